@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "csprng.h"
+
+#include <string.h>
+
+void csprng_init(struct csprng *r, void (*fill)(void *ctx, void *buf, size_t len), void *ctx)
+{
+	memset(r, 0, sizeof(*r));
+	r->fill = fill;
+	r->ctx = ctx;
+}
+
+// Hands out n <= sizeof(buf) bytes and wipes them here: what was given away as a nonce or a token
+// must not be found in memory later.
+static void take(struct csprng *r, void *out, size_t n)
+{
+	uint8_t *from;
+
+	if (r->left < n) {
+		r->fill(r->ctx, r->buf, sizeof(r->buf));
+		r->left = sizeof(r->buf);
+	}
+	from = r->buf + sizeof(r->buf) - r->left;
+	memcpy(out, from, n);
+	memset(from, 0, n);
+	r->left = (uint16_t)(r->left - n);
+}
+
+void csprng_bytes(struct csprng *r, void *out, size_t len)
+{
+	// a long request would only pass through the buffer
+	if (len > sizeof(r->buf) / 2)
+		r->fill(r->ctx, out, len);
+	else
+		take(r, out, len);
+}
+
+uint64_t csprng_u64(struct csprng *r)
+{
+	uint64_t v;
+
+	take(r, &v, sizeof(v));
+	return v;
+}
+
+static uint32_t draw32(struct csprng *r)
+{
+	uint32_t v;
+
+	take(r, &v, sizeof(v));
+	return v;
+}
+
+// Multiply-shift with rejection (Lemire 2019): the low half of draw * bound tells whether the draw
+// is one of the 2^32 mod bound surplus ones that would make some results more likely.
+uint32_t csprng_below(struct csprng *r, uint32_t bound)
+{
+	uint64_t m = (uint64_t)draw32(r) * bound;
+
+	if ((uint32_t)m < bound) {
+		const uint32_t surplus = (0 - bound) % bound;
+
+		while ((uint32_t)m < surplus)
+			m = (uint64_t)draw32(r) * bound;
+	}
+	return (uint32_t)(m >> 32);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A keyed 64-bit hash for tables that strangers can fill. AES rounds under a secret where the CPU
+// has them (a CRC with a secret seed is no key: its collisions are the same for every seed), a
+// multiply-mix elsewhere. Not a MAC: never let its value leave the process.
+#pragma once
+
+#include "addr.h"
+
+struct hash_key {
+	uint64_t k[4]; // from the CSPRNG, fixed for the life of the table
+};
+
+#ifdef __AES__
+#include <wmmintrin.h>
+
+static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *a, uint64_t extra)
+{
+	const __m128i k0 = _mm_loadu_si128((const __m128i *)&key->k[0]);
+	const __m128i k1 = _mm_loadu_si128((const __m128i *)&key->k[2]);
+	__m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)a), k0);
+
+	x = _mm_aesenc_si128(
+		x, _mm_xor_si128(k1, _mm_set_epi64x((long long)~extra, (long long)extra)));
+	x = _mm_aesenc_si128(x, k0);
+	x = _mm_aesenc_si128(x, k1);
+	return (uint64_t)_mm_cvtsi128_si64(x);
+}
+#else
+static inline uint64_t hash_mum(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 m = (unsigned __int128)a * b;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *a, uint64_t extra)
+{
+	uint64_t h = hash_mum(a->d[0] ^ key->k[0], a->d[1] ^ key->k[1] ^ 0x9e3779b97f4a7c15);
+
+	h = hash_mum(h ^ key->k[2], extra ^ key->k[3]);
+	return hash_mum(h ^ key->k[1], 0xbf58476d1ce4e5b9);
+}
+#endif
+
+// Hash of len bytes under the key, built of hash_addr steps; for control paths.
+uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len);

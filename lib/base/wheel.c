@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wheel.h"
+
+#define DIGIT_BITS 6
+#define LIST_DUE (WHEEL_LEVELS * WHEEL_SLOTS)
+
+// A tick is a number in base 64, a level is a digit of it. A node lies on the level of the highest
+// digit in which its tick differs from the wheel's, in the slot of its own digit there. So every
+// node of a level comes before every node of the levels above, a level-0 slot holds one tick, and
+// the next event is one bit scan away however long the gap. The top level goes round: its slots
+// are the next 63 periods.
+
+_Static_assert(WHEEL_SLOTS == 1 << DIGIT_BITS, "a slot is a digit");
+
+static inline unsigned int digit(uint64_t tick, unsigned int level)
+{
+	return (unsigned int)(tick >> (level * DIGIT_BITS)) & (WHEEL_SLOTS - 1);
+}
+
+static uint32_t *head_of(struct wheel *w, uint32_t list)
+{
+	return list == LIST_DUE ? &w->due : &w->head[list / WHEEL_SLOTS][list % WHEEL_SLOTS];
+}
+
+static void link_node(struct wheel *w, uint32_t id, uint32_t list)
+{
+	uint32_t *head = head_of(w, list);
+	struct wheel_node *n = &w->node[id];
+
+	n->list = list;
+	n->prev = WHEEL_NONE;
+	n->next = *head;
+	if (*head != WHEEL_NONE)
+		w->node[*head].prev = id;
+	*head = id;
+	if (list != LIST_DUE)
+		w->occupied[list / WHEEL_SLOTS] |= 1ull << list % WHEEL_SLOTS;
+}
+
+static void unlink_node(struct wheel *w, uint32_t id)
+{
+	struct wheel_node *n = &w->node[id];
+	uint32_t *head = head_of(w, n->list);
+
+	if (n->prev != WHEEL_NONE)
+		w->node[n->prev].next = n->next;
+	else
+		*head = n->next;
+	if (n->next != WHEEL_NONE)
+		w->node[n->next].prev = n->prev;
+	if (*head == WHEEL_NONE && n->list != LIST_DUE)
+		w->occupied[n->list / WHEEL_SLOTS] &= ~(1ull << n->list % WHEEL_SLOTS);
+	n->next = n->prev = n->list = WHEEL_NONE;
+}
+
+// List of a tick as seen from the wheel's present tick.
+static uint32_t list_for(const struct wheel *w, uint64_t tick)
+{
+	const unsigned int top = WHEEL_LEVELS - 1;
+	const uint64_t diff = tick ^ w->tick;
+	uint64_t periods;
+	unsigned int level;
+
+	if (tick < w->tick)
+		return LIST_DUE;
+	level = diff == 0 ? 0 : (63 - (unsigned int)__builtin_clzll(diff)) / DIGIT_BITS;
+	if (level < top)
+		return level * WHEEL_SLOTS + digit(tick, level);
+	// further away than the wheel reaches: its last period, where the node is placed anew
+	periods = (tick >> (top * DIGIT_BITS)) - (w->tick >> (top * DIGIT_BITS));
+	if (periods >= WHEEL_SLOTS)
+		periods = WHEEL_SLOTS - 1;
+	return top * WHEEL_SLOTS + ((digit(w->tick, top) + (uint32_t)periods) & (WHEEL_SLOTS - 1));
+}
+
+static void place(struct wheel *w, uint32_t id)
+{
+	const uint64_t when_ms = w->node[id].when_ms;
+
+	// rounded up: a timer may be late by a tick, never early
+	link_node(w, id, list_for(w, when_ms / WHEEL_TICK_MS + (when_ms % WHEEL_TICK_MS != 0)));
+}
+
+void wheel_init(struct wheel *w, struct wheel_node *nodes, uint32_t n, uint64_t now_ms)
+{
+	w->node = nodes;
+	w->tick = now_ms / WHEEL_TICK_MS;
+	w->due = WHEEL_NONE;
+	for (unsigned int level = 0; level < WHEEL_LEVELS; level++) {
+		w->occupied[level] = 0;
+		for (unsigned int slot = 0; slot < WHEEL_SLOTS; slot++)
+			w->head[level][slot] = WHEEL_NONE;
+	}
+	for (uint32_t id = 0; id < n; id++)
+		nodes[id] = (struct wheel_node){
+			.next = WHEEL_NONE, .prev = WHEEL_NONE, .list = WHEEL_NONE};
+}
+
+bool wheel_armed(const struct wheel *w, uint32_t id)
+{
+	return w->node[id].list != WHEEL_NONE;
+}
+
+void wheel_cancel(struct wheel *w, uint32_t id)
+{
+	if (wheel_armed(w, id))
+		unlink_node(w, id);
+}
+
+void wheel_set(struct wheel *w, uint32_t id, uint64_t when_ms)
+{
+	wheel_cancel(w, id);
+	w->node[id].when_ms = when_ms;
+	place(w, id);
+}
+
+// First tick, not before the present one, at which a slot begins that holds nodes; all levels below
+// that slot's are empty. UINT64_MAX when the wheel is empty.
+static uint64_t next_event(const struct wheel *w)
+{
+	for (unsigned int level = 0; level < WHEEL_LEVELS; level++) {
+		const uint64_t slots = w->occupied[level];
+		const unsigned int at = digit(w->tick, level);
+		const unsigned int shift = level * DIGIT_BITS;
+
+		if (slots != 0) {
+			// rotated so that bit 0 is the slot we are in
+			const uint64_t ahead = slots >> at | slots << (-at & (WHEEL_SLOTS - 1));
+
+			return ((w->tick >> shift) + (uint64_t)__builtin_ctzll(ahead)) << shift;
+		}
+	}
+	return UINT64_MAX;
+}
+
+// Moves the wheel to a tick that is not beyond next_event(). Slots that begin there are spread over
+// the levels below.
+static void arrive(struct wheel *w, uint64_t tick)
+{
+	w->tick = tick;
+	for (unsigned int level = WHEEL_LEVELS - 1; level > 0; level--) {
+		const uint64_t below = (1ull << (level * DIGIT_BITS)) - 1;
+		uint32_t id;
+
+		if ((tick & below) != 0)
+			continue;
+		id = w->head[level][digit(tick, level)];
+		while (id != WHEEL_NONE) {
+			const uint32_t next = w->node[id].next;
+
+			unlink_node(w, id);
+			place(w, id);
+			id = next;
+		}
+	}
+}
+
+static unsigned int take(struct wheel *w, const uint32_t *head, uint32_t *ids, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && *head != WHEEL_NONE) {
+		ids[n] = *head;
+		unlink_node(w, ids[n]);
+		n++;
+	}
+	return n;
+}
+
+unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max)
+{
+	const uint64_t now = now_ms / WHEEL_TICK_MS;
+	unsigned int n = take(w, &w->due, ids, max);
+
+	while (n < max && w->tick <= now) {
+		const uint64_t event = next_event(w);
+
+		if (event > now) {
+			arrive(w, now + 1);
+			break;
+		}
+		if (event > w->tick)
+			arrive(w, event);
+		n += take(w, &w->head[0][digit(w->tick, 0)], ids + n, max - n);
+		if (w->head[0][digit(w->tick, 0)] == WHEEL_NONE)
+			arrive(w, w->tick + 1);
+	}
+	return n;
+}

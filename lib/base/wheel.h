@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hierarchical timer wheel over caller-supplied nodes, named by 32-bit index. Time is an argument
+// in milliseconds; one tick is WHEEL_TICK_MS. A timer fires at or after its time, never before, and
+// within one tick of it when wheel_advance is called often enough. Single owner.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WHEEL_TICK_MS 16
+#define WHEEL_LEVELS 5
+#define WHEEL_SLOTS 64 // 16 ms * 64^5: 198 days; later times are clamped and re-armed on the way
+#define WHEEL_NONE UINT32_MAX
+
+struct wheel_node {
+	uint32_t next, prev; // WHEEL_NONE when idle
+	uint64_t when_ms;
+	uint32_t list; // index of the list it is on, WHEEL_NONE when idle
+};
+
+struct wheel {
+	struct wheel_node *node;
+	uint64_t tick; // all ticks below it have been expired
+	uint32_t head[WHEEL_LEVELS][WHEEL_SLOTS];
+	uint64_t occupied[WHEEL_LEVELS]; // bit s: head[level][s] is not empty
+	uint32_t due; // list of nodes whose tick has come and that have not been handed out yet
+};
+
+// nodes[n] is the caller's memory; all become idle.
+void wheel_init(struct wheel *w, struct wheel_node *nodes, uint32_t n, uint64_t now_ms);
+// Arms or re-arms a node.
+void wheel_set(struct wheel *w, uint32_t id, uint64_t when_ms);
+void wheel_cancel(struct wheel *w, uint32_t id);
+bool wheel_armed(const struct wheel *w, uint32_t id);
+// Hands out up to max nodes whose time has come (idle afterwards); call again while it returns max.
+// Work per call is bounded by max plus the nodes that cascade.
+unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max);

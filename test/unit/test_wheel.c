@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "test_rand.h"
+#include "wheel.h"
+
+#define NODES 300
+#define HOUR 3600000ull
+#define DAY (24 * HOUR)
+
+static struct wheel wheel;
+static struct wheel_node nodes[NODES];
+
+static bool fires(uint64_t now, uint32_t want)
+{
+	uint32_t ids[4];
+	const unsigned int n = wheel_expire(&wheel, now, ids, 4);
+
+	return n == 1 && ids[0] == want;
+}
+
+static bool silent(uint64_t now)
+{
+	uint32_t id;
+
+	return wheel_expire(&wheel, now, &id, 1) == 0;
+}
+
+static void test_basics(void **state)
+{
+	memset(nodes, 0xa5, sizeof(nodes));
+	wheel_init(&wheel, nodes, NODES, 1000);
+	assert_false(wheel_armed(&wheel, 0));
+	assert_false(wheel_armed(&wheel, NODES - 1));
+	assert_true(silent(1000));
+	assert_false(wheel_armed(&wheel, 5));
+	wheel_set(&wheel, 5, 1100);
+	assert_true(wheel_armed(&wheel, 5));
+	assert_true(silent(1099));
+	assert_true(silent(1103)); // tick 69 begins at 1104
+	assert_true(fires(1104, 5));
+	assert_false(wheel_armed(&wheel, 5));
+	wheel_set(&wheel, 5, 2000);
+	wheel_set(&wheel, 5, 3000); // later
+	assert_true(silent(2500));
+	wheel_set(&wheel, 5, 2600); // sooner
+	assert_true(fires(2616, 5));
+	wheel_set(&wheel, 5, 100); // long past
+	wheel_set(&wheel, 6, 5000);
+	wheel_cancel(&wheel, 6);
+	wheel_cancel(&wheel, 6);
+	assert_true(fires(2616, 5));
+	assert_true(silent(10000));
+}
+
+static void test_max(void **state)
+{
+	uint32_t ids[NODES];
+	bool seen[NODES] = {false};
+	unsigned int total = 0, n;
+
+	wheel_init(&wheel, nodes, NODES, 0);
+	for (uint32_t id = 0; id < NODES; id++)
+		wheel_set(&wheel, id, 500 + id / 100);
+	do {
+		n = wheel_expire(&wheel, 10 * DAY, ids, 32);
+		for (unsigned int i = 0; i < n; i++) {
+			assert_false(seen[ids[i]]);
+			seen[ids[i]] = true;
+		}
+		total += n;
+		// a timer set in between is not lost and not early
+		if (total == 32)
+			wheel_set(&wheel, ids[0], 11 * DAY);
+	} while (n == 32);
+	assert_int_equal(total, NODES);
+	assert_true(silent(11 * DAY - 1));
+	assert_int_equal(wheel_expire(&wheel, 11 * DAY + 16, ids, 32), 1);
+	assert_int_equal(wheel_expire(&wheel, 11 * DAY + 16, ids, 0), 0);
+}
+
+// Times beyond the reach of the wheel, and a clock that crosses the end of its top level.
+static void test_far(void **state)
+{
+	const uint64_t reach = 64ull * 64 * 64 * 64 * 64 * WHEEL_TICK_MS;
+
+	wheel_init(&wheel, nodes, NODES, reach - 5000);
+	wheel_set(&wheel, 0, reach + 5008);
+	wheel_set(&wheel, 1, reach - 16);
+	wheel_set(&wheel, 2, UINT64_MAX);
+	wheel_set(&wheel, 3, 5 * reach);
+	assert_true(silent(reach - 17));
+	assert_true(fires(reach - 16, 1));
+	assert_true(silent(reach + 5007));
+	assert_true(fires(reach + 5008, 0));
+	for (uint64_t now = reach + 6000; now < 5 * reach; now += 20 * DAY)
+		assert_true(silent(now));
+	assert_true(silent(5 * reach - 1));
+	assert_true(fires(5 * reach, 3));
+	assert_true(silent(1000 * reach));
+	assert_true(wheel_armed(&wheel, 2));
+}
+
+// A gap of a month costs a look at each level, not a step per tick: 10,000 of them would be 10^12.
+static void test_long_gaps(void **state)
+{
+	uint64_t now = 0;
+
+	wheel_init(&wheel, nodes, NODES, now);
+	for (int i = 0; i < 10000; i++) {
+		wheel_set(&wheel, 7, now + 30 * DAY + 1600);
+		now += 30 * DAY;
+		assert_true(silent(now));
+		now += 1632;
+		assert_true(fires(now, 7));
+	}
+}
+
+static uint64_t random_span(struct test_rand *r)
+{
+	static const uint64_t spans[] = {
+		1, 16, 100, 1024, 5000, 70000, HOUR, DAY, 40 * DAY, 400 * DAY};
+
+	return test_rand(r) % (spans[test_rand_below(r, 10)] + 1);
+}
+
+// Against a list of the times: the same set at every step, however long the step.
+static void test_property(void **state)
+{
+	struct test_rand r = test_rand_start("wheel");
+	uint64_t when[NODES] = {0}; // 0 = idle
+	uint64_t now = random_span(&r);
+
+	wheel_init(&wheel, nodes, NODES, now);
+	for (int i = 0; i < 200000; i++) {
+		const uint32_t id = test_rand_below(&r, NODES);
+		uint32_t ids[7];
+		unsigned int n;
+
+		switch (test_rand_below(&r, 8)) {
+		default:
+			when[id] = now + 1 + random_span(&r);
+			if (test_rand_below(&r, 16) == 0)
+				when[id] = now / 2 + 1;
+			wheel_set(&wheel, id, when[id]);
+			break;
+		case 0:
+			when[id] = 0;
+			wheel_cancel(&wheel, id);
+			break;
+		case 1:
+		case 2:
+			now += random_span(&r);
+			do {
+				n = wheel_expire(&wheel, now, ids, 7);
+				for (unsigned int k = 0; k < n; k++) {
+					assert_int_not_equal(when[ids[k]], 0);
+					assert_true(when[ids[k]] <= now);
+					when[ids[k]] = 0;
+				}
+			} while (n == 7);
+			for (uint32_t k = 0; k < NODES; k++)
+				assert_true(when[k] == 0 || when[k] + WHEEL_TICK_MS > now);
+		}
+		assert_int_equal(wheel_armed(&wheel, id), when[id] != 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_basics),
+		cmocka_unit_test(test_max),
+		cmocka_unit_test(test_far),
+		cmocka_unit_test(test_long_gaps),
+		cmocka_unit_test(test_property),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
