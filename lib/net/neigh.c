@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "net_int.h"
+#include "table.h"
+
+#define RETRY_MS 1000 // between questions for one target, and the life of a failure
+#define TRIES 3
+// Bound on the entries that one call looks at in one queue.
+#define WORK 64
+// How far a queue is searched for an entry that may be given to another target.
+#define REUSE_SEARCH 16
+
+// Each entry is on exactly one queue. All entries of a timed queue wait equally long from when they
+// join its tail, so the head is always the next that is due and nothing is ever scanned.
+enum queue {
+	Q_FREE,
+	Q_PROBE, // PROBE, question to be sent; before Q_ASK, so that a scan cannot delay a gateway
+	Q_ASK, // INCOMPLETE, first question to be sent
+	Q_WAIT, // INCOMPLETE and PROBE, question sent; due after RETRY_MS
+	Q_REACHABLE, // due after reachable_ms
+	Q_STALE, // the head has been out of use for longest
+	Q_FAILED, // due after RETRY_MS: may be asked for again
+	NB_QUEUES
+};
+
+struct entry {
+	struct addr target;
+	uint64_t hash;
+	uint64_t due_ms;
+	uint16_t next, prev; // in the queue; NEIGH_NONE at the ends
+	uint16_t first_held, last_held; // in held[]; NEIGH_NONE when there is none
+	uint16_t nb_held;
+	uint8_t mac[6];
+	uint8_t state; // enum neigh_state
+	uint8_t queue; // enum queue
+	uint8_t port;
+	uint8_t tries; // questions sent since INCOMPLETE or PROBE began
+};
+
+struct held {
+	void *packet;
+	uint16_t next;
+};
+
+struct neigh_table {
+	struct neigh_config config;
+	struct hash_key key;
+	struct table index; // (target, port) -> entry
+	struct entry *entry;
+	struct held *held;
+	uint16_t head[NB_QUEUES], tail[NB_QUEUES];
+	uint16_t free_held;
+	uint16_t nb_held;
+	uint32_t generation;
+};
+
+// --- memory --------------------------------------------------------------------------------------
+
+#define ALIGN 64
+
+static size_t aligned(size_t len)
+{
+	return (len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+// Zeros mean the defaults; an index must stay below NEIGH_NONE.
+static struct neigh_config complete(const struct neigh_config *c)
+{
+	struct neigh_config full = {
+		.entries = c->entries != 0 ? c->entries : 4096,
+		.held_total = c->held_total != 0 ? c->held_total : 1024,
+		.held_each = c->held_each != 0 ? c->held_each : 16,
+		.reachable_ms = c->reachable_ms != 0 ? c->reachable_ms : 30000,
+	};
+
+	if (full.entries == NEIGH_NONE)
+		full.entries--;
+	if (full.held_total == NEIGH_NONE)
+		full.held_total--;
+	return full;
+}
+
+size_t neigh_size(const struct neigh_config *c)
+{
+	const struct neigh_config full = complete(c);
+
+	return ALIGN + aligned(sizeof(struct neigh_table)) + table_size(full.entries) +
+		aligned(full.entries * sizeof(struct entry)) +
+		aligned(full.held_total * sizeof(struct held));
+}
+
+static void queue_add(struct neigh_table *t, uint16_t i, enum queue queue)
+{
+	struct entry *e = &t->entry[i];
+
+	e->queue = (uint8_t)queue;
+	e->next = NEIGH_NONE;
+	e->prev = t->tail[queue];
+	if (e->prev != NEIGH_NONE)
+		t->entry[e->prev].next = i;
+	else
+		t->head[queue] = i;
+	t->tail[queue] = i;
+}
+
+struct neigh_table *neigh_create(
+	void *mem, const struct neigh_config *c, const struct hash_key *key)
+{
+	struct neigh_table *t = mem;
+	uint8_t *p = (uint8_t *)mem + aligned(sizeof(*t));
+
+	memset(mem, 0, neigh_size(c));
+	t->config = complete(c);
+	t->key = *key;
+	p += -(uintptr_t)p & (ALIGN - 1); // mem is aligned for pointers only
+	table_init(&t->index, p, t->config.entries);
+	p += table_size(t->config.entries);
+	t->entry = (struct entry *)p;
+	t->held = (struct held *)(p + aligned(t->config.entries * sizeof(struct entry)));
+	for (unsigned int q = 0; q < NB_QUEUES; q++)
+		t->head[q] = t->tail[q] = NEIGH_NONE;
+	for (uint16_t i = 0; i < t->config.entries; i++) {
+		t->entry[i].first_held = t->entry[i].last_held = NEIGH_NONE;
+		queue_add(t, i, Q_FREE);
+	}
+	t->free_held = NEIGH_NONE;
+	for (uint16_t i = t->config.held_total; i-- > 0;) {
+		t->held[i].next = t->free_held;
+		t->free_held = i;
+	}
+	return t;
+}
+
+// --- states --------------------------------------------------------------------------------------
+
+static void queue_remove(struct neigh_table *t, uint16_t i)
+{
+	const struct entry *e = &t->entry[i];
+
+	if (e->prev != NEIGH_NONE)
+		t->entry[e->prev].next = e->next;
+	else
+		t->head[e->queue] = e->next;
+	if (e->next != NEIGH_NONE)
+		t->entry[e->next].prev = e->prev;
+	else
+		t->tail[e->queue] = e->prev;
+}
+
+// The one place where a state changes: state, queue and time belong together.
+static void enter(struct neigh_table *t, uint16_t i, enum neigh_state state, uint64_t now_ms)
+{
+	static const uint8_t queue_of[] = {
+		[NEIGH_FREE] = Q_FREE,
+		[NEIGH_INCOMPLETE] = Q_ASK,
+		[NEIGH_REACHABLE] = Q_REACHABLE,
+		[NEIGH_STALE] = Q_STALE,
+		[NEIGH_PROBE] = Q_PROBE,
+		[NEIGH_FAILED] = Q_FAILED,
+	};
+	struct entry *e = &t->entry[i];
+
+	queue_remove(t, i);
+	e->state = (uint8_t)state;
+	e->tries = 0;
+	e->due_ms = now_ms + (state == NEIGH_REACHABLE ? t->config.reachable_ms : RETRY_MS);
+	queue_add(t, i, queue_of[state]);
+}
+
+static bool usable(const struct entry *e)
+{
+	return e->state == NEIGH_REACHABLE || e->state == NEIGH_STALE || e->state == NEIGH_PROBE;
+}
+
+// A question of ours for this entry is on the wire, so an answer can be one to it.
+static bool asked(const struct entry *e)
+{
+	return e->queue == Q_WAIT;
+}
+
+// A failure is believed for a while (negative cache), then a use asks anew.
+static void retry_failed(struct neigh_table *t, uint16_t i, uint64_t now_ms)
+{
+	if (t->entry[i].state == NEIGH_FAILED && now_ms >= t->entry[i].due_ms)
+		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+}
+
+// --- look-up -------------------------------------------------------------------------------------
+
+static uint16_t find(
+	const struct neigh_table *t, uint64_t hash, const struct addr *target, uint8_t port)
+{
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&t->index, hash, &it, &i))
+		if (t->entry[i].port == port && addr_eq(&t->entry[i].target, target))
+			return (uint16_t)i;
+	return NEIGH_NONE;
+}
+
+// First entry of a queue's head part that nobody would miss. Packets held must be taken back first.
+// An unanswered question is given up only after its second try, or a scan would make each entry
+// short-lived.
+static uint16_t reusable(const struct neigh_table *t, enum queue queue)
+{
+	uint16_t i = t->head[queue];
+
+	for (unsigned int n = 0; n < REUSE_SEARCH && i != NEIGH_NONE; n++, i = t->entry[i].next) {
+		const struct entry *e = &t->entry[i];
+
+		if (e->nb_held == 0 &&
+			(queue != Q_WAIT || (e->state == NEIGH_INCOMPLETE && e->tries >= 2)))
+			return i;
+	}
+	return NEIGH_NONE;
+}
+
+// An entry for a new target: a free one, or the least useful of those that are not known to be
+// alive. REACHABLE and PROBE are never taken, so no scan can push out a gateway that is in use.
+static uint16_t take_entry(struct neigh_table *t)
+{
+	static const enum queue order[] = {Q_FREE, Q_FAILED, Q_STALE, Q_WAIT};
+	uint16_t i = NEIGH_NONE;
+
+	for (unsigned int n = 0; n < sizeof(order) / sizeof(order[0]) && i == NEIGH_NONE; n++)
+		i = reusable(t, order[n]);
+	if (i != NEIGH_NONE && t->entry[i].state != NEIGH_FREE) {
+		table_remove(&t->index, t->entry[i].hash, i);
+		t->generation++;
+	}
+	return i;
+}
+
+static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *target, uint8_t port)
+{
+	const uint16_t i = take_entry(t);
+	struct entry *e;
+
+	if (i == NEIGH_NONE)
+		return NEIGH_NONE;
+	e = &t->entry[i];
+	if (!table_insert(&t->index, hash, i)) {
+		// both buckets of this key are full: the entry, taken already, goes unused
+		enter(t, i, NEIGH_FREE, 0);
+		return NEIGH_NONE;
+	}
+	e->target = *target;
+	e->hash = hash;
+	e->port = port;
+	e->state = NEIGH_FREE; // until the caller enters another
+	memset(e->mac, 0, sizeof(e->mac));
+	return i;
+}
+
+uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms)
+{
+	const uint64_t hash = hash_addr(&t->key, target, port);
+	uint16_t i = find(t, hash, target, port);
+
+	if (i != NEIGH_NONE) {
+		retry_failed(t, i, now_ms);
+		return i;
+	}
+	i = make(t, hash, target, port);
+	if (i != NEIGH_NONE)
+		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+	return i;
+}
+
+const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms)
+{
+	struct entry *e = &t->entry[index];
+
+	if (e->state == NEIGH_STALE)
+		enter(t, index, NEIGH_PROBE, now_ms);
+	else
+		retry_failed(t, index, now_ms);
+	return usable(e) ? e->mac : NULL;
+}
+
+// --- held packets --------------------------------------------------------------------------------
+
+bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
+{
+	struct entry *e = &t->entry[index];
+	const uint16_t h = t->free_held;
+
+	if (e->state != NEIGH_INCOMPLETE || h == NEIGH_NONE || e->nb_held >= t->config.held_each)
+		return false;
+	t->free_held = t->held[h].next;
+	t->held[h] = (struct held){packet, NEIGH_NONE};
+	if (e->nb_held == 0)
+		e->first_held = h;
+	else
+		t->held[e->last_held].next = h;
+	e->last_held = h;
+	e->nb_held++;
+	t->nb_held++;
+	return true;
+}
+
+unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max)
+{
+	struct entry *e = &t->entry[index];
+	unsigned int n = 0;
+
+	if (!usable(e) && e->state != NEIGH_FAILED)
+		return 0;
+	while (n < max && e->nb_held > 0) {
+		const uint16_t h = e->first_held;
+
+		packets[n++] = t->held[h].packet;
+		e->first_held = t->held[h].next;
+		t->held[h] = (struct held){NULL, t->free_held};
+		t->free_held = h;
+		e->nb_held--;
+		t->nb_held--;
+	}
+	return n;
+}
+
+unsigned int neigh_held_total(const struct neigh_table *t)
+{
+	return t->nb_held;
+}
+
+// --- learning ------------------------------------------------------------------------------------
+
+// Gives an entry a MAC and a state; says whether anything changed for its users.
+static bool assign(struct neigh_table *t, uint16_t i, const uint8_t *mac, enum neigh_state state,
+	uint64_t now_ms)
+{
+	struct entry *e = &t->entry[i];
+	const bool was_usable = usable(e);
+	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
+
+	if (was_usable && moved)
+		t->generation++;
+	if (moved) // or mac may be the entry's own
+		memcpy(e->mac, mac, sizeof(e->mac));
+	enter(t, i, state, now_ms);
+	return !was_usable || moved;
+}
+
+// Something said without being asked, by whoever it was. It makes an address known (RFC 4861
+// section 7.2.3), but never moves one: a different claim only makes us ask the known owner.
+static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, uint64_t now_ms)
+{
+	const struct entry *e = &t->entry[i];
+
+	if (!usable(e))
+		return assign(t, i, mac, NEIGH_STALE, now_ms);
+	if (e->state == NEIGH_REACHABLE && memcmp(e->mac, mac, sizeof(e->mac)) != 0)
+		enter(t, i, NEIGH_STALE, now_ms);
+	return false;
+}
+
+// An answer to a question of ours, mac NULL when it gives none (RFC 4861 section 7.2.5).
+static bool learn_answer(
+	struct neigh_table *t, uint16_t i, const uint8_t *mac, bool override, uint64_t now_ms)
+{
+	const struct entry *e = &t->entry[i];
+
+	if (e->state == NEIGH_INCOMPLETE)
+		return mac != NULL && assign(t, i, mac, NEIGH_REACHABLE, now_ms);
+	if (mac != NULL && memcmp(e->mac, mac, sizeof(e->mac)) != 0 && !override)
+		return false; // a second-hand answer leaves the address as it is, under probe
+	return assign(t, i, mac != NULL ? mac : e->mac, NEIGH_REACHABLE, now_ms);
+}
+
+uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
+	bool from_ask, uint64_t now_ms)
+{
+	static const uint8_t none[6];
+	const struct addr *target = from_ask ? &msg->sender : &msg->target;
+	const uint16_t i = find(t, hash_addr(&t->key, target, port), target, port);
+	const bool has_mac = memcmp(msg->mac, none, sizeof(none)) != 0;
+	const struct entry *e;
+	bool changed = false;
+
+	if (i == NEIGH_NONE)
+		return NEIGH_NONE;
+	e = &t->entry[i];
+	// the sender's word that it was asked is not enough: we must have
+	if (!from_ask && msg->solicited && asked(e))
+		changed = learn_answer(t, i, has_mac ? msg->mac : NULL, msg->override, now_ms);
+	// unasked answers are not needed to find someone: the asked one is on its way
+	else if (has_mac && (from_ask || msg->solicited || usable(e)))
+		changed = learn_claim(t, i, msg->mac, now_ms);
+	return changed ? i : NEIGH_NONE;
+}
+
+uint16_t neigh_set(struct neigh_table *t, const struct addr *target, uint8_t port,
+	const uint8_t mac[6], uint64_t now_ms)
+{
+	const uint64_t hash = hash_addr(&t->key, target, port);
+	uint16_t i = find(t, hash, target, port);
+
+	if (i == NEIGH_NONE)
+		i = make(t, hash, target, port);
+	if (i != NEIGH_NONE)
+		assign(t, i, mac, NEIGH_REACHABLE, now_ms);
+	return i;
+}
+
+// --- time ----------------------------------------------------------------------------------------
+
+static void age_reachable(struct neigh_table *t, uint64_t now_ms)
+{
+	for (unsigned int n = 0; n < WORK; n++) {
+		const uint16_t i = t->head[Q_REACHABLE];
+
+		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
+			break;
+		enter(t, i, NEIGH_STALE, now_ms);
+	}
+}
+
+static void ask(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_ask *out)
+{
+	struct entry *e = &t->entry[i];
+
+	*out = (struct neigh_ask){
+		.target = e->target, .unicast = e->state == NEIGH_PROBE, .port = e->port};
+	memcpy(out->mac, e->mac, sizeof(out->mac));
+	queue_remove(t, i);
+	e->tries++;
+	e->due_ms = now_ms + RETRY_MS;
+	queue_add(t, i, Q_WAIT);
+}
+
+static void fail(struct neigh_table *t, uint16_t i, uint64_t now_ms)
+{
+	if (usable(&t->entry[i])) // users hold its MAC
+		t->generation++;
+	memset(t->entry[i].mac, 0, sizeof(t->entry[i].mac));
+	enter(t, i, NEIGH_FAILED, now_ms);
+}
+
+// First questions of a queue, as many as there is room for.
+static unsigned int ask_first(struct neigh_table *t, enum queue queue, uint64_t now_ms,
+	struct neigh_ask *asks, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && t->head[queue] != NEIGH_NONE)
+		ask(t, t->head[queue], now_ms, &asks[n++]);
+	return n;
+}
+
+unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask *asks,
+	unsigned int max, uint16_t *failed, unsigned int *nb_failed)
+{
+	unsigned int n;
+
+	*nb_failed = 0;
+	age_reachable(t, now_ms);
+	n = ask_first(t, Q_PROBE, now_ms, asks, max);
+	for (unsigned int work = 0; work < WORK; work++) {
+		const uint16_t i = t->head[Q_WAIT];
+
+		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
+			break;
+		if (t->entry[i].tries < TRIES) {
+			if (n == max)
+				break;
+			ask(t, i, now_ms, &asks[n++]);
+		} else {
+			if (*nb_failed == max)
+				break;
+			fail(t, i, now_ms);
+			failed[(*nb_failed)++] = i;
+		}
+	}
+	return n + ask_first(t, Q_ASK, now_ms, asks + n, max - n);
+}
+
+uint32_t neigh_generation(const struct neigh_table *t)
+{
+	return t->generation;
+}
+
+enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index)
+{
+	return t->entry[index].state;
+}

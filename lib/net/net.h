@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames below the datagram: Ethernet, VLAN, ARP, IPv4, IPv6, ICMP, UDP, on plain bytes.
+// PURE: knows nothing of STUN, of DPDK, of which addresses are ours.
+#pragma once
+
+#include "addr.h"
+#include "hash.h"
+
+#define NET_ETH_LEN 14
+#define NET_VLAN_LEN 4
+#define NET_IP4_LEN 20
+#define NET_IP6_LEN 40
+#define NET_UDP_LEN 8
+#define NET_HEADERS_MAX (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + NET_UDP_LEN)
+
+// Every reason for which a frame can be refused here: X(enum, name, meaning). The name is the
+// counter's.
+#define NET_DROPS(X)                                                                              \
+	X(NET_DROP_SHORT, "short-frame", "frame shorter than its headers say")                    \
+	X(NET_DROP_ETHERTYPE, "ethertype", "neither IPv4, IPv6 nor ARP")                          \
+	X(NET_DROP_VLAN, "vlan", "tagged with another VLAN id than the port's, or not tagged")    \
+	X(NET_DROP_NOT_FOR_US, "not-for-us", "unicast frame for another MAC or IP address")       \
+	X(NET_DROP_IP_VERSION, "ip-version", "version field does not match the ethertype")        \
+	X(NET_DROP_IP_HEADER, "ip-header", "IPv4 IHL or IPv6 extension header chain not valid")   \
+	X(NET_DROP_IP_OPTIONS, "ip-options", "IPv4 options present")                              \
+	X(NET_DROP_IP_LENGTH, "ip-length", "IP length larger than the frame")                     \
+	X(NET_DROP_IP_CHECKSUM, "ip-checksum", "IPv4 header checksum wrong")                      \
+	X(NET_DROP_FRAGMENT, "fragment", "IP fragment (reassembly is not built yet)")             \
+	X(NET_DROP_PROTOCOL, "ip-protocol", "not UDP, not ICMP")                                  \
+	X(NET_DROP_UDP_LENGTH, "udp-length", "UDP length does not match the IP length")           \
+	X(NET_DROP_UDP_CHECKSUM, "udp-checksum", "UDP or ICMP checksum wrong, or zero over IPv6") \
+	X(NET_DROP_MARTIAN_SOURCE, "martian-source", "source address that no host can have")      \
+	X(NET_DROP_MARTIAN_DESTINATION, "martian-destination",                                    \
+		"L2 broadcast to an IP unicast, or a destination that is never ours")             \
+	X(NET_DROP_PORT_ZERO, "port-zero", "UDP source or destination port 0")
+
+#define X(id, name, text) id,
+enum net_drop { NET_OK, NET_DROPS(X) NET_DROP_END };
+#undef X
+
+enum net_kind {
+	NET_UDP,
+	NET_ARP,
+	NET_ICMP, // ICMPv4
+	NET_ICMP6, // ICMPv6, ND included
+};
+
+// What net_frame_parse is told of the port the frame came in on.
+struct net_rx {
+	uint8_t mac[6]; // the port's
+	uint16_t vlan; // 0 = untagged (a priority tag, id 0, is accepted)
+	bool ip_checksum_good; // the port has verified the IPv4 header
+	bool l4_checksum_good; // the port has verified UDP
+};
+
+// A parsed frame. Offsets count from the first byte of the frame. For ARP only kind, l3_off and
+// l2_multicast mean anything. The source MAC is at bytes 6..11 of the frame.
+struct net_frame {
+	struct addr src, dst;
+	uint16_t sport, dport; // host order; 0 unless UDP
+	uint16_t l3_off, l4_off;
+	uint16_t payload_off, payload_len; // UDP payload; for ICMP the whole ICMP message
+	uint16_t l4_checksum; // UDP checksum field as received, loaded big-endian
+	uint8_t kind; // enum net_kind
+	uint8_t tos; // DSCP and ECN
+	uint8_t ttl; // TTL or hop limit
+	bool df; // IPv4 DF bit
+	bool is_v4;
+	bool l2_multicast; // destination MAC had the group bit
+};
+
+// Checks everything that can be said of a frame without knowing our addresses and fills *f.
+// len is what lies contiguous at data; trailing Ethernet padding is fine. Returns NET_OK or the
+// reason. Martian rules: conformance section 4 (source 0/8, 127/8, 224/4, 240/4, ::, ::1, ff00::/8,
+// v4-mapped on the wire, src = dst).  :: and fe80::/10 sources are accepted for ICMPv6 (ND).
+enum net_drop net_frame_parse(
+	const uint8_t *data, size_t len, const struct net_rx *rx, struct net_frame *f);
+
+// The counter name and the meaning of a reason; NULL for NET_OK and out of range.
+const char *net_drop_name(enum net_drop reason);
+const char *net_drop_text(enum net_drop reason);
+
+// --- checksums -----------------------------------------------------------------------------------
+// Sums are 32-bit accumulators of big-endian 16-bit words ("host value" sums), folded at the end.
+
+// Sum of len bytes at data, an odd last byte padded with zero, added to sum. Folded below 2^17.
+uint32_t csum_add(uint32_t sum, const void *data, size_t len);
+// 16-bit one's complement fold (not inverted).
+static inline uint16_t csum_fold(uint32_t sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)(sum + (sum >> 16));
+}
+// Sum of addresses as they stand in the IP header (4 or 16 bytes each by family).
+uint32_t csum_addrs(const struct addr *src, const struct addr *dst);
+// Full UDP checksum (RFC 768, RFC 8200 8.1) over pseudo-header, udp header with zero checksum
+// field assumed, and payload; never returns 0 (0xffff instead). udp_len >= 8.
+uint16_t csum_udp(
+	const struct addr *src, const struct addr *dst, const uint8_t *udp, uint16_t udp_len);
+// RFC 1624 (eqn. 3): the checksum after words summing to removed are replaced by words summing
+// to added. Result 0 is returned as 0xffff. Not for a v4 checksum of 0 (stays 0: the caller's
+// rule).
+static inline uint16_t csum_update(uint16_t old, uint32_t removed, uint32_t added)
+{
+	const uint16_t v = (uint16_t)~csum_fold(
+		(uint32_t)(uint16_t)~old + (uint16_t)~csum_fold(removed) + csum_fold(added));
+
+	return v != 0 ? v : 0xffff;
+}
+
+// --- writing headers -----------------------------------------------------------------------------
+
+// Where a datagram goes on layer 2.
+struct net_l2 {
+	uint8_t dst[6], src[6];
+	uint16_t vlan; // 0 = no tag
+};
+
+// The fields of an IP header that a relayed packet carries over or gets anew.
+struct net_ip {
+	uint8_t tos, ttl;
+	uint16_t id; // IPv4 identification
+	bool df; // IPv4
+};
+
+// Bytes of Ethernet + VLAN + IP + UDP header in front of a payload for this family and tag.
+static inline uint16_t net_headers_len(bool is_v4, uint16_t vlan)
+{
+	return (uint16_t)(NET_ETH_LEN + (vlan != 0 ? NET_VLAN_LEN : 0) +
+		(is_v4 ? NET_IP4_LEN : NET_IP6_LEN) + NET_UDP_LEN);
+}
+
+// Writes all headers of a UDP datagram so that they end at payload, with the given UDP checksum
+// field (host order value; 0 = none, IPv4 only). src and dst are of one family. The IPv4 header
+// checksum is computed. Returns the first byte of the frame.
+uint8_t *net_write_udp(uint8_t *payload, uint16_t payload_len, const struct net_l2 *l2,
+	const struct endpoint *src, const struct endpoint *dst, const struct net_ip *ip,
+	uint16_t udp_checksum);
+
+// --- ARP, ND, ICMP -------------------------------------------------------------------------------
+
+#define NET_ND_FRAME_MAX (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + 32)
+
+// What an ARP packet or an ND message tells.
+struct net_neigh_msg {
+	enum { NET_NEIGH_NONE, NET_NEIGH_ASK, NET_NEIGH_ANSWER } type;
+	struct addr target; // ASK: whose MAC is wanted; ANSWER: whose MAC this is
+	struct addr sender; // ASK: who asks (unspecified in probes and DAD)
+	uint8_t mac[6]; // ASK: the asker's (zero when not given); ANSWER: the target's
+	bool solicited, override; // ANSWER; for ARP replies solicited is "unicast to us"
+};
+
+// Parses an ARP frame (kind NET_ARP) or an ND message (kind NET_ICMP6; RFC 4861 7.1 validity: hop
+// limit 255, checksum, code 0, option lengths). Anything else: type NET_NEIGH_NONE.
+void net_neigh_parse(
+	const uint8_t *data, size_t len, const struct net_frame *f, struct net_neigh_msg *msg);
+// Each writes a whole frame at buf (NET_ND_FRAME_MAX bytes at least) and returns its length.
+// ask: ARP request or NS for target; to_mac NULL = broadcast / solicited-node multicast.
+size_t net_write_ask(uint8_t *buf, const struct net_l2 *l2, const struct addr *sender,
+	const struct addr *target, const uint8_t *to_mac);
+// answer: ARP reply or NA for target (ours) to one asker; gratuitous ARP / unsolicited NA when
+// to is NULL (then l2->dst is ignored).
+size_t net_write_answer(
+	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *to);
+// Multicast MAC that goes with an IPv6 multicast address, and the solicited-node group of a.
+void net_mac_of_multicast(const struct addr *group, uint8_t mac[6]);
+struct addr net_solicited_node(const struct addr *a);
+// EUI-64 link-local address of a MAC.
+struct addr net_link_local(const uint8_t mac[6]);
+
+// Turns an ICMP or ICMPv6 echo request (whole frame, parsed as f) into its reply, in place: MACs,
+// addresses, type, checksums, TTL 64. src is the address that answers. False when it is no echo
+// request; the frame is then unchanged.
+bool net_echo_reply(uint8_t *data, const struct net_frame *f, const uint8_t mac[6]);
+
+// --- neighbour table -----------------------------------------------------------------------------
+// ARP and ND in one fixed-size table: RFC 4861 states for both families. One replica per worker,
+// single owner. Held packets are opaque pointers that belong to the caller again once returned.
+
+enum neigh_state {
+	NEIGH_FREE,
+	NEIGH_INCOMPLETE,
+	NEIGH_REACHABLE,
+	NEIGH_STALE, // usable; probed when used
+	NEIGH_PROBE, // usable; unicast probes under way
+	NEIGH_FAILED, // negative cache, 1 s
+};
+
+#define NEIGH_NONE UINT16_MAX
+
+struct neigh_config {
+	uint16_t entries; // default 4096
+	uint16_t held_total, held_each; // default 1024, 16
+	uint32_t reachable_ms; // default 30,000
+};
+
+struct neigh_table; // opaque
+
+// A question to put on the wire.
+struct neigh_ask {
+	struct addr target;
+	uint8_t mac[6]; // for a unicast probe
+	bool unicast;
+	uint8_t port; // index of the port the entry was made for
+};
+
+size_t neigh_size(const struct neigh_config *c);
+struct neigh_table *neigh_create(
+	void *mem, const struct neigh_config *c, const struct hash_key *key);
+// Index of the entry for target on port, made (INCOMPLETE, to be asked at once) when there is none;
+// NEIGH_NONE when the table is full of entries in use. Only for gateways and on-link targets.
+uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms);
+// MAC of an entry when it is usable, else NULL. Notes the use (a STALE entry goes to PROBE).
+const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms);
+// Holds a packet until the entry resolves; false when a bound is reached or it has FAILED.
+bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet);
+// Takes back up to max held packets of an entry that has become usable or has failed.
+unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max);
+unsigned int neigh_held_total(const struct neigh_table *t);
+// An answer (or, with from_ask, what a question to us told of the asker): updates an existing entry
+// only; an unsolicited answer never overwrites a REACHABLE one (it makes it STALE for a probe).
+// Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
+uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
+	bool from_ask, uint64_t now_ms);
+// A fact from another worker's replica: target has this MAC, REACHABLE now. Makes the entry if need
+// be.
+uint16_t neigh_set(struct neigh_table *t, const struct addr *target, uint8_t port,
+	const uint8_t mac[6], uint64_t now_ms);
+// Ages entries (bounded work a call), retries (3 x 1 s), and writes questions to send, at most max.
+// failed[], with room for max too, gets the entries that failed in this call, their held packets to
+// be taken by neigh_held.
+unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask *asks,
+	unsigned int max, uint16_t *failed, unsigned int *nb_failed);
+// Grows whenever the MAC of an entry in use changed or an entry was given to another target: cached
+// indices are to be looked up anew.
+uint32_t neigh_generation(const struct neigh_table *t);
+enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index);

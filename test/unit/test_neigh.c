@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net.h"
+#include "test_rand.h"
+
+#define PORT 3
+#define ASKS 128
+
+static const uint8_t mac1[6] = {2, 0, 0, 0, 0, 1}, mac2[6] = {2, 0, 0, 0, 0, 2};
+static const struct hash_key key = {{1, 2, 3, 4}};
+
+// What the last tick gave.
+static struct neigh_ask asks[ASKS];
+static uint16_t failed[ASKS];
+static unsigned int nb_asks, nb_failed;
+
+static struct neigh_table *make(const struct neigh_config *c)
+{
+	void *mem = malloc(neigh_size(c));
+
+	assert_non_null(mem);
+	return neigh_create(mem, c, &key);
+}
+
+static struct neigh_table *make_default(void)
+{
+	return make(&(struct neigh_config){0});
+}
+
+static void tick(struct neigh_table *t, uint64_t now)
+{
+	nb_asks = neigh_tick(t, now, asks, ASKS, failed, &nb_failed);
+	assert_in_range(nb_asks, 0, ASKS);
+	assert_in_range(nb_failed, 0, ASKS);
+}
+
+static struct addr host(uint32_t n)
+{
+	const uint8_t v4[4] = {10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
+
+	return addr_from_v4(v4);
+}
+
+static uint32_t load_host(const struct addr *a)
+{
+	return (uint32_t)a->b[13] << 16 | (uint32_t)a->b[14] << 8 | a->b[15];
+}
+
+static uint16_t answer(struct neigh_table *t, uint32_t n, const uint8_t *mac, uint64_t now)
+{
+	struct net_neigh_msg m = {
+		NET_NEIGH_ANSWER, .target = host(n), .solicited = true, .override = true};
+
+	memcpy(m.mac, mac, 6);
+	return neigh_learn(t, &m, PORT, false, now);
+}
+
+static uint16_t claim(struct neigh_table *t, uint32_t n, const uint8_t *mac, uint64_t now)
+{
+	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(n), .override = true};
+
+	memcpy(m.mac, mac, 6);
+	return neigh_learn(t, &m, PORT, false, now);
+}
+
+static uint16_t asked_by(struct neigh_table *t, uint32_t n, const uint8_t *mac, uint64_t now)
+{
+	struct net_neigh_msg m = {NET_NEIGH_ASK, .target = host(999), .sender = host(n)};
+
+	memcpy(m.mac, mac, 6);
+	return neigh_learn(t, &m, PORT, true, now);
+}
+
+// An entry for host n that is REACHABLE from now on.
+static uint16_t reach(struct neigh_table *t, uint32_t n, const uint8_t *mac, uint64_t now)
+{
+	const struct addr a = host(n);
+	const uint16_t i = neigh_use(t, &a, PORT, now);
+
+	tick(t, now);
+	assert_int_equal(answer(t, n, mac, now), i);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	return i;
+}
+
+static void test_resolve(void **state)
+{
+	struct neigh_table *t = make_default();
+	const struct addr a = host(1);
+	const uint16_t i = neigh_use(t, &a, PORT, 1000);
+
+	assert_int_not_equal(i, NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_INCOMPLETE);
+	assert_int_equal(neigh_use(t, &a, PORT, 1000), i);
+	assert_int_not_equal(neigh_use(t, &a, PORT + 1, 1000), i); // another link
+	assert_null(neigh_mac(t, i, 1000));
+	tick(t, 1000);
+	assert_int_equal(nb_asks, 2);
+	assert_true(addr_eq(&asks[0].target, &a));
+	assert_false(asks[0].unicast);
+	assert_int_equal(asks[0].port, PORT);
+	assert_int_equal(answer(t, 1, mac1, 1010), i);
+	assert_memory_equal(neigh_mac(t, i, 1010), mac1, 6);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	assert_int_equal(neigh_generation(t), 0);
+	free(t);
+}
+
+// Three questions a second apart, then a second of negative cache, then anew.
+static void test_fail(void **state)
+{
+	struct neigh_table *t = make_default();
+	const struct addr a = host(1);
+	const uint16_t i = neigh_use(t, &a, PORT, 5000);
+	unsigned int sent = 0;
+	void *packet;
+
+	for (uint64_t now = 5000; now < 8000; now += 10) {
+		tick(t, now);
+		sent += nb_asks;
+		assert_int_equal(sent, (now - 5000) / 1000 + 1);
+		assert_int_equal(nb_failed, 0);
+		neigh_use(t, &a, PORT, now); // uses ask no more often
+	}
+	assert_true(neigh_hold(t, i, &sent));
+	assert_int_equal(neigh_held(t, i, &packet, 1), 0); // not yet
+	tick(t, 8000);
+	assert_int_equal(nb_asks, 0);
+	assert_int_equal(nb_failed, 1);
+	assert_int_equal(failed[0], i);
+	assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
+	assert_int_equal(neigh_held(t, i, &packet, 1), 1);
+	assert_ptr_equal(packet, &sent);
+	assert_int_equal(neigh_held_total(t), 0);
+	assert_false(neigh_hold(t, i, &sent));
+	assert_int_equal(neigh_use(t, &a, PORT, 8999), i);
+	assert_null(neigh_mac(t, i, 8999));
+	tick(t, 8999);
+	assert_int_equal(nb_asks + nb_failed, 0);
+	assert_null(neigh_mac(t, i, 9000)); // a use by index is a use
+	assert_int_equal(neigh_state(t, i), NEIGH_INCOMPLETE);
+	tick(t, 9000);
+	assert_int_equal(nb_asks, 1);
+	free(t);
+}
+
+static void test_stale_probe(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 1000);
+
+	tick(t, 30999);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	tick(t, 31000);
+	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
+	assert_int_equal(nb_asks, 0); // nobody uses it
+	tick(t, 90000);
+	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
+	assert_memory_equal(neigh_mac(t, i, 90000), mac1, 6);
+	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
+	tick(t, 90001);
+	assert_int_equal(nb_asks, 1);
+	assert_true(asks[0].unicast);
+	assert_memory_equal(asks[0].mac, mac1, 6);
+	assert_int_equal(answer(t, 1, mac1, 90002), NEIGH_NONE); // confirmed, nothing changed
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	tick(t, 120001);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	tick(t, 120002);
+	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
+	assert_int_equal(neigh_generation(t), 0);
+	free(t);
+}
+
+static void test_probe_fails(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+
+	tick(t, 30000);
+	neigh_mac(t, i, 30000);
+	for (uint64_t now = 30000; now < 33000; now += 1000) {
+		tick(t, now);
+		assert_int_equal(nb_asks, 1);
+		assert_true(asks[0].unicast);
+		assert_non_null(neigh_mac(t, i, now)); // usable meanwhile
+	}
+	tick(t, 33000);
+	assert_int_equal(nb_failed, 1);
+	assert_null(neigh_mac(t, i, 33000));
+	assert_int_equal(neigh_generation(t), 1);
+	free(t);
+}
+
+// Conformance section 4: nothing unasked moves an address, in whatever state.
+static void test_spoofs(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+
+	for (int n = 0; n < 3; n++) {
+		assert_int_equal(claim(t, 1, mac2, 100), NEIGH_NONE);
+		assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // says it is solicited
+		assert_int_equal(asked_by(t, 1, mac2, 100), NEIGH_NONE);
+		assert_int_equal(neigh_state(t, i), NEIGH_STALE); // under suspicion
+	}
+	assert_memory_equal(neigh_mac(t, i, 100), mac1, 6);
+	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
+	assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // not asked yet
+	tick(t, 101);
+	assert_int_equal(nb_asks, 1);
+	assert_memory_equal(asks[0].mac, mac1, 6); // the known owner is asked
+	assert_int_equal(claim(t, 1, mac2, 102), NEIGH_NONE);
+	assert_int_equal(asked_by(t, 1, mac2, 102), NEIGH_NONE);
+	assert_memory_equal(neigh_mac(t, i, 102), mac1, 6);
+	assert_int_equal(answer(t, 1, mac1, 103), NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	assert_int_equal(claim(t, 1, mac1, 104), NEIGH_NONE); // the owner announces itself
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	assert_int_equal(neigh_generation(t), 0);
+	assert_int_equal(answer(t, 2, mac2, 105), NEIGH_NONE); // of someone nobody needs
+	free(t);
+}
+
+// Unasked words about an unresolved target: a question tells, an announcement does not.
+static void test_unresolved(void **state)
+{
+	struct neigh_table *t = make_default();
+	const struct addr a = host(1);
+	const uint16_t i = neigh_use(t, &a, PORT, 0);
+
+	assert_int_equal(claim(t, 1, mac1, 1), NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_INCOMPLETE);
+	assert_int_equal(asked_by(t, 1, mac1, 2), i);
+	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
+	assert_memory_equal(neigh_mac(t, i, 3), mac1, 6);
+	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
+	free(t);
+}
+
+// RFC 4861 section 7.2.5: the override flag, and answers without an address.
+static void test_override(void **state)
+{
+	struct neigh_table *t = make_default();
+	struct net_neigh_msg m = {NET_NEIGH_ANSWER, .target = host(1), .solicited = true};
+	const struct addr a = host(1);
+	const uint16_t i = neigh_use(t, &a, PORT, 0);
+
+	tick(t, 0);
+	assert_int_equal(neigh_learn(t, &m, PORT, false, 1), NEIGH_NONE); // no address
+	assert_int_equal(neigh_state(t, i), NEIGH_INCOMPLETE);
+	assert_int_equal(answer(t, 1, mac1, 2), i);
+	tick(t, 30002);
+	neigh_mac(t, i, 30002);
+	tick(t, 30002);
+	memcpy(m.mac, mac2, 6);
+	assert_int_equal(neigh_learn(t, &m, PORT, false, 30003), NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_PROBE); // neither moved nor confirmed
+	assert_memory_equal(neigh_mac(t, i, 30003), mac1, 6);
+	memset(m.mac, 0, 6);
+	assert_int_equal(neigh_learn(t, &m, PORT, false, 30004), NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE); // confirmed
+	tick(t, 60004);
+	neigh_mac(t, i, 60004);
+	tick(t, 60004);
+	memcpy(m.mac, mac1, 6);
+	assert_int_equal(neigh_learn(t, &m, PORT, false, 60004), NEIGH_NONE);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE); // confirmed by name
+	tick(t, 90004);
+	neigh_mac(t, i, 90004);
+	tick(t, 90004);
+	assert_int_equal(answer(t, 1, mac2, 90005), i); // override: moved
+	assert_memory_equal(neigh_mac(t, i, 90005), mac2, 6);
+	assert_int_equal(neigh_generation(t), 1);
+	free(t);
+}
+
+static void test_set(void **state)
+{
+	struct neigh_table *t = make_default();
+	const struct addr a = host(1);
+	const uint16_t i = neigh_set(t, &a, PORT, mac1, 0);
+
+	assert_int_equal(neigh_use(t, &a, PORT, 0), i);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	assert_memory_equal(neigh_mac(t, i, 0), mac1, 6);
+	assert_int_equal(neigh_generation(t), 0);
+	assert_int_equal(neigh_set(t, &a, PORT, mac2, 10), i);
+	assert_memory_equal(neigh_mac(t, i, 10), mac2, 6);
+	assert_int_equal(neigh_generation(t), 1);
+	tick(t, 30009);
+	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
+	free(t);
+}
+
+static void test_hold(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){16, 20, 16, 30000});
+	const struct addr a = host(1), b = host(2);
+	const uint16_t i = neigh_use(t, &a, PORT, 0), k = neigh_use(t, &b, PORT, 0);
+	char packets[32];
+	void *out[32];
+
+	for (int n = 0; n < 17; n++)
+		assert_int_equal(neigh_hold(t, i, &packets[n]), n < 16);
+	for (int n = 0; n < 5; n++)
+		assert_int_equal(neigh_hold(t, k, &packets[20 + n]), n < 4);
+	assert_int_equal(neigh_held_total(t), 20);
+	tick(t, 0);
+	answer(t, 1, mac1, 1);
+	assert_int_equal(neigh_held(t, i, out, 10), 10);
+	assert_int_equal(neigh_held(t, i, out + 10, 10), 6);
+	for (int n = 0; n < 16; n++)
+		assert_ptr_equal(out[n], &packets[n]); // in order
+	assert_int_equal(neigh_held(t, i, out, 10), 0);
+	assert_false(neigh_hold(t, i, packets)); // resolved: nothing to wait for
+	assert_int_equal(neigh_held(t, k, out, 10), 0);
+	assert_true(neigh_hold(t, k, packets)); // the pool has room again
+	assert_int_equal(neigh_held_total(t), 5);
+	free(t);
+}
+
+// A scan of 10^5 targets takes neither the gateways in use nor more memory than there is, and does
+// not delay a probe.
+static void test_scan(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){256, 64, 4, 30000});
+	uint16_t gateway[4];
+	uint64_t now = 0;
+	uint32_t refused = 0;
+	void *out[4];
+	char packet;
+
+	for (uint32_t g = 0; g < 4; g++)
+		gateway[g] = reach(t, g, mac1, now);
+	for (uint32_t n = 0; n < 100000; n++) {
+		const struct addr a = host(1000 + n);
+		const uint16_t i = neigh_use(t, &a, PORT, now);
+
+		if (i == NEIGH_NONE)
+			refused++;
+		else
+			neigh_hold(t, i, &packet);
+		now += n % 2;
+		if (n % 20 != 0)
+			continue;
+		nb_asks = neigh_tick(t, now, asks, 8, failed, &nb_failed);
+		for (unsigned int f = 0; f < nb_failed; f++)
+			assert_in_range(neigh_held(t, failed[f], out, 4), 0, 4);
+		for (uint32_t g = 0; g < 4; g++)
+			assert_memory_equal(neigh_mac(t, gateway[g], now), mac1, 6);
+		for (unsigned int k = 0; k < nb_asks; k++) // gateways answer a little later
+			if (asks[k].unicast)
+				answer(t, load_host(&asks[k].target), mac1, now);
+	}
+	assert_true(refused > 0);
+	for (uint32_t g = 0; g < 4; g++) {
+		const struct addr a = host(g);
+
+		assert_int_equal(neigh_use(t, &a, PORT, now), gateway[g]);
+	}
+	now += 10000; // when it is over, all comes back
+	for (int n = 0; n < 2000; n++) {
+		tick(t, now += 10);
+		for (unsigned int f = 0; f < nb_failed; f++)
+			neigh_held(t, failed[f], out, 4);
+	}
+	assert_int_equal(neigh_held_total(t), 0);
+	free(t);
+}
+
+// A full table gives a new target the place of the entry that has been out of use for longest.
+static void test_reuse(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){4, 4, 4, 1000});
+	struct addr a = host(100);
+	uint16_t i[4];
+
+	for (uint32_t n = 0; n < 4; n++)
+		i[n] = reach(t, n, mac1, n);
+	assert_int_equal(neigh_use(t, &a, PORT, 500), NEIGH_NONE); // all REACHABLE
+	tick(t, 2000);
+	assert_int_equal(neigh_use(t, &a, PORT, 2000), i[0]);
+	assert_int_equal(neigh_generation(t), 1);
+	assert_null(neigh_mac(t, i[0], 2000));
+	neigh_mac(t, i[1], 2000); // in use again
+	a = host(101);
+	assert_int_equal(neigh_use(t, &a, PORT, 2000), i[2]);
+	a = host(102);
+	assert_int_equal(neigh_use(t, &a, PORT, 2000), i[3]);
+	a = host(103);
+	assert_int_equal(neigh_use(t, &a, PORT, 2000), NEIGH_NONE); // PROBE and young INCOMPLETE
+	tick(t, 2000);
+	tick(t, 3000);
+	assert_int_equal(neigh_use(t, &a, PORT, 3000), i[0]); // asked twice: old
+	free(t);
+}
+
+// Random life against what must always hold: packets in = packets out + held, a usable entry has
+// the MAC last given by its owner, indices stay with their targets unless the generation grew.
+static void test_property(void **state)
+{
+	struct test_rand r = test_rand_start("neigh");
+	struct neigh_table *t = make(&(struct neigh_config){32, 24, 5, 3000});
+	unsigned int in = 0, out_total = 0;
+	uint32_t generation = 0;
+	uint16_t index[64];
+	uint64_t now = 1;
+	char packet;
+
+	memset(index, 0xff, sizeof(index));
+	for (int step = 0; step < 300000; step++) {
+		const uint32_t n = test_rand_below(&r, 64);
+		const struct addr a = host(n);
+		uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)n};
+		void *out[8];
+		uint16_t i = NEIGH_NONE;
+
+		switch (test_rand_below(&r, 6)) {
+		case 0:
+			i = neigh_use(t, &a, PORT, now);
+			if (index[n] != NEIGH_NONE && generation == neigh_generation(t))
+				assert_int_equal(i, index[n]);
+			else if (generation != neigh_generation(t))
+				memset(index, 0xff, sizeof(index));
+			generation = neigh_generation(t);
+			index[n] = i;
+			if (i != NEIGH_NONE)
+				in += neigh_hold(t, i, &packet);
+			break;
+		case 1:
+			if (index[n] != NEIGH_NONE && generation == neigh_generation(t))
+				in += neigh_hold(t, index[n], &packet);
+			break;
+		case 2:
+			i = answer(t, n, mac, now);
+			break;
+		case 3:
+			if (test_rand_below(&r, 8) == 0)
+				i = asked_by(t, n, mac, now);
+			break;
+		case 4:
+			now += test_rand_below(&r, 400);
+			tick(t, now);
+			for (unsigned int f = 0; f < nb_failed; f++)
+				out_total += neigh_held(t, failed[f], out, 8);
+			break;
+		default:
+			if (index[n] == NEIGH_NONE || generation != neigh_generation(t))
+				break;
+			if (neigh_mac(t, index[n], now) != NULL)
+				assert_memory_equal(neigh_mac(t, index[n], now), mac, 6);
+		}
+		if (i != NEIGH_NONE)
+			out_total += neigh_held(t, i, out, 8);
+		assert_int_equal(in, out_total + neigh_held_total(t));
+		assert_in_range(neigh_held_total(t), 0, 24);
+	}
+	assert_true(in > 1000);
+	free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_resolve),
+		cmocka_unit_test(test_fail),
+		cmocka_unit_test(test_stale_probe),
+		cmocka_unit_test(test_probe_fails),
+		cmocka_unit_test(test_spoofs),
+		cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_override),
+		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_property),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
