@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The wire format of STUN (RFC 8489) and TURN (RFC 8656), whole and only: parse once, append-only
+// writer, integrity, fingerprint, ChannelData. PURE (+libcrypto): no state machine, no clock.
+#pragma once
+
+#include "addr.h"
+#include "bytes.h"
+
+#define STUN_HEADER_LEN 20
+#define STUN_COOKIE 0x2112A442u
+#define STUN_TID_LEN 12
+#define STUN_TEXT_MAX 763 // longest USERNAME, REALM, NONCE (RFC 8489 14.3, 14.9, 14.10)
+#define CHANNEL_HEADER_LEN 4
+#define CHANNEL_MIN 0x4000
+#define CHANNEL_MAX 0x4FFF
+#define CHANNEL_MAX_RFC5766 0x7FFF
+
+enum stun_class { STUN_REQUEST, STUN_INDICATION, STUN_SUCCESS, STUN_ERROR };
+
+enum stun_method {
+	STUN_BINDING = 0x001,
+	STUN_ALLOCATE = 0x003,
+	STUN_REFRESH = 0x004,
+	STUN_SEND = 0x006,
+	STUN_DATA = 0x007,
+	STUN_CREATE_PERMISSION = 0x008,
+	STUN_CHANNEL_BIND = 0x009,
+};
+
+// Attributes we know: X(index enum, wire type). Those below 0x8000 are comprehension-required.
+#define STUN_ATTRIBUTES(X)                       \
+	X(STUN_MAPPED_ADDRESS, 0x0001)           \
+	X(STUN_USERNAME, 0x0006)                 \
+	X(STUN_MESSAGE_INTEGRITY, 0x0008)        \
+	X(STUN_ERROR_CODE, 0x0009)               \
+	X(STUN_UNKNOWN_ATTRIBUTES, 0x000A)       \
+	X(STUN_CHANNEL_NUMBER, 0x000C)           \
+	X(STUN_LIFETIME, 0x000D)                 \
+	X(STUN_XOR_PEER_ADDRESS, 0x0012)         \
+	X(STUN_DATA_ATTR, 0x0013)                \
+	X(STUN_REALM, 0x0014)                    \
+	X(STUN_NONCE, 0x0015)                    \
+	X(STUN_XOR_RELAYED_ADDRESS, 0x0016)      \
+	X(STUN_REQUESTED_ADDRESS_FAMILY, 0x0017) \
+	X(STUN_EVEN_PORT, 0x0018)                \
+	X(STUN_REQUESTED_TRANSPORT, 0x0019)      \
+	X(STUN_DONT_FRAGMENT, 0x001A)            \
+	X(STUN_MESSAGE_INTEGRITY_SHA256, 0x001C) \
+	X(STUN_PASSWORD_ALGORITHM, 0x001D)       \
+	X(STUN_USERHASH, 0x001E)                 \
+	X(STUN_XOR_MAPPED_ADDRESS, 0x0020)       \
+	X(STUN_RESERVATION_TOKEN, 0x0022)        \
+	X(STUN_PASSWORD_ALGORITHMS, 0x8002)      \
+	X(STUN_SOFTWARE, 0x8022)                 \
+	X(STUN_ALTERNATE_SERVER, 0x8023)         \
+	X(STUN_FINGERPRINT, 0x8028)
+
+enum stun_attr {
+#define X(id, type) id,
+	STUN_ATTRIBUTES(X)
+#undef X
+		STUN_NB_ATTRS
+};
+
+enum stun_algorithm { STUN_ALG_MD5 = 1, STUN_ALG_SHA256 = 2 }; // RFC 8489 18.5.1
+
+// A parsed message. Points into the datagram; nothing is copied.
+struct stun_msg {
+	const uint8_t *data;
+	uint16_t len;
+	uint16_t method;
+	uint8_t cls; // enum stun_class
+	bool fingerprint_bad; // FINGERPRINT present and wrong
+	uint16_t nb_unknown; // unknown comprehension-required attributes before the integrity
+	uint16_t off[STUN_NB_ATTRS]; // offset of the first occurrence's value, 0 = absent
+	uint16_t alen[STUN_NB_ATTRS]; // its length without padding
+};
+
+// Parses a datagram that is one STUN message. All lengths are settled here: every off/alen lies in
+// the datagram. Attributes after MESSAGE-INTEGRITY are ignored but MESSAGE-INTEGRITY-SHA256 and
+// FINGERPRINT (RFC 8489 14.5). Duplicates: the first wins. 0, or -EBADMSG when it is not a STUN
+// message or its structure is broken (top bits, cookie, length, attribute overrun).
+int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m);
+
+static inline bool stun_has(const struct stun_msg *m, enum stun_attr a)
+{
+	return m->off[a] != 0;
+}
+static inline const uint8_t *stun_tid(const struct stun_msg *m)
+{
+	return m->data + 8;
+}
+// Value of a 4-byte attribute (host order) into *v; false when absent or of another length.
+bool stun_get_u32(const struct stun_msg *m, enum stun_attr a, uint32_t *v);
+// Decodes an XOR-*-ADDRESS value of alen bytes. *family gets 4 or 6 as the attribute says;
+// the address is as on the wire (not canonicalised). False when malformed.
+bool stun_decode_xor_addr(
+	const struct stun_msg *m, uint16_t off, uint16_t alen, struct endpoint *out, int *family);
+// Walks all occurrences of one attribute before the integrity: start with *pos = 0; returns false
+// at the end. Bounded by the message.
+bool stun_next(
+	const struct stun_msg *m, enum stun_attr a, uint16_t *pos, uint16_t *off, uint16_t *alen);
+// Likewise over unknown comprehension-required attributes: their wire types.
+bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type);
+
+// --- integrity -----------------------------------------------------------------------------------
+
+// Algorithms fetched once; one per thread. NULL when libcrypto has none (FIPS set-ups without MD5
+// still give SHA-1 and SHA-256; stun_key_md5 then fails).
+struct stun_crypto;
+struct stun_crypto *stun_crypto_create(void);
+void stun_crypto_free(struct stun_crypto *c);
+
+#define STUN_KEY_MAX 32
+
+struct stun_key {
+	uint8_t bytes[STUN_KEY_MAX];
+	uint8_t len; // 16 (MD5) or 32 (SHA-256)
+};
+
+// Long-term keys of RFC 8489 9.2.2 (MD5) and 18.5.1.2 (SHA-256): H(user ":" realm ":" password).
+// Strings are taken as bytes. False when libcrypto fails.
+bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *user,
+	size_t user_len, const char *realm, const void *password, size_t password_len,
+	struct stun_key *out);
+// USERHASH (RFC 8489 14.4): SHA-256(user ":" realm), 32 bytes.
+bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, const char *realm,
+	uint8_t out[32]);
+// REST password (draft-uberti-behave-turn-rest-00): base64(HMAC-SHA1(secret, user)), with a NUL.
+bool stun_rest_password(
+	struct stun_crypto *c, const char *secret, const void *user, size_t user_len, char out[29]);
+// HMAC-SHA256 for nonces and tokens.
+bool stun_hmac_sha256(struct stun_crypto *c, const void *key, size_t key_len, const void *data,
+	size_t len, uint8_t out[32]);
+// Verifies MESSAGE-INTEGRITY-SHA256 if present (full 32 bytes, the only length TURN allows), else
+// MESSAGE-INTEGRITY, in constant time. False when neither is present or it does not match.
+bool stun_integrity_ok(struct stun_crypto *c, const struct stun_msg *m, const struct stun_key *key);
+// Whether len bytes are equal, in a time that does not tell where they differ: for nonces, tokens.
+bool stun_equal(const void *a, const void *b, size_t len);
+// CRC-32 of FINGERPRINT over len bytes, XORed as RFC 8489 14.7 says.
+uint32_t stun_fingerprint(const uint8_t *data, size_t len);
+
+// --- writer --------------------------------------------------------------------------------------
+
+// Append-only; overflow is sticky, and every byte up to len has been written (padding is zero).
+struct stun_writer {
+	uint8_t *buf;
+	uint16_t cap, len;
+	bool overflow;
+};
+
+void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cls, uint16_t method,
+	const uint8_t tid[STUN_TID_LEN]);
+void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t len);
+void stun_put_u32(struct stun_writer *w, enum stun_attr a, uint32_t value);
+void stun_put_xor_addr(struct stun_writer *w, enum stun_attr a, const struct endpoint *e);
+// code 300..699; reason may be "".
+void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason);
+// MESSAGE-INTEGRITY (alg MD5) or MESSAGE-INTEGRITY-SHA256 (alg SHA256) over all so far.
+void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_algorithm alg,
+	const struct stun_key *key);
+void stun_put_fingerprint(struct stun_writer *w);
+// Length of the finished message, or 0 when it did not fit.
+uint16_t stun_end(struct stun_writer *w);
+
+// The 36 (IPv4) or 48 (IPv6) bytes of a Data indication in front of payload_len bytes of data:
+// header, XOR-PEER-ADDRESS, DATA attribute header. The message length counts the payload padded to
+// 4. Returns 36 or 48. (The padding bytes, zero, go behind the payload.)
+uint16_t stun_data_indication(uint8_t *buf, const uint8_t tid[STUN_TID_LEN],
+	const struct endpoint *peer, uint16_t payload_len);
