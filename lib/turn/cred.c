@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who signed a request: RFC 8489 9.2.4 from the password algorithms on, for configured users and
+// for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; bounded work, no
+// look-up leaves it.
+#include "turn_int.h"
+
+#define REST_PASSWORD_SIZE 29
+
+const uint8_t cred_algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
+
+// One verification in progress.
+struct check {
+	const struct turn_policy *p;
+	struct stun_crypto *c;
+	const struct stun_msg *m;
+	enum stun_algorithm alg;
+	const uint8_t *name; // USERNAME
+	size_t name_len;
+};
+
+static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *value, size_t len)
+{
+	return m->alen[a] == len && memcmp(m->data + m->off[a], value, len) == 0;
+}
+
+// RFC 8489 9.2.4, third point: neither attribute means MD5; otherwise both must be there, the list
+// as we sent it and the choice one of the list. Our nonces always have the feature bit set.
+static bool algorithm_of(const struct stun_msg *m, enum stun_algorithm *alg)
+{
+	uint32_t chosen;
+
+	*alg = STUN_ALG_MD5;
+	if (!stun_has(m, STUN_PASSWORD_ALGORITHM) && !stun_has(m, STUN_PASSWORD_ALGORITHMS))
+		return true;
+	if (!value_is(m, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms)) ||
+		!stun_get_u32(m, STUN_PASSWORD_ALGORITHM, &chosen))
+		return false;
+	// Number and length of the parameters, which both algorithms lack (RFC 8489 18.5.1).
+	if (chosen == (uint32_t)STUN_ALG_SHA256 << 16)
+		*alg = STUN_ALG_SHA256;
+	return chosen == (uint32_t)*alg << 16;
+}
+
+// "expiry" or "expiry:id", decimal seconds. A number beyond 64 bits is no time.
+static bool rest_expiry(const uint8_t *name, size_t len, uint64_t *expiry_s)
+{
+	size_t i;
+
+	*expiry_s = 0;
+	for (i = 0; i < len && name[i] >= '0' && name[i] <= '9'; i++)
+		if (__builtin_mul_overflow(*expiry_s, 10, expiry_s) ||
+			__builtin_add_overflow(*expiry_s, name[i] - '0', expiry_s))
+			return false;
+	return i > 0 && (i == len || name[i] == ':');
+}
+
+static bool signed_with(const struct check *k, const struct stun_key *key)
+{
+	return stun_integrity_ok(k->c, k->m, key);
+}
+
+// The key that a secret gives the name, into out->key; true when the request was signed with it.
+static bool rest_try(const struct check *k, const char *secret, struct stun_key *key)
+{
+	char password[REST_PASSWORD_SIZE];
+	bool ok;
+
+	ok = stun_rest_password(k->c, secret, k->name, k->name_len, password) &&
+		stun_key_make(k->c, k->alg, k->name, k->name_len, k->p->realm, password,
+			strlen(password), key) &&
+		signed_with(k, key);
+	explicit_bzero(password, sizeof(password));
+	return ok;
+}
+
+static bool rest_verify(const struct check *k, uint64_t wall_s, const struct turn_cred *known,
+	struct turn_cred *out)
+{
+	uint8_t userhash[32];
+	uint64_t expiry_s;
+
+	// The expiry before anything that costs, and also when the key is known: the credentials of
+	// an allocation end, and with them its refreshes.
+	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s) ||
+		expiry_s < wall_s ||
+		!stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
+		return false;
+	memcpy(out->ident, userhash, TURN_IDENT_LEN);
+	out->rest = true;
+	if (known != NULL && known->alg == k->alg &&
+		memcmp(known->ident, userhash, TURN_IDENT_LEN) == 0 &&
+		signed_with(k, &known->key)) {
+		out->key = known->key;
+		return true;
+	}
+	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
+		if (rest_try(k, k->p->secrets[i], &out->key))
+			return true;
+	return false;
+}
+
+static bool user_verify(
+	const struct check *k, const struct policy_user *user, struct turn_cred *out)
+{
+	// A key that is not to be had is empty, and nothing verifies with an empty key.
+	out->key = k->alg == STUN_ALG_SHA256 ? user->sha256 : user->md5;
+	memcpy(out->ident, user->userhash, TURN_IDENT_LEN);
+	return signed_with(k, &out->key);
+}
+
+static void name_set(struct turn_cred *cred, const void *name, size_t len)
+{
+	cred->name_len = (uint8_t)(len < TURN_NAME_LEN ? len : TURN_NAME_LEN);
+	memcpy(cred->name, name, cred->name_len);
+}
+
+static const struct policy_user *user_of(const struct turn_policy *p, const struct stun_msg *m)
+{
+	if (stun_has(m, STUN_USERNAME))
+		return policy_user_by_name(
+			p, m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME]);
+	if (m->alen[STUN_USERHASH] != 32) // RFC 8489 14.4
+		return NULL;
+	return policy_user_by_hash(p, m->data + m->off[STUN_USERHASH]);
+}
+
+unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
+	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
+	struct turn_cred *out)
+{
+	struct check k = {
+		.p = p,
+		.c = c,
+		.m = m,
+		.name = m->data + m->off[STUN_USERNAME],
+		.name_len = m->alen[STUN_USERNAME],
+	};
+	const struct policy_user *user;
+	bool ok;
+
+	memset(out, 0, sizeof(*out));
+	if (!algorithm_of(m, &k.alg) || k.name_len > STUN_TEXT_MAX)
+		return 400;
+	// The key is made with our realm: a client that names another has no business with it.
+	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
+		return 401;
+	out->alg = (uint8_t)k.alg;
+	user = user_of(p, m);
+	if (user != NULL) {
+		// It hides a REST name of the same spelling, whoever holds a secret.
+		name_set(out, user->name, strlen(user->name));
+		ok = user_verify(&k, user, out);
+	} else {
+		name_set(out, k.name, k.name_len);
+		ok = stun_has(m, STUN_USERNAME) && rest_verify(&k, wall_s, known, out);
+	}
+	if (!ok)
+		explicit_bzero(out, sizeof(*out));
+	return ok ? 0 : 401;
+}
+
+bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,
+	const struct turn_cred *cred, uint8_t out[TURN_IDENT_LEN])
+{
+	const uint8_t *name = m->data + m->off[STUN_USERNAME];
+	const size_t len = m->alen[STUN_USERNAME];
+	const uint8_t *colon = cred->rest ? memchr(name, ':', len) : NULL;
+	uint8_t userhash[32];
+
+	memcpy(out, cred->ident, TURN_IDENT_LEN);
+	if (colon == NULL || colon + 1 == name + len)
+		return true;
+	if (!stun_userhash(c, colon + 1, (size_t)(name + len - colon - 1), p->realm, userhash))
+		return false;
+	memcpy(out, userhash, TURN_IDENT_LEN);
+	return true;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Token buckets kept as debts: a bucket that nobody has used owes nothing and is full, which is
+// what zeroed memory says, and a limit changed by a reload applies at once. There is no tag: a
+// source whose hash falls on another's bucket shares it. A tag would have to be evicted, and then
+// spoofed sources could refill any bucket by pushing its owner out.
+#include "turn_int.h"
+
+// Debts are counted in thousandths of a token, so that rate * milliseconds is exact.
+#define TOKEN 1000u
+
+struct bucket {
+	uint64_t last_ms; // when owed was brought up to date
+	uint64_t owed;
+};
+
+struct limiter {
+	struct hash_key key;
+	uint32_t mask; // number of buckets - 1
+	uint32_t pad[3];
+	struct bucket bucket[];
+};
+
+size_t limiter_size(uint32_t buckets)
+{
+	return sizeof(struct limiter) + buckets * sizeof(struct bucket);
+}
+
+struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_key *key)
+{
+	struct limiter *l = mem;
+
+	memset(l, 0, limiter_size(buckets));
+	l->key = *key;
+	l->mask = buckets - 1;
+	return l;
+}
+
+static struct bucket *bucket_of(struct limiter *l, const struct addr *source)
+{
+	struct addr a = *source;
+
+	// whoever has an IPv6 address has its /64
+	if (!addr_is_v4(&a))
+		a.d[1] = 0;
+	return &l->bucket[hash_addr(&l->key, &a, 0) & l->mask];
+}
+
+// One worker's part of a limit, at least 1.
+static uint64_t part(uint32_t whole, uint32_t share)
+{
+	const uint32_t n = share > 1 ? whole / share : whole;
+
+	return n > 0 ? n : 1;
+}
+
+static void pay_back(struct bucket *b, uint64_t rate, uint64_t now_ms)
+{
+	uint64_t elapsed_ms, paid;
+
+	if (now_ms <= b->last_ms)
+		return;
+	elapsed_ms = now_ms - b->last_ms;
+	// 49 days: with a 32-bit rate the product then fits
+	if (elapsed_ms > UINT32_MAX)
+		elapsed_ms = UINT32_MAX;
+	paid = elapsed_ms * rate;
+	b->owed = paid < b->owed ? b->owed - paid : 0;
+	b->last_ms = now_ms;
+}
+
+bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
+	const struct addr *source, uint64_t now_ms)
+{
+	struct bucket *b;
+
+	if (r->rate == 0)
+		return true;
+	b = bucket_of(l, source);
+	pay_back(b, part(r->rate, share), now_ms);
+	if (b->owed + TOKEN > part(r->burst, share) * TOKEN)
+		return false;
+	b->owed += TOKEN;
+	return true;
+}

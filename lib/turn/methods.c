@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each method does once its request is authenticated: RFC 8656 sections 7.2, 8.2, 10.2, 12.2,
+// with the checks in the order of the text. 0 or a STUN error code; nothing is left behind by an
+// error.
+#include <netinet/in.h>
+
+#include "turn_int.h"
+
+#define FAMILY_IPV4 1
+#define FAMILY_IPV6 2
+#define PEERS_MAX 128 // XOR-PEER-ADDRESS attributes that fit one datagram
+
+unsigned int method_binding(struct turn_request *r)
+{
+	const struct endpoint client = {r->v->src, r->v->src_port};
+
+	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
+	return 0;
+}
+
+// --- Allocate ------------------------------------------------------------------------------------
+
+// LIFETIME rules of RFC 8656 7.2 and 8.2: at most max, at least default. False when malformed.
+static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool *zero)
+{
+	const struct turn_limits *l = &r->s->policy->limits;
+	uint32_t asked = l->lifetime_default_s;
+
+	if (stun_has(&r->m, STUN_LIFETIME) && !stun_get_u32(&r->m, STUN_LIFETIME, &asked))
+		return false;
+	*zero = asked == 0;
+	if (asked > l->lifetime_max_s)
+		asked = l->lifetime_max_s;
+	*lifetime_s = asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
+	return true;
+}
+
+// Attributes of a success response: for a new allocation and for a retransmitted request alike.
+static void put_allocation(struct turn_request *r, uint32_t slot)
+{
+	const struct turn_shard *s = r->s;
+	const struct turn_cold *c = cold_at(s, slot);
+	const struct endpoint relay = turn_relay_endpoint(s->map, s->worker, slot);
+	const struct endpoint client = {r->v->src, r->v->src_port};
+
+	stun_put_xor_addr(&r->w, STUN_XOR_RELAYED_ADDRESS, &relay);
+	stun_put_u32(&r->w, STUN_LIFETIME, (uint32_t)((c->expires_ms - s->now_ms + 999) / 1000));
+	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
+	if (c->has_token)
+		stun_put(&r->w, STUN_RESERVATION_TOKEN, c->token, TURN_TOKEN_LEN);
+}
+
+// The 5-tuple is in use: a retransmission gets the same answer (RFC 8489 6.3.1), all else 437.
+static unsigned int allocate_again(struct turn_request *r)
+{
+	const struct turn_cold *c = cold_at(r->s, r->slot);
+
+	if (memcmp(c->tid, stun_tid(&r->m), STUN_TID_LEN) != 0 ||
+		memcmp(c->cred.ident, r->cred.ident, TURN_IDENT_LEN) != 0)
+		return 437;
+	put_allocation(r, r->slot);
+	return 0;
+}
+
+// What an Allocate asks for, checked.
+struct wanted {
+	uint32_t lifetime_s;
+	bool is_v4;
+	enum ports_kind kind;
+	const uint8_t *token; // RESERVATION-TOKEN, or NULL
+};
+
+static unsigned int family_wanted(const struct turn_request *r, struct wanted *w)
+{
+	const struct stun_msg *m = &r->m;
+	const uint8_t *value = m->data + m->off[STUN_REQUESTED_ADDRESS_FAMILY];
+
+	w->is_v4 = true;
+	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
+		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
+			return 400;
+		if (value[0] != FAMILY_IPV4 && value[0] != FAMILY_IPV6)
+			return 440;
+		w->is_v4 = value[0] == FAMILY_IPV4;
+	}
+	// One shard may own ports of one family only; whether the box has a family is the same
+	// question for all of them, because every family is dealt over all workers.
+	return ports_has_family(r->s->ports, w->is_v4) ? 0 : 440;
+}
+
+// Checks 3 to 8 of RFC 8656 7.2.
+static unsigned int allocate_wanted(const struct turn_request *r, struct wanted *w)
+{
+	const struct stun_msg *m = &r->m;
+	bool zero;
+
+	*w = (struct wanted){.kind = PORTS_ANY};
+	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
+		return 400;
+	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP)
+		return 442;
+	if (!lifetime_of(r, &w->lifetime_s, &zero))
+		return 400;
+	if (stun_has(m, STUN_RESERVATION_TOKEN)) {
+		if (stun_has(m, STUN_EVEN_PORT) || stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY) ||
+			m->alen[STUN_RESERVATION_TOKEN] != TURN_TOKEN_LEN)
+			return 400;
+		w->token = m->data + m->off[STUN_RESERVATION_TOKEN];
+		return 0;
+	}
+	if (stun_has(m, STUN_EVEN_PORT)) {
+		if (m->alen[STUN_EVEN_PORT] != 1)
+			return 400;
+		w->kind = (m->data[m->off[STUN_EVEN_PORT]] & 0x80) != 0 ? PORTS_PAIR : PORTS_EVEN;
+	}
+	return family_wanted(r, w);
+}
+
+// Counts one allocation of the requester; false when a quota is reached.
+static bool count_one(const struct turn_request *r, struct quota_ref *ref)
+{
+	const struct turn_shard *s = r->s;
+	uint8_t ident[TURN_IDENT_LEN];
+
+	return cred_quota_ident(s->policy, s->crypto, &r->m, &r->cred, ident) &&
+		quota_take(s->quota, &s->policy->limits, ident, &r->v->src, ref);
+}
+
+// Whether that is what one allocation of the requester counts as.
+static bool is_counted(const struct turn_request *r, const struct quota_ref *ref)
+{
+	const struct turn_shard *s = r->s;
+	uint8_t ident[TURN_IDENT_LEN];
+
+	return cred_quota_ident(s->policy, s->crypto, &r->m, &r->cred, ident) &&
+		quota_is(s->quota, ident, &r->v->src, ref);
+}
+
+// Makes the allocation on a slot that is taken and counted, or gives both back.
+static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const struct wanted *w,
+	const struct quota_ref *quota, const uint8_t *token)
+{
+	struct turn_shard *s = r->s;
+	const struct alloc_new n = {.slot = slot,
+		.lifetime_s = w->lifetime_s,
+		.tid = stun_tid(&r->m),
+		.cred = &r->cred,
+		.quota = *quota,
+		.token = token};
+
+	if (!alloc_make(s, r->v, &n)) {
+		quota_give(s->quota, quota);
+		ports_give(s->ports, slot, s->now_ms);
+		return 508;
+	}
+	r->slot = slot;
+	put_allocation(r, slot);
+	return 0;
+}
+
+// A reserved port, here or on the worker that the token's first byte names.
+static unsigned int allocate_reserved(struct turn_request *r, const struct wanted *w)
+{
+	struct turn_shard *s = r->s;
+	const uint8_t home = w->token[0];
+	struct quota_ref quota;
+	uint32_t slot;
+
+	if (home != s->worker) {
+		if (home >= s->workers || r->v->via != TURN_NO_WORKER ||
+			!redirect_make(s, r->v, home))
+			return 508;
+		r->handover = true;
+		r->worker = home;
+		return 0;
+	}
+	slot = reservation_find(s, w->token);
+	if (slot == TURN_NONE)
+		return 508;
+	// Who made the reservation has been counted for it; anybody else may be at their limit,
+	// which must not cost the reservation.
+	if (is_counted(r, &cold_at(s, slot)->quota)) {
+		quota = cold_at(s, slot)->quota;
+		reservation_take(s, slot);
+	} else if (count_one(r, &quota)) {
+		reservation_end(s, slot);
+	} else {
+		return 486;
+	}
+	return allocate_on(r, slot, w, &quota, NULL);
+}
+
+// An even port with its odd neighbour held back for a later Allocate, which both count as quota.
+static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const struct wanted *w,
+	const struct quota_ref quota[2])
+{
+	struct turn_shard *s = r->s;
+	uint8_t token[TURN_TOKEN_LEN];
+	unsigned int code;
+
+	if (!reservation_make(s, slot + 1, &quota[1], token)) {
+		for (int i = 0; i < 2; i++) {
+			quota_give(s->quota, &quota[i]);
+			ports_give(s->ports, slot + i, s->now_ms);
+		}
+		return 508;
+	}
+	code = allocate_on(r, slot, w, &quota[0], token);
+	if (code != 0)
+		reservation_lapse(s, slot + 1);
+	return code;
+}
+
+// The quota comes before the port: a port that is taken and given back has to rest anew, and
+// whoever is at their limit could in no time send all of them to rest.
+static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *w)
+{
+	struct turn_shard *s = r->s;
+	const unsigned int nb = w->kind == PORTS_PAIR ? 2 : 1;
+	struct quota_ref quota[2];
+	unsigned int counted = 0, code = 508;
+	uint32_t slot;
+
+	while (counted < nb && count_one(r, &quota[counted]))
+		counted++;
+	if (counted < nb)
+		code = 486;
+	else if (ports_take(s->ports, w->is_v4, w->kind, s->now_ms, s->policy->quarantine_s, &slot,
+			 &s->stats.port_reused_early))
+		return nb == 2 ? allocate_pair(r, slot, w, quota)
+			       : allocate_on(r, slot, w, &quota[0], NULL);
+	while (counted > 0)
+		quota_give(s->quota, &quota[--counted]);
+	return code;
+}
+
+unsigned int method_allocate(struct turn_request *r)
+{
+	struct wanted w;
+	unsigned int code;
+
+	if (r->slot != TURN_NONE)
+		return allocate_again(r);
+	code = allocate_wanted(r, &w);
+	if (code != 0)
+		return code;
+	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
+}
+
+// --- Refresh -------------------------------------------------------------------------------------
+
+static bool relay_is_v4(const struct turn_request *r)
+{
+	const struct endpoint e = turn_relay_endpoint(r->s->map, r->s->worker, r->slot);
+
+	return addr_is_v4(&e.addr);
+}
+
+unsigned int method_refresh(struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	uint32_t lifetime_s;
+	bool zero;
+
+	if (!lifetime_of(r, &lifetime_s, &zero))
+		return 400;
+	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
+		const uint8_t family = relay_is_v4(r) ? FAMILY_IPV4 : FAMILY_IPV6;
+
+		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
+			return 400;
+		if (m->data[m->off[STUN_REQUESTED_ADDRESS_FAMILY]] != family)
+			return 443;
+	}
+	if (zero) {
+		alloc_end(r->s, r->slot);
+		lifetime_s = 0;
+	} else {
+		alloc_refresh(r->s, r->slot, lifetime_s);
+	}
+	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
+	return 0;
+}
+
+// --- CreatePermission and ChannelBind ------------------------------------------------------------
+
+unsigned int peer_decode(
+	const struct turn_request *r, uint16_t off, uint16_t alen, struct endpoint *peer)
+{
+	const bool is_v4 = relay_is_v4(r);
+	int family;
+
+	if (!stun_decode_xor_addr(&r->m, off, alen, peer, &family))
+		return 400;
+	if ((family == 4) != is_v4)
+		return 443;
+	peer->addr = addr_canonical(peer->addr);
+	return 0;
+}
+
+// Judges a decoded peer: 0, 403, or 443 when its canonical form is of the other family (an IPv4
+// address in IPv6 clothes is first of all judged as what it is).
+static unsigned int peer_admit(
+	const struct turn_request *r, const struct endpoint *peer, uint16_t port)
+{
+	switch (turn_policy_peer(r->s->policy, &peer->addr, port)) {
+	case TURN_PEER_NEVER:
+	case TURN_PEER_DENY:
+		return 403;
+	case TURN_PEER_OWN:
+	case TURN_PEER_ALLOW:
+		break;
+	}
+	return addr_is_v4(&peer->addr) == relay_is_v4(r) ? 0 : 443;
+}
+
+// All peers of a CreatePermission, each judged. Their number goes to *n, without those that repeat
+// an earlier one.
+static unsigned int peers_wanted(
+	const struct turn_request *r, struct endpoint peer[PEERS_MAX], unsigned int *n)
+{
+	uint16_t pos = 0, off, alen;
+
+	*n = 0;
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		unsigned int code, i = 0;
+
+		if (*n == PEERS_MAX)
+			return 508;
+		code = peer_decode(r, off, alen, &peer[*n]);
+		// RFC 8656 10.2 ignores the port: any will do.
+		if (code == 0)
+			code = peer_admit(r, &peer[*n], 1);
+		if (code != 0)
+			return code;
+		while (i < *n && !addr_eq(&peer[i].addr, &peer[*n].addr))
+			i++;
+		if (i == *n)
+			(*n)++;
+	}
+	return *n > 0 ? 0 : 400;
+}
+
+unsigned int method_create_permission(struct turn_request *r)
+{
+	struct turn_shard *s = r->s;
+	struct endpoint peer[PEERS_MAX];
+	unsigned int n, code;
+	uint32_t new = 0;
+
+	code = peers_wanted(r, peer, &n);
+	if (code != 0)
+		return code;
+	peers_purge(s, r->slot);
+	for (unsigned int i = 0; i < n; i++)
+		new += permission_find(s, r->slot, &peer[i].addr) == TURN_NONE;
+	if (!permissions_fit(s, r->slot, new))
+		return 508;
+	for (unsigned int i = 0; i < n; i++)
+		if (permission_set(s, r->slot, &peer[i].addr) == TURN_NONE)
+			return 508;
+	alloc_copy_channel(s, r->slot);
+	return 0;
+}
+
+// RFC 8656 12.2: a number is bound to one peer and a peer to one number.
+static bool binding_clashes(
+	const struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
+{
+	const uint32_t by_number = channel_by_number(s, slot, number);
+	const uint32_t by_peer = channel_by_peer(s, slot, peer);
+
+	return by_number != by_peer;
+}
+
+// RFC 8656 12 ends the channel numbers at 0x4FFF, RFC 5766 11 did at 0x7FFF and its clients draw
+// from all of them. A client that has met our PASSWORD-ALGORITHMS and does not send it back is one
+// of those (RFC 8489 9.2.5 makes the others do so): doc/decisions/0004.
+static bool number_valid(const struct turn_request *r, uint16_t number)
+{
+	const bool old = !stun_has(&r->m, STUN_PASSWORD_ALGORITHMS);
+	const uint16_t max =
+		old && r->s->policy->rfc5766_channels ? CHANNEL_MAX_RFC5766 : CHANNEL_MAX;
+
+	return number >= CHANNEL_MIN && number <= max;
+}
+
+unsigned int method_channel_bind(struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	struct endpoint peer;
+	uint32_t value;
+	uint16_t number;
+	unsigned int code;
+
+	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
+		return 400;
+	number = (uint16_t)(value >> 16);
+	if (!number_valid(r, number))
+		return 400;
+	code = peer_decode(r, m->off[STUN_XOR_PEER_ADDRESS], m->alen[STUN_XOR_PEER_ADDRESS], &peer);
+	if (code == 0)
+		code = peer_admit(r, &peer, peer.port);
+	if (code != 0)
+		return code;
+	peers_purge(r->s, r->slot);
+	if (binding_clashes(r->s, r->slot, number, &peer))
+		return 400;
+	return channel_set(r->s, r->slot, number, &peer);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stateless nonce: what a server would have to remember of a challenge, signed and left with
+// the client. Nobody can ask for memory by asking for nonces.
+#include "turn_int.h"
+
+#define COOKIE_LEN 13 // "obMatJos2" and 4 characters of features (RFC 8489 9.2)
+#define STAMP_LEN 4
+#define MAC_LEN 10
+#define BODY_LEN (STAMP_LEN + MAC_LEN)
+#define STAMP_CHARS 6 // of base64, that hold the stamp and the first 4 bits of the MAC
+
+_Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
+
+static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// RFC 8489 18.1: bit 0 (password algorithms) is the most significant of 24, bit 1 is username
+// anonymity. That bit obliges a client to send USERHASH (9.2.5), from which a REST name cannot be
+// told: with REST secrets we do not set it. USERHASH is understood all the same.
+static const char *cookie_of(const struct turn_policy *p)
+{
+	return p->nb_secrets == 0 ? "obMatJos2wAAA" : "obMatJos2gAAA";
+}
+
+// Unpadded base64 (RFC 4648); the bits left over in the last character are zero.
+static void base64_encode(const uint8_t *in, size_t len, uint8_t *out)
+{
+	uint32_t acc = 0;
+	unsigned int bits = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		acc = acc << 8 | in[i];
+		for (bits += 8; bits >= 6; bits -= 6)
+			*out++ = (uint8_t)base64[acc >> (bits - 6) & 63];
+	}
+	if (bits > 0)
+		*out = (uint8_t)base64[acc << (6 - bits) & 63];
+}
+
+static int base64_value(uint8_t c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static bool stamp_read(const uint8_t *nonce, uint32_t *stamp)
+{
+	uint64_t acc = 0;
+
+	for (size_t i = 0; i < STAMP_CHARS; i++) {
+		const int v = base64_value(nonce[COOKIE_LEN + i]);
+
+		if (v < 0)
+			return false;
+		acc = acc << 6 | (uint64_t)v;
+	}
+	*stamp = (uint32_t)(acc >> (STAMP_CHARS * 6 - STAMP_LEN * 8));
+	return true;
+}
+
+static bool nonce_stamped(const struct turn_policy *p, struct stun_crypto *c,
+	const struct endpoint *client, uint32_t stamp, uint8_t out[NONCE_LEN])
+{
+	uint8_t text[STAMP_LEN + 16 + 2], mac[32], body[BODY_LEN];
+
+	store_be32(text, stamp);
+	// RFC 8489 9.2.4: never the same nonce for two source addresses or ports.
+	memcpy(text + STAMP_LEN, client->addr.b, 16);
+	store_be16(text + STAMP_LEN + 16, client->port);
+	if (!stun_hmac_sha256(c, p->nonce_key, sizeof(p->nonce_key), text, sizeof(text), mac))
+		return false;
+	memcpy(body, text, STAMP_LEN);
+	memcpy(body + STAMP_LEN, mac, MAC_LEN);
+	memcpy(out, cookie_of(p), COOKIE_LEN);
+	base64_encode(body, sizeof(body), out + COOKIE_LEN);
+	return true;
+}
+
+bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
+	uint64_t wall_s, uint8_t out[NONCE_LEN])
+{
+	return nonce_stamped(p, c, client, (uint32_t)wall_s, out);
+}
+
+bool nonce_valid(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
+	uint64_t wall_s, const uint8_t *nonce, size_t len)
+{
+	uint8_t expected[NONCE_LEN];
+	uint32_t stamp;
+
+	// The stamp first, as it is: a nonce that is too old costs no HMAC. One from the future has
+	// an age of almost 2^32.
+	if (len != NONCE_LEN || !stamp_read(nonce, &stamp) ||
+		(uint32_t)wall_s - stamp > p->nonce_lifetime_s)
+		return false;
+	// The whole nonce is compared, so the feature bits are signed as well: one whose bits were
+	// changed on the way (RFC 8489 9.2.1) is not ours.
+	return nonce_stamped(p, c, client, stamp, expected) &&
+		stun_equal(expected, nonce, NONCE_LEN);
+}

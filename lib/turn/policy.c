@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The policy: everything a request is judged by, copied out of the configuration once. Peer
+// addresses come in canonical: no notation of an address can dodge a rule made for another.
+#include "turn_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
+
+// Denied unless the operator allows the same or a longer prefix: what is not on the Internet, and
+// would be reached inside the operator's network instead (IANA special-purpose registries).
+static const char *const denied_by_default[] = {
+	"10.0.0.0/8", // RFC 1918
+	"172.16.0.0/12", "192.168.0.0/16",
+	"100.64.0.0/10", // carrier-grade NAT, RFC 6598
+	"192.0.0.0/24", // IETF protocol assignments
+	"192.0.2.0/24", // documentation, RFC 5737
+	"198.51.100.0/24", "203.0.113.0/24",
+	"192.88.99.0/24", // 6to4 relays, RFC 7526
+	"198.18.0.0/15", // benchmarking, RFC 2544
+	"::/8", // reserved: only notations of IPv4 addresses, such as ::ffff:0:0:0/96 of RFC 2765
+	"100::/64", // discard-only, RFC 6666
+	"100:0:0:1::/64", // dummy, RFC 9780
+	"2001::/23", // IETF protocol assignments
+	"2001:db8::/32", // documentation, RFC 3849
+	"3fff::/20", // documentation, RFC 9637
+	"5f00::/16", // segment routing, RFC 9602
+	"fc00::/7", // unique local, RFC 4193
+};
+
+#define NB_DENIED_BY_DEFAULT (sizeof(denied_by_default) / sizeof(denied_by_default[0]))
+
+// --- peers --------------------------------------------------------------------------------------
+
+static int by_addr(const void *a, const void *b)
+{
+	return addr_cmp(a, b);
+}
+
+static bool listed(const struct addr *list, uint32_t nb, const struct addr *a)
+{
+	return bsearch(a, list, nb, sizeof(*list), by_addr) != NULL;
+}
+
+// The first len bits of an address.
+static struct addr truncated(const struct addr *a, unsigned int len)
+{
+	struct addr t = {.d = {0, 0}};
+
+	memcpy(t.b, a->b, len / 8);
+	if (len % 8 != 0)
+		t.b[len / 8] = a->b[len / 8] & (uint8_t)(0xff00 >> len % 8);
+	return t;
+}
+
+static int rule_to_addr(const void *addr, const void *rule)
+{
+	return addr_cmp(addr, &((const struct policy_rule *)rule)->prefix.addr);
+}
+
+// The longest prefix that holds an address; NULL when there is none. One binary search per length
+// in use. ::/0 is all of IPv6, so IPv4 addresses are compared with IPv4 prefixes only.
+static const struct policy_rule *longest_match(const struct turn_policy *p, const struct addr *a)
+{
+	const int shortest = addr_is_v4(a) ? V4_BITS : 0;
+
+	for (int len = 128; len >= shortest; len--) {
+		const uint32_t from = p->rule_from[len];
+		const uint32_t nb = p->rule_from[len + 1] - from;
+		const struct policy_rule *rule;
+		struct addr t;
+
+		if (nb == 0)
+			continue;
+		t = truncated(a, (unsigned int)len);
+		rule = bsearch(&t, p->rules + from, nb, sizeof(*rule), rule_to_addr);
+		if (rule != NULL)
+			return rule;
+	}
+	return NULL;
+}
+
+enum turn_peer_class turn_policy_peer(
+	const struct turn_policy *p, const struct addr *a, uint16_t port)
+{
+	const struct policy_rule *rule;
+
+	if (port == 0 || addr_class(a) != ADDR_UNICAST ||
+		listed(p->broadcasts, p->nb_broadcasts, a))
+		return TURN_PEER_NEVER;
+	if (listed(p->relay, p->nb_relay, a))
+		return p->hairpin ? TURN_PEER_OWN : TURN_PEER_DENY;
+	if (listed(p->local, p->nb_local, a))
+		return TURN_PEER_NEVER;
+	rule = longest_match(p, a);
+	return rule == NULL || rule->origin == POLICY_ALLOW ? TURN_PEER_ALLOW : TURN_PEER_DENY;
+}
+
+// --- users --------------------------------------------------------------------------------------
+
+static uint64_t name_hash(const struct turn_policy *p, const void *name, size_t len)
+{
+	return hash_bytes(&p->key, name, len);
+}
+
+static uint64_t userhash_hash(const struct turn_policy *p, const uint8_t userhash[32])
+{
+	const struct addr ident = addr_from_v6(userhash);
+
+	return hash_addr(&p->key, &ident, 0);
+}
+
+const struct policy_user *policy_user_by_name(
+	const struct turn_policy *p, const void *name, size_t len)
+{
+	const uint64_t hash = name_hash(p, name, len);
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&p->by_name, hash, &it, &i)) {
+		const struct policy_user *u = &p->users[i];
+
+		if (strlen(u->name) == len && memcmp(u->name, name, len) == 0)
+			return u;
+	}
+	return NULL;
+}
+
+const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32])
+{
+	const uint64_t h = userhash_hash(p, hash);
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&p->by_hash, h, &it, &i)) {
+		if (memcmp(p->users[i].userhash, hash, 32) == 0)
+			return &p->users[i];
+	}
+	return NULL;
+}
+
+// --- making: users and secrets ------------------------------------------------------------------
+
+// Every builder below returns 0 or an errno value.
+
+static int make_user(struct policy_user *u, const struct turn_user *from,
+	struct stun_crypto *crypto, const char *realm)
+{
+	const size_t len = strlen(from->name);
+	const char *pw = from->password;
+
+	u->name = strdup(from->name);
+	if (u->name == NULL)
+		return ENOMEM;
+	if (!stun_userhash(crypto, u->name, len, realm, u->userhash))
+		return EIO;
+	u->md5 = from->md5;
+	u->sha256 = from->sha256;
+	if (pw == NULL)
+		return u->md5.len == 0 && u->sha256.len == 0 ? EINVAL : 0;
+	// where libcrypto has no MD5 (FIPS) the user is left with SHA-256
+	if (u->md5.len == 0 &&
+		!stun_key_make(crypto, STUN_ALG_MD5, u->name, len, realm, pw, strlen(pw), &u->md5))
+		u->md5.len = 0;
+	if (u->sha256.len == 0 &&
+		!stun_key_make(
+			crypto, STUN_ALG_SHA256, u->name, len, realm, pw, strlen(pw), &u->sha256))
+		return EIO;
+	return 0;
+}
+
+static int copy_users(
+	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto)
+{
+	p->users = calloc(c->nb_users + 1, sizeof(*p->users));
+	if (p->users == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_users; i++) {
+		int err;
+
+		p->nb_users = i + 1;
+		err = make_user(&p->users[i], &c->users[i], crypto, p->realm);
+		if (err != 0)
+			return err;
+	}
+	return 0;
+}
+
+static int index_users(struct turn_policy *p)
+{
+	const size_t size = table_size(p->nb_users);
+
+	p->table_mem = aligned_alloc(64, 2 * size);
+	if (p->table_mem == NULL)
+		return ENOMEM;
+	memset(p->table_mem, 0, 2 * size);
+	table_init(&p->by_name, p->table_mem, p->nb_users);
+	table_init(&p->by_hash, (char *)p->table_mem + size, p->nb_users);
+	for (uint32_t i = 0; i < p->nb_users; i++) {
+		const struct policy_user *u = &p->users[i];
+
+		if (policy_user_by_name(p, u->name, strlen(u->name)) != NULL)
+			return EEXIST;
+		if (!table_insert(&p->by_name, name_hash(p, u->name, strlen(u->name)), i) ||
+			!table_insert(&p->by_hash, userhash_hash(p, u->userhash), i))
+			return ENOMEM;
+	}
+	return 0;
+}
+
+static int copy_secrets(struct turn_policy *p, const struct turn_config *c)
+{
+	p->secrets = calloc(c->nb_secrets + 1, sizeof(*p->secrets));
+	if (p->secrets == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_secrets; i++) {
+		p->secrets[i] = strdup(c->secrets[i]);
+		if (p->secrets[i] == NULL)
+			return ENOMEM;
+		p->nb_secrets = i + 1;
+	}
+	return 0;
+}
+
+// The nonce key depends on the fleet's secret alone, so that all servers of the fleet share it.
+static int derive_keys(struct turn_policy *p, const struct turn_config *c,
+	struct stun_crypto *crypto, const uint8_t boot_key[32])
+{
+	static const char nonce_label[] = "turn nonce key", table_label[] = "turn user table key";
+	const bool fleet = c->nonce_secret != NULL && c->nonce_secret[0] != '\0';
+	const void *secret = fleet ? (const void *)c->nonce_secret : boot_key;
+	const size_t secret_len = fleet ? strlen(c->nonce_secret) : 32;
+	uint8_t table_key[32];
+
+	_Static_assert(sizeof(p->key) == sizeof(table_key), "a hash key is one HMAC");
+	if (!stun_hmac_sha256(crypto, secret, secret_len, nonce_label, sizeof(nonce_label) - 1,
+		    p->nonce_key) ||
+		!stun_hmac_sha256(
+			crypto, boot_key, 32, table_label, sizeof(table_label) - 1, table_key))
+		return EIO;
+	memcpy(&p->key, table_key, sizeof(table_key));
+	return 0;
+}
+
+// --- making: own addresses ----------------------------------------------------------------------
+
+// Both broadcast addresses of a subnet: all ones, and the all zeros of old that hosts are still
+// told to accept (RFC 1122 3.3.6). A /31 or /32 has none (RFC 3021).
+static void add_broadcasts(struct turn_policy *p, const struct prefix *subnet)
+{
+	const struct addr_range r = prefix_range(subnet);
+
+	if (subnet->len > 126 || !addr_is_v4(&r.lo))
+		return;
+	p->broadcasts[p->nb_broadcasts++] = r.lo;
+	p->broadcasts[p->nb_broadcasts++] = r.hi;
+}
+
+static int copy_own(struct turn_policy *p, const struct turn_config *c)
+{
+	p->relay = calloc(c->nb_relay + 1, sizeof(*p->relay));
+	p->local = calloc((size_t)c->nb_local + c->nb_listeners + 1, sizeof(*p->local));
+	p->broadcasts = calloc(2 * (size_t)c->nb_local + 1, sizeof(*p->broadcasts));
+	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_relay; i++)
+		p->relay[p->nb_relay++] = c->relay[i];
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		p->local[p->nb_local++] = c->listeners[i].at.addr;
+	for (uint32_t i = 0; i < c->nb_local; i++) {
+		p->local[p->nb_local++] = c->local[i].addr;
+		add_broadcasts(p, &c->local[i].subnet);
+	}
+	qsort(p->relay, p->nb_relay, sizeof(*p->relay), by_addr);
+	qsort(p->local, p->nb_local, sizeof(*p->local), by_addr);
+	qsort(p->broadcasts, p->nb_broadcasts, sizeof(*p->broadcasts), by_addr);
+	return 0;
+}
+
+// --- making: rules ------------------------------------------------------------------------------
+
+// By length, address and then origin, which has the rule that wins come first.
+static int by_prefix(const void *a, const void *b)
+{
+	const struct policy_rule *ra = a, *rb = b;
+	int order = ra->prefix.len - rb->prefix.len;
+
+	if (order == 0)
+		order = addr_cmp(&ra->prefix.addr, &rb->prefix.addr);
+	return order != 0 ? order : ra->origin - rb->origin;
+}
+
+static void add_rule(struct turn_policy *p, const struct prefix *prefix, enum policy_origin origin)
+{
+	// truncated again: a deny with a stray host bit would never match
+	p->rules[p->nb_rules++] = (struct policy_rule){
+		.prefix = {.addr = truncated(&prefix->addr, prefix->len), .len = prefix->len},
+		.origin = (uint8_t)origin,
+	};
+}
+
+// Of several rules on one prefix the operator's deny wins, then the operator's allow (allow:
+// [10.0.0.0/8] opens 10/8, and a gateway's own /32 the gateway), then the built-in deny.
+static void settle_rules(struct turn_policy *p)
+{
+	uint32_t nb = 0;
+	unsigned int len = 0;
+
+	qsort(p->rules, p->nb_rules, sizeof(*p->rules), by_prefix);
+	for (uint32_t i = 0; i < p->nb_rules; i++) {
+		const struct prefix *prefix = &p->rules[i].prefix;
+
+		if (nb > 0 && p->rules[nb - 1].prefix.len == prefix->len &&
+			addr_eq(&p->rules[nb - 1].prefix.addr, &prefix->addr))
+			continue;
+		for (; len <= prefix->len; len++)
+			p->rule_from[len] = nb;
+		p->rules[nb++] = p->rules[i];
+	}
+	p->nb_rules = nb;
+	for (; len < sizeof(p->rule_from) / sizeof(p->rule_from[0]); len++)
+		p->rule_from[len] = nb;
+}
+
+static int make_rules(struct turn_policy *p, const struct turn_config *c)
+{
+	p->rules = calloc((size_t)c->nb_deny + c->nb_allow + c->nb_gateways + NB_DENIED_BY_DEFAULT,
+		sizeof(*p->rules));
+	if (p->rules == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_deny; i++)
+		add_rule(p, &c->deny[i], POLICY_DENY);
+	for (uint32_t i = 0; i < c->nb_allow; i++)
+		add_rule(p, &c->allow[i], POLICY_ALLOW);
+	for (uint32_t i = 0; i < c->nb_gateways; i++) {
+		const struct prefix host = {.addr = c->gateways[i], .len = 128};
+
+		add_rule(p, &host, POLICY_BUILTIN_DENY);
+	}
+	for (size_t i = 0; i < NB_DENIED_BY_DEFAULT; i++) {
+		struct prefix prefix;
+
+		if (prefix_parse(denied_by_default[i], &prefix) != 0)
+			return EINVAL;
+		add_rule(p, &prefix, POLICY_BUILTIN_DENY);
+	}
+	settle_rules(p);
+	return 0;
+}
+
+// --- making: the whole --------------------------------------------------------------------------
+
+static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
+	const uint8_t boot_key[32])
+{
+	int err;
+
+	p->nonce_lifetime_s = c->nonce_lifetime_s;
+	p->limits = c->limits;
+	p->hairpin = c->hairpin;
+	p->rfc5766_channels = c->rfc5766_channels;
+	p->quarantine_s = c->quarantine_s;
+	p->realm = strdup(c->realm != NULL ? c->realm : "");
+	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);
+	if (err == 0)
+		err = copy_users(p, c, crypto);
+	if (err == 0)
+		err = index_users(p);
+	if (err == 0)
+		err = copy_secrets(p, c);
+	if (err == 0)
+		err = copy_own(p, c);
+	if (err == 0)
+		err = make_rules(p, c);
+	return err;
+}
+
+struct turn_policy *turn_policy_create(
+	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32])
+{
+	struct turn_policy *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (p == NULL)
+		return NULL;
+	err = build(p, c, crypto, boot_key);
+	if (err != 0) {
+		turn_policy_free(p);
+		errno = err;
+		return NULL;
+	}
+	return p;
+}
+
+// Keys and secrets are wiped: a reload must not leave withdrawn ones in memory.
+void turn_policy_free(struct turn_policy *p)
+{
+	if (p == NULL)
+		return;
+	for (uint32_t i = 0; i < p->nb_users; i++)
+		free(p->users[i].name);
+	if (p->users != NULL)
+		explicit_bzero(p->users, p->nb_users * sizeof(*p->users));
+	for (uint32_t i = 0; i < p->nb_secrets; i++) {
+		explicit_bzero(p->secrets[i], strlen(p->secrets[i]));
+		free(p->secrets[i]);
+	}
+	free(p->users);
+	free(p->secrets);
+	free(p->realm);
+	free(p->table_mem);
+	free(p->relay);
+	free(p->local);
+	free(p->broadcasts);
+	free(p->rules);
+	explicit_bzero(p, sizeof(*p));
+	free(p);
+}

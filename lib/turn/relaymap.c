@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which worker owns which relayed transport address, and under what slot number. A block is 128
+// ports: 64 slices of two. An address is either owned whole, or each worker has a run of its
+// slices; the slots of a worker on one address are its slices of the first block, then those of
+// the next, and so on.
+#include "turn_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BLOCK_SHIFT 7
+#define BITMAP_LEN (65536 / 8)
+
+struct slice {
+	uint8_t worker; // counted from the one of slice 0
+	uint8_t rank; // among the slices of that worker
+	uint8_t nb; // of them
+};
+
+// What a packet to a relay address needs.
+struct place {
+	uint8_t *listening; // bitmap of the ports listeners have here, NULL = none
+	uint32_t *base; // the address's first slot in a worker's shard, indexed by slice.worker
+	uint8_t worker; // of slice 0
+	bool cut; // index into slice[]
+	bool is_v4;
+};
+
+// The slots that a worker has of one address begin at base.
+struct segment {
+	uint32_t base, addr;
+};
+
+struct turn_relay_map {
+	struct place *place; // one an address, in the order of the configuration
+	uint16_t port_lo, port_hi;
+	uint32_t first_block, nb_blocks;
+	struct slice slice[2][TURN_SLICES]; // of a whole address, of a cut one
+	// For the control path.
+	struct addr *addr;
+	uint32_t *by_addr; // indices into addr, sorted by address
+	uint32_t nb_addrs, workers;
+	struct segment *segment; // worker after worker, by base
+	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // where each worker's begin
+	uint32_t slots[TURN_WORKERS_MAX], slots_v4[TURN_WORKERS_MAX];
+	// What place points into.
+	uint32_t *bases;
+	uint8_t *bitmaps;
+};
+
+static bool bit_is_set(const uint8_t *bitmap, uint16_t port)
+{
+	return (bitmap[port >> 3] >> (port & 7) & 1) != 0;
+}
+
+// --- questions ----------------------------------------------------------------------------------
+
+int turn_relay_find(const struct turn_relay_map *m, const struct addr *a)
+{
+	uint32_t lo = 0, hi = m->nb_addrs;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		const int order = addr_cmp(a, &m->addr[m->by_addr[mid]]);
+
+		if (order == 0)
+			return (int)m->by_addr[mid];
+		if (order < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return -1;
+}
+
+static bool port_usable(const struct turn_relay_map *m, const struct place *at, uint16_t port)
+{
+	return port >= m->port_lo && port <= m->port_hi &&
+		(at->listening == NULL || !bit_is_set(at->listening, port));
+}
+
+bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
+	unsigned int *worker, uint32_t *slot)
+{
+	const struct place *at = &m->place[addr_index];
+	const struct slice *s = &m->slice[at->cut][(port >> 1) % TURN_SLICES];
+	uint32_t pair;
+
+	if (!port_usable(m, at, port))
+		return false;
+	pair = ((uint32_t)(port >> BLOCK_SHIFT) - m->first_block) * s->nb + s->rank;
+	*worker = at->worker + s->worker;
+	*slot = at->base[s->worker] + pair * 2 + (port & 1);
+	return true;
+}
+
+// First slice of a worker of a cut address: the smallest s with s * workers / 64 == worker.
+static uint32_t first_slice(const struct turn_relay_map *m, unsigned int worker)
+{
+	return (worker * TURN_SLICES + m->workers - 1) / m->workers;
+}
+
+// Slices of an address that belong to a worker.
+static uint32_t nb_slices(
+	const struct turn_relay_map *m, const struct place *at, unsigned int worker)
+{
+	if (at->cut)
+		return first_slice(m, worker + 1) - first_slice(m, worker);
+	return at->worker == worker ? TURN_SLICES : 0;
+}
+
+// The address a slot lies on, and the slot's port.
+static uint32_t locate(
+	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port)
+{
+	uint32_t lo = m->segment_from[worker], hi = m->segment_from[worker + 1];
+	uint32_t pair, first, nb;
+	const struct place *at;
+
+	// the last segment that does not begin behind the slot
+	while (hi - lo > 1) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+
+		if (m->segment[mid].base <= slot)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	at = &m->place[m->segment[lo].addr];
+	nb = nb_slices(m, at, worker);
+	first = at->cut ? first_slice(m, worker) : 0;
+	pair = (slot - m->segment[lo].base) >> 1;
+	*port = (uint16_t)((m->first_block + pair / nb) << BLOCK_SHIFT | (first + pair % nb) << 1 |
+		(slot & 1));
+	return m->segment[lo].addr;
+}
+
+struct endpoint turn_relay_endpoint(
+	const struct turn_relay_map *m, unsigned int worker, uint32_t slot)
+{
+	struct endpoint e = {0};
+
+	e.addr = m->addr[locate(m, worker, slot, &e.port)];
+	return e;
+}
+
+uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker)
+{
+	return m->slots[worker];
+}
+
+uint32_t relay_slots_v4(const struct turn_relay_map *m, unsigned int worker)
+{
+	return m->slots_v4[worker];
+}
+
+bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot)
+{
+	uint16_t port;
+	uint32_t addr;
+
+	if (slot >= m->slots[worker])
+		return false;
+	addr = locate(m, worker, slot, &port);
+	return port_usable(m, &m->place[addr], port);
+}
+
+// --- making -------------------------------------------------------------------------------------
+
+static void deal_slices(struct turn_relay_map *m)
+{
+	for (uint32_t s = 0; s < TURN_SLICES; s++) {
+		const uint32_t w = s * m->workers / TURN_SLICES;
+		const uint32_t first = first_slice(m, w);
+
+		m->slice[false][s] = (struct slice){.rank = (uint8_t)s, .nb = TURN_SLICES};
+		m->slice[true][s] = (struct slice){
+			.worker = (uint8_t)w,
+			.rank = (uint8_t)(s - first),
+			.nb = (uint8_t)(first_slice(m, w + 1) - first),
+		};
+	}
+}
+
+// Decides which addresses of a family are whole, and whose those are.
+static void deal_family(struct turn_relay_map *m, bool is_v4)
+{
+	uint32_t nb = 0, i = 0;
+
+	for (uint32_t a = 0; a < m->nb_addrs; a++)
+		nb += addr_is_v4(&m->addr[a]) == is_v4;
+	for (uint32_t a = 0; a < m->nb_addrs; a++) {
+		struct place *at = &m->place[a];
+
+		if (addr_is_v4(&m->addr[a]) != is_v4)
+			continue;
+		at->is_v4 = is_v4;
+		at->cut = nb < m->workers;
+		at->worker = at->cut ? 0 : (uint8_t)(i++ % m->workers);
+	}
+}
+
+static int by_addr_cmp(const void *a, const void *b, void *addrs)
+{
+	const struct addr *addr = addrs;
+
+	return addr_cmp(&addr[*(const uint32_t *)a], &addr[*(const uint32_t *)b]);
+}
+
+static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
+{
+	m->nb_addrs = c->nb_relay;
+	m->addr = calloc(c->nb_relay + 1, sizeof(*m->addr));
+	m->by_addr = calloc(c->nb_relay + 1, sizeof(*m->by_addr));
+	m->place = calloc(c->nb_relay + 1, sizeof(*m->place));
+	if (m->addr == NULL || m->by_addr == NULL || m->place == NULL)
+		return ENOMEM;
+	for (uint32_t a = 0; a < c->nb_relay; a++) {
+		m->addr[a] = c->relay[a];
+		m->by_addr[a] = a;
+	}
+	qsort_r(m->by_addr, m->nb_addrs, sizeof(*m->by_addr), by_addr_cmp, m->addr);
+	// of an address listed twice every port would have two owners
+	for (uint32_t i = 1; i < m->nb_addrs; i++) {
+		if (addr_eq(&m->addr[m->by_addr[i - 1]], &m->addr[m->by_addr[i]]))
+			return EINVAL;
+	}
+	return 0;
+}
+
+// Numbers the slots: of each worker first those on IPv4 addresses, then those on IPv6.
+static int number_slots(struct turn_relay_map *m, unsigned int worker, uint32_t *nb_segments)
+{
+	uint64_t base = 0;
+
+	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
+		for (uint32_t a = 0; a < m->nb_addrs; a++) {
+			struct place *at = &m->place[a];
+			const uint32_t nb = nb_slices(m, at, worker);
+
+			if (at->is_v4 != (is_v4 == 1) || nb == 0)
+				continue;
+			if (base + (uint64_t)m->nb_blocks * nb * 2 >= UINT32_MAX)
+				return EINVAL;
+			m->segment[(*nb_segments)++] = (struct segment){(uint32_t)base, a};
+			at->base[worker - at->worker] = (uint32_t)base;
+			base += m->nb_blocks * nb * 2;
+		}
+		if (is_v4 == 1)
+			m->slots_v4[worker] = (uint32_t)base;
+	}
+	m->slots[worker] = (uint32_t)base;
+	m->segment_from[worker + 1] = *nb_segments;
+	return 0;
+}
+
+static int number_all(struct turn_relay_map *m)
+{
+	uint32_t nb_bases = 0, nb_segments = 0;
+	int err = 0;
+
+	for (uint32_t a = 0; a < m->nb_addrs; a++)
+		nb_bases += m->place[a].cut ? m->workers : 1;
+	m->bases = calloc(nb_bases + 1, sizeof(*m->bases));
+	m->segment = calloc(nb_bases + 1, sizeof(*m->segment));
+	if (m->bases == NULL || m->segment == NULL)
+		return ENOMEM;
+	nb_bases = 0;
+	for (uint32_t a = 0; a < m->nb_addrs; a++) {
+		m->place[a].base = &m->bases[nb_bases];
+		nb_bases += m->place[a].cut ? m->workers : 1;
+	}
+	for (unsigned int w = 0; w < m->workers && err == 0; w++)
+		err = number_slots(m, w, &nb_segments);
+	return err;
+}
+
+// Index of the relay address a listener shares and takes a relay port of, or -1.
+static int shares(const struct turn_relay_map *m, const struct turn_listener *l)
+{
+	if (l->at.port < m->port_lo || l->at.port > m->port_hi)
+		return -1;
+	return turn_relay_find(m, &l->at.addr);
+}
+
+// A bitmap for each address with a listener inside the relay range: most have none.
+static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		nb += shares(m, &c->listeners[i]) >= 0;
+	m->bitmaps = calloc(nb + 1, BITMAP_LEN);
+	if (m->bitmaps == NULL)
+		return ENOMEM;
+	nb = 0;
+	for (uint32_t i = 0; i < c->nb_listeners; i++) {
+		const int a = shares(m, &c->listeners[i]);
+		const uint16_t port = c->listeners[i].at.port;
+
+		if (a < 0)
+			continue;
+		if (m->place[a].listening == NULL)
+			m->place[a].listening = &m->bitmaps[(size_t)nb++ * BITMAP_LEN];
+		m->place[a].listening[port >> 3] |= (uint8_t)(1 << (port & 7));
+	}
+	return 0;
+}
+
+static int build(struct turn_relay_map *m, const struct turn_config *c)
+{
+	int err;
+
+	if (c->workers == 0 || c->workers > TURN_WORKERS_MAX || c->port_lo == 0 ||
+		c->port_lo > c->port_hi)
+		return EINVAL;
+	m->workers = c->workers;
+	m->port_lo = c->port_lo;
+	m->port_hi = c->port_hi;
+	m->first_block = c->port_lo >> BLOCK_SHIFT;
+	m->nb_blocks = (c->port_hi >> BLOCK_SHIFT) - m->first_block + 1;
+	deal_slices(m);
+	err = copy_addrs(m, c);
+	if (err != 0)
+		return err;
+	deal_family(m, true);
+	deal_family(m, false);
+	err = number_all(m);
+	return err != 0 ? err : mark_listeners(m, c);
+}
+
+struct turn_relay_map *turn_relay_map_create(const struct turn_config *c)
+{
+	struct turn_relay_map *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (m == NULL)
+		return NULL;
+	err = build(m, c);
+	if (err != 0) {
+		turn_relay_map_free(m);
+		errno = err;
+		return NULL;
+	}
+	return m;
+}
+
+void turn_relay_map_free(struct turn_relay_map *m)
+{
+	if (m == NULL)
+		return;
+	free(m->place);
+	free(m->addr);
+	free(m->by_addr);
+	free(m->segment);
+	free(m->bases);
+	free(m->bitmaps);
+	free(m);
+}

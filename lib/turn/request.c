@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One STUN request from its checks to its answer: the prologue that all methods share (RFC 8489
+// 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
+#include "turn_int.h"
+
+#define SOFTWARE "slipring"
+
+static const struct method {
+	uint16_t method;
+	bool authenticated; // long-term credentials demanded
+	bool allocation; // makes sense on an allocation only
+	unsigned int (*handle)(struct turn_request *r);
+} methods[] = {
+	{STUN_BINDING, false, false, method_binding},
+	{STUN_ALLOCATE, true, false, method_allocate},
+	{STUN_REFRESH, true, true, method_refresh},
+	{STUN_CREATE_PERMISSION, true, true, method_create_permission},
+	{STUN_CHANNEL_BIND, true, true, method_channel_bind},
+};
+
+static const struct reason {
+	unsigned int code;
+	const char *text;
+} reasons[] = {
+	{400, "Bad Request"},
+	{403, "Forbidden"},
+	{420, "Unknown Attribute"},
+	{437, "Allocation Mismatch"},
+	{440, "Address Family not Supported"},
+	{441, "Wrong Credentials"},
+	{442, "Unsupported Transport Protocol"},
+	{443, "Peer Address Family Mismatch"},
+	{486, "Allocation Quota Reached"},
+	{508, "Insufficient Capacity"},
+};
+
+static const char *reason_of(unsigned int code)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].code == code)
+			return reasons[i].text;
+	return "";
+}
+
+static const struct method *method_find(uint16_t method)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (methods[i].method == method)
+			return &methods[i];
+	return NULL;
+}
+
+static void put_unknown(struct turn_request *r)
+{
+	uint8_t list[TURN_SIDE_LEN / 2];
+	uint16_t pos = 0, type;
+	size_t len = 0;
+
+	while (len + 2 <= sizeof(list) && stun_next_unknown(&r->m, &pos, &type)) {
+		store_be16(list + len, type);
+		len += 2;
+	}
+	stun_put(&r->w, STUN_UNKNOWN_ATTRIBUTES, list, len);
+}
+
+// REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4). No SOFTWARE and no reason
+// phrase: what strangers can ask for stays small.
+static bool put_challenge(struct turn_request *r)
+{
+	const struct turn_policy *p = r->s->policy;
+	const struct endpoint client = {r->v->src, r->v->src_port};
+	uint8_t nonce[NONCE_LEN];
+
+	if (!nonce_make(p, r->s->crypto, &client, r->s->wall_s, nonce))
+		return false;
+	stun_put(&r->w, STUN_REALM, p->realm, strlen(p->realm));
+	stun_put(&r->w, STUN_NONCE, nonce, NONCE_LEN);
+	stun_put(&r->w, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms));
+	return true;
+}
+
+// An error response begun anew in the writer's buffer.
+static void begin_error(struct turn_request *r, unsigned int code, bool signed_)
+{
+	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method, stun_tid(&r->m));
+	stun_put_error(&r->w, code, signed_ ? reason_of(code) : "");
+	if (code == 420)
+		put_unknown(r);
+}
+
+// Integrity and fingerprint behind the attributes, and the plan.
+static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
+{
+	uint16_t len;
+
+	if (signed_) {
+		// RFC 8489 9.2.4, last paragraph: SHA-256 unless the request was processed as
+		// though PASSWORD-ALGORITHM were MD5 because it had neither attribute.
+		const bool sha256 = stun_has(&r->m, STUN_PASSWORD_ALGORITHM) ||
+			stun_has(&r->m, STUN_PASSWORD_ALGORITHMS);
+
+		stun_put_integrity(
+			&r->w, r->s->crypto, sha256 ? STUN_ALG_SHA256 : STUN_ALG_MD5, &r->cred.key);
+	}
+	if (stun_has(&r->m, STUN_FINGERPRINT))
+		stun_put_fingerprint(&r->w);
+	len = stun_end(&r->w);
+	if (len == 0)
+		return plan_drop(plan, TURN_DROP_INTERNAL);
+	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
+}
+
+// An answer to somebody who has not proved who they are: bounded per source, else silence.
+static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
+{
+	struct turn_shard *s = r->s;
+
+	if (code == 401 && stun_has(&r->m, STUN_NONCE))
+		s->stats.auth_failures++;
+	if (!limiter_allow(s->unauthenticated, &s->policy->limits.unauthenticated, s->workers,
+		    &r->v->src, s->now_ms))
+		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
+	begin_error(r, code, false);
+	if ((code == 401 || code == 438) && !put_challenge(r))
+		return plan_drop(plan, TURN_DROP_INTERNAL);
+	finish(r, false, plan);
+}
+
+// RFC 8489 9.2.4 with the nonce first: a stale one is told before any key is looked up or derived
+// (doc/decisions/0002). 0 or the error code.
+static unsigned int authenticate(struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	const struct endpoint client = {r->v->src, r->v->src_port};
+	const struct turn_cred *known = NULL;
+
+	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
+		return 401;
+	if ((!stun_has(m, STUN_USERNAME) && !stun_has(m, STUN_USERHASH)) ||
+		!stun_has(m, STUN_REALM) || !stun_has(m, STUN_NONCE))
+		return 400;
+	if (!nonce_valid(r->s->policy, r->s->crypto, &client, r->s->wall_s,
+		    m->data + m->off[STUN_NONCE], m->alen[STUN_NONCE]))
+		return 438;
+	if (r->slot != TURN_NONE)
+		known = &cold_at(r->s, r->slot)->cred;
+	return cred_verify(r->s->policy, r->s->crypto, m, r->s->wall_s, known, &r->cred);
+}
+
+// What holds for every authenticated request before its handler (RFC 8489 6.3.1, RFC 8656 5).
+static unsigned int admit(struct turn_request *r, const struct method *method)
+{
+	if (r->m.nb_unknown > 0)
+		return 420;
+	if (!method->allocation)
+		return 0;
+	if (r->slot == TURN_NONE)
+		return 437;
+	if (memcmp(cold_at(r->s, r->slot)->cred.ident, r->cred.ident, TURN_IDENT_LEN) != 0)
+		return 441;
+	return 0;
+}
+
+// A failed Allocate that came by a redirect leaves none behind.
+static void drop_redirect(struct turn_request *r, const struct method *method)
+{
+	if (method->method == STUN_ALLOCATE && r->slot == TURN_NONE)
+		redirect_note(r->s, r->v->via, r->v, 0);
+}
+
+static void handle_signed(
+	struct turn_request *r, const struct method *method, struct turn_plan *plan)
+{
+	unsigned int code = admit(r, method);
+
+	if (code == 0) {
+		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
+		code = method->handle(r);
+	}
+	if (r->handover) {
+		*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = r->worker};
+		return;
+	}
+	if (code != 0) {
+		begin_error(r, code, true);
+		drop_redirect(r, method);
+	} else if (method->method == STUN_ALLOCATE || method->method == STUN_REFRESH) {
+		stun_put(&r->w, STUN_SOFTWARE, SOFTWARE, strlen(SOFTWARE));
+	}
+	finish(r, true, plan);
+}
+
+// Binding is never authenticated (RFC 8489 12): its answers have a budget of their own.
+static void handle_binding(
+	struct turn_request *r, const struct method *method, struct turn_plan *plan)
+{
+	struct turn_shard *s = r->s;
+
+	if (!limiter_allow(
+		    s->binding, &s->policy->limits.binding, s->workers, &r->v->src, s->now_ms))
+		return plan_drop(plan, TURN_DROP_BINDING_RATE);
+	if (r->m.nb_unknown > 0) {
+		begin_error(r, 420, false);
+	} else {
+		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
+		method->handle(r);
+	}
+	finish(r, false, plan);
+}
+
+void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
+	struct turn_plan *plan, struct turn_side *side)
+{
+	struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->found};
+	const struct method *method = method_find(m->method);
+	unsigned int code;
+
+	if (method == NULL)
+		return plan_drop(plan, TURN_DROP_METHOD);
+	r.w.buf = side->front;
+	r.w.cap = sizeof(side->front);
+	if (!method->authenticated)
+		return handle_binding(&r, method, plan);
+	// Past its time but not swept yet: it is gone.
+	if (r.slot != TURN_NONE && cold_at(s, r.slot)->expires_ms <= s->now_ms) {
+		alloc_end(s, r.slot);
+		r.slot = TURN_NONE;
+	}
+	code = authenticate(&r);
+	if (code != 0)
+		return answer_stranger(&r, code, plan);
+	handle_signed(&r, method, plan);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One worker's allocations: memory, clock, making and ending, expiry, listing. No locks: all of it
+// belongs to one lcore.
+#include "turn_int.h"
+
+#define EXPIRE_BUDGET 64 // objects a call: a round stays short whatever expires at once
+
+static const struct {
+	const char *name, *text;
+} drops[] = {[TURN_OK] = {NULL, NULL},
+#define X(id, n, t) [id] = {n, t},
+	TURN_DROPS(X)
+#undef X
+};
+
+const char *turn_drop_name(enum turn_drop reason)
+{
+	return (unsigned int)reason < TURN_DROP_END ? drops[reason].name : NULL;
+}
+
+const char *turn_drop_text(enum turn_drop reason)
+{
+	return (unsigned int)reason < TURN_DROP_END ? drops[reason].text : NULL;
+}
+
+// Cuts the shard's memory into its arrays. With base NULL it only measures.
+struct arena {
+	uint8_t *base;
+	size_t used;
+};
+
+static void *arena_take(struct arena *a, size_t len)
+{
+	void *p = a->base != NULL ? a->base + a->used : NULL;
+
+	a->used += (len + 63) & ~(size_t)63;
+	return p;
+}
+
+struct layout {
+	struct turn_shard *s;
+	struct turn_alloc *alloc;
+	struct turn_cold *cold;
+	struct turn_permission *permission;
+	struct turn_channel *channel;
+	struct wheel_node *node;
+	void *clients, *records, *ports, *unauthenticated, *binding;
+	uint32_t *live, *permission_ring, *channel_ring, *redirect_ring;
+	struct endpoint *listener;
+	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects;
+	size_t size;
+};
+
+static uint32_t or_default(uint32_t given, uint32_t fallback)
+{
+	if (given != 0)
+		return given;
+	return fallback < 1024 ? 1024 : fallback;
+}
+
+static struct layout layout_make(const struct turn_shard_params *p, void *mem)
+{
+	struct arena a = {.base = mem};
+	struct layout l = {.nb_slots = turn_relay_slots(p->map, p->worker)};
+	uint32_t records;
+
+	l.nb_permissions = or_default(p->permissions, 2 * l.nb_slots);
+	l.nb_channels = or_default(p->channels, l.nb_slots);
+	l.nb_redirects = p->redirects != 0 ? p->redirects : 1024;
+	// Each permission, each end of a channel, each reservation has one entry.
+	records = l.nb_permissions + 2 * l.nb_channels;
+
+	l.s = arena_take(&a, sizeof(*l.s));
+	l.alloc = arena_take(&a, sizeof(*l.alloc) * (l.nb_slots + l.nb_redirects));
+	l.cold = arena_take(&a, sizeof(*l.cold) * l.nb_slots);
+	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
+	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
+	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
+	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
+	l.records = arena_take(&a, table_size(records));
+	l.ports = arena_take(&a, ports_size(p->map, p->worker));
+	l.unauthenticated = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.live = arena_take(&a, sizeof(uint32_t) * l.nb_slots);
+	l.permission_ring = arena_take(&a, sizeof(uint32_t) * l.nb_permissions);
+	l.channel_ring = arena_take(&a, sizeof(uint32_t) * l.nb_channels);
+	l.redirect_ring = arena_take(&a, sizeof(uint32_t) * l.nb_redirects);
+	l.listener = arena_take(&a, sizeof(*l.listener) * p->config->nb_listeners);
+	l.size = a.used;
+	return l;
+}
+
+size_t turn_shard_size(const struct turn_shard_params *p)
+{
+	return layout_make(p, NULL).size;
+}
+
+static void shard_tables(struct turn_shard *s, const struct layout *l)
+{
+	s->alloc = l->alloc;
+	s->cold = l->cold;
+	s->permission = l->permission;
+	s->channel = l->channel;
+	s->live = l->live;
+	s->listener = l->listener;
+	s->nb_slots = l->nb_slots;
+	s->nb_permissions = l->nb_permissions;
+	s->nb_channels = l->nb_channels;
+	s->nb_redirects = l->nb_redirects;
+	table_init(&s->clients, l->clients, l->nb_slots + l->nb_redirects);
+	table_init(&s->records, l->records, l->nb_permissions + 2 * l->nb_channels);
+	pool_init(&s->permissions, l->permission_ring, l->nb_permissions);
+	pool_init(&s->channels, l->channel_ring, l->nb_channels);
+	pool_init(&s->redirects, l->redirect_ring, l->nb_redirects);
+}
+
+struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
+{
+	const struct layout l = layout_make(p, mem);
+	struct turn_shard *s = l.s;
+
+	csprng_bytes(p->rng, &s->key, sizeof(s->key));
+	shard_tables(s, &l);
+	wheel_init(&s->wheel, l.node, l.nb_slots + l.nb_redirects, now_ms);
+	s->ports = ports_create(l.ports, p->map, p->worker, p->rng);
+	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
+	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
+	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
+		s->listener[i] = p->config->listeners[i].at;
+	s->nb_listeners = (uint8_t)p->config->nb_listeners;
+	s->policy = p->policy;
+	s->map = p->map;
+	s->quota = p->quota;
+	s->crypto = p->crypto;
+	s->rng = p->rng;
+	s->worker = p->worker;
+	s->workers = (uint8_t)p->config->workers;
+	s->flow_reset = p->flow_reset;
+	s->ctx = p->ctx;
+	s->now_ms = now_ms;
+	return s;
+}
+
+void turn_shard_close(struct turn_shard *s)
+{
+	while (s->stats.allocations > 0)
+		alloc_end(s, s->live[0]);
+	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
+		if (alloc_at(s, slot)->state == ALLOC_RESERVED)
+			reservation_lapse(s, slot);
+}
+
+uint32_t turn_shard_flows(const struct turn_shard *s)
+{
+	return s->nb_slots + s->nb_channels;
+}
+
+void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
+{
+	s->now_ms = now_ms;
+	s->wall_s = wall_s;
+	pool_round(&s->permissions);
+	pool_round(&s->channels);
+	pool_round(&s->redirects);
+}
+
+void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
+{
+	s->policy = p;
+}
+
+// An allocation's timer has fired: it has expired, or something that hangs on it has.
+static void alloc_due(struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+	uint64_t next;
+
+	if (c->expires_ms <= s->now_ms) {
+		alloc_end(s, slot);
+		return;
+	}
+	next = peers_purge(s, slot);
+	alloc_copy_channel(s, slot);
+	wheel_set(&s->wheel, slot, next < c->expires_ms ? next : c->expires_ms);
+}
+
+bool turn_shard_expire(struct turn_shard *s)
+{
+	uint32_t due[EXPIRE_BUDGET];
+	const unsigned int n = wheel_expire(&s->wheel, s->now_ms, due, EXPIRE_BUDGET);
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct turn_alloc *a = alloc_at(s, due[i]);
+
+		if (a->state == ALLOC_LIVE)
+			alloc_due(s, due[i]);
+		else if (a->state == ALLOC_RESERVED)
+			reservation_lapse(s, due[i]);
+		else if (a->state == ALLOC_REDIRECT)
+			redirect_due(s, due[i]);
+	}
+	return n == EXPIRE_BUDGET;
+}
+
+void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
+{
+	*out = s->stats;
+	out->permissions = pool_used(&s->permissions);
+	out->channels = pool_used(&s->channels);
+	out->redirects = pool_used(&s->redirects);
+}
+
+static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_info *out)
+{
+	const struct turn_alloc *a = alloc_at(s, slot);
+	const struct turn_cold *c = cold_at(s, slot);
+
+	*out = (struct turn_info){.id = c->id,
+		.client = {a->client, a->client_port},
+		.relay = turn_relay_endpoint(s->map, s->worker, slot),
+		.expires_s = c->expires_ms > s->now_ms
+			? (uint32_t)((c->expires_ms - s->now_ms + 999) / 1000)
+			: 0,
+		.rx = c->rx + a->rx,
+		.tx = c->tx + a->tx,
+		.permissions = c->nb_permissions,
+		.channels = c->nb_channels};
+	memcpy(out->user, c->cred.name, c->cred.name_len);
+}
+
+unsigned int turn_shard_list(
+	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && cursor < s->stats.allocations)
+		info_fill(s, s->live[cursor++], &out[n++]);
+	return n;
+}
+
+void turn_flow_path(const struct turn_shard *s, uint32_t flow, struct turn_path *out)
+{
+	const struct turn_channel *c;
+
+	if (flow < s->nb_slots) {
+		const struct turn_alloc *a = alloc_at(s, flow);
+
+		out->src = s->listener[a->listener];
+		out->dst = (struct endpoint){a->client, a->client_port};
+		return;
+	}
+	c = &s->channel[flow - s->nb_slots];
+	out->src = turn_relay_endpoint(s->map, s->worker, c->slot);
+	out->dst = (struct endpoint){s->permission[c->permission].peer, c->port};
+}

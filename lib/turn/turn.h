@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TURN state machine (RFC 8656) as pure code: datagrams and time go in, plans come out. It
+// knows nothing of IP headers, mbufs, sockets or clocks; the data path executes the plans.
+#pragma once
+
+#include "addr.h"
+#include "csprng.h"
+#include "hash.h"
+#include "stun.h"
+
+#define TURN_BURST 32
+#define TURN_CHUNK 8 // plans are made and executed in chunks: the misses of both then overlap
+#define TURN_WORKERS_MAX 64
+#define TURN_SLICES 64 // of a relay address: port bits 1..6, so that EVEN-PORT pairs stay together
+#define TURN_IDENT_LEN 16 // first bytes of the USERHASH: who an allocation belongs to
+#define TURN_NAME_LEN 32 // of a user name, kept for display only
+
+// Every reason for which a datagram can be refused here: X(enum, counter name, meaning).
+#define TURN_DROPS(X)                                                                              \
+	X(TURN_DROP_NOT_TURN, "not-turn", "first byte is neither STUN nor ChannelData (RFC 7983)") \
+	X(TURN_DROP_MALFORMED, "stun-malformed", "not a well-formed STUN message")                 \
+	X(TURN_DROP_FINGERPRINT, "stun-fingerprint", "FINGERPRINT does not match")                 \
+	X(TURN_DROP_METHOD, "stun-method", "method unknown, or class not defined for it")          \
+	X(TURN_DROP_UNKNOWN_ATTRIBUTE, "stun-unknown-attribute",                                   \
+		"indication with an unknown "                                                      \
+		"comprehension-required attribute")                                                \
+	X(TURN_DROP_INDICATION, "indication-malformed", "Send without XOR-PEER-ADDRESS or DATA")   \
+	X(TURN_DROP_NO_ALLOCATION, "no-allocation",                                                \
+		"ChannelData or indication from a client "                                         \
+		"without allocation")                                                              \
+	X(TURN_DROP_CHANNEL_LENGTH, "channel-length", "ChannelData longer than its datagram")      \
+	X(TURN_DROP_CHANNEL_UNBOUND, "channel-unbound", "ChannelData on a channel not bound")      \
+	X(TURN_DROP_NO_PERMISSION, "no-permission", "client to a peer without live permission")    \
+	X(TURN_DROP_PEER_DENIED, "peer-denied", "Send to a peer that the policy refuses")          \
+	X(TURN_DROP_PEER_NO_ALLOCATION, "peer-no-allocation",                                      \
+		"to a relay port without allocation")                                              \
+	X(TURN_DROP_PEER_NO_PERMISSION, "peer-no-permission", "from a peer without permission")    \
+	X(TURN_DROP_PEER_OVERSIZE, "peer-oversize",                                                \
+		"peer datagram too long for a Data indication")                                    \
+	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
+		"client to an own relay "                                                          \
+		"address without live allocation")                                                 \
+	X(TURN_DROP_UNAUTHENTICATED_RATE, "unauthenticated-rate",                                  \
+		"request that would get an "                                                       \
+		"unauthenticated answer, past limits.unauthenticated")                             \
+	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request past limits.binding")           \
+	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \
+	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
+
+enum turn_drop {
+	TURN_OK,
+#define X(id, name, text) id,
+	TURN_DROPS(X)
+#undef X
+		TURN_DROP_END
+};
+
+const char *turn_drop_name(enum turn_drop reason);
+const char *turn_drop_text(enum turn_drop reason);
+
+// --- configuration as data -----------------------------------------------------------------------
+// Filled by lib/conf, owned by the configuration, read at start and on reload.
+
+struct turn_user {
+	char *name;
+	char *password; // NULL when only keys are given
+	struct stun_key md5, sha256; // len 0 = derive from the password (or not to be had)
+};
+
+struct turn_listener {
+	struct endpoint at;
+	uint8_t transport; // IPPROTO_UDP only, for now
+};
+
+// An address of ours with its on-link prefix.
+struct turn_local {
+	struct addr addr;
+	struct prefix subnet;
+};
+
+struct turn_rate {
+	uint32_t rate, burst; // answers per second and source; rate 0 = no limit
+};
+
+struct turn_limits {
+	uint32_t allocations, per_user, per_source; // 0 = no limit but the memory
+	uint32_t permissions, channels; // per allocation, hard caps
+	uint32_t lifetime_default_s, lifetime_max_s;
+	struct turn_rate unauthenticated, binding;
+};
+
+struct turn_config {
+	char *realm;
+	struct turn_user *users;
+	char **secrets; // REST secrets
+	uint32_t nb_users, nb_secrets;
+	uint32_t nonce_lifetime_s;
+	char *nonce_secret; // "" = random for the life of the process
+	struct turn_listener *listeners;
+	struct addr *relay; // relay addresses, v4 and v6
+	struct turn_local *local; // every own address
+	struct addr *gateways;
+	struct prefix *allow, *deny;
+	uint32_t nb_listeners, nb_relay, nb_local, nb_gateways, nb_allow, nb_deny;
+	uint16_t port_lo, port_hi; // relay ports
+	uint32_t quarantine_s;
+	bool hairpin;
+	bool rfc5766_channels; // clients of RFC 5766 may bind numbers up to its 0x7FFF
+	uint32_t workers;
+	struct turn_limits limits;
+};
+
+// --- the relay map: which worker owns which relayed transport address ----------------------------
+// Immutable for the life of the process; shared by all workers.
+
+struct turn_relay_map;
+
+// Relay addresses of a family are dealt whole when there are at least as many as workers, else
+// every one is cut into 64 slices dealt over the workers. Ports that listeners use on a relay
+// address belong to no slot. NULL with errno ENOMEM/EINVAL.
+struct turn_relay_map *turn_relay_map_create(const struct turn_config *c);
+void turn_relay_map_free(struct turn_relay_map *m);
+// Index of a relay address, or -1. Control path (linear or binary search).
+int turn_relay_find(const struct turn_relay_map *m, const struct addr *a);
+// Worker that owns a relayed transport address and its slot in that worker's shard. False when no
+// slot belongs to it (port out of range, or a listener's). Per packet: no division, no search.
+bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
+	unsigned int *worker, uint32_t *slot);
+// The transport address of a slot. Control path.
+struct endpoint turn_relay_endpoint(
+	const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
+// Number of slots of a worker (some may belong to no usable port: turn_relay_usable).
+uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker);
+bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
+
+// --- policy: everything a request is judged by ---------------------------------------------------
+// Immutable; made by the management lcore, read by workers, swapped whole.
+
+struct turn_policy;
+
+enum turn_peer_class {
+	TURN_PEER_NEVER, // no key opens it: 403
+	TURN_PEER_OWN, // own relay address: delivered in process
+	TURN_PEER_DENY, // by deny list or default: 403
+	TURN_PEER_ALLOW,
+};
+
+// Copies what it needs of c. boot_key seeds the nonce key when no nonce secret is configured (so
+// that it can outlive a reload). NULL with errno set.
+struct turn_policy *turn_policy_create(
+	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
+void turn_policy_free(struct turn_policy *p);
+// Judges a canonical peer address and port (the port matters for 0 only).
+enum turn_peer_class turn_policy_peer(
+	const struct turn_policy *p, const struct addr *a, uint16_t port);
+
+// --- quota: one table for all workers ------------------------------------------------------------
+
+struct turn_quota;
+
+// For up to capacity allocations; counters are exact over all workers.
+struct turn_quota *turn_quota_create(uint32_t capacity, const struct hash_key *key);
+void turn_quota_free(struct turn_quota *q);
+// Allocations now counted.
+uint32_t turn_quota_total(const struct turn_quota *q);
+
+// --- the shard -----------------------------------------------------------------------------------
+
+enum turn_leg { TURN_FROM_CLIENT, TURN_FROM_PEER };
+
+#define TURN_NO_WORKER 0xff
+
+// One datagram as the shard sees it. The data path fills the first part.
+struct turn_view {
+	struct addr src;
+	const uint8_t *data;
+	uint32_t slot; // peer leg: the slot of the destination in this shard
+	uint16_t src_port, len;
+	uint8_t leg; // enum turn_leg
+	uint8_t listener; // client leg: index of the listener
+	uint8_t via; // client leg: worker whose redirect sent it here, or TURN_NO_WORKER
+	bool hairpin : 1; // peer leg: delivered in process from an own allocation
+	bool df : 1; // the IPv4 packet had DF set
+	// Written by turn_route_begin for turn_route_finish.
+	uint32_t found;
+	uint32_t epoch;
+	uint64_t hash;
+};
+
+enum turn_verdict {
+	TURN_DROP, // reason says why
+	TURN_REPLY, // send side->front[0..front_len) back, from the address the request came to
+	TURN_RELAY, // send front + payload[off..off+len) on `flow`
+	TURN_SEND, // send payload[off..off+len) from side->src to side->dst
+	TURN_HANDOVER, // give the datagram to worker `flow` (a redirect)
+};
+
+#define TURN_PLAN_DF 1 // set DF where the outgoing packet is IPv4
+
+// What to do with one datagram: 16 bytes.
+struct turn_plan {
+	uint8_t verdict, flags;
+	uint16_t reason; // enum turn_drop
+	uint16_t channel; // RELAY with front_len 4: ChannelData header (channel, len) goes in front
+	uint16_t front_len; // 0, 4, or the length of side->front
+	uint16_t off, len; // payload kept
+	uint32_t flow; // names a direction whose header the data path keeps ready
+};
+_Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
+
+#define TURN_SIDE_LEN 1280
+
+// What does not fit a plan: an answer, the front of a Data indication, addresses of a single send.
+struct turn_side {
+	struct endpoint src, dst;
+	uint8_t front[TURN_SIDE_LEN];
+};
+
+struct turn_burst {
+	unsigned int n;
+	struct turn_view view[TURN_BURST];
+	struct turn_plan plan[TURN_BURST];
+	struct turn_side side[TURN_CHUNK]; // side of view i is side[i % TURN_CHUNK]
+};
+
+// Both ends of a flow: what the data path builds a header from.
+struct turn_path {
+	struct endpoint src, dst;
+};
+
+struct turn_shard_params {
+	const struct turn_policy *policy;
+	const struct turn_config *config; // sizes and listeners; read by create only
+	const struct turn_relay_map *map;
+	struct turn_quota *quota;
+	struct stun_crypto *crypto; // of this worker
+	struct csprng *rng; // of this worker
+	uint8_t worker;
+	uint32_t permissions, channels, redirects; // records in all; 0 = 4x, 2x slots, 1024
+	// The path of a flow is about to change or end: drop the prepared header. NULL = none kept.
+	void (*flow_reset)(void *ctx, uint32_t flow);
+	void *ctx;
+};
+
+struct turn_stats {
+	uint64_t allocations, permissions, channels, redirects; // live
+	uint64_t allocations_total, auth_failures, port_reused_early;
+};
+
+struct turn_shard;
+
+// Bytes of (64-byte aligned, zeroed) memory for a shard, and the shard made in them.
+size_t turn_shard_size(const struct turn_shard_params *p);
+struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms);
+// Ends every allocation (quota is given back). The memory is the caller's.
+void turn_shard_close(struct turn_shard *s);
+// Flows are below this number: the size of the data path's array of headers.
+uint32_t turn_shard_flows(const struct turn_shard *s);
+
+// Opens a round: sets the clocks; what was freed in earlier rounds becomes reusable. now_ms is
+// monotonic, wall_s the time of day for REST expiry and nonces.
+void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s);
+// Ends what has expired, bounded work (about 64 objects) a call; true when more is due.
+bool turn_shard_expire(struct turn_shard *s);
+void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
+
+// Looks up b->view[0..b->n) and prefetches.
+void turn_route_begin(struct turn_shard *s, struct turn_burst *b);
+// Makes the plans of view [from, from + n), n <= TURN_CHUNK, from a multiple of TURN_CHUNK. Chunks
+// are finished in order. Any operations in one burst give the same plans as in bursts of one.
+void turn_route_finish(
+	struct turn_shard *s, struct turn_burst *b, unsigned int from, unsigned int n);
+// Both for one datagram: view in b->view[0], plan in b->plan[0].
+void turn_route_one(struct turn_shard *s, struct turn_burst *b);
+
+// Ends of a flow that a plan of this round named.
+void turn_flow_path(const struct turn_shard *s, uint32_t flow, struct turn_path *out);
+
+void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
+
+// One row of a listing.
+struct turn_info {
+	uint64_t id; // unique in the life of the process
+	struct endpoint client, relay;
+	char user[TURN_NAME_LEN + 1];
+	uint32_t expires_s; // from now
+	uint64_t rx, tx; // datagrams from the client relayed, to the client relayed
+	uint32_t permissions, channels;
+};
+
+// Up to max allocations from position cursor of the live list; returns how many.
+unsigned int turn_shard_list(
+	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max);
+
+// A redirect lives with the allocation it leads to; its home tells the worker that holds it.
+struct turn_redirect_note {
+	struct endpoint client;
+	uint8_t listener, to; // to: the worker that holds the redirect
+	uint64_t until_ms; // 0 = gone
+};
+
+// Takes the notes to send (call after each chunk and each expire); returns how many.
+unsigned int turn_shard_notes(
+	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max);
+// Applies a note that came from another worker.
+void turn_shard_redirect(struct turn_shard *s, const struct turn_redirect_note *note);

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of lib/turn only.
+#pragma once
+
+#include "table.h"
+#include "turn.h"
+#include "wheel.h"
+
+// --- policy.c ------------------------------------------------------------------------------------
+
+// A configured user, keys ready.
+struct policy_user {
+	uint8_t userhash[32]; // its first TURN_IDENT_LEN bytes are the user's ident
+	struct stun_key md5, sha256; // len 0 = not to be had
+	char *name;
+};
+
+// Who made a rule: of two on the same prefix the one named first here wins.
+enum policy_origin { POLICY_DENY, POLICY_ALLOW, POLICY_BUILTIN_DENY };
+
+struct policy_rule {
+	struct prefix prefix;
+	uint8_t origin; // enum policy_origin
+};
+
+struct turn_policy {
+	char *realm;
+	struct policy_user *users; // nb_users
+	uint32_t nb_users;
+	// Two hash indices into users, by name and by userhash (hash of its first 16 bytes).
+	struct table by_name, by_hash;
+	void *table_mem;
+	struct hash_key key; // of both tables
+	char **secrets;
+	uint32_t nb_secrets;
+	uint8_t nonce_key[32];
+	uint32_t nonce_lifetime_s;
+	struct turn_limits limits;
+	bool hairpin, rfc5766_channels;
+	uint32_t quarantine_s;
+	// One rule a prefix, by length and then address; those of length len are at
+	// [rule_from[len], rule_from[len + 1]).
+	struct policy_rule *rules;
+	uint32_t nb_rules, rule_from[130];
+	struct addr *relay, *local; // sorted by addr_cmp
+	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
+	uint32_t nb_relay, nb_local, nb_broadcasts;
+};
+
+// User of a USERNAME or a USERHASH; NULL when there is none.
+const struct policy_user *policy_user_by_name(
+	const struct turn_policy *p, const void *name, size_t len);
+const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32]);
+
+// --- nonce.c -------------------------------------------------------------------------------------
+// "obMatJos2" + 4 base64 characters of security feature bits (RFC 8489 9.2, 18.1: password
+// algorithms; username anonymity too unless there are REST secrets, since it forbids clients to
+// send the USERNAME that REST needs) + 19 base64 characters of a 32-bit wall-clock stamp and an
+// 80-bit MAC over stamp, client address and port: stateless, bound to the client, shareable by a
+// fleet.
+
+#define NONCE_LEN 32
+
+// out gets NONCE_LEN characters (no NUL). False when libcrypto fails.
+bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
+	uint64_t wall_s, uint8_t out[NONCE_LEN]);
+// True for a nonce we (or the fleet) gave to this client and that is not older than the lifetime;
+// one stamped in the future (the clock was set back) is stale. Constant-time MAC compare.
+bool nonce_valid(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
+	uint64_t wall_s, const uint8_t *nonce, size_t len);
+
+// --- cred.c --------------------------------------------------------------------------------------
+
+// Who has signed a request, and with what.
+struct turn_cred {
+	struct stun_key key;
+	uint8_t alg; // enum stun_algorithm of the key
+	bool rest; // a REST name, not a configured user
+	uint8_t ident[TURN_IDENT_LEN];
+	uint8_t name_len;
+	char name[TURN_NAME_LEN]; // for display, truncated; the configured name behind a USERHASH
+};
+
+// Authenticates a request whose nonce is valid and which has MESSAGE-INTEGRITY or -SHA256, USERNAME
+// or USERHASH, REALM and NONCE (RFC 8489 9.2.4, from "password algorithms" on). known is the cred
+// of the allocation on the 5-tuple, or NULL: it spares a REST user the derivation of the key, never
+// the expiry. Returns 0, 400 (bid-down: PASSWORD-ALGORITHMS differs from what we sent, only one of
+// the pair, or an algorithm not in the list; USERNAME too long) or 401. REST: name is "expiry" or
+// "expiry:id" (decimal seconds); at most nb_secrets derivations, none when expired. A configured
+// user of that name is tried first.
+unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
+	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
+	struct turn_cred *out);
+
+// Who an allocation counts for: the ident, but for a REST name that of the id behind the expiry, so
+// that new credentials are no new person. False when libcrypto fails.
+bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,
+	const struct turn_cred *cred, uint8_t out[TURN_IDENT_LEN]);
+
+// The PASSWORD-ALGORITHMS value we send: SHA-256, MD5 (8 bytes).
+extern const uint8_t cred_algorithms[8];
+
+// --- relaymap.c ----------------------------------------------------------------------------------
+
+// The slots of a worker below this number are IPv4, the others IPv6. The parity of a slot is that
+// of its port, and slot ^ 1 is the other port of its pair.
+uint32_t relay_slots_v4(const struct turn_relay_map *m, unsigned int worker);
+
+// --- ports.c -------------------------------------------------------------------------------------
+// Free relay ports of one shard, per family: a uniform CSPRNG choice among the rested ones (also
+// among even ports and among whole pairs), FIFOs of those that rest. O(1) but for the bounded
+// search of a resting pair.
+
+enum ports_kind { PORTS_ANY, PORTS_EVEN, PORTS_PAIR };
+
+struct ports;
+
+// For slots [0, turn_relay_slots(map, worker)); mem is 8-byte aligned and zeroed.
+size_t ports_size(const struct turn_relay_map *map, unsigned int worker);
+struct ports *ports_create(
+	void *mem, const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
+// True when the shard owns at least one port of the family.
+bool ports_has_family(const struct ports *p, bool is_v4);
+// Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at t is rested when
+// now_ms >= t + quarantine and now_ms > t. With none rested the longest-rested one is taken, if it
+// has rested 1 s; *early counts such ports. False when there is none.
+bool ports_take(struct ports *p, bool is_v4, enum ports_kind kind, uint64_t now_ms,
+	uint32_t quarantine_s, uint32_t *slot, uint64_t *early);
+void ports_give(struct ports *p, uint32_t slot, uint64_t now_ms);
+// Number of ports that are neither taken nor outside the map (resting ones included).
+uint32_t ports_free(const struct ports *p, bool is_v4);
+
+// --- limit.c -------------------------------------------------------------------------------------
+// Token buckets in a fixed array indexed by a keyed hash of the source (/32, /64): no per-client
+// memory.
+
+struct limiter;
+
+size_t limiter_size(uint32_t buckets); // buckets: a power of two
+struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_key *key);
+// Takes one token of source; true when there was one. r->rate 0: always true. share: r is divided
+// by it (the worker count), at least 1 each.
+bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
+	const struct addr *source, uint64_t now_ms);
+
+// --- quota.c -------------------------------------------------------------------------------------
+
+struct quota_ref {
+	uint64_t user, source; // opaque
+};
+
+// Counts one allocation of a user from a source address (IPv6: its /64). False (nothing counted)
+// when a limit of l is reached. Exact with any number of workers at once.
+bool quota_take(struct turn_quota *q, const struct turn_limits *l,
+	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref);
+// Whether quota_take would count a user and a source as ref.
+bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
+	const struct addr *source, const struct quota_ref *ref);
+void quota_give(struct turn_quota *q, const struct quota_ref *ref);
+
+// --- shard.c: the state of one worker ------------------------------------------------------------
+
+#define TURN_NONE UINT32_MAX
+#define TURN_LIMITER_BUCKETS 8192
+#define TURN_PERMISSION_MS (300 * 1000) // RFC 8656 9: exactly 300 seconds
+#define TURN_CHANNEL_MS (600 * 1000) // RFC 8656 12
+#define TURN_RESERVATION_MS (60 * 1000) // RFC 8656 7.2: at least 30 seconds
+#define TURN_REDIRECT_PENDING_MS (5 * 1000) // until the new home confirms
+#define TURN_TOKEN_LEN 8
+#define TURN_NOTES_MAX 128
+
+enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT };
+
+// All that a relayed packet of the usual kind touches: one cache line. Index = slot, which is the
+// relayed transport address itself; redirects follow behind the slots.
+struct turn_alloc {
+	struct addr client; // key of the client table, with client_port and listener
+	uint16_t client_port;
+	uint8_t listener;
+	uint8_t state; // enum alloc_state
+	uint16_t channel, peer_port; // copy of one channel; channel 0 = none
+	uint64_t until_ms; // the copy is good before this: first of allocation, permission, channel
+	struct addr peer; // of the copy
+	uint32_t record; // index of the copied channel
+	uint32_t rx, tx; // datagrams relayed from, to the client; spilled to turn_cold
+	uint32_t worker; // ALLOC_REDIRECT: where it leads
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct turn_alloc) == 64, "one cache line");
+
+// The rest of an allocation. RESERVED slots use expires_ms and token only.
+struct turn_cold {
+	uint64_t expires_ms;
+	uint64_t id;
+	uint64_t rx, tx;
+	struct turn_cred cred;
+	uint8_t tid[STUN_TID_LEN]; // of the Allocate that made it
+	uint8_t token[TURN_TOKEN_LEN]; // given with it, or by which it was reserved
+	struct quota_ref quota;
+	uint32_t permissions, channels; // heads of lists
+	uint16_t nb_permissions, nb_channels;
+	uint32_t live; // position in turn_shard.live
+	uint8_t via; // worker that holds a redirect to it, or TURN_NO_WORKER
+	bool has_token;
+};
+
+// A permission: an address, whatever the port (RFC 8656 9). Outlives its time while channels name
+// it.
+struct turn_permission {
+	struct addr peer;
+	uint64_t until_ms;
+	uint32_t next; // in the allocation's list
+	uint32_t slot;
+	uint32_t channels; // that name it
+};
+
+struct turn_channel {
+	uint64_t until_ms;
+	uint32_t permission; // of its peer: holds the address
+	uint32_t next, slot;
+	uint16_t port, number;
+};
+
+// Free records of a pool: a ring of their indices. What is freed rests in limbo until the round is
+// over, because plans of the round may name it.
+struct turn_pool {
+	uint32_t *ring; // size entries
+	uint32_t size, head, tail;
+	uint32_t free, limbo; // entries from head on that may be taken; those behind them
+};
+
+static inline void pool_init(struct turn_pool *p, uint32_t *ring, uint32_t size)
+{
+	*p = (struct turn_pool){.ring = ring, .size = size, .free = size};
+	for (uint32_t i = 0; i < size; i++)
+		ring[i] = i;
+}
+
+static inline uint32_t pool_take(struct turn_pool *p)
+{
+	uint32_t i;
+
+	if (p->free == 0)
+		return UINT32_MAX;
+	i = p->ring[p->head];
+	p->head = p->head + 1 == p->size ? 0 : p->head + 1;
+	p->free--;
+	return i;
+}
+
+static inline void pool_give(struct turn_pool *p, uint32_t i)
+{
+	p->ring[p->tail] = i;
+	p->tail = p->tail + 1 == p->size ? 0 : p->tail + 1;
+	p->limbo++;
+}
+
+static inline void pool_round(struct turn_pool *p)
+{
+	p->free += p->limbo;
+	p->limbo = 0;
+}
+
+static inline uint32_t pool_used(const struct turn_pool *p)
+{
+	return p->size - p->free - p->limbo;
+}
+
+struct turn_shard {
+	uint64_t now_ms, wall_s;
+	struct turn_alloc *alloc; // nb_slots + nb_redirects
+	struct turn_cold *cold; // nb_slots
+	struct turn_permission *permission;
+	struct turn_channel *channel;
+	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
+	struct table clients; // (client, port, listener) -> slot or redirect
+	struct table records; // permissions, channels by number and by peer, reservations by token
+	struct hash_key key; // of both tables
+	uint32_t epoch; // grows with every insert into clients
+	const struct turn_policy *policy;
+	const struct turn_relay_map *map;
+	struct turn_quota *quota;
+	struct stun_crypto *crypto;
+	struct csprng *rng;
+	struct ports *ports;
+	struct limiter *unauthenticated, *binding;
+	struct wheel wheel; // node = slot or redirect
+	struct turn_pool permissions, channels, redirects;
+	uint32_t *live; // slots of live allocations, dense
+	struct endpoint *listener;
+	struct turn_stats stats;
+	uint64_t next_id;
+	void (*flow_reset)(void *ctx, uint32_t flow);
+	void *ctx;
+	uint8_t worker, workers, nb_listeners;
+	unsigned int nb_notes;
+	struct turn_redirect_note note[TURN_NOTES_MAX];
+};
+
+static inline struct turn_alloc *alloc_at(const struct turn_shard *s, uint32_t slot)
+{
+	return &s->alloc[slot];
+}
+
+static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slot)
+{
+	return &s->cold[slot];
+}
+
+// Values in the table of records: an index with its kind in the top bits.
+#define RECORD_KIND (UINT32_C(3) << 30)
+#define RECORD_PERMISSION (UINT32_C(0) << 30)
+#define RECORD_NUMBER (UINT32_C(1) << 30) // channel by number
+#define RECORD_PEER (UINT32_C(2) << 30) // channel by peer transport address
+#define RECORD_RESERVATION (UINT32_C(3) << 30)
+
+// Hash of a client's 5-tuple (the listener stands for server address and protocol).
+static inline uint64_t client_hash(
+	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)
+{
+	return hash_addr(&s->key, client, port | (uint32_t)listener << 16);
+}
+
+// Slot or redirect of a client, or TURN_NONE. Does not look at expiry.
+uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v);
+
+// What makes an allocation.
+struct alloc_new {
+	uint32_t slot; // taken by the caller
+	uint32_t lifetime_s;
+	const uint8_t *tid;
+	const struct turn_cred *cred;
+	struct quota_ref quota;
+	const uint8_t *token; // NULL: none was given with it
+};
+
+// Makes the allocation of v's client. False when the client table has no room (nothing is changed).
+bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n);
+// Sets a new expiry.
+void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s);
+// Ends an allocation with all that hangs on it.
+void alloc_end(struct turn_shard *s, uint32_t slot);
+// Recomputes the copy of a channel in the hot line after any change to what it depends on.
+void alloc_copy_channel(struct turn_shard *s, uint32_t slot);
+// The timer of a slot fires no later than at_ms.
+void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
+
+// Adds an index to the client table and makes its hot line anew; false when there is no room.
+bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index);
+// The client an allocation or redirect belongs to, as far as tables and notes need it.
+struct turn_view client_view(const struct turn_shard *s, uint32_t index);
+
+// --- reserve.c -----------------------------------------------------------------------------------
+
+// Reserves a slot (taken by the caller) and makes its token; it counts in the quota like an
+// allocation. False when there is no room.
+bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota,
+	uint8_t token[TURN_TOKEN_LEN]);
+// Slot of a live reservation with this token, or TURN_NONE.
+uint32_t reservation_find(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN]);
+// The slot stops being reserved; it stays taken and counted.
+void reservation_take(struct turn_shard *s, uint32_t slot);
+// Likewise, and its quota is given back.
+void reservation_end(struct turn_shard *s, uint32_t slot);
+// Likewise, and the port is given back.
+void reservation_lapse(struct turn_shard *s, uint32_t slot);
+
+// Leads a client to another worker until the allocation made there ends. False when there is no
+// room.
+bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker);
+void redirect_end(struct turn_shard *s, uint32_t index);
+// Its timer has fired: it ends or, prolonged meanwhile, goes on.
+void redirect_due(struct turn_shard *s, uint32_t index);
+// Tells the worker that holds the redirect of this client (nothing when via is TURN_NO_WORKER).
+void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms);
+
+// --- peers.c: permissions and channels of an allocation ------------------------------------------
+
+// Permission for an address, whether or not its time has passed; TURN_NONE.
+uint32_t permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
+bool permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
+// Channel by number, or by peer; expired ones too; TURN_NONE.
+uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number);
+uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// A channel whose own time and whose permission's time have not passed.
+bool channel_live(const struct turn_shard *s, uint32_t channel);
+// Whether nb more permissions fit the allocation and the pool.
+bool permissions_fit(const struct turn_shard *s, uint32_t slot, uint32_t nb);
+// Installs or refreshes; the caller has made sure that it fits. Returns the record.
+uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
+// Binds or refreshes a channel and its permission: 0 or 508.
+unsigned int channel_set(
+	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
+// Frees what has expired; returns the earliest expiry left (UINT64_MAX: none).
+uint64_t peers_purge(struct turn_shard *s, uint32_t slot);
+void peers_end(struct turn_shard *s, uint32_t slot);
+
+// --- relay.c -------------------------------------------------------------------------------------
+
+void plan_drop(struct turn_plan *plan, enum turn_drop reason);
+
+// --- request.c, methods.c ------------------------------------------------------------------------
+
+// One request on its way through its handler.
+struct turn_request {
+	struct turn_shard *s;
+	struct turn_view *v;
+	struct stun_msg m;
+	uint32_t slot; // live allocation of the 5-tuple, or TURN_NONE
+	struct turn_cred cred; // who signed it; key.len 0 = nobody
+	struct stun_writer w; // a handler that returns 0 finds a success response begun here
+	bool handover; // a handler asks for: hand the datagram to worker `worker`
+	uint8_t worker;
+};
+
+// Answers a STUN request whole: plan and side->front.
+void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
+	struct turn_plan *plan, struct turn_side *side);
+
+// Each returns 0 (attributes of the success response appended) or a STUN error code.
+unsigned int method_binding(struct turn_request *r);
+unsigned int method_allocate(struct turn_request *r);
+unsigned int method_refresh(struct turn_request *r);
+unsigned int method_create_permission(struct turn_request *r);
+unsigned int method_channel_bind(struct turn_request *r);
+
+// Decodes a peer address attribute of a request or indication: canonical, of the family of the
+// allocation's relayed transport address. 0, 400 or 443.
+unsigned int peer_decode(
+	const struct turn_request *r, uint16_t off, uint16_t alen, struct endpoint *peer);

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allocate and Refresh against RFC 8656 sections 7.2 and 8.2: every attribute, every refusal, and
+// nothing left behind by a refusal.
+#include "turn_fixture.h"
+
+static struct fixture f;
+static struct fixture_client ivan, eve;
+
+static int setup(void **state)
+{
+	const struct turn_config c = fixture_config();
+
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	eve = fixture_client("198.51.100.8", 6000);
+	eve.user = "eve";
+	eve.password = "evil";
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_close(&f);
+	return 0;
+}
+
+static struct turn_stats stats(void)
+{
+	struct turn_stats s;
+
+	turn_shard_stats(f.shard, &s);
+	return s;
+}
+
+static void put_transport(uint8_t protocol)
+{
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)protocol << 24);
+}
+
+static void put_family(uint8_t family)
+{
+	stun_put_u32(&f.w, STUN_REQUESTED_ADDRESS_FAMILY, (uint32_t)family << 24);
+}
+
+static void begin_allocate(void)
+{
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	put_transport(17);
+}
+
+static uint32_t answer_lifetime(void)
+{
+	uint32_t v;
+
+	assert_true(stun_get_u32(&f.answer, STUN_LIFETIME, &v));
+	return v;
+}
+
+static void success_has_what_section_7_2_lists(void **state)
+{
+	struct endpoint relay, mapped;
+
+	begin_allocate();
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+	relay = fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS);
+	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
+	assert_true(endpoint_eq(&mapped, &ivan.at));
+	// without REQUESTED-ADDRESS-FAMILY it is IPv4
+	assert_true(addr_eq(&relay.addr, &f.config.relay[0]));
+	assert_in_range(relay.port, f.config.port_lo, f.config.port_hi);
+	assert_int_equal(answer_lifetime(), 600);
+	assert_false(stun_has(&f.answer, STUN_RESERVATION_TOKEN));
+	assert_true(fixture_signed(&f, &ivan));
+	// RFC 8489 9.2.4: SHOULD NOT be in the answer to an authenticated request
+	assert_false(stun_has(&f.answer, STUN_NONCE) || stun_has(&f.answer, STUN_REALM) ||
+		stun_has(&f.answer, STUN_USERNAME));
+	assert_int_equal(stats().allocations, 1);
+}
+
+static void families(void **state)
+{
+	assert_int_equal(fixture_allocate(&f, &ivan, 6), 0);
+	assert_true(addr_eq(&ivan.relay.addr, &f.config.relay[1]));
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+	assert_true(addr_eq(&eve.relay.addr, &f.config.relay[0]));
+}
+
+static void retransmission_gets_the_same_answer(void **state)
+{
+	uint8_t first[TURN_SIDE_LEN];
+	uint16_t len;
+
+	begin_allocate();
+	stun_put(&f.w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+	assert_true(stun_has(&f.answer, STUN_RESERVATION_TOKEN));
+	len = f.burst.plan[0].front_len;
+	memcpy(first, f.burst.side[0].front, len);
+
+	fixture_resend(&f, &ivan);
+	assert_int_equal(f.burst.plan[0].front_len, len);
+	assert_memory_equal(f.burst.side[0].front, first, len);
+	assert_int_equal(stats().allocations, 1);
+
+	// later only LIFETIME differs: what is left of it
+	fixture_advance(&f, 10000);
+	fixture_resend(&f, &ivan);
+	assert_int_equal(fixture_code(&f), 0);
+	assert_int_equal(answer_lifetime(), 590);
+	assert_int_equal(stats().allocations, 1);
+}
+
+static void tuple_in_use_is_437(void **state)
+{
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 437); // another transaction id
+	eve.at = ivan.at;
+	eve.nonce_len = 0;
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 437);
+	assert_int_equal(stats().allocations, 1);
+}
+
+// The checks of section 7.2 that end in an error.
+static void refusals(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t transport; // 0 = left out
+		enum stun_attr attr; // STUN_NB_ATTRS = none
+		uint8_t value[12];
+		uint8_t len;
+		enum stun_attr attr2;
+		uint8_t value2[12];
+		uint8_t len2;
+		unsigned int code;
+	} t[] = {
+		{"no transport", 0, STUN_NB_ATTRS, {0}, 0, STUN_NB_ATTRS, {0}, 0, 400},
+		{"TCP", 6, STUN_NB_ATTRS, {0}, 0, STUN_NB_ATTRS, {0}, 0, 442},
+		{"protocol 132", 132, STUN_NB_ATTRS, {0}, 0, STUN_NB_ATTRS, {0}, 0, 442},
+		{"transport of 1 byte", 0, STUN_REQUESTED_TRANSPORT, {17}, 1, STUN_NB_ATTRS, {0}, 0,
+			400},
+		{"family 3", 17, STUN_REQUESTED_ADDRESS_FAMILY, {3}, 4, STUN_NB_ATTRS, {0}, 0, 440},
+		{"family 0", 17, STUN_REQUESTED_ADDRESS_FAMILY, {0}, 4, STUN_NB_ATTRS, {0}, 0, 440},
+		{"family of 1 byte", 17, STUN_REQUESTED_ADDRESS_FAMILY, {1}, 1, STUN_NB_ATTRS, {0},
+			0, 400},
+		{"unknown token", 17, STUN_RESERVATION_TOKEN, {0, 1, 2, 3, 4, 5, 6, 7}, 8,
+			STUN_NB_ATTRS, {0}, 0, 508},
+		{"token of no worker", 17, STUN_RESERVATION_TOKEN, {9, 1, 2, 3, 4, 5, 6, 7}, 8,
+			STUN_NB_ATTRS, {0}, 0, 508},
+		{"short token", 17, STUN_RESERVATION_TOKEN, {0}, 4, STUN_NB_ATTRS, {0}, 0, 400},
+		{"token and even port", 17, STUN_RESERVATION_TOKEN, {0}, 8, STUN_EVEN_PORT, {0x80},
+			1, 400},
+		{"token and family", 17, STUN_RESERVATION_TOKEN, {0}, 8,
+			STUN_REQUESTED_ADDRESS_FAMILY, {1}, 4, 400},
+		{"even port of 4 bytes", 17, STUN_EVEN_PORT, {0x80}, 4, STUN_NB_ATTRS, {0}, 0, 400},
+		{"lifetime of 2 bytes", 17, STUN_LIFETIME, {0}, 2, STUN_NB_ATTRS, {0}, 0, 400},
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		unsigned int code;
+
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		if (t[i].transport != 0)
+			put_transport(t[i].transport);
+		if (t[i].attr != STUN_NB_ATTRS)
+			stun_put(&f.w, t[i].attr, t[i].value, t[i].len);
+		if (t[i].attr2 != STUN_NB_ATTRS)
+			stun_put(&f.w, t[i].attr2, t[i].value2, t[i].len2);
+		code = fixture_ask(&f, &ivan);
+		if (code != t[i].code)
+			fail_msg("%s: %u, not %u", t[i].what, code, t[i].code);
+		assert_true(fixture_signed(&f, &ivan));
+		assert_int_equal(stats().allocations, 0);
+		assert_int_equal(turn_quota_total(f.quota), 0);
+	}
+}
+
+static void family_without_addresses_is_440(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_close(&f);
+	c.nb_relay = 1; // IPv4 only
+	fixture_open(&f, &c, 2);
+	assert_int_equal(fixture_allocate(&f, &ivan, 6), 440);
+	fixture_close(&f);
+	c.relay++; // IPv6 only: absent means IPv4, which there is not
+	fixture_open(&f, &c, 2);
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 440);
+	assert_int_equal(fixture_allocate(&f, &ivan, 6), 0);
+}
+
+static void lifetimes(void **state)
+{
+	static const struct {
+		uint32_t asked, given;
+	} t[] = {{0, 600}, {1, 600}, {599, 600}, {600, 600}, {601, 601}, {3600, 3600}, {3601, 3600},
+		{UINT32_MAX, 3600}};
+
+	for (uint16_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct fixture_client c = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
+
+		begin_allocate();
+		stun_put_u32(&f.w, STUN_LIFETIME, t[i].asked);
+		assert_int_equal(fixture_ask(&f, &c), 0);
+		assert_int_equal(answer_lifetime(), t[i].given);
+		if (t[i].asked == 0)
+			continue;
+		assert_int_equal(fixture_refresh(&f, &c, t[i].asked), 0);
+		assert_int_equal(c.lifetime_s, t[i].given);
+	}
+}
+
+static void expiry_is_exact(void **state)
+{
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	fixture_advance(&f, 599999);
+	fixture_expire(&f);
+	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+	fixture_advance(&f, 600000);
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437); // gone, swept or not
+	assert_int_equal(stats().allocations, 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+}
+
+static void refresh_zero_frees_everything(void **state)
+{
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.10"), 0);
+	assert_int_equal(stats().permissions, 2);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	assert_int_equal(answer_lifetime(), 0);
+	assert_int_equal(stats().allocations + stats().permissions + stats().channels, 0);
+	assert_int_equal(turn_quota_total(f.quota), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 437);
+}
+
+static void refresh_refusals(void **state)
+{
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+	put_family(2);
+	assert_int_equal(fixture_ask(&f, &ivan), 443);
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+	put_family(1);
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+	assert_int_equal(answer_lifetime(), 600); // no LIFETIME: the default
+
+	eve.at = ivan.at;
+	assert_int_equal(fixture_refresh(&f, &eve, 0), 441);
+	assert_int_equal(stats().allocations, 1);
+}
+
+static void even_ports(void **state)
+{
+	for (uint16_t i = 0; i < 40; i++) {
+		struct fixture_client c = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
+
+		begin_allocate();
+		stun_put(&f.w, STUN_EVEN_PORT, (const uint8_t[]){0}, 1);
+		assert_int_equal(fixture_ask(&f, &c), 0);
+		assert_int_equal(fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS).port % 2, 0);
+		assert_false(stun_has(&f.answer, STUN_RESERVATION_TOKEN));
+	}
+}
+
+// Reserves with ivan; returns the relayed port. The token goes to token.
+static uint16_t reserve(uint8_t token[8])
+{
+	begin_allocate();
+	stun_put(&f.w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+	assert_int_equal(f.answer.alen[STUN_RESERVATION_TOKEN], 8);
+	memcpy(token, f.answer.data + f.answer.off[STUN_RESERVATION_TOKEN], 8);
+	return fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS).port;
+}
+
+static unsigned int claim(struct fixture_client *c, const uint8_t token[8])
+{
+	begin_allocate();
+	stun_put(&f.w, STUN_RESERVATION_TOKEN, token, 8);
+	return fixture_ask(&f, c);
+}
+
+static void reservation_is_for_any_tuple_once(void **state)
+{
+	struct fixture_client third = fixture_client("198.51.100.9", 9000);
+	uint8_t token[8];
+	const uint16_t port = reserve(token);
+
+	assert_int_equal(port % 2, 0);
+	fixture_advance(&f, 30000); // section 7.2: held at least 30 seconds
+	fixture_expire(&f);
+	assert_int_equal(claim(&eve, token), 0); // another user, another address
+	assert_int_equal(fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS).port, port + 1);
+	assert_int_equal(claim(&third, token), 508);
+}
+
+static void reservation_lapses(void **state)
+{
+	uint8_t token[8];
+
+	reserve(token);
+	assert_int_equal(turn_quota_total(f.quota), 2); // it counts while it lasts
+	fixture_advance(&f, 120000);
+	assert_int_equal(claim(&eve, token), 508); // swept or not
+	fixture_expire(&f);
+	assert_int_equal(turn_quota_total(f.quota), 1);
+}
+
+static void ports_run_out_with_508(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client last = fixture_client("198.51.100.7", 9999);
+
+	fixture_close(&f);
+	c.port_hi = c.port_lo + 3;
+	fixture_open(&f, &c, 3);
+	for (uint16_t i = 0; i < 4; i++) {
+		struct fixture_client n = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &n, 4), 0);
+		if (i == 0)
+			ivan = n;
+	}
+	assert_int_equal(fixture_allocate(&f, &last, 4), 508);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	// freed in this very round: not before the next
+	assert_int_equal(fixture_allocate(&f, &last, 4), 508);
+	fixture_advance(&f, 1);
+	assert_int_equal(fixture_allocate(&f, &last, 4), 0);
+	assert_true(endpoint_eq(&last.relay, &ivan.relay));
+}
+
+static void quotas_are_486(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client two = fixture_client("198.51.100.20", 1), three = two;
+
+	fixture_close(&f);
+	c.limits.per_user = 2;
+	fixture_open(&f, &c, 4);
+	three.at.port = 2;
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &two, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &three, 4), 486);
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0); // by user, not in total
+	assert_int_equal(fixture_refresh(&f, &two, 0), 0);
+	assert_int_equal(fixture_allocate(&f, &three, 4), 0);
+}
+
+// The quota of REST users is that of the id behind the expiry: new credentials are no new person.
+static void rest_quota_is_by_id(void **state)
+{
+	struct turn_config c = fixture_config();
+	static const char *const names[] = {"1700003600:ivan7", "1700003601:ivan7"};
+	unsigned int codes[2];
+
+	fixture_close(&f);
+	c.limits.per_user = 1;
+	fixture_open(&f, &c, 5);
+	for (uint16_t i = 0; i < 2; i++) {
+		struct fixture_client n = fixture_client("198.51.100.30", (uint16_t)(1 + i));
+		char password[29];
+
+		assert_true(stun_rest_password(
+			f.crypto, "s3cret", names[i], strlen(names[i]), password));
+		n.user = names[i];
+		n.password = password;
+		codes[i] = fixture_allocate(&f, &n, 4);
+	}
+	assert_int_equal(codes[0], 0);
+	assert_int_equal(codes[1], 486);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(success_has_what_section_7_2_lists),
+		T(families),
+		T(retransmission_gets_the_same_answer),
+		T(tuple_in_use_is_437),
+		T(refusals),
+		T(family_without_addresses_is_440),
+		T(lifetimes),
+		T(expiry_is_exact),
+		T(refresh_zero_frees_everything),
+		T(refresh_refusals),
+		T(even_ports),
+		T(reservation_is_for_any_tuple_once),
+		T(reservation_lapses),
+		T(ports_run_out_with_508),
+		T(quotas_are_486),
+		T(rest_quota_is_by_id),
+	};
+
+	return cmocka_run_group_tests_name("allocate", tests, NULL, NULL);
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What strangers get: RFC 8489 9.2.4 and the budget of bytes and answers for those who have not
+// proved who they are.
+#include "turn_fixture.h"
+
+#define IP_UDP_V4 28
+#define IP_UDP_V6 48
+
+static struct fixture f;
+static struct fixture_client ivan;
+
+static int setup(void **state)
+{
+	const struct turn_config c = fixture_config();
+
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_close(&f);
+	return 0;
+}
+
+static const enum stun_method authenticated[] = {
+	STUN_ALLOCATE, STUN_REFRESH, STUN_CREATE_PERMISSION, STUN_CHANNEL_BIND};
+
+static struct turn_stats stats(void)
+{
+	struct turn_stats s;
+
+	turn_shard_stats(f.shard, &s);
+	return s;
+}
+
+// The fields of a challenge, and nothing that makes it longer or tells more.
+static void assert_challenge(void)
+{
+	const struct stun_msg *m = &f.answer;
+
+	assert_int_equal(m->alen[STUN_REALM], strlen(FIXTURE_REALM));
+	assert_memory_equal(m->data + m->off[STUN_REALM], FIXTURE_REALM, strlen(FIXTURE_REALM));
+	assert_in_range(m->alen[STUN_NONCE], 13, 32);
+	assert_memory_equal(m->data + m->off[STUN_NONCE], "obMatJos2", 9);
+	assert_true(stun_has(m, STUN_PASSWORD_ALGORITHMS));
+	assert_int_equal(m->alen[STUN_ERROR_CODE], 4); // no reason phrase
+	assert_false(stun_has(m, STUN_SOFTWARE));
+	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY));
+	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256));
+	assert_false(stun_has(m, STUN_USERNAME));
+}
+
+static void without_integrity_401(void **state)
+{
+	for (size_t i = 0; i < 4; i++) {
+		fixture_begin(&f, STUN_REQUEST, authenticated[i]);
+		fixture_send(&f, &ivan);
+		assert_int_equal(fixture_code(&f), 401);
+		assert_challenge();
+	}
+	assert_int_equal(stats().auth_failures, 0); // to be challenged is no failure
+}
+
+static void nonce_differs_for_every_source(void **state)
+{
+	const char *const addr[] = {"198.51.100.7", "198.51.100.7", "198.51.100.8"};
+	const uint16_t port[] = {1, 2, 1};
+	uint8_t nonce[3][32];
+
+	for (int i = 0; i < 3; i++) {
+		const struct fixture_client c = fixture_client(addr[i], port[i]);
+
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_send(&f, &c);
+		assert_int_equal(fixture_code(&f), 401);
+		memcpy(nonce[i], f.answer.data + f.answer.off[STUN_NONCE], 32);
+	}
+	assert_memory_not_equal(nonce[0], nonce[1], 32);
+	assert_memory_not_equal(nonce[0], nonce[2], 32);
+}
+
+// Integrity without one of USERNAME, REALM, NONCE: 400 without a challenge.
+static void incomplete_credentials_400(void **state)
+{
+	for (int left_out = 0; left_out < 3; left_out++) {
+		const uint8_t mac[20] = {0};
+
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		if (left_out != 0)
+			stun_put(&f.w, STUN_USERNAME, "ivan", 4);
+		if (left_out != 1)
+			stun_put(&f.w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+		if (left_out != 2)
+			stun_put(&f.w, STUN_NONCE, "n", 1);
+		stun_put(&f.w, STUN_MESSAGE_INTEGRITY, mac, 20);
+		fixture_send(&f, &ivan);
+		assert_int_equal(fixture_code(&f), 400);
+		assert_false(stun_has(&f.answer, STUN_NONCE) || stun_has(&f.answer, STUN_REALM));
+	}
+}
+
+static unsigned int allocate_once(struct fixture_client *c)
+{
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	return fixture_ask(&f, c);
+}
+
+static void wrong_password_or_user_401(void **state)
+{
+	ivan.password = "wrong";
+	assert_int_equal(allocate_once(&ivan), 401);
+	assert_challenge();
+	ivan.user = "nobody";
+	assert_int_equal(allocate_once(&ivan), 401);
+	assert_challenge();
+	assert_int_equal(stats().auth_failures, 2);
+	assert_int_equal(stats().allocations, 0);
+}
+
+static void stale_nonce_438_and_the_new_one_is_good(void **state)
+{
+	assert_int_equal(allocate_once(&ivan), 0);
+	fixture_advance(&f, 300000);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	fixture_advance(&f, 301000);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 438);
+	assert_challenge();
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	// A clock set back makes nonces stale, never longer-lived.
+	f.wall_s -= 30;
+	fixture_advance(&f, 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 438);
+}
+
+static void nonce_of_another_source_438(void **state)
+{
+	struct fixture_client thief = ivan;
+
+	assert_int_equal(allocate_once(&ivan), 0);
+	thief = ivan; // nonce and all
+	thief.at.port++;
+	assert_int_equal(allocate_once(&thief), 438);
+}
+
+static void sha256_and_userhash(void **state)
+{
+	struct fixture_client eve = fixture_client("198.51.100.8", 1);
+
+	ivan.alg = STUN_ALG_SHA256;
+	assert_int_equal(allocate_once(&ivan), 0);
+	assert_true(fixture_signed(&f, &ivan));
+	assert_false(stun_has(&f.answer, STUN_MESSAGE_INTEGRITY));
+	eve.user = "eve";
+	eve.password = "evil";
+	eve.userhash = true;
+	assert_int_equal(allocate_once(&eve), 0);
+	// One user whatever the algorithm: it is not 441 to change it.
+	ivan.alg = STUN_ALG_MD5;
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+}
+
+static void unknown_attributes_420_after_authentication(void **state)
+{
+	static const uint8_t two[] = {0x7f, 0x01, 0, 0, 0x7f, 0x02, 0, 4, 1, 2, 3, 4};
+	static const uint8_t list[] = {0x7f, 0x01, 0x7f, 0x02};
+
+	assert_int_equal(allocate_once(&ivan), 0); // has the nonce now
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+	memcpy(f.w.buf + f.w.len, two, sizeof(two));
+	f.w.len += sizeof(two);
+	assert_int_equal(fixture_ask(&f, &ivan), 420);
+	assert_true(fixture_signed(&f, &ivan));
+	assert_int_equal(f.answer.alen[STUN_UNKNOWN_ATTRIBUTES], 4);
+	assert_memory_equal(
+		f.answer.data + f.answer.off[STUN_UNKNOWN_ATTRIBUTES], list, sizeof(list));
+	// from a stranger: 401 first
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+	memcpy(f.w.buf + f.w.len, two, sizeof(two));
+	f.w.len += sizeof(two);
+	store_be16(f.w.buf + 2, (uint16_t)(f.w.len - STUN_HEADER_LEN));
+	fixture_send(&f, &ivan);
+	assert_int_equal(fixture_code(&f), 401);
+	// optional ones are ignored: ADDITIONAL-ADDRESS-FAMILY and MOBILITY-TICKET, for now
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+	memcpy(f.w.buf + f.w.len, (const uint8_t[]){0x80, 0x00, 0, 4, 2, 0, 0, 0}, 8);
+	f.w.len += 8;
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+}
+
+static void binding_needs_no_credentials(void **state)
+{
+	struct fixture_client v6 = fixture_client("2001:db8::7", 99);
+	struct endpoint mapped;
+
+	fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
+	fixture_send(&f, &ivan);
+	assert_int_equal(fixture_code(&f), 0);
+	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
+	assert_true(endpoint_eq(&mapped, &ivan.at));
+	assert_false(stun_has(&f.answer, STUN_FINGERPRINT));
+	fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
+	stun_put_fingerprint(&f.w);
+	fixture_send(&f, &v6);
+	assert_int_equal(fixture_code(&f), 0);
+	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
+	assert_true(endpoint_eq(&mapped, &v6.at));
+	assert_true(stun_has(&f.answer, STUN_FINGERPRINT)); // as the client did
+}
+
+static void silence_past_the_limit(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client other = fixture_client("198.51.101.8", 1);
+	unsigned int answers = 0;
+
+	fixture_close(&f);
+	c.limits.unauthenticated = (struct turn_rate){.rate = 10, .burst = 20};
+	c.limits.binding = (struct turn_rate){.rate = 5, .burst = 5};
+	fixture_open(&f, &c, 7);
+	for (uint16_t i = 0; i < 1000; i++) {
+		ivan.at.port = (uint16_t)(1 + i); // of an address, whatever the port
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		if (fixture_send(&f, &ivan)->verdict == TURN_REPLY)
+			answers++;
+		else
+			assert_int_equal(f.burst.plan[0].reason, TURN_DROP_UNAUTHENTICATED_RATE);
+	}
+	assert_int_equal(answers, 20);
+	assert_int_equal(allocate_once(&other), 0); // nobody else is harmed
+	fixture_advance(&f, 1000);
+	for (answers = 0; answers < 100; answers++) {
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		if (fixture_send(&f, &ivan)->verdict != TURN_REPLY)
+			break;
+	}
+	assert_int_equal(answers, 10);
+	for (answers = 0; answers < 100; answers++) { // Binding has a budget of its own
+		fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
+		if (fixture_send(&f, &ivan)->verdict != TURN_REPLY)
+			break;
+	}
+	assert_int_equal(answers, 5);
+	assert_int_equal(f.burst.plan[0].reason, TURN_DROP_BINDING_RATE);
+}
+
+// No message that ends in 4xx or in nothing leaves a trace in the shard.
+static void strangers_leave_no_state(void **state)
+{
+	struct turn_stats s;
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct fixture_client c = fixture_client("198.51.100.7", (uint16_t)i);
+
+		fixture_begin(&f, STUN_REQUEST, authenticated[i % 4]);
+		if (i % 2 == 0) {
+			const uint8_t mac[20] = {(uint8_t)i};
+
+			stun_put(&f.w, STUN_USERNAME, "ivan", 4);
+			stun_put(&f.w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+			stun_put(&f.w, STUN_NONCE, "obMatJos2gAAAxxxxxxxxxxxxxxxxxxx", 32);
+			stun_put(&f.w, STUN_MESSAGE_INTEGRITY, mac, 20);
+		}
+		fixture_send(&f, &c);
+	}
+	s = stats();
+	assert_int_equal(s.allocations + s.permissions + s.channels + s.redirects, 0);
+	assert_int_equal(turn_quota_total(f.quota), 0);
+}
+
+// --- amplification -------------------------------------------------------------------------------
+
+struct shape {
+	const char *name;
+	enum stun_method method;
+	bool transport; // the usual attribute of an Allocate
+	bool stale; // credentials with a nonce that is no more: 438
+};
+
+static unsigned int shape_lengths(const struct shape *s, size_t realm_len, unsigned int *in)
+{
+	struct turn_config c = fixture_config();
+	char realm[128] = {0};
+	const uint8_t mac[20] = {0};
+	unsigned int out;
+
+	memset(realm, 'r', realm_len);
+	c.realm = realm;
+	fixture_close(&f);
+	fixture_open(&f, &c, 8);
+	fixture_begin(&f, STUN_REQUEST, s->method);
+	if (s->transport)
+		stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	if (s->stale) {
+		stun_put(&f.w, STUN_USERNAME, "u", 1);
+		stun_put(&f.w, STUN_REALM, realm, realm_len);
+		stun_put(&f.w, STUN_NONCE, "n", 1);
+		stun_put(&f.w, STUN_MESSAGE_INTEGRITY, mac, 20);
+	}
+	*in = f.w.len;
+	fixture_send(&f, &ivan);
+	out = f.burst.plan[0].front_len;
+	assert_int_equal(fixture_code(&f), s->method == STUN_BINDING ? 0 : s->stale ? 438 : 401);
+	return out;
+}
+
+// Counted in whole IP packets a 401 or 438 is at most three times the request that asked for it,
+// with a realm of up to 16 bytes: whoever spoofs sources gains next to nothing.
+static void amplification_is_bounded(void **state)
+{
+	static const struct shape shapes[] = {
+		{"Allocate, no attributes", STUN_ALLOCATE, false, false},
+		{"Allocate, REQUESTED-TRANSPORT", STUN_ALLOCATE, true, false},
+		{"Refresh, no attributes", STUN_REFRESH, false, false},
+		{"Allocate, stale nonce", STUN_ALLOCATE, true, true},
+		{"Binding", STUN_BINDING, false, false},
+	};
+	static const size_t realms[] = {1, 8, 12, 16, 32, 64};
+
+	print_message(
+		"%-30s %5s %4s %5s %6s %6s\n", "request", "realm", "in", "out", "IPv4", "IPv6");
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		for (size_t k = 0; k < sizeof(realms) / sizeof(realms[0]); k++) {
+			unsigned int in, out = shape_lengths(&shapes[i], realms[k], &in);
+			const double v4 = (double)(out + IP_UDP_V4) / (in + IP_UDP_V4);
+			const double v6 = (double)(out + IP_UDP_V6) / (in + IP_UDP_V6);
+
+			print_message("%-30s %5zu %4u %5u %5.2fx %5.2fx\n", shapes[i].name,
+				realms[k], in, out, v4, v6);
+			if (realms[k] <= 16)
+				assert_true(v4 <= 3.0 && v6 <= 3.0);
+		}
+	}
+}
+
+// --- another worker's reservation ----------------------------------------------------------------
+
+static struct turn_plan moved(struct fixture *to, const struct fixture *from, uint8_t via)
+{
+	struct turn_view *v = &to->burst.view[0];
+
+	*v = from->burst.view[0];
+	v->via = via;
+	turn_route_one(to->shard, &to->burst);
+	return to->burst.plan[0];
+}
+
+static void carry_notes(struct fixture *from, struct fixture *to)
+{
+	struct turn_redirect_note note[8];
+	const unsigned int n = turn_shard_notes(from->shard, note, 8);
+
+	for (unsigned int i = 0; i < n; i++)
+		turn_shard_redirect(to->shard, &note[i]);
+}
+
+// The token leads the client from its home worker (0) to the one that holds the port (1), and a
+// redirect leads what follows there, as long as the allocation lives.
+static void token_of_another_worker(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture one;
+	struct fixture_client owner = fixture_client("198.51.100.9", 1);
+
+	fixture_close(&f);
+	c.workers = 2;
+	fixture_open(&f, &c, 9);
+	fixture_open_worker(&one, &f, 1);
+	fixture_begin(&one, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&one.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put(&one.w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	assert_int_equal(fixture_ask(&one, &owner), 0);
+
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	fixture_send(&f, &ivan);
+	assert_int_equal(fixture_code(&f), 401);
+	ivan.nonce_len = 32;
+	memcpy(ivan.nonce, f.answer.data + f.answer.off[STUN_NONCE], 32);
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put(&f.w, STUN_RESERVATION_TOKEN,
+		one.answer.data + one.answer.off[STUN_RESERVATION_TOKEN], 8);
+	fixture_sign(&f, &ivan);
+	assert_int_equal(fixture_send(&f, &ivan)->verdict, TURN_HANDOVER);
+	assert_int_equal(f.burst.plan[0].flow, 1);
+	assert_int_equal(moved(&one, &f, 0).verdict, TURN_REPLY);
+	assert_int_equal(stats().redirects, 1);
+	carry_notes(&one, &f);
+
+	// Six minutes later the redirect still leads there: it lives with the allocation.
+	fixture_advance(&f, 360000);
+	fixture_advance(&one, 360000);
+	fixture_expire(&f);
+	assert_int_equal(fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->verdict, TURN_HANDOVER);
+	assert_int_equal(moved(&one, &f, 0).reason, TURN_DROP_CHANNEL_UNBOUND);
+	fixture_advance(&f, 240000);
+	fixture_advance(&one, 240000);
+	fixture_expire(&one);
+	carry_notes(&one, &f);
+	assert_int_equal(stats().redirects, 0);
+	assert_int_equal(
+		fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->reason, TURN_DROP_NO_ALLOCATION);
+	fixture_close(&one);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(without_integrity_401),
+		T(nonce_differs_for_every_source),
+		T(incomplete_credentials_400),
+		T(wrong_password_or_user_401),
+		T(stale_nonce_438_and_the_new_one_is_good),
+		T(nonce_of_another_source_438),
+		T(sha256_and_userhash),
+		T(unknown_attributes_420_after_authentication),
+		T(binding_needs_no_credentials),
+		T(silence_past_the_limit),
+		T(strangers_leave_no_state),
+		T(amplification_is_bounded),
+		T(token_of_another_worker),
+	};
+
+	return cmocka_run_group_tests_name("challenge", tests, NULL, NULL);
+}

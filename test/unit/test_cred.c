@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who signed a request: configured users, REST credentials, USERHASH, bid-down (RFC 8489 9.2.4).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "turn_int.h"
+
+#define REALM "turn.test"
+#define WALL 1700000000u
+
+static const uint8_t tid[12] = {1, 2, 3};
+static struct stun_crypto *crypto;
+static struct turn_policy *policy;
+static unsigned int derivations;
+
+// Stands in front of libcrypto's: every REST password is encoded once, and nothing else is.
+int EVP_EncodeBlock(unsigned char *out, const unsigned char *in, int len)
+{
+	int (*real)(unsigned char *, const unsigned char *, int);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "EVP_EncodeBlock");
+	derivations++;
+	return real(out, in, len);
+}
+
+// H(user:realm:password) by libcrypto's one-shot call.
+static struct stun_key key_of(
+	enum stun_algorithm alg, const char *user, const char *realm, const char *password)
+{
+	struct stun_key key = {.len = alg == STUN_ALG_SHA256 ? 32 : 16};
+	char text[1024];
+	const int n = snprintf(text, sizeof(text), "%s:%s:%s", user, realm, password);
+
+	assert_int_equal(EVP_Digest(text, (size_t)n, key.bytes, NULL,
+				 alg == STUN_ALG_SHA256 ? EVP_sha256() : EVP_md5(), NULL),
+		1);
+	return key;
+}
+
+static void rest_password(const char *secret, const char *user, char out[29])
+{
+	uint8_t mac[20];
+
+	HMAC(EVP_sha1(), secret, (int)strlen(secret), (const uint8_t *)user, strlen(user), mac,
+		NULL);
+	EVP_EncodeBlock((unsigned char *)out, mac, 20);
+}
+
+static void userhash_of(const char *user, uint8_t out[32])
+{
+	char text[1024];
+	const int n = snprintf(text, sizeof(text), "%s:" REALM, user);
+
+	EVP_Digest(text, (size_t)n, out, NULL, EVP_sha256(), NULL);
+}
+
+static struct turn_policy *policy_with(uint32_t nb_secrets)
+{
+	static const uint8_t boot[32] = {7};
+	struct turn_user users[] = {
+		{.name = (char *)"alice", .password = (char *)"pw"},
+		{.name = (char *)"onlymd5"},
+		{.name = (char *)"onlysha"},
+		{.name = (char *)"1800000000:static", .password = (char *)"own"},
+		{.name = (char *)"a-name-that-is-longer-than-the-display-has-room",
+			.password = (char *)"pw"},
+	};
+	char *secrets[] = {(char *)"north", (char *)"south", (char *)"west"};
+	const struct turn_config c = {.realm = (char *)REALM,
+		.users = users,
+		.nb_users = sizeof(users) / sizeof(users[0]),
+		.secrets = secrets,
+		.nb_secrets = nb_secrets,
+		.nonce_secret = (char *)"",
+		.nonce_lifetime_s = 600,
+		.workers = 1};
+
+	users[1].md5 = key_of(STUN_ALG_MD5, "onlymd5", REALM, "pw");
+	users[2].sha256 = key_of(STUN_ALG_SHA256, "onlysha", REALM, "pw");
+	return turn_policy_create(&c, crypto, boot);
+}
+
+static int setup(void **state)
+{
+	crypto = stun_crypto_create();
+	if (crypto == NULL)
+		return 1;
+	policy = policy_with(2);
+	return policy == NULL;
+}
+
+static int teardown(void **state)
+{
+	turn_policy_free(policy);
+	stun_crypto_free(crypto);
+	return 0;
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+struct request {
+	const char *user; // USERNAME, NULL = none
+	const char *realm; // NULL = ours
+	const uint8_t *userhash; // NULL = none
+	size_t userhash_len;
+	const uint8_t *list, *chosen; // PASSWORD-ALGORITHMS, PASSWORD-ALGORITHM, NULL = none
+	size_t list_len, chosen_len;
+	struct stun_key key;
+	bool sha256; // MESSAGE-INTEGRITY-SHA256
+	uint64_t wall_s; // 0 = WALL
+	const struct turn_cred *known;
+};
+
+static struct turn_cred cred; // result of the last one
+static uint8_t bytes[2048];
+static uint16_t bytes_len;
+
+// The answer of cred_verify on an exact-size copy; derivations counts from zero.
+static unsigned int verify_with(const struct turn_policy *p, const struct request *r)
+{
+	struct stun_writer w;
+	struct stun_msg m;
+	uint8_t *exact;
+	unsigned int code;
+
+	stun_begin(&w, bytes, sizeof(bytes), STUN_REQUEST, STUN_ALLOCATE, tid);
+	if (r->user != NULL)
+		stun_put(&w, STUN_USERNAME, r->user, strlen(r->user));
+	if (r->userhash != NULL)
+		stun_put(&w, STUN_USERHASH, r->userhash, r->userhash_len);
+	stun_put(&w, STUN_REALM, r->realm != NULL ? r->realm : REALM,
+		strlen(r->realm != NULL ? r->realm : REALM));
+	stun_put(&w, STUN_NONCE, "obMatJos2gAAA", 13);
+	if (r->list != NULL)
+		stun_put(&w, STUN_PASSWORD_ALGORITHMS, r->list, r->list_len);
+	if (r->chosen != NULL)
+		stun_put(&w, STUN_PASSWORD_ALGORITHM, r->chosen, r->chosen_len);
+	stun_put_integrity(&w, crypto, r->sha256 ? STUN_ALG_SHA256 : STUN_ALG_MD5, &r->key);
+	assert_int_not_equal(stun_end(&w), 0);
+
+	bytes_len = w.len;
+	exact = malloc(w.len);
+	assert_non_null(exact);
+	memcpy(exact, bytes, w.len);
+	assert_int_equal(stun_parse(exact, w.len, &m), 0);
+	memset(&cred, 0xA5, sizeof(cred));
+	derivations = 0;
+	code = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
+	free(exact);
+	if (code != 0) { // nothing of a failed attempt is left to be used
+		const struct turn_cred zero = {0};
+
+		assert_memory_equal(&cred, &zero, sizeof(cred));
+	}
+	return code;
+}
+
+static unsigned int verify(const struct request *r)
+{
+	return verify_with(policy, r);
+}
+
+static const uint8_t list[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11, 18.5.1: SHA-256, MD5
+static const uint8_t sha256[4] = {0, 2, 0, 0}, md5[4] = {0, 1, 0, 0};
+
+// A request of a name with a password, old style or as RFC 8489 has it.
+static struct request request(const char *user, const char *password, bool modern)
+{
+	struct request r = {
+		.user = user,
+		.key = key_of(modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, user, REALM, password),
+		.sha256 = modern,
+	};
+
+	if (modern) {
+		r.list = list;
+		r.list_len = 8;
+		r.chosen = sha256;
+		r.chosen_len = 4;
+	}
+	return r;
+}
+
+static struct request rest_request(const char *user, const char *secret, bool modern)
+{
+	char password[29];
+
+	rest_password(secret, user, password);
+	return request(user, password, modern);
+}
+
+static void assert_cred(const struct request *r, enum stun_algorithm alg, const char *name)
+{
+	uint8_t userhash[32];
+
+	userhash_of(name, userhash);
+	assert_int_equal(cred.alg, alg);
+	assert_int_equal(cred.rest, name[0] >= '0' && name[0] <= '9');
+	assert_int_equal(cred.key.len, r->key.len);
+	assert_memory_equal(cred.key.bytes, r->key.bytes, r->key.len);
+	assert_memory_equal(cred.ident, userhash, TURN_IDENT_LEN);
+	assert_int_equal(
+		cred.name_len, strlen(name) < TURN_NAME_LEN ? strlen(name) : TURN_NAME_LEN);
+	assert_memory_equal(cred.name, name, cred.name_len);
+}
+
+// --- configured users ----------------------------------------------------------------------------
+
+static void test_user(void **state)
+{
+	for (int modern = 0; modern < 2; modern++) {
+		struct request r = request("alice", "pw", modern);
+
+		assert_int_equal(verify(&r), 0);
+		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
+		assert_int_equal(derivations, 0);
+		r.sha256 = !r.sha256; // either integrity goes with either key
+		assert_int_equal(verify(&r), 0);
+		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
+
+		r = request("alice", "pwd", modern);
+		assert_int_equal(verify(&r), 401);
+		r = request("Alice", "pw", modern);
+		assert_int_equal(verify(&r), 401);
+		r = request("alic", "pw", modern);
+		assert_int_equal(verify(&r), 401);
+		r = request("", "pw", modern);
+		assert_int_equal(verify(&r), 401);
+		r = request("alice", "pw", modern);
+		r.key = request("onlymd5", "pw", modern).key; // another's
+		assert_int_equal(verify(&r), 401);
+	}
+}
+
+static void test_long_name(void **state)
+{
+	struct request r = request("a-name-that-is-longer-than-the-display-has-room", "pw", false);
+
+	assert_int_equal(verify(&r), 0);
+	assert_cred(&r, STUN_ALG_MD5, r.user);
+	assert_int_equal(cred.name_len, TURN_NAME_LEN);
+}
+
+static void test_single_keys(void **state)
+{
+	struct request r = request("onlymd5", "pw", false);
+
+	assert_int_equal(verify(&r), 0);
+	assert_cred(&r, STUN_ALG_MD5, "onlymd5");
+	r = request("onlymd5", "pw", true);
+	assert_int_equal(verify(&r), 401);
+	r = request("onlysha", "pw", true);
+	assert_int_equal(verify(&r), 0);
+	assert_cred(&r, STUN_ALG_SHA256, "onlysha");
+	r = request("onlysha", "pw", false);
+	assert_int_equal(verify(&r), 401);
+}
+
+static void test_userhash(void **state)
+{
+	uint8_t hash[33] = {0};
+	struct request r;
+
+	for (int modern = 0; modern < 2; modern++) {
+		userhash_of("alice", hash);
+		r = request("alice", "pw", modern);
+		r.user = NULL;
+		r.userhash = hash;
+		r.userhash_len = 32;
+		assert_int_equal(verify(&r), 0);
+		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
+		for (r.userhash_len = 0; r.userhash_len <= 33; r.userhash_len++)
+			assert_int_equal(verify(&r), r.userhash_len == 32 ? 0 : 401);
+		r.userhash_len = 32;
+		for (int bit = 0; bit < 256; bit++) {
+			hash[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_int_equal(verify(&r), 401);
+			hash[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+	}
+	// Of a REST name there is no telling: 401, and no work done.
+	r = rest_request("1800000000:bob", "north", true);
+	userhash_of(r.user, hash);
+	r.user = NULL;
+	r.userhash = hash;
+	r.userhash_len = 32;
+	assert_int_equal(verify(&r), 401);
+	assert_int_equal(derivations, 0);
+}
+
+static void test_realm(void **state)
+{
+	static const char *const other[] = {"", "turn.tes", "turn.test.", "Turn.test", "turn.tesu"};
+	struct request r = request("alice", "pw", false);
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		r.realm = other[i];
+		assert_int_equal(verify(&r), 401); // signed with our realm all the same
+		r.key = key_of(STUN_ALG_MD5, "alice", other[i], "pw");
+		assert_int_equal(verify(&r), 401);
+		r.key = key_of(STUN_ALG_MD5, "alice", REALM, "pw");
+	}
+}
+
+static void test_name_lengths(void **state)
+{
+	char name[800];
+	struct request r;
+
+	// RFC 8489 14.3: up to 763 bytes are taken for what they are.
+	for (size_t len = 750; len < 780; len++) {
+		memset(name, 'n', len);
+		name[len] = '\0';
+		r = request(name, "pw", false);
+		assert_int_equal(verify(&r), len <= 763 ? 401 : 400);
+	}
+	memset(name, 'n', 763); // the longest is not cut: it verifies whole
+	memcpy(name, "1800000000:", 11);
+	name[763] = '\0';
+	r = rest_request(name, "north", true);
+	assert_int_equal(verify(&r), 0);
+	assert_cred(&r, STUN_ALG_SHA256, name);
+	name[762] = 'm';
+	assert_int_equal(verify(&r), 401);
+}
+
+// --- bid-down ------------------------------------------------------------------------------------
+
+#define ALG(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+#define NONE NULL, 0
+
+// RFC 8489 9.2.4, third point, for requests that are signed right.
+static void test_bid_down(void **state)
+{
+	const struct {
+		const uint8_t *list;
+		size_t list_len;
+		const uint8_t *chosen;
+		size_t chosen_len;
+		enum stun_algorithm alg;
+		unsigned int code;
+	} t[] = {
+		{NONE, NONE, STUN_ALG_MD5, 0},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 0},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 0},
+		// one of the pair
+		{NONE, ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		{NONE, ALG(0, 1, 0, 0), STUN_ALG_MD5, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), NONE, STUN_ALG_MD5, 400},
+		// another list than we sent: SHA-256 taken out, the order turned, more, less
+		{ALG(0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 400},
+		{ALG(0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 400},
+		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 1), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		// a choice that is not in the list
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 3, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 0, 0, 0), STUN_ALG_MD5, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(2, 0, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 4), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0, 0, 0, 0, 0), STUN_ALG_SHA256, 400},
+	};
+
+	assert_memory_equal(cred_algorithms, list, 8);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct request r = {
+			.user = "alice",
+			.list = t[i].list,
+			.list_len = t[i].list_len,
+			.chosen = t[i].chosen,
+			.chosen_len = t[i].chosen_len,
+			.key = key_of(t[i].alg, "alice", REALM, "pw"),
+		};
+
+		for (int sha = 0; sha < 2; sha++) {
+			r.sha256 = sha;
+			r.user = "alice";
+			assert_int_equal(verify(&r), t[i].code);
+			if (t[i].code == 0)
+				assert_cred(&r, t[i].alg, "alice");
+			r.user = "nobody"; // comes before the name in the order of the text
+			assert_int_equal(verify(&r), t[i].code == 0 ? 401 : 400);
+		}
+	}
+}
+
+// The key is the one of the chosen algorithm, not whichever fits.
+static void test_wrong_algorithm(void **state)
+{
+	struct request r = request("alice", "pw", true);
+
+	r.chosen = md5;
+	assert_int_equal(verify(&r), 401);
+	r.key = key_of(STUN_ALG_MD5, "alice", REALM, "pw");
+	assert_int_equal(verify(&r), 0);
+	r.chosen = sha256;
+	assert_int_equal(verify(&r), 401);
+}
+
+// --- REST ----------------------------------------------------------------------------------------
+
+static void test_rest(void **state)
+{
+	static const char *const names[] = {"1800000000:bob", "1800000000",
+		"1800000000:", "1700000000:just now", "01800000000:bob",
+		"18446744073709551615:end of time", "1800000000:with:colons",
+		"1800000000:\xe3\x83\x9e"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (int modern = 0; modern < 2; modern++) {
+			struct request r = rest_request(names[i], "north", modern);
+
+			assert_int_equal(verify(&r), 0);
+			assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, names[i]);
+			assert_int_equal(derivations, 1);
+			r = rest_request(names[i], "south", modern);
+			assert_int_equal(verify(&r), 0);
+			assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, names[i]);
+			assert_int_equal(derivations, 2);
+			r = rest_request(names[i], "west", modern); // not a secret of ours
+			assert_int_equal(verify(&r), 401);
+			assert_int_equal(derivations, 2);
+		}
+	}
+}
+
+static void test_rest_expired(void **state)
+{
+	struct request r = rest_request("1700000000:bob", "north", false);
+
+	r.wall_s = 1699999999;
+	assert_int_equal(verify(&r), 0);
+	r.wall_s = 1700000000;
+	assert_int_equal(verify(&r), 0);
+	for (r.wall_s = 1700000001; r.wall_s < 1700000010; r.wall_s++) {
+		assert_int_equal(verify(&r), 401);
+		assert_int_equal(derivations, 0);
+	}
+	r = rest_request("0:bob", "north", false);
+	assert_int_equal(verify(&r), 401);
+	assert_int_equal(derivations, 0);
+}
+
+// What is not a number of seconds is not a REST name, whoever signs it.
+static void test_rest_malformed(void **state)
+{
+	static const char *const names[] = {"", ":", ":1800000000", "bob", "bob:1800000000",
+		" 1800000000:bob", "+1800000000:bob", "-1800000000:bob", "1800000000 :bob",
+		"1800000000bob", "0x6b49d200:bob", "1.8e9:bob", "18446744073709551616:bob",
+		"36893488149219103232:bob", "99999999999999999999:bob",
+		"1000000000000000000000000000000:bob", "\xef\xbc\x91:bob"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct request r = rest_request(names[i], "north", false);
+
+		assert_int_equal(verify(&r), 401);
+		assert_int_equal(derivations, 0);
+	}
+}
+
+static void test_no_secrets(void **state)
+{
+	struct turn_policy *const p = policy_with(0);
+	struct turn_cred known;
+	struct request r = rest_request("1800000000:bob", "north", false);
+
+	assert_non_null(p);
+	assert_int_equal(verify_with(p, &r), 401);
+	assert_int_equal(derivations, 0);
+	r = rest_request("1800000000:bob", "", false);
+	assert_int_equal(verify_with(p, &r), 401);
+	// All secrets withdrawn: an allocation made with one of them does not help.
+	r = rest_request("1800000000:bob", "north", false);
+	assert_int_equal(verify(&r), 0);
+	known = cred;
+	r.known = &known;
+	assert_int_equal(verify_with(p, &r), 401);
+	r = request("alice", "pw", false);
+	assert_int_equal(verify_with(p, &r), 0);
+	turn_policy_free(p);
+}
+
+// A configured user with a name like that is what the configuration says, not what a secret says.
+static void test_shadowed(void **state)
+{
+	struct request r = request("1800000000:static", "own", false);
+
+	assert_int_equal(verify(&r), 0);
+	assert_false(cred.rest);
+	r.wall_s = 1900000000; // no expiry for configured users
+	assert_int_equal(verify(&r), 0);
+	assert_int_equal(derivations, 0);
+	r = rest_request("1800000000:static", "north", false);
+	assert_int_equal(verify(&r), 401);
+	assert_int_equal(derivations, 0);
+}
+
+// --- with the credentials of the allocation ------------------------------------------------------
+
+static void test_known(void **state)
+{
+	struct turn_cred known, other;
+
+	for (int modern = 0; modern < 2; modern++) {
+		struct request r = rest_request("1800000000:bob", "south", modern);
+
+		assert_int_equal(verify(&r), 0);
+		known = cred;
+		r.known = &known;
+		assert_int_equal(verify(&r), 0);
+		assert_int_equal(derivations, 0); // that is what it is for
+		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "1800000000:bob");
+		r.wall_s = 1800000000;
+		assert_int_equal(verify(&r), 0);
+		r.wall_s = 1800000001; // the expiry counts for a Refresh too
+		assert_int_equal(verify(&r), 401);
+		assert_int_equal(derivations, 0);
+
+		// A new password of the same name (a secret was added), and a wrong one.
+		r = rest_request("1800000000:bob", "north", modern);
+		r.known = &known;
+		assert_int_equal(verify(&r), 0);
+		assert_int_equal(derivations, 1);
+		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "1800000000:bob");
+		r = rest_request("1800000000:bob", "west", modern);
+		r.known = &known;
+		assert_int_equal(verify(&r), 401);
+		assert_int_equal(derivations, 2);
+
+		// The same name with the other algorithm has another key.
+		r = rest_request("1800000000:bob", "south", !modern);
+		r.known = &known;
+		assert_int_equal(verify(&r), 0);
+		assert_int_equal(derivations, 2);
+		assert_cred(&r, modern ? STUN_ALG_MD5 : STUN_ALG_SHA256, "1800000000:bob");
+	}
+	// Somebody else's allocation lends nobody its key: neither to a name it does not belong
+	// to, nor to one without a secret.
+	other = known;
+	for (int i = 0; i < 2; i++) {
+		struct request r = request(i == 0 ? "1800000000:eve" : "alice", "whatever",
+			known.alg == STUN_ALG_SHA256);
+
+		r.key = known.key;
+		r.known = &known;
+		assert_int_equal(verify(&r), 401);
+	}
+	assert_memory_equal(&known, &other, sizeof(known));
+	// A configured user needs no help and takes none.
+	struct request r = request("alice", "pw", true);
+	r.known = &known;
+	assert_int_equal(verify(&r), 0);
+	assert_cred(&r, STUN_ALG_SHA256, "alice");
+}
+
+// --- the quota -----------------------------------------------------------------------------------
+
+static void assert_quota_ident(const char *name)
+{
+	uint8_t userhash[32], ident[TURN_IDENT_LEN];
+	struct stun_msg m;
+
+	assert_int_equal(stun_parse(bytes, bytes_len, &m), 0);
+	assert_true(cred_quota_ident(policy, crypto, &m, &cred, ident));
+	userhash_of(name, userhash);
+	assert_memory_equal(ident, userhash, TURN_IDENT_LEN);
+}
+
+// New credentials of one id count for the same person; configured users for themselves.
+static void test_quota_ident(void **state)
+{
+	static const struct {
+		const char *name, *counts_as;
+	} t[] = {
+		{"1800000000:bob", "bob"},
+		{"1800000001:bob", "bob"},
+		{"1800000000:bob:laptop", "bob:laptop"},
+		{"1800000000", "1800000000"},
+		{"1800000000:", "1800000000:"},
+	};
+	uint8_t hash[32];
+	struct request r;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		r = rest_request(t[i].name, "north", i % 2 == 0);
+		assert_int_equal(verify(&r), 0);
+		assert_quota_ident(t[i].counts_as);
+	}
+	r = request("alice", "pw", false);
+	assert_int_equal(verify(&r), 0);
+	assert_quota_ident("alice");
+	r = request("1800000000:static", "own", false); // the colon means nothing here
+	assert_int_equal(verify(&r), 0);
+	assert_quota_ident("1800000000:static");
+	r = request("alice", "pw", false);
+	userhash_of("alice", hash);
+	r.user = NULL;
+	r.userhash = hash;
+	r.userhash_len = 32;
+	assert_int_equal(verify(&r), 0);
+	assert_quota_ident("alice");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_user),
+		cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_single_keys),
+		cmocka_unit_test(test_userhash),
+		cmocka_unit_test(test_realm),
+		cmocka_unit_test(test_name_lengths),
+		cmocka_unit_test(test_bid_down),
+		cmocka_unit_test(test_wrong_algorithm),
+		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_rest_expired),
+		cmocka_unit_test(test_rest_malformed),
+		cmocka_unit_test(test_no_secrets),
+		cmocka_unit_test(test_shadowed),
+		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_quota_ident),
+	};
+
+	return cmocka_run_group_tests_name("cred", tests, setup, teardown);
+}

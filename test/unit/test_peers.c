@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CreatePermission, ChannelBind and the data they let through: RFC 8656 sections 9 to 12.
+#include "turn_fixture.h"
+
+static struct fixture f;
+static struct fixture_client ivan;
+static struct endpoint peer;
+
+static int setup(void **state)
+{
+	const struct turn_config c = fixture_config();
+
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	peer = fixture_endpoint("10.99.0.9", 7000);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_close(&f);
+	return 0;
+}
+
+static unsigned int drop_of(const struct turn_plan *p)
+{
+	return p->verdict == TURN_DROP ? p->reason : TURN_OK;
+}
+
+static struct turn_stats stats(void)
+{
+	struct turn_stats s;
+
+	turn_shard_stats(f.shard, &s);
+	return s;
+}
+
+// Verdict for a datagram of the peer: TURN_OK when it is relayed.
+static unsigned int from_peer(void)
+{
+	return drop_of(fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5));
+}
+
+static unsigned int to_peer(uint16_t channel)
+{
+	return drop_of(fixture_channel_data(&f, &ivan, channel, "hello", 5));
+}
+
+static unsigned int send_to(const struct endpoint *to, const char *data)
+{
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put(&f.w, STUN_DATA_ATTR, data, strlen(data));
+	return drop_of(fixture_send(&f, &ivan));
+}
+
+// Renews the nonce where a test outlives it.
+static void fresh(void)
+{
+	ivan.nonce_len = 0;
+}
+
+// --- permissions ---------------------------------------------------------------------------------
+
+static void no_permission_no_data(void **state)
+{
+	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
+	assert_int_equal(send_to(&peer, "x"), TURN_DROP_NO_PERMISSION);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(from_peer(), TURN_OK);
+	assert_int_equal(send_to(&peer, "x"), TURN_OK);
+	peer.port++; // section 9: ports are not compared
+	assert_int_equal(from_peer(), TURN_OK);
+	peer = fixture_endpoint("10.99.0.10", 7000);
+	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
+}
+
+static void permission_lasts_300_seconds(void **state)
+{
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	fixture_advance(&f, 299999);
+	assert_int_equal(from_peer(), TURN_OK); // and traffic does not renew it
+	assert_int_equal(send_to(&peer, "x"), TURN_OK);
+	fixture_advance(&f, 1);
+	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
+	assert_int_equal(send_to(&peer, "x"), TURN_DROP_NO_PERMISSION);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(from_peer(), TURN_OK);
+}
+
+static void create_permission_is_atomic(void **state)
+{
+	static const struct {
+		const char *second;
+		unsigned int code;
+	} t[] = {{"127.0.0.1", 403}, {"10.1.2.3", 403}, {"fd99::5", 443}};
+	const struct endpoint good = fixture_endpoint("10.99.0.9", 1);
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const struct endpoint bad = fixture_endpoint(t[i].second, 1);
+
+		fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &good);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &bad);
+		assert_int_equal(fixture_ask(&f, &ivan), t[i].code);
+		assert_true(fixture_signed(&f, &ivan));
+		assert_int_equal(stats().permissions, 0);
+	}
+	fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+	assert_int_equal(fixture_ask(&f, &ivan), 400); // at least one peer
+	fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &good);
+	stun_put(&f.w, STUN_XOR_PEER_ADDRESS, "\0\1\0\0\0\0", 6); // cut short
+	assert_int_equal(fixture_ask(&f, &ivan), 400);
+	assert_int_equal(stats().permissions, 0);
+}
+
+static void create_permission_takes_several_and_ignores_the_port(void **state)
+{
+	fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+	for (uint16_t i = 0; i < 6; i++) {
+		char text[ADDR_TEXT_LEN];
+		struct endpoint e;
+
+		snprintf(text, sizeof(text), "10.99.0.%d", 10 + i / 2); // each one twice
+		e = fixture_endpoint(text, i); // port 0 among them
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &e);
+	}
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+	assert_int_equal(stats().permissions, 3);
+	assert_int_equal(f.answer.len, 20 + 24); // nothing but the integrity
+}
+
+static void caps_are_508_and_hurt_nobody(void **state)
+{
+	char text[ADDR_TEXT_LEN];
+
+	for (int i = 0; i < 16; i++) {
+		snprintf(text, sizeof(text), "10.99.0.%d", 9 + i);
+		assert_int_equal(fixture_permit(&f, &ivan, text), 0);
+	}
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.100"), 508);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.100", 1), 508);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0); // a renewal needs no room
+	assert_int_equal(from_peer(), TURN_OK);
+	for (uint16_t i = 0; i < 8; i++)
+		assert_int_equal(fixture_bind(&f, &ivan, (uint16_t)(0x4000 + i), "10.99.0.9",
+					 (uint16_t)(1 + i)),
+			0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4008, "10.99.0.9", 100), 508);
+	fixture_advance(&f, 300000); // the room comes back with time
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.100"), 0);
+}
+
+static void permissions_do_not_pass_to_the_next_owner(void **state)
+{
+	struct fixture_client next = fixture_client("198.51.100.9", 1);
+
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_ALLOCATION);
+	for (uint16_t i = 1; !endpoint_eq(&next.relay, &ivan.relay); i++) {
+		next.at.port = i;
+		next.nonce_len = 0;
+		fixture_advance(&f, 1);
+		assert_int_equal(fixture_allocate(&f, &next, 4), 0);
+	}
+	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
+}
+
+// --- channels ------------------------------------------------------------------------------------
+
+static void channel_bind_refusals(void **state)
+{
+	static const struct {
+		uint16_t number;
+		const char *peer;
+		uint16_t port;
+		unsigned int code;
+	} t[] = {
+		{0x3fff, "10.99.0.9", 7000, 400},
+		{0x5000, "10.99.0.9", 7000, 400}, // reserved by RFC 8656 12
+		{0xffff, "10.99.0.9", 7000, 400},
+		{0, "10.99.0.9", 7000, 400},
+		{0x4001, "10.99.0.9", 7000, 400}, // the peer has another number
+		{0x4000, "10.99.0.9", 7001, 400}, // the number has another peer
+		{0x4000, "10.99.0.8", 7000, 400},
+		{0x4002, "fd99::5", 7000, 443},
+		{0x4002, "127.0.0.1", 7000, 403},
+		{0x4002, "10.99.0.9", 0, 403},
+		{0x4000, "10.99.0.9", 7000, 0}, // the same pair: a renewal
+		{0x4fff, "10.99.0.9", 7001, 0},
+	};
+
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		assert_int_equal(
+			fixture_bind(&f, &ivan, t[i].number, t[i].peer, t[i].port), t[i].code);
+	fixture_begin(&f, STUN_REQUEST, STUN_CHANNEL_BIND);
+	stun_put_u32(&f.w, STUN_CHANNEL_NUMBER, 0x40030000);
+	assert_int_equal(fixture_ask(&f, &ivan), 400);
+	fixture_begin(&f, STUN_REQUEST, STUN_CHANNEL_BIND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
+	assert_int_equal(fixture_ask(&f, &ivan), 400);
+}
+
+// A client that authenticates as RFC 5389 says may use the numbers of RFC 5766, where that is
+// allowed.
+static void channel_numbers_of_rfc_5766(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_close(&f);
+	c.rfc5766_channels = true;
+	fixture_open(&f, &c, 7);
+	fresh();
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x7fff, "10.99.0.9", 7000), 0);
+	assert_int_equal(to_peer(0x7fff), TURN_OK);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x8000, "10.99.0.9", 7001), 400);
+	ivan.alg = STUN_ALG_SHA256; // this one speaks RFC 8489
+	assert_int_equal(fixture_bind(&f, &ivan, 0x5000, "10.99.0.9", 7001), 400);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4fff, "10.99.0.9", 7001), 0);
+}
+
+static void channel_outlives_its_permission(void **state)
+{
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	fixture_advance(&f, 299999);
+	fixture_expire(&f);
+	assert_int_equal(to_peer(0x4000), TURN_OK);
+	fixture_advance(&f, 1);
+	fixture_expire(&f);
+	assert_int_equal(to_peer(0x4000), TURN_DROP_NO_PERMISSION);
+	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(to_peer(0x4000), TURN_OK);
+	assert_int_equal(from_peer(), TURN_OK);
+	assert_int_equal(f.burst.plan[0].front_len, 4); // the channel again
+	fixture_advance(&f, 299999);
+	assert_int_equal(to_peer(0x4000), TURN_OK);
+	fixture_advance(&f, 1); // 600 s: channel and permission end
+	assert_int_equal(to_peer(0x4000), TURN_DROP_CHANNEL_UNBOUND);
+}
+
+static void expired_channel_may_be_bound_anew(void **state)
+{
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	fixture_advance(&f, 600000);
+	fresh();
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(from_peer(), TURN_OK);
+	assert_int_equal(f.burst.plan[0].front_len, 36); // no channel: Data indication
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.10", 7000), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7000), 0);
+}
+
+static void every_channel_of_several_works(void **state)
+{
+	for (uint16_t i = 0; i < 8; i++)
+		assert_int_equal(fixture_bind(&f, &ivan, (uint16_t)(0x4000 + i), "10.99.0.9",
+					 (uint16_t)(7000 + i)),
+			0);
+	for (uint16_t i = 0; i < 8; i++) {
+		const struct endpoint p = fixture_endpoint("10.99.0.9", (uint16_t)(7000 + i));
+		struct turn_path path;
+
+		assert_int_equal(to_peer((uint16_t)(0x4000 + i)), TURN_OK);
+		turn_flow_path(f.shard, f.burst.plan[0].flow, &path);
+		assert_true(endpoint_eq(&path.src, &ivan.relay));
+		assert_true(endpoint_eq(&path.dst, &p));
+		fixture_from_peer(&f, &ivan.relay, &p, "hi", 2);
+		assert_int_equal(f.burst.plan[0].channel, 0x4000 + i);
+		assert_int_equal(f.burst.plan[0].front_len, 4);
+		turn_flow_path(f.shard, f.burst.plan[0].flow, &path);
+		assert_true(endpoint_eq(&path.src, &f.config.listeners[0].at));
+		assert_true(endpoint_eq(&path.dst, &ivan.at));
+	}
+}
+
+// --- framing -------------------------------------------------------------------------------------
+
+static void channel_data_lengths(void **state)
+{
+	static const struct {
+		uint8_t datagram[12];
+		size_t len;
+		unsigned int drop;
+		uint16_t off, kept;
+	} t[] = {
+		{{0x40, 0, 0, 5, 'h', 'e', 'l', 'l', 'o'}, 9, TURN_OK, 4, 5},
+		{{0x40, 0, 0, 5, 'h', 'e', 'l', 'l', 'o', 0, 0, 0}, 12, TURN_OK, 4, 5}, // padded
+		{{0x40, 0, 0, 0}, 4, TURN_OK, 4, 0}, // section 12.6: an empty datagram is sent
+		{{0x40, 0, 0, 6, 'h', 'e', 'l', 'l', 'o'}, 9, TURN_DROP_CHANNEL_LENGTH, 0, 0},
+		{{0x40, 0, 0xff, 0xff, 'h'}, 5, TURN_DROP_CHANNEL_LENGTH, 0, 0},
+		{{0x40, 0, 0}, 3, TURN_DROP_CHANNEL_LENGTH, 0, 0},
+		{{0x40}, 1, TURN_DROP_CHANNEL_LENGTH, 0, 0},
+		{{0x40, 1, 0, 1, 'h'}, 5, TURN_DROP_CHANNEL_UNBOUND, 0, 0},
+		{{0x50, 0, 0, 1, 'h'}, 5, TURN_DROP_CHANNEL_UNBOUND, 0, 0},
+		{{0x80, 0, 0, 1, 'h'}, 5, TURN_DROP_NOT_TURN, 0, 0},
+		{{0x16, 0xfe, 0xfd}, 3, TURN_DROP_NOT_TURN, 0, 0}, // DTLS
+		{{0}, 0, TURN_DROP_NOT_TURN, 0, 0},
+	};
+
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const struct turn_plan *p = fixture_from_client(&f, &ivan, t[i].datagram, t[i].len);
+
+		assert_int_equal(drop_of(p), t[i].drop);
+		if (t[i].drop != TURN_OK)
+			continue;
+		assert_int_equal(p->verdict, TURN_RELAY);
+		assert_int_equal(p->off, t[i].off);
+		assert_int_equal(p->len, t[i].kept);
+		assert_int_equal(p->front_len, 0);
+	}
+}
+
+static void data_indication_is_well_formed(void **state)
+{
+	const char payload[] = "seven b";
+	uint8_t whole[TURN_SIDE_LEN] = {0};
+	struct endpoint from;
+	struct stun_msg m;
+	int family;
+
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	fixture_from_peer(&f, &ivan.relay, &peer, payload, 7);
+	assert_int_equal(f.burst.plan[0].verdict, TURN_RELAY);
+	assert_int_equal(f.burst.plan[0].front_len, 36);
+	memcpy(whole, f.burst.side[0].front, 36);
+	memcpy(whole + 36, payload, 7);
+	assert_int_equal(stun_parse(whole, 44, &m), 0); // with one byte of padding
+	assert_int_equal(m.cls, STUN_INDICATION);
+	assert_int_equal(m.method, STUN_DATA);
+	assert_int_equal(m.alen[STUN_DATA_ATTR], 7);
+	assert_memory_equal(m.data + m.off[STUN_DATA_ATTR], payload, 7);
+	assert_true(stun_decode_xor_addr(
+		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &from, &family));
+	assert_true(endpoint_eq(&from, &peer));
+}
+
+static void send_indication_rules(void **state)
+{
+	const struct endpoint no_port = fixture_endpoint("10.99.0.9", 0);
+	const struct endpoint v6 = fixture_endpoint("fd99::9", 7000);
+
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	assert_int_equal(send_to(&peer, ""), TURN_OK); // section 11.2: may be empty
+	assert_int_equal(f.burst.plan[0].verdict, TURN_SEND);
+	assert_int_equal(f.burst.plan[0].len, 0);
+	assert_true(endpoint_eq(&f.burst.side[0].src, &ivan.relay));
+	assert_true(endpoint_eq(&f.burst.side[0].dst, &peer));
+	assert_int_equal(send_to(&no_port, "x"), TURN_DROP_PEER_DENIED);
+	assert_int_equal(send_to(&v6, "x"), TURN_DROP_PEER_DENIED);
+
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_INDICATION);
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_INDICATION);
+
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
+	stun_put(&f.w, STUN_DONT_FRAGMENT, NULL, 0);
+	stun_put(&f.w, STUN_DATA_ATTR, "abc", 3);
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_OK);
+	assert_int_equal(f.burst.plan[0].flags, TURN_PLAN_DF);
+	assert_memory_equal(f.datagram + f.burst.plan[0].off, "abc", f.burst.plan[0].len);
+
+	// Where the peer has a channel its ready header serves.
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(send_to(&peer, "x"), TURN_OK);
+	assert_int_equal(f.burst.plan[0].verdict, TURN_RELAY);
+	assert_int_equal(f.burst.plan[0].front_len, 0);
+}
+
+static void indications_are_never_answered(void **state)
+{
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	f.w.buf[f.w.len++] = 0x7f; // an unknown attribute that must be understood
+	f.w.buf[f.w.len++] = 0x01;
+	f.w.buf[f.w.len++] = 0;
+	f.w.buf[f.w.len++] = 0;
+	store_be16(f.w.buf + 2, (uint16_t)(f.w.len - STUN_HEADER_LEN));
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_UNKNOWN_ATTRIBUTE);
+	fixture_begin(&f, STUN_INDICATION, STUN_BINDING);
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_KEEPALIVE);
+	fixture_begin(&f, STUN_INDICATION, STUN_ALLOCATE);
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
+	fixture_begin(&f, STUN_SUCCESS, STUN_BINDING); // a response to nothing
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
+	fixture_begin(&f, STUN_REQUEST, (enum stun_method)0x0ff);
+	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
+}
+
+static void own_relay_address_is_a_peer_unless_hairpin_is_off(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.1"), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
+	fixture_close(&f);
+	c.hairpin = false;
+	fixture_open(&f, &c, 6);
+	fresh();
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.1"), 403);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(no_permission_no_data),
+		T(permission_lasts_300_seconds),
+		T(create_permission_is_atomic),
+		T(create_permission_takes_several_and_ignores_the_port),
+		T(caps_are_508_and_hurt_nobody),
+		T(permissions_do_not_pass_to_the_next_owner),
+		T(channel_bind_refusals),
+		T(channel_numbers_of_rfc_5766),
+		T(channel_outlives_its_permission),
+		T(expired_channel_may_be_bound_anew),
+		T(every_channel_of_several_works),
+		T(channel_data_lengths),
+		T(data_indication_is_well_formed),
+		T(send_indication_rules),
+		T(indications_are_never_answered),
+		T(own_relay_address_is_a_peer_unless_hairpin_is_off),
+	};
+
+	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
+}

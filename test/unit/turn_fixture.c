@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "turn_fixture.h"
+
+#include <netinet/in.h>
+
+static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
+
+static struct addr addr_of(const char *text)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	return a;
+}
+
+static struct prefix prefix_of(const char *text)
+{
+	struct prefix p;
+
+	assert_int_equal(prefix_parse(text, &p), 0);
+	return p;
+}
+
+struct endpoint fixture_endpoint(const char *addr, uint16_t port)
+{
+	return (struct endpoint){.addr = addr_of(addr), .port = port};
+}
+
+struct turn_config fixture_config(void)
+{
+	static struct turn_user users[] = {{.name = (char *)"ivan", .password = (char *)"pw"},
+		{.name = (char *)"eve", .password = (char *)"evil"}};
+	static char *secrets[] = {(char *)"s3cret"};
+	static struct turn_listener listeners[2];
+	static struct turn_local local[2];
+	static struct addr relay[2];
+	static struct prefix allow[3];
+
+	relay[0] = addr_of("10.99.0.1");
+	relay[1] = addr_of("fd99::1");
+	local[0] = (struct turn_local){relay[0], prefix_of("10.99.0.0/24")};
+	local[1] = (struct turn_local){relay[1], prefix_of("fd99::/64")};
+	for (int i = 0; i < 2; i++)
+		listeners[i] = (struct turn_listener){{relay[i], 3478}, IPPROTO_UDP};
+	allow[0] = prefix_of("10.99.0.0/24");
+	allow[1] = prefix_of("10.98.0.0/16");
+	allow[2] = prefix_of("fd99::/64");
+	return (struct turn_config){.realm = (char *)FIXTURE_REALM,
+		.users = users,
+		.nb_users = 2,
+		.secrets = secrets,
+		.nb_secrets = 1,
+		.nonce_lifetime_s = 600,
+		.nonce_secret = (char *)"",
+		.listeners = listeners,
+		.nb_listeners = 2,
+		.relay = relay,
+		.nb_relay = 2,
+		.local = local,
+		.nb_local = 2,
+		.allow = allow,
+		.nb_allow = 3,
+		.port_lo = 50000,
+		.port_hi = 50255,
+		.hairpin = true,
+		.workers = 1,
+		.limits = {.permissions = 16,
+			.channels = 8,
+			.lifetime_default_s = 600,
+			.lifetime_max_s = 3600}};
+}
+
+static void rng_fill(void *ctx, void *buf, size_t len)
+{
+	test_rand_fill(ctx, buf, len);
+}
+
+static void count_reset(void *ctx, uint32_t flow)
+{
+	struct fixture *f = ctx;
+
+	assert_true(f->shard == NULL || flow < turn_shard_flows(f->shard));
+	f->flow_resets++;
+}
+
+static void shard_open(struct fixture *f, uint8_t worker)
+{
+	size_t size;
+	void *mem;
+
+	f->crypto = stun_crypto_create();
+	assert_non_null(f->crypto);
+	csprng_init(&f->rng, rng_fill, &f->rand);
+	f->params.policy = f->policy;
+	f->params.config = &f->config;
+	f->params.map = f->map;
+	f->params.quota = f->quota;
+	f->params.crypto = f->crypto;
+	f->params.rng = &f->rng;
+	f->params.worker = worker;
+	f->params.flow_reset = count_reset;
+	f->params.ctx = f;
+	size = turn_shard_size(&f->params);
+	mem = aligned_alloc(64, (size + 63) & ~(size_t)63);
+	assert_non_null(mem);
+	memset(mem, 0, size);
+	f->shard = turn_shard_create(mem, &f->params, f->now_ms);
+	assert_non_null(f->shard);
+	assert_ptr_equal(f->shard, mem); // freed by this pointer
+	turn_shard_round(f->shard, f->now_ms, f->wall_s);
+}
+
+void fixture_open(struct fixture *f, const struct turn_config *config, uint64_t seed)
+{
+	fixture_open_sized(f, config, &(struct turn_shard_params){0}, seed);
+}
+
+void fixture_open_sized(struct fixture *f, const struct turn_config *config,
+	const struct turn_shard_params *sizes, uint64_t seed)
+{
+	struct hash_key key;
+	uint8_t boot_key[32];
+
+	*f = (struct fixture){.config = *config,
+		.params = {.permissions = sizes->permissions,
+			.channels = sizes->channels,
+			.redirects = sizes->redirects},
+		.rand = {seed},
+		.now_ms = FIXTURE_NOW_MS,
+		.wall_s = FIXTURE_WALL_S};
+	test_rand_fill(&f->rand, &key, sizeof(key));
+	test_rand_fill(&f->rand, boot_key, sizeof(boot_key));
+	f->crypto = stun_crypto_create();
+	assert_non_null(f->crypto);
+	f->policy = turn_policy_create(&f->config, f->crypto, boot_key);
+	stun_crypto_free(f->crypto);
+	f->map = turn_relay_map_create(&f->config);
+	// room for every port there is
+	f->quota = turn_quota_create(
+		config->nb_relay * (config->port_hi - config->port_lo + 1u), &key);
+	assert_non_null(f->policy);
+	assert_non_null(f->map);
+	assert_non_null(f->quota);
+	shard_open(f, 0);
+}
+
+void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t worker)
+{
+	*f = (struct fixture){.config = first->config,
+		.policy = first->policy,
+		.map = first->map,
+		.quota = first->quota,
+		.rand = {first->rand.s + worker},
+		.now_ms = first->now_ms,
+		.wall_s = first->wall_s,
+		.shares = first};
+	shard_open(f, worker);
+}
+
+void fixture_close(struct fixture *f)
+{
+	turn_shard_close(f->shard);
+	free(f->shard);
+	f->shard = NULL;
+	stun_crypto_free(f->crypto);
+	free(f->datagram);
+	if (f->shares != NULL)
+		return;
+	assert_int_equal(turn_quota_total(f->quota), 0); // every shard has given all back
+	turn_policy_free(f->policy);
+	turn_relay_map_free(f->map);
+	turn_quota_free(f->quota);
+}
+
+void fixture_advance(struct fixture *f, uint64_t ms)
+{
+	f->wall_s += (f->now_ms % 1000 + ms) / 1000;
+	f->now_ms += ms;
+	turn_shard_round(f->shard, f->now_ms, f->wall_s);
+}
+
+void fixture_expire(struct fixture *f)
+{
+	while (turn_shard_expire(f->shard))
+		;
+}
+
+struct fixture_client fixture_client(const char *addr, uint16_t port)
+{
+	struct fixture_client c = {.at = fixture_endpoint(addr, port),
+		.user = "ivan",
+		.password = "pw",
+		.alg = STUN_ALG_MD5};
+
+	c.listener = addr_is_v4(&c.at.addr) ? 0 : 1;
+	return c;
+}
+
+void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method method)
+{
+	uint8_t tid[STUN_TID_LEN] = {'t', 'i', 'd'};
+
+	store_be32(tid + 8, ++f->tids);
+	stun_begin(&f->w, f->message, sizeof(f->message), cls, (uint16_t)method, tid);
+}
+
+// Routes the datagram in f->datagram, whose view is filled.
+static const struct turn_plan *route(struct fixture *f)
+{
+	f->burst.n = 1;
+	memset(&f->burst.plan[0], 0xa5, sizeof(f->burst.plan[0]));
+	turn_route_one(f->shard, &f->burst);
+	return &f->burst.plan[0];
+}
+
+static void load(struct fixture *f, const void *data, size_t len)
+{
+	uint8_t *copy = malloc(len > 0 ? len : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, data, len);
+	free(f->datagram);
+	f->datagram = copy;
+	f->burst.view[0] = (struct turn_view){.data = copy, .len = (uint16_t)len};
+}
+
+const struct turn_plan *fixture_from_client(
+	struct fixture *f, const struct fixture_client *c, const void *data, size_t len)
+{
+	struct turn_view *v = &f->burst.view[0];
+
+	load(f, data, len);
+	v->src = c->at.addr;
+	v->src_port = c->at.port;
+	v->leg = TURN_FROM_CLIENT;
+	v->listener = c->listener;
+	v->via = TURN_NO_WORKER;
+	return route(f);
+}
+
+const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len)
+{
+	struct turn_view *v = &f->burst.view[0];
+	const int index = turn_relay_find(f->map, &relay->addr);
+	unsigned int worker;
+
+	load(f, data, len);
+	v->src = peer->addr;
+	v->src_port = peer->port;
+	v->leg = TURN_FROM_PEER;
+	v->via = TURN_NO_WORKER;
+	assert_true(index >= 0);
+	assert_true(turn_relay_home(f->map, (unsigned int)index, relay->port, &worker, &v->slot));
+	assert_int_equal(worker, f->params.worker);
+	return route(f);
+}
+
+const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,
+	uint16_t channel, const void *data, size_t len)
+{
+	uint8_t packet[CHANNEL_HEADER_LEN + 2048];
+
+	assert_true(len <= 2048);
+	store_be16(packet, channel);
+	store_be16(packet + 2, (uint16_t)len);
+	memcpy(packet + CHANNEL_HEADER_LEN, data, len);
+	return fixture_from_client(f, c, packet, CHANNEL_HEADER_LEN + len);
+}
+
+const struct turn_plan *fixture_send(struct fixture *f, const struct fixture_client *c)
+{
+	const uint16_t len = stun_end(&f->w);
+
+	assert_int_not_equal(len, 0);
+	return fixture_from_client(f, c, f->message, len);
+}
+
+const struct turn_plan *fixture_resend(struct fixture *f, const struct fixture_client *c)
+{
+	uint8_t copy[sizeof(f->message)];
+	const uint16_t len = f->burst.view[0].len;
+
+	assert_true(len <= sizeof(copy));
+	memcpy(copy, f->datagram, len);
+	return fixture_from_client(f, c, copy, len);
+}
+
+unsigned int fixture_code(struct fixture *f)
+{
+	const struct turn_plan *plan = &f->burst.plan[0];
+	struct stun_msg *m = &f->answer;
+	const uint8_t *value;
+
+	assert_int_equal(plan->verdict, TURN_REPLY);
+	assert_int_equal(stun_parse(f->burst.side[0].front, plan->front_len, m), 0);
+	assert_memory_equal(stun_tid(m), f->datagram + 8, STUN_TID_LEN);
+	assert_int_equal(m->nb_unknown, 0);
+	assert_false(m->fingerprint_bad);
+	if (m->cls == STUN_SUCCESS)
+		return 0;
+	assert_int_equal(m->cls, STUN_ERROR);
+	assert_true(stun_has(m, STUN_ERROR_CODE));
+	assert_true(m->alen[STUN_ERROR_CODE] >= 4);
+	value = m->data + m->off[STUN_ERROR_CODE];
+	return value[2] * 100u + value[3];
+}
+
+struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a)
+{
+	const struct stun_msg *m = &f->answer;
+	struct endpoint e;
+	int family;
+
+	assert_true(stun_has(m, a));
+	assert_true(stun_decode_xor_addr(m, m->off[a], m->alen[a], &e, &family));
+	return e;
+}
+
+static void client_key(struct fixture *f, const struct fixture_client *c, struct stun_key *key)
+{
+	assert_true(stun_key_make(f->crypto, c->alg, c->user, strlen(c->user), FIXTURE_REALM,
+		c->password, strlen(c->password), key));
+}
+
+bool fixture_signed(struct fixture *f, const struct fixture_client *c)
+{
+	const enum stun_attr want =
+		c->alg == STUN_ALG_SHA256 ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY;
+	struct stun_key key;
+
+	client_key(f, c, &key);
+	return stun_has(&f->answer, want) && stun_integrity_ok(f->crypto, &f->answer, &key);
+}
+
+// Takes NONCE from the answer, when it has one.
+static void take_nonce(struct fixture *f, struct fixture_client *c)
+{
+	const struct stun_msg *m = &f->answer;
+
+	if (!stun_has(m, STUN_NONCE))
+		return;
+	c->nonce_len = m->alen[STUN_NONCE];
+	assert_true(c->nonce_len <= sizeof(c->nonce));
+	memcpy(c->nonce, m->data + m->off[STUN_NONCE], c->nonce_len);
+}
+
+// Asks for a nonce as a client does: by an Allocate without credentials.
+static void ask_nonce(struct fixture *f, struct fixture_client *c)
+{
+	const struct stun_writer w = f->w;
+	uint8_t message[sizeof(f->message)];
+
+	memcpy(message, f->message, w.len);
+	fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
+	fixture_send(f, c);
+	assert_int_equal(fixture_code(f), 401);
+	take_nonce(f, c);
+	assert_int_not_equal(c->nonce_len, 0);
+	memcpy(f->message, message, w.len);
+	f->w = w;
+}
+
+void fixture_sign(struct fixture *f, struct fixture_client *c)
+{
+	struct stun_key key;
+	uint8_t hash[32];
+
+	if (c->nonce_len == 0)
+		ask_nonce(f, c);
+	client_key(f, c, &key);
+	if (c->userhash) {
+		assert_true(
+			stun_userhash(f->crypto, c->user, strlen(c->user), FIXTURE_REALM, hash));
+		stun_put(&f->w, STUN_USERHASH, hash, sizeof(hash));
+	} else {
+		stun_put(&f->w, STUN_USERNAME, c->user, strlen(c->user));
+	}
+	stun_put(&f->w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+	stun_put(&f->w, STUN_NONCE, c->nonce, c->nonce_len);
+	if (c->alg == STUN_ALG_SHA256) {
+		stun_put(&f->w, STUN_PASSWORD_ALGORITHMS, algorithms, sizeof(algorithms));
+		stun_put(&f->w, STUN_PASSWORD_ALGORITHM, algorithms, 4);
+	}
+	stun_put_integrity(&f->w, f->crypto, c->alg, &key);
+}
+
+unsigned int fixture_ask(struct fixture *f, struct fixture_client *c)
+{
+	unsigned int code;
+
+	fixture_sign(f, c);
+	fixture_send(f, c);
+	code = fixture_code(f);
+	if (code == 401 || code == 438)
+		take_nonce(f, c);
+	return code;
+}
+
+unsigned int fixture_allocate(struct fixture *f, struct fixture_client *c, int family)
+{
+	unsigned int code;
+
+	fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f->w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
+	if (family != 0) // RFC 8656 18.6: 1 is IPv4, 2 is IPv6
+		stun_put_u32(
+			&f->w, STUN_REQUESTED_ADDRESS_FAMILY, family == 4 ? 1u << 24 : 2u << 24);
+	code = fixture_ask(f, c);
+	if (code != 0)
+		return code;
+	c->relay = fixture_answer_addr(f, STUN_XOR_RELAYED_ADDRESS);
+	if (f->answer.alen[STUN_RESERVATION_TOKEN] == sizeof(c->token))
+		memcpy(c->token, f->answer.data + f->answer.off[STUN_RESERVATION_TOKEN],
+			sizeof(c->token));
+	assert_true(stun_get_u32(&f->answer, STUN_LIFETIME, &c->lifetime_s));
+	return 0;
+}
+
+unsigned int fixture_refresh(struct fixture *f, struct fixture_client *c, uint32_t lifetime_s)
+{
+	unsigned int code;
+
+	fixture_begin(f, STUN_REQUEST, STUN_REFRESH);
+	stun_put_u32(&f->w, STUN_LIFETIME, lifetime_s);
+	code = fixture_ask(f, c);
+	if (code == 0)
+		assert_true(stun_get_u32(&f->answer, STUN_LIFETIME, &c->lifetime_s));
+	return code;
+}
+
+unsigned int fixture_permit(struct fixture *f, struct fixture_client *c, const char *peer)
+{
+	const struct endpoint e = fixture_endpoint(peer, 0);
+
+	fixture_begin(f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+	stun_put_xor_addr(&f->w, STUN_XOR_PEER_ADDRESS, &e);
+	return fixture_ask(f, c);
+}
+
+unsigned int fixture_bind(struct fixture *f, struct fixture_client *c, uint16_t channel,
+	const char *peer, uint16_t port)
+{
+	const struct endpoint e = fixture_endpoint(peer, port);
+
+	fixture_begin(f, STUN_REQUEST, STUN_CHANNEL_BIND);
+	stun_put_u32(&f->w, STUN_CHANNEL_NUMBER, (uint32_t)channel << 16);
+	stun_put_xor_addr(&f->w, STUN_XOR_PEER_ADDRESS, &e);
+	return fixture_ask(f, c);
+}
