@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The address types of the schema: single addresses, ranges, prefixes.
+#include "conf_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define V4_BITS 96 // of the 128-bit form are not IPv4's own
+
+struct prefix conf_prefix_of(const struct addr *a, uint8_t len)
+{
+	struct prefix p = {.addr = *a, .len = len};
+
+	for (unsigned int bit = len; bit < 128; bit++)
+		p.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	return p;
+}
+
+static int fail_syntax(struct conf_ctx *x, const struct conf_node *n, const char *form)
+{
+	char shown[CONF_SHOWN_LEN];
+
+	return conf_fail(x, n, "'%s' is not %s", conf_shown(n, shown), form);
+}
+
+int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
+		return fail_syntax(x, n, "an IPv4 or IPv6 address");
+	return 0;
+}
+
+// Address and length of "addr/len", the length of the 128-bit form; false when it is not that.
+static bool split_prefix(const char *text, struct addr *a, uint8_t *len)
+{
+	const char *slash = strchr(text, '/');
+	char host[ADDR_TEXT_LEN];
+	unsigned long v;
+	char *end;
+
+	if (slash == NULL || (size_t)(slash - text) >= sizeof(host))
+		return false;
+	memcpy(host, text, (size_t)(slash - text));
+	host[slash - text] = '\0';
+	if (addr_parse(host, a) != 0 || slash[1] < '0' || slash[1] > '9')
+		return false;
+	v = strtoul(slash + 1, &end, 10);
+	if (strchr(host, ':') == NULL)
+		v = v <= 128 - V4_BITS ? v + V4_BITS : 129;
+	*len = (uint8_t)v;
+	return *end == '\0' && v <= 128;
+}
+
+// "a", "a-b" or a prefix; tells apart the one mistake that is easily made.
+static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r)
+{
+	char shown[CONF_SHOWN_LEN], text[ADDR_TEXT_LEN];
+	struct prefix p;
+	struct addr a;
+	uint8_t len;
+
+	if (addr_range_parse(n->text, r) == 0)
+		return 0;
+	if (!split_prefix(n->text, &a, &len))
+		return fail_syntax(
+			x, n, "an address, a range a-b (of one family, a <= b) or a prefix");
+	p = conf_prefix_of(&a, len);
+	addr_format(&p.addr, text, sizeof(text));
+	return conf_fail(x, n, "'%s' has bits set behind the prefix: write %s%s or %s",
+		conf_shown(n, shown), text, strchr(n->text, '/'), "the address alone");
+}
+
+// Number of addresses of a range, or 0 with an error when it would make the list too long.
+static uint32_t range_size(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
+	const void *base, const struct addr_range *r)
+{
+	const uint32_t *count = (const uint32_t *)((const char *)base + k->count);
+	struct addr a = r->lo;
+	uint32_t nb = 1;
+
+	for (; !addr_eq(&a, &r->hi) && nb <= k->max; a = addr_next(&a))
+		nb++;
+	if (nb <= k->max - *count)
+		return nb;
+	conf_fail(x, n, "at most %u addresses are allowed in all", k->max);
+	return 0;
+}
+
+int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	struct addr_range r;
+	struct addr *out;
+	uint32_t nb;
+	int rc = parse_range(x, n, &r);
+
+	if (rc != 0)
+		return rc;
+	// The first and last address of an IPv4 subnet are no host's, but for /31
+	// (RFC 3021) and /32
+	if (strchr(n->text, '/') != NULL && addr_is_v4(&r.lo)) {
+		const struct addr second = addr_next(&r.lo);
+
+		if (!addr_eq(&r.lo, &r.hi) && !addr_eq(&second, &r.hi)) {
+			r.lo = second;
+			r.hi.b[15] &= 0xfe;
+		}
+	}
+	nb = range_size(x, k, n, base, &r);
+	out = nb > 0 ? conf_list_grow(x, k, n, base, nb) : NULL;
+	for (uint32_t i = 0; out != NULL && i < nb; i++) {
+		out[i] = r.lo;
+		r.lo = addr_next(&r.lo);
+	}
+	return out != NULL ? 0 : -EINVAL;
+}
+
+static const char *class_text(const struct addr *a)
+{
+	static const char *const text[] = {
+		[ADDR_UNICAST] = NULL,
+		[ADDR_UNSPECIFIED] = "unspecified",
+		[ADDR_LOOPBACK] = "a loopback address",
+		[ADDR_LINK_LOCAL] = "a link-local address",
+		[ADDR_MULTICAST] = "a multicast address",
+		[ADDR_RESERVED] = "a reserved address",
+		[ADDR_TRANSITION] = "of a transition mechanism",
+	};
+	const struct addr canonical = addr_canonical(*a);
+
+	return addr_eq(a, &canonical) ? text[addr_class(a)] : "an embedded IPv4 address";
+}
+
+// An address that a host on this subnet can have?
+static int check_host(
+	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
+{
+	const struct prefix p = conf_prefix_of(a, len);
+	const struct addr_range subnet = prefix_range(&p);
+	const char *class = class_text(a);
+	char text[ADDR_TEXT_LEN];
+
+	addr_format(a, text, sizeof(text));
+	if (class != NULL)
+		return conf_fail(x, n, "%s is %s: no port can have it", text, class);
+	// Point-to-point prefixes use all their addresses (RFC 3021, RFC 6164)
+	if (len >= 127)
+		return 0;
+	if (addr_eq(a, &p.addr))
+		return conf_fail(
+			x, n, "%s is the subnet itself: give the address of the port in it", text);
+	if (addr_is_v4(a) && addr_eq(a, &subnet.hi))
+		return conf_fail(x, n, "%s is the broadcast address of its subnet", text);
+	return 0;
+}
+
+// "a/len" or "a-b/len".
+static bool parse_port_addrs(const char *text, struct addr_range *r, uint8_t *len)
+{
+	const char *slash = strchr(text, '/');
+	char run[2 * ADDR_TEXT_LEN];
+	struct addr hi;
+
+	if (slash == NULL || (size_t)(slash - text) >= sizeof(run))
+		return false;
+	memcpy(run, text, (size_t)(slash - text));
+	run[slash - text] = '\0';
+	if (addr_range_parse(run, r) != 0)
+		return false;
+	// The length belongs to the last address: "10.0.0.1/24" or the "10.0.0.9/24" of a range
+	text = strchr(text, '-') != NULL ? strchr(text, '-') + 1 : text;
+	return split_prefix(text, &hi, len) && (*len > V4_BITS || !addr_is_v4(&hi)) && *len > 0;
+}
+
+int conf_read_port_addrs(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	struct conf_address *out;
+	struct addr_range r;
+	struct prefix p;
+	uint32_t nb;
+	uint8_t len;
+	int rc;
+
+	if (!parse_port_addrs(n->text, &r, &len))
+		return fail_syntax(x, n,
+			"an address or a range with the prefix length of its subnet "
+			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24)");
+	p = conf_prefix_of(&r.lo, len);
+	if (!prefix_contains(&p, &r.hi))
+		return conf_fail(x, n, "the range leaves its subnet: write one entry per subnet");
+	rc = check_host(x, n, &r.lo, len);
+	if (rc == 0)
+		rc = check_host(x, n, &r.hi, len);
+	if (rc != 0)
+		return rc;
+	nb = range_size(x, k, n, base, &r);
+	out = nb > 0 ? conf_list_grow(x, k, n, base, nb) : NULL;
+	for (uint32_t i = 0; out != NULL && i < nb; i++) {
+		out[i] = (struct conf_address){r.lo, len};
+		r.lo = addr_next(&r.lo);
+	}
+	return out != NULL ? 0 : -EINVAL;
+}
+
+int conf_read_prefixes(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	struct prefix prefixes[254]; // the most a range can need
+	struct addr_range r;
+	struct prefix *out;
+	unsigned int nb;
+	int rc = parse_range(x, n, &r);
+
+	if (rc != 0)
+		return rc;
+	nb = addr_range_prefixes(&r, prefixes, 254);
+	out = conf_list_grow(x, k, n, base, nb);
+	if (out == NULL)
+		return -EINVAL;
+	memcpy(out, prefixes, nb * sizeof(*out));
+	return 0;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The configuration file: text in, validated plain data out. One schema table (schema.c) drives
+// parsing, checking, defaults and the generated manual page. PURE (+libyaml): reads the one file it
+// is given, never logs or exits.
+#pragma once
+
+#include <stdio.h>
+
+#include "addr.h"
+#include "turn.h"
+
+#define CONF_ERROR_LEN 512
+#define CONF_PORTS_MAX 16
+
+// An address on a port, with the length of its on-link prefix (of the 128-bit form: /24 is 120).
+struct conf_address {
+	struct addr addr;
+	uint8_t prefix_len;
+};
+
+struct conf_port {
+	char *name;
+	char *device; // PCI address or DPDK vdev string
+	struct conf_address *addresses;
+	struct addr *gateways; // at most one per family
+	uint32_t nb_addresses, nb_gateways;
+	uint16_t vlan; // 0 = untagged
+	uint16_t mtu;
+};
+
+enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY };
+enum conf_log_to { CONF_LOG_STDERR, CONF_LOG_SYSLOG };
+
+struct conf {
+	char *path; // of the file
+	// eal:
+	char *eal_lcores; // NULL = dealt over the allowed CPUs
+	char *eal_file_prefix; // default "slipring"
+	char **eal_args;
+	uint32_t nb_eal_args;
+	// workers:
+	uint32_t workers; // 0 = one per allowed CPU but one, at least one: resolved by the app
+	enum conf_idle idle;
+	// ports:
+	struct conf_port *ports;
+	uint32_t nb_ports;
+	uint32_t mbufs; // buffers in the packet pool
+	uint32_t rx_ring, tx_ring; // descriptors a queue
+	uint32_t handover_ring; // packets a ring between two workers
+	// neighbours
+	uint32_t neigh_entries, neigh_held, neigh_held_each;
+	uint32_t icmp_rate; // echo replies per second, 0 = none
+	// listeners:, relay:, auth:, limits:, peers: in the form lib/turn reads. Strings and arrays
+	// are owned by the configuration. turn.workers is set by the app once workers is resolved;
+	// turn.local and turn.gateways are gathered from ports.
+	struct turn_config turn;
+	// log:
+	enum conf_log_to log_to;
+	int log_level; // syslog's LOG_ERR .. LOG_DEBUG
+};
+
+// Reads and checks a file. NULL on error, with "FILE:LINE:COL: key: reason" in error (no newline).
+struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);
+void conf_free(struct conf *c);
+
+// Things that work but that an operator should know, one line each ("FILE: key: text"): told by
+// --check and logged at start. Calls say for each.
+void conf_warnings(const struct conf *c, void (*say)(void *ctx, const char *line), void *ctx);
+
+// Number of lcores that an EAL --lcores text names, or -EINVAL when it is malformed.
+int conf_lcores_count(const char *text);
+
+// Writes the reference of all keys as Markdown: doc/configuration.md is its output.
+void conf_manual(FILE *out);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of lib/conf only.
+#pragma once
+
+#include "conf.h"
+
+// A file goes through here in three steps: text to tree (yaml.c), tree to struct conf by the schema
+// (conf.c, values.c), then the checks that need more than one key (validate.c).
+
+#define CONF_FILE_MAX (1u << 20) // bytes
+#define CONF_ADDRESSES_MAX 4096 // of one list, ranges and prefixes expanded
+
+// --- yaml.c --------------------------------------------------------------------------------------
+
+enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
+
+struct conf_node {
+	enum conf_kind kind;
+	bool plain; // a scalar without quotes
+	uint32_t line, col; // of the value, from 1
+	uint32_t key_line, key_col; // of the key, when there is one
+	uint32_t index; // position among its siblings
+	char *key; // NULL when it is no entry of a mapping
+	char *text; // of a scalar: no NUL or control character in it
+	struct conf_node *parent, *child, *last, *next;
+	// What it was read into, so that a later check can point at it: elements [first, first +
+	// count) of a field. Written by values.c and conf.c, read by conf_node_of.
+	const void *field;
+	uint32_t first, count;
+};
+
+struct conf_ctx {
+	const char *path; // of the file
+	char *error; // CONF_ERROR_LEN
+	struct conf_node *root;
+	struct conf *conf;
+};
+
+// The tree of a file, or NULL with x->error set.
+struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
+void conf_yaml_free(struct conf_node *root);
+
+// --- schema.c ------------------------------------------------------------------------------------
+
+enum conf_type {
+	CONF_SECTION, // a mapping; its keys lie in the same struct
+	CONF_ITEMS, // a list of mappings; each is one element of an array
+	CONF_TEXT,
+	CONF_TEXTS,
+	CONF_NUMBER,
+	CONF_BOOL,
+	CONF_CHOICE,
+	CONF_ADDR,
+	CONF_ADDRS, // single, a-b and prefixes, expanded
+	CONF_PORT_ADDRS, // addr/len and a-b/len
+	CONF_PREFIXES, // single, a-b and prefixes, as prefixes
+	CONF_PORT_RANGE, // lo-hi
+	CONF_HEX, // into a struct stun_key
+};
+
+struct conf_choice {
+	const char *name; // NULL ends the list
+	int value;
+};
+
+#define CONF_REQUIRED 1 // no default
+#define CONF_WORD 2 // text of letters, digits and ._- only
+
+struct conf_key {
+	const char *path; // "ports[].name"
+	enum conf_type type;
+	uint8_t flags;
+	// Where the value goes: offsets into the struct of the nearest CONF_ITEMS above, else into
+	// struct conf. count is the number of elements (of a range: its upper end).
+	uint16_t offset, count;
+	uint16_t size; // of the field, or of one element
+	uint32_t min, max; // of a number; else of the length: bytes of a text, elements of a list
+	const struct conf_choice *choices;
+	const char *def; // as it would stand in the file; NULL = none (zero, empty)
+	const char *help;
+};
+
+extern const struct conf_key conf_schema[];
+extern const unsigned int conf_schema_len;
+
+// Name of key under parent (NULL: the file itself), or NULL when it is not directly below it.
+const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key);
+// The key called name directly under parent, or NULL.
+const struct conf_key *conf_key_child(const struct conf_key *parent, const char *name);
+// What to do about an unknown key, as words for an error. True when it is nearly a known one.
+bool conf_key_suggest(const struct conf_key *parent, const char *name, char *buf, size_t len);
+
+// --- conf.c --------------------------------------------------------------------------------------
+
+// Sets x->error to FILE:LINE:COL: key.path: reason and returns -EINVAL; at NULL is the file itself.
+// No value that may be a secret goes into a reason.
+int conf_fail(struct conf_ctx *x, const struct conf_node *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+// The same for a key that is not there: placed at the mapping that lacks it.
+int conf_fail_key(struct conf_ctx *x, const struct conf_node *map, const char *key, const char *fmt,
+	...) __attribute__((format(printf, 4, 5)));
+int conf_fail_memory(struct conf_ctx *x);
+// The same where there is no tree yet.
+int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+// The node that element index of a field was read from, or NULL when it is a default.
+const struct conf_node *conf_node_of(
+	const struct conf_node *root, const void *field, uint32_t index);
+
+// --- values.c, addrs.c ---------------------------------------------------------------------------
+
+// Reads one value (of any type but CONF_SECTION and CONF_ITEMS) into base. 0 or -EINVAL.
+int conf_value_read(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+// What the file must have in this place, for errors and the manual.
+const char *conf_value_form(enum conf_type type);
+// Kind of node a type is written as.
+enum conf_kind conf_value_kind(enum conf_type type);
+// A scalar left empty, or YAML's null?
+bool conf_value_none(const struct conf_node *n);
+// Makes room for n more elements of a list and records that node was read into them; they are
+// zeroed. NULL with x->error set.
+void *conf_list_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
+	void *base, uint32_t n);
+// A scalar as an error may quote it: cut, printable. Never for a secret.
+#define CONF_SHOWN_LEN 48
+const char *conf_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN]);
+
+// One scalar, or one item of a list, of an address type.
+int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_read_port_addrs(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_read_prefixes(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+
+// The prefix of len bits (of the 128-bit form) that an address lies in.
+struct prefix conf_prefix_of(const struct addr *a, uint8_t len);
+
+// --- validate.c, ports.c ------------------------------------------------------------------------
+
+// Checks what one key alone cannot tell, and gathers turn.local and turn.gateways. 0 or -EINVAL.
+int conf_validate(struct conf_ctx *x);
+int conf_validate_ports(struct conf_ctx *x);

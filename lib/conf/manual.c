@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// doc/configuration.md out of the schema.
+#include "conf_int.h"
+
+static void write_range(FILE *out, const struct conf_key *k)
+{
+	switch (k->type) {
+	case CONF_NUMBER:
+		fprintf(out, "number, %u to %u", k->min, k->max);
+		break;
+	case CONF_TEXT:
+		fprintf(out, "text, %u to %u bytes", k->min, k->max);
+		break;
+	case CONF_HEX:
+		fprintf(out, "%u hexadecimal digits", 2 * k->max);
+		break;
+	case CONF_PORT_RANGE:
+		fprintf(out, "range `lo-hi` within %u-%u", k->min, k->max);
+		break;
+	case CONF_CHOICE:
+		for (const struct conf_choice *c = k->choices; c->name != NULL; c++)
+			fprintf(out, "%s`%s`", c == k->choices ? "" : ", ", c->name);
+		break;
+	case CONF_TEXTS:
+	case CONF_ADDRS:
+	case CONF_PORT_ADDRS:
+	case CONF_PREFIXES:
+		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
+		break;
+	default:
+		fputs(conf_value_form(k->type), out);
+	}
+}
+
+static void write_default(FILE *out, const struct conf_key *k)
+{
+	if ((k->flags & CONF_REQUIRED) != 0)
+		fputs("**required**", out);
+	else if (k->def != NULL)
+		fprintf(out, "`%s`", k->def);
+	else if (conf_value_kind(k->type) == CONF_LIST)
+		fputs("`[]`", out);
+	else
+		fputs("none", out);
+}
+
+// Rows of all values below parent, sections inside it included.
+static void write_rows(FILE *out, const struct conf_key *parent)
+{
+	for (unsigned int i = 0; i < conf_schema_len; i++) {
+		const struct conf_key *k = &conf_schema[i];
+
+		if (conf_key_leaf(parent, k) == NULL)
+			continue;
+		if (k->type == CONF_SECTION || k->type == CONF_ITEMS) {
+			fprintf(out, "| `%s` | %s | %s | %s |\n", k->path, conf_value_form(k->type),
+				k->type == CONF_ITEMS ? "`[]`" : "", k->help);
+			write_rows(out, k);
+			continue;
+		}
+		fprintf(out, "| `%s` | ", k->path);
+		write_range(out, k);
+		fputs(" | ", out);
+		write_default(out, k);
+		fprintf(out, " | %s |\n", k->help);
+	}
+}
+
+static const char intro[] =
+	"<!-- Generated from lib/conf/schema.c by scripts/manual; do not edit. -->\n"
+	"# Configuration\n"
+	"\n"
+	"One YAML file, read at start. `slipring --check -c FILE` reads and checks it without\n"
+	"touching a port; `conf/` has a commented file of all keys and shorter ones to start\n"
+	"from.\n"
+	"\n"
+	"The first error stops the start and is told as `FILE:LINE:COL: key: reason`. Unknown\n"
+	"keys, keys given twice and values of the wrong type are errors: nothing in the file\n"
+	"is ignored. What works but should be known (a secret that everyone can read, more\n"
+	"workers than CPUs, a realm so long that answers amplify) is a warning,\n"
+	"`FILE: key: text`, told by `--check` and logged at start.\n"
+	"\n"
+	"Of YAML there are mappings, lists and single values. Numbers are decimal and without\n"
+	"quotes, truth is `true` or `false`; an IPv6 address inside `[...]` or `{...}` needs\n"
+	"quotes. Anchors, aliases, tags, more than one document and unquoted values over several\n"
+	"lines are refused, and so is a file above 1 MiB. User names, passwords, secrets and\n"
+	"the realm are taken byte by byte.\n"
+	"\n"
+	"Addresses: an IPv6 address is written without brackets. A list of addresses takes\n"
+	"single ones (`192.0.2.1`), ranges (`192.0.2.10-192.0.2.73`) and prefixes\n"
+	"(`192.0.2.0/24`). Listeners and relay addresses must be among the addresses of a\n"
+	"port.\n";
+
+void conf_manual(FILE *out)
+{
+	fputs(intro, out);
+	for (unsigned int i = 0; i < conf_schema_len; i++) {
+		const struct conf_key *k = &conf_schema[i];
+
+		if (conf_key_leaf(NULL, k) == NULL)
+			continue;
+		fprintf(out, "\n## %s\n\n%s", k->path, k->help);
+		if ((k->flags & CONF_REQUIRED) != 0)
+			fputs(" Required.", out);
+		if (k->type == CONF_ITEMS)
+			fprintf(out, " A list of %u to %u entries.", k->min, k->max);
+		fputs("\n\n| key | value | default | |\n|---|---|---|---|\n", out);
+		write_rows(out, k);
+	}
+}

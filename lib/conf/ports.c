@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of ports and of what must lie on them.
+#include "conf_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+// An address and where the file gives it.
+struct owned {
+	struct addr addr;
+	const void *field;
+	uint32_t index; // in the field
+	uint32_t order; // in the file
+};
+
+static int owned_cmp(const void *a, const void *b)
+{
+	const struct owned *l = a, *r = b;
+	const int diff = addr_cmp(&l->addr, &r->addr);
+
+	return diff != 0 ? diff : (l->order > r->order) - (l->order < r->order);
+}
+
+static const struct conf_node *node_of(const struct conf_ctx *x, const struct owned *o)
+{
+	return conf_node_of(x->root, o->field, o->index);
+}
+
+// Sorts; fails on the second of two equal addresses that comes first in the file.
+static int check_distinct(struct conf_ctx *x, struct owned *o, uint32_t nb)
+{
+	const struct owned *twin = NULL;
+	char text[ADDR_TEXT_LEN];
+
+	qsort(o, nb, sizeof(*o), owned_cmp);
+	for (uint32_t i = 1; i < nb; i++) {
+		if (addr_eq(&o[i].addr, &o[i - 1].addr) &&
+			(twin == NULL || o[i].order < twin->order))
+			twin = &o[i];
+	}
+	if (twin == NULL)
+		return 0;
+	return conf_fail(x, node_of(x, twin), "%s is given twice, first at line %u: remove one",
+		addr_format(&twin->addr, text, sizeof(text)), node_of(x, twin - 1)->line);
+}
+
+static bool is_owned(const struct owned *o, uint32_t nb, const struct addr *a)
+{
+	uint32_t lo = 0, hi = nb;
+
+	while (lo < hi) {
+		const uint32_t mid = lo + (hi - lo) / 2;
+		const int diff = addr_cmp(&o[mid].addr, a);
+
+		if (diff == 0)
+			return true;
+		if (diff < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+static bool is_on_link(const struct conf_port *p, const struct addr *a)
+{
+	// An IPv6 router is most often named by its link-local address, which is on-link anywhere
+	// (RFC 4861 section 5.1)
+	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80)
+		return true;
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const struct prefix s =
+			conf_prefix_of(&p->addresses[i].addr, p->addresses[i].prefix_len);
+
+		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) && prefix_contains(&s, a))
+			return true;
+	}
+	return false;
+}
+
+static int check_gateways(struct conf_ctx *x, const struct conf_port *p)
+{
+	for (uint32_t i = 0; i < p->nb_gateways; i++) {
+		const struct conf_node *n = conf_node_of(x->root, &p->gateways, i);
+		const struct addr *g = &p->gateways[i];
+		char text[ADDR_TEXT_LEN];
+
+		addr_format(g, text, sizeof(text));
+		if (i > 0 && addr_is_v4(g) == addr_is_v4(&p->gateways[0]))
+			return conf_fail(x, n,
+				"%s is a second IPv%c gateway: a port has one per family", text,
+				addr_is_v4(g) ? '4' : '6');
+		if (!is_on_link(p, g))
+			return conf_fail(x, n,
+				"%s is not on-link: it must lie in the subnet of an address of "
+				"this port",
+				text);
+	}
+	return 0;
+}
+
+static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
+{
+	bool v6 = false;
+
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		v6 = v6 || !addr_is_v4(&p->addresses[i].addr);
+	// RFC 8200 section 5
+	if (v6 && p->mtu < 1280)
+		return conf_fail(x, conf_node_of(x->root, &p->mtu, 0),
+			"%u is too small: a port with IPv6 addresses needs 1280", p->mtu);
+	return 0;
+}
+
+static int check_port_names(struct conf_ctx *x, uint32_t port)
+{
+	const struct conf_port *p = x->conf->ports, *this = &p[port];
+
+	for (uint32_t i = 0; i < port; i++) {
+		if (strcmp(p[i].name, this->name) == 0)
+			return conf_fail(x, conf_node_of(x->root, &this->name, 0),
+				"another port has the name '%s': give each its own", this->name);
+		if (strcmp(p[i].device, this->device) == 0)
+			return conf_fail(x, conf_node_of(x->root, &this->device, 0),
+				"port '%s' has this device already", p[i].name);
+	}
+	return 0;
+}
+
+// turn.local and turn.gateways: all ports' addresses and routers, in the order of the file.
+static int gather(struct conf_ctx *x)
+{
+	struct conf *c = x->conf;
+	uint32_t local = 0, gateways = 0;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		local += c->ports[i].nb_addresses;
+		gateways += c->ports[i].nb_gateways;
+	}
+	c->turn.local = calloc(local, sizeof(*c->turn.local));
+	c->turn.gateways = calloc(gateways + 1, sizeof(*c->turn.gateways));
+	if (c->turn.local == NULL || c->turn.gateways == NULL)
+		return conf_fail_memory(x);
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		for (uint32_t j = 0; j < p->nb_addresses; j++) {
+			const struct conf_address *a = &p->addresses[j];
+
+			c->turn.local[c->turn.nb_local++] = (struct turn_local){
+				a->addr, conf_prefix_of(&a->addr, a->prefix_len)};
+		}
+		for (uint32_t j = 0; j < p->nb_gateways; j++)
+			c->turn.gateways[c->turn.nb_gateways++] = p->gateways[j];
+	}
+	return 0;
+}
+
+// Listeners and relay addresses are packets' source addresses, and these decide the port.
+static int check_on_port(struct conf_ctx *x, const struct owned *own, const struct addr *a,
+	const struct conf_node *n)
+{
+	char text[ADDR_TEXT_LEN];
+
+	if (is_owned(own, x->conf->turn.nb_local, a))
+		return 0;
+	return conf_fail(x, n, "%s is not an address of any port: add it to ports[].addresses",
+		addr_format(a, text, sizeof(text)));
+}
+
+static int check_listeners(struct conf_ctx *x, const struct owned *own)
+{
+	const struct turn_config *t = &x->conf->turn;
+
+	for (uint32_t i = 0; i < t->nb_listeners; i++) {
+		const struct turn_listener *l = &t->listeners[i];
+		int rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
+
+		for (uint32_t j = 0; j < i && rc == 0; j++) {
+			if (endpoint_eq(&l->at, &t->listeners[j].at) &&
+				l->transport == t->listeners[j].transport)
+				rc = conf_fail(x, conf_node_of(x->root, &t->listeners, i),
+					"the same as listeners[%u]: remove one", j);
+		}
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+// Something must be left of the relay range where listeners take ports out of it.
+static int check_relay_ports(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
+	const struct conf_node *n = conf_node_of(x->root, &t->port_lo, 0);
+
+	// There are at most 255 listeners
+	for (uint32_t i = 0; i < t->nb_relay && range <= t->nb_listeners; i++) {
+		uint32_t taken = 0;
+		char text[ADDR_TEXT_LEN];
+
+		for (uint32_t j = 0; j < t->nb_listeners; j++) {
+			const struct endpoint *at = &t->listeners[j].at;
+
+			taken += addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
+				at->port <= t->port_hi;
+		}
+		if (taken >= range)
+			return conf_fail(x, n,
+				"listeners take every port of the range on %s: make it larger",
+				addr_format(&t->relay[i], text, sizeof(text)));
+	}
+	return 0;
+}
+
+static int check_relay(struct conf_ctx *x, const struct owned *own)
+{
+	const struct turn_config *t = &x->conf->turn;
+	struct owned *relay = calloc(t->nb_relay, sizeof(*relay));
+	int rc = 0;
+
+	if (relay == NULL)
+		return conf_fail_memory(x);
+	for (uint32_t i = 0; i < t->nb_relay && rc == 0; i++) {
+		relay[i] = (struct owned){t->relay[i], &t->relay, i, i};
+		if (!is_owned(own, t->nb_local, &t->relay[i]))
+			rc = check_on_port(x, own, &t->relay[i], node_of(x, &relay[i]));
+	}
+	if (rc == 0)
+		rc = check_distinct(x, relay, t->nb_relay);
+	free(relay);
+	return rc != 0 ? rc : check_relay_ports(x);
+}
+
+static int check_routers(struct conf_ctx *x, const struct owned *own, const struct conf_port *p)
+{
+	char text[ADDR_TEXT_LEN];
+
+	for (uint32_t i = 0; i < p->nb_gateways; i++) {
+		if (is_owned(own, x->conf->turn.nb_local, &p->gateways[i]))
+			return conf_fail(x, conf_node_of(x->root, &p->gateways, i),
+				"%s is an address of this box itself: name the router",
+				addr_format(&p->gateways[i], text, sizeof(text)));
+	}
+	return 0;
+}
+
+static int check_addresses(struct conf_ctx *x, struct owned *own)
+{
+	const struct conf *c = x->conf;
+	uint32_t nb = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		for (uint32_t j = 0; j < p->nb_addresses; j++) {
+			own[nb] = (struct owned){p->addresses[j].addr, &p->addresses, j, nb};
+			nb++;
+		}
+	}
+	rc = check_distinct(x, own, nb);
+	for (uint32_t i = 0; i < c->nb_ports && rc == 0; i++)
+		rc = check_routers(x, own, &c->ports[i]);
+	if (rc == 0)
+		rc = check_listeners(x, own);
+	return rc != 0 ? rc : check_relay(x, own);
+}
+
+int conf_validate_ports(struct conf_ctx *x)
+{
+	struct owned *own;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < x->conf->nb_ports && rc == 0; i++) {
+		rc = check_port_names(x, i);
+		if (rc == 0)
+			rc = check_mtu(x, &x->conf->ports[i]);
+		if (rc == 0)
+			rc = check_gateways(x, &x->conf->ports[i]);
+	}
+	if (rc == 0)
+		rc = gather(x);
+	if (rc != 0)
+		return rc;
+	own = calloc(x->conf->turn.nb_local, sizeof(*own));
+	if (own == NULL)
+		return conf_fail_memory(x);
+	rc = check_addresses(x, own);
+	free(own);
+	return rc;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one table of all keys: what they are called, where they go, what they may be, what they are
+// when absent, what they are for. Parsing, checks, freeing and doc/configuration.md follow from it.
+#include "conf_int.h"
+
+#include <netinet/in.h>
+#include <syslog.h>
+
+static const struct conf_choice idle_choices[] = {
+	{"adaptive", CONF_IDLE_ADAPTIVE}, {"busy", CONF_IDLE_BUSY}, {NULL, 0}};
+static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
+static const struct conf_choice log_to_choices[] = {
+	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
+static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
+	{"notice", LOG_NOTICE}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
+
+// A single field f of struct s; a list f of struct s with its count n.
+#define ONE(s, f) .offset = offsetof(struct s, f), .size = sizeof(((struct s *)NULL)->f)
+#define MANY(s, f, n)                                                            \
+	.offset = offsetof(struct s, f), .size = sizeof(*((struct s *)NULL)->f), \
+	.count = offsetof(struct s, n)
+#define REQUIRED .flags = CONF_REQUIRED
+#define RANGE(lo, hi) .min = lo, .max = hi
+
+// Parents come before their keys; the order is that of the manual.
+// clang-format off
+const struct conf_key conf_schema[] = {
+{"eal", CONF_SECTION, .help = "DPDK's environment. The whole section may be left out."},
+{"eal.lcores", CONF_TEXT, ONE(conf, eal_lcores), RANGE(1, 1023),
+	.help = "Lcores and the CPUs they run on, as for EAL's `--lcores`. The lowest lcore is "
+	"for management, the others are for workers, so one more than `workers.count` is needed. "
+	"Without it management floats over the allowed CPUs and each worker is put on one of "
+	"them."},
+{"eal.file-prefix", CONF_TEXT, ONE(conf, eal_file_prefix), RANGE(1, 64), .flags = CONF_WORD,
+	.def = "slipring", .help = "Name of this instance among DPDK processes: two on one host "
+	"need two names. `dpdk-telemetry.py -f` takes it."},
+{"eal.args", CONF_TEXTS, MANY(conf, eal_args, nb_eal_args), RANGE(0, 64),
+	.help = "More EAL arguments, passed on as they are, one word each."},
+
+{"workers", CONF_SECTION, .help = "Worker threads: each polls its queues on an lcore of its own."},
+{"workers.count", CONF_NUMBER, ONE(conf, workers), RANGE(1, TURN_WORKERS_MAX),
+	.help = "How many. Without it: one per allowed CPU but one, at least one."},
+{"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
+	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
+	"`adaptive` pauses, then yields and sleeps for some tens of microseconds when nothing "
+	"comes."},
+
+{"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
+	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "
+	"packet leaves by the port its source address lies on."},
+{"ports[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_REQUIRED | CONF_WORD, RANGE(1, 32),
+	.help = "What logs and telemetry call it; unique."},
+{"ports[].device", CONF_TEXT, ONE(conf_port, device), REQUIRED, RANGE(1, 255),
+	.help = "A PCI address (`0000:3b:00.0`) or a DPDK vdev string "
+	"(`net_af_packet0,iface=eth1,qpairs=2`)."},
+{"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
+	RANGE(1, CONF_ADDRESSES_MAX),
+	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "
+	"run of them: `192.0.2.10-192.0.2.73/24`. No address may be on two ports."},
+{"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
+	.help = "Routers for all that is not on-link, at most one per family: on a subnet of the "
+	"port, or an IPv6 link-local address. Without one only on-link clients and peers are "
+	"reached."},
+{"ports[].vlan", CONF_NUMBER, ONE(conf_port, vlan), RANGE(0, 4094), .def = "0",
+	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
+{"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
+	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6."},
+
+{"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
+	.help = "Where TURN clients are served."},
+{"listeners[].transport", CONF_CHOICE, ONE(turn_listener, transport), .choices = transport_choices,
+	.def = "udp", .help = "Transport of the client leg."},
+{"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
+	.help = "An address of a port. There is no wildcard: one entry per address."},
+{"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
+	.help = "Port number. It is taken out of the relay range of the same address."},
+
+{"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
+{"relay.addresses", CONF_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
+	RANGE(1, CONF_ADDRESSES_MAX),
+	.help = "Addresses of the ports to relay from: single ones, `a-b` ranges and prefixes "
+	"(of an IPv4 prefix the network and broadcast address are left out)."},
+{"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
+	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
+	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address."},
+{"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
+	.help = "Seconds a freed relay port rests before it is given out again, so that late "
+	"packets of a former peer reach nobody. When no rested port is left, the one that has "
+	"rested longest (1 s at least) is taken and counted."},
+
+{"auth", CONF_SECTION, REQUIRED,
+	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret."},
+{"auth.realm", CONF_TEXT, ONE(conf, turn.realm), REQUIRED, RANGE(1, 763),
+	.help = "The realm. Up to 16 bytes keep unauthenticated answers within 3 times their "
+	"request (amplification)."},
+{"auth.users", CONF_ITEMS, MANY(conf, turn.users, turn.nb_users), RANGE(0, 65536),
+	.help = "Configured users: each has a password, or keys made of it for this realm."},
+{"auth.users[].name", CONF_TEXT, ONE(turn_user, name), REQUIRED, RANGE(1, 508),
+	.help = "User name, taken byte by byte; unique."},
+{"auth.users[].password", CONF_TEXT, ONE(turn_user, password), RANGE(1, 1023),
+	.help = "Password, taken byte by byte."},
+{"auth.users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
+	.help = "Instead of a password: MD5 of `name:realm:password`. Serves MESSAGE-INTEGRITY."},
+{"auth.users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
+	.help = "Instead of a password, alone or beside `key`: SHA-256 of `name:realm:password`."},
+{"auth.secrets", CONF_TEXTS, MANY(conf, turn.secrets, turn.nb_secrets), RANGE(0, 16),
+	.help = "Secrets shared with a web service that hands out time-limited users "
+	"(`expiry:id`, as coturn's `static-auth-secret`). Several, so that they can be rotated."},
+{"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
+	"them."},
+{"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
+	.def = "600", .help = "Seconds until a nonce is stale and the client is told a new one."},
+{"auth.nonce.secret", CONF_TEXT, ONE(conf, turn.nonce_secret), RANGE(0, 1023), .def = "\"\"",
+	.help = "The same on all servers of a fleet, or to keep nonces good over a restart. "
+	"Empty: a random one for the life of the process."},
+
+{"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
+{"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
+	.def = "100000", .help = "Allocations in all; 0 = no limit but the memory."},
+{"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216), .def = "0",
+	.help = "Allocations of one user; 0 = no limit."},
+{"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),
+	.def = "0", .help = "Allocations of one client address (IPv6: of its /64); 0 = no limit."},
+{"limits.permissions", CONF_NUMBER, ONE(conf, turn.limits.permissions), RANGE(1, 4096),
+	.def = "256", .help = "Permissions of one allocation."},
+{"limits.channels", CONF_NUMBER, ONE(conf, turn.limits.channels), RANGE(1, 4096), .def = "256",
+	.help = "Channels of one allocation."},
+{"limits.lifetime", CONF_SECTION, .help = "Lifetime of allocations, in seconds."},
+{"limits.lifetime.default", CONF_NUMBER, ONE(conf, turn.limits.lifetime_default_s),
+	RANGE(1, 86400), .def = "600", .help = "For clients that ask for none, or for less."},
+{"limits.lifetime.max", CONF_NUMBER, ONE(conf, turn.limits.lifetime_max_s), RANGE(1, 86400),
+	.def = "3600", .help = "The longest a client is granted."},
+{"limits.unauthenticated", CONF_SECTION, .help = "Answers to requests that are not (yet) "
+	"authenticated, per source (IPv4 address, IPv6 /64). Past it there is silence and a "
+	"counter. Rates are divided by the number of workers."},
+{"limits.unauthenticated.rate", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.rate),
+	RANGE(0, 1000000), .def = "20", .help = "Per second; 0 = no limit."},
+{"limits.unauthenticated.burst", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.burst),
+	RANGE(1, 1000000), .def = "100", .help = "At once."},
+{"limits.binding", CONF_SECTION, .help = "The same for STUN Binding requests."},
+{"limits.binding.rate", CONF_NUMBER, ONE(conf, turn.limits.binding.rate), RANGE(0, 1000000),
+	.def = "1000", .help = "Per second; 0 = no limit."},
+{"limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst), RANGE(1, 1000000),
+	.def = "2000", .help = "At once."},
+
+{"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
+	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "
+	"addresses are denied unless allowed here; loopback, link-local, multicast, reserved and "
+	"own addresses are never reached."},
+{"peers.allow", CONF_PREFIXES, MANY(conf, turn.allow, turn.nb_allow), RANGE(0, 65536),
+	.help = "Single addresses, `a-b` ranges and prefixes."},
+{"peers.deny", CONF_PREFIXES, MANY(conf, turn.deny, turn.nb_deny), RANGE(0, 65536),
+	.help = "Single addresses, `a-b` ranges and prefixes."},
+{"peers.hairpin", CONF_BOOL, ONE(conf, turn.hairpin), .def = "true",
+	.help = "Whether clients of this server may be each other's peers by their relayed "
+	"addresses."},
+{"peers.rfc5766-channels", CONF_BOOL, ONE(conf, turn.rfc5766_channels), .def = "true",
+	.help = "Whether clients of the former standard may bind channel numbers up to its 0x7FFF. "
+	"Clients that answer as RFC 8489 says always end at the 0x4FFF of RFC 8656."},
+
+{"log", CONF_SECTION, .help = "Logging."},
+{"log.to", CONF_CHOICE, ONE(conf, log_to), .choices = log_to_choices, .def = "stderr",
+	.help = "Where to."},
+{"log.level", CONF_CHOICE, ONE(conf, log_level), .choices = log_level_choices, .def = "info",
+	.help = "The least severe that is logged."},
+
+{"buffers", CONF_SECTION, .help = "Memory of the data path."},
+{"buffers.mbufs", CONF_NUMBER, ONE(conf, mbufs), RANGE(1024, 4194304), .def = "16384",
+	.help = "Packet buffers in the pool that all ports and workers share."},
+{"buffers.rx-ring", CONF_NUMBER, ONE(conf, rx_ring), RANGE(64, 32768), .def = "1024",
+	.help = "Receive descriptors of a queue, adjusted to what the driver takes."},
+{"buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024",
+	.help = "Transmit descriptors of a queue, adjusted to what the driver takes."},
+{"buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536), .def = "1024",
+	.help = "Packets that may wait between two workers, rounded up to a power of two."},
+
+{"neighbours", CONF_SECTION, .help = "ARP and ND, per worker."},
+{"neighbours.entries", CONF_NUMBER, ONE(conf, neigh_entries), RANGE(16, 65535), .def = "4096",
+	.help = "Neighbours known at a time."},
+{"neighbours.held", CONF_NUMBER, ONE(conf, neigh_held), RANGE(1, 65535), .def = "1024",
+	.help = "Packets held in all until a neighbour answers."},
+{"neighbours.held-each", CONF_NUMBER, ONE(conf, neigh_held_each), RANGE(1, 1024), .def = "16",
+	.help = "Packets held for one neighbour."},
+
+{"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
+{"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",
+	.help = "Echo replies per second; 0 = none."},
+};
+// clang-format on
+
+const unsigned int conf_schema_len = sizeof(conf_schema) / sizeof(conf_schema[0]);
+
+const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key)
+{
+	const char *leaf = key->path;
+
+	if (parent != NULL) {
+		const char *joint = parent->type == CONF_ITEMS ? "[]." : ".";
+		const size_t len = strlen(parent->path);
+
+		if (strncmp(leaf, parent->path, len) != 0 ||
+			strncmp(leaf + len, joint, strlen(joint)) != 0)
+			return NULL;
+		leaf += len + strlen(joint);
+	}
+	return strchr(leaf, '.') == NULL ? leaf : NULL;
+}
+
+const struct conf_key *conf_key_child(const struct conf_key *parent, const char *name)
+{
+	for (unsigned int i = 0; i < conf_schema_len; i++) {
+		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+
+		if (leaf != NULL && strcmp(leaf, name) == 0)
+			return &conf_schema[i];
+	}
+	return NULL;
+}
+
+#define WORD_MAX 32
+
+// Levenshtein distance of two words, b of at most WORD_MAX characters.
+static unsigned int distance(const char *a, const char *b)
+{
+	const size_t len = strlen(b);
+	unsigned int row[WORD_MAX + 1];
+
+	for (size_t j = 0; j <= len; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 0; a[i] != '\0'; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i + 1;
+		for (size_t j = 0; j < len; j++) {
+			const unsigned int change = diagonal + (a[i] != b[j]);
+			const unsigned int add = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+
+			diagonal = row[j + 1];
+			row[j + 1] = change < add ? change : add;
+		}
+	}
+	return row[len];
+}
+
+static void list_keys(const struct conf_key *parent, char *buf, size_t len)
+{
+	size_t n = (size_t)snprintf(buf, len, "known here:");
+
+	for (unsigned int i = 0; i < conf_schema_len && n < len; i++) {
+		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+
+		if (leaf != NULL)
+			n += (size_t)snprintf(buf + n, len - n, " %s", leaf);
+	}
+}
+
+bool conf_key_suggest(const struct conf_key *parent, const char *name, char *buf, size_t len)
+{
+	// Up to this many wrong letters a word is taken for a slip of the pen
+	unsigned int best = strlen(name) > 4 ? 3 : 2;
+	const char *near = NULL;
+
+	for (unsigned int i = 0; i < conf_schema_len; i++) {
+		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+		const unsigned int d = leaf != NULL ? distance(name, leaf) : best;
+
+		if (d < best) {
+			best = d;
+			near = leaf;
+		}
+	}
+	if (near != NULL) {
+		snprintf(buf, len, "did you mean '%s'?", near);
+		return true;
+	}
+	for (unsigned int i = 0; i < conf_schema_len; i++) {
+		const char *dot = strrchr(conf_schema[i].path, '.');
+
+		if (strcmp(dot != NULL ? dot + 1 : conf_schema[i].path, name) == 0) {
+			snprintf(buf, len, "'%s' is known: it belongs there", conf_schema[i].path);
+			return false;
+		}
+	}
+	list_keys(parent, buf, len);
+	return false;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks that take more than one key. Each names the place that the operator should change.
+#include "conf_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int check_lcores(struct conf_ctx *x)
+{
+	const struct conf *c = x->conf;
+	const struct conf_node *n = conf_node_of(x->root, &c->eal_lcores, 0);
+	const uint32_t workers = c->workers > 0 ? c->workers : 1;
+	int count;
+
+	if (c->eal_lcores == NULL)
+		return 0;
+	count = conf_lcores_count(c->eal_lcores);
+	if (count < 0)
+		return conf_fail(x, n,
+			"must be a list of lcores as for EAL's --lcores, like 0@(0-1),1@0,2@1");
+	if ((uint32_t)count < workers + 1)
+		return conf_fail(x, n,
+			"names %d lcores, %u are needed: one for management and one for each of %u "
+			"workers",
+			count, workers + 1, workers);
+	return 0;
+}
+
+// EAL refuses to be told the same thing twice.
+static int check_eal_args(struct conf_ctx *x)
+{
+	static const struct {
+		const char *arg, *key;
+		bool attached; // the value may follow without a blank
+	} ours[] = {
+		{"-l", "eal.lcores", true},
+		{"-c", "eal.lcores", true},
+		{"--lcores", "eal.lcores", false},
+		{"--file-prefix", "eal.file-prefix", false},
+	};
+	const struct conf *c = x->conf;
+
+	for (uint32_t i = 0; i < c->nb_eal_args; i++) {
+		for (size_t j = 0; j < sizeof(ours) / sizeof(ours[0]); j++) {
+			const size_t len = strlen(ours[j].arg);
+			const char end = strncmp(c->eal_args[i], ours[j].arg, len) == 0
+				? c->eal_args[i][len]
+				: 'x';
+
+			if (end == '\0' || end == '=' || (ours[j].attached && end != 'x'))
+				return conf_fail(x, conf_node_of(x->root, &c->eal_args, i),
+					"%s is what the key %s is for", ours[j].arg, ours[j].key);
+		}
+	}
+	return 0;
+}
+
+struct named {
+	const char *name;
+	uint32_t index;
+};
+
+static int named_cmp(const void *a, const void *b)
+{
+	const struct named *l = a, *r = b;
+	const int diff = strcmp(l->name, r->name);
+
+	return diff != 0 ? diff : (l->index > r->index) - (l->index < r->index);
+}
+
+// Fails on the first user of the file whose name another has already.
+static int check_user_names(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	struct named *names = calloc((size_t)t->nb_users + 1, sizeof(*names));
+	const struct named *twin = NULL;
+	int rc = 0;
+
+	if (names == NULL)
+		return conf_fail_memory(x);
+	for (uint32_t i = 0; i < t->nb_users; i++)
+		names[i] = (struct named){t->users[i].name, i};
+	qsort(names, t->nb_users, sizeof(*names), named_cmp);
+	for (uint32_t i = 1; i < t->nb_users; i++) {
+		if (strcmp(names[i].name, names[i - 1].name) == 0 &&
+			(twin == NULL || names[i].index < twin->index))
+			twin = &names[i];
+	}
+	if (twin != NULL)
+		rc = conf_fail(x, conf_node_of(x->root, &t->users[twin->index].name, 0),
+			"auth.users[%u] has this name already: remove one", twin[-1].index);
+	free(names);
+	return rc;
+}
+
+static int check_auth(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+
+	for (uint32_t i = 0; i < t->nb_users; i++) {
+		const struct turn_user *u = &t->users[i];
+		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
+
+		if (u->password == NULL && !keys)
+			return conf_fail(x, conf_node_of(x->root, &t->users, i),
+				"this user has neither password nor key: give it one");
+		if (u->password != NULL && keys)
+			return conf_fail(x, conf_node_of(x->root, &t->users, i),
+				"this user has both a password and a key: keep one of them");
+	}
+	if (t->nb_users == 0 && t->nb_secrets == 0)
+		return conf_fail(x, conf_node_of(x->root, &t->realm, 0)->parent,
+			"nobody could log in: give auth.users or auth.secrets at least one entry");
+	return check_user_names(x);
+}
+
+static int check_lifetime(struct conf_ctx *x)
+{
+	const struct turn_limits *l = &x->conf->turn.limits;
+	const struct conf_node *n = conf_node_of(x->root, &l->lifetime_default_s, 0);
+
+	if (l->lifetime_default_s <= l->lifetime_max_s)
+		return 0;
+	// The one of the two that the file gives
+	if (n == NULL)
+		n = conf_node_of(x->root, &l->lifetime_max_s, 0);
+	return conf_fail(x, n, "the default of %u s is above the maximum of %u s",
+		l->lifetime_default_s, l->lifetime_max_s);
+}
+
+static int check_neighbours(struct conf_ctx *x)
+{
+	const struct conf *c = x->conf;
+
+	if (c->neigh_held_each > c->neigh_held) {
+		const struct conf_node *n = conf_node_of(x->root, &c->neigh_held_each, 0);
+
+		if (n == NULL)
+			n = conf_node_of(x->root, &c->neigh_held, 0);
+		return conf_fail(x, n, "%u packets held for one neighbour are more than %u in all",
+			c->neigh_held_each, c->neigh_held);
+	}
+	return 0;
+}
+
+int conf_validate(struct conf_ctx *x)
+{
+	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
+		conf_validate_ports, check_auth, check_lifetime, check_neighbours};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)
+		rc = checks[i](x);
+	return rc;
+}

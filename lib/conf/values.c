@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One value of the file into one field.
+#include "conf_int.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+const char *conf_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN])
+{
+	size_t i;
+
+	for (i = 0; n->text[i] != '\0' && i < CONF_SHOWN_LEN - 4; i++)
+		buf[i] = isprint((unsigned char)n->text[i]) ? n->text[i] : '?';
+	strcpy(buf + i, n->text[i] != '\0' ? "..." : "");
+	return buf;
+}
+
+bool conf_value_none(const struct conf_node *n)
+{
+	return n->kind == CONF_SCALAR && n->plain &&
+		(n->text[0] == '\0' || strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
+}
+
+void *conf_list_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
+	void *base, uint32_t n)
+{
+	char **array = (char **)((char *)base + k->offset);
+	uint32_t *count = (uint32_t *)((char *)base + k->count);
+	// One byte more, so that an empty list is no NULL to mistake for a failure
+	char *grown = realloc(*array, ((size_t)*count + n) * k->size + 1);
+	char *fresh;
+
+	if (grown == NULL) {
+		conf_fail_memory(x);
+		return NULL;
+	}
+	fresh = grown + (size_t)*count * k->size;
+	memset(fresh, 0, (size_t)n * k->size);
+	node->field = array;
+	node->first = *count;
+	node->count = n;
+	*array = grown;
+	*count += n;
+	return fresh;
+}
+
+static void store_number(const struct conf_key *k, void *base, uint32_t value)
+{
+	char *field = (char *)base + k->offset;
+
+	if (k->size == 1)
+		*(uint8_t *)field = (uint8_t)value;
+	else if (k->size == 2)
+		*(uint16_t *)field = (uint16_t)value;
+	else
+		*(uint32_t *)field = value;
+}
+
+// Decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
+static bool parse_decimal(const char *text, size_t len, uint32_t *value)
+{
+	uint64_t v = 0;
+
+	if (len == 0 || len > 10 || (text[0] == '0' && len > 1))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		v = v * 10 + (uint64_t)(text[i] - '0');
+	}
+	*value = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+	return true;
+}
+
+static int read_number(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char shown[CONF_SHOWN_LEN];
+	uint32_t value;
+
+	if (!n->plain)
+		return conf_fail(x, n, "must be a number: write it without quotes");
+	if (!parse_decimal(n->text, strlen(n->text), &value))
+		return conf_fail(x, n, "must be a decimal number from %u to %u, not '%s'", k->min,
+			k->max, conf_shown(n, shown));
+	if (value < k->min || value > k->max)
+		return conf_fail(x, n, "%s is out of range, it must be from %u to %u",
+			conf_shown(n, shown), k->min, k->max);
+	store_number(k, base, value);
+	return 0;
+}
+
+static int read_bool(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	const bool value = strcmp(n->text, "true") == 0;
+	char shown[CONF_SHOWN_LEN];
+
+	if (!n->plain || (!value && strcmp(n->text, "false") != 0))
+		return conf_fail(x, n,
+			"must be true or false (not yes, no, on, off, quotes), not '%s'",
+			conf_shown(n, shown));
+	*(bool *)((char *)base + k->offset) = value;
+	return 0;
+}
+
+static int read_choice(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char shown[CONF_SHOWN_LEN], names[96] = "";
+	size_t at = 0;
+
+	for (const struct conf_choice *c = k->choices; c->name != NULL; c++) {
+		if (strcmp(n->text, c->name) == 0) {
+			store_number(k, base, (uint32_t)c->value);
+			return 0;
+		}
+		at += (size_t)snprintf(
+			names + at, sizeof(names) - at, "%s%s", at > 0 ? ", " : "", c->name);
+	}
+	return conf_fail(x, n, "'%s' is not one of: %s", conf_shown(n, shown), names);
+}
+
+// Text may be a secret: no reason quotes it.
+static int check_text(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n)
+{
+	const size_t len = strlen(n->text);
+
+	if (n->kind != CONF_SCALAR)
+		return conf_fail(x, n, "must be text");
+	if (len < k->min && k->type == CONF_TEXT)
+		return conf_fail(x, n, "must not be empty");
+	if (len > k->max && k->type == CONF_TEXT)
+		return conf_fail(
+			x, n, "%zu bytes are too long, at most %u are allowed", len, k->max);
+	if ((k->flags & CONF_WORD) != 0) {
+		for (size_t i = 0; i < len; i++) {
+			if (!isalnum((unsigned char)n->text[i]) &&
+				strchr("._-", n->text[i]) == NULL)
+				return conf_fail(
+					x, n, "may hold only letters, digits, '.', '_' and '-'");
+		}
+	}
+	return 0;
+}
+
+static int read_text(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char **field = (char **)((char *)base + k->offset);
+	int rc = check_text(x, k, n);
+
+	if (rc != 0)
+		return rc;
+	*field = strdup(n->text);
+	return *field != NULL ? 0 : conf_fail_memory(x);
+}
+
+// One item of a list of texts.
+static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char **item;
+	int rc = check_text(x, k, n);
+
+	if (rc != 0)
+		return rc;
+	if (n->text[0] == '\0')
+		return conf_fail(x, n, "must not be empty");
+	item = conf_list_grow(x, k, n, base, 1);
+	if (item == NULL)
+		return -EINVAL;
+	*item = strdup(n->text);
+	return *item != NULL ? 0 : conf_fail_memory(x);
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)tolower((unsigned char)c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// A key is a secret: the reason does not quote it.
+static int read_hex(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	struct stun_key *key = (struct stun_key *)((char *)base + k->offset);
+
+	if (strlen(n->text) != 2 * (size_t)k->max)
+		return conf_fail(x, n, "has %zu characters, it must be %u hexadecimal digits",
+			strlen(n->text), 2 * k->max);
+	for (uint32_t i = 0; i < k->max; i++) {
+		const int hi = hex_digit(n->text[2 * i]), lo = hex_digit(n->text[2 * i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return conf_fail(x, n, "character %u is no hexadecimal digit",
+				2 * i + (hi < 0 ? 1 : 2));
+		key->bytes[i] = (uint8_t)(hi << 4 | lo);
+	}
+	key->len = (uint8_t)k->max;
+	return 0;
+}
+
+static int read_port_range(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	const char *dash = strchr(n->text, '-');
+	const size_t first = dash != NULL ? (size_t)(dash - n->text) : strlen(n->text);
+	const char *second = dash != NULL ? dash + 1 : n->text;
+	char shown[CONF_SHOWN_LEN];
+	uint32_t lo, hi;
+
+	if (!parse_decimal(n->text, first, &lo) || !parse_decimal(second, strlen(second), &hi))
+		return conf_fail(x, n, "must be a range of port numbers like 49152-65535, not '%s'",
+			conf_shown(n, shown));
+	if (lo > hi)
+		return conf_fail(x, n, "the range ends before it begins: write %u-%u", hi, lo);
+	if (lo < k->min || hi > k->max)
+		return conf_fail(x, n, "%s is out of range, it must be within %u-%u",
+			conf_shown(n, shown), k->min, k->max);
+	*(uint16_t *)((char *)base + k->offset) = (uint16_t)lo;
+	*(uint16_t *)((char *)base + k->count) = (uint16_t)hi;
+	return 0;
+}
+
+static const struct value_type {
+	enum conf_kind kind;
+	const char *form;
+	// Of a scalar type the value, of a list type one item.
+	int (*read)(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+} types[] = {
+	[CONF_SECTION] = {CONF_MAP, "a mapping of keys", NULL},
+	[CONF_ITEMS] = {CONF_LIST, "a list of mappings", NULL},
+	[CONF_TEXT] = {CONF_SCALAR, "text", read_text},
+	[CONF_TEXTS] = {CONF_LIST, "a list of texts", read_texts},
+	[CONF_NUMBER] = {CONF_SCALAR, "a number", read_number},
+	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
+	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},
+	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_read_addr},
+	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_read_addrs},
+	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
+		conf_read_port_addrs},
+	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_read_prefixes},
+	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
+	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
+};
+
+const char *conf_value_form(enum conf_type type)
+{
+	return types[type].form;
+}
+
+enum conf_kind conf_value_kind(enum conf_type type)
+{
+	return types[type].kind;
+}
+
+static int read_list(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *list, void *base)
+{
+	const uint32_t *count = (const uint32_t *)((char *)base + k->count);
+	int rc = 0;
+
+	for (struct conf_node *n = list->child; n != NULL && rc == 0; n = n->next) {
+		if (n->kind != CONF_SCALAR)
+			return conf_fail(x, n, "must be a single value, not a list or a mapping");
+		if (conf_value_none(n))
+			return conf_fail(x, n, "has no value: remove it, or put it in quotes");
+		rc = types[k->type].read(x, k, n, base);
+		if (rc == 0 && *count > k->max)
+			return conf_fail(x, n, "one too many, at most %u are allowed", k->max);
+	}
+	if (rc == 0 && *count < k->min)
+		return conf_fail(x, list, "must not be empty");
+	return rc;
+}
+
+int conf_value_read(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	if (types[k->type].kind == CONF_LIST)
+		return read_list(x, k, n, base);
+	n->field = (char *)base + k->offset;
+	n->count = 1;
+	return types[k->type].read(x, k, n, base);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text to tree. YAML has far more than a configuration file needs: what invites surprises (anchors,
+// tags, several documents, values over several lines) is refused by name.
+#include "conf_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <yaml.h>
+
+#define DEPTH_MAX 16
+
+struct reader {
+	struct conf_ctx *x;
+	const char *text;
+	size_t len;
+	yaml_parser_t parser;
+	struct conf_node *root;
+	struct conf_node *open; // the list or mapping being filled
+	unsigned int depth; // of open
+	unsigned int documents;
+	char *key; // read, its value not yet
+	yaml_mark_t key_mark;
+};
+
+static int fail_at(struct reader *r, const yaml_mark_t *m, const char *reason)
+{
+	return conf_fail_yaml(r->x, m->line + 1, m->column + 1, "%s", reason);
+}
+
+// libyaml tells where bytes are no UTF-8 by their offset only.
+static int fail_encoding(struct reader *r)
+{
+	const size_t end = r->parser.problem_offset < r->len ? r->parser.problem_offset : r->len;
+	size_t line = 1, start = 0;
+
+	for (size_t i = 0; i < end; i++) {
+		if (r->text[i] == '\n') {
+			line++;
+			start = i + 1;
+		}
+	}
+	return conf_fail_yaml(r->x, line, end - start + 1, "%s: the file must be UTF-8 text",
+		r->parser.problem != NULL ? r->parser.problem : "unreadable");
+}
+
+static int fail_syntax(struct reader *r)
+{
+	const yaml_parser_t *p = &r->parser;
+	const char *problem = p->problem != NULL ? p->problem : "not well-formed";
+	const size_t line = p->problem_mark.line + 1, col = p->problem_mark.column + 1;
+
+	if (p->error == YAML_MEMORY_ERROR)
+		return conf_fail_memory(r->x);
+	if (p->error == YAML_READER_ERROR)
+		return fail_encoding(r);
+	if (p->context == NULL)
+		return conf_fail_yaml(r->x, line, col, "syntax: %s", problem);
+	return conf_fail_yaml(r->x, line, col, "syntax: %s (%s that begins at line %zu)", problem,
+		p->context, p->context_mark.line + 1);
+}
+
+static void link_node(struct conf_node *parent, struct conf_node *n)
+{
+	n->parent = parent;
+	if (parent->last == NULL) {
+		parent->child = n;
+	} else {
+		parent->last->next = n;
+		n->index = parent->last->index + 1;
+	}
+	parent->last = n;
+}
+
+// A new node in its place in the tree; takes over the pending key. NULL: out of memory.
+static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const yaml_mark_t *m)
+{
+	struct conf_node *n = calloc(1, sizeof(*n));
+
+	if (n == NULL) {
+		conf_fail_memory(r->x);
+		return NULL;
+	}
+	n->kind = kind;
+	n->line = (uint32_t)m->line + 1;
+	n->col = (uint32_t)m->column + 1;
+	n->key = r->key;
+	if (r->key != NULL) {
+		n->key_line = (uint32_t)r->key_mark.line + 1;
+		n->key_col = (uint32_t)r->key_mark.column + 1;
+	}
+	r->key = NULL;
+	if (r->open != NULL)
+		link_node(r->open, n);
+	else
+		r->root = n;
+	return n;
+}
+
+static int check_scalar(struct reader *r, const yaml_event_t *e)
+{
+	const unsigned char *s = e->data.scalar.value;
+
+	// An entry without the blank after its ':' would silently become part of the value above
+	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+		e->end_mark.line != e->start_mark.line)
+		return fail_at(r, &e->start_mark,
+			"a value without quotes goes over more than one line: check the lines "
+			"below it "
+			"for indentation and for a blank after ':'");
+	for (size_t i = 0; i < e->data.scalar.length; i++) {
+		if (s[i] < 0x20 || s[i] == 0x7f)
+			return fail_at(r, &e->start_mark,
+				"control character (line feed, tab, NUL...) in a value: remove it");
+	}
+	return 0;
+}
+
+static int take_scalar(struct reader *r, const yaml_event_t *e)
+{
+	struct conf_node *n;
+	char *text;
+	int rc = check_scalar(r, e);
+
+	if (rc != 0)
+		return rc;
+	text = strdup((const char *)e->data.scalar.value);
+	if (text == NULL)
+		return conf_fail_memory(r->x);
+	if (r->open != NULL && r->open->kind == CONF_MAP && r->key == NULL) {
+		r->key = text;
+		r->key_mark = e->start_mark;
+		return 0;
+	}
+	n = add_node(r, CONF_SCALAR, &e->start_mark);
+	if (n == NULL) {
+		free(text);
+		return -EINVAL;
+	}
+	n->text = text;
+	n->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	return 0;
+}
+
+static int take_open(struct reader *r, const yaml_event_t *e, enum conf_kind kind)
+{
+	struct conf_node *n;
+
+	if (r->open != NULL && r->open->kind == CONF_MAP && r->key == NULL)
+		return fail_at(r, &e->start_mark, "a key must be a plain word");
+	if (r->depth == DEPTH_MAX)
+		return fail_at(r, &e->start_mark, "nested too deep");
+	n = add_node(r, kind, &e->start_mark);
+	if (n == NULL)
+		return -EINVAL;
+	r->open = n;
+	r->depth++;
+	return 0;
+}
+
+static int check_decoration(
+	struct reader *r, const yaml_event_t *e, const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+	if (anchor != NULL)
+		return fail_at(r, &e->start_mark,
+			"anchors (&name) are not supported: put text that begins with '&' in "
+			"quotes");
+	if (tag != NULL)
+		return fail_at(r, &e->start_mark,
+			"tags (!name) are not supported: put text that begins with '!' in quotes");
+	return 0;
+}
+
+static int take_event(struct reader *r, const yaml_event_t *e)
+{
+	int rc;
+
+	switch (e->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		if (r->documents++ > 0)
+			return fail_at(r, &e->start_mark,
+				"a second document begins here: a file holds one");
+		return 0;
+	case YAML_ALIAS_EVENT:
+		return fail_at(r, &e->start_mark,
+			"aliases (*name) are not supported: put text that begins with '*' in "
+			"quotes");
+	case YAML_SCALAR_EVENT:
+		rc = check_decoration(r, e, e->data.scalar.anchor, e->data.scalar.tag);
+		return rc != 0 ? rc : take_scalar(r, e);
+	case YAML_SEQUENCE_START_EVENT:
+		rc = check_decoration(
+			r, e, e->data.sequence_start.anchor, e->data.sequence_start.tag);
+		return rc != 0 ? rc : take_open(r, e, CONF_LIST);
+	case YAML_MAPPING_START_EVENT:
+		rc = check_decoration(
+			r, e, e->data.mapping_start.anchor, e->data.mapping_start.tag);
+		return rc != 0 ? rc : take_open(r, e, CONF_MAP);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		r->open = r->open->parent;
+		r->depth--;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int read_events(struct reader *r)
+{
+	yaml_event_type_t type;
+	yaml_event_t e;
+	int rc;
+
+	do {
+		if (yaml_parser_parse(&r->parser, &e) == 0)
+			return fail_syntax(r);
+		type = e.type;
+		rc = take_event(r, &e);
+		yaml_event_delete(&e);
+	} while (rc == 0 && type != YAML_STREAM_END_EVENT);
+	if (rc == 0 && r->root == NULL)
+		return conf_fail_yaml(r->x, 1, 1, "the file is empty");
+	return rc;
+}
+
+struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len)
+{
+	struct reader r = {.x = x, .text = text, .len = len};
+	int rc;
+
+	if (yaml_parser_initialize(&r.parser) == 0) {
+		conf_fail_memory(x);
+		return NULL;
+	}
+	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+	rc = read_events(&r);
+	yaml_parser_delete(&r.parser);
+	free(r.key);
+	if (rc != 0) {
+		conf_yaml_free(r.root);
+		return NULL;
+	}
+	return r.root;
+}
+
+void conf_yaml_free(struct conf_node *n)
+{
+	// Depth is bounded by DEPTH_MAX, siblings are not
+	while (n != NULL) {
+		struct conf_node *next = n->next;
+
+		conf_yaml_free(n->child);
+		free(n->key);
+		free(n->text);
+		free(n);
+		n = next;
+	}
+}

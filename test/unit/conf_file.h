@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configurations as text, for the tests of lib/conf.
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf.h"
+
+// Two ports, both families; every section that has a required key. The tests replace pieces of it.
+static const char conf_good[] = "eal:\n" // 1
+				"  lcores: 0@(0-1),1@0,2@1\n"
+				"  args: []\n"
+				"workers: {count: 2, idle: adaptive}\n"
+				"ports:\n" // 5
+				"  - name: wan\n"
+				"    device: net_a\n"
+				"    addresses: [10.0.0.1/24, 'fd00::1/64']\n"
+				"    gateway: [10.0.0.254]\n"
+				"    vlan: 0\n" // 10
+				"    mtu: 1500\n"
+				"  - name: lan\n"
+				"    device: net_b\n"
+				"    addresses: [10.1.0.1-10.1.0.9/16]\n"
+				"listeners:\n" // 15
+				"  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
+				"  - {transport: udp, address: 'fd00::1', port: 50000}\n"
+				"relay:\n"
+				"  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n"
+				"  ports: 49152-65535\n" // 20
+				"  quarantine: 120\n"
+				"auth:\n"
+				"  realm: turn.test\n"
+				"  users:\n"
+				"    - {name: ivan, password: hunter2}\n" // 25
+				"    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"
+				"  secrets: [hunter3]\n"
+				"  nonce: {lifetime: 600, secret: hunter4hunter4hunter4}\n"
+				"limits:\n"
+				"  allocations: 1000\n" // 30
+				"  lifetime: {default: 600, max: 3600}\n"
+				"  binding: {rate: 1000, burst: 2000}\n"
+				"peers:\n"
+				"  allow: [10.0.0.0/24, 10.1.0.1-10.1.0.6]\n"
+				"  deny: ['fd00:1::/32']\n" // 35
+				"  hairpin: true\n"
+				"log: {to: stderr, level: info}\n"
+				"buffers: {mbufs: 16384, handover-ring: 1024}\n";
+
+// The file of a test: in memory, as some tests write it many thousand times.
+static int conf_fd;
+static char conf_path[32];
+
+static inline int conf_file_open(void **state)
+{
+	conf_fd = memfd_create("conf", MFD_CLOEXEC);
+	snprintf(conf_path, sizeof(conf_path), "/proc/self/fd/%d", conf_fd);
+	return conf_fd >= 0 ? 0 : -1;
+}
+
+static inline int conf_file_close(void **state)
+{
+	return close(conf_fd);
+}
+
+// Loads len bytes as a file. NULL with the reason in error.
+static inline struct conf *conf_file_load(const char *text, size_t len, char *error)
+{
+	if (ftruncate(conf_fd, 0) != 0 || pwrite(conf_fd, text, len, 0) != (ssize_t)len)
+		abort();
+	return conf_load(conf_path, error);
+}
+
+// conf_good with the first occurrence of a piece replaced; the caller frees it.
+static inline char *conf_file_edit(const char *piece, const char *by)
+{
+	const char *at = strstr(conf_good, piece);
+	char *out;
+
+	if (at == NULL ||
+		asprintf(&out, "%.*s%s%s", (int)(at - conf_good), conf_good, by,
+			at + strlen(piece)) < 0)
+		abort();
+	return out;
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a good file becomes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <glob.h>
+#include <netinet/in.h>
+#include <syslog.h>
+
+#include "conf_file.h"
+
+static struct conf *load(const char *path)
+{
+	char error[CONF_ERROR_LEN], full[512];
+	struct conf *c;
+
+	snprintf(full, sizeof(full), SOURCE_ROOT "/%s", path);
+	c = conf_load(full, error);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static struct conf *load_text(const char *text)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static struct addr addr(const char *text)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	return a;
+}
+
+static void assert_addr(const struct addr *a, const char *text)
+{
+	char buf[ADDR_TEXT_LEN];
+
+	assert_string_equal(addr_format(a, buf, sizeof(buf)), text);
+}
+
+static void assert_prefix(const struct prefix *p, const char *text)
+{
+	struct prefix want;
+
+	assert_int_equal(prefix_parse(text, &want), 0);
+	assert_true(addr_eq(&p->addr, &want.addr));
+	assert_int_equal(p->len, want.len);
+}
+
+// The file that the fixed keys were published with.
+static void test_issue_file(void **state)
+{
+	struct conf *c = load("test/unit/data/issue.yaml");
+	const struct turn_config *t = &c->turn;
+
+	assert_string_equal(c->eal_lcores, "0@(0-1),1@0,2@1");
+	assert_string_equal(c->eal_file_prefix, "slipring");
+	assert_int_equal(c->nb_eal_args, 0);
+	assert_int_equal(c->workers, 2);
+	assert_int_equal(c->idle, CONF_IDLE_ADAPTIVE);
+	assert_int_equal(c->nb_ports, 1);
+	assert_string_equal(c->ports[0].name, "wan");
+	assert_string_equal(c->ports[0].device, "net_af_packet0,iface=d0,qpairs=2");
+	assert_int_equal(c->ports[0].nb_addresses, 2);
+	assert_addr(&c->ports[0].addresses[0].addr, "10.99.0.1");
+	assert_int_equal(c->ports[0].addresses[0].prefix_len, 120);
+	assert_addr(&c->ports[0].addresses[1].addr, "fd99::1");
+	assert_int_equal(c->ports[0].addresses[1].prefix_len, 64);
+	assert_int_equal(c->ports[0].nb_gateways, 1);
+	assert_addr(&c->ports[0].gateways[0], "10.99.0.254");
+	assert_int_equal(c->ports[0].vlan, 0);
+	assert_int_equal(c->ports[0].mtu, 1500);
+
+	assert_int_equal(t->nb_listeners, 2);
+	assert_addr(&t->listeners[1].at.addr, "fd99::1");
+	assert_int_equal(t->listeners[1].at.port, 3478);
+	assert_int_equal(t->listeners[1].transport, IPPROTO_UDP);
+	assert_int_equal(t->nb_relay, 2);
+	assert_addr(&t->relay[0], "10.99.0.1");
+	assert_int_equal(t->port_lo, 49152);
+	assert_int_equal(t->port_hi, 65535);
+	assert_int_equal(t->quarantine_s, 120);
+	assert_string_equal(t->realm, "turn.test");
+	assert_int_equal(t->nb_users, 1);
+	assert_string_equal(t->users[0].name, "ivan");
+	assert_string_equal(t->users[0].password, "pw");
+	assert_int_equal(t->users[0].md5.len, 0);
+	assert_int_equal(t->nb_secrets, 1);
+	assert_string_equal(t->secrets[0], "s3cret");
+	assert_int_equal(t->nonce_lifetime_s, 600);
+	assert_string_equal(t->nonce_secret, "");
+	assert_int_equal(t->limits.allocations, 100000);
+	assert_int_equal(t->limits.per_user, 0);
+	assert_int_equal(t->limits.per_source, 0);
+	assert_int_equal(t->limits.lifetime_default_s, 600);
+	assert_int_equal(t->limits.lifetime_max_s, 3600);
+	assert_int_equal(t->limits.unauthenticated.rate, 20);
+	assert_int_equal(t->limits.unauthenticated.burst, 100);
+	assert_int_equal(t->limits.binding.rate, 1000);
+	assert_int_equal(t->limits.binding.burst, 2000);
+	assert_int_equal(t->nb_allow, 2);
+	assert_prefix(&t->allow[0], "10.99.0.0/24");
+	assert_prefix(&t->allow[1], "fd99::/64");
+	assert_int_equal(t->nb_deny, 0);
+	assert_true(t->hairpin);
+	assert_int_equal(c->log_to, CONF_LOG_STDERR);
+	assert_int_equal(c->log_level, LOG_INFO);
+	// gathered
+	assert_int_equal(t->nb_local, 2);
+	assert_addr(&t->local[1].addr, "fd99::1");
+	assert_prefix(&t->local[1].subnet, "fd99::/64");
+	assert_prefix(&t->local[0].subnet, "10.99.0.0/24");
+	assert_int_equal(t->nb_gateways, 1);
+	assert_addr(&t->gateways[0], "10.99.0.254");
+	conf_free(c);
+}
+
+static void assert_same_limits(const struct conf *c, const struct conf *d)
+{
+	const struct turn_limits *l = &c->turn.limits, *m = &d->turn.limits;
+
+	assert_int_equal(l->allocations, m->allocations);
+	assert_int_equal(l->per_user, m->per_user);
+	assert_int_equal(l->per_source, m->per_source);
+	assert_int_equal(l->permissions, m->permissions);
+	assert_int_equal(l->channels, m->channels);
+	assert_int_equal(l->lifetime_default_s, m->lifetime_default_s);
+	assert_int_equal(l->lifetime_max_s, m->lifetime_max_s);
+	assert_memory_equal(&l->unauthenticated, &m->unauthenticated, sizeof(l->binding));
+	assert_memory_equal(&l->binding, &m->binding, sizeof(l->binding));
+}
+
+// conf/slipring.yaml says what the defaults are: leaving the keys out must come to the same.
+static void test_reference_file_tells_defaults(void **state)
+{
+	struct conf *c = load("conf/slipring.yaml"), *d = load("conf/minimal.yaml");
+
+	assert_null(c->eal_lcores);
+	assert_null(d->eal_lcores);
+	assert_string_equal(c->eal_file_prefix, d->eal_file_prefix);
+	assert_int_equal(c->nb_eal_args, d->nb_eal_args);
+	assert_int_equal(d->workers, 0);
+	assert_int_equal(c->workers, 0);
+	assert_int_equal(c->idle, d->idle);
+	assert_int_equal(c->ports[0].vlan, d->ports[0].vlan);
+	assert_int_equal(c->ports[0].mtu, d->ports[0].mtu);
+	assert_int_equal(c->turn.listeners[0].transport, d->turn.listeners[0].transport);
+	assert_int_equal(c->turn.listeners[0].at.port, d->turn.listeners[0].at.port);
+	assert_int_equal(c->turn.port_lo, d->turn.port_lo);
+	assert_int_equal(c->turn.port_hi, d->turn.port_hi);
+	assert_int_equal(c->turn.quarantine_s, d->turn.quarantine_s);
+	assert_int_equal(c->turn.nb_users, d->turn.nb_users);
+	assert_int_equal(c->turn.nonce_lifetime_s, d->turn.nonce_lifetime_s);
+	assert_string_equal(c->turn.nonce_secret, d->turn.nonce_secret);
+	assert_same_limits(c, d);
+	assert_int_equal(c->turn.nb_allow, d->turn.nb_allow);
+	assert_int_equal(c->turn.nb_deny, d->turn.nb_deny);
+	assert_int_equal(c->turn.hairpin, d->turn.hairpin);
+	assert_int_equal(c->log_to, d->log_to);
+	assert_int_equal(c->log_level, d->log_level);
+	assert_int_equal(c->mbufs, d->mbufs);
+	assert_int_equal(c->rx_ring, d->rx_ring);
+	assert_int_equal(c->tx_ring, d->tx_ring);
+	assert_int_equal(c->handover_ring, d->handover_ring);
+	assert_int_equal(c->neigh_entries, d->neigh_entries);
+	assert_int_equal(c->neigh_held, d->neigh_held);
+	assert_int_equal(c->neigh_held_each, d->neigh_held_each);
+	assert_int_equal(c->icmp_rate, d->icmp_rate);
+	conf_free(c);
+	conf_free(d);
+}
+
+// The published defaults, as numbers.
+static void test_defaults(void **state)
+{
+	struct conf *d = load("conf/minimal.yaml");
+
+	assert_int_equal(d->turn.quarantine_s, 120);
+	assert_int_equal(d->turn.limits.permissions, 256);
+	assert_int_equal(d->turn.limits.channels, 256);
+	assert_int_equal(d->turn.limits.lifetime_default_s, 600); // RFC 8656 section 3.2
+	assert_int_equal(d->turn.limits.lifetime_max_s, 3600); // RFC 8656 section 7.2
+	assert_int_equal(d->turn.limits.allocations, 100000);
+	assert_int_equal(d->turn.listeners[0].at.port, 3478); // RFC 8656 section 6
+	assert_int_equal(d->turn.port_lo, 49152); // RFC 6335 section 6
+	assert_true(d->turn.hairpin);
+	assert_int_equal(d->neigh_entries, 4096);
+	assert_int_equal(d->neigh_held, 1024);
+	assert_int_equal(d->neigh_held_each, 16);
+	assert_int_equal(d->icmp_rate, 1000);
+	assert_int_equal(d->mbufs, 16384);
+	conf_free(d);
+}
+
+static void test_example_files_load(void **state)
+{
+	glob_t g;
+
+	assert_int_equal(glob(SOURCE_ROOT "/conf/*.yaml", 0, NULL, &g), 0);
+	assert_true(g.gl_pathc >= 4);
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		conf_free(load(g.gl_pathv[i] + strlen(SOURCE_ROOT "/")));
+	globfree(&g);
+}
+
+// Every key of the manual stands in the reference file, by name.
+static void test_reference_file_is_whole(void **state)
+{
+	char *page = NULL, *file = calloc(1, 65536), *line, *save;
+	size_t len = 0;
+	FILE *out = open_memstream(&page, &len),
+	     *in = fopen(SOURCE_ROOT "/conf/slipring.yaml", "re");
+	unsigned int keys = 0;
+
+	conf_manual(out);
+	fclose(out);
+	assert_non_null(in);
+	assert_true(fread(file, 1, 65535, in) > 0);
+	fclose(in);
+	for (line = strtok_r(page, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
+		char path[64], leaf[66];
+		const char *dot;
+
+		if (sscanf(line, "| `%63[^`]`", path) != 1)
+			continue;
+		dot = strrchr(path, '.');
+		snprintf(leaf, sizeof(leaf), "%s:", dot != NULL ? dot + 1 : path);
+		if (strstr(file, leaf) == NULL)
+			fail_msg("conf/slipring.yaml lacks %s", path);
+		keys++;
+	}
+	assert_true(keys > 45);
+	free(page);
+	free(file);
+}
+
+static void test_good_text(void **state)
+{
+	struct conf *c = load_text(conf_good);
+
+	assert_int_equal(c->nb_ports, 2);
+	assert_int_equal(c->ports[1].nb_addresses, 9);
+	assert_addr(&c->ports[1].addresses[0].addr, "10.1.0.1");
+	assert_addr(&c->ports[1].addresses[8].addr, "10.1.0.9");
+	assert_int_equal(c->ports[1].addresses[8].prefix_len, 112);
+	assert_int_equal(c->ports[1].nb_gateways, 0);
+	assert_int_equal(c->turn.nb_local, 11);
+	assert_int_equal(c->turn.nb_relay, 5);
+	assert_addr(&c->turn.relay[4], "10.1.0.4");
+	// 10.1.0.1-10.1.0.6 is .1/32 .2/31 .4/31 .6/32
+	assert_int_equal(c->turn.nb_allow, 5);
+	assert_prefix(&c->turn.allow[2], "10.1.0.2/31");
+	assert_prefix(&c->turn.deny[0], "fd00:1::/32");
+	assert_null(c->turn.users[1].password);
+	assert_int_equal(c->turn.users[1].md5.len, 16);
+	assert_int_equal(c->turn.users[1].md5.bytes[1], 0x23);
+	assert_int_equal(c->turn.users[1].md5.bytes[15], 0xef);
+	assert_int_equal(c->turn.users[1].sha256.len, 0);
+	conf_free(c);
+}
+
+static struct conf *load_edit(const char *piece, const char *by)
+{
+	char *text = conf_file_edit(piece, by);
+	struct conf *c = load_text(text);
+
+	free(text);
+	return c;
+}
+
+static void test_relay_prefix(void **state)
+{
+	// all hosts of 10.1.0.0/29: network and broadcast address are nobody's
+	struct conf *c = load_edit("10.1.0.2-10.1.0.4", "10.1.0.0/29");
+
+	assert_int_equal(c->turn.nb_relay, 8);
+	assert_addr(&c->turn.relay[2], "10.1.0.1");
+	assert_addr(&c->turn.relay[7], "10.1.0.6");
+	conf_free(c);
+	// RFC 3021: both of a /31
+	c = load_edit("10.1.0.2-10.1.0.4", "10.1.0.2/31");
+	assert_int_equal(c->turn.nb_relay, 4);
+	conf_free(c);
+	c = load_edit("10.1.0.2-10.1.0.4", "10.1.0.2/32");
+	assert_int_equal(c->turn.nb_relay, 3);
+	conf_free(c);
+}
+
+static void test_v6_prefix_is_all_addresses(void **state)
+{
+	struct conf *c = load_edit("10.1.0.1-10.1.0.9/16]",
+		"10.1.0.1-10.1.0.9/16, "
+		"'fd02::10-fd02::1f/64']");
+	const struct addr last = addr("fd02::1f");
+
+	assert_int_equal(c->ports[1].nb_addresses, 25);
+	assert_true(addr_eq(&c->ports[1].addresses[24].addr, &last));
+	conf_free(c);
+}
+
+static void test_many_addresses(void **state)
+{
+	struct conf *c = load_edit("10.1.0.1-10.1.0.9/16", "10.1.0.1-10.1.16.0/16");
+
+	assert_int_equal(c->ports[1].nb_addresses, 4096);
+	assert_addr(&c->ports[1].addresses[4095].addr, "10.1.16.0");
+	conf_free(c);
+}
+
+static void test_link_local_gateway(void **state)
+{
+	struct conf *c = load_edit("[10.0.0.254]", "[10.0.0.254, 'fe80::1']");
+
+	assert_int_equal(c->ports[0].nb_gateways, 2);
+	conf_free(c);
+}
+
+static void test_values(void **state)
+{
+	struct conf *c = load_edit("quarantine: 120", "quarantine: 0");
+
+	assert_int_equal(c->turn.quarantine_s, 0);
+	conf_free(c);
+	c = load_edit("hairpin: true", "hairpin: false");
+	assert_false(c->turn.hairpin);
+	conf_free(c);
+	c = load_edit("idle: adaptive", "idle: busy");
+	assert_int_equal(c->idle, CONF_IDLE_BUSY);
+	conf_free(c);
+	c = load_edit("level: info", "level: debug");
+	assert_int_equal(c->log_level, LOG_DEBUG);
+	conf_free(c);
+	c = load_edit("to: stderr", "to: syslog");
+	assert_int_equal(c->log_to, CONF_LOG_SYSLOG);
+	conf_free(c);
+	// text that looks like something else is still text
+	c = load_edit("password: hunter2", "password: 123456");
+	assert_string_equal(c->turn.users[0].password, "123456");
+	conf_free(c);
+	c = load_edit("args: []", "args: [--no-huge, -m, '256']");
+	assert_int_equal(c->nb_eal_args, 3);
+	assert_string_equal(c->eal_args[2], "256");
+	conf_free(c);
+	c = load_edit("ports: 49152-65535", "ports: 50000-50001");
+	assert_int_equal(c->turn.port_lo, 50000);
+	assert_int_equal(c->turn.port_hi, 50001);
+	conf_free(c);
+	// a section whose lines are all commented out
+	c = load_edit("log: {to: stderr, level: info}", "log:\n#  level: debug");
+	assert_int_equal(c->log_level, LOG_INFO);
+	conf_free(c);
+}
+
+static void test_lcores_forms(void **state)
+{
+	static const char *const enough[] = {"0-2", "(0-2)", "0,1,2", "'0@0,(1,2)@(0-1)'", "5-3",
+		"'0@(0,1),(3-4)@1,7'", "0-127"};
+
+	for (size_t i = 0; i < sizeof(enough) / sizeof(enough[0]); i++)
+		conf_free(load_edit("0@(0-1),1@0,2@1", enough[i]));
+}
+
+static void test_realm_lengths(void **state)
+{
+	char realm[800] = "realm: ";
+
+	memset(realm + 7, 'r', 763);
+	conf_free(load_edit("realm: turn.test", realm));
+}
+
+struct heard {
+	unsigned int nb;
+	char text[4096];
+};
+
+static void hear(void *ctx, const char *line)
+{
+	struct heard *h = ctx;
+
+	assert_int_equal(strncmp(line, conf_path, strlen(conf_path)), 0);
+	assert_null(strstr(line, "hunter"));
+	// the machine of the test may have one CPU
+	if (strstr(line, ": workers.count: ") != NULL)
+		return;
+	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
+		line + strlen(conf_path));
+	h->nb++;
+}
+
+// Exactly one warning, of this key.
+static void assert_warned(const char *piece, const char *by, const char *key)
+{
+	struct conf *c = load_edit(piece, by);
+	struct heard h = {0};
+	char start[64];
+
+	conf_warnings(c, hear, &h);
+	conf_free(c);
+	snprintf(start, sizeof(start), ": %s: ", key);
+	if (h.nb != 1 || strncmp(h.text, start, strlen(start)) != 0)
+		fail_msg("wanted one warning of %s, got: %s", key, h.text);
+}
+
+static void test_no_warning_without_reason(void **state)
+{
+	struct conf *c = load_text(conf_good);
+	struct heard h = {0};
+
+	assert_int_equal(chmod(conf_path, 0600), 0);
+	conf_warnings(c, hear, &h);
+	conf_free(c);
+	if (h.nb != 0)
+		fail_msg("unwanted: %s", h.text);
+	// a realm of 16 bytes is still short enough
+	c = load_edit("turn.test", "turn.example.org");
+	conf_warnings(c, hear, &h);
+	conf_free(c);
+	assert_int_equal(h.nb, 0);
+}
+
+static void hear_workers(void *ctx, const char *line)
+{
+	*(bool *)ctx |= strstr(line, ": workers.count: 64 workers on ") != NULL;
+}
+
+static void test_warning_of_workers(void **state)
+{
+	struct conf *c = load_edit(
+		"0@(0-1),1@0,2@1\n  args: []\nworkers: {count: 2,", "0-64\nworkers: {count: 64,");
+	bool told = false;
+
+	conf_warnings(c, hear_workers, &told);
+	conf_free(c);
+	assert_int_equal(told, sysconf(_SC_NPROCESSORS_ONLN) < 64);
+}
+
+static void test_warning_of_each(void **state)
+{
+	assert_int_equal(chmod(conf_path, 0600), 0);
+	assert_warned("realm: turn.test", "realm: 12345678901234567", "auth.realm");
+	assert_warned("ivan", "iv\xc3\xa4n", "auth.users");
+	assert_warned("password: hunter2", "password: h\xc3\xbcnter", "auth.users");
+	assert_warned("hunter4hunter4hunter4", "hunter4", "auth.nonce.secret");
+	assert_warned("mbufs: 16384", "mbufs: 8191", "buffers.mbufs");
+	assert_warned("49152-65535", "50000-50126", "relay.ports");
+	assert_warned("['fd00:1::/32']", "['64:ff9b::/96']", "peers.deny");
+	assert_warned("['fd00:1::/32']", "['::10.0.0.0/104']", "peers.deny");
+	assert_int_equal(chmod(conf_path, 0644), 0);
+	assert_warned("vlan: 0", "vlan: 1", "auth");
+	assert_int_equal(chmod(conf_path, 0600), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_issue_file),
+		cmocka_unit_test(test_reference_file_tells_defaults),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_example_files_load),
+		cmocka_unit_test(test_reference_file_is_whole),
+		cmocka_unit_test(test_good_text),
+		cmocka_unit_test(test_relay_prefix),
+		cmocka_unit_test(test_v6_prefix_is_all_addresses),
+		cmocka_unit_test(test_many_addresses),
+		cmocka_unit_test(test_link_local_gateway),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_lcores_forms),
+		cmocka_unit_test(test_realm_lengths),
+		cmocka_unit_test(test_no_warning_without_reason),
+		cmocka_unit_test(test_warning_of_workers),
+		cmocka_unit_test(test_warning_of_each),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}

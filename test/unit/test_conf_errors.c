@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is wrong in a file is refused, at its place, by its key, without telling a secret; and no
+// file whatever harms the reader.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "conf_file.h"
+#include "test_rand.h"
+
+// One mistake: a piece of conf_good replaced, and how the error goes on after "FILE:".
+struct mistake {
+	const char *piece, *by, *error;
+};
+
+static void assert_refused(const char *text, size_t len, const char *want)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf *c = conf_file_load(text, len, error);
+	const size_t path = strlen(conf_path);
+
+	conf_free(c);
+	if (c != NULL)
+		fail_msg("accepted, wanted: %s", want);
+	if (strncmp(error, conf_path, path) != 0 || error[path] != ':' ||
+		strncmp(error + path + 1, want, strlen(want)) != 0)
+		fail_msg("wanted: %s\n   got: %s", want, error);
+	// the passwords, secrets and keys of conf_good and of the mistakes
+	assert_null(strstr(error, "hunter"));
+	assert_null(strstr(error, "0123456789abc"));
+	assert_null(strchr(error, '\n'));
+}
+
+static void check_mistakes(const struct mistake *m, size_t nb)
+{
+	for (size_t i = 0; i < nb; i++) {
+		char *text = conf_file_edit(m[i].piece, m[i].by);
+
+		assert_refused(text, strlen(text), m[i].error);
+		free(text);
+	}
+}
+
+#define CHECK(list) check_mistakes(list, sizeof(list) / sizeof(list[0]))
+
+static void test_keys(void **state)
+{
+	static const struct mistake list[] = {
+		{"  quarantine", "  quarantin",
+			"21:3: relay.quarantin: unknown key, did you mean "
+			"'quarantine'?"},
+		{"limits:", "limit:", "29:1: limit: unknown key, did you mean 'limits'?"},
+		{"  allocations", "  per_user: 1\n  allocations",
+			"30:3: limits.per_user: unknown key, did you mean 'per-user'?"},
+		{"log: {", "log: {realm: x, ",
+			"37:7: log.realm: unknown key, 'auth.realm' is known: it belongs there"},
+		{"log: {", "log: {colours: x, ",
+			"37:7: log.colours: unknown key, known here: to level"},
+		{"vlan: 0", "vlan: 0\n    vlan: 0",
+			"11:11: ports[0].vlan: given twice, first at "
+			"line 10"},
+		{"log: {", "log: {}\nlog: {", "38:6: log: given twice, first at line 37"},
+		// a key with a dot or an index is none of the schema
+		{"log: {", "log.to: stderr\nlog: {", "37:1: log: unknown key"},
+		{"log: {", "'ports[0].mtu': 9\nlog: {", "37:1: ports: unknown key"},
+		{"log: {", "'': 9\nlog: {", "37:1: ?: unknown key"},
+		{"log: {", "<<: {}\nlog: {", "37:1: ?: unknown key"},
+	};
+
+	CHECK(list);
+}
+
+static void test_missing(void **state)
+{
+	static const struct mistake list[] = {
+		{"  realm: turn.test\n", "", "23:3: auth.realm: missing, give it text"},
+		{"    device: net_b\n", "", "12:5: ports[1].device: missing, give it text"},
+		{"name: ivan, ", "", "25:7: auth.users[0].name: missing, give it text"},
+		{"  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n", "",
+			"19:3: relay.addresses: missing, give it a list of addresses"},
+		{"  ports: 49152-65535\n", "  ports:\n", "20:9: relay.ports: has no value"},
+		{", address: 10.0.0.1", "",
+			"16:5: listeners[0].address: missing, give it an address"},
+		{"    - {name: ivan, password: hunter2}\n", "    - {name: ivan}\n",
+			"25:7: auth.users[0]: this user has neither password nor key"},
+		{"args: []", "args: ~", "3:9: eal.args: has no value"},
+		{"vlan: 0", "vlan: null", "10:11: ports[0].vlan: has no value"},
+		{"secrets: [hunter3]", "secrets: [~]", "27:13: auth.secrets[0]: has no value"},
+	};
+	static const char no_ports[] = "eal: {}\nauth: {realm: r, secrets: [s]}\n";
+
+	CHECK(list);
+	assert_refused(
+		no_ports, strlen(no_ports), "1:1: ports: missing, give it a list of mappings");
+}
+
+static void test_types(void **state)
+{
+	static const struct mistake list[] = {
+		{"{count: 2, idle: adaptive}", "2", "4:10: workers: must be a mapping of keys"},
+		{"[10.0.0.254]", "10.0.0.254",
+			"9:14: ports[0].gateway: must be a list of addresses"},
+		{"[10.0.0.254]", "[[10.0.0.254]]",
+			"9:15: ports[0].gateway[0]: must be a single value"},
+		{"realm: turn.test", "realm: [turn.test]", "23:10: auth.realm: must be text"},
+		{"vlan: 0", "vlan: [0]", "10:11: ports[0].vlan: must be a number"},
+		{"vlan: 0", "vlan: '0'",
+			"10:11: ports[0].vlan: must be a number: write it without"},
+		{"vlan: 0", "vlan: 0x10",
+			"10:11: ports[0].vlan: must be a decimal number from 0 to "
+			"4094, not '0x10'"},
+		{"vlan: 0", "vlan: 010", "10:11: ports[0].vlan: must be a decimal number"},
+		{"vlan: 0", "vlan: -1", "10:11: ports[0].vlan: must be a decimal number"},
+		{"vlan: 0", "vlan: +1", "10:11: ports[0].vlan: must be a decimal number"},
+		{"vlan: 0", "vlan: 1.0", "10:11: ports[0].vlan: must be a decimal number"},
+		{"vlan: 0", "vlan: 1_0", "10:11: ports[0].vlan: must be a decimal number"},
+		{"hairpin: true", "hairpin: yes", "36:12: peers.hairpin: must be true or false"},
+		{"hairpin: true", "hairpin: True", "36:12: peers.hairpin: must be true or false"},
+		{"hairpin: true", "hairpin: 'true'", "36:12: peers.hairpin: must be true or false"},
+		{"to: stderr", "to: file", "37:11: log.to: 'file' is not one of: stderr, syslog"},
+		{"idle: adaptive", "idle: lazy",
+			"4:27: workers.idle: 'lazy' is not one of: adaptive, "
+			"busy"},
+		{"transport: udp", "transport: sctp",
+			"16:17: listeners[0].transport: 'sctp' is not"},
+		{"  - {transport: udp, address: 10.0.0.1, port: 3478}", "  - udp",
+			"16:5: listeners[0]: must be a mapping"},
+		{"49152-65535", "all", "20:10: relay.ports: must be a range of port numbers"},
+		{"49152-65535", "49152-", "20:10: relay.ports: must be a range of port numbers"},
+	};
+
+	CHECK(list);
+}
+
+static void test_ranges(void **state)
+{
+	static const struct mistake list[] = {
+		{"count: 2", "count: 0",
+			"4:18: workers.count: 0 is out of range, it must be from 1 to "
+			"64"},
+		{"count: 2", "count: 65", "4:18: workers.count: 65 is out of range"},
+		{"vlan: 0", "vlan: 4095", "10:11: ports[0].vlan: 4095 is out of range"},
+		{"vlan: 0", "vlan: 4294967296", "10:11: ports[0].vlan: 4294967296 is out of range"},
+		{"vlan: 0", "vlan: 65536", "10:11: ports[0].vlan: 65536 is out of range"},
+		{"mtu: 1500", "mtu: 575", "11:10: ports[0].mtu: 575 is out of range"},
+		{"mtu: 1500", "mtu: 9217", "11:10: ports[0].mtu: 9217 is out of range"},
+		{"mtu: 1500", "mtu: 1279",
+			"11:10: ports[0].mtu: 1279 is too small: a port with IPv6"},
+		{"port: 3478", "port: 0", "16:47: listeners[0].port: 0 is out of range"},
+		{"port: 3478", "port: 65536", "16:47: listeners[0].port: 65536 is out of range"},
+		{"49152-65535", "1023-65535",
+			"20:10: relay.ports: 1023-65535 is out of range, it must "
+			"be within 1024-65535"},
+		{"49152-65535", "49152-65536", "20:10: relay.ports: 49152-65536 is out of range"},
+		{"49152-65535", "65535-49152",
+			"20:10: relay.ports: the range ends before it begins: "
+			"write 49152-65535"},
+		{"49152-65535", "50000",
+			"20:10: relay.ports: listeners take every port of the range "
+			"on fd00::1"},
+		{"default: 600", "default: 3601",
+			"31:23: limits.lifetime.default: the default of 3601 "
+			"s is above the maximum of 3600 s"},
+		{"default: 600, max: 3600", "max: 599",
+			"31:19: limits.lifetime.max: the default of "
+			"600 s is above the maximum of 599 s"},
+		{"lifetime: 600", "lifetime: 0", "28:21: auth.nonce.lifetime: 0 is out of range"},
+		{"burst: 2000", "burst: 0", "32:32: limits.binding.burst: 0 is out of range"},
+		{"log: {", "neighbours: {held: 8}\nlog: {",
+			"37:20: neighbours.held: 16 packets held for one"},
+	};
+
+	CHECK(list);
+}
+
+static void test_addresses(void **state)
+{
+	static const struct mistake list[] = {
+		{"[10.0.0.1/24,", "[10.0.0.1,",
+			"8:17: ports[0].addresses[0]: '10.0.0.1' is not an "
+			"address or a range with the prefix length"},
+		{"[10.0.0.1/24,", "[10.0.0.1/33,", "8:17: ports[0].addresses[0]: '10.0.0.1/33'"},
+		{"[10.0.0.1/24,", "[10.0.0.1/0,", "8:17: ports[0].addresses[0]: '10.0.0.1/0'"},
+		{"[10.0.0.1/24,", "[10.0.0.1/,", "8:17: ports[0].addresses[0]: '10.0.0.1/'"},
+		{"[10.0.0.1/24,", "[10.0.0.256/24,",
+			"8:17: ports[0].addresses[0]: '10.0.0.256/24'"},
+		{"[10.0.0.1/24,", "[10.0.0.9-10.0.0.1/24,",
+			"8:17: ports[0].addresses[0]: "
+			"'10.0.0.9-10.0.0.1/24' is not"},
+		{"[10.0.0.1/24,", "[10.0.0.1-10.0.1.9/24,",
+			"8:17: ports[0].addresses[0]: the range leaves its subnet"},
+		{"[10.0.0.1/24,", "[10.0.0.0/24,",
+			"8:17: ports[0].addresses[0]: 10.0.0.0 is the subnet itself"},
+		{"[10.0.0.1/24,", "[10.0.0.255/24,",
+			"8:17: ports[0].addresses[0]: 10.0.0.255 is the broadcast address"},
+		{"[10.0.0.1/24,", "[127.0.0.1/8,",
+			"8:17: ports[0].addresses[0]: 127.0.0.1 is a loopback address"},
+		{"[10.0.0.1/24,", "[224.0.0.1/8,",
+			"8:17: ports[0].addresses[0]: 224.0.0.1 is a multicast address"},
+		{"'fd00::1/64']", "'fe80::1/64']",
+			"8:30: ports[0].addresses[1]: fe80::1 is a link-local address"},
+		{"'fd00::1/64']", "'64:ff9b::a00:1/96']",
+			"8:30: ports[0].addresses[1]: 64:ff9b::a00:1 is an embedded IPv4 address"},
+		{"10.1.0.1-10.1.0.9/16", "10.1.0.1-10.1.16.1/16",
+			"14:17: ports[1].addresses[0]: at most 4096 addresses are allowed in all"},
+		{"'fd00::1/64']", "'fd00::1-fd00::ffff:ffff:0:0/64']",
+			"8:30: ports[0].addresses[1]: at most 4096 addresses are allowed"},
+		{"addresses: [10.0.0.1/24, 'fd00::1/64']", "addresses: []",
+			"8:16: ports[0].addresses: must not be empty"},
+		{"[10.1.0.1-10.1.0.9/16]", "[10.1.0.1-10.1.0.9/16, 10.1.0.9/16]",
+			"14:39: ports[1].addresses[1]: 10.1.0.9 is given twice, first at line 14"},
+		{"[10.1.0.1-10.1.0.9/16]", "[10.1.0.1-10.1.0.9/16, 10.0.0.1/8]",
+			"14:39: ports[1].addresses[1]: 10.0.0.1 is given twice, first at line 8"},
+		{"[10.0.0.1, 'fd00::1',", "[10.0.0.1, 10.0.0.1, 'fd00::1',",
+			"19:25: relay.addresses[1]: 10.0.0.1 is given twice, first at line 19"},
+		{"[10.0.0.1, 'fd00::1',", "[10.0.0.2, 'fd00::1',",
+			"19:15: relay.addresses[0]: 10.0.0.2 is not an address of any port"},
+		{"10.1.0.2-10.1.0.4", "10.1.0.2-10.1.0.10",
+			"19:36: relay.addresses[2]: 10.1.0.10 is not an address of any port"},
+		{"10.1.0.2-10.1.0.4", "10.1.0.1/29",
+			"19:36: relay.addresses[2]: '10.1.0.1/29' has bits set behind the prefix: "
+			"write 10.1.0.0/29"},
+		{"10.1.0.2-10.1.0.4", "10.0.0.0/8", "19:36: relay.addresses[2]: at most 4096"},
+		{"10.1.0.2-10.1.0.4", "'::/0'", "19:36: relay.addresses[2]: at most 4096"},
+		{"address: 10.0.0.1,", "address: 0.0.0.0,",
+			"16:31: listeners[0].address: 0.0.0.0 is not an address of any port"},
+		{"address: 10.0.0.1,", "address: eth0,",
+			"16:31: listeners[0].address: 'eth0' is not an IPv4 or IPv6 address"},
+		{"address: 'fd00::1', port: 50000", "address: 10.0.0.1, port: 3478",
+			"17:5: listeners[1]: the same as listeners[0]"},
+		{"10.1.0.1-10.1.0.6]", "10.1.0.6-10.1.0.1]",
+			"34:24: peers.allow[1]: '10.1.0.6-10.1.0.1' is not an address, a range "
+			"a-b"},
+		{"fd00:1::/32", "fd00::/129", "35:10: peers.deny[0]: 'fd00::/129' is not"},
+	};
+
+	CHECK(list);
+}
+
+static void test_gateways(void **state)
+{
+	static const struct mistake list[] = {
+		{"[10.0.0.254]", "[10.0.1.254]",
+			"9:15: ports[0].gateway[0]: 10.0.1.254 is not "
+			"on-link"},
+		{"[10.0.0.254]", "[10.0.0.254, 10.0.0.253]",
+			"9:27: ports[0].gateway[1]: 10.0.0.253 is a second IPv4 gateway"},
+		{"[10.0.0.254]", "['fd00::fe', 'fd00::fd']",
+			"9:27: ports[0].gateway[1]: fd00::fd is a second IPv6 gateway"},
+		{"[10.0.0.254]", "[10.0.0.252, 10.0.0.253, 10.0.0.254]",
+			"9:39: ports[0].gateway[2]: at most 2 addresses"},
+		{"[10.0.0.254]", "[10.0.0.1]",
+			"9:15: ports[0].gateway[0]: 10.0.0.1 is an address of "
+			"this box itself"},
+		{"[10.0.0.254]", "[router]",
+			"9:15: ports[0].gateway[0]: 'router' is not an address"},
+		// on-link of the other port is not enough
+		{"[10.0.0.254]", "[10.1.0.254]",
+			"9:15: ports[0].gateway[0]: 10.1.0.254 is not "
+			"on-link"},
+	};
+
+	CHECK(list);
+}
+
+static void test_ports_and_eal(void **state)
+{
+	static const struct mistake list[] = {
+		{"name: lan", "name: wan", "12:11: ports[1].name: another port has the name 'wan'"},
+		{"name: lan", "name: 'l n'", "12:11: ports[1].name: may hold only letters"},
+		{"device: net_b", "device: net_a",
+			"13:13: ports[1].device: port 'wan' has this device"},
+		{"device: net_b", "device: ''", "13:13: ports[1].device: must not be empty"},
+		{"0@(0-1),1@0,2@1", "0@0,1@1", "2:11: eal.lcores: names 2 lcores, 3 are needed"},
+		{"0@(0-1),1@0,2@1", "(0,0,1)", "2:11: eal.lcores: names 2 lcores, 3 are needed"},
+		{"0@(0-1),1@0,2@1", "0@(0-1,1@0", "2:11: eal.lcores: must be a list of lcores"},
+		{"0@(0-1),1@0,2@1", "0-", "2:11: eal.lcores: must be a list of lcores"},
+		{"0@(0-1),1@0,2@1", "0,,2", "2:11: eal.lcores: must be a list of lcores"},
+		{"0@(0-1),1@0,2@1", "0-99999999999999999999",
+			"2:11: eal.lcores: must be a list of"},
+		{"args: []", "args: [--no-huge, -l, 0-1]",
+			"3:21: eal.args[1]: -l is what the key "
+			"eal.lcores is for"},
+		{"args: []", "args: [--file-prefix=x]",
+			"3:10: eal.args[0]: --file-prefix is what the "
+			"key eal.file-prefix is for"},
+		{"args: []", "file-prefix: a/b", "3:16: eal.file-prefix: may hold only letters"},
+		{"listeners:\n  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
+		 "  - {transport: udp, address: 'fd00::1', port: 50000}\n",
+			"listeners: []\n", "15:12: listeners: has 0 entries, it must have from 1"},
+	};
+
+	CHECK(list);
+}
+
+static void test_auth(void **state)
+{
+	static const struct mistake list[] = {
+		{"realm: turn.test", "realm: ''", "23:10: auth.realm: must not be empty"},
+		{"name: olga", "name: ivan",
+			"26:14: auth.users[1].name: auth.users[0] has this name"},
+		{"key: 0123456789abcdef0123456789abcdef", "key: 0123456789abcdef",
+			"26:25: auth.users[1].key: has 16 characters, it must be 32 hexadecimal"},
+		{"0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdeg",
+			"26:25: auth.users[1].key: character 32 is no hexadecimal digit"},
+		{"key: 0123456789abcdef0123456789abcdef", "key-sha256: 0123456789abcdef",
+			"26:32: auth.users[1].key-sha256: has 16 characters, it must be 64"},
+		{"key: 0123456789abcdef0123456789abcdef",
+			"password: hunter, key: 0123456789abcdef0123456789abcdef",
+			"26:7: auth.users[1]: this user has both a password and a key"},
+		{"password: hunter2", "password: [hunter2]",
+			"25:30: auth.users[0].password: must be"},
+		{"password: hunter2", "password: ''", "25:30: auth.users[0].password: must not be"},
+		// what may be a password is not shown
+		{"password: hunter2", "password:hunter2",
+			"25:20: auth.users[0].password: unknown key, "
+			"a blank must follow the ':'"},
+		{"password: hunter2", "hunter2",
+			"25:20: auth.users[0].?: unknown key, known here: "
+			"name password key key-sha256"},
+		{"password: hunter2", "hunter2:hunter5: x",
+			"25:20: auth.users[0].?: unknown key, a "
+			"blank must follow the ':'"},
+		{"secrets: [hunter3]", "secrets: hunter3",
+			"27:12: auth.secrets: must be a list of"},
+		{"secrets: [hunter3]", "secrets: {hunter3}",
+			"27:12: auth.secrets: must be a list of"},
+		{"secrets: [hunter3]", "secrets: ['']",
+			"27:13: auth.secrets[0]: must not be empty"},
+		{"secrets: [hunter3]", "secrets: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]",
+			"27:45: auth.secrets[16]: one too many, at most 16 are allowed"},
+		{"  users:\n"
+		 "    - {name: ivan, password: hunter2}\n"
+		 "    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"
+		 "  secrets: [hunter3]\n",
+			"", "23:3: auth: nobody could log in"},
+	};
+	char realm[800] = "realm: ";
+	struct mistake long_realm = {"realm: turn.test", realm,
+		"23:10: auth.realm: 764 bytes are too long, at most 763"};
+
+	CHECK(list);
+	memset(realm + 7, 'r', 764);
+	check_mistakes(&long_realm, 1);
+}
+
+static void test_yaml(void **state)
+{
+	static const struct mistake list[] = {
+		{"realm: turn.test", "realm: &r turn.test", "23:10: yaml: anchors (&name)"},
+		{"realm: turn.test", "realm: *r", "23:10: yaml: aliases (*name)"},
+		{"realm: turn.test", "realm: !!str turn.test", "23:10: yaml: tags (!name)"},
+		{"users:\n", "users: &u\n", "24:10: yaml: anchors (&name)"},
+		{"relay:\n", "relay: !r\n", "18:8: yaml: tags (!name)"},
+		{"log: {", "---\nlog: {", "37:1: yaml: a second document begins here"},
+		{"realm: turn.test", "realm: \"turn\\ttest\"", "23:10: yaml: control character"},
+		{"realm: turn.test", "realm: \"turn\\0test\"", "23:10: yaml: control character"},
+		{"realm: turn.test", "realm: |\n    turn.test", "23:10: yaml: control character"},
+		{"realm: turn.test", "? [a, b]\n  : c\n  realm: turn.test",
+			"23:5: yaml: a key must be"},
+		// without the check the password would become part of the name
+		{"{name: ivan, password: hunter2}", "name: ivan\n        password:hunter2",
+			"25:13: yaml: a value without quotes goes over more than one line"},
+		{"realm: turn.test", "realm: turn: test",
+			"23:14: yaml: syntax: mapping values are not "
+			"allowed in this context"},
+		{"{to: stderr,", "{to: stderr", "37:"},
+		{"realm: turn.test", "realm: turn.\xff", "23:15: yaml: invalid"},
+		{"allow: [10.0", "allow: [[[[[[[[[[[[[[[[[[10.0", "34:24: yaml: nested too deep"},
+	};
+
+	CHECK(list);
+	assert_refused("", 0, "1:1: yaml: the file is empty");
+	assert_refused("# nothing\n", 10, "1:1: yaml: the file is empty");
+	assert_refused("- a\n", 4, "1:1: yaml: the file must be a mapping of sections");
+	assert_refused("a\n", 2, "1:1: yaml: the file must be a mapping of sections");
+	assert_refused("eal: {}\0", 8, "1:8: yaml: control characters are not allowed");
+}
+
+static void test_files(void **state)
+{
+	char error[CONF_ERROR_LEN];
+	char *big = calloc(1, (1 << 20) + 1);
+
+	assert_null(conf_load("/nonexistent/x.yaml", error));
+	assert_string_equal(error,
+		"/nonexistent/x.yaml:1:1: file: cannot be opened: No such file or "
+		"directory");
+	assert_null(conf_load("/tmp", error));
+	assert_string_equal(error, "/tmp:1:1: file: cannot be read: Is a directory");
+	assert_non_null(big);
+	memset(big, '#', (1 << 20) + 1);
+	assert_refused(big, (1 << 20) + 1, "1:1: file: larger than 1048576 bytes");
+	assert_refused(big, 1 << 20, "1:1: yaml: the file is empty");
+	free(big);
+}
+
+// A file of the largest size made of one odd thing must not take long or much memory.
+static void test_large_files(void **state)
+{
+	static const char *const units[] = {
+		"[", "{", "- ", "a: ", "? ", "[a,", "\"", "a\n", "&a ", "k: [", "- - ", "{a: "};
+	char *text = malloc(1 << 20), error[CONF_ERROR_LEN];
+
+	assert_non_null(text);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const size_t len = strlen(units[i]);
+
+		for (size_t at = 0; at < 1 << 20; at++)
+			text[at] = units[i][at % len];
+		assert_null(conf_file_load(text, 1 << 20, error));
+	}
+	free(text);
+}
+
+// FILE:LINE:COL: key: reason, of one line, with LINE and COL from 1.
+static void assert_form(const char *error)
+{
+	const char *at = error + strlen(conf_path);
+	unsigned int line = 0, col = 0;
+	int used = 0;
+
+	if (strncmp(error, conf_path, strlen(conf_path)) != 0 ||
+		sscanf(at, ":%u:%u: %n", &line, &col, &used) != 2 || used == 0 || line == 0 ||
+		col == 0 || strstr(at + used, ": ") == NULL || strchr(at, '\n') != NULL)
+		fail_msg("not FILE:LINE:COL: key: reason: %s", error);
+}
+
+// Returns the new length.
+static size_t mutate(struct test_rand *r, char *text, size_t len)
+{
+	static const char odd[] = "{}[]:,-#&*!|>'\"%@`? \n\t\\0129az/.\xff\xc3";
+	unsigned int times = 1 + test_rand_below(r, 4);
+
+	while (times-- > 0 && len > 8) {
+		const uint32_t at = test_rand_below(r, (uint32_t)len - 4);
+		const uint32_t run = 1 + test_rand_below(r, 3);
+
+		switch (test_rand_below(r, 5)) {
+		case 0:
+			text[at] = (char)test_rand(r);
+			break;
+		case 1:
+			text[at] = odd[test_rand_below(r, sizeof(odd))];
+			break;
+		case 2: // cut out
+			memmove(text + at, text + at + run, len - at - run);
+			len -= run;
+			break;
+		case 3: // copy another place's bytes
+			memmove(text + at, text + test_rand_below(r, (uint32_t)len - 4), run);
+			break;
+		default: // cut off
+			if (test_rand_below(r, 16) == 0)
+				len = at;
+		}
+	}
+	return len;
+}
+
+static void test_mutations(void **state)
+{
+	struct test_rand r = test_rand_start("test_mutations");
+	unsigned int good = 0;
+
+	for (unsigned int i = 0; i < 20000; i++) {
+		char error[CONF_ERROR_LEN], text[sizeof(conf_good)];
+		struct conf *c;
+		size_t len;
+
+		memcpy(text, conf_good, sizeof(text));
+		len = mutate(&r, text, sizeof(text) - 1);
+		c = conf_file_load(text, len, error);
+		if (c == NULL)
+			assert_form(error);
+		good += c != NULL;
+		conf_free(c);
+	}
+	// some changes do not matter, most do
+	assert_in_range(good, 500, 15000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_gateways),
+		cmocka_unit_test(test_ports_and_eal),
+		cmocka_unit_test(test_auth),
+		cmocka_unit_test(test_yaml),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_large_files),
+		cmocka_unit_test(test_mutations),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
