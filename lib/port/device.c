@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the device string of the configuration to a DPDK device. Reasons of a failure are such that
+// an operator can act on them.
+
+#include <errno.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_pci.h>
+
+#include "port_int.h"
+
+#define DEVICE_NAME_LEN 64
+
+// Ethdevs in use by a port. Management lcore only.
+static bool taken[RTE_MAX_ETHPORTS];
+
+// The part before the first comma: a PCI address or the name of a vdev.
+static void device_name(const char *device, char name[DEVICE_NAME_LEN])
+{
+	snprintf(name, DEVICE_NAME_LEN, "%.*s", (int)strcspn(device, ","), device);
+}
+
+bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN])
+{
+	char name[DEVICE_NAME_LEN];
+	struct rte_pci_addr a;
+
+	device_name(device, name);
+	if (rte_pci_addr_parse(name, &a) != 0)
+		return false;
+	rte_pci_device_name(&a, bdf, PORT_PCI_LEN);
+	return true;
+}
+
+static bool is_af_packet(const char *device)
+{
+	return strncmp(device, "net_af_packet", 13) == 0;
+}
+
+// Value of a key of a vdev string.
+static bool device_arg(const char *device, const char *key, char *value, size_t len)
+{
+	const size_t n = strlen(key);
+
+	for (const char *p = strchr(device, ','); p != NULL; p = strchr(p, ',')) {
+		p++;
+		if (strncmp(p, key, n) != 0 || p[n] != '=')
+			continue;
+		p += n + 1;
+		snprintf(value, len, "%.*s", (int)strcspn(p, ","), p);
+		return true;
+	}
+	return false;
+}
+
+// The string handed to DPDK, malloced. af_packet opens one fanout socket for every pair named,
+// whether the queue is polled or not: a pair more than there are workers would swallow its share of
+// the flows without a trace, so it is taken away here.
+static char *device_args(const char *device, uint16_t queues)
+{
+	char pairs[16];
+	const char *at;
+	char *out;
+
+	if (!is_af_packet(device) || !device_arg(device, "qpairs", pairs, sizeof(pairs)) ||
+		strtoul(pairs, NULL, 10) <= queues)
+		return strdup(device);
+	at = strstr(device, ",qpairs=");
+	if (asprintf(&out, "%.*s,qpairs=%u%s", (int)(at - device), device, queues,
+		    at + 8 + strcspn(at + 8, ",")) < 0)
+		return NULL;
+	return out;
+}
+
+// Checks what DPDK would refuse without telling why. 0, or -1 with the reason written.
+static int check_iface(const struct port_request *r)
+{
+	char iface[IF_NAMESIZE + 1];
+	int fd;
+
+	if (!is_af_packet(r->c->device))
+		return 0;
+	if (!device_arg(r->c->device, "iface", iface, sizeof(iface))) {
+		port_fail(r, "names no interface: write net_af_packet0,iface=NAME");
+		return -1;
+	}
+	if (if_nametoindex(iface) == 0) {
+		port_fail(r,
+			"no such interface: %s (see `ip link`; it must be in the network "
+			"namespace this program runs in)",
+			iface);
+		return -1;
+	}
+	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		port_fail(r,
+			"cannot open a packet socket: %s (run as root, or with CAP_NET_RAW "
+			"and CAP_NET_ADMIN)",
+			strerror(errno));
+		return -1;
+	}
+	close(fd);
+	return 0;
+}
+
+// Why a PCI device could not be probed.
+static void fail_pci(const struct port_request *r, const char *bdf, int err)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *driver;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", bdf);
+	if (access(path, F_OK) != 0) {
+		port_fail(r, "no such PCI device (see `dpdk-devbind.py --status-dev net`)");
+		return;
+	}
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", bdf);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0) {
+		port_fail(r,
+			"bound to no kernel driver: bind it with "
+			"`dpdk-devbind.py -b vfio-pci %s`",
+			bdf);
+		return;
+	}
+	target[n] = '\0';
+	driver = strrchr(target, '/');
+	port_fail(r,
+		"no DPDK driver took it (%s); kernel driver in use: %s; most NICs need "
+		"`dpdk-devbind.py -b vfio-pci %s`",
+		rte_strerror(-err), driver != NULL ? driver + 1 : target, bdf);
+}
+
+// Ethdev of the device that no port has yet, RTE_MAX_ETHPORTS when there is none; *all counts the
+// taken ones too.
+static uint16_t find_free(const char *device, unsigned int *all)
+{
+	uint16_t id, found = RTE_MAX_ETHPORTS;
+	struct rte_dev_iterator it;
+
+	*all = 0;
+	RTE_ETH_FOREACH_MATCHING_DEV(id, device, &it)
+	{
+		(*all)++;
+		if (found == RTE_MAX_ETHPORTS && !taken[id])
+			found = id;
+	}
+	return found;
+}
+
+// Probes the device where it is not there yet (PCI: -a at start; a vdev: --vdev among EAL's args).
+static int probe(const struct port_request *r, const char *args, struct port_device *out)
+{
+	char bdf[PORT_PCI_LEN];
+	const bool pci = port_device_pci(args, bdf);
+	unsigned int all;
+	int rc;
+
+	out->plugged = false;
+	out->id = find_free(args, &all);
+	if (out->id != RTE_MAX_ETHPORTS)
+		return 0;
+	if (all > 0) {
+		port_fail(r, "already in use by another port");
+		return -1;
+	}
+	rc = rte_dev_probe(args);
+	if (rc != 0 && pci) {
+		fail_pci(r, bdf, rc);
+		return -1;
+	}
+	if (rc != 0) {
+		port_fail(r,
+			"DPDK refuses it: %s (no such driver, or an argument it does not "
+			"know)",
+			rte_strerror(-rc));
+		return -1;
+	}
+	out->plugged = true;
+	out->id = find_free(args, &all);
+	if (out->id == RTE_MAX_ETHPORTS) {
+		port_fail(r, "is not a network device");
+		return -1;
+	}
+	return 0;
+}
+
+int port_device_attach(const struct port_request *r, struct port_device *out)
+{
+	struct rte_eth_dev_info info;
+	char *args;
+	int rc;
+
+	if (check_iface(r) != 0)
+		return -1;
+	args = device_args(r->c->device, r->c->queues);
+	if (args == NULL) {
+		port_fail(r, "out of memory");
+		return -1;
+	}
+	rc = probe(r, args, out);
+	free(args);
+	if (rc != 0)
+		return rc;
+	rc = rte_eth_dev_info_get(out->id, &info);
+	if (rc != 0) {
+		port_fail(r, "tells nothing of itself: %s", rte_strerror(-rc));
+		return -1;
+	}
+	out->dev = info.device;
+	taken[out->id] = true;
+	return 0;
+}
+
+void port_device_detach(const struct port_device *d)
+{
+	taken[d->id] = false;
+	if (d->plugged && rte_dev_remove(d->dev) != 0)
+		PORT_LOG(WARNING, "device of ethdev %u could not be removed", d->id);
+}

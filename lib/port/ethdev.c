@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port that is a DPDK ethdev: any driver.
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_ether.h>
+
+#include "port_int.h"
+
+// Verified by the NIC where it can; the flags of each mbuf say what it found.
+#define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+
+static struct ethdev *of(struct port *p)
+{
+	return p->priv;
+}
+
+static uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return rte_eth_rx_burst(p->dpdk_id, queue, m, n);
+}
+
+static uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return rte_eth_tx_burst(p->dpdk_id, queue, m, n);
+}
+
+static int ethdev_start(struct port *p)
+{
+	struct ethdev *e = of(p);
+	int rc = rte_eth_dev_start(p->dpdk_id);
+
+	if (rc != 0)
+		return rc;
+	e->started = true;
+	rc = rte_eth_promiscuous_disable(p->dpdk_id);
+	if (rc != 0 && rc != -ENOTSUP)
+		PORT_LOG(WARNING, "port %s: promiscuous mode stays on: %s", p->name,
+			rte_strerror(-rc));
+	// Neighbour solicitations go to multicast groups (RFC 4861 7.2.1).
+	rc = rte_eth_allmulticast_enable(p->dpdk_id);
+	if (rc != 0 && rc != -ENOTSUP)
+		PORT_LOG(WARNING,
+			"port %s: multicast cannot be received (%s): IPv6 neighbours will not "
+			"find it",
+			p->name, rte_strerror(-rc));
+	port_rss_apply(e);
+	return 0;
+}
+
+static void ethdev_stop(struct port *p)
+{
+	struct ethdev *e = of(p);
+	int rc;
+
+	if (!e->started)
+		return;
+	e->started = false;
+	rc = rte_eth_dev_stop(p->dpdk_id);
+	if (rc != 0)
+		PORT_LOG(WARNING, "port %s: stop: %s", p->name, rte_strerror(-rc));
+}
+
+static void ethdev_close(struct port *p)
+{
+	struct ethdev *e = of(p);
+	int rc;
+
+	ethdev_stop(p);
+	rc = rte_eth_dev_close(p->dpdk_id);
+	if (rc != 0)
+		PORT_LOG(WARNING, "port %s: close: %s", p->name, rte_strerror(-rc));
+	port_device_detach(&e->device);
+	if (e->control >= 0)
+		close(e->control);
+	free((char *)(uintptr_t)p->name);
+	free(e);
+}
+
+// af_packet of DPDK 22.11 says "up" whatever the interface does: the kernel knows.
+static bool iface_running(const struct ethdev *e)
+{
+	struct ifreq r = {0};
+
+	return if_indextoname(e->info.if_index, r.ifr_name) != NULL &&
+		ioctl(e->control, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & IFF_RUNNING) != 0;
+}
+
+static bool ethdev_link(struct port *p)
+{
+	const struct ethdev *e = of(p);
+	struct rte_eth_link link;
+
+	if (e->control >= 0)
+		return iface_running(e);
+	return rte_eth_link_get_nowait(p->dpdk_id, &link) == 0 &&
+		link.link_status == RTE_ETH_LINK_UP;
+}
+
+static void ethdev_counters(struct port *p, struct port_counters *out)
+{
+	struct rte_eth_stats s;
+
+	*out = (struct port_counters){0};
+	if (rte_eth_stats_get(p->dpdk_id, &s) != 0)
+		return;
+	out->rx_missed = s.imissed;
+	out->rx_errors = s.ierrors;
+	out->rx_nombuf = s.rx_nombuf;
+	out->tx_errors = s.oerrors;
+}
+
+static const struct port_ops ethdev_ops = {
+	.kind = "ethdev",
+	.rx = ethdev_rx,
+	.tx = ethdev_tx,
+	.start = ethdev_start,
+	.stop = ethdev_stop,
+	.close = ethdev_close,
+	.link = ethdev_link,
+	.counters = ethdev_counters,
+};
+
+// Largest MTU the driver takes: some tell it, others only their longest frame.
+static uint16_t mtu_max(const struct rte_eth_dev_info *info)
+{
+	if (info->max_mtu != UINT16_MAX || info->max_rx_pktlen == 0)
+		return info->max_mtu;
+	return (uint16_t)RTE_MIN(
+		info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN, (uint32_t)UINT16_MAX);
+}
+
+// A frame that would need two buffers is a drop, so the buffers have to hold the MTU.
+static int check_mtu(const struct port_request *r, const struct ethdev *e)
+{
+	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
+	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
+
+	if (r->c->mtu > mtu_max(&e->info) || r->c->mtu < e->info.min_mtu) {
+		port_fail(r, "mtu %u: driver %s takes %u to %u", r->c->mtu, e->info.driver_name,
+			e->info.min_mtu, mtu_max(&e->info));
+		return -1;
+	}
+	if (frame > room) {
+		port_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)",
+			r->c->mtu, frame, room);
+		return -1;
+	}
+	return 0;
+}
+
+static void plan_queues(struct ethdev *e, uint16_t wanted)
+{
+	const uint16_t max = RTE_MIN(wanted, (uint16_t)PORT_QUEUES_MAX);
+
+	e->port.nb_rxq = RTE_MIN(max, e->info.max_rx_queues);
+	e->port.nb_txq = RTE_MIN(max, e->info.max_tx_queues);
+}
+
+static int device_configure(struct ethdev *e, uint16_t mtu)
+{
+	struct port *p = &e->port;
+	struct rte_eth_conf conf = {
+		.rxmode = {.mtu = mtu, .offloads = e->info.rx_offload_capa & RX_CHECKSUMS},
+	};
+	int rc;
+
+	if (e->rss_hf != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		// The hash comes with the packet: software need not compute it again.
+		conf.rxmode.offloads |= e->info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
+		conf.rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
+			.rss_key = p->rss_key,
+			.rss_key_len = p->rss_key_len,
+			.rss_hf = e->rss_hf,
+		};
+	}
+	rc = rte_eth_dev_configure(p->dpdk_id, p->nb_rxq, p->nb_txq, &conf);
+	if (rc != 0)
+		return rc;
+	p->ip_checksum_good = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) != 0;
+	p->l4_checksum_good = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0;
+	return 0;
+}
+
+static int configure(const struct port_request *r, struct ethdev *e)
+{
+	int rc;
+
+	plan_queues(e, r->c->queues);
+	if (e->port.nb_rxq == 0 || e->port.nb_txq == 0) {
+		port_fail(r, "driver %s offers no queues", e->info.driver_name);
+		return -1;
+	}
+	port_rss_plan(e);
+	rc = device_configure(e, r->c->mtu);
+	if (rc != 0 && e->rss_hf != 0) {
+		// RSS only saves hand-overs: a driver that refuses it is used without.
+		PORT_LOG(WARNING, "port %s: RSS refused: %s", r->c->name, rte_strerror(-rc));
+		e->rss_hf = 0;
+		rc = device_configure(e, r->c->mtu);
+	}
+	if (rc != 0) {
+		port_fail(r, "%u receive and %u transmit queues, mtu %u: %s", e->port.nb_rxq,
+			e->port.nb_txq, r->c->mtu, rte_strerror(-rc));
+		return -1;
+	}
+	return 0;
+}
+
+static int setup_queues(const struct port_request *r, struct ethdev *e)
+{
+	const unsigned int socket = (unsigned int)r->c->socket;
+	const uint16_t id = e->port.dpdk_id;
+	uint16_t rx_ring = r->c->rx_ring, tx_ring = r->c->tx_ring;
+	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_ring, &tx_ring);
+
+	// No transmit offload is asked for: checksums are software's, and FAST_FREE would need one
+	// pool and no shared buffers.
+	for (uint16_t q = 0; rc == 0 && q < e->port.nb_rxq; q++)
+		rc = rte_eth_rx_queue_setup(id, q, rx_ring, socket, NULL, r->c->pool);
+	for (uint16_t q = 0; rc == 0 && q < e->port.nb_txq; q++)
+		rc = rte_eth_tx_queue_setup(id, q, tx_ring, socket, NULL);
+	if (rc != 0)
+		port_fail(r, "rings of %u and %u descriptors: %s", rx_ring, tx_ring,
+			rte_strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+// A driver without a call of its own has taken the MTU when it was configured.
+static int set_mtu(const struct port_request *r, const struct ethdev *e)
+{
+	uint16_t mtu;
+	int rc = rte_eth_dev_set_mtu(e->port.dpdk_id, r->c->mtu);
+
+	if (rc == -ENOTSUP && rte_eth_dev_get_mtu(e->port.dpdk_id, &mtu) == 0 && mtu >= r->c->mtu)
+		rc = 0;
+	if (rc != 0)
+		port_fail(r, "mtu %u: %s", r->c->mtu, rte_strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+static int setup(const struct port_request *r, struct ethdev *e)
+{
+	struct port *p = &e->port;
+	struct rte_ether_addr mac;
+	int rc;
+
+	*p = (struct port){
+		.ops = &ethdev_ops,
+		.priv = e,
+		.mtu = r->c->mtu,
+		.vlan = r->c->vlan,
+		.dpdk_id = e->device.id,
+	};
+	rc = rte_eth_dev_info_get(p->dpdk_id, &e->info);
+	if (rc == 0)
+		rc = rte_eth_macaddr_get(p->dpdk_id, &mac);
+	p->name = strdup(r->c->name);
+	if (rc != 0 || p->name == NULL) {
+		port_fail(r, "%s", rc != 0 ? rte_strerror(-rc) : "out of memory");
+		return -1;
+	}
+	p->driver = e->info.driver_name;
+	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
+	if (strcmp(p->driver, "net_af_packet") == 0)
+		e->control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (check_mtu(r, e) != 0 || configure(r, e) != 0 || setup_queues(r, e) != 0)
+		return -1;
+	return set_mtu(r, e);
+}
+
+struct port *port_ethdev_open(const struct port_request *r)
+{
+	struct ethdev *e = calloc(1, sizeof(*e));
+
+	if (e == NULL) {
+		port_fail(r, "out of memory");
+		return NULL;
+	}
+	e->control = -1;
+	if (port_device_attach(r, &e->device) != 0) {
+		free(e);
+		return NULL;
+	}
+	if (setup(r, e) != 0) {
+		ethdev_close(&e->port);
+		return NULL;
+	}
+	return &e->port;
+}

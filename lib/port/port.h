@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port is where packets come in and go out: an ethdev (any DPDK driver) now, replay and vtap
+// later, a software one in tests; all behind this ops table. Knows no TURN.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include "net.h"
+
+#define PORT_QUEUES_MAX 64
+#define PORT_RETA_MAX 2048
+#define PORT_RSS_KEY_MAX 64
+#define PORT_PCI_LEN 24 // a full PCI address as text
+
+struct port;
+
+// What a port is asked for, and the pool its receive side fills from.
+struct port_config {
+	const char *name, *device;
+	uint16_t queues; // wanted: one per worker; the port may grant fewer
+	uint16_t mtu, vlan;
+	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes
+	struct rte_mempool *pool;
+	int socket;
+};
+
+// Counters of the port itself (datagrams the workers never saw).
+struct port_counters {
+	uint64_t rx_missed, rx_errors, rx_nombuf, tx_errors;
+};
+
+struct port_ops {
+	const char *kind; // "ethdev"
+	// Worker lcore; queue belongs to the caller alone.
+	uint16_t (*rx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
+	uint16_t (*tx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
+	// Management lcore.
+	int (*start)(struct port *p); // 0 or -errno
+	void (*stop)(struct port *p);
+	void (*close)(struct port *p); // frees p
+	// Management lcore and telemetry threads, between start and stop.
+	bool (*link)(struct port *p); // up?
+	void (*counters)(struct port *p, struct port_counters *out);
+};
+
+// Set when the port is opened, read by all afterwards.
+struct port {
+	const struct port_ops *ops;
+	void *priv;
+	const char *name; // of the configuration
+	const char *driver;
+	uint8_t index; // position in the data path's list
+	uint8_t mac[6];
+	uint16_t nb_rxq, nb_txq; // granted
+	uint16_t mtu, vlan;
+	uint16_t dpdk_id; // RTE_MAX_ETHPORTS when it is no ethdev
+	// The port can verify on receive (the flags of each mbuf say what it found).
+	bool ip_checksum_good, l4_checksum_good;
+	// Known once the port is started, when the NIC has been asked what it really does.
+	bool rss; // the NIC spreads by Toeplitz: key and reta are valid
+	uint8_t rss_key[PORT_RSS_KEY_MAX];
+	uint8_t rss_key_len;
+	uint16_t reta_size;
+	uint16_t reta[PORT_RETA_MAX]; // queue of each entry
+	bool rss_udp; // UDP ports are hashed too (else addresses only)
+};
+
+static inline uint16_t port_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return p->ops->rx(p, queue, m, n);
+}
+
+static inline uint16_t port_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return p->ops->tx(p, queue, m, n);
+}
+
+// Opens and configures the device a config names (a PCI address or vdev string; hot-plugged into
+// EAL). NULL with a reason in error. Not yet started. Management lcore.
+struct port *port_open(const struct port_config *c, char *error, size_t len);
+
+// True when a device string names a PCI device; bdf gets its full address.
+bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN]);

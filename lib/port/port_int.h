@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of lib/port only.
+#pragma once
+
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_log.h>
+
+#include "port.h"
+
+// A port being opened: what it is asked for, and where the reason of a failure goes.
+struct port_request {
+	const struct port_config *c;
+	char *error;
+	size_t error_len;
+};
+
+// Writes the reason: "port NAME: device DEVICE: ...".
+__attribute__((format(printf, 2, 3))) void port_fail(
+	const struct port_request *r, const char *fmt, ...);
+
+extern int port_logtype;
+#define PORT_LOG(level, fmt, ...) \
+	rte_log(RTE_LOG_##level, (uint32_t)port_logtype, fmt "\n", ##__VA_ARGS__)
+
+// --- device.c: from the string in the configuration to a DPDK device -----------------------------
+
+struct port_device {
+	struct rte_device *dev;
+	uint16_t id; // ethdev port
+	bool plugged; // by us: removed again on close
+};
+
+// Finds or hot-plugs the device. 0, or -1 with the reason written.
+int port_device_attach(const struct port_request *r, struct port_device *out);
+// The ethdev is closed already.
+void port_device_detach(const struct port_device *d);
+
+// --- ethdev.c ------------------------------------------------------------------------------------
+
+struct ethdev {
+	struct port port;
+	struct port_device device;
+	struct rte_eth_dev_info info;
+	uint64_t rss_hf; // hash types asked for; 0 = the port does not spread
+	int control; // socket to ask the kernel about the interface behind it; -1 = none
+	bool started;
+};
+
+struct port *port_ethdev_open(const struct port_request *r);
+
+// --- rss.c ---------------------------------------------------------------------------------------
+
+// Chooses key and hash types from what the driver offers; e->rss_hf stays 0 when it cannot spread.
+void port_rss_plan(struct ethdev *e);
+// After the start: fills the redirection table round-robin, reads key and table back and sets
+// port.rss, port.rss_udp when they are what the NIC really does.
+void port_rss_apply(struct ethdev *e);
