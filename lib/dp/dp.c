@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Start and stop of the data path, and what the management lcore asks of it.
+#include <errno.h>
+#include <stdlib.h>
+
+#include <openssl/rand.h>
+#include <rte_cycles.h>
+#include <rte_debug.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_launch.h>
+#include <rte_malloc.h>
+
+#include "dp_int.h"
+
+#define POOL_CACHE_MAX 256
+#define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
+// A Data indication over IPv6 with its padding may follow the received frame's end.
+#define FRAME_SLACK 128
+
+// --- pieces -------------------------------------------------------------------------------------
+
+// Never fails silently: predictable nonces and ports are worse than no service.
+static void random_fill(void *ctx, void *buf, size_t len)
+{
+	if (RAND_bytes(buf, (int)len) != 1)
+		rte_panic("no randomness to be had from libcrypto\n");
+}
+
+uint16_t dp_data_room(const struct conf *c)
+{
+	uint32_t room = FRAME_ROOM;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		room = RTE_MAX(room, c->ports[i].mtu + (uint32_t)NET_HEADERS_MAX + FRAME_SLACK);
+	return (uint16_t)RTE_MIN(RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(room, RTE_CACHE_LINE_SIZE),
+		(uint32_t)UINT16_MAX);
+}
+
+static struct rte_mempool *pool_make(const struct conf *c, int socket)
+{
+	unsigned int cache = RTE_MIN(c->mbufs / 4 / (c->workers + 1), (uint32_t)POOL_CACHE_MAX);
+
+	return rte_pktmbuf_pool_create(
+		"packets", c->mbufs, cache & ~1u, DP_PRIV_SIZE, dp_data_room(c), socket);
+}
+
+static void port_learn(struct dp *d, unsigned int i, struct port *port)
+{
+	struct dp_port *p = &d->port[i];
+
+	port->index = (uint8_t)i;
+	p->port = port;
+	p->conf = &d->conf->ports[i];
+	for (unsigned int good = 0; good < RTE_DIM(p->rx); good++) {
+		p->rx[good] = (struct net_rx){.vlan = port->vlan,
+			.ip_checksum_good = (good & 1) != 0,
+			.l4_checksum_good = (good & 2) != 0};
+		memcpy(p->rx[good].mac, port->mac, 6);
+	}
+	p->l2 = (struct net_l2){.vlan = port->vlan};
+	memcpy(p->l2.src, port->mac, 6);
+	p->link_local = net_link_local(port->mac);
+	for (uint32_t g = 0; g < p->conf->nb_gateways; g++) {
+		const bool is_v4 = addr_is_v4(&p->conf->gateways[g]);
+
+		p->gateway[is_v4] = p->conf->gateways[g];
+		p->has_gateway[is_v4] = true;
+	}
+}
+
+static int ports_start(struct dp *d, dp_port_opener *open, int socket, char *error, size_t len)
+{
+	const struct conf *c = d->conf;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct port_config pc = {.name = c->ports[i].name,
+			.device = c->ports[i].device,
+			.queues = (uint16_t)d->nb_workers,
+			.mtu = c->ports[i].mtu,
+			.vlan = c->ports[i].vlan,
+			.rx_ring = (uint16_t)c->rx_ring,
+			.tx_ring = (uint16_t)c->tx_ring,
+			.pool = d->pool,
+			.socket = socket};
+		struct port *port = open(&pc, error, len);
+		int rc;
+
+		if (port == NULL)
+			return -1;
+		port_learn(d, i, port);
+		d->nb_ports = i + 1;
+		rc = port->ops->start(port);
+		if (rc != 0) {
+			snprintf(error, len, "port %s: cannot be started: %s", pc.name,
+				strerror(-rc));
+			return -1;
+		}
+		// only a started port knows how its NIC really spreads
+		steer_port_init(&d->port[i], d->nb_workers);
+		d->nb_started = i + 1;
+	}
+	return 0;
+}
+
+// What all workers read: which addresses are ours, who owns which relay port, the policy.
+static int maps_create(struct dp *d, char *error, size_t len)
+{
+	const struct turn_config *t = &d->conf->turn;
+	struct hash_key quota_key;
+	uint8_t boot_key[32];
+	uint32_t slots = 0;
+
+	random_fill(NULL, &d->home_key, sizeof(d->home_key));
+	random_fill(NULL, &quota_key, sizeof(quota_key));
+	random_fill(NULL, boot_key, sizeof(boot_key));
+	d->crypto = stun_crypto_create();
+	if (d->crypto == NULL) {
+		snprintf(error, len, "libcrypto lacks HMAC-SHA1 or SHA-256");
+		return -1;
+	}
+	d->map = turn_relay_map_create(t);
+	if (d->map == NULL) {
+		snprintf(error, len, "relay: addresses cannot be dealt over %u workers: %s",
+			d->nb_workers, strerror(errno));
+		return -1;
+	}
+	d->policy = turn_policy_create(t, d->crypto, boot_key);
+	// room for all there can be: a reload may raise the limit
+	for (unsigned int w = 0; w < d->nb_workers; w++)
+		slots += turn_relay_slots(d->map, w);
+	d->quota = turn_quota_create(slots, &quota_key);
+	d->local = local_create(d->conf, d->map);
+	if (d->policy != NULL && d->quota != NULL && d->local != NULL)
+		return 0;
+	snprintf(error, len, "%s: %s",
+		d->policy == NULL          ? "auth and peers: policy cannot be made"
+			: d->quota == NULL ? "limits: quota table cannot be made"
+					   : "listeners: more than 255, or one on no port",
+		strerror(errno));
+	return -1;
+}
+
+// --- workers ------------------------------------------------------------------------------------
+
+static void worker_queues(struct worker *w)
+{
+	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
+		for (uint16_t q = w->id;
+			q < w->dp->port[p].port->nb_rxq && w->nb_rx < DP_RX_QUEUES_MAX;
+			q = (uint16_t)(q + w->dp->nb_workers))
+			w->rx[w->nb_rx++] = (struct rx_queue){.port = (uint8_t)p, .queue = q};
+}
+
+struct neigh_config dp_neigh_config(const struct conf *c)
+{
+	return (struct neigh_config){.entries = (uint16_t)c->neigh_entries,
+		.held_total = (uint16_t)c->neigh_held,
+		.held_each = (uint16_t)c->neigh_held_each};
+}
+
+static int worker_shard(struct worker *w, int socket)
+{
+	const struct dp *d = w->dp;
+	const struct turn_shard_params params = {.policy = d->policy,
+		.config = &d->conf->turn,
+		.map = d->map,
+		.quota = d->quota,
+		.crypto = w->crypto,
+		.rng = &w->rng,
+		.worker = w->id,
+		.flow_reset = rewrite_flow_reset,
+		.ctx = w};
+	void *mem =
+		rte_zmalloc_socket("shard", turn_shard_size(&params), RTE_CACHE_LINE_SIZE, socket);
+	size_t templates;
+
+	if (mem == NULL)
+		return -ENOMEM;
+	w->shard_mem = mem;
+	w->shard = turn_shard_create(mem, &params, w->now_ms);
+	if (w->shard == NULL)
+		return -ENOMEM;
+	templates = turn_shard_flows(w->shard) * sizeof(struct template);
+	w->template = rte_zmalloc_socket("templates", templates, RTE_CACHE_LINE_SIZE, socket);
+	return w->template != NULL ? 0 : -ENOMEM;
+}
+
+static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
+{
+	const int socket = (int)rte_lcore_to_socket_id(lcore);
+	const struct neigh_config nc = dp_neigh_config(d->conf);
+	struct worker *w = rte_zmalloc_socket("worker", sizeof(*w), RTE_CACHE_LINE_SIZE, socket);
+	struct hash_key neigh_key;
+
+	if (w == NULL)
+		return -ENOMEM;
+	d->worker[id] = w;
+	d->nb_made = id + 1;
+	w->dp = d;
+	w->id = (uint8_t)id;
+	w->lcore = lcore;
+	w->now_ms = (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms;
+	csprng_init(&w->rng, random_fill, NULL);
+	csprng_bytes(&w->rng, w->ip_id_key, sizeof(w->ip_id_key));
+	w->ip_id_key[0] |=
+		1; // a multiplication by an odd number can be undone: no two ids coincide
+	w->ip_id_key[1] |= 1;
+	csprng_bytes(&w->rng, &w->ip_id, sizeof(w->ip_id));
+	csprng_bytes(&w->rng, &neigh_key, sizeof(neigh_key));
+	w->crypto = stun_crypto_create();
+	w->neigh_mem =
+		rte_zmalloc_socket("neighbours", neigh_size(&nc), RTE_CACHE_LINE_SIZE, socket);
+	if (w->crypto == NULL || w->neigh_mem == NULL || mailbox_init(&w->mailbox) != 0)
+		return -ENOMEM;
+	w->neigh = neigh_create(w->neigh_mem, &nc, &neigh_key);
+	worker_queues(w);
+	return worker_shard(w, socket);
+}
+
+static void worker_free(struct worker *w)
+{
+	if (w->shard != NULL)
+		turn_shard_close(w->shard);
+	stun_crypto_free(w->crypto);
+	mailbox_fini(&w->mailbox);
+	rte_free(w->template);
+	rte_free(w->shard_mem);
+	rte_free(w->neigh_mem);
+	rte_free(w);
+}
+
+static int workers_create(struct dp *d, const unsigned int *lcores, char *error, size_t len)
+{
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		if (worker_make(d, i, lcores[i]) != 0)
+			goto no_memory;
+	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0)
+		goto no_memory;
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		stats_publish(d->worker[i]);
+	return 0;
+no_memory:
+	snprintf(error, len,
+		"not enough memory for %u workers: about %zu MB are needed in all (hugepages, or "
+		"-m)",
+		d->nb_workers, dp_memory_mb(d->conf));
+	return -1;
+}
+
+// --- start and stop -----------------------------------------------------------------------------
+
+struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
+	char *error, size_t len)
+{
+	const int socket = (int)rte_lcore_to_socket_id(lcores[0]);
+	struct dp *d = rte_zmalloc("dp", sizeof(*d), RTE_CACHE_LINE_SIZE);
+
+	if (d == NULL) {
+		snprintf(error, len, "not enough memory: about %zu MB are needed", dp_memory_mb(c));
+		return NULL;
+	}
+	d->conf = c;
+	d->nb_workers = c->workers;
+	d->tsc_per_ms = rte_get_tsc_hz() / 1000;
+	// a second has passed when it starts: no time is 0
+	d->tsc_start = rte_rdtsc() - 1000 * d->tsc_per_ms;
+	d->pool = pool_make(c, socket);
+	if (d->pool == NULL) {
+		snprintf(error, len,
+			"packet pool of %u buffers: %s; about %zu MB are needed in all (hugepages, "
+			"or "
+			"-m)",
+			c->mbufs, rte_strerror(rte_errno), dp_memory_mb(c));
+		dp_destroy(d);
+		return NULL;
+	}
+	if (maps_create(d, error, len) != 0 || ports_start(d, open, socket, error, len) != 0 ||
+		workers_create(d, lcores, error, len) != 0) {
+		dp_quiesce(d);
+		dp_destroy(d);
+		return NULL;
+	}
+	return d;
+}
+
+int dp_launch(struct dp *d)
+{
+	for (unsigned int i = 0; i < d->nb_workers; i++) {
+		const int rc = rte_eal_remote_launch(worker_run, d->worker[i], d->worker[i]->lcore);
+
+		if (rc != 0)
+			return rc;
+		d->nb_launched = i + 1;
+	}
+	return 0;
+}
+
+struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *error, size_t len)
+{
+	struct dp *d = dp_create(c, lcores, port_open, error, len);
+	int rc;
+
+	if (d == NULL)
+		return NULL;
+	rc = dp_launch(d);
+	if (rc == 0)
+		return d;
+	snprintf(error, len, "lcore %u: worker cannot be launched: %s",
+		d->worker[d->nb_launched]->lcore, strerror(-rc));
+	dp_stop(d);
+	return NULL;
+}
+
+// What is on a ring has been counted out by its sender, so it is counted in before it is dropped.
+static void ring_drain(struct worker *w, unsigned int from)
+{
+	struct rte_mbuf *m[DP_BURST];
+	unsigned int n;
+
+	if (w->in[from] == NULL)
+		return;
+	while ((n = handover_take(w, from, m)) > 0) {
+		for (unsigned int i = 0; i < n; i++) {
+			if (parcel_of(m[i])->kind <= PARCEL_FRAME)
+				worker_drop(w, m[i], DP_DROP_STOPPING);
+			else
+				rte_pktmbuf_free(m[i]);
+		}
+	}
+}
+
+void dp_quiesce(struct dp *d)
+{
+	for (unsigned int i = 0; i < d->nb_made; i++) {
+		struct worker *w = d->worker[i];
+
+		for (unsigned int from = 0; from < d->nb_workers; from++)
+			ring_drain(w, from);
+		if (w->neigh != NULL)
+			nexthop_drain(w);
+		if (w->shard != NULL)
+			stats_publish(w);
+	}
+	for (unsigned int i = d->nb_started; i-- > 0;)
+		d->port[i].port->ops->stop(d->port[i].port);
+	for (unsigned int i = d->nb_ports; i-- > 0;)
+		d->port[i].port->ops->close(d->port[i].port);
+	d->nb_started = d->nb_ports = 0;
+}
+
+void dp_destroy(struct dp *d)
+{
+	handover_free(d);
+	for (unsigned int i = d->nb_made; i-- > 0;)
+		worker_free(d->worker[i]);
+	local_free(d->local);
+	turn_quota_free(d->quota);
+	turn_policy_free(d->policy);
+	turn_relay_map_free(d->map);
+	stun_crypto_free(d->crypto);
+	rte_mempool_free(d->pool);
+	rte_free(d);
+}
+
+void dp_halt(struct dp *d)
+{
+	__atomic_store_n(&d->stopping, true, __ATOMIC_RELEASE);
+	// busy-waits, but no longer than a round and a sleep of the worker
+	for (unsigned int i = 0; i < d->nb_launched; i++)
+		rte_eal_wait_lcore(d->worker[i]->lcore);
+	d->nb_launched = 0;
+}
+
+void dp_stop(struct dp *d)
+{
+	dp_halt(d);
+	dp_quiesce(d);
+	dp_destroy(d);
+}
+
+// --- for the management lcore -------------------------------------------------------------------
+
+unsigned int dp_workers(const struct dp *d)
+{
+	return d->nb_workers;
+}
+
+unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker)
+{
+	return d->worker[worker]->lcore;
+}
+
+unsigned int dp_ports(const struct dp *d)
+{
+	return d->nb_ports;
+}
+
+struct port *dp_port(const struct dp *d, unsigned int index)
+{
+	return d->port[index].port;
+}
+
+const char *dp_steering(const struct dp *d, unsigned int port, const char **why)
+{
+	*why = "rules that bring packets to their worker are not built yet";
+	return "t4";
+}
+
+void dp_tick(struct dp *d)
+{
+	for (unsigned int i = 0; i < d->nb_ports; i++) {
+		struct dp_port *p = &d->port[i];
+		const bool up = p->port->ops->link(p->port);
+
+		if (up && !p->link_up)
+			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
+		p->link_up = up;
+	}
+}

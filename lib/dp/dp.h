@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The data path as the management side sees it: start, stop, read counters. Everything else of
+// lib/dp is in dp_int.h.
+#pragma once
+
+#include "conf.h"
+#include "net.h"
+#include "port.h"
+#include "turn.h"
+
+// Drop reasons of the data path itself: X(enum, counter name, meaning).
+#define DP_DROPS(X)                                                                            \
+	X(DP_DROP_NO_LISTENER, "no-listener", "to an own address and port nobody listens on")  \
+	X(DP_DROP_TTL, "ttl-expired", "TTL or hop limit used up")                              \
+	X(DP_DROP_MTU, "mtu-exceeded", "larger than the MTU of the port it would leave by")    \
+	X(DP_DROP_RX_OVERSIZE, "rx-oversize", "larger than the MTU of the port it came in on") \
+	X(DP_DROP_NO_ROUTE, "no-route", "destination neither on-link nor behind a gateway")    \
+	X(DP_DROP_NEIGH_HELD, "neighbour-hold-full",                                           \
+		"no room to hold it until the neighbour "                                      \
+		"answers")                                                                     \
+	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")               \
+	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")            \
+	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")              \
+	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                              \
+	X(DP_DROP_ICMP, "icmp", "ICMP or ND message that asks for nothing we do")              \
+	X(DP_DROP_ICMP_RATE, "icmp-rate", "echo request past the rate limit")                  \
+	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")    \
+	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers") \
+	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                     \
+	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                       \
+	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
+
+// All reasons in one numbering: net's, then turn's, then the data path's.
+enum dp_drop {
+	DP_DROP_NET = 0, // enum net_drop n is DP_DROP_NET + n - 1
+	DP_DROP_TURN = DP_DROP_NET + NET_DROP_END - 1, // enum turn_drop n is DP_DROP_TURN + n - 1
+	DP_DROP_FIRST_ = DP_DROP_TURN + TURN_DROP_END - 2,
+#define X(id, name, text) id,
+	DP_DROPS(X)
+#undef X
+		DP_DROP_END
+};
+
+const char *dp_drop_name(unsigned int reason); // NULL from DP_DROP_END on
+const char *dp_drop_text(unsigned int reason);
+
+// Counters of one worker, a consistent snapshot. Unit: datagrams on the wire. At every snapshot
+// rx + made + handed_in = tx + drops (sum) + handed_out + consumed + held.
+struct dp_stats {
+	uint64_t rx, tx, made, consumed, held, handed_in, handed_out;
+	uint64_t rx_bytes, tx_bytes;
+	uint64_t rx_bursts, rx_empty, rx_hist[6],
+		tx_hist[6]; // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32
+	uint64_t busy_cycles, total_cycles;
+	uint64_t drop[DP_DROP_END];
+	struct turn_stats turn;
+};
+
+struct dp; // the running data path
+
+// Opens and starts the ports, makes shards and rings, launches the workers. conf->workers and
+// conf->turn.workers are resolved; lcores[] holds one lcore id per worker. The conf stays with the
+// caller and outlives the data path. NULL with a reason in error, everything undone.
+struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *error, size_t len);
+// Stops the workers, frees every packet, closes the ports.
+void dp_stop(struct dp *d);
+
+// Megabytes of memory dp_start will ask EAL for, with room to spare: for -m without hugepages.
+// Computed from the configuration alone, before EAL is up.
+size_t dp_memory_mb(const struct conf *c);
+
+unsigned int dp_workers(const struct dp *d);
+unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker);
+unsigned int dp_ports(const struct dp *d);
+struct port *dp_port(const struct dp *d, unsigned int index);
+// Counters of a worker (any thread). False when the worker id is out of range.
+bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *out);
+// Sum over the workers.
+void dp_total_stats(const struct dp *d, struct dp_stats *out);
+// One page (32 rows at most) of a worker's allocations, snapshot taken by the worker between
+// rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
+// Any thread.
+int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32]);
+// How packets come home: "t4" (hand-over by software) for now, and why no better step is in use.
+const char *dp_steering(const struct dp *d, unsigned int port, const char **why);
+// To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
+// a link comes up is asked of worker 0).
+void dp_tick(struct dp *d);

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of lib/dp only: one worker's world and the steps of the packet pipeline.
+// worker.c puts them together and is the file to read first.
+#pragma once
+
+#include <pthread.h>
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "csprng.h"
+#include "dp.h"
+#include "hash.h"
+
+#define DP_BURST TURN_BURST
+#define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
+#define DP_MESSAGE_RATE 1000 // neighbour facts a worker tells the others, per second
+#define DP_NOTES_MAX 256
+
+// --- reasons ------------------------------------------------------------------------------------
+
+#define DP_SENT DP_DROP_END // "no drop reason", where a reason is returned
+
+static inline unsigned int drop_of_net(enum net_drop r)
+{
+	return DP_DROP_NET + (unsigned int)r - 1;
+}
+
+static inline unsigned int drop_of_turn(unsigned int r)
+{
+	return DP_DROP_TURN + r - 1;
+}
+
+// --- local.c: which addresses are ours ----------------------------------------------------------
+
+enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST };
+
+// An own address, or the broadcast address of an on-link subnet.
+struct local {
+	struct addr addr;
+	int32_t relay; // index of a relay address, -1 = none
+	uint16_t listener_from; // its listeners: [from, from + nb) of local_table.listener
+	uint8_t nb_listeners;
+	uint8_t port;
+	uint8_t kind; // enum local_kind
+};
+
+struct local_listener {
+	uint16_t port;
+	uint8_t index; // of the configuration
+};
+
+// Immutable once made; read by all workers. Open addressing at a quarter full or less, with an
+// unkeyed hash: what is in it comes from the configuration, so nobody can make the chains long.
+struct local_table {
+	struct local *slot; // 1 << (64 - shift)
+	struct local_listener *listener;
+	uint32_t mask;
+	uint8_t shift;
+};
+
+// NULL with errno set.
+struct local_table *local_create(const struct conf *c, const struct turn_relay_map *map);
+void local_free(struct local_table *t);
+
+static inline uint32_t local_hash(const struct local_table *t, const struct addr *a)
+{
+	return (uint32_t)(((a->d[0] ^ (a->d[1] << 1)) * UINT64_C(0x9e3779b97f4a7c15)) >> t->shift);
+}
+
+static inline const struct local *local_find(const struct local_table *t, const struct addr *a)
+{
+	uint32_t i = local_hash(t, a);
+
+	while (t->slot[i].kind != LOCAL_FREE) {
+		if (addr_eq(&t->slot[i].addr, a))
+			return &t->slot[i];
+		i = (i + 1) & t->mask;
+	}
+	return NULL;
+}
+
+// Index of the listener on a port of an own address, or -1.
+static inline int local_listener(const struct local_table *t, const struct local *l, uint16_t port)
+{
+	for (unsigned int i = 0; i < l->nb_listeners; i++)
+		if (t->listener[l->listener_from + i].port == port)
+			return t->listener[l->listener_from + i].index;
+	return -1;
+}
+
+// --- what a packet carries ----------------------------------------------------------------------
+
+// A datagram for the state machine: parsed, checked, its place known.
+struct datagram {
+	struct net_frame frame;
+	uint32_t slot; // peer leg
+	uint8_t leg; // enum turn_leg
+	uint8_t listener; // client leg
+	uint8_t via; // as in turn_view
+	bool hairpin; // comes from an own allocation, not from a port
+};
+
+enum parcel_kind {
+	PARCEL_DATAGRAM, // as if just received and found to belong to the other worker
+	PARCEL_FRAME, // finished: to be sent on a port whose queue the other worker owns
+	PARCEL_NEIGHBOUR, // message: what an ARP or ND packet told
+	PARCEL_REDIRECT, // message: a redirect lives longer or ends
+};
+
+// What goes along with a packet from worker to worker, in the private area of its mbuf: nothing is
+// parsed or judged twice. Written by the worker that hands over, read by the one that receives.
+struct parcel {
+	uint8_t kind; // enum parcel_kind
+	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds
+	bool from_ask; // NEIGHBOUR
+	union {
+		struct datagram datagram;
+		struct net_neigh_msg neighbour;
+		struct turn_redirect_note redirect;
+	};
+};
+
+#define DP_PRIV_SIZE RTE_ALIGN_CEIL(sizeof(struct parcel), RTE_MBUF_PRIV_ALIGN)
+
+static inline struct parcel *parcel_of(struct rte_mbuf *m)
+{
+	return rte_mbuf_to_priv(m);
+}
+
+// --- the data path as a whole -------------------------------------------------------------------
+
+// A port and what workers need to know of it. Immutable while they run, but for announce.
+struct dp_port {
+	struct port *port;
+	const struct conf_port *conf;
+	struct net_rx rx[4]; // by what the port has verified: bit 0 IPv4 header, bit 1 UDP
+	struct net_l2 l2; // our MAC and tag; the destination is zero and filled in last
+	struct addr link_local; // answers ND and ping, never relays
+	struct addr gateway[2]; // [is_v4]
+	bool has_gateway[2];
+	bool rss_home; // the NIC's own hash says where a client lives
+	uint32_t rss_key[PORT_RSS_KEY_MAX / 4]; // in the form rte_softrss_be takes
+	bool link_up; // mgmt lcore only
+	uint32_t announce; // grows when the link comes up; mgmt writes, worker 0 reads
+};
+
+struct worker;
+
+// Immutable while the workers run, but for the fields that name their writer.
+struct dp {
+	const struct conf *conf;
+	struct dp_port port[CONF_PORTS_MAX];
+	struct worker *worker[TURN_WORKERS_MAX];
+	unsigned int nb_ports, nb_workers;
+	unsigned int nb_started, nb_made, nb_launched; // ports and workers so far; mgmt lcore only
+	struct local_table *local;
+	struct turn_relay_map *map;
+	struct turn_policy *policy;
+	struct turn_quota *quota; // atomic inside; written by all workers
+	struct stun_crypto *crypto; // mgmt lcore only
+	struct rte_mempool *pool;
+	struct hash_key home_key; // of steer_client_home
+	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
+	bool stopping; // mgmt writes, workers read
+};
+
+typedef struct port *dp_port_opener(const struct port_config *c, char *error, size_t len);
+
+// dp_start and dp_stop in steps, so that a test brings its own ports and runs the rounds itself.
+struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
+	char *error, size_t len);
+int dp_launch(struct dp *d);
+// Returns when no worker runs any more.
+void dp_halt(struct dp *d);
+// Workers are no longer running: takes back every packet and closes the ports.
+void dp_quiesce(struct dp *d);
+void dp_destroy(struct dp *d);
+
+// --- worker.c: one lcore ------------------------------------------------------------------------
+
+// Header of one direction, kept ready. Of the owning worker alone.
+struct template
+{
+	struct endpoint src, dst;
+	uint32_t generation; // of the neighbour table when neigh was looked up
+	uint32_t slot; // HOP_HAIRPIN
+	uint16_t csum; // sum of both addresses and ports
+	uint16_t neigh; // HOP_WIRE
+	uint8_t hop; // enum hop
+	uint8_t place; // HOP_WIRE: port; HOP_HAIRPIN: worker
+};
+_Static_assert(sizeof(struct template) == 64, "one cache line");
+
+enum hop {
+	HOP_UNKNOWN, // template empty
+	HOP_WIRE,
+	HOP_HAIRPIN, // to a relayed address of ours: to its home, never to the wire
+	HOP_NOWHERE, // to an own address that is no slot of any worker
+};
+
+struct burst {
+	unsigned int n;
+	struct rte_mbuf *m[DP_BURST];
+	struct datagram d[DP_BURST];
+	struct turn_burst turn; // turn.view[i] is d[i]
+};
+
+// Packets on their way to a port or to a worker, flushed when full and at the end of the round.
+struct outbox {
+	unsigned int n;
+	struct rte_mbuf *m[DP_BURST];
+};
+
+struct rx_queue {
+	uint8_t port;
+	uint16_t queue;
+};
+
+struct bucket {
+	uint32_t tokens;
+	uint64_t filled_ms;
+};
+
+// Sends an address of a port three times, a second apart. Worker 0 only.
+struct announcement {
+	uint32_t seen; // value of dp_port.announce served last
+	uint32_t next; // address to tell next
+	uint8_t left; // rounds to go
+	uint64_t at_ms;
+};
+
+// A page asked of a worker and its answer. state: the requester stores number << 32 | page to ask,
+// the worker stores the same in answered when rows and nb hold the answer. Rows live here, so an
+// answer that comes late is written to memory that is still there, and the next one overwrites it.
+struct mailbox {
+	uint64_t asked; // written by the requester that holds lock
+	uint64_t answered; // written by the worker
+	int nb; // by the worker, before answered
+	struct turn_info rows[32]; // likewise
+	pthread_mutex_t lock; // one requester at a time
+};
+
+// Snapshot of the counters: sequence lock. Written by the worker only, read by any thread.
+struct stats_page {
+	uint32_t sequence; // odd while it is being written
+	struct dp_stats stats;
+} __rte_cache_aligned;
+
+struct worker {
+	// Set at start, read only.
+	struct dp *dp;
+	unsigned int lcore;
+	uint8_t id;
+	unsigned int nb_rx;
+	struct rx_queue rx[DP_RX_QUEUES_MAX];
+	struct rte_ring *in[TURN_WORKERS_MAX]; // from each worker, itself included (hairpin)
+	struct rte_ring *out[TURN_WORKERS_MAX]; // the same rings from the other side
+	// Of this worker alone.
+	struct turn_shard *shard;
+	struct template *template; // turn_shard_flows() of them
+	struct neigh_table *neigh;
+	void *shard_mem, *neigh_mem;
+	struct stun_crypto *crypto;
+	struct csprng rng;
+	uint64_t now_ms, wall_s;
+	uint64_t ticked_ms, gateways_ms, wall_ms; // when each was last done
+	uint32_t since_publish; // rounds and ticks that counted something
+	bool more_due; // expiry stopped at its budget
+	uint16_t ip_id, ip_id_key[3];
+	struct bucket echo, facts;
+	struct announcement announce[CONF_PORTS_MAX];
+	unsigned int nb_notes;
+	struct turn_redirect_note note[DP_NOTES_MAX]; // waiting for room in a ring
+	struct outbox tx[CONF_PORTS_MAX];
+	struct outbox hand[TURN_WORKERS_MAX];
+	struct burst burst;
+	struct dp_stats live; // counters as they stand; published at round ends
+	// Shared with other threads.
+	struct stats_page page;
+	struct mailbox mailbox __rte_cache_aligned;
+} __rte_cache_aligned;
+
+int worker_run(void *worker);
+// One turn of the loop at time tsc. True when there was something to do.
+bool worker_round(struct worker *w, uint64_t tsc);
+// The only way to free a packet that was not sent: counts it under its reason.
+void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason);
+
+// --- steer.c: who owns a client -----------------------------------------------------------------
+
+// Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
+unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct net_frame *f);
+// Sets rss_home and rss_key of a port that is started.
+void steer_port_init(struct dp_port *p, unsigned int workers);
+
+// --- handover.c: between workers ----------------------------------------------------------------
+
+int handover_create(struct dp *d, int socket);
+void handover_free(struct dp *d);
+// Takes the packet.
+void handover_datagram(
+	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct datagram *d);
+void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port);
+void handover_flush(struct worker *w);
+// Up to DP_BURST packets from a worker. Messages among them are not datagrams and not counted.
+unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf **m);
+// Tells every other worker what an ARP or ND packet said.
+void message_neighbour(
+	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
+// Sends the redirect notes of the shard; what finds no room waits for the next call.
+void message_notes(struct worker *w);
+// Does what a message says and frees it.
+void message_apply(struct worker *w, struct rte_mbuf *m);
+
+// --- nexthop.c: from a destination to a MAC -----------------------------------------------------
+
+// Port by which our address src reaches dst and the neighbour on the way. False: no route.
+bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
+	struct addr *via);
+// Entry of the neighbour on the way, and the port. DP_SENT or a reason.
+unsigned int nexthop_resolve(struct worker *w, const struct addr *src, const struct addr *dst,
+	uint8_t *port, uint16_t *neigh);
+// Fills in the destination MAC and sends, or holds until there is one. Takes the packet.
+void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh);
+// What an ARP or ND packet told, received here or by another worker. True when it changed anything.
+bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
+// Ages, asks, gives up; keeps the gateways known. Once a millisecond at most.
+void nexthop_tick(struct worker *w);
+// Drops what is held; the worker is no longer running.
+void nexthop_drain(struct worker *w);
+
+// --- rewrite.c: executing plans -----------------------------------------------------------------
+
+// A datagram to make of a received one, in place.
+struct rewrite {
+	const struct endpoint *src, *dst;
+	const struct net_l2 *l2;
+	const uint8_t *front; // goes in front of what is kept
+	uint16_t front_len;
+	uint16_t off, len; // what is kept of the payload
+	uint16_t pad; // zero bytes behind it
+	uint16_t csum; // sum of src and dst with their ports
+	uint16_t ip_id;
+	uint16_t mtu;
+	bool df;
+};
+
+// Rewrites m, of which f is the parse; f then describes the new frame. DP_SENT or a reason, and
+// then nothing has been changed.
+unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r);
+
+void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
+	const struct turn_plan *plan, const struct turn_side *side);
+void rewrite_send(struct worker *w, struct rte_mbuf *m, struct datagram *d,
+	const struct turn_plan *plan, const struct turn_side *side);
+void rewrite_reply(struct worker *w, struct rte_mbuf *m, const struct datagram *d,
+	const struct turn_plan *plan, const struct turn_side *side);
+// turn_shard_params.flow_reset.
+void rewrite_flow_reset(void *worker, uint32_t flow);
+uint16_t rewrite_ip_id(struct worker *w);
+
+// --- host.c: being a host on the link -----------------------------------------------------------
+
+// Takes every ARP, ICMP and ICMPv6 packet.
+void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
+// Announces addresses where a link has come up. Worker 0 only.
+void host_announce_tick(struct worker *w);
+// Asks for a neighbour.
+void host_ask(struct worker *w, const struct neigh_ask *ask);
+// Takes a token; a bucket holds up to burst and is refilled at rate per second. Rate 0: never.
+bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ms);
+
+// --- tx.c ---------------------------------------------------------------------------------------
+
+// Takes a finished frame; hands it to the worker that owns a queue when this one has none.
+void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
+void tx_flush(struct worker *w);
+
+// --- stats.c ------------------------------------------------------------------------------------
+
+// Index into rx_hist and tx_hist of a burst of n, 1..DP_BURST.
+static inline unsigned int stats_bucket(unsigned int n)
+{
+	return 31 - (unsigned int)__builtin_clz(n);
+}
+
+// Makes the counters as they stand visible. At a round boundary.
+void stats_publish(struct worker *w);
+
+// --- dp.c ---------------------------------------------------------------------------------------
+
+// Bytes of a packet buffer behind the private area, headroom included.
+uint16_t dp_data_room(const struct conf *c);
+struct neigh_config dp_neigh_config(const struct conf *c);
+
+// --- mailbox.c ----------------------------------------------------------------------------------
+
+int mailbox_init(struct mailbox *b);
+void mailbox_fini(struct mailbox *b);
+void mailbox_serve(struct worker *w);

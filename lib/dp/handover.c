@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between workers: one single-producer single-consumer ring for every ordered pair, a worker with
+// itself included. A full ring is a named drop, never a wait.
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "dp_int.h"
+
+static struct rte_ring *ring_make(unsigned int count, int socket)
+{
+	// in plain memory: rte_ring_create takes a memzone each, and 64 workers have 4096 rings
+	const ssize_t size = rte_ring_get_memsize(count);
+	struct rte_ring *r;
+
+	if (size < 0)
+		return NULL;
+	r = rte_zmalloc_socket("handover", (size_t)size, RTE_CACHE_LINE_SIZE, socket);
+	if (r == NULL)
+		return NULL;
+	if (rte_ring_init(r, "handover", count, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
+		rte_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+int handover_create(struct dp *d, int socket)
+{
+	const unsigned int count = rte_align32pow2(RTE_MAX(d->conf->handover_ring, 2u * DP_BURST));
+
+	for (unsigned int from = 0; from < d->nb_workers; from++) {
+		for (unsigned int to = 0; to < d->nb_workers; to++) {
+			struct rte_ring *r = ring_make(count, socket);
+
+			if (r == NULL)
+				return -ENOMEM;
+			d->worker[from]->out[to] = r;
+			d->worker[to]->in[from] = r;
+		}
+	}
+	return 0;
+}
+
+void handover_free(struct dp *d)
+{
+	for (unsigned int from = 0; from < d->nb_made; from++)
+		for (unsigned int to = 0; to < d->nb_workers; to++)
+			rte_free(d->worker[from]->out[to]);
+}
+
+static void flush_one(struct worker *w, unsigned int to)
+{
+	struct outbox *o = &w->hand[to];
+	unsigned int n;
+
+	if (o->n == 0)
+		return;
+	n = rte_ring_sp_enqueue_burst(w->out[to], (void **)o->m, o->n, NULL);
+	w->live.handed_out += n;
+	for (unsigned int i = n; i < o->n; i++)
+		worker_drop(w, o->m[i], DP_DROP_HANDOVER_FULL);
+	o->n = 0;
+}
+
+static void put(struct worker *w, unsigned int to, struct rte_mbuf *m)
+{
+	struct outbox *o = &w->hand[to];
+
+	o->m[o->n++] = m;
+	if (o->n == DP_BURST)
+		flush_one(w, to);
+}
+
+void handover_datagram(
+	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct datagram *d)
+{
+	struct parcel *p = parcel_of(m);
+
+	p->kind = PARCEL_DATAGRAM;
+	p->datagram = *d;
+	put(w, to, m);
+}
+
+void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port)
+{
+	struct parcel *p = parcel_of(m);
+
+	p->kind = PARCEL_FRAME;
+	p->port = port;
+	put(w, to, m);
+}
+
+void handover_flush(struct worker *w)
+{
+	for (unsigned int to = 0; to < w->dp->nb_workers; to++)
+		flush_one(w, to);
+}
+
+unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf **m)
+{
+	const unsigned int n = rte_ring_sc_dequeue_burst(w->in[from], (void **)m, DP_BURST, NULL);
+
+	for (unsigned int i = 0; i < n; i++)
+		w->live.handed_in += parcel_of(m[i])->kind <= PARCEL_FRAME;
+	return n;
+}
+
+// --- messages: they use the packets' way, so nothing else need be polled ------------------------
+
+static struct rte_mbuf *message_make(struct worker *w, enum parcel_kind kind)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
+
+	if (m != NULL)
+		parcel_of(m)->kind = (uint8_t)kind;
+	return m;
+}
+
+// Frees the message when there is no room.
+static bool message_send(struct worker *w, unsigned int to, struct rte_mbuf *m)
+{
+	if (rte_ring_sp_enqueue(w->out[to], m) == 0)
+		return true;
+	rte_pktmbuf_free(m);
+	return false;
+}
+
+void message_neighbour(
+	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
+{
+	if (w->dp->nb_workers == 1 ||
+		!bucket_take(&w->facts, DP_MESSAGE_RATE, DP_MESSAGE_RATE, w->now_ms))
+		return;
+	for (unsigned int to = 0; to < w->dp->nb_workers; to++) {
+		struct rte_mbuf *m = to != w->id ? message_make(w, PARCEL_NEIGHBOUR) : NULL;
+
+		if (m == NULL)
+			continue;
+		parcel_of(m)->port = port;
+		parcel_of(m)->from_ask = from_ask;
+		parcel_of(m)->neighbour = *msg;
+		// one that finds no room is not missed: whoever needs the answer asks again
+		message_send(w, to, m);
+	}
+}
+
+static bool note_send(struct worker *w, const struct turn_redirect_note *note)
+{
+	struct rte_mbuf *m = message_make(w, PARCEL_REDIRECT);
+
+	if (m == NULL)
+		return false;
+	parcel_of(m)->redirect = *note;
+	return message_send(w, note->to, m);
+}
+
+void message_notes(struct worker *w)
+{
+	unsigned int sent = 0;
+
+	w->nb_notes +=
+		turn_shard_notes(w->shard, w->note + w->nb_notes, DP_NOTES_MAX - w->nb_notes);
+	if (likely(w->nb_notes == 0))
+		return;
+	// in order: the last word on a client must come last
+	while (sent < w->nb_notes && note_send(w, &w->note[sent]))
+		sent++;
+	w->nb_notes -= sent;
+	memmove(w->note, w->note + sent, w->nb_notes * sizeof(w->note[0]));
+}
+
+void message_apply(struct worker *w, struct rte_mbuf *m)
+{
+	const struct parcel *p = parcel_of(m);
+
+	if (p->kind == PARCEL_NEIGHBOUR)
+		nexthop_learn(w, p->port, &p->neighbour, p->from_ask);
+	else
+		turn_shard_redirect(w->shard, &p->redirect);
+	rte_pktmbuf_free(m);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Being a host on the link, which the kernel no longer is for these addresses: ARP, neighbour
+// discovery, echo, announcements.
+#include "dp_int.h"
+
+#define ECHO_BURST 50
+#define ANNOUNCEMENTS 3
+#define ANNOUNCE_MS 1000
+#define ANNOUNCE_BUDGET 32 // addresses told a millisecond
+
+bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ms)
+{
+	const uint64_t gained = (now_ms - b->filled_ms) * rate / 1000;
+
+	if (rate == 0)
+		return false;
+	if (gained > 0) {
+		b->tokens = (uint32_t)RTE_MIN(burst, b->tokens + gained);
+		b->filled_ms = now_ms;
+	}
+	if (b->tokens == 0)
+		return false;
+	b->tokens--;
+	return true;
+}
+
+static void consume(struct worker *w, struct rte_mbuf *m)
+{
+	w->live.consumed++;
+	rte_pktmbuf_free(m);
+}
+
+// One of our addresses, and on this port.
+static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
+{
+	const struct local *l = local_find(w->dp->local, a);
+
+	return (l != NULL && l->kind == LOCAL_OWN && l->port == port) ||
+		addr_eq(a, &w->dp->port[port].link_local);
+}
+
+static bool ours(const struct worker *w, uint8_t port, const struct addr *a)
+{
+	const struct local *l = local_find(w->dp->local, a);
+
+	return (l != NULL && l->kind == LOCAL_OWN) || addr_eq(a, &w->dp->port[port].link_local);
+}
+
+// --- frames of our own --------------------------------------------------------------------------
+
+// A buffer for a frame that nobody sent us. What there is no buffer for is counted as made and
+// lost.
+static struct rte_mbuf *frame_make(struct worker *w)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
+
+	w->live.made++;
+	if (m == NULL)
+		w->live.drop[DP_DROP_NO_MBUF]++;
+	return m;
+}
+
+static void frame_send(struct worker *w, uint8_t port, struct rte_mbuf *m, size_t len)
+{
+	m->data_len = (uint16_t)len;
+	m->pkt_len = (uint32_t)len;
+	tx_put(w, port, m);
+}
+
+// Our address to ask from: one the target will find on-link, or the first of the family.
+static struct addr asker(const struct dp_port *p, const struct addr *target)
+{
+	const bool is_v4 = addr_is_v4(target);
+	struct addr first = is_v4 ? addr_from_v4("\0\0\0\0") : p->link_local;
+	bool found = false;
+
+	for (uint32_t i = 0; i < p->conf->nb_addresses; i++) {
+		const struct conf_address *a = &p->conf->addresses[i];
+		struct prefix net = {.addr = *target, .len = a->prefix_len};
+
+		if (addr_is_v4(&a->addr) != is_v4)
+			continue;
+		if (prefix_contains(&net, &a->addr))
+			return a->addr;
+		if (!found)
+			first = a->addr;
+		found = true;
+	}
+	return first;
+}
+
+void host_ask(struct worker *w, const struct neigh_ask *ask)
+{
+	const struct dp_port *p = &w->dp->port[ask->port];
+	const struct addr sender = asker(p, &ask->target);
+	struct rte_mbuf *m = frame_make(w);
+
+	if (m == NULL)
+		return;
+	frame_send(w, ask->port, m,
+		net_write_ask(rte_pktmbuf_mtod(m, uint8_t *), &p->l2, &sender, &ask->target,
+			ask->unicast ? ask->mac : NULL));
+}
+
+// --- ARP and neighbour discovery ----------------------------------------------------------------
+
+// Answers in the buffer of the question.
+static void answer(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_neigh_msg *msg)
+{
+	static const uint8_t no_mac[6];
+	struct net_l2 l2 = w->dp->port[port].l2;
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
+
+	// a solicitation may come without its sender's MAC: then it is that of the frame
+	memcpy(l2.dst, memcmp(msg->mac, no_mac, 6) != 0 ? msg->mac : data + 6, 6);
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	if (unlikely((uint32_t)m->data_off + NET_ND_FRAME_MAX > m->buf_len)) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	frame_send(w, port, m, net_write_answer(data, &l2, &msg->target, &msg->sender));
+}
+
+static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
+	const struct net_neigh_msg *msg, unsigned int reason)
+{
+	const bool from_ask = msg->type == NET_NEIGH_ASK;
+	const bool changed = nexthop_learn(w, port, msg, from_ask);
+
+	// An answer may be to another worker's question; each replica judges it by its own state.
+	if (changed || !from_ask)
+		message_neighbour(w, port, msg, from_ask);
+	if (from_ask && ours_on(w, port, &msg->target))
+		answer(w, port, m, msg);
+	else if (!from_ask && (changed || msg->solicited))
+		consume(w, m);
+	else
+		worker_drop(w, m, reason);
+}
+
+static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
+	const struct net_neigh_msg *msg, unsigned int reason)
+{
+	const struct addr *claimed = msg->type == NET_NEIGH_ASK ? &msg->sender : &msg->target;
+
+	if (msg->type == NET_NEIGH_NONE)
+		worker_drop(w, m, reason);
+	else if (ours(w, port, claimed)) // another host has, or says it has, our address
+		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
+	else
+		learn(w, port, m, msg, reason);
+}
+
+// --- echo ---------------------------------------------------------------------------------------
+
+static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
+{
+	const uint32_t share = w->dp->conf->icmp_rate / w->dp->nb_workers;
+	const uint32_t rate = w->dp->conf->icmp_rate != 0 ? RTE_MAX(share, 1u) : 0;
+	const uint16_t len = f->payload_off + f->payload_len;
+	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+
+	// told apart before a token is spent
+	if (icmp[0] != (f->kind == NET_ICMP ? 8 : 128)) {
+		worker_drop(w, m, DP_DROP_ICMP);
+		return;
+	}
+	if (!bucket_take(&w->echo, rate, ECHO_BURST, w->now_ms)) {
+		worker_drop(w, m, DP_DROP_ICMP_RATE);
+		return;
+	}
+	if (!net_echo_reply(rte_pktmbuf_mtod(m, uint8_t *), f, w->dp->port[port].l2.src)) {
+		worker_drop(w, m, DP_DROP_ICMP);
+		return;
+	}
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	frame_send(w, port, m, len); // without the padding of the request
+}
+
+static void icmp_input(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
+{
+	if (addr_class(&f->dst) == ADDR_MULTICAST)
+		worker_drop(w, m, DP_DROP_ICMP);
+	else if (!ours_on(w, port, &f->dst))
+		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
+	else if (local_find(w->dp->local, &f->src) != NULL)
+		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
+	else
+		echo(w, port, m, f);
+}
+
+void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
+{
+	struct net_neigh_msg msg;
+
+	net_neigh_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f, &msg);
+	if (f->kind == NET_ARP)
+		neighbour_input(w, port, m, &msg, DP_DROP_ARP);
+	else if (msg.type != NET_NEIGH_NONE)
+		neighbour_input(w, port, m, &msg, DP_DROP_ICMP);
+	else
+		icmp_input(w, port, m, f);
+}
+
+// --- announcements ------------------------------------------------------------------------------
+
+static void announce_address(struct worker *w, uint8_t port, const struct addr *a)
+{
+	struct rte_mbuf *m = frame_make(w);
+
+	if (m == NULL)
+		return;
+	frame_send(w, port, m,
+		net_write_answer(rte_pktmbuf_mtod(m, uint8_t *), &w->dp->port[port].l2, a, NULL));
+}
+
+static void announce_port(struct worker *w, uint8_t port)
+{
+	struct announcement *n = &w->announce[port];
+	const struct dp_port *p = &w->dp->port[port];
+	const uint32_t wanted = __atomic_load_n(&p->announce, __ATOMIC_ACQUIRE);
+
+	if (wanted != n->seen)
+		*n = (struct announcement){
+			.seen = wanted, .left = ANNOUNCEMENTS, .at_ms = w->now_ms};
+	if (n->left == 0 || w->now_ms < n->at_ms)
+		return;
+	for (unsigned int i = 0; i < ANNOUNCE_BUDGET && n->next < p->conf->nb_addresses; i++)
+		announce_address(w, port, &p->conf->addresses[n->next++].addr);
+	if (n->next == p->conf->nb_addresses) {
+		n->next = 0;
+		n->left--;
+		n->at_ms = w->now_ms + ANNOUNCE_MS;
+	}
+}
+
+void host_announce_tick(struct worker *w)
+{
+	for (unsigned int i = 0; i < w->dp->nb_ports; i++)
+		announce_port(w, (uint8_t)i);
+}

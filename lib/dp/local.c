@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Our addresses: what a packet is for, and which sources nobody else can have.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dp_int.h"
+
+#define LISTENERS_MAX 255 // turn_view.listener is a byte
+
+static struct local *slot_for(struct local_table *t, const struct addr *a)
+{
+	uint32_t i = local_hash(t, a);
+
+	while (t->slot[i].kind != LOCAL_FREE && !addr_eq(&t->slot[i].addr, a))
+		i = (i + 1) & t->mask;
+	return &t->slot[i];
+}
+
+static void add_own(struct local_table *t, const struct conf_address *a, uint8_t port,
+	const struct turn_relay_map *map)
+{
+	struct local *l = slot_for(t, &a->addr);
+
+	*l = (struct local){.addr = a->addr,
+		.kind = LOCAL_OWN,
+		.port = port,
+		.relay = turn_relay_find(map, &a->addr)};
+}
+
+// The all-ones host of an IPv4 subnet. Subnets of one or two addresses have none (RFC 3021).
+static void add_broadcast(struct local_table *t, const struct conf_address *a, uint8_t port)
+{
+	struct addr b = a->addr;
+	struct local *l;
+
+	if (!addr_is_v4(&b) || a->prefix_len > 126)
+		return;
+	for (unsigned int bit = a->prefix_len; bit < 128; bit++)
+		b.b[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	l = slot_for(t, &b);
+	if (l->kind == LOCAL_FREE)
+		*l = (struct local){.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
+}
+
+// Listeners of one address stand together.
+static int add_listeners(struct local_table *t, const struct turn_config *c)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i <= t->mask; i++) {
+		struct local *l = &t->slot[i];
+
+		if (l->kind != LOCAL_OWN)
+			continue;
+		l->listener_from = n;
+		for (uint32_t k = 0; k < c->nb_listeners; k++)
+			if (addr_eq(&c->listeners[k].at.addr, &l->addr))
+				t->listener[n++] = (struct local_listener){
+					.port = c->listeners[k].at.port, .index = (uint8_t)k};
+		l->nb_listeners = (uint8_t)(n - l->listener_from);
+	}
+	// one that lies on no port would be silently deaf
+	return n == c->nb_listeners ? 0 : -EINVAL;
+}
+
+static void add_addresses(
+	struct local_table *t, const struct conf *c, const struct turn_relay_map *map)
+{
+	for (uint32_t p = 0; p < c->nb_ports; p++)
+		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
+			add_own(t, &c->ports[p].addresses[i], (uint8_t)p, map);
+	// after all own ones, which win
+	for (uint32_t p = 0; p < c->nb_ports; p++)
+		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
+			add_broadcast(t, &c->ports[p].addresses[i], (uint8_t)p);
+}
+
+static struct local_table *table_make(uint32_t entries, uint32_t listeners)
+{
+	struct local_table *t = calloc(1, sizeof(*t));
+	unsigned int bits = 4;
+
+	if (t == NULL)
+		return NULL;
+	while (1u << bits < 4 * entries)
+		bits++;
+	t->mask = (1u << bits) - 1;
+	t->shift = (uint8_t)(64 - bits);
+	t->slot = calloc(1u << bits, sizeof(*t->slot));
+	t->listener = calloc(listeners + 1, sizeof(*t->listener));
+	if (t->slot == NULL || t->listener == NULL) {
+		local_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+struct local_table *local_create(const struct conf *c, const struct turn_relay_map *map)
+{
+	struct local_table *t;
+	uint32_t n = 0;
+
+	if (c->turn.nb_listeners > LISTENERS_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	for (uint32_t p = 0; p < c->nb_ports; p++)
+		n += 2 * c->ports[p].nb_addresses;
+	t = table_make(n, c->turn.nb_listeners);
+	if (t == NULL)
+		return NULL;
+	add_addresses(t, c, map);
+	if (add_listeners(t, &c->turn) != 0) {
+		local_free(t);
+		errno = EINVAL;
+		return NULL;
+	}
+	return t;
+}
+
+void local_free(struct local_table *t)
+{
+	if (t == NULL)
+		return;
+	free(t->slot);
+	free(t->listener);
+	free(t);
+}

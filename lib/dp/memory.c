@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much memory the data path will ask EAL for: told before there is an EAL, so that one without
+// hugepages can be given enough.
+#include "dp_int.h"
+
+#define MB (1024 * 1024)
+#define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
+#define DESCRIPTOR 64 // bytes of driver memory for one, generously
+
+static size_t packets_size(const struct conf *c)
+{
+	const uint32_t element =
+		(uint32_t)(sizeof(struct rte_mbuf) + DP_PRIV_SIZE) + dp_data_room(c);
+
+	return (size_t)c->mbufs * (rte_mempool_calc_obj_size(element, 0, NULL) + sizeof(void *));
+}
+
+static size_t shard_size(
+	const struct conf *c, const struct turn_relay_map *map, unsigned int worker)
+{
+	const struct turn_shard_params params = {
+		.config = &c->turn, .map = map, .worker = (uint8_t)worker};
+	// a flow to the client of each slot and one to each channel's peer, of which there are as
+	// many as slots unless that is few
+	const size_t flows = 2 * (size_t)turn_relay_slots(map, worker) + 1024;
+
+	return turn_shard_size(&params) + flows * sizeof(struct template);
+}
+
+size_t dp_memory_mb(const struct conf *c)
+{
+	const struct neigh_config nc = dp_neigh_config(c);
+	struct turn_relay_map *map = turn_relay_map_create(&c->turn);
+	const ssize_t ring = rte_ring_get_memsize(rte_align32pow2(c->handover_ring));
+	size_t size = packets_size(c);
+
+	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
+	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc));
+	size += (size_t)c->nb_ports * c->workers * (c->rx_ring + c->tx_ring) * DESCRIPTOR;
+	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
+		size += shard_size(c, map, w);
+	turn_relay_map_free(map);
+	return size / MB + size / MB / 8 + EAL_MB;
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dp_world.h"
+
+#include <netinet/in.h>
+#include <sched.h>
+
+#include <rte_eal.h>
+#include <rte_mempool.h>
+
+#include "bytes.h"
+
+#define REALM "turn.test"
+
+struct endpoint world_endpoint(const char *addr, uint16_t port)
+{
+	struct endpoint e = {.port = port};
+
+	assert_int_equal(addr_parse(addr, &e.addr), 0);
+	return e;
+}
+
+// Three lcores that float over the CPUs there are, however few.
+static void lcores_text(char *text, size_t len)
+{
+	cpu_set_t cpus;
+	char list[256] = "";
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+		CPU_ZERO(&cpus);
+	for (int i = 0, n = 0; i < CPU_SETSIZE && n < 4; i++) {
+		if (!CPU_ISSET(i, &cpus))
+			continue;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), n > 0 ? ",%d" : "%d", i);
+		n++;
+	}
+	snprintf(text, len, "0@(%s),1@(%s),2@(%s)", list, list, list);
+}
+
+void world_eal(void)
+{
+	char lcores[1024];
+	char *argv[] = {"test", "--no-huge", "-m", "320", "--no-shconf", "--no-pci",
+		"--iova-mode=va", "--no-telemetry", "--log-level=error", "--lcores", lcores};
+
+	lcores_text(lcores, sizeof(lcores));
+	if (rte_eal_init((int)RTE_DIM(argv), argv) < 0) {
+		fprintf(stderr, "EAL does not start\n");
+		exit(1);
+	}
+}
+
+// --- configuration ------------------------------------------------------------------------------
+
+static struct conf_address address(const char *addr, uint8_t len)
+{
+	return (struct conf_address){.addr = world_endpoint(addr, 0).addr, .prefix_len = len};
+}
+
+static void conf_ports(struct world *w, const struct world_setup *s)
+{
+	snprintf(w->device, sizeof(w->device), "soft:%u:%u%s", s->rx_queues, s->tx_queues,
+		s->rss ? ":rss" : "");
+	w->addresses[0] = address("10.99.0.1", 96 + 24);
+	w->addresses[1] = address("fd99::1", 64);
+	w->addresses[2] = address("10.98.0.1", 96 + 24);
+	w->gateways[0] = world_endpoint("10.99.0.254", 0).addr;
+	w->gateways[1] = world_endpoint("fd99::fe", 0).addr;
+	w->ports[0] = (struct conf_port){.name = "wan",
+		.device = w->device,
+		.addresses = w->addresses,
+		.nb_addresses = 2,
+		.gateways = w->gateways,
+		.nb_gateways = 2,
+		.mtu = s->mtu != 0 ? s->mtu : 1500,
+		.vlan = s->vlan};
+	w->ports[1] = (struct conf_port){.name = "side",
+		.device = w->device,
+		.addresses = w->addresses + 2,
+		.nb_addresses = 1,
+		.mtu = w->ports[0].mtu};
+}
+
+static void conf_turn(struct world *w, const struct world_setup *s)
+{
+	struct turn_config *t = &w->conf.turn;
+	const char *allow[] = {"10.99.0.0/24", "fd99::/64", "198.51.100.0/24", "10.98.0.0/24"};
+
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(prefix_parse(allow[i], &w->allow[i]), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct conf_address *a = &w->addresses[i];
+
+		w->listeners[i] = (struct turn_listener){{a->addr, 3478}, IPPROTO_UDP};
+		w->locals[i] =
+			(struct turn_local){.addr = a->addr, .subnet = {a->addr, a->prefix_len}};
+		for (unsigned int bit = a->prefix_len; bit < 128; bit++)
+			w->locals[i].subnet.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	}
+	w->relay[0] = w->addresses[0].addr;
+	w->relay[1] = w->addresses[1].addr;
+	w->user = (struct turn_user){.name = "ivan", .password = "pw"};
+	*t = (struct turn_config){.realm = REALM,
+		.users = &w->user,
+		.nb_users = 1,
+		.nonce_lifetime_s = 600,
+		.nonce_secret = "",
+		.listeners = w->listeners,
+		.nb_listeners = s->two_ports ? 3 : 2,
+		.relay = w->relay,
+		.nb_relay = 2,
+		.local = w->locals,
+		.nb_local = s->two_ports ? 3 : 2,
+		.gateways = w->gateways,
+		.nb_gateways = 2,
+		.allow = w->allow,
+		.nb_allow = 4,
+		.port_lo = 50000,
+		.port_hi = (uint16_t)(49999 + (s->relay_ports != 0 ? s->relay_ports : 512)),
+		.hairpin = true,
+		.workers = s->workers,
+		.limits = {.permissions = 16,
+			.channels = 16,
+			.lifetime_default_s = 600,
+			.lifetime_max_s = 3600}};
+}
+
+void world_open(struct world *w, const struct world_setup *s)
+{
+	unsigned int lcores[TURN_WORKERS_MAX];
+	char error[256] = "";
+
+	for (unsigned int i = 0; i < TURN_WORKERS_MAX; i++)
+		lcores[i] = 1 + i % 2;
+	memset(w, 0, sizeof(*w));
+	w->rand = test_rand_start("world");
+	w->crypto = stun_crypto_create();
+	assert_non_null(w->crypto);
+	conf_ports(w, s);
+	w->conf = (struct conf){.workers = s->workers,
+		.ports = w->ports,
+		.nb_ports = s->two_ports ? 2 : 1,
+		.mbufs = 8191,
+		.rx_ring = 512,
+		.tx_ring = 512,
+		.handover_ring = s->handover_ring != 0 ? s->handover_ring : 1024,
+		.neigh_entries = s->neigh_entries != 0 ? s->neigh_entries : 256,
+		.neigh_held = 256,
+		.neigh_held_each = s->neigh_held_each != 0 ? s->neigh_held_each : 64,
+		.icmp_rate = s->icmp_rate};
+	conf_turn(w, s);
+	w->ms = 1000000; // later than any start takes
+	w->dp = dp_create(&w->conf, lcores, softport_open, error, sizeof(error));
+	if (w->dp == NULL)
+		fail_msg("%s", error);
+}
+
+void world_close(struct world *w)
+{
+	dp_quiesce(w->dp);
+	assert_int_equal(rte_mempool_in_use_count(w->dp->pool), 0);
+	for (unsigned int i = 0; i < w->dp->nb_workers; i++) {
+		struct dp_stats s;
+
+		assert_true(dp_worker_stats(w->dp, i, &s));
+		assert_int_equal(s.held, 0);
+	}
+	dp_destroy(w->dp);
+	stun_crypto_free(w->crypto);
+}
+
+// --- the link -----------------------------------------------------------------------------------
+
+static void mac_of(const struct addr *a, uint8_t mac[6])
+{
+	mac[0] = 0x02;
+	mac[1] = addr_is_v4(a) ? 0xaa : 0xbb;
+	memcpy(mac + 2, a->b + 12, 4);
+}
+
+// The MAC by which a host reaches the data path's world: its own, or its gateway's.
+static void mac_on_link(const struct world *w, const struct addr *a, uint8_t mac[6])
+{
+	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "fd99::/64"};
+	struct prefix p;
+
+	for (unsigned int i = 0; i < RTE_DIM(nets); i++) {
+		assert_int_equal(prefix_parse(nets[i], &p), 0);
+		if (prefix_contains(&p, a)) {
+			mac_of(a, mac);
+			return;
+		}
+	}
+	mac_of(&w->gateways[addr_is_v4(a) ? 0 : 1], mac);
+}
+
+void world_inject(struct world *w, unsigned int port, const void *frame, size_t len)
+{
+	struct port *p = w->dp->port[port].port;
+
+	softport_put(p, (uint16_t)test_rand_below(&w->rand, p->nb_rxq), frame, len);
+}
+
+size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t buf[2048])
+{
+	const struct port *p = w->dp->port[0].port;
+	const bool is_v4 = addr_is_v4(&d->src.addr);
+	uint8_t *payload = buf + net_headers_len(is_v4, p->vlan);
+	struct net_l2 l2 = {.vlan = p->vlan};
+	const struct net_ip ip = {.tos = d->tos,
+		.ttl = d->ttl != 0 ? d->ttl : 64,
+		.id = (uint16_t)test_rand(&w->rand),
+		.df = d->df};
+
+	memcpy(l2.dst, p->mac, 6);
+	mac_on_link(w, &d->src.addr, l2.src);
+	memcpy(payload, d->data, d->len);
+	assert_ptr_equal(net_write_udp(payload, d->len, &l2, &d->src, &d->dst, &ip, 0), buf);
+	if (!d->no_checksum)
+		store_be16(payload - 2,
+			csum_udp(&d->src.addr, &d->dst.addr, payload - NET_UDP_LEN,
+				(uint16_t)(d->len + NET_UDP_LEN)));
+	return (size_t)(payload - buf) + d->len;
+}
+
+void world_send(struct world *w, const struct world_datagram *d)
+{
+	uint8_t frame[2048];
+	const size_t len = world_frame(w, d, frame);
+
+	world_inject(w, 0, frame, len);
+}
+
+void world_send_bytes(struct world *w, const struct endpoint *src, const struct endpoint *dst,
+	const void *data, size_t len)
+{
+	struct world_datagram d = {.src = *src, .dst = *dst, .len = (uint16_t)len};
+
+	memcpy(d.data, data, len);
+	world_send(w, &d);
+}
+
+static void answer_ask(struct world *w, unsigned int port, const struct net_neigh_msg *msg)
+{
+	struct net_l2 l2 = {.vlan = w->dp->port[port].port->vlan};
+	uint8_t frame[NET_ND_FRAME_MAX];
+
+	w->asks++;
+	if (w->deaf)
+		return;
+	memcpy(l2.dst, w->dp->port[port].port->mac, 6);
+	mac_of(&msg->target, l2.src);
+	world_inject(w, port, frame, net_write_answer(frame, &l2, &msg->target, &msg->sender));
+}
+
+static void see_other(struct world *w, unsigned int port, const struct net_frame *f)
+{
+	struct net_neigh_msg msg;
+
+	net_neigh_parse(w->last, w->last_len, f, &msg);
+	if (msg.type == NET_NEIGH_ASK)
+		answer_ask(w, port, &msg);
+	else if (msg.type == NET_NEIGH_ANSWER && (w->last[0] & 1) == 0)
+		w->answers++;
+	else if (msg.type == NET_NEIGH_ANSWER)
+		w->announcements++;
+	else
+		w->echoes++;
+}
+
+static void see_datagram(struct world *w, const uint8_t *frame, const struct net_frame *f)
+{
+	struct world_datagram *d;
+	uint8_t mac[6];
+
+	assert_true(w->nb_seen < WORLD_SEEN);
+	mac_on_link(w, &f->dst, mac);
+	assert_memory_equal(frame, mac, 6); // to the right neighbour
+	d = &w->seen[w->nb_seen++];
+	*d = (struct world_datagram){.src = {f->src, f->sport},
+		.dst = {f->dst, f->dport},
+		.len = f->payload_len,
+		.tos = f->tos,
+		.ttl = f->ttl,
+		.df = f->df,
+		.no_checksum = f->l4_checksum == 0};
+	memcpy(d->data, frame + f->payload_off, f->payload_len);
+}
+
+static bool receive(struct world *w, unsigned int port)
+{
+	const struct port *p = w->dp->port[port].port;
+	struct net_rx rx = {.vlan = p->vlan};
+	struct net_frame f;
+	uint8_t frame[2048];
+	const size_t len = softport_take(w->dp->port[port].port, frame, sizeof(frame));
+
+	if (len == 0)
+		return false;
+	assert_memory_equal(frame + 6, p->mac, 6);
+	memcpy(rx.mac, frame, 6);
+	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
+	if (f.kind == NET_UDP) {
+		see_datagram(w, frame, &f);
+		return true;
+	}
+	memcpy(w->last, frame, len);
+	w->last_len = len;
+	see_other(w, port, &f);
+	return true;
+}
+
+// --- time ---------------------------------------------------------------------------------------
+
+void world_balance(struct world *w, unsigned int worker)
+{
+	struct dp_stats s;
+	uint64_t drops = 0;
+
+	assert_true(dp_worker_stats(w->dp, worker, &s));
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		drops += s.drop[i];
+	assert_int_equal(
+		s.rx + s.made + s.handed_in, s.tx + drops + s.handed_out + s.consumed + s.held);
+}
+
+bool world_round(struct world *w)
+{
+	const unsigned int n = w->dp->nb_workers, first = test_rand_below(&w->rand, n);
+	bool moved = false;
+
+	w->ms++;
+	for (unsigned int i = 0; i < n; i++) {
+		struct worker *worker = w->dp->worker[(first + i) % n];
+
+		moved |= worker_round(worker, w->dp->tsc_start + w->ms * w->dp->tsc_per_ms);
+		stats_publish(worker); // also where it would not be yet
+		world_balance(w, worker->id);
+	}
+	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
+		while (receive(w, p))
+			moved = true;
+	return moved;
+}
+
+void world_run(struct world *w)
+{
+	unsigned int quiet = 0;
+
+	// what one worker hands to the next, and a question to a neighbour, takes a round each
+	while (quiet < 3)
+		quiet = world_round(w) ? 0 : quiet + 1;
+}
+
+void world_wait(struct world *w, uint64_t ms)
+{
+	for (uint64_t i = 0; i < ms; i++)
+		world_round(w);
+}
+
+bool world_take(struct world *w, const struct endpoint *dst, struct world_datagram *out)
+{
+	for (unsigned int i = 0; i < w->nb_seen; i++) {
+		if (!endpoint_eq(&w->seen[i].dst, dst))
+			continue;
+		*out = w->seen[i];
+		w->nb_seen--;
+		memmove(&w->seen[i], &w->seen[i + 1], (w->nb_seen - i) * sizeof(w->seen[0]));
+		return true;
+	}
+	return false;
+}
+
+struct dp_stats world_stats(struct world *w)
+{
+	struct dp_stats s;
+
+	dp_total_stats(w->dp, &s);
+	return s;
+}
+
+uint64_t world_drops(struct world *w)
+{
+	const struct dp_stats s = world_stats(w);
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++) {
+		if (s.drop[i] != 0)
+			printf("drop %s: %llu\n", dp_drop_name(i), (unsigned long long)s.drop[i]);
+		n += s.drop[i];
+	}
+	return n;
+}
+
+// --- clients ------------------------------------------------------------------------------------
+
+void world_client(struct world *w, struct world_client *c, const char *addr, uint16_t port)
+{
+	*c = (struct world_client){.at = world_endpoint(addr, port)};
+	c->server = w->listeners[addr_is_v4(&c->at.addr) ? 0 : 1].at;
+	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5, "ivan", 4, REALM, "pw", 2, &c->key));
+}
+
+void client_begin(struct world *w, struct world_client *c, enum stun_method method)
+{
+	uint8_t tid[STUN_TID_LEN];
+
+	test_rand_fill(&w->rand, tid, sizeof(tid));
+	stun_begin(&c->w, c->message, sizeof(c->message), STUN_REQUEST, method, tid);
+}
+
+// Sends what is in c->w and reads the answer.
+static unsigned int exchange(struct world *w, struct world_client *c)
+{
+	struct world_datagram d;
+	const uint16_t len = stun_end(&c->w);
+
+	assert_int_not_equal(len, 0);
+	world_send_bytes(w, &c->at, &c->server, c->message, len);
+	world_run(w);
+	assert_true(world_take(w, &c->at, &d));
+	assert_true(endpoint_eq(&d.src, &c->server));
+	memcpy(c->answer, d.data, d.len);
+	assert_int_equal(stun_parse(c->answer, d.len, &c->reply), 0);
+	assert_memory_equal(c->answer + 8, c->message + 8, STUN_TID_LEN);
+	if (c->reply.cls == STUN_SUCCESS)
+		return 0;
+	assert_true(stun_has(&c->reply, STUN_ERROR_CODE));
+	return c->answer[c->reply.off[STUN_ERROR_CODE] + 2] * 100u +
+		c->answer[c->reply.off[STUN_ERROR_CODE] + 3];
+}
+
+static void nonce_get(struct world *w, struct world_client *c)
+{
+	struct world_client asker = *c;
+
+	client_begin(w, &asker, STUN_ALLOCATE);
+	stun_put_u32(&asker.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	assert_int_equal(exchange(w, &asker), 401);
+	c->nonce_len = asker.reply.alen[STUN_NONCE];
+	memcpy(c->nonce, asker.answer + asker.reply.off[STUN_NONCE], c->nonce_len);
+}
+
+unsigned int client_ask(struct world *w, struct world_client *c)
+{
+	struct stun_writer w0 = c->w;
+
+	if (c->nonce_len == 0)
+		nonce_get(w, c);
+	c->w = w0;
+	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
+	stun_put(&c->w, STUN_REALM, REALM, strlen(REALM));
+	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
+	stun_put_integrity(&c->w, w->crypto, STUN_ALG_MD5, &c->key);
+	return exchange(w, c);
+}
+
+unsigned int client_allocate(struct world *w, struct world_client *c, int family)
+{
+	unsigned int code;
+	int got;
+
+	client_begin(w, c, STUN_ALLOCATE);
+	stun_put_u32(&c->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put_u32(&c->w, STUN_REQUESTED_ADDRESS_FAMILY, family == 4 ? 1u << 24 : 2u << 24);
+	code = client_ask(w, c);
+	if (code != 0)
+		return code;
+	assert_true(stun_decode_xor_addr(&c->reply, c->reply.off[STUN_XOR_RELAYED_ADDRESS],
+		c->reply.alen[STUN_XOR_RELAYED_ADDRESS], &c->relay, &got));
+	assert_int_equal(got, family);
+	return 0;
+}
+
+unsigned int client_bind(
+	struct world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer)
+{
+	client_begin(w, c, STUN_CHANNEL_BIND);
+	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)channel << 16);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, peer);
+	return client_ask(w, c);
+}
+
+unsigned int client_permit(struct world *w, struct world_client *c, const struct endpoint *peer)
+{
+	client_begin(w, c, STUN_CREATE_PERMISSION);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, peer);
+	return client_ask(w, c);
+}
+
+void client_channel_data(
+	struct world *w, struct world_client *c, uint16_t channel, const void *data, size_t len)
+{
+	struct world_datagram d = {.src = c->at, .dst = c->server, .len = (uint16_t)(len + 4)};
+
+	store_be16(d.data, channel);
+	store_be16(d.data + 2, (uint16_t)len);
+	memcpy(d.data + 4, data, len);
+	world_send(w, &d);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A data path on software ports, its rounds run by the test, with a link around it: hosts that
+// answer ARP and ND, clients that speak TURN, peers. Every round the balance of every worker is
+// asserted.
+//
+//	port wan: 10.99.0.1/24, fd99::1/64 (listeners and relay addresses on port 3478), gateways
+//	10.99.0.254 and fd99::fe; with two_ports, port side: 10.98.0.1/24, listener 10.98.0.1:3478
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dp_int.h"
+#include "softport.h"
+#include "test_rand.h"
+
+#define WORLD_SEEN 2048
+
+// A datagram that a host of the world received, or sends.
+struct world_datagram {
+	struct endpoint src, dst;
+	uint16_t len;
+	uint8_t tos, ttl;
+	bool df;
+	bool no_checksum;
+	uint8_t data[1600];
+};
+
+struct world_setup {
+	unsigned int workers, rx_queues, tx_queues;
+	bool rss, two_ports;
+	uint16_t mtu, vlan;
+	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate;
+	uint16_t relay_ports; // 0 = 512
+};
+
+struct world {
+	struct conf conf;
+	struct conf_port ports[2];
+	struct conf_address addresses[3];
+	struct addr gateways[2];
+	struct turn_listener listeners[3];
+	struct turn_local locals[3];
+	struct addr relay[2];
+	struct prefix allow[4];
+	struct turn_user user;
+	char device[32];
+	struct dp *dp;
+	struct stun_crypto *crypto;
+	struct test_rand rand;
+	uint64_t ms; // of the data path's clock
+	bool deaf; // nobody answers ARP or ND
+	unsigned int asks, answers, announcements, echoes; // ARP and ND frames seen, echo replies
+	unsigned int nb_seen;
+	struct world_datagram seen[WORLD_SEEN];
+	uint8_t last[2048]; // last frame that was no datagram
+	size_t last_len;
+};
+
+struct world_client {
+	struct endpoint at, server, relay;
+	struct stun_writer w;
+	uint8_t message[1500], answer[1500];
+	struct stun_msg reply; // points into answer
+	uint8_t nonce[STUN_TEXT_MAX];
+	size_t nonce_len;
+	struct stun_key key;
+	uint8_t token[8];
+};
+
+struct endpoint world_endpoint(const char *addr, uint16_t port);
+
+// EAL for a test: no hugepages, no devices, nothing on disk. Once per process.
+void world_eal(void);
+void world_open(struct world *w, const struct world_setup *s);
+// Asserts that every packet buffer has come back.
+void world_close(struct world *w);
+
+// Puts a frame on a receive queue chosen at random.
+void world_inject(struct world *w, unsigned int port, const void *frame, size_t len);
+// Makes the frame of a datagram of a host on port 0's link. Returns its length.
+size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t frame[2048]);
+void world_send(struct world *w, const struct world_datagram *d);
+void world_send_bytes(struct world *w, const struct endpoint *src, const struct endpoint *dst,
+	const void *data, size_t len);
+// One round of every worker in random order, then what they sent is received. True when anything
+// moved.
+bool world_round(struct world *w);
+// Rounds until nothing moves any more.
+void world_run(struct world *w);
+// Lets time pass in steps of a millisecond.
+void world_wait(struct world *w, uint64_t ms);
+// Takes the oldest datagram that a host received at dst; false when there is none.
+bool world_take(struct world *w, const struct endpoint *dst, struct world_datagram *out);
+// Asserts it of the snapshot last published.
+void world_balance(struct world *w, unsigned int worker);
+// Sum over the workers.
+struct dp_stats world_stats(struct world *w);
+uint64_t world_drops(struct world *w);
+
+void world_client(struct world *w, struct world_client *c, const char *addr, uint16_t port);
+void client_begin(struct world *w, struct world_client *c, enum stun_method method);
+// Signs and sends, runs the world and reads the answer. 0 or the error code; asserts there is one.
+unsigned int client_ask(struct world *w, struct world_client *c);
+unsigned int client_allocate(struct world *w, struct world_client *c, int family);
+unsigned int client_bind(
+	struct world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer);
+unsigned int client_permit(struct world *w, struct world_client *c, const struct endpoint *peer);
+void client_channel_data(
+	struct world *w, struct world_client *c, uint16_t channel, const void *data, size_t len);

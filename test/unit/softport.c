@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "softport.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_mempool.h>
+
+#define FIFO_LEN 4096
+
+struct fifo {
+	struct rte_mbuf *m[FIFO_LEN];
+	uint32_t head, tail;
+};
+
+struct softport {
+	struct port port;
+	struct rte_mempool *pool;
+	struct fifo in[PORT_QUEUES_MAX], out;
+	uint64_t sent[PORT_QUEUES_MAX];
+	uint32_t limit;
+	bool started, up;
+};
+
+static void fifo_put(struct fifo *f, struct rte_mbuf *m)
+{
+	if (f->tail - f->head == FIFO_LEN) {
+		fprintf(stderr, "softport: queue full\n");
+		abort();
+	}
+	f->m[f->tail++ % FIFO_LEN] = m;
+}
+
+static struct rte_mbuf *fifo_take(struct fifo *f)
+{
+	return f->head != f->tail ? f->m[f->head++ % FIFO_LEN] : NULL;
+}
+
+static void fifo_drain(struct fifo *f)
+{
+	struct rte_mbuf *m;
+
+	while ((m = fifo_take(f)) != NULL)
+		rte_pktmbuf_free(m);
+}
+
+static uint16_t soft_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	struct softport *s = p->priv;
+	uint16_t i = 0;
+
+	while (i < n && (m[i] = fifo_take(&s->in[queue])) != NULL)
+		i++;
+	return i;
+}
+
+static uint16_t soft_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	struct softport *s = p->priv;
+	uint16_t i;
+
+	if (queue >= p->nb_txq) {
+		fprintf(stderr, "softport: sent on queue %u of %u\n", queue, p->nb_txq);
+		abort();
+	}
+	for (i = 0; i < n && s->limit > 0; i++, s->limit--)
+		fifo_put(&s->out, m[i]);
+	s->sent[queue] += i;
+	return i;
+}
+
+static int soft_start(struct port *p)
+{
+	((struct softport *)p->priv)->started = true;
+	return 0;
+}
+
+static void soft_stop(struct port *p)
+{
+	((struct softport *)p->priv)->started = false;
+}
+
+static void soft_close(struct port *p)
+{
+	struct softport *s = p->priv;
+
+	for (unsigned int q = 0; q < PORT_QUEUES_MAX; q++)
+		fifo_drain(&s->in[q]);
+	fifo_drain(&s->out);
+	free(s);
+}
+
+static bool soft_link(struct port *p)
+{
+	return ((struct softport *)p->priv)->up;
+}
+
+static void soft_counters(struct port *p, struct port_counters *out)
+{
+	*out = (struct port_counters){0};
+}
+
+static const struct port_ops ops = {
+	.kind = "soft",
+	.rx = soft_rx,
+	.tx = soft_tx,
+	.start = soft_start,
+	.stop = soft_stop,
+	.close = soft_close,
+	.link = soft_link,
+	.counters = soft_counters,
+};
+
+// The key of the verification suite that all NICs' manuals quote, and a table dealt round-robin.
+static void rss_fill(struct port *p)
+{
+	static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
+		0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4,
+		0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac,
+		0x01, 0xfa};
+
+	p->rss = true;
+	p->rss_udp = true;
+	memcpy(p->rss_key, key, sizeof(key));
+	p->rss_key_len = sizeof(key);
+	p->reta_size = 128;
+	for (uint16_t i = 0; i < p->reta_size; i++)
+		p->reta[i] = i % p->nb_rxq;
+}
+
+struct port *softport_open(const struct port_config *c, char *error, size_t len)
+{
+	struct softport *s = calloc(1, sizeof(*s));
+	unsigned int rxq, txq;
+	char rss[4] = "";
+
+	if (s == NULL || sscanf(c->device, "soft:%u:%u:%3s", &rxq, &txq, rss) < 2) {
+		snprintf(error, len, "port %s: device %s: not a software port", c->name, c->device);
+		free(s);
+		return NULL;
+	}
+	s->pool = c->pool;
+	s->limit = UINT32_MAX;
+	s->up = true;
+	s->port = (struct port){.ops = &ops,
+		.priv = s,
+		.name = c->name,
+		.driver = "soft",
+		.mac = {0x02, 0, 0, 0, 0xff, (uint8_t)c->name[strlen(c->name) - 1]},
+		.nb_rxq = (uint16_t)rxq,
+		.nb_txq = (uint16_t)txq,
+		.mtu = c->mtu,
+		.vlan = c->vlan,
+		.dpdk_id = RTE_MAX_ETHPORTS};
+	if (strcmp(rss, "rss") == 0)
+		rss_fill(&s->port);
+	return &s->port;
+}
+
+void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m)
+{
+	fifo_put(&((struct softport *)p->priv)->in[queue], m);
+}
+
+void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
+{
+	struct softport *s = p->priv;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
+	char *to = m != NULL ? rte_pktmbuf_append(m, (uint16_t)len) : NULL;
+
+	if (to == NULL) {
+		fprintf(stderr, "softport: no buffer for a frame of %zu bytes\n", len);
+		abort();
+	}
+	memcpy(to, frame, len);
+	softport_put_mbuf(p, queue, m);
+}
+
+size_t softport_take(struct port *p, void *buf, size_t cap)
+{
+	struct softport *s = p->priv;
+	struct rte_mbuf *m = fifo_take(&s->out);
+	size_t len;
+
+	if (m == NULL)
+		return 0;
+	len = m->pkt_len;
+	if (len > cap || m->nb_segs != 1 || m->data_len != m->pkt_len) {
+		fprintf(stderr, "softport: %zu bytes sent in %u segments\n", len, m->nb_segs);
+		abort();
+	}
+	memcpy(buf, rte_pktmbuf_mtod(m, void *), len);
+	rte_pktmbuf_free(m);
+	return len;
+}
+
+void softport_limit(struct port *p, uint32_t frames)
+{
+	((struct softport *)p->priv)->limit = frames;
+}
+
+void softport_link(struct port *p, bool up)
+{
+	((struct softport *)p->priv)->up = up;
+}
+
+uint64_t softport_sent(const struct port *p, uint16_t queue)
+{
+	return ((const struct softport *)p->priv)->sent[queue];
+}

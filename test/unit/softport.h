@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port in memory: a test puts frames on the receive queue of its choice and takes what was sent.
+// Device "soft:RXQ:TXQ" or "soft:RXQ:TXQ:rss" (then with a Toeplitz key and a redirection table).
+#pragma once
+
+#include "port.h"
+
+// A dp_port_opener. The MAC ends in the last character of the port's name.
+struct port *softport_open(const struct port_config *c, char *error, size_t len);
+
+// Copies a frame into a buffer of the pool and queues it. Aborts when there is no room.
+void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len);
+// Queues an mbuf as it is.
+void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
+// Copies the oldest frame sent into buf; 0 when there is none. Aborts when cap is too small.
+size_t softport_take(struct port *p, void *buf, size_t cap);
+// From now on takes this many more frames, then none.
+void softport_limit(struct port *p, uint32_t frames);
+void softport_link(struct port *p, bool up);
+// Frames sent on a queue so far.
+uint64_t softport_sent(const struct port *p, uint16_t queue);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which addresses are ours, against a plain list; listeners, relay indices, broadcast addresses.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dp_int.h"
+#include "test_rand.h"
+
+#define MAX_ADDRESSES 400
+
+static struct conf conf;
+static struct conf_port ports[2];
+static struct conf_address addresses[MAX_ADDRESSES];
+static struct turn_listener listeners[300];
+static struct addr relays[MAX_ADDRESSES];
+
+static struct addr at(const char *text)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	return a;
+}
+
+static void conf_init(uint32_t first, uint32_t second)
+{
+	memset(&conf, 0, sizeof(conf));
+	ports[0] = (struct conf_port){.addresses = addresses, .nb_addresses = first};
+	ports[1] = (struct conf_port){.addresses = addresses + first, .nb_addresses = second};
+	conf.ports = ports;
+	conf.nb_ports = 2;
+	conf.turn.listeners = listeners;
+	conf.turn.relay = relays;
+	conf.turn.port_lo = 49152;
+	conf.turn.port_hi = 65535;
+	conf.turn.workers = 1;
+}
+
+static void test_few(void **state)
+{
+	struct turn_relay_map *map;
+	struct local_table *t;
+	const struct local *l;
+	const struct addr broadcast = at("10.99.0.255"), other = at("10.99.0.2"),
+			  a = at("10.99.0.1"), b = at("fd99::1"), c = at("192.0.2.1");
+
+	conf_init(2, 1);
+	addresses[0] = (struct conf_address){a, 96 + 24};
+	addresses[1] = (struct conf_address){b, 64};
+	addresses[2] = (struct conf_address){c, 96 + 31};
+	relays[0] = c;
+	relays[1] = b;
+	conf.turn.nb_relay = 2;
+	listeners[0] = (struct turn_listener){{c, 3478}, 17};
+	listeners[1] = (struct turn_listener){{a, 3478}, 17};
+	listeners[2] = (struct turn_listener){{c, 80}, 17};
+	conf.turn.nb_listeners = 3;
+	map = turn_relay_map_create(&conf.turn);
+	t = local_create(&conf, map);
+	assert_non_null(t);
+
+	l = local_find(t, &a);
+	assert_non_null(l);
+	assert_int_equal(l->kind, LOCAL_OWN);
+	assert_int_equal(l->port, 0);
+	assert_int_equal(l->relay, -1);
+	assert_int_equal(local_listener(t, l, 3478), 1);
+	assert_int_equal(local_listener(t, l, 80), -1);
+	l = local_find(t, &b);
+	assert_int_equal(l->relay, turn_relay_find(map, &b));
+	assert_true(l->relay >= 0);
+	assert_int_equal(local_listener(t, l, 3478), -1);
+	l = local_find(t, &c);
+	assert_int_equal(l->port, 1);
+	assert_int_equal(local_listener(t, l, 3478), 0);
+	assert_int_equal(local_listener(t, l, 80), 2);
+	l = local_find(t, &broadcast);
+	assert_non_null(l);
+	assert_int_equal(l->kind, LOCAL_BROADCAST);
+	assert_null(local_find(t, &other));
+	// a /31 has no broadcast address (RFC 3021); ::ffff:10.99.0.1 is IPv4, ::10.99.0.1 is not
+	assert_null(local_find(t, &(struct addr){.w = {0, 0, 0, a.w[3]}}));
+	local_free(t);
+	turn_relay_map_free(map);
+}
+
+static void test_many(void **state)
+{
+	struct test_rand r = test_rand_start("local");
+	struct turn_relay_map *map;
+	struct local_table *t;
+
+	conf_init(300, 100);
+	for (uint32_t i = 0; i < 400; i++) {
+		// neighbours, as a configured range is
+		uint8_t v4[4] = {10, 99, (uint8_t)(i >> 8), (uint8_t)i};
+
+		addresses[i] = (struct conf_address){addr_from_v4(v4), 128};
+		if (i % 2 != 0) {
+			addresses[i].addr = at("fd99::");
+			addresses[i].addr.b[14] = (uint8_t)(i >> 8);
+			addresses[i].addr.b[15] = (uint8_t)i;
+		}
+	}
+	map = turn_relay_map_create(&conf.turn);
+	t = local_create(&conf, map);
+	assert_non_null(t);
+	for (uint32_t i = 0; i < 400; i++) {
+		const struct local *l = local_find(t, &addresses[i].addr);
+
+		assert_non_null(l);
+		assert_int_equal(l->port, i < 300 ? 0 : 1);
+	}
+	for (unsigned int i = 0; i < 100000; i++) {
+		struct addr a = addresses[test_rand_below(&r, 400)].addr;
+
+		a.b[test_rand_below(&r, 16)] ^= (uint8_t)(1u << test_rand_below(&r, 8));
+		if (local_find(t, &a) != NULL) {
+			bool known = false;
+
+			for (uint32_t k = 0; k < 400; k++)
+				known |= addr_eq(&addresses[k].addr, &a);
+			assert_true(known);
+		}
+	}
+	local_free(t);
+	turn_relay_map_free(map);
+}
+
+static void test_refused(void **state)
+{
+	struct turn_relay_map *map;
+
+	conf_init(1, 0);
+	addresses[0] = (struct conf_address){at("10.99.0.1"), 120};
+	listeners[0] = (struct turn_listener){{at("10.99.0.2"), 3478}, 17};
+	conf.turn.nb_listeners = 1;
+	map = turn_relay_map_create(&conf.turn);
+	assert_null(local_create(&conf, map)); // on no port
+	for (uint16_t i = 0; i < 256; i++)
+		listeners[i] = (struct turn_listener){{at("10.99.0.1"), (uint16_t)(1000 + i)}, 17};
+	conf.turn.nb_listeners = 255;
+	local_free(local_create(&conf, map));
+	conf.turn.nb_listeners = 256; // more than an index of a byte can name
+	assert_null(local_create(&conf, map));
+	turn_relay_map_free(map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
