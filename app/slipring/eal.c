@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include "eal.h"
+#include "log.h"
+
+unsigned int eal_cpus_allowed(unsigned int cpus[RTE_MAX_LCORE])
+{
+	unsigned int n = 0;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+		for (unsigned int i = 0; i < RTE_MAX_LCORE; i++)
+			if (CPU_ISSET(i, &set))
+				cpus[n++] = i;
+	}
+	if (n == 0)
+		cpus[n++] = 0;
+	return n;
+}
+
+static size_t pages_free(const char *dir, const char *size)
+{
+	char path[PATH_MAX];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/free_hugepages", dir, size);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%zu", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+size_t eal_hugepages_free_mb(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	size_t kb = 0, size;
+
+	if (d == NULL)
+		return 0;
+	while ((e = readdir(d)) != NULL) {
+		if (sscanf(e->d_name, "hugepages-%zukB", &size) == 1)
+			kb += size * pages_free(dir, e->d_name);
+	}
+	closedir(d);
+	return kb / 1024;
+}
+
+static void tell_memory(struct eal *e, const struct eal_params *p)
+{
+	switch (e->args.memory) {
+	case EAL_MEMORY_HUGE:
+		snprintf(e->memory, sizeof(e->memory), "hugepages, %zu MB needed of %zu MB free",
+			p->need_mb, p->free_mb);
+		break;
+	case EAL_MEMORY_NORMAL:
+		snprintf(e->memory, sizeof(e->memory), "normal pages, %zu MB", p->need_mb);
+		LOG(WARNING,
+			"%zu MB needed but %zu MB free in hugepages: normal pages are used, which "
+			"is "
+			"slower (sysctl vm.nr_hugepages=%zu helps)",
+			p->need_mb, p->free_mb, p->need_mb / 2 + 1);
+		break;
+	case EAL_MEMORY_OPERATOR:
+		snprintf(e->memory, sizeof(e->memory), "as the EAL arguments say");
+		break;
+	}
+}
+
+// The first worker lcores that EAL really has, whoever named them.
+static int take_lcores(struct eal *e, const struct conf *c, char *error, size_t len)
+{
+	unsigned int lcore, n = 0;
+
+	RTE_LCORE_FOREACH_WORKER (lcore) {
+		if (n == c->workers)
+			break;
+		e->workers[n++] = lcore;
+	}
+	if (n == c->workers)
+		return 0;
+	snprintf(error, len,
+		"%u workers need as many lcores besides the main one, EAL has %u: name more in "
+		"eal.lcores, or lower workers.count",
+		c->workers, n);
+	return -1;
+}
+
+// EAL sorts the vector it gets, and writes into it: it gets a copy.
+static int init(struct eal *e, char *error, size_t len)
+{
+	const struct eal_args *a = &e->args;
+
+	for (unsigned int i = 1; i < a->argc; i++)
+		LOG(DEBUG, "EAL argument %u: %s", i, a->argv[i]);
+	e->argv = malloc((a->argc + 1) * sizeof(*e->argv));
+	if (e->argv == NULL) {
+		snprintf(error, len, "out of memory");
+		return -1;
+	}
+	memcpy(e->argv, a->argv, (a->argc + 1) * sizeof(*e->argv));
+	if (rte_eal_init((int)a->argc, e->argv) < 0) {
+		snprintf(error, len, "DPDK does not start: %s (its own words are above)",
+			rte_strerror(rte_errno));
+		return -1;
+	}
+	return 0;
+}
+
+static void release(struct eal *e)
+{
+	if (e->lock >= 0)
+		close(e->lock);
+	free(e->argv);
+	eal_args_free(&e->args);
+}
+
+int eal_start(struct eal *e, const struct eal_params *p, char *error, size_t len)
+{
+	*e = (struct eal){.lock = -1};
+	if (eal_args_build(&e->args, p) != 0) {
+		snprintf(error, len, "out of memory");
+		return -1;
+	}
+	e->lock = instance_lock(e->args.file_prefix, error, len);
+	if (e->lock < 0) {
+		release(e);
+		return -1;
+	}
+	tell_memory(e, p);
+	if (init(e, error, len) != 0) {
+		release(e);
+		return -1;
+	}
+	if (take_lcores(e, p->conf, error, len) != 0) {
+		eal_stop(e);
+		return -1;
+	}
+	return 0;
+}
+
+void eal_stop(struct eal *e)
+{
+	rte_eal_cleanup();
+	release(e);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_version.h>
+
+#include "opts.h"
+
+static const struct option long_options[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"check", no_argument, NULL, 'k'},
+	{"manual", no_argument, NULL, 'm'},
+	{"version", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+void opts_help(FILE *out)
+{
+	fprintf(out,
+		"Usage: slipring -c FILE [-- EAL-ARGS]\n"
+		"       slipring --check -c FILE\n"
+		"\n"
+		"A TURN server that takes NIC queues away from the kernel with DPDK and relays\n"
+		"media in user space.\n"
+		"\n"
+		"Running:\n"
+		"  -c, --config FILE  configuration (YAML)\n"
+		"  -- EAL-ARGS        handed to DPDK after eal.args of the configuration; they "
+		"win\n"
+		"                     over what slipring would choose (lcores, memory, prefix)\n"
+		"Looking:\n"
+		"      --check        read and check the configuration, touch nothing else\n"
+		"      --manual       print the reference of all configuration keys (Markdown)\n"
+		"      --version      print the versions of slipring and DPDK\n"
+		"  -h, --help         print this\n"
+		"\n"
+		"Signals: SIGTERM, SIGINT stop.\n"
+		"Exit status: 0 after a clean stop or a configuration without errors, else 1.\n"
+		"\n"
+		"Examples:\n"
+		"  slipring --check -c /etc/slipring.yaml\n"
+		"  slipring -c /etc/slipring.yaml\n"
+		"  slipring -c lab.yaml -- --log-level='pmd.*:debug'\n"
+		"  echo /slipring/stats | dpdk-telemetry.py -f slipring\n"
+		"\n"
+		"Built with, and running on, %s.\n",
+		rte_version());
+}
+
+static int usage(char *error, size_t len, const char *what, const char *arg)
+{
+	snprintf(error, len, "%s%s", what, arg);
+	return -1;
+}
+
+// One option that getopt found; 0 or -1.
+static int take(struct opts *o, int option, char **argv, char *error, size_t len)
+{
+	switch (option) {
+	case 'c':
+		if (o->config != NULL)
+			return usage(error, len, "-c given twice: ", optarg);
+		o->config = optarg;
+		return 0;
+	case 'k':
+		o->action = OPTS_CHECK;
+		return 0;
+	case 'm':
+		o->action = OPTS_MANUAL;
+		return 0;
+	case 'v':
+		o->action = OPTS_VERSION;
+		return 0;
+	case 'h':
+		o->action = OPTS_HELP;
+		return 0;
+	case ':':
+		return usage(error, len, "missing argument of ", argv[optind - 1]);
+	default:
+		return usage(error, len, "unknown option ", argv[optind - 1]);
+	}
+}
+
+int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len)
+{
+	int own = 1, option;
+
+	*o = (struct opts){.action = OPTS_RUN};
+	while (own < argc && strcmp(argv[own], "--") != 0)
+		own++;
+	if (own < argc) {
+		o->eal = &argv[own + 1];
+		o->nb_eal = (unsigned int)(argc - own - 1);
+	}
+	optind = 0; // glibc: start afresh
+	while ((option = getopt_long(own, argv, "+:c:h", long_options, NULL)) != -1) {
+		if (take(o, option, argv, error, len) != 0)
+			return -1;
+	}
+	if (optind < own)
+		return usage(error, len, "unexpected argument ", argv[optind]);
+	if ((o->action == OPTS_RUN || o->action == OPTS_CHECK) && o->config == NULL)
+		return usage(error, len, "no configuration: give -c FILE", "");
+	if (o->action != OPTS_RUN && o->nb_eal > 0)
+		return usage(error, len, "EAL arguments make sense only with -c FILE: ", o->eal[0]);
+	return 0;
+}

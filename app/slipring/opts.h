@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line.
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum opts_action { OPTS_RUN, OPTS_CHECK, OPTS_MANUAL, OPTS_VERSION, OPTS_HELP };
+
+struct opts {
+	enum opts_action action;
+	const char *config; // NULL unless the action needs a file
+	char **eal; // what stands after --
+	unsigned int nb_eal;
+};
+
+// 0, or -1 with a reason in error. Points into argv.
+int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len);
+void opts_help(FILE *out);

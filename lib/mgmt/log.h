@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The log of the appliance: to standard error or syslog, rate limited. Any thread but workers.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <syslog.h>
+#include <time.h>
+
+#include "conf.h"
+
+// LOG(INFO, "format", ...) with the levels of syslog: ERR, WARNING, NOTICE, INFO, DEBUG.
+#define LOG(level, ...) mgmt_log(LOG_##level, __VA_ARGS__)
+
+__attribute__((format(printf, 2, 3))) void mgmt_log(int level, const char *fmt, ...);
+
+// Before it is opened, and after it is closed, lines go to standard error at level info. Between
+// the two DPDK's own log comes here too.
+void mgmt_log_open(enum conf_log_to to, int level);
+void mgmt_log_close(void);
+// Tells how many lines were suppressed, once the flood is over. Called every 100 ms or so.
+void mgmt_log_tick(void);
+
+// --- the parts, for tests ------------------------------------------------------------------------
+
+#define MGMT_LOG_LINES 200 // a second; more are counted and left out
+#define MGMT_LOG_LINE_LEN 1024
+
+struct mgmt_log_limit {
+	uint64_t second; // the window the counters are of
+	uint32_t lines, suppressed;
+};
+
+// True when one more line may be written. *suppressed: lines left out before and to be told of now.
+bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppressed);
+// "2026-01-02T03:04:05.678Z info  text\n"; control characters become '?', an overlong text is cut.
+// Returns the length.
+size_t mgmt_log_format(
+	char buf[MGMT_LOG_LINE_LEN], const struct timespec *wall, int level, const char *text);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop of the management lcore. It sleeps until a signal or the tick: rte_eal_mp_wait_lcore
+// would burn the core.
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "mgmt_int.h"
+
+#define TICK_MS 100
+
+struct loop {
+	struct dp *dp;
+	int epoll, signals, timer;
+	bool stop;
+	bool link[CONF_PORTS_MAX]; // as told last
+};
+
+static void signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGUSR1);
+}
+
+int mgmt_signals_block(void)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	// A telemetry client that goes away in the middle of an answer must not end the process.
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return -errno;
+	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void take_signal(struct loop *l)
+{
+	struct signalfd_siginfo s;
+
+	if (read(l->signals, &s, sizeof(s)) != sizeof(s))
+		return;
+	switch (s.ssi_signo) {
+	case SIGHUP:
+		LOG(WARNING, "SIGHUP: reload is not built yet: restart to use a new configuration");
+		break;
+	case SIGUSR1:
+		LOG(WARNING, "SIGUSR1: drain is not built yet: ignored");
+		break;
+	default:
+		LOG(INFO, "stopping: %s from pid %u", strsignal((int)s.ssi_signo), s.ssi_pid);
+		l->stop = true;
+	}
+}
+
+static void watch_links(struct loop *l)
+{
+	for (unsigned int i = 0; i < dp_ports(l->dp); i++) {
+		struct port *p = dp_port(l->dp, i);
+		const bool up = p->ops->link(p);
+
+		if (up == l->link[i])
+			continue;
+		l->link[i] = up;
+		mgmt_log(up ? LOG_INFO : LOG_WARNING, "port %s: link %s", p->name,
+			up ? "up" : "down");
+	}
+}
+
+static void take_tick(struct loop *l)
+{
+	uint64_t missed;
+
+	if (read(l->timer, &missed, sizeof(missed)) != sizeof(missed))
+		return;
+	dp_tick(l->dp);
+	watch_links(l);
+	mgmt_log_tick();
+}
+
+static int watch(const struct loop *l, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+static void loop_close(struct loop *l)
+{
+	if (l->timer >= 0)
+		close(l->timer);
+	if (l->signals >= 0)
+		close(l->signals);
+	if (l->epoll >= 0)
+		close(l->epoll);
+}
+
+static int loop_open(struct loop *l)
+{
+	const struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
+	const struct itimerspec every = {.it_interval = tick, .it_value = tick};
+	sigset_t set;
+	int rc;
+
+	signal_set(&set);
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->epoll < 0 || l->signals < 0 || l->timer < 0 ||
+		timerfd_settime(l->timer, 0, &every, NULL) != 0 || watch(l, l->signals) != 0 ||
+		watch(l, l->timer) != 0) {
+		rc = -errno;
+		loop_close(l);
+		return rc;
+	}
+	return 0;
+}
+
+static int loop_run(struct loop *l)
+{
+	struct epoll_event e[2];
+
+	while (!l->stop) {
+		const int n = epoll_wait(l->epoll, e, 2, -1);
+
+		// Drivers may use signals of their own (net_tap does): they only interrupt.
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++) {
+			if (e[i].data.fd == l->signals)
+				take_signal(l);
+			else
+				take_tick(l);
+		}
+	}
+	return 0;
+}
+
+static uint64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec;
+}
+
+int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
+{
+	const uint64_t started_s = now_s();
+	struct loop l = {.dp = d};
+	int rc = loop_open(&l);
+
+	if (rc != 0) {
+		LOG(ERR, "management loop: %s", strerror(-rc));
+		return rc;
+	}
+	rc = mgmt_telemetry_start(d, c);
+	if (rc != 0)
+		LOG(ERR, "telemetry: %s", strerror(-rc));
+	if (rc == 0) {
+		for (unsigned int i = 0; i < dp_ports(d); i++)
+			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
+		mgmt_report_start(d, c, memory);
+		rc = loop_run(&l);
+		if (rc != 0)
+			LOG(ERR, "management loop: %s", strerror(-rc));
+		mgmt_report_stop(d, now_s() - started_s);
+	}
+	mgmt_telemetry_stop();
+	loop_close(&l);
+	return rc;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of lib/mgmt only.
+#pragma once
+
+#include "mgmt.h"
+
+// --- report.c: what the log says of a run --------------------------------------------------------
+
+void mgmt_report_start(const struct dp *d, const struct conf *c, const char *memory);
+void mgmt_report_stop(const struct dp *d, uint64_t uptime_s);
+
+// --- telemetry.c ---------------------------------------------------------------------------------
+
+// Registers the commands. d and c stay valid until mgmt_telemetry_stop, which waits for handlers
+// that are at work. 0 or -errno.
+int mgmt_telemetry_start(struct dp *d, const struct conf *c);
+void mgmt_telemetry_stop(void);
+
+// --- rows.c: data path structures as telemetry data ----------------------------------------------
+
+struct rte_tel_data;
+
+// Counter names have dashes, names in telemetry data must not. Returns buf.
+char *mgmt_telemetry_name(const char *name, char *buf, size_t len);
+// A string from outside, safe inside JSON and without loss: what is not printable ASCII, '%', '"'
+// and '\' is written as %XX. buf holds three times the length; returns buf.
+char *mgmt_telemetry_text(const char *text, char *buf, size_t len);
+
+void mgmt_telemetry_add_stats(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_telemetry_add_drops(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p);
+void mgmt_telemetry_add_allocation(struct rte_tel_data *t, const struct turn_info *i);
+void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the log says of a run: what was started, and at the end what it has done.
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include <rte_version.h>
+
+#include "log.h"
+#include "mgmt_int.h"
+
+#define LISTENERS_TOLD 16
+
+static void report_port(const struct dp *d, unsigned int i)
+{
+	struct port *p = dp_port(d, i);
+	const char *why = NULL, *step = dp_steering(d, i, &why);
+	const char *rss = !p->rss ? "none" : p->rss_udp ? "addresses and ports" : "addresses";
+	char vlan[24] = "";
+
+	if (p->vlan != 0)
+		snprintf(vlan, sizeof(vlan), ", vlan %u", p->vlan);
+	LOG(INFO,
+		"port %s: %s, %02x:%02x:%02x:%02x:%02x:%02x, queues rx %u tx %u, mtu %u%s, rss %s, "
+		"steering %s%s%s%s, link %s",
+		p->name, p->driver, p->mac[0], p->mac[1], p->mac[2], p->mac[3], p->mac[4],
+		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss, step, why != NULL ? " (" : "",
+		why != NULL ? why : "", why != NULL ? ")" : "", p->ops->link(p) ? "up" : "down");
+}
+
+static void report_workers(const struct dp *d, const struct conf *c)
+{
+	char lcores[TURN_WORKERS_MAX * 4 + 1];
+	size_t at = 0;
+
+	lcores[0] = '\0';
+	for (unsigned int w = 0; w < dp_workers(d) && at + 8 < sizeof(lcores); w++)
+		at += (size_t)snprintf(
+			lcores + at, sizeof(lcores) - at, " %u", dp_worker_lcore(d, w));
+	LOG(INFO, "workers: %u, idle %s, on lcores%s", dp_workers(d),
+		c->idle == CONF_IDLE_BUSY ? "busy" : "adaptive", lcores);
+}
+
+static void report_listeners(const struct turn_config *t)
+{
+	char text[ADDR_TEXT_LEN + 8];
+
+	for (uint32_t i = 0; i < t->nb_listeners && i < LISTENERS_TOLD; i++)
+		LOG(INFO, "listener: udp %s",
+			endpoint_format(&t->listeners[i].at, text, sizeof(text)));
+	if (t->nb_listeners > LISTENERS_TOLD)
+		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
+}
+
+void mgmt_report_start(const struct dp *d, const struct conf *c, const char *memory)
+{
+	const struct turn_config *t = &c->turn;
+	const uint32_t ports = (uint32_t)t->port_hi - t->port_lo + 1;
+
+	LOG(INFO, "slipring %s, %s, pid %d, configuration %s", SLIPRING_VERSION, rte_version(),
+		(int)getpid(), c->path);
+	LOG(INFO, "memory: %s", memory);
+	for (unsigned int i = 0; i < dp_ports(d); i++)
+		report_port(d, i);
+	report_workers(d, c);
+	report_listeners(t);
+	LOG(INFO, "relay: %u addresses x %u ports %u-%u, %u allocations at most%s", t->nb_relay,
+		ports, t->port_lo, t->port_hi, t->limits.allocations,
+		t->limits.allocations == 0 ? " (no limit)" : "");
+	LOG(INFO, "ready");
+}
+
+// One line for all reasons that occurred.
+static void report_drops(const struct dp_stats *s)
+{
+	char line[MGMT_LOG_LINE_LEN - 64];
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++) {
+		if (s->drop[i] == 0)
+			continue;
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s %" PRIu64,
+			at > 0 ? ", " : "", dp_drop_name(i), s->drop[i]);
+		if (at > sizeof(line) - 64) {
+			LOG(INFO, "drops: %s", line);
+			at = 0;
+		}
+	}
+	if (at > 0)
+		LOG(INFO, "drops: %s", line);
+}
+
+void mgmt_report_stop(const struct dp *d, uint64_t uptime_s)
+{
+	struct dp_stats s;
+
+	dp_total_stats(d, &s);
+	LOG(INFO,
+		"totals: up %" PRIu64 " s, rx %" PRIu64 " (%" PRIu64 " bytes), tx %" PRIu64
+		" (%" PRIu64 " bytes), allocations %" PRIu64 ", auth failures %" PRIu64,
+		uptime_s, s.rx, s.rx_bytes, s.tx, s.tx_bytes, s.turn.allocations_total,
+		s.turn.auth_failures);
+	report_drops(&s);
+}

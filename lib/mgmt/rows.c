@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <rte_telemetry.h>
+
+#include "mgmt_int.h"
+
+#define TEXT_LEN (3 * TURN_NAME_LEN + 1)
+#define ENDPOINT_LEN (ADDR_TEXT_LEN + 8)
+
+static uint64_t drops_sum(const struct dp_stats *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		sum += s->drop[i];
+	return sum;
+}
+
+char *mgmt_telemetry_name(const char *name, char *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; name[i] != '\0' && i + 1 < len; i++)
+		buf[i] = name[i] == '-' ? '_' : name[i];
+	buf[i] = '\0';
+	return buf;
+}
+
+char *mgmt_telemetry_text(const char *text, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	for (; *text != '\0' && at + 3 < len; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		if (c < 0x20 || c > 0x7e || c == '%' || c == '"' || c == '\\')
+			at += (size_t)snprintf(buf + at, 4, "%%%02X", c);
+		else
+			buf[at++] = *text;
+	}
+	buf[at] = '\0';
+	return buf;
+}
+
+void mgmt_telemetry_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"rx", s->rx},
+		{"tx", s->tx},
+		{"drops", drops_sum(s)},
+		{"made", s->made},
+		{"consumed", s->consumed},
+		{"held", s->held},
+		{"rx_bytes", s->rx_bytes},
+		{"tx_bytes", s->tx_bytes},
+		{"handed_in", s->handed_in},
+		{"handed_out", s->handed_out},
+		{"allocations", s->turn.allocations},
+		{"allocations_total", s->turn.allocations_total},
+		{"permissions", s->turn.permissions},
+		{"channels", s->turn.channels},
+		{"auth_failures", s->turn.auth_failures},
+		{"redirects", s->turn.redirects},
+		{"port_reused_early", s->turn.port_reused_early},
+	};
+
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+}
+
+static void add_hist(struct rte_tel_data *t, const char *name, const uint64_t *v, unsigned int n)
+{
+	struct rte_tel_data *a = rte_tel_data_alloc();
+
+	if (a == NULL)
+		return;
+	rte_tel_data_start_array(a, RTE_TEL_U64_VAL);
+	for (unsigned int i = 0; i < n; i++)
+		rte_tel_data_add_array_u64(a, v[i]);
+	if (rte_tel_data_add_dict_container(t, name, a, 0) != 0)
+		rte_tel_data_free(a);
+}
+
+void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
+{
+	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
+	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
+	rte_tel_data_add_dict_u64(t, "rx_bursts", s->rx_bursts);
+	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
+	add_hist(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
+	add_hist(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
+}
+
+void mgmt_telemetry_add_drops(struct rte_tel_data *t, const struct dp_stats *s)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		rte_tel_data_add_dict_u64(
+			t, mgmt_telemetry_name(dp_drop_name(i), name, sizeof(name)), s->drop[i]);
+}
+
+void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p)
+{
+	struct port_counters k;
+	char text[64];
+
+	rte_tel_data_add_dict_string(t, "name", mgmt_telemetry_text(p->name, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "kind", p->ops->kind);
+	rte_tel_data_add_dict_string(t, "driver", p->driver);
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1],
+		p->mac[2], p->mac[3], p->mac[4], p->mac[5]);
+	rte_tel_data_add_dict_string(t, "mac", text);
+	rte_tel_data_add_dict_u64(t, "link", p->ops->link(p));
+	rte_tel_data_add_dict_u64(t, "mtu", p->mtu);
+	rte_tel_data_add_dict_u64(t, "vlan", p->vlan);
+	rte_tel_data_add_dict_u64(t, "rx_queues", p->nb_rxq);
+	rte_tel_data_add_dict_u64(t, "tx_queues", p->nb_txq);
+	rte_tel_data_add_dict_u64(t, "rss", p->rss);
+	p->ops->counters(p, &k);
+	rte_tel_data_add_dict_u64(t, "rx_missed", k.rx_missed);
+	rte_tel_data_add_dict_u64(t, "rx_errors", k.rx_errors);
+	rte_tel_data_add_dict_u64(t, "rx_nombuf", k.rx_nombuf);
+	rte_tel_data_add_dict_u64(t, "tx_errors", k.tx_errors);
+}
+
+void mgmt_telemetry_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
+{
+	char text[ENDPOINT_LEN], user[TEXT_LEN];
+
+	rte_tel_data_add_dict_u64(t, "id", i->id);
+	rte_tel_data_add_dict_string(t, "client", endpoint_format(&i->client, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "relay", endpoint_format(&i->relay, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "user", mgmt_telemetry_text(i->user, user, sizeof(user)));
+	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
+	rte_tel_data_add_dict_u64(t, "rx", i->rx);
+	rte_tel_data_add_dict_u64(t, "tx", i->tx);
+	rte_tel_data_add_dict_u64(t, "peers", i->permissions);
+	rte_tel_data_add_dict_u64(t, "channels", i->channels);
+}
+
+static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
+{
+	rte_tel_data_add_dict_u64(t, "limit_allocations", l->allocations);
+	rte_tel_data_add_dict_u64(t, "limit_per_user", l->per_user);
+	rte_tel_data_add_dict_u64(t, "limit_per_source", l->per_source);
+	rte_tel_data_add_dict_u64(t, "lifetime_default", l->lifetime_default_s);
+	rte_tel_data_add_dict_u64(t, "lifetime_max", l->lifetime_max_s);
+	rte_tel_data_add_dict_u64(t, "unauthenticated_rate", l->unauthenticated.rate);
+	rte_tel_data_add_dict_u64(t, "binding_rate", l->binding.rate);
+}
+
+// Facts to recognise a configuration by; of secrets only how many there are.
+void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c)
+{
+	char text[128];
+
+	rte_tel_data_add_dict_string(t, "path", mgmt_telemetry_text(c->path, text, sizeof(text)));
+	rte_tel_data_add_dict_string(
+		t, "realm", mgmt_telemetry_text(c->turn.realm, text, sizeof(text)));
+	rte_tel_data_add_dict_u64(t, "workers", c->workers);
+	rte_tel_data_add_dict_string(t, "idle", c->idle == CONF_IDLE_BUSY ? "busy" : "adaptive");
+	rte_tel_data_add_dict_u64(t, "ports", c->nb_ports);
+	rte_tel_data_add_dict_u64(t, "listeners", c->turn.nb_listeners);
+	rte_tel_data_add_dict_u64(t, "relay_addresses", c->turn.nb_relay);
+	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
+	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);
+	rte_tel_data_add_dict_u64(t, "quarantine", c->turn.quarantine_s);
+	rte_tel_data_add_dict_u64(t, "users", c->turn.nb_users);
+	rte_tel_data_add_dict_u64(t, "secrets", c->turn.nb_secrets);
+	rte_tel_data_add_dict_u64(t, "nonce_lifetime", c->turn.nonce_lifetime_s);
+	rte_tel_data_add_dict_u64(t, "hairpin", c->turn.hairpin);
+	rte_tel_data_add_dict_u64(t, "allow", c->turn.nb_allow);
+	rte_tel_data_add_dict_u64(t, "deny", c->turn.nb_deny);
+	add_limits(t, &c->turn.limits);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The /slipring commands of DPDK's telemetry socket. DPDK calls the handlers on threads of its own,
+// several at a time, with no argument of ours and with no way to unregister: hence one file-scope
+// state behind a lock, and answers for when nothing runs any more.
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_telemetry.h>
+
+#include "mgmt_int.h"
+
+#define PAGE_ROWS 32
+
+static struct {
+	pthread_rwlock_t lock; // written by the management lcore, read by telemetry threads
+	struct dp *dp; // NULL = not running
+	const struct conf *conf;
+	uint64_t started_s;
+} state = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+static uint64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec;
+}
+
+static int answer_error(struct rte_tel_data *out, const char *reason)
+{
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_string(out, "error", reason);
+	return 0;
+}
+
+// Adds an object to a top-level array. DPDK writes objects in arrays well, but its check of what is
+// added lets only arrays in: so it becomes an object afterwards.
+static struct rte_tel_data *array_object(struct rte_tel_data *array)
+{
+	struct rte_tel_data *o = rte_tel_data_alloc();
+
+	if (o == NULL)
+		return NULL;
+	rte_tel_data_start_array(o, RTE_TEL_U64_VAL);
+	if (rte_tel_data_add_array_container(array, o, 0) != 0) {
+		rte_tel_data_free(o);
+		return NULL;
+	}
+	rte_tel_data_start_dict(o);
+	return o;
+}
+
+// Up to max numbers separated by commas; how many there are, or -1.
+static int numbers(const char *params, unsigned int *v, int max)
+{
+	int n = 0;
+	char *end;
+
+	if (params == NULL)
+		return 0;
+	for (const char *p = params; n < max; p = end + 1) {
+		unsigned long x;
+
+		if (*p < '0' || *p > '9')
+			return -1;
+		errno = 0;
+		x = strtoul(p, &end, 10);
+		if (errno != 0 || x > UINT32_MAX)
+			return -1;
+		v[n++] = (unsigned int)x;
+		if (*end == '\0')
+			return n;
+		if (*end != ',')
+			return -1;
+	}
+	return -1;
+}
+
+static int handle_info(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_string(out, "name", "slipring");
+	rte_tel_data_add_dict_string(out, "version", SLIPRING_VERSION);
+	rte_tel_data_add_dict_u64(out, "pid", (uint64_t)getpid());
+	rte_tel_data_add_dict_u64(out, "uptime", now_s() - state.started_s);
+	rte_tel_data_add_dict_u64(out, "workers", dp_workers(state.dp));
+	rte_tel_data_add_dict_u64(out, "ready", 1);
+	return 0;
+}
+
+static int handle_stats(const char *params, struct rte_tel_data *out)
+{
+	struct dp_stats s;
+
+	dp_total_stats(state.dp, &s);
+	rte_tel_data_start_dict(out);
+	mgmt_telemetry_add_stats(out, &s);
+	return 0;
+}
+
+static int handle_drops(const char *params, struct rte_tel_data *out)
+{
+	struct dp_stats s;
+
+	dp_total_stats(state.dp, &s);
+	rte_tel_data_start_dict(out);
+	mgmt_telemetry_add_drops(out, &s);
+	return 0;
+}
+
+static int handle_workers(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_array(out, RTE_TEL_INT_VAL);
+	for (unsigned int i = 0; i < dp_workers(state.dp); i++)
+		rte_tel_data_add_array_int(out, (int)i);
+	return 0;
+}
+
+static int handle_worker(const char *params, struct rte_tel_data *out)
+{
+	struct dp_stats s;
+	unsigned int w;
+
+	if (numbers(params, &w, 1) != 1)
+		return answer_error(out, "usage: /slipring/worker,WORKER");
+	if (!dp_worker_stats(state.dp, w, &s))
+		return answer_error(out, "no such worker");
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "lcore", dp_worker_lcore(state.dp, w));
+	mgmt_telemetry_add_stats(out, &s);
+	mgmt_telemetry_add_bursts(out, &s);
+	return 0;
+}
+
+static int handle_ports(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	for (unsigned int i = 0; i < dp_ports(state.dp); i++) {
+		struct rte_tel_data *o = array_object(out);
+
+		if (o == NULL)
+			return -ENOMEM;
+		mgmt_telemetry_add_port(o, dp_port(state.dp, i));
+	}
+	return 0;
+}
+
+static int handle_steering(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	for (unsigned int i = 0; i < dp_ports(state.dp); i++) {
+		struct rte_tel_data *o = array_object(out);
+		const char *why = NULL, *step = dp_steering(state.dp, i, &why);
+		char text[128];
+
+		if (o == NULL)
+			return -ENOMEM;
+		rte_tel_data_add_dict_string(o, "port",
+			mgmt_telemetry_text(dp_port(state.dp, i)->name, text, sizeof(text)));
+		rte_tel_data_add_dict_string(o, "step", step);
+		rte_tel_data_add_dict_string(
+			o, "why", mgmt_telemetry_text(why != NULL ? why : "", text, sizeof(text)));
+	}
+	return 0;
+}
+
+static int handle_allocations(const char *params, struct rte_tel_data *out)
+{
+	struct turn_info rows[PAGE_ROWS];
+	unsigned int v[2] = {0, 0};
+	int n;
+
+	if (numbers(params, v, 2) < 1)
+		return answer_error(out, "usage: /slipring/allocations,WORKER,PAGE");
+	n = dp_list(state.dp, v[0], v[1], rows);
+	if (n == -EBUSY)
+		return answer_error(out, "busy");
+	if (n == -ERANGE)
+		return answer_error(out, "no such worker");
+	if (n < 0)
+		return answer_error(out, "listing failed");
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	for (int i = 0; i < n; i++) {
+		struct rte_tel_data *o = array_object(out);
+
+		if (o == NULL)
+			return -ENOMEM;
+		mgmt_telemetry_add_allocation(o, &rows[i]);
+	}
+	return 0;
+}
+
+static int handle_config(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_dict(out);
+	mgmt_telemetry_add_config(out, state.conf);
+	return 0;
+}
+
+static const struct command {
+	const char *name;
+	int (*handle)(const char *params, struct rte_tel_data *out);
+	const char *help;
+} commands[] = {
+	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
+	{"/slipring/stats", handle_stats, "Counters of all workers together."},
+	{"/slipring/drops", handle_drops, "Datagrams dropped, by reason."},
+	{"/slipring/workers", handle_workers, "Ids of the workers."},
+	{"/slipring/worker", handle_worker, "Counters of one. Parameter: worker."},
+	{"/slipring/ports", handle_ports, "Ports and their counters."},
+	{"/slipring/steering", handle_steering, "How packets come home, by port."},
+	{"/slipring/allocations", handle_allocations,
+		"Live allocations, 32 a page. Parameters: worker, page."},
+	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
+};
+
+static int dispatch(const char *cmd, const char *params, struct rte_tel_data *out)
+{
+	int rc = -EINVAL;
+
+	pthread_rwlock_rdlock(&state.lock);
+	for (unsigned int i = 0; i < RTE_DIM(commands); i++) {
+		if (strcmp(cmd, commands[i].name) != 0)
+			continue;
+		rc = state.dp != NULL ? commands[i].handle(params, out)
+				      : answer_error(out, "not running");
+		break;
+	}
+	pthread_rwlock_unlock(&state.lock);
+	return rc;
+}
+
+int mgmt_telemetry_start(struct dp *d, const struct conf *c)
+{
+	int rc = 0;
+
+	pthread_rwlock_wrlock(&state.lock);
+	state.dp = d;
+	state.conf = c;
+	state.started_s = now_s();
+	pthread_rwlock_unlock(&state.lock);
+	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
+		rc = rte_telemetry_register_cmd(commands[i].name, dispatch, commands[i].help);
+	return rc;
+}
+
+void mgmt_telemetry_stop(void)
+{
+	pthread_rwlock_wrlock(&state.lock);
+	state.dp = NULL;
+	state.conf = NULL;
+	pthread_rwlock_unlock(&state.lock);
+}
