@@ -13,7 +13,7 @@
 #define TURN_WORKERS_MAX 64
 #define TURN_SLICES 64 // of a relay address: port bits 1..6, so that EVEN-PORT pairs stay together
 #define TURN_IDENT_LEN 16 // first bytes of the USERHASH: who an allocation belongs to
-#define TURN_NAME_LEN 32 // of a user name, kept for display only
+#define TURN_NAME_LEN 24 // of a user name, kept for display only
 
 // Every reason for which a datagram can be refused here: X(enum, counter name, meaning).
 #define TURN_DROPS(X)                                                                              \
@@ -236,7 +236,7 @@ struct turn_shard_params {
 	struct stun_crypto *crypto; // of this worker
 	struct csprng *rng; // of this worker
 	uint8_t worker;
-	uint32_t permissions, channels, redirects; // records in all; 0 = 4x, 2x slots, 1024
+	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
 	// The path of a flow is about to change or end: drop the prepared header. NULL = none kept.
 	void (*flow_reset)(void *ctx, uint32_t flow);
 	void *ctx;

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A hundred thousand allocations held on one shard, each with a permission and a channel, every
+// tenth with two, all refreshed over 20 minutes of the shard's clock: none may end early, and all
+// have to end when their time is over. Prints what an allocation costs in memory and requests per
+// second (the client's half included, for information). HOLD_ALLOCATIONS=n sets the number.
+#include "turn_fixture.h"
+
+#define ALLOCATIONS 100000
+#define PERMISSIONS 150000 // records in the shard
+#define CHANNELS 120000
+#define PORTS 50000 // of each relay address
+#define BYTES_MAX 512 // of the shard, an allocation
+#define HEADER_LEN 64 // of a flow, that the data path keeps beside the shard
+#define ROUND_MS 250000 // between refreshes: before a permission's 300 s are over
+#define ROUNDS 4 // 250 s to make them and these: more than 20 minutes
+#define NONCE_LEN 32
+
+struct held {
+	uint8_t nonce[NONCE_LEN];
+	struct endpoint relay;
+};
+
+struct hold {
+	struct fixture f;
+	struct held *held;
+	unsigned int n;
+	uint64_t requests;
+};
+
+static unsigned int channels_of(unsigned int i)
+{
+	return i % 10 == 0 ? 2 : 1;
+}
+
+static struct fixture_client client_of(const struct hold *h, unsigned int i)
+{
+	const uint8_t ip[4] = {20, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
+	struct fixture_client c = fixture_client("20.0.0.0", (uint16_t)(1024 + i % 60000));
+
+	c.at.addr = addr_from_v4(ip);
+	c.relay = h->held[i].relay;
+	if (h->held[i].nonce[0] != 0) {
+		memcpy(c.nonce, h->held[i].nonce, NONCE_LEN);
+		c.nonce_len = NONCE_LEN;
+	}
+	return c;
+}
+
+static struct endpoint peer_of(unsigned int i, unsigned int channel)
+{
+	const uint8_t ip[4] = {10, 98, (uint8_t)(i >> 8), (uint8_t)i};
+
+	return (struct endpoint){addr_from_v4(ip), (uint16_t)(2000 + (i >> 16) + 1000 * channel)};
+}
+
+// ChannelBind also installs and refreshes the permission (RFC 8656 12).
+static void bind_all(struct hold *h, unsigned int i, struct fixture_client *c)
+{
+	for (unsigned int k = 0; k < channels_of(i); k++) {
+		const struct endpoint peer = peer_of(i, k);
+
+		fixture_begin(&h->f, STUN_REQUEST, STUN_CHANNEL_BIND);
+		stun_put_u32(&h->f.w, STUN_CHANNEL_NUMBER, (CHANNEL_MIN + k) << 16);
+		stun_put_xor_addr(&h->f.w, STUN_XOR_PEER_ADDRESS, &peer);
+		assert_int_equal(fixture_ask(&h->f, c), 0);
+		h->requests++;
+	}
+}
+
+static void make(struct hold *h, unsigned int i)
+{
+	struct fixture_client c = client_of(h, i);
+
+	assert_int_equal(fixture_allocate(&h->f, &c, 4), 0);
+	assert_int_equal(c.nonce_len, NONCE_LEN);
+	assert_int_equal(c.lifetime_s, 600);
+	memcpy(h->held[i].nonce, c.nonce, NONCE_LEN);
+	h->held[i].relay = c.relay;
+	h->requests += 2; // the first one got the nonce
+	bind_all(h, i, &c);
+}
+
+static void refresh(struct hold *h, unsigned int i)
+{
+	struct fixture_client c = client_of(h, i);
+
+	assert_int_equal(fixture_refresh(&h->f, &c, 600), 0);
+	h->requests++;
+	bind_all(h, i, &c);
+}
+
+static void relay(struct hold *h, unsigned int i)
+{
+	const struct fixture_client c = client_of(h, i);
+
+	for (unsigned int k = 0; k < channels_of(i); k++) {
+		const struct endpoint peer = peer_of(i, k);
+		const struct turn_plan *p;
+		struct turn_path path;
+
+		p = fixture_channel_data(&h->f, &c, (uint16_t)(CHANNEL_MIN + k), "media", 5);
+		assert_int_equal(p->verdict, TURN_RELAY);
+		turn_flow_path(h->f.shard, p->flow, &path);
+		assert_true(endpoint_eq(&path.src, &c.relay));
+		assert_true(endpoint_eq(&path.dst, &peer));
+		p = fixture_from_peer(&h->f, &c.relay, &peer, "media", 5);
+		assert_int_equal(p->verdict, TURN_RELAY);
+		assert_int_equal(p->channel, CHANNEL_MIN + k);
+		turn_flow_path(h->f.shard, p->flow, &path);
+		assert_true(endpoint_eq(&path.dst, &c.at));
+	}
+}
+
+// Does something for each allocation in turn, evenly over span_ms, sweeping as a worker would.
+static void for_all(struct hold *h, void (*what)(struct hold *h, unsigned int i), uint64_t span_ms)
+{
+	const uint64_t start = h->f.now_ms;
+
+	for (unsigned int i = 0; i < h->n; i++) {
+		const uint64_t due = start + span_ms * (i + 1) / h->n;
+
+		if (due > h->f.now_ms)
+			fixture_advance(&h->f, due - h->f.now_ms);
+		turn_shard_expire(h->f.shard);
+		what(h, i);
+	}
+}
+
+static void check_held(const struct hold *h)
+{
+	struct turn_stats stats;
+	uint64_t channels = 0;
+
+	for (unsigned int i = 0; i < h->n; i++)
+		channels += channels_of(i);
+	turn_shard_stats(h->f.shard, &stats);
+	assert_int_equal(stats.allocations, h->n);
+	assert_int_equal(stats.channels, channels);
+	assert_int_equal(stats.permissions, h->n); // both channels go to one address
+	assert_int_equal(turn_quota_total(h->f.quota), h->n);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void timed(struct hold *h, const char *name, void (*what)(struct hold *h, unsigned int i),
+	uint64_t span_ms)
+{
+	const double start = seconds();
+	double took;
+
+	h->requests = 0;
+	for_all(h, what, span_ms);
+	took = seconds() - start;
+	printf("%s: %.0f allocations/s, %.0f requests/s\n", name, h->n / took, h->requests / took);
+}
+
+static void print_memory(const struct hold *h)
+{
+	const double shard = (double)turn_shard_size(&h->f.params) / h->n;
+	const double headers = (double)turn_shard_flows(h->f.shard) * HEADER_LEN / h->n;
+	struct turn_shard_params p = h->f.params;
+
+	p.permissions = p.channels = 0;
+	printf("memory: %.1f bytes an allocation, %.1f with the headers of the data path; %.1f "
+	       "with pools of the default size\n",
+		shard, shard + headers, (double)turn_shard_size(&p) / h->n);
+	// With fewer than the default, what does not grow with their number would count.
+	if (h->n >= ALLOCATIONS)
+		assert_true(shard <= BYTES_MAX);
+}
+
+static void open(struct hold *h)
+{
+	static struct addr relays[2];
+	const struct turn_shard_params sizes = {.permissions = PERMISSIONS, .channels = CHANNELS};
+	struct turn_config c = fixture_config();
+	const char *env = getenv("HOLD_ALLOCATIONS");
+
+	h->n = env != NULL ? (unsigned int)strtoul(env, NULL, 0) : ALLOCATIONS;
+	assert_in_range(h->n, 1, 2 * PORTS);
+	relays[0] = fixture_endpoint("10.99.0.1", 0).addr;
+	relays[1] = fixture_endpoint("10.99.0.2", 0).addr;
+	c.relay = relays;
+	c.port_lo = 10000;
+	c.port_hi = 10000 + PORTS - 1;
+	c.nonce_lifetime_s = 3600;
+	fixture_open_sized(&h->f, &c, &sizes, 1);
+	assert_true(turn_relay_slots(h->f.map, 0) >= 2 * PORTS);
+	h->held = calloc(h->n, sizeof(*h->held));
+	assert_non_null(h->held);
+}
+
+static void test_hold(void **state)
+{
+	static struct hold h;
+	struct turn_stats stats;
+
+	open(&h);
+	print_memory(&h);
+	timed(&h, "made", make, ROUND_MS);
+	check_held(&h);
+	for (int i = 0; i < ROUNDS; i++) {
+		timed(&h, "refreshed", refresh, ROUND_MS);
+		check_held(&h);
+	}
+	// The oldest refresh is 250 s old: nothing has ended, and media passes everywhere.
+	fixture_expire(&h.f);
+	check_held(&h);
+	for_all(&h, relay, 40000);
+	check_held(&h);
+	fixture_advance(&h.f, 600000 + 16);
+	fixture_expire(&h.f);
+	turn_shard_stats(h.f.shard, &stats);
+	assert_int_equal(stats.allocations, 0);
+	assert_int_equal(stats.permissions, 0);
+	assert_int_equal(stats.channels, 0);
+	assert_int_equal(turn_quota_total(h.f.quota), 0);
+	fixture_close(&h.f);
+	free(h.held);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_hold)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests and allocations: RFC 8489 sections 6.3 and 9.2.4, RFC 8656 sections 5 to 8.
+#include "naive.h"
+
+#include <netinet/in.h>
+
+#define RESERVATION_MS 60000 // 7.2: "at least 30 seconds"; ours lasts 60
+
+void naive_may(struct naive_set *s, unsigned int member)
+{
+	if (naive_has(s, member))
+		return;
+	assert_true(s->n < 8);
+	s->member[s->n++] = member;
+}
+
+bool naive_has(const struct naive_set *s, unsigned int member)
+{
+	for (unsigned int i = 0; i < s->n; i++)
+		if (s->member[i] == member)
+			return true;
+	return false;
+}
+
+void naive_init(struct naive *n, const struct model_world *w, uint64_t now_ms, uint64_t wall_s)
+{
+	*n = (struct naive){.w = w, .config = &w->config, .now_ms = now_ms, .wall_s = wall_s};
+}
+
+void naive_clock(struct naive *n, uint64_t now_ms, uint64_t wall_s)
+{
+	n->now_ms = now_ms;
+	n->wall_s = wall_s;
+}
+
+bool naive_live(const struct naive *n, const struct naive_hold *h)
+{
+	return h->used && n->now_ms < h->expires_ms;
+}
+
+struct naive_hold *naive_allocation(struct naive *n, unsigned int client)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (naive_live(n, &n->hold[i]) && !n->hold[i].reservation &&
+			n->hold[i].client == client)
+			return &n->hold[i];
+	return NULL;
+}
+
+static struct naive_hold *reservation(struct naive *n, const uint8_t token[8])
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (naive_live(n, &n->hold[i]) && n->hold[i].reservation &&
+			memcmp(n->hold[i].token, token, 8) == 0)
+			return &n->hold[i];
+	return NULL;
+}
+
+// --- Allocate, Refresh
+
+static uint32_t lifetime(const struct naive *n, const struct op *op)
+{
+	const struct turn_limits *l = &n->config->limits;
+	const uint32_t asked = !op->has_lifetime     ? 0
+		: op->lifetime_s < l->lifetime_max_s ? op->lifetime_s
+						     : l->lifetime_max_s;
+
+	return asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
+}
+
+// RFC 8656 7.2, in its order. A malformed attribute may be found at any step.
+static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *may)
+{
+	const struct naive_hold *h = naive_allocation(n, op->client), *r = NULL;
+	bool success = true;
+
+	if (h != NULL) {
+		naive_may(may, h->tid == op->tid && h->user == op->user ? 0 : 437);
+		return;
+	}
+	if (op->malformed != WELL_FORMED)
+		naive_may(may, op->malformed == BAD_TOKEN ? 508 : 400), naive_may(may, 400);
+	if (op->transport < 0 && op->malformed != BAD_TRANSPORT)
+		return naive_may(may, 400);
+	if (op->transport != IPPROTO_UDP && op->malformed != BAD_TRANSPORT)
+		return naive_may(may, 442);
+	if (op->has_token && (op->even >= 0 || op->family != 0))
+		return naive_may(may, 400);
+	if (op->has_token) {
+		r = reservation(n, op->token);
+		if (r == NULL)
+			return naive_may(may, 508);
+	}
+	if (op->family > 2)
+		return naive_may(may, 440);
+	if (r == NULL)
+		naive_port_codes(n, op, may, &success);
+	naive_quota_codes(n, op, r, may, &success);
+	if (success && op->malformed == WELL_FORMED)
+		naive_may(may, 0);
+}
+
+static struct naive_hold *hold_new(
+	struct naive *n, const struct op *op, const struct endpoint *relay)
+{
+	struct naive_hold *h = naive_holder(n, relay);
+
+	if (h != NULL) // expired, and swept by now as it seems
+		naive_release(n, h);
+	for (h = n->hold; h->used; h++)
+		assert_true(h + 1 < n->hold + NAIVE_HOLDS);
+	*h = (struct naive_hold){.used = true,
+		.client = op->client,
+		.user = op->user,
+		.source = n->w->client[op->client].at.addr,
+		.relay = *relay,
+		.tid = op->tid};
+	return h;
+}
+
+// The Allocate of a live allocation came again.
+static const char *judge_again(
+	const struct naive *n, const struct naive_hold *h, const struct outcome *o)
+{
+	const uint64_t left_ms = h->expires_ms - n->now_ms,
+		       said_ms = o->lifetime_s * UINT64_C(1000);
+
+	if (!endpoint_eq(&o->relayed, &h->relay))
+		return "retransmission got another relayed transport address";
+	if (o->has_token != h->has_token || memcmp(o->token, h->token, 8) != 0)
+		return "retransmission got another RESERVATION-TOKEN";
+	if (said_ms + 1000 <= left_ms ||
+		(said_ms >= left_ms + 1000 && o->lifetime_s != h->granted_s))
+		return "retransmission got another LIFETIME";
+	return NULL;
+}
+
+static const char *apply_allocate(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	const struct endpoint next = {o->relayed.addr, (uint16_t)(o->relayed.port + 1)};
+	struct naive_hold *h = naive_allocation(n, op->client);
+	struct naive_hold *r = op->has_token ? reservation(n, op->token) : NULL;
+	const char *wrong = NULL;
+
+	if (h != NULL)
+		return judge_again(n, h, o);
+	if (o->lifetime_s != lifetime(n, op))
+		return "wrong LIFETIME";
+	if (o->has_token != (op->even == 1))
+		return "RESERVATION-TOKEN missing or unasked for";
+	if (r == NULL)
+		wrong = naive_judge_port(n, op, &o->relayed);
+	else if (!endpoint_eq(&o->relayed, &r->relay))
+		wrong = "not the relayed transport address that was reserved";
+	if (wrong != NULL)
+		return wrong;
+	if (r != NULL)
+		r->used = false;
+	// What it had before has expired; the server knows by now.
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (n->hold[i].used && !n->hold[i].reservation && n->hold[i].client == op->client)
+			naive_release(n, &n->hold[i]);
+	h = hold_new(n, op, &o->relayed);
+	h->granted_s = o->lifetime_s;
+	h->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
+	h->has_token = o->has_token;
+	memcpy(h->token, o->token, 8);
+	if (op->even != 1)
+		return NULL;
+	r = hold_new(n, op, &next);
+	r->reservation = true;
+	r->expires_ms = n->now_ms + RESERVATION_MS;
+	memcpy(r->token, o->token, 8);
+	return NULL;
+}
+
+static void refresh_codes(const struct naive_hold *h, const struct op *op, struct naive_set *may)
+{
+	const int mine = addr_is_v4(&h->relay.addr) ? 1 : 2;
+
+	naive_may(may, op->family != 0 && op->family != mine ? 443 : 0);
+}
+
+static const char *apply_refresh(
+	struct naive *n, struct naive_hold *h, const struct op *op, const struct outcome *o)
+{
+	const bool end = op->has_lifetime && op->lifetime_s == 0;
+
+	if (o->lifetime_s != (end ? 0 : lifetime(n, op)))
+		return "wrong LIFETIME";
+	if (end) {
+		naive_release(n, h);
+	} else {
+		h->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
+		h->granted_s = o->lifetime_s;
+	}
+	return NULL;
+}
+
+// --- requests
+
+static bool nonce_good(const struct naive *n, const struct op *op)
+{
+	return !op->nonce.junk && endpoint_eq(&op->nonce.client, &n->w->client[op->client].at) &&
+		n->wall_s <= op->nonce.wall_s + n->config->nonce_lifetime_s;
+}
+
+// RFC 8489 9.2.4 with the nonce looked at first. 0 = the user has proved who they are.
+static unsigned int stranger_code(const struct naive *n, const struct op *op)
+{
+	const struct model_user *u = &n->w->user[op->user];
+
+	switch (op->sign) {
+	case SIGN_NONE:
+		return 401;
+	case SIGN_NO_USER:
+	case SIGN_NO_REALM:
+	case SIGN_NO_NONCE:
+		return 400;
+	default:
+		break;
+	}
+	if (!nonce_good(n, op))
+		return 438;
+	if (op->sign == SIGN_LIST_ONLY || op->sign == SIGN_CHOICE_ONLY ||
+		op->sign == SIGN_LIST_OTHER)
+		return 400;
+	if (op->sign != SIGN_GOOD || !u->known)
+		return 401;
+	// REST users can prove themselves while their time lasts, and have no USERHASH.
+	if (u->expires_s != 0 && (u->expires_s < n->wall_s || op->style == STYLE_USERHASH))
+		return 401;
+	return 0;
+}
+
+static void request_codes(struct naive *n, const struct op *op, struct naive_set *may)
+{
+	const struct model_user *u = &n->w->user[op->user];
+	struct naive_hold *h = naive_allocation(n, op->client);
+	const unsigned int stranger = op->kind == OP_BINDING ? 0 : stranger_code(n, op);
+
+	if (stranger != 0)
+		return naive_may(may, stranger);
+	if (op->unknown)
+		naive_may(may, 420);
+	else if (op->kind == OP_BINDING)
+		naive_may(may, 0);
+	else if (op->kind == OP_ALLOCATE)
+		allocate_codes(n, op, may);
+	else if (h == NULL)
+		naive_may(may, 437);
+	else if (h->user != op->user)
+		naive_may(may, 441);
+	else if (op->kind == OP_REFRESH)
+		refresh_codes(h, op, may);
+	else if (op->kind == OP_PERMIT)
+		naive_permit_codes(n, h, op, may);
+	else
+		naive_bind_codes(n, h, op, may);
+	// In the very second in which a REST user's time ends.
+	if (u->expires_s == n->wall_s && op->kind != OP_BINDING)
+		naive_may(may, 401);
+}
+
+static const char *judge_request(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	static char text[120];
+	struct naive_hold *h = naive_allocation(n, op->client);
+	struct naive_set may = {0};
+	size_t at;
+
+	if (o->verdict != TURN_REPLY)
+		return "a request has to be answered";
+	request_codes(n, op, &may);
+	if (!naive_has(&may, o->code)) {
+		at = (size_t)snprintf(text, sizeof(text), "answer is %u, allowed:", o->code);
+		for (unsigned int i = 0; i < may.n && at < sizeof(text); i++)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, " %u", may.member[i]);
+		return text;
+	}
+	n->errors[o->code]++;
+	if (o->code != 0 || op->kind == OP_BINDING)
+		return NULL;
+	n->successes++;
+	if (op->kind == OP_ALLOCATE)
+		return apply_allocate(n, op, o);
+	if (op->kind == OP_REFRESH)
+		return apply_refresh(n, h, op, o);
+	if (op->kind == OP_PERMIT)
+		naive_permit(n, h, op);
+	else
+		naive_bind(n, h, op);
+	return NULL;
+}
+
+static const char *judge_garbage(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	static const enum turn_drop reason[GARBAGE_KINDS] = {
+		[GARBAGE_NOT_TURN] = TURN_DROP_NOT_TURN,
+		[GARBAGE_STUN] = TURN_DROP_MALFORMED,
+		[GARBAGE_LENGTH] = TURN_DROP_MALFORMED,
+		[GARBAGE_COOKIE] = TURN_DROP_MALFORMED,
+		[GARBAGE_METHOD] = TURN_DROP_METHOD,
+		[GARBAGE_CLASS] = TURN_DROP_METHOD,
+		[GARBAGE_FINGERPRINT] = TURN_DROP_FINGERPRINT,
+		[GARBAGE_KEEPALIVE] = TURN_DROP_KEEPALIVE,
+		[GARBAGE_EMPTY] = TURN_DROP_NOT_TURN,
+	};
+
+	if (o->verdict != TURN_DROP)
+		return "garbage has to be dropped";
+	n->drops[o->reason]++;
+	if (o->reason == reason[op->garbage])
+		return NULL;
+	// 80..127 was ChannelData once (RFC 5766 11.4), on channels that cannot be bound any more.
+	if (op->garbage == GARBAGE_NOT_TURN &&
+		(o->reason == TURN_DROP_NO_ALLOCATION || o->reason == TURN_DROP_CHANNEL_LENGTH ||
+			o->reason == TURN_DROP_CHANNEL_UNBOUND))
+		return NULL;
+	return "garbage dropped for the wrong reason";
+}
+
+const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	if (op->kind == OP_GARBAGE)
+		return judge_garbage(n, op, o);
+	return op->kind <= OP_BIND ? judge_request(n, op, o) : naive_judge_data(n, op, o);
+}
+
+// --- time, and the whole
+
+void naive_swept(struct naive *n)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
+		struct naive_hold *h = &n->hold[i];
+
+		if (h->used && n->now_ms >= h->expires_ms + NAIVE_TICK_MS)
+			naive_release(n, h);
+		else if (h->used)
+			naive_purge(n, h);
+	}
+}
+
+static void sooner(const struct naive *n, uint64_t t, uint64_t *edge)
+{
+	if (t > n->now_ms && t < *edge)
+		*edge = t;
+}
+
+uint64_t naive_edge(const struct naive *n)
+{
+	uint64_t edge = UINT64_MAX;
+
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
+		const struct naive_hold *h = &n->hold[i];
+
+		if (!h->used)
+			continue;
+		sooner(n, h->expires_ms, &edge);
+		for (unsigned int k = 0; k < h->nb_permissions; k++)
+			sooner(n, h->permission[k].until_ms, &edge);
+		for (unsigned int k = 0; k < h->nb_channels; k++)
+			sooner(n, h->channel[k].until_ms, &edge);
+	}
+	return edge;
+}
+
+// Whether a row of the listing tells the truth of an allocation.
+static const char *judge_row(
+	const struct naive *n, const struct naive_hold *h, const struct turn_info *row)
+{
+	const struct model_client *c = &n->w->client[h->client];
+	const uint64_t left_ms = naive_live(n, h) ? h->expires_ms - n->now_ms : 0;
+	unsigned int permissions = 0, channels = 0;
+
+	for (unsigned int i = 0; i < h->nb_permissions; i++)
+		permissions += n->now_ms < h->permission[i].until_ms;
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		channels += n->now_ms < h->channel[i].until_ms;
+	if (!endpoint_eq(&row->client, &c->at))
+		return "listing: another client";
+	if (strncmp(row->user, n->w->user[h->user].name, TURN_NAME_LEN) != 0)
+		return "listing: another user";
+	if (row->expires_s != (left_ms + 999) / 1000 && row->expires_s != left_ms / 1000)
+		return "listing: another expiry";
+	if (row->rx != h->rx || row->tx != h->tx)
+		return "listing: other counts of datagrams";
+	if (naive_live(n, h) &&
+		(row->permissions < permissions || row->permissions > h->nb_permissions ||
+			row->channels < channels || row->channels > h->nb_channels))
+		return "listing: other numbers of permissions or channels";
+	return NULL;
+}
+
+static const char *judge_totals(const struct naive *n, const struct turn_shard *s, uint32_t quota)
+{
+	unsigned int allocations[2] = {0, 0}, holds[2] = {0, 0};
+	struct turn_stats stats;
+
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
+		const struct naive_hold *h = &n->hold[i];
+
+		for (int most = naive_live(n, h) ? 0 : 1; most < 2; most++) {
+			holds[most] += h->used;
+			allocations[most] += h->used && !h->reservation;
+		}
+	}
+	turn_shard_stats(s, &stats);
+	if (stats.allocations < allocations[0] || stats.allocations > allocations[1])
+		return "other number of allocations";
+	if (quota < holds[0] || quota > holds[1])
+		return "other number of allocations in the quota";
+	return NULL;
+}
+
+const char *naive_judge_listing(struct naive *n, const struct turn_shard *s, uint32_t quota_total)
+{
+	struct turn_info row[NAIVE_HOLDS];
+	const unsigned int rows = turn_shard_list(s, 0, row, NAIVE_HOLDS);
+	const char *wrong = judge_totals(n, s, quota_total);
+	unsigned int found = 0, expected = 0;
+
+	for (unsigned int i = 0; i < rows && wrong == NULL; i++) {
+		const struct naive_hold *h = naive_holder(n, &row[i].relay);
+
+		for (unsigned int k = 0; k < i; k++)
+			if (row[k].id == row[i].id || endpoint_eq(&row[k].relay, &row[i].relay))
+				return "listing: two rows of one allocation";
+		if (h == NULL || h->reservation)
+			return "listing: an allocation that there is not";
+		found += naive_live(n, h);
+		wrong = judge_row(n, h, &row[i]);
+	}
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		expected += naive_live(n, &n->hold[i]) && !n->hold[i].reservation;
+	if (wrong == NULL && found != expected)
+		return "listing: an allocation is missing";
+	return wrong;
+}

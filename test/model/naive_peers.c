@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Permissions, channels and what passes through them: RFC 8656 sections 9 to 12.
+#include "naive.h"
+
+#define PERMISSION_MS 300000 // 9: "MUST be 300 seconds (= 5 minutes)"
+#define CHANNEL_MS 600000 // 12: "10 minutes"
+
+static bool live(const struct naive *n, uint64_t until_ms)
+{
+	return n->now_ms < until_ms;
+}
+
+static struct naive_permission *permission_of(
+	const struct naive *n, struct naive_hold *h, const struct addr *peer)
+{
+	for (unsigned int i = 0; i < h->nb_permissions; i++)
+		if (addr_eq(&h->permission[i].peer, peer))
+			return &h->permission[i];
+	return NULL;
+}
+
+bool naive_permitted(const struct naive *n, const struct naive_hold *h, const struct addr *peer)
+{
+	for (unsigned int i = 0; i < h->nb_permissions; i++)
+		if (addr_eq(&h->permission[i].peer, peer) && live(n, h->permission[i].until_ms))
+			return true;
+	return false;
+}
+
+static const struct naive_channel *channel_to(
+	const struct naive *n, const struct naive_hold *h, const struct endpoint *peer)
+{
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		if (endpoint_eq(&h->channel[i].peer, peer) && live(n, h->channel[i].until_ms))
+			return &h->channel[i];
+	return NULL;
+}
+
+static const struct naive_channel *channel_numbered(
+	const struct naive *n, const struct naive_hold *h, uint16_t number)
+{
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		if (h->channel[i].number == number && live(n, h->channel[i].until_ms))
+			return &h->channel[i];
+	return NULL;
+}
+
+static bool family_differs(const struct naive_hold *h, const struct addr *a)
+{
+	return addr_is_v4(a) != addr_is_v4(&h->relay.addr);
+}
+
+// What speaks against peer i of a request, whatever method it is. An IPv4 address that is encoded
+// as an IPv6 one may be taken for what it means or refused for what it looks like.
+static void peer_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
+	unsigned int i, struct naive_set *may)
+{
+	const struct model_peer *p = &n->w->peer[op->peer[i]];
+
+	if (op->peer_malformed[i]) {
+		naive_may(may, 400);
+		return;
+	}
+	if (family_differs(h, &p->canonical) || p->encoded)
+		naive_may(may, 443);
+	if (p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin))
+		naive_may(may, 403);
+}
+
+static bool encoded_only(const struct naive *n, const struct naive_hold *h, const struct op *op)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < op->nb_peers; i++) {
+		const struct model_peer *p = &n->w->peer[op->peer[i]];
+
+		if (op->peer_malformed[i] || family_differs(h, &p->canonical) ||
+			p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin))
+			return false;
+		any = any || p->encoded;
+	}
+	return any;
+}
+
+// How many permissions there are and how many a request adds: surely, and at most, as those that
+// have expired may not have been swept, and stay while a channel names them.
+struct room {
+	unsigned int sure, most;
+};
+
+static struct room permissions_after(
+	const struct naive *n, const struct naive_hold *h, const struct op *op)
+{
+	struct room r = {0, h->nb_permissions};
+
+	for (unsigned int i = 0; i < h->nb_permissions; i++)
+		r.sure += live(n, h->permission[i].until_ms);
+	for (unsigned int i = 0; i < op->nb_peers; i++) {
+		const struct addr *a = &n->w->peer[op->peer[i]].canonical;
+		bool again = false, kept = false;
+
+		for (unsigned int k = 0; k < i; k++)
+			again = again || addr_eq(a, &n->w->peer[op->peer[k]].canonical);
+		for (unsigned int k = 0; k < h->nb_permissions; k++)
+			kept = kept || addr_eq(a, &h->permission[k].peer);
+		if (!again) {
+			r.sure += !naive_permitted(n, h, a);
+			r.most += !kept;
+		}
+	}
+	return r;
+}
+
+static void room_codes(struct room r, unsigned int limit, struct naive_set *may)
+{
+	if (r.most > limit)
+		naive_may(may, 508);
+	if (r.sure <= limit)
+		naive_may(may, 0);
+}
+
+void naive_permit_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
+	struct naive_set *may)
+{
+	if (op->nb_peers == 0)
+		naive_may(may, 400); // 10.2: "at least one"
+	for (unsigned int i = 0; i < op->nb_peers; i++)
+		peer_codes(n, h, op, i, may);
+	if (may->n == 0 || encoded_only(n, h, op))
+		room_codes(permissions_after(n, h, op), n->config->limits.permissions, may);
+}
+
+// 12: 0x4000 to 0x4FFF; to 0x7FFF for clients of RFC 5766, who send no PASSWORD-ALGORITHMS back,
+// where the configuration has it so.
+static bool number_valid(const struct naive *n, const struct op *op)
+{
+	const bool old = n->config->rfc5766_channels && op->style == STYLE_PLAIN;
+
+	return op->has_channel && op->channel >= 0x4000 && op->channel <= (old ? 0x7fff : 0x4fff);
+}
+
+void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
+	struct naive_set *may)
+{
+	const struct model_peer *p = &n->w->peer[op->peer[0]];
+	const struct endpoint peer = {p->canonical, p->at.port};
+	const struct naive_channel *by_number, *by_peer;
+	struct room channels = {1, h->nb_channels + 1};
+
+	if (op->nb_peers == 0 || !number_valid(n, op))
+		naive_may(may, 400);
+	if (op->nb_peers == 0)
+		return;
+	peer_codes(n, h, op, 0, may);
+	if (p->at.port == 0)
+		naive_may(may, 403);
+	by_number = channel_numbered(n, h, op->channel);
+	by_peer = channel_to(n, h, &peer);
+	if (!op->peer_malformed[0] && (by_number != NULL || by_peer != NULL) &&
+		by_number != by_peer)
+		naive_may(may, 400);
+	// Good but for looking like an IPv6 address: may be refused for that or not.
+	if (may->n != 0 && !(may->n == 1 && naive_has(may, 443) && encoded_only(n, h, op)))
+		return;
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		channels.sure += live(n, h->channel[i].until_ms);
+	if (by_number != NULL)
+		channels = (struct room){0, 0};
+	if (channels.most > n->config->limits.channels)
+		naive_may(may, 508);
+	if (channels.sure <= n->config->limits.channels)
+		room_codes(permissions_after(n, h, op), n->config->limits.permissions, may);
+}
+
+static void permit(struct naive *n, struct naive_hold *h, const struct addr *peer)
+{
+	struct naive_permission *p = permission_of(n, h, peer);
+
+	if (p == NULL) {
+		assert_true(h->nb_permissions < NAIVE_RECORDS);
+		p = &h->permission[h->nb_permissions++];
+		p->peer = *peer;
+	}
+	p->until_ms = n->now_ms + PERMISSION_MS;
+}
+
+void naive_permit(struct naive *n, struct naive_hold *h, const struct op *op)
+{
+	for (unsigned int i = 0; i < op->nb_peers; i++)
+		permit(n, h, &n->w->peer[op->peer[i]].canonical);
+}
+
+void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op)
+{
+	const struct model_peer *p = &n->w->peer[op->peer[0]];
+	const struct endpoint peer = {p->canonical, p->at.port};
+	unsigned int kept = 0;
+
+	// What it replaces: itself, and what has expired under its number or to its peer.
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		if (h->channel[i].number != op->channel && !endpoint_eq(&h->channel[i].peer, &peer))
+			h->channel[kept++] = h->channel[i];
+	assert_true(kept < NAIVE_RECORDS);
+	h->channel[kept++] = (struct naive_channel){op->channel, peer, n->now_ms + CHANNEL_MS};
+	h->nb_channels = kept;
+	permit(n, h, &peer.addr);
+}
+
+static bool named(const struct naive_hold *h, const struct addr *peer)
+{
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		if (addr_eq(&h->channel[i].peer.addr, peer))
+			return true;
+	return false;
+}
+
+void naive_purge(const struct naive *n, struct naive_hold *h)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < h->nb_channels; i++)
+		if (n->now_ms < h->channel[i].until_ms + NAIVE_TICK_MS)
+			h->channel[kept++] = h->channel[i];
+	h->nb_channels = kept;
+	kept = 0;
+	for (unsigned int i = 0; i < h->nb_permissions; i++)
+		if (n->now_ms < h->permission[i].until_ms + NAIVE_TICK_MS ||
+			named(h, &h->permission[i].peer))
+			h->permission[kept++] = h->permission[i];
+	h->nb_permissions = kept;
+}
+
+// --- data
+
+static const char *check_payload(const struct op *op, const struct outcome *o)
+{
+	if (o->len != op->len)
+		return "payload of another length";
+	for (uint16_t i = 0; i < o->len; i++)
+		if (o->payload[i] != model_data(op, i))
+			return "payload is not the data";
+	return NULL;
+}
+
+static const char *not_relayed(const struct outcome *o, const char *to)
+{
+	static char text[80];
+
+	snprintf(text, sizeof(text), "has to go to the %s (verdict %d, drop %s)", to, o->verdict,
+		o->reason != TURN_OK ? turn_drop_name(o->reason) : "none");
+	return text;
+}
+
+// RFC 8656 14: DF is copied, or set by DONT-FRAGMENT, where both sides are IPv4.
+static bool df_right(
+	const struct naive *n, const struct naive_hold *h, const struct op *op, bool df)
+{
+	if (!addr_is_v4(&h->relay.addr) || !addr_is_v4(&n->w->client[h->client].at.addr))
+		return true;
+	return df == (op->df || (op->kind == OP_SEND && op->df_attribute));
+}
+
+static const char *judge_to_peer(struct naive *n, struct naive_hold *h, const struct op *op,
+	const struct outcome *o, const struct endpoint *peer)
+{
+	if (o->verdict != TURN_RELAY && o->verdict != TURN_SEND)
+		return not_relayed(o, "peer");
+	if (!endpoint_eq(&o->src, &h->relay))
+		return "does not leave from the relayed transport address";
+	if (!endpoint_eq(&o->dst, peer))
+		return "goes to another peer";
+	if (!df_right(n, h, op, o->df))
+		return "wrong DF";
+	h->rx++;
+	n->relayed++;
+	return check_payload(op, o);
+}
+
+static const char *judge_drop(struct naive *n, const struct naive_set *may, const struct outcome *o)
+{
+	static char text[80];
+
+	if (o->verdict != TURN_DROP)
+		return "has to be dropped";
+	if (!naive_has(may, o->reason)) {
+		snprintf(text, sizeof(text), "dropped for the wrong reason: %s, not %s",
+			turn_drop_name(o->reason), turn_drop_name(may->member[0]));
+		return text;
+	}
+	n->drops[o->reason]++;
+	return NULL;
+}
+
+static const char *judge_send(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	struct naive_hold *h = naive_allocation(n, op->client);
+	const struct model_peer *p = &n->w->peer[op->peer[0]];
+	const struct endpoint peer = {p->canonical, p->at.port};
+	const bool complete = op->nb_peers > 0 && op->has_data && !op->peer_malformed[0];
+	struct naive_set may = {0};
+
+	if (op->unknown)
+		naive_may(&may, TURN_DROP_UNKNOWN_ATTRIBUTE);
+	if (h == NULL)
+		naive_may(&may, TURN_DROP_NO_ALLOCATION);
+	if (!complete)
+		naive_may(&may, TURN_DROP_INDICATION);
+	if (complete && h != NULL) {
+		if (!naive_permitted(n, h, &peer.addr))
+			naive_may(&may, TURN_DROP_NO_PERMISSION);
+		if (p->class == PEER_FORBIDDEN || p->at.port == 0 ||
+			(p->class == PEER_OWN && !n->config->hairpin))
+			naive_may(&may, TURN_DROP_PEER_DENIED);
+		if (family_differs(h, &peer.addr) || (p->encoded && may.n > 0)) {
+			naive_may(&may, TURN_DROP_INDICATION);
+			naive_may(&may, TURN_DROP_PEER_DENIED);
+		}
+		// Good but for looking like an IPv6 address: may be refused for that or not.
+		if (p->encoded && may.n == 0 && o->verdict == TURN_DROP)
+			naive_may(&may, TURN_DROP_PEER_DENIED);
+	}
+	if (may.n > 0)
+		return judge_drop(n, &may, o);
+	return judge_to_peer(n, h, op, o, &peer);
+}
+
+static const char *judge_channel_data(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	struct naive_hold *h = naive_allocation(n, op->client);
+	const struct naive_channel *c = h != NULL ? channel_numbered(n, h, op->channel) : NULL;
+	struct naive_set may = {0};
+
+	if (c == NULL && op->channel > 0x4fff) { // 12.6: reserved; RFC 7983: not even TURN
+		naive_may(&may, TURN_DROP_NOT_TURN);
+		naive_may(&may, TURN_DROP_CHANNEL_UNBOUND);
+	}
+	if (op->slack < 0)
+		naive_may(&may, TURN_DROP_CHANNEL_LENGTH);
+	if (h == NULL)
+		naive_may(&may, TURN_DROP_NO_ALLOCATION);
+	else if (c == NULL)
+		naive_may(&may, TURN_DROP_CHANNEL_UNBOUND);
+	else if (!naive_permitted(n, h, &c->peer.addr)) // a channel outlives its permission
+		naive_may(&may, TURN_DROP_NO_PERMISSION);
+	if (may.n > 0)
+		return judge_drop(n, &may, o);
+	return judge_to_peer(n, h, op, o, &c->peer);
+}
+
+static struct naive_hold *allocation_at(struct naive *n, const struct endpoint *relay)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (n->hold[i].used && !n->hold[i].reservation && live(n, n->hold[i].expires_ms) &&
+			endpoint_eq(&n->hold[i].relay, relay))
+			return &n->hold[i];
+	return NULL;
+}
+
+static const char *judge_to_client(struct naive *n, struct naive_hold *h, const struct op *op,
+	const struct outcome *o, const struct endpoint *peer)
+{
+	const struct model_client *client = &n->w->client[h->client];
+	const struct naive_channel *c = channel_to(n, h, peer);
+
+	if (o->verdict != TURN_RELAY && o->verdict != TURN_SEND)
+		return not_relayed(o, "client");
+	if (!endpoint_eq(&o->src, &n->config->listeners[client->listener].at) ||
+		!endpoint_eq(&o->dst, &client->at))
+		return "does not go back on the 5-tuple of the allocation";
+	if (!df_right(n, h, op, o->df))
+		return "wrong DF";
+	if (c != NULL && o->channel != c->number) // 12.5: "MUST use the ChannelData message"
+		return "has to go by its channel";
+	if (c == NULL && (!o->data_indication || !endpoint_eq(&o->peer, peer)))
+		return "has to go in a Data indication that names the peer";
+	h->tx++;
+	n->relayed++;
+	n->indications += c == NULL;
+	return check_payload(op, o);
+}
+
+static const char *judge_peer(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	const struct model_peer *p = &n->w->peer[op->peer[0]];
+	struct naive_hold *h = allocation_at(n, &op->relay);
+	struct naive_set may = {0};
+
+	if (h == NULL)
+		naive_may(&may,
+			op->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
+				    : TURN_DROP_PEER_NO_ALLOCATION);
+	else if (!naive_permitted(n, h, &p->at.addr))
+		naive_may(&may, TURN_DROP_PEER_NO_PERMISSION);
+	if (may.n > 0)
+		return judge_drop(n, &may, o);
+	return judge_to_client(n, h, op, o, &p->at);
+}
+
+const char *naive_judge_data(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	if (op->kind == OP_SEND)
+		return judge_send(n, op, o);
+	return op->kind == OP_PEER ? judge_peer(n, op, o) : judge_channel_data(n, op, o);
+}

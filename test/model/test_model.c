@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random operations with time jumps on one shard, judged one by one by a naive model of RFC 8656.
+// TEST_SEED=n repeats a run, TEST_OPS=n sets its length.
+#include "naive.h"
+
+#define OPS 400000
+#define WORLDS 40 // configurations a run goes through
+#define LISTING_EVERY 64
+
+struct run {
+	struct model_world w;
+	struct fixture f;
+	struct naive n;
+	struct test_rand rand; // of the run itself: seeds of worlds, time
+	uint64_t ops, early;
+	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
+};
+
+static void complain(const struct run *r, const struct op *op, const char *wrong)
+{
+	printf("%s, at operation %llu, %llu ms after the start\n", wrong,
+		(unsigned long long)r->ops, (unsigned long long)(r->f.now_ms - FIXTURE_NOW_MS));
+	if (op != NULL)
+		model_print(&r->w, op);
+	fail_msg("%s", wrong);
+}
+
+// How far the clock goes before the next operation: mostly not at all; now and then to just before,
+// at or just after something's expiry, or far.
+static uint64_t pick_jump(struct run *r)
+{
+	const uint32_t dice = test_rand_below(&r->rand, 2000);
+	const uint64_t edge = naive_edge(&r->n);
+
+	if (dice < 1600)
+		return 0;
+	if (dice < 1980)
+		return test_rand_below(&r->rand, 40);
+	if (dice < 1990 && edge != UINT64_MAX)
+		return edge - r->f.now_ms + test_rand_below(&r->rand, 3) - 1;
+	if (dice < 1998)
+		return test_rand_below(&r->rand, 20000);
+	if (dice < 1999)
+		return test_rand_below(&r->rand, 300000);
+	return test_rand_below(&r->rand, 50) == 0 ? test_rand_below(&r->rand, 2 * 3600 * 1000) : 0;
+}
+
+static void step_clock(struct run *r)
+{
+	fixture_advance(&r->f, pick_jump(r));
+	naive_clock(&r->n, r->f.now_ms, r->f.wall_s);
+	// Sweeping may lag: what has expired is gone all the same.
+	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(r->f.shard))
+		naive_swept(&r->n);
+}
+
+static void route(struct run *r, const struct op *op)
+{
+	uint8_t *datagram = malloc(MODEL_DATAGRAM);
+	struct turn_burst *b = &r->f.burst;
+	uint16_t len;
+
+	assert_non_null(datagram);
+	len = model_encode(&r->w, &r->f, op, datagram);
+	datagram = realloc(datagram, len > 0 ? len : 1); // reads beyond the end are found by ASan
+	assert_non_null(datagram);
+	free(r->f.datagram);
+	r->f.datagram = datagram;
+	model_view(&r->w, &r->f, op, &b->view[0]);
+	b->view[0].data = datagram;
+	b->view[0].len = len;
+	b->n = 1;
+	turn_route_one(r->f.shard, b);
+}
+
+static uint64_t early_count(const struct run *r)
+{
+	struct turn_stats stats;
+
+	turn_shard_stats(r->f.shard, &stats);
+	return stats.port_reused_early;
+}
+
+static void step(struct run *r)
+{
+	const struct op op = model_op(&r->w);
+	const uint64_t early = early_count(r);
+	struct outcome o;
+	const char *wrong;
+
+	route(r, &op);
+	wrong = model_decode(&r->w, &r->f, 0, &op, &o);
+	r->n.early = 0;
+	if (wrong == NULL)
+		wrong = naive_judge(&r->n, &op, &o);
+	if (wrong == NULL && r->n.early >= 0 && (early_count(r) > early) != (r->n.early == 1))
+		wrong = "port_reused_early counts wrong";
+	r->early += early_count(r) - early;
+	if (wrong == NULL && r->ops % LISTING_EVERY == 0)
+		wrong = naive_judge_listing(&r->n, r->f.shard, turn_quota_total(r->f.quota));
+	if (wrong != NULL)
+		complain(r, &op, wrong);
+	model_learn(&r->w, &op, &o);
+	r->ops++;
+}
+
+static void sum_up(struct run *r)
+{
+	for (int i = 0; i < 700; i++)
+		r->errors[i] += r->n.errors[i];
+	for (int i = 0; i < TURN_DROP_END; i++)
+		r->drops[i] += r->n.drops[i];
+	r->relayed += r->n.relayed;
+	r->indications += r->n.indications;
+}
+
+static void run_world(struct run *r, uint64_t ops)
+{
+	const uint64_t end = r->ops + ops;
+
+	model_world_init(&r->w, test_rand(&r->rand));
+	fixture_open(&r->f, &r->w.config, test_rand(&r->rand));
+	naive_init(&r->n, &r->w, r->f.now_ms, r->f.wall_s);
+	while (r->ops < end) {
+		step_clock(r);
+		step(r);
+	}
+	fixture_close(&r->f); // finds what is left in the quota
+	sum_up(r);
+}
+
+// A run that never sees an error or a drop proves nothing of it.
+static void check_coverage(const struct run *r)
+{
+	static const unsigned int codes[] = {
+		0, 400, 401, 403, 420, 437, 438, 440, 441, 442, 443, 486, 508};
+	static const enum turn_drop not_here[] = {TURN_OK, TURN_DROP_UNAUTHENTICATED_RATE,
+		TURN_DROP_BINDING_RATE, TURN_DROP_INTERNAL, TURN_DROP_PEER_OVERSIZE};
+	const size_t nb_not_here = sizeof(not_here) / sizeof(not_here[0]);
+
+	printf("%llu operations: %llu relayed (%llu as Data indications), %llu ports reused "
+	       "early\n",
+		(unsigned long long)r->ops, (unsigned long long)r->relayed,
+		(unsigned long long)r->indications, (unsigned long long)r->early);
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		printf("  answer %3u: %llu\n", codes[i], (unsigned long long)r->errors[codes[i]]);
+	for (unsigned int d = 1; d < TURN_DROP_END; d++)
+		printf("  drop %s: %llu\n", turn_drop_name(d), (unsigned long long)r->drops[d]);
+	if (r->ops < OPS)
+		return;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		assert_true(r->errors[codes[i]] > 0);
+	for (unsigned int d = 0; d < TURN_DROP_END; d++) {
+		bool expected = true;
+
+		for (size_t i = 0; i < nb_not_here; i++)
+			expected = expected && d != not_here[i];
+		assert_true(!expected || r->drops[d] > 0);
+	}
+	assert_true(r->relayed > r->ops / 50);
+	assert_true(r->indications > 0 && r->indications < r->relayed);
+	assert_true(r->early > 0);
+}
+
+static void test_model(void **state)
+{
+	static struct run r;
+	const char *env = getenv("TEST_OPS");
+	const uint64_t ops = env != NULL ? strtoull(env, NULL, 0) : OPS;
+
+	r.rand = test_rand_start("model");
+	for (int i = 0; i < WORLDS; i++)
+		run_world(&r, ops / WORLDS);
+	check_coverage(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_model)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ops to datagrams, plans to outcomes. What an answer has to look like whatever it answers
+// (classes, attributes, who signs it with what) is checked here.
+#include "model.h"
+
+#include <netinet/in.h>
+
+#define TYPE_ADDITIONAL_ADDRESS_FAMILY 0x8000
+#define TYPE_MOBILITY_TICKET 0x8030
+#define TYPE_UNKNOWN 0x7f01 // comprehension-required, assigned to nobody
+
+static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
+static const uint8_t only_md5[4] = {0, 1, 0, 0};
+
+// --- to the wire
+
+// An attribute that lib/stun has no name for: written under another one's type, then renamed.
+static void put_raw(struct stun_writer *w, uint16_t type, const void *value, size_t len)
+{
+	const uint16_t at = w->len;
+
+	stun_put(w, STUN_SOFTWARE, value, len);
+	store_be16(w->buf + at, type);
+}
+
+static void put_peer(struct stun_writer *w, const struct model_peer *p, bool malformed)
+{
+	uint8_t value[20] = {0, 2};
+
+	if (malformed) {
+		stun_put(w, STUN_XOR_PEER_ADDRESS, value, 7);
+		return;
+	}
+	if (!p->encoded) {
+		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->at);
+		return;
+	}
+	// All 16 bytes, be it a mapped IPv4 address: XORed with cookie and tid (RFC 8489 14.2).
+	store_be16(value + 2, p->at.port ^ load_be16(w->buf + 4));
+	for (int i = 0; i < 16; i++)
+		value[4 + i] = p->at.addr.b[i] ^ w->buf[4 + i];
+	stun_put(w, STUN_XOR_PEER_ADDRESS, value, sizeof(value));
+}
+
+static void put_family(struct stun_writer *w, const struct op *op)
+{
+	const uint8_t family[4] = {(uint8_t)op->family};
+
+	if (op->malformed == BAD_FAMILY)
+		stun_put(w, STUN_REQUESTED_ADDRESS_FAMILY, family, 3);
+	else if (op->family != 0)
+		stun_put(w, STUN_REQUESTED_ADDRESS_FAMILY, family, 4);
+}
+
+static void put_allocate(struct stun_writer *w, const struct op *op)
+{
+	const uint8_t transport[4] = {(uint8_t)op->transport, 0xee, 0xee, 0xee}; // RFFU: ignored
+	const uint8_t even = op->even == 1 ? 0x80 : 0;
+
+	if (op->malformed == BAD_TRANSPORT)
+		stun_put(w, STUN_REQUESTED_TRANSPORT, transport, 1);
+	else if (op->transport >= 0)
+		stun_put(w, STUN_REQUESTED_TRANSPORT, transport, 4);
+	if (op->malformed == BAD_EVEN_PORT)
+		stun_put(w, STUN_EVEN_PORT, transport, 0);
+	else if (op->even >= 0)
+		stun_put(w, STUN_EVEN_PORT, &even, 1);
+	if (op->malformed == BAD_TOKEN)
+		stun_put(w, STUN_RESERVATION_TOKEN, op->token, 7);
+	else if (op->has_token)
+		stun_put(w, STUN_RESERVATION_TOKEN, op->token, 8);
+	if (op->df_attribute)
+		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
+}
+
+static void fill(uint8_t *to, const struct op *op, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		to[i] = model_data(op, i);
+}
+
+// The attributes of the method.
+static void put_body(struct model_world *m, struct stun_writer *w, const struct op *op)
+{
+	uint8_t data[MODEL_DATAGRAM];
+
+	if (op->kind == OP_ALLOCATE)
+		put_allocate(w, op);
+	put_family(w, op);
+	if (op->has_lifetime)
+		stun_put_u32(w, STUN_LIFETIME, op->lifetime_s);
+	if (op->has_channel && op->kind == OP_BIND)
+		stun_put_u32(w, STUN_CHANNEL_NUMBER, (uint32_t)op->channel << 16);
+	for (unsigned int i = 0; i < op->nb_peers; i++)
+		put_peer(w, &m->peer[op->peer[i]], op->peer_malformed[i]);
+	if (op->df_attribute && op->kind == OP_SEND)
+		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
+	if (op->kind == OP_SEND && op->has_data) {
+		fill(data, op, op->len);
+		stun_put(w, STUN_DATA_ATTR, data, op->len);
+	}
+	if (op->optional) {
+		put_raw(w, TYPE_ADDITIONAL_ADDRESS_FAMILY, "\2\0\0", 4);
+		put_raw(w, TYPE_MOBILITY_TICKET, NULL, 0);
+	}
+	if (op->padding_dirty) {
+		stun_put(w, STUN_SOFTWARE, "x", 1);
+		w->buf[w->len - 1] = 0xee; // RFC 8489 14: ignored
+	}
+	if (op->unknown)
+		put_raw(w, TYPE_UNKNOWN, "\1\2\3", 3);
+}
+
+static enum stun_algorithm style_key(const struct op *op)
+{
+	return op->style >= STYLE_SHA256 ? STUN_ALG_SHA256 : STUN_ALG_MD5;
+}
+
+static void op_key(
+	struct model_world *m, struct fixture *f, const struct op *op, struct stun_key *key)
+{
+	const struct model_user *u = &m->user[op->user];
+	const char *password = op->sign == SIGN_PASSWORD ? "wrong" : u->password;
+
+	assert_true(stun_key_make(f->crypto, style_key(op), u->name, strlen(u->name), FIXTURE_REALM,
+		password, strlen(password), key));
+}
+
+static void put_user(
+	struct model_world *m, struct fixture *f, struct stun_writer *w, const struct op *op)
+{
+	const struct model_user *u = &m->user[op->user];
+	uint8_t hash[32];
+
+	if (op->sign == SIGN_NO_USER)
+		return;
+	if (op->style != STYLE_USERHASH) {
+		stun_put(w, STUN_USERNAME, u->name, strlen(u->name));
+		return;
+	}
+	assert_true(stun_userhash(f->crypto, u->name, strlen(u->name), FIXTURE_REALM, hash));
+	stun_put(w, STUN_USERHASH, hash, sizeof(hash));
+}
+
+static void put_algorithms(struct stun_writer *w, const struct op *op)
+{
+	const bool list = op->sign == SIGN_LIST_ONLY ||
+		(op->style != STYLE_PLAIN && op->sign != SIGN_CHOICE_ONLY);
+	const bool choice = op->sign == SIGN_CHOICE_ONLY || op->sign == SIGN_LIST_OTHER ||
+		(op->style != STYLE_PLAIN && op->sign != SIGN_LIST_ONLY);
+
+	if (op->sign == SIGN_LIST_OTHER)
+		stun_put(w, STUN_PASSWORD_ALGORITHMS, only_md5, sizeof(only_md5));
+	else if (list)
+		stun_put(w, STUN_PASSWORD_ALGORITHMS, algorithms, sizeof(algorithms));
+	if (choice)
+		stun_put(w, STUN_PASSWORD_ALGORITHM,
+			style_key(op) == STUN_ALG_SHA256 ? algorithms : only_md5, 4);
+}
+
+static void put_auth(
+	struct model_world *m, struct fixture *f, struct stun_writer *w, const struct op *op)
+{
+	struct stun_key key;
+
+	if (op->sign == SIGN_NONE)
+		return;
+	put_user(m, f, w, op);
+	if (op->sign != SIGN_NO_REALM)
+		stun_put(w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+	if (op->sign != SIGN_NO_NONCE)
+		stun_put(w, STUN_NONCE, op->nonce.text, MODEL_NONCE_LEN);
+	put_algorithms(w, op);
+	op_key(m, f, op, &key);
+	stun_put_integrity(
+		w, f->crypto, op->style == STYLE_PLAIN ? STUN_ALG_MD5 : STUN_ALG_SHA256, &key);
+	// The last byte of the digest, or of the header that it covers.
+	if (op->sign == SIGN_TAMPERED)
+		w->buf[op->tid % 2 == 0 ? w->len - 1 : STUN_HEADER_LEN - 1] ^= 1;
+}
+
+static void begin(struct stun_writer *w, uint8_t *buf, const struct op *op, enum stun_class cls,
+	uint16_t method)
+{
+	uint8_t tid[STUN_TID_LEN] = {0xda, 0x7a};
+
+	store_be32(tid + 8, op->tid);
+	stun_begin(w, buf, MODEL_DATAGRAM, cls, method, tid);
+}
+
+// Each differs from a proper message in one thing.
+static uint16_t encode_garbage(struct model_world *m, const struct op *op, uint8_t *buf)
+{
+	struct stun_writer w;
+
+	begin(&w, buf, op, op->garbage == GARBAGE_KEEPALIVE ? STUN_INDICATION : STUN_REQUEST,
+		op->garbage == GARBAGE_METHOD ? 0x00b : STUN_BINDING);
+	if (op->garbage == GARBAGE_CLASS)
+		begin(&w, buf, op, op->tid % 3 == 0 ? STUN_SUCCESS : STUN_REQUEST,
+			op->tid % 3 == 1 ? STUN_SEND : STUN_DATA);
+	stun_put(&w, STUN_SOFTWARE, "model", 5);
+	stun_put_fingerprint(&w);
+	if (op->garbage == GARBAGE_NOT_TURN || op->garbage == GARBAGE_STUN) {
+		test_rand_fill(&m->rand, buf, w.len);
+		buf[0] = (uint8_t)(op->garbage == GARBAGE_STUN ? op->tid % 4
+				: op->tid % 2 == 0             ? 4 + op->tid % 60
+							       : 80 + op->tid % 176);
+	} else if (op->garbage == GARBAGE_LENGTH) {
+		store_be16(buf + 2, (uint16_t)(w.len - STUN_HEADER_LEN + 4 * (1 + op->tid % 3)));
+	} else if (op->garbage == GARBAGE_COOKIE) {
+		buf[4 + op->tid % 4] ^= 1;
+	} else if (op->garbage == GARBAGE_FINGERPRINT) {
+		buf[w.len - 1] ^= 1;
+	}
+	return op->garbage == GARBAGE_EMPTY ? 0 : w.len;
+}
+
+static uint16_t encode_channel_data(const struct op *op, uint8_t *buf)
+{
+	store_be16(buf, op->channel);
+	store_be16(buf + 2, op->len);
+	fill(buf + CHANNEL_HEADER_LEN, op, op->len + 4u);
+	return (uint16_t)(CHANNEL_HEADER_LEN + op->len + op->slack);
+}
+
+uint16_t model_encode(
+	struct model_world *m, struct fixture *f, const struct op *op, uint8_t buf[MODEL_DATAGRAM])
+{
+	static const uint16_t method[OP_KINDS] = {[OP_BINDING] = STUN_BINDING,
+		[OP_ALLOCATE] = STUN_ALLOCATE,
+		[OP_REFRESH] = STUN_REFRESH,
+		[OP_PERMIT] = STUN_CREATE_PERMISSION,
+		[OP_BIND] = STUN_CHANNEL_BIND,
+		[OP_SEND] = STUN_SEND};
+	struct stun_writer w;
+
+	switch (op->kind) {
+	case OP_GARBAGE:
+		return encode_garbage(m, op, buf);
+	case OP_CHANNEL_DATA:
+		return encode_channel_data(op, buf);
+	case OP_PEER:
+		fill(buf, op, op->len);
+		return op->len;
+	default:
+		break;
+	}
+	begin(&w, buf, op, op->kind == OP_SEND ? STUN_INDICATION : STUN_REQUEST, method[op->kind]);
+	put_body(m, &w, op);
+	if (op->kind >= OP_ALLOCATE && op->kind <= OP_BIND)
+		put_auth(m, f, &w, op);
+	if (op->fingerprint)
+		stun_put_fingerprint(&w);
+	assert_false(w.overflow);
+	return stun_end(&w);
+}
+
+void model_view(const struct model_world *m, const struct fixture *f, const struct op *op,
+	struct turn_view *v)
+{
+	const struct model_client *c = &m->client[op->client];
+	const struct model_peer *p = &m->peer[op->peer[0]];
+	unsigned int worker;
+	int index;
+
+	*v = (struct turn_view){.via = TURN_NO_WORKER, .df = op->df};
+	if (op->kind != OP_PEER) {
+		v->src = c->at.addr;
+		v->src_port = c->at.port;
+		v->listener = c->listener;
+		v->leg = TURN_FROM_CLIENT;
+		return;
+	}
+	index = turn_relay_find(f->map, &op->relay.addr);
+	assert_true(index >= 0);
+	assert_true(
+		turn_relay_home(f->map, (unsigned int)index, op->relay.port, &worker, &v->slot));
+	assert_int_equal(worker, 0);
+	v->src = p->at.addr;
+	v->src_port = p->at.port;
+	v->leg = TURN_FROM_PEER;
+	v->hairpin = op->hairpin;
+}
+
+// --- from the wire
+
+// What a 401 or 438 has to carry (RFC 8489 9.2.4) and what no stranger is told.
+static const char *check_challenge(
+	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
+{
+	const uint8_t *nonce = m->data + m->off[STUN_NONCE];
+
+	if (m->alen[STUN_REALM] != strlen(FIXTURE_REALM) ||
+		memcmp(m->data + m->off[STUN_REALM], FIXTURE_REALM, m->alen[STUN_REALM]) != 0)
+		return "challenge without our REALM";
+	if (!stun_has(m, STUN_NONCE) || m->alen[STUN_NONCE] != MODEL_NONCE_LEN ||
+		memcmp(nonce, "obMatJos2", 9) != 0)
+		return "challenge without NONCE, or one without the cookie";
+	if (m->alen[STUN_PASSWORD_ALGORITHMS] != sizeof(algorithms) ||
+		memcmp(m->data + m->off[STUN_PASSWORD_ALGORITHMS], algorithms,
+			sizeof(algorithms)) != 0)
+		return "challenge without PASSWORD-ALGORITHMS";
+	model_learn_nonce(w, op, nonce, f->wall_s);
+	return NULL;
+}
+
+// Whose signature, if any, and what goes with it.
+static const char *check_signature(
+	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
+{
+	const enum stun_attr have =
+		op->style == STYLE_PLAIN ? STUN_MESSAGE_INTEGRITY : STUN_MESSAGE_INTEGRITY_SHA256;
+	const enum stun_attr other =
+		op->style == STYLE_PLAIN ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY;
+	struct stun_key key;
+
+	if (stun_has(m, STUN_NONCE) || stun_has(m, STUN_REALM) || stun_has(m, STUN_USERNAME) ||
+		stun_has(m, STUN_USERHASH))
+		return "REALM, NONCE or USERNAME where none belongs";
+	if (op->sign != SIGN_GOOD || op->kind == OP_BINDING)
+		return stun_has(m, have) || stun_has(m, other) ? "signed for a stranger" : NULL;
+	op_key(w, f, op, &key);
+	if (!stun_has(m, have) || stun_has(m, other))
+		return "not signed in the way the request was (RFC 8489 9.2.4)";
+	if (!stun_integrity_ok(f->crypto, m, &key))
+		return "wrong integrity";
+	return NULL;
+}
+
+static const char *check_unknown(const struct stun_msg *m)
+{
+	if (m->alen[STUN_UNKNOWN_ATTRIBUTES] != 2 ||
+		load_be16(m->data + m->off[STUN_UNKNOWN_ATTRIBUTES]) != TYPE_UNKNOWN)
+		return "420 that does not name the unknown attribute";
+	return NULL;
+}
+
+static bool get_addr(const struct stun_msg *m, enum stun_attr a, struct endpoint *e)
+{
+	int family;
+
+	return stun_has(m, a) && stun_decode_xor_addr(m, m->off[a], m->alen[a], e, &family) &&
+		family == (addr_is_v4(&e->addr) ? 4 : 6);
+}
+
+// The attributes of a success response: those that the method demands and no others.
+static const char *read_success(
+	struct model_world *w, const struct stun_msg *m, const struct op *op, struct outcome *o)
+{
+	const bool allocate = op->kind == OP_ALLOCATE;
+	struct endpoint mapped;
+
+	if (stun_has(m, STUN_ERROR_CODE) || stun_has(m, STUN_UNKNOWN_ATTRIBUTES))
+		return "success with an ERROR-CODE";
+	if (stun_has(m, STUN_XOR_MAPPED_ADDRESS) != (allocate || op->kind == OP_BINDING))
+		return "XOR-MAPPED-ADDRESS missing or out of place";
+	if (stun_has(m, STUN_XOR_MAPPED_ADDRESS) &&
+		(!get_addr(m, STUN_XOR_MAPPED_ADDRESS, &mapped) ||
+			!endpoint_eq(&mapped, &w->client[op->client].at)))
+		return "XOR-MAPPED-ADDRESS is not the client's";
+	if (stun_has(m, STUN_LIFETIME) != (allocate || op->kind == OP_REFRESH))
+		return "LIFETIME missing or out of place";
+	if (stun_has(m, STUN_LIFETIME) && !stun_get_u32(m, STUN_LIFETIME, &o->lifetime_s))
+		return "LIFETIME malformed";
+	if (stun_has(m, STUN_XOR_RELAYED_ADDRESS) != allocate)
+		return "XOR-RELAYED-ADDRESS missing or out of place";
+	if (allocate && !get_addr(m, STUN_XOR_RELAYED_ADDRESS, &o->relayed))
+		return "XOR-RELAYED-ADDRESS malformed";
+	o->has_token = stun_has(m, STUN_RESERVATION_TOKEN);
+	if (o->has_token && (!allocate || m->alen[STUN_RESERVATION_TOKEN] != 8))
+		return "RESERVATION-TOKEN out of place or malformed";
+	if (o->has_token)
+		memcpy(o->token, m->data + m->off[STUN_RESERVATION_TOKEN], 8);
+	return NULL;
+}
+
+static const char *read_error(struct model_world *w, struct fixture *f, const struct stun_msg *m,
+	const struct op *op, struct outcome *o)
+{
+	const uint8_t *value = m->data + m->off[STUN_ERROR_CODE];
+	const bool is_signed =
+		stun_has(m, STUN_MESSAGE_INTEGRITY) || stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256);
+
+	if (m->alen[STUN_ERROR_CODE] < 4 || value[2] < 3 || value[2] > 6 || value[3] > 99)
+		return "ERROR-CODE missing or malformed";
+	o->code = value[2] * 100u + value[3];
+	if (!is_signed && (m->alen[STUN_ERROR_CODE] > 4 || stun_has(m, STUN_SOFTWARE)))
+		return "an answer to a stranger with a reason phrase or SOFTWARE";
+	if (o->code == 401 || o->code == 438) {
+		if (is_signed)
+			return "signed 401 or 438";
+		return check_challenge(w, f, m, op);
+	}
+	if (o->code == 420 && check_unknown(m) != NULL)
+		return check_unknown(m);
+	// Bad in its form, not in its signature: nobody has been authenticated.
+	if (o->code == 400 && op->sign != SIGN_GOOD)
+		return stun_has(m, STUN_NONCE) || is_signed ? "400 with NONCE or integrity" : NULL;
+	return check_signature(w, f, m, op);
+}
+
+static const char *decode_reply(struct model_world *w, struct fixture *f, unsigned int i,
+	const struct op *op, struct outcome *o)
+{
+	const uint8_t *data = f->burst.view[i].data;
+	struct stun_msg m, asked;
+	const char *wrong;
+
+	if (stun_parse(f->burst.side[i % TURN_CHUNK].front, f->burst.plan[i].front_len, &m) != 0)
+		return "reply is not STUN";
+	if (stun_parse(data, f->burst.view[i].len, &asked) != 0 || asked.cls != STUN_REQUEST)
+		return "reply to what is no request";
+	if (m.method != asked.method || memcmp(stun_tid(&m), stun_tid(&asked), STUN_TID_LEN) != 0)
+		return "reply of another transaction";
+	if (m.nb_unknown != 0 || m.fingerprint_bad)
+		return "reply with an unknown attribute or a wrong FINGERPRINT";
+	if (m.cls == STUN_ERROR)
+		return read_error(w, f, &m, op, o);
+	if (m.cls != STUN_SUCCESS)
+		return "reply is neither success nor error";
+	wrong = read_success(w, &m, op, o);
+	return wrong != NULL ? wrong : check_signature(w, f, &m, op);
+}
+
+// A Data indication as the client will see it: front, payload and the padding that the data path
+// adds.
+static const char *decode_data(const uint8_t *front, uint16_t front_len, struct outcome *o)
+{
+	uint8_t message[MODEL_DATAGRAM + 64] = {0};
+	const size_t len = front_len + ((o->len + 3u) & ~3u);
+	struct stun_msg m;
+
+	assert_true(len <= sizeof(message));
+	memcpy(message, front, front_len);
+	memcpy(message + front_len, o->payload, o->len);
+	if (stun_parse(message, len, &m) != 0 || m.cls != STUN_INDICATION || m.method != STUN_DATA)
+		return "front is not that of a Data indication";
+	if (!get_addr(&m, STUN_XOR_PEER_ADDRESS, &o->peer))
+		return "Data indication without XOR-PEER-ADDRESS";
+	if (m.off[STUN_DATA_ATTR] != front_len || m.alen[STUN_DATA_ATTR] != o->len)
+		return "Data indication whose DATA is not the payload";
+	if (front_len != (addr_is_v4(&o->peer.addr) ? 36 : 48))
+		return "Data indication with more than it needs";
+	o->data_indication = true;
+	return NULL;
+}
+
+static const char *decode_relay(
+	struct fixture *f, unsigned int i, const struct op *op, struct outcome *o)
+{
+	const struct turn_plan *p = &f->burst.plan[i];
+	const struct turn_side *side = &f->burst.side[i % TURN_CHUNK];
+	struct turn_path path = {side->src, side->dst};
+
+	if (p->verdict == TURN_RELAY) {
+		if (p->flow >= turn_shard_flows(f->shard))
+			return "flow out of range";
+		turn_flow_path(f->shard, p->flow, &path);
+	}
+	o->src = path.src;
+	o->dst = path.dst;
+	if (p->off + p->len > f->burst.view[i].len)
+		return "payload outside the datagram";
+	o->payload = f->burst.view[i].data + p->off;
+	o->len = p->len;
+	o->df = (p->flags & TURN_PLAN_DF) != 0;
+	o->channel = p->front_len == CHANNEL_HEADER_LEN ? p->channel : 0;
+	if (op->kind != OP_PEER)
+		return p->front_len == 0 ? NULL : "something in front of the data for a peer";
+	if (p->front_len > CHANNEL_HEADER_LEN)
+		return decode_data(side->front, p->front_len, o);
+	return p->front_len == CHANNEL_HEADER_LEN ? NULL : "data for the client without a front";
+}
+
+const char *model_decode(struct model_world *w, struct fixture *f, unsigned int i,
+	const struct op *op, struct outcome *o)
+{
+	const struct turn_plan *p = &f->burst.plan[i];
+
+	*o = (struct outcome){.verdict = p->verdict, .reason = p->reason};
+	switch (p->verdict) {
+	case TURN_DROP:
+		return p->reason > TURN_OK && p->reason < TURN_DROP_END ? NULL
+									: "drop without a reason";
+	case TURN_REPLY:
+		return decode_reply(w, f, i, op, o);
+	case TURN_RELAY:
+	case TURN_SEND:
+		return decode_relay(f, i, op, o);
+	default:
+		return "a verdict that one worker alone cannot have";
+	}
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The actors of the model tests and the ops they come up with: mostly sensible, so that the shard
+// is full of life, with all that a client can get wrong strewn in.
+#include "model.h"
+
+#include <netinet/in.h>
+
+static const struct {
+	const char *addr;
+	uint16_t port;
+	enum peer_class class;
+	bool encoded;
+} peers[MODEL_PEERS] = {
+	{"10.98.0.1", 7000, PEER_OPEN, false},
+	{"10.98.0.1", 7001, PEER_OPEN, false},
+	{"10.98.0.2", 7000, PEER_OPEN, false},
+	{"10.98.0.3", 7000, PEER_OPEN, false},
+	{"10.98.0.4", 7000, PEER_OPEN, false},
+	{"10.98.0.5", 65535, PEER_OPEN, false},
+	{"fd99::10", 7000, PEER_OPEN, false},
+	{"fd99::10", 7001, PEER_OPEN, false},
+	{"fd99::11", 7000, PEER_OPEN, false},
+	{"fd99::12", 1, PEER_OPEN, false},
+	{"10.99.0.1", 50002, PEER_OWN, false},
+	{"fd99::1", 50002, PEER_OWN, false},
+	{"192.168.1.1", 7000, PEER_FORBIDDEN, false},
+	{"127.0.0.1", 7000, PEER_FORBIDDEN, false},
+	{"fc00::1", 7000, PEER_FORBIDDEN, false},
+	{"10.98.0.1", 0, PEER_OPEN, false}, // port 0: good for a permission only
+	{"10.98.0.1", 7000, PEER_OPEN, true}, // ::ffff:10.98.0.1
+	{"64:ff9b::127.0.0.1", 7000, PEER_FORBIDDEN, true},
+};
+
+static uint32_t below(struct model_world *w, uint32_t bound)
+{
+	return test_rand_below(&w->rand, bound);
+}
+
+static bool percent(struct model_world *w, uint32_t p)
+{
+	return below(w, 100) < p;
+}
+
+#define ONE_OF(w, ...)                          \
+	((const uint32_t[]){__VA_ARGS__}[below( \
+		w, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))])
+
+static void config_init(struct model_world *w)
+{
+	struct turn_config *c = &w->config;
+
+	*c = fixture_config();
+	w->listener[0] = c->listeners[0];
+	w->listener[1] = c->listeners[1];
+	// In the middle of the relay ports, of which it takes one.
+	w->listener[2] = (struct turn_listener){fixture_endpoint("10.99.0.1", 50004), IPPROTO_UDP};
+	c->listeners = w->listener;
+	c->nb_listeners = 3;
+	c->port_lo = (uint16_t)(50000 + below(w, 3));
+	c->port_hi = (uint16_t)(c->port_lo + ONE_OF(w, 8, 15, 16, MODEL_PORTS - 1));
+	c->quarantine_s = ONE_OF(w, 0, 2, 30, 300);
+	c->hairpin = percent(w, 75);
+	c->rfc5766_channels = percent(w, 50);
+	c->limits.allocations = ONE_OF(w, 0, 0, 14);
+	c->limits.per_user = ONE_OF(w, 0, 7, 11);
+	c->limits.per_source = ONE_OF(w, 0, 5);
+	c->limits.permissions = ONE_OF(w, 3, 4, 16);
+	c->limits.channels = ONE_OF(w, 2, 3, 8);
+	c->limits.lifetime_default_s = ONE_OF(w, 30, 600, 600);
+	c->limits.lifetime_max_s = ONE_OF(w, 900, 3600);
+	c->nonce_lifetime_s = ONE_OF(w, 300, 600, 3600);
+}
+
+static void rest_user(struct model_user *u, uint64_t expires_s, const char *id)
+{
+	struct stun_crypto *crypto = stun_crypto_create();
+
+	assert_non_null(crypto);
+	*u = (struct model_user){.known = true, .expires_s = expires_s};
+	snprintf(u->name, sizeof(u->name), "%llu:%s", (unsigned long long)expires_s, id);
+	assert_true(stun_rest_password(crypto, "s3cret", u->name, strlen(u->name), u->password));
+	stun_crypto_free(crypto);
+}
+
+static void users_init(struct model_world *w)
+{
+	w->user[0] = (struct model_user){.name = "ivan", .password = "pw", .known = true};
+	w->user[1] = (struct model_user){.name = "eve", .password = "evil", .known = true};
+	rest_user(&w->user[2], FIXTURE_WALL_S + 5400, "bob");
+	rest_user(&w->user[3], FIXTURE_WALL_S + 100000000, "ann");
+	w->user[4] = (struct model_user){.name = "mallory", .password = "pw"};
+}
+
+// Few sources with several ports each, on every listener; clients 2n and 2n + 1 of IPv4 differ in
+// the listener only.
+static void clients_init(struct model_world *w)
+{
+	static const char *const v4[] = {"198.51.100.1", "198.51.100.2", "203.0.113.9"};
+	static const char *const v6[] = {"2001:db8:1::1", "2001:db8:1::2", "2001:db8:2::1"};
+
+	for (unsigned int i = 0; i < MODEL_CLIENTS; i++) {
+		struct model_client *c = &w->client[i];
+		const bool is_v4 = i % 8 < 6;
+		const uint16_t port = (uint16_t)(5000 + i / 2);
+
+		c->at = fixture_endpoint((is_v4 ? v4 : v6)[i / 2 % 3], port);
+		c->listener = is_v4 ? (i % 2 == 0 ? 0 : 2) : 1;
+		if (!is_v4)
+			c->at.port = (uint16_t)(5000 + i);
+		c->user = below(w, 20) == 0 ? 4 : i % 4;
+	}
+}
+
+void model_world_init(struct model_world *w, uint64_t seed)
+{
+	*w = (struct model_world){.rand = {seed}};
+	config_init(w);
+	users_init(w);
+	clients_init(w);
+	for (unsigned int i = 0; i < MODEL_PEERS; i++) {
+		struct model_peer *p = &w->peer[i];
+
+		p->at = fixture_endpoint(peers[i].addr, peers[i].port);
+		p->canonical = addr_canonical(p->at.addr);
+		p->class = peers[i].class;
+		p->encoded = peers[i].encoded;
+	}
+}
+
+static void pick_auth(struct model_world *w, struct op *op)
+{
+	const struct model_client *c = &w->client[op->client];
+
+	op->user = percent(w, 96) ? c->user : below(w, MODEL_USERS);
+	op->style = below(w, STYLE_KINDS);
+	op->sign = percent(w, 92) ? SIGN_GOOD : below(w, SIGN_KINDS);
+	op->nonce = c->nonce;
+	if (!c->has_nonce)
+		op->sign = SIGN_NONE;
+	if (percent(w, 1))
+		op->nonce = c->old_nonce;
+	if (percent(w, 1))
+		op->nonce = w->client[below(w, MODEL_CLIENTS)].nonce;
+	if (percent(w, 1)) {
+		op->nonce.junk = true;
+		op->nonce.text[below(w, MODEL_NONCE_LEN)] ^= (uint8_t)(1 + below(w, 255));
+	}
+}
+
+static void pick_lifetime(struct model_world *w, struct op *op)
+{
+	op->has_lifetime = percent(w, 60);
+	op->lifetime_s = ONE_OF(w, 1, 29, 31, 599, 600, 601, 899, 901, 3599, 3601, UINT32_MAX);
+	if (op->kind == OP_REFRESH ? percent(w, 25) : percent(w, 2))
+		op->lifetime_s = 0;
+}
+
+static int pick_family(struct model_world *w)
+{
+	if (percent(w, 40))
+		return 0;
+	return percent(w, 96) ? 1 + (int)below(w, 2) : (int)ONE_OF(w, 3, 255);
+}
+
+static void pick_allocate(struct model_world *w, struct op *op)
+{
+	op->transport = percent(w, 96) ? IPPROTO_UDP : (int)ONE_OF(w, 6, 0, UINT32_MAX);
+	op->family = pick_family(w);
+	op->even = percent(w, 75) ? -1 : (int)below(w, 2);
+	op->has_token = percent(w, w->has_token ? 10 : 1);
+	memcpy(op->token, w->token, sizeof(op->token));
+	if (percent(w, 3))
+		op->token[below(w, 8)] ^= (uint8_t)(1 + below(w, 255));
+	if (op->has_token && percent(w, 90)) {
+		op->family = 0;
+		op->even = -1;
+	}
+	pick_lifetime(w, op);
+	if (percent(w, 2))
+		op->malformed = 1 + below(w, BAD_KINDS - 1);
+}
+
+// A peer of the family of the client's relayed transport address, as a rule.
+static unsigned int pick_peer(struct model_world *w, const struct op *op, bool on_wire)
+{
+	const struct model_client *c = &w->client[op->client];
+	const struct endpoint *relay = on_wire ? &op->relay : &c->relay;
+	unsigned int i;
+
+	do {
+		i = below(w, MODEL_PEERS);
+		if (!on_wire && percent(w, 4))
+			return i;
+	} while (((on_wire || c->has_relay) &&
+			 addr_is_v4(&w->peer[i].at.addr) != addr_is_v4(&relay->addr)) ||
+		w->peer[i].encoded || w->peer[i].at.port == 0 ||
+		(w->peer[i].class == PEER_FORBIDDEN && !percent(w, 20)));
+	return i;
+}
+
+static void pick_peers(struct model_world *w, struct op *op, unsigned int nb)
+{
+	op->nb_peers = nb;
+	for (unsigned int i = 0; i < nb; i++) {
+		op->peer[i] = pick_peer(w, op, false);
+		op->peer_malformed[i] = percent(w, 1);
+	}
+}
+
+static uint16_t pick_len(struct model_world *w)
+{
+	return (uint16_t)(percent(w, 10) ? 0 : below(w, 200));
+}
+
+// A relayed transport address that a client has or had, or any other of ours.
+static struct endpoint pick_relay(struct model_world *w)
+{
+	const struct model_client *c = &w->client[below(w, MODEL_CLIENTS)];
+	struct endpoint e;
+
+	if (c->has_relay && percent(w, 95))
+		return c->relay;
+	do {
+		e.addr = w->config.relay[below(w, 2)];
+		e.port = (uint16_t)(w->config.port_lo +
+			below(w, w->config.port_hi - w->config.port_lo + 1u));
+	} while (endpoint_eq(&e, &w->listener[2].at));
+	return e;
+}
+
+static void pick_data(struct model_world *w, struct op *op)
+{
+	op->channel = (uint16_t)(0x4000 + below(w, 4));
+	op->has_channel = op->has_data = true;
+	op->len = pick_len(w);
+	switch (op->kind) {
+	case OP_SEND:
+		op->has_data = percent(w, 98);
+		op->df_attribute = percent(w, 20);
+		pick_peers(w, op, percent(w, 98) ? 1 : 0);
+		break;
+	case OP_CHANNEL_DATA:
+		if (percent(w, 2))
+			op->channel = (uint16_t)ONE_OF(w, 0x4fff, 0x5000, 0x7ffe, 0x7fff);
+		if (percent(w, 30))
+			op->slack = (int)below(w, 4);
+		else if (percent(w, 3))
+			op->slack = -1 - (int)below(w, op->len + 3u); // down to a single byte
+		break;
+	default:
+		op->relay = pick_relay(w);
+		op->peer[0] = pick_peer(w, op, true);
+		op->hairpin = w->peer[op->peer[0]].class == PEER_OWN;
+		break;
+	}
+}
+
+static void pick_channel(struct model_world *w, struct op *op)
+{
+	op->has_channel = percent(w, 98);
+	op->channel = (uint16_t)(0x4000 + below(w, 4));
+	if (percent(w, 3))
+		op->channel =
+			(uint16_t)ONE_OF(w, 0, 0x3fff, 0x4fff, 0x5000, 0x7ffe, 0x8000, 0xffff);
+	pick_peers(w, op, percent(w, 98) ? 1 : 0);
+}
+
+static enum op_kind pick_kind(struct model_world *w)
+{
+	static const uint8_t weight[OP_KINDS] = {[OP_BINDING] = 3,
+		[OP_ALLOCATE] = 14,
+		[OP_REFRESH] = 10,
+		[OP_PERMIT] = 12,
+		[OP_BIND] = 14,
+		[OP_SEND] = 13,
+		[OP_CHANNEL_DATA] = 13,
+		[OP_PEER] = 18,
+		[OP_GARBAGE] = 3};
+	uint32_t at = below(w, 100);
+	unsigned int kind = 0;
+
+	while (at >= weight[kind])
+		at -= weight[kind++];
+	return kind;
+}
+
+// The same request once more (RFC 8489 6.2.1), rarely with another user's signature.
+static struct op again(struct model_world *w, const struct model_client *c)
+{
+	struct op op = c->last;
+
+	if (percent(w, 5))
+		op.user = below(w, MODEL_USERS);
+	return op;
+}
+
+struct op model_op(struct model_world *w)
+{
+	struct op op = {.kind = pick_kind(w), .client = below(w, MODEL_CLIENTS)};
+	struct model_client *c = &w->client[op.client];
+
+	if (c->has_last && op.kind == c->last.kind && percent(w, 12))
+		return again(w, c);
+	op.tid = ++w->tids;
+	op.df = percent(w, 30);
+	op.unknown = percent(w, 1);
+	op.optional = percent(w, 10);
+	op.fingerprint = percent(w, 20);
+	op.padding_dirty = percent(w, 5);
+	op.garbage = below(w, GARBAGE_KINDS);
+	pick_auth(w, &op);
+	if (op.kind == OP_ALLOCATE)
+		pick_allocate(w, &op);
+	else if (op.kind == OP_PERMIT)
+		pick_peers(w, &op, percent(w, 98) ? 1 + below(w, MODEL_OP_PEERS) : 0);
+	else if (op.kind == OP_BIND)
+		pick_channel(w, &op);
+	else if (op.kind >= OP_SEND && op.kind <= OP_PEER)
+		pick_data(w, &op);
+	if (op.kind == OP_REFRESH) {
+		op.family = percent(w, 70) ? 0 : pick_family(w);
+		pick_lifetime(w, &op);
+	}
+	if (op.kind >= OP_ALLOCATE && op.kind <= OP_BIND) {
+		c->last = op;
+		c->has_last = true;
+	}
+	return op;
+}
+
+void model_learn(struct model_world *w, const struct op *op, const struct outcome *o)
+{
+	struct model_client *c = &w->client[op->client];
+
+	if (o->verdict != TURN_REPLY || op->kind != OP_ALLOCATE || o->code != 0)
+		return;
+	c->relay = o->relayed;
+	c->has_relay = true;
+	if (o->has_token) {
+		memcpy(w->token, o->token, sizeof(w->token));
+		w->has_token = true;
+	}
+}
+
+void model_learn_nonce(
+	struct model_world *w, const struct op *op, const uint8_t *nonce, uint64_t wall_s)
+{
+	struct model_client *c = &w->client[op->client];
+
+	c->old_nonce = c->nonce;
+	if (!c->has_nonce)
+		c->old_nonce.junk = true;
+	c->nonce = (struct op_nonce){.client = c->at, .wall_s = wall_s};
+	memcpy(c->nonce.text, nonce, MODEL_NONCE_LEN);
+	c->has_nonce = true;
+}
+
+void model_print(const struct model_world *w, const struct op *op)
+{
+	static const char *const kinds[OP_KINDS] = {"Binding", "Allocate", "Refresh",
+		"CreatePermission", "ChannelBind", "Send", "ChannelData", "peer datagram",
+		"garbage"};
+	const struct model_client *c = &w->client[op->client];
+	char text[ADDR_TEXT_LEN + 8];
+
+	printf("op: %s, client %u %s listener %u, tid %u, user %s, sign %d, style %d, nonce of "
+	       "wall clock %llu%s\n",
+		kinds[op->kind], op->client, endpoint_format(&c->at, text, sizeof(text)),
+		c->listener, op->tid, w->user[op->user].name, op->sign, op->style,
+		(unsigned long long)op->nonce.wall_s, op->nonce.junk ? " (junk)" : "");
+	printf("    transport %d, family %d, even %d, lifetime %u%s, token %d, malformed %d, "
+	       "unknown %d, garbage %d\n",
+		op->transport, op->family, op->even, op->lifetime_s,
+		op->has_lifetime ? "" : " (not said)", op->has_token, op->malformed, op->unknown,
+		op->garbage);
+	printf("    channel 0x%x, length %u, slack %d, DF %d, DONT-FRAGMENT %d, relay %s\n",
+		op->channel, op->len, op->slack, op->df, op->df_attribute,
+		endpoint_format(&op->relay, text, sizeof(text)));
+	for (unsigned int i = 0; i < op->nb_peers || (i == 0 && op->kind == OP_PEER); i++)
+		printf("    peer %s%s%s\n",
+			endpoint_format(&w->peer[op->peer[i]].at, text, sizeof(text)),
+			w->peer[op->peer[i]].encoded ? " (as IPv6)" : "",
+			op->peer_malformed[i] ? " (malformed)" : "");
+}
