@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the other scripts (top must be set): packages, builds, colours.
+# shellcheck shell=sh disable=SC2034,SC2154
+
+# What a fresh Debian 12 needs to build, test and show the appliance.
+packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk libssl-dev libyaml-dev
+libcmocka-dev clang-format-14 coturn iproute2 iputils-ping ethtool tcpdump procps python3
+python3-venv ca-certificates"
+
+if [ -t 2 ] && [ -n "${TERM:-}" ] && [ "$TERM" != dumb ]; then
+	bold=$(printf '\033[1m') red=$(printf '\033[31m') green=$(printf '\033[32m')
+	dim=$(printf '\033[2m') plain=$(printf '\033[0m')
+else
+	bold= red= green= dim= plain=
+fi
+
+# Progress goes to stderr, results to stdout.
+say() {
+	printf '%s==>%s %s\n' "$bold" "$plain" "$*" >&2
+}
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+need_root() {
+	[ "$(id -u)" -eq 0 ] || die "must run as root (network namespaces, packages): sudo $0"
+}
+
+# Runs a command quietly; its output is shown only when it fails.
+quietly() {
+	quiet_log=$(mktemp)
+	if "$@" >"$quiet_log" 2>&1 </dev/null; then
+		rm -f "$quiet_log"
+		return 0
+	fi
+	cat "$quiet_log" >&2
+	rm -f "$quiet_log"
+	return 1
+}
+
+missing_packages() {
+	for package in $packages; do
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' ||
+			printf '%s ' "$package"
+	done
+}
+
+# Installs what is missing. Services of the packages (coturn has one) are kept from starting: a
+# policy-rc.d that says no is in place meanwhile, unless the machine has one already.
+install_packages() {
+	command -v dpkg-query >/dev/null || die "this script installs packages on Debian 12 only"
+	missing=$(missing_packages)
+	[ -n "$missing" ] || return 0
+	say "installing: $missing"
+	policy=/usr/sbin/policy-rc.d
+	made_policy=
+	if [ ! -e "$policy" ]; then
+		printf '#!/bin/sh\nexit 101\n' >"$policy"
+		chmod 755 "$policy"
+		made_policy=yes
+	fi
+	export DEBIAN_FRONTEND=noninteractive
+	status=0
+	# Word splitting is wanted: a list of names.
+	# shellcheck disable=SC2086
+	{ quietly apt-get -q update &&
+		quietly apt-get -q -y --no-install-recommends install $missing; } || status=1
+	[ -z "$made_policy" ] || rm -f "$policy"
+	[ "$status" -eq 0 ] || die "apt-get could not install: $missing"
+}
+
+# build DIR [meson options]: configures once, then compiles.
+build() {
+	dir=$1
+	shift
+	if [ ! -f "$top/$dir/build.ninja" ]; then
+		rm -rf "${top:?}/$dir"
+		quietly meson setup "$top/$dir" "$top" "$@" || return 1
+	fi
+	quietly nice ninja -C "$top/$dir"
+}

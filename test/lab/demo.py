@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Started by scripts/demo: the appliance relaying media in a lab of network namespaces, live."""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+
+import lab as labs
+import server
+import uclient
+from lab import PEER4, PEER6, SERVER4, SERVER6
+
+CONFIG = os.path.join(labs.TOP, "conf/lab.yaml")
+START_UP = 5  # seconds in which uclient's sessions come up, one after another
+INTERVAL = 10  # ms between two datagrams of a session
+
+PICTURE = """
+   client namespace            dut namespace             peer namespace
+  turnutils_uclient ──veth──  slipring (DPDK)  ──veth──  turnutils_peer
+   10.99.0.2 fd99::2        10.99.0.1 fd99::1        10.99.0.3 fd99::3
+"""
+
+# Label, server, peer, options of turnutils_uclient: what each group of sessions does.
+GROUPS = (
+    ("IPv4 -> IPv4  ChannelData", SERVER4, PEER4, ()),
+    ("IPv6 -> IPv6  ChannelData", SERVER6, PEER6, ("-x",)),
+    ("IPv4 -> IPv6  Send / Data", SERVER4, PEER6, ("-x", "-s")),
+    ("IPv6 -> IPv4  Send / Data", SERVER6, PEER4, ("-s",)),
+)
+SESSIONS = 5  # per group
+
+COLUMNS = "{:>5} {:>6} {:>9} {:>9} {:>8} {:>8} {:>6}  {}"
+HEAD = COLUMNS.format(
+    "time", "allocs", "in pps", "out pps", "in Mb/s", "out Mb/s", "drops", "worker load"
+)
+
+
+def colour(code, text):
+    return f"\033[{code}m{text}\033[0m" if sys.stdout.isatty() else text
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+class Table:
+    """One line a second: differences of the counters that telemetry tells."""
+
+    def __init__(self, appliance):
+        self.appliance, self.begin = appliance, time.monotonic()
+        self.lines, self.most = 0, 0
+        self.last = self.read()
+
+    def read(self):
+        return time.monotonic(), self.appliance.stats(), self.appliance.workers()
+
+    def line(self):
+        if self.lines % 20 == 0:
+            say(colour(1, HEAD))
+        self.lines += 1
+        (before, old, old_workers), (now, new, new_workers) = self.last, self.read()
+        self.last = now, new, new_workers
+        rate = lambda key: (new[key] - old[key]) / (now - before)
+        loads = []
+        for was, is_ in zip(old_workers, new_workers):
+            cycles = is_["total_cycles"] - was["total_cycles"] or 1
+            loads.append(f"{100 * (is_['busy_cycles'] - was['busy_cycles']) / cycles:3.0f}%")
+        self.most = max(self.most, rate("rx"))
+        say(
+            COLUMNS.format(
+                f"{now - self.begin:.0f}s",
+                new["allocations"],
+                f"{rate('rx'):,.0f}",
+                f"{rate('tx'):,.0f}",
+                f"{rate('rx_bytes') * 8e-6:.1f}",
+                f"{rate('tx_bytes') * 8e-6:.1f}",
+                new["drops"],
+                " ".join(loads),
+            )
+        )
+
+
+def start_appliance(lab):
+    """Starts it from conf/lab.yaml, with a name of its own among DPDK processes."""
+    with open(CONFIG) as file:
+        text = file.read()
+    prefix = f"file-prefix: {lab.prefix}n0"
+    text = re.sub(r"(?m)^eal: *{", f"eal: {{{prefix}, ", text)
+    if os.cpu_count() < 2:  # it names two CPUs
+        text = re.sub(r"(?m)^eal:.*$", f"eal: {{{prefix}}}", text)
+    return lab.server(text=text)
+
+
+def watch(appliance, runs, seconds):
+    """Prints the table until every client has come to its end."""
+    table = Table(appliance)
+    limit = time.monotonic() + seconds + 30
+    tick = time.monotonic()
+    while any(run.process.poll() is None for run in runs) and time.monotonic() < limit:
+        tick += 1
+        time.sleep(max(0, tick - time.monotonic()))
+        appliance.running()
+        table.line()
+    return table
+
+
+def summary(appliance, runs):
+    """What each side counted; True when nothing was lost without a reason."""
+    say()
+    say(colour(1, f"{'sessions':<34}{'sent':>10}{'received':>12}{'lost':>8}"))
+    for run in runs:
+        lost = run.sent - run.received
+        mark = colour(32, "ok") if run.complete else colour(31, "NOT COMPLETE")
+        say(f"{run.label:<34}{run.sent:>10,}{run.received:>12,}{lost:>8,}  {mark}")
+        if not run.complete:
+            say("    " + "\n    ".join(run.output.strip().splitlines()[-6:]))
+    good = all(run.complete for run in runs)
+    try:
+        appliance.check()
+    except AssertionError as error:
+        say(colour(31, f"not explained: {error}"))
+        good = False
+    total = appliance.stats()
+    say()
+    say(
+        f"datagrams: {total['rx']:,} in, {total['made']:,} made; {total['tx']:,} out, "
+        f"{total['drops']:,} dropped, {total['consumed']:,} consumed, {total['held']:,} held"
+    )
+    for reason, count in sorted(appliance.drops().items(), key=lambda item: -item[1]):
+        note = "  (the kernels' own chatter)" if reason in server.BACKGROUND else ""
+        say(f"  dropped  {reason:<28}{count:>8,}{note}")
+    handed = sum(worker["handed_in"] for worker in appliance.workers())
+    say(f"  handed over between workers         {handed:>8,}")
+    return good
+
+
+def reach(lab, appliance):
+    say(f"""
+Still running. TURN server 10.99.0.1:3478 and [fd99::1]:3478, user ivan, password pw.
+  more clients   ip netns exec {lab.cli.name} turnutils_uclient -u ivan -w pw -e {PEER4} {SERVER4}
+  counters       dpdk-telemetry.py -f {appliance.prefix}     (/slipring/stats, /slipring/drops, ...)
+  log            {appliance.log_path}
+  end it         kill {os.getpid()}""")
+
+
+def demo(lab, seconds):
+    """The whole show; True when media flowed both ways and nothing was lost."""
+    say(PICTURE)
+    appliance = start_appliance(lab)
+    uclient.start_peer(lab)
+    messages = max(1, seconds - START_UP) * 1000 // INTERVAL
+    say(
+        f"{len(GROUPS) * SESSIONS} sessions of turnutils_uclient, {1000 // INTERVAL} datagrams a "
+        f"second each, echoed by the peer:\n"
+    )
+    runs = [
+        uclient.start(lab, label, address, peer, *options, "-c", clients=SESSIONS,
+            messages=messages, interval=INTERVAL, size=172)
+        for label, address, peer, options in GROUPS
+    ]  # fmt: skip
+    table = watch(appliance, runs, seconds)
+    for run in runs:
+        run.finish(5)
+    good = summary(appliance, runs)
+    if good:
+        say(
+            colour(
+                32,
+                f"\nMedia flowed both ways, nothing was lost "
+                f"(busiest second: {table.most:,.0f} datagrams).",
+            )
+        )
+    return good, appliance
+
+
+def detached(lab, appliance, status, pipe):
+    """--keep: the script ends, this process stays as the owner of the lab until it is killed."""
+    reach(lab, appliance)
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.write(pipe, bytes([status]))
+    os.close(pipe)
+    while True:
+        signal.pause()
+
+
+def show(args, pipe=None):
+    """Runs the demo in a lab of its own; returns the exit status."""
+    signal.signal(signal.SIGTERM, labs.terminated)
+    signal.signal(signal.SIGHUP, labs.terminated)
+    with labs.Lab() as lab:
+        try:
+            good, appliance = demo(lab, args.seconds)
+            status = 0 if good else 1
+            if pipe is not None:
+                detached(lab, appliance, status, pipe)
+            appliance.stop()
+        except labs.Skip as error:
+            say(str(error))
+            return 1
+        except AssertionError as error:
+            say(colour(31, f"failed: {error}"))
+            for appliance in lab.servers:
+                say(appliance.log()[-3000:])
+            return 1
+    return status
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=20, help="how long to relay (default 20)")
+    parser.add_argument("--keep", action="store_true", help="leave it running afterwards")
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("must run as root (network namespaces)")
+    if not args.keep:
+        return show(args)
+    theirs, ours = os.pipe()
+    if os.fork() == 0:
+        os.close(theirs)
+        os._exit(show(args, ours))
+    os.close(ours)
+    status = os.read(theirs, 1)  # empty: it ended before it could be kept
+    return status[0] if status else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        say("\ninterrupted; everything is removed")
+        sys.exit(130)

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lifetimes in real time: allocations end when they said, a refresh moves the end, ports rest.
+
+(Permissions and channels have lifetimes fixed by the RFC, 300 and 600 s: test/unit has those,
+with a clock of its own.)
+"""
+
+import time
+
+import lab as labs
+from turnlib import LIFETIME, SUCCESS, u32
+
+LATE = 1.0  # an end may come up to a second late, never early
+
+
+def last_echo(client, begin, give_up):
+    """Sends on the channel every 20 ms; seconds from begin to the last datagram that came back."""
+    last = 0.0
+    while time.monotonic() < begin + give_up:
+        sent = time.monotonic() - begin
+        client.send_channel(0x4000, b"x")
+        if client.wait("channel", 0.02) is not None:
+            last = sent
+        elif sent > last + 0.6 * labs.SLOW:
+            break
+        time.sleep(0.01)
+    return last
+
+
+def relaying(lab, echo, attrs=()):
+    """A client with an allocation and a channel, and when it was allocated at the earliest."""
+    client = lab.client()
+    client.challenge()
+    begin = time.monotonic()
+    assert client.allocate(attrs).cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    return client, begin
+
+
+def ends(lab, server):
+    """An allocation lives as long as granted, with traffic or not."""
+    echo = lab.echo()
+    client, begin = relaying(lab, echo)
+    assert client.granted == 2, client.granted
+    last = last_echo(client, begin, 8)
+    assert 1.9 <= last <= 2 + LATE * labs.SLOW, f"ended after {last:.2f} s, granted 2 s"
+    assert client.refresh().code == 437
+    labs.until(lambda: server.stats()["allocations"] == 0, 2, "the allocation is gone")
+    print(f"granted 2 s, relayed for {last:.2f} s")
+    # The 5-tuple is free: a new allocation, with nothing of the old one left.
+    assert client.allocate().cls == SUCCESS
+    client.send_channel(0x4000, b"old channel")
+    client.send(echo.address, b"old permission")
+    seen = len(echo.seen)
+    assert not client.fence() and len(echo.seen) == seen
+    assert client.refresh(0).cls == SUCCESS
+
+
+def refreshed(lab):
+    """Refresh counts from when it was made; LIFETIME may ask for more than the default."""
+    client, begin = relaying(lab, lab.echo(), [(LIFETIME, u32(3))])
+    assert client.granted == 3, client.granted
+    time.sleep(1)
+    begin = time.monotonic()
+    answer = client.refresh(4)
+    assert answer.lifetime == 4, answer.lifetime
+    last = last_echo(client, begin, 9)
+    assert 3.9 <= last <= 4 + LATE * labs.SLOW, f"ended after {last:.2f} s, refreshed for 4 s"
+    print(f"refreshed for 4 s, relayed for {last:.2f} s")
+
+
+def exhaustion(lab):
+    """A freed port rests; with none rested the longest-rested one is taken, after a second."""
+    clients = [lab.client() for _ in range(4)]
+    for client in clients:
+        assert client.allocate().cls == SUCCESS
+    assert len({c.relayed for c in clients}) == 4
+    extra = lab.client()
+    assert extra.allocate().code == 508, "all ports are taken"
+    assert clients[0].refresh(0).cls == SUCCESS
+    freed = time.monotonic()
+    assert extra.allocate().code == 508, "the freed port rests"
+    labs.until(lambda: extra.allocate().cls == SUCCESS, 4, "the resting port is given out")
+    rested = time.monotonic() - freed
+    assert rested >= 1 and extra.relayed == clients[0].relayed, rested
+    print(f"the only freed port was given out again after {rested:.2f} s")
+
+
+def main(lab):
+    labs.need_own_server()
+    lifetime = {"lifetime": {"default": 2, "max": 5}}
+    expected = ("no-allocation", "peer-no-allocation", "channel-unbound", "no-permission")
+    server = lab.server({"limits": lifetime}, allow=expected)
+    ends(lab, server)
+    refreshed(lab)
+    server.finish()
+    lab.server({"workers": {"count": 1}, "relay": {"ports": "50000-50003", "quarantine": 60}})
+    exhaustion(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clients and peers behind the gateway; what has no way to it is a named drop. TTL, DSCP, DF."""
+
+import socket
+
+import lab as labs
+import server as servers
+import turnlib
+from capture import Capture, from_server
+from lab import CLIENT4, FAR4, FAR6, PEER4, PEER6, SERVER4
+from turnlib import DONT_FRAGMENT, REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+GATEWAY_MAC = labs.MAC.format(254)
+TTL, TOS = 33, 0xB9  # expedited forwarding, ECT(1)
+
+
+def both_ways(client, echo, count=50):
+    for i in range(count):
+        client.send_channel(0x4000, b"%d" % i)
+        assert client.wait("channel") == ("channel", 0x4000, b"%d" % i), i
+    assert len(echo.seen) == count
+
+
+def far_peer(lab, ip):
+    """A near client, a peer behind the gateway of the family."""
+    echo = lab.echo(ip, ns=lab.far)
+    client = lab.client()
+    family = bytes([2 if ":" in ip else 1, 0, 0, 0])
+    assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    with Capture(lab, lab.sw, "d0") as capture:
+        both_ways(client, echo)
+    there = [f for f in from_server(capture.frames) if f.dst == ip]
+    assert there and all(f.to_mac == GATEWAY_MAC for f in there), there[:3]
+    echo.close()
+
+
+def far_client(lab):
+    """A client behind the gateway, a near peer."""
+    echo = lab.echo(PEER4)
+    client = turnlib.Client(lab.far.udp(FAR4), (SERVER4, 3478), labs.ivan())
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    assert client.mapped == client.sock.getsockname()
+    both_ways(client, echo)
+    assert client.refresh(0).cls == SUCCESS
+    client.close()
+
+
+def no_route(lab, server):
+    """There is no IPv6 gateway: a peer elsewhere cannot be reached, and that is counted."""
+    client = lab.client()
+    assert client.allocate([(REQUESTED_ADDRESS_FAMILY, b"\2\0\0\0")]).cls == SUCCESS
+    assert client.bind(0x4000, ("fd98::1", 9)).cls == SUCCESS
+    for _ in range(5):
+        client.send_channel(0x4000, b"x")
+    client.send(("fd98::1", 9), b"x")
+    client.fence()
+    labs.until(lambda: server.drops().get("no-route") == 6, 2, f"6 no-route: {server.drops()}")
+
+
+def header_fields(lab):
+    """8656 14: TTL less one, DSCP and ECN copied, a DF of its own, both ways and families."""
+    for peer_ip, v6 in ((PEER4, False), (PEER6, True)):
+        echo = lab.echo(peer_ip)
+        client = lab.client()
+        client.sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, TTL)
+        client.sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, TOS)
+        family = bytes([2 if v6 else 1, 0, 0, 0])
+        assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+        assert client.bind(0x4000, echo.address).cls == SUCCESS
+        with Capture(lab, lab.sw, "d0") as capture:
+            for i in range(5):
+                client.send_channel(0x4000, b"%d" % i)
+                assert client.wait("channel") is not None
+            client.send(echo.address, b"df", [(DONT_FRAGMENT, b"")])
+            assert client.wait("channel") is not None
+        sent = from_server(capture.frames)
+        out = [f for f in sent if f.dst == peer_ip and f.sport == client.relayed[1]]
+        assert len(out) == 6, out
+        for frame in out:
+            assert (frame.ttl, frame.tos) == (TTL - 1, TOS), (frame, frame.ttl, frame.tos)
+        if not v6:
+            assert out[-1].df, "DONT-FRAGMENT sets DF"
+            assert len({f.id for f in out}) > 1, "IP identification"
+        back = [f for f in sent if f.dst == CLIENT4 and f.payload[:1] == b"\x40"]
+        assert len(back) == 6 and all(f.ttl == 63 for f in back), [(f, f.ttl) for f in back]
+        echo.close()
+
+
+def ttl_expires(lab, server):
+    """A datagram that arrives with TTL 1 is not relayed (loops die)."""
+    echo = lab.echo(PEER4)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    client.sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 1)
+    client.send_channel(0x4000, b"last hop")
+    labs.until(lambda: server.drops().get("ttl-expired") == 1, 2, f"counted: {server.drops()}")
+    client.sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 2)
+    client.send_channel(0x4000, b"one more")
+    assert client.wait("channel") == ("channel", 0x4000, b"one more")
+    assert len(echo.seen) == 1
+
+
+def mtu(lab, server):
+    """What would leave larger than the MTU is a named drop, never cut (fragments come later)."""
+    echo = lab.echo(PEER4)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.permit(echo.address).cls == SUCCESS
+    # The Data indication back is 36 bytes longer than the datagram: 1472 fits one way only.
+    client.send(echo.address, b"x" * 1400)
+    assert client.wait("data") == ("data", echo.address, b"x" * 1400)
+    echo.sock.sendto(b"y" * 1472, client.relayed)
+    labs.until(lambda: server.drops().get("mtu-exceeded") == 1, 2, f"counted: {server.drops()}")
+    assert not client.fence()
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    echo.sock.sendto(b"z" * 1468, client.relayed)
+    assert client.wait("channel") == ("channel", 0x4000, b"z" * 1468)
+
+
+def oversize(lab, server):
+    """A datagram of several fragments is a named drop, whole: never relayed in part."""
+    named = ("fragment", "rx-oversize", "segmented", "ip-length", "short-frame")
+    echo = lab.echo(PEER4)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    before = server.drops()
+    client.send_channel(0x4000, b"x" * 4000)
+    echo.sock.sendto(b"y" * 4000, client.relayed)
+    lost = lambda: sum(server.drops().get(n, 0) - before.get(n, 0) for n in named)
+    labs.until(lambda: lost() >= 2, 2, f"counted under one of {named}: {server.drops()}")
+    assert not client.fence() and echo.seen == []
+
+
+def main(lab):
+    labs.need_own_server()
+    allow = ["10.99.0.0/24", "10.98.0.0/24", "fd99::/64", "fd98::/64"]
+    expected = ("no-route", "ttl-expired", "mtu-exceeded", "fragment", "rx-oversize", "ip-length")
+    server = lab.server({"peers": {"allow": allow}}, allow=expected)
+    far_peer(lab, FAR4)
+    far_client(lab)
+    no_route(lab, server)
+    header_fields(lab)
+    ttl_expires(lab, server)
+    mtu(lab, server)
+    oversize(lab, server)
+    server.finish()
+    # An IPv6 gateway known by its link-local address, as routers are.
+    port = {**servers.CONFIG["ports"][0], "gateway": ["10.99.0.254", "fe80::fe"]}
+    lab.server({"ports": [port], "peers": {"allow": allow}})
+    far_peer(lab, FAR6)
+    far_peer(lab, FAR4)
+
+
+if __name__ == "__main__":
+    labs.run(main, gateway=True)

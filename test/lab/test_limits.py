@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What strangers get: no more bytes than three times theirs, few answers a second, then silence.
+
+And the quotas of those who are known.
+"""
+
+import time
+
+import lab as labs
+import turnlib
+from lab import CLIENT4, CLIENT6
+from turnlib import ALLOCATE, BINDING, CREATE_PERMISSION, REFRESH, REQUEST, SUCCESS, UDP, build
+
+RATE, BURST, FLOOD = 5, 20, 400
+SECOND4, SECOND6 = "10.99.0.4", "fd99::4"
+IP_UDP = 28  # bytes of IPv4 and UDP header
+
+
+def answers(client, make):
+    """Sends FLOOD requests and a fence; (number of answers, seconds it took)."""
+    begin = time.monotonic()
+    got = 0
+    for i in range(FLOOD):
+        client.send_raw(make())
+        if i % 20 == 19:  # no faster than the port's ring takes them
+            while client.receive(0.001):
+                got += 1
+    while client.receive(0.3 * labs.SLOW):
+        got += 1
+    return got, time.monotonic() - begin
+
+
+def limited(server, client, make, counter, used=0):
+    """One source is answered BURST times and RATE times a second; the rest is counted.
+
+    used: tokens of the burst that earlier requests may have taken.
+    """
+    before = server.drops().get(counter, 0)
+    got, took = answers(client, make)
+    dropped = server.drops().get(counter, 0) - before
+    assert got + dropped == FLOOD, f"{got} answers and {dropped} {counter} of {FLOOD}"
+    assert BURST - used <= got <= BURST + RATE * took + 1, f"{got} answers in {took:.2f} s"
+    return got
+
+
+def unsigned():
+    return build(REQUEST, ALLOCATE, [(turnlib.REQUESTED_TRANSPORT, UDP)])
+
+
+def strangers(lab, server):
+    victim = lab.client()
+    victim.challenge()
+    for ip in (CLIENT4, CLIENT6, SECOND4, SECOND6):
+        assert lab.client(ip=ip).binding().cls == SUCCESS  # the way to each is known
+    for ip, second in ((CLIENT4, SECOND4), (CLIENT6, SECOND6)):
+        got = limited(server, lab.client(ip=ip), unsigned, "unauthenticated-rate", used=1)
+        print(f"{ip}: {got} answers to {FLOOD} unsigned requests")
+        other = lab.client(ip=second)
+        begin = time.monotonic()
+        for _ in range(BURST):
+            other.send_raw(unsigned())
+        got = len(other.fence())
+        if ip == CLIENT4:  # another address is another source
+            assert got == BURST, got
+        else:  # of IPv6 the /64 is one: there is what has come in since
+            assert got <= 1 + RATE * (time.monotonic() - begin + 1 * labs.SLOW), got
+    # Who has a nonce and the password is not a stranger, flooded or not.
+    assert victim.allocate().cls == SUCCESS and victim.refresh(0).cls == SUCCESS
+    # A wrong password is one, and so is a stale nonce: 401 and 438 come out of the same bucket.
+    for auth in (turnlib.Auth("ivan", "wrong"), labs.ivan()):
+        wrong = lab.client(auth)
+        auth.realm, auth.nonce = "turn.test", victim.auth.nonce
+        sign = lambda: wrong.signed(ALLOCATE, [(turnlib.REQUESTED_TRANSPORT, UDP)])
+        limited(server, wrong, sign, "unauthenticated-rate", used=BURST)
+
+
+def bindings(lab, server):
+    got = limited(server, lab.client(ip=SECOND4), lambda: build(REQUEST, BINDING), "binding-rate")
+    print(f"{SECOND4}: {got} answers to {FLOOD} Binding requests")
+
+
+def amplification(lab, realm):
+    """Sizes of unauthenticated answers, in whole IP packets, for one realm."""
+    client = lab.client()
+    client.challenge()
+    client.auth.nonce = b"obMatJos2AAAA"
+    requests = {
+        "Allocate, no attribute": build(REQUEST, ALLOCATE),
+        "Refresh, no attribute": build(REQUEST, REFRESH),
+        "Permission, no attribute": build(REQUEST, CREATE_PERMISSION),
+        "Allocate, transport": unsigned(),
+        "Allocate, stale nonce": client.signed(ALLOCATE, [(turnlib.REQUESTED_TRANSPORT, UDP)]),
+        "Binding": build(REQUEST, BINDING),
+    }
+    worst = 0
+    for name, request in requests.items():
+        answer = client.exchange(request)
+        asked, got = len(request) + IP_UDP, len(answer.data) + IP_UDP
+        worst = max(worst, got / asked)
+        row = (
+            f"{name:24} {asked:4} -> {got:4} bytes  {got / asked:.2f}x  {answer.code or 'success'}"
+        )
+        print(f"  realm {len(realm):2} bytes  {row}")
+    assert worst <= 3 or len(realm) > 16, f"{worst:.2f}x with a realm of {len(realm)} bytes"
+
+
+def quotas(lab):
+    """486 for the user's, the source's and the total quota; a freed place is free (8656 7.2)."""
+    clients = [
+        lab.client(auth) for auth in (labs.ivan(), labs.ivan(), turnlib.Auth("olga", "geheim"))
+    ]
+    assert clients[0].allocate().cls == SUCCESS and clients[1].allocate().cls == SUCCESS
+    assert lab.client().allocate().code == 486, "two allocations per user"
+    assert clients[2].allocate().cls == SUCCESS
+    olga = lambda ip=CLIENT4: lab.client(turnlib.Auth("olga", "geheim"), ip=ip)
+    assert olga().allocate().code == 486, "three allocations per source"
+    fourth = olga(SECOND4)
+    assert fourth.allocate().cls == SUCCESS
+    assert lab.client(ip=SECOND4).allocate().code == 486, "four allocations in all, two per user"
+    assert clients[0].refresh(0).cls == SUCCESS
+    assert lab.client().allocate().cls == SUCCESS, "a place is free again"
+
+
+def main(lab):
+    labs.need_own_server()
+    lab.add_address(lab.cli, "c0", SECOND4)
+    lab.add_address(lab.cli, "c0", SECOND6)
+    bucket = {"rate": RATE, "burst": BURST}
+    limits = {"unauthenticated": bucket, "binding": bucket}
+    # One worker: limits are divided by the number of workers.
+    config = {"limits": limits, "workers": {"count": 1}}
+    server = lab.server(config, allow=("unauthenticated-rate", "binding-rate"))
+    strangers(lab, server)
+    bindings(lab, server)
+    server.finish()
+    for realm in ("a.io", "sixteen-bytes.io", "r" * 40):
+        server = lab.server({"auth": {"realm": realm}})
+        amplification(lab, realm)
+        server.finish()
+    lab.server({"limits": {"per-user": 2, "per-source": 3, "allocations": 4}})
+    quotas(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main)

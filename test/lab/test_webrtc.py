@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A WebRTC data channel between two endpoints that may use nothing but the relay (aiortc)."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import lab as labs
+from capture import Capture, from_server
+from lab import SERVER4
+from turnlib import rest_credentials
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CACHE = os.environ.get("LAB_CACHE", "/var/cache/slipring-lab")
+
+
+def environment():
+    """The python of a virtual environment with aiortc, made once per set of requirements."""
+    requirements = os.path.join(HERE, "requirements.txt")
+    with open(requirements, "rb") as file:
+        digest = hashlib.sha256(file.read() + sys.version.encode()).hexdigest()[:12]
+    home = os.path.join(CACHE, digest)
+    python = os.path.join(home, "bin/python")
+    if os.path.exists(os.path.join(home, "complete")):
+        return python
+    shutil.rmtree(home, ignore_errors=True)
+    for argv in (
+        [sys.executable, "-m", "venv", home],
+        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements],
+    ):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = (done.stderr + done.stdout).strip()
+            raise labs.Skip(f"aiortc cannot be installed (needs a package index): {said[-300:]}")
+    open(os.path.join(home, "complete"), "w").close()
+    return python
+
+
+def main(lab):
+    python = environment()
+    server = lab.server(allow=("peer-no-permission", "keepalive", "no-permission", "no-allocation",
+        "peer-no-allocation", "hairpin-no-allocation"))  # fmt: skip
+    users = [("ivan", "pw")]
+    if server.name == "slipring":
+        users.append(rest_credentials("s3cret", time.time() + 600, "browser"))
+    for user, password in users:
+        with Capture(lab, lab.sw, "d0") as capture:
+            url = f"turn:{SERVER4}:3478?transport=udp"
+            print(
+                lab.cli.run(
+                    python, os.path.join(HERE, "webrtc_pair.py"), url, user, password
+                ).strip()
+            )
+        stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
+        assert not stray, f"relayed frames left the process: {stray[:3]}"
+    if server.name == "slipring":
+        ended = lambda: server.stats()["allocations"] == 0
+        labs.until(ended, 2, "both ends have ended their allocations")
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""1, 2 and 4 workers on 1 and 2 queues: the same relaying, whatever queue a packet comes in on."""
+
+import lab as labs
+from lab import CLIENT4, CLIENT6, PEER4, PEER6
+from turnlib import EVEN_PORT, REQUESTED_ADDRESS_FAMILY, RESERVATION_TOKEN, SUCCESS
+
+CLIENTS, ROUNDS, BURST = 16, 10, 8
+PAIRS = 8  # reservations
+MESSAGES = ROUNDS * BURST
+
+
+def family(ip):
+    return (REQUESTED_ADDRESS_FAMILY, bytes([2 if ":" in ip else 1, 0, 0, 0]))
+
+
+def relay(lab, server, echoes):
+    """Clients of all family pairs at once, in bursts; every datagram comes back, in order."""
+    clients = []
+    for i in range(CLIENTS):
+        client_ip = (CLIENT4, CLIENT6)[i % 2]
+        peer = echoes[i // 2 % 2].address
+        client = lab.client(ip=client_ip)
+        assert client.allocate([family(peer[0])]).cls == SUCCESS
+        assert client.bind(0x4000, peer).cls == SUCCESS
+        # One by itself: until the peer's MAC is known no more than 16 packets are held.
+        client.send_channel(0x4000, b"first")
+        assert client.wait("channel") == ("channel", 0x4000, b"first")
+        clients.append((client, peer))
+    for number in range(0, MESSAGES, BURST):
+        payloads = [b"%d" % (number + i) for i in range(BURST)]
+        for payload in payloads:
+            for i, (client, peer) in enumerate(clients):
+                if i % 3:
+                    client.send_channel(0x4000, payload)
+                else:
+                    client.send(peer, payload)
+        for client, _ in clients:
+            got = [client.wait("channel") for _ in payloads]
+            # af_packet may change the queue of a flow; within a worker order is kept.
+            assert None not in got and sorted(got) == sorted(
+                ("channel", 0x4000, p) for p in payloads
+            ), got
+    shares = [w["allocations"] for w in server.workers()]
+    for client, _ in clients:
+        assert client.refresh(0).cls == SUCCESS and client.retransmissions == 0
+        client.close()
+    return shares
+
+
+def reservations(lab, echo):
+    """A reserved port belongs to the worker that reserved it, its client to any other."""
+    for i in range(PAIRS):
+        first = lab.client(ip=(CLIENT4, CLIENT6)[i % 2])
+        assert first.allocate([(EVEN_PORT, b"\x80")]).cls == SUCCESS
+        second = lab.client(ip=(CLIENT4, CLIENT6)[i // 2 % 2])
+        assert second.allocate([(RESERVATION_TOKEN, first.token)]).cls == SUCCESS
+        assert second.relayed[1] == first.relayed[1] + 1, (first.relayed, second.relayed)
+        for client in (first, second):
+            assert client.bind(0x4000, echo.address).cls == SUCCESS
+            for number in range(5):
+                client.send_channel(0x4000, b"%d" % number)
+                assert client.wait("channel") == ("channel", 0x4000, b"%d" % number)
+            assert client.refresh().cls == SUCCESS and client.refresh(0).cls == SUCCESS
+            assert client.refresh().code == 437
+            client.close()
+
+
+def check(lab, workers, queues):
+    config = {"workers": {"count": workers}}
+    server = lab.server(config, queues=queues)
+    echoes = lab.echo(PEER4), lab.echo(PEER6)
+    shares = relay(lab, server, echoes)
+    counters = server.workers()
+    moved = sum(w["handed_in"] for w in counters)
+    assert len(counters) == workers and sum(shares) == CLIENTS, shares
+    if workers == 1:
+        assert moved == 0, f"{moved} handed over by one worker to itself"
+    else:
+        # 16 random 5-tuples all at home on one worker: a chance of 2^-15.
+        assert moved > 0 and sum(s > 0 for s in shares) > 1, (moved, shares)
+    assert sum(len(e.seen) for e in echoes) == CLIENTS * (MESSAGES + 1)
+    reservations(lab, echoes[0])
+    labs.until(lambda: server.stats()["allocations"] == 0, 2, "no allocation is left")
+    print(f"{workers} workers, {queues} queues: {CLIENTS * MESSAGES} datagrams echoed, none lost; "
+        f"allocations {shares}, handed over {moved}", flush=True)  # fmt: skip
+    for echo in echoes:
+        echo.close()
+    server.finish()
+
+
+def main(lab):
+    labs.need_own_server()
+    for workers in (1, 2, 4):
+        for queues in (1, 2):
+            check(lab, workers, queues)
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""coturn's turnutils_uclient and turnutils_peer: unmodified clients and peers in the kernel."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+
+import lab as labs
+from lab import PEER4, PEER6
+
+
+@dataclass
+class Run:
+    """One turnutils_uclient process and what it counted itself."""
+
+    process: subprocess.Popen
+    label: str
+    expected: int  # messages to send
+    output: str = ""
+    sent: int = 0
+    received: int = 0
+
+    def finish(self, timeout):
+        """Waits for its end and reads its summary."""
+        try:
+            self.output, _ = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.output, _ = self.process.communicate()
+            self.output += "\n(killed: it did not come to an end)"
+        counted = re.findall(r"tot_send_msgs=(\d+), tot_recv_msgs=(\d+)", self.output)
+        if counted:
+            self.sent, self.received = map(int, counted[-1])
+        return self
+
+    @property
+    def complete(self):
+        """All was sent, all came back, and the client is content."""
+        return (
+            self.process.returncode == 0
+            and self.sent == self.expected == self.received
+            and "Total lost packets 0 " in self.output
+        )
+
+
+def start(lab, label, server, peer, *options, clients=1, messages=50, interval=20, size=100):
+    """Starts a process of several clients that each send messages to the peer and get them back.
+
+    Without -c each client is a pair, RTP and RTCP, of which the first carries the messages.
+    """
+    process = lab.popen(
+        lab.cli,
+        *("turnutils_uclient", "-u", "ivan", "-w", "pw", "-e", peer, "-m", str(clients)),
+        *("-n", str(messages), "-z", str(interval), "-l", str(size), *options, server),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return Run(process, label, clients * messages)
+
+
+def start_peer(lab, port=3480):
+    """The echo host that uclient talks to, on both families."""
+    lab.popen(
+        lab.peer,
+        *("turnutils_peer", "-p", str(port), "-L", PEER4, "-L", PEER6),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    listening = lambda: len(lab.peer.run("ss", "-lnuH", f"sport = {port}").splitlines()) == 2
+    labs.until(listening, 5, "turnutils_peer listens")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two WebRTC endpoints (aiortc) that may use nothing but the relay, joined by a data channel.
+
+Run by test_webrtc.py with the python of its virtual environment, inside the client namespace:
+webrtc_pair.py URL USER PASSWORD. Prints what it did; exit 1 with the reason otherwise.
+"""
+
+import asyncio
+import sys
+
+from aiortc import (
+    RTCConfiguration,
+    RTCIceServer,
+    RTCIceTransportPolicy,
+    RTCPeerConnection,
+    RTCSessionDescription,
+)
+
+MESSAGES, LARGE = 300, 200_000
+
+
+def candidates(description):
+    """Types of the candidates in an SDP: all have to be relay."""
+    lines = [line for line in description.sdp.splitlines() if line.startswith("a=candidate")]
+    return {line.split(" typ ")[1].split()[0] for line in lines}
+
+
+async def connect(one, other):
+    """Offer and answer; both sides gather before they tell."""
+    await one.setLocalDescription(await one.createOffer())
+    await other.setRemoteDescription(
+        RTCSessionDescription(one.localDescription.sdp, one.localDescription.type)
+    )
+    await other.setLocalDescription(await other.createAnswer())
+    await one.setRemoteDescription(
+        RTCSessionDescription(other.localDescription.sdp, other.localDescription.type)
+    )
+    for side in (one, other):
+        assert candidates(side.localDescription) == {"relay"}, side.localDescription.sdp
+
+
+async def talk(channel, done):
+    """Sends numbered messages and a large one; the other side sends each back."""
+    for i in range(MESSAGES):
+        channel.send(f"message {i}")
+    channel.send("x" * LARGE)
+    got = await asyncio.wait_for(done, 60)
+    assert got == [f"message {i}" for i in range(MESSAGES)] + ["x" * LARGE], len(got)
+
+
+async def main(url, user, password):
+    server = RTCIceServer(urls=url, username=user, credential=password)
+    config = RTCConfiguration([server], RTCIceTransportPolicy.RELAY)
+    one, other = RTCPeerConnection(config), RTCPeerConnection(config)
+    channel = one.createDataChannel("lab")
+    loop = asyncio.get_running_loop()
+    opened, done, got = loop.create_future(), loop.create_future(), []
+
+    @channel.on("open")
+    def _():
+        opened.set_result(None)
+
+    @channel.on("message")
+    def _(message):
+        got.append(message)
+        if len(got) == MESSAGES + 1:
+            done.set_result(got)
+
+    @other.on("datachannel")
+    def _(remote):
+        remote.on("message", remote.send)
+
+    await connect(one, other)
+    await asyncio.wait_for(opened, 30)
+    await talk(channel, done)
+    print(f"{url}: {MESSAGES} messages and {LARGE} bytes each way over a data channel, relay only")
+    await one.close()
+    await other.close()
+
+
+asyncio.run(main(*sys.argv[1:]))
