@@ -49,7 +49,8 @@ static void warn_auth(const struct warner *w)
 			"everyone on this host can read the secrets in the file: chmod o-r");
 	if (realm > REALM_SHORT)
 		warn(w, "auth.realm",
-			"%zu bytes: up to %u keep unauthenticated answers well within 3 times their "
+			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
+			"their "
 			"request, longer ones amplify",
 			realm, REALM_SHORT);
 	for (uint32_t i = 0; i < t->nb_users; i++) {
