@@ -10,15 +10,17 @@ from ipaddress import IPv4Address, IPv6Address
 
 import lab as labs
 
+MARK_MAC, MARK_TYPE = "02:99:00:00:00:fe", 0x88B5  # nobody's, and for local experiments
+
 
 class Capture:
     """`with Capture(lab, ns, "d0") as c: ...`; afterwards c.frames is a list of Frame."""
 
-    def __init__(self, lab, ns, interface, *expression):
-        self.lab, self.ns = lab, ns
+    def __init__(self, lab, ns, interface):
+        self.lab, self.ns, self.interface = lab, ns, interface
         self.path = os.path.join(lab.dir, f"{interface}.pcap")
         self.argv = ["tcpdump", "-i", interface, "-n", "-U", "--immediate-mode", "-s", "2048", "-B",
-                     "32768", "-w", self.path, *expression]  # fmt: skip
+                     "32768", "-w", self.path]  # fmt: skip
         self.frames, self.dropped = [], 0
 
     def __enter__(self):
@@ -32,12 +34,23 @@ class Capture:
         return self
 
     def __exit__(self, *error):
-        self.process.send_signal(signal.SIGINT)  # it writes what it has and says what it lost
+        if error[0] is None:
+            self.mark()
+        self.process.send_signal(signal.SIGINT)  # it says what it lost
         self.said += self.process.stderr.read()
         self.process.wait(10)
         if error[0] is None:
-            self.frames = read_pcap(self.path)
+            self.frames = [f for f in read_pcap(self.path) if f.ethertype != MARK_TYPE]
             assert b"\n0 packets dropped by kernel" in self.said, self.said.decode()
+
+    def mark(self):
+        """Sends a frame and waits until it is in the file: then so is all that came before."""
+        payload = os.urandom(46)
+        sock = self.ns.raw(self.interface)
+        mac = bytes.fromhex(MARK_MAC.replace(":", ""))
+        sock.send(mac + mac[:5] + b"\xfd" + MARK_TYPE.to_bytes(2, "big") + payload)
+        sock.close()
+        labs.until(lambda: payload in read_file(self.path), 10, "tcpdump keeps up")
 
 
 class Frame:
@@ -105,13 +118,19 @@ def mac_text(raw):
     return ":".join(f"{b:02x}" for b in raw)
 
 
-def read_pcap(path):
+def read_file(path):
     with open(path, "rb") as file:
-        data = file.read()
+        return file.read()
+
+
+def read_pcap(path):
+    data = read_file(path)
     order = "<" if data[:4] == b"\xd4\xc3\xb2\xa1" else ">"
     frames, at = [], 24
     while at + 16 <= len(data):
         (size,) = struct.unpack_from(order + "I", data, at + 8)
+        if at + 16 + size > len(data):
+            break  # being written
         frames.append(Frame(data[at + 16 : at + 16 + size]))
         at += 16 + size
     return frames

@@ -131,7 +131,7 @@ def summary(appliance, runs):
         f"{total['drops']:,} dropped, {total['consumed']:,} consumed, {total['held']:,} held"
     )
     for reason, count in sorted(appliance.drops().items(), key=lambda item: -item[1]):
-        note = "  (the kernels' own chatter)" if reason in server.BACKGROUND else ""
+        note = "  (the kernels' own traffic)" if reason in server.BACKGROUND else ""
         say(f"  dropped  {reason:<28}{count:>8,}{note}")
     handed = sum(worker["handed_in"] for worker in appliance.workers())
     say(f"  handed over between workers         {handed:>8,}")

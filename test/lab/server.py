@@ -186,6 +186,16 @@ class Slipring(Process):
         counts = self.telemetry.ask("/slipring/drops")
         return {name.replace("_", "-"): count for name, count in counts.items() if count}
 
+    def still(self):
+        """The drops once two readings 50 ms apart agree: workers publish after each round."""
+
+        def read():
+            before = self.drops()
+            time.sleep(0.05)
+            return before == self.drops() and (before,)
+
+        return until(read, 5, "the counters stand still")[0]
+
     def workers(self):
         """Counters of every worker; each snapshot has to balance."""
         out = []

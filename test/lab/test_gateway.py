@@ -12,6 +12,7 @@ from lab import CLIENT4, FAR4, FAR6, PEER4, PEER6, SERVER4
 from turnlib import DONT_FRAGMENT, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 GATEWAY_MAC = labs.MAC.format(254)
+IP_MTU_DISCOVER, IP_PMTUDISC_DONT, IP_PMTUDISC_DO = 10, 0, 2
 TTL, TOS = 33, 0xB9  # expedited forwarding, ECT(1)
 
 
@@ -83,9 +84,21 @@ def header_fields(lab):
         if not v6:
             assert out[-1].df, "DONT-FRAGMENT sets DF"
             assert len({f.id for f in out}) > 1, "IP identification"
+            copied_df(lab, client, peer_ip)
         back = [f for f in sent if f.dst == CLIENT4 and f.payload[:1] == b"\x40"]
         assert len(back) == 6 and all(f.ttl == 63 for f in back), [(f, f.ttl) for f in back]
         echo.close()
+
+
+def copied_df(lab, client, peer_ip):
+    """8656 14.3: without DONT-FRAGMENT the DF bit is that of the packet that brought the data."""
+    for setting, wanted in ((IP_PMTUDISC_DONT, False), (IP_PMTUDISC_DO, True)):
+        client.sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, setting)
+        with Capture(lab, lab.sw, "d0") as capture:
+            client.send_channel(0x4000, b"%d" % setting)
+            assert client.wait("channel") is not None
+        (frame,) = [f for f in from_server(capture.frames) if f.dst == peer_ip and f.sport]
+        assert frame.df == wanted, (setting, frame)
 
 
 def ttl_expires(lab, server):
@@ -124,12 +137,13 @@ def oversize(lab, server):
     echo = lab.echo(PEER4)
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
-    before = server.drops()
-    client.send_channel(0x4000, b"x" * 4000)
-    echo.sock.sendto(b"y" * 4000, client.relayed)
-    lost = lambda: sum(server.drops().get(n, 0) - before.get(n, 0) for n in named)
-    labs.until(lambda: lost() >= 2, 2, f"counted under one of {named}: {server.drops()}")
-    assert not client.fence() and echo.seen == []
+    for size in (1600, 4000):
+        before = server.still()
+        client.send_channel(0x4000, b"x" * size)
+        echo.sock.sendto(b"y" * size, client.relayed)
+        lost = lambda: sum(server.drops().get(n, 0) - before.get(n, 0) for n in named)
+        labs.until(lambda: lost() >= 2, 2, f"counted under one of {named}: {server.drops()}")
+        assert not client.fence() and echo.seen == []
 
 
 def main(lab):

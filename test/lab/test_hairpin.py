@@ -48,12 +48,12 @@ def refused(lab, server):
     gone = dead.relayed
     assert dead.refresh(0).cls == SUCCESS
     assert one.permit(other.relayed).cls == SUCCESS  # one address: permits gone as well
-    before = server.drops()
+    before = server.still()
     one.send(other.relayed, b"not permitted there")
     one.send(gone, b"nobody there")
     one.send((SERVER4, 3478), b"not to a listener")
     assert not one.fence() and not other.fence()
-    after = server.drops()
+    after = server.still()
     change = lambda key: after.get(key, 0) - before.get(key, 0)
     assert change("peer-no-permission") == 1 and change("hairpin-no-allocation") == 2, after
     # To itself: a client may have its own relayed address as a peer.

@@ -36,9 +36,9 @@ def limited(server, client, make, counter, used=0):
 
     used: tokens of the burst that earlier requests may have taken.
     """
-    before = server.drops().get(counter, 0)
+    before = server.still().get(counter, 0)
     got, took = answers(client, make)
-    dropped = server.drops().get(counter, 0) - before
+    dropped = server.still().get(counter, 0) - before
     assert got + dropped == FLOOD, f"{got} answers and {dropped} {counter} of {FLOOD}"
     assert BURST - used <= got <= BURST + RATE * took + 1, f"{got} answers in {took:.2f} s"
     return got

@@ -76,7 +76,7 @@ def spoofed(lab, server):
 
 def unreachable(lab, server):
     """Datagrams to a neighbour that does not answer are held, bounded, then counted."""
-    before = server.drops()
+    before = server.still()
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, (GONE, 9)).cls == SUCCESS
     for _ in range(100):
