@@ -3,6 +3,7 @@
 
 #define DIGIT_BITS 6
 #define LIST_DUE (WHEEL_LEVELS * WHEEL_SLOTS)
+#define CASCADE_MAX 512 // nodes a call moves down: a slot of a minute may hold 100,000
 
 // A tick is a number in base 64, a level is a digit of it. A node lies on the level of the highest
 // digit in which its tick differs from the wheel's, in the slot of its own digit there. So every
@@ -133,26 +134,24 @@ static uint64_t next_event(const struct wheel *w)
 	return UINT64_MAX;
 }
 
-// Moves the wheel to a tick that is not beyond next_event(). Slots that begin there are spread over
-// the levels below.
-static void arrive(struct wheel *w, uint64_t tick)
+// Spreads the slots that begin at the present tick over the levels below; false when the budget is
+// used up before. A node above level 0 never lies in the slot of the present digit but for that, so
+// what is left is found there by the next call.
+static bool cascade(struct wheel *w, unsigned int *budget)
 {
-	w->tick = tick;
 	for (unsigned int level = WHEEL_LEVELS - 1; level > 0; level--) {
-		const uint64_t below = (1ull << (level * DIGIT_BITS)) - 1;
-		uint32_t id;
+		const uint32_t *head = &w->head[level][digit(w->tick, level)];
 
-		if ((tick & below) != 0)
-			continue;
-		id = w->head[level][digit(tick, level)];
-		while (id != WHEEL_NONE) {
-			const uint32_t next = w->node[id].next;
+		for (; *head != WHEEL_NONE; --*budget) {
+			const uint32_t id = *head;
 
+			if (*budget == 0)
+				return false;
 			unlink_node(w, id);
 			place(w, id);
-			id = next;
 		}
 	}
+	return true;
 }
 
 static unsigned int take(struct wheel *w, const uint32_t *head, uint32_t *ids, unsigned int max)
@@ -170,20 +169,28 @@ static unsigned int take(struct wheel *w, const uint32_t *head, uint32_t *ids, u
 unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max)
 {
 	const uint64_t now = now_ms / WHEEL_TICK_MS;
-	unsigned int n = take(w, &w->due, ids, max);
+	unsigned int n = take(w, &w->due, ids, max), budget = CASCADE_MAX;
 
-	while (n < max && w->tick <= now) {
+	// the slots of a tick are spread before any other is looked for: next_event() relies on it
+	while (n < max && w->tick <= now && cascade(w, &budget)) {
 		const uint64_t event = next_event(w);
 
 		if (event > now) {
-			arrive(w, now + 1);
+			w->tick = now + 1;
 			break;
 		}
-		if (event > w->tick)
-			arrive(w, event);
+		if (event > w->tick) {
+			w->tick = event;
+			continue;
+		}
 		n += take(w, &w->head[0][digit(w->tick, 0)], ids + n, max - n);
 		if (w->head[0][digit(w->tick, 0)] == WHEEL_NONE)
-			arrive(w, w->tick + 1);
+			w->tick++;
 	}
 	return n;
+}
+
+bool wheel_behind(const struct wheel *w, uint64_t now_ms)
+{
+	return w->due != WHEEL_NONE || w->tick <= now_ms / WHEEL_TICK_MS;
 }

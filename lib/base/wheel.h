@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hierarchical timer wheel over caller-supplied nodes, named by 32-bit index. Time is an argument
 // in milliseconds; one tick is WHEEL_TICK_MS. A timer fires at or after its time, never before, and
-// within one tick of it when wheel_advance is called often enough. Single owner.
+// within one tick of it when wheel_expire is called often enough. Single owner.
 #pragma once
 
 #include <stdbool.h>
@@ -32,6 +32,8 @@ void wheel_init(struct wheel *w, struct wheel_node *nodes, uint32_t n, uint64_t 
 void wheel_set(struct wheel *w, uint32_t id, uint64_t when_ms);
 void wheel_cancel(struct wheel *w, uint32_t id);
 bool wheel_armed(const struct wheel *w, uint32_t id);
-// Hands out up to max nodes whose time has come (idle afterwards); call again while it returns max.
-// Work per call is bounded by max plus the nodes that cascade.
+// Hands out up to max nodes whose time has come (idle afterwards); call again while wheel_behind().
+// Work per call is bounded: it may return fewer than are due, and none, for having sorted others.
 unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max);
+// Whether wheel_expire() has more to do at this time.
+bool wheel_behind(const struct wheel *w, uint64_t now_ms);

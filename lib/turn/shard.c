@@ -169,37 +169,50 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 	s->policy = p;
 }
 
-// An allocation's timer has fired: it has expired, or something that hangs on it has.
-static void alloc_due(struct turn_shard *s, uint32_t slot)
+// An allocation's timer has fired: it has expired, or something that hangs on it has. Returns how
+// many objects that took.
+static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
+	const unsigned int objects = 1u + c->nb_permissions + c->nb_channels;
 	uint64_t next;
 
 	if (c->expires_ms <= s->now_ms) {
 		alloc_end(s, slot);
-		return;
+		return objects;
 	}
 	next = peers_purge(s, slot);
 	alloc_copy_channel(s, slot);
 	wheel_set(&s->wheel, slot, next < c->expires_ms ? next : c->expires_ms);
+	return objects;
+}
+
+static unsigned int timer_due(struct turn_shard *s, uint32_t index)
+{
+	switch ((enum alloc_state)alloc_at(s, index)->state) {
+	case ALLOC_LIVE:
+		return alloc_due(s, index);
+	case ALLOC_RESERVED:
+		reservation_lapse(s, index);
+		break;
+	case ALLOC_REDIRECT:
+		redirect_due(s, index);
+		break;
+	case ALLOC_FREE:
+		break;
+	}
+	return 1;
 }
 
 bool turn_shard_expire(struct turn_shard *s)
 {
-	uint32_t due[EXPIRE_BUDGET];
-	const unsigned int n = wheel_expire(&s->wheel, s->now_ms, due, EXPIRE_BUDGET);
+	unsigned int spent = 0;
+	uint32_t due;
 
-	for (unsigned int i = 0; i < n; i++) {
-		const struct turn_alloc *a = alloc_at(s, due[i]);
-
-		if (a->state == ALLOC_LIVE)
-			alloc_due(s, due[i]);
-		else if (a->state == ALLOC_RESERVED)
-			reservation_lapse(s, due[i]);
-		else if (a->state == ALLOC_REDIRECT)
-			redirect_due(s, due[i]);
-	}
-	return n == EXPIRE_BUDGET;
+	// one at a time: what hangs on an allocation may be several hundred objects
+	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
+		spent += timer_due(s, due);
+	return wheel_behind(&s->wheel, s->now_ms);
 }
 
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)

@@ -260,7 +260,8 @@ uint32_t turn_shard_flows(const struct turn_shard *s);
 // Opens a round: sets the clocks; what was freed in earlier rounds becomes reusable. now_ms is
 // monotonic, wall_s the time of day for REST expiry and nonces.
 void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s);
-// Ends what has expired, bounded work (about 64 objects) a call; true when more is due.
+// Ends what has expired; true when more is due. Bounded work a call: about 64 allocations,
+// permissions and channels, or one allocation with all its own.
 bool turn_shard_expire(struct turn_shard *s);
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 

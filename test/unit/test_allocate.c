@@ -226,6 +226,36 @@ static void expiry_is_exact(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 }
 
+// Whatever expires at once: a call ends about 64 objects, or one allocation with all its own.
+static void expiry_is_bounded(void **state)
+{
+	uint64_t left, before;
+	bool more = true;
+
+	for (uint16_t i = 0; i < 40; i++) {
+		struct fixture_client c = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
+		for (uint16_t k = 0; k < 8; k++) {
+			char peer[16];
+
+			snprintf(peer, sizeof(peer), "10.99.0.%u", 20u + k);
+			assert_int_equal(
+				fixture_bind(&f, &c, (uint16_t)(CHANNEL_MIN + k), peer, 7000), 0);
+		}
+	}
+	left = stats().allocations + stats().permissions + stats().channels;
+	assert_int_equal(left, 40 * 17);
+	fixture_advance(&f, 600000 + 100);
+	while (more) {
+		before = left;
+		more = turn_shard_expire(f.shard);
+		left = stats().allocations + stats().permissions + stats().channels;
+		assert_in_range(before - left, 0, 64 + 16);
+	}
+	assert_int_equal(left, 0);
+}
+
 static void refresh_zero_frees_everything(void **state)
 {
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
@@ -392,6 +422,7 @@ int main(void)
 		T(family_without_addresses_is_440),
 		T(lifetimes),
 		T(expiry_is_exact),
+		T(expiry_is_bounded),
 		T(refresh_zero_frees_everything),
 		T(refresh_refusals),
 		T(even_ports),

@@ -78,7 +78,7 @@ static void test_max(void **state)
 		// a timer set in between is not lost and not early
 		if (total == 32)
 			wheel_set(&wheel, ids[0], 11 * DAY);
-	} while (n == 32);
+	} while (wheel_behind(&wheel, 10 * DAY));
 	assert_int_equal(total, NODES);
 	assert_true(silent(11 * DAY - 1));
 	assert_int_equal(wheel_expire(&wheel, 11 * DAY + 16, ids, 32), 1);
@@ -119,6 +119,45 @@ static void test_long_gaps(void **state)
 		assert_true(silent(now));
 		now += 1632;
 		assert_true(fires(now, 7));
+	}
+}
+
+// Nodes that a call moves from one list to another, or hands out.
+static unsigned int moved_by(uint64_t now, const struct wheel_node *node, uint32_t nb, bool fired[])
+{
+	static uint32_t list[20000];
+	uint32_t ids[64];
+	unsigned int n, moved = 0;
+
+	for (uint32_t id = 0; id < nb; id++)
+		list[id] = node[id].list;
+	n = wheel_expire(&wheel, now, ids, 64);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_true(node[ids[i]].when_ms <= now);
+		assert_false(fired[ids[i]]);
+		fired[ids[i]] = true;
+	}
+	for (uint32_t id = 0; id < nb; id++)
+		moved += list[id] != node[id].list;
+	return moved;
+}
+
+// A call stays short however many timers come down from a higher level at once; whoever asks until
+// the wheel is no longer behind gets them all, none early.
+static void test_bounded(void **state)
+{
+	static struct wheel_node many[20000];
+	static bool fired[20000];
+
+	wheel_init(&wheel, many, 20000, 0);
+	for (uint32_t id = 0; id < 20000; id++)
+		wheel_set(&wheel, id, 600000 + id * 3);
+	for (uint64_t now = 589000; now < 662000; now += WHEEL_TICK_MS) {
+		do
+			assert_in_range(moved_by(now, many, 20000, fired), 0, 1000);
+		while (wheel_behind(&wheel, now));
+		for (uint32_t id = 0; id < 20000; id++)
+			assert_true(fired[id] || many[id].when_ms + WHEEL_TICK_MS > now);
 	}
 }
 
@@ -164,7 +203,7 @@ static void test_property(void **state)
 					assert_true(when[ids[k]] <= now);
 					when[ids[k]] = 0;
 				}
-			} while (n == 7);
+			} while (wheel_behind(&wheel, now));
 			for (uint32_t k = 0; k < NODES; k++)
 				assert_true(when[k] == 0 || when[k] + WHEEL_TICK_MS > now);
 		}
@@ -179,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_max),
 		cmocka_unit_test(test_far),
 		cmocka_unit_test(test_long_gaps),
+		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_property),
 	};
 
