@@ -9,14 +9,10 @@
 static bool on_link(const struct conf_port *c, const struct addr *a)
 {
 	for (uint32_t i = 0; i < c->nb_addresses; i++) {
-		const unsigned int len = c->addresses[i].prefix_len;
-		const uint8_t *p = c->addresses[i].addr.b;
-		const uint8_t mask = (uint8_t)(0xff00 >> len % 8);
+		const struct prefix net = {
+			.addr = c->addresses[i].addr, .len = c->addresses[i].prefix_len};
 
-		if (len < 96 && addr_is_v4(a)) // IPv4 lies in a short IPv6 prefix by its bits alone
-			continue;
-		if (memcmp(p, a->b, len / 8) == 0 &&
-			(len % 8 == 0 || ((p[len / 8] ^ a->b[len / 8]) & mask) == 0))
+		if (prefix_contains(&net, a))
 			return true;
 	}
 	return false;
@@ -105,7 +101,7 @@ bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *m
 }
 
 // A gateway that has been forgotten would cost the first packets of the next burst their time in
-// the hold: uses of its entry keep it from becoming reusable and under probe.
+// the hold: it keeps its entry, and uses of that keep it under probe.
 static void refresh_gateways(struct worker *w)
 {
 	if (w->now_ms < w->gateways_ms)
@@ -120,8 +116,10 @@ static void refresh_gateways(struct worker *w)
 			if (!port->has_gateway[family])
 				continue;
 			neigh = neigh_use(w->neigh, &port->gateway[family], (uint8_t)p, w->now_ms);
-			if (neigh != NEIGH_NONE)
-				neigh_mac(w->neigh, neigh, w->now_ms);
+			if (neigh == NEIGH_NONE)
+				continue;
+			neigh_keep(w->neigh, neigh);
+			neigh_mac(w->neigh, neigh, w->now_ms);
 		}
 	}
 }

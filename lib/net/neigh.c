@@ -34,6 +34,7 @@ struct entry {
 	uint8_t queue; // enum queue
 	uint8_t port;
 	uint8_t tries; // questions sent since INCOMPLETE or PROBE began
+	bool kept; // never given to another target
 };
 
 struct held {
@@ -208,7 +209,7 @@ static uint16_t reusable(const struct neigh_table *t, enum queue queue)
 	for (unsigned int n = 0; n < REUSE_SEARCH && i != NEIGH_NONE; n++, i = t->entry[i].next) {
 		const struct entry *e = &t->entry[i];
 
-		if (e->nb_held == 0 &&
+		if (e->nb_held == 0 && !e->kept &&
 			(queue != Q_WAIT || (e->state == NEIGH_INCOMPLETE && e->tries >= 2)))
 			return i;
 	}
@@ -216,7 +217,7 @@ static uint16_t reusable(const struct neigh_table *t, enum queue queue)
 }
 
 // An entry for a new target: a free one, or the least useful of those that are not known to be
-// alive. REACHABLE and PROBE are never taken, so no scan can push out a gateway that is in use.
+// alive. REACHABLE and PROBE are never taken, so no scan can push out a neighbour that is in use.
 static uint16_t take_entry(struct neigh_table *t)
 {
 	static const enum queue order[] = {Q_FREE, Q_FAILED, Q_STALE, Q_WAIT};
@@ -247,6 +248,7 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 	e->target = *target;
 	e->hash = hash;
 	e->port = port;
+	e->kept = false;
 	e->state = NEIGH_FREE; // until the caller enters another
 	memset(e->mac, 0, sizeof(e->mac));
 	return i;
@@ -265,6 +267,11 @@ uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t por
 	if (i != NEIGH_NONE)
 		enter(t, i, NEIGH_INCOMPLETE, now_ms);
 	return i;
+}
+
+void neigh_keep(struct neigh_table *t, uint16_t index)
+{
+	t->entry[index].kept = true;
 }
 
 const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms)

@@ -210,6 +210,9 @@ struct neigh_table *neigh_create(
 // Index of the entry for target on port, made (INCOMPLETE, to be asked at once) when there is none;
 // NEIGH_NONE when the table is full of entries in use. Only for gateways and on-link targets.
 uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms);
+// The entry is never given to another target, whatever its state: for the few gateways, of which a
+// scan could not be stopped from taking a STALE or FAILED one and then every place that comes free.
+void neigh_keep(struct neigh_table *t, uint16_t index);
 // MAC of an entry when it is usable, else NULL. Notes the use (a STALE entry goes to PROBE).
 const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms);
 // Holds a packet until the entry resolves; false when a bound is reached or it has FAILED.

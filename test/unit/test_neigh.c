@@ -404,6 +404,34 @@ static void test_reuse(void **state)
 	free(t);
 }
 
+// A gateway keeps its entry when nobody uses it for a while and when it does not answer, however
+// many others want a place.
+static void test_keep(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){8, 4, 4, 1000});
+	const struct addr gateway = host(1);
+	const uint16_t i = reach(t, 1, mac1, 0);
+	uint32_t others = 1000;
+
+	neigh_keep(t, i);
+	for (uint64_t now = 0; now < 20000; now += 10) {
+		const struct addr other = host(others++);
+
+		neigh_use(t, &other, PORT, now);
+		tick(t, now);
+		if (now == 5000) { // STALE for long
+			assert_int_equal(neigh_use(t, &gateway, PORT, now), i);
+			assert_memory_equal(neigh_mac(t, i, now), mac1, 6); // asks
+		}
+	}
+	assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
+	assert_int_equal(neigh_use(t, &gateway, PORT, 20000), i); // and again
+	tick(t, 20000);
+	assert_int_equal(answer(t, 1, mac2, 20010), i);
+	assert_memory_equal(neigh_mac(t, i, 20010), mac2, 6);
+	free(t);
+}
+
 // Random life against what must always hold: packets in = packets out + held, a usable entry has
 // the MAC last given by its owner, indices stay with their targets unless the generation grew.
 static void test_property(void **state)
@@ -482,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_property),
 	};
 
