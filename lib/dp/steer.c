@@ -59,7 +59,9 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 
 	if (!p->rss_home)
 		return keyed_home(d, f);
-	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0)
+	// behind extension headers many NICs do not find the ports and hash the addresses alone
+	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 &&
+		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))
 		hash = m->hash.rss;
 	else
 		hash = toeplitz(p, f);

@@ -38,11 +38,12 @@ static struct rte_mbuf mbuf;
 
 static struct net_frame frame(const char *src, uint16_t sport, const char *dst, uint16_t dport)
 {
-	struct net_frame f = {.sport = sport, .dport = dport};
+	struct net_frame f = {.sport = sport, .dport = dport, .l3_off = NET_ETH_LEN};
 
 	assert_int_equal(addr_parse(src, &f.src), 0);
 	assert_int_equal(addr_parse(dst, &f.dst), 0);
 	f.is_v4 = addr_is_v4(&f.src);
+	f.l4_off = f.l3_off + (f.is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	return f;
 }
 
@@ -91,6 +92,22 @@ static void test_hash_of_nic(void **state)
 		assert_int_equal(
 			steer_client_home(&dp, &wan, &mbuf, &f), port.reta[mbuf.hash.rss % 128]);
 	}
+}
+
+// One home for a client whether or not it puts extension headers into its packets, which can keep a
+// NIC from hashing the ports.
+static void test_extension_headers(void **state)
+{
+	struct net_frame f =
+		frame(vectors[5].src, vectors[5].sport, vectors[5].dst, vectors[5].dport);
+
+	setup(64, 2048);
+	mbuf.ol_flags = RTE_MBUF_F_RX_RSS_HASH;
+	mbuf.hash.rss = vectors[5].ports;
+	assert_int_equal(steer_client_home(&dp, &wan, &mbuf, &f), vectors[5].ports % 64);
+	f.l4_off += 8;
+	mbuf.hash.rss = vectors[5].addrs;
+	assert_int_equal(steer_client_home(&dp, &wan, &mbuf, &f), vectors[5].ports % 64);
 }
 
 static bool usable(unsigned int workers)
@@ -151,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_toeplitz),
 		cmocka_unit_test(test_hash_of_nic),
+		cmocka_unit_test(test_extension_headers),
 		cmocka_unit_test(test_usable),
 		cmocka_unit_test(test_keyed),
 	};
