@@ -30,13 +30,12 @@ static void add_own(struct local_table *t, const struct conf_address *a, uint8_t
 // The all-ones host of an IPv4 subnet. Subnets of one or two addresses have none (RFC 3021).
 static void add_broadcast(struct local_table *t, const struct conf_address *a, uint8_t port)
 {
-	struct addr b = a->addr;
+	const struct prefix net = {.addr = a->addr, .len = a->prefix_len};
+	const struct addr b = prefix_range(&net).hi;
 	struct local *l;
 
 	if (!addr_is_v4(&b) || a->prefix_len > 126)
 		return;
-	for (unsigned int bit = a->prefix_len; bit < 128; bit++)
-		b.b[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
 	l = slot_for(t, &b);
 	if (l->kind == LOCAL_FREE)
 		*l = (struct local){.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
