@@ -351,7 +351,7 @@ unsigned int method_create_permission(struct turn_request *r)
 	code = peers_wanted(r, peer, &n);
 	if (code != 0)
 		return code;
-	peers_purge(s, r->slot);
+	peers_settle(s, r->slot);
 	for (unsigned int i = 0; i < n; i++)
 		new += permission_find(s, r->slot, &peer[i].addr) == TURN_NONE;
 	if (!permissions_fit(s, r->slot, new))
@@ -403,7 +403,7 @@ unsigned int method_channel_bind(struct turn_request *r)
 		code = peer_admit(r, &peer, peer.port);
 	if (code != 0)
 		return code;
-	peers_purge(r->s, r->slot);
+	peers_settle(r->s, r->slot);
 	if (binding_clashes(r->s, r->slot, number, &peer))
 		return 400;
 	return channel_set(r->s, r->slot, number, &peer);

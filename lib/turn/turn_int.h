@@ -392,6 +392,8 @@ unsigned int channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
 // Frees what has expired; returns the earliest expiry left (UINT64_MAX: none).
 uint64_t peers_purge(struct turn_shard *s, uint32_t slot);
+// Frees what has expired, if anything can have; for requests.
+void peers_settle(struct turn_shard *s, uint32_t slot);
 void peers_end(struct turn_shard *s, uint32_t slot);
 
 // --- relay.c -------------------------------------------------------------------------------------
