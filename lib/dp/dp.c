@@ -126,6 +126,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		return -1;
 	}
 	d->policy = turn_policy_create(t, d->crypto, boot_key);
+	explicit_bzero(boot_key, sizeof(boot_key));
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_slots(d->map, w);

@@ -165,11 +165,15 @@ static unsigned int template_fill(
 	return DP_SENT;
 }
 
+// Makes the header at once: the neighbour is then asked for while the client reads the answer to its
+// ChannelBind, and the first burst need not wait in a hold of a few packets.
 void rewrite_flow_reset(void *worker, uint32_t flow)
 {
 	struct worker *w = worker;
+	struct turn_path path;
 
-	w->template[flow].hop = HOP_UNKNOWN;
+	turn_flow_path(w->shard, flow, &path);
+	template_fill(w, &w->template[flow], &path); // not to be had: tried again when it is needed
 }
 
 // --- plans --------------------------------------------------------------------------------------

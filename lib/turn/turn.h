@@ -237,7 +237,8 @@ struct turn_shard_params {
 	struct csprng *rng; // of this worker
 	uint8_t worker;
 	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
-	// The path of a flow is about to change or end: drop the prepared header. NULL = none kept.
+	// A flow has a new path (turn_flow_path tells it): a header kept for the old one is void.
+	// NULL = none kept.
 	void (*flow_reset)(void *ctx, uint32_t flow);
 	void *ctx;
 };

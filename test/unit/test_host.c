@@ -255,6 +255,29 @@ static void test_hold_bounds(void **state)
 	world_close(&world);
 }
 
+// A channel's peer is asked for when the channel is bound: the first burst finds it known, however
+// small the hold.
+static void test_bind_resolves(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_setup s = one;
+	struct world_client c;
+
+	s.neigh_held_each = 1;
+	world_open(&world, &s);
+	world_client(&world, &c, "10.99.0.20", 5000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, 0x4000, &peer), 0);
+	world_wait(&world, 5);
+	world.deaf = true;
+	for (unsigned int i = 0; i < 100; i++)
+		client_channel_data(&world, &c, 0x4000, "media", 5);
+	world_run(&world);
+	assert_int_equal(world.nb_seen, 100);
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
 // The answer comes in at a worker that has not asked: the one that has gets to know.
 static void test_answer_elsewhere(void **state)
 {
@@ -530,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_echo_rate),
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_hold_bounds),
+		cmocka_unit_test(test_bind_resolves),
 		cmocka_unit_test(test_answer_elsewhere),
 		cmocka_unit_test(test_spoofed_answer),
 		cmocka_unit_test(test_our_address_claimed),
