@@ -165,8 +165,8 @@ static unsigned int template_fill(
 	return DP_SENT;
 }
 
-// Makes the header at once: the neighbour is then asked for while the client reads the answer to its
-// ChannelBind, and the first burst need not wait in a hold of a few packets.
+// Makes the header at once: the neighbour is then asked for while the client reads the answer to
+// its ChannelBind, and the first burst need not wait in a hold of a few packets.
 void rewrite_flow_reset(void *worker, uint32_t flow)
 {
 	struct worker *w = worker;

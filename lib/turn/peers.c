@@ -286,8 +286,8 @@ uint64_t peers_purge(struct turn_shard *s, uint32_t slot)
 
 void peers_settle(struct turn_shard *s, uint32_t slot)
 {
-	// The slot's timer stands at the earliest expiry or before it: while it is armed and not due,
-	// nothing has passed.
+	// The slot's timer stands at the earliest expiry or before it: while it is armed and not
+	// due, nothing has passed.
 	if (!wheel_armed(&s->wheel, slot) || s->wheel.node[slot].when_ms <= s->now_ms)
 		peers_purge(s, slot);
 }
