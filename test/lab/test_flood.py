@@ -104,9 +104,11 @@ def main(lab):
     for ip, address in ((CLIENT4, SERVER4), (CLIENT6, SERVER6)):
         for _ in range(3):
             attackers.append((lab.cli.udp(ip), (address, 3478)))
+    server.still()
     before = server.stats()
     sent, answers = flood(server, attackers, client, rng)
     server.check()
+    server.still()
     after = server.stats()
     assert after["allocations"] == before["allocations"] == 2, after
     assert after["rx"] - before["rx"] >= sent, "the port lost some"
