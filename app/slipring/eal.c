@@ -74,8 +74,7 @@ static void tell_memory(struct eal *e, const struct eal_params *p)
 		snprintf(e->memory, sizeof(e->memory), "normal pages, %zu MB", p->need_mb);
 		LOG(WARNING,
 			"%zu MB needed but %zu MB free in hugepages: normal pages are used, which "
-			"is "
-			"slower (sysctl vm.nr_hugepages=%zu helps)",
+			"is slower (sysctl vm.nr_hugepages=%zu helps)",
 			p->need_mb, p->free_mb, p->need_mb / 2 + 1);
 		break;
 	case EAL_MEMORY_OPERATOR:

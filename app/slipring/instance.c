@@ -46,8 +46,7 @@ static void fail_locked(int fd, const char *prefix, char *error, size_t len)
 		pid[strspn(pid, "0123456789")] = '\0';
 	snprintf(error, len,
 		"another instance%s%s%s runs with eal.file-prefix '%s': stop it, or give this one "
-		"a "
-		"prefix of its own",
+		"a prefix of its own",
 		n > 0 ? " (pid " : "", pid, n > 0 ? ")" : "", prefix);
 }
 

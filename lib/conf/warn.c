@@ -50,8 +50,7 @@ static void warn_auth(const struct warner *w)
 	if (realm > REALM_SHORT)
 		warn(w, "auth.realm",
 			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
-			"their "
-			"request, longer ones amplify",
+			"their request, longer ones amplify",
 			realm, REALM_SHORT);
 	for (uint32_t i = 0; i < t->nb_users; i++) {
 		const struct turn_user *u = &t->users[i];
@@ -60,8 +59,7 @@ static void warn_auth(const struct warner *w)
 			continue;
 		warn(w, "auth.users",
 			"entry %u has a name or password beyond ASCII: bytes are taken as they "
-			"are, "
-			"without the normalisation of RFC 8265 that clients may apply",
+			"are, without the normalisation of RFC 8265 that clients may apply",
 			i);
 	}
 	if (t->nonce_secret[0] != '\0' && strlen(t->nonce_secret) < NONCE_SECRET_SHORT)
@@ -82,8 +80,7 @@ static void warn_workers(const struct warner *w)
 	if (rings > c->mbufs)
 		warn(w, "buffers.mbufs",
 			"%u buffers cannot fill %u ports x %u workers x (%u + %u) descriptors: "
-			"packets "
-			"may be dropped for want of buffers",
+			"packets may be dropped for want of buffers",
 			c->mbufs, c->nb_ports, (uint32_t)workers, c->rx_ring, c->tx_ring);
 }
 
@@ -120,8 +117,7 @@ static void warn_relay(const struct warner *w)
 		if (nb[v4] > 0 && nb[v4] < w->conf->workers && range < 2 * TURN_SLICES)
 			warn(w, "relay.ports",
 				"%u ports are too few for every worker to have some of IPv%c: use "
-				"at least "
-				"%u ports, or as many addresses as workers",
+				"at least %u ports, or as many addresses as workers",
 				range, v4 != 0 ? '4' : '6', 2 * TURN_SLICES);
 	}
 }

@@ -105,8 +105,7 @@ static int check_scalar(struct reader *r, const yaml_event_t *e)
 		e->end_mark.line != e->start_mark.line)
 		return fail_at(r, &e->start_mark,
 			"a value without quotes goes over more than one line: check the lines "
-			"below it "
-			"for indentation and for a blank after ':'");
+			"below it for indentation and for a blank after ':'");
 	for (size_t i = 0; i < e->data.scalar.length; i++) {
 		if (s[i] < 0x20 || s[i] == 0x7f)
 			return fail_at(r, &e->start_mark,

@@ -270,8 +270,7 @@ struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_o
 	if (d->pool == NULL) {
 		snprintf(error, len,
 			"packet pool of %u buffers: %s; about %zu MB are needed in all (hugepages, "
-			"or "
-			"-m)",
+			"or -m)",
 			c->mbufs, rte_strerror(rte_errno), dp_memory_mb(c));
 		dp_destroy(d);
 		return NULL;
