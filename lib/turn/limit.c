@@ -68,7 +68,7 @@ static void pay_back(struct bucket *b, uint64_t rate, uint64_t now_ms)
 	b->last_ms = now_ms;
 }
 
-bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
+bool limiter_has(struct limiter *l, const struct turn_rate *r, uint32_t share,
 	const struct addr *source, uint64_t now_ms)
 {
 	struct bucket *b;
@@ -77,8 +77,15 @@ bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
 		return true;
 	b = bucket_of(l, source);
 	pay_back(b, part(r->rate, share), now_ms);
-	if (b->owed + TOKEN > part(r->burst, share) * TOKEN)
+	return b->owed + TOKEN <= part(r->burst, share) * TOKEN;
+}
+
+bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
+	const struct addr *source, uint64_t now_ms)
+{
+	if (!limiter_has(l, r, share, source, now_ms))
 		return false;
-	b->owed += TOKEN;
+	if (r->rate != 0)
+		bucket_of(l, source)->owed += TOKEN;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include "turn_int.h"
 
 #define SOFTWARE "slipring"
+#define SILENCE UINT32_MAX // in place of an error code: no answer at all
 
 static const struct method {
 	uint16_t method;
@@ -115,6 +116,8 @@ static void answer_stranger(struct turn_request *r, unsigned int code, struct tu
 {
 	struct turn_shard *s = r->s;
 
+	if (code == SILENCE)
+		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
 	if (code == 401 && stun_has(&r->m, STUN_NONCE))
 		s->stats.auth_failures++;
 	if (!limiter_allow(s->unauthenticated, &s->policy->limits.unauthenticated, s->workers,
@@ -127,24 +130,35 @@ static void answer_stranger(struct turn_request *r, unsigned int code, struct tu
 }
 
 // RFC 8489 9.2.4 with the nonce first: a stale one is told before any key is looked up or derived
-// (doc/decisions/0002). 0 or the error code.
+// (doc/decisions/0002). 0, the error code, or SILENCE.
 static unsigned int authenticate(struct turn_request *r)
 {
+	struct turn_shard *s = r->s;
+	const struct turn_rate *rate = &s->policy->limits.unauthenticated;
 	const struct stun_msg *m = &r->m;
 	const struct endpoint client = {r->v->src, r->v->src_port};
 	const struct turn_cred *known = NULL;
+	unsigned int code;
 
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
 		return 401;
 	if ((!stun_has(m, STUN_USERNAME) && !stun_has(m, STUN_USERHASH)) ||
 		!stun_has(m, STUN_REALM) || !stun_has(m, STUN_NONCE))
 		return 400;
-	if (!nonce_valid(r->s->policy, r->s->crypto, &client, r->s->wall_s,
-		    m->data + m->off[STUN_NONCE], m->alen[STUN_NONCE]))
+	if (!nonce_valid(s->policy, s->crypto, &client, s->wall_s, m->data + m->off[STUN_NONCE],
+		    m->alen[STUN_NONCE]))
 		return 438;
+	// A source that keeps failing is not worth more HMACs. Its nonce has shown that the address
+	// is its own, so nobody can be locked out by forged ones; who has an allocation is spared.
+	if (r->slot == TURN_NONE &&
+		!limiter_has(s->forged, rate, s->workers, &r->v->src, s->now_ms))
+		return SILENCE;
 	if (r->slot != TURN_NONE)
-		known = &cold_at(r->s, r->slot)->cred;
-	return cred_verify(r->s->policy, r->s->crypto, m, r->s->wall_s, known, &r->cred);
+		known = &cold_at(s, r->slot)->cred;
+	code = cred_verify(s->policy, s->crypto, m, s->wall_s, known, &r->cred);
+	if (code == 401)
+		limiter_allow(s->forged, rate, s->workers, &r->v->src, s->now_ms);
+	return code;
 }
 
 // What holds for every authenticated request before its handler (RFC 8489 6.3.1, RFC 8656 5).

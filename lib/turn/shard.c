@@ -44,7 +44,7 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	struct wheel_node *node;
-	void *clients, *records, *ports, *unauthenticated, *binding;
+	void *clients, *records, *ports, *unauthenticated, *binding, *forged;
 	uint32_t *live, *permission_ring, *channel_ring, *redirect_ring;
 	struct endpoint *listener;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects;
@@ -81,6 +81,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.ports = arena_take(&a, ports_size(p->map, p->worker));
 	l.unauthenticated = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.forged = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.live = arena_take(&a, sizeof(uint32_t) * l.nb_slots);
 	l.permission_ring = arena_take(&a, sizeof(uint32_t) * l.nb_permissions);
 	l.channel_ring = arena_take(&a, sizeof(uint32_t) * l.nb_channels);
@@ -125,6 +126,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->ports = ports_create(l.ports, p->map, p->worker, p->rng);
 	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
 	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
+	s->forged = limiter_create(l.forged, TURN_LIMITER_BUCKETS, &s->key);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i].at;
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;

@@ -142,6 +142,9 @@ struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_ke
 // by it (the worker count), at least 1 each.
 bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
 	const struct addr *source, uint64_t now_ms);
+// Whether limiter_allow would be true; takes nothing.
+bool limiter_has(struct limiter *l, const struct turn_rate *r, uint32_t share,
+	const struct addr *source, uint64_t now_ms);
 
 // --- quota.c -------------------------------------------------------------------------------------
 
@@ -283,6 +286,7 @@ struct turn_shard {
 	struct csprng *rng;
 	struct ports *ports;
 	struct limiter *unauthenticated, *binding;
+	struct limiter *forged; // failed verifications, of sources whose nonce is valid
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	uint32_t *live; // slots of live allocations, dense

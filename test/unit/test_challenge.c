@@ -246,6 +246,62 @@ static void silence_past_the_limit(void **state)
 	assert_int_equal(f.burst.plan[0].reason, TURN_DROP_BINDING_RATE);
 }
 
+// Failed verifications are counted apart from answers: who spoofs a source spends its answers, but
+// only the source itself, with a nonce of ours, can spend its verifications.
+static void forged_integrity_is_not_verified_for_ever(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client forger, neighbour, late;
+
+	fixture_close(&f);
+	c.limits.unauthenticated = (struct turn_rate){.rate = 10, .burst = 20};
+	fixture_open(&f, &c, 7);
+	neighbour = forger = late = ivan; // behind one address
+	neighbour.at.port++;
+	late.at.port += 2;
+	assert_int_equal(allocate_once(&neighbour), 0);
+	forger.password = "wrong";
+	assert_int_equal(allocate_once(&forger), 401);
+	for (int i = 0; i < 100; i++) {
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_sign(&f, &forger);
+		fixture_send(&f, &forger);
+	}
+	assert_int_equal(f.burst.plan[0].reason, TURN_DROP_UNAUTHENTICATED_RATE);
+	assert_int_equal(stats().auth_failures, 20); // the rest was not looked at
+	// who has an allocation keeps it, another one waits until the failures are forgotten
+	assert_int_equal(fixture_refresh(&f, &neighbour, 600), 0);
+	fixture_advance(&f, 3000);
+	assert_int_equal(allocate_once(&late), 0);
+}
+
+// Strangers without a nonce, spoofing the address, spend answers only.
+static void spoofed_requests_lock_nobody_out(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_close(&f);
+	c.limits.unauthenticated = (struct turn_rate){.rate = 10, .burst = 20};
+	fixture_open(&f, &c, 8);
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	fixture_sign(&f, &ivan); // has its nonce before the flood
+	for (int i = 0; i < 1000; i++) {
+		const struct fixture_client spoofed = fixture_client("198.51.100.7", 1);
+		const struct stun_writer w = f.w;
+		uint8_t message[512];
+
+		memcpy(message, f.message, sizeof(message));
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_send(&f, &spoofed);
+		memcpy(f.message, message, sizeof(message));
+		f.w = w;
+	}
+	assert_int_equal(f.burst.plan[0].verdict, TURN_DROP);
+	fixture_send(&f, &ivan);
+	assert_int_equal(fixture_code(&f), 0);
+}
+
 // No message that ends in 4xx or in nothing leaves a trace in the shard.
 static void strangers_leave_no_state(void **state)
 {
@@ -420,6 +476,8 @@ int main(void)
 		T(unknown_attributes_420_after_authentication),
 		T(binding_needs_no_credentials),
 		T(silence_past_the_limit),
+		T(forged_integrity_is_not_verified_for_ever),
+		T(spoofed_requests_lock_nobody_out),
 		T(strangers_leave_no_state),
 		T(amplification_is_bounded),
 		T(token_of_another_worker),
