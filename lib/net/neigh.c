@@ -397,19 +397,6 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 	return changed ? i : NEIGH_NONE;
 }
 
-uint16_t neigh_set(struct neigh_table *t, const struct addr *target, uint8_t port,
-	const uint8_t mac[6], uint64_t now_ms)
-{
-	const uint64_t hash = hash_addr(&t->key, target, port);
-	uint16_t i = find(t, hash, target, port);
-
-	if (i == NEIGH_NONE)
-		i = make(t, hash, target, port);
-	if (i != NEIGH_NONE)
-		assign(t, i, mac, NEIGH_REACHABLE, now_ms);
-	return i;
-}
-
 // --- time ----------------------------------------------------------------------------------------
 
 static void age_reachable(struct neigh_table *t, uint64_t now_ms)

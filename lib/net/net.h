@@ -225,10 +225,6 @@ unsigned int neigh_held_total(const struct neigh_table *t);
 // Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
 	bool from_ask, uint64_t now_ms);
-// A fact from another worker's replica: target has this MAC, REACHABLE now. Makes the entry if need
-// be.
-uint16_t neigh_set(struct neigh_table *t, const struct addr *target, uint8_t port,
-	const uint8_t mac[6], uint64_t now_ms);
 // Ages entries (bounded work a call), retries (3 x 1 s), and writes questions to send, at most max.
 // failed[], with room for max too, gets the entries that failed in this call, their held packets to
 // be taken by neigh_held.

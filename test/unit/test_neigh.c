@@ -283,24 +283,6 @@ static void test_override(void **state)
 	free(t);
 }
 
-static void test_set(void **state)
-{
-	struct neigh_table *t = make_default();
-	const struct addr a = host(1);
-	const uint16_t i = neigh_set(t, &a, PORT, mac1, 0);
-
-	assert_int_equal(neigh_use(t, &a, PORT, 0), i);
-	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
-	assert_memory_equal(neigh_mac(t, i, 0), mac1, 6);
-	assert_int_equal(neigh_generation(t), 0);
-	assert_int_equal(neigh_set(t, &a, PORT, mac2, 10), i);
-	assert_memory_equal(neigh_mac(t, i, 10), mac2, 6);
-	assert_int_equal(neigh_generation(t), 1);
-	tick(t, 30009);
-	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
-	free(t);
-}
-
 static void test_hold(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){16, 20, 16, 30000});
@@ -506,7 +488,6 @@ int main(void)
 		cmocka_unit_test(test_spoofs),
 		cmocka_unit_test(test_unresolved),
 		cmocka_unit_test(test_override),
-		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_reuse),
