@@ -31,5 +31,7 @@ struct port *port_open(const struct port_config *c, char *error, size_t len)
 		port_fail(&r, "vtap ports are not built yet");
 		return NULL;
 	}
+	if (strncmp(c->device, "replay:", 7) == 0)
+		return port_replay_open(&r);
 	return port_ethdev_open(&r);
 }

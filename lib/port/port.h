@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port is where packets come in and go out: an ethdev (any DPDK driver) now, replay and vtap
-// later, a software one in tests; all behind this ops table. Knows no TURN.
+// A port is where packets come in and go out: an ethdev (any DPDK driver), a replay port (replay.h)
+// for benchmarks, vtap later, a software one in tests; all behind this ops table. Knows no TURN.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -30,7 +30,7 @@ struct port_counters {
 };
 
 struct port_ops {
-	const char *kind; // "ethdev"
+	const char *kind; // "ethdev", "replay"
 	// Worker lcore; queue belongs to the caller alone.
 	uint16_t (*rx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
 	uint16_t (*tx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);

@@ -44,10 +44,21 @@ struct ethdev {
 	struct rte_eth_dev_info info;
 	uint64_t rss_hf; // hash types asked for; 0 = the port does not spread
 	int control; // socket to ask the kernel about the interface behind it; -1 = none
+	uint64_t received_before; // by the interface, before this port (af_packet); any thread
 	bool started;
 };
 
 struct port *port_ethdev_open(const struct port_request *r);
+
+// --- iface.c: for ports with a control socket ----------------------------------------------------
+
+bool port_iface_running(const struct ethdev *e);
+// Frames the interface has received in its life; false when the kernel does not say.
+bool port_iface_received(const struct ethdev *e, uint64_t *frames);
+
+// --- replay.c ------------------------------------------------------------------------------------
+
+struct port *port_replay_open(const struct port_request *r);
 
 // --- rss.c ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The port that replays frames out of memory. Its cost is part of every figure taken with it, so
+// what runs for a packet is the least that makes a real frame: one copy in, a store or two of
+// patched headers, one copy out.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_ether.h>
+#include <rte_malloc.h>
+#include <rte_memcpy.h>
+#ifdef __SSSE3__
+#include <tmmintrin.h>
+#endif
+
+#include "port_int.h"
+#include "replay.h"
+
+#define SCRATCH_LEN (128 * 1024) // a frame of one buffer always fits: nothing to check
+
+// A window ready for use: what to store is the base with the chosen bytes of the patch XORed in.
+struct window {
+	uint8_t from[16] __rte_aligned(16); // top bit set: none
+	uint8_t base[16];
+	uint32_t at;
+};
+
+// A template ready for use.
+struct source {
+	uint8_t frame[PORT_REPLAY_FRAME_MAX] __rte_cache_aligned; // zero behind its length
+	struct window window[PORT_REPLAY_WINDOWS];
+	uint32_t len;
+};
+
+struct replay {
+	struct port port;
+	struct rte_mempool *pool;
+	const uint8_t (*patch)[PORT_REPLAY_PATCH_LEN];
+	uint32_t nb_patches, at; // at: the next patch
+	uint32_t nb_windows; // of the template that has most
+	uint32_t copied; // length of the longer one: the same work for every packet
+	uint64_t random; // never 0
+	uint64_t left; // frames still to be received
+	struct rte_mbuf *injected; // received before all else; NULL = none
+	port_replay_tap *tap;
+	void *tap_ctx;
+	uint64_t nombuf; // written by the polling lcore, read by port_counters
+	struct source source[PORT_REPLAY_TEMPLATES]; // both are set: one template stands in both
+	uint8_t scratch[SCRATCH_LEN] __rte_cache_aligned;
+};
+
+static struct replay *of(struct port *p)
+{
+	return p->priv;
+}
+
+// --- receive ------------------------------------------------------------------------------------
+
+// Patched bytes of a window, ready to be stored.
+static inline void window_store(uint8_t *to, const struct window *w, const uint8_t *patch)
+{
+#ifdef __SSSE3__
+	const __m128i from = _mm_load_si128((const __m128i *)w->from);
+	const __m128i base = _mm_loadu_si128((const __m128i *)w->base);
+	const __m128i bytes = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)patch), from);
+
+	_mm_storeu_si128((__m128i *)to, _mm_xor_si128(bytes, base));
+#else
+	for (unsigned int i = 0; i < 16; i++)
+		to[i] = w->base[i] ^ (w->from[i] < 16 ? patch[w->from[i]] : 0);
+#endif
+}
+
+// Sixty-four bits for as many packets (xorshift64*, of which the upper half is the good one, so
+// both halves of the product are mixed).
+static inline uint64_t draw(struct replay *r)
+{
+	uint64_t x = r->random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	r->random = x;
+	x *= UINT64_C(0x2545f4914f6cdd1d);
+	return x ^ x >> 32;
+}
+
+static void fill(struct replay *r, struct rte_mbuf **m, uint16_t n)
+{
+	const uint8_t(*const patch)[PORT_REPLAY_PATCH_LEN] = r->patch;
+	const uint32_t nb = r->nb_patches, windows = r->nb_windows, copied = r->copied;
+	uint32_t at = r->at;
+	uint64_t bits = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		uint8_t *to = rte_pktmbuf_mtod(m[i], uint8_t *);
+		const struct source *s;
+
+		if (i % 64 == 0)
+			bits = draw(r);
+		s = &r->source[bits & 1];
+		bits >>= 1;
+		rte_memcpy(to, s->frame, copied);
+		for (uint32_t w = 0; w < windows; w++)
+			window_store(to + s->window[w].at, &s->window[w], patch[at]);
+		m[i]->data_len = (uint16_t)s->len;
+		m[i]->pkt_len = s->len;
+		at = at + 1 == nb ? 0 : at + 1;
+	}
+	r->at = at;
+}
+
+static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	struct replay *r = of(p);
+
+	if (unlikely(r->injected != NULL) && n > 0) {
+		m[0] = r->injected;
+		r->injected = NULL;
+		return 1;
+	}
+	if (unlikely(n > r->left))
+		n = (uint16_t)r->left;
+	if (unlikely(n == 0))
+		return 0;
+	if (unlikely(rte_pktmbuf_alloc_bulk(r->pool, m, n) != 0)) {
+		__atomic_store_n(&r->nombuf, r->nombuf + n, __ATOMIC_RELAXED);
+		return 0;
+	}
+	r->left -= n;
+	fill(r, m, n);
+	for (uint16_t i = 0; unlikely(r->tap != NULL) && i < n; i++)
+		r->tap(r->tap_ctx, false, rte_pktmbuf_mtod(m[i], const uint8_t *), m[i]->data_len);
+	return n;
+}
+
+// --- transmit -----------------------------------------------------------------------------------
+
+// A frame of several buffers, whole if it fits (the longest super-frame does).
+static void copy_chain(struct replay *r, const struct rte_mbuf *m)
+{
+	size_t off = 0;
+
+	for (; m != NULL; m = m->next) {
+		if (off + m->data_len > SCRATCH_LEN)
+			off = 0;
+		rte_memcpy(r->scratch + off, rte_pktmbuf_mtod(m, const void *), m->data_len);
+		off += m->data_len;
+	}
+}
+
+static inline void copy_out(struct replay *r, const struct rte_mbuf *m)
+{
+	if (likely(m->nb_segs == 1))
+		rte_memcpy(r->scratch, rte_pktmbuf_mtod(m, const void *), m->data_len);
+	else
+		copy_chain(r, m);
+}
+
+static void show_sent(struct replay *r, struct rte_mbuf **m, uint16_t n)
+{
+	for (uint16_t i = 0; i < n; i++) {
+		copy_out(r, m[i]);
+		r->tap(r->tap_ctx, true, r->scratch, RTE_MIN(m[i]->pkt_len, (uint32_t)SCRATCH_LEN));
+	}
+}
+
+static uint16_t replay_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	struct replay *r = of(p);
+
+	if (unlikely(r->tap != NULL))
+		show_sent(r, m, n);
+	// one by one, as the drivers do that this port is compared with
+	for (uint16_t i = 0; i < n; i++) {
+		copy_out(r, m[i]);
+		rte_pktmbuf_free(m[i]);
+	}
+	return n;
+}
+
+// --- the rest of a port -------------------------------------------------------------------------
+
+static int replay_start(struct port *p)
+{
+	return 0;
+}
+
+static void replay_stop(struct port *p)
+{
+}
+
+static void replay_close(struct port *p)
+{
+	struct replay *r = of(p);
+
+	rte_pktmbuf_free(r->injected);
+	free((char *)(uintptr_t)p->name);
+	rte_free(r);
+}
+
+static bool replay_link(struct port *p)
+{
+	return true;
+}
+
+static void replay_counters(struct port *p, struct port_counters *out)
+{
+	*out = (struct port_counters){
+		.rx_nombuf = __atomic_load_n(&of(p)->nombuf, __ATOMIC_RELAXED)};
+}
+
+static const struct port_ops replay_ops = {
+	.kind = "replay",
+	.rx = replay_rx,
+	.tx = replay_tx,
+	.start = replay_start,
+	.stop = replay_stop,
+	.close = replay_close,
+	.link = replay_link,
+	.counters = replay_counters,
+};
+
+struct port *port_replay_open(const struct port_request *r)
+{
+	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
+	struct replay *new;
+
+	if (frame > room) {
+		port_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)",
+			r->c->mtu, frame, room);
+		return NULL;
+	}
+	new = rte_zmalloc_socket("replay", sizeof(*new), RTE_CACHE_LINE_SIZE, r->c->socket);
+	if (new == NULL) {
+		port_fail(r, "out of memory");
+		return NULL;
+	}
+	new->pool = r->c->pool;
+	new->port = (struct port){
+		.ops = &replay_ops,
+		.priv = new,
+		.name = strdup(r->c->name),
+		.driver = "replay",
+		.mac = {0x02, 0, 0, 0, 0, 0x01},
+		.nb_rxq = 1,
+		.nb_txq = 1,
+		.mtu = r->c->mtu,
+		.vlan = r->c->vlan,
+		.dpdk_id = RTE_MAX_ETHPORTS,
+	};
+	if (new->port.name == NULL) {
+		port_fail(r, "out of memory");
+		replay_close(&new->port);
+		return NULL;
+	}
+	return &new->port;
+}
+
+// --- frames -------------------------------------------------------------------------------------
+
+// Windows that overlap would undo each other, and a byte from beyond the patch is nobody's.
+static bool windows_valid(const struct port_replay_template *t)
+{
+	if (t->nb_windows == 0 || t->nb_windows > PORT_REPLAY_WINDOWS)
+		return false;
+	for (unsigned int i = 0; i < t->nb_windows; i++) {
+		const struct port_replay_window *w = &t->window[i];
+
+		if (w->at + sizeof(w->from) > t->len)
+			return false;
+		for (unsigned int b = 0; b < sizeof(w->from); b++)
+			if (w->from[b] >= PORT_REPLAY_PATCH_LEN && w->from[b] != PORT_REPLAY_KEEP)
+				return false;
+		for (unsigned int k = 0; k < i; k++)
+			if (abs((int)w->at - (int)t->window[k].at) < (int)sizeof(w->from))
+				return false;
+	}
+	return true;
+}
+
+static int frames_check(const struct replay *r, const struct port_replay_frames *f)
+{
+	const uint32_t link = RTE_ETHER_HDR_LEN + (r->port.vlan != 0 ? RTE_VLAN_HLEN : 0);
+
+	if (f->nb_templates == 0 || f->nb_templates > PORT_REPLAY_TEMPLATES || f->nb_patches == 0)
+		return -EINVAL;
+	for (unsigned int i = 0; i < f->nb_templates; i++) {
+		const struct port_replay_template *t = &f->template[i];
+
+		if (t->len > PORT_REPLAY_FRAME_MAX || !windows_valid(t))
+			return -EINVAL;
+		if (t->len > link + r->port.mtu)
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static void source_make(struct source *s, const struct port_replay_template *t)
+{
+	memset(s, 0, sizeof(*s));
+	memcpy(s->frame, t->frame, t->len);
+	s->len = t->len;
+	for (unsigned int i = 0; i < PORT_REPLAY_WINDOWS; i++) {
+		// a template with fewer windows than the other stores its last one again
+		const struct port_replay_window *w =
+			&t->window[i < t->nb_windows ? i : t->nb_windows - 1u];
+
+		s->window[i].at = w->at;
+		memcpy(s->window[i].from, w->from, sizeof(w->from));
+		memcpy(s->window[i].base, t->frame + w->at, sizeof(w->from));
+	}
+}
+
+int port_replay_set(struct port *p, const struct port_replay_frames *f)
+{
+	struct replay *r = of(p);
+	int rc;
+
+	if (p->ops != &replay_ops)
+		return -EINVAL;
+	rc = f != NULL ? frames_check(r, f) : 0;
+	if (rc != 0)
+		return rc;
+	r->left = 0;
+	r->at = 0;
+	r->patch = NULL;
+	if (f == NULL)
+		return 0;
+	r->nb_windows = r->copied = 0;
+	for (unsigned int i = 0; i < PORT_REPLAY_TEMPLATES; i++) {
+		const struct port_replay_template *t = &f->template[i % f->nb_templates];
+
+		source_make(&r->source[i], t);
+		r->nb_windows = RTE_MAX(r->nb_windows, (uint32_t)t->nb_windows);
+		r->copied = RTE_MAX(r->copied, (uint32_t)t->len);
+	}
+	r->patch = f->patch;
+	r->nb_patches = f->nb_patches;
+	r->random = f->seed != 0 ? f->seed : 1;
+	return 0;
+}
+
+void port_replay_limit(struct port *p, uint64_t frames)
+{
+	// without frames there is nothing to receive
+	of(p)->left = of(p)->patch != NULL ? frames : 0;
+}
+
+void port_replay_frame(const struct port_replay_template *t,
+	const uint8_t patch[PORT_REPLAY_PATCH_LEN], uint8_t *buf)
+{
+	memcpy(buf, t->frame, t->len);
+	for (unsigned int i = 0; i < t->nb_windows; i++)
+		for (unsigned int b = 0; b < sizeof(t->window[i].from); b++)
+			if (t->window[i].from[b] != PORT_REPLAY_KEEP)
+				buf[t->window[i].at + b] ^= patch[t->window[i].from[b]];
+}
+
+int port_replay_inject(struct port *p, const void *frame, size_t len)
+{
+	struct replay *r = of(p);
+	char *to;
+
+	if (len > PORT_REPLAY_INJECT_MAX)
+		return -EMSGSIZE;
+	if (r->injected != NULL)
+		return -EBUSY;
+	r->injected = rte_pktmbuf_alloc(r->pool);
+	if (r->injected == NULL)
+		return -ENOMEM;
+	to = rte_pktmbuf_append(r->injected, (uint16_t)len);
+	memcpy(to, frame, len);
+	return 0;
+}
+
+void port_replay_watch(struct port *p, port_replay_tap *tap, void *ctx)
+{
+	of(p)->tap = tap;
+	of(p)->tap_ctx = ctx;
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames that found the port's ring full: nobody has read them, and still they are counted."""
+
+import contextlib
+import signal
+import threading
+import time
+
+import lab as labs
+from lab import SERVER4, until
+
+FRAMES = 4000  # more than an af_packet ring of two queues holds
+
+
+def received(lab):
+    """Frames the kernel has put on the wire to the port, by its own count."""
+    out = lab.dut.run("cat", "/sys/class/net/d0/statistics/rx_packets")
+    return int(out)
+
+
+def counted(server):
+    (port,) = server.telemetry.ask("/slipring/ports")
+    return server.stats()["rx"], port["rx_missed"]
+
+
+def steady(lab, server):
+    """(frames of the interface, frames read, frames missed) once nothing moves."""
+
+    def read():
+        before = received(lab), *counted(server)
+        time.sleep(0.1)
+        return before == (received(lab), *counted(server)) and before
+
+    return until(read, 10, "no frame moves")
+
+
+@contextlib.contextmanager
+def trickle(lab):
+    """A frame to the port every millisecond: some arrive between the opening of the driver's
+    sockets and everything else the start does."""
+    stop = threading.Event()
+    sock = lab.cli.raw("c0")
+    frame = bytes.fromhex("029900000001 029900000002 88b5") + bytes(50)
+
+    def send():
+        while not stop.wait(0.001):
+            sock.send(frame)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        sock.close()
+
+
+def main(lab):
+    with trickle(lab):
+        server = lab.server(allow=["ethertype"])
+    lab.client().binding()  # the way there is known
+    frames, read, missed = steady(lab, server)
+    assert missed == 0, f"{missed} missed before anything was lost"
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        sock = lab.cli.udp("10.99.0.2")
+        for _ in range(FRAMES):
+            sock.sendto(b"\xff", (SERVER4, 3478))
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    after = steady(lab, server)
+    got, lost = after[1] - read, after[2] - missed
+    assert lost > 0, "a ring that holds everything tests nothing"
+    assert got + lost == after[0] - frames, f"{got} read + {lost} missed of {after[0] - frames}"
+    print(f"{after[0] - frames} frames to a stopped server: {got} read, {lost} missed")
+    server.allow.add("not-turn")
+
+
+if __name__ == "__main__":
+    labs.run(main)
