@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the command line asks for. Written once by opts.c, read by everything else.
+#pragma once
+
+#include "addr.h"
+
+#define CONFIG_SIZES_MAX 16
+#define CONFIG_LANES_MAX 32
+#define CONFIG_CLIENTS_MAX (1u << 20)
+#define CONFIG_NAME_MAX 128
+
+enum role { ROLE_CLIENT = 1, ROLE_PEER = 2, ROLE_BOTH = 3 };
+
+// What the clients do once they are set up.
+enum mode {
+	MODE_CHANNEL, // media as ChannelData
+	MODE_SEND, // media as Send and Data indications
+	MODE_DIRECT, // media straight to the peer, no server: proves the generator itself
+	MODE_BINDING, // Binding requests
+	MODE_ALLOC, // allocate and release, over and over
+	MODE_ALLOC_HOLD, // allocate and keep
+	MODE_INVALID, // malformed datagrams
+	MODE_UNAUTH, // Allocate requests without credentials
+	MODE_NB
+};
+
+// Which way media flows. Stamps carry it, and results are kept by it.
+enum direction {
+	DIRECTION_UP, // client to peer
+	DIRECTION_DOWN, // peer to client
+	DIRECTION_ECHO, // client to peer and back: stamped by the client, measured there again
+	DIRECTION_NB
+};
+
+enum integrity { INTEGRITY_SHA1, INTEGRITY_SHA256 };
+
+enum search_wanted { WANT_NO_SEARCH, WANT_NDR, WANT_PDR, WANT_ALLOC_RATE };
+
+// The hosts of one side: every address of the range has every port of the range; host i has
+// address i % addresses, port i / addresses.
+struct side {
+	const char *device; // ethdev number, or device string as in the server's configuration
+	struct addr_range addrs;
+	uint8_t prefix_len; // on-link prefix, in the 128-bit form
+	uint16_t port_lo, port_hi;
+	struct addr gateway; // unspecified (all zero) = none
+};
+
+// How often the reflector misbehaves on purpose: shares 0..1, dealt out evenly and counted.
+struct impair {
+	double loss, duplicate, reorder, corrupt;
+	uint32_t delay_us; // all that is reflected waits this long
+};
+
+struct config {
+	enum role role;
+	struct side client, peer;
+	bool shared_port; // both sides on one port
+	unsigned int senders, receivers;
+	uint16_t mtu, ring;
+	uint32_t mbufs;
+
+	struct endpoint server;
+	uint32_t clients;
+	char user[CONFIG_NAME_MAX], password[CONFIG_NAME_MAX], secret[CONFIG_NAME_MAX];
+	bool user_per_client; // the client's number is appended to the name
+	enum integrity integrity;
+	bool dont_fragment;
+	uint32_t lifetime_s;
+	double setup_rate; // clients started per second; 0 = as fast as answers come
+	uint32_t window; // clients being set up at a time
+
+	enum mode mode;
+	bool way[DIRECTION_NB];
+	bool peer_echo; // the reflector sends back (else it is a sink)
+	struct impair impair;
+	double rate; // datagrams per second, all clients and ways together; 0 = flood
+	bool rate_given; // --pps, --mbps, --pps-per-client, --voip or flood was on the command line
+	uint32_t burst; // datagrams of one flow back to back
+	unsigned int nb_sizes;
+	uint16_t size[CONFIG_SIZES_MAX]; // payload bytes, used in turn
+	double duration_s, warmup_s, drain_s;
+
+	enum search_wanted search;
+	double search_loss, search_lo, search_hi, search_resolution;
+	unsigned int search_repeats;
+
+	double stats_period_s; // 0 = no table
+	const char *json; // file name, "-" = stdout, NULL = none
+	const char *telemetry; // file prefix of the server, NULL = none
+	const char *plot; // file to write, NULL = none
+	bool interactive;
+};
+
+static inline uint32_t side_addrs(const struct side *s)
+{
+	return __builtin_bswap32(s->addrs.hi.w[3]) - __builtin_bswap32(s->addrs.lo.w[3]) + 1;
+}
+
+static inline uint32_t side_hosts(const struct side *s)
+{
+	return side_addrs(s) * ((uint32_t)s->port_hi - s->port_lo + 1);
+}
+
+// Host i, i < side_hosts().
+static inline struct endpoint side_host(const struct side *s, uint32_t i)
+{
+	const uint32_t n = side_addrs(s);
+	struct endpoint e = {.addr = s->addrs.lo, .port = (uint16_t)(s->port_lo + i / n)};
+
+	e.addr.w[3] = __builtin_bswap32(__builtin_bswap32(e.addr.w[3]) + i % n);
+	return e;
+}
+
+// Whether an address is one of the side's own.
+static inline bool side_has(const struct side *s, const struct addr *a)
+{
+	return ((a->d[0] ^ s->addrs.lo.d[0]) | (uint64_t)(a->w[2] ^ s->addrs.lo.w[2])) == 0 &&
+		__builtin_bswap32(a->w[3]) - __builtin_bswap32(s->addrs.lo.w[3]) < side_addrs(s);
+}
+
+// Number of the host at an endpoint; false when it is none of the side's.
+static inline bool side_index(
+	const struct side *s, const struct addr *a, uint16_t port, uint32_t *index)
+{
+	if (!side_has(s, a) || port < s->port_lo || port > s->port_hi)
+		return false;
+	*index = (uint32_t)(port - s->port_lo) * side_addrs(s) +
+		(__builtin_bswap32(a->w[3]) - __builtin_bswap32(s->addrs.lo.w[3]));
+	return true;
+}
+
+static inline bool config_media(const struct config *c)
+{
+	return c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_DIRECT;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// slipring-loadgen: clients of a TURN server, their peers, and the measuring of what is between.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opts.h"
+#include "run.h"
+
+static void on_signal(int number)
+{
+	run_stop++;
+	if (run_stop > 2)
+		_Exit(1);
+}
+
+static void signals_set(void)
+{
+	const struct sigaction sa = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+// What stands behind EAL's arguments is read first: a mistake in it should not take DPDK's start
+// to be found. Returns where it begins.
+static int ours_begin(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return i;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const int first = ours_begin(argc, argv);
+	char error[512] = "";
+	struct engine *e = NULL;
+	struct config c;
+	int rc;
+
+	rc = opts_parse(argc - first, argv + first, &c);
+	if (rc != OPTS_RUN)
+		return rc == OPTS_SHOWN ? 0 : 1;
+	if (eal_begin(argc, argv, error, sizeof(error)) < 0) {
+		fprintf(stderr, "slipring-loadgen: %s\n", error);
+		return 1;
+	}
+	signals_set(); // after EAL, which has handlers of its own
+	rc = 1;
+	e = engine_create(&c, error, sizeof(error));
+	if (e != NULL && engine_launch(e) == 0)
+		rc = run(e);
+	else
+		fprintf(stderr, "slipring-loadgen: %s\n",
+			e != NULL ? "an lcore could not be launched" : error);
+	if (e != NULL)
+		engine_destroy(e);
+	eal_end();
+	return rc;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Searches: trials at the rates that search.c wants to know about.
+#include <stdlib.h>
+
+#include "report.h"
+#include "session.h"
+
+// Of all ways together, the slowest.
+static double latency_us(const struct session *s, double q)
+{
+	double worst = 0;
+
+	for (unsigned int way = 0; way < DIRECTION_NB; way++)
+		if (s->result->way[way].used)
+			worst = RTE_MAX(worst,
+				(double)hist_quantile(s->result->way[way].latency, q) /
+					s->result->hz * 1e6);
+	return worst;
+}
+
+static void trial_read(const struct session *s, double rate, struct search_trial *t)
+{
+	const struct result *r = s->result;
+	uint64_t sent = 0, delivered = 0;
+
+	if (s->c->search == WANT_ALLOC_RATE) {
+		sent = r->due;
+		delivered = r->allocations;
+	}
+	for (unsigned int way = 0; way < DIRECTION_NB && s->c->search != WANT_ALLOC_RATE; way++) {
+		if (!r->way[way].used || (way == DIRECTION_UP && r->way[DIRECTION_ECHO].used))
+			continue;
+		sent += r->way[way].sent;
+		delivered += r->way[way].delivered;
+	}
+	*t = (struct search_trial){
+		.rate = rate,
+		.offered = (double)sent / r->seconds,
+		.delivered = (double)delivered / r->seconds,
+		.loss = sent > delivered ? (double)(sent - delivered) / (double)sent : 0,
+		.generator_bound = result_generator_bound(r),
+		.p50_us = latency_us(s, 0.5),
+		.p99_us = latency_us(s, 0.99),
+	};
+}
+
+int seek_run(struct session *s)
+{
+	const struct config *c = s->c;
+	const struct search_params p = {
+		.lo = c->search_lo,
+		.hi = c->search_hi,
+		.resolution = c->search_resolution,
+		.loss = c->search_loss,
+		.repeats = c->search_repeats,
+	};
+	struct search_trial t;
+	double rate;
+
+	s->search = calloc(1, sizeof(*s->search));
+	if (s->search == NULL || search_init(s->search, &p) != 0)
+		return session_fail("--from, --to, --resolution or --repeats make no search");
+	traffic_warm_up(s, p.lo);
+	session_drops_before(s);
+	while (!run_stop && search_next(s->search, &rate)) {
+		traffic_run(s, rate, c->duration_s, false);
+		if (run_stop)
+			break;
+		trial_read(s, rate, &t);
+		search_report(s->search, &t);
+		report_trial(
+			s->out, &s->search->trial[s->search->nb_trials - 1], s->search->nb_trials);
+	}
+	return 0;
+}

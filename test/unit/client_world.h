@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of the generator's clients share: a population with a fake clock and a seeded rng,
+// and a server whose answers the test scripts. Asserts with cmocka; after every call the counters
+// of the states have to add up, and what is sent has to be a STUN request that fits the MTU.
+//
+//	world_open(&w, &config, 1, 1);
+//	world_start(&w, 0);
+//	world_challenge(&w, 401);
+//	world_accept(&w);
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client.h"
+#include "test_rand.h"
+
+#define WORLD_NOW_MS 1000000 // those of turn_fixture.h
+#define WORLD_WALL_S 1700000000
+#define WORLD_REALM "turn.test"
+
+struct world {
+	struct config config;
+	struct test_rand rand;
+	struct csprng rng;
+	struct clients *clients;
+	uint64_t now_ms;
+	uint64_t answers, last_ms; // calls of the hook, and what the last one said
+	// the last datagram, and who sent it; len 0 = none was
+	uint32_t i;
+	size_t len;
+	uint8_t out[CLIENT_MESSAGE_MAX];
+	struct stun_msg request; // parsed
+	// what the scripted server is like; change it at will
+	struct stun_crypto *crypto;
+	const char *realm, *password;
+	enum stun_algorithm alg;
+	uint8_t nonce[1024], algorithms[128];
+	size_t nonce_len, algorithms_len; // 0 = leaves it out of its challenges
+	uint32_t lifetime_s;
+	struct endpoint relay;
+	struct stun_writer w; // the answer being made
+	uint8_t answer[4096];
+};
+
+// 10.99.0.1 serves clients 198.51.100.2-5, ports 10000-59999, with peers 10.99.0.50, ports
+// 7000-7999; user ivan/pw, SHA-1, lifetime 600 s, MTU 1500.
+struct config world_config(enum mode mode);
+// Both families of the three parties as text; peer NULL = no peers.
+void world_addrs(struct config *c, const char *server, const char *client, const char *peer);
+
+// Clients 0 to count - 1.
+void world_open(struct world *w, const struct config *config, uint32_t count, uint64_t seed);
+void world_close(struct world *w);
+
+void world_start(struct world *w, uint32_t i);
+void world_release(struct world *w, uint32_t i);
+// One call of clients_tick().
+void world_tick(struct world *w);
+// A tick now and one after each step, for ms; stops at the first datagram. True when there was one.
+bool world_wait(struct world *w, uint64_t ms, uint64_t step_ms);
+// Hands a datagram to client i, in a block of exactly its length.
+void world_feed(struct world *w, uint32_t i, const void *data, size_t len);
+
+const struct client_stats *world_stats(const struct world *w);
+enum client_state world_state(const struct world *w, uint32_t i);
+// Asserts that client i has failed of this, and nobody of anything else.
+void assert_failed(const struct world *w, uint32_t i, enum client_fault fault);
+
+// --- the scripted server -------------------------------------------------------------------------
+
+// Whether the last request is signed; asserts that the credentials are right then.
+bool world_signed(struct world *w);
+// An answer to the last request in w->w: put the attributes of the method there.
+void world_begin(struct world *w, enum stun_class cls);
+// Signs it, with the password of the client.
+void world_sign(struct world *w);
+// Sends what is in w->w to the client that asked.
+void world_answer(struct world *w);
+// REALM, NONCE, PASSWORD-ALGORITHMS.
+void world_challenge(struct world *w, unsigned int code);
+// The usual success response; signed when the request was.
+void world_accept(struct world *w);
+void world_put_success(struct world *w);
+// An error response; signed when the request was.
+void world_refuse(struct world *w, unsigned int code);
+// From the start to READY with an authenticated server.
+void world_ready(struct world *w, uint32_t i);

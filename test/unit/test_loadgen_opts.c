@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of the load generator: defaults, addresses, single options, the help.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "loadgen_opts.h"
+
+static void test_defaults(void **state)
+{
+	accepted(READ(BASE));
+	assert_int_equal(c.role, ROLE_BOTH);
+	assert_int_equal(c.mode, MODE_CHANNEL);
+	assert_true(c.way[DIRECTION_UP]);
+	assert_false(c.way[DIRECTION_DOWN]);
+	assert_false(c.way[DIRECTION_ECHO]);
+	assert_false(c.peer_echo);
+	assert_string_equal(c.client.device, "0");
+	assert_null(c.peer.device); // 1 or the clients': known only when there are ports
+	assert_false(c.shared_port);
+	assert_int_equal(c.senders, 1);
+	assert_int_equal(c.receivers, 1);
+	assert_int_equal(c.mtu, 1500);
+	assert_int_equal(c.ring, 1024);
+	assert_int_equal(c.mbufs, 0);
+	assert_int_equal(c.server.port, 3478);
+	assert_int_equal(c.client.port_lo, 10000);
+	assert_int_equal(c.peer.port_hi, 59999);
+	assert_int_equal(c.clients, 1);
+	assert_int_equal(c.integrity, INTEGRITY_SHA1);
+	assert_int_equal(c.lifetime_s, 600);
+	assert_number(c.setup_rate, 1000);
+	assert_int_equal(c.window, 256);
+	assert_number(c.rate, 1000);
+	assert_false(c.rate_given);
+	assert_int_equal(c.nb_sizes, 1);
+	assert_int_equal(c.size[0], 120);
+	assert_int_equal(c.burst, 1);
+	assert_number(c.duration_s, 10);
+	assert_number(c.warmup_s, 1);
+	assert_number(c.drain_s, 0.5);
+	assert_int_equal(c.search, WANT_NO_SEARCH);
+	assert_number(c.stats_period_s, 1);
+	assert_null(c.json);
+	assert_null(c.telemetry);
+	assert_null(c.plot);
+	assert_false(c.interactive);
+}
+
+static void test_addresses(void **state)
+{
+	accepted(READ("--server", "[fd00::1]:1234", "--client-addr", "fd00::10-fd00::1f/64",
+		"--client-ports", "5000-5009", "--client-gateway", "fe80::1", "--peer-addr",
+		"10.1.0.7/31", "--peer-ports", "3480", "--peer-gateway", "10.1.0.6", "--clients",
+		"160"));
+	assert_addr(&c.server.addr, "fd00::1");
+	assert_int_equal(c.server.port, 1234);
+	assert_addr(&c.client.addrs.lo, "fd00::10");
+	assert_addr(&c.client.addrs.hi, "fd00::1f");
+	assert_int_equal(c.client.prefix_len, 64);
+	assert_int_equal(c.client.port_lo, 5000);
+	assert_int_equal(c.client.port_hi, 5009);
+	assert_addr(&c.client.gateway, "fe80::1");
+	assert_int_equal(side_hosts(&c.client), 160);
+	assert_addr(&c.peer.addrs.lo, "10.1.0.7");
+	assert_addr(&c.peer.addrs.hi, "10.1.0.7");
+	assert_int_equal(c.peer.prefix_len, 96 + 31);
+	assert_int_equal(c.peer.port_lo, 3480);
+	assert_int_equal(c.peer.port_hi, 3480);
+	assert_addr(&c.peer.gateway, "10.1.0.6");
+	// The other ways to write a server.
+	accepted(READ(BASE, "--server", "10.0.0.77:99"));
+	assert_addr(&c.server.addr, "10.0.0.77");
+	assert_int_equal(c.server.port, 99);
+	accepted(READ("--mode", "binding", "--client-addr", "fd00::2/64", "--server", "fd00::9"));
+	assert_addr(&c.server.addr, "fd00::9");
+	assert_int_equal(c.server.port, 3478);
+	accepted(READ("--mode", "binding", "--client-addr", "fd00::2/64", "--server", "[fd00::9]"));
+	assert_int_equal(c.server.port, 3478);
+}
+
+static void test_bad_addresses(void **state)
+{
+	REFUSED("--server: needed", "--client-addr", "10.0.0.2/24", "--peer-addr", "10.0.1.2/24");
+	REFUSED("--client-addr: needed", "--server", "10.0.0.1");
+	REFUSED("--peer-addr: needed", "--server", "10.0.0.1", "--client-addr", "10.0.0.2/24");
+	REFUSED("--server turn.example: not an IP address", BASE, "--server", "turn.example");
+	REFUSED("--server 10.0.0.1:0: not a port", BASE, "--server", "10.0.0.1:0");
+	REFUSED("not a port", BASE, "--server", "10.0.0.1:65536");
+	REFUSED("not a port", BASE, "--server", "10.0.0.1:");
+	REFUSED("[ADDRESS]:PORT", BASE, "--server", "[fd00::1]3478");
+	REFUSED("[ADDRESS]:PORT", BASE, "--server", "[fd00::1");
+	REFUSED("another family than --client-addr", BASE, "--server", "fd00::1");
+	REFUSED("no address that a host can have", BASE, "--server", "127.0.0.1");
+	REFUSED("an address of the clients", BASE, "--server", "10.0.0.5");
+	REFUSED("an address of the peers", BASE, "--server", "10.0.1.2", "--client-gateway",
+		"10.0.0.254");
+	REFUSED("not on the link of --client-addr: give --client-gateway", BASE, "--server",
+		"10.9.0.1");
+	accepted(READ(BASE, "--server", "10.9.0.1", "--client-gateway", "10.0.0.254"));
+	REFUSED("prefix length of the link is missing: 10.0.0.2/24", BASE, "--client-addr",
+		"10.0.0.2");
+	REFUSED("no prefix length: 33", BASE, "--client-addr", "10.0.0.2/33");
+	REFUSED("no prefix length", BASE, "--client-addr", "10.0.0.2/");
+	REFUSED("in order", BASE, "--client-addr", "10.0.0.9-10.0.0.2/24");
+	REFUSED("of a family", BASE, "--client-addr", "10.0.0.9-fd00::1/24");
+	REFUSED("not ADDRESS/LENGTH", BASE, "--client-addr", "10.0.0/24");
+	REFUSED("not ADDRESS/LENGTH", BASE, "--client-addr", "10.0.0.1-/24");
+	REFUSED("leaves its subnet", BASE, "--client-addr", "10.0.0.2-10.0.1.3/24");
+	REFUSED("subnet itself", BASE, "--client-addr", "10.0.0.0-10.0.0.3/24");
+	REFUSED("broadcast", BASE, "--client-addr", "10.0.0.2-10.0.0.255/24");
+	REFUSED("broadcast", BASE, "--client-addr", "10.0.0.7/30", "--server", "10.0.0.5");
+	REFUSED("that a host can have", BASE, "--client-addr", "224.0.0.2/24");
+	REFUSED("65536 addresses at most", BASE, "--client-addr", "10.0.0.2-10.1.0.2/8");
+	REFUSED("65536 addresses at most", "--client-addr", "fd00::1-fd00::1:0:0:1/64");
+	REFUSED("not PORT or FROM-TO", BASE, "--client-ports", "0-5");
+	REFUSED("not PORT or FROM-TO", BASE, "--client-ports", "1-65536");
+	REFUSED("not PORT or FROM-TO", BASE, "--client-ports", "1-");
+	REFUSED("above its end", BASE, "--client-ports", "6-5");
+	REFUSED("not on the link", BASE, "--client-gateway", "10.0.1.1");
+	REFUSED("another family", BASE, "--peer-gateway", "fd00::1");
+	REFUSED("one of the addresses", BASE, "--client-gateway", "10.0.0.9");
+	REFUSED("not the address of a host", BASE, "--client-gateway", "0.0.0.0");
+	REFUSED("8 addresses x 2 ports are too few for 17 clients", BASE, "--client-ports", "7-8",
+		"--clients", "17");
+	accepted(READ(BASE, "--client-ports", "7-8", "--clients", "16"));
+	REFUSED("shares addresses", BASE, "--peer-addr", "10.0.0.9/24");
+	accepted(READ(BASE, "--peer-addr", "10.0.0.9/24", "--peer-ports", "9999"));
+}
+
+static void test_ports(void **state)
+{
+	accepted(READ(BASE, "--client-port", "net_memif0,role=client", "--peer-port", "1"));
+	assert_string_equal(c.client.device, "net_memif0,role=client");
+	assert_string_equal(c.peer.device, "1");
+	assert_false(c.shared_port);
+	accepted(READ(BASE, "--client-port", "2", "--peer-port", "2"));
+	assert_true(c.shared_port);
+	accepted(READ(BASE, "--senders", "3", "--receivers", "29", "--ring", "4096", "--mbufs",
+		"64k", "--mtu", "9000"));
+	assert_int_equal(c.senders, 3);
+	assert_int_equal(c.receivers, 29);
+	assert_int_equal(c.ring, 4096);
+	assert_int_equal(c.mbufs, 64000);
+	assert_int_equal(c.mtu, 9000);
+	REFUSED("32 lcores at most", BASE, "--senders", "3", "--receivers", "30");
+	REFUSED("--senders 0: 1 at least", BASE, "--senders", "0");
+	REFUSED("--mtu 575: 576 at least", BASE, "--mtu", "575");
+	REFUSED("1280 at least with IPv6", BASE, "--peer-addr", "fd00::2/64", "--mtu", "1279");
+}
+
+static void test_impair(void **state)
+{
+	accepted(READ(BASE, "--direction", "echo", "--impair",
+		"loss=1%,duplicate=0.02,reorder=0.5%,corrupt=100%,delay=2500"));
+	assert_number(c.impair.loss, 0.01);
+	assert_number(c.impair.duplicate, 0.02);
+	assert_number(c.impair.reorder, 0.005);
+	assert_number(c.impair.corrupt, 1);
+	assert_int_equal(c.impair.delay_us, 2500);
+	accepted(READ(PEER, "--impair", "loss=0.1"));
+	assert_number(c.impair.loss, 0.1);
+	assert_number(c.impair.corrupt, 0);
+	REFUSED("nothing is reflected", BASE, "--impair", "loss=1%");
+	REFUSED("loss=5 is not a share", PEER, "--impair", "loss=5");
+	REFUSED("loss=101% is not a share", PEER, "--impair", "loss=101%");
+	REFUSED("loss= is not a share", PEER, "--impair", "loss=");
+	REFUSED("loss=% is not a share", PEER, "--impair", "corrupt=1%,loss=%");
+	REFUSED("loss=1k is not a share", PEER, "--impair", "loss=1k");
+	REFUSED("unknown impairment 'losses=1'", PEER, "--impair", "losses=1");
+	REFUSED("unknown impairment ''", PEER, "--impair", "loss=1%,");
+	REFUSED("delay=1.5 is not", PEER, "--impair", "delay=1.5");
+	REFUSED("delay=-1 is not", PEER, "--impair", "delay=-1");
+}
+
+static void test_output(void **state)
+{
+	accepted(READ(BASE, "--json"));
+	assert_string_equal(c.json, "-");
+	accepted(READ(BASE, "--json", "--interactive"));
+	assert_string_equal(c.json, "-");
+	assert_true(c.interactive);
+	accepted(READ("--json", "out.json", BASE));
+	assert_string_equal(c.json, "out.json");
+	accepted(READ("--json=out.json", BASE));
+	assert_string_equal(c.json, "out.json");
+	accepted(READ("--json", "-", BASE));
+	assert_string_equal(c.json, "-");
+	REFUSED("--json: must not be empty", "--json=", BASE);
+	accepted(READ(BASE, "--telemetry", "slipring", "--stats-period", "0"));
+	assert_string_equal(c.telemetry, "slipring");
+	assert_true(c.stats_period_s <= 0);
+	REFUSED("not a path", BASE, "--telemetry", "/var/run/dpdk/slipring");
+	REFUSED("0.1 at least, or 0", BASE, "--stats-period", "0.01");
+	REFUSED("0.05 at least", BASE, "--duration", "0");
+	REFUSED("60 at most", BASE, "--drain", "61");
+}
+
+static void test_words(void **state)
+{
+	char *argv[] = {"--", "--server", "10.0.0.1", NULL};
+
+	// What EAL leaves over, with and without the dashes
+	accepted(READ("--", BASE));
+	assert_int_equal(opts_read(3, argv, &c, error), OPTS_ERROR);
+	assert_non_null(strstr(error, "--client-addr: needed"));
+	REFUSED("unknown option --frobnicate", "--frobnicate");
+	REFUSED("unknown option -x", "-x");
+	REFUSED("unknown option --dur", BASE, "--dur", "5"); // no abbreviations
+	REFUSED("unknown option --voip=yes", BASE, "--voip=yes");
+	REFUSED("missing value of --pps", BASE, "--pps");
+	REFUSED("unexpected argument 5", BASE, "5");
+	REFUSED("unexpected argument x", BASE, "--", "x");
+	accepted(READ(BASE, "--pps=7")); // and nothing of a failure stays behind in getopt
+	assert_number(c.rate, 7);
+}
+
+// Numbers of any length are no way around a bound, and garbage is refused, whatever it is.
+static void test_garbage(void **state)
+{
+	static const char *const texts[] = {"", " ", "-", "/", "[", "]", ":", ",", ".", "%", "=",
+		"1/", "-1", "1,", "[]:1", "[::]", "1-", "99999999999999999999999999999999999999",
+		"0.0.0.0/0", "::/0", "::-::/1", "loss", "\xff\xfe", "1.1.1.1.1", "1 ", "\n",
+		"1.2.3.4-1.2.3.4-1.2.3.4/24", "1:2:3:4:5:6:7:8:9/64", "%s%n%s"};
+
+	for (unsigned int id = 0; id < OPT_NB; id++) {
+		const struct opt_row *row = opts_row(id);
+		char name[64];
+
+		if (row->has_arg != required_argument)
+			continue;
+		snprintf(name, sizeof(name), "--%s", row->name);
+		for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+			if (READ(BASE, name, (char *)(uintptr_t)texts[i]) != OPTS_RUN)
+				assert_true(strlen(error) > 0);
+	}
+}
+
+// The help names every option, keeps to 100 columns, and its examples are accepted.
+static void read_help(char *text, size_t len)
+{
+	FILE *f = tmpfile();
+	size_t n;
+
+	assert_non_null(f);
+	opts_help(f);
+	rewind(f);
+	n = fread(text, 1, len - 1, f);
+	text[n] = '\0';
+	fclose(f);
+}
+
+static void try_example(char *command)
+{
+	char *words[64], *save = NULL;
+	int n = 0, first = 0;
+
+	for (char *w = strtok_r(command, " \n\\", &save); w != NULL && n < 63;
+		w = strtok_r(NULL, " \n\\", &save)) {
+		if (strcmp(w, "ADDRESSES-AS-ABOVE") == 0) {
+			char *const base[] = {BASE};
+
+			for (size_t i = 0; i < sizeof(base) / sizeof(*base); i++)
+				words[n++] = base[i];
+			continue;
+		}
+		if (strcmp(w, "--") == 0)
+			first = n; // EAL's own are before
+		words[n++] = w;
+	}
+	words[n] = NULL;
+	if (opts_read(n - first, words + first, &c, error) != OPTS_RUN)
+		fail_msg("example in the help: %s", error);
+}
+
+static void test_help(void **state)
+{
+	char text[16384], *line, *save = NULL, *example;
+	unsigned int examples = 0;
+
+	read_help(text, sizeof(text));
+	for (unsigned int id = 0; id < OPT_NB; id++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "--%s", opts_row(id)->name);
+		if (strstr(text, name) == NULL)
+			fail_msg("%s is not in --help", name);
+	}
+	example = strstr(text, "\nExamples\n");
+	assert_non_null(example);
+	while ((example = strstr(example, "\n    slipring-loadgen ")) != NULL) {
+		char command[1024];
+		const char *end = example + 1;
+
+		do
+			end = strchr(end + 1, '\n');
+		while (end[-1] == '\\');
+		snprintf(command, sizeof(command), "%.*s", (int)(end - example), example);
+		try_example(command);
+		examples++;
+		example++;
+	}
+	assert_true(examples >= 5);
+	for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+		assert_true(strlen(line) <= 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_bad_addresses),
+		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_impair),
+		cmocka_unit_test(test_output),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_help),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a result says of its own worth: from two snapshots, without lanes that run.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "trial.h"
+
+struct world {
+	struct config config;
+	struct lane lane;
+	struct engine *engine;
+	struct snapshot *from, *to;
+	struct result *result;
+	struct lane_stats *now; // of the lane, in the later snapshot
+};
+
+static struct world w;
+
+// One lane; nothing has happened before, and every datagram of 10,000 arrived.
+static int begin(void **state)
+{
+	(void)state;
+	w = (struct world){.config = {.role = ROLE_BOTH, .mode = MODE_CHANNEL}};
+	w.config.way[DIRECTION_UP] = true;
+	w.engine = calloc(1, sizeof(*w.engine));
+	w.from = calloc(1, sizeof(*w.from));
+	w.to = calloc(1, sizeof(*w.to));
+	w.result = result_create();
+	w.engine->config = &w.config;
+	w.engine->lane[0] = &w.lane;
+	w.engine->nb_lanes = 1;
+	w.engine->hz = 1000000000;
+	w.engine->rate = 10000;
+	w.to->tsc = w.engine->hz;
+	w.now = &w.to->lane[0];
+	w.now->due = w.now->sent[DIRECTION_UP] = w.now->unique[DIRECTION_UP] = 10000;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(w.engine);
+	free(w.from);
+	free(w.to);
+	result_free(w.result);
+	return 0;
+}
+
+static bool bound(enum result_bound b)
+{
+	result_between(w.engine, w.from, w.to, true, w.result);
+	return w.result->bound[b];
+}
+
+static void lose(uint64_t n)
+{
+	w.now->unique[DIRECTION_UP] -= n;
+}
+
+static void test_all_is_well(void **state)
+{
+	(void)state;
+	assert_false(bound(BOUND_SCHEDULE));
+	assert_false(result_generator_bound(w.result));
+	assert_int_equal(w.result->due, 10000);
+}
+
+// What was missed was due: it is counted in it once.
+static void test_missed(void **state)
+{
+	(void)state;
+	w.now->missed = 100;
+	w.now->sent[DIRECTION_UP] -= 100;
+	lose(100);
+	assert_true(bound(BOUND_SCHEDULE));
+	assert_int_equal(w.result->due, 10000);
+	assert_int_equal(w.result->missed, 100);
+	assert_int_equal(w.result->way[DIRECTION_UP].lost, 0);
+}
+
+// A frame the port missed can only have been a measured one when one of these is missing.
+static void test_port_missed(void **state)
+{
+	(void)state;
+	w.now->control_lost = 1;
+	assert_false(bound(BOUND_RX_MISSED));
+	lose(1);
+	assert_true(bound(BOUND_RX_MISSED));
+}
+
+// A peers' port that is full loses datagrams, however fast the clients send.
+static void test_reflector_full(void **state)
+{
+	(void)state;
+	w.now->reflect_full = 1;
+	lose(1);
+	assert_true(bound(BOUND_TX_FULL));
+	w.engine->rate = PACER_FLOOD;
+	assert_true(bound(BOUND_TX_FULL));
+	w.now->reflect_full = 0;
+	w.now->tx_full = 1; // a flood is meant to fill the port
+	assert_false(bound(BOUND_TX_FULL));
+}
+
+// All clients busy: too few of them, unless the server did not answer in time.
+static void test_too_few_clients(void **state)
+{
+	(void)state;
+	w.config.mode = MODE_ALLOC;
+	w.now->unstarted = 5000;
+	assert_true(bound(BOUND_SCHEDULE));
+	w.to->clients.retransmissions = 1;
+	assert_false(bound(BOUND_SCHEDULE));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_all_is_well, begin, end),
+		cmocka_unit_test_setup_teardown(test_missed, begin, end),
+		cmocka_unit_test_setup_teardown(test_port_missed, begin, end),
+		cmocka_unit_test_setup_teardown(test_reflector_full, begin, end),
+		cmocka_unit_test_setup_teardown(test_too_few_clients, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
