@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""alloc: authenticated allocations for a second of CPU, and the memory that one takes.
+
+An allocation here is Allocate and Refresh with lifetime 0 by a client that has its nonce already.
+The servers get them from slipring-loadgen; alloc_core does the same to the state machine alone,
+with requests signed beforehand.
+"""
+
+import json
+
+import generator
+import servers
+from machine import run
+from rounds import Alternation
+from servers import Slipring
+from veths import Road, resident_bytes
+
+NAME = "alloc"
+CLIENTS = 8192  # coturn keeps a client's address and port for a second after the release
+WINDOW = 256  # in set-up at a time
+HELD = 10_000
+CORE = "test/bench/alloc_core"
+CORE_CYCLES = 40
+CORE_QUARANTINES = (0, 120)
+RELAYS, RELAY_PORTS, QUARANTINE = 32, 16384, 120  # of slipring: ports for a run, all rest
+DENOMINATORS = ("process", "cpu0")
+
+
+def alloc_case(bench, road, make):
+    duration = bench.window * 1.5 + 1
+    options = [
+        "--mode", "alloc", "--clients", str(CLIENTS), "--window", str(WINDOW), "--setup-rate",
+        "0", "--duration", str(duration), "--warmup", "0", "--drain", "0.3",
+    ]  # fmt: skip
+
+    def one():
+        with make().started() as server:
+            load = generator.on_road(bench, road, *options)
+            result, cost = generator.measured(bench, road, load, server, duration, 0)
+        rate = result["allocations_per_s"]
+        return {
+            "rate": rate,
+            "process": rate / max(cost.server, 1e-3),
+            "cpu0": rate / max(cost.cpu, 1e-3),
+        }
+
+    return one
+
+
+def held_bytes(bench, road, server):
+    """Growth of a server's memory by HELD allocations, for one of them."""
+    options = [
+        "--mode", "alloc-hold", "--clients", str(HELD), "--setup-rate", "0", "--window",
+        str(WINDOW), "--duration", "1", "--warmup", "0",
+    ]  # fmt: skip
+    before = most = resident_bytes(server.pid)
+    load = generator.on_road(bench, road, *options)
+    with load.started() as running:
+        while running.child.poll() is None:
+            most = max(most, resident_bytes(server.pid))
+            bench.pause(0.05)
+        result = running.result(5)
+    ready = result["clients_ready"]
+    if ready < HELD * 0.99:
+        bench.say(f"{server.name}: only {ready:,} of {HELD:,} allocations were made")
+    return (most - before) / ready
+
+
+def report_held(bench, road, makers):
+    for name, make in makers.items():
+        if name == "slipring":
+            continue
+        with make().started() as server:
+            values = [held_bytes(bench, road, server)]
+        bench.results.add(
+            NAME, "bytes_per_allocation", values, "bytes", allocations=HELD, how="resident memory",
+            **server.parameters(),
+        )  # fmt: skip
+
+
+def core(bench, quarantine):
+    """What alloc_core prints."""
+    cycles = 5 if bench.quick else CORE_CYCLES
+    done = run(
+        "taskset", "-c", str(bench.work_cpu), bench.machine.binary(CORE),
+        "--quarantine", str(quarantine), "--cycles", str(cycles),
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def report_core(bench):
+    cases = {q: lambda q=q: core(bench, q) for q in CORE_QUARANTINES}
+    found = Alternation({"state machine": cases}, bench.gate, bench.plan(120), bench.say).run()
+    series = found["state machine"]
+    for quarantine in CORE_QUARANTINES:
+        more = {
+            "server": "slipring",
+            "driver": "state machine alone",
+            "relay_addresses": series.rounds[0][quarantine]["relay_addresses"],
+            "quarantine": quarantine,
+            "allocations": series.rounds[0][quarantine]["allocations"],
+        }
+        values = series.values(quarantine, "allocs_per_cpu_s")
+        bench.results.add(NAME, "allocs_per_cpu_s", values, "1/s", **more)
+    last = series.rounds[-1][CORE_QUARANTINES[-1]]
+    bench.results.add(
+        NAME, "bytes_per_allocation", [last["bytes_shard"] + last["bytes_headers"]], "bytes",
+        server="slipring", how="pools of fixed size, for each relay port",
+    )  # fmt: skip
+
+
+def maker_of_ours(bench, road):
+    return lambda: Slipring(
+        bench, road, relays=RELAYS, quarantine=QUARANTINE, allocations=RELAYS * RELAY_PORTS
+    )
+
+
+def report(bench, makers, series):
+    """Lines of the servers, then the ratios."""
+    add = bench.results.add
+    named = {}
+    for name, make in makers.items():
+        named[name] = {**make().parameters(), "clients": CLIENTS, "relay_addresses": 1}
+        if name == "slipring":
+            named[name].update(relay_addresses=RELAYS, quarantine=QUARANTINE)
+        for cpu in DENOMINATORS:
+            values = series.values(name, cpu)
+            add(NAME, "allocs_per_cpu_s", values, "1/s", cpu=cpu, **named[name])
+    for name, make in makers.items():
+        if name != "slipring":
+            other = make().parameters()
+            more = {**other, "server": "slipring", "against": other["server"], "clients": CLIENTS}
+            for cpu in DENOMINATORS:
+                values = series.ratios("slipring", name, cpu)
+                add(NAME, "ratio_coturn", values, "ratio", of="allocs_per_cpu_s", cpu=cpu, **more)
+
+
+def main(bench):
+    with Road(bench.rest_cpu, bench.work_cpu) as road:
+        makers = {**servers.all_servers(bench, road), "slipring": maker_of_ours(bench, road)}
+        cases = {name: alloc_case(bench, road, make) for name, make in makers.items()}
+        found = Alternation({"alloc": cases}, bench.gate, bench.plan(300), bench.say).run()
+        report(bench, makers, found["alloc"])
+        report_held(bench, road, makers)
+    report_core(bench)

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an allocation costs the state machine alone: no packets, no data path. Clients allocate and
+// release with requests that were built and signed before the clock runs; time is that of this
+// thread on its CPU. Between cycles the shard's clock moves past the quarantine, so that every port
+// rests as long as configured.
+//
+//	alloc_core [--allocations N] [--relay-addresses N] [--quarantine S] [--cycles N]
+//
+// Prints one JSON object.
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "turn.h"
+
+#define REALM "turn.bench"
+#define USER "ivan"
+#define PASSWORD "pw"
+#define PORT_LO 49152
+#define PORT_HI 65535
+#define PORTS (PORT_HI - PORT_LO + 1u) // of a relay address
+#define NOW_MS 1000000
+#define WALL_S 1700000000
+#define REQUEST_MAX 256
+#define HEADER_LEN 64 // of a flow, that the data path keeps beside the shard
+#define SUCCESS 0x0100 // class bits of a message type, RFC 8489 5
+
+struct request {
+	uint16_t len;
+	uint8_t data[REQUEST_MAX];
+};
+
+struct client {
+	struct endpoint at;
+	struct request allocate, release;
+};
+
+struct options {
+	unsigned int allocations, relay_addresses, quarantine_s, cycles;
+};
+
+struct bench {
+	struct options o;
+	struct turn_config config;
+	struct turn_policy *policy;
+	struct turn_relay_map *map;
+	struct turn_quota *quota;
+	struct stun_crypto *crypto;
+	struct csprng rng;
+	struct turn_shard_params params;
+	struct turn_shard *shard;
+	struct stun_key key;
+	struct client *client;
+	struct turn_burst burst;
+	uint64_t now_ms;
+	uint32_t tids;
+};
+
+__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "alloc_core: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\n");
+	exit(1);
+}
+
+static void random_fill(void *ctx, void *buf, size_t len)
+{
+	if (getrandom(buf, len, 0) != (ssize_t)len)
+		die("no random bytes");
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+// --- the shard and its surroundings -------------------------------------------------------------
+
+static struct addr address(uint8_t net, uint32_t host)
+{
+	const uint8_t ip[4] = {net, (uint8_t)(host >> 16), (uint8_t)(host >> 8), (uint8_t)host};
+
+	return addr_from_v4(ip);
+}
+
+static void configure(struct bench *b)
+{
+	static struct turn_user user = {.name = (char *)USER, .password = (char *)PASSWORD};
+	static struct turn_listener listener;
+	const unsigned int n = b->o.relay_addresses;
+	struct addr *relay = calloc(n, sizeof(*relay));
+	struct turn_local *local = calloc(n + 1, sizeof(*local));
+
+	if (relay == NULL || local == NULL)
+		die("out of memory");
+	for (unsigned int i = 0; i < n; i++) {
+		relay[i] = address(198, i + 1);
+		local[i].addr = relay[i];
+	}
+	listener = (struct turn_listener){{address(192, 1), 3478}, IPPROTO_UDP};
+	local[n].addr = listener.at.addr;
+	for (unsigned int i = 0; i <= n; i++)
+		if (prefix_parse(i < n ? "198.0.0.0/8" : "192.0.0.0/24", &local[i].subnet) != 0)
+			die("a prefix does not parse");
+	b->config = (struct turn_config){.realm = (char *)REALM,
+		.users = &user,
+		.nb_users = 1,
+		.nonce_lifetime_s = 600,
+		.nonce_secret = (char *)"",
+		.listeners = &listener,
+		.nb_listeners = 1,
+		.relay = relay,
+		.nb_relay = n,
+		.local = local,
+		.nb_local = n + 1,
+		.port_lo = PORT_LO,
+		.port_hi = PORT_HI,
+		.quarantine_s = b->o.quarantine_s,
+		.hairpin = true,
+		.workers = 1,
+		.limits = {.permissions = 256,
+			.channels = 256,
+			.lifetime_default_s = 600,
+			.lifetime_max_s = 3600}};
+}
+
+static void open_shard(struct bench *b)
+{
+	size_t size;
+	void *mem;
+
+	b->params = (struct turn_shard_params){.policy = b->policy,
+		.config = &b->config,
+		.map = b->map,
+		.quota = b->quota,
+		.crypto = b->crypto,
+		.rng = &b->rng};
+	size = (turn_shard_size(&b->params) + 63) & ~(size_t)63;
+	mem = aligned_alloc(64, size);
+	if (mem == NULL)
+		die("no memory for a shard of %zu bytes", size);
+	memset(mem, 0, size);
+	b->shard = turn_shard_create(mem, &b->params, b->now_ms);
+	if (b->shard == NULL)
+		die("the shard could not be made");
+	turn_shard_round(b->shard, b->now_ms, WALL_S);
+}
+
+static void open_all(struct bench *b)
+{
+	struct hash_key hash;
+	uint8_t boot_key[32];
+
+	random_fill(NULL, &hash, sizeof(hash));
+	random_fill(NULL, boot_key, sizeof(boot_key));
+	csprng_init(&b->rng, random_fill, NULL);
+	b->now_ms = NOW_MS;
+	configure(b);
+	b->crypto = stun_crypto_create();
+	if (b->crypto == NULL)
+		die("libcrypto is of no use");
+	b->policy = turn_policy_create(&b->config, b->crypto, boot_key);
+	b->map = turn_relay_map_create(&b->config);
+	b->quota = turn_quota_create(b->o.relay_addresses * PORTS, &hash);
+	b->client = calloc(b->o.allocations, sizeof(*b->client));
+	if (b->policy == NULL || b->map == NULL || b->quota == NULL || b->client == NULL)
+		die("out of memory");
+	if (!stun_key_make(b->crypto, STUN_ALG_MD5, USER, strlen(USER), REALM, PASSWORD,
+		    strlen(PASSWORD), &b->key))
+		die("libcrypto makes no key");
+	for (unsigned int i = 0; i < b->o.allocations; i++)
+		b->client[i].at =
+			(struct endpoint){address(20, i + 1), (uint16_t)(1024 + i % 60000)};
+	open_shard(b);
+}
+
+static void close_all(struct bench *b)
+{
+	turn_shard_close(b->shard);
+	free(b->shard);
+	if (turn_quota_total(b->quota) != 0)
+		die("the quota was not given back");
+	turn_policy_free(b->policy);
+	turn_relay_map_free(b->map);
+	turn_quota_free(b->quota);
+	stun_crypto_free(b->crypto);
+	free(b->client);
+	free(b->config.relay);
+	free(b->config.local);
+}
+
+// Moves the shard's clock, and lets it do what has come due.
+static void advance(struct bench *b, uint64_t ms)
+{
+	b->now_ms += ms;
+	turn_shard_round(b->shard, b->now_ms, WALL_S + (b->now_ms - NOW_MS) / 1000);
+	while (turn_shard_expire(b->shard))
+		;
+}
+
+// --- requests -----------------------------------------------------------------------------------
+
+static void begin(struct bench *b, struct stun_writer *w, struct request *r, uint16_t method)
+{
+	uint8_t tid[STUN_TID_LEN] = {'b', 'e', 'n', 'c', 'h'};
+
+	store_be32(tid + 8, ++b->tids);
+	stun_begin(w, r->data, sizeof(r->data), STUN_REQUEST, method, tid);
+	if (method == STUN_ALLOCATE)
+		stun_put_u32(w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
+	else
+		stun_put_u32(w, STUN_LIFETIME, 0);
+}
+
+static void finish(struct stun_writer *w, struct request *r)
+{
+	r->len = stun_end(w);
+	if (r->len == 0)
+		die("a request does not fit");
+}
+
+static void look(struct turn_view *v, const struct client *c, const struct request *r)
+{
+	*v = (struct turn_view){.src = c->at.addr,
+		.src_port = c->at.port,
+		.data = r->data,
+		.len = r->len,
+		.leg = TURN_FROM_CLIENT,
+		.via = TURN_NO_WORKER};
+}
+
+// The nonce of a 401, as a client gets one; returns its length.
+static size_t ask_nonce(struct bench *b, struct client *c, uint8_t nonce[REQUEST_MAX])
+{
+	struct stun_writer w;
+	struct stun_msg m;
+
+	begin(b, &w, &c->allocate, STUN_ALLOCATE);
+	finish(&w, &c->allocate);
+	look(&b->burst.view[0], c, &c->allocate);
+	b->burst.n = 1;
+	turn_route_one(b->shard, &b->burst);
+	if (b->burst.plan[0].verdict != TURN_REPLY ||
+		stun_parse(b->burst.side[0].front, b->burst.plan[0].front_len, &m) != 0 ||
+		!stun_has(&m, STUN_NONCE) || m.alen[STUN_NONCE] > REQUEST_MAX)
+		die("no nonce was given");
+	memcpy(nonce, m.data + m.off[STUN_NONCE], m.alen[STUN_NONCE]);
+	return m.alen[STUN_NONCE];
+}
+
+static void prepare(struct bench *b, struct client *c)
+{
+	struct request *const request[] = {&c->allocate, &c->release};
+	uint8_t nonce[REQUEST_MAX];
+	const size_t nonce_len = ask_nonce(b, c, nonce);
+
+	for (int i = 0; i < 2; i++) {
+		struct stun_writer w;
+
+		begin(b, &w, request[i], i == 0 ? STUN_ALLOCATE : STUN_REFRESH);
+		stun_put(&w, STUN_USERNAME, USER, strlen(USER));
+		stun_put(&w, STUN_REALM, REALM, strlen(REALM));
+		stun_put(&w, STUN_NONCE, nonce, nonce_len);
+		stun_put_integrity(&w, b->crypto, STUN_ALG_MD5, &b->key);
+		finish(&w, request[i]);
+	}
+}
+
+// --- what is measured ---------------------------------------------------------------------------
+
+// Ends the process when one of the burst's answers from `from` on is not a success.
+static void check(const struct bench *b, unsigned int from, unsigned int n)
+{
+	for (unsigned int i = from; i < from + n; i++) {
+		const struct turn_plan *p = &b->burst.plan[i];
+
+		if (p->verdict != TURN_REPLY ||
+			(load_be16(b->burst.side[i % TURN_CHUNK].front) & 0x0110) != SUCCESS)
+			die("a request was refused");
+	}
+}
+
+// One request of every client, in bursts as a worker gets them. Seconds of this CPU.
+static double route_all(struct bench *b, bool release)
+{
+	const unsigned int n = b->o.allocations;
+	const double start = cpu_seconds();
+
+	for (unsigned int i = 0; i < n; i += TURN_BURST) {
+		b->burst.n = n - i < TURN_BURST ? n - i : TURN_BURST;
+		for (unsigned int k = 0; k < b->burst.n; k++) {
+			const struct client *c = &b->client[i + k];
+
+			look(&b->burst.view[k], c, release ? &c->release : &c->allocate);
+		}
+		turn_shard_round(b->shard, b->now_ms, WALL_S + (b->now_ms - NOW_MS) / 1000);
+		turn_route_begin(b->shard, &b->burst);
+		for (unsigned int k = 0; k < b->burst.n; k += TURN_CHUNK) {
+			const unsigned int left = b->burst.n - k;
+			const unsigned int count = left < TURN_CHUNK ? left : TURN_CHUNK;
+
+			turn_route_finish(b->shard, &b->burst, k, count);
+			check(b, k, count);
+		}
+		turn_shard_expire(b->shard);
+	}
+	return cpu_seconds() - start;
+}
+
+static void check_count(const struct bench *b, uint64_t wanted)
+{
+	struct turn_stats stats;
+
+	turn_shard_stats(b->shard, &stats);
+	if (stats.allocations != wanted)
+		die("%llu allocations are there, not %llu", (unsigned long long)stats.allocations,
+			(unsigned long long)wanted);
+}
+
+static void print(const struct bench *b, double allocating, double releasing)
+{
+	const double done = (double)b->o.allocations * b->o.cycles;
+	const double slots = turn_relay_slots(b->map, 0);
+	const double shard = (double)turn_shard_size(&b->params);
+	const double headers = (double)turn_shard_flows(b->shard) * HEADER_LEN;
+	struct turn_stats stats;
+
+	turn_shard_stats(b->shard, &stats);
+	printf("{\"allocs_per_cpu_s\":%.0f,\"ns_allocate\":%.1f,\"ns_release\":%.1f,"
+	       "\"port_reused_early\":%llu,\"allocations\":%u,\"relay_addresses\":%u,"
+	       "\"quarantine_s\":%u,\"cycles\":%u,\"bytes_shard\":%.1f,\"bytes_headers\":%.1f}\n",
+		done / (allocating + releasing), allocating / done * 1e9, releasing / done * 1e9,
+		(unsigned long long)stats.port_reused_early, b->o.allocations, b->o.relay_addresses,
+		b->o.quarantine_s, b->o.cycles, shard / slots, headers / slots);
+}
+
+static void measure(struct bench *b)
+{
+	double allocating = 0, releasing = 0;
+
+	// the first cycle warms up
+	for (unsigned int cycle = 0; cycle <= b->o.cycles; cycle++) {
+		double a, r;
+
+		for (unsigned int i = 0; i < b->o.allocations; i++)
+			prepare(b, &b->client[i]);
+		a = route_all(b, false);
+		check_count(b, b->o.allocations);
+		advance(b, 1000);
+		r = route_all(b, true);
+		check_count(b, 0);
+		advance(b, 1000 * ((uint64_t)b->o.quarantine_s + 1));
+		if (cycle > 0) {
+			allocating += a;
+			releasing += r;
+		}
+	}
+	print(b, allocating, releasing);
+}
+
+// --- arguments ----------------------------------------------------------------------------------
+
+static unsigned int number(const char *name, const char *text, unsigned long lo, unsigned long hi)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || value < lo || value > hi)
+		die("--%s %s: a number from %lu to %lu is wanted", name, text, lo, hi);
+	return (unsigned int)value;
+}
+
+static void parse(int argc, char **argv, struct options *o)
+{
+	static const struct option options[] = {{"allocations", required_argument, NULL, 'a'},
+		{"relay-addresses", required_argument, NULL, 'r'},
+		{"quarantine", required_argument, NULL, 'q'},
+		{"cycles", required_argument, NULL, 'c'}, {0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'a')
+			o->allocations = number("allocations", optarg, 1, 1000000);
+		else if (c == 'r')
+			o->relay_addresses = number("relay-addresses", optarg, 1, 256);
+		else if (c == 'q')
+			o->quarantine_s = number("quarantine", optarg, 0, 3600);
+		else if (c == 'c')
+			o->cycles = number("cycles", optarg, 1, 1000000);
+		else
+			exit(1);
+	}
+	if (optind < argc)
+		die("%s: not an option", argv[optind]);
+	if (o->allocations > o->relay_addresses * PORTS)
+		die("%u relay addresses have ports for %u allocations", o->relay_addresses,
+			o->relay_addresses * PORTS);
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b = {.o = {.allocations = 10000,
+					 .relay_addresses = 1,
+					 .quarantine_s = 120,
+					 .cycles = 10}};
+
+	parse(argc, argv, &b.o);
+	open_all(&b);
+	measure(&b);
+	close_all(&b);
+	return 0;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "box.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+#include <rte_mempool.h>
+
+#include "net.h"
+#include "replay.h"
+#include "visits.h"
+
+#define RELAY_PORTS 16384 // of an address, by default
+#define RELAY_FIRST 2 // last byte of the first relay address
+#define FIXED_START_MS 1000000 // later than any start takes
+#define SETTLE_ROUNDS 1000000
+
+void box_die(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "relay_core: %s\n", text);
+	printf("{\"error\":\"");
+	for (const char *p = text; *p != '\0'; p++) {
+		if (*p == '"' || *p == '\\')
+			putchar('\\');
+		putchar((unsigned char)*p < ' ' ? ' ' : *p);
+	}
+	printf("\"}\n");
+	fflush(stdout);
+	_exit(1);
+}
+
+// --- configuration ------------------------------------------------------------------------------
+
+// As few relay addresses as have room for all, and no limits that a benchmark would meet: one user
+// makes every allocation, and every client asks for its nonce within seconds.
+static void conf_write(FILE *out, const struct options *o)
+{
+	const unsigned int last = RELAY_FIRST + (o->allocations - 1) / RELAY_PORTS;
+	const char *net = o->is_v4 ? "198.51.100." : "2001:db8::";
+	char end[8];
+
+	snprintf(end, sizeof(end), o->is_v4 ? "%u" : "%x", last);
+	fprintf(out,
+		"workers: {count: 1, idle: busy}\n"
+		"ports:\n"
+		"  - {name: bench, device: \"replay:bench\", addresses: [\"%s1-%s%s/%d\"],\n"
+		"     gateway: [\"%s%s\"]}\n"
+		"listeners: [{address: \"%s1\", port: %u}]\n"
+		"relay: {addresses: [\"%s%u-%s%s\"]}\n"
+		"auth: {realm: bench, users: [{name: bench, password: bench}]}\n"
+		"limits: {allocations: 0, unauthenticated: {rate: 0}}\n"
+		"peers: {allow: [\"%s\"]}\n"
+		"buffers: {mbufs: %u}\n",
+		net, net, end, o->is_v4 ? 24 : 64, net, o->is_v4 ? "254" : "fe", net,
+		FLOWS_SERVER_PORT, net, RELAY_FIRST, net, end,
+		o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
+}
+
+// By way of a file, so that all that is not said here is what an operator gets by default.
+static struct conf *conf_make(const struct options *o)
+{
+	char error[CONF_ERROR_LEN], path[64];
+	struct conf *c = NULL;
+	FILE *out;
+	const int fd = memfd_create("relay_core.yaml", MFD_CLOEXEC);
+
+	out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (out == NULL)
+		box_die("no file for the configuration");
+	conf_write(out, o);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fflush(out) == 0)
+		c = conf_load(path, error);
+	else
+		snprintf(error, sizeof(error), "cannot be written");
+	fclose(out);
+	if (c == NULL)
+		box_die("configuration: %s", error);
+	c->turn.workers = c->workers;
+	return c;
+}
+
+uint32_t box_memory_mb(const struct options *o)
+{
+	struct conf *c = conf_make(o);
+	const uint32_t mb = (uint32_t)dp_memory_mb(c) + visits_memory_mb(o->allocations);
+
+	conf_free(c);
+	return mb;
+}
+
+// --- start and stop -----------------------------------------------------------------------------
+
+void box_open(struct box *b, const struct options *o, struct flows *f)
+{
+	const unsigned int lcore = rte_lcore_id();
+	char error[256] = "";
+
+	*b = (struct box){.conf = conf_make(o), .flows = f, .fixed_clock = o->fixed_clock};
+	b->rounds = (uint64_t)FIXED_START_MS * BOX_ROUNDS_PER_MS;
+	b->dp = dp_create(b->conf, &lcore, port_open, error, sizeof(error));
+	if (b->dp == NULL)
+		box_die("%s", error);
+	b->worker = b->dp->worker[0];
+	b->port = dp_port(b->dp, 0);
+}
+
+void box_close(struct box *b)
+{
+	dp_quiesce(b->dp);
+	dp_destroy(b->dp);
+	conf_free(b->conf);
+}
+
+void box_clock_stop(struct box *b)
+{
+	b->tsc_stopped = rte_rdtsc();
+}
+
+void box_clock_go(struct box *b)
+{
+	b->tsc_lost += rte_rdtsc() - b->tsc_stopped;
+}
+
+// --- the gateway --------------------------------------------------------------------------------
+
+void box_answer(struct box *b)
+{
+	const struct addr to = b->flows->server; // whoever of our addresses has asked: one MAC
+	struct net_l2 l2 = {0};
+	uint8_t frame[NET_ND_FRAME_MAX];
+
+	if (b->worker->live.made == b->made)
+		return;
+	b->made = b->worker->live.made;
+	memcpy(l2.dst, b->port->mac, 6);
+	memcpy(l2.src, visits_gateway_mac, 6);
+	// one answer is enough, and another may still wait
+	port_replay_inject(b->port, frame, net_write_answer(frame, &l2, &b->flows->gateway, &to));
+}
+
+static bool gateway_known(struct box *b)
+{
+	struct neigh_table *t = b->worker->neigh;
+	const uint16_t n = neigh_use(t, &b->flows->gateway, 0, b->worker->now_ms);
+
+	if (n == NEIGH_NONE)
+		return false;
+	neigh_mac(t, n, b->worker->now_ms); // a use: an old entry is asked for again
+	return neigh_state(t, n) == NEIGH_REACHABLE;
+}
+
+void box_settle(struct box *b)
+{
+	for (unsigned int i = 0; i < SETTLE_ROUNDS; i++) {
+		box_answer(b);
+		box_round(b);
+		if (gateway_known(b))
+			return;
+	}
+	box_die("the gateway's answer was not taken");
+}
+
+// --- counters -----------------------------------------------------------------------------------
+
+static void check_drops(const struct dp_stats *s)
+{
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		if (s->drop[i] != 0)
+			box_die("%llu packets dropped: %s (%s)", (unsigned long long)s->drop[i],
+				dp_drop_name(i), dp_drop_text(i));
+}
+
+static void check_turn(const struct turn_stats *t, const struct options *o)
+{
+	if (t->allocations != o->allocations || t->permissions != o->allocations ||
+		t->channels != (o->indication ? 0 : o->allocations))
+		box_die("of %u allocations %llu are left, with %llu permissions and %llu channels",
+			o->allocations, (unsigned long long)t->allocations,
+			(unsigned long long)t->permissions, (unsigned long long)t->channels);
+}
+
+struct dp_stats box_check(struct box *b, const struct options *o)
+{
+	struct port_counters k;
+	struct dp_stats s;
+
+	stats_publish(b->worker);
+	dp_worker_stats(b->dp, 0, &s);
+	check_drops(&s);
+	check_turn(&s.turn, o);
+	b->port->ops->counters(b->port, &k);
+	if (k.rx_nombuf != 0)
+		box_die("no buffers for %llu packets", (unsigned long long)k.rx_nombuf);
+	if (s.held != 0 || s.handed_in != 0 || s.handed_out != 0)
+		box_die("%llu packets are held", (unsigned long long)s.held);
+	if (s.rx + s.made != s.tx + s.consumed)
+		box_die("unbalanced: rx %llu + made %llu, tx %llu + consumed %llu",
+			(unsigned long long)s.rx, (unsigned long long)s.made,
+			(unsigned long long)s.tx, (unsigned long long)s.consumed);
+	if (rte_mempool_in_use_count(b->dp->pool) != 0)
+		box_die("%u packet buffers are missing", rte_mempool_in_use_count(b->dp->pool));
+	return s;
+}

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""coturn: the best rate that slipring and coturn relay with one CPU, and what it costs.
+
+Both servers get the same road, the same generator and the same CPU. A datagram counts when it
+arrives at the far end with a valid stamp; both ways are loaded at a time and summed. In the first
+round the rate is raised until a server no longer follows; the rounds that count are taken around
+that rate and at an open flood, and the best of them is the result.
+
+What a relayed datagram costs is told with two denominators: the time that the server's CPU was
+busy, process and softirqs; and the time that the whole machine was busy less the generator's own
+threads. The one that is less favourable for slipring is marked as the one to quote.
+"""
+
+from dataclasses import dataclass
+
+import generator
+import servers
+import stats
+from machine import Disturbed
+from rounds import Alternation, Noisy
+from veths import Road
+
+NAME = "coturn"
+SIZE = 120
+VOIP_SIZE = 160
+RATE_FIRST, RATE_LAST, RATE_STEP = 20_000, 3_000_000, 1.5
+FOLLOWS = 0.9  # of what is offered; less is beyond the knee
+BELOW, CLIMB, CLIMBS = 0.85, 1.2, 8  # rounds begin below the knee and climb past it
+KNEE_TRIES = 3
+DENOMINATORS = ("cpu0", "machine")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Who sends how."""
+
+    name: str
+    clients: int
+    size: int
+    fixed: bool = False  # 50 pps for each client and way; else as much as is relayed
+
+    def options(self, rate, duration):
+        pace = ["--voip"] if self.fixed else ["--pps", rate if rate == "flood" else f"{rate:.0f}"]
+        return [
+            "--mode", "channel", "--direction", "both", "--clients", str(self.clients), "--size",
+            str(self.size), *pace, "--duration", str(duration), "--warmup", "0", "--drain", "0.3",
+        ]  # fmt: skip
+
+
+WORKLOADS = (
+    Workload("one flow", 1, SIZE),
+    Workload("8 flows", 8, SIZE),
+    Workload("100 calls", 100, VOIP_SIZE, fixed=True),
+)
+
+
+def trial(bench, road, server, workload, rate, duration):
+    """Figures of one run at one rate."""
+    run = generator.on_road(bench, road, *workload.options(rate, duration))
+    result, cost = generator.measured(bench, road, run, server, duration, workload.clients)
+    relayed = result["recv_pps"]
+    return {
+        "relay_pps": relayed,
+        "send_pps": result["send_pps"],
+        "cpu0": relayed / max(cost.cpu, 1e-3),
+        "machine": relayed / max(cost.machine, 1e-3),
+        "busy": cost.cpu,
+        "threads": cost.server,
+        "bound": float(result["generator"]["bound"]),
+    }
+
+
+def follows(found, rate):
+    return rate != "flood" and found["relay_pps"] >= FOLLOWS * rate
+
+
+def climb(measure, rate, step, most):
+    """Trials at rising rates, until one is beyond the knee."""
+    trials = []
+    while len(trials) < most and rate <= RATE_LAST:
+        trials.append(measure(rate))
+        if not follows(trials[-1], rate):
+            break
+        rate *= step
+    return trials
+
+
+def best_of(trials):
+    """The trial that relayed most. Where others sent more, the generator was not its limit."""
+    best = max(trials, key=lambda found: found["relay_pps"])
+    topped = any(found["send_pps"] > best["send_pps"] for found in trials)
+    return {**best, "bound": 0.0 if topped else best["bound"]}
+
+
+def find_knee(bench, road, make, workload):
+    """About the highest rate that a server relays: where rounds begin to look for it."""
+
+    def measure(rate):
+        found = trial(bench, road, server, workload, rate, 1.5)
+        bench.say(
+            f"{workload.name}: {server.name}: {rate:,.0f} offered, {found['send_pps']:,.0f} "
+            f"sent, {found['relay_pps']:,.0f} relayed"
+        )
+        return found
+
+    trials = []
+    for _ in range(KNEE_TRIES):
+        bench.gate.wait(20)
+        try:
+            with bench.gate.watch() as watch, make().started() as server:
+                trials += climb(measure, RATE_FIRST, RATE_STEP, 20)
+            reason = watch.reason
+        except Disturbed as error:
+            reason = str(error)
+        if reason is None or (trials and bench.quick):
+            break
+        bench.say(f"once more: {reason}")
+    if not trials:
+        raise Noisy(f"{workload.name}: no trial of {KNEE_TRIES} came to its end")
+    return best_of(trials)["relay_pps"]
+
+
+def case(bench, road, make, workload, knee):
+    """A function that starts the server and returns the best of its trials."""
+    duration = bench.window * 1.5 + 1
+
+    def one():
+        with make().started() as server:
+            # what a server does for the first time is not measured
+            warm = generator.on_road(bench, road, *workload.options(RATE_FIRST, 0.5))
+            generator.plain(bench, warm, 0.5)
+            measure = lambda rate: trial(bench, road, server, workload, rate, duration)
+            if workload.fixed:
+                return measure(RATE_FIRST)
+            trials = climb(measure, knee * BELOW, CLIMB, 1 if bench.quick else CLIMBS)
+            return best_of([*trials, measure("flood")])
+
+    return one
+
+
+def parameters(bench, workload):
+    return {
+        "size": workload.size,
+        "direction": "mixed",
+        "mode": "channel",
+        "clients": workload.clients,
+        "load": workload.name,
+    }
+
+
+def report(bench, workload, named, series):
+    """Lines of one workload: each server, then the ratios."""
+    add, common = bench.results.add, parameters(bench, workload)
+    if series.noisy:
+        common["noisy"] = True
+    for name, server in named.items():
+        more = {**server, **common}
+        bound = stats.median(series.values(name, "bound"))
+        if bound:
+            more["generator_bound"] = True
+        for metric in ("relay_pps", "send_pps"):
+            add(NAME, metric, series.values(name, metric), "1/s", **more)
+        for what in DENOMINATORS:
+            values = series.values(name, what)
+            add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
+    for name in named:
+        if name != "slipring":
+            report_ratios(bench, series, name, {**named[name], **common})
+
+
+def report_ratios(bench, series, other, more):
+    more = {**more, "server": "slipring", "against": more["server"]}
+    found = {what: series.ratios("slipring", other, what) for what in DENOMINATORS}
+    worst = min(DENOMINATORS, key=lambda what: stats.median(found[what]))
+    add = bench.results.add
+    if not more["load"].endswith("calls"):
+        rates = series.ratios("slipring", other, "relay_pps")
+        add(NAME, "ratio_coturn", rates, "ratio", of="relay_pps", **more)
+    for what in DENOMINATORS:
+        mark = {"quoted": True} if what == worst else {}
+        add(NAME, "ratio_coturn", found[what], "ratio", of="relay_pps_per_cpu_s", cpu=what,
+            **mark, **more)  # fmt: skip
+
+
+def main(bench):
+    with Road(bench.rest_cpu, bench.work_cpu) as road:
+        makers = servers.all_servers(bench, road)
+        named = {name: make().parameters() for name, make in makers.items()}
+        for workload in WORKLOADS[1:] if bench.quick else WORKLOADS:
+            cases = {}
+            for name, make in makers.items():
+                knee = 0 if workload.fixed else find_knee(bench, road, make, workload)
+                cases[name] = case(bench, road, make, workload, knee)
+            plan = bench.plan(seconds=400)
+            found = Alternation({workload.name: cases}, bench.gate, plan, bench.say).run()
+            report(bench, workload, named, found[workload.name])

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""slipring-loadgen as the generator of load and the reflector: one process for each run."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import servers
+import veths
+from machine import BenchError, Disturbed, wait_until
+from veths import CLIENT_NET, PEER_NET, SERVER
+
+BINARY = "app/loadgen/slipring-loadgen"
+MARGIN_S = 0.3  # of a run's begin and end that the meter leaves out
+SETUP_S = 15  # start, set-up and release together
+PREFIX = f"bench{os.getpid()}-gen"  # its name among DPDK processes: one runs at a time
+BEGUN = 400  # frames out, beside those of the set-up, that tell that the traffic has begun
+SETUP_FRAMES = 10  # of one client, generously
+
+
+def eal(cpu):
+    """Its lanes on one CPU; memory without hugepages, which af_packet ports do not need."""
+    return [
+        "--lcores", f"0@{cpu},1@{cpu}", "--no-huge", "--no-shconf", "-m", "768",
+        "--iova-mode=va", "--no-pci", "--no-telemetry", "--log-level=error",
+    ]  # fmt: skip
+
+
+def road_options():
+    """Ports and addresses on a Road."""
+    return [
+        "--client-port", "net_af_packet0,iface=c0", "--peer-port", "net_af_packet1,iface=p0",
+        "--client-addr", f"{CLIENT_NET}.2-{CLIENT_NET}.9/24", "--peer-addr",
+        f"{PEER_NET}.100-{PEER_NET}.107/24", "--server", SERVER, "--user", servers.USER,
+        "--password", servers.PASSWORD,
+    ]  # fmt: skip
+
+
+def parse_result(text):
+    """The JSON object that a run has left."""
+    try:
+        result = json.loads(text)
+    except json.JSONDecodeError:
+        raise BenchError(f"slipring-loadgen left no JSON: {text[:200]!r}") from None
+    if result.get("program") != "slipring-loadgen":
+        raise BenchError(f"not a result of slipring-loadgen: {text[:200]!r}")
+    return result
+
+
+class Run:
+    """One slipring-loadgen, from its start to its result."""
+
+    def __init__(self, bench, *options, netns=(), eal_args=None):
+        self.machine = bench.machine
+        self.json_path = bench.machine.path("loadgen.json")
+        self.log_path = bench.machine.path("loadgen.log")
+        cpu = bench.work_cpu
+        self.argv = [
+            *netns, "taskset", "-c", str(cpu), bench.machine.binary(BINARY),
+            *(eal_args or eal(cpu)), "--file-prefix", PREFIX, "--", *options, "--stats-period", "0", "--json",
+            self.json_path,
+        ]  # fmt: skip
+        self.child = None
+
+    @contextlib.contextmanager
+    def started(self):
+        with open(self.log_path, "wb") as log:
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            try:
+                with self.machine.process(self.argv, **pipes) as self.child:
+                    yield self
+            finally:
+                shutil.rmtree(f"/var/run/dpdk/{PREFIX}", ignore_errors=True)  # EAL leaves it
+
+    def result(self, timeout):
+        """Waits for its end."""
+        try:
+            code = self.child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise Disturbed(f"slipring-loadgen is not done in {timeout:g} s") from None
+        if code != 0:
+            raise BenchError(f"slipring-loadgen ended with {code}: {self.said()}")
+        with open(self.json_path) as file:
+            return parse_result(file.read())
+
+    def said(self):
+        with open(self.log_path, errors="replace") as file:
+            return file.read().strip()[-1500:]
+
+    def alive(self):
+        if self.child.poll() is not None:
+            raise BenchError(f"slipring-loadgen ended early: {self.said()}")
+        return True
+
+
+def on_road(bench, road, *options):
+    return Run(bench, *road_options(), *options, netns=road.gen.argv())
+
+
+def measured(bench, road, run, server, duration, clients):
+    """(result, Cost) of a run whose traffic lasts for a duration; the cost is that of its middle.
+
+    The traffic has begun when more frames go out than the set-up of all clients takes.
+    """
+    begun = road.sent() + BEGUN + SETUP_FRAMES * clients
+    with run.started():
+        wait_until(
+            lambda: run.alive() and road.sent() > begun, SETUP_S, "traffic of slipring-loadgen"
+        )
+        time.sleep(MARGIN_S)
+        meter = veths.Meter(bench.rest_cpu, server.pid, run.child.pid)
+        time.sleep(duration - 3 * MARGIN_S)
+        cost = meter.cost()
+        server.running()
+        return run.result(duration + SETUP_S), cost
+
+
+def plain(bench, run, duration):
+    """The result of a run that is not measured."""
+    with run.started():
+        return run.result(duration + SETUP_S)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""latency: how long a server holds a datagram at 10 %, 50 % and 90 % of what it can take.
+
+What a server can take is its partial drop rate: the highest rate with at most 0.5 % loss, searched
+for once by slipring-loadgen. The shares are of each server's own rate, and the time is that from
+the generator to the server and on to the far end, kernel or driver and veths included.
+"""
+
+import generator
+import servers
+from machine import BenchError
+from rounds import Alternation
+from veths import Road
+
+NAME = "latency"
+CLIENTS = 8
+SIZE = 120
+LOSS = "0.5%"
+SHARES = (0.1, 0.5, 0.9)
+WAYS = ("up", "down")
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+SEARCH_S = 180
+
+
+def options(*more):
+    return [
+        "--mode", "channel", "--direction", "both", "--clients", str(CLIENTS), "--size", str(SIZE),
+        "--drain", "0.3", *more,
+    ]  # fmt: skip
+
+
+def find_pdr(bench, road, make):
+    """(rate, [lowest, highest]) of one server."""
+    trial = ["--duration", "0.5", "--repeats", "1"] if bench.quick else ["--duration", "1"]
+    search = ["--search", "pdr", "--loss", LOSS, "--from", "2k", "--to", "2M", "--resolution", "5%"]
+    run = generator.on_road(bench, road, *options(*search, *trial))
+    with make().started() as server:
+        result = generator.plain(bench, run, SEARCH_S)
+    found = result["search"]
+    if not found["rate"]:
+        raise BenchError(f"no rate of {server.name} has a loss below {LOSS}: {found['state']}")
+    return found["rate"], found.get("spread") or [found["rate"]] * 2
+
+
+def case(bench, road, make, rates):
+    duration = bench.window + 1
+
+    def one():
+        figures = {}
+        with make().started():
+            for share, rate in rates.items():
+                more = ["--pps", f"{rate:.0f}", "--duration", str(duration), "--warmup", "0.5"]
+                run = generator.on_road(bench, road, *options(*more))
+                result = generator.plain(bench, run, duration)
+                for way in WAYS:
+                    found = result["ways"][way]["latency_us"]
+                    figures.update({(share, way, q): found[q] for q in QUANTILES})
+        median = "p50_us at half"
+        return {median: figures[SHARES[1], "up", "p50"], **figures}
+
+    return one
+
+
+def report(bench, named, rates, series):
+    for name, server in named.items():
+        for share in SHARES:
+            for way in WAYS:
+                for key, quantile in QUANTILES.items():
+                    values = series.values(name, (share, way, key))
+                    bench.results.add(
+                        NAME, "latency_us", values, "us", quantile=quantile, load=share,
+                        pps=round(rates[name][share]), direction=way, mode="channel", size=SIZE,
+                        clients=CLIENTS, **server,
+                    )  # fmt: skip
+
+
+def main(bench):
+    with Road(bench.rest_cpu, bench.work_cpu) as road:
+        makers = servers.all_servers(bench, road)
+        named = {name: make().parameters() for name, make in makers.items()}
+        rates, cases = {}, {}
+        for name, make in makers.items():
+            bench.say(f"searching the rate of {name} with at most {LOSS} loss")
+            pdr, spread = find_pdr(bench, road, make)
+            line = bench.results.add(
+                NAME, "pdr_pps", [pdr, *spread], "1/s", direction="mixed", mode="channel",
+                size=SIZE, clients=CLIENTS, loss=LOSS, **named[name],
+            )  # fmt: skip
+            bench.say(f"{name}: {line['value']:,} pps")
+            rates[name] = {share: pdr * share for share in SHARES}
+            cases[name] = case(bench, road, make, rates[name])
+        found = Alternation({"latency": cases}, bench.gate, bench.plan(400), bench.say).run()
+        report(bench, named, rates, found["latency"])

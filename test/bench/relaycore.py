@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""relay-core: what relaying costs one core, beside testpmd and beside forwarding alone.
+
+One worker runs on one CPU with a port that replays prepared frames and copies them out. In each
+round the same CPU does the relaying, the same visits without any relaying, and testpmd's 5tswap
+over net_null with both copies: never two of them at once. Callgrind counts instructions, which no
+neighbour disturbs.
+"""
+
+import contextlib
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+
+import machine as machines
+import stats
+import testpmd
+from machine import BenchError
+from dialogue import Dialogue
+from rounds import Alternation
+
+NAME = "relay-core"
+BINARY = "test/bench/relay_core"
+MBUFS = 16384
+COUNTS = (1, 1_000, 100_000, 1_000_000)
+IR_COUNTS = (1, 1_000)  # valgrind is slow: set-up of many would take longer than all the rest
+IR_PACKETS = (32_000, 96_000)
+IR_RESOLUTION = 1  # instructions per packet
+SETUP_S = 180
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is relayed."""
+
+    allocations: int
+    size: int = 120
+    direction: str = "mixed"
+    mode: str = "channel"
+    family: int = 4
+
+    def options(self):
+        return [
+            *("--allocations", str(self.allocations), "--size", str(self.size)),
+            *("--direction", self.direction, "--mode", self.mode, "--family", str(self.family)),
+            *("--mbufs", str(MBUFS)),
+        ]
+
+    def parameters(self):
+        return {
+            "allocations": self.allocations,
+            "size": self.size,
+            "direction": self.direction,
+            "mode": self.mode,
+            "family": self.family,
+        }
+
+
+def headline():
+    return [Load(count) for count in COUNTS]
+
+
+def matrix():
+    """Everything else that --full measures, by groups that are alive at the same time."""
+    groups = []
+    for mode in ("channel", "indication"):
+        for size in (120, 1200):
+            for direction in ("up", "down", "mixed"):
+                group = [Load(count, size, direction, mode) for count in COUNTS]
+                if group != headline():
+                    groups.append(group)
+    groups.append([Load(count, family=6) for count in COUNTS])
+    return groups
+
+
+def parse_answer(text, binary):
+    """The object of an answer line; what the program complains of becomes an error."""
+    try:
+        answer = json.loads(text)
+    except json.JSONDecodeError:
+        raise BenchError(f"{binary} said what is no JSON: {text[:200]}") from None
+    if "error" in answer:
+        raise BenchError(f"{binary}: {answer['error']}")
+    return answer
+
+
+def memory_mb(binary, load):
+    """What the program needs, MB."""
+    text = machines.run(binary, "--", *load.options(), "--memory", timeout=30).stdout
+    return parse_answer(text, binary)["memory_mb"]
+
+
+class Driver:
+    """A relay_core that has its allocations and sleeps until it is asked to run."""
+
+    def __init__(self, process, binary):
+        self.binary = binary
+        self.dialogue = Dialogue(process, binary)
+        self.ready = self.answer(SETUP_S)
+
+    def answer(self, timeout):
+        return parse_answer(self.dialogue.until(b"\n", timeout), self.binary)
+
+    def run(self, what, seconds):
+        self.dialogue.send(f"run {what} {seconds}")
+        answer = self.answer(seconds + 30)
+        if answer["drops"] != 0:
+            raise BenchError(f"{self.binary} dropped {answer['drops']} packets")
+        return {"mpps": answer["mpps"], "ns_per_packet": answer["ns_per_packet"]}
+
+
+@contextlib.contextmanager
+def driver(machine, binary, load, cpu):
+    """A started Driver. Its CPU is given by EAL; its progress is not shown."""
+    argv = [
+        binary, "--lcores", f"0@{cpu}", *testpmd.eal_memory(), "--log-level=error", "--",
+        *load.options(),
+    ]  # fmt: skip
+    log = machine.path("relay_core.log")
+    pipe = subprocess.PIPE
+    with open(log, "wb") as err:
+        with machine.process(argv, stdin=pipe, stdout=pipe, stderr=err, bufsize=0) as process:
+            try:
+                yield Driver(process, binary)
+            except BenchError as error:
+                with open(log, errors="replace") as file:
+                    raise BenchError(f"{error}\n{file.read()[-1000:]}".strip()) from None
+
+
+def instructions(binary, load, what, packets):
+    """Instructions that callgrind counts in the measured rounds of one run."""
+    need = memory_mb(binary, load) + 64
+    done = machines.run(
+        "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+        "--toggle-collect=measure_rounds", binary, "--lcores", "0@0", "--no-huge", "-m", str(need),
+        "--no-shconf", "--iova-mode=va", "--no-pci", "--no-telemetry", "--log-level=error", "--",
+        *load.options(), "--clock", "fixed", "--run", what, "--packets", str(packets),
+        timeout=300,
+    )  # fmt: skip
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if not found or int(found[1]) == 0:
+        raise BenchError(f"callgrind counted nothing in {binary}: {done.stderr.strip()[-500:]}")
+    return int(found[1])
+
+
+def ir_per_packet(binary, load):
+    """{"relay", "forward"}: instructions per packet of a whole turn."""
+    counts = {}
+    for what in ("relay", "forward"):
+        ends = [(n, instructions(binary, load, what, n)) for n in IR_PACKETS]
+        counts[what] = stats.per_unit(*ends)
+    return counts
+
+
+@contextlib.contextmanager
+def group(bench, loads):
+    """The cases of the loads, with every process alive and idle: {load: {case: function}}."""
+    machine, binary = bench.machine, bench.machine.binary(BINARY)
+    cpu = bench.work_cpu
+    needs = [memory_mb(binary, load) for load in loads]
+    machine.hugepages.need(sum(needs) + testpmd.MEMORY_MB + 2 * machines.PAGE_MB * len(loads))
+    with contextlib.ExitStack() as stack:
+        drivers = {}
+        for load in loads:
+            bench.say(f"setting up {load.allocations:,} allocations")
+            drivers[load] = stack.enter_context(driver(machine, binary, load, cpu))
+        size = drivers[loads[0]].ready["frame"]
+        vdev = f"net_null0,copy=1,size={size:.0f}"
+        lcores = f"0@{bench.rest_cpu},1@{cpu}"
+        other = stack.enter_context(testpmd.started(machine, lcores, vdev, mbufs=MBUFS))
+
+        def cases(load):
+            return {
+                "relay": lambda: drivers[load].run("relay", bench.window),
+                "forward": lambda: drivers[load].run("forward", bench.window),
+                "testpmd": lambda: in_mpps(other.rate(bench.window)),
+            }
+
+        yield {load: cases(load) for load in loads}
+
+
+def in_mpps(rate):
+    return {"mpps": rate / 1e6, "ns_per_packet": 1e9 / rate}
+
+
+def label(load):
+    return (
+        f"{load.allocations:,} x {load.size} B {load.mode} {load.direction}"
+        + (" IPv6" if load.family == 6 else "")
+    )
+
+
+def report(bench, load, series):
+    """Lines of one load; those that the headline is made of come first."""
+    add, parameters = bench.results.add, {**load.parameters(), "server": "slipring"}
+    if series.noisy:
+        parameters["noisy"] = True
+    add(NAME, "mpps", series.values("relay", "mpps"), "Mpps", **parameters)
+    add(NAME, "ns_per_packet", series.values("relay", "ns_per_packet"), "ns", **parameters)
+    for case, metric in (("testpmd", "ratio_testpmd"), ("forward", "ratio_null")):
+        add(NAME, metric, series.ratios("relay", case, "mpps"), "ratio", **parameters)
+
+
+def report_others(bench, load, series):
+    """What the ratios were made with."""
+    for case, server in (("forward", "null"), ("testpmd", "testpmd")):
+        parameters = {**load.parameters(), "server": server}
+        values = series.values(case, "ns_per_packet")
+        bench.results.add(NAME, "ns_per_packet", values, "ns", **parameters)
+
+
+def report_ir(bench, load):
+    bench.say(f"counting instructions at {load.allocations:,} allocations (callgrind)")
+    counts = ir_per_packet(bench.machine.binary(BINARY), load)
+    add, parameters = bench.results.add, {**load.parameters(), "server": "slipring"}
+    alone = counts["relay"] - counts["forward"]
+    add(NAME, "ir_per_packet", [alone], "instructions", **parameters)
+    parameters["server"] = "null"
+    add(NAME, "ir_per_packet", [counts["forward"]], "instructions", **parameters)
+
+
+def measure(bench, loads):
+    """Rounds of loads that live side by side, and their lines."""
+    with group(bench, loads) as groups:
+        named = {label(load): cases for load, cases in groups.items()}
+        found = Alternation(named, bench.gate, bench.plan(seconds=420), bench.say).run()
+    for load in loads:
+        report(bench, load, found[label(load)])
+    for load in loads:
+        report_others(bench, load, found[label(load)])
+
+
+def main(bench):
+    """The headline; with --full the whole matrix behind it."""
+    loads = headline()[:2] if bench.quick else headline()
+    measure(bench, loads)
+    for load in loads:
+        if load.allocations in IR_COUNTS[: 1 if bench.quick else None]:
+            report_ir(bench, load)
+    if not bench.full:
+        return
+    for one in matrix():
+        measure(bench, one)
+        report_ir(bench, one[0])

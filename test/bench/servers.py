@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The servers that are compared on a Road: slipring, and turnserver as the kernel's guest."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from machine import TOP, BenchError, run, wait_until
+from veths import PEER_NET, RELAY, SERVER
+
+sys.path.append(os.path.join(TOP, "test/lab"))
+
+from server import Telemetry  # noqa: E402
+
+REALM, USER, PASSWORD = "turn.bench", "bench", "pw"
+READY_S = 20
+FILES_MAX = 1 << 20
+
+
+class Server:
+    """A server process at its end of the road; pid once it is started."""
+
+    patience = 5  # seconds that it gets for its end
+
+    def __init__(self, bench, road):
+        self.bench, self.road = bench, road
+        self.log_path = bench.machine.path("server.log")
+        self.child = None
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    def log(self):
+        with open(self.log_path, errors="replace") as file:
+            return file.read()[-2000:]
+
+    def running(self):
+        if self.child.poll() is not None:
+            raise BenchError(f"{self.name} ended with {self.child.returncode}:\n{self.log()}")
+        return True
+
+    def inside(self, *argv):
+        """A command as it is run where the server lives."""
+        return self.road.srv.argv(*argv)
+
+    @contextlib.contextmanager
+    def spawned(self, argv):
+        argv = self.inside("taskset", "-c", str(self.bench.rest_cpu), *argv)
+        with open(self.log_path, "ab") as out:
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.STDOUT}
+            start = self.bench.machine.process(argv, self.patience, **pipes)
+            with start as self.child:
+                yield
+
+    def parameters(self):
+        """Members of a result line that name it."""
+        return {"server": self.kind}
+
+
+class Slipring(Server):
+    """One worker, which sleeps when it has nothing to do, and the management lcore: on one CPU."""
+
+    kind = name = "slipring"
+
+    def __init__(self, bench, road, *, binary=None, relays=1, quarantine=120, allocations=100000):
+        super().__init__(bench, road)
+        self.binary = binary or bench.machine.binary("app/slipring/slipring")
+        self.prefix = f"bench{os.getpid()}-{os.path.basename(self.log_path).split('-')[0]}"
+        self.relays, self.quarantine, self.allocations = relays, quarantine, allocations
+
+    def config(self):
+        cpu = self.bench.rest_cpu
+        relay = RELAY
+        if self.relays > 1:
+            relay += f"-{PEER_NET}.{self.relays}"
+            assert self.relays < 100, "peers begin at .100"
+        device = "net_af_packet{0},iface=s{0}"
+        return {
+            "eal": {"file-prefix": self.prefix, "lcores": f"0@{cpu},1@{cpu}"},
+            "workers": {"count": 1, "idle": "adaptive"},
+            "ports": [
+                {"name": "clients", "device": device.format(0), "addresses": [SERVER + "/24"]},
+                {"name": "peers", "device": device.format(1), "addresses": [relay + "/24"]},
+            ],
+            "listeners": [{"address": SERVER}],
+            "relay": {"addresses": [relay], "quarantine": self.quarantine},
+            "auth": {"realm": REALM, "users": [{"name": USER, "password": PASSWORD}]},
+            "limits": {
+                "allocations": self.allocations,
+                "unauthenticated": {"rate": 0},
+                "binding": {"rate": 0},
+            },
+            "peers": {"allow": [PEER_NET + ".0/24"]},
+            "log": {"to": "stderr", "level": "notice"},
+        }
+
+    def prepare(self):
+        self.road.to_dpdk()
+
+    @contextlib.contextmanager
+    def started(self):
+        self.prepare()
+        path = self.bench.machine.path("slipring.yaml")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            json.dump(self.config(), file)  # YAML is a superset
+        try:
+            with self.spawned([self.binary, "-c", path]):
+                wait_until(self.ready, READY_S, "slipring is ready")
+                yield self
+        finally:
+            shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)
+
+    def ready(self):
+        self.running()
+        telemetry = Telemetry(self.prefix)
+        with contextlib.suppress(OSError, ValueError):
+            info = telemetry.ask("/slipring/info")
+            return info and info["ready"]
+        telemetry.close()
+        return False
+
+
+class Coturn(Server):
+    """turnserver with one relay thread."""
+
+    kind = "coturn"
+    patience = 0.5  # it takes some seconds, and has nothing to tell
+
+    def __init__(self, bench, road, binary="turnserver", best=False):
+        """best: with the flags that are fastest where there are such."""
+        super().__init__(bench, road)
+        self.binary = binary
+        self.version = version_of(binary)
+        self.name = f"coturn-{self.version}"
+        self.flags = self.best_flags() if best else []
+
+    def best_flags(self):
+        known = subprocess.run([self.binary, "--help"], capture_output=True, text=True).stdout
+        flags = ["--multiplex-peer", "--udp-gso"]
+        missing = [flag for flag in flags if flag not in known]
+        if missing:
+            self.bench.say(f"{self.name} does not know {' '.join(missing)}")
+            return []
+        return [*flags, "--multiplex-peer-port=40000"]
+
+    @contextlib.contextmanager
+    def started(self):
+        self.road.to_kernel()
+        scratch = self.bench.machine.path("coturn")
+        argv = [
+            "prlimit", f"--nofile={files_limit()}", self.binary, "-n", "--lt-cred-mech",
+            f"--user={USER}:{PASSWORD}", f"--realm={REALM}", f"--listening-ip={SERVER}",
+            f"--relay-ip={RELAY}", "--min-port=49152", "--max-port=65535", "--relay-threads=1",
+            "--no-tls", "--no-dtls", "--no-cli", "--log-file=stdout", "--simple-log",
+            f"--userdb={scratch}.db", f"--pidfile={scratch}.pid", *self.flags,
+        ]  # fmt: skip
+        with self.spawned(argv):
+            wait_until(self.ready, READY_S, f"{self.name} listens")
+            yield self
+
+    def ready(self):
+        self.running()
+        listening = self.road.srv.run("ss", "-lnuH", "sport = 3478")
+        return SERVER in listening
+
+    def parameters(self):
+        more = {"flags": "best"} if self.flags else {}
+        return {"server": self.kind, "version": self.version, **more}
+
+
+def version_of(binary):
+    try:
+        done = subprocess.run(
+            [binary, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (FileNotFoundError, PermissionError, subprocess.TimeoutExpired):
+        raise BenchError(f"{binary}: no turnserver to run (apt install coturn)") from None
+    found = re.search(r"\d+\.\d+\.\d+\S*", done.stdout + done.stderr)
+    return found[0] if found else "unknown"
+
+
+def files_limit():
+    """As many open files as may be had."""
+    hard = int(run("sh", "-c", "ulimit -Hn | sed 's/unlimited/1048576/'").stdout)
+    return min(hard, FILES_MAX)
+
+
+def all_servers(bench, road):
+    """Every server to compare: {name: function that makes one}."""
+    servers = {
+        "slipring": lambda: Slipring(bench, road),
+        "coturn": lambda: Coturn(bench, road),
+    }
+    newer = os.environ.get("COTURN")
+    if newer:
+        version_of(newer)  # better now than after minutes
+        servers["coturn-best"] = lambda: Coturn(bench, road, newer, best=True)
+    return servers
+

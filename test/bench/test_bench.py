@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pure parts of the benchmarks: statistics, pairing, verdicts, rounds, the noise gate."""
+
+import io
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import bench
+import coturn
+import generator
+import noise
+import relaycore
+import relaywire
+import rounds
+import stats
+import veths
+from machine import BenchError, Disturbed, Hugepages, read_number, write_number
+from results import Results
+
+
+class Statistics(unittest.TestCase):
+    def test_median(self):
+        self.assertEqual(stats.median([3, 1, 2]), 2)
+        self.assertEqual(stats.median([4, 1, 3, 2]), 2.5)
+        self.assertEqual(stats.median([7]), 7)
+        with self.assertRaises(ValueError):
+            stats.median([])
+
+    def test_ratios_are_paired(self):
+        self.assertEqual(stats.ratios([2, 9], [1, 3]), [2, 3])
+        with self.assertRaises(ValueError):
+            stats.ratios([1, 2], [1])
+        with self.assertRaises(ValueError):
+            stats.ratios([1], [0])
+
+    def test_coverage_is_that_of_the_sign_test(self):
+        # Tables of the sign test: what extremes, and the second and third from the end, cover.
+        self.assertAlmostEqual(stats.coverage(5, 0), 0.9375)
+        self.assertAlmostEqual(stats.coverage(6, 0), 0.96875)
+        self.assertAlmostEqual(stats.coverage(8, 0), 0.9921875)
+        self.assertAlmostEqual(stats.coverage(9, 1), 0.9609375)
+        self.assertAlmostEqual(stats.coverage(12, 2), 0.96142578125)
+
+    def test_interval_takes_enough_values(self):
+        self.assertIsNone(stats.median_interval([1, 2, 3, 4, 5]))
+        self.assertEqual(stats.median_interval([1, 2, 3, 4, 5, 6]), (1, 6))
+        self.assertEqual(stats.median_interval(range(1, 9)), (1, 8))
+        self.assertEqual(stats.median_interval(range(1, 10)), (2, 8))
+        self.assertEqual(stats.median_interval(range(1, 13)), (3, 10))
+
+    def test_interval_covers_the_median_as_promised(self):
+        rng = random.Random(5)
+        for draw in (lambda: rng.expovariate(1), lambda: rng.choice((1, 15)) * rng.random()):
+            true = stats.median([draw() for _ in range(100_001)])
+            hits = 0
+            for _ in range(3000):
+                low, high = stats.median_interval([draw() for _ in range(12)])
+                hits += low <= true <= high
+            # 96.1 %, with five standard deviations of 3000 trials
+            self.assertGreater(hits / 3000, 0.961 - 5 * 0.0036)
+
+    def test_verdict(self):
+        self.assertEqual(stats.verdict((1.01, 1.2)), "faster")
+        self.assertEqual(stats.verdict((0.7, 0.99)), "slower")
+        for interval in ((0.9, 1.1), (1, 1.2), (0.8, 1), (1, 1), None):
+            self.assertEqual(stats.verdict(interval), "no difference")
+
+    def test_compare_means_speed(self):
+        ns = [10, 11, 10, 12, 10, 11, 10, 10]
+        slow = [value * 1.5 for value in ns]
+        found = stats.compare(ns, slow, lower_is_better=True)
+        self.assertEqual(found.verdict, "faster")
+        self.assertAlmostEqual(found.ratio, 1.5)
+        self.assertEqual(stats.compare(slow, ns, lower_is_better=True).verdict, "slower")
+        self.assertEqual(stats.compare(slow, ns, lower_is_better=False).verdict, "faster")
+        self.assertEqual(stats.compare(ns, ns, lower_is_better=True).verdict, "no difference")
+        self.assertEqual(stats.compare([1], [2], lower_is_better=True).verdict, "no difference")
+
+    def test_a_common_drift_cancels(self):
+        # The machine changes speed threefold between rounds, and one side is 5 % faster.
+        rng = random.Random(1)
+        drift = [rng.uniform(1, 3) for _ in range(12)]
+        first = [20 * d for d in drift]
+        second = [21 * d for d in drift]
+        found = stats.compare(first, second, lower_is_better=True)
+        self.assertAlmostEqual(found.low, 1.05)
+        self.assertEqual(found.verdict, "faster")
+
+    def test_equal_sides_differ_as_rarely_as_promised(self):
+        rng = random.Random(2)
+        wrong = 0
+        for _ in range(1000):
+            first, second = ([rng.lognormvariate(3, 0.1) for _ in range(12)] for _ in range(2))
+            wrong += stats.compare(first, second, True).verdict != "no difference"
+        self.assertLess(wrong / 1000, 0.039 + 5 * 0.0061)
+
+    def test_counts_have_a_resolution(self):
+        same = stats.compare_counts(300.2, 300.9, 1)
+        self.assertEqual(same.verdict, "no difference")
+        self.assertEqual(stats.compare_counts(297, 300, 1).verdict, "faster")
+        self.assertEqual(stats.compare_counts(300, 297, 1).verdict, "slower")
+
+    def test_per_unit(self):
+        self.assertEqual(stats.per_unit((100, 5000 + 100 * 7), (300, 5000 + 300 * 7)), 7)
+        with self.assertRaises(ValueError):
+            stats.per_unit((100, 1), (100, 2))
+
+    def test_round_to(self):
+        self.assertEqual(stats.round_to(48.5034567), 48.5035)
+        self.assertEqual(stats.round_to(0.000123456789), 0.000123457)
+        self.assertEqual(json.dumps(stats.round_to(5.0)), "5")
+        for value in (float("nan"), float("inf")):
+            with self.assertRaises(ValueError):
+                stats.round_to(value)
+
+
+STAT = "{} ({}) S {} 1 1 0 -1 {} 0 0 0 0 {} {} {} {} 20 0 1 0 100 0 0 0"
+
+
+def process(parent, name, own, children=0, kernel=False):
+    return noise.Process(parent, name, own, children, kernel)
+
+
+class Noise(unittest.TestCase):
+    def test_process_line(self):
+        text = STAT.format(42, "a) (b", 7, 0x400040, 10, 5, 3, 2)
+        self.assertEqual(noise.parse_process(text), (42, process(7, "a) (b", 15, 5)))
+        text = STAT.format(9, "kworker/0:1", 2, 0x04208060, 1, 1, 0, 0)
+        self.assertTrue(noise.parse_process(text)[1].kernel)
+
+    def test_own_line_of_proc(self):
+        found = noise.read_processes()[os.getpid()]
+        self.assertEqual(found.parent, os.getppid())
+        self.assertFalse(found.kernel)
+
+    def test_cpus(self):
+        text = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 4 100 50 8 16 7 1 1\ncpu13 0 0 0 5 0 0 0 1 0 0\n"
+        self.assertEqual(noise.parse_cpus(text + "intr 5\n"), {0: (31, 7), 13: (0, 1)})
+
+    def test_family(self):
+        tree = {1: process(0, "init", 0), 5: process(1, "us", 0), 6: process(5, "child", 0),
+            7: process(6, "grandchild", 0), 8: process(1, "other", 0)}  # fmt: skip
+        self.assertEqual(noise.family(tree, 5), {5, 6, 7})
+
+    def test_foreign_time(self):
+        before = {1: process(0, "init", 10, 100), 5: process(1, "us", 5),
+            8: process(1, "busy", 50), 9: process(1, "ends", 30),
+            3: process(2, "ksoftirqd", 0, 0, True)}  # fmt: skip
+        after = {1: process(0, "init", 10, 100 + 37), 5: process(1, "us", 905),
+            8: process(1, "busy", 61), 10: process(1, "new", 4),
+            3: process(2, "ksoftirqd", 80, 0, True)}  # fmt: skip
+        # busy 11, new 4, and 7 of "ends" between the reading and its end
+        self.assertEqual(noise.foreign_ticks(before, after, {5}), (22, "init"))
+        self.assertEqual(noise.foreign_ticks(before, before, {5}), (0, ""))
+
+    def test_foreign_time_is_never_negative(self):
+        before = {1: process(0, "init", 10), 9: process(1, "reaped by nobody", 30)}
+        self.assertEqual(noise.foreign_ticks(before, {1: process(0, "init", 10)}, {5})[0], 0)
+
+    def test_judge(self):
+        limits = noise.Limits(foreign=0.02, stolen=0.05, probe_ns=1000)
+        self.assertIsNone(noise.judge(limits, foreign=0.02, stolen=0.05, probes=[700, 1000]))
+        self.assertIsNone(noise.judge(limits))
+        self.assertIn("make", noise.judge(limits, foreign=0.021, top="make"))
+        self.assertIn("hypervisor", noise.judge(limits, stolen=0.06))
+        self.assertIn("1001 ns", noise.judge(limits, probes=[100, 1001]))
+
+    def test_gate_measures_itself_as_ours(self):
+        gate = noise.Gate()
+        me = os.getpid()
+        with gate.watch() as watch:
+            end = time.process_time() + 0.05  # several ticks of ours
+            while time.process_time() < end:
+                pass
+        begin, end = watch.begin, noise.Reading()
+        self.assertIn(me, noise.family(end.processes, me))
+        alone = [{me: reading.processes[me]} for reading in (begin, end)]
+        self.assertGreater(noise.foreign_ticks(*alone, set())[0], 0)
+        self.assertEqual(noise.foreign_ticks(*alone, noise.family(end.processes, me))[0], 0)
+
+
+class QuietGate:
+    """A gate whose reasons are given, one for each measurement."""
+
+    def __init__(self, reasons=(), quiet=()):
+        self.reasons = itertools.chain(reasons, itertools.repeat(None))
+        self.quiet = itertools.chain(quiet, itertools.repeat(True))
+        self.reason = None
+
+    def watch(self):
+        return self
+
+    def wait(self, seconds):
+        return next(self.quiet)
+
+    def __enter__(self):
+        self.reason = next(self.reasons)
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+class AlternatingRounds(unittest.TestCase):
+    def setUp(self):
+        self.order = []
+        self.said = []
+
+    def case(self, name, values=None):
+        stream = iter(values) if values else itertools.count(1)
+
+        def function():
+            self.order.append(name)
+            return {"mpps": next(stream)}
+
+        return function
+
+    def alternate(self, groups, plan, reasons=(), clock=lambda: 0, quiet=()):
+        gate = QuietGate(reasons, quiet)
+        return rounds.Alternation(groups, gate, plan, self.said.append, clock).run()
+
+    def test_order_alternates_and_the_first_is_discarded(self):
+        groups = {"g": {"a": self.case("a"), "b": self.case("b")}}
+        found = self.alternate(groups, rounds.Plan(keep=3, discard=1))
+        self.assertEqual("".join(self.order), "abbaabba")
+        self.assertEqual(found["g"].values("a", "mpps"), [2, 3, 4])
+        self.assertFalse(found["g"].noisy)
+
+    def test_ratios_pair_the_same_round(self):
+        groups = {"g": {"a": self.case("a", [9, 2, 30]), "b": self.case("b", [1, 1, 10])}}
+        found = self.alternate(groups, rounds.Plan(keep=2, discard=1))
+        self.assertEqual(found["g"].ratios("a", "b", "mpps"), [2, 3])
+
+    def test_groups_take_turns(self):
+        groups = {1: {"a": self.case("a")}, 2: {"b": self.case("b")}}
+        self.alternate(groups, rounds.Plan(keep=2, discard=1))
+        self.assertEqual("".join(self.order), "abbaab")
+
+    def test_a_group_may_measure_itself(self):
+        found = self.alternate({"g": lambda number: {"a": {"ns": number}}}, rounds.Plan(keep=2))
+        self.assertEqual(found["g"].values("a", "ns"), [1, 2])
+
+    def test_a_disturbed_round_is_repeated_and_said(self):
+        groups = {"g": {"a": self.case("a")}}
+        # A disturbed warm-up does not matter; the second and third measurement are dropped.
+        reasons = ["busy", "make took it", "make took it"]
+        found = self.alternate(groups, rounds.Plan(keep=2, discard=1), reasons)
+        self.assertEqual(found["g"].values("a", "mpps"), [4, 5])
+        self.assertEqual(found["g"].dropped, 2)
+        self.assertEqual(sum("DROPPED: make took it" in text for text in self.said), 2)
+        self.assertNotIn("DROPPED", self.said[0])
+
+    def test_a_round_waits_for_quiet(self):
+        groups = {"g": {"a": self.case("a")}}
+        # The warm-up is done anyway; the first round is put off twice.
+        found = self.alternate(groups, rounds.Plan(keep=2), quiet=[False, False, False])
+        self.assertEqual(found["g"].values("a", "mpps"), [2, 3])
+        self.assertEqual(found["g"].dropped, 2)
+        with self.assertRaises(rounds.Noisy):
+            self.alternate(groups, rounds.Plan(keep=2, repeats=3), quiet=[False] * 99)
+
+    def test_a_measurement_that_fails_by_disturbance_is_repeated(self):
+        answers = iter([1, 2, None, 3])
+
+        def case():
+            value = next(answers)
+            if value is None:
+                raise Disturbed("it hung")
+            return {"ns": value}
+
+        found = self.alternate({"g": {"a": case}}, rounds.Plan(keep=2, tolerant=True))
+        self.assertEqual(found["g"].values("a", "ns"), [2, 3])
+        self.assertIn("DROPPED: it hung", self.said[2])
+
+    def test_failures_are_bounded_even_for_the_tolerant(self):
+        def case():
+            raise Disturbed("it hung")
+
+        with self.assertRaises(rounds.Noisy):
+            self.alternate({"g": {"a": case}}, rounds.Plan(keep=2, repeats=3, tolerant=True))
+
+    def test_repeats_are_bounded(self):
+        groups = {"g": {"a": self.case("a")}}
+        with self.assertRaises(rounds.Noisy):
+            self.alternate(groups, rounds.Plan(keep=2, repeats=3), ["busy"] * 99)
+        self.assertEqual(len(self.order), 1 + 4)
+
+    def test_a_tolerant_plan_keeps_and_marks(self):
+        groups = {"g": {"a": self.case("a")}}
+        plan = rounds.Plan(keep=2, repeats=1, tolerant=True)
+        found = self.alternate(groups, plan, ["busy"] * 99)
+        self.assertEqual(found["g"].values("a", "mpps"), [3, 4])
+        self.assertTrue(found["g"].noisy)
+
+    def test_time_is_bounded(self):
+        ticks = itertools.count(0, 10)
+        clock = lambda: next(ticks)
+        groups = {"g": {"a": self.case("a")}}
+        with self.assertRaises(rounds.Noisy):
+            self.alternate(groups, rounds.Plan(keep=7, seconds=100, least=5), clock=clock)
+        self.order.clear()
+        groups = {"g": {"a": self.case("a")}}
+        found = self.alternate(groups, rounds.Plan(keep=9, seconds=150, least=5), clock=clock)
+        self.assertGreaterEqual(len(found["g"].rounds), 5)
+        self.assertLess(len(found["g"].rounds), 9)
+
+
+class Climbing(unittest.TestCase):
+    """Looking for the best rate of a server that relays up to a capacity, and less beyond it."""
+
+    def measure(self, capacity):
+        def one(rate):
+            self.offered.append(rate)
+            relayed = min(rate, capacity) if rate < 2 * capacity else capacity / 2
+            return {"relay_pps": relayed, "send_pps": rate, "bound": 1.0}
+
+        self.offered = []
+        return one
+
+    def test_ends_beyond_the_knee(self):
+        trials = coturn.climb(self.measure(100_000), 20_000, 1.5, 20)
+        self.assertEqual(coturn.best_of(trials)["relay_pps"], 100_000)
+        self.assertEqual(self.offered, [20_000, 30_000, 45_000, 67_500, 101_250, 151_875])
+
+    def test_is_bounded(self):
+        self.assertEqual(len(coturn.climb(self.measure(1e12), 20_000, 1.2, 8)), 8)
+        trials = coturn.climb(self.measure(1e12), 20_000, 1.5, 99)
+        self.assertLessEqual(trials[-1]["relay_pps"], coturn.RATE_LAST)
+
+    def test_the_generator_is_the_limit_only_where_nothing_sent_more(self):
+        trials = coturn.climb(self.measure(100_000), 20_000, 1.5, 20)
+        self.assertEqual(coturn.best_of(trials)["bound"], 0)
+        self.assertEqual(coturn.best_of(trials[:3])["bound"], 1)
+
+    def test_a_server_that_never_follows(self):
+        trials = coturn.climb(self.measure(1000), 20_000, 1.5, 20)
+        self.assertEqual([found["relay_pps"] for found in trials], [500])
+
+
+class Costs(unittest.TestCase):
+    def test_counters(self):
+        text = "Inter-|\n face |\n" + "   c0:  100  7 0 0 0 0 0 0 900 12 0 0 0 0 0 0\n"
+        self.assertEqual(veths.parse_counters(text), {"c0": (7, 12)})
+
+    def test_the_generator_is_taken_off(self):
+        moments = iter([
+            (10.0, {0: 5.0, 1: 3.0}, 1.0, 2.0),
+            (12.0, {0: 5.5, 1: 3.0}, 2.0, 3.5),
+        ])  # fmt: skip
+
+        class Meter(veths.Meter):
+            def read(self):
+                return next(moments)
+
+        cost = Meter(0, 1, 2).cost()
+        self.assertAlmostEqual(cost.cpu, 0.75)  # 1.5 of 2 s
+        self.assertAlmostEqual(cost.machine, 1.0)  # 1.5 + 2 s, less 1.5
+        self.assertAlmostEqual(cost.server, 0.5)
+
+    def test_own_threads(self):
+        self.assertGreater(veths.run_seconds(os.getpid()), 0)
+        self.assertGreater(veths.resident_bytes(os.getpid()), 1 << 20)
+
+    def test_wire_limit(self):
+        health = {"bound": True, "tx_full": 0, "due": 1000}
+        result = {"recv_pps": 2e6, "generator": health}
+        self.assertEqual(relaywire.figures(result), {"recv_pps": 2e6, "bound": 1.0})
+        health["tx_full"] = 500
+        self.assertEqual(relaywire.figures(result)["bound"], 0)
+
+    def test_result_of_the_generator(self):
+        good = '{"program":"slipring-loadgen","recv_pps":5}'
+        self.assertEqual(generator.parse_result(good)["recv_pps"], 5)
+        for text in ("", "{}", '{"program":"x"}'):
+            with self.assertRaises(BenchError):
+                generator.parse_result(text)
+
+
+class Lines(unittest.TestCase):
+    def test_line(self):
+        out, err = io.StringIO(), io.StringIO()
+        results = Results(out, err, common={"quick": True})
+        results.add("relay-core", "mpps", [20.5, 19, 22], "Mpps", allocations=1, server="slipring")
+        self.assertEqual(
+            json.loads(out.getvalue()),
+            {"bench": "relay-core", "metric": "mpps", "value": 20.5, "unit": "Mpps", "min": 19,
+                "max": 22, "rounds": 3, "allocations": 1, "server": "slipring", "quick": True},
+        )  # fmt: skip
+        self.assertEqual(out.getvalue().count("\n"), 1)
+        self.assertEqual(err.getvalue(), "")
+        results.tables()
+        self.assertIn("(server=slipring allocations=1 quick)", err.getvalue())
+
+
+class Pages(unittest.TestCase):
+    def test_pages_are_given_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder += "/"
+            write_number(folder + "nr_hugepages", 10)
+            write_number(folder + "free_hugepages", 10)
+            write_number(folder + "surplus_hugepages", 0)
+            pages = Hugepages(folder)
+            pages.need(20)  # they are there
+            pages.restore()
+            self.assertEqual(read_number(folder + "nr_hugepages"), 10)
+            with self.assertRaises(BenchError):  # files do not become free pages
+                pages.need(100)
+            self.assertEqual(read_number(folder + "nr_hugepages"), 50)
+            write_number(folder + "nr_hugepages", 53)  # somebody else has added some
+            pages.restore()
+            self.assertEqual(read_number(folder + "nr_hugepages"), 13)
+            pages.restore()
+            self.assertEqual(read_number(folder + "nr_hugepages"), 13)
+
+    def test_pages_that_others_still_use_are_not_counted_as_set(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder += "/"
+            for name, value in (("nr", 28), ("free", 0), ("surplus", 28)):
+                write_number(f"{folder}{name}_hugepages", value)
+            pages = Hugepages(folder)
+            with self.assertRaises(BenchError):
+                pages.need(20)
+            self.assertEqual(read_number(folder + "nr_hugepages"), 38)  # 28 in use, 10 for us
+            self.assertEqual(pages.added, 10)
+
+
+class Arguments(unittest.TestCase):
+    def test_good(self):
+        args = bench.parse(["relay-core", "--rounds", "9", "--full"])
+        self.assertEqual((args.names, args.rounds, args.full), (["relay-core"], 9, True))
+
+    def test_bad(self):
+        sys.stderr, kept = io.StringIO(), sys.stderr
+        try:
+            for argv in (["nonsense"], ["--rounds", "4"], ["--window", "0"], ["--rounds", "x"]):
+                with self.assertRaises(SystemExit, msg=argv):
+                    bench.parse(argv)
+        finally:
+            sys.stderr = kept
+
+    def test_matrix_has_no_headline(self):
+        loads = [load for group in relaycore.matrix() for load in group]
+        self.assertEqual(len(loads), len(set(loads)))
+        self.assertFalse(set(loads) & set(relaycore.headline()))
+
+    def test_answers_of_a_driver(self):
+        self.assertEqual(relaycore.parse_answer('{"mpps":1}', "x"), {"mpps": 1})
+        for text in ('{"error":"5 drops"}', "Segmentation fault"):
+            with self.assertRaises(BenchError):
+                relaycore.parse_answer(text, "x")
+
+
+if __name__ == "__main__":
+    unittest.main()

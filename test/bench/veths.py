@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The road between the load generator and a server: two veth pairs in two network namespaces.
+
+    gen: c0 (clients 10.77.1.2-) ── s0 10.77.1.1 :srv     The generator's lane is on the last CPU,
+         p0 (peers   10.77.2.2-) ── s1 10.77.2.1          the server on the first.
+
+Receive work of each end is steered to its owner's CPU, so that a server's CPU does all that a
+server's host would do, and nothing of the generator's. Segmentation and checksum offloads are off:
+every datagram is a frame of its own, and correct as on a cable.
+"""
+
+import contextlib
+import os
+import sys
+import time
+from dataclasses import dataclass
+
+from machine import TOP, BenchError
+
+sys.path.append(os.path.join(TOP, "test/lab"))
+
+from lab import Namespace, command, reap_stale  # noqa: E402
+
+CLIENT_NET, PEER_NET = "10.77.1", "10.77.2"
+SERVER, RELAY = CLIENT_NET + ".1", PEER_NET + ".1"
+TICK = os.sysconf("SC_CLK_TCK")
+ENDS = (("gen", "c0", 2), ("srv", "s0", 1), ("gen", "p0", 4), ("srv", "s1", 3))
+
+
+class Road:
+    """The namespaces and their interfaces. Use as a context manager."""
+
+    def __init__(self, server_cpu, generator_cpu):
+        self.server_cpu, self.generator_cpu = server_cpu, generator_cpu
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            reap_stale()
+            self.gen, self.srv = (self.namespace(stack, role) for role in ("gen", "srv"))
+            for near, far in (("c0", "s0"), ("p0", "s1")):
+                self.gen.ip(*f"link add {near} type veth peer name {far}".split(),
+                    "netns", self.srv.name)  # fmt: skip
+            for role, interface, number in ENDS:
+                self.prepare(getattr(self, role), interface, number)
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    @staticmethod
+    def namespace(stack, role):
+        ns = Namespace(f"lab{os.getpid()}-{role}")
+        stack.callback(command, "ip", "netns", "del", ns.name, check=False)
+        return ns
+
+    def prepare(self, ns, interface, number):
+        ns.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1")
+        mac = f"02:77:00:00:00:{number:02x}"
+        ns.ip("link", "set", interface, "address", mac, "arp", "off", "txqueuelen", "10000", "up")
+        ns.run("ethtool", "-K", interface, *"tx off tso off gso off gro off".split())
+        ns.run("ethtool", "-K", interface, "tx-udp-segmentation", "off", check=False)
+        cpu = self.generator_cpu if ns is self.gen else self.server_cpu
+        mask = f"{1 << cpu:x}"
+        ns.run("sh", "-c",
+            f'for q in /sys/class/net/{interface}/queues/rx-*/rps_cpus; do echo {mask} >"$q"; done')
+
+    def to_kernel(self):
+        """The server's end belongs to its kernel."""
+        for interface, address in (("s0", SERVER), ("s1", RELAY)):
+            self.srv.ip("addr", "replace", address + "/24", "dev", interface)
+            self.srv.ip("link", "set", interface, "arp", "on")
+
+    def to_dpdk(self):
+        """The server's kernel is silent."""
+        for interface in ("s0", "s1"):
+            self.srv.ip("link", "set", interface, "arp", "off")
+            self.srv.ip("addr", "flush", "dev", interface)
+
+    def sent(self):
+        """Frames that the generator has sent so far."""
+        with self.gen.enter(), open("/proc/thread-self/net/dev") as file:
+            seen = parse_counters(file.read())
+        return seen["c0"][1] + seen["p0"][1]
+
+
+def run_seconds(pid):
+    """CPU time of all threads of a process so far."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def resident_bytes(pid):
+    with open(f"/proc/{pid}/status") as file:
+        for line in file:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+    raise BenchError(f"process {pid} has no memory")
+
+
+def idle_seconds():
+    """{cpu: idle time so far}."""
+    idle = {}
+    with open("/proc/stat") as file:
+        for line in file:
+            name, *rest = line.split()
+            if name.startswith("cpu") and name != "cpu":
+                idle[int(name[3:])] = (int(rest[3]) + int(rest[4])) / TICK
+    return idle
+
+
+def parse_counters(text):
+    """{interface: (received, sent) packets} from the text of /proc/net/dev."""
+    found = {}
+    for line in text.splitlines()[2:]:
+        name, _, rest = line.partition(":")
+        fields = rest.split()
+        found[name.strip()] = (int(fields[1]), int(fields[9]))
+    return found
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPUs in use while something ran."""
+
+    cpu: float  # the server's CPU: its process and softirqs
+    machine: float  # all CPUs, less the generator's threads
+    server: float  # the server's threads
+
+
+class Meter:
+    """What the machine spends between begin() and end()."""
+
+    def __init__(self, server_cpu, server_pid, generator_pid):
+        self.server_cpu = server_cpu
+        self.pids = server_pid, generator_pid
+        self.first = self.read()
+
+    def read(self):
+        server, generator = (run_seconds(pid) for pid in self.pids)
+        return time.monotonic(), idle_seconds(), server, generator
+
+    def cost(self):
+        """Cost since it was made."""
+        (t0, idle0, server0, gen0), (t1, idle1, server1, gen1) = self.first, self.read()
+        elapsed = t1 - t0
+        busy = {cpu: max(0.0, elapsed - (idle1[cpu] - idle0[cpu])) for cpu in idle1}
+        return Cost(
+            busy[self.server_cpu] / elapsed,
+            max(0.0, sum(busy.values()) - (gen1 - gen0)) / elapsed,
+            (server1 - server0) / elapsed,
+        )
