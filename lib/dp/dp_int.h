@@ -331,6 +331,13 @@ void nexthop_tick(struct worker *w);
 // Drops what is held; the worker is no longer running.
 void nexthop_drain(struct worker *w);
 
+// --- relay.c: the plan that nearly every one is -------------------------------------------------
+
+// Executes a TURN_RELAY plan for a datagram about which nothing is unusual. False: nothing has
+// been touched, rewrite.c has to see to it.
+bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
+	const struct turn_plan *plan);
+
 // --- rewrite.c: executing plans -----------------------------------------------------------------
 
 // A datagram to make of a received one, in place.
@@ -350,6 +357,15 @@ struct rewrite {
 // Rewrites m, of which f is the parse; f then describes the new frame. DP_SENT or a reason, and
 // then nothing has been changed.
 unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r);
+
+// Length and start of what m holds now; what its port said of the old headers is forgotten.
+static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, uint32_t len)
+{
+	m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+}
 
 void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
 	const struct turn_plan *plan, const struct turn_side *side);

@@ -67,15 +67,6 @@ static void describe(struct net_frame *f, const struct rewrite *r, uint16_t head
 		.is_v4 = is_v4};
 }
 
-static void set_frame(struct rte_mbuf *m, uint8_t *frame, uint32_t len)
-{
-	m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
-	m->data_len = (uint16_t)len;
-	m->pkt_len = len;
-	// what the receiving port said of the old headers is no longer so
-	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-}
-
 unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r)
 {
 	const bool is_v4 = addr_is_v4(&r->src->addr);
@@ -108,7 +99,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 	f->ttl = ip.ttl;
 	f->df = ip.df && is_v4;
 	f->l4_checksum = checksum;
-	set_frame(m, frame, (uint32_t)headers + new_len);
+	rewrite_set_frame(m, frame, (uint32_t)headers + new_len);
 	return DP_SENT;
 }
 
@@ -221,7 +212,7 @@ static void forward(struct worker *w, struct rte_mbuf *m, struct datagram *d,
 	dispatch(w, m, d, t);
 }
 
-void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
+static void relay_any(struct worker *w, struct rte_mbuf *m, struct datagram *d,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
 	struct template *t = &w->template[plan->flow];
@@ -253,6 +244,13 @@ void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
 		r.pad = -plan->len & 3;
 	}
 	forward(w, m, d, t, &r);
+}
+
+void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
+	const struct turn_plan *plan, const struct turn_side *side)
+{
+	if (unlikely(!relay_plain(w, m, &d->frame, plan)))
+		relay_any(w, m, d, plan, side);
 }
 
 void rewrite_send(struct worker *w, struct rte_mbuf *m, struct datagram *d,
@@ -300,6 +298,6 @@ void rewrite_reply(struct worker *w, struct rte_mbuf *m, const struct datagram *
 	store_be16(payload - 2,
 		csum_udp(&src.addr, &dst.addr, payload - NET_UDP_LEN,
 			(uint16_t)(plan->front_len + NET_UDP_LEN)));
-	set_frame(m, frame, (uint32_t)(payload - frame) + plan->front_len);
+	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + plan->front_len);
 	nexthop_send(w, m, port, neigh);
 }

@@ -57,6 +57,8 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 {
 	uint32_t hash;
 
+	if (d->nb_workers == 1)
+		return 0;
 	if (!p->rss_home)
 		return keyed_home(d, f);
 	// behind extension headers many NICs do not find the ports and hash the addresses alone

@@ -16,6 +16,7 @@
 #include <rte_pause.h>
 
 #include "dp_int.h"
+#include "udp.h"
 
 #define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest
 #define WALL_MS 100 // the time of day is read this often
@@ -80,6 +81,8 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 static bool accept(struct worker *w, uint8_t port, struct rte_mbuf *m, struct datagram *d)
 {
 	const struct dp_port *p = &w->dp->port[port];
+	const struct net_rx *rules = rx_rules(p, m);
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct net_frame *f = &d->frame;
 	enum net_drop bad;
 	unsigned int reason, home;
@@ -88,10 +91,12 @@ static bool accept(struct worker *w, uint8_t port, struct rte_mbuf *m, struct da
 		worker_drop(w, m, DP_DROP_SEGMENTED);
 		return false;
 	}
-	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rx_rules(p, m), f);
-	if (unlikely(bad != NET_OK)) {
-		worker_drop(w, m, drop_of_net(bad));
-		return false;
+	if (unlikely(!net_udp_parse(data, m->data_len, rules, f))) {
+		bad = net_frame_parse(data, m->data_len, rules, f);
+		if (bad != NET_OK) {
+			worker_drop(w, m, drop_of_net(bad));
+			return false;
+		}
 	}
 	if (unlikely(f->kind != NET_ARP &&
 		    f->payload_off + f->payload_len - f->l3_off > p->port->mtu)) {

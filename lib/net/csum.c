@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "net_int.h"
 
-static inline uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return v;
-}
-
 // The last 0 to 7 bytes as they would lie in memory followed by zeros.
 static inline uint64_t load_tail(const uint8_t *p, size_t len)
 {
@@ -37,23 +29,23 @@ uint32_t csum_add(uint32_t sum, const void *data, size_t len)
 	uint64_t a = 0, b = 0, c = 0, d = 0;
 
 	for (; len >= 32; p += 32, len -= 32) {
-		a = add_carry(a, load64(p));
-		b = add_carry(b, load64(p + 8));
-		c = add_carry(c, load64(p + 16));
-		d = add_carry(d, load64(p + 24));
+		a = udp_add(a, udp_load64(p));
+		b = udp_add(b, udp_load64(p + 8));
+		c = udp_add(c, udp_load64(p + 16));
+		d = udp_add(d, udp_load64(p + 24));
 	}
 	if (len & 16) {
-		a = add_carry(a, load64(p));
-		b = add_carry(b, load64(p + 8));
+		a = udp_add(a, udp_load64(p));
+		b = udp_add(b, udp_load64(p + 8));
 		p += 16;
 	}
 	if (len & 8) {
-		c = add_carry(c, load64(p));
+		c = udp_add(c, udp_load64(p));
 		p += 8;
 	}
-	d = add_carry(d, load_tail(p, len & 7));
-	a = add_carry(add_carry(a, b), add_carry(c, d));
-	sum = (sum & 0xffff) + (sum >> 16) + __builtin_bswap16(fold_native(a));
+	d = udp_add(d, load_tail(p, len & 7));
+	a = udp_add(udp_add(a, b), udp_add(c, d));
+	sum = (sum & 0xffff) + (sum >> 16) + __builtin_bswap16(udp_fold(a));
 	return (sum & 0xffff) + (sum >> 16);
 }
 

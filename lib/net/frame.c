@@ -108,13 +108,6 @@ static enum net_drop parse_icmp(const uint8_t *data, struct net_frame *f, uint16
 	return csum_fold(sum) == 0xffff ? NET_OK : NET_DROP_UDP_CHECKSUM;
 }
 
-// This network, loopback, multicast, reserved and broadcast: sources of no host (RFC 1122 section
-// 3.2.1.3) and destinations that no relay has.
-static inline bool martian4(const uint8_t *ip4)
-{
-	return (ip4[0] == 0) | (ip4[0] == 127) | (ip4[0] >= 224);
-}
-
 static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const struct net_rx *rx,
 	struct net_frame *f, uint16_t l3_off)
 {
@@ -143,9 +136,9 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 	f->ttl = ip[8];
 	f->df = (fragment & 0x4000) != 0;
 	f->is_v4 = true;
-	if (martian4(ip + 12) || f->src.w[3] == f->dst.w[3]) // equal: LAND
+	if (udp_martian4(ip[12]) || f->src.w[3] == f->dst.w[3]) // equal: LAND
 		return NET_DROP_MARTIAN_SOURCE;
-	if (martian4(ip + 16) || f->l2_multicast) // RFC 1122 section 3.3.6
+	if (udp_martian4(ip[16]) || f->l2_multicast) // RFC 1122 section 3.3.6
 		return NET_DROP_MARTIAN_DESTINATION;
 	if (ip[9] == PROTO_UDP)
 		return parse_udp(data, rx, f, (uint16_t)(total - NET_IP4_LEN));

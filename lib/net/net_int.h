@@ -4,6 +4,7 @@
 
 #include "bytes.h"
 #include "net.h"
+#include "udp.h"
 
 #define ETHERTYPE_IP4 0x0800
 #define ETHERTYPE_ARP 0x0806
@@ -32,30 +33,13 @@
 #define TTL_DEFAULT 64
 #define TTL_ND 255
 
-// One's complement fold of a sum of words as they lie in memory; the order of the bytes does not
-// matter for a sum that is only compared with all ones or stored back as it is (RFC 1071 2.B).
-static inline uint16_t fold_native(uint64_t sum)
-{
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)(sum + (sum >> 16));
-}
-
-// One's complement addition: what is carried out of the top comes in at the bottom.
-static inline uint64_t add_carry(uint64_t sum, uint64_t v)
-{
-	sum += v;
-	return sum + (sum < v);
-}
-
 // csum_addrs(). The 12 bytes in front of an IPv4 address add up to 0xffff, which is zero in one's
 // complement: one path for both families.
 static inline uint32_t addrs_sum(const struct addr *src, const struct addr *dst)
 {
-	const uint64_t s = add_carry(src->d[0], src->d[1]), d = add_carry(dst->d[0], dst->d[1]);
+	const uint64_t s = udp_add(src->d[0], src->d[1]), d = udp_add(dst->d[0], dst->d[1]);
 
-	return __builtin_bswap16(fold_native(add_carry(s, d)));
+	return __builtin_bswap16(udp_fold(udp_add(s, d)));
 }
 
 // Sum of the 20 bytes of an IPv4 header without options, in memory order.
@@ -64,7 +48,7 @@ static inline uint16_t ip4_header_sum(const uint8_t *ip)
 	uint32_t w[5];
 
 	memcpy(w, ip, sizeof(w));
-	return fold_native((uint64_t)w[0] + w[1] + w[2] + w[3] + w[4]);
+	return udp_fold((uint64_t)w[0] + w[1] + w[2] + w[3] + w[4]);
 }
 
 // Computes the header checksum of an IPv4 header without options into its field.

@@ -179,8 +179,8 @@ struct turn_view {
 	uint8_t leg; // enum turn_leg
 	uint8_t listener; // client leg: index of the listener
 	uint8_t via; // client leg: worker whose redirect sent it here, or TURN_NO_WORKER
-	bool hairpin : 1; // peer leg: delivered in process from an own allocation
-	bool df : 1; // the IPv4 packet had DF set
+	bool hairpin; // peer leg: delivered in process from an own allocation
+	bool df; // the IPv4 packet had DF set
 	// Written by turn_route_begin for turn_route_finish.
 	uint32_t found;
 	uint32_t epoch;

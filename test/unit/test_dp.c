@@ -308,6 +308,54 @@ static void test_neighbour_moves(void **state)
 	world_close(&world);
 }
 
+// What a router owes: a hop is counted, and nothing longer than the MTU leaves. The last hop goes
+// through both ways, the largest datagram to the client; both in either family.
+static void test_edges(void **state)
+{
+	static const char *const hosts[2][2] = {
+		{"10.99.0.20", "10.99.0.30"}, {"fd99::20", "fd99::30"}};
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .mtu = 1400};
+	struct world_client *c = &client[0];
+	struct world_datagram got;
+
+	for (unsigned int v6 = 0; v6 < 2; v6++) {
+		const struct endpoint peer = world_endpoint(hosts[v6][1], 7000);
+		const uint16_t most = (uint16_t)(1400 - (v6 ? NET_IP6_LEN : NET_IP4_LEN) -
+			NET_UDP_LEN - CHANNEL_HEADER_LEN);
+		struct world_datagram d = {.src = peer};
+
+		world_open(&world, &s);
+		world_client(&world, c, hosts[v6][0], 5000);
+		assert_int_equal(client_allocate(&world, c, v6 ? 6 : 4), 0);
+		assert_int_equal(client_bind(&world, c, CHANNEL, &peer), 0);
+		d.dst = c->relay;
+		for (unsigned int way = 0; way < 2; way++) {
+			for (d.ttl = 1; d.ttl <= 2; d.ttl++) {
+				d.len = 8;
+				world_send(&world, &d);
+				world_run(&world);
+				assert_int_equal(world.nb_seen, d.ttl == 2);
+			}
+			assert_true(world_take(&world, way ? &peer : &c->at, &got));
+			assert_int_equal(got.ttl, 1);
+			assert_int_equal(world_stats(&world).drop[DP_DROP_TTL], way + 1);
+			// to the peer as ChannelData: 4 bytes of data and the header
+			d = (struct world_datagram){.src = c->at, .dst = c->server};
+			store_be16(d.data, CHANNEL);
+			store_be16(d.data + 2, 4);
+		}
+		d = (struct world_datagram){.src = peer, .dst = c->relay};
+		for (uint16_t over = 0; over < 2; over++) {
+			d.len = (uint16_t)(most + over);
+			world_send(&world, &d);
+			world_run(&world);
+			assert_int_equal(world_take(&world, &c->at, &got), over == 0);
+			assert_int_equal(world_stats(&world).drop[DP_DROP_MTU], over);
+		}
+		world_close(&world);
+	}
+}
+
 // --- hairpin ------------------------------------------------------------------------------------
 
 static void hairpin_pair(struct world *w, const char *a, const char *b, int family)
@@ -574,6 +622,7 @@ int main(void)
 		cmocka_unit_test(test_tx_queues),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_neighbour_moves),
+		cmocka_unit_test(test_edges),
 		WITH(test_hairpin, 0),
 		WITH(test_hairpin, 3),
 		WITH(test_hairpin, 5),
