@@ -43,6 +43,14 @@ struct port_ops {
 	void (*counters)(struct port *p, struct port_counters *out);
 };
 
+// Super-frames a port takes on transmit: many datagrams or segments of one flow in one chain of
+// mbufs (segment.h). segments 0 = none.
+struct port_super {
+	uint16_t segments; // most in one
+	uint16_t bufs; // most mbufs in a chain
+	uint32_t bytes; // longest, headers included
+};
+
 // Set when the port is opened, read by all afterwards.
 struct port {
 	const struct port_ops *ops;
@@ -54,6 +62,10 @@ struct port {
 	uint16_t nb_rxq, nb_txq; // granted
 	uint16_t mtu, vlan;
 	uint16_t dpdk_id; // RTE_MAX_ETHPORTS when it is no ethdev
+	// What it takes whole. A port may find out while it runs that it cannot: it then cuts what
+	// it was given (nothing is lost) and sets segments to 0 for good. Workers read it before
+	// each burst.
+	struct port_super uso, tso;
 	// The port can verify on receive (the flags of each mbuf say what it found).
 	bool ip_checksum_good, l4_checksum_good;
 	// Known once the port is started, when the NIC has been asked what it really does.
