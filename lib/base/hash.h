@@ -19,8 +19,7 @@ static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *
 	const __m128i k1 = _mm_loadu_si128((const __m128i *)&key->k[2]);
 	__m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)a), k0);
 
-	x = _mm_aesenc_si128(
-		x, _mm_xor_si128(k1, _mm_set_epi64x((long long)~extra, (long long)extra)));
+	x = _mm_aesenc_si128(x, _mm_xor_si128(k1, _mm_cvtsi64_si128((long long)extra)));
 	x = _mm_aesenc_si128(x, k0);
 	x = _mm_aesenc_si128(x, k1);
 	return (uint64_t)_mm_cvtsi128_si64(x);

@@ -1,39 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "table.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 // A bucket fuller than this sends a new entry to the emptier of its two buckets. Simulated at 50 %
 // load with churn over 32,768 buckets: 8 (first bucket until full) fails one insert in 1,000, 7 one
 // in 10^5, 6 none, and 6 still leaves 85 % of the entries where the first cache line finds them.
 #define FIRST_FILL 6
-
-// Bit w is set where tag[w] equals tag.
-static inline uint32_t match(const struct table_bucket *b, uint16_t tag)
-{
-#ifdef __SSE2__
-	const __m128i tags = _mm_load_si128((const __m128i *)b->tag);
-	const __m128i eq = _mm_cmpeq_epi16(tags, _mm_set1_epi16((short)tag));
-
-	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(eq, _mm_setzero_si128()));
-#else
-	uint32_t bits = 0;
-
-	for (unsigned int w = 0; w < TABLE_WAYS; w++)
-		bits |= (uint32_t)(b->tag[w] == tag) << w;
-	return bits;
-#endif
-}
-
-// The other bucket of a hash, never the first one: the distance is odd and there are at least two.
-static inline struct table_bucket *second_of(const struct table *t, uint64_t hash)
-{
-	const uint32_t distance = (uint32_t)(hash >> 32) * 0x9e3779b1u;
-
-	return &t->bucket[((uint32_t)hash ^ (distance >> 8 | 1)) & t->mask];
-}
 
 // At least two buckets, and twice as many ways as entries.
 static uint32_t bucket_count(uint32_t capacity)
@@ -62,15 +33,15 @@ bool table_next(const struct table *t, uint64_t hash, struct table_iter *it, uin
 	uint32_t hits;
 
 	if (it->second == 0) {
-		hits = match(b, tag) >> it->way << it->way;
+		hits = table_match(b, tag) >> it->way << it->way;
 		if (hits != 0)
 			goto hit;
 		if (b->displaced == 0)
 			return false;
 		*it = (struct table_iter){.second = 1};
 	}
-	b = second_of(t, hash);
-	hits = match(b, tag) >> it->way << it->way;
+	b = table_second(t, hash);
+	hits = table_match(b, tag) >> it->way << it->way;
 	if (hits == 0)
 		return false;
 hit:
@@ -90,13 +61,13 @@ static void put(struct table_bucket *b, uint32_t free_ways, uint16_t tag, uint32
 bool table_insert(struct table *t, uint64_t hash, uint32_t value)
 {
 	struct table_bucket *first = table_first(t, hash);
-	struct table_bucket *second = second_of(t, hash);
-	const uint32_t free1 = match(first, 0);
+	struct table_bucket *second = table_second(t, hash);
+	const uint32_t free1 = table_match(first, 0);
 	const int nb_free1 = __builtin_popcount(free1);
 	uint32_t free2 = 0;
 
 	if (nb_free1 <= TABLE_WAYS - FIRST_FILL)
-		free2 = match(second, 0);
+		free2 = table_match(second, 0);
 	if (__builtin_popcount(free2) > nb_free1) {
 		put(second, free2, table_tag(hash), value);
 		first->displaced++;
@@ -111,7 +82,7 @@ bool table_insert(struct table *t, uint64_t hash, uint32_t value)
 
 static bool take(struct table_bucket *b, uint16_t tag, uint32_t value)
 {
-	for (uint32_t hits = match(b, tag); hits != 0; hits &= hits - 1) {
+	for (uint32_t hits = table_match(b, tag); hits != 0; hits &= hits - 1) {
 		const unsigned int w = (unsigned int)__builtin_ctz(hits);
 
 		if (b->value[w] == value) {
@@ -127,7 +98,7 @@ bool table_remove(struct table *t, uint64_t hash, uint32_t value)
 	struct table_bucket *first = table_first(t, hash);
 
 	if (!take(first, table_tag(hash), value)) {
-		if (first->displaced == 0 || !take(second_of(t, hash), table_tag(hash), value))
+		if (first->displaced == 0 || !take(table_second(t, hash), table_tag(hash), value))
 			return false;
 		first->displaced--;
 	}

@@ -58,6 +58,9 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 			.l4_checksum_good = (good & 2) != 0};
 		memcpy(p->rx[good].mac, port->mac, 6);
 	}
+	net_udp_rules_init(&p->udp, &p->rx[0]);
+	p->verified = (port->ip_checksum_good ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0) |
+		(port->l4_checksum_good ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
 	p->l2 = (struct net_l2){.vlan = port->vlan};
 	memcpy(p->l2.src, port->mac, 6);
 	p->link_local = net_link_local(port->mac);
@@ -132,6 +135,10 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		slots += turn_relay_slots(d->map, w);
 	d->quota = turn_quota_create(slots, &quota_key);
 	d->local = local_create(d->conf, d->map);
+	if (relay_sources_create(d) != 0) {
+		snprintf(error, len, "out of memory");
+		return -1;
+	}
 	if (d->policy != NULL && d->quota != NULL && d->local != NULL)
 		return 0;
 	snprintf(error, len, "%s: %s",
@@ -170,11 +177,10 @@ static int worker_shard(struct worker *w, int socket)
 		.crypto = w->crypto,
 		.rng = &w->rng,
 		.worker = w->id,
-		.flow_reset = rewrite_flow_reset,
+		.flow_made = rewrite_flow_made,
 		.ctx = w};
 	void *mem =
 		rte_zmalloc_socket("shard", turn_shard_size(&params), RTE_CACHE_LINE_SIZE, socket);
-	size_t templates;
 
 	if (mem == NULL)
 		return -ENOMEM;
@@ -182,9 +188,8 @@ static int worker_shard(struct worker *w, int socket)
 	w->shard = turn_shard_create(mem, &params, w->now_ms);
 	if (w->shard == NULL)
 		return -ENOMEM;
-	templates = turn_shard_flows(w->shard) * sizeof(struct template);
-	w->template = rte_zmalloc_socket("templates", templates, RTE_CACHE_LINE_SIZE, socket);
-	return w->template != NULL ? 0 : -ENOMEM;
+	w->lines = turn_shard_lines(w->shard);
+	return 0;
 }
 
 static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
@@ -215,6 +220,8 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	if (w->crypto == NULL || w->neigh_mem == NULL || mailbox_init(&w->mailbox) != 0)
 		return -ENOMEM;
 	w->neigh = neigh_create(w->neigh_mem, &nc, &neigh_key);
+	w->hops = neigh_hops(w->neigh);
+	relay_wires_init(w);
 	worker_queues(w);
 	return worker_shard(w, socket);
 }
@@ -225,7 +232,6 @@ static void worker_free(struct worker *w)
 		turn_shard_close(w->shard);
 	stun_crypto_free(w->crypto);
 	mailbox_fini(&w->mailbox);
-	rte_free(w->template);
 	rte_free(w->shard_mem);
 	rte_free(w->neigh_mem);
 	rte_free(w);
@@ -354,6 +360,7 @@ void dp_destroy(struct dp *d)
 	handover_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
+	relay_sources_free(d);
 	local_free(d->local);
 	turn_quota_free(d->quota);
 	turn_policy_free(d->policy);

@@ -11,6 +11,7 @@
 #include "csprng.h"
 #include "dp.h"
 #include "hash.h"
+#include "udp.h"
 
 #define DP_BURST TURN_BURST
 #define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
@@ -43,7 +44,13 @@ struct local {
 	uint8_t nb_listeners;
 	uint8_t port;
 	uint8_t kind; // enum local_kind
-};
+	// What nearly all packets are to: a relay address all of whose ports are slots of one
+	// worker (else run.nb is 0), and the first listener (else 0). plain_port: UINT16_MAX when
+	// not OWN.
+	struct turn_relay_run run;
+	uint32_t plain_mark; // the listener's part of a view's mark
+	uint16_t plain_listener, plain_port;
+} __attribute__((aligned(64)));
 
 struct local_listener {
 	uint16_t port;
@@ -66,6 +73,12 @@ void local_free(struct local_table *t);
 static inline uint32_t local_hash(const struct local_table *t, const struct addr *a)
 {
 	return (uint32_t)(((a->d[0] ^ (a->d[1] << 1)) * UINT64_C(0x9e3779b97f4a7c15)) >> t->shift);
+}
+
+// The only place where an address is likely to be, whether or not it is there.
+static inline const struct local *local_guess(const struct local_table *t, const struct addr *a)
+{
+	return &t->slot[local_hash(t, a)];
 }
 
 static inline const struct local *local_find(const struct local_table *t, const struct addr *a)
@@ -91,15 +104,14 @@ static inline int local_listener(const struct local_table *t, const struct local
 
 // --- what a packet carries ----------------------------------------------------------------------
 
-// A datagram for the state machine: parsed, checked, its place known.
-struct datagram {
-	struct net_frame frame;
-	uint32_t slot; // peer leg
-	uint8_t leg; // enum turn_leg
-	uint8_t listener; // client leg
-	uint8_t via; // as in turn_view
-	bool hairpin; // comes from an own allocation, not from a port
-};
+// Flags of a view.
+// An untagged frame without options, extension headers and padding, its UDP checksum and hops left
+// over, not too long for any port with a ChannelData header more.
+#define DP_PLAIN 1
+#define DP_IPV4 2
+// Nobody has looked at the datagram's source yet: whether it is one that a host can have, and not
+// one of ours. An allocation's line is proof enough, as those who made it have been judged.
+#define DP_UNJUDGED 4
 
 enum parcel_kind {
 	PARCEL_DATAGRAM, // as if just received and found to belong to the other worker
@@ -115,7 +127,7 @@ struct parcel {
 	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds
 	bool from_ask; // NEIGHBOUR
 	union {
-		struct datagram datagram;
+		struct turn_view datagram;
 		struct net_neigh_msg neighbour;
 		struct turn_redirect_note redirect;
 	};
@@ -135,6 +147,8 @@ struct dp_port {
 	struct port *port;
 	const struct conf_port *conf;
 	struct net_rx rx[4]; // by what the port has verified: bit 0 IPv4 header, bit 1 UDP
+	struct net_udp_rules udp;
+	uint64_t verified; // of an mbuf's flags those that are to be believed
 	struct net_l2 l2; // our MAC and tag; the destination is zero and filled in last
 	struct addr link_local; // answers ND and ping, never relays
 	struct addr gateway[2]; // [is_v4]
@@ -161,6 +175,7 @@ struct dp {
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
 	struct hash_key home_key; // of steer_client_home
+	struct source *source[2]; // see worker.source
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
 	bool stopping; // mgmt writes, workers read
 };
@@ -179,38 +194,30 @@ void dp_destroy(struct dp *d);
 
 // --- worker.c: one lcore ------------------------------------------------------------------------
 
-// Header of one direction, kept ready. Of the owning worker alone.
-struct template
-{
-	struct endpoint src, dst;
-	uint32_t generation; // of the neighbour table when neigh was looked up
-	uint32_t slot; // HOP_HAIRPIN
-	uint16_t csum; // sum of both addresses and ports
-	uint16_t neigh; // HOP_WIRE
-	uint8_t hop; // enum hop
-	uint8_t place; // HOP_WIRE: port; HOP_HAIRPIN: worker
+// An address datagrams are sent from, for headers.
+struct source {
+	struct addr addr;
+	uint16_t sum; // of the address, as it lies in memory
+	uint16_t port; // of a listener, as it lies in memory
+	uint8_t flags; // of a view that can be sent on from here: DP_PLAIN, and DP_IPV4 or not
 };
-_Static_assert(sizeof(struct template) == 64, "one cache line");
 
-enum hop {
-	HOP_UNKNOWN, // template empty
-	HOP_WIRE,
-	HOP_HAIRPIN, // to a relayed address of ours: to its home, never to the wire
-	HOP_NOWHERE, // to an own address that is no slot of any worker
+// What a frame needs of the port it leaves by.
+struct wire {
+	uint64_t tail[2]; // source MAC and ethertype, [is_v4]
 };
 
 struct burst {
 	unsigned int n;
 	struct rte_mbuf *m[DP_BURST];
-	struct datagram d[DP_BURST];
-	struct turn_burst turn; // turn.view[i] is d[i]
+	struct turn_burst turn; // turn.view[i] is m[i]
 };
 
 // Packets on their way to a port or to a worker, flushed when full and at the end of the round.
 struct outbox {
 	unsigned int n;
 	struct rte_mbuf *m[DP_BURST];
-};
+} __attribute__((aligned(512))); // a power of two: indexed for every packet
 
 struct rx_queue {
 	uint8_t port;
@@ -258,7 +265,15 @@ struct worker {
 	struct rte_ring *out[TURN_WORKERS_MAX]; // the same rings from the other side
 	// Of this worker alone.
 	struct turn_shard *shard;
-	struct template *template; // turn_shard_flows() of them
+	struct turn_line *lines; // of the shard
+	const struct neigh_hop *hops; // of neigh
+	struct wire wire[CONF_PORTS_MAX];
+	// What datagrams of a leg are sent from, by the upper half of the mark of the line's other
+	// end: relay addresses, and listeners.
+	const struct source *source[2];
+	// Longest plain frame: with a ChannelData header it still fits every port. 0: there are
+	// ports to which no frame may go by the short way.
+	uint16_t plain_max;
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;
 	struct stun_crypto *crypto;
@@ -301,7 +316,7 @@ int handover_create(struct dp *d, int socket);
 void handover_free(struct dp *d);
 // Takes the packet.
 void handover_datagram(
-	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct datagram *d);
+	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct turn_view *v);
 void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port);
 void handover_flush(struct worker *w);
 // Up to DP_BURST packets from a worker. Messages among them are not datagrams and not counted.
@@ -331,12 +346,23 @@ void nexthop_tick(struct worker *w);
 // Drops what is held; the worker is no longer running.
 void nexthop_drain(struct worker *w);
 
+// --- accept.c: from frames to datagrams for the shard -------------------------------------------
+
+// Of the n received packets in the burst, those that are datagrams for this worker's shard stay,
+// moved together, with their views; all others are dealt with.
+void accept_burst(struct worker *w, uint8_t port, unsigned int n);
+// Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
+bool accept_again(struct worker *w, unsigned int i);
+
 // --- relay.c: the plan that nearly every one is -------------------------------------------------
 
-// Executes a TURN_RELAY plan for a datagram about which nothing is unusual. False: nothing has
-// been touched, rewrite.c has to see to it.
-bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct turn_plan *plan);
+// Fills dp.source and worker.wire.
+int relay_sources_create(struct dp *d);
+void relay_sources_free(struct dp *d);
+void relay_wires_init(struct worker *w);
+const struct source *relay_listener_source(const struct worker *w, uint8_t listener);
+// Relays what is in the burst, after turn_route_begin.
+void relay_burst(struct worker *w);
 
 // --- rewrite.c: executing plans -----------------------------------------------------------------
 
@@ -367,15 +393,24 @@ static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, u
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 }
 
-void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
+// Executes a plan of any kind for packet m with its view.
+void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side);
-void rewrite_send(struct worker *w, struct rte_mbuf *m, struct datagram *d,
-	const struct turn_plan *plan, const struct turn_side *side);
-void rewrite_reply(struct worker *w, struct rte_mbuf *m, const struct datagram *d,
-	const struct turn_plan *plan, const struct turn_side *side);
-// turn_shard_params.flow_reset.
-void rewrite_flow_reset(void *worker, uint32_t flow);
-uint16_t rewrite_ip_id(struct worker *w);
+// turn_shard_params.flow_made.
+void rewrite_flow_made(void *worker, uint32_t flow);
+
+// A bijection of 16 bits under a secret of the worker: no identification comes back before 65536
+// others have been used (RFC 6864), and the next is not told by the last ones.
+static inline uint16_t rewrite_ip_id(struct worker *w)
+{
+	uint32_t x = w->ip_id++;
+
+	x = (uint16_t)(x * w->ip_id_key[0]);
+	x ^= x >> 7;
+	x = (uint16_t)(x * w->ip_id_key[1]);
+	x ^= x >> 9;
+	return (uint16_t)(x ^ w->ip_id_key[2]);
+}
 
 // --- host.c: being a host on the link -----------------------------------------------------------
 

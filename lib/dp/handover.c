@@ -72,12 +72,12 @@ static void put(struct worker *w, unsigned int to, struct rte_mbuf *m)
 }
 
 void handover_datagram(
-	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct datagram *d)
+	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct parcel *p = parcel_of(m);
 
 	p->kind = PARCEL_DATAGRAM;
-	p->datagram = *d;
+	p->datagram = *v;
 	put(w, to, m);
 }
 

@@ -25,6 +25,8 @@ static void add_own(struct local_table *t, const struct conf_address *a, uint8_t
 		.kind = LOCAL_OWN,
 		.port = port,
 		.relay = turn_relay_find(map, &a->addr)};
+	if (l->relay >= 0 && !turn_relay_run(map, (unsigned int)l->relay, &l->run))
+		l->run = (struct turn_relay_run){0};
 }
 
 // The all-ones host of an IPv4 subnet. Subnets of one or two addresses have none (RFC 3021).
@@ -49,6 +51,7 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 	for (uint32_t i = 0; i <= t->mask; i++) {
 		struct local *l = &t->slot[i];
 
+		l->plain_port = UINT16_MAX;
 		if (l->kind != LOCAL_OWN)
 			continue;
 		l->listener_from = n;
@@ -57,6 +60,11 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 				t->listener[n++] = (struct local_listener){
 					.port = c->listeners[k].at.port, .index = (uint8_t)k};
 		l->nb_listeners = (uint8_t)(n - l->listener_from);
+		l->plain_port = l->port;
+		if (l->nb_listeners > 0) {
+			l->plain_listener = t->listener[l->listener_from].port;
+			l->plain_mark = (uint32_t)t->listener[l->listener_from].index << 16;
+		}
 	}
 	// one that lies on no port would be silently deaf
 	return n == c->nb_listeners ? 0 : -EINVAL;
@@ -85,12 +93,13 @@ static struct local_table *table_make(uint32_t entries, uint32_t listeners)
 		bits++;
 	t->mask = (1u << bits) - 1;
 	t->shift = (uint8_t)(64 - bits);
-	t->slot = calloc(1u << bits, sizeof(*t->slot));
+	t->slot = aligned_alloc(64, sizeof(*t->slot) << bits);
 	t->listener = calloc(listeners + 1, sizeof(*t->listener));
 	if (t->slot == NULL || t->listener == NULL) {
 		local_free(t);
 		return NULL;
 	}
+	memset(t->slot, 0, sizeof(*t->slot) << bits);
 	return t;
 }
 

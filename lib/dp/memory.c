@@ -20,11 +20,8 @@ static size_t shard_size(
 {
 	const struct turn_shard_params params = {
 		.config = &c->turn, .map = map, .worker = (uint8_t)worker};
-	// a flow to the client of each slot and one to each channel's peer, of which there are as
-	// many as slots unless that is few
-	const size_t flows = 2 * (size_t)turn_relay_slots(map, worker) + 1024;
 
-	return turn_shard_size(&params) + flows * sizeof(struct template);
+	return turn_shard_size(&params);
 }
 
 size_t dp_memory_mb(const struct conf *c)

@@ -1,10 +1,77 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relayed datagram that nearly every one is: from wire to wire, one family, with a checksum,
-// a whole payload, a ChannelData header taken off or put on, a template at hand. Its new headers
-// are written straight from the template. Anything else is rewrite.c's.
+// The relayed datagram that nearly every one is: from wire to wire, one family, a ChannelData
+// header taken off or put on, everything at hand in the line of its allocation. Its new headers are
+// written straight from there. Anything else is rewrite.c's.
+#include <errno.h>
+#include <stdlib.h>
+
 #include "bytes.h"
 #include "dp_int.h"
-#include "udp.h"
+
+// --- what headers are made of -------------------------------------------------------------------
+
+static struct source source_of(const struct addr *a, uint16_t port)
+{
+	const bool is_v4 = addr_is_v4(a);
+
+	return (struct source){.addr = *a,
+		.sum = udp_fold(is_v4 ? a->w[3] : udp_add(a->d[0], a->d[1])),
+		.port = __builtin_bswap16(port),
+		.flags = is_v4 ? DP_PLAIN | DP_IPV4 : DP_PLAIN};
+}
+
+int relay_sources_create(struct dp *d)
+{
+	const struct turn_config *c = &d->conf->turn;
+	struct source *relays = calloc(c->nb_relay + 1, sizeof(*relays));
+	struct source *listeners = calloc(TURN_LINE_LISTENER(c->nb_listeners), sizeof(*listeners));
+
+	d->source[TURN_FROM_CLIENT] = relays;
+	d->source[TURN_FROM_PEER] = listeners;
+	if (relays == NULL || listeners == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->nb_relay; i++)
+		relays[i] = source_of(&c->relay[i], 0);
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		listeners[TURN_LINE_LISTENER(i)] =
+			source_of(&c->listeners[i].at.addr, c->listeners[i].at.port);
+	return 0;
+}
+
+const struct source *relay_listener_source(const struct worker *w, uint8_t listener)
+{
+	return &w->source[TURN_FROM_PEER][TURN_LINE_LISTENER(listener)];
+}
+
+void relay_sources_free(struct dp *d)
+{
+	free(d->source[0]);
+	free(d->source[1]);
+}
+
+void relay_wires_init(struct worker *w)
+{
+	uint32_t mtu = UINT16_MAX;
+
+	memcpy(w->source, w->dp->source, sizeof(w->source));
+	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
+		const struct dp_port *port = &w->dp->port[p];
+		uint8_t tail[8];
+
+		memcpy(tail, port->l2.src, 6);
+		for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++) {
+			store_be16(tail + 6, is_v4 ? 0x0800 : 0x86dd);
+			memcpy(&w->wire[p].tail[is_v4], tail, sizeof(tail));
+		}
+		// tagged frames, and those for another worker's queue, are rewrite.c's and tx.c's
+		if (port->l2.vlan != 0 || w->id >= port->port->nb_txq)
+			return;
+		mtu = RTE_MIN(mtu, port->port->mtu);
+	}
+	w->plain_max = (uint16_t)(mtu + NET_ETH_LEN - CHANNEL_HEADER_LEN);
+}
+
+// --- one datagram -------------------------------------------------------------------------------
 
 // A 16-bit value as it lies in memory.
 static inline uint16_t be16(uint16_t v)
@@ -12,124 +79,158 @@ static inline uint16_t be16(uint16_t v)
 	return __builtin_bswap16(v);
 }
 
-// The UDP checksum, as it lies in memory, when the words summing to removed are replaced by those
-// summing to added (RFC 1624 eqn. 3). The complement of a sum is its distance from 2^48 - 1, a
-// multiple of 2^16 - 1.
-static inline uint16_t checksum_swap(uint16_t old, uint64_t removed, uint64_t added)
-{
-	const uint64_t zero = (UINT64_C(1) << 48) - 1;
-	const uint16_t v = (uint16_t)~udp_fold((uint16_t)~old + added + (zero - removed));
+// A frame to be made of another, in place, as a ChannelData header goes off or on. Words as they
+// lie in memory.
+struct plain {
+	const struct source *src;
+	const struct addr *dst;
+	uint8_t *payload; // as it was
+	int moved; // where it begins, by how much later
+	uint16_t longer; // change of a length field
+	uint64_t old_udp, udp; // the UDP headers that there was and will be, but for the checksum
+	uint64_t sum; // change under the UDP checksum but for addresses and UDP header
+};
 
-	return v != 0 ? v : 0xffff;
+// All of the old headers has been read by now. The checksum is the complement of a sum folded, here
+// the fold of the complement: the same, but 0xffff for 0 as UDP wants it.
+static inline void write_udp(const struct plain *p, uint64_t change)
+{
+	const uint64_t sum = udp_sum4(p->sum, change, ~p->old_udp, p->udp);
+	const uint64_t whole = p->udp | (uint64_t)udp_fold(~sum) << 48;
+
+	memcpy(p->payload + p->moved - NET_UDP_LEN, &whole, 8);
 }
 
-// Sum of two addresses of one family.
-static inline uint64_t pair_sum(const struct addr *a, const struct addr *b, bool is_v4)
+// Headers of IPv4 and UDP; returns the first byte. The identification stays when DF is set: it
+// means nothing then (RFC 6864 section 4).
+static inline uint8_t *write_ip4(struct worker *w, const struct plain *p)
 {
-	if (likely(is_v4))
-		return (uint64_t)a->w[3] + b->w[3];
-	return udp_fold(udp_add(udp_add(a->d[0], a->d[1]), udp_add(b->d[0], b->d[1])));
-}
+	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
+	const uint64_t ends = p->src->addr.w[3] | (uint64_t)p->dst->w[3] << 32;
+	const uint64_t change = udp_add(ends, ~udp_load64(old + 12));
+	uint64_t first = __builtin_bswap64(udp_load64(old)) - ((uint64_t)(int64_t)p->moved << 32);
+	uint32_t third = udp_load32(old + 8) - 1; // a hop less
+	uint64_t sum = (uint64_t)p->longer + 0xfffe + (~third >> 16);
+	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
 
-static inline void write_ip4(uint8_t *ip, const struct template *t, const struct net_frame *f,
-	uint16_t total, uint32_t id_df)
-{
-	const uint32_t src = t->src.addr.w[3], dst = t->dst.addr.w[3];
-	const uint32_t w0 = 0x45u | (uint32_t)f->tos << 8 | (uint32_t)be16(total) << 16;
-	uint32_t w2 = (uint32_t)(f->ttl - 1) | 17u << 8;
+	if (unlikely((first & 0x4000) == 0)) {
+		const uint16_t id = rewrite_ip_id(w);
 
-	w2 |= (uint32_t)(uint16_t)~udp_fold((uint64_t)w0 + id_df + w2 + src + dst) << 16;
-	memcpy(ip, &w0, 4);
-	memcpy(ip + 4, &id_df, 4);
-	memcpy(ip + 8, &w2, 4);
-	memcpy(ip + 12, &src, 4);
-	memcpy(ip + 16, &dst, 4);
-}
-
-static inline void write_ip6(
-	uint8_t *ip, const struct template *t, const struct net_frame *f, uint16_t udp_len)
-{
-	const uint32_t w0 = __builtin_bswap32(0x60000000u | (uint32_t)f->tos << 20);
-	const uint32_t w1 = (uint32_t)be16(udp_len) | 17u << 16 | (uint32_t)(f->ttl - 1) << 24;
-
-	memcpy(ip, &w0, 4);
-	memcpy(ip + 4, &w1, 4);
-	memcpy(ip + 8, &t->src.addr, 16);
-	memcpy(ip + 24, &t->dst.addr, 16);
-}
-
-// Ethernet and IP header in front of a UDP header; returns the first byte of the frame.
-static inline uint8_t *write_headers(struct worker *w, uint8_t *udp, const struct template *t,
-	const struct net_frame *f, uint32_t flags)
-{
-	const uint16_t udp_len = load_be16(udp + 4);
-	uint8_t *ip = udp - (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
-	uint8_t *frame = ip - NET_ETH_LEN;
-
-	if (likely(f->is_v4))
-		write_ip4(ip, t, f, (uint16_t)(udp_len + NET_IP4_LEN),
-			(uint32_t)be16(rewrite_ip_id(w)) |
-				((flags & TURN_PLAN_DF) != 0 ? 0x40u << 16 : 0));
-	else
-		write_ip6(ip, t, f, udp_len);
-	memcpy(frame + 6, w->dp->port[t->place].l2.src, 6);
-	store_be16(frame + 12, f->is_v4 ? 0x0800 : 0x86dd);
-	return frame;
-}
-
-// All that makes a datagram unusual.
-static inline bool unusual(const struct worker *w, const struct rte_mbuf *m,
-	const struct net_frame *f, const struct turn_plan *plan, const struct template *t)
-{
-	const struct dp_port *port = &w->dp->port[t->place];
-	const uint32_t headers = NET_UDP_LEN + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
-
-	return t->hop != HOP_WIRE || t->generation != neigh_generation(w->neigh) ||
-		f->is_v4 != addr_is_v4(&t->src.addr) || f->ttl <= 1 || f->l4_checksum == 0 ||
-		plan->front_len > CHANNEL_HEADER_LEN || plan->off + plan->len != f->payload_len ||
-		plan->off + plan->front_len != CHANNEL_HEADER_LEN || port->l2.vlan != 0 ||
-		headers + plan->front_len + plan->len > port->port->mtu ||
-		// room in front: the new headers are at most as long as these, and 4
-		(uint32_t)m->data_off + f->payload_off + plan->off <
-		NET_ETH_LEN + headers + plan->front_len;
-}
-
-bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct turn_plan *plan)
-{
-	const struct template *t = &w->template[plan->flow];
-	const uint16_t udp_len = (uint16_t)(NET_UDP_LEN + plan->front_len + plan->len);
-	const uint32_t ports = (uint32_t)be16(t->src.port) | (uint32_t)be16(t->dst.port) << 16;
-	uint8_t *payload = rte_pktmbuf_mtod_offset(m, uint8_t *, f->payload_off), *frame;
-	uint64_t removed, added;
-	uint32_t front, fields;
-	const uint8_t *mac;
-
-	if (unlikely(unusual(w, m, f, plan, t)))
-		return false;
-	mac = neigh_mac(w->neigh, t->neigh, w->now_ms);
-	if (unlikely(mac == NULL))
-		return false;
-	removed = pair_sum(&f->src, &f->dst, f->is_v4) + udp_load32(payload - NET_UDP_LEN) +
-		2 * (uint64_t)be16((uint16_t)(f->payload_len + NET_UDP_LEN));
-	added = pair_sum(&t->src.addr, &t->dst.addr, f->is_v4) + ports +
-		2 * (uint64_t)be16(udp_len);
-	if (plan->front_len != 0) { // ChannelData header on
-		front = (uint32_t)be16(plan->channel) | (uint32_t)be16(plan->len) << 16;
-		payload -= CHANNEL_HEADER_LEN;
-		memcpy(payload, &front, CHANNEL_HEADER_LEN);
-		added += front;
-	} else { // and off
-		removed += udp_load32(payload);
-		payload += CHANNEL_HEADER_LEN;
+		sum += be16(id) + (uint64_t)(uint16_t)~be16((uint16_t)(first >> 16));
+		first = (first & ~UINT64_C(0xffff0000)) | (uint64_t)id << 16;
 	}
-	fields = (uint32_t)be16(udp_len) |
-		(uint32_t)checksum_swap(be16(f->l4_checksum), removed, added) << 16;
-	memcpy(payload - 8, &ports, 4);
-	memcpy(payload - 4, &fields, 4);
-	frame = write_headers(w, payload - NET_UDP_LEN, t, f, plan->flags);
-	memcpy(frame, mac, 6);
-	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + plan->front_len + plan->len);
-	tx_put(w, t->place, m);
+	first = __builtin_bswap64(first);
+	third = (third & 0xffff) | (uint32_t)udp_fold(~udp_add(change, sum)) << 16;
+	write_udp(p, change);
+	memcpy(ip, &first, 8);
+	memcpy(ip + 8, &third, 4);
+	memcpy(ip + 12, &ends, 8);
+	return ip;
+}
+
+static inline uint8_t *write_ip6(const struct plain *p)
+{
+	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
+	const uint64_t first =
+		(udp_load32(old) & 0x0000f0ff) | // no flow label: its flow is another
+		(p->udp & UINT64_C(0xffff00000000)) | (uint64_t)17 << 48 |
+		(uint64_t)(uint8_t)(old[7] - 1) << 56;
+	const struct addr dst = *p->dst;
+	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP6_LEN;
+	const uint64_t sum = udp_sum4(
+		p->src->sum, ~udp_load64(old + 8), ~udp_load64(old + 16), ~udp_load64(old + 24));
+
+	write_udp(p, udp_sum4(sum, ~udp_load64(old + 32), dst.d[0], dst.d[1]));
+	memcpy(ip, &first, 8);
+	memcpy(ip + 8, &p->src->addr, 16);
+	memcpy(ip + 24, &dst, 16);
+	return ip;
+}
+
+static inline void send_plain(struct worker *w, const struct neigh_hop *hop, struct rte_mbuf *m,
+	uint8_t *ip, const bool is_v4)
+{
+	struct outbox *o = &w->tx[hop->port];
+
+	memcpy(ip - NET_ETH_LEN, hop, 8);
+	memcpy(ip - NET_ETH_LEN + 6, &w->wire[hop->port].tail[is_v4], 8);
+	if (unlikely(o->n == DP_BURST - 1))
+		tx_put(w, hop->port, m); // it is full then, and goes
+	else
+		o->m[o->n++] = m;
+}
+
+// Relays a datagram for which its line vouches. False: something about it or its way is unusual,
+// and nothing has been touched.
+static inline bool relay_line(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct turn_line *l)
+{
+	const unsigned int leg = v->leg, to = leg ^ 1;
+	const uint32_t note = l->hop[to], mark = l->mark[to];
+	const struct neigh_hop *hop = &w->hops[(uint16_t)note];
+	const struct source *src = &w->source[leg][mark >> 16];
+	const uint32_t off = leg - 1; // all ones where the header goes off
+	const int moved = (int)(off & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
+	const uint16_t len = (uint16_t)(v->len - (off & CHANNEL_HEADER_LEN));
+	const uint32_t front = l->channel | (uint32_t)be16(len) << 16;
+	const uint16_t udp_len = (uint16_t)(v->len + NET_UDP_LEN - moved);
+	const uint32_t sport = (l->relay_port & off) | src->port; // a relay address has none
+	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
+	const struct plain p = {.src = src,
+		.dst = &l->end[to],
+		.payload = data,
+		.moved = moved,
+		.longer = (uint16_t)(off ^ CHANNEL_HEADER_LEN << 8), // its complement where off
+		.old_udp = udp_load64(data - NET_UDP_LEN),
+		.udp = sport | (uint32_t)be16((uint16_t)mark) << 16 | (uint64_t)be16(udp_len) << 32,
+		.sum = (front ^ off) + (uint64_t)(uint16_t)(off ^ CHANNEL_HEADER_LEN << 8)};
+
+	if (unlikely((v->flags & (DP_PLAIN | DP_IPV4)) != src->flags || hop->serial != note >> 16))
+		return false;
+	// where it goes off, the new headers are written over this
+	memcpy(data - CHANNEL_HEADER_LEN, &front, CHANNEL_HEADER_LEN);
+	m->data_off = (uint16_t)(m->data_off + moved);
+	m->data_len = (uint16_t)(m->data_len - moved);
+	m->pkt_len -= (uint32_t)moved;
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	if (likely((src->flags & DP_IPV4) != 0))
+		send_plain(w, hop, m, write_ip4(w, &p), true);
+	else
+		send_plain(w, hop, m, write_ip6(&p), false);
 	return true;
+}
+
+// Any other datagram, by its plan.
+static void relay_planned(struct worker *w, unsigned int i)
+{
+	struct burst *b = &w->burst;
+	struct turn_view *v = &b->turn.view[i];
+
+	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
+		return;
+	turn_route_finish(w->shard, &b->turn, i);
+	rewrite_plan(w, b->m[i], v, &b->turn.plan, &b->turn.side);
+}
+
+void relay_burst(struct worker *w)
+{
+	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
+	struct burst *b = &w->burst;
+	const struct turn_view *v = b->turn.view;
+	struct turn_line *lines = w->lines;
+	const unsigned int n = b->n;
+
+	for (unsigned int i = 0; i < n; i++, v++) {
+		struct turn_line *l;
+
+		if (unlikely(v->slot == TURN_NONE || v->len < CHANNEL_HEADER_LEN))
+			goto planned;
+		l = &lines[v->slot];
+		if (unlikely(!turn_line_vouches(l, v, tick) || !relay_line(w, b->m[i], v, l)))
+			goto planned;
+		turn_line_count(w->shard, l, v);
+		continue;
+	planned:
+		relay_planned(w, i);
+	}
 }

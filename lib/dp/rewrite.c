@@ -103,138 +103,145 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 	return DP_SENT;
 }
 
-// --- templates ----------------------------------------------------------------------------------
+// --- the way ------------------------------------------------------------------------------------
 
-// A bijection of 16 bits under a secret of the worker: no identification comes back before 65536
-// others have been used (RFC 6864), and the next is not told by the last ones.
-uint16_t rewrite_ip_id(struct worker *w)
-{
-	uint32_t x = w->ip_id++;
+enum hop {
+	HOP_WIRE,
+	HOP_HAIRPIN, // to a relayed address of ours: to its home, never to the wire
+	HOP_NOWHERE, // to an own address that is no slot of any worker
+};
 
-	x = (uint16_t)(x * w->ip_id_key[0]);
-	x ^= x >> 7;
-	x = (uint16_t)(x * w->ip_id_key[1]);
-	x ^= x >> 9;
-	return (uint16_t)(x ^ w->ip_id_key[2]);
-}
+// Where a datagram goes.
+struct way {
+	struct turn_path path;
+	uint32_t slot; // HOP_HAIRPIN
+	uint16_t neigh; // HOP_WIRE
+	uint8_t hop; // enum hop
+	uint8_t place; // HOP_WIRE: port; HOP_HAIRPIN: worker
+};
 
 // Where a datagram to one of our own addresses goes: to a live relayed address or nowhere; never to
 // a listener, the kernel or the wire.
-static void aim_inside(struct worker *w, struct template *t, const struct local *to)
+static void aim_inside(struct worker *w, struct way *way, const struct local *to)
 {
+	const uint16_t port = way->path.dst.port;
 	unsigned int home;
 
-	t->hop = HOP_NOWHERE;
+	way->hop = HOP_NOWHERE;
 	if (to->kind != LOCAL_OWN || to->relay < 0 ||
-		!turn_relay_home(w->dp->map, (unsigned int)to->relay, t->dst.port, &home, &t->slot))
+		!turn_relay_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
 		return;
-	t->hop = HOP_HAIRPIN;
-	t->place = (uint8_t)home;
+	way->hop = HOP_HAIRPIN;
+	way->place = (uint8_t)home;
 }
 
-// Fills a template. DP_SENT or a reason; it is then left unknown, to be tried again.
-static unsigned int template_fill(
-	struct worker *w, struct template *t, const struct turn_path *path)
+// Finds the way along way->path, or follows its note. DP_SENT or a reason.
+static unsigned int way_find(struct worker *w, struct way *way)
 {
-	const struct local *inside = local_find(w->dp->local, &path->dst.addr);
+	const struct turn_path *path = &way->path;
+	const struct local *inside;
 	unsigned int reason;
 
-	t->src = path->src;
-	t->dst = path->dst;
-	t->csum = csum_fold(
-		csum_addrs(&t->src.addr, &t->dst.addr) + t->src.port + (uint32_t)t->dst.port);
-	t->hop = HOP_UNKNOWN;
+	way->hop = HOP_WIRE;
+	if (path->hop != NULL) {
+		way->neigh = neigh_noted(w->neigh, *path->hop);
+		if (way->neigh != NEIGH_NONE) {
+			way->place = w->hops[way->neigh].port;
+			return DP_SENT;
+		}
+	}
+	inside = local_find(w->dp->local, &path->dst.addr);
 	if (inside != NULL) {
-		aim_inside(w, t, inside);
+		aim_inside(w, way, inside);
 		return DP_SENT;
 	}
-	reason = nexthop_resolve(w, &t->src.addr, &t->dst.addr, &t->place, &t->neigh);
-	if (reason != DP_SENT)
-		return reason;
-	t->generation = neigh_generation(w->neigh);
-	t->hop = HOP_WIRE;
-	return DP_SENT;
+	reason = nexthop_resolve(w, &path->src.addr, &path->dst.addr, &way->place, &way->neigh);
+	if (reason == DP_SENT && path->hop != NULL)
+		*path->hop = neigh_note(w->neigh, way->neigh);
+	return reason;
 }
 
-// Makes the header at once: the neighbour is then asked for while the client reads the answer to
-// its ChannelBind, and the first burst need not wait in a hold of a few packets.
-void rewrite_flow_reset(void *worker, uint32_t flow)
+// Finds the way at once: the neighbour is then asked for while the client reads the answer to its
+// ChannelBind, and the first burst need not wait in a hold of a few packets.
+void rewrite_flow_made(void *worker, uint32_t flow)
 {
 	struct worker *w = worker;
-	struct turn_path path;
+	struct way way;
 
-	turn_flow_path(w->shard, flow, &path);
-	template_fill(w, &w->template[flow], &path); // not to be had: tried again when it is needed
+	turn_flow_path(w->shard, flow, &way.path);
+	way_find(w, &way); // not to be had: tried again when it is needed
 }
 
 // --- plans --------------------------------------------------------------------------------------
 
-// Takes a rewritten packet to where its template points.
+// Takes a rewritten packet, of which f is now the parse, to where it goes.
 static void dispatch(
-	struct worker *w, struct rte_mbuf *m, struct datagram *d, const struct template *t)
+	struct worker *w, struct rte_mbuf *m, const struct net_frame *f, const struct way *way)
 {
-	if (likely(t->hop == HOP_WIRE)) {
-		nexthop_send(w, m, t->place, t->neigh);
+	struct turn_view v;
+
+	if (likely(way->hop == HOP_WIRE)) {
+		nexthop_send(w, m, way->place, way->neigh);
 		return;
 	}
-	d->slot = t->slot;
-	d->leg = TURN_FROM_PEER;
-	d->via = TURN_NO_WORKER;
-	d->hairpin = true;
-	handover_datagram(w, t->place, m, d);
+	v = (struct turn_view){.src = f->src,
+		.src_port = f->sport,
+		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off),
+		.len = f->payload_len,
+		.slot = way->slot,
+		.leg = TURN_FROM_PEER,
+		.via = TURN_NO_WORKER,
+		.hairpin = true};
+	handover_datagram(w, way->place, m, &v);
 }
 
-// Makes and sends front + payload[off, off + len) along a template.
-static void forward(struct worker *w, struct rte_mbuf *m, struct datagram *d,
-	const struct template *t, struct rewrite *r)
+// Makes and sends front + payload[off, off + len) along a path.
+static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct way *way, struct rewrite *r)
 {
+	unsigned int reason = way_find(w, way);
 	// in process there is no wire, and so no MTU; the port that the frame would have left by
 	// lends its header
-	const bool wire = t->hop == HOP_WIRE;
-	const struct dp_port *port = &w->dp->port[wire ? t->place : 0];
-	unsigned int reason;
+	const bool wire = way->hop == HOP_WIRE;
+	const struct dp_port *port = &w->dp->port[wire && reason == DP_SENT ? way->place : 0];
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct net_frame f;
 
-	if (unlikely(t->hop == HOP_NOWHERE)) {
-		worker_drop(w, m, drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION));
-		return;
+	if (reason == DP_SENT && way->hop == HOP_NOWHERE)
+		reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
+	if (reason == DP_SENT) {
+		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+		r->src = &way->path.src;
+		r->dst = &way->path.dst;
+		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +
+			(uint32_t)r->dst->port);
+		r->l2 = &port->l2;
+		r->mtu = wire ? port->port->mtu : UINT16_MAX;
+		r->ip_id = rewrite_ip_id(w);
+		r->df |= f.df;
+		reason = rewrite_frame(m, &f, r);
 	}
-	r->src = &t->src;
-	r->dst = &t->dst;
-	r->csum = t->csum;
-	r->l2 = &port->l2;
-	r->mtu = wire ? port->port->mtu : UINT16_MAX;
-	r->ip_id = rewrite_ip_id(w);
-	reason = rewrite_frame(m, &d->frame, r);
-	if (unlikely(reason != DP_SENT)) {
+	if (unlikely(reason != DP_SENT))
 		worker_drop(w, m, reason);
-		return;
-	}
-	dispatch(w, m, d, t);
+	else
+		dispatch(w, m, &f, way);
 }
 
-static void relay_any(struct worker *w, struct rte_mbuf *m, struct datagram *d,
+static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
-	struct template *t = &w->template[plan->flow];
 	uint8_t channel[CHANNEL_HEADER_LEN];
 	struct rewrite r = {.front = side->front,
 		.front_len = plan->front_len,
 		.off = plan->off,
 		.len = plan->len,
 		.df = (plan->flags & TURN_PLAN_DF) != 0};
+	struct way way;
 
-	if (t->hop == HOP_UNKNOWN ||
-		(t->hop == HOP_WIRE && t->generation != neigh_generation(w->neigh))) {
-		struct turn_path path;
-		unsigned int reason;
-
-		turn_flow_path(w->shard, plan->flow, &path);
-		reason = template_fill(w, t, &path);
-		if (reason != DP_SENT) {
-			worker_drop(w, m, reason);
-			return;
-		}
-	}
+	if (plan->verdict == TURN_SEND)
+		way.path = (struct turn_path){side->src, side->dst, NULL};
+	else
+		turn_flow_path(w->shard, plan->flow, &way.path);
 	if (plan->front_len == CHANNEL_HEADER_LEN) {
 		store_be16(channel, plan->channel);
 		store_be16(channel + 2, plan->len);
@@ -243,43 +250,21 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, struct datagram *d,
 		// a Data indication: its DATA attribute is padded to 4 (RFC 8489 14)
 		r.pad = -plan->len & 3;
 	}
-	forward(w, m, d, t, &r);
-}
-
-void rewrite_relay(struct worker *w, struct rte_mbuf *m, struct datagram *d,
-	const struct turn_plan *plan, const struct turn_side *side)
-{
-	if (unlikely(!relay_plain(w, m, &d->frame, plan)))
-		relay_any(w, m, d, plan, side);
-}
-
-void rewrite_send(struct worker *w, struct rte_mbuf *m, struct datagram *d,
-	const struct turn_plan *plan, const struct turn_side *side)
-{
-	const struct turn_path path = {.src = side->src, .dst = side->dst};
-	struct template t;
-	struct rewrite r = {.front = side->front,
-		.off = plan->off,
-		.len = plan->len,
-		.df = (plan->flags & TURN_PLAN_DF) != 0};
-	const unsigned int reason = template_fill(w, &t, &path);
-
-	if (reason != DP_SENT)
-		worker_drop(w, m, reason);
-	else
-		forward(w, m, d, &t, &r);
+	forward(w, m, v, &way, &r);
 }
 
 // Puts an answer in place of the request. Back by the ordinary way, not to the MAC it came from:
 // whoever can put a frame on the link is not thereby a router.
-void rewrite_reply(struct worker *w, struct rte_mbuf *m, const struct datagram *d,
+static void reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
-	const struct net_frame *f = &d->frame;
-	const struct endpoint src = {f->dst, f->dport}, dst = {f->src, f->sport};
-	const struct net_ip ip = {.ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
 	const uint16_t at = RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX;
-	const uint16_t ip_len = net_headers_len(f->is_v4, 0) - NET_ETH_LEN + plan->front_len;
+	const struct source *from = relay_listener_source(w, v->listener);
+	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
+	const struct endpoint dst = {v->src, v->src_port};
+	const struct net_ip ip = {.ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
+	const uint16_t ip_len =
+		net_headers_len((from->flags & DP_IPV4) != 0, 0) - NET_ETH_LEN + plan->front_len;
 	uint8_t *payload = (uint8_t *)m->buf_addr + at;
 	uint16_t neigh = NEIGH_NONE;
 	uint8_t port = 0, *frame;
@@ -300,4 +285,25 @@ void rewrite_reply(struct worker *w, struct rte_mbuf *m, const struct datagram *
 			(uint16_t)(plan->front_len + NET_UDP_LEN)));
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + plan->front_len);
 	nexthop_send(w, m, port, neigh);
+}
+
+void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
+	const struct turn_plan *plan, const struct turn_side *side)
+{
+	switch ((enum turn_verdict)plan->verdict) {
+	case TURN_RELAY:
+	case TURN_SEND:
+		relay_any(w, m, v, plan, side);
+		break;
+	case TURN_REPLY:
+		reply(w, m, v, plan, side);
+		break;
+	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again
+		v->via = w->id;
+		handover_datagram(w, plan->flow, m, v);
+		break;
+	case TURN_DROP:
+		worker_drop(w, m, drop_of_turn(plan->reason));
+		break;
+	}
 }

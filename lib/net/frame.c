@@ -323,3 +323,62 @@ uint8_t *net_write_udp(uint8_t *payload, uint16_t payload_len, const struct net_
 	store_be16(p + 6, udp_checksum);
 	return frame;
 }
+
+void net_frame_describe(
+	const uint8_t *data, uint16_t payload_off, uint16_t payload_len, struct net_frame *f)
+{
+	const bool tagged = load_be16(data + 12) == ETHERTYPE_VLAN;
+	const uint16_t l3_off = NET_ETH_LEN + (tagged ? NET_VLAN_LEN : 0);
+	const uint8_t *ip = data + l3_off, *udp = data + payload_off - NET_UDP_LEN;
+
+	*f = (struct net_frame){.kind = NET_UDP,
+		.l3_off = l3_off,
+		.l4_off = (uint16_t)(payload_off - NET_UDP_LEN),
+		.payload_off = payload_off,
+		.payload_len = payload_len,
+		.sport = load_be16(udp),
+		.dport = load_be16(udp + 2),
+		.l4_checksum = load_be16(udp + 6),
+		.is_v4 = ip[0] >> 4 == 4};
+	if (f->is_v4) {
+		f->src = addr_from_v4(ip + 12);
+		f->dst = addr_from_v4(ip + 16);
+		f->tos = ip[1];
+		f->ttl = ip[8];
+		f->df = (ip[6] & 0x40) != 0;
+	} else {
+		f->src = addr_from_v6(ip + 8);
+		f->dst = addr_from_v6(ip + 24);
+		f->tos = (uint8_t)(load_be16(ip) >> 4);
+		f->ttl = ip[7];
+	}
+}
+
+// --- the inline parser's rules -------------------------------------------------------------------
+
+static void expect(uint8_t *value, uint8_t *mask, uint8_t v, uint8_t m)
+{
+	*value = v;
+	*mask = m;
+}
+
+void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx)
+{
+	*r = (struct net_udp_rules){0};
+	for (unsigned int i = 0; i < sizeof(rx->mac); i++) {
+		expect(&r->v4.value[i], &r->v4.mask[i], rx->mac[i], 0xff);
+		expect(&r->v6.value[i], &r->v6.mask[i], rx->mac[i], 0xff);
+	}
+	expect(&r->v4.value[12], &r->v4.mask[12], ETHERTYPE_IP4 >> 8, 0xff);
+	expect(&r->v4.value[13], &r->v4.mask[13], ETHERTYPE_IP4 & 0xff, 0xff);
+	expect(&r->v4.value[14], &r->v4.mask[14], 0x45, 0xff); // no options
+	expect(&r->v4.value[20], &r->v4.mask[20], 0, 0xbf); // no fragment, nothing reserved
+	expect(&r->v4.value[21], &r->v4.mask[21], 0, 0xff);
+	expect(&r->v4.value[23], &r->v4.mask[23], PROTO_UDP, 0xff);
+	expect(&r->v6.value[12], &r->v6.mask[12], ETHERTYPE_IP6 >> 8, 0xff);
+	expect(&r->v6.value[13], &r->v6.mask[13], ETHERTYPE_IP6 & 0xff, 0xff);
+	expect(&r->v6.value[14], &r->v6.mask[14], 0x60, 0xf0);
+	expect(&r->v6.value[20], &r->v6.mask[20], PROTO_UDP, 0xff);
+	if (rx->vlan != 0) // no ethertype is like that
+		r->v4.value[12] = r->v6.value[12] = 0xff;
+}

@@ -34,6 +34,7 @@ struct entry {
 	uint8_t queue; // enum queue
 	uint8_t port;
 	uint8_t tries; // questions sent since INCOMPLETE or PROBE began
+	uint16_t serial; // 1..65534, another for each target
 	bool kept; // never given to another target
 };
 
@@ -47,11 +48,11 @@ struct neigh_table {
 	struct hash_key key;
 	struct table index; // (target, port) -> entry
 	struct entry *entry;
+	struct neigh_hop *hop; // one an entry
 	struct held *held;
 	uint16_t head[NB_QUEUES], tail[NB_QUEUES];
 	uint16_t free_held;
 	uint16_t nb_held;
-	uint32_t generation;
 };
 
 // --- memory --------------------------------------------------------------------------------------
@@ -85,6 +86,7 @@ size_t neigh_size(const struct neigh_config *c)
 	const struct neigh_config full = complete(c);
 
 	return ALIGN + aligned(sizeof(struct neigh_table)) + table_size(full.entries) +
+		aligned(full.entries * sizeof(struct neigh_hop)) +
 		aligned(full.entries * sizeof(struct entry)) +
 		aligned(full.held_total * sizeof(struct held));
 }
@@ -115,12 +117,15 @@ struct neigh_table *neigh_create(
 	p += -(uintptr_t)p & (ALIGN - 1); // mem is aligned for pointers only
 	table_init(&t->index, p, t->config.entries);
 	p += table_size(t->config.entries);
+	t->hop = (struct neigh_hop *)p;
+	p += aligned(t->config.entries * sizeof(struct neigh_hop));
 	t->entry = (struct entry *)p;
 	t->held = (struct held *)(p + aligned(t->config.entries * sizeof(struct entry)));
 	for (unsigned int q = 0; q < NB_QUEUES; q++)
 		t->head[q] = t->tail[q] = NEIGH_NONE;
 	for (uint16_t i = 0; i < t->config.entries; i++) {
 		t->entry[i].first_held = t->entry[i].last_held = NEIGH_NONE;
+		t->hop[i].serial = NEIGH_NO_SERIAL;
 		queue_add(t, i, Q_FREE);
 	}
 	t->free_held = NEIGH_NONE;
@@ -147,7 +152,17 @@ static void queue_remove(struct neigh_table *t, uint16_t i)
 		t->tail[e->queue] = e->prev;
 }
 
-// The one place where a state changes: state, queue and time belong together.
+static void hop_update(struct neigh_table *t, uint16_t i)
+{
+	const struct entry *e = &t->entry[i];
+	const bool free_to_use = e->state == NEIGH_REACHABLE || e->state == NEIGH_PROBE;
+
+	t->hop[i] = (struct neigh_hop){
+		.port = e->port, .serial = free_to_use ? e->serial : NEIGH_NO_SERIAL};
+	memcpy(t->hop[i].mac, e->mac, sizeof(e->mac));
+}
+
+// The one place where a state changes: state, queue, time and hop belong together.
 static void enter(struct neigh_table *t, uint16_t i, enum neigh_state state, uint64_t now_ms)
 {
 	static const uint8_t queue_of[] = {
@@ -165,6 +180,7 @@ static void enter(struct neigh_table *t, uint16_t i, enum neigh_state state, uin
 	e->tries = 0;
 	e->due_ms = now_ms + (state == NEIGH_REACHABLE ? t->config.reachable_ms : RETRY_MS);
 	queue_add(t, i, queue_of[state]);
+	hop_update(t, i);
 }
 
 static bool usable(const struct entry *e)
@@ -225,10 +241,8 @@ static uint16_t take_entry(struct neigh_table *t)
 
 	for (unsigned int n = 0; n < sizeof(order) / sizeof(order[0]) && i == NEIGH_NONE; n++)
 		i = reusable(t, order[n]);
-	if (i != NEIGH_NONE && t->entry[i].state != NEIGH_FREE) {
+	if (i != NEIGH_NONE && t->entry[i].state != NEIGH_FREE)
 		table_remove(&t->index, t->entry[i].hash, i);
-		t->generation++;
-	}
 	return i;
 }
 
@@ -248,6 +262,7 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 	e->target = *target;
 	e->hash = hash;
 	e->port = port;
+	e->serial = e->serial < UINT16_MAX - 1 ? e->serial + 1 : 1;
 	e->kept = false;
 	e->state = NEIGH_FREE; // until the caller enters another
 	memset(e->mac, 0, sizeof(e->mac));
@@ -341,8 +356,6 @@ static bool assign(struct neigh_table *t, uint16_t i, const uint8_t *mac, enum n
 	const bool was_usable = usable(e);
 	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
-	if (was_usable && moved)
-		t->generation++;
 	if (moved) // or mac may be the entry's own
 		memcpy(e->mac, mac, sizeof(e->mac));
 	enter(t, i, state, now_ms);
@@ -425,8 +438,6 @@ static void ask(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh
 
 static void fail(struct neigh_table *t, uint16_t i, uint64_t now_ms)
 {
-	if (usable(&t->entry[i])) // users hold its MAC
-		t->generation++;
 	memset(t->entry[i].mac, 0, sizeof(t->entry[i].mac));
 	enter(t, i, NEIGH_FAILED, now_ms);
 }
@@ -469,9 +480,23 @@ unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask
 	return n + ask_first(t, Q_ASK, now_ms, asks + n, max - n);
 }
 
-uint32_t neigh_generation(const struct neigh_table *t)
+const struct neigh_hop *neigh_hops(const struct neigh_table *t)
 {
-	return t->generation;
+	return t->hop;
+}
+
+uint32_t neigh_note(const struct neigh_table *t, uint16_t index)
+{
+	return index | (uint32_t)t->entry[index].serial << 16;
+}
+
+uint16_t neigh_noted(const struct neigh_table *t, uint32_t note)
+{
+	const uint16_t index = (uint16_t)note;
+
+	if (note == 0 || index >= t->config.entries || t->entry[index].serial != note >> 16)
+		return NEIGH_NONE;
+	return index;
 }
 
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index)

@@ -75,6 +75,10 @@ struct net_frame {
 // v4-mapped on the wire, src = dst).  :: and fe80::/10 sources are accepted for ICMPv6 (ND).
 enum net_drop net_frame_parse(
 	const uint8_t *data, size_t len, const struct net_rx *rx, struct net_frame *f);
+// *f again, of a UDP frame that has been parsed before and whose payload begins at payload_off and
+// has payload_len bytes. Checks nothing. l2_multicast is false.
+void net_frame_describe(
+	const uint8_t *data, uint16_t payload_off, uint16_t payload_len, struct net_frame *f);
 
 // The counter name and the meaning of a reason; NULL for NET_OK and out of range.
 const char *net_drop_name(enum net_drop reason);
@@ -230,7 +234,19 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 // be taken by neigh_held.
 unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask *asks,
 	unsigned int max, uint16_t *failed, unsigned int *nb_failed);
-// Grows whenever the MAC of an entry in use changed or an entry was given to another target: cached
-// indices are to be looked up anew.
-uint32_t neigh_generation(const struct neigh_table *t);
+// What a sender needs of an entry, kept beside it and always current: 16 bytes, indexed as entries
+// are. Good for a note made by neigh_note when serial is the note's upper half; entries that are
+// not usable, and those whose use has to be noted (STALE), have NEIGH_NO_SERIAL.
+struct neigh_hop {
+	uint8_t mac[6];
+	uint8_t port;
+	uint32_t serial;
+} __attribute__((aligned(16)));
+#define NEIGH_NO_SERIAL UINT32_MAX
+const struct neigh_hop *neigh_hops(const struct neigh_table *t);
+// Names an entry and the target it has now: index in the lower half, serial above. Never 0; void
+// once the entry has been given to another target 65,534 times.
+uint32_t neigh_note(const struct neigh_table *t, uint16_t index);
+// Entry of a note, or NEIGH_NONE when it has another target now, or for 0.
+uint16_t neigh_noted(const struct neigh_table *t, uint32_t note);
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index);

@@ -8,10 +8,10 @@ uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 	uint32_t i;
 
 	while (table_next(&s->clients, v->hash, &it, &i)) {
-		const struct turn_alloc *a = alloc_at(s, i);
+		const struct turn_line *l = alloc_at(s, i);
 
-		if (addr_eq(&a->client, &v->src) && a->client_port == v->src_port &&
-			a->listener == v->listener)
+		if (addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
+			((l->mark[TURN_FROM_CLIENT] ^ v->mark) & 0xffffff) == 0)
 			return i;
 	}
 	return TURN_NONE;
@@ -25,25 +25,25 @@ void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms)
 
 bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index)
 {
-	struct turn_alloc *a = alloc_at(s, index);
-
 	if (!table_insert(&s->clients, v->hash, index))
 		return false;
 	s->epoch++;
-	*a = (struct turn_alloc){.client = v->src,
-		.client_port = v->src_port,
-		.listener = v->listener,
-		.record = TURN_NONE};
+	*alloc_at(s, index) = (struct turn_line){.end[TURN_FROM_CLIENT] = v->src,
+		.mark[TURN_FROM_CLIENT] = line_mark(v->src_port, v->listener, ALLOC_FREE)};
 	return true;
 }
 
 bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
 {
 	struct turn_cold *c = cold_at(s, n->slot);
+	struct turn_line *l = alloc_at(s, n->slot);
+	uint16_t port;
 
 	if (!client_insert(s, v, n->slot))
 		return false;
-	alloc_at(s, n->slot)->state = ALLOC_LIVE;
+	line_set_state(l, ALLOC_LIVE);
+	l->mark[TURN_FROM_PEER] = turn_relay_locate(s->map, s->worker, n->slot, &port) << 16;
+	l->relay_port = __builtin_bswap16(port);
 	*c = (struct turn_cold){.expires_ms = s->now_ms + n->lifetime_s * UINT64_C(1000),
 		.id = (uint64_t)s->worker << 56 | ++s->next_id,
 		.cred = *n->cred,
@@ -58,8 +58,8 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 		memcpy(c->token, n->token, TURN_TOKEN_LEN);
 	s->live[s->stats.allocations++] = n->slot;
 	s->stats.allocations_total++;
-	if (s->flow_reset != NULL)
-		s->flow_reset(s->ctx, n->slot);
+	if (s->flow_made != NULL)
+		s->flow_made(s->ctx, n->slot | FLOW_CLIENT);
 	wheel_set(&s->wheel, n->slot, c->expires_ms);
 	redirect_note(s, c->via, v, c->expires_ms);
 	return true;
@@ -67,12 +67,14 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 
 struct turn_view client_view(const struct turn_shard *s, uint32_t index)
 {
-	const struct turn_alloc *a = alloc_at(s, index);
+	const struct turn_line *l = alloc_at(s, index);
+	const struct addr *client = &l->end[TURN_FROM_CLIENT];
+	const uint16_t port = line_port(l, TURN_FROM_CLIENT);
 
-	return (struct turn_view){.src = a->client,
-		.src_port = a->client_port,
-		.listener = a->listener,
-		.hash = client_hash(s, &a->client, a->client_port, a->listener)};
+	return (struct turn_view){.src = *client,
+		.src_port = port,
+		.listener = line_listener(l),
+		.hash = client_hash(s, client, port, line_listener(l))};
 }
 
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
@@ -88,7 +90,7 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 
 void alloc_end(struct turn_shard *s, uint32_t slot)
 {
-	struct turn_alloc *a = alloc_at(s, slot);
+	struct turn_line *l = alloc_at(s, slot);
 	struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = client_view(s, slot);
 	const uint32_t last = s->live[s->stats.allocations - 1];
@@ -101,7 +103,9 @@ void alloc_end(struct turn_shard *s, uint32_t slot)
 	s->live[c->live] = last;
 	cold_at(s, last)->live = c->live;
 	s->stats.allocations--;
-	a->state = ALLOC_FREE;
-	a->channel = 0;
+	// the ends stay: plans made earlier in the round name the line
+	line_set_state(l, ALLOC_FREE);
+	l->channel = 0;
+	l->until = 0;
 	ports_give(s->ports, slot, s->now_ms);
 }

@@ -161,8 +161,6 @@ static uint32_t channel_new(
 	cold->channels = i;
 	cold->nb_channels++;
 	s->permission[permission].channels++;
-	if (s->flow_reset != NULL)
-		s->flow_reset(s->ctx, s->nb_slots + i);
 	return i;
 }
 
@@ -190,28 +188,6 @@ unsigned int channel_set(
 	alloc_timer(s, slot, s->channel[i].until_ms);
 	alloc_copy_channel(s, slot);
 	return 0;
-}
-
-void alloc_copy_channel(struct turn_shard *s, uint32_t slot)
-{
-	struct turn_alloc *a = alloc_at(s, slot);
-	const struct turn_cold *cold = cold_at(s, slot);
-	const uint32_t i = cold->channels;
-	uint64_t until_ms;
-
-	a->channel = 0;
-	a->record = i;
-	if (i == TURN_NONE)
-		return;
-	until_ms = s->permission[s->channel[i].permission].until_ms;
-	if (s->channel[i].until_ms < until_ms)
-		until_ms = s->channel[i].until_ms;
-	if (cold->expires_ms < until_ms)
-		until_ms = cold->expires_ms;
-	a->until_ms = until_ms;
-	a->channel = s->channel[i].number;
-	a->peer_port = s->channel[i].port;
-	a->peer = s->permission[s->channel[i].permission].peer;
 }
 
 static void channel_free(struct turn_shard *s, uint32_t i)

@@ -1,98 +1,94 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast path: a burst is looked up and its lines fetched, then plans are made in arrival order.
+// Routing: a burst is looked up and its lines fetched, then plans are made in arrival order.
 // At most two look-ups a datagram; requests branch off to request.c.
 #include "turn_int.h"
 
-#define SPILL (UINT32_C(1) << 31) // hot counters move to the cold ones before they can wrap
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define TAKE_OVER 16
 
 void plan_drop(struct turn_plan *plan, enum turn_drop reason)
 {
 	*plan = (struct turn_plan){.verdict = TURN_DROP, .reason = (uint16_t)reason};
 }
 
-static void plan_relay(struct turn_plan *plan, const struct turn_view *v, uint32_t flow,
-	uint16_t off, uint16_t len)
+static void plan_relay(struct turn_plan *plan, uint32_t flow, uint16_t off, uint16_t len)
 {
-	*plan = (struct turn_plan){.verdict = TURN_RELAY,
-		.flags = v->df ? TURN_PLAN_DF : 0,
-		.off = off,
-		.len = len,
-		.flow = flow};
+	*plan = (struct turn_plan){.verdict = TURN_RELAY, .off = off, .len = len, .flow = flow};
 }
 
-static void count_rx(struct turn_shard *s, uint32_t slot)
-{
-	struct turn_alloc *a = alloc_at(s, slot);
+// --- looking up ----------------------------------------------------------------------------------
 
-	if (++a->rx >= SPILL) {
-		cold_at(s, slot)->rx += a->rx;
-		a->rx = 0;
-	}
-}
-
-static void count_tx(struct turn_shard *s, uint32_t slot)
-{
-	struct turn_alloc *a = alloc_at(s, slot);
-
-	if (++a->tx >= SPILL) {
-		cold_at(s, slot)->tx += a->tx;
-		a->tx = 0;
-	}
-}
-
+// The legs are told apart without a branch: in a mixed burst it would be mispredicted every other
+// time.
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 {
-	for (unsigned int i = 0; i < b->n; i++) {
-		struct turn_view *v = &b->view[i];
+	uint8_t of_client[TURN_BURST + 1], of_peer[TURN_BURST + 1];
+	unsigned int nb_client = 0, nb_peer = 0;
 
-		if (v->leg == TURN_FROM_PEER) {
-			__builtin_prefetch(alloc_at(s, v->slot));
-			continue;
-		}
+	b->epoch = s->epoch;
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < b->n; i++) {
+		const unsigned int from_peer = b->view[i].leg; // TURN_FROM_PEER is 1
+
+		of_client[nb_client] = of_peer[nb_peer] = (uint8_t)i;
+		nb_peer += from_peer;
+		nb_client += from_peer ^ 1;
+	}
+	for (unsigned int i = 0; i < nb_peer; i++)
+		__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
+	for (unsigned int i = 0; i < nb_client; i++) {
+		struct turn_view *v = &b->view[of_client[i]];
+
 		v->hash = client_hash(s, &v->src, v->src_port, v->listener);
 		table_prefetch(&s->clients, v->hash);
 	}
-	for (unsigned int i = 0; i < b->n; i++) {
-		struct turn_view *v = &b->view[i];
-		struct table_iter it = {0};
+	for (unsigned int i = 0; i < nb_client; i++) {
+		struct turn_view *v = &b->view[of_client[i]];
 
-		if (v->leg == TURN_FROM_PEER)
-			continue;
-		v->epoch = s->epoch;
-		v->found = TURN_NONE;
-		if (table_next(&s->clients, v->hash, &it, &v->found))
-			__builtin_prefetch(alloc_at(s, v->found));
+		v->slot = table_guess(&s->clients, v->hash, TURN_NONE);
+		v->state = ALLOC_LIVE;
+		if (likely(v->slot != TURN_NONE))
+			__builtin_prefetch(alloc_at(s, v->slot), 1);
 	}
 }
 
-static bool alloc_is(const struct turn_alloc *a, const struct turn_view *v)
+static bool line_is(const struct turn_line *l, const struct turn_view *v)
 {
-	return a->state != ALLOC_FREE && addr_eq(&a->client, &v->src) &&
-		a->client_port == v->src_port && a->listener == v->listener;
+	return line_state(l) != ALLOC_FREE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
+		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & 0xffffff) == 0;
 }
 
 // Allocation or redirect of a view looked up by turn_route_begin. What was found then may have
 // ended since, and what was missed may have been made: the burst has the same outcome as its
 // packets alone.
-static uint32_t client_slot(struct turn_shard *s, const struct turn_view *v)
+static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *v, uint32_t epoch)
 {
-	if (v->found != TURN_NONE && alloc_is(alloc_at(s, v->found), v))
-		return v->found;
-	if (v->found == TURN_NONE && v->epoch == s->epoch)
+	if (v->slot != TURN_NONE && line_is(alloc_at(s, v->slot), v))
+		return v->slot;
+	if (v->slot == TURN_NONE && epoch == s->epoch)
 		return TURN_NONE;
 	return alloc_lookup(s, v);
 }
 
 static bool slot_live(const struct turn_shard *s, uint32_t slot)
 {
-	return alloc_at(s, slot)->state == ALLOC_LIVE && cold_at(s, slot)->expires_ms > s->now_ms;
+	return line_state(alloc_at(s, slot)) == ALLOC_LIVE &&
+		cold_at(s, slot)->expires_ms > s->now_ms;
+}
+
+// The line has a copy of another channel. Now and then the one in use takes its place; not every
+// time, or two that take turns would both pay for it.
+static void passed_over(struct turn_shard *s, uint32_t slot, uint32_t channel)
+{
+	if (alloc_at(s, slot)->channel == 0 || ++s->passed_over % TAKE_OVER == 0)
+		alloc_copy(s, slot, channel);
 }
 
 // ChannelData from a client (RFC 8656 12.6).
 static void relay_channel_data(
-	struct turn_shard *s, const struct turn_view *v, uint32_t slot, struct turn_plan *plan)
+	struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan)
 {
-	const struct turn_alloc *a = alloc_at(s, slot);
 	uint16_t number, len;
 	uint32_t channel;
 
@@ -102,19 +98,16 @@ static void relay_channel_data(
 	len = load_be16(v->data + 2);
 	if (len > v->len - CHANNEL_HEADER_LEN)
 		return plan_drop(plan, TURN_DROP_CHANNEL_LENGTH);
-	if (number == a->channel && a->until_ms > s->now_ms) {
-		channel = a->record;
-	} else {
-		if (!slot_live(s, slot))
-			return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
-		channel = channel_by_number(s, slot, number);
-		if (channel == TURN_NONE || s->channel[channel].until_ms <= s->now_ms)
-			return plan_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
-		if (!channel_live(s, channel))
-			return plan_drop(plan, TURN_DROP_NO_PERMISSION);
-	}
-	count_rx(s, slot);
-	plan_relay(plan, v, s->nb_slots + channel, CHANNEL_HEADER_LEN, len);
+	if (!slot_live(s, v->slot))
+		return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
+	channel = channel_by_number(s, v->slot, number);
+	if (channel == TURN_NONE || s->channel[channel].until_ms <= s->now_ms)
+		return plan_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
+	if (!channel_live(s, channel))
+		return plan_drop(plan, TURN_DROP_NO_PERMISSION);
+	passed_over(s, v->slot, channel);
+	turn_line_count(s, alloc_at(s, v->slot), v);
+	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
 // Send indication (RFC 8656 11.2). Never answered; a permission was judged by the policy when it
@@ -122,8 +115,8 @@ static void relay_channel_data(
 static void relay_send(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	const struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->found};
-	const uint32_t slot = v->found;
+	const struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->slot};
+	const uint32_t slot = v->slot;
 	struct endpoint peer;
 	uint32_t channel;
 
@@ -146,11 +139,11 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 		return plan_drop(plan, TURN_DROP_PEER_DENIED);
 	if (!permission_live(s, slot, &peer.addr))
 		return plan_drop(plan, TURN_DROP_NO_PERMISSION);
-	count_rx(s, slot);
+	turn_line_count(s, alloc_at(s, slot), v);
 	// The header of a peer with a channel is kept ready; a channel that is past its time will
 	// do.
 	channel = channel_by_peer(s, slot, &peer);
-	plan_relay(plan, v, s->nb_slots + channel, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
+	plan_relay(plan, channel | FLOW_CHANNEL, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
 	if (channel == TURN_NONE) {
 		plan->verdict = TURN_SEND;
 		side->src = turn_relay_endpoint(s->map, s->worker, slot);
@@ -178,26 +171,26 @@ static void route_stun(
 	plan_drop(plan, TURN_DROP_METHOD);
 }
 
-static void route_client(
-	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
+static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epoch,
+	struct turn_plan *plan, struct turn_side *side)
 {
-	const uint32_t slot = v->found = client_slot(s, v);
+	v->slot = client_slot(s, v, epoch);
+	if (v->slot != TURN_NONE && line_state(alloc_at(s, v->slot)) == ALLOC_REDIRECT) {
+		struct turn_line *l = alloc_at(s, v->slot);
 
-	if (slot != TURN_NONE && alloc_at(s, slot)->state == ALLOC_REDIRECT) {
-		if (v->via == TURN_NO_WORKER && alloc_at(s, slot)->until_ms > s->now_ms) {
-			*plan = (struct turn_plan){
-				.verdict = TURN_HANDOVER, .flow = alloc_at(s, slot)->worker};
+		if (v->via == TURN_NO_WORKER && *redirect_until(l) > s->now_ms) {
+			*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = l->channel};
 			return;
 		}
-		redirect_end(s, slot);
-		v->found = TURN_NONE;
+		redirect_end(s, v->slot);
+		v->slot = TURN_NONE;
 	}
 	// RFC 8656 section 12, table 3: 0..3 is STUN, 64..79 is ChannelData; so is up to 127 for
 	// the clients of RFC 5766, which can be bound or not but is nothing else.
 	if (v->len > 0 && (v->data[0] & 0xc0) == 0x40) {
-		if (v->found == TURN_NONE)
+		if (v->slot == TURN_NONE)
 			return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
-		return relay_channel_data(s, v, v->found, plan);
+		return relay_channel_data(s, v, plan);
 	}
 	if (v->len > 0 && v->data[0] <= 3)
 		return route_stun(s, v, plan, side);
@@ -215,50 +208,58 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	if (v->len > UINT16_MAX - 64)
 		return plan_drop(plan, TURN_DROP_PEER_OVERSIZE);
 	csprng_bytes(s->rng, tid, sizeof(tid));
-	plan_relay(plan, v, v->slot, 0, v->len);
+	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
 	plan->front_len = stun_data_indication(side->front, tid, &peer, v->len);
-	count_tx(s, v->slot);
+	turn_line_count(s, alloc_at(s, v->slot), v);
 }
 
 // From a peer to the relayed transport address that is v->slot (RFC 8656 11.3, 12.5).
 static void route_peer(struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan,
 	struct turn_side *side)
 {
-	const struct turn_alloc *a = alloc_at(s, v->slot);
 	const struct endpoint peer = {v->src, v->src_port};
-	uint16_t number = a->channel;
+	uint32_t channel;
 
-	if (a->channel == 0 || a->peer_port != v->src_port || a->until_ms <= s->now_ms ||
-		a->state != ALLOC_LIVE || !addr_eq(&a->peer, &v->src)) {
-		uint32_t channel;
-
-		if (!slot_live(s, v->slot))
-			return plan_drop(plan,
-				v->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
-					   : TURN_DROP_PEER_NO_ALLOCATION);
-		if (!permission_live(s, v->slot, &v->src))
-			return plan_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
-		channel = channel_by_peer(s, v->slot, &peer);
-		if (channel == TURN_NONE || !channel_live(s, channel))
-			return relay_data_indication(s, v, plan, side);
-		number = s->channel[channel].number;
-	}
-	plan_relay(plan, v, v->slot, 0, v->len);
+	if (!slot_live(s, v->slot))
+		return plan_drop(plan,
+			v->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
+				   : TURN_DROP_PEER_NO_ALLOCATION);
+	if (!permission_live(s, v->slot, &v->src))
+		return plan_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
+	channel = channel_by_peer(s, v->slot, &peer);
+	if (channel == TURN_NONE || !channel_live(s, channel))
+		return relay_data_indication(s, v, plan, side);
+	passed_over(s, v->slot, channel);
+	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
 	plan->front_len = CHANNEL_HEADER_LEN;
-	plan->channel = number;
-	count_tx(s, v->slot);
+	plan->channel = s->channel[channel].number;
+	turn_line_count(s, alloc_at(s, v->slot), v);
 }
 
-void turn_route_finish(
-	struct turn_shard *s, struct turn_burst *b, unsigned int from, unsigned int n)
+// ChannelData of the usual kind, planned like any other.
+static void route_usual(
+	const struct turn_view *v, const struct turn_line *l, struct turn_plan *plan)
 {
-	for (unsigned int i = from; i < from + n; i++) {
-		struct turn_view *v = &b->view[i];
+	if (v->leg == TURN_FROM_CLIENT)
+		return plan_relay(plan, v->slot | FLOW_PEER, CHANNEL_HEADER_LEN,
+			(uint16_t)(v->len - CHANNEL_HEADER_LEN));
+	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
+	plan->front_len = CHANNEL_HEADER_LEN;
+	plan->channel = __builtin_bswap16(l->channel);
+}
 
-		if (v->leg == TURN_FROM_PEER)
-			route_peer(s, v, &b->plan[i], &b->side[i % TURN_CHUNK]);
-		else
-			route_client(s, v, &b->plan[i], &b->side[i % TURN_CHUNK]);
+void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int i)
+{
+	struct turn_view *v = &b->view[i];
+
+	if (v->len >= CHANNEL_HEADER_LEN && v->slot != TURN_NONE &&
+		turn_line_vouches(alloc_at(s, v->slot), v, s->tick)) {
+		route_usual(v, alloc_at(s, v->slot), &b->plan);
+		turn_line_count(s, alloc_at(s, v->slot), v);
+	} else if (v->leg == TURN_FROM_PEER) {
+		route_peer(s, v, &b->plan, &b->side);
+	} else {
+		route_client(s, v, b->epoch, &b->plan, &b->side);
 	}
 }
 
@@ -266,5 +267,5 @@ void turn_route_one(struct turn_shard *s, struct turn_burst *b)
 {
 	b->n = 1;
 	turn_route_begin(s, b);
-	turn_route_finish(s, b, 0, 1);
+	turn_route_finish(s, b, 0);
 }

@@ -94,6 +94,20 @@ bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, ui
 	return true;
 }
 
+bool turn_relay_run(
+	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_run *out)
+{
+	const struct place *at = &m->place[addr_index];
+
+	if (at->cut || at->listening != NULL)
+		return false;
+	*out = (struct turn_relay_run){.base = at->base[0] - (m->first_block << BLOCK_SHIFT),
+		.nb = (uint32_t)m->port_hi - m->port_lo + 1,
+		.lo = m->port_lo,
+		.worker = at->worker};
+	return true;
+}
+
 // First slice of a worker of a cut address: the smallest s with s * workers / 64 == worker.
 static uint32_t first_slice(const struct turn_relay_map *m, unsigned int worker)
 {
@@ -109,8 +123,7 @@ static uint32_t nb_slices(
 	return at->worker == worker ? TURN_SLICES : 0;
 }
 
-// The address a slot lies on, and the slot's port.
-static uint32_t locate(
+uint32_t turn_relay_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port)
 {
 	uint32_t lo = m->segment_from[worker], hi = m->segment_from[worker + 1];
@@ -140,7 +153,7 @@ struct endpoint turn_relay_endpoint(
 {
 	struct endpoint e = {0};
 
-	e.addr = m->addr[locate(m, worker, slot, &e.port)];
+	e.addr = m->addr[turn_relay_locate(m, worker, slot, &e.port)];
 	return e;
 }
 
@@ -161,7 +174,7 @@ bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint
 
 	if (slot >= m->slots[worker])
 		return false;
-	addr = locate(m, worker, slot, &port);
+	addr = turn_relay_locate(m, worker, slot, &port);
 	return port_usable(m, &m->place[addr], port);
 }
 

@@ -225,7 +225,7 @@ static void handle_binding(
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->found};
+	struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->slot};
 	const struct method *method = method_find(m->method);
 	unsigned int code;
 

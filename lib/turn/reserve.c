@@ -24,7 +24,8 @@ bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_re
 	c->quota = *quota;
 	memcpy(c->token, token, TURN_TOKEN_LEN);
 	c->expires_ms = s->now_ms + TURN_RESERVATION_MS;
-	*alloc_at(s, slot) = (struct turn_alloc){.state = ALLOC_RESERVED};
+	*alloc_at(s, slot) = (struct turn_line){0};
+	line_set_state(alloc_at(s, slot), ALLOC_RESERVED);
 	wheel_set(&s->wheel, slot, c->expires_ms);
 	return true;
 }
@@ -50,7 +51,7 @@ void reservation_take(struct turn_shard *s, uint32_t slot)
 	table_remove(
 		&s->records, token_hash(s, cold_at(s, slot)->token), slot | RECORD_RESERVATION);
 	wheel_cancel(&s->wheel, slot);
-	alloc_at(s, slot)->state = ALLOC_FREE;
+	line_set_state(alloc_at(s, slot), ALLOC_FREE);
 }
 
 void reservation_end(struct turn_shard *s, uint32_t slot)
@@ -76,10 +77,10 @@ bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t work
 		pool_give(&s->redirects, r);
 		return false;
 	}
-	alloc_at(s, index)->state = ALLOC_REDIRECT;
-	alloc_at(s, index)->worker = worker;
-	alloc_at(s, index)->until_ms = s->now_ms + TURN_REDIRECT_PENDING_MS;
-	wheel_set(&s->wheel, index, alloc_at(s, index)->until_ms);
+	line_set_state(alloc_at(s, index), ALLOC_REDIRECT);
+	alloc_at(s, index)->channel = worker;
+	*redirect_until(alloc_at(s, index)) = s->now_ms + TURN_REDIRECT_PENDING_MS;
+	wheel_set(&s->wheel, index, s->now_ms + TURN_REDIRECT_PENDING_MS);
 	return true;
 }
 
@@ -87,13 +88,13 @@ void redirect_end(struct turn_shard *s, uint32_t index)
 {
 	table_remove(&s->clients, client_view(s, index).hash, index);
 	wheel_cancel(&s->wheel, index);
-	alloc_at(s, index)->state = ALLOC_FREE;
+	line_set_state(alloc_at(s, index), ALLOC_FREE);
 	pool_give(&s->redirects, index - s->nb_slots);
 }
 
 void redirect_due(struct turn_shard *s, uint32_t index)
 {
-	const uint64_t until_ms = alloc_at(s, index)->until_ms;
+	const uint64_t until_ms = *redirect_until(alloc_at(s, index));
 
 	if (until_ms <= s->now_ms)
 		redirect_end(s, index);
@@ -133,10 +134,10 @@ void turn_shard_redirect(struct turn_shard *s, const struct turn_redirect_note *
 		.hash = client_hash(s, &note->client.addr, note->client.port, note->listener)};
 	const uint32_t i = alloc_lookup(s, &v);
 
-	if (i == TURN_NONE || alloc_at(s, i)->state != ALLOC_REDIRECT)
+	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT)
 		return;
 	if (note->until_ms == 0)
 		redirect_end(s, i);
 	else
-		alloc_at(s, i)->until_ms = note->until_ms;
+		*redirect_until(alloc_at(s, i)) = note->until_ms;
 }

@@ -39,7 +39,7 @@ static void *arena_take(struct arena *a, size_t len)
 
 struct layout {
 	struct turn_shard *s;
-	struct turn_alloc *alloc;
+	struct turn_line *alloc;
 	struct turn_cold *cold;
 	struct turn_permission *permission;
 	struct turn_channel *channel;
@@ -137,9 +137,10 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->rng = p->rng;
 	s->worker = p->worker;
 	s->workers = (uint8_t)p->config->workers;
-	s->flow_reset = p->flow_reset;
+	s->flow_made = p->flow_made;
 	s->ctx = p->ctx;
 	s->now_ms = now_ms;
+	s->tick = (uint32_t)(now_ms / TURN_LINE_MS);
 	return s;
 }
 
@@ -148,18 +149,19 @@ void turn_shard_close(struct turn_shard *s)
 	while (s->stats.allocations > 0)
 		alloc_end(s, s->live[0]);
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
-		if (alloc_at(s, slot)->state == ALLOC_RESERVED)
+		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
 			reservation_lapse(s, slot);
 }
 
-uint32_t turn_shard_flows(const struct turn_shard *s)
+struct turn_line *turn_shard_lines(struct turn_shard *s)
 {
-	return s->nb_slots + s->nb_channels;
+	return s->alloc;
 }
 
 void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 {
 	s->now_ms = now_ms;
+	s->tick = (uint32_t)(now_ms / TURN_LINE_MS);
 	s->wall_s = wall_s;
 	pool_round(&s->permissions);
 	pool_round(&s->channels);
@@ -191,7 +193,7 @@ static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 
 static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 {
-	switch ((enum alloc_state)alloc_at(s, index)->state) {
+	switch (line_state(alloc_at(s, index))) {
 	case ALLOC_LIVE:
 		return alloc_due(s, index);
 	case ALLOC_RESERVED:
@@ -227,17 +229,17 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 
 static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_info *out)
 {
-	const struct turn_alloc *a = alloc_at(s, slot);
+	const struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
 
 	*out = (struct turn_info){.id = c->id,
-		.client = {a->client, a->client_port},
+		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
 		.relay = turn_relay_endpoint(s->map, s->worker, slot),
 		.expires_s = c->expires_ms > s->now_ms
 			? (uint32_t)((c->expires_ms - s->now_ms + 999) / 1000)
 			: 0,
-		.rx = c->rx + a->rx,
-		.tx = c->tx + a->tx,
+		.rx = c->rx + l->count[TURN_FROM_CLIENT],
+		.tx = c->tx + l->count[TURN_FROM_PEER],
 		.permissions = c->nb_permissions,
 		.channels = c->nb_channels};
 	memcpy(out->user, c->cred.name, c->cred.name_len);
@@ -253,18 +255,41 @@ unsigned int turn_shard_list(
 	return n;
 }
 
-void turn_flow_path(const struct turn_shard *s, uint32_t flow, struct turn_path *out)
+static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path *out)
 {
-	const struct turn_channel *c;
+	struct turn_line *l = alloc_at(s, slot);
 
-	if (flow < s->nb_slots) {
-		const struct turn_alloc *a = alloc_at(s, flow);
+	out->src = s->listener[line_listener(l)];
+	out->dst = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
+	out->hop = &l->hop[TURN_FROM_CLIENT];
+}
 
-		out->src = s->listener[a->listener];
-		out->dst = (struct endpoint){a->client, a->client_port};
-		return;
-	}
-	c = &s->channel[flow - s->nb_slots];
+static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *out)
+{
+	struct turn_line *l = alloc_at(s, slot);
+
+	out->src = turn_relay_endpoint(s->map, s->worker, slot);
+	out->dst = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
+	out->hop = &l->hop[TURN_FROM_PEER];
+}
+
+static void path_of_channel(const struct turn_shard *s, uint32_t channel, struct turn_path *out)
+{
+	const struct turn_channel *c = &s->channel[channel];
+
 	out->src = turn_relay_endpoint(s->map, s->worker, c->slot);
 	out->dst = (struct endpoint){s->permission[c->permission].peer, c->port};
+	out->hop = NULL;
+}
+
+void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out)
+{
+	const uint32_t index = flow & ~FLOW_KIND;
+
+	if ((flow & FLOW_KIND) == FLOW_CLIENT)
+		path_to_client(s, index, out);
+	else if ((flow & FLOW_KIND) == FLOW_PEER)
+		path_to_peer(s, index, out);
+	else
+		path_of_channel(s, index, out);
 }

@@ -9,7 +9,6 @@
 #include "stun.h"
 
 #define TURN_BURST 32
-#define TURN_CHUNK 8 // plans are made and executed in chunks: the misses of both then overlap
 #define TURN_WORKERS_MAX 64
 #define TURN_SLICES 64 // of a relay address: port bits 1..6, so that EVEN-PORT pairs stay together
 #define TURN_IDENT_LEN 16 // first bytes of the USERHASH: who an allocation belongs to
@@ -129,6 +128,18 @@ bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, ui
 // The transport address of a slot. Control path.
 struct endpoint turn_relay_endpoint(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
+// Index of the relay address of a slot, and its port. Control path.
+uint32_t turn_relay_locate(
+	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port);
+// The ports [lo, lo + nb) of a relay address when all of them are slots of one worker, slot = base
+// + port (in 32 bits, which may wrap); else false.
+struct turn_relay_run {
+	uint32_t base, nb;
+	uint16_t lo;
+	uint8_t worker;
+};
+bool turn_relay_run(
+	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_run *out);
 // Number of slots of a worker (some may belong to no usable port: turn_relay_usable).
 uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker);
 bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
@@ -173,19 +184,30 @@ enum turn_leg { TURN_FROM_CLIENT, TURN_FROM_PEER };
 // One datagram as the shard sees it. The data path fills the first part.
 struct turn_view {
 	struct addr src;
-	const uint8_t *data;
-	uint32_t slot; // peer leg: the slot of the destination in this shard
-	uint16_t src_port, len;
+	union {
+		struct {
+			uint16_t src_port;
+			uint8_t listener; // client leg: index of the listener
+			uint8_t state; // left zero; turn_route_begin's
+		};
+		uint32_t mark; // all three, to be compared with a line's
+	};
+	uint16_t len;
 	uint8_t leg; // enum turn_leg
-	uint8_t listener; // client leg: index of the listener
+	uint8_t flags; // the data path's
+	const uint8_t *data;
+	// Peer leg: the slot of the destination in this shard. Client leg: written by
+	// turn_route_begin and turn_route_finish, the allocation or redirect, or TURN_NONE.
+	uint32_t slot;
 	uint8_t via; // client leg: worker whose redirect sent it here, or TURN_NO_WORKER
 	bool hairpin; // peer leg: delivered in process from an own allocation
-	bool df; // the IPv4 packet had DF set
-	// Written by turn_route_begin for turn_route_finish.
-	uint32_t found;
-	uint32_t epoch;
-	uint64_t hash;
+	uint8_t port; // the data path's
+	uint64_t hash; // client leg: written by turn_route_begin
+	uint64_t spare[2]; // a power of two in all
 };
+_Static_assert(sizeof(struct turn_view) == 64, "one cache line");
+
+#define TURN_NONE UINT32_MAX
 
 enum turn_verdict {
 	TURN_DROP, // reason says why
@@ -195,7 +217,7 @@ enum turn_verdict {
 	TURN_HANDOVER, // give the datagram to worker `flow` (a redirect)
 };
 
-#define TURN_PLAN_DF 1 // set DF where the outgoing packet is IPv4
+#define TURN_PLAN_DF 1 // set DF where the outgoing packet is IPv4, whatever it was before
 
 // What to do with one datagram: 16 bytes.
 struct turn_plan {
@@ -204,7 +226,7 @@ struct turn_plan {
 	uint16_t channel; // RELAY with front_len 4: ChannelData header (channel, len) goes in front
 	uint16_t front_len; // 0, 4, or the length of side->front
 	uint16_t off, len; // payload kept
-	uint32_t flow; // names a direction whose header the data path keeps ready
+	uint32_t flow; // names the two ends: turn_flow_path
 };
 _Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
 
@@ -218,15 +240,40 @@ struct turn_side {
 
 struct turn_burst {
 	unsigned int n;
+	uint32_t epoch; // turn_route_begin's
 	struct turn_view view[TURN_BURST];
-	struct turn_plan plan[TURN_BURST];
-	struct turn_side side[TURN_CHUNK]; // side of view i is side[i % TURN_CHUNK]
+	struct turn_plan plan; // the last one made
+	struct turn_side side; // of the last plan made
 };
 
-// Both ends of a flow: what the data path builds a header from.
+// Both ends of a flow: what the data path builds a header from. hop is its note on the way there,
+// in the line of the allocation; NULL when there is no place for one.
 struct turn_path {
 	struct endpoint src, dst;
+	uint32_t *hop;
 };
+
+// All that a relayed datagram of the usual kind touches, one cache line, indexed by slot. The
+// usual kind is ChannelData of the one channel of which the line holds a copy, either way.
+// Written by the shard, but for hop, which it only zeroes when that end changes.
+struct turn_line {
+	// By leg, the ends from where datagrams come: the client, and the peer of the copy.
+	struct addr end[2];
+	// Their ports in the low half; above it the client's listener and state, and for the peer
+	// the index of the relay address.
+	uint32_t mark[2];
+	uint32_t until; // in TURN_LINE_MS: the copy is good before this, rounded down; 0 = no copy
+	// As they lie in a packet: the channel number, 0 = no copy (of a redirect the worker where
+	// it leads, as it is), and the port of the relayed transport address.
+	uint16_t channel, relay_port;
+	uint32_t count[2]; // datagrams relayed, by leg; moved elsewhere before they can wrap
+	uint32_t hop[2]; // the data path's note on the way to each end, 0 = none
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct turn_line) == 64, "one cache line");
+
+#define TURN_LINE_MS 64
+// Upper half of a live line's mark of the client, by listener.
+#define TURN_LINE_LISTENER(index) (0x100u + (index))
 
 struct turn_shard_params {
 	const struct turn_policy *policy;
@@ -237,9 +284,9 @@ struct turn_shard_params {
 	struct csprng *rng; // of this worker
 	uint8_t worker;
 	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
-	// A flow has a new path (turn_flow_path tells it): a header kept for the old one is void.
-	// NULL = none kept.
-	void (*flow_reset)(void *ctx, uint32_t flow);
+	// Tells of a flow that will soon be used, so that the way there can be found out meanwhile.
+	// NULL = nobody wants to know.
+	void (*flow_made)(void *ctx, uint32_t flow);
 	void *ctx;
 };
 
@@ -255,8 +302,8 @@ size_t turn_shard_size(const struct turn_shard_params *p);
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms);
 // Ends every allocation (quota is given back). The memory is the caller's.
 void turn_shard_close(struct turn_shard *s);
-// Flows are below this number: the size of the data path's array of headers.
-uint32_t turn_shard_flows(const struct turn_shard *s);
+// The lines of all slots; the pointer is good as long as the shard. Its worker lcore only.
+struct turn_line *turn_shard_lines(struct turn_shard *s);
 
 // Opens a round: sets the clocks; what was freed in earlier rounds becomes reusable. now_ms is
 // monotonic, wall_s the time of day for REST expiry and nonces.
@@ -268,15 +315,48 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 
 // Looks up b->view[0..b->n) and prefetches.
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b);
-// Makes the plans of view [from, from + n), n <= TURN_CHUNK, from a multiple of TURN_CHUNK. Chunks
-// are finished in order. Any operations in one burst give the same plans as in bursts of one.
-void turn_route_finish(
-	struct turn_shard *s, struct turn_burst *b, unsigned int from, unsigned int n);
-// Both for one datagram: view in b->view[0], plan in b->plan[0].
+// Makes b->plan, and what of b->side it needs, for view i. Views are taken in order, and each plan
+// is executed before the next is made: any operations in one burst then have the same outcome as
+// in bursts of one.
+void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int i);
+// Both for one datagram: view in b->view[0].
 void turn_route_one(struct turn_shard *s, struct turn_burst *b);
 
+// Datagrams of the usual kind need no plan. True when view i of a burst that turn_route_begin has
+// looked up is one: ChannelData on the channel that the line has a copy of, whole, or a datagram of
+// that channel's peer. The caller then takes the ChannelData header off or puts it on, sends it to
+// the line's other end and counts it with turn_line_count. tick: now_ms / TURN_LINE_MS.
+static inline bool turn_line_vouches(
+	const struct turn_line *l, const struct turn_view *v, uint32_t tick)
+{
+	const uint32_t leg = v->leg, from_client = leg ^ 1; // no branch on the leg: it would be
+	const uint32_t only_client = -from_client; // mispredicted every other time
+	uint32_t header;
+	uint64_t differs;
+
+	memcpy(&header, v->data, sizeof(header));
+	differs = (l->end[leg].d[0] ^ v->src.d[0]) | (l->end[leg].d[1] ^ v->src.d[1]);
+	differs |= ((l->mark[leg] ^ v->mark) & (0xffff | only_client)) |
+		((header ^
+			 (l->channel | (uint32_t)__builtin_bswap16((uint16_t)(v->len - 4)) << 16)) &
+			only_client);
+	return differs == 0 && l->channel != 0 && tick < l->until;
+}
+
+#define TURN_LINE_SPILL (UINT32_C(1) << 31)
+
+// Moves the counts of a line where there is more room.
+void turn_line_spill(struct turn_shard *s, uint32_t slot);
+
+static inline void turn_line_count(
+	struct turn_shard *s, struct turn_line *l, const struct turn_view *v)
+{
+	if (__builtin_expect(++l->count[v->leg] >= TURN_LINE_SPILL, 0))
+		turn_line_spill(s, v->slot);
+}
+
 // Ends of a flow that a plan of this round named.
-void turn_flow_path(const struct turn_shard *s, uint32_t flow, struct turn_path *out);
+void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out);
 
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 

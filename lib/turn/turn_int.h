@@ -163,7 +163,6 @@ void quota_give(struct turn_quota *q, const struct quota_ref *ref);
 
 // --- shard.c: the state of one worker ------------------------------------------------------------
 
-#define TURN_NONE UINT32_MAX
 #define TURN_LIMITER_BUCKETS 8192
 #define TURN_PERMISSION_MS (300 * 1000) // RFC 8656 9: exactly 300 seconds
 #define TURN_CHANNEL_MS (600 * 1000) // RFC 8656 12
@@ -173,22 +172,45 @@ void quota_give(struct turn_quota *q, const struct quota_ref *ref);
 #define TURN_NOTES_MAX 128
 
 enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT };
+_Static_assert(TURN_LINE_LISTENER(7) == (7 | ALLOC_LIVE << 8), "as in a mark");
 
-// All that a relayed packet of the usual kind touches: one cache line. Index = slot, which is the
-// relayed transport address itself; redirects follow behind the slots.
-struct turn_alloc {
-	struct addr client; // key of the client table, with client_port and listener
-	uint16_t client_port;
-	uint8_t listener;
-	uint8_t state; // enum alloc_state
-	uint16_t channel, peer_port; // copy of one channel; channel 0 = none
-	uint64_t until_ms; // the copy is good before this: first of allocation, permission, channel
-	struct addr peer; // of the copy
-	uint32_t record; // index of the copied channel
-	uint32_t rx, tx; // datagrams relayed from, to the client; spilled to turn_cold
-	uint32_t worker; // ALLOC_REDIRECT: where it leads
-} __attribute__((aligned(64)));
-_Static_assert(sizeof(struct turn_alloc) == 64, "one cache line");
+// A line's mark: port, listener, state (enum alloc_state).
+static inline uint32_t line_mark(uint16_t port, uint8_t listener, enum alloc_state state)
+{
+	return port | (uint32_t)listener << 16 | (uint32_t)state << 24;
+}
+
+static inline uint16_t line_port(const struct turn_line *l, enum turn_leg end)
+{
+	return (uint16_t)l->mark[end];
+}
+
+static inline uint8_t line_listener(const struct turn_line *l)
+{
+	return (uint8_t)(l->mark[TURN_FROM_CLIENT] >> 16);
+}
+
+static inline enum alloc_state line_state(const struct turn_line *l)
+{
+	return (enum alloc_state)(l->mark[TURN_FROM_CLIENT] >> 24);
+}
+
+static inline void line_set_state(struct turn_line *l, enum alloc_state state)
+{
+	l->mark[TURN_FROM_CLIENT] = (l->mark[TURN_FROM_CLIENT] & 0xffffff) | (uint32_t)state << 24;
+}
+
+// When a redirect ends; it has no peer.
+static inline uint64_t *redirect_until(struct turn_line *l)
+{
+	return &l->end[TURN_FROM_PEER].d[0];
+}
+
+// Flows: a kind in the top bits, an index below.
+#define FLOW_KIND (UINT32_C(3) << 30)
+#define FLOW_CLIENT (UINT32_C(0) << 30) // slot: to its client
+#define FLOW_PEER (UINT32_C(1) << 30) // slot: to the peer of the copy in its line
+#define FLOW_CHANNEL (UINT32_C(2) << 30) // channel: to its peer
 
 // The rest of an allocation. RESERVED slots use expires_ms and token only.
 struct turn_cold {
@@ -270,7 +292,7 @@ static inline uint32_t pool_used(const struct turn_pool *p)
 
 struct turn_shard {
 	uint64_t now_ms, wall_s;
-	struct turn_alloc *alloc; // nb_slots + nb_redirects
+	struct turn_line *alloc; // nb_slots + nb_redirects
 	struct turn_cold *cold; // nb_slots
 	struct turn_permission *permission;
 	struct turn_channel *channel;
@@ -279,6 +301,8 @@ struct turn_shard {
 	struct table records; // permissions, channels by number and by peer, reservations by token
 	struct hash_key key; // of both tables
 	uint32_t epoch; // grows with every insert into clients
+	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
+	uint32_t passed_over; // datagrams of channels that no line has a copy of
 	const struct turn_policy *policy;
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
@@ -293,14 +317,14 @@ struct turn_shard {
 	struct endpoint *listener;
 	struct turn_stats stats;
 	uint64_t next_id;
-	void (*flow_reset)(void *ctx, uint32_t flow);
+	void (*flow_made)(void *ctx, uint32_t flow);
 	void *ctx;
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];
 };
 
-static inline struct turn_alloc *alloc_at(const struct turn_shard *s, uint32_t slot)
+static inline struct turn_line *alloc_at(const struct turn_shard *s, uint32_t slot)
 {
 	return &s->alloc[slot];
 }
@@ -343,8 +367,11 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s);
 // Ends an allocation with all that hangs on it.
 void alloc_end(struct turn_shard *s, uint32_t slot);
-// Recomputes the copy of a channel in the hot line after any change to what it depends on.
+// Recomputes the copy of a channel in the line after any change to what it depends on: of the
+// channel that is copied already, if it is still there, else of the newest.
 void alloc_copy_channel(struct turn_shard *s, uint32_t slot);
+// Makes it the copy of this channel (TURN_NONE: of none).
+void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
 // The timer of a slot fires no later than at_ms.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
 

@@ -104,7 +104,7 @@ def report_core(bench):
         bench.results.add(NAME, "allocs_per_cpu_s", values, "1/s", **more)
     last = series.rounds[-1][CORE_QUARANTINES[-1]]
     bench.results.add(
-        NAME, "bytes_per_allocation", [last["bytes_shard"] + last["bytes_headers"]], "bytes",
+        NAME, "bytes_per_allocation", [last["bytes_shard"]], "bytes",
         server="slipring", how="pools of fixed size, for each relay port",
     )  # fmt: skip
 

@@ -28,7 +28,6 @@
 #define NOW_MS 1000000
 #define WALL_S 1700000000
 #define REQUEST_MAX 256
-#define HEADER_LEN 64 // of a flow, that the data path keeps beside the shard
 #define SUCCESS 0x0100 // class bits of a message type, RFC 8489 5
 
 struct request {
@@ -254,8 +253,8 @@ static size_t ask_nonce(struct bench *b, struct client *c, uint8_t nonce[REQUEST
 	look(&b->burst.view[0], c, &c->allocate);
 	b->burst.n = 1;
 	turn_route_one(b->shard, &b->burst);
-	if (b->burst.plan[0].verdict != TURN_REPLY ||
-		stun_parse(b->burst.side[0].front, b->burst.plan[0].front_len, &m) != 0 ||
+	if (b->burst.plan.verdict != TURN_REPLY ||
+		stun_parse(b->burst.side.front, b->burst.plan.front_len, &m) != 0 ||
 		!stun_has(&m, STUN_NONCE) || m.alen[STUN_NONCE] > REQUEST_MAX)
 		die("no nonce was given");
 	memcpy(nonce, m.data + m.off[STUN_NONCE], m.alen[STUN_NONCE]);
@@ -282,16 +281,12 @@ static void prepare(struct bench *b, struct client *c)
 
 // --- what is measured ---------------------------------------------------------------------------
 
-// Ends the process when one of the burst's answers from `from` on is not a success.
-static void check(const struct bench *b, unsigned int from, unsigned int n)
+// Ends the process when the last answer is not a success.
+static void check(const struct bench *b)
 {
-	for (unsigned int i = from; i < from + n; i++) {
-		const struct turn_plan *p = &b->burst.plan[i];
-
-		if (p->verdict != TURN_REPLY ||
-			(load_be16(b->burst.side[i % TURN_CHUNK].front) & 0x0110) != SUCCESS)
-			die("a request was refused");
-	}
+	if (b->burst.plan.verdict != TURN_REPLY ||
+		(load_be16(b->burst.side.front) & 0x0110) != SUCCESS)
+		die("a request was refused");
 }
 
 // One request of every client, in bursts as a worker gets them. Seconds of this CPU.
@@ -309,12 +304,9 @@ static double route_all(struct bench *b, bool release)
 		}
 		turn_shard_round(b->shard, b->now_ms, WALL_S + (b->now_ms - NOW_MS) / 1000);
 		turn_route_begin(b->shard, &b->burst);
-		for (unsigned int k = 0; k < b->burst.n; k += TURN_CHUNK) {
-			const unsigned int left = b->burst.n - k;
-			const unsigned int count = left < TURN_CHUNK ? left : TURN_CHUNK;
-
-			turn_route_finish(b->shard, &b->burst, k, count);
-			check(b, k, count);
+		for (unsigned int k = 0; k < b->burst.n; k++) {
+			turn_route_finish(b->shard, &b->burst, k);
+			check(b);
 		}
 		turn_shard_expire(b->shard);
 	}
@@ -336,16 +328,15 @@ static void print(const struct bench *b, double allocating, double releasing)
 	const double done = (double)b->o.allocations * b->o.cycles;
 	const double slots = turn_relay_slots(b->map, 0);
 	const double shard = (double)turn_shard_size(&b->params);
-	const double headers = (double)turn_shard_flows(b->shard) * HEADER_LEN;
 	struct turn_stats stats;
 
 	turn_shard_stats(b->shard, &stats);
 	printf("{\"allocs_per_cpu_s\":%.0f,\"ns_allocate\":%.1f,\"ns_release\":%.1f,"
 	       "\"port_reused_early\":%llu,\"allocations\":%u,\"relay_addresses\":%u,"
-	       "\"quarantine_s\":%u,\"cycles\":%u,\"bytes_shard\":%.1f,\"bytes_headers\":%.1f}\n",
+	       "\"quarantine_s\":%u,\"cycles\":%u,\"bytes_shard\":%.1f}\n",
 		done / (allocating + releasing), allocating / done * 1e9, releasing / done * 1e9,
 		(unsigned long long)stats.port_reused_early, b->o.allocations, b->o.relay_addresses,
-		b->o.quarantine_s, b->o.cycles, shard / slots, headers / slots);
+		b->o.quarantine_s, b->o.cycles, shard / slots);
 }
 
 static void measure(struct bench *b)

@@ -40,7 +40,7 @@ static void begin(struct clients *c, enum stun_method method)
 static unsigned int exchange(struct clients *c)
 {
 	const struct endpoint client = flows_client(c->b->flows, c->flow);
-	const struct turn_plan *plan = &c->burst.plan[0];
+	const struct turn_plan *plan = &c->burst.plan;
 	const uint8_t *code;
 
 	c->burst.view[0] = (struct turn_view){.src = client.addr,
@@ -53,7 +53,7 @@ static unsigned int exchange(struct clients *c)
 	if (plan->verdict != TURN_REPLY)
 		box_die("client %u: no answer: %s", c->flow,
 			plan->verdict == TURN_DROP ? turn_drop_name(plan->reason) : "not a reply");
-	if (stun_parse(c->burst.side[0].front, plan->front_len, &c->answer) != 0)
+	if (stun_parse(c->burst.side.front, plan->front_len, &c->answer) != 0)
 		box_die("client %u: the answer is not STUN", c->flow);
 	if (c->answer.cls == STUN_SUCCESS)
 		return 0;

@@ -10,7 +10,6 @@
 #define CHANNELS 120000
 #define PORTS 50000 // of each relay address
 #define BYTES_MAX 512 // of the shard, an allocation
-#define HEADER_LEN 64 // of a flow, that the data path keeps beside the shard
 #define ROUND_MS 250000 // between refreshes: before a permission's 300 s are over
 #define ROUNDS 4 // 250 s to make them and these: more than 20 minutes
 #define NONCE_LEN 32
@@ -163,13 +162,11 @@ static void timed(struct hold *h, const char *name, void (*what)(struct hold *h,
 static void print_memory(const struct hold *h)
 {
 	const double shard = (double)turn_shard_size(&h->f.params) / h->n;
-	const double headers = (double)turn_shard_flows(h->f.shard) * HEADER_LEN / h->n;
 	struct turn_shard_params p = h->f.params;
 
 	p.permissions = p.channels = 0;
-	printf("memory: %.1f bytes an allocation, %.1f with the headers of the data path; %.1f "
-	       "with pools of the default size\n",
-		shard, shard + headers, (double)turn_shard_size(&p) / h->n);
+	printf("memory: %.1f bytes an allocation, %.1f with pools of the default size\n", shard,
+		(double)turn_shard_size(&p) / h->n);
 	// With fewer than the default, what does not grow with their number would count.
 	if (h->n >= ALLOCATIONS)
 		assert_true(shard <= BYTES_MAX);

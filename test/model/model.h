@@ -103,7 +103,6 @@ struct op {
 
 	uint16_t len; // of the data
 	int slack; // ChannelData: bytes behind the data (padding), negative = some are missing
-	bool df; // the packet it came in had DF
 	bool hairpin; // OP_PEER: comes from an own relay address
 	struct endpoint relay; // OP_PEER: where to
 };

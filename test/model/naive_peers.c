@@ -251,13 +251,13 @@ static const char *not_relayed(const struct outcome *o, const char *to)
 	return text;
 }
 
-// RFC 8656 14: DF is copied, or set by DONT-FRAGMENT, where both sides are IPv4.
+// RFC 8656 14: DONT-FRAGMENT sets DF where both sides are IPv4. (Copying it is the data path's.)
 static bool df_right(
 	const struct naive *n, const struct naive_hold *h, const struct op *op, bool df)
 {
 	if (!addr_is_v4(&h->relay.addr) || !addr_is_v4(&n->w->client[h->client].at.addr))
 		return true;
-	return df == (op->df || (op->kind == OP_SEND && op->df_attribute));
+	return df == (op->kind == OP_SEND && op->df_attribute);
 }
 
 static const char *judge_to_peer(struct naive *n, struct naive_hold *h, const struct op *op,

@@ -263,7 +263,7 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 	unsigned int worker;
 	int index;
 
-	*v = (struct turn_view){.via = TURN_NO_WORKER, .df = op->df};
+	*v = (struct turn_view){.via = TURN_NO_WORKER};
 	if (op->kind != OP_PEER) {
 		v->src = c->at.addr;
 		v->src_port = c->at.port;
@@ -406,7 +406,7 @@ static const char *decode_reply(struct model_world *w, struct fixture *f, unsign
 	struct stun_msg m, asked;
 	const char *wrong;
 
-	if (stun_parse(f->burst.side[i % TURN_CHUNK].front, f->burst.plan[i].front_len, &m) != 0)
+	if (stun_parse(f->burst.side.front, f->burst.plan.front_len, &m) != 0)
 		return "reply is not STUN";
 	if (stun_parse(data, f->burst.view[i].len, &asked) != 0 || asked.cls != STUN_REQUEST)
 		return "reply to what is no request";
@@ -448,15 +448,12 @@ static const char *decode_data(const uint8_t *front, uint16_t front_len, struct 
 static const char *decode_relay(
 	struct fixture *f, unsigned int i, const struct op *op, struct outcome *o)
 {
-	const struct turn_plan *p = &f->burst.plan[i];
-	const struct turn_side *side = &f->burst.side[i % TURN_CHUNK];
+	const struct turn_plan *p = &f->burst.plan;
+	const struct turn_side *side = &f->burst.side;
 	struct turn_path path = {side->src, side->dst};
 
-	if (p->verdict == TURN_RELAY) {
-		if (p->flow >= turn_shard_flows(f->shard))
-			return "flow out of range";
+	if (p->verdict == TURN_RELAY)
 		turn_flow_path(f->shard, p->flow, &path);
-	}
 	o->src = path.src;
 	o->dst = path.dst;
 	if (p->off + p->len > f->burst.view[i].len)
@@ -475,7 +472,7 @@ static const char *decode_relay(
 const char *model_decode(struct model_world *w, struct fixture *f, unsigned int i,
 	const struct op *op, struct outcome *o)
 {
-	const struct turn_plan *p = &f->burst.plan[i];
+	const struct turn_plan *p = &f->burst.plan;
 
 	*o = (struct outcome){.verdict = p->verdict, .reason = p->reason};
 	switch (p->verdict) {

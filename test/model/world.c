@@ -302,7 +302,6 @@ struct op model_op(struct model_world *w)
 	if (c->has_last && op.kind == c->last.kind && percent(w, 12))
 		return again(w, c);
 	op.tid = ++w->tids;
-	op.df = percent(w, 30);
 	op.unknown = percent(w, 1);
 	op.optional = percent(w, 10);
 	op.fingerprint = percent(w, 20);
@@ -373,8 +372,8 @@ void model_print(const struct model_world *w, const struct op *op)
 		op->transport, op->family, op->even, op->lifetime_s,
 		op->has_lifetime ? "" : " (not said)", op->has_token, op->malformed, op->unknown,
 		op->garbage);
-	printf("    channel 0x%x, length %u, slack %d, DF %d, DONT-FRAGMENT %d, relay %s\n",
-		op->channel, op->len, op->slack, op->df, op->df_attribute,
+	printf("    channel 0x%x, length %u, slack %d, DONT-FRAGMENT %d, relay %s\n", op->channel,
+		op->len, op->slack, op->df_attribute,
 		endpoint_format(&op->relay, text, sizeof(text)));
 	for (unsigned int i = 0; i < op->nb_peers || (i == 0 && op->kind == OP_PEER); i++)
 		printf("    peer %s%s%s\n",

@@ -94,12 +94,12 @@ static void retransmission_gets_the_same_answer(void **state)
 	stun_put(&f.w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
 	assert_int_equal(fixture_ask(&f, &ivan), 0);
 	assert_true(stun_has(&f.answer, STUN_RESERVATION_TOKEN));
-	len = f.burst.plan[0].front_len;
-	memcpy(first, f.burst.side[0].front, len);
+	len = f.burst.plan.front_len;
+	memcpy(first, f.burst.side.front, len);
 
 	fixture_resend(&f, &ivan);
-	assert_int_equal(f.burst.plan[0].front_len, len);
-	assert_memory_equal(f.burst.side[0].front, first, len);
+	assert_int_equal(f.burst.plan.front_len, len);
+	assert_memory_equal(f.burst.side.front, first, len);
 	assert_int_equal(stats().allocations, 1);
 
 	// later only LIFETIME differs: what is left of it

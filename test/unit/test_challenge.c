@@ -226,7 +226,7 @@ static void silence_past_the_limit(void **state)
 		if (fixture_send(&f, &ivan)->verdict == TURN_REPLY)
 			answers++;
 		else
-			assert_int_equal(f.burst.plan[0].reason, TURN_DROP_UNAUTHENTICATED_RATE);
+			assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
 	}
 	assert_int_equal(answers, 20);
 	assert_int_equal(allocate_once(&other), 0); // nobody else is harmed
@@ -243,7 +243,7 @@ static void silence_past_the_limit(void **state)
 			break;
 	}
 	assert_int_equal(answers, 5);
-	assert_int_equal(f.burst.plan[0].reason, TURN_DROP_BINDING_RATE);
+	assert_int_equal(f.burst.plan.reason, TURN_DROP_BINDING_RATE);
 }
 
 // Failed verifications are counted apart from answers: who spoofs a source spends its answers, but
@@ -267,7 +267,7 @@ static void forged_integrity_is_not_verified_for_ever(void **state)
 		fixture_sign(&f, &forger);
 		fixture_send(&f, &forger);
 	}
-	assert_int_equal(f.burst.plan[0].reason, TURN_DROP_UNAUTHENTICATED_RATE);
+	assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
 	assert_int_equal(stats().auth_failures, 20); // the rest was not looked at
 	// who has an allocation keeps it, another one waits until the failures are forgotten
 	assert_int_equal(fixture_refresh(&f, &neighbour, 600), 0);
@@ -297,7 +297,7 @@ static void spoofed_requests_lock_nobody_out(void **state)
 		memcpy(f.message, message, sizeof(message));
 		f.w = w;
 	}
-	assert_int_equal(f.burst.plan[0].verdict, TURN_DROP);
+	assert_int_equal(f.burst.plan.verdict, TURN_DROP);
 	fixture_send(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 0);
 }
@@ -357,7 +357,7 @@ static unsigned int shape_lengths(const struct shape *s, size_t realm_len, unsig
 	}
 	*in = f.w.len;
 	fixture_send(&f, &ivan);
-	out = f.burst.plan[0].front_len;
+	out = f.burst.plan.front_len;
 	assert_int_equal(fixture_code(&f), s->method == STUN_BINDING ? 0 : s->stale ? 438 : 401);
 	return out;
 }
@@ -400,7 +400,7 @@ static struct turn_plan moved(struct fixture *to, const struct fixture *from, ui
 	*v = from->burst.view[0];
 	v->via = via;
 	turn_route_one(to->shard, &to->burst);
-	return to->burst.plan[0];
+	return to->burst.plan;
 }
 
 static void carry_notes(struct fixture *from, struct fixture *to)
@@ -440,7 +440,7 @@ static void token_of_another_worker(void **state)
 		one.answer.data + one.answer.off[STUN_RESERVATION_TOKEN], 8);
 	fixture_sign(&f, &ivan);
 	assert_int_equal(fixture_send(&f, &ivan)->verdict, TURN_HANDOVER);
-	assert_int_equal(f.burst.plan[0].flow, 1);
+	assert_int_equal(f.burst.plan.flow, 1);
 	assert_int_equal(moved(&one, &f, 0).verdict, TURN_REPLY);
 	assert_int_equal(stats().redirects, 1);
 	carry_notes(&one, &f);

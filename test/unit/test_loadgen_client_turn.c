@@ -66,7 +66,7 @@ static bool exchange(void)
 	w.len = 0;
 	if (plan->verdict != TURN_REPLY)
 		return false;
-	world_feed(&w, w.i, f.burst.side[0].front, plan->front_len);
+	world_feed(&w, w.i, f.burst.side.front, plan->front_len);
 	return true;
 }
 

@@ -110,8 +110,28 @@ static void test_resolve(void **state)
 	assert_int_equal(answer(t, 1, mac1, 1010), i);
 	assert_memory_equal(neigh_mac(t, i, 1010), mac1, 6);
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
-	assert_int_equal(neigh_generation(t), 0);
+	assert_int_equal(neigh_noted(t, neigh_note(t, i)), i);
+	assert_int_equal(neigh_noted(t, 0), NEIGH_NONE);
+	assert_int_equal(neigh_noted(t, neigh_note(t, i) | 0xffff), NEIGH_NONE);
 	free(t);
+}
+
+// What the hop of an entry must say in every state, and that a note leads to it.
+static void assert_hop(struct neigh_table *t, uint32_t note, const uint8_t *mac)
+{
+	const uint16_t i = neigh_noted(t, note);
+	const struct neigh_hop *hop = &neigh_hops(t)[(uint16_t)note];
+	enum neigh_state state;
+
+	assert_int_equal(i, (uint16_t)note);
+	state = neigh_state(t, i);
+	if (state != NEIGH_REACHABLE && state != NEIGH_PROBE) {
+		assert_int_not_equal(hop->serial, note >> 16);
+		return;
+	}
+	assert_int_equal(hop->serial, note >> 16);
+	assert_int_equal(hop->port, PORT);
+	assert_memory_equal(hop->mac, mac, 6);
 }
 
 // Three questions a second apart, then a second of negative cache, then anew.
@@ -176,7 +196,7 @@ static void test_stale_probe(void **state)
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	tick(t, 120002);
 	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
-	assert_int_equal(neigh_generation(t), 0);
+	assert_hop(t, neigh_note(t, i), mac1); // its use would have to be noted
 	free(t);
 }
 
@@ -196,7 +216,7 @@ static void test_probe_fails(void **state)
 	tick(t, 33000);
 	assert_int_equal(nb_failed, 1);
 	assert_null(neigh_mac(t, i, 33000));
-	assert_int_equal(neigh_generation(t), 1);
+	assert_hop(t, neigh_note(t, i), NULL);
 	free(t);
 }
 
@@ -225,7 +245,7 @@ static void test_spoofs(void **state)
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	assert_int_equal(claim(t, 1, mac1, 104), NEIGH_NONE); // the owner announces itself
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
-	assert_int_equal(neigh_generation(t), 0);
+	assert_hop(t, neigh_note(t, i), mac1);
 	assert_int_equal(answer(t, 2, mac2, 105), NEIGH_NONE); // of someone nobody needs
 	free(t);
 }
@@ -279,7 +299,7 @@ static void test_override(void **state)
 	tick(t, 90004);
 	assert_int_equal(answer(t, 1, mac2, 90005), i); // override: moved
 	assert_memory_equal(neigh_mac(t, i, 90005), mac2, 6);
-	assert_int_equal(neigh_generation(t), 1);
+	assert_hop(t, neigh_note(t, i), mac2);
 	free(t);
 }
 
@@ -364,14 +384,17 @@ static void test_reuse(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){4, 4, 4, 1000});
 	struct addr a = host(100);
+	uint32_t note;
 	uint16_t i[4];
 
 	for (uint32_t n = 0; n < 4; n++)
 		i[n] = reach(t, n, mac1, n);
 	assert_int_equal(neigh_use(t, &a, PORT, 500), NEIGH_NONE); // all REACHABLE
 	tick(t, 2000);
+	note = neigh_note(t, i[0]);
 	assert_int_equal(neigh_use(t, &a, PORT, 2000), i[0]);
-	assert_int_equal(neigh_generation(t), 1);
+	assert_int_equal(neigh_noted(t, note), NEIGH_NONE);
+	assert_int_not_equal(neigh_hops(t)[i[0]].serial, note >> 16);
 	assert_null(neigh_mac(t, i[0], 2000));
 	neigh_mac(t, i[1], 2000); // in use again
 	a = host(101);
@@ -415,40 +438,37 @@ static void test_keep(void **state)
 }
 
 // Random life against what must always hold: packets in = packets out + held, a usable entry has
-// the MAC last given by its owner, indices stay with their targets unless the generation grew.
+// the MAC last given by its owner, a note leads to its target or nowhere.
 static void test_property(void **state)
 {
 	struct test_rand r = test_rand_start("neigh");
 	struct neigh_table *t = make(&(struct neigh_config){32, 24, 5, 3000});
-	unsigned int in = 0, out_total = 0;
-	uint32_t generation = 0;
-	uint16_t index[64];
+	unsigned int in = 0, out_total = 0, void_notes = 0;
+	uint32_t note[64] = {0};
 	uint64_t now = 1;
 	char packet;
 
-	memset(index, 0xff, sizeof(index));
 	for (int step = 0; step < 300000; step++) {
 		const uint32_t n = test_rand_below(&r, 64);
 		const struct addr a = host(n);
 		uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)n};
+		const uint16_t noted = neigh_noted(t, note[n]);
 		void *out[8];
 		uint16_t i = NEIGH_NONE;
 
 		switch (test_rand_below(&r, 6)) {
 		case 0:
 			i = neigh_use(t, &a, PORT, now);
-			if (index[n] != NEIGH_NONE && generation == neigh_generation(t))
-				assert_int_equal(i, index[n]);
-			else if (generation != neigh_generation(t))
-				memset(index, 0xff, sizeof(index));
-			generation = neigh_generation(t);
-			index[n] = i;
+			if (noted != NEIGH_NONE)
+				assert_int_equal(i, noted);
+			void_notes += note[n] != 0 && noted == NEIGH_NONE;
+			note[n] = i != NEIGH_NONE ? neigh_note(t, i) : 0;
 			if (i != NEIGH_NONE)
 				in += neigh_hold(t, i, &packet);
 			break;
 		case 1:
-			if (index[n] != NEIGH_NONE && generation == neigh_generation(t))
-				in += neigh_hold(t, index[n], &packet);
+			if (noted != NEIGH_NONE)
+				in += neigh_hold(t, noted, &packet);
 			break;
 		case 2:
 			i = answer(t, n, mac, now);
@@ -464,17 +484,18 @@ static void test_property(void **state)
 				out_total += neigh_held(t, failed[f], out, 8);
 			break;
 		default:
-			if (index[n] == NEIGH_NONE || generation != neigh_generation(t))
+			if (noted == NEIGH_NONE)
 				break;
-			if (neigh_mac(t, index[n], now) != NULL)
-				assert_memory_equal(neigh_mac(t, index[n], now), mac, 6);
+			assert_hop(t, note[n], mac);
+			if (neigh_mac(t, noted, now) != NULL)
+				assert_memory_equal(neigh_mac(t, noted, now), mac, 6);
 		}
 		if (i != NEIGH_NONE)
 			out_total += neigh_held(t, i, out, 8);
 		assert_int_equal(in, out_total + neigh_held_total(t));
 		assert_in_range(neigh_held_total(t), 0, 24);
 	}
-	assert_true(in > 1000);
+	assert_true(in > 1000 && void_notes > 1000);
 	free(t);
 }
 

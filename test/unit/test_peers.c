@@ -238,7 +238,7 @@ static void channel_outlives_its_permission(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	assert_int_equal(to_peer(0x4000), TURN_OK);
 	assert_int_equal(from_peer(), TURN_OK);
-	assert_int_equal(f.burst.plan[0].front_len, 4); // the channel again
+	assert_int_equal(f.burst.plan.front_len, 4); // the channel again
 	fixture_advance(&f, 299999);
 	assert_int_equal(to_peer(0x4000), TURN_OK);
 	fixture_advance(&f, 1); // 600 s: channel and permission end
@@ -253,7 +253,7 @@ static void expired_channel_may_be_bound_anew(void **state)
 	fresh();
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	assert_int_equal(from_peer(), TURN_OK);
-	assert_int_equal(f.burst.plan[0].front_len, 36); // no channel: Data indication
+	assert_int_equal(f.burst.plan.front_len, 36); // no channel: Data indication
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.10", 7000), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7000), 0);
 }
@@ -269,13 +269,13 @@ static void every_channel_of_several_works(void **state)
 		struct turn_path path;
 
 		assert_int_equal(to_peer((uint16_t)(0x4000 + i)), TURN_OK);
-		turn_flow_path(f.shard, f.burst.plan[0].flow, &path);
+		turn_flow_path(f.shard, f.burst.plan.flow, &path);
 		assert_true(endpoint_eq(&path.src, &ivan.relay));
 		assert_true(endpoint_eq(&path.dst, &p));
 		fixture_from_peer(&f, &ivan.relay, &p, "hi", 2);
-		assert_int_equal(f.burst.plan[0].channel, 0x4000 + i);
-		assert_int_equal(f.burst.plan[0].front_len, 4);
-		turn_flow_path(f.shard, f.burst.plan[0].flow, &path);
+		assert_int_equal(f.burst.plan.channel, 0x4000 + i);
+		assert_int_equal(f.burst.plan.front_len, 4);
+		turn_flow_path(f.shard, f.burst.plan.flow, &path);
 		assert_true(endpoint_eq(&path.src, &f.config.listeners[0].at));
 		assert_true(endpoint_eq(&path.dst, &ivan.at));
 	}
@@ -329,9 +329,9 @@ static void data_indication_is_well_formed(void **state)
 
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	fixture_from_peer(&f, &ivan.relay, &peer, payload, 7);
-	assert_int_equal(f.burst.plan[0].verdict, TURN_RELAY);
-	assert_int_equal(f.burst.plan[0].front_len, 36);
-	memcpy(whole, f.burst.side[0].front, 36);
+	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
+	assert_int_equal(f.burst.plan.front_len, 36);
+	memcpy(whole, f.burst.side.front, 36);
 	memcpy(whole + 36, payload, 7);
 	assert_int_equal(stun_parse(whole, 44, &m), 0); // with one byte of padding
 	assert_int_equal(m.cls, STUN_INDICATION);
@@ -350,10 +350,10 @@ static void send_indication_rules(void **state)
 
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	assert_int_equal(send_to(&peer, ""), TURN_OK); // section 11.2: may be empty
-	assert_int_equal(f.burst.plan[0].verdict, TURN_SEND);
-	assert_int_equal(f.burst.plan[0].len, 0);
-	assert_true(endpoint_eq(&f.burst.side[0].src, &ivan.relay));
-	assert_true(endpoint_eq(&f.burst.side[0].dst, &peer));
+	assert_int_equal(f.burst.plan.verdict, TURN_SEND);
+	assert_int_equal(f.burst.plan.len, 0);
+	assert_true(endpoint_eq(&f.burst.side.src, &ivan.relay));
+	assert_true(endpoint_eq(&f.burst.side.dst, &peer));
 	assert_int_equal(send_to(&no_port, "x"), TURN_DROP_PEER_DENIED);
 	assert_int_equal(send_to(&v6, "x"), TURN_DROP_PEER_DENIED);
 
@@ -369,14 +369,14 @@ static void send_indication_rules(void **state)
 	stun_put(&f.w, STUN_DONT_FRAGMENT, NULL, 0);
 	stun_put(&f.w, STUN_DATA_ATTR, "abc", 3);
 	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_OK);
-	assert_int_equal(f.burst.plan[0].flags, TURN_PLAN_DF);
-	assert_memory_equal(f.datagram + f.burst.plan[0].off, "abc", f.burst.plan[0].len);
+	assert_int_equal(f.burst.plan.flags, TURN_PLAN_DF);
+	assert_memory_equal(f.datagram + f.burst.plan.off, "abc", f.burst.plan.len);
 
 	// Where the peer has a channel its ready header serves.
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(send_to(&peer, "x"), TURN_OK);
-	assert_int_equal(f.burst.plan[0].verdict, TURN_RELAY);
-	assert_int_equal(f.burst.plan[0].front_len, 0);
+	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
+	assert_int_equal(f.burst.plan.front_len, 0);
 }
 
 static void indications_are_never_answered(void **state)

@@ -75,12 +75,16 @@ static void rng_fill(void *ctx, void *buf, size_t len)
 	test_rand_fill(ctx, buf, len);
 }
 
-static void count_reset(void *ctx, uint32_t flow)
+static void count_made(void *ctx, uint32_t flow)
 {
 	struct fixture *f = ctx;
+	struct turn_path path;
 
-	assert_true(f->shard == NULL || flow < turn_shard_flows(f->shard));
-	f->flow_resets++;
+	turn_flow_path(f->shard, flow, &path);
+	assert_int_equal(addr_is_v4(&path.src.addr), addr_is_v4(&path.dst.addr));
+	assert_true(path.src.port != 0 && path.dst.port != 0);
+	assert_int_equal(*path.hop, 0);
+	f->flows_made++;
 }
 
 static void shard_open(struct fixture *f, uint8_t worker)
@@ -98,7 +102,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	f->params.crypto = f->crypto;
 	f->params.rng = &f->rng;
 	f->params.worker = worker;
-	f->params.flow_reset = count_reset;
+	f->params.flow_made = count_made;
 	f->params.ctx = f;
 	size = turn_shard_size(&f->params);
 	mem = aligned_alloc(64, (size + 63) & ~(size_t)63);
@@ -208,9 +212,9 @@ void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method meth
 static const struct turn_plan *route(struct fixture *f)
 {
 	f->burst.n = 1;
-	memset(&f->burst.plan[0], 0xa5, sizeof(f->burst.plan[0]));
+	memset(&f->burst.plan, 0xa5, sizeof(f->burst.plan));
 	turn_route_one(f->shard, &f->burst);
-	return &f->burst.plan[0];
+	return &f->burst.plan;
 }
 
 static void load(struct fixture *f, const void *data, size_t len)
@@ -288,12 +292,12 @@ const struct turn_plan *fixture_resend(struct fixture *f, const struct fixture_c
 
 unsigned int fixture_code(struct fixture *f)
 {
-	const struct turn_plan *plan = &f->burst.plan[0];
+	const struct turn_plan *plan = &f->burst.plan;
 	struct stun_msg *m = &f->answer;
 	const uint8_t *value;
 
 	assert_int_equal(plan->verdict, TURN_REPLY);
-	assert_int_equal(stun_parse(f->burst.side[0].front, plan->front_len, m), 0);
+	assert_int_equal(stun_parse(f->burst.side.front, plan->front_len, m), 0);
 	assert_memory_equal(stun_tid(m), f->datagram + 8, STUN_TID_LEN);
 	assert_int_equal(m->nb_unknown, 0);
 	assert_false(m->fingerprint_bad);

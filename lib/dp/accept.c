@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In: from received frames to datagrams for the shard. What nearly every frame is goes by
+// accept_plain, without a call; it says nothing of any other, and accept_any then finds out.
+#include "bytes.h"
+#include "dp_int.h"
+
+// What the port has verified of a packet.
+static inline bool ip_verified(const struct dp_port *p, const struct rte_mbuf *m)
+{
+	return (m->ol_flags & p->verified & RTE_MBUF_F_RX_IP_CKSUM_MASK) ==
+		RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+}
+
+static inline bool l4_verified(const struct dp_port *p, const struct rte_mbuf *m)
+{
+	return (m->ol_flags & p->verified & RTE_MBUF_F_RX_L4_CKSUM_MASK) ==
+		RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+}
+
+// --- any frame ----------------------------------------------------------------------------------
+
+// Finds what a datagram is for and the worker that owns it. DP_SENT or a reason to drop it.
+static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mbuf *m,
+	const struct net_frame *f, struct turn_view *v, unsigned int *home)
+{
+	const struct dp *dp = w->dp;
+	const struct local *to = local_find(dp->local, &f->dst);
+	int listener;
+
+	if (to == NULL || to->kind != LOCAL_OWN || to->port != port)
+		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
+				? NET_DROP_MARTIAN_DESTINATION
+				: NET_DROP_NOT_FOR_US);
+	if (local_find(dp->local, &f->src) != NULL) // ours, or a broadcast address
+		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	listener = local_listener(dp->local, to, f->dport);
+	if (listener >= 0) {
+		v->leg = TURN_FROM_CLIENT;
+		v->listener = (uint8_t)listener;
+		*home = steer_client_home(dp, &dp->port[port], m, f);
+		return DP_SENT;
+	}
+	v->leg = TURN_FROM_PEER;
+	if (to->relay >= 0 &&
+		turn_relay_home(dp->map, (unsigned int)to->relay, f->dport, home, &v->slot))
+		return DP_SENT;
+	return DP_DROP_NO_LISTENER;
+}
+
+// True when the frame is a UDP datagram; else it has been dealt with.
+static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct net_frame *f)
+{
+	const struct dp_port *p = &w->dp->port[port];
+	const struct net_rx *rules = &p->rx[ip_verified(p, m) | l4_verified(p, m) << 1];
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	enum net_drop bad;
+
+	if (m->nb_segs != 1) {
+		worker_drop(w, m, DP_DROP_SEGMENTED);
+		return false;
+	}
+	bad = net_frame_parse(data, m->data_len, rules, f);
+	if (bad != NET_OK) {
+		worker_drop(w, m, drop_of_net(bad));
+		return false;
+	}
+	if (f->kind != NET_ARP && f->payload_off + f->payload_len - f->l3_off > p->port->mtu) {
+		worker_drop(w, m, DP_DROP_RX_OVERSIZE);
+		return false;
+	}
+	if (f->kind != NET_UDP) {
+		host_input(w, port, m, f);
+		return false;
+	}
+	return true;
+}
+
+// True when the packet is a datagram for this worker's shard; else it has been dealt with.
+static bool accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
+{
+	struct net_frame f;
+	unsigned int reason, home;
+
+	if (!parse_any(w, port, m, &f))
+		return false;
+	*v = (struct turn_view){.src = f.src,
+		.src_port = f.sport,
+		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f.payload_off),
+		.len = f.payload_len,
+		.via = TURN_NO_WORKER,
+		.port = port};
+	reason = classify(w, port, m, &f, v, &home);
+	if (reason != DP_SENT)
+		worker_drop(w, m, reason);
+	else if (home != w->id)
+		handover_datagram(w, home, m, v);
+	else
+		return true;
+	return false;
+}
+
+bool accept_again(struct worker *w, unsigned int i)
+{
+	struct turn_view *v = &w->burst.turn.view[i];
+	struct turn_view looked_up = *v;
+
+	if (!accept_any(w, v->port, w->burst.m[i], v))
+		return false;
+	v->slot = looked_up.slot;
+	v->hash = looked_up.hash;
+	v->state = looked_up.state;
+	v->flags |= looked_up.flags & (DP_PLAIN | DP_IPV4);
+	return true;
+}
+
+// --- the frame that nearly every one is ---------------------------------------------------------
+
+static unsigned int client_home(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct turn_view *v)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct net_frame f;
+
+	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+	return steer_client_home(w->dp, p, m, &f);
+}
+
+// The long way to the same, for what classify_plain does not know.
+static bool classify_rest(const struct worker *w, const struct dp_port *p, const struct rte_mbuf *m,
+	const struct local *to, struct turn_view *v, unsigned int *home)
+{
+	const struct dp *dp = w->dp;
+	const uint16_t dport = load_be16(v->data - NET_UDP_LEN + 2);
+	const int listener = local_listener(dp->local, to, dport);
+
+	if (listener >= 0) {
+		v->leg = TURN_FROM_CLIENT;
+		v->listener = (uint8_t)listener;
+		*home = client_home(w, p, m, v);
+		return true;
+	}
+	v->leg = TURN_FROM_PEER;
+	return to->relay >= 0 &&
+		turn_relay_home(dp->map, (unsigned int)to->relay, dport, home, &v->slot);
+}
+
+// Leg, listener or slot, and home, without a branch on the leg as long as there is one worker.
+// False: it takes a closer look.
+static inline bool classify_plain(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct addr *dst, struct turn_view *v, unsigned int *home)
+{
+	const struct local *to = local_guess(w->dp->local, dst);
+	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
+	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));
+	const uint32_t from_peer = (uint16_t)(dport - to->run.lo) < to->run.nb;
+
+	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port != v->port))
+		return false;
+	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark;
+	v->slot = to->run.base + dport;
+	v->leg = (uint8_t)from_peer;
+	if (unlikely((from_peer | (dport == to->plain_listener)) == 0))
+		return classify_rest(w, p, m, to, v, home);
+	if (w->dp->nb_workers > 1)
+		*home = from_peer ? to->run.worker : client_home(w, p, m, v);
+	return true;
+}
+
+static inline bool accept_plain4(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *ip = data + NET_ETH_LEN;
+	const uint32_t len = net_udp_scan4(data, m->data_len, ip_verified(p, m), l4_verified(p, m));
+	const struct addr dst = addr_from_v4(ip + 16);
+
+	if (unlikely(len == 0 || ip[8] <= 1))
+		return false;
+	v->src = addr_from_v4(ip + 12);
+	v->data = ip + NET_IP4_LEN + NET_UDP_LEN;
+	v->len = (uint16_t)(len - NET_UDP_LEN);
+	v->flags = DP_PLAIN | DP_IPV4 | DP_UNJUDGED;
+	return classify_plain(w, p, m, &dst, v, home);
+}
+
+static inline bool accept_plain6(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *ip = data + NET_ETH_LEN;
+	const uint32_t len = net_udp_scan6(data, m->data_len, l4_verified(p, m));
+	const struct addr dst = addr_from_v6(ip + 24);
+
+	if (unlikely(len == 0 || ip[7] <= 1))
+		return false;
+	v->src = addr_from_v6(ip + 8);
+	v->data = ip + NET_IP6_LEN + NET_UDP_LEN;
+	v->len = (uint16_t)(len - NET_UDP_LEN);
+	v->flags = DP_PLAIN | DP_UNJUDGED;
+	return classify_plain(w, p, m, &dst, v, home);
+}
+
+// True when v is filled in, and home when it is not this worker. False: nothing is known.
+static inline bool accept_plain(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint32_t shortest = NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN;
+
+	if (unlikely(m->nb_segs != 1 || m->data_len < shortest || m->data_len > w->plain_max))
+		return false;
+	if (udp_masked_eq(data, p->udp.v4.value, p->udp.v4.mask))
+		return accept_plain4(w, p, m, v, home);
+	return udp_masked_eq(data, p->udp.v6.value, p->udp.v6.mask) &&
+		accept_plain6(w, p, m, v, home);
+}
+
+void accept_burst(struct worker *w, uint8_t port, unsigned int n)
+{
+	const struct dp_port *p = &w->dp->port[port];
+	struct burst *b = &w->burst;
+	struct turn_view *v = b->turn.view;
+	struct rte_mbuf **kept = b->m;
+	uint64_t bytes = 0;
+
+	_Static_assert(TURN_FROM_CLIENT == 0 && TURN_FROM_PEER == 1, "a leg is a truth value");
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(b->m[i], const void *));
+	for (unsigned int i = 0; i < n; i++) {
+		struct rte_mbuf *m = b->m[i];
+		unsigned int home = w->id;
+
+		bytes += m->pkt_len;
+		v->via = TURN_NO_WORKER;
+		v->hairpin = false;
+		v->port = port;
+		if (unlikely(!accept_plain(w, p, m, v, &home))) {
+			if (!accept_any(w, port, m, v))
+				continue;
+		} else if (unlikely(home != w->id)) {
+			handover_datagram(w, home, m, v);
+			continue;
+		}
+		*kept++ = m;
+		v++;
+	}
+	b->n = (unsigned int)(kept - b->m);
+	w->live.rx_bytes += bytes;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The copy of one channel in the line of its allocation.
+#include "turn_int.h"
+
+static uint64_t copy_until(const struct turn_shard *s, uint32_t slot, uint32_t channel)
+{
+	const uint64_t bound = s->channel[channel].until_ms;
+	const uint64_t permitted = s->permission[s->channel[channel].permission].until_ms;
+	const uint64_t peer = bound < permitted ? bound : permitted;
+	const uint64_t expires = cold_at(s, slot)->expires_ms;
+
+	return peer < expires ? peer : expires;
+}
+
+static bool copy_is_of(const struct turn_line *l, const struct endpoint *peer)
+{
+	return line_port(l, TURN_FROM_PEER) == peer->port &&
+		addr_eq(&l->end[TURN_FROM_PEER], &peer->addr);
+}
+
+// The line's peer becomes this one.
+static void copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	struct turn_line *l = alloc_at(s, slot);
+
+	l->end[TURN_FROM_PEER] = peer->addr;
+	l->mark[TURN_FROM_PEER] = (l->mark[TURN_FROM_PEER] & 0xffff0000) | peer->port;
+	l->hop[TURN_FROM_PEER] = 0;
+	if (s->flow_made != NULL)
+		s->flow_made(s->ctx, slot | FLOW_PEER);
+}
+
+void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
+{
+	struct turn_line *l = alloc_at(s, slot);
+	struct endpoint peer;
+
+	l->channel = 0;
+	l->until = 0;
+	if (channel == TURN_NONE)
+		return;
+	peer = (struct endpoint){
+		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};
+	if (!copy_is_of(l, &peer)) {
+		// one of our own: delivered in process only, never what comes from a port
+		if (turn_policy_peer(s->policy, &peer.addr, peer.port) == TURN_PEER_OWN)
+			return;
+		copy_peer(s, slot, &peer);
+	}
+	l->until = (uint32_t)(copy_until(s, slot, channel) / TURN_LINE_MS);
+	l->channel = __builtin_bswap16(s->channel[channel].number);
+}
+
+void alloc_copy_channel(struct turn_shard *s, uint32_t slot)
+{
+	const uint16_t number = __builtin_bswap16(alloc_at(s, slot)->channel);
+	uint32_t channel = number != 0 ? channel_by_number(s, slot, number) : TURN_NONE;
+
+	if (channel == TURN_NONE)
+		channel = cold_at(s, slot)->channels;
+	alloc_copy(s, slot, channel);
+}
+
+void turn_line_spill(struct turn_shard *s, uint32_t slot)
+{
+	struct turn_line *l = alloc_at(s, slot);
+	struct turn_cold *c = cold_at(s, slot);
+
+	c->rx += l->count[TURN_FROM_CLIENT];
+	c->tx += l->count[TURN_FROM_PEER];
+	l->count[TURN_FROM_CLIENT] = l->count[TURN_FROM_PEER] = 0;
+}
