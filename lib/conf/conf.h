@@ -18,6 +18,9 @@ struct conf_address {
 	uint8_t prefix_len;
 };
 
+// How packets from peers are brought to their worker: the best step of the ladder, or at most one.
+enum conf_steering { CONF_STEERING_AUTO, CONF_STEERING_T1, CONF_STEERING_T2, CONF_STEERING_T4 };
+
 struct conf_port {
 	char *name;
 	char *device; // PCI address or DPDK vdev string
@@ -26,6 +29,7 @@ struct conf_port {
 	uint32_t nb_addresses, nb_gateways;
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;
+	enum conf_steering steering;
 };
 
 enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY };

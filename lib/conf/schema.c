@@ -8,6 +8,8 @@
 
 static const struct conf_choice idle_choices[] = {
 	{"adaptive", CONF_IDLE_ADAPTIVE}, {"busy", CONF_IDLE_BUSY}, {NULL, 0}};
+static const struct conf_choice steering_choices[] = {{"auto", CONF_STEERING_AUTO},
+	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
 static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
 	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
@@ -65,6 +67,14 @@ const struct conf_key conf_schema[] = {
 	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
 	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6."},
+{"ports[].steering", CONF_CHOICE, ONE(conf_port, steering), .choices = steering_choices,
+	.def = "auto",
+	.help = "How the NIC brings packets from peers to the worker that owns their relay port. "
+	"`t1`: a rule for each relay address, when every worker has addresses of its own and none "
+	"is also a listener's; `t2`: rules that look at bits of the relay port too; `t4`: no "
+	"rules, what comes to the wrong worker is handed over by software. `auto` tries them in "
+	"this order; `t1` and `t2` try that one alone. What the NIC refuses is `t4`, and the log "
+	"and `/slipring/steering` say why."},
 
 {"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
 	.help = "Where TURN clients are served."},

@@ -17,6 +17,23 @@ static inline bool l4_verified(const struct dp_port *p, const struct rte_mbuf *m
 		RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
+// A datagram whose home is known: true when that is this worker, else it goes there.
+static inline bool arrive(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, unsigned int home)
+{
+	if (likely(w->dp->nb_workers == 1))
+		return true;
+	if (v->leg == TURN_FROM_PEER) {
+		steer_count(w->steer[v->port].came, addr_is_v4(&v->src));
+		if (home != w->id)
+			steer_count(w->steer[v->port].elsewhere, addr_is_v4(&v->src));
+	}
+	if (home == w->id)
+		return true;
+	handover_datagram(w, home, m, v);
+	return false;
+}
+
 // --- any frame ----------------------------------------------------------------------------------
 
 // Finds what a datagram is for and the worker that owns it. DP_SENT or a reason to drop it.
@@ -75,11 +92,12 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	return true;
 }
 
-// True when the packet is a datagram for this worker's shard; else it has been dealt with.
-static bool accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
+// True when the packet is a datagram for a shard, v and home filled in; else it is dealt with.
+static bool accept_any(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
 {
 	struct net_frame f;
-	unsigned int reason, home;
+	unsigned int reason;
 
 	if (!parse_any(w, port, m, &f))
 		return false;
@@ -89,13 +107,10 @@ static bool accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struc
 		.len = f.payload_len,
 		.via = TURN_NO_WORKER,
 		.port = port};
-	reason = classify(w, port, m, &f, v, &home);
-	if (reason != DP_SENT)
-		worker_drop(w, m, reason);
-	else if (home != w->id)
-		handover_datagram(w, home, m, v);
-	else
+	reason = classify(w, port, m, &f, v, home);
+	if (reason == DP_SENT)
 		return true;
+	worker_drop(w, m, reason);
 	return false;
 }
 
@@ -103,8 +118,9 @@ bool accept_again(struct worker *w, unsigned int i)
 {
 	struct turn_view *v = &w->burst.turn.view[i];
 	struct turn_view looked_up = *v;
+	unsigned int home; // this worker: known since it came
 
-	if (!accept_any(w, v->port, w->burst.m[i], v))
+	if (!accept_any(w, v->port, w->burst.m[i], v, &home))
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
@@ -235,13 +251,10 @@ void accept_burst(struct worker *w, uint8_t port, unsigned int n)
 		v->via = TURN_NO_WORKER;
 		v->hairpin = false;
 		v->port = port;
-		if (unlikely(!accept_plain(w, p, m, v, &home))) {
-			if (!accept_any(w, port, m, v))
-				continue;
-		} else if (unlikely(home != w->id)) {
-			handover_datagram(w, home, m, v);
+		if (unlikely(!accept_plain(w, p, m, v, &home)) && !accept_any(w, port, m, v, &home))
 			continue;
-		}
+		if (unlikely(!arrive(w, m, v, home)))
+			continue;
 		*kept++ = m;
 		v++;
 	}

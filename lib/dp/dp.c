@@ -37,12 +37,30 @@ uint16_t dp_data_room(const struct conf *c)
 		(uint32_t)UINT16_MAX);
 }
 
+// Packets lie where the NIC is: its DMA then stays on the node. One pool serves all ports, so with
+// ports on several nodes the first one decides.
+static int pool_socket(const struct conf *c, unsigned int lcore)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const int socket = port_device_socket(c->ports[i].device);
+
+		if (socket >= 0)
+			return socket;
+	}
+	return (int)rte_lcore_to_socket_id(lcore);
+}
+
 static struct rte_mempool *pool_make(const struct conf *c, int socket)
 {
 	unsigned int cache = RTE_MIN(c->mbufs / 4 / (c->workers + 1), (uint32_t)POOL_CACHE_MAX);
-
-	return rte_pktmbuf_pool_create(
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
 		"packets", c->mbufs, cache & ~1u, DP_PRIV_SIZE, dp_data_room(c), socket);
+
+	// the NIC's node may have been given no memory: slow is better than not at all
+	if (pool == NULL && rte_errno == ENOMEM)
+		pool = rte_pktmbuf_pool_create("packets", c->mbufs, cache & ~1u, DP_PRIV_SIZE,
+			dp_data_room(c), SOCKET_ID_ANY);
+	return pool;
 }
 
 static void port_learn(struct dp *d, unsigned int i, struct port *port)
@@ -72,11 +90,12 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	}
 }
 
-static int ports_start(struct dp *d, dp_port_opener *open, int socket, char *error, size_t len)
+static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t len)
 {
 	const struct conf *c = d->conf;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const int socket = port_device_socket(c->ports[i].device);
 		const struct port_config pc = {.name = c->ports[i].name,
 			.device = c->ports[i].device,
 			.queues = (uint16_t)d->nb_workers,
@@ -85,7 +104,7 @@ static int ports_start(struct dp *d, dp_port_opener *open, int socket, char *err
 			.rx_ring = (uint16_t)c->rx_ring,
 			.tx_ring = (uint16_t)c->tx_ring,
 			.pool = d->pool,
-			.socket = socket};
+			.socket = socket >= 0 ? socket : d->socket};
 		struct port *port = open(&pc, error, len);
 		int rc;
 
@@ -102,6 +121,7 @@ static int ports_start(struct dp *d, dp_port_opener *open, int socket, char *err
 		// only a started port knows how its NIC really spreads
 		steer_port_init(&d->port[i], d->nb_workers);
 		d->nb_started = i + 1;
+		ladder_install(d, i);
 	}
 	return 0;
 }
@@ -260,7 +280,6 @@ no_memory:
 struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
 	char *error, size_t len)
 {
-	const int socket = (int)rte_lcore_to_socket_id(lcores[0]);
 	struct dp *d = rte_zmalloc("dp", sizeof(*d), RTE_CACHE_LINE_SIZE);
 
 	if (d == NULL) {
@@ -272,7 +291,8 @@ struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_o
 	d->tsc_per_ms = rte_get_tsc_hz() / 1000;
 	// a second has passed when it starts: no time is 0
 	d->tsc_start = rte_rdtsc() - 1000 * d->tsc_per_ms;
-	d->pool = pool_make(c, socket);
+	d->socket = pool_socket(c, lcores[0]);
+	d->pool = pool_make(c, d->socket);
 	if (d->pool == NULL) {
 		snprintf(error, len,
 			"packet pool of %u buffers: %s; about %zu MB are needed in all (hugepages, "
@@ -281,7 +301,7 @@ struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_o
 		dp_destroy(d);
 		return NULL;
 	}
-	if (maps_create(d, error, len) != 0 || ports_start(d, open, socket, error, len) != 0 ||
+	if (maps_create(d, error, len) != 0 || ports_start(d, open, error, len) != 0 ||
 		workers_create(d, lcores, error, len) != 0) {
 		dp_quiesce(d);
 		dp_destroy(d);
@@ -348,8 +368,10 @@ void dp_quiesce(struct dp *d)
 		if (w->shard != NULL)
 			stats_publish(w);
 	}
-	for (unsigned int i = d->nb_started; i-- > 0;)
+	for (unsigned int i = d->nb_started; i-- > 0;) {
+		ladder_remove(d, i);
 		d->port[i].port->ops->stop(d->port[i].port);
+	}
 	for (unsigned int i = d->nb_ports; i-- > 0;)
 		d->port[i].port->ops->close(d->port[i].port);
 	d->nb_started = d->nb_ports = 0;
@@ -408,12 +430,6 @@ struct port *dp_port(const struct dp *d, unsigned int index)
 	return d->port[index].port;
 }
 
-const char *dp_steering(const struct dp *d, unsigned int port, const char **why)
-{
-	*why = "rules that bring packets to their worker are not built yet";
-	return "t4";
-}
-
 void dp_tick(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
@@ -424,4 +440,5 @@ void dp_tick(struct dp *d)
 			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
 		p->link_up = up;
 	}
+	ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);
 }

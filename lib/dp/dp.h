@@ -81,8 +81,19 @@ void dp_total_stats(const struct dp *d, struct dp_stats *out);
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
 // Any thread.
 int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32]);
-// How packets come home: "t4" (hand-over by software) for now, and why no better step is in use.
-const char *dp_steering(const struct dp *d, unsigned int port, const char **why);
+// How packets from peers to the relay addresses of one family come home, on one port.
+struct dp_steering {
+	const char *step; // "t1", "t2", "t4"; "none" when there is nothing to steer
+	const char *why; // no better step is in use: what the last one tried failed by; "" at t1
+	const char *why_t1; // where why is of T2: what T1 failed by, if it was tried; else ""
+	uint32_t rules; // in the NIC
+	// Packets that came in on their worker's queue, on another's; not counted for one worker.
+	uint64_t hits, handed_over;
+	bool degraded; // rules are in use and packets come in elsewhere all the same
+};
+
+// Any thread. False when there is no such port. The texts live as long as the data path.
+bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_steering *out);
 // To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
-// a link comes up is asked of worker 0).
+// a link comes up is asked of worker 0), and whether steering does what it should.
 void dp_tick(struct dp *d);

@@ -11,6 +11,7 @@
 #include "csprng.h"
 #include "dp.h"
 #include "hash.h"
+#include "steering.h"
 #include "udp.h"
 
 #define DP_BURST TURN_BURST
@@ -155,9 +156,11 @@ struct dp_port {
 	bool has_gateway[2];
 	bool rss_home; // the NIC's own hash says where a client lives
 	uint32_t rss_key[PORT_RSS_KEY_MAX / 4]; // in the form rte_softrss_be takes
-	bool link_up; // mgmt lcore only
 	uint32_t announce; // grows when the link comes up; mgmt writes, worker 0 reads
-};
+	// Written by the mgmt lcore while workers read what is above.
+	bool link_up __rte_cache_aligned; // mgmt lcore only
+	struct steering steering[2]; // [is_v4]
+} __rte_cache_aligned;
 
 struct worker;
 
@@ -174,6 +177,7 @@ struct dp {
 	struct turn_quota *quota; // atomic inside; written by all workers
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
+	int socket; // NUMA node of the pool, and of ports that do not say theirs
 	struct hash_key home_key; // of steer_client_home
 	struct source *source[2]; // see worker.source
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
@@ -242,10 +246,10 @@ struct announcement {
 // answer that comes late is written to memory that is still there, and the next one overwrites it.
 struct mailbox {
 	uint64_t asked; // written by the requester that holds lock
-	uint64_t answered; // written by the worker
+	pthread_mutex_t lock; // one requester at a time
+	uint64_t answered __rte_cache_aligned; // written by the worker
 	int nb; // by the worker, before answered
 	struct turn_info rows[32]; // likewise
-	pthread_mutex_t lock; // one requester at a time
 };
 
 // Snapshot of the counters: sequence lock. Written by the worker only, read by any thread.
@@ -292,6 +296,7 @@ struct worker {
 	struct burst burst;
 	struct dp_stats live; // counters as they stand; published at round ends
 	// Shared with other threads.
+	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
 	struct stats_page page;
 	struct mailbox mailbox __rte_cache_aligned;
 } __rte_cache_aligned;
@@ -309,6 +314,22 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f);
 // Sets rss_home and rss_key of a port that is started.
 void steer_port_init(struct dp_port *p, unsigned int workers);
+
+// Counts a datagram from a peer. These counters take no part in the balance, so they are seen at
+// once and not published.
+static inline void steer_count(uint64_t n[2], bool is_v4)
+{
+	__atomic_store_n(&n[is_v4], n[is_v4] + 1, __ATOMIC_RELEASE);
+}
+
+// --- ladder.c: rules in the NIC ------------------------------------------------------------------
+
+// Climbs down the ladder for both families of a started port until a step's rules are all in the
+// NIC; T4 needs none.
+void ladder_install(struct dp *d, unsigned int port);
+void ladder_remove(struct dp *d, unsigned int port);
+// Judges by the workers' counters whether the rules do what they should. Mgmt lcore.
+void ladder_watch(struct dp *d, uint64_t now_ms);
 
 // --- handover.c: between workers ----------------------------------------------------------------
 

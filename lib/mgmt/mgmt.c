@@ -20,7 +20,7 @@ struct loop {
 	struct dp *dp;
 	int epoll, signals, timer;
 	bool stop;
-	bool link[CONF_PORTS_MAX]; // as told last
+	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // as told last; [is_v4]
 };
 
 static void signal_set(sigset_t *set)
@@ -76,6 +76,24 @@ static void watch_links(struct loop *l)
 	}
 }
 
+static void watch_steering(struct loop *l, unsigned int port, bool is_v4)
+{
+	const char *name = dp_port(l->dp, port)->name, *family = is_v4 ? "IPv4" : "IPv6";
+	struct dp_steering s;
+
+	if (!dp_steering(l->dp, port, is_v4, &s) || s.degraded == l->degraded[port][is_v4])
+		return;
+	l->degraded[port][is_v4] = s.degraded;
+	if (s.degraded)
+		LOG(WARNING,
+			"port %s: steering %s of %s is degraded: the NIC has the rules, but brings "
+			"packets to other queues (see /slipring/steering); they are handed over, "
+			"which costs CPU time",
+			name, s.step, family);
+	else
+		LOG(INFO, "port %s: steering %s of %s works again", name, s.step, family);
+}
+
 static void take_tick(struct loop *l)
 {
 	uint64_t missed;
@@ -84,6 +102,8 @@ static void take_tick(struct loop *l)
 		return;
 	dp_tick(l->dp);
 	watch_links(l);
+	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
+		watch_steering(l, i / 2, i % 2 == 0);
 	mgmt_log_tick();
 }
 

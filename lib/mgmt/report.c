@@ -10,22 +10,51 @@
 #include "mgmt_int.h"
 
 #define LISTENERS_TOLD 16
+#define STEERING_LEN 256 // a step and two reasons
+
+// "t1 (16 rules)", "t4 (t1: ...; t2: ...)" or "none (one worker)".
+static void steering_text(const struct dp_steering *s, char *buf, size_t len)
+{
+	if (s->rules > 0)
+		snprintf(buf, len, "%s (%u rules%s%s)", s->step, s->rules,
+			s->why[0] != '\0' ? "; t1: " : "", s->why);
+	else if (s->why_t1[0] != '\0')
+		snprintf(buf, len, "%s (t1: %s; t2: %s)", s->step, s->why_t1, s->why);
+	else
+		snprintf(buf, len, "%s (%s)", s->step, s->why);
+}
+
+// Both families in as many words as they need.
+static void port_steering(const struct dp *d, unsigned int port, char *buf, size_t len)
+{
+	struct dp_steering v4, v6;
+	char text[2][STEERING_LEN];
+
+	dp_steering(d, port, true, &v4);
+	dp_steering(d, port, false, &v6);
+	steering_text(&v4, text[0], sizeof(text[0]));
+	steering_text(&v6, text[1], sizeof(text[1]));
+	if (strcmp(text[0], text[1]) == 0)
+		snprintf(buf, len, "%s", text[0]);
+	else
+		snprintf(buf, len, "ipv4 %s, ipv6 %s", text[0], text[1]);
+}
 
 static void report_port(const struct dp *d, unsigned int i)
 {
 	struct port *p = dp_port(d, i);
-	const char *why = NULL, *step = dp_steering(d, i, &why);
 	const char *rss = !p->rss ? "none" : p->rss_udp ? "addresses and ports" : "addresses";
-	char vlan[24] = "";
+	char vlan[24] = "", steering[2 * STEERING_LEN + 16];
 
+	port_steering(d, i, steering, sizeof(steering));
 	if (p->vlan != 0)
 		snprintf(vlan, sizeof(vlan), ", vlan %u", p->vlan);
 	LOG(INFO,
 		"port %s: %s, %02x:%02x:%02x:%02x:%02x:%02x, queues rx %u tx %u, mtu %u%s, rss %s, "
-		"steering %s%s%s%s, link %s",
+		"steering %s, link %s",
 		p->name, p->driver, p->mac[0], p->mac[1], p->mac[2], p->mac[3], p->mac[4],
-		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss, step, why != NULL ? " (" : "",
-		why != NULL ? why : "", why != NULL ? ")" : "", p->ops->link(p) ? "up" : "down");
+		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss, steering,
+		p->ops->link(p) ? "up" : "down");
 }
 
 static void report_workers(const struct dp *d, const struct conf *c)

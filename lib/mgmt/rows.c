@@ -127,6 +127,26 @@ void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_u64(t, "tx_errors", k.tx_errors);
 }
 
+// A reply has room for all ports there can be: one reason of the driver's, not two.
+void mgmt_telemetry_add_steering(
+	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4)
+{
+	struct dp_steering s;
+	char text[128];
+
+	if (!dp_steering(d, port, is_v4, &s))
+		return;
+	rte_tel_data_add_dict_string(
+		t, "port", mgmt_telemetry_text(dp_port(d, port)->name, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "family", is_v4 ? "ipv4" : "ipv6");
+	rte_tel_data_add_dict_string(t, "step", s.step);
+	rte_tel_data_add_dict_string(t, "why", mgmt_telemetry_text(s.why, text, sizeof(text)));
+	rte_tel_data_add_dict_u64(t, "rules", s.rules);
+	rte_tel_data_add_dict_u64(t, "hits", s.hits);
+	rte_tel_data_add_dict_u64(t, "handed_over", s.handed_over);
+	rte_tel_data_add_dict_u64(t, "degraded", s.degraded);
+}
+
 void mgmt_telemetry_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 {
 	char text[ENDPOINT_LEN], user[TEXT_LEN];

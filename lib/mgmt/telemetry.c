@@ -152,18 +152,12 @@ static int handle_ports(const char *params, struct rte_tel_data *out)
 static int handle_steering(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
-	for (unsigned int i = 0; i < dp_ports(state.dp); i++) {
+	for (unsigned int i = 0; i < 2 * dp_ports(state.dp); i++) {
 		struct rte_tel_data *o = array_object(out);
-		const char *why = NULL, *step = dp_steering(state.dp, i, &why);
-		char text[128];
 
 		if (o == NULL)
 			return -ENOMEM;
-		rte_tel_data_add_dict_string(o, "port",
-			mgmt_telemetry_text(dp_port(state.dp, i)->name, text, sizeof(text)));
-		rte_tel_data_add_dict_string(o, "step", step);
-		rte_tel_data_add_dict_string(
-			o, "why", mgmt_telemetry_text(why != NULL ? why : "", text, sizeof(text)));
+		mgmt_telemetry_add_steering(o, state.dp, i / 2, i % 2 == 0);
 	}
 	return 0;
 }
@@ -212,7 +206,8 @@ static const struct command {
 	{"/slipring/workers", handle_workers, "Ids of the workers."},
 	{"/slipring/worker", handle_worker, "Counters of one. Parameter: worker."},
 	{"/slipring/ports", handle_ports, "Ports and their counters."},
-	{"/slipring/steering", handle_steering, "How packets come home, by port."},
+	{"/slipring/steering", handle_steering,
+		"How packets from peers come home, by port and family."},
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},

@@ -38,6 +38,24 @@ bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN])
 	return true;
 }
 
+int port_device_socket(const char *device)
+{
+	char bdf[PORT_PCI_LEN], path[PATH_MAX];
+	int node = -1;
+	FILE *f;
+
+	if (!port_device_pci(device, bdf))
+		return -1;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", bdf);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return -1;
+	if (fscanf(f, "%d", &node) != 1)
+		node = -1;
+	fclose(f);
+	return node;
+}
+
 static bool is_af_packet(const char *device)
 {
 	return strncmp(device, "net_af_packet", 13) == 0;

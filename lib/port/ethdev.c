@@ -133,6 +133,8 @@ static const struct port_ops ethdev_ops = {
 	.close = ethdev_close,
 	.link = ethdev_link,
 	.counters = ethdev_counters,
+	.flow_create = port_flow_create,
+	.flow_destroy = port_flow_destroy,
 };
 
 // Largest MTU the driver takes: some tell it, others only their longest frame.
@@ -229,8 +231,9 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	uint16_t rx_ring = r->c->rx_ring, tx_ring = r->c->tx_ring;
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_ring, &tx_ring);
 
-	// No transmit offload is asked for: checksums are software's, and FAST_FREE would need one
-	// pool and no shared buffers.
+	// No transmit offload is asked for: checksums are software's, and FAST_FREE promises one
+	// pool for every queue and no chains or shared buffers for as long as the port is open, of
+	// which a worker that sends what others received cannot be sure.
 	for (uint16_t q = 0; rc == 0 && q < e->port.nb_rxq; q++)
 		rc = rte_eth_rx_queue_setup(id, q, rx_ring, socket, NULL, r->c->pool);
 	for (uint16_t q = 0; rc == 0 && q < e->port.nb_txq; q++)

@@ -29,6 +29,13 @@ struct port_counters {
 	uint64_t rx_missed, rx_errors, rx_nombuf, tx_errors;
 };
 
+// A rule for the NIC: UDP to an address of ours goes to one receive queue, whatever RSS says.
+struct port_rule {
+	struct addr dst;
+	uint16_t port, mask; // destination port & mask == port, host byte order; mask 0: any port
+	uint16_t queue;
+};
+
 struct port_ops {
 	const char *kind; // "ethdev", "replay"
 	// Worker lcore; queue belongs to the caller alone.
@@ -41,6 +48,12 @@ struct port_ops {
 	// Management lcore and telemetry threads, between start and stop.
 	bool (*link)(struct port *p); // up?
 	void (*counters)(struct port *p, struct port_counters *out);
+	// Management lcore, between start and stop; NULL when the port has no rules. 0 and the
+	// rule's handle in *flow, or -errno and the driver's words in why. Every rule that was made
+	// is to be destroyed before stop.
+	int (*flow_create)(
+		struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
+	void (*flow_destroy)(struct port *p, void *flow);
 };
 
 // Super-frames a port takes on transmit: many datagrams or segments of one flow in one chain of
@@ -93,3 +106,5 @@ struct port *port_open(const struct port_config *c, char *error, size_t len);
 
 // True when a device string names a PCI device; bdf gets its full address.
 bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN]);
+// NUMA node of the device that a device string names; -1 when it has none or nobody knows.
+int port_device_socket(const char *device);

@@ -56,6 +56,11 @@ bool port_iface_running(const struct ethdev *e);
 // Frames the interface has received in its life; false when the kernel does not say.
 bool port_iface_received(const struct ethdev *e, uint64_t *frames);
 
+// --- flow.c: rules, as port_ops describes them ---------------------------------------------------
+
+int port_flow_create(struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
+void port_flow_destroy(struct port *p, void *flow);
+
 // --- replay.c ------------------------------------------------------------------------------------
 
 struct port *port_replay_open(const struct port_request *r);

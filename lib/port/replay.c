@@ -33,9 +33,8 @@ struct source {
 	uint32_t len;
 };
 
-struct replay {
-	struct port port;
-	struct rte_mempool *pool;
+// A pair of queues; one lcore polls both.
+struct queue {
 	const uint8_t (*patch)[PORT_REPLAY_PATCH_LEN];
 	uint32_t nb_patches, at; // at: the next patch
 	uint32_t nb_windows; // of the template that has most
@@ -43,11 +42,17 @@ struct replay {
 	uint64_t random; // never 0
 	uint64_t left; // frames still to be received
 	struct rte_mbuf *injected; // received before all else; NULL = none
-	port_replay_tap *tap;
-	void *tap_ctx;
 	uint64_t nombuf; // written by the polling lcore, read by port_counters
 	struct source source[PORT_REPLAY_TEMPLATES]; // both are set: one template stands in both
 	uint8_t scratch[SCRATCH_LEN] __rte_cache_aligned;
+} __rte_cache_aligned;
+
+struct replay {
+	struct port port;
+	struct rte_mempool *pool;
+	port_replay_tap *tap;
+	void *tap_ctx;
+	struct queue queue[];
 };
 
 static struct replay *of(struct port *p)
@@ -74,23 +79,23 @@ static inline void window_store(uint8_t *to, const struct window *w, const uint8
 
 // Sixty-four bits for as many packets (xorshift64*, of which the upper half is the good one, so
 // both halves of the product are mixed).
-static inline uint64_t draw(struct replay *r)
+static inline uint64_t draw(struct queue *q)
 {
-	uint64_t x = r->random;
+	uint64_t x = q->random;
 
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
-	r->random = x;
+	q->random = x;
 	x *= UINT64_C(0x2545f4914f6cdd1d);
 	return x ^ x >> 32;
 }
 
-static void fill(struct replay *r, struct rte_mbuf **m, uint16_t n)
+static __rte_noinline void fill(struct queue *q, struct rte_mbuf **m, uint16_t n)
 {
-	const uint8_t(*const patch)[PORT_REPLAY_PATCH_LEN] = r->patch;
-	const uint32_t nb = r->nb_patches, windows = r->nb_windows, copied = r->copied;
-	uint32_t at = r->at;
+	const uint8_t(*const patch)[PORT_REPLAY_PATCH_LEN] = q->patch;
+	const uint32_t nb = q->nb_patches, windows = q->nb_windows, copied = q->copied;
+	uint32_t at = q->at;
 	uint64_t bits = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
@@ -98,8 +103,8 @@ static void fill(struct replay *r, struct rte_mbuf **m, uint16_t n)
 		const struct source *s;
 
 		if (i % 64 == 0)
-			bits = draw(r);
-		s = &r->source[bits & 1];
+			bits = draw(q);
+		s = &q->source[bits & 1];
 		bits >>= 1;
 		rte_memcpy(to, s->frame, copied);
 		for (uint32_t w = 0; w < windows; w++)
@@ -108,28 +113,29 @@ static void fill(struct replay *r, struct rte_mbuf **m, uint16_t n)
 		m[i]->pkt_len = s->len;
 		at = at + 1 == nb ? 0 : at + 1;
 	}
-	r->at = at;
+	q->at = at;
 }
 
 static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
 	struct replay *r = of(p);
+	struct queue *q = &r->queue[queue];
 
-	if (unlikely(r->injected != NULL) && n > 0) {
-		m[0] = r->injected;
-		r->injected = NULL;
+	if (unlikely(q->injected != NULL) && n > 0) {
+		m[0] = q->injected;
+		q->injected = NULL;
 		return 1;
 	}
-	if (unlikely(n > r->left))
-		n = (uint16_t)r->left;
+	if (unlikely(n > q->left))
+		n = (uint16_t)q->left;
 	if (unlikely(n == 0))
 		return 0;
 	if (unlikely(rte_pktmbuf_alloc_bulk(r->pool, m, n) != 0)) {
-		__atomic_store_n(&r->nombuf, r->nombuf + n, __ATOMIC_RELAXED);
+		__atomic_store_n(&q->nombuf, q->nombuf + n, __ATOMIC_RELAXED);
 		return 0;
 	}
-	r->left -= n;
-	fill(r, m, n);
+	q->left -= n;
+	fill(q, m, n);
 	for (uint16_t i = 0; unlikely(r->tap != NULL) && i < n; i++)
 		r->tap(r->tap_ctx, false, rte_pktmbuf_mtod(m[i], const uint8_t *), m[i]->data_len);
 	return n;
@@ -138,43 +144,44 @@ static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 // --- transmit -----------------------------------------------------------------------------------
 
 // A frame of several buffers, whole if it fits (the longest super-frame does).
-static void copy_chain(struct replay *r, const struct rte_mbuf *m)
+static void copy_chain(struct queue *q, const struct rte_mbuf *m)
 {
 	size_t off = 0;
 
 	for (; m != NULL; m = m->next) {
 		if (off + m->data_len > SCRATCH_LEN)
 			off = 0;
-		rte_memcpy(r->scratch + off, rte_pktmbuf_mtod(m, const void *), m->data_len);
+		rte_memcpy(q->scratch + off, rte_pktmbuf_mtod(m, const void *), m->data_len);
 		off += m->data_len;
 	}
 }
 
-static inline void copy_out(struct replay *r, const struct rte_mbuf *m)
+static inline void copy_out(struct queue *q, const struct rte_mbuf *m)
 {
 	if (likely(m->nb_segs == 1))
-		rte_memcpy(r->scratch, rte_pktmbuf_mtod(m, const void *), m->data_len);
+		rte_memcpy(q->scratch, rte_pktmbuf_mtod(m, const void *), m->data_len);
 	else
-		copy_chain(r, m);
+		copy_chain(q, m);
 }
 
-static void show_sent(struct replay *r, struct rte_mbuf **m, uint16_t n)
+static void show_sent(struct replay *r, struct queue *q, struct rte_mbuf **m, uint16_t n)
 {
 	for (uint16_t i = 0; i < n; i++) {
-		copy_out(r, m[i]);
-		r->tap(r->tap_ctx, true, r->scratch, RTE_MIN(m[i]->pkt_len, (uint32_t)SCRATCH_LEN));
+		copy_out(q, m[i]);
+		r->tap(r->tap_ctx, true, q->scratch, RTE_MIN(m[i]->pkt_len, (uint32_t)SCRATCH_LEN));
 	}
 }
 
 static uint16_t replay_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
 	struct replay *r = of(p);
+	struct queue *q = &r->queue[queue];
 
 	if (unlikely(r->tap != NULL))
-		show_sent(r, m, n);
+		show_sent(r, q, m, n);
 	// one by one, as the drivers do that this port is compared with
 	for (uint16_t i = 0; i < n; i++) {
-		copy_out(r, m[i]);
+		copy_out(q, m[i]);
 		rte_pktmbuf_free(m[i]);
 	}
 	return n;
@@ -195,7 +202,8 @@ static void replay_close(struct port *p)
 {
 	struct replay *r = of(p);
 
-	rte_pktmbuf_free(r->injected);
+	for (uint16_t q = 0; q < p->nb_rxq; q++)
+		rte_pktmbuf_free(r->queue[q].injected);
 	free((char *)(uintptr_t)p->name);
 	rte_free(r);
 }
@@ -207,8 +215,9 @@ static bool replay_link(struct port *p)
 
 static void replay_counters(struct port *p, struct port_counters *out)
 {
-	*out = (struct port_counters){
-		.rx_nombuf = __atomic_load_n(&of(p)->nombuf, __ATOMIC_RELAXED)};
+	*out = (struct port_counters){0};
+	for (uint16_t q = 0; q < p->nb_rxq; q++)
+		out->rx_nombuf += __atomic_load_n(&of(p)->queue[q].nombuf, __ATOMIC_RELAXED);
 }
 
 static const struct port_ops replay_ops = {
@@ -222,8 +231,21 @@ static const struct port_ops replay_ops = {
 	.counters = replay_counters,
 };
 
+// Queues the device string asks for: one without a word of it; 0 when it says what cannot be.
+static uint16_t queues_of(const char *device)
+{
+	const char *more = strchr(device, ',');
+	unsigned int n = 1;
+	char end;
+
+	if (more != NULL && (sscanf(more, ",queues=%u%c", &n, &end) != 1 || n > PORT_QUEUES_MAX))
+		return 0;
+	return (uint16_t)n;
+}
+
 struct port *port_replay_open(const struct port_request *r)
 {
+	const uint16_t queues = queues_of(r->c->device);
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
 	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
 	struct replay *new;
@@ -233,7 +255,13 @@ struct port *port_replay_open(const struct port_request *r)
 			r->c->mtu, frame, room);
 		return NULL;
 	}
-	new = rte_zmalloc_socket("replay", sizeof(*new), RTE_CACHE_LINE_SIZE, r->c->socket);
+	if (queues == 0) {
+		port_fail(r, "must be replay:NAME or replay:NAME,queues=N, N up to %u",
+			PORT_QUEUES_MAX);
+		return NULL;
+	}
+	new = rte_zmalloc_socket("replay", sizeof(*new) + queues * sizeof(new->queue[0]),
+		RTE_CACHE_LINE_SIZE, r->c->socket);
 	if (new == NULL) {
 		port_fail(r, "out of memory");
 		return NULL;
@@ -245,8 +273,8 @@ struct port *port_replay_open(const struct port_request *r)
 		.name = strdup(r->c->name),
 		.driver = "replay",
 		.mac = {0x02, 0, 0, 0, 0, 0x01},
-		.nb_rxq = 1,
-		.nb_txq = 1,
+		.nb_rxq = queues,
+		.nb_txq = queues,
 		.mtu = r->c->mtu,
 		.vlan = r->c->vlan,
 		.dpdk_id = RTE_MAX_ETHPORTS,
@@ -281,9 +309,9 @@ static bool windows_valid(const struct port_replay_template *t)
 	return true;
 }
 
-static int frames_check(const struct replay *r, const struct port_replay_frames *f)
+static int frames_check(const struct port *p, const struct port_replay_frames *f)
 {
-	const uint32_t link = RTE_ETHER_HDR_LEN + (r->port.vlan != 0 ? RTE_VLAN_HLEN : 0);
+	const uint32_t link = RTE_ETHER_HDR_LEN + (p->vlan != 0 ? RTE_VLAN_HLEN : 0);
 
 	if (f->nb_templates == 0 || f->nb_templates > PORT_REPLAY_TEMPLATES || f->nb_patches == 0)
 		return -EINVAL;
@@ -292,7 +320,7 @@ static int frames_check(const struct replay *r, const struct port_replay_frames 
 
 		if (t->len > PORT_REPLAY_FRAME_MAX || !windows_valid(t))
 			return -EINVAL;
-		if (t->len > link + r->port.mtu)
+		if (t->len > link + p->mtu)
 			return -EMSGSIZE;
 	}
 	return 0;
@@ -314,39 +342,46 @@ static void source_make(struct source *s, const struct port_replay_template *t)
 	}
 }
 
-int port_replay_set(struct port *p, const struct port_replay_frames *f)
+static void frames_take(struct queue *q, const struct port_replay_frames *f)
 {
-	struct replay *r = of(p);
-	int rc;
-
-	if (p->ops != &replay_ops)
-		return -EINVAL;
-	rc = f != NULL ? frames_check(r, f) : 0;
-	if (rc != 0)
-		return rc;
-	r->left = 0;
-	r->at = 0;
-	r->patch = NULL;
-	if (f == NULL)
-		return 0;
-	r->nb_windows = r->copied = 0;
+	q->nb_windows = q->copied = 0;
 	for (unsigned int i = 0; i < PORT_REPLAY_TEMPLATES; i++) {
 		const struct port_replay_template *t = &f->template[i % f->nb_templates];
 
-		source_make(&r->source[i], t);
-		r->nb_windows = RTE_MAX(r->nb_windows, (uint32_t)t->nb_windows);
-		r->copied = RTE_MAX(r->copied, (uint32_t)t->len);
+		source_make(&q->source[i], t);
+		q->nb_windows = RTE_MAX(q->nb_windows, (uint32_t)t->nb_windows);
+		q->copied = RTE_MAX(q->copied, (uint32_t)t->len);
 	}
-	r->patch = f->patch;
-	r->nb_patches = f->nb_patches;
-	r->random = f->seed != 0 ? f->seed : 1;
+	q->patch = f->patch;
+	q->nb_patches = f->nb_patches;
+	q->random = f->seed != 0 ? f->seed : 1;
+}
+
+int port_replay_set(struct port *p, uint16_t queue, const struct port_replay_frames *f)
+{
+	struct queue *q;
+	int rc;
+
+	if (p->ops != &replay_ops || queue >= p->nb_rxq)
+		return -EINVAL;
+	rc = f != NULL ? frames_check(p, f) : 0;
+	if (rc != 0)
+		return rc;
+	q = &of(p)->queue[queue];
+	q->left = 0;
+	q->at = 0;
+	q->patch = NULL;
+	if (f != NULL)
+		frames_take(q, f);
 	return 0;
 }
 
-void port_replay_limit(struct port *p, uint64_t frames)
+void port_replay_limit(struct port *p, uint16_t queue, uint64_t frames)
 {
+	struct queue *q = &of(p)->queue[queue];
+
 	// without frames there is nothing to receive
-	of(p)->left = of(p)->patch != NULL ? frames : 0;
+	q->left = q->patch != NULL ? frames : 0;
 }
 
 void port_replay_frame(const struct port_replay_template *t,
@@ -359,19 +394,19 @@ void port_replay_frame(const struct port_replay_template *t,
 				buf[t->window[i].at + b] ^= patch[t->window[i].from[b]];
 }
 
-int port_replay_inject(struct port *p, const void *frame, size_t len)
+int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t len)
 {
-	struct replay *r = of(p);
+	struct queue *q = &of(p)->queue[queue];
 	char *to;
 
 	if (len > PORT_REPLAY_INJECT_MAX)
 		return -EMSGSIZE;
-	if (r->injected != NULL)
+	if (q->injected != NULL)
 		return -EBUSY;
-	r->injected = rte_pktmbuf_alloc(r->pool);
-	if (r->injected == NULL)
+	q->injected = rte_pktmbuf_alloc(of(p)->pool);
+	if (q->injected == NULL)
 		return -ENOMEM;
-	to = rte_pktmbuf_append(r->injected, (uint16_t)len);
+	to = rte_pktmbuf_append(q->injected, (uint16_t)len);
 	memcpy(to, frame, len);
 	return 0;
 }

@@ -8,9 +8,10 @@
 // next patch, cyclically, and one of the templates, drawn at random. The templates stay in the
 // first cache; all that is read for a packet beside them is its patch, and those in sequence.
 //
-// Device "replay:NAME". One queue each way. A replay port that nobody has given frames (one in an
-// ordinary configuration) receives nothing and swallows what it is sent. Everything here is for the
-// lcore that polls the port, or for any other while it is not polled.
+// Device "replay:NAME", with one queue each way, or "replay:NAME,queues=N". Each queue has frames
+// of its own; one that nobody has given any (as in an ordinary configuration) receives nothing and
+// swallows what it is sent. Everything here is for the lcore that polls the queue, or for any other
+// while it is not polled.
 #pragma once
 
 #include "port.h"
@@ -47,13 +48,14 @@ struct port_replay_frames {
 	uint64_t seed; // of the random choice of templates; the same gives the same frames
 };
 
-// Gives a port its frames; it then begins with the first patch, and receives nothing until it is
-// told how many by port_replay_limit. NULL takes them away. -EINVAL when p is no replay port or a
-// count, length or window is out of range; -EMSGSIZE when a frame exceeds the MTU or the buffers.
-// The port is unchanged then.
-int port_replay_set(struct port *p, const struct port_replay_frames *f);
-// From now on this many frames are received, then none. p is a replay port, here and below.
-void port_replay_limit(struct port *p, uint64_t frames);
+// Gives a queue its frames; it then begins with the first patch, and receives nothing until it is
+// told how many by port_replay_limit. NULL takes them away. -EINVAL when p is no replay port or has
+// no such queue, or a count, length or window is out of range; -EMSGSIZE when a frame exceeds the
+// MTU or the buffers. The queue is unchanged then.
+int port_replay_set(struct port *p, uint16_t queue, const struct port_replay_frames *f);
+// From now on this many frames are received, then none. p is a replay port and has the queue, here
+// and below.
+void port_replay_limit(struct port *p, uint16_t queue, uint64_t frames);
 // The frame that one template and one patch make: what the port delivers, for whoever computes
 // checksums or checks. buf has room for len bytes, which are all written.
 void port_replay_frame(const struct port_replay_template *t,
@@ -62,9 +64,10 @@ void port_replay_frame(const struct port_replay_template *t,
 // One frame (an ARP answer, say) to be received next, in a burst of its own and outside the limit.
 // -EMSGSIZE when it is longer than PORT_REPLAY_INJECT_MAX, -EBUSY while the last one waits,
 // -ENOMEM.
-int port_replay_inject(struct port *p, const void *frame, size_t len);
+int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t len);
 
 // Called with every frame that is received from the templates, and with every frame sent as it
-// stands in the scratch line. Slow: for checks. NULL ends it.
+// stands in the scratch line, of all queues: while one lcore polls them all. Slow: for checks. NULL
+// ends it.
 typedef void port_replay_tap(void *ctx, bool sent, const uint8_t *frame, size_t len);
 void port_replay_watch(struct port *p, port_replay_tap *tap, void *ctx);

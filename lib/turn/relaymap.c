@@ -108,6 +108,14 @@ bool turn_relay_run(
 	return true;
 }
 
+unsigned int turn_relay_slice_worker(
+	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice)
+{
+	const struct place *at = &m->place[addr_index];
+
+	return at->worker + m->slice[at->cut][slice].worker;
+}
+
 // First slice of a worker of a cut address: the smallest s with s * workers / 64 == worker.
 static uint32_t first_slice(const struct turn_relay_map *m, unsigned int worker)
 {

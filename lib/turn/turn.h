@@ -125,6 +125,10 @@ int turn_relay_find(const struct turn_relay_map *m, const struct addr *a);
 // slot belongs to it (port out of range, or a listener's). Per packet: no division, no search.
 bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot);
+// Worker that owns slice 0..TURN_SLICES-1 (bits 1 to 6 of the port) of a relay address. Of one that
+// was dealt whole it is the same for all slices. Control path.
+unsigned int turn_relay_slice_worker(
+	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice);
 // The transport address of a slot. Control path.
 struct endpoint turn_relay_endpoint(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot);

@@ -16,6 +16,7 @@ import coturn
 import latency
 import relaycore
 import relaywire
+import workers
 from machine import TOP, BenchError, Machine
 from noise import Gate
 from results import Results
@@ -23,6 +24,7 @@ from rounds import Noisy, Plan
 
 BENCHES = {
     relaycore.NAME: (relaycore.main, "one core, beside testpmd and beside forwarding alone"),
+    workers.NAME: (workers.main, "two workers on two CPUs, beside two processes"),
     relaywire.NAME: (relaywire.main, "end to end over shared memory, beside testpmd"),
     coturn.NAME: (coturn.main, "what one CPU relays over veths, beside coturn"),
     alloc.NAME: (alloc.main, "allocations per second of CPU, and their memory"),

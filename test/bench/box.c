@@ -18,6 +18,7 @@
 #define RELAY_FIRST 2 // last byte of the first relay address
 #define FIXED_START_MS 1000000 // later than any start takes
 #define SETTLE_ROUNDS 1000000
+#define DRAIN_ROUNDS 4
 
 void box_die(const char *fmt, ...)
 {
@@ -45,24 +46,26 @@ void box_die(const char *fmt, ...)
 // makes every allocation, and every client asks for its nonce within seconds.
 static void conf_write(FILE *out, const struct options *o)
 {
-	const unsigned int last = RELAY_FIRST + (o->allocations - 1) / RELAY_PORTS;
+	const unsigned int addresses = (o->allocations - 1) / RELAY_PORTS + 1;
+	// as many for each worker, so that each has room for its share
+	const unsigned int last = RELAY_FIRST - 1 + RTE_ALIGN_MUL_CEIL(addresses, o->workers);
 	const char *net = o->is_v4 ? "198.51.100." : "2001:db8::";
 	char end[8];
 
 	snprintf(end, sizeof(end), o->is_v4 ? "%u" : "%x", last);
 	fprintf(out,
-		"workers: {count: 1, idle: busy}\n"
+		"workers: {count: %u, idle: busy}\n"
 		"ports:\n"
-		"  - {name: bench, device: \"replay:bench\", addresses: [\"%s1-%s%s/%d\"],\n"
-		"     gateway: [\"%s%s\"]}\n"
+		"  - {name: bench, device: \"replay:bench,queues=%u\",\n"
+		"     addresses: [\"%s1-%s%s/%d\"], gateway: [\"%s%s\"]}\n"
 		"listeners: [{address: \"%s1\", port: %u}]\n"
 		"relay: {addresses: [\"%s%u-%s%s\"]}\n"
 		"auth: {realm: bench, users: [{name: bench, password: bench}]}\n"
 		"limits: {allocations: 0, unauthenticated: {rate: 0}}\n"
 		"peers: {allow: [\"%s\"]}\n"
 		"buffers: {mbufs: %u}\n",
-		net, net, end, o->is_v4 ? 24 : 64, net, o->is_v4 ? "254" : "fe", net,
-		FLOWS_SERVER_PORT, net, RELAY_FIRST, net, end,
+		o->workers, o->workers, net, net, end, o->is_v4 ? 24 : 64, net,
+		o->is_v4 ? "254" : "fe", net, FLOWS_SERVER_PORT, net, RELAY_FIRST, net, end,
 		o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
 }
 
@@ -101,18 +104,40 @@ uint32_t box_memory_mb(const struct options *o)
 
 // --- start and stop -----------------------------------------------------------------------------
 
+// Worker that the data path takes a client for.
+static unsigned int home_of(void *ctx, const struct endpoint *client)
+{
+	const struct box *b = ctx;
+	const struct endpoint server = flows_server(b->flows);
+	const struct net_frame f = {.src = client->addr,
+		.dst = server.addr,
+		.sport = client->port,
+		.dport = server.port,
+		.is_v4 = addr_is_v4(&server.addr)};
+	const struct rte_mbuf m = {.ol_flags = 0};
+
+	return steer_client_home(b->dp, &b->dp->port[0], &m, &f);
+}
+
 void box_open(struct box *b, const struct options *o, struct flows *f)
 {
-	const unsigned int lcore = rte_lcore_id();
+	unsigned int lcores[OPTIONS_WORKERS_MAX];
 	char error[256] = "";
 
-	*b = (struct box){.conf = conf_make(o), .flows = f, .fixed_clock = o->fixed_clock};
+	*b = (struct box){.conf = conf_make(o),
+		.flows = f,
+		.workers = o->workers,
+		.fixed_clock = o->fixed_clock};
 	b->rounds = (uint64_t)FIXED_START_MS * BOX_ROUNDS_PER_MS;
-	b->dp = dp_create(b->conf, &lcore, port_open, error, sizeof(error));
+	for (unsigned int w = 0; w < b->workers; w++)
+		lcores[w] = rte_lcore_id();
+	b->dp = dp_create(b->conf, lcores, port_open, error, sizeof(error));
 	if (b->dp == NULL)
 		box_die("%s", error);
 	b->worker = b->dp->worker[0];
 	b->port = dp_port(b->dp, 0);
+	if (b->workers > 1 && flows_pick(f, b->workers, home_of, b) != 0)
+		box_die("clients cannot be found for all workers");
 }
 
 void box_close(struct box *b)
@@ -134,41 +159,69 @@ void box_clock_go(struct box *b)
 
 // --- the gateway --------------------------------------------------------------------------------
 
-void box_answer(struct box *b)
+void box_answer_worker(struct box *b, unsigned int worker)
 {
+	const uint64_t made = b->dp->worker[worker]->live.made;
 	const struct addr to = b->flows->server; // whoever of our addresses has asked: one MAC
 	struct net_l2 l2 = {0};
 	uint8_t frame[NET_ND_FRAME_MAX];
+	size_t len;
 
-	if (b->worker->live.made == b->made)
+	if (made == b->made[worker])
 		return;
-	b->made = b->worker->live.made;
+	b->made[worker] = made;
 	memcpy(l2.dst, b->port->mac, 6);
 	memcpy(l2.src, visits_gateway_mac, 6);
+	len = net_write_answer(frame, &l2, &b->flows->gateway, &to);
 	// one answer is enough, and another may still wait
-	port_replay_inject(b->port, frame, net_write_answer(frame, &l2, &b->flows->gateway, &to));
+	port_replay_inject(b->port, (uint16_t)worker, frame, len);
 }
 
-static bool gateway_known(struct box *b)
+void box_answer(struct box *b)
 {
-	struct neigh_table *t = b->worker->neigh;
-	const uint16_t n = neigh_use(t, &b->flows->gateway, 0, b->worker->now_ms);
+	for (unsigned int w = 0; w < b->workers; w++)
+		box_answer_worker(b, w);
+}
+
+static bool gateway_known(const struct box *b, struct worker *w)
+{
+	const uint16_t n = neigh_use(w->neigh, &b->flows->gateway, 0, w->now_ms);
 
 	if (n == NEIGH_NONE)
 		return false;
-	neigh_mac(t, n, b->worker->now_ms); // a use: an old entry is asked for again
-	return neigh_state(t, n) == NEIGH_REACHABLE;
+	neigh_mac(w->neigh, n, w->now_ms); // a use: an old entry is asked for again
+	return neigh_state(w->neigh, n) == NEIGH_REACHABLE;
 }
 
 void box_settle(struct box *b)
 {
 	for (unsigned int i = 0; i < SETTLE_ROUNDS; i++) {
+		unsigned int known = 0;
+
 		box_answer(b);
 		box_round(b);
-		if (gateway_known(b))
+		for (unsigned int w = 0; w < b->workers; w++)
+			known += gateway_known(b, b->dp->worker[w]);
+		if (known == b->workers)
 			return;
 	}
 	box_die("the gateway's answer was not taken");
+}
+
+void box_drain(struct box *b)
+{
+	// an answer that waits is taken, told to the others, and taken by them
+	for (unsigned int i = 0; i < (b->workers > 1 ? DRAIN_ROUNDS : 1); i++)
+		box_round(b);
+}
+
+void box_limit(struct box *b, uint64_t frames)
+{
+	for (unsigned int q = 0; q < b->workers; q++)
+		port_replay_limit(b->port, (uint16_t)q,
+			frames == PORT_REPLAY_FOREVER
+				? frames
+				: frames / b->workers + (q < frames % b->workers));
 }
 
 // --- counters -----------------------------------------------------------------------------------
@@ -190,19 +243,31 @@ static void check_turn(const struct turn_stats *t, const struct options *o)
 			(unsigned long long)t->permissions, (unsigned long long)t->channels);
 }
 
+// What has been handed over is what was asked for: everything or nothing.
+static void check_handed(const struct box *b, const struct dp_stats *s, const struct options *o)
+{
+	if (s->handed_in != s->handed_out)
+		box_die("%llu packets were handed over and %llu taken",
+			(unsigned long long)s->handed_out, (unsigned long long)s->handed_in);
+	if (s->handed_out != (o->handover ? s->rx - s->consumed : 0))
+		box_die("%llu packets were handed over", (unsigned long long)s->handed_out);
+}
+
 struct dp_stats box_check(struct box *b, const struct options *o)
 {
 	struct port_counters k;
 	struct dp_stats s;
 
-	stats_publish(b->worker);
-	dp_worker_stats(b->dp, 0, &s);
+	for (unsigned int w = 0; w < b->workers; w++)
+		stats_publish(b->dp->worker[w]);
+	dp_total_stats(b->dp, &s);
 	check_drops(&s);
 	check_turn(&s.turn, o);
+	check_handed(b, &s, o);
 	b->port->ops->counters(b->port, &k);
 	if (k.rx_nombuf != 0)
 		box_die("no buffers for %llu packets", (unsigned long long)k.rx_nombuf);
-	if (s.held != 0 || s.handed_in != 0 || s.handed_out != 0)
+	if (s.held != 0)
 		box_die("%llu packets are held", (unsigned long long)s.held);
 	if (s.rx + s.made != s.tx + s.consumed)
 		box_die("unbalanced: rx %llu + made %llu, tx %llu + consumed %llu",

@@ -49,7 +49,7 @@ static unsigned int exchange(struct clients *c)
 		.len = stun_end(&c->w),
 		.leg = TURN_FROM_CLIENT,
 		.via = TURN_NO_WORKER};
-	turn_route_one(c->b->worker->shard, &c->burst);
+	turn_route_one(box_home(c->b, c->flow)->shard, &c->burst);
 	if (plan->verdict != TURN_REPLY)
 		box_die("client %u: no answer: %s", c->flow,
 			plan->verdict == TURN_DROP ? turn_drop_name(plan->reason) : "not a reply");
@@ -121,7 +121,8 @@ static void open_way(struct clients *c)
 
 	begin(c, c->o->indication ? STUN_CREATE_PERMISSION : STUN_CHANNEL_BIND);
 	if (!c->o->indication)
-		stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)flows_channel(c->flow) << 16);
+		stun_put_u32(&c->w, STUN_CHANNEL_NUMBER,
+			(uint32_t)flows_channel(c->b->flows, c->flow) << 16);
 	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, &peer);
 	sign_and_send(c, c->o->indication ? "CreatePermission" : "ChannelBind");
 }

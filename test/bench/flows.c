@@ -7,6 +7,8 @@
 #include "bytes.h"
 #include "stun.h"
 
+#define PICK_SLACK 1024 // clients looked at beyond twice as many as are wanted, for each home
+
 static struct addr addr_of(const char *text)
 {
 	struct addr a = {.d = {0, 0}};
@@ -32,6 +34,8 @@ int flows_init(struct flows *f, bool is_v4, uint32_t nb)
 void flows_fini(struct flows *f)
 {
 	free(f->relays);
+	free(f->number);
+	free(f->by_number);
 }
 
 static struct addr with_low(const struct addr *base, uint16_t low)
@@ -53,14 +57,48 @@ struct endpoint flows_server(const struct flows *f)
 	return (struct endpoint){f->server, FLOWS_SERVER_PORT};
 }
 
+static uint32_t number_of(const struct flows *f, uint32_t i)
+{
+	return f->number != NULL ? f->number[i] : i;
+}
+
 struct endpoint flows_client(const struct flows *f, uint32_t i)
 {
-	return end_of(&f->client, i);
+	return end_of(&f->client, number_of(f, i));
 }
 
 struct endpoint flows_peer(const struct flows *f, uint32_t i)
 {
-	return end_of(&f->peer, i);
+	return end_of(&f->peer, number_of(f, i));
+}
+
+int flows_pick(struct flows *f, unsigned int homes,
+	unsigned int (*home)(void *ctx, const struct endpoint *client), void *ctx)
+{
+	uint32_t *next = calloc(homes, sizeof(*next)), left = f->nb;
+
+	f->nb_numbers = 2 * f->nb + PICK_SLACK * homes;
+	f->number = calloc(f->nb, sizeof(*f->number));
+	f->by_number = malloc(f->nb_numbers * sizeof(*f->by_number));
+	if (next == NULL || f->number == NULL || f->by_number == NULL) {
+		free(next);
+		return -ENOMEM;
+	}
+	for (uint32_t n = 0; n < f->nb_numbers; n++) {
+		const struct endpoint client = end_of(&f->client, n);
+		const unsigned int h = left > 0 ? home(ctx, &client) : 0;
+		const uint32_t i = h + homes * next[h];
+
+		f->by_number[n] = UINT32_MAX;
+		if (left == 0 || i >= f->nb)
+			continue;
+		f->number[i] = n;
+		f->by_number[n] = i;
+		next[h]++;
+		left--;
+	}
+	free(next);
+	return left == 0 ? 0 : -ERANGE;
 }
 
 struct endpoint flows_relay(const struct flows *f, uint32_t i)
@@ -68,9 +106,9 @@ struct endpoint flows_relay(const struct flows *f, uint32_t i)
 	return (struct endpoint){with_low(&f->relay, f->relays[i].low), f->relays[i].port};
 }
 
-uint16_t flows_channel(uint32_t i)
+uint16_t flows_channel(const struct flows *f, uint32_t i)
 {
-	return (uint16_t)(CHANNEL_MIN | (i & 0xff));
+	return (uint16_t)(CHANNEL_MIN | (number_of(f, i) & 0xff));
 }
 
 static uint32_t of_end(const struct flows *f, const struct addr *base, const struct endpoint *e)
@@ -81,6 +119,8 @@ static uint32_t of_end(const struct flows *f, const struct addr *base, const str
 	if (!addr_eq(&a, base) || e->port < FLOWS_PORT_FIRST)
 		return UINT32_MAX;
 	i = (e->port - (uint32_t)FLOWS_PORT_FIRST) * FLOWS_HOSTS + load_be16(e->addr.b + 14);
+	if (f->number != NULL)
+		return i < f->nb_numbers ? f->by_number[i] : UINT32_MAX;
 	return i < f->nb ? i : UINT32_MAX;
 }
 

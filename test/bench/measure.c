@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
 #include "clients.h"
 #include "replay.h"
 
@@ -17,11 +21,14 @@ static uint64_t forwarded, lost;
 static void forward_round(struct box *b)
 {
 	struct rte_mbuf *m[DP_BURST];
-	const uint16_t n = port_rx(b->port, 0, m, DP_BURST);
-	const uint16_t sent = port_tx(b->port, 0, m, n);
 
-	forwarded += sent;
-	lost += n - sent;
+	for (uint16_t q = 0; q < b->workers; q++) {
+		const uint16_t n = port_rx(b->port, q, m, DP_BURST);
+		const uint16_t sent = port_tx(b->port, q, m, n);
+
+		forwarded += sent;
+		lost += n - sent;
+	}
 }
 
 __attribute__((noinline, noclone)) void measure_rounds(struct box *b, bool forward, uint64_t n)
@@ -39,6 +46,7 @@ __attribute__((noinline, noclone)) void measure_rounds(struct box *b, bool forwa
 struct parts {
 	uint32_t *cycles; // of each chunk
 	uint32_t nb;
+	unsigned int per_round; // workers that a round serves
 };
 
 static int cycles_cmp(const void *a, const void *b)
@@ -72,10 +80,69 @@ static uint64_t run_for(struct box *b, bool forward, double seconds, struct part
 
 static double median_ns(struct parts *parts)
 {
-	const double per_packet = (double)rte_get_tsc_hz() / 1e9 * CHUNK * DP_BURST;
+	const double per_packet =
+		(double)rte_get_tsc_hz() / 1e9 * CHUNK * DP_BURST * parts->per_round;
 
 	qsort(parts->cycles, parts->nb, sizeof(parts->cycles[0]), cycles_cmp);
 	return parts->nb > 0 ? parts->cycles[parts->nb / 2] / per_packet : 0;
+}
+
+// --- workers on lcores of their own -------------------------------------------------------------
+
+// One of them; all begin when the last is there.
+struct runner {
+	struct box *b;
+	unsigned int worker;
+	double seconds;
+	unsigned int *waiting; // of all runners
+	uint64_t cycles; // that it ran
+};
+
+static int runner_main(void *arg)
+{
+	struct runner *r = arg;
+	struct worker *w = r->b->dp->worker[r->worker];
+	const uint64_t length = (uint64_t)(r->seconds * (double)rte_get_tsc_hz());
+	uint64_t start;
+
+	__atomic_sub_fetch(r->waiting, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(r->waiting, __ATOMIC_RELAXED) > 0)
+		rte_pause();
+	start = rte_rdtsc();
+	while (rte_rdtsc() - start < length) {
+		for (unsigned int i = 0; i < CHUNK; i++)
+			worker_round(w, rte_rdtsc() - r->b->tsc_lost);
+		box_answer_worker(r->b, r->worker);
+	}
+	r->cycles = rte_rdtsc() - start;
+	return 0;
+}
+
+// The first worker runs here. Returns the cycles of the one that took longest.
+static uint64_t run_lcores(struct box *b, double seconds)
+{
+	struct runner r[OPTIONS_WORKERS_MAX];
+	unsigned int waiting = b->workers, lcore = rte_lcore_id();
+	uint64_t cycles = 0;
+
+	for (unsigned int w = 0; w < b->workers; w++) {
+		r[w] = (struct runner){b, w, seconds, &waiting, 0};
+		if (w == 0)
+			continue;
+		lcore = rte_get_next_lcore(lcore, 1, 1);
+		if (rte_eal_remote_launch(runner_main, &r[w], lcore) != 0)
+			box_die("lcore %u is busy", lcore);
+	}
+	runner_main(&r[0]);
+	rte_eal_mp_wait_lcore();
+	for (unsigned int w = 0; w < b->workers; w++)
+		cycles = RTE_MAX(cycles, r[w].cycles);
+	return cycles;
+}
+
+bool measure_possible(const struct options *o, bool forward, bool by_packets)
+{
+	return o->workers == 1 || o->handover || (!forward && !by_packets);
 }
 
 // --- a run --------------------------------------------------------------------------------------
@@ -85,9 +152,9 @@ static uint64_t through(struct box *b, const struct options *o, bool forward)
 {
 	struct dp_stats s;
 
-	port_replay_limit(b->port, 0);
+	box_limit(b, 0);
 	if (!forward)
-		box_round(b); // takes the gateway's answer, if one waits
+		box_drain(b);
 	s = box_check(b, o);
 	return forward ? forwarded : s.rx - s.consumed;
 }
@@ -95,9 +162,10 @@ static uint64_t through(struct box *b, const struct options *o, bool forward)
 // Exactly so many packets, in full bursts; returns the cycles it took.
 static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 {
-	uint64_t left = packets / DP_BURST, start = rte_rdtsc();
+	const uint64_t rounds = packets / DP_BURST / b->workers;
+	uint64_t left = rounds, start = rte_rdtsc();
 
-	port_replay_limit(b->port, packets);
+	box_limit(b, packets);
 	while (left > 0) {
 		const uint64_t n = RTE_MIN(left, (uint64_t)PACKET_CHUNK);
 
@@ -107,7 +175,7 @@ static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 	}
 	start = rte_rdtsc() - start;
 	// a round that took the gateway's answer has left its burst behind
-	for (unsigned int i = 0; !forward && i <= packets / DP_BURST / PACKET_CHUNK; i++)
+	for (unsigned int i = 0; !forward && i <= rounds / PACKET_CHUNK; i++)
 		box_round(b);
 	return start;
 }
@@ -116,16 +184,19 @@ static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 static uint64_t run_seconds(
 	struct box *b, const struct options *o, bool forward, double seconds, struct measurement *m)
 {
-	struct parts parts = {.cycles = malloc(PARTS_MAX * sizeof(*parts.cycles))};
+	struct parts parts = {
+		.cycles = malloc(PARTS_MAX * sizeof(*parts.cycles)), .per_round = b->workers};
+	const bool alone = b->workers == 1 || o->handover;
 	uint64_t before, cycles;
 
 	if (parts.cycles == NULL)
 		box_die("no memory for the parts of a run");
-	port_replay_limit(b->port, PORT_REPLAY_FOREVER);
+	box_limit(b, PORT_REPLAY_FOREVER);
 	run_for(b, forward, WARM_UP_S, &parts);
 	before = through(b, o, forward);
-	port_replay_limit(b->port, PORT_REPLAY_FOREVER);
-	cycles = run_for(b, forward, seconds, &parts);
+	box_limit(b, PORT_REPLAY_FOREVER);
+	parts.nb = 0;
+	cycles = alone ? run_for(b, forward, seconds, &parts) : run_lcores(b, seconds);
 	m->packets = through(b, o, forward) - before;
 	m->rounds = (uint64_t)parts.nb * CHUNK;
 	m->ns_median = median_ns(&parts);
@@ -136,7 +207,7 @@ static uint64_t run_seconds(
 struct measurement measure_run(
 	struct box *b, const struct options *o, bool forward, double seconds, uint64_t packets)
 {
-	struct measurement m = {.rounds = packets / DP_BURST};
+	struct measurement m = {.rounds = packets / DP_BURST / b->workers};
 	uint64_t cycles;
 
 	if (!forward)

@@ -8,12 +8,17 @@
 struct measurement {
 	uint64_t packets, rounds;
 	double seconds;
-	// Of the parts of a run of 2,048 packets each, the one in the middle: what a stretch of
-	// somebody else's work on the core does not move.
+	// Of the parts of a run, of 2,048 packets for each worker that the lcore runs, the one in
+	// the middle: what a stretch of somebody else's work on the core does not move. 0 with
+	// several lcores.
 	double ns_median;
 };
 
-// n rounds of full bursts: what instructions are counted of.
+// False for what only a single lcore can do: workers on lcores of their own neither count packets
+// nor forward.
+bool measure_possible(const struct options *o, bool forward, bool by_packets);
+
+// n rounds of full bursts, of every worker in turn: what instructions are counted of.
 void measure_rounds(struct box *b, bool forward, uint64_t n);
 
 // Runs for the seconds or packets (the one that is not 0), the former after a warm-up. Ends the

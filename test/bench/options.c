@@ -26,6 +26,8 @@ enum {
 	OPT_RUN,
 	OPT_PACKETS,
 	OPT_SECONDS,
+	OPT_WORKERS,
+	OPT_HANDOVER,
 	OPT_HELP,
 };
 
@@ -42,6 +44,8 @@ static const struct option long_options[] = {
 	{"run", required_argument, NULL, OPT_RUN},
 	{"packets", required_argument, NULL, OPT_PACKETS},
 	{"seconds", required_argument, NULL, OPT_SECONDS},
+	{"workers", required_argument, NULL, OPT_WORKERS},
+	{"handover", no_argument, NULL, OPT_HANDOVER},
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
 };
@@ -61,6 +65,10 @@ void options_help(void)
 	       "  --clock C          tsc; fixed: 625 rounds are a millisecond, so that counts of\n"
 	       "                     instructions can be repeated [tsc]\n"
 	       "  --verify N         frames of the verified pass before the first run [3200]\n"
+	       "  --workers N        1 to %u, each on an lcore of its own with a queue of its own\n"
+	       "                     and an equal share of the allocations [1]\n"
+	       "  --handover         each packet comes in on another worker's queue and is handed\n"
+	       "                     over; all workers' rounds are run by one lcore in turn\n"
 	       "  --memory           print what memory this takes and exit\n"
 	       "  --run KIND         one run: relay, or forward (receive and send alone); with\n"
 	       "  --packets N        a multiple of %u, or\n"
@@ -71,8 +79,8 @@ void options_help(void)
 	       "\n"
 	       "Example: relay_core --lcores 0@1 --in-memory --no-pci -- --allocations 1000 \\\n"
 	       "             --run relay --seconds 2\n",
-		OPTIONS_ALLOCATIONS_MAX, OPTIONS_SIZE_MIN, OPTIONS_SIZE_MAX, OPTIONS_BURST,
-		OPTIONS_SECONDS_MAX);
+		OPTIONS_ALLOCATIONS_MAX, OPTIONS_SIZE_MIN, OPTIONS_SIZE_MAX, OPTIONS_WORKERS_MAX,
+		OPTIONS_BURST, OPTIONS_SECONDS_MAX);
 }
 
 static bool number(const char *text, uint64_t min, uint64_t max, uint64_t *out)
@@ -134,6 +142,11 @@ static bool take_number(struct options *o, int option, const char *text)
 			return false;
 		o->verify = (uint32_t)n;
 		return true;
+	case OPT_WORKERS:
+		if (!number(text, 1, OPTIONS_WORKERS_MAX, &n))
+			return false;
+		o->workers = (uint8_t)n;
+		return true;
 	case OPT_PACKETS:
 		return options_packets(text, &o->packets);
 	default:
@@ -170,6 +183,9 @@ static bool take(struct options *o, int option, const char *text)
 	case OPT_MEMORY:
 		o->memory_only = true;
 		return true;
+	case OPT_HANDOVER:
+		o->handover = true;
+		return true;
 	default:
 		return take_number(o, option, text);
 	}
@@ -188,6 +204,25 @@ static int check_run(const struct options *o, char *error, size_t len)
 	return 0;
 }
 
+static int check_workers(const struct options *o, char *error, size_t len)
+{
+	if (o->handover && o->workers == 1) {
+		snprintf(error, len, "--handover takes --workers of two or more");
+		return -1;
+	}
+	if (o->workers > o->allocations) {
+		snprintf(error, len, "--allocations: at least one for each of %u workers",
+			o->workers);
+		return -1;
+	}
+	if (o->workers > 1 && !o->handover && (o->fixed_clock || o->run == RUN_FORWARD)) {
+		snprintf(error, len,
+			"workers on lcores of their own take neither --clock fixed nor forward");
+		return -1;
+	}
+	return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *o, char *error, size_t len)
 {
 	int option, at = 0;
@@ -197,7 +232,8 @@ int options_parse(int argc, char **argv, struct options *o, char *error, size_t 
 		.verify = 3200,
 		.size = 120,
 		.direction = DIRECTION_MIXED,
-		.is_v4 = true};
+		.is_v4 = true,
+		.workers = 1};
 	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, "", long_options, &at)) > 0) {
@@ -220,5 +256,5 @@ int options_parse(int argc, char **argv, struct options *o, char *error, size_t 
 		snprintf(error, len, "%s: not an option", argv[optind]);
 		return -1;
 	}
-	return check_run(o, error, len);
+	return check_workers(o, error, len) != 0 ? -1 : check_run(o, error, len);
 }

@@ -10,7 +10,8 @@
 #define OPTIONS_SIZE_MIN 16
 #define OPTIONS_SIZE_MAX 1400 // a Data indication of it fits an MTU of 1500 over IPv6
 #define OPTIONS_SECONDS_MAX 60
-#define OPTIONS_BURST 32 // packets of a run are a multiple of it
+#define OPTIONS_BURST 32 // packets of a run are a multiple of it, for each worker
+#define OPTIONS_WORKERS_MAX 8
 
 enum options_direction { DIRECTION_UP, DIRECTION_DOWN, DIRECTION_MIXED };
 enum options_run { RUN_COMMANDS, RUN_RELAY, RUN_FORWARD };
@@ -25,6 +26,8 @@ struct options {
 	bool indication; // Send and Data indications, not ChannelData
 	bool fixed_clock;
 	bool memory_only;
+	uint8_t workers;
+	bool handover; // every packet comes in on the queue of another worker; one thread runs all
 	uint64_t packets; // of the run; 0 = by time
 	double seconds; // of the run
 };

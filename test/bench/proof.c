@@ -154,7 +154,8 @@ static void check_indication(const struct proof *p, const struct seen *s, uint32
 
 static void check_channel(const struct proof *p, const struct seen *s, uint32_t flow)
 {
-	if (s->payload_len < CHANNEL_HEADER_LEN || load_be16(s->payload) != flows_channel(flow) ||
+	if (s->payload_len < CHANNEL_HEADER_LEN ||
+		load_be16(s->payload) != flows_channel(p->b->flows, flow) ||
 		load_be16(s->payload + 2) != p->o->size)
 		box_die("client %u did not get ChannelData of its channel", flow);
 	check_media(p, s->payload + CHANNEL_HEADER_LEN, s->payload_len - CHANNEL_HEADER_LEN, false);
@@ -229,12 +230,13 @@ void proof_run(struct box *b, const struct options *o, uint32_t n)
 	visits_payload(false, p.media[false], o->size);
 	visits_payload(true, p.media[true], o->size);
 	port_replay_watch(b->port, tap, &p);
-	port_replay_limit(b->port, n);
+	box_limit(b, n);
 	for (uint32_t done = 0; done < n + DP_BURST; done += DP_BURST) {
 		box_answer(b);
 		box_round(b);
 	}
-	port_replay_limit(b->port, 0);
+	box_limit(b, 0);
+	box_drain(b);
 	port_replay_watch(b->port, NULL, NULL);
 	if (p.in != n || p.out != n)
 		box_die("%llu frames in, %llu out, %u wanted", (unsigned long long)p.in,

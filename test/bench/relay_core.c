@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <rte_eal.h>
+#include <rte_lcore.h>
 
 #include "clients.h"
 #include "measure.h"
@@ -17,7 +18,7 @@
 struct bench {
 	struct options o;
 	struct flows flows;
-	struct visits visits;
+	struct visits visits[OPTIONS_WORKERS_MAX]; // of each queue
 	struct box box;
 };
 
@@ -26,17 +27,19 @@ struct bench {
 static void print_ready(const struct bench *n, double seconds)
 {
 	const struct options *o = &n->o;
-	const unsigned int up = n->visits.up.len, down = n->visits.down.len;
+	const unsigned int up = n->visits[0].up.len, down = n->visits[0].down.len;
 	const unsigned int mean = o->direction == DIRECTION_UP ? up
 		: o->direction == DIRECTION_DOWN               ? down
 							       : (up + down) / 2;
 
 	printf("{\"ready\":true,\"allocations\":%u,\"size\":%u,\"direction\":\"%s\","
-	       "\"mode\":\"%s\",\"family\":%d,\"mbufs\":%u,\"frame_up\":%u,\"frame_down\":%u,"
+	       "\"mode\":\"%s\",\"family\":%d,\"workers\":%u,\"handover\":%s,"
+	       "\"mbufs\":%u,\"frame_up\":%u,\"frame_down\":%u,"
 	       "\"frame\":%u,\"memory_mb\":%u,\"setup_s\":%.3f,\"verified\":%u}\n",
 		o->allocations, o->size, options_directions[o->direction],
-		o->indication ? "indication" : "channel", o->is_v4 ? 4 : 6, o->mbufs, up, down,
-		mean, box_memory_mb(o), seconds, o->verify);
+		o->indication ? "indication" : "channel", o->is_v4 ? 4 : 6, o->workers,
+		o->handover ? "true" : "false", o->mbufs, up, down, mean, box_memory_mb(o), seconds,
+		o->verify);
 	fflush(stdout);
 }
 
@@ -68,6 +71,8 @@ static void command_run(struct bench *n, bool by_time, const char *kind, const c
 
 	if (!forward && strcmp(kind, options_runs[RUN_RELAY]) != 0)
 		complain("a run is relay or forward");
+	else if (!measure_possible(&n->o, forward, !by_time))
+		complain("workers on lcores of their own relay by time only");
 	else if (by_time && !options_seconds(amount, &seconds))
 		complain("seconds are 0.01 to 60");
 	else if (!by_time && !options_packets(amount, &packets))
@@ -110,21 +115,33 @@ static bool command(struct bench *n, const char *line)
 
 // --- from start to end --------------------------------------------------------------------------
 
+// With hand-over, each queue receives for the next worker.
+static void frames_make(struct bench *n)
+{
+	const uint32_t workers = n->o.workers;
+
+	for (uint32_t q = 0; q < workers; q++) {
+		const uint32_t home = (q + n->o.handover) % workers;
+		int rc = visits_make(
+			&n->visits[q], &n->flows, &n->o, n->box.port->mac, home, workers);
+
+		if (rc == 0)
+			rc = visits_replay(&n->visits[q], &n->o, n->box.port, (uint16_t)q);
+		if (rc != 0)
+			box_die("frames for the replay port: %s", strerror(-rc));
+	}
+}
+
 static void bench_open(struct bench *n)
 {
 	uint64_t start = rte_rdtsc();
-	int rc;
 
 	if (flows_init(&n->flows, n->o.is_v4, n->o.allocations) != 0)
 		box_die("no memory for %u flows", n->o.allocations);
 	box_open(&n->box, &n->o, &n->flows);
 	box_settle(&n->box);
 	clients_make(&n->box, &n->o);
-	rc = visits_make(&n->visits, &n->flows, &n->o, n->box.port->mac);
-	if (rc == 0)
-		rc = visits_replay(&n->visits, &n->o, n->box.port);
-	if (rc != 0)
-		box_die("frames for the replay port: %s", strerror(-rc));
+	frames_make(n);
 	proof_run(&n->box, &n->o, n->o.verify);
 	box_clock_stop(&n->box);
 	start = rte_rdtsc() - start;
@@ -134,7 +151,8 @@ static void bench_open(struct bench *n)
 static void bench_close(struct bench *n)
 {
 	box_close(&n->box);
-	visits_free(&n->visits);
+	for (unsigned int q = 0; q < n->o.workers; q++)
+		visits_free(&n->visits[q]);
 	flows_fini(&n->flows);
 }
 
@@ -165,6 +183,8 @@ int main(int argc, char **argv)
 	}
 	if (rte_eal_init(eal_argc, argv) < 0)
 		box_die("EAL does not start");
+	if (!n.o.handover && rte_lcore_count() < n.o.workers)
+		box_die("%u lcores for %u workers (see --lcores)", rte_lcore_count(), n.o.workers);
 	bench_open(&n);
 	if (n.o.run != RUN_COMMANDS)
 		run(&n, n.o.run == RUN_FORWARD, n.o.seconds, n.o.packets);

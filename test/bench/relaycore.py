@@ -39,22 +39,30 @@ class Load:
     direction: str = "mixed"
     mode: str = "channel"
     family: int = 4
+    workers: int = 1
+    handover: bool = False  # every packet comes in on another worker's queue; one thread runs all
 
     def options(self):
         return [
             *("--allocations", str(self.allocations), "--size", str(self.size)),
             *("--direction", self.direction, "--mode", self.mode, "--family", str(self.family)),
             *("--mbufs", str(MBUFS)),
+            # a program of an older revision knows nothing of these
+            *(["--workers", str(self.workers)] if self.workers > 1 else []),
+            *(["--handover"] if self.handover else []),
         ]
 
     def parameters(self):
-        return {
+        found = {
             "allocations": self.allocations,
             "size": self.size,
             "direction": self.direction,
             "mode": self.mode,
             "family": self.family,
         }
+        if self.handover:
+            found |= {"workers": self.workers, "handover": True}
+        return found
 
 
 def headline():
@@ -71,6 +79,8 @@ def matrix():
                 if group != headline():
                     groups.append(group)
     groups.append([Load(count, family=6) for count in COUNTS])
+    # both workers' sides on one core: what step T4 of the steering ladder costs
+    groups.append([Load(max(count, 2), workers=2, handover=True) for count in COUNTS])
     return groups
 
 
@@ -102,19 +112,26 @@ class Driver:
     def answer(self, timeout):
         return parse_answer(self.dialogue.until(b"\n", timeout), self.binary)
 
-    def run(self, what, seconds):
+    def start(self, what, seconds):
+        """Begins a run; finish() waits for its end."""
         self.dialogue.send(f"run {what} {seconds}")
+
+    def finish(self, seconds):
         answer = self.answer(seconds + 30)
         if answer["drops"] != 0:
             raise BenchError(f"{self.binary} dropped {answer['drops']} packets")
         return {"mpps": answer["mpps"], "ns_per_packet": answer["ns_per_packet"]}
 
+    def run(self, what, seconds):
+        self.start(what, seconds)
+        return self.finish(seconds)
+
 
 @contextlib.contextmanager
-def driver(machine, binary, load, cpu):
-    """A started Driver. Its CPU is given by EAL; its progress is not shown."""
+def driver(machine, binary, load, *cpus):
+    """A started Driver. Its CPUs are given by EAL; its progress is not shown."""
     argv = [
-        binary, "--lcores", f"0@{cpu}", *testpmd.eal_memory(), "--log-level=error", "--",
+        binary, "--lcores", ",".join(f"{i}@{cpu}" for i, cpu in enumerate(cpus)), *testpmd.eal_memory(), "--log-level=error", "--",
         *load.options(),
     ]  # fmt: skip
     log = machine.path("relay_core.log")
@@ -188,6 +205,7 @@ def label(load):
     return (
         f"{load.allocations:,} x {load.size} B {load.mode} {load.direction}"
         + (" IPv6" if load.family == 6 else "")
+        + (" handed over" if load.handover else "")
     )
 
 

@@ -207,20 +207,20 @@ uint32_t visits_order(uint32_t *state, uint32_t nb)
 	return x;
 }
 
-int visits_make(
-	struct visits *v, const struct flows *f, const struct options *o, const uint8_t port_mac[6])
+int visits_make(struct visits *v, const struct flows *f, const struct options *o,
+	const uint8_t port_mac[6], uint32_t first, uint32_t step)
 {
 	uint32_t state = 0;
 
 	memset(v, 0, sizeof(*v));
-	v->nb = f->nb;
-	v->patch = rte_malloc("visits", f->nb * sizeof(v->patch[0]), RTE_CACHE_LINE_SIZE);
+	v->nb = (f->nb - first + step - 1) / step;
+	v->patch = rte_malloc("visits", v->nb * sizeof(v->patch[0]), RTE_CACHE_LINE_SIZE);
 	if (v->patch == NULL)
 		return -ENOMEM;
 	up_make(&v->up, f, o, port_mac);
 	down_make(&v->down, f, o, port_mac);
-	for (uint32_t i = 0; i < f->nb; i++)
-		patch_make(v, f, visits_order(&state, f->nb), v->patch[i]);
+	for (uint32_t i = 0; i < v->nb; i++)
+		patch_make(v, f, first + step * visits_order(&state, v->nb), v->patch[i]);
 	return 0;
 }
 
@@ -229,7 +229,8 @@ void visits_free(struct visits *v)
 	rte_free(v->patch);
 }
 
-int visits_replay(const struct visits *v, const struct options *o, struct port *port)
+int visits_replay(
+	const struct visits *v, const struct options *o, struct port *port, uint16_t queue)
 {
 	struct port_replay_template both[2] = {v->up, v->down};
 	const struct port_replay_frames frames = {
@@ -239,7 +240,7 @@ int visits_replay(const struct visits *v, const struct options *o, struct port *
 		.nb_patches = v->nb,
 		.seed = SEED};
 
-	return port_replay_set(port, &frames);
+	return port_replay_set(port, queue, &frames);
 }
 
 uint32_t visits_memory_mb(uint32_t flows)

@@ -14,13 +14,15 @@ struct visits {
 	uint32_t nb;
 };
 
-// Makes templates and patches for the flows, whose relays are known; the frames are to be received
-// by a port with this MAC. -ENOMEM. Takes memory from EAL (hugepages where it has them).
+// Makes templates and patches for every step-th of the flows, from first on, whose relays are
+// known; the frames are to be received by a port with this MAC. -ENOMEM. Takes memory from EAL
+// (hugepages where it has them).
 int visits_make(struct visits *v, const struct flows *f, const struct options *o,
-	const uint8_t port_mac[6]);
+	const uint8_t port_mac[6], uint32_t first, uint32_t step);
 void visits_free(struct visits *v);
-// Gives them to a replay port, by the direction asked for. 0 or -errno.
-int visits_replay(const struct visits *v, const struct options *o, struct port *port);
+// Gives them to a queue of a replay port, by the direction asked for. 0 or -errno.
+int visits_replay(
+	const struct visits *v, const struct options *o, struct port *port, uint16_t queue);
 // Megabytes that visits_make takes.
 uint32_t visits_memory_mb(uint32_t flows);
 

@@ -8,6 +8,7 @@
 #include <rte_mempool.h>
 
 #include "bytes.h"
+#include "nicmodel.h"
 
 #define REALM "turn.test"
 
@@ -59,25 +60,58 @@ static struct conf_address address(const char *addr, uint8_t len)
 static void conf_ports(struct world *w, const struct world_setup *s)
 {
 	snprintf(w->device, sizeof(w->device), "soft:%u:%u%s", s->rx_queues, s->tx_queues,
-		s->rss ? ":rss" : "");
+		s->rss || s->nic ? ":rss" : "");
 	w->addresses[0] = address("10.99.0.1", 96 + 24);
 	w->addresses[1] = address("fd99::1", 64);
-	w->addresses[2] = address("10.98.0.1", 96 + 24);
+	w->side = address("10.98.0.1", 96 + 24);
+	for (unsigned int i = 0; i < s->relays; i++) {
+		w->addresses[2 + 2 * i] = address("10.99.0.100", 96 + 24);
+		w->addresses[2 + 2 * i].addr.b[15] += (uint8_t)i;
+		w->addresses[3 + 2 * i] = address("fd99::100", 64);
+		w->addresses[3 + 2 * i].addr.b[15] += (uint8_t)i;
+	}
 	w->gateways[0] = world_endpoint("10.99.0.254", 0).addr;
 	w->gateways[1] = world_endpoint("fd99::fe", 0).addr;
 	w->ports[0] = (struct conf_port){.name = "wan",
 		.device = w->device,
 		.addresses = w->addresses,
-		.nb_addresses = 2,
+		.nb_addresses = 2 + 2 * s->relays,
 		.gateways = w->gateways,
 		.nb_gateways = 2,
 		.mtu = s->mtu != 0 ? s->mtu : 1500,
-		.vlan = s->vlan};
+		.vlan = s->vlan,
+		.steering = s->steering};
 	w->ports[1] = (struct conf_port){.name = "side",
 		.device = w->device,
-		.addresses = w->addresses + 2,
+		.addresses = &w->side,
 		.nb_addresses = 1,
 		.mtu = w->ports[0].mtu};
+}
+
+static struct turn_local local_of(const struct conf_address *a)
+{
+	struct turn_local l = {.addr = a->addr, .subnet = {a->addr, a->prefix_len}};
+
+	for (unsigned int bit = a->prefix_len; bit < 128; bit++)
+		l.subnet.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	return l;
+}
+
+// Addresses: the listeners' of the first port, the further ones, that of the second port.
+static void conf_addresses(struct world *w, const struct world_setup *s)
+{
+	struct turn_config *t = &w->conf.turn;
+
+	for (unsigned int i = 0; i < 2 + 2 * s->relays; i++) {
+		w->locals[t->nb_local++] = local_of(&w->addresses[i]);
+		if (i >= 2 || s->relays == 0)
+			w->relay[t->nb_relay++] = w->addresses[i].addr;
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		w->listeners[i] = (struct turn_listener){{w->addresses[i].addr, 3478}, IPPROTO_UDP};
+	w->listeners[2] = (struct turn_listener){{w->side.addr, 3478}, IPPROTO_UDP};
+	if (s->two_ports)
+		w->locals[t->nb_local++] = local_of(&w->side);
 }
 
 static void conf_turn(struct world *w, const struct world_setup *s)
@@ -87,17 +121,6 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(prefix_parse(allow[i], &w->allow[i]), 0);
-	for (unsigned int i = 0; i < 3; i++) {
-		const struct conf_address *a = &w->addresses[i];
-
-		w->listeners[i] = (struct turn_listener){{a->addr, 3478}, IPPROTO_UDP};
-		w->locals[i] =
-			(struct turn_local){.addr = a->addr, .subnet = {a->addr, a->prefix_len}};
-		for (unsigned int bit = a->prefix_len; bit < 128; bit++)
-			w->locals[i].subnet.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
-	}
-	w->relay[0] = w->addresses[0].addr;
-	w->relay[1] = w->addresses[1].addr;
 	w->user = (struct turn_user){.name = "ivan", .password = "pw"};
 	*t = (struct turn_config){.realm = REALM,
 		.users = &w->user,
@@ -107,9 +130,7 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 		.listeners = w->listeners,
 		.nb_listeners = s->two_ports ? 3 : 2,
 		.relay = w->relay,
-		.nb_relay = 2,
 		.local = w->locals,
-		.nb_local = s->two_ports ? 3 : 2,
 		.gateways = w->gateways,
 		.nb_gateways = 2,
 		.allow = w->allow,
@@ -122,6 +143,7 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 			.channels = 16,
 			.lifetime_default_s = 600,
 			.lifetime_max_s = 3600}};
+	conf_addresses(w, s);
 }
 
 void world_open(struct world *w, const struct world_setup *s)
@@ -149,7 +171,9 @@ void world_open(struct world *w, const struct world_setup *s)
 		.icmp_rate = s->icmp_rate};
 	conf_turn(w, s);
 	w->ms = 1000000; // later than any start takes
-	w->dp = dp_create(&w->conf, lcores, softport_open, error, sizeof(error));
+	w->nic = s->nic;
+	w->dp = dp_create(
+		&w->conf, lcores, s->nic ? nicmodel_open : softport_open, error, sizeof(error));
 	if (w->dp == NULL)
 		fail_msg("%s", error);
 }
@@ -197,7 +221,10 @@ void world_inject(struct world *w, unsigned int port, const void *frame, size_t 
 {
 	struct port *p = w->dp->port[port].port;
 
-	softport_put(p, (uint16_t)test_rand_below(&w->rand, p->nb_rxq), frame, len);
+	if (w->nic)
+		nicmodel_put(p, frame, len);
+	else
+		softport_put(p, (uint16_t)test_rand_below(&w->rand, p->nb_rxq), frame, len);
 }
 
 size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t buf[2048])

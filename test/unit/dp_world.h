@@ -5,6 +5,10 @@
 //
 //	port wan: 10.99.0.1/24, fd99::1/64 (listeners and relay addresses on port 3478), gateways
 //	10.99.0.254 and fd99::fe; with two_ports, port side: 10.98.0.1/24, listener 10.98.0.1:3478
+//
+// With nic the ports are NICs that choose the queue of each frame (nicmodel.h); else chance does.
+// With relays, so many addresses of each family from 10.99.0.100 and fd99::100 on are relayed from,
+// and the listeners' are not.
 #pragma once
 
 #include <setjmp.h>
@@ -19,6 +23,7 @@
 #include "test_rand.h"
 
 #define WORLD_SEEN 2048
+#define WORLD_RELAYS 16 // further relay addresses of a family, at most
 
 // A datagram that a host of the world received, or sends.
 struct world_datagram {
@@ -36,19 +41,23 @@ struct world_setup {
 	uint16_t mtu, vlan;
 	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate;
 	uint16_t relay_ports; // 0 = 512
+	bool nic;
+	unsigned int relays;
+	enum conf_steering steering;
 };
 
 struct world {
 	struct conf conf;
 	struct conf_port ports[2];
-	struct conf_address addresses[3];
+	struct conf_address addresses[2 + 2 * WORLD_RELAYS], side;
 	struct addr gateways[2];
 	struct turn_listener listeners[3];
-	struct turn_local locals[3];
-	struct addr relay[2];
+	struct turn_local locals[3 + 2 * WORLD_RELAYS];
+	struct addr relay[2 * WORLD_RELAYS];
 	struct prefix allow[4];
 	struct turn_user user;
 	char device[32];
+	bool nic;
 	struct dp *dp;
 	struct stun_crypto *crypto;
 	struct test_rand rand;
@@ -80,7 +89,7 @@ void world_open(struct world *w, const struct world_setup *s);
 // Asserts that every packet buffer has come back.
 void world_close(struct world *w);
 
-// Puts a frame on a receive queue chosen at random.
+// Puts a frame on a receive queue chosen at random, or by the NIC.
 void world_inject(struct world *w, unsigned int port, const void *frame, size_t len);
 // Makes the frame of a datagram of a host on port 0's link. Returns its length.
 size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t frame[2048]);

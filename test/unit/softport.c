@@ -163,7 +163,7 @@ void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m)
 	fifo_put(&((struct softport *)p->priv)->in[queue], m);
 }
 
-void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
+struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len)
 {
 	struct softport *s = p->priv;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
@@ -174,7 +174,12 @@ void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
 		abort();
 	}
 	memcpy(to, frame, len);
-	softport_put_mbuf(p, queue, m);
+	return m;
+}
+
+void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
+{
+	softport_put_mbuf(p, queue, softport_mbuf(p, frame, len));
 }
 
 size_t softport_take(struct port *p, void *buf, size_t cap)

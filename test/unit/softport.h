@@ -10,6 +10,8 @@ struct port *softport_open(const struct port_config *c, char *error, size_t len)
 
 // Copies a frame into a buffer of the pool and queues it. Aborts when there is no room.
 void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len);
+// A buffer of the pool with the frame in it, as softport_put queues it.
+struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len);
 // Queues an mbuf as it is.
 void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
 // Copies the oldest frame sent into buf; 0 when there is none. Aborts when cap is too small.

@@ -80,6 +80,7 @@ static void test_issue_file(void **state)
 	assert_addr(&c->ports[0].gateways[0], "10.99.0.254");
 	assert_int_equal(c->ports[0].vlan, 0);
 	assert_int_equal(c->ports[0].mtu, 1500);
+	assert_int_equal(c->ports[0].steering, CONF_STEERING_AUTO);
 
 	assert_int_equal(t->nb_listeners, 2);
 	assert_addr(&t->listeners[1].at.addr, "fd99::1");
@@ -154,6 +155,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->idle, d->idle);
 	assert_int_equal(c->ports[0].vlan, d->ports[0].vlan);
 	assert_int_equal(c->ports[0].mtu, d->ports[0].mtu);
+	assert_int_equal(c->ports[0].steering, d->ports[0].steering);
 	assert_int_equal(c->turn.listeners[0].transport, d->turn.listeners[0].transport);
 	assert_int_equal(c->turn.listeners[0].at.port, d->turn.listeners[0].at.port);
 	assert_int_equal(c->turn.port_lo, d->turn.port_lo);

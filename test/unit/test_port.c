@@ -59,6 +59,14 @@ static void test_pci_strings(void **state)
 	assert_false(port_device_pci("", bdf));
 }
 
+// No device of this kind has a node, and one that is not there has none either.
+static void test_no_node(void **state)
+{
+	assert_int_equal(port_device_socket("net_null0"), -1);
+	assert_int_equal(port_device_socket("ffff:ff:1f.7"), -1);
+	assert_int_equal(port_device_socket(""), -1);
+}
+
 static void test_open_start_close(void **state)
 {
 	struct rte_mbuf *m[8];
@@ -163,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pci_strings),
+		cmocka_unit_test(test_no_node),
 		cmocka_unit_test(test_open_start_close),
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_refusals),

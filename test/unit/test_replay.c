@@ -68,7 +68,7 @@ static void test_nothing_without_frames(void **state)
 	assert_int_equal(p->nb_txq, 1);
 	assert_true(p->ops->link(p));
 	assert_int_equal(port_rx(p, 0, m, 4), 0);
-	port_replay_limit(p, PORT_REPLAY_FOREVER);
+	port_replay_limit(p, 0, PORT_REPLAY_FOREVER);
 	assert_int_equal(port_rx(p, 0, m, 4), 0);
 	close_device(p);
 }
@@ -83,9 +83,9 @@ static void test_order_and_bytes(void **state)
 	struct rte_mbuf *m[128];
 	unsigned int at = 0;
 
-	assert_int_equal(port_replay_set(p, &f), 0);
+	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	assert_int_equal(port_rx(p, 0, m, 1), 0); // not yet told how many
-	port_replay_limit(p, PORT_REPLAY_FOREVER);
+	port_replay_limit(p, 0, PORT_REPLAY_FOREVER);
 	for (unsigned int i = 0; i < RTE_DIM(sizes); i++) {
 		assert_int_equal(port_rx(p, 0, m, sizes[i]), sizes[i]);
 		for (unsigned int k = 0; k < sizes[i]; k++, at++)
@@ -93,13 +93,13 @@ static void test_order_and_bytes(void **state)
 		rte_pktmbuf_free_bulk(m, sizes[i]);
 	}
 	// set anew it begins with the first; taken away it is silent
-	assert_int_equal(port_replay_set(p, &f), 0);
-	port_replay_limit(p, 1);
+	assert_int_equal(port_replay_set(p, 0, &f), 0);
+	port_replay_limit(p, 0, 1);
 	assert_int_equal(port_rx(p, 0, m, 2), 1);
 	assert_frame(m[0], &t, patch[0]);
 	rte_pktmbuf_free(m[0]);
-	assert_int_equal(port_replay_set(p, NULL), 0);
-	port_replay_limit(p, 1);
+	assert_int_equal(port_replay_set(p, 0, NULL), 0);
+	port_replay_limit(p, 0, 1);
 	assert_int_equal(port_rx(p, 0, m, 2), 0);
 	close_device(p);
 }
@@ -108,8 +108,8 @@ static void test_order_and_bytes(void **state)
 static void directions(
 	struct port *p, const struct port_replay_frames *f, bool *out, unsigned int n)
 {
-	assert_int_equal(port_replay_set(p, f), 0);
-	port_replay_limit(p, n);
+	assert_int_equal(port_replay_set(p, 0, f), 0);
+	port_replay_limit(p, 0, n);
 	for (unsigned int at = 0; at < n;) {
 		struct rte_mbuf *m[32];
 		const uint16_t nb = port_rx(p, 0, m, 32);
@@ -120,6 +120,49 @@ static void directions(
 			assert_frame(m[k], &f->template[out[at]], patch[at % PATCHES]);
 		}
 		rte_pktmbuf_free_bulk(m, nb);
+	}
+}
+
+// Queues know nothing of each other.
+static void test_queues(void **state)
+{
+	const struct port_replay_template t[2] = {
+		template_of(7, 200, 1, (uint16_t[]){10}), template_of(8, 100, 1, (uint16_t[]){20})};
+	const struct port_replay_frames f[2] = {frames_of(&t[0], 1), frames_of(&t[1], 1)};
+	struct port *p = open_device("replay:a,queues=3");
+	struct rte_mbuf *m[8];
+
+	assert_int_equal(p->nb_rxq, 3);
+	assert_int_equal(p->nb_txq, 3);
+	assert_int_equal(port_replay_set(p, 0, &f[0]), 0);
+	assert_int_equal(port_replay_set(p, 2, &f[1]), 0);
+	assert_int_equal(port_replay_set(p, 3, &f[1]), -EINVAL);
+	for (uint16_t q = 0; q < 3; q++)
+		port_replay_limit(p, q, 2u + q);
+	assert_int_equal(port_rx(p, 1, m, 8), 0); // without frames
+	assert_int_equal(port_rx(p, 2, m, 1), 1);
+	assert_frame(m[0], &t[1], patch[0]);
+	assert_int_equal(port_rx(p, 0, m + 1, 8), 2);
+	assert_frame(m[1], &t[0], patch[0]);
+	assert_frame(m[2], &t[0], patch[1]);
+	assert_int_equal(port_rx(p, 2, m + 3, 8), 3);
+	assert_frame(m[3], &t[1], patch[1]);
+	assert_int_equal(port_tx(p, 1, m, 6), 6);
+	close_device(p);
+}
+
+static void test_bad_devices(void **state)
+{
+	static const char *const bad[] = {"replay:a,queues=0", "replay:a,queues=65",
+		"replay:a,queues=2x", "replay:a,queue=2", "replay:a,queues="};
+	char error[256];
+
+	for (unsigned int i = 0; i < RTE_DIM(bad); i++) {
+		const struct port_config c = {
+			.name = "bench", .device = bad[i], .mtu = 1500, .pool = pool};
+
+		assert_null(port_open(&c, error, sizeof(error)));
+		assert_non_null(strstr(error, "queues=N"));
 	}
 }
 
@@ -156,8 +199,8 @@ static void test_limit(void **state)
 	struct port *p = open_device("replay:a");
 	struct rte_mbuf *m[32];
 
-	assert_int_equal(port_replay_set(p, &f), 0);
-	port_replay_limit(p, 70);
+	assert_int_equal(port_replay_set(p, 0, &f), 0);
+	port_replay_limit(p, 0, 70);
 	for (unsigned int left = 70; left > 0;) {
 		const uint16_t nb = port_rx(p, 0, m, 32);
 
@@ -167,7 +210,7 @@ static void test_limit(void **state)
 	}
 	assert_int_equal(port_rx(p, 0, m, 32), 0);
 	// goes on where it stopped
-	port_replay_limit(p, 1);
+	port_replay_limit(p, 0, 1);
 	assert_int_equal(port_rx(p, 0, m, 32), 1);
 	assert_frame(m[0], &t, patch[70 % PATCHES]);
 	rte_pktmbuf_free(m[0]);
@@ -183,8 +226,8 @@ static void test_no_buffers(void **state)
 	struct rte_mbuf *taken[POOL], *m[8];
 	struct port_counters k;
 
-	assert_int_equal(port_replay_set(p, &f), 0);
-	port_replay_limit(p, 9);
+	assert_int_equal(port_replay_set(p, 0, &f), 0);
+	port_replay_limit(p, 0, 9);
 	assert_int_equal(port_rx(p, 0, m, 1), 1);
 	rte_pktmbuf_free(m[0]);
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, taken, POOL - 4), 0);
@@ -258,11 +301,11 @@ static void test_inject(void **state)
 	struct rte_mbuf *m[4];
 	uint8_t big[PORT_REPLAY_INJECT_MAX + 1] = {0};
 
-	assert_int_equal(port_replay_inject(p, udp4, sizeof(udp4)), 0);
-	assert_int_equal(port_replay_inject(p, udp4, sizeof(udp4)), -EBUSY);
-	assert_int_equal(port_replay_inject(p, big, sizeof(big)), -EMSGSIZE);
-	assert_int_equal(port_replay_set(p, &f), 0);
-	port_replay_limit(p, 2);
+	assert_int_equal(port_replay_inject(p, 0, udp4, sizeof(udp4)), 0);
+	assert_int_equal(port_replay_inject(p, 0, udp4, sizeof(udp4)), -EBUSY);
+	assert_int_equal(port_replay_inject(p, 0, big, sizeof(big)), -EMSGSIZE);
+	assert_int_equal(port_replay_set(p, 0, &f), 0);
+	port_replay_limit(p, 0, 2);
 	port_replay_watch(p, watch, &w);
 	assert_int_equal(port_rx(p, 0, m, 4), 1);
 	assert_int_equal(m[0]->pkt_len, sizeof(udp4));
@@ -272,7 +315,7 @@ static void test_inject(void **state)
 	assert_int_equal(port_rx(p, 0, m, 4), 2);
 	assert_int_equal(w.received, 2);
 	rte_pktmbuf_free_bulk(m, 2);
-	assert_int_equal(port_replay_inject(p, big, PORT_REPLAY_INJECT_MAX), 0);
+	assert_int_equal(port_replay_inject(p, 0, big, PORT_REPLAY_INJECT_MAX), 0);
 	close_device(p); // with what nobody has fetched
 }
 
@@ -283,33 +326,33 @@ static void test_refusals(void **state)
 	struct port_replay_template t = good;
 	struct port_replay_frames f = frames_of(&t, 1);
 
-	assert_int_equal(port_replay_set(p, &f), 0);
+	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	t.window[1].at = 85; // beyond the end
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t.window[1].at = 15; // over the other
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t = good;
 	t.window[0].from[3] = 16;
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t = good;
 	t.nb_windows = 0;
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t.nb_windows = PORT_REPLAY_WINDOWS + 1;
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t = good;
 	t.len = PORT_REPLAY_FRAME_MAX + 1;
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t.len = 1515; // MTU 1500
-	assert_int_equal(port_replay_set(p, &f), -EMSGSIZE);
+	assert_int_equal(port_replay_set(p, 0, &f), -EMSGSIZE);
 	t = good;
 	f.nb_templates = 3;
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	f = frames_of(&t, 1);
 	f.nb_patches = 0;
-	assert_int_equal(port_replay_set(p, &f), -EINVAL);
+	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	null = open_device("net_null0");
 	f = frames_of(&t, 1);
-	assert_int_equal(port_replay_set(null, &f), -EINVAL);
+	assert_int_equal(port_replay_set(null, 0, &f), -EINVAL);
 	close_device(null);
 	close_device(p);
 }
@@ -327,6 +370,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_without_frames),
 		cmocka_unit_test(test_order_and_bytes),
+		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_bad_devices),
 		cmocka_unit_test(test_two_templates),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_no_buffers),

@@ -67,7 +67,7 @@ static void assert_client_payload(
 
 	visits_payload(true, media, c->o.size);
 	if (!c->o.indication) {
-		assert_int_equal(load_be16(data), flows_channel(flow));
+		assert_int_equal(load_be16(data), flows_channel(&c->f, flow));
 		assert_int_equal(load_be16(data + 2), c->o.size);
 		assert_int_equal(len, 4 + c->o.size);
 		assert_memory_equal(data + 4, media, c->o.size);
@@ -131,9 +131,9 @@ static void check_visits(struct visit_check *c)
 		assert_true(flows_set_relay(&c->f, i, &relay));
 	}
 	c->seen = calloc(c->f.nb, 1);
-	assert_int_equal(visits_make(&v, &c->f, &c->o, p->mac), 0);
-	assert_int_equal(visits_replay(&v, &c->o, p), 0);
-	port_replay_limit(p, c->f.nb);
+	assert_int_equal(visits_make(&v, &c->f, &c->o, p->mac, 0, 1), 0);
+	assert_int_equal(visits_replay(&v, &c->o, p, 0), 0);
+	port_replay_limit(p, 0, c->f.nb);
 	while (port_rx(p, 0, &m, 1) == 1) {
 		assert_visit(c, p, m);
 		rte_pktmbuf_free(m);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steering ladder: rules in the NIC that bring packets from peers to the worker that owns their
+// relay port. A step is in use when the NIC has taken all its rules; at one refusal those taken are
+// destroyed and the next step is tried. T4, hand-over by software, is below all of them and makes
+// right what a rule gets wrong.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dp_int.h"
+
+static const char *const step_names[] = {
+	[STEER_NONE] = "none", [STEER_T1] = "t1", [STEER_T2] = "t2", [STEER_T4] = "t4"};
+
+static void flows_destroy(struct port *p, struct steering *s)
+{
+	while (s->nb_flows > 0)
+		p->ops->flow_destroy(p, s->flow[--s->nb_flows]);
+	free(s->flow);
+	s->flow = NULL;
+}
+
+static int flows_create(
+	struct port *p, struct steering *s, const struct rules *r, char why[RULES_WHY_LEN])
+{
+	char says[RULES_WHY_LEN] = "";
+	int rc = 0;
+
+	s->flow = calloc(r->nb, sizeof(*s->flow));
+	if (s->flow == NULL) {
+		snprintf(why, RULES_WHY_LEN, "out of memory");
+		return -ENOMEM;
+	}
+	while (s->nb_flows < r->nb && rc == 0) {
+		rc = p->ops->flow_create(
+			p, &r->rule[s->nb_flows], &s->flow[s->nb_flows], says, sizeof(says));
+		s->nb_flows += rc == 0;
+	}
+	if (rc == 0)
+		return 0;
+	// the driver's words may be cut, but not the number of rules it took
+	snprintf(why, RULES_WHY_LEN, "rule %u of %u: %.*s", s->nb_flows + 1, r->nb,
+		RULES_WHY_LEN - 32, says);
+	flows_destroy(p, s);
+	return rc;
+}
+
+static bool try_t1(struct port *p, struct steering *s, const struct rules_want *want)
+{
+	struct rules r;
+	int rc = rules_make(want, RULES_T1, &r, s->why[STEER_T1]);
+
+	if (rc == 0)
+		rc = flows_create(p, s, &r, s->why[STEER_T1]);
+	free(r.rule);
+	return rc == 0;
+}
+
+// With few rules; where these differ in their masks and are refused, once more with many that do
+// not.
+static bool try_t2(struct port *p, struct steering *s, const struct rules_want *want)
+{
+	char *why = s->why[STEER_T2];
+	bool again;
+	struct rules r;
+	int rc = rules_make(want, RULES_T2, &r, why);
+
+	if (rc == 0)
+		rc = flows_create(p, s, &r, why);
+	again = rc != 0 && r.nb > 0 && !r.one_mask;
+	free(r.rule);
+	if (!again)
+		return rc == 0;
+	rc = rules_make(want, RULES_T2_SLICED, &r, why);
+	if (rc == 0)
+		rc = flows_create(p, s, &r, why);
+	free(r.rule);
+	return rc == 0;
+}
+
+// Why no rules need be tried, in the words of the log; NULL when they are to be.
+static const char *no_rules(const struct dp *d, const struct dp_port *p, char why[RULES_WHY_LEN])
+{
+	if (p->conf->steering == CONF_STEERING_T4)
+		return "as configured";
+	if (p->port->nb_rxq < d->nb_workers) {
+		snprintf(why, RULES_WHY_LEN, "%u receive queues for %u workers", p->port->nb_rxq,
+			d->nb_workers);
+		return why;
+	}
+	return p->port->ops->flow_create == NULL ? "this kind of port takes no rules" : NULL;
+}
+
+static void set_why(struct steering *s, enum steer_step step, const char *why)
+{
+	snprintf(s->why[step], RULES_WHY_LEN, "%s", why);
+}
+
+static void climb(struct dp_port *p, struct steering *s, const struct rules_want *want)
+{
+	const enum conf_steering wish = p->conf->steering;
+
+	s->step = STEER_T1;
+	if (wish != CONF_STEERING_T2 && try_t1(p->port, s, want))
+		return;
+	s->step = STEER_T2;
+	if (wish == CONF_STEERING_T2)
+		set_why(s, STEER_T1, "t2 is configured");
+	if (wish != CONF_STEERING_T1 && try_t2(p->port, s, want))
+		return;
+	s->step = STEER_T4;
+}
+
+static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
+{
+	const struct rules_want want = {
+		.port = p->conf, .turn = &d->conf->turn, .map = d->map, .is_v4 = is_v4};
+	struct steering *s = &p->steering[is_v4];
+	char text[RULES_WHY_LEN];
+	const char *why;
+
+	*s = (struct steering){.step = STEER_NONE};
+	if (d->nb_workers == 1)
+		set_why(s, STEER_T1, "one worker");
+	else if (rules_addresses(&want) == 0)
+		set_why(s, STEER_T1, "no relay address");
+	else if ((why = no_rules(d, p, text)) == NULL)
+		climb(p, s, &want);
+	else {
+		s->step = STEER_T4;
+		set_why(s, STEER_T2, why);
+	}
+}
+
+void ladder_install(struct dp *d, unsigned int port)
+{
+	// IPv4 first: where a NIC has room for one family only, most need that one
+	install_family(d, &d->port[port], true);
+	install_family(d, &d->port[port], false);
+}
+
+void ladder_remove(struct dp *d, unsigned int port)
+{
+	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
+		flows_destroy(d->port[port].port, &d->port[port].steering[is_v4]);
+}
+
+// --- what has come of it ------------------------------------------------------------------------
+
+// Datagrams from peers of a family that came in so far: on their worker's queue, and elsewhere.
+static void count(
+	const struct dp *d, unsigned int port, bool is_v4, uint64_t *hits, uint64_t *elsewhere)
+{
+	*hits = *elsewhere = 0;
+	for (unsigned int w = 0; w < d->nb_workers; w++) {
+		const struct steer_counts *c = &d->worker[w]->steer[port];
+		// counted after `came`: the difference is never below 0 in this order
+		const uint64_t n = __atomic_load_n(&c->elsewhere[is_v4], __ATOMIC_ACQUIRE);
+
+		*elsewhere += n;
+		*hits += __atomic_load_n(&c->came[is_v4], __ATOMIC_RELAXED) - n;
+	}
+}
+
+void ladder_watch(struct dp *d, uint64_t now_ms)
+{
+	for (unsigned int p = 0; p < d->nb_ports; p++) {
+		for (unsigned int v4 = 0; v4 < 2; v4++) {
+			struct steering *s = &d->port[p].steering[v4];
+			uint64_t hits, elsewhere;
+
+			if (s->step != STEER_T1 && s->step != STEER_T2)
+				continue;
+			count(d, p, v4, &hits, &elsewhere);
+			steer_watch_look(&s->watch, hits, elsewhere, now_ms);
+		}
+	}
+}
+
+bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_steering *out)
+{
+	const struct steering *s;
+	bool both;
+
+	if (port >= d->nb_ports)
+		return false;
+	s = &d->port[port].steering[is_v4];
+	both = s->step == STEER_T4 && s->why[STEER_T2][0] != '\0';
+	*out = (struct dp_steering){.step = step_names[s->step],
+		.why = s->why[both ? STEER_T2 : STEER_T1],
+		.why_t1 = both ? s->why[STEER_T1] : "",
+		.rules = s->nb_flows,
+		.degraded = __atomic_load_n(&s->watch.degraded, __ATOMIC_RELAXED)};
+	count(d, port, is_v4, &out->hits, &out->handed_over);
+	return true;
+}

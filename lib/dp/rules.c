@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PREFIX_BITS 9 // of a port, above its slice
+#define SLICE_SHIFT 1 // bit 0 tells the ports of a pair apart
+#define LISTENERS_MAX 255
+
+// A run of ports: those whose bits under mask are value.
+struct ports {
+	uint16_t value, mask;
+};
+
+// The part of the relay range that rules cover, in the bits above the slice.
+struct cover {
+	const struct turn_config *turn;
+	uint16_t listener[LISTENERS_MAX]; // ports of listeners on relay addresses of the family
+	unsigned int nb_listeners, nb;
+	struct ports part[1 << PREFIX_BITS];
+};
+
+// --- addresses ----------------------------------------------------------------------------------
+
+// Index in the relay map of address i of the port, or -1 when the rules are not for it.
+static int relay_index(const struct rules_want *w, uint32_t i)
+{
+	const struct addr *a = &w->port->addresses[i].addr;
+
+	return addr_is_v4(a) == w->is_v4 ? turn_relay_find(w->map, a) : -1;
+}
+
+uint32_t rules_addresses(const struct rules_want *w)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->port->nb_addresses; i++)
+		n += relay_index(w, i) >= 0;
+	return n;
+}
+
+static bool has_listener(const struct turn_config *t, const struct addr *a)
+{
+	for (uint32_t i = 0; i < t->nb_listeners; i++)
+		if (addr_eq(&t->listeners[i].at.addr, a))
+			return true;
+	return false;
+}
+
+static bool is_whole(const struct rules_want *w, int relay)
+{
+	const unsigned int first = turn_relay_slice_worker(w->map, (unsigned int)relay, 0);
+
+	// slices are dealt in order
+	return turn_relay_slice_worker(w->map, (unsigned int)relay, TURN_SLICES - 1) == first;
+}
+
+// --- the list -----------------------------------------------------------------------------------
+
+static int rule_add(struct rules *r, const struct port_rule *rule, char why[RULES_WHY_LEN])
+{
+	if (r->nb == RULES_MAX) {
+		snprintf(why, RULES_WHY_LEN, "takes more than %u rules", RULES_MAX);
+		return -E2BIG;
+	}
+	// room grows by doubling: it is full when nb is a power of two
+	if ((r->nb & (r->nb - 1)) == 0) {
+		const size_t room = r->nb > 0 ? 2 * (size_t)r->nb : 1;
+		struct port_rule *more = reallocarray(r->rule, room, sizeof(*more));
+
+		if (more == NULL) {
+			snprintf(why, RULES_WHY_LEN, "out of memory");
+			return -ENOMEM;
+		}
+		r->rule = more;
+	}
+	r->one_mask = r->nb == 0 || (r->one_mask && r->rule[0].mask == rule->mask);
+	r->rule[r->nb++] = *rule;
+	return 0;
+}
+
+// --- T1 -----------------------------------------------------------------------------------------
+
+static int make_whole(const struct rules_want *w, struct rules *out, char why[RULES_WHY_LEN])
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < w->port->nb_addresses && rc == 0; i++) {
+		const struct addr *a = &w->port->addresses[i].addr;
+		const int relay = relay_index(w, i);
+		char text[ADDR_TEXT_LEN];
+
+		if (relay < 0)
+			continue;
+		if (!is_whole(w, relay)) {
+			snprintf(why, RULES_WHY_LEN, "fewer relay addresses than workers (%u)",
+				w->turn->workers);
+			return -EINVAL;
+		}
+		if (has_listener(w->turn, a)) {
+			snprintf(why, RULES_WHY_LEN, "%s is a listener's address too",
+				addr_format(a, text, sizeof(text)));
+			return -EINVAL;
+		}
+		rc = rule_add(out,
+			&(struct port_rule){.dst = *a,
+				.queue = (uint16_t)turn_relay_slice_worker(
+					w->map, (unsigned int)relay, 0)},
+			why);
+	}
+	return rc;
+}
+
+// --- T2 -----------------------------------------------------------------------------------------
+
+static bool listens(const struct cover *c, uint16_t first, uint16_t last)
+{
+	for (unsigned int i = 0; i < c->nb_listeners; i++)
+		if (c->listener[i] >= first && c->listener[i] <= last)
+			return true;
+	return false;
+}
+
+// Adds the ports that begin with the given bits; where a listener is among them, their halves.
+static void cover_add(struct cover *c, uint16_t first, unsigned int bits)
+{
+	const uint16_t mask = (uint16_t)(0xffffu << (16 - bits));
+	const uint16_t last = (uint16_t)(first | (uint16_t)~mask);
+
+	if (last < c->turn->port_lo || first > c->turn->port_hi)
+		return;
+	if (!listens(c, first, last)) {
+		c->part[c->nb++] = (struct ports){first, mask};
+		return;
+	}
+	if (bits == PREFIX_BITS)
+		return; // what comes for these is handed over
+	cover_add(c, first, bits + 1);
+	cover_add(c, (uint16_t)(first | 1u << (15 - bits)), bits + 1);
+}
+
+// One cover for all addresses, so that their rules look at the same bits.
+static void cover_make(struct cover *c, const struct rules_want *w)
+{
+	*c = (struct cover){.turn = w->turn};
+	for (uint32_t i = 0; i < w->turn->nb_listeners && i < LISTENERS_MAX; i++) {
+		const struct endpoint *at = &w->turn->listeners[i].at;
+
+		if (addr_is_v4(&at->addr) == w->is_v4 && turn_relay_find(w->map, &at->addr) >= 0)
+			c->listener[c->nb_listeners++] = at->port;
+	}
+	cover_add(c, 0, 0);
+}
+
+// Slices from `slice` on that one rule can name: an aligned power of two of them, all of one
+// worker.
+static unsigned int block_len(const struct rules_want *w, int relay, unsigned int slice)
+{
+	const unsigned int owner = turn_relay_slice_worker(w->map, (unsigned int)relay, slice);
+	unsigned int len = 1;
+
+	while (len < TURN_SLICES && slice % (2 * len) == 0) {
+		for (unsigned int s = slice + len; s < slice + 2 * len; s++)
+			if (turn_relay_slice_worker(w->map, (unsigned int)relay, s) != owner)
+				return len;
+		len *= 2;
+	}
+	return len;
+}
+
+static int add_block(const struct cover *c, struct rules *out, const struct port_rule *slices,
+	char why[RULES_WHY_LEN])
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < c->nb && rc == 0; i++) {
+		struct port_rule r = *slices;
+
+		r.port |= c->part[i].value;
+		r.mask |= c->part[i].mask;
+		rc = rule_add(out, &r, why);
+	}
+	return rc;
+}
+
+static int make_sliced(
+	const struct rules_want *w, bool merge, struct rules *out, char why[RULES_WHY_LEN])
+{
+	struct cover c;
+	int rc = 0;
+
+	cover_make(&c, w);
+	if (c.nb == 0) {
+		snprintf(why, RULES_WHY_LEN, "listeners' ports leave nothing of relay.ports");
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
+		const int relay = relay_index(w, i);
+
+		for (unsigned int s = 0, len; s < TURN_SLICES && relay >= 0 && rc == 0; s += len) {
+			struct port_rule r = {.dst = w->port->addresses[i].addr,
+				.port = (uint16_t)(s << SLICE_SHIFT),
+				.queue = (uint16_t)turn_relay_slice_worker(
+					w->map, (unsigned int)relay, s)};
+
+			len = merge ? block_len(w, relay, s) : 1;
+			r.mask = (uint16_t)((TURN_SLICES - len) << SLICE_SHIFT);
+			rc = add_block(&c, out, &r, why);
+		}
+	}
+	return rc;
+}
+
+int rules_make(const struct rules_want *w, enum rules_step step, struct rules *out,
+	char why[RULES_WHY_LEN])
+{
+	int rc;
+
+	*out = (struct rules){0};
+	if (step == RULES_T1)
+		rc = make_whole(w, out, why);
+	else
+		rc = make_sliced(w, step == RULES_T2, out, why);
+	if (rc == 0)
+		return 0;
+	free(out->rule);
+	*out = (struct rules){0};
+	return rc;
+}

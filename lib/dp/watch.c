@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether rules that the NIC took bring packets where they should. Pure: a fake clock will do.
+#include "steering.h"
+
+// A second without packets says nothing and is passed over; one between the two limits ends both
+// rows, so that a share that hovers around a limit does not toggle the verdict.
+static void judge(struct steer_watch *w, uint64_t all, uint64_t elsewhere)
+{
+	w->bad = elsewhere * 1000 > all * STEER_BAD_PERMILLE ? w->bad + 1 : 0;
+	w->good = elsewhere * 1000 <= all * STEER_GOOD_PERMILLE ? w->good + 1 : 0;
+	if (w->bad >= STEER_JUDGE_S)
+		__atomic_store_n(&w->degraded, true, __ATOMIC_RELAXED);
+	else if (w->good >= STEER_JUDGE_S)
+		__atomic_store_n(&w->degraded, false, __ATOMIC_RELAXED);
+}
+
+void steer_watch_look(struct steer_watch *w, uint64_t hits, uint64_t handed_over, uint64_t now_ms)
+{
+	if (w->looked_ms != 0 && now_ms - w->looked_ms < STEER_LOOK_MS)
+		return;
+	if (w->looked_ms != 0 && hits + handed_over > w->hits + w->handed_over)
+		judge(w, hits + handed_over - w->hits - w->handed_over,
+			handed_over - w->handed_over);
+	w->hits = hits;
+	w->handed_over = handed_over;
+	w->looked_ms = now_ms;
+}

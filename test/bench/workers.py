@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""workers: do two workers in one process hinder each other?
+
+Two workers on two CPUs, each with a queue of one replay port and half of the allocations, beside two
+processes of one worker each on the same CPUs with the same halves. What the two workers share
+(packet pool, relay map, quota, counters side by side) is the difference. No packet is handed over
+here; what that costs is relay-core's `handover`.
+"""
+
+import contextlib
+
+import machine as machines
+from machine import BenchError
+from relaycore import BINARY, Load, driver, memory_mb
+from rounds import Alternation
+
+NAME = "workers"
+COUNTS = (1_000, 100_000)  # allocations of each worker
+
+
+def label(count):
+    return f"2 workers x {count:,}"
+
+
+def at_once(drivers, seconds):
+    """All of them relay at the same time: the sum of their rates."""
+    for one in drivers:
+        one.start("relay", seconds)
+    return {"mpps": sum(one.finish(seconds)["mpps"] for one in drivers)}
+
+
+@contextlib.contextmanager
+def group(bench, counts):
+    """The cases of the counts, with every process alive and asleep: {label: {case: function}}."""
+    machine, binary = bench.machine, bench.machine.binary(BINARY)
+    cpus = (bench.rest_cpu, bench.work_cpu)
+    together = {count: Load(2 * count, workers=2) for count in counts}
+    apart = {count: Load(count) for count in counts}
+    need = sum(memory_mb(binary, load) for load in together.values())
+    need += 2 * sum(memory_mb(binary, load) for load in apart.values())
+    machine.hugepages.need(need + 6 * machines.PAGE_MB * len(counts))
+    with contextlib.ExitStack() as stack:
+        cases = {}
+        for count in counts:
+            bench.say(f"setting up 2 x {count:,} allocations, twice")
+            one = stack.enter_context(driver(machine, binary, together[count], *cpus))
+            two = [stack.enter_context(driver(machine, binary, apart[count], c)) for c in cpus]
+            cases[label(count)] = {
+                "workers": lambda one=one: one.run("relay", bench.window),
+                "processes": lambda two=two: at_once(two, bench.window),
+            }
+        yield cases
+
+
+def report(bench, count, series):
+    add = bench.results.add
+    parameters = {"allocations": 2 * count, "size": Load(count).size}
+    if series.noisy:
+        parameters["noisy"] = True
+    for case in ("workers", "processes"):
+        add(NAME, "mpps", series.values(case, "mpps"), "Mpps", server=case, **parameters)
+    ratios = series.ratios("workers", "processes", "mpps")
+    add(NAME, "ratio_processes", ratios, "ratio", server="workers", **parameters)
+
+
+def main(bench):
+    if bench.rest_cpu == bench.work_cpu:
+        raise BenchError("two CPUs are needed")
+    counts = COUNTS[: 1 if bench.quick else None]
+    with group(bench, counts) as cases:
+        found = Alternation(cases, bench.gate, bench.plan(seconds=240), bench.say).run()
+    for count in counts:
+        report(bench, count, found[label(count)])

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steering ladder where the kernel is the NIC: net_tap says that it takes flow rules and is then
+refused them, af_packet knows none. Both fall to hand-over by software, say why, and relay.
+"""
+
+import os
+
+import lab as labs
+from lab import CLIENT4, CLIENT6, PEER4, PEER6
+from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+CLIENTS, DATAGRAMS = 8, 20
+RELAYS = ["10.99.0.5", "10.99.0.6", "fd99::5", "fd99::6"]
+
+
+def bridge(lab):
+    """The kernel end of the TAP becomes a cable to the segment. Its MAC is the port's, and a bridge
+    would keep for itself what comes for that, so it gets another."""
+    dut = lab.dut
+    dut.ip("link", "set", "t0", "address", labs.MAC.format(0x77))
+    dut.ip("link", "add", "b0", "type", "bridge", "mcast_snooping", "0", "stp_state", "0")
+    for name in ("t0", "d0"):
+        dut.ip("link", "set", name, "master", "b0")
+    dut.ip("link", "set", "b0", "up")
+
+
+def relay(lab, server, echoes):
+    """Clients of both families to peers of both; what came from peers is counted by family."""
+    clients = []
+    for i in range(CLIENTS):
+        peer = echoes[i // 2 % 2].address
+        client = lab.client(ip=(CLIENT4, CLIENT6)[i % 2])
+        family = bytes([2 if ":" in peer[0] else 1, 0, 0, 0])
+        assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+        assert client.bind(0x4000, peer).cls == SUCCESS
+        for number in range(DATAGRAMS):
+            client.send_channel(0x4000, b"%d" % number)
+            assert client.wait("channel") == ("channel", 0x4000, b"%d" % number)
+        clients.append(client)
+    for row in server.telemetry.ask("/slipring/steering"):
+        assert row["hits"] + row["handed_over"] == CLIENTS // 2 * DATAGRAMS, row
+    for client in clients:
+        client.close()
+
+
+def started(lab, changes, count=2):
+    """A server, and the rows of its only port: IPv4 first."""
+    server = lab.server({"workers": {"count": count}, **changes}, allow=("martian-source",))
+    rows = server.telemetry.ask("/slipring/steering")
+    assert [(r["port"], r["family"]) for r in rows] == [("wan", "ipv4"), ("wan", "ipv6")], rows
+    assert all(r["degraded"] == 0 for r in rows), rows
+    # telemetry answers a moment before the log is written
+    lines = lambda: [line for line in server.log().splitlines() if " steering " in line]
+    return server, rows, labs.until(lines, 3, "the port's line is in the log")[0]
+
+
+def port(**changes):
+    import server as servers
+
+    return {"ports": [{**servers.CONFIG["ports"][0], **changes}]}
+
+
+def net_tap(lab, echoes):
+    """Whole addresses, so that T1's rules are tried: its driver validates them, the kernel says no."""
+    lab.dut.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+    addresses = [labs.SERVER4 + "/24", labs.SERVER6 + "/64"]
+    addresses += [a + ("/64" if ":" in a else "/24") for a in RELAYS]
+    changes = port(device="net_tap0,iface=t0", addresses=addresses)
+    server, rows, line = started(lab, {**changes, "relay": {"addresses": RELAYS}})
+    bridge(lab)
+    for row in rows:
+        assert row["step"] == "t4" and row["rules"] == 0, row
+        assert row["why"].startswith("rule 1 of 2: net_tap says "), row
+    assert "t4 (t1: rule 1 of 2: net_tap says " in line and "; t2: rule 1 of 2: " in line, line
+    # it is the kernel that refused, so the driver did believe in its rule
+    assert "Kernel refused TC filter rule creation" in server.log()
+    relay(lab, server, echoes)
+    server.finish()
+    lab.dut.ip("link", "del", "b0")
+    for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
+        ns.ip("neigh", "flush", "dev", name)  # the next server has another MAC
+    print(f"net_tap: {rows[0]['why']}")
+
+
+def af_packet(lab, echoes):
+    server, rows, line = started(lab, {})
+    assert all(r["step"] == "t4" and "net_af_packet knows no flow rules" in r["why"] for r in rows), rows
+    assert "steering t4 (t1: fewer relay addresses than workers (2); t2: rule 1 of 2: " in line
+    relay(lab, server, echoes)
+    server.finish()
+    for steering, why in (("t4", "as configured"), ("t1", "fewer relay addresses")):
+        server, rows, line = started(lab, port(steering=steering))
+        assert all(r["step"] == "t4" and why in r["why"] for r in rows), rows
+        assert f"steering t4 ({why}" in line, line
+        server.finish()
+
+
+def one_worker(lab):
+    server, rows, line = started(lab, {}, count=1)
+    assert all(r["step"] == "none" and r["why"] == "one worker" for r in rows), rows
+    assert "steering none (one worker)" in line, line
+    server.finish()
+
+
+def main(lab):
+    labs.need_own_server()
+    if not os.path.exists("/dev/net/tun"):
+        raise labs.Skip("no /dev/net/tun")
+    echoes = lab.echo(PEER4), lab.echo(PEER6)
+    net_tap(lab, echoes)
+    af_packet(lab, echoes)
+    one_worker(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main)

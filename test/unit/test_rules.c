@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules against the relay map, port by port: every packet to a relay port goes to the worker that
+// owns it, and no packet of a listener's clients goes anywhere but where RSS sends it. Then the
+// judgement of what rules bring, with a clock of the test.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "rules.h"
+#include "steering.h"
+
+#define ADDRESSES 6
+
+static struct conf_address addresses[2 * ADDRESSES];
+static struct addr relay[2 * ADDRESSES];
+static struct turn_listener listeners[8];
+static struct turn_config turn;
+static struct conf_port port;
+
+static struct addr address(const char *text, unsigned int add)
+{
+	struct addr a = {.d = {0, 0}};
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	a.b[15] += (uint8_t)add;
+	return a;
+}
+
+// A port with nb relay addresses of each family.
+static struct rules_want setup(unsigned int workers, unsigned int nb, uint16_t lo, uint16_t hi)
+{
+	for (unsigned int i = 0; i < nb; i++) {
+		addresses[2 * i].addr = relay[i] = address("192.0.2.1", i);
+		addresses[2 * i + 1].addr = relay[nb + i] = address("2001:db8::1", i);
+	}
+	turn = (struct turn_config){.workers = workers,
+		.relay = relay,
+		.nb_relay = 2 * nb,
+		.listeners = listeners,
+		.port_lo = lo,
+		.port_hi = hi};
+	port = (struct conf_port){.addresses = addresses, .nb_addresses = 2 * nb};
+	return (struct rules_want){.port = &port, .turn = &turn, .is_v4 = true};
+}
+
+static void listen(const char *addr, uint16_t at)
+{
+	listeners[turn.nb_listeners++].at = (struct endpoint){address(addr, 0), at};
+}
+
+static bool listened(const struct addr *a, uint16_t at)
+{
+	for (uint32_t i = 0; i < turn.nb_listeners; i++)
+		if (listeners[i].at.port == at && addr_eq(&listeners[i].at.addr, a))
+			return true;
+	return false;
+}
+
+// True when a listener of the family is in the block of 128 ports.
+static bool near_listener(const struct addr *a, uint32_t at)
+{
+	for (uint32_t i = 0; i < turn.nb_listeners; i++)
+		if (listeners[i].at.port / 128 == at / 128 &&
+			addr_is_v4(&listeners[i].at.addr) == addr_is_v4(a))
+			return true;
+	return false;
+}
+
+// Every port of one address.
+static void check_address(const struct rules_want *w, const struct rules *r, unsigned int index)
+{
+	const struct addr *a = &relay[index];
+	static struct port_rule mine[4096];
+	unsigned int nb = 0;
+
+	for (uint32_t i = 0; i < r->nb; i++)
+		if (addr_eq(&r->rule[i].dst, a))
+			mine[nb++] = r->rule[i];
+	for (uint32_t p = 0; p < 65536; p++) {
+		unsigned int matches = 0, queue = 0, worker;
+		uint32_t slot;
+
+		for (unsigned int i = 0; i < nb; i++) {
+			if ((p & mine[i].mask) != mine[i].port)
+				continue;
+			matches++;
+			queue = mine[i].queue;
+		}
+		assert_in_range(matches, 0, 1);
+		if (listened(a, (uint16_t)p))
+			assert_int_equal(matches, 0);
+		if (!turn_relay_home(w->map, index, (uint16_t)p, &worker, &slot))
+			continue;
+		if (matches == 1)
+			assert_int_equal(queue, worker);
+		else
+			assert_true(near_listener(a, p));
+	}
+}
+
+// Makes the rules of a step for both families and checks them all. Their number, of one family.
+static uint32_t check(struct rules_want w, enum rules_step step)
+{
+	uint32_t nb[2];
+
+	w.map = turn_relay_map_create(&turn);
+	assert_non_null(w.map);
+	for (unsigned int v6 = 0; v6 < 2; v6++) {
+		char why[RULES_WHY_LEN] = "";
+		struct rules r;
+
+		w.is_v4 = v6 == 0;
+		if (rules_make(&w, step, &r, why) != 0)
+			fail_msg("%s", why);
+		assert_string_equal(why, "");
+		for (uint32_t i = 0; i < r.nb; i++)
+			assert_true(addr_is_v4(&r.rule[i].dst) == w.is_v4);
+		for (unsigned int i = 0; i < turn.nb_relay / 2; i++)
+			check_address(&w, &r, v6 * turn.nb_relay / 2 + i);
+		nb[v6] = r.nb;
+		if (step == RULES_T2_SLICED)
+			assert_true(r.one_mask);
+		free(r.rule);
+	}
+	assert_int_equal(nb[0], nb[1]);
+	turn_relay_map_free((struct turn_relay_map *)(uintptr_t)w.map);
+	return nb[0];
+}
+
+static void refused(struct rules_want w, enum rules_step step, int rc, const char *says)
+{
+	char why[RULES_WHY_LEN] = "";
+	struct rules r;
+
+	w.map = turn_relay_map_create(&turn);
+	assert_non_null(w.map);
+	assert_int_equal(rules_make(&w, step, &r, why), rc);
+	assert_non_null(strstr(why, says));
+	assert_null(r.rule);
+	assert_int_equal(r.nb, 0);
+	turn_relay_map_free((struct turn_relay_map *)(uintptr_t)w.map);
+}
+
+// --- rules --------------------------------------------------------------------------------------
+
+static void test_whole(void **state)
+{
+	assert_int_equal(check(setup(2, 2, 49152, 65535), RULES_T1), 2);
+	assert_int_equal(check(setup(4, 6, 49152, 65535), RULES_T1), 6);
+	assert_int_equal(check(setup(3, 3, 1024, 2000), RULES_T1), 3);
+}
+
+static void test_whole_refused(void **state)
+{
+	refused(setup(4, 3, 49152, 65535), RULES_T1, -EINVAL, "fewer relay addresses");
+	struct rules_want w = setup(2, 2, 49152, 65535);
+
+	listen("192.0.2.2", 3478); // its clients would all meet on one worker
+	refused(w, RULES_T1, -EINVAL, "192.0.2.2");
+}
+
+// A power of two of workers takes one rule each.
+static void test_sliced_minimal(void **state)
+{
+	for (unsigned int workers = 2; workers <= 64; workers *= 2)
+		assert_int_equal(check(setup(workers, 1, 49152, 65535), RULES_T2), workers);
+	assert_int_equal(check(setup(4, 3, 49152, 65535), RULES_T2), 12);
+	// 22, 21 and 21 slices: 16+4+2, 2+8+8+2+1, 1+4+16
+	assert_int_equal(check(setup(3, 1, 49152, 65535), RULES_T2), 3 + 5 + 3);
+}
+
+static void test_sliced_any(void **state)
+{
+	static const uint16_t ranges[][2] = {
+		{49152, 65535}, {1024, 65535}, {50000, 50099}, {10001, 20002}};
+
+	for (unsigned int workers = 2; workers <= 64; workers += workers < 8 ? 1 : 11)
+		for (unsigned int i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+			const struct rules_want w = setup(workers, 1, ranges[i][0], ranges[i][1]);
+
+			assert_in_range(check(w, RULES_T2), workers, 64);
+			assert_int_equal(check(w, RULES_T2_SLICED), 64);
+		}
+}
+
+// The usual case: the relay address is the listener's.
+static void test_listener_outside(void **state)
+{
+	const struct rules_want w = setup(4, 2, 49152, 65535);
+
+	listen("192.0.2.1", 3478);
+	listen("2001:db8::1", 3478);
+	// both addresses' rules look at the same bits, or NICs with one mask could not take them
+	assert_int_equal(check(w, RULES_T2), 8);
+	assert_int_equal(check(w, RULES_T2_SLICED), 128);
+}
+
+static void test_listener_inside(void **state)
+{
+	struct rules_want w = setup(2, 1, 49152, 65535);
+
+	listen("192.0.2.1", 50000);
+	listen("192.0.2.1", 50001);
+	listen("2001:db8::1", 60000);
+	assert_int_equal(check(w, RULES_T2), 14); // 16384 ports but 128 are 7 parts
+	w = setup(4, 2, 1024, 65535);
+	listen("192.0.2.1", 3478);
+	listen("192.0.2.2", 5349);
+	listen("2001:db8::2", 3479);
+	listen("2001:db8::2", 5350);
+	listen("198.51.100.1", 40000); // of no relay address: no matter
+	check(w, RULES_T2);
+	w = setup(2, 1, 50047, 60000); // the first port is the last one of its block
+	listen("192.0.2.1", 50050);
+	listen("2001:db8::1", 50050);
+	check(w, RULES_T2);
+	w = setup(4, 1, 3460, 3500);
+	listen("192.0.2.1", 3478);
+	refused(w, RULES_T2, -EINVAL, "leave nothing");
+}
+
+// Addresses that are no relay addresses, or lie on another port, have no rules.
+static void test_other_addresses(void **state)
+{
+	struct rules_want w = setup(2, 3, 49152, 65535);
+	char why[RULES_WHY_LEN];
+	struct rules r;
+
+	turn.nb_relay = 2; // of IPv4 alone
+	port.nb_addresses = 2; // the first of each family
+	w.map = turn_relay_map_create(&turn);
+	assert_int_equal(rules_addresses(&w), 1);
+	assert_int_equal(rules_make(&w, RULES_T1, &r, why), 0);
+	assert_int_equal(r.nb, 1);
+	assert_true(addr_eq(&r.rule[0].dst, &relay[0]));
+	free(r.rule);
+	w.is_v4 = false;
+	assert_int_equal(rules_addresses(&w), 0);
+	turn_relay_map_free((struct turn_relay_map *)(uintptr_t)w.map);
+}
+
+static void test_too_many(void **state)
+{
+	enum { MANY = 300 };
+	static struct conf_address on[MANY];
+	struct rules_want w = setup(64, 1, 49152, 65535);
+
+	// each is cut among all workers
+	for (unsigned int i = 0; i < MANY; i++)
+		on[i].addr = relay[0];
+	port = (struct conf_port){.addresses = on, .nb_addresses = MANY};
+	refused(w, RULES_T2, -E2BIG, "16384");
+}
+
+// --- the watch ----------------------------------------------------------------------------------
+
+struct watched {
+	struct steer_watch w;
+	uint64_t hits, over, ms;
+};
+
+// A second in which so many packets came in at home and elsewhere, looked at every 100 ms.
+static void second(struct watched *s, uint64_t hits, uint64_t over)
+{
+	s->hits += hits;
+	s->over += over;
+	for (unsigned int i = 0; i < 10; i++) {
+		s->ms += 100;
+		steer_watch_look(&s->w, s->hits, s->over, s->ms);
+	}
+}
+
+static void seconds(struct watched *s, unsigned int n, uint64_t hits, uint64_t over)
+{
+	while (n-- > 0)
+		second(s, hits, over);
+}
+
+static void test_degraded(void **state)
+{
+	struct watched s = {.ms = 5000};
+
+	steer_watch_look(&s.w, 0, 0, s.ms);
+	seconds(&s, 100, 99, 1); // 1 % is not above 1 %
+	assert_false(s.w.degraded);
+	seconds(&s, 9, 900, 100);
+	assert_false(s.w.degraded);
+	second(&s, 900, 100);
+	assert_true(s.w.degraded);
+}
+
+static void test_degraded_interrupted(void **state)
+{
+	struct watched s = {.ms = 5000};
+
+	steer_watch_look(&s.w, 0, 0, s.ms);
+	for (unsigned int i = 0; i < 5; i++) {
+		seconds(&s, 9, 0, 100);
+		second(&s, 1000, 0);
+	}
+	assert_false(s.w.degraded);
+	// silence is no sign of health
+	for (unsigned int i = 0; i < 10; i++) {
+		seconds(&s, 5, 0, 0);
+		second(&s, 10, 10);
+	}
+	assert_true(s.w.degraded);
+}
+
+static void test_recovers(void **state)
+{
+	struct watched s = {.ms = 5000};
+
+	steer_watch_look(&s.w, 0, 0, s.ms);
+	seconds(&s, 10, 0, 1);
+	assert_true(s.w.degraded);
+	seconds(&s, 100, 992, 8); // between the limits: stays
+	assert_true(s.w.degraded);
+	seconds(&s, 9, 995, 5);
+	assert_true(s.w.degraded);
+	second(&s, 995, 5);
+	assert_false(s.w.degraded);
+	seconds(&s, 100, 992, 8); // and here too
+	assert_false(s.w.degraded);
+}
+
+// What was counted before the first look is not judged.
+static void test_first_look(void **state)
+{
+	struct watched s = {.ms = 5000, .over = 1000000};
+
+	seconds(&s, 20, 100000, 0);
+	assert_false(s.w.degraded);
+	assert_int_equal(s.w.bad, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_whole_refused),
+		cmocka_unit_test(test_sliced_minimal),
+		cmocka_unit_test(test_sliced_any),
+		cmocka_unit_test(test_listener_outside),
+		cmocka_unit_test(test_listener_inside),
+		cmocka_unit_test(test_other_addresses),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_degraded),
+		cmocka_unit_test(test_degraded_interrupted),
+		cmocka_unit_test(test_recovers),
+		cmocka_unit_test(test_first_look),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
