@@ -3,6 +3,7 @@
 
 #define DIGIT_BITS 6
 #define LIST_DUE (WHEEL_LEVELS * WHEEL_SLOTS)
+#define FIRST (UINT32_C(1) << 31) // flag of a prev that is a list
 #define CASCADE_MAX 512 // nodes a call moves down: a slot of a minute may hold 100,000
 
 // A tick is a number in base 64, a level is a digit of it. A node lies on the level of the highest
@@ -28,8 +29,7 @@ static void link_node(struct wheel *w, uint32_t id, uint32_t list)
 	uint32_t *head = head_of(w, list);
 	struct wheel_node *n = &w->node[id];
 
-	n->list = list;
-	n->prev = WHEEL_NONE;
+	n->prev = FIRST | list;
 	n->next = *head;
 	if (*head != WHEEL_NONE)
 		w->node[*head].prev = id;
@@ -38,20 +38,22 @@ static void link_node(struct wheel *w, uint32_t id, uint32_t list)
 		w->occupied[list / WHEEL_SLOTS] |= 1ull << list % WHEEL_SLOTS;
 }
 
+// Only the first of a list knows which list it is: nobody else has to.
 static void unlink_node(struct wheel *w, uint32_t id)
 {
 	struct wheel_node *n = &w->node[id];
-	uint32_t *head = head_of(w, n->list);
+	const uint32_t list = n->prev & ~FIRST;
 
-	if (n->prev != WHEEL_NONE)
-		w->node[n->prev].next = n->next;
-	else
-		*head = n->next;
 	if (n->next != WHEEL_NONE)
 		w->node[n->next].prev = n->prev;
-	if (*head == WHEEL_NONE && n->list != LIST_DUE)
-		w->occupied[n->list / WHEEL_SLOTS] &= ~(1ull << n->list % WHEEL_SLOTS);
-	n->next = n->prev = n->list = WHEEL_NONE;
+	if ((n->prev & FIRST) == 0) {
+		w->node[n->prev].next = n->next;
+	} else {
+		*head_of(w, list) = n->next;
+		if (n->next == WHEEL_NONE && list != LIST_DUE)
+			w->occupied[list / WHEEL_SLOTS] &= ~(1ull << list % WHEEL_SLOTS);
+	}
+	n->prev = WHEEL_NONE;
 }
 
 // List of a tick as seen from the wheel's present tick.
@@ -74,12 +76,26 @@ static uint32_t list_for(const struct wheel *w, uint64_t tick)
 	return top * WHEEL_SLOTS + ((digit(w->tick, top) + (uint32_t)periods) & (WHEEL_SLOTS - 1));
 }
 
+// The whole tick of a node: no further from the wheel's own than half of what 32 bits count.
+static uint64_t tick_of(const struct wheel *w, uint32_t id)
+{
+	return w->tick + (uint64_t)(int64_t)(int32_t)(w->node[id].tick - (uint32_t)w->tick);
+}
+
 static void place(struct wheel *w, uint32_t id)
 {
-	const uint64_t when_ms = w->node[id].when_ms;
+	link_node(w, id, list_for(w, tick_of(w, id)));
+}
 
-	// rounded up: a timer may be late by a tick, never early
-	link_node(w, id, list_for(w, when_ms / WHEEL_TICK_MS + (when_ms % WHEEL_TICK_MS != 0)));
+// Tick to fire at, rounded up: a timer may be late by a tick, never early. What is past is due now.
+static uint64_t tick_for(const struct wheel *w, uint64_t when_ms)
+{
+	const uint64_t tick = when_ms / WHEEL_TICK_MS + (when_ms % WHEEL_TICK_MS != 0);
+	const uint64_t far = w->tick + WHEEL_FAR_MS / WHEEL_TICK_MS;
+
+	if (tick < w->tick)
+		return w->tick - 1;
+	return tick < far ? tick : far;
 }
 
 void wheel_init(struct wheel *w, struct wheel_node *nodes, uint32_t n, uint64_t now_ms)
@@ -93,13 +109,12 @@ void wheel_init(struct wheel *w, struct wheel_node *nodes, uint32_t n, uint64_t 
 			w->head[level][slot] = WHEEL_NONE;
 	}
 	for (uint32_t id = 0; id < n; id++)
-		nodes[id] = (struct wheel_node){
-			.next = WHEEL_NONE, .prev = WHEEL_NONE, .list = WHEEL_NONE};
+		nodes[id] = (struct wheel_node){.next = WHEEL_NONE, .prev = WHEEL_NONE};
 }
 
 bool wheel_armed(const struct wheel *w, uint32_t id)
 {
-	return w->node[id].list != WHEEL_NONE;
+	return w->node[id].prev != WHEEL_NONE;
 }
 
 void wheel_cancel(struct wheel *w, uint32_t id)
@@ -111,8 +126,20 @@ void wheel_cancel(struct wheel *w, uint32_t id)
 void wheel_set(struct wheel *w, uint32_t id, uint64_t when_ms)
 {
 	wheel_cancel(w, id);
-	w->node[id].when_ms = when_ms;
+	w->node[id].tick = (uint32_t)tick_for(w, when_ms);
 	place(w, id);
+}
+
+void wheel_set_sooner(struct wheel *w, uint32_t id, uint64_t when_ms)
+{
+	if (!wheel_armed(w, id) || tick_for(w, when_ms) < tick_of(w, id))
+		wheel_set(w, id, when_ms);
+}
+
+bool wheel_later(const struct wheel *w, uint32_t id, uint64_t now_ms)
+{
+	// the time lies in the tick before the one to fire at
+	return wheel_armed(w, id) && now_ms / WHEEL_TICK_MS + 1 < tick_of(w, id);
 }
 
 // First tick, not before the present one, at which a slot begins that holds nodes; all levels below

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hierarchical timer wheel over caller-supplied nodes, named by 32-bit index. Time is an argument
 // in milliseconds; one tick is WHEEL_TICK_MS. A timer fires at or after its time, never before, and
-// within one tick of it when wheel_expire is called often enough. Single owner.
+// within one tick of it when wheel_expire is called often enough; but none is set more than
+// WHEEL_FAR_MS ahead: it fires then, and whoever wants more sets it anew. Single owner.
 #pragma once
 
 #include <stdbool.h>
@@ -9,14 +10,17 @@
 
 #define WHEEL_TICK_MS 16
 #define WHEEL_LEVELS 5
-#define WHEEL_SLOTS 64 // 16 ms * 64^5: 198 days; later times are clamped and re-armed on the way
+#define WHEEL_SLOTS 64 // 16 ms * 64^5: 198 days; later times are placed anew on the way
 #define WHEEL_NONE UINT32_MAX
+#define WHEEL_NODES_MAX (UINT32_C(1) << 31)
+#define WHEEL_FAR_MS (((UINT64_C(1) << 31) - 1) * WHEEL_TICK_MS) // 397 days
 
 struct wheel_node {
-	uint32_t next, prev; // WHEEL_NONE when idle
-	uint64_t when_ms;
-	uint32_t list; // index of the list it is on, WHEEL_NONE when idle
+	uint32_t next;
+	uint32_t prev; // of the first of a list: which list that is; WHEEL_NONE when idle
+	uint32_t tick; // low half of the tick to fire at
 };
+_Static_assert(sizeof(struct wheel_node) == 12, "as small as can be");
 
 struct wheel {
 	struct wheel_node *node;
@@ -26,12 +30,16 @@ struct wheel {
 	uint32_t due; // list of nodes whose tick has come and that have not been handed out yet
 };
 
-// nodes[n] is the caller's memory; all become idle.
+// nodes[n], n at most WHEEL_NODES_MAX, is the caller's memory; all become idle.
 void wheel_init(struct wheel *w, struct wheel_node *nodes, uint32_t n, uint64_t now_ms);
 // Arms or re-arms a node.
 void wheel_set(struct wheel *w, uint32_t id, uint64_t when_ms);
 void wheel_cancel(struct wheel *w, uint32_t id);
 bool wheel_armed(const struct wheel *w, uint32_t id);
+// Arms a node that is idle, or moves one that is not to an earlier time; never to a later one.
+void wheel_set_sooner(struct wheel *w, uint32_t id, uint64_t when_ms);
+// Whether a node is armed for a time that is certainly later than now_ms.
+bool wheel_later(const struct wheel *w, uint32_t id, uint64_t now_ms);
 // Hands out up to max nodes whose time has come (idle afterwards); call again while wheel_behind().
 // Work per call is bounded: it may return fewer than are due, and none, for having sorted others.
 unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max);

@@ -1,67 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and message integrity over libcrypto. Everything is fetched once, in stun_crypto_create: a
-// one-shot call costs ten times as much, and a fetch takes a lock that all workers share.
+// Keys and message integrity over libcrypto. What its policy allows is asked once, in
+// stun_crypto_create; after that nothing here allocates or takes a lock.
 #include "stun_int.h"
 
-#include <openssl/core_names.h>
+#include "hmac.h"
+
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/md5.h>
 #include <stdlib.h>
 
+// The last key of each use: a request is verified and its answer signed with one key, all nonces
+// are made with one, and most servers have one REST secret.
 struct stun_crypto {
-	EVP_MAC *hmac;
-	EVP_MAC_CTX *hmac_sha1, *hmac_sha256; // digest set once, re-keyed for every message
-	EVP_MD *md5; // NULL where policy forbids it (FIPS)
-	EVP_MD *sha256;
-	EVP_MD_CTX *digest;
+	struct hmac_key message_sha1, message_sha256, secret_sha1, other_sha256;
+	bool has_md5; // false where policy forbids it (FIPS)
 };
 
-// One piece of the input of a digest.
-struct piece {
-	const void *data;
-	size_t len;
-};
-
-static EVP_MAC_CTX *hmac_ctx_create(EVP_MAC *hmac, const char *digest)
+static bool is_allowed(const char *digest)
 {
-	char name[16];
-	OSSL_PARAM params[2];
-	EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(hmac);
+	EVP_MD *md = EVP_MD_fetch(NULL, digest, NULL);
 
-	if (ctx == NULL)
-		return NULL;
-	strcpy(name, digest); // OSSL_PARAM wants it writable
-	params[0] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0);
-	params[1] = OSSL_PARAM_construct_end();
-	if (EVP_MAC_CTX_set_params(ctx, params) != 1) {
-		EVP_MAC_CTX_free(ctx);
-		return NULL;
-	}
-	return ctx;
+	EVP_MD_free(md);
+	return md != NULL;
 }
 
 struct stun_crypto *stun_crypto_create(void)
 {
-	struct stun_crypto *const c = calloc(1, sizeof(*c));
+	struct stun_crypto *c;
 
+	if (!is_allowed("SHA1") || !is_allowed("SHA2-256"))
+		return NULL;
+	c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return NULL;
-	c->hmac = EVP_MAC_fetch(NULL, OSSL_MAC_NAME_HMAC, NULL);
-	c->sha256 = EVP_MD_fetch(NULL, "SHA2-256", NULL);
-	c->digest = EVP_MD_CTX_new();
-	if (c->hmac != NULL) {
-		c->hmac_sha1 = hmac_ctx_create(c->hmac, "SHA1");
-		c->hmac_sha256 = hmac_ctx_create(c->hmac, "SHA2-256");
-	}
-	if (c->sha256 == NULL || c->digest == NULL || c->hmac_sha1 == NULL ||
-		c->hmac_sha256 == NULL) {
-		stun_crypto_free(c);
-		return NULL;
-	}
+	c->message_sha256.sha256 = c->other_sha256.sha256 = true;
 	// Its absence is no error: precomputed keys and SHA-256 still work.
 	ERR_set_mark();
-	c->md5 = EVP_MD_fetch(NULL, "MD5", NULL);
+	c->has_md5 = is_allowed("MD5");
 	ERR_pop_to_mark();
 	return c;
 }
@@ -70,38 +47,19 @@ void stun_crypto_free(struct stun_crypto *c)
 {
 	if (c == NULL)
 		return;
-	EVP_MAC_CTX_free(c->hmac_sha1);
-	EVP_MAC_CTX_free(c->hmac_sha256);
-	EVP_MAC_free(c->hmac);
-	EVP_MD_free(c->md5);
-	EVP_MD_free(c->sha256);
-	EVP_MD_CTX_free(c->digest);
+	OPENSSL_cleanse(c, sizeof(*c));
 	free(c);
 }
 
-static bool digest_pieces(
-	struct stun_crypto *c, const EVP_MD *md, const struct piece *piece, size_t n, uint8_t *out)
+static void md5_pieces(const struct piece *piece, size_t n, uint8_t out[MD5_DIGEST_LENGTH])
 {
-	if (md == NULL || EVP_DigestInit_ex2(c->digest, md, NULL) != 1)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (EVP_DigestUpdate(c->digest, piece[i].data, piece[i].len) != 1)
-			return false;
-	return EVP_DigestFinal_ex(c->digest, out, NULL) == 1;
-}
+	MD5_CTX d;
 
-// An empty key is refused, not used: to libcrypto a NULL key means the one of the message before.
-static bool hmac_pieces(
-	EVP_MAC_CTX *ctx, struct piece key, const struct piece *piece, size_t n, uint8_t *out)
-{
-	size_t out_len = 0;
-
-	if (key.data == NULL || key.len == 0 || EVP_MAC_init(ctx, key.data, key.len, NULL) != 1)
-		return false;
+	MD5_Init(&d);
 	for (size_t i = 0; i < n; i++)
-		if (EVP_MAC_update(ctx, piece[i].data, piece[i].len) != 1)
-			return false;
-	return EVP_MAC_final(ctx, out, &out_len, HMAC_SHA256_LEN) == 1;
+		MD5_Update(&d, piece[i].data, piece[i].len);
+	MD5_Final(out, &d);
+	OPENSSL_cleanse(&d, sizeof(d));
 }
 
 bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *user,
@@ -118,8 +76,12 @@ bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *u
 	const bool sha256 = alg == STUN_ALG_SHA256;
 
 	memset(out, 0, sizeof(*out));
-	if (!digest_pieces(c, sha256 ? c->sha256 : c->md5, piece, 5, out->bytes))
+	if (!sha256 && !c->has_md5)
 		return false;
+	if (sha256)
+		sha256_pieces(piece, 5, out->bytes);
+	else
+		md5_pieces(piece, 5, out->bytes);
 	out->len = sha256 ? 32 : 16;
 	return true;
 }
@@ -129,20 +91,37 @@ bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, con
 {
 	const struct piece piece[] = {{user, user_len}, {":", 1}, {realm, strlen(realm)}};
 
-	return digest_pieces(c, c->sha256, piece, 3, out);
+	sha256_pieces(piece, 3, out);
+	return true;
+}
+
+bool stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user, size_t user_len,
+	uint8_t out[STUN_REST_MAC_LEN])
+{
+	const struct piece text = {user, user_len};
+
+	_Static_assert(STUN_REST_MAC_LEN == HMAC_SHA1_LEN, "it is one");
+	if (secret[0] == '\0')
+		return false;
+	hmac_key_set(&c->secret_sha1, secret, strlen(secret));
+	hmac_pieces(&c->secret_sha1, &text, 1, out);
+	return true;
+}
+
+void stun_rest_text(const uint8_t mac[STUN_REST_MAC_LEN], char out[STUN_REST_PASSWORD_SIZE])
+{
+	EVP_EncodeBlock((unsigned char *)out, mac, STUN_REST_MAC_LEN);
 }
 
 bool stun_rest_password(
 	struct stun_crypto *c, const char *secret, const void *user, size_t user_len, char out[29])
 {
-	const struct piece key = {secret, strlen(secret)};
-	const struct piece text = {user, user_len};
-	uint8_t mac[HMAC_SHA256_LEN];
+	uint8_t mac[STUN_REST_MAC_LEN];
 
 	out[0] = '\0';
-	if (!hmac_pieces(c->hmac_sha1, key, &text, 1, mac))
+	if (!stun_rest_mac(c, secret, user, user_len, mac))
 		return false;
-	EVP_EncodeBlock((unsigned char *)out, mac, HMAC_SHA1_LEN);
+	stun_rest_text(mac, out);
 	OPENSSL_cleanse(mac, sizeof(mac));
 	return true;
 }
@@ -152,7 +131,11 @@ bool stun_hmac_sha256(struct stun_crypto *c, const void *key, size_t key_len, co
 {
 	const struct piece text = {data, len};
 
-	return hmac_pieces(c->hmac_sha256, (struct piece){key, key_len}, &text, 1, out);
+	if (key_len == 0)
+		return false;
+	hmac_key_set(&c->other_sha256, key, key_len);
+	hmac_pieces(&c->other_sha256, &text, 1, out);
+	return true;
 }
 
 bool stun_hmac_message(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_key *key,
@@ -166,18 +149,16 @@ bool stun_hmac_message(struct stun_crypto *c, enum stun_algorithm alg, const str
 		{header, sizeof(header)},
 		{msg + STUN_HEADER_LEN, covered - STUN_HEADER_LEN},
 	};
-	uint8_t mac[HMAC_SHA256_LEN];
+	struct hmac_key *k = sha256 ? &c->message_sha256 : &c->message_sha1;
 
-	if (key->len > STUN_KEY_MAX)
+	if (key->len == 0 || key->len > STUN_KEY_MAX)
 		return false;
 	// RFC 8489 14.5, 14.6: the length points to the end of this attribute whatever follows it.
 	// The message itself is not ours to write to.
 	memcpy(header, msg, sizeof(header));
 	store_be16(header + 2, (uint16_t)(end - STUN_HEADER_LEN));
-	if (!hmac_pieces(sha256 ? c->hmac_sha256 : c->hmac_sha1,
-		    (struct piece){key->bytes, key->len}, piece, 2, mac))
-		return false;
-	memcpy(out, mac, mac_len);
+	hmac_key_set(k, key->bytes, key->len);
+	hmac_pieces(k, piece, 2, out);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writing a STUN message. Two invariants hold after every call: all bytes below len are set, and
 // the header's length field is that of the message so far.
+#include "hmac.h"
 #include "stun_int.h"
 
 #define REASON_MAX 509 // RFC 8489 14.8: fewer than 128 characters, as long as 509 bytes encoded

@@ -105,8 +105,8 @@ bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type);
 
 // --- integrity -----------------------------------------------------------------------------------
 
-// Algorithms fetched once; one per thread. NULL when libcrypto has none (FIPS set-ups without MD5
-// still give SHA-1 and SHA-256; stun_key_md5 then fails).
+// What libcrypto allows and the keys used last; one per thread. NULL without memory, or when it has
+// no SHA-1 or SHA-256 (FIPS set-ups without MD5 still give both; stun_key_make then fails for MD5).
 struct stun_crypto;
 struct stun_crypto *stun_crypto_create(void);
 void stun_crypto_free(struct stun_crypto *c);
@@ -126,9 +126,16 @@ bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *u
 // USERHASH (RFC 8489 14.4): SHA-256(user ":" realm), 32 bytes.
 bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, const char *realm,
 	uint8_t out[32]);
+#define STUN_REST_MAC_LEN 20
+#define STUN_REST_PASSWORD_SIZE 29
+
 // REST password (draft-uberti-behave-turn-rest-00): base64(HMAC-SHA1(secret, user)), with a NUL.
 bool stun_rest_password(
 	struct stun_crypto *c, const char *secret, const void *user, size_t user_len, char out[29]);
+// The same in two steps. The MAC, of which the password is the text, takes less room to keep.
+bool stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user, size_t user_len,
+	uint8_t out[STUN_REST_MAC_LEN]);
+void stun_rest_text(const uint8_t mac[STUN_REST_MAC_LEN], char out[STUN_REST_PASSWORD_SIZE]);
 // HMAC-SHA256 for nonces and tokens.
 bool stun_hmac_sha256(struct stun_crypto *c, const void *key, size_t key_len, const void *data,
 	size_t len, uint8_t out[32]);

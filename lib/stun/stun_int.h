@@ -5,8 +5,6 @@
 #include "stun.h"
 
 #define ATTR_HEADER_LEN 4
-#define HMAC_SHA1_LEN 20
-#define HMAC_SHA256_LEN 32
 
 // Index to wire type.
 static const uint16_t wire_type[STUN_NB_ATTRS] = {

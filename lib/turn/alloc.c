@@ -19,8 +19,7 @@ uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms)
 {
-	if (!wheel_armed(&s->wheel, slot) || at_ms < s->wheel.node[slot].when_ms)
-		wheel_set(&s->wheel, slot, at_ms);
+	wheel_set_sooner(&s->wheel, slot, at_ms);
 }
 
 bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index)
@@ -33,35 +32,80 @@ bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t ind
 	return true;
 }
 
-bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
+uint32_t alloc_tid(const struct turn_shard *s, const uint8_t tid[STUN_TID_LEN])
+{
+	return (uint32_t)hash_bytes(&s->key, tid, STUN_TID_LEN);
+}
+
+uint32_t alloc_who(const struct turn_shard *s, const uint8_t ident[TURN_IDENT_LEN])
+{
+	return (uint32_t)hash_bytes(&s->key, ident, TURN_IDENT_LEN);
+}
+
+bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[TURN_IDENT_LEN],
+	struct turn_cred *out)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	if (!c->rest || c->who != alloc_who(s, ident))
+		return false;
+	*out = (struct turn_cred){.alg = c->alg, .rest = true};
+	memcpy(out->ident, ident, TURN_IDENT_LEN);
+	memcpy(out->mac, c->mac, sizeof(out->mac));
+	return true;
+}
+
+uint64_t alloc_id(const struct turn_shard *s, uint32_t slot)
+{
+	// 64 workers, 2^26 slots of each
+	return (uint64_t)s->worker << 58 | (uint64_t)slot << 32 | cold_at(s, slot)->made;
+}
+
+static void cold_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
 {
 	struct turn_cold *c = cold_at(s, n->slot);
-	struct turn_line *l = alloc_at(s, n->slot);
+
+	*c = (struct turn_cold){.made = c->made + 1,
+		.via = v->via,
+		.name_len = n->cred->name_len,
+		.alg = n->cred->alg,
+		.rest = n->cred->rest,
+		.has_token = n->has_token,
+		.quota_user = n->quota.user,
+		.expires = (uint32_t)(s->now_ms + n->lifetime_s * UINT64_C(1000)),
+		.tid = alloc_tid(s, n->tid),
+		.who = alloc_who(s, n->cred->ident),
+		.permissions = TURN_NONE,
+		.channels = TURN_NONE};
+	memcpy(c->mac, n->cred->mac, sizeof(c->mac));
+	memcpy(c->name, n->cred->name, sizeof(c->name));
+}
+
+static void line_make(struct turn_shard *s, uint32_t slot)
+{
+	struct turn_line *l = alloc_at(s, slot);
 	uint16_t port;
+
+	line_set_state(l, ALLOC_LIVE);
+	l->mark[TURN_FROM_PEER] = turn_relay_locate(s->map, s->worker, slot, &port) << 16;
+	l->relay_port = __builtin_bswap16(port);
+}
+
+bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
+{
+	const uint64_t expires_ms = s->now_ms + n->lifetime_s * UINT64_C(1000);
 
 	if (!client_insert(s, v, n->slot))
 		return false;
-	line_set_state(l, ALLOC_LIVE);
-	l->mark[TURN_FROM_PEER] = turn_relay_locate(s->map, s->worker, n->slot, &port) << 16;
-	l->relay_port = __builtin_bswap16(port);
-	*c = (struct turn_cold){.expires_ms = s->now_ms + n->lifetime_s * UINT64_C(1000),
-		.id = (uint64_t)s->worker << 56 | ++s->next_id,
-		.cred = *n->cred,
-		.quota = n->quota,
-		.permissions = TURN_NONE,
-		.channels = TURN_NONE,
-		.via = v->via,
-		.has_token = n->token != NULL,
-		.live = (uint32_t)s->stats.allocations};
-	memcpy(c->tid, n->tid, STUN_TID_LEN);
-	if (n->token != NULL)
-		memcpy(c->token, n->token, TURN_TOKEN_LEN);
-	s->live[s->stats.allocations++] = n->slot;
+	line_make(s, n->slot);
+	cold_make(s, v, n);
+	bitset_put(&s->live, n->slot, true);
+	s->stats.allocations++;
 	s->stats.allocations_total++;
 	if (s->flow_made != NULL)
 		s->flow_made(s->ctx, n->slot | FLOW_CLIENT);
-	wheel_set(&s->wheel, n->slot, c->expires_ms);
-	redirect_note(s, c->via, v, c->expires_ms);
+	wheel_set(&s->wheel, n->slot, expires_ms);
+	redirect_note(s, v->via, v, expires_ms);
 	return true;
 }
 
@@ -81,29 +125,28 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 {
 	struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = client_view(s, slot);
+	const uint64_t expires_ms = s->now_ms + lifetime_s * UINT64_C(1000);
 
-	c->expires_ms = s->now_ms + lifetime_s * UINT64_C(1000);
-	alloc_timer(s, slot, c->expires_ms);
+	c->expires = (uint32_t)expires_ms;
+	alloc_timer(s, slot, expires_ms);
 	alloc_copy_channel(s, slot);
-	redirect_note(s, c->via, &v, c->expires_ms);
+	redirect_note(s, c->via, &v, expires_ms);
 }
 
 void alloc_end(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_line *l = alloc_at(s, slot);
-	struct turn_cold *c = cold_at(s, slot);
+	const struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = client_view(s, slot);
-	const uint32_t last = s->live[s->stats.allocations - 1];
+	const struct quota_ref quota = {c->quota_user, quota_source(s->quota, &v.src)};
 
 	peers_end(s, slot);
 	table_remove(&s->clients, v.hash, slot);
 	wheel_cancel(&s->wheel, slot);
 	redirect_note(s, c->via, &v, 0);
-	quota_give(s->quota, &c->quota);
-	s->live[c->live] = last;
-	cold_at(s, last)->live = c->live;
+	quota_give(s->quota, &quota);
+	bitset_put(&s->live, slot, false);
 	s->stats.allocations--;
-	// the ends stay: plans made earlier in the round name the line
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;

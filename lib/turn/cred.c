@@ -4,8 +4,6 @@
 // look-up leaves it.
 #include "turn_int.h"
 
-#define REST_PASSWORD_SIZE 29
-
 const uint8_t cred_algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
 
 // One verification in progress.
@@ -59,15 +57,16 @@ static bool signed_with(const struct check *k, const struct stun_key *key)
 	return stun_integrity_ok(k->c, k->m, key);
 }
 
-// The key that a secret gives the name, into out->key; true when the request was signed with it.
-static bool rest_try(const struct check *k, const char *secret, struct stun_key *key)
+// The key that a password gives the name; true when the request was signed with it.
+static bool rest_signed(
+	const struct check *k, const uint8_t mac[STUN_REST_MAC_LEN], struct stun_key *key)
 {
-	char password[REST_PASSWORD_SIZE];
+	char password[STUN_REST_PASSWORD_SIZE];
 	bool ok;
 
-	ok = stun_rest_password(k->c, secret, k->name, k->name_len, password) &&
-		stun_key_make(k->c, k->alg, k->name, k->name_len, k->p->realm, password,
-			strlen(password), key) &&
+	stun_rest_text(mac, password);
+	ok = stun_key_make(k->c, k->alg, k->name, k->name_len, k->p->realm, password,
+		     strlen(password), key) &&
 		signed_with(k, key);
 	explicit_bzero(password, sizeof(password));
 	return ok;
@@ -79,22 +78,23 @@ static bool rest_verify(const struct check *k, uint64_t wall_s, const struct tur
 	uint8_t userhash[32];
 	uint64_t expiry_s;
 
-	// The expiry before anything that costs, and also when the key is known: the credentials of
-	// an allocation end, and with them its refreshes.
+	// The expiry before anything that costs, and also when the password is known: the
+	// credentials of an allocation end, and with them its refreshes.
 	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s) ||
 		expiry_s < wall_s ||
 		!stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
 		return false;
 	memcpy(out->ident, userhash, TURN_IDENT_LEN);
 	out->rest = true;
-	if (known != NULL && known->alg == k->alg &&
+	if (known != NULL && known->rest && known->alg == k->alg &&
 		memcmp(known->ident, userhash, TURN_IDENT_LEN) == 0 &&
-		signed_with(k, &known->key)) {
-		out->key = known->key;
+		rest_signed(k, known->mac, &out->key)) {
+		memcpy(out->mac, known->mac, sizeof(out->mac));
 		return true;
 	}
 	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
-		if (rest_try(k, k->p->secrets[i], &out->key))
+		if (stun_rest_mac(k->c, k->p->secrets[i], k->name, k->name_len, out->mac) &&
+			rest_signed(k, out->mac, &out->key))
 			return true;
 	return false;
 }

@@ -10,8 +10,11 @@
 
 struct bucket {
 	uint64_t last_ms; // when owed was brought up to date
-	uint64_t owed;
-};
+	uint32_t owed;
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct bucket) == 12, "there are many");
+
+#define OWED_MAX (UINT32_MAX - TOKEN) // the debt of a burst of four million
 
 struct limiter {
 	struct hash_key key;
@@ -64,20 +67,22 @@ static void pay_back(struct bucket *b, uint64_t rate, uint64_t now_ms)
 	if (elapsed_ms > UINT32_MAX)
 		elapsed_ms = UINT32_MAX;
 	paid = elapsed_ms * rate;
-	b->owed = paid < b->owed ? b->owed - paid : 0;
+	b->owed = paid < b->owed ? b->owed - (uint32_t)paid : 0;
 	b->last_ms = now_ms;
 }
 
 bool limiter_has(struct limiter *l, const struct turn_rate *r, uint32_t share,
 	const struct addr *source, uint64_t now_ms)
 {
+	uint64_t most;
 	struct bucket *b;
 
 	if (r->rate == 0)
 		return true;
 	b = bucket_of(l, source);
 	pay_back(b, part(r->rate, share), now_ms);
-	return b->owed + TOKEN <= part(r->burst, share) * TOKEN;
+	most = part(r->burst, share) * TOKEN;
+	return b->owed + TOKEN <= (most < OWED_MAX ? most : OWED_MAX);
 }
 
 bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,

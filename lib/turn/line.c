@@ -2,16 +2,6 @@
 // The copy of one channel in the line of its allocation.
 #include "turn_int.h"
 
-static uint64_t copy_until(const struct turn_shard *s, uint32_t slot, uint32_t channel)
-{
-	const uint64_t bound = s->channel[channel].until_ms;
-	const uint64_t permitted = s->permission[s->channel[channel].permission].until_ms;
-	const uint64_t peer = bound < permitted ? bound : permitted;
-	const uint64_t expires = cold_at(s, slot)->expires_ms;
-
-	return peer < expires ? peer : expires;
-}
-
 static bool copy_is_of(const struct turn_line *l, const struct endpoint *peer)
 {
 	return line_port(l, TURN_FROM_PEER) == peer->port &&
@@ -34,6 +24,7 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	struct endpoint peer;
+	uint32_t left_ms;
 
 	l->channel = 0;
 	l->until = 0;
@@ -47,7 +38,10 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 			return;
 		copy_peer(s, slot, &peer);
 	}
-	l->until = (uint32_t)(copy_until(s, slot, channel) / TURN_LINE_MS);
+	left_ms = alloc_left(s, slot);
+	if (peers_left(s, channel) < left_ms)
+		left_ms = peers_left(s, channel);
+	l->until = (uint32_t)((s->now_ms + left_ms) / TURN_LINE_MS);
 	l->channel = __builtin_bswap16(s->channel[channel].number);
 }
 
@@ -66,7 +60,12 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot)
 	struct turn_line *l = alloc_at(s, slot);
 	struct turn_cold *c = cold_at(s, slot);
 
-	c->rx += l->count[TURN_FROM_CLIENT];
-	c->tx += l->count[TURN_FROM_PEER];
-	l->count[TURN_FROM_CLIENT] = l->count[TURN_FROM_PEER] = 0;
+	if (l->count[TURN_FROM_CLIENT] >= TURN_LINE_SPILL) {
+		c->rx_spills++;
+		l->count[TURN_FROM_CLIENT] -= TURN_LINE_SPILL;
+	}
+	if (l->count[TURN_FROM_PEER] >= TURN_LINE_SPILL) {
+		c->tx_spills++;
+		l->count[TURN_FROM_PEER] -= TURN_LINE_SPILL;
+	}
 }

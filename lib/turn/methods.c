@@ -42,12 +42,13 @@ static void put_allocation(struct turn_request *r, uint32_t slot)
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct endpoint relay = turn_relay_endpoint(s->map, s->worker, slot);
 	const struct endpoint client = {r->v->src, r->v->src_port};
+	uint8_t token[TURN_TOKEN_LEN];
 
 	stun_put_xor_addr(&r->w, STUN_XOR_RELAYED_ADDRESS, &relay);
-	stun_put_u32(&r->w, STUN_LIFETIME, (uint32_t)((c->expires_ms - s->now_ms + 999) / 1000));
+	stun_put_u32(&r->w, STUN_LIFETIME, (alloc_left(s, slot) + 999) / 1000);
 	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
-	if (c->has_token)
-		stun_put(&r->w, STUN_RESERVATION_TOKEN, c->token, TURN_TOKEN_LEN);
+	if (c->has_token && reservation_token(s, slot, c->made, token))
+		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
 
 // The 5-tuple is in use: a retransmission gets the same answer (RFC 8489 6.3.1), all else 437.
@@ -55,8 +56,7 @@ static unsigned int allocate_again(struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
 
-	if (memcmp(c->tid, stun_tid(&r->m), STUN_TID_LEN) != 0 ||
-		memcmp(c->cred.ident, r->cred.ident, TURN_IDENT_LEN) != 0)
+	if (c->tid != alloc_tid(r->s, stun_tid(&r->m)) || c->who != alloc_who(r->s, r->cred.ident))
 		return 437;
 	put_allocation(r, r->slot);
 	return 0;
@@ -138,7 +138,7 @@ static bool is_counted(const struct turn_request *r, const struct quota_ref *ref
 
 // Makes the allocation on a slot that is taken and counted, or gives both back.
 static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const struct wanted *w,
-	const struct quota_ref *quota, const uint8_t *token)
+	const struct quota_ref *quota, bool has_token)
 {
 	struct turn_shard *s = r->s;
 	const struct alloc_new n = {.slot = slot,
@@ -146,7 +146,7 @@ static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const str
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
 		.quota = *quota,
-		.token = token};
+		.has_token = has_token};
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
@@ -179,15 +179,15 @@ static unsigned int allocate_reserved(struct turn_request *r, const struct wante
 		return 508;
 	// Who made the reservation has been counted for it; anybody else may be at their limit,
 	// which must not cost the reservation.
-	if (is_counted(r, &cold_at(s, slot)->quota)) {
-		quota = cold_at(s, slot)->quota;
+	if (is_counted(r, &cold_at(s, slot)->reserved.quota)) {
+		quota = cold_at(s, slot)->reserved.quota;
 		reservation_take(s, slot);
 	} else if (count_one(r, &quota)) {
 		reservation_end(s, slot);
 	} else {
 		return 486;
 	}
-	return allocate_on(r, slot, w, &quota, NULL);
+	return allocate_on(r, slot, w, &quota, false);
 }
 
 // An even port with its odd neighbour held back for a later Allocate, which both count as quota.
@@ -195,17 +195,16 @@ static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const s
 	const struct quota_ref quota[2])
 {
 	struct turn_shard *s = r->s;
-	uint8_t token[TURN_TOKEN_LEN];
 	unsigned int code;
 
-	if (!reservation_make(s, slot + 1, &quota[1], token)) {
+	if (!reservation_make(s, slot + 1, &quota[1])) {
 		for (int i = 0; i < 2; i++) {
 			quota_give(s->quota, &quota[i]);
 			ports_give(s->ports, slot + i, s->now_ms);
 		}
 		return 508;
 	}
-	code = allocate_on(r, slot, w, &quota[0], token);
+	code = allocate_on(r, slot, w, &quota[0], true);
 	if (code != 0)
 		reservation_lapse(s, slot + 1);
 	return code;
@@ -228,7 +227,7 @@ static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *
 	else if (ports_take(s->ports, w->is_v4, w->kind, s->now_ms, s->policy->quarantine_s, &slot,
 			 &s->stats.port_reused_early))
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
-			       : allocate_on(r, slot, w, &quota[0], NULL);
+			       : allocate_on(r, slot, w, &quota[0], false);
 	while (counted > 0)
 		quota_give(s->quota, &quota[--counted]);
 	return code;

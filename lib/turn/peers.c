@@ -1,94 +1,97 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Permissions (RFC 8656 section 9) and channels (section 12) of an allocation. Both are found
-// through one keyed table; each allocation chains its own for the purge and the end.
+// Permissions (RFC 8656 section 9) and channels (section 12) of an allocation: a tree of
+// permissions by address, a tree of channels by number, and in each permission a tree of the
+// channels that name it by port. A few records, which is what clients have, are a few steps; with
+// thousands, which is what a hostile one has, a way is little longer than log2 of their number.
 #include "turn_int.h"
 
-static uint64_t record_hash(const struct turn_shard *s, uint32_t slot, const struct addr *peer,
-	uint32_t kind, uint16_t extra)
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t permission_left(const struct turn_shard *s, uint32_t i)
+{
+	return ms_left(s->permission[i].until, s->now_ms);
+}
+
+static uint32_t channel_left(const struct turn_shard *s, uint32_t i)
+{
+	return ms_left(s->channel[i].until, s->now_ms);
+}
+
+// --- look-up: each returns the link to a record, or the link where it belongs --------------------
+
+// With the slot in the hash every allocation has trees of its own shape.
+static uint32_t *permission_link(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
+{
+	uint64_t hash = hash_addr(&s->key, peer, slot);
+	uint32_t *link = &cold_at(s, slot)->permissions;
+
+	while (*link != TURN_NONE && !addr_eq(&s->permission[*link].peer, peer))
+		link = trie_step(&s->by_address, *link, &hash);
+	return link;
+}
+
+static uint32_t *number_link(const struct turn_shard *s, uint32_t slot, uint16_t number)
 {
 	static const struct addr none;
-	const uint64_t key = (uint64_t)(kind | extra) << 32 | slot;
+	uint64_t hash = hash_addr(&s->key, &none, (uint64_t)number << 32 | slot);
+	uint32_t *link = &cold_at(s, slot)->channels;
 
-	return hash_addr(&s->key, peer != NULL ? peer : &none, key);
+	while (*link != TURN_NONE && s->channel[*link].number != number)
+		link = trie_step(&s->by_number, *link, &hash);
+	return link;
 }
 
-static uint64_t permission_hash(const struct turn_shard *s, const struct turn_permission *p)
+static uint32_t *port_link(const struct turn_shard *s, uint32_t permission, uint16_t port)
 {
-	return record_hash(s, p->slot, &p->peer, RECORD_PERMISSION, 0);
-}
+	struct turn_permission *p = &s->permission[permission];
+	uint64_t hash = hash_addr(&s->key, &p->peer, UINT64_C(1) << 63 | port);
+	uint32_t *link = &p->channels;
 
-static uint64_t number_hash(const struct turn_shard *s, const struct turn_channel *c)
-{
-	return record_hash(s, c->slot, NULL, RECORD_NUMBER, c->number);
-}
-
-static uint64_t peer_hash(const struct turn_shard *s, const struct turn_channel *c)
-{
-	return record_hash(s, c->slot, &s->permission[c->permission].peer, RECORD_PEER, c->port);
+	while (*link != TURN_NONE && s->channel[*link].port != port)
+		link = trie_step(&s->by_port, *link, &hash);
+	return link;
 }
 
 uint32_t permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
-	const uint64_t hash = record_hash(s, slot, peer, RECORD_PERMISSION, 0);
-	struct table_iter it = {0};
-	uint32_t i;
-
-	while (table_next(&s->records, hash, &it, &i)) {
-		if ((i & RECORD_KIND) != RECORD_PERMISSION)
-			continue;
-		if (s->permission[i].slot == slot && addr_eq(&s->permission[i].peer, peer))
-			return i;
-	}
-	return TURN_NONE;
+	return *permission_link(s, slot, peer);
 }
 
 bool permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
 	const uint32_t i = permission_find(s, slot, peer);
 
-	return i != TURN_NONE && s->permission[i].until_ms > s->now_ms;
+	return i != TURN_NONE && permission_left(s, i) > 0;
 }
 
 uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number)
 {
-	const uint64_t hash = record_hash(s, slot, NULL, RECORD_NUMBER, number);
-	struct table_iter it = {0};
-	uint32_t i;
-
-	while (table_next(&s->records, hash, &it, &i)) {
-		const uint32_t c = i & ~RECORD_KIND;
-
-		if ((i & RECORD_KIND) == RECORD_NUMBER && s->channel[c].slot == slot &&
-			s->channel[c].number == number)
-			return c;
-	}
-	return TURN_NONE;
+	return *number_link(s, slot, number);
 }
 
 uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
-	const uint64_t hash = record_hash(s, slot, &peer->addr, RECORD_PEER, peer->port);
-	struct table_iter it = {0};
-	uint32_t i;
+	const uint32_t permission = permission_find(s, slot, &peer->addr);
 
-	while (table_next(&s->records, hash, &it, &i)) {
-		const struct turn_channel *c = &s->channel[i & ~RECORD_KIND];
+	return permission != TURN_NONE ? *port_link(s, permission, peer->port) : TURN_NONE;
+}
 
-		if ((i & RECORD_KIND) == RECORD_PEER && c->slot == slot && c->port == peer->port &&
-			addr_eq(&s->permission[c->permission].peer, &peer->addr))
-			return i & ~RECORD_KIND;
-	}
-	return TURN_NONE;
+bool channel_bound(const struct turn_shard *s, uint32_t channel)
+{
+	return channel_left(s, channel) > 0;
 }
 
 bool channel_live(const struct turn_shard *s, uint32_t channel)
 {
-	const struct turn_channel *c = &s->channel[channel];
-
 	// A channel outlives its permission; data then stops until the permission is renewed
 	// (RFC 8656 12: the binding lasts 600 s, section 9: the permission 300 s).
-	return c->until_ms > s->now_ms && s->permission[c->permission].until_ms > s->now_ms;
+	return channel_bound(s, channel) && permission_left(s, s->channel[channel].permission) > 0;
 }
+
+// --- making and refreshing -----------------------------------------------------------------------
 
 bool permissions_fit(const struct turn_shard *s, uint32_t slot, uint32_t nb)
 {
@@ -96,71 +99,45 @@ bool permissions_fit(const struct turn_shard *s, uint32_t slot, uint32_t nb)
 		nb <= s->permissions.free;
 }
 
-static uint32_t permission_new(struct turn_shard *s, uint32_t slot, const struct addr *peer)
+// A new permission where the look-up of its address has ended.
+static uint32_t permission_new(
+	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t *link)
 {
-	struct turn_cold *cold = cold_at(s, slot);
 	const uint32_t i = pool_take(&s->permissions);
-	struct turn_permission *p;
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
-	p = &s->permission[i];
-	*p = (struct turn_permission){.peer = *peer, .slot = slot, .next = cold->permissions};
-	if (!table_insert(&s->records, permission_hash(s, p), i | RECORD_PERMISSION)) {
-		pool_give(&s->permissions, i);
-		return TURN_NONE;
-	}
-	cold->permissions = i;
-	cold->nb_permissions++;
+	s->permission[i] = (struct turn_permission){.peer = *peer, .channels = TURN_NONE};
+	trie_insert(&s->by_address, link, i);
+	cold_at(s, slot)->nb_permissions++;
 	return i;
 }
 
 uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
-	uint32_t i = permission_find(s, slot, peer);
+	uint32_t *link = permission_link(s, slot, peer);
+	const uint32_t i = *link != TURN_NONE ? *link : permission_new(s, slot, peer, link);
 
-	if (i == TURN_NONE)
-		i = permission_new(s, slot, peer);
 	if (i == TURN_NONE)
 		return TURN_NONE;
-	s->permission[i].until_ms = s->now_ms + TURN_PERMISSION_MS;
-	alloc_timer(s, slot, s->permission[i].until_ms);
+	s->permission[i].until = (uint32_t)(s->now_ms + TURN_PERMISSION_MS);
+	alloc_timer(s, slot, s->now_ms + TURN_PERMISSION_MS);
 	return i;
-}
-
-static bool channel_insert(struct turn_shard *s, uint32_t i)
-{
-	const struct turn_channel *c = &s->channel[i];
-
-	if (!table_insert(&s->records, number_hash(s, c), i | RECORD_NUMBER))
-		return false;
-	if (table_insert(&s->records, peer_hash(s, c), i | RECORD_PEER))
-		return true;
-	table_remove(&s->records, number_hash(s, c), i | RECORD_NUMBER);
-	return false;
 }
 
 // A new channel of an allocation that has room for it, or TURN_NONE.
 static uint32_t channel_new(
 	struct turn_shard *s, uint32_t slot, uint16_t number, uint16_t port, uint32_t permission)
 {
-	struct turn_cold *cold = cold_at(s, slot);
 	const uint32_t i = pool_take(&s->channels);
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
-	s->channel[i] = (struct turn_channel){.permission = permission,
-		.next = cold->channels,
-		.slot = slot,
-		.port = port,
-		.number = number};
-	if (!channel_insert(s, i)) {
-		pool_give(&s->channels, i);
-		return TURN_NONE;
-	}
-	cold->channels = i;
-	cold->nb_channels++;
-	s->permission[permission].channels++;
+	s->channel[i] = (struct turn_channel){
+		.permission = permission, .slot = slot, .port = port, .number = number};
+	trie_insert(&s->by_number, number_link(s, slot, number), i);
+	trie_insert(&s->by_port, port_link(s, permission, port), i);
+	cold_at(s, slot)->nb_channels++;
 	return i;
 }
 
@@ -184,98 +161,95 @@ unsigned int channel_set(
 		i = channel_new(s, slot, number, peer->port, permission);
 	if (i == TURN_NONE)
 		return 508;
-	s->channel[i].until_ms = s->now_ms + TURN_CHANNEL_MS;
-	alloc_timer(s, slot, s->channel[i].until_ms);
+	s->channel[i].until = (uint32_t)(s->now_ms + TURN_CHANNEL_MS);
+	alloc_timer(s, slot, s->now_ms + TURN_CHANNEL_MS);
 	alloc_copy_channel(s, slot);
 	return 0;
 }
 
-static void channel_free(struct turn_shard *s, uint32_t i)
+uint32_t peers_left(const struct turn_shard *s, uint32_t channel)
 {
-	struct turn_channel *c = &s->channel[i];
+	return least(channel_left(s, channel), permission_left(s, s->channel[channel].permission));
+}
 
-	table_remove(&s->records, number_hash(s, c), i | RECORD_NUMBER);
-	table_remove(&s->records, peer_hash(s, c), i | RECORD_PEER);
-	s->permission[c->permission].channels--;
-	cold_at(s, c->slot)->nb_channels--;
+// --- ending: children before their parent, which one of them may replace -------------------------
+
+// Frees what has expired of the channels below a link; *next_ms becomes the least time another has.
+static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
+{
+	const uint32_t i = *link;
+	uint32_t left_ms;
+
+	if (i == TURN_NONE)
+		return;
+	channels_purge(s, slot, &s->channel[i].by_number.child[0], next_ms);
+	channels_purge(s, slot, &s->channel[i].by_number.child[1], next_ms);
+	left_ms = channel_left(s, i);
+	if (left_ms > 0) {
+		// Its permission may have passed: the channel keeps that record all the same.
+		*next_ms = least(left_ms, *next_ms);
+		return;
+	}
+	trie_remove(&s->by_number, link);
+	trie_remove(&s->by_port, port_link(s, s->channel[i].permission, s->channel[i].port));
+	cold_at(s, slot)->nb_channels--;
 	pool_give(&s->channels, i);
 }
 
-static void permission_free(struct turn_shard *s, uint32_t i)
+// Likewise of the permissions: those that no channel names.
+static void permissions_purge(
+	struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
-	struct turn_permission *p = &s->permission[i];
+	const uint32_t i = *link;
+	uint32_t left_ms;
 
-	table_remove(&s->records, permission_hash(s, p), i | RECORD_PERMISSION);
-	cold_at(s, p->slot)->nb_permissions--;
+	if (i == TURN_NONE)
+		return;
+	permissions_purge(s, slot, &s->permission[i].links.child[0], next_ms);
+	permissions_purge(s, slot, &s->permission[i].links.child[1], next_ms);
+	left_ms = permission_left(s, i);
+	if (left_ms > 0)
+		*next_ms = least(left_ms, *next_ms);
+	if (left_ms > 0 || s->permission[i].channels != TURN_NONE)
+		return;
+	trie_remove(&s->by_address, link);
+	cold_at(s, slot)->nb_permissions--;
 	pool_give(&s->permissions, i);
 }
 
-static uint64_t channels_purge(struct turn_shard *s, uint32_t slot)
+uint32_t peers_purge(struct turn_shard *s, uint32_t slot)
 {
-	uint32_t *link = &cold_at(s, slot)->channels;
-	uint64_t next = UINT64_MAX;
+	uint32_t next_ms = UINT32_MAX;
 
-	while (*link != TURN_NONE) {
-		const uint32_t i = *link;
-		struct turn_channel *c = &s->channel[i];
-
-		if (c->until_ms <= s->now_ms) {
-			*link = c->next;
-			channel_free(s, i);
-			continue;
-		}
-		// Its permission may have passed: the channel keeps that record all the same.
-		next = c->until_ms < next ? c->until_ms : next;
-		link = &c->next;
-	}
-	return next;
-}
-
-static uint64_t permissions_purge(struct turn_shard *s, uint32_t slot)
-{
-	uint32_t *link = &cold_at(s, slot)->permissions;
-	uint64_t next = UINT64_MAX;
-
-	while (*link != TURN_NONE) {
-		const uint32_t i = *link;
-		struct turn_permission *p = &s->permission[i];
-
-		if (p->until_ms <= s->now_ms && p->channels == 0) {
-			*link = p->next;
-			permission_free(s, i);
-			continue;
-		}
-		if (p->until_ms > s->now_ms && p->until_ms < next)
-			next = p->until_ms;
-		link = &p->next;
-	}
-	return next;
-}
-
-uint64_t peers_purge(struct turn_shard *s, uint32_t slot)
-{
-	const uint64_t channels = channels_purge(s, slot);
-	const uint64_t permissions = permissions_purge(s, slot);
-
-	return channels < permissions ? channels : permissions;
+	channels_purge(s, slot, &cold_at(s, slot)->channels, &next_ms);
+	permissions_purge(s, slot, &cold_at(s, slot)->permissions, &next_ms);
+	return next_ms;
 }
 
 void peers_settle(struct turn_shard *s, uint32_t slot)
 {
 	// The slot's timer stands at the earliest expiry or before it: while it is armed and not
 	// due, nothing has passed.
-	if (!wheel_armed(&s->wheel, slot) || s->wheel.node[slot].when_ms <= s->now_ms)
+	if (!wheel_later(&s->wheel, slot, s->now_ms))
 		peers_purge(s, slot);
+}
+
+// Records keep their contents to the end of the round: plans made earlier in it name them.
+static void pool_give_all(struct turn_pool *pool, const struct trie *t, uint32_t i)
+{
+	if (i == TURN_NONE)
+		return;
+	pool_give_all(pool, t, trie_at(t, i)->child[0]);
+	pool_give_all(pool, t, trie_at(t, i)->child[1]);
+	pool_give(pool, i);
 }
 
 void peers_end(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_cold *cold = cold_at(s, slot);
 
-	// Records keep their contents to the end of the round: plans made earlier in it name them.
-	for (uint32_t i = cold->channels; i != TURN_NONE; i = s->channel[i].next)
-		channel_free(s, i);
-	for (uint32_t i = cold->permissions; i != TURN_NONE; i = s->permission[i].next)
-		permission_free(s, i);
+	pool_give_all(&s->channels, &s->by_number, cold->channels);
+	pool_give_all(&s->permissions, &s->by_address, cold->permissions);
 	cold->channels = cold->permissions = TURN_NONE;
+	cold->nb_channels = cold->nb_permissions = 0;
 }

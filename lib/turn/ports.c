@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free relay ports (RFC 8656 7.2, RFC 6056). The pairs of a family are kept in one array in an
-// order that puts those with both ports rested first, then those with the even one, with the odd
-// one, with none: a uniform choice of any kind is one random number. A pair changes segment by at
-// most three swaps. A freed port waits in the FIFO of its parity until it is found rested by a
-// later take: nothing runs on a timer.
+// Free relay ports (RFC 8656 7.2, RFC 6056). Which ports are rested, which pairs have their even
+// port rested and which both are three sets of bits, IPv4 first: a uniform choice of any kind is
+// one random number and a walk over counts. A freed port waits in the FIFO of its parity until
+// a later take finds it rested: nothing runs on a timer. The links of the FIFOs lie in memory that
+// whoever has taken a port may use for something else.
 #include "turn_int.h"
 
 #define NONE UINT32_MAX
@@ -18,35 +18,25 @@ enum port_state {
 	PORT_RESTED,
 };
 
-// Which ports of a pair are rested: the segments of the order.
-enum segment { SEG_BOTH, SEG_EVEN, SEG_ODD, SEG_NEITHER, NB_SEGS };
-
-// A resting port on its FIFO.
-struct rest {
-	uint64_t freed_ms;
-	uint32_t next, prev;
-};
-
 struct fifo {
 	uint32_t head, tail; // the head has rested longest
 };
 
+// Of one family: members of the sets, and ports.
 struct pool {
-	uint32_t begin; // position of the family's first pair
-	uint32_t end[NB_SEGS]; // position behind each segment
+	uint32_t rested, even, both;
 	uint32_t nb_usable, nb_free;
 	struct fifo resting[2]; // by parity
 };
 
-// All indexed by slot, or by pair = slot / 2.
 struct ports {
 	struct csprng *rng;
 	struct pool pool[2]; // IPv4, IPv6
 	uint32_t slots_v4; // slots below it are IPv4
-	struct rest *rest;
-	uint32_t *order; // pairs by position
-	uint32_t *pos; // position by pair
-	uint8_t *state; // enum port_state
+	struct bitset rested, resting, taken; // by slot
+	struct bitset even, both; // by pair = slot / 2: its even port is rested, both are
+	uint8_t *rest; // struct ports_rest of slot 0
+	size_t rest_stride;
 };
 
 static struct pool *pool_of(struct ports *p, uint32_t slot)
@@ -54,64 +44,38 @@ static struct pool *pool_of(struct ports *p, uint32_t slot)
 	return &p->pool[slot >= p->slots_v4];
 }
 
-// --- segments -----------------------------------------------------------------------------------
-
-static uint32_t segment_begin(const struct pool *o, enum segment s)
+static struct ports_rest *rest_at(const struct ports *p, uint32_t slot)
 {
-	return s == SEG_BOTH ? o->begin : o->end[s - 1];
+	return (struct ports_rest *)(p->rest + slot * p->rest_stride);
 }
 
-static uint32_t segment_len(const struct pool *o, enum segment s)
+static enum port_state state_of(const struct ports *p, uint32_t slot)
 {
-	return o->end[s] - segment_begin(o, s);
+	if (bitset_has(&p->rested, slot))
+		return PORT_RESTED;
+	if (bitset_has(&p->resting, slot))
+		return PORT_RESTING;
+	return bitset_has(&p->taken, slot) ? PORT_TAKEN : PORT_UNUSABLE;
 }
 
-static enum segment segment_at(const struct pool *o, uint32_t pos)
+// Puts i into a set or out of it and keeps the family's number of members.
+static void put(struct bitset *b, uint32_t i, bool member, uint32_t *members)
 {
-	enum segment s = SEG_BOTH;
-
-	while (pos >= o->end[s])
-		s++;
-	return s;
+	if (bitset_put(b, i, member))
+		*members += member ? 1u : UINT32_MAX;
 }
 
-static enum segment segment_for(const struct ports *p, uint32_t pair)
-{
-	const bool even = p->state[pair * 2] == PORT_RESTED;
-	const bool odd = p->state[pair * 2 + 1] == PORT_RESTED;
-
-	if (even)
-		return odd ? SEG_BOTH : SEG_EVEN;
-	return odd ? SEG_ODD : SEG_NEITHER;
-}
-
-// Exchanges a pair with the one at a position.
-static void swap_to(struct ports *p, uint32_t pair, uint32_t to)
-{
-	const uint32_t from = p->pos[pair];
-	const uint32_t other = p->order[to];
-
-	p->order[from] = other;
-	p->pos[other] = from;
-	p->order[to] = pair;
-	p->pos[pair] = to;
-}
-
-// Changes the state of a port and moves its pair to where it then belongs: border by border, each
-// time to the edge of its segment, which the border then passes.
 static void set_state(struct ports *p, uint32_t slot, enum port_state state)
 {
 	struct pool *o = pool_of(p, slot);
-	const uint32_t pair = slot / 2;
-	enum segment s = segment_at(o, p->pos[pair]);
-	enum segment to;
+	const bool rested = state == PORT_RESTED;
 
-	p->state[slot] = (uint8_t)state;
-	to = segment_for(p, pair);
-	for (; s < to; s++)
-		swap_to(p, pair, --o->end[s]);
-	for (; s > to; s--)
-		swap_to(p, pair, o->end[s - 1]++);
+	put(&p->rested, slot, rested, &o->rested);
+	if (slot % 2 == 0)
+		put(&p->even, slot / 2, rested, &o->even);
+	put(&p->both, slot / 2, rested && bitset_has(&p->rested, slot ^ 1), &o->both);
+	bitset_put(&p->resting, slot, state == PORT_RESTING);
+	bitset_put(&p->taken, slot, state == PORT_TAKEN);
 }
 
 // --- FIFOs --------------------------------------------------------------------------------------
@@ -120,9 +84,9 @@ static void fifo_append(struct ports *p, uint32_t slot, uint64_t now_ms)
 {
 	struct fifo *f = &pool_of(p, slot)->resting[slot & 1];
 
-	p->rest[slot] = (struct rest){.freed_ms = now_ms, .next = NONE, .prev = f->tail};
+	*rest_at(p, slot) = (struct ports_rest){.freed_ms = now_ms, .next = NONE, .prev = f->tail};
 	if (f->tail != NONE)
-		p->rest[f->tail].next = slot;
+		rest_at(p, f->tail)->next = slot;
 	else
 		f->head = slot;
 	f->tail = slot;
@@ -131,21 +95,21 @@ static void fifo_append(struct ports *p, uint32_t slot, uint64_t now_ms)
 static void fifo_remove(struct ports *p, uint32_t slot)
 {
 	struct fifo *f = &pool_of(p, slot)->resting[slot & 1];
-	const struct rest r = p->rest[slot];
+	const struct ports_rest r = *rest_at(p, slot);
 
 	if (r.prev != NONE)
-		p->rest[r.prev].next = r.next;
+		rest_at(p, r.prev)->next = r.next;
 	else
 		f->head = r.next;
 	if (r.next != NONE)
-		p->rest[r.next].prev = r.prev;
+		rest_at(p, r.next)->prev = r.prev;
 	else
 		f->tail = r.prev;
 }
 
 static bool rested_for(const struct ports *p, uint32_t slot, uint64_t now_ms, uint64_t rest_ms)
 {
-	const uint64_t freed_ms = p->rest[slot].freed_ms;
+	const uint64_t freed_ms = rest_at(p, slot)->freed_ms;
 
 	// strictly later even without a quarantine: look-ups of a burst stay valid for its round
 	return now_ms > freed_ms && now_ms - freed_ms >= rest_ms;
@@ -176,7 +140,7 @@ static void settle(
 	}
 	// The two ports of a pair may lie far apart. Each port settles once per rest, so this is
 	// constant work in the long run.
-	while (kind == PORTS_PAIR && segment_len(o, SEG_BOTH) == 0 && more) {
+	while (kind == PORTS_PAIR && o->both == 0 && more) {
 		more = settle_one(p, o, 0, now_ms, rest_ms);
 		more = settle_one(p, o, 1, now_ms, rest_ms) || more;
 	}
@@ -185,31 +149,31 @@ static void settle(
 // --- choice -------------------------------------------------------------------------------------
 
 // Every rested port that fits is equally likely. NONE when there is none.
-static uint32_t choose(const struct ports *p, const struct pool *o, enum ports_kind kind)
+static uint32_t choose(const struct ports *p, bool is_v4, enum ports_kind kind)
 {
-	const uint32_t both = segment_len(o, SEG_BOTH);
-	const uint32_t even = segment_len(o, SEG_EVEN);
-	uint32_t n = both, r;
+	const struct pool *o = &p->pool[!is_v4];
+	const struct pool *before = &p->pool[0]; // those of IPv4 come first
+	const uint32_t n = kind == PORTS_ANY ? o->rested : kind == PORTS_EVEN ? o->even : o->both;
+	uint32_t r;
 
-	if (kind == PORTS_EVEN)
-		n = both + even;
-	else if (kind == PORTS_ANY)
-		n = both * 2 + even + segment_len(o, SEG_ODD);
 	if (n == 0)
 		return NONE;
 	r = csprng_below(p->rng, n);
-	if (kind != PORTS_ANY)
-		return p->order[o->begin + r] * 2;
-	if (r < both * 2)
-		return p->order[o->begin + r / 2] * 2 + r % 2;
-	r -= both * 2;
-	return p->order[o->end[SEG_BOTH] + r] * 2 + (r >= even);
+	switch (kind) {
+	case PORTS_ANY:
+		return bitset_nth(&p->rested, is_v4 ? r : before->rested + r);
+	case PORTS_EVEN:
+		return bitset_nth(&p->even, is_v4 ? r : before->even + r) * 2;
+	case PORTS_PAIR:
+		return bitset_nth(&p->both, is_v4 ? r : before->both + r) * 2;
+	}
+	return NONE;
 }
 
 static bool reusable(const struct ports *p, uint32_t slot, uint64_t now_ms)
 {
-	return p->state[slot] == PORT_RESTED ||
-		(p->state[slot] == PORT_RESTING && rested_for(p, slot, now_ms, REUSE_MIN_MS));
+	return bitset_has(&p->rested, slot) ||
+		(bitset_has(&p->resting, slot) && rested_for(p, slot, now_ms, REUSE_MIN_MS));
 }
 
 // A pair that could be reused, by the first FIFO entry that has one. The odd FIFO has those whose
@@ -225,7 +189,7 @@ static uint32_t reuse_pair(const struct ports *p, const struct pool *o, uint64_t
 				break;
 			if (reusable(p, slot ^ 1, now_ms))
 				return slot & ~1u;
-			slot = p->rest[slot].next;
+			slot = rest_at(p, slot)->next;
 		}
 	}
 	return NONE;
@@ -241,7 +205,7 @@ static uint32_t reuse(
 	if (kind == PORTS_PAIR)
 		return reuse_pair(p, o, now_ms);
 	if (kind == PORTS_ANY && odd != NONE &&
-		(slot == NONE || p->rest[odd].freed_ms < p->rest[slot].freed_ms))
+		(slot == NONE || rest_at(p, odd)->freed_ms < rest_at(p, slot)->freed_ms))
 		slot = odd;
 	return slot != NONE && reusable(p, slot, now_ms) ? slot : NONE;
 }
@@ -249,7 +213,7 @@ static uint32_t reuse(
 // Each port that had not rested in full counts as early, of a pair too.
 static void claim(struct ports *p, uint32_t slot, uint64_t *early)
 {
-	if (p->state[slot] == PORT_RESTING) {
+	if (bitset_has(&p->resting, slot)) {
 		fifo_remove(p, slot);
 		(*early)++;
 	}
@@ -264,7 +228,7 @@ bool ports_take(struct ports *p, bool is_v4, enum ports_kind kind, uint64_t now_
 	uint32_t s;
 
 	settle(p, o, kind, now_ms, quarantine_s * UINT64_C(1000));
-	s = choose(p, o, kind);
+	s = choose(p, is_v4, kind);
 	if (s == NONE)
 		s = reuse(p, o, kind, now_ms);
 	if (s == NONE)
@@ -279,7 +243,7 @@ bool ports_take(struct ports *p, bool is_v4, enum ports_kind kind, uint64_t now_
 void ports_give(struct ports *p, uint32_t slot, uint64_t now_ms)
 {
 	// given back twice it would be on a FIFO twice, and later be two clients' port
-	if (p->state[slot] != PORT_TAKEN)
+	if (state_of(p, slot) != PORT_TAKEN)
 		return;
 	set_state(p, slot, PORT_RESTING);
 	fifo_append(p, slot, now_ms);
@@ -300,36 +264,36 @@ uint32_t ports_free(const struct ports *p, bool is_v4)
 
 size_t ports_size(const struct turn_relay_map *map, unsigned int worker)
 {
-	const size_t n = turn_relay_slots(map, worker);
-	const size_t len = sizeof(struct ports) + n * sizeof(struct rest) +
-		n / 2 * 2 * sizeof(uint32_t) + n * sizeof(uint8_t);
+	const uint32_t n = turn_relay_slots(map, worker);
 
-	return (len + 7) & ~(size_t)7;
+	return sizeof(struct ports) + 3 * bitset_size(n) + 2 * bitset_size(n / 2);
 }
 
-// An empty pool over the pairs [begin, end).
-static void family_init(struct pool *o, uint32_t begin, uint32_t end)
+// The sets in their memory, all empty.
+static void sets_init(struct ports *p, uint8_t *mem, uint32_t n)
 {
-	*o = (struct pool){.begin = begin, .end = {begin, begin, begin, end}};
-	o->resting[0] = o->resting[1] = (struct fifo){NONE, NONE};
+	struct bitset *const by_slot[] = {&p->rested, &p->resting, &p->taken};
+	struct bitset *const by_pair[] = {&p->even, &p->both};
+
+	for (int i = 0; i < 3; i++, mem += bitset_size(n))
+		bitset_init(by_slot[i], mem, n);
+	for (int i = 0; i < 2; i++, mem += bitset_size(n / 2))
+		bitset_init(by_pair[i], mem, n / 2);
 }
 
-struct ports *ports_create(
-	void *mem, const struct turn_relay_map *map, unsigned int worker, struct csprng *rng)
+struct ports *ports_create(const struct ports_memory *mem, const struct turn_relay_map *map,
+	unsigned int worker, struct csprng *rng)
 {
 	const uint32_t n = turn_relay_slots(map, worker);
-	struct ports *p = mem;
+	struct ports *p = mem->own;
 
 	p->rng = rng;
 	p->slots_v4 = relay_slots_v4(map, worker);
-	p->rest = (struct rest *)(p + 1);
-	p->order = (uint32_t *)(p->rest + n);
-	p->pos = p->order + n / 2;
-	p->state = (uint8_t *)(p->pos + n / 2);
-	family_init(&p->pool[0], 0, p->slots_v4 / 2);
-	family_init(&p->pool[1], p->slots_v4 / 2, n / 2);
-	for (uint32_t pair = 0; pair < n / 2; pair++)
-		p->order[pair] = p->pos[pair] = pair;
+	p->rest = mem->rest;
+	p->rest_stride = mem->rest_stride;
+	sets_init(p, (uint8_t *)(p + 1), n);
+	for (int i = 0; i < 2; i++)
+		p->pool[i].resting[0] = p->pool[i].resting[1] = (struct fifo){NONE, NONE};
 	for (uint32_t slot = 0; slot < n; slot++) {
 		if (!turn_relay_usable(map, worker, slot))
 			continue;

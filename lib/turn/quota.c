@@ -11,16 +11,22 @@
 #include <stdlib.h>
 
 // Entries of a stripe, and how many a full table puts into it on average. The fill of a stripe is
-// binomial: the margin is more than ten standard deviations, so in practice none overflows.
-#define STRIPE_ENTRIES 512u
-#define STRIPE_MEAN 320u
+// binomial: the margin is six standard deviations, so in practice none overflows.
+#define STRIPE_ENTRIES 4096u
+#define STRIPE_MEAN 3700u
+
+// An entry is a count and what tells its key from others of the stripe: 40 bits of the hash. With
+// those that choose the stripe that is 49 bits in a table for a million: that any two of all users
+// and sources share a count has a probability of one in 300 then, and is harmless.
+#define COUNT_BITS 24
+#define COUNT_MAX ((UINT64_C(1) << COUNT_BITS) - 1)
+#define TAG_BITS 40
 
 // The lock is taken by any worker; all else is read and written by its holder only.
 struct stripe {
 	_Atomic uint32_t locked;
 	uint32_t used;
-	uint64_t key[STRIPE_ENTRIES];
-	uint32_t count[STRIPE_ENTRIES]; // 0 = free
+	uint64_t entry[STRIPE_ENTRIES]; // tag << COUNT_BITS | count; count 0 = free
 } __attribute__((aligned(64)));
 
 struct turn_quota {
@@ -31,11 +37,20 @@ struct turn_quota {
 	struct stripe *stripes;
 };
 
-struct turn_quota *turn_quota_create(uint32_t capacity, const struct hash_key *key)
+static uint32_t stripes_for(uint32_t capacity)
 {
 	// one entry for the user and one for the source of every allocation
-	const uint64_t entries = 2 * (uint64_t)capacity;
-	const uint32_t nb = (uint32_t)(entries / STRIPE_MEAN) + 1;
+	return (uint32_t)(2 * (uint64_t)capacity / STRIPE_MEAN) + 1;
+}
+
+size_t turn_quota_size(uint32_t capacity)
+{
+	return sizeof(struct turn_quota) + (size_t)stripes_for(capacity) * sizeof(struct stripe);
+}
+
+struct turn_quota *turn_quota_create(uint32_t capacity, const struct hash_key *key)
+{
+	const uint32_t nb = stripes_for(capacity);
 	struct turn_quota *q = calloc(1, sizeof(*q));
 
 	if (q == NULL)
@@ -66,10 +81,21 @@ uint32_t turn_quota_total(const struct turn_quota *q)
 
 // --- stripes ------------------------------------------------------------------------------------
 
-// The high half of a hash chooses the stripe, the low half the place in it.
+// The high bits of a hash choose the stripe, the low ones are the tag; the lowest of those are the
+// place in it.
 static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 {
 	return &q->stripes[((hash >> 32) * q->nb_stripes) >> 32];
+}
+
+static uint32_t count_of(uint64_t entry)
+{
+	return (uint32_t)(entry & COUNT_MAX);
+}
+
+static uint64_t tag_of(uint64_t entry)
+{
+	return entry >> COUNT_BITS;
 }
 
 static void lock(struct stripe *s)
@@ -104,28 +130,31 @@ static void unlock_both(struct stripe *a, struct stripe *b)
 }
 
 // Place of a key, or the free place where it belongs. One place always stays free: searches end.
-static uint32_t place_of(const struct stripe *s, uint64_t hash)
+static uint64_t *place_of(struct stripe *s, uint64_t hash)
 {
-	uint32_t i = (uint32_t)hash % STRIPE_ENTRIES;
+	const uint64_t tag = hash & ((UINT64_C(1) << TAG_BITS) - 1);
+	uint32_t i = (uint32_t)tag % STRIPE_ENTRIES;
 
-	while (s->count[i] != 0 && s->key[i] != hash)
+	while (count_of(s->entry[i]) != 0 && tag_of(s->entry[i]) != tag)
 		i = (i + 1) % STRIPE_ENTRIES;
-	return i;
+	if (count_of(s->entry[i]) == 0)
+		s->entry[i] = tag << COUNT_BITS;
+	return &s->entry[i];
 }
 
 static bool count_up(struct stripe *s, uint64_t hash, uint32_t limit)
 {
-	const uint32_t i = place_of(s, hash);
+	uint64_t *e = place_of(s, hash);
+	const uint32_t count = count_of(*e);
 
-	if (s->count[i] == 0) {
+	if (count == 0) {
 		if (s->used == STRIPE_ENTRIES - 1)
 			return false;
 		s->used++;
-		s->key[i] = hash;
-	} else if (limit != 0 && s->count[i] >= limit) {
+	} else if ((limit != 0 && count >= limit) || count == COUNT_MAX) {
 		return false;
 	}
-	s->count[i]++;
+	++*e;
 	return true;
 }
 
@@ -134,28 +163,28 @@ static void close_gap(struct stripe *s, uint32_t i)
 {
 	uint32_t next = (i + 1) % STRIPE_ENTRIES;
 
-	while (s->count[next] != 0) {
-		const uint32_t home = (uint32_t)s->key[next] % STRIPE_ENTRIES;
+	while (count_of(s->entry[next]) != 0) {
+		const uint32_t home = (uint32_t)tag_of(s->entry[next]) % STRIPE_ENTRIES;
 
 		if ((next - home) % STRIPE_ENTRIES >= (next - i) % STRIPE_ENTRIES) {
-			s->key[i] = s->key[next];
-			s->count[i] = s->count[next];
+			s->entry[i] = s->entry[next];
 			i = next;
 		}
 		next = (next + 1) % STRIPE_ENTRIES;
 	}
-	s->count[i] = 0;
+	s->entry[i] = 0;
 }
 
 static void count_down(struct stripe *s, uint64_t hash)
 {
-	const uint32_t i = place_of(s, hash);
+	uint64_t *e = place_of(s, hash);
 
-	if (s->count[i] > 1) {
-		s->count[i]--;
-	} else if (s->count[i] == 1) {
+	if (count_of(*e) == 0)
+		return;
+	--*e;
+	if (count_of(*e) == 0) {
 		s->used--;
-		close_gap(s, i);
+		close_gap(s, (uint32_t)(e - s->entry));
 	}
 }
 
@@ -174,18 +203,24 @@ static bool total_up(struct turn_quota *q, uint32_t limit)
 	return true;
 }
 
-static struct quota_ref ref_of(
-	const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN], const struct addr *source)
+uint64_t quota_source(const struct turn_quota *q, const struct addr *source)
 {
-	const struct addr user = addr_from_v6(ident);
 	struct addr a = *source;
 
 	// whoever has an IPv6 address has its /64
 	if (!addr_is_v4(&a))
 		a.d[1] = 0;
+	return hash_addr(&q->key, &a, 2);
+}
+
+static struct quota_ref ref_of(
+	const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN], const struct addr *source)
+{
+	const struct addr user = addr_from_v6(ident);
+
 	return (struct quota_ref){
 		.user = hash_addr(&q->key, &user, 1),
-		.source = hash_addr(&q->key, &a, 2),
+		.source = quota_source(q, source),
 	};
 }
 

@@ -73,8 +73,7 @@ static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *
 
 static bool slot_live(const struct turn_shard *s, uint32_t slot)
 {
-	return line_state(alloc_at(s, slot)) == ALLOC_LIVE &&
-		cold_at(s, slot)->expires_ms > s->now_ms;
+	return line_state(alloc_at(s, slot)) == ALLOC_LIVE && alloc_left(s, slot) > 0;
 }
 
 // The line has a copy of another channel. Now and then the one in use takes its place; not every
@@ -101,7 +100,7 @@ static void relay_channel_data(
 	if (!slot_live(s, v->slot))
 		return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
 	channel = channel_by_number(s, v->slot, number);
-	if (channel == TURN_NONE || s->channel[channel].until_ms <= s->now_ms)
+	if (channel == TURN_NONE || !channel_bound(s, channel))
 		return plan_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
 	if (!channel_live(s, channel))
 		return plan_drop(plan, TURN_DROP_NO_PERMISSION);

@@ -129,6 +129,27 @@ static void answer_stranger(struct turn_request *r, unsigned int code, struct tu
 	finish(r, false, plan);
 }
 
+// cred_verify with what the allocation remembers of a REST name that made it.
+static unsigned int verify(struct turn_request *r)
+{
+	struct turn_shard *s = r->s;
+	const struct stun_msg *m = &r->m;
+	const size_t len = m->alen[STUN_USERNAME];
+	struct turn_cred known;
+	uint8_t userhash[32];
+	bool has_known;
+	unsigned int code;
+
+	has_known = r->slot != TURN_NONE && cold_at(s, r->slot)->rest && len <= STUN_TEXT_MAX &&
+		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, s->policy->realm,
+			userhash) &&
+		alloc_cred(s, r->slot, userhash, &known);
+	code = cred_verify(s->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
+	if (has_known)
+		explicit_bzero(&known, sizeof(known));
+	return code;
+}
+
 // RFC 8489 9.2.4 with the nonce first: a stale one is told before any key is looked up or derived
 // (doc/decisions/0002). 0, the error code, or SILENCE.
 static unsigned int authenticate(struct turn_request *r)
@@ -137,7 +158,6 @@ static unsigned int authenticate(struct turn_request *r)
 	const struct turn_rate *rate = &s->policy->limits.unauthenticated;
 	const struct stun_msg *m = &r->m;
 	const struct endpoint client = {r->v->src, r->v->src_port};
-	const struct turn_cred *known = NULL;
 	unsigned int code;
 
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
@@ -153,9 +173,7 @@ static unsigned int authenticate(struct turn_request *r)
 	if (r->slot == TURN_NONE &&
 		!limiter_has(s->forged, rate, s->workers, &r->v->src, s->now_ms))
 		return SILENCE;
-	if (r->slot != TURN_NONE)
-		known = &cold_at(s, r->slot)->cred;
-	code = cred_verify(s->policy, s->crypto, m, s->wall_s, known, &r->cred);
+	code = verify(r);
 	if (code == 401)
 		limiter_allow(s->forged, rate, s->workers, &r->v->src, s->now_ms);
 	return code;
@@ -170,7 +188,7 @@ static unsigned int admit(struct turn_request *r, const struct method *method)
 		return 0;
 	if (r->slot == TURN_NONE)
 		return 437;
-	if (memcmp(cold_at(r->s, r->slot)->cred.ident, r->cred.ident, TURN_IDENT_LEN) != 0)
+	if (cold_at(r->s, r->slot)->who != alloc_who(r->s, r->cred.ident))
 		return 441;
 	return 0;
 }
@@ -236,7 +254,7 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 	if (!method->authenticated)
 		return handle_binding(&r, method, plan);
 	// Past its time but not swept yet: it is gone.
-	if (r.slot != TURN_NONE && cold_at(s, r.slot)->expires_ms <= s->now_ms) {
+	if (r.slot != TURN_NONE && alloc_left(s, r.slot) == 0) {
 		alloc_end(s, r.slot);
 		r.slot = TURN_NONE;
 	}

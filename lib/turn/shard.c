@@ -3,6 +3,7 @@
 // belongs to one lcore.
 #include "turn_int.h"
 
+#define RESERVED_CHAIN 32 // slots for each chain of reserved ones
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short whatever expires at once
 
 static const struct {
@@ -44,10 +45,11 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	struct wheel_node *node;
-	void *clients, *records, *ports, *unauthenticated, *binding, *forged;
-	uint32_t *live, *permission_ring, *channel_ring, *redirect_ring;
+	void *clients, *ports, *live, *unauthenticated, *binding, *forged;
+	struct trie_links *redirect_links;
+	uint32_t *reserved;
 	struct endpoint *listener;
-	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects;
+	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
 	size_t size;
 };
 
@@ -62,13 +64,11 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 {
 	struct arena a = {.base = mem};
 	struct layout l = {.nb_slots = turn_relay_slots(p->map, p->worker)};
-	uint32_t records;
 
 	l.nb_permissions = or_default(p->permissions, 2 * l.nb_slots);
 	l.nb_channels = or_default(p->channels, l.nb_slots);
 	l.nb_redirects = p->redirects != 0 ? p->redirects : 1024;
-	// Each permission, each end of a channel, each reservation has one entry.
-	records = l.nb_permissions + 2 * l.nb_channels;
+	l.nb_reserved = l.nb_slots / RESERVED_CHAIN + 1;
 
 	l.s = arena_take(&a, sizeof(*l.s));
 	l.alloc = arena_take(&a, sizeof(*l.alloc) * (l.nb_slots + l.nb_redirects));
@@ -77,15 +77,13 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
-	l.records = arena_take(&a, table_size(records));
 	l.ports = arena_take(&a, ports_size(p->map, p->worker));
 	l.unauthenticated = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.forged = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
-	l.live = arena_take(&a, sizeof(uint32_t) * l.nb_slots);
-	l.permission_ring = arena_take(&a, sizeof(uint32_t) * l.nb_permissions);
-	l.channel_ring = arena_take(&a, sizeof(uint32_t) * l.nb_channels);
-	l.redirect_ring = arena_take(&a, sizeof(uint32_t) * l.nb_redirects);
+	l.live = arena_take(&a, bitset_size(l.nb_slots));
+	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
+	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
 	l.listener = arena_take(&a, sizeof(*l.listener) * p->config->nb_listeners);
 	l.size = a.used;
 	return l;
@@ -102,28 +100,36 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	s->cold = l->cold;
 	s->permission = l->permission;
 	s->channel = l->channel;
-	s->live = l->live;
+	s->reserved = l->reserved;
 	s->listener = l->listener;
 	s->nb_slots = l->nb_slots;
 	s->nb_permissions = l->nb_permissions;
 	s->nb_channels = l->nb_channels;
 	s->nb_redirects = l->nb_redirects;
+	s->nb_reserved = l->nb_reserved;
 	table_init(&s->clients, l->clients, l->nb_slots + l->nb_redirects);
-	table_init(&s->records, l->records, l->nb_permissions + 2 * l->nb_channels);
-	pool_init(&s->permissions, l->permission_ring, l->nb_permissions);
-	pool_init(&s->channels, l->channel_ring, l->nb_channels);
-	pool_init(&s->redirects, l->redirect_ring, l->nb_redirects);
+	bitset_init(&s->live, l->live, l->nb_slots);
+	memset(s->reserved, 0xff, sizeof(*s->reserved) * l->nb_reserved); // TURN_NONE
+	s->by_address = (struct trie){&l->permission->links, sizeof(*l->permission)};
+	s->by_number = (struct trie){&l->channel->by_number, sizeof(*l->channel)};
+	s->by_port = (struct trie){&l->channel->by_port, sizeof(*l->channel)};
+	pool_init(
+		&s->permissions, &l->permission->links, sizeof(*l->permission), l->nb_permissions);
+	pool_init(&s->channels, &l->channel->by_number, sizeof(*l->channel), l->nb_channels);
+	pool_init(&s->redirects, l->redirect_links, sizeof(*l->redirect_links), l->nb_redirects);
 }
 
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
 {
 	const struct layout l = layout_make(p, mem);
+	const struct ports_memory ports = {l.ports, &l.cold->resting, sizeof(*l.cold)};
 	struct turn_shard *s = l.s;
 
 	csprng_bytes(p->rng, &s->key, sizeof(s->key));
+	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
 	shard_tables(s, &l);
 	wheel_init(&s->wheel, l.node, l.nb_slots + l.nb_redirects, now_ms);
-	s->ports = ports_create(l.ports, p->map, p->worker, p->rng);
+	s->ports = ports_create(&ports, p->map, p->worker, p->rng);
 	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
 	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
 	s->forged = limiter_create(l.forged, TURN_LIMITER_BUCKETS, &s->key);
@@ -146,8 +152,8 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 
 void turn_shard_close(struct turn_shard *s)
 {
-	while (s->stats.allocations > 0)
-		alloc_end(s, s->live[0]);
+	while (s->live.used > 0)
+		alloc_end(s, bitset_nth(&s->live, 0));
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
 			reservation_lapse(s, slot);
@@ -179,15 +185,16 @@ static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 	const unsigned int objects = 1u + c->nb_permissions + c->nb_channels;
-	uint64_t next;
+	const uint32_t left_ms = alloc_left(s, slot);
+	uint32_t next_ms;
 
-	if (c->expires_ms <= s->now_ms) {
+	if (left_ms == 0) {
 		alloc_end(s, slot);
 		return objects;
 	}
-	next = peers_purge(s, slot);
+	next_ms = peers_purge(s, slot);
 	alloc_copy_channel(s, slot);
-	wheel_set(&s->wheel, slot, next < c->expires_ms ? next : c->expires_ms);
+	wheel_set(&s->wheel, slot, s->now_ms + (next_ms < left_ms ? next_ms : left_ms));
 	return objects;
 }
 
@@ -232,17 +239,15 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 	const struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
 
-	*out = (struct turn_info){.id = c->id,
+	*out = (struct turn_info){.id = alloc_id(s, slot),
 		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
 		.relay = turn_relay_endpoint(s->map, s->worker, slot),
-		.expires_s = c->expires_ms > s->now_ms
-			? (uint32_t)((c->expires_ms - s->now_ms + 999) / 1000)
-			: 0,
-		.rx = c->rx + l->count[TURN_FROM_CLIENT],
-		.tx = c->tx + l->count[TURN_FROM_PEER],
+		.expires_s = (alloc_left(s, slot) + 999) / 1000,
+		.rx = c->rx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_CLIENT],
+		.tx = c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER],
 		.permissions = c->nb_permissions,
 		.channels = c->nb_channels};
-	memcpy(out->user, c->cred.name, c->cred.name_len);
+	memcpy(out->user, c->name, c->name_len);
 }
 
 unsigned int turn_shard_list(
@@ -250,8 +255,8 @@ unsigned int turn_shard_list(
 {
 	unsigned int n = 0;
 
-	while (n < max && cursor < s->stats.allocations)
-		info_fill(s, s->live[cursor++], &out[n++]);
+	while (n < max && cursor < s->live.used)
+		info_fill(s, bitset_nth(&s->live, cursor++), &out[n++]);
 	return n;
 }
 

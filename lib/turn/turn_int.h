@@ -2,7 +2,9 @@
 // Shared by the files of lib/turn only.
 #pragma once
 
+#include "bitset.h"
 #include "table.h"
+#include "trie.h"
 #include "turn.h"
 #include "wheel.h"
 
@@ -79,6 +81,7 @@ struct turn_cred {
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t name_len;
 	char name[TURN_NAME_LEN]; // for display, truncated; the configured name behind a USERHASH
+	uint8_t mac[STUN_REST_MAC_LEN]; // rest: of which the password is the text
 };
 
 // Authenticates a request whose nonce is valid and which has MESSAGE-INTEGRITY or -SHA256, USERNAME
@@ -115,10 +118,24 @@ enum ports_kind { PORTS_ANY, PORTS_EVEN, PORTS_PAIR };
 
 struct ports;
 
-// For slots [0, turn_relay_slots(map, worker)); mem is 8-byte aligned and zeroed.
+// A resting port on its FIFO.
+struct ports_rest {
+	uint64_t freed_ms;
+	uint32_t next, prev;
+};
+
+struct ports_memory {
+	void *own; // ports_size() bytes, 8-byte aligned, zeroed
+	// A struct ports_rest for each slot, rest_stride bytes apart. Theirs from ports_give to
+	// ports_take; whoever has the port may write to it.
+	void *rest;
+	size_t rest_stride;
+};
+
+// For slots [0, turn_relay_slots(map, worker)).
 size_t ports_size(const struct turn_relay_map *map, unsigned int worker);
-struct ports *ports_create(
-	void *mem, const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
+struct ports *ports_create(const struct ports_memory *mem, const struct turn_relay_map *map,
+	unsigned int worker, struct csprng *rng);
 // True when the shard owns at least one port of the family.
 bool ports_has_family(const struct ports *p, bool is_v4);
 // Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at t is rested when
@@ -160,6 +177,8 @@ bool quota_take(struct turn_quota *q, const struct turn_limits *l,
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref);
 void quota_give(struct turn_quota *q, const struct quota_ref *ref);
+// The source half of a ref, which the address tells at any time.
+uint64_t quota_source(const struct turn_quota *q, const struct addr *source);
 
 // --- shard.c: the state of one worker ------------------------------------------------------------
 
@@ -212,75 +231,121 @@ static inline uint64_t *redirect_until(struct turn_line *l)
 #define FLOW_PEER (UINT32_C(1) << 30) // slot: to the peer of the copy in its line
 #define FLOW_CHANNEL (UINT32_C(2) << 30) // channel: to its peer
 
-// The rest of an allocation. RESERVED slots use expires_ms and token only.
+// The rest of an allocation. made outlives it. Once the port rests, the union is the ports'.
+// Times of 32 bits are the low half of the clock's milliseconds: see ms_left().
 struct turn_cold {
-	uint64_t expires_ms;
-	uint64_t id;
-	uint64_t rx, tx;
-	struct turn_cred cred;
-	uint8_t tid[STUN_TID_LEN]; // of the Allocate that made it
-	uint8_t token[TURN_TOKEN_LEN]; // given with it, or by which it was reserved
-	struct quota_ref quota;
-	uint32_t permissions, channels; // heads of lists
-	uint16_t nb_permissions, nb_channels;
-	uint32_t live; // position in turn_shard.live
+	uint32_t made; // allocations that the slot has had
 	uint8_t via; // worker that holds a redirect to it, or TURN_NO_WORKER
-	bool has_token;
+	uint8_t name_len;
+	uint8_t alg; // of the key, enum stun_algorithm
+	bool rest : 1; // a REST name: mac is set
+	bool has_token : 1; // one was given with it
+	union {
+		struct {
+			uint64_t quota_user; // of its quota_ref; the source is the client's
+			uint32_t expires;
+			uint32_t tid, who; // keyed hashes of tid and ident: see alloc_tid()
+			uint32_t permissions, channels; // roots of trees
+			uint16_t nb_permissions, nb_channels;
+			uint16_t rx_spills, tx_spills; // of the hot line's counters
+			uint8_t mac[STUN_REST_MAC_LEN];
+			char name[TURN_NAME_LEN];
+		};
+		struct { // ALLOC_RESERVED
+			struct quota_ref quota;
+			uint32_t until;
+			uint32_t next; // in its chain of shard.reserved
+			uint8_t token[TURN_TOKEN_LEN];
+		} reserved;
+		struct ports_rest resting;
+	};
 };
+_Static_assert(sizeof(struct turn_cold) == 88, "what an allocation costs beside its line");
 
 // A permission: an address, whatever the port (RFC 8656 9). Outlives its time while channels name
 // it.
 struct turn_permission {
 	struct addr peer;
-	uint64_t until_ms;
-	uint32_t next; // in the allocation's list
-	uint32_t slot;
-	uint32_t channels; // that name it
+	uint32_t until;
+	struct trie_links links; // in the allocation's tree, by address
+	uint32_t channels; // root of the tree of those that name it, by port
 };
+_Static_assert(sizeof(struct turn_permission) == 32, "two a cache line");
 
 struct turn_channel {
-	uint64_t until_ms;
+	uint32_t until;
 	uint32_t permission; // of its peer: holds the address
-	uint32_t next, slot;
+	uint32_t slot;
 	uint16_t port, number;
+	struct trie_links by_number; // in the allocation's tree
+	struct trie_links by_port; // in the permission's
 };
+_Static_assert(sizeof(struct turn_channel) == 32, "two a cache line");
 
-// Free records of a pool: a ring of their indices. What is freed rests in limbo until the round is
-// over, because plans of the round may name it.
-struct turn_pool {
-	uint32_t *ring; // size entries
-	uint32_t size, head, tail;
-	uint32_t free, limbo; // entries from head on that may be taken; those behind them
-};
-
-static inline void pool_init(struct turn_pool *p, uint32_t *ring, uint32_t size)
+// Milliseconds until a time of which the low half is kept; 0 when it has passed. Everything that
+// has such a time is looked at within minutes of it, long before the 24 days after which it would
+// seem to lie ahead again.
+static inline uint32_t ms_left(uint32_t until, uint64_t now_ms)
 {
-	*p = (struct turn_pool){.ring = ring, .size = size, .free = size};
-	for (uint32_t i = 0; i < size; i++)
-		ring[i] = i;
+	const int32_t left = (int32_t)(until - (uint32_t)now_ms);
+
+	return left > 0 ? (uint32_t)left : 0;
+}
+
+// Free records of a pool, chained through a word of their own. What is freed rests in limbo until
+// the round is over, because plans of the round may name it: but for that word it stays as it was.
+struct turn_pool {
+	struct trie chain; // of which child[0] is that word
+	uint32_t size;
+	uint32_t fresh; // those from here on have never been taken
+	uint32_t head; // of the others that may be taken
+	uint32_t limbo_head, limbo_tail;
+	uint32_t free, limbo; // how many
+};
+
+static inline void pool_init(struct turn_pool *p, void *links, size_t stride, uint32_t size)
+{
+	*p = (struct turn_pool){.chain = {links, stride},
+		.size = size,
+		.free = size,
+		.head = TRIE_NONE,
+		.limbo_head = TRIE_NONE};
+}
+
+static inline uint32_t *pool_next(const struct turn_pool *p, uint32_t i)
+{
+	return &trie_at(&p->chain, i)->child[0];
 }
 
 static inline uint32_t pool_take(struct turn_pool *p)
 {
-	uint32_t i;
+	uint32_t i = p->head;
 
 	if (p->free == 0)
 		return UINT32_MAX;
-	i = p->ring[p->head];
-	p->head = p->head + 1 == p->size ? 0 : p->head + 1;
 	p->free--;
+	if (i == TRIE_NONE)
+		return p->fresh++;
+	p->head = *pool_next(p, i);
 	return i;
 }
 
 static inline void pool_give(struct turn_pool *p, uint32_t i)
 {
-	p->ring[p->tail] = i;
-	p->tail = p->tail + 1 == p->size ? 0 : p->tail + 1;
+	*pool_next(p, i) = p->limbo_head;
+	if (p->limbo_head == TRIE_NONE)
+		p->limbo_tail = i;
+	p->limbo_head = i;
 	p->limbo++;
 }
 
 static inline void pool_round(struct turn_pool *p)
 {
+	if (p->limbo == 0)
+		return;
+	*pool_next(p, p->limbo_tail) = p->head;
+	p->head = p->limbo_head;
+	p->limbo_head = TRIE_NONE;
 	p->free += p->limbo;
 	p->limbo = 0;
 }
@@ -298,8 +363,9 @@ struct turn_shard {
 	struct turn_channel *channel;
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect
-	struct table records; // permissions, channels by number and by peer, reservations by token
-	struct hash_key key; // of both tables
+	struct trie by_address, by_number, by_port; // of permissions, channels, channels
+	struct hash_key key; // of table, trees and marks
+	uint8_t token_key[32]; // of which reservation tokens are made
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
 	uint32_t passed_over; // datagrams of channels that no line has a copy of
@@ -313,7 +379,9 @@ struct turn_shard {
 	struct limiter *forged; // failed verifications, of sources whose nonce is valid
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
-	uint32_t *live; // slots of live allocations, dense
+	struct bitset live; // slots of live allocations
+	uint32_t *reserved; // heads of chains of reserved slots, by token
+	uint32_t nb_reserved; // chains
 	struct endpoint *listener;
 	struct turn_stats stats;
 	uint64_t next_id;
@@ -334,12 +402,11 @@ static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slo
 	return &s->cold[slot];
 }
 
-// Values in the table of records: an index with its kind in the top bits.
-#define RECORD_KIND (UINT32_C(3) << 30)
-#define RECORD_PERMISSION (UINT32_C(0) << 30)
-#define RECORD_NUMBER (UINT32_C(1) << 30) // channel by number
-#define RECORD_PEER (UINT32_C(2) << 30) // channel by peer transport address
-#define RECORD_RESERVATION (UINT32_C(3) << 30)
+// Milliseconds until an allocation ends; 0 when its time has passed, swept or not.
+static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
+{
+	return ms_left(cold_at(s, slot)->expires, s->now_ms);
+}
 
 // Hash of a client's 5-tuple (the listener stands for server address and protocol).
 static inline uint64_t client_hash(
@@ -358,7 +425,7 @@ struct alloc_new {
 	const uint8_t *tid;
 	const struct turn_cred *cred;
 	struct quota_ref quota;
-	const uint8_t *token; // NULL: none was given with it
+	bool has_token; // one was given with it
 };
 
 // Makes the allocation of v's client. False when the client table has no room (nothing is changed).
@@ -374,6 +441,18 @@ void alloc_copy_channel(struct turn_shard *s, uint32_t slot);
 void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
 // The timer of a slot fires no later than at_ms.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
+// What is kept of a transaction id and of an ident: 32 bits of a keyed hash. Both are only compared
+// with what the same 5-tuple sends, signed with valid credentials: a wrong match, one in 2^32,
+// takes a user of this server who sits on that very 5-tuple for the one who made the allocation
+// there, and nobody can work towards one without the hash's key.
+uint32_t alloc_tid(const struct turn_shard *s, const uint8_t tid[STUN_TID_LEN]);
+uint32_t alloc_who(const struct turn_shard *s, const uint8_t ident[TURN_IDENT_LEN]);
+// The REST credentials that made the allocation, as far as cred_verify asks for them. False when it
+// was not made with any, or not by the ident given.
+bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[TURN_IDENT_LEN],
+	struct turn_cred *out);
+// Number of an allocation, unique in the life of the process.
+uint64_t alloc_id(const struct turn_shard *s, uint32_t slot);
 
 // Adds an index to the client table and makes its hot line anew; false when there is no room.
 bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index);
@@ -382,10 +461,13 @@ struct turn_view client_view(const struct turn_shard *s, uint32_t index);
 
 // --- reserve.c -----------------------------------------------------------------------------------
 
-// Reserves a slot (taken by the caller) and makes its token; it counts in the quota like an
-// allocation. False when there is no room.
-bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota,
-	uint8_t token[TURN_TOKEN_LEN]);
+// Reserves an odd slot (taken by the caller) with the token of the allocation that will be made on
+// the even one; it counts in the quota like an allocation. False when libcrypto fails.
+bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota);
+// The token that goes with the allocation on an even slot, of which made has this value: not kept
+// but made again, so that a retransmission gets it. False when libcrypto fails.
+bool reservation_token(
+	const struct turn_shard *s, uint32_t slot, uint32_t made, uint8_t token[TURN_TOKEN_LEN]);
 // Slot of a live reservation with this token, or TURN_NONE.
 uint32_t reservation_find(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN]);
 // The slot stops being reserved; it stays taken and counted.
@@ -412,6 +494,10 @@ bool permission_live(const struct turn_shard *s, uint32_t slot, const struct add
 // Channel by number, or by peer; expired ones too; TURN_NONE.
 uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number);
 uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// Milliseconds until a channel or its permission has passed.
+uint32_t peers_left(const struct turn_shard *s, uint32_t channel);
+// A channel whose own time has not passed.
+bool channel_bound(const struct turn_shard *s, uint32_t channel);
 // A channel whose own time and whose permission's time have not passed.
 bool channel_live(const struct turn_shard *s, uint32_t channel);
 // Whether nb more permissions fit the allocation and the pool.
@@ -421,8 +507,8 @@ uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *
 // Binds or refreshes a channel and its permission: 0 or 508.
 unsigned int channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
-// Frees what has expired; returns the earliest expiry left (UINT64_MAX: none).
-uint64_t peers_purge(struct turn_shard *s, uint32_t slot);
+// Frees what has expired; returns the milliseconds to the earliest expiry left (UINT32_MAX: none).
+uint32_t peers_purge(struct turn_shard *s, uint32_t slot);
 // Frees what has expired, if anything can have; for requests.
 void peers_settle(struct turn_shard *s, uint32_t slot);
 void peers_end(struct turn_shard *s, uint32_t slot);

@@ -9,7 +9,7 @@
 #define PERMISSIONS 150000 // records in the shard
 #define CHANNELS 120000
 #define PORTS 50000 // of each relay address
-#define BYTES_MAX 512 // of the shard, an allocation
+#define BYTES_MAX 280 // of the shard, an allocation
 #define ROUND_MS 250000 // between refreshes: before a permission's 300 s are over
 #define ROUNDS 4 // 250 s to make them and these: more than 20 minutes
 #define NONCE_LEN 32

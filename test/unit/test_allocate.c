@@ -409,6 +409,29 @@ static void rest_quota_is_by_id(void **state)
 	assert_int_equal(codes[1], 486);
 }
 
+// The credentials of an allocation serve it to their end, even when their secret would be asked for
+// last; signing another name with their password serves nothing.
+static void rest_credentials_do_not_prolong_themselves(void **state)
+{
+	static const char name[] = "1700003600:ivan7", later[] = "1800003600:ivan7";
+	struct fixture_client n = fixture_client("198.51.100.30", 1);
+	char password[STUN_REST_PASSWORD_SIZE];
+
+	assert_true(stun_rest_password(f.crypto, "s3cret", name, strlen(name), password));
+	n.user = name;
+	n.password = password;
+	assert_int_equal(fixture_allocate(&f, &n, 4), 0);
+	assert_int_equal(fixture_refresh(&f, &n, 600), 0);
+	n.user = later;
+	assert_int_equal(fixture_refresh(&f, &n, 3600), 401);
+	assert_true(stun_rest_password(f.crypto, "s3cret", later, strlen(later), password));
+	assert_int_equal(fixture_refresh(&f, &n, 3600), 441); // genuine, but another's
+	n.user = name;
+	assert_int_equal(fixture_refresh(&f, &n, 600), 401);
+	assert_true(stun_rest_password(f.crypto, "s3cret", name, strlen(name), password));
+	assert_int_equal(fixture_refresh(&f, &n, 600), 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -431,6 +454,7 @@ int main(void)
 		T(ports_run_out_with_508),
 		T(quotas_are_486),
 		T(rest_quota_is_by_id),
+		T(rest_credentials_do_not_prolong_themselves),
 	};
 
 	return cmocka_run_group_tests_name("allocate", tests, NULL, NULL);

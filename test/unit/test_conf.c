@@ -174,6 +174,8 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->rx_ring, d->rx_ring);
 	assert_int_equal(c->tx_ring, d->tx_ring);
 	assert_int_equal(c->handover_ring, d->handover_ring);
+	assert_int_equal(c->requests, d->requests);
+	assert_int_equal(c->backlog, d->backlog);
 	assert_int_equal(c->neigh_entries, d->neigh_entries);
 	assert_int_equal(c->neigh_held, d->neigh_held);
 	assert_int_equal(c->neigh_held_each, d->neigh_held_each);
@@ -196,6 +198,8 @@ static void test_defaults(void **state)
 	assert_int_equal(d->turn.listeners[0].at.port, 3478); // RFC 8656 section 6
 	assert_int_equal(d->turn.port_lo, 49152); // RFC 6335 section 6
 	assert_true(d->turn.hairpin);
+	assert_int_equal(d->requests, 8);
+	assert_int_equal(d->backlog, 512);
 	assert_int_equal(d->neigh_entries, 4096);
 	assert_int_equal(d->neigh_held, 1024);
 	assert_int_equal(d->neigh_held_each, 16);

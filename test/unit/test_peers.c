@@ -412,6 +412,89 @@ static void own_relay_address_is_a_peer_unless_hairpin_is_off(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.1"), 403);
 }
 
+#define MANY 600
+
+static struct endpoint one_of_many(unsigned int i)
+{
+	// three channels to each of 200 addresses
+	const uint8_t ip[4] = {10, 99, 0, (uint8_t)(20 + i / 3)};
+
+	return (struct endpoint){addr_from_v4(ip), (uint16_t)(7000 + i % 3)};
+}
+
+// Binds or renews the channels from `from` on, every step-th.
+static void bind_many(unsigned int from, unsigned int step)
+{
+	for (unsigned int i = from; i < MANY; i += step) {
+		const struct endpoint to = one_of_many(i);
+
+		fixture_begin(&f, STUN_REQUEST, STUN_CHANNEL_BIND);
+		stun_put_u32(&f.w, STUN_CHANNEL_NUMBER, (CHANNEL_MIN + i) << 16);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+		assert_int_equal(fixture_ask(&f, &ivan), 0);
+	}
+}
+
+// Each is found by its number and by its peer, and by no other; those that are gone are not.
+static void check_many(bool (*bound)(unsigned int i))
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		const struct endpoint to = one_of_many(i);
+		struct turn_path path;
+
+		left += bound(i);
+		assert_int_equal(to_peer((uint16_t)(CHANNEL_MIN + i)),
+			bound(i) ? TURN_OK : TURN_DROP_CHANNEL_UNBOUND);
+		if (!bound(i))
+			continue;
+		turn_flow_path(f.shard, f.burst.plan.flow, &path);
+		assert_true(endpoint_eq(&path.dst, &to));
+		fixture_from_peer(&f, &ivan.relay, &to, "x", 1);
+		assert_int_equal(f.burst.plan.channel, CHANNEL_MIN + i);
+	}
+	assert_int_equal(stats().channels, left);
+}
+
+static bool bound_all(unsigned int i)
+{
+	return true;
+}
+
+static bool bound_some(unsigned int i)
+{
+	return i % 4 == 0 || i % 7 == 0;
+}
+
+// As many as a hostile client may have, of which some end and come again.
+static void hundreds_of_channels_are_told_apart(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_close(&f);
+	c.limits.permissions = c.limits.channels = MANY;
+	c.nonce_lifetime_s = 86400;
+	fixture_open(&f, &c, 8);
+	fresh();
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	bind_many(0, 1);
+	check_many(bound_all);
+	assert_int_equal(stats().permissions, MANY / 3);
+	fixture_advance(&f, 400000);
+	bind_many(0, 4);
+	bind_many(0, 7);
+	fixture_advance(&f, 200000); // 600 s after the first time, 200 s after the second
+	fixture_expire(&f);
+	check_many(bound_some);
+	bind_many(0, 1);
+	check_many(bound_all);
+	fixture_advance(&f, 600000);
+	fixture_expire(&f);
+	assert_int_equal(stats().channels + stats().permissions, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -428,6 +511,7 @@ int main(void)
 		T(channel_outlives_its_permission),
 		T(expired_channel_may_be_bound_anew),
 		T(every_channel_of_several_works),
+		T(hundreds_of_channels_are_told_apart),
 		T(channel_data_lengths),
 		T(data_indication_is_well_formed),
 		T(send_indication_rules),

@@ -12,13 +12,14 @@
 
 #define QUARANTINE_S 120
 #define QUARANTINE_MS (QUARANTINE_S * 1000)
+#define REST_STRIDE 40 // of the memory that ports have while they rest
 
 // One worker's ports on an IPv4 and an IPv6 address, a listener on the former.
 struct set {
 	struct test_rand rand;
 	struct csprng rng;
 	struct turn_relay_map *map;
-	void *mem;
+	struct ports_memory mem;
 	struct ports *p;
 	uint32_t nb_slots, usable[2]; // usable: of IPv6, of IPv4
 	uint64_t early;
@@ -48,22 +49,30 @@ static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 	csprng_init(&s->rng, fill, &s->rand);
 	s->map = turn_relay_map_create(&c);
 	assert_non_null(s->map);
-	s->mem = calloc(1, ports_size(s->map, 0));
-	s->p = ports_create(s->mem, s->map, 0, &s->rng);
 	s->nb_slots = turn_relay_slots(s->map, 0);
+	s->mem.own = calloc(1, ports_size(s->map, 0));
+	s->mem.rest_stride = REST_STRIDE;
+	s->mem.rest = calloc(s->nb_slots, REST_STRIDE);
+	s->p = ports_create(&s->mem, s->map, 0, &s->rng);
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		s->usable[slot < relay_slots_v4(s->map, 0)] += turn_relay_usable(s->map, 0, slot);
 }
 
 static void set_close(struct set *s)
 {
-	free(s->mem);
+	free(s->mem.own);
+	free(s->mem.rest);
 	turn_relay_map_free(s->map);
 }
 
 static bool take(struct set *s, bool is_v4, enum ports_kind kind, uint64_t now_ms, uint32_t *slot)
 {
-	return ports_take(s->p, is_v4, kind, now_ms, QUARANTINE_S, slot, &s->early);
+	const bool taken = ports_take(s->p, is_v4, kind, now_ms, QUARANTINE_S, slot, &s->early);
+
+	// whoever has a port has its memory
+	if (taken)
+		memset((uint8_t *)s->mem.rest + *slot * REST_STRIDE, 0xa5, REST_STRIDE);
+	return taken;
 }
 
 // Takes every port of a family.

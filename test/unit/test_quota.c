@@ -131,7 +131,7 @@ static void test_capacity(void **state)
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		struct turn_quota *q = turn_quota_create(sizes[s], &key);
-		const uint32_t most = sizes[s] * 4 + 1000;
+		const uint32_t most = sizes[s] * 4 + 5000;
 		struct quota_ref *ref = calloc(most, sizeof(*ref));
 		uint32_t n = 0;
 

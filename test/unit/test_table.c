@@ -43,9 +43,9 @@ static void test_basics(void **state)
 
 	assert_int_equal(sizeof(struct table_bucket), 64);
 	assert_int_equal(table_size(0), 128);
-	assert_int_equal(table_size(8), 128);
-	assert_int_equal(table_size(9), 256);
-	assert_int_equal(table_size(1u << 20), 64u << 18);
+	assert_int_equal(table_size(12), 128);
+	assert_int_equal(table_size(13), 192);
+	assert_int_equal(table_size(6250000), 64000000);
 	make(&t, 16);
 	assert_int_equal(candidates(&t, 0, 0), 0); // free ways are not candidates for tag 0
 	assert_true(table_insert(&t, 0, 7));
@@ -68,12 +68,12 @@ static void test_same_hash(void **state)
 	for (uint32_t v = 0; v < 2 * TABLE_WAYS; v++)
 		assert_true(table_insert(&t, hash, v));
 	assert_false(table_insert(&t, hash, 99));
-	assert_int_equal(t.used, 16);
+	assert_int_equal(t.used, 2 * TABLE_WAYS);
 	for (uint32_t v = 0; v < 2 * TABLE_WAYS; v++)
 		assert_int_equal(candidates(&t, hash, v), 1);
 	for (uint32_t v = 0; v < 2 * TABLE_WAYS; v++)
 		assert_true(table_remove(&t, hash, v));
-	for (uint32_t b = 0; b <= t.mask; b++)
+	for (uint32_t b = 0; b < t.nb_buckets; b++)
 		assert_int_equal(t.bucket[b].displaced, 0);
 	free(t.bucket);
 }
@@ -110,7 +110,7 @@ static void test_property(void **state)
 	for (uint32_t v = 0; v < CAPACITY; v++)
 		if (present[v])
 			assert_true(table_remove(&t, hash_of[v], v));
-	for (uint32_t b = 0; b <= t.mask; b++)
+	for (uint32_t b = 0; b < t.nb_buckets; b++)
 		assert_int_equal(t.bucket[b].displaced, 0);
 	free(t.bucket);
 }
@@ -118,19 +118,19 @@ static void test_property(void **state)
 // "An insert practically never fails": a table filled to its capacity, several times.
 static void test_fill(void **state)
 {
-	const uint32_t n = 1u << 16;
 	struct test_rand r = test_rand_start("fill");
 	struct table t;
 
-	for (int round = 0; round < 8; round++) {
+	for (uint32_t round = 0; round < 8; round++) {
+		const uint32_t n = (1u << 16) + round * 1237; // no power of two
 		uint32_t displaced = 0;
 
 		make(&t, n);
 		for (uint32_t v = 0; v < n; v++)
 			assert_true(table_insert(&t, test_rand(&r), v));
-		for (uint32_t b = 0; b <= t.mask; b++)
+		for (uint32_t b = 0; b < t.nb_buckets; b++)
 			displaced += t.bucket[b].displaced;
-		assert_true(displaced < n / 5); // most are found in the first line
+		assert_true(displaced < n / 3); // most are found in the first line
 		free(t.bucket);
 	}
 }

@@ -88,23 +88,49 @@ static void test_max(void **state)
 // Times beyond the reach of the wheel, and a clock that crosses the end of its top level.
 static void test_far(void **state)
 {
-	const uint64_t reach = 64ull * 64 * 64 * 64 * 64 * WHEEL_TICK_MS;
+	const uint64_t reach = 64ull * 64 * 64 * 64 * 64 * WHEEL_TICK_MS, far = 2 * reach - 10008;
+	const uint64_t start = reach - 5000;
 
-	wheel_init(&wheel, nodes, NODES, reach - 5000);
+	wheel_init(&wheel, nodes, NODES, start);
 	wheel_set(&wheel, 0, reach + 5008);
 	wheel_set(&wheel, 1, reach - 16);
 	wheel_set(&wheel, 2, UINT64_MAX);
-	wheel_set(&wheel, 3, 5 * reach);
+	wheel_set(&wheel, 3, start + far);
 	assert_true(silent(reach - 17));
 	assert_true(fires(reach - 16, 1));
 	assert_true(silent(reach + 5007));
 	assert_true(fires(reach + 5008, 0));
-	for (uint64_t now = reach + 6000; now < 5 * reach; now += 20 * DAY)
+	for (uint64_t now = reach + 6000; now < start + far; now += 20 * DAY)
 		assert_true(silent(now));
-	assert_true(silent(5 * reach - 1));
-	assert_true(fires(5 * reach, 3));
-	assert_true(silent(1000 * reach));
-	assert_true(wheel_armed(&wheel, 2));
+	assert_true(silent(start + far - 1));
+	assert_true(fires(start + far, 3));
+	assert_true(silent(start + WHEEL_FAR_MS - 100));
+	assert_true(fires(start + WHEEL_FAR_MS + 100, 2)); // as late as can be
+}
+
+// Earlier is, later is not; an idle node is armed whatever the time.
+static void test_sooner(void **state)
+{
+	wheel_init(&wheel, nodes, NODES, 1000);
+	assert_false(wheel_later(&wheel, 4, 1000));
+	wheel_set_sooner(&wheel, 4, 5000);
+	assert_true(wheel_later(&wheel, 4, 1000));
+	assert_true(wheel_later(&wheel, 4, 4970));
+	assert_false(wheel_later(&wheel, 4, 5000));
+	wheel_set_sooner(&wheel, 4, 9000);
+	assert_true(silent(4999));
+	assert_true(fires(5008, 4));
+	wheel_set_sooner(&wheel, 4, 9000);
+	wheel_set_sooner(&wheel, 4, 6000);
+	assert_true(fires(6016, 4));
+	assert_true(silent(10000));
+	// over the end of what 32 bits count
+	wheel_init(&wheel, nodes, NODES, (UINT64_C(1) << 32) * WHEEL_TICK_MS - 5000);
+	wheel_set(&wheel, 4, (UINT64_C(1) << 32) * WHEEL_TICK_MS + 5000);
+	wheel_set_sooner(&wheel, 4, (UINT64_C(1) << 32) * WHEEL_TICK_MS + 6000);
+	wheel_set_sooner(&wheel, 4, (UINT64_C(1) << 32) * WHEEL_TICK_MS + 4000);
+	assert_true(silent((UINT64_C(1) << 32) * WHEEL_TICK_MS + 3999));
+	assert_true(fires((UINT64_C(1) << 32) * WHEEL_TICK_MS + 4000, 4));
 }
 
 // A gap of a month costs a look at each level, not a step per tick: 10,000 of them would be 10^12.
@@ -122,23 +148,43 @@ static void test_long_gaps(void **state)
 	}
 }
 
-// Nodes that a call moves from one list to another, or hands out.
-static unsigned int moved_by(uint64_t now, const struct wheel_node *node, uint32_t nb, bool fired[])
+#define MANY 20000
+
+static struct wheel_node many[MANY];
+
+static uint64_t many_when(uint32_t id)
 {
-	static uint32_t list[20000];
+	return 600000 + id * 3;
+}
+
+// Writes down on which list each node is.
+static void lists_of(uint32_t list[MANY])
+{
+	for (uint32_t id = 0; id < MANY; id++)
+		list[id] = WHEEL_NONE;
+	for (uint32_t l = 0; l < WHEEL_LEVELS * WHEEL_SLOTS; l++)
+		for (uint32_t id = wheel.head[l / WHEEL_SLOTS][l % WHEEL_SLOTS]; id != WHEEL_NONE;
+			id = many[id].next)
+			list[id] = l;
+}
+
+// Nodes that a call moves from one list to another, or hands out.
+static unsigned int moved_by(uint64_t now, bool fired[])
+{
+	static uint32_t before[MANY], after[MANY];
 	uint32_t ids[64];
 	unsigned int n, moved = 0;
 
-	for (uint32_t id = 0; id < nb; id++)
-		list[id] = node[id].list;
+	lists_of(before);
 	n = wheel_expire(&wheel, now, ids, 64);
 	for (unsigned int i = 0; i < n; i++) {
-		assert_true(node[ids[i]].when_ms <= now);
+		assert_true(many_when(ids[i]) <= now);
 		assert_false(fired[ids[i]]);
 		fired[ids[i]] = true;
 	}
-	for (uint32_t id = 0; id < nb; id++)
-		moved += list[id] != node[id].list;
+	lists_of(after);
+	for (uint32_t id = 0; id < MANY; id++)
+		moved += before[id] != after[id];
 	return moved;
 }
 
@@ -146,25 +192,24 @@ static unsigned int moved_by(uint64_t now, const struct wheel_node *node, uint32
 // the wheel is no longer behind gets them all, none early.
 static void test_bounded(void **state)
 {
-	static struct wheel_node many[20000];
-	static bool fired[20000];
+	static bool fired[MANY];
 
-	wheel_init(&wheel, many, 20000, 0);
-	for (uint32_t id = 0; id < 20000; id++)
-		wheel_set(&wheel, id, 600000 + id * 3);
+	wheel_init(&wheel, many, MANY, 0);
+	for (uint32_t id = 0; id < MANY; id++)
+		wheel_set(&wheel, id, many_when(id));
 	for (uint64_t now = 589000; now < 662000; now += WHEEL_TICK_MS) {
 		do
-			assert_in_range(moved_by(now, many, 20000, fired), 0, 1000);
+			assert_in_range(moved_by(now, fired), 0, 1000);
 		while (wheel_behind(&wheel, now));
-		for (uint32_t id = 0; id < 20000; id++)
-			assert_true(fired[id] || many[id].when_ms + WHEEL_TICK_MS > now);
+		for (uint32_t id = 0; id < MANY; id++)
+			assert_true(fired[id] || many_when(id) + WHEEL_TICK_MS > now);
 	}
 }
 
 static uint64_t random_span(struct test_rand *r)
 {
 	static const uint64_t spans[] = {
-		1, 16, 100, 1024, 5000, 70000, HOUR, DAY, 40 * DAY, 400 * DAY};
+		1, 16, 100, 1024, 5000, 70000, HOUR, DAY, 40 * DAY, 390 * DAY};
 
 	return test_rand(r) % (spans[test_rand_below(r, 10)] + 1);
 }
@@ -217,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_basics),
 		cmocka_unit_test(test_max),
 		cmocka_unit_test(test_far),
+		cmocka_unit_test(test_sooner),
 		cmocka_unit_test(test_long_gaps),
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_property),

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bitset.h"
+
+#define WORD 64u
+#define BLOCK 512u // numbers
+#define RANGE 32768u
+
+static size_t parts(uint32_t n, uint32_t of)
+{
+	return n / of + (n % of != 0);
+}
+
+// The arrays begin at multiples of 8 bytes, and each covers whole parts of the next.
+static size_t words_len(uint32_t n)
+{
+	return parts(n, BLOCK) * (BLOCK / 8);
+}
+
+static size_t blocks_len(uint32_t n)
+{
+	return (parts(n, BLOCK) * sizeof(uint16_t) + 7) & ~(size_t)7;
+}
+
+size_t bitset_size(uint32_t n)
+{
+	const size_t ranges = parts(n, RANGE) * sizeof(uint32_t);
+
+	return words_len(n) + blocks_len(n) + ((ranges + 7) & ~(size_t)7);
+}
+
+void bitset_init(struct bitset *b, void *mem, uint32_t n)
+{
+	uint8_t *p = mem;
+
+	b->word = (uint64_t *)p;
+	b->block = (uint16_t *)(p + words_len(n));
+	b->range = (uint32_t *)(p + words_len(n) + blocks_len(n));
+	b->used = 0;
+}
+
+bool bitset_put(struct bitset *b, uint32_t i, bool member)
+{
+	if (bitset_has(b, i) == member)
+		return false;
+	b->word[i / WORD] ^= UINT64_C(1) << i % WORD;
+	// adds 1, or in effect takes 1 away
+	b->block[i / BLOCK] = (uint16_t)(b->block[i / BLOCK] + (member ? 1 : -1));
+	b->range[i / RANGE] += member ? 1u : UINT32_MAX;
+	b->used += member ? 1u : UINT32_MAX;
+	return true;
+}
+
+uint32_t bitset_nth(const struct bitset *b, uint32_t k)
+{
+	uint32_t range = 0, block, word;
+	uint64_t bits;
+
+	while (k >= b->range[range])
+		k -= b->range[range++];
+	block = range * (RANGE / BLOCK);
+	while (k >= b->block[block])
+		k -= b->block[block++];
+	word = block * (BLOCK / WORD);
+	while (k >= (uint32_t)__builtin_popcountll(b->word[word]))
+		k -= (uint32_t)__builtin_popcountll(b->word[word++]);
+	bits = b->word[word];
+	for (; k > 0; k--)
+		bits &= bits - 1;
+	return word * WORD + (uint32_t)__builtin_ctzll(bits);
+}
