@@ -50,6 +50,8 @@ struct conf {
 	uint32_t nb_ports;
 	uint32_t mbufs; // buffers in the packet pool
 	uint32_t rx_ring, tx_ring; // descriptors a queue
+	uint32_t requests; // that a worker answers in a round
+	uint32_t backlog; // requests that may wait, of a worker
 	uint32_t handover_ring; // packets a ring between two workers
 	// neighbours
 	uint32_t neigh_entries, neigh_held, neigh_held_each;

@@ -153,6 +153,11 @@ const struct conf_key conf_schema[] = {
 {"limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst), RANGE(1, 1000000),
 	.def = "2000", .help = "At once."},
 
+{"limits.requests", CONF_NUMBER, ONE(conf, requests), RANGE(1, 32), .def = "8",
+	.help = "STUN and TURN requests that a worker with something to relay answers before it "
+	"turns to its queues again, a few microseconds each; the others wait. While there is more "
+	"to relay than a burst nearly all of them wait."},
+
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "
 	"addresses are denied unless allowed here; loopback, link-local, multicast, reserved and "
@@ -181,6 +186,10 @@ const struct conf_key conf_schema[] = {
 	.help = "Receive descriptors of a queue, adjusted to what the driver takes."},
 {"buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024",
 	.help = "Transmit descriptors of a queue, adjusted to what the driver takes."},
+{"buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512",
+	.help = "Requests that may wait on a worker, and as many datagrams behind those of their "
+	"clients; each holds a packet buffer. Past it they are dropped and counted as "
+	"`request-backlog`."},
 {"buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536), .def = "1024",
 	.help = "Packets that may wait between two workers, rounded up to a power of two."},
 

@@ -73,6 +73,7 @@ static void warn_workers(const struct warner *w)
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const uint64_t workers = c->workers > 0 ? c->workers : 1;
 	const uint64_t rings = c->nb_ports * workers * ((uint64_t)c->rx_ring + c->tx_ring);
+	const uint64_t waiting = workers * 2 * c->backlog;
 
 	if (cpus > 0 && (long)c->workers > cpus)
 		warn(w, "workers.count", "%u workers on %ld CPUs: they will take turns", c->workers,
@@ -82,6 +83,11 @@ static void warn_workers(const struct warner *w)
 			"%u buffers cannot fill %u ports x %u workers x (%u + %u) descriptors: "
 			"packets may be dropped for want of buffers",
 			c->mbufs, c->nb_ports, (uint32_t)workers, c->rx_ring, c->tx_ring);
+	else if (rings + waiting > c->mbufs)
+		warn(w, "buffers.mbufs",
+			"%u buffers fill the descriptors of all workers, but not %u for each that "
+			"wait in its backlog: a storm of requests may leave none for packets",
+			c->mbufs, 2 * c->backlog);
 }
 
 // Peers are judged by the IPv4 address they carry, so a rule for the carrier never matches.

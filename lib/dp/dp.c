@@ -139,7 +139,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	random_fill(NULL, boot_key, sizeof(boot_key));
 	d->crypto = stun_crypto_create();
 	if (d->crypto == NULL) {
-		snprintf(error, len, "libcrypto lacks HMAC-SHA1 or SHA-256");
+		snprintf(error, len, "no memory, or libcrypto lacks SHA-1 or SHA-256");
 		return -1;
 	}
 	d->map = turn_relay_map_create(t);
@@ -243,6 +243,8 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	w->hops = neigh_hops(w->neigh);
 	relay_wires_init(w);
 	worker_queues(w);
+	if (backlog_create(w, socket) != 0)
+		return -ENOMEM;
 	return worker_shard(w, socket);
 }
 
@@ -252,6 +254,7 @@ static void worker_free(struct worker *w)
 		turn_shard_close(w->shard);
 	stun_crypto_free(w->crypto);
 	mailbox_fini(&w->mailbox);
+	backlog_free(&w->backlog);
 	rte_free(w->shard_mem);
 	rte_free(w->neigh_mem);
 	rte_free(w);
@@ -363,6 +366,7 @@ void dp_quiesce(struct dp *d)
 
 		for (unsigned int from = 0; from < d->nb_workers; from++)
 			ring_drain(w, from);
+		backlog_drain(w);
 		if (w->neigh != NULL)
 			nexthop_drain(w);
 		if (w->shard != NULL)

@@ -28,6 +28,7 @@
 	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers") \
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                     \
 	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                       \
+	X(DP_DROP_BACKLOG, "request-backlog", "more requests than may wait")                   \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.

@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 
 #include "csprng.h"
+#include "backlog.h"
 #include "dp.h"
 #include "hash.h"
 #include "steering.h"
@@ -294,12 +295,25 @@ struct worker {
 	struct outbox tx[CONF_PORTS_MAX];
 	struct outbox hand[TURN_WORKERS_MAX];
 	struct burst burst;
+	struct backlog backlog;
 	struct dp_stats live; // counters as they stand; published at round ends
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
 	struct stats_page page;
 	struct mailbox mailbox __rte_cache_aligned;
 } __rte_cache_aligned;
+
+// A STUN request (RFC 8489 5): the class bits of the message type are zero.
+static inline bool view_is_request(const struct turn_view *v)
+{
+	return v->len >= 2 && (v->data[0] & 0xfd) == 0 && (v->data[1] & 0x10) == 0;
+}
+
+// Whether backlog_take has to look at a datagram; hardly ever.
+static inline bool backlog_concerns(const struct worker *w, const struct turn_view *v)
+{
+	return v->leg == TURN_FROM_CLIENT && (w->backlog.n > 0 || view_is_request(v));
+}
 
 int worker_run(void *worker);
 // One turn of the loop at time tsc. True when there was something to do.
@@ -382,8 +396,9 @@ int relay_sources_create(struct dp *d);
 void relay_sources_free(struct dp *d);
 void relay_wires_init(struct worker *w);
 const struct source *relay_listener_source(const struct worker *w, uint8_t listener);
-// Relays what is in the burst, after turn_route_begin.
-void relay_burst(struct worker *w);
+// Relays what is in the burst, after turn_route_begin, and answers requests, which go to the backlog
+// if they may. Returns how many datagrams were relayed.
+unsigned int relay_burst(struct worker *w, bool may_wait);
 
 // --- rewrite.c: executing plans -----------------------------------------------------------------
 

@@ -32,7 +32,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size_t size = packets_size(c);
 
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
-	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc));
+	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc) + backlog_size(c));
 	size += (size_t)c->nb_ports * c->workers * (c->rx_ring + c->tx_ring) * DESCRIPTOR;
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w);

@@ -200,29 +200,44 @@ static inline bool relay_line(
 	return true;
 }
 
-// Any other datagram, by its plan.
-static void relay_planned(struct worker *w, unsigned int i)
+// Any other datagram, by its plan, when it may not wait or need not. True: it was relayed.
+static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 {
 	struct burst *b = &w->burst;
 	struct turn_view *v = &b->turn.view[i];
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
-		return;
+		return false;
+	if (may_wait && backlog_concerns(w, v) && backlog_take(w, b->m[i], v))
+		return false;
 	turn_route_finish(w->shard, &b->turn, i);
 	rewrite_plan(w, b->m[i], v, &b->turn.plan, &b->turn.side);
+	return b->turn.plan.verdict == TURN_RELAY || b->turn.plan.verdict == TURN_SEND;
 }
 
-void relay_burst(struct worker *w)
+// True when a datagram waits behind a request of its client.
+static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	return v->leg == TURN_FROM_CLIENT && !view_is_request(v) && backlog_take(w, m, v);
+}
+
+unsigned int relay_burst(struct worker *w, bool may_wait)
 {
 	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
 	struct burst *b = &w->burst;
 	const struct turn_view *v = b->turn.view;
 	struct turn_line *lines = w->lines;
 	const unsigned int n = b->n;
+	unsigned int relayed = n;
+	bool waiting = may_wait && w->backlog.n > 0;
 
 	for (unsigned int i = 0; i < n; i++, v++) {
 		struct turn_line *l;
 
+		if (unlikely(waiting) && follows(w, b->m[i], v)) {
+			relayed--;
+			continue;
+		}
 		if (unlikely(v->slot == TURN_NONE || v->len < CHANNEL_HEADER_LEN))
 			goto planned;
 		l = &lines[v->slot];
@@ -231,6 +246,8 @@ void relay_burst(struct worker *w)
 		turn_line_count(w->shard, l, v);
 		continue;
 	planned:
-		relay_planned(w, i);
+		relayed -= !relay_planned(w, i, may_wait);
+		waiting = may_wait && w->backlog.n > 0;
 	}
+	return relayed;
 }

@@ -42,7 +42,7 @@ void stats_publish(struct worker *w)
 	uint64_t *to = (uint64_t *)&p->stats;
 
 	w->since_publish = 0;
-	w->live.held = neigh_held_total(w->neigh);
+	w->live.held = neigh_held_total(w->neigh) + w->backlog.n;
 	turn_shard_stats(w->shard, &w->live.turn);
 	__atomic_store_n(&p->sequence, p->sequence + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);

@@ -32,16 +32,20 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 	rte_pktmbuf_free(m);
 }
 
-// Routes and relays what is in the burst.
-static void burst_route(struct worker *w)
+// Routes and relays what is in the burst. of: how many packets were received for it; 0 = it comes
+// from the backlog, and nothing goes back there.
+static void burst_route(struct worker *w, unsigned int of)
 {
 	struct burst *b = &w->burst;
+	unsigned int relayed;
 
 	if (b->n == 0)
 		return;
 	b->turn.n = b->n;
 	turn_route_begin(w->shard, &b->turn);
-	relay_burst(w);
+	relayed = relay_burst(w, of > 0);
+	if (of > 0)
+		backlog_see(&w->backlog, of, relayed);
 	message_notes(w);
 }
 
@@ -60,7 +64,7 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	w->live.rx_hist[stats_bucket(n)]++;
 	w->live.rx += n;
 	accept_burst(w, q->port, n);
-	burst_route(w);
+	burst_route(w, n);
 	return n;
 }
 
@@ -90,7 +94,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 			break;
 		}
 	}
-	burst_route(w);
+	burst_route(w, n);
 	return n;
 }
 
@@ -134,6 +138,8 @@ bool worker_round(struct worker *w, uint64_t tsc)
 		work += receive_port(w, &w->rx[i]);
 	for (unsigned int from = 0; from < w->dp->nb_workers; from++)
 		work += receive_ring(w, from);
+	work += backlog_fill(w);
+	burst_route(w, 0);
 	tick(w);
 	tx_flush(w);
 	handover_flush(w);
@@ -141,7 +147,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 		w->since_publish++;
 	if (w->since_publish >= PUBLISH_ROUNDS || (work == 0 && w->since_publish > 0))
 		stats_publish(w);
-	return work > 0 || w->more_due;
+	return work > 0 || w->more_due || w->backlog.n > 0;
 }
 
 // --- the loop -----------------------------------------------------------------------------------

@@ -164,6 +164,8 @@ void world_open(struct world *w, const struct world_setup *s)
 		.mbufs = 8191,
 		.rx_ring = 512,
 		.tx_ring = 512,
+		.requests = s->requests != 0 ? s->requests : 8,
+		.backlog = s->backlog != 0 ? s->backlog : 256,
 		.handover_ring = s->handover_ring != 0 ? s->handover_ring : 1024,
 		.neigh_entries = s->neigh_entries != 0 ? s->neigh_entries : 256,
 		.neigh_held = 256,

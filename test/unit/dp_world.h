@@ -44,6 +44,7 @@ struct world_setup {
 	bool nic;
 	unsigned int relays;
 	enum conf_steering steering;
+	uint32_t requests, backlog; // 0 = 8, 256
 };
 
 struct world {

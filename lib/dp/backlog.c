@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rte_malloc.h>
+
+#include "backlog.h"
+#include "dp_int.h"
+
+#define CLIENT_MIN 32 // packets that a client may always have, or a quarter of all requests
+// However much there is to relay, one request is answered in so many rounds.
+#define PRESSED_ROUNDS 32
+#define CLIENT_MARK 0xffffff // port and listener
+
+_Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
+
+// Entries of the ring: requests, and as many datagrams behind them.
+static uint32_t slots_of(const struct conf *c)
+{
+	return rte_align32pow2(2 * c->backlog);
+}
+
+size_t backlog_size(const struct conf *c)
+{
+	return slots_of(c) *
+		(sizeof(struct rte_mbuf *) + sizeof(struct backlog_bucket) + sizeof(uint16_t));
+}
+
+int backlog_create(struct worker *w, int socket)
+{
+	const struct conf *c = w->dp->conf;
+	struct backlog *b = &w->backlog;
+
+	*b = (struct backlog){.nb_slots = slots_of(c),
+		.max = c->backlog,
+		.client_max = (uint16_t)RTE_MAX(c->backlog / 4, (uint32_t)CLIENT_MIN),
+		.budget = c->requests};
+	b->mem = rte_zmalloc_socket("backlog", backlog_size(c), RTE_CACHE_LINE_SIZE, socket);
+	if (b->mem == NULL)
+		return -ENOMEM;
+	b->ring = b->mem;
+	b->bucket = (struct backlog_bucket *)(b->ring + b->nb_slots);
+	b->next = (uint16_t *)(b->bucket + b->nb_slots);
+	csprng_bytes(&w->rng, &b->key, sizeof(b->key));
+	return 0;
+}
+
+void backlog_free(struct backlog *b)
+{
+	rte_free(b->mem);
+}
+
+static struct backlog_bucket *bucket_of(const struct backlog *b, const struct turn_view *v)
+{
+	const uint64_t hash = hash_addr(&b->key, &v->src, v->mark & CLIENT_MARK);
+
+	return &b->bucket[hash & (b->nb_slots - 1)];
+}
+
+// Whether something of this client waits.
+static bool has_client(
+	const struct backlog *b, const struct backlog_bucket *of, const struct turn_view *v)
+{
+	uint16_t at = of->head;
+
+	for (uint16_t i = 0; i < of->n; i++, at = b->next[at]) {
+		const struct turn_view *other = &parcel_of(b->ring[at])->datagram;
+
+		if (addr_eq(&other->src, &v->src) && ((other->mark ^ v->mark) & CLIENT_MARK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void append(struct backlog *b, struct backlog_bucket *to, struct rte_mbuf *m)
+{
+	const uint16_t at = (uint16_t)((b->head + b->n++) & (b->nb_slots - 1));
+
+	b->ring[at] = m;
+	if (to->n++ == 0)
+		to->head = at;
+	else
+		b->next[to->tail] = at;
+	to->tail = at;
+}
+
+bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	struct backlog *b = &w->backlog;
+	struct backlog_bucket *to;
+	bool request, full;
+
+	if (likely(!backlog_concerns(w, v)))
+		return false;
+	request = view_is_request(v);
+	to = bucket_of(b, v);
+	if (!request && !has_client(b, to, v))
+		return false;
+	full = request ? b->requests >= b->max : b->n - b->requests >= b->nb_slots - b->max;
+	if (full || to->n >= b->client_max) {
+		worker_drop(w, m, DP_DROP_BACKLOG);
+		return true;
+	}
+	parcel_of(m)->datagram = *v;
+	append(b, to, m);
+	b->requests += request;
+	return true;
+}
+
+// Takes the oldest packet out; its datagram stays in its private area.
+static struct rte_mbuf *pop(struct backlog *b)
+{
+	struct rte_mbuf *m = b->ring[b->head];
+	const struct turn_view *v = &parcel_of(m)->datagram;
+	struct backlog_bucket *from = bucket_of(b, v);
+
+	// the oldest of all is the oldest of its bucket
+	from->head = b->next[b->head];
+	from->n--;
+	b->requests -= view_is_request(v);
+	b->head = (b->head + 1) & (b->nb_slots - 1);
+	b->n--;
+	return m;
+}
+
+unsigned int backlog_fill(struct worker *w)
+{
+	struct backlog *b = &w->backlog;
+	const bool pressed = b->pressed;
+	unsigned int left = pressed ? 1 : b->relaying ? b->budget : DP_BURST;
+
+	w->burst.n = 0;
+	b->relaying = b->pressed = false;
+	if (likely(b->n == 0))
+		return 0;
+	if (pressed && ++b->waited < PRESSED_ROUNDS)
+		return 0;
+	b->waited = 0;
+	while (b->n > 0 && w->burst.n < DP_BURST) {
+		struct rte_mbuf *m = b->ring[b->head];
+
+		if (view_is_request(&parcel_of(m)->datagram) && left-- == 0)
+			break;
+		pop(b);
+		w->burst.turn.view[w->burst.n] = parcel_of(m)->datagram;
+		w->burst.m[w->burst.n++] = m;
+	}
+	return w->burst.n;
+}
+
+void backlog_drain(struct worker *w)
+{
+	while (w->backlog.n > 0)
+		worker_drop(w, pop(&w->backlog), DP_DROP_STOPPING);
+}

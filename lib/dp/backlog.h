@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests that wait for their turn. A request costs what thirty relayed datagrams cost, so a
+// worker puts all of them aside and answers them at the end of the round: a burst of them where
+// nothing was relayed, a few where something was, and hardly any while a queue gives full bursts
+// with something to relay. So a storm of them never makes relaying wait long. Per client nothing
+// overtakes: what it sends behind a request that waits waits too. Bounded in all and per client;
+// what finds no room is dropped and counted.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include "hash.h"
+
+#define BACKLOG_BURST 32
+
+struct conf;
+struct turn_view;
+struct worker;
+
+// Clients of one hash value: positions of their first and last packet, how many they have.
+struct backlog_bucket {
+	uint16_t head, tail, n;
+};
+
+// Of one worker. A ring of packets in order of arrival, their views in their private area, chained by client.
+struct backlog {
+	struct hash_key key;
+	struct rte_mbuf **ring; // nb_slots entries, a power of two
+	uint16_t *next; // by position: the next packet of the bucket
+	struct backlog_bucket *bucket; // nb_slots of them
+	void *mem;
+	uint32_t nb_slots;
+	uint32_t max; // requests; as many again may wait behind those of their client
+	uint32_t budget; // requests a round
+	uint32_t head, n; // oldest packet, packets
+	uint32_t requests; // among them
+	uint32_t waited; // rounds in which there was no time
+	uint16_t client_max; // packets of one bucket: of one client, but for chance
+	// Of this round: something was relayed; and more of it may wait, for a burst was full.
+	bool relaying, pressed;
+};
+
+// Makes an empty one for a worker. 0 or -ENOMEM.
+int backlog_create(struct worker *w, int socket);
+void backlog_free(struct backlog *b);
+// Bytes of memory that backlog_create asks for.
+size_t backlog_size(const struct conf *c);
+// True when it took, or dropped, a datagram that backlog_concerns; false when that may be routed at
+// once.
+bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
+// To be told of each burst: how many packets were received for it and how many were relayed.
+static inline void backlog_see(struct backlog *b, unsigned int received, unsigned int left)
+{
+	b->relaying |= left > 0;
+	b->pressed |= left > 0 && received == BACKLOG_BURST;
+}
+// Fills w->burst with what is to be routed now, once a round when all queues have been read.
+// Returns how many.
+unsigned int backlog_fill(struct worker *w);
+// Drops all; the worker is no longer running.
+void backlog_drain(struct worker *w);

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests wait while a worker relays: a storm of them makes no round long and loses no relayed
+// datagram, none of them is lost without being counted, and no client's datagrams change places.
+#include "dp_world.h"
+
+#include "bytes.h"
+
+#define STORM 200
+#define CHANNEL 0x4001
+#define PACE 10 // datagrams of the call each round, each way, and of the storm: less than a burst
+
+static struct world world;
+static struct world_client storm[STORM], call;
+static struct endpoint peer;
+
+static void sign(struct world_client *c)
+{
+	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
+	stun_put(&c->w, STUN_REALM, "turn.test", 9);
+	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
+	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
+}
+
+// Sends what is in c->w; nobody waits for the answer.
+static void post(struct world_client *c)
+{
+	const uint16_t len = stun_end(&c->w);
+
+	assert_int_not_equal(len, 0);
+	world_send_bytes(&world, &c->at, &c->server, c->message, len);
+}
+
+static void post_allocate(struct world_client *c)
+{
+	client_begin(&world, c, STUN_ALLOCATE);
+	stun_put_u32(&c->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	sign(c);
+	post(c);
+}
+
+static void post_lifetime(struct world_client *c, uint32_t lifetime_s)
+{
+	client_begin(&world, c, STUN_REFRESH);
+	stun_put_u32(&c->w, STUN_LIFETIME, lifetime_s);
+	sign(c);
+	post(c);
+}
+
+static void post_bind(struct world_client *c, uint16_t channel, const struct endpoint *to)
+{
+	client_begin(&world, c, STUN_CHANNEL_BIND);
+	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)channel << 16);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, to);
+	sign(c);
+	post(c);
+}
+
+// A client that has a nonce but no allocation.
+static void prepare(struct world_client *c, uint16_t port)
+{
+	world_client(&world, c, "10.99.0.20", port);
+	assert_int_equal(client_permit(&world, c, &peer), 437);
+}
+
+static void open(const struct world_setup *s, unsigned int nb)
+{
+	world_open(&world, s);
+	peer = world_endpoint("10.99.0.30", 7000);
+	world_client(&world, &call, "10.99.0.21", 30000);
+	assert_int_equal(client_allocate(&world, &call, 4), 0);
+	assert_int_equal(client_bind(&world, &call, CHANNEL, &peer), 0);
+	for (unsigned int i = 0; i < nb; i++)
+		prepare(&storm[i], (uint16_t)(40000 + i));
+}
+
+static uint64_t backlog_drops(void)
+{
+	return world_stats(&world).drop[DP_DROP_BACKLOG];
+}
+
+// Takes all that arrived at an endpoint.
+static unsigned int take_all(const struct endpoint *at)
+{
+	struct world_datagram d;
+	unsigned int n = 0;
+
+	while (world_take(&world, at, &d))
+		n++;
+	return n;
+}
+
+// A round with a call going on: every datagram of it leaves in the round it came in. Returns how
+// many answers to requests left.
+static unsigned int round_with_call(void)
+{
+	unsigned int answers = 0;
+
+	for (unsigned int i = 0; i < PACE; i++) {
+		client_channel_data(&world, &call, CHANNEL, "up", 2);
+		world_send_bytes(&world, &peer, &call.relay, "down", 4);
+	}
+	world_round(&world);
+	assert_int_equal(take_all(&peer), PACE);
+	assert_int_equal(take_all(&call.at), PACE);
+	answers = world.nb_seen;
+	world.nb_seen = 0;
+	return answers;
+}
+
+// --- order --------------------------------------------------------------------------------------
+
+// A client that does not wait for answers: each datagram finds what those before it have done.
+static void test_order(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};
+	struct world_client *c = &storm[0];
+	struct world_datagram d;
+
+	open(&s, 2);
+	for (unsigned int i = 0; i < 3; i++) {
+		prepare(c, (uint16_t)(41000 + i));
+		post_allocate(c);
+		post_allocate(&storm[1]); // somebody in between
+		post_bind(c, CHANNEL, &peer);
+		client_channel_data(&world, c, CHANNEL, "one", 3);
+		client_channel_data(&world, c, CHANNEL, "two", 3);
+		post_lifetime(c, 0);
+		client_channel_data(&world, c, CHANNEL, "late", 4);
+		world_run(&world);
+		assert_true(world_take(&world, &peer, &d));
+		assert_memory_equal(d.data, "one", 3);
+		assert_true(world_take(&world, &peer, &d));
+		assert_memory_equal(d.data, "two", 3);
+		assert_false(world_take(&world, &peer, &d));
+		assert_int_equal(take_all(&c->at), 3);
+		assert_int_equal(
+			world_stats(&world).drop[drop_of_turn(TURN_DROP_NO_ALLOCATION)], i + 1);
+	}
+	assert_int_equal(backlog_drops(), 0);
+	assert_int_equal(world_stats(&world).turn.allocations, 2);
+	world_close(&world);
+}
+
+// The first of two requests has been answered and its buffer has gone to somebody else.
+static void test_second_waits(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};
+	struct world_client *c = &storm[0];
+	struct world_datagram d;
+
+	open(&s, 10);
+	assert_int_equal(client_allocate(&world, c, 4), 0);
+	for (uint16_t i = 0; i < 5; i++) {
+		const struct endpoint to = world_endpoint("10.99.0.40", (uint16_t)(8000 + i));
+
+		post_lifetime(c, 600);
+		post_bind(c, (uint16_t)(CHANNEL + i), &to);
+		round_with_call();
+		for (unsigned int k = 1; k < 10; k++)
+			post_lifetime(&storm[k], 600);
+		client_channel_data(&world, c, (uint16_t)(CHANNEL + i), "one", 3);
+		round_with_call();
+		world_run(&world);
+		assert_true(world_take(&world, &to, &d));
+		world.nb_seen = 0;
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// --- storms -------------------------------------------------------------------------------------
+
+// All of a storm are answered, a few a round, and the call does not notice.
+static void test_storm(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 4};
+	unsigned int answers, all = 0, rounds = 0;
+
+	open(&s, STORM);
+	while (all < STORM) {
+		for (unsigned int i = rounds * PACE; i < (rounds + 1) * PACE && i < STORM; i++)
+			post_allocate(&storm[i]);
+		answers = round_with_call();
+		assert_int_equal(answers, 4);
+		all += answers;
+		rounds++;
+	}
+	assert_int_equal(rounds, STORM / 4);
+	assert_int_equal(backlog_drops(), 0);
+	assert_int_equal(world_stats(&world).turn.allocations, STORM + 1);
+	assert_int_equal(world_stats(&world).held, 0);
+	world_close(&world);
+}
+
+// What finds no room is counted, nothing of the call.
+static void test_full(void **state)
+{
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 2, .backlog = 32};
+	unsigned int answers = 0;
+
+	open(&s, STORM);
+	for (unsigned int i = 0; i < STORM; i++) {
+		post_allocate(&storm[i]);
+		if (i % PACE == PACE - 1)
+			answers += round_with_call();
+	}
+	for (unsigned int i = 0; i < 32; i++)
+		answers += round_with_call();
+	// two a round, and the 32 that waited at last
+	assert_in_range(answers, 2 * STORM / PACE + 28, 2 * STORM / PACE + 32);
+	assert_int_equal(answers + backlog_drops(), STORM);
+	assert_int_equal(world_drops(&world), backlog_drops());
+	world_close(&world);
+}
+
+// With nothing to relay a storm is answered as fast as it comes.
+static void test_alone(void **state)
+{
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1, .backlog = 32};
+	unsigned int rounds = 0;
+
+	open(&s, STORM);
+	for (unsigned int i = 0; i < STORM; i++)
+		post_allocate(&storm[i]);
+	while (world.nb_seen < STORM) {
+		world_round(&world);
+		rounds++;
+	}
+	assert_in_range(rounds, STORM / DP_BURST, STORM / DP_BURST + 2);
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// On several workers, with redirects and hand-over in the way: each is answered or counted.
+static void test_workers(void **state)
+{
+	const struct world_setup s = {.workers = 4, .rx_queues = 2, .tx_queues = 1, .requests = 3};
+	unsigned int answers = 0;
+
+	open(&s, STORM);
+	for (unsigned int i = 0; i < STORM; i++)
+		post_allocate(&storm[i]);
+	while (world_round(&world))
+		assert_in_range(world.nb_seen, 0, STORM);
+	world_run(&world);
+	for (unsigned int i = 0; i < STORM; i++)
+		answers += take_all(&storm[i].at);
+	assert_int_equal(answers, STORM);
+	assert_int_equal(world_drops(&world), 0);
+	assert_int_equal(world_stats(&world).held, 0);
+	world_close(&world);
+}
+
+// One client alone cannot take the room of the others, with requests or with what follows them.
+static void test_one_client(void **state)
+{
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1, .backlog = 64};
+
+	open(&s, 20);
+	for (unsigned int i = 0; i < 150; i++) {
+		if (i % 3 == 0)
+			post_lifetime(&storm[0], 600);
+		else
+			client_channel_data(&world, &storm[0], CHANNEL, "x", 1);
+		if (i % PACE == PACE - 1)
+			round_with_call();
+		assert_in_range(world_stats(&world).held, 0, 32);
+	}
+	assert_in_range(backlog_drops(), 50, 100); // of 150; a request and two more went each round
+	for (unsigned int i = 1; i < 20; i++)
+		post_allocate(&storm[i]);
+	world_run(&world);
+	for (unsigned int i = 1; i < 20; i++)
+		assert_int_equal(take_all(&storm[i].at), 1);
+	assert_int_equal(world_stats(&world).turn.allocations, 20);
+	world_close(&world);
+}
+
+// --- with too much to relay ---------------------------------------------------------------------
+
+// While every burst is full, requests wait; but not for ever.
+static void test_pressed(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	unsigned int round, relayed = 0;
+
+	open(&s, 3);
+	for (unsigned int i = 0; i < 400; i++)
+		client_channel_data(&world, &call, CHANNEL, "up", 2);
+	for (unsigned int i = 0; i < 3; i++)
+		post_allocate(&storm[i]); // found by the last round
+	world_run(&world);
+	assert_int_equal(take_all(&peer), 400);
+	assert_int_equal(world.nb_seen, 3);
+	world.nb_seen = 0;
+	for (unsigned int i = 0; i < 3; i++)
+		post_lifetime(&storm[i], 600);
+	for (round = 0; world.nb_seen == 0; round++) {
+		for (unsigned int i = 0; i < DP_BURST; i++)
+			client_channel_data(&world, &call, CHANNEL, "up", 2);
+		world_round(&world);
+		relayed += take_all(&peer);
+	}
+	assert_int_equal(round, 32);
+	assert_int_equal(world.nb_seen, 1);
+	assert_int_equal(relayed, 32 * DP_BURST - 3);
+	world_run(&world);
+	assert_int_equal(take_all(&peer), 3);
+	assert_int_equal(world.nb_seen, 3);
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// Packets that wait when it ends go back to the pool.
+static void test_stop(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};
+
+	open(&s, 60);
+	for (unsigned int i = 0; i < 60; i++) {
+		post_allocate(&storm[i]);
+		if (i % PACE == PACE - 1)
+			round_with_call();
+	}
+	assert_int_equal(world_stats(&world).held, 60 - 60 / PACE);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_second_waits),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_one_client),
+		cmocka_unit_test(test_pressed),
+		cmocka_unit_test(test_stop),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests_name("backlog", tests, NULL, NULL);
+}
