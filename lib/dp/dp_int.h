@@ -396,8 +396,8 @@ int relay_sources_create(struct dp *d);
 void relay_sources_free(struct dp *d);
 void relay_wires_init(struct worker *w);
 const struct source *relay_listener_source(const struct worker *w, uint8_t listener);
-// Relays what is in the burst, after turn_route_begin, and answers requests, which go to the backlog
-// if they may. Returns how many datagrams were relayed.
+// Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
+// backlog if they may. Returns how many datagrams were relayed.
 unsigned int relay_burst(struct worker *w, bool may_wait);
 
 // --- rewrite.c: executing plans -----------------------------------------------------------------
