@@ -400,6 +400,12 @@ const struct source *relay_listener_source(const struct worker *w, uint8_t liste
 // backlog if they may. Returns how many datagrams were relayed.
 unsigned int relay_burst(struct worker *w, bool may_wait);
 
+// rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
+// False: it is not so, and nothing has been touched.
+struct rewrite;
+bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite *r, uint16_t neigh);
+
 // --- rewrite.c: executing plans -----------------------------------------------------------------
 
 // A datagram to make of a received one, in place.

@@ -86,6 +86,7 @@ struct plain {
 	const struct addr *dst;
 	uint8_t *payload; // as it was
 	int moved; // where it begins, by how much later
+	int shorter; // by how much
 	uint16_t longer; // change of a length field
 	uint64_t old_udp, udp; // the UDP headers that there was and will be, but for the checksum
 	uint64_t sum; // change under the UDP checksum but for addresses and UDP header
@@ -108,7 +109,7 @@ static inline uint8_t *write_ip4(struct worker *w, const struct plain *p)
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
 	const uint64_t ends = p->src->addr.w[3] | (uint64_t)p->dst->w[3] << 32;
 	const uint64_t change = udp_add(ends, ~udp_load64(old + 12));
-	uint64_t first = __builtin_bswap64(udp_load64(old)) - ((uint64_t)(int64_t)p->moved << 32);
+	uint64_t first = __builtin_bswap64(udp_load64(old)) - ((uint64_t)(int64_t)p->shorter << 32);
 	uint32_t third = udp_load32(old + 8) - 1; // a hop less
 	uint64_t sum = (uint64_t)p->longer + 0xfffe + (~third >> 16);
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
@@ -160,6 +161,53 @@ static inline void send_plain(struct worker *w, const struct neigh_hop *hop, str
 		o->m[o->n++] = m;
 }
 
+// Sum of bytes as they lie in memory; behind an odd number of others they have changed places.
+static uint16_t sum_of(const uint8_t *p, size_t len, bool odd)
+{
+	const uint16_t sum = be16(csum_fold(csum_add(0, p, len)));
+
+	return odd ? be16(sum) : sum;
+}
+
+bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite *r, uint16_t neigh)
+{
+	const struct neigh_hop *hop = &w->hops[neigh];
+	const bool is_v4 = (v->flags & DP_IPV4) != 0;
+	const uint16_t headers = NET_UDP_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
+	const uint16_t end = (uint16_t)(r->off + r->len), len = r->front_len + r->len + r->pad;
+	const struct source src = source_of(&r->src->addr, r->src->port);
+	uint8_t *data = (uint8_t *)(uintptr_t)v->data, *front = data + r->off - r->front_len, *ip;
+	struct plain p = {.src = &src,
+		.dst = &r->dst->addr,
+		.payload = data,
+		.moved = r->off - r->front_len,
+		.shorter = v->len - len,
+		.old_udp = udp_load64(data - NET_UDP_LEN),
+		.udp = src.port | (uint32_t)be16(r->dst->port) << 16 |
+			(uint64_t)be16((uint16_t)(len + NET_UDP_LEN)) << 32};
+
+	if ((v->flags & (DP_PLAIN | DP_IPV4)) != src.flags || hop->serial == NEIGH_NO_SERIAL ||
+		w->plain_max == 0 || ((r->off | r->front_len) & 1) != 0 ||
+		len + (uint32_t)headers > r->mtu || (is_v4 && r->df && (data[-22] & 0x40) == 0) ||
+		(int)m->data_off + p.moved < 0 || r->pad > rte_pktmbuf_tailroom(m))
+		return false;
+	p.longer =
+		p.shorter > 0 ? (uint16_t)~be16((uint16_t)p.shorter) : be16((uint16_t)-p.shorter);
+	p.sum = (uint64_t)p.longer + (uint16_t)~sum_of(data, r->off, false) +
+		(uint16_t)~sum_of(data + end, (size_t)v->len - end, (end & 1) != 0) +
+		sum_of(r->front, r->front_len, false);
+	memset(data + end, 0, r->pad);
+	ip = is_v4 ? write_ip4(w, &p) : write_ip6(&p);
+	memcpy(front, r->front, r->front_len);
+	m->data_off = (uint16_t)(m->data_off + p.moved);
+	m->data_len = (uint16_t)(NET_ETH_LEN + headers + len);
+	m->pkt_len = m->data_len;
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	send_plain(w, hop, m, ip, is_v4);
+	return true;
+}
+
 // Relays a datagram for which its line vouches. False: something about it or its way is unusual,
 // and nothing has been touched.
 static inline bool relay_line(
@@ -180,6 +228,7 @@ static inline bool relay_line(
 		.dst = &l->end[to],
 		.payload = data,
 		.moved = moved,
+		.shorter = moved,
 		.longer = (uint16_t)(off ^ CHANNEL_HEADER_LEN << 8), // its complement where off
 		.old_udp = udp_load64(data - NET_UDP_LEN),
 		.udp = sport | (uint32_t)be16((uint16_t)mark) << 16 | (uint64_t)be16(udp_len) << 32,

@@ -210,13 +210,15 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	if (reason == DP_SENT && way->hop == HOP_NOWHERE)
 		reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
 	if (reason == DP_SENT) {
-		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
+		r->mtu = wire ? port->port->mtu : UINT16_MAX;
+		if (wire && relay_plain(w, m, v, r, way->neigh))
+			return;
+		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
-		r->mtu = wire ? port->port->mtu : UINT16_MAX;
 		r->ip_id = rewrite_ip_id(w);
 		r->df |= f.df;
 		reason = rewrite_frame(m, &f, r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The copy of one channel in the line of its allocation.
+// The copy in the line of an allocation: of one channel, or of one peer without.
 #include "turn_int.h"
 
 static bool copy_is_of(const struct turn_line *l, const struct endpoint *peer)
@@ -8,23 +8,46 @@ static bool copy_is_of(const struct turn_line *l, const struct endpoint *peer)
 		addr_eq(&l->end[TURN_FROM_PEER], &peer->addr);
 }
 
-// The line's peer becomes this one.
-static void copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+
+	return s->tick < l->until && copy_is_of(l, peer);
+}
+
+// The line's peer becomes this one. False: it is one of our own addresses, and datagrams from there
+// come in process only, never from a port.
+static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	struct turn_line *l = alloc_at(s, slot);
 
+	l->channel = 0;
+	l->until = 0;
+	if (copy_is_of(l, peer))
+		return true;
+	if (turn_policy_peer(s->policy, &peer->addr, peer->port) == TURN_PEER_OWN)
+		return false;
 	l->end[TURN_FROM_PEER] = peer->addr;
 	l->mark[TURN_FROM_PEER] = (l->mark[TURN_FROM_PEER] & 0xffff0000) | peer->port;
 	l->hop[TURN_FROM_PEER] = 0;
 	if (s->flow_made != NULL)
 		s->flow_made(s->ctx, slot | FLOW_PEER);
+	return true;
+}
+
+// It is good for so long, or until the allocation ends.
+static void copy_last(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
+{
+	const uint32_t alloc_ms = alloc_left(s, slot);
+	const uint64_t until_ms = s->now_ms + (left_ms < alloc_ms ? left_ms : alloc_ms);
+
+	alloc_at(s, slot)->until = (uint32_t)(until_ms / TURN_LINE_MS);
 }
 
 void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	struct endpoint peer;
-	uint32_t left_ms;
 
 	l->channel = 0;
 	l->until = 0;
@@ -32,17 +55,16 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 		return;
 	peer = (struct endpoint){
 		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};
-	if (!copy_is_of(l, &peer)) {
-		// one of our own: delivered in process only, never what comes from a port
-		if (turn_policy_peer(s->policy, &peer.addr, peer.port) == TURN_PEER_OWN)
-			return;
-		copy_peer(s, slot, &peer);
-	}
-	left_ms = alloc_left(s, slot);
-	if (peers_left(s, channel) < left_ms)
-		left_ms = peers_left(s, channel);
-	l->until = (uint32_t)((s->now_ms + left_ms) / TURN_LINE_MS);
+	if (!copy_make(s, slot, &peer))
+		return;
+	copy_last(s, slot, peers_left(s, channel));
 	l->channel = __builtin_bswap16(s->channel[channel].number);
+}
+
+void alloc_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	if (copy_make(s, slot, peer))
+		copy_last(s, slot, permission_time(s, slot, &peer->addr));
 }
 
 void alloc_copy_channel(struct turn_shard *s, uint32_t slot)

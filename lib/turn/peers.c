@@ -167,6 +167,13 @@ unsigned int channel_set(
 	return 0;
 }
 
+uint32_t permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
+{
+	const uint32_t i = permission_find(s, slot, peer);
+
+	return i != TURN_NONE ? permission_left(s, i) : 0;
+}
+
 uint32_t peers_left(const struct turn_shard *s, uint32_t channel)
 {
 	return least(channel_left(s, channel), permission_left(s, s->channel[channel].permission));

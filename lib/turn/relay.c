@@ -84,6 +84,15 @@ static void passed_over(struct turn_shard *s, uint32_t slot, uint32_t channel)
 		alloc_copy(s, slot, channel);
 }
 
+// Likewise a peer without a channel, but it never takes the place of one with.
+static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+
+	if (l->channel == 0 && (s->tick >= l->until || ++s->passed_over % TAKE_OVER == 0))
+		alloc_copy_peer(s, slot, peer);
+}
+
 // ChannelData from a client (RFC 8656 12.6).
 static void relay_channel_data(
 	struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan)
@@ -117,7 +126,6 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	const struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->slot};
 	const uint32_t slot = v->slot;
 	struct endpoint peer;
-	uint32_t channel;
 
 	if (m->nb_unknown > 0)
 		return plan_drop(plan, TURN_DROP_UNKNOWN_ATTRIBUTE);
@@ -136,14 +144,15 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	}
 	if (peer.port == 0)
 		return plan_drop(plan, TURN_DROP_PEER_DENIED);
-	if (!permission_live(s, slot, &peer.addr))
-		return plan_drop(plan, TURN_DROP_NO_PERMISSION);
+	if (!line_has(s, slot, &peer)) {
+		if (!permission_live(s, slot, &peer.addr))
+			return plan_drop(plan, TURN_DROP_NO_PERMISSION);
+		if (channel_by_peer(s, slot, &peer) == TURN_NONE)
+			peer_passed_over(s, slot, &peer);
+	}
 	turn_line_count(s, alloc_at(s, slot), v);
-	// The header of a peer with a channel is kept ready; a channel that is past its time will
-	// do.
-	channel = channel_by_peer(s, slot, &peer);
-	plan_relay(plan, channel | FLOW_CHANNEL, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
-	if (channel == TURN_NONE) {
+	plan_relay(plan, slot | FLOW_PEER, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
+	if (!line_has(s, slot, &peer)) {
 		plan->verdict = TURN_SEND;
 		side->src = turn_relay_endpoint(s->map, s->worker, slot);
 		side->dst = peer;
@@ -196,6 +205,18 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 	plan_drop(plan, TURN_DROP_NOT_TURN);
 }
 
+// Nobody answers an indication, so its transaction id need only be another each time and not be
+// foreseen (RFC 8489 section 5): a counter under a keyed hash.
+static void indication_tid(struct turn_shard *s, uint8_t tid[STUN_TID_LEN])
+{
+	const struct addr count = {.d = {++s->tids, 0}};
+	const uint64_t a = hash_addr(&s->tid_key, &count, 0);
+	const uint64_t b = hash_addr(&s->tid_key, &count, 1);
+
+	memcpy(tid, &a, 8);
+	memcpy(tid + 8, &b, STUN_TID_LEN - 8);
+}
+
 // A datagram of a peer without a channel but with a permission (RFC 8656 11.3).
 static void relay_data_indication(struct turn_shard *s, const struct turn_view *v,
 	struct turn_plan *plan, struct turn_side *side)
@@ -206,7 +227,7 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	// The STUN length field counts header attributes and padding in 16 bits.
 	if (v->len > UINT16_MAX - 64)
 		return plan_drop(plan, TURN_DROP_PEER_OVERSIZE);
-	csprng_bytes(s->rng, tid, sizeof(tid));
+	indication_tid(s, tid);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
 	plan->front_len = stun_data_indication(side->front, tid, &peer, v->len);
 	turn_line_count(s, alloc_at(s, v->slot), v);
@@ -219,6 +240,8 @@ static void route_peer(struct turn_shard *s, const struct turn_view *v, struct t
 	const struct endpoint peer = {v->src, v->src_port};
 	uint32_t channel;
 
+	if (line_has(s, v->slot, &peer) && alloc_at(s, v->slot)->channel == 0)
+		return relay_data_indication(s, v, plan, side);
 	if (!slot_live(s, v->slot))
 		return plan_drop(plan,
 			v->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
@@ -226,6 +249,8 @@ static void route_peer(struct turn_shard *s, const struct turn_view *v, struct t
 	if (!permission_live(s, v->slot, &v->src))
 		return plan_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
 	channel = channel_by_peer(s, v->slot, &peer);
+	if (channel == TURN_NONE)
+		peer_passed_over(s, v->slot, &peer);
 	if (channel == TURN_NONE || !channel_live(s, channel))
 		return relay_data_indication(s, v, plan, side);
 	passed_over(s, v->slot, channel);

@@ -156,6 +156,11 @@ uint32_t turn_relay_locate(
 	return m->segment[lo].addr;
 }
 
+struct addr turn_relay_addr(const struct turn_relay_map *m, uint32_t index)
+{
+	return m->addr[index];
+}
+
 struct endpoint turn_relay_endpoint(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot)
 {

@@ -127,6 +127,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 
 	csprng_bytes(p->rng, &s->key, sizeof(s->key));
 	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
+	csprng_bytes(p->rng, &s->tid_key, sizeof(s->tid_key));
 	shard_tables(s, &l);
 	wheel_init(&s->wheel, l.node, l.nb_slots + l.nb_redirects, now_ms);
 	s->ports = ports_create(&ports, p->map, p->worker, p->rng);
@@ -273,7 +274,8 @@ static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *
 {
 	struct turn_line *l = alloc_at(s, slot);
 
-	out->src = turn_relay_endpoint(s->map, s->worker, slot);
+	out->src = (struct endpoint){turn_relay_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
+		__builtin_bswap16(l->relay_port)};
 	out->dst = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
 	out->hop = &l->hop[TURN_FROM_PEER];
 }

@@ -132,6 +132,8 @@ unsigned int turn_relay_slice_worker(
 // The transport address of a slot. Control path.
 struct endpoint turn_relay_endpoint(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
+// A relay address by its index.
+struct addr turn_relay_addr(const struct turn_relay_map *m, uint32_t index);
 // Index of the relay address of a slot, and its port. Control path.
 uint32_t turn_relay_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port);

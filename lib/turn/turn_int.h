@@ -366,6 +366,8 @@ struct turn_shard {
 	struct trie by_address, by_number, by_port; // of permissions, channels, channels
 	struct hash_key key; // of table, trees and marks
 	uint8_t token_key[32]; // of which reservation tokens are made
+	struct hash_key tid_key; // of Data indications' transaction ids
+	uint64_t tids; // made so far
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
 	uint32_t passed_over; // datagrams of channels that no line has a copy of
@@ -439,6 +441,10 @@ void alloc_end(struct turn_shard *s, uint32_t slot);
 void alloc_copy_channel(struct turn_shard *s, uint32_t slot);
 // Makes it the copy of this channel (TURN_NONE: of none).
 void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
+// Makes it the copy of a peer that has a live permission and no channel.
+void alloc_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// Whether the line has a copy of this peer, with or without a channel, that is good now.
+bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // The timer of a slot fires no later than at_ms.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
 // What is kept of a transaction id and of an ident: 32 bits of a keyed hash. Both are only compared
@@ -494,6 +500,8 @@ bool permission_live(const struct turn_shard *s, uint32_t slot, const struct add
 // Channel by number, or by peer; expired ones too; TURN_NONE.
 uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number);
 uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// Milliseconds until the permission of an address has passed; 0 when there is none.
+uint32_t permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
 // Milliseconds until a channel or its permission has passed.
 uint32_t peers_left(const struct turn_shard *s, uint32_t channel);
 // A channel whose own time has not passed.

@@ -347,13 +347,21 @@ static void send_indication_rules(void **state)
 {
 	const struct endpoint no_port = fixture_endpoint("10.99.0.9", 0);
 	const struct endpoint v6 = fixture_endpoint("fd99::9", 7000);
+	const struct endpoint other = fixture_endpoint("10.99.0.9", 7001);
+	struct turn_path path;
 
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	assert_int_equal(send_to(&peer, ""), TURN_OK); // section 11.2: may be empty
-	assert_int_equal(f.burst.plan.verdict, TURN_SEND);
+	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
 	assert_int_equal(f.burst.plan.len, 0);
+	turn_flow_path(f.shard, f.burst.plan.flow, &path);
+	assert_true(endpoint_eq(&path.src, &ivan.relay));
+	assert_true(endpoint_eq(&path.dst, &peer));
+	// to a second one, whose way is not kept
+	assert_int_equal(send_to(&other, ""), TURN_OK);
+	assert_int_equal(f.burst.plan.verdict, TURN_SEND);
 	assert_true(endpoint_eq(&f.burst.side.src, &ivan.relay));
-	assert_true(endpoint_eq(&f.burst.side.dst, &peer));
+	assert_true(endpoint_eq(&f.burst.side.dst, &other));
 	assert_int_equal(send_to(&no_port, "x"), TURN_DROP_PEER_DENIED);
 	assert_int_equal(send_to(&v6, "x"), TURN_DROP_PEER_DENIED);
 
@@ -372,7 +380,6 @@ static void send_indication_rules(void **state)
 	assert_int_equal(f.burst.plan.flags, TURN_PLAN_DF);
 	assert_memory_equal(f.datagram + f.burst.plan.off, "abc", f.burst.plan.len);
 
-	// Where the peer has a channel its ready header serves.
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(send_to(&peer, "x"), TURN_OK);
 	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
