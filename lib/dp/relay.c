@@ -162,10 +162,14 @@ static inline void send_plain(struct worker *w, const struct neigh_hop *hop, str
 }
 
 // Sum of bytes as they lie in memory; behind an odd number of others they have changed places.
-static uint16_t sum_of(const uint8_t *p, size_t len, bool odd)
+static inline uint16_t sum_of(const uint8_t *p, size_t len, bool odd)
 {
-	const uint16_t sum = be16(csum_fold(csum_add(0, p, len)));
+	uint16_t sum;
 
+	if (len < 8)
+		sum = len > 0 ? be16(csum_fold(csum_add(0, p, len))) : 0;
+	else
+		sum = udp_fold(udp_sum(0, p, len));
 	return odd ? be16(sum) : sum;
 }
 

@@ -248,13 +248,6 @@ unsigned int method_allocate(struct turn_request *r)
 
 // --- Refresh -------------------------------------------------------------------------------------
 
-static bool relay_is_v4(const struct turn_request *r)
-{
-	const struct endpoint e = turn_relay_endpoint(r->s->map, r->s->worker, r->slot);
-
-	return addr_is_v4(&e.addr);
-}
-
 unsigned int method_refresh(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -264,7 +257,7 @@ unsigned int method_refresh(struct turn_request *r)
 	if (!lifetime_of(r, &lifetime_s, &zero))
 		return 400;
 	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
-		const uint8_t family = relay_is_v4(r) ? FAMILY_IPV4 : FAMILY_IPV6;
+		const uint8_t family = line_is_v4(r->s, r->slot) ? FAMILY_IPV4 : FAMILY_IPV6;
 
 		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
 			return 400;
@@ -283,15 +276,15 @@ unsigned int method_refresh(struct turn_request *r)
 
 // --- CreatePermission and ChannelBind ------------------------------------------------------------
 
-unsigned int peer_decode(
-	const struct turn_request *r, uint16_t off, uint16_t alen, struct endpoint *peer)
+unsigned int peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
+	uint16_t off, struct endpoint *peer)
 {
-	const bool is_v4 = relay_is_v4(r);
+	const uint16_t alen = load_be16(m->data + off - 2);
 	int family;
 
-	if (!stun_decode_xor_addr(&r->m, off, alen, peer, &family))
+	if (!stun_decode_xor_addr(m, off, alen, peer, &family))
 		return 400;
-	if ((family == 4) != is_v4)
+	if ((family == 4) != line_is_v4(s, slot))
 		return 443;
 	peer->addr = addr_canonical(peer->addr);
 	return 0;
@@ -310,7 +303,7 @@ static unsigned int peer_admit(
 	case TURN_PEER_ALLOW:
 		break;
 	}
-	return addr_is_v4(&peer->addr) == relay_is_v4(r) ? 0 : 443;
+	return addr_is_v4(&peer->addr) == line_is_v4(r->s, r->slot) ? 0 : 443;
 }
 
 // All peers of a CreatePermission, each judged. Their number goes to *n, without those that repeat
@@ -326,7 +319,7 @@ static unsigned int peers_wanted(
 
 		if (*n == PEERS_MAX)
 			return 508;
-		code = peer_decode(r, off, alen, &peer[*n]);
+		code = peer_decode(r->s, r->slot, &r->m, off, &peer[*n]);
 		// RFC 8656 10.2 ignores the port: any will do.
 		if (code == 0)
 			code = peer_admit(r, &peer[*n], 1);
@@ -397,7 +390,7 @@ unsigned int method_channel_bind(struct turn_request *r)
 	number = (uint16_t)(value >> 16);
 	if (!number_valid(r, number))
 		return 400;
-	code = peer_decode(r, m->off[STUN_XOR_PEER_ADDRESS], m->alen[STUN_XOR_PEER_ADDRESS], &peer);
+	code = peer_decode(r->s, r->slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer);
 	if (code == 0)
 		code = peer_admit(r, &peer, peer.port);
 	if (code != 0)

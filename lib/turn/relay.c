@@ -123,7 +123,6 @@ static void relay_channel_data(
 static void relay_send(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	const struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->slot};
 	const uint32_t slot = v->slot;
 	struct endpoint peer;
 
@@ -133,8 +132,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 		return plan_drop(plan, TURN_DROP_INDICATION);
 	if (slot == TURN_NONE || !slot_live(s, slot))
 		return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
-	switch (peer_decode(
-		&r, m->off[STUN_XOR_PEER_ADDRESS], m->alen[STUN_XOR_PEER_ADDRESS], &peer)) {
+	switch (peer_decode(s, slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
 	case 0:
 		break;
 	case 400:

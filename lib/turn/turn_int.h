@@ -404,6 +404,15 @@ static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slo
 	return &s->cold[slot];
 }
 
+// Family of the relayed transport address.
+static inline bool line_is_v4(const struct turn_shard *s, uint32_t slot)
+{
+	const struct addr a =
+		turn_relay_addr(s->map, alloc_at(s, slot)->mark[TURN_FROM_PEER] >> 16);
+
+	return addr_is_v4(&a);
+}
+
 // Milliseconds until an allocation ends; 0 when its time has passed, swept or not.
 static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
 {
@@ -550,7 +559,7 @@ unsigned int method_refresh(struct turn_request *r);
 unsigned int method_create_permission(struct turn_request *r);
 unsigned int method_channel_bind(struct turn_request *r);
 
-// Decodes a peer address attribute of a request or indication: canonical, of the family of the
+// Decodes the peer address attribute whose value is at off: canonical, of the family of the
 // allocation's relayed transport address. 0, 400 or 443.
-unsigned int peer_decode(
-	const struct turn_request *r, uint16_t off, uint16_t alen, struct endpoint *peer);
+unsigned int peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
+	uint16_t off, struct endpoint *peer);
