@@ -111,6 +111,7 @@ static __rte_noinline void fill(struct queue *q, struct rte_mbuf **m, uint16_t n
 			window_store(to + s->window[w].at, &s->window[w], patch[at]);
 		m[i]->data_len = (uint16_t)s->len;
 		m[i]->pkt_len = s->len;
+		m[i]->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 		at = at + 1 == nb ? 0 : at + 1;
 	}
 	q->at = at;
@@ -231,21 +232,33 @@ static const struct port_ops replay_ops = {
 	.counters = replay_counters,
 };
 
-// Queues the device string asks for: one without a word of it; 0 when it says what cannot be.
-static uint16_t queues_of(const char *device)
-{
-	const char *more = strchr(device, ',');
-	unsigned int n = 1;
-	char end;
+// What the device string asks for; queues 0 when it says what cannot be.
+struct wanted {
+	unsigned int queues;
+	bool verified; // checksums
+};
 
-	if (more != NULL && (sscanf(more, ",queues=%u%c", &n, &end) != 1 || n > PORT_QUEUES_MAX))
-		return 0;
-	return (uint16_t)n;
+static struct wanted wanted_of(const char *device)
+{
+	static const char verified[] = ",checksums=verified";
+	const char *more = strchr(device, ',');
+	struct wanted w = {.queues = 1};
+	int used = 0;
+
+	if (more == NULL)
+		return w;
+	if (sscanf(more, ",queues=%u%n", &w.queues, &used) == 1)
+		more += used;
+	w.verified = strcmp(more, verified) == 0;
+	if (w.queues > PORT_QUEUES_MAX || (*more != '\0' && !w.verified))
+		w.queues = 0;
+	return w;
 }
 
 struct port *port_replay_open(const struct port_request *r)
 {
-	const uint16_t queues = queues_of(r->c->device);
+	const struct wanted wanted = wanted_of(r->c->device);
+	const uint16_t queues = (uint16_t)wanted.queues;
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
 	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
 	struct replay *new;
@@ -256,7 +269,7 @@ struct port *port_replay_open(const struct port_request *r)
 		return NULL;
 	}
 	if (queues == 0) {
-		port_fail(r, "must be replay:NAME or replay:NAME,queues=N, N up to %u",
+		port_fail(r, "must be replay:NAME[,queues=N][,checksums=verified], N up to %u",
 			PORT_QUEUES_MAX);
 		return NULL;
 	}
@@ -278,6 +291,8 @@ struct port *port_replay_open(const struct port_request *r)
 		.mtu = r->c->mtu,
 		.vlan = r->c->vlan,
 		.dpdk_id = RTE_MAX_ETHPORTS,
+		.ip_checksum_good = wanted.verified,
+		.l4_checksum_good = wanted.verified,
 	};
 	if (new->port.name == NULL) {
 		port_fail(r, "out of memory");

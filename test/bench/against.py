@@ -7,6 +7,7 @@ paired ratios: an interval of their median that contains 1 is no difference.
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
@@ -188,7 +189,12 @@ def main(bench, revision, names):
         "against": copy_of(bench, build(bench, commit)),
     }
     against = {"against": commit[:12], "tree": describe()}
-    loads = [load for load in relaycore.headline() if bench.full or load.allocations < MANY]
+    loads = [
+        # an older program knows only ports that leave the checksums to it
+        dataclasses.replace(load, verified=False)
+        for load in relaycore.headline()
+        if bench.full or load.allocations < MANY
+    ]
     if bench.quick:
         loads = loads[:2]
     compare_time(bench, binaries, loads, against)

@@ -56,7 +56,7 @@ static void conf_write(FILE *out, const struct options *o)
 	fprintf(out,
 		"workers: {count: %u, idle: busy}\n"
 		"ports:\n"
-		"  - {name: bench, device: \"replay:bench,queues=%u\",\n"
+		"  - {name: bench, device: \"replay:bench,queues=%u%s\",\n"
 		"     addresses: [\"%s1-%s%s/%d\"], gateway: [\"%s%s\"]}\n"
 		"listeners: [{address: \"%s1\", port: %u}]\n"
 		"relay: {addresses: [\"%s%u-%s%s\"]}\n"
@@ -64,9 +64,9 @@ static void conf_write(FILE *out, const struct options *o)
 		"limits: {allocations: 0, unauthenticated: {rate: 0}}\n"
 		"peers: {allow: [\"%s\"]}\n"
 		"buffers: {mbufs: %u}\n",
-		o->workers, o->workers, net, net, end, o->is_v4 ? 24 : 64, net,
-		o->is_v4 ? "254" : "fe", net, FLOWS_SERVER_PORT, net, RELAY_FIRST, net, end,
-		o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
+		o->workers, o->workers, o->verified ? ",checksums=verified" : "", net, net, end,
+		o->is_v4 ? 24 : 64, net, o->is_v4 ? "254" : "fe", net, FLOWS_SERVER_PORT, net,
+		RELAY_FIRST, net, end, o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
 }
 
 // By way of a file, so that all that is not said here is what an operator gets by default.

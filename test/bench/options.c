@@ -28,6 +28,7 @@ enum {
 	OPT_SECONDS,
 	OPT_WORKERS,
 	OPT_HANDOVER,
+	OPT_VERIFIED,
 	OPT_HELP,
 };
 
@@ -46,6 +47,7 @@ static const struct option long_options[] = {
 	{"seconds", required_argument, NULL, OPT_SECONDS},
 	{"workers", required_argument, NULL, OPT_WORKERS},
 	{"handover", no_argument, NULL, OPT_HANDOVER},
+	{"verified", no_argument, NULL, OPT_VERIFIED},
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
 };
@@ -69,6 +71,7 @@ void options_help(void)
 	       "                     and an equal share of the allocations [1]\n"
 	       "  --handover         each packet comes in on another worker's queue and is handed\n"
 	       "                     over; all workers' rounds are run by one lcore in turn\n"
+	       "  --verified         the port has verified the checksums, as NICs do\n"
 	       "  --memory           print what memory this takes and exit\n"
 	       "  --run KIND         one run: relay, or forward (receive and send alone); with\n"
 	       "  --packets N        a multiple of %u, or\n"
@@ -182,6 +185,9 @@ static bool take(struct options *o, int option, const char *text)
 		return i >= 0;
 	case OPT_MEMORY:
 		o->memory_only = true;
+		return true;
+	case OPT_VERIFIED:
+		o->verified = true;
 		return true;
 	case OPT_HANDOVER:
 		o->handover = true;

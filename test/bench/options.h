@@ -27,6 +27,7 @@ struct options {
 	bool fixed_clock;
 	bool memory_only;
 	uint8_t workers;
+	bool verified; // checksums, by the port
 	bool handover; // every packet comes in on the queue of another worker; one thread runs all
 	uint64_t packets; // of the run; 0 = by time
 	double seconds; // of the run
