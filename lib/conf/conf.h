@@ -21,6 +21,8 @@ struct conf_address {
 // How packets from peers are brought to their worker: the best step of the ladder, or at most one.
 enum conf_steering { CONF_STEERING_AUTO, CONF_STEERING_T1, CONF_STEERING_T2, CONF_STEERING_T4 };
 
+enum conf_uso { CONF_USO_AUTO, CONF_USO_ON, CONF_USO_OFF };
+
 struct conf_port {
 	char *name;
 	char *device; // PCI address or DPDK vdev string
@@ -30,6 +32,7 @@ struct conf_port {
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;
 	enum conf_steering steering;
+	enum conf_uso uso;
 };
 
 enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY };

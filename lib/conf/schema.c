@@ -10,6 +10,8 @@ static const struct conf_choice idle_choices[] = {
 	{"adaptive", CONF_IDLE_ADAPTIVE}, {"busy", CONF_IDLE_BUSY}, {NULL, 0}};
 static const struct conf_choice steering_choices[] = {{"auto", CONF_STEERING_AUTO},
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
+static const struct conf_choice uso_choices[] = {
+	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
 static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
 	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
@@ -75,6 +77,11 @@ const struct conf_key conf_schema[] = {
 	"rules, what comes to the wrong worker is handed over by software. `auto` tries them in "
 	"this order; `t1` and `t2` try that one alone. What the NIC refuses is `t4`, and the log "
 	"and `/slipring/steering` say why."},
+{"ports[].uso", CONF_CHOICE, ONE(conf_port, uso), .choices = uso_choices, .def = "auto",
+	.help = "Whether runs of datagrams of one flow leave as one super-frame that the port cuts "
+	"(UDP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
+	"on a NIC whose driver offers it, of which most then send without their vectorised "
+	"function; `off`: nowhere."},
 
 {"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
 	.help = "Where TURN clients are served."},

@@ -92,6 +92,9 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 
 static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t len)
 {
+	static const enum port_uso uso[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
+		[CONF_USO_ON] = PORT_USO_ON,
+		[CONF_USO_OFF] = PORT_USO_OFF};
 	const struct conf *c = d->conf;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -101,6 +104,7 @@ static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t l
 			.queues = (uint16_t)d->nb_workers,
 			.mtu = c->ports[i].mtu,
 			.vlan = c->ports[i].vlan,
+			.uso = uso[c->ports[i].uso],
 			.rx_ring = (uint16_t)c->rx_ring,
 			.tx_ring = (uint16_t)c->tx_ring,
 			.pool = d->pool,

@@ -28,6 +28,8 @@
 	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers") \
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                     \
 	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                       \
+	X(DP_DROP_SUPER, "super-frame",                                                        \
+		"super-frame that is not what it says, or too many in one")                    \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.
@@ -49,6 +51,7 @@ const char *dp_drop_text(unsigned int reason);
 struct dp_stats {
 	uint64_t rx, tx, made, consumed, held, handed_in, handed_out;
 	uint64_t rx_bytes, tx_bytes;
+	uint64_t uso_frames, uso_segments; // super-frames sent, and how much of tx was in them
 	uint64_t rx_bursts, rx_empty, rx_hist[6],
 		tx_hist[6]; // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32
 	uint64_t busy_cycles, total_cycles;

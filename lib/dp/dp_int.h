@@ -18,6 +18,7 @@
 #define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
 #define DP_MESSAGE_RATE 1000 // neighbour facts a worker tells the others, per second
 #define DP_NOTES_MAX 256
+#define DP_SUPER_MAX 128 // most datagrams in one that is received: Linux's UDP_MAX_SEGMENTS
 
 // --- reasons ------------------------------------------------------------------------------------
 
@@ -223,6 +224,14 @@ struct outbox {
 	struct rte_mbuf *m[DP_BURST];
 } __attribute__((aligned(512))); // a power of two: indexed for every packet
 
+// What super.c has still to give out of a burst. Empty between bursts.
+struct backlog {
+	struct rte_mbuf *in[DP_BURST]; // as received
+	unsigned int in_at, nb_in;
+	struct rte_mbuf *cut[DP_SUPER_MAX]; // out of the last one of them
+	unsigned int cut_at, nb_cut;
+};
+
 struct rx_queue {
 	uint8_t port;
 	uint16_t queue;
@@ -294,6 +303,7 @@ struct worker {
 	struct outbox tx[CONF_PORTS_MAX];
 	struct outbox hand[TURN_WORKERS_MAX];
 	struct burst burst;
+	struct backlog backlog;
 	struct dp_stats live; // counters as they stand; published at round ends
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
@@ -449,6 +459,24 @@ bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_m
 // Takes a finished frame; hands it to the worker that owns a queue when this one has none.
 void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
 void tx_flush(struct worker *w);
+
+// --- coalesce.c: super-frames to be sent --------------------------------------------------------
+
+// Makes super-frames within limits of the runs in an outbox of a port with this tag, and counts
+// them. Returns how many frames are left in o->m; o->n stays the number of datagrams.
+unsigned int tx_coalesce(
+	struct worker *w, const struct port_super *limits, uint16_t vlan, struct outbox *o);
+// Drops a frame that has been counted as sent, for every datagram it stands for.
+void tx_drop_unsent(struct worker *w, struct rte_mbuf *m);
+
+// --- super.c: super-frames received -------------------------------------------------------------
+
+// Takes w->burst.m[0, n), received on a port that may receive super-frames, and puts the first
+// plain frames of it in its place, counted but for their bytes, which accept_burst counts. Returns
+// how many; super_next has the others.
+unsigned int super_begin(struct worker *w, uint8_t port, unsigned int n);
+// The next ones into w->burst.m; 0: there are no more, of any.
+unsigned int super_next(struct worker *w, uint8_t port);
 
 // --- stats.c ------------------------------------------------------------------------------------
 

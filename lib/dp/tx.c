@@ -11,26 +11,31 @@ static void flush_one(struct worker *w, uint8_t index)
 {
 	struct outbox *o = &w->tx[index];
 	struct port *p = w->dp->port[index].port;
-	unsigned int sent = 0, retries = 0;
+	unsigned int frames = o->n, sent = 0, retries = 0;
+	struct port_super uso;
 	uint64_t bytes = 0;
 
 	if (o->n == 0)
 		return;
 	for (unsigned int i = 0; i < o->n; i++)
 		bytes += o->m[i]->pkt_len;
+	w->live.tx_bytes += bytes;
+	w->live.tx += o->n;
 	w->live.tx_hist[stats_bucket(o->n)]++;
-	while (sent < o->n && retries <= TX_RETRIES) {
-		const uint16_t n = port_tx(p, w->id, o->m + sent, (uint16_t)(o->n - sent));
+	uso.segments = __atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED);
+	if (unlikely(uso.segments > 1)) {
+		uso.bufs = p->uso.bufs;
+		uso.bytes = p->uso.bytes;
+		frames = tx_coalesce(w, &uso, p->vlan, o);
+	}
+	while (sent < frames && retries <= TX_RETRIES) {
+		const uint16_t n = port_tx(p, w->id, o->m + sent, (uint16_t)(frames - sent));
 
 		sent += n;
 		retries += n == 0;
 	}
-	w->live.tx += sent;
-	for (unsigned int i = sent; i < o->n; i++) {
-		bytes -= o->m[i]->pkt_len;
-		worker_drop(w, o->m[i], DP_DROP_TX_FULL);
-	}
-	w->live.tx_bytes += bytes;
+	for (unsigned int i = sent; i < frames; i++)
+		tx_drop_unsent(w, o->m[i]);
 	o->n = 0;
 }
 

@@ -50,7 +50,9 @@ static void burst_route(struct worker *w)
 static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 {
 	struct burst *b = &w->burst;
-	const unsigned int n = port_rx(w->dp->port[q->port].port, q->queue, b->m, DP_BURST);
+	struct port *p = w->dp->port[q->port].port;
+	const unsigned int n = port_rx(p, q->queue, b->m, DP_BURST);
+	unsigned int ready = n;
 
 	if (n == 0) {
 		w->live.rx_empty++;
@@ -58,9 +60,15 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	}
 	w->live.rx_bursts++;
 	w->live.rx_hist[stats_bucket(n)]++;
-	w->live.rx += n;
-	accept_burst(w, q->port, n);
-	burst_route(w);
+	if (unlikely(p->rx_super))
+		ready = super_begin(w, q->port, n);
+	else
+		w->live.rx += n;
+	do {
+		accept_burst(w, q->port, ready);
+		burst_route(w);
+		ready = unlikely(p->rx_super) ? super_next(w, q->port) : 0;
+	} while (ready > 0);
 	return n;
 }
 

@@ -90,6 +90,8 @@ void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
 	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
 	rte_tel_data_add_dict_u64(t, "rx_bursts", s->rx_bursts);
 	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
+	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);
+	rte_tel_data_add_dict_u64(t, "uso_segments", s->uso_segments);
 	add_hist(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
 	add_hist(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
 }

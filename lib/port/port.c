@@ -23,15 +23,23 @@ void port_fail(const struct port_request *r, const char *fmt, ...)
 	va_end(ap);
 }
 
+static struct port *open_kind(const struct port_request *r)
+{
+	if (strncmp(r->c->device, "vtap:", 5) == 0) {
+		port_fail(r, "vtap ports are not built yet");
+		return NULL;
+	}
+	if (strncmp(r->c->device, "replay:", 7) == 0)
+		return port_replay_open(r);
+	return port_ethdev_open(r);
+}
+
 struct port *port_open(const struct port_config *c, char *error, size_t len)
 {
 	const struct port_request r = {.c = c, .error = error, .error_len = len};
+	struct port *p = open_kind(&r);
 
-	if (strncmp(c->device, "vtap:", 5) == 0) {
-		port_fail(&r, "vtap ports are not built yet");
-		return NULL;
-	}
-	if (strncmp(c->device, "replay:", 7) == 0)
-		return port_replay_open(&r);
-	return port_ethdev_open(&r);
+	if (p != NULL && c->uso == PORT_USO_OFF)
+		p->uso = (struct port_super){0};
+	return p;
 }

@@ -14,11 +14,19 @@
 
 struct port;
 
+// Whether runs of datagrams may be handed to a port as super-frames (struct port_super).
+enum port_uso {
+	PORT_USO_AUTO, // where it costs nothing: not on an ethdev
+	PORT_USO_ON, // where it can
+	PORT_USO_OFF,
+};
+
 // What a port is asked for, and the pool its receive side fills from.
 struct port_config {
 	const char *name, *device;
 	uint16_t queues; // wanted: one per worker; the port may grant fewer
 	uint16_t mtu, vlan;
+	enum port_uso uso;
 	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes
 	struct rte_mempool *pool;
 	int socket;
@@ -79,6 +87,7 @@ struct port {
 	// it was given (nothing is lost) and sets segments to 0 for good. Workers read it before
 	// each burst.
 	struct port_super uso, tso;
+	bool rx_super; // what it receives may be super-frames
 	// The port can verify on receive (the flags of each mbuf say what it found).
 	bool ip_checksum_good, l4_checksum_good;
 	// Known once the port is started, when the NIC has been asked what it really does.

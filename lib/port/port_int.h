@@ -45,6 +45,7 @@ struct ethdev {
 	uint64_t rss_hf; // hash types asked for; 0 = the port does not spread
 	int control; // socket to ask the kernel about the interface behind it; -1 = none
 	uint64_t received_before; // by the interface, before this port (af_packet); any thread
+	uint64_t cut_lost; // datagrams of super-frames that found no room; written by workers
 	bool started;
 };
 
@@ -64,6 +65,15 @@ void port_flow_destroy(struct port *p, void *flow);
 // --- replay.c ------------------------------------------------------------------------------------
 
 struct port *port_replay_open(const struct port_request *r);
+
+// --- uso.c: super-frames of UDP on an ethdev -----------------------------------------------------
+
+// Transmit offloads to ask for, 0 when the port is not to take super-frames; then port.uso is set.
+uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r);
+// Makes of a super-frame to be sent (segment.h) what a driver expects.
+void port_uso_prepare(struct rte_mbuf *m);
+// As port_ops.tx, for a port that takes them.
+uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
 
 // --- rss.c ---------------------------------------------------------------------------------------
 

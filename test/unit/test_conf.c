@@ -81,6 +81,7 @@ static void test_issue_file(void **state)
 	assert_int_equal(c->ports[0].vlan, 0);
 	assert_int_equal(c->ports[0].mtu, 1500);
 	assert_int_equal(c->ports[0].steering, CONF_STEERING_AUTO);
+	assert_int_equal(c->ports[0].uso, CONF_USO_AUTO);
 
 	assert_int_equal(t->nb_listeners, 2);
 	assert_addr(&t->listeners[1].at.addr, "fd99::1");
@@ -156,6 +157,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->ports[0].vlan, d->ports[0].vlan);
 	assert_int_equal(c->ports[0].mtu, d->ports[0].mtu);
 	assert_int_equal(c->ports[0].steering, d->ports[0].steering);
+	assert_int_equal(c->ports[0].uso, d->ports[0].uso);
 	assert_int_equal(c->turn.listeners[0].transport, d->turn.listeners[0].transport);
 	assert_int_equal(c->turn.listeners[0].at.port, d->turn.listeners[0].at.port);
 	assert_int_equal(c->turn.port_lo, d->turn.port_lo);
@@ -338,6 +340,12 @@ static void test_values(void **state)
 	conf_free(c);
 	c = load_edit("idle: adaptive", "idle: busy");
 	assert_int_equal(c->idle, CONF_IDLE_BUSY);
+	conf_free(c);
+	c = load_edit("vlan: 0", "uso: on");
+	assert_int_equal(c->ports[0].uso, CONF_USO_ON);
+	conf_free(c);
+	c = load_edit("vlan: 0", "uso: off");
+	assert_int_equal(c->ports[0].uso, CONF_USO_OFF);
 	conf_free(c);
 	c = load_edit("level: info", "level: debug");
 	assert_int_equal(c->log_level, LOG_DEBUG);

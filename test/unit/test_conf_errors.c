@@ -123,6 +123,7 @@ static void test_types(void **state)
 		{"idle: adaptive", "idle: lazy",
 			"4:27: workers.idle: 'lazy' is not one of: adaptive, "
 			"busy"},
+		{"vlan: 0", "uso: yes", "10:10: ports[0].uso: 'yes' is not one of: auto, on, off"},
 		{"transport: udp", "transport: sctp",
 			"16:17: listeners[0].transport: 'sctp' is not"},
 		{"  - {transport: udp, address: 10.0.0.1, port: 3478}", "  - udp",
