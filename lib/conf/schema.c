@@ -55,8 +55,14 @@ const struct conf_key conf_schema[] = {
 {"ports[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_REQUIRED | CONF_WORD, RANGE(1, 32),
 	.help = "What logs and telemetry call it; unique."},
 {"ports[].device", CONF_TEXT, ONE(conf_port, device), REQUIRED, RANGE(1, 255),
-	.help = "A PCI address (`0000:3b:00.0`) or a DPDK vdev string "
-	"(`net_af_packet0,iface=eth1,qpairs=2`)."},
+	.help = "A PCI address (`0000:3b:00.0`), a DPDK vdev string "
+	"(`net_af_packet0,iface=eth1,qpairs=2`), or `vtap:NAME`: a virtual NIC of which the "
+	"kernel is the other end, as the interface NAME, there while slipring runs. More of a "
+	"vtap, behind commas: `queues=N` at most (default: one per worker); `netns=NS`, the "
+	"network namespace of the interface (default: that of the process); `role=lab` (default; "
+	"the kernel is another host, with a MAC of its own) or `role=exception` (the kernel is "
+	"this host: one MAC); `offload=uso`, `tso`, `csum` or `none`, the most that is asked of "
+	"the kernel (default: all); `mac=MAC` of the port (default: random)."},
 {"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "

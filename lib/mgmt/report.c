@@ -44,16 +44,17 @@ static void report_port(const struct dp *d, unsigned int i)
 {
 	struct port *p = dp_port(d, i);
 	const char *rss = !p->rss ? "none" : p->rss_udp ? "addresses and ports" : "addresses";
-	char vlan[24] = "", steering[2 * STEERING_LEN + 16];
+	char vlan[24] = "", steering[2 * STEERING_LEN + 16], offloads[64];
 
 	port_steering(d, i, steering, sizeof(steering));
 	if (p->vlan != 0)
 		snprintf(vlan, sizeof(vlan), ", vlan %u", p->vlan);
 	LOG(INFO,
 		"port %s: %s, %02x:%02x:%02x:%02x:%02x:%02x, queues rx %u tx %u, mtu %u%s, rss %s, "
-		"steering %s, link %s",
+		"offloads %s, steering %s, link %s",
 		p->name, p->driver, p->mac[0], p->mac[1], p->mac[2], p->mac[3], p->mac[4],
-		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss, steering,
+		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss,
+		port_offloads(p, offloads, sizeof(offloads)), steering,
 		p->ops->link(p) ? "up" : "down");
 }
 

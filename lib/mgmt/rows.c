@@ -127,6 +127,8 @@ void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_u64(t, "rx_errors", k.rx_errors);
 	rte_tel_data_add_dict_u64(t, "rx_nombuf", k.rx_nombuf);
 	rte_tel_data_add_dict_u64(t, "tx_errors", k.tx_errors);
+	rte_tel_data_add_dict_u64(t, "tx_cut", k.tx_cut);
+	rte_tel_data_add_dict_string(t, "offloads", port_offloads(p, text, sizeof(text)));
 }
 
 // A reply has room for all ports there can be: one reason of the driver's, not two.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port is where packets come in and go out: an ethdev (any DPDK driver), a replay port (replay.h)
-// for benchmarks, vtap later, a software one in tests; all behind this ops table. Knows no TURN.
+// A port is where packets come in and go out: an ethdev (any DPDK driver), a virtual NIC on a Linux
+// TAP (vtap.h), a replay port (replay.h) for benchmarks, a software one in tests; all behind this
+// ops table. Knows no TURN.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -35,6 +36,7 @@ struct port_config {
 // Counters of the port itself (datagrams the workers never saw).
 struct port_counters {
 	uint64_t rx_missed, rx_errors, rx_nombuf, tx_errors;
+	uint64_t tx_cut; // super-frames the port had to cut: it could not send them whole after all
 };
 
 // A rule for the NIC: UDP to an address of ours goes to one receive queue, whatever RSS says.
@@ -45,7 +47,7 @@ struct port_rule {
 };
 
 struct port_ops {
-	const char *kind; // "ethdev", "replay"
+	const char *kind; // "ethdev", "vtap", "replay"
 	// Worker lcore; queue belongs to the caller alone.
 	uint16_t (*rx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
 	uint16_t (*tx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
@@ -109,9 +111,13 @@ static inline uint16_t port_tx(struct port *p, uint16_t queue, struct rte_mbuf *
 	return p->ops->tx(p, queue, m, n);
 }
 
-// Opens and configures the device a config names (a PCI address or vdev string; hot-plugged into
-// EAL). NULL with a reason in error. Not yet started. Management lcore.
+// Opens and configures the device a config names (a PCI address or vdev string, hot-plugged into
+// EAL; "vtap:..."; "replay:..."). NULL with a reason in error. Not yet started. Management lcore.
 struct port *port_open(const struct port_config *c, char *error, size_t len);
+
+// What a port now takes off the processor, for logs: "uso 64x65535, tso 128x65535, checksums" or
+// "none". Any thread. Returns buf.
+const char *port_offloads(const struct port *p, char *buf, size_t len);
 
 // True when a device string names a PCI device; bdf gets its full address.
 bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN]);

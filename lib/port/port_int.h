@@ -75,6 +75,10 @@ void port_uso_prepare(struct rte_mbuf *m);
 // As port_ops.tx, for a port that takes them.
 uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
 
+// --- vtap.c --------------------------------------------------------------------------------------
+
+struct port *port_vtap_open(const struct port_request *r);
+
 // --- rss.c ---------------------------------------------------------------------------------------
 
 // Chooses key and hash types from what the driver offers; e->rss_hf stays 0 when it cannot spread.

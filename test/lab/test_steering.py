@@ -114,4 +114,4 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main)
+    labs.run(main, port="af_packet")  # its interface is what net_tap is bridged to

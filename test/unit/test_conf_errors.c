@@ -72,6 +72,49 @@ static void test_keys(void **state)
 	CHECK(list);
 }
 
+#define TWO_PORTS                                                                        \
+	"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]\n" \
+	"    vlan: 0\n    mtu: 1500\n  - name: lan\n    device: net_b"
+#define VTAP_PORTS(first, second) \
+	"'" first                 \
+	"'\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n  - name: lan\n    device: '" second "'"
+
+static void test_vtap(void **state)
+{
+	static const struct mistake list[] = {
+		{"net_a", "'vtap:'", "7:13: ports[0].device: interface name is empty"},
+		{"net_a", "vtap:t0/x", "7:13: ports[0].device: interface name 't0/x' may hold"},
+		{"net_a", "'vtap:t0,queues=300'",
+			"7:13: ports[0].device: queues=300: must be a number from 1 to 64"},
+		{"net_b", "'vtap:t0,offload=lro'",
+			"13:13: ports[1].device: offload=lro: must be uso, tso, csum or none"},
+		{TWO_PORTS, VTAP_PORTS("vtap:t0", "vtap:t0,queues=1"),
+			"10:13: ports[1].device: port 'wan' has the interface t0 already"},
+	};
+	char error[CONF_ERROR_LEN];
+	char *text = conf_file_edit("net_a", "'vtap:t0,netns=a,role=exception'");
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	CHECK(list);
+	assert_non_null(c);
+	assert_string_equal(c->ports[0].device, "vtap:t0,netns=a,role=exception");
+	conf_free(c);
+	free(text);
+	// of one name in two namespaces, and of two names in one
+	for (unsigned int i = 0; i < 2; i++) {
+		char by[512];
+
+		snprintf(by, sizeof(by), VTAP_PORTS("vtap:t0,netns=a", "vtap:%s,netns=%s"),
+			i == 0 ? "t0" : "t1", i == 0 ? "b" : "a");
+		text = conf_file_edit(TWO_PORTS, by);
+		c = conf_file_load(text, strlen(text), error);
+		if (c == NULL)
+			fail_msg("%s", error);
+		conf_free(c);
+		free(text);
+	}
+}
+
 static void test_missing(void **state)
 {
 	static const struct mistake list[] = {
@@ -489,6 +532,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_vtap),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_ranges),

@@ -126,7 +126,10 @@ static void test_rss(void **state)
 
 static void test_refusals(void **state)
 {
-	assert_refused("vtap:lab0", 1500, "not built yet");
+	assert_refused("vtap:", 1500, "interface name is empty");
+	assert_refused("vtap:t0,queues=300", 1500, "queues=300: must be a number from 1 to 64");
+	assert_refused("vtap:t0", 9000, "do not fit the packet buffers");
+	assert_refused("vtap:t0,netns=no-such-one", 1500, "`ip netns add no-such-one` makes it");
 	assert_refused("net_af_packet0,iface=nosuchif0", 1500, "no such interface: nosuchif0");
 	assert_refused("net_af_packet0", 1500, "names no interface");
 	assert_refused("no_such_driver0", 1500, "DPDK refuses it");
@@ -135,6 +138,24 @@ static void test_refusals(void **state)
 	assert_refused("net_null0", 40, "mtu 40");
 	// A refusal leaves nothing behind.
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
+static void test_offloads(void **state)
+{
+	struct port p = {0};
+	char text[64], small[8];
+
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "none");
+	p.l4_checksum_good = true;
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "checksums");
+	p.tso = (struct port_super){256, 64, 65535};
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "tso 256x65535, checksums");
+	p.uso = (struct port_super){64, 64, 65535};
+	p.l4_checksum_good = false;
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "uso 64x65535, tso 256x65535");
+	// cut, never beyond its room
+	for (size_t len = 1; len <= sizeof(small); len++)
+		assert_true(strlen(port_offloads(&p, small, len)) < len);
 }
 
 static void test_used_twice(void **state)
@@ -175,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_open_start_close),
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_offloads),
 		cmocka_unit_test(test_used_twice),
 	};
 
