@@ -148,6 +148,7 @@ static inline struct parcel *parcel_of(struct rte_mbuf *m)
 struct dp_port {
 	struct port *port;
 	const struct conf_port *conf;
+	const struct conf_driver *profile; // of its driver, NULL = purely probed
 	struct net_rx rx[4]; // by what the port has verified: bit 0 IPv4 header, bit 1 UDP
 	struct net_udp_rules udp;
 	uint64_t verified; // of an mbuf's flags those that are to be believed
@@ -480,10 +481,10 @@ unsigned int super_next(struct worker *w, uint8_t port);
 
 // --- stats.c ------------------------------------------------------------------------------------
 
-// Index into rx_hist and tx_hist of a burst of n, 1..DP_BURST.
-static inline unsigned int stats_bucket(unsigned int n)
+// Class of a burst of n, 1..DP_BURST: the logarithm, rounded up.
+static inline unsigned int stats_class(unsigned int n)
 {
-	return 31 - (unsigned int)__builtin_clz(n);
+	return 31 - (unsigned int)__builtin_clz(2 * n - 1);
 }
 
 // Makes the counters as they stand visible. At a round boundary.

@@ -59,7 +59,7 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 		return 0;
 	}
 	w->live.rx_bursts++;
-	w->live.rx_hist[stats_bucket(n)]++;
+	w->live.rx_hist[stats_class(n)]++;
 	if (unlikely(p->rx_super))
 		ready = super_begin(w, q->port, n);
 	else

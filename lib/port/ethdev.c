@@ -244,19 +244,22 @@ static int configure(const struct port_request *r, struct ethdev *e)
 static int setup_queues(const struct port_request *r, struct ethdev *e)
 {
 	const unsigned int socket = (unsigned int)r->c->socket;
-	const uint16_t id = e->port.dpdk_id;
-	uint16_t rx_ring = r->c->rx_ring, tx_ring = r->c->tx_ring;
-	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_ring, &tx_ring);
+	struct port *p = &e->port;
+	const uint16_t id = p->dpdk_id;
+	int rc;
+
+	port_rings_plan(r, p);
+	rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &p->rx_ring, &p->tx_ring);
 
 	// No transmit offload is asked for but USO, if that is: checksums are software's, and
 	// FAST_FREE promises one pool for every queue and no chains or shared buffers for as long
 	// as the port is open, of which a worker that sends what others received cannot be sure.
-	for (uint16_t q = 0; rc == 0 && q < e->port.nb_rxq; q++)
-		rc = rte_eth_rx_queue_setup(id, q, rx_ring, socket, NULL, r->c->pool);
-	for (uint16_t q = 0; rc == 0 && q < e->port.nb_txq; q++)
-		rc = rte_eth_tx_queue_setup(id, q, tx_ring, socket, NULL);
+	for (uint16_t q = 0; rc == 0 && q < p->nb_rxq; q++)
+		rc = rte_eth_rx_queue_setup(id, q, p->rx_ring, socket, NULL, r->c->pool);
+	for (uint16_t q = 0; rc == 0 && q < p->nb_txq; q++)
+		rc = rte_eth_tx_queue_setup(id, q, p->tx_ring, socket, NULL);
 	if (rc != 0)
-		port_fail(r, "rings of %u and %u descriptors: %s", rx_ring, tx_ring,
+		port_fail(r, "rings of %u and %u descriptors: %s", p->rx_ring, p->tx_ring,
 			rte_strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }

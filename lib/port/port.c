@@ -24,6 +24,16 @@ void port_fail(const struct port_request *r, const char *fmt, ...)
 	va_end(ap);
 }
 
+void port_rings_plan(const struct port_request *r, struct port *p)
+{
+	struct port_profile by_driver = {0};
+
+	if (r->c->by_driver != NULL)
+		r->c->by_driver(r->c->ctx, p->driver, &by_driver);
+	p->rx_ring = r->c->rx_ring != 0 ? r->c->rx_ring : by_driver.rx_ring;
+	p->tx_ring = r->c->tx_ring != 0 ? r->c->tx_ring : by_driver.tx_ring;
+}
+
 static struct port *open_kind(const struct port_request *r)
 {
 	if (vtap_spec_is(r->c->device))

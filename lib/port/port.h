@@ -22,13 +22,22 @@ enum port_uso {
 	PORT_USO_OFF,
 };
 
+// What the driver of a port decides: known once the device is open.
+struct port_profile {
+	uint16_t rx_ring, tx_ring; // descriptors
+};
+
 // What a port is asked for, and the pool its receive side fills from.
 struct port_config {
 	const char *name, *device;
 	uint16_t queues; // wanted: one per worker; the port may grant fewer
 	uint16_t mtu, vlan;
 	enum port_uso uso;
-	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes
+	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes; 0 = by driver
+	const char *devargs; // NULL, or "key=value,..." to go with a device that is hot-plugged
+	// Decides by driver what is left to it here. May be NULL when nothing is.
+	void (*by_driver)(void *ctx, const char *driver, struct port_profile *out);
+	void *ctx;
 	struct rte_mempool *pool;
 	int socket;
 };
@@ -84,6 +93,7 @@ struct port {
 	uint8_t mac[6];
 	uint16_t nb_rxq, nb_txq; // granted
 	uint16_t mtu, vlan;
+	uint16_t rx_ring, tx_ring; // descriptors a queue, of a vtap frames; 0 = it has none
 	uint16_t dpdk_id; // RTE_MAX_ETHPORTS when it is no ethdev
 	// What it takes whole. A port may find out while it runs that it cannot: it then cuts what
 	// it was given (nothing is lost) and sets segments to 0 for good. Workers read it before

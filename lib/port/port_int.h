@@ -19,6 +19,9 @@ struct port_request {
 __attribute__((format(printf, 2, 3))) void port_fail(
 	const struct port_request *r, const char *fmt, ...);
 
+// Sets the lengths of the rings to what was asked for, else to what the port's driver decides.
+void port_rings_plan(const struct port_request *r, struct port *p);
+
 extern int port_logtype;
 #define PORT_LOG(level, fmt, ...) \
 	rte_log(RTE_LOG_##level, (uint32_t)port_logtype, fmt "\n", ##__VA_ARGS__)
@@ -31,6 +34,10 @@ struct port_device {
 	bool plugged; // by us: removed again on close
 };
 
+// The string handed to DPDK: with no more queues than there are workers where the driver would open
+// what nobody polls, and with those of the devargs ("key=value,...", or NULL) whose keys it has not
+// itself. Malloced, NULL without memory.
+char *port_device_args(const char *device, uint16_t queues, const char *devargs);
 // Finds or hot-plugs the device. 0, or -1 with the reason written.
 int port_device_attach(const struct port_request *r, struct port_device *out);
 // The ethdev is closed already.

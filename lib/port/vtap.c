@@ -141,13 +141,13 @@ static int learn_mac(struct vtap *v, const struct port_request *r)
 
 static int setup(struct vtap *v, const struct port_request *r)
 {
-	const unsigned int wanted = v->port.nb_rxq;
-
-	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, wanted) != 0 ||
+	port_rings_plan(r, &v->port);
+	v->port.tx_ring = 0; // the kernel takes a frame at once or not at all
+	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, &v->port) != 0 ||
 		learn_mac(v, r) != 0)
 		return -1;
 	learn_offloads(v);
-	for (unsigned int i = 0; i < wanted; i++) {
+	for (unsigned int i = 0; i < v->port.nb_rxq; i++) {
 		const int fd = v->iface.queue[i];
 
 		if (vtap_rx_init(&v->rx[i], fd, r->c->pool, v->port.rx_super) != 0) {

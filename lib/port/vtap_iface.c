@@ -180,7 +180,7 @@ static enum vtap_offload negotiate(const struct vtap_iface *v, enum vtap_offload
 	return most;
 }
 
-static int set_lengths(const struct vtap_iface *v, const struct port_request *r)
+static int set_lengths(const struct vtap_iface *v, const struct port_request *r, uint16_t rx_ring)
 {
 	struct ifreq q = {.ifr_mtu = r->c->mtu};
 	int rc = iface_ioctl(v, SIOCSIFMTU, &q);
@@ -190,10 +190,10 @@ static int set_lengths(const struct vtap_iface *v, const struct port_request *r)
 		return -1;
 	}
 	// frames that may wait for us, per queue: what descriptors are to a NIC
-	q = (struct ifreq){.ifr_qlen = r->c->rx_ring};
+	q = (struct ifreq){.ifr_qlen = rx_ring};
 	rc = iface_ioctl(v, SIOCSIFTXQLEN, &q);
 	if (rc != 0)
-		port_fail(r, "ring of %u frames: %s", r->c->rx_ring, strerror(-rc));
+		port_fail(r, "ring of %u frames: %s", rx_ring, strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
 
@@ -214,9 +214,9 @@ static int set_mac(
 }
 
 int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
-	const struct vtap_spec *spec, unsigned int nb)
+	const struct vtap_spec *spec, const struct port *p)
 {
-	struct opening o = {.v = v, .netns = spec->netns, .nb = nb};
+	struct opening o = {.v = v, .netns = spec->netns, .nb = p->nb_rxq};
 	pthread_t thread;
 	int rc;
 
@@ -231,10 +231,11 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 		fail_opening(r, &o);
 		return -1;
 	}
-	if (attach(v, r, spec) != 0 || set_lengths(v, r) != 0 || set_mac(v, r, spec) != 0)
+	if (attach(v, r, spec) != 0 || set_lengths(v, r, p->rx_ring) != 0 ||
+		set_mac(v, r, spec) != 0)
 		return -1;
 	v->granted = negotiate(v, spec->offload);
-	rc = nb > 1 ? vtap_steer(v->queue[0]) : 0;
+	rc = p->nb_rxq > 1 ? vtap_steer(v->queue[0]) : 0;
 	if (rc != 0)
 		PORT_LOG(WARNING,
 			"port %s: datagrams may arrive out of order where the kernel moves a flow "

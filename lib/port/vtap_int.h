@@ -85,9 +85,9 @@ struct vtap_iface {
 	enum vtap_offload granted;
 };
 
-// Makes the interface with nb queues. 0, or -1 with the reason written.
+// Makes the interface with the queues of p and their length. 0, or -1 with the reason written.
 int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
-	const struct vtap_spec *spec, unsigned int nb);
+	const struct vtap_spec *spec, const struct port *p);
 // Closing the last descriptor removes the interface.
 void vtap_iface_close(struct vtap_iface *v);
 int vtap_iface_up(const struct vtap_iface *v, bool up); // 0 or -errno

@@ -23,6 +23,7 @@ BACKGROUND = {"arp", "icmp", "not-for-us", "ip-header", "ip-protocol", "martian-
 # The configuration of most tests. YAML is a superset of JSON, so it is written as JSON.
 CONFIG = {
     "eal": {"file-prefix": None},
+    "drivers": os.path.join(labs.TOP, "drivers-config"),
     "workers": {"count": 2, "idle": "adaptive"},
     "ports": [
         {

@@ -57,7 +57,7 @@ static void test_keys(void **state)
 		{"log: {", "log: {realm: x, ",
 			"37:7: log.realm: unknown key, 'auth.realm' is known: it belongs there"},
 		{"log: {", "log: {colours: x, ",
-			"37:7: log.colours: unknown key, known here: to level"},
+			"37:7: log.colours: unknown key, known here: to level bursts"},
 		{"vlan: 0", "vlan: 0\n    vlan: 0",
 			"11:11: ports[0].vlan: given twice, first at "
 			"line 10"},
@@ -188,6 +188,11 @@ static void test_ranges(void **state)
 		{"vlan: 0", "vlan: 4095", "10:11: ports[0].vlan: 4095 is out of range"},
 		{"vlan: 0", "vlan: 4294967296", "10:11: ports[0].vlan: 4294967296 is out of range"},
 		{"vlan: 0", "vlan: 65536", "10:11: ports[0].vlan: 65536 is out of range"},
+		{"vlan: 0", "rx-ring: 63", "10:14: ports[0].rx-ring: 63 is out of range"},
+		{"vlan: 0", "tx-ring: 32769", "10:14: ports[0].tx-ring: 32769 is out of range"},
+		{"vlan: 0", "rx-ring: 0", "10:14: ports[0].rx-ring: 0 is out of range"},
+		{"log: {", "drivers:\nlog: {", "37:9: drivers: has no value"},
+		{"log: {", "drivers: [a]\nlog: {", "37:10: drivers: must be text"},
 		{"mtu: 1500", "mtu: 575", "11:10: ports[0].mtu: 575 is out of range"},
 		{"mtu: 1500", "steering: t3",
 			"11:15: ports[0].steering: 't3' is not one of: auto, t1, t2, t4"},
@@ -420,8 +425,8 @@ static void test_yaml(void **state)
 	CHECK(list);
 	assert_refused("", 0, "1:1: yaml: the file is empty");
 	assert_refused("# nothing\n", 10, "1:1: yaml: the file is empty");
-	assert_refused("- a\n", 4, "1:1: yaml: the file must be a mapping of sections");
-	assert_refused("a\n", 2, "1:1: yaml: the file must be a mapping of sections");
+	assert_refused("- a\n", 4, "1:1: yaml: the file must be a mapping of keys");
+	assert_refused("a\n", 2, "1:1: yaml: the file must be a mapping of keys");
 	assert_refused("eal: {}\0", 8, "1:8: yaml: control characters are not allowed");
 }
 

@@ -8,11 +8,13 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "port.h"
+#include "port_int.h"
 
 static struct rte_mempool *pool;
 static char error[256];
@@ -65,6 +67,65 @@ static void test_no_node(void **state)
 	assert_int_equal(port_device_socket("net_null0"), -1);
 	assert_int_equal(port_device_socket("ffff:ff:1f.7"), -1);
 	assert_int_equal(port_device_socket(""), -1);
+}
+
+static void assert_args(const char *device, uint16_t queues, const char *more, const char *want)
+{
+	char *got = port_device_args(device, queues, more);
+
+	assert_non_null(got);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void test_device_args(void **state)
+{
+	assert_args("net_x0", 1, NULL, "net_x0");
+	assert_args("net_x0", 1, "", "net_x0");
+	assert_args("net_x0", 1, "a=1", "net_x0,a=1");
+	assert_args("net_x0,c=3", 1, "a=1,b=2", "net_x0,c=3,a=1,b=2");
+	// what the operator wrote wins, key by key
+	assert_args("net_x0,a=7", 1, "a=1,b=2", "net_x0,a=7,b=2");
+	assert_args("net_x0,b=7", 1, "a=1,b=2", "net_x0,b=7,a=1");
+	assert_args("net_x0,ab=7,ca=8", 1, "a=1", "net_x0,ab=7,ca=8,a=1");
+	assert_args("net_af_packet0,qpairs=4,iface=x", 2, "framecnt=9",
+		"net_af_packet0,qpairs=2,iface=x,framecnt=9");
+	assert_args("net_af_packet0,iface=x,qpairs=2", 2, "qpairs=1",
+		"net_af_packet0,iface=x,qpairs=2");
+}
+
+static void decide(void *ctx, const char *driver, struct port_profile *out)
+{
+	assert_string_equal(driver, "net_null");
+	assert_string_equal(ctx, "mine");
+	*out = (struct port_profile){.rx_ring = 512, .tx_ring = 128};
+}
+
+static void test_rings(void **state)
+{
+	struct port_config c = {.name = "wan",
+		.device = "net_null7",
+		.queues = 1,
+		.mtu = 1500,
+		.by_driver = decide,
+		.ctx = "mine",
+		.pool = pool,
+		.socket = SOCKET_ID_ANY};
+	const struct {
+		uint16_t rx, tx, rx_want, tx_want;
+	} rows[] = {{0, 0, 512, 128}, {64, 0, 64, 128}, {0, 64, 512, 64}, {64, 64, 64, 64}};
+
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct port *p;
+
+		c.rx_ring = rows[i].rx;
+		c.tx_ring = rows[i].tx;
+		p = port_open(&c, error, sizeof(error));
+		assert_non_null(p);
+		assert_int_equal(p->rx_ring, rows[i].rx_want);
+		assert_int_equal(p->tx_ring, rows[i].tx_want);
+		p->ops->close(p);
+	}
 }
 
 static void test_open_start_close(void **state)
@@ -193,6 +254,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pci_strings),
 		cmocka_unit_test(test_no_node),
+		cmocka_unit_test(test_device_args),
+		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_open_start_close),
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_refusals),
