@@ -86,9 +86,9 @@ static const struct conf_key conf_schema[] = {
 	.help = "How the NIC brings packets from peers to the worker that owns their relay port. "
 	"`t1`: a rule for each relay address, when every worker has addresses of its own and none "
 	"is also a listener's; `t2`: rules that look at bits of the relay port too; `t4`: no "
-	"rules, what comes to the wrong worker is handed over by software. `auto` tries them in "
-	"this order; `t1` and `t2` try that one alone. What the NIC refuses is `t4`, and the log "
-	"and `/slipring/steering` say why."},
+	"rules, what comes to the wrong worker is handed over by software. `auto` is what the "
+	"profile of the driver says, else it tries them in this order; `t1` and `t2` try that one "
+	"alone. What the NIC refuses is `t4`, and the log and `/slipring/steering` say why."},
 {"ports[].uso", CONF_CHOICE, ONE(conf_port, uso), .choices = uso_choices, .def = "auto",
 	.help = "Whether runs of datagrams of one flow leave as one super-frame that the port cuts "
 	"(UDP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "

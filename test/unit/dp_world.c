@@ -159,6 +159,7 @@ void world_open(struct world *w, const struct world_setup *s)
 	assert_non_null(w->crypto);
 	conf_ports(w, s);
 	w->conf = (struct conf){.workers = s->workers,
+		.drivers = s->drivers,
 		.ports = w->ports,
 		.nb_ports = s->two_ports ? 2 : 1,
 		.mbufs = 8191,

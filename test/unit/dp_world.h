@@ -44,6 +44,7 @@ struct world_setup {
 	bool nic;
 	unsigned int relays;
 	enum conf_steering steering;
+	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
 };
 
 struct world {
