@@ -2,6 +2,7 @@
 // The appliance in one straight line: arguments, configuration, EAL, data path, management; and the
 // same backwards.
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,19 +25,59 @@ static void log_warning(void *ctx, const char *line)
 	LOG(WARNING, "%s", line);
 }
 
-static int check(const struct opts *o)
+// The driver profiles that are asked for, or those of the installation, which need not be there:
+// then *d is NULL. 0, or -1 with the reason in error.
+static int load_drivers(const struct opts *o, const struct conf *c, struct conf_drivers **d,
+	char error[CONF_ERROR_LEN])
+{
+	const char *asked = o->drivers != NULL ? o->drivers : c != NULL ? c->drivers_dir : NULL;
+
+	*d = NULL;
+	if (asked != NULL && asked[0] == '\0')
+		return 0;
+	*d = conf_drivers_load(asked != NULL ? asked : SLIPRING_DRIVERS_DIR, error);
+	return *d != NULL || (asked == NULL && errno == ENOENT) ? 0 : -1;
+}
+
+// The configuration with its driver profiles, or NULL when the reason has been printed.
+static struct conf *load(const struct opts *o)
 {
 	char error[CONF_ERROR_LEN];
 	struct conf *c = conf_load(o->config, error);
 
-	if (c == NULL) {
-		fprintf(stderr, "%s\n", error);
+	if (c != NULL && load_drivers(o, c, &c->drivers, error) == 0)
+		return c;
+	fprintf(stderr, "%s\n", error);
+	conf_free(c);
+	return NULL;
+}
+
+static int check(const struct opts *o)
+{
+	struct conf *c = load(o);
+
+	if (c == NULL)
 		return EXIT_FAILURE;
-	}
 	conf_warnings(c, print_line, stderr);
 	printf("%s: no errors\n", o->config);
 	conf_free(c);
 	return EXIT_SUCCESS;
+}
+
+static int show_driver(const struct opts *o)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf_drivers *d = NULL;
+	struct conf *c = o->config != NULL ? conf_load(o->config, error) : NULL;
+	const bool good = (o->config == NULL || c != NULL) && load_drivers(o, c, &d, error) == 0;
+
+	if (good)
+		conf_driver_show(stdout, d, c, o->driver);
+	else
+		fprintf(stderr, "%s\n", error);
+	conf_drivers_free(d);
+	conf_free(c);
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 // Whoever started us reads standard error; with syslog the reason must be found there as well.
@@ -57,6 +98,52 @@ static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 	c->turn.workers = c->workers;
 	if (c->workers > nb_cpus)
 		LOG(WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
+}
+
+// A text of the configuration, which holds no control characters, as JSON.
+static void put_json(const char *text)
+{
+	putchar('"');
+	for (; *text != '\0'; text++)
+		printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+	putchar('"');
+}
+
+static void put_needs(const struct conf *c, const char *lcores)
+{
+	printf("{\"workers\": %u, \"idle\": \"%s\", \"lcores\": ", c->workers,
+		c->idle == CONF_IDLE_BUSY ? "busy" : "adaptive");
+	put_json(lcores);
+	printf(", \"memory_mb\": %zu, \"ports\": [", dp_memory_mb(c));
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		printf("%s{\"name\": ", i > 0 ? ", " : "");
+		put_json(c->ports[i].name);
+		printf(", \"device\": ");
+		put_json(c->ports[i].device);
+		putchar('}');
+	}
+	printf("]}\n");
+}
+
+static int show_needs(const struct opts *o)
+{
+	unsigned int cpus[RTE_MAX_LCORE];
+	const unsigned int nb_cpus = eal_cpus_allowed(cpus);
+	struct conf *c = load(o);
+	char *dealt = NULL;
+
+	if (c == NULL)
+		return EXIT_FAILURE;
+	resolve_workers(c, nb_cpus);
+	if (c->eal_lcores == NULL)
+		dealt = eal_lcores_deal(cpus, nb_cpus, c->workers);
+	if (c->eal_lcores != NULL || dealt != NULL)
+		put_needs(c, dealt != NULL ? dealt : c->eal_lcores);
+	else
+		fprintf(stderr, "out of memory\n");
+	free(dealt);
+	conf_free(c);
+	return EXIT_SUCCESS;
 }
 
 static int serve(const struct conf *c, const struct eal *e)
@@ -104,16 +191,20 @@ static int run_configured(const struct opts *o, struct conf *c)
 
 static int run(const struct opts *o)
 {
-	char error[CONF_ERROR_LEN];
-	struct conf *c = conf_load(o->config, error);
+	struct conf *c = load(o);
 	int rc;
 
-	if (c == NULL) {
-		fprintf(stderr, "%s\n", error);
+	if (c == NULL)
 		return EXIT_FAILURE;
-	}
 	mgmt_log_open(c->log_to, c->log_level);
 	conf_warnings(c, log_warning, NULL);
+	if (c->drivers != NULL)
+		LOG(INFO, "driver profiles: %u in %s", c->drivers->nb, c->drivers->dir);
+	else
+		LOG(INFO, "driver profiles: none%s: ports run on what they report",
+			c->drivers_dir == NULL && o->drivers == NULL
+				? ", there is no " SLIPRING_DRIVERS_DIR
+				: "");
 	rc = run_configured(o, c);
 	mgmt_log_close();
 	conf_free(c);
@@ -141,6 +232,10 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	case OPTS_CHECK:
 		return check(&o);
+	case OPTS_NEEDS:
+		return show_needs(&o);
+	case OPTS_DRIVER:
+		return show_driver(&o);
 	case OPTS_RUN:
 		break;
 	}

@@ -11,6 +11,9 @@
 static const struct option long_options[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"check", no_argument, NULL, 'k'},
+	{"drivers", required_argument, NULL, 'd'},
+	{"show-driver", required_argument, NULL, 's'},
+	{"show-needs", no_argument, NULL, 'n'},
 	{"manual", no_argument, NULL, 'm'},
 	{"version", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
@@ -22,17 +25,28 @@ void opts_help(FILE *out)
 	fprintf(out,
 		"Usage: slipring -c FILE [-- EAL-ARGS]\n"
 		"       slipring --check -c FILE\n"
+		"       slipring --show-driver NAME [-c FILE]\n"
+		"       slipring --show-needs -c FILE\n"
 		"\n"
 		"A TURN server that takes NIC queues away from the kernel with DPDK and relays\n"
 		"media in user space.\n"
 		"\n"
 		"Running:\n"
 		"  -c, --config FILE  configuration (YAML)\n"
+		"      --drivers DIR  driver profiles; wins over the key drivers of the\n"
+		"                     configuration\n"
 		"  -- EAL-ARGS        handed to DPDK after eal.args of the configuration; they "
 		"win\n"
 		"                     over what slipring would choose (lcores, memory, prefix)\n"
 		"Looking:\n"
 		"      --check        read and check the configuration, touch nothing else\n"
+		"      --show-driver NAME\n"
+		"                     print as YAML what holds for ports of a driver (net_ice, "
+		"ice,\n"
+		"                     net_af_packet0) and where each value comes from\n"
+		"      --show-needs   print as JSON what a configuration needs of this machine: "
+		"lcores,\n"
+		"                     memory, devices (scripts/tune reads it)\n"
 		"      --manual       print the reference of all configuration keys (Markdown)\n"
 		"      --version      print the versions of slipring and DPDK\n"
 		"  -h, --help         print this\n"
@@ -43,6 +57,7 @@ void opts_help(FILE *out)
 		"Examples:\n"
 		"  slipring --check -c /etc/slipring.yaml\n"
 		"  slipring -c /etc/slipring.yaml\n"
+		"  slipring --show-driver ice\n"
 		"  slipring -c lab.yaml -- --log-level='pmd.*:debug'\n"
 		"  echo /slipring/stats | dpdk-telemetry.py -f slipring\n"
 		"\n"
@@ -67,6 +82,16 @@ static int take(struct opts *o, int option, char **argv, char *error, size_t len
 		return 0;
 	case 'k':
 		o->action = OPTS_CHECK;
+		return 0;
+	case 'd':
+		o->drivers = optarg;
+		return 0;
+	case 's':
+		o->action = OPTS_DRIVER;
+		o->driver = optarg;
+		return 0;
+	case 'n':
+		o->action = OPTS_NEEDS;
 		return 0;
 	case 'm':
 		o->action = OPTS_MANUAL;
@@ -102,7 +127,8 @@ int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len)
 	}
 	if (optind < own)
 		return usage(error, len, "unexpected argument ", argv[optind]);
-	if ((o->action == OPTS_RUN || o->action == OPTS_CHECK) && o->config == NULL)
+	if ((o->action == OPTS_RUN || o->action == OPTS_CHECK || o->action == OPTS_NEEDS) &&
+		o->config == NULL)
 		return usage(error, len, "no configuration: give -c FILE", "");
 	if (o->action != OPTS_RUN && o->nb_eal > 0)
 		return usage(error, len, "EAL arguments make sense only with -c FILE: ", o->eal[0]);

@@ -5,11 +5,21 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum opts_action { OPTS_RUN, OPTS_CHECK, OPTS_MANUAL, OPTS_VERSION, OPTS_HELP };
+enum opts_action {
+	OPTS_RUN,
+	OPTS_CHECK,
+	OPTS_DRIVER,
+	OPTS_NEEDS,
+	OPTS_MANUAL,
+	OPTS_VERSION,
+	OPTS_HELP
+};
 
 struct opts {
 	enum opts_action action;
 	const char *config; // NULL unless the action needs a file
+	const char *drivers; // directory of driver profiles, NULL = as the configuration says
+	const char *driver; // to show
 	char **eal; // what stands after --
 	unsigned int nb_eal;
 };

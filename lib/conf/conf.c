@@ -115,7 +115,7 @@ static int fail_unknown(
 
 	snprintf(name, sizeof(name), "%.*s", (int)good, n->key);
 	format_path(n->parent, path, sizeof(path));
-	near = conf_key_suggest(parent, name, advice, sizeof(advice));
+	near = conf_key_suggest(x, parent, name, advice, sizeof(advice));
 	if (n->key[good] == ':')
 		snprintf(advice, sizeof(advice), "a blank must follow the ':'");
 	if (name[0] == '\0' || (!near && strncmp(path, "auth", 4) == 0))
@@ -222,7 +222,7 @@ static int read_map(
 	int rc = 0;
 
 	for (struct conf_node *n = map->child; n != NULL && rc == 0; n = n->next) {
-		const struct conf_key *k = conf_key_child(parent, n->key);
+		const struct conf_key *k = conf_key_child(x->keys, parent, n->key);
 		const struct conf_node *first = find_entry(map, n->key);
 
 		if (k == NULL)
@@ -232,11 +232,12 @@ static int read_map(
 				x, n, "given twice, first at line %u: remove one", first->key_line);
 		rc = read_value(x, k, n, base);
 	}
-	for (unsigned int i = 0; i < conf_schema_len && rc == 0; i++) {
-		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+	for (unsigned int i = 0; i < x->keys->nb && rc == 0; i++) {
+		const struct conf_key *k = &x->keys->key[i];
+		const char *leaf = conf_key_leaf(parent, k);
 
 		if (leaf != NULL && find_entry(map, leaf) == NULL)
-			rc = read_absent(x, &conf_schema[i], map, base);
+			rc = read_absent(x, k, map, base);
 	}
 	return rc;
 }
@@ -269,61 +270,58 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 	return NULL;
 }
 
-static int fill(struct conf_ctx *x)
+int conf_read_file(struct conf_ctx *x, void *base)
 {
-	int rc;
+	size_t len = 0;
+	char *text;
 
-	x->conf = calloc(1, sizeof(*x->conf));
-	if (x->conf == NULL)
-		return conf_fail_memory(x);
-	x->conf->path = strdup(x->path);
-	if (x->conf->path == NULL)
-		return conf_fail_memory(x);
+	x->error[0] = '\0';
+	text = read_file(x, &len);
+	if (text == NULL)
+		return -EINVAL;
+	x->root = conf_yaml_parse(x, text, len);
+	free(text);
+	if (x->root == NULL)
+		return -EINVAL;
 	if (x->root->kind != CONF_MAP)
 		return conf_fail_yaml(x, x->root->line, x->root->col,
-			"the file must be a mapping of sections: 'ports:', 'listeners:', ...");
-	rc = read_map(x, NULL, x->root, x->conf);
-	return rc != 0 ? rc : conf_validate(x);
+			"the file must be a mapping of keys: '%s: ...'", x->keys->key[0].path);
+	return read_map(x, NULL, x->root, base);
 }
 
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 {
-	struct conf_ctx x = {.path = path, .error = error};
-	size_t len = 0;
-	char *text;
+	struct conf_ctx x = {.path = path, .error = error, .keys = &conf_file_keys};
 	int rc;
 
-	error[0] = '\0';
-	text = read_file(&x, &len);
-	if (text == NULL)
-		return NULL;
-	x.root = conf_yaml_parse(&x, text, len);
-	free(text);
-	if (x.root == NULL)
-		return NULL;
-	rc = fill(&x);
+	x.conf = calloc(1, sizeof(*x.conf));
+	if (x.conf != NULL)
+		x.conf->path = strdup(path);
+	rc = x.conf != NULL && x.conf->path != NULL ? conf_read_file(&x, x.conf)
+						    : conf_fail_memory(&x);
+	if (rc == 0)
+		rc = conf_validate(&x);
 	conf_yaml_free(x.root);
-	if (rc != 0) {
-		conf_free(x.conf);
-		return NULL;
-	}
-	return x.conf;
+	if (rc == 0)
+		return x.conf;
+	conf_free(x.conf);
+	return NULL;
 }
 
 // Frees what the keys below parent own.
-static void free_keys(const struct conf_key *parent, char *base)
+void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
-	for (unsigned int i = 0; i < conf_schema_len; i++) {
-		const struct conf_key *k = &conf_schema[i];
-		void *field = base + k->offset;
-		const uint32_t *count = (const uint32_t *)(base + k->count);
+	for (unsigned int i = 0; i < t->nb; i++) {
+		const struct conf_key *k = &t->key[i];
+		void *field = (char *)base + k->offset;
+		const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 
 		if (conf_key_leaf(parent, k) == NULL)
 			continue;
 		if (k->type == CONF_SECTION)
-			free_keys(k, base);
+			conf_free_keys(t, k, base);
 		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)
-			free_keys(k, *(char **)field + (size_t)n * k->size);
+			conf_free_keys(t, k, *(char **)field + (size_t)n * k->size);
 		for (uint32_t n = 0; k->type == CONF_TEXTS && n < *count; n++)
 			free((*(char ***)field)[n]);
 		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||
@@ -337,7 +335,8 @@ void conf_free(struct conf *c)
 {
 	if (c == NULL)
 		return;
-	free_keys(NULL, (char *)c);
+	conf_free_keys(&conf_file_keys, NULL, c);
+	conf_drivers_free(c->drivers);
 	free(c->turn.local);
 	free(c->turn.gateways);
 	free(c->path);

@@ -21,6 +21,8 @@ struct conf_address {
 // How packets from peers are brought to their worker: the best step of the ladder, or at most one.
 enum conf_steering { CONF_STEERING_AUTO, CONF_STEERING_T1, CONF_STEERING_T2, CONF_STEERING_T4 };
 
+enum conf_uso { CONF_USO_AUTO, CONF_USO_ON, CONF_USO_OFF };
+
 struct conf_port {
 	char *name;
 	char *device; // PCI address or DPDK vdev string
@@ -30,6 +32,8 @@ struct conf_port {
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;
 	enum conf_steering steering;
+	enum conf_uso uso;
+	uint16_t rx_ring, tx_ring; // 0 = by driver
 };
 
 enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY };
@@ -42,6 +46,8 @@ struct conf {
 	char *eal_file_prefix; // default "slipring"
 	char **eal_args;
 	uint32_t nb_eal_args;
+	char *drivers_dir; // drivers: NULL = that of the installation, empty = none
+	struct conf_drivers *drivers; // set by the app, owned from then on; NULL = none
 	// workers:
 	uint32_t workers; // 0 = one per allowed CPU but one, at least one: resolved by the app
 	enum conf_idle idle;
@@ -49,7 +55,7 @@ struct conf {
 	struct conf_port *ports;
 	uint32_t nb_ports;
 	uint32_t mbufs; // buffers in the packet pool
-	uint32_t rx_ring, tx_ring; // descriptors a queue
+	uint32_t rx_ring, tx_ring; // descriptors a queue, of ports that nobody else decides for
 	uint32_t requests; // that a worker answers in a round
 	uint32_t backlog; // requests that may wait, of a worker
 	uint32_t handover_ring; // packets a ring between two workers
@@ -63,6 +69,7 @@ struct conf {
 	// log:
 	enum conf_log_to log_to;
 	int log_level; // syslog's LOG_ERR .. LOG_DEBUG
+	uint32_t log_bursts_s; // seconds between lines on batching, 0 = none
 };
 
 // Reads and checks a file. NULL on error, with "FILE:LINE:COL: key: reason" in error (no newline).
@@ -72,6 +79,40 @@ void conf_free(struct conf *c);
 // Things that work but that an operator should know, one line each ("FILE: key: text"): told by
 // --check and logged at start. Calls say for each.
 void conf_warnings(const struct conf *c, void (*say)(void *ctx, const char *line), void *ctx);
+
+// --- driver profiles -----------------------------------------------------------------------------
+
+// What one file says of the drivers it is for. A driver without a profile is purely probed.
+struct conf_driver {
+	char *path; // of the file
+	char **names; // of DPDK drivers, as they call themselves
+	uint32_t nb_names;
+	char *tested; // on what hardware it has run
+	enum conf_steering steering;
+	uint16_t rx_ring, tx_ring; // 0 = nothing said
+	char *devargs; // NULL, or "key=value,...", for devices that are hot-plugged by name
+	struct conf_node *root; // of lib/conf alone: where each value stands
+};
+
+struct conf_drivers {
+	char *dir;
+	struct conf_driver *list; // in the order of their file names
+	uint32_t nb;
+};
+
+// Reads every *.yaml of a directory. NULL with the reason in error, "FILE:LINE:COL: key: reason"
+// when it is in a file; errno is ENOENT when there is no such directory, EINVAL otherwise.
+struct conf_drivers *conf_drivers_load(const char *dir, char error[CONF_ERROR_LEN]);
+void conf_drivers_free(struct conf_drivers *d); // NULL is fine
+// The profile of a driver, by the driver's name; NULL when there is none, or d is NULL.
+const struct conf_driver *conf_driver_find(const struct conf_drivers *d, const char *driver);
+// The same by a vdev string, before there is a driver: EAL takes the driver whose name a device's
+// name begins with. NULL for a PCI address, which tells nothing of its driver.
+const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, const char *device);
+// Writes as YAML what holds for a driver (or vdev, or file name without .yaml) and where each value
+// comes from. c may be NULL: its buffers.* are then the defaults of the manual.
+void conf_driver_show(
+	FILE *out, const struct conf_drivers *d, const struct conf *c, const char *name);
 
 // Number of lcores that an EAL --lcores text names, or -EINVAL when it is malformed.
 int conf_lcores_count(const char *text);

@@ -33,7 +33,8 @@ struct conf_ctx {
 	const char *path; // of the file
 	char *error; // CONF_ERROR_LEN
 	struct conf_node *root;
-	struct conf *conf;
+	const struct conf_table *keys; // what the file may hold
+	struct conf *conf; // NULL in a file of another kind
 };
 
 // The tree of a file, or NULL with x->error set.
@@ -80,15 +81,24 @@ struct conf_key {
 	const char *help;
 };
 
-extern const struct conf_key conf_schema[];
-extern const unsigned int conf_schema_len;
+// All keys of one kind of file; parents come before their keys.
+struct conf_table {
+	const struct conf_key *key;
+	unsigned int nb;
+};
+
+extern const struct conf_table conf_file_keys; // the configuration
+extern const struct conf_table conf_driver_keys; // drivers.c: a driver profile
+extern const struct conf_choice conf_steering_choices[];
 
 // Name of key under parent (NULL: the file itself), or NULL when it is not directly below it.
 const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key);
 // The key called name directly under parent, or NULL.
-const struct conf_key *conf_key_child(const struct conf_key *parent, const char *name);
+const struct conf_key *conf_key_child(
+	const struct conf_table *t, const struct conf_key *parent, const char *name);
 // What to do about an unknown key, as words for an error. True when it is nearly a known one.
-bool conf_key_suggest(const struct conf_key *parent, const char *name, char *buf, size_t len);
+bool conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent, const char *name,
+	char *buf, size_t len);
 
 // --- conf.c --------------------------------------------------------------------------------------
 
@@ -103,6 +113,11 @@ int conf_fail_memory(struct conf_ctx *x);
 // The same where there is no tree yet.
 int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+// Reads x->path into x->root and from there, by x->keys, into base. 0 or -EINVAL. The caller frees
+// the tree with conf_yaml_free, and what base holds with conf_free_keys, both in any case.
+int conf_read_file(struct conf_ctx *x, void *base);
+void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base);
 
 // The node that element index of a field was read from, or NULL when it is a default.
 const struct conf_node *conf_node_of(

@@ -44,25 +44,30 @@ static void write_default(FILE *out, const struct conf_key *k)
 		fputs("none", out);
 }
 
+static void write_rows(FILE *out, const struct conf_key *parent);
+
+// Row of a value; rows of all values in a section.
+static void write_row(FILE *out, const struct conf_key *k)
+{
+	if (k->type == CONF_SECTION || k->type == CONF_ITEMS) {
+		fprintf(out, "| `%s` | %s | %s | %s |\n", k->path, conf_value_form(k->type),
+			k->type == CONF_ITEMS ? "`[]`" : "", k->help);
+		write_rows(out, k);
+		return;
+	}
+	fprintf(out, "| `%s` | ", k->path);
+	write_range(out, k);
+	fputs(" | ", out);
+	write_default(out, k);
+	fprintf(out, " | %s |\n", k->help);
+}
+
 // Rows of all values below parent, sections inside it included.
 static void write_rows(FILE *out, const struct conf_key *parent)
 {
-	for (unsigned int i = 0; i < conf_schema_len; i++) {
-		const struct conf_key *k = &conf_schema[i];
-
-		if (conf_key_leaf(parent, k) == NULL)
-			continue;
-		if (k->type == CONF_SECTION || k->type == CONF_ITEMS) {
-			fprintf(out, "| `%s` | %s | %s | %s |\n", k->path, conf_value_form(k->type),
-				k->type == CONF_ITEMS ? "`[]`" : "", k->help);
-			write_rows(out, k);
-			continue;
-		}
-		fprintf(out, "| `%s` | ", k->path);
-		write_range(out, k);
-		fputs(" | ", out);
-		write_default(out, k);
-		fprintf(out, " | %s |\n", k->help);
+	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {
+		if (conf_key_leaf(parent, &conf_file_keys.key[i]) != NULL)
+			write_row(out, &conf_file_keys.key[i]);
 	}
 }
 
@@ -91,20 +96,28 @@ static const char intro[] =
 	"(`192.0.2.0/24`). Listeners and relay addresses must be among the addresses of a\n"
 	"port.\n";
 
+static const char table_head[] = "| key | value | default | |\n|---|---|---|---|\n";
+
 void conf_manual(FILE *out)
 {
 	fputs(intro, out);
-	for (unsigned int i = 0; i < conf_schema_len; i++) {
-		const struct conf_key *k = &conf_schema[i];
+	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {
+		const struct conf_key *k = &conf_file_keys.key[i];
 
 		if (conf_key_leaf(NULL, k) == NULL)
 			continue;
-		fprintf(out, "\n## %s\n\n%s", k->path, k->help);
+		fprintf(out, "\n## %s\n\n", k->path);
+		if (conf_value_kind(k->type) == CONF_SCALAR) {
+			fputs(table_head, out);
+			write_row(out, k);
+			continue;
+		}
+		fputs(k->help, out);
 		if ((k->flags & CONF_REQUIRED) != 0)
 			fputs(" Required.", out);
 		if (k->type == CONF_ITEMS)
 			fprintf(out, " A list of %u to %u entries.", k->min, k->max);
-		fputs("\n\n| key | value | default | |\n|---|---|---|---|\n", out);
+		fprintf(out, "\n\n%s", table_head);
 		write_rows(out, k);
 	}
 }

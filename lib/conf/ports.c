@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of ports and of what must lie on them.
 #include "conf_int.h"
+#include "vtap_spec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,6 +110,28 @@ static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 	if (v6 && p->mtu < 1280)
 		return conf_fail(x, conf_node_of(x->root, &p->mtu, 0),
 			"%u is too small: a port with IPv6 addresses needs 1280", p->mtu);
+	return 0;
+}
+
+// Devices are DPDK's business, which knows them when it opens them; but for vtaps, which are ours.
+static int check_device(struct conf_ctx *x, uint32_t port)
+{
+	const struct conf_port *ports = x->conf->ports;
+	const struct conf_node *n = conf_node_of(x->root, &ports[port].device, 0);
+	struct vtap_spec this, other;
+	char reason[160];
+
+	if (!vtap_spec_is(ports[port].device))
+		return 0;
+	if (!vtap_spec_parse(ports[port].device, &this, reason, sizeof(reason)))
+		return conf_fail(x, n, "%s", reason);
+	for (uint32_t i = 0; i < port; i++) {
+		if (vtap_spec_is(ports[i].device) &&
+			vtap_spec_parse(ports[i].device, &other, reason, sizeof(reason)) &&
+			strcmp(this.name, other.name) == 0 && strcmp(this.netns, other.netns) == 0)
+			return conf_fail(x, n, "port '%s' has the interface %s already",
+				ports[i].name, this.name);
+	}
 	return 0;
 }
 
@@ -275,6 +298,8 @@ int conf_validate_ports(struct conf_ctx *x)
 
 	for (uint32_t i = 0; i < x->conf->nb_ports && rc == 0; i++) {
 		rc = check_port_names(x, i);
+		if (rc == 0)
+			rc = check_device(x, i);
 		if (rc == 0)
 			rc = check_mtu(x, &x->conf->ports[i]);
 		if (rc == 0)

@@ -8,7 +8,9 @@
 
 static const struct conf_choice idle_choices[] = {
 	{"adaptive", CONF_IDLE_ADAPTIVE}, {"busy", CONF_IDLE_BUSY}, {NULL, 0}};
-static const struct conf_choice steering_choices[] = {{"auto", CONF_STEERING_AUTO},
+static const struct conf_choice uso_choices[] = {
+	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
+const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
 static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
@@ -26,7 +28,7 @@ static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"war
 
 // Parents come before their keys; the order is that of the manual.
 // clang-format off
-const struct conf_key conf_schema[] = {
+static const struct conf_key conf_schema[] = {
 {"eal", CONF_SECTION, .help = "DPDK's environment. The whole section may be left out."},
 {"eal.lcores", CONF_TEXT, ONE(conf, eal_lcores), RANGE(1, 1023),
 	.help = "Lcores and the CPUs they run on, as for EAL's `--lcores`. The lowest lcore is "
@@ -38,6 +40,12 @@ const struct conf_key conf_schema[] = {
 	"need two names. `dpdk-telemetry.py -f` takes it."},
 {"eal.args", CONF_TEXTS, MANY(conf, eal_args, nb_eal_args), RANGE(0, 64),
 	.help = "More EAL arguments, passed on as they are, one word each."},
+
+{"drivers", CONF_TEXT, ONE(conf, drivers_dir), RANGE(0, 1023),
+	.help = "Directory of driver profiles, one YAML file per DPDK driver: what cannot be "
+	"probed (`slipring --show-driver NAME` shows the outcome). Without it: "
+	"`share/slipring/drivers` of the installation, if it is there. Empty: none, all ports run "
+	"on what they report. The command line's `--drivers` wins."},
 
 {"workers", CONF_SECTION, .help = "Worker threads: each polls its queues on an lcore of its own."},
 {"workers.count", CONF_NUMBER, ONE(conf, workers), RANGE(1, TURN_WORKERS_MAX),
@@ -53,8 +61,14 @@ const struct conf_key conf_schema[] = {
 {"ports[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_REQUIRED | CONF_WORD, RANGE(1, 32),
 	.help = "What logs and telemetry call it; unique."},
 {"ports[].device", CONF_TEXT, ONE(conf_port, device), REQUIRED, RANGE(1, 255),
-	.help = "A PCI address (`0000:3b:00.0`) or a DPDK vdev string "
-	"(`net_af_packet0,iface=eth1,qpairs=2`)."},
+	.help = "A PCI address (`0000:3b:00.0`), a DPDK vdev string "
+	"(`net_af_packet0,iface=eth1,qpairs=2`), or `vtap:NAME`: a virtual NIC of which the "
+	"kernel is the other end, as the interface NAME, there while slipring runs. More of a "
+	"vtap, behind commas: `queues=N` at most (default: one per worker); `netns=NS`, the "
+	"network namespace of the interface (default: that of the process); `role=lab` (default; "
+	"the kernel is another host, with a MAC of its own) or `role=exception` (the kernel is "
+	"this host: one MAC); `offload=uso`, `tso`, `csum` or `none`, the most that is asked of "
+	"the kernel (default: all); `mac=MAC` of the port (default: random)."},
 {"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "
@@ -67,14 +81,24 @@ const struct conf_key conf_schema[] = {
 	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
 	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6."},
-{"ports[].steering", CONF_CHOICE, ONE(conf_port, steering), .choices = steering_choices,
+{"ports[].steering", CONF_CHOICE, ONE(conf_port, steering), .choices = conf_steering_choices,
 	.def = "auto",
 	.help = "How the NIC brings packets from peers to the worker that owns their relay port. "
 	"`t1`: a rule for each relay address, when every worker has addresses of its own and none "
 	"is also a listener's; `t2`: rules that look at bits of the relay port too; `t4`: no "
-	"rules, what comes to the wrong worker is handed over by software. `auto` tries them in "
-	"this order; `t1` and `t2` try that one alone. What the NIC refuses is `t4`, and the log "
-	"and `/slipring/steering` say why."},
+	"rules, what comes to the wrong worker is handed over by software. `auto` is what the "
+	"profile of the driver says, else it tries them in this order; `t1` and `t2` try that one "
+	"alone. What the NIC refuses is `t4`, and the log and `/slipring/steering` say why."},
+{"ports[].uso", CONF_CHOICE, ONE(conf_port, uso), .choices = uso_choices, .def = "auto",
+	.help = "Whether runs of datagrams of one flow leave as one super-frame that the port cuts "
+	"(UDP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
+	"on a NIC whose driver offers it, of which most then send without their vectorised "
+	"function; `off`: nowhere."},
+{"ports[].rx-ring", CONF_NUMBER, ONE(conf_port, rx_ring), RANGE(64, 32768),
+	.help = "Receive descriptors of a queue of this port. Without it: what the profile of its "
+	"driver says, else `buffers.rx-ring`."},
+{"ports[].tx-ring", CONF_NUMBER, ONE(conf_port, tx_ring), RANGE(64, 32768),
+	.help = "Likewise for transmit descriptors."},
 
 {"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
 	.help = "Where TURN clients are served."},
@@ -178,14 +202,18 @@ const struct conf_key conf_schema[] = {
 	.help = "Where to."},
 {"log.level", CONF_CHOICE, ONE(conf, log_level), .choices = log_level_choices, .def = "info",
 	.help = "The least severe that is logged."},
+{"log.bursts", CONF_NUMBER, ONE(conf, log_bursts_s), RANGE(0, 86400), .def = "0",
+	.help = "Seconds between two lines of each worker, at level `info`, on how full its bursts "
+	"were in between; 0 = none. Telemetry counts them always (`/slipring/bursts`)."},
 
 {"buffers", CONF_SECTION, .help = "Memory of the data path."},
 {"buffers.mbufs", CONF_NUMBER, ONE(conf, mbufs), RANGE(1024, 4194304), .def = "16384",
 	.help = "Packet buffers in the pool that all ports and workers share."},
 {"buffers.rx-ring", CONF_NUMBER, ONE(conf, rx_ring), RANGE(64, 32768), .def = "1024",
-	.help = "Receive descriptors of a queue, adjusted to what the driver takes."},
+	.help = "Receive descriptors of a queue, adjusted to what the driver takes; for ports "
+	"whose own entry and driver profile say nothing."},
 {"buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024",
-	.help = "Transmit descriptors of a queue, adjusted to what the driver takes."},
+	.help = "Transmit descriptors of a queue, likewise."},
 {"buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512",
 	.help = "Requests that may wait on a worker, and as many datagrams behind those of their "
 	"clients; each holds a packet buffer. Past it they are dropped and counted as "
@@ -207,7 +235,8 @@ const struct conf_key conf_schema[] = {
 };
 // clang-format on
 
-const unsigned int conf_schema_len = sizeof(conf_schema) / sizeof(conf_schema[0]);
+const struct conf_table conf_file_keys = {
+	conf_schema, sizeof(conf_schema) / sizeof(conf_schema[0])};
 
 const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key)
 {
@@ -225,13 +254,14 @@ const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *
 	return strchr(leaf, '.') == NULL ? leaf : NULL;
 }
 
-const struct conf_key *conf_key_child(const struct conf_key *parent, const char *name)
+const struct conf_key *conf_key_child(
+	const struct conf_table *t, const struct conf_key *parent, const char *name)
 {
-	for (unsigned int i = 0; i < conf_schema_len; i++) {
-		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+	for (unsigned int i = 0; i < t->nb; i++) {
+		const char *leaf = conf_key_leaf(parent, &t->key[i]);
 
 		if (leaf != NULL && strcmp(leaf, name) == 0)
-			return &conf_schema[i];
+			return &t->key[i];
 	}
 	return NULL;
 }
@@ -261,26 +291,29 @@ static unsigned int distance(const char *a, const char *b)
 	return row[len];
 }
 
-static void list_keys(const struct conf_key *parent, char *buf, size_t len)
+static void list_keys(
+	const struct conf_table *t, const struct conf_key *parent, char *buf, size_t len)
 {
 	size_t n = (size_t)snprintf(buf, len, "known here:");
 
-	for (unsigned int i = 0; i < conf_schema_len && n < len; i++) {
-		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+	for (unsigned int i = 0; i < t->nb && n < len; i++) {
+		const char *leaf = conf_key_leaf(parent, &t->key[i]);
 
 		if (leaf != NULL)
 			n += (size_t)snprintf(buf + n, len - n, " %s", leaf);
 	}
 }
 
-bool conf_key_suggest(const struct conf_key *parent, const char *name, char *buf, size_t len)
+bool conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent, const char *name,
+	char *buf, size_t len)
 {
+	const struct conf_table *t = x->keys;
 	// Up to this many wrong letters a word is taken for a slip of the pen
 	unsigned int best = strlen(name) > 4 ? 3 : 2;
 	const char *near = NULL;
 
-	for (unsigned int i = 0; i < conf_schema_len; i++) {
-		const char *leaf = conf_key_leaf(parent, &conf_schema[i]);
+	for (unsigned int i = 0; i < t->nb; i++) {
+		const char *leaf = conf_key_leaf(parent, &t->key[i]);
 		const unsigned int d = leaf != NULL ? distance(name, leaf) : best;
 
 		if (d < best) {
@@ -292,14 +325,14 @@ bool conf_key_suggest(const struct conf_key *parent, const char *name, char *buf
 		snprintf(buf, len, "did you mean '%s'?", near);
 		return true;
 	}
-	for (unsigned int i = 0; i < conf_schema_len; i++) {
-		const char *dot = strrchr(conf_schema[i].path, '.');
+	for (unsigned int i = 0; i < t->nb; i++) {
+		const char *path = t->key[i].path, *dot = strrchr(path, '.');
 
-		if (strcmp(dot != NULL ? dot + 1 : conf_schema[i].path, name) == 0) {
-			snprintf(buf, len, "'%s' is known: it belongs there", conf_schema[i].path);
+		if (strcmp(dot != NULL ? dot + 1 : path, name) == 0) {
+			snprintf(buf, len, "'%s' is known: it belongs there", path);
 			return false;
 		}
 	}
-	list_keys(parent, buf, len);
+	list_keys(t, parent, buf, len);
 	return false;
 }

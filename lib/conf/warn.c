@@ -2,6 +2,7 @@
 // What works but should be known.
 #include "conf_int.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,18 +73,24 @@ static void warn_workers(const struct warner *w)
 	const struct conf *c = w->conf;
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const uint64_t workers = c->workers > 0 ? c->workers : 1;
-	const uint64_t rings = c->nb_ports * workers * ((uint64_t)c->rx_ring + c->tx_ring);
 	const uint64_t waiting = workers * 2 * c->backlog;
+	uint64_t each = 0; // descriptors of one queue of every port
 
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		each += (p->rx_ring != 0 ? p->rx_ring : c->rx_ring) +
+			(p->tx_ring != 0 ? p->tx_ring : c->tx_ring);
+	}
 	if (cpus > 0 && (long)c->workers > cpus)
 		warn(w, "workers.count", "%u workers on %ld CPUs: they will take turns", c->workers,
 			cpus);
-	if (rings > c->mbufs)
+	if (each * workers > c->mbufs)
 		warn(w, "buffers.mbufs",
-			"%u buffers cannot fill %u ports x %u workers x (%u + %u) descriptors: "
-			"packets may be dropped for want of buffers",
-			c->mbufs, c->nb_ports, (uint32_t)workers, c->rx_ring, c->tx_ring);
-	else if (rings + waiting > c->mbufs)
+			"%u buffers cannot fill the rings of %u ports, %u workers and %" PRIu64
+			" descriptors for each: packets may be dropped for want of buffers",
+			c->mbufs, c->nb_ports, (uint32_t)workers, each);
+	else if (each * workers + waiting > c->mbufs)
 		warn(w, "buffers.mbufs",
 			"%u buffers fill the descriptors of all workers, but not %u for each that "
 			"wait in its backlog: a storm of requests may leave none for packets",

@@ -70,6 +70,7 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	port->index = (uint8_t)i;
 	p->port = port;
 	p->conf = &d->conf->ports[i];
+	p->profile = conf_driver_find(d->conf->drivers, port->driver);
 	for (unsigned int good = 0; good < RTE_DIM(p->rx); good++) {
 		p->rx[good] = (struct net_rx){.vlan = port->vlan,
 			.ip_checksum_good = (good & 1) != 0,
@@ -90,21 +91,54 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	}
 }
 
+// For a port whose entry says nothing: what its driver's profile wants. Rings not where they would
+// take all of the pool, so that no profile keeps a configuration from starting.
+static void decide_by_driver(void *ctx, const char *driver, struct port_profile *out)
+{
+	const struct dp *d = ctx;
+	const struct conf *c = d->conf;
+	const struct conf_driver *p = conf_driver_find(c->drivers, driver);
+	const uint64_t queues = (uint64_t)c->nb_ports * d->nb_workers;
+	const uint32_t rx = p != NULL ? p->rx_ring : 0, tx = p != NULL ? p->tx_ring : 0;
+
+	out->rx_ring = (uint16_t)c->rx_ring;
+	out->tx_ring = (uint16_t)c->tx_ring;
+	if (rx != 0 && queues * (rx + out->tx_ring) <= c->mbufs)
+		out->rx_ring = (uint16_t)rx;
+	if (tx != 0 && queues * (out->rx_ring + tx) <= c->mbufs)
+		out->tx_ring = (uint16_t)tx;
+}
+
+static struct port_config port_wanted(struct dp *d, uint32_t i)
+{
+	static const enum port_uso uso[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
+		[CONF_USO_ON] = PORT_USO_ON,
+		[CONF_USO_OFF] = PORT_USO_OFF};
+	const struct conf_port *p = &d->conf->ports[i];
+	const struct conf_driver *vdev = conf_driver_of_device(d->conf->drivers, p->device);
+	const int socket = port_device_socket(p->device);
+
+	return (struct port_config){.name = p->name,
+		.device = p->device,
+		.queues = (uint16_t)d->nb_workers,
+		.mtu = p->mtu,
+		.vlan = p->vlan,
+		.uso = uso[p->uso],
+		.rx_ring = p->rx_ring,
+		.tx_ring = p->tx_ring,
+		.devargs = vdev != NULL ? vdev->devargs : NULL,
+		.by_driver = decide_by_driver,
+		.ctx = d,
+		.pool = d->pool,
+		.socket = socket >= 0 ? socket : d->socket};
+}
+
 static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t len)
 {
 	const struct conf *c = d->conf;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		const int socket = port_device_socket(c->ports[i].device);
-		const struct port_config pc = {.name = c->ports[i].name,
-			.device = c->ports[i].device,
-			.queues = (uint16_t)d->nb_workers,
-			.mtu = c->ports[i].mtu,
-			.vlan = c->ports[i].vlan,
-			.rx_ring = (uint16_t)c->rx_ring,
-			.tx_ring = (uint16_t)c->tx_ring,
-			.pool = d->pool,
-			.socket = socket >= 0 ? socket : d->socket};
+		const struct port_config pc = port_wanted(d, i);
 		struct port *port = open(&pc, error, len);
 		int rc;
 
@@ -432,6 +466,11 @@ unsigned int dp_ports(const struct dp *d)
 struct port *dp_port(const struct dp *d, unsigned int index)
 {
 	return d->port[index].port;
+}
+
+const struct conf_driver *dp_profile(const struct dp *d, unsigned int index)
+{
+	return d->port[index].profile;
 }
 
 void dp_tick(struct dp *d)

@@ -29,6 +29,8 @@
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                     \
 	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                       \
 	X(DP_DROP_BACKLOG, "request-backlog", "more requests than may wait")                   \
+	X(DP_DROP_SUPER, "super-frame",                                                        \
+		"super-frame that is not what it says, or too many in one")                    \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.
@@ -45,13 +47,22 @@ enum dp_drop {
 const char *dp_drop_name(unsigned int reason); // NULL from DP_DROP_END on
 const char *dp_drop_text(unsigned int reason);
 
+// Burst sizes are counted in classes: 1, 2, 3-4, 5-8, 9-16, 17-32.
+#define DP_BURST_CLASSES 6
+
 // Counters of one worker, a consistent snapshot. Unit: datagrams on the wire. At every snapshot
 // rx + made + handed_in = tx + drops (sum) + handed_out + consumed + held.
 struct dp_stats {
 	uint64_t rx, tx, made, consumed, held, handed_in, handed_out;
 	uint64_t rx_bytes, tx_bytes;
-	uint64_t rx_bursts, rx_empty, rx_hist[6],
-		tx_hist[6]; // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32
+	uint64_t rx_bursts, rx_empty; // polls of a port queue that found something, and nothing
+	// Bursts by their number of frames: a super-frame is one.
+	uint64_t rx_hist[DP_BURST_CLASSES]; // received; the sum is rx_bursts
+	uint64_t tx_hist[DP_BURST_CLASSES]; // given to a port
+	uint64_t hand_hist[DP_BURST_CLASSES]; // taken from rings, messages included
+	uint64_t tx_short; // bursts of which a port did not take all at once
+	uint64_t tx_retried; // times the rest of such a burst was offered again
+	uint64_t uso_frames, uso_segments; // super-frames sent, and how much of tx was in them
 	uint64_t busy_cycles, total_cycles;
 	uint64_t drop[DP_DROP_END];
 	struct turn_stats turn;
@@ -74,10 +85,16 @@ unsigned int dp_workers(const struct dp *d);
 unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker);
 unsigned int dp_ports(const struct dp *d);
 struct port *dp_port(const struct dp *d, unsigned int index);
+// Profile of a port's driver, NULL when it has none.
+const struct conf_driver *dp_profile(const struct dp *d, unsigned int index);
 // Counters of a worker (any thread). False when the worker id is out of range.
 bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *out);
 // Sum over the workers.
 void dp_total_stats(const struct dp *d, struct dp_stats *out);
+// How much each counter has grown. Of those that can fall (held, live allocations) the difference
+// means nothing.
+void dp_stats_since(
+	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
 // One page (32 rows at most) of a worker's allocations, snapshot taken by the worker between
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
 // Any thread.

@@ -19,6 +19,7 @@
 #define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
 #define DP_MESSAGE_RATE 1000 // neighbour facts a worker tells the others, per second
 #define DP_NOTES_MAX 256
+#define DP_SUPER_MAX 128 // most datagrams in one that is received: Linux's UDP_MAX_SEGMENTS
 
 // --- reasons ------------------------------------------------------------------------------------
 
@@ -148,6 +149,7 @@ static inline struct parcel *parcel_of(struct rte_mbuf *m)
 struct dp_port {
 	struct port *port;
 	const struct conf_port *conf;
+	const struct conf_driver *profile; // of its driver, NULL = purely probed
 	struct net_rx rx[4]; // by what the port has verified: bit 0 IPv4 header, bit 1 UDP
 	struct net_udp_rules udp;
 	uint64_t verified; // of an mbuf's flags those that are to be believed
@@ -224,6 +226,14 @@ struct outbox {
 	struct rte_mbuf *m[DP_BURST];
 } __attribute__((aligned(512))); // a power of two: indexed for every packet
 
+// What super.c has still to give out of a burst. Empty between bursts.
+struct pieces {
+	struct rte_mbuf *in[DP_BURST]; // as received
+	unsigned int in_at, nb_in;
+	struct rte_mbuf *cut[DP_SUPER_MAX]; // out of the last one of them
+	unsigned int cut_at, nb_cut;
+};
+
 struct rx_queue {
 	uint8_t port;
 	uint16_t queue;
@@ -295,6 +305,7 @@ struct worker {
 	struct outbox tx[CONF_PORTS_MAX];
 	struct outbox hand[TURN_WORKERS_MAX];
 	struct burst burst;
+	struct pieces pieces;
 	struct backlog backlog;
 	struct dp_stats live; // counters as they stand; published at round ends
 	// Shared with other threads.
@@ -471,12 +482,30 @@ bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_m
 void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
 void tx_flush(struct worker *w);
 
+// --- coalesce.c: super-frames to be sent --------------------------------------------------------
+
+// Makes super-frames within limits of the runs in an outbox of a port with this tag, and counts
+// them. Returns how many frames are left in o->m; o->n stays the number of datagrams.
+unsigned int tx_coalesce(
+	struct worker *w, const struct port_super *limits, uint16_t vlan, struct outbox *o);
+// Drops a frame that has been counted as sent, for every datagram it stands for.
+void tx_drop_unsent(struct worker *w, struct rte_mbuf *m);
+
+// --- super.c: super-frames received -------------------------------------------------------------
+
+// Takes w->burst.m[0, n), received on a port that may receive super-frames, and puts the first
+// plain frames of it in its place, counted but for their bytes, which accept_burst counts. Returns
+// how many; super_next has the others.
+unsigned int super_begin(struct worker *w, uint8_t port, unsigned int n);
+// The next ones into w->burst.m; 0: there are no more, of any.
+unsigned int super_next(struct worker *w, uint8_t port);
+
 // --- stats.c ------------------------------------------------------------------------------------
 
-// Index into rx_hist and tx_hist of a burst of n, 1..DP_BURST.
-static inline unsigned int stats_bucket(unsigned int n)
+// Class of a burst of n, 1..DP_BURST: the logarithm, rounded up.
+static inline unsigned int stats_class(unsigned int n)
 {
-	return 31 - (unsigned int)__builtin_clz(n);
+	return 31 - (unsigned int)__builtin_clz(2 * n - 1);
 }
 
 // Makes the counters as they stand visible. At a round boundary.

@@ -100,6 +100,8 @@ unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf 
 {
 	const unsigned int n = rte_ring_sc_dequeue_burst(w->in[from], (void **)m, DP_BURST, NULL);
 
+	if (n > 0)
+		w->live.hand_hist[stats_class(n)]++;
 	for (unsigned int i = 0; i < n; i++)
 		w->live.handed_in += parcel_of(m[i])->kind <= PARCEL_FRAME;
 	return n;

@@ -77,11 +77,19 @@ static bool try_t2(struct port *p, struct steering *s, const struct rules_want *
 	return rc == 0;
 }
 
+// The step that the port's entry names, else the profile of its driver.
+static enum conf_steering wish_of(const struct dp_port *p)
+{
+	return p->conf->steering != CONF_STEERING_AUTO || p->profile == NULL ? p->conf->steering
+									     : p->profile->steering;
+}
+
 // Why no rules need be tried, in the words of the log; NULL when they are to be.
 static const char *no_rules(const struct dp *d, const struct dp_port *p, char why[RULES_WHY_LEN])
 {
-	if (p->conf->steering == CONF_STEERING_T4)
-		return "as configured";
+	if (wish_of(p) == CONF_STEERING_T4)
+		return p->conf->steering == CONF_STEERING_T4 ? "as configured"
+							     : "by the profile of its driver";
 	if (p->port->nb_rxq < d->nb_workers) {
 		snprintf(why, RULES_WHY_LEN, "%u receive queues for %u workers", p->port->nb_rxq,
 			d->nb_workers);
@@ -97,7 +105,7 @@ static void set_why(struct steering *s, enum steer_step step, const char *why)
 
 static void climb(struct dp_port *p, struct steering *s, const struct rules_want *want)
 {
-	const enum conf_steering wish = p->conf->steering;
+	const enum conf_steering wish = wish_of(p);
 
 	s->step = STEER_T1;
 	if (wish != CONF_STEERING_T2 && try_t1(p->port, s, want))

@@ -24,6 +24,24 @@ static size_t shard_size(
 	return turn_shard_size(&params);
 }
 
+// Of one queue of every port, at most: which driver a port has is known only once it is open.
+static size_t descriptors(const struct conf *c)
+{
+	uint32_t rx = c->rx_ring, tx = c->tx_ring;
+	size_t sum = 0;
+
+	for (uint32_t i = 0; c->drivers != NULL && i < c->drivers->nb; i++) {
+		rx = RTE_MAX(rx, c->drivers->list[i].rx_ring);
+		tx = RTE_MAX(tx, c->drivers->list[i].tx_ring);
+	}
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		sum += (p->rx_ring != 0 ? p->rx_ring : rx) + (p->tx_ring != 0 ? p->tx_ring : tx);
+	}
+	return sum;
+}
+
 size_t dp_memory_mb(const struct conf *c)
 {
 	const struct neigh_config nc = dp_neigh_config(c);
@@ -33,7 +51,7 @@ size_t dp_memory_mb(const struct conf *c)
 
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc) + backlog_size(c));
-	size += (size_t)c->nb_ports * c->workers * (c->rx_ring + c->tx_ring) * DESCRIPTOR;
+	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w);
 	turn_relay_map_free(map);

@@ -88,3 +88,12 @@ void dp_total_stats(const struct dp *d, struct dp_stats *out)
 			sum[i] += from[i];
 	}
 }
+
+void dp_stats_since(const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out)
+{
+	const uint64_t *n = (const uint64_t *)now, *b = (const uint64_t *)before;
+	uint64_t *o = (uint64_t *)out;
+
+	for (size_t i = 0; i < STATS_WORDS; i++)
+		o[i] = n[i] - b[i];
+}

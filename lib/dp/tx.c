@@ -7,30 +7,48 @@
 // drained inside the call); a NIC whose ring is full stays full much longer than this.
 #define TX_RETRIES 4
 
+// Of a burst the port has not taken these, which may be all; what it never takes is dropped.
+static void offer_rest(
+	struct worker *w, struct port *p, struct rte_mbuf **m, unsigned int n, bool stalled)
+{
+	unsigned int sent = 0, stalls = stalled;
+
+	w->live.tx_short++;
+	while (sent < n && stalls <= TX_RETRIES) {
+		const uint16_t more = port_tx(p, w->id, m + sent, (uint16_t)(n - sent));
+
+		w->live.tx_retried++;
+		sent += more;
+		stalls += more == 0;
+	}
+	for (; sent < n; sent++)
+		tx_drop_unsent(w, m[sent]);
+}
+
 static void flush_one(struct worker *w, uint8_t index)
 {
 	struct outbox *o = &w->tx[index];
 	struct port *p = w->dp->port[index].port;
-	unsigned int sent = 0, retries = 0;
+	unsigned int frames = o->n, sent;
+	struct port_super uso;
 	uint64_t bytes = 0;
 
 	if (o->n == 0)
 		return;
 	for (unsigned int i = 0; i < o->n; i++)
 		bytes += o->m[i]->pkt_len;
-	w->live.tx_hist[stats_bucket(o->n)]++;
-	while (sent < o->n && retries <= TX_RETRIES) {
-		const uint16_t n = port_tx(p, w->id, o->m + sent, (uint16_t)(o->n - sent));
-
-		sent += n;
-		retries += n == 0;
-	}
-	w->live.tx += sent;
-	for (unsigned int i = sent; i < o->n; i++) {
-		bytes -= o->m[i]->pkt_len;
-		worker_drop(w, o->m[i], DP_DROP_TX_FULL);
-	}
 	w->live.tx_bytes += bytes;
+	w->live.tx += o->n;
+	uso.segments = __atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED);
+	if (unlikely(uso.segments > 1)) {
+		uso.bufs = p->uso.bufs;
+		uso.bytes = p->uso.bytes;
+		frames = tx_coalesce(w, &uso, p->vlan, o);
+	}
+	w->live.tx_hist[stats_class(frames)]++;
+	sent = port_tx(p, w->id, o->m, (uint16_t)frames);
+	if (unlikely(sent < frames))
+		offer_rest(w, p, o->m + sent, frames - sent, sent == 0);
 	o->n = 0;
 }
 

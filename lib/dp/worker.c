@@ -54,17 +54,25 @@ static void burst_route(struct worker *w, unsigned int of)
 static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 {
 	struct burst *b = &w->burst;
-	const unsigned int n = port_rx(w->dp->port[q->port].port, q->queue, b->m, DP_BURST);
+	struct port *p = w->dp->port[q->port].port;
+	const unsigned int n = port_rx(p, q->queue, b->m, DP_BURST);
+	unsigned int ready = n;
 
 	if (n == 0) {
 		w->live.rx_empty++;
 		return 0;
 	}
 	w->live.rx_bursts++;
-	w->live.rx_hist[stats_bucket(n)]++;
-	w->live.rx += n;
-	accept_burst(w, q->port, n);
-	burst_route(w, n);
+	w->live.rx_hist[stats_class(n)]++;
+	if (unlikely(p->rx_super))
+		ready = super_begin(w, q->port, n);
+	else
+		w->live.rx += n;
+	do {
+		accept_burst(w, q->port, ready);
+		burst_route(w, ready);
+		ready = unlikely(p->rx_super) ? super_next(w, q->port) : 0;
+	} while (ready > 0);
 	return n;
 }
 

@@ -21,7 +21,16 @@ struct loop {
 	int epoll, signals, timer;
 	bool stop;
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // as told last; [is_v4]
+	struct mgmt_bursts bursts;
 };
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 static void signal_set(sigset_t *set)
 {
@@ -104,6 +113,7 @@ static void take_tick(struct loop *l)
 	watch_links(l);
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
 		watch_steering(l, i / 2, i % 2 == 0);
+	mgmt_bursts_tick(&l->bursts, l->dp, now_ms());
 	mgmt_log_tick();
 }
 
@@ -165,17 +175,9 @@ static int loop_run(struct loop *l)
 	return 0;
 }
 
-static uint64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec;
-}
-
 int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 {
-	const uint64_t started_s = now_s();
+	const uint64_t started_ms = now_ms();
 	struct loop l = {.dp = d};
 	int rc = loop_open(&l);
 
@@ -186,6 +188,10 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 	rc = mgmt_telemetry_start(d, c);
 	if (rc != 0)
 		LOG(ERR, "telemetry: %s", strerror(-rc));
+	if (rc == 0 && mgmt_bursts_start(&l.bursts, d, c->log_bursts_s, started_ms) != 0) {
+		LOG(ERR, "log.bursts: out of memory");
+		rc = -ENOMEM;
+	}
 	if (rc == 0) {
 		for (unsigned int i = 0; i < dp_ports(d); i++)
 			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
@@ -193,8 +199,9 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 		rc = loop_run(&l);
 		if (rc != 0)
 			LOG(ERR, "management loop: %s", strerror(-rc));
-		mgmt_report_stop(d, now_s() - started_s);
+		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
 	}
+	mgmt_bursts_stop(&l.bursts);
 	mgmt_telemetry_stop();
 	loop_close(&l);
 	return rc;

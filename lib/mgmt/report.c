@@ -44,17 +44,46 @@ static void report_port(const struct dp *d, unsigned int i)
 {
 	struct port *p = dp_port(d, i);
 	const char *rss = !p->rss ? "none" : p->rss_udp ? "addresses and ports" : "addresses";
-	char vlan[24] = "", steering[2 * STEERING_LEN + 16];
+	char vlan[24] = "", steering[2 * STEERING_LEN + 16], offloads[64];
 
 	port_steering(d, i, steering, sizeof(steering));
 	if (p->vlan != 0)
 		snprintf(vlan, sizeof(vlan), ", vlan %u", p->vlan);
 	LOG(INFO,
 		"port %s: %s, %02x:%02x:%02x:%02x:%02x:%02x, queues rx %u tx %u, mtu %u%s, rss %s, "
-		"steering %s, link %s",
+		"offloads %s, steering %s, link %s",
 		p->name, p->driver, p->mac[0], p->mac[1], p->mac[2], p->mac[3], p->mac[4],
-		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss, steering,
+		p->mac[5], p->nb_rxq, p->nb_txq, p->mtu, vlan, rss,
+		port_offloads(p, offloads, sizeof(offloads)), steering,
 		p->ops->link(p) ? "up" : "down");
+}
+
+// What the profile of its driver decided, and what of it could not be had.
+static void report_profile(const struct dp *d, const struct conf *c, unsigned int i)
+{
+	const struct conf_driver *v = dp_profile(d, i);
+	const struct conf_port *cp = &c->ports[i];
+	const struct port *p = dp_port(d, i);
+
+	if (v == NULL) {
+		LOG(INFO, "port %s: rings rx %u tx %u, no profile of driver %s", p->name,
+			p->rx_ring, p->tx_ring, p->driver);
+		return;
+	}
+	LOG(INFO, "port %s: rings rx %u tx %u, profile %s (%s)", p->name, p->rx_ring, p->tx_ring,
+		v->path, v->tested);
+	if ((cp->rx_ring == 0 && p->rx_ring < v->rx_ring) ||
+		(cp->tx_ring == 0 && p->tx_ring < v->tx_ring))
+		LOG(WARNING,
+			"port %s: %s asks for rings of %u and %u: the device has fewer "
+			"descriptors, or buffers.mbufs is too small for them",
+			p->name, v->path, v->rx_ring, v->tx_ring);
+	if (v->devargs != NULL && v->devargs[0] != '\0' &&
+		conf_driver_of_device(c->drivers, cp->device) != v)
+		LOG(WARNING,
+			"port %s: devargs of %s are for devices that are named by driver: write "
+			"'%s' behind the address in ports[].device",
+			p->name, v->path, v->devargs);
 }
 
 static void report_workers(const struct dp *d, const struct conf *c)
@@ -91,6 +120,8 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 	LOG(INFO, "memory: %s", memory);
 	for (unsigned int i = 0; i < dp_ports(d); i++)
 		report_port(d, i);
+	for (unsigned int i = 0; i < dp_ports(d); i++)
+		report_profile(d, c, i);
 	report_workers(d, c);
 	report_listeners(t);
 	LOG(INFO, "relay: %u addresses x %u ports %u-%u, %u allocations at most%s", t->nb_relay,

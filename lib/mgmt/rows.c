@@ -84,14 +84,69 @@ static void add_hist(struct rte_tel_data *t, const char *name, const uint64_t *v
 		rte_tel_data_free(a);
 }
 
-void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
+// What a worker does with its time, and its bursts in short.
+void mgmt_telemetry_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
 	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
 	rte_tel_data_add_dict_u64(t, "rx_bursts", s->rx_bursts);
 	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
+	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);
+	rte_tel_data_add_dict_u64(t, "uso_segments", s->uso_segments);
 	add_hist(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
 	add_hist(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
+}
+
+// Fractions are texts: DPDK 22.11 has no numbers but whole ones.
+static void add_ratio(struct rte_tel_data *t, const char *name, uint64_t part, uint64_t whole)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", mgmt_ratio(part, whole));
+	rte_tel_data_add_dict_string(t, name, text);
+}
+
+static void add_classes(struct rte_tel_data *t)
+{
+	struct rte_tel_data *a = rte_tel_data_alloc();
+
+	if (a == NULL)
+		return;
+	rte_tel_data_start_array(a, RTE_TEL_STRING_VAL);
+	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++)
+		rte_tel_data_add_array_string(a, mgmt_burst_classes[i]);
+	if (rte_tel_data_add_dict_container(t, "classes", a, 0) != 0)
+		rte_tel_data_free(a);
+}
+
+void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"polls", s->rx_bursts + s->rx_empty},
+		{"rx_empty", s->rx_empty},
+		{"rx_bursts", s->rx_bursts},
+		{"rx", s->rx},
+		{"tx", s->tx},
+		{"handed_in", s->handed_in},
+		{"no_mbuf", s->drop[DP_DROP_NO_MBUF]},
+		{"tx_full", s->drop[DP_DROP_TX_FULL]},
+		{"tx_short", s->tx_short},
+		{"tx_retried", s->tx_retried},
+		{"uso_frames", s->uso_frames},
+		{"uso_segments", s->uso_segments},
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
+		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+	add_ratio(t, "rx_average", s->rx, s->rx_bursts);
+	add_ratio(t, "uso_fraction", s->uso_segments, s->tx);
+	add_classes(t);
+	add_hist(t, "rx_hist", s->rx_hist, DP_BURST_CLASSES);
+	add_hist(t, "tx_hist", s->tx_hist, DP_BURST_CLASSES);
+	add_hist(t, "hand_hist", s->hand_hist, DP_BURST_CLASSES);
 }
 
 void mgmt_telemetry_add_drops(struct rte_tel_data *t, const struct dp_stats *s)
@@ -119,12 +174,16 @@ void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_u64(t, "vlan", p->vlan);
 	rte_tel_data_add_dict_u64(t, "rx_queues", p->nb_rxq);
 	rte_tel_data_add_dict_u64(t, "tx_queues", p->nb_txq);
+	rte_tel_data_add_dict_u64(t, "rx_ring", p->rx_ring);
+	rte_tel_data_add_dict_u64(t, "tx_ring", p->tx_ring);
 	rte_tel_data_add_dict_u64(t, "rss", p->rss);
 	p->ops->counters(p, &k);
 	rte_tel_data_add_dict_u64(t, "rx_missed", k.rx_missed);
 	rte_tel_data_add_dict_u64(t, "rx_errors", k.rx_errors);
 	rte_tel_data_add_dict_u64(t, "rx_nombuf", k.rx_nombuf);
 	rte_tel_data_add_dict_u64(t, "tx_errors", k.tx_errors);
+	rte_tel_data_add_dict_u64(t, "tx_cut", k.tx_cut);
+	rte_tel_data_add_dict_string(t, "offloads", port_offloads(p, text, sizeof(text)));
 }
 
 // A reply has room for all ports there can be: one reason of the driver's, not two.

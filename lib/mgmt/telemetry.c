@@ -132,6 +132,23 @@ static int handle_worker(const char *params, struct rte_tel_data *out)
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_u64(out, "lcore", dp_worker_lcore(state.dp, w));
 	mgmt_telemetry_add_stats(out, &s);
+	mgmt_telemetry_add_worker(out, &s);
+	return 0;
+}
+
+static int handle_bursts(const char *params, struct rte_tel_data *out)
+{
+	struct dp_stats s;
+	unsigned int w;
+	const int n = numbers(params, &w, 1);
+
+	if (n < 0)
+		return answer_error(out, "usage: /slipring/bursts or /slipring/bursts,WORKER");
+	if (n == 0)
+		dp_total_stats(state.dp, &s);
+	else if (!dp_worker_stats(state.dp, w, &s))
+		return answer_error(out, "no such worker");
+	rte_tel_data_start_dict(out);
 	mgmt_telemetry_add_bursts(out, &s);
 	return 0;
 }
@@ -205,6 +222,8 @@ static const struct command {
 	{"/slipring/drops", handle_drops, "Datagrams dropped, by reason."},
 	{"/slipring/workers", handle_workers, "Ids of the workers."},
 	{"/slipring/worker", handle_worker, "Counters of one. Parameter: worker."},
+	{"/slipring/bursts", handle_bursts,
+		"Batching: how full bursts were. Parameter: worker; all without it."},
 	{"/slipring/ports", handle_ports, "Ports and their counters."},
 	{"/slipring/steering", handle_steering,
 		"How packets from peers come home, by port and family."},

@@ -77,10 +77,10 @@ static bool device_arg(const char *device, const char *key, char *value, size_t 
 	return false;
 }
 
-// The string handed to DPDK, malloced. af_packet opens one fanout socket for every pair named,
-// whether the queue is polled or not: a pair more than there are workers would swallow its share of
-// the flows without a trace, so it is taken away here.
-static char *device_args(const char *device, uint16_t queues)
+// af_packet opens one fanout socket for every pair named, whether the queue is polled or not: a
+// pair more than there are workers would swallow its share of the flows without a trace, so it is
+// taken away here. Malloced, NULL without memory.
+static char *limit_pairs(const char *device, uint16_t queues)
 {
 	char pairs[16];
 	const char *at;
@@ -93,6 +93,26 @@ static char *device_args(const char *device, uint16_t queues)
 	if (asprintf(&out, "%.*s,qpairs=%u%s", (int)(at - device), device, queues,
 		    at + 8 + strcspn(at + 8, ",")) < 0)
 		return NULL;
+	return out;
+}
+
+char *port_device_args(const char *device, uint16_t queues, const char *devargs)
+{
+	char *out = limit_pairs(device, queues);
+
+	while (devargs != NULL && *devargs != '\0' && out != NULL) {
+		const int len = (int)strcspn(devargs, ","), name = (int)strcspn(devargs, "=,");
+		char key[64], value[8], *longer = NULL;
+
+		snprintf(key, sizeof(key), "%.*s", name, devargs);
+		if (!device_arg(device, key, value, sizeof(value))) {
+			if (asprintf(&longer, "%s,%.*s", out, len, devargs) < 0)
+				longer = NULL;
+			free(out);
+			out = longer;
+		}
+		devargs += len + (devargs[len] == ',');
+	}
 	return out;
 }
 
@@ -218,7 +238,7 @@ int port_device_attach(const struct port_request *r, struct port_device *out)
 
 	if (check_iface(r) != 0)
 		return -1;
-	args = device_args(r->c->device, r->c->queues);
+	args = port_device_args(r->c->device, r->c->queues, r->c->devargs);
 	if (args == NULL) {
 		port_fail(r, "out of memory");
 		return -1;

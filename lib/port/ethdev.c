@@ -119,7 +119,7 @@ static void ethdev_counters(struct port *p, struct port_counters *out)
 	out->rx_missed = s.imissed;
 	out->rx_errors = s.ierrors;
 	out->rx_nombuf = s.rx_nombuf;
-	out->tx_errors = s.oerrors;
+	out->tx_errors = s.oerrors + __atomic_load_n(&e->cut_lost, __ATOMIC_RELAXED);
 	if (e->control >= 0)
 		out->rx_missed = missed_by_ring(e, s.ipackets);
 }
@@ -128,6 +128,19 @@ static const struct port_ops ethdev_ops = {
 	.kind = "ethdev",
 	.rx = ethdev_rx,
 	.tx = ethdev_tx,
+	.start = ethdev_start,
+	.stop = ethdev_stop,
+	.close = ethdev_close,
+	.link = ethdev_link,
+	.counters = ethdev_counters,
+	.flow_create = port_flow_create,
+	.flow_destroy = port_flow_destroy,
+};
+
+static const struct port_ops ethdev_uso_ops = {
+	.kind = "ethdev",
+	.rx = ethdev_rx,
+	.tx = port_uso_tx,
 	.start = ethdev_start,
 	.stop = ethdev_stop,
 	.close = ethdev_close,
@@ -173,11 +186,12 @@ static void plan_queues(struct ethdev *e, uint16_t wanted)
 	e->port.nb_txq = RTE_MIN(max, e->info.max_tx_queues);
 }
 
-static int device_configure(struct ethdev *e, uint16_t mtu)
+static int device_configure(struct ethdev *e, uint16_t mtu, uint64_t tx_offloads)
 {
 	struct port *p = &e->port;
 	struct rte_eth_conf conf = {
 		.rxmode = {.mtu = mtu, .offloads = e->info.rx_offload_capa & RX_CHECKSUMS},
+		.txmode = {.offloads = tx_offloads},
 	};
 	int rc;
 
@@ -201,6 +215,7 @@ static int device_configure(struct ethdev *e, uint16_t mtu)
 
 static int configure(const struct port_request *r, struct ethdev *e)
 {
+	const uint64_t tx_offloads = port_uso_plan(e, r);
 	int rc;
 
 	plan_queues(e, r->c->queues);
@@ -209,12 +224,14 @@ static int configure(const struct port_request *r, struct ethdev *e)
 		return -1;
 	}
 	port_rss_plan(e);
-	rc = device_configure(e, r->c->mtu);
+	if (tx_offloads != 0)
+		e->port.ops = &ethdev_uso_ops;
+	rc = device_configure(e, r->c->mtu, tx_offloads);
 	if (rc != 0 && e->rss_hf != 0) {
 		// RSS only saves hand-overs: a driver that refuses it is used without.
 		PORT_LOG(WARNING, "port %s: RSS refused: %s", r->c->name, rte_strerror(-rc));
 		e->rss_hf = 0;
-		rc = device_configure(e, r->c->mtu);
+		rc = device_configure(e, r->c->mtu, tx_offloads);
 	}
 	if (rc != 0) {
 		port_fail(r, "%u receive and %u transmit queues, mtu %u: %s", e->port.nb_rxq,
@@ -227,19 +244,22 @@ static int configure(const struct port_request *r, struct ethdev *e)
 static int setup_queues(const struct port_request *r, struct ethdev *e)
 {
 	const unsigned int socket = (unsigned int)r->c->socket;
-	const uint16_t id = e->port.dpdk_id;
-	uint16_t rx_ring = r->c->rx_ring, tx_ring = r->c->tx_ring;
-	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx_ring, &tx_ring);
+	struct port *p = &e->port;
+	const uint16_t id = p->dpdk_id;
+	int rc;
 
-	// No transmit offload is asked for: checksums are software's, and FAST_FREE promises one
-	// pool for every queue and no chains or shared buffers for as long as the port is open, of
-	// which a worker that sends what others received cannot be sure.
-	for (uint16_t q = 0; rc == 0 && q < e->port.nb_rxq; q++)
-		rc = rte_eth_rx_queue_setup(id, q, rx_ring, socket, NULL, r->c->pool);
-	for (uint16_t q = 0; rc == 0 && q < e->port.nb_txq; q++)
-		rc = rte_eth_tx_queue_setup(id, q, tx_ring, socket, NULL);
+	port_rings_plan(r, p);
+	rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &p->rx_ring, &p->tx_ring);
+
+	// No transmit offload is asked for but USO, if that is: checksums are software's, and
+	// FAST_FREE promises one pool for every queue and no chains or shared buffers for as long
+	// as the port is open, of which a worker that sends what others received cannot be sure.
+	for (uint16_t q = 0; rc == 0 && q < p->nb_rxq; q++)
+		rc = rte_eth_rx_queue_setup(id, q, p->rx_ring, socket, NULL, r->c->pool);
+	for (uint16_t q = 0; rc == 0 && q < p->nb_txq; q++)
+		rc = rte_eth_tx_queue_setup(id, q, p->tx_ring, socket, NULL);
 	if (rc != 0)
-		port_fail(r, "rings of %u and %u descriptors: %s", rx_ring, tx_ring,
+		port_fail(r, "rings of %u and %u descriptors: %s", p->rx_ring, p->tx_ring,
 			rte_strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }

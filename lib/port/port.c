@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "port_int.h"
+#include "vtap_spec.h"
 
 RTE_LOG_REGISTER(port_logtype, port, INFO)
 
@@ -23,15 +24,54 @@ void port_fail(const struct port_request *r, const char *fmt, ...)
 	va_end(ap);
 }
 
+void port_rings_plan(const struct port_request *r, struct port *p)
+{
+	struct port_profile by_driver = {0};
+
+	if (r->c->by_driver != NULL)
+		r->c->by_driver(r->c->ctx, p->driver, &by_driver);
+	p->rx_ring = r->c->rx_ring != 0 ? r->c->rx_ring : by_driver.rx_ring;
+	p->tx_ring = r->c->tx_ring != 0 ? r->c->tx_ring : by_driver.tx_ring;
+}
+
+static struct port *open_kind(const struct port_request *r)
+{
+	if (vtap_spec_is(r->c->device))
+		return port_vtap_open(r);
+	if (strncmp(r->c->device, "replay:", 7) == 0)
+		return port_replay_open(r);
+	return port_ethdev_open(r);
+}
+
 struct port *port_open(const struct port_config *c, char *error, size_t len)
 {
 	const struct port_request r = {.c = c, .error = error, .error_len = len};
+	struct port *p = open_kind(&r);
 
-	if (strncmp(c->device, "vtap:", 5) == 0) {
-		port_fail(&r, "vtap ports are not built yet");
-		return NULL;
-	}
-	if (strncmp(c->device, "replay:", 7) == 0)
-		return port_replay_open(&r);
-	return port_ethdev_open(&r);
+	if (p != NULL && c->uso == PORT_USO_OFF)
+		p->uso = (struct port_super){0};
+	return p;
+}
+
+static size_t add_super(char *buf, size_t len, const char *name, const struct port_super *s)
+{
+	const uint16_t segments = __atomic_load_n(&s->segments, __ATOMIC_RELAXED);
+
+	return segments == 0 ? 0
+			     : (size_t)snprintf(buf, len, "%s %ux%u, ", name, segments, s->bytes);
+}
+
+const char *port_offloads(const struct port *p, char *buf, size_t len)
+{
+	size_t at = add_super(buf, len, "uso", &p->uso);
+
+	if (at < len)
+		at += add_super(buf + at, len - at, "tso", &p->tso);
+	if (at < len && p->l4_checksum_good)
+		at += (size_t)snprintf(buf + at, len - at, "checksums, ");
+	if (at == 0)
+		snprintf(buf, len, "none");
+	else if (at <= len)
+		buf[at - 2] = '\0';
+	return buf;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port is where packets come in and go out: an ethdev (any DPDK driver), a replay port (replay.h)
-// for benchmarks, vtap later, a software one in tests; all behind this ops table. Knows no TURN.
+// A port is where packets come in and go out: an ethdev (any DPDK driver), a virtual NIC on a Linux
+// TAP (vtap.h), a replay port (replay.h) for benchmarks, a software one in tests; all behind this
+// ops table. Knows no TURN.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -14,12 +15,29 @@
 
 struct port;
 
+// Whether runs of datagrams may be handed to a port as super-frames (struct port_super).
+enum port_uso {
+	PORT_USO_AUTO, // where it costs nothing: not on an ethdev
+	PORT_USO_ON, // where it can
+	PORT_USO_OFF,
+};
+
+// What the driver of a port decides: known once the device is open.
+struct port_profile {
+	uint16_t rx_ring, tx_ring; // descriptors
+};
+
 // What a port is asked for, and the pool its receive side fills from.
 struct port_config {
 	const char *name, *device;
 	uint16_t queues; // wanted: one per worker; the port may grant fewer
 	uint16_t mtu, vlan;
-	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes
+	enum port_uso uso;
+	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes; 0 = by driver
+	const char *devargs; // NULL, or "key=value,..." to go with a device that is hot-plugged
+	// Decides by driver what is left to it here. May be NULL when nothing is.
+	void (*by_driver)(void *ctx, const char *driver, struct port_profile *out);
+	void *ctx;
 	struct rte_mempool *pool;
 	int socket;
 };
@@ -27,6 +45,7 @@ struct port_config {
 // Counters of the port itself (datagrams the workers never saw).
 struct port_counters {
 	uint64_t rx_missed, rx_errors, rx_nombuf, tx_errors;
+	uint64_t tx_cut; // super-frames the port had to cut: it could not send them whole after all
 };
 
 // A rule for the NIC: UDP to an address of ours goes to one receive queue, whatever RSS says.
@@ -37,7 +56,7 @@ struct port_rule {
 };
 
 struct port_ops {
-	const char *kind; // "ethdev", "replay"
+	const char *kind; // "ethdev", "vtap", "replay"
 	// Worker lcore; queue belongs to the caller alone.
 	uint16_t (*rx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
 	uint16_t (*tx)(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
@@ -74,11 +93,13 @@ struct port {
 	uint8_t mac[6];
 	uint16_t nb_rxq, nb_txq; // granted
 	uint16_t mtu, vlan;
+	uint16_t rx_ring, tx_ring; // descriptors a queue, of a vtap frames; 0 = it has none
 	uint16_t dpdk_id; // RTE_MAX_ETHPORTS when it is no ethdev
 	// What it takes whole. A port may find out while it runs that it cannot: it then cuts what
 	// it was given (nothing is lost) and sets segments to 0 for good. Workers read it before
 	// each burst.
 	struct port_super uso, tso;
+	bool rx_super; // what it receives may be super-frames
 	// The port can verify on receive (the flags of each mbuf say what it found).
 	bool ip_checksum_good, l4_checksum_good;
 	// Known once the port is started, when the NIC has been asked what it really does.
@@ -100,9 +121,13 @@ static inline uint16_t port_tx(struct port *p, uint16_t queue, struct rte_mbuf *
 	return p->ops->tx(p, queue, m, n);
 }
 
-// Opens and configures the device a config names (a PCI address or vdev string; hot-plugged into
-// EAL). NULL with a reason in error. Not yet started. Management lcore.
+// Opens and configures the device a config names (a PCI address or vdev string, hot-plugged into
+// EAL; "vtap:..."; "replay:..."). NULL with a reason in error. Not yet started. Management lcore.
 struct port *port_open(const struct port_config *c, char *error, size_t len);
+
+// What a port now takes off the processor, for logs: "uso 64x65535, tso 128x65535, checksums" or
+// "none". Any thread. Returns buf.
+const char *port_offloads(const struct port *p, char *buf, size_t len);
 
 // True when a device string names a PCI device; bdf gets its full address.
 bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN]);

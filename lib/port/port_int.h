@@ -19,6 +19,9 @@ struct port_request {
 __attribute__((format(printf, 2, 3))) void port_fail(
 	const struct port_request *r, const char *fmt, ...);
 
+// Sets the lengths of the rings to what was asked for, else to what the port's driver decides.
+void port_rings_plan(const struct port_request *r, struct port *p);
+
 extern int port_logtype;
 #define PORT_LOG(level, fmt, ...) \
 	rte_log(RTE_LOG_##level, (uint32_t)port_logtype, fmt "\n", ##__VA_ARGS__)
@@ -31,6 +34,10 @@ struct port_device {
 	bool plugged; // by us: removed again on close
 };
 
+// The string handed to DPDK: with no more queues than there are workers where the driver would open
+// what nobody polls, and with those of the devargs ("key=value,...", or NULL) whose keys it has not
+// itself. Malloced, NULL without memory.
+char *port_device_args(const char *device, uint16_t queues, const char *devargs);
 // Finds or hot-plugs the device. 0, or -1 with the reason written.
 int port_device_attach(const struct port_request *r, struct port_device *out);
 // The ethdev is closed already.
@@ -45,6 +52,7 @@ struct ethdev {
 	uint64_t rss_hf; // hash types asked for; 0 = the port does not spread
 	int control; // socket to ask the kernel about the interface behind it; -1 = none
 	uint64_t received_before; // by the interface, before this port (af_packet); any thread
+	uint64_t cut_lost; // datagrams of super-frames that found no room; written by workers
 	bool started;
 };
 
@@ -64,6 +72,19 @@ void port_flow_destroy(struct port *p, void *flow);
 // --- replay.c ------------------------------------------------------------------------------------
 
 struct port *port_replay_open(const struct port_request *r);
+
+// --- uso.c: super-frames of UDP on an ethdev -----------------------------------------------------
+
+// Transmit offloads to ask for, 0 when the port is not to take super-frames; then port.uso is set.
+uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r);
+// Makes of a super-frame to be sent (segment.h) what a driver expects.
+void port_uso_prepare(struct rte_mbuf *m);
+// As port_ops.tx, for a port that takes them.
+uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n);
+
+// --- vtap.c --------------------------------------------------------------------------------------
+
+struct port *port_vtap_open(const struct port_request *r);
 
 // --- rss.c ---------------------------------------------------------------------------------------
 

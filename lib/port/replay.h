@@ -8,11 +8,11 @@
 // next patch, cyclically, and one of the templates, drawn at random. The templates stay in the
 // first cache; all that is read for a packet beside them is its patch, and those in sequence.
 //
-// Device "replay:NAME[,queues=N][,checksums=verified]", one queue each way without a word. With
+// Device "replay:NAME[,queues=N][,checksums=verified]"; one queue each way without a word. With
 // the last it says of every frame what a NIC says that has verified both checksums; without,
-// whoever receives has to verify them. Each queue has frames of its own; one that nobody has given any (as in an ordinary configuration) receives nothing and
-// swallows what it is sent. Everything here is for the lcore that polls the queue, or for any other
-// while it is not polled.
+// whoever receives has to verify them. Each queue has frames of its own; one that nobody has given
+// any (as in an ordinary configuration) receives nothing and swallows what it is sent. Everything
+// here is for the lcore that polls the queue, or for any other while it is not polled.
 #pragma once
 
 #include "port.h"

@@ -6,22 +6,43 @@
 // RTE_MBUF_F_TX_IP_CKSUM for IPv4), l2_len, l3_len, l4_len and tso_segsz (payload bytes of each but
 // the last) set. The headers are those of a frame as long as the whole; the IPv4 header checksum is
 // right for it, and the UDP or TCP checksum field holds the folded, not inverted sum of the
-// pseudo-header as the driver wants it (Linux virtio-net header: with the length of the whole).
+// pseudo-header with the length of the whole (what a Linux virtio-net header wants; a port whose
+// device wants another sum changes it).
 //
-// Received: RTE_MBUF_F_RX_LRO and tso_segsz; headers of a frame as long as the whole. The checksum
-// is not to be looked at when RTE_MBUF_F_RX_L4_CKSUM_GOOD is set, and wrong otherwise.
+// Received: RTE_MBUF_F_RX_LRO and tso_segsz; headers of a frame as long as the whole. The UDP or
+// TCP checksum field is not to be looked at when the L4 checksum flag is
+// RTE_MBUF_F_RX_L4_CKSUM_GOOD or _NONE, and wrong otherwise. The IPv4 header checksum is right
+// unless RTE_MBUF_F_RX_IP_CKSUM_GOOD spares looking.
 #pragma once
+
+#include <stdbool.h>
 
 #include <rte_mbuf.h>
 
-// Frames a super-frame stands for; 1 for any other.
+// Frames a super-frame stands for; 1 for any other, and for what port_segment would not cut because
+// it is not what it says.
 unsigned int port_segments(const struct rte_mbuf *m);
 
-// Cuts a super-frame, sent or received, UDP or TCP, IPv4 or IPv6, behind at most one VLAN tag, into
-// plain frames of one mbuf each, from pool, and writes them to out (max of them at least
-// port_segments(m)). Each has whole headers: lengths, IPv4 identification counting up from the
-// first and header checksum, TCP sequence number and flags (FIN and PSH in the last alone, CWR in
-// the first alone), and a full UDP or TCP checksum. No offload is asked for. Returns how many; 0
-// when the pool has not enough (m is untouched) or m is not what it says. m stays the caller's.
+// What it stands for, more closely. False when it is none or not what it says.
+struct port_super_info {
+	unsigned int frames;
+	uint32_t bytes; // of all the frames
+	uint32_t mtu; // that the longest of their IP packets needs
+	bool tcp; // else UDP
+};
+bool port_super_read(const struct rte_mbuf *m, struct port_super_info *out);
+
+// Cuts a super-frame, sent or received, UDP or TCP, IPv4 (options too) or IPv6 (without extension
+// headers), behind at most one VLAN tag, into plain frames of one mbuf each, from pool, and writes
+// them to out (max of them at least port_segments(m)). Each has whole headers: lengths, IPv4
+// identification counting up from the first and header checksum, TCP sequence number and flags (FIN
+// and PSH in the last alone, CWR in the first alone), and a full UDP or TCP checksum. No offload is
+// asked for. A payload not longer than tso_segsz is one frame; what lies behind the IP packet
+// (Ethernet padding) is left out.
+//
+// Returns how many. 0 when there is not enough in the pool, max is too small, a frame would not fit
+// a buffer, or m is not what it says: a length beyond the data or beyond another length, tso_segsz
+// 0, neither UDP nor TCP, a fragment, header lengths to be sent that are not those of the headers,
+// a wrong IPv4 header checksum received. m stays the caller's, untouched in any case. Any thread.
 unsigned int port_segment(const struct rte_mbuf *m, struct rte_mempool *pool, struct rte_mbuf **out,
 	unsigned int max);

@@ -19,9 +19,9 @@ START_UP = 5  # seconds in which uclient's sessions come up, one after another
 INTERVAL = 10  # ms between two datagrams of a session
 
 PICTURE = """
-   client namespace            dut namespace             peer namespace
-  turnutils_uclient ──veth──  slipring (DPDK)  ──veth──  turnutils_peer
-   10.99.0.2 fd99::2        10.99.0.1 fd99::1        10.99.0.3 fd99::3
+   client namespace             dut namespace              peer namespace
+  turnutils_uclient ──bridge──  slipring (DPDK)  ──bridge──  turnutils_peer
+   10.99.0.2 fd99::2          10.99.0.1 fd99::1          10.99.0.3 fd99::3
 """
 
 # Label, server, peer, options of turnutils_uclient: what each group of sessions does.
@@ -194,7 +194,7 @@ def show(args, pipe=None):
     """Runs the demo in a lab of its own; returns the exit status."""
     signal.signal(signal.SIGTERM, labs.terminated)
     signal.signal(signal.SIGHUP, labs.terminated)
-    with labs.Lab() as lab:
+    with labs.Lab(port=args.port) as lab:
         try:
             good, appliance = demo(lab, args.seconds)
             status = 0 if good else 1
@@ -216,6 +216,8 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--seconds", type=int, default=20, help="how long to relay (default 20)")
     parser.add_argument("--keep", action="store_true", help="leave it running afterwards")
+    parser.add_argument("--port", choices=("vtap", "af_packet"), default=labs.PORT,
+        help="kind of port of the appliance (default %(default)s)")  # fmt: skip
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("must run as root (network namespaces)")

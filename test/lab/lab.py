@@ -9,8 +9,12 @@
 Nothing is made in the root namespace. Names carry the pid of the test, so runs do not meet, and
 what a killed run left behind is removed by the next one.
 
-Environment: LAB_BUILD (build directory), LAB_SERVER=coturn (another server, to test the tests),
-LAB_KEEP=1 (keep the work directory).
+The port d0 is a vtap, whose kernel end is plugged into the bridge, or (LAB_PORT=af_packet, and for
+other servers) one end of a veth in dut.
+
+Environment: LAB_BUILD (build directory), LAB_PORT=vtap|af_packet, LAB_OFFLOAD=uso|tso|csum|none (of
+the vtap), LAB_SERVER=coturn (another server, to test the tests), LAB_KEEP=1 (keep the work
+directory).
 """
 
 import contextlib
@@ -31,6 +35,8 @@ import turnlib
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("LAB_BUILD", os.path.join(TOP, "build"))
+PORT = os.environ.get("LAB_PORT", "vtap")
+OFFLOAD = os.environ.get("LAB_OFFLOAD", "uso")
 SANITIZED = "asan" in os.path.basename(BUILD)
 SLOW = 4 if SANITIZED else 1  # factor on time limits
 CLONE_NEWNET = 0x40000000
@@ -128,9 +134,10 @@ def reap_stale():
 class Lab:
     """The topology, the processes in it and the work directory. Use as a context manager."""
 
-    def __init__(self, gateway=False):
+    def __init__(self, gateway=False, port=PORT):
         self.cleanup = contextlib.ExitStack()
         self.gateway = gateway
+        self.vtap = port == "vtap" and not os.environ.get("LAB_SERVER")
         self.servers = []
         self.prefix = f"lab{os.getpid()}"
 
@@ -161,9 +168,12 @@ class Lab:
             self.sw.run("sysctl", "-qw", f"net.bridge.bridge-nf-call-{table}=0", check=False)
         self.sw.ip("link", "set", "br0", "up")
         self.dut = self.namespace(stack, "dut")
-        self.attach(self.dut, "d0", 1)
-        self.quiet(self.dut, "d0")
-        self.dut.ip("link", "set", "d0", "arp", "off", "up")
+        if self.vtap:
+            self.quiet(self.sw, "default")  # what is plugged in later
+        else:
+            self.attach(self.dut, "d0", 1)
+            self.quiet(self.dut, "d0")
+            self.dut.ip("link", "set", "d0", "arp", "off", "up")
         self.cli = self.host(stack, "cli", "c0", 2, (CLIENT4, CLIENT6))
         self.peer = self.host(stack, "per", "p0", 3, (PEER4, PEER6))
         if self.gateway:
@@ -201,6 +211,18 @@ class Lab:
         self.quiet(self.sw, interface)
         self.sw.ip("link", "set", interface, "master", "br0", "up")
         self.wire_checksums(ns, interface)
+
+    def device(self, text):
+        """A configuration, with the kind of port in use where it names the device d0."""
+        device = "net_af_packet0,iface=d0,qpairs="
+        if self.vtap:
+            device = f"vtap:d0,netns={self.sw.name},mac={DUT_MAC},offload={OFFLOAD},queues="
+        return re.sub("net_af_packet0,iface=d0,qpairs=|vtap:d0,queues=", device, text)
+
+    def plugged(self):
+        """Plugs the kernel end of a vtap into the bridge; False while there is none."""
+        argv = ["ip", "-n", self.sw.name, *"link set d0 master br0".split()]
+        return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
     def host(self, stack, role, interface, number, addresses):
         """A kernel host on the segment."""

@@ -23,11 +23,12 @@ BACKGROUND = {"arp", "icmp", "not-for-us", "ip-header", "ip-protocol", "martian-
 # The configuration of most tests. YAML is a superset of JSON, so it is written as JSON.
 CONFIG = {
     "eal": {"file-prefix": None},
+    "drivers": os.path.join(labs.TOP, "drivers-config"),
     "workers": {"count": 2, "idle": "adaptive"},
     "ports": [
         {
             "name": "wan",
-            "device": "net_af_packet0,iface=d0,qpairs=2",
+            "device": "vtap:d0,queues=2",  # or as Lab.device() says
             "addresses": [SERVER4 + "/24", SERVER6 + "/64"],
             "gateway": ["10.99.0.254"],
         }
@@ -144,11 +145,11 @@ class Slipring(Process):
         self.config = merge(CONFIG, config or {})
         self.config["eal"]["file-prefix"] = self.prefix
         port = self.config["ports"][0]
-        port["device"] = port["device"].replace("qpairs=2", f"qpairs={queues}")
+        port["device"] = port["device"].replace("queues=2", f"queues={queues}")
         for address in more:
             port["addresses"].append(address)
             self.config["listeners"].append({"address": address.split("/")[0]})
-        self.text = text or json.dumps(self.config, indent=1)
+        self.text = lab.device(text or json.dumps(self.config, indent=1))
         if text:
             found = re.search(r"file-prefix: *([\w-]+)", text)
             self.prefix = found[1] if found else "slipring"
@@ -164,6 +165,8 @@ class Slipring(Process):
             file.write(self.text)
         options = os.environ.get("ASAN_OPTIONS", "detect_leaks=1")
         self.spawn(BINARY, "-c", self.path, *self.args, env={"ASAN_OPTIONS": options})
+        if "vtap:d0" in self.text:
+            until(lambda: self.running() and self.lab.plugged(), 15, "the port is there")
         until(self.ready, 15, "the server is ready")
 
     def ready(self):

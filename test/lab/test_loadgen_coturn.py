@@ -85,4 +85,4 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main)
+    labs.run(main, port="af_packet")  # coturn's kernel owns the port

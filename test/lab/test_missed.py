@@ -10,13 +10,16 @@ import time
 import lab as labs
 from lab import SERVER4, until
 
-FRAMES = 4000  # more than an af_packet ring of two queues holds
+FRAMES = 4000  # more than the rings of two queues hold
 
 
 def received(lab):
     """Frames the kernel has put on the wire to the port, by its own count."""
-    out = lab.dut.run("cat", "/sys/class/net/d0/statistics/rx_packets")
-    return int(out)
+    if lab.vtap:  # what it could give us, and what it could not
+        ns, counters = lab.sw, ("tx_packets", "tx_dropped")
+    else:
+        ns, counters = lab.dut, ("rx_packets",)
+    return sum(int(ns.run("cat", f"/sys/class/net/d0/statistics/{name}")) for name in counters)
 
 
 def counted(server):
@@ -79,4 +82,5 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main)
+    for port in ("vtap", "af_packet"):
+        labs.run(main, port=port)

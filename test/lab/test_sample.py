@@ -81,4 +81,4 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main)
+    labs.run(main, port="af_packet")  # as it stands

@@ -84,12 +84,13 @@ def net_tap(lab, echoes):
 
 
 def af_packet(lab, echoes):
-    server, rows, line = started(lab, {})
+    server, rows, line = started(lab, {"drivers": ""})
     assert all(r["step"] == "t4" and "net_af_packet knows no flow rules" in r["why"] for r in rows), rows
     assert "steering t4 (t1: fewer relay addresses than workers (2); t2: rule 1 of 2: " in line
     relay(lab, server, echoes)
     server.finish()
-    for steering, why in (("t4", "as configured"), ("t1", "fewer relay addresses")):
+    profile = ("auto", "by the profile of its driver")
+    for steering, why in (profile, ("t4", "as configured"), ("t1", "fewer relay addresses")):
         server, rows, line = started(lab, port(steering=steering))
         assert all(r["step"] == "t4" and why in r["why"] for r in rows), rows
         assert f"steering t4 ({why}" in line, line
@@ -114,4 +115,4 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main)
+    labs.run(main, port="af_packet")  # its interface is what net_tap is bridged to

@@ -159,6 +159,7 @@ void world_open(struct world *w, const struct world_setup *s)
 	assert_non_null(w->crypto);
 	conf_ports(w, s);
 	w->conf = (struct conf){.workers = s->workers,
+		.drivers = s->drivers,
 		.ports = w->ports,
 		.nb_ports = s->two_ports ? 2 : 1,
 		.mbufs = 8191,
@@ -340,6 +341,22 @@ static bool receive(struct world *w, unsigned int port)
 
 // --- time ---------------------------------------------------------------------------------------
 
+// Every burst is in one class, and no class holds more packets than there were.
+static void world_bursts(const struct dp_stats *s)
+{
+	static const unsigned int least[DP_BURST_CLASSES] = {1, 2, 3, 5, 9, 17};
+	uint64_t bursts = 0, rx = 0, tx = 0;
+
+	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++) {
+		bursts += s->rx_hist[i];
+		rx += least[i] * s->rx_hist[i];
+		tx += least[i] * s->tx_hist[i];
+	}
+	assert_int_equal(bursts, s->rx_bursts);
+	assert_true(rx <= s->rx && tx <= s->tx + s->drop[DP_DROP_TX_FULL]);
+	assert_true(s->tx_short <= s->tx_retried);
+}
+
 void world_balance(struct world *w, unsigned int worker)
 {
 	struct dp_stats s;
@@ -350,6 +367,7 @@ void world_balance(struct world *w, unsigned int worker)
 		drops += s.drop[i];
 	assert_int_equal(
 		s.rx + s.made + s.handed_in, s.tx + drops + s.handed_out + s.consumed + s.held);
+	world_bursts(&s);
 }
 
 bool world_round(struct world *w)

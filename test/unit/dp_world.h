@@ -45,6 +45,7 @@ struct world_setup {
 	unsigned int relays;
 	enum conf_steering steering;
 	uint32_t requests, backlog; // 0 = 8, 256
+	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
 };
 
 struct world {

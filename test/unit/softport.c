@@ -7,6 +7,9 @@
 
 #include <rte_mempool.h>
 
+#include "cutter.h"
+#include "segment.h"
+
 #define FIFO_LEN 4096
 
 struct fifo {
@@ -20,6 +23,9 @@ struct softport {
 	struct fifo in[PORT_QUEUES_MAX], out;
 	uint64_t sent[PORT_QUEUES_MAX];
 	uint32_t limit;
+	struct port_super uso; // as granted
+	unsigned int refuse; // super-frames until one is refused, 0 = none is
+	uint64_t supers, super_frames; // taken whole, and the datagrams in them
 	bool started, up;
 };
 
@@ -55,6 +61,54 @@ static uint16_t soft_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 	return i;
 }
 
+static void put_copy(void *port, const uint8_t *frame, size_t len)
+{
+	struct softport *s = port;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
+	char *to = m != NULL ? rte_pktmbuf_append(m, (uint16_t)len) : NULL;
+
+	if (to == NULL) {
+		fprintf(stderr, "softport: no buffer for a frame of %zu bytes\n", len);
+		abort();
+	}
+	memcpy(to, frame, len);
+	fifo_put(&s->out, m);
+}
+
+// As lib/port/port.h says: cut here, and no more of them are taken whole.
+static void refuse(struct softport *s, struct rte_mbuf *m)
+{
+	struct rte_mbuf *cut[256];
+	const unsigned int n = port_segment(m, s->pool, cut, 256);
+
+	if (n == 0) {
+		fprintf(stderr, "softport: a super-frame that cannot be cut\n");
+		abort();
+	}
+	for (unsigned int i = 0; i < n; i++)
+		fifo_put(&s->out, cut[i]);
+	rte_pktmbuf_free(m);
+	__atomic_store_n(&s->port.uso.segments, 0, __ATOMIC_RELAXED);
+}
+
+static void take_super(struct softport *s, struct rte_mbuf *m)
+{
+	unsigned int n;
+
+	if (s->port.uso.segments == 0 || (s->refuse > 0 && --s->refuse == 0)) {
+		refuse(s, m);
+		return;
+	}
+	n = cutter_cut(m, put_copy, s);
+	if (n > s->uso.segments || m->nb_segs > s->uso.bufs || m->pkt_len > s->uso.bytes) {
+		fprintf(stderr, "softport: super-frame past what was granted\n");
+		abort();
+	}
+	s->supers++;
+	s->super_frames += n;
+	rte_pktmbuf_free(m);
+}
+
 static uint16_t soft_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
 	struct softport *s = p->priv;
@@ -64,8 +118,12 @@ static uint16_t soft_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 		fprintf(stderr, "softport: sent on queue %u of %u\n", queue, p->nb_txq);
 		abort();
 	}
-	for (i = 0; i < n && s->limit > 0; i++, s->limit--)
-		fifo_put(&s->out, m[i]);
+	for (i = 0; i < n && s->limit > 0; i++, s->limit--) {
+		if ((m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0)
+			take_super(s, m[i]);
+		else
+			fifo_put(&s->out, m[i]);
+	}
 	s->sent[queue] += i;
 	return i;
 }
@@ -203,6 +261,23 @@ size_t softport_take(struct port *p, void *buf, size_t cap)
 void softport_limit(struct port *p, uint32_t frames)
 {
 	((struct softport *)p->priv)->limit = frames;
+}
+
+void softport_uso(struct port *p, const struct port_super *uso, unsigned int refuse_nth)
+{
+	struct softport *s = p->priv;
+
+	s->uso = *uso;
+	s->refuse = refuse_nth;
+	p->uso = *uso;
+}
+
+uint64_t softport_supers(const struct port *p, uint64_t *datagrams)
+{
+	const struct softport *s = p->priv;
+
+	*datagrams = s->super_frames;
+	return s->supers;
 }
 
 void softport_link(struct port *p, bool up)

@@ -18,6 +18,11 @@ void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
 size_t softport_take(struct port *p, void *buf, size_t cap);
 // From now on takes this many more frames, then none.
 void softport_limit(struct port *p, uint32_t frames);
+// Grants super-frames of UDP from now on. Those taken are cut as hardware would (cutter.h). The nth
+// is refused (0 = none is), and all after it.
+void softport_uso(struct port *p, const struct port_super *uso, unsigned int refuse_nth);
+// Super-frames taken whole so far, and the datagrams in them.
+uint64_t softport_supers(const struct port *p, uint64_t *datagrams);
 void softport_link(struct port *p, bool up);
 // Frames sent on a queue so far.
 uint64_t softport_sent(const struct port *p, uint16_t queue);

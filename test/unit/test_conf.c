@@ -81,6 +81,7 @@ static void test_issue_file(void **state)
 	assert_int_equal(c->ports[0].vlan, 0);
 	assert_int_equal(c->ports[0].mtu, 1500);
 	assert_int_equal(c->ports[0].steering, CONF_STEERING_AUTO);
+	assert_int_equal(c->ports[0].uso, CONF_USO_AUTO);
 
 	assert_int_equal(t->nb_listeners, 2);
 	assert_addr(&t->listeners[1].at.addr, "fd99::1");
@@ -156,6 +157,12 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->ports[0].vlan, d->ports[0].vlan);
 	assert_int_equal(c->ports[0].mtu, d->ports[0].mtu);
 	assert_int_equal(c->ports[0].steering, d->ports[0].steering);
+	assert_int_equal(c->ports[0].uso, d->ports[0].uso);
+	assert_int_equal(c->ports[0].rx_ring, d->ports[0].rx_ring);
+	assert_int_equal(c->ports[0].tx_ring, d->ports[0].tx_ring);
+	assert_null(c->drivers_dir);
+	assert_null(d->drivers_dir);
+	assert_null(c->drivers);
 	assert_int_equal(c->turn.listeners[0].transport, d->turn.listeners[0].transport);
 	assert_int_equal(c->turn.listeners[0].at.port, d->turn.listeners[0].at.port);
 	assert_int_equal(c->turn.port_lo, d->turn.port_lo);
@@ -170,6 +177,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->turn.hairpin, d->turn.hairpin);
 	assert_int_equal(c->log_to, d->log_to);
 	assert_int_equal(c->log_level, d->log_level);
+	assert_int_equal(c->log_bursts_s, d->log_bursts_s);
 	assert_int_equal(c->mbufs, d->mbufs);
 	assert_int_equal(c->rx_ring, d->rx_ring);
 	assert_int_equal(c->tx_ring, d->tx_ring);
@@ -343,6 +351,12 @@ static void test_values(void **state)
 	c = load_edit("idle: adaptive", "idle: busy");
 	assert_int_equal(c->idle, CONF_IDLE_BUSY);
 	conf_free(c);
+	c = load_edit("vlan: 0", "uso: on");
+	assert_int_equal(c->ports[0].uso, CONF_USO_ON);
+	conf_free(c);
+	c = load_edit("vlan: 0", "uso: off");
+	assert_int_equal(c->ports[0].uso, CONF_USO_OFF);
+	conf_free(c);
 	c = load_edit("level: info", "level: debug");
 	assert_int_equal(c->log_level, LOG_DEBUG);
 	conf_free(c);
@@ -360,6 +374,14 @@ static void test_values(void **state)
 	c = load_edit("ports: 49152-65535", "ports: 50000-50001");
 	assert_int_equal(c->turn.port_lo, 50000);
 	assert_int_equal(c->turn.port_hi, 50001);
+	conf_free(c);
+	c = load_edit("vlan: 0", "rx-ring: 64\n    tx-ring: 32768");
+	assert_int_equal(c->ports[0].rx_ring, 64);
+	assert_int_equal(c->ports[0].tx_ring, 32768);
+	assert_int_equal(c->ports[1].rx_ring, 0);
+	conf_free(c);
+	c = load_edit("log: {", "drivers: \"\"\nlog: {");
+	assert_string_equal(c->drivers_dir, "");
 	conf_free(c);
 	// a section whose lines are all commented out
 	c = load_edit("log: {to: stderr, level: info}", "log:\n#  level: debug");
@@ -458,6 +480,8 @@ static void test_warning_of_each(void **state)
 	assert_warned("password: hunter2", "password: h\xc3\xbcnter", "auth.users");
 	assert_warned("hunter4hunter4hunter4", "hunter4", "auth.nonce.secret");
 	assert_warned("mbufs: 16384", "mbufs: 8191", "buffers.mbufs");
+	// 2 workers: of wan 2 x (8192 + 1024), of lan 2 x (1024 + 1024)
+	assert_warned("vlan: 0", "rx-ring: 8192", "buffers.mbufs");
 	assert_warned("49152-65535", "50000-50126", "relay.ports");
 	assert_warned("['fd00:1::/32']", "['64:ff9b::/96']", "peers.deny");
 	assert_warned("['fd00:1::/32']", "['::10.0.0.0/104']", "peers.deny");

@@ -57,7 +57,7 @@ static void test_keys(void **state)
 		{"log: {", "log: {realm: x, ",
 			"37:7: log.realm: unknown key, 'auth.realm' is known: it belongs there"},
 		{"log: {", "log: {colours: x, ",
-			"37:7: log.colours: unknown key, known here: to level"},
+			"37:7: log.colours: unknown key, known here: to level bursts"},
 		{"vlan: 0", "vlan: 0\n    vlan: 0",
 			"11:11: ports[0].vlan: given twice, first at "
 			"line 10"},
@@ -70,6 +70,49 @@ static void test_keys(void **state)
 	};
 
 	CHECK(list);
+}
+
+#define TWO_PORTS                                                                        \
+	"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]\n" \
+	"    vlan: 0\n    mtu: 1500\n  - name: lan\n    device: net_b"
+#define VTAP_PORTS(first, second) \
+	"'" first                 \
+	"'\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n  - name: lan\n    device: '" second "'"
+
+static void test_vtap(void **state)
+{
+	static const struct mistake list[] = {
+		{"net_a", "'vtap:'", "7:13: ports[0].device: interface name is empty"},
+		{"net_a", "vtap:t0/x", "7:13: ports[0].device: interface name 't0/x' may hold"},
+		{"net_a", "'vtap:t0,queues=300'",
+			"7:13: ports[0].device: queues=300: must be a number from 1 to 64"},
+		{"net_b", "'vtap:t0,offload=lro'",
+			"13:13: ports[1].device: offload=lro: must be uso, tso, csum or none"},
+		{TWO_PORTS, VTAP_PORTS("vtap:t0", "vtap:t0,queues=1"),
+			"10:13: ports[1].device: port 'wan' has the interface t0 already"},
+	};
+	char error[CONF_ERROR_LEN];
+	char *text = conf_file_edit("net_a", "'vtap:t0,netns=a,role=exception'");
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	CHECK(list);
+	assert_non_null(c);
+	assert_string_equal(c->ports[0].device, "vtap:t0,netns=a,role=exception");
+	conf_free(c);
+	free(text);
+	// of one name in two namespaces, and of two names in one
+	for (unsigned int i = 0; i < 2; i++) {
+		char by[512];
+
+		snprintf(by, sizeof(by), VTAP_PORTS("vtap:t0,netns=a", "vtap:%s,netns=%s"),
+			i == 0 ? "t0" : "t1", i == 0 ? "b" : "a");
+		text = conf_file_edit(TWO_PORTS, by);
+		c = conf_file_load(text, strlen(text), error);
+		if (c == NULL)
+			fail_msg("%s", error);
+		conf_free(c);
+		free(text);
+	}
 }
 
 static void test_missing(void **state)
@@ -123,6 +166,7 @@ static void test_types(void **state)
 		{"idle: adaptive", "idle: lazy",
 			"4:27: workers.idle: 'lazy' is not one of: adaptive, "
 			"busy"},
+		{"vlan: 0", "uso: yes", "10:10: ports[0].uso: 'yes' is not one of: auto, on, off"},
 		{"transport: udp", "transport: sctp",
 			"16:17: listeners[0].transport: 'sctp' is not"},
 		{"  - {transport: udp, address: 10.0.0.1, port: 3478}", "  - udp",
@@ -144,6 +188,11 @@ static void test_ranges(void **state)
 		{"vlan: 0", "vlan: 4095", "10:11: ports[0].vlan: 4095 is out of range"},
 		{"vlan: 0", "vlan: 4294967296", "10:11: ports[0].vlan: 4294967296 is out of range"},
 		{"vlan: 0", "vlan: 65536", "10:11: ports[0].vlan: 65536 is out of range"},
+		{"vlan: 0", "rx-ring: 63", "10:14: ports[0].rx-ring: 63 is out of range"},
+		{"vlan: 0", "tx-ring: 32769", "10:14: ports[0].tx-ring: 32769 is out of range"},
+		{"vlan: 0", "rx-ring: 0", "10:14: ports[0].rx-ring: 0 is out of range"},
+		{"log: {", "drivers:\nlog: {", "37:9: drivers: has no value"},
+		{"log: {", "drivers: [a]\nlog: {", "37:10: drivers: must be text"},
 		{"mtu: 1500", "mtu: 575", "11:10: ports[0].mtu: 575 is out of range"},
 		{"mtu: 1500", "steering: t3",
 			"11:15: ports[0].steering: 't3' is not one of: auto, t1, t2, t4"},
@@ -376,8 +425,8 @@ static void test_yaml(void **state)
 	CHECK(list);
 	assert_refused("", 0, "1:1: yaml: the file is empty");
 	assert_refused("# nothing\n", 10, "1:1: yaml: the file is empty");
-	assert_refused("- a\n", 4, "1:1: yaml: the file must be a mapping of sections");
-	assert_refused("a\n", 2, "1:1: yaml: the file must be a mapping of sections");
+	assert_refused("- a\n", 4, "1:1: yaml: the file must be a mapping of keys");
+	assert_refused("a\n", 2, "1:1: yaml: the file must be a mapping of keys");
 	assert_refused("eal: {}\0", 8, "1:8: yaml: control characters are not allowed");
 }
 
@@ -488,6 +537,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_vtap),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_ranges),

@@ -156,6 +156,28 @@ static void test_pci(void **state)
 	eal_args_free(&a);
 }
 
+// A vtap is no device of EAL's: nothing is said of it, with hugepages and without.
+static void test_vtap(void **state)
+{
+	struct conf_port port = {.name = "wan", .device = "vtap:t0,netns=lab"};
+	struct conf c = base_conf();
+	struct eal_params p = base_params(&c);
+	struct eal_args a;
+
+	c.ports = &port;
+	for (unsigned int huge = 0; huge < 2; huge++) {
+		p.free_mb = huge ? 512 : 0;
+		assert_int_equal(eal_args_build(&a, &p), 0);
+		assert_true(has(&a, "--no-pci"));
+		assert_true(has(&a, "--iova-mode=va"));
+		assert_true(has(&a, huge ? "--in-memory" : "--no-huge"));
+		assert_false(has(&a, "-a"));
+		assert_false(has_prefix(&a, "--vdev"));
+		assert_false(has_prefix(&a, "vtap"));
+		eal_args_free(&a);
+	}
+}
+
 static void test_configured(void **state)
 {
 	char *args[] = {"--legacy-mem", "--vdev=net_null7"};
@@ -293,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_no_hugepages),
 		cmocka_unit_test(test_pci),
+		cmocka_unit_test(test_vtap),
 		cmocka_unit_test(test_configured),
 		cmocka_unit_test(test_command_line_wins),
 		cmocka_unit_test(test_hugepages_free),

@@ -66,6 +66,19 @@ static void test_actions(void **state)
 	assert_int_equal(o.action, OPTS_HELP);
 	assert_int_equal(PARSE(&o, "--manual"), 0);
 	assert_int_equal(o.action, OPTS_MANUAL);
+	assert_int_equal(PARSE(&o, "--show-needs", "-c", "a.yaml"), 0);
+	assert_int_equal(o.action, OPTS_NEEDS);
+	assert_int_equal(PARSE(&o, "--show-driver", "ice"), 0);
+	assert_int_equal(o.action, OPTS_DRIVER);
+	assert_string_equal(o.driver, "ice");
+	assert_null(o.drivers);
+	assert_int_equal(PARSE(&o, "--drivers", "d", "--show-driver=ice", "-c", "a.yaml"), 0);
+	assert_int_equal(o.action, OPTS_DRIVER);
+	assert_string_equal(o.drivers, "d");
+	assert_string_equal(o.config, "a.yaml");
+	assert_int_equal(PARSE(&o, "-c", "a.yaml", "--drivers", "d"), 0);
+	assert_int_equal(o.action, OPTS_RUN);
+	assert_string_equal(o.drivers, "d");
 }
 
 static void test_refusals(void **state)
@@ -86,6 +99,12 @@ static void test_refusals(void **state)
 	assert_non_null(strstr(error, "twice"));
 	assert_int_equal(PARSE(&o, "--check", "-c", "a.yaml", "--", "-m"), -1);
 	assert_non_null(strstr(error, "-m"));
+	assert_int_equal(PARSE(&o, "--show-needs"), -1);
+	assert_non_null(strstr(error, "-c FILE"));
+	assert_int_equal(PARSE(&o, "--show-driver"), -1);
+	assert_string_equal(error, "missing argument of --show-driver");
+	assert_int_equal(PARSE(&o, "--drivers", "d"), -1);
+	assert_non_null(strstr(error, "-c FILE"));
 	// Nothing of a failed parse stays behind in getopt.
 	assert_int_equal(PARSE(&o, "-c", "a.yaml"), 0);
 }

@@ -8,11 +8,13 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "port.h"
+#include "port_int.h"
 
 static struct rte_mempool *pool;
 static char error[256];
@@ -65,6 +67,65 @@ static void test_no_node(void **state)
 	assert_int_equal(port_device_socket("net_null0"), -1);
 	assert_int_equal(port_device_socket("ffff:ff:1f.7"), -1);
 	assert_int_equal(port_device_socket(""), -1);
+}
+
+static void assert_args(const char *device, uint16_t queues, const char *more, const char *want)
+{
+	char *got = port_device_args(device, queues, more);
+
+	assert_non_null(got);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void test_device_args(void **state)
+{
+	assert_args("net_x0", 1, NULL, "net_x0");
+	assert_args("net_x0", 1, "", "net_x0");
+	assert_args("net_x0", 1, "a=1", "net_x0,a=1");
+	assert_args("net_x0,c=3", 1, "a=1,b=2", "net_x0,c=3,a=1,b=2");
+	// what the operator wrote wins, key by key
+	assert_args("net_x0,a=7", 1, "a=1,b=2", "net_x0,a=7,b=2");
+	assert_args("net_x0,b=7", 1, "a=1,b=2", "net_x0,b=7,a=1");
+	assert_args("net_x0,ab=7,ca=8", 1, "a=1", "net_x0,ab=7,ca=8,a=1");
+	assert_args("net_af_packet0,qpairs=4,iface=x", 2, "framecnt=9",
+		"net_af_packet0,qpairs=2,iface=x,framecnt=9");
+	assert_args("net_af_packet0,iface=x,qpairs=2", 2, "qpairs=1",
+		"net_af_packet0,iface=x,qpairs=2");
+}
+
+static void decide(void *ctx, const char *driver, struct port_profile *out)
+{
+	assert_string_equal(driver, "net_null");
+	assert_string_equal(ctx, "mine");
+	*out = (struct port_profile){.rx_ring = 512, .tx_ring = 128};
+}
+
+static void test_rings(void **state)
+{
+	struct port_config c = {.name = "wan",
+		.device = "net_null7",
+		.queues = 1,
+		.mtu = 1500,
+		.by_driver = decide,
+		.ctx = "mine",
+		.pool = pool,
+		.socket = SOCKET_ID_ANY};
+	const struct {
+		uint16_t rx, tx, rx_want, tx_want;
+	} rows[] = {{0, 0, 512, 128}, {64, 0, 64, 128}, {0, 64, 512, 64}, {64, 64, 64, 64}};
+
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct port *p;
+
+		c.rx_ring = rows[i].rx;
+		c.tx_ring = rows[i].tx;
+		p = port_open(&c, error, sizeof(error));
+		assert_non_null(p);
+		assert_int_equal(p->rx_ring, rows[i].rx_want);
+		assert_int_equal(p->tx_ring, rows[i].tx_want);
+		p->ops->close(p);
+	}
 }
 
 static void test_open_start_close(void **state)
@@ -126,7 +187,10 @@ static void test_rss(void **state)
 
 static void test_refusals(void **state)
 {
-	assert_refused("vtap:lab0", 1500, "not built yet");
+	assert_refused("vtap:", 1500, "interface name is empty");
+	assert_refused("vtap:t0,queues=300", 1500, "queues=300: must be a number from 1 to 64");
+	assert_refused("vtap:t0", 9000, "do not fit the packet buffers");
+	assert_refused("vtap:t0,netns=no-such-one", 1500, "`ip netns add no-such-one` makes it");
 	assert_refused("net_af_packet0,iface=nosuchif0", 1500, "no such interface: nosuchif0");
 	assert_refused("net_af_packet0", 1500, "names no interface");
 	assert_refused("no_such_driver0", 1500, "DPDK refuses it");
@@ -135,6 +199,24 @@ static void test_refusals(void **state)
 	assert_refused("net_null0", 40, "mtu 40");
 	// A refusal leaves nothing behind.
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
+}
+
+static void test_offloads(void **state)
+{
+	struct port p = {0};
+	char text[64], small[8];
+
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "none");
+	p.l4_checksum_good = true;
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "checksums");
+	p.tso = (struct port_super){256, 64, 65535};
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "tso 256x65535, checksums");
+	p.uso = (struct port_super){64, 64, 65535};
+	p.l4_checksum_good = false;
+	assert_string_equal(port_offloads(&p, text, sizeof(text)), "uso 64x65535, tso 256x65535");
+	// cut, never beyond its room
+	for (size_t len = 1; len <= sizeof(small); len++)
+		assert_true(strlen(port_offloads(&p, small, len)) < len);
 }
 
 static void test_used_twice(void **state)
@@ -172,9 +254,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pci_strings),
 		cmocka_unit_test(test_no_node),
+		cmocka_unit_test(test_device_args),
+		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_open_start_close),
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_offloads),
 		cmocka_unit_test(test_used_twice),
 	};
 

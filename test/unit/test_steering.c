@@ -322,6 +322,35 @@ static void test_configured(void **state)
 	close_nic();
 }
 
+// A profile decides where the port's entry does not.
+static void test_profile(void **state)
+{
+	char *names[] = {"soft"};
+	struct conf_driver profile = {.names = names, .nb_names = 1};
+	struct conf_drivers drivers = {.list = &profile, .nb = 1};
+	struct world_setup s = nic(4, 4);
+
+	s.drivers = &drivers;
+	open_nic(&s, (struct nicmodel){0});
+	assert_step(&world, "t1", 4); // it says nothing
+	close_nic();
+	profile.steering = CONF_STEERING_T2;
+	open_nic(&s, (struct nicmodel){0});
+	assert_step(&world, "t2", 4);
+	assert_int_equal(handed_over(&world), 0);
+	close_nic();
+	profile.steering = CONF_STEERING_T4;
+	open_nic(&s, (struct nicmodel){0});
+	assert_step(&world, "t4", 0);
+	assert_why(&world, "by the profile of its driver", "");
+	assert_int_equal(nicmodel.calls, 0);
+	close_nic();
+	s.steering = CONF_STEERING_T1;
+	open_nic(&s, (struct nicmodel){0});
+	assert_step(&world, "t1", 4);
+	close_nic();
+}
+
 static void test_nothing_to_steer(void **state)
 {
 	struct world_setup s = nic(1, 0);
@@ -426,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_exact_only),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_configured),
+		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_nothing_to_steer),
 		cmocka_unit_test(test_few_queues),
 		cmocka_unit_test(test_vlan),

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "vtap_spec.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX "vtap:"
+#define KEYS "queues, netns, role, offload, mac"
+
+static const char *const roles[] = {[VTAP_LAB] = "lab", [VTAP_EXCEPTION] = "exception"};
+static const char *const offloads[] = {[VTAP_OFFLOAD_NONE] = "none",
+	[VTAP_OFFLOAD_CSUM] = "csum",
+	[VTAP_OFFLOAD_TSO] = "tso",
+	[VTAP_OFFLOAD_USO] = "uso"};
+
+// Where a reason goes.
+struct reason {
+	char *text;
+	size_t len;
+};
+
+// A piece of the device string.
+struct piece {
+	const char *at;
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(
+	const struct reason *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->text, r->len, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool is(const struct piece *p, const char *word)
+{
+	return strlen(word) == p->len && strncmp(p->at, word, p->len) == 0;
+}
+
+// A name of an interface or a namespace: what the kernel takes and no shell or path trips over.
+static bool read_name(
+	const struct piece *p, char *to, size_t room, const char *what, const struct reason *r)
+{
+	const int shown = (int)(p->len < 40 ? p->len : 40);
+
+	if (p->len == 0)
+		return refuse(r, "%s is empty: write vtap:NAME[,netns=NAME]", what);
+	if (p->len >= room)
+		return refuse(r, "%s '%.*s' is too long: at most %zu characters", what, shown,
+			p->at, room - 1);
+	for (size_t i = 0; i < p->len; i++)
+		if (!isalnum((unsigned char)p->at[i]) && strchr("._-", p->at[i]) == NULL)
+			return refuse(r,
+				"%s '%.*s' may hold only letters, digits, '.', '_' and '-'", what,
+				shown, p->at);
+	if (is(p, ".") || is(p, ".."))
+		return refuse(r, "%s '%.*s' is none: choose another", what, shown, p->at);
+	memcpy(to, p->at, p->len);
+	to[p->len] = '\0';
+	return true;
+}
+
+static bool read_queues(const struct piece *p, struct vtap_spec *s, const struct reason *r)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < p->len && n <= VTAP_QUEUES_MAX; i++) {
+		if (!isdigit((unsigned char)p->at[i])) {
+			n = 0;
+			break;
+		}
+		n = n * 10 + (unsigned int)(p->at[i] - '0');
+	}
+	if (n == 0 || n > VTAP_QUEUES_MAX)
+		return refuse(r, "queues=%.*s: must be a number from 1 to %d", (int)p->len, p->at,
+			VTAP_QUEUES_MAX);
+	s->queues = (uint16_t)n;
+	return true;
+}
+
+static bool read_mac(const struct piece *p, struct vtap_spec *s, const struct reason *r)
+{
+	const char *at = p->at;
+	bool zero = true;
+
+	for (unsigned int i = 0; p->len == 17 && i < 6; i++, at += 3) {
+		unsigned int v;
+
+		if (!isxdigit((unsigned char)at[0]) || !isxdigit((unsigned char)at[1]) ||
+			(i < 5 && at[2] != ':') || sscanf(at, "%2x", &v) != 1)
+			break;
+		s->mac[i] = (uint8_t)v;
+		zero = zero && v == 0;
+		s->has_mac = i == 5;
+	}
+	if (!s->has_mac)
+		return refuse(r, "mac=%.*s: must be like 02:00:00:00:00:01", (int)p->len, p->at);
+	if (zero || (s->mac[0] & 1) != 0)
+		return refuse(r, "mac=%.*s: is not that of one host", (int)p->len, p->at);
+	return true;
+}
+
+// Index of a word in a list of n, or n.
+static unsigned int find(const struct piece *p, const char *const *words, unsigned int n)
+{
+	unsigned int i = 0;
+
+	while (i < n && !is(p, words[i]))
+		i++;
+	return i;
+}
+
+static bool read_role(const struct piece *p, struct vtap_spec *s, const struct reason *r)
+{
+	s->role = (enum vtap_role)find(p, roles, 2);
+	return s->role < 2 || refuse(r, "role=%.*s: must be lab or exception", (int)p->len, p->at);
+}
+
+static bool read_offload(const struct piece *p, struct vtap_spec *s, const struct reason *r)
+{
+	s->offload = (enum vtap_offload)find(p, offloads, 4);
+	return s->offload < 4 ||
+		refuse(r, "offload=%.*s: must be uso, tso, csum or none", (int)p->len, p->at);
+}
+
+static bool read_netns(const struct piece *p, struct vtap_spec *s, const struct reason *r)
+{
+	return read_name(p, s->netns, sizeof(s->netns), "network namespace", r);
+}
+
+static const struct {
+	const char *key;
+	bool (*read)(const struct piece *p, struct vtap_spec *s, const struct reason *r);
+} keys[] = {
+	{"queues", read_queues},
+	{"netns", read_netns},
+	{"role", read_role},
+	{"offload", read_offload},
+	{"mac", read_mac},
+};
+#define NB_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+// One key=value. seen: a bit for each key that stood before it.
+static bool read_option(
+	const struct piece *p, struct vtap_spec *s, unsigned int *seen, const struct reason *r)
+{
+	const char *equal = memchr(p->at, '=', p->len);
+	const struct piece key = {p->at, equal != NULL ? (size_t)(equal - p->at) : p->len};
+	const int shown = (int)(key.len < 40 ? key.len : 40);
+	struct piece value;
+
+	for (unsigned int i = 0; i < NB_KEYS; i++) {
+		if (!is(&key, keys[i].key))
+			continue;
+		if (equal == NULL)
+			return refuse(r, "%s has no value: write %s=...", keys[i].key, keys[i].key);
+		if ((*seen & 1u << i) != 0)
+			return refuse(r, "%s is given twice: remove one", keys[i].key);
+		*seen |= 1u << i;
+		value = (struct piece){equal + 1, p->len - key.len - 1};
+		return keys[i].read(&value, s, r);
+	}
+	return refuse(r, "a vtap has no option '%.*s', it has: " KEYS, shown, key.at);
+}
+
+bool vtap_spec_is(const char *device)
+{
+	return strncmp(device, PREFIX, strlen(PREFIX)) == 0;
+}
+
+bool vtap_spec_parse(const char *device, struct vtap_spec *out, char *error, size_t len)
+{
+	const struct reason r = {error, len};
+	struct piece p = {device + strlen(PREFIX), strcspn(device + strlen(PREFIX), ",")};
+	unsigned int seen = 0;
+
+	*out = (struct vtap_spec){.offload = VTAP_OFFLOAD_USO};
+	if (!read_name(&p, out->name, sizeof(out->name), "interface name", &r))
+		return false;
+	while (p.at[p.len] == ',') {
+		p.at += p.len + 1;
+		p.len = strcspn(p.at, ",");
+		if (!read_option(&p, out, &seen, &r))
+			return false;
+	}
+	return true;
+}
+
+const char *vtap_offload_name(enum vtap_offload offload)
+{
+	return offloads[offload];
+}
+
+const char *vtap_role_name(enum vtap_role role)
+{
+	return roles[role];
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs of datagrams of one flow and one size leave as one super-frame each (lib/port/segment.h)
+// where the port cuts them (USO). Nothing is copied: the first keeps its headers, of the others
+// only the payload stays and is linked behind.
+//
+// The order of one flow, which is all datagrams of one 5-tuple, is kept: a datagram joins the last
+// frame of its flow or none. Between flows there is no order to keep, so that runs are found when
+// flows come interleaved, as they do.
+//
+// The port computes the checksums anew, as with any checksum offload: a payload damaged in our
+// memory is not found out behind it.
+#include "bytes.h"
+#include "dp_int.h"
+#include "udp.h"
+
+#define PROTO_UDP 17
+#define SLOTS 64 // twice the frames of a burst
+#define IP_LEN_MAX 65535
+
+_Static_assert(SLOTS >= 2 * DP_BURST && DP_BURST < UINT8_MAX, "there is always a free slot");
+
+// The headers of a datagram on its way out.
+struct head {
+	const uint8_t *ip;
+	uint16_t l2, all; // bytes of link header, and of all headers
+	uint16_t len; // payload
+	bool is_v4;
+	bool alone; // must not be in a super-frame
+};
+
+// A frame to be sent: one datagram, or several of one flow.
+struct run {
+	struct head head; // of the first
+	struct rte_mbuf *first, *last;
+	unsigned int n;
+	bool closed; // the last one was shorter: nothing can come behind it
+};
+
+struct bundle {
+	const struct port_super *limits;
+	unsigned int n;
+	struct run run[DP_BURST];
+	uint8_t slot[SLOTS]; // number + 1 of the last run of a flow, by hash; 0 = free
+};
+
+// --- what may join ------------------------------------------------------------------------------
+
+// False: no UDP datagram that is whole; what flow it belongs to is not known.
+// h->l2 is known.
+static bool head_read(struct head *h, const struct rte_mbuf *m)
+{
+	const uint8_t *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, h->l2);
+	const uint32_t l3_len = m->data_len - (uint32_t)h->l2;
+	uint32_t l4_len;
+	uint16_t type;
+
+	if (m->nb_segs != 1 || m->data_len < h->l2 + NET_IP4_LEN + NET_UDP_LEN)
+		return false;
+	type = load_be16(ip - 2);
+	h->is_v4 = type == 0x0800;
+	if (h->is_v4) {
+		l4_len = l3_len - NET_IP4_LEN;
+		if (ip[0] != 0x45 || ip[9] != PROTO_UDP || load_be16(ip + 2) != l3_len ||
+			(load_be16(ip + 6) & 0x3fff) != 0)
+			return false;
+	} else {
+		l4_len = l3_len - NET_IP6_LEN;
+		if (type != 0x86dd || l3_len < NET_IP6_LEN + NET_UDP_LEN || ip[6] != PROTO_UDP ||
+			load_be16(ip + 4) != l4_len)
+			return false;
+	}
+	h->ip = ip;
+	h->all = (uint16_t)(m->data_len - l4_len + NET_UDP_LEN);
+	h->len = (uint16_t)(l4_len - NET_UDP_LEN);
+	// Whatever cuts a run counts the identification up from the first. Of a datagram with DF it
+	// means nothing (RFC 6864 4.1); one without might be fragmented on its way and then needs
+	// an identification that has not just been used, which only rewrite_ip_id can promise.
+	h->alone = h->len == 0 || load_be16(ip - h->l2 + h->all - 2) == 0 ||
+		(h->is_v4 && (ip[6] & 0x40) == 0);
+	return true;
+}
+
+// Addresses and ports lie side by side.
+static inline const uint8_t *flow_key(const struct head *h, size_t *len)
+{
+	*len = h->is_v4 ? 12 : 36;
+	return h->ip + (h->is_v4 ? 12 : 8);
+}
+
+static bool same_flow(const struct head *a, const struct head *b)
+{
+	size_t len;
+	const uint8_t *key = flow_key(a, &len);
+
+	return a->is_v4 == b->is_v4 && memcmp(key, flow_key(b, &len), len) == 0;
+}
+
+// Not keyed: who makes them all meet gets a walk of DP_BURST steps.
+static unsigned int flow_hash(const struct head *h)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	size_t len;
+	const uint8_t *key = flow_key(h, &len);
+	uint64_t x = 0;
+
+	for (; len > 4; key += 8, len -= 8)
+		x = (x ^ udp_load64(key)) * odd;
+	return (unsigned int)(((x ^ udp_load32(key)) * odd) >> 58);
+}
+
+// All that a datagram cut from a run takes over from the first, in datagrams of one flow.
+static bool same_headers(const struct head *a, const struct head *b)
+{
+	if (memcmp(a->ip - a->l2, b->ip - b->l2, a->l2) != 0)
+		return false;
+	if (a->is_v4) // type of service; DF, TTL and protocol
+		return a->ip[1] == b->ip[1] && udp_load32(a->ip + 6) == udp_load32(b->ip + 6);
+	// class and flow label; next header and hop limit
+	return udp_load32(a->ip) == udp_load32(b->ip) && a->ip[7] == b->ip[7];
+}
+
+static bool joins(const struct run *r, const struct head *h, const struct port_super *limits)
+{
+	const uint32_t bytes = r->first->pkt_len + h->len;
+
+	return !r->closed && !r->head.alone && !h->alone && h->len <= r->head.len &&
+		r->n < limits->segments && r->n < limits->bufs && bytes <= limits->bytes &&
+		bytes - h->l2 <= IP_LEN_MAX && same_headers(&r->head, h);
+}
+
+// --- runs ---------------------------------------------------------------------------------------
+
+static void run_append(struct run *r, struct rte_mbuf *m, const struct head *h)
+{
+	rte_pktmbuf_adj(m, h->all);
+	r->last->next = m;
+	r->last = m;
+	r->first->nb_segs++;
+	r->first->pkt_len += h->len;
+	r->n++;
+	r->closed = h->len < r->head.len;
+}
+
+// The slot of a flow: that of its last run, or a free one.
+static uint8_t *slot_find(struct bundle *b, const struct head *h)
+{
+	unsigned int i = flow_hash(h);
+
+	while (b->slot[i] != 0 && !same_flow(&b->run[b->slot[i] - 1].head, h))
+		i = (i + 1) % SLOTS;
+	return &b->slot[i];
+}
+
+static void bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2)
+{
+	struct run *r = &b->run[b->n];
+	struct head h = {.l2 = l2};
+	uint8_t *slot;
+
+	if (unlikely(!head_read(&h, m))) {
+		// a fragment perhaps, of any flow: nothing passes it
+		memset(b->slot, 0, sizeof(b->slot));
+	} else {
+		slot = slot_find(b, &h);
+		if (*slot != 0 && joins(&b->run[*slot - 1], &h, b->limits)) {
+			run_append(&b->run[*slot - 1], m, &h);
+			return;
+		}
+		*slot = (uint8_t)(b->n + 1);
+	}
+	*r = (struct run){.head = h, .first = m, .last = m, .n = 1};
+	b->n++;
+}
+
+// The headers of a run are those of a frame as long as the whole.
+static void run_finish(const struct run *r)
+{
+	struct rte_mbuf *m = r->first;
+	const uint16_t udp_len = (uint16_t)(m->pkt_len - r->head.all + NET_UDP_LEN);
+	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, r->head.l2);
+	uint8_t *udp = ip + r->head.all - r->head.l2 - NET_UDP_LEN;
+	uint32_t pseudo;
+
+	m->tx_offload = 0;
+	m->l2_len = r->head.l2 & 0x7f;
+	m->l3_len = (uint16_t)(udp - ip) & 0x1ff;
+	m->l4_len = NET_UDP_LEN;
+	m->tso_segsz = r->head.len;
+	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
+	if (r->head.is_v4) {
+		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
+		store_be16(ip + 2, (uint16_t)(NET_IP4_LEN + udp_len));
+		store_be16(ip + 10, 0);
+		store_be16(ip + 10, (uint16_t)~csum_fold(csum_add(0, ip, NET_IP4_LEN)));
+		pseudo = csum_add(0, ip + 12, 8);
+	} else {
+		m->ol_flags |= RTE_MBUF_F_TX_IPV6;
+		store_be16(ip + 4, udp_len);
+		pseudo = csum_add(0, ip + 8, 32);
+	}
+	store_be16(udp + 4, udp_len);
+	store_be16(udp + 6, csum_fold(pseudo + PROTO_UDP + udp_len));
+}
+
+// --- an outbox ----------------------------------------------------------------------------------
+
+unsigned int tx_coalesce(
+	struct worker *w, const struct port_super *limits, uint16_t vlan, struct outbox *o)
+{
+	const uint16_t l2 = (uint16_t)(NET_ETH_LEN + (vlan != 0 ? NET_VLAN_LEN : 0));
+	struct bundle b;
+
+	b.limits = limits;
+	b.n = 0;
+	memset(b.slot, 0, sizeof(b.slot));
+	for (unsigned int i = 0; i < o->n; i++)
+		bundle_add(&b, o->m[i], l2);
+	for (unsigned int i = 0; i < b.n; i++) {
+		o->m[i] = b.run[i].first;
+		if (b.run[i].n == 1)
+			continue;
+		run_finish(&b.run[i]);
+		w->live.uso_frames++;
+		w->live.uso_segments += b.run[i].n;
+	}
+	return b.n;
+}
+
+void tx_drop_unsent(struct worker *w, struct rte_mbuf *m)
+{
+	const uint32_t headers = m->l2_len + m->l3_len + m->l4_len;
+	unsigned int n = 1;
+
+	if ((m->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0) {
+		n = (m->pkt_len - headers + m->tso_segsz - 1) / m->tso_segsz;
+		w->live.uso_frames--;
+		w->live.uso_segments -= n;
+	}
+	w->live.tx -= n;
+	w->live.tx_bytes -= m->pkt_len + (n - 1) * headers;
+	w->live.drop[DP_DROP_TX_FULL] += n - 1;
+	worker_drop(w, m, DP_DROP_TX_FULL);
+}

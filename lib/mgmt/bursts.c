@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Batching in the log: how full the bursts of each worker have been lately. All that DPDK buys, it
+// buys by the burst; where these are short, there is no use in looking elsewhere.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "mgmt_int.h"
+
+const char *const mgmt_burst_classes[DP_BURST_CLASSES] = {"1", "2", "3-4", "5-8", "9-16", "17-32"};
+
+struct line {
+	char *buf;
+	size_t at, len;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->buf + l->at, l->len - l->at, fmt, ap);
+	va_end(ap);
+	// what is cut stays cut: the next piece finds room for its end alone
+	if (n > 0)
+		l->at = l->at + (size_t)n < l->len ? l->at + (size_t)n : l->len - 1;
+}
+
+// Up to five characters: 9999, 12.3k, 456k, 1.23M.
+static void put_count(struct line *l, uint64_t v)
+{
+	static const char units[] = "kMGTPE";
+	unsigned int unit = 0;
+	double x = (double)v / 1000;
+
+	if (v < 10000) {
+		put(l, "%" PRIu64, v);
+		return;
+	}
+	// from here on the next unit would be shown as 1000 of this one
+	for (; x >= 999.5; unit++)
+		x /= 1000;
+	put(l, "%.*f%c", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
+}
+
+static void put_hist(struct line *l, const char *name, const uint64_t hist[DP_BURST_CLASSES])
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++)
+		sum += hist[i];
+	put(l, "; %s%s", name, sum == 0 ? " none" : "");
+	for (unsigned int i = 0; i < DP_BURST_CLASSES && sum > 0; i++) {
+		put(l, " %s:", mgmt_burst_classes[i]);
+		put_count(l, hist[i]);
+	}
+}
+
+double mgmt_ratio(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+size_t mgmt_bursts_line(char *buf, size_t len, unsigned int worker, const struct dp_stats *s)
+{
+	struct line l = {.buf = buf, .len = len};
+	const uint64_t polls = s->rx_bursts + s->rx_empty;
+
+	put(&l, "worker %u: ", worker);
+	put_count(&l, polls);
+	put(&l, " polls, %.1f %% empty, else %.1f packets", 100 * mgmt_ratio(s->rx_empty, polls),
+		mgmt_ratio(s->rx, s->rx_bursts));
+	put_hist(&l, "rx", s->rx_hist);
+	put_hist(&l, "tx", s->tx_hist);
+	put_hist(&l, "hand-over", s->hand_hist);
+	put(&l, "; no-mbuf %" PRIu64 "; tx short %" PRIu64 ", retried %" PRIu64,
+		s->drop[DP_DROP_NO_MBUF], s->tx_short, s->tx_retried);
+	if (s->uso_frames > 0) {
+		put(&l, "; uso ");
+		put_count(&l, s->uso_frames);
+		put(&l, " frames of %.1f, %.1f %% of tx",
+			mgmt_ratio(s->uso_segments, s->uso_frames),
+			100 * mgmt_ratio(s->uso_segments, s->tx));
+	}
+	return l.at;
+}
+
+int mgmt_bursts_start(struct mgmt_bursts *b, const struct dp *d, uint32_t every_s, uint64_t now_ms)
+{
+	*b = (struct mgmt_bursts){.every_ms = (uint64_t)every_s * 1000};
+	b->due_ms = now_ms + b->every_ms;
+	if (every_s == 0)
+		return 0;
+	b->before = calloc(dp_workers(d), sizeof(*b->before));
+	return b->before != NULL ? 0 : -ENOMEM;
+}
+
+void mgmt_bursts_tick(struct mgmt_bursts *b, const struct dp *d, uint64_t now_ms)
+{
+	if (b->before == NULL || now_ms < b->due_ms)
+		return;
+	// a tick that comes late moves those after it: no two follow at once
+	b->due_ms = now_ms + b->every_ms - (now_ms - b->due_ms) % b->every_ms;
+	for (unsigned int w = 0; w < dp_workers(d); w++) {
+		char text[MGMT_LOG_LINE_LEN];
+		struct dp_stats now, lately;
+
+		if (!dp_worker_stats(d, w, &now))
+			continue;
+		dp_stats_since(&now, &b->before[w], &lately);
+		b->before[w] = now;
+		mgmt_bursts_line(text, sizeof(text), w, &lately);
+		LOG(INFO, "%s", text);
+	}
+}
+
+void mgmt_bursts_stop(struct mgmt_bursts *b)
+{
+	free(b->before);
+	b->before = NULL;
+}

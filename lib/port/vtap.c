@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The port that is one end of a TAP.
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "vtap_int.h"
+
+struct vtap {
+	struct port port;
+	struct vtap_spec spec;
+	struct vtap_iface iface;
+	struct vtap_rx rx[VTAP_QUEUES_MAX];
+	struct vtap_tx tx[VTAP_QUEUES_MAX];
+};
+
+static struct vtap *of(struct port *p)
+{
+	return p->priv;
+}
+
+static uint16_t vtap_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return vtap_rx_burst(&of(p)->rx[queue], m, n);
+}
+
+static uint16_t vtap_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return vtap_tx_burst(&of(p)->tx[queue], m, n);
+}
+
+static int vtap_start(struct port *p)
+{
+	return vtap_iface_up(&of(p)->iface, true);
+}
+
+static void vtap_stop(struct port *p)
+{
+	const int rc = vtap_iface_up(&of(p)->iface, false);
+
+	if (rc != 0 && rc != -ENODEV) // somebody may have removed it
+		PORT_LOG(WARNING, "port %s: stop: %s", p->name, strerror(-rc));
+}
+
+static void vtap_close(struct port *p)
+{
+	struct vtap *v = of(p);
+
+	for (unsigned int i = 0; i < VTAP_QUEUES_MAX; i++) {
+		vtap_rx_free(&v->rx[i]);
+		vtap_tx_free(&v->tx[i]);
+	}
+	vtap_iface_close(&v->iface);
+	free((char *)(uintptr_t)p->name);
+	rte_free(v);
+}
+
+static bool vtap_link(struct port *p)
+{
+	return vtap_iface_running(&of(p)->iface);
+}
+
+static uint64_t counter(const uint64_t *c)
+{
+	return __atomic_load_n(c, __ATOMIC_RELAXED);
+}
+
+static void vtap_counters(struct port *p, struct port_counters *out)
+{
+	const struct vtap *v = of(p);
+
+	*out = (struct port_counters){0};
+	vtap_iface_missed(&v->iface, &out->rx_missed);
+	for (unsigned int i = 0; i < p->nb_rxq; i++) {
+		out->rx_errors += counter(&v->rx[i].errors);
+		out->rx_nombuf += counter(&v->rx[i].nombuf);
+		out->tx_errors += counter(&v->tx[i].errors);
+		out->tx_cut += counter(&v->tx[i].cut);
+	}
+}
+
+static const struct port_ops vtap_ops = {
+	.kind = "vtap",
+	.rx = vtap_rx,
+	.tx = vtap_tx,
+	.start = vtap_start,
+	.stop = vtap_stop,
+	.close = vtap_close,
+	.link = vtap_link,
+	.counters = vtap_counters,
+};
+
+// The buffers have to hold an ordinary frame whole.
+static int check_mtu(const struct port_request *r)
+{
+	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
+
+	if (frame <= room)
+		return 0;
+	port_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)", r->c->mtu,
+		frame, room);
+	return -1;
+}
+
+// What was granted becomes what the port can.
+static void learn_offloads(struct vtap *v)
+{
+	const enum vtap_offload granted = v->iface.granted;
+	struct port *p = &v->port;
+
+	p->l4_checksum_good = granted >= VTAP_OFFLOAD_CSUM;
+	p->rx_super = granted >= VTAP_OFFLOAD_TSO;
+	if (granted >= VTAP_OFFLOAD_TSO)
+		p->tso = (struct port_super){VTAP_TSO_SEGMENTS, VTAP_SUPER_BUFS, VTAP_SUPER_BYTES};
+	if (granted >= VTAP_OFFLOAD_USO)
+		p->uso = (struct port_super){VTAP_USO_SEGMENTS, VTAP_SUPER_BUFS, VTAP_SUPER_BYTES};
+	if (granted < v->spec.offload)
+		PORT_LOG(NOTICE, "port %s: this kernel grants offload %s, not %s", p->name,
+			vtap_offload_name(granted), vtap_offload_name(v->spec.offload));
+}
+
+// As exception port both ends have one MAC; else the kernel's is another host's.
+static int learn_mac(struct vtap *v, const struct port_request *r)
+{
+	int rc = 0;
+
+	if (v->spec.role == VTAP_EXCEPTION)
+		rc = vtap_iface_mac(&v->iface, v->port.mac);
+	else if (v->spec.has_mac)
+		memcpy(v->port.mac, v->spec.mac, sizeof(v->port.mac));
+	else
+		rte_eth_random_addr(v->port.mac);
+	if (rc != 0)
+		port_fail(r, "mac: %s", strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+static int setup(struct vtap *v, const struct port_request *r)
+{
+	port_rings_plan(r, &v->port);
+	v->port.tx_ring = 0; // the kernel takes a frame at once or not at all
+	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, &v->port) != 0 ||
+		learn_mac(v, r) != 0)
+		return -1;
+	learn_offloads(v);
+	for (unsigned int i = 0; i < v->port.nb_rxq; i++) {
+		const int fd = v->iface.queue[i];
+
+		if (vtap_rx_init(&v->rx[i], fd, r->c->pool, v->port.rx_super) != 0) {
+			port_fail(r, "out of memory");
+			return -1;
+		}
+		vtap_tx_init(&v->tx[i], fd, r->c->pool, &v->port);
+	}
+	return 0;
+}
+
+struct port *port_vtap_open(const struct port_request *r)
+{
+	char reason[160];
+	struct vtap_spec spec;
+	struct vtap *v;
+
+	if (!vtap_spec_parse(r->c->device, &spec, reason, sizeof(reason))) {
+		port_fail(r, "%s", reason);
+		return NULL;
+	}
+	v = rte_zmalloc_socket("vtap", sizeof(*v), RTE_CACHE_LINE_SIZE, r->c->socket);
+	if (v == NULL) {
+		port_fail(r, "out of memory");
+		return NULL;
+	}
+	v->spec = spec;
+	v->iface.control = v->iface.counters = -1;
+	// a queue more than there are workers would swallow its share of the flows
+	v->port = (struct port){
+		.ops = &vtap_ops,
+		.priv = v,
+		.name = strdup(r->c->name),
+		.driver = "vtap",
+		.mtu = r->c->mtu,
+		.vlan = r->c->vlan,
+		.dpdk_id = RTE_MAX_ETHPORTS,
+	};
+	v->port.nb_rxq = v->port.nb_txq =
+		RTE_MIN(r->c->queues, spec.queues != 0 ? spec.queues : (uint16_t)VTAP_QUEUES_MAX);
+	if (v->port.name == NULL || setup(v, r) != 0) {
+		vtap_close(&v->port);
+		return NULL;
+	}
+	return &v->port;
+}
+
+int port_vtap_role(const struct port *p)
+{
+	return p->ops == &vtap_ops ? (int)((const struct vtap *)p->priv)->spec.role : -ENODEV;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the virtio-net header of a frame and the flags and fields of its mbuf.
+
+#include <errno.h>
+
+#include "bytes.h"
+#include "vtap_int.h"
+
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define UDP_CHECKSUM 6 // offset of the field in the header
+#define TCP_CHECKSUM 16
+#define TCP_FLAGS 13
+#define TCP_CWR 0x80
+#define ETHERTYPE_IP4 0x0800
+#define ETHERTYPE_IP6 0x86dd
+#define ETHERTYPE_VLAN 0x8100
+
+// True when the checksum a header speaks of is that of the frame's own UDP or TCP header, behind at
+// most one VLAN tag and without IPv6 extension headers. (Another, of a packet inside this one, says
+// nothing of the outer one.) m's first buffer has to hold that header.
+static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	uint32_t l3 = NET_ETH_LEN, l4;
+	uint8_t proto;
+	uint16_t type;
+
+	if (m->data_len < NET_ETH_LEN + NET_VLAN_LEN + NET_IP4_LEN)
+		return false;
+	type = load_be16(data + l3 - 2);
+	if (type == ETHERTYPE_VLAN) {
+		l3 += NET_VLAN_LEN;
+		type = load_be16(data + l3 - 2);
+	}
+	if (type == ETHERTYPE_IP4) {
+		l4 = l3 + 4u * (data[l3] & 0xf);
+		proto = data[l3 + 9];
+	} else if (type == ETHERTYPE_IP6) {
+		l4 = l3 + NET_IP6_LEN;
+		proto = data[l3 + 6];
+	} else {
+		return false;
+	}
+	return h->csum_start == l4 &&
+		((proto == PROTO_UDP && h->csum_offset == UDP_CHECKSUM) ||
+			(proto == PROTO_TCP && h->csum_offset == TCP_CHECKSUM));
+}
+
+// The kernel left the checksum to a device: the field holds the folded sum of the pseudo-header
+// (VIRTIO 1.2 section 5.1.6.2). Relaying only ever updates a checksum, so it is made whole here,
+// and as nothing can have happened to the frame yet, it is also known to be right.
+static int complete(const struct virtio_net_hdr *h, struct rte_mbuf *m)
+{
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
+	const uint32_t start = h->csum_start, field = start + h->csum_offset;
+	uint16_t sum;
+
+	// longer than the MTU it was promised: no port takes such a frame
+	if (m->nb_segs != 1 || field + 2 > m->data_len)
+		return -EINVAL;
+	sum = (uint16_t)~csum_fold(csum_add(0, data + start, m->data_len - start));
+	// of UDP, 0 says that there is none (RFC 768)
+	store_be16(data + field, sum == 0 && h->csum_offset == UDP_CHECKSUM ? 0xffff : sum);
+	if (is_own(h, m))
+		m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	return 0;
+}
+
+static int super_received(const struct virtio_net_hdr *h, struct rte_mbuf *m, uint16_t checksum)
+{
+	const bool partial = (h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0;
+
+	if (h->gso_size == 0)
+		return -EINVAL;
+	if (partial && (h->csum_offset != checksum || !is_own(h, m)))
+		return -EINVAL;
+	m->ol_flags |= RTE_MBUF_F_RX_LRO;
+	if (partial || (h->flags & VIRTIO_NET_HDR_F_DATA_VALID) != 0)
+		m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	m->tso_segsz = h->gso_size;
+	return 0;
+}
+
+int vtap_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m)
+{
+	switch (h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
+	case VIRTIO_NET_HDR_GSO_NONE:
+		if ((h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0)
+			return complete(h, m);
+		if ((h->flags & VIRTIO_NET_HDR_F_DATA_VALID) != 0)
+			m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+		return 0;
+	case VIRTIO_NET_HDR_GSO_UDP_L4:
+		return super_received(h, m, UDP_CHECKSUM);
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		return super_received(h, m, TCP_CHECKSUM);
+	default:
+		return -EINVAL;
+	}
+}
+
+int vtap_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m)
+{
+	const bool tcp = (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+	const uint32_t l4 = (uint32_t)m->l2_len + m->l3_len;
+	const uint32_t headers = l4 + m->l4_len;
+
+	if (m->tso_segsz == 0 || m->l2_len < NET_ETH_LEN || headers > m->data_len ||
+		m->l4_len < (tcp ? 20 : NET_UDP_LEN))
+		return -EINVAL;
+	*h = (struct virtio_net_hdr){
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_UDP_L4,
+		.hdr_len = (uint16_t)headers,
+		.gso_size = m->tso_segsz,
+		.csum_start = (uint16_t)l4,
+		.csum_offset = tcp ? TCP_CHECKSUM : UDP_CHECKSUM,
+	};
+	if (tcp) {
+		const uint8_t flags = *rte_pktmbuf_mtod_offset(m, const uint8_t *, l4 + TCP_FLAGS);
+
+		h->gso_type = (m->ol_flags & RTE_MBUF_F_TX_IPV6) != 0 ? VIRTIO_NET_HDR_GSO_TCPV6
+								      : VIRTIO_NET_HDR_GSO_TCPV4;
+		if ((flags & TCP_CWR) != 0)
+			h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
+	}
+	return 0;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's end of a vtap: made, set up, asked how it is. Everything is done through descriptors
+// that belong to its network namespace from the moment they are opened; only opening them has to
+// happen inside, and that a thread of its own does, so that nobody has to find the way back.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if.h>
+#include <linux/if_arp.h>
+#include <linux/if_tun.h>
+
+#include "vtap_int.h"
+
+#define CLONE "/dev/net/tun"
+
+// --- opening ------------------------------------------------------------------------------------
+
+// What the thread is to open, and what became of it.
+struct opening {
+	struct vtap_iface *v;
+	const char *netns; // "" = stay
+	unsigned int nb;
+	enum { FOUND_NETNS, ENTERED, OPENED_TUN, OPENED_REST } failed; // where error is not 0
+	int error;
+};
+
+static int open_descriptors(struct opening *o)
+{
+	struct vtap_iface *v = o->v;
+
+	o->failed = OPENED_TUN;
+	for (; v->nb_queues < o->nb; v->nb_queues++) {
+		v->queue[v->nb_queues] = open(CLONE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		if (v->queue[v->nb_queues] < 0)
+			return errno;
+	}
+	o->failed = OPENED_REST;
+	v->control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (v->control < 0)
+		return errno;
+	v->counters = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
+	return v->counters < 0 ? errno : 0;
+}
+
+static int enter(struct opening *o)
+{
+	char path[VTAP_NETNS_LEN + 16];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", o->netns);
+	o->failed = FOUND_NETNS;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	o->failed = ENTERED;
+	rc = setns(fd, CLONE_NEWNET) != 0 ? errno : 0;
+	close(fd);
+	return rc;
+}
+
+static void *opener(void *arg)
+{
+	struct opening *o = arg;
+
+	o->error = o->netns[0] != '\0' ? enter(o) : 0;
+	if (o->error == 0)
+		o->error = open_descriptors(o);
+	return NULL;
+}
+
+static void fail_opening(const struct port_request *r, const struct opening *o)
+{
+	const char *why = strerror(o->error);
+
+	switch (o->failed) {
+	case FOUND_NETNS:
+		port_fail(r,
+			"network namespace %s: %s (see `ip netns`; `ip netns add %s` makes it)",
+			o->netns, why, o->netns);
+		break;
+	case ENTERED:
+		port_fail(r,
+			"network namespace %s cannot be entered: %s (run as root, or with "
+			"CAP_SYS_ADMIN)",
+			o->netns, why);
+		break;
+	case OPENED_TUN:
+		if (o->error == ENOENT || o->error == ENODEV || o->error == ENXIO)
+			port_fail(r,
+				"%s: %s (`modprobe tun` loads the driver; a container has to be "
+				"given the device)",
+				CLONE, why);
+		else
+			port_fail(r, "%s: %s (run as root)", CLONE, why);
+		break;
+	case OPENED_REST:
+		port_fail(r, "network namespace cannot be looked at: %s", why);
+		break;
+	}
+}
+
+// --- the interface ------------------------------------------------------------------------------
+
+// An ioctl on the interface, under the name it now has.
+static int iface_ioctl(const struct vtap_iface *v, unsigned long request, struct ifreq *r)
+{
+	struct ifreq name = {.ifr_ifindex = v->index};
+
+	if (ioctl(v->control, SIOCGIFNAME, &name) != 0)
+		return -errno;
+	memcpy(r->ifr_name, name.ifr_name, sizeof(r->ifr_name));
+	return ioctl(v->control, request, r) == 0 ? 0 : -errno;
+}
+
+static void fail_attach(const struct port_request *r, const struct vtap_spec *spec, int error)
+{
+	if (error == EBUSY)
+		port_fail(r,
+			"there is an interface %s already: choose another name, or remove it "
+			"(`ip link del %s`)",
+			spec->name, spec->name);
+	else if (error == EPERM)
+		port_fail(r, "interface %s cannot be made: %s (run as root, or with CAP_NET_ADMIN)",
+			spec->name, strerror(error));
+	else
+		port_fail(r, "interface %s cannot be made with %s: %s", spec->name,
+			"several queues and virtio-net headers", strerror(error));
+}
+
+// The first queue makes the interface, the others join it. Exclusively: the kernel would else take
+// a second program's queues too and give them a share of the first one's frames.
+static int attach(struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
+{
+	const int header = sizeof(struct virtio_net_hdr);
+	struct ifreq q = {0};
+
+	for (unsigned int i = 0; i < v->nb_queues; i++) {
+		snprintf(q.ifr_name, sizeof(q.ifr_name), "%s", spec->name);
+		q.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE |
+			(i == 0 ? IFF_TUN_EXCL : 0));
+		if (ioctl(v->queue[i], TUNSETIFF, &q) != 0 ||
+			ioctl(v->queue[i], TUNSETVNETHDRSZ, &header) != 0) {
+			fail_attach(r, spec, errno);
+			return -1;
+		}
+	}
+	if (ioctl(v->control, SIOCGIFINDEX, &q) != 0) {
+		port_fail(r, "interface %s: %s", spec->name, strerror(errno));
+		return -1;
+	}
+	v->index = q.ifr_ifindex;
+	return 0;
+}
+
+// Step by step down to what this kernel has: Linux 6.2 is the first with USO.
+static enum vtap_offload negotiate(const struct vtap_iface *v, enum vtap_offload most)
+{
+	static const unsigned int flags[] = {
+		[VTAP_OFFLOAD_CSUM] = TUN_F_CSUM,
+		[VTAP_OFFLOAD_TSO] = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN,
+		[VTAP_OFFLOAD_USO] = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN |
+			TUN_F_USO4 | TUN_F_USO6,
+	};
+
+	for (; most > VTAP_OFFLOAD_NONE; most--)
+		if (ioctl(v->queue[0], TUNSETOFFLOAD, (unsigned long)flags[most]) == 0)
+			break;
+	if (most ==
+		VTAP_OFFLOAD_NONE) // what a new one has, but another kernel's default may differ
+		ioctl(v->queue[0], TUNSETOFFLOAD, 0UL);
+	return most;
+}
+
+static int set_lengths(const struct vtap_iface *v, const struct port_request *r, uint16_t rx_ring)
+{
+	struct ifreq q = {.ifr_mtu = r->c->mtu};
+	int rc = iface_ioctl(v, SIOCSIFMTU, &q);
+
+	if (rc != 0) {
+		port_fail(r, "mtu %u: %s", r->c->mtu, strerror(-rc));
+		return -1;
+	}
+	// frames that may wait for us, per queue: what descriptors are to a NIC
+	q = (struct ifreq){.ifr_qlen = rx_ring};
+	rc = iface_ioctl(v, SIOCSIFTXQLEN, &q);
+	if (rc != 0)
+		port_fail(r, "ring of %u frames: %s", rx_ring, strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+// As exception port it has the MAC of the port it stands behind.
+static int set_mac(
+	const struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
+{
+	struct ifreq q = {.ifr_hwaddr.sa_family = ARPHRD_ETHER};
+	int rc;
+
+	if (spec->role != VTAP_EXCEPTION || !spec->has_mac)
+		return 0;
+	memcpy(q.ifr_hwaddr.sa_data, spec->mac, sizeof(spec->mac));
+	rc = iface_ioctl(v, SIOCSIFHWADDR, &q);
+	if (rc != 0)
+		port_fail(r, "mac: %s", strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
+	const struct vtap_spec *spec, const struct port *p)
+{
+	struct opening o = {.v = v, .netns = spec->netns, .nb = p->nb_rxq};
+	pthread_t thread;
+	int rc;
+
+	*v = (struct vtap_iface){.control = -1, .counters = -1};
+	rc = pthread_create(&thread, NULL, opener, &o);
+	if (rc != 0) {
+		port_fail(r, "no thread to open it: %s", strerror(rc));
+		return -1;
+	}
+	pthread_join(thread, NULL);
+	if (o.error != 0) {
+		fail_opening(r, &o);
+		return -1;
+	}
+	if (attach(v, r, spec) != 0 || set_lengths(v, r, p->rx_ring) != 0 ||
+		set_mac(v, r, spec) != 0)
+		return -1;
+	v->granted = negotiate(v, spec->offload);
+	rc = p->nb_rxq > 1 ? vtap_steer(v->queue[0]) : 0;
+	if (rc != 0)
+		PORT_LOG(WARNING,
+			"port %s: datagrams may arrive out of order where the kernel moves a flow "
+			"to another queue: %s (root or CAP_BPF keeps it from that, or queues=1)",
+			r->c->name, strerror(-rc));
+	return 0;
+}
+
+void vtap_iface_close(struct vtap_iface *v)
+{
+	for (; v->nb_queues > 0; v->nb_queues--)
+		close(v->queue[v->nb_queues - 1]);
+	if (v->control >= 0)
+		close(v->control);
+	if (v->counters >= 0)
+		close(v->counters);
+	v->control = v->counters = -1;
+}
+
+int vtap_iface_up(const struct vtap_iface *v, bool up)
+{
+	struct ifreq q = {0};
+	int rc = iface_ioctl(v, SIOCGIFFLAGS, &q);
+
+	if (rc != 0)
+		return rc;
+	q.ifr_flags = (short)(up ? q.ifr_flags | IFF_UP : q.ifr_flags & ~IFF_UP);
+	return iface_ioctl(v, SIOCSIFFLAGS, &q);
+}
+
+bool vtap_iface_running(const struct vtap_iface *v)
+{
+	const int wanted = IFF_UP | IFF_RUNNING;
+	struct ifreq q = {0};
+
+	return iface_ioctl(v, SIOCGIFFLAGS, &q) == 0 && (q.ifr_flags & wanted) == wanted;
+}
+
+int vtap_iface_mac(const struct vtap_iface *v, uint8_t mac[6])
+{
+	struct ifreq q = {0};
+	int rc = iface_ioctl(v, SIOCGIFHWADDR, &q);
+
+	if (rc == 0)
+		memcpy(mac, q.ifr_hwaddr.sa_data, 6);
+	return rc;
+}
+
+// A line is "name: 8 fields of what it received, bytes packets errs drop ... of what it sent". The
+// open descriptor stands for the namespace; opened anew, several threads may read at a time.
+bool vtap_iface_missed(const struct vtap_iface *v, uint64_t *frames)
+{
+	char path[32], line[512], is[IFNAMSIZ];
+	struct ifreq q = {.ifr_ifindex = v->index};
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", v->counters);
+	f = ioctl(v->control, SIOCGIFNAME, &q) == 0 ? fopen(path, "re") : NULL;
+	if (f == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), f) != NULL)
+		found = sscanf(line,
+				" %15[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
+				is, frames) == 2 &&
+			strcmp(is, q.ifr_name) == 0;
+	fclose(f);
+	return found;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which queue of a TAP a frame goes to. Left alone, the kernel moves a flow to the queue that its
+// other direction was last sent on, and back after three seconds without: each time, what waits in
+// one queue is overtaken by what comes in the other. A small program makes the choice instead: by
+// the addresses and ports, for good.
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+#include <linux/if_tun.h>
+
+#include "vtap_int.h"
+
+#define INSN(c, d, s, o, i)                                                         \
+	{                                                                           \
+		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) \
+	}
+// r0 = what lies at an offset of the frame, in host order; beyond its end the program ends with 0.
+#define LOAD(size, at) INSN(BPF_LD | BPF_ABS | (size), 0, 0, 0, at)
+#define XOR_LOAD(at) LOAD(BPF_W, at), INSN(BPF_ALU | BPF_XOR | BPF_X, 7, 0, 0, 0)
+#define MOVE(to, from) INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define JUMP(condition, value, over) INSN(BPF_JMP | (condition) | BPF_K, 0, 0, over, value)
+
+// Queues are counted by the kernel: it takes the result modulo their number.
+static const struct bpf_insn program[] = {MOVE(6, 1), // where the loads expect the frame
+	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 7, 0, 0, 0), LOAD(BPF_H, 12),
+	JUMP(BPF_JEQ, 0x86dd, 10), // to IPv6
+	JUMP(BPF_JNE, 0x0800, 19), // all else: to the end
+	XOR_LOAD(26), XOR_LOAD(30), LOAD(BPF_H, 20),
+	JUMP(BPF_JSET, 0x3fff, 13), // a fragment: to the end, all of a packet alike
+	XOR_LOAD(34), JUMP(BPF_JA, 0, 10), // to the end
+	XOR_LOAD(22), XOR_LOAD(34), XOR_LOAD(38), XOR_LOAD(50), XOR_LOAD(54), // IPv6
+	INSN(BPF_ALU | BPF_MUL | BPF_K, 7, 0, 0, (int32_t)0x9e3779b1), // the end: mix
+	INSN(BPF_ALU | BPF_RSH | BPF_K, 7, 0, 0, 16), MOVE(0, 7),
+	INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
+
+int vtap_steer(int queue)
+{
+	union bpf_attr load = {
+		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+		.insns = (uintptr_t)program,
+		.insn_cnt = RTE_DIM(program),
+		.license = (uintptr_t) "BSD",
+	};
+	const int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load));
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = ioctl(queue, TUNSETSTEERINGEBPF, &fd) == 0 ? 0 : -errno;
+	close(fd); // the interface holds it
+	return rc;
+}

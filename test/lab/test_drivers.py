@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Driver profiles at work: what they change on a port, who wins, what is said of them."""
+
+import os
+import re
+import subprocess
+
+import lab as labs
+from lab import PEER4
+from server import BINARY, CONFIG
+from turnlib import SUCCESS
+
+FRAME = 2048  # bytes of a frame in af_packet's rings
+DEVICE = "net_af_packet0,iface=d0,qpairs=2"
+
+
+def ring_frames(server):
+    """Frames of one ring of af_packet, from the memory it shares with the kernel: two rings to a
+    socket, one socket to a queue."""
+    with open(f"/proc/{server.process.pid}/maps") as file:
+        maps = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) .* socket:", file.read(), re.M)
+    sizes = {int(end, 16) - int(begin, 16) for begin, end in maps}
+    assert len(maps) == 2 and len(sizes) == 1, maps
+    return sizes.pop() // 2 // FRAME
+
+
+def relays(lab):
+    client, echo = lab.client(), lab.echo(PEER4)
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    client.send_channel(0x4000, b"through")
+    assert client.wait("channel") == ("channel", 0x4000, b"through")
+    client.close()
+    echo.close()
+
+
+def check(lab, config, want):
+    """A server with this configuration: (frames, rx ring, tx ring), and a line of its log."""
+    server = lab.server(config)
+    (port,) = server.telemetry.ask("/slipring/ports")
+    found = (ring_frames(server), port["rx_ring"], port["tx_ring"])
+    assert found == want[:3], (found, want)
+    assert re.search(want[3], server.log()), (want[3], server.log())
+    if not config:
+        relays(lab)
+    server.finish()
+    print("ok    ", want[3])
+
+
+def write(lab, name, text):
+    path = os.path.join(lab.dir, "drivers", name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+    return os.path.dirname(path)
+
+
+def profiles(lab):
+    """What becomes of the port with and without profiles."""
+    shipped = r"port wan: rings rx 1024 tx 1024, profile \S+/drivers-config/af_packet.yaml \(in the lab"
+    check(lab, {}, (1024, 1024, 1024, shipped))
+    port = {**CONFIG["ports"][0], "device": DEVICE + ",framecnt=256", "rx-ring": 128}
+    check(lab, {"ports": [port]}, (256, 128, 1024, "rings rx 128 tx 1024, profile"))
+    none = "driver profiles: none: ports run on what they report(?s:.*)no profile of driver net_af"
+    check(lab, {"drivers": ""}, (512, 1024, 1024, none))
+    own = write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 256\n"
+                "devargs: framecnt=2048\n")  # fmt: skip
+    check(lab, {"drivers": own}, (2048, 256, 1024, r"driver profiles: 1 in .*drivers\n"))
+    # more than the pool has: not taken, and told
+    write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 32768\n")
+    check(lab, {"drivers": own}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
+
+
+def slipring(*args):
+    return subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=20, check=False)
+
+
+def refusals(lab):
+    """What is wrong with a profile is found before anything is started, and by --check."""
+    config = os.path.join(labs.TOP, "conf/minimal.yaml")
+    own = write(lab, "own.yaml", "drivers: [net_x]\ntested: no\nrings: 7\n")
+    for args in (("--check", "-c", config), ("-c", config), ("--show-driver", "net_x")):
+        done = slipring(*args, "--drivers", own)
+        assert done.returncode == 1 and f"{own}/own.yaml:3:1: rings: unknown key" in done.stderr, done
+        done = slipring(*args, "--drivers", own + "/nowhere")
+        assert done.returncode == 1 and "nowhere: driver profiles: No such" in done.stderr, done
+    assert slipring("--check", "-c", config, "--drivers", "").returncode == 0
+    done = slipring("--show-driver", "ice", "--drivers", os.path.join(labs.TOP, "drivers-config"))
+    assert done.returncode == 0 and "\nsteering: t1 # " in done.stdout, done
+    done = slipring("--show-driver", "net_new", "--drivers", "")
+    assert done.returncode == 0 and done.stdout.startswith("# net_new: no profile"), done
+    print("ok     refusals and --show-driver")
+
+
+def vtap(lab):
+    """A vtap's ring is the queue of its interface."""
+    labs.need_own_server()
+    own = write(lab, "own.yaml", "drivers: [vtap]\ntested: here\nrx-ring: 300\n")
+    own_port = {"ports": [{**CONFIG["ports"][0], "rx-ring": 200}]}
+    for config, want in (({"drivers": ""}, 1024), ({}, 300), (own_port, 200)):
+        server = lab.server({"drivers": own, **config})
+        (port,) = server.telemetry.ask("/slipring/ports")
+        assert (port["rx_ring"], port["tx_ring"]) == (want, 0), port
+        assert f"qlen {want}" in lab.sw.ip("link", "show", "d0"), want
+        relays(lab)
+        server.finish()
+    print("ok     vtap")
+
+
+def main(lab):
+    labs.need_own_server()
+    refusals(lab)
+    profiles(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main, port="af_packet")
+    labs.run(vtap, port="vtap")

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Super-frames through the server: kernels on both sides get the same datagrams in the same order
+with them and without, whether they were sent in super-frames or one by one.
+"""
+
+import errno
+import os
+import socket
+
+import lab as labs
+import server as servers
+from lab import CLIENT4, CLIENT6, PEER4, PEER6, SLOW, until
+from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+SO_RCVBUFFORCE = 33
+UDP_SEGMENT = 103  # socket option: what is sent is cut into datagrams of this size
+CHANNEL = 0x4000
+SIZES = ((1000, 40), (1200, 20), (172, 64), (1, 30))  # payload, datagrams in a burst
+ROUNDS = 4
+PAIRS = ((CLIENT4, PEER4), (CLIENT6, PEER6), (CLIENT4, PEER6))
+DATAGRAMS = len(PAIRS) * 4 * ROUNDS * sum(number for _, number in SIZES)  # both ways, twice
+
+
+def burst(size, number):
+    """Payloads of one burst: the last one shorter, as the end of a video frame is."""
+    last = size // 2 + 1 if size > 1 else size
+    return [os.urandom(size) for _ in range(number - 1)] + [os.urandom(last)]
+
+
+def channel(payload):
+    return CHANNEL.to_bytes(2, "big") + len(payload).to_bytes(2, "big") + payload
+
+
+def send(sock, to, messages, whole):
+    """Sends a burst in one call, which a kernel may leave whole, or one by one."""
+    sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(messages[0]) if whole else 0)
+    try:
+        for data in [b"".join(messages)] if whole else messages:
+            sock.sendto(data, to)
+        return
+    except OSError as error:
+        # before Linux 6.11 only towards interfaces that complete checksums
+        if error.errno != errno.EIO:
+            raise
+    send(sock, to, messages, False)
+
+
+def receive(sock, number):
+    return [sock.recv(65536) for _ in range(number)]
+
+
+def one_way(sender, to, receiver, messages, expected):
+    for whole in (True, False):
+        send(sender, to, messages, whole)
+        assert receive(receiver, len(expected)) == expected, f"{len(expected)} whole={whole}"
+
+
+def pair(lab, client_ip, peer_ip):
+    """A client and its peer: bursts both ways, of every size."""
+    peer = lab.peer.udp(peer_ip)
+    client = lab.client(ip=client_ip)
+    family = bytes([2 if ":" in peer_ip else 1, 0, 0, 0])
+    assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+    assert client.bind(CHANNEL, peer.getsockname()[:2]).cls == SUCCESS
+    for sock in (peer, client.sock):
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+        sock.settimeout(2 * SLOW)
+    relay, server = client.relayed, client.server
+    client.send_channel(CHANNEL, b"first")  # once neighbours are known nothing is held
+    assert receive(peer, 1) == [b"first"]
+    for size, number in SIZES * ROUNDS:
+        up, down = burst(size, number), burst(size, number)
+        # ChannelData over UDP needs no padding (RFC 8656 12.4): messages of one length but the last
+        one_way(client.sock, server, peer, [channel(data) for data in up], up)
+        one_way(peer, relay, client.sock, down, [channel(data) for data in down])
+    peer.close()
+
+
+def uso(lab, choice):
+    """Counters of a server with this choice of ports[].uso after all bursts."""
+    ports = [{**servers.CONFIG["ports"][0], "uso": choice}]
+    # one worker: a kernel may send one flow to another queue at any time, and order is compared
+    server = lab.server({"workers": {"count": 1}, "ports": ports}, queues=1)
+    for client_ip, peer_ip in PAIRS:
+        pair(lab, client_ip, peer_ip)
+    # a busy worker publishes its counters every few rounds
+    until(lambda: server.workers()[0]["tx"] >= DATAGRAMS, 2, "all are counted")
+    (counters,) = server.workers()
+    (port,) = server.telemetry.ask("/slipring/ports")
+    assert port["tx_cut"] == port["rx_errors"] == port["tx_errors"] == 0, port
+    server.finish()
+    return counters
+
+
+def main(lab):
+    labs.need_own_server()
+    for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
+        ns.run("ethtool", "-K", name, *"tx on gso on tx-udp-segmentation on".split())
+    on, off = uso(lab, "auto"), uso(lab, "off")
+    for counters in (on, off):
+        # datagrams, however they came and left; beside them requests, neighbours, noise of kernels
+        assert DATAGRAMS <= counters["tx"] < DATAGRAMS + 200, counters
+        assert DATAGRAMS <= counters["rx"] < DATAGRAMS + 200, counters
+    assert off["uso_frames"] == off["uso_segments"] == 0, off
+    share = on["uso_segments"] / on["tx"]
+    if on["uso_frames"] == 0 and tuple(map(int, os.uname().release.split(".")[:2])) < (6, 2):
+        raise labs.Skip("this kernel has no tap with USO")
+    # what leaves an IPv6 side towards IPv4 has no DF and leaves alone: one way in six
+    assert share > 0.3, on
+    print(f"{on['uso_segments']} of {on['tx']} datagrams left in {on['uso_frames']} super-frames")
+
+
+if __name__ == "__main__":
+    labs.run(main, port="vtap")

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Batching as it is counted, and as it is told: classes of burst sizes, what each worker counts of
+// bursts it was really given, the line in the log.
+#include "dp_world.h"
+
+#include <string.h>
+
+#include "bytes.h"
+#include "log.h"
+#include "mgmt_int.h"
+
+static struct world world;
+
+// Largest burst of each class, from the names that operators read.
+static unsigned int class_end(unsigned int class)
+{
+	const char *dash = strchr(mgmt_burst_classes[class], '-');
+	unsigned int end = 0;
+
+	assert_int_equal(
+		sscanf(dash != NULL ? dash + 1 : mgmt_burst_classes[class], "%u", &end), 1);
+	return end;
+}
+
+static void test_classes(void **state)
+{
+	unsigned int n = 1;
+
+	for (unsigned int class = 0; class < DP_BURST_CLASSES; class ++) {
+		unsigned int begin = 0;
+
+		// no burst is in two classes or in none
+		assert_int_equal(sscanf(mgmt_burst_classes[class], "%u", &begin), 1);
+		assert_int_equal(begin, n);
+		for (; n <= class_end(class); n++)
+			assert_int_equal(stats_class(n), class);
+	}
+	assert_int_equal(n, DP_BURST + 1);
+}
+
+// --- what is counted ----------------------------------------------------------------------------
+
+// A round of a worker, and what it has added to the counters.
+static void round_of(unsigned int worker, struct dp_stats *grown)
+{
+	struct worker *w = world.dp->worker[worker];
+	struct dp_stats before, now;
+
+	stats_publish(w);
+	assert_true(dp_worker_stats(world.dp, worker, &before));
+	world.ms++;
+	worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	stats_publish(w);
+	assert_true(dp_worker_stats(world.dp, worker, &now));
+	dp_stats_since(&now, &before, grown);
+}
+
+// Exactly these bursts, in the class of each and in no other.
+static void assert_hist(const uint64_t hist[DP_BURST_CLASSES], unsigned int class, uint64_t bursts)
+{
+	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++)
+		assert_int_equal(hist[i], i == class ? bursts : 0);
+}
+
+static void put_bindings(unsigned int n)
+{
+	const struct endpoint at = world_endpoint("10.99.0.20", 5000);
+	const struct endpoint server = world_endpoint("10.99.0.1", 3478);
+	// RFC 8489 section 5: Binding request, no attributes, the cookie, any transaction
+	const uint8_t message[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3};
+
+	for (unsigned int i = 0; i < n; i++)
+		world_send_bytes(&world, &at, &server, message, sizeof(message));
+}
+
+static const struct {
+	unsigned int n, class;
+} sizes[] = {{1, 0}, {2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}, {9, 4}, {16, 4}, {17, 5}, {32, 5}};
+
+static void test_port_bursts(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	struct dp_stats grown;
+
+	world_open(&world, &s);
+	put_bindings(1);
+	world_run(&world); // the client's MAC is known from here on
+	for (unsigned int i = 0; i < RTE_DIM(sizes); i++) {
+		put_bindings(sizes[i].n);
+		round_of(0, &grown);
+		assert_int_equal(grown.rx_bursts, 1);
+		assert_int_equal(grown.rx_empty, 0);
+		assert_int_equal(grown.rx, sizes[i].n);
+		assert_int_equal(grown.tx, sizes[i].n);
+		assert_hist(grown.rx_hist, sizes[i].class, 1);
+		assert_hist(grown.tx_hist, sizes[i].class, 1);
+		assert_hist(grown.hand_hist, 0, 0);
+		assert_int_equal(grown.tx_short + grown.tx_retried, 0);
+		world_run(&world);
+	}
+	round_of(0, &grown);
+	assert_int_equal(grown.rx_bursts, 0);
+	assert_int_equal(grown.rx_empty, 1);
+	// more than a burst: the rest waits for the next round
+	put_bindings(DP_BURST + 2);
+	round_of(0, &grown);
+	assert_hist(grown.rx_hist, 5, 1);
+	round_of(0, &grown);
+	assert_hist(grown.rx_hist, 1, 1);
+	world_run(&world);
+	world_close(&world);
+}
+
+static void test_short_tx(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	struct dp_stats grown;
+
+	world_open(&world, &s);
+	put_bindings(1);
+	world_run(&world);
+	softport_limit(world.dp->port[0].port, 5);
+	put_bindings(20);
+	round_of(0, &grown);
+	assert_int_equal(grown.tx, 5);
+	assert_int_equal(grown.drop[DP_DROP_TX_FULL], 15);
+	assert_hist(grown.tx_hist, 5, 1);
+	assert_int_equal(grown.tx_short, 1);
+	assert_in_range(grown.tx_retried, 1, 20);
+	// a port that takes all is offered nothing again
+	softport_limit(world.dp->port[0].port, UINT32_MAX);
+	put_bindings(20);
+	round_of(0, &grown);
+	assert_int_equal(grown.tx, 20);
+	assert_int_equal(grown.tx_short + grown.tx_retried, 0);
+	world_run(&world);
+	world_close(&world);
+}
+
+// Two workers on one queue: whoever has no queue gets all by ring, and answers by ring.
+static void test_handover_bursts(void **state)
+{
+	const struct world_setup s = {.workers = 2, .rx_queues = 1, .tx_queues = 1};
+	struct dp_stats first, second, back;
+	struct endpoint at = world_endpoint("10.99.0.20", 5000);
+	const struct endpoint server = world_endpoint("10.99.0.1", 3478);
+	const uint8_t message[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3};
+
+	world_open(&world, &s);
+	do { // a client whose home is the worker without queues
+		at.port++;
+		world_send_bytes(&world, &at, &server, message, sizeof(message));
+		round_of(0, &first);
+		round_of(1, &second);
+		world_run(&world);
+	} while (first.handed_out == 0);
+	for (unsigned int i = 0; i < RTE_DIM(sizes); i++) {
+		for (unsigned int n = 0; n < sizes[i].n; n++)
+			world_send_bytes(&world, &at, &server, message, sizeof(message));
+		round_of(0, &first);
+		round_of(1, &second);
+		round_of(0, &back);
+		assert_hist(first.rx_hist, sizes[i].class, 1);
+		assert_hist(first.hand_hist, 0, 0);
+		assert_hist(first.tx_hist, 0, 0);
+		assert_hist(second.hand_hist, sizes[i].class, 1);
+		assert_hist(second.rx_hist, 0, 0);
+		assert_int_equal(second.handed_in, sizes[i].n);
+		assert_hist(back.hand_hist, sizes[i].class, 1);
+		assert_hist(back.tx_hist, sizes[i].class, 1);
+		world_run(&world);
+	}
+	world_close(&world);
+}
+
+// --- what is told -------------------------------------------------------------------------------
+
+static void assert_line(const struct dp_stats *s, unsigned int worker, const char *want)
+{
+	char buf[MGMT_LOG_LINE_LEN];
+
+	assert_int_equal(mgmt_bursts_line(buf, sizeof(buf), worker, s), strlen(want));
+	assert_string_equal(buf, want);
+}
+
+static void test_line(void **state)
+{
+	struct dp_stats s = {0};
+
+	assert_line(&s, 63,
+		"worker 63: 0 polls, 0.0 % empty, else 0.0 packets; rx none; tx none; hand-over "
+		"none; no-mbuf 0; tx short 0, retried 0");
+	s = (struct dp_stats){.rx_bursts = 432000,
+		.rx_empty = 768000,
+		.rx = 5313600,
+		.tx = 1000,
+		.rx_hist = {1, 22, 9999, 10000, 99949, 312029},
+		.tx_hist = {0, 0, 0, 0, 0, 99950},
+		.hand_hist = {999499, 999500, 1000000, UINT64_MAX, 0, 7},
+		.tx_short = 3,
+		.tx_retried = 5,
+		.uso_frames = 100,
+		.uso_segments = 250};
+	s.drop[DP_DROP_NO_MBUF] = 2;
+	assert_line(&s, 0,
+		"worker 0: 1.20M polls, 64.0 % empty, else 12.3 packets; rx 1:1 2:22 3-4:9999 "
+		"5-8:10.0k 9-16:99.9k 17-32:312k; tx 1:0 2:0 3-4:0 5-8:0 9-16:0 17-32:100k; "
+		"hand-over 1:999k 2:1.00M 3-4:1.00M 5-8:18.4E 9-16:0 17-32:7; no-mbuf 2; tx short "
+		"3, retried 5; uso 100 frames of 2.5, 25.0 % of tx");
+}
+
+// The longest there can be stays a line of the log; a short buffer gets the beginning.
+static void test_line_lengths(void **state)
+{
+	char whole[MGMT_LOG_LINE_LEN], buf[MGMT_LOG_LINE_LEN];
+	struct dp_stats s;
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(s) / sizeof(uint64_t); i++)
+		((uint64_t *)&s)[i] = UINT64_MAX;
+	len = mgmt_bursts_line(whole, sizeof(whole), UINT32_MAX, &s);
+	assert_true(len < sizeof(whole) - 64); // time and level stand before it
+	for (size_t cut = 1; cut < len + 2; cut++) {
+		memset(buf, 'x', sizeof(buf));
+		assert_true(mgmt_bursts_line(buf, cut, UINT32_MAX, &s) < cut);
+		assert_memory_equal(buf, whole, cut - 1);
+		assert_int_equal(buf[cut - 1], '\0');
+		assert_int_equal(buf[cut], 'x');
+	}
+}
+
+static void test_ratio(void **state)
+{
+	assert_true(mgmt_ratio(0, 0) == 0 && mgmt_ratio(5, 0) == 0 && mgmt_ratio(1, 4) == 0.25);
+}
+
+// Told each time what has happened since the last, and not again before the interval is over.
+static void test_interval(void **state)
+{
+	const struct world_setup s = {.workers = 2, .rx_queues = 1, .tx_queues = 1};
+	struct mgmt_bursts b;
+
+	world_open(&world, &s);
+	assert_int_equal(mgmt_bursts_start(&b, world.dp, 0, 1000), 0);
+	mgmt_bursts_tick(&b, world.dp, UINT64_MAX); // off
+	assert_null(b.before);
+	mgmt_bursts_stop(&b);
+	assert_int_equal(mgmt_bursts_start(&b, world.dp, 10, 1000), 0);
+	put_bindings(3);
+	world_run(&world);
+	mgmt_bursts_tick(&b, world.dp, 10999);
+	assert_int_equal(b.before[0].rx, 0);
+	mgmt_bursts_tick(&b, world.dp, 11000);
+	assert_true(b.before[0].rx >= 3);
+	assert_int_equal(b.due_ms, 21000);
+	// a late one does not move those that follow
+	mgmt_bursts_tick(&b, world.dp, 21070);
+	assert_int_equal(b.due_ms, 31000);
+	mgmt_bursts_tick(&b, world.dp, 55000);
+	assert_int_equal(b.due_ms, 61000);
+	mgmt_bursts_stop(&b);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_port_bursts),
+		cmocka_unit_test(test_short_tx),
+		cmocka_unit_test(test_handover_bursts),
+		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_line_lengths),
+		cmocka_unit_test(test_ratio),
+		cmocka_unit_test(test_interval),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
