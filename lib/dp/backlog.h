@@ -22,7 +22,8 @@ struct backlog_bucket {
 	uint16_t head, tail, n;
 };
 
-// Of one worker. A ring of packets in order of arrival, their views in their private area, chained by client.
+// Of one worker. A ring of packets in order of arrival, their views in their private area, chained
+// by client.
 struct backlog {
 	struct hash_key key;
 	struct rte_mbuf **ring; // nb_slots entries, a power of two
