@@ -33,8 +33,9 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 	peer = (struct endpoint){
 		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};
 	if (!copy_is_of(l, &peer)) {
-		// one of our own: delivered in process only, never what comes from a port
-		if (turn_policy_peer(s->policy, &peer.addr, peer.port) == TURN_PEER_OWN)
+		// one of our own, whatever the policy says of it by now: delivered in process
+		// only, never what comes from a port
+		if (turn_policy_peer(s->policy, &peer.addr, peer.port) != TURN_PEER_ALLOW)
 			return;
 		copy_peer(s, slot, &peer);
 	}
