@@ -185,11 +185,12 @@ static inline bool classify_plain(const struct worker *w, const struct dp_port *
 	const struct rte_mbuf *m, const struct addr *dst, struct turn_view *v, unsigned int *home)
 {
 	const struct local *to = local_guess(w->dp->local, dst);
+	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
 	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
 	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));
 	const uint32_t from_peer = (uint16_t)(dport - to->run.lo) < to->run.nb;
 
-	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port != v->port))
+	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != v->port))
 		return false;
 	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark;
 	v->slot = to->run.base + dport;

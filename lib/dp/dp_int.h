@@ -48,11 +48,13 @@ struct local {
 	uint8_t port;
 	uint8_t kind; // enum local_kind
 	// What nearly all packets are to: a relay address all of whose ports are slots of one
-	// worker (else run.nb is 0), and the first listener (else 0). plain_port: UINT16_MAX when
-	// not OWN.
+	// worker (else run.nb is 0), and the first listener.
 	struct turn_relay_run run;
 	uint32_t plain_mark; // the listener's part of a view's mark
-	uint16_t plain_listener, plain_port;
+	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is none, without a listener
+	// port, by [is_v4] of the packet. UINT16_MAX when not OWN, and for packets of the other
+	// version: an IPv4-mapped address in IPv6 looks the same.
+	uint16_t plain_port[2];
 } __attribute__((aligned(64)));
 
 struct local_listener {
@@ -400,7 +402,7 @@ void accept_burst(struct worker *w, uint8_t port, unsigned int n);
 // Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
 bool accept_again(struct worker *w, unsigned int i);
 
-// --- relay.c: the plan that nearly every one is -------------------------------------------------
+// --- relay.c: the datagram that nearly every one is ---------------------------------------------
 
 // Fills dp.source and worker.wire.
 int relay_sources_create(struct dp *d);

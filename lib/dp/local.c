@@ -51,7 +51,8 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 	for (uint32_t i = 0; i <= t->mask; i++) {
 		struct local *l = &t->slot[i];
 
-		l->plain_port = UINT16_MAX;
+		l->plain_port[0] = l->plain_port[1] = UINT16_MAX;
+		l->plain_listener = UINT32_MAX;
 		if (l->kind != LOCAL_OWN)
 			continue;
 		l->listener_from = n;
@@ -60,7 +61,7 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 				t->listener[n++] = (struct local_listener){
 					.port = c->listeners[k].at.port, .index = (uint8_t)k};
 		l->nb_listeners = (uint8_t)(n - l->listener_from);
-		l->plain_port = l->port;
+		l->plain_port[addr_is_v4(&l->addr)] = l->port;
 		if (l->nb_listeners > 0) {
 			l->plain_listener = t->listener[l->listener_from].port;
 			l->plain_mark = (uint32_t)t->listener[l->listener_from].index << 16;

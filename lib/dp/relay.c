@@ -121,7 +121,7 @@ static inline uint8_t *write_ip4(struct worker *w, const struct plain *p)
 		first = (first & ~UINT64_C(0xffff0000)) | (uint64_t)id << 16;
 	}
 	first = __builtin_bswap64(first);
-	third = (third & 0xffff) | (uint32_t)udp_fold(~udp_add(change, sum)) << 16;
+	third = (third & 0xffff) | ~(uint32_t)udp_fold(udp_add(change, sum)) << 16;
 	write_udp(p, change);
 	memcpy(ip, &first, 8);
 	memcpy(ip + 8, &third, 4);

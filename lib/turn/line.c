@@ -15,8 +15,8 @@ bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *
 	return s->tick < l->until && copy_is_of(l, peer);
 }
 
-// The line's peer becomes this one. False: it is one of our own addresses, and datagrams from there
-// come in process only, never from a port.
+// The line's peer becomes this one. False: it is one of our own addresses, whatever the policy says
+// of it by now, and datagrams from there come in process only, never from a port.
 static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	struct turn_line *l = alloc_at(s, slot);
@@ -25,7 +25,7 @@ static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint
 	l->until = 0;
 	if (copy_is_of(l, peer))
 		return true;
-	if (turn_policy_peer(s->policy, &peer->addr, peer->port) == TURN_PEER_OWN)
+	if (turn_policy_peer(s->policy, &peer->addr, peer->port) != TURN_PEER_ALLOW)
 		return false;
 	l->end[TURN_FROM_PEER] = peer->addr;
 	l->mark[TURN_FROM_PEER] = (l->mark[TURN_FROM_PEER] & 0xffff0000) | peer->port;

@@ -389,7 +389,7 @@ struct turn_redirect_note {
 	uint64_t until_ms; // 0 = gone
 };
 
-// Takes the notes to send (call after each chunk and each expire); returns how many.
+// Takes the notes to send (call after each burst and each expire); returns how many.
 unsigned int turn_shard_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max);
 // Applies a note that came from another worker.

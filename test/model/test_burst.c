@@ -51,8 +51,11 @@ static void effect_of(struct fixture *f, unsigned int i, struct effect *e)
 	const struct turn_side *side = &f->burst.side;
 
 	*e = (struct effect){.plan = *p, .path = path_of(f, p, side)};
-	if (p->verdict == TURN_RELAY) // which way to the same path is the shard's affair
+	if (p->verdict == TURN_RELAY || p->verdict == TURN_SEND) {
+		// which way to the same path is the shard's affair
+		e->plan.verdict = TURN_RELAY;
 		e->plan.flow = 0;
+	}
 	assert_true(p->front_len <= TURN_SIDE_LEN);
 	if (p->verdict == TURN_REPLY || p->front_len > CHANNEL_HEADER_LEN)
 		memcpy(e->front, side->front, p->front_len);

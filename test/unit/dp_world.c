@@ -85,7 +85,8 @@ static void conf_ports(struct world *w, const struct world_setup *s)
 		.device = w->device,
 		.addresses = &w->side,
 		.nb_addresses = 1,
-		.mtu = w->ports[0].mtu};
+		.mtu = s->side_mtu != 0 ? s->side_mtu : w->ports[0].mtu};
+	w->side_hosts = s->side_mtu != 0;
 }
 
 static struct turn_local local_of(const struct conf_address *a)
@@ -230,9 +231,14 @@ void world_inject(struct world *w, unsigned int port, const void *frame, size_t 
 		softport_put(p, (uint16_t)test_rand_below(&w->rand, p->nb_rxq), frame, len);
 }
 
+unsigned int world_port_of(const struct world *w, const struct addr *dst)
+{
+	return w->side_hosts && addr_eq(dst, &w->side.addr);
+}
+
 size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t buf[2048])
 {
-	const struct port *p = w->dp->port[0].port;
+	const struct port *p = w->dp->port[world_port_of(w, &d->dst.addr)].port;
 	const bool is_v4 = addr_is_v4(&d->src.addr);
 	uint8_t *payload = buf + net_headers_len(is_v4, p->vlan);
 	struct net_l2 l2 = {.vlan = p->vlan};
@@ -257,7 +263,7 @@ void world_send(struct world *w, const struct world_datagram *d)
 	uint8_t frame[2048];
 	const size_t len = world_frame(w, d, frame);
 
-	world_inject(w, 0, frame, len);
+	world_inject(w, world_port_of(w, &d->dst.addr), frame, len);
 }
 
 void world_send_bytes(struct world *w, const struct endpoint *src, const struct endpoint *dst,

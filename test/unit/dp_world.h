@@ -39,6 +39,7 @@ struct world_setup {
 	unsigned int workers, rx_queues, tx_queues;
 	bool rss, two_ports;
 	uint16_t mtu, vlan;
+	uint16_t side_mtu; // 0 = mtu; else hosts send to side's address on side's link
 	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate;
 	uint16_t relay_ports; // 0 = 512
 	bool nic;
@@ -52,6 +53,7 @@ struct world {
 	struct conf conf;
 	struct conf_port ports[2];
 	struct conf_address addresses[2 + 2 * WORLD_RELAYS], side;
+	bool side_hosts;
 	struct addr gateways[2];
 	struct turn_listener listeners[3];
 	struct turn_local locals[3 + 2 * WORLD_RELAYS];
@@ -93,7 +95,9 @@ void world_close(struct world *w);
 
 // Puts a frame on a receive queue chosen at random, or by the NIC.
 void world_inject(struct world *w, unsigned int port, const void *frame, size_t len);
-// Makes the frame of a datagram of a host on port 0's link. Returns its length.
+// The port that a host sends datagrams for this address to: port 0 but maybe for side's.
+unsigned int world_port_of(const struct world *w, const struct addr *dst);
+// Makes the frame of a datagram of a host on the link of that port. Returns its length.
 size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t frame[2048]);
 void world_send(struct world *w, const struct world_datagram *d);
 void world_send_bytes(struct world *w, const struct endpoint *src, const struct endpoint *dst,

@@ -419,6 +419,35 @@ static void own_relay_address_is_a_peer_unless_hairpin_is_off(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.1"), 403);
 }
 
+static void assert_no_line_has(const struct addr *a)
+{
+	const struct turn_line *l = turn_shard_lines(f.shard);
+
+	for (uint32_t i = 0; i < turn_relay_slots(f.map, f.params.worker); i++)
+		assert_false(l[i].channel != 0 && addr_eq(&l[i].end[TURN_FROM_PEER], a));
+}
+
+// A line would vouch for what comes from a port with such a source, which nobody else may have.
+static void no_line_has_an_own_address(void **state)
+{
+	static const uint8_t key[32];
+	const struct endpoint own = fixture_endpoint("10.99.0.1", 50001);
+	struct turn_config c = f.config;
+	struct turn_policy *strict;
+
+	c.hairpin = false;
+	strict = turn_policy_create(&c, f.crypto, key);
+	assert_non_null(strict);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
+	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
+	assert_no_line_has(&own.addr);
+	turn_shard_set_policy(f.shard, strict); // which no longer calls it a peer at all
+	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
+	assert_no_line_has(&own.addr);
+	turn_shard_set_policy(f.shard, f.policy);
+	turn_policy_free(strict);
+}
+
 #define MANY 600
 
 static struct endpoint one_of_many(unsigned int i)
@@ -524,6 +553,7 @@ int main(void)
 		T(send_indication_rules),
 		T(indications_are_never_answered),
 		T(own_relay_address_is_a_peer_unless_hairpin_is_off),
+		T(no_line_has_an_own_address),
 	};
 
 	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);

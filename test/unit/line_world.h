@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A dp_world of clients each of which has an allocation and one channel to one peer: every pair of
+// families, on-link and behind the gateway, and with two_ports a client on the second port. And
+// checksums as a sender computes them, from nothing and slowly.
+#pragma once
+
+#include "dp_world.h"
+
+#define LINE_CLIENTS 5 // the last one on the second port
+#define LINE_CHANNEL 0x4001
+
+extern struct world world;
+extern struct world_client client[LINE_CLIENTS];
+extern struct endpoint peer[LINE_CLIENTS];
+extern const struct world_setup line_one; // of one worker
+
+// The first nb clients, their ways known.
+void line_open(const struct world_setup *s, unsigned int nb);
+// Makes sure that the ways of client i and its peer are known, and noted in the line.
+void line_settle(unsigned int i);
+// A datagram of client i to the listener, of its peer to the relayed transport address.
+struct world_datagram line_up(unsigned int i);
+struct world_datagram line_down(unsigned int i);
+// ChannelData of len random bytes.
+void line_data(struct world_datagram *d, uint16_t len);
+// Asserts that a datagram is dropped for this reason, whichever worker has it.
+void line_dropped(const struct world_datagram *d, unsigned int reason);
+
+// Of an untagged frame of UDP without IPv4 options.
+uint8_t *frame_udp(uint8_t *frame);
+// What the checksums have to be (RFC 768, RFC 8200 8.1; RFC 791).
+uint16_t frame_udp_checksum(uint8_t *frame);
+uint16_t frame_ip_checksum(uint8_t *frame);
+void frame_set_checksums(uint8_t *frame);
