@@ -156,6 +156,7 @@ static int check_shared(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
 	const struct conf_node *n = conf_node_of(x->root, &t->port_lo, 0);
+	const uint32_t workers = x->conf->workers > 0 ? x->conf->workers : 1;
 
 	if (!t->shared)
 		return 0;
@@ -176,11 +177,11 @@ static int check_shared(struct conf_ctx *x)
 		bool any = false;
 		const uint32_t nb = shared_count(t, is_v4 == 1, &any);
 
-		if (any && nb < (x->conf->workers > 0 ? x->conf->workers : 1))
+		if (any && nb < workers)
 			return conf_fail(x, n,
-				"%u shared ports of IPv%c for %u workers: every worker needs one, "
-				"make the range larger or workers.count smaller",
-				nb, is_v4 == 1 ? '4' : '6', x->conf->workers);
+				"too few shared ports of IPv%c for %u workers (%u): every worker "
+				"needs one, make the range larger or workers.count smaller",
+				is_v4 == 1 ? '4' : '6', workers, nb);
 	}
 	return 0;
 }
