@@ -580,14 +580,14 @@ enum shared_answer {
 	SHARED_FULL, // too many already
 };
 enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
-// Registers a peer of which shared_ask has said that it is free. To be followed by shared_keep, once
-// the allocation has a permission for its address, or shared_withdraw. TURN_NONE when the table has
-// no room.
+// Registers a peer of which shared_ask has said that it is free. To be followed by shared_keep,
+// once the allocation has a permission for its address, or shared_withdraw. TURN_NONE when the
+// table has no room.
 uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 void shared_keep(struct turn_shard *s, uint32_t endpoint);
 void shared_withdraw(struct turn_shard *s, uint32_t endpoint);
-// Ends what is registered with a permission, which is about to be freed. Its own endpoints' worth of
-// work, whatever else there is.
+// Ends what is registered with a permission, which is about to be freed: work for each of these
+// endpoints, whatever else there is.
 void shared_forget(struct turn_shard *s, uint32_t permission);
 
 // --- reserve.c -----------------------------------------------------------------------------------
