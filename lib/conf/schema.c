@@ -13,8 +13,7 @@ static const struct conf_choice uso_choices[] = {
 const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
 static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
-static const struct conf_choice relay_choices[] = {
-	{"unique", false}, {"shared", true}, {NULL, 0}};
+static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
 	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
 static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
