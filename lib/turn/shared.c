@@ -272,9 +272,7 @@ void shared_forget(struct turn_shard *s, uint32_t permission)
 
 	if (s->shared.nb == 0)
 		return;
-	i = s->shared.of_permission[permission];
-	s->shared.of_permission[permission] = TURN_NONE;
-	for (; i != TURN_NONE; i = next) {
+	for (i = s->shared.of_permission[permission]; i != TURN_NONE; i = next) {
 		next = s->shared.endpoint[i].links.child[0];
 		shared_withdraw(s, i);
 	}

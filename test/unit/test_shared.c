@@ -229,6 +229,16 @@ static void limit_of_endpoints(void **state)
 	assert_int_equal(send_as(&ivan, &p), TURN_OK);
 	p.port++;
 	assert_int_equal(bind_as(&olga, 0x4000, &p), 0); // of one allocation
+	// those past their time count no more
+	fixture_advance(&f, 599000);
+	fresh();
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+	fixture_advance(&f, 1000);
+	fixture_expire(&f);
+	fresh();
+	for (int i = 0; i < ENDPOINTS; i++, p.port++)
+		assert_int_equal(bind_as(&ivan, (uint16_t)(0x4000 + i), &p), 0);
+	assert_int_equal(bind_as(&ivan, 0x4100, &p), 508);
 }
 
 // A ChannelBind that fails for another reason registers nothing.
@@ -339,6 +349,29 @@ static void where_fewest_endpoints_are(void **state)
 	assert_int_equal(fixture_refresh(&f, &c[0], 0), 0);
 	assert_int_equal(fixture_allocate(&f, &c[8], 4), 0);
 	assert_int_equal(c[8].relay.port, c[0].relay.port);
+	fixture_close(&f);
+}
+
+// Who comes when there are no endpoints yet goes where allocations have ended.
+static void where_fewest_allocations_are(void **state)
+{
+	struct fixture_client c[9];
+	uint16_t port;
+
+	open_with(2);
+	for (unsigned int i = 0; i < 9; i++)
+		clients_nth(&c[i], i);
+	for (unsigned int i = 0; i < 6; i++)
+		assert_int_equal(fixture_allocate(&f, &c[i], 4), 0);
+	port = c[0].relay.port;
+	for (unsigned int i = 0; i < 6; i++)
+		if (c[i].relay.port == port)
+			assert_int_equal(fixture_refresh(&f, &c[i], 0), 0);
+	assert_int_equal(stats().allocations, 3);
+	for (unsigned int i = 6; i < 9; i++) {
+		assert_int_equal(fixture_allocate(&f, &c[i], 4), 0);
+		assert_int_equal(c[i].relay.port, port);
+	}
 	fixture_close(&f);
 }
 
@@ -625,6 +658,7 @@ int main(void)
 		ON_ONE(retransmitted_allocate),
 		cmocka_unit_test(as_many_clients_of_one_peer),
 		cmocka_unit_test(where_fewest_endpoints_are),
+		cmocka_unit_test(where_fewest_allocations_are),
 		cmocka_unit_test(ties_are_drawn),
 		ON_ONE(refresh_to_zero_frees),
 		ON_ONE(expired_is_free),
