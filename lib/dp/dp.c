@@ -257,7 +257,8 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 {
 	const int socket = (int)rte_lcore_to_socket_id(lcore);
 	const struct neigh_config nc = dp_neigh_config(d->conf);
-	struct worker *w = rte_zmalloc_socket("worker", sizeof(*w), RTE_CACHE_LINE_SIZE, socket);
+	struct worker *w =
+		rte_zmalloc_socket("worker", sizeof(*w), _Alignof(struct worker), socket);
 	struct hash_key neigh_key;
 
 	if (w == NULL)
