@@ -13,6 +13,7 @@ static const struct conf_choice uso_choices[] = {
 const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
 static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
+static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
 	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
 static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
@@ -114,13 +115,29 @@ static const struct conf_key conf_schema[] = {
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Addresses of the ports to relay from: single ones, `a-b` ranges and prefixes "
 	"(of an IPv4 prefix the network and broadcast address are left out)."},
+{"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = relay_choices, .def = "unique",
+	.help = "`unique`: every allocation has a relayed transport address of its own, as RFC "
+	"8656 wants it. `shared`: all of them share the few ports of `relay.ports`, for firewalls "
+	"that open no more, and are told apart by the peer's address and port. Peers then have to "
+	"send from the very port that the client has bound a channel or sent to, EVEN-PORT and "
+	"RESERVATION-TOKEN get 508, and of all clients on one shared address one alone can have a "
+	"given peer address and port: a second ChannelBind for it gets 400. New allocations go "
+	"where there are fewest such peers, so N shared addresses of a worker carry N clients of "
+	"one conference server."},
 {"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
 	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
-	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address."},
+	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. Of "
+	"shared ones the default is 3480-3487, and at most 4096 with all addresses; each belongs "
+	"to one worker, and there must be one of each family for every worker."},
+{"relay.peers-per-allocation", CONF_NUMBER, ONE(conf, turn.limits.endpoints), RANGE(1, 65535),
+	.def = "256",
+	.help = "On shared ports: addresses and ports of peers that an allocation can have "
+	"registered, by a channel or by sending to them. They stay as long as its permission for "
+	"the address, or a channel, lives."},
 {"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
 	.help = "Seconds a freed relay port rests before it is given out again, so that late "
 	"packets of a former peer reach nobody. When no rested port is left, the one that has "
-	"rested longest (1 s at least) is taken and counted."},
+	"rested longest (1 s at least) is taken and counted. Shared ports never rest."},
 
 {"auth", CONF_SECTION, REQUIRED,
 	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret."},
@@ -150,7 +167,8 @@ static const struct conf_key conf_schema[] = {
 
 {"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
 {"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
-	.def = "100000", .help = "Allocations in all; 0 = no limit but the memory."},
+	.def = "100000", .help = "Allocations in all; 0 = no limit but the memory, which shared "
+	"relay ports do not allow."},
 {"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216), .def = "0",
 	.help = "Allocations of one user; 0 = no limit."},
 {"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),

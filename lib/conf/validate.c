@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+// Where the incumbent has them
+#define SHARED_PORT_LO 3480
+#define SHARED_PORT_HI 3487
+
 static int check_lcores(struct conf_ctx *x)
 {
 	const struct conf *c = x->conf;
@@ -128,6 +132,60 @@ static int check_lifetime(struct conf_ctx *x)
 		l->lifetime_default_s, l->lifetime_max_s);
 }
 
+// What listeners leave of the shared addresses of a family.
+static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < t->nb_relay; i++) {
+		if (addr_is_v4(&t->relay[i]) != is_v4)
+			continue;
+		*any = true;
+		nb += (uint32_t)t->port_hi - t->port_lo + 1;
+		for (uint32_t j = 0; j < t->nb_listeners; j++) {
+			const struct endpoint *at = &t->listeners[j].at;
+
+			nb -= addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
+				at->port <= t->port_hi;
+		}
+	}
+	return nb;
+}
+
+static int check_shared(struct conf_ctx *x)
+{
+	struct turn_config *t = &x->conf->turn;
+	const struct conf_node *n = conf_node_of(x->root, &t->port_lo, 0);
+	const uint32_t workers = x->conf->workers > 0 ? x->conf->workers : 1;
+
+	if (!t->shared)
+		return 0;
+	if (n == NULL) {
+		n = conf_node_of(x->root, &t->relay, 0);
+		t->port_lo = SHARED_PORT_LO;
+		t->port_hi = SHARED_PORT_HI;
+	}
+	if (t->limits.allocations == 0)
+		return conf_fail(x, conf_node_of(x->root, &t->limits.allocations, 0),
+			"relay.mode is shared: say how many there are to be memory for");
+	if ((uint64_t)t->nb_relay * (t->port_hi - t->port_lo + 1u) > TURN_SHARED_MAX)
+		return conf_fail(x, n,
+			"%u addresses with %u ports each are too many to be shared: at most %u in "
+			"all",
+			t->nb_relay, t->port_hi - t->port_lo + 1u, TURN_SHARED_MAX);
+	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
+		bool any = false;
+		const uint32_t nb = shared_count(t, is_v4 == 1, &any);
+
+		if (any && nb < workers)
+			return conf_fail(x, n,
+				"too few shared ports of IPv%c for %u workers (%u): every worker "
+				"needs one, make the range larger or workers.count smaller",
+				is_v4 == 1 ? '4' : '6', workers, nb);
+	}
+	return 0;
+}
+
 static int check_neighbours(struct conf_ctx *x)
 {
 	const struct conf *c = x->conf;
@@ -146,7 +204,7 @@ static int check_neighbours(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		conf_validate_ports, check_auth, check_lifetime, check_neighbours};
+		check_shared, conf_validate_ports, check_auth, check_lifetime, check_neighbours};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)

@@ -124,6 +124,8 @@ static void warn_relay(const struct warner *w)
 	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
 	uint32_t nb[2] = {0, 0};
 
+	if (t->shared)
+		return;
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		nb[addr_is_v4(&t->relay[i])]++;
 	for (unsigned int v4 = 0; v4 < 2; v4++) {

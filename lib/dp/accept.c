@@ -143,6 +143,7 @@ bool accept_again(struct worker *w, unsigned int i)
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
+	v->shared = looked_up.shared;
 	v->state = looked_up.state;
 	v->flags |= looked_up.flags & (DP_PLAIN | DP_IPV4);
 	return true;

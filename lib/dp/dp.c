@@ -177,6 +177,13 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		return -1;
 	}
 	d->map = turn_relay_map_create(t);
+	if (d->map == NULL && t->shared && errno == EINVAL) {
+		snprintf(error, len,
+			"relay.ports: fewer shared ports than workers (%u): make the range larger, "
+			"or set workers.count",
+			d->nb_workers);
+		return -1;
+	}
 	if (d->map == NULL) {
 		snprintf(error, len, "relay: addresses cannot be dealt over %u workers: %s",
 			d->nb_workers, strerror(errno));
@@ -250,7 +257,8 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 {
 	const int socket = (int)rte_lcore_to_socket_id(lcore);
 	const struct neigh_config nc = dp_neigh_config(d->conf);
-	struct worker *w = rte_zmalloc_socket("worker", sizeof(*w), RTE_CACHE_LINE_SIZE, socket);
+	struct worker *w =
+		rte_zmalloc_socket("worker", sizeof(*w), _Alignof(struct worker), socket);
 	struct hash_key neigh_key;
 
 	if (w == NULL)

@@ -113,6 +113,35 @@ static int make_whole(const struct rules_want *w, struct rules *out, char why[RU
 	return rc;
 }
 
+// --- T2 of shared ports -------------------------------------------------------------------------
+
+// One for each, because they are dealt one by one; a listener's is none.
+static int make_shared(const struct rules_want *w, struct rules *out, char why[RULES_WHY_LEN])
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
+		const int relay = relay_index(w, i);
+
+		for (uint32_t p = w->turn->port_lo; p <= w->turn->port_hi && rc == 0; p++) {
+			unsigned int worker;
+			uint32_t number;
+
+			if (relay < 0 ||
+				!turn_relay_home(
+					w->map, (unsigned int)relay, (uint16_t)p, &worker, &number))
+				continue;
+			rc = rule_add(out,
+				&(struct port_rule){.dst = w->port->addresses[i].addr,
+					.port = (uint16_t)p,
+					.mask = UINT16_MAX,
+					.queue = (uint16_t)worker},
+				why);
+		}
+	}
+	return rc;
+}
+
 // --- T2 -----------------------------------------------------------------------------------------
 
 static bool listens(const struct cover *c, uint16_t first, uint16_t last)
@@ -219,7 +248,12 @@ int rules_make(const struct rules_want *w, enum rules_step step, struct rules *o
 	int rc;
 
 	*out = (struct rules){0};
-	if (step == RULES_T1)
+	if (w->turn->shared && step == RULES_T1) {
+		snprintf(why, RULES_WHY_LEN, "relay.mode is shared: every port has its worker");
+		rc = -EINVAL;
+	} else if (w->turn->shared)
+		rc = make_shared(w, out, why);
+	else if (step == RULES_T1)
 		rc = make_whole(w, out, why);
 	else
 		rc = make_sliced(w, step == RULES_T2, out, why);

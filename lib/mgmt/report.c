@@ -124,8 +124,8 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 		report_profile(d, c, i);
 	report_workers(d, c);
 	report_listeners(t);
-	LOG(INFO, "relay: %u addresses x %u ports %u-%u, %u allocations at most%s", t->nb_relay,
-		ports, t->port_lo, t->port_hi, t->limits.allocations,
+	LOG(INFO, "relay: %u addresses x %u %sports %u-%u, %u allocations at most%s", t->nb_relay,
+		ports, t->shared ? "shared " : "", t->port_lo, t->port_hi, t->limits.allocations,
 		t->limits.allocations == 0 ? " (no limit)" : "");
 	LOG(INFO, "ready");
 }

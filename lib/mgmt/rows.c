@@ -245,6 +245,7 @@ void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "ports", c->nb_ports);
 	rte_tel_data_add_dict_u64(t, "listeners", c->turn.nb_listeners);
 	rte_tel_data_add_dict_u64(t, "relay_addresses", c->turn.nb_relay);
+	rte_tel_data_add_dict_string(t, "relay_mode", c->turn.shared ? "shared" : "unique");
 	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
 	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);
 	rte_tel_data_add_dict_u64(t, "quarantine", c->turn.quarantine_s);

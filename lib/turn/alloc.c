@@ -87,7 +87,7 @@ static void line_make(struct turn_shard *s, uint32_t slot)
 	uint16_t port;
 
 	line_set_state(l, ALLOC_LIVE);
-	l->mark[TURN_FROM_PEER] = turn_relay_locate(s->map, s->worker, slot, &port) << 16;
+	l->mark[TURN_FROM_PEER] = relay_locate(s, slot, &port) << 16;
 	l->relay_port = __builtin_bswap16(port);
 }
 
@@ -150,5 +150,5 @@ void alloc_end(struct turn_shard *s, uint32_t slot)
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;
-	ports_give(s->ports, slot, s->now_ms);
+	relay_give(s, slot);
 }

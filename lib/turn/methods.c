@@ -40,7 +40,7 @@ static void put_allocation(struct turn_request *r, uint32_t slot)
 {
 	const struct turn_shard *s = r->s;
 	const struct turn_cold *c = cold_at(s, slot);
-	const struct endpoint relay = turn_relay_endpoint(s->map, s->worker, slot);
+	const struct endpoint relay = alloc_relay(s, slot);
 	const struct endpoint client = {r->v->src, r->v->src_port};
 	uint8_t token[TURN_TOKEN_LEN];
 
@@ -85,7 +85,7 @@ static unsigned int family_wanted(const struct turn_request *r, struct wanted *w
 	}
 	// One shard may own ports of one family only; whether the box has a family is the same
 	// question for all of them, because every family is dealt over all workers.
-	return ports_has_family(r->s->ports, w->is_v4) ? 0 : 440;
+	return relay_has_family(r->s, w->is_v4) ? 0 : 440;
 }
 
 // Checks 3 to 8 of RFC 8656 7.2.
@@ -150,7 +150,7 @@ static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const str
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
-		ports_give(s->ports, slot, s->now_ms);
+		relay_give(s, slot);
 		return 508;
 	}
 	r->slot = slot;
@@ -224,8 +224,7 @@ static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *
 		counted++;
 	if (counted < nb)
 		code = 486;
-	else if (ports_take(s->ports, w->is_v4, w->kind, s->now_ms, s->policy->quarantine_s, &slot,
-			 &s->stats.port_reused_early))
+	else if (relay_take(s, w->is_v4, w->kind, &slot))
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
 			       : allocate_on(r, slot, w, &quota[0], false);
 	while (counted > 0)
@@ -243,6 +242,9 @@ unsigned int method_allocate(struct turn_request *r)
 	code = allocate_wanted(r, &w);
 	if (code != 0)
 		return code;
+	// nobody can have a shared port to himself, still less its neighbour
+	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != PORTS_ANY))
+		return 508;
 	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
 }
 
@@ -377,6 +379,38 @@ static bool number_valid(const struct turn_request *r, uint16_t number)
 	return number >= CHANNEL_MIN && number <= max;
 }
 
+// Binds the channel and, on a shared address, registers its peer: both or neither.
+static unsigned int bind_channel(
+	struct turn_request *r, uint16_t number, const struct endpoint *peer)
+{
+	struct turn_shard *s = r->s;
+	uint32_t endpoint;
+	unsigned int code;
+
+	if (s->shared.nb == 0)
+		return channel_set(s, r->slot, number, peer);
+	switch (shared_ask(s, r->slot, peer)) {
+	case SHARED_OURS:
+		return channel_set(s, r->slot, number, peer);
+	case SHARED_COLLISION:
+		r->reason = "Peer In Use On This Shared Relay Address";
+		return 400;
+	case SHARED_FULL:
+		return 508;
+	case SHARED_FREE:
+		break;
+	}
+	endpoint = shared_register(s, r->slot, peer);
+	if (endpoint == TURN_NONE)
+		return 508;
+	code = channel_set(s, r->slot, number, peer);
+	if (code == 0)
+		shared_keep(s, endpoint);
+	else
+		shared_withdraw(s, endpoint);
+	return code;
+}
+
 unsigned int method_channel_bind(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -398,5 +432,5 @@ unsigned int method_channel_bind(struct turn_request *r)
 	peers_settle(r->s, r->slot);
 	if (binding_clashes(r->s, r->slot, number, &peer))
 		return 400;
-	return channel_set(r->s, r->slot, number, &peer);
+	return bind_channel(r, number, &peer);
 }

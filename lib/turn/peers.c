@@ -108,6 +108,8 @@ static uint32_t permission_new(
 	if (i == TURN_NONE)
 		return TURN_NONE;
 	s->permission[i] = (struct turn_permission){.peer = *peer, .channels = TURN_NONE};
+	if (s->shared.nb > 0)
+		s->shared.of_permission[i] = TURN_NONE;
 	trie_insert(&s->by_address, link, i);
 	cold_at(s, slot)->nb_permissions++;
 	return i;
@@ -219,6 +221,7 @@ static void permissions_purge(
 		*next_ms = least(left_ms, *next_ms);
 	if (left_ms > 0 || s->permission[i].channels != TURN_NONE)
 		return;
+	shared_forget(s, i);
 	trie_remove(&s->by_address, link);
 	cold_at(s, slot)->nb_permissions--;
 	pool_give(&s->permissions, i);
@@ -251,10 +254,21 @@ static void pool_give_all(struct turn_pool *pool, const struct trie *t, uint32_t
 	pool_give(pool, i);
 }
 
+static void forget_all(struct turn_shard *s, uint32_t permission)
+{
+	if (permission == TURN_NONE)
+		return;
+	forget_all(s, s->permission[permission].links.child[0]);
+	forget_all(s, s->permission[permission].links.child[1]);
+	shared_forget(s, permission);
+}
+
 void peers_end(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_cold *cold = cold_at(s, slot);
 
+	if (s->shared.nb > 0)
+		forget_all(s, cold->permissions);
 	pool_give_all(&s->channels, &s->by_number, cold->channels);
 	pool_give_all(&s->permissions, &s->by_address, cold->permissions);
 	cold->channels = cold->permissions = TURN_NONE;

@@ -35,6 +35,10 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 		nb_peer += from_peer;
 		nb_client += from_peer ^ 1;
 	}
+	if (unlikely(s->shared.nb > 0)) {
+		shared_look_up(s, b);
+		nb_peer = 0;
+	}
 	for (unsigned int i = 0; i < nb_peer; i++)
 		__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
 	for (unsigned int i = 0; i < nb_client; i++) {
@@ -118,6 +122,30 @@ static void relay_channel_data(
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
+// Whether a Send may go from a shared address: its peer's answers have to come back to this
+// allocation. The first one registers it.
+static enum turn_drop send_from_shared(
+	struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	uint32_t endpoint;
+
+	switch (shared_ask(s, slot, peer)) {
+	case SHARED_OURS:
+		return TURN_OK;
+	case SHARED_COLLISION:
+		return TURN_DROP_SHARED_COLLISION;
+	case SHARED_FULL:
+		return TURN_DROP_SHARED_FULL;
+	case SHARED_FREE:
+		break;
+	}
+	endpoint = shared_register(s, slot, peer);
+	if (endpoint == TURN_NONE)
+		return TURN_DROP_SHARED_FULL;
+	shared_keep(s, endpoint);
+	return TURN_OK;
+}
+
 // Send indication (RFC 8656 11.2). Never answered; a permission was judged by the policy when it
 // was installed.
 static void relay_send(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
@@ -145,6 +173,12 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	if (!line_has(s, slot, &peer)) {
 		if (!permission_live(s, slot, &peer.addr))
 			return plan_drop(plan, TURN_DROP_NO_PERMISSION);
+		if (s->shared.nb > 0) {
+			const enum turn_drop reason = send_from_shared(s, slot, &peer);
+
+			if (reason != TURN_OK)
+				return plan_drop(plan, reason);
+		}
 		if (channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
 	}
@@ -152,7 +186,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	plan_relay(plan, slot | FLOW_PEER, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
 	if (!line_has(s, slot, &peer)) {
 		plan->verdict = TURN_SEND;
-		side->src = turn_relay_endpoint(s->map, s->worker, slot);
+		side->src = alloc_relay(s, slot);
 		side->dst = peer;
 	}
 	if (stun_has(m, STUN_DONT_FRAGMENT))
@@ -232,12 +266,18 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 }
 
 // From a peer to the relayed transport address that is v->slot (RFC 8656 11.3, 12.5).
-static void route_peer(struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan,
-	struct turn_side *side)
+static void route_peer(
+	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
 	const struct endpoint peer = {v->src, v->src_port};
 	uint32_t channel;
 
+	if (s->shared.nb > 0) {
+		// again, because the burst may have registered it
+		v->slot = shared_slot_of(s, v);
+		if (v->slot == TURN_NONE)
+			return plan_drop(plan, TURN_DROP_SHARED_UNKNOWN_PEER);
+	}
 	if (line_has(s, v->slot, &peer) && alloc_at(s, v->slot)->channel == 0)
 		return relay_data_indication(s, v, plan, side);
 	if (!slot_live(s, v->slot))

@@ -46,6 +46,7 @@ struct turn_relay_map {
 	// What place points into.
 	uint32_t *bases;
 	uint8_t *bitmaps;
+	struct shared_map *shared; // NULL: no port is. Else none is usable above
 };
 
 static bool bit_is_set(const uint8_t *bitmap, uint16_t port)
@@ -87,7 +88,8 @@ bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, ui
 	uint32_t pair;
 
 	if (!port_usable(m, at, port))
-		return false;
+		return m->shared != NULL &&
+			shared_map_home(m->shared, addr_index, port, worker, slot);
 	pair = ((uint32_t)(port >> BLOCK_SHIFT) - m->first_block) * s->nb + s->rank;
 	*worker = at->worker + s->worker;
 	*slot = at->base[s->worker] + pair * 2 + (port & 1);
@@ -99,7 +101,7 @@ bool turn_relay_run(
 {
 	const struct place *at = &m->place[addr_index];
 
-	if (at->cut || at->listening != NULL)
+	if (at->cut || at->listening != NULL || m->shared != NULL)
 		return false;
 	*out = (struct turn_relay_run){.base = at->base[0] - (m->first_block << BLOCK_SHIFT),
 		.nb = (uint32_t)m->port_hi - m->port_lo + 1,
@@ -161,13 +163,9 @@ struct addr turn_relay_addr(const struct turn_relay_map *m, uint32_t index)
 	return m->addr[index];
 }
 
-struct endpoint turn_relay_endpoint(
-	const struct turn_relay_map *m, unsigned int worker, uint32_t slot)
+const struct shared_map *relay_shared(const struct turn_relay_map *m)
 {
-	struct endpoint e = {0};
-
-	e.addr = m->addr[turn_relay_locate(m, worker, slot, &e.port)];
-	return e;
+	return m->shared;
 }
 
 uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker)
@@ -185,7 +183,7 @@ bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint
 	uint16_t port;
 	uint32_t addr;
 
-	if (slot >= m->slots[worker])
+	if (slot >= m->slots[worker] || m->shared != NULL)
 		return false;
 	addr = turn_relay_locate(m, worker, slot, &port);
 	return port_usable(m, &m->place[addr], port);
@@ -333,6 +331,19 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 	return 0;
 }
 
+// Takes all ports from the slices and shares them.
+static int share(struct turn_relay_map *m, const struct turn_config *c)
+{
+	m->shared = shared_map_create(c);
+	if (m->shared == NULL)
+		return errno;
+	m->port_lo = UINT16_MAX;
+	m->port_hi = 0;
+	for (unsigned int w = 0; w < m->workers; w++)
+		m->slots[w] = shared_map_slots(c);
+	return 0;
+}
+
 static int build(struct turn_relay_map *m, const struct turn_config *c)
 {
 	int err;
@@ -352,7 +363,9 @@ static int build(struct turn_relay_map *m, const struct turn_config *c)
 	deal_family(m, true);
 	deal_family(m, false);
 	err = number_all(m);
-	return err != 0 ? err : mark_listeners(m, c);
+	if (err == 0)
+		err = mark_listeners(m, c);
+	return err == 0 && c->shared ? share(m, c) : err;
 }
 
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c)
@@ -381,5 +394,6 @@ void turn_relay_map_free(struct turn_relay_map *m)
 	free(m->segment);
 	free(m->bases);
 	free(m->bitmaps);
+	shared_map_free(m->shared);
 	free(m);
 }

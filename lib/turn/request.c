@@ -84,7 +84,10 @@ static bool put_challenge(struct turn_request *r)
 static void begin_error(struct turn_request *r, unsigned int code, bool signed_)
 {
 	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method, stun_tid(&r->m));
-	stun_put_error(&r->w, code, signed_ ? reason_of(code) : "");
+	stun_put_error(&r->w, code,
+		!signed_                    ? ""
+			: r->reason != NULL ? r->reason
+					    : reason_of(code));
 	if (code == 420)
 		put_unknown(r);
 }

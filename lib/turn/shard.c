@@ -45,11 +45,12 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	struct wheel_node *node;
-	void *clients, *ports, *live, *unauthenticated, *binding, *forged;
+	void *clients, *ports, *shared, *live, *unauthenticated, *binding, *forged;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
 	struct endpoint *listener;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
+	struct shared_sizes of_shared;
 	size_t size;
 };
 
@@ -58,6 +59,22 @@ static uint32_t or_default(uint32_t given, uint32_t fallback)
 	if (given != 0)
 		return given;
 	return fallback < 1024 ? 1024 : fallback;
+}
+
+// Relayed transport addresses: each slot's own, or shared ones.
+static void layout_relay(struct layout *l, const struct turn_shard_params *p, struct arena *a)
+{
+	const struct shared_map *shared = relay_shared(p->map);
+
+	if (shared == NULL) {
+		l->ports = arena_take(a, ports_size(p->map, p->worker));
+		return;
+	}
+	l->of_shared = (struct shared_sizes){.addresses = shared_map_count(shared, p->worker),
+		.slots = l->nb_slots,
+		.permissions = l->nb_permissions,
+		.endpoints = or_default(p->endpoints, 2 * l->nb_slots)};
+	l->shared = arena_take(a, shared_size(&l->of_shared));
 }
 
 static struct layout layout_make(const struct turn_shard_params *p, void *mem)
@@ -77,7 +94,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
-	l.ports = arena_take(&a, ports_size(p->map, p->worker));
+	layout_relay(&l, p, &a);
 	l.unauthenticated = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.forged = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
@@ -125,12 +142,17 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	const struct ports_memory ports = {l.ports, &l.cold->resting, sizeof(*l.cold)};
 	struct turn_shard *s = l.s;
 
+	s->map = p->map;
+	s->worker = p->worker;
 	csprng_bytes(p->rng, &s->key, sizeof(s->key));
 	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
 	csprng_bytes(p->rng, &s->tid_key, sizeof(s->tid_key));
 	shard_tables(s, &l);
 	wheel_init(&s->wheel, l.node, l.nb_slots + l.nb_redirects, now_ms);
-	s->ports = ports_create(&ports, p->map, p->worker, p->rng);
+	if (l.shared != NULL)
+		shared_init(s, l.shared, &l.of_shared);
+	else
+		s->ports = ports_create(&ports, p->map, p->worker, p->rng);
 	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
 	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
 	s->forged = limiter_create(l.forged, TURN_LIMITER_BUCKETS, &s->key);
@@ -138,11 +160,9 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 		s->listener[i] = p->config->listeners[i].at;
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
 	s->policy = p->policy;
-	s->map = p->map;
 	s->quota = p->quota;
 	s->crypto = p->crypto;
 	s->rng = p->rng;
-	s->worker = p->worker;
 	s->workers = (uint8_t)p->config->workers;
 	s->flow_made = p->flow_made;
 	s->ctx = p->ctx;
@@ -173,6 +193,10 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 	pool_round(&s->permissions);
 	pool_round(&s->channels);
 	pool_round(&s->redirects);
+	if (s->shared.nb > 0) {
+		pool_round(&s->shared.slots);
+		pool_round(&s->shared.endpoints);
+	}
 }
 
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
@@ -233,6 +257,7 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 	out->permissions = pool_used(&s->permissions);
 	out->channels = pool_used(&s->channels);
 	out->redirects = pool_used(&s->redirects);
+	out->endpoints = pool_used(&s->shared.endpoints);
 }
 
 static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_info *out)
@@ -242,7 +267,7 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 
 	*out = (struct turn_info){.id = alloc_id(s, slot),
 		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
-		.relay = turn_relay_endpoint(s->map, s->worker, slot),
+		.relay = alloc_relay(s, slot),
 		.expires_s = (alloc_left(s, slot) + 999) / 1000,
 		.rx = c->rx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_CLIENT],
 		.tx = c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER],
@@ -274,8 +299,7 @@ static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *
 {
 	struct turn_line *l = alloc_at(s, slot);
 
-	out->src = (struct endpoint){turn_relay_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
-		__builtin_bswap16(l->relay_port)};
+	out->src = alloc_relay(s, slot);
 	out->dst = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
 	out->hop = &l->hop[TURN_FROM_PEER];
 }
@@ -284,7 +308,7 @@ static void path_of_channel(const struct turn_shard *s, uint32_t channel, struct
 {
 	const struct turn_channel *c = &s->channel[channel];
 
-	out->src = turn_relay_endpoint(s->map, s->worker, c->slot);
+	out->src = alloc_relay(s, c->slot);
 	out->dst = (struct endpoint){s->permission[c->permission].peer, c->port};
 	out->hop = NULL;
 }

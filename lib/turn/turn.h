@@ -34,6 +34,15 @@
 	X(TURN_DROP_PEER_NO_ALLOCATION, "peer-no-allocation",                                      \
 		"to a relay port without allocation")                                              \
 	X(TURN_DROP_PEER_NO_PERMISSION, "peer-no-permission", "from a peer without permission")    \
+	X(TURN_DROP_SHARED_UNKNOWN_PEER, "shared-unknown-peer",                                    \
+		"to a shared relay port from a peer "                                              \
+		"that no allocation there has registered")                                         \
+	X(TURN_DROP_SHARED_COLLISION, "shared-collision",                                          \
+		"Send to a peer that another allocation "                                          \
+		"on the same shared relay port has registered")                                    \
+	X(TURN_DROP_SHARED_FULL, "shared-full",                                                    \
+		"Send to one peer more than relay.peers-per-allocation "                           \
+		"or the memory allows")                                                            \
 	X(TURN_DROP_PEER_OVERSIZE, "peer-oversize",                                                \
 		"peer datagram too long for a Data indication")                                    \
 	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
@@ -84,6 +93,7 @@ struct turn_rate {
 struct turn_limits {
 	uint32_t allocations, per_user, per_source; // 0 = no limit but the memory
 	uint32_t permissions, channels; // per allocation, hard caps
+	uint32_t endpoints; // of peers on a shared relay port, per allocation; at most UINT16_MAX
 	uint32_t lifetime_default_s, lifetime_max_s;
 	struct turn_rate unauthenticated, binding;
 };
@@ -102,6 +112,7 @@ struct turn_config {
 	struct prefix *allow, *deny;
 	uint32_t nb_listeners, nb_relay, nb_local, nb_gateways, nb_allow, nb_deny;
 	uint16_t port_lo, port_hi; // relay ports
+	bool shared; // by all allocations; else each has a relayed transport address of its own
 	uint32_t quarantine_s;
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind numbers up to its 0x7FFF
@@ -116,25 +127,27 @@ struct turn_relay_map;
 
 // Relay addresses of a family are dealt whole when there are at least as many as workers, else
 // every one is cut into 64 slices dealt over the workers. Ports that listeners use on a relay
-// address belong to no slot. NULL with errno ENOMEM/EINVAL.
+// address belong to no slot. Shared ports (c->shared) are dealt over the workers one by one, family
+// by family: slots are then no addresses, but every worker has as many as it may need for
+// limits.allocations, which must not be 0. NULL with errno ENOMEM/EINVAL; EINVAL also when there
+// are fewer shared addresses of a family than workers, or more than TURN_SHARED_MAX.
+#define TURN_SHARED_MAX 4096
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c);
 void turn_relay_map_free(struct turn_relay_map *m);
 // Index of a relay address, or -1. Control path (linear or binary search).
 int turn_relay_find(const struct turn_relay_map *m, const struct addr *a);
 // Worker that owns a relayed transport address and its slot in that worker's shard. False when no
-// slot belongs to it (port out of range, or a listener's). Per packet: no division, no search.
+// slot belongs to it (port out of range, or a listener's). Per packet: no division, no search. A
+// shared address has a number among those of its worker in place of a slot: a view wants just that.
 bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot);
 // Worker that owns slice 0..TURN_SLICES-1 (bits 1 to 6 of the port) of a relay address. Of one that
-// was dealt whole it is the same for all slices. Control path.
+// was dealt whole it is the same for all slices. Control path. Not of shared ports.
 unsigned int turn_relay_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice);
-// The transport address of a slot. Control path.
-struct endpoint turn_relay_endpoint(
-	const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
 // A relay address by its index.
 struct addr turn_relay_addr(const struct turn_relay_map *m, uint32_t index);
-// Index of the relay address of a slot, and its port. Control path.
+// Index of the relay address of a slot, and its port. Control path. Not of shared ports.
 uint32_t turn_relay_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port);
 // The ports [lo, lo + nb) of a relay address when all of them are slots of one worker, slot = base
@@ -146,7 +159,8 @@ struct turn_relay_run {
 };
 bool turn_relay_run(
 	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_run *out);
-// Number of slots of a worker (some may belong to no usable port: turn_relay_usable).
+// Number of slots of a worker (some may belong to no usable port: turn_relay_usable; of shared
+// ports none does).
 uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker);
 bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
 
@@ -204,14 +218,16 @@ struct turn_view {
 	uint8_t leg; // enum turn_leg
 	uint8_t flags; // the data path's
 	const uint8_t *data;
-	// Peer leg: the slot of the destination in this shard. Client leg: written by
+	// Peer leg: what turn_relay_home says of the destination; of a shared address
+	// turn_route_begin makes it the allocation's, or TURN_NONE. Client leg: written by
 	// turn_route_begin and turn_route_finish, the allocation or redirect, or TURN_NONE.
 	uint32_t slot;
 	uint8_t via; // client leg: worker whose redirect sent it here, or TURN_NO_WORKER
 	bool hairpin; // peer leg: delivered in process from an own allocation
 	uint8_t port; // the data path's
-	uint64_t hash; // client leg: written by turn_route_begin
-	uint64_t spare[2]; // a power of two in all
+	uint64_t hash; // of what is looked up: written by turn_route_begin
+	uint32_t shared; // number of the shared address: likewise
+	uint32_t spare[3]; // a power of two in all
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");
 
@@ -292,6 +308,7 @@ struct turn_shard_params {
 	struct csprng *rng; // of this worker
 	uint8_t worker;
 	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
+	uint32_t endpoints; // on shared addresses, likewise; 0 = 2x
 	// Tells of a flow that will soon be used, so that the way there can be found out meanwhile.
 	// NULL = nobody wants to know.
 	void (*flow_made)(void *ctx, uint32_t flow);
@@ -300,6 +317,7 @@ struct turn_shard_params {
 
 struct turn_stats {
 	uint64_t allocations, permissions, channels, redirects; // live
+	uint64_t endpoints; // registered on shared addresses
 	uint64_t allocations_total, auth_failures, port_reused_early;
 };
 

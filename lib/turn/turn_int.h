@@ -108,6 +108,34 @@ extern const uint8_t cred_algorithms[8];
 // The slots of a worker below this number are IPv4, the others IPv6. The parity of a slot is that
 // of its port, and slot ^ 1 is the other port of its pair.
 uint32_t relay_slots_v4(const struct turn_relay_map *m, unsigned int worker);
+// NULL when every allocation has an address of its own.
+const struct shared_map *relay_shared(const struct turn_relay_map *m);
+
+// --- sharedmap.c: which worker owns which shared address -----------------------------------------
+
+// Immutable, part of the relay map.
+struct shared_map;
+
+struct shared_place {
+	uint32_t addr; // index of the relay address
+	uint16_t port;
+	bool is_v4;
+};
+
+// NULL with errno as turn_relay_map_create.
+struct shared_map *shared_map_create(const struct turn_config *c);
+void shared_map_free(struct shared_map *m);
+// As turn_relay_home.
+bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
+	unsigned int *worker, uint32_t *number);
+// Shared addresses of a worker.
+uint32_t shared_map_count(const struct shared_map *m, unsigned int worker);
+// The address of a number below that.
+struct shared_place shared_map_place(
+	const struct shared_map *m, unsigned int worker, uint32_t number);
+// Allocations that a worker has room for: its share and half as much again, for clients are not
+// dealt evenly.
+uint32_t shared_map_slots(const struct turn_config *c);
 
 // --- ports.c -------------------------------------------------------------------------------------
 // Free relay ports of one shard, per family: a uniform CSPRNG choice among the rested ones (also
@@ -258,6 +286,7 @@ struct turn_cold {
 			uint8_t token[TURN_TOKEN_LEN];
 		} reserved;
 		struct ports_rest resting;
+		struct trie_links unused; // of a slot that is no address, when nobody has it
 	};
 };
 _Static_assert(sizeof(struct turn_cold) == 88, "what an allocation costs beside its line");
@@ -355,6 +384,41 @@ static inline uint32_t pool_used(const struct turn_pool *p)
 	return p->size - p->free - p->limbo;
 }
 
+// --- shared.c: relayed transport addresses that allocations share --------------------------------
+// An allocation is found by the address that a peer sends to and the peer's own, which it has
+// registered; on one shared address a peer's transport address belongs to one allocation. It stays
+// registered as long as the record of the permission for it, which channels keep too.
+
+struct shared_address {
+	struct shared_place at;
+	uint32_t endpoints, allocations; // live
+};
+
+// A transport address of a peer, registered.
+struct shared_endpoint {
+	struct addr addr;
+	uint16_t port;
+	uint16_t number; // of the shared address
+	uint32_t slot;
+	struct trie_links links; // child[0]: the next one of its permission
+};
+_Static_assert(sizeof(struct shared_endpoint) == 32, "two a cache line");
+
+struct shared_slot {
+	uint16_t number; // of its shared address
+	uint16_t endpoints; // registered
+};
+
+struct shared {
+	uint32_t nb; // addresses; 0: every allocation has one of its own, and nothing here is used
+	struct shared_address *address;
+	struct shared_endpoint *endpoint;
+	struct shared_slot *slot;
+	uint32_t *of_permission; // heads of lists of endpoints
+	struct table table; // of endpoints
+	struct turn_pool slots, endpoints;
+};
+
 struct turn_shard {
 	uint64_t now_ms, wall_s;
 	struct turn_line *alloc; // nb_slots + nb_redirects
@@ -385,6 +449,7 @@ struct turn_shard {
 	uint32_t *reserved; // heads of chains of reserved slots, by token
 	uint32_t nb_reserved; // chains
 	struct endpoint *listener;
+	struct shared shared;
 	struct turn_stats stats;
 	uint64_t next_id;
 	void (*flow_made)(void *ctx, uint32_t flow);
@@ -411,6 +476,15 @@ static inline bool line_is_v4(const struct turn_shard *s, uint32_t slot)
 		turn_relay_addr(s->map, alloc_at(s, slot)->mark[TURN_FROM_PEER] >> 16);
 
 	return addr_is_v4(&a);
+}
+
+// The relayed transport address of an allocation, live or ended in this round.
+static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+
+	return (struct endpoint){turn_relay_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
+		__builtin_bswap16(l->relay_port)};
 }
 
 // Milliseconds until an allocation ends; 0 when its time has passed, swept or not.
@@ -473,6 +547,48 @@ uint64_t alloc_id(const struct turn_shard *s, uint32_t slot);
 bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index);
 // The client an allocation or redirect belongs to, as far as tables and notes need it.
 struct turn_view client_view(const struct turn_shard *s, uint32_t index);
+
+// Bytes of what shared_init cuts up, 64-byte aligned and zeroed. l tells how many of each.
+struct shared_sizes {
+	uint32_t addresses, slots, permissions, endpoints;
+};
+size_t shared_size(const struct shared_sizes *l);
+// The slots' records must be at s->cold.
+void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l);
+
+// Whether the shard has relayed transport addresses of a family.
+bool relay_has_family(const struct turn_shard *s, bool is_v4);
+// Takes a slot for an allocation, and on shared ports the address that has the fewest endpoints:
+// of several the fewest allocations, of several any. kind is for the others. False when there is
+// none left.
+bool relay_take(struct turn_shard *s, bool is_v4, enum ports_kind kind, uint32_t *slot);
+// Gives back what was taken, of the allocation only its slot being left.
+void relay_give(struct turn_shard *s, uint32_t slot);
+// Index of the relay address of a slot that is taken, and the port.
+uint32_t relay_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port);
+
+// Looks up the datagrams of peers of a burst: each view's slot, a number till then, becomes the
+// allocation's or TURN_NONE.
+void shared_look_up(struct turn_shard *s, struct turn_burst *b);
+// Allocation that has registered the sender of a view looked up; TURN_NONE.
+uint32_t shared_slot_of(const struct turn_shard *s, const struct turn_view *v);
+// What stands in the way of registering a peer for an allocation. What is past its time does not.
+enum shared_answer {
+	SHARED_OURS, // nothing: it is registered
+	SHARED_FREE, // nothing
+	SHARED_COLLISION, // another allocation has it
+	SHARED_FULL, // too many already
+};
+enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// Registers a peer of which shared_ask has said that it is free. To be followed by shared_keep,
+// once the allocation has a permission for its address, or shared_withdraw. TURN_NONE when the
+// table has no room.
+uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+void shared_keep(struct turn_shard *s, uint32_t endpoint);
+void shared_withdraw(struct turn_shard *s, uint32_t endpoint);
+// Ends what is registered with a permission, which is about to be freed: work for each of these
+// endpoints, whatever else there is.
+void shared_forget(struct turn_shard *s, uint32_t permission);
 
 // --- reserve.c -----------------------------------------------------------------------------------
 
@@ -544,6 +660,7 @@ struct turn_request {
 	uint32_t slot; // live allocation of the 5-tuple, or TURN_NONE
 	struct turn_cred cred; // who signed it; key.len 0 = nobody
 	struct stun_writer w; // a handler that returns 0 finds a success response begun here
+	const char *reason; // in place of the phrase that goes with the code; NULL = that one
 	bool handover; // a handler asks for: hand the datagram to worker `worker`
 	uint8_t worker;
 };

@@ -144,6 +144,13 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 			.channels = 16,
 			.lifetime_default_s = 600,
 			.lifetime_max_s = 3600}};
+	if (s->shared != 0) {
+		t->shared = true;
+		t->port_lo = 3480;
+		t->port_hi = (uint16_t)(3479 + s->shared);
+		t->limits.allocations = 256;
+		t->limits.endpoints = 16;
+	}
 	conf_addresses(w, s);
 }
 

@@ -47,6 +47,7 @@ struct world_setup {
 	enum conf_steering steering;
 	uint32_t requests, backlog; // 0 = 8, 256
 	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
+	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
 };
 
 struct world {

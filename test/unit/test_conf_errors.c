@@ -178,6 +178,36 @@ static void test_types(void **state)
 	CHECK(list);
 }
 
+static void test_shared(void **state)
+{
+	static const struct mistake list[] = {
+		{"  ports: 49152-65535\n", "  mode: multiplexed\n",
+			"20:9: relay.mode: 'multiplexed' is not one of: unique, shared"},
+		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50000\n",
+			"21:10: relay.ports: too few shared ports of IPv6 for 2 workers (0): every "
+			"worker needs one"},
+		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50001\n",
+			"21:10: relay.ports: too few shared ports of IPv6 for 2 workers (1)"},
+		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 4000-4999\n",
+			"21:10: relay.ports: 5 addresses with 1000 ports each are too many to be "
+			"shared: at most 4096"},
+		{"count: 2", "count: 9", "2:11: eal.lcores: names 3 lcores"},
+		{"  quarantine", "  peers-per-allocation: 0\n  quarantine",
+			"21:25: relay.peers-per-allocation: 0 is out of range"},
+		{"  quarantine", "  peers-per-allocation: 65536\n  quarantine",
+			"21:25: relay.peers-per-allocation: 65536 is out of range"},
+	};
+	char *edited = conf_file_edit("  ports: 49152-65535\n", "  mode: shared\n");
+	char text[sizeof(conf_good)] = "";
+
+	CHECK(list);
+	memcpy(text, edited, strlen(edited));
+	memcpy(strstr(text, "allocations: 1000"), "allocations: 0   ", 17);
+	assert_refused(text, strlen(text),
+		"30:16: limits.allocations: relay.mode is shared: say how many");
+	free(edited);
+}
+
 static void test_ranges(void **state)
 {
 	static const struct mistake list[] = {
@@ -540,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_vtap),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_gateways),

@@ -99,7 +99,7 @@ static void check_address(const struct rules_want *w, const struct rules *r, uns
 		if (matches == 1)
 			assert_int_equal(queue, worker);
 		else
-			assert_true(near_listener(a, p));
+			assert_true(!turn.shared && near_listener(a, p));
 	}
 }
 
@@ -222,6 +222,20 @@ static void test_listener_inside(void **state)
 	w = setup(4, 1, 3460, 3500);
 	listen("192.0.2.1", 3478);
 	refused(w, RULES_T2, -EINVAL, "leave nothing");
+}
+
+// A rule for every port but a listener's.
+static void test_shared(void **state)
+{
+	struct rules_want w = setup(3, 2, 3478, 3487);
+
+	listen("192.0.2.1", 3478);
+	listen("2001:db8::1", 3479);
+	turn.shared = true;
+	turn.limits.allocations = 100;
+	assert_int_equal(check(w, RULES_T2), 19);
+	assert_int_equal(check(w, RULES_T2_SLICED), 19);
+	refused(w, RULES_T1, -EINVAL, "shared");
 }
 
 // Addresses that are no relay addresses, or lie on another port, have no rules.
@@ -348,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_sliced_any),
 		cmocka_unit_test(test_listener_outside),
 		cmocka_unit_test(test_listener_inside),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_other_addresses),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_degraded),

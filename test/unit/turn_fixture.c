@@ -124,10 +124,12 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 {
 	struct hash_key key;
 	uint8_t boot_key[32];
+	uint32_t slots = 0;
 
 	*f = (struct fixture){.config = *config,
 		.params = {.permissions = sizes->permissions,
 			.channels = sizes->channels,
+			.endpoints = sizes->endpoints,
 			.redirects = sizes->redirects},
 		.rand = {seed},
 		.now_ms = FIXTURE_NOW_MS,
@@ -139,11 +141,11 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	f->policy = turn_policy_create(&f->config, f->crypto, boot_key);
 	stun_crypto_free(f->crypto);
 	f->map = turn_relay_map_create(&f->config);
-	// room for every port there is
-	f->quota = turn_quota_create(
-		config->nb_relay * (config->port_hi - config->port_lo + 1u), &key);
 	assert_non_null(f->policy);
 	assert_non_null(f->map);
+	for (uint32_t w = 0; w < config->workers; w++)
+		slots += turn_relay_slots(f->map, w);
+	f->quota = turn_quota_create(slots, &key);
 	assert_non_null(f->quota);
 	shard_open(f, 0);
 }

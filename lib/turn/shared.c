@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the relayed transport addresses of a shard's allocations come from: one of its own for each
+// (ports.c), or a few that all of them share. An allocation on a shared one is found by the address
+// of the peer, which it has to register first: by a channel, or by the first Send. Two of one
+// address cannot have the same peer, for nobody could tell whose its datagrams are.
+#include "turn_int.h"
+
+// --- memory -------------------------------------------------------------------------------------
+
+struct parts {
+	size_t address, slot, endpoint, of_permission, table, size;
+};
+
+static size_t part(size_t *used, size_t len)
+{
+	const size_t at = *used;
+
+	*used += (len + 63) & ~(size_t)63;
+	return at;
+}
+
+static struct parts parts_of(const struct shared_sizes *l)
+{
+	struct parts p = {0};
+
+	p.address = part(&p.size, sizeof(struct shared_address) * l->addresses);
+	p.slot = part(&p.size, sizeof(struct shared_slot) * l->slots);
+	p.endpoint = part(&p.size, sizeof(struct shared_endpoint) * l->endpoints);
+	p.of_permission = part(&p.size, sizeof(uint32_t) * l->permissions);
+	p.table = part(&p.size, table_size(l->endpoints));
+	return p;
+}
+
+size_t shared_size(const struct shared_sizes *l)
+{
+	return parts_of(l).size;
+}
+
+void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l)
+{
+	const struct shared_map *map = relay_shared(s->map);
+	const struct parts at = parts_of(l);
+	struct shared *h = &s->shared;
+	uint8_t *base = mem;
+
+	h->nb = l->addresses;
+	h->address = (struct shared_address *)(base + at.address);
+	h->slot = (struct shared_slot *)(base + at.slot);
+	h->endpoint = (struct shared_endpoint *)(base + at.endpoint);
+	h->of_permission = (uint32_t *)(base + at.of_permission);
+	table_init(&h->table, base + at.table, l->endpoints);
+	pool_init(&h->slots, &s->cold->unused, sizeof(*s->cold), l->slots);
+	pool_init(&h->endpoints, &h->endpoint->links, sizeof(*h->endpoint), l->endpoints);
+	for (uint32_t i = 0; i < h->nb; i++)
+		h->address[i].at = shared_map_place(map, s->worker, i);
+}
+
+// --- slots --------------------------------------------------------------------------------------
+
+bool relay_has_family(const struct turn_shard *s, bool is_v4)
+{
+	for (uint32_t i = 0; i < s->shared.nb; i++)
+		if (s->shared.address[i].at.is_v4 == is_v4)
+			return true;
+	return s->shared.nb == 0 && ports_has_family(s->ports, is_v4);
+}
+
+static int load_cmp(const struct shared_address *a, const struct shared_address *b)
+{
+	if (a->endpoints != b->endpoints)
+		return a->endpoints < b->endpoints ? -1 : 1;
+	if (a->allocations != b->allocations)
+		return a->allocations < b->allocations ? -1 : 1;
+	return 0;
+}
+
+// Clients that are about to have the same peer are spread by the endpoints that those before them
+// have registered, or, when none has yet, by being as many on each address.
+static uint32_t choose(const struct turn_shard *s, bool is_v4)
+{
+	const struct shared_address *address = s->shared.address;
+	const struct shared_address *best = NULL;
+	uint32_t nb = 0, nth, i;
+
+	for (i = 0; i < s->shared.nb; i++) {
+		const int order = best != NULL ? load_cmp(&address[i], best) : -1;
+
+		if (address[i].at.is_v4 != is_v4 || order > 0)
+			continue;
+		nb = order < 0 ? 1 : nb + 1;
+		best = order < 0 ? &address[i] : best;
+	}
+	if (nb == 0)
+		return TURN_NONE;
+	nth = csprng_below(s->rng, nb);
+	for (i = 0; i < s->shared.nb; i++)
+		if (address[i].at.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 && nth-- == 0)
+			break;
+	return i;
+}
+
+bool relay_take(struct turn_shard *s, bool is_v4, enum ports_kind kind, uint32_t *slot)
+{
+	struct shared *h = &s->shared;
+	uint32_t number;
+
+	if (h->nb == 0)
+		return ports_take(s->ports, is_v4, kind, s->now_ms, s->policy->quarantine_s, slot,
+			&s->stats.port_reused_early);
+	number = choose(s, is_v4);
+	if (number == TURN_NONE)
+		return false;
+	*slot = pool_take(&h->slots);
+	if (*slot == TURN_NONE)
+		return false;
+	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
+	h->address[number].allocations++;
+	return true;
+}
+
+void relay_give(struct turn_shard *s, uint32_t slot)
+{
+	struct shared *h = &s->shared;
+
+	if (h->nb == 0)
+		return ports_give(s->ports, slot, s->now_ms);
+	h->address[h->slot[slot].number].allocations--;
+	pool_give(&h->slots, slot);
+}
+
+uint32_t relay_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
+{
+	const struct shared_place *at;
+
+	if (s->shared.nb == 0)
+		return turn_relay_locate(s->map, s->worker, slot, port);
+	at = &s->shared.address[s->shared.slot[slot].number].at;
+	*port = at->port;
+	return at->addr;
+}
+
+// --- endpoints ----------------------------------------------------------------------------------
+
+static uint64_t endpoint_hash(
+	const struct turn_shard *s, uint32_t number, const struct addr *peer, uint16_t port)
+{
+	return hash_addr(&s->key, peer, (uint64_t)number << 16 | port);
+}
+
+static uint32_t endpoint_find(const struct turn_shard *s, uint64_t hash, uint32_t number,
+	const struct addr *peer, uint16_t port)
+{
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&s->shared.table, hash, &it, &i)) {
+		const struct shared_endpoint *e = &s->shared.endpoint[i];
+
+		if (addr_eq(&e->addr, peer) && e->port == port && e->number == number)
+			return i;
+	}
+	return TURN_NONE;
+}
+
+uint32_t shared_slot_of(const struct turn_shard *s, const struct turn_view *v)
+{
+	const uint32_t i = endpoint_find(s, v->hash, v->shared, &v->src, v->src_port);
+
+	return i != TURN_NONE ? s->shared.endpoint[i].slot : TURN_NONE;
+}
+
+void shared_look_up(struct turn_shard *s, struct turn_burst *b)
+{
+	const struct shared *h = &s->shared;
+	struct turn_view *peers[TURN_BURST];
+	unsigned int nb = 0;
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		struct turn_view *v = &b->view[i];
+
+		if (v->leg != TURN_FROM_PEER)
+			continue;
+		peers[nb++] = v;
+		v->shared = v->slot;
+		v->hash = endpoint_hash(s, v->shared, &v->src, v->src_port);
+		table_prefetch(&h->table, v->hash);
+	}
+	for (unsigned int i = 0; i < nb; i++) {
+		const uint32_t guess = table_guess(&h->table, peers[i]->hash, TURN_NONE);
+
+		if (guess != TURN_NONE)
+			__builtin_prefetch(&h->endpoint[guess]);
+	}
+	// verified at once: a line does not tell which shared address it is good for
+	for (unsigned int i = 0; i < nb; i++) {
+		struct turn_view *v = peers[i];
+
+		v->slot = shared_slot_of(s, v);
+		if (v->slot != TURN_NONE)
+			__builtin_prefetch(alloc_at(s, v->slot), 1);
+	}
+}
+
+// Ends what an allocation has that is past its time, swept or not.
+static void settle(struct turn_shard *s, uint32_t slot)
+{
+	if (alloc_left(s, slot) == 0)
+		alloc_end(s, slot);
+	else
+		peers_settle(s, slot);
+}
+
+enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	const struct shared_slot *mine = &s->shared.slot[slot];
+	const uint64_t hash = endpoint_hash(s, mine->number, &peer->addr, peer->port);
+	uint32_t i = endpoint_find(s, hash, mine->number, &peer->addr, peer->port);
+
+	if (i != TURN_NONE && s->shared.endpoint[i].slot != slot) {
+		settle(s, s->shared.endpoint[i].slot);
+		i = endpoint_find(s, hash, mine->number, &peer->addr, peer->port);
+	}
+	if (i != TURN_NONE)
+		return s->shared.endpoint[i].slot == slot ? SHARED_OURS : SHARED_COLLISION;
+	return mine->endpoints >= s->policy->limits.endpoints || s->shared.endpoints.free == 0
+		? SHARED_FULL
+		: SHARED_FREE;
+}
+
+uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	struct shared *h = &s->shared;
+	const uint16_t number = h->slot[slot].number;
+	const uint32_t i = pool_take(&h->endpoints);
+
+	if (i == TURN_NONE)
+		return TURN_NONE;
+	if (!table_insert(&h->table, endpoint_hash(s, number, &peer->addr, peer->port), i)) {
+		pool_give(&h->endpoints, i);
+		return TURN_NONE;
+	}
+	h->endpoint[i] = (struct shared_endpoint){
+		.addr = peer->addr, .port = peer->port, .number = number, .slot = slot};
+	h->slot[slot].endpoints++;
+	h->address[number].endpoints++;
+	return i;
+}
+
+void shared_keep(struct turn_shard *s, uint32_t endpoint)
+{
+	struct shared_endpoint *e = &s->shared.endpoint[endpoint];
+	uint32_t *head = &s->shared.of_permission[permission_find(s, e->slot, &e->addr)];
+
+	e->links.child[0] = *head;
+	*head = endpoint;
+}
+
+void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
+{
+	struct shared *h = &s->shared;
+	const struct shared_endpoint *e = &h->endpoint[endpoint];
+
+	table_remove(&h->table, endpoint_hash(s, e->number, &e->addr, e->port), endpoint);
+	h->slot[e->slot].endpoints--;
+	h->address[e->number].endpoints--;
+	pool_give(&h->endpoints, endpoint);
+}
+
+void shared_forget(struct turn_shard *s, uint32_t permission)
+{
+	uint32_t i, next;
+
+	if (s->shared.nb == 0)
+		return;
+	for (i = s->shared.of_permission[permission]; i != TURN_NONE; i = next) {
+		next = s->shared.endpoint[i].links.child[0];
+		shared_withdraw(s, i);
+	}
+}

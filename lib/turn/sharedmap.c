@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which worker owns which shared relay address. The addresses of a family, ports of listeners left
+// out, are dealt one by one, so that every worker has some as soon as there are as many as workers.
+#include "turn_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LISTENS UINT16_MAX // number of a listener's address
+#define SPARE_SLOTS 1024 // of a worker, beyond its share and a half
+
+struct home {
+	uint16_t number; // among the worker's
+	uint8_t worker;
+};
+
+struct shared_map {
+	struct home *home; // of (address, port) at address * nb_ports + port - port_lo
+	uint32_t nb, nb_ports; // of home
+	uint16_t port_lo;
+	uint32_t *by_number; // indices into home, worker after worker
+	uint32_t from[TURN_WORKERS_MAX + 1]; // where each worker's begin
+	uint8_t *is_v4; // by address
+};
+
+bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
+	unsigned int *worker, uint32_t *number)
+{
+	const uint32_t at = (uint32_t)port - m->port_lo; // below it: a large number
+	const struct home *h;
+
+	if (at >= m->nb_ports)
+		return false;
+	h = &m->home[addr * m->nb_ports + at];
+	*worker = h->worker;
+	*number = h->number;
+	return h->number != LISTENS;
+}
+
+uint32_t shared_map_count(const struct shared_map *m, unsigned int worker)
+{
+	return m->from[worker + 1] - m->from[worker];
+}
+
+struct shared_place shared_map_place(
+	const struct shared_map *m, unsigned int worker, uint32_t number)
+{
+	const uint32_t i = m->by_number[m->from[worker] + number];
+
+	return (struct shared_place){.addr = i / m->nb_ports,
+		.port = (uint16_t)(m->port_lo + i % m->nb_ports),
+		.is_v4 = m->is_v4[i / m->nb_ports]};
+}
+
+uint32_t shared_map_slots(const struct turn_config *c)
+{
+	const uint64_t all = c->limits.allocations;
+	const uint64_t share = all / c->workers * 3 / 2 + SPARE_SLOTS;
+
+	return (uint32_t)(share < all ? share : all);
+}
+
+static bool is_listener(const struct turn_config *c, const struct addr *a, uint16_t port)
+{
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		if (c->listeners[i].at.port == port && addr_eq(&c->listeners[i].at.addr, a))
+			return true;
+	return false;
+}
+
+// Deals the addresses of a family: 0, or EINVAL when there is one and a worker gets none.
+static int deal(struct shared_map *m, const struct turn_config *c, bool is_v4, uint16_t *count)
+{
+	uint32_t dealt = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->nb; i++) {
+		const struct addr *a = &c->relay[i / m->nb_ports];
+		const uint16_t port = (uint16_t)(m->port_lo + i % m->nb_ports);
+
+		if (addr_is_v4(a) != is_v4)
+			continue;
+		any = true;
+		m->home[i].number = LISTENS;
+		if (is_listener(c, a, port))
+			continue;
+		m->home[i].worker = (uint8_t)(dealt++ % c->workers);
+		m->home[i].number = count[m->home[i].worker]++;
+	}
+	return any && dealt < c->workers ? EINVAL : 0;
+}
+
+static int fill(struct shared_map *m, const struct turn_config *c)
+{
+	uint16_t count[TURN_WORKERS_MAX] = {0};
+	int err = deal(m, c, true, count);
+
+	if (err == 0)
+		err = deal(m, c, false, count);
+	for (unsigned int w = 0; w < c->workers; w++)
+		m->from[w + 1] = m->from[w] + count[w];
+	for (uint32_t i = 0; i < m->nb; i++)
+		if (m->home[i].number != LISTENS)
+			m->by_number[m->from[m->home[i].worker] + m->home[i].number] = i;
+	for (uint32_t a = 0; a < c->nb_relay; a++)
+		m->is_v4[a] = addr_is_v4(&c->relay[a]);
+	return err;
+}
+
+static int build(struct shared_map *m, const struct turn_config *c)
+{
+	const uint32_t nb_ports = (uint32_t)c->port_hi - c->port_lo + 1;
+	const uint64_t nb = (uint64_t)c->nb_relay * nb_ports;
+
+	if (nb == 0 || nb > TURN_SHARED_MAX || c->limits.allocations == 0)
+		return EINVAL;
+	m->nb = (uint32_t)nb;
+	m->nb_ports = nb_ports;
+	m->port_lo = c->port_lo;
+	m->home = calloc(nb, sizeof(*m->home));
+	m->by_number = calloc(nb, sizeof(*m->by_number));
+	m->is_v4 = calloc(c->nb_relay, sizeof(*m->is_v4));
+	if (m->home == NULL || m->by_number == NULL || m->is_v4 == NULL)
+		return ENOMEM;
+	return fill(m, c);
+}
+
+struct shared_map *shared_map_create(const struct turn_config *c)
+{
+	struct shared_map *m = calloc(1, sizeof(*m));
+	const int err = m != NULL ? build(m, c) : ENOMEM;
+
+	if (err == 0)
+		return m;
+	shared_map_free(m);
+	errno = err;
+	return NULL;
+}
+
+void shared_map_free(struct shared_map *m)
+{
+	if (m == NULL)
+		return;
+	free(m->home);
+	free(m->by_number);
+	free(m->is_v4);
+	free(m);
+}

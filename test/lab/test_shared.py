@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Relay ports that all allocations share: kernel clients and peers of both families, one conference
+server for many clients, and what is refused."""
+
+import lab as labs
+from lab import CLIENT4, CLIENT6, PEER4, PEER6, until
+from turnlib import EVEN_PORT, REQUESTED_ADDRESS_FAMILY, RESERVATION_TOKEN, SUCCESS
+
+PORTS = range(3480, 3488)
+CLIENTS, ROUNDS = 16, 10
+CROWD = 40  # clients of one conference server
+CONFIG = {"workers": {"count": 2}, "relay": {"mode": "shared", "ports": "3480-3487",
+          "peers-per-allocation": 4}}  # fmt: skip
+
+
+def allocated(lab, ip=CLIENT4, peer_ip=PEER4):
+    client = lab.client(ip=ip)
+    family = bytes([2 if ":" in peer_ip else 1, 0, 0, 0])
+    assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+    assert client.relayed[1] in PORTS, client.relayed
+    return client
+
+
+def relay(lab, server):
+    """Clients of all family pairs, each with peers of its own."""
+    pairs = []
+    for i in range(CLIENTS):
+        echo = lab.echo((PEER4, PEER6)[i // 2 % 2])
+        client = allocated(lab, (CLIENT4, CLIENT6)[i % 2], echo.address[0])
+        assert client.permit(echo.address).cls == SUCCESS
+        client.send(echo.address, b"first")
+        assert client.wait("data") == ("data", echo.address, b"first")
+        assert client.bind(0x4000, echo.address).cls == SUCCESS
+        pairs.append((client, echo))
+    for number in range(ROUNDS):
+        for client, _ in pairs:
+            client.send_channel(0x4000, b"%d" % number)
+        for client, _ in pairs:
+            assert client.wait("channel") == ("channel", 0x4000, b"%d" % number)
+    for client, echo in pairs:
+        assert {source for source, _ in echo.seen} == {client.relayed}
+    shares = [w["allocations"] for w in server.workers()]
+    assert sum(shares) == CLIENTS and min(shares) > 0, shares
+    for client, echo in pairs:
+        assert client.refresh(0).cls == SUCCESS and not client.drain()
+        echo.close()
+        client.close()
+
+
+def conference(lab):
+    """As many clients of one endpoint as there are shared addresses, whoever their home is."""
+    echo = lab.echo(PEER4)
+    inside, outside = [], []
+    for _ in range(CROWD):
+        client = allocated(lab)
+        answer = client.bind(0x4000, echo.address)
+        if answer.cls == SUCCESS:
+            inside.append(client)
+        else:
+            assert answer.code == 400 and "Shared" in answer.reason, answer
+            outside.append(client)
+    assert len(inside) == len(PORTS), len(inside)
+    assert {client.relayed[1] for client in inside} == set(PORTS)
+    for i, client in enumerate(inside):
+        client.send_channel(0x4000, b"%d" % i)
+        assert client.wait("channel") == ("channel", 0x4000, b"%d" % i)
+    # one hangs up: any one of those on the same address takes its place
+    gone = inside.pop()
+    assert gone.refresh(0).cls == SUCCESS
+    heir = next(c for c in outside if c.relayed == gone.relayed)
+    assert heir.bind(0x4000, echo.address).cls == SUCCESS
+    heir.send_channel(0x4000, b"heir")
+    assert heir.wait("channel") == ("channel", 0x4000, b"heir")
+    for client in [*inside, *outside]:
+        assert client.refresh(0).cls == SUCCESS
+        client.close()
+    echo.close()
+
+
+def strangers(lab, server):
+    """A permission alone lets nobody in, nor does another port of a registered peer."""
+    echo, client = lab.echo(PEER4), allocated(lab)
+    other = lab.peer.udp(PEER4)
+    assert client.permit(echo.address).cls == SUCCESS
+    before = server.still().get("shared-unknown-peer", 0)
+    other.sendto(b"before", client.relayed)
+    client.send(echo.address, b"x")
+    assert client.wait("data") == ("data", echo.address, b"x")
+    other.sendto(b"after", client.relayed)
+    until(lambda: server.drops().get("shared-unknown-peer", 0) == before + 2, 2, "two drops")
+    assert not client.fence()
+    assert client.refresh(0).cls == SUCCESS
+    other.close()
+    echo.close()
+
+
+def refused(lab, server):
+    echo, first = lab.echo(PEER4), allocated(lab)
+    assert first.bind(0x4000, echo.address).cls == SUCCESS
+    second = allocated(lab)
+    while second.relayed != first.relayed:  # those before it fill the others up
+        second.bind(0x4000, echo.address)
+        second = allocated(lab)
+    before = server.still()
+    assert second.permit(echo.address).cls == SUCCESS
+    second.send(echo.address, b"collides")
+    assert second.bind(0x4000, echo.address).code == 400
+    for port in range(1, 5):
+        assert second.bind(0x4000 + port, (PEER4, port)).cls == SUCCESS
+    assert second.bind(0x4010, (PEER4, 9)).code == 508
+    second.send((PEER4, 9), b"one too many")
+    after = server.still()
+    for reason in ("shared-collision", "shared-full"):
+        assert after.get(reason, 0) == before.get(reason, 0) + 1, (reason, after)
+    third = lab.client()
+    assert third.allocate([(EVEN_PORT, b"\x00")]).code == 508
+    assert third.allocate([(EVEN_PORT, b"\x80")]).code == 508
+    assert third.allocate([(RESERVATION_TOKEN, bytes(8))]).code == 508
+    assert third.allocate().cls == SUCCESS
+    assert not echo.seen, echo.seen
+
+
+def main(lab):
+    labs.need_own_server()
+    drops = ("shared-unknown-peer", "shared-collision", "shared-full")
+    server = lab.server(CONFIG, allow=drops)
+    relay(lab, server)
+    conference(lab)
+    strangers(lab, server)
+    refused(lab, server)
+
+
+if __name__ == "__main__":
+    labs.run(main)
