@@ -70,7 +70,7 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 		w->live.rx += n;
 	do {
 		accept_burst(w, q->port, ready);
-		burst_route(w, ready);
+		burst_route(w, n);
 		ready = unlikely(p->rx_super) ? super_next(w, q->port) : 0;
 	} while (ready > 0);
 	return n;
