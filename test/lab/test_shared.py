@@ -22,6 +22,13 @@ def allocated(lab, ip=CLIENT4, peer_ip=PEER4):
     return client
 
 
+def end(client):
+    """On a busy machine the request may have been sent twice: the second finds nothing."""
+    answer = client.refresh(0)
+    assert answer.cls == SUCCESS or (answer.code == 437 and client.retransmissions), answer
+    client.close()
+
+
 def relay(lab, server):
     """Clients of all family pairs, each with peers of its own."""
     pairs = []
@@ -43,9 +50,9 @@ def relay(lab, server):
     shares = [w["allocations"] for w in server.workers()]
     assert sum(shares) == CLIENTS and min(shares) > 0, shares
     for client, echo in pairs:
-        assert client.refresh(0).cls == SUCCESS and not client.drain()
+        assert client.retransmissions or not client.drain()
+        end(client)
         echo.close()
-        client.close()
 
 
 def conference(lab):
@@ -67,14 +74,13 @@ def conference(lab):
         assert client.wait("channel") == ("channel", 0x4000, b"%d" % i)
     # one hangs up: any one of those on the same address takes its place
     gone = inside.pop()
-    assert gone.refresh(0).cls == SUCCESS
+    end(gone)
     heir = next(c for c in outside if c.relayed == gone.relayed)
     assert heir.bind(0x4000, echo.address).cls == SUCCESS
     heir.send_channel(0x4000, b"heir")
     assert heir.wait("channel") == ("channel", 0x4000, b"heir")
     for client in [*inside, *outside]:
-        assert client.refresh(0).cls == SUCCESS
-        client.close()
+        end(client)
     echo.close()
 
 
@@ -89,8 +95,8 @@ def strangers(lab, server):
     assert client.wait("data") == ("data", echo.address, b"x")
     other.sendto(b"after", client.relayed)
     until(lambda: server.drops().get("shared-unknown-peer", 0) == before + 2, 2, "two drops")
-    assert not client.fence()
-    assert client.refresh(0).cls == SUCCESS
+    assert not [item for item in client.fence() if item[0] != "stun"]
+    end(client)
     other.close()
     echo.close()
 
