@@ -93,7 +93,8 @@ struct plain {
 };
 
 // All of the old headers has been read by now. The checksum is the complement of a sum folded, here
-// the fold of the complement: the same, but 0xffff for 0 as UDP wants it.
+// the fold of the complement: the same, but 0xffff for 0 as UDP wants it. (For the one sum that is
+// all ones it is 0. A sender may choose its bytes so, and spoils its own datagram.)
 static inline void write_udp(const struct plain *p, uint64_t change)
 {
 	const uint64_t sum = udp_sum4(p->sum, change, ~p->old_udp, p->udp);

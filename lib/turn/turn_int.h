@@ -451,7 +451,6 @@ struct turn_shard {
 	struct endpoint *listener;
 	struct shared shared;
 	struct turn_stats stats;
-	uint64_t next_id;
 	void (*flow_made)(void *ctx, uint32_t flow);
 	void *ctx;
 	uint8_t worker, workers, nb_listeners;

@@ -3,6 +3,9 @@
 
 #include "bytes.h"
 
+#define MARK 0x80 // in the source MAC of what is written the short way
+#define NO_PLAN 0xff
+
 struct world world;
 struct world_client client[LINE_CLIENTS];
 struct endpoint peer[LINE_CLIENTS];
@@ -140,4 +143,103 @@ void line_dropped(const struct world_datagram *d, unsigned int reason)
 	assert_int_equal(after.drop[reason], before.drop[reason] + 4);
 	assert_int_equal(after.tx, before.tx);
 	assert_int_equal(world.nb_seen, 0);
+}
+
+// --- one frame, three ways ----------------------------------------------------------------------
+
+struct worker *line_worker(void)
+{
+	return world.dp->worker[0];
+}
+
+static void mark_frames(void)
+{
+	for (unsigned int p = 0; p < world.dp->nb_ports; p++)
+		for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
+			((uint8_t *)&line_worker()->wire[p].tail[is_v4])[5] ^= MARK;
+}
+
+static struct turn_line *line_of(const struct world_client *c)
+{
+	const uint32_t n = turn_relay_slots(world.dp->map, 0);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct turn_line *l = &line_worker()->lines[i];
+
+		if (addr_eq(&l->end[0], &c->at.addr) && (uint16_t)l->mark[0] == c->at.port)
+			return l;
+	}
+	fail_msg("no such allocation");
+	return NULL;
+}
+
+void line_round(void)
+{
+	worker_round(line_worker(), world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	stats_publish(line_worker());
+	world_balance(&world, 0);
+}
+
+// The only datagram sent. ARP and ND may be about.
+static void take_frame(struct line_outcome *o)
+{
+	for (unsigned int p = 0; p < world.dp->nb_ports; p++) {
+		struct port *port = world.dp->port[p].port;
+		uint8_t frame[2048];
+		size_t len;
+
+		while ((len = softport_take(port, frame, sizeof(frame))) > 0) {
+			if (frame[frame[12] == 0x08 ? 23 : 20] != 17)
+				continue;
+			assert_int_equal(o->len, 0);
+			o->len = len;
+			o->by_line = ((frame[11] ^ port->mac[5]) & MARK) != 0;
+			memcpy(o->frame, frame, len);
+			memcpy(o->frame + 6, port->mac, 6);
+		}
+	}
+}
+
+static struct line_outcome pass(
+	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len)
+{
+	uint8_t *verdict = &line_worker()->burst.turn.plan.verdict;
+	const struct turn_line *l = line_of(c);
+	struct line_outcome o = {.counted = l->count[0] + l->count[1]};
+	struct dp_stats before = world_stats(&world), after;
+
+	mark_frames();
+	*verdict = NO_PLAN;
+	world_inject(&world, port, frame, len);
+	line_round();
+	mark_frames(); // no longer
+	take_frame(&o);
+	o.by_line = o.by_line && *verdict == NO_PLAN;
+	after = world_stats(&world);
+	o.counted = l->count[0] + l->count[1] - o.counted;
+	for (unsigned int i = 0; i < DP_DROP_END && o.len == 0; i++)
+		if (after.drop[i] != before.drop[i])
+			o.reason = i;
+	assert_int_equal(after.held, before.held);
+	return o;
+}
+
+struct line_outcome line_pass(enum line_way way, const struct world_client *c, unsigned int port,
+	const uint8_t *frame, size_t len)
+{
+	struct turn_line *l = line_of(c);
+	const uint16_t plain_max = line_worker()->plain_max;
+	const uint32_t until = l->until;
+	struct line_outcome o;
+
+	if (way != LINE_BY_LINE)
+		line_worker()->plain_max = 0;
+	if (way == LINE_BY_TREES)
+		l->until = 0;
+	o = pass(c, port, frame, len);
+	line_worker()->plain_max = plain_max;
+	if (l->until == 0)
+		l->until = until;
+	assert_false(way != LINE_BY_LINE && o.by_line);
+	return o;
 }

@@ -26,6 +26,33 @@ void line_data(struct world_datagram *d, uint16_t len);
 // Asserts that a datagram is dropped for this reason, whichever worker has it.
 void line_dropped(const struct world_datagram *d, unsigned int reason);
 
+// --- one frame of several ways ------------------------------------------------------------------
+
+enum line_way {
+	LINE_BY_LINE, // as it comes
+	LINE_BY_PLAN, // the short way is closed
+	LINE_BY_TREES, // and the line's copy has lapsed
+};
+
+// What became of a frame: a frame again, or a reason.
+struct line_outcome {
+	size_t len; // 0 = dropped
+	unsigned int reason;
+	bool by_line; // relayed without a plan
+	uint32_t counted; // by the line of the client
+	uint8_t frame[2048];
+};
+
+struct worker *line_worker(void); // the first
+// One round of it; no time passes.
+void line_round(void);
+// Receives a frame of client c or its peer on a port, and nothing else, in a round of a world of
+// one worker.
+struct line_outcome line_pass(enum line_way way, const struct world_client *c, unsigned int port,
+	const uint8_t *frame, size_t len);
+
+// --- checksums ----------------------------------------------------------------------------------
+
 // Of an untagged frame of UDP without IPv4 options.
 uint8_t *frame_udp(uint8_t *frame);
 // What the checksums have to be (RFC 768, RFC 8200 8.1; RFC 791).

@@ -10,6 +10,9 @@
 #include "cutter.h"
 #include "segment.h"
 
+// What a port says of the packet it has received is not true of the one made of it: a flag to tell.
+#define RECEIVED RTE_MBUF_F_RX_FDIR
+
 #define FIFO_LEN 4096
 
 struct fifo {
@@ -119,6 +122,10 @@ static uint16_t soft_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 		abort();
 	}
 	for (i = 0; i < n && s->limit > 0; i++, s->limit--) {
+		if ((m[i]->ol_flags & RECEIVED) != 0) {
+			fprintf(stderr, "softport: sent with a flag of reception\n");
+			abort();
+		}
 		if ((m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0)
 			take_super(s, m[i]);
 		else
@@ -237,7 +244,10 @@ struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len)
 
 void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
 {
-	softport_put_mbuf(p, queue, softport_mbuf(p, frame, len));
+	struct rte_mbuf *m = softport_mbuf(p, frame, len);
+
+	m->ol_flags |= RECEIVED;
+	softport_put_mbuf(p, queue, m);
 }
 
 size_t softport_take(struct port *p, void *buf, size_t cap)

@@ -415,7 +415,7 @@ static void test_martians(void **state)
 		struct world_datagram d = binding(cases[i].src, 5000);
 
 		d.dst = world_endpoint(cases[i].dst, cases[i].port);
-		world_send(&world, &d);
+		send_on(0, &d);
 		world_run(&world);
 		assert_int_equal(dropped(cases[i].reason), before + 1);
 		assert_int_equal(world.nb_seen, 0);

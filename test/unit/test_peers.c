@@ -448,6 +448,58 @@ static void no_line_has_an_own_address(void **state)
 	turn_policy_free(strict);
 }
 
+// Each single thing that a line vouches for.
+static void a_line_vouches_for_one_datagram(void **state)
+{
+	static const uint8_t data[] = {0x40, 0x02, 0, 4, 1, 2, 3, 4};
+	const struct turn_line line = {.end = {fixture_endpoint("fd99::20", 0).addr, peer.addr},
+		.mark = {5000 | TURN_LINE_LISTENER(3) << 16, 7000 | 9 << 16},
+		.until = 100,
+		.channel = __builtin_bswap16(0x4002)};
+	struct turn_line none = line;
+
+	none.channel = 0;
+	for (uint8_t leg = 0; leg < 2; leg++) {
+		const struct turn_view good = {.src = line.end[leg],
+			.mark = leg == 0 ? line.mark[0] : 7000,
+			.len = 8,
+			.leg = leg,
+			.data = data};
+		struct turn_view v;
+		uint8_t other[8];
+
+		assert_true(turn_line_vouches(&line, &good, 99));
+		assert_false(turn_line_vouches(&line, &good, 100));
+		assert_false(turn_line_vouches(&line, &good, 101));
+		for (unsigned int bit = 0; bit < 128; bit++) {
+			v = good;
+			v.src.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_false(turn_line_vouches(&line, &v, 99));
+		}
+		for (unsigned int bit = 0; bit < 32; bit++) { // of a peer the port only
+			v = good;
+			v.mark ^= UINT32_C(1) << bit;
+			assert_int_equal(turn_line_vouches(&line, &v, 99), leg == 1 && bit >= 16);
+		}
+		for (unsigned int bit = 0; bit < 64; bit++) { // of a client the header too
+			v = good;
+			memcpy(other, data, sizeof(other));
+			other[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			v.data = other;
+			assert_int_equal(turn_line_vouches(&line, &v, 99), leg == 1 || bit >= 32);
+		}
+		for (uint16_t len = 4; len < 12; len++) {
+			v = good;
+			v.len = len;
+			assert_int_equal(turn_line_vouches(&line, &v, 99), leg == 1 || len == 8);
+		}
+		v = good;
+		memcpy(other, (const uint8_t[]){0, 0, 0, 4}, 4); // number 0
+		v.data = other;
+		assert_false(turn_line_vouches(&none, &v, 99));
+	}
+}
+
 #define MANY 600
 
 static struct endpoint one_of_many(unsigned int i)
@@ -554,6 +606,7 @@ int main(void)
 		T(indications_are_never_answered),
 		T(own_relay_address_is_a_peer_unless_hairpin_is_off),
 		T(no_line_has_an_own_address),
+		T(a_line_vouches_for_one_datagram),
 	};
 
 	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);

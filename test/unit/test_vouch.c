@@ -99,6 +99,52 @@ static void test_no_listener(void **state)
 	world_close(&world);
 }
 
+// Addresses that are nobody's, or others': many lie where the table has one of ours.
+static void test_not_for_us(void **state)
+{
+	struct world_datagram d;
+
+	line_open(&line_one, 2);
+	for (uint8_t last = 2; last < 120; last++) {
+		for (unsigned int i = 0; i < 2; i++) {
+			d = line_up(i);
+			line_data(&d, 20);
+			d.dst.addr.b[15] = last;
+			if (!addr_eq(&d.dst.addr, &d.src.addr)) // LAND, that would be
+				line_dropped(&d, drop_of_net(NET_DROP_NOT_FOR_US));
+			d = line_down(i);
+			d.len = 20;
+			d.dst.addr.b[15] = last;
+			if (!addr_eq(&d.dst.addr, &d.src.addr)) // LAND, that would be
+				line_dropped(&d, drop_of_net(NET_DROP_NOT_FOR_US));
+		}
+	}
+	world_close(&world);
+}
+
+// A whole datagram in the first of two buffers.
+static void test_segmented(void **state)
+{
+	struct world_datagram d;
+	struct port *p;
+	struct rte_mbuf *m;
+	uint8_t frame[2048];
+	size_t len;
+
+	line_open(&line_one, 1);
+	p = world.dp->port[0].port;
+	d = line_up(0);
+	line_data(&d, 20);
+	len = world_frame(&world, &d, frame);
+	m = softport_mbuf(p, frame, len);
+	assert_int_equal(rte_pktmbuf_chain(m, softport_mbuf(p, "tail", 4)), 0);
+	softport_put_mbuf(p, 0, m);
+	world_run(&world);
+	assert_int_equal(world_stats(&world).drop[DP_DROP_SEGMENTED], 1);
+	assert_int_equal(world.nb_seen, 0);
+	world_close(&world);
+}
+
 // Our IPv4 addresses, and those of clients and peers, as IPv4-mapped ones in IPv6 (RFC 4291
 // 2.5.5.2): the same to look at, but no such packet may be on a wire.
 static void test_mapped(void **state)
@@ -163,6 +209,8 @@ int main(void)
 		cmocka_unit_test_prestate(test_strangers, (void *)&line_one),
 		cmocka_unit_test_prestate(test_strangers, (void *)&four),
 		cmocka_unit_test(test_no_listener),
+		cmocka_unit_test(test_not_for_us),
+		cmocka_unit_test(test_segmented),
 		cmocka_unit_test(test_mapped),
 		cmocka_unit_test(test_closed),
 	};
