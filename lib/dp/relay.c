@@ -275,33 +275,36 @@ static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	return v->leg == TURN_FROM_CLIENT && !view_is_request(v) && backlog_take(w, m, v);
 }
 
+// Relays packet i of the burst if the line that was found for it vouches.
+static inline bool relay_vouched(
+	struct worker *w, unsigned int i, const struct turn_view *v, uint32_t tick)
+{
+	struct turn_line *l;
+
+	if (unlikely(v->slot == TURN_NONE || v->len < CHANNEL_HEADER_LEN))
+		return false;
+	l = &w->lines[v->slot];
+	if (unlikely(!turn_line_vouches(l, v, tick) || !relay_line(w, w->burst.m[i], v, l)))
+		return false;
+	turn_line_count(w->shard, l, v);
+	return true;
+}
+
 unsigned int relay_burst(struct worker *w, bool may_wait)
 {
 	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
-	struct burst *b = &w->burst;
-	const struct turn_view *v = b->turn.view;
-	struct turn_line *lines = w->lines;
-	const unsigned int n = b->n;
+	const struct turn_view *v = w->burst.turn.view;
+	const unsigned int n = w->burst.n;
 	unsigned int relayed = n;
 	bool waiting = may_wait && w->backlog.n > 0;
 
 	for (unsigned int i = 0; i < n; i++, v++) {
-		struct turn_line *l;
-
-		if (unlikely(waiting) && follows(w, b->m[i], v)) {
+		if (unlikely(waiting) && follows(w, w->burst.m[i], v)) {
 			relayed--;
-			continue;
+		} else if (unlikely(!relay_vouched(w, i, v, tick))) {
+			relayed -= !relay_planned(w, i, may_wait);
+			waiting = may_wait && w->backlog.n > 0;
 		}
-		if (unlikely(v->slot == TURN_NONE || v->len < CHANNEL_HEADER_LEN))
-			goto planned;
-		l = &lines[v->slot];
-		if (unlikely(!turn_line_vouches(l, v, tick) || !relay_line(w, b->m[i], v, l)))
-			goto planned;
-		turn_line_count(w->shard, l, v);
-		continue;
-	planned:
-		relayed -= !relay_planned(w, i, may_wait);
-		waiting = may_wait && w->backlog.n > 0;
 	}
 	return relayed;
 }
