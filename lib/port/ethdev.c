@@ -26,6 +26,8 @@ static uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 static uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
+	if (of(p)->cuts)
+		return port_uso_tx(p, queue, m, n);
 	return rte_eth_tx_burst(p->dpdk_id, queue, m, n);
 }
 
@@ -137,19 +139,6 @@ static const struct port_ops ethdev_ops = {
 	.flow_destroy = port_flow_destroy,
 };
 
-static const struct port_ops ethdev_uso_ops = {
-	.kind = "ethdev",
-	.rx = ethdev_rx,
-	.tx = port_uso_tx,
-	.start = ethdev_start,
-	.stop = ethdev_stop,
-	.close = ethdev_close,
-	.link = ethdev_link,
-	.counters = ethdev_counters,
-	.flow_create = port_flow_create,
-	.flow_destroy = port_flow_destroy,
-};
-
 // Largest MTU the driver takes: some tell it, others only their longest frame.
 static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 {
@@ -224,8 +213,7 @@ static int configure(const struct port_request *r, struct ethdev *e)
 		return -1;
 	}
 	port_rss_plan(e);
-	if (tx_offloads != 0)
-		e->port.ops = &ethdev_uso_ops;
+	e->cuts = tx_offloads != 0;
 	rc = device_configure(e, r->c->mtu, tx_offloads);
 	if (rc != 0 && e->rss_hf != 0) {
 		// RSS only saves hand-overs: a driver that refuses it is used without.

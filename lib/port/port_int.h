@@ -54,6 +54,7 @@ struct ethdev {
 	uint64_t received_before; // by the interface, before this port (af_packet); any thread
 	uint64_t cut_lost; // datagrams of super-frames that found no room; written by workers
 	bool started;
+	bool cuts; // super-frames of UDP: it has been configured to
 };
 
 struct port *port_ethdev_open(const struct port_request *r);
