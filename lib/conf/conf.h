@@ -36,6 +36,25 @@ struct conf_port {
 	uint16_t rx_ring, tx_ring; // 0 = by driver
 };
 
+// TCP and TLS clients.
+struct conf_streams {
+	uint32_t threads, connections, per_source;
+	uint32_t idle_s, handshake_s;
+	uint32_t queue; // bytes that may wait for a client
+	uint32_t ring; // messages between a thread and a worker
+	char *netns; // NULL = that of the process
+};
+
+enum conf_tls_version { CONF_TLS_1_2, CONF_TLS_1_3 };
+
+// PEM files, of TLS clients.
+struct conf_tls {
+	char *certificate, *key; // NULL = none
+	char *chain; // NULL = certificate has it all
+	char *ciphers; // NULL = OpenSSL's default
+	enum conf_tls_version min_version;
+};
+
 enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY };
 enum conf_log_to { CONF_LOG_STDERR, CONF_LOG_SYSLOG };
 
@@ -66,6 +85,8 @@ struct conf {
 	// are owned by the configuration. turn.workers is set by the app once workers is resolved;
 	// turn.local and turn.gateways are gathered from ports.
 	struct turn_config turn;
+	struct conf_streams streams;
+	struct conf_tls tls;
 	// log:
 	enum conf_log_to log_to;
 	int log_level; // syslog's LOG_ERR .. LOG_DEBUG

@@ -191,19 +191,44 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 		addr_format(a, text, sizeof(text)));
 }
 
+// The kernel will say whether it has the address.
+static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
+{
+	const struct conf_tls *tls = &x->conf->tls;
+	const struct conf_node *n = conf_node_of(x->root, &l->transport, 0);
+
+	if (l->transport != TURN_OVER_TCP && (tls->certificate == NULL || tls->key == NULL))
+		return conf_fail(x, n, "there is no tls.%s: name the PEM file",
+			tls->certificate == NULL ? "certificate" : "key");
+	return 0;
+}
+
 static int check_listeners(struct conf_ctx *x, const struct owned *own)
 {
 	const struct turn_config *t = &x->conf->turn;
 
 	for (uint32_t i = 0; i < t->nb_listeners; i++) {
 		const struct turn_listener *l = &t->listeners[i];
-		int rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
+		const bool stream = turn_listener_is_stream(l);
+		int rc = 0;
 
+		if (stream)
+			rc = check_stream(x, l);
+		else
+			rc = check_on_port(
+				x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
 		for (uint32_t j = 0; j < i && rc == 0; j++) {
-			if (endpoint_eq(&l->at, &t->listeners[j].at) &&
-				l->transport == t->listeners[j].transport)
-				rc = conf_fail(x, conf_node_of(x->root, &t->listeners, i),
-					"the same as listeners[%u]: remove one", j);
+			const struct turn_listener *other = &t->listeners[j];
+
+			if (!endpoint_eq(&l->at, &other->at) ||
+				stream != turn_listener_is_stream(other))
+				continue;
+			rc = conf_fail(x, conf_node_of(x->root, &t->listeners, i),
+				l->transport == other->transport
+					? "the same as listeners[%u]: remove one"
+					: "has the TCP port of listeners[%u]: give one entry "
+					  "transport: auto and remove the other",
+				j);
 		}
 		if (rc != 0)
 			return rc;

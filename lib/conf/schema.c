@@ -3,7 +3,6 @@
 // when absent, what they are for. Parsing, checks, freeing and doc/configuration.md follow from it.
 #include "conf_int.h"
 
-#include <netinet/in.h>
 #include <syslog.h>
 
 static const struct conf_choice idle_choices[] = {
@@ -12,7 +11,10 @@ static const struct conf_choice uso_choices[] = {
 	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
 const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
-static const struct conf_choice transport_choices[] = {{"udp", IPPROTO_UDP}, {NULL, 0}};
+static const struct conf_choice transport_choices[] = {{"udp", TURN_OVER_UDP},
+	{"tcp", TURN_OVER_TCP}, {"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO}, {NULL, 0}};
+static const struct conf_choice tls_choices[] = {
+	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
 static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
 	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
@@ -104,11 +106,60 @@ static const struct conf_key conf_schema[] = {
 {"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
 	.help = "Where TURN clients are served."},
 {"listeners[].transport", CONF_CHOICE, ONE(turn_listener, transport), .choices = transport_choices,
-	.def = "udp", .help = "Transport of the client leg."},
+	.def = "udp", .help = "Transport of the client leg: `udp`, `tcp`, `tls` (over TCP, with "
+	"the certificate of `tls`), or `auto`: TCP, where the first byte of each client tells "
+	"whether it speaks TLS."},
 {"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
-	.help = "An address of a port. There is no wildcard: one entry per address."},
+	.help = "Of `udp` an address of a port. TCP is the kernel's: of `tcp`, `tls` and `auto` "
+	"any address that the kernel has (see `streams.netns`). There is no wildcard: one entry "
+	"per address."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
-	.help = "Port number. It is taken out of the relay range of the same address."},
+	.help = "Port number; customary for TLS is 5349, or 443. It is taken out of the relay "
+	"range of the same address."},
+
+{"tls", CONF_SECTION, .help = "For listeners with `transport: tls` or `auto`. SIGHUP reads the "
+	"files again, for connections from then on; where they are of no use, the old ones stay "
+	"and the log says why. ALPN: `stun.turn` and `stun.nat-discovery` (RFC 7443)."},
+{"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
+	.help = "PEM file with the certificate of the server, and behind it those between it and "
+	"the root. Required where there is TLS."},
+{"tls.key", CONF_TEXT, ONE(conf, tls.key), RANGE(1, 4095),
+	.help = "PEM file with its private key, without a pass phrase. Required where there is "
+	"TLS."},
+{"tls.chain", CONF_TEXT, ONE(conf, tls.chain), RANGE(1, 4095),
+	.help = "PEM file with certificates between the server's and the root, where `certificate` "
+	"does not have them."},
+{"tls.ciphers", CONF_TEXT, ONE(conf, tls.ciphers), RANGE(1, 1023),
+	.help = "Cipher list of TLS 1.2 in OpenSSL's words, like `ECDHE+AESGCM`. Without it: "
+	"OpenSSL's default. Those of TLS 1.3 are OpenSSL's."},
+{"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version), .choices = tls_choices, .def = "1.2",
+	.help = "Lowest version of TLS: `1.2` or `1.3`."},
+
+{"streams", CONF_SECTION, .help = "TCP and TLS clients: threads of their own, on the CPUs of "
+	"management, between the kernel's sockets and the workers."},
+{"streams.threads", CONF_NUMBER, ONE(conf, streams.threads), RANGE(1, 16), .def = "1",
+	.help = "How many. The kernel deals the connections over them."},
+{"streams.connections", CONF_NUMBER, ONE(conf, streams.connections), RANGE(1, 1048576),
+	.def = "10000", .help = "Connections at a time. Each takes an open file: `LimitNOFILE` of "
+	"the unit must be higher. One more is refused by a reset."},
+{"streams.per-source", CONF_NUMBER, ONE(conf, streams.per_source), RANGE(0, 1048576),
+	.def = "100", .help = "Connections at a time of one client address (IPv6: of its /64); "
+	"0 = no limit."},
+{"streams.handshake", CONF_NUMBER, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
+	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
+	"message that has begun."},
+{"streams.idle", CONF_NUMBER, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120",
+	.help = "Seconds without a message after which a connection without an allocation is "
+	"closed; one with an allocation stays until that has expired."},
+{"streams.queue", CONF_NUMBER, ONE(conf, streams.queue), RANGE(8192, 16777216), .def = "65536",
+	.help = "Bytes that may wait for a client that reads slower than it is sent to, here and "
+	"again in the kernel. Past it the oldest media is dropped."},
+{"streams.ring", CONF_NUMBER, ONE(conf, streams.ring), RANGE(64, 65536), .def = "1024",
+	.help = "Messages that may wait between a stream thread and a worker, each way, rounded up "
+	"to a power of two."},
+{"streams.netns", CONF_TEXT, ONE(conf, streams.netns), RANGE(1, 63), .flags = CONF_WORD,
+	.help = "Network namespace (`ip netns`) of the TCP listeners. Without it: that of the "
+	"process."},
 
 {"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
 {"relay.addresses", CONF_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,

@@ -307,7 +307,8 @@ static int workers_create(struct dp *d, const unsigned int *lcores, char *error,
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		if (worker_make(d, i, lcores[i]) != 0)
 			goto no_memory;
-	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0)
+	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
+		streams_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0)
 		goto no_memory;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		stats_publish(d->worker[i]);
@@ -375,10 +376,13 @@ struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *erro
 	if (d == NULL)
 		return NULL;
 	rc = dp_launch(d);
+	if (rc != 0)
+		snprintf(error, len, "lcore %u: worker cannot be launched: %s",
+			d->worker[d->nb_launched]->lcore, strerror(-rc));
+	else
+		rc = streams_start(d, error, len);
 	if (rc == 0)
 		return d;
-	snprintf(error, len, "lcore %u: worker cannot be launched: %s",
-		d->worker[d->nb_launched]->lcore, strerror(-rc));
 	dp_stop(d);
 	return NULL;
 }
@@ -414,6 +418,7 @@ void dp_quiesce(struct dp *d)
 		if (w->shard != NULL)
 			stats_publish(w);
 	}
+	streams_drain(d);
 	for (unsigned int i = d->nb_started; i-- > 0;) {
 		ladder_remove(d, i);
 		d->port[i].port->ops->stop(d->port[i].port);
@@ -426,6 +431,7 @@ void dp_quiesce(struct dp *d)
 void dp_destroy(struct dp *d)
 {
 	handover_free(d);
+	streams_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
 	relay_sources_free(d);
@@ -450,6 +456,7 @@ void dp_halt(struct dp *d)
 void dp_stop(struct dp *d)
 {
 	dp_halt(d);
+	streams_stop(d);
 	dp_quiesce(d);
 	dp_destroy(d);
 }

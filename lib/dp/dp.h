@@ -6,6 +6,7 @@
 #include "conf.h"
 #include "net.h"
 #include "port.h"
+#include "stream.h"
 #include "turn.h"
 
 // Drop reasons of the data path itself: X(enum, counter name, meaning).
@@ -29,6 +30,7 @@
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                     \
 	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                       \
 	X(DP_DROP_BACKLOG, "request-backlog", "more requests than may wait")                   \
+	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                  \
 	X(DP_DROP_SUPER, "super-frame",                                                        \
 		"super-frame that is not what it says, or too many in one")                    \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
@@ -69,6 +71,9 @@ struct dp_stats {
 };
 
 struct dp; // the running data path
+
+// The files of the configuration's TLS, as lib/stream asks for them; all NULL where there is none.
+struct stream_tls dp_tls(const struct conf *c);
 
 // Opens and starts the ports, makes shards and rings, launches the workers. conf->workers and
 // conf->turn.workers are resolved; lcores[] holds one lcore id per worker. The conf stays with the
@@ -112,6 +117,11 @@ struct dp_steering {
 
 // Any thread. False when there is no such port. The texts live as long as the data path.
 bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_steering *out);
+// Counters of the threads for TCP and TLS clients. Any thread. False when there are none.
+bool dp_streams(const struct dp *d, struct stream_stats *out);
+// Reads the certificates again, for connections from now on. 0, or -1 with the reason in error, and
+// then nothing has changed.
+int dp_streams_reload(struct dp *d, char *error, size_t len);
 // To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
 // a link comes up is asked of worker 0), and whether steering does what it should.
 void dp_tick(struct dp *d);

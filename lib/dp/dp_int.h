@@ -123,6 +123,10 @@ enum parcel_kind {
 	PARCEL_FRAME, // finished: to be sent on a port whose queue the other worker owns
 	PARCEL_NEIGHBOUR, // message: what an ARP or ND packet told
 	PARCEL_REDIRECT, // message: a redirect lives longer or ends
+	// On the rings of stream threads only.
+	PARCEL_STREAM, // from or to a client over a stream: the message alone
+	PARCEL_STREAM_ENDED, // message: its connection has ended
+	PARCEL_BUFFER, // an empty buffer comes back
 };
 
 // What goes along with a packet from worker to worker, in the private area of its mbuf: nothing is
@@ -135,6 +139,11 @@ struct parcel {
 		struct turn_view datagram;
 		struct net_neigh_msg neighbour;
 		struct turn_redirect_note redirect;
+		struct {
+			uint64_t conn;
+			uint32_t lease_s;
+			bool media;
+		} to_stream; // STREAM on its way down: as in struct stream_message
 	};
 };
 
@@ -185,6 +194,9 @@ struct dp {
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
 	struct hash_key home_key; // of steer_client_home
 	struct source *source[2]; // see worker.source
+	struct streams *streams; // NULL: not running, or nobody listens
+	struct stream_way *stream_way; // between each stream thread and each worker
+	unsigned int nb_streams; // threads
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
 	bool stopping; // mgmt writes, workers read
 };
@@ -208,8 +220,12 @@ struct source {
 	struct addr addr;
 	uint16_t sum; // of the address, as it lies in memory
 	uint16_t port; // of a listener, as it lies in memory
-	uint8_t flags; // of a view that can be sent on from here: DP_PLAIN, and DP_IPV4 or not
+	// Of a view that can be sent on from here: DP_PLAIN, and DP_IPV4 or not. SOURCE_STREAM,
+	// which no view has: to its clients no line sends.
+	uint8_t flags;
 };
+
+#define SOURCE_STREAM 0xff
 
 // What a frame needs of the port it leaves by.
 struct wire {
@@ -309,6 +325,11 @@ struct worker {
 	struct burst burst;
 	struct pieces pieces;
 	struct backlog backlog;
+	uint64_t
+		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has
+	uint32_t stream_wake; // threads for which there is something new, as bits
+	unsigned int nb_ended;
+	struct turn_view ended[DP_BURST]; // connections of the burst under way
 	struct dp_stats live; // counters as they stand; published at round ends
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
@@ -339,6 +360,9 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason);
 // Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f);
+// The same by our own keyed hash alone: where no NIC knows of the client.
+unsigned int steer_keyed_home(
+	const struct dp *d, const struct endpoint *client, const struct endpoint *server);
 // Sets rss_home and rss_key of a port that is started.
 void steer_port_init(struct dp_port *p, unsigned int workers);
 
@@ -361,6 +385,9 @@ void ladder_watch(struct dp *d, uint64_t now_ms);
 // --- handover.c: between workers ----------------------------------------------------------------
 
 int handover_create(struct dp *d, int socket);
+// A ring for one producer and one consumer, of count - 1 entries (count is a power of two), to be
+// freed with rte_free; NULL without memory.
+struct rte_ring *handover_ring(unsigned int count, int socket);
 void handover_free(struct dp *d);
 // Takes the packet.
 void handover_datagram(
@@ -433,6 +460,7 @@ struct rewrite {
 	uint16_t ip_id;
 	uint16_t mtu;
 	bool df;
+	bool fresh; // there is no old checksum to go by
 };
 
 // Rewrites m, of which f is the parse; f then describes the new frame. DP_SENT or a reason, and
@@ -466,6 +494,41 @@ static inline uint16_t rewrite_ip_id(struct worker *w)
 	x ^= x >> 9;
 	return (uint16_t)(x ^ w->ip_id_key[2]);
 }
+
+// --- streams.c: clients over TCP and TLS ---------------------------------------------------------
+
+// Rings and tables, once there are workers; nothing when there are no such listeners. 0 or -ENOMEM.
+int streams_create(struct dp *d, int socket);
+// Opens the listeners and runs the threads. 0, or -1 with the reason in error.
+int streams_start(struct dp *d, char *error, size_t len);
+// Ends the threads; workers may run on.
+void streams_stop(struct dp *d);
+// Frees what is on the rings; neither threads nor workers run any more.
+void streams_drain(struct dp *d);
+void streams_free(struct dp *d);
+// Bytes of memory that streams_create asks for, but for the tables by slot.
+size_t streams_size(const struct conf *c);
+extern const struct stream_ops streams_ops; // ctx is the struct dp
+
+// Up to DP_BURST messages of clients from a thread, counted as received. *taken: of all that was on
+// the ring. The connections of which it said that they have ended wait for streams_settle, which is
+// to be called when the burst has been routed: their last messages come first.
+unsigned int streams_take(
+	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken);
+void streams_settle(struct worker *w);
+// Whether the client of a live allocation is one over a stream.
+bool streams_has(const struct worker *w, uint32_t slot);
+// Each takes the packet. An answer to the client of v, whose request m was.
+void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *answer, uint16_t len);
+// What a peer has sent to slot v->slot: of r front, off and len count.
+struct rewrite;
+void streams_forward(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);
+// A client's message as if it had come in a datagram, for rewrite_frame.
+void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f);
+// Wakes the threads that this round has left something for.
+void streams_wake(struct worker *w);
 
 // --- host.c: being a host on the link -----------------------------------------------------------
 

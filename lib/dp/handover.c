@@ -6,7 +6,7 @@
 
 #include "dp_int.h"
 
-static struct rte_ring *ring_make(unsigned int count, int socket)
+struct rte_ring *handover_ring(unsigned int count, int socket)
 {
 	// in plain memory: rte_ring_create takes a memzone each, and 64 workers have 4096 rings
 	const ssize_t size = rte_ring_get_memsize(count);
@@ -30,7 +30,7 @@ int handover_create(struct dp *d, int socket)
 
 	for (unsigned int from = 0; from < d->nb_workers; from++) {
 		for (unsigned int to = 0; to < d->nb_workers; to++) {
-			struct rte_ring *r = ring_make(count, socket);
+			struct rte_ring *r = handover_ring(count, socket);
 
 			if (r == NULL)
 				return -ENOMEM;

@@ -57,7 +57,8 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 			continue;
 		l->listener_from = n;
 		for (uint32_t k = 0; k < c->nb_listeners; k++)
-			if (addr_eq(&c->listeners[k].at.addr, &l->addr))
+			if (!turn_listener_is_stream(&c->listeners[k]) &&
+				addr_eq(&c->listeners[k].at.addr, &l->addr))
 				t->listener[n++] = (struct local_listener){
 					.port = c->listeners[k].at.port, .index = (uint8_t)k};
 		l->nb_listeners = (uint8_t)(n - l->listener_from);
@@ -67,7 +68,9 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 			l->plain_mark = (uint32_t)t->listener[l->listener_from].index << 16;
 		}
 	}
-	// one that lies on no port would be silently deaf
+	// one that lies on no port would be silently deaf; those over streams are the kernel's
+	for (uint32_t k = 0; k < c->nb_listeners; k++)
+		n = (uint16_t)(n + turn_listener_is_stream(&c->listeners[k]));
 	return n == c->nb_listeners ? 0 : -EINVAL;
 }
 

@@ -52,8 +52,10 @@ size_t dp_memory_mb(const struct conf *c)
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc) + backlog_size(c));
 	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
+	size += streams_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
-		size += shard_size(c, map, w);
+		size += shard_size(c, map, w) +
+			(streams_size(c) > 0 ? turn_relay_slots(map, w) * sizeof(uint64_t) : 0);
 	turn_relay_map_free(map);
 	return size / MB + size / MB / 8 + EAL_MB;
 }

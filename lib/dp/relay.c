@@ -35,6 +35,9 @@ int relay_sources_create(struct dp *d)
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
 		listeners[TURN_LINE_LISTENER(i)] =
 			source_of(&c->listeners[i].at.addr, c->listeners[i].at.port);
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		if (turn_listener_is_stream(&c->listeners[i]))
+			listeners[TURN_LINE_LISTENER(i)].flags = SOURCE_STREAM;
 	return 0;
 }
 

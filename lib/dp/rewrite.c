@@ -89,7 +89,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 	if (r->pad != 0)
 		memset(payload + r->front_len + r->len, 0, r->pad);
 	frame = net_write_udp(payload, new_len, r->l2, r->src, r->dst, &ip, checksum);
-	if (unlikely(checksum == 0 && !is_v4)) {
+	if (unlikely(checksum == 0 && (!is_v4 || r->fresh))) {
 		checksum = csum_udp(&r->src->addr, &r->dst->addr, payload - NET_UDP_LEN,
 			(uint16_t)(new_len + NET_UDP_LEN));
 		store_be16(payload - 2, checksum);
@@ -215,7 +215,11 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		r->mtu = wire ? port->port->mtu : UINT16_MAX;
 		if (wire && relay_plain(w, m, v, r, way->neigh))
 			return;
-		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+		if (unlikely(v->stream != 0))
+			streams_describe(m, v, &f);
+		else
+			net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+		r->fresh = v->stream != 0;
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
@@ -252,7 +256,10 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		// a Data indication: its DATA attribute is padded to 4 (RFC 8489 14)
 		r.pad = -plan->len & 3;
 	}
-	forward(w, m, v, &way, &r);
+	if (unlikely(v->leg == TURN_FROM_PEER && streams_has(w, v->slot)))
+		streams_forward(w, m, v, &r);
+	else
+		forward(w, m, v, &way, &r);
 }
 
 // Puts an answer in place of the request. Back by the ordinary way, not to the MAC it came from:
@@ -298,7 +305,10 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		relay_any(w, m, v, plan, side);
 		break;
 	case TURN_REPLY:
-		reply(w, m, v, plan, side);
+		if (unlikely(v->stream != 0))
+			streams_reply(w, m, v, side->front, plan->front_len);
+		else
+			reply(w, m, v, plan, side);
 		break;
 	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again
 		v->via = w->id;

@@ -44,7 +44,8 @@ uint32_t rules_addresses(const struct rules_want *w)
 static bool has_listener(const struct turn_config *t, const struct addr *a)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (addr_eq(&t->listeners[i].at.addr, a))
+		if (!turn_listener_is_stream(&t->listeners[i]) &&
+			addr_eq(&t->listeners[i].at.addr, a))
 			return true;
 	return false;
 }

@@ -44,10 +44,11 @@ static uint32_t toeplitz(const struct dp_port *p, const struct net_frame *f)
 
 // Our own keyed hash: a stranger who could predict it would choose source ports that all meet on
 // one worker.
-static unsigned int keyed_home(const struct dp *d, const struct net_frame *f)
+unsigned int steer_keyed_home(
+	const struct dp *d, const struct endpoint *client, const struct endpoint *server)
 {
-	const uint64_t server = hash_addr(&d->home_key, &f->dst, f->dport);
-	const uint64_t h = hash_addr(&d->home_key, &f->src, server ^ f->sport);
+	const uint64_t at = hash_addr(&d->home_key, &server->addr, server->port);
+	const uint64_t h = hash_addr(&d->home_key, &client->addr, at ^ client->port);
 
 	return (unsigned int)(((h >> 32) * d->nb_workers) >> 32);
 }
@@ -60,7 +61,8 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	if (d->nb_workers == 1)
 		return 0;
 	if (!p->rss_home)
-		return keyed_home(d, f);
+		return steer_keyed_home(d, &(struct endpoint){f->src, f->sport},
+			&(struct endpoint){f->dst, f->dport});
 	// behind extension headers many NICs do not find the ports and hash the addresses alone
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 &&
 		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))

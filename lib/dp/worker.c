@@ -100,10 +100,28 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 		case PARCEL_REDIRECT:
 			message_apply(w, m);
 			break;
+		case PARCEL_STREAM: // these are on other rings
+		case PARCEL_STREAM_ENDED:
+		case PARCEL_BUFFER:
+			break;
 		}
 	}
 	burst_route(w, n);
 	return n;
+}
+
+// Clients over TCP and TLS: their messages are datagrams here, of a port of their own.
+static unsigned int receive_stream(struct worker *w, unsigned int thread)
+{
+	struct burst *b = &w->burst;
+	unsigned int taken;
+
+	b->n = streams_take(w, thread, b->m, &taken);
+	for (unsigned int i = 0; i < b->n; i++)
+		b->turn.view[i] = parcel_of(b->m[i])->datagram;
+	burst_route(w, b->n);
+	streams_settle(w);
+	return taken;
 }
 
 static void clock_set(struct worker *w, uint64_t tsc)
@@ -146,11 +164,15 @@ bool worker_round(struct worker *w, uint64_t tsc)
 		work += receive_port(w, &w->rx[i]);
 	for (unsigned int from = 0; from < w->dp->nb_workers; from++)
 		work += receive_ring(w, from);
+	for (unsigned int thread = 0; thread < w->dp->nb_streams; thread++)
+		work += receive_stream(w, thread);
 	work += backlog_fill(w);
 	burst_route(w, 0);
 	tick(w);
 	tx_flush(w);
 	handover_flush(w);
+	if (unlikely(w->stream_wake != 0))
+		streams_wake(w);
 	if (work > 0)
 		w->since_publish++;
 	if (w->since_publish >= PUBLISH_ROUNDS || (work == 0 && w->since_publish > 0))

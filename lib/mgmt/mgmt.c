@@ -52,6 +52,20 @@ int mgmt_signals_block(void)
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+// So far what may change while connections are open: certificates.
+static void reload(struct loop *l)
+{
+	struct stream_stats s;
+	char error[CONF_ERROR_LEN];
+
+	if (dp_streams_reload(l->dp, error, sizeof(error)) != 0)
+		LOG(ERR, "SIGHUP: the certificate stays as it was: %s", error);
+	else if (dp_streams(l->dp, &s))
+		LOG(INFO, "SIGHUP: TLS files read again, for connections from now on");
+	LOG(WARNING,
+		"SIGHUP: reload of the configuration is not built yet: restart to use a new one");
+}
+
 static void take_signal(struct loop *l)
 {
 	struct signalfd_siginfo s;
@@ -60,7 +74,7 @@ static void take_signal(struct loop *l)
 		return;
 	switch (s.ssi_signo) {
 	case SIGHUP:
-		LOG(WARNING, "SIGHUP: reload is not built yet: restart to use a new configuration");
+		reload(l);
 		break;
 	case SIGUSR1:
 		LOG(WARNING, "SIGUSR1: drain is not built yet: ignored");

@@ -101,10 +101,14 @@ static void report_workers(const struct dp *d, const struct conf *c)
 
 static void report_listeners(const struct turn_config *t)
 {
+	static const char *const transports[] = {[TURN_OVER_UDP] = "udp",
+		[TURN_OVER_TCP] = "tcp",
+		[TURN_OVER_TLS] = "tls",
+		[TURN_OVER_AUTO] = "tcp or tls"};
 	char text[ADDR_TEXT_LEN + 8];
 
 	for (uint32_t i = 0; i < t->nb_listeners && i < LISTENERS_TOLD; i++)
-		LOG(INFO, "listener: udp %s",
+		LOG(INFO, "listener: %s %s", transports[t->listeners[i].transport],
 			endpoint_format(&t->listeners[i].at, text, sizeof(text)));
 	if (t->nb_listeners > LISTENERS_TOLD)
 		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);

@@ -205,6 +205,18 @@ static int handle_allocations(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_streams(const char *params, struct rte_tel_data *out)
+{
+	struct stream_stats s = {0};
+
+	dp_streams(state.dp, &s); // all zero where nobody listens
+	rte_tel_data_start_dict(out);
+#define X(field, text) rte_tel_data_add_dict_u64(out, #field, s.field);
+	STREAM_COUNTERS(X)
+#undef X
+	return 0;
+}
+
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
@@ -229,6 +241,7 @@ static const struct command {
 		"How packets from peers come home, by port and family."},
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
+	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 };
 

@@ -133,6 +133,24 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 	redirect_note(s, c->via, &v, expires_ms);
 }
 
+uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)
+{
+	struct turn_view of = *v;
+	uint32_t slot;
+
+	of.hash = client_hash(s, &v->src, v->src_port, v->listener);
+	slot = alloc_lookup(s, &of);
+	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE)
+		return TURN_NONE;
+	*left_ms = alloc_left(s, slot);
+	return *left_ms > 0 ? slot : TURN_NONE;
+}
+
+void turn_shard_end(struct turn_shard *s, uint32_t slot)
+{
+	alloc_end(s, slot);
+}
+
 void alloc_end(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_line *l = alloc_at(s, slot);

@@ -75,10 +75,23 @@ struct turn_user {
 	struct stun_key md5, sha256; // len 0 = derive from the password (or not to be had)
 };
 
+// Of the client leg. All but UDP are byte streams, and the kernel's: no packets of a port.
+enum turn_transport {
+	TURN_OVER_UDP,
+	TURN_OVER_TCP,
+	TURN_OVER_TLS,
+	TURN_OVER_AUTO, // TCP, of which the first byte tells whether there is TLS
+};
+
 struct turn_listener {
 	struct endpoint at;
-	uint8_t transport; // IPPROTO_UDP only, for now
+	uint8_t transport; // enum turn_transport
 };
+
+static inline bool turn_listener_is_stream(const struct turn_listener *l)
+{
+	return l->transport != TURN_OVER_UDP;
+}
 
 // An address of ours with its on-link prefix.
 struct turn_local {
@@ -227,7 +240,8 @@ struct turn_view {
 	uint8_t port; // the data path's
 	uint64_t hash; // of what is looked up: written by turn_route_begin
 	uint32_t shared; // number of the shared address: likewise
-	uint32_t spare[3]; // a power of two in all
+	uint32_t spare; // a power of two in all
+	uint64_t stream; // the data path's: connection of a client over a stream, else 0
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");
 
@@ -326,6 +340,12 @@ struct turn_shard;
 // Bytes of (64-byte aligned, zeroed) memory for a shard, and the shard made in them.
 size_t turn_shard_size(const struct turn_shard_params *p);
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms);
+// The live allocation of a view's client, looked up anew, and the milliseconds it has left; else
+// TURN_NONE.
+uint32_t turn_shard_client(
+	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
+// Ends the allocation of a slot: its client is gone. To be followed by turn_shard_notes.
+void turn_shard_end(struct turn_shard *s, uint32_t slot);
 // Ends every allocation (quota is given back). The memory is the caller's.
 void turn_shard_close(struct turn_shard *s);
 // The lines of all slots; the pointer is good as long as the shard. Its worker lcore only.

@@ -110,7 +110,7 @@ static void configure(struct bench *b)
 		relay[i] = address(198, i + 1);
 		local[i].addr = relay[i];
 	}
-	listener = (struct turn_listener){{address(192, 1), 3478}, IPPROTO_UDP};
+	listener = (struct turn_listener){{address(192, 1), 3478}, TURN_OVER_UDP};
 	local[n].addr = listener.at.addr;
 	for (unsigned int i = 0; i <= n; i++)
 		if (prefix_parse(i < n ? "198.0.0.0/8" : "192.0.0.0/24", &local[i].subnet) != 0)

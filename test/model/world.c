@@ -53,7 +53,8 @@ static void config_init(struct model_world *w)
 	w->listener[0] = c->listeners[0];
 	w->listener[1] = c->listeners[1];
 	// In the middle of the relay ports, of which it takes one.
-	w->listener[2] = (struct turn_listener){fixture_endpoint("10.99.0.1", 50004), IPPROTO_UDP};
+	w->listener[2] =
+		(struct turn_listener){fixture_endpoint("10.99.0.1", 50004), TURN_OVER_UDP};
 	c->listeners = w->listener;
 	c->nb_listeners = 3;
 	c->port_lo = (uint16_t)(50000 + below(w, 3));

@@ -109,8 +109,9 @@ static void conf_addresses(struct world *w, const struct world_setup *s)
 			w->relay[t->nb_relay++] = w->addresses[i].addr;
 	}
 	for (unsigned int i = 0; i < 2; i++)
-		w->listeners[i] = (struct turn_listener){{w->addresses[i].addr, 3478}, IPPROTO_UDP};
-	w->listeners[2] = (struct turn_listener){{w->side.addr, 3478}, IPPROTO_UDP};
+		w->listeners[i] =
+			(struct turn_listener){{w->addresses[i].addr, 3478}, TURN_OVER_UDP};
+	w->listeners[2] = (struct turn_listener){{w->side.addr, 3478}, TURN_OVER_UDP};
 	if (s->two_ports)
 		w->locals[t->nb_local++] = local_of(&w->side);
 }

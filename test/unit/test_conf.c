@@ -86,7 +86,7 @@ static void test_issue_file(void **state)
 	assert_int_equal(t->nb_listeners, 2);
 	assert_addr(&t->listeners[1].at.addr, "fd99::1");
 	assert_int_equal(t->listeners[1].at.port, 3478);
-	assert_int_equal(t->listeners[1].transport, IPPROTO_UDP);
+	assert_int_equal(t->listeners[1].transport, TURN_OVER_UDP);
 	assert_int_equal(t->nb_relay, 2);
 	assert_addr(&t->relay[0], "10.99.0.1");
 	assert_int_equal(t->port_lo, 49152);

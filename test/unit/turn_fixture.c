@@ -41,7 +41,7 @@ struct turn_config fixture_config(void)
 	local[0] = (struct turn_local){relay[0], prefix_of("10.99.0.0/24")};
 	local[1] = (struct turn_local){relay[1], prefix_of("fd99::/64")};
 	for (int i = 0; i < 2; i++)
-		listeners[i] = (struct turn_listener){{relay[i], 3478}, IPPROTO_UDP};
+		listeners[i] = (struct turn_listener){{relay[i], 3478}, TURN_OVER_UDP};
 	allow[0] = prefix_of("10.99.0.0/24");
 	allow[1] = prefix_of("10.98.0.0/16");
 	allow[2] = prefix_of("fd99::/64");

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients over TCP and TLS, as workers see them: messages without headers, from and to the rings of
+// stream threads. Between each thread and each worker there are three rings, single producer,
+// single consumer: up (messages of clients, news of connections that have ended, buffers done
+// with), down (messages to clients), fill (empty buffers, so that threads that can be preempted
+// never touch the pool that workers must not wait for).
+#include <rte_malloc.h>
+
+#include "dp_int.h"
+
+#define SPARE 64 // buffers that a thread keeps for what comes next
+#define FILL 256 // empty buffers that wait for a thread
+#define FILL_BULK 32
+// Where a message begins: in front of it there is room for the headers of a datagram.
+#define MESSAGE_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)
+#define REPLY_TTL 64
+
+struct stream_way {
+	struct rte_ring *up, *down, *fill;
+	// Of the thread alone.
+	struct rte_mbuf *spare[SPARE] __rte_cache_aligned;
+	unsigned int nb_spare;
+} __rte_cache_aligned;
+
+static struct stream_way *way_of(const struct dp *d, unsigned int t, unsigned int w)
+{
+	return &d->stream_way[t * d->nb_workers + w];
+}
+
+// --- the thread's side ---------------------------------------------------------------------------
+
+static unsigned int ops_home(
+	void *ctx, const struct endpoint *client, const struct endpoint *server)
+{
+	return steer_keyed_home(ctx, client, server);
+}
+
+static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
+{
+	struct stream_way *y = way_of(ctx, t, w);
+	void *b;
+
+	if (rte_ring_free_count(y->up) == 0)
+		return false;
+	if (y->nb_spare > 0)
+		b = y->spare[--y->nb_spare];
+	else if (rte_ring_sc_dequeue(y->fill, &b) != 0)
+		return false;
+	m->buf = b;
+	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + MESSAGE_AT;
+	return true;
+}
+
+static void put_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_from *from, enum parcel_kind kind)
+{
+	struct rte_mbuf *b = m->buf;
+	struct parcel *p = parcel_of(b);
+
+	p->kind = (uint8_t)kind;
+	p->datagram = (struct turn_view){.src = from->client.addr,
+		.src_port = from->client.port,
+		.listener = from->listener,
+		.len = m->len,
+		.leg = TURN_FROM_CLIENT,
+		.data = m->data,
+		.via = TURN_NO_WORKER,
+		.stream = from->conn};
+	rewrite_set_frame(b, m->data, m->len);
+	rte_ring_sp_enqueue(way_of(ctx, t, w)->up, b); // ops_take has seen that there is room
+}
+
+static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_from *from)
+{
+	put_up(ctx, t, w, m, from, PARCEL_STREAM);
+}
+
+static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
+{
+	struct stream_message m;
+
+	if (!ops_take(ctx, t, w, &m))
+		return false;
+	m.len = 0;
+	put_up(ctx, t, w, &m, from, PARCEL_STREAM_ENDED);
+	return true;
+}
+
+// No more than can be given back.
+static unsigned int ops_receive(
+	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
+{
+	struct stream_way *y = way_of(ctx, t, w);
+	const unsigned int room = SPARE - y->nb_spare + rte_ring_free_count(y->up);
+	struct rte_mbuf *b[STREAM_BURST];
+
+	n = rte_ring_sc_dequeue_burst(
+		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct parcel *p = parcel_of(b[i]);
+
+		m[i] = (struct stream_message){.buf = b[i],
+			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
+			.len = b[i]->data_len,
+			.media = p->to_stream.media,
+			.conn = p->to_stream.conn,
+			.lease_s = p->to_stream.lease_s};
+	}
+	return n;
+}
+
+static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
+{
+	struct stream_way *y = way_of(ctx, t, w);
+	struct rte_mbuf *b = buf;
+
+	if (y->nb_spare < SPARE && RTE_MBUF_DIRECT(b) && rte_mbuf_refcnt_read(b) == 1) {
+		y->spare[y->nb_spare++] = b;
+		return;
+	}
+	parcel_of(b)->kind = PARCEL_BUFFER;
+	rte_ring_sp_enqueue(y->up, b);
+}
+
+const struct stream_ops streams_ops = {.home = ops_home,
+	.take = ops_take,
+	.send = ops_send,
+	.ended = ops_ended,
+	.receive = ops_receive,
+	.release = ops_release};
+
+// --- the worker's side ---------------------------------------------------------------------------
+
+static void fill(struct worker *w, const struct stream_way *y)
+{
+	struct rte_mbuf *m[FILL_BULK];
+
+	// when the pool has none left, threads read no more until it has: nothing is lost
+	if (rte_ring_free_count(y->fill) >= FILL_BULK &&
+		rte_pktmbuf_alloc_bulk(w->dp->pool, m, FILL_BULK) == 0)
+		rte_ring_sp_enqueue_bulk(y->fill, (void **)m, FILL_BULK, NULL);
+}
+
+// The allocation of a connection that has ended goes with it.
+static void ended(struct worker *w, const struct turn_view *v)
+{
+	uint32_t left_ms;
+	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
+
+	if (slot != TURN_NONE && w->stream_at[slot] == v->stream)
+		turn_shard_end(w->shard, slot);
+}
+
+unsigned int streams_take(
+	struct worker *w, unsigned int t, struct rte_mbuf **m, unsigned int *taken)
+{
+	const struct stream_way *y = way_of(w->dp, t, w->id);
+	const unsigned int n = rte_ring_sc_dequeue_burst(y->up, (void **)m, DP_BURST, NULL);
+	unsigned int kept = 0;
+
+	fill(w, y);
+	w->nb_ended = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		const struct parcel *p = parcel_of(m[i]);
+
+		if (p->kind == PARCEL_STREAM) {
+			w->live.rx++;
+			w->live.rx_bytes += p->datagram.len;
+			m[kept++] = m[i];
+			continue;
+		}
+		if (p->kind == PARCEL_STREAM_ENDED)
+			w->ended[w->nb_ended++] = p->datagram;
+		rte_pktmbuf_free(m[i]);
+	}
+	if (kept > 0) {
+		w->live.rx_bursts++;
+		w->live.rx_hist[stats_class(kept)]++;
+	}
+	*taken = n;
+	return kept;
+}
+
+void streams_settle(struct worker *w)
+{
+	for (unsigned int i = 0; i < w->nb_ended; i++)
+		ended(w, &w->ended[i]);
+	if (w->nb_ended > 0)
+		message_notes(w);
+}
+
+static void put_down(
+	struct worker *w, struct rte_mbuf *m, uint64_t conn, bool media, uint32_t lease_s)
+{
+	const unsigned int t = stream_thread_of(conn);
+	struct parcel *p = parcel_of(m);
+	const uint32_t len = m->pkt_len;
+
+	p->to_stream.conn = conn;
+	p->to_stream.media = media;
+	p->to_stream.lease_s = lease_s;
+	if (rte_ring_sp_enqueue(way_of(w->dp, t, w->id)->down, m) != 0) {
+		worker_drop(w, m, DP_DROP_STREAM_FULL);
+		return;
+	}
+	w->live.tx++;
+	w->live.tx_bytes += len;
+	w->stream_wake |= 1u << t;
+}
+
+// Notes whose the client's allocation is and tells how long it has; 0: there is none. One that was
+// made after its connection had ended, and so after we were told, ends at once.
+static uint32_t lease_of(struct worker *w, const struct turn_view *v)
+{
+	uint32_t left_ms;
+	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
+
+	if (slot == TURN_NONE)
+		return 0;
+	w->stream_at[slot] = v->stream;
+	if (w->dp->streams == NULL || stream_alive(w->dp->streams, v->stream))
+		return (left_ms + 999) / 1000;
+	turn_shard_end(w->shard, slot);
+	return 0;
+}
+
+void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *answer, uint16_t len)
+{
+	uint8_t *at = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+	const uint32_t lease_s = lease_of(w, v);
+
+	if (RTE_PKTMBUF_HEADROOM + len > m->buf_len) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy(at, answer, len);
+	rewrite_set_frame(m, at, len);
+	put_down(w, m, v->stream, false, lease_s);
+}
+
+bool streams_has(const struct worker *w, uint32_t slot)
+{
+	return w->stream_at != NULL &&
+		w->source[TURN_FROM_PEER][w->lines[slot].mark[TURN_FROM_CLIENT] >> 16].flags ==
+		SOURCE_STREAM;
+}
+
+void streams_forward(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r)
+{
+	uint8_t *at = (uint8_t *)(uintptr_t)v->data + r->off - r->front_len;
+	const uint8_t *first = m->buf_addr;
+	const uint16_t pad = -r->len & 3; // RFC 8656 12.5; in a Data indication that of its DATA
+	const uint32_t len = (uint32_t)r->front_len + r->len + pad;
+
+	if (at < first || at + len > first + m->buf_len) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy(at, r->front, r->front_len);
+	memset(at + r->front_len + r->len, 0, pad);
+	rewrite_set_frame(m, at, len);
+	put_down(w, m, w->stream_at[v->slot], true, 0);
+}
+
+void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	// RFC 8656 15: best effort, Not-ECT, no DF but what DONT-FRAGMENT asks for
+	*f = (struct net_frame){.src = v->src,
+		.sport = v->src_port,
+		.payload_off = (uint16_t)(v->data - data),
+		.payload_len = v->len,
+		.ttl = REPLY_TTL + 1};
+}
+
+void streams_wake(struct worker *w)
+{
+	for (uint32_t left = w->stream_wake; left != 0; left &= left - 1)
+		if (w->dp->streams != NULL)
+			stream_wake(w->dp->streams, (unsigned int)__builtin_ctz(left));
+	w->stream_wake = 0;
+}
+
+// --- start and end -------------------------------------------------------------------------------
+
+static unsigned int listeners_of(const struct conf *c, struct stream_listener *out)
+{
+	static const uint8_t modes[] = {[TURN_OVER_TCP] = STREAM_PLAIN,
+		[TURN_OVER_TLS] = STREAM_TLS,
+		[TURN_OVER_AUTO] = STREAM_DETECT};
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
+		const struct turn_listener *l = &c->turn.listeners[i];
+
+		if (!turn_listener_is_stream(l))
+			continue;
+		if (out != NULL)
+			out[n] = (struct stream_listener){l->at, (uint8_t)i, modes[l->transport]};
+		n++;
+	}
+	return n;
+}
+
+static struct rte_ring *ring(uint32_t count, int socket)
+{
+	return handover_ring(rte_align32pow2(count + 1), socket);
+}
+
+int streams_create(struct dp *d, int socket)
+{
+	const struct conf *c = d->conf;
+	const size_t nb = (size_t)c->streams.threads * d->nb_workers;
+
+	if (listeners_of(c, NULL) == 0)
+		return 0;
+	d->stream_way = rte_zmalloc_socket(
+		"streams", nb * sizeof(*d->stream_way), RTE_CACHE_LINE_SIZE, socket);
+	if (d->stream_way == NULL)
+		return -ENOMEM;
+	d->nb_streams = c->streams.threads;
+	for (size_t i = 0; i < nb; i++) {
+		struct stream_way *y = &d->stream_way[i];
+
+		y->up = ring(c->streams.ring, socket);
+		y->down = ring(c->streams.ring, socket);
+		y->fill = ring(FILL, socket);
+		if (y->up == NULL || y->down == NULL || y->fill == NULL)
+			return -ENOMEM;
+	}
+	for (unsigned int w = 0; w < d->nb_workers; w++) {
+		const uint32_t slots = turn_relay_slots(d->map, w);
+
+		d->worker[w]->stream_at = rte_zmalloc_socket("streams", slots * sizeof(uint64_t),
+			RTE_CACHE_LINE_SIZE, (int)rte_lcore_to_socket_id(d->worker[w]->lcore));
+		if (d->worker[w]->stream_at == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int streams_start(struct dp *d, char *error, size_t len)
+{
+	const struct conf *c = d->conf;
+	struct stream_listener listeners[UINT8_MAX];
+	const struct stream_config sc = {.listeners = listeners,
+		.nb_listeners = listeners_of(c, listeners),
+		.threads = c->streams.threads,
+		.workers = d->nb_workers,
+		.netns = c->streams.netns,
+		.connections = c->streams.connections,
+		.per_source = c->streams.per_source,
+		.idle_s = c->streams.idle_s,
+		.handshake_s = c->streams.handshake_s,
+		.queue = c->streams.queue,
+		.room = (uint16_t)RTE_MIN(
+			dp_data_room(c) - (uint32_t)MESSAGE_AT, (uint32_t)STREAM_ROOM_MAX),
+		.tls = dp_tls(c),
+		.ops = &streams_ops,
+		.ctx = d};
+
+	if (sc.nb_listeners == 0)
+		return 0;
+	d->streams = stream_start(&sc, error, len);
+	return d->streams != NULL ? 0 : -1;
+}
+
+void streams_stop(struct dp *d)
+{
+	if (d->streams != NULL)
+		stream_stop(d->streams);
+	d->streams = NULL;
+}
+
+static void ring_drain(struct rte_ring *r)
+{
+	void *m;
+
+	while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0)
+		rte_pktmbuf_free(m);
+}
+
+// What is up has not been counted yet, and what is down has.
+void streams_drain(struct dp *d)
+{
+	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {
+		struct stream_way *y = &d->stream_way[i];
+
+		ring_drain(y->up);
+		ring_drain(y->down);
+		ring_drain(y->fill);
+		while (y->nb_spare > 0)
+			rte_pktmbuf_free(y->spare[--y->nb_spare]);
+	}
+}
+
+void streams_free(struct dp *d)
+{
+	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {
+		rte_free(d->stream_way[i].up);
+		rte_free(d->stream_way[i].down);
+		rte_free(d->stream_way[i].fill);
+	}
+	for (unsigned int w = 0; w < d->nb_made; w++)
+		rte_free(d->worker[w]->stream_at);
+	rte_free(d->stream_way);
+}
+
+size_t streams_size(const struct conf *c)
+{
+	const ssize_t one = rte_ring_get_memsize(rte_align32pow2(c->streams.ring + 1));
+	const ssize_t empty = rte_ring_get_memsize(rte_align32pow2(FILL + 1));
+
+	if (listeners_of(c, NULL) == 0)
+		return 0;
+	return (size_t)c->streams.threads * c->workers *
+		(2 * (size_t)one + (size_t)empty + sizeof(struct stream_way));
+}
+
+// --- for the management lcore --------------------------------------------------------------------
+
+struct stream_tls dp_tls(const struct conf *c)
+{
+	return (struct stream_tls){.certificate = c->tls.certificate,
+		.key = c->tls.key,
+		.chain = c->tls.chain,
+		.ciphers = c->tls.ciphers,
+		.only_13 = c->tls.min_version == CONF_TLS_1_3};
+}
+
+bool dp_streams(const struct dp *d, struct stream_stats *out)
+{
+	if (d->streams == NULL)
+		return false;
+	stream_stats(d->streams, out);
+	return true;
+}
+
+int dp_streams_reload(struct dp *d, char *error, size_t len)
+{
+	return d->streams != NULL ? stream_reload(d->streams, error, len) : 0;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One connection: its states, its bytes in and out, its deadlines.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "stream_int.h"
+
+#define TLS_HANDSHAKE 0x16 // first byte of a TLS client: the content type of its record
+#define COOKIE_END 8 // bytes of STUN that frame_scan has judged all of
+
+static struct stream_from from_of(const struct thread *t, const struct conn *c)
+{
+	return (struct stream_from){.client = c->client,
+		.listener = t->s->listener[c->listener].index,
+		.conn = conn_handle(t, c)};
+}
+
+// --- beginning and end ---------------------------------------------------------------------------
+
+static uint32_t slot_take(struct thread *t)
+{
+	uint32_t i = t->free;
+
+	if (i != CONN_NONE)
+		t->free = t->conn[i].next;
+	else if (t->used < t->max)
+		i = t->used++;
+	return i;
+}
+
+static void slot_give(struct thread *t, struct conn *c)
+{
+	const uint32_t i = (uint32_t)(c - t->conn);
+
+	*c = (struct conn){.generation = c->generation, .next = t->free};
+	t->free = i;
+}
+
+static bool start_tls(struct thread *t, struct conn *c)
+{
+	c->ssl = tls_open(t->s, c->fd);
+	c->state = CONN_HANDSHAKE;
+	if (c->ssl != NULL)
+		count(&t->stats.tls, 1);
+	return c->ssl != NULL;
+}
+
+bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client)
+{
+	const struct stream_listener *l = &t->s->listener[listener];
+	const uint32_t i = slot_take(t);
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = i};
+	struct conn *c;
+
+	if (i == CONN_NONE) // those whose end is still being told take room too
+		return false;
+	c = &t->conn[i];
+	*c = (struct conn){.fd = fd,
+		.generation = c->generation + 1 != 0 ? c->generation + 1 : 1,
+		.state = l->mode == STREAM_DETECT ? CONN_DETECT : CONN_OPEN,
+		.client = *client,
+		.listener = listener,
+		.events = EPOLLIN,
+		.opened_ms = t->now_ms,
+		.heard_ms = t->now_ms};
+	c->home = (uint8_t)t->s->conf.ops->home(t->s->conf.ctx, client, &l->at);
+	if ((l->mode == STREAM_TLS && !start_tls(t, c)) ||
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
+		if (c->ssl != NULL)
+			count(&t->stats.tls, -1);
+		SSL_free(c->ssl);
+		slot_give(t, c);
+		return false;
+	}
+	__atomic_store_n(&t->live[i], c->generation, __ATOMIC_RELEASE);
+	count(&t->stats.connections, 1);
+	return true;
+}
+
+void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
+{
+	const uint32_t i = (uint32_t)(c - t->conn);
+
+	count(reason, 1);
+	count(&t->stats.connections, -1);
+	// before workers are told: see stream_alive
+	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
+	if (c->ssl != NULL) {
+		// libssl forbids it after an error, and without a handshake there is nothing to end
+		if (c->state == CONN_OPEN && reason != &t->stats.failed)
+			SSL_shutdown(c->ssl);
+		SSL_free(c->ssl);
+		c->ssl = NULL;
+		count(&t->stats.tls, -1);
+	}
+	close(c->fd);
+	free(c->rest);
+	c->rest = NULL;
+	c->rest_len = 0;
+	queue_clear(&c->out);
+	caps_give(&t->s->caps, &c->client.addr);
+	if (t->blocked[c->home] == i)
+		t->blocked[c->home] = CONN_NONE;
+	if (!c->given) {
+		slot_give(t, c);
+		return;
+	}
+	c->state = CONN_ENDED;
+	c->told = 0;
+	c->next = t->ended;
+	t->ended = i;
+}
+
+// Every worker is told: the allocation may be with another than the home (RESERVATION-TOKEN).
+bool conn_tell(struct thread *t, struct conn *c)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_from from = from_of(t, c);
+
+	while (c->told < conf->workers && conf->ops->ended(conf->ctx, t->index, c->told, &from))
+		c->told++;
+	if (c->told < conf->workers)
+		return false;
+	slot_give(t, c);
+	return true;
+}
+
+void conn_judge(struct thread *t, struct conn *c)
+{
+	const uint64_t patience = t->s->conf.handshake_s * UINT64_C(1000);
+	const uint64_t idle = t->s->conf.idle_s * UINT64_C(1000);
+	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
+
+	if (c->state == CONN_FREE || c->state == CONN_ENDED)
+		return;
+	// what waits for a worker is not the client's fault
+	if ((!c->heard || c->rest_len > 0 || c->skip > 0) && t->now_ms > since + patience &&
+		t->blocked[c->home] == CONN_NONE)
+		conn_close(t, c, &t->stats.slow);
+	else if (t->now_ms > c->heard_ms + idle && t->now_ms > c->lease_ms)
+		conn_close(t, c, &t->stats.idle);
+}
+
+// Tells epoll what there is to wait for. Who does not read answers is not asked for more requests.
+static void conn_watch(struct thread *t, struct conn *c)
+{
+	const bool writing =
+		c->out.first != NULL || (c->state == CONN_HANDSHAKE && SSL_want_write(c->ssl));
+	const bool reading = c->out.kept <= t->s->conf.queue / 2;
+	struct epoll_event e = {.events = (reading ? EPOLLIN : 0u) | (writing ? EPOLLOUT : 0u),
+		.data.u64 = (uint64_t)(c - t->conn)};
+
+	if (c->state == CONN_ENDED || c->state == CONN_FREE || e.events == c->events)
+		return;
+	c->events = e.events;
+	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+// --- in ------------------------------------------------------------------------------------------
+
+// False: the worker has no buffer for it now.
+static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_from from = from_of(t, c);
+	struct stream_message m;
+
+	if (!conf->ops->take(conf->ctx, t->index, c->home, &m))
+		return false;
+	memcpy(m.data, p, len);
+	m.len = len;
+	m.conn = from.conn;
+	conf->ops->send(conf->ctx, t->index, c->home, &m, &from);
+	c->given = true;
+	count(&t->stats.rx, 1);
+	return true;
+}
+
+// Gives the worker what is whole of n bytes. Returns how many are done with; the connection may be
+// closed by then.
+static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, size_t n)
+{
+	const uint32_t room = t->s->conf.room;
+	size_t at = 0;
+
+	while (at < n) {
+		enum frame_state state;
+		struct frame f;
+
+		if (c->skip > 0) {
+			const uint32_t k = c->skip < n - at ? c->skip : (uint32_t)(n - at);
+
+			c->skip -= k;
+			at += k;
+			continue;
+		}
+		state = frame_scan(p + at, n - at, &f);
+		if (state == FRAME_BAD) {
+			conn_close(t, c, &t->stats.garbage);
+			return n;
+		}
+		if (f.len > room && n - at >= COOKIE_END) {
+			count(&t->stats.oversize, 1);
+			c->skip = f.size;
+		} else if (state == FRAME_SHORT) {
+			break;
+		} else if (give(t, c, p + at, (uint16_t)f.len)) {
+			at += f.size;
+		} else {
+			t->blocked[c->home] = (uint32_t)(c - t->conn);
+			t->stalled = true;
+			count(&t->stats.stalled, 1);
+			break;
+		}
+		c->heard = true;
+		c->heard_ms = c->rest_ms = t->now_ms;
+	}
+	return at;
+}
+
+// Keeps what has not been taken for the next time. p may lie in what is kept already.
+static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t len)
+{
+	uint8_t *rest = NULL;
+
+	if (c->state != CONN_OPEN)
+		return;
+	if (len > 0) {
+		rest = malloc(len);
+		if (rest == NULL) {
+			conn_close(t, c, &t->stats.failed);
+			return;
+		}
+		memcpy(rest, p, len);
+		if (c->rest_len == 0 && c->skip == 0)
+			c->rest_ms = t->now_ms;
+	}
+	free(c->rest);
+	c->rest = rest;
+	c->rest_len = (uint32_t)len;
+}
+
+static void read_some(struct thread *t, struct conn *c)
+{
+	size_t n = c->rest_len, used;
+	int got;
+
+	if (t->blocked[c->home] != CONN_NONE) {
+		t->stalled = true;
+		return;
+	}
+	got = io_read(c, t->scratch + n, STREAM_CHUNK);
+	if (got == IO_LATER)
+		return;
+	if (got < 0) {
+		conn_close(t, c, got == IO_CLOSED ? &t->stats.closed : &t->stats.failed);
+		return;
+	}
+	count(&t->stats.rx_bytes, got);
+	if (n > 0)
+		memcpy(t->scratch, c->rest, n);
+	n += (size_t)got;
+	used = take_frames(t, c, t->scratch, n);
+	keep_rest(t, c, t->scratch + used, n - used);
+}
+
+void conn_resume(struct thread *t, struct conn *c)
+{
+	size_t used;
+
+	t->blocked[c->home] = CONN_NONE;
+	used = take_frames(t, c, c->rest, c->rest_len);
+	if (used > 0)
+		keep_rest(t, c, c->rest + used, c->rest_len - used);
+}
+
+// --- out -----------------------------------------------------------------------------------------
+
+static void flush(struct thread *t, struct conn *c)
+{
+	const uint8_t *data;
+	uint16_t len;
+
+	while (queue_next(&c->out, &data, &len)) {
+		const int n = io_write(c, data, len);
+
+		if (n < 0) {
+			conn_close(t, c, &t->stats.failed);
+			return;
+		}
+		if (n == IO_LATER) {
+			c->out.begun |= c->ssl != NULL; // libssl wants the same again
+			return;
+		}
+		count(&t->stats.tx_bytes, n);
+		if (queue_wrote(&c->out, (uint16_t)n))
+			count(&t->stats.tx, 1);
+	}
+}
+
+static void send_now(struct thread *t, struct conn *c, const struct stream_message *m)
+{
+	int n = IO_LATER;
+	const bool first = c->out.first == NULL;
+
+	if (first)
+		n = io_write(c, m->data, m->len);
+	if (n < 0) {
+		conn_close(t, c, &t->stats.failed);
+		return;
+	}
+	count(&t->stats.tx_bytes, n);
+	if (n == m->len) {
+		count(&t->stats.tx, 1);
+		return;
+	}
+	count(&t->stats.queue_full,
+		queue_put(&c->out, t->s->conf.queue, m->data, m->len, (uint16_t)n,
+			n > 0 || (first && c->ssl != NULL), m->media));
+	// no memory for the rest of what is begun: the stream cannot go on
+	if (n > 0 && c->out.first == NULL)
+		conn_close(t, c, &t->stats.failed);
+	else
+		conn_watch(t, c);
+}
+
+void conn_send(struct thread *t, const struct stream_message *m)
+{
+	const uint32_t i = (uint32_t)m->conn & 0xffffff;
+	struct conn *c = &t->conn[i];
+
+	if (i >= t->used || c->state != CONN_OPEN || c->generation != m->conn >> 32) {
+		count(&t->stats.late, 1);
+		return;
+	}
+	if (!m->media)
+		c->lease_ms = t->now_ms + m->lease_s * UINT64_C(1000);
+	send_now(t, c, m);
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+static void detect(struct thread *t, struct conn *c)
+{
+	uint8_t first;
+	const int n = io_peek(c, &first);
+
+	if (n == IO_LATER)
+		return;
+	if (n < 0)
+		conn_close(t, c, n == IO_CLOSED ? &t->stats.closed : &t->stats.failed);
+	else if (first != TLS_HANDSHAKE)
+		c->state = CONN_OPEN;
+	else if (!start_tls(t, c))
+		conn_close(t, c, &t->stats.failed);
+}
+
+static void shake(struct thread *t, struct conn *c)
+{
+	const int rc = io_handshake(c);
+
+	if (rc > 0) {
+		c->state = CONN_OPEN;
+		count(&t->stats.handshakes, 1);
+	} else if (rc != IO_LATER) {
+		conn_close(t, c, &t->stats.handshake_failed);
+	}
+}
+
+void conn_event(struct thread *t, struct conn *c, uint32_t events)
+{
+	if (c->state == CONN_DETECT)
+		detect(t, c);
+	if (c->state == CONN_HANDSHAKE)
+		shake(t, c);
+	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
+		flush(t, c);
+	if (c->state == CONN_OPEN && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+		read_some(t, c);
+	conn_watch(t, c);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Listening sockets: opened, and accepted from within the limits. Against SYN floods there are the
+// kernel's SYN cookies; what gets this far has completed TCP's handshake.
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "stream_int.h"
+
+#define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts it to somaxconn
+#define ACCEPT_BURST 64
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+// --- opening -------------------------------------------------------------------------------------
+
+static socklen_t address_of(const struct endpoint *e, union address *a)
+{
+	*a = (union address){0};
+	if (addr_is_v4(&e->addr)) {
+		a->v4.sin_family = AF_INET;
+		a->v4.sin_port = htons(e->port);
+		memcpy(&a->v4.sin_addr, &e->addr.b[12], 4);
+		return sizeof(a->v4);
+	}
+	a->v6.sin6_family = AF_INET6;
+	a->v6.sin6_port = htons(e->port);
+	memcpy(&a->v6.sin6_addr, e->addr.b, 16);
+	return sizeof(a->v6);
+}
+
+static struct endpoint endpoint_of(const union address *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return (struct endpoint){addr_from_v4(&a->v4.sin_addr), ntohs(a->v4.sin_port)};
+	return (struct endpoint){addr_from_v6(&a->v6.sin6_addr), ntohs(a->v6.sin6_port)};
+}
+
+static int enter_netns(const char *name, char *error, size_t len)
+{
+	char path[128];
+	int fd, rc;
+
+	if (name == NULL || name[0] == '\0')
+		return 0;
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(error, len, "streams.netns: %s: %s (see `ip netns`)", name,
+			strerror(errno));
+		return -1;
+	}
+	rc = setns(fd, CLONE_NEWNET);
+	if (rc != 0)
+		snprintf(error, len,
+			"streams.netns: %s cannot be entered: %s (run as root, or with "
+			"CAP_SYS_ADMIN)",
+			name, strerror(errno));
+	close(fd);
+	return rc;
+}
+
+static void fail(const struct endpoint *at, char *error, size_t len)
+{
+	char text[ADDR_TEXT_LEN + 8];
+	const char *advice = "";
+
+	if (errno == EADDRNOTAVAIL)
+		advice = " (the kernel has to have the address: see `ip addr`, streams.netns)";
+	else if (errno == EADDRINUSE)
+		advice = " (see `ss -ltnp`)";
+	else if (errno == EACCES)
+		advice = " (ports below 1024 take CAP_NET_BIND_SERVICE)";
+	snprintf(error, len, "listeners: tcp %s: %s%s", endpoint_format(at, text, sizeof(text)),
+		strerror(errno), advice);
+}
+
+static int listen_on(const struct thread *t, const struct endpoint *at)
+{
+	static const int on = 1;
+	union address a;
+	const socklen_t len = address_of(at, &a);
+	const int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (a.any.sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	// each thread has its own, and the kernel deals connections by a hash of the 5-tuple
+	if ((t->s->conf.threads > 1 &&
+		    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) ||
+		bind(fd, &a.any, len) != 0 || listen(fd, BACKLOG) != 0) {
+		const int why = errno;
+
+		close(fd);
+		errno = why;
+		return -1;
+	}
+	return fd;
+}
+
+int listen_open(struct thread *t, char *error, size_t len)
+{
+	const struct stream_config *conf = &t->s->conf;
+
+	if (enter_netns(conf->netns, error, len) != 0)
+		return -1;
+	for (unsigned int i = 0; i < conf->nb_listeners; i++) {
+		struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_LISTENER | i};
+
+		t->listen[i] = listen_on(t, &conf->listeners[i].at);
+		if (t->listen[i] < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->listen[i], &e) != 0) {
+			fail(&conf->listeners[i].at, error, len);
+			return -1;
+		}
+	}
+	t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+void listen_close(struct thread *t)
+{
+	for (unsigned int i = 0; i < t->s->conf.nb_listeners; i++)
+		if (t->listen[i] >= 0)
+			close(t->listen[i]);
+	if (t->reserve >= 0)
+		close(t->reserve);
+}
+
+// --- accepting -----------------------------------------------------------------------------------
+
+// The client is told at once, and nothing of it stays with the kernel.
+static void refuse(int fd, struct thread *t, uint64_t *reason)
+{
+	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+	count(reason, 1);
+}
+
+// Without a descriptor nobody can be accepted, nor refused; left waiting they would have epoll call
+// for ever. So one is held back for refusing.
+static void refuse_waiting(struct thread *t, int listener)
+{
+	int fd;
+
+	if (t->reserve >= 0)
+		close(t->reserve);
+	fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		refuse(fd, t, &t->stats.refused_files);
+	t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void settle(const struct thread *t, int fd)
+{
+	const int on = 1, unsent = (int)t->s->conf.queue;
+	const unsigned int patience_ms = t->s->conf.idle_s * 1000;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	// the kernel's queue is bounded like ours: media must not grow old there
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
+}
+
+static void admit(struct thread *t, int fd, unsigned int listener, const struct endpoint *client)
+{
+	switch (caps_take(&t->s->caps, &client->addr)) {
+	case CAPS_TOTAL:
+		refuse(fd, t, &t->stats.refused_total);
+		return;
+	case CAPS_SOURCE:
+		refuse(fd, t, &t->stats.refused_source);
+		return;
+	case CAPS_OK:
+		break;
+	}
+	settle(t, fd);
+	if (conn_open(t, fd, (uint8_t)listener, client)) {
+		count(&t->stats.accepted, 1);
+		return;
+	}
+	caps_give(&t->s->caps, &client->addr);
+	refuse(fd, t, &t->stats.refused_files);
+}
+
+void listen_accept(struct thread *t, unsigned int listener)
+{
+	for (unsigned int i = 0; i < ACCEPT_BURST; i++) {
+		union address a;
+		socklen_t len = sizeof(a);
+		struct endpoint client;
+		const int fd =
+			accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			client = endpoint_of(&a);
+			admit(t, fd, listener, &client);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			refuse_waiting(t, t->listen[listener]);
+		if (errno != ECONNABORTED && errno != EINTR)
+			return;
+	}
+}

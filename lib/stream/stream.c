@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All stream threads: start, stop, and what others ask of them.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "stream_int.h"
+
+#define FILES_SPARE 256 // descriptors for all else
+
+// The limit of open files, raised where we may.
+static int files_ask(uint32_t connections, char *error, size_t len)
+{
+	const rlim_t need = connections + FILES_SPARE;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= need)
+		return 0;
+	r.rlim_cur = need;
+	if (r.rlim_max < need)
+		r.rlim_max = need;
+	if (setrlimit(RLIMIT_NOFILE, &r) == 0)
+		return 0;
+	snprintf(error, len,
+		"streams.connections: %u take %lu open files, more than the limit: raise it "
+		"(LimitNOFILE=, ulimit -n), or allow fewer connections",
+		connections, (unsigned long)need);
+	return -1;
+}
+
+static bool wants_tls(const struct stream_config *c)
+{
+	for (unsigned int i = 0; i < c->nb_listeners; i++)
+		if (c->listeners[i].mode != STREAM_PLAIN)
+			return true;
+	return false;
+}
+
+// What can fail, but for the threads.
+static int prepare(struct streams *s, char *error, size_t len)
+{
+	struct stream_config *c = &s->conf;
+
+	if (files_ask(c->connections, error, len) != 0)
+		return -1;
+	if (wants_tls(c)) {
+		s->tls = tls_load(&c->tls, error, len);
+		if (s->tls == NULL)
+			return -1;
+	}
+	for (unsigned int i = 0; i < c->threads; i++) {
+		s->thread[i] = thread_create(s, i);
+		if (s->thread[i] == NULL) {
+			snprintf(error, len, "streams: %s", strerror(errno));
+			return -1;
+		}
+		s->nb_threads = i + 1;
+	}
+	return 0;
+}
+
+static struct streams *create(const struct stream_config *c)
+{
+	struct streams *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->conf = *c;
+	s->netns = strdup(c->netns != NULL ? c->netns : "");
+	s->listener = calloc(c->nb_listeners, sizeof(*s->listener));
+	if (s->netns == NULL || s->listener == NULL ||
+		caps_init(&s->caps, c->connections, c->per_source) != 0) {
+		free(s->netns);
+		free(s->listener);
+		free(s);
+		return NULL;
+	}
+	memcpy(s->listener, c->listeners, c->nb_listeners * sizeof(*s->listener));
+	s->conf.listeners = s->listener;
+	s->conf.netns = s->netns;
+	pthread_mutex_init(&s->tls_lock, NULL);
+	return s;
+}
+
+struct streams *stream_start(const struct stream_config *c, char *error, size_t len)
+{
+	struct streams *s = create(c);
+
+	if (s == NULL) {
+		snprintf(error, len, "streams: out of memory");
+		return NULL;
+	}
+	if (prepare(s, error, len) != 0) {
+		stream_stop(s);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < s->nb_threads; i++) {
+		if (thread_start(s->thread[i], error, len) != 0) {
+			stream_stop(s);
+			return NULL;
+		}
+	}
+	return s;
+}
+
+void stream_stop(struct streams *s)
+{
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < s->nb_threads; i++) {
+		if (!s->thread[i]->started)
+			continue;
+		stream_wake(s, i);
+		pthread_join(s->thread[i]->id, NULL);
+	}
+	for (unsigned int i = 0; i < s->nb_threads; i++)
+		thread_free(s->thread[i]);
+	SSL_CTX_free(s->tls);
+	caps_fini(&s->caps);
+	pthread_mutex_destroy(&s->tls_lock);
+	free(s->netns);
+	free(s->listener);
+	free(s);
+}
+
+void stream_stats(const struct streams *s, struct stream_stats *out)
+{
+	uint64_t *sum = (uint64_t *)out;
+
+	*out = (struct stream_stats){0};
+	for (unsigned int i = 0; i < s->nb_threads; i++) {
+		const uint64_t *from = (const uint64_t *)&s->thread[i]->stats;
+
+		for (size_t k = 0; k < sizeof(*out) / sizeof(*sum); k++)
+			sum[k] += __atomic_load_n(&from[k], __ATOMIC_RELAXED);
+	}
+}
+
+bool stream_alive(const struct streams *s, uint64_t conn)
+{
+	const struct thread *t = s->thread[stream_thread_of(conn)];
+	const uint32_t i = (uint32_t)conn & 0xffffff;
+
+	return __atomic_load_n(&t->live[i], __ATOMIC_SEQ_CST) == conn >> 32;
+}
+
+void stream_wake(struct streams *s, unsigned int thread)
+{
+	static const uint64_t once = 1;
+	struct thread *t = s->thread[thread];
+
+	// what was left for it comes before the look at whether it sleeps
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED) == 0 ||
+		__atomic_exchange_n(&t->sleeping, 0, __ATOMIC_RELAXED) == 0)
+		return;
+	if (write(t->event, &once, sizeof(once)) < 0)
+		return; // it cannot fail but by overflow, and then it is awake
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by the files of lib/stream only. A connection belongs to one thread from accept to the
+// end: which one, the kernel decides by its 5-tuple, so what comes after it on the same 5-tuple is
+// that thread's too, and reaches the workers behind the news of its end.
+#pragma once
+
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+
+#include "caps.h"
+#include "queue.h"
+#include "stream.h"
+
+#define STREAM_CHUNK 16384 // read at once: a whole record of TLS, so that libssl keeps no rest
+#define STREAM_WORKERS_MAX 64
+#define CONN_NONE UINT32_MAX
+
+enum conn_state {
+	CONN_FREE,
+	CONN_DETECT, // nothing has come yet
+	CONN_HANDSHAKE,
+	CONN_OPEN,
+	CONN_ENDED, // closed, but there are workers to be told
+};
+
+struct conn {
+	SSL *ssl; // NULL: plain
+	struct endpoint client;
+	int fd;
+	uint32_t generation;
+	uint32_t next; // in the list of free or of ended ones
+	uint32_t events; // that epoll watches for
+	uint8_t state; // enum conn_state
+	uint8_t listener; // of the configuration given to us
+	uint8_t home, told; // its worker; CONN_ENDED: workers told
+	bool heard; // a whole message has come
+	bool given; // and was given to a worker
+	uint32_t skip; // bytes of an oversize message still to come
+	uint32_t rest_len;
+	uint8_t *rest; // received, and not a whole message yet
+	struct queue out;
+	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: since when there is a rest
+};
+
+struct thread {
+	// Written by any worker, and by the thread.
+	uint32_t sleeping __attribute__((aligned(64)));
+	int event; // wakes it
+	struct streams *s __attribute__((aligned(64)));
+	unsigned int index;
+	pthread_t id;
+	bool started;
+	int epoll;
+	int reserve; // descriptor to accept and refuse with when there is no other
+	int *listen; // of each listener
+	struct conn *conn; // max of them
+	uint32_t max, used; // connections ever used: [0, used)
+	uint32_t free, ended; // lists
+	uint32_t *live; // generation of each connection that is open, else 0; read by workers
+	uint32_t blocked[STREAM_WORKERS_MAX]; // connection that waits for a worker's buffers
+	bool stalled; // there was something to read that had to wait
+	uint64_t now_ms, scanned_ms;
+	uint32_t scan; // next connection to look at for its deadline
+	struct stream_stats stats; // written by the thread, read by any
+	uint8_t scratch[STREAM_ROOM_MAX + STREAM_CHUNK];
+};
+
+struct streams {
+	struct stream_config conf;
+	struct stream_listener *listener;
+	char *netns;
+	struct caps caps;
+	pthread_mutex_t tls_lock; // of tls
+	SSL_CTX *tls; // NULL: no listener wants it
+	bool stop; // written by who stops, read by the threads
+	struct thread *thread[STREAM_THREADS_MAX];
+	unsigned int nb_threads;
+};
+
+// Counters have one writer and are read by others.
+static inline void count(uint64_t *counter, int64_t n)
+{
+	__atomic_store_n(counter, *counter + (uint64_t)n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t conn_handle(const struct thread *t, const struct conn *c)
+{
+	return (uint64_t)c->generation << 32 | t->index << 24 | (uint32_t)(c - t->conn);
+}
+
+// --- tls.c ---------------------------------------------------------------------------------------
+
+// NULL with a reason in error.
+SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
+// The server's end of a connection; NULL when there is no memory.
+SSL *tls_open(struct streams *s, int fd);
+
+// What of a read, a write or a handshake there was: more than 0, or one of these.
+#define IO_LATER 0 // it would block
+#define IO_CLOSED (-1)
+#define IO_FAILED (-2)
+
+// Plain or TLS. Bytes, or IO_*.
+int io_read(struct conn *c, uint8_t *buf, size_t len);
+int io_write(struct conn *c, const uint8_t *buf, size_t len);
+int io_handshake(struct conn *c);
+// The first byte that has come, before there is TLS or not; it stays.
+int io_peek(const struct conn *c, uint8_t *first);
+
+// --- conn.c: one connection ----------------------------------------------------------------------
+
+// Takes what accept has given and the caps have counted. False: no room or memory, and it has not.
+bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
+// reason: the counter of that.
+void conn_close(struct thread *t, struct conn *c, uint64_t *reason);
+void conn_event(struct thread *t, struct conn *c, uint32_t events);
+// Goes on with what waited for a worker's buffers.
+void conn_resume(struct thread *t, struct conn *c);
+// Sends a message of a worker.
+void conn_send(struct thread *t, const struct stream_message *m);
+// Closes it if one of its deadlines has passed.
+void conn_judge(struct thread *t, struct conn *c);
+// Tells workers of its end; true once all know, and it is free.
+bool conn_tell(struct thread *t, struct conn *c);
+
+// --- listen.c ------------------------------------------------------------------------------------
+
+// Opens a thread's listeners, in its network namespace; the calling thread stays there. 0, or -1
+// with the reason in error.
+int listen_open(struct thread *t, char *error, size_t len);
+void listen_close(struct thread *t);
+// There is somebody on a listener.
+void listen_accept(struct thread *t, unsigned int listener);
+
+// --- thread.c ------------------------------------------------------------------------------------
+
+// What epoll says something is about: a connection's index, or these.
+#define WATCH_EVENT (UINT64_C(1) << 32)
+#define WATCH_LISTENER (UINT64_C(2) << 32)
+
+struct thread *thread_create(struct streams *s, unsigned int index);
+// Of one that does not run.
+void thread_free(struct thread *t);
+// Runs it; its listeners are open when it returns 0. -1 with the reason in error.
+int thread_start(struct thread *t, char *error, size_t len);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One stream thread: waits for sockets and for what workers leave, and does both in turn.
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stream_int.h"
+
+#define EVENTS 64
+#define TICK_MS 100 // a deadline is this much late at most, and a tenth of a second of a round
+#define SCAN_PARTS 5 // of all connections, each tick: every one is looked at twice a second
+#define STALL_NS (200 * 1000) // until workers are asked for buffers again
+#define RECEIVE_ROUNDS 8 // bursts of a worker in a row
+
+static uint64_t clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+// What workers have for clients. True when there was something.
+static bool receive(struct thread *t)
+{
+	const struct stream_config *conf = &t->s->conf;
+	struct stream_message m[STREAM_BURST];
+	bool any = false;
+
+	for (unsigned int w = 0; w < conf->workers; w++) {
+		for (unsigned int round = 0; round < RECEIVE_ROUNDS; round++) {
+			const unsigned int n =
+				conf->ops->receive(conf->ctx, t->index, w, m, STREAM_BURST);
+
+			for (unsigned int i = 0; i < n; i++) {
+				conn_send(t, &m[i]);
+				conf->ops->release(conf->ctx, t->index, w, m[i].buf);
+			}
+			any |= n > 0;
+			if (n < STREAM_BURST)
+				break;
+		}
+	}
+	return any;
+}
+
+static void resume(struct thread *t)
+{
+	t->stalled = false;
+	for (unsigned int w = 0; w < t->s->conf.workers; w++)
+		if (t->blocked[w] != CONN_NONE)
+			conn_resume(t, &t->conn[t->blocked[w]]);
+}
+
+static void tell_ended(struct thread *t)
+{
+	while (t->ended != CONN_NONE) {
+		struct conn *c = &t->conn[t->ended];
+		const uint32_t next = c->next;
+
+		if (!conn_tell(t, c)) {
+			t->stalled = true; // again soon
+			return;
+		}
+		t->ended = next;
+	}
+}
+
+static void scan(struct thread *t)
+{
+	uint32_t n = t->used / SCAN_PARTS + 1;
+
+	if (t->now_ms < t->scanned_ms + TICK_MS)
+		return;
+	t->scanned_ms = t->now_ms;
+	for (; n > 0; n--) {
+		if (t->scan >= t->used)
+			t->scan = 0;
+		conn_judge(t, &t->conn[t->scan++]);
+	}
+}
+
+static void dispatch(struct thread *t, const struct epoll_event *e)
+{
+	uint64_t times;
+
+	if (e->data.u64 == WATCH_EVENT) {
+		if (read(t->event, &times, sizeof(times)) < 0)
+			return; // woken all the same
+	} else if ((e->data.u64 & WATCH_LISTENER) != 0) {
+		listen_accept(t, (uint8_t)e->data.u64);
+	} else {
+		struct conn *c = &t->conn[(uint32_t)e->data.u64];
+
+		if (c->state != CONN_FREE && c->state != CONN_ENDED)
+			conn_event(t, c, e->events);
+	}
+}
+
+static void round_of(struct thread *t)
+{
+	static const struct timespec pause = {.tv_nsec = STALL_NS};
+	struct epoll_event e[EVENTS];
+	bool busy;
+	int n;
+
+	t->now_ms = clock_ms();
+	resume(t);
+	tell_ended(t);
+	busy = receive(t);
+	if (!busy) {
+		// From here on workers wake it; what they left before is found by another look.
+		__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		busy = receive(t);
+	}
+	if (t->stalled)
+		nanosleep(&pause, NULL);
+	n = epoll_wait(t->epoll, e, EVENTS, busy || t->stalled ? 0 : TICK_MS);
+	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
+	t->now_ms = clock_ms();
+	for (int i = 0; i < n; i++)
+		dispatch(t, &e[i]);
+	scan(t);
+}
+
+// --- start and end -------------------------------------------------------------------------------
+
+struct starter {
+	struct thread *t;
+	pthread_barrier_t opened;
+	int rc;
+	char *error;
+	size_t len;
+};
+
+static void *run(void *arg)
+{
+	struct starter *s = arg;
+	struct thread *t = s->t;
+	const int rc = listen_open(t, s->error, s->len);
+	char name[16];
+
+	snprintf(name, sizeof(name), "stream-%u", t->index);
+	pthread_setname_np(pthread_self(), name);
+	s->rc = rc;
+	pthread_barrier_wait(&s->opened); // s is gone from here on
+	while (rc == 0 && !__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
+		round_of(t);
+	return NULL;
+}
+
+int thread_start(struct thread *t, char *error, size_t len)
+{
+	struct starter s = {.t = t, .error = error, .len = len};
+	int rc;
+
+	pthread_barrier_init(&s.opened, NULL, 2);
+	rc = pthread_create(&t->id, NULL, run, &s);
+	if (rc == 0) {
+		t->started = true;
+		pthread_barrier_wait(&s.opened);
+	} else {
+		snprintf(error, len, "streams: thread: %s", strerror(rc));
+		s.rc = -1;
+	}
+	pthread_barrier_destroy(&s.opened);
+	return s.rc;
+}
+
+struct thread *thread_create(struct streams *s, unsigned int index)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_EVENT};
+	struct thread *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
+
+	if (t == NULL)
+		return NULL;
+	*t = (struct thread){.s = s,
+		.index = index,
+		.max = s->conf.connections,
+		.free = CONN_NONE,
+		.ended = CONN_NONE,
+		.reserve = -1};
+	memset(t->blocked, 0xff, sizeof(t->blocked)); // CONN_NONE
+	t->listen = calloc(s->conf.nb_listeners, sizeof(*t->listen));
+	t->conn = calloc(t->max, sizeof(*t->conn));
+	t->live = calloc(t->max, sizeof(*t->live));
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	for (unsigned int i = 0; t->listen != NULL && i < s->conf.nb_listeners; i++)
+		t->listen[i] = -1;
+	if (t->listen != NULL && t->conn != NULL && t->live != NULL && t->epoll >= 0 &&
+		t->event >= 0 && epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0)
+		return t;
+	thread_free(t);
+	return NULL;
+}
+
+void thread_free(struct thread *t)
+{
+	for (uint32_t i = 0; i < t->used; i++)
+		if (t->conn[i].state != CONN_FREE && t->conn[i].state != CONN_ENDED)
+			conn_close(t, &t->conn[i], &t->stats.closed);
+	if (t->listen != NULL)
+		listen_close(t);
+	if (t->epoll >= 0)
+		close(t->epoll);
+	if (t->event >= 0)
+		close(t->event);
+	free(t->listen);
+	free(t->conn);
+	free(t->live);
+	free(t);
+}
