@@ -7,6 +7,7 @@
 #include "stream_int.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte of a TLS client: the content type of its record
+#define STUN_FIRST_MAX 3 // of the first byte of STUN (RFC 7983)
 #define COOKIE_END 8 // bytes of STUN that frame_scan has judged all of
 
 static struct stream_from from_of(const struct thread *t, const struct conn *c)
@@ -196,7 +197,8 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			continue;
 		}
 		state = frame_scan(p + at, n - at, &f);
-		if (state == FRAME_BAD) {
+		// nobody begins with ChannelData; but HTTP's GET looks like it
+		if (state == FRAME_BAD || (!c->heard && p[at] > STUN_FIRST_MAX)) {
 			conn_close(t, c, &t->stats.garbage);
 			return n;
 		}

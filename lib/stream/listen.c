@@ -160,6 +160,8 @@ static void refuse_waiting(struct thread *t, int listener)
 	fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0)
 		refuse(fd, t, &t->stats.refused_files);
+	else
+		t->stalled = true;
 	t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 

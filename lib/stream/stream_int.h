@@ -59,7 +59,7 @@ struct thread {
 	uint32_t free, ended; // lists
 	uint32_t *live; // generation of each connection that is open, else 0; read by workers
 	uint32_t blocked[STREAM_WORKERS_MAX]; // connection that waits for a worker's buffers
-	bool stalled; // there was something to read that had to wait
+	bool stalled; // something of this round has to wait a little
 	uint64_t now_ms, scanned_ms;
 	uint32_t scan; // next connection to look at for its deadline
 	struct stream_stats stats; // written by the thread, read by any

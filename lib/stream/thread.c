@@ -48,7 +48,6 @@ static bool receive(struct thread *t)
 
 static void resume(struct thread *t)
 {
-	t->stalled = false;
 	for (unsigned int w = 0; w < t->s->conf.workers; w++)
 		if (t->blocked[w] != CONN_NONE)
 			conn_resume(t, &t->conn[t->blocked[w]]);
@@ -119,6 +118,7 @@ static void round_of(struct thread *t)
 	if (t->stalled)
 		nanosleep(&pause, NULL);
 	n = epoll_wait(t->epoll, e, EVENTS, busy || t->stalled ? 0 : TICK_MS);
+	t->stalled = false;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_ms();
 	for (int i = 0; i < n; i++)

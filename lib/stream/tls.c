@@ -11,13 +11,13 @@
 
 static void fail(char *error, size_t len, const char *key, const char *path)
 {
-	const unsigned long e = ERR_peek_last_error();
+	const unsigned long e = ERR_peek_error(); // the first: what follows from it tells less
 	const char *reason = ERR_reason_error_string(e);
 
 	snprintf(error, len, "tls.%s: %s: %s", key, path,
-		ERR_GET_LIB(e) == ERR_LIB_SYS ? strerror((int)ERR_GET_REASON(e))
-			: reason != NULL      ? reason
-					      : "cannot be used");
+		ERR_SYSTEM_ERROR(e)      ? strerror((int)ERR_GET_REASON(e))
+			: reason != NULL ? reason
+					 : "cannot be used");
 }
 
 // RFC 7443: what a client may say it is here for. One that names protocols, but neither of these,

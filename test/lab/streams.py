@@ -6,17 +6,19 @@ port that it serves UDP and relays from.
 """
 
 import contextlib
+import os
 import socket
 import ssl
 import struct
+import time
 
 import lab as labs
 import turnlib
-from lab import CLIENT4, CLIENT6
+from lab import CLIENT4, SERVER4, SERVER6
 from turnlib import HEADER_LEN, StunError
 
 V4, V6 = "10.99.0.5", "fd99::5"
-TCP, TLS, AUTO = 3478, 5349, 443
+PORTS = {"tcp": 3478, "tls": 5349, "auto": 443}
 
 
 def join(lab):
@@ -28,15 +30,139 @@ def join(lab):
     lab.dut.ip("link", "set", "k0", "up")
 
 
-def config(lab, **limits):
-    """Changes to the lab's configuration."""
-    listeners = [
-        {"transport": transport, "address": address, "port": port}
+def certificate(lab, name, file="cert"):
+    """A certificate for a name, signed by itself, written where config() says."""
+    cert, key = (os.path.join(lab.dir, f"{file}.{kind}") for kind in ("pem", "key"))
+    labs.command(
+        *"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2".split(),
+        *("-subj", f"/CN={name}", "-out", cert, "-keyout", key),
+    )
+    return cert, key
+
+
+def config(lab, transports=("tcp",), tls=None, **streams):
+    """Changes to the lab's configuration: listeners of UDP and of these transports."""
+    listeners = [{"transport": "udp", "address": a, "port": 3478} for a in (SERVER4, SERVER6)]
+    listeners += [
+        {"transport": transport, "address": address, "port": PORTS[transport]}
+        for transport in transports
         for address in (V4, V6)
-        for transport, port in (("tcp", TCP),)
     ]
-    udp = [
-        {"transport": "udp", "address": address, "port": 3478}
-        for address in (labs.SERVER4, labs.SERVER6)
-    ]
-    return {"listeners": udp + listeners, "streams": limits}
+    out = {"listeners": listeners, "streams": streams}
+    if set(transports) - {"tcp"}:
+        cert, key = certificate(lab, "first")
+        out["tls"] = {"certificate": cert, "key": key, **(tls or {})}
+    return out
+
+
+def counters(server):
+    return server.telemetry.ask("/slipring/streams")
+
+
+def counted(server, name, n=1, timeout=3):
+    """Waits until a counter is at n."""
+    labs.until(lambda: counters(server)[name] >= n, timeout, f"{name} is {n}")
+    assert counters(server)[name] == n, counters(server)
+
+
+def connect(lab, transport="tcp", ip=CLIENT4, port=0, rcvbuf=0):
+    """A connected socket of the client host."""
+    family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+    with lab.cli.enter():
+        sock = socket.socket(family, socket.SOCK_STREAM)
+    lab.cleanup.callback(sock.close)
+    sock.settimeout(5 * labs.SLOW)
+    if rcvbuf:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+    sock.bind((ip, port))
+    sock.connect((V6 if ":" in ip else V4, PORTS[transport]))
+    return sock
+
+
+def context(**changes):
+    """TLS of a client that believes anybody."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname = False
+    tls.verify_mode = ssl.CERT_NONE
+    for name, value in changes.items():
+        setattr(tls, name, value)
+    return tls
+
+
+def over_tls(sock, tls=None):
+    return (tls or context()).wrap_socket(sock)
+
+
+def pad(message):
+    return message + b"\0" * (-len(message) % 4)
+
+
+def is_closed(sock, timeout=5):
+    """True when the other side closes or resets within timeout."""
+    sock.settimeout(timeout * labs.SLOW)
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        try:
+            while sock.recv(65536):
+                pass
+        except TimeoutError:
+            return False
+    return True
+
+
+def refused(lab, ip=CLIENT4):
+    """True when a connection is reset as soon as it is made, or while."""
+    try:
+        return is_closed(connect(lab, ip=ip))
+    except ConnectionError:
+        return True
+
+
+class Client(turnlib.Client):
+    """A TURN client on a connected socket, plain or TLS. Nothing is sent twice (RFC 8489 6.2.2)."""
+
+    RTO = (5.0 * labs.SLOW,)
+
+    def __init__(self, sock, auth=None):
+        super().__init__(sock, None, auth or labs.ivan())
+        sock.settimeout(5 * labs.SLOW)  # the base class has made it non-blocking
+        self.bytes = b""
+
+    def send_raw(self, data):
+        self.sock.sendall(pad(data))
+
+    def receive(self, timeout):
+        end = time.monotonic() + max(0, timeout)
+        while (item := self.whole()) is None:
+            self.sock.settimeout(max(0.001, end - time.monotonic()))
+            try:
+                more = self.sock.recv(65536)
+            except (TimeoutError, ssl.SSLWantReadError):
+                return None
+            finally:
+                self.sock.settimeout(5 * labs.SLOW)
+            if not more:
+                raise ConnectionError("closed by the server")
+            self.bytes += more
+        return self.classify(item)
+
+    def whole(self):
+        """The first message of the stream, without its padding, or None while it is not whole."""
+        if len(self.bytes) < 4:
+            return None
+        size = struct.unpack_from("!H", self.bytes, 2)[0]
+        size += HEADER_LEN if self.bytes[0] < 4 else 4
+        padded = size + -size % 4
+        if len(self.bytes) < padded:
+            return None
+        message, self.bytes = self.bytes[:padded], self.bytes[padded:]
+        if any(message[size:]):
+            raise StunError("padding is not zero")
+        return message[:size]
+
+
+def client(lab, transport="tcp", ip=CLIENT4, tls=None, auth=None, port=0):
+    """A connected TURN client."""
+    sock = connect(lab, transport, ip, port)
+    if transport == "tls" or tls is not None:
+        sock = over_tls(sock, tls)
+    return Client(sock, auth)

@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP and TLS clients: unmodified ones, and one that does everything wrong."""
+"""TCP and TLS with unmodified clients, and what a byte stream may do to messages."""
+
+import os
 
 import lab as labs
 import streams
 import uclient
-from lab import PEER4, PEER6
+from lab import CLIENT4, CLIENT6, PEER4, PEER6
+from turnlib import BINDING, EVEN_PORT, REQUEST, SUCCESS, build, channel_data
 
 # Label, server, peer, options, clients, messages.
 RUNS = (
-    ("TCP, channels", streams.V4, PEER4, ("-t", "-c"), 2, 100),
-    ("TCP, RTP and RTCP pairs", streams.V4, PEER4, ("-t",), 2, 100),
-    ("TCP, indications", streams.V4, PEER4, ("-t", "-c", "-s"), 2, 100),
-    ("TCP over IPv6 to IPv6", streams.V6, PEER6, ("-t", "-c", "-x"), 2, 100),
-    ("TCP, odd sizes", streams.V4, PEER4, ("-t", "-c", "-l", "77"), 2, 100),
+    ("TCP, channels", streams.V4, PEER4, ("-t", "-c"), 2, 60),
+    ("TCP, RTP and RTCP pairs", streams.V4, PEER4, ("-t",), 2, 60),
+    ("TCP, indications", streams.V4, PEER4, ("-t", "-c", "-s"), 2, 60),
+    ("TCP over IPv6 to IPv6", streams.V6, PEER6, ("-t", "-c", "-x"), 2, 60),
+    ("TCP, odd sizes", streams.V4, PEER4, ("-t", "-c", "-l", "77"), 2, 60),
+    ("TCP, client to client", streams.V4, PEER4, ("-t", "-c", "-y"), 4, 30),
+    ("TLS, channels", streams.V4, PEER4, ("-t", "-S", "-c", "-p", "5349"), 2, 60),
+    ("TLS, pairs over IPv6", streams.V6, PEER4, ("-t", "-S", "-X", "-p", "5349"), 2, 60),
+    ("TLS, found out", streams.V4, PEER4, ("-t", "-S", "-c", "-p", "443"), 2, 60),
+    ("TCP, found out", streams.V4, PEER4, ("-t", "-c", "-p", "443"), 2, 60),
 )
 
 
-def main(lab):
-    labs.need_own_server()
-    streams.join(lab)
-    lab.server(streams.config(lab))
+def unmodified(lab):
     uclient.start_peer(lab)
     runs = [
         uclient.start(lab, label, server, peer, *options, clients=clients, messages=messages)
@@ -35,6 +40,73 @@ def main(lab):
             bad.append(run.label)
             print(run.output[-2000:])
     assert not bad, bad
+
+
+def relaying(lab, transport, ip, tls=None):
+    """Every length of padding both ways, and indications, in order."""
+    echo = lab.echo(PEER6 if ":" in ip else PEER4)
+    client = streams.client(lab, transport, ip, tls)
+    family = [(0x17, bytes([2, 0, 0, 0]))] if ":" in ip else []
+    assert client.allocate(family).cls == SUCCESS
+    assert client.mapped == client.sock.getsockname()[:2], client.mapped
+    assert client.bind(0x4001, echo.address).cls == SUCCESS
+    payloads = [os.urandom(n) for n in (0, 1, 2, 3, 4, 5, 160, 1201)]
+    for payload in payloads:
+        client.send_channel(0x4001, payload)
+    got = [client.wait("channel")[2] for _ in payloads]
+    assert got == payloads, [len(p) for p in got]
+    for payload in payloads:  # a bound channel is used all the same (RFC 8656 12.5)
+        client.send(echo.address, payload)
+    assert [client.wait("channel")[2] for _ in payloads] == payloads
+    other = lab.echo(PEER6 if ":" in ip else PEER4)
+    assert client.permit(other.address).cls == SUCCESS
+    for payload in payloads:
+        client.send(other.address, payload)
+    assert [client.wait("data") for _ in payloads] == [("data", other.address, p) for p in payloads]
+    return client, echo
+
+
+def bytewise(lab):
+    """A message byte by byte, and many in one segment: the stream has no borders."""
+    client, echo = relaying(lab, "tcp", CLIENT4)
+    text = b"".join(streams.pad(channel_data(0x4001, b"%d" % i)) for i in range(40))
+    for i in range(60):
+        client.sock.sendall(text[i : i + 1])
+    client.sock.sendall(text[60:] + build(REQUEST, BINDING))
+    assert [client.wait("channel")[2] for _ in range(40)] == [b"%d" % i for i in range(40)]
+    assert client.wait("stun")[1].cls == SUCCESS
+    # TCP to UDP (RFC 8656 15): no DF, TTL of our own; the kernel of the peer has taken them all
+    assert echo.seen[-1][1] == b"39"
+
+
+def pairs(lab):
+    """EVEN-PORT with a reservation, taken by another connection: often of another worker."""
+    for _ in range(4):
+        first, second = streams.client(lab), streams.client(lab)
+        assert first.allocate([(EVEN_PORT, b"\x80")]).cls == SUCCESS
+        assert second.allocate([(0x22, first.token)]).cls == SUCCESS
+        assert second.relayed[1] == first.relayed[1] + 1
+        echo = lab.echo(PEER4)
+        assert second.bind(0x4002, echo.address).cls == SUCCESS
+        second.send_channel(0x4002, b"rtcp")
+        assert second.wait("channel")[2] == b"rtcp"
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    server = lab.server(streams.config(lab, ("tcp", "tls", "auto")))
+    unmodified(lab)
+    relaying(lab, "tcp", CLIENT6)
+    relaying(lab, "tls", CLIENT4)
+    relaying(lab, "auto", CLIENT4)
+    relaying(lab, "auto", CLIENT6, streams.context())
+    bytewise(lab)
+    pairs(lab)
+    seen = streams.counters(server)
+    print(seen)
+    assert seen["queue_full"] == seen["oversize"] == seen["garbage"] == seen["slow"] == 0, seen
+    assert server.stats()["allocations"] > 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""TCP clients that do what they should not: every limit holds, is counted, and hurts nobody else."""
+
+import contextlib
+import os
+import re
+import time
+
+import lab as labs
+import streams
+from lab import CLIENT4, PEER4, until
+from turnlib import ALLOCATE, BINDING, REQUEST, SUCCESS, build, channel_data
+
+HANDSHAKE, IDLE, QUEUE = 1, 2, 65536
+PER_SOURCE, TOTAL = 12, 20
+SECOND4 = "10.99.0.4"
+
+
+def garbage(lab, server):
+    """Neither STUN nor ChannelData: closed, as there is no telling where the next message begins."""
+    wrong_cookie = build(REQUEST, BINDING)[:4] + b"\0\0\0\0" + b"x" * 12
+    odd_length = b"\0\1\0\3" + build(REQUEST, BINDING)[4:] + b"xyz"
+    after = build(REQUEST, BINDING) + b"\xff"
+    get = b"GET / HTTP/1.1\r\n\r\n"  # begins like ChannelData
+    texts = (get, b"\x80", b"\x16\x03\x01", wrong_cookie, odd_length, after)
+    for text in texts:
+        sock = streams.connect(lab)
+        sock.sendall(text)
+        assert streams.is_closed(sock), text
+    streams.counted(server, "garbage", len(texts))
+
+
+def oversize(lab, server):
+    """What no datagram holds is skipped, and what follows is understood."""
+    client = streams.client(lab)
+    assert client.binding().cls == SUCCESS
+    client.sock.sendall(streams.pad(channel_data(0x4000, b"x" * 65535)))
+    assert client.binding().cls == SUCCESS
+    client.sock.sendall(b"\x00\x16\xff\xfc" + build(REQUEST, BINDING)[4:] + b"\0" * 0xFFFC)
+    assert client.binding().cls == SUCCESS
+    streams.counted(server, "oversize", 2)
+    client.close()
+
+
+def slow(lab, server):
+    """No whole message in time, from the start or later; one that trickles is no better."""
+    begin = time.monotonic()
+    silent, trickling, later = (streams.connect(lab) for _ in range(3))
+    request = build(REQUEST, ALLOCATE)
+    later.sendall(request + request[:10])
+    for i in range(8):
+        trickling.sendall(request[i : i + 1])
+        time.sleep(0.1)
+    for sock in (silent, trickling, later):
+        assert streams.is_closed(sock)
+    took = time.monotonic() - begin
+    assert HANDSHAKE <= took < (HANDSHAKE + 1.5) * labs.SLOW, took
+    streams.counted(server, "slow", 3)
+
+
+def idle(lab, server):
+    """Without an allocation silence ends a connection, with one only its expiry does."""
+    begin = time.monotonic()
+    idler, holder, leaver = (streams.client(lab) for _ in range(3))
+    assert idler.binding().cls == SUCCESS
+    for client in (holder, leaver):
+        assert client.allocate().cls == SUCCESS
+    assert leaver.refresh(0).cls == SUCCESS
+    assert streams.is_closed(idler.sock) and streams.is_closed(leaver.sock)
+    took = time.monotonic() - begin
+    assert IDLE <= took < (IDLE + 1.5) * labs.SLOW, took
+    streams.counted(server, "idle", 2)
+    assert holder.refresh().cls == SUCCESS  # it has been as silent as they
+    holder.close()
+
+
+def caps(lab, server):
+    """So many of one source, so many in all; a place is free again once one is closed."""
+    until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
+    mine = [streams.client(lab) for _ in range(PER_SOURCE)]
+    assert all(client.binding().cls == SUCCESS for client in mine)
+    assert streams.refused(lab)
+    streams.counted(server, "refused_source")
+    others = [streams.client(lab, ip=SECOND4) for _ in range(TOTAL - PER_SOURCE)]
+    assert all(client.binding().cls == SUCCESS for client in others)
+    assert streams.refused(lab, SECOND4)
+    streams.counted(server, "refused_total")
+    others[0].close()
+    until(lambda: streams.counters(server)["connections"] == TOTAL - 1, 3, "one has gone")
+    others[0] = streams.client(lab, ip=SECOND4)
+    assert others[0].binding().cls == SUCCESS
+    for client in mine + others:
+        client.close()
+
+
+def descriptors(lab, server):
+    """Out of open files: refused at once, and no harm to those who are connected."""
+    until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
+    client = streams.client(lab)
+    assert client.binding().cls == SUCCESS
+    pid = str(server.process.pid)
+    limit = re.search(r"NOFILE\s.*?(\d+)\s+(\d+)", labs.command("prlimit", "-p", pid, "-n"))
+    used = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
+    labs.command("prlimit", "-p", pid, f"--nofile={used + 1}:{limit[2]}")
+    taken = []  # by those who get what is still free below
+    while streams.counters(server)["refused_files"] < 3:
+        with contextlib.suppress(ConnectionError):
+            taken.append(streams.connect(lab, ip=(CLIENT4, SECOND4)[len(taken) % 2]))
+        assert len(taken) < TOTAL
+    assert client.binding().cls == SUCCESS
+    for sock in taken:
+        sock.close()
+    labs.command("prlimit", "-p", pid, f"--nofile={limit[1]}:{limit[2]}")
+    assert streams.client(lab).binding().cls == SUCCESS
+
+
+def ends_with_connection(lab, server):
+    """The allocation goes when the connection does, closed or reset, and its relay port with it."""
+    echo = lab.echo(PEER4)
+    for reset in (False, True):
+        client = streams.client(lab)
+        assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
+        assert server.stats()["allocations"] >= 1
+        if reset:  # with something unread close() sends RST
+            client.send_raw(build(REQUEST, BINDING))
+            until(lambda: client.poller.poll(0), 3, "the answer is there")
+        client.close()
+        until(lambda: server.stats()["allocations"] == 0, 3, "the allocation is gone")
+        before = server.drops().get("peer-no-allocation", 0)
+        echo.sock.sendto(b"anybody?", client.relayed)
+        until(lambda: server.drops().get("peer-no-allocation", 0) == before + 1, 3, "it is dropped")
+
+
+def memory(server):
+    with open(f"/proc/{server.process.pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1])
+
+
+def slow_reader(lab, server):
+    """Who does not read costs a bounded queue; what is lost is the oldest, and whole messages."""
+    sender = lab.peer.udp(PEER4)
+    client = streams.Client(streams.connect(lab, rcvbuf=4096))
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, sender.getsockname()[:2]).cls == SUCCESS
+    before, number = memory(server), 0
+    while streams.counters(server)["queue_full"] < 5000:
+        for _ in range(100):
+            sender.sendto(b"%08d" % number + b"x" * 1000, client.relayed)
+            number += 1
+        time.sleep(0.002)
+        assert number < 100000, streams.counters(server)
+    grown = memory(server) - before
+    assert grown < 4096, f"{grown} kB more"
+    seen = streams.counters(server)
+    got = []
+    while (item := client.wait("channel", 0.5)) is not None:
+        assert len(item[2]) == 1008
+        got.append(int(item[2][:8]))
+    assert got == sorted(set(got)), "in order, none twice"
+    lost = streams.counters(server)["queue_full"]
+    assert len(got) <= number - lost and len(got) > number - lost - 3000, (number, lost, len(got))
+    assert got[-1] == number - 1, "the newest is there"
+    assert client.binding().cls == SUCCESS
+    print(f"{number} sent, {lost} dropped, {len(got)} read, {grown} kB more: {seen}")
+
+
+def fast_sender(lab, server):
+    """More than the workers take: the sender waits, and not a message is lost on the way."""
+    echo = lab.peer.udp(PEER4)
+    client = streams.client(lab)
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.getsockname()[:2]).cls == SUCCESS
+    before = streams.counters(server)
+    count = 30000
+    text = streams.pad(channel_data(0x4000, b"abc")) * count
+    client.sock.settimeout(20 * labs.SLOW)
+    client.sock.sendall(text)
+    until(lambda: streams.counters(server)["rx"] - before["rx"] == count, 10, "all are in")
+    assert client.binding().cls == SUCCESS
+    stalled = streams.counters(server)["stalled"] - before["stalled"]
+    print(f"{count} messages, of which {stalled} times one had to wait")
+    assert "stream-full" not in server.drops()
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    lab.add_address(lab.cli, "c0", SECOND4)
+    limits = {"handshake": HANDSHAKE, "idle": IDLE, "queue": QUEUE, "ring": 64}
+    limits |= {"per-source": PER_SOURCE, "connections": TOTAL}
+    allow = ("peer-no-allocation", "stream-full", "tx-full", "no-allocation")
+    server = lab.server(streams.config(lab, **limits), allow=allow)
+    for test in (garbage, oversize, slow, idle, caps, descriptors, ends_with_connection,
+                 fast_sender, slow_reader):
+        begin = time.monotonic()
+        test(lab, server)
+        print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+    assert server.ready()
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""TLS: versions, ALPN, tickets, certificates that change, handshakes that go wrong."""
+
+import os
+import re
+import shutil
+import signal
+import ssl
+
+import lab as labs
+import streams
+from lab import PEER4, SERVER4, until
+from turnlib import BINDING, REQUEST, SUCCESS, build
+
+HANDSHAKE = 1
+
+
+def s_client(lab, *options, text=b""):
+    """What openssl s_client says of a connection with these options."""
+    return lab.cli.run(
+        "openssl", "s_client", "-connect", f"{streams.V4}:5349", *options, check=False, input="Q\n"
+    )
+
+
+def alpn(lab):
+    """RFC 7443: both protocols, the server's choice; RFC 7301 3.2: an alert for any other."""
+    for offered, chosen in (
+        ("stun.turn", "stun.turn"),
+        ("stun.nat-discovery", "stun.nat-discovery"),
+        ("http/1.1,stun.nat-discovery,stun.turn", "stun.turn"),
+    ):
+        out = s_client(lab, "-alpn", offered)
+        assert f"ALPN protocol: {chosen}\n" in out, out
+    assert "No ALPN negotiated" in s_client(lab)
+    refused = s_client(lab, "-alpn", "h2,http/1.1")
+    assert "Cipher is (NONE)" in refused, refused
+    try:
+        tls = streams.context()
+        tls.set_alpn_protocols(["h2"])
+        streams.over_tls(streams.connect(lab, "tls"), tls)
+        raise AssertionError("h2 was accepted")
+    except ssl.SSLError as error:
+        assert "no application protocol" in str(error).lower().replace("_", " "), error
+
+
+def versions(lab):
+    """TLS 1.2 and 1.3 and nothing below; neither compression nor renegotiation."""
+    for version in ("1_2", "1_3"):
+        out = s_client(lab, f"-tls{version}")
+        assert re.search(rf"New, TLSv{version.replace('_', '.')}, Cipher is [A-Z]", out), out
+        assert "Compression: NONE" in out, out
+    old = s_client(lab, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
+    assert "Cipher is (NONE)" in old, old
+    again = f"(echo R; sleep 1) | openssl s_client -connect {streams.V4}:5349 -tls1_2 2>&1"
+    out = lab.cli.run("sh", "-c", again, check=False)
+    assert "no renegotiation" in out.split("RENEGOTIATING")[1], out
+
+
+def resumption(lab):
+    """Tickets are kept by clients, and good for a short handshake."""
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        tls = streams.context(minimum_version=version, maximum_version=version)
+        first = streams.over_tls(streams.connect(lab, "tls"), tls)
+        client = streams.Client(first)
+        assert client.binding().cls == SUCCESS  # the ticket of TLS 1.3 comes with the answer
+        second = tls.wrap_socket(streams.connect(lab, "tls"), session=first.session)
+        assert second.session_reused and not first.session_reused
+        assert streams.Client(second).binding().cls == SUCCESS
+
+
+def certificate_name(lab):
+    return re.search(r"subject=CN = (\S+)", s_client(lab))[1]
+
+
+def hangup(server):
+    server.process.send_signal(signal.SIGHUP)
+
+
+def reload(lab, server):
+    """SIGHUP: the new certificate for new connections, those that are open go on."""
+    echo = lab.echo(PEER4)
+    client = streams.client(lab, "tls")
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    assert certificate_name(lab) == "first"
+    cert, key = streams.certificate(lab, "second", "new")
+    shutil.move(cert, os.path.join(lab.dir, "cert.pem"))
+    shutil.move(key, os.path.join(lab.dir, "cert.key"))
+    assert certificate_name(lab) == "first", "not before it is told"
+    hangup(server)
+    until(lambda: certificate_name(lab) == "second", 5, "the new certificate is used")
+    for text in ("no certificate", None, "key of another"):
+        spoil(lab, text)
+        before = server.log().count("certificate stays")
+        hangup(server)
+        until(lambda: server.log().count("certificate stays") == before + 1, 5, "it is told")
+        assert certificate_name(lab) == "second", text
+    client.send_channel(0x4000, b"still here")
+    assert client.wait("channel")[2] == b"still here"
+    assert client.refresh().cls == SUCCESS
+    for reason in ("tls.certificate: ", "tls.key: ", "No such file"):
+        assert reason in server.log(), reason
+
+
+def spoil(lab, text):
+    """Certificate files that cannot be used."""
+    path = os.path.join(lab.dir, "cert.pem")
+    if text is None:
+        os.rename(path, path + ".away")
+    elif text == "key of another":
+        streams.certificate(lab, "third")
+        streams.certificate(lab, "fourth", "fourth")
+        shutil.copy(os.path.join(lab.dir, "fourth.key"), os.path.join(lab.dir, "cert.key"))
+    else:
+        with open(path, "w") as file:
+            file.write(text)
+
+
+def bad_handshakes(lab, server):
+    """Plain text where TLS is wanted, silence, and half a handshake."""
+    before = streams.counters(server)
+    plain = streams.connect(lab, "tls")
+    plain.sendall(build(REQUEST, BINDING))
+    assert streams.is_closed(plain)
+    streams.counted(server, "handshake_failed", before["handshake_failed"] + 1)
+    silent, half = streams.connect(lab, "tls"), streams.connect(lab, "tls")
+    half.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+    quiet = streams.over_tls(streams.connect(lab, "tls"))  # shakes hands, then nothing
+    detected = streams.connect(lab, "auto")
+    for sock in (silent, half, quiet, detected):
+        assert streams.is_closed(sock)
+    streams.counted(server, "slow", before["slow"] + 4)
+
+
+def ends(lab, server):
+    """The allocation of a TLS client ends with its connection."""
+    client = streams.client(lab, "tls")
+    before = server.stats()["allocations"]
+    assert client.allocate().cls == SUCCESS
+    until(lambda: server.stats()["allocations"] == before + 1, 3, "it is there")
+    client.sock.unwrap()  # close_notify
+    until(lambda: server.stats()["allocations"] == before, 3, "it is gone")
+
+
+def refused_at_start(lab):
+    """Errors of the configuration say what to do."""
+    good = streams.config(lab, ("tls",))
+    for change, word in (
+        ({"certificate": "/nonexistent.pem"}, "tls.certificate: /nonexistent.pem: No such file"),
+        ({"ciphers": "NONSENSE"}, "tls.ciphers: NONSENSE: no cipher match"),
+        ({"chain": "/dev/null"}, "tls.chain: /dev/null"),
+    ):
+        failing(lab, {**good, "tls": {**good["tls"], **change}}, word)
+    address = {"listeners": [{"address": SERVER4}, {"transport": "tcp", "address": "10.99.0.77"}]}
+    failing(lab, address, "tcp 10.99.0.77:3478: Cannot assign requested address (the kernel has")
+    netns = {**streams.config(lab), "streams": {"netns": "nowhere"}}
+    failing(lab, netns, "streams.netns: nowhere: No such file")
+
+
+def failing(lab, config, words):
+    try:
+        lab.server(config)
+    except AssertionError:
+        server = lab.servers[-1]
+        assert words in server.log(), server.log()
+    else:
+        raise AssertionError("it has started: " + words)
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    refused_at_start(lab)
+    config = streams.config(lab, ("tls", "auto"), handshake=HANDSHAKE, threads=2)
+    server = lab.server(config)
+    alpn(lab)
+    versions(lab)
+    resumption(lab)
+    bad_handshakes(lab, server)
+    ends(lab, server)
+    reload(lab, server)
+    gone = lambda: not any(streams.counters(server)[name] for name in ("connections", "tls"))
+    until(gone, 5, "all are gone")
+    print(streams.counters(server))
+
+
+if __name__ == "__main__":
+    labs.run(main)
