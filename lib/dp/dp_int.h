@@ -117,6 +117,8 @@ static inline int local_listener(const struct local_table *t, const struct local
 // Nobody has looked at the datagram's source yet: whether it is one that a host can have, and not
 // one of ours. An allocation's line is proof enough, as those who made it have been judged.
 #define DP_UNJUDGED 4
+// From a client over a stream, of connection v->stream, which of other views means nothing.
+#define DP_STREAM 8
 
 enum parcel_kind {
 	PARCEL_DATAGRAM, // as if just received and found to belong to the other worker

@@ -215,11 +215,11 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		r->mtu = wire ? port->port->mtu : UINT16_MAX;
 		if (wire && relay_plain(w, m, v, r, way->neigh))
 			return;
-		if (unlikely(v->stream != 0))
+		if (unlikely((v->flags & DP_STREAM) != 0))
 			streams_describe(m, v, &f);
 		else
 			net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-		r->fresh = v->stream != 0;
+		r->fresh = (v->flags & DP_STREAM) != 0;
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
@@ -305,7 +305,7 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		relay_any(w, m, v, plan, side);
 		break;
 	case TURN_REPLY:
-		if (unlikely(v->stream != 0))
+		if (unlikely((v->flags & DP_STREAM) != 0))
 			streams_reply(w, m, v, side->front, plan->front_len);
 		else
 			reply(w, m, v, plan, side);

@@ -64,6 +64,7 @@ static void put_up(void *ctx, unsigned int t, unsigned int w, const struct strea
 		.len = m->len,
 		.leg = TURN_FROM_CLIENT,
 		.data = m->data,
+		.flags = DP_STREAM,
 		.via = TURN_NO_WORKER,
 		.stream = from->conn};
 	rewrite_set_frame(b, m->data, m->len);

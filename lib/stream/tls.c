@@ -60,7 +60,9 @@ static void settle(SSL_CTX *c, const struct stream_tls *tls)
 	static const unsigned char id[] = "turn";
 
 	SSL_CTX_set_min_proto_version(c, tls->only_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
-	SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+	// messages tell their length, so an end without close_notify cuts none short unseen
+	SSL_CTX_set_options(
+		c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
 	// an idle connection has no buffers; what could not be written may have moved since
 	SSL_CTX_set_mode(c,
 		SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |

@@ -241,7 +241,7 @@ struct turn_view {
 	uint64_t hash; // of what is looked up: written by turn_route_begin
 	uint32_t shared; // number of the shared address: likewise
 	uint32_t spare; // a power of two in all
-	uint64_t stream; // the data path's: connection of a client over a stream, else 0
+	uint64_t stream; // the data path's: connection of a client over a stream
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");
 

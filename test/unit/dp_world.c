@@ -112,6 +112,9 @@ static void conf_addresses(struct world *w, const struct world_setup *s)
 		w->listeners[i] =
 			(struct turn_listener){{w->addresses[i].addr, 3478}, TURN_OVER_UDP};
 	w->listeners[2] = (struct turn_listener){{w->side.addr, 3478}, TURN_OVER_UDP};
+	w->listeners[s->two_ports ? 3 : 2] = s->stream_ring > 0
+		? (struct turn_listener){{w->addresses[0].addr, 3478}, TURN_OVER_TCP}
+		: w->listeners[2];
 	if (s->two_ports)
 		w->locals[t->nb_local++] = local_of(&w->side);
 }
@@ -130,7 +133,7 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 		.nonce_lifetime_s = 600,
 		.nonce_secret = "",
 		.listeners = w->listeners,
-		.nb_listeners = s->two_ports ? 3 : 2,
+		.nb_listeners = (s->two_ports ? 3 : 2) + (s->stream_ring > 0),
 		.relay = w->relay,
 		.local = w->locals,
 		.gateways = w->gateways,
@@ -180,7 +183,8 @@ void world_open(struct world *w, const struct world_setup *s)
 		.neigh_entries = s->neigh_entries != 0 ? s->neigh_entries : 256,
 		.neigh_held = 256,
 		.neigh_held_each = s->neigh_held_each != 0 ? s->neigh_held_each : 64,
-		.icmp_rate = s->icmp_rate};
+		.icmp_rate = s->icmp_rate,
+		.streams = {.threads = 1, .ring = s->stream_ring}};
 	conf_turn(w, s);
 	w->ms = 1000000; // later than any start takes
 	w->nic = s->nic;
@@ -384,6 +388,31 @@ void world_balance(struct world *w, unsigned int worker)
 	world_bursts(&s);
 }
 
+// What workers have for clients over streams.
+static bool stream_receive(struct world *w)
+{
+	struct stream_message m[STREAM_BURST];
+	bool moved = false;
+
+	for (unsigned int worker = 0; w->nb_streams > 0 && worker < w->dp->nb_workers; worker++) {
+		const unsigned int n = streams_ops.receive(w->dp, 0, worker, m, STREAM_BURST);
+
+		for (unsigned int i = 0; i < n; i++) {
+			struct world_datagram *d = &w->seen[w->nb_seen++];
+
+			assert_true(w->nb_seen <= WORLD_SEEN && m[i].len <= sizeof(d->data));
+			assert_true((uint32_t)m[i].conn < w->nb_streams);
+			*d = (struct world_datagram){.src = world_endpoint("10.99.0.1", 3478),
+				.dst = w->stream[(uint32_t)m[i].conn],
+				.len = m[i].len};
+			memcpy(d->data, m[i].data, m[i].len);
+			streams_ops.release(w->dp, 0, worker, m[i].buf);
+			moved = true;
+		}
+	}
+	return moved;
+}
+
 bool world_round(struct world *w)
 {
 	const unsigned int n = w->dp->nb_workers, first = test_rand_below(&w->rand, n);
@@ -400,7 +429,7 @@ bool world_round(struct world *w)
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
 		while (receive(w, p))
 			moved = true;
-	return moved;
+	return stream_receive(w) || moved;
 }
 
 void world_run(struct world *w)
@@ -461,6 +490,46 @@ void world_client(struct world *w, struct world_client *c, const char *addr, uin
 	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5, "ivan", 4, REALM, "pw", 2, &c->key));
 }
 
+void world_stream_client(struct world *w, struct world_client *c, const char *addr, uint16_t port)
+{
+	world_client(w, c, addr, port);
+	c->server = world_endpoint("10.99.0.1", 3478);
+	c->conn = UINT64_C(1) << 32 | w->nb_streams;
+	assert_true(w->nb_streams < WORLD_STREAMS);
+	w->stream[w->nb_streams++] = c->at;
+	world_run(w); // workers leave buffers for the thread
+}
+
+static struct stream_from stream_from(const struct world *w, const struct world_client *c)
+{
+	return (struct stream_from){.client = c->at,
+		.listener = (uint8_t)(w->conf.turn.nb_listeners - 1),
+		.conn = c->conn};
+}
+
+bool world_stream_send(struct world *w, const struct world_client *c, const void *data, size_t len)
+{
+	const struct stream_from from = stream_from(w, c);
+	const unsigned int home = streams_ops.home(w->dp, &c->at, &c->server);
+	struct stream_message m;
+
+	if (!streams_ops.take(w->dp, 0, home, &m))
+		return false;
+	memcpy(m.data, data, len);
+	m.len = (uint16_t)len;
+	m.conn = c->conn;
+	streams_ops.send(w->dp, 0, home, &m, &from);
+	return true;
+}
+
+void world_stream_end(struct world *w, const struct world_client *c)
+{
+	const struct stream_from from = stream_from(w, c);
+
+	for (unsigned int worker = 0; worker < w->dp->nb_workers; worker++)
+		assert_true(streams_ops.ended(w->dp, 0, worker, &from));
+}
+
 void client_begin(struct world *w, struct world_client *c, enum stun_method method)
 {
 	uint8_t tid[STUN_TID_LEN];
@@ -476,7 +545,10 @@ static unsigned int exchange(struct world *w, struct world_client *c)
 	const uint16_t len = stun_end(&c->w);
 
 	assert_int_not_equal(len, 0);
-	world_send_bytes(w, &c->at, &c->server, c->message, len);
+	if (c->conn != 0)
+		assert_true(world_stream_send(w, c, c->message, len));
+	else
+		world_send_bytes(w, &c->at, &c->server, c->message, len);
 	world_run(w);
 	assert_true(world_take(w, &c->at, &d));
 	assert_true(endpoint_eq(&d.src, &c->server));
@@ -556,5 +628,8 @@ void client_channel_data(
 	store_be16(d.data, channel);
 	store_be16(d.data + 2, (uint16_t)len);
 	memcpy(d.data + 4, data, len);
-	world_send(w, &d);
+	if (c->conn != 0)
+		assert_true(world_stream_send(w, c, d.data, d.len));
+	else
+		world_send(w, &d);
 }

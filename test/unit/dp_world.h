@@ -23,6 +23,7 @@
 #include "test_rand.h"
 
 #define WORLD_SEEN 2048
+#define WORLD_STREAMS 64 // connections of a world
 #define WORLD_RELAYS 16 // further relay addresses of a family, at most
 
 // A datagram that a host of the world received, or sends.
@@ -47,6 +48,7 @@ struct world_setup {
 	enum conf_steering steering;
 	uint32_t requests, backlog; // 0 = 8, 256
 	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
+	uint32_t stream_ring; // there is a TCP listener on 10.99.0.1:3478, and one thread; 0: no
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
 };
 
@@ -56,7 +58,7 @@ struct world {
 	struct conf_address addresses[2 + 2 * WORLD_RELAYS], side;
 	bool side_hosts;
 	struct addr gateways[2];
-	struct turn_listener listeners[3];
+	struct turn_listener listeners[4];
 	struct turn_local locals[3 + 2 * WORLD_RELAYS];
 	struct addr relay[2 * WORLD_RELAYS];
 	struct prefix allow[4];
@@ -73,6 +75,8 @@ struct world {
 	struct world_datagram seen[WORLD_SEEN];
 	uint8_t last[2048]; // last frame that was no datagram
 	size_t last_len;
+	struct endpoint stream[WORLD_STREAMS]; // clients by the index of their connection
+	unsigned int nb_streams;
 };
 
 struct world_client {
@@ -84,6 +88,7 @@ struct world_client {
 	size_t nonce_len;
 	struct stun_key key;
 	uint8_t token[8];
+	uint64_t conn; // 0: over UDP
 };
 
 struct endpoint world_endpoint(const char *addr, uint16_t port);
@@ -119,6 +124,12 @@ struct dp_stats world_stats(struct world *w);
 uint64_t world_drops(struct world *w);
 
 void world_client(struct world *w, struct world_client *c, const char *addr, uint16_t port);
+// One over a stream, of which the world plays the thread: messages to it are found as datagrams.
+void world_stream_client(struct world *w, struct world_client *c, const char *addr, uint16_t port);
+// False when the worker has no buffer or no room.
+bool world_stream_send(struct world *w, const struct world_client *c, const void *data, size_t len);
+// Tells all workers that its connection has ended.
+void world_stream_end(struct world *w, const struct world_client *c);
 void client_begin(struct world *w, struct world_client *c, enum stun_method method);
 // Signs and sends, runs the world and reads the answer. 0 or the error code; asserts there is one.
 unsigned int client_ask(struct world *w, struct world_client *c);

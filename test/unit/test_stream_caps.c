@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "caps.h"
+#include "test_rand.h"
+
+#define MAX 64
+
+static struct addr address(const char *text)
+{
+	struct addr a;
+
+	assert_int_equal(addr_parse(text, &a), 0);
+	return a;
+}
+
+static void test_total(void **state)
+{
+	struct caps c;
+	struct addr a = address("192.0.2.0");
+
+	assert_int_equal(caps_init(&c, MAX, 0), 0);
+	for (unsigned int i = 0; i < MAX; i++, a = addr_next(&a))
+		assert_int_equal(caps_take(&c, &a), CAPS_OK);
+	assert_int_equal(caps_take(&c, &a), CAPS_TOTAL);
+	a = address("192.0.2.7");
+	caps_give(&c, &a);
+	a = address("198.51.100.1");
+	assert_int_equal(caps_take(&c, &a), CAPS_OK);
+	assert_int_equal(caps_take(&c, &a), CAPS_TOTAL);
+	caps_fini(&c);
+}
+
+// Of IPv4 an address, of IPv6 a /64.
+static void test_source(void **state)
+{
+	const struct addr a = address("192.0.2.1"), b = address("192.0.2.2");
+	const struct addr p = address("2001:db8::1"), q = address("2001:db8::ffff:0:0:1");
+	const struct addr other = address("2001:db8:0:1::1");
+	struct caps c;
+
+	assert_int_equal(caps_init(&c, MAX, 2), 0);
+	for (unsigned int round = 0; round < 100; round++) {
+		assert_int_equal(caps_take(&c, &a), CAPS_OK);
+		assert_int_equal(caps_take(&c, &a), CAPS_OK);
+		assert_int_equal(caps_take(&c, &a), CAPS_SOURCE);
+		assert_int_equal(caps_take(&c, &b), CAPS_OK);
+		assert_int_equal(caps_take(&c, &p), CAPS_OK);
+		assert_int_equal(caps_take(&c, &q), CAPS_OK);
+		assert_int_equal(caps_take(&c, &p), CAPS_SOURCE);
+		assert_int_equal(caps_take(&c, &other), CAPS_OK);
+		caps_give(&c, &q);
+		assert_int_equal(caps_take(&c, &p), CAPS_OK);
+		caps_give(&c, &p);
+		caps_give(&c, &p);
+		caps_give(&c, &other);
+		caps_give(&c, &b);
+		caps_give(&c, &a);
+		caps_give(&c, &a);
+		assert_int_equal(c.total, 0);
+		assert_int_equal(c.table.used, 0);
+	}
+	caps_fini(&c);
+}
+
+// Against plain counters.
+static void test_random(void **state)
+{
+	struct test_rand r = test_rand_start("caps");
+	struct addr source[40];
+	unsigned int has[40] = {0}, total = 0;
+	struct caps c;
+
+	source[0] = address("10.0.0.1");
+	for (unsigned int i = 1; i < 40; i++)
+		source[i] = addr_next(&source[i - 1]);
+	assert_int_equal(caps_init(&c, MAX, 3), 0);
+	for (unsigned int round = 0; round < 50000; round++) {
+		const unsigned int i = test_rand_below(&r, 40);
+
+		if (test_rand_below(&r, 5) < 3) {
+			const enum caps_answer want = total == MAX ? CAPS_TOTAL
+				: has[i] == 3                      ? CAPS_SOURCE
+								   : CAPS_OK;
+
+			assert_int_equal(caps_take(&c, &source[i]), want);
+			has[i] += want == CAPS_OK;
+			total += want == CAPS_OK;
+		} else if (has[i] > 0) {
+			caps_give(&c, &source[i]);
+			has[i]--;
+			total--;
+		}
+	}
+	caps_fini(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_total),
+		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

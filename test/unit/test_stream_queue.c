@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The queue of a client that does not read: bounded, oldest media first, never a piece of a
+// message.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "queue.h"
+#include "test_rand.h"
+
+#define LEN 100
+#define WEIGHT (LEN + (uint32_t)sizeof(struct queue_item))
+
+static unsigned int put(struct queue *q, uint32_t max, uint8_t mark, bool media)
+{
+	uint8_t data[LEN];
+
+	memset(data, mark, sizeof(data));
+	return queue_put(q, max, data, LEN, 0, false, media);
+}
+
+// Takes the next one whole and tells its mark; 0 when there is none.
+static uint8_t take(struct queue *q)
+{
+	const uint8_t *data;
+	uint8_t mark;
+	uint16_t len;
+
+	if (!queue_next(q, &data, &len))
+		return 0;
+	assert_int_equal(len, LEN);
+	mark = data[0];
+	for (unsigned int i = 0; i < LEN; i++)
+		assert_int_equal(data[i], mark);
+	assert_true(queue_wrote(q, len));
+	return mark;
+}
+
+static void test_order(void **state)
+{
+	struct queue q = {0};
+
+	for (uint8_t i = 1; i <= 5; i++)
+		assert_int_equal(put(&q, 10 * WEIGHT, i, i % 2 == 0), 0);
+	assert_int_equal(q.bytes, 5 * WEIGHT);
+	assert_int_equal(q.kept, 3 * WEIGHT);
+	for (uint8_t i = 1; i <= 5; i++)
+		assert_int_equal(take(&q), i);
+	assert_int_equal(take(&q), 0);
+	assert_int_equal(q.bytes + q.kept, 0);
+}
+
+// 1 and 3 are answers: 2, the oldest media, makes room, then 4.
+static void test_drops_oldest_media(void **state)
+{
+	struct queue q = {0};
+
+	for (uint8_t i = 1; i <= 4; i++)
+		put(&q, 4 * WEIGHT, i, i % 2 == 0);
+	assert_int_equal(put(&q, 4 * WEIGHT, 5, true), 1);
+	assert_int_equal(put(&q, 4 * WEIGHT, 6, false), 1);
+	assert_int_equal(q.bytes, 4 * WEIGHT);
+	assert_int_equal(take(&q), 1);
+	assert_int_equal(take(&q), 3);
+	assert_int_equal(take(&q), 5);
+	assert_int_equal(take(&q), 6);
+	assert_int_equal(take(&q), 0);
+}
+
+// There is nothing that may go: the new one does not come in.
+static void test_full_of_answers(void **state)
+{
+	struct queue q = {0};
+
+	for (uint8_t i = 1; i <= 3; i++)
+		assert_int_equal(put(&q, 3 * WEIGHT, i, false), 0);
+	assert_int_equal(put(&q, 3 * WEIGHT, 4, false), 1);
+	assert_int_equal(put(&q, 3 * WEIGHT, 5, true), 1);
+	assert_int_equal(q.bytes, 3 * WEIGHT);
+	for (uint8_t i = 1; i <= 3; i++)
+		assert_int_equal(take(&q), i);
+	assert_int_equal(take(&q), 0);
+}
+
+// Half of it is on its way: it has to be finished, whatever it is.
+static void test_begun_stays(void **state)
+{
+	struct queue q = {0};
+	uint8_t data[LEN];
+	const uint8_t *next;
+	uint16_t len;
+
+	memset(data, 1, sizeof(data));
+	assert_int_equal(queue_put(&q, 2 * WEIGHT, data, LEN, 30, true, true), 0);
+	put(&q, 2 * WEIGHT, 2, true);
+	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
+	assert_true(queue_next(&q, &next, &len));
+	assert_int_equal(len, LEN - 30);
+	assert_int_equal(next[0], 1);
+	assert_false(queue_wrote(&q, 50));
+	assert_int_equal(put(&q, 2 * WEIGHT, 4, true), 1);
+	assert_true(queue_next(&q, &next, &len));
+	assert_int_equal(len, LEN - 80);
+	assert_true(queue_wrote(&q, LEN - 80));
+	assert_int_equal(take(&q), 4);
+	assert_int_equal(take(&q), 0);
+}
+
+// Begun in the queue, by a part of it being written, is no different.
+static void test_begun_later(void **state)
+{
+	struct queue q = {0};
+
+	put(&q, 2 * WEIGHT, 1, true);
+	put(&q, 2 * WEIGHT, 2, true);
+	assert_false(queue_wrote(&q, 1));
+	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
+	assert_true(queue_wrote(&q, LEN - 1));
+	assert_int_equal(take(&q), 3);
+	put(&q, 2 * WEIGHT, 4, true);
+	queue_clear(&q);
+	assert_int_equal(take(&q), 0);
+	assert_int_equal(q.bytes, 0);
+}
+
+// Whatever is put and written: within the bound, in order, nothing counted away that is there.
+static void test_random(void **state)
+{
+	struct test_rand r = test_rand_start("queue");
+	const uint32_t max = 8 * WEIGHT;
+	struct queue q = {0};
+	unsigned int in = 0, out = 0, dropped = 0;
+	uint8_t last = 0;
+
+	for (unsigned int i = 0; i < 20000; i++) {
+		if (test_rand_below(&r, 3) != 0) {
+			in++;
+			dropped +=
+				put(&q, max, (uint8_t)(1 + i % 255), test_rand_below(&r, 4) != 0);
+		} else {
+			const uint8_t mark = take(&q);
+
+			out += mark != 0;
+			last = mark;
+		}
+		assert_true(q.bytes <= max && q.kept <= q.bytes);
+		assert_int_equal(q.bytes % WEIGHT, 0);
+		assert_int_equal(in, out + dropped + q.bytes / WEIGHT);
+	}
+	assert_true(dropped > 1000 && last != 0);
+	queue_clear(&q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_drops_oldest_media),
+		cmocka_unit_test(test_full_of_answers),
+		cmocka_unit_test(test_begun_stays),
+		cmocka_unit_test(test_begun_later),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients over streams as the workers serve them; the world plays the stream thread, which is all
+// that lib/stream is to them.
+#include "dp_world.h"
+
+#include "bytes.h"
+
+#define CHANNEL 0x4001
+#define RING 64
+
+static struct world world;
+static bool dead; // what is said of every connection
+
+bool __wrap_stream_alive(const struct streams *s, uint64_t conn);
+void __wrap_stream_wake(struct streams *s, unsigned int thread);
+
+bool __wrap_stream_alive(const struct streams *s, uint64_t conn)
+{
+	return !dead;
+}
+
+void __wrap_stream_wake(struct streams *s, unsigned int thread)
+{
+}
+
+static void open_world(unsigned int workers)
+{
+	const struct world_setup s = {.workers = workers,
+		.rx_queues = workers,
+		.tx_queues = workers,
+		.two_ports = workers == 2,
+		.stream_ring = RING};
+
+	world_open(&world, &s);
+	world.dp->streams = (struct streams *)1; // only ever given to the two above
+}
+
+static void close_world(void)
+{
+	world.dp->streams = NULL;
+	world_close(&world);
+}
+
+static uint64_t allocations(void)
+{
+	world_run(&world);
+	return world_stats(&world).turn.allocations;
+}
+
+static uint64_t dropped(unsigned int reason)
+{
+	return world_stats(&world).drop[reason];
+}
+
+// --- relaying -----------------------------------------------------------------------------------
+
+// RFC 8656 15: what the peer gets carries nothing of TCP's.
+static void expect_at_peer(const struct world_client *c, const struct endpoint *peer,
+	const uint8_t *data, uint16_t len, bool df)
+{
+	struct world_datagram got;
+
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	assert_true(endpoint_eq(&got.src, &c->relay));
+	assert_int_equal(got.len, len);
+	assert_memory_equal(got.data, data, len);
+	assert_int_equal(got.tos, 0);
+	assert_int_equal(got.ttl, 64);
+	assert_int_equal(got.df, df && addr_is_v4(&peer->addr));
+	assert_false(got.no_checksum);
+}
+
+// RFC 8656 12.5: padded, with zeros.
+static void expect_channel(const struct world_client *c, const uint8_t *data, uint16_t len)
+{
+	static const uint8_t zero[3];
+	struct world_datagram got;
+
+	world_run(&world);
+	assert_true(world_take(&world, &c->at, &got));
+	assert_int_equal(load_be16(got.data), CHANNEL);
+	assert_int_equal(load_be16(got.data + 2), len);
+	assert_int_equal(got.len, (4 + len + 3) / 4 * 4);
+	assert_memory_equal(got.data + 4, data, len);
+	assert_memory_equal(got.data + 4 + len, zero, got.len - 4u - len);
+}
+
+static void relay_channel(struct world_client *c, const struct endpoint *peer)
+{
+	static const uint16_t lens[] = {0, 1, 2, 3, 4, 160, 161, 1199, 1200};
+
+	for (unsigned int i = 0; i < RTE_DIM(lens); i++) {
+		struct world_datagram d = {.src = *peer,
+			.dst = c->relay,
+			.len = lens[i],
+			.ttl = 9,
+			.tos = 0x2e << 2 | 1,
+			.df = i % 2 == 0 && addr_is_v4(&peer->addr),
+			.no_checksum = i % 3 == 0 && addr_is_v4(&peer->addr)};
+
+		test_rand_fill(&world.rand, d.data, d.len);
+		world_send(&world, &d);
+		expect_channel(c, d.data, d.len);
+		client_channel_data(&world, c, CHANNEL, d.data, d.len);
+		expect_at_peer(c, peer, d.data, d.len, false);
+	}
+}
+
+static void send_indication(struct world_client *c, const struct endpoint *peer,
+	const uint8_t *data, uint16_t len, bool df)
+{
+	static const uint8_t tid[STUN_TID_LEN] = {1};
+	struct stun_writer w;
+	uint8_t message[1400];
+
+	stun_begin(&w, message, sizeof(message), STUN_INDICATION, STUN_SEND, tid);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, peer);
+	if (df)
+		stun_put(&w, STUN_DONT_FRAGMENT, NULL, 0);
+	stun_put(&w, STUN_DATA_ATTR, data, len);
+	assert_true(world_stream_send(&world, c, message, stun_end(&w)));
+}
+
+static void relay_indications(struct world_client *c, const struct endpoint *peer)
+{
+	for (uint16_t len = 0; len < 9; len++) {
+		struct world_datagram d = {.src = *peer, .dst = c->relay, .len = len, .ttl = 9},
+				      got;
+		struct stun_msg m;
+		struct endpoint from;
+		int family;
+
+		test_rand_fill(&world.rand, d.data, d.len);
+		send_indication(c, peer, d.data, d.len, len % 2 == 0);
+		expect_at_peer(c, peer, d.data, d.len, len % 2 == 0);
+		world_send(&world, &d);
+		world_run(&world);
+		assert_true(world_take(&world, &c->at, &got));
+		assert_int_equal(stun_parse(got.data, got.len, &m), 0);
+		assert_true(m.cls == STUN_INDICATION && m.method == STUN_DATA);
+		assert_true(stun_decode_xor_addr(&m, m.off[STUN_XOR_PEER_ADDRESS],
+			m.alen[STUN_XOR_PEER_ADDRESS], &from, &family));
+		assert_true(endpoint_eq(&from, peer));
+		assert_int_equal(m.alen[STUN_DATA_ATTR], len);
+		assert_memory_equal(got.data + m.off[STUN_DATA_ATTR], d.data, len);
+	}
+}
+
+static void test_relay(void **state)
+{
+	static const char *const clients[] = {"203.0.113.5", "2001:db8:7::5", "10.99.0.20"};
+	static const char *const peers[] = {"10.99.0.30", "fd99::30", "198.51.100.9"};
+
+	for (unsigned int workers = 1; workers <= 4; workers *= 2) {
+		open_world(workers);
+		for (unsigned int i = 0; i < 9; i++) {
+			const struct endpoint bound =
+				world_endpoint(peers[i % 3], (uint16_t)(7000 + i));
+			const struct endpoint other =
+				world_endpoint(peers[i % 3], (uint16_t)(8000 + i));
+			struct world_client c;
+
+			world_stream_client(&world, &c, clients[i / 3], (uint16_t)(40000 + i));
+			assert_int_equal(client_allocate(&world, &c, i % 3 == 1 ? 6 : 4), 0);
+			assert_int_equal(client_bind(&world, &c, CHANNEL, &bound), 0);
+			relay_channel(&c, &bound);
+			relay_indications(&c, &other);
+		}
+		assert_int_equal(world_drops(&world), 0);
+		close_world();
+	}
+}
+
+// One over a stream and one over UDP as each other's peers.
+static void test_hairpin(void **state)
+{
+	struct world_client a, b;
+	struct world_datagram got;
+
+	open_world(2);
+	world_stream_client(&world, &a, "203.0.113.5", 40000);
+	world_client(&world, &b, "10.99.0.20", 40001);
+	assert_int_equal(client_allocate(&world, &a, 4) + client_allocate(&world, &b, 4), 0);
+	assert_int_equal(client_bind(&world, &a, CHANNEL, &b.relay), 0);
+	assert_int_equal(client_bind(&world, &b, CHANNEL, &a.relay), 0);
+	client_channel_data(&world, &a, CHANNEL, "there", 5);
+	world_run(&world);
+	assert_true(world_take(&world, &b.at, &got));
+	assert_int_equal(got.len, 9);
+	assert_memory_equal(got.data + 4, "there", 5);
+	client_channel_data(&world, &b, CHANNEL, "and back", 8);
+	expect_channel(&a, (const uint8_t *)"and back", 8);
+	assert_int_equal(world_drops(&world), 0);
+	close_world();
+}
+
+// A slot that had a stream client is a UDP client's, and the other way round.
+static void test_slot_changes_hands(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	const struct world_setup s = {.workers = 1,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.relay_ports = 2,
+		.stream_ring = RING};
+	struct world_datagram got;
+	struct world_client c;
+
+	world_open(&world, &s);
+	for (unsigned int i = 0; i < 12; i++) {
+		const uint16_t port = (uint16_t)(40000 + i);
+
+		if (i % 2 == 0)
+			world_stream_client(&world, &c, "10.99.0.20", port);
+		else
+			world_client(&world, &c, "10.99.0.20", port);
+		assert_int_equal(client_allocate(&world, &c, 4), 0);
+		assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+		world_send_bytes(&world, &peer, &c.relay, "abc", 3);
+		world_run(&world);
+		assert_true(world_take(&world, &c.at, &got));
+		assert_int_equal(got.len, i % 2 == 0 ? 8 : 7);
+		client_begin(&world, &c, STUN_REFRESH);
+		stun_put_u32(&c.w, STUN_LIFETIME, 0);
+		assert_int_equal(client_ask(&world, &c), 0);
+		world_wait(&world, 1100); // the port has rested
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// --- the end of a connection --------------------------------------------------------------------
+
+static void test_end(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client c, other, udp;
+
+	open_world(4);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	world_stream_client(&world, &other, "203.0.113.5", 40001);
+	world_client(&world, &udp, "10.99.0.20", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_allocate(&world, &other, 4), 0);
+	assert_int_equal(client_allocate(&world, &udp, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	// its last words are in the same burst
+	client_channel_data(&world, &c, CHANNEL, "bye", 3);
+	world_stream_end(&world, &c);
+	expect_at_peer(&c, &peer, (const uint8_t *)"bye", 3, false);
+	assert_int_equal(allocations(), 2);
+	world_send_bytes(&world, &peer, &c.relay, "abc", 3);
+	world_run(&world);
+	assert_int_equal(dropped(DP_DROP_TURN + TURN_DROP_PEER_NO_ALLOCATION - 1), 1);
+	close_world();
+}
+
+// The 5-tuple is another connection's by now: the news of the first one's end comes too late.
+static void test_late_end(void **state)
+{
+	struct world_client c;
+
+	open_world(2);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	c.conn += UINT64_C(1) << 32;
+	world_stream_end(&world, &c);
+	assert_int_equal(allocations(), 1);
+	c.conn -= UINT64_C(1) << 32;
+	world_stream_end(&world, &c);
+	assert_int_equal(allocations(), 0);
+	world_stream_end(&world, &c); // nothing is left to end
+	assert_int_equal(allocations(), 0);
+	close_world();
+}
+
+// A request that waited while its connection ended leaves no allocation behind.
+static void test_made_after_end(void **state)
+{
+	struct world_client c;
+
+	open_world(2);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	dead = true;
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(allocations(), 0);
+	dead = false;
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(allocations(), 1);
+	close_world();
+}
+
+// A reserved port of another worker: the allocation is there, the connection here, and its end is
+// the end of both allocation and redirect.
+static void test_end_elsewhere(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	unsigned int elsewhere = 0;
+
+	open_world(4);
+	for (uint16_t i = 0; i < 16; i++) {
+		struct world_client first, second;
+
+		world_stream_client(&world, &first, "203.0.113.5", (uint16_t)(40000 + i));
+		world_stream_client(&world, &second, "203.0.113.6", (uint16_t)(40000 + i));
+		client_begin(&world, &first, STUN_ALLOCATE);
+		stun_put_u32(&first.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+		stun_put(&first.w, STUN_EVEN_PORT, "\x80", 1);
+		assert_int_equal(client_ask(&world, &first), 0);
+		client_begin(&world, &second, STUN_ALLOCATE);
+		stun_put_u32(&second.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+		stun_put(&second.w, STUN_RESERVATION_TOKEN,
+			first.answer + first.reply.off[STUN_RESERVATION_TOKEN], 8);
+		assert_int_equal(client_ask(&world, &second), 0);
+		assert_true(stun_decode_xor_addr(&second.reply,
+			second.reply.off[STUN_XOR_RELAYED_ADDRESS],
+			second.reply.alen[STUN_XOR_RELAYED_ADDRESS], &second.relay, &(int){0}));
+		assert_int_equal(client_bind(&world, &second, CHANNEL, &peer), 0);
+		world_send_bytes(&world, &peer, &second.relay, "abc", 3);
+		expect_channel(&second, (const uint8_t *)"abc", 3);
+		client_channel_data(&world, &second, CHANNEL, "def", 3);
+		expect_at_peer(&second, &peer, (const uint8_t *)"def", 3, false);
+		elsewhere += world_stats(&world).turn.redirects;
+		world_stream_end(&world, &second);
+		assert_int_equal(allocations(), 1);
+		assert_int_equal(world_stats(&world).turn.redirects, 0);
+		world_stream_end(&world, &first);
+		assert_int_equal(allocations(), 0);
+	}
+	assert_true(elsewhere > 4); // three in four
+	close_world();
+}
+
+// --- back-pressure ------------------------------------------------------------------------------
+
+// A thread that takes nothing: what finds no room is dropped, counted, and the rest comes later.
+static void test_thread_is_slow(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct worker *worker;
+	struct world_client c;
+	struct world_datagram got;
+	unsigned int n = 0;
+
+	open_world(1);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	worker = world.dp->worker[0];
+	for (unsigned int i = 0; i < 3 * RING; i++) {
+		world_send_bytes(&world, &peer, &c.relay, "abc", 3);
+		worker_round(worker, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	}
+	stats_publish(worker);
+	world_balance(&world, 0);
+	world_run(&world);
+	while (world_take(&world, &c.at, &got))
+		n++;
+	assert_in_range(n, RING, 2 * RING);
+	assert_int_equal(dropped(DP_DROP_STREAM_FULL), 3 * RING - n);
+	close_world();
+}
+
+// Workers that take nothing: the thread is told to wait, and nothing is lost.
+static void test_worker_is_slow(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client c;
+	struct world_datagram got;
+	unsigned int sent = 0, n = 0;
+
+	open_world(1);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	while (world_stream_send(&world, &c, "\x40\x01\x00\x03yes", 7))
+		sent++;
+	assert_in_range(sent, RING, 4 * RING);
+	world_run(&world);
+	while (world_take(&world, &peer, &got))
+		n++;
+	assert_int_equal(n, sent);
+	assert_true(world_stream_send(&world, &c, "\x40\x01\x00\x03yes", 7));
+	close_world();
+}
+
+// Longer than a datagram may be.
+static void test_oversize(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client c;
+	uint8_t message[1600] = {0x40, 0x01, 1500 >> 8, 1500 & 0xff};
+
+	open_world(1);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	assert_true(world_stream_send(&world, &c, message, 1504));
+	world_run(&world);
+	assert_int_equal(dropped(DP_DROP_MTU), 1);
+	close_world();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_relay),
+		cmocka_unit_test(test_hairpin),
+		cmocka_unit_test(test_slot_changes_hands),
+		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_late_end),
+		cmocka_unit_test(test_made_after_end),
+		cmocka_unit_test(test_end_elsewhere),
+		cmocka_unit_test(test_thread_is_slow),
+		cmocka_unit_test(test_worker_is_slow),
+		cmocka_unit_test(test_oversize),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
