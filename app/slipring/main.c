@@ -14,6 +14,7 @@
 #include "log.h"
 #include "mgmt.h"
 #include "opts.h"
+#include "stream.h"
 
 static void print_line(void *ctx, const char *line)
 {
@@ -52,6 +53,17 @@ static struct conf *load(const struct opts *o)
 	return NULL;
 }
 
+// Whether the start would fail for them: they may be put there only after the check.
+static void check_tls(const struct conf *c)
+{
+	const struct stream_tls tls = dp_tls(c);
+	char error[CONF_ERROR_LEN];
+
+	if (tls.certificate != NULL && tls.key != NULL &&
+		stream_tls_check(&tls, error, sizeof(error)) != 0)
+		fprintf(stderr, "%s: %s\n", c->path, error);
+}
+
 static int check(const struct opts *o)
 {
 	struct conf *c = load(o);
@@ -59,6 +71,7 @@ static int check(const struct opts *o)
 	if (c == NULL)
 		return EXIT_FAILURE;
 	conf_warnings(c, print_line, stderr);
+	check_tls(c);
 	printf("%s: no errors\n", o->config);
 	conf_free(c);
 	return EXIT_SUCCESS;

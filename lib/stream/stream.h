@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients over TCP and TLS (RFC 8656 3; RFC 8489 6.2.2, 6.2.3). The kernel does TCP, libssl does
-// TLS; threads of their own, never polling lcores, accept, shake hands, cut the byte streams into
-// messages and give them to the workers, and write what comes back. Of TURN they know the framing
-// alone. No DPDK: how a message gets to a worker and back is handed in (struct stream_ops).
+// Clients over TCP and TLS (RFC 8656 3, 12.5; RFC 8489 6.2.2, 6.2.3). The kernel does TCP, libssl
+// does TLS; threads of their own, never polling lcores, accept, shake hands, cut the byte streams
+// into messages and give them to the workers, and write what comes back. Of TURN they know the
+// framing alone. No DPDK: how a message gets to a worker and back is handed in (struct stream_ops).
 #pragma once
 
 #include "addr.h"

@@ -151,7 +151,8 @@ def slow_reader(lab, server):
         time.sleep(0.002)
         assert number < 100000, streams.counters(server)
     grown = memory(server) - before
-    assert grown < 4096, f"{grown} kB more"
+    # a sanitizer keeps what is freed for a while
+    assert grown < 4096 or labs.SANITIZED, f"{grown} kB more"
     seen = streams.counters(server)
     got = []
     while (item := client.wait("channel", 0.5)) is not None:

@@ -188,8 +188,33 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->neigh_held, d->neigh_held);
 	assert_int_equal(c->neigh_held_each, d->neigh_held_each);
 	assert_int_equal(c->icmp_rate, d->icmp_rate);
+	assert_null(c->streams.netns);
+	assert_null(d->streams.netns);
+	assert_memory_equal(&c->streams, &d->streams, sizeof(c->streams));
+	assert_null(c->tls.certificate);
+	assert_int_equal(c->tls.min_version, d->tls.min_version);
 	conf_free(c);
 	conf_free(d);
+}
+
+// TCP and TLS are the kernel's: on addresses of no port, and beside UDP.
+static void test_stream_example(void **state)
+{
+	static const enum turn_transport transports[] = {
+		TURN_OVER_UDP, TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_AUTO};
+	struct conf *c = load("conf/streams.yaml");
+
+	assert_int_equal(c->turn.nb_listeners, 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(c->turn.listeners[i].transport, transports[i]);
+		assert_int_equal(turn_listener_is_stream(&c->turn.listeners[i]), i > 0);
+	}
+	assert_int_equal(c->turn.nb_local, 1);
+	assert_string_equal(c->tls.key, "/etc/slipring/privkey.pem");
+	assert_int_equal(c->tls.min_version, CONF_TLS_1_2);
+	assert_int_equal(c->streams.connections, 20000);
+	assert_int_equal(c->streams.idle_s, 120);
+	conf_free(c);
 }
 
 // The published defaults, as numbers.
@@ -221,7 +246,7 @@ static void test_example_files_load(void **state)
 	glob_t g;
 
 	assert_int_equal(glob(SOURCE_ROOT "/conf/*.yaml", 0, NULL, &g), 0);
-	assert_true(g.gl_pathc >= 4);
+	assert_true(g.gl_pathc >= 5);
 	for (size_t i = 0; i < g.gl_pathc; i++)
 		conf_free(load(g.gl_pathv[i] + strlen(SOURCE_ROOT "/")));
 	globfree(&g);
@@ -516,6 +541,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_issue_file),
 		cmocka_unit_test(test_reference_file_tells_defaults),
+		cmocka_unit_test(test_stream_example),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_example_files_load),
 		cmocka_unit_test(test_reference_file_is_whole),

@@ -320,6 +320,42 @@ static void test_addresses(void **state)
 	CHECK(list);
 }
 
+#define LISTENER "  - {transport: udp, address: 10.0.0.1, port: 3478}"
+
+static void test_stream_listeners(void **state)
+{
+	static const struct mistake list[] = {
+		{"transport: udp", "transport: tls",
+			"16:17: listeners[0].transport: there is no tls.certificate: name the PEM"},
+		{LISTENER,
+			LISTENER "\n  - {transport: tcp, address: 0.0.0.1}\n"
+				 "  - {transport: tcp, address: 0.0.0.1}",
+			"18:5: listeners[2]: the same as listeners[1]"},
+		{LISTENER,
+			LISTENER "\n  - {transport: tcp, address: 1.2.3.4}\n"
+				 "  - {transport: auto, address: 1.2.3.4}",
+			"18:17: listeners[2].transport: there is no tls.certificate"},
+		{"listeners:",
+			"tls: {certificate: a, key: b}\nlisteners:\n"
+			"  - {transport: tcp, address: 1.2.3.4}\n"
+			"  - {transport: tls, address: 1.2.3.4, port: 3478}",
+			"18:5: listeners[1]: has the TCP port of listeners[0]: give one entry "
+			"transport: auto and remove the other"},
+		{"listeners:",
+			"tls: {certificate: a}\nlisteners:\n"
+			"  - {transport: tls, address: 1.2.3.4}",
+			"17:17: listeners[0].transport: there is no tls.key: name the PEM file"},
+		{"listeners:", "tls: {certificate: a, key: b, min-version: 1.1}\nlisteners:",
+			"15:44: tls.min-version: '1.1' is not one of: 1.2, 1.3"},
+		{"listeners:", "streams: {connections: 0}\nlisteners:",
+			"15:24: streams.connections: 0 is out of range"},
+		{"listeners:", "streams: {netns: ../x}\nlisteners:",
+			"15:18: streams.netns: may hold only letters"},
+	};
+
+	CHECK(list);
+}
+
 static void test_gateways(void **state)
 {
 	static const struct mistake list[] = {
@@ -573,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_stream_listeners),
 		cmocka_unit_test(test_gateways),
 		cmocka_unit_test(test_ports_and_eal),
 		cmocka_unit_test(test_auth),
