@@ -156,7 +156,7 @@ static const struct conf_key conf_schema[] = {
 	"again in the kernel. Past it the oldest media is dropped."},
 {"streams.ring", CONF_NUMBER, ONE(conf, streams.ring), RANGE(64, 65536), .def = "1024",
 	.help = "Messages that may wait between a stream thread and a worker, each way, rounded up "
-	"to a power of two."},
+	"to a power of two; each holds a packet buffer."},
 {"streams.netns", CONF_TEXT, ONE(conf, streams.netns), RANGE(1, 63), .flags = CONF_WORD,
 	.help = "Network namespace (`ip netns`) of the TCP listeners. Without it: that of the "
 	"process."},

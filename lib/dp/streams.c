@@ -133,6 +133,12 @@ const struct stream_ops streams_ops = {.home = ops_home,
 
 // --- the worker's side ---------------------------------------------------------------------------
 
+// NULL for the moment in which the threads run already, but workers do not know them.
+static struct streams *streams_of(const struct dp *d)
+{
+	return __atomic_load_n(&d->streams, __ATOMIC_ACQUIRE);
+}
+
 static void fill(struct worker *w, const struct stream_way *y)
 {
 	struct rte_mbuf *m[FILL_BULK];
@@ -216,11 +222,12 @@ static uint32_t lease_of(struct worker *w, const struct turn_view *v)
 {
 	uint32_t left_ms;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
+	const struct streams *s = streams_of(w->dp);
 
 	if (slot == TURN_NONE)
 		return 0;
 	w->stream_at[slot] = v->stream;
-	if (w->dp->streams == NULL || stream_alive(w->dp->streams, v->stream))
+	if (s == NULL || stream_alive(s, v->stream))
 		return (left_ms + 999) / 1000;
 	turn_shard_end(w->shard, slot);
 	return 0;
@@ -280,9 +287,10 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 
 void streams_wake(struct worker *w)
 {
-	for (uint32_t left = w->stream_wake; left != 0; left &= left - 1)
-		if (w->dp->streams != NULL)
-			stream_wake(w->dp->streams, (unsigned int)__builtin_ctz(left));
+	struct streams *s = streams_of(w->dp);
+
+	for (uint32_t left = w->stream_wake; left != 0 && s != NULL; left &= left - 1)
+		stream_wake(s, (unsigned int)__builtin_ctz(left));
 	w->stream_wake = 0;
 }
 
@@ -363,11 +371,13 @@ int streams_start(struct dp *d, char *error, size_t len)
 		.tls = dp_tls(c),
 		.ops = &streams_ops,
 		.ctx = d};
+	struct streams *s;
 
 	if (sc.nb_listeners == 0)
 		return 0;
-	d->streams = stream_start(&sc, error, len);
-	return d->streams != NULL ? 0 : -1;
+	s = stream_start(&sc, error, len);
+	__atomic_store_n(&d->streams, s, __ATOMIC_RELEASE);
+	return s != NULL ? 0 : -1;
 }
 
 void streams_stop(struct dp *d)

@@ -248,7 +248,7 @@ static void read_some(struct thread *t, struct conn *c)
 	size_t n = c->rest_len, used;
 	int got;
 
-	if (t->blocked[c->home] != CONN_NONE) {
+	if (t->blocked[c->home] != CONN_NONE || t->untold) {
 		t->stalled = true;
 		return;
 	}

@@ -59,11 +59,12 @@ struct thread {
 	uint32_t free, ended; // lists
 	uint32_t *live; // generation of each connection that is open, else 0; read by workers
 	uint32_t blocked[STREAM_WORKERS_MAX]; // connection that waits for a worker's buffers
+	bool untold; // workers have no room for the news of an end: till then nothing new is read
 	bool stalled; // something of this round has to wait a little
 	uint64_t now_ms, scanned_ms;
 	uint32_t scan; // next connection to look at for its deadline
 	struct stream_stats stats; // written by the thread, read by any
-	uint8_t scratch[STREAM_ROOM_MAX + STREAM_CHUNK];
+	uint8_t scratch[STREAM_ROOM_MAX + 4 + STREAM_CHUNK]; // part of a message, and a chunk
 };
 
 struct streams {

@@ -48,7 +48,7 @@ static bool receive(struct thread *t)
 
 static void resume(struct thread *t)
 {
-	for (unsigned int w = 0; w < t->s->conf.workers; w++)
+	for (unsigned int w = 0; w < t->s->conf.workers && !t->untold; w++)
 		if (t->blocked[w] != CONN_NONE)
 			conn_resume(t, &t->conn[t->blocked[w]]);
 }
@@ -59,7 +59,8 @@ static void tell_ended(struct thread *t)
 		struct conn *c = &t->conn[t->ended];
 		const uint32_t next = c->next;
 
-		if (!conn_tell(t, c)) {
+		t->untold = !conn_tell(t, c);
+		if (t->untold) {
 			t->stalled = true; // again soon
 			return;
 		}
@@ -106,8 +107,8 @@ static void round_of(struct thread *t)
 	int n;
 
 	t->now_ms = clock_ms();
-	resume(t);
 	tell_ended(t);
+	resume(t);
 	busy = receive(t);
 	if (!busy) {
 		// From here on workers wake it; what they left before is found by another look.
@@ -128,46 +129,52 @@ static void round_of(struct thread *t)
 
 // --- start and end -------------------------------------------------------------------------------
 
-struct starter {
+struct opening {
 	struct thread *t;
-	pthread_barrier_t opened;
 	int rc;
 	char *error;
 	size_t len;
 };
 
+static void *open_listeners(void *arg)
+{
+	struct opening *o = arg;
+
+	o->rc = listen_open(o->t, o->error, o->len);
+	return NULL;
+}
+
 static void *run(void *arg)
 {
-	struct starter *s = arg;
-	struct thread *t = s->t;
-	const int rc = listen_open(t, s->error, s->len);
-	char name[16];
+	struct thread *t = arg;
 
-	snprintf(name, sizeof(name), "stream-%u", t->index);
-	pthread_setname_np(pthread_self(), name);
-	s->rc = rc;
-	pthread_barrier_wait(&s->opened); // s is gone from here on
-	while (rc == 0 && !__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
 		round_of(t);
 	return NULL;
 }
 
 int thread_start(struct thread *t, char *error, size_t len)
 {
-	struct starter s = {.t = t, .error = error, .len = len};
+	struct opening o = {.t = t, .error = error, .len = len};
+	char name[16];
 	int rc;
 
-	pthread_barrier_init(&s.opened, NULL, 2);
-	rc = pthread_create(&t->id, NULL, run, &s);
+	// by a thread that ends at once: it may have moved to another network namespace
+	rc = pthread_create(&t->id, NULL, open_listeners, &o);
 	if (rc == 0) {
-		t->started = true;
-		pthread_barrier_wait(&s.opened);
-	} else {
-		snprintf(error, len, "streams: thread: %s", strerror(rc));
-		s.rc = -1;
+		pthread_join(t->id, NULL);
+		if (o.rc != 0)
+			return -1;
+		rc = pthread_create(&t->id, NULL, run, t);
 	}
-	pthread_barrier_destroy(&s.opened);
-	return s.rc;
+	if (rc != 0) {
+		snprintf(error, len, "streams: thread: %s", strerror(rc));
+		return -1;
+	}
+	t->started = true;
+	snprintf(name, sizeof(name), "stream-%u", t->index);
+	pthread_setname_np(t->id, name);
+	return 0;
 }
 
 struct thread *thread_create(struct streams *s, unsigned int index)

@@ -121,7 +121,7 @@ def ends_with_connection(lab, server):
     for reset in (False, True):
         client = streams.client(lab)
         assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
-        assert server.stats()["allocations"] >= 1
+        until(lambda: server.stats()["allocations"] == 1, 3, "the allocation is there")
         if reset:  # with something unread close() sends RST
             client.send_raw(build(REQUEST, BINDING))
             until(lambda: client.poller.poll(0), 3, "the answer is there")
@@ -166,6 +166,24 @@ def slow_reader(lab, server):
     print(f"{number} sent, {lost} dropped, {len(got)} read, {grown} kB more: {seen}")
 
 
+def deaf(lab, server):
+    """Who asks and asks and reads no answer is not read from any more."""
+    client = streams.Client(streams.connect(lab, rcvbuf=4096))
+    assert client.binding().cls == SUCCESS
+    before, sent = memory(server), 0
+    client.sock.settimeout(0.5 * labs.SLOW)
+    text = build(REQUEST, BINDING) * 100
+    try:
+        while sent < 50e6:
+            sent += client.sock.send(text)
+    except TimeoutError:
+        pass
+    grown = memory(server) - before
+    print(f"{sent} bytes of requests, {grown} kB more")
+    assert sent < 50e6 and (grown < 1024 or labs.SANITIZED), (sent, grown)
+    assert streams.client(lab).binding().cls == SUCCESS  # and nobody else suffers
+
+
 def fast_sender(lab, server):
     """More than the workers take: the sender waits, and not a message is lost on the way."""
     echo = lab.peer.udp(PEER4)
@@ -190,10 +208,12 @@ def main(lab):
     lab.add_address(lab.cli, "c0", SECOND4)
     limits = {"handshake": HANDSHAKE, "idle": IDLE, "queue": QUEUE, "ring": 64}
     limits |= {"per-source": PER_SOURCE, "connections": TOTAL}
-    allow = ("peer-no-allocation", "stream-full", "tx-full", "no-allocation")
-    server = lab.server(streams.config(lab, **limits), allow=allow)
+    config = streams.config(lab, **limits)
+    config["limits"] = {"binding": {"rate": 0}}
+    allow = ("peer-no-allocation", "stream-full", "tx-full", "no-allocation", "request-backlog")
+    server = lab.server(config, allow=allow)
     for test in (garbage, oversize, slow, idle, caps, descriptors, ends_with_connection,
-                 fast_sender, slow_reader):
+                 fast_sender, slow_reader, deaf):
         begin = time.monotonic()
         test(lab, server)
         print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)

@@ -55,9 +55,9 @@ static void test_few(void **state)
 	relays[0] = c;
 	relays[1] = b;
 	conf.turn.nb_relay = 2;
-	listeners[0] = (struct turn_listener){{c, 3478}, 17};
-	listeners[1] = (struct turn_listener){{a, 3478}, 17};
-	listeners[2] = (struct turn_listener){{c, 80}, 17};
+	listeners[0] = (struct turn_listener){{c, 3478}, TURN_OVER_UDP};
+	listeners[1] = (struct turn_listener){{a, 3478}, TURN_OVER_UDP};
+	listeners[2] = (struct turn_listener){{c, 80}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 3;
 	map = turn_relay_map_create(&conf.turn);
 	t = local_create(&conf, map);
@@ -137,12 +137,12 @@ static void test_refused(void **state)
 
 	conf_init(1, 0);
 	addresses[0] = (struct conf_address){at("10.99.0.1"), 120};
-	listeners[0] = (struct turn_listener){{at("10.99.0.2"), 3478}, 17};
+	listeners[0] = (struct turn_listener){{at("10.99.0.2"), 3478}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 1;
 	map = turn_relay_map_create(&conf.turn);
 	assert_null(local_create(&conf, map)); // on no port
 	for (uint16_t i = 0; i < 256; i++)
-		listeners[i] = (struct turn_listener){{at("10.99.0.1"), (uint16_t)(1000 + i)}, 17};
+		listeners[i] = (struct turn_listener){{at("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 255;
 	local_free(local_create(&conf, map));
 	conf.turn.nb_listeners = 256; // more than an index of a byte can name

@@ -46,7 +46,8 @@ struct box {
 static void box_init(struct box *b)
 {
 	*b = (struct box){
-		.listeners = {{{addr_of("10.99.0.1"), 3478}, 17}, {{addr_of("fd99::1"), 3478}, 17}},
+		.listeners = {{{addr_of("10.99.0.1"), 3478}, TURN_OVER_UDP},
+			{{addr_of("fd99::1"), 3478}, TURN_OVER_UDP}},
 		.relay = {addr_of("fd99::1"), addr_of("10.99.0.1")},
 		.gateways = {addr_of("10.99.0.254"), addr_of("fd99::fe"), addr_of("8.8.8.1")},
 		.local = {{addr_of("10.99.0.1"), prefix_of("10.99.0.0/24")},

@@ -190,9 +190,9 @@ static void test_fair(void **state)
 static void test_listeners(void **state)
 {
 	struct addr relay[3] = {nth(true, 0), nth(false, 0), nth(true, 1)};
-	struct turn_listener listeners[] = {{{nth(true, 0), 50000}, 17},
-		{{nth(true, 0), 50003}, 17}, {{nth(false, 0), 50001}, 17},
-		{{nth(true, 0), 3478}, 17}, {{nth(true, 9), 50005}, 17}};
+	struct turn_listener listeners[] = {{{nth(true, 0), 50000}, TURN_OVER_UDP},
+		{{nth(true, 0), 50003}, TURN_OVER_UDP}, {{nth(false, 0), 50001}, TURN_OVER_UDP},
+		{{nth(true, 0), 3478}, TURN_OVER_UDP}, {{nth(true, 9), 50005}, TURN_OVER_UDP}};
 	struct turn_config c = {.workers = 2,
 		.port_lo = 50000,
 		.port_hi = 50100,
