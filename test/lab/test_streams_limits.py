@@ -190,6 +190,9 @@ def fast_sender(lab, server):
     client = streams.client(lab)
     assert client.allocate().cls == SUCCESS
     assert client.bind(0x4000, echo.getsockname()[:2]).cls == SUCCESS
+    client.send_channel(0x4000, b"here")
+    echo.settimeout(5 * labs.SLOW)
+    assert echo.recvfrom(100)[0] == b"here"  # the way to the peer is known
     before = streams.counters(server)
     count = 30000
     text = streams.pad(channel_data(0x4000, b"abc")) * count

@@ -142,7 +142,8 @@ static void test_refused(void **state)
 	map = turn_relay_map_create(&conf.turn);
 	assert_null(local_create(&conf, map)); // on no port
 	for (uint16_t i = 0; i < 256; i++)
-		listeners[i] = (struct turn_listener){{at("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
+		listeners[i] = (struct turn_listener){
+			{at("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 255;
 	local_free(local_create(&conf, map));
 	conf.turn.nb_listeners = 256; // more than an index of a byte can name
