@@ -132,12 +132,13 @@ void conn_judge(struct thread *t, struct conn *c)
 	const uint64_t patience = t->s->conf.handshake_s * UINT64_C(1000);
 	const uint64_t idle = t->s->conf.idle_s * UINT64_C(1000);
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
+	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
+	// what waits for a worker, or because we do not read, is not the client's fault
+	const bool reading = t->blocked[c->home] == CONN_NONE && (c->events & EPOLLIN) != 0;
 
 	if (c->state == CONN_FREE || c->state == CONN_ENDED)
 		return;
-	// what waits for a worker is not the client's fault
-	if ((!c->heard || c->rest_len > 0 || c->skip > 0) && t->now_ms > since + patience &&
-		t->blocked[c->home] == CONN_NONE)
+	if (owing && reading && t->now_ms > since + patience)
 		conn_close(t, c, &t->stats.slow);
 	else if (t->now_ms > c->heard_ms + idle && t->now_ms > c->lease_ms)
 		conn_close(t, c, &t->stats.idle);

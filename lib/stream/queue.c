@@ -29,6 +29,8 @@ static bool drop_oldest(struct queue *q)
 {
 	struct queue_item *prev = NULL;
 
+	if (q->kept == q->bytes)
+		return false;
 	for (struct queue_item *i = q->first; i != NULL; prev = i, i = i->next) {
 		if (!i->media || (i == q->first && q->begun))
 			continue;

@@ -176,7 +176,7 @@ def deaf(lab, server):
     try:
         while sent < 50e6:
             sent += client.sock.send(text)
-    except TimeoutError:
+    except (TimeoutError, ConnectionError):  # in the end it is idle
         pass
     grown = memory(server) - before
     print(f"{sent} bytes of requests, {grown} kB more")
