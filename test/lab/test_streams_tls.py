@@ -158,6 +158,15 @@ def refused_at_start(lab):
     failing(lab, netns, "streams.netns: nowhere: No such file")
 
 
+def fresh_address(lab):
+    """An IPv6 address of which the kernel is not sure yet that it is its own."""
+    lab.dut.run("sysctl", "-qw", "net.ipv6.conf.k0.accept_dad=1", "net.ipv6.conf.k0.dad_transmits=2")
+    lab.dut.ip("-6", "addr", "add", "fd99::6/64", "dev", "k0")
+    listeners = [{"address": SERVER4}, {"transport": "tcp", "address": "fd99::6"}]
+    assert "tentative" in lab.dut.ip("-6", "addr", "show", "dev", "k0")
+    lab.server({"listeners": listeners}).finish()
+
+
 def failing(lab, config, words):
     try:
         lab.server(config)
@@ -172,6 +181,7 @@ def main(lab):
     labs.need_own_server()
     streams.join(lab)
     refused_at_start(lab)
+    fresh_address(lab)
     config = streams.config(lab, ("tls", "auto"), handshake=HANDSHAKE, threads=2)
     server = lab.server(config)
     alpn(lab)

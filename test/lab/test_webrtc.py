@@ -10,6 +10,7 @@ import sys
 import time
 
 import lab as labs
+import streams
 from capture import Capture, from_server
 from lab import SERVER4
 from turnlib import rest_credentials
@@ -42,14 +43,18 @@ def environment():
 
 def main(lab):
     python = environment()
-    server = lab.server(allow=("peer-no-permission", "keepalive", "no-permission", "no-allocation",
+    own = not os.environ.get("LAB_SERVER")
+    if own:
+        streams.join(lab)
+    server = lab.server(streams.config(lab) if own else None, allow=("peer-no-permission", "keepalive", "no-permission", "no-allocation",
         "peer-no-allocation", "hairpin-no-allocation"))  # fmt: skip
-    users = [("ivan", "pw")]
-    if server.name == "slipring":
-        users.append(rest_credentials("s3cret", time.time() + 600, "browser"))
-    for user, password in users:
+    udp = f"turn:{SERVER4}:3478?transport=udp"
+    runs = [(udp, "ivan", "pw")]
+    if own:
+        runs.append((udp, *rest_credentials("s3cret", time.time() + 600, "browser")))
+        runs.append((f"turn:{streams.V4}:3478?transport=tcp", "ivan", "pw"))
+    for url, user, password in runs:
         with Capture(lab, lab.sw, "d0") as capture:
-            url = f"turn:{SERVER4}:3478?transport=udp"
             print(
                 lab.cli.run(
                     python, os.path.join(HERE, "webrtc_pair.py"), url, user, password
@@ -57,7 +62,7 @@ def main(lab):
             )
         stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
         assert not stray, f"relayed frames left the process: {stray[:3]}"
-    if server.name == "slipring":
+    if own:
         ended = lambda: server.stats()["allocations"] == 0
         labs.until(ended, 2, "both ends have ended their allocations")
 

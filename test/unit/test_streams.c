@@ -195,6 +195,26 @@ static void test_hairpin(void **state)
 	close_world();
 }
 
+// The same on relay ports that all share.
+static void test_shared(void **state)
+{
+	const struct world_setup s = {
+		.workers = 2, .rx_queues = 2, .tx_queues = 2, .shared = 8, .stream_ring = RING};
+
+	world_open(&world, &s);
+	for (uint16_t i = 0; i < 12; i++) {
+		const struct endpoint peer = world_endpoint("10.99.0.30", (uint16_t)(7000 + i));
+		struct world_client c;
+
+		world_stream_client(&world, &c, "203.0.113.5", (uint16_t)(40000 + i));
+		assert_int_equal(client_allocate(&world, &c, 4), 0);
+		assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+		relay_channel(&c, &peer);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
 // A slot that had a stream client is a UDP client's, and the other way round.
 static void test_slot_changes_hands(void **state)
 {
@@ -407,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_relay),
 		cmocka_unit_test(test_hairpin),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_slot_changes_hands),
 		cmocka_unit_test(test_end),
 		cmocka_unit_test(test_late_end),
