@@ -111,8 +111,8 @@ static int listen_on(const struct thread *t, const struct endpoint *at)
 	return fd;
 }
 
-// The kernel does not have an IPv6 address before it has looked for duplicates (RFC 4862 5.4), which
-// takes seconds once its interface is up: as long as others take to start.
+// The kernel does not have an IPv6 address before it has looked for duplicates (RFC 4862 5.4), for
+// a second or two once the interface is up.
 static int listen_soon(const struct thread *t, const struct endpoint *at)
 {
 	static const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
