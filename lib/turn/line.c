@@ -30,18 +30,18 @@ static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint
 	l->end[TURN_FROM_PEER] = peer->addr;
 	l->mark[TURN_FROM_PEER] = (l->mark[TURN_FROM_PEER] & 0xffff0000) | peer->port;
 	l->hop[TURN_FROM_PEER] = 0;
-	if (s->flow_made != NULL)
-		s->flow_made(s->ctx, slot | FLOW_PEER);
 	return true;
 }
 
-// It is good for so long, or until the allocation ends.
-static void copy_last(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
+// It is complete, and good for so long or until the allocation ends.
+static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 {
 	const uint32_t alloc_ms = alloc_left(s, slot);
 	const uint64_t until_ms = s->now_ms + (left_ms < alloc_ms ? left_ms : alloc_ms);
 
 	alloc_at(s, slot)->until = (uint32_t)(until_ms / TURN_LINE_MS);
+	if (s->line_made != NULL)
+		s->line_made(s->ctx, slot);
 }
 
 void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
@@ -57,14 +57,14 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};
 	if (!copy_make(s, slot, &peer))
 		return;
-	copy_last(s, slot, peers_left(s, channel));
 	l->channel = __builtin_bswap16(s->channel[channel].number);
+	copy_made(s, slot, peers_left(s, channel));
 }
 
 void alloc_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	if (copy_make(s, slot, peer))
-		copy_last(s, slot, permission_time(s, slot, &peer->addr));
+		copy_made(s, slot, permission_time(s, slot, &peer->addr));
 }
 
 void alloc_copy_channel(struct turn_shard *s, uint32_t slot)
