@@ -430,10 +430,20 @@ void relay_line_made(void *worker, uint32_t slot);
 // backlog if they may. Returns how many datagrams were relayed.
 unsigned int relay_burst(struct worker *w, bool may_wait);
 
+// --- indication.c: likewise ---------------------------------------------------------------------
+
+// Relays a datagram that turn_route_begin has found a line without a channel for, if the line
+// vouches: a Send indication to its peer, or the peer's datagram as a Data indication. False: it
+// does not, or something about the datagram or its way is unusual, and nothing has been touched.
+bool indication_relay(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);
+
+// --- plain.c ------------------------------------------------------------------------------------
+
 // rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
 // False: it is not so, and nothing has been touched.
 struct rewrite;
-bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t neigh);
 
 // --- rewrite.c: executing plans -----------------------------------------------------------------

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "dp_int.h"
+#include "plain.h"
 
 // --- what headers are made of -------------------------------------------------------------------
 
@@ -68,31 +68,7 @@ void relay_wires_init(struct worker *w)
 	w->plain_max = (uint16_t)(mtu + NET_ETH_LEN - CHANNEL_HEADER_LEN);
 }
 
-// --- what changes under checksums ---------------------------------------------------------------
-// Sums of 16-bit words as they lie in memory.
-
-// A 16-bit value as it lies in memory.
-static inline uint16_t be16(uint16_t v)
-{
-	return __builtin_bswap16(v);
-}
-
-static uint16_t sum_of_addrs(const struct addr *a, const struct addr *b)
-{
-	return udp_fold(udp_sum4(a->d[0], a->d[1], b->d[0], b->d[1]));
-}
-
-// Sum of bytes; behind an odd number of others they have changed places.
-static inline uint16_t sum_of(const uint8_t *p, size_t len, bool odd)
-{
-	uint16_t sum;
-
-	if (len < 8)
-		sum = len > 0 ? be16(csum_fold(csum_add(0, p, len))) : 0;
-	else
-		sum = udp_fold(udp_sum(0, p, len));
-	return odd ? be16(sum) : sum;
-}
+// --- lines --------------------------------------------------------------------------------------
 
 // Of a line, for a datagram of the client; for one of the peer it is the complement. In the lower
 // half what a UDP checksum grows by but for the length of the data, in the upper half what the sum
@@ -103,8 +79,8 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 	const struct source *listener = &w->source[TURN_FROM_PEER][of_client >> 16];
 	const struct source *relay = &w->source[TURN_FROM_CLIENT][of_peer >> 16];
 	const uint16_t shorter = l->channel != 0 ? be16(CHANNEL_HEADER_LEN) : 0;
-	const uint16_t old = sum_of_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
-	const uint16_t new = sum_of_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
+	const uint16_t old = plain_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
+	const uint16_t new = plain_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
 	// the UDP length stands twice under the checksum
 	const uint16_t udp = udp_fold((uint64_t)old + be16((uint16_t)of_client) + listener->port +
 		(uint16_t) ~new + (uint16_t)~l->relay_port + (uint16_t)~be16((uint16_t)of_peer) +
@@ -141,162 +117,28 @@ void relay_line_made(void *worker, uint32_t slot)
 
 // --- one datagram -------------------------------------------------------------------------------
 
-// A frame to be made of another, in place. Ports and sums as they lie in memory.
-struct plain {
-	const struct addr *src, *dst;
-	uint8_t *payload; // as it was
-	int moved; // where it begins, by how much later
-	uint16_t sport, dport, udp_len;
-	uint32_t udp; // its UDP checksum, to be folded
-	uint32_t ip; // what the sum of an IPv4 header grows by but for what any hop changes
-};
-
-// A UDP checksum is never 0, neither is what it changes by: nor is the sum then, so that no 0 comes
-// out for the 0xffff that UDP wants.
-static inline void write_udp(const struct plain *p)
-{
-	uint8_t *udp = p->payload + p->moved - NET_UDP_LEN;
-	const uint16_t len = be16(p->udp_len), checksum = udp_fold32(p->udp);
-
-	memcpy(udp, &p->sport, 2);
-	memcpy(udp + 2, &p->dport, 2);
-	memcpy(udp + 4, &len, 2);
-	memcpy(udp + 6, &checksum, 2);
-}
-
-// Headers of IPv4 and UDP; returns the first byte. The identification stays when DF is set: it
-// means nothing then (RFC 6864 section 4).
-static __rte_always_inline uint8_t *write_ip4(struct worker *w, const struct plain *p)
-{
-	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
-	const uint16_t tos = udp_load16(old), hops = udp_load16(old + 8) - 1;
-	const uint16_t total = be16(p->udp_len + NET_IP4_LEN);
-	// 0xfffe: one hop less
-	uint32_t id = udp_load32(old + 4), sum = p->ip + (udp_load16(old + 10) ^ 0xffffu) + 0xfffe;
-	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
-	uint16_t checksum;
-
-	if (unlikely((id & be16(0x4000) << 16) == 0)) {
-		sum += (uint16_t)~id;
-		id = (id & 0xffff0000) | be16(rewrite_ip_id(w));
-		sum += (uint16_t)id;
-	}
-	checksum = (uint16_t)~udp_fold32(sum);
-	memcpy(ip, &tos, 2);
-	memcpy(ip + 2, &total, 2);
-	memcpy(ip + 4, &id, 4);
-	memcpy(ip + 8, &hops, 2);
-	memcpy(ip + 10, &checksum, 2);
-	memcpy(ip + 12, &p->src->w[3], 4);
-	memcpy(ip + 16, &p->dst->w[3], 4);
-	write_udp(p);
-	return ip;
-}
-
-static __rte_always_inline uint8_t *write_ip6(const struct plain *p)
-{
-	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
-	const uint64_t first =
-		(udp_load32(old) & 0x0000f0ff) | // no flow label: its flow is another
-		(uint64_t)be16(p->udp_len) << 32 | (uint64_t)17 << 48 |
-		(uint64_t)(uint8_t)(old[7] - 1) << 56;
-	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP6_LEN;
-
-	memcpy(ip, &first, 8);
-	memcpy(ip + 8, p->src, 16);
-	memcpy(ip + 24, p->dst, 16);
-	write_udp(p);
-	return ip;
-}
-
-static inline void send_plain(struct worker *w, const struct neigh_hop *hop, struct rte_mbuf *m,
-	uint8_t *ip, const bool is_v4)
-{
-	struct outbox *o = &w->tx[hop->port];
-
-	__asm__("" : "+r"(o)); // one address, or gcc works out one more for each member
-	memcpy(ip - NET_ETH_LEN, hop, 8);
-	memcpy(ip - NET_ETH_LEN + 6, &o->tail[is_v4], 8);
-	if (unlikely(o->n == DP_BURST - 1))
-		tx_put(w, hop->port, m); // it is full then, and goes
-	else
-		o->m[o->n++] = m;
-}
-
-// What is taken from and added to the old datagram under its checksums: all but the kept bytes.
-static void plain_sums(struct plain *p, const struct turn_view *v, const struct rewrite *r)
-{
-	const unsigned int addrs = (v->flags & DP_IPV4) != 0 ? 8 : 32;
-	const uint8_t *udp = v->data - NET_UDP_LEN, *data = v->data;
-	const uint16_t end = (uint16_t)(r->off + r->len), new = sum_of_addrs(p->src, p->dst);
-	const uint32_t taken = sum_of(udp - addrs, addrs + 4, false) + 2u * udp_load16(udp + 4) +
-		sum_of(data, r->off, false) + sum_of(data + end, v->len - end, (end & 1) != 0);
-	const uint32_t added = (uint32_t) new + p->sport + p->dport + 2u * be16(p->udp_len) +
-		sum_of(r->front, r->front_len, false);
-	const uint16_t old_total = udp_load16(udp - NET_IP4_LEN + 2);
-
-	p->udp = (uint32_t)udp_load16(udp + 6) + udp_fold32(taken) + (uint16_t)~udp_fold32(added);
-	p->ip = (uint32_t) new + be16(p->udp_len + NET_IP4_LEN) +
-		(uint16_t)~udp_fold32((uint32_t)sum_of(udp - addrs, 8, false) + old_total);
-}
-
-bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct rewrite *r, uint16_t neigh)
-{
-	const struct neigh_hop *hop = &w->hops[neigh];
-	const bool is_v4 = addr_is_v4(&r->src->addr);
-	const uint16_t headers = NET_UDP_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
-	const uint16_t end = (uint16_t)(r->off + r->len), len = r->front_len + r->len + r->pad;
-	uint8_t *data = (uint8_t *)(uintptr_t)v->data, *front = data + r->off - r->front_len, *ip;
-	struct plain p = {.src = &r->src->addr,
-		.dst = &r->dst->addr,
-		.payload = data,
-		.moved = r->off - r->front_len,
-		.sport = be16(r->src->port),
-		.dport = be16(r->dst->port),
-		.udp_len = (uint16_t)(len + NET_UDP_LEN)};
-
-	if ((v->flags & (DP_PLAIN | DP_IPV4)) != (is_v4 ? DP_PLAIN | DP_IPV4 : DP_PLAIN) ||
-		hop->serial == NEIGH_NO_SERIAL || w->plain_max == 0 ||
-		((r->off | r->front_len) & 1) != 0 || len + (uint32_t)headers > r->mtu ||
-		(is_v4 && r->df && (data[-22] & 0x40) == 0) || (int)m->data_off + p.moved < 0 ||
-		r->pad > rte_pktmbuf_tailroom(m))
-		return false;
-	plain_sums(&p, v, r);
-	memset(data + end, 0, r->pad);
-	ip = is_v4 ? write_ip4(w, &p) : write_ip6(&p);
-	memcpy(front, r->front, r->front_len);
-	m->data_off = (uint16_t)(m->data_off + p.moved);
-	m->data_len = (uint16_t)(NET_ETH_LEN + headers + len);
-	m->pkt_len = m->data_len;
-	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	send_plain(w, hop, m, ip, is_v4);
-	return true;
-}
-
 // Relays a datagram if the line that was found for it vouches. False: it does not, or something
 // about the datagram or its way is unusual, and nothing has been touched.
 static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
 	const uint32_t to = leg ^ 1;
-	const uint32_t off = leg - 1, on = ~off; // all ones where the header goes off, and on
+	const uint32_t off = leg - 1, on = ~off; // all ones where a header goes off, and on
 	const int moved = (int)(off & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
 	struct turn_line *l = &w->lines[v->slot];
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
 	const struct source *src = &w->source[leg][l->mark[to] >> 16];
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
-	struct plain p = {.dst = &l->end[to], .payload = data, .moved = moved};
 	uint32_t front, sums;
+	struct plain p;
 
 	if (unlikely(!turn_line_vouches(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags))
 		return false;
 	front = turn_line_front(l, v, leg);
 	sums = l->sums ^ on;
-	p.src = &src->addr;
-	p.sport = (uint16_t)((l->relay_port & off) | src->port); // a relay address has none
-	p.dport = be16((uint16_t)l->mark[to]);
+	p = plain_from_line(l, src, data, leg);
+	p.moved = moved;
 	p.udp_len = (uint16_t)(v->len + NET_UDP_LEN - moved);
 	p.udp = (uint32_t)udp_load16(data - 2) + (uint16_t)sums + (uint16_t)(front >> 16 ^ on);
 	p.ip = sums >> 16;
@@ -307,9 +149,9 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	m->pkt_len -= (uint32_t)moved;
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	if (likely((v->flags & DP_IPV4) != 0))
-		send_plain(w, hop, m, write_ip4(w, &p), true);
+		plain_send(w, hop, m, plain_write_ip4(w, &p), true);
 	else
-		send_plain(w, hop, m, write_ip6(&p), false);
+		plain_send(w, hop, m, plain_write_ip6(&p), false);
 	turn_line_count(w->shard, l, v, leg);
 	return true;
 }
@@ -379,7 +221,9 @@ static unsigned int relay_rest(
 
 		if (seen[leg]++ < done[leg] || (waiting && follows(w, m, v)))
 			continue;
-		if (v->slot != TURN_NONE && relay_line(w, m, v, leg, tick)) {
+		if (v->slot != TURN_NONE &&
+			(w->lines[v->slot].channel != 0 ? relay_line(w, m, v, leg, tick)
+							: indication_relay(w, m, v, tick))) {
 			relayed++;
 		} else {
 			relayed += relay_planned(w, i, may_wait);

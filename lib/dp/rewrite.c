@@ -202,7 +202,7 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
 		r->mtu = wire ? port->port->mtu : UINT16_MAX;
-		if (wire && relay_plain(w, m, v, r, way->neigh))
+		if (wire && plain_relay(w, m, v, r, way->neigh))
 			return;
 		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +

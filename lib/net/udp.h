@@ -36,10 +36,10 @@ static inline uint64_t udp_load64(const uint8_t *p)
 	return v;
 }
 
-// One's complement sum of words as they lie in memory, folded to 16 bits: 0 only for 0. The order of
-// bytes does not matter to a sum that is compared with all ones or stored back as it is (RFC 1071
-// 2.B). Added to itself with its halves exchanged, a sum has in the upper half that of both with the
-// carry of the lower.
+// One's complement sum of words as they lie in memory, folded to 16 bits: 0 only for 0. The order
+// of bytes does not matter to a sum that is compared with all ones or stored back as it is (RFC
+// 1071 2.B). Added to itself with its halves exchanged, a sum has in the upper half that of both
+// with the carry of the lower.
 static inline uint16_t udp_fold32(uint32_t sum)
 {
 	return (uint16_t)((sum + (sum << 16 | sum >> 16)) >> 16);

@@ -91,3 +91,30 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot)
 		l->count[TURN_FROM_PEER] -= TURN_LINE_SPILL;
 	}
 }
+
+// Whether the copy is of a peer without a channel and a datagram is of this end.
+static bool vouches_without_channel(
+	const struct turn_line *l, const struct turn_view *v, uint32_t mask, uint32_t tick)
+{
+	return l->channel == 0 && tick < l->until && addr_eq(&l->end[v->leg], &v->src) &&
+		((l->mark[v->leg] ^ v->mark) & mask) == 0;
+}
+
+uint16_t turn_line_send(
+	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len)
+{
+	const struct endpoint peer = {l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
+
+	if (!vouches_without_channel(l, v, UINT32_MAX, tick))
+		return 0;
+	return stun_send_indication(v->data, v->len, &peer, len);
+}
+
+uint16_t turn_line_data(
+	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front)
+{
+	if (v->len > TURN_DATA_MAX ||
+		!vouches_without_channel(alloc_at(s, v->slot), v, 0xffff, tick))
+		return 0;
+	return data_indication(s, v, front);
+}

@@ -256,29 +256,24 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 
 // Nobody answers an indication, so its transaction id need only be another each time and not be
 // foreseen (RFC 8489 section 5): a counter under a keyed hash.
-static void indication_tid(struct turn_shard *s, uint8_t tid[STUN_TID_LEN])
+uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
+	const struct endpoint peer = {v->src, v->src_port};
 	const struct addr count = {.d = {++s->tids, 0}};
-	const uint64_t a = hash_addr(&s->tid_key, &count, 0);
-	const uint64_t b = hash_addr(&s->tid_key, &count, 1);
+	uint8_t tid[16];
 
-	memcpy(tid, &a, 8);
-	memcpy(tid + 8, &b, STUN_TID_LEN - 8);
+	hash_addr_wide(&s->tid_key, &count, 0, tid);
+	return stun_data_indication(front, tid, &peer, v->len);
 }
 
 // A datagram of a peer without a channel but with a permission (RFC 8656 11.3).
 static void relay_data_indication(struct turn_shard *s, const struct turn_view *v,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	const struct endpoint peer = {v->src, v->src_port};
-	uint8_t tid[STUN_TID_LEN];
-
-	// The STUN length field counts header attributes and padding in 16 bits.
-	if (v->len > UINT16_MAX - 64)
+	if (v->len > TURN_DATA_MAX)
 		return plan_drop(plan, TURN_DROP_PEER_OVERSIZE);
-	indication_tid(s, tid);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
-	plan->front_len = stun_data_indication(side->front, tid, &peer, v->len);
+	plan->front_len = data_indication(s, v, side->front);
 	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 

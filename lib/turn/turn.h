@@ -318,8 +318,8 @@ struct turn_shard_params {
 	uint8_t worker;
 	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
 	uint32_t endpoints; // on shared addresses, likewise; 0 = 2x
-	// Tells of a line that is new or has another copy (or the same again) and will soon be used.
-	// NULL = nobody wants to know.
+	// Tells of a line that is new or has another copy (or the same again) and will soon be
+	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
 	void *ctx;
 };
@@ -390,6 +390,16 @@ static inline bool turn_line_vouches(
 		((header ^ turn_line_front(l, v, leg)) & only_client);
 	return differs == 0 && l->channel != 0 && tick < l->until;
 }
+
+// Likewise for a line with a copy of a peer without a channel. A Send indication to it, of the
+// usual kind: 36 or 48, where its data of len bytes begins; the caller sends that to the peer. 0: it
+// is none.
+uint16_t turn_line_send(
+	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len);
+// A datagram of that peer: the front of the Data indication for the client, of 36 or 48 bytes, is
+// written; the caller puts it in front and pads the datagram to 4 bytes. 0: it is none.
+uint16_t turn_line_data(
+	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front);
 
 #define TURN_LINE_SPILL 0x8000
 

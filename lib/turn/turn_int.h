@@ -502,6 +502,11 @@ static inline uint64_t client_hash(
 	return hash_addr(&s->key, client, line_mark(port, listener, 0));
 }
 
+// Longest datagram in a Data indication: its length field counts attributes and padding in 16 bits.
+#define TURN_DATA_MAX (UINT16_MAX - 64)
+// Front of the Data indication for a peer's datagram; returns its length.
+uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front);
+
 // Slot or redirect of a client, or TURN_NONE. Does not look at expiry.
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v);
 
