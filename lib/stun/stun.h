@@ -174,7 +174,7 @@ uint16_t stun_end(struct stun_writer *w);
 
 // Whether a message is a Send indication of XOR-PEER-ADDRESS, this peer, and DATA, in this order,
 // and nothing else: 36 (IPv4) or 48 (IPv6), where the data begins, and its length; then stun_parse
-// would find nothing wrong with it. 0: it is not, though it may be a Send indication. RFC 8656 11.1.
+// would find nothing wrong with it. 0: it is not, but may be a Send indication. RFC 8656 11.1.
 uint16_t stun_send_indication(
 	const uint8_t *data, size_t len, const struct endpoint *peer, uint16_t *payload_len);
 

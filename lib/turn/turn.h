@@ -392,8 +392,8 @@ static inline bool turn_line_vouches(
 }
 
 // Likewise for a line with a copy of a peer without a channel. A Send indication to it, of the
-// usual kind: 36 or 48, where its data of len bytes begins; the caller sends that to the peer. 0: it
-// is none.
+// usual kind: 36 or 48, where its data of len bytes begins; the caller sends that to the peer.
+// 0: it is none.
 uint16_t turn_line_send(
 	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len);
 // A datagram of that peer: the front of the Data indication for the client, of 36 or 48 bytes, is
