@@ -357,11 +357,11 @@ static inline unsigned int steer_keyed_home(
 	return (unsigned int)(((h >> 32) * d->nb_workers) >> 32);
 }
 
-// Counts a datagram from a peer. These counters take no part in the balance, so they are seen at
-// once and not published.
-static inline void steer_count(uint64_t n[2], bool is_v4)
+// Counts datagrams from peers. These counters take no part in the balance, so they are seen at once
+// and not published.
+static inline void steer_count(uint64_t n[2], bool is_v4, uint64_t more)
 {
-	__atomic_store_n(&n[is_v4], n[is_v4] + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&n[is_v4], n[is_v4] + more, __ATOMIC_RELEASE);
 }
 
 // --- ladder.c: rules in the NIC ------------------------------------------------------------------
