@@ -196,9 +196,9 @@ static const struct conf_key conf_schema[] = {
 	.def = "2000", .help = "At once."},
 
 {"limits.requests", CONF_NUMBER, ONE(conf, requests), RANGE(1, 32), .def = "8",
-	.help = "STUN and TURN requests that a worker with something to relay answers before it "
-	"turns to its queues again, a few microseconds each; the others wait. While there is more "
-	"to relay than a burst nearly all of them wait."},
+	.help = "STUN and TURN requests that a worker which relays answers before it turns to its "
+	"queues again, a few microseconds each; the others wait. While a queue gives full bursts "
+	"nearly all of them wait."},
 
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "

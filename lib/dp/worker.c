@@ -45,7 +45,7 @@ static void burst_route(struct worker *w, unsigned int of)
 	turn_route_begin(w->shard, &b->turn);
 	relayed = relay_burst(w, of > 0);
 	if (of > 0)
-		backlog_see(&w->backlog, of, relayed);
+		backlog_see(&w->backlog, of, relayed, w->now_ms);
 	message_notes(w);
 }
 

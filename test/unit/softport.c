@@ -250,6 +250,13 @@ void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
 	softport_put_mbuf(p, queue, m);
 }
 
+uint32_t softport_waiting(const struct port *p, uint16_t queue)
+{
+	const struct fifo *f = &((const struct softport *)p->priv)->in[queue];
+
+	return f->tail - f->head;
+}
+
 size_t softport_take(struct port *p, void *buf, size_t cap)
 {
 	struct softport *s = p->priv;
