@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests that wait for their turn. A request costs what thirty relayed datagrams cost, so a
-// worker puts all of them aside and answers some at the end of the round (backlog_share). So a storm
-// of them never makes relaying wait long, and a receive ring does not overflow for it. Per client
-// nothing overtakes: what it sends behind a request that waits waits too. Bounded in all and per
-// client; what finds no room is dropped and counted.
+// worker puts all of them aside and answers some at the end of the round (backlog_share). So a
+// storm of them never makes relaying wait long, and a receive ring does not overflow for it. Per
+// client nothing overtakes: what it sends behind a request that waits waits too. Bounded in all and
+// per client; what finds no room is dropped and counted.
 #pragma once
 
 #include <rte_mbuf.h>
