@@ -53,8 +53,11 @@ static const struct conf_key conf_schema[] = {
 	.help = "How many. Without it: one per allowed CPU but one, at least one."},
 {"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
-	"`adaptive` pauses, then yields and sleeps for some tens of microseconds when nothing "
-	"comes."},
+	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
+	"where they do not."},
+{"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000), .def = "50",
+	.help = "Microseconds of the longest sleep of an `adaptive` worker: what a datagram may "
+	"have to wait more, and the receive ring has to hold."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "
