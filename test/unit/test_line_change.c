@@ -224,6 +224,7 @@ static void test_waiting(void **state)
 	unsigned int answers = 0;
 
 	line_open(&s, 1);
+	world_wait(&world, 1100); // nothing has been relayed of late
 	for (uint16_t i = 0; i < 20; i++) {
 		struct world_datagram d = line_up(0);
 
