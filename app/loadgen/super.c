@@ -6,7 +6,7 @@
 
 _Static_assert(LANE_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
 
-// Bursts that are late and meet are not one burst; peers on their own do not know what clients send.
+// Bursts that are late and meet are not one. Peers on their own do not know what clients send.
 static uint16_t burst_most(const struct config *c)
 {
 	return c->role == ROLE_PEER ? UINT16_MAX : (uint16_t)c->burst;
