@@ -39,9 +39,9 @@ bool port_super_read(const struct rte_mbuf *m, struct port_super_info *out);
 // them to out (max of them at least port_segments(m)). Each has whole headers: lengths, IPv4
 // identification counting up from the first and header checksum, TCP sequence number and flags (FIN
 // and PSH in the last alone, CWR in the first alone), and a full UDP or TCP checksum. No offload is
-// asked for; of one that was received, the flags say that both checksums are good, for they are new.
-// A payload not longer than tso_segsz is one frame; what lies behind the IP packet
-// (Ethernet padding) is left out.
+// asked for; where m was received, the flags say that both checksums are good, for they are new. A
+// payload not longer than tso_segsz is one frame; what lies behind the IP packet (Ethernet padding)
+// is left out.
 //
 // Returns how many. 0 when there is not enough in the pool, max is too small, a frame would not fit
 // a buffer, or m is not what it says: a length beyond the data or beyond another length, tso_segsz
