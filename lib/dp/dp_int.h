@@ -508,15 +508,6 @@ bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_m
 void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
 void tx_flush(struct worker *w);
 
-// --- coalesce.c: super-frames to be sent --------------------------------------------------------
-
-// Makes super-frames within limits of the runs in an outbox of a port with this tag, and counts
-// them. Returns how many frames are left in o->m; o->n stays the number of datagrams.
-unsigned int tx_coalesce(
-	struct worker *w, const struct port_super *limits, uint16_t vlan, struct outbox *o);
-// Drops a frame that has been counted as sent, for every datagram it stands for.
-void tx_drop_unsent(struct worker *w, struct rte_mbuf *m);
-
 // --- super.c: super-frames received -------------------------------------------------------------
 
 // Takes w->burst.m[0, n), received on a port that may receive super-frames, and puts the first
