@@ -297,12 +297,12 @@ static void passes_by_line(struct worker *owner, const struct world_datagram *d)
 	struct line_outcome o = {0};
 
 	owner->burst.turn.plan.verdict = NO_PLAN;
-	((uint8_t *)&owner->wire[0].tail[1])[5] ^= MARK;
+	((uint8_t *)&owner->tx[0].tail[1])[5] ^= MARK;
 	world_send(&world, d);
 	for (unsigned int i = 0; i < 3 * world.dp->nb_workers; i++)
 		worker_round(world.dp->worker[i % world.dp->nb_workers],
 			world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-	((uint8_t *)&owner->wire[0].tail[1])[5] ^= MARK;
+	((uint8_t *)&owner->tx[0].tail[1])[5] ^= MARK;
 	o.len = softport_take(port, o.frame, sizeof(o.frame));
 	assert_int_not_equal(o.len, 0);
 	assert_int_equal(o.frame[11] ^ port->mac[5], MARK);
