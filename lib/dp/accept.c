@@ -203,7 +203,8 @@ static __rte_always_inline bool classify_plain(const struct accepting *a, const 
 	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark;
 	v->slot = to->run.base + dport;
 	v->leg = (uint8_t)from_peer;
-	if (unlikely((from_peer | (dport == to->plain_listener)) == 0))
+	// in one word, or gcc branches on the leg
+	if (unlikely(((dport ^ to->plain_listener) & (from_peer - 1)) != 0))
 		return classify_rest(a->w, a->p, m, to, v, home);
 	if (!a->alone) {
 		const unsigned int of_client = plain_home(a->w, a->p, m, to, v);
