@@ -32,7 +32,9 @@ static struct stream_way *way_of(const struct dp *d, unsigned int t, unsigned in
 static unsigned int ops_home(
 	void *ctx, const struct endpoint *client, const struct endpoint *server)
 {
-	return steer_keyed_home(ctx, client, server);
+	const uint64_t seed = steer_seed(ctx, &server->addr, server->port);
+
+	return steer_keyed_home(ctx, seed, &client->addr, client->port);
 }
 
 static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
