@@ -55,6 +55,16 @@ struct port_rule {
 	uint16_t queue;
 };
 
+// What the kernel's end of an exception port is to be.
+struct port_host {
+	const char *interface, *netns; // its name; of the namespace, NULL = that of the process
+	const struct prefix *addresses; // with the length of the subnet each is in
+	const struct addr *gateways;
+	uint32_t nb_addresses, nb_gateways;
+	struct addr link_local;
+	uint32_t metric; // of the default routes
+};
+
 struct port_ops {
 	const char *kind; // "ethdev", "vtap", "replay"
 	// Worker lcore; queue belongs to the caller alone.
@@ -73,6 +83,10 @@ struct port_ops {
 	int (*flow_create)(
 		struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
 	void (*flow_destroy)(struct port *p, void *flow);
+	// In the place of start, on the management lcore: starts the port and makes of the
+	// interface of the kernel behind it a host. All of it goes with the interface when the port
+	// is closed. NULL: there is no kernel behind such a port. 0, or -1 with the reason in error.
+	int (*host)(struct port *p, const struct port_host *h, char *error, size_t len);
 };
 
 // Super-frames a port takes on transmit: many datagrams or segments of one flow in one chain of

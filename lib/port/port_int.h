@@ -87,6 +87,19 @@ uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16
 
 struct port *port_vtap_open(const struct port_request *r);
 
+// --- host.c --------------------------------------------------------------------------------------
+
+// port_ops.host of whatever has an interface of the kernel behind it.
+int port_host_start(struct port *p, const struct port_host *h, char *error, size_t len);
+
+// --- netns.c -------------------------------------------------------------------------------------
+
+// Runs a function in a network namespace (by its name; NULL or "" = where the caller is), on a thread
+// of its own that ends with it, so that nobody has to find the way back. What is opened there stays
+// there. 0; -errno when there is no such namespace or it cannot be entered, and then *found says
+// which; found may be NULL.
+int port_netns_run(const char *netns, void (*run)(void *ctx), void *ctx, bool *found);
+
 // --- rss.c ---------------------------------------------------------------------------------------
 
 // Chooses key and hash types from what the driver offers; e->rss_hf stays 0 when it cannot spread.
