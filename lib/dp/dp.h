@@ -129,6 +129,7 @@ struct dp_exception {
 	uint64_t to_lost; // given to the kernel, which did not take it
 	uint64_t from_foreign; // drops of what came from the kernel
 	uint64_t from_answered; // ARP and ND answers of the kernel to what the data path answers
+	uint64_t from_cut; // super-frames that had to be cut by us
 	uint64_t from_missed; // that the kernel could not queue, since nobody read it in time
 	// Of these, TCP in super-frames: how many, and the segments in them.
 	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;

@@ -12,8 +12,8 @@
 
 #define RING 512 // frames that may wait in the kernel's interface
 #define METRIC 1024 // of the default routes of the first port, one more for each further one
-// Buffers of the pool beyond those that wait: what the port holds for the next frame, a super-frame
-// that has to be cut, and what waits between two looks at the bounds.
+// Buffers of the pool beyond those that wait: what the port holds for the next frame, what was read
+// between two looks at the bounds, the pieces of a super-frame that has to be cut.
 #define SPARE 1024
 
 // --- open ----------------------------------------------------------------------------------------
@@ -74,7 +74,9 @@ static int host_start(struct exception *e, char *error, size_t len)
 		.gateways = p->conf->gateways,
 		.nb_gateways = p->conf->nb_gateways,
 		.link_local = p->link_local,
-		.metric = METRIC + e->port};
+		.metric = METRIC + e->port,
+		.segments = e->kernel->rx_super ? p->port->tso.segments : 0,
+		.bytes = p->port->tso.bytes};
 	int rc = -1;
 
 	for (uint32_t i = 0; addresses != NULL && i < p->conf->nb_addresses; i++)
@@ -200,6 +202,8 @@ void exceptions_close(struct dp *d)
 
 		if (e == NULL)
 			continue;
+		rte_pktmbuf_free_bulk(&e->pieces[e->next_piece], e->nb_pieces - e->next_piece);
+		e->next_piece = e->nb_pieces = 0;
 		ring_drain(e->from);
 		for (unsigned int w = 0; w < e->nb_lanes; w++) {
 			ring_drain(e->lane[w].to);
@@ -240,18 +244,30 @@ static void count(uint64_t *counter, uint64_t n)
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
 
+static bool is_neighbour(uint8_t class)
+{
+	return class == EXC_ARP || class == EXC_ND;
+}
+
+// Buffers that may wait: a flood of the one kind leaves room for the other.
+static uint32_t share(const struct exception *e, bool neighbour)
+{
+	return neighbour ? e->conf->buffers / 4 : e->conf->buffers - e->conf->buffers / 4;
+}
+
 // Puts a packet on its way. DP_SENT, or DP_DROP_EXC_RATE, and then it is still the caller's.
 static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf *m,
 	const struct exception_note *note)
 {
 	struct exception_lane *l = &e->lane[w->id];
+	const bool neighbour = is_neighbour(note->class);
 
-	if (l->given + m->nb_segs > e->conf->buffers) {
+	if (l->given[neighbour] + m->nb_segs > share(e, neighbour)) {
 		count(&l->to_full, note->frames);
 		return DP_DROP_EXC_RATE;
 	}
 	parcel_of(m)->exception = *note;
-	l->given += m->nb_segs;
+	l->given[neighbour] += m->nb_segs;
 	w->live.consumed += note->frames;
 	count(&l->to_class[note->class], note->frames);
 	if (note->is_super) {
@@ -345,6 +361,11 @@ void exception_neighbour(
 	if (likely(e == NULL))
 		return;
 	w->live.made++;
+	if (e->lane[w->id].given[1] >= share(e, true)) {
+		count(&e->lane[w->id].to_full, 1);
+		w->live.drop[DP_DROP_EXC_RATE]++;
+		return;
+	}
 	copy = rte_pktmbuf_copy(m, w->dp->pool, 0, UINT32_MAX);
 	if (copy == NULL)
 		w->live.drop[DP_DROP_NO_MBUF]++;
@@ -364,7 +385,8 @@ unsigned int exception_super(
 	unsigned int reason;
 
 	rx.ip_checksum_good = true; // looked at already, or known to be right
-	// all of the headers lie in the first buffer, which is the longest there is
+	if (m->data_len < RTE_MIN(m->pkt_len, (uint32_t)EXCEPTION_HEADERS))
+		return DP_DROP_SEGMENTED;
 	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &rx, &f);
 	reason = bad != NET_OK ? drop_of_net(bad) : judge_tcp(w, port, m, &f);
 	if (reason == DP_DROP_EXC_DENIED)
@@ -382,7 +404,7 @@ static void collect(struct exception_lane *l)
 	const unsigned int n = rte_ring_sc_dequeue_burst(l->done, (void **)m, DP_BURST, NULL);
 
 	for (unsigned int i = 0; i < n; i++) {
-		l->given -= m[i]->nb_segs;
+		l->given[is_neighbour(parcel_of(m[i])->exception.class)] -= m[i]->nb_segs;
 		rte_pktmbuf_free(m[i]);
 	}
 }
@@ -439,7 +461,7 @@ unsigned int exceptions_round(struct worker *w)
 
 		if (e == NULL)
 			continue;
-		if (e->lane[w->id].given > 0)
+		if ((e->lane[w->id].given[0] | e->lane[w->id].given[1]) != 0)
 			collect(&e->lane[w->id]);
 		if (e->server == w->id)
 			n += take(w, e);
@@ -474,7 +496,8 @@ bool dp_exception(const struct dp *d, unsigned int port, struct dp_exception *ou
 		.netns = e->conf->netns != NULL ? e->conf->netns : "",
 		.port = e->kernel,
 		.to_lost = seen(&e->to_lost),
-		.from_missed = k.rx_missed};
+		.from_missed = k.rx_missed,
+		.from_cut = seen(&e->cut)};
 	for (unsigned int w = 0; w < e->nb_lanes; w++) {
 		const struct exception_lane *l = &e->lane[w];
 

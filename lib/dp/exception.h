@@ -16,6 +16,11 @@
 #include "port.h"
 
 #define EXCEPTION_TAKE 8 // frames from the kernel that a worker sends in a round
+// All headers up to TCP's: so much of a super-frame has to lie in its first buffer.
+#define EXCEPTION_HEADERS (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + 60)
+
+// Segments of the longest super-frame that is cut here: 64 KB of the smallest in use.
+#define EXCEPTION_PIECES 256
 
 struct dp;
 struct worker;
@@ -89,7 +94,7 @@ struct exception_note {
 // A worker's side. Written by that worker, but for the rings; counters are read by any thread.
 struct exception_lane {
 	struct rte_ring *to, *done; // frames for the kernel, and back to be freed
-	uint32_t given; // buffers that have not come back
+	uint32_t given[2]; // buffers that have not come back; [1] of ARP and ND
 	uint64_t to_class[EXC_CLASSES], from_class[EXC_CLASSES];
 	uint64_t to_denied, to_full, from_foreign, answered;
 	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;
@@ -111,7 +116,9 @@ struct exception {
 	struct exception_meter to_meter __rte_cache_aligned, from_meter;
 	uint32_t queued; // buffers put into the ring
 	unsigned int next_lane; // served first the next time
-	uint64_t to_lost;
+	uint64_t to_lost, cut; // cut: super-frames that the port does not take as they are
+	struct rte_mbuf *pieces[EXCEPTION_PIECES]; // of one of these, while there is room for them
+	unsigned int next_piece, nb_pieces;
 	struct exception_lane lane[]; // by worker
 };
 

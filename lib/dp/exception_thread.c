@@ -188,7 +188,9 @@ void exception_judge(const struct exception *e, struct rte_mbuf *m)
 	if (!port_super_read(m, &s) || !s.tcp)
 		return;
 	*note = (struct exception_note){.is_super = true, .frames = s.frames, .bytes = s.bytes};
-	if (s.mtu > e->dp->port[e->port].port->mtu)
+	if (m->data_len < RTE_MIN(m->pkt_len, (uint32_t)EXCEPTION_HEADERS))
+		note->verdict = DP_DROP_SEGMENTED;
+	else if (s.mtu > e->dp->port[e->port].port->mtu)
 		note->verdict = DP_DROP_MTU;
 	else
 		note->verdict = judge_frame(e, data, m->pkt_len, note);
@@ -212,26 +214,84 @@ static void finish(const struct exception *e, struct rte_mbuf **m)
 		note->verdict = DP_DROP_SUPER;
 	else if (!note->is_super)
 		(*m)->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	note->bytes += tag * note->frames;
+	note->bytes += (uint32_t)tag * note->frames;
+}
+
+static void enqueue(struct exception *e, struct rte_mbuf *m)
+{
+	e->queued += m->nb_segs;
+	rte_ring_sp_enqueue(e->from, m); // has room for BURST more than the bound
+}
+
+// Whether the port takes a super-frame as it is. The limits of a kernel that was told of them are
+// kept, but the size of segments is what the other end of a connection says.
+static bool fits(const struct exception *e, const struct rte_mbuf *m)
+{
+	const struct port_super *tso = &e->dp->port[e->port].port->tso;
+
+	return __atomic_load_n(&tso->segments, __ATOMIC_RELAXED) >=
+		parcel_of((struct rte_mbuf *)(uintptr_t)m)->exception.frames &&
+		m->nb_segs <= tso->bufs && m->pkt_len <= tso->bytes && m->tso_segsz >= tso->size_min;
+}
+
+// Into the plain frames it stands for, which follow as there is room. Takes m.
+static void cut(struct exception *e, struct rte_mbuf *m)
+{
+	struct exception_note note = parcel_of(m)->exception;
+
+	e->next_piece = 0;
+	e->nb_pieces = port_segment(m, e->pool, e->pieces, EXCEPTION_PIECES);
+	if (e->nb_pieces == 0) {
+		parcel_of(m)->exception.verdict = DP_DROP_SUPER;
+		enqueue(e, m);
+		return;
+	}
+	__atomic_store_n(&e->cut, e->cut + 1, __ATOMIC_RELAXED);
+	note.is_super = false;
+	note.frames = 1;
+	for (unsigned int i = 0; i < e->nb_pieces; i++) {
+		note.bytes = e->pieces[i]->pkt_len;
+		parcel_of(e->pieces[i])->exception = note;
+	}
+	rte_pktmbuf_free(m);
+}
+
+// True when there is nothing left of a super-frame that had to be cut.
+static bool pieces_done(struct exception *e, uint32_t room)
+{
+	for (; room > 0 && e->next_piece < e->nb_pieces; room--)
+		enqueue(e, e->pieces[e->next_piece++]);
+	return e->next_piece == e->nb_pieces;
+}
+
+static void read_one(struct exception *e, struct rte_mbuf *m)
+{
+	const struct exception_note *note;
+
+	exception_judge(e, m);
+	finish(e, &m);
+	note = &parcel_of(m)->exception;
+	e->from_meter.tokens -= note->frames;
+	if (note->is_super && note->verdict == DP_SENT && !fits(e, m))
+		cut(e, m);
+	else
+		enqueue(e, m);
 }
 
 // What there is no room or no token for stays in the interface, where the kernel knows of it.
 static unsigned int read_all(struct exception *e, uint64_t now)
 {
-	const uint32_t waiting = e->queued - __atomic_load_n(&e->taken, __ATOMIC_ACQUIRE);
-	const uint32_t tokens = exception_meter_see(&e->from_meter, now);
-	struct rte_mbuf *m[BURST];
 	unsigned int n;
 
-	if (waiting >= e->conf->buffers || tokens == 0)
-		return 0;
-	n = port_rx(e->kernel, 0, m, (uint16_t)RTE_MIN(tokens, (uint32_t)BURST));
-	for (unsigned int i = 0; i < n; i++) {
-		exception_judge(e, m[i]);
-		finish(e, &m[i]);
-		e->from_meter.tokens -= parcel_of(m[i])->exception.frames;
-		e->queued += m[i]->nb_segs;
-		rte_ring_sp_enqueue(e->from, m[i]); // BURST more than the bound has room
+	for (n = 0; n < BURST; n++) {
+		const uint32_t waiting = e->queued - __atomic_load_n(&e->taken, __ATOMIC_ACQUIRE);
+		struct rte_mbuf *m;
+
+		if (waiting >= e->conf->buffers || !pieces_done(e, e->conf->buffers - waiting) ||
+			exception_meter_see(&e->from_meter, now) == 0 ||
+			port_rx(e->kernel, 0, &m, 1) == 0)
+			break;
+		read_one(e, m);
 	}
 	return n;
 }

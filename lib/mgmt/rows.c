@@ -232,6 +232,7 @@ void mgmt_telemetry_add_exception(
 		{"from_kernel_super_segments", e->from_super_frames},
 		{"from_kernel_foreign", e->from_foreign},
 		{"from_kernel_answered", e->from_answered},
+		{"from_kernel_cut", e->from_cut},
 		{"from_kernel_missed", e->from_missed},
 	};
 	char text[128];

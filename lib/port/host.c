@@ -129,6 +129,23 @@ static int set_up(struct session *s)
 	return ask(s, n);
 }
 
+// What is longer has to be cut by us. A kernel that refuses has other limits, or none.
+static void set_limits(struct session *s)
+{
+	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
+	int rc;
+
+	link->ifi_family = AF_UNSPEC;
+	link->ifi_index = s->index;
+	mnl_attr_put_u32(n, IFLA_GSO_MAX_SEGS, s->host->segments);
+	mnl_attr_put_u32(n, IFLA_GSO_MAX_SIZE, s->host->bytes);
+	rc = ask(s, n);
+	if (rc != 0)
+		PORT_LOG(NOTICE, "port %s: limits of super-frames are the kernel's: %s",
+			s->port->name, strerror(-rc));
+}
+
 // --- addresses and routes -----------------------------------------------------------------------
 
 static void put_addr(struct nlmsghdr *n, uint16_t type, const struct addr *a)
@@ -252,6 +269,8 @@ static int set_up_host(struct session *s)
 	rc = find(s);
 	if (rc != 0)
 		return fail(s, rc, "not there (its device has to make it)");
+	if (s->host->segments > 0)
+		set_limits(s);
 	rc = set_up(s);
 	if (rc != 0)
 		return fail(s, rc, "cannot be brought up");

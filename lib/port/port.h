@@ -63,6 +63,8 @@ struct port_host {
 	uint32_t nb_addresses, nb_gateways;
 	struct addr link_local;
 	uint32_t metric; // of the default routes
+	uint16_t segments; // most in a super-frame of TCP, 0 = whatever the kernel likes
+	uint32_t bytes; // longest of these
 };
 
 struct port_ops {
@@ -95,6 +97,7 @@ struct port_super {
 	uint16_t segments; // most in one
 	uint16_t bufs; // most mbufs in a chain
 	uint32_t bytes; // longest, headers included
+	uint16_t size_min; // of TCP, the smallest payload of a segment, where that is a limit
 };
 
 // Set when the port is opened, read by all afterwards.

@@ -286,7 +286,7 @@ def gone(lab):
 
 def refusals(lab):
     """What cannot be set up is said, and nothing stays behind."""
-    lab.exc.ip("link", "add", "taken", "type", "dummy")
+    lab.exc.ip("tuntap", "add", "taken", "mode", "tap", "multi_queue", "vnet_hdr")
     for more, reason in (
         ({"netns": "lab-nowhere"}, "network namespace lab-nowhere: No such file"),
         ({"name": "taken"}, "there is an interface taken already"),
