@@ -43,8 +43,9 @@ int conf_read_services(
 		return conf_fail(x, n, "ICMP has no ports: write %s", words[i].word);
 	if (words[i].proto != IPPROTO_ICMP && port == NULL)
 		return conf_fail(x, n, "lacks its port: write %s/PORT", words[i].word);
-	if (port != NULL && (!conf_parse_decimal(port, strlen(port), &value) || value == 0 ||
-				    value > UINT16_MAX))
+	if (port != NULL &&
+		(!conf_parse_decimal(port, strlen(port), &value) || value == 0 ||
+			value > UINT16_MAX))
 		return conf_fail(x, n, "'%s' has no port from 1 to 65535 behind the '/'",
 			conf_shown(n, shown));
 	out = conf_list_grow(x, k, n, base, 1);
@@ -106,8 +107,8 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 	const struct conf_node *section = section_of(x, port);
 
 	if (e->name == NULL && section != NULL && section->child != NULL)
-		return conf_fail_key(x, section, "name",
-			"missing, name the interface of the kernel, like sr0");
+		return conf_fail_key(
+			x, section, "name", "missing, name the interface of the kernel, like sr0");
 	if (e->name == NULL)
 		return 0;
 	if (e->device != NULL && vtap_spec_is(e->device))

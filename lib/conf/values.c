@@ -208,7 +208,8 @@ static int read_port_range(
 	char shown[CONF_SHOWN_LEN];
 	uint32_t lo, hi;
 
-	if (!conf_parse_decimal(n->text, first, &lo) || !conf_parse_decimal(second, strlen(second), &hi))
+	if (!conf_parse_decimal(n->text, first, &lo) ||
+		!conf_parse_decimal(second, strlen(second), &hi))
 		return conf_fail(x, n, "must be a range of port numbers like 49152-65535, not '%s'",
 			conf_shown(n, shown));
 	if (lo > hi)

@@ -122,8 +122,8 @@ int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *er
 
 	if (c->ports[port].exception.name == NULL)
 		return 0;
-	e = rte_zmalloc("exception", sizeof(*e) + d->nb_workers * sizeof(e->lane[0]),
-		RTE_CACHE_LINE_SIZE);
+	e = rte_zmalloc(
+		"exception", sizeof(*e) + d->nb_workers * sizeof(e->lane[0]), RTE_CACHE_LINE_SIZE);
 	if (e == NULL) {
 		snprintf(error, len, "out of memory");
 		return -1;
@@ -282,7 +282,7 @@ static void give_or_drop(
 	struct worker *w, struct exception *e, struct rte_mbuf *m, enum exception_class class)
 {
 	const struct exception_note note = {
-		.class = (uint8_t)class, .frames = 1, .bytes = m->pkt_len};
+		.class = (uint8_t) class, .frames = 1, .bytes = m->pkt_len};
 	const unsigned int reason = give(w, e, m, &note);
 
 	if (unlikely(reason != DP_SENT))
@@ -314,7 +314,7 @@ static unsigned int judge_tcp(
 	if (reason != DP_SENT)
 		return reason;
 	return exception_rules_in(&e->rules, &flow, (flags & 0x12) == 0x02) ? DP_SENT
-									     : DP_DROP_EXC_DENIED;
+									    : DP_DROP_EXC_DENIED;
 }
 
 void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
@@ -440,8 +440,7 @@ static void send_one(struct worker *w, struct exception *e, struct rte_mbuf *m)
 static unsigned int take(struct worker *w, struct exception *e)
 {
 	struct rte_mbuf *m[EXCEPTION_TAKE];
-	const unsigned int n =
-		rte_ring_sc_dequeue_burst(e->from, (void **)m, EXCEPTION_TAKE, NULL);
+	const unsigned int n = rte_ring_sc_dequeue_burst(e->from, (void **)m, EXCEPTION_TAKE, NULL);
 	uint32_t buffers = 0;
 
 	for (unsigned int i = 0; i < n; i++) {

@@ -27,7 +27,8 @@ uint32_t exception_meter_see(struct exception_meter *m, uint64_t now_ns)
 	gained = passed * m->rate / SECOND;
 	if (gained > 0) {
 		m->tokens = RTE_MIN((int64_t)m->burst, m->tokens + (int64_t)gained);
-		m->filled_ns += gained * SECOND / m->rate; // what is left of the time counts on
+		// what is left of the time counts on
+		m->filled_ns += (gained * SECOND + m->rate - 1) / m->rate;
 	}
 	return m->tokens > 0 ? (uint32_t)m->tokens : 0;
 }

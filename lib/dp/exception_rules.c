@@ -117,8 +117,8 @@ static bool quoted(const struct exception_rules *r, const struct net_frame *f, c
 	uint32_t len = NET_IP6_LEN;
 
 	if (f->is_v4) {
-		if (room < NET_IP4_LEN || ip[0] >> 4 != 4 || memcmp(ip + 12, f->dst.b + 12, 4) != 0 ||
-			(load_be16(ip + 6) & 0x1fff) != 0)
+		if (room < NET_IP4_LEN || ip[0] >> 4 != 4 ||
+			memcmp(ip + 12, f->dst.b + 12, 4) != 0 || (load_be16(ip + 6) & 0x1fff) != 0)
 			return false;
 		len = (ip[0] & 15u) * 4;
 		flow.proto = ip[9];

@@ -139,8 +139,7 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 		break;
 	case NET_UDP:
 		note->class = EXC_UDP;
-		good = exception_rules_out(&e->rules, &flow) &&
-			!is_data_path(e, &f->src, f->sport);
+		good = exception_rules_out(&e->rules, &flow) && !is_data_path(e, &f->src, f->sport);
 		break;
 	case NET_ICMP:
 	case NET_ICMP6:
@@ -152,8 +151,8 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 }
 
 // len: of the frame, of which at least the headers lie at data.
-static uint16_t judge_frame(const struct exception *e, const uint8_t *data, uint32_t len,
-	struct exception_note *note)
+static uint16_t judge_frame(
+	const struct exception *e, const uint8_t *data, uint32_t len, struct exception_note *note)
 {
 	struct net_rx rx = {.l4_checksum_good = true, .tcp = true};
 	struct net_neigh_msg msg;
@@ -231,7 +230,8 @@ static bool fits(const struct exception *e, const struct rte_mbuf *m)
 
 	return __atomic_load_n(&tso->segments, __ATOMIC_RELAXED) >=
 		parcel_of((struct rte_mbuf *)(uintptr_t)m)->exception.frames &&
-		m->nb_segs <= tso->bufs && m->pkt_len <= tso->bytes && m->tso_segsz >= tso->size_min;
+		m->nb_segs <= tso->bufs && m->pkt_len <= tso->bytes &&
+		m->tso_segsz >= tso->size_min;
 }
 
 // Into the plain frames it stands for, which follow as there is room. Takes m.
@@ -320,8 +320,8 @@ static void *thread_run(void *arg)
 		if (work > 0)
 			continue;
 		if (idle > SLEEPS_SHORT)
-			pause.tv_nsec = RTE_MIN((long)SLEEP_NS_MAX,
-				(long)(idle - SLEEPS_SHORT) * SLEEP_NS_MIN);
+			pause.tv_nsec = RTE_MIN(
+				(long)SLEEP_NS_MAX, (long)(idle - SLEEPS_SHORT) * SLEEP_NS_MIN);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;

@@ -185,8 +185,7 @@ static int handle_exception(const char *params, struct rte_tel_data *out)
 
 	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
 	for (unsigned int i = 0; i < dp_ports(state.dp); i++) {
-		struct rte_tel_data *o =
-			dp_exception(state.dp, i, &e) ? array_object(out) : NULL;
+		struct rte_tel_data *o = dp_exception(state.dp, i, &e) ? array_object(out) : NULL;
 
 		if (o != NULL)
 			mgmt_telemetry_add_exception(o, dp_port(state.dp, i)->name, &e);

@@ -61,7 +61,8 @@ struct net_frame {
 	struct addr src, dst;
 	uint16_t sport, dport; // host order; 0 unless UDP or TCP
 	uint16_t l3_off, l4_off;
-	uint16_t payload_off, payload_len; // UDP payload; of ICMP and TCP the whole message, segment
+	uint16_t payload_off,
+		payload_len; // UDP payload; of ICMP and TCP the whole message, segment
 	uint16_t l4_checksum; // UDP checksum field as received, loaded big-endian
 	uint8_t kind; // enum net_kind
 	uint8_t tos; // DSCP and ECN

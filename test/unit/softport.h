@@ -16,6 +16,8 @@ struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len);
 void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
 // Copies the oldest frame sent into buf; 0 when there is none. Aborts when cap is too small.
 size_t softport_take(struct port *p, void *buf, size_t cap);
+// Takes the oldest frame sent as it is; NULL when there is none.
+struct rte_mbuf *softport_take_mbuf(struct port *p);
 // From now on takes this many more frames, then none.
 void softport_limit(struct port *p, uint32_t frames);
 // Grants super-frames of UDP from now on. Those taken are cut as hardware would (cutter.h). The nth
