@@ -160,7 +160,7 @@ struct prefix conf_prefix_of(const struct addr *a, uint8_t len);
 // Decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
 bool conf_parse_decimal(const char *text, size_t len, uint32_t *value);
 
-// --- validate.c, ports.c, exception.c ------------------------------------------------------------------------
+// --- validate.c, ports.c, exception.c ------------------------------------------------------------
 
 // Checks what one key alone cannot tell, and gathers turn.local and turn.gateways. 0 or -EINVAL.
 int conf_validate(struct conf_ctx *x);

@@ -37,7 +37,8 @@ int conf_read_services(
 		i++;
 	if (i == NB_WORDS)
 		return conf_fail(x, n,
-			"'%s' is none of: tcp/PORT, tcp-to/PORT, udp/PORT, udp-to/PORT, icmp, icmp-to",
+			"'%s' is none of: tcp/PORT, tcp-to/PORT, udp/PORT, udp-to/PORT, icmp, "
+			"icmp-to",
 			conf_shown(n, shown));
 	if (words[i].proto == IPPROTO_ICMP && port != NULL)
 		return conf_fail(x, n, "ICMP has no ports: write %s", words[i].word);

@@ -109,7 +109,8 @@ static const struct conf_key conf_schema[] = {
 	RANGE(1, 127), .help = "Network namespace of the interface, by its name (`ip netns add` "
 	"makes it; what is to be reached is started in it, with `ip netns exec` or systemd's "
 	"`NetworkNamespacePath=`). Without it: that of the process, where the default routes are "
-	"of low priority (metric 1024 and more) and answers take the way the host's own routes say."},
+	"of low priority (metric 1024 and more) and answers take the way that the host's own "
+	"routes say."},
 {"ports[].exception.allow", CONF_SERVICES,
 	MANY(conf_port, exception.allow, exception.nb_allow), RANGE(0, 256),
 	.help = "What is carried. `tcp/22`: connections to port 22 of this box; `tcp-to/179`: "

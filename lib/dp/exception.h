@@ -126,8 +126,8 @@ struct exception {
 
 typedef struct port *exception_opener(const struct port_config *c, char *error, size_t len);
 
-// Of a started port whose entry asks for one; with none it does nothing. 0, or -1 with the reason in
-// error.
+// Of a started port whose entry asks for one; with none it does nothing. 0, or -1 with the reason
+// in error.
 int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len);
 // The rings, once it is known how many workers there are to have one. 0 or -ENOMEM.
 int exceptions_create_rings(struct dp *d);

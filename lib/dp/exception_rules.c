@@ -107,7 +107,8 @@ bool exception_rules_in(
 
 // --- ICMP ----------------------------------------------------------------------------------------
 
-// The packet an error is about, as far as it is quoted: ours, and one that the kernel may have sent?
+// The packet an error is about, as far as it is quoted: ours, and one that the kernel may have
+// sent?
 static bool quoted(const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp)
 {
 	const uint8_t *ip = icmp + ERROR_HEADER, *l4;

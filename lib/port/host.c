@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's end of an exception port as a host: addresses and default routes over rtnetlink. They
-// go with the interface, so nothing has to be undone.
+// The kernel's end of an exception port as a host: addresses and default routes over rtnetlink.
+// They go with the interface, so nothing has to be undone.
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -87,7 +87,8 @@ struct port_ops {
 	void (*flow_destroy)(struct port *p, void *flow);
 	// In the place of start, on the management lcore: starts the port and makes of the
 	// interface of the kernel behind it a host. All of it goes with the interface when the port
-	// is closed. NULL: there is no kernel behind such a port. 0, or -1 with the reason in error.
+	// is closed. NULL: there is no kernel behind such a port. 0, or -1 with the reason in
+	// error.
 	int (*host)(struct port *p, const struct port_host *h, char *error, size_t len);
 };
 

@@ -94,10 +94,10 @@ int port_host_start(struct port *p, const struct port_host *h, char *error, size
 
 // --- netns.c -------------------------------------------------------------------------------------
 
-// Runs a function in a network namespace (by its name; NULL or "" = where the caller is), on a thread
-// of its own that ends with it, so that nobody has to find the way back. What is opened there stays
-// there. 0; -errno when there is no such namespace or it cannot be entered, and then *found says
-// which; found may be NULL.
+// Runs a function in a network namespace (by its name; NULL or "" = where the caller is), on a
+// thread of its own that ends with it, so that nobody has to find the way back. What is opened
+// there stays there. 0; -errno when there is no such namespace or it cannot be entered, and then
+// *found says which; found may be NULL.
 int port_netns_run(const char *netns, void (*run)(void *ctx), void *ctx, bool *found);
 
 // --- rss.c ---------------------------------------------------------------------------------------

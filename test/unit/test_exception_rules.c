@@ -177,7 +177,7 @@ static void test_pings(void **state)
 	}
 }
 
-// RFC 1122 3.2.2, RFC 4443 2.4: an error goes to who sent the packet, known by what is quoted of it.
+// RFC 1122 3.2.2, RFC 4443 2.4: an error goes to who sent the packet, known by what is quoted.
 static void test_errors(void **state)
 {
 	static const struct conf_service allow[] = {
