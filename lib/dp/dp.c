@@ -125,6 +125,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i)
 		.mtu = p->mtu,
 		.vlan = p->vlan,
 		.uso = uso[p->uso],
+		.tso = uso[p->exception.name != NULL ? p->exception.tso : CONF_USO_OFF],
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
 		.devargs = vdev != NULL ? vdev->devargs : NULL,

@@ -15,7 +15,7 @@
 
 struct port;
 
-// Whether runs of datagrams may be handed to a port as super-frames (struct port_super).
+// Whether super-frames (struct port_super) may be handed to a port.
 enum port_uso {
 	PORT_USO_AUTO, // where it costs nothing: not on an ethdev
 	PORT_USO_ON, // where it can
@@ -32,7 +32,7 @@ struct port_config {
 	const char *name, *device;
 	uint16_t queues; // wanted: one per worker; the port may grant fewer
 	uint16_t mtu, vlan;
-	enum port_uso uso;
+	enum port_uso uso, tso; // of UDP, of TCP
 	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes; 0 = by driver
 	const char *devargs; // NULL, or "key=value,..." to go with a device that is hot-plugged
 	// Decides by driver what is left to it here. May be NULL when nothing is.

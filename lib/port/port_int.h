@@ -54,7 +54,7 @@ struct ethdev {
 	uint64_t received_before; // by the interface, before this port (af_packet); any thread
 	uint64_t cut_lost; // datagrams of super-frames that found no room; written by workers
 	bool started;
-	bool cuts; // super-frames of UDP: it has been configured to
+	bool cuts; // super-frames: it has been configured to
 };
 
 struct port *port_ethdev_open(const struct port_request *r);
@@ -74,9 +74,10 @@ void port_flow_destroy(struct port *p, void *flow);
 
 struct port *port_replay_open(const struct port_request *r);
 
-// --- uso.c: super-frames of UDP on an ethdev -----------------------------------------------------
+// --- uso.c: super-frames on an ethdev ------------------------------------------------------------
 
-// Transmit offloads to ask for, 0 when the port is not to take super-frames; then port.uso is set.
+// Transmit offloads to ask for, 0 when the port is not to take super-frames; else port.uso,
+// port.tso or both are set.
 uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r);
 // Makes of a super-frame to be sent (segment.h) what a driver expects.
 void port_uso_prepare(struct rte_mbuf *m);
