@@ -18,8 +18,7 @@
 
 // --- open ----------------------------------------------------------------------------------------
 
-static void device_text(const struct dp *d, const struct conf_exception *c, const struct port *p,
-	char *buf, size_t len)
+static void device_text(const struct conf_exception *c, const struct port *p, char *buf, size_t len)
 {
 	const bool tso = c->tso != CONF_USO_OFF && p->tso.segments > 0;
 	char mac[18];
@@ -108,7 +107,7 @@ static int kernel_open(struct exception *e, exception_opener *open, char *error,
 		.socket = e->dp->socket};
 
 	snprintf(name, sizeof(name), "%s.exception", p->conf->name);
-	device_text(e->dp, e->conf, p->port, device, sizeof(device));
+	device_text(e->conf, p->port, device, sizeof(device));
 	e->kernel = open(&pc, error, len);
 	return e->kernel != NULL ? host_start(e, error, len) : -1;
 }

@@ -93,8 +93,9 @@ struct exception_note {
 
 // A worker's side. Written by that worker, but for the rings; counters are read by any thread.
 struct exception_lane {
-	struct rte_ring *to, *done; // frames for the kernel, and back to be freed
-	uint32_t given[2]; // buffers that have not come back; [1] of ARP and ND
+	struct rte_ring *to, *done; // frames for the kernel, and back to be freed; set at start
+	// Buffers that have not come back; [1] of ARP and ND.
+	uint32_t given[2] __rte_cache_aligned;
 	uint64_t to_class[EXC_CLASSES], from_class[EXC_CLASSES];
 	uint64_t to_denied, to_full, from_foreign, answered;
 	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;

@@ -33,23 +33,49 @@ static uint64_t now_ns(void)
 // --- to the kernel -------------------------------------------------------------------------------
 
 // Of the workers' buffers one reference is kept for the way back: the port drops the other.
-static bool write_one(struct exception *e, struct rte_mbuf *m)
+static bool write_whole(struct exception *e, struct rte_mbuf *m)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-
-	if (load_be16(data + 12) == ETHERTYPE_VLAN && rte_vlan_strip(m) != 0)
-		return false;
-	if (parcel_of(m)->exception.is_super) {
-		if (!port_super_forward(m))
-			return false;
-	} else {
-		m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	}
 	rte_pktmbuf_refcnt_update(m, 1);
 	if (port_tx(e->kernel, 0, &m, 1) == 1)
 		return true;
 	rte_pktmbuf_refcnt_update(m, -1);
 	return false;
+}
+
+// A super-frame for an interface that takes none. Returns how many of its frames are lost.
+static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint32_t frames)
+{
+	struct rte_mbuf *piece[EXCEPTION_PIECES];
+	const unsigned int n = port_segment(m, e->pool, piece, EXCEPTION_PIECES);
+	unsigned int sent = 0;
+
+	while (sent < n) {
+		const uint16_t more =
+			port_tx(e->kernel, 0, piece + sent, (uint16_t)RTE_MIN(n - sent, 32u));
+
+		if (more == 0)
+			break;
+		sent += more;
+	}
+	rte_pktmbuf_free_bulk(piece + sent, n - sent);
+	return frames - sent;
+}
+
+// Returns how many of its frames are lost.
+static uint32_t write_one(struct exception *e, struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const struct exception_note *note = &parcel_of(m)->exception;
+
+	if (load_be16(data + 12) == ETHERTYPE_VLAN && rte_vlan_strip(m) != 0)
+		return note->frames;
+	if (!note->is_super) {
+		m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+		return write_whole(e, m) ? 0 : 1;
+	}
+	if (e->kernel->tso.segments == 0)
+		return write_pieces(e, m, note->frames);
+	return port_super_forward(m) && write_whole(e, m) ? 0 : note->frames;
 }
 
 static unsigned int write_lane(struct exception *e, struct exception_lane *l, unsigned int max)
@@ -59,11 +85,10 @@ static unsigned int write_lane(struct exception *e, struct exception_lane *l, un
 		l->to, (void **)m, RTE_MIN(max, (unsigned int)BURST), NULL);
 
 	for (unsigned int i = 0; i < n; i++) {
-		const uint32_t frames = parcel_of(m[i])->exception.frames;
+		const uint32_t lost = write_one(e, m[i]);
 
-		e->to_meter.tokens -= frames;
-		if (!write_one(e, m[i]))
-			__atomic_store_n(&e->to_lost, e->to_lost + frames, __ATOMIC_RELAXED);
+		e->to_meter.tokens -= parcel_of(m[i])->exception.frames;
+		__atomic_store_n(&e->to_lost, e->to_lost + lost, __ATOMIC_RELAXED);
 		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
 	}
 	return n;

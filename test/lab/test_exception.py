@@ -11,7 +11,6 @@ import hashlib
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 
@@ -21,7 +20,7 @@ from lab import CLIENT4, CLIENT6, GATEWAY4, PEER4, PEER6, SERVER4, SERVER6, SLOW
 from turnlib import SUCCESS
 
 SSH, CLOSED, BGP = 22, 23, 179
-MEGABYTES = 24
+MEGABYTES = 12  # of each family, each way
 ALLOW = ["tcp/22", "tcp-to/179", "udp/161", "udp-to/53", "icmp"]
 ADDRESSES = ((CLIENT4, SERVER4), (CLIENT6, SERVER6))
 
@@ -129,7 +128,7 @@ def transfer(lab, made, offload):
     after = counters(made)
     least = 2 * MEGABYTES * (1 << 20) / 1460
     assert after["to_kernel_tcp"] >= least and after["from_kernel_tcp"] >= least, after
-    assert after["to_kernel_lost"] == after["to_kernel_denied"] == 0, after
+    assert after["to_kernel_lost"] == 0, after
     whole = offload in ("uso", "tso")
     assert (after["to_kernel_super_segments"] > least / 2) == whole, after
     assert (after["from_kernel_super_segments"] > least / 2) == whole, after
@@ -224,7 +223,7 @@ def relaying(lab, made):
     thread.start()
     until(lambda: counters(made)["to_kernel_tcp"] > before + 1000, 3, "TCP is under way")
     count, worst = 0, 0
-    end = time.monotonic() + 1.5
+    end = time.monotonic() + 1
     while time.monotonic() < end:
         payload = count.to_bytes(4, "big") * 40
         begin = time.monotonic()
@@ -241,24 +240,36 @@ def relaying(lab, made):
     print(f"{count} datagrams relayed beside TCP, none lost, the slowest in {worst * 1e3:.1f} ms")
 
 
-def answered_by_data_path(lab):
-    """Nothing allowed: pings are still answered, without the kernel."""
-    made = start(lab, [])
+def relay_once(lab):
+    media = lab.echo(PEER4)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, media.address).cls == SUCCESS
+    client.send_channel(0x4000, b"there and back")
+    assert client.wait("channel") == ("channel", 0x4000, b"there and back")
+    media.close()
+
+
+def answered_by_data_path(lab, made):
+    """Pings that are not the kernel's are still answered."""
+    before = counters(made)
     pings(lab.cli, SERVER4, SERVER6)
-    row = counters(made)
-    assert row["to_kernel_icmp"] == row["from_kernel_icmp"] == 0, row
-    made.finish()
+    after = counters(made)
+    for way in ("to", "from"):
+        name = way + "_kernel_icmp"
+        assert before[name] == after[name], (before, after)
 
 
 def bounded(lab):
-    """Past the rate nothing reaches the kernel, or leaves it, and TCP lives with that."""
+    """Past the rate nothing reaches the kernel, or leaves it, and TCP lives with that. Then somebody
+    takes the interface away: neither relaying nor the end minds.
+    """
     rate = 2000
     made = start(lab, ["tcp/22", "icmp"], rate=rate)
     made.allow |= {"exception-rate"}
     echo = Echo(lab.exc, SERVER4, SSH)
     begin = time.monotonic()
     with connect(lab.cli, SERVER4, SSH) as connection:
-        bulk(connection, 2)
+        bulk(connection, 1)
     took = time.monotonic() - begin
     row = counters(made)
     for way in ("to", "from"):
@@ -266,6 +277,8 @@ def bounded(lab):
         # the burst, a super-frame of debt, and what still waits for the kernel
         assert sent <= rate * took + 64 + 50 + 512, (way, sent, took)
     echo.close()
+    lab.exc.ip("link", "del", "sr0")
+    relay_once(lab)
     made.finish()
 
 
@@ -284,14 +297,33 @@ def gone(lab):
     assert "sr0" not in interfaces(lab.exc), "gone after the stop"
 
 
+def other_device(lab):
+    """Another device that makes an interface, in the namespace of the process, instead of a vtap."""
+    port = dict(servers.CONFIG["ports"][0])
+    port["exception"] = {"name": "sr0", "device": "net_tap0", "allow": ["tcp/22", "icmp"]}
+    made = lab.server({"ports": [port]}, allow={"exception-foreign", "exception-rate"})
+    assert labs.DUT_MAC in lab.dut.ip("link", "show", "sr0")
+    pings(lab.cli, SERVER4, SERVER6)
+    echo = Echo(lab.dut, SERVER4, SSH)
+    with connect(lab.cli, SERVER4, SSH) as connection:
+        bulk(connection, 4)
+    row = counters(made)
+    assert row["to_kernel_icmp"] >= 12 and row["to_kernel_tcp"] > 2000, row
+    echo.close()
+    made.finish()
+    assert "sr0" not in interfaces(lab.dut)
+
+
 def refusals(lab):
     """What cannot be set up is said, and nothing stays behind."""
     lab.exc.ip("tuntap", "add", "taken", "mode", "tap", "multi_queue", "vnet_hdr")
     for more, reason in (
         ({"netns": "lab-nowhere"}, "network namespace lab-nowhere: No such file"),
         ({"name": "taken"}, "there is an interface taken already"),
-        ({"device": "net_null0", "netns": None}, "iface"),
+        ({"device": "net_null0", "netns": None}, "net_null0,iface=sr0,mac=" + labs.DUT_MAC),
+        ({}, "address fd99::1 (switched off: sysctl net.ipv6.conf.default.disable_ipv6=0)"),
     ):
+        lab.exc.run("sysctl", "-qw", f"net.ipv6.conf.default.disable_ipv6={int(not more)}")
         labs.OFFLOAD = "uso"
         port = dict(servers.CONFIG["ports"][0])
         exception = {"name": "sr0", "netns": lab.exc.name, **more}
@@ -311,21 +343,22 @@ def refusals(lab):
 def main(lab):
     labs.need_own_server()
     lab.exc = lab.namespace(lab.cleanup, "exc")
-    for offload in ("none", "csum", "tso", "uso"):
-        for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
-            ns.run("ethtool", "-K", name, *"tx on rx on tso on gso on gro on".split())
-        made = start(lab, ALLOW, offload)
-        set_up(lab, made)
-        echoes(lab, made)
+    for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
+        ns.run("ethtool", "-K", name, *"tx on rx on tso on gso on gro on".split())
+    for offload, allow, tests in (
+        ("none", ALLOW, (set_up, echoes, client_of_others, closed)),
+        ("csum", ["tcp/22"], (answered_by_data_path,)),
+        ("tso", ["tcp/22"], ()),
+        ("uso", ALLOW, (relaying,)),
+    ):
+        made = start(lab, allow, offload)
+        for test in tests:
+            test(lab, made)
         transfer(lab, made, offload)
-        if offload in ("none", "uso"):
-            client_of_others(lab, made)
-            closed(lab, made)
-            relaying(lab, made)
         made.finish()
-    answered_by_data_path(lab)
     bounded(lab)
     gone(lab)
+    other_device(lab)
     refusals(lab)
 
 
