@@ -134,13 +134,16 @@ static bool is_data_path(const struct exception *e, const struct addr *a, uint16
 // Questions go out; the data path answers those of others, and the kernel's answers end here.
 static uint16_t judge_neighbour(const struct exception *e, const struct net_neigh_msg *msg)
 {
+	static const uint8_t not_given[6]; // as it may be in a unicast solicitation
 	const struct dp_port *p = &e->dp->port[e->port];
 
 	if (msg->type == NET_NEIGH_ANSWER)
 		return EXC_ANSWERED;
 	if (!is_ours(e, &msg->sender) && !addr_eq(&msg->sender, &p->link_local))
 		return DP_DROP_EXC_FOREIGN;
-	return memcmp(msg->mac, p->l2.src, 6) == 0 ? DP_SENT : DP_DROP_EXC_FOREIGN;
+	return memcmp(msg->mac, p->l2.src, 6) == 0 || memcmp(msg->mac, not_given, 6) == 0
+		? DP_SENT
+		: DP_DROP_EXC_FOREIGN;
 }
 
 static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
@@ -186,7 +189,8 @@ static uint16_t judge_frame(
 	if (len < NET_ETH_LEN || memcmp(data + 6, e->dp->port[e->port].l2.src, 6) != 0)
 		return DP_DROP_EXC_FOREIGN;
 	memcpy(rx.mac, data, 6); // to whomever it is
-	if (net_frame_parse(data, len, &rx, &f) != NET_OK)
+	// a tag of no VLAN would come to stand behind the port's own
+	if (net_frame_parse(data, len, &rx, &f) != NET_OK || f.l3_off != NET_ETH_LEN)
 		return DP_DROP_EXC_FOREIGN;
 	net_neigh_parse(data, len, &f, &msg);
 	if (f.kind == NET_ARP || msg.type != NET_NEIGH_NONE) {

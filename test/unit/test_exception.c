@@ -169,6 +169,11 @@ static void test_foreign(void **state)
 	p.vlan = 5;
 	assert_int_equal(down_frame(frame, make(&p, frame)), 0);
 	foreign++;
+	// one with a priority, which is of none
+	len = make(&p, frame);
+	store_be16(frame + 14, 0xe000);
+	assert_int_equal(down_frame(frame, len), 0);
+	foreign++;
 	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), foreign);
 	// an interface whose MTU somebody has raised
 	p = good;

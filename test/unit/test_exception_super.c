@@ -57,6 +57,7 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	kernel = exception()->kernel;
 	wan->rx_super = true;
 	wan->tso = *tso;
+	kernel->tso.segments = 256;
 	p.vlan = s->vlan;
 	rx = world_stats(&world).rx;
 	tx = world_stats(&world).tx;
@@ -126,6 +127,36 @@ static void test_super(void **state)
 	supers(&one, &none);
 }
 
+// An interface that takes none is given the segments, in order.
+static void test_super_cut(void **state)
+{
+	struct packet p = tcp(40000, 22, ACK);
+	struct port *wan;
+
+	open_world(tagged, RTE_DIM(allow));
+	wan = world.dp->port[0].port;
+	wan->rx_super = true;
+	p.vlan = tagged.vlan;
+	softport_put_mbuf(wan, 0, super(wan, &p, 40));
+	run();
+	p.vlan = 0;
+	for (unsigned int i = 0; i < 40; i++) {
+		assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)),
+			headers(&p) + (i < 39 ? 1000 : 900));
+		assert_int_equal(load_be32(got + headers(&p) - 16), 1000 + 1000 * i);
+		assert_int_equal(load_be16(got + 12), 0x0800);
+	}
+	assert_int_equal(counters().to_lost, 0);
+	// one that is full
+	p.vlan = tagged.vlan;
+	softport_limit(exception()->kernel, 15);
+	softport_put_mbuf(wan, 0, super(wan, &p, 40));
+	run();
+	assert_int_equal(counters().to_lost, 25);
+	assert_int_equal(world_drops(&world), 0);
+	close_world();
+}
+
 // For nobody, of a wrong checksum, full of lies: all its segments are dropped and counted.
 static void test_super_dropped(void **state)
 {
@@ -170,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_super),
+		cmocka_unit_test(test_super_cut),
 		cmocka_unit_test(test_super_dropped),
 	};
 
