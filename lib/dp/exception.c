@@ -340,12 +340,27 @@ bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 	return true;
 }
 
+bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port)
+{
+	const struct local *l = local_find(d->local, a);
+	unsigned int worker;
+	uint32_t slot;
+
+	return local_listener(d->local, l, port) >= 0 ||
+		(l->relay >= 0 &&
+			turn_relay_home(d->map, (unsigned int)l->relay, port, &worker, &slot));
+}
+
 bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
 	struct exception *e = w->dp->exception[port];
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+	struct exception_flow about;
 
-	if (e == NULL || !exception_rules_icmp_in(&e->rules, f, icmp))
+	if (e == NULL || !exception_rules_icmp_in(&e->rules, f, icmp, &about))
+		return false;
+	// about a relayed datagram, whatever others' port it was to
+	if (about.proto == IPPROTO_UDP && exception_is_data_path(w->dp, &f->dst, about.our_port))
 		return false;
 	give_or_drop(w, e, m, EXC_ICMP);
 	return true;

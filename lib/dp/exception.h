@@ -59,9 +59,10 @@ bool exception_rules_out(const struct exception_rules *r, const struct exception
 bool exception_rules_in(
 	const struct exception_rules *r, const struct exception_flow *f, bool begins);
 // The same of ICMP messages that are not ND: f parsed, icmp its message. An error is for the kernel
-// when it is about a packet that may have come out of it.
-bool exception_rules_icmp_in(
-	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp);
+// when it is about a packet that may have come out of it: *about, proto 0 when it is not about TCP
+// or UDP.
+bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_frame *f,
+	const uint8_t *icmp, struct exception_flow *about);
 bool exception_rules_icmp_out(
 	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp);
 
@@ -149,6 +150,8 @@ void exception_neighbour(
 // A super-frame of TCP that has been checked (super.c). DP_SENT when it is taken, else a reason.
 unsigned int exception_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct port_super_info *s);
+// Whether the data path itself receives datagrams on a port of an own address.
+bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port);
 // Frees what has come back, sends what comes from the kernel. Returns how many packets.
 unsigned int exceptions_round(struct worker *w);
 

@@ -109,7 +109,8 @@ bool exception_rules_in(
 
 // The packet an error is about, as far as it is quoted: ours, and one that the kernel may have
 // sent?
-static bool quoted(const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp)
+static bool quoted(const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp,
+	struct exception_flow *about)
 {
 	const uint8_t *ip = icmp + ERROR_HEADER, *l4;
 	const uint32_t room = RTE_MAX(f->payload_len, (uint32_t)ERROR_HEADER) - ERROR_HEADER;
@@ -137,6 +138,7 @@ static bool quoted(const struct exception_rules *r, const struct net_frame *f, c
 		return false;
 	flow.our_port = load_be16(l4);
 	flow.their_port = load_be16(l4 + 2);
+	*about = flow;
 	return exception_rules_out(r, &flow);
 }
 
@@ -149,11 +151,12 @@ static bool is_error(const struct net_frame *f, uint8_t type)
 	return type >= 1 && type <= 4;
 }
 
-bool exception_rules_icmp_in(
-	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp)
+bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_frame *f,
+	const uint8_t *icmp, struct exception_flow *about)
 {
+	about->proto = 0;
 	if (is_error(f, icmp[0]))
-		return quoted(r, f, icmp);
+		return quoted(r, f, icmp, about);
 	if (icmp[0] == (f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST))
 		return r->ping;
 	return icmp[0] == (f->is_v4 ? ECHO_REPLY : ECHO6_REPLY) && (r->ping || r->ping_out);

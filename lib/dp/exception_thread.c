@@ -119,18 +119,6 @@ static bool is_ours(const struct exception *e, const struct addr *a)
 	return l != NULL && l->kind == LOCAL_OWN && l->port == e->port;
 }
 
-// A port of ours on which the data path itself receives datagrams.
-static bool is_data_path(const struct exception *e, const struct addr *a, uint16_t port)
-{
-	const struct local *l = local_find(e->dp->local, a);
-	unsigned int worker;
-	uint32_t slot;
-
-	return local_listener(e->dp->local, l, port) >= 0 ||
-		(l->relay >= 0 &&
-			turn_relay_home(e->dp->map, (unsigned int)l->relay, port, &worker, &slot));
-}
-
 // Questions go out; the data path answers those of others, and the kernel's answers end here.
 static uint16_t judge_neighbour(const struct exception *e, const struct net_neigh_msg *msg)
 {
@@ -167,7 +155,8 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 		break;
 	case NET_UDP:
 		note->class = EXC_UDP;
-		good = exception_rules_out(&e->rules, &flow) && !is_data_path(e, &f->src, f->sport);
+		good = exception_rules_out(&e->rules, &flow) &&
+			!exception_is_data_path(e->dp, &f->src, f->sport);
 		break;
 	case NET_ICMP:
 	case NET_ICMP6:

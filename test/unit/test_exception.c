@@ -281,6 +281,44 @@ static void test_pings(void **state)
 	close_world();
 }
 
+// An error about a datagram of ours to another's port.
+static size_t unreachable(uint16_t ours, uint16_t theirs)
+{
+	uint8_t *icmp = frame + 34, *ip = icmp + 8;
+
+	ping(3, false);
+	frame[17] = 20 + 8 + 28;
+	store_be16(frame + 24, 0);
+	store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
+	memset(ip, 0, 28);
+	ip[0] = 0x45;
+	ip[9] = IPPROTO_UDP;
+	memcpy(ip + 12, frame + 30, 4);
+	store_be16(ip + 20, ours);
+	store_be16(ip + 22, theirs);
+	store_be16(icmp + 2, 0);
+	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(0, icmp, 36)));
+	return 34 + 36;
+}
+
+// To the kernel when the datagram was its own, not when it was relayed.
+static void test_errors(void **state)
+{
+	open_world(one, RTE_DIM(allow));
+	world_inject(&world, 0, frame, unreachable(33333, 53));
+	run();
+	assert_int_equal(
+		softport_take(exception()->kernel, got, sizeof(got)), unreachable(33333, 53));
+	assert_memory_equal(got, frame, 70);
+	world_inject(&world, 0, frame, unreachable(50000, 53));
+	run();
+	world_inject(&world, 0, frame, unreachable(3478, 53));
+	run();
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
+	assert_int_equal(dropped(DP_DROP_ICMP), 2);
+	close_world();
+}
+
 // --- bounds -------------------------------------------------------------------------------------
 
 // A flood for a kernel that takes nothing: so much waits, the rest is dropped; ARP gets through.
@@ -382,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_pings),
+		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_budget),

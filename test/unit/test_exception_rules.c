@@ -128,6 +128,8 @@ static struct message error(bool is_v4, uint8_t type, uint8_t proto, uint16_t ou
 	return m;
 }
 
+static struct exception_flow about; // that the last error was
+
 static bool icmp_in(const struct message *m)
 {
 	// a copy of just that length, for the sanitizer to see what is read beyond
@@ -135,7 +137,7 @@ static bool icmp_in(const struct message *m)
 	bool verdict;
 
 	memcpy(copy, m->bytes, m->f.payload_len);
-	verdict = exception_rules_icmp_in(&rules, &m->f, copy);
+	verdict = exception_rules_icmp_in(&rules, &m->f, copy, &about);
 	free(copy);
 	return verdict;
 }
@@ -189,6 +191,9 @@ static void test_errors(void **state)
 		struct message m = error(v4, too_big, IPPROTO_TCP, 22, 40000);
 
 		assert_true(icmp_in(&m));
+		assert_int_equal(about.proto, IPPROTO_TCP);
+		assert_int_equal(about.our_port, 22);
+		assert_int_equal(about.their_port, 40000);
 		m.f.payload_len--; // too little to know the ports by
 		assert_false(icmp_in(&m));
 		for (uint16_t len = 8; len < m.f.payload_len; len++) {
