@@ -32,6 +32,13 @@ enum direction {
 	DIRECTION_NB
 };
 
+// Whether bursts leave as super-frames.
+enum uso {
+	USO_AUTO, // where a port does it at no cost
+	USO_ON, // where it can
+	USO_OFF,
+};
+
 enum integrity { INTEGRITY_SHA1, INTEGRITY_SHA256 };
 
 enum search_wanted { WANT_NO_SEARCH, WANT_NDR, WANT_PDR, WANT_ALLOC_RATE };
@@ -77,6 +84,7 @@ struct config {
 	double rate; // datagrams per second, all clients and ways together; 0 = flood
 	bool rate_given; // --pps, --mbps, --pps-per-client, --voip or flood was on the command line
 	uint32_t burst; // datagrams of one flow back to back
+	enum uso uso;
 	unsigned int nb_sizes;
 	uint16_t size[CONFIG_SIZES_MAX]; // payload bytes, used in turn
 	double duration_s, warmup_s, drain_s;

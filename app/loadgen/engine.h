@@ -23,6 +23,7 @@
 
 #define LANE_BURST 32
 #define HOPS_MAX 1024
+#define SUPER_MAX 128 // datagrams of a received super-frame: Linux makes none with more
 #define SLACK_S 0.01 // a datagram that is later than this is given up, and said so
 
 enum { SIDE_CLIENT, SIDE_PEER, SIDE_NB };
@@ -91,6 +92,9 @@ struct lane_stats {
 	uint64_t reflect_full; // reflected, but not taken by the port
 	uint64_t unstarted; // MODE_ALLOC: were due when every client was busy
 	uint64_t bad_frames; // that no host would have sent to us
+	struct {
+		uint64_t frames, datagrams;
+	} super_sent, super_received; // super-frames, and what they stand for
 	uint64_t control_lost; // answers that found the ring to their sender full
 	uint64_t injected[4]; // by the reflector: lost, duplicated, reordered, corrupted
 	uint64_t rounds, busy_rounds;
@@ -182,6 +186,8 @@ struct rte_mbuf *lane_alloc(struct lane *l);
 // Takes the buffer. len is that of the measured payload.
 void lane_put(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, enum frame_kind kind, uint16_t len);
+// Makes room for so many (at most LANE_BURST) that are to leave together.
+void lane_reserve(struct lane *l, unsigned int side, unsigned int n);
 void lane_flush(struct lane *l);
 // Whether all lanes have ended a round in the phase that was ordered last: they have begun what it
 // asks for, and what rounds of the phase before have counted can be read. Main lcore.
@@ -196,6 +202,18 @@ bool path_set(struct engine *e, unsigned int side, struct path *p, const struct 
 // big-endian words. False when the next hop is not known yet (m is the caller's still).
 bool frame_wrap(const struct engine *e, unsigned int side, struct rte_mbuf *m, const struct path *p,
 	uint32_t sum);
+
+// --- super.c -------------------------------------------------------------------------------------
+
+// Makes super-frames of the runs in the outbox of a side, where its port takes them. Returns how
+// many frames are left; frame_of: the frame that each of its datagrams is in.
+unsigned int super_make(struct lane *l, unsigned int side, uint8_t frame_of[LANE_BURST]);
+// Counts those among the first `sent` frames that n datagrams became.
+void super_sent(
+	struct lane *l, const uint8_t frame_of[LANE_BURST], unsigned int n, unsigned int sent);
+// Cuts a received super-frame into out and frees it. Returns how many datagrams; 0: none, counted.
+unsigned int super_cut(
+	struct lane *l, unsigned int side, struct rte_mbuf *m, struct rte_mbuf *out[SUPER_MAX]);
 
 // --- hop.c ---------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ static const char ports[] =
 	"Roles and ports\n"
 	"  --role client|peer|both  what this process is (both; client in modes without media)\n"
 	"  --client-port PORT       port of the clients: number of an ethdev, or a device as in\n"
-	"                           \"net_af_packet0,iface=c0\" (0)\n"
+	"                           \"net_af_packet0,iface=c0\" or \"vtap:c0\" (0)\n"
 	"  --peer-port PORT         port of the peers (1 if there is one, else the clients')\n"
 	"  --senders N              lcores that send (1)\n"
 	"  --receivers N            lcores that receive (1); both share lcores if need be\n"
@@ -70,6 +70,8 @@ static const char traffic[] =
 	"  --voip                   50 pps per client (and way), 160 bytes each unless --size\n"
 	"  --size N[,N...]          payload bytes, used in turn (120); 28 at least\n"
 	"  --burst N                datagrams of a flow back to back (1)\n"
+	"  --uso auto|on|off        bursts leave as super-frames: where it costs nothing, where a\n"
+	"                           port can, never (auto: on a vtap, not on an ethdev)\n"
 	"  --duration S             of the traffic, or of each trial of a search (10)\n"
 	"  --warmup S               traffic before anything is counted (1)\n"
 	"  --drain S                wait for the last datagrams (0.5)\n";

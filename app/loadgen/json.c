@@ -218,6 +218,14 @@ static void add_totals(struct json *j, const struct config *c, const struct resu
 	end(j, '}');
 }
 
+static void add_supers(struct json *j, const char *key, const struct result_super *s)
+{
+	begin(j, key, '{');
+	add_count(j, "frames", s->frames);
+	add_count(j, "datagrams", s->datagrams);
+	end(j, '}');
+}
+
 static void add_generator(struct json *j, const struct result *r)
 {
 	begin(j, "generator", '{');
@@ -238,6 +246,8 @@ static void add_generator(struct json *j, const struct result *r)
 	end(j, '}');
 	add_bool(j, "uso", r->uso);
 	add_string(j, "uso_why", r->uso ? NULL : r->uso_why);
+	add_supers(j, "super_sent", &r->super_sent);
+	add_supers(j, "super_received", &r->super_received);
 }
 
 static void add_clients(struct json *j, const struct result *r)

@@ -56,11 +56,13 @@ static int kind_way(uint8_t kind)
 static void flush_side(struct lane *l, unsigned int side)
 {
 	struct outbox *o = &l->out[side];
+	uint8_t frame_of[LANE_BURST];
+	const unsigned int frames = super_make(l, side, frame_of);
 	unsigned int sent = 0;
 
-	for (unsigned int tries = 0; sent < o->n && tries <= TX_RETRIES;) {
+	for (unsigned int tries = 0; sent < frames && tries <= TX_RETRIES;) {
 		const uint16_t n = port_tx(l->engine->port[side], (uint16_t)l->number, o->m + sent,
-			(uint16_t)(o->n - sent));
+			(uint16_t)(frames - sent));
 
 		sent += n;
 		tries += n == 0;
@@ -68,15 +70,17 @@ static void flush_side(struct lane *l, unsigned int side)
 	for (unsigned int i = 0; i < o->n; i++) {
 		const int way = kind_way(o->kind[i]);
 
-		if (i >= sent) {
+		if (frame_of[i] >= sent) {
 			l->stats.tx_full += way >= 0;
 			l->stats.reflect_full += o->kind[i] == FRAME_REFLECTED;
-			rte_pktmbuf_free(o->m[i]);
 		} else if (way >= 0) {
 			l->stats.sent[way]++;
 			l->stats.sent_bytes[way] += o->len[i];
 		}
 	}
+	if (unlikely(frames < o->n))
+		super_sent(l, frame_of, o->n, sent);
+	rte_pktmbuf_free_bulk(o->m + sent, frames - sent);
 	o->n = 0;
 }
 
@@ -89,6 +93,12 @@ void lane_put(
 	o->kind[o->n] = (uint8_t)kind;
 	o->len[o->n] = len;
 	if (++o->n == LANE_BURST)
+		flush_side(l, side);
+}
+
+void lane_reserve(struct lane *l, unsigned int side, unsigned int n)
+{
+	if (l->out[side].n + n > LANE_BURST)
 		flush_side(l, side);
 }
 

@@ -145,11 +145,15 @@ static void send_one(struct lane *l, uint32_t k)
 
 void media_send(struct lane *l, uint32_t n)
 {
+	const uint32_t burst = l->engine->config->burst;
 	struct sender *s = l->sender;
 
 	if (s->nb_ready == 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
+		if (burst > 1 && s->run == burst)
+			lane_reserve(l, s->way == DIRECTION_DOWN ? SIDE_PEER : SIDE_CLIENT,
+				RTE_MIN(burst, (uint32_t)LANE_BURST));
 		send_one(l, s->ready[s->turn]);
 		advance(s, l->engine->config);
 	}

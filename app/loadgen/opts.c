@@ -74,6 +74,17 @@ static int take_integrity(struct opts *o, const struct opt_row *row, const char 
 	return 0;
 }
 
+static int take_uso(struct opts *o, const struct opt_row *row, const char *text)
+{
+	static const char *const names[] = {"auto", "on", "off"};
+	const int i = word(o, text, names, 3);
+
+	if (i < 0)
+		return -1;
+	o->config->uso = (enum uso)i;
+	return 0;
+}
+
 static int take_reflect(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"sink", "echo"};
@@ -204,6 +215,7 @@ static const struct opt_row table[OPT_NB] = {
 	[OPT_VOIP] = {"voip", no_argument, USE_CLIENT | USE_MEDIA, take_nothing},
 	[OPT_SIZE] = TAKE("size", USE_CLIENT | USE_MEDIA, opts_take_sizes),
 	[OPT_BURST] = COUNT("burst", USE_CLIENT | USE_MEDIA, burst, 1, OPTS_BURST_MAX),
+	[OPT_USO] = TAKE("uso", USE_MEDIA, take_uso),
 	[OPT_DURATION] = REAL("duration", 0, duration_s, 0.05, 1e7),
 	[OPT_WARMUP] = REAL("warmup", USE_CLIENT, warmup_s, 0, 3600),
 	[OPT_DRAIN] = REAL("drain", USE_CLIENT, drain_s, 0, 60),

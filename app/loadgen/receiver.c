@@ -316,6 +316,16 @@ static void frame_input(struct lane *l, unsigned int side, struct rte_mbuf *m)
 		peer_side(l, m, &f);
 }
 
+// What a port has received whole comes in as the datagrams it stands for.
+static void super_input(struct lane *l, unsigned int side, struct rte_mbuf *m)
+{
+	struct rte_mbuf *cut[SUPER_MAX];
+	const unsigned int n = super_cut(l, side, m, cut);
+
+	for (unsigned int i = 0; i < n; i++)
+		frame_input(l, side, cut[i]);
+}
+
 static bool receive_port(struct lane *l, unsigned int side)
 {
 	const struct engine *e = l->engine;
@@ -332,7 +342,10 @@ static bool receive_port(struct lane *l, unsigned int side)
 		for (unsigned int i = 0; i < n; i++)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
 		for (unsigned int i = 0; i < n; i++)
-			frame_input(l, side, m[i]);
+			if (unlikely((m[i]->ol_flags & RTE_MBUF_F_RX_LRO) != 0))
+				super_input(l, side, m[i]);
+			else
+				frame_input(l, side, m[i]);
 		total += n;
 	}
 	return total > 0;

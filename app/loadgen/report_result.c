@@ -270,10 +270,12 @@ static void result_health(FILE *f, const struct config *c, const struct result *
 	if (r->stray > 0)
 		fprintf(f, "%-10s %s datagrams received that are not of this run\n", "",
 			text_count(r->stray).s);
-	if (config_media(c) && c->burst > 1)
-		fprintf(f, "%-10s USO %s%s%s\n", "", r->uso ? "used" : "not used",
-			!r->uso && r->uso_why != NULL ? ": " : "",
-			!r->uso && r->uso_why != NULL ? r->uso_why : "");
+	if (r->uso)
+		fprintf(f, "%-10s USO used: %s datagrams left in %s super-frames\n", "",
+			text_count(r->super_sent.datagrams).s, text_count(r->super_sent.frames).s);
+	else if (config_media(c) && c->burst > 1)
+		fprintf(f, "%-10s USO not used%s%s\n", "", r->uso_why != NULL ? ": " : "",
+			r->uso_why != NULL ? r->uso_why : "");
 }
 
 static void result_drops(FILE *f, const struct server_drops *d)

@@ -54,6 +54,11 @@ struct result_lane {
 	double max_gap_us; // longest time between two rounds
 };
 
+// Super-frames and the datagrams in them.
+struct result_super {
+	uint64_t frames, datagrams;
+};
+
 struct result {
 	double seconds; // of sending
 	double hz; // TSC ticks per second
@@ -67,8 +72,9 @@ struct result {
 	uint64_t reflect_full; // reflected datagrams that the port did not take
 	uint64_t unstarted; // allocations that were due when every client was busy
 	bool bound[RESULT_NB_BOUNDS];
-	bool uso; // super-frames were handed to the port
+	bool uso; // super-frames were handed to the port, and it did not have to cut them all
 	const char *uso_why; // why not
+	struct result_super super_sent, super_received;
 	struct client_stats clients; // whole life, not a difference
 	uint64_t allocations, releases; // in this trial
 	double setup_s; // of the set-up phase

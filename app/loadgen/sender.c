@@ -190,12 +190,21 @@ static double share(const struct lane *l, double rate)
 	return rate * l->sender->nb_flows / l->engine->config->clients;
 }
 
-// How many datagrams are to be sent now, max at most; the books are kept of all that were due.
+// The datagrams of a burst are due at once: what the pacer counts in traffic are bursts.
+static double pace(const struct lane *l, double rate)
+{
+	return share(l, rate) / l->engine->config->burst;
+}
+
+// How many datagrams are to be sent now, in whole bursts, max (of one burst at least) at most; the
+// books are kept of all that were due.
 static uint32_t due(struct lane *l, uint64_t now, uint32_t max)
 {
+	const uint32_t burst = l->engine->config->burst;
 	struct sender *s = l->sender;
-	const uint32_t n = pacer_due(&s->pacer, now, max);
-	const uint64_t missed = s->pacer.missed - s->missed;
+	const uint32_t most = max > 0 ? RTE_MAX(1u, max / burst) : 0;
+	const uint32_t n = pacer_due(&s->pacer, now, most) * burst;
+	const uint64_t missed = (s->pacer.missed - s->missed) * burst;
 
 	s->missed = s->pacer.missed;
 	l->stats.missed += missed;
@@ -224,7 +233,7 @@ static bool traffic(struct lane *l)
 	__atomic_load(&l->engine->rate, &rate, __ATOMIC_RELAXED);
 	if (unlikely(rate != s->rate)) {
 		s->rate = rate;
-		pacer_set_rate(&s->pacer, l->now, l->engine->hz, share(l, rate), SLACK_S);
+		pacer_set_rate(&s->pacer, l->now, l->engine->hz, pace(l, rate), SLACK_S);
 	}
 	if (unlikely(idle_flows(l)))
 		return false;
@@ -273,7 +282,8 @@ static void begin(struct lane *l, uint32_t phase)
 		if (e->mode == MODE_ALLOC && rate == PACER_FLOOD)
 			rate = e->config->setup_rate; // the start; each goes round by itself then
 	}
-	pacer_start(&s->pacer, rte_rdtsc(), e->hz, share(l, rate), SLACK_S);
+	rate = phase == PHASE_TRAFFIC ? pace(l, rate) : share(l, rate);
+	pacer_start(&s->pacer, rte_rdtsc(), e->hz, rate, SLACK_S);
 }
 
 bool sender_round(struct lane *l)

@@ -35,12 +35,15 @@ static const char *device_name(const char *text, char *buf, size_t len)
 static struct port *open_port(
 	struct engine *e, unsigned int side, const char *device, char *error, size_t len)
 {
+	static const enum port_uso uso[] = {
+		[USO_AUTO] = PORT_USO_AUTO, [USO_ON] = PORT_USO_ON, [USO_OFF] = PORT_USO_OFF};
 	char name[RTE_ETH_NAME_MAX_LEN];
 	const struct port_config pc = {
 		.name = side == SIDE_CLIENT ? "client" : "peer",
 		.device = device_name(device, name, sizeof(name)),
 		.queues = (uint16_t)e->nb_lanes,
 		.mtu = e->config->mtu,
+		.uso = uso[e->config->uso],
 		.rx_ring = e->config->ring,
 		.tx_ring = e->config->ring,
 		.pool = e->pool,

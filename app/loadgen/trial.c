@@ -139,9 +139,41 @@ static void sum_lanes(const struct engine *e, const struct snapshot *from,
 		r->stray += b->stray - a->stray;
 		r->answered += b->answered - a->answered;
 		r->errors += b->errors - a->errors;
+		r->super_sent.frames += b->super_sent.frames - a->super_sent.frames;
+		r->super_sent.datagrams += b->super_sent.datagrams - a->super_sent.datagrams;
+		r->super_received.frames += b->super_received.frames - a->super_received.frames;
+		r->super_received.datagrams +=
+			b->super_received.datagrams - a->super_received.datagrams;
 		for (unsigned int k = 0; k < RESULT_NB_INJECTED; k++)
 			r->injected[k] += b->injected[k] - a->injected[k];
 	}
+}
+
+// Whether super-frames left, and why not. cut: those of them that a port had to cut after all.
+static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
+{
+	const struct config *c = e->config;
+	bool can = false;
+
+	for (unsigned int side = 0; side < SIDE_NB; side++)
+		if (e->port[side] != NULL && e->port[side]->uso.segments > 1)
+			can = true;
+	r->uso = r->super_sent.frames > cut;
+	r->uso_why = NULL;
+	if (r->uso)
+		return;
+	if (!config_media(c))
+		r->uso_why = "only media is sent in bursts";
+	else if (c->uso == USO_OFF)
+		r->uso_why = "switched off with --uso";
+	else if (cut > 0)
+		r->uso_why = "the port found that it cannot, and cut what it was given";
+	else if (!can)
+		r->uso_why = "the port offers no UDP segmentation";
+	else if (c->role != ROLE_PEER && c->burst < 2)
+		r->uso_why = "every burst is one datagram (--burst)";
+	else
+		r->uso_why = "no datagrams that could leave as one";
 }
 
 // resent: requests in need of another transmission. When there were none, the server has answered
@@ -180,6 +212,8 @@ static void clear(struct result *r)
 void result_between(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
 	bool whole, struct result *r)
 {
+	uint64_t cut = 0;
+
 	clear(r);
 	r->hz = (double)e->hz;
 	r->seconds = (double)(to->tsc - from->tsc) / r->hz;
@@ -193,6 +227,7 @@ void result_between(const struct engine *e, const struct snapshot *from, const s
 			continue;
 		r->rx_missed += b->rx_missed - a->rx_missed;
 		r->no_mbuf += b->rx_nombuf - a->rx_nombuf;
+		cut += b->tx_cut - a->tx_cut;
 	}
 	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
 		memcpy(r->way[way].latency, &to->latency[way], sizeof(to->latency[way]));
@@ -202,7 +237,7 @@ void result_between(const struct engine *e, const struct snapshot *from, const s
 	r->clients = to->clients;
 	r->allocations = to->clients.allocations - from->clients.allocations;
 	r->releases = to->clients.releases - from->clients.releases;
-	r->uso_why = "the port offers no UDP segmentation";
+	judge_uso(e, cut, r);
 	judge(e, to->clients.retransmissions - from->clients.retransmissions, r);
 }
 

@@ -13,7 +13,7 @@ struct hash_key {
 #ifdef __AES__
 #include <wmmintrin.h>
 
-static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *a, uint64_t extra)
+static inline __m128i hash_block(const struct hash_key *key, const struct addr *a, uint64_t extra)
 {
 	const __m128i k0 = _mm_loadu_si128((const __m128i *)&key->k[0]);
 	const __m128i k1 = _mm_loadu_si128((const __m128i *)&key->k[2]);
@@ -21,8 +21,19 @@ static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *
 
 	x = _mm_aesenc_si128(x, _mm_xor_si128(k1, _mm_cvtsi64_si128((long long)extra)));
 	x = _mm_aesenc_si128(x, k0);
-	x = _mm_aesenc_si128(x, k1);
-	return (uint64_t)_mm_cvtsi128_si64(x);
+	return _mm_aesenc_si128(x, k1);
+}
+
+static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *a, uint64_t extra)
+{
+	return (uint64_t)_mm_cvtsi128_si64(hash_block(key, a, extra));
+}
+
+// Likewise, of 128 bits.
+static inline void hash_addr_wide(
+	const struct hash_key *key, const struct addr *a, uint64_t extra, uint8_t out[16])
+{
+	_mm_storeu_si128((__m128i *)out, hash_block(key, a, extra));
 }
 #else
 static inline uint64_t hash_mum(uint64_t a, uint64_t b)
@@ -38,6 +49,15 @@ static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *
 
 	h = hash_mum(h ^ key->k[2], extra ^ key->k[3]);
 	return hash_mum(h ^ key->k[1], 0xbf58476d1ce4e5b9);
+}
+
+static inline void hash_addr_wide(
+	const struct hash_key *key, const struct addr *a, uint64_t extra, uint8_t out[16])
+{
+	const uint64_t first = hash_addr(key, a, extra), second = hash_addr(key, a, first ^ extra);
+
+	memcpy(out, &first, 8);
+	memcpy(out + 8, &second, 8);
 }
 #endif
 

@@ -71,6 +71,7 @@ struct conf {
 	// workers:
 	uint32_t workers; // 0 = one per allowed CPU but one, at least one: resolved by the app
 	enum conf_idle idle;
+	uint32_t idle_sleep_us; // the longest sleep of an adaptive worker
 	// ports:
 	struct conf_port *ports;
 	uint32_t nb_ports;

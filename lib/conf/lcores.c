@@ -31,8 +31,10 @@ static const char *take_range(const char *text, struct lcore_set *set)
 	unsigned int from, to;
 
 	text = take_number(text, &from);
+	if (text == NULL)
+		return NULL;
 	to = from;
-	if (text != NULL && *text == '-')
+	if (*text == '-')
 		text = take_number(text + 1, &to);
 	if (text == NULL)
 		return NULL;

@@ -53,8 +53,11 @@ static const struct conf_key conf_schema[] = {
 	.help = "How many. Without it: one per allowed CPU but one, at least one."},
 {"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
-	"`adaptive` pauses, then yields and sleeps for some tens of microseconds when nothing "
-	"comes."},
+	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
+	"where they do not."},
+{"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000), .def = "50",
+	.help = "Microseconds of the longest sleep of an `adaptive` worker: what a datagram may "
+	"have to wait more, and the receive ring has to hold."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "
@@ -233,9 +236,9 @@ static const struct conf_key conf_schema[] = {
 	.def = "2000", .help = "At once."},
 
 {"limits.requests", CONF_NUMBER, ONE(conf, requests), RANGE(1, 32), .def = "8",
-	.help = "STUN and TURN requests that a worker with something to relay answers before it "
-	"turns to its queues again, a few microseconds each; the others wait. While there is more "
-	"to relay than a burst nearly all of them wait."},
+	.help = "STUN and TURN requests that a worker which relays answers before it turns to its "
+	"queues again, a few microseconds each; the others wait. While a queue gives full bursts "
+	"nearly all of them wait."},
 
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "

@@ -17,23 +17,6 @@ static inline bool l4_verified(const struct dp_port *p, const struct rte_mbuf *m
 		RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
-// A datagram whose home is known: true when that is this worker, else it goes there.
-static inline bool arrive(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, unsigned int home)
-{
-	if (likely(w->dp->nb_workers == 1))
-		return true;
-	if (v->leg == TURN_FROM_PEER) {
-		steer_count(w->steer[v->port].came, addr_is_v4(&v->src));
-		if (home != w->id)
-			steer_count(w->steer[v->port].elsewhere, addr_is_v4(&v->src));
-	}
-	if (home == w->id)
-		return true;
-	handover_datagram(w, home, m, v);
-	return false;
-}
-
 // --- any frame ----------------------------------------------------------------------------------
 
 // Finds what a datagram is for and the worker that owns it. DP_SENT or a reason to drop it.
@@ -154,12 +137,19 @@ bool accept_again(struct worker *w, unsigned int i)
 
 // --- the frame that nearly every one is ---------------------------------------------------------
 
-static unsigned int client_home(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct turn_view *v)
+// steer_client_home for what classify_plain knows: to->plain_listener, no extension headers. Of a
+// peer's datagram it is nothing, but may be asked: a branch on the leg would be mispredicted every
+// other time.
+static __rte_always_inline unsigned int plain_home(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct local *to, const struct turn_view *v)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct net_frame f;
 
+	if (!p->rss_home)
+		return steer_keyed_home(w->dp, to->plain_seed, &v->src, v->src_port);
+	if (likely((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0))
+		return p->home[m->hash.rss & p->home_mask];
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 	return steer_client_home(w->dp, p, m, &f);
 }
@@ -169,13 +159,16 @@ static bool classify_rest(const struct worker *w, const struct dp_port *p, const
 	const struct local *to, struct turn_view *v, unsigned int *home)
 {
 	const struct dp *dp = w->dp;
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint16_t dport = load_be16(v->data - NET_UDP_LEN + 2);
 	const int listener = local_listener(dp->local, to, dport);
+	struct net_frame f;
 
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
-		*home = client_home(w, p, m, v);
+		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+		*home = steer_client_home(dp, p, m, &f);
 		return true;
 	}
 	v->leg = TURN_FROM_PEER;
@@ -183,35 +176,69 @@ static bool classify_rest(const struct worker *w, const struct dp_port *p, const
 		turn_relay_home(dp->map, (unsigned int)to->relay, dport, home, &v->slot);
 }
 
+// What is looked at for every plain frame of a burst.
+struct accepting {
+	const struct worker *w;
+	const struct dp_port *p;
+	struct local_table local; // a copy
+	uint64_t verified; // p->verified
+	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
+	uint8_t port;
+	bool alone; // there is one worker: nobody has to ask who owns a datagram
+};
+
+// One of a view of 4 bytes, which any line can be compared with.
+#define SHORTEST (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
+
 // Leg, listener or slot, and home, without a branch on the leg as long as there is one worker.
 // False: it takes a closer look.
-static inline bool classify_plain(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct addr *dst, struct turn_view *v, unsigned int *home)
+static __rte_always_inline bool classify_plain(const struct accepting *a, const struct rte_mbuf *m,
+	const struct addr *dst, struct turn_view *v, unsigned int *home)
 {
-	const struct local *to = local_guess(w->dp->local, dst);
+	const struct local *to = local_guess(&a->local, dst);
 	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
 	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
 	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));
 	const uint32_t from_peer = (uint16_t)(dport - to->run.lo) < to->run.nb;
 
-	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != v->port))
+	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != a->port))
 		return false;
 	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark;
 	v->slot = to->run.base + dport;
 	v->leg = (uint8_t)from_peer;
 	if (unlikely((from_peer | (dport == to->plain_listener)) == 0))
-		return classify_rest(w, p, m, to, v, home);
-	if (w->dp->nb_workers > 1)
-		*home = from_peer ? to->run.worker : client_home(w, p, m, v);
+		return classify_rest(a->w, a->p, m, to, v, home);
+	if (!a->alone) {
+		const unsigned int of_client = plain_home(a->w, a->p, m, to, v);
+
+		*home = of_client ^ ((of_client ^ to->run.worker) & -from_peer);
+	}
 	return true;
 }
 
-static inline bool accept_plain4(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+// net_udp_scan4 or 6, by what the port has verified: usually all.
+static __rte_always_inline uint32_t scan(
+	const struct accepting *a, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint64_t ip_mask = is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0;
+	const uint64_t ip_good = is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : 0;
+	const uint64_t l4_mask = RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	const uint64_t l4_good = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	const uint64_t said = m->ol_flags & a->verified;
+
+	if (likely((said & (ip_mask | l4_mask)) == (ip_good | l4_good)))
+		return is_v4 ? net_udp_scan4(data, m->data_len, true, true)
+			     : net_udp_scan6(data, m->data_len, true);
+	return is_v4 ? net_udp_scan4(data, m->data_len, (said & ip_mask) == ip_good,
+			       (said & l4_mask) == l4_good)
+		     : net_udp_scan6(data, m->data_len, (said & l4_mask) == l4_good);
+}
+
+static __rte_always_inline bool accept_plain4(const struct accepting *a, const struct rte_mbuf *m,
+	const uint8_t *data, struct turn_view *v, unsigned int *home)
+{
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = net_udp_scan4(data, m->data_len, ip_verified(p, m), l4_verified(p, m));
+	const uint32_t len = scan(a, m, data, true);
 	const struct addr dst = addr_from_v4(ip + 16);
 
 	if (unlikely(len == 0 || ip[8] <= 1))
@@ -220,68 +247,95 @@ static inline bool accept_plain4(const struct worker *w, const struct dp_port *p
 	v->data = ip + NET_IP4_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_IPV4 | DP_UNJUDGED;
-	return classify_plain(w, p, m, &dst, v, home);
+	return classify_plain(a, m, &dst, v, home);
 }
 
-static inline bool accept_plain6(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+static __rte_always_inline bool accept_plain6(const struct accepting *a, const struct rte_mbuf *m,
+	const uint8_t *data, struct turn_view *v, unsigned int *home)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = net_udp_scan6(data, m->data_len, l4_verified(p, m));
+	const uint32_t len = scan(a, m, data, false);
 	const struct addr dst = addr_from_v6(ip + 24);
 
-	if (unlikely(len == 0 || ip[7] <= 1))
+	if (unlikely(len < NET_UDP_LEN + CHANNEL_HEADER_LEN || ip[7] <= 1))
 		return false;
 	v->src = addr_from_v6(ip + 8);
 	v->data = ip + NET_IP6_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_UNJUDGED;
-	return classify_plain(w, p, m, &dst, v, home);
+	return classify_plain(a, m, &dst, v, home);
 }
 
 // True when v is filled in, and home when it is not this worker. False: nothing is known.
-static inline bool accept_plain(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+static __rte_always_inline bool accept_plain(const struct accepting *a, const struct rte_mbuf *m,
+	struct turn_view *v, unsigned int *home)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint32_t shortest = NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN;
+	const struct net_udp_rules *r = &a->p->udp;
 
-	if (unlikely(m->nb_segs != 1 || m->data_len < shortest || m->data_len > w->plain_max))
+	if (unlikely(m->nb_segs != 1 || m->data_len - (uint32_t)SHORTEST >= a->shorter_than))
 		return false;
-	if (udp_masked_eq(data, p->udp.v4.value, p->udp.v4.mask))
-		return accept_plain4(w, p, m, v, home);
-	return udp_masked_eq(data, p->udp.v6.value, p->udp.v6.mask) &&
-		accept_plain6(w, p, m, v, home);
+	if (likely(udp_masked_eq(data, r->v4.value, r->v4.mask)))
+		return accept_plain4(a, m, data, v, home);
+	return udp_masked_eq(data, r->v6.value, r->v6.mask) && accept_plain6(a, m, data, v, home);
 }
 
-void accept_burst(struct worker *w, uint8_t port, unsigned int n)
+static __rte_always_inline void accept_frames(
+	struct worker *w, uint8_t port, unsigned int n, bool alone)
 {
 	const struct dp_port *p = &w->dp->port[port];
+	const struct accepting a = {.w = w,
+		.p = p,
+		.local = *w->dp->local,
+		.verified = p->verified,
+		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
+		.port = port,
+		.alone = alone};
+	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	struct burst *b = &w->burst;
 	struct turn_view *v = b->turn.view;
 	struct rte_mbuf **kept = b->m;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // of peers
 
-	_Static_assert(TURN_FROM_CLIENT == 0 && TURN_FROM_PEER == 1, "a leg is a truth value");
-#pragma GCC unroll 4
-	for (unsigned int i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(b->m[i], const void *));
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
 		unsigned int home = w->id;
 
 		bytes += m->pkt_len;
-		v->via = TURN_NO_WORKER;
-		v->hairpin = false;
-		v->port = port;
-		if (unlikely(!accept_plain(w, p, m, v, &home)) && !accept_any(w, port, m, v, &home))
+		v->origin = fresh.origin;
+		if (unlikely(!accept_plain(&a, m, v, &home)) && !accept_any(w, port, m, v, &home))
 			continue;
-		if (unlikely(!arrive(w, m, v, home)))
-			continue;
+		if (!alone) {
+			const unsigned int is_v4 = addr_is_v4(&v->src);
+
+			came[is_v4] += v->leg;
+			if (unlikely(home != w->id)) {
+				elsewhere[is_v4] += v->leg;
+				handover_datagram(w, home, m, v);
+				continue;
+			}
+		}
 		*kept++ = m;
 		v++;
 	}
 	b->n = (unsigned int)(kept - b->m);
 	w->live.rx_bytes += bytes;
+	for (unsigned int is_v4 = 0; is_v4 < 2 && !alone; is_v4++) {
+		steer_count(w->steer[port].came, is_v4, came[is_v4]);
+		steer_count(w->steer[port].elsewhere, is_v4, elsewhere[is_v4]);
+	}
+}
+
+void accept_burst(struct worker *w, uint8_t port, unsigned int n)
+{
+	struct rte_mbuf *const *m = w->burst.m;
+
+	_Static_assert(TURN_FROM_CLIENT == 0 && TURN_FROM_PEER == 1, "a leg is a truth value");
+#pragma GCC unroll 4
+	for (unsigned int i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
+	if (w->dp->nb_workers == 1)
+		accept_frames(w, port, n, true);
+	else
+		accept_frames(w, port, n, false);
 }

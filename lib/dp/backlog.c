@@ -5,8 +5,8 @@
 #include "dp_int.h"
 
 #define CLIENT_MIN 32 // packets that a client may always have, or a quarter of all requests
-// However much there is to relay, one request is answered in so many rounds.
 #define PRESSED_ROUNDS 32
+#define RELAYING_MS 1000 // a worker that relays is one that has within this time
 #define CLIENT_MARK 0xffffff // port and listener
 
 _Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
@@ -120,19 +120,33 @@ static struct rte_mbuf *pop(struct backlog *b)
 	return m;
 }
 
+// Requests to be answered in this round. Behind a full burst there may be more to relay, and the
+// ring it came from fills while we are at work: then one a round where nothing has been relayed of
+// late, and one in PRESSED_ROUNDS, however much there is to relay, where something has.
+static unsigned int backlog_share(struct worker *w, bool full)
+{
+	struct backlog *b = &w->backlog;
+	const bool relaying = w->now_ms - b->relayed_ms < RELAYING_MS;
+
+	if (!full)
+		return relaying ? b->budget : DP_BURST;
+	if (relaying && ++b->waited < PRESSED_ROUNDS)
+		return 0;
+	b->waited = 0;
+	return 1;
+}
+
 unsigned int backlog_fill(struct worker *w)
 {
 	struct backlog *b = &w->backlog;
-	const bool pressed = b->pressed;
-	unsigned int left = pressed ? 1 : b->relaying ? b->budget : DP_BURST;
+	const bool full = b->full;
+	unsigned int left;
 
 	w->burst.n = 0;
-	b->relaying = b->pressed = false;
+	b->full = false;
 	if (likely(b->n == 0))
 		return 0;
-	if (pressed && ++b->waited < PRESSED_ROUNDS)
-		return 0;
-	b->waited = 0;
+	left = backlog_share(w, full);
 	while (b->n > 0 && w->burst.n < DP_BURST) {
 		struct rte_mbuf *m = b->ring[b->head];
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests that wait for their turn. A request costs what thirty relayed datagrams cost, so a
-// worker puts all of them aside and answers them at the end of the round: a burst of them where
-// nothing was relayed, a few where something was, and hardly any while a queue gives full bursts
-// with something to relay. So a storm of them never makes relaying wait long. Per client nothing
-// overtakes: what it sends behind a request that waits waits too. Bounded in all and per client;
-// what finds no room is dropped and counted.
+// worker puts all of them aside and answers some at the end of the round (backlog_share). So a
+// storm of them never makes relaying wait long, and a receive ring does not overflow for it. Per
+// client nothing overtakes: what it sends behind a request that waits waits too. Bounded in all and
+// per client; what finds no room is dropped and counted.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -37,8 +36,8 @@ struct backlog {
 	uint32_t requests; // among them
 	uint32_t waited; // rounds in which there was no time
 	uint16_t client_max; // packets of one bucket: of one client, but for chance
-	// Of this round: something was relayed; and more of it may wait, for a burst was full.
-	bool relaying, pressed;
+	uint64_t relayed_ms; // the worker's time when something was last relayed
+	bool full; // a burst of this round was: more may wait where it came from
 };
 
 // Makes an empty one for a worker. 0 or -ENOMEM.
@@ -50,10 +49,12 @@ size_t backlog_size(const struct conf *c);
 // once.
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
 // To be told of each burst: how many packets were received for it and how many were relayed.
-static inline void backlog_see(struct backlog *b, unsigned int received, unsigned int left)
+static inline void backlog_see(
+	struct backlog *b, unsigned int received, unsigned int relayed, uint64_t now_ms)
 {
-	b->relaying |= left > 0;
-	b->pressed |= left > 0 && received == BACKLOG_BURST;
+	if (relayed > 0)
+		b->relayed_ms = now_ms;
+	b->full |= received == BACKLOG_BURST;
 }
 // Fills w->burst with what is to be routed now, once a round when all queues have been read.
 // Returns how many.

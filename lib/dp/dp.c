@@ -204,8 +204,10 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
-	if (d->policy != NULL && d->quota != NULL && d->local != NULL)
+	if (d->policy != NULL && d->quota != NULL && d->local != NULL) {
+		steer_local_init(d, d->local);
 		return 0;
+	}
 	snprintf(error, len, "%s: %s",
 		d->policy == NULL          ? "auth and peers: policy cannot be made"
 			: d->quota == NULL ? "limits: quota table cannot be made"
@@ -242,7 +244,7 @@ static int worker_shard(struct worker *w, int socket)
 		.crypto = w->crypto,
 		.rng = &w->rng,
 		.worker = w->id,
-		.flow_made = rewrite_flow_made,
+		.line_made = relay_line_made,
 		.ctx = w};
 	void *mem =
 		rte_zmalloc_socket("shard", turn_shard_size(&params), RTE_CACHE_LINE_SIZE, socket);

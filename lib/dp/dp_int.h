@@ -56,7 +56,9 @@ struct local {
 	// port, by [is_v4] of the packet. UINT16_MAX when not OWN, and for packets of the other
 	// version: an IPv4-mapped address in IPv6 looks the same.
 	uint16_t plain_port[2];
+	uint64_t plain_seed; // of steer_keyed_home for the first listener
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct local) == 64, "one cache line");
 
 struct local_listener {
 	uint16_t port;
@@ -162,6 +164,8 @@ struct dp_port {
 	struct addr gateway[2]; // [is_v4]
 	bool has_gateway[2];
 	bool rss_home; // the NIC's own hash says where a client lives
+	uint16_t home_mask;
+	uint8_t home[PORT_RETA_MAX]; // worker, by the hash under the mask
 	uint32_t rss_key[PORT_RSS_KEY_MAX / 4]; // in the form rte_softrss_be takes
 	uint32_t announce; // grows when the link comes up; mgmt writes, worker 0 reads
 	// Written by the mgmt lcore while workers read what is above.
@@ -213,14 +217,8 @@ void dp_destroy(struct dp *d);
 // An address datagrams are sent from, for headers.
 struct source {
 	struct addr addr;
-	uint16_t sum; // of the address, as it lies in memory
 	uint16_t port; // of a listener, as it lies in memory
 	uint8_t flags; // of a view that can be sent on from here: DP_PLAIN, and DP_IPV4 or not
-};
-
-// What a frame needs of the port it leaves by.
-struct wire {
-	uint64_t tail[2]; // source MAC and ethertype, [is_v4]
 };
 
 struct burst {
@@ -233,6 +231,7 @@ struct burst {
 struct outbox {
 	unsigned int n;
 	struct rte_mbuf *m[DP_BURST];
+	uint64_t tail[2]; // of a port's: source MAC and ethertype of frames, [is_v4]
 } __attribute__((aligned(512))); // a power of two: indexed for every packet
 
 // What super.c has still to give out of a burst. Empty between bursts.
@@ -291,7 +290,6 @@ struct worker {
 	struct turn_shard *shard;
 	struct turn_line *lines; // of the shard
 	const struct neigh_hop *hops; // of neigh
-	struct wire wire[CONF_PORTS_MAX];
 	// What datagrams of a leg are sent from, by the upper half of the mark of the line's other
 	// end: relay addresses, and listeners.
 	const struct source *source[2];
@@ -346,14 +344,31 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason);
 // Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f);
-// Sets rss_home and rss_key of a port that is started.
+// Sets rss_home, home and rss_key of a port that is started.
 void steer_port_init(struct dp_port *p, unsigned int workers);
+// Sets plain_seed of every address.
+void steer_local_init(const struct dp *d, struct local_table *t);
 
-// Counts a datagram from a peer. These counters take no part in the balance, so they are seen at
-// once and not published.
-static inline void steer_count(uint64_t n[2], bool is_v4)
+// Our own keyed hash: a stranger who could predict it would choose source ports that all meet on
+// one worker. seed: that of the server's end.
+static inline uint64_t steer_seed(const struct dp *d, const struct addr *a, uint16_t port)
 {
-	__atomic_store_n(&n[is_v4], n[is_v4] + 1, __ATOMIC_RELEASE);
+	return hash_addr(&d->home_key, a, port);
+}
+
+static inline unsigned int steer_keyed_home(
+	const struct dp *d, uint64_t seed, const struct addr *client, uint16_t port)
+{
+	const uint64_t h = hash_addr(&d->home_key, client, seed ^ port);
+
+	return (unsigned int)(((h >> 32) * d->nb_workers) >> 32);
+}
+
+// Counts datagrams from peers. These counters take no part in the balance, so they are seen at once
+// and not published.
+static inline void steer_count(uint64_t n[2], bool is_v4, uint64_t more)
+{
+	__atomic_store_n(&n[is_v4], n[is_v4] + more, __ATOMIC_RELEASE);
 }
 
 // --- ladder.c: rules in the NIC ------------------------------------------------------------------
@@ -411,19 +426,31 @@ bool accept_again(struct worker *w, unsigned int i);
 
 // --- relay.c: the datagram that nearly every one is ---------------------------------------------
 
-// Fills dp.source and worker.wire.
+// Fills dp.source and the tails of worker.tx.
 int relay_sources_create(struct dp *d);
 void relay_sources_free(struct dp *d);
 void relay_wires_init(struct worker *w);
 const struct source *relay_listener_source(const struct worker *w, uint8_t listener);
+// turn_shard_params.line_made.
+void relay_line_made(void *worker, uint32_t slot);
 // Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
 // backlog if they may. Returns how many datagrams were relayed.
 unsigned int relay_burst(struct worker *w, bool may_wait);
 
+// --- indication.c: likewise ---------------------------------------------------------------------
+
+// Relays a datagram that turn_route_begin has found a line without a channel for, if the line
+// vouches: a Send indication to its peer, or the peer's datagram as a Data indication. False: it
+// does not, or something about the datagram or its way is unusual, and nothing has been touched.
+bool indication_relay(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);
+
+// --- plain.c ------------------------------------------------------------------------------------
+
 // rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
 // False: it is not so, and nothing has been touched.
 struct rewrite;
-bool relay_plain(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t neigh);
 
 // --- rewrite.c: executing plans -----------------------------------------------------------------
@@ -458,9 +485,6 @@ static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, u
 // Executes a plan of any kind for packet m with its view.
 void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side);
-// turn_shard_params.flow_made.
-void rewrite_flow_made(void *worker, uint32_t flow);
-
 // A bijection of 16 bits under a secret of the worker: no identification comes back before 65536
 // others have been used (RFC 6864), and the next is not told by the last ones.
 static inline uint16_t rewrite_ip_id(struct worker *w)
@@ -494,15 +518,6 @@ void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
 void tx_put_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note);
 void tx_flush(struct worker *w);
-
-// --- coalesce.c: super-frames to be sent --------------------------------------------------------
-
-// Makes super-frames within limits of the runs in an outbox of a port with this tag, and counts
-// them. Returns how many frames are left in o->m; o->n stays the number of datagrams.
-unsigned int tx_coalesce(
-	struct worker *w, const struct port_super *limits, uint16_t vlan, struct outbox *o);
-// Drops a frame that has been counted as sent, for every datagram it stands for.
-void tx_drop_unsent(struct worker *w, struct rte_mbuf *m);
 
 // --- super.c: super-frames received -------------------------------------------------------------
 

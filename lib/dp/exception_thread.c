@@ -49,6 +49,8 @@ static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint
 	const unsigned int n = port_segment(m, e->pool, piece, EXCEPTION_PIECES);
 	unsigned int sent = 0;
 
+	for (unsigned int i = 0; i < n; i++)
+		piece[i]->ol_flags = 0; // what is known of received frames asks a port for nothing
 	while (sent < n) {
 		const uint16_t more =
 			port_tx(e->kernel, 0, piece + sent, (uint16_t)RTE_MIN(n - sent, 32u));

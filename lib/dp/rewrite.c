@@ -161,17 +161,6 @@ static unsigned int way_find(struct worker *w, struct way *way)
 	return reason;
 }
 
-// Finds the way at once: the neighbour is then asked for while the client reads the answer to its
-// ChannelBind, and the first burst need not wait in a hold of a few packets.
-void rewrite_flow_made(void *worker, uint32_t flow)
-{
-	struct worker *w = worker;
-	struct way way;
-
-	turn_flow_path(w->shard, flow, &way.path);
-	way_find(w, &way); // not to be had: tried again when it is needed
-}
-
 // --- plans --------------------------------------------------------------------------------------
 
 // Takes a rewritten packet, of which f is now the parse, to where it goes.
@@ -213,7 +202,7 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
 		r->mtu = wire ? port->port->mtu : UINT16_MAX;
-		if (wire && relay_plain(w, m, v, r, way->neigh))
+		if (wire && plain_relay(w, m, v, r, way->neigh))
 			return;
 		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +

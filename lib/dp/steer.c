@@ -19,6 +19,18 @@ void steer_port_init(struct dp_port *p, unsigned int workers)
 		port->rss_key_len >= (TUPLE_WORDS + 1) * sizeof(uint32_t);
 	memcpy(key, port->rss_key, sizeof(key)); // aligned
 	rte_convert_rss_key(key, p->rss_key, sizeof(key));
+	if (!p->rss_home)
+		return;
+	p->home_mask = port->reta_size - 1;
+	for (unsigned int i = 0; i < port->reta_size; i++)
+		p->home[i] = (uint8_t)(port->reta[i] % workers);
+}
+
+void steer_local_init(const struct dp *d, struct local_table *t)
+{
+	for (uint32_t i = 0; i <= t->mask; i++)
+		t->slot[i].plain_seed =
+			steer_seed(d, &t->slot[i].addr, (uint16_t)t->slot[i].plain_listener);
 }
 
 // The hash the NIC computes: Toeplitz over addresses, and ports where it hashes those.
@@ -42,16 +54,6 @@ static uint32_t toeplitz(const struct dp_port *p, const struct net_frame *f)
 	return rte_softrss_be(tuple, n, (const uint8_t *)p->rss_key);
 }
 
-// Our own keyed hash: a stranger who could predict it would choose source ports that all meet on
-// one worker.
-static unsigned int keyed_home(const struct dp *d, const struct net_frame *f)
-{
-	const uint64_t server = hash_addr(&d->home_key, &f->dst, f->dport);
-	const uint64_t h = hash_addr(&d->home_key, &f->src, server ^ f->sport);
-
-	return (unsigned int)(((h >> 32) * d->nb_workers) >> 32);
-}
-
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f)
 {
@@ -60,12 +62,12 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	if (d->nb_workers == 1)
 		return 0;
 	if (!p->rss_home)
-		return keyed_home(d, f);
+		return steer_keyed_home(d, steer_seed(d, &f->dst, f->dport), &f->src, f->sport);
 	// behind extension headers many NICs do not find the ports and hash the addresses alone
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 &&
 		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))
 		hash = m->hash.rss;
 	else
 		hash = toeplitz(p, f);
-	return p->port->reta[hash & (p->port->reta_size - 1u)] % d->nb_workers;
+	return p->home[hash & p->home_mask];
 }

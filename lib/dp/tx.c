@@ -2,10 +2,30 @@
 // Frames on their way out. A queue has one owner, so there are no locks: a worker without a queue
 // of its own on a port gives its frames to one that has.
 #include "dp_int.h"
+#include "segment.h"
 
 // A virtual port may take part of a burst although it would take the rest at once (its ring is
 // drained inside the call); a NIC whose ring is full stays full much longer than this.
 #define TX_RETRIES 4
+
+_Static_assert(DP_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
+
+// Drops a frame that has been counted as sent, for every datagram it stands for.
+static void drop_unsent(struct worker *w, struct rte_mbuf *m)
+{
+	const uint32_t headers = m->l2_len + m->l3_len + m->l4_len;
+	unsigned int n = 1;
+
+	if ((m->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0) {
+		n = (m->pkt_len - headers + m->tso_segsz - 1) / m->tso_segsz;
+		w->live.uso_frames--;
+		w->live.uso_segments -= n;
+	}
+	w->live.tx -= n;
+	w->live.tx_bytes -= m->pkt_len + (n - 1) * headers;
+	w->live.drop[DP_DROP_TX_FULL] += n - 1;
+	worker_drop(w, m, DP_DROP_TX_FULL);
+}
 
 // Of a burst the port has not taken these, which may be all; what it never takes is dropped.
 static void offer_rest(
@@ -22,7 +42,21 @@ static void offer_rest(
 		stalls += more == 0;
 	}
 	for (; sent < n; sent++)
-		tx_drop_unsent(w, m[sent]);
+		drop_unsent(w, m[sent]);
+}
+
+// Makes super-frames of the runs in an outbox and counts them. Returns how many frames are left.
+static unsigned int coalesce(struct worker *w, const struct port *p, struct outbox *o)
+{
+	const struct port_super uso = {
+		.segments = __atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED),
+		.bufs = p->uso.bufs,
+		.bytes = p->uso.bytes};
+	const struct port_coalesced c = port_coalesce(&uso, p->vlan, o->m, o->n, NULL);
+
+	w->live.uso_frames += c.supers;
+	w->live.uso_segments += c.segments;
+	return c.frames;
 }
 
 static void flush_one(struct worker *w, uint8_t index)
@@ -30,7 +64,6 @@ static void flush_one(struct worker *w, uint8_t index)
 	struct outbox *o = &w->tx[index];
 	struct port *p = w->dp->port[index].port;
 	unsigned int frames = o->n, sent;
-	struct port_super uso;
 	uint64_t bytes = 0;
 
 	if (o->n == 0)
@@ -39,12 +72,8 @@ static void flush_one(struct worker *w, uint8_t index)
 		bytes += o->m[i]->pkt_len;
 	w->live.tx_bytes += bytes;
 	w->live.tx += o->n;
-	uso.segments = __atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED);
-	if (unlikely(uso.segments > 1)) {
-		uso.bufs = p->uso.bufs;
-		uso.bytes = p->uso.bytes;
-		frames = tx_coalesce(w, &uso, p->vlan, o);
-	}
+	if (unlikely(__atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED) > 1))
+		frames = coalesce(w, p, o);
 	w->live.tx_hist[stats_class(frames)]++;
 	sent = port_tx(p, w->id, o->m, (uint16_t)frames);
 	if (unlikely(sent < frames))

@@ -8,7 +8,6 @@
 //
 // A round takes a burst from every queue and every ring, does each to completion, and ends with
 // sending and publishing the counters. Nothing on this way allocates, logs, locks or waits.
-#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -16,15 +15,10 @@
 #include <rte_pause.h>
 
 #include "dp_int.h"
+#include "idle.h"
 
 #define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest
 #define WALL_MS 100 // the time of day is read this often
-// Idle: rounds without work that only pause, then that yield; the sleeps after that grow to the
-// cap.
-#define IDLE_PAUSES 300
-#define IDLE_YIELDS 350
-#define IDLE_NS_MIN (10 * 1000)
-#define IDLE_NS_MAX (50 * 1000)
 
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 {
@@ -45,7 +39,7 @@ static void burst_route(struct worker *w, unsigned int of)
 	turn_route_begin(w->shard, &b->turn);
 	relayed = relay_burst(w, of > 0);
 	if (of > 0)
-		backlog_see(&w->backlog, of, relayed);
+		backlog_see(&w->backlog, of, relayed, w->now_ms);
 	message_notes(w);
 }
 
@@ -162,38 +156,34 @@ bool worker_round(struct worker *w, uint64_t tsc)
 
 // --- the loop -----------------------------------------------------------------------------------
 
-static void idle_wait(const struct worker *w, unsigned int rounds)
+static void idle_sleep(uint64_t cycles, uint64_t per_ms)
 {
-	struct timespec ts = {.tv_nsec = IDLE_NS_MIN};
+	const struct timespec ts = {.tv_nsec = (long)(cycles * 1000000 / per_ms)};
 
-	rte_pause();
-	if (w->dp->conf->idle == CONF_IDLE_BUSY || rounds < IDLE_PAUSES)
-		return;
-	if (rounds < IDLE_YIELDS) {
-		sched_yield();
-		return;
-	}
-	ts.tv_nsec = RTE_MIN((long)IDLE_NS_MAX, (long)(rounds - IDLE_YIELDS + 1) * IDLE_NS_MIN);
 	nanosleep(&ts, NULL);
 }
 
 int worker_run(void *worker)
 {
 	struct worker *w = worker;
-	unsigned int empty = 0;
+	const struct dp *d = w->dp;
+	const bool sleeps = d->conf->idle == CONF_IDLE_ADAPTIVE;
+	struct idle idle = idle_init(rte_rdtsc(), d->tsc_per_ms / 1000, d->conf->idle_sleep_us);
 
 	// without this every short sleep lasts 50 us longer
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-	while (likely(!__atomic_load_n(&w->dp->stopping, __ATOMIC_ACQUIRE))) {
-		const uint64_t start = rte_rdtsc();
+	while (likely(!__atomic_load_n(&d->stopping, __ATOMIC_ACQUIRE))) {
+		const uint64_t before = w->live.rx + w->live.handed_in, start = rte_rdtsc();
 		const bool busy = worker_round(w, start);
-		const uint64_t cycles = rte_rdtsc() - start;
+		const uint64_t got = w->live.rx + w->live.handed_in - before;
+		const uint64_t pause = sleeps ? idle_after(&idle, start, busy, got) : 0;
 
 		if (busy)
-			w->live.busy_cycles += cycles;
-		empty = busy ? 0 : empty + 1;
-		if (!busy)
-			idle_wait(w, empty);
+			w->live.busy_cycles += rte_rdtsc() - start;
+		else if (pause == 0)
+			rte_pause();
+		else
+			idle_sleep(pause, d->tsc_per_ms);
 		w->live.total_cycles += rte_rdtsc() - start;
 	}
 	stats_publish(w);

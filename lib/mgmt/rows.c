@@ -62,6 +62,7 @@ void mgmt_telemetry_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"allocations_total", s->turn.allocations_total},
 		{"permissions", s->turn.permissions},
 		{"channels", s->turn.channels},
+		{"endpoints", s->turn.endpoints},
 		{"auth_failures", s->turn.auth_failures},
 		{"redirects", s->turn.redirects},
 		{"port_reused_early", s->turn.port_reused_early},

@@ -12,6 +12,14 @@
 #include "bytes.h"
 #include "net.h"
 
+static inline uint16_t udp_load16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, 2);
+	return v;
+}
+
 static inline uint32_t udp_load32(const uint8_t *p)
 {
 	uint32_t v;
@@ -28,16 +36,19 @@ static inline uint64_t udp_load64(const uint8_t *p)
 	return v;
 }
 
-// One's complement sum of 64-bit words as they lie in memory, folded to 16 bits. The order of bytes
-// does not matter to a sum that is compared with all ones or stored back as it is (RFC 1071 2.B).
+// One's complement sum of words as they lie in memory, folded to 16 bits: 0 only for 0. The order
+// of bytes does not matter to a sum that is compared with all ones or stored back as it is (RFC
+// 1071 2.B). Added to itself with its halves exchanged, a sum has in the upper half that of both
+// with the carry of the lower.
+static inline uint16_t udp_fold32(uint32_t sum)
+{
+	return (uint16_t)((sum + (sum << 16 | sum >> 16)) >> 16);
+}
+
+// Likewise of 64-bit words.
 static inline uint16_t udp_fold(uint64_t sum)
 {
-	uint32_t s;
-
-	// added to itself with its halves exchanged, a sum has in the upper half that of both with
-	// the carry of the lower
-	s = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
-	return (uint16_t)((s + (s << 16 | s >> 16)) >> 16);
+	return udp_fold32((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
 }
 
 // Whether a sum that is not zero folds to all ones, as that of words with their checksum does: it
@@ -142,13 +153,14 @@ struct net_udp_rules {
 // For frames to this MAC. With a VLAN none is ever recognized.
 void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx);
 
+// value: bits under the mask only.
 static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, const uint8_t *mask)
 {
 #ifdef __SSE4_1__
 	const __m128i *d = (const __m128i *)data, *v = (const __m128i *)value,
 		      *m = (const __m128i *)mask;
-	const __m128i a = _mm_and_si128(_mm_xor_si128(_mm_loadu_si128(d), v[0]), m[0]);
-	const __m128i b = _mm_and_si128(_mm_xor_si128(_mm_loadu_si128(d + 1), v[1]), m[1]);
+	const __m128i a = _mm_xor_si128(_mm_and_si128(_mm_loadu_si128(d), m[0]), v[0]);
+	const __m128i b = _mm_xor_si128(_mm_and_si128(_mm_loadu_si128(d + 1), m[1]), v[1]);
 	const __m128i differs = _mm_or_si128(a, b);
 
 	return _mm_testz_si128(differs, differs) != 0;
@@ -156,51 +168,54 @@ static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, cons
 	uint64_t differs = 0;
 
 	for (unsigned int i = 0; i < 32; i += 8)
-		differs |= (udp_load64(data + i) ^ udp_load64(value + i)) & udp_load64(mask + i);
+		differs |= (udp_load64(data + i) & udp_load64(mask + i)) ^ udp_load64(value + i);
 	return differs == 0;
 #endif
 }
 
-// UDP of l4_len bytes, by the IP header, behind the addresses: its length field, and its checksum
-// with the pseudo-header, which is not 0 (RFC 768, RFC 8200 section 8.1).
-static inline bool udp_right(
-	const uint8_t *udp, uint32_t addrs_len, uint32_t l4_len, bool checksum_good)
+// The checksum of UDP with its pseudo-header, addresses of addrs_len bytes in front.
+static inline bool udp_sum_right(const uint8_t *udp, uint32_t addrs_len, uint32_t l4_len)
 {
-	// length and protocol as they lie in memory
-	const uint16_t len = __builtin_bswap16((uint16_t)l4_len);
-	const uint64_t fields = udp_load64(udp) >> 32;
+	const uint64_t fields = __builtin_bswap16((uint16_t)l4_len) + (17u << 8);
 
-	if ((uint16_t)fields != len || fields >> 16 == 0)
-		return false;
-	return checksum_good ||
-		udp_sum_is_good(udp_sum(len + (17u << 8), udp - addrs_len, addrs_len + l4_len));
+	return udp_sum_is_good(udp_sum(fields, udp - addrs_len, addrs_len + l4_len));
+}
+
+// Whether UDP has this length, and a checksum (RFC 768, RFC 8200 section 8.1).
+static inline bool udp_len_right(const uint8_t *udp, uint32_t l4_len)
+{
+	return udp_load16(udp + 4) == __builtin_bswap16((uint16_t)l4_len) &&
+		udp_load16(udp + 6) != 0;
 }
 
 // Bytes of UDP, header included, in a frame of len >= 42 bytes that begins as r->v4 says; 0: it is
 // not right. ip_good, l4_good: the port has verified these checksums.
 static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_good, bool l4_good)
 {
-	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t total = load_be16(ip + 2), l4_len = total - NET_IP4_LEN;
+	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP4_LEN;
+	const uint32_t total = (uint32_t)len - NET_ETH_LEN, l4_len = total - NET_IP4_LEN;
 
-	if (total != len - NET_ETH_LEN || total < NET_IP4_LEN + NET_UDP_LEN ||
-		(!ip_good &&
-			!udp_sum_is_good(udp_add(udp_add(udp_load64(ip), udp_load64(ip + 8)),
-				udp_load32(ip + 16)))) ||
-		!udp_right(ip + NET_IP4_LEN, 8, l4_len, l4_good))
+	if (udp_load16(ip + 2) != __builtin_bswap16((uint16_t)total) || total > UINT16_MAX ||
+		!udp_len_right(udp, l4_len))
 		return 0;
-	return l4_len;
+	if (__builtin_expect(ip_good && l4_good, 1))
+		return l4_len;
+	if (!ip_good &&
+		!udp_sum_is_good(
+			udp_add(udp_add(udp_load64(ip), udp_load64(ip + 8)), udp_load32(ip + 16))))
+		return 0;
+	return l4_good || udp_sum_right(udp, 8, l4_len) ? l4_len : 0;
 }
 
 // Likewise one that begins as r->v6 says.
 static inline uint32_t net_udp_scan6(const uint8_t *data, size_t len, bool l4_good)
 {
-	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t l4_len = load_be16(ip + 4);
+	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP6_LEN;
+	const uint32_t l4_len = (uint32_t)len - NET_ETH_LEN - NET_IP6_LEN;
 
-	if (len < NET_ETH_LEN + NET_IP6_LEN + NET_UDP_LEN ||
-		l4_len != len - NET_ETH_LEN - NET_IP6_LEN || l4_len < NET_UDP_LEN ||
-		!udp_right(ip + NET_IP6_LEN, 32, l4_len, l4_good))
+	if (len < NET_ETH_LEN + NET_IP6_LEN + NET_UDP_LEN || l4_len > UINT16_MAX ||
+		udp_load16(ip + 4) != __builtin_bswap16((uint16_t)l4_len) ||
+		!udp_len_right(udp, l4_len))
 		return 0;
-	return l4_len;
+	return l4_good || udp_sum_right(udp, 32, l4_len) ? l4_len : 0;
 }

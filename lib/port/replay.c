@@ -41,7 +41,8 @@ struct queue {
 	uint32_t copied; // length of the longer one: the same work for every packet
 	uint64_t random; // never 0
 	uint64_t left; // frames still to be received
-	struct rte_mbuf *injected; // received before all else; NULL = none
+	uint32_t nb_injected; // received before all else
+	struct rte_mbuf *injected[PORT_REPLAY_INJECT_FRAMES];
 	uint64_t nombuf; // written by the polling lcore, read by port_counters
 	struct source source[PORT_REPLAY_TEMPLATES]; // both are set: one template stands in both
 	uint8_t scratch[SCRATCH_LEN] __rte_cache_aligned;
@@ -117,16 +118,22 @@ static __rte_noinline void fill(struct queue *q, struct rte_mbuf **m, uint16_t n
 	q->at = at;
 }
 
+static __rte_noinline uint16_t take_injected(struct queue *q, struct rte_mbuf **m, uint16_t n)
+{
+	n = (uint16_t)RTE_MIN((uint32_t)n, q->nb_injected);
+	memcpy(m, q->injected, n * sizeof(*m));
+	q->nb_injected -= n;
+	memmove(q->injected, q->injected + n, q->nb_injected * sizeof(*m));
+	return n;
+}
+
 static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
 	struct replay *r = of(p);
 	struct queue *q = &r->queue[queue];
 
-	if (unlikely(q->injected != NULL) && n > 0) {
-		m[0] = q->injected;
-		q->injected = NULL;
-		return 1;
-	}
+	if (unlikely(q->nb_injected > 0))
+		return take_injected(q, m, n);
 	if (unlikely(n > q->left))
 		n = (uint16_t)q->left;
 	if (unlikely(n == 0))
@@ -204,7 +211,7 @@ static void replay_close(struct port *p)
 	struct replay *r = of(p);
 
 	for (uint16_t q = 0; q < p->nb_rxq; q++)
-		rte_pktmbuf_free(r->queue[q].injected);
+		rte_pktmbuf_free_bulk(r->queue[q].injected, r->queue[q].nb_injected);
 	free((char *)(uintptr_t)p->name);
 	rte_free(r);
 }
@@ -412,17 +419,17 @@ void port_replay_frame(const struct port_replay_template *t,
 int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t len)
 {
 	struct queue *q = &of(p)->queue[queue];
-	char *to;
+	struct rte_mbuf *m;
 
 	if (len > PORT_REPLAY_INJECT_MAX)
 		return -EMSGSIZE;
-	if (q->injected != NULL)
+	if (q->nb_injected == PORT_REPLAY_INJECT_FRAMES)
 		return -EBUSY;
-	q->injected = rte_pktmbuf_alloc(of(p)->pool);
-	if (q->injected == NULL)
+	m = rte_pktmbuf_alloc(of(p)->pool);
+	if (m == NULL)
 		return -ENOMEM;
-	to = rte_pktmbuf_append(q->injected, (uint16_t)len);
-	memcpy(to, frame, len);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)len), frame, len);
+	q->injected[q->nb_injected++] = m;
 	return 0;
 }
 

@@ -23,6 +23,7 @@
 #define PORT_REPLAY_WINDOWS 4
 #define PORT_REPLAY_KEEP 0xff // in a window: this byte of the template is left alone
 #define PORT_REPLAY_INJECT_MAX 256 // bytes of an injected frame
+#define PORT_REPLAY_INJECT_FRAMES 32 // that may wait
 #define PORT_REPLAY_FOREVER UINT64_MAX
 
 // Sixteen bytes of a frame: byte at + i is the template's XOR byte from[i] of the patch. Bytes in
@@ -62,9 +63,9 @@ void port_replay_limit(struct port *p, uint16_t queue, uint64_t frames);
 void port_replay_frame(const struct port_replay_template *t,
 	const uint8_t patch[PORT_REPLAY_PATCH_LEN], uint8_t *buf);
 
-// One frame (an ARP answer, say) to be received next, in a burst of its own and outside the limit.
-// -EMSGSIZE when it is longer than PORT_REPLAY_INJECT_MAX, -EBUSY while the last one waits,
-// -ENOMEM.
+// One frame (an ARP answer, say) to be received next, outside the limit, in a burst with others
+// that were injected before it and still wait, and with none of the templates'. -EMSGSIZE when it
+// is longer than PORT_REPLAY_INJECT_MAX, -EBUSY while PORT_REPLAY_INJECT_FRAMES wait, -ENOMEM.
 int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t len);
 
 // Called with every frame that is received from the templates, and with every frame sent as it

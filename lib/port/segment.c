@@ -9,6 +9,8 @@
 #define TX_SUPER (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)
 #define SUPER (TX_SUPER | RTE_MBUF_F_RX_LRO)
 
+#define RX_GOOD (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define TCP_LEN 20
@@ -270,7 +272,10 @@ unsigned int port_segment(
 		rte_pktmbuf_alloc_bulk(pool, out, n) != 0)
 		return 0;
 	reader_copy(&r, s.headers, s.payload); // on to the payload
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n; i++) {
 		write_frame(out[i], &s, i, &r);
+		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) != 0)
+			out[i]->ol_flags |= RX_GOOD; // just computed
+	}
 	return n;
 }

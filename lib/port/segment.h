@@ -19,6 +19,8 @@
 
 #include <rte_mbuf.h>
 
+struct port_super;
+
 // Frames a super-frame stands for; 1 for any other, and for what port_segment would not cut because
 // it is not what it says.
 unsigned int port_segments(const struct rte_mbuf *m);
@@ -43,8 +45,9 @@ bool port_super_forward(struct rte_mbuf *m);
 // them to out (max of them at least port_segments(m)). Each has whole headers: lengths, IPv4
 // identification counting up from the first and header checksum, TCP sequence number and flags (FIN
 // and PSH in the last alone, CWR in the first alone), and a full UDP or TCP checksum. No offload is
-// asked for. A payload not longer than tso_segsz is one frame; what lies behind the IP packet
-// (Ethernet padding) is left out.
+// asked for; where m was received, the flags say that both checksums are good, for they are new. A
+// payload not longer than tso_segsz is one frame; what lies behind the IP packet (Ethernet padding)
+// is left out.
 //
 // Returns how many. 0 when there is not enough in the pool, max is too small, a frame would not fit
 // a buffer, or m is not what it says: a length beyond the data or beyond another length, tso_segsz
@@ -52,3 +55,22 @@ bool port_super_forward(struct rte_mbuf *m);
 // a wrong IPv4 header checksum received. m stays the caller's, untouched in any case. Any thread.
 unsigned int port_segment(const struct rte_mbuf *m, struct rte_mempool *pool, struct rte_mbuf **out,
 	unsigned int max);
+
+#define PORT_COALESCE_MAX 32 // frames in one call
+
+struct port_coalesced {
+	unsigned int frames; // left in m, super-frames included
+	unsigned int supers, segments; // super-frames made, and the datagrams in them
+};
+
+// Makes super-frames to be sent, within limits, of the runs of UDP datagrams of one flow and one
+// size (the last of a run may be shorter) among m[0, n), n at most PORT_COALESCE_MAX: whole frames
+// with checksums, one buffer each that nobody else has, behind a VLAN tag when vlan is not 0. The
+// frames that are left come to stand at the front of m. A flow's order stays, of different flows it
+// may change; nothing passes a frame that is no whole UDP datagram. Alone stay datagrams without
+// payload, without a UDP checksum, and those of IPv4 without DF: who cuts them again would give
+// them a checksum, or identifications that count up. Every mbuf stays the caller's: that of a
+// joined datagram is freed or sent with its super-frame. frame_of: NULL, or where to write of each
+// of the n datagrams the number of the frame that it leaves in. Any thread.
+struct port_coalesced port_coalesce(const struct port_super *limits, uint16_t vlan,
+	struct rte_mbuf **m, unsigned int n, uint8_t *frame_of);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #define COMPREHENSION_OPTIONAL 0x8000
+#define SEND_INDICATION 0x0016u // the whole message type
 
 // STUN_NB_ATTRS when the type is not one of ours. Compiles to a jump table: the cost of a hostile
 // message does not grow with the number of attributes we know.
@@ -131,28 +132,55 @@ bool stun_get_u32(const struct stun_msg *m, enum stun_attr a, uint32_t *v)
 	return true;
 }
 
-bool stun_decode_xor_addr(
-	const struct stun_msg *m, uint16_t off, uint16_t alen, struct endpoint *out, int *family)
+// RFC 8489 14.2: the mask is the cookie followed by the transaction id, as in the header.
+static inline void xor_addr_decode(
+	const uint8_t *value, const uint8_t *mask, size_t ip_len, struct endpoint *out)
 {
-	// RFC 8489 14.2: the mask is the cookie followed by the transaction id, as in the header.
-	const uint8_t *const mask = m->data + 4;
-	const uint8_t *const value = m->data + off;
 	uint8_t ip[16];
-	size_t ip_len;
-
-	if (alen == 8 && value[1] == 1)
-		ip_len = 4;
-	else if (alen == 20 && value[1] == 2)
-		ip_len = 16;
-	else
-		return false;
 
 	for (size_t i = 0; i < ip_len; i++)
 		ip[i] = value[4 + i] ^ mask[i];
 	out->addr = ip_len == 4 ? addr_from_v4(ip) : addr_from_v6(ip);
 	out->port = load_be16(value + 2) ^ load_be16(mask);
-	*family = ip_len == 4 ? 4 : 6;
+}
+
+bool stun_decode_xor_addr(
+	const struct stun_msg *m, uint16_t off, uint16_t alen, struct endpoint *out, int *family)
+{
+	const uint8_t *const value = m->data + off;
+
+	if (alen == 8 && value[1] == 1) {
+		xor_addr_decode(value, m->data + 4, 4, out);
+		*family = 4;
+	} else if (alen == 20 && value[1] == 2) {
+		xor_addr_decode(value, m->data + 4, 16, out);
+		*family = 6;
+	} else {
+		return false;
+	}
 	return true;
+}
+
+uint16_t stun_send_indication(
+	const uint8_t *data, size_t len, const struct endpoint *peer, uint16_t *payload_len)
+{
+	const bool is_v4 = addr_is_v4(&peer->addr);
+	const uint16_t addr_len = is_v4 ? 8 : 20, front = STUN_DATA_FRONT_MAX - 20 + addr_len;
+	const uint8_t *const value = data + STUN_HEADER_LEN + ATTR_HEADER_LEN;
+	struct endpoint got;
+
+	if (len < front || load_be32(data) != (SEND_INDICATION << 16 | (len - STUN_HEADER_LEN)) ||
+		load_be32(data + 4) != STUN_COOKIE ||
+		load_be32(value - 4) !=
+			((uint32_t)wire_type[STUN_XOR_PEER_ADDRESS] << 16 | addr_len) ||
+		load_be16(data + front - 4) != wire_type[STUN_DATA_ATTR])
+		return 0;
+	xor_addr_decode(value, data + 4, is_v4 ? 4 : 16, &got);
+	*payload_len = load_be16(data + front - 2);
+	if (value[1] != (is_v4 ? 1 : 2) || got.port != peer->port ||
+		!addr_eq(&got.addr, &peer->addr) || front + padded(*payload_len) != len)
+		return 0;
+	return front;
 }
 
 // Where the attributes that count as content end.

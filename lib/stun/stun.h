@@ -170,6 +170,14 @@ void stun_put_fingerprint(struct stun_writer *w);
 // Length of the finished message, or 0 when it did not fit.
 uint16_t stun_end(struct stun_writer *w);
 
+#define STUN_DATA_FRONT_MAX 48
+
+// Whether a message is a Send indication of XOR-PEER-ADDRESS, this peer, and DATA, in this order,
+// and nothing else: 36 (IPv4) or 48 (IPv6), where the data begins, and its length; then stun_parse
+// would find nothing wrong with it. 0: it is not, but may be a Send indication. RFC 8656 11.1.
+uint16_t stun_send_indication(
+	const uint8_t *data, size_t len, const struct endpoint *peer, uint16_t *payload_len);
+
 // The 36 (IPv4) or 48 (IPv6) bytes of a Data indication in front of payload_len bytes of data:
 // header, XOR-PEER-ADDRESS, DATA attribute header. The message length counts the payload padded to
 // 4. Returns 36 or 48. (The padding bytes, zero, go behind the payload.)

@@ -11,7 +11,7 @@ uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 		const struct turn_line *l = alloc_at(s, i);
 
 		if (addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
-			((l->mark[TURN_FROM_CLIENT] ^ v->mark) & 0xffffff) == 0)
+			((l->mark[TURN_FROM_CLIENT] ^ v->mark) & CLIENT_MARK) == 0)
 			return i;
 	}
 	return TURN_NONE;
@@ -102,8 +102,8 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
 	s->stats.allocations_total++;
-	if (s->flow_made != NULL)
-		s->flow_made(s->ctx, n->slot | FLOW_CLIENT);
+	if (s->line_made != NULL)
+		s->line_made(s->ctx, n->slot);
 	wheel_set(&s->wheel, n->slot, expires_ms);
 	redirect_note(s, v->via, v, expires_ms);
 	return true;

@@ -30,18 +30,18 @@ static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint
 	l->end[TURN_FROM_PEER] = peer->addr;
 	l->mark[TURN_FROM_PEER] = (l->mark[TURN_FROM_PEER] & 0xffff0000) | peer->port;
 	l->hop[TURN_FROM_PEER] = 0;
-	if (s->flow_made != NULL)
-		s->flow_made(s->ctx, slot | FLOW_PEER);
 	return true;
 }
 
-// It is good for so long, or until the allocation ends.
-static void copy_last(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
+// It is complete, and good for so long or until the allocation ends.
+static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 {
 	const uint32_t alloc_ms = alloc_left(s, slot);
 	const uint64_t until_ms = s->now_ms + (left_ms < alloc_ms ? left_ms : alloc_ms);
 
 	alloc_at(s, slot)->until = (uint32_t)(until_ms / TURN_LINE_MS);
+	if (s->line_made != NULL)
+		s->line_made(s->ctx, slot);
 }
 
 void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
@@ -57,14 +57,14 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};
 	if (!copy_make(s, slot, &peer))
 		return;
-	copy_last(s, slot, peers_left(s, channel));
 	l->channel = __builtin_bswap16(s->channel[channel].number);
+	copy_made(s, slot, peers_left(s, channel));
 }
 
 void alloc_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	if (copy_make(s, slot, peer))
-		copy_last(s, slot, permission_time(s, slot, &peer->addr));
+		copy_made(s, slot, permission_time(s, slot, &peer->addr));
 }
 
 void alloc_copy_channel(struct turn_shard *s, uint32_t slot)
@@ -90,4 +90,31 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot)
 		c->tx_spills++;
 		l->count[TURN_FROM_PEER] -= TURN_LINE_SPILL;
 	}
+}
+
+// Whether the copy is of a peer without a channel and a datagram is of this end.
+static bool vouches_without_channel(
+	const struct turn_line *l, const struct turn_view *v, uint32_t mask, uint32_t tick)
+{
+	return l->channel == 0 && tick < l->until && addr_eq(&l->end[v->leg], &v->src) &&
+		((l->mark[v->leg] ^ v->mark) & mask) == 0;
+}
+
+uint16_t turn_line_send(
+	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len)
+{
+	const struct endpoint peer = {l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
+
+	if (!vouches_without_channel(l, v, UINT32_MAX, tick))
+		return 0;
+	return stun_send_indication(v->data, v->len, &peer, len);
+}
+
+uint16_t turn_line_data(
+	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front)
+{
+	if (v->len > TURN_DATA_MAX ||
+		!vouches_without_channel(alloc_at(s, v->slot), v, 0xffff, tick))
+		return 0;
+	return data_indication(s, v, front);
 }

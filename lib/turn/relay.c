@@ -21,46 +21,63 @@ static void plan_relay(struct turn_plan *plan, uint32_t flow, uint16_t off, uint
 
 // The legs are told apart without a branch: in a mixed burst it would be mispredicted every other
 // time.
-void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
+static void split(struct turn_burst *b)
 {
-	uint8_t of_client[TURN_BURST + 1], of_peer[TURN_BURST + 1];
-	unsigned int nb_client = 0, nb_peer = 0;
+	uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
+	const struct turn_view *v = b->view;
+	unsigned int nb_peer = 0;
 
-	b->epoch = s->epoch;
 #pragma GCC unroll 4
-	for (unsigned int i = 0; i < b->n; i++) {
-		const unsigned int from_peer = b->view[i].leg; // TURN_FROM_PEER is 1
+	for (unsigned int i = 0; i < b->n; i++, v++) {
+		of_client[i - nb_peer] = of_peer[nb_peer] = (uint8_t)i;
+		nb_peer += v->leg; // TURN_FROM_PEER is 1
+	}
+	b->nb[TURN_FROM_CLIENT] = b->n - nb_peer;
+	b->nb[TURN_FROM_PEER] = nb_peer;
+}
 
-		of_client[nb_client] = of_peer[nb_peer] = (uint8_t)i;
-		nb_peer += from_peer;
-		nb_client += from_peer ^ 1;
-	}
-	if (unlikely(s->shared.nb > 0)) {
-		shared_look_up(s, b);
-		nb_peer = 0;
-	}
-	for (unsigned int i = 0; i < nb_peer; i++)
-		__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
-	for (unsigned int i = 0; i < nb_client; i++) {
+// Looks up the clients of a burst.
+static void find_clients(struct turn_shard *s, struct turn_burst *b)
+{
+	const uint8_t *of_client = b->of[TURN_FROM_CLIENT];
+	const unsigned int nb = b->nb[TURN_FROM_CLIENT];
+	const struct table clients = s->clients; // copies: nothing written here changes them
+	const struct hash_key key = s->key;
+
+	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
-		v->hash = client_hash(s, &v->src, v->src_port, v->listener);
-		table_prefetch(&s->clients, v->hash);
+		v->hash = hash_addr(&key, &v->src, v->mark & CLIENT_MARK);
+		table_prefetch(&clients, v->hash);
 	}
-	for (unsigned int i = 0; i < nb_client; i++) {
+	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
-		v->slot = table_guess(&s->clients, v->hash, TURN_NONE);
+		v->slot = table_guess(&clients, v->hash, TURN_NONE);
 		v->state = ALLOC_LIVE;
 		if (likely(v->slot != TURN_NONE))
 			__builtin_prefetch(alloc_at(s, v->slot), 1);
 	}
 }
 
+void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
+{
+	const uint8_t *of_peer = b->of[TURN_FROM_PEER];
+
+	b->epoch = s->epoch;
+	split(b);
+	if (unlikely(s->shared.nb > 0))
+		shared_look_up(s, b);
+	else
+		for (unsigned int i = 0; i < b->nb[TURN_FROM_PEER]; i++)
+			__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
+	find_clients(s, b);
+}
+
 static bool line_is(const struct turn_line *l, const struct turn_view *v)
 {
 	return line_state(l) != ALLOC_FREE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
-		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & 0xffffff) == 0;
+		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & CLIENT_MARK) == 0;
 }
 
 // Allocation or redirect of a view looked up by turn_route_begin. What was found then may have
@@ -118,7 +135,7 @@ static void relay_channel_data(
 	if (!channel_live(s, channel))
 		return plan_drop(plan, TURN_DROP_NO_PERMISSION);
 	passed_over(s, v->slot, channel);
-	turn_line_count(s, alloc_at(s, v->slot), v);
+	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
@@ -182,7 +199,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 		if (channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
 	}
-	turn_line_count(s, alloc_at(s, slot), v);
+	turn_line_count(s, alloc_at(s, slot), v, v->leg);
 	plan_relay(plan, slot | FLOW_PEER, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
 	if (!line_has(s, slot, &peer)) {
 		plan->verdict = TURN_SEND;
@@ -239,30 +256,25 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 
 // Nobody answers an indication, so its transaction id need only be another each time and not be
 // foreseen (RFC 8489 section 5): a counter under a keyed hash.
-static void indication_tid(struct turn_shard *s, uint8_t tid[STUN_TID_LEN])
+uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
+	const struct endpoint peer = {v->src, v->src_port};
 	const struct addr count = {.d = {++s->tids, 0}};
-	const uint64_t a = hash_addr(&s->tid_key, &count, 0);
-	const uint64_t b = hash_addr(&s->tid_key, &count, 1);
+	uint8_t tid[16];
 
-	memcpy(tid, &a, 8);
-	memcpy(tid + 8, &b, STUN_TID_LEN - 8);
+	hash_addr_wide(&s->tid_key, &count, 0, tid);
+	return stun_data_indication(front, tid, &peer, v->len);
 }
 
 // A datagram of a peer without a channel but with a permission (RFC 8656 11.3).
 static void relay_data_indication(struct turn_shard *s, const struct turn_view *v,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	const struct endpoint peer = {v->src, v->src_port};
-	uint8_t tid[STUN_TID_LEN];
-
-	// The STUN length field counts header attributes and padding in 16 bits.
-	if (v->len > UINT16_MAX - 64)
+	if (v->len > TURN_DATA_MAX)
 		return plan_drop(plan, TURN_DROP_PEER_OVERSIZE);
-	indication_tid(s, tid);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
-	plan->front_len = stun_data_indication(side->front, tid, &peer, v->len);
-	turn_line_count(s, alloc_at(s, v->slot), v);
+	plan->front_len = data_indication(s, v, side->front);
+	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
 // From a peer to the relayed transport address that is v->slot (RFC 8656 11.3, 12.5).
@@ -295,7 +307,7 @@ static void route_peer(
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
 	plan->front_len = CHANNEL_HEADER_LEN;
 	plan->channel = s->channel[channel].number;
-	turn_line_count(s, alloc_at(s, v->slot), v);
+	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
 // ChannelData of the usual kind, planned like any other.
@@ -315,9 +327,9 @@ void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int 
 	struct turn_view *v = &b->view[i];
 
 	if (v->len >= CHANNEL_HEADER_LEN && v->slot != TURN_NONE &&
-		turn_line_vouches(alloc_at(s, v->slot), v, s->tick)) {
+		turn_line_vouches(alloc_at(s, v->slot), v, v->leg, s->tick)) {
 		route_usual(v, alloc_at(s, v->slot), &b->plan);
-		turn_line_count(s, alloc_at(s, v->slot), v);
+		turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 	} else if (v->leg == TURN_FROM_PEER) {
 		route_peer(s, v, &b->plan, &b->side);
 	} else {

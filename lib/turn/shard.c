@@ -164,7 +164,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->crypto = p->crypto;
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;
-	s->flow_made = p->flow_made;
+	s->line_made = p->line_made;
 	s->ctx = p->ctx;
 	s->now_ms = now_ms;
 	s->tick = (uint32_t)(now_ms / TURN_LINE_MS);

@@ -12,7 +12,7 @@
 #define TURN_WORKERS_MAX 64
 #define TURN_SLICES 64 // of a relay address: port bits 1..6, so that EVEN-PORT pairs stay together
 #define TURN_IDENT_LEN 16 // first bytes of the USERHASH: who an allocation belongs to
-#define TURN_NAME_LEN 24 // of a user name, kept for display only
+#define TURN_NAME_LEN 20 // of a user name, kept for display only
 
 // Every reason for which a datagram can be refused here: X(enum, counter name, meaning).
 #define TURN_DROPS(X)                                                                              \
@@ -222,9 +222,14 @@ struct turn_view {
 	// turn_route_begin makes it the allocation's, or TURN_NONE. Client leg: written by
 	// turn_route_begin and turn_route_finish, the allocation or redirect, or TURN_NONE.
 	uint32_t slot;
-	uint8_t via; // client leg: worker whose redirect sent it here, or TURN_NO_WORKER
-	bool hairpin; // peer leg: delivered in process from an own allocation
-	uint8_t port; // the data path's
+	union {
+		struct {
+			uint8_t via; // client leg: worker of the redirect to here, TURN_NO_WORKER
+			bool hairpin; // peer leg: in process from an own allocation
+			uint8_t port; // the data path's
+		};
+		uint32_t origin; // all three
+	};
 	uint64_t hash; // of what is looked up: written by turn_route_begin
 	uint32_t shared; // number of the shared address: likewise
 	uint32_t spare[3]; // a power of two in all
@@ -264,7 +269,9 @@ struct turn_side {
 
 struct turn_burst {
 	unsigned int n;
-	uint32_t epoch; // turn_route_begin's
+	uint32_t epoch; // turn_route_begin's, as are the next two: views by leg
+	uint8_t of[2][TURN_BURST + 1];
+	unsigned int nb[2];
 	struct turn_view view[TURN_BURST];
 	struct turn_plan plan; // the last one made
 	struct turn_side side; // of the last plan made
@@ -279,7 +286,8 @@ struct turn_path {
 
 // All that a relayed datagram of the usual kind touches, one cache line, indexed by slot. The
 // usual kind is ChannelData of the one channel of which the line holds a copy, either way.
-// Written by the shard, but for hop, which it only zeroes when that end changes.
+// Written by the shard, but for what is the data path's: of that it only zeroes hop, when that end
+// changes.
 struct turn_line {
 	// By leg, the ends from where datagrams come: the client, and the peer of the copy.
 	struct addr end[2];
@@ -290,7 +298,8 @@ struct turn_line {
 	// As they lie in a packet: the channel number, 0 = no copy (of a redirect the worker where
 	// it leads, as it is), and the port of the relayed transport address.
 	uint16_t channel, relay_port;
-	uint32_t count[2]; // datagrams relayed, by leg; moved elsewhere before they can wrap
+	uint16_t count[2]; // datagrams relayed, by leg; moved elsewhere before they can wrap
+	uint32_t sums; // the data path's, made when it is told of the line
 	uint32_t hop[2]; // the data path's note on the way to each end, 0 = none
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct turn_line) == 64, "one cache line");
@@ -309,9 +318,9 @@ struct turn_shard_params {
 	uint8_t worker;
 	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
 	uint32_t endpoints; // on shared addresses, likewise; 0 = 2x
-	// Tells of a flow that will soon be used, so that the way there can be found out meanwhile.
-	// NULL = nobody wants to know.
-	void (*flow_made)(void *ctx, uint32_t flow);
+	// Tells of a line that is new or has another copy (or the same again) and will soon be
+	// used. NULL = nobody wants to know.
+	void (*line_made)(void *ctx, uint32_t slot);
 	void *ctx;
 };
 
@@ -348,36 +357,59 @@ void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int 
 // Both for one datagram: view in b->view[0].
 void turn_route_one(struct turn_shard *s, struct turn_burst *b);
 
-// Datagrams of the usual kind need no plan. True when view i of a burst that turn_route_begin has
+// Bytes of data in a datagram of the usual kind. leg, here and below, is the view's: a constant
+// where there are only such.
+static inline uint16_t turn_view_data(const struct turn_view *v, unsigned int leg)
+{
+	return (uint16_t)(v->len - ((leg - 1) & 4));
+}
+
+// The ChannelData header that it has, or gets, as it lies in a packet.
+static inline uint32_t turn_line_front(
+	const struct turn_line *l, const struct turn_view *v, unsigned int leg)
+{
+	return l->channel | (uint32_t)__builtin_bswap16(turn_view_data(v, leg)) << 16;
+}
+
+// Datagrams of the usual kind need no plan. True when a view of a burst that turn_route_begin has
 // looked up is one: ChannelData on the channel that the line has a copy of, whole, or a datagram of
 // that channel's peer. The caller then takes the ChannelData header off or puts it on, sends it to
-// the line's other end and counts it with turn_line_count. tick: now_ms / TURN_LINE_MS.
+// the line's other end and counts it with turn_line_count. tick: now_ms / TURN_LINE_MS. The caller
+// sees to it that a client's datagram has CHANNEL_HEADER_LEN bytes; that many can be read of any.
 static inline bool turn_line_vouches(
-	const struct turn_line *l, const struct turn_view *v, uint32_t tick)
+	const struct turn_line *l, const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
-	const uint32_t leg = v->leg, from_client = leg ^ 1; // no branch on the leg: it would be
-	const uint32_t only_client = -from_client; // mispredicted every other time
+	// no branch on the leg: it would be mispredicted every other time
+	const uint32_t only_client = leg - 1;
 	uint32_t header;
 	uint64_t differs;
 
 	memcpy(&header, v->data, sizeof(header));
 	differs = (l->end[leg].d[0] ^ v->src.d[0]) | (l->end[leg].d[1] ^ v->src.d[1]);
 	differs |= ((l->mark[leg] ^ v->mark) & (0xffff | only_client)) |
-		((header ^
-			 (l->channel | (uint32_t)__builtin_bswap16((uint16_t)(v->len - 4)) << 16)) &
-			only_client);
+		((header ^ turn_line_front(l, v, leg)) & only_client);
 	return differs == 0 && l->channel != 0 && tick < l->until;
 }
 
-#define TURN_LINE_SPILL (UINT32_C(1) << 31)
+// Likewise for a line with a copy of a peer without a channel. A Send indication to it, of the
+// usual kind: 36 or 48, where its data of len bytes begins; the caller sends that to the peer.
+// 0: it is none.
+uint16_t turn_line_send(
+	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len);
+// A datagram of that peer: the front of the Data indication for the client, of 36 or 48 bytes, is
+// written; the caller puts it in front and pads the datagram to 4 bytes. 0: it is none.
+uint16_t turn_line_data(
+	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front);
+
+#define TURN_LINE_SPILL 0x8000
 
 // Moves the counts of a line where there is more room.
 void turn_line_spill(struct turn_shard *s, uint32_t slot);
 
 static inline void turn_line_count(
-	struct turn_shard *s, struct turn_line *l, const struct turn_view *v)
+	struct turn_shard *s, struct turn_line *l, const struct turn_view *v, unsigned int leg)
 {
-	if (__builtin_expect(++l->count[v->leg] >= TURN_LINE_SPILL, 0))
+	if (__builtin_expect(++l->count[leg] >= TURN_LINE_SPILL, 0))
 		turn_line_spill(s, v->slot);
 }
 

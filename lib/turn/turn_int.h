@@ -222,6 +222,8 @@ enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT };
 _Static_assert(TURN_LINE_LISTENER(7) == (7 | ALLOC_LIVE << 8), "as in a mark");
 
 // A line's mark: port, listener, state (enum alloc_state).
+#define CLIENT_MARK 0xffffff // but for the state
+
 static inline uint32_t line_mark(uint16_t port, uint8_t listener, enum alloc_state state)
 {
 	return port | (uint32_t)listener << 16 | (uint32_t)state << 24;
@@ -244,7 +246,8 @@ static inline enum alloc_state line_state(const struct turn_line *l)
 
 static inline void line_set_state(struct turn_line *l, enum alloc_state state)
 {
-	l->mark[TURN_FROM_CLIENT] = (l->mark[TURN_FROM_CLIENT] & 0xffffff) | (uint32_t)state << 24;
+	l->mark[TURN_FROM_CLIENT] =
+		(l->mark[TURN_FROM_CLIENT] & CLIENT_MARK) | (uint32_t)state << 24;
 }
 
 // When a redirect ends; it has no peer.
@@ -275,7 +278,7 @@ struct turn_cold {
 			uint32_t tid, who; // keyed hashes of tid and ident: see alloc_tid()
 			uint32_t permissions, channels; // roots of trees
 			uint16_t nb_permissions, nb_channels;
-			uint16_t rx_spills, tx_spills; // of the hot line's counters
+			uint32_t rx_spills, tx_spills; // of the hot line's counters
 			uint8_t mac[STUN_REST_MAC_LEN];
 			char name[TURN_NAME_LEN];
 		};
@@ -451,7 +454,7 @@ struct turn_shard {
 	struct endpoint *listener;
 	struct shared shared;
 	struct turn_stats stats;
-	void (*flow_made)(void *ctx, uint32_t flow);
+	void (*line_made)(void *ctx, uint32_t slot);
 	void *ctx;
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;
@@ -496,8 +499,13 @@ static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
 static inline uint64_t client_hash(
 	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)
 {
-	return hash_addr(&s->key, client, port | (uint32_t)listener << 16);
+	return hash_addr(&s->key, client, line_mark(port, listener, 0));
 }
+
+// Longest datagram in a Data indication: its length field counts attributes and padding in 16 bits.
+#define TURN_DATA_MAX (UINT16_MAX - 64)
+// Front of the Data indication for a peer's datagram; returns its length.
+uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front);
 
 // Slot or redirect of a client, or TURN_NONE. Does not look at expiry.
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v);

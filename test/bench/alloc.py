@@ -2,8 +2,9 @@
 """alloc: authenticated allocations for a second of CPU, and the memory that one takes.
 
 An allocation here is Allocate and Refresh with lifetime 0 by a client that has its nonce already.
-The servers get them from slipring-loadgen; alloc_core does the same to the state machine alone,
-with requests signed beforehand.
+The servers get them from slipring-loadgen; request_core does the same to a worker on a replay port,
+frames in and frames out, and alloc_core to the state machine alone, both with requests signed
+beforehand.
 """
 
 import json
@@ -21,6 +22,9 @@ WINDOW = 256  # in set-up at a time
 HELD = 10_000
 CORE = "test/bench/alloc_core"
 CORE_CYCLES = 40
+WORKER = "test/bench/request_core"
+WORKER_CYCLES = 24
+WORKER_MB = 512
 CORE_QUARANTINES = (0, 120)
 RELAYS, RELAY_PORTS, QUARANTINE = 32, 16384, 120  # of slipring: ports for a run, all rest
 DENOMINATORS = ("process", "cpu0")
@@ -109,6 +113,30 @@ def report_core(bench):
     )  # fmt: skip
 
 
+def worker(bench):
+    """What request_core prints."""
+    cycles = 4 if bench.quick else WORKER_CYCLES
+    done = run(
+        bench.machine.binary(WORKER), "--lcores", f"0@{bench.work_cpu}", "--no-huge",
+        "-m", str(WORKER_MB), "--no-shconf", "--iova-mode=va", "--no-pci", "--no-telemetry",
+        "--log-level=error", "--", "--cycles", str(cycles),
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+def report_worker(bench):
+    """One worker: its rate, were it a core's only work. No request of it is dropped."""
+    cases = {"one": lambda: worker(bench)}
+    found = Alternation({"worker": cases}, bench.gate, bench.plan(60), bench.say).run()
+    series = found["worker"]
+    more = {"server": "slipring", "driver": "replay", "clients": series.rounds[0]["one"]["clients"]}
+    add = bench.results.add
+    values = series.values("one", "requests_per_cpu_s")
+    add(NAME, "requests_per_second", values, "1/s", cpu="worker thread", **more)
+    values = series.values("one", "allocates_per_cpu_s")
+    add(NAME, "allocates_per_second", values, "1/s", cpu="worker thread", **more)
+
+
 def maker_of_ours(bench, road):
     return lambda: Slipring(
         bench, road, relays=RELAYS, quarantine=QUARANTINE, allocations=RELAYS * RELAY_PORTS
@@ -142,4 +170,5 @@ def main(bench):
         found = Alternation({"alloc": cases}, bench.gate, bench.plan(300), bench.say).run()
         report(bench, makers, found["alloc"])
         report_held(bench, road, makers)
+    report_worker(bench)
     report_core(bench)

@@ -16,6 +16,7 @@ import coturn
 import latency
 import relaycore
 import relaywire
+import uso
 import workers
 from machine import TOP, BenchError, Machine
 from noise import Gate
@@ -27,6 +28,7 @@ BENCHES = {
     workers.NAME: (workers.main, "two workers on two CPUs, beside two processes"),
     relaywire.NAME: (relaywire.main, "end to end over shared memory, beside testpmd"),
     coturn.NAME: (coturn.main, "what one CPU relays over veths, beside coturn"),
+    uso.NAME: (uso.main, "super-frames to clients, with and without, beside coturn"),
     alloc.NAME: (alloc.main, "allocations per second of CPU, and their memory"),
     latency.NAME: (latency.main, "at shares of what each server can take"),
 }
@@ -73,7 +75,7 @@ def parse(argv):
         prog="scripts/bench",
         description=__doc__,
         epilog=f"benchmarks, in this order:\n{names}\n\n"
-        "environment: COTURN=FILE adds rows for another turnserver; BENCH_BUILD=DIR uses the "
+        "environment: COTURN=FILE adds rows for another turnserver (uso: in its place); BENCH_BUILD=DIR uses the "
         "programs of that\nbuild (default build/).",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

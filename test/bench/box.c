@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "box.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ void box_die(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "relay_core: %s\n", text);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
 	printf("{\"error\":\"");
 	for (const char *p = text; *p != '\0'; p++) {
 		if (*p == '"' || *p == '\\')

@@ -66,6 +66,8 @@ def trial(bench, road, server, workload, rate, duration):
         "machine": relayed / max(cost.machine, 1e-3),
         "busy": cost.cpu,
         "threads": cost.server,
+        # of what was delivered: came in super-frames
+        "whole": result["super_received"]["datagrams"] / max(result["total_recv"], 1),
         "bound": float(result["generator"]["bound"]),
     }
 

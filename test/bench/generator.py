@@ -17,7 +17,6 @@ BINARY = "app/loadgen/slipring-loadgen"
 MARGIN_S = 0.3  # of a run's begin and end that the meter leaves out
 SETUP_S = 15  # start, set-up and release together
 PREFIX = f"bench{os.getpid()}-gen"  # its name among DPDK processes: one runs at a time
-BEGUN = 400  # frames out, beside those of the set-up, that tell that the traffic has begun
 SETUP_FRAMES = 10  # of one client, generously
 
 
@@ -29,11 +28,10 @@ def eal(cpu):
     ]  # fmt: skip
 
 
-def road_options():
+def road_options(road):
     """Ports and addresses on a Road."""
     return [
-        "--client-port", "net_af_packet0,iface=c0", "--peer-port", "net_af_packet1,iface=p0",
-        "--client-addr", f"{CLIENT_NET}.2-{CLIENT_NET}.9/24", "--peer-addr",
+        *road.ports(), "--client-addr", f"{CLIENT_NET}.2-{CLIENT_NET}.9/24", "--peer-addr",
         f"{PEER_NET}.100-{PEER_NET}.107/24", "--server", SERVER, "--user", servers.USER,
         "--password", servers.PASSWORD,
     ]  # fmt: skip
@@ -53,7 +51,7 @@ def parse_result(text):
 class Run:
     """One slipring-loadgen, from its start to its result."""
 
-    def __init__(self, bench, *options, netns=(), eal_args=None):
+    def __init__(self, bench, *options, netns=(), eal_args=None, plugged=None):
         self.machine = bench.machine
         self.json_path = bench.machine.path("loadgen.json")
         self.log_path = bench.machine.path("loadgen.log")
@@ -63,6 +61,7 @@ class Run:
             *(eal_args or eal(cpu)), "--file-prefix", PREFIX, "--", *options, "--stats-period", "0", "--json",
             self.json_path,
         ]  # fmt: skip
+        self.plugged = plugged
         self.child = None
 
     @contextlib.contextmanager
@@ -71,6 +70,9 @@ class Run:
             pipes = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
             try:
                 with self.machine.process(self.argv, **pipes) as self.child:
+                    if self.plugged:
+                        ready = lambda: self.alive() and self.plugged()
+                        wait_until(ready, SETUP_S, "ports of slipring-loadgen")
                     yield self
             finally:
                 shutil.rmtree(f"/var/run/dpdk/{PREFIX}", ignore_errors=True)  # EAL leaves it
@@ -97,7 +99,8 @@ class Run:
 
 
 def on_road(bench, road, *options):
-    return Run(bench, *road_options(), *options, netns=road.gen.argv())
+    argv = (*road_options(road), *options)
+    return Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
 
 
 def measured(bench, road, run, server, duration, clients):
@@ -105,7 +108,7 @@ def measured(bench, road, run, server, duration, clients):
 
     The traffic has begun when more frames go out than the set-up of all clients takes.
     """
-    begun = road.sent() + BEGUN + SETUP_FRAMES * clients
+    begun = road.sent() + road.begun + SETUP_FRAMES * clients
     with run.started():
         wait_until(
             lambda: run.alive() and road.sent() > begun, SETUP_S, "traffic of slipring-loadgen"

@@ -19,6 +19,7 @@ from server import Telemetry  # noqa: E402
 REALM, USER, PASSWORD = "turn.bench", "bench", "pw"
 READY_S = 20
 FILES_MAX = 1 << 20
+BEST_FLAGS = ("--multiplex-peer", "--udp-gso")  # of coturn 4.14 and later
 
 
 class Server:
@@ -137,16 +138,16 @@ class Coturn(Server):
         self.binary = binary
         self.version = version_of(binary)
         self.name = f"coturn-{self.version}"
+        self.missing = []  # of the best flags
         self.flags = self.best_flags() if best else []
 
     def best_flags(self):
-        known = subprocess.run([self.binary, "--help"], capture_output=True, text=True).stdout
-        flags = ["--multiplex-peer", "--udp-gso"]
-        missing = [flag for flag in flags if flag not in known]
-        if missing:
-            self.bench.say(f"{self.name} does not know {' '.join(missing)}")
+        told = subprocess.run([self.binary, "-h"], capture_output=True, text=True, check=False)
+        self.missing = missing_flags(told.stdout + told.stderr)
+        if self.missing:
+            self.bench.say(f"{self.name} does not know {' '.join(self.missing)}")
             return []
-        return [*flags, "--multiplex-peer-port=40000"]
+        return [*BEST_FLAGS, "--multiplex-peer-port=40000"]
 
     @contextlib.contextmanager
     def started(self):
@@ -170,7 +171,15 @@ class Coturn(Server):
 
     def parameters(self):
         more = {"flags": "best"} if self.flags else {}
+        if self.missing:
+            more["missing"] = " ".join(self.missing)
         return {"server": self.kind, "version": self.version, **more}
+
+
+def missing_flags(text):
+    """The best flags that a turnserver's help does not speak of."""
+    known = set(re.findall(r"--[a-z0-9-]+", text))
+    return [flag for flag in BEST_FLAGS if flag not in known]
 
 
 def version_of(binary):

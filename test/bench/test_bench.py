@@ -21,7 +21,10 @@ import noise
 import relaycore
 import relaywire
 import rounds
+import servers
 import stats
+import taps
+import uso
 import veths
 from machine import BenchError, Disturbed, Hugepages, read_number, write_number
 from results import Results
@@ -344,6 +347,72 @@ class Climbing(unittest.TestCase):
     def test_a_server_that_never_follows(self):
         trials = coturn.climb(self.measure(1000), 20_000, 1.5, 20)
         self.assertEqual([found["relay_pps"] for found in trials], [500])
+
+
+class SuperFrames(unittest.TestCase):
+    """What the uso benchmark puts on the road, and what it says of it."""
+
+    def test_loads(self):
+        usual, full = uso.loads(False, False), uso.loads(False, True)
+        self.assertEqual(full[: len(usual)], usual)
+        self.assertEqual(len({load.name for load in full}), len(full))
+        self.assertEqual(len(uso.loads(True, True)), 1)
+        for load in full:
+            self.assertIn(load.size, (160, 1200))
+            self.assertTrue(16 <= load.burst <= 32, "one super-frame of the generator")
+            self.assertEqual(load.parameters()["link"], "tap")
+
+    def test_options(self):
+        options = uso.downlink(1200, 16, ingress="plain").options(50_000.4, 2)
+        pairs = dict(zip(options[::2], options[1::2]))
+        self.assertEqual(pairs["--mode"], "peer-to-client")
+        self.assertEqual((pairs["--burst"], pairs["--size"]), ("16", "1200"))
+        self.assertEqual((pairs["--uso"], pairs["--pps"]), ("off", "50000"))
+        flood = uso.downlink(160, 32).options("flood", 2)
+        self.assertEqual(flood[flood.index("--pps") + 1], "flood")
+        self.assertEqual(flood[flood.index("--uso") + 1], "auto")
+
+    def test_the_wire_is_the_clients(self):
+        road = taps.TapRoad(0, 1)
+        road.srv = type("Srv", (), {"name": "ns"})
+        for wire, offload in (("whole", "uso"), ("cut", "csum")):
+            road.wire = wire
+            ports = dict(zip(road.ports()[::2], road.ports()[1::2]))
+            self.assertTrue(ports["--client-port"].endswith(f"offload={offload}"), ports)
+            self.assertTrue(ports["--peer-port"].endswith("offload=uso"), ports)
+
+    def test_missing_flags(self):
+        text = " --udp-gso\t\tEnable.\n --multiplex-peer-port <port>\n"
+        self.assertEqual(servers.missing_flags(text), ["--multiplex-peer"])
+        self.assertEqual(servers.missing_flags(text + " --multiplex-peer\n"), [])
+        self.assertEqual(servers.missing_flags(""), list(servers.BEST_FLAGS))
+
+    def report(self, missing):
+        figures = {"send_pps": 9e5, "cpu0": 1.0, "machine": 1.0, "bound": 0.0, "whole": 1.0}
+        rates = {"auto": 6e5, "off": 2e5, "coturn": 3e5}
+        series = rounds.Series()
+        series.rounds = [
+            {name: {**figures, "relay_pps": rate} for name, rate in rates.items()}
+        ] * 5
+        named = {name: {"server": "slipring", "uso": name} for name in ("auto", "off")}
+        named["coturn"] = {"server": "coturn", "version": "4.6.1", **missing}
+        results = Results(io.StringIO(), io.StringIO())
+        uso.report(type("B", (), {"results": results}), uso.downlink(160, 32), named, series)
+        return results.lines
+
+    def test_report(self):
+        lines = self.report({"missing": "--udp-gso"})
+        found = {
+            (line["metric"], line.get("uso"), line.get("against")): line
+            for line in lines if line.get("of", "relay_pps") == "relay_pps"
+        }  # fmt: skip
+        self.assertEqual(found["ratio_off", "auto", "slipring"]["value"], 3)
+        against = found["ratio_coturn", "auto", "coturn"]
+        self.assertEqual((against["value"], against["server"]), (2, "slipring"))
+        self.assertEqual(against["missing"], "--udp-gso")
+        self.assertEqual(found["relay_pps", None, None]["missing"], "--udp-gso")
+        self.assertEqual(len([line for line in lines if line["metric"] == "relay_pps"]), 3)
+        self.assertFalse(any("missing" in line for line in self.report({})))
 
 
 class Costs(unittest.TestCase):

@@ -30,6 +30,8 @@ ENDS = (("gen", "c0", 2), ("srv", "s0", 1), ("gen", "p0", 4), ("srv", "s1", 3))
 class Road:
     """The namespaces and their interfaces. Use as a context manager."""
 
+    begun = 400  # frames out, beside those of the set-up, that tell that the traffic has begun
+
     def __init__(self, server_cpu, generator_cpu):
         self.server_cpu, self.generator_cpu = server_cpu, generator_cpu
         self.stack = contextlib.ExitStack()
@@ -38,13 +40,16 @@ class Road:
         with contextlib.ExitStack() as stack:
             reap_stale()
             self.gen, self.srv = (self.namespace(stack, role) for role in ("gen", "srv"))
-            for near, far in (("c0", "s0"), ("p0", "s1")):
-                self.gen.ip(*f"link add {near} type veth peer name {far}".split(),
-                    "netns", self.srv.name)  # fmt: skip
-            for role, interface, number in ENDS:
-                self.prepare(getattr(self, role), interface, number)
+            self.make()
             self.stack = stack.pop_all()
         return self
+
+    def make(self):
+        for near, far in (("c0", "s0"), ("p0", "s1")):
+            self.gen.ip(*f"link add {near} type veth peer name {far}".split(),
+                "netns", self.srv.name)  # fmt: skip
+        for role, interface, number in ENDS:
+            self.prepare(getattr(self, role), interface, number)
 
     def __exit__(self, *_):
         self.stack.close()
@@ -61,10 +66,23 @@ class Road:
         ns.ip("link", "set", interface, "address", mac, "arp", "off", "txqueuelen", "10000", "up")
         ns.run("ethtool", "-K", interface, *"tx off tso off gso off gro off".split())
         ns.run("ethtool", "-K", interface, "tx-udp-segmentation", "off", check=False)
-        cpu = self.generator_cpu if ns is self.gen else self.server_cpu
+        self.steer(ns, interface, self.generator_cpu if ns is self.gen else self.server_cpu)
+
+    @staticmethod
+    def steer(ns, interface, cpu):
+        """Receive work of an interface is done by one CPU."""
         mask = f"{1 << cpu:x}"
         ns.run("sh", "-c",
             f'for q in /sys/class/net/{interface}/queues/rx-*/rps_cpus; do echo {mask} >"$q"; done')
+
+    def ports(self):
+        """The generator's ports, as its options."""
+        return ["--client-port", "net_af_packet0,iface=c0", "--peer-port",
+            "net_af_packet1,iface=p0"]  # fmt: skip
+
+    def plugged(self):
+        """Whether the ports of a generator that has just been started are on the road."""
+        return True
 
     def to_kernel(self):
         """The server's end belongs to its kernel."""

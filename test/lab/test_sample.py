@@ -12,7 +12,7 @@ from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
 SAMPLE = os.path.join(labs.TOP, "test/unit/data/issue.yaml")
 COUNTERS = {
     "rx", "tx", "drops", "made", "consumed", "held", "rx_bytes", "tx_bytes", "allocations",
-    "allocations_total", "permissions", "channels", "auth_failures",
+    "allocations_total", "permissions", "channels", "endpoints", "auth_failures",
 }  # fmt: skip
 WORKER = COUNTERS | {
     "lcore", "busy_cycles", "total_cycles", "handed_in", "handed_out", "rx_bursts", "rx_empty",

@@ -29,6 +29,12 @@ def end(client):
     client.close()
 
 
+def registered(server, count):
+    """So many endpoints of peers are registered on all workers together."""
+    until(lambda: server.stats()["endpoints"] == count, 2, f"{count} endpoints")
+    assert sum(w["endpoints"] for w in server.workers()) == count
+
+
 def relay(lab, server):
     """Clients of all family pairs, each with peers of its own."""
     pairs = []
@@ -49,13 +55,15 @@ def relay(lab, server):
         assert {source for source, _ in echo.seen} == {client.relayed}
     shares = [w["allocations"] for w in server.workers()]
     assert sum(shares) == CLIENTS and min(shares) > 0, shares
+    registered(server, CLIENTS)
     for client, echo in pairs:
         assert client.retransmissions or not client.drain()
         end(client)
         echo.close()
+    registered(server, 0)
 
 
-def conference(lab):
+def conference(lab, server):
     """As many clients of one endpoint as there are shared addresses, whoever their home is."""
     echo = lab.echo(PEER4)
     inside, outside = [], []
@@ -79,6 +87,7 @@ def conference(lab):
     assert heir.bind(0x4000, echo.address).cls == SUCCESS
     heir.send_channel(0x4000, b"heir")
     assert heir.wait("channel") == ("channel", 0x4000, b"heir")
+    registered(server, len(PORTS))
     for client in [*inside, *outside]:
         end(client)
     echo.close()
@@ -132,7 +141,7 @@ def main(lab):
     drops = ("shared-unknown-peer", "shared-collision", "shared-full")
     server = lab.server(CONFIG, allow=drops)
     relay(lab, server)
-    conference(lab)
+    conference(lab, server)
     strangers(lab, server)
     refused(lab, server)
 

@@ -156,7 +156,7 @@ static void mark_frames(void)
 {
 	for (unsigned int p = 0; p < world.dp->nb_ports; p++)
 		for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
-			((uint8_t *)&line_worker()->wire[p].tail[is_v4])[5] ^= MARK;
+			((uint8_t *)&line_worker()->tx[p].tail[is_v4])[5] ^= MARK;
 }
 
 static struct turn_line *line_of(const struct world_client *c)

@@ -14,6 +14,8 @@ void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len)
 struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len);
 // Queues an mbuf as it is.
 void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
+// Frames queued that nobody has received yet.
+uint32_t softport_waiting(const struct port *p, uint16_t queue);
 // Copies the oldest frame sent into buf; 0 when there is none. Aborts when cap is too small.
 size_t softport_take(struct port *p, void *buf, size_t cap);
 // Takes the oldest frame sent as it is; NULL when there is none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs of datagrams in an outbox: cut by cutter.c, the super-frames give the very frames that were
+// Runs of datagrams in a burst: cut by cutter.c, the super-frames give the very frames that were
 // put in, in the order of each flow; what differs in any header stays alone; limits hold.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,17 +8,20 @@
 
 #include <cmocka.h>
 
+#include <rte_eal.h>
+
 #include "bytes.h"
 #include "cutter.h"
-#include "dp_world.h"
+#include "port.h"
 #include "segment.h"
+#include "test_rand.h"
 
+#define BURST PORT_COALESCE_MAX
 #define ROOM 4000
 #define FLOWS 5
 #define UNKNOWN 255 // flow of a frame that tells none
 
 static struct rte_mempool *pool;
-static struct worker worker;
 
 // --- frames -------------------------------------------------------------------------------------
 
@@ -98,13 +101,13 @@ static void build(struct test_rand *r, struct frame *f, const struct spec *s)
 
 // --- one burst ----------------------------------------------------------------------------------
 
-static struct frame in[DP_BURST], out[DP_BURST];
+static struct frame in[BURST], out[BURST];
 static unsigned int nb_out, nb_supers, nb_joined;
 static const struct port_super no_limits = {.segments = 64, .bufs = 64, .bytes = 70000};
 
 static void collect(void *joined, const uint8_t *frame, size_t len)
 {
-	assert_true(nb_out < DP_BURST);
+	assert_true(nb_out < BURST);
 	memcpy(out[nb_out].data, frame, len);
 	out[nb_out].len = (uint32_t)len;
 	out[nb_out++].joined = joined != NULL;
@@ -123,37 +126,58 @@ static void check_super(const struct rte_mbuf *m, const struct port_super *limit
 	nb_joined += n;
 }
 
+static struct rte_mbuf *put(const struct frame *f)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(m);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)f->len), f->data, f->len);
+	m->tx_offload = UINT64_MAX; // whatever was there before
+	return m;
+}
+
+// The datagrams that are said to have left in a frame are those it was cut into, from out[at].
+static void check_members(unsigned int n, const uint8_t *frame_of, unsigned int f, unsigned int at)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		if (frame_of[i] != f)
+			continue;
+		assert_true(at < nb_out);
+		// the payload's last bytes are random, and nothing changes them
+		assert_int_equal(out[at].len, in[i].len);
+		assert_memory_equal(out[at].data + in[i].len - in[i].s.len,
+			in[i].data + in[i].len - in[i].s.len, in[i].s.len);
+		at++;
+	}
+	assert_int_equal(at, nb_out);
+}
+
 // Puts in[] through the coalescer into out[]. Returns how many frames it made.
 static unsigned int run(unsigned int n, const struct port_super *limits)
 {
-	static struct outbox o;
-	const struct dp_stats before = worker.live;
-	unsigned int frames;
+	struct rte_mbuf *m[BURST];
+	uint8_t frame_of[BURST];
+	struct port_coalesced c;
 
-	o.n = n;
 	nb_out = nb_supers = nb_joined = 0;
-	for (unsigned int i = 0; i < n; i++) {
-		o.m[i] = rte_pktmbuf_alloc(pool);
-		assert_non_null(o.m[i]);
-		memcpy(rte_pktmbuf_append(o.m[i], (uint16_t)in[i].len), in[i].data, in[i].len);
-		o.m[i]->tx_offload = UINT64_MAX; // whatever was there before
-	}
-	frames = tx_coalesce(&worker, limits, vlan, &o);
-	assert_int_equal(o.n, n);
-	for (unsigned int i = 0; i < frames; i++) {
-		const struct rte_mbuf *m = o.m[i];
+	for (unsigned int i = 0; i < n; i++)
+		m[i] = put(&in[i]);
+	c = port_coalesce(limits, vlan, m, n, frame_of);
+	for (unsigned int i = 0; i < c.frames; i++) {
+		const unsigned int at = nb_out;
 
-		if ((m->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0)
-			check_super(m, limits);
+		if ((m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0)
+			check_super(m[i], limits);
 		else
-			collect(NULL, rte_pktmbuf_mtod(m, uint8_t *), m->pkt_len);
-		rte_pktmbuf_free(o.m[i]);
+			collect(NULL, rte_pktmbuf_mtod(m[i], uint8_t *), m[i]->pkt_len);
+		check_members(n, frame_of, i, at);
+		rte_pktmbuf_free(m[i]);
 	}
 	assert_int_equal(nb_out, n); // none lost, none made
-	assert_int_equal(worker.live.uso_frames - before.uso_frames, nb_supers);
-	assert_int_equal(worker.live.uso_segments - before.uso_segments, nb_joined);
+	assert_int_equal(c.supers, nb_supers);
+	assert_int_equal(c.segments, nb_joined);
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
-	return frames;
+	return c.frames;
 }
 
 static uint8_t *ip_of(struct frame *f)
@@ -237,7 +261,7 @@ static void check_barriers(unsigned int n)
 
 static void check_all(unsigned int n)
 {
-	for (unsigned int flow = 0; flow < DP_BURST; flow++) {
+	for (unsigned int flow = 0; flow < BURST; flow++) {
 		check_flow(n, flow, false);
 		check_flow(n, flow, true);
 	}
@@ -281,7 +305,7 @@ static void test_random(void **state)
 	unsigned int joined = 0, all = 0;
 
 	for (unsigned int k = 0; k < 4000; k++) {
-		const unsigned int n = 1 + test_rand_below(&r, DP_BURST);
+		const unsigned int n = 1 + test_rand_below(&r, BURST);
 		const uint32_t wild = (const uint32_t[]){2, 10, 100}[k % 3];
 		const uint16_t size = (uint16_t)test_rand_below(&r, k % 5 == 0 ? 2300 : 300);
 		const struct port_super limits = {
@@ -320,45 +344,45 @@ static unsigned int frames_of(const struct spec *s, unsigned int n, const struct
 
 static void test_runs(void **state)
 {
-	struct spec s[DP_BURST];
+	struct spec s[BURST];
 
 	for (unsigned int v6 = 0; v6 < 2; v6++) {
 		const struct spec one = {.v6 = v6, .ttl = 60, .len = 1200};
 
-		for (unsigned int i = 0; i < DP_BURST; i++)
+		for (unsigned int i = 0; i < BURST; i++)
 			s[i] = one;
-		assert_int_equal(frames_of(s, DP_BURST, &no_limits), 1);
+		assert_int_equal(frames_of(s, BURST, &no_limits), 1);
 		assert_int_equal(frames_of(s, 2, &no_limits), 1);
 		assert_int_equal(frames_of(s, 1, &no_limits), 1);
 		assert_int_equal(nb_supers, 0);
-		for (unsigned int i = 0; i < DP_BURST; i++)
+		for (unsigned int i = 0; i < BURST; i++)
 			s[i].flow = i % FLOWS;
-		assert_int_equal(frames_of(s, DP_BURST, &no_limits), FLOWS);
-		for (unsigned int i = 0; i < DP_BURST; i++) {
+		assert_int_equal(frames_of(s, BURST, &no_limits), FLOWS);
+		for (unsigned int i = 0; i < BURST; i++) {
 			s[i].flow = 0;
 			s[i].len = (uint16_t)(100 + i); // each longer than the last
 		}
-		assert_int_equal(frames_of(s, DP_BURST, &no_limits), DP_BURST);
-		for (unsigned int i = 0; i < DP_BURST; i++)
+		assert_int_equal(frames_of(s, BURST, &no_limits), BURST);
+		for (unsigned int i = 0; i < BURST; i++)
 			s[i].len = i % 4 == 3 ? 50 : 100; // a short one ends a run
-		assert_int_equal(frames_of(s, DP_BURST, &no_limits), DP_BURST / 4);
+		assert_int_equal(frames_of(s, BURST, &no_limits), BURST / 4);
 	}
 }
 
 // As many as there are flows: none is taken for another.
 static void test_many_flows(void **state)
 {
-	struct spec s[DP_BURST];
+	struct spec s[BURST];
 
-	for (unsigned int i = 0; i < DP_BURST; i++)
+	for (unsigned int i = 0; i < BURST; i++)
 		s[i] = (struct spec){.flow = (uint8_t)(i % 16), .ttl = 60, .len = 100};
-	assert_int_equal(frames_of(s, DP_BURST, &no_limits), 16);
-	for (unsigned int i = 0; i < DP_BURST; i++)
+	assert_int_equal(frames_of(s, BURST, &no_limits), 16);
+	for (unsigned int i = 0; i < BURST; i++)
 		s[i].flow = (uint8_t)i;
-	assert_int_equal(frames_of(s, DP_BURST, &no_limits), DP_BURST);
-	for (unsigned int i = 0; i < DP_BURST; i++)
+	assert_int_equal(frames_of(s, BURST, &no_limits), BURST);
+	for (unsigned int i = 0; i < BURST; i++)
 		s[i].v6 = true;
-	assert_int_equal(frames_of(s, DP_BURST, &no_limits), DP_BURST);
+	assert_int_equal(frames_of(s, BURST, &no_limits), BURST);
 }
 
 static void test_differences(void **state)
@@ -428,67 +452,70 @@ static void test_odd_frames(void **state)
 static void test_limits(void **state)
 {
 	struct port_super l = no_limits;
-	struct spec s[DP_BURST];
+	struct spec s[BURST];
 
 	for (unsigned int v6 = 0; v6 < 2; v6++) {
 		const uint32_t headers = v6 ? 62 : 42;
 
-		for (unsigned int i = 0; i < DP_BURST; i++)
+		for (unsigned int i = 0; i < BURST; i++)
 			s[i] = (struct spec){.v6 = v6, .ttl = 60, .len = 100};
 		l = no_limits;
 		l.segments = 8;
-		assert_int_equal(frames_of(s, DP_BURST, &l), 4);
+		assert_int_equal(frames_of(s, BURST, &l), 4);
 		l = no_limits;
 		l.bufs = 4;
-		assert_int_equal(frames_of(s, DP_BURST, &l), 8);
+		assert_int_equal(frames_of(s, BURST, &l), 8);
 		l = no_limits;
 		l.bytes = headers + 1600;
-		assert_int_equal(frames_of(s, DP_BURST, &l), 2);
+		assert_int_equal(frames_of(s, BURST, &l), 2);
 		l.bytes--;
-		assert_int_equal(frames_of(s, DP_BURST, &l), 3);
+		assert_int_equal(frames_of(s, BURST, &l), 3);
 		// the length field of IP: 32 x 2046 = 65472 and headers of 28 are 65500
-		for (unsigned int i = 0; i < DP_BURST; i++)
+		for (unsigned int i = 0; i < BURST; i++)
 			s[i].len = v6 ? 2045 : 2046;
-		assert_int_equal(frames_of(s, DP_BURST, &no_limits), 1);
-		for (unsigned int i = 0; i < DP_BURST; i++)
+		assert_int_equal(frames_of(s, BURST, &no_limits), 1);
+		for (unsigned int i = 0; i < BURST; i++)
 			s[i].len = v6 ? 2047 : 2048;
-		assert_int_equal(frames_of(s, DP_BURST, &no_limits), 2);
+		assert_int_equal(frames_of(s, BURST, &no_limits), 2);
 	}
 }
 
-// --- not sent -----------------------------------------------------------------------------------
-
-// A super-frame that finds no room takes back all that was counted for it.
-static void test_drop(void **state)
+// Who does not ask where datagrams went gets the same frames.
+static void test_not_asked(void **state)
 {
 	struct test_rand r = {.s = 1};
-	static struct outbox o;
+	struct rte_mbuf *m[4];
+	struct port_coalesced c;
 
-	for (unsigned int v6 = 0; v6 < 2; v6++) {
-		uint32_t bytes = 0;
-
-		memset(&worker.live, 0, sizeof(worker.live));
-		for (o.n = 0; o.n < 7; o.n++) {
-			const uint16_t len = o.n < 6 ? 333 : 1;
-
-			build(&r, in, &(struct spec){.v6 = v6, .ttl = 60, .len = len});
-			o.m[o.n] = rte_pktmbuf_alloc(pool);
-			o.m[o.n]->tx_offload = UINT64_MAX;
-			memcpy(rte_pktmbuf_append(o.m[o.n], (uint16_t)in->len), in->data, in->len);
-			bytes += in->len;
-		}
-		worker.live.tx = 7;
-		worker.live.tx_bytes = bytes;
-		assert_int_equal(tx_coalesce(&worker, &no_limits, 0, &o), 1);
-		assert_int_equal(worker.live.uso_segments, 7);
-		tx_drop_unsent(&worker, o.m[0]);
-		assert_int_equal(worker.live.tx, 0);
-		assert_int_equal(worker.live.tx_bytes, 0);
-		assert_int_equal(worker.live.uso_frames, 0);
-		assert_int_equal(worker.live.uso_segments, 0);
-		assert_int_equal(worker.live.drop[DP_DROP_TX_FULL], 7);
-		assert_int_equal(rte_mempool_in_use_count(pool), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		build(&r, &in[i], &(struct spec){.flow = i == 1, .ttl = 60, .len = 50});
+		m[i] = put(&in[i]);
 	}
+	c = port_coalesce(&no_limits, 0, m, 4, NULL);
+	assert_int_equal(c.frames, 2);
+	assert_int_equal(c.supers, 1);
+	assert_int_equal(c.segments, 3);
+	rte_pktmbuf_free_bulk(m, 2);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
+}
+
+static int start_eal(void **state)
+{
+	char *argv[] = {"test", "--no-huge", "-m", "64", "--no-pci", "--no-shconf",
+		"--no-telemetry", "--iova-mode=va", "--file-prefix=test_coalesce",
+		"--log-level=*:critical"};
+
+	if (rte_eal_init(RTE_DIM(argv), argv) < 0)
+		return -1;
+	pool = rte_pktmbuf_pool_create(
+		"coalesce", 255, 0, 0, ROOM + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+	return pool == NULL ? -1 : 0;
+}
+
+static int stop_eal(void **state)
+{
+	rte_mempool_free(pool);
+	return rte_eal_cleanup();
 }
 
 int main(void)
@@ -499,12 +526,9 @@ int main(void)
 		cmocka_unit_test(test_differences),
 		cmocka_unit_test(test_odd_frames),
 		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_not_asked),
 		cmocka_unit_test(test_random),
 	};
 
-	world_eal();
-	pool = rte_pktmbuf_pool_create(
-		"coalesce", 255, 0, 0, ROOM + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
-	return pool == NULL ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, start_eal, stop_eal);
 }

@@ -224,6 +224,7 @@ static void test_waiting(void **state)
 	unsigned int answers = 0;
 
 	line_open(&s, 1);
+	world_wait(&world, 1100); // nothing has been relayed of late
 	for (uint16_t i = 0; i < 20; i++) {
 		struct world_datagram d = line_up(0);
 
@@ -247,6 +248,95 @@ static void test_waiting(void **state)
 	world_close(&world);
 }
 
+// --- clients that live elsewhere -----------------------------------------------------------------
+
+#define MARK 0x80 // in the source MAC of what the owner writes the short way
+#define NO_PLAN 0xff
+
+static struct worker *owner_of(const struct world_client *c)
+{
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
+		const struct turn_line *l = world.dp->worker[i]->lines;
+		const uint32_t slots = turn_relay_slots(world.dp->map, i);
+
+		for (uint32_t slot = 0; slot < slots; slot++)
+			if (addr_eq(&l[slot].end[0], &c->at.addr) &&
+				(uint16_t)l[slot].mark[0] == c->at.port)
+				return world.dp->worker[i];
+	}
+	fail_msg("no such allocation");
+	return NULL;
+}
+
+// Makes clients a and b so that b has the port next to a's, which a's home keeps for it. True when
+// that is not b's home.
+static bool elsewhere(struct world_client *a, struct world_client *b)
+{
+	int family;
+
+	client_begin(&world, a, STUN_ALLOCATE);
+	stun_put_u32(&a->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put(&a->w, STUN_EVEN_PORT, "\x80", 1);
+	assert_int_equal(client_ask(&world, a), 0);
+	assert_int_equal(a->reply.alen[STUN_RESERVATION_TOKEN], 8);
+	client_begin(&world, b, STUN_ALLOCATE);
+	stun_put_u32(&b->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put(
+		&b->w, STUN_RESERVATION_TOKEN, a->answer + a->reply.off[STUN_RESERVATION_TOKEN], 8);
+	assert_int_equal(client_ask(&world, b), 0);
+	assert_true(stun_decode_xor_addr(&b->reply, b->reply.off[STUN_XOR_RELAYED_ADDRESS],
+		b->reply.alen[STUN_XOR_RELAYED_ADDRESS], &b->relay, &family));
+	return world_stats(&world).turn.redirects > 0;
+}
+
+// Passes a datagram through all workers; asserts that its owner made no plan for it.
+static void passes_by_line(struct worker *owner, const struct world_datagram *d)
+{
+	struct port *port = world.dp->port[0].port;
+	const uint64_t handed = owner->live.handed_in;
+	struct line_outcome o = {0};
+
+	owner->burst.turn.plan.verdict = NO_PLAN;
+	((uint8_t *)&owner->tx[0].tail[1])[5] ^= MARK;
+	world_send(&world, d);
+	for (unsigned int i = 0; i < 3 * world.dp->nb_workers; i++)
+		worker_round(world.dp->worker[i % world.dp->nb_workers],
+			world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	((uint8_t *)&owner->tx[0].tail[1])[5] ^= MARK;
+	o.len = softport_take(port, o.frame, sizeof(o.frame));
+	assert_int_not_equal(o.len, 0);
+	assert_int_equal(o.frame[11] ^ port->mac[5], MARK);
+	assert_int_equal(owner->burst.turn.plan.verdict, NO_PLAN);
+	assert_int_equal(owner->live.handed_in, handed + 1);
+}
+
+// What is handed over to a worker that is not the client's home goes the short way there.
+static void test_redirected(void **state)
+{
+	const struct world_setup s = {.workers = 4, .rx_queues = 1, .tx_queues = 4};
+	struct world_client *a = &client[0], *b = &client[1];
+	uint16_t port = 42000;
+	struct worker *owner;
+
+	world_open(&world, &s);
+	do {
+		world_client(&world, a, "10.99.0.20", port++);
+		world_client(&world, b, "10.99.0.20", port++);
+	} while (!elsewhere(a, b) || owner_of(b)->id == 0); // who receives, and so hands over
+	owner = owner_of(b);
+	peer[1] = world_endpoint("10.99.0.30", 7000);
+	assert_int_equal(client_bind(&world, b, LINE_CHANNEL, &peer[1]), 0);
+	line_settle(1);
+	for (unsigned int i = 0; i < 4; i++) {
+		struct world_datagram d = i % 2 == 0 ? line_up(1) : line_down(1);
+
+		line_data(&d, 20);
+		passes_by_line(owner, &d);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_full_bursts),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_redirected),
 	};
 
 	world_eal();

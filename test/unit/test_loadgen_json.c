@@ -212,11 +212,15 @@ static void test_generator(void **state)
 	assert_at("uso_why", "\"no \\\"USO\\\"\\\\\\u000a\"");
 	r.bound[BOUND_SCHEDULE] = r.bound[BOUND_NO_MBUF] = true;
 	r.uso = true;
+	r.super_sent = (struct result_super){.frames = 3, .datagrams = 40};
+	r.super_received = (struct result_super){.frames = 2, .datagrams = 20};
 	write_all(NULL, NULL);
 	assert_at("generator/bound", "true");
 	assert_at("generator/reasons", "[\"missed-schedule\",\"no-mbuf\"]");
 	assert_at("uso", "true");
 	assert_at("uso_why", "null");
+	assert_at("super_sent", "{\"frames\":3,\"datagrams\":40}");
+	assert_at("super_received", "{\"frames\":2,\"datagrams\":20}");
 }
 
 static void test_clients(void **state)

@@ -42,6 +42,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c.nb_sizes, 1);
 	assert_int_equal(c.size[0], 120);
 	assert_int_equal(c.burst, 1);
+	assert_int_equal(c.uso, USO_AUTO);
 	assert_number(c.duration_s, 10);
 	assert_number(c.warmup_s, 1);
 	assert_number(c.drain_s, 0.5);

@@ -195,6 +195,12 @@ static void test_sizes(void **state)
 	accepted(READ(BASE, "--burst", "64"));
 	REFUSED("64 at most", BASE, "--burst", "65");
 	REFUSED("not a whole number", BASE, "--burst", "1.5");
+	accepted(READ(BASE, "--uso", "off"));
+	assert_int_equal(c.uso, USO_OFF);
+	accepted(READ(BASE, "--uso", "on"));
+	assert_int_equal(c.uso, USO_ON);
+	REFUSED("none of auto, on, off", BASE, "--uso", "yes");
+	REFUSED("--uso", BASE, "--mode", "binding", "--uso", "on");
 }
 
 static void test_clients(void **state)

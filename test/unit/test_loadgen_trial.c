@@ -118,6 +118,50 @@ static void test_too_few_clients(void **state)
 	assert_false(bound(BOUND_SCHEDULE));
 }
 
+static void why(const char *text)
+{
+	result_between(w.engine, w.from, w.to, true, w.result);
+	assert_false(w.result->uso);
+	assert_string_equal(w.result->uso_why, text);
+}
+
+// Whether bursts left as super-frames, and the first reason why they did not.
+static void test_uso(void **state)
+{
+	static const struct port_ops ops;
+	struct port p = {.ops = &ops};
+
+	(void)state;
+	w.engine->port[SIDE_CLIENT] = &p;
+	w.config.burst = 8;
+	why("the port offers no UDP segmentation");
+	p.uso.segments = 64;
+	why("no datagrams that could leave as one");
+	w.config.burst = 1;
+	why("every burst is one datagram (--burst)");
+	p.uso.segments = 0;
+	w.config.uso = USO_OFF;
+	why("switched off with --uso");
+	w.config.mode = MODE_ALLOC;
+	why("only media is sent in bursts");
+	w.config.mode = MODE_CHANNEL;
+	w.config.uso = USO_AUTO;
+	w.now->super_sent.frames = 10;
+	w.now->super_sent.datagrams = 80;
+	w.from->lane[0].super_sent.frames = 4; // before the trial
+	w.from->lane[0].super_sent.datagrams = 30;
+	result_between(w.engine, w.from, w.to, true, w.result);
+	assert_true(w.result->uso);
+	assert_null(w.result->uso_why);
+	assert_int_equal(w.result->super_sent.frames, 6);
+	assert_int_equal(w.result->super_sent.datagrams, 50);
+	w.to->port[SIDE_CLIENT].tx_cut = 5;
+	result_between(w.engine, w.from, w.to, true, w.result);
+	assert_true(w.result->uso); // one of them was not
+	w.to->port[SIDE_CLIENT].tx_cut = 6;
+	why("the port found that it cannot, and cut what it was given");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +170,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_port_missed, begin, end),
 		cmocka_unit_test_setup_teardown(test_reflector_full, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_few_clients, begin, end),
+		cmocka_unit_test_setup_teardown(test_uso, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

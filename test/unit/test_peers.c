@@ -468,35 +468,38 @@ static void a_line_vouches_for_one_datagram(void **state)
 		struct turn_view v;
 		uint8_t other[8];
 
-		assert_true(turn_line_vouches(&line, &good, 99));
-		assert_false(turn_line_vouches(&line, &good, 100));
-		assert_false(turn_line_vouches(&line, &good, 101));
+		assert_true(turn_line_vouches(&line, &good, leg, 99));
+		assert_false(turn_line_vouches(&line, &good, leg, 100));
+		assert_false(turn_line_vouches(&line, &good, leg, 101));
 		for (unsigned int bit = 0; bit < 128; bit++) {
 			v = good;
 			v.src.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
-			assert_false(turn_line_vouches(&line, &v, 99));
+			assert_false(turn_line_vouches(&line, &v, leg, 99));
 		}
 		for (unsigned int bit = 0; bit < 32; bit++) { // of a peer the port only
 			v = good;
 			v.mark ^= UINT32_C(1) << bit;
-			assert_int_equal(turn_line_vouches(&line, &v, 99), leg == 1 && bit >= 16);
+			assert_int_equal(
+				turn_line_vouches(&line, &v, leg, 99), leg == 1 && bit >= 16);
 		}
 		for (unsigned int bit = 0; bit < 64; bit++) { // of a client the header too
 			v = good;
 			memcpy(other, data, sizeof(other));
 			other[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			v.data = other;
-			assert_int_equal(turn_line_vouches(&line, &v, 99), leg == 1 || bit >= 32);
+			assert_int_equal(
+				turn_line_vouches(&line, &v, leg, 99), leg == 1 || bit >= 32);
 		}
 		for (uint16_t len = 4; len < 12; len++) {
 			v = good;
 			v.len = len;
-			assert_int_equal(turn_line_vouches(&line, &v, 99), leg == 1 || len == 8);
+			assert_int_equal(
+				turn_line_vouches(&line, &v, leg, 99), leg == 1 || len == 8);
 		}
 		v = good;
 		memcpy(other, (const uint8_t[]){0, 0, 0, 4}, 4); // number 0
 		v.data = other;
-		assert_false(turn_line_vouches(&none, &v, 99));
+		assert_false(turn_line_vouches(&none, &v, v.leg, 99));
 	}
 }
 

@@ -291,18 +291,17 @@ static void test_transmit(void **state)
 	close_device(p);
 }
 
-// An injected frame comes alone, at once, whether or not there is anything else.
+// Injected frames come at once, apart from all others, whether or not there is anything else.
 static void test_inject(void **state)
 {
 	const struct port_replay_template t = template_of(6, 64, 1, (uint16_t[]){0});
 	const struct port_replay_frames f = frames_of(&t, 1);
 	struct port *p = open_device("replay:a");
 	struct watched w = {0};
-	struct rte_mbuf *m[4];
+	struct rte_mbuf *m[PORT_REPLAY_INJECT_FRAMES];
 	uint8_t big[PORT_REPLAY_INJECT_MAX + 1] = {0};
 
 	assert_int_equal(port_replay_inject(p, 0, udp4, sizeof(udp4)), 0);
-	assert_int_equal(port_replay_inject(p, 0, udp4, sizeof(udp4)), -EBUSY);
 	assert_int_equal(port_replay_inject(p, 0, big, sizeof(big)), -EMSGSIZE);
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	port_replay_limit(p, 0, 2);
@@ -315,6 +314,15 @@ static void test_inject(void **state)
 	assert_int_equal(port_rx(p, 0, m, 4), 2);
 	assert_int_equal(w.received, 2);
 	rte_pktmbuf_free_bulk(m, 2);
+	for (uint16_t i = 1; i <= PORT_REPLAY_INJECT_FRAMES; i++)
+		assert_int_equal(port_replay_inject(p, 0, big, i), 0);
+	assert_int_equal(port_replay_inject(p, 0, big, 1), -EBUSY);
+	assert_int_equal(port_rx(p, 0, m, 3), 3);
+	assert_int_equal(
+		port_rx(p, 0, m + 3, PORT_REPLAY_INJECT_FRAMES), PORT_REPLAY_INJECT_FRAMES - 3);
+	for (uint16_t i = 0; i < PORT_REPLAY_INJECT_FRAMES; i++)
+		assert_int_equal(m[i]->pkt_len, i + 1);
+	rte_pktmbuf_free_bulk(m, PORT_REPLAY_INJECT_FRAMES);
 	assert_int_equal(port_replay_inject(p, 0, big, PORT_REPLAY_INJECT_MAX), 0);
 	close_device(p); // with what nobody has fetched
 }

@@ -244,7 +244,10 @@ static void check_cut(
 		assert_null(out[i]->next);
 		assert_int_equal(out[i]->pkt_len, total);
 		assert_int_equal(out[i]->data_len, total);
-		assert_int_equal(out[i]->ol_flags, 0);
+		assert_int_equal(out[i]->ol_flags,
+			(m->ol_flags & RTE_MBUF_F_RX_LRO) == 0
+				? 0
+				: RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD);
 		assert_memory_equal(rte_pktmbuf_mtod(out[i], void *), expected, total);
 	}
 	rte_pktmbuf_free_bulk(out, n);

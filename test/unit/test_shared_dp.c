@@ -132,6 +132,7 @@ static void test_bursts(void **state)
 		assert_int_equal(client_allocate(&world, &client[i], 4), 0);
 		peer[i] = world_endpoint("10.99.0.30", (uint16_t)(7000 + i));
 		assert_int_equal(client_bind(&world, &client[i], CHANNEL, &peer[i]), 0);
+		assert_int_equal(world_stats(&world).turn.endpoints, i + 1);
 	}
 	for (unsigned int round = 0; round < 20; round++) {
 		for (unsigned int i = 0; i < CLIENTS; i++) {

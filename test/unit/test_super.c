@@ -306,7 +306,7 @@ static void test_no_room(void **state)
 	const struct way way = {.super = false};
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
 	struct dp_stats before, after;
-	uint64_t supers, joined, seen = 0, full = 0;
+	uint64_t supers, joined, seen = 0, bytes = 0, full = 0;
 
 	open_world(&s);
 	softport_uso(wan(), &granted, 0);
@@ -316,6 +316,9 @@ static void test_no_room(void **state)
 		softport_limit(wan(), test_rand_below(&world.rand, 40));
 		world_run(&world);
 		seen += world.nb_seen;
+		for (unsigned int i = 0; i < world.nb_seen; i++)
+			bytes += world.seen[i].len +
+				net_headers_len(addr_is_v4(&world.seen[i].src.addr), 0);
 		full += nb_sent - world.nb_seen;
 		world.nb_seen = 0;
 	}
@@ -323,6 +326,7 @@ static void test_no_room(void **state)
 	assert_true(full > 0 && seen > 0);
 	assert_int_equal(after.drop[DP_DROP_TX_FULL], full);
 	assert_int_equal(after.tx - before.tx, seen);
+	assert_int_equal(after.tx_bytes - before.tx_bytes, bytes);
 	supers = softport_supers(wan(), &joined);
 	assert_int_equal(after.uso_frames, supers);
 	assert_int_equal(after.uso_segments, joined);

@@ -75,16 +75,17 @@ static void rng_fill(void *ctx, void *buf, size_t len)
 	test_rand_fill(ctx, buf, len);
 }
 
-static void count_made(void *ctx, uint32_t flow)
+static void count_made(void *ctx, uint32_t slot)
 {
 	struct fixture *f = ctx;
-	struct turn_path path;
+	const struct turn_line *l = &turn_shard_lines(f->shard)[slot];
 
-	turn_flow_path(f->shard, flow, &path);
-	assert_int_equal(addr_is_v4(&path.src.addr), addr_is_v4(&path.dst.addr));
-	assert_true(path.src.port != 0 && path.dst.port != 0);
-	assert_int_equal(*path.hop, 0);
-	f->flows_made++;
+	assert_true(l->mark[TURN_FROM_CLIENT] >> 24 != 0);
+	assert_int_not_equal((uint16_t)l->mark[TURN_FROM_CLIENT], 0);
+	assert_int_not_equal(l->relay_port, 0);
+	if (l->until != 0)
+		assert_int_not_equal((uint16_t)l->mark[TURN_FROM_PEER], 0);
+	f->lines_made++;
 }
 
 static void shard_open(struct fixture *f, uint8_t worker)
@@ -102,7 +103,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	f->params.crypto = f->crypto;
 	f->params.rng = &f->rng;
 	f->params.worker = worker;
-	f->params.flow_made = count_made;
+	f->params.line_made = count_made;
 	f->params.ctx = f;
 	size = turn_shard_size(&f->params);
 	mem = aligned_alloc(64, (size + 63) & ~(size_t)63);

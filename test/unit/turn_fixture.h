@@ -36,7 +36,7 @@ struct fixture {
 	struct turn_shard *shard;
 	struct turn_shard_params params;
 	uint64_t now_ms, wall_s;
-	uint32_t flows_made; // calls of flow_made so far
+	uint32_t lines_made; // calls of line_made so far
 	const struct fixture *shares; // whose policy, map and quota these are; NULL = its own
 
 	struct stun_writer w; // the message being built

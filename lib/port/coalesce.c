@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs of datagrams of one flow and one size leave as one super-frame each (lib/port/segment.h)
-// where the port cuts them (USO). Nothing is copied: the first keeps its headers, of the others
-// only the payload stays and is linked behind.
+// Making super-frames: runs of datagrams of one flow and one size become one each. Nothing is
+// copied: the first keeps its headers, of the others only the payload stays and is linked behind.
 //
 // The order of one flow, which is all datagrams of one 5-tuple, is kept: a datagram joins the last
 // frame of its flow or none. Between flows there is no order to keep, so that runs are found when
@@ -10,14 +9,16 @@
 // The port computes the checksums anew, as with any checksum offload: a payload damaged in our
 // memory is not found out behind it.
 #include "bytes.h"
-#include "dp_int.h"
+#include "port.h"
+#include "segment.h"
 #include "udp.h"
 
 #define PROTO_UDP 17
 #define SLOTS 64 // twice the frames of a burst
 #define IP_LEN_MAX 65535
 
-_Static_assert(SLOTS >= 2 * DP_BURST && DP_BURST < UINT8_MAX, "there is always a free slot");
+_Static_assert(SLOTS >= 2 * PORT_COALESCE_MAX && PORT_COALESCE_MAX < UINT8_MAX,
+	"there is always a free slot");
 
 // The headers of a datagram on its way out.
 struct head {
@@ -39,7 +40,7 @@ struct run {
 struct bundle {
 	const struct port_super *limits;
 	unsigned int n;
-	struct run run[DP_BURST];
+	struct run run[PORT_COALESCE_MAX];
 	uint8_t slot[SLOTS]; // number + 1 of the last run of a flow, by hash; 0 = free
 };
 
@@ -74,7 +75,7 @@ static bool head_read(struct head *h, const struct rte_mbuf *m)
 	h->len = (uint16_t)(l4_len - NET_UDP_LEN);
 	// Whatever cuts a run counts the identification up from the first. Of a datagram with DF it
 	// means nothing (RFC 6864 4.1); one without might be fragmented on its way and then needs
-	// an identification that has not just been used, which only rewrite_ip_id can promise.
+	// an identification that has not just been used, which only its sender can promise.
 	h->alone = h->len == 0 || load_be16(ip - h->l2 + h->all - 2) == 0 ||
 		(h->is_v4 && (ip[6] & 0x40) == 0);
 	return true;
@@ -95,7 +96,7 @@ static bool same_flow(const struct head *a, const struct head *b)
 	return a->is_v4 == b->is_v4 && memcmp(key, flow_key(b, &len), len) == 0;
 }
 
-// Not keyed: who makes them all meet gets a walk of DP_BURST steps.
+// Not keyed: who makes them all meet gets a walk of PORT_COALESCE_MAX steps.
 static unsigned int flow_hash(const struct head *h)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -151,7 +152,8 @@ static uint8_t *slot_find(struct bundle *b, const struct head *h)
 	return &b->slot[i];
 }
 
-static void bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2)
+// Returns the number of the run that m is in now.
+static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2)
 {
 	struct run *r = &b->run[b->n];
 	struct head h = {.l2 = l2};
@@ -164,12 +166,12 @@ static void bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2)
 		slot = slot_find(b, &h);
 		if (*slot != 0 && joins(&b->run[*slot - 1], &h, b->limits)) {
 			run_append(&b->run[*slot - 1], m, &h);
-			return;
+			return *slot - 1u;
 		}
 		*slot = (uint8_t)(b->n + 1);
 	}
 	*r = (struct run){.head = h, .first = m, .last = m, .n = 1};
-	b->n++;
+	return b->n++;
 }
 
 // The headers of a run are those of a frame as long as the whole.
@@ -202,42 +204,32 @@ static void run_finish(const struct run *r)
 	store_be16(udp + 6, csum_fold(pseudo + PROTO_UDP + udp_len));
 }
 
-// --- an outbox ----------------------------------------------------------------------------------
+// --- the call -----------------------------------------------------------------------------------
 
-unsigned int tx_coalesce(
-	struct worker *w, const struct port_super *limits, uint16_t vlan, struct outbox *o)
+struct port_coalesced port_coalesce(const struct port_super *limits, uint16_t vlan,
+	struct rte_mbuf **m, unsigned int n, uint8_t *frame_of)
 {
 	const uint16_t l2 = (uint16_t)(NET_ETH_LEN + (vlan != 0 ? NET_VLAN_LEN : 0));
+	struct port_coalesced c = {0};
 	struct bundle b;
 
 	b.limits = limits;
 	b.n = 0;
 	memset(b.slot, 0, sizeof(b.slot));
-	for (unsigned int i = 0; i < o->n; i++)
-		bundle_add(&b, o->m[i], l2);
+	for (unsigned int i = 0; i < n; i++) {
+		const unsigned int run = bundle_add(&b, m[i], l2);
+
+		if (frame_of != NULL)
+			frame_of[i] = (uint8_t)run;
+	}
+	c.frames = b.n;
 	for (unsigned int i = 0; i < b.n; i++) {
-		o->m[i] = b.run[i].first;
+		m[i] = b.run[i].first;
 		if (b.run[i].n == 1)
 			continue;
 		run_finish(&b.run[i]);
-		w->live.uso_frames++;
-		w->live.uso_segments += b.run[i].n;
+		c.supers++;
+		c.segments += b.run[i].n;
 	}
-	return b.n;
-}
-
-void tx_drop_unsent(struct worker *w, struct rte_mbuf *m)
-{
-	const uint32_t headers = m->l2_len + m->l3_len + m->l4_len;
-	unsigned int n = 1;
-
-	if ((m->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0) {
-		n = (m->pkt_len - headers + m->tso_segsz - 1) / m->tso_segsz;
-		w->live.uso_frames--;
-		w->live.uso_segments -= n;
-	}
-	w->live.tx -= n;
-	w->live.tx_bytes -= m->pkt_len + (n - 1) * headers;
-	w->live.drop[DP_DROP_TX_FULL] += n - 1;
-	worker_drop(w, m, DP_DROP_TX_FULL);
+	return c;
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker does between two datagrams: poll on, or sleep, and for how long. Polling pays where
+// the next datagram comes before a sleep would be over. So it polls while datagrams came closer
+// together than that of late, and then for no longer than that; else it sleeps at once, for half of
+// the time that lay between two of them. Pure arithmetic: the caller reads the clock and sleeps.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IDLE_SPIN_US 20 // about what a short sleep takes, falling asleep and waking up included
+#define IDLE_SLEEP_MIN_US 10
+
+// Of one worker. Times are in the units of the caller's clock.
+struct idle {
+	uint64_t spin, sleep_min, sleep_max;
+	uint64_t worked; // when there was work last
+	uint64_t gap; // between two datagrams of late: a moving average
+};
+
+// per_us: units in a microsecond. sleep_max_us: of the longest sleep, and so what a datagram may
+// have to wait more; IDLE_SLEEP_MIN_US at least.
+struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us);
+
+// To be told of every round: the time at its begin, whether it found work, and how many datagrams.
+// Returns how long to sleep before the next; 0: not at all.
+uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams);

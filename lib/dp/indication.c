@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The relayed indication as nearly all are, from wire to wire by the line of its allocation, like
+// ChannelData in relay.c: a Send of two attributes, and a Data for a peer without a channel.
+#include "plain.h"
+
+#include "bytes.h"
+
+// By how many bytes of payload a datagram becomes shorter (client) or longer (peer).
+static void change_len(struct plain *p, const struct turn_view *v, unsigned int by)
+{
+	const uint16_t change = be16((uint16_t)by);
+
+	if (v->leg == TURN_FROM_CLIENT) {
+		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN - by);
+		p->udp += 2u * change; // taken from the length that stands twice under the sum
+		p->ip += (uint16_t)~change;
+	} else {
+		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN + by);
+		p->udp += 2u * (uint16_t)~change;
+		p->ip += change;
+	}
+}
+
+// New headers, then the front, which may lie where the old ones were.
+static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct plain *p, const uint8_t *front)
+{
+	const struct turn_line *l = &w->lines[v->slot];
+	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[v->leg ^ 1]];
+	const bool is_v4 = (v->flags & DP_IPV4) != 0;
+	uint8_t *ip = is_v4 ? plain_write_ip4(w, p) : plain_write_ip6(p);
+
+	if (p->moved < 0)
+		memcpy(p->payload + p->moved, front, (size_t)-p->moved);
+	m->data_off = (uint16_t)(m->data_off + p->moved);
+	m->data_len = (uint16_t)(m->data_len - v->len - NET_UDP_LEN + p->udp_len);
+	m->pkt_len = m->data_len;
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	plain_send(w, hop, m, ip, is_v4);
+}
+
+static bool relay_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct plain *p, uint32_t tick)
+{
+	uint16_t len = 0;
+	const uint16_t front = turn_line_send(&w->lines[v->slot], v, tick, &len), end = front + len;
+
+	if (unlikely(front == 0))
+		return false;
+	p->moved = front;
+	p->udp += plain_sum(v->data, front, false) +
+		plain_sum(v->data + end, v->len - end, (end & 1) != 0);
+	change_len(p, v, v->len - (unsigned int)len);
+	write_and_send(w, m, v, p, NULL);
+	return true;
+}
+
+static bool relay_data(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct plain *p, uint32_t tick)
+{
+	const unsigned int pad = -v->len & 3; // RFC 8489 14
+	uint8_t front[STUN_DATA_FRONT_MAX];
+	uint16_t front_len;
+
+	// plain frames leave room for a ChannelData header
+	if (m->data_len + sizeof(front) + pad > w->plain_max + (unsigned int)CHANNEL_HEADER_LEN ||
+		m->data_off < sizeof(front) || pad > rte_pktmbuf_tailroom(m))
+		return false;
+	front_len = turn_line_data(w->shard, v, tick, front);
+	if (unlikely(front_len == 0))
+		return false;
+	p->moved = -front_len;
+	p->udp += (uint16_t)~plain_sum(front, front_len, false);
+	change_len(p, v, front_len + pad);
+	memset(p->payload + v->len, 0, pad);
+	write_and_send(w, m, v, p, front);
+	return true;
+}
+
+bool indication_relay(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
+{
+	struct turn_line *l = &w->lines[v->slot];
+	const unsigned int leg = v->leg, to = leg ^ 1;
+	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
+	const struct source *src = &w->source[leg][l->mark[to] >> 16];
+	const uint32_t sums = leg == TURN_FROM_CLIENT ? l->sums : ~l->sums;
+	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
+	struct plain p;
+	bool relayed;
+
+	if (hop->serial != l->hop[to] >> 16 || (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
+		return false;
+	p = plain_from_line(l, src, payload, leg);
+	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
+	p.ip = sums >> 16;
+	relayed = leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p, tick)
+					  : relay_data(w, m, v, &p, tick);
+	if (likely(relayed))
+		turn_line_count(w->shard, l, v, leg);
+	return relayed;
+}

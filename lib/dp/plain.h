@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing a plain frame: untagged, without options and extension headers, made of another such in
+// its place. Inline, as nearly every frame is one. Ports, sums and checksums are here as they lie
+// in memory.
+#pragma once
+
+#include "dp_int.h"
+
+// A 16-bit value as it lies in memory.
+static inline uint16_t be16(uint16_t v)
+{
+	return __builtin_bswap16(v);
+}
+
+static inline uint16_t plain_sum_addrs(const struct addr *a, const struct addr *b)
+{
+	return udp_fold(udp_sum4(a->d[0], a->d[1], b->d[0], b->d[1]));
+}
+
+// Sum of bytes; behind an odd number of others they have changed places.
+static inline uint16_t plain_sum(const uint8_t *p, size_t len, bool odd)
+{
+	uint16_t sum;
+
+	if (len < 8)
+		sum = len > 0 ? be16(csum_fold(csum_add(0, p, len))) : 0;
+	else
+		sum = udp_fold(udp_sum(0, p, len));
+	return odd ? be16(sum) : sum;
+}
+
+// A frame to be made of another, in place.
+struct plain {
+	const struct addr *src, *dst;
+	uint8_t *payload; // as it was
+	int moved; // where it begins, by how much later
+	uint16_t sport, dport, udp_len;
+	uint32_t udp; // its UDP checksum, to be folded
+	uint32_t ip; // what the sum of an IPv4 header grows by but for what any hop changes
+};
+
+// A UDP checksum is never 0, neither is what it changes by: nor is the sum then, so that no 0 comes
+// out for the 0xffff that UDP wants.
+static inline void plain_write_udp(const struct plain *p)
+{
+	uint8_t *udp = p->payload + p->moved - NET_UDP_LEN;
+	const uint16_t len = be16(p->udp_len), checksum = udp_fold32(p->udp);
+
+	memcpy(udp, &p->sport, 2);
+	memcpy(udp + 2, &p->dport, 2);
+	memcpy(udp + 4, &len, 2);
+	memcpy(udp + 6, &checksum, 2);
+}
+
+// Headers of IPv4 and UDP; returns the first byte. The identification stays when DF is set: it
+// means nothing then (RFC 6864 section 4).
+static __rte_always_inline uint8_t *plain_write_ip4(struct worker *w, const struct plain *p)
+{
+	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
+	const uint16_t tos = udp_load16(old), hops = udp_load16(old + 8) - 1;
+	const uint16_t total = be16(p->udp_len + NET_IP4_LEN);
+	// 0xfffe: one hop less
+	uint32_t id = udp_load32(old + 4), sum = p->ip + (udp_load16(old + 10) ^ 0xffffu) + 0xfffe;
+	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
+	uint16_t checksum;
+
+	if (unlikely((id & be16(0x4000) << 16) == 0)) {
+		sum += (uint16_t)~id;
+		id = (id & 0xffff0000) | be16(rewrite_ip_id(w));
+		sum += (uint16_t)id;
+	}
+	checksum = (uint16_t)~udp_fold32(sum);
+	memcpy(ip, &tos, 2);
+	memcpy(ip + 2, &total, 2);
+	memcpy(ip + 4, &id, 4);
+	memcpy(ip + 8, &hops, 2);
+	memcpy(ip + 10, &checksum, 2);
+	memcpy(ip + 12, &p->src->w[3], 4);
+	memcpy(ip + 16, &p->dst->w[3], 4);
+	plain_write_udp(p);
+	return ip;
+}
+
+static __rte_always_inline uint8_t *plain_write_ip6(const struct plain *p)
+{
+	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
+	const uint64_t first =
+		(udp_load32(old) & 0x0000f0ff) | // no flow label: its flow is another
+		(uint64_t)be16(p->udp_len) << 32 | (uint64_t)17 << 48 |
+		(uint64_t)(uint8_t)(old[7] - 1) << 56;
+	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP6_LEN;
+
+	memcpy(ip, &first, 8);
+	memcpy(ip + 8, p->src, 16);
+	memcpy(ip + 24, p->dst, 16);
+	plain_write_udp(p);
+	return ip;
+}
+
+// One of a line's, from a leg; its length and sums are still to be filled in.
+static __rte_always_inline struct plain plain_from_line(
+	const struct turn_line *l, const struct source *src, uint8_t *payload, unsigned int leg)
+{
+	const uint32_t from_client = leg - 1; // all ones: then a relay address, which has no port
+
+	return (struct plain){.src = &src->addr,
+		.dst = &l->end[leg ^ 1],
+		.payload = payload,
+		.sport = (uint16_t)((l->relay_port & from_client) | src->port),
+		.dport = be16((uint16_t)l->mark[leg ^ 1])};
+}
+
+static inline void plain_send(struct worker *w, const struct neigh_hop *hop, struct rte_mbuf *m,
+	uint8_t *ip, const bool is_v4)
+{
+	struct outbox *o = &w->tx[hop->port];
+
+	__asm__("" : "+r"(o)); // one address, or gcc works out one more for each member
+	memcpy(ip - NET_ETH_LEN, hop, 8);
+	memcpy(ip - NET_ETH_LEN + 6, &o->tail[is_v4], 8);
+	if (unlikely(o->n == DP_BURST - 1))
+		tx_put(w, hop->port, m); // it is full then, and goes
+	else
+		o->m[o->n++] = m;
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""uso: what super-frames are worth on the way to the clients, beside datagrams sent one by one.
+
+The downlink of a conference: each of a few clients gets bursts of one size from its peer. slipring
+has a vtap towards them, with ports[].uso auto and off; coturn has the same TAPs by way of its
+kernel, with --multiplex-peer and --udp-gso where it knows them. Both are loaded, and their cost is
+counted, as by the coturn benchmark: see there for the rates that are tried and for the two
+denominators. Delivered is what arrived at the generator, datagram by datagram.
+"""
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+import coturn
+import stats
+from machine import wait_until
+from rounds import Alternation
+from servers import READY_S, Coturn, Slipring, version_of
+from taps import INGRESS, LEGS, MAC, TapRoad
+
+NAME = "uso"
+CLIENTS = 4
+SECONDS = 300  # for the rounds of one load
+
+
+@dataclass(frozen=True)
+class Downlink(coturn.Workload):
+    """Bursts to each client in turn."""
+
+    burst: int = 16
+    ingress: str = "whole"  # how bursts come to the server
+    wire: str = "whole"  # how they leave it
+
+    def options(self, rate, duration):
+        pace = rate if rate == "flood" else f"{rate:.0f}"
+        return [
+            "--mode", "peer-to-client", "--clients", str(self.clients), "--size", str(self.size),
+            "--burst", str(self.burst), "--uso", INGRESS[self.ingress], "--pps", pace,
+            "--duration", str(duration), "--warmup", "0", "--drain", "0.3",
+        ]  # fmt: skip
+
+    def parameters(self):
+        return {
+            "size": self.size, "burst": self.burst, "direction": "down", "mode": "channel",
+            "clients": self.clients, "link": "tap", "ingress": self.ingress, "wire": self.wire,
+        }  # fmt: skip
+
+
+def downlink(size, burst, **ways):
+    name = " ".join([f"{burst} x {size}", *(f"{k}={v}" for k, v in ways.items())])
+    return Downlink(name, CLIENTS, size, burst=burst, **ways)
+
+
+def loads(quick, full):
+    """What is measured: a video frame's packets and a batch of voice."""
+    found = [downlink(1200, 16), downlink(160, 32), downlink(1200, 16, ingress="plain")]
+    if quick:
+        return found[:1]
+    if full:
+        found += [downlink(160, 32, ingress="plain"), downlink(1200, 16, wire="cut"),
+            downlink(160, 32, wire="cut"),
+            downlink(1200, 16, ingress="plain", wire="cut")]  # fmt: skip
+    return found
+
+
+class TapSlipring(Slipring):
+    """slipring on two vtaps."""
+
+    def __init__(self, bench, road, uso):
+        super().__init__(bench, road)
+        self.uso = uso
+        self.name = f"slipring-uso-{uso}"
+
+    def config(self):
+        config = super().config()
+        for number, (port, leg) in enumerate(zip(config["ports"], LEGS)):
+            port["device"] = f"vtap:{leg[1]},mac={MAC.format(0x31 + number)}"
+        config["ports"][0]["uso"] = self.uso
+        return config
+
+    @contextlib.contextmanager
+    def started(self):
+        with super().started():
+            wait_until(self.road.server_plugged, READY_S, "ports of slipring")
+            yield self
+
+    def parameters(self):
+        return {"server": self.kind, "uso": self.uso}
+
+
+def all_servers(bench, road):
+    """{name: function that makes one}. COTURN names a turnserver in place of the system's."""
+    binary = os.environ.get("COTURN") or "turnserver"
+    version_of(binary)  # better now than after minutes
+    return {
+        "auto": lambda: TapSlipring(bench, road, "auto"),
+        "off": lambda: TapSlipring(bench, road, "off"),
+        "coturn": lambda: Coturn(bench, road, binary, best=True),
+    }
+
+
+def report(bench, workload, named, series):
+    add, common = bench.results.add, workload.parameters()
+    if series.noisy:
+        common["noisy"] = True
+    for name, server in named.items():
+        more = {**server, **common}
+        if stats.median(series.values(name, "bound")):
+            more["generator_bound"] = True
+        for metric in ("relay_pps", "send_pps"):
+            add(NAME, metric, series.values(name, metric), "1/s", **more)
+        for what in coturn.DENOMINATORS:
+            values = series.values(name, what)
+            add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
+        add(NAME, "whole_share", series.values(name, "whole"), "share", **more)
+    for other, metric in (("off", "ratio_off"), ("coturn", "ratio_coturn")):
+        more = {**named[other], **named["auto"], "against": named[other]["server"], **common}
+        for of in ("relay_pps", *coturn.DENOMINATORS):
+            what = {"of": of} if of == "relay_pps" else {"of": "relay_pps_per_cpu_s", "cpu": of}
+            add(NAME, metric, series.ratios("auto", other, of), "ratio", **what, **more)
+
+
+def main(bench):
+    with TapRoad(bench.rest_cpu, bench.work_cpu) as road:
+        makers = all_servers(bench, road)
+        named = {name: make().parameters() for name, make in makers.items()}
+        for workload in loads(bench.quick, bench.full):
+            road.wire = workload.wire
+            cases = {}
+            for name, make in makers.items():
+                knee = coturn.find_knee(bench, road, make, workload)
+                cases[name] = coturn.case(bench, road, make, workload, knee)
+            plan = bench.plan(seconds=SECONDS)
+            found = Alternation({workload.name: cases}, bench.gate, plan, bench.say).run()
+            report(bench, workload, named, found[workload.name])

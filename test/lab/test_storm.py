@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A storm of authenticated Allocates and Refreshes beside calls: they lose no datagram, and every
+request is answered or counted. First at the pace of the answers, then more than may wait at once."""
+
+import select
+import time
+
+import lab as labs
+import loadgen
+from lab import CLIENT4, CLIENT6, SLOW, until
+from turnlib import (
+    ALLOCATE,
+    ERROR,
+    LIFETIME,
+    REFRESH,
+    REQUESTED_TRANSPORT,
+    SUCCESS,
+    UDP,
+    Message,
+    u32,
+)
+
+CONFIG = {"limits": {"requests": 2}, "buffers": {"backlog": 32}, "relay": {"quarantine": 0}}
+CALLS = "--clients 8 --pps 1k --direction both --duration 2 --size 120".split()
+STEADY, CROWD = 24, 192  # clients of the storm; the first fit a backlog
+SILENCE = 0.25  # after which a client asks again
+
+
+class Stormer:
+    """A client that allocates and releases with the same two requests, again and again."""
+
+    def __init__(self, client):
+        self.client, self.turn, self.sent_at = client, 0, 0.0
+        client.challenge()
+        self.requests = (
+            client.signed(ALLOCATE, [(REQUESTED_TRANSPORT, UDP)]),
+            client.signed(REFRESH, [(LIFETIME, u32(0))]),
+        )
+
+    def ask(self, now):
+        self.sent_at = now
+        self.client.send_raw(self.requests[self.turn])
+
+    def answered(self):
+        """Reads an answer; 0 or its code. A 437 is the answer to what was asked twice."""
+        answer = Message(self.client.sock.recv(65536))
+        assert answer.cls in (SUCCESS, ERROR) and answer.code in (0, 437), answer
+        self.turn ^= answer.tid == self.requests[self.turn][8:20]
+        return answer.code
+
+
+class Storm:
+    """Some clients, each with a request under way."""
+
+    def __init__(self, lab, count):
+        ips = (CLIENT4, CLIENT4, CLIENT4, CLIENT6)
+        self.stormers = [Stormer(lab.client(ip=ips[i % 4])) for i in range(count)]
+        self.by_fd = {s.client.sock.fileno(): s for s in self.stormers}
+        self.poller = select.poll()
+        for fd in self.by_fd:
+            self.poller.register(fd, select.POLLIN)
+        self.sent = self.answers = self.refused = 0
+
+    def ask(self, stormers):
+        now = time.monotonic()
+        for stormer in stormers:
+            stormer.ask(now)
+        self.sent += len(stormers)
+
+    def take(self, timeout):
+        """Reads what has come; the clients that have an answer."""
+        done = [self.by_fd[fd] for fd, _ in self.poller.poll(timeout * 1000)]
+        for stormer in done:
+            self.refused += stormer.answered() != 0
+        self.answers += len(done)
+        return done
+
+    def rage(self, process):
+        """While the process runs. All clients ask at once whenever nobody waits any more."""
+        together = len(self.stormers) > STEADY
+        self.ask(self.stormers)
+        waiting = set(self.stormers)
+        while process.poll() is None:
+            done = self.take(0.01)
+            if not together:
+                self.ask(done)
+            waiting -= set(done)
+            late = time.monotonic() - SILENCE
+            if together and (not waiting or min(s.sent_at for s in waiting) < late):
+                self.ask(self.stormers)
+                waiting = set(self.stormers)
+            elif not together:
+                self.ask([s for s in self.stormers if s.sent_at < late])
+        until(lambda: not self.take(0.1), 3, "the last answers")
+
+    def end(self):
+        for stormer in self.stormers:
+            stormer.client.refresh(0)  # a 437 where there is nothing
+            stormer.client.close()
+
+
+def beside_calls(lab, server, gen, count):
+    storm = Storm(lab, count)
+    before = server.still().get("request-backlog", 0)
+    run = gen.start(*loadgen.media(*loadgen.IVAN, *CALLS))
+    storm.rage(run.process)
+    result = run.result()
+    dropped = server.still().get("request-backlog", 0) - before
+    loadgen.check_clean(result, "up", "down")
+    assert result["clients_ready"] == 8 and result["clients_failed"] == 0, result
+    missed = sum(port["rx_missed"] for port in server.telemetry.ask("/slipring/ports"))
+    assert missed == 0, f"{missed} frames never reached the server: the machine is too busy"
+    # the calls' requests may have been dropped too
+    assert storm.sent <= storm.answers + dropped <= storm.sent + result["retransmissions"]
+    assert storm.answers > 1000 / SLOW, storm.answers
+    print(f"ok     {count} clients: {storm.answers} of {storm.sent} requests answered "
+        f"({storm.refused} 437), {dropped} dropped, beside {result['total_recv']} datagrams")  # fmt: skip
+    storm.end()
+    loadgen.check_released(lab, server)
+
+
+def main(lab):
+    labs.need_own_server()
+    server = lab.server(CONFIG, allow={"request-backlog"})
+    gen = loadgen.Generator(lab)
+    for count in (STEADY, CROWD):
+        beside_calls(lab, server, gen, count)
+
+
+if __name__ == "__main__":
+    labs.run(main)
