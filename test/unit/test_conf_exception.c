@@ -142,12 +142,42 @@ static void test_refused(void **state)
 	}
 }
 
+static void say(void *ctx, const char *line)
+{
+	*(unsigned int *)ctx += strstr(line, ": buffers.mbufs: of 16384 buffers ") != NULL;
+}
+
+// More than half of the buffers may wait for the kernel.
+static void test_warning(void **state)
+{
+	static const struct {
+		const char *by;
+		unsigned int warnings;
+	} list[] = {
+		{"exception: {name: sr0, buffers: 4096}", 0}, // on each of two workers
+		{"exception: {name: sr0, buffers: 4097}", 1},
+		{"exception: # name: sr0", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char error[CONF_ERROR_LEN];
+		struct conf *c = load(AT, list[i].by, error);
+		unsigned int n = 0;
+
+		assert_non_null(c);
+		conf_warnings(c, say, &n);
+		assert_int_equal(n, list[i].warnings);
+		conf_free(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_warning),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, NULL);
