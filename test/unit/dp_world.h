@@ -47,6 +47,7 @@ struct world_setup {
 	enum conf_steering steering;
 	uint32_t requests, backlog; // 0 = 8, 256
 	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
+	const struct conf_exception *exception; // of port wan, NULL = none
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
 };
 
@@ -69,6 +70,7 @@ struct world {
 	uint64_t ms; // of the data path's clock
 	bool deaf; // nobody answers ARP or ND
 	unsigned int asks, answers, announcements, echoes; // ARP and ND frames seen, echo replies
+	unsigned int segments; // of TCP seen
 	unsigned int nb_seen;
 	struct world_datagram seen[WORLD_SEEN];
 	uint8_t last[2048]; // last frame that was no datagram
