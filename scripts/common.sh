@@ -3,7 +3,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 
 # What a fresh Debian 12 needs to build, test and show the appliance.
-packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
+packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev libmnl-dev
 libcmocka-dev clang-format-14 coturn iproute2 iputils-ping ethtool tcpdump procps python3
 python3-venv ca-certificates"
 

@@ -23,6 +23,25 @@ enum conf_steering { CONF_STEERING_AUTO, CONF_STEERING_T1, CONF_STEERING_T2, CON
 
 enum conf_uso { CONF_USO_AUTO, CONF_USO_ON, CONF_USO_OFF };
 
+// Traffic of the kernel: of what it serves, or (away) of what it uses as a client.
+struct conf_service {
+	uint8_t proto; // IPPROTO_TCP, _UDP, or _ICMP for both families
+	bool away; // the port is the other host's
+	uint16_t port; // 0 for ICMP
+};
+
+// The way to and from the kernel behind a port, for what the data path does not own.
+struct conf_exception {
+	char *name; // of the kernel's interface; NULL = there is none
+	char *netns; // by its name; NULL = that of the process
+	char *device; // NULL = a vtap
+	struct conf_service *allow;
+	uint32_t nb_allow;
+	uint32_t rate; // packets per second, each way
+	uint32_t buffers; // packet buffers that may wait, each way
+	enum conf_uso tso; // super-frames of TCP go out whole
+};
+
 struct conf_port {
 	char *name;
 	char *device; // PCI address or DPDK vdev string
@@ -34,6 +53,7 @@ struct conf_port {
 	enum conf_steering steering;
 	enum conf_uso uso;
 	uint16_t rx_ring, tx_ring; // 0 = by driver
+	struct conf_exception exception;
 };
 
 // TCP and TLS clients.

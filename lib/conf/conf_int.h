@@ -57,6 +57,7 @@ enum conf_type {
 	CONF_PREFIXES, // single, a-b and prefixes, as prefixes
 	CONF_PORT_RANGE, // lo-hi
 	CONF_HEX, // into a struct stun_key
+	CONF_SERVICES, // tcp/22, tcp-to/179, udp/161, udp-to/53, icmp, icmp-to
 };
 
 struct conf_choice {
@@ -149,11 +150,19 @@ int conf_read_port_addrs(
 int conf_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 
+// One item of a list of services (exception.c).
+int conf_read_services(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+
 // The prefix of len bits (of the 128-bit form) that an address lies in.
 struct prefix conf_prefix_of(const struct addr *a, uint8_t len);
 
-// --- validate.c, ports.c ------------------------------------------------------------------------
+// Decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
+bool conf_parse_decimal(const char *text, size_t len, uint32_t *value);
+
+// --- validate.c, ports.c, exception.c ------------------------------------------------------------
 
 // Checks what one key alone cannot tell, and gathers turn.local and turn.gateways. 0 or -EINVAL.
 int conf_validate(struct conf_ctx *x);
 int conf_validate_ports(struct conf_ctx *x);
+int conf_validate_exceptions(struct conf_ctx *x);

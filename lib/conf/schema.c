@@ -105,6 +105,43 @@ static const struct conf_key conf_schema[] = {
 	"driver says, else `buffers.rx-ring`."},
 {"ports[].tx-ring", CONF_NUMBER, ONE(conf_port, tx_ring), RANGE(64, 32768),
 	.help = "Likewise for transmit descriptors."},
+{"ports[].exception", CONF_SECTION, .help = "The exception port: an interface of the kernel with "
+	"the MAC, addresses and gateways of this port, there while slipring runs, for what the "
+	"data path does not own. Without the section, or without `name`, there is none."},
+{"ports[].exception.name", CONF_TEXT, ONE(conf_port, exception.name), .flags = CONF_WORD,
+	RANGE(1, 15), .help = "Name of the interface."},
+{"ports[].exception.netns", CONF_TEXT, ONE(conf_port, exception.netns), .flags = CONF_WORD,
+	RANGE(1, 127), .help = "Network namespace of the interface, by its name (`ip netns add` "
+	"makes it; what is to be reached is started in it, with `ip netns exec` or systemd's "
+	"`NetworkNamespacePath=`). Without it: that of the process, where the default routes are "
+	"of low priority (metric 1024 and more) and answers take the way that the host's own "
+	"routes say."},
+{"ports[].exception.allow", CONF_SERVICES,
+	MANY(conf_port, exception.allow, exception.nb_allow), RANGE(0, 256),
+	.help = "What is carried. `tcp/22`: connections to port 22 of this box; `tcp-to/179`: "
+	"connections of this box to port 179 of others (both lines for BGP); `udp/161` and "
+	"`udp-to/53` likewise, on ports that are neither a listener's nor relayed from; `icmp`: "
+	"pings both ways, which the kernel then answers; `icmp-to`: pings of this box alone. ARP "
+	"and ND, and ICMP errors about what is carried, always are; all else is dropped and "
+	"counted."},
+{"ports[].exception.rate", CONF_NUMBER, ONE(conf_port, exception.rate), RANGE(1, 10000000),
+	.def = "100000", .help = "Packets per second each way, as they are on the wire. What is "
+	"for the kernel beyond it is dropped as `exception-rate`; what comes from the kernel "
+	"waits in its interface."},
+{"ports[].exception.buffers", CONF_NUMBER, ONE(conf_port, exception.buffers), RANGE(64, 65536),
+	.def = "512", .help = "Packet buffers that may wait: for the kernel on each worker, out of "
+	"`buffers.mbufs`; from the kernel in all, out of a pool of their own. A super-frame takes "
+	"up to 34."},
+{"ports[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso), .choices = uso_choices,
+	.def = "auto", .help = "Whether super-frames of TCP leave the kernel and this port whole "
+	"(TCP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
+	"on a NIC whose driver offers it, of which most then send without their vectorised "
+	"function; `off`: nowhere. Where the port cannot, the kernel is not asked for them and "
+	"cuts itself."},
+{"ports[].exception.device", CONF_TEXT, ONE(conf_port, exception.device), RANGE(1, 255),
+	.help = "A DPDK vdev string to use instead of a vtap, for boxes with `/dev/vhost-net`: "
+	"`virtio_user0,path=/dev/vhost-net,queues=1,queue_size=1024`. The names of interface and "
+	"MAC are added. Not together with `netns`, and without super-frames."},
 
 {"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
 	.help = "Where TURN clients are served."},
@@ -114,8 +151,8 @@ static const struct conf_key conf_schema[] = {
 	"whether it speaks TLS."},
 {"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
 	.help = "Of `udp` an address of a port. TCP is the kernel's: of `tcp`, `tls` and `auto` "
-	"any address that the kernel has (see `streams.netns`). There is no wildcard: one entry "
-	"per address."},
+	"any address that the kernel has: one of a port with `exception`, where they need no "
+	"`allow`, or of another interface. There is no wildcard: one entry per address."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS is 5349, or 443. It is taken out of the relay "
 	"range of the same address."},
@@ -161,8 +198,8 @@ static const struct conf_key conf_schema[] = {
 	.help = "Messages that may wait between a stream thread and a worker, each way, rounded up "
 	"to a power of two; each holds a packet buffer."},
 {"streams.netns", CONF_TEXT, ONE(conf, streams.netns), RANGE(1, 63), .flags = CONF_WORD,
-	.help = "Network namespace (`ip netns`) of the TCP listeners. Without it: that of the "
-	"process."},
+	.help = "Network namespace (`ip netns`) of the TCP listeners; that of the exception ports "
+	"they are on. Without it: that of the process."},
 
 {"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
 {"relay.addresses", CONF_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,

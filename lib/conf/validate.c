@@ -204,7 +204,8 @@ static int check_neighbours(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		check_shared, conf_validate_ports, check_auth, check_lifetime, check_neighbours};
+		check_shared, conf_validate_ports, conf_validate_exceptions, check_auth,
+		check_lifetime, check_neighbours};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)

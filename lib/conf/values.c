@@ -57,8 +57,7 @@ static void store_number(const struct conf_key *k, void *base, uint32_t value)
 		*(uint32_t *)field = value;
 }
 
-// Decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
-static bool parse_decimal(const char *text, size_t len, uint32_t *value)
+bool conf_parse_decimal(const char *text, size_t len, uint32_t *value)
 {
 	uint64_t v = 0;
 
@@ -81,7 +80,7 @@ static int read_number(
 
 	if (!n->plain)
 		return conf_fail(x, n, "must be a number: write it without quotes");
-	if (!parse_decimal(n->text, strlen(n->text), &value))
+	if (!conf_parse_decimal(n->text, strlen(n->text), &value))
 		return conf_fail(x, n, "must be a decimal number from %u to %u, not '%s'", k->min,
 			k->max, conf_shown(n, shown));
 	if (value < k->min || value > k->max)
@@ -209,7 +208,8 @@ static int read_port_range(
 	char shown[CONF_SHOWN_LEN];
 	uint32_t lo, hi;
 
-	if (!parse_decimal(n->text, first, &lo) || !parse_decimal(second, strlen(second), &hi))
+	if (!conf_parse_decimal(n->text, first, &lo) ||
+		!conf_parse_decimal(second, strlen(second), &hi))
 		return conf_fail(x, n, "must be a range of port numbers like 49152-65535, not '%s'",
 			conf_shown(n, shown));
 	if (lo > hi)
@@ -242,6 +242,7 @@ static const struct value_type {
 	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_read_prefixes},
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
 	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
+	[CONF_SERVICES] = {CONF_LIST, "a list of services", conf_read_services},
 };
 
 const char *conf_value_form(enum conf_type type)

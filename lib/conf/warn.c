@@ -97,6 +97,23 @@ static void warn_workers(const struct warner *w)
 			c->mbufs, 2 * c->backlog);
 }
 
+static void warn_exceptions(const struct warner *w)
+{
+	const struct conf *c = w->conf;
+	const uint64_t workers = c->workers > 0 ? c->workers : 1;
+	uint64_t waiting = 0;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		if (c->ports[i].exception.name != NULL)
+			waiting += workers * c->ports[i].exception.buffers;
+	if (waiting > c->mbufs / 2)
+		warn(w, "buffers.mbufs",
+			"of %u buffers %" PRIu64
+			" may wait for exception ports: a flood for the kernel may "
+			"leave few for packets to be relayed",
+			c->mbufs, waiting);
+}
+
 // Peers are judged by the IPv4 address they carry, so a rule for the carrier never matches.
 static void warn_prefixes(
 	const struct warner *w, const char *key, const struct prefix *list, uint32_t nb)
@@ -142,6 +159,7 @@ void conf_warnings(const struct conf *c, void (*say)(void *ctx, const char *line
 	const struct warner w = {c, say, ctx};
 
 	warn_workers(&w);
+	warn_exceptions(&w);
 	warn_relay(&w);
 	warn_auth(&w);
 	warn_prefixes(&w, "peers.allow", c->turn.allow, c->turn.nb_allow);

@@ -68,11 +68,13 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 		worker_drop(w, m, DP_DROP_RX_OVERSIZE);
 		return false;
 	}
-	if (f->kind != NET_UDP) {
+	if (f->kind == NET_UDP)
+		return true;
+	if (f->kind == NET_TCP)
+		exception_tcp(w, port, m, f);
+	else
 		host_input(w, port, m, f);
-		return false;
-	}
-	return true;
+	return false;
 }
 
 // True when the packet is a datagram for a shard, v and home filled in; else it is dealt with.
@@ -93,7 +95,8 @@ static bool accept_any(
 	reason = classify(w, port, m, &f, v, home);
 	if (reason == DP_SENT)
 		return true;
-	worker_drop(w, m, reason);
+	if (reason != DP_DROP_NO_LISTENER || !exception_udp(w, port, m, &f))
+		worker_drop(w, m, reason);
 	return false;
 }
 

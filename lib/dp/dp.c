@@ -74,7 +74,8 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	for (unsigned int good = 0; good < RTE_DIM(p->rx); good++) {
 		p->rx[good] = (struct net_rx){.vlan = port->vlan,
 			.ip_checksum_good = (good & 1) != 0,
-			.l4_checksum_good = (good & 2) != 0};
+			.l4_checksum_good = (good & 2) != 0,
+			.tcp = p->conf->exception.name != NULL};
 		memcpy(p->rx[good].mac, port->mac, 6);
 	}
 	net_udp_rules_init(&p->udp, &p->rx[0]);
@@ -124,6 +125,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i)
 		.mtu = p->mtu,
 		.vlan = p->vlan,
 		.uso = uso[p->uso],
+		.tso = uso[p->exception.name != NULL ? p->exception.tso : CONF_USO_OFF],
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
 		.devargs = vdev != NULL ? vdev->devargs : NULL,
@@ -156,6 +158,8 @@ static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t l
 		steer_port_init(&d->port[i], d->nb_workers);
 		d->nb_started = i + 1;
 		ladder_install(d, i);
+		if (exception_open(d, i, open, error, len) != 0)
+			return -1;
 	}
 	return 0;
 }
@@ -310,7 +314,8 @@ static int workers_create(struct dp *d, const unsigned int *lcores, char *error,
 		if (worker_make(d, i, lcores[i]) != 0)
 			goto no_memory;
 	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
-		streams_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0)
+		streams_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
+		exceptions_create_rings(d) != 0)
 		goto no_memory;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		stats_publish(d->worker[i]);
@@ -360,6 +365,10 @@ struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_o
 
 int dp_launch(struct dp *d)
 {
+	const int failed = exceptions_start(d);
+
+	if (failed != 0)
+		return failed;
 	for (unsigned int i = 0; i < d->nb_workers; i++) {
 		const int rc = rte_eal_remote_launch(worker_run, d->worker[i], d->worker[i]->lcore);
 
@@ -421,6 +430,7 @@ void dp_quiesce(struct dp *d)
 			stats_publish(w);
 	}
 	streams_drain(d);
+	exceptions_close(d);
 	for (unsigned int i = d->nb_started; i-- > 0;) {
 		ladder_remove(d, i);
 		d->port[i].port->ops->stop(d->port[i].port);
@@ -432,6 +442,7 @@ void dp_quiesce(struct dp *d)
 
 void dp_destroy(struct dp *d)
 {
+	exceptions_free(d);
 	handover_free(d);
 	streams_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
@@ -453,6 +464,7 @@ void dp_halt(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_launched; i++)
 		rte_eal_wait_lcore(d->worker[i]->lcore);
 	d->nb_launched = 0;
+	exceptions_stop(d);
 }
 
 void dp_stop(struct dp *d)

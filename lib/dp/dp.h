@@ -33,6 +33,12 @@
 	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                  \
 	X(DP_DROP_SUPER, "super-frame",                                                        \
 		"super-frame that is not what it says, or too many in one")                    \
+	X(DP_DROP_EXC_DENIED, "exception-denied",                                              \
+		"for the kernel, but nothing that exception.allow names")                      \
+	X(DP_DROP_EXC_FOREIGN, "exception-foreign",                                            \
+		"from the kernel: not its address, or nothing that exception.allow names")     \
+	X(DP_DROP_EXC_RATE, "exception-rate",                                                  \
+		"for the kernel: past exception.rate, or faster than it takes it")             \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.
@@ -122,6 +128,25 @@ bool dp_streams(const struct dp *d, struct stream_stats *out);
 // Reads the certificates again, for connections from now on. 0, or -1 with the reason in error, and
 // then nothing has changed.
 int dp_streams_reload(struct dp *d, char *error, size_t len);
+// What has gone through the exception port behind a port, in datagrams as they are on the wire.
+#define DP_EXCEPTION_CLASSES 5
+extern const char *const dp_exception_classes[DP_EXCEPTION_CLASSES];
+struct dp_exception {
+	const char *interface, *netns; // "" = that of the process
+	struct port *port; // whose other end the interface is
+	uint64_t to[DP_EXCEPTION_CLASSES], from[DP_EXCEPTION_CLASSES]; // the kernel
+	uint64_t to_denied, to_full; // drops exception-denied, exception-rate
+	uint64_t to_lost; // given to the kernel, which did not take it
+	uint64_t from_foreign; // drops of what came from the kernel
+	uint64_t from_answered; // ARP and ND answers of the kernel to what the data path answers
+	uint64_t from_cut; // super-frames that had to be cut by us
+	uint64_t from_missed; // that the kernel could not queue, since nobody read it in time
+	// Of these, TCP in super-frames: how many, and the segments in them.
+	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;
+};
+
+// Any thread. False when the port has none. The texts live as long as the data path.
+bool dp_exception(const struct dp *d, unsigned int port, struct dp_exception *out);
 // To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
 // a link comes up is asked of worker 0), and whether steering does what it should.
 void dp_tick(struct dp *d);

@@ -11,6 +11,7 @@
 #include "csprng.h"
 #include "backlog.h"
 #include "dp.h"
+#include "exception.h"
 #include "hash.h"
 #include "steering.h"
 #include "udp.h"
@@ -143,6 +144,7 @@ struct parcel {
 		struct turn_view datagram;
 		struct net_neigh_msg neighbour;
 		struct turn_redirect_note redirect;
+		struct exception_note exception; // on the way to or from the kernel
 		struct {
 			uint64_t conn;
 			uint32_t lease_s;
@@ -205,6 +207,11 @@ struct dp {
 	unsigned int nb_streams; // threads
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
 	bool stopping; // mgmt writes, workers read
+	struct exception *exception[CONF_PORTS_MAX]; // by port, NULL = none
+	unsigned int nb_exceptions;
+	pthread_t exception_thread; // mgmt lcore only, as the next one
+	bool exception_running;
+	bool exception_stop; // mgmt writes, the thread reads
 };
 
 typedef struct port *dp_port_opener(const struct port_config *c, char *error, size_t len);
@@ -568,6 +575,10 @@ bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_m
 
 // Takes a finished frame; hands it to the worker that owns a queue when this one has none.
 void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
+// The same with a super-frame of TCP, by a worker that has a queue of its own. Behind all that was
+// put before it, so that a flow stays in order.
+void tx_put_super(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note);
 void tx_flush(struct worker *w);
 
 // --- super.c: super-frames received -------------------------------------------------------------

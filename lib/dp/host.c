@@ -140,16 +140,20 @@ static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
 }
 
 static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
-	const struct net_neigh_msg *msg, unsigned int reason)
+	const struct net_frame *f, const struct net_neigh_msg *msg)
 {
 	const struct addr *claimed = msg->type == NET_NEIGH_ASK ? &msg->sender : &msg->target;
+	const unsigned int reason = f->kind == NET_ARP ? DP_DROP_ARP : DP_DROP_ICMP;
 
 	if (msg->type == NET_NEIGH_NONE)
 		worker_drop(w, m, reason);
 	else if (ours(w, port, claimed)) // another host has, or says it has, our address
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
-	else
+	else {
+		if (msg->type == NET_NEIGH_ANSWER || ours_on(w, port, &msg->target))
+			exception_neighbour(w, port, m, f);
 		learn(w, port, m, msg, reason);
+	}
 }
 
 // --- echo ---------------------------------------------------------------------------------------
@@ -187,7 +191,7 @@ static void icmp_input(
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
 	else if (local_find(w->dp->local, &f->src) != NULL)
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
-	else
+	else if (!exception_icmp(w, port, m, f))
 		echo(w, port, m, f);
 }
 
@@ -196,10 +200,8 @@ void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct
 	struct net_neigh_msg msg;
 
 	net_neigh_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f, &msg);
-	if (f->kind == NET_ARP)
-		neighbour_input(w, port, m, &msg, DP_DROP_ARP);
-	else if (msg.type != NET_NEIGH_NONE)
-		neighbour_input(w, port, m, &msg, DP_DROP_ICMP);
+	if (f->kind == NET_ARP || msg.type != NET_NEIGH_NONE)
+		neighbour_input(w, port, m, f, &msg);
 	else
 		icmp_input(w, port, m, f);
 }

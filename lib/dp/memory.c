@@ -24,16 +24,25 @@ static size_t shard_size(
 	return turn_shard_size(&params);
 }
 
-// Of one queue of every port, at most: which driver a port has is known only once it is open.
+// The longest rings that ports may have whose entries say nothing: which driver a port has is known
+// only once it is open.
+static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
+{
+	*rx = c->rx_ring;
+	*tx = c->tx_ring;
+	for (uint32_t i = 0; c->drivers != NULL && i < c->drivers->nb; i++) {
+		*rx = RTE_MAX(*rx, c->drivers->list[i].rx_ring);
+		*tx = RTE_MAX(*tx, c->drivers->list[i].tx_ring);
+	}
+}
+
+// Of one queue of every port, at most.
 static size_t descriptors(const struct conf *c)
 {
-	uint32_t rx = c->rx_ring, tx = c->tx_ring;
+	uint32_t rx, tx;
 	size_t sum = 0;
 
-	for (uint32_t i = 0; c->drivers != NULL && i < c->drivers->nb; i++) {
-		rx = RTE_MAX(rx, c->drivers->list[i].rx_ring);
-		tx = RTE_MAX(tx, c->drivers->list[i].tx_ring);
-	}
+	rings_longest(c, &rx, &tx);
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
 
@@ -42,12 +51,24 @@ static size_t descriptors(const struct conf *c)
 	return sum;
 }
 
+static size_t exceptions_size(const struct conf *c)
+{
+	uint32_t rx, tx;
+	size_t sum = 0;
+
+	rings_longest(c, &rx, &tx);
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		sum += exception_pool_bytes(
+			c, i, c->ports[i].tx_ring != 0 ? c->ports[i].tx_ring : tx);
+	return sum;
+}
+
 size_t dp_memory_mb(const struct conf *c)
 {
 	const struct neigh_config nc = dp_neigh_config(c);
 	struct turn_relay_map *map = turn_relay_map_create(&c->turn);
 	const ssize_t ring = rte_ring_get_memsize(rte_align32pow2(c->handover_ring));
-	size_t size = packets_size(c);
+	size_t size = packets_size(c) + exceptions_size(c);
 
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc) + backlog_size(c));

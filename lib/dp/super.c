@@ -17,9 +17,9 @@ static unsigned int super_check(
 	const struct worker *w, uint8_t port, uint64_t flags, const struct port_super_info *s)
 {
 	flags &= RTE_MBUF_F_RX_L4_CKSUM_MASK;
-	if (s->tcp)
+	if (s->tcp && w->dp->exception[port] == NULL)
 		return drop_of_net(NET_DROP_PROTOCOL);
-	if (s->frames > DP_SUPER_MAX)
+	if (!s->tcp && s->frames > DP_SUPER_MAX)
 		return DP_DROP_SUPER;
 	if (s->mtu > w->dp->port[port].port->mtu)
 		return DP_DROP_RX_OVERSIZE;
@@ -44,6 +44,14 @@ static void super_cut(struct worker *w, uint8_t port, struct rte_mbuf *m)
 	}
 	w->live.rx += s.frames;
 	reason = super_check(w, port, m->ol_flags, &s);
+	if (reason == DP_SENT && s.tcp) {
+		// whole, as the kernel's own NIC would have given it
+		reason = exception_super(w, port, m, &s);
+		if (reason == DP_SENT) {
+			w->live.rx_bytes += s.bytes;
+			return;
+		}
+	}
 	if (reason != DP_SENT) {
 		super_drop(w, m, &s, reason);
 		return;

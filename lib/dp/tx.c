@@ -95,6 +95,24 @@ void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m)
 		flush_one(w, port);
 }
 
+void tx_put_super(
+	struct worker *w, uint8_t index, struct rte_mbuf *m, const struct exception_note *note)
+{
+	struct port *p = w->dp->port[index].port;
+
+	flush_one(w, index);
+	for (unsigned int tries = 0; tries <= TX_RETRIES; tries++) {
+		if (port_tx(p, w->id, &m, 1) == 0)
+			continue;
+		w->live.tx += note->frames;
+		w->live.tx_bytes += note->bytes;
+		w->live.tx_hist[0]++;
+		return;
+	}
+	w->live.drop[DP_DROP_TX_FULL] += note->frames - 1;
+	worker_drop(w, m, DP_DROP_TX_FULL);
+}
+
 void tx_flush(struct worker *w)
 {
 	for (unsigned int i = 0; i < w->dp->nb_ports; i++)

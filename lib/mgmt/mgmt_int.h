@@ -54,5 +54,7 @@ void mgmt_telemetry_add_drops(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p);
 void mgmt_telemetry_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4);
+void mgmt_telemetry_add_exception(
+	struct rte_tel_data *t, const char *port, const struct dp_exception *e);
 void mgmt_telemetry_add_allocation(struct rte_tel_data *t, const struct turn_info *i);
 void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c);

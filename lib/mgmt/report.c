@@ -86,6 +86,20 @@ static void report_profile(const struct dp *d, const struct conf *c, unsigned in
 			p->name, v->path, v->devargs);
 }
 
+static void report_exception(const struct dp *d, const struct conf *c, unsigned int i)
+{
+	char offloads[64];
+	struct dp_exception e;
+
+	if (!dp_exception(d, i, &e))
+		return;
+	LOG(INFO,
+		"port %s: exception port %s%s%s, %s, allows %u services, %u packets/s, offloads %s",
+		dp_port(d, i)->name, e.interface, e.netns[0] != '\0' ? " in namespace " : "",
+		e.netns, e.port->driver, c->ports[i].exception.nb_allow, c->ports[i].exception.rate,
+		port_offloads(e.port, offloads, sizeof(offloads)));
+}
+
 static void report_workers(const struct dp *d, const struct conf *c)
 {
 	char lcores[TURN_WORKERS_MAX * 4 + 1];
@@ -126,6 +140,8 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 		report_port(d, i);
 	for (unsigned int i = 0; i < dp_ports(d); i++)
 		report_profile(d, c, i);
+	for (unsigned int i = 0; i < dp_ports(d); i++)
+		report_exception(d, c, i);
 	report_workers(d, c);
 	report_listeners(t);
 	LOG(INFO, "relay: %u addresses x %u %sports %u-%u, %u allocations at most%s", t->nb_relay,

@@ -207,6 +207,48 @@ void mgmt_telemetry_add_steering(
 	rte_tel_data_add_dict_u64(t, "degraded", s.degraded);
 }
 
+static void add_classes_of(struct rte_tel_data *t, const char *way, const uint64_t *v)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i < DP_EXCEPTION_CLASSES; i++) {
+		snprintf(name, sizeof(name), "%s_kernel_%s", way, dp_exception_classes[i]);
+		rte_tel_data_add_dict_u64(t, name, v[i]);
+	}
+}
+
+void mgmt_telemetry_add_exception(
+	struct rte_tel_data *t, const char *port, const struct dp_exception *e)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"to_kernel_super_frames", e->to_supers},
+		{"to_kernel_super_segments", e->to_super_frames},
+		{"to_kernel_denied", e->to_denied},
+		{"to_kernel_rate", e->to_full},
+		{"to_kernel_lost", e->to_lost},
+		{"from_kernel_super_frames", e->from_supers},
+		{"from_kernel_super_segments", e->from_super_frames},
+		{"from_kernel_foreign", e->from_foreign},
+		{"from_kernel_answered", e->from_answered},
+		{"from_kernel_cut", e->from_cut},
+		{"from_kernel_missed", e->from_missed},
+	};
+	char text[128];
+
+	rte_tel_data_add_dict_string(t, "port", mgmt_telemetry_text(port, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "interface", e->interface);
+	rte_tel_data_add_dict_string(t, "netns", e->netns);
+	rte_tel_data_add_dict_u64(t, "link", e->port->ops->link(e->port));
+	rte_tel_data_add_dict_string(t, "offloads", port_offloads(e->port, text, sizeof(text)));
+	add_classes_of(t, "to", e->to);
+	add_classes_of(t, "from", e->from);
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
+		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+}
+
 void mgmt_telemetry_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 {
 	char text[ENDPOINT_LEN], user[TEXT_LEN];

@@ -179,6 +179,20 @@ static int handle_steering(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_exception(const char *params, struct rte_tel_data *out)
+{
+	struct dp_exception e;
+
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	for (unsigned int i = 0; i < dp_ports(state.dp); i++) {
+		struct rte_tel_data *o = dp_exception(state.dp, i, &e) ? array_object(out) : NULL;
+
+		if (o != NULL)
+			mgmt_telemetry_add_exception(o, dp_port(state.dp, i)->name, &e);
+	}
+	return 0;
+}
+
 static int handle_allocations(const char *params, struct rte_tel_data *out)
 {
 	struct turn_info rows[PAGE_ROWS];
@@ -239,6 +253,8 @@ static const struct command {
 	{"/slipring/ports", handle_ports, "Ports and their counters."},
 	{"/slipring/steering", handle_steering,
 		"How packets from peers come home, by port and family."},
+	{"/slipring/exception", handle_exception,
+		"Exception ports: packets to and from the kernel, by class."},
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},

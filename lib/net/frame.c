@@ -108,6 +108,22 @@ static enum net_drop parse_icmp(const uint8_t *data, struct net_frame *f, uint16
 	return csum_fold(sum) == 0xffff ? NET_OK : NET_DROP_UDP_CHECKSUM;
 }
 
+// What tells whose it is; all else, the checksum too, is for who that is.
+static enum net_drop parse_tcp(const uint8_t *data, struct net_frame *f, uint16_t len)
+{
+	const uint8_t *tcp = data + f->l4_off;
+
+	if (len < TCP_HEADER_LEN || (tcp[12] >> 4) * 4 < TCP_HEADER_LEN || (tcp[12] >> 4) * 4 > len)
+		return NET_DROP_SHORT;
+	f->kind = NET_TCP;
+	f->sport = load_be16(tcp);
+	f->dport = load_be16(tcp + 2);
+	f->l4_checksum = load_be16(tcp + 16);
+	f->payload_off = f->l4_off;
+	f->payload_len = len;
+	return f->sport == 0 || f->dport == 0 ? NET_DROP_PORT_ZERO : NET_OK;
+}
+
 static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const struct net_rx *rx,
 	struct net_frame *f, uint16_t l3_off)
 {
@@ -144,6 +160,8 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 		return parse_udp(data, rx, f, (uint16_t)(total - NET_IP4_LEN));
 	if (ip[9] == PROTO_ICMP)
 		return parse_icmp(data, f, (uint16_t)(total - NET_IP4_LEN));
+	if (ip[9] == PROTO_TCP && rx->tcp)
+		return parse_tcp(data, f, (uint16_t)(total - NET_IP4_LEN));
 	return NET_DROP_PROTOCOL;
 }
 
@@ -261,6 +279,8 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 		return drop;
 	if (proto == PROTO_UDP)
 		return parse_udp(data, rx, f, l4_len);
+	if (proto == PROTO_TCP && rx->tcp)
+		return parse_tcp(data, f, l4_len);
 	return proto == PROTO_ICMP6 ? parse_icmp(data, f, l4_len) : NET_DROP_PROTOCOL;
 }
 

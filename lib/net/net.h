@@ -43,6 +43,7 @@ enum net_kind {
 	NET_ARP,
 	NET_ICMP, // ICMPv4
 	NET_ICMP6, // ICMPv6, ND included
+	NET_TCP, // only where net_rx.tcp says so
 };
 
 // What net_frame_parse is told of the port the frame came in on.
@@ -51,15 +52,17 @@ struct net_rx {
 	uint16_t vlan; // 0 = untagged (a priority tag, id 0, is accepted)
 	bool ip_checksum_good; // the port has verified the IPv4 header
 	bool l4_checksum_good; // the port has verified UDP
+	bool tcp; // TCP is somebody's: else it is NET_DROP_PROTOCOL
 };
 
 // A parsed frame. Offsets count from the first byte of the frame. For ARP only kind, l3_off and
 // l2_multicast mean anything. The source MAC is at bytes 6..11 of the frame.
 struct net_frame {
 	struct addr src, dst;
-	uint16_t sport, dport; // host order; 0 unless UDP
+	uint16_t sport, dport; // host order; 0 unless UDP or TCP
 	uint16_t l3_off, l4_off;
-	uint16_t payload_off, payload_len; // UDP payload; for ICMP the whole ICMP message
+	uint16_t payload_off,
+		payload_len; // UDP payload; of ICMP and TCP the whole message, segment
 	uint16_t l4_checksum; // UDP checksum field as received, loaded big-endian
 	uint8_t kind; // enum net_kind
 	uint8_t tos; // DSCP and ECN
@@ -71,7 +74,8 @@ struct net_frame {
 
 // Checks everything that can be said of a frame without knowing our addresses and fills *f.
 // len is what lies contiguous at data; trailing Ethernet padding is fine. Returns NET_OK or the
-// reason. Martian rules: conformance section 4 (source 0/8, 127/8, 224/4, 240/4, ::, ::1, ff00::/8,
+// reason. Of TCP only the header has to be there, and its checksum is left to whose it is.
+// Martian rules: conformance section 4 (source 0/8, 127/8, 224/4, 240/4, ::, ::1, ff00::/8,
 // v4-mapped on the wire, src = dst).  :: and fe80::/10 sources are accepted for ICMPv6 (ND).
 enum net_drop net_frame_parse(
 	const uint8_t *data, size_t len, const struct net_rx *rx, struct net_frame *f);

@@ -14,6 +14,7 @@
 
 #define PROTO_HOP_BY_HOP 0
 #define PROTO_ICMP 1
+#define PROTO_TCP 6
 #define PROTO_UDP 17
 #define PROTO_ROUTING 43
 #define PROTO_FRAGMENT 44
@@ -28,6 +29,7 @@
 #define ICMP6_NEIGHBOR_ADVERTISEMENT 136
 
 #define ICMP_HEADER_LEN 8
+#define TCP_HEADER_LEN 20
 
 // What a packet that we originate carries; each ND message must have 255 (RFC 4861 section 7.1).
 #define TTL_DEFAULT 64

@@ -15,7 +15,7 @@
 
 struct port;
 
-// Whether runs of datagrams may be handed to a port as super-frames (struct port_super).
+// Whether super-frames (struct port_super) may be handed to a port.
 enum port_uso {
 	PORT_USO_AUTO, // where it costs nothing: not on an ethdev
 	PORT_USO_ON, // where it can
@@ -32,7 +32,7 @@ struct port_config {
 	const char *name, *device;
 	uint16_t queues; // wanted: one per worker; the port may grant fewer
 	uint16_t mtu, vlan;
-	enum port_uso uso;
+	enum port_uso uso, tso; // of UDP, of TCP
 	uint16_t rx_ring, tx_ring; // descriptors, adjusted to what the driver takes; 0 = by driver
 	const char *devargs; // NULL, or "key=value,..." to go with a device that is hot-plugged
 	// Decides by driver what is left to it here. May be NULL when nothing is.
@@ -55,6 +55,18 @@ struct port_rule {
 	uint16_t queue;
 };
 
+// What the kernel's end of an exception port is to be.
+struct port_host {
+	const char *interface, *netns; // its name; of the namespace, NULL = that of the process
+	const struct prefix *addresses; // with the length of the subnet each is in
+	const struct addr *gateways;
+	uint32_t nb_addresses, nb_gateways;
+	struct addr link_local;
+	uint32_t metric; // of the default routes
+	uint16_t segments; // most in a super-frame of TCP, 0 = whatever the kernel likes
+	uint32_t bytes; // longest of these
+};
+
 struct port_ops {
 	const char *kind; // "ethdev", "vtap", "replay"
 	// Worker lcore; queue belongs to the caller alone.
@@ -73,6 +85,11 @@ struct port_ops {
 	int (*flow_create)(
 		struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
 	void (*flow_destroy)(struct port *p, void *flow);
+	// In the place of start, on the management lcore: starts the port and makes of the
+	// interface of the kernel behind it a host. All of it goes with the interface when the port
+	// is closed. NULL: there is no kernel behind such a port. 0, or -1 with the reason in
+	// error.
+	int (*host)(struct port *p, const struct port_host *h, char *error, size_t len);
 };
 
 // Super-frames a port takes on transmit: many datagrams or segments of one flow in one chain of
@@ -81,6 +98,7 @@ struct port_super {
 	uint16_t segments; // most in one
 	uint16_t bufs; // most mbufs in a chain
 	uint32_t bytes; // longest, headers included
+	uint16_t size_min; // of TCP, the smallest payload of a segment, where that is a limit
 };
 
 // Set when the port is opened, read by all afterwards.

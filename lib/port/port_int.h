@@ -54,7 +54,7 @@ struct ethdev {
 	uint64_t received_before; // by the interface, before this port (af_packet); any thread
 	uint64_t cut_lost; // datagrams of super-frames that found no room; written by workers
 	bool started;
-	bool cuts; // super-frames of UDP: it has been configured to
+	bool cuts; // super-frames: it has been configured to
 };
 
 struct port *port_ethdev_open(const struct port_request *r);
@@ -74,9 +74,10 @@ void port_flow_destroy(struct port *p, void *flow);
 
 struct port *port_replay_open(const struct port_request *r);
 
-// --- uso.c: super-frames of UDP on an ethdev -----------------------------------------------------
+// --- uso.c: super-frames on an ethdev ------------------------------------------------------------
 
-// Transmit offloads to ask for, 0 when the port is not to take super-frames; then port.uso is set.
+// Transmit offloads to ask for, 0 when the port is not to take super-frames; else port.uso,
+// port.tso or both are set.
 uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r);
 // Makes of a super-frame to be sent (segment.h) what a driver expects.
 void port_uso_prepare(struct rte_mbuf *m);
@@ -86,6 +87,19 @@ uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16
 // --- vtap.c --------------------------------------------------------------------------------------
 
 struct port *port_vtap_open(const struct port_request *r);
+
+// --- host.c --------------------------------------------------------------------------------------
+
+// port_ops.host of whatever has an interface of the kernel behind it.
+int port_host_start(struct port *p, const struct port_host *h, char *error, size_t len);
+
+// --- netns.c -------------------------------------------------------------------------------------
+
+// Runs a function in a network namespace (by its name; NULL or "" = where the caller is), on a
+// thread of its own that ends with it, so that nobody has to find the way back. What is opened
+// there stays there. 0; -errno when there is no such namespace or it cannot be entered, and then
+// *found says which; found may be NULL.
+int port_netns_run(const char *netns, void (*run)(void *ctx), void *ctx, bool *found);
 
 // --- rss.c ---------------------------------------------------------------------------------------
 

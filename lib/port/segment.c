@@ -234,6 +234,29 @@ bool port_super_read(const struct rte_mbuf *m, struct port_super_info *out)
 	return true;
 }
 
+bool port_super_forward(struct rte_mbuf *m)
+{
+	uint8_t *ip, *l4;
+	uint32_t l4_len, sum;
+	struct shape s;
+
+	if (!shape_read(&s, m) || s.payload > m->data_len || s.payload + s.len != m->pkt_len)
+		return false;
+	ip = rte_pktmbuf_mtod_offset(m, uint8_t *, s.l3);
+	l4 = ip + s.l4 - s.l3;
+	l4_len = (uint32_t)(s.payload - s.l4) + s.len;
+	sum = s.is_v4 ? csum_add(0, ip + 12, 8) : csum_add(0, ip + 8, 32);
+	sum += (s.is_tcp ? PROTO_TCP : PROTO_UDP) + l4_len;
+	store_be16(l4 + (s.is_tcp ? 16 : 6), csum_fold(sum));
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	m->ol_flags |= s.is_tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG;
+	m->ol_flags |= s.is_v4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
+	m->l2_len = s.l3;
+	m->l3_len = (uint64_t)(s.l4 - s.l3);
+	m->l4_len = (uint64_t)(s.payload - s.l4);
+	return true;
+}
+
 unsigned int port_segment(
 	const struct rte_mbuf *m, struct rte_mempool *pool, struct rte_mbuf **out, unsigned int max)
 {

@@ -34,6 +34,12 @@ struct port_super_info {
 };
 bool port_super_read(const struct rte_mbuf *m, struct port_super_info *out);
 
+// Makes of a super-frame received one to be sent, in place: to go on whole, by another port. Its
+// L4 checksum has to be known to be right, since a new one is made of each frame it stands for.
+// False when it is not what it says or its headers are not all in the first buffer; m is then not
+// to be used.
+bool port_super_forward(struct rte_mbuf *m);
+
 // Cuts a super-frame, sent or received, UDP or TCP, IPv4 (options too) or IPv6 (without extension
 // headers), behind at most one VLAN tag, into plain frames of one mbuf each, from pool, and writes
 // them to out (max of them at least port_segments(m)). Each has whole headers: lengths, IPv4

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames of UDP on an ethdev, where it is asked for: the NIC cuts them. It costs most drivers
-// their vectorised transmit function, because a chain of buffers has to be expected of every frame.
+// Super-frames on an ethdev, where it is asked for: the NIC cuts them. It costs most drivers their
+// vectorised transmit function, because a chain of buffers has to be expected of every frame.
 
 #include <rte_ip.h>
 
@@ -8,11 +8,17 @@
 #include "port_int.h"
 #include "segment.h"
 
-#define OFFLOADS                                                      \
-	(RTE_ETH_TX_OFFLOAD_UDP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS | \
-		RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
-#define SEGMENTS 64 // in one: what Linux asks of a NIC
+#define COMMON (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)
+#define UDP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_UDP_TSO | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
+#define TCP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
+#define SUPER (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)
+#define UDP_SEGMENTS 64 // in one: what Linux asks of a NIC
+#define TCP_SEGMENTS 128
+#define BUFS 64
 #define BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 65535)
+// Intel's NICs take what is below for an attack (256 of i40e and iavf); the other end of a
+// connection chooses it.
+#define TCP_SIZE_MIN 512
 #define TRIES 100000 // for room in a ring; a NIC takes microseconds
 
 // Drivers that offer it and do not do it (DPDK 22.11: no case for it where they build descriptors).
@@ -21,25 +27,57 @@ static bool driver_lies(const char *driver)
 	return strncmp(driver, "net_txgbe", 9) == 0 || strncmp(driver, "net_ngbe", 8) == 0;
 }
 
-uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r)
+static bool offers(const struct ethdev *e, uint64_t offloads)
 {
 	const struct rte_eth_desc_lim *lim = &e->info.tx_desc_lim;
 
+	// a datagram on the wire spans two buffers: the headers', and its own
+	return (e->info.tx_offload_capa & offloads) == offloads && lim->nb_seg_max >= 2 &&
+		lim->nb_mtu_seg_max >= 2;
+}
+
+static uint16_t bufs_most(const struct ethdev *e)
+{
+	return RTE_MIN(e->info.tx_desc_lim.nb_seg_max, (uint16_t)BUFS);
+}
+
+static uint64_t plan_udp(struct ethdev *e, const struct port_request *r)
+{
 	if (r->c->uso != PORT_USO_ON)
 		return 0;
-	// a datagram on the wire spans two buffers: the headers', and its own
-	if ((e->info.tx_offload_capa & OFFLOADS) != OFFLOADS || driver_lies(e->info.driver_name) ||
-		lim->nb_seg_max < 2 || lim->nb_mtu_seg_max < 2) {
+	if (!offers(e, UDP_OFFLOADS) || driver_lies(e->info.driver_name)) {
 		PORT_LOG(WARNING,
 			"port %s: uso: driver %s cannot cut super-frames of UDP: datagrams leave "
 			"one by one",
 			r->c->name, e->info.driver_name);
 		return 0;
 	}
-	e->port.uso = (struct port_super){.segments = SEGMENTS,
-		.bufs = RTE_MIN(lim->nb_seg_max, (uint16_t)SEGMENTS),
-		.bytes = BYTES};
-	return OFFLOADS;
+	e->port.uso =
+		(struct port_super){.segments = UDP_SEGMENTS, .bufs = bufs_most(e), .bytes = BYTES};
+	return UDP_OFFLOADS;
+}
+
+static uint64_t plan_tcp(struct ethdev *e, const struct port_request *r)
+{
+	if (r->c->tso != PORT_USO_ON)
+		return 0;
+	if (!offers(e, TCP_OFFLOADS)) {
+		PORT_LOG(WARNING,
+			"port %s: exception.tso: driver %s cannot cut super-frames of TCP: the "
+			"kernel cuts",
+			r->c->name, e->info.driver_name);
+		return 0;
+	}
+	e->port.tso = (struct port_super){.segments = TCP_SEGMENTS,
+		.bufs = bufs_most(e),
+		.bytes = BYTES,
+		.size_min = TCP_SIZE_MIN};
+	return TCP_OFFLOADS;
+}
+
+uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r)
+{
+	return plan_udp(e, r) | plan_tcp(e, r);
 }
 
 // What Intel's NICs want, and so DPDK: the length is left out of the pseudo-header's sum, since it
@@ -49,11 +87,24 @@ void port_uso_prepare(struct rte_mbuf *m)
 {
 	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, m->l2_len);
 	const bool is_v4 = (m->ol_flags & RTE_MBUF_F_TX_IPV4) != 0;
+	const bool tcp = (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
 	const uint32_t sum = is_v4 ? csum_add(0, ip + 12, 8) : csum_add(0, ip + 8, 32);
 
-	store_be16(ip + m->l3_len + 6, csum_fold(sum + IPPROTO_UDP));
+	store_be16(ip + m->l3_len + (tcp ? 16 : 6),
+		csum_fold(sum + (tcp ? (uint32_t)IPPROTO_TCP : IPPROTO_UDP)));
 	if (is_v4)
 		store_be16(ip + 10, 0);
+}
+
+static void switch_off(struct port *p, bool tcp)
+{
+	struct port_super *super = tcp ? &p->tso : &p->uso;
+
+	if (__atomic_exchange_n(&super->segments, 0, __ATOMIC_RELAXED) != 0)
+		PORT_LOG(WARNING,
+			"port %s: driver %s refuses super-frames of %s (%s): from now on they are "
+			"cut before they are sent",
+			p->name, p->driver, tcp ? "TCP" : "UDP", rte_strerror(rte_errno));
 }
 
 // Sends a super-frame that the driver refuses as plain frames. False: not now. Once it has begun
@@ -61,17 +112,13 @@ void port_uso_prepare(struct rte_mbuf *m)
 static bool send_cut(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
 	struct ethdev *e = p->priv;
-	struct rte_mbuf *cut[SEGMENTS];
-	const unsigned int n = port_segment(m, m->pool, cut, SEGMENTS);
+	struct rte_mbuf *cut[TCP_SEGMENTS];
+	const unsigned int n = port_segment(m, m->pool, cut, TCP_SEGMENTS);
 	unsigned int sent = 0;
 
 	if (n == 0)
 		return false;
-	if (__atomic_exchange_n(&p->uso.segments, 0, __ATOMIC_RELAXED) != 0)
-		PORT_LOG(WARNING,
-			"port %s: uso: driver %s refuses super-frames of UDP (%s): from now on "
-			"datagrams leave one by one",
-			p->name, p->driver, rte_strerror(rte_errno));
+	switch_off(p, (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0);
 	for (unsigned int i = 0; i < TRIES && sent < n; i++)
 		sent += rte_eth_tx_burst(p->dpdk_id, queue, cut + sent, (uint16_t)(n - sent));
 	__atomic_fetch_add(&e->cut_lost, n - sent, __ATOMIC_RELAXED);
@@ -85,7 +132,7 @@ uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16
 	uint16_t done = 0;
 
 	for (uint16_t i = 0; i < n; i++)
-		if ((m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0)
+		if ((m[i]->ol_flags & SUPER) != 0)
 			port_uso_prepare(m[i]);
 	while (done < n) {
 		const uint16_t left = (uint16_t)(n - done);
@@ -95,8 +142,7 @@ uint16_t port_uso_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16
 		done += sent;
 		if (sent < ready || done == n)
 			break;
-		if ((m[done]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) == 0 ||
-			!send_cut(p, queue, m[done]))
+		if ((m[done]->ol_flags & SUPER) == 0 || !send_cut(p, queue, m[done]))
 			break;
 		done++;
 	}

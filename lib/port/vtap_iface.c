@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's end of a vtap: made, set up, asked how it is. Everything is done through descriptors
 // that belong to its network namespace from the moment they are opened; only opening them has to
-// happen inside, and that a thread of its own does, so that nobody has to find the way back.
+// happen inside.
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -24,7 +21,7 @@
 
 // --- opening ------------------------------------------------------------------------------------
 
-// What the thread is to open, and what became of it.
+// What is to be opened, and what became of it.
 struct opening {
 	struct vtap_iface *v;
 	const char *netns; // "" = stay
@@ -51,30 +48,11 @@ static int open_descriptors(struct opening *o)
 	return v->counters < 0 ? errno : 0;
 }
 
-static int enter(struct opening *o)
-{
-	char path[VTAP_NETNS_LEN + 16];
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", o->netns);
-	o->failed = FOUND_NETNS;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	o->failed = ENTERED;
-	rc = setns(fd, CLONE_NEWNET) != 0 ? errno : 0;
-	close(fd);
-	return rc;
-}
-
-static void *opener(void *arg)
+static void opener(void *arg)
 {
 	struct opening *o = arg;
 
-	o->error = o->netns[0] != '\0' ? enter(o) : 0;
-	if (o->error == 0)
-		o->error = open_descriptors(o);
-	return NULL;
+	o->error = open_descriptors(o);
 }
 
 static void fail_opening(const struct port_request *r, const struct opening *o)
@@ -217,16 +195,15 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 	const struct vtap_spec *spec, const struct port *p)
 {
 	struct opening o = {.v = v, .netns = spec->netns, .nb = p->nb_rxq};
-	pthread_t thread;
+	bool found;
 	int rc;
 
 	*v = (struct vtap_iface){.control = -1, .counters = -1};
-	rc = pthread_create(&thread, NULL, opener, &o);
+	rc = port_netns_run(spec->netns, opener, &o, &found);
 	if (rc != 0) {
-		port_fail(r, "no thread to open it: %s", strerror(rc));
-		return -1;
+		o.failed = found ? ENTERED : FOUND_NETNS;
+		o.error = -rc;
 	}
-	pthread_join(thread, NULL);
 	if (o.error != 0) {
 		fail_opening(r, &o);
 		return -1;

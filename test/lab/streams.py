@@ -65,8 +65,8 @@ def counted(server, name, n=1, timeout=3):
     assert counters(server)[name] == n, counters(server)
 
 
-def connect(lab, transport="tcp", ip=CLIENT4, port=0, rcvbuf=0):
-    """A connected socket of the client host."""
+def connect(lab, transport="tcp", ip=CLIENT4, port=0, rcvbuf=0, server=None):
+    """A connected socket of the client host, to the server's interface k0 or another address."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     with lab.cli.enter():
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -75,7 +75,7 @@ def connect(lab, transport="tcp", ip=CLIENT4, port=0, rcvbuf=0):
     if rcvbuf:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
     sock.bind((ip, port))
-    sock.connect((V6 if ":" in ip else V4, PORTS[transport]))
+    sock.connect((server or (V6 if ":" in ip else V4), PORTS[transport]))
     return sock
 
 
@@ -160,9 +160,9 @@ class Client(turnlib.Client):
         return message[:size]
 
 
-def client(lab, transport="tcp", ip=CLIENT4, tls=None, auth=None, port=0):
+def client(lab, transport="tcp", ip=CLIENT4, tls=None, server=None):
     """A connected TURN client."""
-    sock = connect(lab, transport, ip, port)
+    sock = connect(lab, transport, ip, server=server)
     if transport == "tls" or tls is not None:
         sock = over_tls(sock, tls)
-    return Client(sock, auth)
+    return Client(sock)

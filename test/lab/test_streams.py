@@ -5,9 +5,10 @@
 import os
 
 import lab as labs
+import server as servers
 import streams
 import uclient
-from lab import CLIENT4, CLIENT6, PEER4, PEER6, until
+from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6, until
 from turnlib import BINDING, EVEN_PORT, REQUEST, SUCCESS, build, channel_data
 
 # Label, server, peer, options, clients, messages.
@@ -101,8 +102,39 @@ def pairs(lab, server):
     print(f"{elsewhere} of 6 reservations were another worker's")
 
 
+def own_addresses(lab):
+    """TCP and TLS on the addresses of the port itself, through its exception port."""
+    if not lab.vtap:
+        return
+    host = lab.namespace(lab.cleanup, "host")
+    config = streams.config(lab, ("tcp", "tls"), netns=host.name)
+    for listener in config["listeners"]:
+        listener["address"] = {streams.V4: SERVER4, streams.V6: SERVER6}.get(
+            listener["address"], listener["address"]
+        )
+    port = dict(servers.CONFIG["ports"][0])
+    port["exception"] = {"name": "sr0", "netns": host.name, "allow": []}
+    server = lab.server({**config, "ports": [port]}, allow=("exception-foreign",))
+    echo = lab.echo(PEER4)
+    for transport, ip in (("tcp", CLIENT4), ("tls", CLIENT4), ("tcp", CLIENT6)):
+        address = SERVER6 if ":" in ip else SERVER4
+        client = streams.client(lab, transport, ip, server=address)
+        assert client.allocate().cls == SUCCESS
+        assert client.bind(0x4001, echo.address).cls == SUCCESS
+        client.send_channel(0x4001, b"here")
+        assert client.wait("channel")[2] == b"here"  # the way to the peer is known
+        payloads = [b"%d" % i * 100 for i in range(50)]
+        for payload in payloads:
+            client.send_channel(0x4001, payload)
+        assert [client.wait("channel")[2] for _ in payloads] == payloads
+        client.close()
+    until(lambda: server.stats()["allocations"] == 0, 5, "all are gone")
+    server.finish()
+
+
 def main(lab):
     labs.need_own_server()
+    own_addresses(lab)
     streams.join(lab)
     server = lab.server(streams.config(lab, ("tcp", "tls", "auto")))
     unmodified(lab)

@@ -86,6 +86,8 @@ static void conf_ports(struct world *w, const struct world_setup *s)
 		.addresses = &w->side,
 		.nb_addresses = 1,
 		.mtu = s->side_mtu != 0 ? s->side_mtu : w->ports[0].mtu};
+	if (s->exception != NULL)
+		w->ports[0].exception = *s->exception;
 	w->side_hosts = s->side_mtu != 0;
 }
 
@@ -337,7 +339,7 @@ static void see_datagram(struct world *w, const uint8_t *frame, const struct net
 static bool receive(struct world *w, unsigned int port)
 {
 	const struct port *p = w->dp->port[port].port;
-	struct net_rx rx = {.vlan = p->vlan};
+	struct net_rx rx = {.vlan = p->vlan, .tcp = true};
 	struct net_frame f;
 	uint8_t frame[2048];
 	const size_t len = softport_take(w->dp->port[port].port, frame, sizeof(frame));
@@ -349,6 +351,10 @@ static bool receive(struct world *w, unsigned int port)
 	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
 	if (f.kind == NET_UDP) {
 		see_datagram(w, frame, &f);
+		return true;
+	}
+	if (f.kind == NET_TCP) {
+		w->segments++;
 		return true;
 	}
 	memcpy(w->last, frame, len);

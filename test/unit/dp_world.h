@@ -49,6 +49,7 @@ struct world_setup {
 	uint32_t requests, backlog; // 0 = 8, 256
 	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
 	uint32_t stream_ring; // there is a TCP listener on 10.99.0.1:3478, and one thread; 0: no
+	const struct conf_exception *exception; // of port wan, NULL = none
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
 };
 
@@ -71,6 +72,7 @@ struct world {
 	uint64_t ms; // of the data path's clock
 	bool deaf; // nobody answers ARP or ND
 	unsigned int asks, answers, announcements, echoes; // ARP and ND frames seen, echo replies
+	unsigned int segments; // of TCP seen
 	unsigned int nb_seen;
 	struct world_datagram seen[WORLD_SEEN];
 	uint8_t last[2048]; // last frame that was no datagram

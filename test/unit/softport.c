@@ -160,6 +160,11 @@ static int soft_start(struct port *p)
 	return 0;
 }
 
+static int soft_host(struct port *p, const struct port_host *h, char *error, size_t len)
+{
+	return soft_start(p);
+}
+
 static void soft_stop(struct port *p)
 {
 	((struct softport *)p->priv)->started = false;
@@ -194,6 +199,7 @@ static const struct port_ops ops = {
 	.close = soft_close,
 	.link = soft_link,
 	.counters = soft_counters,
+	.host = soft_host,
 };
 
 // The key of the verification suite that all NICs' manuals quote, and a table dealt round-robin.
@@ -292,6 +298,11 @@ size_t softport_take(struct port *p, void *buf, size_t cap)
 	memcpy(buf, rte_pktmbuf_mtod(m, void *), len);
 	rte_pktmbuf_free(m);
 	return len;
+}
+
+struct rte_mbuf *softport_take_mbuf(struct port *p)
+{
+	return fifo_take(&((struct softport *)p->priv)->out);
 }
 
 void softport_limit(struct port *p, uint32_t frames)

@@ -18,6 +18,8 @@ void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
 uint32_t softport_waiting(const struct port *p, uint16_t queue);
 // Copies the oldest frame sent into buf; 0 when there is none. Aborts when cap is too small.
 size_t softport_take(struct port *p, void *buf, size_t cap);
+// Takes the oldest frame sent as it is; NULL when there is none.
+struct rte_mbuf *softport_take_mbuf(struct port *p);
 // From now on takes this many more frames, then none.
 void softport_limit(struct port *p, uint32_t frames);
 // Grants super-frames of UDP from now on. Those taken are cut as hardware would (cutter.h). The nth

@@ -53,6 +53,58 @@ static void test_names(void **state)
 	assert_string_equal(net_drop_name(NET_DROP_PORT_ZERO), "port-zero");
 }
 
+// TCP is parsed where somebody is to have it, as far as it takes to know who.
+static void test_tcp(void **state)
+{
+	static const struct {
+		uint8_t offset; // byte 12 of the header
+		uint16_t sport, dport, len; // len: of the segment
+		enum net_drop drop;
+	} cases[] = {
+		{0x50, 40000, 22, 20, NET_OK},
+		{0x80, 40000, 22, 40, NET_OK}, // options
+		{0xa0, 40000, 22, 40, NET_OK}, // and nothing else
+		{0xb0, 40000, 22, 40, NET_DROP_SHORT},
+		{0x40, 40000, 22, 40, NET_DROP_SHORT},
+		{0x50, 40000, 22, 19, NET_DROP_SHORT},
+		{0x50, 0, 22, 20, NET_DROP_PORT_ZERO},
+		{0x50, 40000, 0, 20, NET_DROP_PORT_ZERO},
+	};
+	struct net_rx rx = rx_plain;
+	struct net_frame f;
+	uint8_t frame[128];
+
+	rx.ip_checksum_good = true;
+	for (size_t v6 = 0; v6 < 2; v6++) {
+		const size_t l4 = v6 ? 54 : 34;
+
+		for (size_t i = 0; i < COUNT(cases); i++) {
+			uint8_t *tcp = frame + l4;
+
+			memset(frame, 0, sizeof(frame));
+			memcpy(frame, v6 ? udp6 : udp4, l4);
+			frame[v6 ? 20 : 23] = 6;
+			frame[v6 ? 19 : 17] = (uint8_t)(cases[i].len + (v6 ? 0 : 20));
+			tcp[0] = (uint8_t)(cases[i].sport >> 8);
+			tcp[1] = (uint8_t)cases[i].sport;
+			tcp[3] = (uint8_t)cases[i].dport;
+			tcp[12] = cases[i].offset;
+			rx.tcp = false;
+			assert_int_equal(
+				parse(frame, l4 + cases[i].len, &rx, &f), NET_DROP_PROTOCOL);
+			rx.tcp = true;
+			assert_int_equal(parse(frame, l4 + cases[i].len, &rx, &f), cases[i].drop);
+			if (cases[i].drop != NET_OK)
+				continue;
+			assert_int_equal(f.kind, NET_TCP);
+			assert_int_equal(f.sport, cases[i].sport);
+			assert_int_equal(f.dport, cases[i].dport);
+			assert_int_equal(f.payload_off, l4);
+			assert_int_equal(f.payload_len, cases[i].len);
+		}
+	}
+}
+
 static void test_golden4(void **state)
 {
 	struct net_frame f;
@@ -546,6 +598,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_tcp),
 		cmocka_unit_test(test_golden4),
 		cmocka_unit_test(test_golden6),
 		cmocka_unit_test(test_vlan),

@@ -49,6 +49,18 @@ static void test_port(void **state)
 	assert_int_equal(sizeof(struct dp_port) % RTE_CACHE_LINE_SIZE, 0);
 }
 
+// Of an exception port a worker writes its lane's counters, the thread what is its own.
+static void test_exception(void **state)
+{
+	STARTS_LINE(exception, taken);
+	STARTS_LINE(exception, to_meter);
+	STARTS_LINE(exception, lane);
+	STARTS_LINE(exception_lane, given);
+	assert_true(LINE(exception, rules) < LINE(exception, taken));
+	assert_true(LINE(exception, taken) < LINE(exception, to_meter));
+	assert_int_equal(sizeof(struct exception_lane) % RTE_CACHE_LINE_SIZE, 0);
+}
+
 // Producer and consumer of a ring.
 static void test_ring(void **state)
 {
@@ -84,6 +96,7 @@ int main(void)
 		cmocka_unit_test(test_mailbox),
 		cmocka_unit_test(test_stats_page),
 		cmocka_unit_test(test_port),
+		cmocka_unit_test(test_exception),
 		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_addresses),
 	};

@@ -19,8 +19,11 @@
 #define SIZE 100
 #define SEEN 64
 
+#define SUPER (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)
+
 static struct rte_mempool *pool;
 static char error[256];
+static bool tcp; // frames and super-frames are of TCP
 
 static struct port *open_null(enum port_uso uso)
 {
@@ -30,6 +33,7 @@ static struct port *open_null(enum port_uso uso)
 		.queues = 1,
 		.mtu = 1500,
 		.uso = uso,
+		.tso = uso,
 		.rx_ring = 256,
 		.tx_ring = 256,
 		.pool = pool,
@@ -54,35 +58,38 @@ static void put16(uint8_t *p, uint32_t v)
 static struct rte_mbuf *frame(bool v4, unsigned int n, uint8_t first)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
-	const uint32_t l3 = v4 ? 20 : 40, len = n * SIZE - (n > 1);
+	const uint32_t l3 = v4 ? 20 : 40, l4 = tcp ? 20 : 8, len = n * SIZE - (n > 1);
 	uint8_t *ip, *udp;
 	uint32_t sum;
 
 	assert_non_null(m);
-	ip = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(14 + l3 + 8 + len)) + 14;
-	memset(ip - 14, 0x22, 14 + l3 + 8 + len);
+	ip = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(14 + l3 + l4 + len)) + 14;
+	memset(ip - 14, 0x22, 14 + l3 + l4 + len);
 	put16(ip - 2, v4 ? 0x0800 : 0x86dd);
 	ip[0] = v4 ? 0x45 : 0x60;
-	ip[v4 ? 9 : 6] = 17;
-	put16(ip + (v4 ? 2 : 4), (v4 ? 20 : 0) + 8 + len);
+	ip[v4 ? 9 : 6] = tcp ? 6 : 17;
+	put16(ip + (v4 ? 2 : 4), (v4 ? 20 : 0) + l4 + len);
 	udp = ip + l3;
-	put16(udp + 4, 8 + len);
+	if (tcp)
+		udp[12] = 0x50;
+	else
+		put16(udp + 4, 8 + len);
 	if (v4) {
 		put16(ip + 6, 0x4000);
 		put16(ip + 10, 0);
 		put16(ip + 10, 0xffff ^ slow_sum(0, ip, 20));
 	}
 	for (unsigned int i = 0; i < n; i++)
-		memset(udp + 8 + i * SIZE, first + (int)i, i + 1 < n ? SIZE : len - i * SIZE);
+		memset(udp + l4 + i * SIZE, first + (int)i, i + 1 < n ? SIZE : len - i * SIZE);
 	if (n == 1)
 		return m;
-	sum = slow_sum(17, ip + (v4 ? 12 : 8), v4 ? 8 : 32) + 8 + len;
-	put16(udp + 6, (sum & 0xffff) + (sum >> 16));
+	sum = slow_sum(tcp ? 6 : 17, ip + (v4 ? 12 : 8), v4 ? 8 : 32) + l4 + len;
+	put16(udp + (tcp ? 16 : 6), (sum & 0xffff) + (sum >> 16));
 	m->l2_len = 14;
 	m->l3_len = l3 & 0x1ff;
-	m->l4_len = 8;
+	m->l4_len = l4 & 0xff;
 	m->tso_segsz = SIZE;
-	m->ol_flags = RTE_MBUF_F_TX_UDP_SEG |
+	m->ol_flags = (tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG) |
 		(v4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6);
 	return m;
 }
@@ -101,7 +108,7 @@ static struct driver {
 static uint16_t driver_prepare(void *queue, struct rte_mbuf **m, uint16_t n)
 {
 	for (uint16_t i = 0; i < n; i++)
-		if (driver.refuses && (m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0) {
+		if (driver.refuses && (m[i]->ol_flags & SUPER) != 0) {
 			rte_errno = ENOTSUP;
 			return i;
 		}
@@ -114,7 +121,7 @@ static void check_prepared(struct rte_mbuf *m)
 	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, m->l2_len);
 	uint16_t want, got;
 
-	memcpy(&got, ip + m->l3_len + 6, 2);
+	memcpy(&got, ip + m->l3_len + (tcp ? 16 : 6), 2);
 	if (ip[0] == 0x45) {
 		want = rte_ipv4_phdr_cksum((struct rte_ipv4_hdr *)ip, RTE_MBUF_F_TX_TCP_SEG);
 		assert_int_equal(ip[10] | ip[11], 0);
@@ -129,7 +136,7 @@ static uint16_t driver_burst(void *queue, struct rte_mbuf **m, uint16_t n)
 	uint16_t i;
 
 	for (i = 0; i < n && i < driver.a_call && driver.room > 0; i++, driver.room--) {
-		const bool super = (m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0;
+		const bool super = (m[i]->ol_flags & SUPER) != 0;
 		const uint8_t *ip = rte_pktmbuf_mtod_offset(m[i], uint8_t *, 14);
 
 		assert_false(super && driver.refuses);
@@ -138,7 +145,7 @@ static uint16_t driver_burst(void *queue, struct rte_mbuf **m, uint16_t n)
 		else if (m[i]->ol_flags != 0)
 			fail_msg("flags %lx on a plain frame", (unsigned long)m[i]->ol_flags);
 		driver.supers += super;
-		driver.seen[driver.nb_seen++] = ip[ip[0] == 0x45 ? 28 : 48];
+		driver.seen[driver.nb_seen++] = ip[(ip[0] == 0x45 ? 20 : 40) + (tcp ? 20 : 8)];
 		rte_pktmbuf_free(m[i]);
 	}
 	return i;
@@ -149,7 +156,7 @@ static struct port *open_driver(void)
 	struct port *p = open_null(PORT_USO_AUTO);
 
 	assert_int_equal(p->ops->start(p), 0);
-	p->uso.segments = 64;
+	p->uso.segments = p->tso.segments = 64;
 	driver = (struct driver){.room = UINT32_MAX, .a_call = UINT32_MAX};
 	rte_eth_fp_ops[p->dpdk_id].tx_pkt_prepare = driver_prepare;
 	rte_eth_fp_ops[p->dpdk_id].tx_pkt_burst = driver_burst;
@@ -191,7 +198,7 @@ static void test_not_offered(void **state)
 		struct port *p = open_null(all[i]);
 		struct rte_mbuf *m = frame(true, 1, 1);
 
-		assert_int_equal(p->uso.segments, 0);
+		assert_int_equal(p->uso.segments | p->tso.segments, 0);
 		assert_int_equal(p->ops->start(p), 0);
 		assert_int_equal(port_tx(p, 0, &m, 1), 1);
 		p->ops->stop(p);
@@ -315,6 +322,52 @@ static void test_refused_frames(void **state)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
+// Those of TCP likewise; each kind is switched off by itself.
+static void test_tcp(void **state)
+{
+	struct rte_mbuf *m[4];
+	struct port *p;
+
+	tcp = true;
+	test_taken(state);
+	test_refused_frames(state);
+	p = open_driver();
+	mixed(m);
+	driver.refuses = true;
+	assert_int_equal(port_uso_tx(p, 0, m, 4), 4);
+	seen_is(one_by_one, 7);
+	assert_int_equal(p->tso.segments, 0);
+	assert_int_equal(p->uso.segments, 64);
+	close_driver(p);
+	tcp = false;
+}
+
+// What a NIC is asked for when it is to cut TCP, and what it is never given.
+static void test_plan_tcp(void **state)
+{
+	const struct port_config on = {.name = "wan", .tso = PORT_USO_ON}, off = {.name = "wan"};
+	const uint64_t all = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
+		RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
+	const struct port_request r = {.c = &on}, none = {.c = &off};
+	struct ethdev e = {.info.driver_name = "net_ice", .info.tx_offload_capa = all};
+
+	e.info.tx_desc_lim.nb_seg_max = 40;
+	e.info.tx_desc_lim.nb_mtu_seg_max = 8;
+	assert_int_equal(port_uso_plan(&e, &none), 0);
+	assert_int_equal(port_uso_plan(&e, &r), all);
+	assert_int_equal(e.port.tso.bufs, 40);
+	assert_true(e.port.tso.size_min >= 256); // i40e and iavf of DPDK 22.11: I40E_TSO_MIN_MSS
+	assert_int_equal(e.port.uso.segments, 0);
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		if ((all >> bit & 1) == 0)
+			continue;
+		e.port.tso = (struct port_super){0};
+		e.info.tx_offload_capa = all & ~(UINT64_C(1) << bit);
+		assert_int_equal(port_uso_plan(&e, &r), 0);
+		assert_int_equal(e.port.tso.segments, 0);
+	}
+}
+
 // Nothing to cut into: left to the caller.
 static void test_refused_pool_empty(void **state)
 {
@@ -380,6 +433,8 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_refused_frames),
+		cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_plan_tcp),
 		cmocka_unit_test(test_refused_pool_empty),
 		cmocka_unit_test(test_refused_lost),
 	};

@@ -280,6 +280,44 @@ static void test_random(void **state)
 	}
 }
 
+// Received and to be sent on: as if made to be sent, whatever its checksum field held.
+static void test_forward(void **state)
+{
+	struct test_rand r = test_rand_start("segment");
+
+	for (unsigned int k = 0; k < 1000; k++) {
+		const uint16_t size = (uint16_t)(1 + test_rand_below(&r, 1400));
+		const uint32_t len = test_rand_below(&r, 20u * size + 1);
+		struct rte_mbuf *m, want;
+		struct content c;
+		uint32_t total;
+
+		random_content(&r, &c);
+		test_rand_fill(&r, payload, len);
+		total = build_super(&c, len);
+		put16(whole + l2_len(&c) + l3_len(&c) + (c.tcp ? 16 : 6), test_rand(&r) & 0xffff);
+		m = chain(&r, whole, total, ROOM);
+		mark(m, &c, RECEIVED, size);
+		mark(&want, &c, SENT, size);
+		if (m->data_len < headers_len(&c)) {
+			assert_false(port_super_forward(m));
+			rte_pktmbuf_free(m);
+			continue;
+		}
+		assert_true(port_super_forward(m));
+		assert_int_equal(m->ol_flags, want.ol_flags);
+		assert_int_equal(m->l2_len, want.l2_len);
+		assert_int_equal(m->l3_len, want.l3_len);
+		assert_int_equal(m->l4_len, want.l4_len);
+		build_super(&c, len);
+		assert_memory_equal(rte_pktmbuf_mtod(m, void *), whole, m->data_len);
+		check_cut(m, &c, len, size);
+		m->tso_segsz = 0; // no longer what it says
+		assert_false(port_super_forward(m));
+		rte_pktmbuf_free(m);
+	}
+}
+
 // Every pair of family and protocol, cut within the headers at every byte.
 static void test_cuts(void **state)
 {
@@ -603,6 +641,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_forward),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_lies),

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exception port: the way to and from the kernel behind a port, for what the data path does not
+// own. A thread of its own, no worker, reads and writes the kernel's interface; between it and the
+// workers there are rings, so that a worker never makes a system call, never waits for the kernel,
+// and never shares a lock or the packet pool with a thread that may lose its CPU.
+//
+//	worker -- give --> lane.to -----> thread -> interface        and back on lane.done
+//	worker <- take --- from <-------- thread <- interface        buffers of a pool of its own
+#pragma once
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "conf.h"
+#include "net.h"
+#include "port.h"
+
+#define EXCEPTION_TAKE 8 // frames from the kernel that a worker sends in a round
+// All headers up to TCP's: so much of a super-frame has to lie in its first buffer.
+#define EXCEPTION_HEADERS (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + 60)
+
+// Segments of the longest super-frame that is cut here: 64 KB of the smallest in use.
+#define EXCEPTION_PIECES 256
+
+struct dp;
+struct worker;
+struct port_super_info;
+
+enum exception_class { EXC_TCP, EXC_UDP, EXC_ICMP, EXC_ARP, EXC_ND, EXC_CLASSES };
+
+// --- exception_rules.c: what is carried. PURE ----------------------------------------------------
+
+#define EXC_PORT_WORDS (65536 / 64)
+
+struct exception_rules {
+	// Ports by [tcp]: ours on which the kernel serves, others' of which it is a client.
+	uint64_t served[2][EXC_PORT_WORDS], used[2][EXC_PORT_WORDS];
+	bool ping, ping_out; // pings both ways; those of the kernel
+	struct endpoint *at; // TCP listeners, each on its own address
+	uint32_t nb_at;
+};
+
+// One packet, from our side. proto is IPPROTO_TCP or _UDP.
+struct exception_flow {
+	uint8_t proto;
+	uint16_t our_port, their_port;
+	struct addr ours;
+};
+
+// From what a port's entry allows. 0 or -ENOMEM.
+int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port);
+void exception_rules_free(struct exception_rules *r);
+// Carries TCP to and from an address and port of ours: a listener's. 0 or -ENOMEM. Before the
+// workers run.
+int exception_rules_serve(struct exception_rules *r, const struct endpoint *at);
+// May a packet come out of the kernel, or is an ICMP error about one for it?
+bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f);
+// May a packet go into the kernel? begins: a TCP segment that begins a connection.
+bool exception_rules_in(
+	const struct exception_rules *r, const struct exception_flow *f, bool begins);
+// The same of ICMP messages that are not ND: f parsed, icmp its message. An error is for the kernel
+// when it is about a packet that may have come out of it: *about, proto 0 when it is not about TCP
+// or UDP.
+bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_frame *f,
+	const uint8_t *icmp, struct exception_flow *about);
+bool exception_rules_icmp_out(
+	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp);
+
+// --- exception_meter.c: packets per second. PURE -------------------------------------------------
+
+// Tokens, which may be owed: what cannot be told beforehand is taken and paid for later.
+struct exception_meter {
+	uint32_t rate, burst;
+	int64_t tokens;
+	uint64_t filled_ns;
+};
+
+void exception_meter_init(struct exception_meter *m, uint32_t rate, uint64_t now_ns);
+// Tokens there are at a monotonic time; 0 when none, or some are owed.
+uint32_t exception_meter_see(struct exception_meter *m, uint64_t now_ns);
+
+// --- what goes along with a frame ----------------------------------------------------------------
+
+// Lies in the private area of its mbuf.
+struct exception_note {
+	uint8_t class; // enum exception_class
+	bool is_super;
+	uint16_t verdict; // from the kernel: DP_SENT = send it, EXC_ANSWERED, or why it is dropped
+	uint32_t frames, bytes; // that it is on the wire
+};
+#define EXC_ANSWERED (UINT16_MAX) // the data path has answered that question already
+
+// --- one exception port --------------------------------------------------------------------------
+
+// A worker's side. Written by that worker, but for the rings; counters are read by any thread.
+struct exception_lane {
+	struct rte_ring *to, *done; // frames for the kernel, and back to be freed; set at start
+	// Buffers that have not come back; [1] of ARP and ND.
+	uint32_t given[2] __rte_cache_aligned;
+	uint64_t to_class[EXC_CLASSES], from_class[EXC_CLASSES];
+	uint64_t to_denied, to_full, from_foreign, answered;
+	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;
+} __rte_cache_aligned;
+
+struct exception {
+	// Set at start, read only.
+	struct dp *dp;
+	const struct conf_exception *conf;
+	struct port *kernel; // its other end is the interface
+	struct rte_mempool *pool; // of what comes from the kernel
+	struct rte_ring *from;
+	unsigned int nb_lanes;
+	uint8_t port; // of the data path
+	uint8_t server; // the worker that sends what comes from the kernel: one, so order is kept
+	struct exception_rules rules;
+	uint32_t taken __rte_cache_aligned; // buffers out of the ring; server writes, thread reads
+	// Of the thread; the last ones are read by any.
+	struct exception_meter to_meter __rte_cache_aligned, from_meter;
+	uint32_t queued; // buffers put into the ring
+	unsigned int next_lane; // served first the next time
+	uint64_t to_lost, cut; // cut: super-frames that the port does not take as they are
+	struct rte_mbuf *pieces[EXCEPTION_PIECES]; // of one of these, while there is room for them
+	unsigned int next_piece, nb_pieces;
+	struct exception_lane lane[]; // by worker
+};
+
+// --- exception.c: open, close, and the worker's side ---------------------------------------------
+
+typedef struct port *exception_opener(const struct port_config *c, char *error, size_t len);
+
+// Of a started port whose entry asks for one; with none it does nothing. 0, or -1 with the reason
+// in error.
+int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len);
+// The rings, once it is known how many workers there are to have one. 0 or -ENOMEM.
+int exceptions_create_rings(struct dp *d);
+// Takes back every packet and removes the interfaces; thread and workers run no longer.
+void exceptions_close(struct dp *d);
+// The ports have been closed too, and nothing of the pools is in them any more.
+void exceptions_free(struct dp *d);
+// Bytes of packet buffers for one.
+size_t exception_pool_bytes(const struct conf *c, uint32_t port, uint32_t tx_ring);
+
+// Worker. Each takes the packet; of exception_udp and exception_icmp only when they return true.
+void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
+bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
+bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
+// A copy of an ARP or ND packet for the kernel too.
+void exception_neighbour(
+	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f);
+// A super-frame of TCP that has been checked (super.c). DP_SENT when it is taken, else a reason.
+unsigned int exception_super(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct port_super_info *s);
+// Whether the data path itself receives datagrams on a port of an own address.
+bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port);
+// Frees what has come back, sends what comes from the kernel. Returns how many packets.
+unsigned int exceptions_round(struct worker *w);
+
+// --- exception_thread.c --------------------------------------------------------------------------
+
+// 0 or -errno; with no exception port there is no thread.
+int exceptions_start(struct dp *d);
+// Returns when it has ended.
+void exceptions_stop(struct dp *d);
+// Looks at a packet of the kernel and writes its note. For tests.
+void exception_judge(const struct exception *e, struct rte_mbuf *m);
+// One turn of the thread for one port, at a monotonic time. Returns how many packets were moved.
+unsigned int exception_turn(struct exception *e, uint64_t now_ns);

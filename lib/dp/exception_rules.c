@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an exception port carries. No connections are tracked: a packet is judged by its ports, and
+// what a client's port lets in cannot begin a connection.
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "bytes.h"
+#include "exception.h"
+
+#define ECHO_REPLY 0
+#define UNREACHABLE 3
+#define ECHO_REQUEST 8
+#define TIME_EXCEEDED 11
+#define PARAMETER 12
+#define ECHO6_REQUEST 128
+#define ECHO6_REPLY 129
+#define ERROR_HEADER 8 // of an ICMP error, before the packet it is about
+#define QUOTED_MIN 8 // of that packet's payload: its ports (RFC 792, RFC 4443 has more)
+
+// --- making them ---------------------------------------------------------------------------------
+
+static void put(uint64_t *set, uint16_t port)
+{
+	set[port / 64] |= UINT64_C(1) << port % 64;
+}
+
+static bool has(const uint64_t *set, uint16_t port)
+{
+	return (set[port / 64] >> port % 64 & 1) != 0;
+}
+
+int exception_rules_serve(struct exception_rules *r, const struct endpoint *at)
+{
+	struct endpoint *grown = realloc(r->at, (r->nb_at + (size_t)1) * sizeof(*grown));
+
+	if (grown == NULL)
+		return -ENOMEM;
+	r->at = grown;
+	r->at[r->nb_at++] = *at;
+	return 0;
+}
+
+static bool on_port(const struct conf_port *p, const struct addr *a)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (addr_eq(&p->addresses[i].addr, a))
+			return true;
+	return false;
+}
+
+int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port)
+{
+	const struct conf_exception *e = &c->ports[port].exception;
+	int rc = 0;
+
+	*r = (struct exception_rules){0};
+	for (uint32_t i = 0; i < e->nb_allow; i++) {
+		const struct conf_service *s = &e->allow[i];
+		const bool tcp = s->proto == IPPROTO_TCP;
+
+		if (s->proto != IPPROTO_ICMP)
+			put(s->away ? r->used[tcp] : r->served[tcp], s->port);
+		else if (s->away)
+			r->ping_out = true;
+		else
+			r->ping = true;
+	}
+	for (uint32_t i = 0; i < c->turn.nb_listeners && rc == 0; i++)
+		if (turn_listener_is_stream(&c->turn.listeners[i]) &&
+			on_port(&c->ports[port], &c->turn.listeners[i].at.addr))
+			rc = exception_rules_serve(r, &c->turn.listeners[i].at);
+	return rc;
+}
+
+void exception_rules_free(struct exception_rules *r)
+{
+	free(r->at);
+	r->at = NULL;
+	r->nb_at = 0;
+}
+
+// --- asking them ---------------------------------------------------------------------------------
+
+static bool serves(const struct exception_rules *r, const struct exception_flow *f)
+{
+	const bool tcp = f->proto == IPPROTO_TCP;
+
+	if (has(r->served[tcp], f->our_port))
+		return true;
+	for (uint32_t i = 0; tcp && i < r->nb_at; i++)
+		if (r->at[i].port == f->our_port && addr_eq(&r->at[i].addr, &f->ours))
+			return true;
+	return false;
+}
+
+bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f)
+{
+	return serves(r, f) || has(r->used[f->proto == IPPROTO_TCP], f->their_port);
+}
+
+bool exception_rules_in(
+	const struct exception_rules *r, const struct exception_flow *f, bool begins)
+{
+	return serves(r, f) || (!begins && has(r->used[f->proto == IPPROTO_TCP], f->their_port));
+}
+
+// --- ICMP ----------------------------------------------------------------------------------------
+
+// The packet an error is about, as far as it is quoted: ours, and one that the kernel may have
+// sent?
+static bool quoted(const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp,
+	struct exception_flow *about)
+{
+	const uint8_t *ip = icmp + ERROR_HEADER, *l4;
+	const uint32_t room = RTE_MAX(f->payload_len, (uint32_t)ERROR_HEADER) - ERROR_HEADER;
+	const uint8_t echo = f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST;
+	struct exception_flow flow = {.ours = f->dst};
+	uint32_t len = NET_IP6_LEN;
+
+	if (f->is_v4) {
+		if (room < NET_IP4_LEN || ip[0] >> 4 != 4 ||
+			memcmp(ip + 12, f->dst.b + 12, 4) != 0 || (load_be16(ip + 6) & 0x1fff) != 0)
+			return false;
+		len = (ip[0] & 15u) * 4;
+		flow.proto = ip[9];
+	} else {
+		if (room < NET_IP6_LEN || ip[0] >> 4 != 6 || memcmp(ip + 8, f->dst.b, 16) != 0)
+			return false;
+		flow.proto = ip[6];
+	}
+	if (len < NET_IP4_LEN || room < len + QUOTED_MIN)
+		return false;
+	l4 = ip + len;
+	if (flow.proto == (f->is_v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+		return l4[0] == echo && (r->ping || r->ping_out);
+	if (flow.proto != IPPROTO_TCP && flow.proto != IPPROTO_UDP)
+		return false;
+	flow.our_port = load_be16(l4);
+	flow.their_port = load_be16(l4 + 2);
+	*about = flow;
+	return exception_rules_out(r, &flow);
+}
+
+// Destination unreachable, packet too big, time exceeded, parameter problem. No redirects: there is
+// one gateway of a family.
+static bool is_error(const struct net_frame *f, uint8_t type)
+{
+	if (f->is_v4)
+		return type == UNREACHABLE || type == TIME_EXCEEDED || type == PARAMETER;
+	return type >= 1 && type <= 4;
+}
+
+bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_frame *f,
+	const uint8_t *icmp, struct exception_flow *about)
+{
+	about->proto = 0;
+	if (is_error(f, icmp[0]))
+		return quoted(r, f, icmp, about);
+	if (icmp[0] == (f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST))
+		return r->ping;
+	return icmp[0] == (f->is_v4 ? ECHO_REPLY : ECHO6_REPLY) && (r->ping || r->ping_out);
+}
+
+bool exception_rules_icmp_out(
+	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp)
+{
+	if (is_error(f, icmp[0])) // about what was let in
+		return true;
+	if (icmp[0] == (f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST))
+		return r->ping || r->ping_out;
+	return icmp[0] == (f->is_v4 ? ECHO_REPLY : ECHO6_REPLY) && r->ping;
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread between the workers' rings and the kernel's interfaces. All system calls of the
+// exception ports are made here, and all that comes out of the kernel is judged here. It frees
+// nothing into the workers' pool: what they gave goes back to them.
+#include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <netinet/in.h>
+#include <rte_ether.h>
+#include <rte_lcore.h>
+
+#include "bytes.h"
+#include "dp_int.h"
+#include "segment.h"
+
+#define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB
+#define ETHERTYPE_VLAN 0x8100
+// Rounds without work, at which it sleeps the shortest, and then longer and longer.
+#define SLEEP_NS_MIN (20 * 1000)
+#define SLEEP_NS_MAX (1000 * 1000)
+#define SLEEPS_SHORT 500
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+// --- to the kernel -------------------------------------------------------------------------------
+
+// Of the workers' buffers one reference is kept for the way back: the port drops the other.
+static bool write_whole(struct exception *e, struct rte_mbuf *m)
+{
+	rte_pktmbuf_refcnt_update(m, 1);
+	if (port_tx(e->kernel, 0, &m, 1) == 1)
+		return true;
+	rte_pktmbuf_refcnt_update(m, -1);
+	return false;
+}
+
+// A super-frame for an interface that takes none. Returns how many of its frames are lost.
+static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint32_t frames)
+{
+	struct rte_mbuf *piece[EXCEPTION_PIECES];
+	const unsigned int n = port_segment(m, e->pool, piece, EXCEPTION_PIECES);
+	unsigned int sent = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		piece[i]->ol_flags = 0; // what is known of received frames asks a port for nothing
+	while (sent < n) {
+		const uint16_t more =
+			port_tx(e->kernel, 0, piece + sent, (uint16_t)RTE_MIN(n - sent, 32u));
+
+		if (more == 0)
+			break;
+		sent += more;
+	}
+	rte_pktmbuf_free_bulk(piece + sent, n - sent);
+	return frames - sent;
+}
+
+// Returns how many of its frames are lost.
+static uint32_t write_one(struct exception *e, struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const struct exception_note *note = &parcel_of(m)->exception;
+
+	if (load_be16(data + 12) == ETHERTYPE_VLAN && rte_vlan_strip(m) != 0)
+		return note->frames;
+	if (!note->is_super) {
+		m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+		return write_whole(e, m) ? 0 : 1;
+	}
+	if (e->kernel->tso.segments == 0)
+		return write_pieces(e, m, note->frames);
+	return port_super_forward(m) && write_whole(e, m) ? 0 : note->frames;
+}
+
+static unsigned int write_lane(struct exception *e, struct exception_lane *l, unsigned int max)
+{
+	struct rte_mbuf *m[BURST];
+	const unsigned int n = rte_ring_sc_dequeue_burst(
+		l->to, (void **)m, RTE_MIN(max, (unsigned int)BURST), NULL);
+
+	for (unsigned int i = 0; i < n; i++) {
+		const uint32_t lost = write_one(e, m[i]);
+
+		e->to_meter.tokens -= parcel_of(m[i])->exception.frames;
+		__atomic_store_n(&e->to_lost, e->to_lost + lost, __ATOMIC_RELAXED);
+		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
+	}
+	return n;
+}
+
+// Lanes in turn, so that none goes without while the rate is used up.
+static unsigned int write_all(struct exception *e, uint64_t now)
+{
+	unsigned int done = 0;
+
+	for (unsigned int i = 0; i < e->nb_lanes; i++) {
+		const uint32_t tokens = exception_meter_see(&e->to_meter, now);
+
+		if (tokens == 0)
+			break;
+		done += write_lane(e, &e->lane[e->next_lane], tokens);
+		e->next_lane = (e->next_lane + 1) % e->nb_lanes;
+	}
+	return done;
+}
+
+// --- from the kernel: judged ---------------------------------------------------------------------
+
+static bool is_ours(const struct exception *e, const struct addr *a)
+{
+	const struct local *l = local_find(e->dp->local, a);
+
+	return l != NULL && l->kind == LOCAL_OWN && l->port == e->port;
+}
+
+// Questions go out; the data path answers those of others, and the kernel's answers end here.
+static uint16_t judge_neighbour(const struct exception *e, const struct net_neigh_msg *msg)
+{
+	static const uint8_t not_given[6]; // as it may be in a unicast solicitation
+	const struct dp_port *p = &e->dp->port[e->port];
+
+	if (msg->type == NET_NEIGH_ANSWER)
+		return EXC_ANSWERED;
+	if (!is_ours(e, &msg->sender) && !addr_eq(&msg->sender, &p->link_local))
+		return DP_DROP_EXC_FOREIGN;
+	return memcmp(msg->mac, p->l2.src, 6) == 0 || memcmp(msg->mac, not_given, 6) == 0
+		? DP_SENT
+		: DP_DROP_EXC_FOREIGN;
+}
+
+static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
+	const struct net_frame *f, struct exception_note *note)
+{
+	const struct exception_flow flow = {
+		f->kind == NET_TCP ? IPPROTO_TCP : IPPROTO_UDP, f->sport, f->dport, f->src};
+	bool good = false;
+
+	if (f->payload_off + f->payload_len - f->l3_off > e->dp->port[e->port].port->mtu &&
+		!note->is_super)
+		return DP_DROP_MTU;
+	if (!is_ours(e, &f->src))
+		return DP_DROP_EXC_FOREIGN;
+	switch ((enum net_kind)f->kind) {
+	case NET_ARP:
+		break;
+	case NET_TCP:
+		note->class = EXC_TCP;
+		good = exception_rules_out(&e->rules, &flow);
+		break;
+	case NET_UDP:
+		note->class = EXC_UDP;
+		good = exception_rules_out(&e->rules, &flow) &&
+			!exception_is_data_path(e->dp, &f->src, f->sport);
+		break;
+	case NET_ICMP:
+	case NET_ICMP6:
+		note->class = EXC_ICMP;
+		good = exception_rules_icmp_out(&e->rules, f, data + f->payload_off);
+		break;
+	}
+	return good ? DP_SENT : DP_DROP_EXC_FOREIGN;
+}
+
+// len: of the frame, of which at least the headers lie at data.
+static uint16_t judge_frame(
+	const struct exception *e, const uint8_t *data, uint32_t len, struct exception_note *note)
+{
+	struct net_rx rx = {.l4_checksum_good = true, .tcp = true};
+	struct net_neigh_msg msg;
+	struct net_frame f;
+
+	if (len < NET_ETH_LEN || memcmp(data + 6, e->dp->port[e->port].l2.src, 6) != 0)
+		return DP_DROP_EXC_FOREIGN;
+	memcpy(rx.mac, data, 6); // to whomever it is
+	// a tag of no VLAN would come to stand behind the port's own
+	if (net_frame_parse(data, len, &rx, &f) != NET_OK || f.l3_off != NET_ETH_LEN)
+		return DP_DROP_EXC_FOREIGN;
+	net_neigh_parse(data, len, &f, &msg);
+	if (f.kind == NET_ARP || msg.type != NET_NEIGH_NONE) {
+		note->class = f.kind == NET_ARP ? EXC_ARP : EXC_ND;
+		return msg.type != NET_NEIGH_NONE ? judge_neighbour(e, &msg) : DP_DROP_EXC_FOREIGN;
+	}
+	return judge_parsed(e, data, &f, note);
+}
+
+void exception_judge(const struct exception *e, struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct exception_note *note = &parcel_of(m)->exception;
+	struct port_super_info s;
+
+	*note = (struct exception_note){.frames = 1, .bytes = m->pkt_len};
+	if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0) {
+		note->verdict = m->nb_segs == 1 ? judge_frame(e, data, m->data_len, note)
+						: DP_DROP_SEGMENTED;
+		return;
+	}
+	note->verdict = DP_DROP_SUPER;
+	if (!port_super_read(m, &s) || !s.tcp)
+		return;
+	*note = (struct exception_note){.is_super = true, .frames = s.frames, .bytes = s.bytes};
+	if (m->data_len < RTE_MIN(m->pkt_len, (uint32_t)EXCEPTION_HEADERS))
+		note->verdict = DP_DROP_SEGMENTED;
+	else if (s.mtu > e->dp->port[e->port].port->mtu)
+		note->verdict = DP_DROP_MTU;
+	else
+		note->verdict = judge_frame(e, data, m->pkt_len, note);
+}
+
+// --- from the kernel: read -----------------------------------------------------------------------
+
+// Ready to be sent out of the port. Where that cannot be made of it the note says so.
+static void finish(const struct exception *e, struct rte_mbuf **m)
+{
+	const uint16_t vlan = e->dp->port[e->port].port->vlan;
+	struct exception_note *note = &parcel_of(*m)->exception;
+	const uint16_t tag = vlan != 0 ? NET_VLAN_LEN : 0;
+
+	if (note->verdict != DP_SENT)
+		return;
+	(*m)->vlan_tci = vlan;
+	if (tag != 0 && rte_vlan_insert(m) != 0)
+		note->verdict = DP_DROP_HEADROOM;
+	else if (note->is_super && !port_super_forward(*m))
+		note->verdict = DP_DROP_SUPER;
+	else if (!note->is_super)
+		(*m)->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	note->bytes += (uint32_t)tag * note->frames;
+}
+
+static void enqueue(struct exception *e, struct rte_mbuf *m)
+{
+	e->queued += m->nb_segs;
+	rte_ring_sp_enqueue(e->from, m); // has room for BURST more than the bound
+}
+
+// Whether the port takes a super-frame as it is. The limits of a kernel that was told of them are
+// kept, but the size of segments is what the other end of a connection says.
+static bool fits(const struct exception *e, const struct rte_mbuf *m)
+{
+	const struct port_super *tso = &e->dp->port[e->port].port->tso;
+
+	return __atomic_load_n(&tso->segments, __ATOMIC_RELAXED) >=
+		parcel_of((struct rte_mbuf *)(uintptr_t)m)->exception.frames &&
+		m->nb_segs <= tso->bufs && m->pkt_len <= tso->bytes &&
+		m->tso_segsz >= tso->size_min;
+}
+
+// Into the plain frames it stands for, which follow as there is room. Takes m.
+static void cut(struct exception *e, struct rte_mbuf *m)
+{
+	struct exception_note note = parcel_of(m)->exception;
+
+	e->next_piece = 0;
+	e->nb_pieces = port_segment(m, e->pool, e->pieces, EXCEPTION_PIECES);
+	if (e->nb_pieces == 0) {
+		parcel_of(m)->exception.verdict = DP_DROP_SUPER;
+		enqueue(e, m);
+		return;
+	}
+	__atomic_store_n(&e->cut, e->cut + 1, __ATOMIC_RELAXED);
+	note.is_super = false;
+	note.frames = 1;
+	for (unsigned int i = 0; i < e->nb_pieces; i++) {
+		note.bytes = e->pieces[i]->pkt_len;
+		parcel_of(e->pieces[i])->exception = note;
+	}
+	rte_pktmbuf_free(m);
+}
+
+// True when there is nothing left of a super-frame that had to be cut.
+static bool pieces_done(struct exception *e, uint32_t room)
+{
+	for (; room > 0 && e->next_piece < e->nb_pieces; room--)
+		enqueue(e, e->pieces[e->next_piece++]);
+	return e->next_piece == e->nb_pieces;
+}
+
+static void read_one(struct exception *e, struct rte_mbuf *m)
+{
+	const struct exception_note *note;
+
+	exception_judge(e, m);
+	finish(e, &m);
+	note = &parcel_of(m)->exception;
+	e->from_meter.tokens -= note->frames;
+	if (note->is_super && note->verdict == DP_SENT && !fits(e, m))
+		cut(e, m);
+	else
+		enqueue(e, m);
+}
+
+// What there is no room or no token for stays in the interface, where the kernel knows of it.
+static unsigned int read_all(struct exception *e, uint64_t now)
+{
+	unsigned int n;
+
+	for (n = 0; n < BURST; n++) {
+		const uint32_t waiting = e->queued - __atomic_load_n(&e->taken, __ATOMIC_ACQUIRE);
+		struct rte_mbuf *m;
+
+		if (waiting >= e->conf->buffers || !pieces_done(e, e->conf->buffers - waiting) ||
+			exception_meter_see(&e->from_meter, now) == 0 ||
+			port_rx(e->kernel, 0, &m, 1) == 0)
+			break;
+		read_one(e, m);
+	}
+	return n;
+}
+
+// --- the thread ----------------------------------------------------------------------------------
+
+unsigned int exception_turn(struct exception *e, uint64_t now)
+{
+	return write_all(e, now) + read_all(e, now);
+}
+
+static void *thread_run(void *arg)
+{
+	struct dp *d = arg;
+	unsigned int idle = 0;
+
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	while (!__atomic_load_n(&d->exception_stop, __ATOMIC_ACQUIRE)) {
+		struct timespec pause = {.tv_nsec = SLEEP_NS_MIN};
+		unsigned int work = 0;
+
+		for (unsigned int p = 0; p < d->nb_ports; p++)
+			if (d->exception[p] != NULL)
+				work += exception_turn(d->exception[p], now_ns());
+		idle = work > 0 ? 0 : idle + 1;
+		if (work > 0)
+			continue;
+		if (idle > SLEEPS_SHORT)
+			pause.tv_nsec = RTE_MIN(
+				(long)SLEEP_NS_MAX, (long)(idle - SLEEPS_SHORT) * SLEEP_NS_MIN);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+int exceptions_start(struct dp *d)
+{
+	int rc;
+
+	if (d->nb_exceptions == 0)
+		return 0;
+	rc = rte_ctrl_thread_create(&d->exception_thread, "exception", NULL, thread_run, d);
+	d->exception_running = rc == 0;
+	return rc;
+}
+
+void exceptions_stop(struct dp *d)
+{
+	if (!d->exception_running)
+		return;
+	__atomic_store_n(&d->exception_stop, true, __ATOMIC_RELEASE);
+	pthread_join(d->exception_thread, NULL);
+	d->exception_running = false;
+}

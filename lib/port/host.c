@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's end of an exception port as a host: addresses and default routes over rtnetlink.
+// They go with the interface, so nothing has to be undone.
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+#include "port_int.h"
+
+#define MESSAGE_LEN 1024 // our longest has some 100 bytes
+#define ANSWER_LEN 32768 // a link with all that is told of it
+
+struct session {
+	const struct port *port;
+	const struct port_host *host;
+	struct mnl_socket *socket;
+	int fd; // until it is the socket's
+	int error; // of opening it
+	unsigned int seq;
+	int index; // of the interface
+	char *reason;
+	size_t reason_len;
+	char buf[MESSAGE_LEN], answer[ANSWER_LEN];
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(
+	struct session *s, int rc, const char *fmt, ...)
+{
+	const int n = snprintf(s->reason, s->reason_len, "port %s: interface %s: ", s->port->name,
+		s->host->interface);
+	size_t at = n > 0 && (size_t)n < s->reason_len ? (size_t)n : 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	at += (size_t)vsnprintf(s->reason + at, s->reason_len - at, fmt, ap);
+	va_end(ap);
+	if (at < s->reason_len)
+		snprintf(s->reason + at, s->reason_len - at, ": %s%s", strerror(-rc),
+			rc == -EPERM ? " (run as root, or with CAP_NET_ADMIN)" : "");
+	return -1;
+}
+
+// --- a question and its answer ------------------------------------------------------------------
+
+static struct nlmsghdr *begin(struct session *s, uint16_t type, uint16_t flags)
+{
+	struct nlmsghdr *n = mnl_nlmsg_put_header(s->buf);
+
+	n->nlmsg_type = type;
+	n->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+	n->nlmsg_seq = ++s->seq;
+	return n;
+}
+
+static int see_index(const struct nlmsghdr *n, void *ctx)
+{
+	if (n->nlmsg_type == RTM_NEWLINK)
+		*(int *)ctx = ((const struct ifinfomsg *)mnl_nlmsg_get_payload(n))->ifi_index;
+	return MNL_CB_OK;
+}
+
+// 0 or the kernel's -errno.
+static int ask(struct session *s, const struct nlmsghdr *n)
+{
+	const unsigned int self = mnl_socket_get_portid(s->socket);
+	int rc = MNL_CB_OK;
+
+	if (mnl_socket_sendto(s->socket, n, n->nlmsg_len) < 0)
+		return -errno;
+	while (rc == MNL_CB_OK) {
+		const ssize_t len = mnl_socket_recvfrom(s->socket, s->answer, sizeof(s->answer));
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+			return -errno;
+		rc = mnl_cb_run(s->answer, (size_t)len, s->seq, self, see_index, &s->index);
+	}
+	return rc == MNL_CB_STOP ? 0 : -errno;
+}
+
+// --- the interface ------------------------------------------------------------------------------
+
+static int find(struct session *s)
+{
+	struct nlmsghdr *n = begin(s, RTM_GETLINK, 0);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
+
+	link->ifi_family = AF_UNSPEC;
+	mnl_attr_put_strz(n, IFLA_IFNAME, s->host->interface);
+	return ask(s, n);
+}
+
+// No IPv6 address of the kernel's making: with a second link-local one it would speak from an
+// address for which the data path does not answer.
+static int set_no_autoconf(struct session *s)
+{
+	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
+	struct nlattr *spec, *inet6;
+
+	link->ifi_family = AF_UNSPEC;
+	link->ifi_index = s->index;
+	spec = mnl_attr_nest_start(n, IFLA_AF_SPEC);
+	inet6 = mnl_attr_nest_start(n, AF_INET6);
+	mnl_attr_put_u8(n, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+	mnl_attr_nest_end(n, inet6);
+	mnl_attr_nest_end(n, spec);
+	return ask(s, n);
+}
+
+static int set_up(struct session *s)
+{
+	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
+
+	link->ifi_family = AF_UNSPEC;
+	link->ifi_index = s->index;
+	link->ifi_flags = link->ifi_change = IFF_UP;
+	return ask(s, n);
+}
+
+// What is longer has to be cut by us. A kernel that refuses has other limits, or none.
+static void set_limits(struct session *s)
+{
+	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
+	int rc;
+
+	link->ifi_family = AF_UNSPEC;
+	link->ifi_index = s->index;
+	mnl_attr_put_u32(n, IFLA_GSO_MAX_SEGS, s->host->segments);
+	mnl_attr_put_u32(n, IFLA_GSO_MAX_SIZE, s->host->bytes);
+	rc = ask(s, n);
+	if (rc != 0)
+		PORT_LOG(NOTICE, "port %s: limits of super-frames are the kernel's: %s",
+			s->port->name, strerror(-rc));
+}
+
+// --- addresses and routes -----------------------------------------------------------------------
+
+static void put_addr(struct nlmsghdr *n, uint16_t type, const struct addr *a)
+{
+	if (addr_is_v4(a))
+		mnl_attr_put(n, type, 4, a->b + 12);
+	else
+		mnl_attr_put(n, type, 16, a->b);
+}
+
+// Without duplicate detection: the data path owns the address and answers for it already.
+static int add_address(struct session *s, const struct addr *a, uint8_t len)
+{
+	const bool is_v4 = addr_is_v4(a);
+	struct nlmsghdr *n = begin(s, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+	struct ifaddrmsg *m = mnl_nlmsg_put_extra_header(n, sizeof(*m));
+
+	m->ifa_family = is_v4 ? AF_INET : AF_INET6;
+	m->ifa_prefixlen = is_v4 ? (uint8_t)(len - 96) : len;
+	m->ifa_flags = is_v4 ? 0 : IFA_F_NODAD;
+	m->ifa_index = (uint32_t)s->index;
+	put_addr(n, IFA_LOCAL, a);
+	put_addr(n, IFA_ADDRESS, a);
+	return ask(s, n);
+}
+
+static int add_addresses(struct session *s, bool *any_v6)
+{
+	const struct port_host *h = s->host;
+	char text[ADDR_TEXT_LEN];
+
+	for (uint32_t i = 0; i < h->nb_addresses; i++) {
+		const struct prefix *p = &h->addresses[i];
+		const bool is_v6 = !addr_is_v4(&p->addr);
+		int rc = 0;
+
+		if (is_v6 && !*any_v6)
+			rc = add_address(s, &h->link_local, 64);
+		if (rc == 0)
+			rc = add_address(s, &p->addr, p->len);
+		*any_v6 = *any_v6 || is_v6;
+		if (rc == 0)
+			continue;
+		return fail(s, rc, "address %s%s", addr_format(&p->addr, text, sizeof(text)),
+			is_v6 && (rc == -EACCES || rc == -EOPNOTSUPP)
+				? " (switched off: sysctl net.ipv6.conf.default.disable_ipv6=0)"
+				: "");
+	}
+	return 0;
+}
+
+static int add_gateways(struct session *s)
+{
+	char text[ADDR_TEXT_LEN];
+
+	for (uint32_t i = 0; i < s->host->nb_gateways; i++) {
+		const struct addr *gateway = &s->host->gateways[i];
+		struct nlmsghdr *n = begin(s, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+		struct rtmsg *m = mnl_nlmsg_put_extra_header(n, sizeof(*m));
+		int rc;
+
+		m->rtm_family = addr_is_v4(gateway) ? AF_INET : AF_INET6;
+		m->rtm_table = RT_TABLE_MAIN;
+		m->rtm_protocol = RTPROT_STATIC;
+		m->rtm_scope = RT_SCOPE_UNIVERSE;
+		m->rtm_type = RTN_UNICAST;
+		put_addr(n, RTA_GATEWAY, gateway);
+		mnl_attr_put_u32(n, RTA_OIF, (uint32_t)s->index);
+		mnl_attr_put_u32(n, RTA_PRIORITY, s->host->metric);
+		rc = ask(s, n);
+		if (rc != 0)
+			return fail(s, rc, "default route through %s, metric %u",
+				addr_format(gateway, text, sizeof(text)), s->host->metric);
+	}
+	return 0;
+}
+
+// --- all of it ----------------------------------------------------------------------------------
+
+static void open_socket(void *ctx)
+{
+	struct session *s = ctx;
+
+	s->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	s->error = s->fd < 0 ? -errno : 0;
+}
+
+static int session_open(struct session *s)
+{
+	int rc = port_netns_run(s->host->netns, open_socket, s, NULL);
+
+	if (rc == 0)
+		rc = s->error;
+	if (rc != 0)
+		return fail(s, rc, "rtnetlink");
+	s->socket = mnl_socket_fdopen(s->fd);
+	if (s->socket == NULL || mnl_socket_bind(s->socket, 0, MNL_SOCKET_AUTOPID) < 0)
+		return fail(s, -errno, "rtnetlink");
+	return 0;
+}
+
+static void session_close(struct session *s)
+{
+	if (s->socket != NULL)
+		mnl_socket_close(s->socket);
+	else if (s->fd >= 0)
+		close(s->fd);
+}
+
+static int set_up_host(struct session *s)
+{
+	bool any_v6 = false;
+	int rc = find(s);
+
+	// A vtap has its interface by now; a driver of DPDK may make it when it is started
+	if (rc == 0)
+		set_no_autoconf(s);
+	rc = s->port->ops->start((struct port *)(uintptr_t)s->port);
+	if (rc != 0)
+		return fail(s, rc, "cannot be started");
+	rc = find(s);
+	if (rc != 0)
+		return fail(s, rc, "not there (its device has to make it)");
+	if (s->host->segments > 0)
+		set_limits(s);
+	rc = set_up(s);
+	if (rc != 0)
+		return fail(s, rc, "cannot be brought up");
+	return add_addresses(s, &any_v6) != 0 ? -1 : add_gateways(s);
+}
+
+int port_host_start(struct port *p, const struct port_host *h, char *error, size_t len)
+{
+	struct session s = {.port = p, .host = h, .fd = -1, .reason = error, .reason_len = len};
+	int rc = session_open(&s);
+
+	if (rc == 0)
+		rc = set_up_host(&s);
+	session_close(&s);
+	return rc;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exception ports in the file: what they become, and what is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <netinet/in.h>
+
+#include "conf_file.h"
+
+// In the place of the first port's "    vlan: 0".
+#define AT "vlan: 0"
+
+static struct conf *load(const char *piece, const char *by, char error[CONF_ERROR_LEN])
+{
+	char *text = conf_file_edit(piece, by);
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	return c;
+}
+
+static void test_all(void **state)
+{
+	static const struct conf_service want[] = {{IPPROTO_TCP, false, 22},
+		{IPPROTO_TCP, true, 179}, {IPPROTO_UDP, false, 65535}, {IPPROTO_UDP, true, 53},
+		{IPPROTO_ICMP, false, 0}, {IPPROTO_ICMP, true, 0}};
+	char error[CONF_ERROR_LEN];
+	struct conf *c = load(AT,
+		"exception: {name: sr0, netns: host, rate: 5, buffers: 64, tso: off,"
+		" allow: [tcp/22, tcp-to/179, udp/65535, udp-to/53, icmp, icmp-to]}",
+		error);
+	const struct conf_exception *e;
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	e = &c->ports[0].exception;
+	assert_string_equal(e->name, "sr0");
+	assert_string_equal(e->netns, "host");
+	assert_null(e->device);
+	assert_int_equal(e->rate, 5);
+	assert_int_equal(e->buffers, 64);
+	assert_int_equal(e->tso, CONF_USO_OFF);
+	assert_int_equal(e->nb_allow, sizeof(want) / sizeof(want[0]));
+	for (uint32_t i = 0; i < e->nb_allow; i++) {
+		assert_int_equal(e->allow[i].proto, want[i].proto);
+		assert_int_equal(e->allow[i].away, want[i].away);
+		assert_int_equal(e->allow[i].port, want[i].port);
+	}
+	assert_null(c->ports[1].exception.name);
+	conf_free(c);
+}
+
+// None without the section, nor with one of which every line is commented out; else defaults.
+static void test_defaults(void **state)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf *c = load(AT, "vlan: 0", error);
+
+	assert_non_null(c);
+	assert_null(c->ports[0].exception.name);
+	conf_free(c);
+	c = load(AT, "exception: # nothing", error);
+	assert_non_null(c);
+	assert_null(c->ports[0].exception.name);
+	conf_free(c);
+	c = load(AT, "exception: {name: sr0}", error);
+	assert_non_null(c);
+	assert_null(c->ports[0].exception.netns);
+	assert_int_equal(c->ports[0].exception.nb_allow, 0);
+	assert_int_equal(c->ports[0].exception.rate, 100000);
+	assert_int_equal(c->ports[0].exception.buffers, 512);
+	assert_int_equal(c->ports[0].exception.tso, CONF_USO_AUTO);
+	conf_free(c);
+	// of one name, but in two namespaces
+	c = load("net_b", "net_b\n    exception: {name: t0, netns: a}", error);
+	assert_non_null(c);
+	conf_free(c);
+}
+
+#define ALLOW(what) AT, "exception: {name: sr0, allow: [" what "]}"
+#define NONE_OF "10:36: ports[0].exception.allow[0]: '"
+#define TWO(first, second)                                             \
+	"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n"          \
+	"    gateway: [10.0.0.254]\n    vlan: 0\n    mtu: 1500\n"      \
+	"  - name: lan\n    device: net_b",                            \
+		first "\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n" \
+		      "  - name: lan\n    device: net_b\n    exception: " second
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *piece, *by, *error;
+	} list[] = {
+		{ALLOW("ssh"), NONE_OF "ssh' is none of: tcp/PORT, tcp-to/PORT"},
+		{ALLOW("TCP/22"), NONE_OF "TCP/22' is none of"},
+		{ALLOW("/22"), NONE_OF "/22' is none of"},
+		{ALLOW("tcp-/22"), NONE_OF "tcp-/22' is none of"},
+		{ALLOW("tcp"),
+			"10:36: ports[0].exception.allow[0]: lacks its port: write tcp/PORT"},
+		{ALLOW("tcp/"), NONE_OF "tcp/' has no port from 1 to 65535"},
+		{ALLOW("tcp/0"), NONE_OF "tcp/0' has no port"},
+		{ALLOW("tcp/022"), NONE_OF "tcp/022' has no port"},
+		{ALLOW("tcp/65536"), NONE_OF "tcp/65536' has no port"},
+		{ALLOW("tcp/4294967318"), NONE_OF "tcp/4294967318' has no port"},
+		{ALLOW("tcp/22/23"), NONE_OF "tcp/22/23' has no port"},
+		{ALLOW("udp/-1"), NONE_OF "udp/-1' has no port"},
+		{ALLOW("icmp/8"), "10:36: ports[0].exception.allow[0]: ICMP has no ports"},
+		{ALLOW("tcp/1, ~"), "10:43: ports[0].exception.allow[1]: has no value"},
+		{AT, "exception: {allow: [icmp]}", "10:16: ports[0].exception.name: missing"},
+		{AT, "exception: sr0", "10:16: ports[0].exception: must be a mapping"},
+		{AT, "exception: {name: a123456789012345}",
+			"10:23: ports[0].exception.name: 16 bytes are too long, at most 15"},
+		{AT, "exception: {name: a/b}", "10:23: ports[0].exception.name: may hold only"},
+		{AT, "exception: {name: '..'}", "10:23: ports[0].exception.name: '..' is no name"},
+		{AT, "exception: {name: sr0, rate: 0}", "10:34: ports[0].exception.rate: 0 is out"},
+		{AT, "exception: {name: sr0, buffers: 63}",
+			"10:37: ports[0].exception.buffers: 63 is out"},
+		{AT, "exception: {name: sr0, tso: yes}", "10:33: ports[0].exception.tso: 'yes'"},
+		{AT, "exception: {name: sr0, alow: []}",
+			"10:28: ports[0].exception.alow: unknown key, did you mean 'allow'?"},
+		{AT, "exception: {name: sr0, device: 'vtap:x'}",
+			"10:36: ports[0].exception.device: a vtap is what there is without"},
+		{AT, "exception: {name: sr0, netns: a, device: virtio_user0}",
+			"10:35: ports[0].exception.netns: a device of DPDK makes"},
+		{TWO("'vtap:t0,netns=a'", "{name: t0, netns: a}"),
+			"11:23: ports[1].exception.name: port 'wan' is a vtap with this"},
+		{TWO("net_a\n    exception: {name: t0, netns: a}", "{name: t0, netns: a}"),
+			"12:23: ports[1].exception.name: port 'wan' has an exception port of this"},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char error[CONF_ERROR_LEN];
+		struct conf *c = load(list[i].piece, list[i].by, error);
+		const size_t path = strlen(conf_path);
+
+		if (c != NULL)
+			fail_msg("accepted: %s", list[i].by);
+		if (strncmp(error + path + 1, list[i].error, strlen(list[i].error)) != 0)
+			fail_msg("wanted: %s\n   got: %s", list[i].error, error + path + 1);
+	}
+}
+
+static void say(void *ctx, const char *line)
+{
+	*(unsigned int *)ctx += strstr(line, ": buffers.mbufs: of 16384 buffers ") != NULL;
+}
+
+// More than half of the buffers may wait for the kernel.
+static void test_warning(void **state)
+{
+	static const struct {
+		const char *by;
+		unsigned int warnings;
+	} list[] = {
+		{"exception: {name: sr0, buffers: 4096}", 0}, // on each of two workers
+		{"exception: {name: sr0, buffers: 4097}", 1},
+		{"exception: # name: sr0", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char error[CONF_ERROR_LEN];
+		struct conf *c = load(AT, list[i].by, error);
+		unsigned int n = 0;
+
+		assert_non_null(c);
+		conf_warnings(c, say, &n);
+		assert_int_equal(n, list[i].warnings);
+		conf_free(c);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_warning),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, NULL);
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exception port of a whole data path: what reaches the kernel and what of the kernel's reaches
+// the wire, byte by byte; what does not, by its counter; bounds.
+#include "exception_world.h"
+
+// --- what goes where ----------------------------------------------------------------------------
+
+static void tcp_both_ways(const struct world_setup *s, bool v6)
+{
+	struct packet p = tcp(40000, 22, SYN);
+
+	open_world(*s, RTE_DIM(allow));
+	world_run(&world);
+	if (v6) {
+		p.src = "fd99::77";
+		p.dst = "fd99::1";
+	}
+	p.vlan = s->vlan;
+	up(p, true);
+	p.flags = ACK;
+	p.len = 1400;
+	up(p, true);
+	p.vlan = 0;
+	down(back(p), true);
+	assert_int_equal(world_drops(&world), 0);
+	assert_int_equal(counters().to[EXC_TCP], 2);
+	assert_int_equal(counters().from[EXC_TCP], 1);
+	// no port that is allowed
+	p = tcp(40000, 23, SYN);
+	p.vlan = s->vlan;
+	up(p, false);
+	assert_int_equal(dropped(DP_DROP_EXC_DENIED), 1);
+	assert_int_equal(counters().to_denied, 1);
+	p.vlan = 0;
+	down(back(p), false);
+	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 1);
+	assert_int_equal(counters().from_foreign, 1);
+	assert_int_equal(world_drops(&world), 2);
+	close_world();
+}
+
+static void test_tcp(void **state)
+{
+	tcp_both_ways(&one, false);
+	tcp_both_ways(&one, true);
+	tcp_both_ways(&tagged, false);
+	tcp_both_ways(&tagged, true);
+	tcp_both_ways(&few, false);
+}
+
+// Answers of others' servers come in, connections from their ports do not.
+static void test_client(void **state)
+{
+	open_world(one, RTE_DIM(allow));
+	down(back(tcp(179, 40000, 0)), true);
+	up(tcp(179, 40000, SYN | ACK), true);
+	up(tcp(179, 40000, SYN), false);
+	assert_int_equal(dropped(DP_DROP_EXC_DENIED), 1);
+	close_world();
+}
+
+static void test_off(void **state)
+{
+	const struct packet p = tcp(40000, 22, SYN);
+
+	world_open(&world, &one);
+	world_inject(&world, 0, frame, make(&p, frame));
+	world_run(&world);
+	assert_int_equal(dropped(drop_of_net(NET_DROP_PROTOCOL)), 1);
+	assert_int_equal(world_drops(&world), 1);
+	world_close(&world);
+}
+
+static void test_addresses(void **state)
+{
+	struct packet p = tcp(40000, 22, SYN);
+
+	open_world(one, RTE_DIM(allow));
+	p.dst = "10.99.0.2"; // not ours
+	up(p, false);
+	assert_int_equal(dropped(drop_of_net(NET_DROP_NOT_FOR_US)), 1);
+	p.dst = "10.99.0.255";
+	up(p, false);
+	assert_int_equal(dropped(drop_of_net(NET_DROP_MARTIAN_DESTINATION)), 1);
+	p = tcp(40000, 22, SYN);
+	p.src = "10.99.0.255";
+	up(p, false);
+	assert_int_equal(dropped(drop_of_net(NET_DROP_MARTIAN_SOURCE)), 1);
+	assert_int_equal(world_drops(&world), 3);
+	close_world();
+}
+
+// What the data path receives itself is never the kernel's, whatever is allowed.
+static void test_udp(void **state)
+{
+	struct packet p = tcp(40000, 161, 0);
+
+	open_world(one, RTE_DIM(allow));
+	p.proto = IPPROTO_UDP;
+	up(p, true);
+	down(back(p), true);
+	p.sport = 53;
+	p.dport = 33333;
+	up(p, true);
+	down(back(p), true);
+	assert_int_equal(counters().to[EXC_UDP], 2);
+	assert_int_equal(counters().from[EXC_UDP], 2);
+	assert_int_equal(world_drops(&world), 0);
+	p = tcp(40000, 162, 0);
+	p.proto = IPPROTO_UDP;
+	up(p, false);
+	assert_int_equal(dropped(DP_DROP_NO_LISTENER), 1);
+	p.dport = 50000; // relayed from
+	up(p, false);
+	assert_int_equal(dropped(drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION)), 1);
+	down(back(p), false);
+	p.dport = 3478; // a listener's
+	up(p, false);
+	down(back(p), false);
+	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 2);
+	close_world();
+}
+
+// The kernel is believed in what it is allowed to say, and in nothing else.
+static void test_foreign(void **state)
+{
+	const struct packet good = back(tcp(40000, 22, ACK));
+	static const char *const not_ours[] = {
+		"10.99.0.2", "10.98.0.1", "10.99.0.255", "127.0.0.1"};
+	struct packet p = good;
+	uint64_t foreign = 0;
+	size_t len;
+
+	open_world(one, RTE_DIM(allow));
+	for (size_t i = 0; i < RTE_DIM(not_ours); i++, foreign++) {
+		p.src = not_ours[i];
+		down(p, false);
+	}
+	// another MAC, a group's MAC of ours, a frame to ourselves
+	len = make(&good, frame);
+	frame[11] ^= 1;
+	assert_int_equal(down_frame(frame, len), 0);
+	foreign++;
+	make(&good, frame);
+	memcpy(frame, frame + 6, 6);
+	assert_int_equal(down_frame(frame, len), 0);
+	foreign++;
+	// to a group, cut short, another protocol, of another VLAN, a fragment
+	p = good;
+	p.dst = "224.0.0.5";
+	down(p, false);
+	foreign++;
+	make(&good, frame);
+	assert_int_equal(down_frame(frame, 40), 0);
+	foreign++;
+	for (unsigned int i = 0; i < 3; i++, foreign++) {
+		make(&good, frame);
+		if (i == 0)
+			frame[23] = 89;
+		else if (i == 1)
+			store_be16(frame + 12, 0x88cc); // LLDP
+		else
+			store_be16(frame + 20, 0x2000);
+		store_be16(frame + 24, 0);
+		store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
+		assert_int_equal(down_frame(frame, len), 0);
+	}
+	p = good;
+	p.vlan = 5;
+	assert_int_equal(down_frame(frame, make(&p, frame)), 0);
+	foreign++;
+	// one with a priority, which is of none
+	len = make(&p, frame);
+	store_be16(frame + 14, 0xe000);
+	assert_int_equal(down_frame(frame, len), 0);
+	foreign++;
+	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), foreign);
+	// an interface whose MTU somebody has raised
+	p = good;
+	p.len = 1461;
+	down(p, false);
+	assert_int_equal(dropped(DP_DROP_MTU), 1);
+	assert_int_equal(world_drops(&world), foreign + 1);
+	close_world();
+}
+
+// --- neighbours and pings -----------------------------------------------------------------------
+
+static void neighbours(bool v6)
+{
+	const struct addr theirs = world_endpoint(v6 ? "fd99::77" : "10.99.0.77", 0).addr,
+			  ours = world_endpoint(v6 ? "fd99::1" : "10.99.0.1", 0).addr,
+			  other = world_endpoint(v6 ? "fd99::5" : "10.99.0.5", 0).addr;
+	struct net_l2 from_us = {0}, from_them = {0};
+	const unsigned int class = v6 ? EXC_ND : EXC_ARP;
+	size_t len;
+
+	open_world(one, 0);
+	memcpy(from_us.src, world.dp->port[0].port->mac, 6);
+	memcpy(from_us.dst, their_mac, 6);
+	memcpy(from_them.src, from_us.dst, 6);
+	memcpy(from_them.dst, from_us.src, 6);
+	// the kernel's question goes out, and the answer is for both
+	len = net_write_ask(frame, &from_us, &ours, &theirs, NULL);
+	assert_int_equal(down_frame(frame, len), len);
+	assert_memory_equal(got, frame, len);
+	len = net_write_answer(frame, &from_them, &theirs, &ours);
+	world_inject(&world, 0, frame, len);
+	run();
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
+	assert_memory_equal(got, frame, len);
+	// others' question is answered once, by the data path, and told to the kernel
+	len = net_write_ask(frame, &from_them, &theirs, &ours, NULL);
+	world_inject(&world, 0, frame, len);
+	run();
+	assert_int_equal(world.answers, 1);
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
+	len = net_write_answer(frame, &from_us, &ours, &theirs);
+	assert_int_equal(down_frame(frame, len), 0);
+	assert_int_equal(counters().from_answered, 1);
+	// a question about others is nobody's; nor may the kernel ask in another's name
+	len = net_write_ask(frame, &from_them, &theirs, &other, NULL);
+	world_inject(&world, 0, frame, len);
+	run();
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
+	len = net_write_ask(frame, &from_us, &other, &theirs, NULL);
+	assert_int_equal(down_frame(frame, len), 0);
+	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 1);
+	assert_int_equal(counters().to[class], 2);
+	assert_int_equal(counters().from[class], 1);
+	close_world();
+}
+
+static void test_neighbours(void **state)
+{
+	neighbours(false);
+	neighbours(true);
+}
+
+static size_t ping(uint8_t type, bool from_us)
+{
+	struct packet p = tcp(0x0800, 1, 0);
+	uint8_t *icmp = frame + 34;
+	size_t len;
+
+	p.proto = IPPROTO_UDP;
+	p = from_us ? back(p) : p;
+	len = make(&p, frame);
+	frame[23] = IPPROTO_ICMP;
+	store_be16(frame + 24, 0);
+	store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
+	memset(icmp, 0, 8);
+	icmp[0] = type;
+	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(0, icmp, len - 34)));
+	return len;
+}
+
+static void test_pings(void **state)
+{
+	static const struct conf_service icmp = {IPPROTO_ICMP, false, 0};
+
+	open_world(one, 0);
+	world_inject(&world, 0, frame, ping(8, false));
+	run();
+	assert_int_equal(world.echoes, 1);
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
+	assert_int_equal(down_frame(frame, ping(8, true)), 0);
+	close_world();
+	open_world(one, 0);
+	exception_rules_free(&exception()->rules);
+	exception()->rules.ping = icmp.proto == IPPROTO_ICMP;
+	world_inject(&world, 0, frame, ping(8, false));
+	run();
+	assert_int_equal(world.echoes, 0);
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), ping(8, false));
+	assert_memory_equal(got, frame, ping(8, false));
+	assert_int_equal(down_frame(frame, ping(0, true)), ping(0, true));
+	assert_memory_equal(got, frame, ping(0, true));
+	assert_int_equal(counters().to[EXC_ICMP], 1);
+	assert_int_equal(counters().from[EXC_ICMP], 1);
+	close_world();
+}
+
+// An error about a datagram of ours to another's port.
+static size_t unreachable(uint16_t ours, uint16_t theirs)
+{
+	uint8_t *icmp = frame + 34, *ip = icmp + 8;
+
+	ping(3, false);
+	frame[17] = 20 + 8 + 28;
+	store_be16(frame + 24, 0);
+	store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
+	memset(ip, 0, 28);
+	ip[0] = 0x45;
+	ip[9] = IPPROTO_UDP;
+	memcpy(ip + 12, frame + 30, 4);
+	store_be16(ip + 20, ours);
+	store_be16(ip + 22, theirs);
+	store_be16(icmp + 2, 0);
+	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(0, icmp, 36)));
+	return 34 + 36;
+}
+
+// To the kernel when the datagram was its own, not when it was relayed.
+static void test_errors(void **state)
+{
+	open_world(one, RTE_DIM(allow));
+	world_inject(&world, 0, frame, unreachable(33333, 53));
+	run();
+	assert_int_equal(
+		softport_take(exception()->kernel, got, sizeof(got)), unreachable(33333, 53));
+	assert_memory_equal(got, frame, 70);
+	world_inject(&world, 0, frame, unreachable(50000, 53));
+	run();
+	world_inject(&world, 0, frame, unreachable(3478, 53));
+	run();
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
+	assert_int_equal(dropped(DP_DROP_ICMP), 2);
+	close_world();
+}
+
+// --- bounds -------------------------------------------------------------------------------------
+
+// A flood for a kernel that takes nothing: so much waits, the rest is dropped; ARP gets through.
+static void test_flood(void **state)
+{
+	const struct packet p = tcp(40000, 22, SYN);
+	const struct addr theirs = world_endpoint("10.99.0.77", 0).addr,
+			  ours = world_endpoint("10.99.0.1", 0).addr;
+	struct net_l2 l2 = {0};
+	uint64_t full;
+	size_t len;
+
+	open_world(one, RTE_DIM(allow));
+	len = make(&p, frame);
+	for (unsigned int i = 0; i < 1000; i++)
+		world_inject(&world, 0, frame, len);
+	world_run(&world);
+	assert_int_equal(counters().to[EXC_TCP], entry.buffers * 3 / 4);
+	assert_int_equal(dropped(DP_DROP_EXC_RATE), 1000 - entry.buffers * 3 / 4);
+	assert_int_equal(counters().to_full, dropped(DP_DROP_EXC_RATE));
+	memcpy(l2.src, their_mac, 6);
+	memcpy(l2.dst, world.dp->port[0].port->mac, 6);
+	len = net_write_answer(frame, &l2, &theirs, &ours);
+	for (unsigned int i = 0; i < 100; i++)
+		world_inject(&world, 0, frame, len);
+	full = dropped(DP_DROP_EXC_RATE);
+	world_run(&world);
+	assert_int_equal(counters().to[EXC_ARP], entry.buffers / 4);
+	assert_int_equal(dropped(DP_DROP_EXC_RATE) - full, 100 - entry.buffers / 4);
+	// once it takes them again there is room again
+	run();
+	for (unsigned int i = 0; i < entry.buffers; i++)
+		assert_true(softport_take(exception()->kernel, got, sizeof(got)) > 0);
+	up(p, true);
+	close_world();
+}
+
+// Both ways no more than the rate, and what is for the wire waits where the kernel sees it.
+static void test_rate(void **state)
+{
+	const struct packet in = tcp(40000, 22, ACK), out = back(in);
+	unsigned int taken = 0;
+	size_t len;
+
+	open_world(one, RTE_DIM(allow));
+	len = make(&in, frame);
+	exception_meter_init(&exception()->to_meter, 1000, ns);
+	exception_meter_init(&exception()->from_meter, 1000, ns);
+	for (unsigned int ms = 0; ms < 100; ms++) {
+		for (unsigned int i = 0; i < 10; i++) {
+			make(&in, frame);
+			world_inject(&world, 0, frame, len);
+			make(&out, frame);
+			softport_put(exception()->kernel, 0, frame, len);
+		}
+		world_round(&world);
+		ns += 1000000;
+		while (exception_turn(exception(), ns) > 0)
+			;
+		while (softport_take(exception()->kernel, got, sizeof(got)) > 0)
+			taken++;
+	}
+	world_run(&world);
+	assert_in_range(taken, 160, 165); // the burst of 64, and one a millisecond
+	assert_in_range(world.segments, 160, 165);
+	assert_int_equal(counters().from[EXC_TCP], world.segments);
+	close_world();
+}
+
+// A round sends no more of the kernel's than it says, however much there is.
+static void test_budget(void **state)
+{
+	const struct packet p = back(tcp(40000, 22, ACK));
+	struct worker *w;
+	size_t len;
+
+	open_world(one, RTE_DIM(allow));
+	len = make(&p, frame);
+	for (unsigned int i = 0; i < 1000; i++)
+		softport_put(exception()->kernel, 0, frame, len);
+	while (exception_turn(exception(), ns += 100000000) > 0)
+		;
+	assert_int_equal(exception()->queued - exception()->taken, entry.buffers);
+	w = world.dp->worker[0];
+	worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	stats_publish(w);
+	assert_int_equal(counters().from[EXC_TCP], EXCEPTION_TAKE);
+	close_world(); // with all that waits on the way
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tcp),
+		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_pings),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_budget),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
