@@ -7,7 +7,13 @@
 
 #include "bytes.h"
 
-static uint8_t id_seen[65536]; // of frames without DF
+static uint8_t id_seen[65536]; // of frames without DF in this world
+
+static void open_world(const struct world_setup *s, unsigned int clients)
+{
+	memset(id_seen, 0, sizeof(id_seen));
+	line_open(s, clients);
+}
 
 // --- the same whichever way ---------------------------------------------------------------------
 
@@ -169,7 +175,7 @@ static void test_any(void **state)
 		.side_mtu = 600};
 	unsigned int by_line = 0;
 
-	line_open(&s, LINE_CLIENTS);
+	open_world(&s, LINE_CLIENTS);
 	memset(id_seen, 0, sizeof(id_seen));
 	for (unsigned int n = 0; n < 6000; n++) {
 		const unsigned int i = test_rand_below(&world.rand, LINE_CLIENTS);
@@ -198,7 +204,7 @@ static void test_any(void **state)
 // left alone: no line judges that.
 static void test_damage(void **state)
 {
-	line_open(&line_one, 4);
+	open_world(&line_one, 4);
 	memset(id_seen, 0, sizeof(id_seen));
 	for (unsigned int n = 0; n < 6000; n++) {
 		const unsigned int i = test_rand_below(&world.rand, 4);
@@ -254,7 +260,7 @@ static void zero_checksums(unsigned int i, struct world_datagram *d, bool df)
 
 static void test_zero_checksums(void **state)
 {
-	line_open(&line_one, 2);
+	open_world(&line_one, 2);
 	for (unsigned int n = 0; n < 50; n++) {
 		for (unsigned int i = 0; i < 2; i++) {
 			struct world_datagram d = line_up(i);
@@ -276,7 +282,7 @@ static void test_zero_fresh(void **state)
 	struct worker *w;
 	unsigned int zeros = 0;
 
-	line_open(&line_one, 1);
+	open_world(&line_one, 1);
 	w = line_worker();
 	for (unsigned int n = 0; n < 65536; n++) {
 		struct world_datagram d = line_up(0);
@@ -344,7 +350,7 @@ static void test_permission_ends(void **state)
 {
 	uint64_t start;
 
-	line_open(&line_one, 1);
+	open_world(&line_one, 1);
 	start = world.ms;
 	world.ms += 200 * 1000;
 	world_run(&world);
@@ -361,7 +367,7 @@ static void test_permission_renewed(void **state)
 {
 	uint64_t start;
 
-	line_open(&line_one, 1);
+	open_world(&line_one, 1);
 	start = world.ms;
 	world.ms += 200 * 1000;
 	assert_int_equal(client_permit(&world, &client[0], &peer[0]), 0);
@@ -385,7 +391,7 @@ static void test_channel_ends(void **state)
 	uint64_t start;
 	struct world_datagram d;
 
-	line_open(&line_one, 1);
+	open_world(&line_one, 1);
 	start = world.ms;
 	for (unsigned int n = 1; n <= 3; n++) {
 		world.ms = start + n * 190 * 1000;
@@ -414,7 +420,7 @@ static void test_allocation_ends(void **state)
 {
 	uint64_t start;
 
-	line_open(&line_one, 1);
+	open_world(&line_one, 1);
 	start = world.ms;
 	for (unsigned int n = 1; n <= 3; n++) {
 		world.ms = start + n * 190 * 1000;
