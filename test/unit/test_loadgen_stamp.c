@@ -280,11 +280,15 @@ static void test_swaps(void **state)
 	for (size_t i = STAMP_LEN; i + 1 < STAMP_PAYLOAD_MAX; i++)
 		assert_int_not_equal(stamp_pattern()[i], stamp_pattern()[i + 1]);
 	for (size_t cut = 1; cut < STAMP_LEN; cut++) {
+		uint8_t first[600];
+
 		make(&r, 600);
-		memcpy(broken, payload, len);
+		memcpy(first, payload, len);
 		make(&r, 600);
+		memcpy(broken, first, len);
 		memcpy(broken + cut, payload + cut, len - cut);
-		if (memcmp(broken, payload, len) != 0)
+		// the last byte of both may be the same, and then nothing is broken
+		if (memcmp(broken, payload, len) != 0 && memcmp(broken, first, len) != 0)
 			assert_true(is_found(broken, len));
 	}
 }
