@@ -90,6 +90,7 @@ static bool accept_any(
 		.src_port = f.sport,
 		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f.payload_off),
 		.len = f.payload_len,
+		.flags = f.is_v4 ? DP_IPV4 : 0,
 		.via = TURN_NO_WORKER,
 		.port = port};
 	reason = classify(w, port, m, &f, v, home);
@@ -137,23 +138,6 @@ bool accept_again(struct worker *w, unsigned int i)
 
 // --- the frame that nearly every one is ---------------------------------------------------------
 
-// steer_client_home for what classify_plain knows: to->plain_listener, no extension headers. Of a
-// peer's datagram it is nothing, but may be asked: a branch on the leg would be mispredicted every
-// other time.
-static __rte_always_inline unsigned int plain_home(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct local *to, const struct turn_view *v)
-{
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	struct net_frame f;
-
-	if (!p->rss_home)
-		return steer_keyed_home(w->dp, to->plain_seed, &v->src, v->src_port);
-	if (likely((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0))
-		return p->home[m->hash.rss & p->home_mask];
-	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	return steer_client_home(w->dp, p, m, &f);
-}
-
 // The long way to the same, for what classify_plain does not know.
 static bool classify_rest(const struct worker *w, const struct dp_port *p, const struct rte_mbuf *m,
 	const struct local *to, struct turn_view *v, unsigned int *home)
@@ -183,12 +167,31 @@ struct accepting {
 	struct local_table local; // a copy
 	uint64_t verified; // p->verified
 	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
-	uint8_t port;
+	uint8_t port, id;
 	bool alone; // there is one worker: nobody has to ask who owns a datagram
+	bool rss_home; // p->rss_home
+	struct steer_keyed keyed;
 };
 
 // One of a view of 4 bytes, which any line can be compared with.
 #define SHORTEST (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
+
+// steer_client_home for what classify_plain knows: to->plain_listener, no extension headers. Of a
+// peer's datagram it is nothing, but may be asked: a branch on the leg would be mispredicted every
+// other time.
+static __rte_always_inline unsigned int plain_home(const struct accepting *a,
+	const struct rte_mbuf *m, const struct local *to, const struct turn_view *v)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct net_frame f;
+
+	if (!a->rss_home)
+		return steer_keyed_home(&a->keyed, to->plain_seed, &v->src, v->src_port);
+	if (likely((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0))
+		return a->p->home[m->hash.rss & a->p->home_mask];
+	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+	return steer_client_home(a->w->dp, a->p, m, &f);
+}
 
 // Leg, listener or slot, and home, without a branch on the leg as long as there is one worker.
 // False: it takes a closer look.
@@ -210,7 +213,7 @@ static __rte_always_inline bool classify_plain(const struct accepting *a, const 
 	if (unlikely(((dport ^ to->plain_listener) & (from_peer - 1)) != 0))
 		return classify_rest(a->w, a->p, m, to, v, home);
 	if (!a->alone) {
-		const unsigned int of_client = plain_home(a->w, a->p, m, to, v);
+		const unsigned int of_client = plain_home(a, m, to, v);
 
 		*home = of_client ^ ((of_client ^ to->run.worker) & -from_peer);
 	}
@@ -291,7 +294,10 @@ static __rte_always_inline void accept_frames(
 		.verified = p->verified,
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
 		.port = port,
-		.alone = alone};
+		.id = w->id,
+		.alone = alone,
+		.rss_home = p->rss_home,
+		.keyed = steer_keyed(w->dp)};
 	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	struct burst *b = &w->burst;
 	struct turn_view *v = b->turn.view;
@@ -300,17 +306,17 @@ static __rte_always_inline void accept_frames(
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
-		unsigned int home = w->id;
+		unsigned int home = a.id;
 
 		bytes += m->pkt_len;
 		v->origin = fresh.origin;
 		if (unlikely(!accept_plain(&a, m, v, &home)) && !accept_any(w, port, m, v, &home))
 			continue;
 		if (!alone) {
-			const unsigned int is_v4 = addr_is_v4(&v->src);
+			const unsigned int is_v4 = (v->flags & DP_IPV4) != 0;
 
 			came[is_v4] += v->leg;
-			if (unlikely(home != w->id)) {
+			if (unlikely(home != a.id)) {
 				elsewhere[is_v4] += v->leg;
 				handover_datagram(w, home, m, v);
 				continue;

@@ -379,12 +379,23 @@ static inline uint64_t steer_seed(const struct dp *d, const struct addr *a, uint
 	return hash_addr(&d->home_key, a, port);
 }
 
-static inline unsigned int steer_keyed_home(
-	const struct dp *d, uint64_t seed, const struct addr *client, uint16_t port)
-{
-	const uint64_t h = hash_addr(&d->home_key, client, seed ^ port);
+// What it takes of dp.
+struct steer_keyed {
+	struct hash_key key;
+	uint64_t nb_workers;
+};
 
-	return (unsigned int)(((h >> 32) * d->nb_workers) >> 32);
+static inline struct steer_keyed steer_keyed(const struct dp *d)
+{
+	return (struct steer_keyed){d->home_key, d->nb_workers};
+}
+
+static inline unsigned int steer_keyed_home(
+	const struct steer_keyed *k, uint64_t seed, const struct addr *client, uint16_t port)
+{
+	const uint64_t h = hash_addr(&k->key, client, seed ^ port);
+
+	return (unsigned int)(((h >> 32) * k->nb_workers) >> 32);
 }
 
 // Counts datagrams from peers. These counters take no part in the balance, so they are seen at once

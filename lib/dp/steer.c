@@ -61,8 +61,11 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 
 	if (d->nb_workers == 1)
 		return 0;
-	if (!p->rss_home)
-		return steer_keyed_home(d, steer_seed(d, &f->dst, f->dport), &f->src, f->sport);
+	if (!p->rss_home) {
+		const struct steer_keyed k = steer_keyed(d);
+
+		return steer_keyed_home(&k, steer_seed(d, &f->dst, f->dport), &f->src, f->sport);
+	}
 	// behind extension headers many NICs do not find the ports and hash the addresses alone
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 &&
 		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))

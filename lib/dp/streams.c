@@ -32,9 +32,10 @@ static struct stream_way *way_of(const struct dp *d, unsigned int t, unsigned in
 static unsigned int ops_home(
 	void *ctx, const struct endpoint *client, const struct endpoint *server)
 {
-	const uint64_t seed = steer_seed(ctx, &server->addr, server->port);
+	const struct steer_keyed k = steer_keyed(ctx);
 
-	return steer_keyed_home(ctx, seed, &client->addr, client->port);
+	return steer_keyed_home(
+		&k, steer_seed(ctx, &server->addr, server->port), &client->addr, client->port);
 }
 
 static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
