@@ -29,7 +29,7 @@ static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *
 	return (uint64_t)_mm_cvtsi128_si64(hash_block(key, a, extra));
 }
 
-// Likewise, of 128 bits.
+// Likewise, of 128 bits, which begin with those of hash_addr.
 static inline void hash_addr_wide(
 	const struct hash_key *key, const struct addr *a, uint64_t extra, uint8_t out[16])
 {

@@ -162,7 +162,7 @@ bool stun_decode_xor_addr(
 }
 
 uint16_t stun_send_indication(
-	const uint8_t *data, size_t len, const struct endpoint *peer, uint16_t *payload_len)
+	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len)
 {
 	const bool is_v4 = addr_is_v4(&peer->addr);
 	const uint16_t addr_len = is_v4 ? 8 : 20, front = STUN_DATA_FRONT_MAX - 20 + addr_len;

@@ -176,7 +176,7 @@ uint16_t stun_end(struct stun_writer *w);
 // and nothing else: 36 (IPv4) or 48 (IPv6), where the data begins, and its length; then stun_parse
 // would find nothing wrong with it. 0: it is not, but may be a Send indication. RFC 8656 11.1.
 uint16_t stun_send_indication(
-	const uint8_t *data, size_t len, const struct endpoint *peer, uint16_t *payload_len);
+	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len);
 
 // The 36 (IPv4) or 48 (IPv6) bytes of a Data indication in front of payload_len bytes of data:
 // header, XOR-PEER-ADDRESS, DATA attribute header. The message length counts the payload padded to

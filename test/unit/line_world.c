@@ -11,6 +11,9 @@ struct world_client client[LINE_CLIENTS];
 struct endpoint peer[LINE_CLIENTS];
 
 const struct world_setup line_one = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+struct line_rx line_rx = {.headroom = RTE_PKTMBUF_HEADROOM};
+
+static uint8_t id_seen[65536]; // of frames without DF
 
 // --- checksums, slowly --------------------------------------------------------------------------
 
@@ -113,18 +116,25 @@ void line_settle(unsigned int i)
 	assert_int_equal(world.nb_seen, 0);
 }
 
+void line_client(unsigned int i)
+{
+	struct world_client *c = &client[i];
+
+	world_client(&world, c, cast[i].client, (uint16_t)(40000 + i));
+	if (i == 4)
+		c->server = world.listeners[2].at;
+	peer[i] = world_endpoint(cast[i].peer, (uint16_t)(7000 + i));
+	assert_int_equal(client_allocate(&world, c, addr_is_v4(&peer[i].addr) ? 4 : 6), 0);
+}
+
 void line_open(const struct world_setup *s, unsigned int nb)
 {
 	world_open(&world, s);
+	line_rx = (struct line_rx){.headroom = RTE_PKTMBUF_HEADROOM};
+	line_new_ids();
 	for (unsigned int i = 0; i < nb; i++) {
-		struct world_client *c = &client[i];
-
-		world_client(&world, c, cast[i].client, (uint16_t)(40000 + i));
-		if (i == 4)
-			c->server = world.listeners[2].at;
-		peer[i] = world_endpoint(cast[i].peer, (uint16_t)(7000 + i));
-		assert_int_equal(client_allocate(&world, c, addr_is_v4(&peer[i].addr) ? 4 : 6), 0);
-		assert_int_equal(client_bind(&world, c, LINE_CHANNEL, &peer[i]), 0);
+		line_client(i);
+		assert_int_equal(client_bind(&world, &client[i], LINE_CHANNEL, &peer[i]), 0);
 		line_settle(i);
 	}
 }
@@ -159,18 +169,22 @@ static void mark_frames(void)
 			((uint8_t *)&line_worker()->tx[p].tail[is_v4])[5] ^= MARK;
 }
 
-static struct turn_line *line_of(const struct world_client *c)
+struct turn_line *line_of(const struct world_client *c)
 {
 	const uint32_t n = turn_relay_slots(world.dp->map, 0);
+	struct turn_line *ended = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct turn_line *l = &line_worker()->lines[i];
 
-		if (addr_eq(&l->end[0], &c->at.addr) && (uint16_t)l->mark[0] == c->at.port)
+		if (!addr_eq(&l->end[0], &c->at.addr) || (uint16_t)l->mark[0] != c->at.port)
+			continue;
+		if (l->mark[0] >> 24 == TURN_LINE_LISTENER(0) >> 8)
 			return l;
+		ended = l;
 	}
-	fail_msg("no such allocation");
-	return NULL;
+	assert_non_null(ended);
+	return ended;
 }
 
 void line_round(void)
@@ -200,6 +214,22 @@ static void take_frame(struct line_outcome *o)
 	}
 }
 
+// As a port gives it, which line_rx says.
+static void receive_frame(unsigned int port, const uint8_t *frame, size_t len)
+{
+	struct port *p = world.dp->port[port].port;
+	struct rte_mbuf *m = softport_mbuf(p, "", 0);
+	uint8_t *to;
+
+	m->data_off = line_rx.headroom;
+	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	assert_non_null(to);
+	memcpy(to, frame, len);
+	m->ol_flags |= RTE_MBUF_F_RX_FDIR | line_rx.flags; // which may not be sent
+	world.dp->port[port].verified = line_rx.flags;
+	softport_put_mbuf(p, (uint16_t)test_rand_below(&world.rand, p->nb_rxq), m);
+}
+
 static struct line_outcome pass(
 	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len)
 {
@@ -210,7 +240,7 @@ static struct line_outcome pass(
 
 	mark_frames();
 	*verdict = NO_PLAN;
-	world_inject(&world, port, frame, len);
+	receive_frame(port, frame, len);
 	line_round();
 	mark_frames(); // no longer
 	take_frame(&o);
@@ -242,4 +272,76 @@ struct line_outcome line_pass(enum line_way way, const struct world_client *c, u
 		l->until = until;
 	assert_false(way != LINE_BY_LINE && o.by_line);
 	return o;
+}
+
+// --- the same whichever way ---------------------------------------------------------------------
+
+void frame_check(uint8_t *frame)
+{
+	const bool is_v4 = frame[14] >> 4 == 4;
+
+	if (is_v4)
+		assert_int_equal(load_be16(frame + 24), frame_ip_checksum(frame));
+	if (!is_v4 || load_be16(frame_udp(frame) + 6) != 0)
+		assert_int_equal(load_be16(frame_udp(frame) + 6), frame_udp_checksum(frame));
+}
+
+// Transaction id of a Data indication, and what is made with it.
+static void level_indication(uint8_t *udp)
+{
+	uint8_t *m = udp + NET_UDP_LEN;
+
+	if (load_be16(m) != 0x0017 || load_be16(m + 4) != 0x2112)
+		return;
+	store_be16(udp + 6, 0);
+	memset(m + 8, 0, STUN_TID_LEN);
+	if (m[STUN_HEADER_LEN + 5] == 2)
+		memset(m + STUN_HEADER_LEN + 12, 0, 12);
+}
+
+void line_new_ids(void)
+{
+	memset(id_seen, 0, sizeof(id_seen));
+}
+
+// Without what may differ: random ids.
+static void level(struct line_outcome *o)
+{
+	if (o->len == 0)
+		return;
+	level_indication(frame_udp(o->frame));
+	if (o->frame[14] >> 4 != 4)
+		return;
+	if ((o->frame[20] & 0x40) == 0) // RFC 6864: unique
+		assert_int_equal(id_seen[load_be16(o->frame + 18)]++, 0);
+	store_be16(o->frame + 18, 0);
+	store_be16(o->frame + 24, 0);
+}
+
+static void assert_same(const struct line_outcome *a, const struct line_outcome *b)
+{
+	assert_int_equal(a->len, b->len);
+	assert_int_equal(a->counted, b->counted);
+	if (a->len == 0)
+		assert_string_equal(dp_drop_name(a->reason), dp_drop_name(b->reason));
+	else
+		assert_memory_equal(a->frame, b->frame, a->len);
+}
+
+struct line_outcome line_three_ways(
+	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len)
+{
+	struct line_outcome o[3], result;
+
+	for (unsigned int way = 0; way < 3; way++) {
+		o[way] = line_pass((enum line_way)way, c, port, frame, len);
+		if (o[way].len != 0)
+			frame_check(o[way].frame);
+		if (way == LINE_BY_LINE)
+			result = o[way];
+		level(&o[way]);
+	}
+	assert_same(&o[LINE_BY_LINE], &o[LINE_BY_PLAN]);
+	assert_same(&o[LINE_BY_LINE], &o[LINE_BY_TREES]);
+	return result;
 }

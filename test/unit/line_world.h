@@ -16,6 +16,8 @@ extern const struct world_setup line_one; // of one worker
 
 // The first nb clients, their ways known.
 void line_open(const struct world_setup *s, unsigned int nb);
+// Client i with its allocation, and the name of its peer; no more.
+void line_client(unsigned int i);
 // Makes sure that the ways of client i and its peer are known, and noted in the line.
 void line_settle(unsigned int i);
 // A datagram of client i to the listener, of its peer to the relayed transport address.
@@ -44,12 +46,28 @@ struct line_outcome {
 };
 
 struct worker *line_worker(void); // the first
+struct turn_line *line_of(const struct world_client *c); // of its allocation, live or ended
+
+// How frames are received by line_pass: room in front, and flags of an mbuf that are believed.
+struct line_rx {
+	uint16_t headroom;
+	uint64_t flags;
+};
+extern struct line_rx line_rx;
+
 // One round of it; no time passes.
 void line_round(void);
 // Receives a frame of client c or its peer on a port, and nothing else, in a round of a world of
 // one worker.
 struct line_outcome line_pass(enum line_way way, const struct world_client *c, unsigned int port,
 	const uint8_t *frame, size_t len);
+
+// Likewise by each way in turn: asserts that they make the same of it, but for ids, and checksums
+// that are right. Returns what the line's way made of it. No identification may come twice.
+struct line_outcome line_three_ways(
+	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len);
+// From here on those seen so far may come again.
+void line_new_ids(void);
 
 // --- checksums ----------------------------------------------------------------------------------
 
@@ -59,3 +77,5 @@ uint8_t *frame_udp(uint8_t *frame);
 uint16_t frame_udp_checksum(uint8_t *frame);
 uint16_t frame_ip_checksum(uint8_t *frame);
 void frame_set_checksums(uint8_t *frame);
+// Asserts that they are so.
+void frame_check(uint8_t *frame);

@@ -7,82 +7,6 @@
 
 #include "bytes.h"
 
-static uint8_t id_seen[65536]; // of frames without DF in this world
-
-static void open_world(const struct world_setup *s, unsigned int clients)
-{
-	memset(id_seen, 0, sizeof(id_seen));
-	line_open(s, clients);
-}
-
-// --- the same whichever way ---------------------------------------------------------------------
-
-static void check_checksums(uint8_t *frame)
-{
-	const bool is_v4 = frame[14] >> 4 == 4;
-
-	if (is_v4)
-		assert_int_equal(load_be16(frame + 24), frame_ip_checksum(frame));
-	if (!is_v4 || load_be16(frame_udp(frame) + 6) != 0)
-		assert_int_equal(load_be16(frame_udp(frame) + 6), frame_udp_checksum(frame));
-}
-
-// Transaction id of a Data indication, and what is made with it.
-static void level_indication(uint8_t *udp)
-{
-	uint8_t *m = udp + NET_UDP_LEN;
-
-	if (load_be16(m) != 0x0017 || load_be16(m + 4) != 0x2112)
-		return;
-	store_be16(udp + 6, 0);
-	memset(m + 8, 0, STUN_TID_LEN);
-	if (m[STUN_HEADER_LEN + 5] == 2)
-		memset(m + STUN_HEADER_LEN + 12, 0, 12);
-}
-
-// Without what may differ: random ids.
-static void level(struct line_outcome *o)
-{
-	if (o->len == 0)
-		return;
-	level_indication(frame_udp(o->frame));
-	if (o->frame[14] >> 4 != 4)
-		return;
-	if ((o->frame[20] & 0x40) == 0) // RFC 6864: unique
-		assert_int_equal(id_seen[load_be16(o->frame + 18)]++, 0);
-	store_be16(o->frame + 18, 0);
-	store_be16(o->frame + 24, 0);
-}
-
-static void assert_same(const struct line_outcome *a, const struct line_outcome *b)
-{
-	assert_int_equal(a->len, b->len);
-	assert_int_equal(a->counted, b->counted);
-	if (a->len == 0)
-		assert_string_equal(dp_drop_name(a->reason), dp_drop_name(b->reason));
-	else
-		assert_memory_equal(a->frame, b->frame, a->len);
-}
-
-// Returns what the line's way made of it.
-static struct line_outcome three_ways(
-	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len)
-{
-	struct line_outcome o[3], result;
-
-	for (unsigned int way = 0; way < 3; way++) {
-		o[way] = line_pass((enum line_way)way, c, port, frame, len);
-		if (o[way].len != 0)
-			check_checksums(o[way].frame);
-		if (way == LINE_BY_LINE)
-			result = o[way];
-		level(&o[way]);
-	}
-	assert_same(&o[LINE_BY_LINE], &o[LINE_BY_PLAN]);
-	assert_same(&o[LINE_BY_LINE], &o[LINE_BY_TREES]);
-	return result;
-}
-
 // --- any datagram -------------------------------------------------------------------------------
 
 static unsigned int client_port(unsigned int i)
@@ -175,8 +99,8 @@ static void test_any(void **state)
 		.side_mtu = 600};
 	unsigned int by_line = 0;
 
-	open_world(&s, LINE_CLIENTS);
-	memset(id_seen, 0, sizeof(id_seen));
+	line_open(&s, LINE_CLIENTS);
+	line_new_ids();
 	for (unsigned int n = 0; n < 6000; n++) {
 		const unsigned int i = test_rand_below(&world.rand, LINE_CLIENTS);
 		const unsigned int leg = test_rand_below(&world.rand, 2);
@@ -188,7 +112,7 @@ static void test_any(void **state)
 		struct line_outcome o;
 
 		random_label(frame);
-		o = three_ways(&client[i], leg == 0 ? client_port(i) : 0, frame, len + tail);
+		o = line_three_ways(&client[i], leg == 0 ? client_port(i) : 0, frame, len + tail);
 		assert_int_equal(o.by_line, usual);
 		assert_int_equal(o.counted,
 			o.reason == DP_DROP_MTU || o.reason == DP_DROP_TTL || o.len != 0);
@@ -204,8 +128,8 @@ static void test_any(void **state)
 // left alone: no line judges that.
 static void test_damage(void **state)
 {
-	open_world(&line_one, 4);
-	memset(id_seen, 0, sizeof(id_seen));
+	line_open(&line_one, 4);
+	line_new_ids();
 	for (unsigned int n = 0; n < 6000; n++) {
 		const unsigned int i = test_rand_below(&world.rand, 4);
 		struct world_datagram d = n % 2 == 0 ? line_up(i) : line_down(i);
@@ -222,7 +146,7 @@ static void test_damage(void **state)
 		frame[at] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
 		if (n % 4 < 2 && load_be16(frame_udp(frame) + 4) < 1500)
 			frame_set_checksums(frame);
-		three_ways(&client[i], 0, frame, len);
+		line_three_ways(&client[i], 0, frame, len);
 	}
 	world_close(&world);
 }
@@ -252,7 +176,7 @@ static void zero_checksums(unsigned int i, struct world_datagram *d, bool df)
 	frame_set_checksums(frame);
 	o = line_pass(LINE_BY_LINE, &client[i], port, frame, len);
 	assert_true(o.by_line);
-	check_checksums(o.frame);
+	frame_check(o.frame);
 	assert_int_equal(load_be16(frame_udp(o.frame) + 6), 0xffff);
 	if (addr_is_v4(&d->src.addr) && df)
 		assert_int_equal(load_be16(o.frame + 24), 0);
@@ -260,7 +184,7 @@ static void zero_checksums(unsigned int i, struct world_datagram *d, bool df)
 
 static void test_zero_checksums(void **state)
 {
-	open_world(&line_one, 2);
+	line_open(&line_one, 2);
 	for (unsigned int n = 0; n < 50; n++) {
 		for (unsigned int i = 0; i < 2; i++) {
 			struct world_datagram d = line_up(i);
@@ -282,7 +206,7 @@ static void test_zero_fresh(void **state)
 	struct worker *w;
 	unsigned int zeros = 0;
 
-	open_world(&line_one, 1);
+	line_open(&line_one, 1);
 	w = line_worker();
 	for (unsigned int n = 0; n < 65536; n++) {
 		struct world_datagram d = line_up(0);
@@ -307,7 +231,7 @@ static void test_zero_fresh(void **state)
 		}
 		o = line_pass(LINE_BY_LINE, &client[0], 0, frame, len);
 		assert_true(o.by_line);
-		check_checksums(o.frame);
+		frame_check(o.frame);
 		zeros += load_be16(o.frame + 24) == 0;
 		break;
 	}
@@ -323,7 +247,7 @@ static unsigned int watch_end(uint64_t from, uint64_t to)
 {
 	unsigned int by_line = 0, dropped_ones = 0;
 
-	memset(id_seen, 0, sizeof(id_seen));
+	line_new_ids();
 	world.ms = from;
 	line_settle(0);
 	for (; world.ms < to; world.ms++) {
@@ -335,7 +259,7 @@ static unsigned int watch_end(uint64_t from, uint64_t to)
 
 			line_data(&d, 20);
 			len = world_frame(&world, &d, frame);
-			o = three_ways(&client[0], 0, frame, len);
+			o = line_three_ways(&client[0], 0, frame, len);
 			assert_false(dropped_ones > 1 && o.len != 0);
 			dropped_ones += o.len == 0;
 			by_line += o.by_line;
@@ -350,7 +274,7 @@ static void test_permission_ends(void **state)
 {
 	uint64_t start;
 
-	open_world(&line_one, 1);
+	line_open(&line_one, 1);
 	start = world.ms;
 	world.ms += 200 * 1000;
 	world_run(&world);
@@ -367,7 +291,7 @@ static void test_permission_renewed(void **state)
 {
 	uint64_t start;
 
-	open_world(&line_one, 1);
+	line_open(&line_one, 1);
 	start = world.ms;
 	world.ms += 200 * 1000;
 	assert_int_equal(client_permit(&world, &client[0], &peer[0]), 0);
@@ -380,7 +304,7 @@ static void test_permission_renewed(void **state)
 
 		line_data(&d, 20);
 		len = world_frame(&world, &d, frame);
-		assert_true(three_ways(&client[0], 0, frame, len).by_line);
+		assert_true(line_three_ways(&client[0], 0, frame, len).by_line);
 	}
 	world_close(&world);
 }
@@ -391,7 +315,7 @@ static void test_channel_ends(void **state)
 	uint64_t start;
 	struct world_datagram d;
 
-	open_world(&line_one, 1);
+	line_open(&line_one, 1);
 	start = world.ms;
 	for (unsigned int n = 1; n <= 3; n++) {
 		world.ms = start + n * 190 * 1000;
@@ -420,7 +344,7 @@ static void test_allocation_ends(void **state)
 {
 	uint64_t start;
 
-	open_world(&line_one, 1);
+	line_open(&line_one, 1);
 	start = world.ms;
 	for (unsigned int n = 1; n <= 3; n++) {
 		world.ms = start + n * 190 * 1000;

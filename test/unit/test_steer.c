@@ -163,6 +163,66 @@ static void test_keyed(void **state)
 	assert_in_range(moved, 59000, 61000); // another listener is another 5-tuple: 6 of 7 move
 }
 
+// The seed that is made at start, for the first listener of each address, gives what the long way
+// gives.
+static void test_seeds(void **state)
+{
+	struct steer_keyed keyed;
+	static const char *const own[] = {"10.99.0.1", "10.98.0.1", "fd99::1", "fd99::2"};
+	static const uint16_t ports[] = {3478, 443, 65535, 80};
+	struct test_rand r = test_rand_start("steer");
+	struct conf_address addresses[4];
+	struct turn_listener listeners[8];
+	struct addr relays[4];
+	struct conf_port conf_port = {.addresses = addresses, .nb_addresses = 4};
+	struct conf conf = {.ports = &conf_port, .nb_ports = 1};
+	struct turn_relay_map *map;
+	unsigned int firsts = 0;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		addresses[i].prefix_len = 128;
+		assert_int_equal(addr_parse(own[i], &addresses[i].addr), 0);
+		relays[i] = addresses[i].addr;
+		for (unsigned int k = 0; k < 2; k++)
+			listeners[i + 4 * k] =
+				(struct turn_listener){{addresses[i].addr, ports[(i + k) % 4]}, 17};
+	}
+	conf.turn = (struct turn_config){.listeners = listeners,
+		.nb_listeners = 8,
+		.relay = relays,
+		.nb_relay = 4,
+		.port_lo = 50000,
+		.port_hi = 50999,
+		.workers = 5};
+	setup(5, 128);
+	port.rss = false;
+	wan.rss_home = false;
+	test_rand_fill(&r, &dp.home_key, sizeof(dp.home_key));
+	map = turn_relay_map_create(&conf.turn);
+	dp.local = local_create(&conf, map);
+	assert_non_null(dp.local);
+	steer_local_init(&dp, dp.local);
+	keyed = steer_keyed(&dp);
+	for (unsigned int n = 0; n < 20000; n++) {
+		const struct turn_listener *l = &listeners[n % 8];
+		const struct local *to = local_find(dp.local, &l->at.addr);
+		struct net_frame f = frame("10.0.0.1", (uint16_t)test_rand(&r), own[n % 4], 0);
+
+		test_rand_fill(&r, &f.src.b[f.is_v4 ? 12 : 0], f.is_v4 ? 4 : 16);
+		f.dst = l->at.addr;
+		f.dport = l->at.port;
+		if (to->plain_listener != f.dport)
+			continue;
+		assert_int_equal(steer_keyed_home(&keyed, to->plain_seed, &f.src, f.sport),
+			steer_client_home(&dp, &wan, &mbuf, &f));
+		firsts++;
+	}
+	assert_int_equal(firsts, 10000); // one of two
+	local_free(dp.local);
+	dp.local = NULL;
+	turn_relay_map_free(map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_extension_headers),
 		cmocka_unit_test(test_usable),
 		cmocka_unit_test(test_keyed),
+		cmocka_unit_test(test_seeds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

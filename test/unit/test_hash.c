@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keyed hash, with AES instructions where there are, and as it is without: what its callers
+// rest on.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hash_portable.h"
+#include "test_rand.h"
+
+#define IDS 200000
+#define ID_LEN 12 // of a transaction id, for which the wide one is made
+
+static struct test_rand rnd;
+
+struct kind {
+	uint64_t (*narrow)(const struct hash_key *, const struct addr *, uint64_t);
+	void (*wide)(const struct hash_key *, const struct addr *, uint64_t, uint8_t *);
+};
+
+static uint64_t narrow(const struct hash_key *key, const struct addr *a, uint64_t extra)
+{
+	return hash_addr(key, a, extra);
+}
+
+static void wide(const struct hash_key *key, const struct addr *a, uint64_t extra, uint8_t *out)
+{
+	hash_addr_wide(key, a, extra, out);
+}
+
+static struct kind kinds[] = {{narrow, wide}, {portable_hash_addr, portable_hash_addr_wide}};
+
+static struct hash_key random_key(void)
+{
+	struct hash_key key;
+
+	test_rand_fill(&rnd, &key, sizeof(key));
+	return key;
+}
+
+// The wide hash begins with the narrow one.
+static void test_same_beginning(void **state)
+{
+	const struct kind *k = *state;
+
+	for (unsigned int n = 0; n < 10000; n++) {
+		const struct hash_key key = random_key();
+		const uint64_t extra = test_rand(&rnd);
+		struct addr a;
+		uint8_t out[17];
+		uint64_t first;
+
+		test_rand_fill(&rnd, &a, sizeof(a));
+		out[16] = 0x5a;
+		k->wide(&key, &a, extra, out);
+		first = k->narrow(&key, &a, extra);
+		assert_memory_equal(out, &first, sizeof(first));
+		assert_int_equal(out[16], 0x5a);
+	}
+}
+
+static int id_cmp(const void *a, const void *b)
+{
+	return memcmp(a, b, ID_LEN);
+}
+
+// Of a counter there come ids of which no two are alike; nor are their second halves.
+static void test_counter(void **state)
+{
+	static const size_t from[] = {0, 8};
+	const struct kind *k = *state;
+	const struct hash_key key = random_key();
+	uint8_t(*id)[ID_LEN] = malloc(IDS * ID_LEN);
+
+	assert_non_null(id);
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(id, 0, IDS * ID_LEN);
+		for (uint64_t n = 0; n < IDS; n++) {
+			const struct addr count = {.d = {n + 1, 0}};
+			uint8_t out[16];
+
+			k->wide(&key, &count, 0, out);
+			memcpy(id[n], out + from[i], i == 0 ? ID_LEN : 8);
+		}
+		qsort(id, IDS, ID_LEN, id_cmp);
+		for (unsigned int n = 1; n < IDS; n++)
+			assert_memory_not_equal(id[n - 1], id[n], ID_LEN);
+	}
+	free(id);
+}
+
+// Every bit of address, extra and key tells, in each half of the wide hash.
+static void test_bits(void **state)
+{
+	const struct kind *k = *state;
+
+	for (unsigned int bit = 0; bit < 128 + 64 + 256; bit++) {
+		struct hash_key key = random_key();
+		uint64_t extra = test_rand(&rnd);
+		struct addr a;
+		uint8_t one[16], other[16];
+
+		test_rand_fill(&rnd, &a, sizeof(a));
+		k->wide(&key, &a, extra, one);
+		if (bit < 128)
+			a.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		else if (bit < 192)
+			extra ^= UINT64_C(1) << (bit - 128);
+		else
+			key.k[(bit - 192) / 64] ^= UINT64_C(1) << bit % 64;
+		k->wide(&key, &a, extra, other);
+		assert_memory_not_equal(one, other, 8);
+		assert_memory_not_equal(one + 8, other + 8, 8);
+	}
+}
+
+#define OF_EACH(test)                                             \
+	{#test, test, NULL, NULL, &kinds[0]},                     \
+	{                                                         \
+#test " without AES", test, NULL, NULL, &kinds[1] \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OF_EACH(test_same_beginning),
+		OF_EACH(test_counter),
+		OF_EACH(test_bits),
+	};
+
+	rnd = test_rand_start("hash");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

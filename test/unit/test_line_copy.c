@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The copy in a line while what it is of comes, goes and becomes something else: channels bound for
+// peers that had none, channels and permissions that end, slots that pass to other clients. What is
+// relayed by it is at all times what would be without it.
+#include "line_world.h"
+
+#include "bytes.h"
+
+#define PEERS 4
+#define BOUND_S 600 // a channel, by RFC 8656 12
+#define PERMITTED_S 300 // and a permission, by 9
+
+// --- requests -----------------------------------------------------------------------------------
+
+// Of a client who does not mind being refused. A nonce is asked for each time.
+static unsigned int ask(unsigned int i, enum stun_method method, const struct endpoint *to,
+	uint32_t number, uint32_t lifetime_s)
+{
+	struct world_client *c = &client[i];
+
+	client_begin(&world, c, method);
+	if (method == STUN_CHANNEL_BIND)
+		stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, number << 16);
+	if (method == STUN_REFRESH)
+		stun_put_u32(&c->w, STUN_LIFETIME, lifetime_s);
+	else
+		stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, to);
+	return client_ask(&world, c);
+}
+
+static void end_allocation(unsigned int i)
+{
+	assert_int_equal(ask(i, STUN_REFRESH, NULL, 0, 0), 0);
+}
+
+// --- datagrams ----------------------------------------------------------------------------------
+
+static struct line_outcome three_ways(unsigned int i, const struct world_datagram *d)
+{
+	uint8_t frame[2048] = {0};
+	const size_t len = world_frame(&world, d, frame);
+
+	return line_three_ways(&client[i], 0, frame, len);
+}
+
+static struct world_datagram on_channel(unsigned int i, uint16_t number, uint16_t len)
+{
+	struct world_datagram d = line_up(i);
+
+	line_data(&d, len);
+	store_be16(d.data, number);
+	d.df = true;
+	return d;
+}
+
+static struct world_datagram in_send(unsigned int i, const struct endpoint *to, uint16_t len)
+{
+	static const uint8_t tid[STUN_TID_LEN];
+	struct world_datagram d = line_up(i);
+	struct stun_writer w;
+	uint8_t data[1500];
+
+	test_rand_fill(&world.rand, data, len);
+	stun_begin(&w, d.data, sizeof(d.data), STUN_INDICATION, STUN_SEND, tid);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put(&w, STUN_DATA_ATTR, data, len);
+	d.len = stun_end(&w);
+	d.df = true;
+	return d;
+}
+
+static struct world_datagram from_peer(unsigned int i, const struct endpoint *at, uint16_t len)
+{
+	struct world_datagram d = {.src = *at, .dst = client[i].relay, .len = len, .df = true};
+
+	test_rand_fill(&world.rand, d.data, len);
+	return d;
+}
+
+// --- any sequence of events ---------------------------------------------------------------------
+
+// What has to be so of a client, kept by the test.
+struct belief {
+	struct endpoint peer[PEERS]; // two addresses, two ports of each
+	uint64_t permitted[PEERS / 2], bound[PEERS]; // until when; 0 = not
+	uint16_t number[PEERS]; // of the channel, as long as it is bound
+	uint64_t until; // of the allocation
+};
+
+static struct belief belief[2];
+
+static void begin(unsigned int i)
+{
+	struct belief *b = &belief[i];
+
+	*b = (struct belief){.until = world.ms + 600 * 1000};
+	line_client(i);
+	for (unsigned int k = 0; k < PEERS; k++) {
+		b->peer[k] = peer[i];
+		b->peer[k].addr.b[15] = (uint8_t)(b->peer[k].addr.b[15] + k / 2);
+		b->peer[k].port = (uint16_t)(peer[i].port + k % 2);
+	}
+}
+
+// The world's hosts are asked again, whoever has been forgotten; what leaves on the way is of no
+// interest.
+static void meet(unsigned int i)
+{
+	for (unsigned int n = 0; n < 3; n++) {
+		for (unsigned int k = 0; k < PEERS; k++) {
+			struct world_datagram d = in_send(i, &belief[i].peer[k], 4);
+
+			world_send(&world, &d);
+			d = from_peer(i, &belief[i].peer[k], 4);
+			world_send(&world, &d);
+		}
+		world_run(&world);
+	}
+	world.nb_seen = 0;
+}
+
+static void pass_time(void)
+{
+	const uint32_t s = test_rand_below(&world.rand, 4) == 0 ? 320 : 100;
+
+	world.ms += 1 + test_rand_below(&world.rand, s * 1000);
+	for (unsigned int i = 0; i < 2; i++) {
+		if (belief[i].until <= world.ms + 1000) {
+			world.ms = RTE_MAX(world.ms, belief[i].until + 1);
+			world_run(&world);
+			begin(i); // of the same transport address
+			continue;
+		}
+		if (belief[i].until < world.ms + 500 * 1000) {
+			world_run(&world);
+			assert_int_equal(ask(i, STUN_REFRESH, NULL, 0, 3000), 0);
+			belief[i].until = world.ms + 3000 * 1000;
+		}
+	}
+	world_run(&world);
+	for (unsigned int i = 0; i < 2; i++)
+		meet(i);
+}
+
+static void permit(unsigned int i, unsigned int k)
+{
+	assert_int_equal(client_permit(&world, &client[i], &belief[i].peer[k]), 0);
+	belief[i].permitted[k / 2] = world.ms + PERMITTED_S * 1000;
+	meet(i);
+}
+
+static void bind(unsigned int i, unsigned int k)
+{
+	struct belief *b = &belief[i];
+	uint16_t number = b->number[k];
+
+	if (b->bound[k] <= world.ms) {
+		number = (uint16_t)(LINE_CHANNEL + test_rand_below(&world.rand, 8));
+		for (unsigned int j = 0; j < PEERS; j++)
+			if (b->bound[j] > world.ms && b->number[j] == number)
+				return;
+	}
+	assert_int_equal(client_bind(&world, &client[i], number, &b->peer[k]), 0);
+	b->number[k] = number;
+	b->bound[k] = world.ms + BOUND_S * 1000;
+	b->permitted[k / 2] = world.ms + PERMITTED_S * 1000;
+	meet(i);
+}
+
+// Whether something is past its time, or not for long: then nothing is said of it.
+enum believed { NO, YES, PERHAPS };
+
+static enum believed lasts(uint64_t until)
+{
+	if (until > world.ms && until < world.ms + 100)
+		return PERHAPS;
+	// the test is told by the answer, some rounds after the fact
+	return until > world.ms ? YES : until + 100 > world.ms ? PERHAPS : NO;
+}
+
+static bool sure(const struct line_outcome *o, enum believed relayed)
+{
+	if (relayed == PERHAPS)
+		return false;
+	assert_int_equal(o->len != 0, relayed == YES);
+	return relayed == YES;
+}
+
+static enum believed both(enum believed a, enum believed b)
+{
+	return a == NO || b == NO ? NO : a == YES && b == YES ? YES : PERHAPS;
+}
+
+// From where and to where a frame is.
+static void assert_ends(
+	struct line_outcome *o, const struct endpoint *src, const struct endpoint *dst)
+{
+	const bool is_v4 = o->frame[14] >> 4 == 4;
+	const uint8_t *at = o->frame + 14 + (is_v4 ? 12 : 8), *udp = frame_udp(o->frame);
+	const struct endpoint from = {is_v4 ? addr_from_v4(at) : addr_from_v6(at), load_be16(udp)};
+	const struct endpoint to = {
+		is_v4 ? addr_from_v4(at + 4) : addr_from_v6(at + 16), load_be16(udp + 2)};
+
+	assert_true(endpoint_eq(&from, src));
+	assert_true(endpoint_eq(&to, dst));
+}
+
+// A datagram of each kind that there is between a client and a peer. Returns how many went by the
+// line.
+static unsigned int talk(unsigned int i, unsigned int k)
+{
+	struct belief *b = &belief[i];
+	const uint16_t len = (uint16_t)test_rand_below(&world.rand, 60);
+	const enum believed permitted = lasts(b->permitted[k / 2]);
+	const enum believed bound = both(lasts(b->bound[k]), permitted);
+	struct world_datagram d = in_send(i, &b->peer[k], len);
+	struct line_outcome o = three_ways(i, &d);
+	unsigned int by_line = o.by_line;
+
+	if (sure(&o, permitted)) {
+		assert_ends(&o, &client[i].relay, &b->peer[k]);
+		assert_memory_equal(frame_udp(o.frame) + 8, d.data + d.len - ((len + 3) & ~3), len);
+	}
+	d = from_peer(i, &b->peer[k], len);
+	o = three_ways(i, &d);
+	by_line += o.by_line;
+	if (sure(&o, permitted)) {
+		assert_ends(&o, &client[i].server, &client[i].at);
+		if (bound == YES)
+			assert_int_equal(load_be16(frame_udp(o.frame) + 8), b->number[k]);
+		else if (bound == NO)
+			assert_int_equal(load_be16(frame_udp(o.frame) + 8), 0x0017);
+	}
+	if (b->number[k] == 0)
+		return by_line;
+	for (unsigned int j = 0; j < PEERS; j++) // another peer may have the number by now
+		if (j != k && b->number[j] == b->number[k])
+			return by_line;
+	d = on_channel(i, b->number[k], len);
+	o = three_ways(i, &d);
+	if (sure(&o, bound))
+		assert_ends(&o, &client[i].relay, &b->peer[k]);
+	return by_line + o.by_line;
+}
+
+static void test_changes(void **state)
+{
+	unsigned int by_line = 0, lines = 0;
+
+	line_open(&line_one, 0);
+	for (unsigned int i = 0; i < 2; i++)
+		begin(i);
+	for (unsigned int n = 0; n < 1500; n++) {
+		const unsigned int i = test_rand_below(&world.rand, 2);
+		const unsigned int k = test_rand_below(&world.rand, PEERS);
+
+		line_new_ids();
+		switch (test_rand_below(&world.rand, 16)) {
+		case 0:
+			pass_time();
+			break;
+		case 1:
+			permit(i, k);
+			break;
+		case 2:
+			if (n % 3 == 0)
+				bind(i, k);
+			break;
+		case 3:
+			assert_int_equal(ask(i, STUN_REFRESH, NULL, 0, 3000), 0);
+			belief[i].until = world.ms + 3000 * 1000;
+			break;
+		default:
+			for (unsigned int m = test_rand_below(&world.rand, 12); m > 0; m--)
+				by_line += talk(i, k), lines++;
+		}
+	}
+	assert_true(by_line > lines / 4);
+	world_close(&world);
+}
+
+// --- a slot of somebody else's ------------------------------------------------------------------
+
+// One slot after the other is another client's, of other families: nothing of the last one is left.
+static void test_reuse(void **state)
+{
+	const struct world_setup *s = *state;
+	unsigned int by_line = 0;
+
+	line_open(s, 0);
+	for (unsigned int n = 0; n < 60; n++) {
+		const unsigned int i = test_rand_below(&world.rand, 4);
+		struct world_datagram d;
+
+		line_new_ids();
+		line_client(i);
+		assert_int_equal(client_permit(&world, &client[i], &peer[i]), 0);
+		if (n % 3 == 0)
+			assert_int_equal(
+				client_bind(&world, &client[i], LINE_CHANNEL, &peer[i]), 0);
+		for (unsigned int k = 0; k < 6; k++) {
+			d = n % 3 == 0 ? on_channel(i, LINE_CHANNEL, 20) : in_send(i, &peer[i], 20);
+			world_send(&world, &d);
+			world_run(&world);
+			world.nb_seen = 0;
+			by_line += three_ways(i, &d).by_line;
+			d = from_peer(i, &peer[i], (uint16_t)(20 + k));
+			by_line += three_ways(i, &d).by_line;
+		}
+		end_allocation(i);
+		world_wait(&world, 2);
+		three_ways(i, &d);
+		d = on_channel(i, LINE_CHANNEL, 20);
+		three_ways(i, &d);
+	}
+	assert_true(by_line > 200);
+	world_close(&world);
+}
+
+// --- counts -------------------------------------------------------------------------------------
+
+static void assert_counts(unsigned int i, uint64_t rx, uint64_t tx)
+{
+	struct turn_info info[LINE_CLIENTS];
+	const unsigned int n = turn_shard_list(line_worker()->shard, 0, info, LINE_CLIENTS);
+
+	for (unsigned int k = 0; k < n; k++) {
+		if (!endpoint_eq(&info[k].client, &client[i].at))
+			continue;
+		assert_int_equal(info[k].rx, rx);
+		assert_int_equal(info[k].tx, tx);
+		return;
+	}
+	fail_msg("client %u is not listed", i);
+}
+
+// Full bursts, the share of each leg at random, until both counts have spilled several times: the
+// list is exact all the time.
+static void test_counts(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	uint64_t count[2][2] = {{2, 2}, {0, 0}}; // line_open has sent two each way
+	uint8_t frame[2][2][2048], sent[2048];
+	size_t len[2][2];
+
+	line_open(&s, 1);
+	line_client(1);
+	assert_int_equal(client_permit(&world, &client[1], &peer[1]), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct world_datagram d =
+			i == 0 ? on_channel(0, LINE_CHANNEL, 20) : in_send(1, &peer[1], 20);
+
+		len[i][0] = world_frame(&world, &d, frame[i][0]);
+		d = from_peer(i, &peer[i], 20);
+		len[i][1] = world_frame(&world, &d, frame[i][1]);
+	}
+	for (unsigned int n = 0; count[0][0] < 3 * 32768 || count[1][1] < 2 * 32768; n++) {
+		for (unsigned int k = 0; k < DP_BURST; k++) {
+			const unsigned int i = test_rand_below(&world.rand, 3) == 0;
+			const unsigned int leg = test_rand_below(&world.rand, 2);
+
+			softport_put(world.dp->port[0].port, 0, frame[i][leg], len[i][leg]);
+			count[i][leg]++;
+		}
+		line_round();
+		if (n < 3) {
+			world_run(&world); // the neighbours are asked for
+			world.nb_seen = 0;
+		}
+		while (softport_take(world.dp->port[0].port, sent, sizeof(sent)) > 0)
+			;
+		for (unsigned int i = 0; i < 2; i++)
+			assert_counts(i, count[i][0], count[i][1]);
+	}
+	world_close(&world);
+}
+
+static struct world_setup own = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1};
+static struct world_setup shared = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = 2};
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test_prestate(test_reuse, &own),
+		cmocka_unit_test_prestate(test_reuse, &shared),
+		cmocka_unit_test(test_counts),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
