@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A keyed 64-bit hash for tables that strangers can fill. AES rounds under a secret where the CPU
 // has them (a CRC with a secret seed is no key: its collisions are the same for every seed), a
-// multiply-mix elsewhere. Not a MAC: never let its value leave the process.
+// multiply-mix elsewhere. Not a MAC: its value leaves the process only under a key that nothing
+// else is hashed with.
 #pragma once
 
 #include "addr.h"

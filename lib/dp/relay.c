@@ -137,7 +137,8 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	struct plain p;
 
 	if (unlikely(!turn_line_vouches(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
-		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags))
+		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
+		    (int)m->data_off + moved < 0))
 		return false;
 	front = turn_line_front(l, v, leg);
 	sums = l->sums ^ on;

@@ -399,13 +399,17 @@ static void test_data(void **state)
 	world_close(&world);
 }
 
-// Every length there is, around the last one that fits most closely: dropped for the MTU from the
-// same byte on, whichever way.
+// Every length there is: dropped for the MTU from the same byte on, whichever way. The padding
+// counts.
 static void test_data_lengths(void **state)
 {
-	open_permitted(&two_ports, 2);
+	const uint16_t mtu = *(const uint16_t *)*state;
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .mtu = mtu, .side_mtu = 600};
+
+	open_permitted(&s, 2);
 	for (unsigned int i = 0; i < 2; i++) {
-		for (uint16_t len = 0; len <= 560 - (i == 0 ? 28 : 48); len++) {
+		for (uint16_t len = 0; len <= mtu - (i == 0 ? 28 : 48); len++) {
 			struct world_datagram d = answered(i, len);
 			const unsigned int need =
 				headers(&d) + DATA_FRONT(i == 0) + ((len + 3u) & ~3u);
@@ -413,10 +417,10 @@ static void test_data_lengths(void **state)
 
 			d.df = true;
 			o = three_ways(i, &d);
-			assert_int_equal(o.len, need <= 560 ? need + NET_ETH_LEN : 0);
+			assert_int_equal(o.len, need <= mtu ? need + NET_ETH_LEN : 0);
 			if (o.len == 0)
 				assert_int_equal(o.reason, DP_DROP_MTU);
-			if (len >= CHANNEL_HEADER_LEN && need + 12 <= 560)
+			if (len >= CHANNEL_HEADER_LEN && need + (i == 0 ? 12 : 0) <= mtu)
 				assert_true(o.by_line);
 		}
 	}
@@ -614,12 +618,17 @@ static void test_wrong_checksum(void **state)
 	world_close(&world);
 }
 
+static uint16_t mtus[] = {560, 561, 562, 563};
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_send),
 		cmocka_unit_test(test_data),
-		cmocka_unit_test(test_data_lengths),
+		cmocka_unit_test_prestate(test_data_lengths, &mtus[0]),
+		cmocka_unit_test_prestate(test_data_lengths, &mtus[1]),
+		cmocka_unit_test_prestate(test_data_lengths, &mtus[2]),
+		cmocka_unit_test_prestate(test_data_lengths, &mtus[3]),
 		cmocka_unit_test(test_data_room),
 		cmocka_unit_test(test_transaction_ids),
 		cmocka_unit_test(test_damage),

@@ -122,6 +122,34 @@ static void test_any(void **state)
 	world_close(&world);
 }
 
+// A frame with hardly any room in front of it: there is none to put the header of ChannelData on.
+static void test_headroom(void **state)
+{
+	line_open(&line_one, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		for (uint16_t n = 0; n < 8; n++) {
+			struct world_datagram d = line_down(i);
+			uint8_t frame[2048] = {0};
+			struct line_outcome o;
+			size_t len;
+
+			d.len = 20;
+			d.df = true;
+			line_rx.headroom = n;
+			len = world_frame(&world, &d, frame);
+			o = line_three_ways(&client[i], 0, frame, len);
+			assert_int_equal(o.by_line, n >= CHANNEL_HEADER_LEN);
+			if (n < CHANNEL_HEADER_LEN)
+				assert_int_equal(o.reason, DP_DROP_HEADROOM);
+			d = line_up(i);
+			line_data(&d, 20);
+			len = world_frame(&world, &d, frame);
+			assert_true(line_three_ways(&client[i], 0, frame, len).by_line);
+		}
+	}
+	world_close(&world);
+}
+
 // --- damage -------------------------------------------------------------------------------------
 
 // One bit of a usual frame is wrong, with the checksums made right again or not. The source MAC is
@@ -359,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any),
+		cmocka_unit_test(test_headroom),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_zero_checksums),
 		cmocka_unit_test(test_zero_fresh),
