@@ -167,7 +167,6 @@ static void test_keyed(void **state)
 // gives.
 static void test_seeds(void **state)
 {
-	struct steer_keyed keyed;
 	static const char *const own[] = {"10.99.0.1", "10.98.0.1", "fd99::1", "fd99::2"};
 	static const uint16_t ports[] = {3478, 443, 65535, 80};
 	struct test_rand r = test_rand_start("steer");
@@ -177,6 +176,7 @@ static void test_seeds(void **state)
 	struct conf_port conf_port = {.addresses = addresses, .nb_addresses = 4};
 	struct conf conf = {.ports = &conf_port, .nb_ports = 1};
 	struct turn_relay_map *map;
+	struct steer_keyed keyed;
 	unsigned int firsts = 0;
 
 	for (unsigned int i = 0; i < 4; i++) {
@@ -184,8 +184,8 @@ static void test_seeds(void **state)
 		assert_int_equal(addr_parse(own[i], &addresses[i].addr), 0);
 		relays[i] = addresses[i].addr;
 		for (unsigned int k = 0; k < 2; k++)
-			listeners[i + 4 * k] =
-				(struct turn_listener){{addresses[i].addr, ports[(i + k) % 4]}, 17};
+			listeners[i + 4 * k] = (struct turn_listener){
+				{addresses[i].addr, ports[(i + k) % 4]}, TURN_OVER_UDP};
 	}
 	conf.turn = (struct turn_config){.listeners = listeners,
 		.nb_listeners = 8,
