@@ -167,6 +167,23 @@ static void not_with_a_channel(void **state)
 	assert_false(answers(&down, tick()));
 }
 
+// A channel that no line may have a copy of, since its peer is one of our own addresses, leaves the
+// line free; but not for a peer that has a channel, whose data has to go on that.
+static void not_of_a_peer_that_has_one(void **state)
+{
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7000), 0);
+	for (unsigned int i = 0; i < 40; i++) {
+		const struct turn_view up = from_client();
+
+		assert_false(sends(line(), &up, tick()));
+	}
+	fixture_from_peer(&f, &ivan.relay, &peer, "x", 1);
+	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
+	assert_int_equal(f.burst.plan.front_len, CHANNEL_HEADER_LEN);
+	assert_int_equal(f.burst.plan.channel, 0x4001);
+}
+
 static void not_when_it_has_ended(void **state)
 {
 	const struct turn_view up = from_client(), down = from_peer();
@@ -209,6 +226,7 @@ int main(void)
 		T(no_longer_than_the_permission),
 		T(no_longer_than_the_allocation),
 		T(not_with_a_channel),
+		T(not_of_a_peer_that_has_one),
 		T(not_when_it_has_ended),
 		T(not_what_is_too_long),
 	};
