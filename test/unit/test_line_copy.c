@@ -279,6 +279,23 @@ static void test_changes(void **state)
 	world_close(&world);
 }
 
+// --- what is listed -----------------------------------------------------------------------------
+
+static void assert_counts(unsigned int i, uint64_t rx, uint64_t tx)
+{
+	struct turn_info info[LINE_CLIENTS];
+	const unsigned int n = turn_shard_list(line_worker()->shard, 0, info, LINE_CLIENTS);
+
+	for (unsigned int k = 0; k < n; k++) {
+		if (!endpoint_eq(&info[k].client, &client[i].at))
+			continue;
+		assert_int_equal(info[k].rx, rx);
+		assert_int_equal(info[k].tx, tx);
+		return;
+	}
+	fail_msg("client %u is not listed", i);
+}
+
 // --- a slot of somebody else's ------------------------------------------------------------------
 
 // One slot after the other is another client's, of other families: nothing of the last one is left.
@@ -294,6 +311,7 @@ static void test_reuse(void **state)
 
 		line_new_ids();
 		line_client(i);
+		assert_counts(i, 0, 0);
 		assert_int_equal(client_permit(&world, &client[i], &peer[i]), 0);
 		if (n % 3 == 0)
 			assert_int_equal(
@@ -318,21 +336,6 @@ static void test_reuse(void **state)
 }
 
 // --- counts -------------------------------------------------------------------------------------
-
-static void assert_counts(unsigned int i, uint64_t rx, uint64_t tx)
-{
-	struct turn_info info[LINE_CLIENTS];
-	const unsigned int n = turn_shard_list(line_worker()->shard, 0, info, LINE_CLIENTS);
-
-	for (unsigned int k = 0; k < n; k++) {
-		if (!endpoint_eq(&info[k].client, &client[i].at))
-			continue;
-		assert_int_equal(info[k].rx, rx);
-		assert_int_equal(info[k].tx, tx);
-		return;
-	}
-	fail_msg("client %u is not listed", i);
-}
 
 // Full bursts, the share of each leg at random, until both counts have spilled several times: the
 // list is exact all the time.

@@ -167,6 +167,40 @@ static void not_with_a_channel(void **state)
 	assert_false(answers(&down, tick()));
 }
 
+// Once the channel has lapsed the line is free for its peer, or any other, again.
+static void again_when_the_channel_has_gone(void **state)
+{
+	struct turn_view up, down;
+
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	fixture_advance(&f, 599 * 1000);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+	fixture_advance(&f, 1000);
+	fixture_expire(&f);
+	up = from_client();
+	down = from_peer();
+	assert_true(sends(line(), &up, tick()));
+	assert_true(answers(&down, tick()));
+}
+
+// A channel that no line may have a copy of, since its peer is one of our own addresses, leaves the
+// line free; but not for a peer that has a channel, whose data has to go on that.
+static void not_of_a_peer_that_has_one(void **state)
+{
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7000), 0);
+	for (unsigned int i = 0; i < 40; i++) {
+		const struct turn_view up = from_client();
+
+		assert_false(sends(line(), &up, tick()));
+	}
+	fixture_from_peer(&f, &ivan.relay, &peer, "x", 1);
+	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
+	assert_int_equal(f.burst.plan.front_len, CHANNEL_HEADER_LEN);
+	assert_int_equal(f.burst.plan.channel, 0x4001);
+}
+
 static void not_when_it_has_ended(void **state)
 {
 	const struct turn_view up = from_client(), down = from_peer();
@@ -209,6 +243,8 @@ int main(void)
 		T(no_longer_than_the_permission),
 		T(no_longer_than_the_allocation),
 		T(not_with_a_channel),
+		T(again_when_the_channel_has_gone),
+		T(not_of_a_peer_that_has_one),
 		T(not_when_it_has_ended),
 		T(not_what_is_too_long),
 	};
