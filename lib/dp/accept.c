@@ -189,12 +189,13 @@ static __rte_always_inline unsigned int plain_home(const struct accepting *a,
 		return steer_keyed_home(&a->keyed, to->plain_seed, &v->src, v->src_port);
 	if (likely((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0))
 		return a->p->home[m->hash.rss & a->p->home_mask];
+	if (v->leg == TURN_FROM_PEER)
+		return 0;
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 	return steer_client_home(a->w->dp, a->p, m, &f);
 }
 
-// Leg, listener or slot, and home, without a branch on the leg as long as there is one worker.
-// False: it takes a closer look.
+// Leg, listener or slot, and home, without a branch on the leg. False: it takes a closer look.
 static __rte_always_inline bool classify_plain(const struct accepting *a, const struct rte_mbuf *m,
 	const struct addr *dst, struct turn_view *v, unsigned int *home)
 {
