@@ -89,6 +89,7 @@ bool indication_relay(
 	struct plain p;
 	bool relayed;
 
+	// in this order: of a line that is no allocation's, src may lie outside its array
 	if (hop->serial != l->hop[to] >> 16 || (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
 		return false;
 	p = plain_from_line(l, src, payload, leg);

@@ -136,6 +136,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	uint32_t front, sums;
 	struct plain p;
 
+	// in this order: of a line that is no allocation's, src may lie outside its array
 	if (unlikely(!turn_line_vouches(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))

@@ -97,6 +97,18 @@ void line_data(struct world_datagram *d, uint16_t len)
 	d->len = (uint16_t)(len + CHANNEL_HEADER_LEN);
 }
 
+uint16_t line_random_len(uint16_t most)
+{
+	switch (test_rand_below(&world.rand, 3)) {
+	case 0:
+		return (uint16_t)test_rand_below(&world.rand, 9);
+	case 1:
+		return (uint16_t)(most - test_rand_below(&world.rand, 9));
+	default:
+		return (uint16_t)test_rand_below(&world.rand, most + 1u);
+	}
+}
+
 // Makes sure that the ways to the hosts are known, and noted in the lines.
 void line_settle(unsigned int i)
 {

@@ -25,6 +25,8 @@ struct world_datagram line_up(unsigned int i);
 struct world_datagram line_down(unsigned int i);
 // ChannelData of len random bytes.
 void line_data(struct world_datagram *d, uint16_t len);
+// A length up to most: short ones, all around what fits, any.
+uint16_t line_random_len(uint16_t most);
 // Asserts that a datagram is dropped for this reason, whichever worker has it.
 void line_dropped(const struct world_datagram *d, unsigned int reason);
 

@@ -269,19 +269,6 @@ static void random_headers(struct world_datagram *d)
 	d->no_checksum = odd() && addr_is_v4(&d->src.addr);
 }
 
-// A length: short ones, all around what fits, any.
-static uint16_t random_len(uint16_t most)
-{
-	switch (test_rand_below(&world.rand, 3)) {
-	case 0:
-		return (uint16_t)test_rand_below(&world.rand, 9);
-	case 1:
-		return (uint16_t)(most - test_rand_below(&world.rand, 9));
-	default:
-		return (uint16_t)test_rand_below(&world.rand, most + 1u);
-	}
-}
-
 static const struct world_setup two_ports = {.workers = 1,
 	.rx_queues = 1,
 	.tx_queues = 1,
@@ -323,7 +310,8 @@ static void test_send(void **state)
 		bool usual;
 
 		random_headers(&d);
-		usual = put_kind(&d, i, kind, random_len((uint16_t)(least_mtu() - 48 - 48 - 20)));
+		usual = put_kind(
+			&d, i, kind, line_random_len((uint16_t)(least_mtu() - 48 - 48 - 20)));
 		usual = usual && tail == 0 && plain(i, &d) && copy_is_of(i, &to);
 		len = world_frame(&world, &d, frame);
 		receive_as(n);
@@ -375,7 +363,7 @@ static void test_data(void **state)
 		const uint16_t most = (uint16_t)(world.ports[0].mtu -
 			headers(&(struct world_datagram){.src = peer[i]}));
 		struct world_datagram d =
-			answered(i, random_len((uint16_t)(most - (n % 2 == 0 ? 48 : 0))));
+			answered(i, line_random_len((uint16_t)(most - (n % 2 == 0 ? 48 : 0))));
 		const uint16_t pad = -d.len & 3;
 		uint8_t frame[2048] = {0};
 		struct line_outcome o;

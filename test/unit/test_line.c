@@ -19,19 +19,6 @@ static bool same_family(unsigned int i)
 	return addr_is_v4(&client[i].at.addr) == addr_is_v4(&peer[i].addr);
 }
 
-// A length: short ones, all around what fits, any.
-static uint16_t random_len(uint16_t most)
-{
-	switch (test_rand_below(&world.rand, 3)) {
-	case 0:
-		return (uint16_t)test_rand_below(&world.rand, 9);
-	case 1:
-		return (uint16_t)(most - test_rand_below(&world.rand, 9));
-	default:
-		return (uint16_t)test_rand_below(&world.rand, most + 1u);
-	}
-}
-
 // What may be unusual about a datagram, one time in eight each.
 struct oddity {
 	bool frame_padding, data_padding, data_short, other_channel, other_port;
@@ -64,14 +51,14 @@ static bool random_datagram(unsigned int i, unsigned int leg, struct world_datag
 	*d = leg == 0 ? line_up(i) : line_down(i);
 	random_headers(d);
 	if (leg == 0) {
-		line_data(d, random_len((uint16_t)(mtu - headers - 8)));
+		line_data(d, line_random_len((uint16_t)(mtu - headers - 8)));
 		d->len += o.data_padding ? 1 + test_rand_below(&world.rand, 3) : 0;
 		d->len -= o.data_short && d->len > 0 ? 1 : 0;
 		d->data[1] ^= o.other_channel;
 		usual = !o.data_padding == !o.data_short && !o.other_channel;
 		usual = usual && load_be16(d->data + 2) + CHANNEL_HEADER_LEN == d->len;
 	} else {
-		d->len = random_len((uint16_t)(mtu - headers));
+		d->len = line_random_len((uint16_t)(mtu - headers));
 		test_rand_fill(&world.rand, d->data, d->len);
 		d->src.port ^= o.other_port;
 		usual = d->len >= CHANNEL_HEADER_LEN && !o.other_port;
