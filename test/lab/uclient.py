@@ -59,6 +59,19 @@ def start(lab, label, server, peer, *options, clients=1, messages=50, interval=2
     return Run(process, label, clients * messages)
 
 
+def finish(runs):
+    """Waits for runs and tells of each; the labels of those that are not complete."""
+    bad = []
+    for run in runs:
+        run.finish(60 * labs.SLOW)
+        verdict = "ok" if run.complete else "NOT COMPLETE"
+        print(f"{run.label}: sent {run.sent}, received {run.received}: {verdict}", flush=True)
+        if not run.complete:
+            bad.append(run.label)
+            print(run.output[-2000:])
+    return bad
+
+
 def start_peer(lab, port=3480):
     """The echo host that uclient talks to, on both families."""
     lab.popen(
