@@ -99,6 +99,19 @@ size_t client_release(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *o
 	return ask(p, i, STUN_REFRESH, now_ms, out);
 }
 
+void client_cut(struct clients *p, uint32_t i)
+{
+	struct client *cl = &p->client[i];
+
+	cl->allocated = false;
+	if (cl->state == CLIENT_RELEASING && !cl->doomed) { // as good as released
+		request_end(p, i);
+		state_set(p, i, CLIENT_IDLE);
+	} else if (cl->state != CLIENT_IDLE && cl->state != CLIENT_FAILED) {
+		fail(p, i, CLIENT_FAULT_CONNECTION, 0, NULL);
+	}
+}
+
 void clients_abort(struct clients *p)
 {
 	for (uint32_t i = 0; i < p->count; i++) {

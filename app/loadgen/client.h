@@ -60,6 +60,8 @@ enum client_state {
 		"challenge with another realm, or other algorithms, than before")                 \
 	X(CLIENT_FAULT_NO_SHA256, "no-sha256",                                                    \
 		"SHA-256 asked for, but PASSWORD-ALGORITHMS is missing or lacks it")              \
+	X(CLIENT_FAULT_CONNECTION, "connection",                                                  \
+		"the connection to the server failed, or has ended")                              \
 	X(CLIENT_FAULT_REQUEST, "request",                                                        \
 		"request longer than the MTU, or libcrypto failed (MD5 in FIPS mode)")
 
@@ -159,5 +161,7 @@ size_t client_input(struct clients *c, uint32_t i, const uint8_t *data, size_t l
 // Whose time has come: retransmission, refresh, time-out. Fills *i and returns the length; 0 =
 // nothing to send at the moment (call again in a millisecond). Bounded work a call.
 size_t clients_tick(struct clients *c, uint64_t now_ms, uint32_t *i, uint8_t *out);
+// The connection that client i came by has ended, and with it all that the server had of it.
+void client_cut(struct clients *c, uint32_t i);
 // Gives up all that is under way or held (state IDLE or FAILED), for an end without waiting.
 void clients_abort(struct clients *c);

@@ -9,6 +9,7 @@
 #define RTO_MS 500 // RFC 8489 6.2.1: retransmission time-out, doubled each time
 #define RC 7 // transmissions
 #define RM 16 // times RTO to wait behind the last
+#define TI_MS 39500 // RFC 8489 6.2.2: patience over a reliable transport
 
 // RFC 8489 6.2.1 wants times to be kept to a millisecond, and a tick of the wheel is 16 of its
 // units: it is fed sixteenths of a millisecond.
@@ -74,10 +75,10 @@ size_t request_renew(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *ou
 		return 0;
 	}
 	cl->pending = true;
-	cl->tries = 1;
+	cl->tries = config_reliable(p->config) ? RC : 1;
 	cl->sent_ms = (uint32_t)now_ms;
 	stat_add(&p->stats.requests, 1);
-	request_timer(p, i, now_ms + RTO_MS);
+	request_timer(p, i, now_ms + (config_reliable(p->config) ? TI_MS : RTO_MS));
 	return len;
 }
 

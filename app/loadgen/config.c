@@ -14,11 +14,19 @@ static const char *const mode_names[MODE_NB] = {
 	[MODE_ALLOC_HOLD] = "alloc-hold",
 	[MODE_INVALID] = "invalid",
 	[MODE_UNAUTH] = "unauth",
+	[MODE_HANDSHAKE] = "handshake",
 };
 
 const char *opts_mode_name(enum mode m)
 {
 	return m < MODE_NB ? mode_names[m] : "?";
+}
+
+const char *opts_transport_name(enum transport t)
+{
+	static const char *const names[] = {"udp", "tcp", "tls", "dtls"};
+
+	return names[t];
 }
 
 const char *opts_way_name(enum direction d)

@@ -21,8 +21,12 @@ enum mode {
 	MODE_ALLOC_HOLD, // allocate and keep
 	MODE_INVALID, // malformed datagrams
 	MODE_UNAUTH, // Allocate requests without credentials
+	MODE_HANDSHAKE, // connect, shake hands, ask for one Binding, close; over and over
 	MODE_NB
 };
+
+// What is between a client and the server. But for UDP, the kernel and libssl of this host do it.
+enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_DTLS };
 
 // Which way media flows. Stamps carry it, and results are kept by it.
 enum direction {
@@ -68,6 +72,9 @@ struct config {
 	uint32_t mbufs;
 
 	struct endpoint server;
+	enum transport transport;
+	bool tls_12; // no later version of TLS than 1.2
+	const char *ca; // certificates that the server is judged by, NULL = it is believed
 	uint32_t clients;
 	char user[CONFIG_NAME_MAX], password[CONFIG_NAME_MAX], secret[CONFIG_NAME_MAX];
 	bool user_per_client; // the client's number is appended to the name
@@ -136,6 +143,19 @@ static inline bool side_index(
 	*index = (uint32_t)(port - s->port_lo) * side_addrs(s) +
 		(__builtin_bswap32(a->w[3]) - __builtin_bswap32(s->addrs.lo.w[3]));
 	return true;
+}
+
+// Whether clients are connections of this host's kernel, not addresses on a port.
+static inline bool config_links(const struct config *c)
+{
+	return c->transport != TRANSPORT_UDP;
+}
+
+// Whether what is sent arrives or the connection ends: nothing has to be sent again
+// (RFC 8489 6.2.2).
+static inline bool config_reliable(const struct config *c)
+{
+	return c->transport == TRANSPORT_TCP || c->transport == TRANSPORT_TLS;
 }
 
 static inline bool config_media(const struct config *c)

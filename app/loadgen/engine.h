@@ -64,6 +64,7 @@ struct engine {
 	struct lane *sender[CONFIG_LANES_MAX], *receiver[CONFIG_LANES_MAX]; // by their numbers
 	unsigned int nb_lanes;
 	uint32_t tag; // of our stamps
+	struct ssl_ctx_st *tls; // of all connections, NULL = plain
 	uint64_t hz, tsc_start;
 	uint32_t pattern_sum[CONFIG_SIZES_MAX]; // of the payload behind the stamp, by size
 	// orders: written by the main lcore, the phase last (release); read by lanes
@@ -88,7 +89,7 @@ struct lane_stats {
 	uint64_t corrupted[DIRECTION_NB];
 	uint64_t stray; // nobody's, or of an earlier trial
 	uint64_t answered, errors; // probes
-	uint64_t due, missed, tx_full, no_mbuf; // due: missed and tx_full are part of it
+	uint64_t due, missed, tx_full, no_mbuf; // due: missed, tx_full and held_back are part of it
 	uint64_t reflect_full; // reflected, but not taken by the port
 	uint64_t unstarted; // MODE_ALLOC: were due when every client was busy
 	uint64_t bad_frames; // that no host would have sent to us
@@ -96,6 +97,11 @@ struct lane_stats {
 		uint64_t frames, datagrams;
 	} super_sent, super_received; // super-frames, and what they stand for
 	uint64_t control_lost; // answers that found the ring to their sender full
+	// connections: begun, up, failed before they were up, ended by the server while in use; and
+	// media that one had no room for
+	struct {
+		uint64_t opened, up, failed, broken, held_back;
+	} link;
 	uint64_t injected[4]; // by the reflector: lost, duplicated, reordered, corrupted
 	uint64_t rounds, busy_rounds;
 	uint64_t max_gap; // ticks between two rounds, since the trial began
@@ -167,6 +173,7 @@ struct lane {
 	unsigned int lcore, number; // number: its queue on every port
 	struct sender *sender; // NULL when it is none
 	struct receiver *receiver;
+	struct links *links; // NULL: clients are addresses on a port
 	struct csprng rng;
 	uint32_t phase; // of this round
 	uint32_t followed; // of the last that has ended; the main lcore reads it
@@ -215,6 +222,23 @@ void super_sent(
 unsigned int super_cut(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, struct rte_mbuf *out[SUPER_MAX]);
 
+// --- links.c: clients that are connections -------------------------------------------------------
+
+// Lets this process have a descriptor for every client, and makes e->tls. 0, or -1 with a reason.
+int links_prepare(struct engine *e, char *error, size_t len);
+// Of a lane that is a sender and a receiver. NULL when memory ran out.
+struct links *links_create(struct lane *l);
+void links_free(struct lane *l);
+// Gives client k's connection the message that m holds, and consumes m; a request opens one first.
+// len is that of the measured payload. What finds no room is counted: media as held back.
+void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind kind, uint16_t len);
+// Whether client k has a connection, or is about to.
+bool links_open(const struct lane *l, uint32_t k);
+// What has come, and what waited for room; true when there was something.
+bool links_round(struct lane *l);
+// Name of the cipher of the first connection that was up, "" = none yet. Main lcore.
+const char *links_cipher(const struct engine *e);
+
 // --- hop.c ---------------------------------------------------------------------------------------
 
 // Next hop to dst on a side, made when there is none; HOP_NONE when it cannot be reached or the
@@ -251,12 +275,18 @@ void probe_send(struct lane *l, uint32_t n);
 // has 24 bits.
 bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out);
 
+// MODE_HANDSHAKE: up to n clients that have no connection make one. Returns how many there were
+// not.
+uint32_t probe_knock(struct lane *l, uint32_t n);
+
 // --- receiver.c ----------------------------------------------------------------------------------
 
 struct receiver *receiver_create(struct lane *l, unsigned int number);
 int receiver_connect(struct receiver *r, struct engine *e);
 void receiver_free(struct receiver *r);
 bool receiver_round(struct lane *l);
+// A message of the server to client i. Consumes m, which is nothing but the message.
+void receiver_message(struct lane *l, uint32_t i, struct rte_mbuf *m);
 
 // --- reflect.c -----------------------------------------------------------------------------------
 

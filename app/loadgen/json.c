@@ -138,6 +138,7 @@ static void add_config(
 	add_string(j, "version", SLIPRING_VERSION);
 	add_string(j, "role", roles[c->role & ROLE_BOTH]);
 	add_string(j, "mode", opts_mode_name(c->mode));
+	add_string(j, "transport", opts_transport_name(c->transport));
 	add_string(j, "direction", opts_direction_name(c));
 	add_family(j, c);
 	add_count(j, "clients", (c->role & ROLE_CLIENT) != 0 ? c->clients : 0);
@@ -280,6 +281,20 @@ static void add_clients(struct json *j, const struct result *r)
 	end(j, '}');
 }
 
+static void add_links(struct json *j, const struct config *c, const struct result *r)
+{
+	if (!config_links(c))
+		return;
+	begin(j, "links", '{');
+	add_string(j, "cipher", r->cipher[0] != '\0' ? r->cipher : NULL);
+	add_count(j, "opened", r->link.opened);
+	add_count(j, "up", r->link.up);
+	add_count(j, "failed", r->link.failed);
+	add_count(j, "broken", r->link.broken);
+	add_count(j, "held_back", r->link.held_back);
+	end(j, '}');
+}
+
 static void add_lanes(struct json *j, const struct result *r)
 {
 	begin(j, "lcores", '[');
@@ -387,6 +402,7 @@ void json_write(FILE *f, const struct config *c, const struct result *r,
 	add_totals(&j, c, r);
 	add_generator(&j, r);
 	add_clients(&j, r);
+	add_links(&j, c, r);
 	add_lanes(&j, r);
 	add_drops(&j, drops);
 	add_search(&j, c, s);

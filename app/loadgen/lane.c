@@ -128,6 +128,8 @@ static bool lane_round(struct lane *l)
 {
 	bool busy = false;
 
+	if (l->links != NULL)
+		busy |= links_round(l);
 	if (l->receiver != NULL)
 		busy |= receiver_round(l);
 	if (l->sender != NULL)
@@ -210,6 +212,7 @@ void lane_free(struct lane *l)
 		return;
 	for (unsigned int side = 0; side < SIDE_NB; side++)
 		rte_pktmbuf_free_bulk(l->out[side].m, l->out[side].n);
+	links_free(l);
 	receiver_free(l->receiver);
 	sender_free(l->sender);
 	rte_free(l);

@@ -134,6 +134,10 @@ static void send_one(struct lane *l, uint32_t k)
 		sum += channel_write(m, f->channel);
 	else if (!down && e->mode == MODE_SEND)
 		sum += send_write(l, m, &f->peer);
+	if (!down && l->links != NULL) {
+		links_send(l, k, m, kind, len);
+		return;
+	}
 	if (unlikely(!frame_wrap(
 		    e, down ? SIDE_PEER : SIDE_CLIENT, m, down ? &f->down : &f->up, sum))) {
 		l->stats.missed++;

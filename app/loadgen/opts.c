@@ -9,8 +9,7 @@
 
 // --- words ---------------------------------------------------------------------------------------
 
-// Index of text among names, or -1 with all of them in the error.
-static int word(struct opts *o, const char *text, const char *const *names, int n)
+int opts_word(struct opts *o, const char *text, const char *const *names, int n)
 {
 	char all[160];
 	size_t at = 0;
@@ -27,7 +26,7 @@ static int word(struct opts *o, const char *text, const char *const *names, int 
 static int take_role(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"client", "peer", "both"};
-	const int i = word(o, text, names, 3);
+	const int i = opts_word(o, text, names, 3);
 
 	if (i < 0)
 		return -1;
@@ -43,7 +42,7 @@ static int take_mode(struct opts *o, const struct opt_row *row, const char *text
 	for (int m = 0; m < MODE_NB; m++)
 		names[m] = opts_mode_name((enum mode)m);
 	names[MODE_NB] = "peer-to-client";
-	i = word(o, text, names, MODE_NB + 1);
+	i = opts_word(o, text, names, MODE_NB + 1);
 	if (i < 0)
 		return -1;
 	o->down = i == MODE_NB;
@@ -54,7 +53,7 @@ static int take_mode(struct opts *o, const struct opt_row *row, const char *text
 static int take_direction(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"up", "down", "echo", "both"};
-	const int i = word(o, text, names, 4);
+	const int i = opts_word(o, text, names, 4);
 
 	if (i < 0)
 		return -1;
@@ -66,7 +65,7 @@ static int take_direction(struct opts *o, const struct opt_row *row, const char 
 static int take_integrity(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"sha1", "sha256"};
-	const int i = word(o, text, names, 2);
+	const int i = opts_word(o, text, names, 2);
 
 	if (i < 0)
 		return -1;
@@ -77,7 +76,7 @@ static int take_integrity(struct opts *o, const struct opt_row *row, const char 
 static int take_uso(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"auto", "on", "off"};
-	const int i = word(o, text, names, 3);
+	const int i = opts_word(o, text, names, 3);
 
 	if (i < 0)
 		return -1;
@@ -88,7 +87,7 @@ static int take_uso(struct opts *o, const struct opt_row *row, const char *text)
 static int take_reflect(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"sink", "echo"};
-	const int i = word(o, text, names, 2);
+	const int i = opts_word(o, text, names, 2);
 
 	if (i < 0)
 		return -1;
@@ -99,7 +98,7 @@ static int take_reflect(struct opts *o, const struct opt_row *row, const char *t
 static int take_search(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"ndr", "pdr", "alloc-rate"};
-	const int i = word(o, text, names, 3);
+	const int i = opts_word(o, text, names, 3);
 
 	if (i < 0)
 		return -1;
@@ -188,6 +187,9 @@ static const struct opt_row table[OPT_NB] = {
 	[OPT_MBUFS] = COUNT("mbufs", 0, mbufs, 1024, 16 << 20),
 
 	[OPT_SERVER] = TAKE("server", USE_CLIENT, opts_take_server),
+	[OPT_TRANSPORT] = TAKE("transport", USE_CLIENT, opts_take_transport),
+	[OPT_CA] = STRING("ca", USE_CLIENT, ca),
+	[OPT_TLS_MAX] = TAKE("tls-max", USE_CLIENT, opts_take_tls_max),
 	[OPT_CLIENT_ADDR] = SIDE("client-addr", USE_CLIENT, opts_take_addrs, client),
 	[OPT_CLIENT_PORTS] = SIDE("client-ports", USE_CLIENT, opts_take_ports, client),
 	[OPT_CLIENT_GATEWAY] =

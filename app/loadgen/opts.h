@@ -35,6 +35,7 @@ int opts_read(int argc, char **argv, struct config *c, char *error);
 void opts_help(FILE *out);
 
 const char *opts_mode_name(enum mode m);
+const char *opts_transport_name(enum transport t); // as on the command line
 const char *opts_way_name(enum direction d); // "up", "down", "echo"
 // "up", "down", "both", "echo"; "none" where no datagrams are measured (allocations).
 const char *opts_direction_name(const struct config *c);

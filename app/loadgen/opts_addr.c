@@ -55,6 +55,7 @@ int opts_take_server(struct opts *o, const struct opt_row *row, const char *text
 	}
 	if (!address(host, len, &e->addr))
 		return opts_fail(o, o->now, "not an IP address (names are not looked up)");
+	o->server_port = port != NULL;
 	e->port = port != NULL ? port_number(port, strlen(port)) : SERVER_PORT;
 	if (e->port == 0)
 		return opts_fail(o, o->now, "not a port (1-65535)");
@@ -178,11 +179,14 @@ static bool has_gateway(const struct side *s)
 // A side of this process: addresses with their link, and a gateway that is on it.
 static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum opt gateway)
 {
+	const bool kernel = s == &o->config->client && config_links(o->config);
 	char text[ADDR_TEXT_LEN];
 
 	if (!opts_given(o, addrs))
 		return opts_fail(
 			o, addrs, "needed, with the prefix length of the link: 10.0.0.2/24");
+	if (kernel)
+		return 0; // it knows its links
 	if (s->prefix_len == 0)
 		return opts_fail(o, addrs, "the prefix length of the link is missing: %s/%d",
 			o->text[addrs], addr_is_v4(&s->addrs.lo) ? 24 : 64);
@@ -203,7 +207,8 @@ static int check_way(struct opts *o, const struct side *from, const struct addr 
 {
 	const enum opt gateway = from == &o->config->client ? OPT_CLIENT_GATEWAY : OPT_PEER_GATEWAY;
 
-	if (has_gateway(from) || on_link(from, to))
+	if ((from == &o->config->client && config_links(o->config)) || has_gateway(from) ||
+		on_link(from, to))
 		return 0;
 	return opts_fail(o, id, "not on the link of --%s: give --%s",
 		from == &o->config->client ? "client-addr" : "peer-addr", opts_row(gateway)->name);
@@ -246,7 +251,7 @@ static int check_hosts(struct opts *o)
 {
 	const struct side *s = &o->config->client;
 
-	if (side_hosts(s) >= o->config->clients)
+	if (side_hosts(s) >= o->config->clients || config_links(o->config))
 		return 0;
 	return opts_fail(o, OPT_CLIENT_ADDR,
 		"%u addresses x %u ports are too few for %u clients: widen it or --client-ports",

@@ -9,6 +9,7 @@
 #define VOIP_SIZE 160 // 20 ms of G.711
 #define UDP_LEN 8
 #define CHANNEL_LEN 4
+#define DTLS_LEN 64 // of a record, whatever the cipher
 
 static bool one_of(const char *text, const char *const *list)
 {
@@ -19,6 +20,12 @@ static bool one_of(const char *text, const char *const *list)
 }
 
 // --- who is there, and what flows ----------------------------------------------------------------
+
+// Where the pace is set by answers, unless something is said.
+static bool cycles(enum mode m)
+{
+	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD || m == MODE_HANDSHAKE;
+}
 
 static bool allocates(enum mode m)
 {
@@ -41,7 +48,7 @@ static int settle_role(struct opts *o)
 		if (!opts_given(o, OPT_DURATION))
 			c->duration_s = 0;
 	}
-	c->shared_port = c->role == ROLE_BOTH && c->peer.device != NULL &&
+	c->shared_port = c->role == ROLE_BOTH && !config_links(c) && c->peer.device != NULL &&
 		strcmp(c->client.device, c->peer.device) == 0;
 	return 0;
 }
@@ -161,7 +168,7 @@ static int settle_rate(struct opts *o)
 	else if (by == OPT_VOIP)
 		c->rate = (double)VOIP_PPS * c->clients *
 			(c->way[DIRECTION_UP] && c->way[DIRECTION_DOWN] ? 2 : 1);
-	else if (by == none && allocates(c->mode))
+	else if (by == none && cycles(c->mode))
 		c->rate = 0;
 	if (c->rate > OPTS_RATE_MAX)
 		return opts_fail(
@@ -169,18 +176,21 @@ static int settle_rate(struct opts *o)
 	return 0;
 }
 
-// Bytes a payload of n grows by on the way to an MTU: the larger of both legs.
+// Bytes a payload of n grows by on the way to an MTU: the larger of both legs. TCP cuts as it
+// likes.
 static unsigned int overhead(const struct config *c, unsigned int n)
 {
 	const bool peer4 = addr_is_v4(&c->peer.addrs.lo);
 	const unsigned int ip_client = addr_is_v4(&c->client.addrs.lo) ? 20 : 40;
 	const unsigned int ip_peer = peer4 ? 20 : 40;
-	unsigned int mode = 0;
+	unsigned int mode = c->transport == TRANSPORT_DTLS ? DTLS_LEN : 0;
 
+	if (config_reliable(c))
+		return UDP_LEN + ip_peer;
 	if (c->mode == MODE_CHANNEL)
-		mode = CHANNEL_LEN;
+		mode += CHANNEL_LEN;
 	else if (c->mode == MODE_SEND) // header, XOR-PEER-ADDRESS, DATA with its padding
-		mode = (peer4 ? 36 : 48) + (4 - n % 4) % 4;
+		mode += (peer4 ? 36 : 48) + (4 - n % 4) % 4;
 	return UDP_LEN + (ip_client + mode > ip_peer ? ip_client + mode : ip_peer);
 }
 
@@ -300,9 +310,9 @@ static void settle_family(struct opts *o)
 
 int opts_check(struct opts *o)
 {
-	static int (*const steps[])(struct opts *) = {settle_role, check_use, settle_direction,
-		settle_reflector, opts_check_sides, check_sizes, settle_rate, check_credentials,
-		check_search, check_output};
+	static int (*const steps[])(struct opts *) = {settle_role, check_use, opts_check_transport,
+		settle_direction, settle_reflector, opts_check_sides, check_sizes, settle_rate,
+		check_credentials, check_search, check_output};
 
 	if (o->config->search == WANT_ALLOC_RATE && !opts_given(o, OPT_MODE))
 		o->config->mode = MODE_ALLOC;

@@ -23,6 +23,9 @@ enum opt {
 	OPT_RING,
 	OPT_MBUFS,
 	OPT_SERVER,
+	OPT_TRANSPORT,
+	OPT_CA,
+	OPT_TLS_MAX,
 	OPT_CLIENT_ADDR,
 	OPT_CLIENT_PORTS,
 	OPT_CLIENT_GATEWAY,
@@ -95,12 +98,15 @@ struct opts {
 	enum opt now; // being taken
 	const char *text[OPT_NB]; // as given ("" for a flag), NULL = not given
 	double mbps, per_client;
+	bool server_port; // --server tells one
 	bool down; // --mode peer-to-client
 	bool way[DIRECTION_NB]; // --direction, if given
 	char *error; // OPTS_ERROR_LEN bytes
 };
 
 const struct opt_row *opts_row(enum opt id);
+// Index of text among n names, or -1 with all of them in the error.
+int opts_word(struct opts *o, const char *text, const char *const *names, int n);
 static inline bool opts_given(const struct opts *o, enum opt id)
 {
 	return o->text[id] != NULL;
@@ -130,6 +136,13 @@ int opts_take_ports(struct opts *o, const struct opt_row *row, const char *text)
 int opts_take_gateway(struct opts *o, const struct opt_row *row, const char *text);
 // Checks of sides and of families; see opts_check.
 int opts_check_sides(struct opts *o);
+
+// --- opts_transport.c ----------------------------------------------------------------------------
+
+int opts_take_transport(struct opts *o, const struct opt_row *row, const char *text);
+int opts_take_tls_max(struct opts *o, const struct opt_row *row, const char *text);
+// What connections do not have or do, and their defaults.
+int opts_check_transport(struct opts *o);
 
 // --- opts_check.c --------------------------------------------------------------------------------
 

@@ -132,6 +132,10 @@ static void send_one(struct lane *l, uint32_t k)
 	n = probe_write(l, out, s->first + k * s->step, f->seq_up++);
 	m->data_len = (uint16_t)n;
 	m->pkt_len = (uint32_t)n;
+	if (l->links != NULL) {
+		links_send(l, k, m, FRAME_ECHO, (uint16_t)n);
+		return;
+	}
 	if (unlikely(!frame_wrap(l->engine, SIDE_CLIENT, m, &f->up, csum_add(0, out, n)))) {
 		l->stats.missed++;
 		rte_pktmbuf_free(m);
@@ -149,4 +153,20 @@ void probe_send(struct lane *l, uint32_t n)
 		if (++s->turn == s->nb_ready)
 			s->turn = 0;
 	}
+}
+
+uint32_t probe_knock(struct lane *l, uint32_t n)
+{
+	struct sender *s = l->sender;
+
+	for (uint32_t seen = 0; n > 0 && seen < s->nb_flows; seen++) {
+		const uint32_t k = s->cursor;
+
+		s->cursor = k + 1 < s->nb_flows ? k + 1 : 0;
+		if (links_open(l, k))
+			continue;
+		send_one(l, k);
+		n--;
+	}
+	return n;
 }

@@ -218,7 +218,8 @@ static void server_input(struct lane *l, uint32_t i, struct rte_mbuf *m)
 	const enum mode mode = l->engine->mode;
 	struct stun_msg msg;
 
-	if (mode == MODE_BINDING || mode == MODE_UNAUTH || mode == MODE_INVALID) {
+	if (mode == MODE_BINDING || mode == MODE_UNAUTH || mode == MODE_INVALID ||
+		mode == MODE_HANDSHAKE) {
 		probe_input(l, data, m->data_len);
 	} else if (m->data_len > 0 && data[0] >= 0x40) {
 		channel_input(l, i, data, m->data_len);
@@ -231,6 +232,11 @@ static void server_input(struct lane *l, uint32_t i, struct rte_mbuf *m)
 		l->stats.stray++;
 	}
 	rte_pktmbuf_free(m);
+}
+
+void receiver_message(struct lane *l, uint32_t i, struct rte_mbuf *m)
+{
+	server_input(l, i, m);
 }
 
 static void client_side(struct lane *l, struct rte_mbuf *m, const struct net_frame *f)

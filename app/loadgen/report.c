@@ -85,8 +85,13 @@ static void begin_sides(FILE *f, const struct config *c)
 
 	if ((c->role & ROLE_CLIENT) != 0) {
 		snprintf(lead, sizeof(lead), "%s of ", text_count(c->clients).s);
-		begin_side(f, "clients", &c->client, lead);
-		fprintf(f, ", on %s\n", c->client.device);
+		if (!config_links(c)) {
+			begin_side(f, "clients", &c->client, lead);
+			fprintf(f, ", on %s\n", c->client.device);
+		} else {
+			fprintf(f, "%-11s%sthis host's kernel, over %s\n", "clients", lead,
+				opts_transport_name(c->transport));
+		}
 	}
 	if ((c->role & ROLE_PEER) != 0) {
 		begin_side(f, "peers", &c->peer, "");

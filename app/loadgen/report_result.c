@@ -144,7 +144,8 @@ static void result_latency(FILE *f, const struct result *r)
 
 static void result_probes(FILE *f, const struct config *c, const struct result *r)
 {
-	if (c->mode == MODE_BINDING || c->mode == MODE_UNAUTH || c->mode == MODE_INVALID)
+	if (c->mode == MODE_BINDING || c->mode == MODE_UNAUTH || c->mode == MODE_INVALID ||
+		c->mode == MODE_HANDSHAKE)
 		fprintf(f, "%-10s %s answered, of which %s with an error\n", "probes",
 			text_count(r->answered).s, text_count(r->errors).s);
 	if (c->mode == MODE_INVALID)
@@ -211,6 +212,19 @@ static void result_clients(FILE *f, const struct config *c, const struct result 
 		if (s->error[i] > 0)
 			fprintf(f, "%-10s %s answers: %u %s\n", "", text_count(s->error[i]).s,
 				300 + i, report_error_text(300 + i));
+}
+
+static void result_links(FILE *f, const struct config *c, const struct result *r)
+{
+	if (!config_links(c))
+		return;
+	fprintf(f, "%-10s %s%s%s: %s begun, %s up, %s failed, %s ended by the server\n", "links",
+		opts_transport_name(c->transport), r->cipher[0] != '\0' ? ", " : "", r->cipher,
+		text_count(r->link.opened).s, text_count(r->link.up).s,
+		text_count(r->link.failed).s, text_count(r->link.broken).s);
+	if (config_media(c))
+		fprintf(f, "%-10s %s datagrams held back, as a connection had no room\n", "",
+			text_count(r->link.held_back).s);
 }
 
 static void result_lanes(FILE *f, const struct result *r)
@@ -312,6 +326,7 @@ void report_result(
 	result_allocations(f, c, r);
 	result_injected(f, c, r);
 	result_clients(f, c, r);
+	result_links(f, c, r);
 	result_lanes(f, r);
 	result_health(f, c, r);
 	result_drops(f, drops);

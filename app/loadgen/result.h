@@ -70,7 +70,12 @@ struct result {
 	// the generator's own health
 	uint64_t due, missed, tx_full, rx_missed, no_mbuf, bad_frames; // due: all, missed or not
 	uint64_t reflect_full; // reflected datagrams that the port did not take
-	uint64_t unstarted; // allocations that were due when every client was busy
+	uint64_t unstarted; // allocations or handshakes that were due when every client was busy
+	struct {
+		uint64_t opened, up, failed, broken; // whole life, not a difference
+		uint64_t held_back; // media that a connection had no room for: never sent
+	} link;
+	char cipher[64]; // of the connections, "" = none
 	bool bound[RESULT_NB_BOUNDS];
 	bool uso; // super-frames were handed to the port, and it did not have to cut them all
 	const char *uso_why; // why not

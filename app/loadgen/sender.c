@@ -26,6 +26,10 @@ static void request_send(struct lane *l, struct rte_mbuf *m, uint32_t k, size_t 
 	}
 	m->data_len = (uint16_t)n;
 	m->pkt_len = (uint32_t)n;
+	if (l->links != NULL) {
+		links_send(l, k, m, FRAME_CONTROL, 0);
+		return;
+	}
 	if (!frame_wrap(l->engine, SIDE_CLIENT, m, p,
 		    csum_add(0, rte_pktmbuf_mtod(m, const void *), n))) {
 		rte_pktmbuf_free(m); // the transaction's timer sends it again
@@ -256,6 +260,11 @@ static bool traffic(struct lane *l)
 		if (rate != PACER_FLOOD) // else each goes round as fast as it can
 			l->stats.unstarted += n;
 		break;
+	case MODE_HANDSHAKE:
+		n = probe_knock(l, n);
+		if (rate != PACER_FLOOD)
+			l->stats.unstarted += n;
+		break;
 	case MODE_ALLOC_HOLD:
 	case MODE_NB:
 		return false;
@@ -329,6 +338,8 @@ static bool flow_init(struct lane *l, uint32_t k)
 	f->down.hop = HOP_NONE;
 	if (e->port[SIDE_PEER] != NULL || config_media(c))
 		f->peer = side_host(&c->peer, i % side_hosts(&c->peer));
+	if (config_links(c))
+		return true; // the kernel knows the way
 	if (c->mode != MODE_DIRECT)
 		return path_set(e, SIDE_CLIENT, &f->up, &client, &c->server);
 	return path_set(e, SIDE_CLIENT, &f->up, &client, &f->peer) &&

@@ -119,6 +119,7 @@ void traffic_end(struct session *s)
 	result_between(s->e, s->before, s->now, true, s->result);
 	s->result->seconds = sent_s;
 	s->result->setup_s = s->setup_s;
+	snprintf(s->result->cipher, sizeof(s->result->cipher), "%s", links_cipher(s->e));
 }
 
 void traffic_run(struct session *s, double rate, double duration, bool tell)

@@ -2,6 +2,7 @@
 // Ports, packet pool, lanes.
 #include <ctype.h>
 #include <openssl/rand.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -88,7 +89,7 @@ static const char *peer_device(const struct config *c)
 {
 	if (c->peer.device != NULL)
 		return c->peer.device;
-	if ((c->role & ROLE_CLIENT) == 0)
+	if ((c->role & ROLE_CLIENT) == 0 || config_links(c))
 		return "0";
 	return strcmp(c->client.device, "0") == 0 && rte_eth_dev_is_valid_port(1)
 		? "1"
@@ -99,8 +100,9 @@ static int open_ports(struct engine *e, char *error, size_t len)
 {
 	const struct config *c = e->config;
 	const char *peer = peer_device(c);
+	const bool clients = (c->role & ROLE_CLIENT) != 0 && !config_links(c);
 
-	if ((c->role & ROLE_CLIENT) != 0) {
+	if (clients) {
 		e->port[SIDE_CLIENT] = open_port(e, SIDE_CLIENT, c->client.device, error, len);
 		if (e->port[SIDE_CLIENT] == NULL)
 			return -1;
@@ -108,7 +110,7 @@ static int open_ports(struct engine *e, char *error, size_t len)
 	}
 	if ((c->role & ROLE_PEER) == 0)
 		return 0;
-	if ((c->role & ROLE_CLIENT) != 0 && strcmp(peer, c->client.device) == 0)
+	if (clients && strcmp(peer, c->client.device) == 0)
 		e->port[SIDE_PEER] = e->port[SIDE_CLIENT];
 	else
 		e->port[SIDE_PEER] = open_port(e, SIDE_PEER, peer, error, len);
@@ -171,7 +173,8 @@ static int lanes_create(struct engine *e, char *error, size_t len)
 {
 	const struct config *c = e->config;
 	const unsigned int senders = (c->role & ROLE_CLIENT) != 0 ? c->senders : 0;
-	const unsigned int wanted = senders + c->receivers;
+	// a connection is written and read by one
+	const unsigned int wanted = config_links(c) ? senders : senders + c->receivers;
 	unsigned int lcore;
 
 	RTE_LCORE_FOREACH_WORKER (lcore) {
@@ -210,6 +213,8 @@ static int roles_create(struct engine *e, char *error, size_t len)
 	for (unsigned int i = 0; i < senders && ok; i++) {
 		ok = sender_create(e->lane[i], i) != NULL;
 		e->sender[i] = e->lane[i];
+		if (ok && config_links(c))
+			ok = (e->lane[i]->links = links_create(e->lane[i])) != NULL;
 	}
 	for (unsigned int i = 0; i < c->receivers && ok; i++)
 		ok = receiver_connect(e->receiver[i]->receiver, e) == 0;
@@ -273,9 +278,10 @@ struct engine *engine_create(const struct config *c, char *error, size_t len)
 	}
 	e->config = c;
 	constants_set(e);
-	if (lanes_create(e, error, len) != 0 || pool_create(e, error, len) != 0 ||
-		open_ports(e, error, len) != 0 || roles_create(e, error, len) != 0 ||
-		check_routes(e, error, len) != 0 || start_ports(e, error, len) != 0) {
+	if (links_prepare(e, error, len) != 0 || lanes_create(e, error, len) != 0 ||
+		pool_create(e, error, len) != 0 || open_ports(e, error, len) != 0 ||
+		roles_create(e, error, len) != 0 || check_routes(e, error, len) != 0 ||
+		start_ports(e, error, len) != 0) {
 		engine_destroy(e);
 		return NULL;
 	}
@@ -304,5 +310,6 @@ void engine_destroy(struct engine *e)
 		if (e->port[side] != NULL && (side == SIDE_CLIENT || !shared(e)))
 			e->port[side]->ops->close(e->port[side]);
 	rte_mempool_free(e->pool);
+	SSL_CTX_free(e->tls);
 	free(e);
 }

@@ -133,6 +133,11 @@ static void sum_lanes(const struct engine *e, const struct snapshot *from,
 		r->tx_full += l->tx_full;
 		r->reflect_full += b->reflect_full - a->reflect_full;
 		r->unstarted += b->unstarted - a->unstarted;
+		r->link.opened += b->link.opened;
+		r->link.up += b->link.up;
+		r->link.failed += b->link.failed;
+		r->link.broken += b->link.broken;
+		r->link.held_back += b->link.held_back - a->link.held_back;
 		r->no_mbuf += b->no_mbuf - a->no_mbuf;
 		r->bad_frames += b->bad_frames - a->bad_frames;
 		r->rx_missed += b->control_lost - a->control_lost;

@@ -62,6 +62,61 @@ static void times_of_a_request_without_answer(void **state)
 	assert_transmissions(w.now_ms);
 }
 
+// Over TCP and TLS nothing is sent again; the client waits for as long (RFC 8489 6.2.2).
+static void a_reliable_transport_is_trusted(void **state)
+{
+	for (enum transport t = TRANSPORT_TCP; t <= TRANSPORT_DTLS; t++) {
+		struct config c = world_config(MODE_ALLOC);
+
+		world_close(&w);
+		c.transport = t;
+		world_open(&w, &c, 1, 1);
+		world_start(&w, 0);
+		if (t == TRANSPORT_DTLS) { // datagrams in a session are lost like others
+			assert_transmissions(w.now_ms);
+			continue;
+		}
+		assert_false(world_wait(&w, 39500 - 1, 1));
+		assert_int_equal(world_state(&w, 0), CLIENT_ALLOCATING);
+		assert_false(world_wait(&w, 1, 1));
+		assert_failed(&w, 0, CLIENT_FAULT_TIMEOUT);
+		assert_int_equal(world_stats(&w)->retransmissions, 0);
+	}
+}
+
+// What a client had by a connection ends with it, in whichever state it is.
+static void a_connection_that_ends(void **state)
+{
+	const struct config c = world_config(MODE_CHANNEL);
+
+	world_close(&w);
+	world_open(&w, &c, 4, 1);
+	client_cut(w.clients, 3);
+	assert_int_equal(world_state(&w, 3), CLIENT_IDLE);
+	world_start(&w, 0);
+	client_cut(w.clients, 0);
+	assert_failed(&w, 0, CLIENT_FAULT_CONNECTION);
+	client_cut(w.clients, 0); // once
+	assert_int_equal(world_stats(&w)->fault[CLIENT_FAULT_CONNECTION], 1);
+	world_start(&w, 1);
+	world_challenge(&w, 401);
+	world_accept(&w);
+	world_accept(&w);
+	assert_int_equal(world_state(&w, 1), CLIENT_READY);
+	client_cut(w.clients, 1);
+	assert_int_equal(world_state(&w, 1), CLIENT_FAILED);
+	assert_int_equal(world_stats(&w)->fault[CLIENT_FAULT_CONNECTION], 2);
+	assert_false(world_wait(&w, HOUR_MS, 1000)); // no refreshes
+	world_start(&w, 1); // over another connection
+	world_accept(&w);
+	world_accept(&w);
+	world_release(&w, 1);
+	client_cut(w.clients, 1); // as good as an answer
+	assert_int_equal(world_state(&w, 1), CLIENT_IDLE);
+	assert_int_equal(world_stats(&w)->fault[CLIENT_FAULT_CONNECTION], 2);
+	assert_false(world_wait(&w, HOUR_MS, 1000));
+}
+
 // A signed one is the same bytes too, while the server challenges others.
 static void a_signed_request_is_retransmitted_as_it_was(void **state)
 {
@@ -317,6 +372,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(population_in_its_memory), // first: it measures
 		ONE(times_of_a_request_without_answer),
+		ONE(a_reliable_transport_is_trusted),
+		ONE(a_connection_that_ends),
 		cmocka_unit_test(a_signed_request_is_retransmitted_as_it_was),
 		ONE(an_answer_to_an_earlier_transmission_counts),
 		ONE(what_is_no_answer_changes_nothing),

@@ -282,6 +282,28 @@ static void test_lanes_and_drops(void **state)
 	assert_at("errors", "3");
 }
 
+static void test_links(void **state)
+{
+	write_all(NULL, NULL);
+	assert_at("transport", "\"udp\"");
+	assert_missing("links");
+	c.transport = TRANSPORT_TCP;
+	r.link.opened = 5;
+	r.link.up = 4;
+	r.link.failed = 1;
+	r.link.broken = 2;
+	r.link.held_back = 9;
+	write_all(NULL, NULL);
+	assert_at("transport", "\"tcp\"");
+	assert_at("links",
+		"{\"cipher\":null,\"opened\":5,\"up\":4,\"failed\":1,\"broken\":2,"
+		"\"held_back\":9}");
+	c.transport = TRANSPORT_DTLS;
+	snprintf(r.cipher, sizeof(r.cipher), "DTLSv1.2 X");
+	write_all(NULL, NULL);
+	assert_at("links/cipher", "\"DTLSv1.2 X\"");
+}
+
 static void test_injected(void **state)
 {
 	write_all(NULL, NULL);
@@ -349,6 +371,7 @@ int main(void)
 		cmocka_unit_test_setup(test_generator, begin),
 		cmocka_unit_test_setup(test_clients, begin),
 		cmocka_unit_test_setup(test_lanes_and_drops, begin),
+		cmocka_unit_test_setup(test_links, begin),
 		cmocka_unit_test_setup(test_injected, begin),
 		cmocka_unit_test_setup(test_search, begin),
 	};
