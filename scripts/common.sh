@@ -5,7 +5,7 @@
 # What a fresh Debian 12 needs to build, test and show the appliance.
 packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev libmnl-dev
 libcmocka-dev clang-format-14 coturn iproute2 iputils-ping ethtool tcpdump procps python3
-python3-venv ca-certificates"
+python3-venv ca-certificates openssl"
 
 if [ -t 2 ] && [ -n "${TERM:-}" ] && [ "$TERM" != dumb ]; then
 	bold=$(printf '\033[1m') red=$(printf '\033[31m') green=$(printf '\033[32m')
@@ -71,7 +71,8 @@ install_packages() {
 	[ "$status" -eq 0 ] || die "apt-get could not install: $missing"
 }
 
-# build DIR [meson options]: configures once, then compiles.
+# build DIR [meson options]: configures once, then compiles: all, or what targets names.
+targets=
 build() {
 	dir=$1
 	shift
@@ -79,5 +80,6 @@ build() {
 		rm -rf "${top:?}/$dir"
 		quietly meson setup "$top/$dir" "$top" "$@" || return 1
 	fi
-	quietly nice ninja -C "$top/$dir"
+	# shellcheck disable=SC2086 # a list of names
+	quietly nice ninja -C "$top/$dir" $targets
 }

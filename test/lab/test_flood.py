@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: an answer that takes a quarter of a second fails it
 """20,000 malformed datagrams beside a relaying client: it loses nothing, and all is counted."""
 
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: it measures CPU time
 """How much of a CPU a worker takes at low rates: adaptive ones sleep between datagrams and lose
 none for it, busy ones never sleep."""
 

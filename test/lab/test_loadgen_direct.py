@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: it paces datagrams, and none may be missed or late
 """The load generator against its own peers, no server between: every datagram is accounted for."""
 
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: it paces datagrams, and none may be missed or late
 """Every mode of the load generator against the server, and nothing left of it afterwards."""
 
 import lab as labs

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: it paces datagrams, and none may be missed or late
 """Searches of the load generator: within their bounds, and the result says what it found."""
 
 import lab as labs
@@ -40,10 +41,13 @@ def check_searches(gen):
 
 def check_known_limit(gen):
     """A way that loses 2 % at any rate: no rate is without loss."""
-    result = gen.run(
-        *loadgen.direct(*"--direction echo --impair loss=2%".split()),
-        *"--search ndr --from 500 --to 2000 --duration 0.2 --drain 0.1".split(),
-    )
+    for _ in range(3):  # where the machine kept the generator from its pace there is no verdict
+        result = gen.run(
+            *loadgen.direct(*"--direction echo --impair loss=2%".split()),
+            *"--search ndr --from 500 --to 2000 --duration 0.2 --drain 0.1".split(),
+        )
+        if result["search"]["state"] != "generator-bound":
+            break
     assert result["search"]["state"] == "none", result["search"]
     assert all(p["loss"] > 0.01 for p in result["search"]["points"]), result["search"]
     print(f"ok     ndr with a loss of 2 % at any rate: {result['search']['state']}")

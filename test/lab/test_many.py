@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: an answer that takes a quarter of a second fails it
 """Thousands of allocations at once: all different, listed, relaying, and gone at the end."""
 
 import random

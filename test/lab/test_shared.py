@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: an answer that takes a quarter of a second fails it
 """Relay ports that all allocations share: kernel clients and peers of both families, one conference
 server for many clients, and what is refused."""
 

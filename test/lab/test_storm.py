@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: a server that is too busy to read everything fails it
 """A storm of authenticated Allocates and Refreshes beside calls: they lose no datagram, and every
 request is answered or counted. First at the pace of the answers, then more than may wait at once."""
 

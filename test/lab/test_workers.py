@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: an answer that takes a quarter of a second fails it
 """1, 2 and 4 workers on 1 and 2 queues: the same relaying, whatever queue a packet comes in on."""
 
 import lab as labs
