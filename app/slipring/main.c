@@ -125,7 +125,7 @@ static void put_json(const char *text)
 static void put_needs(const struct conf *c, const char *lcores)
 {
 	printf("{\"workers\": %u, \"idle\": \"%s\", \"lcores\": ", c->workers,
-		c->idle == CONF_IDLE_BUSY ? "busy" : "adaptive");
+		conf_idle_name(c->idle));
 	put_json(lcores);
 	printf(", \"memory_mb\": %zu, \"ports\": [", dp_memory_mb(c));
 	for (uint32_t i = 0; i < c->nb_ports; i++) {

@@ -65,9 +65,15 @@ struct conf_streams {
 	char *netns; // NULL = that of the process
 };
 
+// DTLS clients.
+struct conf_dtls {
+	uint32_t sessions, per_source, half_open;
+	uint32_t handshake_s, idle_s;
+};
+
 enum conf_tls_version { CONF_TLS_1_2, CONF_TLS_1_3 };
 
-// PEM files, of TLS clients.
+// PEM files, of TLS and DTLS clients.
 struct conf_tls {
 	char *certificate, *key; // NULL = none
 	char *chain; // NULL = certificate has it all
@@ -75,7 +81,17 @@ struct conf_tls {
 	enum conf_tls_version min_version;
 };
 
-enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY };
+enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY, CONF_IDLE_SAVING };
+// As in the file.
+static inline const char *conf_idle_name(enum conf_idle idle)
+{
+	static const char *const names[] = {[CONF_IDLE_ADAPTIVE] = "adaptive",
+		[CONF_IDLE_BUSY] = "busy",
+		[CONF_IDLE_SAVING] = "saving"};
+
+	return names[idle];
+}
+
 enum conf_log_to { CONF_LOG_STDERR, CONF_LOG_SYSLOG };
 
 struct conf {
@@ -90,7 +106,7 @@ struct conf {
 	// workers:
 	uint32_t workers; // 0 = one per allowed CPU but one, at least one: resolved by the app
 	enum conf_idle idle;
-	uint32_t idle_sleep_us; // the longest sleep of an adaptive worker
+	uint32_t idle_sleep_us; // the longest sleep of an adaptive worker, each of a saving one
 	// ports:
 	struct conf_port *ports;
 	uint32_t nb_ports;
@@ -107,6 +123,7 @@ struct conf {
 	// turn.local and turn.gateways are gathered from ports.
 	struct turn_config turn;
 	struct conf_streams streams;
+	struct conf_dtls dtls;
 	struct conf_tls tls;
 	// log:
 	enum conf_log_to log_to;

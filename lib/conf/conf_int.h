@@ -166,3 +166,5 @@ bool conf_parse_decimal(const char *text, size_t len, uint32_t *value);
 int conf_validate(struct conf_ctx *x);
 int conf_validate_ports(struct conf_ctx *x);
 int conf_validate_exceptions(struct conf_ctx *x);
+// Whether a listener before it has the same address and port, for another transport.
+bool conf_listener_again(const struct turn_config *t, uint32_t i);

@@ -191,16 +191,52 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 		addr_format(a, text, sizeof(text)));
 }
 
-// The kernel will say whether it has the address.
-static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
+bool conf_listener_again(const struct turn_config *t, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++)
+		if (endpoint_eq(&t->listeners[j].at, &t->listeners[i].at))
+			return true;
+	return false;
+}
+
+static int check_tls(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct conf_tls *tls = &x->conf->tls;
 	const struct conf_node *n = conf_node_of(x->root, &l->transport, 0);
 
-	if (l->transport != TURN_OVER_TCP && (tls->certificate == NULL || tls->key == NULL))
+	if (l->transport == TURN_OVER_UDP || l->transport == TURN_OVER_TCP)
+		return 0;
+	if (tls->certificate == NULL || tls->key == NULL)
 		return conf_fail(x, n, "there is no tls.%s: name the PEM file",
 			tls->certificate == NULL ? "certificate" : "key");
+	if (l->transport == TURN_OVER_DTLS && tls->min_version == CONF_TLS_1_3)
+		return conf_fail(x, n,
+			"DTLS is 1.2 here, and tls.min-version is 1.3: lower that, or remove the "
+			"listener");
 	return 0;
+}
+
+static bool over_udp(const struct turn_listener *l)
+{
+	return !turn_listener_is_stream(l);
+}
+
+// Two listeners of one address and port: the kernel tells TCP from UDP, the first byte of a
+// datagram plain from DTLS; nothing tells more.
+static int check_pair(
+	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *other)
+{
+	const struct turn_config *t = &x->conf->turn;
+
+	if (!endpoint_eq(&l->at, &other->at) || over_udp(l) != over_udp(other) ||
+		(over_udp(l) && l->transport != other->transport))
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, &t->listeners, (uint32_t)(l - t->listeners)),
+		l->transport == other->transport
+			? "the same as listeners[%u]: remove one"
+			: "has the TCP port of listeners[%u]: give one entry transport: auto and "
+			  "remove the other",
+		(uint32_t)(other - t->listeners));
 }
 
 static int check_listeners(struct conf_ctx *x, const struct owned *own)
@@ -209,27 +245,14 @@ static int check_listeners(struct conf_ctx *x, const struct owned *own)
 
 	for (uint32_t i = 0; i < t->nb_listeners; i++) {
 		const struct turn_listener *l = &t->listeners[i];
-		const bool stream = turn_listener_is_stream(l);
-		int rc = 0;
+		int rc = check_tls(x, l);
 
-		if (stream)
-			rc = check_stream(x, l);
-		else
+		// of TCP the kernel will say whether it has the address
+		if (rc == 0 && over_udp(l))
 			rc = check_on_port(
 				x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
-		for (uint32_t j = 0; j < i && rc == 0; j++) {
-			const struct turn_listener *other = &t->listeners[j];
-
-			if (!endpoint_eq(&l->at, &other->at) ||
-				stream != turn_listener_is_stream(other))
-				continue;
-			rc = conf_fail(x, conf_node_of(x->root, &t->listeners, i),
-				l->transport == other->transport
-					? "the same as listeners[%u]: remove one"
-					: "has the TCP port of listeners[%u]: give one entry "
-					  "transport: auto and remove the other",
-				j);
-		}
+		for (uint32_t j = 0; j < i && rc == 0; j++)
+			rc = check_pair(x, l, &t->listeners[j]);
 		if (rc != 0)
 			return rc;
 	}
@@ -252,7 +275,7 @@ static int check_relay_ports(struct conf_ctx *x)
 			const struct endpoint *at = &t->listeners[j].at;
 
 			taken += addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
-				at->port <= t->port_hi;
+				at->port <= t->port_hi && !conf_listener_again(t, j);
 		}
 		if (taken >= range)
 			return conf_fail(x, n,

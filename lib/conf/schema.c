@@ -5,14 +5,15 @@
 
 #include <syslog.h>
 
-static const struct conf_choice idle_choices[] = {
-	{"adaptive", CONF_IDLE_ADAPTIVE}, {"busy", CONF_IDLE_BUSY}, {NULL, 0}};
+static const struct conf_choice idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE},
+	{"busy", CONF_IDLE_BUSY}, {"saving", CONF_IDLE_SAVING}, {NULL, 0}};
 static const struct conf_choice uso_choices[] = {
 	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
 const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
 static const struct conf_choice transport_choices[] = {{"udp", TURN_OVER_UDP},
-	{"tcp", TURN_OVER_TCP}, {"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO}, {NULL, 0}};
+	{"tcp", TURN_OVER_TCP}, {"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO},
+	{"dtls", TURN_OVER_DTLS}, {NULL, 0}};
 static const struct conf_choice tls_choices[] = {
 	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
 static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
@@ -56,10 +57,11 @@ static const struct conf_key conf_schema[] = {
 {"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
 	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
-	"where they do not."},
+	"where they do not. `saving` sleeps for `idle-sleep` whenever there is nothing: the least "
+	"CPU, for boxes that share it, as with TCP and TLS clients."},
 {"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000), .def = "50",
-	.help = "Microseconds of the longest sleep of an `adaptive` worker: what a datagram may "
-	"have to wait more, and the receive ring has to hold."},
+	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
+	"`saving` one: what a datagram may have to wait more, and the receive ring has to hold."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "
@@ -115,7 +117,8 @@ static const struct conf_key conf_schema[] = {
 	"makes it; what is to be reached is started in it, with `ip netns exec` or systemd's "
 	"`NetworkNamespacePath=`). Without it: that of the process, where the default routes are "
 	"of low priority (metric 1024 and more) and answers take the way that the host's own "
-	"routes say."},
+	"routes say. A port whose packets the kernel sees too (`net_af_packet`) wants a namespace: "
+	"the kernel would answer clients for the addresses of the interface."},
 {"ports[].exception.allow", CONF_SERVICES,
 	MANY(conf_port, exception.allow, exception.nb_allow), RANGE(0, 256),
 	.help = "What is carried. `tcp/22`: connections to port 22 of this box; `tcp-to/179`: "
@@ -147,19 +150,22 @@ static const struct conf_key conf_schema[] = {
 	.help = "Where TURN clients are served."},
 {"listeners[].transport", CONF_CHOICE, ONE(turn_listener, transport), .choices = transport_choices,
 	.def = "udp", .help = "Transport of the client leg: `udp`, `tcp`, `tls` (over TCP, with "
-	"the certificate of `tls`), or `auto`: TCP, where the first byte of each client tells "
-	"whether it speaks TLS."},
+	"the certificate of `tls`), `auto`: TCP, where the first byte of each client tells "
+	"whether it speaks TLS, or `dtls` (1.2, over UDP, with the same certificate). A `udp` and "
+	"a `dtls` listener may have one address and port: the first byte of each datagram tells "
+	"whose it is (RFC 7983)."},
 {"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
-	.help = "Of `udp` an address of a port. TCP is the kernel's: of `tcp`, `tls` and `auto` "
-	"any address that the kernel has: one of a port with `exception`, where they need no "
-	"`allow`, or of another interface. There is no wildcard: one entry per address."},
+	.help = "Of `udp` and `dtls` an address of a port. TCP is the kernel's: of `tcp`, `tls` "
+	"and `auto` any address that the kernel has: one of a port with `exception`, where they "
+	"need no `allow`, or of another interface. There is no wildcard: one entry per address."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
-	.help = "Port number; customary for TLS is 5349, or 443. It is taken out of the relay "
-	"range of the same address."},
+	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
+	"out of the relay range of the same address."},
 
-{"tls", CONF_SECTION, .help = "For listeners with `transport: tls` or `auto`. SIGHUP reads the "
-	"files again, for connections from then on; where they are of no use, the old ones stay "
-	"and the log says why. ALPN: `stun.turn` and `stun.nat-discovery` (RFC 7443)."},
+{"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGHUP "
+	"reads the files again, for connections and sessions from then on; where they are of no "
+	"use, the old ones stay and the log says why. ALPN: `stun.turn` and `stun.nat-discovery` "
+	"(RFC 7443)."},
 {"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
 	.help = "PEM file with the certificate of the server, and behind it those between it and "
 	"the root. Required where there is TLS."},
@@ -170,10 +176,11 @@ static const struct conf_key conf_schema[] = {
 	.help = "PEM file with certificates between the server's and the root, where `certificate` "
 	"does not have them."},
 {"tls.ciphers", CONF_TEXT, ONE(conf, tls.ciphers), RANGE(1, 1023),
-	.help = "Cipher list of TLS 1.2 in OpenSSL's words, like `ECDHE+AESGCM`. Without it: "
-	"OpenSSL's default. Those of TLS 1.3 are OpenSSL's."},
+	.help = "Cipher list of TLS 1.2 and DTLS in OpenSSL's words, like `ECDHE+AESGCM`. Without "
+	"it: OpenSSL's default. Those of TLS 1.3 are OpenSSL's."},
 {"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version), .choices = tls_choices, .def = "1.2",
-	.help = "Lowest version of TLS: `1.2` or `1.3`."},
+	.help = "Lowest version: `1.2` or `1.3`. With `1.3` there can be no `dtls` listener: there "
+	"is no DTLS 1.3 here."},
 
 {"streams", CONF_SECTION, .help = "TCP and TLS clients: threads of their own, on the CPUs of "
 	"management, between the kernel's sockets and the workers."},
@@ -200,6 +207,24 @@ static const struct conf_key conf_schema[] = {
 {"streams.netns", CONF_TEXT, ONE(conf, streams.netns), RANGE(1, 63), .flags = CONF_WORD,
 	.help = "Network namespace (`ip netns`) of the TCP listeners; that of the exception ports "
 	"they are on. Without it: that of the process."},
+
+{"dtls", CONF_SECTION, .help = "DTLS clients. Handshakes are made by the threads of "
+	"`streams.threads`, over rings of `streams.ring`; the records of a session are the "
+	"worker's. A session takes up to 56 KB of memory outside of EAL's, at 1500 bytes of MTU; a "
+	"handshake whose client means harm up to 400."},
+{"dtls.sessions", CONF_NUMBER, ONE(conf, dtls.sessions), RANGE(1, 1048576), .def = "10000",
+	.help = "Sessions at a time, handshakes included. What is more is not answered."},
+{"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "100",
+	.help = "Sessions at a time of one client address (IPv6: of its /64); 0 = no limit."},
+{"dtls.half-open", CONF_NUMBER, ONE(conf, dtls.half_open), RANGE(1, 65536), .def = "256",
+	.help = "Handshakes at a time, of clients whose address has been verified by a cookie. "
+	"Divided by the number of workers, at least 1 each. What is more is dropped and comes "
+	"again."},
+{"dtls.handshake", CONF_NUMBER, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
+	.help = "Seconds for a handshake."},
+{"dtls.idle", CONF_NUMBER, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",
+	.help = "Seconds without a message of the client after which a session without an "
+	"allocation is closed; one with an allocation stays until that has expired."},
 
 {"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
 {"relay.addresses", CONF_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
@@ -326,7 +351,8 @@ static const struct conf_key conf_schema[] = {
 {"buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512",
 	.help = "Requests that may wait on a worker, and as many datagrams behind those of their "
 	"clients; each holds a packet buffer. Past it they are dropped and counted as "
-	"`request-backlog`."},
+	"`request-backlog`. Clients over TCP and TLS have as much room of their own, and what "
+	"finds none there is not read yet."},
 {"buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536), .def = "1024",
 	.help = "Packets that may wait between two workers, rounded up to a power of two."},
 

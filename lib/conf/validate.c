@@ -146,7 +146,7 @@ static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
 			const struct endpoint *at = &t->listeners[j].at;
 
 			nb -= addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
-				at->port <= t->port_hi;
+				at->port <= t->port_hi && !conf_listener_again(t, j);
 		}
 	}
 	return nb;

@@ -68,12 +68,22 @@ static void warn_auth(const struct warner *w)
 			NONCE_SECRET_SHORT);
 }
 
+// Packets that may wait in the backlog of a worker: requests, as many datagrams behind them, and
+// again as many of clients over TCP and TLS.
+static uint32_t backlog_packets(const struct conf *c)
+{
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
+		if (turn_listener_is_stream(&c->turn.listeners[i]))
+			return 3 * c->backlog;
+	return 2 * c->backlog;
+}
+
 static void warn_workers(const struct warner *w)
 {
 	const struct conf *c = w->conf;
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const uint64_t workers = c->workers > 0 ? c->workers : 1;
-	const uint64_t waiting = workers * 2 * c->backlog;
+	const uint64_t waiting = workers * backlog_packets(c);
 	uint64_t each = 0; // descriptors of one queue of every port
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -94,7 +104,7 @@ static void warn_workers(const struct warner *w)
 		warn(w, "buffers.mbufs",
 			"%u buffers fill the descriptors of all workers, but not %u for each that "
 			"wait in its backlog: a storm of requests may leave none for packets",
-			c->mbufs, 2 * c->backlog);
+			c->mbufs, backlog_packets(c));
 }
 
 static void warn_exceptions(const struct warner *w)

@@ -4,6 +4,8 @@
 #include "bytes.h"
 #include "dp_int.h"
 
+#define NOBODY (-1)
+
 // What the port has verified of a packet.
 static inline bool ip_verified(const struct dp_port *p, const struct rte_mbuf *m)
 {
@@ -18,6 +20,14 @@ static inline bool l4_verified(const struct dp_port *p, const struct rte_mbuf *m
 }
 
 // --- any frame ----------------------------------------------------------------------------------
+
+// Worker of a client where the NIC says which. Where our hash does, that is left to
+// turn_route_begin, for frames of all kinds, so that they stay in order.
+static unsigned int client_home(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct net_frame *f)
+{
+	return p->rss_home ? steer_nic_home(p, m, f) : w->id;
+}
 
 // Finds what a datagram is for and the worker that owns it. DP_SENT or a reason to drop it.
 static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mbuf *m,
@@ -37,7 +47,7 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
-		*home = steer_client_home(dp, &dp->port[port], m, f);
+		*home = client_home(w, &dp->port[port], m, f);
 		return DP_SENT;
 	}
 	v->leg = TURN_FROM_PEER;
@@ -77,15 +87,14 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	return false;
 }
 
-// True when the packet is a datagram for a shard, v and home filled in; else it is dealt with.
-static bool accept_any(
-	struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v, unsigned int *home)
+// The worker that owns the datagram, v filled in; NOBODY when it is dealt with.
+static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
 {
 	struct net_frame f;
-	unsigned int reason;
+	unsigned int reason, home;
 
 	if (!parse_any(w, port, m, &f))
-		return false;
+		return NOBODY;
 	*v = (struct turn_view){.src = f.src,
 		.src_port = f.sport,
 		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f.payload_off),
@@ -93,12 +102,12 @@ static bool accept_any(
 		.flags = f.is_v4 ? DP_IPV4 : 0,
 		.via = TURN_NO_WORKER,
 		.port = port};
-	reason = classify(w, port, m, &f, v, home);
+	reason = classify(w, port, m, &f, v, &home);
 	if (reason == DP_SENT)
-		return true;
+		return (int)home;
 	if (reason != DP_DROP_NO_LISTENER || !exception_udp(w, port, m, &f))
 		worker_drop(w, m, reason);
-	return false;
+	return NOBODY;
 }
 
 // Whether the source of a frame that accept_plain has taken is one that a host other than us can
@@ -120,13 +129,12 @@ bool accept_again(struct worker *w, unsigned int i)
 {
 	struct turn_view *v = &w->burst.turn.view[i];
 	struct turn_view looked_up = *v;
-	unsigned int home; // this worker: known since it came
 
 	if (likely(source_is_fine(w, w->burst.m[i], v))) {
 		v->flags &= (uint8_t)~DP_UNJUDGED;
 		return true;
 	}
-	if (!accept_any(w, v->port, w->burst.m[i], v, &home))
+	if (accept_any(w, v->port, w->burst.m[i], v) == NOBODY) // else us: known since it came
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
@@ -139,26 +147,35 @@ bool accept_again(struct worker *w, unsigned int i)
 // --- the frame that nearly every one is ---------------------------------------------------------
 
 // The long way to the same, for what classify_plain does not know.
-static bool classify_rest(const struct worker *w, const struct dp_port *p, const struct rte_mbuf *m,
-	const struct local *to, struct turn_view *v, unsigned int *home)
+static __rte_noinline int classify_rest(const struct worker *w, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct local *to, struct turn_view *v)
 {
 	const struct dp *dp = w->dp;
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint16_t dport = load_be16(v->data - NET_UDP_LEN + 2);
 	const int listener = local_listener(dp->local, to, dport);
 	struct net_frame f;
+	unsigned int home;
 
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
 		net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-		*home = steer_client_home(dp, p, m, &f);
-		return true;
+		return (int)client_home(w, p, m, &f);
 	}
 	v->leg = TURN_FROM_PEER;
-	return to->relay >= 0 &&
-		turn_relay_home(dp->map, (unsigned int)to->relay, dport, home, &v->slot);
+	if (to->relay >= 0 &&
+		turn_relay_home(dp->map, (unsigned int)to->relay, dport, &home, &v->slot))
+		return (int)home;
+	return NOBODY;
 }
+
+// What tells whose a client is.
+enum homes {
+	HOMES_ONE, // there is one worker: nobody has to ask, of peers neither
+	HOMES_HASHED, // our hash, which turn_route_begin makes
+	HOMES_NIC, // the NIC's, of the port
+};
 
 // What is looked at for every plain frame of a burst.
 struct accepting {
@@ -168,57 +185,53 @@ struct accepting {
 	uint64_t verified; // p->verified
 	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
 	uint8_t port, id;
-	bool alone; // there is one worker: nobody has to ask who owns a datagram
-	bool rss_home; // p->rss_home
-	struct steer_keyed keyed;
+	enum homes homes; // a constant where this is inlined
 };
 
 // One of a view of 4 bytes, which any line can be compared with.
 #define SHORTEST (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
 
-// steer_client_home for what classify_plain knows: to->plain_listener, no extension headers. Of a
-// peer's datagram it is nothing, but may be asked: a branch on the leg would be mispredicted every
-// other time.
-static __rte_always_inline unsigned int plain_home(const struct accepting *a,
-	const struct rte_mbuf *m, const struct local *to, const struct turn_view *v)
+// steer_client_home for what classify_plain knows: no extension headers. Of a peer's datagram it is
+// nothing, but may be asked: a branch on the leg would be mispredicted every other time.
+static __rte_always_inline unsigned int nic_home(
+	const struct accepting *a, const struct rte_mbuf *m, const struct turn_view *v)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct net_frame f;
 
-	if (!a->rss_home)
-		return steer_keyed_home(&a->keyed, to->plain_seed, &v->src, v->src_port);
 	if (likely((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0))
 		return a->p->home[m->hash.rss & a->p->home_mask];
 	if (v->leg == TURN_FROM_PEER)
 		return 0;
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	return steer_client_home(a->w->dp, a->p, m, &f);
+	return steer_nic_home(a->p, m, &f);
 }
 
-// Leg, listener or slot, and home, without a branch on the leg. False: it takes a closer look.
-static __rte_always_inline bool classify_plain(const struct accepting *a, const struct rte_mbuf *m,
-	const struct addr *dst, struct turn_view *v, unsigned int *home)
+// Leg, listener or slot, and whose it is, without a branch on the leg. NOBODY: it takes a closer
+// look.
+static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
+	const struct addr *dst, struct turn_view *v)
 {
 	const struct local *to = local_guess(&a->local, dst);
 	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
 	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
 	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));
 	const uint32_t from_peer = (uint16_t)(dport - to->run.lo) < to->run.nb;
+	unsigned int of_client = a->id; // HOMES_HASHED: until it is known better
 
 	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != a->port))
-		return false;
+		return NOBODY;
 	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark;
 	v->slot = to->run.base + dport;
 	v->leg = (uint8_t)from_peer;
 	// in one word, or gcc branches on the leg
 	if (unlikely(((dport ^ to->plain_listener) & (from_peer - 1)) != 0))
-		return classify_rest(a->w, a->p, m, to, v, home);
-	if (!a->alone) {
-		const unsigned int of_client = plain_home(a, m, to, v);
-
-		*home = of_client ^ ((of_client ^ to->run.worker) & -from_peer);
-	}
-	return true;
+		return classify_rest(a->w, a->p, m, to, v);
+	if (a->homes == HOMES_ONE)
+		return 0;
+	if (a->homes == HOMES_NIC)
+		of_client = nic_home(a, m, v);
+	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer));
 }
 
 // net_udp_scan4 or 6, by what the port has verified: usually all.
@@ -239,54 +252,56 @@ static __rte_always_inline uint32_t scan(
 		     : net_udp_scan6(data, m->data_len, (said & l4_mask) == l4_good);
 }
 
-static __rte_always_inline bool accept_plain4(const struct accepting *a, const struct rte_mbuf *m,
-	const uint8_t *data, struct turn_view *v, unsigned int *home)
+static __rte_always_inline int accept_plain4(const struct accepting *a, const struct rte_mbuf *m,
+	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
 	const uint32_t len = scan(a, m, data, true);
 	const struct addr dst = addr_from_v4(ip + 16);
 
 	if (unlikely(len == 0 || ip[8] <= 1))
-		return false;
+		return NOBODY;
 	v->src = addr_from_v4(ip + 12);
 	v->data = ip + NET_IP4_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_IPV4 | DP_UNJUDGED;
-	return classify_plain(a, m, &dst, v, home);
+	return classify_plain(a, m, &dst, v);
 }
 
-static __rte_always_inline bool accept_plain6(const struct accepting *a, const struct rte_mbuf *m,
-	const uint8_t *data, struct turn_view *v, unsigned int *home)
+static __rte_always_inline int accept_plain6(const struct accepting *a, const struct rte_mbuf *m,
+	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
 	const uint32_t len = scan(a, m, data, false);
 	const struct addr dst = addr_from_v6(ip + 24);
 
 	if (unlikely(len < NET_UDP_LEN + CHANNEL_HEADER_LEN || ip[7] <= 1))
-		return false;
+		return NOBODY;
 	v->src = addr_from_v6(ip + 8);
 	v->data = ip + NET_IP6_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_UNJUDGED;
-	return classify_plain(a, m, &dst, v, home);
+	return classify_plain(a, m, &dst, v);
 }
 
-// True when v is filled in, and home when it is not this worker. False: nothing is known.
-static __rte_always_inline bool accept_plain(const struct accepting *a, const struct rte_mbuf *m,
-	struct turn_view *v, unsigned int *home)
+// The worker that owns the datagram, v filled in; NOBODY: nothing is known.
+static __rte_always_inline int accept_plain(
+	const struct accepting *a, const struct rte_mbuf *m, struct turn_view *v)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const struct net_udp_rules *r = &a->p->udp;
 
 	if (unlikely(m->nb_segs != 1 || m->data_len - (uint32_t)SHORTEST >= a->shorter_than))
-		return false;
+		return NOBODY;
 	if (likely(udp_masked_eq(data, r->v4.value, r->v4.mask)))
-		return accept_plain4(a, m, data, v, home);
-	return udp_masked_eq(data, r->v6.value, r->v6.mask) && accept_plain6(a, m, data, v, home);
+		return accept_plain4(a, m, data, v);
+	if (udp_masked_eq(data, r->v6.value, r->v6.mask))
+		return accept_plain6(a, m, data, v);
+	return NOBODY;
 }
 
 static __rte_always_inline void accept_frames(
-	struct worker *w, uint8_t port, unsigned int n, bool alone)
+	struct worker *w, uint8_t port, unsigned int n, enum homes homes)
 {
 	const struct dp_port *p = &w->dp->port[port];
 	const struct accepting a = {.w = w,
@@ -296,9 +311,7 @@ static __rte_always_inline void accept_frames(
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
 		.port = port,
 		.id = w->id,
-		.alone = alone,
-		.rss_home = p->rss_home,
-		.keyed = steer_keyed(w->dp)};
+		.homes = homes};
 	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	struct burst *b = &w->burst;
 	struct turn_view *v = b->turn.view;
@@ -307,19 +320,22 @@ static __rte_always_inline void accept_frames(
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
-		unsigned int home = a.id;
+		int home;
 
 		bytes += m->pkt_len;
 		v->origin = fresh.origin;
-		if (unlikely(!accept_plain(&a, m, v, &home)) && !accept_any(w, port, m, v, &home))
+		home = accept_plain(&a, m, v);
+		if (unlikely(home == NOBODY))
+			home = accept_any(w, port, m, v);
+		if (unlikely(home == NOBODY))
 			continue;
-		if (!alone) {
+		if (homes != HOMES_ONE) {
 			const unsigned int is_v4 = (v->flags & DP_IPV4) != 0;
 
 			came[is_v4] += v->leg;
 			if (unlikely(home != a.id)) {
 				elsewhere[is_v4] += v->leg;
-				handover_datagram(w, home, m, v);
+				handover_datagram(w, (unsigned int)home, m, v);
 				continue;
 			}
 		}
@@ -328,7 +344,7 @@ static __rte_always_inline void accept_frames(
 	}
 	b->n = (unsigned int)(kept - b->m);
 	w->live.rx_bytes += bytes;
-	for (unsigned int is_v4 = 0; is_v4 < 2 && !alone; is_v4++) {
+	for (unsigned int is_v4 = 0; is_v4 < 2 && homes != HOMES_ONE; is_v4++) {
 		steer_count(w->steer[port].came, is_v4, came[is_v4]);
 		steer_count(w->steer[port].elsewhere, is_v4, elsewhere[is_v4]);
 	}
@@ -343,7 +359,9 @@ void accept_burst(struct worker *w, uint8_t port, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
 	if (w->dp->nb_workers == 1)
-		accept_frames(w, port, n, true);
+		accept_frames(w, port, n, HOMES_ONE);
+	else if (w->dp->port[port].rss_home)
+		accept_frames(w, port, n, HOMES_NIC);
 	else
-		accept_frames(w, port, n, false);
+		accept_frames(w, port, n, HOMES_HASHED);
 }

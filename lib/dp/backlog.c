@@ -11,10 +11,17 @@
 
 _Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
 
-// Entries of the ring: requests, and as many datagrams behind them.
+// Packets of stream clients: as many as there may be requests of others, and a burst, so that their
+// rings are read at the latest when none is left.
+static uint32_t streams_of(const struct conf *c)
+{
+	return streams_size(c) > 0 ? c->backlog + DP_BURST : 0;
+}
+
+// Entries of the ring: requests, as many datagrams behind them, and what streams have.
 static uint32_t slots_of(const struct conf *c)
 {
-	return rte_align32pow2(2 * c->backlog);
+	return rte_align32pow2(2 * c->backlog + streams_of(c));
 }
 
 size_t backlog_size(const struct conf *c)
@@ -30,6 +37,7 @@ int backlog_create(struct worker *w, int socket)
 
 	*b = (struct backlog){.nb_slots = slots_of(c),
 		.max = c->backlog,
+		.stream_max = streams_of(c),
 		.client_max = (uint16_t)RTE_MAX(c->backlog / 4, (uint32_t)CLIENT_MIN),
 		.budget = c->requests};
 	b->mem = rte_zmalloc_socket("backlog", backlog_size(c), RTE_CACHE_LINE_SIZE, socket);
@@ -81,32 +89,56 @@ static void append(struct backlog *b, struct backlog_bucket *to, struct rte_mbuf
 	to->tail = at;
 }
 
+static bool is_stream(const struct turn_view *v)
+{
+	return (v->flags & DP_STREAM) != 0;
+}
+
+// What a redirect has brought here from a stream has waited where it came from, no more of it in a
+// round than that worker answers; here nothing would hold its client back.
+static bool has_waited(const struct turn_view *v)
+{
+	return is_stream(v) && v->via != TURN_NO_WORKER;
+}
+
+static bool is_full(const struct backlog *b, const struct turn_view *v, uint16_t of_client)
+{
+	if (is_stream(v))
+		return b->streams >= b->stream_max;
+	if (of_client >= b->client_max)
+		return true;
+	if (view_is_request(v))
+		return b->requests >= b->max;
+	return b->n - b->requests - b->streams >= b->nb_slots - b->stream_max - b->max;
+}
+
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct backlog *b = &w->backlog;
 	struct backlog_bucket *to;
-	bool request, full;
 
-	if (likely(!backlog_concerns(w, v)))
+	if (likely(!backlog_concerns(w, v)) || has_waited(v))
 		return false;
-	request = view_is_request(v);
 	to = bucket_of(b, v);
-	if (!request && !has_client(b, to, v))
+	if (!view_is_request(v) && !has_client(b, to, v))
 		return false;
-	full = request ? b->requests >= b->max : b->n - b->requests >= b->nb_slots - b->max;
-	if (full || to->n >= b->client_max) {
+	if (is_full(b, v, to->n)) {
 		worker_drop(w, m, DP_DROP_BACKLOG);
 		return true;
 	}
 	parcel_of(m)->datagram = *v;
 	append(b, to, m);
-	b->requests += request;
+	if (is_stream(v))
+		b->streams++;
+	else
+		b->requests += view_is_request(v);
 	return true;
 }
 
 // Takes the oldest packet out; its datagram stays in its private area.
-static struct rte_mbuf *pop(struct backlog *b)
+static struct rte_mbuf *pop(struct worker *w)
 {
+	struct backlog *b = &w->backlog;
 	struct rte_mbuf *m = b->ring[b->head];
 	const struct turn_view *v = &parcel_of(m)->datagram;
 	struct backlog_bucket *from = bucket_of(b, v);
@@ -114,7 +146,13 @@ static struct rte_mbuf *pop(struct backlog *b)
 	// the oldest of all is the oldest of its bucket
 	from->head = b->next[b->head];
 	from->n--;
-	b->requests -= view_is_request(v);
+	if (!is_stream(v)) {
+		b->requests -= view_is_request(v);
+	} else {
+		b->streams--;
+		if (view_is_request(v))
+			streams_asked(w, v);
+	}
 	b->head = (b->head + 1) & (b->nb_slots - 1);
 	b->n--;
 	return m;
@@ -152,7 +190,7 @@ unsigned int backlog_fill(struct worker *w)
 
 		if (view_is_request(&parcel_of(m)->datagram) && left-- == 0)
 			break;
-		pop(b);
+		pop(w);
 		w->burst.turn.view[w->burst.n] = parcel_of(m)->datagram;
 		w->burst.m[w->burst.n++] = m;
 	}
@@ -162,5 +200,5 @@ unsigned int backlog_fill(struct worker *w)
 void backlog_drain(struct worker *w)
 {
 	while (w->backlog.n > 0)
-		worker_drop(w, pop(&w->backlog), DP_DROP_STOPPING);
+		worker_drop(w, pop(w), DP_DROP_STOPPING);
 }

@@ -3,7 +3,9 @@
 // worker puts all of them aside and answers some at the end of the round (backlog_share). So a
 // storm of them never makes relaying wait long, and a receive ring does not overflow for it. Per
 // client nothing overtakes: what it sends behind a request that waits waits too. Bounded in all and
-// per client; what finds no room is dropped and counted.
+// per client; what finds no room is dropped and counted. Clients over TCP and TLS, who do not ask
+// twice, have room of their own here and no drops: while it is full their rings are not read, and
+// stream threads ask no more than it holds (streams.c).
 #pragma once
 
 #include <rte_mbuf.h>
@@ -31,9 +33,10 @@ struct backlog {
 	void *mem;
 	uint32_t nb_slots;
 	uint32_t max; // requests; as many again may wait behind those of their client
+	uint32_t stream_max; // packets of stream clients
 	uint32_t budget; // requests a round
 	uint32_t head, n; // oldest packet, packets
-	uint32_t requests; // among them
+	uint32_t requests, streams; // among them; not counted in requests: those of streams
 	uint32_t waited; // rounds in which there was no time
 	uint16_t client_max; // packets of one bucket: of one client, but for chance
 	uint64_t relayed_ms; // the worker's time when something was last relayed
@@ -55,6 +58,11 @@ static inline void backlog_see(
 	if (relayed > 0)
 		b->relayed_ms = now_ms;
 	b->full |= received == BACKLOG_BURST;
+}
+// Whether a burst of a stream thread finds room, whatever is in it.
+static inline bool backlog_has_room(const struct backlog *b)
+{
+	return b->streams + BACKLOG_BURST <= b->stream_max;
 }
 // Fills w->burst with what is to be routed now, once a round when all queues have been read.
 // Returns how many.

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "dp_int.h"
+#include "sessions.h"
 
 #define POOL_CACHE_MAX 256
 #define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
@@ -172,7 +173,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	uint8_t boot_key[32];
 	uint32_t slots = 0;
 
-	random_fill(NULL, &d->home_key, sizeof(d->home_key));
+	random_fill(NULL, &d->client_key, sizeof(d->client_key));
 	random_fill(NULL, &quota_key, sizeof(quota_key));
 	random_fill(NULL, boot_key, sizeof(boot_key));
 	d->crypto = stun_crypto_create();
@@ -204,10 +205,8 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
-	if (d->policy != NULL && d->quota != NULL && d->local != NULL) {
-		steer_local_init(d, d->local);
+	if (d->policy != NULL && d->quota != NULL && d->local != NULL)
 		return 0;
-	}
 	snprintf(error, len, "%s: %s",
 		d->policy == NULL          ? "auth and peers: policy cannot be made"
 			: d->quota == NULL ? "limits: quota table cannot be made"
@@ -244,6 +243,7 @@ static int worker_shard(struct worker *w, int socket)
 		.crypto = w->crypto,
 		.rng = &w->rng,
 		.worker = w->id,
+		.client_key = &d->client_key,
 		.line_made = relay_line_made,
 		.ctx = w};
 	void *mem =
@@ -303,6 +303,7 @@ static void worker_free(struct worker *w)
 	stun_crypto_free(w->crypto);
 	mailbox_fini(&w->mailbox);
 	backlog_free(&w->backlog);
+	sessions_free(w);
 	rte_free(w->shard_mem);
 	rte_free(w->neigh_mem);
 	rte_free(w);
@@ -315,7 +316,7 @@ static int workers_create(struct dp *d, const unsigned int *lcores, char *error,
 			goto no_memory;
 	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
 		streams_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
-		exceptions_create_rings(d) != 0)
+		sessions_create(d) != 0 || exceptions_create_rings(d) != 0)
 		goto no_memory;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		stats_publish(d->worker[i]);
@@ -408,7 +409,7 @@ static void ring_drain(struct worker *w, unsigned int from)
 		return;
 	while ((n = handover_take(w, from, m)) > 0) {
 		for (unsigned int i = 0; i < n; i++) {
-			if (parcel_of(m[i])->kind <= PARCEL_FRAME)
+			if (parcel_is_packet(parcel_of(m[i])->kind))
 				worker_drop(w, m[i], DP_DROP_STOPPING);
 			else
 				rte_pktmbuf_free(m[i]);

@@ -10,35 +10,44 @@
 #include "turn.h"
 
 // Drop reasons of the data path itself: X(enum, counter name, meaning).
-#define DP_DROPS(X)                                                                            \
-	X(DP_DROP_NO_LISTENER, "no-listener", "to an own address and port nobody listens on")  \
-	X(DP_DROP_TTL, "ttl-expired", "TTL or hop limit used up")                              \
-	X(DP_DROP_MTU, "mtu-exceeded", "larger than the MTU of the port it would leave by")    \
-	X(DP_DROP_RX_OVERSIZE, "rx-oversize", "larger than the MTU of the port it came in on") \
-	X(DP_DROP_NO_ROUTE, "no-route", "destination neither on-link nor behind a gateway")    \
-	X(DP_DROP_NEIGH_HELD, "neighbour-hold-full",                                           \
-		"no room to hold it until the neighbour "                                      \
-		"answers")                                                                     \
-	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")               \
-	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")            \
-	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")              \
-	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                              \
-	X(DP_DROP_ICMP, "icmp", "ICMP or ND message that asks for nothing we do")              \
-	X(DP_DROP_ICMP_RATE, "icmp-rate", "echo request past the rate limit")                  \
-	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")    \
-	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers") \
-	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                     \
-	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                       \
-	X(DP_DROP_BACKLOG, "request-backlog", "more requests than may wait")                   \
-	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                  \
-	X(DP_DROP_SUPER, "super-frame",                                                        \
-		"super-frame that is not what it says, or too many in one")                    \
-	X(DP_DROP_EXC_DENIED, "exception-denied",                                              \
-		"for the kernel, but nothing that exception.allow names")                      \
-	X(DP_DROP_EXC_FOREIGN, "exception-foreign",                                            \
-		"from the kernel: not its address, or nothing that exception.allow names")     \
-	X(DP_DROP_EXC_RATE, "exception-rate",                                                  \
-		"for the kernel: past exception.rate, or faster than it takes it")             \
+#define DP_DROPS(X)                                                                              \
+	X(DP_DROP_NO_LISTENER, "no-listener", "to an own address and port nobody listens on")    \
+	X(DP_DROP_TTL, "ttl-expired", "TTL or hop limit used up")                                \
+	X(DP_DROP_MTU, "mtu-exceeded", "larger than the MTU of the port it would leave by")      \
+	X(DP_DROP_RX_OVERSIZE, "rx-oversize", "larger than the MTU of the port it came in on")   \
+	X(DP_DROP_NO_ROUTE, "no-route", "destination neither on-link nor behind a gateway")      \
+	X(DP_DROP_NEIGH_HELD, "neighbour-hold-full",                                             \
+		"no room to hold it until the neighbour "                                        \
+		"answers")                                                                       \
+	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")                 \
+	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")              \
+	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")                \
+	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                                \
+	X(DP_DROP_ICMP, "icmp", "ICMP or ND message that asks for nothing we do")                \
+	X(DP_DROP_ICMP_RATE, "icmp-rate", "echo request past the rate limit")                    \
+	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")      \
+	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")   \
+	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                       \
+	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                         \
+	X(DP_DROP_BACKLOG, "request-backlog", "more requests than may wait")                     \
+	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                    \
+	X(DP_DROP_DTLS_PLAIN, "dtls-plain", "in the clear to a port where only DTLS is spoken")  \
+	X(DP_DROP_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session, and no ClientHello") \
+	X(DP_DROP_DTLS_HELLO, "dtls-hello",                                                      \
+		"ClientHello malformed, in fragments, or not alone in its datagram")             \
+	X(DP_DROP_DTLS_FULL, "dtls-full",                                                        \
+		"ClientHello with its cookie, past dtls.half-open or dtls.sessions")             \
+	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                    \
+		"DTLS record forged, replayed, or of no use to its session")                     \
+	X(DP_DROP_DTLS_ENDED, "dtls-ended", "of or to a client whose DTLS session has ended")    \
+	X(DP_DROP_SUPER, "super-frame",                                                          \
+		"super-frame that is not what it says, or too many in one")                      \
+	X(DP_DROP_EXC_DENIED, "exception-denied",                                                \
+		"for the kernel, but nothing that exception.allow names")                        \
+	X(DP_DROP_EXC_FOREIGN, "exception-foreign",                                              \
+		"from the kernel: not its address, or nothing that exception.allow names")       \
+	X(DP_DROP_EXC_RATE, "exception-rate",                                                    \
+		"for the kernel: past exception.rate, or faster than it takes it")               \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.
@@ -58,6 +67,26 @@ const char *dp_drop_text(unsigned int reason);
 // Burst sizes are counted in classes: 1, 2, 3-4, 5-8, 9-16, 17-32.
 #define DP_BURST_CLASSES 6
 
+// Counters of a worker's DTLS sessions: X(field, meaning). The first two are levels.
+#define DP_DTLS_COUNTERS(X)                                                \
+	X(open, "sessions whose handshake is complete")                    \
+	X(half_open, "handshakes under way")                               \
+	X(verify, "ClientHellos answered with a request for their cookie") \
+	X(opened, "sessions, in all")                                      \
+	X(replaced, "ended: their client has made a new one")              \
+	X(closed, "ended by their client")                                 \
+	X(failed, "ended: fatal alert, or an error of libssl")             \
+	X(idle, "ended: dtls.idle")                                        \
+	X(rx, "messages of clients")                                       \
+	X(tx, "messages to clients")                                       \
+	X(again, "datagrams of a handshake sent again after it was complete")
+
+struct dp_dtls {
+#define X(field, text) uint64_t field;
+	DP_DTLS_COUNTERS(X)
+#undef X
+};
+
 // Counters of one worker, a consistent snapshot. Unit: datagrams on the wire. At every snapshot
 // rx + made + handed_in = tx + drops (sum) + handed_out + consumed + held.
 struct dp_stats {
@@ -73,6 +102,7 @@ struct dp_stats {
 	uint64_t uso_frames, uso_segments; // super-frames sent, and how much of tx was in them
 	uint64_t busy_cycles, total_cycles;
 	uint64_t drop[DP_DROP_END];
+	struct dp_dtls dtls;
 	struct turn_stats turn;
 };
 

@@ -8,11 +8,13 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "csprng.h"
 #include "backlog.h"
+#include "csprng.h"
 #include "dp.h"
 #include "exception.h"
 #include "hash.h"
+#include "local.h"
+#include "parcel.h"
 #include "steering.h"
 #include "udp.h"
 
@@ -34,130 +36,6 @@ static inline unsigned int drop_of_net(enum net_drop r)
 static inline unsigned int drop_of_turn(unsigned int r)
 {
 	return DP_DROP_TURN + r - 1;
-}
-
-// --- local.c: which addresses are ours ----------------------------------------------------------
-
-enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST };
-
-// An own address, or the broadcast address of an on-link subnet.
-struct local {
-	struct addr addr;
-	int32_t relay; // index of a relay address, -1 = none
-	uint16_t listener_from; // its listeners: [from, from + nb) of local_table.listener
-	uint8_t nb_listeners;
-	uint8_t port;
-	uint8_t kind; // enum local_kind
-	// What nearly all packets are to: a relay address all of whose ports are slots of one
-	// worker (else run.nb is 0), and the first listener.
-	struct turn_relay_run run;
-	uint32_t plain_mark; // the listener's part of a view's mark
-	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is none, without a listener
-	// port, by [is_v4] of the packet. UINT16_MAX when not OWN, and for packets of the other
-	// version: an IPv4-mapped address in IPv6 looks the same.
-	uint16_t plain_port[2];
-	uint64_t plain_seed; // of steer_keyed_home for the first listener
-} __attribute__((aligned(64)));
-_Static_assert(sizeof(struct local) == 64, "one cache line");
-
-struct local_listener {
-	uint16_t port;
-	uint8_t index; // of the configuration
-};
-
-// Immutable once made; read by all workers. Open addressing at a quarter full or less, with an
-// unkeyed hash: what is in it comes from the configuration, so nobody can make the chains long.
-struct local_table {
-	struct local *slot; // 1 << (64 - shift)
-	struct local_listener *listener;
-	uint32_t mask;
-	uint8_t shift;
-};
-
-// NULL with errno set.
-struct local_table *local_create(const struct conf *c, const struct turn_relay_map *map);
-void local_free(struct local_table *t);
-
-static inline uint32_t local_hash(const struct local_table *t, const struct addr *a)
-{
-	return (uint32_t)(((a->d[0] ^ (a->d[1] << 1)) * UINT64_C(0x9e3779b97f4a7c15)) >> t->shift);
-}
-
-// The only place where an address is likely to be, whether or not it is there.
-static inline const struct local *local_guess(const struct local_table *t, const struct addr *a)
-{
-	return &t->slot[local_hash(t, a)];
-}
-
-static inline const struct local *local_find(const struct local_table *t, const struct addr *a)
-{
-	uint32_t i = local_hash(t, a);
-
-	while (t->slot[i].kind != LOCAL_FREE) {
-		if (addr_eq(&t->slot[i].addr, a))
-			return &t->slot[i];
-		i = (i + 1) & t->mask;
-	}
-	return NULL;
-}
-
-// Index of the listener on a port of an own address, or -1.
-static inline int local_listener(const struct local_table *t, const struct local *l, uint16_t port)
-{
-	for (unsigned int i = 0; i < l->nb_listeners; i++)
-		if (t->listener[l->listener_from + i].port == port)
-			return t->listener[l->listener_from + i].index;
-	return -1;
-}
-
-// --- what a packet carries ----------------------------------------------------------------------
-
-// Flags of a view.
-// An untagged frame without options, extension headers and padding, its UDP checksum and hops left
-// over, not too long for any port with a ChannelData header more.
-#define DP_PLAIN 1
-#define DP_IPV4 2
-// Nobody has looked at the datagram's source yet: whether it is one that a host can have, and not
-// one of ours. An allocation's line is proof enough, as those who made it have been judged.
-#define DP_UNJUDGED 4
-// From a client over a stream, of connection v->stream, which of other views means nothing.
-#define DP_STREAM 8
-
-enum parcel_kind {
-	PARCEL_DATAGRAM, // as if just received and found to belong to the other worker
-	PARCEL_FRAME, // finished: to be sent on a port whose queue the other worker owns
-	PARCEL_NEIGHBOUR, // message: what an ARP or ND packet told
-	PARCEL_REDIRECT, // message: a redirect lives longer or ends
-	// On the rings of stream threads only.
-	PARCEL_STREAM, // from or to a client over a stream: the message alone
-	PARCEL_STREAM_ENDED, // message: its connection has ended
-	PARCEL_BUFFER, // an empty buffer comes back
-};
-
-// What goes along with a packet from worker to worker, in the private area of its mbuf: nothing is
-// parsed or judged twice. Written by the worker that hands over, read by the one that receives.
-struct parcel {
-	uint8_t kind; // enum parcel_kind
-	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds
-	bool from_ask; // NEIGHBOUR
-	union {
-		struct turn_view datagram;
-		struct net_neigh_msg neighbour;
-		struct turn_redirect_note redirect;
-		struct exception_note exception; // on the way to or from the kernel
-		struct {
-			uint64_t conn;
-			uint32_t lease_s;
-			bool media;
-		} to_stream; // STREAM on its way down: as in struct stream_message
-	};
-};
-
-#define DP_PRIV_SIZE RTE_ALIGN_CEIL(sizeof(struct parcel), RTE_MBUF_PRIV_ALIGN)
-
-static inline struct parcel *parcel_of(struct rte_mbuf *m)
-{
-	return rte_mbuf_to_priv(m);
 }
 
 // --- the data path as a whole -------------------------------------------------------------------
@@ -200,7 +78,7 @@ struct dp {
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
-	struct hash_key home_key; // of steer_client_home
+	struct hash_key client_key; // of steer_client_home and of the shards
 	struct source *source[2]; // see worker.source
 	struct streams *streams; // NULL: not running, or nobody listens
 	struct stream_way *stream_way; // between each stream thread and each worker
@@ -238,6 +116,7 @@ struct source {
 };
 
 #define SOURCE_STREAM 0xff
+#define SOURCE_DTLS 0xfe // likewise, of a DTLS listener
 
 struct burst {
 	unsigned int n;
@@ -337,6 +216,7 @@ struct worker {
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way
+	struct sessions *sessions; // of DTLS clients; NULL: there is no such listener
 	struct dp_stats live; // counters as they stand; published at round ends
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
@@ -362,264 +242,4 @@ bool worker_round(struct worker *w, uint64_t tsc);
 // The only way to free a packet that was not sent: counts it under its reason.
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason);
 
-// --- steer.c: who owns a client -----------------------------------------------------------------
-
-// Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
-unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct net_frame *f);
-// Sets rss_home, home and rss_key of a port that is started.
-void steer_port_init(struct dp_port *p, unsigned int workers);
-// Sets plain_seed of every address.
-void steer_local_init(const struct dp *d, struct local_table *t);
-
-// Our own keyed hash: a stranger who could predict it would choose source ports that all meet on
-// one worker. seed: that of the server's end.
-static inline uint64_t steer_seed(const struct dp *d, const struct addr *a, uint16_t port)
-{
-	return hash_addr(&d->home_key, a, port);
-}
-
-// What it takes of dp.
-struct steer_keyed {
-	struct hash_key key;
-	uint64_t nb_workers;
-};
-
-static inline struct steer_keyed steer_keyed(const struct dp *d)
-{
-	return (struct steer_keyed){d->home_key, d->nb_workers};
-}
-
-static inline unsigned int steer_keyed_home(
-	const struct steer_keyed *k, uint64_t seed, const struct addr *client, uint16_t port)
-{
-	const uint64_t h = hash_addr(&k->key, client, seed ^ port);
-
-	return (unsigned int)(((h >> 32) * k->nb_workers) >> 32);
-}
-
-// Counts datagrams from peers. These counters take no part in the balance, so they are seen at once
-// and not published.
-static inline void steer_count(uint64_t n[2], bool is_v4, uint64_t more)
-{
-	__atomic_store_n(&n[is_v4], n[is_v4] + more, __ATOMIC_RELEASE);
-}
-
-// --- ladder.c: rules in the NIC ------------------------------------------------------------------
-
-// Climbs down the ladder for both families of a started port until a step's rules are all in the
-// NIC; T4 needs none.
-void ladder_install(struct dp *d, unsigned int port);
-void ladder_remove(struct dp *d, unsigned int port);
-// Judges by the workers' counters whether the rules do what they should. Mgmt lcore.
-void ladder_watch(struct dp *d, uint64_t now_ms);
-
-// --- handover.c: between workers ----------------------------------------------------------------
-
-int handover_create(struct dp *d, int socket);
-// A ring for one producer and one consumer, of count - 1 entries (count is a power of two), to be
-// freed with rte_free; NULL without memory.
-struct rte_ring *handover_ring(unsigned int count, int socket);
-void handover_free(struct dp *d);
-// Takes the packet.
-void handover_datagram(
-	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct turn_view *v);
-void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port);
-void handover_flush(struct worker *w);
-// Up to DP_BURST packets from a worker. Messages among them are not datagrams and not counted.
-unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf **m);
-// Tells every other worker what an ARP or ND packet said.
-void message_neighbour(
-	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
-// Sends the redirect notes of the shard; what finds no room waits for the next call.
-void message_notes(struct worker *w);
-// Does what a message says and frees it.
-void message_apply(struct worker *w, struct rte_mbuf *m);
-
-// --- nexthop.c: from a destination to a MAC -----------------------------------------------------
-
-// Port by which our address src reaches dst and the neighbour on the way. False: no route.
-bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
-	struct addr *via);
-// Entry of the neighbour on the way, and the port. DP_SENT or a reason.
-unsigned int nexthop_resolve(struct worker *w, const struct addr *src, const struct addr *dst,
-	uint8_t *port, uint16_t *neigh);
-// Fills in the destination MAC and sends, or holds until there is one. Takes the packet.
-void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh);
-// What an ARP or ND packet told, received here or by another worker. True when it changed anything.
-bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
-// Ages, asks, gives up; keeps the gateways known. Once a millisecond at most.
-void nexthop_tick(struct worker *w);
-// Drops what is held; the worker is no longer running.
-void nexthop_drain(struct worker *w);
-
-// --- accept.c: from frames to datagrams for the shard -------------------------------------------
-
-// Of the n received packets in the burst, those that are datagrams for this worker's shard stay,
-// moved together, with their views; all others are dealt with.
-void accept_burst(struct worker *w, uint8_t port, unsigned int n);
-// Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
-bool accept_again(struct worker *w, unsigned int i);
-
-// --- relay.c: the datagram that nearly every one is ---------------------------------------------
-
-// Fills dp.source and the tails of worker.tx.
-int relay_sources_create(struct dp *d);
-void relay_sources_free(struct dp *d);
-void relay_wires_init(struct worker *w);
-const struct source *relay_listener_source(const struct worker *w, uint8_t listener);
-// turn_shard_params.line_made.
-void relay_line_made(void *worker, uint32_t slot);
-// Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
-// backlog if they may. Returns how many datagrams were relayed.
-unsigned int relay_burst(struct worker *w, bool may_wait);
-
-// --- indication.c: likewise ---------------------------------------------------------------------
-
-// Relays a datagram that turn_route_begin has found a line without a channel for, if the line
-// vouches: a Send indication to its peer, or the peer's datagram as a Data indication. False: it
-// does not, or something about the datagram or its way is unusual, and nothing has been touched.
-bool indication_relay(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);
-
-// --- plain.c ------------------------------------------------------------------------------------
-
-// rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
-// False: it is not so, and nothing has been touched.
-struct rewrite;
-bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct rewrite *r, uint16_t neigh);
-
-// --- rewrite.c: executing plans -----------------------------------------------------------------
-
-// A datagram to make of a received one, in place.
-struct rewrite {
-	const struct endpoint *src, *dst;
-	const struct net_l2 *l2;
-	const uint8_t *front; // goes in front of what is kept
-	uint16_t front_len;
-	uint16_t off, len; // what is kept of the payload
-	uint16_t pad; // zero bytes behind it
-	uint16_t csum; // sum of src and dst with their ports
-	uint16_t ip_id;
-	uint16_t mtu;
-	bool df;
-	bool fresh; // there is no old checksum to go by
-};
-
-// Rewrites m, of which f is the parse; f then describes the new frame. DP_SENT or a reason, and
-// then nothing has been changed.
-unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r);
-
-// Length and start of what m holds now; what its port said of the old headers is forgotten.
-static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, uint32_t len)
-{
-	m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
-	m->data_len = (uint16_t)len;
-	m->pkt_len = len;
-	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-}
-
-// Executes a plan of any kind for packet m with its view.
-void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
-	const struct turn_plan *plan, const struct turn_side *side);
-// A bijection of 16 bits under a secret of the worker: no identification comes back before 65536
-// others have been used (RFC 6864), and the next is not told by the last ones.
-static inline uint16_t rewrite_ip_id(struct worker *w)
-{
-	uint32_t x = w->ip_id++;
-
-	x = (uint16_t)(x * w->ip_id_key[0]);
-	x ^= x >> 7;
-	x = (uint16_t)(x * w->ip_id_key[1]);
-	x ^= x >> 9;
-	return (uint16_t)(x ^ w->ip_id_key[2]);
-}
-
-// --- streams.c: clients over TCP and TLS ---------------------------------------------------------
-
-// Rings and tables, once there are workers; nothing when there are no such listeners. 0 or -ENOMEM.
-int streams_create(struct dp *d, int socket);
-// Opens the listeners and runs the threads. 0, or -1 with the reason in error.
-int streams_start(struct dp *d, char *error, size_t len);
-// Ends the threads; workers may run on.
-void streams_stop(struct dp *d);
-// Frees what is on the rings; neither threads nor workers run any more.
-void streams_drain(struct dp *d);
-void streams_free(struct dp *d);
-// Bytes of memory that streams_create asks for, but for the tables by slot.
-size_t streams_size(const struct conf *c);
-extern const struct stream_ops streams_ops; // ctx is the struct dp
-
-// Up to DP_BURST messages of clients from a thread, counted as received. *taken: of all that was on
-// the ring. The connections of which it said that they have ended wait for streams_settle, which is
-// to be called when the burst has been routed: their last messages come first.
-unsigned int streams_take(
-	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken);
-void streams_settle(struct worker *w);
-// Whether the client of a live allocation is one over a stream.
-bool streams_has(const struct worker *w, uint32_t slot);
-// Each takes the packet. An answer to the client of v, whose request m was.
-void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const uint8_t *answer, uint16_t len);
-// What a peer has sent to slot v->slot: of r front, off and len count.
-struct rewrite;
-void streams_forward(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);
-// A client's message as if it had come in a datagram, for rewrite_frame.
-void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f);
-// Wakes the threads that this round has left something for.
-void streams_wake(struct worker *w);
-
-// --- host.c: being a host on the link -----------------------------------------------------------
-
-// Takes every ARP, ICMP and ICMPv6 packet.
-void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
-// Announces addresses where a link has come up. Worker 0 only.
-void host_announce_tick(struct worker *w);
-// Asks for a neighbour.
-void host_ask(struct worker *w, const struct neigh_ask *ask);
-// Takes a token; a bucket holds up to burst and is refilled at rate per second. Rate 0: never.
-bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ms);
-
-// --- tx.c ---------------------------------------------------------------------------------------
-
-// Takes a finished frame; hands it to the worker that owns a queue when this one has none.
-void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
-// The same with a super-frame of TCP, by a worker that has a queue of its own. Behind all that was
-// put before it, so that a flow stays in order.
-void tx_put_super(
-	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note);
-void tx_flush(struct worker *w);
-
-// --- super.c: super-frames received -------------------------------------------------------------
-
-// Takes w->burst.m[0, n), received on a port that may receive super-frames, and puts the first
-// plain frames of it in its place, counted but for their bytes, which accept_burst counts. Returns
-// how many; super_next has the others.
-unsigned int super_begin(struct worker *w, uint8_t port, unsigned int n);
-// The next ones into w->burst.m; 0: there are no more, of any.
-unsigned int super_next(struct worker *w, uint8_t port);
-
-// --- stats.c ------------------------------------------------------------------------------------
-
-// Class of a burst of n, 1..DP_BURST: the logarithm, rounded up.
-static inline unsigned int stats_class(unsigned int n)
-{
-	return 31 - (unsigned int)__builtin_clz(2 * n - 1);
-}
-
-// Makes the counters as they stand visible. At a round boundary.
-void stats_publish(struct worker *w);
-
-// --- dp.c ---------------------------------------------------------------------------------------
-
-// Bytes of a packet buffer behind the private area, headroom included.
-uint16_t dp_data_room(const struct conf *c);
-struct neigh_config dp_neigh_config(const struct conf *c);
-
-// --- mailbox.c ----------------------------------------------------------------------------------
-
-int mailbox_init(struct mailbox *b);
-void mailbox_fini(struct mailbox *b);
-void mailbox_serve(struct worker *w);
+#include "stages.h"

@@ -81,12 +81,30 @@ void handover_datagram(
 	put(w, to, m);
 }
 
+void handover_clients(struct worker *w)
+{
+	const struct turn_burst *b = &w->burst.turn;
+
+	for (unsigned int i = 0; i < b->nb_elsewhere; i++) {
+		const unsigned int at = b->elsewhere[i];
+		const struct turn_view *v = &b->view[at];
+
+		handover_datagram(w, turn_client_home(v->hash, b->homes), w->burst.m[at], v);
+	}
+}
+
 void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port)
 {
 	struct parcel *p = parcel_of(m);
 
 	p->kind = PARCEL_FRAME;
 	p->port = port;
+	put(w, to, m);
+}
+
+void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m)
+{
+	parcel_of(m)->kind = PARCEL_SEAL;
 	put(w, to, m);
 }
 
@@ -103,7 +121,7 @@ unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf 
 	if (n > 0)
 		w->live.hand_hist[stats_class(n)]++;
 	for (unsigned int i = 0; i < n; i++)
-		w->live.handed_in += parcel_of(m[i])->kind <= PARCEL_FRAME;
+		w->live.handed_in += parcel_is_packet(parcel_of(m[i])->kind);
 	return n;
 }
 
@@ -146,6 +164,16 @@ void message_neighbour(
 	}
 }
 
+bool message_client_ended(struct worker *w, unsigned int to, const struct turn_view *v)
+{
+	struct rte_mbuf *m = message_make(w, PARCEL_CLIENT_ENDED);
+
+	if (m == NULL)
+		return false;
+	parcel_of(m)->datagram = *v;
+	return message_send(w, to, m);
+}
+
 static bool note_send(struct worker *w, const struct turn_redirect_note *note)
 {
 	struct rte_mbuf *m = message_make(w, PARCEL_REDIRECT);
@@ -177,7 +205,9 @@ void message_apply(struct worker *w, struct rte_mbuf *m)
 
 	if (p->kind == PARCEL_NEIGHBOUR)
 		nexthop_learn(w, p->port, &p->neighbour, p->from_ask);
-	else
+	else if (p->kind == PARCEL_REDIRECT)
 		turn_shard_redirect(w->shard, &p->redirect);
+	else
+		streams_end(w, &p->datagram);
 	rte_pktmbuf_free(m);
 }

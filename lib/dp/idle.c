@@ -33,6 +33,8 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 			see(i, elapsed, datagrams);
 		return 0;
 	}
+	if (i->saving)
+		return i->sleep_max;
 	if (i->gap < i->spin && elapsed < i->spin)
 		return 0;
 	return half < i->sleep_min ? i->sleep_min : half < i->sleep_max ? half : i->sleep_max;

@@ -2,7 +2,9 @@
 // What a worker does between two datagrams: poll on, or sleep, and for how long. Polling pays where
 // the next datagram comes before a sleep would be over. So it polls while datagrams came closer
 // together than that of late, and then for no longer than that; else it sleeps at once, for half of
-// the time that lay between two of them. Pure arithmetic: the caller reads the clock and sleeps.
+// the time that lay between two of them. Who would rather have the CPU than the time (saving)
+// sleeps the longest whenever there is nothing. Pure arithmetic: the caller reads the clock and
+// sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +16,7 @@
 // Of one worker. Times are in the units of the caller's clock.
 struct idle {
 	uint64_t spin, sleep_min, sleep_max;
+	bool saving; // sleep_max whenever there is nothing; the owner may set it
 	uint64_t worked; // when there was work last
 	uint64_t gap; // between two datagrams of late: a moving average
 };

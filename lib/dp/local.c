@@ -5,7 +5,7 @@
 
 #include "dp_int.h"
 
-#define LISTENERS_MAX 255 // turn_view.listener is a byte
+#define LISTENERS_MAX LOCAL_ONLY_DTLS // turn_view.listener is a byte
 
 static struct local *slot_for(struct local_table *t, const struct addr *a)
 {
@@ -43,9 +43,29 @@ static void add_broadcast(struct local_table *t, const struct conf_address *a, u
 		*l = (struct local){.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
 }
 
+// A UDP and a DTLS listener on one port are one here.
+static void add_listener(struct local_table *t, const struct turn_config *c, uint16_t *n,
+	const struct local *l, uint8_t k)
+{
+	const uint16_t port = c->listeners[k].at.port;
+	const bool dtls = c->listeners[k].transport == TURN_OVER_DTLS;
+	uint16_t i = l->listener_from;
+
+	while (i < *n && t->listener[i].port != port)
+		i++;
+	if (i == *n)
+		t->listener[(*n)++] = (struct local_listener){
+			.port = port, .index = LOCAL_ONLY_DTLS, .dtls = LOCAL_NO_DTLS};
+	if (dtls)
+		t->listener[i].dtls = k;
+	else
+		t->listener[i].index = k;
+}
+
 // Listeners of one address stand together.
 static int add_listeners(struct local_table *t, const struct turn_config *c)
 {
+	uint32_t added = 0;
 	uint16_t n = 0;
 
 	for (uint32_t i = 0; i <= t->mask; i++) {
@@ -56,11 +76,13 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 		if (l->kind != LOCAL_OWN)
 			continue;
 		l->listener_from = n;
-		for (uint32_t k = 0; k < c->nb_listeners; k++)
-			if (!turn_listener_is_stream(&c->listeners[k]) &&
-				addr_eq(&c->listeners[k].at.addr, &l->addr))
-				t->listener[n++] = (struct local_listener){
-					.port = c->listeners[k].at.port, .index = (uint8_t)k};
+		for (uint32_t k = 0; k < c->nb_listeners; k++) {
+			if (turn_listener_is_stream(&c->listeners[k]) ||
+				!addr_eq(&c->listeners[k].at.addr, &l->addr))
+				continue;
+			add_listener(t, c, &n, l, (uint8_t)k);
+			added++;
+		}
 		l->nb_listeners = (uint8_t)(n - l->listener_from);
 		l->plain_port[addr_is_v4(&l->addr)] = l->port;
 		if (l->nb_listeners > 0) {
@@ -70,8 +92,8 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 	}
 	// one that lies on no port would be silently deaf; those over streams are the kernel's
 	for (uint32_t k = 0; k < c->nb_listeners; k++)
-		n = (uint16_t)(n + turn_listener_is_stream(&c->listeners[k]));
-	return n == c->nb_listeners ? 0 : -EINVAL;
+		added += turn_listener_is_stream(&c->listeners[k]);
+	return added == c->nb_listeners ? 0 : -EINVAL;
 }
 
 static void add_addresses(

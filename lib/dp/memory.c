@@ -2,6 +2,7 @@
 // How much memory the data path will ask EAL for: told before there is an EAL, so that one without
 // hugepages can be given enough.
 #include "dp_int.h"
+#include "sessions.h"
 
 #define MB (1024 * 1024)
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
@@ -73,7 +74,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc) + backlog_size(c));
 	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
-	size += streams_size(c);
+	size += streams_size(c) + sessions_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) +
 			(streams_size(c) > 0 ? turn_relay_slots(map, w) * sizeof(uint64_t) : 0);

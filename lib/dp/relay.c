@@ -7,6 +7,7 @@
 
 #include "bytes.h"
 #include "plain.h"
+#include "sessions.h"
 
 // --- what headers are made of -------------------------------------------------------------------
 
@@ -33,7 +34,9 @@ int relay_sources_create(struct dp *d)
 		listeners[TURN_LINE_LISTENER(i)] =
 			source_of(&c->listeners[i].at.addr, c->listeners[i].at.port);
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		if (turn_listener_is_stream(&c->listeners[i]))
+		if (c->listeners[i].transport == TURN_OVER_DTLS)
+			listeners[TURN_LINE_LISTENER(i)].flags = SOURCE_DTLS;
+		else if (turn_listener_is_stream(&c->listeners[i]))
 			listeners[TURN_LINE_LISTENER(i)].flags = SOURCE_STREAM;
 	return 0;
 }
@@ -170,6 +173,8 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
+	if (unlikely(sessions_concern(w, v)) && dtls_take(w, b->m[i], v))
+		return false;
 	if (may_wait && backlog_concerns(w, v) && backlog_take(w, b->m[i], v))
 		return false;
 	turn_route_finish(w->shard, &b->turn, i);
@@ -217,15 +222,25 @@ static unsigned int relay_rest(
 	struct worker *w, const unsigned int done[2], uint32_t tick, bool may_wait)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	unsigned int relayed = 0, seen[2] = {0, 0};
+	const uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
+	const uint8_t *last_client = of_client + b->nb[TURN_FROM_CLIENT];
+	const uint8_t *last_peer = of_peer + b->nb[TURN_FROM_PEER];
+	unsigned int relayed = 0;
 	bool waiting = may_wait && w->backlog.n > 0;
 
-	for (unsigned int i = 0; i < b->n; i++) {
+	of_client += done[TURN_FROM_CLIENT];
+	of_peer += done[TURN_FROM_PEER];
+	while (of_client < last_client || of_peer < last_peer) {
+		const unsigned int client = of_client < last_client ? *of_client : TURN_BURST;
+		const unsigned int peer = of_peer < last_peer ? *of_peer : TURN_BURST;
+		const unsigned int i = RTE_MIN(client, peer);
 		const struct turn_view *v = &b->view[i];
 		struct rte_mbuf *m = w->burst.m[i];
 		const unsigned int leg = v->leg;
 
-		if (seen[leg]++ < done[leg] || (waiting && follows(w, m, v)))
+		of_client += leg == TURN_FROM_CLIENT;
+		of_peer += leg == TURN_FROM_PEER;
+		if (waiting && follows(w, m, v))
 			continue;
 		if (v->slot != TURN_NONE &&
 			(w->lines[v->slot].channel != 0 ? relay_line(w, m, v, leg, tick)
@@ -250,7 +265,7 @@ unsigned int relay_burst(struct worker *w, bool may_wait)
 		done[TURN_FROM_CLIENT] = relay_clients(w, tick);
 	done[TURN_FROM_PEER] = relay_peers(w, tick);
 	relayed = done[TURN_FROM_CLIENT] + done[TURN_FROM_PEER];
-	if (unlikely(relayed < b->n))
+	if (unlikely(relayed < b->nb[TURN_FROM_CLIENT] + b->nb[TURN_FROM_PEER]))
 		relayed += relay_rest(w, done, tick, may_wait);
 	return relayed;
 }

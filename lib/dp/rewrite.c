@@ -4,6 +4,7 @@
 // still found out by the receiver (RFC 1624).
 #include "bytes.h"
 #include "dp_int.h"
+#include "sessions.h"
 
 #define REPLY_TTL 64
 #define PROTO_UDP 17 // in the pseudo-header
@@ -222,6 +223,42 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		dispatch(w, m, &f, way);
 }
 
+// Likewise to a client over DTLS: the headers follow from the peer's, the payload is a record.
+static void seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct way *way,
+	struct rewrite *r)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	unsigned int reason = DP_SENT;
+	struct net_frame f;
+	uint16_t len = 0;
+
+	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+	if (!dtls_seal(w, m, v, r, &len))
+		return;
+	reason = way_find(w, way);
+	if (reason == DP_SENT && way->hop != HOP_WIRE)
+		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
+	if (reason == DP_SENT) {
+		// as if it had come so, without a checksum
+		f.payload_len = len;
+		f.l4_checksum = 0;
+		*r = (struct rewrite){.src = &way->path.src,
+			.dst = &way->path.dst,
+			.l2 = &w->dp->port[way->place].l2,
+			.front = v->data,
+			.len = len,
+			.ip_id = rewrite_ip_id(w),
+			.mtu = w->dp->port[way->place].port->mtu,
+			.df = f.df,
+			.fresh = true};
+		reason = rewrite_frame(m, &f, r);
+	}
+	if (reason != DP_SENT)
+		worker_drop(w, m, reason);
+	else
+		nexthop_send(w, m, way->place, way->neigh);
+}
+
 static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
@@ -247,42 +284,51 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	}
 	if (unlikely(v->leg == TURN_FROM_PEER && streams_has(w, v->slot)))
 		streams_forward(w, m, v, &r);
+	else if (unlikely(v->leg == TURN_FROM_PEER && dtls_has(w, v->slot)))
+		seal(w, m, v, &way, &r);
 	else
 		forward(w, m, v, &way, &r);
 }
 
 // Puts an answer in place of the request. Back by the ordinary way, not to the MAC it came from:
 // whoever can put a frame on the link is not thereby a router.
-static void reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct turn_plan *plan, const struct turn_side *side)
+void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
+	const struct endpoint *client, uint16_t len)
 {
-	const uint16_t at = RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX;
-	const struct source *from = relay_listener_source(w, v->listener);
+	const struct source *from = relay_listener_source(w, listener);
 	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
-	const struct endpoint dst = {v->src, v->src_port};
 	const struct net_ip ip = {.ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
-	const uint16_t ip_len =
-		net_headers_len((from->flags & DP_IPV4) != 0, 0) - NET_ETH_LEN + plan->front_len;
-	uint8_t *payload = (uint8_t *)m->buf_addr + at;
+	const uint32_t ip_len = net_headers_len(addr_is_v4(&src.addr), 0) - NET_ETH_LEN + len;
+	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
 	uint16_t neigh = NEIGH_NONE;
 	uint8_t port = 0, *frame;
-	unsigned int reason = nexthop_resolve(w, &src.addr, &dst.addr, &port, &neigh);
+	unsigned int reason = nexthop_resolve(w, &src.addr, &client->addr, &port, &neigh);
 
 	if (reason == DP_SENT && ip_len > w->dp->port[port].port->mtu)
 		reason = DP_DROP_MTU;
-	if (reason == DP_SENT && at + plan->front_len > m->buf_len)
-		reason = DP_DROP_HEADROOM;
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);
 		return;
 	}
-	memcpy(payload, side->front, plan->front_len);
-	frame = net_write_udp(payload, plan->front_len, &w->dp->port[port].l2, &src, &dst, &ip, 0);
+	frame = net_write_udp(payload, len, &w->dp->port[port].l2, &src, client, &ip, 0);
 	store_be16(payload - 2,
-		csum_udp(&src.addr, &dst.addr, payload - NET_UDP_LEN,
-			(uint16_t)(plan->front_len + NET_UDP_LEN)));
-	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + plan->front_len);
+		csum_udp(&src.addr, &client->addr, payload - NET_UDP_LEN,
+			(uint16_t)(len + NET_UDP_LEN)));
+	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
 	nexthop_send(w, m, port, neigh);
+}
+
+static void reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct turn_plan *plan, const struct turn_side *side)
+{
+	const struct endpoint client = {v->src, v->src_port};
+
+	if (REWRITE_ANSWER_AT + plan->front_len > m->buf_len) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy((uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, side->front, plan->front_len);
+	rewrite_answer(w, m, v->listener, &client, plan->front_len);
 }
 
 void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
@@ -296,11 +342,15 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 	case TURN_REPLY:
 		if (unlikely((v->flags & DP_STREAM) != 0))
 			streams_reply(w, m, v, side->front, plan->front_len);
+		else if (unlikely((v->flags & DP_DTLS) != 0))
+			dtls_reply(w, m, v, side->front, plan->front_len);
 		else
 			reply(w, m, v, plan, side);
 		break;
 	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again
 		v->via = w->id;
+		if (unlikely((v->flags & DP_DTLS) != 0))
+			dtls_went(w, v, plan->flow);
 		handover_datagram(w, plan->flow, m, v);
 		break;
 	case TURN_DROP:

@@ -26,13 +26,6 @@ void steer_port_init(struct dp_port *p, unsigned int workers)
 		p->home[i] = (uint8_t)(port->reta[i] % workers);
 }
 
-void steer_local_init(const struct dp *d, struct local_table *t)
-{
-	for (uint32_t i = 0; i <= t->mask; i++)
-		t->slot[i].plain_seed =
-			steer_seed(d, &t->slot[i].addr, (uint16_t)t->slot[i].plain_listener);
-}
-
 // The hash the NIC computes: Toeplitz over addresses, and ports where it hashes those.
 static uint32_t toeplitz(const struct dp_port *p, const struct net_frame *f)
 {
@@ -54,18 +47,11 @@ static uint32_t toeplitz(const struct dp_port *p, const struct net_frame *f)
 	return rte_softrss_be(tuple, n, (const uint8_t *)p->rss_key);
 }
 
-unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct net_frame *f)
+unsigned int steer_nic_home(
+	const struct dp_port *p, const struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint32_t hash;
 
-	if (d->nb_workers == 1)
-		return 0;
-	if (!p->rss_home) {
-		const struct steer_keyed k = steer_keyed(d);
-
-		return steer_keyed_home(&k, steer_seed(d, &f->dst, f->dport), &f->src, f->sport);
-	}
 	// behind extension headers many NICs do not find the ports and hash the addresses alone
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 &&
 		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))
@@ -73,4 +59,13 @@ unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	else
 		hash = toeplitz(p, f);
 	return p->home[hash & p->home_mask];
+}
+
+unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct net_frame *f, uint8_t listener)
+{
+	if (d->nb_workers == 1)
+		return 0;
+	return p->rss_home ? steer_nic_home(p, m, f)
+			   : steer_keyed_home(d, &f->src, f->sport, listener);
 }

@@ -7,17 +7,22 @@
 #include <rte_malloc.h>
 
 #include "dp_int.h"
+#include "sessions.h"
 
 #define SPARE 64 // buffers that a thread keeps for what comes next
 #define FILL 256 // empty buffers that wait for a thread
 #define FILL_BULK 32
 // Where a message begins: in front of it there is room for the headers of a datagram.
-#define MESSAGE_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)
+#define MESSAGE_AT REWRITE_ANSWER_AT
 #define REPLY_TTL 64
 
 struct stream_way {
 	struct rte_ring *up, *down, *fill;
+	uint32_t asks_max, rest_max; // requests that wait; on the way down what is no answer to one
+	// Requests that have come out of the worker's backlog; written by the worker.
+	uint32_t done __rte_cache_aligned;
 	// Of the thread alone.
+	uint32_t asked; // requests given
 	struct rte_mbuf *spare[SPARE] __rte_cache_aligned;
 	unsigned int nb_spare;
 } __rte_cache_aligned;
@@ -29,13 +34,9 @@ static struct stream_way *way_of(const struct dp *d, unsigned int t, unsigned in
 
 // --- the thread's side ---------------------------------------------------------------------------
 
-static unsigned int ops_home(
-	void *ctx, const struct endpoint *client, const struct endpoint *server)
+static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
-	const struct steer_keyed k = steer_keyed(ctx);
-
-	return steer_keyed_home(
-		&k, steer_seed(ctx, &server->addr, server->port), &client->addr, client->port);
+	return steer_keyed_home(ctx, &client->addr, client->port, listener);
 }
 
 static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
@@ -54,9 +55,30 @@ static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_me
 	return true;
 }
 
+// Requests of a thread that wait on a worker at most: of all threads half of what has room in its
+// backlog, as the rest is for what their clients send behind them.
+static uint32_t asks_max(const struct conf *c)
+{
+	const uint32_t most = RTE_MIN(c->backlog / c->streams.threads, c->streams.ring) / 2;
+
+	return RTE_MAX(most, 1u);
+}
+
+// Each of them finds room for its answer on the way down, beside the answers to a burst that is no
+// longer waiting and not there yet.
+static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
+{
+	const struct dp *d = ctx;
+	const struct stream_way *y = way_of(d, t, w);
+	const uint32_t waiting = y->asked - __atomic_load_n(&y->done, __ATOMIC_ACQUIRE);
+
+	return waiting < y->asks_max && waiting + DP_BURST < rte_ring_free_count(y->down);
+}
+
 static void put_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_from *from, enum parcel_kind kind)
 {
+	struct stream_way *y = way_of(ctx, t, w);
 	struct rte_mbuf *b = m->buf;
 	struct parcel *p = parcel_of(b);
 
@@ -71,7 +93,8 @@ static void put_up(void *ctx, unsigned int t, unsigned int w, const struct strea
 		.via = TURN_NO_WORKER,
 		.stream = from->conn};
 	rewrite_set_frame(b, m->data, m->len);
-	rte_ring_sp_enqueue(way_of(ctx, t, w)->up, b); // ops_take has seen that there is room
+	y->asked += view_is_request(&p->datagram);
+	rte_ring_sp_enqueue(y->up, b); // ops_take has seen that there is room
 }
 
 static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
@@ -91,12 +114,12 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	return true;
 }
 
-// No more than can be given back.
+// No more than can be given back, even if none can be kept here.
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
 {
 	struct stream_way *y = way_of(ctx, t, w);
-	const unsigned int room = SPARE - y->nb_spare + rte_ring_free_count(y->up);
+	const unsigned int room = rte_ring_free_count(y->up);
 	struct rte_mbuf *b[STREAM_BURST];
 
 	n = rte_ring_sc_dequeue_burst(
@@ -106,12 +129,52 @@ static unsigned int ops_receive(
 
 		m[i] = (struct stream_message){.buf = b[i],
 			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
-			.len = b[i]->data_len,
-			.media = p->to_stream.media,
-			.conn = p->to_stream.conn,
-			.lease_s = p->to_stream.lease_s};
+			.len = b[i]->data_len};
+		if (p->kind == PARCEL_STREAM) {
+			m[i].media = p->to_stream.media;
+			m[i].conn = p->to_stream.conn;
+			m[i].lease_s = p->to_stream.lease_s;
+			continue;
+		}
+		m[i].kind = p->dtls.kind;
+		m[i].conn = p->dtls.conn;
+		m[i].source = p->dtls.source;
+		m[i].ssl = p->dtls.ssl;
 	}
 	return n;
+}
+
+static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	enum parcel_kind kind)
+{
+	struct rte_mbuf *b = m->buf;
+	struct parcel *p = parcel_of(b);
+
+	p->kind = (uint8_t)kind;
+	p->dtls.conn = m->conn;
+	p->dtls.ssl = m->ssl;
+	p->dtls.kind = m->kind;
+	rewrite_set_frame(b, m->data, m->len);
+	rte_ring_sp_enqueue(way_of(ctx, t, w)->up, b);
+}
+
+static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m)
+{
+	put_dtls(ctx, t, w, m, PARCEL_DTLS);
+}
+
+static bool ops_shaken(void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct ssl_st *ssl)
+{
+	struct stream_message m;
+
+	if (!ops_take(ctx, t, w, &m))
+		return false;
+	m.conn = conn;
+	m.ssl = ssl;
+	m.len = 0;
+	m.kind = STREAM_SHAKE;
+	put_dtls(ctx, t, w, &m, PARCEL_DTLS_NOTE);
+	return true;
 }
 
 static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
@@ -128,11 +191,14 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 }
 
 const struct stream_ops streams_ops = {.home = ops_home,
+	.may_ask = ops_may_ask,
 	.take = ops_take,
 	.send = ops_send,
 	.ended = ops_ended,
 	.receive = ops_receive,
-	.release = ops_release};
+	.release = ops_release,
+	.datagram = ops_datagram,
+	.shaken = ops_shaken};
 
 // --- the worker's side ---------------------------------------------------------------------------
 
@@ -153,7 +219,7 @@ static void fill(struct worker *w, const struct stream_way *y)
 }
 
 // The allocation of a connection that has ended goes with it.
-static void ended(struct worker *w, const struct turn_view *v)
+void streams_end(struct worker *w, const struct turn_view *v)
 {
 	uint32_t left_ms;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
@@ -166,11 +232,12 @@ unsigned int streams_take(
 	struct worker *w, unsigned int t, struct rte_mbuf **m, unsigned int *taken)
 {
 	const struct stream_way *y = way_of(w->dp, t, w->id);
-	const unsigned int n = rte_ring_sc_dequeue_burst(y->up, (void **)m, DP_BURST, NULL);
-	unsigned int kept = 0;
+	unsigned int n = 0, kept = 0;
 
 	fill(w, y);
 	w->nb_ended = 0;
+	if (likely(backlog_has_room(&w->backlog)))
+		n = rte_ring_sc_dequeue_burst(y->up, (void **)m, DP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct parcel *p = parcel_of(m[i]);
 
@@ -178,6 +245,10 @@ unsigned int streams_take(
 			w->live.rx++;
 			w->live.rx_bytes += p->datagram.len;
 			m[kept++] = m[i];
+			continue;
+		}
+		if (p->kind == PARCEL_DTLS || p->kind == PARCEL_DTLS_NOTE) {
+			dtls_from_thread(w, m[i]);
 			continue;
 		}
 		if (p->kind == PARCEL_STREAM_ENDED)
@@ -192,10 +263,17 @@ unsigned int streams_take(
 	return kept;
 }
 
+void streams_asked(struct worker *w, const struct turn_view *v)
+{
+	struct stream_way *y = way_of(w->dp, stream_thread_of(v->stream), w->id);
+
+	__atomic_store_n(&y->done, y->done + 1, __ATOMIC_RELEASE);
+}
+
 void streams_settle(struct worker *w)
 {
 	for (unsigned int i = 0; i < w->nb_ended; i++)
-		ended(w, &w->ended[i]);
+		streams_end(w, &w->ended[i]);
 	if (w->nb_ended > 0)
 		message_notes(w);
 }
@@ -204,13 +282,16 @@ static void put_down(
 	struct worker *w, struct rte_mbuf *m, uint64_t conn, bool media, uint32_t lease_s)
 {
 	const unsigned int t = stream_thread_of(conn);
+	const struct stream_way *y = way_of(w->dp, t, w->id);
 	struct parcel *p = parcel_of(m);
 	const uint32_t len = m->pkt_len;
 
+	p->kind = PARCEL_STREAM;
 	p->to_stream.conn = conn;
 	p->to_stream.media = media;
 	p->to_stream.lease_s = lease_s;
-	if (rte_ring_sp_enqueue(way_of(w->dp, t, w->id)->down, m) != 0) {
+	if ((media && rte_ring_count(y->down) >= y->rest_max) ||
+		rte_ring_sp_enqueue(y->down, m) != 0) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return;
 	}
@@ -219,21 +300,36 @@ static void put_down(
 	w->stream_wake |= 1u << t;
 }
 
-// Notes whose the client's allocation is and tells how long it has; 0: there is none. One that was
-// made after its connection had ended, and so after we were told, ends at once.
-static uint32_t lease_of(struct worker *w, const struct turn_view *v)
+bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
+{
+	const struct stream_way *y = way_of(w->dp, thread, w->id);
+
+	if (rte_ring_count(y->down) >= y->rest_max || rte_ring_sp_enqueue(y->down, m) != 0)
+		return false;
+	w->stream_wake |= 1u << thread;
+	return true;
+}
+
+uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 {
 	uint32_t left_ms;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
-	const struct streams *s = streams_of(w->dp);
 
 	if (slot == TURN_NONE)
 		return 0;
 	w->stream_at[slot] = v->stream;
-	if (s == NULL || stream_alive(s, v->stream))
+	if (alive)
 		return (left_ms + 999) / 1000;
 	turn_shard_end(w->shard, slot);
 	return 0;
+}
+
+// One that was made after its connection had ended, and so after we were told, ends at once.
+static uint32_t lease_of(struct worker *w, const struct turn_view *v)
+{
+	const struct streams *s = streams_of(w->dp);
+
+	return streams_lease(w, v, s == NULL || stream_alive(s, v->stream));
 }
 
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
@@ -318,9 +414,20 @@ static unsigned int listeners_of(const struct conf *c, struct stream_listener *o
 	return n;
 }
 
+static bool streams_wanted(const struct conf *c)
+{
+	return listeners_of(c, NULL) > 0 || sessions_config(c).sessions > 0;
+}
+
 static struct rte_ring *ring(uint32_t count, int socket)
 {
 	return handover_ring(rte_align32pow2(count + 1), socket);
+}
+
+// Entries of a ring down: media and what is of DTLS, and answers beyond them.
+static uint32_t down_of(const struct conf *c)
+{
+	return rte_align32pow2(c->streams.ring) + asks_max(c) + DP_BURST;
 }
 
 int streams_create(struct dp *d, int socket)
@@ -328,7 +435,7 @@ int streams_create(struct dp *d, int socket)
 	const struct conf *c = d->conf;
 	const size_t nb = (size_t)c->streams.threads * d->nb_workers;
 
-	if (listeners_of(c, NULL) == 0)
+	if (!streams_wanted(c))
 		return 0;
 	d->stream_way = rte_zmalloc_socket(
 		"streams", nb * sizeof(*d->stream_way), RTE_CACHE_LINE_SIZE, socket);
@@ -339,8 +446,10 @@ int streams_create(struct dp *d, int socket)
 		struct stream_way *y = &d->stream_way[i];
 
 		y->up = ring(c->streams.ring, socket);
-		y->down = ring(c->streams.ring, socket);
+		y->down = ring(down_of(c), socket);
 		y->fill = ring(FILL, socket);
+		y->asks_max = asks_max(c);
+		y->rest_max = rte_align32pow2(c->streams.ring);
 		if (y->up == NULL || y->down == NULL || y->fill == NULL)
 			return -ENOMEM;
 	}
@@ -372,11 +481,12 @@ int streams_start(struct dp *d, char *error, size_t len)
 		.room = (uint16_t)RTE_MIN(
 			dp_data_room(c) - (uint32_t)MESSAGE_AT, (uint32_t)STREAM_ROOM_MAX),
 		.tls = dp_tls(c),
+		.dtls = sessions_config(c),
 		.ops = &streams_ops,
 		.ctx = d};
 	struct streams *s;
 
-	if (sc.nb_listeners == 0)
+	if (!streams_wanted(c))
 		return 0;
 	s = stream_start(&sc, error, len);
 	__atomic_store_n(&d->streams, s, __ATOMIC_RELEASE);
@@ -394,6 +504,18 @@ static void ring_drain(struct rte_ring *r)
 {
 	void *m;
 
+	while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0) {
+		if (parcel_of(m)->kind == PARCEL_DTLS_NOTE)
+			dtls_free(parcel_of(m)->dtls.ssl);
+		rte_pktmbuf_free(m);
+	}
+}
+
+// Buffers of which nothing says what they hold.
+static void fill_drain(struct rte_ring *r)
+{
+	void *m;
+
 	while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0)
 		rte_pktmbuf_free(m);
 }
@@ -406,7 +528,7 @@ void streams_drain(struct dp *d)
 
 		ring_drain(y->up);
 		ring_drain(y->down);
-		ring_drain(y->fill);
+		fill_drain(y->fill);
 		while (y->nb_spare > 0)
 			rte_pktmbuf_free(y->spare[--y->nb_spare]);
 	}
@@ -426,13 +548,14 @@ void streams_free(struct dp *d)
 
 size_t streams_size(const struct conf *c)
 {
-	const ssize_t one = rte_ring_get_memsize(rte_align32pow2(c->streams.ring + 1));
+	const ssize_t up = rte_ring_get_memsize(rte_align32pow2(c->streams.ring + 1));
+	const ssize_t down = rte_ring_get_memsize(rte_align32pow2(down_of(c) + 1));
 	const ssize_t empty = rte_ring_get_memsize(rte_align32pow2(FILL + 1));
 
-	if (listeners_of(c, NULL) == 0)
+	if (!streams_wanted(c))
 		return 0;
 	return (size_t)c->streams.threads * c->workers *
-		(2 * (size_t)one + (size_t)empty + sizeof(struct stream_way));
+		((size_t)up + (size_t)down + (size_t)empty + sizeof(struct stream_way));
 }
 
 // --- for the management lcore --------------------------------------------------------------------

@@ -3,8 +3,8 @@
 //
 //	port queue -> accept_burst: ours? this worker's? -> turn_route_begin -> relay_burst -> tx
 //	                  |                |                                       |
-//	              host.c: ARP,   handover.c: to its                  turn_route_finish,
-//	              ND, echo       home worker                         rewrite.c, nexthop.c
+//	              host.c: ARP,   handover.c: to its home worker,     turn_route_finish,
+//	              ND, echo       clients behind turn_route_begin     rewrite.c, nexthop.c
 //
 // A round takes a burst from every queue and every ring, does each to completion, and ends with
 // sending and publishing the counters. Nothing on this way allocates, logs, locks or waits.
@@ -16,6 +16,7 @@
 
 #include "dp_int.h"
 #include "idle.h"
+#include "sessions.h"
 
 #define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest
 #define WALL_MS 100 // the time of day is read this often
@@ -27,8 +28,9 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 }
 
 // Routes and relays what is in the burst. of: how many packets were received for it; 0 = it comes
-// from the backlog, and nothing goes back there.
-static void burst_route(struct worker *w, unsigned int of)
+// from the backlog, and nothing goes back there. homes: workers whose clients can be among it; 0 =
+// only ours.
+static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 {
 	struct burst *b = &w->burst;
 	unsigned int relayed;
@@ -36,11 +38,22 @@ static void burst_route(struct worker *w, unsigned int of)
 	if (b->n == 0)
 		return;
 	b->turn.n = b->n;
+	b->turn.homes = homes;
 	turn_route_begin(w->shard, &b->turn);
+	if (unlikely(b->turn.nb_elsewhere > 0))
+		handover_clients(w);
 	relayed = relay_burst(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);
 	message_notes(w);
+}
+
+// Likewise, and then what it had of DTLS in it, decrypted.
+static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
+{
+	burst_once(w, of, homes);
+	while (unlikely(dtls_waiting(w)))
+		burst_once(w, dtls_open_burst(w), 0);
 }
 
 // --- the round ----------------------------------------------------------------------------------
@@ -49,6 +62,7 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 {
 	struct burst *b = &w->burst;
 	struct port *p = w->dp->port[q->port].port;
+	const unsigned int homes = w->dp->port[q->port].rss_home ? 0 : w->dp->nb_workers;
 	const unsigned int n = port_rx(p, q->queue, b->m, DP_BURST);
 	unsigned int ready = n;
 
@@ -64,7 +78,7 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 		w->live.rx += n;
 	do {
 		accept_burst(w, q->port, ready);
-		burst_route(w, n);
+		burst_route(w, n, homes);
 		ready = unlikely(p->rx_super) ? super_next(w, q->port) : 0;
 	} while (ready > 0);
 	return n;
@@ -90,17 +104,23 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 		case PARCEL_FRAME:
 			tx_put(w, p->port, m);
 			break;
+		case PARCEL_SEAL:
+			dtls_reply_for(w, m);
+			break;
 		case PARCEL_NEIGHBOUR:
 		case PARCEL_REDIRECT:
+		case PARCEL_CLIENT_ENDED:
 			message_apply(w, m);
 			break;
 		case PARCEL_STREAM: // these are on other rings
 		case PARCEL_STREAM_ENDED:
 		case PARCEL_BUFFER:
+		case PARCEL_DTLS:
+		case PARCEL_DTLS_NOTE:
 			break;
 		}
 	}
-	burst_route(w, n);
+	burst_route(w, n, 0);
 	return n;
 }
 
@@ -113,7 +133,7 @@ static unsigned int receive_stream(struct worker *w, unsigned int thread)
 	b->n = streams_take(w, thread, b->m, &taken);
 	for (unsigned int i = 0; i < b->n; i++)
 		b->turn.view[i] = parcel_of(b->m[i])->datagram;
-	burst_route(w, b->n);
+	burst_route(w, b->n, 0);
 	streams_settle(w);
 	return taken;
 }
@@ -144,6 +164,8 @@ static void tick(struct worker *w)
 	w->more_due = turn_shard_expire(w->shard);
 	message_notes(w);
 	nexthop_tick(w);
+	if (w->sessions != NULL)
+		sessions_tick(w);
 	if (w->id == 0)
 		host_announce_tick(w);
 }
@@ -161,7 +183,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	for (unsigned int thread = 0; thread < w->dp->nb_streams; thread++)
 		work += receive_stream(w, thread);
 	work += backlog_fill(w);
-	burst_route(w, 0);
+	burst_route(w, 0, 0);
 	if (unlikely(w->dp->nb_exceptions > 0))
 		work += exceptions_round(w);
 	tick(w);
@@ -189,9 +211,10 @@ int worker_run(void *worker)
 {
 	struct worker *w = worker;
 	const struct dp *d = w->dp;
-	const bool sleeps = d->conf->idle == CONF_IDLE_ADAPTIVE;
+	const bool sleeps = d->conf->idle != CONF_IDLE_BUSY;
 	struct idle idle = idle_init(rte_rdtsc(), d->tsc_per_ms / 1000, d->conf->idle_sleep_us);
 
+	idle.saving = d->conf->idle == CONF_IDLE_SAVING;
 	// without this every short sleep lasts 50 us longer
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	while (likely(!__atomic_load_n(&d->stopping, __ATOMIC_ACQUIRE))) {

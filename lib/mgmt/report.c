@@ -109,8 +109,8 @@ static void report_workers(const struct dp *d, const struct conf *c)
 	for (unsigned int w = 0; w < dp_workers(d) && at + 8 < sizeof(lcores); w++)
 		at += (size_t)snprintf(
 			lcores + at, sizeof(lcores) - at, " %u", dp_worker_lcore(d, w));
-	LOG(INFO, "workers: %u, idle %s, on lcores%s", dp_workers(d),
-		c->idle == CONF_IDLE_BUSY ? "busy" : "adaptive", lcores);
+	LOG(INFO, "workers: %u, idle %s, on lcores%s", dp_workers(d), conf_idle_name(c->idle),
+		lcores);
 }
 
 static void report_listeners(const struct turn_config *t)
@@ -118,7 +118,8 @@ static void report_listeners(const struct turn_config *t)
 	static const char *const transports[] = {[TURN_OVER_UDP] = "udp",
 		[TURN_OVER_TCP] = "tcp",
 		[TURN_OVER_TLS] = "tls",
-		[TURN_OVER_AUTO] = "tcp or tls"};
+		[TURN_OVER_AUTO] = "tcp or tls",
+		[TURN_OVER_DTLS] = "dtls"};
 	char text[ADDR_TEXT_LEN + 8];
 
 	for (uint32_t i = 0; i < t->nb_listeners && i < LISTENERS_TOLD; i++)

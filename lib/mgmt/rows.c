@@ -284,7 +284,7 @@ void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_string(
 		t, "realm", mgmt_telemetry_text(c->turn.realm, text, sizeof(text)));
 	rte_tel_data_add_dict_u64(t, "workers", c->workers);
-	rte_tel_data_add_dict_string(t, "idle", c->idle == CONF_IDLE_BUSY ? "busy" : "adaptive");
+	rte_tel_data_add_dict_string(t, "idle", conf_idle_name(c->idle));
 	rte_tel_data_add_dict_u64(t, "ports", c->nb_ports);
 	rte_tel_data_add_dict_u64(t, "listeners", c->turn.nb_listeners);
 	rte_tel_data_add_dict_u64(t, "relay_addresses", c->turn.nb_relay);

@@ -231,6 +231,25 @@ static int handle_streams(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+// What workers count of sessions, and stream threads of handshakes.
+static int handle_dtls(const char *params, struct rte_tel_data *out)
+{
+	struct stream_stats threads = {0};
+	struct dp_stats s;
+
+	dp_total_stats(state.dp, &s);
+	dp_streams(state.dp, &threads);
+	rte_tel_data_start_dict(out);
+#define X(field, text) rte_tel_data_add_dict_u64(out, #field, s.dtls.field);
+	DP_DTLS_COUNTERS(X)
+#undef X
+	rte_tel_data_add_dict_u64(out, "handshakes", threads.dtls_handshakes);
+	rte_tel_data_add_dict_u64(out, "handshake_failed", threads.dtls_failed);
+	rte_tel_data_add_dict_u64(out, "refused_total", threads.dtls_refused_total);
+	rte_tel_data_add_dict_u64(out, "refused_source", threads.dtls_refused_source);
+	return 0;
+}
+
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
@@ -258,6 +277,7 @@ static const struct command {
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
+	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 };
 

@@ -9,6 +9,7 @@
 #define TLS_HANDSHAKE 0x16 // first byte of a TLS client: the content type of its record
 #define STUN_FIRST_MAX 3 // of the first byte of STUN (RFC 7983)
 #define COOKIE_END 8 // bytes of STUN that frame_scan has judged all of
+#define ASK_BURST 8 // requests of a connection before it is another's turn
 
 static struct stream_from from_of(const struct thread *t, const struct conn *c)
 {
@@ -38,6 +39,30 @@ static void slot_give(struct thread *t, struct conn *c)
 	t->free = i;
 }
 
+// A list for each worker: who asks much keeps nobody else from asking, or from being relayed.
+static void hold(struct thread *t, struct conn *c)
+{
+	struct held *h = &t->held[c->home];
+	const uint32_t i = (uint32_t)(c - t->conn);
+
+	c->held = true;
+	c->next = CONN_NONE;
+	c->prev = h->last;
+	*(h->last != CONN_NONE ? &t->conn[h->last].next : &h->first) = i;
+	h->last = i;
+	t->stalled = true;
+	count(&t->stats.stalled, 1);
+}
+
+static void unhold(struct thread *t, struct conn *c)
+{
+	struct held *h = &t->held[c->home];
+
+	*(c->prev != CONN_NONE ? &t->conn[c->prev].next : &h->first) = c->next;
+	*(c->next != CONN_NONE ? &t->conn[c->next].prev : &h->last) = c->prev;
+	c->held = false;
+}
+
 static bool start_tls(struct thread *t, struct conn *c)
 {
 	c->ssl = tls_open(t->s, c->fd);
@@ -65,7 +90,7 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 		.events = EPOLLIN,
 		.opened_ms = t->now_ms,
 		.heard_ms = t->now_ms};
-	c->home = (uint8_t)t->s->conf.ops->home(t->s->conf.ctx, client, &l->at);
+	c->home = (uint8_t)t->s->conf.ops->home(t->s->conf.ctx, client, l->index);
 	if ((l->mode == STREAM_TLS && !start_tls(t, c)) ||
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
 		if (c->ssl != NULL)
@@ -103,6 +128,8 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	caps_give(&t->s->caps, &c->client.addr);
 	if (t->blocked[c->home] == i)
 		t->blocked[c->home] = CONN_NONE;
+	if (c->held)
+		unhold(t, c);
 	if (!c->given) {
 		slot_give(t, c);
 		return;
@@ -134,13 +161,14 @@ void conn_judge(struct thread *t, struct conn *c)
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
 	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
 	// what waits for a worker, or because we do not read, is not the client's fault
-	const bool reading = t->blocked[c->home] == CONN_NONE && (c->events & EPOLLIN) != 0;
+	const bool reading =
+		t->blocked[c->home] == CONN_NONE && !c->held && (c->events & EPOLLIN) != 0;
 
 	if (c->state == CONN_FREE || c->state == CONN_ENDED)
 		return;
 	if (owing && reading && t->now_ms > since + patience)
 		conn_close(t, c, &t->stats.slow);
-	else if (t->now_ms > c->heard_ms + idle && t->now_ms > c->lease_ms)
+	else if (!c->held && t->now_ms > c->heard_ms + idle && t->now_ms > c->lease_ms)
 		conn_close(t, c, &t->stats.idle);
 }
 
@@ -149,12 +177,14 @@ static void conn_watch(struct thread *t, struct conn *c)
 {
 	const bool writing =
 		c->out.first != NULL || (c->state == CONN_HANDSHAKE && SSL_want_write(c->ssl));
-	const bool reading = c->out.kept <= t->s->conf.queue / 2;
+	const bool reading = c->out.kept <= t->s->conf.queue / 2 && !c->held;
 	struct epoll_event e = {.events = (reading ? EPOLLIN : 0u) | (writing ? EPOLLOUT : 0u),
 		.data.u64 = (uint64_t)(c - t->conn)};
 
 	if (c->state == CONN_ENDED || c->state == CONN_FREE || e.events == c->events)
 		return;
+	if (reading && (c->events & EPOLLIN) == 0)
+		c->rest_ms = t->now_ms; // what has begun could not go on meanwhile
 	c->events = e.events;
 	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e);
 }
@@ -183,7 +213,8 @@ static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t le
 // closed by then.
 static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, size_t n)
 {
-	const uint32_t room = t->s->conf.room;
+	const struct stream_config *conf = &t->s->conf;
+	unsigned int asked = 0;
 	size_t at = 0;
 
 	while (at < n) {
@@ -203,10 +234,15 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			conn_close(t, c, &t->stats.garbage);
 			return n;
 		}
-		if (f.len > room && n - at >= COOKIE_END) {
+		if (f.len > conf->room && n - at >= COOKIE_END) {
 			count(&t->stats.oversize, 1);
 			c->skip = f.size;
 		} else if (state == FRAME_SHORT) {
+			break;
+		} else if (frame_is_request(p + at) &&
+			(asked++ == ASK_BURST ||
+				!conf->ops->may_ask(conf->ctx, t->index, c->home))) {
+			hold(t, c);
 			break;
 		} else if (give(t, c, p + at, (uint16_t)f.len)) {
 			at += f.size;
@@ -249,7 +285,7 @@ static void read_some(struct thread *t, struct conn *c)
 	size_t n = c->rest_len, used;
 	int got;
 
-	if (t->blocked[c->home] != CONN_NONE || t->untold) {
+	if (t->blocked[c->home] != CONN_NONE || t->untold || c->held) {
 		t->stalled = true;
 		return;
 	}
@@ -261,6 +297,7 @@ static void read_some(struct thread *t, struct conn *c)
 		return;
 	}
 	count(&t->stats.rx_bytes, got);
+	t->hungry |= got == STREAM_CHUNK;
 	if (n > 0)
 		memcpy(t->scratch, c->rest, n);
 	n += (size_t)got;
@@ -268,14 +305,37 @@ static void read_some(struct thread *t, struct conn *c)
 	keep_rest(t, c, t->scratch + used, n - used);
 }
 
+static void resume_rest(struct thread *t, struct conn *c)
+{
+	const size_t used = take_frames(t, c, c->rest, c->rest_len);
+
+	if (used > 0 && c->state == CONN_OPEN)
+		keep_rest(t, c, c->rest + used, c->rest_len - used);
+}
+
 void conn_resume(struct thread *t, struct conn *c)
 {
-	size_t used;
-
 	t->blocked[c->home] = CONN_NONE;
-	used = take_frames(t, c, c->rest, c->rest_len);
-	if (used > 0)
-		keep_rest(t, c, c->rest + used, c->rest_len - used);
+	resume_rest(t, c);
+}
+
+// Who asks on goes to the end of the list.
+void conn_resume_held(struct thread *t, unsigned int worker)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const uint32_t last = t->held[worker].last;
+	uint32_t i = CONN_NONE;
+
+	while (i != last && t->blocked[worker] == CONN_NONE &&
+		conf->ops->may_ask(conf->ctx, t->index, worker)) {
+		struct conn *c;
+
+		i = t->held[worker].first;
+		c = &t->conn[i];
+		unhold(t, c);
+		resume_rest(t, c);
+		conn_watch(t, c);
+	}
 }
 
 // --- out -----------------------------------------------------------------------------------------
@@ -306,6 +366,7 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 {
 	int n = IO_LATER;
 	const bool first = c->out.first == NULL;
+	bool begun;
 
 	if (first)
 		n = io_write(c, m->data, m->len);
@@ -318,11 +379,12 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 		count(&t->stats.tx, 1);
 		return;
 	}
+	begun = n > 0 || (first && c->ssl != NULL); // libssl wants the same again
 	count(&t->stats.queue_full,
-		queue_put(&c->out, t->s->conf.queue, m->data, m->len, (uint16_t)n,
-			n > 0 || (first && c->ssl != NULL), m->media));
+		queue_put(
+			&c->out, t->s->conf.queue, m->data, m->len, (uint16_t)n, begun, m->media));
 	// no memory for the rest of what is begun: the stream cannot go on
-	if (n > 0 && c->out.first == NULL)
+	if (begun && c->out.first == NULL)
 		conn_close(t, c, &t->stats.failed);
 	else
 		conn_watch(t, c);

@@ -3,6 +3,7 @@
 // stream it is padded to four bytes (RFC 8656 12.5). Pure.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,10 @@ struct frame {
 	uint32_t len; // of the message, without padding
 };
 
+// Whether a whole message is a STUN request: the class bits of its type are zero (RFC 8489 5).
+static inline bool frame_is_request(const uint8_t *p)
+{
+	return (p[0] & 0xfd) == 0 && (p[1] & 0x10) == 0;
+}
 // What n bytes begin with.
 enum frame_state frame_scan(const uint8_t *p, size_t n, struct frame *f);

@@ -43,13 +43,10 @@ static int prepare(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
 
-	if (files_ask(c->connections, error, len) != 0)
+	if (c->nb_listeners > 0 && files_ask(c->connections, error, len) != 0)
 		return -1;
-	if (wants_tls(c)) {
-		s->tls = tls_load(&c->tls, error, len);
-		if (s->tls == NULL)
-			return -1;
-	}
+	if (tls_load_all(s, wants_tls(c), c->dtls.sessions > 0, &s->tls, error, len) != 0)
+		return -1;
 	for (unsigned int i = 0; i < c->threads; i++) {
 		s->thread[i] = thread_create(s, i);
 		if (s->thread[i] == NULL) {
@@ -61,6 +58,19 @@ static int prepare(struct streams *s, char *error, size_t len)
 	return 0;
 }
 
+static int caps_make(struct streams *s)
+{
+	const struct stream_config *c = &s->conf;
+	const uint32_t sessions = c->dtls.sessions > 0 ? c->dtls.sessions : 1;
+
+	if (caps_init(&s->caps, c->connections, c->per_source) != 0)
+		return -1;
+	if (caps_init(&s->sessions, sessions, c->dtls.per_source) == 0)
+		return 0;
+	caps_fini(&s->caps);
+	return -1;
+}
+
 static struct streams *create(const struct stream_config *c)
 {
 	struct streams *s = calloc(1, sizeof(*s));
@@ -69,9 +79,8 @@ static struct streams *create(const struct stream_config *c)
 		return NULL;
 	s->conf = *c;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
-	s->listener = calloc(c->nb_listeners, sizeof(*s->listener));
-	if (s->netns == NULL || s->listener == NULL ||
-		caps_init(&s->caps, c->connections, c->per_source) != 0) {
+	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
+	if (s->netns == NULL || s->listener == NULL || caps_make(s) != 0) {
 		free(s->netns);
 		free(s->listener);
 		free(s);
@@ -116,8 +125,10 @@ void stream_stop(struct streams *s)
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		thread_free(s->thread[i]);
-	SSL_CTX_free(s->tls);
+	SSL_CTX_free(s->tls.tls);
+	SSL_CTX_free(s->tls.dtls);
 	caps_fini(&s->caps);
+	caps_fini(&s->sessions);
 	pthread_mutex_destroy(&s->tls_lock);
 	free(s->netns);
 	free(s->listener);

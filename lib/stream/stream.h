@@ -3,6 +3,9 @@
 // does TLS; threads of their own, never polling lcores, accept, shake hands, cut the byte streams
 // into messages and give them to the workers, and write what comes back. Of TURN they know the
 // framing alone. No DPDK: how a message gets to a worker and back is handed in (struct stream_ops).
+//
+// Of clients over DTLS these threads do the handshakes only: their datagrams come in on workers,
+// which give a thread those of a handshake, and are given the session once it is complete (dtls.h).
 #pragma once
 
 #include "addr.h"
@@ -33,15 +36,36 @@ struct stream_tls {
 	bool only_13;
 };
 
-// A message between a connection and a worker.
+// DTLS clients; sessions 0: there are none.
+struct stream_dtls {
+	uint32_t sessions; // at a time, handshakes included
+	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
+	uint32_t handshake_s;
+	uint16_t mtu; // of UDP payload, for the datagrams of a handshake
+	uint16_t message; // longest that is sent to a client
+};
+
+enum stream_kind {
+	STREAM_BYTES, // of or for a connection
+	STREAM_HELLO, // DTLS: ClientHello of a new session, its cookie good; conn is new, too
+	STREAM_SHAKE, // another datagram of that session, with its headers gone
+	STREAM_GONE, // session ssl is to be freed; NULL: its handshake is to be given up
+};
+
+struct ssl_st; // libssl's SSL
+
+// A message between a connection or session and a worker.
 struct stream_message {
 	void *buf; // the worker's; not looked into
 	uint8_t *data;
 	uint16_t len;
+	uint8_t kind; // enum stream_kind
 	bool media; // to the client: may be dropped for newer ones
 	uint64_t conn; // never 0
 	// To the client, of an answer: seconds that its allocation lives on, 0 = it has none.
 	uint32_t lease_s;
+	struct addr source; // HELLO, GONE: address of the client
+	struct ssl_st *ssl; // GONE
 };
 
 // Whose a connection is.
@@ -53,20 +77,30 @@ struct stream_from {
 
 // The way to the workers and back; each function is called by stream thread t alone.
 struct stream_ops {
-	// Worker of a client, always the same for the same two endpoints.
-	unsigned int (*home)(
-		void *ctx, const struct endpoint *client, const struct endpoint *server);
+	// Worker of a client of a listener (its index), always the same for the same two.
+	unsigned int (*home)(void *ctx, const struct endpoint *client, uint8_t listener);
 	// An empty buffer for a message to worker w: room bytes at m->data. False: not now.
 	bool (*take)(void *ctx, unsigned int t, unsigned int w, struct stream_message *m);
+	// Whether the worker takes another request now: they wait there, and TCP asks only once.
+	bool (*may_ask)(void *ctx, unsigned int t, unsigned int w);
 	// Gives a buffer just taken, now of m->len bytes, to the worker; never fails.
 	void (*send)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 		const struct stream_from *from);
 	// Tells that a connection has ended. False: not now.
 	bool (*ended)(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from);
-	// Up to n messages for clients; all of them are given back before the next call of any.
+	// Up to n messages for clients; all of them are given back before the next call of any but
+	// take and datagram.
 	unsigned int (*receive)(void *ctx, unsigned int t, unsigned int w, struct stream_message *m,
 		unsigned int n);
 	void (*release)(void *ctx, unsigned int t, unsigned int w, void *buf);
+	// Gives a buffer just taken, now of m->len bytes, to the worker: a datagram for the client
+	// of session m->conn (STREAM_SHAKE), or one of that client which came after its handshake
+	// was complete (STREAM_BYTES). Never fails.
+	void (*datagram)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m);
+	// Tells that the handshake of a session has ended: complete, and ssl is the worker's from
+	// now on, or NULL. False: not now.
+	bool (*shaken)(
+		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct ssl_st *ssl);
 };
 
 struct stream_config {
@@ -79,6 +113,7 @@ struct stream_config {
 	uint32_t queue; // bytes that may wait for a client that does not read
 	uint16_t room; // longest message
 	struct stream_tls tls;
+	struct stream_dtls dtls;
 	const struct stream_ops *ops;
 	void *ctx;
 };
@@ -105,7 +140,12 @@ struct stream_config {
 	X(oversize, "messages from clients too long for any datagram, skipped")             \
 	X(queue_full, "messages to clients dropped: streams.queue")                         \
 	X(late, "messages to clients whose connection has ended")                           \
-	X(stalled, "times that reading waited for the workers")
+	X(stalled, "times that reading waited for the workers")                             \
+	X(dtls_sessions, "DTLS sessions there are, handshakes included")                    \
+	X(dtls_handshakes, "DTLS handshakes completed")                                     \
+	X(dtls_failed, "DTLS handshakes given up: failed, or past dtls.handshake")          \
+	X(dtls_refused_total, "DTLS handshakes refused: dtls.sessions")                     \
+	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")
 
 struct stream_stats {
 #define X(field, text) uint64_t field;

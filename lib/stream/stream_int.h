@@ -9,7 +9,10 @@
 #include <sys/epoll.h>
 
 #include "caps.h"
+#include "dtls.h"
+#include "nap.h"
 #include "queue.h"
+#include "shake.h"
 #include "stream.h"
 
 #define STREAM_CHUNK 16384 // read at once: a whole record of TLS, so that libssl keeps no rest
@@ -29,13 +32,14 @@ struct conn {
 	struct endpoint client;
 	int fd;
 	uint32_t generation;
-	uint32_t next; // in the list of free or of ended ones
+	uint32_t next, prev; // in the list of free, of ended or of held ones
 	uint32_t events; // that epoll watches for
 	uint8_t state; // enum conn_state
 	uint8_t listener; // of the configuration given to us
 	uint8_t home, told; // its worker; CONN_ENDED: workers told
 	bool heard; // a whole message has come
 	bool given; // and was given to a worker
+	bool held; // its next message is a request that its worker takes no more of now
 	uint32_t skip; // bytes of an oversize message still to come
 	uint32_t rest_len;
 	uint8_t *rest; // received, and not a whole message yet
@@ -59,21 +63,32 @@ struct thread {
 	uint32_t free, ended; // lists
 	uint32_t *live; // generation of each connection that is open, else 0; read by workers
 	uint32_t blocked[STREAM_WORKERS_MAX]; // connection that waits for a worker's buffers
+	struct held { // connections that wait till they may ask a worker: first come, first served
+		uint32_t first, last;
+	} held[STREAM_WORKERS_MAX];
 	bool untold; // workers have no room for the news of an end: till then nothing new is read
 	bool stalled; // something of this round has to wait a little
+	struct shakes shakes;
+	bool hungry; // it left something: no nap
+	struct nap nap;
 	uint64_t now_ms, scanned_ms;
 	uint32_t scan; // next connection to look at for its deadline
 	struct stream_stats stats; // written by the thread, read by any
 	uint8_t scratch[STREAM_ROOM_MAX + 4 + STREAM_CHUNK]; // part of a message, and a chunk
 };
 
+struct tls_contexts {
+	SSL_CTX *tls, *dtls; // NULL: no listener wants it
+};
+
 struct streams {
 	struct stream_config conf;
 	struct stream_listener *listener;
 	char *netns;
-	struct caps caps;
+	struct caps caps; // of connections
+	struct caps sessions; // of DTLS
 	pthread_mutex_t tls_lock; // of tls
-	SSL_CTX *tls; // NULL: no listener wants it
+	struct tls_contexts tls;
 	bool stop; // written by who stops, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;
@@ -92,17 +107,18 @@ static inline uint64_t conn_handle(const struct thread *t, const struct conn *c)
 
 // --- tls.c ---------------------------------------------------------------------------------------
 
+// What all versions of TLS and DTLS have in common: files, ciphers, ALPN, options. False with a
+// reason in error.
+bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len);
 // NULL with a reason in error.
 SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
+// Those that are wanted. 0, or -1 with a reason in error and nothing made.
+int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contexts *out,
+	char *error, size_t len);
 // The server's end of a connection; NULL when there is no memory.
 SSL *tls_open(struct streams *s, int fd);
 
-// What of a read, a write or a handshake there was: more than 0, or one of these.
-#define IO_LATER 0 // it would block
-#define IO_CLOSED (-1)
-#define IO_FAILED (-2)
-
-// Plain or TLS. Bytes, or IO_*.
+// Plain or TLS. Bytes, or IO_* (dtls.h); IO_LATER: it would block.
 int io_read(struct conn *c, uint8_t *buf, size_t len);
 int io_write(struct conn *c, const uint8_t *buf, size_t len);
 int io_handshake(struct conn *c);
@@ -118,6 +134,8 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason);
 void conn_event(struct thread *t, struct conn *c, uint32_t events);
 // Goes on with what waited for a worker's buffers.
 void conn_resume(struct thread *t, struct conn *c);
+// Goes on with what waited to ask a worker, in turn.
+void conn_resume_held(struct thread *t, unsigned int worker);
 // Sends a message of a worker.
 void conn_send(struct thread *t, const struct stream_message *m);
 // Closes it if one of its deadlines has passed.

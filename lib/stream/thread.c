@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One stream thread: waits for sockets and for what workers leave, and does both in turn.
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -22,12 +23,12 @@ static uint64_t clock_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-// What workers have for clients. True when there was something.
-static bool receive(struct thread *t)
+// What workers have for clients. Returns how many messages that was.
+static unsigned int receive(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 	struct stream_message m[STREAM_BURST];
-	bool any = false;
+	unsigned int total = 0;
 
 	for (unsigned int w = 0; w < conf->workers; w++) {
 		for (unsigned int round = 0; round < RECEIVE_ROUNDS; round++) {
@@ -35,22 +36,28 @@ static bool receive(struct thread *t)
 				conf->ops->receive(conf->ctx, t->index, w, m, STREAM_BURST);
 
 			for (unsigned int i = 0; i < n; i++) {
-				conn_send(t, &m[i]);
+				if (m[i].kind == STREAM_BYTES)
+					conn_send(t, &m[i]);
+				else
+					shake_take(t, w, &m[i]);
 				conf->ops->release(conf->ctx, t->index, w, m[i].buf);
 			}
-			any |= n > 0;
+			total += n;
 			if (n < STREAM_BURST)
 				break;
 		}
 	}
-	return any;
+	return total;
 }
 
 static void resume(struct thread *t)
 {
-	for (unsigned int w = 0; w < t->s->conf.workers && !t->untold; w++)
+	for (unsigned int w = 0; w < t->s->conf.workers && !t->untold; w++) {
 		if (t->blocked[w] != CONN_NONE)
 			conn_resume(t, &t->conn[t->blocked[w]]);
+		conn_resume_held(t, w);
+		t->stalled |= t->held[w].first != CONN_NONE;
+	}
 }
 
 static void tell_ended(struct thread *t)
@@ -101,16 +108,20 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 
 static void round_of(struct thread *t)
 {
-	static const struct timespec pause = {.tv_nsec = STALL_NS};
+	static const struct timespec pause = {.tv_nsec = STALL_NS},
+				     nap = {.tv_nsec = NAP_US * 1000};
 	struct epoll_event e[EVENTS];
-	bool busy;
+	unsigned int busy;
 	int n;
 
+	if (t->nap.on && !t->hungry)
+		nanosleep(&nap, NULL);
 	t->now_ms = clock_ms();
 	tell_ended(t);
+	t->stalled |= !shake_tell(t);
 	resume(t);
 	busy = receive(t);
-	if (!busy) {
+	if (busy == 0 && !t->nap.on) {
 		// From here on workers wake it; what they left before is found by another look.
 		__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -118,13 +129,16 @@ static void round_of(struct thread *t)
 	}
 	if (t->stalled)
 		nanosleep(&pause, NULL);
-	n = epoll_wait(t->epoll, e, EVENTS, busy || t->stalled ? 0 : TICK_MS);
+	n = epoll_wait(t->epoll, e, EVENTS, busy > 0 || t->stalled || t->nap.on ? 0 : TICK_MS);
 	t->stalled = false;
+	t->hungry = n == EVENTS;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_ms();
 	for (int i = 0; i < n; i++)
 		dispatch(t, &e[i]);
+	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));
 	scan(t);
+	shake_tick(t);
 }
 
 // --- start and end -------------------------------------------------------------------------------
@@ -153,6 +167,19 @@ static void *run(void *arg)
 	return NULL;
 }
 
+// Signals are not for it: libssl writes to sockets that may be gone, and SIGPIPE would end us all.
+static int create(pthread_t *id, void *(*function)(void *), void *arg)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(id, NULL, function, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
 int thread_start(struct thread *t, char *error, size_t len)
 {
 	struct opening o = {.t = t, .error = error, .len = len};
@@ -160,12 +187,12 @@ int thread_start(struct thread *t, char *error, size_t len)
 	int rc;
 
 	// by a thread that ends at once: it may have moved to another network namespace
-	rc = pthread_create(&t->id, NULL, open_listeners, &o);
+	rc = create(&t->id, open_listeners, &o);
 	if (rc == 0) {
 		pthread_join(t->id, NULL);
 		if (o.rc != 0)
 			return -1;
-		rc = pthread_create(&t->id, NULL, run, t);
+		rc = create(&t->id, run, t);
 	}
 	if (rc != 0) {
 		snprintf(error, len, "streams: thread: %s", strerror(rc));
@@ -191,7 +218,8 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 		.ended = CONN_NONE,
 		.reserve = -1};
 	memset(t->blocked, 0xff, sizeof(t->blocked)); // CONN_NONE
-	t->listen = calloc(s->conf.nb_listeners, sizeof(*t->listen));
+	memset(t->held, 0xff, sizeof(t->held));
+	t->listen = calloc(s->conf.nb_listeners + 1, sizeof(*t->listen));
 	t->conn = calloc(t->max, sizeof(*t->conn));
 	t->live = calloc(t->max, sizeof(*t->live));
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -210,6 +238,7 @@ void thread_free(struct thread *t)
 	for (uint32_t i = 0; i < t->used; i++)
 		if (t->conn[i].state != CONN_FREE && t->conn[i].state != CONN_ENDED)
 			conn_close(t, &t->conn[i], &t->stats.closed);
+	shake_close(t);
 	if (t->listen != NULL)
 		listen_close(t);
 	if (t->epoll >= 0)

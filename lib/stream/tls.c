@@ -55,11 +55,10 @@ static bool add_chain(SSL_CTX *c, const char *path)
 	return true;
 }
 
-static void settle(SSL_CTX *c, const struct stream_tls *tls)
+static void settle(SSL_CTX *c)
 {
 	static const unsigned char id[] = "turn";
 
-	SSL_CTX_set_min_proto_version(c, tls->only_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
 	// messages tell their length, so an end without close_notify cuts none short unseen
 	SSL_CTX_set_options(
 		c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
@@ -99,23 +98,32 @@ static int no_phrase(char *buf, int size, int writing, void *ctx)
 	return -1;
 }
 
+bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
+{
+	const char *key, *path;
+
+	ERR_clear_error();
+	SSL_CTX_set_default_passwd_cb(c, no_phrase);
+	settle(c);
+	key = load(c, tls, &path);
+	if (key == NULL)
+		return true;
+	fail(error, len, key, path);
+	ERR_clear_error();
+	return false;
+}
+
 SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len)
 {
 	SSL_CTX *c = SSL_CTX_new(TLS_server_method());
-	const char *key, *path;
 
 	if (c == NULL) {
 		snprintf(error, len, "tls: out of memory");
 		return NULL;
 	}
-	ERR_clear_error();
-	SSL_CTX_set_default_passwd_cb(c, no_phrase);
-	settle(c, tls);
-	key = load(c, tls, &path);
-	if (key == NULL)
+	SSL_CTX_set_min_proto_version(c, tls->only_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+	if (tls_fill(c, tls, error, len))
 		return c;
-	fail(error, len, key, path);
-	ERR_clear_error();
 	SSL_CTX_free(c);
 	return NULL;
 }
@@ -130,20 +138,39 @@ int stream_tls_check(const struct stream_tls *tls, char *error, size_t len)
 	return 0;
 }
 
+int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contexts *out,
+	char *error, size_t len)
+{
+	const struct stream_config *c = &s->conf;
+
+	*out = (struct tls_contexts){NULL, NULL};
+	if (tls) {
+		out->tls = tls_load(&c->tls, error, len);
+		if (out->tls == NULL)
+			return -1;
+	}
+	if (dtls) {
+		out->dtls = dtls_load(&c->tls, &c->dtls, error, len);
+		if (out->dtls == NULL) {
+			SSL_CTX_free(out->tls);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int stream_reload(struct streams *s, char *error, size_t len)
 {
-	SSL_CTX *fresh, *old;
+	struct tls_contexts fresh, old;
 
-	if (s->tls == NULL)
-		return 0;
-	fresh = tls_load(&s->conf.tls, error, len);
-	if (fresh == NULL)
+	if (tls_load_all(s, s->tls.tls != NULL, s->tls.dtls != NULL, &fresh, error, len) != 0)
 		return -1;
 	pthread_mutex_lock(&s->tls_lock);
 	old = s->tls;
 	s->tls = fresh;
 	pthread_mutex_unlock(&s->tls_lock);
-	SSL_CTX_free(old); // connections made with it have it still
+	SSL_CTX_free(old.tls); // connections made with it have it still
+	SSL_CTX_free(old.dtls);
 	return 0;
 }
 
@@ -152,7 +179,7 @@ SSL *tls_open(struct streams *s, int fd)
 	SSL *ssl;
 
 	pthread_mutex_lock(&s->tls_lock);
-	ssl = SSL_new(s->tls);
+	ssl = SSL_new(s->tls.tls);
 	pthread_mutex_unlock(&s->tls_lock);
 	if (ssl != NULL && SSL_set_fd(ssl, fd) != 1) {
 		SSL_free(ssl);

@@ -25,32 +25,42 @@ static void split(struct turn_burst *b)
 {
 	uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
 	const struct turn_view *v = b->view;
+	const unsigned int n = b->n; // writing to of might change b's, for all that gcc knows
 	unsigned int nb_peer = 0;
 
 #pragma GCC unroll 4
-	for (unsigned int i = 0; i < b->n; i++, v++) {
+	for (unsigned int i = 0; i < n; i++, v++) {
 		of_client[i - nb_peer] = of_peer[nb_peer] = (uint8_t)i;
 		nb_peer += v->leg; // TURN_FROM_PEER is 1
 	}
-	b->nb[TURN_FROM_CLIENT] = b->n - nb_peer;
+	b->nb[TURN_FROM_CLIENT] = n - nb_peer;
 	b->nb[TURN_FROM_PEER] = nb_peer;
 }
 
-// Looks up the clients of a burst.
-static void find_clients(struct turn_shard *s, struct turn_burst *b)
+// Looks up the clients of a burst, after sorting out those of other shards, if there can be any.
+static inline __attribute__((always_inline)) void find_clients(
+	struct turn_shard *s, struct turn_burst *b, bool dealt)
 {
-	const uint8_t *of_client = b->of[TURN_FROM_CLIENT];
-	const unsigned int nb = b->nb[TURN_FROM_CLIENT];
+	uint8_t *of_client = b->of[TURN_FROM_CLIENT];
+	const unsigned int nb = b->nb[TURN_FROM_CLIENT], homes = b->homes, worker = s->worker;
 	const struct table clients = s->clients; // copies: nothing written here changes them
-	const struct hash_key key = s->key;
+	const struct hash_key key = s->client_key;
+	unsigned int ours = dealt ? 0 : nb;
 
 	for (unsigned int i = 0; i < nb; i++) {
-		struct turn_view *v = &b->view[of_client[i]];
+		const uint8_t at = of_client[i];
+		struct turn_view *v = &b->view[at];
 
-		v->hash = hash_addr(&key, &v->src, v->mark & CLIENT_MARK);
+		v->hash = turn_client_hash(&key, &v->src, v->mark & CLIENT_MARK);
 		table_prefetch(&clients, v->hash);
+		if (dealt) { // without a branch, as in split
+			of_client[ours] = b->elsewhere[i - ours] = at;
+			ours += turn_client_home(v->hash, homes) == worker;
+		}
 	}
-	for (unsigned int i = 0; i < nb; i++) {
+	b->nb[TURN_FROM_CLIENT] = ours;
+	b->nb_elsewhere = nb - ours;
+	for (unsigned int i = 0; i < ours; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
 		v->slot = table_guess(&clients, v->hash, TURN_NONE);
@@ -71,7 +81,10 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 	else
 		for (unsigned int i = 0; i < b->nb[TURN_FROM_PEER]; i++)
 			__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
-	find_clients(s, b);
+	if (b->homes > 1)
+		find_clients(s, b, true);
+	else
+		find_clients(s, b, false);
 }
 
 static bool line_is(const struct turn_line *l, const struct turn_view *v)

@@ -114,6 +114,12 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
 }
 
+bool turn_shard_answers(struct turn_shard *s, const struct addr *source)
+{
+	return limiter_allow(s->unauthenticated, &s->policy->limits.unauthenticated, s->workers,
+		source, s->now_ms);
+}
+
 // An answer to somebody who has not proved who they are: bounded per source, else silence.
 static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
 {
@@ -123,8 +129,7 @@ static void answer_stranger(struct turn_request *r, unsigned int code, struct tu
 		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
 	if (code == 401 && stun_has(&r->m, STUN_NONCE))
 		s->stats.auth_failures++;
-	if (!limiter_allow(s->unauthenticated, &s->policy->limits.unauthenticated, s->workers,
-		    &r->v->src, s->now_ms))
+	if (!turn_shard_answers(s, &r->v->src))
 		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
 	begin_error(r, code, false);
 	if ((code == 401 || code == 438) && !put_challenge(r))

@@ -145,6 +145,9 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->map = p->map;
 	s->worker = p->worker;
 	csprng_bytes(p->rng, &s->key, sizeof(s->key));
+	csprng_bytes(p->rng, &s->client_key, sizeof(s->client_key));
+	if (p->client_key != NULL)
+		s->client_key = *p->client_key;
 	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
 	csprng_bytes(p->rng, &s->tid_key, sizeof(s->tid_key));
 	shard_tables(s, &l);

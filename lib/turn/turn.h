@@ -75,12 +75,13 @@ struct turn_user {
 	struct stun_key md5, sha256; // len 0 = derive from the password (or not to be had)
 };
 
-// Of the client leg. All but UDP are byte streams, and the kernel's: no packets of a port.
+// Of the client leg. All but UDP and DTLS are byte streams, and the kernel's: no packets of a port.
 enum turn_transport {
 	TURN_OVER_UDP,
 	TURN_OVER_TCP,
 	TURN_OVER_TLS,
 	TURN_OVER_AUTO, // TCP, of which the first byte tells whether there is TLS
+	TURN_OVER_DTLS, // may have the port of a UDP listener, of which the first byte tells it
 };
 
 struct turn_listener {
@@ -90,7 +91,7 @@ struct turn_listener {
 
 static inline bool turn_listener_is_stream(const struct turn_listener *l)
 {
-	return l->transport != TURN_OVER_UDP;
+	return l->transport != TURN_OVER_UDP && l->transport != TURN_OVER_DTLS;
 }
 
 // An address of ours with its on-link prefix.
@@ -289,6 +290,11 @@ struct turn_burst {
 	struct turn_view view[TURN_BURST];
 	struct turn_plan plan; // the last one made
 	struct turn_side side; // of the last plan made
+	// Shards that clients are dealt over by turn_client_home; 0 = all are ours. Those of others
+	// are then in elsewhere and not in of.
+	unsigned int homes;
+	unsigned int nb_elsewhere;
+	uint8_t elsewhere[TURN_BURST + 1];
 };
 
 // Both ends of a flow: what the data path builds a header from. hop is its note on the way there,
@@ -330,6 +336,9 @@ struct turn_shard_params {
 	struct stun_crypto *crypto; // of this worker
 	struct csprng *rng; // of this worker
 	uint8_t worker;
+	// What clients are hashed with; the same for all shards that they are dealt over. NULL: a
+	// random one.
+	const struct hash_key *client_key;
 	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
 	uint32_t endpoints; // on shared addresses, likewise; 0 = 2x
 	// Tells of a line that is new or has another copy (or the same again) and will soon be
@@ -355,6 +364,9 @@ uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
 // Ends the allocation of a slot: its client is gone. To be followed by turn_shard_notes.
 void turn_shard_end(struct turn_shard *s, uint32_t slot);
+// Whether somebody who has not proved who they are may have one more answer now, which is counted:
+// limits.unauthenticated.
+bool turn_shard_answers(struct turn_shard *s, const struct addr *source);
 // Ends every allocation (quota is given back). The memory is the caller's.
 void turn_shard_close(struct turn_shard *s);
 // The lines of all slots; the pointer is good as long as the shard. Its worker lcore only.
@@ -368,7 +380,23 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s);
 bool turn_shard_expire(struct turn_shard *s);
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 
-// Looks up b->view[0..b->n) and prefetches.
+// A client's 5-tuple, hashed: mark is that of its views, state left zero.
+static inline uint64_t turn_client_hash(
+	const struct hash_key *key, const struct addr *client, uint32_t mark)
+{
+	return hash_addr(key, client, mark);
+}
+
+// Which of a number of shards a client is dealt to by its hash: by bits that neither its first
+// bucket nor its tag in the table of clients comes from. No more than these can be seen from
+// outside, by the relay port that a client gets.
+static inline unsigned int turn_client_home(uint64_t hash, unsigned int homes)
+{
+	return (unsigned int)((hash >> 32 & 0xffff) * homes >> 16);
+}
+
+// Looks up b->view[0..b->n) and prefetches. Of a client that is dealt to another shard only the
+// hash is made.
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b);
 // Makes b->plan, and what of b->side it needs, for view i. Views are taken in order, and each plan
 // is executed before the next is made: any operations in one burst then have the same outcome as

@@ -431,7 +431,8 @@ struct turn_shard {
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect
 	struct trie by_address, by_number, by_port; // of permissions, channels, channels
-	struct hash_key key; // of table, trees and marks
+	struct hash_key key; // of trees and limiters
+	struct hash_key client_key; // of clients
 	uint8_t token_key[32]; // of which reservation tokens are made
 	struct hash_key tid_key; // of Data indications' transaction ids
 	uint64_t tids; // made so far
@@ -499,7 +500,7 @@ static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
 static inline uint64_t client_hash(
 	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)
 {
-	return hash_addr(&s->key, client, line_mark(port, listener, 0));
+	return turn_client_hash(&s->client_key, client, line_mark(port, listener, 0));
 }
 
 // Longest datagram in a Data indication: its length field counts attributes and padding in 16 bits.

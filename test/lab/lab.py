@@ -12,6 +12,9 @@ what a killed run left behind is removed by the next one.
 The port d0 is a vtap, whose kernel end is plugged into the bridge, or (LAB_PORT=af_packet, and for
 other servers) one end of a veth in dut.
 
+scripts/test runs two tests at a time, but for one that has a line "# alone: why": that is for what
+fails when it has to share the CPUs, not for what is slow.
+
 Environment: LAB_BUILD (build directory), LAB_PORT=vtap|af_packet, LAB_OFFLOAD=uso|tso|csum|none (of
 the vtap), LAB_SERVER=coturn (another server, to test the tests), LAB_KEEP=1 (keep the work
 directory).

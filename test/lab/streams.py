@@ -40,6 +40,22 @@ def certificate(lab, name, file="cert"):
     return cert, key
 
 
+def signed_certificate(lab, name, file):
+    """A certificate for a name (of the form of subjectAltName), signed by a CA made for it, in place
+    of the one that certificate() has written. Returns the path of the CA's.
+    """
+    cert, key = (os.path.join(lab.dir, f"{file}.{kind}") for kind in ("pem", "key"))
+    ca, request = (os.path.join(lab.dir, f"{file}-{kind}") for kind in ("ca.pem", "request"))
+    new = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes".split()
+    labs.command(*("openssl", "req", "-x509", *new, "-days", "2", "-subj", "/CN=lab CA"),
+        *("-addext", "keyUsage=critical,keyCertSign", "-out", ca, "-keyout", ca + ".key"))  # fmt: skip
+    labs.command(*("openssl", "req", *new, "-subj", "/CN=turn", "-addext", f"subjectAltName={name}"),
+        *("-out", request, "-keyout", key))  # fmt: skip
+    labs.command(*("openssl", "x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca + ".key"),
+        *("-days", "2", "-copy_extensions", "copy", "-out", cert))  # fmt: skip
+    return ca
+
+
 def config(lab, transports=("tcp",), tls=None, **streams):
     """Changes to the lab's configuration: listeners of UDP and of these transports."""
     listeners = [{"transport": "udp", "address": a, "port": 3478} for a in (SERVER4, SERVER6)]

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TCP and TLS with unmodified clients, and what a byte stream may do to messages."""
 
+import contextlib
 import os
+import ssl
+import time
 
 import lab as labs
 import server as servers
@@ -24,16 +27,6 @@ RUNS = (
     ("TLS, found out", streams.V4, PEER4, ("-t", "-S", "-c", "-p", "443"), 2, 60),
     ("TCP, found out", streams.V4, PEER4, ("-t", "-c", "-p", "443"), 2, 60),
 )
-
-
-def unmodified(lab):
-    uclient.start_peer(lab)
-    runs = [
-        uclient.start(lab, label, server, peer, *options, clients=clients, messages=messages)
-        for label, server, peer, options, clients, messages in RUNS
-    ]
-    bad = uclient.finish(runs)
-    assert not bad, bad
 
 
 def relaying(lab, transport, ip, tls=None):
@@ -72,6 +65,35 @@ def bytewise(lab):
     # TCP to UDP (RFC 8656 15): no DF, TTL of our own; the kernel of the peer has taken them all
     assert echo.seen[-1][1] == b"39"
     client.close()
+
+
+def records(lab):
+    """Records of TLS have no borders in TCP either: whole handshakes' ends and many at a time."""
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = streams.context().wrap_bio(into, out, server_side=False)
+    sock = streams.connect(lab, "tls")
+    while True:
+        try:
+            tls.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            sock.sendall(out.read())
+            into.write(sock.recv(65536))
+    answers, asked = b"", 0
+    for burst in (3, 20, 1, 30):  # the first of them with the client's Finished
+        for _ in range(burst):
+            tls.write(build(REQUEST, BINDING))
+        asked += burst
+        text = out.read()
+        sock.sendall(text[:-7])
+        time.sleep(0.02)  # and the end of the last one later
+        sock.sendall(text[-7:])
+        while answers.count(b"\x21\x12\xa4\x42") < asked:
+            into.write(sock.recv(65536))
+            with contextlib.suppress(ssl.SSLWantReadError):
+                while True:
+                    answers += tls.read(65536)
+    sock.close()
 
 
 def pairs(lab, server):
@@ -130,7 +152,7 @@ def main(lab):
     own_addresses(lab)
     streams.join(lab)
     server = lab.server(streams.config(lab, ("tcp", "tls", "auto")))
-    unmodified(lab)
+    uclient.check(lab, RUNS)
     for transport, ip, tls in (
         ("tcp", CLIENT6, None),
         ("tls", CLIENT4, None),
@@ -139,6 +161,7 @@ def main(lab):
     ):
         relaying(lab, transport, ip, tls)[0].close()
     bytewise(lab)
+    records(lab)
     pairs(lab, server)
     seen = streams.counters(server)
     print(seen)

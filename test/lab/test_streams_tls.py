@@ -14,6 +14,7 @@ from lab import PEER4, SERVER4, until
 from turnlib import BINDING, REQUEST, SUCCESS, build
 
 HANDSHAKE = 1
+ABANDONED = 50
 
 
 def s_client(lab, *options, text=b""):
@@ -133,6 +134,100 @@ def bad_handshakes(lab, server):
     streams.counted(server, "slow", before["slow"] + 4)
 
 
+class RawTls:
+    """TLS of which the records are in our hands, on a connected socket."""
+
+    def __init__(self, sock, tls):
+        self.sock = sock
+        self.inward, self.outward = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.ssl = tls.wrap_bio(self.inward, self.outward)
+        while True:
+            try:
+                self.ssl.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                sock.sendall(self.outward.read())
+                self.inward.write(sock.recv(65536))
+        sock.sendall(self.outward.read())
+
+    def record(self, data):
+        """A record of data, encrypted and not yet sent."""
+        self.ssl.write(data)
+        return bytearray(self.outward.read())
+
+
+def begun(lab, first):
+    """A connection on which these bytes are the first."""
+    sock = streams.connect(lab, "tls")
+    sock.sendall(first)
+    return sock
+
+
+def established(lab, spoil, version):
+    """One that shakes hands and then sends what spoil makes of a record of a good request."""
+    tls = streams.context(minimum_version=version, maximum_version=version)
+    raw = RawTls(streams.connect(lab, "tls"), tls)
+    raw.sock.sendall(spoil(raw.record(build(REQUEST, BINDING))))
+    return raw.sock
+
+
+def bad_mac(record):
+    record[-1] ^= 1
+    return record
+
+
+def ended(server, name, make):
+    """What make connects is closed and counted, once."""
+    before = streams.counters(server)[name]
+    assert streams.is_closed(make()), name
+    streams.counted(server, name, before + 1)
+
+
+def hostile_records(lab, server):
+    """Each is closed under its own counter, and a client beside them notices nothing."""
+    echo = lab.echo(PEER4)
+    beside = streams.client(lab, "tls")
+    assert beside.allocate().cls == SUCCESS and beside.bind(0x4000, echo.address).cls == SUCCESS
+    get = b"GET / HTTP/1.1\r\nHost: turn\r\n\r\n"
+    too_long = b"\x17\x03\x03\x48\x01" + bytes(0x4801)  # 2^14 + 2048 + 1 (RFC 5246 6.2.3)
+    cases = [
+        ("handshake_failed", lambda: begun(lab, get)),
+        ("handshake_failed", lambda: begun(lab, b"\x16\x03\x01\xff\xff" + bytes(1000))),
+        ("handshake_failed", lambda: begun(lab, b"\x17\x03\x03\x00\x10" + bytes(16))),
+        ("handshake_failed", lambda: begun(lab, os.urandom(64))),
+    ]
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        for spoil in (bad_mac, lambda _: too_long, lambda _: b"\x16\x03\x03\x00\x04junk"):
+            cases.append(("failed", lambda s=spoil, v=version: established(lab, s, v)))
+    for name, make in cases:
+        ended(server, name, make)
+        beside.send_channel(0x4000, name.encode())
+        assert beside.wait("channel")[2] == name.encode()
+
+    def request(transport, tls):
+        sock = streams.connect(lab, transport)
+        sock = streams.over_tls(sock) if tls else sock
+        sock.sendall(get)
+        return sock
+
+    for transport, tls in (("tls", True), ("auto", True), ("auto", False)):
+        ended(server, "garbage", lambda t=transport, s=tls: request(t, s))
+    before = streams.counters(server)["handshake_failed"]
+    hello = ssl.MemoryBIO()
+    try:
+        streams.context().wrap_bio(ssl.MemoryBIO(), hello).do_handshake()
+    except ssl.SSLWantReadError:
+        hello = hello.read()
+    for i in range(ABANDONED):  # begun, in part or as a whole, and left
+        begun(lab, hello[: None if i % 2 else 100]).close()
+    until(lambda: streams.counters(server)["tls"] == 1, 3, "they are gone")
+    assert streams.counters(server)["handshake_failed"] == before + ABANDONED
+    beside.send_channel(0x4000, b"unmoved")
+    assert beside.wait("channel")[2] == b"unmoved"
+    beside.close()
+    echo.close()
+
+
 def ends(lab, server):
     """The allocation of a TLS client ends with its connection."""
     client = streams.client(lab, "tls")
@@ -188,6 +283,7 @@ def main(lab):
     versions(lab)
     resumption(lab)
     bad_handshakes(lab, server)
+    hostile_records(lab, server)
     ends(lab, server)
     reload(lab, server)
     gone = lambda: not any(streams.counters(server)[name] for name in ("connections", "tls"))

@@ -8,6 +8,7 @@
 #include <rte_mempool.h>
 
 #include "bytes.h"
+#include "frame.h"
 #include "nicmodel.h"
 
 #define REALM "turn.test"
@@ -119,6 +120,12 @@ static void conf_addresses(struct world *w, const struct world_setup *s)
 		: w->listeners[2];
 	if (s->two_ports)
 		w->locals[t->nb_local++] = local_of(&w->side);
+	w->tcp = s->two_ports ? 3 : 2;
+	w->dtls = w->tcp + (s->stream_ring > 0);
+	for (unsigned int i = 0; i < 3; i++)
+		w->listeners[w->dtls + i] = (struct turn_listener){
+			{w->addresses[i & 1].addr, i == 0 ? 3478 : 5349}, TURN_OVER_DTLS};
+	t->nb_listeners = w->dtls + (s->dtls ? 3 : 0);
 }
 
 static void conf_turn(struct world *w, const struct world_setup *s)
@@ -135,7 +142,6 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 		.nonce_lifetime_s = 600,
 		.nonce_secret = "",
 		.listeners = w->listeners,
-		.nb_listeners = (s->two_ports ? 3 : 2) + (s->stream_ring > 0),
 		.relay = w->relay,
 		.local = w->locals,
 		.gateways = w->gateways,
@@ -186,7 +192,8 @@ void world_open(struct world *w, const struct world_setup *s)
 		.neigh_held = 256,
 		.neigh_held_each = s->neigh_held_each != 0 ? s->neigh_held_each : 64,
 		.icmp_rate = s->icmp_rate,
-		.streams = {.threads = 1, .ring = s->stream_ring}};
+		.streams = {.threads = 1, .ring = s->stream_ring > 0 ? s->stream_ring : 256},
+		.dtls = {.sessions = 1000, .half_open = 300, .handshake_s = 10, .idle_s = 120}};
 	conf_turn(w, s);
 	w->ms = 1000000; // later than any start takes
 	w->nic = s->nic;
@@ -508,18 +515,17 @@ void world_stream_client(struct world *w, struct world_client *c, const char *ad
 
 static struct stream_from stream_from(const struct world *w, const struct world_client *c)
 {
-	return (struct stream_from){.client = c->at,
-		.listener = (uint8_t)(w->conf.turn.nb_listeners - 1),
-		.conn = c->conn};
+	return (struct stream_from){.client = c->at, .listener = (uint8_t)w->tcp, .conn = c->conn};
 }
 
 bool world_stream_send(struct world *w, const struct world_client *c, const void *data, size_t len)
 {
 	const struct stream_from from = stream_from(w, c);
-	const unsigned int home = streams_ops.home(w->dp, &c->at, &c->server);
+	const unsigned int home = streams_ops.home(w->dp, &c->at, from.listener);
 	struct stream_message m;
 
-	if (!streams_ops.take(w->dp, 0, home, &m))
+	if ((frame_is_request(data) && !streams_ops.may_ask(w->dp, 0, home)) ||
+		!streams_ops.take(w->dp, 0, home, &m))
 		return false;
 	memcpy(m.data, data, len);
 	m.len = (uint16_t)len;

@@ -51,6 +51,8 @@ struct world_setup {
 	uint32_t stream_ring; // there is a TCP listener on 10.99.0.1:3478, and one thread; 0: no
 	const struct conf_exception *exception; // of port wan, NULL = none
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
+	bool dtls; // behind the other listeners three of DTLS, and one thread that the test plays:
+		// 10.99.0.1:3478, where there is UDP too, and port 5349 of both addresses
 };
 
 struct world {
@@ -59,7 +61,8 @@ struct world {
 	struct conf_address addresses[2 + 2 * WORLD_RELAYS], side;
 	bool side_hosts;
 	struct addr gateways[2];
-	struct turn_listener listeners[4];
+	struct turn_listener listeners[7];
+	unsigned int tcp, dtls; // the first listener of these
 	struct turn_local locals[3 + 2 * WORLD_RELAYS];
 	struct addr relay[2 * WORLD_RELAYS];
 	struct prefix allow[4];

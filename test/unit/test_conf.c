@@ -193,24 +193,27 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_null(c->streams.netns);
 	assert_null(d->streams.netns);
 	assert_memory_equal(&c->streams, &d->streams, sizeof(c->streams));
+	assert_memory_equal(&c->dtls, &d->dtls, sizeof(c->dtls));
 	assert_null(c->tls.certificate);
 	assert_int_equal(c->tls.min_version, d->tls.min_version);
 	conf_free(c);
 	conf_free(d);
 }
 
-// TCP and TLS are the kernel's: on addresses of no port, and beside UDP.
+// TCP and TLS are the kernel's: on addresses of no port, and beside UDP. DTLS shares UDP's port.
 static void test_stream_example(void **state)
 {
-	static const enum turn_transport transports[] = {
-		TURN_OVER_UDP, TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_AUTO};
+	static const enum turn_transport transports[] = {TURN_OVER_UDP, TURN_OVER_DTLS,
+		TURN_OVER_DTLS, TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_AUTO};
 	struct conf *c = load("conf/streams.yaml");
 
-	assert_int_equal(c->turn.nb_listeners, 4);
-	for (unsigned int i = 0; i < 4; i++) {
+	assert_int_equal(c->turn.nb_listeners, 6);
+	for (unsigned int i = 0; i < 6; i++) {
 		assert_int_equal(c->turn.listeners[i].transport, transports[i]);
-		assert_int_equal(turn_listener_is_stream(&c->turn.listeners[i]), i > 0);
+		assert_int_equal(turn_listener_is_stream(&c->turn.listeners[i]), i > 2);
 	}
+	assert_int_equal(c->dtls.sessions, 20000);
+	assert_int_equal(c->dtls.half_open, 256);
 	assert_int_equal(c->turn.nb_local, 1);
 	assert_string_equal(c->tls.key, "/etc/slipring/privkey.pem");
 	assert_int_equal(c->tls.min_version, CONF_TLS_1_2);
@@ -395,6 +398,10 @@ static void test_values(void **state)
 	conf_free(c);
 	c = load_edit("hairpin: true", "hairpin: false");
 	assert_false(c->turn.hairpin);
+	conf_free(c);
+	c = load_edit("idle: adaptive", "idle: saving");
+	assert_int_equal(c->idle, CONF_IDLE_SAVING);
+	assert_string_equal(conf_idle_name(c->idle), "saving");
 	conf_free(c);
 	c = load_edit("idle: adaptive", "idle: busy");
 	assert_int_equal(c->idle, CONF_IDLE_BUSY);

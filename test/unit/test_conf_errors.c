@@ -165,7 +165,7 @@ static void test_types(void **state)
 		{"to: stderr", "to: file", "37:11: log.to: 'file' is not one of: stderr, syslog"},
 		{"idle: adaptive", "idle: lazy",
 			"4:27: workers.idle: 'lazy' is not one of: adaptive, "
-			"busy"},
+			"busy, saving"},
 		{"vlan: 0", "uso: yes", "10:10: ports[0].uso: 'yes' is not one of: auto, on, off"},
 		{"transport: udp", "transport: sctp",
 			"16:17: listeners[0].transport: 'sctp' is not"},
@@ -345,6 +345,21 @@ static void test_stream_listeners(void **state)
 			"tls: {certificate: a}\nlisteners:\n"
 			"  - {transport: tls, address: 1.2.3.4}",
 			"17:17: listeners[0].transport: there is no tls.key: name the PEM file"},
+		{"transport: udp", "transport: dtls",
+			"16:17: listeners[0].transport: there is no tls.certificate: name the PEM"},
+		{"listeners:\n" LISTENER,
+			"tls: {certificate: a, key: b, min-version: 1.3}\nlisteners:\n"
+			"  - {transport: dtls, address: 10.0.0.1, port: 3478}",
+			"17:17: listeners[0].transport: DTLS is 1.2 here, and tls.min-version is"},
+		{"listeners:\n" LISTENER,
+			"tls: {certificate: a, key: b}\nlisteners:\n"
+			"  - {transport: dtls, address: 1.2.3.4}",
+			"17:32: listeners[0].address: 1.2.3.4 is not an address of any port"},
+		{"listeners:\n" LISTENER,
+			"tls: {certificate: a, key: b}\nlisteners:\n" LISTENER "\n"
+			"  - {transport: dtls, address: 10.0.0.1}\n"
+			"  - {transport: dtls, address: 10.0.0.1}",
+			"19:5: listeners[2]: the same as listeners[1]: remove one"},
 		{"listeners:", "tls: {certificate: a, key: b, min-version: 1.1}\nlisteners:",
 			"15:44: tls.min-version: '1.1' is not one of: 1.2, 1.3"},
 		{"listeners:", "streams: {connections: 0}\nlisteners:",

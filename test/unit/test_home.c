@@ -18,7 +18,7 @@ struct setup {
 };
 
 // Queues a frame as a port does, and returns the worker that has to drop it.
-static unsigned int put(const struct setup *s, const uint8_t *frame, size_t len)
+static unsigned int put(const struct setup *s, const uint8_t *frame, size_t len, uint8_t listener)
 {
 	const struct dp_port *wan = &world.dp->port[0];
 	struct rte_mbuf *m = softport_mbuf(wan->port, frame, len);
@@ -31,7 +31,7 @@ static unsigned int put(const struct setup *s, const uint8_t *frame, size_t len)
 	}
 	assert_int_equal(net_frame_parse(frame, len, &wan->rx[0], &f), NET_OK);
 	softport_put_mbuf(wan->port, (uint16_t)test_rand_below(&world.rand, wan->port->nb_rxq), m);
-	return steer_client_home(world.dp, wan, m, &f);
+	return steer_client_home(world.dp, wan, m, &f, listener);
 }
 
 static void test_home(void **state)
@@ -54,7 +54,7 @@ static void test_home(void **state)
 		for (unsigned int i = 0; i < world.dp->nb_workers; i++)
 			drops[i] = world.dp->worker[i]->live.drop[NOT_TURN];
 		len = world_frame(&world, &d, frame);
-		home = put(s, frame, len);
+		home = put(s, frame, len, n % 2);
 		world_run(&world);
 		for (unsigned int i = 0; i < world.dp->nb_workers; i++)
 			assert_int_equal(

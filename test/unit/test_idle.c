@@ -137,6 +137,23 @@ static void test_changes(void **state)
 	}
 }
 
+// Whatever comes, a saving worker sleeps as long as it may, and comes back for all of it at once.
+static void test_saving(void **state)
+{
+	const uint64_t every[] = {1, 5, 19, 50, 1000};
+
+	for (unsigned int i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+		struct sim s = start(200);
+
+		s.idle.saving = true;
+		run(&s, SECOND / 10, every[i] * US, 1);
+		assert_int_equal(s.longest, 200 * US);
+		assert_int_equal(s.asleep, s.sleeps * 200 * US);
+		assert_true(s.asleep > SECOND / 10 * 9 / 10);
+		assert_in_range(s.latest, 0, 200 * US + ROUND + WAKE);
+	}
+}
+
 // What came together counts for as many.
 static void test_bursts(void **state)
 {
@@ -169,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_end_of_stream),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_saving),
 		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_other_work),
 	};

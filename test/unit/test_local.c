@@ -151,12 +151,42 @@ static void test_refused(void **state)
 	turn_relay_map_free(map);
 }
 
+// UDP and DTLS on one port are one place for packets, and where there is DTLS alone nothing that a
+// line could vouch for comes in.
+static void test_dtls(void **state)
+{
+	const struct endpoint a = {at("10.99.0.1"), 3478}, b = {at("10.99.0.1"), 5349};
+	struct turn_relay_map *map;
+	const struct local *l;
+	struct local_table *t;
+
+	conf_init(1, 0);
+	addresses[0] = (struct conf_address){a.addr, 120};
+	listeners[0] = (struct turn_listener){a, TURN_OVER_DTLS};
+	listeners[1] = (struct turn_listener){b, TURN_OVER_DTLS};
+	listeners[2] = (struct turn_listener){a, TURN_OVER_UDP};
+	conf.turn.nb_listeners = 3;
+	map = turn_relay_map_create(&conf.turn);
+	t = local_create(&conf, map);
+	assert_non_null(t);
+	l = local_find(t, &a.addr);
+	assert_int_equal(l->nb_listeners, 2);
+	assert_int_equal(local_listener(t, l, 3478), 2);
+	assert_int_equal(local_dtls(t, l, 3478), 0);
+	assert_int_equal(local_listener(t, l, 5349), LOCAL_ONLY_DTLS);
+	assert_int_equal(local_dtls(t, l, 5349), 1);
+	assert_int_equal(local_dtls(t, l, 80), LOCAL_NO_DTLS);
+	local_free(t);
+	turn_relay_map_free(map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_dtls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static unsigned int home_of(const struct world_client *c)
 		.is_v4 = true};
 	const struct rte_mbuf m = {.ol_flags = 0};
 
-	return steer_client_home(world.dp, &world.dp->port[0], &m, &f);
+	return steer_client_home(world.dp, &world.dp->port[0], &m, &f, 0);
 }
 
 // The next client, by port number, that lives on a worker.

@@ -7,6 +7,7 @@
 
 #define CHANNEL 0x4001
 #define RING 64
+#define PIPELINED 400
 
 static struct world world;
 static bool dead; // what is said of every connection
@@ -311,6 +312,27 @@ static void test_made_after_end(void **state)
 	close_world();
 }
 
+// Two clients, of whom the second has the port that the first has reserved; false when that is no
+// other worker's than its home.
+static bool make_elsewhere(struct world_client *first, struct world_client *second, uint16_t port)
+{
+	world_stream_client(&world, first, "203.0.113.5", port);
+	world_stream_client(&world, second, "203.0.113.6", port);
+	client_begin(&world, first, STUN_ALLOCATE);
+	stun_put_u32(&first->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put(&first->w, STUN_EVEN_PORT, "\x80", 1);
+	assert_int_equal(client_ask(&world, first), 0);
+	client_begin(&world, second, STUN_ALLOCATE);
+	stun_put_u32(&second->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put(&second->w, STUN_RESERVATION_TOKEN,
+		first->answer + first->reply.off[STUN_RESERVATION_TOKEN], 8);
+	assert_int_equal(client_ask(&world, second), 0);
+	assert_true(
+		stun_decode_xor_addr(&second->reply, second->reply.off[STUN_XOR_RELAYED_ADDRESS],
+			second->reply.alen[STUN_XOR_RELAYED_ADDRESS], &second->relay, &(int){0}));
+	return world_stats(&world).turn.redirects > 0;
+}
+
 // A reserved port of another worker: the allocation is there, the connection here, and its end is
 // the end of both allocation and redirect.
 static void test_end_elsewhere(void **state)
@@ -322,26 +344,12 @@ static void test_end_elsewhere(void **state)
 	for (uint16_t i = 0; i < 16; i++) {
 		struct world_client first, second;
 
-		world_stream_client(&world, &first, "203.0.113.5", (uint16_t)(40000 + i));
-		world_stream_client(&world, &second, "203.0.113.6", (uint16_t)(40000 + i));
-		client_begin(&world, &first, STUN_ALLOCATE);
-		stun_put_u32(&first.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-		stun_put(&first.w, STUN_EVEN_PORT, "\x80", 1);
-		assert_int_equal(client_ask(&world, &first), 0);
-		client_begin(&world, &second, STUN_ALLOCATE);
-		stun_put_u32(&second.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-		stun_put(&second.w, STUN_RESERVATION_TOKEN,
-			first.answer + first.reply.off[STUN_RESERVATION_TOKEN], 8);
-		assert_int_equal(client_ask(&world, &second), 0);
-		assert_true(stun_decode_xor_addr(&second.reply,
-			second.reply.off[STUN_XOR_RELAYED_ADDRESS],
-			second.reply.alen[STUN_XOR_RELAYED_ADDRESS], &second.relay, &(int){0}));
+		elsewhere += make_elsewhere(&first, &second, (uint16_t)(40000 + i));
 		assert_int_equal(client_bind(&world, &second, CHANNEL, &peer), 0);
 		world_send_bytes(&world, &peer, &second.relay, "abc", 3);
 		expect_channel(&second, (const uint8_t *)"abc", 3);
 		client_channel_data(&world, &second, CHANNEL, "def", 3);
 		expect_at_peer(&second, &peer, (const uint8_t *)"def", 3, false);
-		elsewhere += world_stats(&world).turn.redirects;
 		world_stream_end(&world, &second);
 		assert_int_equal(allocations(), 1);
 		assert_int_equal(world_stats(&world).turn.redirects, 0);
@@ -405,6 +413,174 @@ static void test_worker_is_slow(void **state)
 	close_world();
 }
 
+// Buffers that are not the thread's alone (a NIC may have given a part of its own) go back by the
+// ring to the worker: no more are taken than it has room for.
+static void test_shared_buffers(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct stream_message m[STREAM_BURST];
+	struct world_client c;
+	unsigned int n = 0;
+
+	open_world(1);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		world_send_bytes(&world, &peer, &c.relay, "abc", 3);
+	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	while (world_stream_send(&world, &c, "\x40\x01\x00\x03yes", 7))
+		;
+	for (unsigned int i = 0; i < 2; i++) {
+		n = streams_ops.receive(world.dp, 0, 0, m, RTE_DIM(m));
+		for (unsigned int k = 0; k < n; k++) {
+			rte_mbuf_refcnt_update(m[k].buf, 1);
+			streams_ops.release(world.dp, 0, 0, m[k].buf);
+			rte_pktmbuf_free(m[k].buf);
+		}
+		worker_round(
+			world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	}
+	assert_int_equal(n, 3);
+	close_world();
+}
+
+// TCP does not send a request again: of those that come faster than they are answered none is
+// dropped, what a client sends behind them is done in its turn, and a call goes on meanwhile.
+static void test_pipelined(void **state)
+{
+	const struct world_setup s = {.workers = 1,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.requests = 2,
+		.backlog = 32,
+		.stream_ring = RING};
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	const struct endpoint other = world_endpoint("10.99.0.31", 7000);
+	struct world_client c, call;
+	unsigned int sent = 0, round = 0, answers = 0, media = 0;
+	struct world_datagram got;
+
+	world_open(&world, &s);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	world_stream_client(&world, &call, "203.0.113.6", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4) + client_allocate(&world, &call, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	assert_int_equal(client_bind(&world, &call, CHANNEL, &other), 0);
+	for (; answers < 3 * PIPELINED / 4 || media < PIPELINED / 4; round++) {
+		assert_in_range(round, 0, 10 * PIPELINED);
+		for (bool room = true; room && sent < PIPELINED;) {
+			client_begin(&world, &c, STUN_BINDING);
+			room = sent % 4 == 3
+				? world_stream_send(&world, &c, "\x40\x01\x00\x04last", 8)
+				: world_stream_send(&world, &c, c.message, stun_end(&c.w));
+			sent += room;
+		}
+		client_channel_data(&world, &call, CHANNEL, "call", 4);
+		world_round(&world);
+		assert_true(world_take(&world, &other, &got)); // in the round it came in
+		while (world_take(&world, &c.at, &got))
+			answers++;
+		for (; world_take(&world, &peer, &got); media++)
+			assert_in_range(answers, 3 * media, 3 * media + 6);
+	}
+	assert_int_equal(dropped(DP_DROP_BACKLOG), 0);
+	world_close(&world);
+}
+
+// Worker of the allocation that a UDP client makes.
+static unsigned int allocate_udp(struct world_client *c, uint16_t port)
+{
+	uint64_t before[4];
+	unsigned int i;
+
+	for (i = 0; i < world.dp->nb_workers; i++)
+		before[i] = world.dp->worker[i]->page.stats.turn.allocations;
+	world_client(&world, c, "10.99.0.21", port);
+	assert_int_equal(client_allocate(&world, c, 4), 0);
+	for (i = 0; i < world.dp->nb_workers; i++)
+		if (world.dp->worker[i]->page.stats.turn.allocations > before[i])
+			return i;
+	fail();
+	return 0;
+}
+
+// A thread that takes no answers while media fills the way down: it asks no more than what answers
+// there is room for, and none is dropped.
+static void test_answers_have_room(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct worker *worker;
+	struct world_client c;
+	struct world_datagram got;
+	unsigned int sent = 0, answers = 0, media = 0;
+
+	open_world(1);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	worker = world.dp->worker[0];
+	for (unsigned int i = 0; i < 4 * RING; i++) {
+		world_send_bytes(&world, &peer, &c.relay, "abc", 3);
+		client_begin(&world, &c, STUN_BINDING);
+		sent += world_stream_send(&world, &c, c.message, stun_end(&c.w));
+		worker_round(worker, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	}
+	assert_in_range(sent, 1, 3 * RING); // it had to stop
+	world_run(&world);
+	while (world_take(&world, &c.at, &got))
+		*(got.data[0] < 4 ? &answers : &media) += 1;
+	assert_int_equal(answers, sent);
+	assert_int_equal(media + dropped(DP_DROP_STREAM_FULL), 4 * RING);
+	assert_true(media > 0 && media + answers >= RING);
+	client_begin(&world, &c, STUN_BINDING);
+	assert_int_equal(client_ask(&world, &c), 0);
+	close_world();
+}
+
+// The same where they are handed over, to workers that relay a call and so take their time, by one
+// that does not: they have waited at home, and do not wait again.
+static void test_pipelined_elsewhere(void **state)
+{
+	const struct world_setup s = {.workers = 4,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.requests = 1,
+		.backlog = 32,
+		.stream_ring = RING};
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client first, c, call[16];
+	unsigned int owner[16], home;
+	unsigned int sent = 0, answers = 0;
+	uint16_t port = 40000;
+	struct world_datagram got;
+
+	world_open(&world, &s);
+	for (unsigned int i = 0; i < RTE_DIM(call); i++) { // some of them with every worker
+		owner[i] = allocate_udp(&call[i], (uint16_t)(30000 + i));
+		assert_int_equal(client_bind(&world, &call[i], CHANNEL, &peer), 0);
+	}
+	while (!make_elsewhere(&first, &c, port))
+		port++;
+	home = streams_ops.home(world.dp, &c.at, (uint8_t)(world.conf.turn.nb_listeners - 1));
+	for (unsigned int round = 0; answers < PIPELINED; round++) {
+		assert_in_range(round, 0, 20 * PIPELINED);
+		for (bool room = true; room && sent < PIPELINED; sent += room) {
+			client_begin(&world, &c, STUN_BINDING);
+			room = world_stream_send(&world, &c, c.message, stun_end(&c.w));
+		}
+		for (unsigned int i = 0; i < RTE_DIM(call); i++)
+			if (owner[i] != home)
+				client_channel_data(&world, &call[i], CHANNEL, "call", 4);
+		world_round(&world);
+		while (world_take(&world, &c.at, &got))
+			answers++;
+		world.nb_seen = 0; // what the calls' peer has got
+	}
+	assert_int_equal(dropped(DP_DROP_BACKLOG), 0);
+	world_close(&world);
+}
+
 // Longer than a datagram may be.
 static void test_oversize(void **state)
 {
@@ -435,6 +611,10 @@ int main(void)
 		cmocka_unit_test(test_end_elsewhere),
 		cmocka_unit_test(test_thread_is_slow),
 		cmocka_unit_test(test_worker_is_slow),
+		cmocka_unit_test(test_shared_buffers),
+		cmocka_unit_test(test_pipelined),
+		cmocka_unit_test(test_pipelined_elsewhere),
+		cmocka_unit_test(test_answers_have_room),
 		cmocka_unit_test(test_oversize),
 	};
 

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Datagrams of DTLS clients, in and out. A decrypted record becomes the plain frame that it would
+// have been over UDP, headers and checksums right, so that all that follows is as for any other.
+#include "bytes.h"
+#include "sessions.h"
+
+#define HANDSHAKE_DATAGRAMS 64 // of one handshake: ten are usual, and as many again for each loss
+#define HELLO_MARK 8 // bytes of a ClientHello's random that it is known by
+#define FRESH_TTL 64
+
+// --- out: records in buffers of their own --------------------------------------------------------
+
+// Where libssl's datagrams for one client go.
+struct outlet {
+	struct worker *w;
+	const struct session *c;
+};
+
+static struct endpoint client_of(const struct session *c)
+{
+	return (struct endpoint){c->client, c->port};
+}
+
+// An alert, or a part of a handshake. What finds no buffer is lost.
+static void send_made(void *ctx, const uint8_t *data, size_t len)
+{
+	const struct outlet *o = ctx;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(o->w->dp->pool);
+	const struct endpoint client = client_of(o->c);
+
+	if (m == NULL)
+		return;
+	o->w->live.made++;
+	if (REWRITE_ANSWER_AT + len > m->buf_len) {
+		worker_drop(o->w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy((uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, data, len);
+	rewrite_answer(o->w, m, o->c->listener, &client, (uint16_t)len);
+}
+
+void dtls_bye(struct worker *w, const struct session *c)
+{
+	struct outlet o = {w, c};
+	struct dtls_wire wire = {.out = send_made, .ctx = &o};
+
+	dtls_close(c->ssl, &wire);
+}
+
+// --- in: before there is a session ---------------------------------------------------------------
+
+static uint64_t mark_of(const struct dtls_hello *h)
+{
+	uint64_t mark;
+
+	memcpy(&mark, h->random, HELLO_MARK);
+	return mark;
+}
+
+// A HelloVerifyRequest in place of the ClientHello. It is shorter, and for strangers there is a
+// limit to any answer.
+static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct dtls_hello *h, const struct endpoint *server)
+{
+	const struct endpoint client = {v->src, v->src_port};
+	uint8_t answer[DTLS_VERIFY_LEN];
+
+	if (!turn_shard_answers(w->shard, &v->src)) {
+		worker_drop(w, m, drop_of_turn(TURN_DROP_UNAUTHENTICATED_RATE));
+		return;
+	}
+	if (!dtls_cookie_ask(w->sessions->cookies, h, &client, server, answer)) {
+		worker_drop(w, m, drop_of_turn(TURN_DROP_INTERNAL));
+		return;
+	}
+	w->live.dtls.verify++;
+	memcpy((uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, answer, sizeof(answer));
+	rewrite_answer(w, m, v->listener, &client, sizeof(answer));
+}
+
+// Gives a datagram of a handshake to its thread. False: it has been dropped.
+static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct session *c,
+	enum stream_kind kind)
+{
+	struct parcel *p = parcel_of(m);
+
+	if (c->given++ >= HANDSHAKE_DATAGRAMS) {
+		c->given = HANDSHAKE_DATAGRAMS;
+		worker_drop(w, m, DP_DROP_DTLS_RECORD);
+		return false;
+	}
+	rewrite_set_frame(m, v->data, v->len);
+	p->kind = PARCEL_DTLS;
+	p->dtls.conn = session_conn(w, c);
+	p->dtls.ssl = NULL;
+	p->dtls.source = c->client;
+	p->dtls.kind = (uint8_t)kind;
+	if (!streams_give(w, session_thread(w, c), m)) {
+		worker_drop(w, m, DP_DROP_STREAM_FULL);
+		return false;
+	}
+	w->live.consumed++;
+	return true;
+}
+
+// A ClientHello that shows whose address it is. Its client may have another handshake under way, or
+// a session: that ends only when there is a new one.
+static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t mark)
+{
+	struct session *open = session_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
+	struct session *c = session_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+
+	if (c != NULL && c->hello == mark) {
+		give(w, m, v, c, STREAM_SHAKE);
+		return;
+	}
+	if (open != NULL && open->hello == mark) {
+		worker_drop(w, m, DP_DROP_DTLS_RECORD);
+		return;
+	}
+	if (c != NULL)
+		session_give_up(w, c);
+	c = session_add(w, &v->src, v->src_port, v->listener);
+	if (c == NULL) {
+		worker_drop(w, m, DP_DROP_DTLS_FULL);
+		return;
+	}
+	c->hello = mark;
+	if (!give(w, m, v, c, STREAM_HELLO))
+		session_refused(w, session_conn(w, c), NULL);
+}
+
+static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct endpoint *server)
+{
+	const struct endpoint client = {v->src, v->src_port};
+	struct dtls_hello h;
+
+	if (!dtls_hello_read(v->data, v->len, &h))
+		worker_drop(w, m, DP_DROP_DTLS_HELLO);
+	else if (dtls_cookie_good(w->sessions->cookies, &h, &client, server))
+		begin(w, m, v, mark_of(&h));
+	else
+		ask(w, m, v, &h, server);
+}
+
+static void keep(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t conn, bool bare)
+{
+	struct sealed *s = &w->sessions->sealed[w->sessions->n++];
+
+	*s = (struct sealed){.m = m, .view = *v, .conn = conn, .outcome = 1, .bare = bare};
+}
+
+// What is no ClientHello.
+static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	const struct session *open =
+		session_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
+	struct session *shaking = NULL;
+
+	// of a client with both, handshake messages belong to the new one
+	if (open == NULL || v->data[0] == DTLS_HANDSHAKE || v->data[0] == DTLS_CCS)
+		shaking = session_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+	if (shaking != NULL)
+		give(w, m, v, shaking, STREAM_SHAKE);
+	else if (open != NULL)
+		keep(w, m, v, session_conn(w, open), false);
+	else
+		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);
+}
+
+bool dtls_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct turn_view of = *v;
+	struct net_frame f;
+	const struct local *to;
+
+	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+	to = local_find(w->dp->local, &f.dst);
+	of.listener = to != NULL ? local_dtls(w->dp->local, to, f.dport) : LOCAL_NO_DTLS;
+	if (of.listener == LOCAL_NO_DTLS)
+		return false; // a UDP listener's
+	if (v->len == 0 || !dtls_first_byte(v->data[0]))
+		worker_drop(w, m, DP_DROP_DTLS_PLAIN);
+	else if (v->len < DTLS_RECORD_LEN)
+		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);
+	else if (dtls_is_hello(v->data, v->len))
+		hello(w, m, &of, &(struct endpoint){f.dst, f.dport});
+	else
+		record(w, m, &of);
+	return true;
+}
+
+// --- in: records of a session --------------------------------------------------------------------
+
+// Makes the frame right in front of a payload that has taken the place of a longer one.
+static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint16_t len)
+{
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *udp = (uint8_t *)(uintptr_t)v->data - 8;
+	const uint16_t by = (uint16_t)(v->len - len);
+	struct net_frame f;
+	uint8_t *ip;
+
+	net_frame_describe(data, (uint16_t)(v->data - data), len, &f);
+	ip = data + f.l3_off;
+	if (f.is_v4) {
+		const uint16_t old = load_be16(ip + 2), new = (uint16_t)(old - by);
+
+		store_be16(ip + 2, new);
+		store_be16(ip + 10, csum_update(load_be16(ip + 10), old, new));
+	} else {
+		store_be16(ip + 4, (uint16_t)(load_be16(ip + 4) - by));
+	}
+	store_be16(udp + 4, (uint16_t)(len + NET_UDP_LEN));
+	store_be16(udp + 6, csum_udp(&f.src, &f.dst, udp, (uint16_t)(len + NET_UDP_LEN)));
+	rewrite_set_frame(m, data, (uint32_t)f.payload_off + len);
+}
+
+// A frame around a payload at REWRITE_ANSWER_AT that came in one with others, or before its session
+// was this worker's.
+static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c, uint16_t len)
+{
+	const struct source *to = relay_listener_source(w, c->listener);
+	const struct endpoint server = {to->addr, __builtin_bswap16(to->port)};
+	const struct endpoint client = client_of(c);
+	const struct net_ip ip = {.ttl = FRESH_TTL + 1};
+	static const struct net_l2 untagged;
+	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
+	uint8_t *frame = net_write_udp(payload, len, &untagged, &client, &server, &ip, 0);
+
+	store_be16(payload - 2,
+		csum_udp(&client.addr, &server.addr, payload - NET_UDP_LEN,
+			(uint16_t)(len + NET_UDP_LEN)));
+	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
+}
+
+static void add(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	struct burst *b = &w->burst;
+
+	b->m[b->n] = m;
+	b->turn.view[b->n++] = *v;
+}
+
+// Decrypts into the buffer that the record came in.
+static int open_first(struct worker *w, struct session *c, struct sealed *s, struct dtls_wire *wire)
+{
+	const uint16_t len = s->view.len;
+	const int n = dtls_read(c->ssl, wire, (uint8_t *)(uintptr_t)s->view.data, len);
+	struct turn_view v = s->view;
+
+	if (n <= 0)
+		return n;
+	shrink(s->m, &v, (uint16_t)n);
+	v.len = (uint16_t)n;
+	v.flags = DP_DTLS | (v.flags & (DP_IPV4 | (n >= CHANNEL_HEADER_LEN ? DP_PLAIN : 0)));
+	v.state = 0;
+	v.via = TURN_NO_WORKER;
+	v.stream = s->conn;
+	add(w, s->m, &v);
+	s->m = NULL;
+	return n;
+}
+
+// A message for which there is no buffer must not be found behind the next one.
+static int waste(struct worker *w, struct session *c, struct dtls_wire *wire)
+{
+	uint8_t lost[STREAM_ROOM_MAX];
+	const int n = dtls_read(c->ssl, wire, lost, sizeof(lost));
+
+	if (n > 0) {
+		w->live.made++;
+		w->live.drop[DP_DROP_NO_MBUF]++;
+	}
+	return n;
+}
+
+// What else there is.
+static int open_next(struct worker *w, struct session *c, struct dtls_wire *wire)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
+	struct turn_view v = session_view(w, c);
+	int n;
+
+	if (m == NULL)
+		return waste(w, c, wire);
+	v.data = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
+	n = dtls_read(c->ssl, wire, (uint8_t *)(uintptr_t)v.data, m->buf_len - REWRITE_ANSWER_AT);
+	if (n <= 0) {
+		rte_pktmbuf_free(m);
+		return n;
+	}
+	w->live.made++;
+	v.len = (uint16_t)n;
+	wrap(w, m, c, v.len);
+	add(w, m, &v);
+	return n;
+}
+
+// Nothing more comes out of a datagram.
+static void finish(struct worker *w, struct session *c, const struct sealed *s)
+{
+	struct rte_mbuf *m = s->m;
+	const int n = s->outcome;
+
+	if (n == IO_CLOSED)
+		dtls_bye(w, c);
+	if (n == IO_CLOSED || n == IO_FAILED)
+		session_end(w, c, n == IO_CLOSED ? &w->live.dtls.closed : &w->live.dtls.failed);
+	if (m == NULL)
+		return;
+	if (s->bare) {
+		rte_pktmbuf_free(m); // it has never been counted
+	} else if (n == IO_LATER && !s->answered) {
+		worker_drop(w, m, DP_DROP_DTLS_RECORD);
+	} else {
+		w->live.consumed++;
+		rte_pktmbuf_free(m);
+	}
+}
+
+// Takes one message out of a datagram. What there was: IO_LATER when there is none left in it.
+static int open_one(struct worker *w, struct session *c, struct sealed *s)
+{
+	struct outlet o = {w, c};
+	struct dtls_wire wire = {.out = send_made, .ctx = &o};
+	int n;
+
+	if (!s->fed) {
+		wire.in = s->view.data;
+		wire.in_len = s->view.len;
+		s->fed = true;
+	}
+	n = s->m != NULL && !s->bare ? open_first(w, c, s, &wire) : open_next(w, c, &wire);
+	w->live.dtls.again += wire.outs;
+	s->answered |= wire.outs > 0;
+	if (n > 0) {
+		c->heard_ms = w->now_ms;
+		w->live.dtls.rx++;
+	}
+	return n;
+}
+
+static void of_ended(struct worker *w, struct sealed *s)
+{
+	if (s->m != NULL && !s->bare)
+		worker_drop(w, s->m, DP_DROP_DTLS_ENDED);
+	else
+		rte_pktmbuf_free(s->m);
+}
+
+// True when a datagram is done with. The end of a session waits until its last messages, which are
+// in the burst, have been relayed.
+static bool open_all(struct worker *w, struct sealed *s)
+{
+	struct session *c = session_of(w, s->conn);
+
+	if (c == NULL || c->state != SESSION_OPEN) {
+		of_ended(w, s);
+		return true;
+	}
+	while (s->outcome >= 0 && w->burst.n < DP_BURST) {
+		s->outcome = open_one(w, c, s);
+		// mostly it was the only record: libssl need not be asked to find none
+		if (s->outcome > 0 && !s->bare && !dtls_more(c->ssl))
+			s->outcome = IO_LATER;
+		if (s->outcome == IO_LATER)
+			break;
+	}
+	if (s->outcome > 0 || (s->outcome < 0 && w->burst.n > 0))
+		return false;
+	finish(w, c, s);
+	return true;
+}
+
+unsigned int dtls_open_burst(struct worker *w)
+{
+	struct sessions *s = w->sessions;
+
+	w->burst.n = 0;
+	while (s->at < s->n && open_all(w, &s->sealed[s->at]))
+		s->at++;
+	if (s->at == s->n)
+		s->at = s->n = 0;
+	return w->burst.n;
+}
+
+// --- out -----------------------------------------------------------------------------------------
+
+// A message that is encrypted in its buffer, into a record that may lie over it.
+struct record {
+	struct rte_mbuf *m;
+	const uint8_t *message;
+	uint8_t *at;
+	uint16_t len; // of the message, then of the record
+};
+
+static void put_record(void *ctx, const uint8_t *data, size_t len)
+{
+	struct record *r = ctx;
+
+	memcpy(r->at, data, len);
+	r->len = (uint16_t)len;
+}
+
+// DP_SENT or a reason.
+static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
+{
+	struct dtls_wire wire = {.out = put_record, .ctx = r};
+	struct session *c = session_of(w, conn);
+
+	if (c == NULL || c->state != SESSION_OPEN)
+		return DP_DROP_DTLS_ENDED;
+	if (r->len > w->sessions->message)
+		return DP_DROP_MTU;
+	if (r->at + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
+		return DP_DROP_HEADROOM;
+	if (dtls_write(c->ssl, &wire, r->message, r->len) <= 0 || wire.outs != 1) {
+		session_end(w, c, &w->live.dtls.failed);
+		return DP_DROP_DTLS_ENDED;
+	}
+	w->live.dtls.tx++;
+	return DP_SENT;
+}
+
+// Gives a message in m to the worker that has the session. lease_s: 0 of media, which has none.
+static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_view *client,
+	bool media, uint32_t lease_s)
+{
+	struct parcel *p = parcel_of(m);
+
+	p->seal.client = client->src;
+	p->seal.port = client->src_port;
+	p->seal.listener = client->listener;
+	p->seal.conn = client->stream;
+	p->seal.from = w->id;
+	p->seal.media = media;
+	p->seal.lease_s = lease_s;
+	handover_seal(w, session_home(client->stream), m);
+}
+
+// Encrypts a message in m and sends it.
+static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
+{
+	struct record r = {.m = m,
+		.message = rte_pktmbuf_mtod(m, const uint8_t *),
+		.at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT,
+		.len = m->data_len};
+	const unsigned int reason = encrypt(w, conn, &r);
+	const struct session *c = session_of(w, conn);
+	struct endpoint client;
+
+	if (reason != DP_SENT || c == NULL) {
+		worker_drop(w, m, reason);
+		return;
+	}
+	client = client_of(c);
+	rewrite_answer(w, m, c->listener, &client, r.len);
+}
+
+bool dtls_has(const struct worker *w, uint32_t slot)
+{
+	return w->sessions != NULL &&
+		w->source[TURN_FROM_PEER][w->lines[slot].mark[TURN_FROM_CLIENT] >> 16].flags ==
+		SOURCE_DTLS;
+}
+
+bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite *r, uint16_t *len)
+{
+	const uint16_t pad = r->front_len > CHANNEL_HEADER_LEN ? -r->len & 3 : 0;
+	const uint64_t conn = w->stream_at[v->slot];
+	uint8_t *payload = (uint8_t *)(uintptr_t)v->data + r->off, *front = payload - r->front_len;
+	struct record rec = {.m = m,
+		.message = front,
+		.at = (uint8_t *)(uintptr_t)v->data,
+		.len = (uint16_t)(r->front_len + r->len + pad)};
+	unsigned int reason = DP_DROP_HEADROOM;
+
+	if (front >= (uint8_t *)m->buf_addr &&
+		payload + r->len + pad <= (uint8_t *)m->buf_addr + m->buf_len) {
+		memcpy(front, r->front, r->front_len);
+		memset(payload + r->len, 0, pad);
+		if (session_home(conn) != w->id) {
+			const struct turn_line *l = &w->lines[v->slot];
+			const struct turn_view client = {.src = l->end[TURN_FROM_CLIENT],
+				.mark = l->mark[TURN_FROM_CLIENT],
+				.stream = conn};
+
+			rewrite_set_frame(m, front, rec.len);
+			give_away(w, m, &client, true, 0);
+			return false;
+		}
+		reason = encrypt(w, conn, &rec);
+	}
+	*len = rec.len;
+	if (reason != DP_SENT)
+		worker_drop(w, m, reason);
+	return reason == DP_SENT;
+}
+
+void dtls_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *message, uint16_t len)
+{
+	const bool here = session_home(v->stream) == w->id;
+	const struct session *c = session_of(w, v->stream);
+	const bool alive = !here || (c != NULL && c->state == SESSION_OPEN);
+	const uint32_t lease_s = streams_lease(w, v, alive);
+	uint8_t *at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
+
+	if ((uint32_t)REWRITE_ANSWER_AT + len > m->buf_len) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy(at, message, len);
+	rewrite_set_frame(m, at, len);
+	if (here)
+		answer(w, m, v->stream);
+	else
+		give_away(w, m, v, false, lease_s);
+}
+
+void dtls_went(struct worker *w, const struct turn_view *v, unsigned int to)
+{
+	struct session *c = session_of(w, v->stream);
+
+	if (c != NULL)
+		c->away |= UINT64_C(1) << to;
+}
+
+void dtls_reply_for(struct worker *w, struct rte_mbuf *m)
+{
+	const struct parcel *p = parcel_of(m);
+	struct session *c = session_of(w, p->seal.conn);
+
+	if (c == NULL || c->state != SESSION_OPEN) {
+		const struct turn_view v = {.src = p->seal.client,
+			.src_port = p->seal.port,
+			.listener = p->seal.listener,
+			.leg = TURN_FROM_CLIENT,
+			.via = TURN_NO_WORKER,
+			.stream = p->seal.conn};
+
+		// it has been made, or used, after its worker had been told of the end
+		message_client_ended(w, p->seal.from, &v);
+		worker_drop(w, m, DP_DROP_DTLS_ENDED);
+		return;
+	}
+	if (!p->seal.media)
+		c->lease_ms = w->now_ms + p->seal.lease_s * UINT64_C(1000);
+	answer(w, m, p->seal.conn);
+}
+
+void dtls_from_thread(struct worker *w, struct rte_mbuf *m)
+{
+	const struct parcel *p = parcel_of(m);
+	const uint64_t conn = p->dtls.conn;
+	struct session *c = session_of(w, conn);
+	struct turn_view v = {.data = rte_pktmbuf_mtod(m, const uint8_t *), .len = m->data_len};
+	struct endpoint client;
+
+	if (p->kind == PARCEL_DTLS_NOTE && c != NULL && c->state == SESSION_SHAKING &&
+		p->dtls.ssl != NULL) {
+		session_opened(w, c, p->dtls.ssl);
+		keep(w, m, &v, conn, true); // there may be messages already
+	} else if (p->kind == PARCEL_DTLS_NOTE) {
+		session_refused(w, conn, p->dtls.ssl);
+		rte_pktmbuf_free(m);
+	} else if (p->dtls.kind == STREAM_BYTES) {
+		keep(w, m, &v, conn, true);
+	} else if (c != NULL && c->state == SESSION_SHAKING) {
+		w->live.made++;
+		client = client_of(c);
+		rewrite_answer(w, m, c->listener, &client, m->data_len);
+	} else {
+		rte_pktmbuf_free(m);
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a packet carries through the data path: flags of its view, and, from worker to worker and
+// between workers and stream threads, a parcel in the private area of its mbuf.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include "exception.h"
+#include "net.h"
+#include "turn.h"
+
+// Flags of a view.
+// An untagged frame without options, extension headers and padding, its UDP checksum and hops left
+// over, not too long for any port with a ChannelData header more.
+#define DP_PLAIN 1
+#define DP_IPV4 2
+// Nobody has looked at the datagram's source yet: whether it is one that a host can have, and not
+// one of ours. An allocation's line is proof enough, as those who made it have been judged.
+#define DP_UNJUDGED 4
+// From a client over a stream, of connection v->stream, which of other views means nothing.
+#define DP_STREAM 8
+// Decrypted, of session v->stream of a client over DTLS. For all but the answer it is the datagram
+// that it would have been over UDP.
+#define DP_DTLS 16
+
+enum parcel_kind {
+	PARCEL_DATAGRAM, // as if just received and found to belong to the other worker
+	PARCEL_FRAME, // finished: to be sent on a port whose queue the other worker owns
+	PARCEL_SEAL, // to a DTLS client of the other worker: the message alone
+	PARCEL_NEIGHBOUR, // message: what an ARP or ND packet told
+	PARCEL_REDIRECT, // message: a redirect lives longer or ends
+	PARCEL_CLIENT_ENDED, // message: the session of a DTLS client has ended
+	// On the rings of stream threads only.
+	PARCEL_STREAM, // from or to a client over a stream: the message alone
+	PARCEL_STREAM_ENDED, // message: its connection has ended
+	PARCEL_BUFFER, // an empty buffer comes back
+	PARCEL_DTLS, // a datagram of a DTLS client whose handshake is the thread's
+	PARCEL_DTLS_NOTE, // message: of such a handshake or session
+};
+
+// Packets on the rings between workers, which counters count; those that follow are messages.
+static inline bool parcel_is_packet(uint8_t kind)
+{
+	return kind <= PARCEL_SEAL;
+}
+
+// What goes along with a packet from worker to worker, in the private area of its mbuf: nothing is
+// parsed or judged twice. Written by the worker that hands over, read by the one that receives.
+struct parcel {
+	uint8_t kind; // enum parcel_kind
+	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds
+	bool from_ask; // NEIGHBOUR
+	union {
+		struct turn_view datagram;
+		struct net_neigh_msg neighbour;
+		struct turn_redirect_note redirect;
+		struct exception_note exception; // on the way to or from the kernel
+		struct {
+			uint64_t conn;
+			uint32_t lease_s;
+			bool media;
+		} to_stream; // STREAM on its way down: as in struct stream_message
+		struct {
+			uint64_t conn;
+			struct ssl_st *ssl;
+			struct addr source;
+			uint8_t kind; // enum stream_kind
+		} dtls; // DTLS, DTLS_NOTE: likewise
+		struct {
+			struct addr client;
+			uint64_t conn;
+			uint32_t lease_s;
+			uint16_t port;
+			uint8_t listener;
+			uint8_t from; // worker that has the allocation
+			bool media;
+		} seal; // SEAL
+	};
+};
+
+#define DP_PRIV_SIZE RTE_ALIGN_CEIL(sizeof(struct parcel), RTE_MBUF_PRIV_ALIGN)
+
+static inline struct parcel *parcel_of(struct rte_mbuf *m)
+{
+	return rte_mbuf_to_priv(m);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "sessions.h"
+
+#define ROTATE_MS 60000 // a cookie is good for one to two of these
+#define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second
+#define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
+#define HANDSHAKE_MTU 1280 // IPv6 carries it anywhere
+
+// --- the table -----------------------------------------------------------------------------------
+
+static uint64_t hash_of(
+	const struct sessions *s, const struct addr *client, uint16_t port, uint8_t listener)
+{
+	return hash_addr(&s->key, client, port | (uint64_t)listener << 16);
+}
+
+uint64_t session_conn(const struct worker *w, const struct session *c)
+{
+	return (uint64_t)c->generation << 32 | (uint32_t)w->id << 24 |
+		(uint32_t)(c - w->sessions->session);
+}
+
+struct session *session_of(const struct worker *w, uint64_t conn)
+{
+	struct session *c;
+
+	if (w->sessions == NULL || session_home(conn) != w->id)
+		return NULL;
+	c = &w->sessions->session[(uint32_t)conn & 0xffffff];
+	return c->state != SESSION_FREE && c->generation == conn >> 32 ? c : NULL;
+}
+
+struct session *session_find(const struct worker *w, const struct addr *client, uint16_t port,
+	uint8_t listener, enum session_state state)
+{
+	const struct sessions *s = w->sessions;
+	const uint64_t hash = hash_of(s, client, port, listener);
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&s->table, hash, &it, &i)) {
+		struct session *c = &s->session[i];
+
+		if (c->state == state && c->port == port && c->listener == listener &&
+			addr_eq(&c->client, client))
+			return c;
+	}
+	return NULL;
+}
+
+static void table_drop(struct sessions *s, const struct session *c)
+{
+	table_remove(&s->table, hash_of(s, &c->client, c->port, c->listener),
+		(uint32_t)(c - s->session));
+}
+
+static struct session *slot_take(struct sessions *s)
+{
+	struct session *c = NULL;
+
+	if (s->free != SESSION_NONE) {
+		c = &s->session[s->free];
+		s->free = c->next;
+	} else if (s->used < s->max) {
+		c = &s->session[s->used++];
+	}
+	return c;
+}
+
+static void slot_give(struct sessions *s, struct session *c)
+{
+	*c = (struct session){.generation = c->generation, .next = s->free};
+	s->free = (uint32_t)(c - s->session);
+}
+
+struct session *session_add(
+	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener)
+{
+	struct sessions *s = w->sessions;
+	struct session *c;
+
+	if (w->live.dtls.half_open >= s->half_open)
+		return NULL;
+	c = slot_take(s);
+	if (c == NULL)
+		return NULL;
+	*c = (struct session){.client = *client,
+		.port = port,
+		.listener = listener,
+		.generation = c->generation + 1 != 0 ? c->generation + 1 : 1,
+		.heard_ms = w->now_ms,
+		.state = SESSION_SHAKING};
+	if (!table_insert(
+		    &s->table, hash_of(s, client, port, listener), (uint32_t)(c - s->session))) {
+		slot_give(s, c);
+		return NULL;
+	}
+	w->live.dtls.half_open++;
+	return c;
+}
+
+struct turn_view session_view(const struct worker *w, const struct session *c)
+{
+	return (struct turn_view){.src = c->client,
+		.src_port = c->port,
+		.listener = c->listener,
+		.leg = TURN_FROM_CLIENT,
+		.flags = DP_DTLS | (addr_is_v4(&c->client) ? DP_IPV4 : 0),
+		.via = TURN_NO_WORKER,
+		.stream = session_conn(w, c)};
+}
+
+// --- life and death ------------------------------------------------------------------------------
+
+bool session_note(struct worker *w, const struct session *c, struct ssl_st *ssl)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
+
+	if (m == NULL)
+		return false;
+	parcel_of(m)->kind = PARCEL_DTLS_NOTE;
+	parcel_of(m)->dtls.conn = session_conn(w, c);
+	parcel_of(m)->dtls.ssl = ssl;
+	parcel_of(m)->dtls.source = c->client;
+	parcel_of(m)->dtls.kind = STREAM_GONE;
+	if (streams_give(w, session_thread(w, c), m))
+		return true;
+	rte_pktmbuf_free(m);
+	return false;
+}
+
+static bool tell_worker(struct worker *w, const struct session *c, unsigned int to)
+{
+	const struct turn_view v = session_view(w, c);
+
+	return message_client_ended(w, to, &v);
+}
+
+// Tells who has to know of the end of a session. It is free once all do.
+static void close_on(struct worker *w, struct session *c)
+{
+	for (uint64_t left = c->away; left != 0; left &= left - 1) {
+		const unsigned int to = (unsigned int)__builtin_ctzll(left);
+
+		if (tell_worker(w, c, to))
+			c->away &= ~(UINT64_C(1) << to);
+	}
+	if (c->ssl != NULL && session_note(w, c, c->ssl))
+		c->ssl = NULL;
+	if (c->away == 0 && c->ssl == NULL)
+		slot_give(w->sessions, c);
+}
+
+void session_end(struct worker *w, struct session *c, uint64_t *reason)
+{
+	const struct turn_view v = session_view(w, c);
+
+	(*reason)++;
+	w->live.dtls.open--;
+	table_drop(w->sessions, c);
+	streams_end(w, &v);
+	c->state = SESSION_CLOSED;
+	close_on(w, c);
+}
+
+void session_opened(struct worker *w, struct session *c, struct ssl_st *ssl)
+{
+	struct session *old = session_find(w, &c->client, c->port, c->listener, SESSION_OPEN);
+
+	if (old != NULL)
+		session_end(w, old, &w->live.dtls.replaced);
+	c->ssl = ssl;
+	c->state = SESSION_OPEN;
+	c->heard_ms = w->now_ms;
+	w->live.dtls.half_open--;
+	w->live.dtls.open++;
+	w->live.dtls.opened++;
+}
+
+void session_refused(struct worker *w, uint64_t conn, struct ssl_st *ssl)
+{
+	struct session *c = session_of(w, conn);
+
+	if (c == NULL)
+		return; // given up for good: its slot may be another's
+	if (c->state == SESSION_SHAKING) {
+		w->live.dtls.half_open--;
+		table_drop(w->sessions, c);
+	}
+	c->ssl = ssl;
+	c->away = 0;
+	c->state = SESSION_CLOSED;
+	close_on(w, c);
+}
+
+void session_give_up(struct worker *w, struct session *c)
+{
+	w->live.dtls.half_open--;
+	table_drop(w->sessions, c);
+	c->state = SESSION_GIVEN_UP;
+	c->told = session_note(w, c, NULL);
+}
+
+// Whether its client has an allocation, here or elsewhere.
+static bool allocated(const struct worker *w, const struct session *c)
+{
+	const struct turn_view v = session_view(w, c);
+	uint32_t left_ms;
+
+	return w->now_ms < c->lease_ms || turn_shard_client(w->shard, &v, &left_ms) != TURN_NONE;
+}
+
+static void judge(struct worker *w, struct session *c)
+{
+	const struct conf_dtls *conf = &w->dp->conf->dtls;
+
+	switch ((enum session_state)c->state) {
+	case SESSION_FREE:
+		break;
+	case SESSION_SHAKING:
+		if (w->now_ms > c->heard_ms + conf->handshake_s * UINT64_C(1000) + GIVE_UP_MS)
+			session_give_up(w, c);
+		break;
+	case SESSION_GIVEN_UP:
+		c->told = c->told || session_note(w, c, NULL);
+		break;
+	case SESSION_OPEN:
+		if (w->now_ms > c->heard_ms + conf->idle_s * UINT64_C(1000) && !allocated(w, c)) {
+			dtls_bye(w, c);
+			session_end(w, c, &w->live.dtls.idle);
+		}
+		break;
+	case SESSION_CLOSED:
+		close_on(w, c);
+		break;
+	}
+}
+
+static void rotate(struct worker *w)
+{
+	uint8_t key[DTLS_COOKIE_KEY_LEN];
+
+	csprng_bytes(&w->rng, key, sizeof(key));
+	dtls_cookies_rotate(w->sessions->cookies, key);
+	explicit_bzero(key, sizeof(key));
+	w->sessions->rotated_ms = w->now_ms;
+}
+
+void sessions_tick(struct worker *w)
+{
+	struct sessions *s = w->sessions;
+	uint32_t n = s->used / SCAN_PARTS + 1;
+
+	if (s->used == 0)
+		n = 0;
+	for (; n > 0; n--) {
+		if (s->scan >= s->used)
+			s->scan = 0;
+		judge(w, &s->session[s->scan++]);
+	}
+	if (w->now_ms >= s->rotated_ms + ROTATE_MS)
+		rotate(w);
+}
+
+// --- start and end -------------------------------------------------------------------------------
+
+static bool wanted(const struct conf *c)
+{
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
+		if (c->turn.listeners[i].transport == TURN_OVER_DTLS)
+			return true;
+	return false;
+}
+
+// Clients are spread over the workers by a hash: some have more than their part.
+static uint32_t part(const struct conf *c)
+{
+	const uint32_t most = c->dtls.sessions + c->dtls.half_open;
+
+	return c->workers > 1 ? RTE_MIN(most, 2 * (most / c->workers) + 1024) : most;
+}
+
+static size_t one_size(const struct conf *c)
+{
+	return sizeof(struct sessions) + part(c) * sizeof(struct session) + table_size(part(c)) +
+		2 * RTE_CACHE_LINE_SIZE;
+}
+
+size_t sessions_size(const struct conf *c)
+{
+	return wanted(c) ? c->workers * one_size(c) : 0;
+}
+
+struct stream_dtls sessions_config(const struct conf *c)
+{
+	uint32_t least = HANDSHAKE_MTU, most = 0;
+
+	if (!wanted(c))
+		return (struct stream_dtls){.sessions = 0};
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		least = RTE_MIN(least, (uint32_t)c->ports[i].mtu);
+		most = RTE_MAX(most, (uint32_t)c->ports[i].mtu);
+	}
+	return (struct stream_dtls){.sessions = c->dtls.sessions,
+		.per_source = c->dtls.per_source,
+		.handshake_s = c->dtls.handshake_s,
+		.mtu = (uint16_t)(least - NET_IP6_LEN - NET_UDP_LEN),
+		// what is longer fits no port once it is a record
+		.message = (uint16_t)(most - NET_IP4_LEN - NET_UDP_LEN - DTLS_RECORD_LEN)};
+}
+
+static int create(struct worker *w)
+{
+	const struct conf *c = w->dp->conf;
+	const uint32_t max = part(c), share = c->dtls.half_open / c->workers;
+	uint8_t key[DTLS_COOKIE_KEY_LEN], *mem;
+	struct sessions *s;
+
+	mem = rte_zmalloc_socket("sessions", one_size(c), RTE_CACHE_LINE_SIZE,
+		(int)rte_lcore_to_socket_id(w->lcore));
+	if (mem == NULL)
+		return -ENOMEM;
+	s = (struct sessions *)mem;
+	w->sessions = s;
+	s->free = SESSION_NONE;
+	s->max = max;
+	s->half_open = share > 0 ? share : 1;
+	s->message = sessions_config(c).message;
+	s->rotated_ms = w->now_ms;
+	mem += RTE_ALIGN_CEIL(sizeof(*s), RTE_CACHE_LINE_SIZE);
+	table_init(&s->table, mem, max);
+	s->session = (struct session *)(mem + RTE_ALIGN_CEIL(table_size(max), RTE_CACHE_LINE_SIZE));
+	csprng_bytes(&w->rng, &s->key, sizeof(s->key));
+	csprng_bytes(&w->rng, key, sizeof(key));
+	s->cookies = dtls_cookies_create(key);
+	explicit_bzero(key, sizeof(key));
+	return s->cookies != NULL ? 0 : -ENOMEM;
+}
+
+int sessions_create(struct dp *d)
+{
+	if (!wanted(d->conf))
+		return 0;
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		if (create(d->worker[i]) != 0)
+			return -ENOMEM;
+	return 0;
+}
+
+void sessions_free(struct worker *w)
+{
+	struct sessions *s = w->sessions;
+
+	if (s == NULL)
+		return;
+	for (uint32_t i = 0; i < s->used; i++)
+		dtls_free(s->session[i].ssl);
+	dtls_cookies_free(s->cookies);
+	rte_free(s);
+	w->sessions = NULL;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cookie exchange of DTLS 1.2 (RFC 6347 4.2.1): nothing is kept of a client before it has shown
+// that its address is its own. The answer is shorter than any ClientHello. Pure, but for libcrypto.
+#pragma once
+
+#include "addr.h"
+
+#define DTLS_RECORD_LEN 13 // header of a record
+#define DTLS_COOKIE_LEN 16
+#define DTLS_COOKIE_KEY_LEN 32
+#define DTLS_VERIFY_LEN (DTLS_RECORD_LEN + 12 + 3 + DTLS_COOKIE_LEN) // of a HelloVerifyRequest
+
+// Content types of a record.
+enum { DTLS_CCS = 20, DTLS_ALERT = 21, DTLS_HANDSHAKE = 22, DTLS_APPLICATION = 23 };
+
+// RFC 7983: what a datagram with this first byte is.
+static inline bool dtls_first_byte(uint8_t b)
+{
+	return (uint8_t)(b - 20) < 44;
+}
+
+// A ClientHello as it lies in its datagram.
+struct dtls_hello {
+	const uint8_t *record; // the datagram
+	const uint8_t *random; // 32 bytes
+	const uint8_t *cookie;
+	const uint8_t *suites; // cipher suites and compression methods with their lengths
+	uint16_t suites_len;
+	uint8_t cookie_len;
+};
+
+// Whether the datagram's first record is in the clear and begins with a ClientHello, good or not.
+bool dtls_is_hello(const uint8_t *data, size_t len);
+// Reads one that is whole and alone in its datagram, of any version: libssl knows how to refuse.
+// False: it is not.
+bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h);
+
+struct dtls_cookies;
+
+// Makes and checks cookies under a key and the one before; of one thread. NULL without memory.
+struct dtls_cookies *dtls_cookies_create(const uint8_t key[DTLS_COOKIE_KEY_LEN]);
+void dtls_cookies_free(struct dtls_cookies *c); // NULL is fine
+// A new key; cookies made under the last one are still good, those before no longer. False, and
+// nothing has changed, when libcrypto fails.
+bool dtls_cookies_rotate(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_KEY_LEN]);
+// Whether the ClientHello brings back a cookie made for it and these endpoints.
+bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
+	const struct endpoint *client, const struct endpoint *server);
+// Writes the HelloVerifyRequest that answers h, of DTLS_VERIFY_LEN bytes; out may not overlap what
+// h is read from. False when libcrypto fails.
+bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
+	const struct endpoint *client, const struct endpoint *server, uint8_t *out);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdlib.h>
+
+#include "stream_int.h"
+
+#define TICK_MS 100 // how late a flight is sent again, at most
+// Of one handshake, datagrams with records not in the clear: one that is ahead of its time takes 17
+// KB in libssl. One is usual.
+#define SEALED_MAX 8
+
+struct shake {
+	struct shake *next; // in its bucket or in the list of ended ones
+	SSL *ssl; // NULL once it has failed
+	uint64_t conn;
+	struct addr source;
+	uint64_t until_ms;
+	uint8_t worker;
+	uint8_t sealed; // datagrams with records not in the clear
+	bool counted; // by the caps
+};
+
+// Where the datagrams of one go.
+struct way {
+	struct thread *t;
+	const struct shake *s;
+};
+
+static struct shake **bucket_of(struct thread *t, unsigned int w, uint64_t conn)
+{
+	return &t->shakes.bucket[(conn ^ conn >> 32 ^ w * 37u) % SHAKE_BUCKETS];
+}
+
+static struct shake **find(struct thread *t, unsigned int w, uint64_t conn)
+{
+	struct shake **at = bucket_of(t, w, conn);
+
+	while (*at != NULL && ((*at)->conn != conn || (*at)->worker != w))
+		at = &(*at)->next;
+	return at;
+}
+
+static bool put(struct thread *t, unsigned int w, const uint8_t *data, size_t len,
+	const struct stream_message *what)
+{
+	const struct stream_config *conf = &t->s->conf;
+	struct stream_message m;
+
+	if (len > conf->room || !conf->ops->take(conf->ctx, t->index, w, &m))
+		return false;
+	memcpy(m.data, data, len);
+	m.len = (uint16_t)len;
+	m.kind = what->kind;
+	m.conn = what->conn;
+	conf->ops->datagram(conf->ctx, t->index, w, &m);
+	return true;
+}
+
+// What finds no room is lost, and will be sent again.
+static void send_out(void *ctx, const uint8_t *data, size_t len)
+{
+	const struct way *way = ctx;
+	const struct stream_message what = {.kind = STREAM_SHAKE, .conn = way->s->conn};
+
+	put(way->t, way->s->worker, data, len, &what);
+}
+
+static void session_free(struct thread *t, SSL *ssl, const struct addr *source)
+{
+	dtls_free(ssl);
+	caps_give(&t->s->sessions, source);
+	count(&t->stats.dtls_sessions, -1);
+}
+
+// Out of its bucket, and among those of which the outcome has to be told.
+static void end(struct thread *t, struct shake **at, bool complete)
+{
+	struct shake *s = *at;
+
+	*at = s->next;
+	s->next = t->shakes.ended;
+	t->shakes.ended = s;
+	if (complete) {
+		count(&t->stats.dtls_handshakes, 1);
+		return;
+	}
+	if (s->counted)
+		session_free(t, s->ssl, &s->source);
+	s->ssl = NULL;
+}
+
+static void feed(struct thread *t, struct shake **at, const uint8_t *data, uint16_t len)
+{
+	struct way way = {t, *at};
+	struct dtls_wire w = {.in = data, .in_len = len, .out = send_out, .ctx = &way};
+	int rc;
+
+	if (dtls_is_sealed(data, len)) {
+		if ((*at)->sealed == SEALED_MAX)
+			return;
+		(*at)->sealed++;
+	}
+	rc = dtls_shake((*at)->ssl, &w);
+	if (rc == IO_LATER)
+		return;
+	if (rc < 0)
+		count(&t->stats.dtls_failed, 1);
+	end(t, at, rc > 0);
+}
+
+// Within the limits. The session is made, or there is a counter that says why not.
+static bool admit(struct thread *t, struct shake *s, const struct stream_message *m)
+{
+	struct way way = {t, s};
+	struct dtls_wire w = {.in = m->data, .in_len = m->len, .out = send_out, .ctx = &way};
+
+	switch (caps_take(&t->s->sessions, &m->source)) {
+	case CAPS_TOTAL:
+		count(&t->stats.dtls_refused_total, 1);
+		return false;
+	case CAPS_SOURCE:
+		count(&t->stats.dtls_refused_source, 1);
+		return false;
+	case CAPS_OK:
+		break;
+	}
+	s->counted = true;
+	count(&t->stats.dtls_sessions, 1);
+	pthread_mutex_lock(&t->s->tls_lock);
+	s->ssl = dtls_open(t->s->tls.dtls, &t->s->conf.dtls, &w);
+	pthread_mutex_unlock(&t->s->tls_lock);
+	if (s->ssl == NULL)
+		count(&t->stats.dtls_failed, 1);
+	return s->ssl != NULL;
+}
+
+static void begin(struct thread *t, unsigned int w, const struct stream_message *m)
+{
+	struct shake **at = bucket_of(t, w, m->conn);
+	struct shake *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return; // the worker will get no answer, and its table of sessions is finite
+	*s = (struct shake){.next = *at,
+		.conn = m->conn,
+		.source = m->source,
+		.until_ms = t->now_ms + t->s->conf.dtls.handshake_s * UINT64_C(1000),
+		.worker = (uint8_t)w};
+	*at = s;
+	if (admit(t, s, m))
+		feed(t, at, NULL, 0);
+	else
+		end(t, at, false);
+}
+
+void shake_take(struct thread *t, unsigned int w, const struct stream_message *m)
+{
+	const struct stream_message back = {.kind = STREAM_BYTES, .conn = m->conn};
+	struct shake **at = find(t, w, m->conn);
+
+	switch ((enum stream_kind)m->kind) {
+	case STREAM_HELLO:
+		begin(t, w, m);
+		break;
+	case STREAM_SHAKE:
+		if (*at != NULL)
+			feed(t, at, m->data, m->len);
+		else if (shake_tell(t)) // what the worker hears of the end comes first
+			put(t, w, m->data, m->len, &back);
+		break;
+	case STREAM_GONE:
+		if (m->ssl != NULL)
+			session_free(t, m->ssl, &m->source);
+		else if (*at != NULL)
+			end(t, at, false);
+		break;
+	case STREAM_BYTES:
+		break;
+	}
+}
+
+bool shake_tell(struct thread *t)
+{
+	const struct stream_config *conf = &t->s->conf;
+
+	while (t->shakes.ended != NULL) {
+		struct shake *s = t->shakes.ended;
+
+		if (!conf->ops->shaken(conf->ctx, t->index, s->worker, s->conn, s->ssl))
+			return false;
+		t->shakes.ended = s->next;
+		free(s);
+	}
+	return true;
+}
+
+void shake_tick(struct thread *t)
+{
+	if (t->now_ms < t->shakes.ticked_ms + TICK_MS)
+		return;
+	t->shakes.ticked_ms = t->now_ms;
+	for (unsigned int i = 0; i < SHAKE_BUCKETS; i++) {
+		struct shake **at = &t->shakes.bucket[i];
+
+		while (*at != NULL) {
+			struct way way = {t, *at};
+			struct dtls_wire w = {.out = send_out, .ctx = &way};
+
+			if (t->now_ms > (*at)->until_ms) {
+				count(&t->stats.dtls_failed, 1);
+				end(t, at, false);
+				continue;
+			}
+			dtls_shake_tick((*at)->ssl, &w);
+			at = &(*at)->next;
+		}
+	}
+}
+
+static void free_list(struct thread *t, struct shake *s)
+{
+	while (s != NULL) {
+		struct shake *next = s->next;
+
+		if (s->ssl != NULL)
+			session_free(t, s->ssl, &s->source);
+		free(s);
+		s = next;
+	}
+}
+
+void shake_close(struct thread *t)
+{
+	for (unsigned int i = 0; i < SHAKE_BUCKETS; i++)
+		free_list(t, t->shakes.bucket[i]);
+	free_list(t, t->shakes.ended);
+	t->shakes = (struct shakes){.ended = NULL};
+}

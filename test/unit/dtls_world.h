@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A DTLS client of libssl for tests, with a wire of queues on which the test may do what it likes.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <openssl/ssl.h>
+
+#include "cookie.h"
+#include "dtls.h"
+
+#define WIRE_MAX 256
+#define DATAGRAM_MAX 2048
+
+struct datagram {
+	uint16_t len;
+	uint8_t data[DATAGRAM_MAX];
+};
+
+// Datagrams under way, first in, first out.
+struct wire {
+	unsigned int n;
+	struct datagram d[WIRE_MAX];
+};
+
+void wire_put(struct wire *w, const void *data, size_t len);
+bool wire_take(struct wire *w, struct datagram *out);
+
+struct dtls_client {
+	SSL_CTX *ctx;
+	SSL *ssl;
+	struct wire in, out; // to and from the client
+};
+
+// Files with a certificate for this process, removed at its end.
+struct stream_tls dtls_files(void);
+// ciphers NULL: libssl's default; its timer runs out after 20 ms, and twice that each time.
+void dtls_client_open(struct dtls_client *c, const char *ciphers);
+void dtls_client_close(struct dtls_client *c);
+// Goes on with what it has been sent and with its timer. True when its handshake is complete.
+bool dtls_client_shake(struct dtls_client *c);

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/pem.h>
+
+#include "stream_world.h"
+
+#define POOL 6 // buffers that a worker has for all threads
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next three
+static struct parcel *up, **up_end = &up;
+static struct parcel *down[WORLD_THREADS][WORLD_WORKERS];
+static unsigned int taken[WORLD_WORKERS];
+
+static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
+
+// --- the way to the workers ----------------------------------------------------------------------
+
+static unsigned int home(void *ctx, const struct endpoint *client, uint8_t listener)
+{
+	return client->port % WORLD_WORKERS;
+}
+
+static bool take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
+{
+	struct parcel *p = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (taken[w] < POOL) {
+		taken[w]++;
+		p = malloc(sizeof(*p) + WORLD_ROOM);
+	}
+	pthread_mutex_unlock(&lock);
+	m->buf = p;
+	m->data = p != NULL ? p->data : NULL;
+	return p != NULL;
+}
+
+// Requests find the worker full before others do.
+static bool may_ask(void *ctx, unsigned int t, unsigned int w)
+{
+	bool yes;
+
+	pthread_mutex_lock(&lock);
+	yes = taken[w] < POOL / 2;
+	pthread_mutex_unlock(&lock);
+	return yes;
+}
+
+static void append(struct parcel *p, unsigned int t, unsigned int w, const struct stream_from *from)
+{
+	p->next = NULL;
+	p->thread = t;
+	p->worker = w;
+	p->port = from->client.port;
+	p->conn = from->conn;
+	pthread_mutex_lock(&lock);
+	*up_end = p;
+	up_end = &p->next;
+	pthread_mutex_unlock(&lock);
+}
+
+static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_from *from)
+{
+	struct parcel *p = m->buf;
+
+	p->ended = false;
+	p->len = m->len;
+	append(p, t, w, from);
+}
+
+static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
+{
+	struct stream_message m;
+	struct parcel *p;
+
+	if (!take(ctx, t, w, &m))
+		return false;
+	p = m.buf;
+	p->ended = true;
+	append(p, t, w, from);
+	return true;
+}
+
+static unsigned int receive(
+	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
+{
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&lock);
+	for (; i < n && down[t][w] != NULL; i++) {
+		struct parcel *p = down[t][w];
+
+		down[t][w] = p->next;
+		m[i] = (struct stream_message){
+			.buf = p, .data = p->data, .len = p->len, .conn = p->conn, .lease_s = 600};
+	}
+	pthread_mutex_unlock(&lock);
+	return i;
+}
+
+static void release(void *ctx, unsigned int t, unsigned int w, void *buf)
+{
+	free(buf);
+}
+
+static const struct stream_ops ops = {.home = home,
+	.take = take,
+	.may_ask = may_ask,
+	.send = send_up,
+	.ended = ended,
+	.receive = receive,
+	.release = release};
+
+// --- the workers ---------------------------------------------------------------------------------
+
+struct parcel *world_take(void)
+{
+	struct parcel *p;
+
+	pthread_mutex_lock(&lock);
+	p = up;
+	if (p != NULL) {
+		up = p->next;
+		if (up == NULL)
+			up_end = &up;
+		taken[p->worker]--;
+	}
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+void world_answer(struct streams *s, struct parcel *p)
+{
+	struct parcel **end = &down[p->thread][p->worker];
+	const unsigned int thread = p->thread; // which frees it
+
+	while (p->len % 4 != 0)
+		p->data[p->len++] = 0;
+	p->next = NULL;
+	pthread_mutex_lock(&lock);
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = p;
+	pthread_mutex_unlock(&lock);
+	stream_wake(s, thread);
+}
+
+void world_drain(void)
+{
+	for (struct parcel *p = up, *next; p != NULL; p = next) {
+		next = p->next;
+		free(p);
+	}
+	up = NULL;
+	up_end = &up;
+	memset(taken, 0, sizeof(taken));
+	for (unsigned int i = 0; i < WORLD_THREADS * WORLD_WORKERS; i++) {
+		struct parcel **p = &down[i / WORLD_WORKERS][i % WORLD_WORKERS];
+
+		for (struct parcel *next; *p != NULL; *p = next) {
+			next = (*p)->next;
+			free(*p);
+		}
+	}
+}
+
+// --- start -------------------------------------------------------------------------------------
+
+// A port for all threads: held by a socket that does not listen until theirs are bound.
+static int hold_port(struct sockaddr_in *at)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	socklen_t len = sizeof(*at);
+
+	*at = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)at, sizeof(*at)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
+	return fd;
+}
+
+unsigned int world_open_files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
+}
+
+struct streams *world_start(struct stream_config c, struct sockaddr_in *at)
+{
+	const int held = hold_port(at);
+	const struct stream_listener listener = {
+		.at = {addr_from_v4("\x7f\0\0\1"), ntohs(at->sin_port)}, .mode = STREAM_DETECT};
+	char error[256] = "";
+	struct streams *s;
+
+	c.listeners = &listener;
+	c.nb_listeners = 1;
+	c.threads = WORLD_THREADS;
+	c.workers = WORLD_WORKERS;
+	c.room = WORLD_ROOM;
+	c.tls = (struct stream_tls){.certificate = cert, .key = key};
+	c.ops = &ops;
+	s = stream_start(&c, error, sizeof(error));
+	if (s == NULL)
+		fail_msg("%s", error);
+	close(held);
+	return s;
+}
+
+// --- the certificate -----------------------------------------------------------------------------
+
+static bool write_files(X509 *x, EVP_PKEY *k)
+{
+	FILE *fc = fopen(cert, "w"), *fk = fopen(key, "w");
+	bool good = fc != NULL && fk != NULL && PEM_write_X509(fc, x) == 1 &&
+		PEM_write_PrivateKey(fk, k, NULL, NULL, 0, NULL, NULL) == 1;
+
+	good &= fc != NULL && fclose(fc) == 0;
+	return (fk != NULL && fclose(fk) == 0) && good;
+}
+
+int world_open(void)
+{
+	EVP_PKEY *k = EVP_EC_gen("P-256");
+	X509 *x = X509_new();
+	bool good = k != NULL && x != NULL && mkdtemp(dir) != NULL;
+
+	snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
+	snprintf(key, sizeof(key), "%s/key.pem", dir);
+	good = good && X509_gmtime_adj(X509_getm_notBefore(x), 0) != NULL &&
+		X509_gmtime_adj(X509_getm_notAfter(x), 3600) != NULL &&
+		X509_set_pubkey(x, k) == 1 && X509_sign(x, k, EVP_sha256()) > 0 &&
+		write_files(x, k);
+	X509_free(x);
+	EVP_PKEY_free(k);
+	return good ? 0 : -1;
+}
+
+int world_close(void)
+{
+	unlink(cert);
+	unlink(key);
+	return rmdir(dir);
+}

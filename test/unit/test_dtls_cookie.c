@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cookie exchange (RFC 6347 4.2.1) with the ClientHellos of libssl, whole, cut and changed.
+#include <stdlib.h>
+
+#include "bytes.h"
+#include "dtls_world.h"
+#include "test_rand.h"
+
+static struct dtls_client client;
+static struct datagram hello;
+static struct dtls_cookies *cookies;
+static const struct endpoint server = {{.b = {1}}, 3478};
+
+static void fill(struct test_rand *r, uint8_t *key)
+{
+	test_rand_fill(r, key, DTLS_COOKIE_KEY_LEN);
+}
+
+static int setup(void **state)
+{
+	struct test_rand r = test_rand_start("dtls_cookie");
+	uint8_t key[DTLS_COOKIE_KEY_LEN];
+
+	fill(&r, key);
+	cookies = dtls_cookies_create(key);
+	assert_non_null(cookies);
+	dtls_client_open(&client, NULL);
+	assert_false(dtls_client_shake(&client));
+	assert_true(wire_take(&client.out, &hello));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	dtls_cookies_free(cookies);
+	dtls_client_close(&client);
+	return 0;
+}
+
+static struct endpoint endpoint(const char *text, uint16_t port)
+{
+	struct endpoint e = {.port = port};
+
+	assert_int_equal(addr_parse(text, &e.addr), 0);
+	return e;
+}
+
+// Has libssl's client bring back a cookie made for this end.
+static void ask(const struct endpoint *from, struct datagram *second)
+{
+	uint8_t answer[DTLS_VERIFY_LEN];
+	struct dtls_hello h;
+
+	assert_true(dtls_hello_read(hello.data, hello.len, &h));
+	assert_true(dtls_cookie_ask(cookies, &h, from, &server, answer));
+	wire_put(&client.in, answer, sizeof(answer));
+	assert_false(dtls_client_shake(&client));
+	assert_true(wire_take(&client.out, second));
+}
+
+static void test_exchange(void **state)
+{
+	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	const struct endpoint others[] = {endpoint("192.0.2.1", 40001),
+		endpoint("192.0.2.2", 40000), endpoint("2001:db8::1", 40000)};
+	const struct endpoint elsewhere = {server.addr, 5349};
+	struct datagram second;
+	struct dtls_hello h;
+
+	assert_true(dtls_hello_read(hello.data, hello.len, &h));
+	assert_int_equal(h.cookie_len, 0);
+	assert_false(dtls_cookie_good(cookies, &h, &from, &server));
+	assert_true(DTLS_VERIFY_LEN < hello.len); // no amplification
+	ask(&from, &second);
+	assert_true(dtls_hello_read(second.data, second.len, &h));
+	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
+	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(cookies, &h, &from, &server)); // and nothing is used up
+	assert_false(dtls_cookie_good(cookies, &h, &from, &elsewhere));
+	for (unsigned int i = 0; i < 3; i++)
+		assert_false(dtls_cookie_good(cookies, &h, &others[i], &server));
+}
+
+// The answer has the number of what it answers: nobody has counted.
+static void test_number(void **state)
+{
+	uint8_t answer[DTLS_VERIFY_LEN];
+	struct dtls_hello h;
+
+	hello.data[9] = 0x12;
+	hello.data[10] = 0x34;
+	assert_true(dtls_hello_read(hello.data, hello.len, &h));
+	assert_true(dtls_cookie_ask(cookies, &h, &server, &server, answer));
+	assert_int_equal(load_be64(answer + 3), 0x1234);
+	assert_int_equal(answer[0], DTLS_HANDSHAKE);
+	assert_int_equal(load_be16(answer + 1), 0xfeff);
+	assert_int_equal(load_be16(answer + 11), DTLS_VERIFY_LEN - DTLS_RECORD_LEN);
+}
+
+static void test_rotate(void **state)
+{
+	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	struct test_rand r = test_rand_start("dtls_cookie keys");
+	uint8_t key[DTLS_COOKIE_KEY_LEN];
+	struct datagram second;
+	struct dtls_hello h;
+
+	ask(&from, &second);
+	assert_true(dtls_hello_read(second.data, second.len, &h));
+	fill(&r, key);
+	assert_true(dtls_cookies_rotate(cookies, key));
+	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+	fill(&r, key);
+	assert_true(dtls_cookies_rotate(cookies, key));
+	assert_false(dtls_cookie_good(cookies, &h, &from, &server));
+}
+
+// What a client may not change between its two ClientHellos, and the cookie itself.
+static void test_changed(void **state)
+{
+	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	struct datagram second;
+	struct dtls_hello h;
+	uint8_t *bytes[3];
+
+	ask(&from, &second);
+	assert_true(dtls_hello_read(second.data, second.len, &h));
+	bytes[0] = second.data + (h.random - second.data) + 31;
+	bytes[1] = second.data + (h.cookie - second.data) + 15;
+	bytes[2] = second.data + (h.suites - second.data) + 3;
+	for (unsigned int i = 0; i < 3; i++) {
+		*bytes[i] ^= 1;
+		assert_true(dtls_hello_read(second.data, second.len, &h));
+		assert_false(dtls_cookie_good(cookies, &h, &from, &server));
+		*bytes[i] ^= 1;
+	}
+	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+}
+
+// In memory that ends where the datagram does.
+static bool reads(const uint8_t *data, size_t len)
+{
+	uint8_t *copy = malloc(len > 0 ? len : 1);
+	struct dtls_hello h;
+	bool good;
+
+	assert_non_null(copy);
+	memcpy(copy, data, len);
+	good = dtls_hello_read(copy, len, &h);
+	free(copy);
+	return good;
+}
+
+static void test_malformed(void **state)
+{
+	struct test_rand r = test_rand_start("dtls_cookie bytes");
+
+	for (size_t len = 0; len < hello.len; len++)
+		assert_false(reads(hello.data, len));
+	assert_true(reads(hello.data, hello.len));
+	hello.data[hello.len] = 0;
+	assert_false(reads(hello.data, hello.len + 1u)); // not alone in its datagram
+	for (unsigned int i = 0; i < 200000; i++) {
+		struct datagram d = hello;
+
+		for (unsigned int k = 0; k <= i % 4; k++)
+			d.data[test_rand_below(&r, d.len)] = (uint8_t)test_rand_below(&r, 256);
+		reads(d.data, d.len);
+		reads(d.data, test_rand_below(&r, d.len + 1u));
+	}
+}
+
+// RFC 6347 4.2.3: it may come in pieces, which would take state before there is a cookie.
+static void test_fragment(void **state)
+{
+	struct dtls_hello h;
+
+	hello.data[13 + 11] -= 1; // fragment_length
+	assert_false(dtls_hello_read(hello.data, hello.len, &h));
+	hello.data[13 + 11] += 1;
+	hello.data[13 + 8] = 1; // fragment_offset
+	assert_false(dtls_hello_read(hello.data, hello.len, &h));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_exchange, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rotate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fragment, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

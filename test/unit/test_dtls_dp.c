@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DTLS clients of libssl against the whole data path, with a stream thread's code that the test
+// calls: on a port of UDP and DTLS and on ports of DTLS alone, with frames that workers recognize
+// in either way, with one worker and more; then with all that a bad wire or a stranger can do.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+
+#include "bytes.h"
+#include "dp_world.h"
+#include "dtls_world.h"
+#include "nicmodel.h"
+#include "sessions.h"
+#include "stream_int.h"
+
+#define CLIENTS 12
+#define CHANNEL 0x4000
+
+static struct world world;
+static struct streams streams;
+static struct thread *thread;
+static unsigned int listener_of[CLIENTS];
+static struct world_client client[CLIENTS];
+static struct dtls_client end[CLIENTS];
+static unsigned int harm; // of so many datagrams in a thousand
+static bool asleep; // the thread
+
+// --- the world -----------------------------------------------------------------------------------
+
+static void client_open(unsigned int i)
+{
+	const char *const hosts[] = {"10.99.0.20", "198.51.100.5", "fd99::20"};
+
+	listener_of[i] = world.dtls + i % 3;
+	world_client(&world, &client[i], "10.99.0.20", (uint16_t)(20000 + i));
+	// on the way to 10.99.0.1:3478 and fd99::1:5349 as on that to 10.99.0.1:5349
+	client[i].at = world_endpoint(i % 3 == 1 ? hosts[2] : hosts[i % 2], (uint16_t)(20000 + i));
+	client[i].server = world.listeners[listener_of[i]].at;
+	dtls_client_open(&end[i], NULL);
+}
+
+static void open_world(const struct world_setup *s)
+{
+	struct stream_config *c = &streams.conf;
+	char error[256];
+
+	world_open(&world, s);
+	*c = (struct stream_config){.connections = 1,
+		.workers = world.dp->nb_workers,
+		.threads = 1,
+		.room = 1600,
+		.ops = &streams_ops,
+		.ctx = world.dp,
+		.tls = dtls_files(),
+		.dtls = sessions_config(&world.conf)};
+	assert_int_equal(caps_init(&streams.caps, 1, 0), 0);
+	assert_int_equal(caps_init(&streams.sessions, 1000, 0), 0);
+	pthread_mutex_init(&streams.tls_lock, NULL);
+	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
+	thread = thread_create(&streams, 0);
+	assert_non_null(thread);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		client_open(i);
+}
+
+static void close_world(void)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		dtls_client_close(&end[i]);
+	thread_free(thread);
+	world_close(&world);
+	SSL_CTX_free(streams.tls.dtls);
+	caps_fini(&streams.caps);
+	caps_fini(&streams.sessions);
+}
+
+// --- the wire ------------------------------------------------------------------------------------
+
+static bool chance(unsigned int of_thousand)
+{
+	return test_rand_below(&world.rand, 1000) < of_thousand;
+}
+
+static void send_datagram(const struct world_datagram *d)
+{
+	struct world_datagram copy = *d;
+
+	// the long way of a frame
+	copy.no_checksum = addr_is_v4(&d->src.addr) && chance(300);
+	world_send(&world, &copy);
+}
+
+// What an attacker makes of a datagram.
+static void spoil(struct world_datagram *d)
+{
+	static struct world_datagram old; // of any client
+	uint16_t at = (uint16_t)test_rand_below(&world.rand, d->len);
+
+	switch (test_rand_below(&world.rand, 8)) {
+	case 0:
+		d->data[at] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
+		break;
+	case 1:
+		d->len = at;
+		break;
+	case 2: // as much again behind it
+		if (2 * d->len <= 1400) {
+			memcpy(d->data + d->len, d->data, d->len);
+			d->len = (uint16_t)(2 * d->len);
+		}
+		break;
+	case 3: // another's
+		d->len = old.len;
+		memcpy(d->data, old.data, old.len);
+		break;
+	case 4: // a header at random, of a small record
+		test_rand_fill(&world.rand, d->data + 3, 8);
+		break;
+	case 5:
+		d->data[0] = (uint8_t)(20 + test_rand_below(&world.rand, 6));
+		d->data[4] = (uint8_t)test_rand_below(&world.rand, 3);
+		break;
+	case 6: // many small records
+		d->len = (uint16_t)(13 + test_rand_below(&world.rand, 30));
+		d->data[11] = 0;
+		d->data[12] = (uint8_t)(d->len - 13);
+		for (unsigned int n = 0; n < 30; n++)
+			memcpy(d->data + n * d->len, d->data, d->len);
+		d->len = (uint16_t)(30 * d->len);
+		break;
+	default:
+		test_rand_fill(&world.rand, d->data + at, d->len - at);
+		break;
+	}
+	if (chance(300))
+		old = *d;
+}
+
+static void from_client(unsigned int i, const struct datagram *from)
+{
+	struct world_datagram d = {.src = client[i].at, .dst = client[i].server, .len = from->len};
+
+	memcpy(d.data, from->data, from->len);
+	if (!chance(harm)) {
+		send_datagram(&d);
+		return;
+	}
+	if (chance(300))
+		return; // lost
+	if (chance(500))
+		send_datagram(&d);
+	if (chance(100))
+		d.dst = world.listeners[test_rand_below(&world.rand, 2)].at;
+	if (addr_is_v4(&d.src.addr) != addr_is_v4(&d.dst.addr))
+		d.dst = client[i].server;
+	spoil(&d);
+	send_datagram(&d);
+}
+
+static void run_thread(void)
+{
+	struct stream_message m[STREAM_BURST];
+
+	for (unsigned int w = 0; w < world.dp->nb_workers; w++) {
+		const unsigned int n = streams_ops.receive(world.dp, 0, w, m, STREAM_BURST);
+
+		for (unsigned int i = 0; i < n; i++) {
+			assert_int_not_equal(m[i].kind, STREAM_BYTES);
+			shake_take(thread, w, &m[i]);
+			streams_ops.release(world.dp, 0, w, m[i].buf);
+		}
+	}
+	shake_tell(thread);
+	thread->now_ms = world.ms;
+	shake_tick(thread);
+}
+
+static void step(void)
+{
+	struct world_datagram got;
+	struct datagram d;
+
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		for (unsigned int n = 0; n < 8 && wire_take(&end[i].out, &d); n++)
+			from_client(i, &d);
+	world_round(&world);
+	if (!asleep)
+		run_thread();
+	world_round(&world);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		while (world_take(&world, &client[i].at, &got)) {
+			assert_true(endpoint_eq(&got.src, &client[i].server) || harm > 0);
+			assert_false(got.no_checksum);
+			if (end[i].in.n < WIRE_MAX)
+				wire_put(&end[i].in, got.data, got.len);
+		}
+	}
+}
+
+static void settle(unsigned int rounds)
+{
+	while (rounds-- > 0)
+		step();
+}
+
+static uint64_t sum_open(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
+		n += world.dp->worker[i]->live.dtls.open;
+	return n;
+}
+
+static uint64_t sum_half_open(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
+		n += world.dp->worker[i]->live.dtls.half_open;
+	return n;
+}
+
+// --- clients that nothing happens to -------------------------------------------------------------
+
+static void shake_all(void)
+{
+	unsigned int done = 0;
+
+	for (unsigned int n = 0; n < 200 && done < CLIENTS; n++) {
+		done = 0;
+		for (unsigned int i = 0; i < CLIENTS; i++)
+			done += dtls_client_shake(&end[i]);
+		step();
+	}
+	assert_int_equal(done, CLIENTS);
+	settle(4);
+	assert_int_equal(sum_half_open(), 0);
+}
+
+// Sends what is in client[i].w and reads the answer: 0 or the error code.
+static unsigned int exchange(unsigned int i)
+{
+	struct world_client *c = &client[i];
+	const uint16_t len = stun_end(&c->w);
+	int n = -1;
+
+	assert_int_equal(SSL_write(end[i].ssl, c->message, len), len);
+	for (unsigned int k = 0; k < 20 && n <= 0; k++) {
+		step();
+		n = SSL_read(end[i].ssl, c->answer, sizeof(c->answer));
+	}
+	assert_true(n > 0);
+	assert_int_equal(stun_parse(c->answer, (size_t)n, &c->reply), 0);
+	assert_memory_equal(c->answer + 8, c->message + 8, STUN_TID_LEN);
+	if (c->reply.cls == STUN_SUCCESS)
+		return 0;
+	return c->answer[c->reply.off[STUN_ERROR_CODE] + 2] * 100u +
+		c->answer[c->reply.off[STUN_ERROR_CODE] + 3];
+}
+
+static void sign(unsigned int i)
+{
+	struct world_client *c = &client[i];
+
+	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
+	stun_put(&c->w, STUN_REALM, "turn.test", 9);
+	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
+	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
+}
+
+static unsigned int ask(unsigned int i)
+{
+	sign(i);
+	return exchange(i);
+}
+
+static void begin_allocate(unsigned int i)
+{
+	client_begin(&world, &client[i], STUN_ALLOCATE);
+	stun_put_u32(&client[i].w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+}
+
+static struct endpoint peer_of(unsigned int i)
+{
+	return world_endpoint("10.99.0.77", (uint16_t)(30000 + i));
+}
+
+static void get_nonce(unsigned int i)
+{
+	struct world_client *c = &client[i];
+
+	begin_allocate(i);
+	assert_int_equal(exchange(i), 401);
+	c->nonce_len = c->reply.alen[STUN_NONCE];
+	memcpy(c->nonce, c->answer + c->reply.off[STUN_NONCE], c->nonce_len);
+}
+
+static unsigned int bind_channel(unsigned int i)
+{
+	struct world_client *c = &client[i];
+	const struct endpoint peer = peer_of(i);
+
+	client_begin(&world, c, STUN_CHANNEL_BIND);
+	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)CHANNEL << 16);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, &peer);
+	return ask(i);
+}
+
+// What begin_allocate and more has begun; the client has a nonce.
+static void finish_allocate(unsigned int i)
+{
+	struct world_client *c = &client[i];
+	int family;
+
+	assert_int_equal(ask(i), 0);
+	assert_true(stun_decode_xor_addr(&c->reply, c->reply.off[STUN_XOR_RELAYED_ADDRESS],
+		c->reply.alen[STUN_XOR_RELAYED_ADDRESS], &c->relay, &family));
+}
+
+static void allocate(unsigned int i)
+{
+	get_nonce(i);
+	begin_allocate(i);
+	finish_allocate(i);
+	assert_int_equal(bind_channel(i), 0);
+}
+
+static void data_out(unsigned int i, uint8_t what)
+{
+	const uint8_t data[] = {CHANNEL >> 8, CHANNEL & 0xff, 0, 4, 'a', (uint8_t)i, what, 'z'};
+
+	assert_int_equal(SSL_write(end[i].ssl, data, sizeof(data)), sizeof(data));
+}
+
+// Its peer has n of them; on several queues they have overtaken each other.
+static void take_data(unsigned int i, unsigned int n)
+{
+	const struct endpoint peer = peer_of(i);
+	struct world_datagram d;
+	unsigned int seen = 0;
+
+	for (unsigned int k = 0; k < n; k++) {
+		assert_true(world_take(&world, &peer, &d));
+		assert_true(endpoint_eq(&d.src, &client[i].relay));
+		assert_int_equal(d.len, 4);
+		assert_int_equal(d.data[1], i);
+		seen |= 1u << d.data[2];
+	}
+	assert_int_equal(seen, (1u << n) - 1);
+}
+
+// Both ways through an allocation.
+static void relay(unsigned int i)
+{
+	const struct endpoint peer = peer_of(i);
+	uint8_t got[64];
+
+	for (uint8_t k = 0; k < 4; k++)
+		data_out(i, k);
+	settle(4);
+	take_data(i, 4);
+	world_send_bytes(&world, &peer, &client[i].relay, "hello", 5);
+	settle(4);
+	assert_int_equal(SSL_read(end[i].ssl, got, sizeof(got)), 9);
+	assert_memory_equal(got + 4, "hello", 5);
+}
+
+// The clients' messages meet in the same bursts.
+static void relay_at_once(void)
+{
+	for (uint8_t k = 0; k < 8; k++)
+		for (unsigned int i = 0; i < CLIENTS; i++)
+			data_out(i, k);
+	settle(4);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		take_data(i, 8);
+}
+
+static void close_all(void)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		SSL_shutdown(end[i].ssl);
+	settle(8);
+	assert_int_equal(sum_open(), 0);
+	assert_int_equal(thread->stats.dtls_sessions, 0);
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
+		struct worker *w = world.dp->worker[i];
+
+		for (uint32_t k = 0; k < w->sessions->used; k++)
+			assert_int_equal(w->sessions->session[k].state, SESSION_FREE);
+	}
+	for (unsigned int i = 0; i < CLIENTS; i++) { // nothing is relayed to it any more
+		const struct endpoint peer = peer_of(i);
+		const uint64_t tx = world_stats(&world).dtls.tx;
+
+		world_send_bytes(&world, &peer, &client[i].relay, "hello", 5);
+		settle(3);
+		assert_int_equal(world_stats(&world).dtls.tx, tx);
+	}
+}
+
+static void test_clean(void **state)
+{
+	open_world(*state);
+	shake_all();
+	assert_int_equal(sum_open(), CLIENTS);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		allocate(i);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		relay(i);
+	relay_at_once();
+	close_all();
+	close_world();
+}
+
+// Each pair's second allocation is where the first one's is: mostly not at its client's home.
+static void test_token(void **state)
+{
+	unsigned int away = 0;
+
+	open_world(*state);
+	shake_all();
+	for (unsigned int i = 0; i < CLIENTS; i += 2) {
+		uint8_t token[8];
+
+		get_nonce(i);
+		begin_allocate(i);
+		stun_put(&client[i].w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+		finish_allocate(i);
+		memcpy(token, client[i].answer + client[i].reply.off[STUN_RESERVATION_TOKEN], 8);
+		assert_int_equal(bind_channel(i), 0);
+		get_nonce(i + 1);
+		begin_allocate(i + 1);
+		stun_put(&client[i + 1].w, STUN_RESERVATION_TOKEN, token, sizeof(token));
+		finish_allocate(i + 1);
+		assert_int_equal(client[i + 1].relay.port, client[i].relay.port + 1);
+		assert_int_equal(bind_channel(i + 1), 0);
+	}
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		relay(i);
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
+		const struct worker *w = world.dp->worker[i];
+
+		for (uint32_t k = 0; k < w->sessions->used; k++)
+			away += w->sessions->session[k].away != 0;
+	}
+	print_message("%u clients have theirs elsewhere\n", away);
+	assert_in_range(away, 0, CLIENTS / 2); // hashes say
+	close_all();
+	settle(3);
+	assert_int_equal(world_stats(&world).turn.allocations, 0);
+	close_world();
+}
+
+// --- a thread that does not keep up --------------------------------------------------------------
+
+// However many datagrams of handshakes there are, the answers to TCP clients find room.
+static void test_thread_full(void **state)
+{
+	open_world(*state);
+	for (unsigned int n = 0; n < 2; n++) {
+		for (unsigned int i = 0; i < CLIENTS; i++)
+			dtls_client_shake(&end[i]);
+		asleep = n == 1;
+		settle(n == 0 ? 3 : 0);
+	}
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		struct datagram hello;
+
+		assert_true(wire_take(&end[i].out, &hello));
+		for (unsigned int n = 0; n < 60; n++) {
+			from_client(i, &hello);
+			if (n % 10 == 0)
+				world_round(&world);
+		}
+	}
+	settle(3);
+	assert_true(world_stats(&world).drop[DP_DROP_STREAM_FULL] > 0);
+	assert_true(streams_ops.may_ask(world.dp, 0, 0));
+	asleep = false;
+	settle(40);
+	shake_all();
+	close_all();
+	close_world();
+}
+
+static void fill_ring(struct worker *w)
+{
+	struct rte_mbuf *m;
+
+	do {
+		m = rte_pktmbuf_alloc(w->dp->pool);
+		assert_non_null(m);
+		parcel_of(m)->kind = PARCEL_DTLS_NOTE;
+		parcel_of(m)->dtls.kind = STREAM_GONE;
+		parcel_of(m)->dtls.conn = 0; // nobody's
+		parcel_of(m)->dtls.ssl = NULL;
+	} while (streams_give(w, 0, m));
+	rte_pktmbuf_free(m);
+}
+
+// A request that is answered when its session has ended, of which the thread cannot be told yet.
+static void test_ended(void **state)
+{
+	struct world_client *c = &client[0];
+	uint16_t len;
+
+	open_world(*state);
+	shake_all();
+	get_nonce(0);
+	begin_allocate(0);
+	sign(0);
+	len = stun_end(&c->w);
+	assert_int_equal(SSL_write(end[0].ssl, c->message, len), len);
+	SSL_shutdown(end[0].ssl);
+	fill_ring(world.dp->worker[0]);
+	asleep = true;
+	settle(3);
+	asleep = false;
+	world_wait(&world, 1500);
+	settle(40);
+	assert_int_equal(sum_open(), CLIENTS - 1);
+	assert_int_equal(world_stats(&world).turn.allocations, 0);
+	close_world();
+}
+
+// --- clients that anything happens to ------------------------------------------------------------
+
+// One that cannot go on begins again, on the same port.
+static void go_on(unsigned int i)
+{
+	uint8_t message[1500];
+	int rc;
+
+	ERR_clear_error();
+	DTLSv1_handle_timeout(end[i].ssl);
+	rc = SSL_do_handshake(end[i].ssl);
+	if (rc == 1 && chance(500)) {
+		SSL_read(end[i].ssl, message, sizeof(message));
+		begin_allocate(i);
+		SSL_write(end[i].ssl, client[i].message, stun_end(&client[i].w));
+	}
+	if ((rc != 1 && SSL_get_error(end[i].ssl, rc) != SSL_ERROR_WANT_READ) || chance(20)) {
+		if (chance(300))
+			SSL_shutdown(end[i].ssl);
+		dtls_client_close(&end[i]);
+		dtls_client_open(&end[i], NULL);
+	}
+	ERR_clear_error();
+}
+
+static void test_harmed(void **state)
+{
+	const char *env = getenv("DTLS_FUZZ");
+	const unsigned int rounds = env != NULL ? (unsigned int)atoi(env) : 400;
+
+	open_world(*state);
+	harm = 300;
+	for (unsigned int n = 0; n < rounds; n++) {
+		for (unsigned int i = 0; i < CLIENTS; i++)
+			go_on(i);
+		step();
+		if (chance(30))
+			world_wait(&world, 1000);
+		world.nb_seen = 0;
+	}
+	harm = 0;
+	// what has not been completed ends by time, and nothing of it is on its way any more
+	for (unsigned int n = 0; n < 12; n++) {
+		world_wait(&world, 1000);
+		settle(20);
+	}
+	assert_int_equal(sum_half_open(), 0);
+	assert_int_equal(thread->stats.dtls_sessions, sum_open());
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		dtls_client_close(&end[i]);
+		dtls_client_open(&end[i], NULL);
+	}
+	shake_all();
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		allocate(i);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		relay(i);
+	assert_int_equal(sum_open(), CLIENTS);
+	assert_int_equal(thread->stats.dtls_sessions, CLIENTS);
+	close_all();
+	close_world();
+}
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true},
+	{.workers = 3, .rx_queues = 2, .tx_queues = 3, .dtls = true},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .rss = true},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .nic = true},
+	{.workers = 2, .rx_queues = 1, .tx_queues = 1, .dtls = true},
+};
+
+#define WITH(test, i)                                       \
+	{                                                   \
+#test " " #i, test, NULL, NULL, &setups[i], \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_clean, 0),
+		WITH(test_clean, 1),
+		WITH(test_clean, 2),
+		WITH(test_clean, 3),
+		WITH(test_clean, 4),
+		WITH(test_token, 1),
+		WITH(test_token, 3),
+		WITH(test_thread_full, 0),
+		WITH(test_ended, 0),
+		WITH(test_harmed, 0),
+		WITH(test_harmed, 1),
+		WITH(test_harmed, 2),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

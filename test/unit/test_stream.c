@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stream threads as a whole, over the loopback interface: clients that cut their bytes anywhere,
+// with TLS and without, and leave in every way; workers that have no room now and then; the
+// certificate read again all the while. Every message arrives once, in order and whole, and nothing
+// after the news of the end. Under sanitizers it finds what threads do to each other.
+#include "stream_world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+
+#include "bytes.h"
+#include "test_rand.h"
+
+#define CLIENTS 16
+#define LIVES 4 // connections of a client, one after the other
+#define MESSAGES 40
+#define STUN_HEADER 20
+#define GARBAGE 8
+#define BYTES (MESSAGES * 4400 + GARBAGE)
+#define DEADLINE_S 60
+
+enum leaving { LEAVE_CLOSE, LEAVE_RESET, LEAVE_GARBAGE, LEAVE_HALFWAY, LEAVINGS };
+
+struct client {
+	int fd;
+	SSL *ssl;
+	uint16_t port;
+	unsigned int lives; // still to come
+	enum leaving leaving;
+	uint8_t out[BYTES], echo[BYTES]; // what it sends; what of it comes back
+	size_t out_len, out_at, echo_len, back, seen; // seen: of echo, by workers
+	size_t halfway;
+	size_t again; // libssl wants the same length once more
+	uint64_t conn; // 0: nothing of it has come to a worker
+	unsigned int told; // a bit for each worker that knows of its end
+	bool left;
+};
+
+static struct sockaddr_in server;
+static struct streams *streams;
+static struct client clients[CLIENTS];
+static struct test_rand rnd;
+static SSL_CTX *client_tls;
+static unsigned int nb_left[LEAVINGS], messages, connections;
+
+// --- the workers ---------------------------------------------------------------------------------
+
+static struct client *client_of(const struct parcel *p)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		if (clients[i].port == p->port &&
+			(clients[i].conn == 0 || clients[i].conn == p->conn))
+			return &clients[i];
+	fail_msg("a message of nobody");
+	return NULL;
+}
+
+static void work(struct parcel *p)
+{
+	struct client *c = client_of(p);
+
+	assert_int_equal(p->thread, stream_thread_of(p->conn));
+	assert_int_equal(c->told >> p->worker & 1, 0);
+	if (p->ended) {
+		assert_true(c->left);
+		assert_true(c->seen == c->echo_len || c->leaving == LEAVE_HALFWAY);
+		assert_int_equal(c->conn, p->conn);
+		assert_false(stream_alive(streams, p->conn));
+		c->told |= 1u << p->worker;
+		free(p);
+		return;
+	}
+	c->conn = p->conn;
+	assert_int_equal(p->worker, c->port % WORLD_WORKERS);
+	assert_true(c->seen + p->len <= c->echo_len);
+	assert_memory_equal(c->echo + c->seen, p->data, p->len);
+	c->seen += (p->len + 3u) & ~3u;
+	messages++;
+	world_answer(streams, p);
+}
+
+// Takes a few, or none.
+static bool workers_round(void)
+{
+	const unsigned int most = test_rand_below(&rnd, 4);
+	struct parcel *p = NULL;
+	unsigned int n = 0;
+
+	for (; n < most && (p = world_take()) != NULL; n++)
+		work(p);
+	return n > 0;
+}
+
+// --- a client ------------------------------------------------------------------------------------
+
+static void add_message(struct client *c, unsigned int i)
+{
+	uint8_t *p = c->out + c->out_len;
+	const uint32_t kind = 1 + test_rand_below(&rnd, 8);
+	const bool is_long = i > 0 && kind == 8;
+	uint32_t len = is_long ? WORLD_ROOM - 24 + test_rand_below(&rnd, 2 * WORLD_ROOM)
+			       : test_rand_below(&rnd, 200);
+
+	// the first is STUN: nobody begins with ChannelData
+	if (i == 0 || kind % 2 == 1) {
+		len &= ~3u;
+		test_rand_fill(&rnd, p, STUN_HEADER + len);
+		store_be16(p, 1);
+		store_be16(p + 2, (uint16_t)len);
+		store_be32(p + 4, 0x2112A442);
+		len += STUN_HEADER;
+	} else {
+		memset(p, 0, len + 8);
+		test_rand_fill(&rnd, p + 4, len);
+		store_be16(p, 0x4001);
+		store_be16(p + 2, (uint16_t)len);
+		len += 4;
+	}
+	c->out_len += (len + 3) & ~3u;
+	if (len > WORLD_ROOM)
+		return; // such are skipped
+	memcpy(c->echo + c->echo_len, p, (len + 3) & ~3u);
+	c->echo_len += (len + 3) & ~3u;
+}
+
+static void begin(struct client *c)
+{
+	const unsigned int lives = c->lives - 1;
+	struct sockaddr_in own;
+	socklen_t len = sizeof(own);
+
+	*c = (struct client){.lives = lives, .leaving = test_rand_below(&rnd, LEAVINGS)};
+	for (unsigned int i = 0; i < MESSAGES; i++)
+		add_message(c, i);
+	c->halfway = test_rand_below(&rnd, (uint32_t)c->out_len);
+	c->fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_true(c->fd >= 0);
+	assert_int_equal(connect(c->fd, (struct sockaddr *)&server, sizeof(server)), 0);
+	assert_int_equal(fcntl(c->fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(getsockname(c->fd, (struct sockaddr *)&own, &len), 0);
+	c->port = ntohs(own.sin_port);
+	connections++;
+	if (test_rand_below(&rnd, 2) == 0)
+		return;
+	c->ssl = SSL_new(client_tls);
+	assert_int_equal(SSL_set_fd(c->ssl, c->fd), 1);
+	SSL_set_connect_state(c->ssl);
+}
+
+// More than 0: bytes; 0: not now; -1: the server has closed.
+static ssize_t result(const struct client *c, ssize_t rc)
+{
+	const int e = c->ssl != NULL && rc <= 0 ? SSL_get_error(c->ssl, (int)rc) : 0;
+
+	if (rc > 0)
+		return rc;
+	if (c->ssl != NULL)
+		return e == SSL_ERROR_WANT_READ || e == SSL_ERROR_WANT_WRITE ? 0 : -1;
+	return rc < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+static ssize_t put(struct client *c, const uint8_t *p, size_t len)
+{
+	ERR_clear_error();
+	return result(c,
+		c->ssl != NULL ? SSL_write(c->ssl, p, (int)len)
+			       : send(c->fd, p, len, MSG_NOSIGNAL));
+}
+
+static ssize_t get(struct client *c, uint8_t *p, size_t len)
+{
+	ERR_clear_error();
+	return result(c, c->ssl != NULL ? SSL_read(c->ssl, p, (int)len) : recv(c->fd, p, len, 0));
+}
+
+static void send_some(struct client *c)
+{
+	const size_t left = c->out_len - c->out_at;
+	size_t n = 1 + test_rand_below(&rnd, test_rand_below(&rnd, 2) == 0 ? 30 : 6000);
+	ssize_t rc;
+
+	if (c->again != 0 || n > left)
+		n = c->again != 0 ? c->again : left;
+	if (n == 0)
+		return;
+	rc = put(c, c->out + c->out_at, n);
+	assert_true(rc >= 0 || c->left);
+	c->again = rc == 0 && c->ssl != NULL ? n : 0;
+	c->out_at += rc > 0 ? (size_t)rc : 0;
+}
+
+// False when the server has closed.
+static bool read_some(struct client *c)
+{
+	static uint8_t buf[6000];
+	const ssize_t n = get(c, buf, sizeof(buf));
+
+	if (n > 0) {
+		assert_true(c->back + (size_t)n <= c->echo_len);
+		assert_memory_equal(c->echo + c->back, buf, (size_t)n);
+		c->back += (size_t)n;
+	}
+	return n >= 0;
+}
+
+static void hang_up(struct client *c, bool reset)
+{
+	static const struct linger now = {.l_onoff = 1};
+
+	if (reset)
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	else if (c->ssl != NULL && test_rand_below(&rnd, 2) == 0)
+		SSL_shutdown(c->ssl);
+	SSL_free(c->ssl);
+	close(c->fd);
+	c->ssl = NULL;
+	c->fd = -1;
+}
+
+static void leave(struct client *c)
+{
+	c->left = true;
+	nb_left[c->leaving]++;
+	if (c->leaving != LEAVE_GARBAGE) {
+		hang_up(c, c->leaving == LEAVE_RESET || test_rand_below(&rnd, 2) == 0);
+		return;
+	}
+	memset(c->out + c->out_len, 0xff, GARBAGE);
+	c->out_len += GARBAGE;
+}
+
+static bool wants_to_leave(const struct client *c)
+{
+	if (c->leaving == LEAVE_HALFWAY)
+		return c->out_at >= c->halfway && c->conn != 0;
+	// garbage lies right behind the last message
+	return c->out_at == c->out_len && (c->back == c->echo_len || c->leaving == LEAVE_GARBAGE);
+}
+
+// False when it has nothing to do any more.
+static bool client_round(struct client *c)
+{
+	if (c->fd < 0) {
+		if (c->told != (1u << WORLD_WORKERS) - 1)
+			return true;
+		if (c->lives == 0)
+			return false;
+		begin(c);
+	}
+	if (!c->left || c->out_at < c->out_len)
+		send_some(c);
+	if (test_rand_below(&rnd, 4) == 0 && !read_some(c)) {
+		assert_true(c->left);
+		hang_up(c, false);
+	} else if (!c->left && wants_to_leave(c)) {
+		leave(c);
+	}
+	return true;
+}
+
+// --- the tests -----------------------------------------------------------------------------------
+
+static void block_pipe(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void start(void)
+{
+	const struct stream_config c = {.connections = CLIENTS,
+		.idle_s = 2 * DEADLINE_S,
+		.handshake_s = 2 * DEADLINE_S,
+		.queue = 1u << 20};
+
+	streams = world_start(c, &server);
+	block_pipe(); // of this thread's clients: the others have to know what to do
+	rnd = test_rand_start("test_stream");
+	messages = connections = 0;
+	memset(nb_left, 0, sizeof(nb_left));
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		clients[i] = (struct client){
+			.fd = -1, .told = (1u << WORLD_WORKERS) - 1, .lives = LIVES};
+}
+
+// A round of everybody. False when all clients have gone for good.
+static bool round_of_all(void)
+{
+	static const struct timespec pause = {.tv_nsec = 50 * 1000};
+	struct stream_stats s;
+	char error[256];
+	bool more = false;
+
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		more |= client_round(&clients[i]);
+	if (!workers_round())
+		nanosleep(&pause, NULL);
+	if (test_rand_below(&rnd, 50) == 0)
+		assert_int_equal(stream_reload(streams, error, sizeof(error)), 0);
+	stream_stats(streams, &s);
+	assert_in_range(s.connections, 0, CLIENTS);
+	return more;
+}
+
+static void test_all(void **state)
+{
+	const unsigned int files = world_open_files();
+	struct stream_stats s;
+
+	start();
+	while (round_of_all())
+		;
+	stream_stats(streams, &s);
+	assert_int_equal(connections, CLIENTS * LIVES);
+	assert_int_equal(s.accepted, connections);
+	assert_int_equal(s.connections + s.tls, 0);
+	assert_int_equal(s.rx, messages);
+	assert_int_equal(s.garbage, nb_left[LEAVE_GARBAGE]);
+	assert_int_equal(s.garbage + s.closed + s.failed, connections);
+	assert_in_range(s.tx, 1, messages);
+	assert_int_equal(s.refused_total + s.refused_files + s.handshake_failed, 0);
+	assert_int_equal(s.queue_full + s.slow + s.idle, 0);
+	assert_true(s.oversize > 0 && s.stalled > 0);
+	stream_stop(streams);
+	assert_int_equal(world_open_files(), files);
+}
+
+// It ends in the middle of everything.
+static void test_stop(void **state)
+{
+	const unsigned int files = world_open_files();
+
+	for (unsigned int i = 0; i < 8; i++) {
+		start();
+		for (unsigned int k = test_rand_below(&rnd, 200); k > 0; k--)
+			round_of_all();
+		stream_stop(streams);
+		for (unsigned int k = 0; k < CLIENTS; k++)
+			if (clients[k].fd >= 0)
+				hang_up(&clients[k], true);
+		world_drain();
+		assert_int_equal(world_open_files(), files);
+	}
+}
+
+static int group_setup(void **state)
+{
+	alarm(DEADLINE_S);
+	client_tls = SSL_CTX_new(TLS_client_method());
+	if (client_tls == NULL)
+		return -1;
+	SSL_CTX_set_mode(client_tls, SSL_MODE_ENABLE_PARTIAL_WRITE);
+	return world_open();
+}
+
+static int group_teardown(void **state)
+{
+	SSL_CTX_free(client_tls);
+	return world_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_stop),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections of stream threads that wait: for workers that take nothing, for clients that do not
+// read. It costs nobody a message, and is held against nobody.
+#include "stream_world.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bytes.h"
+
+#define MESSAGE 1000 // bytes of a STUN message here
+#define MANY 12 // more messages than workers have buffers
+#define QUEUE 65536 // bytes that may wait for a client, and half of them without harm
+#define QUEUED (QUEUE * 3 / 4 / MESSAGE)
+#define LOTS 300 // more messages than that and the kernel take
+#define HANDSHAKE_S 1
+#define DEADLINE_S 60
+
+static struct sockaddr_in server;
+static struct streams *streams;
+
+static void start(uint32_t queue)
+{
+	const struct stream_config c = {
+		.connections = 4, .idle_s = 600, .handshake_s = HANDSHAKE_S, .queue = queue};
+
+	streams = world_start(c, &server);
+}
+
+static void stop(void)
+{
+	stream_stop(streams);
+	world_drain();
+}
+
+static struct stream_stats stats(void)
+{
+	struct stream_stats s;
+
+	stream_stats(streams, &s);
+	return s;
+}
+
+static void wait_ms(unsigned int ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+// What it receives without reading is little.
+static int connected(void)
+{
+	static const int little = 4096;
+	const struct timeval patience = {.tv_sec = DEADLINE_S};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&server, sizeof(server)), 0);
+	return fd;
+}
+
+static void make_message(uint8_t message[MESSAGE])
+{
+	memset(message, 0, MESSAGE);
+	store_be16(message, 1);
+	store_be16(message + 2, MESSAGE - 20);
+	store_be32(message + 4, 0x2112A442);
+}
+
+static void put(int fd, const void *data, size_t len)
+{
+	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
+}
+
+// Messages that wait for buffers, and behind them what ends the connection.
+static void test_garbage_behind_waiting(void **state)
+{
+	uint8_t all[(MANY + 1) * MESSAGE];
+	unsigned int got = 0, told = 0;
+	struct parcel *p;
+	int fd;
+
+	start(1u << 20);
+	for (unsigned int i = 0; i < MANY; i++)
+		make_message(all + i * MESSAGE);
+	memset(all + MANY * MESSAGE, 0xff, MESSAGE);
+	fd = connected();
+	put(fd, all, sizeof(all));
+	while (stats().stalled == 0)
+		wait_ms(1);
+	while (told < WORLD_WORKERS) {
+		p = world_take();
+		if (p == NULL) {
+			wait_ms(1);
+			continue;
+		}
+		told += p->ended;
+		got += !p->ended;
+		free(p);
+	}
+	assert_int_equal(got, MANY);
+	assert_int_equal(stats().garbage, 1);
+	close(fd);
+	stop();
+}
+
+// Takes n messages of workers.
+static void take_all(struct parcel **p, unsigned int n)
+{
+	for (unsigned int i = 0; i < n;) {
+		p[i] = world_take();
+		if (p[i] != NULL)
+			i++;
+		else
+			wait_ms(1);
+	}
+}
+
+// Answers until neither the kernel nor the client takes more, and then so many that the server no
+// longer reads. Returns how many answers.
+static unsigned int answer_too_many(struct parcel **p)
+{
+	unsigned int n = 0, waited = 0;
+
+	while (waited < 50) {
+		if (stats().tx == n) {
+			assert_true(n < LOTS - QUEUED);
+			world_answer(streams, p[n++]);
+			waited = 0;
+		}
+		wait_ms(1);
+		waited++;
+	}
+	for (unsigned int i = 0; i < QUEUED; i++)
+		world_answer(streams, p[n++]);
+	return n;
+}
+
+// Who does not read answers is not read from. What he has begun to say meanwhile he may end after.
+static void test_reader_comes_back(void **state)
+{
+	static uint8_t all[(LOTS + 1) * MESSAGE], buf[MESSAGE];
+	struct parcel *p[LOTS + 1];
+	unsigned int answers;
+	int fd;
+
+	start(QUEUE);
+	for (unsigned int i = 0; i <= LOTS; i++)
+		make_message(all + i * MESSAGE);
+	fd = connected();
+	put(fd, all, sizeof(all) - MESSAGE / 2);
+	take_all(p, LOTS);
+	while (stats().rx_bytes < sizeof(all) - MESSAGE / 2)
+		wait_ms(1);
+	answers = answer_too_many(p);
+	wait_ms(HANDSHAKE_S * 1500);
+	for (unsigned int i = 0; i < answers; i++)
+		assert_int_equal(recv(fd, buf, MESSAGE, MSG_WAITALL), MESSAGE);
+	wait_ms(HANDSHAKE_S * 500); // every connection has been looked at
+	assert_int_equal(stats().slow, 0);
+	put(fd, all, MESSAGE / 2);
+	take_all(&p[LOTS], 1);
+	assert_int_equal(stats().queue_full, 0);
+	for (unsigned int i = answers; i <= LOTS; i++)
+		free(p[i]);
+	close(fd);
+	stop();
+}
+
+// --- main ----------------------------------------------------------------------------------------
+
+static int group_setup(void **state)
+{
+	alarm(DEADLINE_S);
+	return world_open();
+}
+
+static int group_teardown(void **state)
+{
+	return world_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_garbage_behind_waiting),
+		cmocka_unit_test(test_reader_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
