@@ -16,6 +16,7 @@ import coturn
 import latency
 import relaycore
 import relaywire
+import streams
 import uso
 import workers
 from machine import TOP, BenchError, Machine
@@ -29,6 +30,7 @@ BENCHES = {
     relaywire.NAME: (relaywire.main, "end to end over shared memory, beside testpmd"),
     coturn.NAME: (coturn.main, "what one CPU relays over veths, beside coturn"),
     uso.NAME: (uso.main, "super-frames to clients, with and without, beside coturn"),
+    streams.NAME: (streams.main, "TCP, TLS and DTLS clients, beside coturn"),
     alloc.NAME: (alloc.main, "allocations per second of CPU, and their memory"),
     latency.NAME: (latency.main, "at shares of what each server can take"),
 }

@@ -117,7 +117,7 @@ static unsigned int home_of(void *ctx, const struct endpoint *client)
 		.is_v4 = addr_is_v4(&server.addr)};
 	const struct rte_mbuf m = {.ol_flags = 0};
 
-	return steer_client_home(b->dp, &b->dp->port[0], &m, &f);
+	return steer_client_home(b->dp, &b->dp->port[0], &m, &f, 0);
 }
 
 void box_open(struct box *b, const struct options *o, struct flows *f)

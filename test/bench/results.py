@@ -8,7 +8,7 @@ import time
 import stats
 
 FIXED = {"bench", "metric", "value", "unit", "min", "max", "rounds"}
-PARAMETERS = ("server", "load", "allocations", "size", "direction", "mode", "quantile")
+PARAMETERS = ("server", "transport", "load", "allocations", "size", "direction", "mode", "quantile")
 
 
 class Results:

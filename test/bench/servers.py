@@ -131,6 +131,7 @@ class Coturn(Server):
 
     kind = "coturn"
     patience = 0.5  # it takes some seconds, and has nothing to tell
+    tls = ("--no-tls", "--no-dtls")
 
     def __init__(self, bench, road, binary="turnserver", best=False):
         """best: with the flags that are fastest where there are such."""
@@ -157,8 +158,8 @@ class Coturn(Server):
             "prlimit", f"--nofile={files_limit()}", self.binary, "-n", "--lt-cred-mech",
             f"--user={USER}:{PASSWORD}", f"--realm={REALM}", f"--listening-ip={SERVER}",
             f"--relay-ip={RELAY}", "--min-port=49152", "--max-port=65535", "--relay-threads=1",
-            "--no-tls", "--no-dtls", "--no-cli", "--log-file=stdout", "--simple-log",
-            f"--userdb={scratch}.db", f"--pidfile={scratch}.pid", *self.flags,
+            *self.tls, "--no-cli", "--log-file=stdout", "--simple-log", f"--userdb={scratch}.db",
+            f"--pidfile={scratch}.pid", *self.flags,
         ]  # fmt: skip
         with self.spawned(argv):
             wait_until(self.ready, READY_S, f"{self.name} listens")
@@ -199,15 +200,22 @@ def files_limit():
     return min(hard, FILES_MAX)
 
 
+def newer_coturn():
+    """Another turnserver to compare with, as the environment names it; None without."""
+    newer = os.environ.get("COTURN")
+    if newer:
+        version_of(newer)  # better now than after minutes
+    return newer
+
+
 def all_servers(bench, road):
     """Every server to compare: {name: function that makes one}."""
     servers = {
         "slipring": lambda: Slipring(bench, road),
         "coturn": lambda: Coturn(bench, road),
     }
-    newer = os.environ.get("COTURN")
+    newer = newer_coturn()
     if newer:
-        version_of(newer)  # better now than after minutes
         servers["coturn-best"] = lambda: Coturn(bench, road, newer, best=True)
     return servers
 

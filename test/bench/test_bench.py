@@ -23,6 +23,7 @@ import relaywire
 import rounds
 import servers
 import stats
+import streams
 import taps
 import uso
 import veths
@@ -413,6 +414,74 @@ class SuperFrames(unittest.TestCase):
         self.assertEqual(found["relay_pps", None, None]["missing"], "--udp-gso")
         self.assertEqual(len([line for line in lines if line["metric"] == "relay_pps"]), 3)
         self.assertFalse(any("missing" in line for line in self.report({})))
+
+
+class Streams(unittest.TestCase):
+    def test_loads(self):
+        options = streams.LOADS[0].options(2)
+        pairs = dict(zip(options[::2], options[1::2]))
+        self.assertEqual((pairs["--clients"], pairs["--pps"]), ("10", "20000"))
+        self.assertEqual(pairs["--direction"], "both")
+        asked = type("B", (), {"full": False, "quick": True})
+        self.assertEqual(len(streams.loads(asked)), 1)
+        asked.quick = False
+        self.assertEqual(len(streams.loads(asked)), 2)
+        asked.full = True
+        self.assertEqual(len(streams.loads(asked)), len(streams.LOADS))
+
+    def test_what_is_unfit(self):
+        ways = {"up": {"lost": 2}, "down": {"lost": 1}}
+        found = {"links": {"held_back": 7}, "ways": ways, "total_sent": 93}
+        self.assertAlmostEqual(streams.unfit(found), 0.1)
+        self.assertEqual(streams.unfit({"links": {"held_back": 0}, "ways": {}, "total_sent": 0}), 0)
+
+    def test_configuration(self):
+        machine = type("M", (), {"binary": staticmethod(str), "path": staticmethod(str)})
+        asked = type("B", (), {"machine": machine, "rest_cpu": 0, "work_cpu": 1})
+        made = {t: streams.StreamSlipring(asked, None, t, ("c", "k")).config()
+            for t in streams.PORTS}  # fmt: skip
+        for transport, config in made.items():
+            (listener,) = config["listeners"]
+            self.assertEqual(listener["transport"], transport)
+            self.assertEqual(listener["port"], streams.PORTS[transport])
+            self.assertEqual("tls" in config, transport != "tcp")
+            # DTLS comes in by a port of its own, TCP by the kernel
+            names = [port["name"] for port in config["ports"]]
+            self.assertEqual(names, ["clients", "peers"] if transport == "dtls" else ["peers"])
+
+    def series(self):
+        figures = {"relay_pps": 2e4, "unfit": 0.0, "threads": 0.2, "busy": 0.4, "p99_us": 300.0,
+            "bound": 0.0, "worker_busy": 0.1}  # fmt: skip
+        cpu = veths.Cost(cpu=0.4, machine=0.5, server=0.2)
+        slow = veths.Cost(cpu=0.6, machine=0.9, server=0.4)
+        made = rounds.Series()
+        made.rounds = [{
+            "slipring": {**figures, **streams.per_cpu("relay_pps", 2e4, cpu),
+                **streams.per_cpu("relay_bytes", 2.4e6, cpu)},
+            "coturn": {**figures, "unfit": 0.01, **streams.per_cpu("relay_pps", 2e4, slow),
+                **streams.per_cpu("relay_bytes", 2.4e6, slow)},
+        }] * 5  # fmt: skip
+        return made
+
+    def test_report(self):
+        results = Results(io.StringIO(), io.StringIO())
+        named = {"slipring": {"server": "slipring"}, "coturn": {"server": "coturn", "version": "4"}}
+        asked = type("B", (), {"results": results})
+        streams.report_relay(asked, self.series(), named, {"transport": "tls", "load": "x"})
+        found = {(line["metric"], line["server"], line.get("cpu"), line.get("of")): line
+            for line in results.lines}  # fmt: skip
+        ours = found["relay_pps_per_cpu_s", "slipring", "process", None]
+        self.assertAlmostEqual(ours["value"], 1e5)
+        process, cpu0 = (
+            found["ratio_coturn", "slipring", cpu, "relay_pps_per_cpu_s"]
+            for cpu in streams.DENOMINATORS
+        )
+        self.assertAlmostEqual(process["value"], 2)
+        self.assertAlmostEqual(cpu0["value"], 1.5)
+        self.assertTrue(cpu0["quoted"] and "quoted" not in process)  # the worse one
+        self.assertEqual(process["against"], "coturn")
+        self.assertTrue(found["relay_pps", "coturn", None, None]["lossy"])
+        self.assertNotIn("lossy", found["relay_pps", "slipring", None, None])
 
 
 class Costs(unittest.TestCase):

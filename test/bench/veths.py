@@ -103,19 +103,37 @@ class Road:
         return seen["c0"][1] + seen["p0"][1]
 
 
+def thread_seconds(pid):
+    """[(name, CPU time so far)] of the threads of a process."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        path = f"/proc/{pid}/task/{task}/"
+        with contextlib.suppress(OSError):
+            with open(path + "schedstat") as times, open(path + "comm") as name:
+                found.append((name.read().strip(), int(times.read().split()[0]) / 1e9))
+    return found
+
+
 def run_seconds(pid):
     """CPU time of all threads of a process so far."""
-    total = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/schedstat") as file:
-            total += int(file.read().split()[0])
-    return total / 1e9
+    return sum(seconds for _, seconds in thread_seconds(pid))
 
 
 def resident_bytes(pid):
     with open(f"/proc/{pid}/status") as file:
         for line in file:
             if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+    raise BenchError(f"process {pid} has no memory")
+
+
+def anonymous_bytes(pid):
+    """Memory of its own: heap and stacks. PSS would move with whoever maps the same libraries, and
+    RSS with a pool's buffers that are touched for the first time.
+    """
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        for line in file:
+            if line.startswith("Anonymous:"):
                 return int(line.split()[1]) * 1024
     raise BenchError(f"process {pid} has no memory")
 

@@ -4,34 +4,57 @@
 
 import argparse
 import os
-import re
 import signal
 import sys
 import time
 
 import lab as labs
 import server
+import shipped
+import streams
 import uclient
 from lab import PEER4, PEER6, SERVER4, SERVER6
 
-CONFIG = os.path.join(labs.TOP, "conf/lab.yaml")
+CONFIG = "transports.yaml"
+LCORES = "0@(0-1),1@0,2@1"  # two workers on two CPUs
 START_UP = 5  # seconds in which uclient's sessions come up, one after another
 INTERVAL = 10  # ms between two datagrams of a session
 
 PICTURE = """
-   client namespace             dut namespace              peer namespace
-  turnutils_uclient ──bridge──  slipring (DPDK)  ──bridge──  turnutils_peer
-   10.99.0.2 fd99::2          10.99.0.1 fd99::1          10.99.0.3 fd99::3
+   client namespace              dut namespace                peer namespace
+  turnutils_uclient ──bridge──  slipring (DPDK)   ──bridge──  turnutils_peer
+   10.99.0.2 fd99::2          10.99.0.1  fd99::1           10.99.0.3 fd99::3
+                                    │ sr0, its exception port
+                              TCP of this kernel, TLS
 """
 
-# Label, server, peer, options of turnutils_uclient: what each group of sessions does.
+# Options of turnutils_uclient for each transport of the client's leg.
+TRANSPORTS = {
+    "UDP": ("-p", "3478"),
+    "TCP": ("-t", "-p", "3478"),
+    "TLS": ("-t", "-S", "-p", "5349"),
+    "DTLS": ("-S", "-p", "5349"),
+}
+# Transport, path, kind of message, server, peer, options: what each group of sessions does.
 GROUPS = (
-    ("IPv4 -> IPv4  ChannelData", SERVER4, PEER4, ()),
-    ("IPv6 -> IPv6  ChannelData", SERVER6, PEER6, ("-x",)),
-    ("IPv4 -> IPv6  Send / Data", SERVER4, PEER6, ("-x", "-s")),
-    ("IPv6 -> IPv4  Send / Data", SERVER6, PEER4, ("-s",)),
+    ("UDP", "IPv4 -> IPv4", "ChannelData", SERVER4, PEER4, ("-c",)),
+    ("UDP", "IPv6 -> IPv6", "ChannelData", SERVER6, PEER6, ("-c", "-x")),
+    ("UDP", "IPv4 -> IPv6", "Send / Data", SERVER4, PEER6, ("-c", "-x", "-s")),
+    ("UDP", "IPv6 -> IPv4", "Send / Data", SERVER6, PEER4, ("-c", "-s")),
+    ("TCP", "IPv4 -> IPv4", "ChannelData", SERVER4, PEER4, ("-c",)),
+    ("TCP", "IPv6 -> IPv4", "Send / Data", SERVER6, PEER4, ("-c", "-s")),
+    ("TLS", "IPv4 -> IPv6", "ChannelData", SERVER4, PEER6, ("-c", "-x")),
+    ("TLS", "IPv6 -> IPv6", "ChannelData", SERVER6, PEER6, ("-c", "-x")),
+    ("DTLS", "IPv4 -> IPv4", "ChannelData", SERVER4, PEER4, ("-c",)),
+    ("DTLS", "IPv6 -> IPv4", "Send / Data", SERVER6, PEER4, ("-c", "-s")),
 )
-SESSIONS = 5  # per group
+SESSIONS = 3  # per group
+USER = f'-u ivan -W "{shipped.SECRET}"'
+NOTES = {
+    **dict.fromkeys(server.BACKGROUND, "the kernels' own traffic"),
+    "exception-foreign": "what the kernel behind the exception port says unasked",
+    "dtls-ended": "to clients that have said goodbye",
+}
 
 COLUMNS = "{:>5} {:>6} {:>9} {:>9} {:>8} {:>8} {:>6}  {}"
 HEAD = COLUMNS.format(
@@ -85,14 +108,15 @@ class Table:
 
 
 def start_appliance(lab):
-    """Starts it from conf/lab.yaml, with a name of its own among DPDK processes."""
-    with open(CONFIG) as file:
-        text = file.read()
-    prefix = f"file-prefix: {lab.prefix}n0"
-    text = re.sub(r"(?m)^eal: *{", f"eal: {{{prefix}, ", text)
-    if os.cpu_count() < 2:  # it names two CPUs
-        text = re.sub(r"(?m)^eal:.*$", f"eal: {{{prefix}}}", text)
-    return lab.server(text=text)
+    """Starts it from an example file, with a name of its own among DPDK processes."""
+    text = shipped.text(lab, CONFIG, lcores=LCORES)
+    appliance = lab.server(text=text, allow=set(NOTES))
+    out = labs.command(*"openssl x509 -noout -subject -fingerprint -sha256 -in".split(),
+        shipped.certificate(lab))  # fmt: skip
+    subject, fingerprint = out.replace("subject=", "").strip().splitlines()
+    say(f"conf/{CONFIG}, certificate {subject}, signed by itself")
+    say(f"  {fingerprint.split('=')[1]}\n")
+    return appliance
 
 
 def watch(appliance, runs, seconds):
@@ -108,40 +132,54 @@ def watch(appliance, runs, seconds):
     return table
 
 
-def summary(appliance, runs):
-    """What each side counted; True when nothing was lost without a reason."""
+def sessions(runs):
+    """The table of what was sent and came back; True when all of it did."""
+    rows = "{:<5}{:<15}{:<13}{:>9}{:>10}{:>7}  {}"
     say()
-    say(colour(1, f"{'sessions':<34}{'sent':>10}{'received':>12}{'lost':>8}"))
+    heads = ("", "client -> peer", "messages", "sent", "received", "lost", "")
+    say(colour(1, rows.format(*heads)))
     for run in runs:
-        lost = run.sent - run.received
         mark = colour(32, "ok") if run.complete else colour(31, "NOT COMPLETE")
-        say(f"{run.label:<34}{run.sent:>10,}{run.received:>12,}{lost:>8,}  {mark}")
+        say(rows.format(*run.label, f"{run.sent:,}", f"{run.received:,}",
+            f"{run.sent - run.received:,}", mark))  # fmt: skip
         if not run.complete:
             say("    " + "\n    ".join(run.output.strip().splitlines()[-6:]))
-    good = all(run.complete for run in runs)
+    return all(run.complete for run in runs)
+
+
+def counted(appliance):
+    """What the appliance counted; True when it explains everything."""
+    good = True
     try:
         appliance.check()
     except AssertionError as error:
         say(colour(31, f"not explained: {error}"))
         good = False
-    total = appliance.stats()
+    total, stream = appliance.stats(), streams.counters(appliance)
     say()
     say(
         f"datagrams: {total['rx']:,} in, {total['made']:,} made; {total['tx']:,} out, "
         f"{total['drops']:,} dropped, {total['consumed']:,} consumed, {total['held']:,} held"
     )
     for reason, count in sorted(appliance.drops().items(), key=lambda item: -item[1]):
-        note = "  (the kernels' own traffic)" if reason in server.BACKGROUND else ""
+        note = f"  ({NOTES[reason]})" if reason in NOTES else ""
         say(f"  dropped  {reason:<28}{count:>8,}{note}")
     handed = sum(worker["handed_in"] for worker in appliance.workers())
     say(f"  handed over between workers         {handed:>8,}")
+    say(
+        f"streams: {stream['accepted']:,} connections, {stream['handshakes']:,} of them with TLS; "
+        f"{stream['rx']:,} messages in, {stream['tx']:,} out, {stream['queue_full']:,} dropped"
+    )
     return good
 
 
 def reach(lab, appliance):
     say(f"""
-Still running. TURN server 10.99.0.1:3478 and [fd99::1]:3478, user ivan, password pw.
-  more clients   ip netns exec {lab.cli.name} turnutils_uclient -u ivan -w pw -e {PEER4} {SERVER4}
+Still running. TURN server 10.99.0.1 and [fd99::1]: UDP and TCP on 3478, TLS and DTLS on 5349, TCP and
+TLS on 443.
+  more clients   ip netns exec {lab.cli.name} turnutils_uclient {USER} -e {PEER4} {SERVER4}
+  with TLS       ip netns exec {lab.cli.name} turnutils_uclient -t -S {USER} -e {PEER4} {SERVER4}
+  with DTLS      ip netns exec {lab.cli.name} turnutils_uclient -S {USER} -e {PEER4} {SERVER4}
   counters       dpdk-telemetry.py -f {appliance.prefix}     (/slipring/stats, /slipring/drops, ...)
   log            {appliance.log_path}
   end it         kill {os.getpid()}""")
@@ -154,18 +192,20 @@ def demo(lab, seconds):
     uclient.start_peer(lab)
     messages = max(1, seconds - START_UP) * 1000 // INTERVAL
     say(
-        f"{len(GROUPS) * SESSIONS} sessions of turnutils_uclient, {1000 // INTERVAL} datagrams a "
+        f"{len(GROUPS) * SESSIONS} sessions of turnutils_uclient, {1000 // INTERVAL} messages a "
         f"second each, echoed by the peer:\n"
     )
     runs = [
-        uclient.start(lab, label, address, peer, *options, "-c", clients=SESSIONS,
-            messages=messages, interval=INTERVAL, size=172)
-        for label, address, peer, options in GROUPS
+        uclient.start(lab, (transport, path, kind), address, peer, *options,
+            *TRANSPORTS[transport], clients=SESSIONS, messages=messages, interval=INTERVAL,
+            size=172, user=USER.replace('"', "").split(maxsplit=3))
+        for transport, path, kind, address, peer, options in GROUPS
     ]  # fmt: skip
     table = watch(appliance, runs, seconds)
     for run in runs:
         run.finish(5)
-    good = summary(appliance, runs)
+    good = sessions(runs)
+    good = counted(appliance) and good
     if good:
         say(
             colour(

@@ -44,20 +44,25 @@ def environment():
 def main(lab):
     python = environment()
     own = not os.environ.get("LAB_SERVER")
+    config, trusting = None, dict(os.environ)
     if own:
         streams.join(lab)
-    server = lab.server(streams.config(lab) if own else None, allow=("peer-no-permission", "keepalive", "no-permission", "no-allocation",
+        config = streams.config(lab, ("tcp", "tls"))
+        # aioice verifies, as OpenSSL is told to
+        trusting["SSL_CERT_FILE"] = streams.signed_certificate(lab, f"IP:{streams.V4}", "cert")
+    server = lab.server(config, allow=("peer-no-permission", "keepalive", "no-permission", "no-allocation",
         "peer-no-allocation", "hairpin-no-allocation"))  # fmt: skip
     udp = f"turn:{SERVER4}:3478?transport=udp"
     runs = [(udp, "ivan", "pw")]
     if own:
         runs.append((udp, *rest_credentials("s3cret", time.time() + 600, "browser")))
         runs.append((f"turn:{streams.V4}:3478?transport=tcp", "ivan", "pw"))
+        runs.append((f"turns:{streams.V4}:5349?transport=tcp", "ivan", "pw"))
     for url, user, password in runs:
         with Capture(lab, lab.sw, "d0") as capture:
             print(
                 lab.cli.run(
-                    python, os.path.join(HERE, "webrtc_pair.py"), url, user, password
+                    python, os.path.join(HERE, "webrtc_pair.py"), url, user, password, env=trusting
                 ).strip()
             )
         stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]

@@ -43,14 +43,18 @@ class Run:
         )
 
 
-def start(lab, label, server, peer, *options, clients=1, messages=50, interval=20, size=100):
+USER = ("-u", "ivan", "-w", "pw")
+
+
+def start(lab, label, server, peer, *options, clients=1, messages=50, interval=20, size=100,
+          user=USER):  # fmt: skip
     """Starts a process of several clients that each send messages to the peer and get them back.
 
     Without -c each client is a pair, RTP and RTCP, of which the first carries the messages.
     """
     process = lab.popen(
         lab.cli,
-        *("turnutils_uclient", "-u", "ivan", "-w", "pw", "-e", peer, "-m", str(clients)),
+        *("turnutils_uclient", *user, "-e", peer, "-m", str(clients)),
         *("-n", str(messages), "-z", str(interval), "-l", str(size), *options, server),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -82,3 +86,15 @@ def start_peer(lab, port=3480):
     )
     listening = lambda: len(lab.peer.run("ss", "-lnuH", f"sport = {port}").splitlines()) == 2
     labs.until(listening, 5, "turnutils_peer listens")
+
+
+def check(lab, rows):
+    """All of them at once, towards an echo host; every one is complete. A row: label, server, peer,
+    options, clients, messages."""
+    start_peer(lab)
+    runs = [
+        start(lab, label, server, peer, *options, clients=clients, messages=messages)
+        for label, server, peer, options, clients, messages in rows
+    ]
+    bad = finish(runs)
+    assert not bad, bad

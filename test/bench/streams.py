@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""streams: clients over TCP, TLS and DTLS, beside coturn: what a second of CPU relays.
+
+Paced loads that both servers carry; an unpaced flood over TCP measures who stops reading first.
+Clients are connections of the generator's kernel, peers are its own, and both ways are loaded at
+a time. The servers' end of the clients' veth belongs to their kernel for TCP and TLS, as a NIC of
+the kernel's beside slipring's does (conf/streams.yaml), and to slipring for DTLS; the end of the
+peers' veth is slipring's port, or coturn's kernel's.
+
+slipring runs twice: with idle: adaptive, its default, and with idle: saving and sleeps of 500 us, for
+boxes that would rather have the CPU than the time. What its workers spend on looking at empty queues
+is counted like all else; worker_busy tells the share of the CPU in which its worker had work.
+
+Three questions for each transport: datagrams and payload bytes for each second of CPU, handshakes
+for each second of CPU (connect, handshake, one Binding, close), and what an idle client with an
+allocation takes of memory. There are two denominators: the time that all threads of the server
+ran, sleeping workers' looks at empty queues included, and the time that its CPU was busy, softirqs
+included. The one that is less favourable for slipring is marked as the one to quote.
+"""
+
+import contextlib
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+
+import generator
+import servers
+import stats
+import veths
+from machine import run
+from rounds import Alternation
+from servers import Coturn, Slipring, Telemetry
+from veths import CLIENT_NET, PEER_NET, SERVER, Road
+
+NAME = "streams"
+PORTS = {"tcp": 3478, "tls": 5349, "dtls": 5349}
+SIZE = 120
+LOSSY = 0.001  # a load that loses or holds back more is not carried
+KNOCKERS = 16
+HELD = 1000
+CONNECTIONS = 4000
+SAVING = {"idle": "saving", "idle-sleep": 500}  # the least CPU, half a millisecond later
+DENOMINATORS = ("process", "cpu0")
+SECONDS = 240  # for the rounds of one load
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many clients at a rate, both ways together."""
+
+    name: str
+    clients: int
+    pps: int
+
+    def options(self, duration):
+        return [
+            "--mode", "channel", "--direction", "both", "--clients", str(self.clients), "--pps",
+            str(self.pps), "--size", str(SIZE), "--duration", str(duration), "--warmup", "0",
+            "--drain", "0.5",
+        ]  # fmt: skip
+
+
+LOADS = (
+    Load("10 x 1000 pps", 10, 20_000),
+    Load("10 x 2000 pps", 10, 40_000),
+    Load("200 calls", 200, 20_000),
+)
+
+
+# --- the servers ----------------------------------------------------------------------------------
+
+
+class StreamRoad(Road):
+    """The clients' end of the road is the generator's kernel's."""
+
+    begun = 1500  # frames of so many acknowledgements and records go out before any media
+
+    def make(self):
+        super().make()
+        self.gen.ip("addr", "replace", f"{CLIENT_NET}.2/24", "dev", "c0")
+        self.gen.ip("link", "set", "c0", "arp", "on")
+
+    def to_both(self):
+        """Clients come to the server's kernel, peers to its port."""
+        self.to_dpdk()
+        self.srv.ip("addr", "replace", SERVER + "/24", "dev", "s0")
+        self.srv.ip("link", "set", "s0", "arp", "on")
+
+
+class StreamSlipring(Slipring):
+    """slipring with TCP and TLS on its kernel's address, or with DTLS on a port."""
+
+    def __init__(self, bench, road, transport, certificate, saving=False):
+        super().__init__(bench, road)
+        self.transport, self.saving = transport, saving
+        self.cert, self.key = certificate
+        if saving:
+            self.name = "slipring-saving"
+
+    def config(self):
+        config = super().config()
+        listener = {"transport": self.transport, "address": SERVER, "port": PORTS[self.transport]}
+        config["listeners"] = [listener]
+        if self.transport != "dtls":
+            del config["ports"][0]
+            config["streams"] = {"connections": CONNECTIONS, "per-source": CONNECTIONS}
+        if self.saving:
+            config["workers"].update(SAVING)
+        if self.transport != "tcp":
+            config["tls"] = {"certificate": self.cert, "key": self.key}
+        return config
+
+    def prepare(self):
+        if self.transport == "dtls":
+            self.road.to_dpdk()
+        else:
+            self.road.to_both()
+
+    def parameters(self):
+        return {"server": self.kind, "idle": "saving" if self.saving else "adaptive"}
+
+    def refused(self):
+        """What is wrong with such a listener; None when nothing is."""
+        path = self.bench.machine.path("check.yaml")
+        with open(path, "w") as file:
+            json.dump(self.config(), file)
+        argv = [self.binary, "--check", "-c", path]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+        return done.stderr.strip() if done.returncode else None
+
+    def cycles(self):
+        """(busy, all) cycles that the worker has counted."""
+        telemetry = Telemetry(self.prefix)
+        try:
+            worker = telemetry.ask("/slipring/worker,0")
+        finally:
+            telemetry.close()
+        return worker["busy_cycles"], worker["total_cycles"]
+
+
+class StreamCoturn(Coturn):
+    """turnserver with TLS and DTLS."""
+
+    def __init__(self, bench, road, transport, certificate, binary="turnserver", best=False):
+        super().__init__(bench, road, binary, best)
+        self.transport = transport
+        cert, key = certificate
+        port = PORTS["tls"]
+        self.tls = (f"--cert={cert}", f"--pkey={key}", f"--tls-listening-port={port}")
+
+    def ready(self):
+        self.running()
+        kind = "u" if self.transport == "dtls" else "t"
+        argv = ("ss", f"-ln{kind}H", f"sport = {PORTS[self.transport]}")
+        return SERVER in self.road.srv.run(*argv)
+
+
+@contextlib.contextmanager
+def busy_share(server, figures):
+    """Adds to figures the share of time in which slipring's worker had work, by its own count."""
+    before = server.cycles() if server.kind == "slipring" else None
+    yield
+    if before:
+        busy, whole = (b - a for a, b in zip(before, server.cycles()))
+        figures["worker_busy"] = busy / max(whole, 1)
+
+
+def make_certificate(bench):
+    """(certificate, key): ECDSA with P-256, signed by itself."""
+    cert, key = bench.machine.path("cert.pem"), bench.machine.path("key.pem")
+    run(
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+        "-nodes", "-days", "2", "-subj", "/CN=turn.bench", "-out", cert, "-keyout", key,
+    )  # fmt: skip
+    return cert, key
+
+
+def all_servers(bench, road, transport, certificate):
+    """{name: function that makes one}; only coturn where slipring has no such listener."""
+    args = bench, road, transport, certificate
+    makers = {
+        "slipring": lambda: StreamSlipring(*args),
+        "slipring-saving": lambda: StreamSlipring(*args, saving=True),
+        "coturn": lambda: StreamCoturn(*args),
+    }
+    newer = servers.newer_coturn()
+    if newer:
+        makers["coturn-best"] = lambda: StreamCoturn(*args, newer, best=True)
+    return makers
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def client_options(transport):
+    return [
+        *(("--tls-max", "1.2") if transport == "tls" else ()),  # Debian's coturn goes no further
+        "--transport", transport, "--server", f"{SERVER}:{PORTS[transport]}", "--client-addr",
+        f"{CLIENT_NET}.2/24", "--user", servers.USER, "--password", servers.PASSWORD,
+    ]  # fmt: skip
+
+
+def start(bench, road, transport, *options):
+    """A run with peers."""
+    peers = ("--peer-port", "net_af_packet0,iface=p0", "--peer-addr",
+        f"{PEER_NET}.100-{PEER_NET}.107/24")  # fmt: skip
+    argv = (*client_options(transport), *peers, *options)
+    return generator.Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
+
+
+def alone(bench, road, transport, *options):
+    """A run of clients without peers."""
+    argv = (*client_options(transport), *options)
+    return generator.Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
+
+
+def per_cpu(name, value, cost):
+    process, cpu0 = max(cost.server, 1e-3), max(cost.cpu, 1e-3)
+    return {(name, "process"): value / process, (name, "cpu0"): value / cpu0}
+
+
+def unfit(result):
+    """Share of what was due that did not arrive: lost, or held back by a full connection."""
+    held = result["links"]["held_back"]
+    lost = sum(way["lost"] for way in result["ways"].values())
+    return (held + lost) / max(result["total_sent"] + held, 1)
+
+
+def relay_figures(result, cost):
+    seconds = result["seconds"]
+    payload = sum(way["received_bytes"] for way in result["ways"].values()) / seconds
+    return {
+        "relay_pps": result["recv_pps"],
+        "unfit": unfit(result),
+        "threads": cost.server,
+        "busy": cost.cpu,
+        "p99_us": result["ways"]["down"]["latency_us"]["p99"],
+        "bound": float(result["generator"]["bound"]),
+        **per_cpu("relay_pps", result["recv_pps"], cost),
+        **per_cpu("relay_bytes", payload, cost),
+    }
+
+
+def relay_case(bench, road, make, transport, load, seen):
+    duration = bench.window * 1.5 + 1
+
+    def one():
+        with make().started() as server:
+            warm = start(bench, road, transport, *load.options(0.3))
+            seen[server.kind] = generator.plain(bench, warm, 0.3)["links"]["cipher"]
+            again = start(bench, road, transport, *load.options(duration))
+            figures = {}
+            with busy_share(server, figures):
+                result, cost = generator.measured(
+                    bench, road, again, server, duration, load.clients
+                )
+            return {**relay_figures(result, cost), **figures}
+
+    return one
+
+
+def knock_case(bench, road, make, transport):
+    duration = bench.window * 1.5 + 1
+    options = [
+        "--mode", "handshake", "--clients", str(KNOCKERS), "--duration", str(duration),
+        "--warmup", "0", "--drain", "0.5",
+    ]  # fmt: skip
+
+    def one():
+        with make().started() as server:
+            knocks = alone(bench, road, transport, *options)
+            result, cost = generator.measured(bench, road, knocks, server, duration, 0)
+        return {
+            "rate": result["recv_pps"],
+            "failed": float(result["links"]["failed"] + result["links"]["broken"]),
+            "threads": cost.server,
+            **per_cpu("handshakes", result["recv_pps"], cost),
+        }
+
+    return one
+
+
+def held_case(bench, road, make, transport, count):
+    """Growth of a server's memory by idle clients, for one of them."""
+    options = ["--mode", "alloc-hold", "--setup-rate", "500", "--warmup", "0"]
+
+    def one():
+        with make().started() as server:
+            few = alone(bench, road, transport, *options, "--clients", "20", "--duration", "0.3")
+            generator.plain(bench, few, 0.3)
+            before = most = veths.anonymous_bytes(server.pid)
+            many = alone(bench, road, transport, *options, "--clients", str(count),
+                "--duration", "1.5")  # fmt: skip
+            with many.started():
+                while many.child.poll() is None:
+                    most = max(most, veths.anonymous_bytes(server.pid))
+                    time.sleep(0.1)
+                result = many.result(count / 100)
+        ready = result["clients_ready"]
+        if ready < count:
+            bench.say(f"{server.name}: only {ready} of {count} clients were let in")
+        return {"bytes": (most - before) / ready, "clients": float(ready)}
+
+    return one
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def report_costs(bench, series, named, metric, common):
+    """Lines of what a second of CPU does, by both denominators, and the ratios to every other."""
+    add = bench.results.add
+    for name, server in named.items():
+        for cpu in DENOMINATORS:
+            values = series.values(name, (metric, cpu))
+            add(NAME, f"{metric}_per_cpu_s", values, "1/s", cpu=cpu, **server, **common)
+    ours = [name for name in named if name.startswith("slipring")]
+    for mine, other in ((a, b) for a in ours for b in named if b not in ours):
+        found = {c: series.ratios(mine, other, (metric, c)) for c in DENOMINATORS}
+        worst = min(DENOMINATORS, key=lambda cpu: stats.median(found[cpu]))
+        more = {**named[other], **named[mine], "against": named[other]["server"], **common}
+        for cpu in DENOMINATORS:
+            mark = {"quoted": True} if cpu == worst else {}
+            add(NAME, "ratio_coturn", found[cpu], "ratio", of=f"{metric}_per_cpu_s", cpu=cpu,
+                **mark, **more)  # fmt: skip
+
+
+def report_relay(bench, series, named, common):
+    for name, server in named.items():
+        more = {**server, **common}
+        if stats.median(series.values(name, "bound")):
+            more["generator_bound"] = True
+        if stats.median(series.values(name, "unfit")) > LOSSY:
+            more["lossy"] = True
+        add = bench.results.add
+        add(NAME, "relay_pps", series.values(name, "relay_pps"), "1/s", **more)
+        add(NAME, "not_delivered", series.values(name, "unfit"), "share", **more)
+        add(NAME, "latency_p99", series.values(name, "p99_us"), "us", direction="down", **more)
+        for what, metric in (("process", "threads"), ("cpu0", "busy")):
+            add(NAME, "cpu_in_use", series.values(name, metric), "share", cpu=what, **more)
+        if server["server"] == "slipring":
+            add(NAME, "worker_busy", series.values(name, "worker_busy"), "share", **more)
+    for metric in ("relay_pps", "relay_bytes"):
+        report_costs(bench, series, named, metric, common)
+
+
+def report_knocks(bench, series, named, common):
+    for name, server in named.items():
+        add = bench.results.add
+        add(NAME, "handshakes", series.values(name, "rate"), "1/s", **server, **common)
+        add(NAME, "failed", series.values(name, "failed"), "number", **server, **common)
+    report_costs(bench, series, named, "handshakes", common)
+
+
+def report_held(bench, series, named, common):
+    add = bench.results.add
+    for name, server in named.items():
+        values = series.values(name, "bytes")
+        add(NAME, "bytes_per_client", values, "bytes", how="anonymous memory", **server, **common)
+
+
+# --- all of it ------------------------------------------------------------------------------------
+
+
+def loads(bench):
+    return LOADS if bench.full else LOADS[:1] if bench.quick else LOADS[:2]
+
+
+def rounds_of(bench, name, cases, plan):
+    return Alternation({name: cases}, bench.gate, plan, bench.say).run()[name]
+
+
+def measure(bench, road, transport, makers):
+    named = {name: make().parameters() for name, make in makers.items()}
+    for load in loads(bench):
+        seen = {}
+        cases = {n: relay_case(bench, road, m, transport, load, seen) for n, m in makers.items()}
+        name = f"{transport}: {load.name}"
+        series = rounds_of(bench, name, cases, bench.plan(SECONDS))
+        common = parameters(transport, series, load=load.name, size=SIZE, clients=load.clients)
+        whom = {n: {**p, **cipher(seen.get(p["server"]))} for n, p in named.items()}
+        report_relay(bench, series, whom, common)
+    cases = {name: knock_case(bench, road, make, transport) for name, make in makers.items()}
+    series = rounds_of(bench, f"{transport}: handshakes", cases, bench.plan(SECONDS))
+    report_knocks(bench, series, named, parameters(transport, series, clients=KNOCKERS))
+    count = HELD // 5 if bench.quick else HELD
+    cases = {n: held_case(bench, road, m, transport, count) for n, m in makers.items()}
+    series = rounds_of(bench, f"{transport}: memory", cases, bench.plan(SECONDS, keep=3, least=3))
+    report_held(bench, series, named, parameters(transport, series, clients=count))
+
+
+def parameters(transport, series, **more):
+    return {"transport": transport, **more, **({"noisy": True} if series.noisy else {})}
+
+
+def cipher(name):
+    return {"cipher": name} if name else {}
+
+
+def main(bench):
+    certificate = make_certificate(bench)
+    with StreamRoad(bench.rest_cpu, bench.work_cpu) as road:
+        for transport in PORTS:
+            makers = all_servers(bench, road, transport, certificate)
+            why = makers["slipring"]().refused()
+            if why:
+                bench.say(f"{transport}: left out, slipring has no such listener: {why}")
+                continue
+            measure(bench, road, transport, makers)

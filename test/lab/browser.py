@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Headless Chromium in a namespace of the lab, told what to do over a pipe (DevTools protocol)."""
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+
+import lab as labs
+
+OPTIONS = (
+    "--headless", "--no-sandbox",  # which wants another user than root
+    "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+    "--autoplay-policy=no-user-gesture-required", "--window-size=1160,660",
+    "--remote-debugging-pipe",
+)  # fmt: skip
+
+
+class Browser:
+    """One process with a home of its own, and one page."""
+
+    def __init__(self, lab, ns, *options, home=None):
+        program = shutil.which("chromium")
+        if program is None:
+            raise labs.Skip("chromium is not installed")
+        home = home or os.path.join(lab.dir, "home")
+        os.makedirs(home, exist_ok=True)
+        theirs_in, self.out = os.pipe()
+        self.inward, theirs_out = os.pipe()
+        script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+        argv = [program, *OPTIONS, f"--user-data-dir={home}/profile", *options, "about:blank"]
+        self.log = open(os.path.join(lab.dir, "chromium.log"), "ab")
+        self.process = lab.popen(
+            ns, "bash", "-c", script, "bash", *argv, pass_fds=(theirs_in, theirs_out),
+            env={**os.environ, "HOME": home}, stdout=self.log, stderr=self.log,
+        )  # fmt: skip
+        os.close(theirs_in)
+        os.close(theirs_out)
+        lab.cleanup.callback(labs.end_process, self.process)
+        self.number, self.bytes, self.session = 0, b"", None
+        target = next(
+            t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page"
+        )
+        self.session = self.ask(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )["sessionId"]
+
+    def close(self):
+        for fd in (self.out, self.inward):
+            os.close(fd)
+        labs.end_process(self.process)
+        self.log.close()
+
+    def ask(self, method, timeout=30, **params):
+        """The result of one command; events are passed over."""
+        self.number += 1
+        command = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            command["sessionId"] = self.session
+        os.write(self.out, json.dumps(command).encode() + b"\0")
+        end = time.monotonic() + timeout * labs.SLOW
+        while True:
+            while b"\0" in self.bytes:
+                text, self.bytes = self.bytes.split(b"\0", 1)
+                answer = json.loads(text)
+                if answer.get("id") == self.number:
+                    assert "error" not in answer, (method, answer)
+                    return answer["result"]
+            ready = select.select([self.inward], [], [], max(0, end - time.monotonic()))[0]
+            assert ready, f"no answer to {method}"
+            more = os.read(self.inward, 1 << 16)
+            assert more, f"chromium has ended: {self.process.poll()}"
+            self.bytes += more
+
+    def open(self, url):
+        self.ask("Page.enable")
+        self.ask("Page.navigate", url=url)
+        labs.until(
+            lambda: self.run("document.readyState === 'complete' && location.href") == url,
+            10, "the page is loaded",
+        )  # fmt: skip
+
+    def run(self, script, timeout=30):
+        """The value of an expression, or of what it promises."""
+        out = self.ask("Runtime.evaluate", timeout, expression=script, awaitPromise=True,
+            returnByValue=True)  # fmt: skip
+        assert "exceptionDetails" not in out, out
+        return out["result"].get("value")
+
+    def screenshot(self, path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls of a web browser through nothing but the relay: a data channel and video over TURN by UDP, TCP
+and TLS. The certificate is one that the browser verifies, signed by a CA that it is told to trust.
+"""
+
+import json
+import os
+
+import browser
+import lab as labs
+import shipped
+import streams
+from lab import SERVER4, until
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chromium.html")
+PICTURE = os.path.join(labs.BUILD, "lab", "chromium.png")
+PATIENCE = 20 * labs.SLOW
+CALLS = (
+    (f"turn:{SERVER4}:3478?transport=udp", "udp"),
+    (f"turn:{SERVER4}:3478?transport=tcp", "tcp"),
+    (f"turns:{SERVER4}:5349?transport=tcp", "tls"),
+)
+# Of ends that leave while the other still sends, and of mDNS (IGMP has an option of IP).
+LATE = {"exception-foreign", "peer-no-permission", "no-permission", "keepalive", "no-allocation",
+        "peer-no-allocation", "hairpin-no-allocation", "ip-options"}  # fmt: skip
+
+
+def trust(home, ca):
+    """Puts a CA among those that the browser with this home believes."""
+    store = os.path.join(home, ".pki/nssdb")
+    os.makedirs(store)
+    labs.command("certutil", "-d", "sql:" + store, "-N", "--empty-password")
+    labs.command("certutil", "-d", "sql:" + store, "-A", "-n", "lab", "-t", "C,,", "-i", ca)
+
+
+def call(url, seconds):
+    auth = shipped.credentials()
+    args = ", ".join(map(json.dumps, (url, auth.user, auth.password, seconds * 1000)))
+    return f"call({args})"
+
+
+def distrustful(lab, server):
+    """A browser that knows nothing of the CA does not get as far as TURN."""
+    page = browser.Browser(lab, lab.cli, home=os.path.join(lab.dir, "other"))
+    page.open("file://" + PAGE)
+    before = streams.counters(server)
+    (url, _) = CALLS[-1]
+    answer = page.run(call(url, 2), timeout=PATIENCE)
+    assert not answer["ok"] and "701" in str(answer["errors"]), answer
+    after = streams.counters(server)
+    assert after["rx"] == before["rx"] and after["accepted"] > before["accepted"], after
+    page.close()
+
+
+def main(lab):
+    labs.need_own_server()
+    home = os.path.join(lab.dir, "home")
+    text = shipped.text(lab, "transports.yaml")
+    ca = streams.signed_certificate(lab, f"IP:{SERVER4}", "shipped")
+    trust(home, ca)
+    server = lab.server(text=text, allow=LATE)
+    page = browser.Browser(lab, lab.cli, home=home)
+    page.open("file://" + PAGE)
+    calls = ", ".join(call(url, PATIENCE) for url, _ in CALLS)
+    answers = page.run(f"Promise.all([{calls}])", timeout=3 * PATIENCE)
+    page.screenshot(PICTURE)
+    print(f"screenshot: {PICTURE}")
+    for (url, protocol), answer in zip(CALLS, answers):
+        print(f"{url}: {answer.get('seen')}")
+        assert answer["ok"] and answer["inOrder"], (url, answer)
+        for side in (answer["near"], answer["seen"]):
+            assert side["type"] == side["remote"] == "relay", (url, side)
+            assert side["protocol"] == protocol, (url, side)
+            assert side["address"].startswith(SERVER4 + ":"), (url, side)
+    seen = streams.counters(server)
+    assert seen["handshakes"] >= 2 and seen["tls"] >= 2, seen
+    assert page.run("hangUp()") == 2 * len(CALLS)
+    until(lambda: server.stats()["allocations"] == 0, 5, "the calls have ended")
+    distrustful(lab, server)
+
+
+if __name__ == "__main__":
+    labs.run(main)

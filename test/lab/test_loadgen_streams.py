@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The load generator over TCP, TLS and DTLS: every datagram is accounted for, whoever the server is.
+
+        gen: g0 10.99.0.30, fd99::30 (clients: its kernel)   dut: k0 (slipring's TCP and TLS, coturn)
+             l1 (peers: the generator's own)                      d0 (slipring's relay)
+"""
+
+import contextlib
+import os
+import socket
+import struct
+import threading
+import time
+
+import lab as labs
+import loadgen
+import server as servers
+import streams
+from lab import CLIENT4, SLOW, until
+from links import alone, check_links, join, over
+from loadgen import IVAN
+
+COTURN = {"tcp": 4478, "tls": 6349, "dtls": 6349}
+PACE = "--clients 4 --pps 2k --duration 0.4 --direction both".split()
+PROXIES = (5000, 5001)
+STALL = 1.0  # seconds
+
+
+SIZES = ("--size", "28,29,30,31,160,1200")  # of all paddings
+CHANNELS = ((*PACE, *SIZES), ("up", "down"))
+INDICATIONS = ((*PACE, *SIZES, "--mode", "send"), ("up", "down"))
+ECHO = ("--clients 3 --direction echo --pps 2k --duration 0.3 --burst 8".split(), ("up", "echo"))
+MIXED = (CHANNELS, INDICATIONS)
+
+
+def check_media(gen, transport, port, *kinds):
+    for options, ways in kinds:
+        result = gen.run(*over(transport, port, *options))
+        loadgen.check_clean(result, *ways)
+        loadgen.check_sums(result)
+        check_links(result, transport, result["clients"])
+        assert result["retransmissions"] == 0 or transport == "dtls", result
+
+
+def check_handshakes(gen, transport, port):
+    options = "--mode handshake --clients 20 --pps 60 --duration 0.4".split()
+    result = gen.run(*alone(transport, port, *options))
+    way, links = result["ways"]["echo"], result["links"]
+    assert way["delivered"] == way["sent"] == result["answered"] == links["up"] >= 5, result
+    assert links["failed"] == links["broken"] == result["stray"] == way["lost"] == 0, result
+    assert way["latency_us"]["min"] > 0, way
+
+
+def check_slipring(lab, gen, server):
+    for transport, kinds in (("tcp", MIXED), ("tls", (CHANNELS, ECHO))):
+        port = streams.PORTS[transport]
+        check_media(gen, transport, port, *kinds)
+        check_handshakes(gen, transport, port)
+    result = gen.run(*over("tls", streams.PORTS["tls"], *PACE, family=6))
+    loadgen.check_clean(result, "up", "down")
+    held = gen.run(*alone("tls", streams.PORTS["tls"], *IVAN, *"--mode alloc-hold".split(),
+        *"--clients 40 --duration 0.1".split()))  # fmt: skip
+    assert held["clients_ready"] == held["links"]["up"] == 40, held
+    loadgen.check_released(lab, server)
+    until(lambda: streams.counters(server)["connections"] == 0, 3, "all have hung up")
+    print("ok     slipring")
+
+
+def check_certificate(lab, gen, config):
+    """Whose certificate is judged is judged: one of its own root passes, a stranger's fails."""
+    port = streams.PORTS["tls"]
+    options = alone("tls", port, *IVAN, *"--mode alloc-hold --duration 0.1".split())
+    assert gen.run(*options, "--ca", config["tls"]["certificate"])["clients_ready"] == 1
+    other, _ = streams.certificate(lab, "other", "other")
+    run = gen.start(*options, "--ca", other).finish()
+    assert run.code == 1 and "the connection to the server failed" in run.log(), run.log()
+    run = gen.start(*options, "--ca", "/nonexistent.pem").finish()
+    assert run.code == 1 and "--ca /nonexistent.pem" in run.log(), run.log()
+    print("ok     certificates")
+
+
+def check_nobody(gen):
+    """Where nobody listens no client is ready, and it is said why, at once."""
+    run = gen.start(*alone("tcp", 9, *IVAN, *"--mode alloc-hold --duration 0.1".split())).finish(10)
+    assert run.code == 1 and "the connection to the server failed" in run.log(), run.log()
+    knocks = gen.run(*alone("tcp", 9, *"--mode handshake --pps 20 --duration 0.3".split()))
+    assert knocks["links"]["failed"] > 0 == knocks["answered"] == knocks["links"]["up"], knocks
+
+
+def check_impaired(gen):
+    """What the peers do on purpose is found behind a byte stream as well."""
+    result = gen.run(*over("tls", streams.PORTS["tls"], *"--direction echo --clients 3".split(),
+        *"--pps 5k --duration 0.8".split()),
+        "--impair", "loss=2%,duplicate=1%,reorder=1%,corrupt=1%")  # fmt: skip
+    way, injected = result["ways"]["echo"], result["injected"]
+    assert injected["loss"] >= 70 and injected["corrupt"] >= 30, injected
+    assert way["lost"] == injected["loss"] + injected["corrupt"], (way, injected)
+    assert way["corrupted"] == injected["corrupt"], (way, injected)
+    assert way["duplicated"] == injected["duplicate"], (way, injected)
+    assert way["reordered"] == injected["reorder"], (way, injected)
+    print(f"ok     injected and found: {injected}")
+
+
+class Proxy:
+    """Between clients and the server over TCP: does to their ChannelData what it is told to."""
+
+    def __init__(self, lab, port, stall=None):
+        self.stall = stall  # number of the connection that is not read for a while
+        self.lost = self.duplicated = self.corrupted = self.seen = 0
+        self.lab, self.lock = lab, threading.Lock()
+        with lab.cli.enter():
+            self.listener = socket.create_server((CLIENT4, port))
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        lab.cleanup.callback(self.listener.close)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        number = 0
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                with self.lab.cli.enter():
+                    far = socket.create_connection((streams.V4, streams.PORTS["tcp"]))
+                for args in ((near, far, number), (far, near, None)):
+                    threading.Thread(target=self.carry, args=args, daemon=True).start()
+                number += 1
+
+    def carry(self, source, target, number):
+        """One way of a connection; number: of that from a client."""
+        data, channels = b"", 0
+        with contextlib.suppress(OSError):
+            while more := source.recv(65536):
+                data += more
+                while (size := length(data)) and len(data) >= size:
+                    message, data = data[:size], data[size:]
+                    if number is not None and message[0] >= 0x40:
+                        channels += 1
+                        if number == self.stall and channels == 5:
+                            time.sleep(STALL)
+                        message = self.treat(message)
+                    target.sendall(message)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    def treat(self, message):
+        if self.stall is not None:
+            return message
+        with self.lock:
+            self.seen += 1
+            if self.seen % 50 == 0:
+                self.lost += 1
+                return b""
+            if self.seen % 70 == 1:
+                self.duplicated += 1
+                return message * 2
+            if self.seen % 90 == 2:
+                self.corrupted += 1
+                return message[:40] + bytes([message[40] ^ 1]) + message[41:]
+        return message
+
+
+def length(data):
+    """Of the message that data begins with, padding included; 0 while it is not known."""
+    if len(data) < 4:
+        return 0
+    size = struct.unpack_from("!H", data, 2)[0] + (20 if data[0] < 4 else 4)
+    return size + -size % 4
+
+
+def check_proxy(lab, gen):
+    """Losses, duplicates and corruption on the way to the server are found, each by its number."""
+    proxy = Proxy(lab, PROXIES[0])
+    result = gen.run(*over("tcp", PROXIES[0], *"--clients 3 --pps 2k --duration 0.7".split(),
+        server=CLIENT4))  # fmt: skip
+    way = result["ways"]["up"]
+    assert proxy.lost > 10 and proxy.duplicated > 10 and proxy.corrupted > 5, vars(proxy)
+    assert way["lost"] == proxy.lost + proxy.corrupted, (way, vars(proxy))
+    assert way["duplicated"] == proxy.duplicated, (way, vars(proxy))
+    assert way["corrupted"] == proxy.corrupted, (way, vars(proxy))
+    proxy.listener.close()
+    print(f"ok     proxy: {way['lost']} lost, {way['duplicated']} twice, {way['corrupted']} corrupt")
+
+
+def check_stalled(lab, gen):
+    """A connection that is not read holds back its own media, counted as such, and no other's."""
+    proxy = Proxy(lab, PROXIES[1], stall=1)
+    result = gen.run(*over("tcp", PROXIES[1], *"--clients 4 --pps 6k --size 1200".split(),
+        *f"--duration {STALL} --drain 1.5".split(), server=CLIENT4))  # fmt: skip
+    way, held, health = result["ways"]["up"], result["links"]["held_back"], result["generator"]
+    due = health["due"] - health["missed"]
+    assert held > 0 and way["sent"] + held == due, (way, held, health)
+    assert way["delivered"] == way["sent"] > 0.75 * due, "what waited has come, and all others"
+    proxy.listener.close()
+    print(f"ok     one of four stalled: {held} of {due} held back")
+
+
+def check_ended(lab, gen, server):
+    """A server that goes away ends its clients, not the generator."""
+    run = gen.start(*over("tls", streams.PORTS["tls"], *"--clients 5 --duration 30".split()))
+    until(lambda: server.stats()["channels"] == 5, 10, "clients are there")
+    until(lambda n=server.stats()["rx"]: server.stats()["rx"] > n + 100, 10, "media flows")
+    server.finish()
+    time.sleep(0.2)  # it runs on without them
+    assert run.process.poll() is None
+    run.process.send_signal(2)
+    result = run.result()
+    assert result["links"]["broken"] == 5 and result["clients_failed"] == 5, result
+    assert result["faults"]["connection"] == 5, result["faults"]
+    print("ok     a server that ends")
+
+
+def start_coturn(lab):
+    """coturn with TLS and DTLS on the kernel's address of the server's namespace."""
+    cert, key = streams.certificate(lab, "coturn", "coturn")
+    log = open(os.path.join(lab.dir, "coturn-streams.log"), "wb")
+    lab.cleanup.callback(log.close)
+    process = lab.popen(
+        lab.dut, "turnserver", "-n", "--lt-cred-mech", "--user=ivan:pw", "--realm=turn.test",
+        f"--listening-ip={streams.V4}", f"--relay-ip={streams.V4}", f"--cert={cert}",
+        f"--pkey={key}", f"--listening-port={COTURN['tcp']}", f"--tls-listening-port={COTURN['tls']}",
+        "--no-cli", "--log-file=stdout", "--simple-log", f"--pidfile={lab.dir}/coturn-streams.pid",
+        f"--userdb={lab.dir}/coturn-streams.db", stdout=log, stderr=log,
+    )  # fmt: skip
+    bound = lambda kind: str(COTURN["tls"]) in lab.dut.run("ss", f"-ln{kind}H")
+    until(lambda: process.poll() is None and bound("t") and bound("u"), 15, "coturn listens")
+
+
+def check_coturn(lab, gen):
+    start_coturn(lab)
+    for transport, port in COTURN.items():
+        check_media(gen, transport, port, INDICATIONS if transport == "tls" else CHANNELS)
+        check_handshakes(gen, transport, port)
+        print(f"ok     coturn, {transport}")
+
+
+def main(lab):
+    gen = loadgen.Generator(lab)
+    join(lab, gen)
+    streams.join(lab)
+    config = streams.config(lab, ("tcp", "tls"))
+    server = lab.server(config)
+    check_slipring(lab, gen, server)
+    check_certificate(lab, gen, config)
+    check_nobody(gen)
+    check_impaired(gen)
+    check_proxy(lab, gen)
+    check_stalled(lab, gen)
+    check_ended(lab, gen, server)
+    check_coturn(lab, gen)
+
+
+if __name__ == "__main__":
+    labs.run(main)

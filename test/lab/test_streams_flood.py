@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""TLS handshakes as fast as a CPU can, beside calls over UDP and a client over TLS, while the
+certificate changes again and again: no datagram is lost, no session ends, no handshake fails.
+
+The worker has a CPU of its own; the stream thread, who floods and who calls share the other.
+"""
+
+import os
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+
+import lab as labs
+import loadgen
+import streams
+from lab import PEER4, until
+from turnlib import SUCCESS
+
+SECONDS = 4
+RELOADS = 5  # at the least
+CALLS = f"--clients 8 --pps 1k --direction both --duration {SECONDS} --size 160".split()
+FLOODERS = 2
+
+
+def flood(lab, cpu):
+    """openssl s_time: a new connection and a full handshake, again and again."""
+    return lab.popen(
+        lab.cli, "taskset", "-c", str(cpu), "openssl", "s_time", "-new", "-time", str(SECONDS),
+        "-connect", f"{streams.V4}:5349", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True,
+    )  # fmt: skip
+
+
+def shown(lab):
+    """The certificate that a new connection sees."""
+    with streams.over_tls(streams.connect(lab, "tls")) as sock:
+        return sock.getpeercert(True)
+
+
+def der(path):
+    with open(path) as file:
+        return ssl.PEM_cert_to_DER_cert(file.read())
+
+
+def renew(lab, server, number, talker, worst):
+    """Another certificate for new connections; the session that is open goes on, at any moment."""
+    pair = streams.certificate(lab, f"number-{number}", "next")
+    certificate = der(pair[0])
+    for path, name in zip(pair, ("cert.pem", "cert.key")):
+        shutil.move(path, os.path.join(lab.dir, name))
+    server.process.send_signal(signal.SIGHUP)
+    end = time.monotonic() + 10 * labs.SLOW
+    while True:
+        begin = time.monotonic()
+        talker.send_channel(0x4000, b"%f" % begin)
+        assert talker.wait("channel", 5 * labs.SLOW)[2] == b"%f" % begin
+        worst = max(worst, time.monotonic() - begin)
+        if shown(lab) == certificate:
+            return worst
+        assert begin < end, f"certificate {number} is not shown"
+
+
+def main(lab):
+    labs.need_own_server()
+    cpus = sorted(os.sched_getaffinity(0))
+    here, there = cpus[0], cpus[-1]
+    streams.join(lab)
+    config = streams.config(lab, ("tls",), **{"per-source": 0})
+    config |= {"eal": {"lcores": f"0@{here},1@{there}"}, "workers": {"count": 1}}
+    server = lab.server(config, queues=1)
+    gen = loadgen.Generator(lab)
+    echo, talker = lab.echo(PEER4), streams.client(lab, "tls")
+    assert talker.allocate().cls == SUCCESS and talker.bind(0x4000, echo.address).cls == SUCCESS
+    before = streams.counters(server)
+    run = gen.start(*loadgen.media(*loadgen.IVAN, *CALLS))
+    until(lambda: server.stats()["allocations"] > 1, 5, "the calls begin")
+    flooders = [flood(lab, here) for _ in range(FLOODERS)]
+    number = worst = 0
+    while run.process.poll() is None:
+        worst = renew(lab, server, number, talker, worst)
+        number += 1
+    assert number >= RELOADS, number
+    result = run.result()
+    loadgen.check_clean(result, "up", "down")
+    missed = sum(port["rx_missed"] for port in server.telemetry.ask("/slipring/ports"))
+    assert missed == 0, f"{missed} frames never reached the worker"
+    done = 0
+    for flooder in flooders:
+        said = flooder.communicate(timeout=30 * labs.SLOW)[0]
+        assert flooder.returncode == 0, said
+        done += int(re.search(r"(\d+) connections in [\d.]+ real seconds", said)[1])
+    after = streams.counters(server)
+    seen = after["handshakes"] - before["handshakes"]
+    assert seen >= done > 100 / labs.SLOW, (seen, done)
+    # s_time leaves without reading its tickets, which resets: counted as failed
+    for name in ("handshake_failed", "slow", "idle", "refused_total", "refused_source", "queue_full"):
+        assert after[name] == before[name], (name, after)
+    assert talker.refresh().cls == SUCCESS
+    print(f"{seen / SECONDS:.0f} handshakes a second and {number} certificates beside "
+          f"{result['total_recv']} datagrams, none lost; the slowest echo over TLS "
+          f"{worst * 1e3:.0f} ms")  # fmt: skip
+
+
+if __name__ == "__main__":
+    labs.run(main)
