@@ -65,7 +65,7 @@ void traffic_begin(struct session *s, double rate)
 	for (unsigned int way = 0; way < DIRECTION_NB; way++)
 		hist_reset(&s->last->latency[way]);
 	send_order(s, rate);
-	s->before->tsc = rte_rdtsc(); // the lanes have begun by now
+	s->before->tsc = senders_began(s->e);
 }
 
 void traffic_rate(struct session *s, double rate)

@@ -34,6 +34,19 @@ void snapshot_clients(const struct engine *e, struct client_stats *out)
 			add_words(out, clients_stats(e->sender[i]->sender->clients), sizeof(*out));
 }
 
+uint64_t senders_began(const struct engine *e)
+{
+	int64_t after = 0, flows = 0; // of e->since: in ticks, by flows
+
+	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {
+		const struct sender *s = e->sender[i]->sender;
+
+		after += (int64_t)(s->pacer.start - e->since) * s->nb_flows;
+		flows += s->nb_flows;
+	}
+	return e->since + (uint64_t)(flows > 0 ? after / flows : 0);
+}
+
 void snapshot_take(const struct engine *e, struct snapshot *s)
 {
 	struct hist copy;

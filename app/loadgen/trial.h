@@ -14,6 +14,9 @@ struct snapshot {
 };
 
 void snapshot_take(const struct engine *e, struct snapshot *s);
+// When the senders began with the phase they are in, by their own clocks (TSC): their mean, each by
+// its share of the flows, so that what was due by t is rate * (t - it). e->since without senders.
+uint64_t senders_began(const struct engine *e);
 // Sum over the senders.
 void snapshot_clients(const struct engine *e, struct client_stats *out);
 

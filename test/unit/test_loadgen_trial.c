@@ -70,6 +70,25 @@ static void test_all_is_well(void **state)
 	assert_int_equal(w.result->due, 10000);
 }
 
+// The time of a trial is that of its senders, however late the main lcore sees them begin.
+static void test_begin(void **state)
+{
+	struct sender sender[2] = {
+		{.nb_flows = 1, .pacer.start = 5000}, {.nb_flows = 3, .pacer.start = 9000}};
+	struct lane lane[2] = {{.sender = &sender[0]}, {.sender = &sender[1]}};
+
+	(void)state;
+	w.engine->since = 4000;
+	assert_int_equal(senders_began(w.engine), 4000);
+	w.config.senders = 2;
+	w.engine->sender[0] = &lane[0];
+	w.engine->sender[1] = &lane[1];
+	assert_int_equal(senders_began(w.engine), 8000);
+	sender[1].pacer.start = 3999; // the clocks of two sockets differ
+	sender[0].nb_flows = 0;
+	assert_int_equal(senders_began(w.engine), 3999);
+}
+
 // What was missed was due: it is counted in it once.
 static void test_missed(void **state)
 {
@@ -166,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_all_is_well, begin, end),
+		cmocka_unit_test_setup_teardown(test_begin, begin, end),
 		cmocka_unit_test_setup_teardown(test_missed, begin, end),
 		cmocka_unit_test_setup_teardown(test_port_missed, begin, end),
 		cmocka_unit_test_setup_teardown(test_reflector_full, begin, end),
