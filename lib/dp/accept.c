@@ -186,6 +186,7 @@ struct accepting {
 	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
 	uint8_t port, id;
 	enum homes homes; // a constant where this is inlined
+	uint64_t *came; // 2, by [is_v4]: datagrams from peers; not with HOMES_ONE
 };
 
 // One of a view of 4 bytes, which any line can be compared with.
@@ -207,8 +208,17 @@ static __rte_always_inline unsigned int nic_home(
 	return steer_nic_home(a->p, m, &f);
 }
 
-// Leg, listener or slot, and whose it is, without a branch on the leg. NOBODY: it takes a closer
-// look.
+// The worker that was found the long way, told as by classify_plain.
+static __rte_always_inline int owner(const struct accepting *a, int home, const struct turn_view *v)
+{
+	if (home == NOBODY)
+		return NOBODY;
+	a->came[(v->flags & DP_IPV4) != 0] += v->leg;
+	return home ^ a->id;
+}
+
+// Leg, listener or slot, and whose it is, without a branch on the leg: the worker's id xor ours, so
+// that 0 is us. NOBODY: it takes a closer look.
 static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
 	const struct addr *dst, struct turn_view *v)
 {
@@ -217,7 +227,7 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
 	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));
 	const uint32_t from_peer = (uint16_t)(dport - to->run.lo) < to->run.nb;
-	unsigned int of_client = a->id; // HOMES_HASHED: until it is known better
+	unsigned int of_client;
 
 	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != a->port))
 		return NOBODY;
@@ -226,12 +236,14 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	v->leg = (uint8_t)from_peer;
 	// in one word, or gcc branches on the leg
 	if (unlikely(((dport ^ to->plain_listener) & (from_peer - 1)) != 0))
-		return classify_rest(a->w, a->p, m, to, v);
+		return owner(a, classify_rest(a->w, a->p, m, to, v), v);
 	if (a->homes == HOMES_ONE)
 		return 0;
-	if (a->homes == HOMES_NIC)
-		of_client = nic_home(a, m, v);
-	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer));
+	a->came[is_v4] += from_peer;
+	if (a->homes == HOMES_HASHED) // a client is ours until it is known better
+		return from_peer & (to->run.worker != a->id) ? to->run.worker ^ a->id : 0;
+	of_client = nic_home(a, m, v);
+	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer) ^ a->id);
 }
 
 // net_udp_scan4 or 6, by what the port has verified: usually all.
@@ -284,7 +296,7 @@ static __rte_always_inline int accept_plain6(const struct accepting *a, const st
 	return classify_plain(a, m, &dst, v);
 }
 
-// The worker that owns the datagram, v filled in; NOBODY: nothing is known.
+// The id of the worker that owns the datagram, xor ours, v filled in; NOBODY: nothing is known.
 static __rte_always_inline int accept_plain(
 	const struct accepting *a, const struct rte_mbuf *m, struct turn_view *v)
 {
@@ -304,6 +316,7 @@ static __rte_always_inline void accept_frames(
 	struct worker *w, uint8_t port, unsigned int n, enum homes homes)
 {
 	const struct dp_port *p = &w->dp->port[port];
+	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // from peers
 	const struct accepting a = {.w = w,
 		.p = p,
 		.local = *w->dp->local,
@@ -311,33 +324,28 @@ static __rte_always_inline void accept_frames(
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
 		.port = port,
 		.id = w->id,
-		.homes = homes};
+		.homes = homes,
+		.came = came};
 	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	struct burst *b = &w->burst;
 	struct turn_view *v = b->turn.view;
 	struct rte_mbuf **kept = b->m;
-	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // of peers
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
-		int home;
+		int away;
 
 		bytes += m->pkt_len;
 		v->origin = fresh.origin;
-		home = accept_plain(&a, m, v);
-		if (unlikely(home == NOBODY))
-			home = accept_any(w, port, m, v);
-		if (unlikely(home == NOBODY))
-			continue;
-		if (homes != HOMES_ONE) {
-			const unsigned int is_v4 = (v->flags & DP_IPV4) != 0;
-
-			came[is_v4] += v->leg;
-			if (unlikely(home != a.id)) {
-				elsewhere[is_v4] += v->leg;
-				handover_datagram(w, (unsigned int)home, m, v);
-				continue;
+		away = accept_plain(&a, m, v);
+		if (unlikely(away == NOBODY))
+			away = owner(&a, accept_any(w, port, m, v), v);
+		if (unlikely(away != 0)) {
+			if (away != NOBODY) {
+				elsewhere[(v->flags & DP_IPV4) != 0] += v->leg;
+				handover_datagram(w, (unsigned int)away ^ a.id, m, v);
 			}
+			continue;
 		}
 		*kept++ = m;
 		v++;

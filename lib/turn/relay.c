@@ -37,30 +37,48 @@ static void split(struct turn_burst *b)
 	b->nb[TURN_FROM_PEER] = nb_peer;
 }
 
+// Clients of other shards go from one list to the other; there are some.
+static void sort_out(struct turn_burst *b, unsigned int worker)
+{
+	uint8_t *of_client = b->of[TURN_FROM_CLIENT];
+	const unsigned int nb = b->nb[TURN_FROM_CLIENT];
+	unsigned int ours = 0;
+
+	for (unsigned int i = 0; i < nb; i++) { // without a branch, as in split
+		const uint8_t at = of_client[i];
+
+		of_client[ours] = b->elsewhere[i - ours] = at;
+		ours += turn_client_home(b->view[at].hash, b->homes) == worker;
+	}
+	b->nb[TURN_FROM_CLIENT] = ours;
+	b->nb_elsewhere = nb - ours;
+}
+
 // Looks up the clients of a burst, after sorting out those of other shards, if there can be any.
 static inline __attribute__((always_inline)) void find_clients(
 	struct turn_shard *s, struct turn_burst *b, bool dealt)
 {
-	uint8_t *of_client = b->of[TURN_FROM_CLIENT];
-	const unsigned int nb = b->nb[TURN_FROM_CLIENT], homes = b->homes, worker = s->worker;
+	const uint8_t *of_client = b->of[TURN_FROM_CLIENT];
+	const unsigned int homes = b->homes, worker = s->worker;
 	const struct table clients = s->clients; // copies: nothing written here changes them
 	const struct hash_key key = s->client_key;
-	unsigned int ours = dealt ? 0 : nb;
+	unsigned int nb = b->nb[TURN_FROM_CLIENT];
+	uint32_t away = 0;
 
 	for (unsigned int i = 0; i < nb; i++) {
-		const uint8_t at = of_client[i];
-		struct turn_view *v = &b->view[at];
+		struct turn_view *v = &b->view[of_client[i]];
 
 		v->hash = turn_client_hash(&key, &v->src, v->mark & CLIENT_MARK);
 		table_prefetch(&clients, v->hash);
-		if (dealt) { // without a branch, as in split
-			of_client[ours] = b->elsewhere[i - ours] = at;
-			ours += turn_client_home(v->hash, homes) == worker;
-		}
+		if (dealt)
+			away |= turn_client_away(v->hash, homes, worker);
 	}
-	b->nb[TURN_FROM_CLIENT] = ours;
-	b->nb_elsewhere = nb - ours;
-	for (unsigned int i = 0; i < ours; i++) {
+	b->nb_elsewhere = 0;
+	if (dealt && unlikely(away >= 1u << 16)) {
+		sort_out(b, worker);
+		nb = b->nb[TURN_FROM_CLIENT];
+	}
+	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
 		v->slot = table_guess(&clients, v->hash, TURN_NONE);

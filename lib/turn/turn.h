@@ -395,6 +395,12 @@ static inline unsigned int turn_client_home(uint64_t hash, unsigned int homes)
 	return (unsigned int)((hash >> 32 & 0xffff) * homes >> 16);
 }
 
+// 2^16 or more when turn_client_home(hash, homes) is not home, for a test of several at a time.
+static inline uint32_t turn_client_away(uint64_t hash, unsigned int homes, unsigned int home)
+{
+	return (uint32_t)(hash >> 32 & 0xffff) * homes - (home << 16);
+}
+
 // Looks up b->view[0..b->n) and prefetches. Of a client that is dealt to another shard only the
 // hash is made.
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b);
