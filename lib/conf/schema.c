@@ -61,7 +61,8 @@ static const struct conf_key conf_schema[] = {
 	"CPU, for boxes that share it, as with TCP and TLS clients."},
 {"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000), .def = "50",
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
-	"`saving` one: what a datagram may have to wait more, and the receive ring has to hold."},
+	"`saving` one and of busy stream threads beside it (200 there at least): what a datagram "
+	"may have to wait more, and the receive ring has to hold."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "

@@ -65,7 +65,7 @@ static void unhold(struct thread *t, struct conn *c)
 
 static bool start_tls(struct thread *t, struct conn *c)
 {
-	c->ssl = tls_open(t->s, c->fd);
+	c->ssl = tls_open(t->s, c);
 	c->state = CONN_HANDSHAKE;
 	if (c->ssl != NULL)
 		count(&t->stats.tls, 1);
@@ -280,29 +280,39 @@ static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t
 	c->rest_len = (uint32_t)len;
 }
 
-static void read_some(struct thread *t, struct conn *c)
+// A record of TLS, or what has come over TCP. True when there may be more to be had.
+static bool read_one(struct thread *t, struct conn *c)
 {
 	size_t n = c->rest_len, used;
-	int got;
+	const int got = io_read(c, t->scratch + n, STREAM_CHUNK);
 
-	if (t->blocked[c->home] != CONN_NONE || t->untold || c->held) {
-		t->stalled = true;
-		return;
-	}
-	got = io_read(c, t->scratch + n, STREAM_CHUNK);
 	if (got == IO_LATER)
-		return;
+		return false;
 	if (got < 0) {
 		conn_close(t, c, got == IO_CLOSED ? &t->stats.closed : &t->stats.failed);
-		return;
+		return false;
 	}
 	count(&t->stats.rx_bytes, got);
-	t->hungry |= got == STREAM_CHUNK;
 	if (n > 0)
 		memcpy(t->scratch, c->rest, n);
 	n += (size_t)got;
 	used = take_frames(t, c, t->scratch, n);
 	keep_rest(t, c, t->scratch + used, n - used);
+	return c->state == CONN_OPEN && t->blocked[c->home] == CONN_NONE && !c->held;
+}
+
+// A chunk of the socket, and all that is whole in it.
+static void read_some(struct thread *t, struct conn *c)
+{
+	if (t->blocked[c->home] != CONN_NONE || t->untold || c->held) {
+		t->stalled = true;
+		return;
+	}
+	c->chunk = true;
+	c->more = false;
+	while (read_one(t, c))
+		;
+	t->hungry |= c->more;
 }
 
 static void resume_rest(struct thread *t, struct conn *c)
@@ -311,6 +321,8 @@ static void resume_rest(struct thread *t, struct conn *c)
 
 	if (used > 0 && c->state == CONN_OPEN)
 		keep_rest(t, c, c->rest + used, c->rest_len - used);
+	if (c->state == CONN_OPEN && io_pending(c))
+		read_some(t, c);
 }
 
 void conn_resume(struct thread *t, struct conn *c)
@@ -441,7 +453,8 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 		shake(t, c);
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
 		flush(t, c);
-	if (c->state == CONN_OPEN && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+	if (c->state == CONN_OPEN &&
+		((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 || io_pending(c)))
 		read_some(t, c);
 	conn_watch(t, c);
 }

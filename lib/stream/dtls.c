@@ -40,27 +40,13 @@ static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
 	return cmd == BIO_CTRL_FLUSH;
 }
 
-static int wire_create(BIO *b)
-{
-	BIO_set_init(b, 1);
-	return 1;
-}
-
 static BIO_METHOD *wire_method;
 static pthread_once_t wire_once = PTHREAD_ONCE_INIT;
 
 // For the life of the process.
 static void wire_make(void)
 {
-	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "datagrams");
-
-	if (m == NULL || BIO_meth_set_read(m, wire_read) != 1 ||
-		BIO_meth_set_write(m, wire_write) != 1 || BIO_meth_set_ctrl(m, wire_ctrl) != 1 ||
-		BIO_meth_set_create(m, wire_create) != 1) {
-		BIO_meth_free(m);
-		return;
-	}
-	wire_method = m;
+	wire_method = io_method("datagrams", wire_read, wire_write, wire_ctrl);
 }
 
 static void use(SSL *ssl, struct dtls_wire *w)

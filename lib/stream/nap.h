@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NAP_US 200 // what a message may have to wait more
+#define NAP_US 200 // what a message may have to wait more, at least
 #define NAP_RATE 8 // messages in a millisecond from which a nap saves more rounds than it makes
 
 // Zeroed, it does not nap.

@@ -135,15 +135,18 @@ static bool admit(struct thread *t, struct shake *s, const struct stream_message
 
 static void begin(struct thread *t, unsigned int w, const struct stream_message *m)
 {
+	const struct stream_config *conf = &t->s->conf;
 	struct shake **at = bucket_of(t, w, m->conn);
 	struct shake *s = calloc(1, sizeof(*s));
 
-	if (s == NULL)
-		return; // the worker will get no answer, and its table of sessions is finite
+	if (s == NULL) {
+		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
+		return;
+	}
 	*s = (struct shake){.next = *at,
 		.conn = m->conn,
 		.source = m->source,
-		.until_ms = t->now_ms + t->s->conf.dtls.handshake_s * UINT64_C(1000),
+		.until_ms = t->now_ms + conf->dtls.handshake_s * UINT64_C(1000),
 		.worker = (uint8_t)w};
 	*at = s;
 	if (admit(t, s, m))

@@ -78,6 +78,8 @@ static struct streams *create(const struct stream_config *c)
 	if (s == NULL)
 		return NULL;
 	s->conf = *c;
+	if (s->conf.nap_us < NAP_US)
+		s->conf.nap_us = NAP_US;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
 	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
 	if (s->netns == NULL || s->listener == NULL || caps_make(s) != 0) {

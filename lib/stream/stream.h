@@ -110,6 +110,7 @@ struct stream_config {
 	uint32_t connections; // at a time, up to STREAM_CONNECTIONS_MAX
 	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
 	uint32_t idle_s, handshake_s;
+	uint32_t nap_us; // what a message may have to wait where there are many; NAP_US at least
 	uint32_t queue; // bytes that may wait for a client that does not read
 	uint16_t room; // longest message
 	struct stream_tls tls;

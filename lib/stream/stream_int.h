@@ -39,6 +39,9 @@ struct conn {
 	uint8_t home, told; // its worker; CONN_ENDED: workers told
 	bool heard; // a whole message has come
 	bool given; // and was given to a worker
+	bool chunk; // the socket may be read, once
+	bool more; // and then was found to have more
+	bool ended; // or to have reached its end
 	bool held; // its next message is a request that its worker takes no more of now
 	uint32_t skip; // bytes of an oversize message still to come
 	uint32_t rest_len;
@@ -116,10 +119,15 @@ SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
 int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contexts *out,
 	char *error, size_t len);
 // The server's end of a connection; NULL when there is no memory.
-SSL *tls_open(struct streams *s, int fd);
+SSL *tls_open(struct streams *s, struct conn *c);
+// A kind of BIO; NULL when there is no memory.
+BIO_METHOD *io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
+	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *));
 
-// Plain or TLS. Bytes, or IO_* (dtls.h); IO_LATER: it would block.
+// Plain or TLS. Bytes, or IO_* (dtls.h); IO_LATER: it would block, or c->chunk has been read.
 int io_read(struct conn *c, uint8_t *buf, size_t len);
+// Whether libssl has something that io_read may return and epoll does not tell of.
+bool io_pending(const struct conn *c);
 int io_write(struct conn *c, const uint8_t *buf, size_t len);
 int io_handshake(struct conn *c);
 // The first byte that has come, before there is TLS or not; it stays.

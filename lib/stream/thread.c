@@ -108,8 +108,8 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 
 static void round_of(struct thread *t)
 {
-	static const struct timespec pause = {.tv_nsec = STALL_NS},
-				     nap = {.tv_nsec = NAP_US * 1000};
+	static const struct timespec pause = {.tv_nsec = STALL_NS};
+	const struct timespec nap = {.tv_nsec = t->s->conf.nap_us * 1000L};
 	struct epoll_event e[EVENTS];
 	unsigned int busy;
 	int n;
@@ -167,7 +167,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-// Signals are not for it: libssl writes to sockets that may be gone, and SIGPIPE would end us all.
+// Signals are not for it.
 static int create(pthread_t *id, void *(*function)(void *), void *arg)
 {
 	sigset_t all, before;

@@ -62,6 +62,7 @@ static void settle(SSL_CTX *c)
 	// messages tell their length, so an end without close_notify cuts none short unseen
 	SSL_CTX_set_options(
 		c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_read_ahead(c, 1); // see socket_read
 	// an idle connection has no buffers; what could not be written may have moved since
 	SSL_CTX_set_mode(c,
 		SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
@@ -174,19 +175,107 @@ int stream_reload(struct streams *s, char *error, size_t len)
 	return 0;
 }
 
-SSL *tls_open(struct streams *s, int fd)
+// --- a BIO that is a socket, read a chunk at a time ----------------------------------------------
+
+static int create(BIO *b)
 {
+	BIO_set_init(b, 1);
+	return 1;
+}
+
+BIO_METHOD *io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
+	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *))
+{
+	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name);
+
+	if (m != NULL && BIO_meth_set_read(m, in) == 1 && BIO_meth_set_write(m, out) == 1 &&
+		BIO_meth_set_ctrl(m, ctrl) == 1 && BIO_meth_set_create(m, create) == 1)
+		return m;
+	BIO_meth_free(m);
+	return NULL;
+}
+
+static bool again(ssize_t rc)
+{
+	return rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+// libssl takes all that is there at once (read-ahead), and no more than that for one io_read: what
+// is whole in it is then done with, and epoll tells of the rest.
+static int socket_read(BIO *b, char *buf, int len)
+{
+	struct conn *c = BIO_get_data(b);
+	ssize_t n;
+
+	BIO_clear_retry_flags(b);
+	if (!c->chunk) {
+		BIO_set_retry_read(b);
+		return -1;
+	}
+	c->chunk = false;
+	n = recv(c->fd, buf, (size_t)len, 0);
+	c->more = n == len;
+	c->ended = n == 0;
+	if (again(n))
+		BIO_set_retry_read(b);
+	return (int)n;
+}
+
+static int socket_write(BIO *b, const char *buf, int len)
+{
+	const struct conn *c = BIO_get_data(b);
+	const ssize_t n = send(c->fd, buf, (size_t)len, MSG_NOSIGNAL);
+
+	BIO_clear_retry_flags(b);
+	if (again(n))
+		BIO_set_retry_write(b);
+	return (int)n;
+}
+
+static long socket_ctrl(BIO *b, int cmd, long num, void *ptr)
+{
+	const struct conn *c = BIO_get_data(b);
+
+	return cmd == BIO_CTRL_EOF ? c->ended : cmd == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *socket_method;
+static pthread_once_t socket_once = PTHREAD_ONCE_INIT;
+
+// For the life of the process.
+static void socket_make(void)
+{
+	socket_method = io_method("socket", socket_read, socket_write, socket_ctrl);
+}
+
+static BIO *socket_bio(struct conn *c)
+{
+	BIO *b;
+
+	pthread_once(&socket_once, socket_make);
+	b = socket_method != NULL ? BIO_new(socket_method) : NULL;
+	if (b != NULL)
+		BIO_set_data(b, c);
+	return b;
+}
+
+SSL *tls_open(struct streams *s, struct conn *c)
+{
+	BIO *b = socket_bio(c);
 	SSL *ssl;
+
+	if (b == NULL)
+		return NULL;
 
 	pthread_mutex_lock(&s->tls_lock);
 	ssl = SSL_new(s->tls.tls);
 	pthread_mutex_unlock(&s->tls_lock);
-	if (ssl != NULL && SSL_set_fd(ssl, fd) != 1) {
-		SSL_free(ssl);
+	if (ssl == NULL) {
+		BIO_free(b);
 		return NULL;
 	}
-	if (ssl != NULL)
-		SSL_set_accept_state(ssl);
+	SSL_set_bio(ssl, b, b);
+	SSL_set_accept_state(ssl);
 	return ssl;
 }
 
@@ -211,7 +300,7 @@ static int plain_result(ssize_t rc)
 {
 	if (rc >= 0)
 		return rc > 0 ? (int)rc : IO_CLOSED;
-	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? IO_LATER : IO_FAILED;
+	return again(rc) ? IO_LATER : IO_FAILED;
 }
 
 int io_peek(const struct conn *c, uint8_t *first)
@@ -221,10 +310,23 @@ int io_peek(const struct conn *c, uint8_t *first)
 
 int io_read(struct conn *c, uint8_t *buf, size_t len)
 {
-	if (c->ssl == NULL)
-		return plain_result(recv(c->fd, buf, len, 0));
-	ERR_clear_error();
-	return tls_result(c->ssl, SSL_read(c->ssl, buf, (int)len));
+	ssize_t n;
+
+	if (c->ssl != NULL) {
+		ERR_clear_error();
+		return tls_result(c->ssl, SSL_read(c->ssl, buf, (int)len));
+	}
+	if (!c->chunk)
+		return IO_LATER;
+	c->chunk = false;
+	n = recv(c->fd, buf, len, 0);
+	c->more = n == (ssize_t)len;
+	return plain_result(n);
+}
+
+bool io_pending(const struct conn *c)
+{
+	return c->ssl != NULL && SSL_has_pending(c->ssl) == 1;
 }
 
 int io_write(struct conn *c, const uint8_t *buf, size_t len)
@@ -237,6 +339,7 @@ int io_write(struct conn *c, const uint8_t *buf, size_t len)
 
 int io_handshake(struct conn *c)
 {
+	c->chunk = true;
 	ERR_clear_error();
 	return tls_result(c->ssl, SSL_accept(c->ssl));
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records of TLS that come together: they are read together, and none is left in libssl, of which
+// epoll tells nothing, whatever its worker has room for.
+#include "stream_world.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bytes.h"
+
+#define FEW 6 // messages that a worker has buffers for
+#define MANY 200
+#define MESSAGE 28 // an indication with an attribute of 4 bytes
+#define DEADLINE_S 60
+
+static struct sockaddr_in server;
+static struct streams *streams;
+static SSL_CTX *client_tls;
+static unsigned int reads; // of sockets, by stream threads
+
+ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
+
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
+{
+	if ((flags & MSG_PEEK) == 0)
+		__atomic_fetch_add(&reads, 1, __ATOMIC_RELAXED);
+	return __real_recv(fd, buf, len, flags);
+}
+
+// A client whose records go to memory from now on.
+static SSL *connected(int fd)
+{
+	SSL *ssl = SSL_new(client_tls);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&server, sizeof(server)), 0);
+	assert_int_equal(SSL_set_fd(ssl, fd), 1);
+	assert_int_equal(SSL_connect(ssl), 1);
+	SSL_set0_wbio(ssl, BIO_new(BIO_s_mem()));
+	return ssl;
+}
+
+// Messages with numbers, a record each, in one piece.
+static void send_records(SSL *ssl, int fd, uint32_t first, uint32_t nb)
+{
+	uint8_t m[MESSAGE] = {0, 0x11, 0, MESSAGE - 20, 0x21, 0x12, 0xa4, 0x42};
+	char *sealed;
+	long len;
+
+	for (uint32_t i = first; i < first + nb; i++) {
+		store_be32(m + MESSAGE - 4, i);
+		assert_int_equal(SSL_write(ssl, m, sizeof(m)), sizeof(m));
+	}
+	len = BIO_get_mem_data(SSL_get_wbio(ssl), &sealed);
+	assert_int_equal(send(fd, sealed, (size_t)len, 0), len);
+	assert_int_equal(BIO_reset(SSL_get_wbio(ssl)), 1);
+}
+
+static void expect(uint32_t first, uint32_t nb)
+{
+	for (uint32_t i = first; i < first + nb;) {
+		struct parcel *p = world_take();
+
+		if (p == NULL) {
+			usleep(1000);
+			continue;
+		}
+		assert_false(p->ended);
+		assert_int_equal(p->len, MESSAGE);
+		assert_int_equal(load_be32(p->data + MESSAGE - 4), i);
+		free(p);
+		i++;
+	}
+}
+
+static void test_records(void **state)
+{
+	const struct stream_config c = {
+		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 65536};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	unsigned int before;
+	SSL *ssl;
+
+	streams = world_start(c, &server);
+	ssl = connected(fd);
+	send_records(ssl, fd, 0, 1);
+	expect(0, 1);
+	before = __atomic_load_n(&reads, __ATOMIC_RELAXED);
+	send_records(ssl, fd, 1, FEW);
+	expect(1, FEW);
+	assert_in_range(__atomic_load_n(&reads, __ATOMIC_RELAXED) - before, 1, 2);
+	send_records(ssl, fd, 1 + FEW, MANY); // the worker has no room for so many at a time
+	expect(1 + FEW, MANY);
+	SSL_free(ssl);
+	close(fd);
+	stream_stop(streams);
+	world_drain();
+}
+
+static int group_setup(void **state)
+{
+	alarm(DEADLINE_S);
+	client_tls = SSL_CTX_new(TLS_client_method());
+	return client_tls != NULL ? world_open() : -1;
+}
+
+static int group_teardown(void **state)
+{
+	SSL_CTX_free(client_tls);
+	return world_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_records)};
+
+	return cmocka_run_group_tests_name("stream_records", tests, group_setup, group_teardown);
+}
