@@ -7,25 +7,26 @@
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 {
 	return (struct idle){.spin = IDLE_SPIN_US * per_us,
-		.sleep_min = IDLE_SLEEP_MIN_US * per_us,
+		.sleep_min = (sleep_max_us < IDLE_SLEEP_US ? sleep_max_us : IDLE_SLEEP_US) * per_us,
 		.sleep_max = sleep_max_us * per_us,
 		.worked = now,
 		.gap = GAP_MAX * sleep_max_us * per_us};
 }
 
-// What came while the worker slept is taken to have come evenly.
+// What came while the worker slept is taken to have come evenly: as many gaps, all of them alike.
 static void see(struct idle *i, uint64_t elapsed, uint64_t datagrams)
 {
+	const uint64_t nb = datagrams < GAP_SHARE ? datagrams : GAP_SHARE;
 	uint64_t gap = elapsed / datagrams;
 
 	if (gap > GAP_MAX * i->sleep_max)
 		gap = GAP_MAX * i->sleep_max;
-	i->gap += gap / GAP_SHARE - i->gap / GAP_SHARE;
+	i->gap = (i->gap * (GAP_SHARE - nb) + gap * nb) / GAP_SHARE;
 }
 
 uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 {
-	const uint64_t elapsed = now - i->worked, half = i->gap / 2;
+	const uint64_t elapsed = now - i->worked;
 
 	if (busy) {
 		i->worked = now;
@@ -37,5 +38,7 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 		return i->sleep_max;
 	if (i->gap < i->spin && elapsed < i->spin)
 		return 0;
-	return half < i->sleep_min ? i->sleep_min : half < i->sleep_max ? half : i->sleep_max;
+	if (i->gap < i->sleep_min)
+		return i->sleep_min;
+	return i->gap < i->sleep_max ? i->gap : i->sleep_max;
 }

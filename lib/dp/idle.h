@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker does between two datagrams: poll on, or sleep, and for how long. Polling pays where
 // the next datagram comes before a sleep would be over. So it polls while datagrams came closer
-// together than that of late, and then for no longer than that; else it sleeps at once, for half of
-// the time that lay between two of them. Who would rather have the CPU than the time (saving)
+// together than that of late, and then for no longer than that; else it sleeps at once, for the
+// time that lay between two of them, but not so shortly that sleeping takes more of the CPU than it
+// gives back. Who would rather have the CPU than the time (saving)
 // sleeps the longest whenever there is nothing. Pure arithmetic: the caller reads the clock and
 // sleeps.
 #pragma once
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 #define IDLE_SPIN_US 20 // about what a short sleep takes, falling asleep and waking up included
-#define IDLE_SLEEP_MIN_US 10
+#define IDLE_SLEEP_US 50 // a sleep as short as that takes a tenth to a third of it
 
 // Of one worker. Times are in the units of the caller's clock.
 struct idle {
@@ -22,7 +23,7 @@ struct idle {
 };
 
 // per_us: units in a microsecond. sleep_max_us: of the longest sleep, and so what a datagram may
-// have to wait more; IDLE_SLEEP_MIN_US at least.
+// have to wait more.
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us);
 
 // To be told of every round: the time at its begin, whether it found work, and how many datagrams.

@@ -104,6 +104,24 @@ static void test_share(void **state)
 	assert_in_range(s.sleeps, 17000, 20000); // of 50 us
 }
 
+// Sleeps are as long as the gaps, within what is worth it and what is allowed.
+static void test_length(void **state)
+{
+	static const struct {
+		uint32_t every, max, shortest, longest;
+	} t[] = {{25, 1000, 50, 50}, {25, 50, 50, 50}, {25, 20, 20, 20}, {200, 1000, 150, 200},
+		{200, 100, 100, 100}, {2000, 1000, 1000, 1000}};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct sim s = start(t[i].max);
+
+		run(&s, SECOND, t[i].every * US, 1);
+		run(&s, SECOND, t[i].every * US, 1);
+		assert_in_range(s.asleep / s.sleeps, t[i].shortest * US, t[i].longest * US);
+	}
+}
+
 // Polling for the next one ends when it does not come.
 static void test_end_of_stream(void **state)
 {
@@ -115,8 +133,8 @@ static void test_end_of_stream(void **state)
 	idle_after(&s.idle, now, true, 1);
 	for (uint64_t after = ROUND; after < 20 * US; after += ROUND)
 		assert_int_equal(idle_after(&s.idle, now + after, false, 0), 0);
-	assert_int_equal(idle_after(&s.idle, now + 20 * US, false, 0), 10 * US);
-	assert_int_equal(idle_after(&s.idle, now + SECOND, false, 0), 10 * US);
+	assert_int_equal(idle_after(&s.idle, now + 20 * US, false, 0), 50 * US);
+	assert_int_equal(idle_after(&s.idle, now + SECOND, false, 0), 50 * US);
 }
 
 // After whatever silence a stream is noticed within some datagrams; so is its end.
@@ -184,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_latency),
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_end_of_stream),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_saving),
