@@ -10,6 +10,7 @@
 // Realm bytes up to which a 401 is at most 3 times the shortest Allocate, in whole IP packets.
 #define REALM_SHORT 16
 #define NONCE_SECRET_SHORT 16
+#define SEEN_TWICE "net_af_packet"
 
 struct warner {
 	const struct conf *conf;
@@ -124,6 +125,24 @@ static void warn_exceptions(const struct warner *w)
 			c->mbufs, waiting);
 }
 
+// The kernel sees the packets of such a port, too.
+static void warn_seen_twice(const struct warner *w)
+{
+	for (uint32_t i = 0; i < w->conf->nb_ports; i++) {
+		const struct conf_port *p = &w->conf->ports[i];
+		char key[64];
+
+		if (p->exception.name == NULL || p->exception.netns != NULL ||
+			strncmp(p->device, SEEN_TWICE, strlen(SEEN_TWICE)) != 0)
+			continue;
+		snprintf(key, sizeof(key), "ports[%u].exception.netns", i);
+		warn(w, key,
+			"with " SEEN_TWICE " the kernel receives every packet itself, and would "
+			"answer clients for the addresses of %s: name a namespace for it",
+			p->exception.name);
+	}
+}
+
 // Peers are judged by the IPv4 address they carry, so a rule for the carrier never matches.
 static void warn_prefixes(
 	const struct warner *w, const char *key, const struct prefix *list, uint32_t nb)
@@ -170,6 +189,7 @@ void conf_warnings(const struct conf *c, void (*say)(void *ctx, const char *line
 
 	warn_workers(&w);
 	warn_exceptions(&w);
+	warn_seen_twice(&w);
 	warn_relay(&w);
 	warn_auth(&w);
 	warn_prefixes(&w, "peers.allow", c->turn.allow, c->turn.nb_allow);

@@ -504,6 +504,11 @@ static void test_no_warning_without_reason(void **state)
 	conf_free(c);
 	if (h.nb != 0)
 		fail_msg("unwanted: %s", h.text);
+	c = load_edit("device: net_a\n",
+		"device: net_af_packet0,iface=e\n    exception: {name: sr0, netns: ns}\n");
+	conf_warnings(c, hear, &h);
+	conf_free(c);
+	assert_int_equal(h.nb, 0);
 	// a realm of 16 bytes is still short enough
 	c = load_edit("turn.test", "turn.example.org");
 	conf_warnings(c, hear, &h);
@@ -538,6 +543,9 @@ static void test_warning_of_each(void **state)
 	// 2 workers: of wan 2 x (8192 + 1024), of lan 2 x (1024 + 1024)
 	assert_warned("vlan: 0", "rx-ring: 8192", "buffers.mbufs");
 	assert_warned("49152-65535", "50000-50126", "relay.ports");
+	assert_warned("device: net_a\n",
+		"device: net_af_packet0,iface=e\n    exception: {name: sr0}\n",
+		"ports[0].exception.netns");
 	assert_warned("['fd00:1::/32']", "['64:ff9b::/96']", "peers.deny");
 	assert_warned("['fd00:1::/32']", "['::10.0.0.0/104']", "peers.deny");
 	assert_int_equal(chmod(conf_path, 0644), 0);
