@@ -41,6 +41,9 @@ class WireSlipring(Slipring):
     def prepare(self):
         pass
 
+    def settled(self):
+        pass
+
     def config(self):
         config = super().config()
         config["workers"]["idle"] = "busy"

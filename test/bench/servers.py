@@ -112,9 +112,14 @@ class Slipring(Server):
         try:
             with self.spawned([self.binary, "-c", path]):
                 wait_until(self.ready, READY_S, "slipring is ready")
+                self.settled()
                 yield self
         finally:
             shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)
+
+    def settled(self):
+        """Its ports' addresses are read."""
+        self.road.aside()
 
     def ready(self):
         self.running()

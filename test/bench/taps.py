@@ -20,6 +20,7 @@ SUPERS_BEGUN = 25
 
 
 class TapRoad(Road):
+    port_ends = ()
     begun = SUPERS_BEGUN
     wire = "whole"  # of runs started from now on
 

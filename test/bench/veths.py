@@ -24,12 +24,14 @@ from lab import Namespace, command, reap_stale  # noqa: E402
 CLIENT_NET, PEER_NET = "10.77.1", "10.77.2"
 SERVER, RELAY = CLIENT_NET + ".1", PEER_NET + ".1"
 TICK = os.sysconf("SC_CLK_TCK")
+MAC = "02:77:00:00:{:02x}:{:02x}"
 ENDS = (("gen", "c0", 2), ("srv", "s0", 1), ("gen", "p0", 4), ("srv", "s1", 3))
 
 
 class Road:
     """The namespaces and their interfaces. Use as a context manager."""
 
+    port_ends = ("s0", "s1")  # of a server without the kernel
     begun = 400  # frames out, beside those of the set-up, that tell that the traffic has begun
 
     def __init__(self, server_cpu, generator_cpu):
@@ -62,8 +64,8 @@ class Road:
 
     def prepare(self, ns, interface, number):
         ns.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1")
-        mac = f"02:77:00:00:00:{number:02x}"
-        ns.ip("link", "set", interface, "address", mac, "arp", "off", "txqueuelen", "10000", "up")
+        ns.ip("link", "set", interface, "address", MAC.format(0, number), "arp", "off",
+            "txqueuelen", "10000", "up")  # fmt: skip
         ns.run("ethtool", "-K", interface, *"tx off tso off gso off gro off".split())
         ns.run("ethtool", "-K", interface, "tx-udp-segmentation", "off", check=False)
         self.steer(ns, interface, self.generator_cpu if ns is self.gen else self.server_cpu)
@@ -86,15 +88,26 @@ class Road:
 
     def to_kernel(self):
         """The server's end belongs to its kernel."""
+        self.aside(False)
         for interface, address in (("s0", SERVER), ("s1", RELAY)):
             self.srv.ip("addr", "replace", address + "/24", "dev", interface)
             self.srv.ip("link", "set", interface, "arp", "on")
 
     def to_dpdk(self):
         """The server's kernel is silent."""
+        self.aside(False)
         for interface in ("s0", "s1"):
             self.srv.ip("link", "set", interface, "arp", "off")
             self.srv.ip("addr", "flush", "dev", interface)
+
+    def aside(self, yes=True):
+        """What comes for the ports of a server that runs is for another host in the eyes of its
+        kernel, which then drops it at once, and not when it has looked for a route: a cost that no
+        NIC has.
+        """
+        for _, interface, number in ENDS:
+            if interface in self.port_ends:
+                self.srv.ip("link", "set", interface, "address", MAC.format(int(yes), number))
 
     def sent(self):
         """Frames that the generator has sent so far."""
