@@ -71,7 +71,9 @@ def check_agreement(lab, gen):
         *("--pps-per-client", str(1000 / INTERVAL_MS), "--size", "160"),
         *("--duration", str(seconds)))  # fmt: skip
     loadgen.check_clean(ours, "up", "echo")
-    assert abs(ours["total_recv"] / ours["seconds"] * seconds / theirs.received - 1) < 0.02, ours
+    # what came too late, for want of a CPU, is not sent and told
+    due = ours["total_recv"] + ours["generator"]["missed"]
+    assert abs(due / ours["seconds"] * seconds / theirs.received - 1) < 0.02, ours
     delays = re.search(r"Average round trip delay ([\d.]+) ms; min = ([\d.]+) ms", theirs.output)
     slowest = (float(delays[1]) + 5 * labs.SLOW) * 1000
     assert ours["ways"]["echo"]["latency_us"]["p50"] < slowest, (ours, delays[0])
