@@ -54,14 +54,16 @@ def consistent(b):
 
 def check_telemetry(server, frames):
     def quiet():
-        before = server.telemetry.ask("/slipring/bursts")
         server.still()
         total = server.telemetry.ask("/slipring/bursts")
-        same = all(before[name] == total[name] for name in HISTS)
-        return same and total["tx"] >= frames and server.settled() and total
+        each = [server.telemetry.ask(f"/slipring/bursts,{w}") for w in (0, 1)]
+        workers = [server.telemetry.ask(f"/slipring/worker,{w}") for w in (0, 1)]
+        server.still()
+        after = server.telemetry.ask("/slipring/bursts")  # a neighbour may have been asking
+        same = all(after[name] == total[name] for name in (*HISTS, "rx", "tx"))
+        return same and total["tx"] >= frames and server.settled() and (total, each, workers)
 
-    total = labs.until(quiet, 5, "the counters stand still")
-    each = [server.telemetry.ask(f"/slipring/bursts,{w}") for w in (0, 1)]
+    total, each, workers = labs.until(quiet, 5, "the counters stand still")
     for b in (total, *each):
         consistent(b)
     for key in ("rx", "tx", "rx_bursts", "handed_in", "tx_short", "no_mbuf"):
@@ -70,8 +72,7 @@ def check_telemetry(server, frames):
         assert total[name] == [sum(n) for n in zip(*(b[name] for b in each))], name
     assert total["rx"] >= frames, total
     assert sum(total["hand_hist"]) > 0, "a neighbour learned is told the other worker by ring"
-    for w, b in enumerate(each):
-        worker = server.telemetry.ask(f"/slipring/worker,{w}")
+    for worker, b in zip(workers, each):
         for key in ("rx", "rx_bursts", "rx_hist", "tx_hist", "handed_in"):
             assert worker[key] == b[key], (key, worker, b)
         # more polls since, never fewer
