@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import bench
 import coturn
+import dtlscore
 import generator
 import noise
 import relaycore
@@ -482,6 +483,23 @@ class Streams(unittest.TestCase):
         self.assertEqual(process["against"], "coturn")
         self.assertTrue(found["relay_pps", "coturn", None, None]["lossy"])
         self.assertNotIn("lossy", found["relay_pps", "slipring", None, None])
+
+
+class DtlsCore(unittest.TestCase):
+    def test_parts(self):
+        one = {
+            "relay": {"ns": 1010.0, "median": 905.0},
+            "libssl": {"ns": 800.0, "median": 720.0},
+            "port": {"ns": 10.0, "median": 5.0},
+        }
+        found = dtlscore.figures({way: one for way in dtlscore.WAYS})
+        self.assertEqual(set(found), {"up", "down", "mixed"})
+        self.assertEqual(
+            found["up"],
+            {"relay": 1000, "libssl": 800, "relay_median": 900, "libssl_median": 720,
+                "ours": 180, "share": 0.8, "port": 10, "rate": 1e6},
+        )  # fmt: skip
+        self.assertEqual({key for _, key, _, _ in dtlscore.LINES}, set(found["up"]))
 
 
 class Costs(unittest.TestCase):

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""dtls-core: what a datagram of a DTLS client costs one worker apart from any port of the kernel.
+
+dtls_core has clients of libssl in its own process and a software port. It times a worker's rounds,
+libssl alone with the same sessions, and the port alone; sealing and checking are not timed. What the
+port takes is subtracted, and what libssl takes tells how much of the rest is ours.
+"""
+
+import json
+
+from machine import run
+from rounds import Alternation
+
+NAME = "dtls-core"
+BINARY = "test/unit/dtls_core"
+CLIENTS = (10, 60)
+WAYS = ("up", "down", "mixed")
+LINES = (  # metric, key of figures(), unit, server
+    ("ns_per_datagram", "relay", "ns", "slipring"),
+    ("ns_per_datagram", "libssl", "ns", "libssl"),
+    ("ns_median_burst", "relay_median", "ns", "slipring"),
+    ("ns_median_burst", "libssl_median", "ns", "libssl"),
+    ("ns_beside_libssl", "ours", "ns", "slipring"),  # of median bursts, as the ratio
+    ("ratio_libssl", "share", "ratio", "slipring"),
+    ("ns_per_datagram", "port", "ns", "port"),
+    ("datagrams_per_cpu_s", "rate", "1/s", "slipring"),
+)
+
+
+def figures(answer):
+    """{way: {key: value}} of what dtls_core prints, the port taken off."""
+    found = {}
+    for way in WAYS:
+        relay, libssl, port = (answer[way][part] for part in ("relay", "libssl", "port"))
+        ns, median = (relay[key] - port[key] for key in ("ns", "median"))
+        found[way] = {
+            "relay": ns,
+            "libssl": libssl["ns"],
+            "relay_median": median,
+            "libssl_median": libssl["median"],
+            "ours": median - libssl["median"],
+            "share": libssl["median"] / median,
+            "port": port["ns"],
+            "rate": 1e9 / ns,
+        }
+    return found
+
+
+def core(bench, clients):
+    """One run of dtls_core: its answer is the last line, behind those of the tests' worlds."""
+    done = run(
+        "taskset", "-c", str(bench.work_cpu), bench.machine.binary(BINARY), str(clients),
+        str(bench.window), timeout=120,
+    )  # fmt: skip
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def report(bench, series, answer):
+    more = {"transport": "dtls", **{key: answer[key] for key in ("clients", "size", "cipher")}}
+    if series.noisy:
+        more["noisy"] = True
+    for way in WAYS:
+        for metric, key, unit, server in LINES:
+            values = series.values(way, key)
+            bench.results.add(NAME, metric, values, unit, server=server, direction=way, **more)
+
+
+def main(bench):
+    answers = {}
+
+    def one(clients):
+        answers[clients] = core(bench, clients)
+        return figures(answers[clients])
+
+    loads = CLIENTS if bench.full else CLIENTS[:1]
+    groups = {count: lambda number, count=count: one(count) for count in loads}
+    found = Alternation(groups, bench.gate, bench.plan(seconds=180), bench.say).run()
+    for count in loads:
+        report(bench, found[count], answers[count])
