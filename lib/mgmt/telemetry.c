@@ -262,7 +262,6 @@ static const struct command {
 	int (*handle)(const char *params, struct rte_tel_data *out);
 	const char *help;
 } commands[] = {
-	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
 	{"/slipring/stats", handle_stats, "Counters of all workers together."},
 	{"/slipring/drops", handle_drops, "Datagrams dropped, by reason."},
 	{"/slipring/workers", handle_workers, "Ids of the workers."},
@@ -279,6 +278,8 @@ static const struct command {
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
+	// the last to be there, so that who is told "ready" can ask all others
+	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
 };
 
 static int dispatch(const char *cmd, const char *params, struct rte_tel_data *out)

@@ -266,7 +266,6 @@ SSL *tls_open(struct streams *s, struct conn *c)
 
 	if (b == NULL)
 		return NULL;
-
 	pthread_mutex_lock(&s->tls_lock);
 	ssl = SSL_new(s->tls.tls);
 	pthread_mutex_unlock(&s->tls_lock);
