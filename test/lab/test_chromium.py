@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: the video of three calls takes both CPUs
 """Calls of a web browser through nothing but the relay: a data channel and video over TURN by UDP, TCP
 and TLS. The certificate is one that the browser verifies, signed by a CA that it is told to trust.
 """
