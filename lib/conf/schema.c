@@ -211,8 +211,9 @@ static const struct conf_key conf_schema[] = {
 
 {"dtls", CONF_SECTION, .help = "DTLS clients. Handshakes are made by the threads of "
 	"`streams.threads`, over rings of `streams.ring`; the records of a session are the "
-	"worker's. A session takes up to 56 KB of memory outside of EAL's, at 1500 bytes of MTU; a "
-	"handshake whose client means harm up to 400."},
+	"worker's. A session takes 3 KB of memory outside of EAL's, a handshake up to 56 and one "
+	"whose client means harm up to 400. Of `tls.ciphers` those with AES-GCM or "
+	"ChaCha20-Poly1305 are used."},
 {"dtls.sessions", CONF_NUMBER, ONE(conf, dtls.sessions), RANGE(1, 1048576), .def = "10000",
 	.help = "Sessions at a time, handshakes included. What is more is not answered."},
 {"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "100",

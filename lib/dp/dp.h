@@ -75,7 +75,7 @@ const char *dp_drop_text(unsigned int reason);
 	X(opened, "sessions, in all")                                      \
 	X(replaced, "ended: their client has made a new one")              \
 	X(closed, "ended by their client")                                 \
-	X(failed, "ended: fatal alert, or an error of libssl")             \
+	X(failed, "ended: fatal alert, or no numbers left for records")    \
 	X(idle, "ended: dtls.idle")                                        \
 	X(rx, "messages of clients")                                       \
 	X(tx, "messages to clients")                                       \

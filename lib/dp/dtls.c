@@ -10,7 +10,7 @@
 
 // --- out: records in buffers of their own --------------------------------------------------------
 
-// Where libssl's datagrams for one client go.
+// Where the datagrams of a session for its client go.
 struct outlet {
 	struct worker *w;
 	const struct session *c;
@@ -44,7 +44,7 @@ void dtls_bye(struct worker *w, const struct session *c)
 	struct outlet o = {w, c};
 	struct dtls_wire wire = {.out = send_made, .ctx = &o};
 
-	dtls_close(c->ssl, &wire);
+	dtls_close(c->dtls, &wire);
 }
 
 // --- in: before there is a session ---------------------------------------------------------------
@@ -92,7 +92,7 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	rewrite_set_frame(m, v->data, v->len);
 	p->kind = PARCEL_DTLS;
 	p->dtls.conn = session_conn(w, c);
-	p->dtls.ssl = NULL;
+	p->dtls.session = NULL;
 	p->dtls.source = c->client;
 	p->dtls.kind = (uint8_t)kind;
 	if (!streams_give(w, session_thread(w, c), m)) {
@@ -149,7 +149,13 @@ static void keep(
 {
 	struct sealed *s = &w->sessions->sealed[w->sessions->n++];
 
-	*s = (struct sealed){.m = m, .view = *v, .conn = conn, .outcome = 1, .bare = bare};
+	*s = (struct sealed){.m = m,
+		.view = *v,
+		.conn = conn,
+		.outcome = 1,
+		.bare = bare,
+		.in = (uint8_t *)(uintptr_t)v->data,
+		.in_len = v->len};
 }
 
 // What is no ClientHello.
@@ -195,15 +201,17 @@ bool dtls_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 
 // --- in: records of a session --------------------------------------------------------------------
 
-// Makes the frame right in front of a payload that has taken the place of a longer one.
-static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint16_t len)
+// Makes the frame of a datagram right that has become a message within it, by moving its headers.
+static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *message, uint16_t len)
 {
-	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *udp = (uint8_t *)(uintptr_t)v->data - 8;
-	const uint16_t by = (uint16_t)(v->len - len);
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint16_t head = (uint16_t)(v->data - frame), by = (uint16_t)(v->len - len);
+	uint8_t *data = message - head, *udp = message - NET_UDP_LEN;
 	struct net_frame f;
 	uint8_t *ip;
 
-	net_frame_describe(data, (uint16_t)(v->data - data), len, &f);
+	memmove(data, frame, head);
+	net_frame_describe(data, head, len, &f);
 	ip = data + f.l3_off;
 	if (f.is_v4) {
 		const uint16_t old = load_be16(ip + 2), new = (uint16_t)(old - by);
@@ -215,7 +223,7 @@ static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint16_t len)
 	}
 	store_be16(udp + 4, (uint16_t)(len + NET_UDP_LEN));
 	store_be16(udp + 6, csum_udp(&f.src, &f.dst, udp, (uint16_t)(len + NET_UDP_LEN)));
-	rewrite_set_frame(m, data, (uint32_t)f.payload_off + len);
+	rewrite_set_frame(m, data, (uint32_t)head + len);
 }
 
 // A frame around a payload at REWRITE_ANSWER_AT that came in one with others, or before its session
@@ -244,59 +252,44 @@ static void add(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 	b->turn.view[b->n++] = *v;
 }
 
-// Decrypts into the buffer that the record came in.
-static int open_first(struct worker *w, struct session *c, struct sealed *s, struct dtls_wire *wire)
+// A message with nothing behind it stays in the buffer that it came in.
+static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint16_t len)
 {
-	const uint16_t len = s->view.len;
-	const int n = dtls_read(c->ssl, wire, (uint8_t *)(uintptr_t)s->view.data, len);
 	struct turn_view v = s->view;
 
-	if (n <= 0)
-		return n;
-	shrink(s->m, &v, (uint16_t)n);
-	v.len = (uint16_t)n;
-	v.flags = DP_DTLS | (v.flags & (DP_IPV4 | (n >= CHANNEL_HEADER_LEN ? DP_PLAIN : 0)));
+	shrink(s->m, &v, message, len);
+	v.data = message;
+	v.len = len;
+	v.flags = DP_DTLS | (v.flags & (DP_IPV4 | (len >= CHANNEL_HEADER_LEN ? DP_PLAIN : 0)));
 	v.state = 0;
 	v.via = TURN_NO_WORKER;
 	v.stream = s->conn;
 	add(w, s->m, &v);
 	s->m = NULL;
-	return n;
 }
 
-// A message for which there is no buffer must not be found behind the next one.
-static int waste(struct worker *w, struct session *c, struct dtls_wire *wire)
-{
-	uint8_t lost[STREAM_ROOM_MAX];
-	const int n = dtls_read(c->ssl, wire, lost, sizeof(lost));
-
-	if (n > 0) {
-		w->live.made++;
-		w->live.drop[DP_DROP_NO_MBUF]++;
-	}
-	return n;
-}
-
-// What else there is.
-static int open_next(struct worker *w, struct session *c, struct dtls_wire *wire)
+static void add_copy(
+	struct worker *w, const struct session *c, const uint8_t *message, uint16_t len)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 	struct turn_view v = session_view(w, c);
-	int n;
+	uint8_t *at;
 
-	if (m == NULL)
-		return waste(w, c, wire);
-	v.data = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
-	n = dtls_read(c->ssl, wire, (uint8_t *)(uintptr_t)v.data, m->buf_len - REWRITE_ANSWER_AT);
-	if (n <= 0) {
-		rte_pktmbuf_free(m);
-		return n;
-	}
 	w->live.made++;
-	v.len = (uint16_t)n;
-	wrap(w, m, c, v.len);
+	if (m == NULL) {
+		w->live.drop[DP_DROP_NO_MBUF]++;
+		return;
+	}
+	at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
+	v.data = at;
+	v.len = len;
+	if ((uint32_t)REWRITE_ANSWER_AT + len > m->buf_len) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy(at, message, len);
+	wrap(w, m, c, len);
 	add(w, m, &v);
-	return n;
 }
 
 // Nothing more comes out of a datagram.
@@ -313,7 +306,7 @@ static void finish(struct worker *w, struct session *c, const struct sealed *s)
 		return;
 	if (s->bare) {
 		rte_pktmbuf_free(m); // it has never been counted
-	} else if (n == IO_LATER && !s->answered) {
+	} else if (n == IO_LATER && !s->used) {
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
 	} else {
 		w->live.consumed++;
@@ -325,22 +318,23 @@ static void finish(struct worker *w, struct session *c, const struct sealed *s)
 static int open_one(struct worker *w, struct session *c, struct sealed *s)
 {
 	struct outlet o = {w, c};
-	struct dtls_wire wire = {.out = send_made, .ctx = &o};
-	int n;
+	struct dtls_wire wire = {.in = s->in, .in_len = s->in_len, .out = send_made, .ctx = &o};
+	uint8_t *message;
+	const int n = dtls_read(c->dtls, &wire, &message);
 
-	if (!s->fed) {
-		wire.in = s->view.data;
-		wire.in_len = s->view.len;
-		s->fed = true;
-	}
-	n = s->m != NULL && !s->bare ? open_first(w, c, s, &wire) : open_next(w, c, &wire);
+	s->in = wire.in;
+	s->in_len = wire.in_len;
 	w->live.dtls.again += wire.outs;
-	s->answered |= wire.outs > 0;
-	if (n > 0) {
-		c->heard_ms = w->now_ms;
-		w->live.dtls.rx++;
-	}
-	return n;
+	s->used |= wire.outs > 0 || n > 0;
+	if (n <= 0)
+		return n;
+	if (s->in_len == 0 && !s->bare)
+		add_last(w, s, message, (uint16_t)n);
+	else
+		add_copy(w, c, message, (uint16_t)n);
+	c->heard_ms = w->now_ms;
+	w->live.dtls.rx++;
+	return s->in_len > 0 ? n : IO_LATER;
 }
 
 static void of_ended(struct worker *w, struct sealed *s)
@@ -363,9 +357,6 @@ static bool open_all(struct worker *w, struct sealed *s)
 	}
 	while (s->outcome >= 0 && w->burst.n < DP_BURST) {
 		s->outcome = open_one(w, c, s);
-		// mostly it was the only record: libssl need not be asked to find none
-		if (s->outcome > 0 && !s->bare && !dtls_more(c->ssl))
-			s->outcome = IO_LATER;
 		if (s->outcome == IO_LATER)
 			break;
 	}
@@ -397,19 +388,11 @@ struct record {
 	uint16_t len; // of the message, then of the record
 };
 
-static void put_record(void *ctx, const uint8_t *data, size_t len)
-{
-	struct record *r = ctx;
-
-	memcpy(r->at, data, len);
-	r->len = (uint16_t)len;
-}
-
 // DP_SENT or a reason.
 static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 {
-	struct dtls_wire wire = {.out = put_record, .ctx = r};
 	struct session *c = session_of(w, conn);
+	int n;
 
 	if (c == NULL || c->state != SESSION_OPEN)
 		return DP_DROP_DTLS_ENDED;
@@ -417,10 +400,12 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 		return DP_DROP_MTU;
 	if (r->at + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
 		return DP_DROP_HEADROOM;
-	if (dtls_write(c->ssl, &wire, r->message, r->len) <= 0 || wire.outs != 1) {
+	n = dtls_write(c->dtls, r->message, r->len, r->at);
+	if (n < 0) {
 		session_end(w, c, &w->live.dtls.failed);
 		return DP_DROP_DTLS_ENDED;
 	}
+	r->len = (uint16_t)n;
 	w->live.dtls.tx++;
 	return DP_SENT;
 }
@@ -562,11 +547,11 @@ void dtls_from_thread(struct worker *w, struct rte_mbuf *m)
 	struct endpoint client;
 
 	if (p->kind == PARCEL_DTLS_NOTE && c != NULL && c->state == SESSION_SHAKING &&
-		p->dtls.ssl != NULL) {
-		session_opened(w, c, p->dtls.ssl);
-		keep(w, m, &v, conn, true); // there may be messages already
+		p->dtls.session != NULL) {
+		session_opened(w, c, p->dtls.session);
+		rte_pktmbuf_free(m);
 	} else if (p->kind == PARCEL_DTLS_NOTE) {
-		session_refused(w, conn, p->dtls.ssl);
+		session_refused(w, conn, p->dtls.session);
 		rte_pktmbuf_free(m);
 	} else if (p->dtls.kind == STREAM_BYTES) {
 		keep(w, m, &v, conn, true);

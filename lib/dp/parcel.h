@@ -62,7 +62,7 @@ struct parcel {
 		} to_stream; // STREAM on its way down: as in struct stream_message
 		struct {
 			uint64_t conn;
-			struct ssl_st *ssl;
+			struct dtls_session *session;
 			struct addr source;
 			uint8_t kind; // enum stream_kind
 		} dtls; // DTLS, DTLS_NOTE: likewise

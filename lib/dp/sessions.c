@@ -116,7 +116,7 @@ struct turn_view session_view(const struct worker *w, const struct session *c)
 
 // --- life and death ------------------------------------------------------------------------------
 
-bool session_note(struct worker *w, const struct session *c, struct ssl_st *ssl)
+bool session_note(struct worker *w, const struct session *c, struct dtls_session *s)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 
@@ -124,7 +124,7 @@ bool session_note(struct worker *w, const struct session *c, struct ssl_st *ssl)
 		return false;
 	parcel_of(m)->kind = PARCEL_DTLS_NOTE;
 	parcel_of(m)->dtls.conn = session_conn(w, c);
-	parcel_of(m)->dtls.ssl = ssl;
+	parcel_of(m)->dtls.session = s;
 	parcel_of(m)->dtls.source = c->client;
 	parcel_of(m)->dtls.kind = STREAM_GONE;
 	if (streams_give(w, session_thread(w, c), m))
@@ -149,9 +149,9 @@ static void close_on(struct worker *w, struct session *c)
 		if (tell_worker(w, c, to))
 			c->away &= ~(UINT64_C(1) << to);
 	}
-	if (c->ssl != NULL && session_note(w, c, c->ssl))
-		c->ssl = NULL;
-	if (c->away == 0 && c->ssl == NULL)
+	if (c->dtls != NULL && session_note(w, c, c->dtls))
+		c->dtls = NULL;
+	if (c->away == 0 && c->dtls == NULL)
 		slot_give(w->sessions, c);
 }
 
@@ -167,13 +167,13 @@ void session_end(struct worker *w, struct session *c, uint64_t *reason)
 	close_on(w, c);
 }
 
-void session_opened(struct worker *w, struct session *c, struct ssl_st *ssl)
+void session_opened(struct worker *w, struct session *c, struct dtls_session *s)
 {
 	struct session *old = session_find(w, &c->client, c->port, c->listener, SESSION_OPEN);
 
 	if (old != NULL)
 		session_end(w, old, &w->live.dtls.replaced);
-	c->ssl = ssl;
+	c->dtls = s;
 	c->state = SESSION_OPEN;
 	c->heard_ms = w->now_ms;
 	w->live.dtls.half_open--;
@@ -181,7 +181,7 @@ void session_opened(struct worker *w, struct session *c, struct ssl_st *ssl)
 	w->live.dtls.opened++;
 }
 
-void session_refused(struct worker *w, uint64_t conn, struct ssl_st *ssl)
+void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 {
 	struct session *c = session_of(w, conn);
 
@@ -191,7 +191,7 @@ void session_refused(struct worker *w, uint64_t conn, struct ssl_st *ssl)
 		w->live.dtls.half_open--;
 		table_drop(w->sessions, c);
 	}
-	c->ssl = ssl;
+	c->dtls = s;
 	c->away = 0;
 	c->state = SESSION_CLOSED;
 	close_on(w, c);
@@ -358,7 +358,7 @@ void sessions_free(struct worker *w)
 	if (s == NULL)
 		return;
 	for (uint32_t i = 0; i < s->used; i++)
-		dtls_free(s->session[i].ssl);
+		dtls_free(s->session[i].dtls);
 	dtls_cookies_free(s->cookies);
 	rte_free(s);
 	w->sessions = NULL;

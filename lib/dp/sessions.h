@@ -12,8 +12,8 @@
 // What is for a client is encrypted by dtls_seal and dtls_reply: by its home alone, to which
 // another worker that has the allocation (RESERVATION-TOKEN) gives it in the clear.
 //
-// A session (libssl's SSL) is owned by the stream thread from the ClientHello on, by the worker
-// from when the thread gives it with a note until it gives it back with a note (STREAM_GONE).
+// The handshake is the stream thread's. The session that comes of it is the worker's from when the
+// thread gives it with a note until it gives it back with a note (STREAM_GONE), to be freed.
 #pragma once
 
 #include "cookie.h"
@@ -33,7 +33,7 @@ enum session_state {
 
 struct session {
 	struct addr client;
-	struct ssl_st *ssl; // OPEN, CLOSED
+	struct dtls_session *dtls; // OPEN, CLOSED
 	uint64_t heard_ms; // SHAKING, GIVEN_UP: when it began
 	uint64_t lease_ms; // what has an allocation on another worker said of it
 	uint64_t away; // workers, as bits, that may have its allocation
@@ -50,13 +50,14 @@ _Static_assert(sizeof(struct session) == 72, "there are many");
 
 // A record that waits for the end of its burst.
 struct sealed {
-	struct rte_mbuf *m; // NULL: its plaintext is on the way
+	struct rte_mbuf *m; // NULL: its last message is on the way in it
 	struct turn_view view;
 	uint64_t conn;
 	int outcome; // of what has been tried last; below 0: its session ends
 	bool bare; // there are no headers of a frame in front of it
-	bool fed; // libssl has it
-	bool answered; // by libssl
+	bool used; // a message has come of it, or an answer
+	uint16_t in_len;
+	uint8_t *in; // what is left of it
 };
 
 // Of one worker.
@@ -105,15 +106,15 @@ struct session *session_find(const struct worker *w, const struct addr *client, 
 struct session *session_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener);
 // The thread has completed its handshake; one that its client had before ends.
-void session_opened(struct worker *w, struct session *c, struct ssl_st *ssl);
-// The thread has ended its handshake: without success, or too late, and then ssl is nobody's.
-void session_refused(struct worker *w, uint64_t conn, struct ssl_st *ssl);
+void session_opened(struct worker *w, struct session *c, struct dtls_session *s);
+// The thread has ended its handshake: without success, or too late, and then s is nobody's.
+void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s);
 // Gives up a handshake.
 void session_give_up(struct worker *w, struct session *c);
 // Ends one that is OPEN, and its allocation; reason: the counter of that. Its client has been told.
 void session_end(struct worker *w, struct session *c, uint64_t *reason);
 // Gives a note on a session to its thread. False: not now.
-bool session_note(struct worker *w, const struct session *c, struct ssl_st *ssl);
+bool session_note(struct worker *w, const struct session *c, struct dtls_session *s);
 // A view of its client's, of no datagram.
 struct turn_view session_view(const struct worker *w, const struct session *c);
 // What is due by time. Once a millisecond at most.

@@ -139,7 +139,7 @@ static unsigned int ops_receive(
 		m[i].kind = p->dtls.kind;
 		m[i].conn = p->dtls.conn;
 		m[i].source = p->dtls.source;
-		m[i].ssl = p->dtls.ssl;
+		m[i].session = p->dtls.session;
 	}
 	return n;
 }
@@ -152,7 +152,7 @@ static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct str
 
 	p->kind = (uint8_t)kind;
 	p->dtls.conn = m->conn;
-	p->dtls.ssl = m->ssl;
+	p->dtls.session = m->session;
 	p->dtls.kind = m->kind;
 	rewrite_set_frame(b, m->data, m->len);
 	rte_ring_sp_enqueue(way_of(ctx, t, w)->up, b);
@@ -163,14 +163,15 @@ static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct
 	put_dtls(ctx, t, w, m, PARCEL_DTLS);
 }
 
-static bool ops_shaken(void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct ssl_st *ssl)
+static bool ops_shaken(
+	void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s)
 {
 	struct stream_message m;
 
 	if (!ops_take(ctx, t, w, &m))
 		return false;
 	m.conn = conn;
-	m.ssl = ssl;
+	m.session = s;
 	m.len = 0;
 	m.kind = STREAM_SHAKE;
 	put_dtls(ctx, t, w, &m, PARCEL_DTLS_NOTE);
@@ -507,7 +508,7 @@ static void ring_drain(struct rte_ring *r)
 
 	while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0) {
 		if (parcel_of(m)->kind == PARCEL_DTLS_NOTE)
-			dtls_free(parcel_of(m)->dtls.ssl);
+			dtls_free(parcel_of(m)->dtls.session);
 		rte_pktmbuf_free(m);
 	}
 }
@@ -567,7 +568,8 @@ struct stream_tls dp_tls(const struct conf *c)
 		.key = c->tls.key,
 		.chain = c->tls.chain,
 		.ciphers = c->tls.ciphers,
-		.only_13 = c->tls.min_version == CONF_TLS_1_3};
+		.only_13 = c->tls.min_version == CONF_TLS_1_3,
+		.for_dtls = sessions_config(c).sessions > 0};
 }
 
 bool dp_streams(const struct dp *d, struct stream_stats *out)

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Handshakes by libssl.
 #include <stdio.h>
+#include <stdlib.h>
 
+#include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/kdf.h>
 
 #include "bytes.h"
 #include "cookie.h"
-#include "dtls.h"
+#include "record.h"
 #include "stream_int.h"
+
+#define CIPHERS_TEXT 4096
+
+struct dtls_handshake {
+	SSL *ssl;
+	struct dtls_wire *wire; // of the call under way
+	uint64_t next[2], nonce; // as in struct dtls_keys
+	uint16_t
+		flight_len; // what the call under way has sent; longer than the room: not all there
+	uint8_t flight[FLIGHT_MAX];
+};
 
 // --- a BIO that is one datagram at a time --------------------------------------------------------
 
 static int wire_read(BIO *b, char *buf, int len)
 {
-	struct dtls_wire *w = BIO_get_data(b);
+	struct dtls_wire *w = ((struct dtls_handshake *)BIO_get_data(b))->wire;
 	const int n = w->in_len < len ? w->in_len : len;
 
 	BIO_clear_retry_flags(b);
@@ -25,11 +40,35 @@ static int wire_read(BIO *b, char *buf, int len)
 	return n;
 }
 
+// What the session will have to know of records that are sent.
+static void note(struct dtls_handshake *h, const uint8_t *p, size_t len)
+{
+	if (h->flight_len + len <= FLIGHT_MAX)
+		memcpy(h->flight + h->flight_len, p, len);
+	h->flight_len = (uint16_t)(h->flight_len + len <= FLIGHT_MAX ? h->flight_len + len
+								     : FLIGHT_MAX + 1);
+	while (len >= DTLS_RECORD_LEN + 8) {
+		const uint64_t number = load_be64(p + 3), epoch = number >> 48;
+		const size_t size = DTLS_RECORD_LEN + (size_t)load_be16(p + 11);
+
+		if (epoch <= 1)
+			h->next[epoch] = (number & 0xffffffffffff) + 1;
+		if (epoch == 1)
+			h->nonce = load_be64(p + DTLS_RECORD_LEN) + 1;
+		if (size > len)
+			break;
+		p += size;
+		len -= size;
+	}
+}
+
 static int wire_write(BIO *b, const char *buf, int len)
 {
-	struct dtls_wire *w = BIO_get_data(b);
+	struct dtls_handshake *h = BIO_get_data(b);
+	struct dtls_wire *w = h->wire;
 
 	BIO_clear_retry_flags(b);
+	note(h, (const uint8_t *)buf, (size_t)len);
 	w->out(w->ctx, (const uint8_t *)buf, (size_t)len);
 	w->outs++;
 	return len; // what is lost is lost as on any other wire
@@ -49,9 +88,10 @@ static void wire_make(void)
 	wire_method = io_method("datagrams", wire_read, wire_write, wire_ctrl);
 }
 
-static void use(SSL *ssl, struct dtls_wire *w)
+static void use(struct dtls_handshake *h, struct dtls_wire *w)
 {
-	BIO_set_data(SSL_get_rbio(ssl), w);
+	h->wire = w;
+	h->flight_len = 0;
 }
 
 // --- the context ---------------------------------------------------------------------------------
@@ -60,6 +100,44 @@ static void use(SSL *ssl, struct dtls_wire *w)
 static int cookie_is_good(SSL *ssl, const unsigned char *cookie, unsigned int len)
 {
 	return 1;
+}
+
+// What records of a cipher are sealed with; AEAD_NB: a session does not know it.
+static enum aead aead_of(const SSL_CIPHER *c)
+{
+	switch (SSL_CIPHER_get_cipher_nid(c)) {
+	case NID_aes_128_gcm:
+		return AEAD_AES_128_GCM;
+	case NID_aes_256_gcm:
+		return AEAD_AES_256_GCM;
+	case NID_chacha20_poly1305:
+		return AEAD_CHACHA20_POLY1305;
+	default:
+		return AEAD_NB;
+	}
+}
+
+// Leaves those of the ciphers that a session knows.
+static bool choose_ciphers(SSL_CTX *ctx, const char *asked, char *error, size_t len)
+{
+	STACK_OF(SSL_CIPHER) *all = SSL_CTX_get_ciphers(ctx);
+	char text[CIPHERS_TEXT] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < sk_SSL_CIPHER_num(all); i++) {
+		const SSL_CIPHER *c = sk_SSL_CIPHER_value(all, i);
+
+		if (aead_of(c) != AEAD_NB && strcmp(SSL_CIPHER_get_version(c), "TLSv1.3") != 0 &&
+			n + strlen(SSL_CIPHER_get_name(c)) + 1 < sizeof(text))
+			n += (size_t)sprintf(text + n, ":%s", SSL_CIPHER_get_name(c));
+	}
+	if (n > 0 && SSL_CTX_set_cipher_list(ctx, text + 1) == 1)
+		return true;
+	snprintf(error, len,
+		"tls.ciphers: %s: DTLS needs one of AES-GCM or CHACHA20-POLY1305 among them",
+		asked != NULL ? asked : "DEFAULT");
+	ERR_clear_error();
+	return false;
 }
 
 struct ssl_ctx_st *dtls_load(
@@ -73,8 +151,8 @@ struct ssl_ctx_st *dtls_load(
 		snprintf(error, len, "dtls: out of memory");
 		return NULL;
 	}
-	// with these buffers a session takes 54 KB, with those of the default 69
-	if (!tls_fill(ctx, tls, error, len) ||
+	// with these buffers a handshake takes 54 KB at its end, with those of the default 69
+	if (!tls_fill(ctx, tls, error, len) || !choose_ciphers(ctx, tls->ciphers, error, len) ||
 		SSL_CTX_set_min_proto_version(ctx, DTLS1_2_VERSION) != 1 ||
 		SSL_CTX_set_max_send_fragment(ctx, c->message) != 1) {
 		SSL_CTX_free(ctx);
@@ -82,14 +160,12 @@ struct ssl_ctx_st *dtls_load(
 	}
 	// else libssl believes in messages of 100 KB, and makes room for ten at a time: 17 KB now
 	SSL_CTX_set_max_cert_list(ctx, 1);
-	// with encrypt-then-MAC libssl 3.0 ends a session for a forged record
-	SSL_CTX_set_options(
-		ctx, SSL_OP_NO_QUERY_MTU | SSL_OP_COOKIE_EXCHANGE | SSL_OP_NO_ENCRYPT_THEN_MAC);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_QUERY_MTU | SSL_OP_COOKIE_EXCHANGE);
 	SSL_CTX_set_cookie_verify_cb(ctx, cookie_is_good);
 	return ctx;
 }
 
-// --- a session -----------------------------------------------------------------------------------
+// --- a handshake ---------------------------------------------------------------------------------
 
 static int result(SSL *ssl, int rc)
 {
@@ -106,45 +182,48 @@ static int result(SSL *ssl, int rc)
 	return what;
 }
 
-struct ssl_st *dtls_open(struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w)
+// With everything that libssl needs of it, NULL without memory.
+static struct dtls_handshake *create(struct ssl_ctx_st *ctx)
 {
-	BIO_ADDR *nobody = BIO_ADDR_new();
+	struct dtls_handshake *h = calloc(1, sizeof(*h));
 	BIO *b = BIO_new(wire_method);
-	SSL *ssl = SSL_new(ctx);
 
-	if (nobody == NULL || b == NULL || ssl == NULL) {
-		BIO_ADDR_free(nobody);
+	if (h != NULL && b != NULL)
+		h->ssl = SSL_new(ctx);
+	if (h == NULL || h->ssl == NULL) {
 		BIO_free(b);
-		SSL_free(ssl);
+		free(h);
 		return NULL;
 	}
-	BIO_set_data(b, w);
-	SSL_set_bio(ssl, b, b);
-	SSL_set_mtu(ssl, c->mtu);
-	SSL_set_accept_state(ssl);
-	// takes the ClientHello in as the second one, which its number in the handshake says it is
-	if (DTLSv1_listen(ssl, nobody) != 1) {
-		SSL_free(ssl);
-		ssl = NULL;
+	BIO_set_data(b, h);
+	SSL_set_bio(h->ssl, b, b);
+	return h;
+}
+
+struct dtls_handshake *dtls_open(
+	struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w)
+{
+	BIO_ADDR *nobody = BIO_ADDR_new();
+	struct dtls_handshake *h = nobody != NULL ? create(ctx) : NULL;
+
+	if (h != NULL) {
+		use(h, w);
+		SSL_set_mtu(h->ssl, c->mtu);
+		SSL_set_accept_state(h->ssl);
+		// takes the ClientHello in as the second one, which its number in the handshake
+		// says it is
+		if (DTLSv1_listen(h->ssl, nobody) != 1) {
+			dtls_handshake_free(h);
+			h = NULL;
+		}
 	}
 	BIO_ADDR_free(nobody);
 	ERR_clear_error();
-	return ssl;
+	return h;
 }
 
-// Bytes of the shortest record that there can be of a cipher.
-static unsigned int shortest(const SSL_CIPHER *c)
-{
-	if (!SSL_CIPHER_is_aead(c))
-		return 48; // of CBC: vector, MAC and padding
-	if (SSL_CIPHER_get_cipher_nid(c) == NID_chacha20_poly1305 ||
-		strstr(SSL_CIPHER_get_name(c), "CCM8") != NULL)
-		return 16;
-	return 24;
-}
-
-// libssl 3.0 ends a session for a record too short to be decrypted, whoever has sent it: false of a
-// datagram with one.
+// libssl 3.0 ends a handshake for a record too short to be decrypted, whoever has sent it: false of
+// a datagram with one.
 static bool long_enough(SSL *ssl, const uint8_t *data, size_t len)
 {
 	const SSL_CIPHER *c = SSL_get_current_cipher(ssl);
@@ -153,7 +232,7 @@ static bool long_enough(SSL *ssl, const uint8_t *data, size_t len)
 	if (c == NULL)
 		c = SSL_get_pending_cipher(ssl);
 	if (c != NULL)
-		least = shortest(c);
+		least = aead_of(c) == AEAD_CHACHA20_POLY1305 ? 16 : 24;
 	while (len > DTLS_RECORD_LEN) {
 		const size_t body = load_be16(data + 11);
 
@@ -182,51 +261,82 @@ bool dtls_is_sealed(const uint8_t *data, size_t len)
 	return false;
 }
 
-static void take_in(SSL *ssl, struct dtls_wire *w)
+int dtls_shake(struct dtls_handshake *h, struct dtls_wire *w)
 {
-	use(ssl, w);
-	if (w->in_len > 0 && !long_enough(ssl, w->in, w->in_len))
+	use(h, w);
+	if (w->in_len > 0 && !long_enough(h->ssl, w->in, w->in_len))
 		w->in_len = 0;
+	return result(h->ssl, SSL_accept(h->ssl));
 }
 
-int dtls_shake(struct ssl_st *ssl, struct dtls_wire *w)
+void dtls_shake_tick(struct dtls_handshake *h, struct dtls_wire *w)
 {
-	take_in(ssl, w);
-	return result(ssl, SSL_accept(ssl));
-}
-
-void dtls_shake_tick(struct ssl_st *ssl, struct dtls_wire *w)
-{
-	use(ssl, w);
-	DTLSv1_handle_timeout(ssl);
+	use(h, w);
+	DTLSv1_handle_timeout(h->ssl);
 	ERR_clear_error();
 }
 
-int dtls_read(struct ssl_st *ssl, struct dtls_wire *w, uint8_t *buf, size_t len)
+void dtls_handshake_free(struct dtls_handshake *h)
 {
-	take_in(ssl, w);
-	return result(ssl, SSL_read(ssl, buf, (int)len));
+	if (h == NULL)
+		return;
+	SSL_free(h->ssl);
+	free(h);
 }
 
-bool dtls_more(const struct ssl_st *ssl)
-{
-	return SSL_has_pending(ssl) == 1;
-}
+// --- what it leaves ------------------------------------------------------------------------------
 
-int dtls_write(struct ssl_st *ssl, struct dtls_wire *w, const uint8_t *buf, size_t len)
+// RFC 5246 6.3: both keys, then both salts.
+static bool key_block(SSL *ssl, uint8_t *out, size_t len)
 {
-	use(ssl, w);
-	return result(ssl, SSL_write(ssl, buf, (int)len));
-}
+	const EVP_MD *md = SSL_CIPHER_get_handshake_digest(SSL_get_current_cipher(ssl));
+	uint8_t master[SSL_MAX_MASTER_KEY_LENGTH], random[2][SSL3_RANDOM_SIZE];
+	const size_t n = SSL_SESSION_get_master_key(SSL_get_session(ssl), master, sizeof(master));
+	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "TLS1-PRF", NULL);
+	EVP_KDF_CTX *c = EVP_KDF_CTX_new(kdf); // NULL of NULL
+	char digest[32];
+	OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SECRET, master, n),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SEED, "key expansion", 13),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SEED, random[1], SSL3_RANDOM_SIZE),
+		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SEED, random[0], SSL3_RANDOM_SIZE),
+		OSSL_PARAM_construct_end(),
+	};
+	bool good;
 
-void dtls_close(struct ssl_st *ssl, struct dtls_wire *w)
-{
-	use(ssl, w);
-	SSL_shutdown(ssl);
+	SSL_get_client_random(ssl, random[0], SSL3_RANDOM_SIZE);
+	SSL_get_server_random(ssl, random[1], SSL3_RANDOM_SIZE);
+	snprintf(digest, sizeof(digest), "%s", EVP_MD_get0_name(md));
+	good = c != NULL && EVP_KDF_derive(c, out, len, params) == 1;
+	EVP_KDF_CTX_free(c);
+	EVP_KDF_free(kdf);
+	OPENSSL_cleanse(master, sizeof(master));
 	ERR_clear_error();
+	return good;
 }
 
-void dtls_free(struct ssl_st *ssl)
+struct dtls_session *dtls_settle(const struct dtls_handshake *h)
 {
-	SSL_free(ssl);
+	struct dtls_keys k = {.aead = aead_of(SSL_get_current_cipher(h->ssl)),
+		.next = {h->next[0], h->next[1]},
+		.nonce = h->nonce,
+		.flight = h->flight};
+	const size_t key = aead_key_len(k.aead), salt = salt_len(k.aead);
+	uint8_t block[2 * (AEAD_KEY_MAX + AEAD_NONCE_LEN)];
+	struct dtls_session *s = NULL;
+
+	// where an earlier session has been resumed, the client has sent the last flight
+	if (!SSL_session_reused(h->ssl) && h->flight_len <= FLIGHT_MAX)
+		k.flight_len = h->flight_len;
+	if (key_block(h->ssl, block, 2 * (key + salt))) {
+		for (unsigned int i = 0; i < 2; i++) {
+			memcpy(k.key[i], block + i * key, key);
+			memcpy(k.salt[i], block + 2 * key + i * salt, salt);
+		}
+		s = dtls_session_create(&k);
+	}
+	OPENSSL_cleanse(block, sizeof(block));
+	OPENSSL_cleanse(&k, sizeof(k));
+	return s;
 }

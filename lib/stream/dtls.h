@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One DTLS 1.2 session by libssl (RFC 6347, RFC 7350), fed datagram by datagram: no sockets. Who
-// owns a session may be another thread from one call to the next, but never two at a time: a stream
-// thread has it until its handshake is complete (shake.c), then the worker that is its client's
-// home, and at the end a stream thread again, to free it.
+// DTLS 1.2 (RFC 6347, RFC 7350), datagram by datagram: no sockets. A handshake is libssl's, on a
+// stream thread (shake.c). What it leaves is a session of less than 3 KB, which needs libssl no
+// more and is owned by the worker that is its client's home, until a stream thread frees it.
+// Renegotiation is refused, so a session has one epoch and its keys stay what they are.
 #pragma once
 
 #include <stdbool.h>
@@ -12,11 +12,9 @@
 #include "stream.h"
 
 struct ssl_ctx_st; // libssl's SSL_CTX
-struct ssl_st; // libssl's SSL: a session
 
-// What a record adds to a message, at most: header, explicit nonce, tag; of CBC suites the padding
-// too.
-#define DTLS_OVERHEAD_MAX (13 + 16 + 16 + 48)
+// What a record adds to a message, at most: header, explicit nonce, tag.
+#define DTLS_OVERHEAD_MAX (13 + 8 + 16)
 
 // What of a read, a write or a handshake there was: more than 0, or one of these.
 #define IO_LATER 0 // not now
@@ -25,35 +23,45 @@ struct ssl_st; // libssl's SSL: a session
 
 // Where the datagrams of a call come from and go.
 struct dtls_wire {
-	const uint8_t *in; // of in_len bytes, to be read once; 0: there is none
+	uint8_t *in; // what is left of a datagram, which is written over
 	uint16_t in_len;
 	uint16_t outs; // how many went out
 	void (*out)(void *ctx, const uint8_t *data, size_t len);
 	void *ctx;
 };
 
-// From the files of tls, for datagrams of a handshake and messages no longer than c says. NULL with
-// a reason in error.
+// --- dtls.c: handshakes --------------------------------------------------------------------------
+
+struct dtls_handshake;
+
+// From the files of tls, for datagrams of a handshake no longer than c says. Of the ciphers those
+// are left that a session knows. NULL with a reason in error.
 struct ssl_ctx_st *dtls_load(
 	const struct stream_tls *tls, const struct stream_dtls *c, char *error, size_t len);
-// The server's end of a session whose client has brought back its cookie: w->in is that
+// The server's end of a handshake whose client has brought back its cookie: w->in is that
 // ClientHello. NULL when it cannot be used, or without memory.
-struct ssl_st *dtls_open(struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w);
+struct dtls_handshake *dtls_open(
+	struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w);
 // Whether there is a record in a datagram that is not in the clear.
 bool dtls_is_sealed(const uint8_t *data, size_t len);
 // Goes on with the handshake with what there is in w->in; more than 0: it is complete.
-int dtls_shake(struct ssl_st *ssl, struct dtls_wire *w);
+int dtls_shake(struct dtls_handshake *h, struct dtls_wire *w);
 // Sends the last flight again if it is time for that.
-void dtls_shake_tick(struct ssl_st *ssl, struct dtls_wire *w);
-// The next message out of w->in or what has been kept of it: its length. IO_LATER: there is no
-// more; forged, replayed and empty records leave no other trace. A handshake message is answered: a
-// repeated Finished by ours, a ClientHello by a refusal. buf may be where w->in is.
-int dtls_read(struct ssl_st *ssl, struct dtls_wire *w, uint8_t *buf, size_t len);
-// False after a message: there is no other one behind it.
-bool dtls_more(const struct ssl_st *ssl);
-// One message, of at most stream_dtls.message bytes, in one record in one datagram. buf may be
-// where that is written to.
-int dtls_write(struct ssl_st *ssl, struct dtls_wire *w, const uint8_t *buf, size_t len);
+void dtls_shake_tick(struct dtls_handshake *h, struct dtls_wire *w);
+// The session of a handshake that is complete. NULL without memory.
+struct dtls_session *dtls_settle(const struct dtls_handshake *h);
+void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
+
+// --- record.c: sessions --------------------------------------------------------------------------
+
+// The next message in w->in, decrypted where it is, at *message: its length. Up to the end of its
+// record is then taken out of w->in. IO_LATER: there is no more, and w->in is done with; forged,
+// replayed and empty records leave no other trace. A handshake message is answered: a repeated
+// Finished by our last flight, a ClientHello by a refusal.
+int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
+// Makes a record of a message, for a datagram of its own; the two may lie over each other. Its
+// length, or IO_FAILED: the session is worn out.
+int dtls_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record);
 // Sends close_notify.
-void dtls_close(struct ssl_st *ssl, struct dtls_wire *w);
-void dtls_free(struct ssl_st *ssl); // NULL is fine
+void dtls_close(struct dtls_session *s, struct dtls_wire *w);
+void dtls_free(struct dtls_session *s); // NULL is fine

@@ -10,7 +10,8 @@
 
 struct shake {
 	struct shake *next; // in its bucket or in the list of ended ones
-	SSL *ssl; // NULL once it has failed
+	struct dtls_handshake *handshake; // NULL once it has ended
+	struct dtls_session *session; // what it has come to, NULL = nothing
 	uint64_t conn;
 	struct addr source;
 	uint64_t until_ms;
@@ -64,9 +65,8 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 	put(way->t, way->s->worker, data, len, &what);
 }
 
-static void session_free(struct thread *t, SSL *ssl, const struct addr *source)
+static void session_gone(struct thread *t, const struct addr *source)
 {
-	dtls_free(ssl);
 	caps_give(&t->s->sessions, source);
 	count(&t->stats.dtls_sessions, -1);
 }
@@ -79,16 +79,21 @@ static void end(struct thread *t, struct shake **at, bool complete)
 	*at = s->next;
 	s->next = t->shakes.ended;
 	t->shakes.ended = s;
-	if (complete) {
+	if (complete)
+		s->session = dtls_settle(s->handshake);
+	dtls_handshake_free(s->handshake);
+	s->handshake = NULL;
+	if (s->session != NULL) {
 		count(&t->stats.dtls_handshakes, 1);
 		return;
 	}
+	if (complete) // no memory for the session
+		count(&t->stats.dtls_failed, 1);
 	if (s->counted)
-		session_free(t, s->ssl, &s->source);
-	s->ssl = NULL;
+		session_gone(t, &s->source);
 }
 
-static void feed(struct thread *t, struct shake **at, const uint8_t *data, uint16_t len)
+static void feed(struct thread *t, struct shake **at, uint8_t *data, uint16_t len)
 {
 	struct way way = {t, *at};
 	struct dtls_wire w = {.in = data, .in_len = len, .out = send_out, .ctx = &way};
@@ -99,7 +104,7 @@ static void feed(struct thread *t, struct shake **at, const uint8_t *data, uint1
 			return;
 		(*at)->sealed++;
 	}
-	rc = dtls_shake((*at)->ssl, &w);
+	rc = dtls_shake((*at)->handshake, &w);
 	if (rc == IO_LATER)
 		return;
 	if (rc < 0)
@@ -126,11 +131,11 @@ static bool admit(struct thread *t, struct shake *s, const struct stream_message
 	s->counted = true;
 	count(&t->stats.dtls_sessions, 1);
 	pthread_mutex_lock(&t->s->tls_lock);
-	s->ssl = dtls_open(t->s->tls.dtls, &t->s->conf.dtls, &w);
+	s->handshake = dtls_open(t->s->tls.dtls, &t->s->conf.dtls, &w);
 	pthread_mutex_unlock(&t->s->tls_lock);
-	if (s->ssl == NULL)
+	if (s->handshake == NULL)
 		count(&t->stats.dtls_failed, 1);
-	return s->ssl != NULL;
+	return s->handshake != NULL;
 }
 
 static void begin(struct thread *t, unsigned int w, const struct stream_message *m)
@@ -171,10 +176,12 @@ void shake_take(struct thread *t, unsigned int w, const struct stream_message *m
 			put(t, w, m->data, m->len, &back);
 		break;
 	case STREAM_GONE:
-		if (m->ssl != NULL)
-			session_free(t, m->ssl, &m->source);
-		else if (*at != NULL)
+		if (m->session != NULL) {
+			dtls_free(m->session);
+			session_gone(t, &m->source);
+		} else if (*at != NULL) {
 			end(t, at, false);
+		}
 		break;
 	case STREAM_BYTES:
 		break;
@@ -188,7 +195,7 @@ bool shake_tell(struct thread *t)
 	while (t->shakes.ended != NULL) {
 		struct shake *s = t->shakes.ended;
 
-		if (!conf->ops->shaken(conf->ctx, t->index, s->worker, s->conn, s->ssl))
+		if (!conf->ops->shaken(conf->ctx, t->index, s->worker, s->conn, s->session))
 			return false;
 		t->shakes.ended = s->next;
 		free(s);
@@ -213,7 +220,7 @@ void shake_tick(struct thread *t)
 				end(t, at, false);
 				continue;
 			}
-			dtls_shake_tick((*at)->ssl, &w);
+			dtls_shake_tick((*at)->handshake, &w);
 			at = &(*at)->next;
 		}
 	}
@@ -224,8 +231,10 @@ static void free_list(struct thread *t, struct shake *s)
 	while (s != NULL) {
 		struct shake *next = s->next;
 
-		if (s->ssl != NULL)
-			session_free(t, s->ssl, &s->source);
+		if (s->handshake != NULL || s->session != NULL)
+			session_gone(t, &s->source);
+		dtls_handshake_free(s->handshake);
+		dtls_free(s->session);
 		free(s);
 		s = next;
 	}

@@ -34,6 +34,7 @@ struct stream_tls {
 	const char *chain; // NULL, or more certificates
 	const char *ciphers; // of TLS 1.2, in OpenSSL's words; NULL: its default
 	bool only_13;
+	bool for_dtls; // there are listeners of DTLS
 };
 
 // DTLS clients; sessions 0: there are none.
@@ -49,10 +50,10 @@ enum stream_kind {
 	STREAM_BYTES, // of or for a connection
 	STREAM_HELLO, // DTLS: ClientHello of a new session, its cookie good; conn is new, too
 	STREAM_SHAKE, // another datagram of that session, with its headers gone
-	STREAM_GONE, // session ssl is to be freed; NULL: its handshake is to be given up
+	STREAM_GONE, // session is to be freed; NULL: its handshake is to be given up
 };
 
-struct ssl_st; // libssl's SSL
+struct dtls_session; // dtls.h
 
 // A message between a connection or session and a worker.
 struct stream_message {
@@ -65,7 +66,7 @@ struct stream_message {
 	// To the client, of an answer: seconds that its allocation lives on, 0 = it has none.
 	uint32_t lease_s;
 	struct addr source; // HELLO, GONE: address of the client
-	struct ssl_st *ssl; // GONE
+	struct dtls_session *session; // GONE
 };
 
 // Whose a connection is.
@@ -97,10 +98,10 @@ struct stream_ops {
 	// of session m->conn (STREAM_SHAKE), or one of that client which came after its handshake
 	// was complete (STREAM_BYTES). Never fails.
 	void (*datagram)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m);
-	// Tells that the handshake of a session has ended: complete, and ssl is the worker's from
+	// Tells that the handshake of a session has ended: complete, and s is the worker's from
 	// now on, or NULL. False: not now.
 	bool (*shaken)(
-		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct ssl_st *ssl);
+		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
 };
 
 struct stream_config {

@@ -5,6 +5,7 @@
 
 #include <openssl/err.h>
 
+#include "dtls.h"
 #include "stream_int.h"
 
 // --- the context ---------------------------------------------------------------------------------
@@ -131,7 +132,8 @@ SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len)
 
 int stream_tls_check(const struct stream_tls *tls, char *error, size_t len)
 {
-	SSL_CTX *c = tls_load(tls, error, len);
+	static const struct stream_dtls any = {.message = 1200};
+	SSL_CTX *c = tls->for_dtls ? dtls_load(tls, &any, error, len) : tls_load(tls, error, len);
 
 	if (c == NULL)
 		return -1;

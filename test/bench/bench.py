@@ -32,7 +32,7 @@ BENCHES = {
     coturn.NAME: (coturn.main, "what one CPU relays over veths, beside coturn"),
     uso.NAME: (uso.main, "super-frames to clients, with and without, beside coturn"),
     streams.NAME: (streams.main, "TCP, TLS and DTLS clients, beside coturn"),
-    dtlscore.NAME: (dtlscore.main, "a DTLS client's datagram on one core, beside libssl alone"),
+    dtlscore.NAME: (dtlscore.main, "a DTLS client's datagram on one core, beside its records alone"),
     alloc.NAME: (alloc.main, "allocations per second of CPU, and their memory"),
     latency.NAME: (latency.main, "at shares of what each server can take"),
 }

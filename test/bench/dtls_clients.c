@@ -12,7 +12,7 @@ unsigned int clients;
 struct world_client client[CLIENTS_MAX];
 struct dtls_client end[CLIENTS_MAX];
 struct endpoint peer[CLIENTS_MAX];
-SSL *session[CLIENTS_MAX];
+struct dtls_session *session[CLIENTS_MAX];
 
 static struct streams streams;
 static struct thread *thread;
@@ -173,6 +173,6 @@ void clients_open(unsigned int n)
 		allocate(i);
 		s = session_find(worker, &at->addr, at->port, (uint8_t)listener, SESSION_OPEN);
 		assert_non_null(s);
-		session[i] = s->ssl;
+		session[i] = s->dtls;
 	}
 }

@@ -17,7 +17,7 @@ extern unsigned int clients;
 extern struct world_client client[CLIENTS_MAX];
 extern struct dtls_client end[CLIENTS_MAX];
 extern struct endpoint peer[CLIENTS_MAX];
-extern SSL *session[CLIENTS_MAX]; // the worker's
+extern struct dtls_session *session[CLIENTS_MAX]; // the worker's
 
 void clients_open(unsigned int n);
 // Asserts that every packet buffer has come back.

@@ -2,8 +2,8 @@
 """dtls-core: what a datagram of a DTLS client costs one worker apart from any port of the kernel.
 
 dtls_core has clients of libssl in its own process and a software port. It times a worker's rounds,
-libssl alone with the same sessions, and the port alone; sealing and checking are not timed. What the
-port takes is subtracted, and what libssl takes tells how much of the rest is ours.
+the records alone with the same sessions, and the port alone; sealing and checking are not timed. What the
+port takes is subtracted, and what the records take tells how much of the rest is ours.
 """
 
 import json
@@ -17,11 +17,11 @@ CLIENTS = (10, 60)
 WAYS = ("up", "down", "mixed")
 LINES = (  # metric, key of figures(), unit, server
     ("ns_per_datagram", "relay", "ns", "slipring"),
-    ("ns_per_datagram", "libssl", "ns", "libssl"),
+    ("ns_per_datagram", "records", "ns", "records"),
     ("ns_median_burst", "relay_median", "ns", "slipring"),
-    ("ns_median_burst", "libssl_median", "ns", "libssl"),
-    ("ns_beside_libssl", "ours", "ns", "slipring"),  # of median bursts, as the ratio
-    ("ratio_libssl", "share", "ratio", "slipring"),
+    ("ns_median_burst", "records_median", "ns", "records"),
+    ("ns_beside_records", "ours", "ns", "slipring"),  # of median bursts, as the ratio
+    ("ratio_records", "share", "ratio", "slipring"),
     ("ns_per_datagram", "port", "ns", "port"),
     ("datagrams_per_cpu_s", "rate", "1/s", "slipring"),
 )
@@ -31,15 +31,15 @@ def figures(answer):
     """{way: {key: value}} of what dtls_core prints, the port taken off."""
     found = {}
     for way in WAYS:
-        relay, libssl, port = (answer[way][part] for part in ("relay", "libssl", "port"))
+        relay, records, port = (answer[way][part] for part in ("relay", "records", "port"))
         ns, median = (relay[key] - port[key] for key in ("ns", "median"))
         found[way] = {
             "relay": ns,
-            "libssl": libssl["ns"],
+            "records": records["ns"],
             "relay_median": median,
-            "libssl_median": libssl["median"],
-            "ours": median - libssl["median"],
-            "share": libssl["median"] / median,
+            "records_median": records["median"],
+            "ours": median - records["median"],
+            "share": records["median"] / median,
             "port": port["ns"],
             "rate": 1e9 / ns,
         }

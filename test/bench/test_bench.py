@@ -489,14 +489,14 @@ class DtlsCore(unittest.TestCase):
     def test_parts(self):
         one = {
             "relay": {"ns": 1010.0, "median": 905.0},
-            "libssl": {"ns": 800.0, "median": 720.0},
+            "records": {"ns": 800.0, "median": 720.0},
             "port": {"ns": 10.0, "median": 5.0},
         }
         found = dtlscore.figures({way: one for way in dtlscore.WAYS})
         self.assertEqual(set(found), {"up", "down", "mixed"})
         self.assertEqual(
             found["up"],
-            {"relay": 1000, "libssl": 800, "relay_median": 900, "libssl_median": 720,
+            {"relay": 1000, "records": 800, "relay_median": 900, "records_median": 720,
                 "ours": 180, "share": 0.8, "port": 10, "rate": 1e6},
         )  # fmt: skip
         self.assertEqual({key for _, key, _, _ in dtlscore.LINES}, set(found["up"]))

@@ -500,7 +500,7 @@ static void fill_ring(struct worker *w)
 		parcel_of(m)->kind = PARCEL_DTLS_NOTE;
 		parcel_of(m)->dtls.kind = STREAM_GONE;
 		parcel_of(m)->dtls.conn = 0; // nobody's
-		parcel_of(m)->dtls.ssl = NULL;
+		parcel_of(m)->dtls.session = NULL;
 	} while (streams_give(w, 0, m));
 	rte_pktmbuf_free(m);
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ciphers of DTLS records: AES-GCM (RFC 5288) and ChaCha20-Poly1305 (RFC 7905). By libipsec-mb,
+// which is several times faster for messages as short as TURN's, or by libcrypto where there is
+// none: lib/stream/meson.build chooses.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AEAD_KEY_MAX 32
+#define AEAD_NONCE_LEN 12
+#define AEAD_TAG_LEN 16
+#define AEAD_AAD_MAX 20
+
+enum aead { AEAD_AES_128_GCM, AEAD_AES_256_GCM, AEAD_CHACHA20_POLY1305, AEAD_NB };
+
+// What goes along with a message: never the same nonce twice with one key.
+struct aead_with {
+	uint8_t nonce[AEAD_NONCE_LEN];
+	uint8_t aad_len;
+	uint8_t aad[AEAD_AAD_MAX];
+};
+
+static inline size_t aead_key_len(enum aead a)
+{
+	return a == AEAD_AES_128_GCM ? 16 : 32;
+}
+
+// A key made ready for use, by one thread at a time; about 1 KB.
+struct aead_key;
+
+// key: of aead_key_len bytes. NULL without memory. Any thread.
+struct aead_key *aead_key_create(enum aead a, const uint8_t *key);
+void aead_key_free(struct aead_key *k); // NULL is fine
+// Encrypts len bytes where they are, and writes the tag behind them.
+void aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
+// Decrypts len bytes, with their tag behind them, where they are. False: they are not what has been
+// sealed, and nothing of use any more.
+bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// By libcrypto, for machines that libipsec-mb does not know.
+#include <stdlib.h>
+
+#include <openssl/evp.h>
+
+#include "aead.h"
+
+struct aead_key {
+	EVP_CIPHER_CTX *seal, *open;
+};
+
+static EVP_CIPHER_CTX *context(enum aead a, const uint8_t *key, int sealing)
+{
+	static const EVP_CIPHER *(*const ciphers[])(void) = {
+		[AEAD_AES_128_GCM] = EVP_aes_128_gcm,
+		[AEAD_AES_256_GCM] = EVP_aes_256_gcm,
+		[AEAD_CHACHA20_POLY1305] = EVP_chacha20_poly1305,
+	};
+	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+
+	if (c != NULL && EVP_CipherInit_ex(c, ciphers[a](), NULL, key, NULL, sealing) == 1)
+		return c;
+	EVP_CIPHER_CTX_free(c);
+	return NULL;
+}
+
+struct aead_key *aead_key_create(enum aead a, const uint8_t *key)
+{
+	struct aead_key *k = calloc(1, sizeof(*k));
+
+	if (k == NULL)
+		return NULL;
+	k->seal = context(a, key, 1);
+	k->open = context(a, key, 0);
+	if (k->seal != NULL && k->open != NULL)
+		return k;
+	aead_key_free(k);
+	return NULL;
+}
+
+void aead_key_free(struct aead_key *k)
+{
+	if (k == NULL)
+		return;
+	EVP_CIPHER_CTX_free(k->seal);
+	EVP_CIPHER_CTX_free(k->open);
+	free(k);
+}
+
+void aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+{
+	int n;
+
+	EVP_EncryptInit_ex(k->seal, NULL, NULL, NULL, with->nonce);
+	EVP_EncryptUpdate(k->seal, NULL, &n, with->aad, with->aad_len);
+	EVP_EncryptUpdate(k->seal, data, &n, data, (int)len);
+	EVP_EncryptFinal_ex(k->seal, data + len, &n); // writes nothing
+	EVP_CIPHER_CTX_ctrl(k->seal, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_LEN, data + len);
+}
+
+bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+{
+	int n;
+
+	return EVP_DecryptInit_ex(k->open, NULL, NULL, NULL, with->nonce) == 1 &&
+		EVP_DecryptUpdate(k->open, NULL, &n, with->aad, with->aad_len) == 1 &&
+		EVP_DecryptUpdate(k->open, data, &n, data, (int)len) == 1 &&
+		EVP_CIPHER_CTX_ctrl(k->open, EVP_CTRL_AEAD_SET_TAG, AEAD_TAG_LEN, data + len) ==
+		1 &&
+		EVP_DecryptFinal_ex(k->open, data + len, &n) == 1;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records of a session: RFC 6347 4.1, with an AEAD (RFC 5246 6.2.3.3).
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "cookie.h"
+#include "record.h"
+
+#define VERSION 0xfefd // DTLS 1.2
+#define EPOCH UINT64_C(1)
+#define SEQ_MAX ((UINT64_C(1) << 48) - 1)
+#define WINDOW 64
+#define EXPLICIT_LEN 8 // of AES-GCM's nonce
+
+enum { HANDSHAKE_CLIENT_HELLO = 1, HANDSHAKE_FINISHED = 20 };
+enum { ALERT_WARNING = 1, ALERT_FATAL = 2 };
+enum { ALERT_CLOSE_NOTIFY = 0, ALERT_NO_RENEGOTIATION = 100 };
+enum { CLIENT, SERVER };
+
+struct dtls_session {
+	struct aead_key *key[2]; // of what the client has written, and of what we write
+	uint8_t salt[2][AEAD_NONCE_LEN];
+	uint8_t explicit_len; // bytes of the nonce that are in a record
+	uint64_t next[2]; // our next sequence number, by epoch
+	uint64_t nonce; // our next explicit one
+	uint64_t seen_end,
+		seen; // one more than the client's highest number; what came below, as bits
+	uint16_t flight_len;
+	uint8_t flight[]; // records in the clear, as struct kept and body
+};
+
+// --- one record ----------------------------------------------------------------------------------
+
+// A record's header as numbers.
+struct header {
+	uint8_t type;
+	uint16_t version, len; // of what follows
+	uint64_t number; // epoch and sequence number
+};
+
+static struct header header_read(const uint8_t *p)
+{
+	return (struct header){.type = p[0],
+		.version = load_be16(p + 1),
+		.number = load_be64(p + 3),
+		.len = load_be16(p + 11)};
+}
+
+static void header_write(uint8_t *p, const struct header *h)
+{
+	p[0] = h->type;
+	store_be16(p + 1, VERSION);
+	store_be64(p + 3, h->number);
+	store_be16(p + 11, h->len);
+}
+
+// RFC 5288 3 or RFC 7905 2, and RFC 5246 6.2.3.3: h->len is that of the message.
+static struct aead_with with_of(const struct dtls_session *s, unsigned int whose,
+	const struct header *h, const uint8_t *explicit)
+{
+	struct aead_with w = {.aad_len = DTLS_RECORD_LEN};
+
+	memcpy(w.nonce, s->salt[whose], AEAD_NONCE_LEN);
+	if (s->explicit_len > 0)
+		memcpy(w.nonce + 4, explicit, EXPLICIT_LEN);
+	else
+		store_be64(w.nonce + 4, load_be64(w.nonce + 4) ^ h->number);
+	store_be64(w.aad, h->number);
+	w.aad[8] = h->type;
+	store_be16(w.aad + 9, VERSION);
+	store_be16(w.aad + 11, h->len);
+	return w;
+}
+
+// A record of len bytes, at p, where they may be already. Returns its length.
+static uint16_t seal(
+	struct dtls_session *s, uint8_t type, const uint8_t *data, uint16_t len, uint8_t *p)
+{
+	struct header h = {.type = type, .len = len, .number = EPOCH << 48 | s->next[EPOCH]++};
+	uint8_t *body = p + DTLS_RECORD_LEN + s->explicit_len;
+	struct aead_with with;
+
+	memmove(body, data, len);
+	if (s->explicit_len > 0)
+		store_be64(p + DTLS_RECORD_LEN, s->nonce++);
+	with = with_of(s, SERVER, &h, p + DTLS_RECORD_LEN);
+	aead_seal(s->key[SERVER], &with, body, len);
+	h.len = (uint16_t)(s->explicit_len + len + AEAD_TAG_LEN);
+	header_write(p, &h);
+	return (uint16_t)(DTLS_RECORD_LEN + h.len);
+}
+
+// Decrypts the body of a record of epoch 1: its length, and where it is. Below 0: it is forged.
+static int unseal(
+	struct dtls_session *s, unsigned int whose, struct header h, uint8_t *p, uint8_t **body)
+{
+	const unsigned int extra = s->explicit_len + AEAD_TAG_LEN;
+	struct aead_with with;
+
+	if (h.len < extra)
+		return -1;
+	h.len = (uint16_t)(h.len - extra);
+	with = with_of(s, whose, &h, p);
+	*body = p + s->explicit_len;
+	return aead_open(s->key[whose], &with, *body, h.len) ? h.len : -1;
+}
+
+// --- no record twice (RFC 6347 4.1.2.6) ----------------------------------------------------------
+
+static bool is_new(const struct dtls_session *s, uint64_t seq)
+{
+	return seq >= s->seen_end ||
+		(s->seen_end - seq <= WINDOW && (s->seen >> (s->seen_end - 1 - seq) & 1) == 0);
+}
+
+static void see(struct dtls_session *s, uint64_t seq)
+{
+	uint64_t by;
+
+	if (seq < s->seen_end) {
+		s->seen |= UINT64_C(1) << (s->seen_end - 1 - seq);
+		return;
+	}
+	by = seq + 1 - s->seen_end;
+	s->seen = by < WINDOW ? s->seen << by | 1 : 1;
+	s->seen_end = seq + 1;
+}
+
+// --- what is no message --------------------------------------------------------------------------
+
+static void send_out(struct dtls_wire *w, const uint8_t *data, size_t len)
+{
+	w->out(w->ctx, data, len);
+	w->outs++;
+}
+
+static void send_alert(struct dtls_session *s, struct dtls_wire *w, uint8_t level, uint8_t what)
+{
+	const uint8_t alert[] = {level, what};
+	uint8_t record[sizeof(alert) + DTLS_OVERHEAD_MAX];
+
+	if (s->next[EPOCH] <= SEQ_MAX)
+		send_out(w, record, seal(s, DTLS_ALERT, alert, sizeof(alert), record));
+}
+
+// A record of our last flight, in the clear; its body follows.
+struct kept {
+	uint8_t type, epoch;
+	uint16_t len;
+};
+
+// The client has not got our last flight: the same messages in records of their own
+// (RFC 6347 4.2.2).
+static void send_flight(struct dtls_session *s, struct dtls_wire *w)
+{
+	uint8_t out[FLIGHT_MAX];
+	size_t n = 0;
+
+	for (size_t at = 0; at < s->flight_len;) {
+		struct kept k;
+		const uint8_t *body = s->flight + at + sizeof(k);
+
+		memcpy(&k, s->flight + at, sizeof(k));
+		at += sizeof(k) + k.len;
+		if (k.epoch == EPOCH) {
+			n += seal(s, k.type, body, k.len, out + n);
+			continue;
+		}
+		header_write(out + n,
+			&(struct header){.type = k.type, .number = s->next[0]++, .len = k.len});
+		memcpy(out + n + DTLS_RECORD_LEN, body, k.len);
+		n += DTLS_RECORD_LEN + k.len;
+	}
+	if (n > 0)
+		send_out(w, out, n);
+}
+
+// Returns IO_LATER when the session goes on.
+static int alert_input(const uint8_t *alert, int len)
+{
+	if (len != 2)
+		return IO_LATER;
+	if (alert[1] == ALERT_CLOSE_NOTIFY)
+		return IO_CLOSED;
+	return alert[0] == ALERT_FATAL ? IO_FAILED : IO_LATER;
+}
+
+static void handshake_input(
+	struct dtls_session *s, struct dtls_wire *w, const uint8_t *message, int len)
+{
+	if (len == 0 || s->next[EPOCH] > SEQ_MAX - FLIGHT_MAX) // it has fewer records than bytes
+		return;
+	if (message[0] == HANDSHAKE_FINISHED)
+		send_flight(s, w);
+	else if (message[0] == HANDSHAKE_CLIENT_HELLO)
+		send_alert(s, w, ALERT_WARNING, ALERT_NO_RENEGOTIATION);
+}
+
+// --- a session -----------------------------------------------------------------------------------
+
+// What there is in a record with its header off: as dtls_read says.
+static int input(
+	struct dtls_session *s, struct dtls_wire *w, struct header h, uint8_t *p, uint8_t **message)
+{
+	const uint64_t seq = h.number & SEQ_MAX;
+	int n;
+
+	if (h.version != VERSION || h.number >> 48 != EPOCH || !is_new(s, seq))
+		return IO_LATER;
+	n = unseal(s, CLIENT, h, p, message);
+	if (n < 0)
+		return IO_LATER;
+	see(s, seq);
+	switch (h.type) {
+	case DTLS_APPLICATION:
+		return n;
+	case DTLS_ALERT:
+		return alert_input(*message, n);
+	case DTLS_HANDSHAKE:
+		handshake_input(s, w, *message, n);
+		break;
+	}
+	return IO_LATER;
+}
+
+int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message)
+{
+	int n = IO_LATER;
+
+	while (n == IO_LATER && w->in_len >= DTLS_RECORD_LEN) {
+		const struct header h = header_read(w->in);
+		uint8_t *body = w->in + DTLS_RECORD_LEN;
+
+		if (h.len > w->in_len - DTLS_RECORD_LEN)
+			break;
+		w->in = body + h.len;
+		w->in_len = (uint16_t)(w->in_len - DTLS_RECORD_LEN - h.len);
+		n = input(s, w, h, body, message);
+	}
+	if (n <= 0)
+		w->in_len = 0;
+	return n;
+}
+
+int dtls_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record)
+{
+	if (s->next[EPOCH] > SEQ_MAX)
+		return IO_FAILED;
+	return seal(s, DTLS_APPLICATION, message, (uint16_t)len, record);
+}
+
+void dtls_close(struct dtls_session *s, struct dtls_wire *w)
+{
+	send_alert(s, w, ALERT_WARNING, ALERT_CLOSE_NOTIFY);
+}
+
+// --- from its handshake --------------------------------------------------------------------------
+
+// Keeps a record of our last flight: true unless it is none.
+static bool keep(struct dtls_session *s, const struct header *h, const uint8_t *p)
+{
+	struct kept k = {.type = h->type, .epoch = (uint8_t)(h->number >> 48), .len = h->len};
+	uint8_t copy[FLIGHT_MAX], *body = copy;
+	int n = h->len;
+
+	memcpy(copy, p, h->len);
+	if (k.epoch == EPOCH)
+		n = unseal(s, SERVER, *h, copy, &body);
+	if (n < 0 || k.epoch > EPOCH)
+		return false;
+	k.len = (uint16_t)n;
+	memcpy(s->flight + s->flight_len, &k, sizeof(k));
+	memcpy(s->flight + s->flight_len + sizeof(k), body, k.len);
+	s->flight_len = (uint16_t)(s->flight_len + sizeof(k) + k.len);
+	return true;
+}
+
+static void keep_flight(struct dtls_session *s, const uint8_t *p, size_t len)
+{
+	while (len >= DTLS_RECORD_LEN) {
+		const struct header h = header_read(p);
+		const size_t size = DTLS_RECORD_LEN + (size_t)h.len;
+
+		if (size > len || !keep(s, &h, p + DTLS_RECORD_LEN)) {
+			s->flight_len = 0;
+			return;
+		}
+		p += size;
+		len -= size;
+	}
+}
+
+struct dtls_session *dtls_session_create(const struct dtls_keys *k)
+{
+	struct dtls_session *s = calloc(1, sizeof(*s) + k->flight_len);
+
+	if (s == NULL)
+		return NULL;
+	s->explicit_len = k->aead == AEAD_CHACHA20_POLY1305 ? 0 : EXPLICIT_LEN;
+	s->next[0] = k->next[0];
+	s->next[EPOCH] = k->next[EPOCH];
+	s->nonce = k->nonce;
+	memcpy(s->salt, k->salt, sizeof(s->salt));
+	for (unsigned int i = CLIENT; i <= SERVER; i++) {
+		s->key[i] = aead_key_create(k->aead, k->key[i]);
+		if (s->key[i] == NULL) {
+			dtls_free(s);
+			return NULL;
+		}
+	}
+	keep_flight(s, k->flight, k->flight_len);
+	return s;
+}
+
+void dtls_free(struct dtls_session *s)
+{
+	if (s == NULL)
+		return;
+	aead_key_free(s->key[CLIENT]);
+	aead_key_free(s->key[SERVER]);
+	explicit_bzero(s->salt, sizeof(s->salt));
+	free(s);
+}
