@@ -106,7 +106,8 @@ struct conf {
 	// workers:
 	uint32_t workers; // 0 = one per allowed CPU but one, at least one: resolved by the app
 	enum conf_idle idle;
-	uint32_t idle_sleep_us; // the longest sleep of an adaptive worker, each of a saving one
+	// The longest sleep of an adaptive worker, each of a saving one; 0 = as lib/dp/idle.h says.
+	uint32_t idle_sleep_us;
 	// ports:
 	struct conf_port *ports;
 	uint32_t nb_ports;

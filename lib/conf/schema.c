@@ -57,12 +57,16 @@ static const struct conf_key conf_schema[] = {
 {"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
 	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
-	"where they do not. `saving` sleeps for `idle-sleep` whenever there is nothing: the least "
-	"CPU, for boxes that share it, as with TCP and TLS clients."},
-{"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000), .def = "50",
+	"where they do not. It measures the CPU time of its sleeps: where one takes more than 5 "
+	"us, as in virtual machines, it sleeps for ten times as long at least, within "
+	"`idle-sleep`, and the 20 us shrink in proportion. `saving` sleeps for `idle-sleep` "
+	"whenever there is nothing: the least CPU, for boxes that share it, as with TCP and TLS "
+	"clients."},
+{"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000),
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
 	"`saving` one and of busy stream threads beside it (200 there at least): what a datagram "
-	"may have to wait more, and the receive ring has to hold."},
+	"may have to wait more, and the receive ring has to hold. Without it: 50; of an `adaptive` "
+	"worker up to 250 where a sleep takes more than 5 us of the CPU."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "

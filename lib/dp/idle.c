@@ -3,14 +3,36 @@
 
 #define GAP_SHARE 8 // of the last gap in the average: one in so many
 #define GAP_MAX 4 // sleeps; a longer silence is not remembered for longer
+#define WORTH 10 // a sleep lasts for so many times what it costs
+#define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH) // and is worth IDLE_SLEEP_US if it costs that
+#define COST_SHARE 4 // of the last cost in the average: one in so many
+#define LEARN_FIRST 16 // sleeps: from CHEAP_NS to within 5 % of ten times as much
+#define LEARN_EVERY 64 // sleeps, from then on
+
+// Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Of a machine
+// where sleeping is costly that CPU is shared, mostly, and a longer sleep has more datagrams to
+// share its cost: so there it polls through gaps that are shorter by as much.
+static void weigh(struct idle *i)
+{
+	const uint64_t cost_ns = i->cost_ns > CHEAP_NS ? i->cost_ns : CHEAP_NS;
+	const uint64_t worth = WORTH * cost_ns * i->per_us / 1000;
+
+	i->sleep_min = worth < i->worth_max ? worth : i->worth_max;
+	i->spin = IDLE_SPIN_US * i->per_us * CHEAP_NS / cost_ns;
+}
 
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 {
-	return (struct idle){.spin = IDLE_SPIN_US * per_us,
-		.sleep_min = (sleep_max_us < IDLE_SLEEP_US ? sleep_max_us : IDLE_SLEEP_US) * per_us,
-		.sleep_max = sleep_max_us * per_us,
+	const uint64_t sleep_max = (sleep_max_us > 0 ? sleep_max_us : IDLE_SLEEP_US) * per_us;
+	struct idle i = {.per_us = per_us,
+		.sleep_max = sleep_max,
+		.worth_max = sleep_max_us > 0 ? sleep_max : IDLE_COSTLY_US * per_us,
 		.worked = now,
-		.gap = GAP_MAX * sleep_max_us * per_us};
+		.gap = GAP_MAX * sleep_max,
+		.cost_ns = CHEAP_NS};
+
+	weigh(&i);
+	return i;
 }
 
 // What came while the worker slept is taken to have come evenly: as many gaps, all of them alike.
@@ -27,6 +49,7 @@ static void see(struct idle *i, uint64_t elapsed, uint64_t datagrams)
 uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 {
 	const uint64_t elapsed = now - i->worked;
+	uint64_t sleep;
 
 	if (busy) {
 		i->worked = now;
@@ -38,7 +61,27 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 		return i->sleep_max;
 	if (i->gap < i->spin && elapsed < i->spin)
 		return 0;
-	if (i->gap < i->sleep_min)
-		return i->sleep_min;
-	return i->gap < i->sleep_max ? i->gap : i->sleep_max;
+	sleep = i->gap < i->sleep_max ? i->gap : i->sleep_max;
+	return sleep > i->sleep_min ? sleep : i->sleep_min;
+}
+
+bool idle_measures(struct idle *i)
+{
+	const uint32_t n = i->sleeps++;
+
+	return n < LEARN_FIRST || n % LEARN_EVERY == 0;
+}
+
+// Some measurements are far off, in both directions: interrupts and the hypervisor add to them, and
+// a sleep whose time is over before it has begun costs next to nothing. A minimum would believe the
+// latter, a plain average the former. So none counts for more than twice the average: one alone
+// moves it by a quarter at most, and those that follow take it back.
+void idle_learn(struct idle *i, uint64_t cost_ns)
+{
+	const uint64_t most = 2 * i->cost_ns + 1000; // from 0, it could not rise again
+
+	if (cost_ns > most)
+		cost_ns = most;
+	i->cost_ns = (i->cost_ns * (COST_SHARE - 1) + cost_ns) / COST_SHARE;
+	weigh(i);
 }

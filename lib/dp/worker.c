@@ -200,11 +200,25 @@ bool worker_round(struct worker *w, uint64_t tsc)
 
 // --- the loop -----------------------------------------------------------------------------------
 
-static void idle_sleep(uint64_t cycles, uint64_t per_ms)
+static uint64_t cpu_ns(void)
 {
-	const struct timespec ts = {.tv_nsec = (long)(cycles * 1000000 / per_ms)};
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void idle_sleep(struct worker *w, struct idle *idle, uint64_t cycles)
+{
+	const struct timespec ts = {.tv_nsec = (long)(cycles * 1000000 / w->dp->tsc_per_ms)};
+	const bool measure = idle_measures(idle);
+	const uint64_t before = measure ? cpu_ns() : 0;
 
 	nanosleep(&ts, NULL);
+	if (!measure)
+		return;
+	idle_learn(idle, cpu_ns() - before);
+	w->live.sleep_cost_ns = idle->cost_ns;
 }
 
 int worker_run(void *worker)
@@ -228,7 +242,7 @@ int worker_run(void *worker)
 		else if (pause == 0)
 			rte_pause();
 		else
-			idle_sleep(pause, d->tsc_per_ms);
+			idle_sleep(w, &idle, pause);
 		w->live.total_cycles += rte_rdtsc() - start;
 	}
 	stats_publish(w);

@@ -90,6 +90,7 @@ void mgmt_telemetry_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
 	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
+	rte_tel_data_add_dict_u64(t, "sleep_cost_ns", s->sleep_cost_ns);
 	rte_tel_data_add_dict_u64(t, "rx_bursts", s->rx_bursts);
 	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
 	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);

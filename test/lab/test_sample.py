@@ -15,8 +15,8 @@ COUNTERS = {
     "allocations_total", "permissions", "channels", "endpoints", "auth_failures",
 }  # fmt: skip
 WORKER = COUNTERS | {
-    "lcore", "busy_cycles", "total_cycles", "handed_in", "handed_out", "rx_bursts", "rx_empty",
-    "rx_hist", "tx_hist",
+    "lcore", "busy_cycles", "total_cycles", "sleep_cost_ns", "handed_in", "handed_out", "rx_bursts",
+    "rx_empty", "rx_hist", "tx_hist",
 }  # fmt: skip
 
 

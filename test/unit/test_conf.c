@@ -155,7 +155,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->workers, 0);
 	assert_int_equal(c->idle, d->idle);
 	assert_int_equal(c->idle_sleep_us, d->idle_sleep_us);
-	assert_int_equal(d->idle_sleep_us, 50);
+	assert_int_equal(d->idle_sleep_us, 0);
 	assert_int_equal(c->ports[0].vlan, d->ports[0].vlan);
 	assert_int_equal(c->ports[0].mtu, d->ports[0].mtu);
 	assert_int_equal(c->ports[0].steering, d->ports[0].steering);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When an adaptive worker polls and when it sleeps, against a simulated clock of nanoseconds:
 // whatever comes, no datagram waits for longer than the longest sleep, and the CPU is left alone
-// where datagrams are far between.
+// where datagrams are far between and where a sleep takes much of it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +21,7 @@ struct sim {
 	uint64_t now, next; // the next datagram
 	uint64_t asleep, sleeps, longest; // time, number, the longest one asked for
 	uint64_t latest; // the longest that a datagram waited
+	uint64_t cost; // CPU time of a sleep; 0: as on iron, and not measured
 };
 
 static struct sim start(uint32_t sleep_max_us)
@@ -49,7 +50,9 @@ static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int tog
 		}
 		sleep = idle_after(&s->idle, begin, n > 0, n);
 		assert_true(n == 0 || sleep == 0);
-		s->now += ROUND + sleep + (sleep > 0 ? WAKE : 0);
+		s->now += ROUND + sleep + (sleep > 0 ? s->cost > 0 ? s->cost : WAKE : 0);
+		if (sleep > 0 && idle_measures(&s->idle) && s->cost > 0)
+			idle_learn(&s->idle, s->cost);
 		s->asleep += sleep;
 		s->sleeps += sleep > 0;
 		if (sleep > s->longest)
@@ -196,6 +199,168 @@ static void test_other_work(void **state)
 	assert_int_equal(idle_after(&s.idle, s.now + 1000 * ROUND, false, 0), 50 * US);
 }
 
+// How long a worker with nothing to do sleeps.
+static uint64_t shortest(struct idle i)
+{
+	i.gap = i.spin; // that of the longest stream not worth polling for
+	return idle_after(&i, i.worked + SECOND, false, 0);
+}
+
+static void learn(struct idle *i, uint64_t cost, unsigned int times)
+{
+	for (unsigned int n = 0; n < times; n++)
+		idle_learn(i, cost);
+}
+
+// The first sleeps are measured, so that the cost is known soon, and then few: it is a system call.
+static void test_measures(void **state)
+{
+	struct sim s = start(0);
+	unsigned int first = 0, later = 0;
+
+	for (unsigned int i = 0; i < 20; i++)
+		first += idle_measures(&s.idle);
+	for (unsigned int i = 0; i < 6400; i++)
+		later += idle_measures(&s.idle);
+	assert_in_range(first, 8, 20);
+	assert_int_equal(later, 100);
+}
+
+// After 20 sleeps, ten times the cost; never longer than allowed, and 250 us where nothing is said.
+static void test_cost_learned(void **state)
+{
+	static const struct {
+		uint32_t max, cost, sleep;
+	} t[] = {{0, 1, 50}, {0, 5, 50}, {0, 12, 120}, {0, 24, 240}, {0, 49, 250}, {0, 200, 250},
+		{1000, 24, 240}, {1000, 200, 1000}, {100, 24, 100}, {50, 49, 50}, {10, 49, 10}};
+
+	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct sim s = start(t[i].max);
+
+		s.cost = t[i].cost * US;
+		while (s.idle.sleeps < 20)
+			run(&s, 50 * US, SECOND, 1);
+		assert_in_range(shortest(s.idle), t[i].sleep * US * 9 / 10, t[i].sleep * US);
+	}
+}
+
+// Whatever is measured, at every moment.
+static void test_cost_bounds(void **state)
+{
+	const uint32_t longest[] = {10, 50, 200, 1000};
+	const uint64_t cost[] = {0, 1, 3 * US, 40 * US, SECOND, 60 * US, UINT64_MAX, 0};
+
+	for (unsigned int k = 0; k < 4; k++) {
+		const uint64_t least = longest[k] < IDLE_SLEEP_US ? longest[k] : IDLE_SLEEP_US;
+		struct sim s = start(longest[k]);
+
+		for (unsigned int i = 0; i < 50 * sizeof(cost) / sizeof(cost[0]); i++) {
+			idle_learn(&s.idle, cost[i / 50]);
+			assert_in_range(shortest(s.idle), least * US, longest[k] * US);
+			assert_in_range(s.idle.spin, 0, IDLE_SPIN_US * US);
+		}
+		learn(&s.idle, 4 * US, 40);
+		assert_int_equal(shortest(s.idle), least * US);
+		assert_int_equal(s.idle.spin, IDLE_SPIN_US * US);
+		learn(&s.idle, 0, 100);
+		learn(&s.idle, 40 * US, 40); // nothing is for good
+		assert_in_range(s.idle.spin, 2 * US, 3 * US);
+	}
+}
+
+// One measurement in ten is far off, and so is the first: the rest tells, and iron stays iron.
+static void test_cost_outliers(void **state)
+{
+	const uint64_t off[] = {0, 2000 * US, SECOND};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct sim s = start(0), iron = start(0);
+
+		for (unsigned int n = 0; n < 1000; n++) {
+			idle_learn(&s.idle, n % 10 == 0 ? off[i] : 24 * US);
+			if (n >= 20)
+				assert_in_range(shortest(s.idle), 170 * US, 250 * US);
+			idle_learn(&iron.idle, n % 10 == 0 ? off[i] : 3 * US);
+			if (n >= 5)
+				assert_int_equal(shortest(iron.idle), IDLE_SLEEP_US * US);
+		}
+	}
+}
+
+// Where sleeps are cheap, all is as if they had not been measured.
+static void test_cost_cheap(void **state)
+{
+	const uint64_t every[] = {1, 5, 15, 19, 21, 49, 100, 333, 5000};
+	const uint32_t longest[] = {0, 10, 50, 1000};
+
+	for (unsigned int k = 0; k < 4; k++) {
+		for (unsigned int i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+			struct sim s = start(longest[k]);
+			struct sim plain = start(longest[k] > 0 ? longest[k] : 50);
+
+			s.cost = WAKE; // the same time passes in both
+			run(&s, SECOND / 10, every[i] * US, 1);
+			run(&plain, SECOND / 10, every[i] * US, 1);
+			assert_int_equal(s.sleeps, plain.sleeps);
+			assert_int_equal(s.asleep, plain.asleep);
+			assert_int_equal(s.latest, plain.latest);
+		}
+	}
+}
+
+// Where they are costly, a worker leaves most of its CPU alone at moderate rates, and is still no
+// later than the longest sleep. Told to sleep for 50 us at most, it is no later than that.
+static void test_cost_share(void **state)
+{
+	const uint64_t every[] = {12, 15, 20, 25, 50, 100, 1000}, cost[] = {24 * US, 49 * US};
+	const uint32_t longest[] = {0, 50};
+
+	for (unsigned int i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+		for (unsigned int k = 0; k < 4; k++) {
+			const uint32_t most = longest[k / 2] > 0 ? longest[k / 2] : IDLE_COSTLY_US;
+			struct sim s = start(longest[k / 2]);
+
+			s.cost = cost[k % 2];
+			run(&s, SECOND / 10, every[i] * US, 1);
+			run(&s, SECOND, every[i] * US, 1);
+			assert_in_range(s.latest, 0, most * US + ROUND + s.cost);
+			assert_true(s.asleep > (uint64_t)SECOND *
+					(k == 0                  ? 88
+							: k == 1 ? 80
+								 : 45) /
+					100);
+		}
+	}
+}
+
+// A stream that comes faster than that is polled for there, too.
+static void test_cost_flood(void **state)
+{
+	struct sim s = start(0);
+
+	s.cost = 24 * US;
+	run(&s, SECOND / 10, SECOND, 1);
+	run(&s, SECOND / 100, 2 * US, 1);
+	run(&s, SECOND / 10, 2 * US, 1);
+	assert_int_equal(s.sleeps, 0);
+}
+
+// Costs are nothing to a saving worker, which sleeps as told, and for 50 us where nothing is said.
+static void test_cost_saving(void **state)
+{
+	const uint32_t longest[] = {0, 10, 200};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct sim s = start(longest[i]);
+
+		s.idle.saving = true;
+		s.cost = 49 * US;
+		run(&s, SECOND / 10, 100 * US, 1);
+		assert_int_equal(s.longest, (i == 0 ? 50 : longest[i]) * US);
+		assert_int_equal(s.asleep, s.sleeps * s.longest);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +373,14 @@ int main(void)
 		cmocka_unit_test(test_saving),
 		cmocka_unit_test(test_bursts),
 		cmocka_unit_test(test_other_work),
+		cmocka_unit_test(test_measures),
+		cmocka_unit_test(test_cost_learned),
+		cmocka_unit_test(test_cost_bounds),
+		cmocka_unit_test(test_cost_outliers),
+		cmocka_unit_test(test_cost_cheap),
+		cmocka_unit_test(test_cost_share),
+		cmocka_unit_test(test_cost_flood),
+		cmocka_unit_test(test_cost_saving),
 	};
 
 	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
