@@ -195,14 +195,19 @@ def check_stalled(lab, gen):
     print(f"ok     one of four stalled: {held} of {due} held back")
 
 
+def running(run):
+    assert run.process.poll() is None, run.log()
+    return True
+
+
 def check_ended(lab, gen, server):
     """A server that goes away ends its clients, not the generator."""
     run = gen.start(*over("tls", streams.PORTS["tls"], *"--clients 5 --duration 30".split()))
-    until(lambda: server.stats()["channels"] == 5, 10, "clients are there")
+    until(lambda: running(run) and server.stats()["channels"] == 5, 10, "clients are there")
     until(lambda n=server.stats()["rx"]: server.stats()["rx"] > n + 100, 10, "media flows")
     server.finish()
     time.sleep(0.2)  # it runs on without them
-    assert run.process.poll() is None
+    assert running(run)
     run.process.send_signal(2)
     result = run.result()
     assert result["links"]["broken"] == 5 and result["clients_failed"] == 5, result
