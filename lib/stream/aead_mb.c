@@ -33,7 +33,7 @@ struct aead_key *aead_key_create(enum aead a, const uint8_t *key)
 	struct aead_key *k;
 
 	pthread_once(&once, start);
-	k = mgr != NULL ? aligned_alloc(64, sizeof(*k)) : NULL;
+	k = mgr != NULL ? aligned_alloc(64, (sizeof(*k) + 63) & ~(size_t)63) : NULL;
 	if (k == NULL)
 		return NULL;
 	k->aead = a;
