@@ -56,8 +56,8 @@ void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
 
 // The next message in w->in, decrypted where it is, at *message: its length. Up to the end of its
 // record is then taken out of w->in. IO_LATER: there is no more, and w->in is done with; forged,
-// replayed and empty records leave no other trace. A handshake message is answered: a repeated
-// Finished by our last flight, a ClientHello by a refusal.
+// replayed and empty records leave no other trace. A handshake message is answered, up to a limit:
+// a repeated Finished by our last flight, a ClientHello by a refusal.
 int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
 // Makes a record of a message, for a datagram of its own; the two may lie over each other. Its
 // length, or IO_FAILED: the session is worn out.

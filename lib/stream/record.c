@@ -12,6 +12,7 @@
 #define SEQ_MAX ((UINT64_C(1) << 48) - 1)
 #define WINDOW 64
 #define EXPLICIT_LEN 8 // of AES-GCM's nonce
+#define ANSWERS 12 // to handshake messages, of one session: libssl gives up after so many
 
 enum { HANDSHAKE_CLIENT_HELLO = 1, HANDSHAKE_FINISHED = 20 };
 enum { ALERT_WARNING = 1, ALERT_FATAL = 2 };
@@ -27,6 +28,7 @@ struct dtls_session {
 	uint64_t seen_end,
 		seen; // one more than the client's highest number; what came below, as bits
 	uint16_t flight_len;
+	uint8_t answers; // how many more handshake messages are answered
 	uint8_t flight[]; // records in the clear, as struct kept and body
 };
 
@@ -189,12 +191,16 @@ static int alert_input(const uint8_t *alert, int len)
 static void handshake_input(
 	struct dtls_session *s, struct dtls_wire *w, const uint8_t *message, int len)
 {
-	if (len == 0 || s->next[EPOCH] > SEQ_MAX - FLIGHT_MAX) // it has fewer records than bytes
+	if (len == 0 || s->answers == 0 ||
+		s->next[EPOCH] > SEQ_MAX - FLIGHT_MAX) // it has fewer records than bytes
 		return;
 	if (message[0] == HANDSHAKE_FINISHED)
 		send_flight(s, w);
 	else if (message[0] == HANDSHAKE_CLIENT_HELLO)
 		send_alert(s, w, ALERT_WARNING, ALERT_NO_RENEGOTIATION);
+	else
+		return;
+	s->answers--;
 }
 
 // --- a session -----------------------------------------------------------------------------------
@@ -301,6 +307,7 @@ struct dtls_session *dtls_session_create(const struct dtls_keys *k)
 	s->next[0] = k->next[0];
 	s->next[EPOCH] = k->next[EPOCH];
 	s->nonce = k->nonce;
+	s->answers = ANSWERS;
 	memcpy(s->salt, k->salt, sizeof(s->salt));
 	for (unsigned int i = CLIENT; i <= SERVER; i++) {
 		s->key[i] = aead_key_create(k->aead, k->key[i]);

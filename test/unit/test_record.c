@@ -393,6 +393,32 @@ static void test_flight(void **state)
 	close_both();
 }
 
+// However often a client says that it has not got it, and be it in one datagram: a flight is longer
+// than what asks for it.
+static void test_flight_limit(void **state)
+{
+	uint8_t bytes[FLIGHT_MAX], records[RECORD_MAX], *message;
+	struct dtls_wire w = {.out = send_out};
+	unsigned int outs = 0;
+
+	open_after(bytes, flight(bytes));
+	for (unsigned int i = 0; i < 20; i++) {
+		size_t len = 0;
+
+		for (unsigned int n = 0; n < 30; n++)
+			len += seal_as(0, DTLS_HANDSHAKE,
+				(const uint8_t *)(n & 1 ? "\x01" : "\x14"), 1, records + len);
+		w.in = records;
+		w.in_len = (uint16_t)len;
+		w.outs = 0;
+		assert_int_equal(dtls_read(ours, &w, &message), IO_LATER);
+		outs += w.outs;
+	}
+	assert_in_range(outs, 6, 20);
+	assert_int_equal(receive_as(DTLS_APPLICATION, (const uint8_t *)"text", 4), 4);
+	close_both();
+}
+
 // A ClientHello is answered by no_renegotiation, a warning (RFC 5246 7.2.2).
 static void test_hello(void **state)
 {
@@ -439,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_last_number),
 		cmocka_unit_test(test_alerts),
 		cmocka_unit_test(test_flight),
+		cmocka_unit_test(test_flight_limit),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_no_flight),
 	};
