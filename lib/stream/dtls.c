@@ -261,19 +261,20 @@ bool dtls_is_sealed(const uint8_t *data, size_t len)
 	return false;
 }
 
-int dtls_shake(struct dtls_handshake *h, struct dtls_wire *w)
-{
-	use(h, w);
-	if (w->in_len > 0 && !long_enough(h->ssl, w->in, w->in_len))
-		w->in_len = 0;
-	return result(h->ssl, SSL_accept(h->ssl));
-}
-
 void dtls_shake_tick(struct dtls_handshake *h, struct dtls_wire *w)
 {
 	use(h, w);
 	DTLSv1_handle_timeout(h->ssl);
 	ERR_clear_error();
+}
+
+int dtls_shake(struct dtls_handshake *h, struct dtls_wire *w)
+{
+	dtls_shake_tick(h, w); // else libssl does so on its way, in front of the last flight
+	use(h, w);
+	if (w->in_len > 0 && !long_enough(h->ssl, w->in, w->in_len))
+		w->in_len = 0;
+	return result(h->ssl, SSL_accept(h->ssl));
 }
 
 void dtls_handshake_free(struct dtls_handshake *h)

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "dtls_world.h"
 #include "stream_int.h"
@@ -533,14 +534,29 @@ static void test_bad_wires(void **state)
 	}
 }
 
-// --- what a thread keeps of them -----------------------------------------------------------------
-
 static void begin(void)
 {
 	assert_false(step());
 	assert_false(step());
 	assert_true(begun);
 }
+
+// What is repeated is our last flight alone, also where libssl's timer had just run out.
+static void test_late_answer(void **state)
+{
+	open_world(NULL);
+	begin();
+	dtls_client_shake(&client);
+	usleep(1050000); // libssl's timer: a second
+	step();
+	client.in.n = 0; // all lost
+	for (unsigned int i = 0; i < 100 && client.in.n == 0; i++, usleep(2000))
+		step();
+	assert_int_equal(client.in.d[0].data[13], 4); // its ticket, no ServerHello
+	close_world();
+}
+
+// --- what a thread keeps of them -----------------------------------------------------------------
 
 static void test_given_up(void **state)
 {
@@ -668,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_close),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_bad_wires),
+		cmocka_unit_test(test_late_answer),
 		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_behind_the_end),
 		cmocka_unit_test(test_half_open_memory),
