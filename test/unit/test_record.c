@@ -15,6 +15,7 @@
 #include "test_rand.h"
 
 #define RECORD_MAX 2048
+#define NONCE (UINT64_MAX - 1) // first one of ours: those before are libssl's
 #define SEQ_END ((UINT64_C(1) << 48) - 1) // last sequence number that there is
 
 static struct dtls_session *ours, *theirs;
@@ -30,7 +31,7 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 
 static struct dtls_keys keys_of(enum aead a, uint64_t next)
 {
-	struct dtls_keys k = {.aead = a, .next = {5, next}, .nonce = UINT64_MAX};
+	struct dtls_keys k = {.aead = a, .next = {5, next}, .nonce = NONCE};
 
 	for (unsigned int i = 0; i < 2; i++) {
 		memset(k.key[i], (int)(0x30 + i), sizeof(k.key[i]));
@@ -78,6 +79,8 @@ static int receive(struct dtls_session *s, const uint8_t *record, size_t len, ui
 	if (n > 0) {
 		assert_true(message >= copy && message + n <= copy + len);
 		memcpy(got, message, (size_t)n);
+	} else {
+		assert_int_equal(w.in_len, 0);
 	}
 	return n;
 }
@@ -85,12 +88,11 @@ static int receive(struct dtls_session *s, const uint8_t *record, size_t len, ui
 // --- the form of a record ------------------------------------------------------------------------
 
 // Type, version, epoch 1, sequence numbers one by one, length (4.1), and behind it what the cipher
-// adds (RFC 5288 3: 8 bytes of the nonce, never the same; RFC 7905 2: none).
+// adds (RFC 5288 3: 8 bytes of the nonce, one by one and so never the same; RFC 7905 2: none).
 static void test_form(void **state)
 {
 	for (enum aead a = 0; a < AEAD_NB; a++) {
 		const unsigned int extra = a == AEAD_CHACHA20_POLY1305 ? 16 : 8 + 16;
-		uint64_t nonce = 0;
 
 		open_both(a, 77);
 		for (unsigned int i = 0; i < 5; i++) {
@@ -102,8 +104,7 @@ static void test_form(void **state)
 			assert_int_equal(load_be16(record + 1), 0xfefd);
 			assert_int_equal(load_be64(record + 3), (UINT64_C(1) << 48) + 77 + i);
 			assert_int_equal(load_be16(record + 11), 7 + extra);
-			assert_true(i == 0 || extra == 16 || load_be64(record + 13) != nonce);
-			nonce = load_be64(record + 13);
+			assert_true(extra == 16 || load_be64(record + 13) == NONCE + i);
 			assert_int_equal(receive(theirs, record, (size_t)n, got), 7);
 			assert_memory_equal(got, "message", 7);
 		}
@@ -214,6 +215,27 @@ static void test_window(void **state)
 		top = at > top ? at : top;
 	}
 	assert_int_equal(top, SHIFTS - 1);
+	close_both();
+}
+
+// The window moves by its whole length: nothing is left in it, and the last number is 63 back.
+static void test_window_ends(void **state)
+{
+	static const struct {
+		unsigned int at;
+		int fresh;
+	} order[] = {{0, 1}, {1, 1}, {65, 1}, {64, 1}, {65, 0}, {1, 0}, {2, 1}, {2, 0}, {66, 1},
+		{2, 0}, {3, 1}, {140, 1}, {139, 1}, {140, 0}, {77, 1}, {76, 0}};
+	static uint8_t record[141][64];
+	uint8_t got[RECORD_MAX];
+	int len = 0;
+
+	open_both(AEAD_AES_128_GCM, 0);
+	for (unsigned int i = 0; i < 141; i++)
+		len = dtls_write(theirs, (const uint8_t *)"x", 1, record[i]);
+	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		assert_int_equal(
+			receive(ours, record[order[i].at], (size_t)len, got), order[i].fresh);
 	close_both();
 }
 
@@ -350,15 +372,20 @@ static size_t flight(uint8_t *out)
 			9, out + sizeof(plain));
 }
 
-static void open_after(const uint8_t *bytes, size_t len)
+static void open_at(uint64_t next, const uint8_t *bytes, size_t len)
 {
-	struct dtls_keys k = keys_of(AEAD_AES_128_GCM, 9);
+	struct dtls_keys k = keys_of(AEAD_AES_128_GCM, next);
 
 	open_both(AEAD_AES_128_GCM, 9);
 	dtls_free(ours);
 	k.flight = bytes;
 	k.flight_len = (uint16_t)len;
 	ours = dtls_session_create(&k);
+}
+
+static void open_after(const uint8_t *bytes, size_t len)
+{
+	open_at(9, bytes, len);
 }
 
 // The client repeats its Finished, so it has not got ours: the same messages come in records that
@@ -419,6 +446,29 @@ static void test_flight_limit(void **state)
 	close_both();
 }
 
+// No number is used twice for it.
+static void test_flight_worn_out(void **state)
+{
+	uint8_t bytes[FLIGHT_MAX];
+
+	open_at(SEQ_END, bytes, flight(bytes));
+	assert_int_equal(receive_as(DTLS_HANDSHAKE, (const uint8_t *)"\x14...", 4), 0);
+	assert_int_equal(sent_len, 0);
+	close_both();
+}
+
+// An empty one is none, whatever its tag begins with (RFC 5246 6.2.1).
+static void test_no_handshake(void **state)
+{
+	uint8_t bytes[FLIGHT_MAX];
+
+	open_after(bytes, flight(bytes));
+	for (unsigned int i = 0; i < 3000; i++)
+		assert_int_equal(receive_as(DTLS_HANDSHAKE, bytes, 0), IO_LATER);
+	assert_int_equal(sent_len, 0);
+	close_both();
+}
+
 // A ClientHello is answered by no_renegotiation, a warning (RFC 5246 7.2.2).
 static void test_hello(void **state)
 {
@@ -461,11 +511,14 @@ int main(void)
 		cmocka_unit_test(test_reflected),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_window_ends),
 		cmocka_unit_test(test_window_forged),
 		cmocka_unit_test(test_last_number),
 		cmocka_unit_test(test_alerts),
 		cmocka_unit_test(test_flight),
 		cmocka_unit_test(test_flight_limit),
+		cmocka_unit_test(test_flight_worn_out),
+		cmocka_unit_test(test_no_handshake),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_no_flight),
 	};
