@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration may ask of DTLS.
+// What a configuration may ask of DTLS, and what libssl's handshake hands on to a session.
+#include "bytes.h"
 #include "dtls_world.h"
 #include "stream_int.h"
 
@@ -32,10 +33,128 @@ static void test_ciphers(void **state)
 	assert_int_equal(stream_tls_check(&tls, error, sizeof(error)), 0);
 }
 
+// --- from a handshake to its session -------------------------------------------------------------
+
+static const struct stream_dtls config = {.mtu = 1232, .message = 1400};
+static struct dtls_client client;
+static struct datagram finished; // by which the handshake was complete
+static uint64_t next[2], nonce; // of records that our end has sent
+
+static void send_out(void *ctx, const uint8_t *data, size_t len)
+{
+	for (size_t at = 0; at < len; at += 13 + (size_t)load_be16(data + at + 11)) {
+		const uint64_t number = load_be64(data + at + 3), seq = number << 16 >> 16;
+
+		assert_true(number >> 48 <= 1 && seq >= next[number >> 48]);
+		if (number >> 48 == 1) { // RFC 5288 3: never the same, so ours go on one by one
+			assert_true(seq == 0 || load_be64(data + at + 13) == nonce + 1);
+			nonce = load_be64(data + at + 13);
+		}
+		next[number >> 48] = seq + 1;
+	}
+	wire_put(&client.in, data, len);
+}
+
+// With a cookie, and the first answer to it.
+static struct dtls_handshake *begin(SSL_CTX *ctx)
+{
+	static const uint8_t key[DTLS_COOKIE_KEY_LEN] = {1};
+	static const struct endpoint at = {.port = 1};
+	struct dtls_cookies *cookies = dtls_cookies_create(key);
+	struct dtls_wire w = {.out = send_out};
+	uint8_t answer[DTLS_VERIFY_LEN];
+	struct dtls_handshake *h;
+	struct datagram d;
+	struct dtls_hello hello;
+
+	dtls_client_shake(&client);
+	assert_true(wire_take(&client.out, &d) && dtls_hello_read(d.data, d.len, &hello));
+	assert_true(dtls_cookie_ask(cookies, &hello, &at, &at, answer));
+	dtls_cookies_free(cookies);
+	wire_put(&client.in, answer, sizeof(answer));
+	dtls_client_shake(&client);
+	assert_true(wire_take(&client.out, &d));
+	w.in = d.data;
+	w.in_len = d.len;
+	h = dtls_open(ctx, &config, &w);
+	assert_non_null(h);
+	assert_int_equal(dtls_shake(h, &w), IO_LATER);
+	return h;
+}
+
+static struct dtls_session *shake(SSL_CTX *ctx)
+{
+	struct dtls_wire w = {.out = send_out};
+	struct dtls_session *s = NULL;
+	struct dtls_handshake *h;
+
+	next[0] = next[1] = 0;
+	h = begin(ctx);
+	for (unsigned int i = 0; i < 100 && s == NULL; i++) {
+		dtls_client_shake(&client);
+		while (s == NULL && wire_take(&client.out, &finished)) {
+			struct datagram copy = finished;
+
+			w.in = copy.data;
+			w.in_len = copy.len;
+			if (dtls_shake(h, &w) > 0)
+				s = dtls_settle(h);
+		}
+	}
+	dtls_handshake_free(h);
+	assert_non_null(s);
+	assert_true(dtls_client_shake(&client));
+	return s;
+}
+
+// Numbers and nonces go on where libssl stopped, and only where our flight was the last one is
+// there anything to repeat; a repeated Finished as it was is answered once at most (window).
+static void hand_over(SSL_CTX *ctx, bool resumed)
+{
+	struct dtls_session *s = shake(ctx);
+	uint8_t record[64], *message;
+	struct dtls_wire w = {.out = send_out};
+
+	assert_int_equal(SSL_session_reused(client.ssl), resumed);
+	for (unsigned int i = 0; i < 3; i++)
+		send_out(NULL, record, (size_t)dtls_write(s, (const uint8_t *)"ours", 4, record));
+	for (unsigned int i = 0; i < 2; i++) {
+		struct datagram copy = finished;
+
+		w.in = copy.data;
+		w.in_len = copy.len;
+		assert_int_equal(dtls_read(s, &w, &message), IO_LATER);
+		assert_int_equal(w.outs, !resumed);
+	}
+	dtls_free(s);
+}
+
+static void test_hand_over(void **state)
+{
+	struct stream_tls tls = dtls_files();
+	char error[256];
+	SSL_CTX *ctx = dtls_load(&tls, &config, error, sizeof(error));
+	SSL_SESSION *earlier;
+
+	assert_non_null(ctx);
+	dtls_client_open(&client, "ECDHE-ECDSA-AES128-GCM-SHA256");
+	hand_over(ctx, false);
+	earlier = SSL_get1_session(client.ssl);
+	SSL_set_shutdown(client.ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); // not spoilt
+	dtls_client_close(&client);
+	dtls_client_open(&client, "ECDHE-ECDSA-AES128-GCM-SHA256");
+	assert_int_equal(SSL_set_session(client.ssl, earlier), 1);
+	SSL_SESSION_free(earlier);
+	hand_over(ctx, true);
+	dtls_client_close(&client);
+	SSL_CTX_free(ctx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ciphers),
+		cmocka_unit_test(test_hand_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
