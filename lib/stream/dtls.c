@@ -47,16 +47,16 @@ static void note(struct dtls_handshake *h, const uint8_t *p, size_t len)
 		memcpy(h->flight + h->flight_len, p, len);
 	h->flight_len = (uint16_t)(h->flight_len + len <= FLIGHT_MAX ? h->flight_len + len
 								     : FLIGHT_MAX + 1);
-	while (len >= DTLS_RECORD_LEN + 8) {
+	while (len >= DTLS_RECORD_LEN) {
 		const uint64_t number = load_be64(p + 3), epoch = number >> 48;
 		const size_t size = DTLS_RECORD_LEN + (size_t)load_be16(p + 11);
 
-		if (epoch <= 1)
-			h->next[epoch] = (number & 0xffffffffffff) + 1;
-		if (epoch == 1)
-			h->nonce = load_be64(p + DTLS_RECORD_LEN) + 1;
 		if (size > len)
 			break;
+		if (epoch <= 1)
+			h->next[epoch] = (number & 0xffffffffffff) + 1;
+		if (epoch == 1 && size >= DTLS_RECORD_LEN + 8)
+			h->nonce = load_be64(p + DTLS_RECORD_LEN) + 1;
 		p += size;
 		len -= size;
 	}

@@ -12,6 +12,7 @@
 #define SEQ_MAX ((UINT64_C(1) << 48) - 1)
 #define WINDOW 64
 #define EXPLICIT_LEN 8 // of AES-GCM's nonce
+#define DATAGRAM_MAX 548 // of our last flight: IPv4 carries it anywhere (RFC 791), and IPv6
 #define ANSWERS 12 // to handshake messages, of one session: libssl gives up after so many
 
 enum { HANDSHAKE_CLIENT_HELLO = 1, HANDSHAKE_FINISHED = 20 };
@@ -25,8 +26,8 @@ struct dtls_session {
 	uint8_t explicit_len; // bytes of the nonce that are in a record
 	uint64_t next[2]; // our next sequence number, by epoch
 	uint64_t nonce; // our next explicit one
-	uint64_t seen_end,
-		seen; // one more than the client's highest number; what came below, as bits
+	uint64_t seen_end; // one more than the client's highest number
+	uint64_t seen; // which of the last ones below have come, as bits
 	uint16_t flight_len;
 	uint8_t answers; // how many more handshake messages are answered
 	uint8_t flight[]; // records in the clear, as struct kept and body
@@ -165,6 +166,10 @@ static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 
 		memcpy(&k, s->flight + at, sizeof(k));
 		at += sizeof(k) + k.len;
+		if (n > 0 && n + k.len + DTLS_OVERHEAD_MAX > DATAGRAM_MAX) {
+			send_out(w, out, n);
+			n = 0;
+		}
 		if (k.epoch == EPOCH) {
 			n += seal(s, k.type, body, k.len, out + n);
 			continue;

@@ -420,6 +420,23 @@ static void test_flight(void **state)
 	close_both();
 }
 
+// One with a long ticket comes in datagrams that IPv4 carries anywhere: of 576 bytes with headers.
+static void test_long_flight(void **state)
+{
+	uint8_t bytes[FLIGHT_MAX] = {22, 0xfe, 0xfd, [11] = 500 >> 8, [12] = 500 & 255}, record[64];
+	const size_t len = 13 + 500 + flight(bytes + 13 + 500);
+	const size_t n = seal_as(0, DTLS_HANDSHAKE, (const uint8_t *)"\x14", 1, record);
+	struct dtls_wire w = {.in = record, .in_len = (uint16_t)n, .out = send_out};
+	uint8_t *message;
+
+	open_after(bytes, len);
+	assert_int_equal(dtls_read(ours, &w, &message), IO_LATER);
+	assert_int_equal(w.outs, 2);
+	assert_int_equal(sent_len, len - 513); // the other one
+	assert_in_range(sent_len, 1, 548);
+	close_both();
+}
+
 // However often a client says that it has not got it, and be it in one datagram: a flight is longer
 // than what asks for it.
 static void test_flight_limit(void **state)
@@ -516,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_last_number),
 		cmocka_unit_test(test_alerts),
 		cmocka_unit_test(test_flight),
+		cmocka_unit_test(test_long_flight),
 		cmocka_unit_test(test_flight_limit),
 		cmocka_unit_test(test_flight_worn_out),
 		cmocka_unit_test(test_no_handshake),
