@@ -18,8 +18,9 @@
 #include <rte_cycles.h>
 
 #include "bytes.h"
+#include "clients_world.h"
 #include "dtls.h"
-#include "dtls_clients.h"
+#include "sessions.h"
 
 #define SIZE 120 // bytes of a payload
 #define MESSAGE (CHANNEL_HEADER_LEN + SIZE)
@@ -56,6 +57,7 @@ struct cell {
 };
 
 static unsigned int wanted = 10; // clients
+static struct dtls_session *session[CLIENTS_MAX]; // the worker's
 static double seconds = 1.5;
 
 static struct port *port;
@@ -81,9 +83,10 @@ static void message_make(unsigned int j, uint8_t message[MESSAGE])
 static void item_make(unsigned int j, enum way way)
 {
 	struct item *t = &item[j];
-	const unsigned int i = (way == MIXED ? j / 2 : j) % clients;
+	const unsigned int i = (way == MIXED ? j / 2 : j) % nb_clients;
 	uint8_t message[MESSAGE];
-	struct world_datagram d = {.df = true, .len = SIZE, .src = peer[i], .dst = client[i].relay};
+	struct world_datagram d = {
+		.df = true, .len = SIZE, .src = peer_of(i), .dst = client[i].relay};
 	struct datagram record;
 
 	t->up = way == UP || (way == MIXED && j % 2 == 0);
@@ -140,7 +143,7 @@ static __rte_noinline uint64_t run_relay(void)
 	const uint64_t tsc = world.dp->tsc_start + world.ms * world.dp->tsc_per_ms;
 	const uint64_t start = rte_rdtsc();
 
-	worker_round(worker, tsc);
+	worker_round(world.dp->worker[0], tsc);
 	return rte_rdtsc() - start;
 }
 
@@ -185,7 +188,7 @@ static void show_shots(const struct item *t)
 
 		assert_true(shot[i].len > skip);
 		d->src = t[i].up ? c->relay : c->server;
-		d->dst = t[i].up ? peer[t[i].client] : c->at;
+		d->dst = t[i].up ? peer_of(t[i].client) : c->at;
 		d->len = (uint16_t)(shot[i].len - skip);
 		memcpy(d->data, shot[i].at + skip, d->len);
 	}
@@ -215,7 +218,7 @@ static void verify(void)
 		const unsigned int i = d->dst.port - (up ? PEER_PORT : CLIENT_PORT);
 		uint32_t j;
 
-		assert_true(i < clients);
+		assert_true(i < nb_clients);
 		assert_true(endpoint_eq(&d->src, up ? &client[i].relay : &client[i].server));
 		assert_int_equal(unseal(d, i, up, got), MESSAGE);
 		j = load_be32(got + CHANNEL_HEADER_LEN);
@@ -265,12 +268,32 @@ static void run_chunk(enum part part, enum way way, bool counts)
 		verify();
 }
 
+static void open_clients(void)
+{
+	const struct world_setup setup = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true};
+
+	clients_world_open(&setup);
+	for (unsigned int i = 0; i < wanted; i++)
+		client_place("10.99.0.20", world.dtls + 2); // 10.99.0.1:5349
+	shake_all();
+	for (unsigned int i = 0; i < wanted; i++) {
+		const struct endpoint *at = &client[i].at;
+		const struct session *s = session_find(world.dp->worker[0], &at->addr, at->port,
+			(uint8_t)(world.dtls + 2), SESSION_OPEN);
+
+		allocate(i);
+		assert_non_null(s);
+		session[i] = s->dtls;
+	}
+}
+
 static void measure(void **state)
 {
 	const uint64_t length = (uint64_t)(seconds * (double)rte_get_tsc_hz());
 	uint64_t start = 0, dropped;
 
-	clients_open(wanted);
+	open_clients();
 	dropped = world_drops(&world); // parts of handshakes that came twice
 	port = world.dp->port[0].port;
 	snprintf(cipher, sizeof(cipher), "%s", SSL_get_cipher_name(end[0].ssl));
@@ -282,7 +305,7 @@ static void measure(void **state)
 			run_chunk(k % PARTS, k / PARTS, n > 0);
 	}
 	assert_int_equal(world_drops(&world), dropped);
-	clients_close();
+	clients_world_close();
 }
 
 static int sample_cmp(const void *a, const void *b)
@@ -304,7 +327,7 @@ static void print_cell(struct cell *c)
 
 static void print_figures(void)
 {
-	printf("{\"clients\":%u,\"size\":%u,\"cipher\":\"%s\",\"datagrams\":%llu", clients, SIZE,
+	printf("{\"clients\":%u,\"size\":%u,\"cipher\":\"%s\",\"datagrams\":%llu", nb_clients, SIZE,
 		cipher, (unsigned long long)cell[RELAY][UP].bursts * DP_BURST);
 	for (unsigned int way = 0; way < WAYS; way++) {
 		printf(",\"%s\":{", way_names[way]);

@@ -3,77 +3,18 @@
 // calls: on a port of UDP and DTLS and on ports of DTLS alone, with frames that workers recognize
 // in either way, with one worker and more; then with all that a bad wire or a stranger can do.
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <openssl/err.h>
 
 #include "bytes.h"
-#include "dp_world.h"
-#include "dtls_world.h"
+#include "clients_world.h"
 #include "nicmodel.h"
 #include "sessions.h"
 #include "stream_int.h"
 
 #define CLIENTS 12
-#define CHANNEL 0x4000
 
-static struct world world;
-static struct streams streams;
-static struct thread *thread;
-static unsigned int listener_of[CLIENTS];
-static struct world_client client[CLIENTS];
-static struct dtls_client end[CLIENTS];
 static unsigned int harm; // of so many datagrams in a thousand
-static bool asleep; // the thread
-
-// --- the world -----------------------------------------------------------------------------------
-
-static void client_open(unsigned int i)
-{
-	const char *const hosts[] = {"10.99.0.20", "198.51.100.5", "fd99::20"};
-
-	listener_of[i] = world.dtls + i % 3;
-	world_client(&world, &client[i], "10.99.0.20", (uint16_t)(20000 + i));
-	// on the way to 10.99.0.1:3478 and fd99::1:5349 as on that to 10.99.0.1:5349
-	client[i].at = world_endpoint(i % 3 == 1 ? hosts[2] : hosts[i % 2], (uint16_t)(20000 + i));
-	client[i].server = world.listeners[listener_of[i]].at;
-	dtls_client_open(&end[i], NULL);
-}
-
-static void open_world(const struct world_setup *s)
-{
-	struct stream_config *c = &streams.conf;
-	char error[256];
-
-	world_open(&world, s);
-	*c = (struct stream_config){.connections = 1,
-		.workers = world.dp->nb_workers,
-		.threads = 1,
-		.room = 1600,
-		.ops = &streams_ops,
-		.ctx = world.dp,
-		.tls = dtls_files(),
-		.dtls = sessions_config(&world.conf)};
-	assert_int_equal(caps_init(&streams.caps, 1, 0), 0);
-	assert_int_equal(caps_init(&streams.sessions, 1000, 0), 0);
-	pthread_mutex_init(&streams.tls_lock, NULL);
-	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
-	thread = thread_create(&streams, 0);
-	assert_non_null(thread);
-	for (unsigned int i = 0; i < CLIENTS; i++)
-		client_open(i);
-}
-
-static void close_world(void)
-{
-	for (unsigned int i = 0; i < CLIENTS; i++)
-		dtls_client_close(&end[i]);
-	thread_free(thread);
-	world_close(&world);
-	SSL_CTX_free(streams.tls.dtls);
-	caps_fini(&streams.caps);
-	caps_fini(&streams.sessions);
-}
 
 // --- the wire ------------------------------------------------------------------------------------
 
@@ -158,182 +99,25 @@ static void from_client(unsigned int i, const struct datagram *from)
 	send_datagram(&d);
 }
 
-static void run_thread(void)
+// --- the world -----------------------------------------------------------------------------------
+
+static void open_world(const struct world_setup *s)
 {
-	struct stream_message m[STREAM_BURST];
+	const char *const hosts[] = {"10.99.0.20", "198.51.100.5", "fd99::20"};
 
-	for (unsigned int w = 0; w < world.dp->nb_workers; w++) {
-		const unsigned int n = streams_ops.receive(world.dp, 0, w, m, STREAM_BURST);
-
-		for (unsigned int i = 0; i < n; i++) {
-			assert_int_not_equal(m[i].kind, STREAM_BYTES);
-			shake_take(thread, w, &m[i]);
-			streams_ops.release(world.dp, 0, w, m[i].buf);
-		}
-	}
-	shake_tell(thread);
-	thread->now_ms = world.ms;
-	shake_tick(thread);
-}
-
-static void step(void)
-{
-	struct world_datagram got;
-	struct datagram d;
-
+	clients_world_open(s);
+	on_the_wire = from_client;
+	// on the way to 10.99.0.1:3478 and fd99::1:5349 as on that to 10.99.0.1:5349
 	for (unsigned int i = 0; i < CLIENTS; i++)
-		for (unsigned int n = 0; n < 8 && wire_take(&end[i].out, &d); n++)
-			from_client(i, &d);
-	world_round(&world);
-	if (!asleep)
-		run_thread();
-	world_round(&world);
-	for (unsigned int i = 0; i < CLIENTS; i++) {
-		while (world_take(&world, &client[i].at, &got)) {
-			assert_true(endpoint_eq(&got.src, &client[i].server) || harm > 0);
-			assert_false(got.no_checksum);
-			if (end[i].in.n < WIRE_MAX)
-				wire_put(&end[i].in, got.data, got.len);
-		}
-	}
-}
-
-static void settle(unsigned int rounds)
-{
-	while (rounds-- > 0)
-		step();
-}
-
-static uint64_t sum_open(void)
-{
-	uint64_t n = 0;
-
-	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
-		n += world.dp->worker[i]->live.dtls.open;
-	return n;
-}
-
-static uint64_t sum_half_open(void)
-{
-	uint64_t n = 0;
-
-	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
-		n += world.dp->worker[i]->live.dtls.half_open;
-	return n;
+		client_place(i % 3 == 1 ? hosts[2] : hosts[i % 2], world.dtls + i % 3);
 }
 
 // --- clients that nothing happens to -------------------------------------------------------------
 
-// The clients' timers run by the clock on the wall: what has been lost is sent again only when the
-// rounds are no faster than that.
-static void shake_all(void)
-{
-	unsigned int done = 0;
-
-	for (unsigned int n = 0; n < 1000 && done < CLIENTS; n++) {
-		if (n > 20)
-			usleep(1000);
-		done = 0;
-		for (unsigned int i = 0; i < CLIENTS; i++)
-			done += dtls_client_shake(&end[i]);
-		step();
-	}
-	assert_int_equal(done, CLIENTS);
-	settle(4);
-	assert_int_equal(sum_half_open(), 0);
-}
-
-// Sends what is in client[i].w and reads the answer: 0 or the error code.
-static unsigned int exchange(unsigned int i)
-{
-	struct world_client *c = &client[i];
-	const uint16_t len = stun_end(&c->w);
-	int n = -1;
-
-	assert_int_equal(SSL_write(end[i].ssl, c->message, len), len);
-	for (unsigned int k = 0; k < 20 && n <= 0; k++) {
-		step();
-		n = SSL_read(end[i].ssl, c->answer, sizeof(c->answer));
-	}
-	assert_true(n > 0);
-	assert_int_equal(stun_parse(c->answer, (size_t)n, &c->reply), 0);
-	assert_memory_equal(c->answer + 8, c->message + 8, STUN_TID_LEN);
-	if (c->reply.cls == STUN_SUCCESS)
-		return 0;
-	return c->answer[c->reply.off[STUN_ERROR_CODE] + 2] * 100u +
-		c->answer[c->reply.off[STUN_ERROR_CODE] + 3];
-}
-
-static void sign(unsigned int i)
-{
-	struct world_client *c = &client[i];
-
-	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
-	stun_put(&c->w, STUN_REALM, "turn.test", 9);
-	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
-	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
-}
-
-static unsigned int ask(unsigned int i)
-{
-	sign(i);
-	return exchange(i);
-}
-
-static void begin_allocate(unsigned int i)
-{
-	client_begin(&world, &client[i], STUN_ALLOCATE);
-	stun_put_u32(&client[i].w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-}
-
-static struct endpoint peer_of(unsigned int i)
-{
-	return world_endpoint("10.99.0.77", (uint16_t)(30000 + i));
-}
-
-static void get_nonce(unsigned int i)
-{
-	struct world_client *c = &client[i];
-
-	begin_allocate(i);
-	assert_int_equal(exchange(i), 401);
-	c->nonce_len = c->reply.alen[STUN_NONCE];
-	memcpy(c->nonce, c->answer + c->reply.off[STUN_NONCE], c->nonce_len);
-}
-
-static unsigned int bind_channel(unsigned int i)
-{
-	struct world_client *c = &client[i];
-	const struct endpoint peer = peer_of(i);
-
-	client_begin(&world, c, STUN_CHANNEL_BIND);
-	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)CHANNEL << 16);
-	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, &peer);
-	return ask(i);
-}
-
-// What begin_allocate and more has begun; the client has a nonce.
-static void finish_allocate(unsigned int i)
-{
-	struct world_client *c = &client[i];
-	int family;
-
-	assert_int_equal(ask(i), 0);
-	assert_true(stun_decode_xor_addr(&c->reply, c->reply.off[STUN_XOR_RELAYED_ADDRESS],
-		c->reply.alen[STUN_XOR_RELAYED_ADDRESS], &c->relay, &family));
-}
-
-static void allocate(unsigned int i)
-{
-	get_nonce(i);
-	begin_allocate(i);
-	finish_allocate(i);
-	assert_int_equal(bind_channel(i), 0);
-}
-
 static void data_out(unsigned int i, uint8_t what)
 {
-	const uint8_t data[] = {CHANNEL >> 8, CHANNEL & 0xff, 0, 4, 'a', (uint8_t)i, what, 'z'};
+	const uint8_t data[] = {
+		CLIENT_CHANNEL >> 8, CLIENT_CHANNEL & 0xff, 0, 4, 'a', (uint8_t)i, what, 'z'};
 
 	assert_int_equal(SSL_write(end[i].ssl, data, sizeof(data)), sizeof(data));
 }
@@ -416,7 +200,7 @@ static void test_clean(void **state)
 		relay(i);
 	relay_at_once();
 	close_all();
-	close_world();
+	clients_world_close();
 }
 
 // Each pair's second allocation is where the first one's is: mostly not at its client's home.
@@ -455,7 +239,7 @@ static void test_token(void **state)
 	close_all();
 	settle(3);
 	assert_int_equal(world_stats(&world).turn.allocations, 0);
-	close_world();
+	clients_world_close();
 }
 
 // --- a thread that does not keep up --------------------------------------------------------------
@@ -467,7 +251,7 @@ static void test_thread_full(void **state)
 	for (unsigned int n = 0; n < 2; n++) {
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			dtls_client_shake(&end[i]);
-		asleep = n == 1;
+		thread_asleep = n == 1;
 		settle(n == 0 ? 3 : 0);
 	}
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -483,11 +267,11 @@ static void test_thread_full(void **state)
 	settle(3);
 	assert_true(world_stats(&world).drop[DP_DROP_STREAM_FULL] > 0);
 	assert_true(streams_ops.may_ask(world.dp, 0, 0));
-	asleep = false;
+	thread_asleep = false;
 	settle(40);
 	shake_all();
 	close_all();
-	close_world();
+	clients_world_close();
 }
 
 static void fill_ring(struct worker *w)
@@ -520,14 +304,14 @@ static void test_ended(void **state)
 	assert_int_equal(SSL_write(end[0].ssl, c->message, len), len);
 	SSL_shutdown(end[0].ssl);
 	fill_ring(world.dp->worker[0]);
-	asleep = true;
+	thread_asleep = true;
 	settle(3);
-	asleep = false;
+	thread_asleep = false;
 	world_wait(&world, 1500);
 	settle(40);
 	assert_int_equal(sum_open(), CLIENTS - 1);
 	assert_int_equal(world_stats(&world).turn.allocations, 0);
-	close_world();
+	clients_world_close();
 }
 
 // --- clients that anything happens to ------------------------------------------------------------
@@ -562,6 +346,7 @@ static void test_harmed(void **state)
 
 	open_world(*state);
 	harm = 300;
+	wire_harmed = true;
 	for (unsigned int n = 0; n < rounds; n++) {
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			go_on(i);
@@ -571,6 +356,7 @@ static void test_harmed(void **state)
 		world.nb_seen = 0;
 	}
 	harm = 0;
+	wire_harmed = false;
 	// what has not been completed ends by time, and nothing of it is on its way any more
 	for (unsigned int n = 0; n < 12; n++) {
 		world_wait(&world, 1000);
@@ -590,7 +376,7 @@ static void test_harmed(void **state)
 	assert_int_equal(sum_open(), CLIENTS);
 	assert_int_equal(thread->stats.dtls_sessions, CLIENTS);
 	close_all();
-	close_world();
+	clients_world_close();
 }
 
 static struct world_setup setups[] = {

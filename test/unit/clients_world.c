@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "clients_world.h"
+
+#include <unistd.h>
+
+#include "sessions.h"
+#include "stream_int.h"
+
+struct world world;
+struct streams streams;
+struct thread *thread;
+bool thread_asleep, wire_harmed;
+unsigned int nb_clients;
+struct world_client client[CLIENTS_MAX];
+struct dtls_client end[CLIENTS_MAX];
+void (*on_the_wire)(unsigned int i, const struct datagram *d) = client_sends;
+
+// --- the world -----------------------------------------------------------------------------------
+
+void clients_world_open(const struct world_setup *s)
+{
+	struct stream_config *c = &streams.conf;
+	char error[256];
+
+	world_open(&world, s);
+	*c = (struct stream_config){.connections = 1,
+		.workers = world.dp->nb_workers,
+		.threads = 1,
+		.room = 1600,
+		.ops = &streams_ops,
+		.ctx = world.dp,
+		.tls = dtls_files(),
+		.dtls = sessions_config(&world.conf)};
+	assert_int_equal(caps_init(&streams.caps, 1, 0), 0);
+	assert_int_equal(caps_init(&streams.sessions, 1000, 0), 0);
+	pthread_mutex_init(&streams.tls_lock, NULL);
+	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
+	thread = thread_create(&streams, 0);
+	assert_non_null(thread);
+	nb_clients = 0;
+}
+
+void clients_world_close(void)
+{
+	for (unsigned int i = 0; i < nb_clients; i++)
+		dtls_client_close(&end[i]);
+	thread_free(thread);
+	world_close(&world);
+	SSL_CTX_free(streams.tls.dtls);
+	caps_fini(&streams.caps);
+	caps_fini(&streams.sessions);
+}
+
+void client_place(const char *host, unsigned int listener)
+{
+	const unsigned int i = nb_clients++;
+
+	assert_true(i < CLIENTS_MAX);
+	world_client(&world, &client[i], "10.99.0.20", (uint16_t)(CLIENT_PORT + i));
+	client[i].at = world_endpoint(host, (uint16_t)(CLIENT_PORT + i));
+	client[i].server = world.listeners[listener].at;
+	dtls_client_open(&end[i], NULL);
+}
+
+void client_sends(unsigned int i, const struct datagram *d)
+{
+	world_send_bytes(&world, &client[i].at, &client[i].server, d->data, d->len);
+}
+
+// --- rounds --------------------------------------------------------------------------------------
+
+static void run_thread(void)
+{
+	struct stream_message m[STREAM_BURST];
+
+	for (unsigned int w = 0; w < world.dp->nb_workers; w++) {
+		const unsigned int n = streams_ops.receive(world.dp, 0, w, m, STREAM_BURST);
+
+		for (unsigned int i = 0; i < n; i++) {
+			assert_int_not_equal(m[i].kind, STREAM_BYTES);
+			shake_take(thread, w, &m[i]);
+			streams_ops.release(world.dp, 0, w, m[i].buf);
+		}
+	}
+	shake_tell(thread);
+	thread->now_ms = world.ms;
+	shake_tick(thread);
+}
+
+void step(void)
+{
+	struct world_datagram got;
+	struct datagram d;
+
+	for (unsigned int i = 0; i < nb_clients; i++)
+		for (unsigned int n = 0; n < 8 && wire_take(&end[i].out, &d); n++)
+			on_the_wire(i, &d);
+	world_round(&world);
+	if (!thread_asleep)
+		run_thread();
+	world_round(&world);
+	for (unsigned int i = 0; i < nb_clients; i++) {
+		while (world_take(&world, &client[i].at, &got)) {
+			assert_true(endpoint_eq(&got.src, &client[i].server) || wire_harmed);
+			assert_false(got.no_checksum);
+			if (end[i].in.n < WIRE_MAX)
+				wire_put(&end[i].in, got.data, got.len);
+		}
+	}
+}
+
+void settle(unsigned int rounds)
+{
+	while (rounds-- > 0)
+		step();
+}
+
+uint64_t sum_open(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
+		n += world.dp->worker[i]->live.dtls.open;
+	return n;
+}
+
+uint64_t sum_half_open(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
+		n += world.dp->worker[i]->live.dtls.half_open;
+	return n;
+}
+
+// --- clients that nothing happens to -------------------------------------------------------------
+
+// The clients' timers run by the clock on the wall: what has been lost is sent again only when the
+// rounds are no faster than that.
+void shake_all(void)
+{
+	unsigned int done = 0;
+
+	for (unsigned int n = 0; n < 1000 && done < nb_clients; n++) {
+		if (n > 20)
+			usleep(1000);
+		done = 0;
+		for (unsigned int i = 0; i < nb_clients; i++)
+			done += dtls_client_shake(&end[i]);
+		step();
+	}
+	assert_int_equal(done, nb_clients);
+	settle(4);
+	assert_int_equal(sum_half_open(), 0);
+}
+
+// Sends what is in client[i].w and reads the answer: 0 or the error code.
+unsigned int exchange(unsigned int i)
+{
+	struct world_client *c = &client[i];
+	const uint16_t len = stun_end(&c->w);
+	int n = -1;
+
+	assert_int_equal(SSL_write(end[i].ssl, c->message, len), len);
+	for (unsigned int k = 0; k < 20 && n <= 0; k++) {
+		step();
+		n = SSL_read(end[i].ssl, c->answer, sizeof(c->answer));
+	}
+	assert_true(n > 0);
+	assert_int_equal(stun_parse(c->answer, (size_t)n, &c->reply), 0);
+	assert_memory_equal(c->answer + 8, c->message + 8, STUN_TID_LEN);
+	if (c->reply.cls == STUN_SUCCESS)
+		return 0;
+	return c->answer[c->reply.off[STUN_ERROR_CODE] + 2] * 100u +
+		c->answer[c->reply.off[STUN_ERROR_CODE] + 3];
+}
+
+void sign(unsigned int i)
+{
+	struct world_client *c = &client[i];
+
+	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
+	stun_put(&c->w, STUN_REALM, "turn.test", 9);
+	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
+	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
+}
+
+unsigned int ask(unsigned int i)
+{
+	sign(i);
+	return exchange(i);
+}
+
+void begin_allocate(unsigned int i)
+{
+	client_begin(&world, &client[i], STUN_ALLOCATE);
+	stun_put_u32(&client[i].w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+}
+
+struct endpoint peer_of(unsigned int i)
+{
+	return world_endpoint("10.99.0.77", (uint16_t)(PEER_PORT + i));
+}
+
+void get_nonce(unsigned int i)
+{
+	struct world_client *c = &client[i];
+
+	begin_allocate(i);
+	assert_int_equal(exchange(i), 401);
+	c->nonce_len = c->reply.alen[STUN_NONCE];
+	memcpy(c->nonce, c->answer + c->reply.off[STUN_NONCE], c->nonce_len);
+}
+
+unsigned int bind_channel(unsigned int i)
+{
+	struct world_client *c = &client[i];
+	const struct endpoint peer = peer_of(i);
+
+	client_begin(&world, c, STUN_CHANNEL_BIND);
+	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)CLIENT_CHANNEL << 16);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, &peer);
+	return ask(i);
+}
+
+// What begin_allocate and more has begun; the client has a nonce.
+void finish_allocate(unsigned int i)
+{
+	struct world_client *c = &client[i];
+	int family;
+
+	assert_int_equal(ask(i), 0);
+	assert_true(stun_decode_xor_addr(&c->reply, c->reply.off[STUN_XOR_RELAYED_ADDRESS],
+		c->reply.alen[STUN_XOR_RELAYED_ADDRESS], &c->relay, &family));
+}
+
+void allocate(unsigned int i)
+{
+	get_nonce(i);
+	begin_allocate(i);
+	finish_allocate(i);
+	assert_int_equal(bind_channel(i), 0);
+}

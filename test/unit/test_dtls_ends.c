@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of a DTLS client's datagrams at their edges: several records in one, a message and
+// the session's end in one, more messages than a burst has, and a datagram that comes back from the
+// thread because the handshake had ended when it came there.
+#include <openssl/err.h>
+
+#include "bytes.h"
+#include "clients_world.h"
+#include "sessions.h"
+#include "stream_int.h"
+
+#define SMALL 8 // bytes of ChannelData
+
+static struct datagram joined; // of records that the client has sent
+
+static void open_world(void **state)
+{
+	clients_world_open(*state);
+	client_place("10.99.0.20", world.dtls + 2);
+	shake_all();
+	allocate(0);
+	settle(4);
+	joined.len = 0;
+}
+
+// What the client has sealed goes to the end of the datagram.
+static void join(void)
+{
+	struct datagram d;
+
+	while (wire_take(&end[0].out, &d)) {
+		assert_true(joined.len + d.len <= sizeof(joined.data));
+		memcpy(joined.data + joined.len, d.data, d.len);
+		joined.len = (uint16_t)(joined.len + d.len);
+	}
+}
+
+static void join_data(uint8_t what)
+{
+	const uint8_t data[SMALL] = {CLIENT_CHANNEL >> 8, 0, 0, 4, 'd', 'a', 't', what};
+
+	assert_int_equal(SSL_write(end[0].ssl, data, sizeof(data)), sizeof(data));
+	join();
+}
+
+// Takes what its peer has got: n datagrams, numbered from first.
+static void take_data(unsigned int first, unsigned int n)
+{
+	const struct endpoint peer = peer_of(0);
+	struct world_datagram d;
+
+	for (unsigned int i = 0; i < n; i++) {
+		assert_true(world_take(&world, &peer, &d));
+		assert_true(endpoint_eq(&d.src, &client[0].relay));
+		assert_int_equal(d.len, 4);
+		assert_int_equal(d.data[3], first + i);
+	}
+	assert_false(world_take(&world, &peer, &d));
+}
+
+static uint64_t dropped(unsigned int reason)
+{
+	return world_stats(&world).drop[reason];
+}
+
+// Each record is a message, what is behind the last one is nothing, and the datagram is not lost.
+static void test_several(void **state)
+{
+	for (unsigned int n = 1; n <= 20; n++) {
+		for (unsigned int behind = 0; behind <= 20; behind += 5) {
+			uint64_t lost;
+
+			open_world(state);
+			lost = dropped(DP_DROP_DTLS_RECORD);
+			for (unsigned int i = 0; i < n; i++)
+				join_data((uint8_t)i);
+			memset(joined.data + joined.len, 0x17, behind);
+			joined.len = (uint16_t)(joined.len + behind);
+			client_sends(0, &joined);
+			settle(3);
+			take_data(0, n);
+			assert_int_equal(dropped(DP_DROP_DTLS_RECORD), lost);
+			clients_world_close();
+		}
+	}
+}
+
+// A datagram of which nothing can be used is a drop.
+static void test_none(void **state)
+{
+	uint64_t lost;
+
+	open_world(state);
+	lost = dropped(DP_DROP_DTLS_RECORD);
+	join_data(0);
+	client_sends(0, &joined);
+	client_sends(0, &joined); // not twice
+	settle(3);
+	take_data(0, 1);
+	assert_int_equal(dropped(DP_DROP_DTLS_RECORD), lost + 1);
+	clients_world_close();
+}
+
+// Three bursts' worth of messages in a few datagrams of one round.
+static void test_many(void **state)
+{
+	open_world(state);
+	for (unsigned int n = 0; n < 5; n++) {
+		joined.len = 0;
+		for (unsigned int i = 0; i < 20; i++)
+			join_data((uint8_t)(20 * n + i));
+		client_sends(0, &joined);
+	}
+	settle(4);
+	take_data(0, 100);
+	clients_world_close();
+}
+
+// What came before close_notify is relayed, and close_notify is answered (RFC 5246 7.2.1).
+static void test_last_words(void **state)
+{
+	open_world(state);
+	assert_int_equal(sum_open(), 1);
+	join_data(0);
+	join_data(1);
+	assert_int_equal(SSL_shutdown(end[0].ssl), 0);
+	join();
+	client_sends(0, &joined);
+	settle(4);
+	take_data(0, 2);
+	assert_int_equal(SSL_shutdown(end[0].ssl), 1);
+	assert_int_equal(sum_open(), 0);
+	assert_int_equal(world_stats(&world).dtls.closed, 1);
+	clients_world_close();
+}
+
+// The thread gives a datagram back that has come to it behind the end of the handshake.
+static void test_came_back(void **state)
+{
+	const struct endpoint *at = &client[0].at;
+	struct stream_message m;
+	struct session *c = NULL;
+	unsigned int home;
+
+	open_world(state);
+	for (home = 0; c == NULL; home++)
+		c = session_find(world.dp->worker[home], &at->addr, at->port,
+			(uint8_t)(world.dtls + 2), SESSION_OPEN);
+	home--;
+	for (unsigned int n = 1; n < 4; n++) {
+		joined.len = 0;
+		for (unsigned int i = 0; i < n; i++)
+			join_data((uint8_t)i);
+		assert_true(streams_ops.take(world.dp, 0, home, &m));
+		memcpy(m.data, joined.data, joined.len);
+		m.len = joined.len;
+		m.kind = STREAM_BYTES;
+		m.conn = session_conn(world.dp->worker[home], c);
+		streams_ops.datagram(world.dp, 0, home, &m);
+		settle(4);
+		take_data(0, n);
+	}
+	clients_world_close();
+}
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true},
+	{.workers = 3, .rx_queues = 1, .tx_queues = 3, .dtls = true},
+};
+
+#define WITH(test, i)                                       \
+	{                                                   \
+#test " " #i, test, NULL, NULL, &setups[i], \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_several, 0),
+		WITH(test_none, 0),
+		WITH(test_none, 1),
+		WITH(test_many, 0),
+		WITH(test_many, 1),
+		WITH(test_last_words, 0),
+		WITH(test_last_words, 1),
+		WITH(test_came_back, 0),
+		WITH(test_came_back, 1),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
