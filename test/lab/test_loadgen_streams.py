@@ -202,7 +202,7 @@ def running(run):
 
 def check_ended(lab, gen, server):
     """A server that goes away ends its clients, not the generator."""
-    run = gen.start(*over("tls", streams.PORTS["tls"], *"--clients 5 --duration 30".split()))
+    run = gen.start(*over("tls", streams.PORTS["tls"], *"--clients 5 --duration 300".split()))
     until(lambda: running(run) and server.stats()["channels"] == 5, 10, "clients are there")
     until(lambda n=server.stats()["rx"]: server.stats()["rx"] > n + 100, 10, "media flows")
     server.finish()
