@@ -18,8 +18,7 @@ struct dtls_handshake {
 	SSL *ssl;
 	struct dtls_wire *wire; // of the call under way
 	uint64_t next[2], nonce; // as in struct dtls_keys
-	uint16_t
-		flight_len; // what the call under way has sent; longer than the room: not all there
+	uint16_t flight_len; // of what the call under way has sent; more than its room: not all
 	uint8_t flight[FLIGHT_MAX];
 };
 
@@ -43,10 +42,12 @@ static int wire_read(BIO *b, char *buf, int len)
 // What the session will have to know of records that are sent.
 static void note(struct dtls_handshake *h, const uint8_t *p, size_t len)
 {
-	if (h->flight_len + len <= FLIGHT_MAX)
+	if (h->flight_len + len <= FLIGHT_MAX) {
 		memcpy(h->flight + h->flight_len, p, len);
-	h->flight_len = (uint16_t)(h->flight_len + len <= FLIGHT_MAX ? h->flight_len + len
-								     : FLIGHT_MAX + 1);
+		h->flight_len = (uint16_t)(h->flight_len + len);
+	} else {
+		h->flight_len = FLIGHT_MAX + 1;
+	}
 	while (len >= DTLS_RECORD_LEN) {
 		const uint64_t number = load_be64(p + 3), epoch = number >> 48;
 		const size_t size = DTLS_RECORD_LEN + (size_t)load_be16(p + 11);
