@@ -346,6 +346,8 @@ bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t p
 	unsigned int worker;
 	uint32_t slot;
 
+	if (l == NULL) // the port's link-local address, on which nothing is but the kernel
+		return false;
 	return local_listener(d->local, l, port) >= 0 ||
 		(l->relay >= 0 &&
 			turn_relay_home(d->map, (unsigned int)l->relay, port, &worker, &slot));

@@ -150,7 +150,8 @@ void exception_neighbour(
 // A super-frame of TCP that has been checked (super.c). DP_SENT when it is taken, else a reason.
 unsigned int exception_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct port_super_info *s);
-// Whether the data path itself receives datagrams on a port of an own address.
+// Whether the data path itself receives datagrams on a port of an own address; any address may be
+// asked about, as what strangers quote is.
 bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port);
 // Frees what has come back, sends what comes from the kernel. Returns how many packets.
 unsigned int exceptions_round(struct worker *w);

@@ -319,6 +319,60 @@ static void test_errors(void **state)
 	close_world();
 }
 
+// An ICMPv6 error of a neighbour to the port's link-local address, which is no address of the
+// configuration, about a UDP datagram from there. It stopped the server once.
+static size_t unreachable_link_local(uint16_t ours, uint16_t theirs)
+{
+	const struct packet p = {
+		.src = "fd99::77", .dst = "fd99::1", .proto = IPPROTO_UDP, .len = 40 + 8};
+	const struct addr *to = &world.dp->port[0].link_local;
+	const struct addr from = world_endpoint(p.src, 0).addr;
+	const size_t len = make(&p, frame);
+	uint8_t *ip = frame + 14, *icmp = ip + 40, *about = icmp + 8;
+	uint32_t sum;
+
+	ip[6] = IPPROTO_ICMPV6;
+	memcpy(ip + 24, to->b, 16);
+	memset(icmp, 0, len - 54);
+	icmp[0] = 1;
+	icmp[1] = 4; // port unreachable
+	memcpy(about, ip, 8);
+	about[6] = IPPROTO_UDP;
+	store_be16(about + 4, 8);
+	memcpy(about + 8, to->b, 16);
+	memcpy(about + 24, from.b, 16);
+	store_be16(about + 40, ours);
+	store_be16(about + 42, theirs);
+	sum = csum_addrs(&from, to) + IPPROTO_ICMPV6 + (uint32_t)(len - 54);
+	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(sum, icmp, len - 54)));
+	return len;
+}
+
+static void test_error_to_link_local(void **state)
+{
+	static const struct {
+		uint16_t ours, theirs;
+	} about[] = {{161, 40000}, {33333, 53}, {50000, 40000}, {3478, 40000}};
+	size_t len;
+
+	open_world(one, RTE_DIM(allow));
+	for (size_t i = 0; i < RTE_DIM(about); i++) {
+		len = unreachable_link_local(about[i].ours, about[i].theirs);
+		world_inject(&world, 0, frame, len);
+		run();
+		assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
+		assert_memory_equal(got, frame, len);
+	}
+	assert_int_equal(counters().to[EXC_ICMP], RTE_DIM(about));
+	// a port that nothing allows
+	world_inject(&world, 0, frame, unreachable_link_local(33333, 40001));
+	run();
+	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
+	assert_int_equal(dropped(DP_DROP_ICMP), 1);
+	assert_int_equal(world_drops(&world), 1);
+	close_world();
+}
+
 // --- bounds -------------------------------------------------------------------------------------
 
 // A flood for a kernel that takes nothing: so much waits, the rest is dropped; ARP gets through.
@@ -421,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_pings),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_error_to_link_local),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_budget),
