@@ -98,10 +98,9 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 	uint16_t len;
 
 	if (signed_) {
-		// RFC 8489 9.2.4, last paragraph: SHA-256 unless the request was processed as
-		// though PASSWORD-ALGORITHM were MD5 because it had neither attribute.
-		const bool sha256 = stun_has(&r->m, STUN_PASSWORD_ALGORITHM) ||
-			stun_has(&r->m, STUN_PASSWORD_ALGORITHMS);
+		// The kind that the request had: clients that answer PASSWORD-ALGORITHMS and sign
+		// with SHA-1 look for nothing else (doc/protocol.md, deviations).
+		const bool sha256 = stun_has(&r->m, STUN_MESSAGE_INTEGRITY_SHA256);
 
 		stun_put_integrity(
 			&r->w, r->s->crypto, sha256 ? STUN_ALG_SHA256 : STUN_ALG_MD5, &r->cred.key);

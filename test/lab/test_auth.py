@@ -185,13 +185,24 @@ def algorithm_unknown(lab):
     return with_algorithms(lab, (PASSWORD_ALGORITHMS, BOTH), (PASSWORD_ALGORITHM, CHOSE_OTHER))
 
 
-@case(0, "8489 9.2.4: MD5 chosen: the answer is signed with SHA-256 all the same", coturn=DIFFERS)
-def algorithm_md5_chosen(lab):
+def md5_chosen(lab, sha256):
+    """The kind of integrity that the request had, and no other, is in the answer."""
     client = challenged(lab)
     data = client.auth.attrs() + [(PASSWORD_ALGORITHMS, BOTH), (PASSWORD_ALGORITHM, MD5_ONLY)]
-    answer = raw(client, data, key=client.auth.key(), sha256=True)
-    assert answer.integrity_ok(client.auth.key(), sha256=True), answer
+    answer = raw(client, data, key=client.auth.key(), sha256=sha256)
+    assert answer.integrity_ok(client.auth.key(), sha256), answer
+    assert not answer.has(MESSAGE_INTEGRITY if sha256 else MESSAGE_INTEGRITY_SHA256), answer
     return answer
+
+
+@case(0, "8489 9.2.4: MD5 chosen, signed with SHA-256", coturn=DIFFERS)
+def algorithm_md5_chosen(lab):
+    return md5_chosen(lab, True)
+
+
+@case(0, "MD5 chosen, signed with SHA-1, as stun-proto does; a deviation", coturn=DIFFERS)
+def algorithm_md5_chosen_sha1(lab):
+    return md5_chosen(lab, False)
 
 
 # --- wrong credentials ----------------------------------------------------------------------------

@@ -116,6 +116,11 @@ static enum stun_algorithm style_key(const struct op *op)
 	return op->style >= STYLE_SHA256 ? STUN_ALG_SHA256 : STUN_ALG_MD5;
 }
 
+static bool style_sha1(const struct op *op)
+{
+	return op->style == STYLE_PLAIN || op->style == STYLE_SHA1;
+}
+
 static void op_key(
 	struct model_world *m, struct fixture *f, const struct op *op, struct stun_key *key)
 {
@@ -172,8 +177,7 @@ static void put_auth(
 		stun_put(w, STUN_NONCE, op->nonce.text, MODEL_NONCE_LEN);
 	put_algorithms(w, op);
 	op_key(m, f, op, &key);
-	stun_put_integrity(
-		w, f->crypto, op->style == STYLE_PLAIN ? STUN_ALG_MD5 : STUN_ALG_SHA256, &key);
+	stun_put_integrity(w, f->crypto, style_sha1(op) ? STUN_ALG_MD5 : STUN_ALG_SHA256, &key);
 	// The last byte of the digest, or of the header that it covers.
 	if (op->sign == SIGN_TAMPERED)
 		w->buf[op->tid % 2 == 0 ? w->len - 1 : STUN_HEADER_LEN - 1] ^= 1;
@@ -309,9 +313,9 @@ static const char *check_signature(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
 	const enum stun_attr have =
-		op->style == STYLE_PLAIN ? STUN_MESSAGE_INTEGRITY : STUN_MESSAGE_INTEGRITY_SHA256;
+		style_sha1(op) ? STUN_MESSAGE_INTEGRITY : STUN_MESSAGE_INTEGRITY_SHA256;
 	const enum stun_attr other =
-		op->style == STYLE_PLAIN ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY;
+		style_sha1(op) ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY;
 	struct stun_key key;
 
 	if (stun_has(m, STUN_NONCE) || stun_has(m, STUN_REALM) || stun_has(m, STUN_USERNAME) ||
@@ -321,7 +325,7 @@ static const char *check_signature(
 		return stun_has(m, have) || stun_has(m, other) ? "signed for a stranger" : NULL;
 	op_key(w, f, op, &key);
 	if (!stun_has(m, have) || stun_has(m, other))
-		return "not signed in the way the request was (RFC 8489 9.2.4)";
+		return "not signed with the kind of integrity that the request had";
 	if (!stun_integrity_ok(f->crypto, m, &key))
 		return "wrong integrity";
 	return NULL;

@@ -162,6 +162,46 @@ static void sha256_and_userhash(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 }
 
+// An answer has the kind of integrity that its request had, whatever algorithm the key is made by:
+// clients look for the kind that they sent.
+static void answers_are_signed_as_requests_are(void **state)
+{
+	static const uint8_t algorithms[] = {0, 2, 0, 0, 0, 1, 0, 0};
+	static const struct {
+		enum stun_algorithm key, integrity;
+		bool chosen;
+	} kinds[] = {
+		{STUN_ALG_MD5, STUN_ALG_MD5, false},
+		{STUN_ALG_MD5, STUN_ALG_MD5, true},
+		{STUN_ALG_MD5, STUN_ALG_SHA256, true},
+		{STUN_ALG_SHA256, STUN_ALG_MD5, true},
+		{STUN_ALG_SHA256, STUN_ALG_SHA256, true},
+	};
+	struct stun_key key;
+
+	assert_int_equal(allocate_once(&ivan), 0); // has the nonce now
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const bool sha256 = kinds[i].integrity == STUN_ALG_SHA256;
+
+		assert_true(stun_key_make(
+			f.crypto, kinds[i].key, "ivan", 4, FIXTURE_REALM, "pw", 2, &key));
+		fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+		stun_put(&f.w, STUN_USERNAME, "ivan", 4);
+		stun_put(&f.w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+		stun_put(&f.w, STUN_NONCE, ivan.nonce, ivan.nonce_len);
+		if (kinds[i].chosen) {
+			stun_put(&f.w, STUN_PASSWORD_ALGORITHMS, algorithms, 8);
+			stun_put_u32(&f.w, STUN_PASSWORD_ALGORITHM, (uint32_t)kinds[i].key << 16);
+		}
+		stun_put_integrity(&f.w, f.crypto, kinds[i].integrity, &key);
+		fixture_send(&f, &ivan);
+		assert_int_equal(fixture_code(&f), 0);
+		assert_int_equal(stun_has(&f.answer, STUN_MESSAGE_INTEGRITY_SHA256), sha256);
+		assert_int_equal(stun_has(&f.answer, STUN_MESSAGE_INTEGRITY), !sha256);
+		assert_true(stun_integrity_ok(f.crypto, &f.answer, &key));
+	}
+}
+
 static void unknown_attributes_420_after_authentication(void **state)
 {
 	static const uint8_t two[] = {0x7f, 0x01, 0, 0, 0x7f, 0x02, 0, 4, 1, 2, 3, 4};
@@ -473,6 +513,7 @@ int main(void)
 		T(stale_nonce_438_and_the_new_one_is_good),
 		T(nonce_of_another_source_438),
 		T(sha256_and_userhash),
+		T(answers_are_signed_as_requests_are),
 		T(unknown_attributes_420_after_authentication),
 		T(binding_needs_no_credentials),
 		T(silence_past_the_limit),
