@@ -273,6 +273,8 @@ static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
 	rte_tel_data_add_dict_u64(t, "lifetime_default", l->lifetime_default_s);
 	rte_tel_data_add_dict_u64(t, "lifetime_max", l->lifetime_max_s);
 	rte_tel_data_add_dict_u64(t, "unauthenticated_rate", l->unauthenticated.rate);
+	rte_tel_data_add_dict_u64(t, "stale_nonce_rate", l->stale_nonce.rate);
+	rte_tel_data_add_dict_u64(t, "guess_rate", l->guesses.rate);
 	rte_tel_data_add_dict_u64(t, "binding_rate", l->binding.rate);
 }
 

@@ -38,14 +38,19 @@ struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_ke
 	return l;
 }
 
-static struct bucket *bucket_of(struct limiter *l, const struct addr *source)
+uint64_t limiter_source(const struct limiter *l, const struct addr *source)
 {
 	struct addr a = *source;
 
 	// whoever has an IPv6 address has its /64
 	if (!addr_is_v4(&a))
 		a.d[1] = 0;
-	return &l->bucket[hash_addr(&l->key, &a, 0) & l->mask];
+	return hash_addr(&l->key, &a, 0);
+}
+
+static struct bucket *bucket_of(struct limiter *l, uint64_t who)
+{
+	return &l->bucket[who & l->mask];
 }
 
 // One worker's part of a limit, at least 1.
@@ -71,26 +76,26 @@ static void pay_back(struct bucket *b, uint64_t rate, uint64_t now_ms)
 	b->last_ms = now_ms;
 }
 
-bool limiter_has(struct limiter *l, const struct turn_rate *r, uint32_t share,
-	const struct addr *source, uint64_t now_ms)
+bool limiter_has(
+	struct limiter *l, const struct turn_rate *r, uint32_t share, uint64_t who, uint64_t now_ms)
 {
 	uint64_t most;
 	struct bucket *b;
 
 	if (r->rate == 0)
 		return true;
-	b = bucket_of(l, source);
+	b = bucket_of(l, who);
 	pay_back(b, part(r->rate, share), now_ms);
 	most = part(r->burst, share) * TOKEN;
 	return b->owed + TOKEN <= (most < OWED_MAX ? most : OWED_MAX);
 }
 
-bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
-	const struct addr *source, uint64_t now_ms)
+bool limiter_allow(
+	struct limiter *l, const struct turn_rate *r, uint32_t share, uint64_t who, uint64_t now_ms)
 {
-	if (!limiter_has(l, r, share, source, now_ms))
+	if (!limiter_has(l, r, share, who, now_ms))
 		return false;
 	if (r->rate != 0)
-		bucket_of(l, source)->owed += TOKEN;
+		bucket_of(l, who)->owed += TOKEN;
 	return true;
 }

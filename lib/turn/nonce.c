@@ -86,19 +86,17 @@ bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct
 	return nonce_stamped(p, c, client, (uint32_t)wall_s, out);
 }
 
-bool nonce_valid(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
-	uint64_t wall_s, const uint8_t *nonce, size_t len)
+enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
+	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
 {
 	uint8_t expected[NONCE_LEN];
 	uint32_t stamp;
 
-	// The stamp first, as it is: a nonce that is too old costs no HMAC. One from the future has
-	// an age of almost 2^32.
-	if (len != NONCE_LEN || !stamp_read(nonce, &stamp) ||
-		(uint32_t)wall_s - stamp > p->nonce_lifetime_s)
-		return false;
 	// The whole nonce is compared, so the feature bits are signed as well: one whose bits were
 	// changed on the way (RFC 8489 9.2.1) is not ours.
-	return nonce_stamped(p, c, client, stamp, expected) &&
-		stun_equal(expected, nonce, NONCE_LEN);
+	if (!stamp_read(nonce, &stamp) || !nonce_stamped(p, c, client, stamp, expected) ||
+		!stun_equal(expected, nonce, NONCE_LEN))
+		return NONCE_FOREIGN;
+	// One from the future has an age of almost 2^32.
+	return (uint32_t)wall_s - stamp <= p->nonce_lifetime_s ? NONCE_VALID : NONCE_STALE;
 }

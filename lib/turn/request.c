@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One STUN request from its checks to its answer: the prologue that all methods share (RFC 8489
 // 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
+#include "stranger.h"
 #include "turn_int.h"
 
 #define SOFTWARE "slipring"
@@ -116,19 +117,17 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 bool turn_shard_answers(struct turn_shard *s, const struct addr *source)
 {
 	return limiter_allow(s->unauthenticated, &s->policy->limits.unauthenticated, s->workers,
-		source, s->now_ms);
+		limiter_source(s->unauthenticated, source), s->now_ms);
 }
 
-// An answer to somebody who has not proved who they are: bounded per source, else silence.
+// An answer to somebody who has not proved who they are: bounded, else silence.
 static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
 {
-	struct turn_shard *s = r->s;
-
 	if (code == SILENCE)
-		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
+		return plan_drop(plan, TURN_DROP_GUESS_RATE);
 	if (code == 401 && stun_has(&r->m, STUN_NONCE))
-		s->stats.auth_failures++;
-	if (!turn_shard_answers(s, &r->v->src))
+		r->s->stats.auth_failures++;
+	if (!stranger_answers(r))
 		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
 	begin_error(r, code, false);
 	if ((code == 401 || code == 438) && !put_challenge(r))
@@ -157,14 +156,29 @@ static unsigned int verify(struct turn_request *r)
 	return code;
 }
 
+// What a request shows of its address by the NONCE that it has.
+static enum nonce_state prove(struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	const struct endpoint client = {r->v->src, r->v->src_port};
+	enum nonce_state state;
+
+	if (m->alen[STUN_NONCE] != NONCE_LEN)
+		return NONCE_FOREIGN;
+	state = nonce_check(
+		r->s->policy, r->s->crypto, &client, r->s->wall_s, m->data + m->off[STUN_NONCE]);
+	if (state == NONCE_VALID)
+		r->proof = PROOF_ADDRESS;
+	else if (state == NONCE_STALE && r->proof == PROOF_NONE)
+		r->proof = PROOF_STALE;
+	return state;
+}
+
 // RFC 8489 9.2.4 with the nonce first: a stale one is told before any key is looked up or derived
 // (doc/decisions/0002). 0, the error code, or SILENCE.
 static unsigned int authenticate(struct turn_request *r)
 {
-	struct turn_shard *s = r->s;
-	const struct turn_rate *rate = &s->policy->limits.unauthenticated;
 	const struct stun_msg *m = &r->m;
-	const struct endpoint client = {r->v->src, r->v->src_port};
 	unsigned int code;
 
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
@@ -172,17 +186,13 @@ static unsigned int authenticate(struct turn_request *r)
 	if ((!stun_has(m, STUN_USERNAME) && !stun_has(m, STUN_USERHASH)) ||
 		!stun_has(m, STUN_REALM) || !stun_has(m, STUN_NONCE))
 		return 400;
-	if (!nonce_valid(s->policy, s->crypto, &client, s->wall_s, m->data + m->off[STUN_NONCE],
-		    m->alen[STUN_NONCE]))
+	if (prove(r) != NONCE_VALID)
 		return 438;
-	// A source that keeps failing is not worth more HMACs. Its nonce has shown that the address
-	// is its own, so nobody can be locked out by forged ones; who has an allocation is spared.
-	if (r->slot == TURN_NONE &&
-		!limiter_has(s->forged, rate, s->workers, &r->v->src, s->now_ms))
+	if (!stranger_may_guess(r))
 		return SILENCE;
 	code = verify(r);
 	if (code == 401)
-		limiter_allow(s->forged, rate, s->workers, &r->v->src, s->now_ms);
+		stranger_guessed(r);
 	return code;
 }
 
@@ -235,8 +245,8 @@ static void handle_binding(
 {
 	struct turn_shard *s = r->s;
 
-	if (!limiter_allow(
-		    s->binding, &s->policy->limits.binding, s->workers, &r->v->src, s->now_ms))
+	if (!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
+		    limiter_source(s->binding, &r->v->src), s->now_ms))
 		return plan_drop(plan, TURN_DROP_BINDING_RATE);
 	if (r->m.nb_unknown > 0) {
 		begin_error(r, 420, false);
@@ -258,6 +268,8 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 		return plan_drop(plan, TURN_DROP_METHOD);
 	r.w.buf = side->front;
 	r.w.cap = sizeof(side->front);
+	if (shard_handshakes(s, v->listener))
+		r.proof = PROOF_ADDRESS;
 	if (!method->authenticated)
 		return handle_binding(&r, method, plan);
 	// Past its time but not swept yet: it is gone.

@@ -45,10 +45,10 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *unauthenticated, *binding, *forged;
+	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
-	struct endpoint *listener;
+	struct turn_listener *listener;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
 	struct shared_sizes of_shared;
 	size_t size;
@@ -96,8 +96,9 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
 	l.unauthenticated = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.stale = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.guesses = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
-	l.forged = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
 	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
@@ -157,10 +158,11 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	else
 		s->ports = ports_create(&ports, p->map, p->worker, p->rng);
 	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
+	s->stale = limiter_create(l.stale, TURN_LIMITER_BUCKETS, &s->key);
+	s->guesses = limiter_create(l.guesses, TURN_LIMITER_BUCKETS, &s->key);
 	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
-	s->forged = limiter_create(l.forged, TURN_LIMITER_BUCKETS, &s->key);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
-		s->listener[i] = p->config->listeners[i].at;
+		s->listener[i] = p->config->listeners[i];
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
 	s->policy = p->policy;
 	s->quota = p->quota;
@@ -293,7 +295,7 @@ static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path
 {
 	struct turn_line *l = alloc_at(s, slot);
 
-	out->src = s->listener[line_listener(l)];
+	out->src = s->listener[line_listener(l)].at;
 	out->dst = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
 	out->hop = &l->hop[TURN_FROM_CLIENT];
 }

@@ -51,6 +51,8 @@
 	X(TURN_DROP_UNAUTHENTICATED_RATE, "unauthenticated-rate",                                  \
 		"request that would get an "                                                       \
 		"unauthenticated answer, past limits.unauthenticated")                             \
+	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
+		"request of an address that has signed wrongly more often than limits.guesses")    \
 	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request past limits.binding")           \
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
@@ -110,6 +112,8 @@ struct turn_limits {
 	uint32_t endpoints; // of peers on a shared relay port, per allocation; at most UINT16_MAX
 	uint32_t lifetime_default_s, lifetime_max_s;
 	struct turn_rate unauthenticated, binding;
+	struct turn_rate stale_nonce; // per 5-tuple
+	struct turn_rate guesses; // wrong passwords
 };
 
 struct turn_config {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bitset.h"
+#include "limit.h"
 #include "table.h"
 #include "trie.h"
 #include "turn.h"
@@ -66,10 +67,15 @@ const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const
 // out gets NONCE_LEN characters (no NUL). False when libcrypto fails.
 bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
 	uint64_t wall_s, uint8_t out[NONCE_LEN]);
-// True for a nonce we (or the fleet) gave to this client and that is not older than the lifetime;
-// one stamped in the future (the clock was set back) is stale. Constant-time MAC compare.
-bool nonce_valid(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
-	uint64_t wall_s, const uint8_t *nonce, size_t len);
+enum nonce_state {
+	NONCE_FOREIGN, // we did not make it, or not for this client
+	// Ours (or the fleet's) for this client, but older than the lifetime, or from the future.
+	NONCE_STALE,
+	NONCE_VALID,
+};
+// Constant-time MAC compare; one HMAC for any that looks like a nonce.
+enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
+	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN]);
 
 // --- cred.c --------------------------------------------------------------------------------------
 
@@ -175,22 +181,6 @@ void ports_give(struct ports *p, uint32_t slot, uint64_t now_ms);
 // Number of ports that are neither taken nor outside the map (resting ones included).
 uint32_t ports_free(const struct ports *p, bool is_v4);
 
-// --- limit.c -------------------------------------------------------------------------------------
-// Token buckets in a fixed array indexed by a keyed hash of the source (/32, /64): no per-client
-// memory.
-
-struct limiter;
-
-size_t limiter_size(uint32_t buckets); // buckets: a power of two
-struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_key *key);
-// Takes one token of source; true when there was one. r->rate 0: always true. share: r is divided
-// by it (the worker count), at least 1 each.
-bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share,
-	const struct addr *source, uint64_t now_ms);
-// Whether limiter_allow would be true; takes nothing.
-bool limiter_has(struct limiter *l, const struct turn_rate *r, uint32_t share,
-	const struct addr *source, uint64_t now_ms);
-
 // --- quota.c -------------------------------------------------------------------------------------
 
 struct quota_ref {
@@ -268,7 +258,9 @@ struct turn_cold {
 	uint32_t made; // allocations that the slot has had
 	uint8_t via; // worker that holds a redirect to it, or TURN_NO_WORKER
 	uint8_t name_len;
-	uint8_t alg; // of the key, enum stun_algorithm
+	uint8_t stale_s; // second of the clock (its low 8 bits) in which these were counted:
+	uint8_t stale_answers : 4; // 438s to a stale nonce, see stranger.c
+	uint8_t alg : 2; // of the key, enum stun_algorithm
 	bool rest : 1; // a REST name: mac is set
 	bool has_token : 1; // one was given with it
 	union {
@@ -445,14 +437,15 @@ struct turn_shard {
 	struct stun_crypto *crypto;
 	struct csprng *rng;
 	struct ports *ports;
-	struct limiter *unauthenticated, *binding;
-	struct limiter *forged; // failed verifications, of sources whose nonce is valid
+	// Of stranger.c: answers by source, answers to stale nonces by 5-tuple, failed
+	// verifications by source; and answers to Binding requests by source.
+	struct limiter *unauthenticated, *stale, *guesses, *binding;
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct bitset live; // slots of live allocations
 	uint32_t *reserved; // heads of chains of reserved slots, by token
 	uint32_t nb_reserved; // chains
-	struct endpoint *listener;
+	struct turn_listener *listener;
 	struct shared shared;
 	struct turn_stats stats;
 	void (*line_made)(void *ctx, uint32_t slot);
@@ -494,6 +487,12 @@ static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t s
 static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
 {
 	return ms_left(cold_at(s, slot)->expires, s->now_ms);
+}
+
+// Whether the clients of a listener have shown by a handshake that their address is theirs.
+static inline bool shard_handshakes(const struct turn_shard *s, uint8_t listener)
+{
+	return listener < s->nb_listeners && s->listener[listener].transport != TURN_OVER_UDP;
 }
 
 // Hash of a client's 5-tuple (the listener stands for server address and protocol).
@@ -668,6 +667,7 @@ struct turn_request {
 	uint32_t slot; // live allocation of the 5-tuple, or TURN_NONE
 	struct turn_cred cred; // who signed it; key.len 0 = nobody
 	struct stun_writer w; // a handler that returns 0 finds a success response begun here
+	uint8_t proof; // enum proof
 	const char *reason; // in place of the phrase that goes with the code; NULL = that one
 	bool handover; // a handler asks for: hand the datagram to worker `worker`
 	uint8_t worker;

@@ -13,6 +13,7 @@ from lab import CLIENT4, CLIENT6
 from turnlib import ALLOCATE, BINDING, CREATE_PERMISSION, REFRESH, REQUEST, SUCCESS, UDP, build
 
 RATE, BURST, FLOOD = 5, 20, 400
+NONCE_LIFETIME = 3  # seconds
 SECOND4, SECOND6 = "10.99.0.4", "fd99::4"
 IP_UDP = 28  # bytes of IPv4 and UDP header
 
@@ -72,13 +73,36 @@ def strangers(lab, server):
         else:  # of IPv6 the /64 is one: there is what has come in since
             assert got <= 1 + RATE * (time.monotonic() - begin + 1 * labs.SLOW), got
     # Who has a nonce and the password is not a stranger, flooded or not.
-    assert victim.allocate().cls == SUCCESS and victim.refresh(0).cls == SUCCESS
-    # A wrong password is one, and so is a stale nonce: 401 and 438 come out of the same bucket.
-    for auth in (turnlib.Auth("ivan", "wrong"), labs.ivan()):
-        wrong = lab.client(auth)
-        auth.realm, auth.nonce = "turn.test", victim.auth.nonce
-        sign = lambda: wrong.signed(ALLOCATE, [(turnlib.REQUESTED_TRANSPORT, UDP)])
-        limited(server, wrong, sign, "unauthenticated-rate", used=BURST)
+    assert victim.allocate().cls == SUCCESS
+    # Another's nonce is nothing: its 438 comes out of the strangers' bucket.
+    auth = labs.ivan()
+    thief = lab.client(auth)
+    auth.realm, auth.nonce, auth.algorithms = "turn.test", victim.auth.nonce, None
+    sign = lambda: thief.signed(ALLOCATE, [(turnlib.REQUESTED_TRANSPORT, UDP)])
+    limited(server, thief, sign, "unauthenticated-rate", used=BURST)
+    # One's own, however stale, is told the next one while strangers get nothing.
+    end = time.monotonic() + NONCE_LIFETIME + 1.5  # the stamp is of whole seconds
+    while time.monotonic() < end:  # and nothing is left for strangers meanwhile
+        for _ in range(50):
+            thief.send_raw(sign())
+        while thief.receive(0.05):
+            pass
+    stale = victim.exchange(victim.signed(REFRESH, [(turnlib.LIFETIME, bytes(4))]))
+    assert stale.code == 438, stale
+    assert victim.refresh(0).cls == SUCCESS
+
+
+def guesses(lab, server):
+    """A wrong password costs who tries it, with an allocation and without."""
+    for ip, allocated in ((SECOND4, False), (CLIENT6, True)):
+        wrong = lab.client(ip=ip)
+        wrong.challenge()
+        if allocated:
+            assert wrong.allocate().cls == SUCCESS
+        wrong.auth.user, wrong.auth.password = "olga", "wrong"
+        sign = lambda: wrong.signed(REFRESH, [(turnlib.LIFETIME, bytes(4))])
+        got = limited(server, wrong, sign, "guess-rate")
+        print(f"{ip}: {got} answers to {FLOOD} wrong passwords")
 
 
 def bindings(lab, server):
@@ -136,8 +160,15 @@ def main(lab):
     limits = {"unauthenticated": bucket, "binding": bucket}
     # One worker: limits are divided by the number of workers.
     config = {"limits": limits, "workers": {"count": 1}}
-    server = lab.server(config, allow=("unauthenticated-rate", "binding-rate", "request-backlog"))
+    server = lab.server(
+        config | {"auth": {"nonce": {"lifetime": NONCE_LIFETIME}}},
+        allow=("unauthenticated-rate", "request-backlog"),
+    )
     strangers(lab, server)
+    server.finish()
+    config["limits"] = {"guesses": bucket, "binding": bucket, "unauthenticated": {"rate": 0}}
+    server = lab.server(config, allow=("guess-rate", "binding-rate", "request-backlog"))
+    guesses(lab, server)
     bindings(lab, server)
     server.finish()
     for realm in ("a.io", "sixteen-bytes.io", "r" * 40):

@@ -81,7 +81,7 @@ static void parts_add(
 	const size_t own[PART_REST] = {sizeof(struct turn_line) * slots,
 		sizeof(struct turn_cold) * slots, sizeof(struct wheel_node) * slots,
 		sizeof(struct turn_permission) * 2 * slots, sizeof(struct turn_channel) * slots,
-		table_size(slots), ports_size(map, worker), 3 * limiter_size(TURN_LIMITER_BUCKETS)};
+		table_size(slots), ports_size(map, worker), 4 * limiter_size(TURN_LIMITER_BUCKETS)};
 
 	for (int i = 0; i < PART_REST; i++) {
 		part[i] += own[i];

@@ -108,6 +108,10 @@ static void test_issue_file(void **state)
 	assert_int_equal(t->limits.lifetime_max_s, 3600);
 	assert_int_equal(t->limits.unauthenticated.rate, 20);
 	assert_int_equal(t->limits.unauthenticated.burst, 100);
+	assert_int_equal(t->limits.stale_nonce.rate, 10);
+	assert_int_equal(t->limits.stale_nonce.burst, 20);
+	assert_int_equal(t->limits.guesses.rate, 20);
+	assert_int_equal(t->limits.guesses.burst, 100);
 	assert_int_equal(t->limits.binding.rate, 1000);
 	assert_int_equal(t->limits.binding.burst, 2000);
 	assert_int_equal(t->nb_allow, 2);
@@ -139,6 +143,8 @@ static void assert_same_limits(const struct conf *c, const struct conf *d)
 	assert_int_equal(l->lifetime_default_s, m->lifetime_default_s);
 	assert_int_equal(l->lifetime_max_s, m->lifetime_max_s);
 	assert_memory_equal(&l->unauthenticated, &m->unauthenticated, sizeof(l->binding));
+	assert_memory_equal(&l->stale_nonce, &m->stale_nonce, sizeof(l->binding));
+	assert_memory_equal(&l->guesses, &m->guesses, sizeof(l->binding));
 	assert_memory_equal(&l->binding, &m->binding, sizeof(l->binding));
 }
 

@@ -71,7 +71,8 @@ static void test_model(void **state)
 				now_ms += test_rand_below(&r, 200 * DAY_MS / 1000) * 1000ull;
 			else if (kind < 40)
 				now_ms += test_rand_below(&r, 200);
-			assert_int_equal(limiter_allow(l, &rate, share, &a, now_ms),
+			assert_int_equal(
+				limiter_allow(l, &rate, share, limiter_source(l, &a), now_ms),
 				model_allow(&m, part, burst, now_ms));
 		}
 		free(l);
@@ -87,13 +88,14 @@ static void test_rate(void **state)
 	uint64_t got = 0;
 
 	for (uint64_t ms = 0; ms <= 1000000; ms++) {
-		while (limiter_allow(l, &rate, 1, &a, ms))
+		while (limiter_allow(l, &rate, 1, limiter_source(l, &a), ms))
 			got++;
 		assert_int_equal(got, 50 + ms * 7 / 1000);
 	}
 	// days of idling fill it to the burst and no further
 	for (uint64_t days = 1; days < 100000; days *= 10) {
-		for (got = 0; limiter_allow(l, &rate, 1, &a, 1000000 + days * days * DAY_MS);)
+		for (got = 0; limiter_allow(
+			     l, &rate, 1, limiter_source(l, &a), 1000000 + days * days * DAY_MS);)
 			got++;
 		assert_int_equal(got, 50);
 	}
@@ -108,22 +110,22 @@ static void test_extremes(void **state)
 	const struct addr a = source(1);
 
 	for (int i = 0; i < 1000; i++)
-		assert_true(limiter_allow(l, &off, 3, &a, 0));
+		assert_true(limiter_allow(l, &off, 3, limiter_source(l, &a), 0));
 	// a share of less than one token is one
-	assert_true(limiter_allow(l, &least, 64, &a, 0));
-	assert_false(limiter_allow(l, &least, 64, &a, 999));
-	assert_true(limiter_allow(l, &least, 64, &a, 1000));
+	assert_true(limiter_allow(l, &least, 64, limiter_source(l, &a), 0));
+	assert_false(limiter_allow(l, &least, 64, limiter_source(l, &a), 999));
+	assert_true(limiter_allow(l, &least, 64, limiter_source(l, &a), 1000));
 	// a step back in time gives nothing
-	assert_false(limiter_allow(l, &least, 64, &a, 0));
-	assert_false(limiter_allow(l, &least, 64, &a, 1999));
-	assert_true(limiter_allow(l, &most, 1, &a, 2000));
-	assert_true(limiter_allow(l, &most, 1, &a, UINT64_MAX));
+	assert_false(limiter_allow(l, &least, 64, limiter_source(l, &a), 0));
+	assert_false(limiter_allow(l, &least, 64, limiter_source(l, &a), 1999));
+	assert_true(limiter_allow(l, &most, 1, limiter_source(l, &a), 2000));
+	assert_true(limiter_allow(l, &most, 1, limiter_source(l, &a), UINT64_MAX));
 	free(l);
 	// 2^33 ms at 2^31 a second is 2^64 thousandths
 	l = make(1, 1);
-	assert_true(limiter_allow(l, &fast, 1, &a, 1));
-	assert_false(limiter_allow(l, &fast, 1, &a, 1));
-	assert_true(limiter_allow(l, &fast, 1, &a, 1 + (1ull << 33)));
+	assert_true(limiter_allow(l, &fast, 1, limiter_source(l, &a), 1));
+	assert_false(limiter_allow(l, &fast, 1, limiter_source(l, &a), 1));
+	assert_true(limiter_allow(l, &fast, 1, limiter_source(l, &a), 1 + (1ull << 33)));
 	free(l);
 }
 
@@ -135,12 +137,12 @@ static void test_reload(void **state)
 	const struct addr a = source(1);
 	int got;
 
-	for (got = 0; limiter_allow(l, &high, 1, &a, 0);)
+	for (got = 0; limiter_allow(l, &high, 1, limiter_source(l, &a), 0);)
 		got++;
 	assert_int_equal(got, 100);
-	assert_false(limiter_allow(l, &low, 1, &a, 90000));
-	assert_true(limiter_allow(l, &low, 1, &a, 91000));
-	for (got = 0; limiter_allow(l, &high, 1, &a, 91000);)
+	assert_false(limiter_allow(l, &low, 1, limiter_source(l, &a), 90000));
+	assert_true(limiter_allow(l, &low, 1, limiter_source(l, &a), 91000));
+	for (got = 0; limiter_allow(l, &high, 1, limiter_source(l, &a), 91000);)
 		got++;
 	assert_int_equal(got, 90);
 	free(l);
@@ -157,12 +159,12 @@ static void test_no_starvation(void **state)
 
 	for (uint64_t ms = 0; ms < 1000; ms++) {
 		for (int i = 0; i < 50; i++)
-			limiter_allow(l, &rate, 1, &flood, ms);
+			limiter_allow(l, &rate, 1, limiter_source(l, &flood), ms);
 	}
 	for (uint32_t i = 1; i <= 1000; i++) {
 		const struct addr a = source(i);
 
-		denied += !limiter_allow(l, &rate, 1, &a, 1000);
+		denied += !limiter_allow(l, &rate, 1, limiter_source(l, &a), 1000);
 	}
 	// 1000 / 4096 sources are expected in its bucket; 8 or more with probability 10^-10
 	assert_in_range(denied, 0, 7);
@@ -179,8 +181,8 @@ static void test_keyed(void **state)
 
 	for (uint32_t i = 0; i < BUCKETS; i++) {
 		const struct addr a = source(i);
-		const bool new0 = limiter_allow(l[0], &rate, 1, &a, 0);
-		const bool new1 = limiter_allow(l[1], &rate, 1, &a, 0);
+		const bool new0 = limiter_allow(l[0], &rate, 1, limiter_source(l[0], &a), 0);
+		const bool new1 = limiter_allow(l[1], &rate, 1, limiter_source(l[1], &a), 0);
 
 		first += new0;
 		both += new0 && new1;
@@ -201,12 +203,12 @@ static void test_prefixes(void **state)
 	struct addr a;
 
 	addr_parse(same[0], &a);
-	assert_true(limiter_allow(l, &rate, 1, &a, 0));
+	assert_true(limiter_allow(l, &rate, 1, limiter_source(l, &a), 0));
 	addr_parse(same[1], &a);
-	assert_false(limiter_allow(l, &rate, 1, &a, 0));
+	assert_false(limiter_allow(l, &rate, 1, limiter_source(l, &a), 0));
 	for (int i = 0; i < 3; i++) {
 		addr_parse(differ[i], &a);
-		assert_true(limiter_allow(l, &rate, 1, &a, 0));
+		assert_true(limiter_allow(l, &rate, 1, limiter_source(l, &a), 0));
 	}
 	free(l);
 }
