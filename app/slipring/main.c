@@ -122,12 +122,41 @@ static void put_json(const char *text)
 	putchar('"');
 }
 
+static void put_pool(const char *name, uint32_t sure, uint32_t pool, double bytes)
+{
+	printf("\"%s\": {\"sure\": %u, \"pool\": %u, \"memory_mb\": %.1f}, ", name, sure, pool,
+		bytes / 1e6);
+}
+
+// What allocations may cost: of the memory in all.
+static void put_pools(const struct conf *c)
+{
+	struct dp_pools d;
+	const struct turn_pools *p = &d.pools;
+	double n;
+
+	dp_pools(c, &d);
+	n = d.allocations;
+	printf("\"allocations\": {\"room\": %u, ", d.allocations);
+	put_pool("permissions", p->sure_permissions, p->permissions,
+		(p->sure_permissions * n + p->permissions) * TURN_RECORD_BYTES);
+	put_pool("channels", p->sure_channels, p->channels,
+		(p->sure_channels * n + p->channels) * TURN_RECORD_BYTES);
+	if (c->turn.shared)
+		put_pool("peers", p->sure_permissions, p->endpoints,
+			(p->sure_permissions * n + p->endpoints) * TURN_PEER_BYTES);
+	printf("\"per_user_percent\": %u, \"memory_mb\": %.1f}", p->per_user,
+		(double)d.bytes / 1e6);
+}
+
 static void put_needs(const struct conf *c, const char *lcores)
 {
 	printf("{\"workers\": %u, \"idle\": \"%s\", \"lcores\": ", c->workers,
 		conf_idle_name(c->idle));
 	put_json(lcores);
-	printf(", \"memory_mb\": %zu, \"ports\": [", dp_memory_mb(c));
+	printf(", \"memory_mb\": %zu, ", dp_memory_mb(c));
+	put_pools(c);
+	printf(", \"ports\": [");
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		printf("%s{\"name\": ", i > 0 ? ", " : "");
 		put_json(c->ports[i].name);

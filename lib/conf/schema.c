@@ -256,6 +256,11 @@ static const struct conf_key conf_schema[] = {
 	.help = "On shared ports: addresses and ports of peers that an allocation can have "
 	"registered, by a channel or by sending to them. They stay as long as its permission for "
 	"the address, or a channel, lives."},
+{"relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100),
+	.help = "Shared ports: percent of a worker's shared addresses of a family on which the "
+	"allocations of one user may have one and the same peer, so that nobody can take a "
+	"conference server for himself. Without it: 50, but 100 where there is one configured user "
+	"and no secret."},
 {"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
 	.help = "Seconds a freed relay port rests before it is given out again, so that late "
 	"packets of a former peer reach nobody. When no rested port is left, the one that has "
@@ -299,6 +304,25 @@ static const struct conf_key conf_schema[] = {
 	.def = "256", .help = "Permissions of one allocation."},
 {"limits.channels", CONF_NUMBER, ONE(conf, turn.limits.channels), RANGE(1, 4096), .def = "256",
 	.help = "Channels of one allocation."},
+{"limits.sure", CONF_SECTION, .help = "What every allocation that can exist is sure of, whatever "
+	"others take. `slipring --show-needs` tells the memory."},
+{"limits.sure.permissions", CONF_NUMBER, ONE(conf, turn.pools.sure_permissions), RANGE(1, 16),
+	.def = "2", .help = "Permissions, and peers on shared relay ports. 32 bytes each."},
+{"limits.sure.channels", CONF_NUMBER, ONE(conf, turn.pools.sure_channels), RANGE(1, 16),
+	.def = "1", .help = "Channels. 32 bytes each."},
+{"limits.pool", CONF_SECTION, .help = "What there is for all allocations beyond that, divided by "
+	"the number of workers. Past it, or past `per-user`, 508."},
+{"limits.pool.permissions", CONF_NUMBER, ONE(conf, turn.pools.permissions), RANGE(1, 268435456),
+	.help = "Permissions, 32 bytes each. Without it: one and a half for each allocation that "
+	"can exist."},
+{"limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456),
+	.help = "Channels, 32 bytes each. Without it: one for each allocation that can exist."},
+{"limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456),
+	.help = "Peers on shared relay ports, 78 bytes each. Without it: two for each allocation "
+	"that can exist."},
+{"limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100),
+	.help = "Percent of each pool that one user's allocations may hold, on each worker. "
+	"Without it: 25, but 100 where there is one configured user and no secret."},
 {"limits.lifetime", CONF_SECTION, .help = "Lifetime of allocations, in seconds."},
 {"limits.lifetime.default", CONF_NUMBER, ONE(conf, turn.limits.lifetime_default_s),
 	RANGE(1, 86400), .def = "600", .help = "For clients that ask for none, or for less."},

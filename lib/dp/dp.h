@@ -123,6 +123,16 @@ void dp_stop(struct dp *d);
 // Computed from the configuration alone, before EAL is up.
 size_t dp_memory_mb(const struct conf *c);
 
+// What there is for allocations over all workers.
+struct dp_pools {
+	uint32_t allocations; // that can exist
+	struct turn_pools pools;
+	size_t bytes; // of memory_mb, what allocations take
+};
+
+// Of a configuration whose number of workers is known.
+void dp_pools(const struct conf *c, struct dp_pools *out);
+
 unsigned int dp_workers(const struct dp *d);
 unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker);
 unsigned int dp_ports(const struct dp *d);

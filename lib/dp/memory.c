@@ -25,6 +25,28 @@ static size_t shard_size(
 	return turn_shard_size(&params);
 }
 
+void dp_pools(const struct conf *c, struct dp_pools *out)
+{
+	struct turn_relay_map *map = turn_relay_map_create(&c->turn);
+
+	*out = (struct dp_pools){0};
+	for (unsigned int w = 0; map != NULL && w < c->workers; w++) {
+		const struct turn_shard_params params = {
+			.config = &c->turn, .map = map, .worker = (uint8_t)w};
+		const struct turn_pools p = turn_shard_pools(&params);
+
+		out->allocations += turn_relay_slots(map, w);
+		out->pools.permissions += p.permissions;
+		out->pools.channels += p.channels;
+		out->pools.endpoints += p.endpoints;
+		out->pools.sure_permissions = p.sure_permissions;
+		out->pools.sure_channels = p.sure_channels;
+		out->pools.per_user = p.per_user;
+		out->bytes += turn_shard_size(&params);
+	}
+	turn_relay_map_free(map);
+}
+
 // The longest rings that ports may have whose entries say nothing: which driver a port has is known
 // only once it is open.
 static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)

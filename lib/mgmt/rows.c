@@ -66,6 +66,7 @@ void mgmt_telemetry_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"auth_failures", s->turn.auth_failures},
 		{"redirects", s->turn.redirects},
 		{"port_reused_early", s->turn.port_reused_early},
+		{"pool_refused", s->turn.pool_refused},
 	};
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -395,6 +395,9 @@ static unsigned int bind_channel(
 	case SHARED_COLLISION:
 		r->reason = "Peer In Use On This Shared Relay Address";
 		return 400;
+	case SHARED_SHARE:
+		r->reason = "Peer In Use By Other Allocations Of This User";
+		return 508;
 	case SHARED_FULL:
 		return 508;
 	case SHARED_FREE:

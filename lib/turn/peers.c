@@ -93,10 +93,19 @@ bool channel_live(const struct turn_shard *s, uint32_t channel)
 
 // --- making and refreshing -----------------------------------------------------------------------
 
-bool permissions_fit(const struct turn_shard *s, uint32_t slot, uint32_t nb)
+bool permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb)
 {
-	return cold_at(s, slot)->nb_permissions + nb <= s->policy->limits.permissions &&
-		nb <= s->permissions.free;
+	const uint32_t has = cold_at(s, slot)->nb_permissions;
+
+	return has + nb <= s->policy->limits.permissions &&
+		share_allows(s, &s->permission_share, slot, has, nb);
+}
+
+static bool channel_fits(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t has = cold_at(s, slot)->nb_channels;
+
+	return has < s->policy->limits.channels && share_allows(s, &s->channel_share, slot, has, 1);
 }
 
 // A new permission where the look-up of its address has ended.
@@ -104,14 +113,15 @@ static uint32_t permission_new(
 	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t *link)
 {
 	const uint32_t i = pool_take(&s->permissions);
+	struct turn_cold *c = cold_at(s, slot);
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
+	share_take(&s->permission_share, c->quota_user, c->nb_permissions++);
 	s->permission[i] = (struct turn_permission){.peer = *peer, .channels = TURN_NONE};
 	if (s->shared.nb > 0)
 		s->shared.of_permission[i] = TURN_NONE;
 	trie_insert(&s->by_address, link, i);
-	cold_at(s, slot)->nb_permissions++;
 	return i;
 }
 
@@ -132,14 +142,15 @@ static uint32_t channel_new(
 	struct turn_shard *s, uint32_t slot, uint16_t number, uint16_t port, uint32_t permission)
 {
 	const uint32_t i = pool_take(&s->channels);
+	struct turn_cold *c = cold_at(s, slot);
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
+	share_take(&s->channel_share, c->quota_user, c->nb_channels++);
 	s->channel[i] = (struct turn_channel){
 		.permission = permission, .slot = slot, .port = port, .number = number};
 	trie_insert(&s->by_number, number_link(s, slot, number), i);
 	trie_insert(&s->by_port, port_link(s, permission, port), i);
-	cold_at(s, slot)->nb_channels++;
 	return i;
 }
 
@@ -152,9 +163,7 @@ unsigned int channel_set(
 
 	if (!known && !permissions_fit(s, slot, 1))
 		return 508;
-	if (i == TURN_NONE &&
-		(cold_at(s, slot)->nb_channels >= s->policy->limits.channels ||
-			s->channels.free == 0))
+	if (i == TURN_NONE && !channel_fits(s, slot))
 		return 508;
 	permission = permission_set(s, slot, &peer->addr);
 	if (permission == TURN_NONE)
@@ -187,6 +196,7 @@ uint32_t peers_left(const struct turn_shard *s, uint32_t channel)
 static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
 	const uint32_t i = *link;
+	struct turn_cold *c = cold_at(s, slot);
 	uint32_t left_ms;
 
 	if (i == TURN_NONE)
@@ -201,7 +211,7 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	}
 	trie_remove(&s->by_number, link);
 	trie_remove(&s->by_port, port_link(s, s->channel[i].permission, s->channel[i].port));
-	cold_at(s, slot)->nb_channels--;
+	share_give(&s->channel_share, c->quota_user, c->nb_channels--);
 	pool_give(&s->channels, i);
 }
 
@@ -210,6 +220,7 @@ static void permissions_purge(
 	struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
 	const uint32_t i = *link;
+	struct turn_cold *c = cold_at(s, slot);
 	uint32_t left_ms;
 
 	if (i == TURN_NONE)
@@ -223,7 +234,7 @@ static void permissions_purge(
 		return;
 	shared_forget(s, i);
 	trie_remove(&s->by_address, link);
-	cold_at(s, slot)->nb_permissions--;
+	share_give(&s->permission_share, c->quota_user, c->nb_permissions--);
 	pool_give(&s->permissions, i);
 }
 
@@ -269,6 +280,8 @@ void peers_end(struct turn_shard *s, uint32_t slot)
 
 	if (s->shared.nb > 0)
 		forget_all(s, cold->permissions);
+	share_give_all(&s->channel_share, cold->quota_user, cold->nb_channels);
+	share_give_all(&s->permission_share, cold->quota_user, cold->nb_permissions);
 	pool_give_all(&s->channels, &s->by_number, cold->channels);
 	pool_give_all(&s->permissions, &s->by_address, cold->permissions);
 	cold->channels = cold->permissions = TURN_NONE;

@@ -349,6 +349,13 @@ static int make_rules(struct turn_policy *p, const struct turn_config *c)
 	return 0;
 }
 
+uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several)
+{
+	if (given != 0)
+		return given;
+	return c->nb_users == 1 && c->nb_secrets == 0 ? 100 : several;
+}
+
 // --- making: the whole --------------------------------------------------------------------------
 
 static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
@@ -358,6 +365,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 
 	p->nonce_lifetime_s = c->nonce_lifetime_s;
 	p->limits = c->limits;
+	p->limits.peer_share = policy_percent(c, c->limits.peer_share, 50);
 	p->hairpin = c->hairpin;
 	p->rfc5766_channels = c->rfc5766_channels;
 	p->quarantine_s = c->quarantine_s;

@@ -182,6 +182,8 @@ static enum turn_drop send_from_shared(
 		return TURN_OK;
 	case SHARED_COLLISION:
 		return TURN_DROP_SHARED_COLLISION;
+	case SHARED_SHARE:
+		return TURN_DROP_SHARED_SHARE;
 	case SHARED_FULL:
 		return TURN_DROP_SHARED_FULL;
 	case SHARED_FREE:

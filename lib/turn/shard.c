@@ -46,19 +46,42 @@ struct layout {
 	struct turn_channel *channel;
 	struct wheel_node *node;
 	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding;
+	void *permission_users, *channel_users;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
 	struct turn_listener *listener;
+	struct turn_pools pools;
+	struct share permission_share, channel_share;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
 	struct shared_sizes of_shared;
 	size_t size;
 };
 
-static uint32_t or_default(uint32_t given, uint32_t fallback)
+// A worker's part of what is configured for all; by default so many.
+static uint32_t part_of(uint32_t whole, uint32_t workers, uint32_t fallback)
 {
-	if (given != 0)
-		return given;
-	return fallback < 1024 ? 1024 : fallback;
+	return whole != 0 ? (whole + workers - 1) / workers : fallback;
+}
+
+struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
+{
+	const struct turn_pools *c = &p->config->pools;
+	const uint32_t slots = turn_relay_slots(p->map, p->worker), n = p->config->workers;
+
+	return (struct turn_pools){
+		.sure_permissions = c->sure_permissions != 0 ? c->sure_permissions : 2,
+		.sure_channels = c->sure_channels != 0 ? c->sure_channels : 1,
+		.permissions = part_of(c->permissions, n, slots + slots / 2),
+		.channels = part_of(c->channels, n, slots),
+		.endpoints = p->config->shared ? part_of(c->endpoints, n, 2 * slots) : 0,
+		.per_user = policy_percent(p->config, c->per_user, 25),
+	};
+}
+
+static struct share share_of(uint32_t sure, uint32_t pool, uint32_t percent)
+{
+	return (struct share){
+		.sure = sure, .size = pool, .most = (uint32_t)((uint64_t)pool * percent / 100)};
 }
 
 // Relayed transport addresses: each slot's own, or shared ones.
@@ -73,17 +96,23 @@ static void layout_relay(struct layout *l, const struct turn_shard_params *p, st
 	l->of_shared = (struct shared_sizes){.addresses = shared_map_count(shared, p->worker),
 		.slots = l->nb_slots,
 		.permissions = l->nb_permissions,
-		.endpoints = or_default(p->endpoints, 2 * l->nb_slots)};
+		.share =
+			share_of(l->pools.sure_permissions, l->pools.endpoints, l->pools.per_user)};
+	l->of_shared.endpoints = share_records(&l->of_shared.share, l->nb_slots);
 	l->shared = arena_take(a, shared_size(&l->of_shared));
 }
 
 static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 {
 	struct arena a = {.base = mem};
-	struct layout l = {.nb_slots = turn_relay_slots(p->map, p->worker)};
+	struct layout l = {
+		.nb_slots = turn_relay_slots(p->map, p->worker), .pools = turn_shard_pools(p)};
 
-	l.nb_permissions = or_default(p->permissions, 2 * l.nb_slots);
-	l.nb_channels = or_default(p->channels, l.nb_slots);
+	l.permission_share =
+		share_of(l.pools.sure_permissions, l.pools.permissions, l.pools.per_user);
+	l.channel_share = share_of(l.pools.sure_channels, l.pools.channels, l.pools.per_user);
+	l.nb_permissions = share_records(&l.permission_share, l.nb_slots);
+	l.nb_channels = share_records(&l.channel_share, l.nb_slots);
 	l.nb_redirects = p->redirects != 0 ? p->redirects : 1024;
 	l.nb_reserved = l.nb_slots / RESERVED_CHAIN + 1;
 
@@ -99,6 +128,8 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.stale = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.guesses = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.permission_users = arena_take(&a, share_size(l.nb_slots));
+	l.channel_users = arena_take(&a, share_size(l.nb_slots));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
 	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
@@ -135,6 +166,10 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 		&s->permissions, &l->permission->links, sizeof(*l->permission), l->nb_permissions);
 	pool_init(&s->channels, &l->channel->by_number, sizeof(*l->channel), l->nb_channels);
 	pool_init(&s->redirects, l->redirect_links, sizeof(*l->redirect_links), l->nb_redirects);
+	s->permission_share = l->permission_share;
+	s->channel_share = l->channel_share;
+	share_init(&s->permission_share, l->permission_users, l->nb_slots);
+	share_init(&s->channel_share, l->channel_users, l->nb_slots);
 }
 
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
@@ -198,7 +233,10 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 	pool_round(&s->permissions);
 	pool_round(&s->channels);
 	pool_round(&s->redirects);
+	share_round(&s->permission_share);
+	share_round(&s->channel_share);
 	if (s->shared.nb > 0) {
+		share_round(&s->shared.share);
 		pool_round(&s->shared.slots);
 		pool_round(&s->shared.endpoints);
 	}

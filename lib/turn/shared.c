@@ -8,7 +8,7 @@
 // --- memory -------------------------------------------------------------------------------------
 
 struct parts {
-	size_t address, slot, endpoint, of_permission, table, size;
+	size_t address, slot, endpoint, of_permission, users, holdings, table, size;
 };
 
 static size_t part(size_t *used, size_t len)
@@ -27,6 +27,8 @@ static struct parts parts_of(const struct shared_sizes *l)
 	p.slot = part(&p.size, sizeof(struct shared_slot) * l->slots);
 	p.endpoint = part(&p.size, sizeof(struct shared_endpoint) * l->endpoints);
 	p.of_permission = part(&p.size, sizeof(uint32_t) * l->permissions);
+	p.users = part(&p.size, share_size(l->slots));
+	p.holdings = part(&p.size, holdings_size(l->endpoints));
 	p.table = part(&p.size, table_size(l->endpoints));
 	return p;
 }
@@ -49,10 +51,15 @@ void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l)
 	h->endpoint = (struct shared_endpoint *)(base + at.endpoint);
 	h->of_permission = (uint32_t *)(base + at.of_permission);
 	table_init(&h->table, base + at.table, l->endpoints);
+	h->share = l->share;
+	share_init(&h->share, base + at.users, l->slots);
+	holdings_init(&h->holdings, base + at.holdings, l->endpoints);
 	pool_init(&h->slots, &s->cold->unused, sizeof(*s->cold), l->slots);
 	pool_init(&h->endpoints, &h->endpoint->links, sizeof(*h->endpoint), l->endpoints);
-	for (uint32_t i = 0; i < h->nb; i++)
+	for (uint32_t i = 0; i < h->nb; i++) {
 		h->address[i].at = shared_map_place(map, s->worker, i);
+		h->nb_family[h->address[i].at.is_v4]++;
+	}
 }
 
 // --- slots --------------------------------------------------------------------------------------
@@ -210,6 +217,22 @@ static void settle(struct turn_shard *s, uint32_t slot)
 		peers_settle(s, slot);
 }
 
+// The user of an allocation and a peer, to count on how many addresses the one has the other.
+static uint64_t who_has(
+	const struct turn_shard *s, uint32_t slot, const struct addr *peer, uint16_t port)
+{
+	return hash_addr(&s->key, peer, cold_at(s, slot)->quota_user ^ (uint64_t)port << 48);
+}
+
+// On how many that may be: whoever has an allocation on every one could keep all others from a
+// conference server.
+static uint32_t peers_most(const struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t nb = s->shared.nb_family[line_is_v4(s, slot)];
+
+	return (uint32_t)(((uint64_t)nb * s->policy->limits.peer_share + 99) / 100);
+}
+
 enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	const struct shared_slot *mine = &s->shared.slot[slot];
@@ -222,23 +245,34 @@ enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct 
 	}
 	if (i != TURN_NONE)
 		return s->shared.endpoint[i].slot == slot ? SHARED_OURS : SHARED_COLLISION;
-	return mine->endpoints >= s->policy->limits.endpoints || s->shared.endpoints.free == 0
-		? SHARED_FULL
-		: SHARED_FREE;
+	if (mine->endpoints >= s->policy->limits.endpoints ||
+		!share_allows(s, &s->shared.share, slot, mine->endpoints, 1))
+		return SHARED_FULL;
+	if (holdings_count(&s->shared.holdings, who_has(s, slot, &peer->addr, peer->port)) >=
+		peers_most(s, slot))
+		return SHARED_SHARE;
+	return SHARED_FREE;
 }
 
 uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	struct shared *h = &s->shared;
+	const uint64_t who = who_has(s, slot, &peer->addr, peer->port);
 	const uint16_t number = h->slot[slot].number;
 	const uint32_t i = pool_take(&h->endpoints);
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
-	if (!table_insert(&h->table, endpoint_hash(s, number, &peer->addr, peer->port), i)) {
+	if (!holdings_add(&h->holdings, who)) {
 		pool_give(&h->endpoints, i);
 		return TURN_NONE;
 	}
+	if (!table_insert(&h->table, endpoint_hash(s, number, &peer->addr, peer->port), i)) {
+		holdings_remove(&h->holdings, who);
+		pool_give(&h->endpoints, i);
+		return TURN_NONE;
+	}
+	share_take(&h->share, cold_at(s, slot)->quota_user, h->slot[slot].endpoints);
 	h->endpoint[i] = (struct shared_endpoint){
 		.addr = peer->addr, .port = peer->port, .number = number, .slot = slot};
 	h->slot[slot].endpoints++;
@@ -260,6 +294,8 @@ void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
 	struct shared *h = &s->shared;
 	const struct shared_endpoint *e = &h->endpoint[endpoint];
 
+	share_give(&h->share, cold_at(s, e->slot)->quota_user, h->slot[e->slot].endpoints);
+	holdings_remove(&h->holdings, who_has(s, e->slot, &e->addr, e->port));
 	table_remove(&h->table, endpoint_hash(s, e->number, &e->addr, e->port), endpoint);
 	h->slot[e->slot].endpoints--;
 	h->address[e->number].endpoints--;

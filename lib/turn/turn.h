@@ -43,6 +43,9 @@
 	X(TURN_DROP_SHARED_FULL, "shared-full",                                                    \
 		"Send to one peer more than relay.peers-per-allocation "                           \
 		"or the memory allows")                                                            \
+	X(TURN_DROP_SHARED_SHARE, "shared-share",                                                  \
+		"Send to a peer that the user's other allocations have on as many shared "         \
+		"relay ports as relay.peer-share allows")                                          \
 	X(TURN_DROP_PEER_OVERSIZE, "peer-oversize",                                                \
 		"peer datagram too long for a Data indication")                                    \
 	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
@@ -110,10 +113,19 @@ struct turn_limits {
 	uint32_t allocations, per_user, per_source; // 0 = no limit but the memory
 	uint32_t permissions, channels; // per allocation, hard caps
 	uint32_t endpoints; // of peers on a shared relay port, per allocation; at most UINT16_MAX
+	uint32_t peer_share; // percent of the shared addresses on which a user may have one peer
 	uint32_t lifetime_default_s, lifetime_max_s;
 	struct turn_rate unauthenticated, binding;
 	struct turn_rate stale_nonce; // per 5-tuple
 	struct turn_rate guesses; // wrong passwords
+};
+
+// How many permissions, channels and peers on shared addresses there is memory for: so many an
+// allocation, of all that can exist, and so many beyond these in all. 0 = see conf/slipring.yaml.
+struct turn_pools {
+	uint32_t sure_permissions, sure_channels; // at most 16; of peers as of permissions
+	uint32_t permissions, channels, endpoints;
+	uint32_t per_user; // percent of these that one user may hold
 };
 
 struct turn_config {
@@ -136,6 +148,7 @@ struct turn_config {
 	bool rfc5766_channels; // clients of RFC 5766 may bind numbers up to its 0x7FFF
 	uint32_t workers;
 	struct turn_limits limits;
+	struct turn_pools pools;
 };
 
 // --- the relay map: which worker owns which relayed transport address ----------------------------
@@ -343,8 +356,7 @@ struct turn_shard_params {
 	// What clients are hashed with; the same for all shards that they are dealt over. NULL: a
 	// random one.
 	const struct hash_key *client_key;
-	uint32_t permissions, channels, redirects; // records in all; 0 = 2x, 1x slots, 1024
-	uint32_t endpoints; // on shared addresses, likewise; 0 = 2x
+	uint32_t redirects; // 0 = 1024
 	// Tells of a line that is new or has another copy (or the same again) and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
@@ -355,10 +367,16 @@ struct turn_stats {
 	uint64_t allocations, permissions, channels, redirects; // live
 	uint64_t endpoints; // registered on shared addresses
 	uint64_t allocations_total, auth_failures, port_reused_early;
+	uint64_t pool_refused; // permissions, channels, peers: no room in pool or user's share
 };
 
 struct turn_shard;
 
+// The pools of a worker as they will be, and what a record of them takes: a permission or channel;
+// a peer on a shared address, with its places in tables.
+#define TURN_RECORD_BYTES 32
+#define TURN_PEER_BYTES 78
+struct turn_pools turn_shard_pools(const struct turn_shard_params *p);
 // Bytes of (64-byte aligned, zeroed) memory for a shard, and the shard made in them.
 size_t turn_shard_size(const struct turn_shard_params *p);
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms);

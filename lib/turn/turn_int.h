@@ -3,7 +3,10 @@
 #pragma once
 
 #include "bitset.h"
+#include "holdings.h"
 #include "limit.h"
+#include "pool.h"
+#include "share.h"
 #include "table.h"
 #include "trie.h"
 #include "turn.h"
@@ -54,6 +57,10 @@ struct turn_policy {
 const struct policy_user *policy_user_by_name(
 	const struct turn_policy *p, const void *name, size_t len);
 const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32]);
+
+// How much one user may have of what users share, in percent: as given, else all for the only user
+// that there can be, and so much where there are several.
+uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several);
 
 // --- nonce.c -------------------------------------------------------------------------------------
 // "obMatJos2" + 4 base64 characters of security feature bits (RFC 8489 9.2, 18.1: password
@@ -316,69 +323,6 @@ static inline uint32_t ms_left(uint32_t until, uint64_t now_ms)
 	return left > 0 ? (uint32_t)left : 0;
 }
 
-// Free records of a pool, chained through a word of their own. What is freed rests in limbo until
-// the round is over, because plans of the round may name it: but for that word it stays as it was.
-struct turn_pool {
-	struct trie chain; // of which child[0] is that word
-	uint32_t size;
-	uint32_t fresh; // those from here on have never been taken
-	uint32_t head; // of the others that may be taken
-	uint32_t limbo_head, limbo_tail;
-	uint32_t free, limbo; // how many
-};
-
-static inline void pool_init(struct turn_pool *p, void *links, size_t stride, uint32_t size)
-{
-	*p = (struct turn_pool){.chain = {links, stride},
-		.size = size,
-		.free = size,
-		.head = TRIE_NONE,
-		.limbo_head = TRIE_NONE};
-}
-
-static inline uint32_t *pool_next(const struct turn_pool *p, uint32_t i)
-{
-	return &trie_at(&p->chain, i)->child[0];
-}
-
-static inline uint32_t pool_take(struct turn_pool *p)
-{
-	uint32_t i = p->head;
-
-	if (p->free == 0)
-		return UINT32_MAX;
-	p->free--;
-	if (i == TRIE_NONE)
-		return p->fresh++;
-	p->head = *pool_next(p, i);
-	return i;
-}
-
-static inline void pool_give(struct turn_pool *p, uint32_t i)
-{
-	*pool_next(p, i) = p->limbo_head;
-	if (p->limbo_head == TRIE_NONE)
-		p->limbo_tail = i;
-	p->limbo_head = i;
-	p->limbo++;
-}
-
-static inline void pool_round(struct turn_pool *p)
-{
-	if (p->limbo == 0)
-		return;
-	*pool_next(p, p->limbo_tail) = p->head;
-	p->head = p->limbo_head;
-	p->limbo_head = TRIE_NONE;
-	p->free += p->limbo;
-	p->limbo = 0;
-}
-
-static inline uint32_t pool_used(const struct turn_pool *p)
-{
-	return p->size - p->free - p->limbo;
-}
-
 // --- shared.c: relayed transport addresses that allocations share --------------------------------
 // An allocation is found by the address that a peer sends to and the peer's own, which it has
 // registered; on one shared address a peer's transport address belongs to one allocation. It stays
@@ -412,6 +356,9 @@ struct shared {
 	uint32_t *of_permission; // heads of lists of endpoints
 	struct table table; // of endpoints
 	struct turn_pool slots, endpoints;
+	struct share share; // of endpoints
+	struct holdings holdings;
+	uint32_t nb_family[2]; // addresses by [is_v4]
 };
 
 struct turn_shard {
@@ -442,6 +389,7 @@ struct turn_shard {
 	struct limiter *unauthenticated, *stale, *guesses, *binding;
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
+	struct share permission_share, channel_share;
 	struct bitset live; // slots of live allocations
 	uint32_t *reserved; // heads of chains of reserved slots, by token
 	uint32_t nb_reserved; // chains
@@ -463,6 +411,16 @@ static inline struct turn_line *alloc_at(const struct turn_shard *s, uint32_t sl
 static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slot)
 {
 	return &s->cold[slot];
+}
+
+// Whether an allocation that has some records of a share may have nb more. A refusal is counted.
+static inline bool share_allows(
+	struct turn_shard *s, const struct share *h, uint32_t slot, uint32_t has, uint32_t nb)
+{
+	const bool fits = share_fits(h, cold_at(s, slot)->quota_user, has, nb);
+
+	s->stats.pool_refused += !fits;
+	return fits;
 }
 
 // Family of the relayed transport address.
@@ -558,6 +516,7 @@ struct turn_view client_view(const struct turn_shard *s, uint32_t index);
 // Bytes of what shared_init cuts up, 64-byte aligned and zeroed. l tells how many of each.
 struct shared_sizes {
 	uint32_t addresses, slots, permissions, endpoints;
+	struct share share; // of endpoints
 };
 size_t shared_size(const struct shared_sizes *l);
 // The slots' records must be at s->cold.
@@ -585,6 +544,7 @@ enum shared_answer {
 	SHARED_FREE, // nothing
 	SHARED_COLLISION, // another allocation has it
 	SHARED_FULL, // too many already
+	SHARED_SHARE, // the user has it on as many addresses as limits.peer_share allows
 };
 enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // Registers a peer of which shared_ask has said that it is free. To be followed by shared_keep,
@@ -640,8 +600,9 @@ uint32_t peers_left(const struct turn_shard *s, uint32_t channel);
 bool channel_bound(const struct turn_shard *s, uint32_t channel);
 // A channel whose own time and whose permission's time have not passed.
 bool channel_live(const struct turn_shard *s, uint32_t channel);
-// Whether nb more permissions fit the allocation and the pool.
-bool permissions_fit(const struct turn_shard *s, uint32_t slot, uint32_t nb);
+// Whether nb more permissions fit the allocation and its user's share of the pool; a share that is
+// used up is counted.
+bool permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
 // Installs or refreshes; the caller has made sure that it fits. Returns the record.
 uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
 // Binds or refreshes a channel and its permission: 0 or 508.

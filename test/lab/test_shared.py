@@ -6,13 +6,13 @@ server for many clients, and what is refused."""
 
 import lab as labs
 from lab import CLIENT4, CLIENT6, PEER4, PEER6, until
-from turnlib import EVEN_PORT, REQUESTED_ADDRESS_FAMILY, RESERVATION_TOKEN, SUCCESS
+from turnlib import Auth, EVEN_PORT, REQUESTED_ADDRESS_FAMILY, RESERVATION_TOKEN, SUCCESS
 
 PORTS = range(3480, 3488)
 CLIENTS, ROUNDS = 16, 10
 CROWD = 40  # clients of one conference server
 CONFIG = {"workers": {"count": 2}, "relay": {"mode": "shared", "ports": "3480-3487",
-          "peers-per-allocation": 4}}  # fmt: skip
+          "peers-per-allocation": 4, "peer-share": 100}}  # fmt: skip
 
 
 def allocated(lab, ip=CLIENT4, peer_ip=PEER4):
@@ -137,6 +137,28 @@ def refused(lab, server):
     assert not echo.seen, echo.seen
 
 
+def hog(lab):
+    """By default one user has a peer on half of each worker's addresses, others have the rest."""
+    echo = lab.echo(PEER4)
+    clients, inside = [], []
+    for auth in (labs.ivan, lambda: Auth("olga", "geheim")):
+        for _ in range(CROWD):
+            client = lab.client(auth())
+            assert client.allocate().cls == SUCCESS
+            clients.append(client)
+            answer = client.bind(0x4000, echo.address)
+            if answer.cls == SUCCESS:
+                inside.append(client.auth.user)
+            elif client.auth.user == "ivan":
+                assert answer.code == 508 and "This User" in answer.reason, answer
+            else:  # where ivan has it, or she has her half
+                assert answer.code in (400, 508), answer
+        assert inside.count(client.auth.user) == len(PORTS) // 2, inside
+    for client in clients:
+        end(client)
+    echo.close()
+
+
 def main(lab):
     labs.need_own_server()
     drops = ("shared-unknown-peer", "shared-collision", "shared-full")
@@ -145,6 +167,9 @@ def main(lab):
     conference(lab, server)
     strangers(lab, server)
     refused(lab, server)
+    server.finish()
+    lab.server({"workers": CONFIG["workers"], "relay": {"mode": "shared", "ports": "3480-3487"}})
+    hog(lab)
 
 
 if __name__ == "__main__":

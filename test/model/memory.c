@@ -13,7 +13,7 @@
 #define PORT_LO 49152
 #define PORT_HI 65535
 #define ALLOCATIONS 1000000
-#define GOAL 300 // bytes an allocation
+#define GOAL 400 // bytes an allocation
 
 static struct addr relay[ADDRESSES];
 
@@ -59,6 +59,7 @@ enum part {
 	PART_TIMER,
 	PART_PERMISSIONS,
 	PART_CHANNELS,
+	PART_POOLS,
 	PART_CLIENTS,
 	PART_PORTS,
 	PART_LIMITERS,
@@ -68,8 +69,8 @@ enum part {
 };
 
 static const char *const names[PARTS] = {"line of a relayed packet", "the rest of it", "timer",
-	"two permissions", "one channel", "table of clients", "free ports", "rate limiters",
-	"lists, redirects", "quotas"};
+	"two permissions", "one channel", "pools beyond them", "table of clients", "free ports",
+	"rate limiters", "lists, redirects", "quotas"};
 
 // Adds what one worker has of each part.
 static void parts_add(
@@ -77,10 +78,13 @@ static void parts_add(
 {
 	const struct turn_shard_params p = {.config = c, .map = map, .worker = worker};
 	const uint32_t slots = turn_relay_slots(map, worker);
+	const struct turn_pools pools = turn_shard_pools(&p);
 	size_t known = 0;
 	const size_t own[PART_REST] = {sizeof(struct turn_line) * slots,
 		sizeof(struct turn_cold) * slots, sizeof(struct wheel_node) * slots,
 		sizeof(struct turn_permission) * 2 * slots, sizeof(struct turn_channel) * slots,
+		(pools.permissions + pools.channels + 2 * SHARE_SLACK) * TURN_RECORD_BYTES +
+			2 * share_size(slots),
 		table_size(slots), ports_size(map, worker), 4 * limiter_size(TURN_LIMITER_BUCKETS)};
 
 	for (int i = 0; i < PART_REST; i++) {

@@ -12,6 +12,7 @@
 #define MODEL_NONCE_LEN 32
 #define MODEL_OP_PEERS 4 // most in one CreatePermission
 #define MODEL_DATAGRAM 512 // longest
+#define MODEL_POOL_AMPLE 8192 // records that all allocations of a world cannot use up
 #define MODEL_PORTS 24 // most relay ports of one address
 
 enum op_kind {

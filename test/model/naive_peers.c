@@ -111,9 +111,18 @@ static struct room permissions_after(
 	return r;
 }
 
-static void room_codes(struct room r, unsigned int limit, struct naive_set *may)
+// Fairness: within what every allocation is sure of nobody is refused, whatever others have taken;
+// beyond that a pool may be used up.
+static bool pool_may_refuse(const struct naive *n, struct room r, unsigned int sure)
 {
-	if (r.most > limit)
+	return n->config->pools.permissions != MODEL_POOL_AMPLE && r.most > sure;
+}
+
+static void permission_codes(const struct naive *n, struct room r, struct naive_set *may)
+{
+	const unsigned int limit = n->config->limits.permissions;
+
+	if (r.most > limit || pool_may_refuse(n, r, n->config->pools.sure_permissions))
 		naive_may(may, 508);
 	if (r.sure <= limit)
 		naive_may(may, 0);
@@ -127,7 +136,7 @@ void naive_permit_codes(const struct naive *n, const struct naive_hold *h, const
 	for (unsigned int i = 0; i < op->nb_peers; i++)
 		peer_codes(n, h, op, i, may);
 	if (may->n == 0 || encoded_only(n, h, op))
-		room_codes(permissions_after(n, h, op), n->config->limits.permissions, may);
+		permission_codes(n, permissions_after(n, h, op), may);
 }
 
 // 12: 0x4000 to 0x4FFF; to 0x7FFF for clients of RFC 5766, who send no PASSWORD-ALGORITHMS back,
@@ -166,10 +175,11 @@ void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const s
 		channels.sure += live(n, h->channel[i].until_ms);
 	if (by_number != NULL)
 		channels = (struct room){0, 0};
-	if (channels.most > n->config->limits.channels)
+	if (channels.most > n->config->limits.channels ||
+		pool_may_refuse(n, channels, n->config->pools.sure_channels))
 		naive_may(may, 508);
 	if (channels.sure <= n->config->limits.channels)
-		room_codes(permissions_after(n, h, op), n->config->limits.permissions, may);
+		permission_codes(n, permissions_after(n, h, op), may);
 }
 
 static void permit(struct naive *n, struct naive_hold *h, const struct addr *peer)

@@ -105,6 +105,8 @@ static void test_many(void **state)
 	c.nonce_lifetime_s = 86400;
 	c.limits.allocations = n;
 	c.limits.endpoints = 256;
+	c.limits.peer_share = 100;
+	c.pools.per_user = 100;
 	ports = c.port_hi - c.port_lo + 1u;
 	fixture_open(&f, &c, 1);
 	printf("memory: %.1f bytes an allocation with one channel\n",

@@ -136,8 +136,8 @@ static void check_coverage(const struct run *r)
 		0, 400, 401, 403, 420, 437, 438, 440, 441, 442, 443, 486, 508};
 	static const enum turn_drop not_here[] = {TURN_OK, TURN_DROP_UNAUTHENTICATED_RATE,
 		TURN_DROP_GUESS_RATE, TURN_DROP_BINDING_RATE, TURN_DROP_INTERNAL,
-		TURN_DROP_PEER_OVERSIZE, TURN_DROP_SHARED_UNKNOWN_PEER, TURN_DROP_SHARED_COLLISION,
-		TURN_DROP_SHARED_FULL};
+		TURN_DROP_PEER_OVERSIZE, TURN_DROP_SHARED_SHARE, TURN_DROP_SHARED_UNKNOWN_PEER,
+		TURN_DROP_SHARED_COLLISION, TURN_DROP_SHARED_FULL};
 	const size_t nb_not_here = sizeof(not_here) / sizeof(not_here[0]);
 
 	printf("%llu operations: %llu relayed (%llu as Data indications), %llu ports reused "

@@ -67,6 +67,13 @@ static void config_init(struct model_world *w)
 	c->limits.per_source = ONE_OF(w, 0, 5);
 	c->limits.permissions = ONE_OF(w, 3, 4, 16);
 	c->limits.channels = ONE_OF(w, 2, 3, 8);
+	// small pools for all, or room for whatever the allocations may have
+	c->pools.sure_permissions = ONE_OF(w, 1, 2, 3);
+	c->pools.sure_channels = ONE_OF(w, 1, 1, 2);
+	c->pools.permissions = c->pools.channels = ONE_OF(w, MODEL_POOL_AMPLE, 1, 5);
+	c->pools.per_user = ONE_OF(w, 20, 50, 100);
+	if (c->pools.permissions == MODEL_POOL_AMPLE)
+		c->pools.per_user = 100;
 	c->limits.lifetime_default_s = ONE_OF(w, 30, 600, 600);
 	c->limits.lifetime_max_s = ONE_OF(w, 900, 3600);
 	c->nonce_lifetime_s = ONE_OF(w, 300, 600, 3600);

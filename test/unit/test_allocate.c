@@ -229,19 +229,23 @@ static void expiry_is_exact(void **state)
 // Whatever expires at once: a call ends about 64 objects, or one allocation with all its own.
 static void expiry_is_bounded(void **state)
 {
+	struct turn_config c = fixture_config();
 	uint64_t left, before;
 	bool more = true;
 
+	fixture_close(&f);
+	c.pools.per_user = 100; // it is one user who has all of this
+	fixture_open(&f, &c, 1);
 	for (uint16_t i = 0; i < 40; i++) {
-		struct fixture_client c = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
+		struct fixture_client one = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
 
-		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
+		assert_int_equal(fixture_allocate(&f, &one, 4), 0);
 		for (uint16_t k = 0; k < 8; k++) {
 			char peer[16];
 
 			snprintf(peer, sizeof(peer), "10.99.0.%u", 20u + k);
 			assert_int_equal(
-				fixture_bind(&f, &c, (uint16_t)(CHANNEL_MIN + k), peer, 7000), 0);
+				fixture_bind(&f, &one, (uint16_t)(CHANNEL_MIN + k), peer, 7000), 0);
 		}
 	}
 	left = stats().allocations + stats().permissions + stats().channels;

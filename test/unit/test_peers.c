@@ -565,6 +565,7 @@ static void hundreds_of_channels_are_told_apart(void **state)
 
 	fixture_close(&f);
 	c.limits.permissions = c.limits.channels = MANY;
+	c.pools = (struct turn_pools){.permissions = MANY, .channels = 2 * MANY, .per_user = 100};
 	c.nonce_lifetime_s = 86400;
 	fixture_open(&f, &c, 8);
 	fresh();

@@ -23,6 +23,7 @@ static struct turn_config config(uint32_t nb_ports)
 	c.port_hi = (uint16_t)(PORT_LO + nb_ports - 1);
 	c.limits.allocations = 1000;
 	c.limits.endpoints = ENDPOINTS;
+	c.limits.peer_share = 100;
 	return c;
 }
 
@@ -535,23 +536,26 @@ static void nothing_is_lost(void **state)
 static void memory_is_bounded(void **state)
 {
 	struct turn_config c = config(1);
-	const struct turn_shard_params sizes = {.endpoints = 3};
 	struct fixture_client anna = fixture_client("198.51.100.9", 5000);
 
 	c.limits.allocations = 2;
-	fixture_open_sized(&f, &c, &sizes, 1);
+	c.pools.endpoints = 1; // and two of each allocation
+	c.pools.channels = 8;
+	c.pools.per_user = 100;
+	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
 	olga = fixture_client("198.51.100.8", 5000);
 	peer = fixture_endpoint("10.99.0.9", 7000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &olga, 0), 0);
 	assert_int_equal(fixture_allocate(&f, &anna, 4), 486); // the limit, then the slots
-	for (unsigned int i = 0; i < 3; i++, peer.port++)
-		assert_int_equal(bind_as(i < 2 ? &ivan : &olga, (uint16_t)(0x4000 + i), &peer), 0);
+	for (unsigned int i = 0; i < 5; i++, peer.port++)
+		assert_int_equal(bind_as(i < 3 ? &ivan : &olga, (uint16_t)(0x4000 + i), &peer), 0);
 	assert_int_equal(bind_as(&olga, 0x4005, &peer), 508);
 	assert_int_equal(send_as(&olga, &peer), TURN_DROP_SHARED_FULL);
-	assert_int_equal(stats().endpoints, 3);
-	assert_int_equal(stats().channels, 3);
+	assert_int_equal(stats().endpoints, 5);
+	assert_int_equal(stats().channels, 5);
+	assert_int_equal(stats().pool_refused, 2);
 	fixture_close(&f);
 }
 

@@ -128,11 +128,7 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	uint32_t slots = 0;
 
 	*f = (struct fixture){.config = *config,
-		.params = {.permissions = sizes->permissions,
-			.channels = sizes->channels,
-			.endpoints = sizes->endpoints,
-			.redirects = sizes->redirects,
-			.client_key = sizes->client_key},
+		.params = {.redirects = sizes->redirects, .client_key = sizes->client_key},
 		.rand = {seed},
 		.now_ms = FIXTURE_NOW_MS,
 		.wall_s = FIXTURE_WALL_S};

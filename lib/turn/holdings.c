@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holdings.h"
+
+static size_t records_size(uint32_t capacity)
+{
+	return (capacity * sizeof(struct holding) + 63) & ~(size_t)63;
+}
+
+size_t holdings_size(uint32_t capacity)
+{
+	return records_size(capacity) + table_size(capacity);
+}
+
+void holdings_init(struct holdings *h, void *mem, uint32_t capacity)
+{
+	h->holding = mem;
+	table_init(&h->table, (uint8_t *)mem + records_size(capacity), capacity);
+	pool_init(&h->pool, &h->holding->links, sizeof(*h->holding), capacity);
+}
+
+static uint32_t find(const struct holdings *h, uint64_t who)
+{
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&h->table, who, &it, &i))
+		if (h->holding[i].who == who)
+			return i;
+	return UINT32_MAX;
+}
+
+uint32_t holdings_count(const struct holdings *h, uint64_t who)
+{
+	const uint32_t i = find(h, who);
+
+	return i != UINT32_MAX ? h->holding[i].count : 0;
+}
+
+bool holdings_add(struct holdings *h, uint64_t who)
+{
+	uint32_t i = find(h, who);
+
+	if (i == UINT32_MAX) {
+		i = pool_take(&h->pool);
+		if (i == UINT32_MAX)
+			return false;
+		if (!table_insert(&h->table, who, i)) {
+			pool_give(&h->pool, i);
+			pool_round(&h->pool);
+			return false;
+		}
+		h->holding[i] = (struct holding){.who = who};
+	}
+	h->holding[i].count++;
+	return true;
+}
+
+void holdings_remove(struct holdings *h, uint64_t who)
+{
+	const uint32_t i = find(h, who);
+
+	if (--h->holding[i].count > 0)
+		return;
+	table_remove(&h->table, who, i);
+	pool_give(&h->pool, i);
+	pool_round(&h->pool); // no plan names it
+}

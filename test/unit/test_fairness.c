@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One user against all others, over what a shard has for all: permissions, channels, and the pools
+// that they come from.
+#include "turn_fixture.h"
+
+#define GREEDY 9 // allocations of the greedy user
+#define PORTS 8 // shared ones
+#define EACH 256 // permissions and channels that each may have
+
+static struct fixture f;
+static struct fixture_client eve[GREEDY];
+
+// 1,088 ports of each family.
+static struct turn_config config(void)
+{
+	struct turn_config c = fixture_config();
+
+	c.port_lo = 50000;
+	c.port_hi = 51087;
+	c.limits.permissions = c.limits.channels = EACH;
+	c.nonce_lifetime_s = 86400;
+	return c;
+}
+
+static struct turn_stats stats(void)
+{
+	struct turn_stats s;
+
+	turn_shard_stats(f.shard, &s);
+	return s;
+}
+
+static struct turn_pools pools(void)
+{
+	return turn_shard_pools(&f.params);
+}
+
+static void open_world(const struct turn_config *c)
+{
+	fixture_open(&f, c, 1);
+	for (unsigned int i = 0; i < GREEDY; i++) {
+		eve[i] = fixture_client("198.51.100.66", (uint16_t)(1000 + i));
+		eve[i].user = "eve";
+		eve[i].password = "evil";
+		assert_int_equal(fixture_allocate(&f, &eve[i], 4), 0);
+	}
+}
+
+static unsigned int bind_nth(struct fixture_client *c, unsigned int n)
+{
+	return fixture_bind(&f, c, (uint16_t)(CHANNEL_MIN + n), "10.98.0.1", (uint16_t)(1000 + n));
+}
+
+static unsigned int permit_nth(struct fixture_client *c, unsigned int n)
+{
+	char peer[ADDR_TEXT_LEN];
+
+	snprintf(peer, sizeof(peer), "10.98.%u.%u", 1 + n / 250, 1 + n % 250);
+	return fixture_permit(&f, c, peer);
+}
+
+// All that eve's allocations can get; how many that were.
+static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned int n))
+{
+	unsigned int got = 0;
+
+	for (unsigned int i = 0; i < GREEDY; i++) {
+		for (unsigned int n = 0; n < EACH; n++) {
+			const unsigned int code = one(&eve[i], n);
+
+			assert_true(code == 0 || code == 508);
+			got += code == 0;
+		}
+	}
+	return got;
+}
+
+// Everybody else: every allocation that can still be made gets two permissions and a channel.
+static unsigned int others_get_theirs(void)
+{
+	unsigned int n = 0;
+
+	for (;; n++) {
+		struct fixture_client c = fixture_client(
+			n % 2 == 0 ? "198.51.100.7" : "203.0.113.9", (uint16_t)(1 + n));
+
+		if (fixture_allocate(&f, &c, 4) != 0)
+			return n;
+		assert_int_equal(bind_nth(&c, 0), 0); // a permission and a channel
+		assert_int_equal(permit_nth(&c, 0), 0);
+	}
+}
+
+static void a_greedy_user_takes_nobodys_channels(void **state)
+{
+	const struct turn_config c = config();
+	unsigned int got;
+
+	open_world(&c);
+	got = grab(bind_nth);
+	// one of each allocation, and a quarter of those beyond
+	assert_int_equal(got, GREEDY + pools().channels / 4);
+	assert_int_equal(stats().channels, got);
+	assert_int_equal(stats().pool_refused, GREEDY * EACH - got);
+	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
+	fixture_close(&f);
+}
+
+static void a_greedy_user_takes_nobodys_permissions(void **state)
+{
+	const struct turn_config c = config();
+	unsigned int got;
+
+	open_world(&c);
+	got = grab(permit_nth);
+	assert_int_equal(got, 2 * GREEDY + pools().permissions / 4);
+	assert_int_equal(stats().permissions, got);
+	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
+	fixture_close(&f);
+}
+
+// Several greedy users together have all of the pool, to the last one, and still nothing of what
+// others are sure of.
+static void the_pool_is_used_to_the_last_one(void **state)
+{
+	struct turn_config c = config();
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	unsigned int n = 0;
+
+	c.pools = (struct turn_pools){.permissions = 20, .channels = 10, .per_user = 60};
+	open_world(&c);
+	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	while (permit_nth(&ivan, n) == 0)
+		n++;
+	assert_int_equal(n, 2 + 8);
+	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12); // renewals need no room
+	assert_int_equal(stats().permissions, 2 * GREEDY + 2 + 20);
+	// a CreatePermission is atomic: three at once where two are left get none
+	assert_int_equal(fixture_refresh(&f, &eve[GREEDY - 1], 0), 0);
+	fixture_advance(&f, 1);
+	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
+	fixture_close(&f);
+}
+
+// With one user, and nobody else who could come, there is nobody to protect.
+static void the_only_user_has_all(void **state)
+{
+	struct turn_config c = config();
+
+	c.users++; // eve
+	c.nb_users = 1;
+	c.nb_secrets = 0;
+	c.pools = (struct turn_pools){.permissions = 20, .channels = 10};
+	open_world(&c);
+	assert_int_equal(grab(permit_nth), 2 * GREEDY + 20);
+	fixture_close(&f);
+}
+
+// What ends is there again: the shares are given back with permissions, channels and allocations.
+static void shares_come_back(void **state)
+{
+	struct turn_config c = config();
+	unsigned int got;
+
+	c.limits.lifetime_default_s = c.limits.lifetime_max_s = 3600;
+	open_world(&c);
+	got = grab(bind_nth);
+	fixture_advance(&f, 601000);
+	fixture_expire(&f);
+	assert_int_equal(stats().channels, 0);
+	fixture_advance(&f, 1);
+	assert_int_equal(grab(bind_nth), got);
+	for (unsigned int i = 0; i < GREEDY; i++) {
+		assert_int_equal(fixture_refresh(&f, &eve[i], 0), 0);
+		assert_int_equal(fixture_allocate(&f, &eve[i], 4), 0);
+	}
+	fixture_advance(&f, 1);
+	assert_int_equal(grab(bind_nth), got);
+	fixture_close(&f);
+}
+
+// Who has an allocation on every shared address does not get one peer's transport address on all of
+// them: so others can reach a conference server, too.
+static void a_peer_is_not_one_users_alone(void **state)
+{
+	struct turn_config c = fixture_config();
+	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
+	struct fixture_client hog[PORTS];
+	unsigned int bound = 0;
+
+	c.shared = true;
+	c.port_lo = 3480;
+	c.port_hi = 3480 + PORTS - 1;
+	c.limits.allocations = 1000;
+	c.limits.endpoints = EACH;
+	c.limits.peer_share = 50;
+	fixture_open(&f, &c, 1);
+	for (unsigned int i = 0; i < PORTS; i++) {
+		hog[i] = fixture_client("198.51.100.66", (uint16_t)(1000 + i));
+		hog[i].user = "eve";
+		hog[i].password = "evil";
+		assert_int_equal(fixture_allocate(&f, &hog[i], 4), 0);
+	}
+	for (unsigned int i = 0; i < PORTS; i++) {
+		const unsigned int code = fixture_bind(&f, &hog[i], 0x4000, "10.99.0.9", 7000);
+
+		assert_true(code == 0 || code == 508);
+		bound += code == 0;
+	}
+	assert_int_equal(bound, PORTS / 2);
+	assert_int_equal(fixture_permit(&f, &hog[PORTS - 1], "10.99.0.9"), 0);
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
+	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
+	assert_int_equal(fixture_send(&f, &hog[PORTS - 1])->reason, TURN_DROP_SHARED_SHARE);
+	// others have the other half, however many allocations the hog has
+	for (unsigned int i = 0; i < PORTS / 2; i++) {
+		struct fixture_client other = fixture_client("198.51.100.9", (uint16_t)(1 + i));
+
+		assert_int_equal(fixture_allocate(&f, &other, 4), 0);
+		assert_int_equal(fixture_bind(&f, &other, 0x4000, "10.99.0.9", 7000), 0);
+	}
+	// what it gives back it may have again, and another port of that peer is another one
+	for (unsigned int i = 0; bound == PORTS / 2 && i < PORTS; i++)
+		if (fixture_bind(&f, &hog[i], 0x4000, "10.99.0.9", 7000) == 0) { // a renewal
+			assert_int_equal(fixture_refresh(&f, &hog[i], 0), 0);
+			assert_int_equal(fixture_allocate(&f, &hog[i], 4), 0);
+			assert_int_equal(fixture_bind(&f, &hog[i], 0x4000, "10.99.0.9", 7000), 0);
+			bound = 0;
+		}
+	assert_int_equal(bound, 0);
+	assert_int_equal(fixture_bind(&f, &hog[PORTS - 1], 0x4001, "10.99.0.9", 7001), 0);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_greedy_user_takes_nobodys_channels),
+		cmocka_unit_test(a_greedy_user_takes_nobodys_permissions),
+		cmocka_unit_test(the_pool_is_used_to_the_last_one),
+		cmocka_unit_test(the_only_user_has_all),
+		cmocka_unit_test(shares_come_back),
+		cmocka_unit_test(a_peer_is_not_one_users_alone),
+	};
+
+	return cmocka_run_group_tests_name("fairness", tests, NULL, NULL);
+}
