@@ -167,7 +167,7 @@ def config(lab, **dtls):
 
 
 def counters(server):
-    return server.telemetry.ask("/slipring/dtls")
+    return server.counters("/slipring/dtls")
 
 
 def hello(cookie=b"", random=None):

@@ -69,13 +69,13 @@ def command(*args, check=True, **kwargs):
     return done.stdout
 
 
-def until(condition, timeout, what):
+def until(condition, timeout, what, pause=0.01):
     """Polls until condition() is true and returns its value."""
     end = time.monotonic() + timeout * SLOW
     while not (value := condition()):
         if time.monotonic() > end:
             raise AssertionError(f"not within {timeout * SLOW} s: {what}")
-        time.sleep(0.01)
+        time.sleep(pause)
     return value
 
 

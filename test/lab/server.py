@@ -181,26 +181,35 @@ class Slipring(Process):
 
     # -- telemetry
 
+    def published(self):
+        """Waits until every worker has published its counters since this call.
+
+        A worker counts in memory of its own and publishes at the end of a round, a millisecond
+        after it at the latest. So what somebody has seen of a round before this call, an answer or
+        another counter, is counted in all that is read after it.
+        """
+        cycles = lambda worker: self.telemetry.ask(f"/slipring/worker,{worker}")["total_cycles"]
+        before = [(worker, cycles(worker)) for worker in self.telemetry.ask("/slipring/workers")]
+        for worker, old in before:  # no two rounds take no time
+            changed = lambda worker=worker, old=old: cycles(worker) != old
+            until(changed, 5, f"worker {worker} publishes", pause=0.0005)
+
+    def counters(self, command):
+        """The answer to a question about what workers count, never older than the question."""
+        self.published()
+        return self.telemetry.ask(command)
+
     def stats(self):
-        return self.telemetry.ask("/slipring/stats")
+        return self.counters("/slipring/stats")
 
     def drops(self):
         """Reasons counted at least once, by their names (telemetry keys cannot have a hyphen)."""
-        counts = self.telemetry.ask("/slipring/drops")
+        counts = self.counters("/slipring/drops")
         return {name.replace("_", "-"): count for name, count in counts.items() if count}
-
-    def still(self):
-        """The drops once two readings 50 ms apart agree: workers publish after each round."""
-
-        def read():
-            before = self.drops()
-            time.sleep(0.05)
-            return before == self.drops() and (before,)
-
-        return until(read, 5, "the counters stand still")[0]
 
     def workers(self):
         """Counters of every worker; each snapshot has to balance."""
+        self.published()
         out = []
         for worker in self.telemetry.ask("/slipring/workers"):
             w = self.telemetry.ask(f"/slipring/worker,{worker}")
@@ -208,6 +217,22 @@ class Slipring(Process):
             right = w["tx"] + w["drops"] + w["handed_out"] + w["consumed"] + w["held"]
             assert left == right, f"worker {worker} does not balance: {left} != {right}: {w}"
             out.append(w)
+        return out
+
+    def allocations(self):
+        """A row of /slipring/allocations for each there is. Workers are asked, so none is old."""
+
+        def page(worker, number):
+            rows = self.telemetry.ask(f"/slipring/allocations,{worker},{number}")
+            return isinstance(rows, list) and (rows,)  # {"error": "busy"} after 100 ms
+
+        out = []
+        for worker in self.telemetry.ask("/slipring/workers"):
+            number, rows = 0, None
+            while rows is None or rows:
+                rows = until(lambda w=worker, n=number: page(w, n), 5, "the worker answers")[0]
+                out += rows
+                number += 1
         return out
 
     def settled(self):
@@ -220,8 +245,9 @@ class Slipring(Process):
     def check(self, allow=()):
         """Nothing lost, nothing unexplained: the balance holds and only named drops occurred."""
         until(self.settled, 3, "hand-overs settle and nothing is held")
-        extra = set(self.drops()) - BACKGROUND - self.allow - set(allow)
-        assert not extra, f"unexplained drops: { {k: self.drops()[k] for k in extra} }"
+        drops = self.drops()
+        extra = set(drops) - BACKGROUND - self.allow - set(allow)
+        assert not extra, f"unexplained drops: { {k: drops[k] for k in extra} }"
 
     # -- ending
 

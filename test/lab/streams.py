@@ -7,9 +7,11 @@ port that it serves UDP and relays from.
 
 import contextlib
 import os
+import select
 import socket
 import ssl
 import struct
+import subprocess
 import time
 
 import lab as labs
@@ -107,6 +109,26 @@ def context(**changes):
 
 def over_tls(sock, tls=None):
     return (tls or context()).wrap_socket(sock)
+
+
+def no_renegotiation(lab, address, *options):
+    """openssl s_client asks for another handshake, and is told that there is none."""
+    argv = ("openssl", "s_client", "-connect", address, *options)
+    pipe = subprocess.PIPE
+    process = lab.popen(lab.cli, *argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, bufsize=0)
+    process.stdin.write(b"R\n")
+    said = b""
+
+    def told():
+        nonlocal said
+        while select.select([process.stdout], [], [], 0)[0]:
+            if not (more := process.stdout.read(65536)):
+                raise AssertionError(f"s_client has ended: {said.decode(errors='replace')}")
+            said += more
+        return b"no renegotiation" in said.partition(b"RENEGOTIATING")[2]
+
+    labs.until(told, 5, "no renegotiation")
+    process.communicate()
 
 
 def pad(message):

@@ -14,18 +14,18 @@ from turnlib import LIFETIME, SUCCESS, u32
 LATE = 1.0  # an end may come up to a second late, never early
 
 
-def last_echo(client, begin, give_up):
-    """Sends on the channel every 20 ms; seconds from begin to the last datagram that came back."""
-    last = 0.0
-    while time.monotonic() < begin + give_up:
-        sent = time.monotonic() - begin
-        client.send_channel(0x4000, b"x")
-        if client.wait("channel", 0.02) is not None:
-            last = sent
-        elif sent > last + 0.6 * labs.SLOW:
-            break
-        time.sleep(0.01)
-    return last
+def end(server, client, begin, limit):
+    """Sends on the channel until the allocation has gone; seconds from begin to when it was seen to be
+    gone, and to the last datagram that came back."""
+    items, gone = [], 0.0
+    while server.stats()["allocations"] > 0:
+        assert gone < limit, f"still there after {gone:.2f} s"
+        client.send_channel(0x4000, b"%.3f" % (time.monotonic() - begin))
+        items.append(client.wait("channel", 0.02))
+        gone = time.monotonic() - begin
+    gone = time.monotonic() - begin
+    items += client.fence()
+    return gone, max(float(item[2]) for item in items if item)
 
 
 def relaying(lab, echo, attrs=()):
@@ -43,21 +43,26 @@ def ends(lab, server):
     echo = lab.echo()
     client, begin = relaying(lab, echo)
     assert client.granted == 2, client.granted
-    last = last_echo(client, begin, 8)
-    assert 1.9 <= last <= 2 + LATE * labs.SLOW, f"ended after {last:.2f} s, granted 2 s"
+    gone, last = end(server, client, begin, 8)
+    assert 2 <= gone <= 2 + LATE * labs.SLOW, f"ended after {gone:.2f} s, granted 2 s"
+    assert 1 < last < gone, f"relayed for {last:.2f} s"
     assert client.refresh().code == 437
-    labs.until(lambda: server.stats()["allocations"] == 0, 2, "the allocation is gone")
+    client.send_channel(0x4000, b"old allocation")
+    late = lambda: server.drops().get("no-allocation", 0)
+    labs.until(late, 2, "it relays no more")
     print(f"granted 2 s, relayed for {last:.2f} s")
     # The 5-tuple is free: a new allocation, with nothing of the old one left.
     assert client.allocate().cls == SUCCESS
+    before, names = server.drops(), ("channel-unbound", "no-permission")
     client.send_channel(0x4000, b"old channel")
     client.send(echo.address, b"old permission")
-    seen = len(echo.seen)
-    assert not client.fence() and len(echo.seen) == seen
+    dropped = lambda: [server.drops().get(n, 0) - before.get(n, 0) for n in names]
+    labs.until(lambda: all(dropped()), 2, f"both are dropped: {names}")
+    assert not client.fence() and not {data for _, data in echo.seen if data.startswith(b"old")}
     assert client.refresh(0).cls == SUCCESS
 
 
-def refreshed(lab):
+def refreshed(lab, server):
     """Refresh counts from when it was made; LIFETIME may ask for more than the default."""
     client, begin = relaying(lab, lab.echo(), [(LIFETIME, u32(3))])
     assert client.granted == 3, client.granted
@@ -65,8 +70,9 @@ def refreshed(lab):
     begin = time.monotonic()
     answer = client.refresh(4)
     assert answer.lifetime == 4, answer.lifetime
-    last = last_echo(client, begin, 9)
-    assert 3.9 <= last <= 4 + LATE * labs.SLOW, f"ended after {last:.2f} s, refreshed for 4 s"
+    gone, last = end(server, client, begin, 9)
+    assert 4 <= gone <= 4 + LATE * labs.SLOW, f"ended after {gone:.2f} s, refreshed for 4 s"
+    assert 3 < last < gone, f"relayed for {last:.2f} s"
     print(f"refreshed for 4 s, relayed for {last:.2f} s")
 
 
@@ -93,7 +99,7 @@ def main(lab):
     expected = ("no-allocation", "peer-no-allocation", "channel-unbound", "no-permission")
     server = lab.server({"limits": lifetime}, allow=expected)
     ends(lab, server)
-    refreshed(lab)
+    refreshed(lab, server)
     server.finish()
     lab.server({"workers": {"count": 1}, "relay": {"ports": "50000-50003", "quarantine": 60}})
     exhaustion(lab)

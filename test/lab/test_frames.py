@@ -5,7 +5,7 @@
 import struct
 
 import lab as labs
-from capture import Capture, from_server
+from capture import Capture, from_server, read_pcap
 from frames import BROADCAST, eth, ip4, ip6, udp, udp4, udp6
 from lab import CLIENT4, CLIENT6, SERVER4, SERVER6
 from turnlib import BINDING, REQUEST, SUCCESS, build
@@ -103,12 +103,12 @@ def main(lab):
     answered = [f for f in from_server(capture.frames) if f.sport is not None]
     assert not bad and not answered, (bad, answered)
     with Capture(lab, lab.sw, "d0") as capture:
-        for name, frame in GOOD:
-            before = server.stats()["tx"]
+        answers = lambda frames: [f for f in from_server(frames) if f.sport == 3478]
+        for number, (name, frame) in enumerate(GOOD):
             sock.send(frame)
-            labs.until(lambda: server.stats()["tx"] > before, 2, f"an answer to {name}")
-    answers = [f for f in from_server(capture.frames) if f.sport == 3478]
-    assert len(answers) == len(GOOD), answers
+            seen = lambda: len(answers(read_pcap(capture.path)))
+            labs.until(lambda number=number: seen() > number, 2, f"an answer to {name}")
+    assert len(answers(capture.frames)) == len(GOOD), answers(capture.frames)
     sock.close()
 
 

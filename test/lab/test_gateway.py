@@ -138,7 +138,7 @@ def oversize(lab, server):
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
     for size in (1600, 4000):
-        before = server.still()
+        before = server.drops()
         client.send_channel(0x4000, b"x" * size)
         echo.sock.sendto(b"y" * size, client.relayed)
         lost = lambda: sum(server.drops().get(n, 0) - before.get(n, 0) for n in named)

@@ -206,8 +206,8 @@ def check_ended(lab, gen, server):
     until(lambda: running(run) and server.stats()["channels"] == 5, 10, "clients are there")
     until(lambda n=server.stats()["rx"]: server.stats()["rx"] > n + 100, 10, "media flows")
     server.finish()
-    time.sleep(0.2)  # it runs on without them
-    assert running(run)
+    hung_up = lambda: not gen.ns.run("ss", "-tnH", f"dport = :{streams.PORTS['tls']}")
+    until(lambda: running(run) and hung_up(), 5, "it runs on without them")
     run.process.send_signal(2)
     result = run.result()
     assert result["links"]["broken"] == 5 and result["clients_failed"] == 5, result

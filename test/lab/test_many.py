@@ -13,18 +13,6 @@ from turnlib import SUCCESS
 COUNT = 3000
 
 
-def listed(server):
-    """Every row of /slipring/allocations,WORKER,PAGE."""
-    rows = []
-    for worker in server.telemetry.ask("/slipring/workers"):
-        page = 0
-        while found := server.telemetry.ask(f"/slipring/allocations,{worker},{page}"):
-            assert isinstance(found, list), found  # {"error": "busy"} otherwise
-            rows += found
-            page += 1
-    return rows
-
-
 def main(lab):
     labs.need_own_server()
     resource.setrlimit(resource.RLIMIT_NOFILE, (COUNT + 1000,) * 2)
@@ -37,7 +25,7 @@ def main(lab):
         clients.append(client)
     assert len({c.relayed for c in clients}) == COUNT, "relayed addresses are unique"
     labs.until(lambda: server.stats()["allocations"] == COUNT, 2, f"{COUNT} are counted")
-    rows = listed(server)
+    rows = server.allocations()
     assert len(rows) == COUNT and len({row["id"] for row in rows}) == COUNT, len(rows)
     ports = {int(row["relay"].rsplit(":", 1)[1]) for row in rows}
     assert ports == {c.relayed[1] for c in clients}
@@ -49,7 +37,6 @@ def main(lab):
     labs.until(lambda: server.stats()["channels"] == 500, 2, "500 channels are counted")
     for client in clients:
         assert client.refresh(0).cls == SUCCESS
-    # Counters are published at the end of a round, so a moment after the last answer.
     live = lambda: [server.stats()[key] for key in ("allocations", "permissions", "channels")]
     labs.until(lambda: live() == [0, 0, 0], 2, "nothing is left")
     assert server.stats()["allocations_total"] == COUNT

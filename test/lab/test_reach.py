@@ -79,7 +79,7 @@ def spoofed(lab, server):
 
 def unreachable(lab, server):
     """Datagrams to a neighbour that does not answer are held, bounded, then counted."""
-    before = server.still()
+    before = server.drops()
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, (GONE, 9)).cls == SUCCESS
     for _ in range(100):

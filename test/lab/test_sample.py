@@ -40,11 +40,7 @@ def telemetry(server, client):
         answer = server.telemetry.ask(f"/slipring/worker,{worker}")
         assert WORKER <= set(answer), WORKER - set(answer)
     assert 0 in server.telemetry.ask("/slipring/drops").values(), "reasons never seen are told too"
-    rows = [
-        row
-        for worker in workers
-        for row in server.telemetry.ask(f"/slipring/allocations,{worker},0")
-    ]
+    rows = server.allocations()
     assert len(rows) == 2, rows
     keys = {"id", "client", "relay", "user", "expires", "rx", "tx", "peers"}
     assert all(keys <= set(row) and row["user"] == "ivan" for row in rows), rows

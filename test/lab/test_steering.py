@@ -38,7 +38,7 @@ def relay(lab, server, echoes):
             client.send_channel(0x4000, b"%d" % number)
             assert client.wait("channel") == ("channel", 0x4000, b"%d" % number)
         clients.append(client)
-    for row in server.telemetry.ask("/slipring/steering"):
+    for row in server.counters("/slipring/steering"):
         assert row["hits"] + row["handed_over"] == CLIENTS // 2 * DATAGRAMS, row
     for client in clients:
         client.close()

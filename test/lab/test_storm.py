@@ -93,7 +93,12 @@ class Storm:
                 waiting = set(self.stormers)
             elif not together:
                 self.ask([s for s in self.stormers if s.sent_at < late])
-        until(lambda: not self.take(0.1), 3, "the last answers")
+
+    def settled(self, dropped):
+        """True once every request that was not dropped has its answer."""
+        while self.take(0):
+            pass
+        return self.answers + dropped >= self.sent
 
     def end(self):
         for stormer in self.stormers:
@@ -103,11 +108,13 @@ class Storm:
 
 def beside_calls(lab, server, gen, count):
     storm = Storm(lab, count)
-    before = server.still().get("request-backlog", 0)
+    count = lambda: server.drops().get("request-backlog", 0)
+    before = count()
     run = gen.start(*loadgen.media(*loadgen.IVAN, *CALLS))
     storm.rage(run.process)
     result = run.result()
-    dropped = server.still().get("request-backlog", 0) - before
+    until(lambda: storm.settled(count() - before), 5, "every request is answered or counted")
+    dropped = count() - before
     loadgen.check_clean(result, "up", "down")
     assert result["clients_ready"] == 8 and result["clients_failed"] == 0, result
     missed = sum(port["rx_missed"] for port in server.telemetry.ask("/slipring/ports"))

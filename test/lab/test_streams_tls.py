@@ -53,9 +53,7 @@ def versions(lab):
         assert "Compression: NONE" in out, out
     old = s_client(lab, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
     assert "Cipher is (NONE)" in old, old
-    again = f"(echo R; sleep 1) | openssl s_client -connect {streams.V4}:5349 -tls1_2 2>&1"
-    out = lab.cli.run("sh", "-c", again, check=False)
-    assert "no renegotiation" in out.split("RENEGOTIATING")[1], out
+    streams.no_renegotiation(lab, f"{streams.V4}:5349", "-tls1_2")
 
 
 def resumption(lab):
@@ -220,8 +218,8 @@ def hostile_records(lab, server):
         hello = hello.read()
     for i in range(ABANDONED):  # begun, in part or as a whole, and left
         begun(lab, hello[: None if i % 2 else 100]).close()
+    streams.counted(server, "handshake_failed", before + ABANDONED)
     until(lambda: streams.counters(server)["tls"] == 1, 3, "they are gone")
-    assert streams.counters(server)["handshake_failed"] == before + ABANDONED
     beside.send_channel(0x4000, b"unmoved")
     assert beside.wait("channel")[2] == b"unmoved"
     beside.close()
