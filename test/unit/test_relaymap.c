@@ -229,6 +229,81 @@ static void test_listeners(void **state)
 	turn_relay_map_free(free_m);
 }
 
+// The ports of address a are one run of a worker's slots, those that turn_relay_home() gives.
+static void check_run(const struct turn_relay_map *m, const struct turn_config *c, uint32_t a)
+{
+	struct turn_relay_run run;
+	unsigned int worker;
+	uint32_t slot;
+
+	assert_true(turn_relay_run(m, a, &run));
+	assert_int_equal(run.lo, c->port_lo);
+	assert_int_equal(run.nb, c->port_hi - c->port_lo + 1);
+	for (uint32_t port = run.lo; port < run.lo + run.nb; port++) {
+		assert_true(turn_relay_home(m, a, (uint16_t)port, &worker, &slot));
+		assert_int_equal(run.worker, worker);
+		assert_int_equal((uint32_t)(run.base + port), slot);
+	}
+}
+
+// Whole addresses are runs, whatever the range; those cut into slices are none.
+static void test_runs(void **state)
+{
+	static const uint16_t range[][2] = {
+		{49152, 65535}, {50001, 50300}, {1, 200}, {65535, 65535}};
+	struct turn_relay_run run;
+	struct addr relay[ADDRS_MAX];
+
+	for (size_t r = 0; r < sizeof(range) / sizeof(range[0]); r++) {
+		for (uint32_t w = 1; w <= 4; w++) {
+			struct turn_config c = {
+				.workers = w, .port_lo = range[r][0], .port_hi = range[r][1]};
+			struct turn_relay_map *m;
+
+			fill(&c, relay, 2, 3);
+			m = turn_relay_map_create(&c);
+			assert_non_null(m);
+			for (uint32_t a = 0; a < c.nb_relay; a++) {
+				if (w <= (addr_is_v4(&relay[a]) ? 2u : 3u))
+					check_run(m, &c, a);
+				else
+					assert_false(turn_relay_run(m, a, &run));
+			}
+			turn_relay_map_free(m);
+		}
+	}
+}
+
+// As configured mostly: the listener is on the relay address, and its port outside the range. One
+// inside takes the run from its address alone.
+static void test_runs_beside_listeners(void **state)
+{
+	struct addr relay[2] = {nth(true, 0), nth(false, 0)};
+	struct turn_listener listeners[] = {
+		{{relay[0], 3478}, TURN_OVER_UDP}, {{relay[1], 3478}, TURN_OVER_UDP}};
+	struct turn_config c = {.workers = 1,
+		.port_lo = 49152,
+		.port_hi = 65535,
+		.relay = relay,
+		.nb_relay = 2,
+		.listeners = listeners,
+		.nb_listeners = 2};
+	struct turn_relay_map *m = turn_relay_map_create(&c);
+	struct turn_relay_run run;
+
+	for (uint32_t a = 0; a < 2; a++)
+		check_run(m, &c, a);
+	turn_relay_map_free(m);
+	for (uint32_t with = 0; with < 2; with++) {
+		listeners[with].at.port = 50000;
+		m = turn_relay_map_create(&c);
+		assert_false(turn_relay_run(m, with, &run));
+		check_run(m, &c, 1 - with);
+		turn_relay_map_free(m);
+		listeners[with].at.port = 3478;
+	}
+}
+
 static void expect_invalid(const struct turn_config *c)
 {
 	errno = 0;
@@ -270,6 +345,8 @@ int main(void)
 		cmocka_unit_test(test_bijection_wide),
 		cmocka_unit_test(test_fair),
 		cmocka_unit_test(test_listeners),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_runs_beside_listeners),
 		cmocka_unit_test(test_invalid),
 	};
 
