@@ -27,7 +27,7 @@ class Capture:
         self.process = self.lab.popen(self.ns, *self.argv, stderr=subprocess.PIPE, bufsize=0)
         self.said = b""
         while b"listening on" not in self.said:
-            assert select.select([self.process.stderr], [], [], 10)[0], "tcpdump does not start"
+            assert select.select([self.process.stderr], [], [], 30)[0], "tcpdump does not start"
             chunk = self.process.stderr.read(4096)
             assert chunk, f"tcpdump: {self.said.decode()}"
             self.said += chunk

@@ -121,11 +121,14 @@ def no_renegotiation(lab, address, *options):
 
     def told():
         nonlocal said
-        while select.select([process.stdout], [], [], 0)[0]:
-            if not (more := process.stdout.read(65536)):
-                raise AssertionError(f"s_client has ended: {said.decode(errors='replace')}")
+        more = None
+        while more != b"" and select.select([process.stdout], [], [], 0)[0]:
+            more = process.stdout.read(65536)
             said += more
-        return b"no renegotiation" in said.partition(b"RENEGOTIATING")[2]
+        if b"no renegotiation" in said.partition(b"RENEGOTIATING")[2]:
+            return True
+        assert more != b"", f"s_client has ended: {said.decode(errors='replace')}"
+        return False
 
     labs.until(told, 5, "no renegotiation")
     process.communicate()

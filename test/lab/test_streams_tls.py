@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import ssl
+import threading
 
 import lab as labs
 import streams
@@ -252,12 +253,23 @@ def refused_at_start(lab):
 
 
 def fresh_address(lab):
-    """An IPv6 address of which the kernel is not sure yet that it is its own."""
-    lab.dut.run("sysctl", "-qw", "net.ipv6.conf.k0.accept_dad=1", "net.ipv6.conf.k0.dad_transmits=2")
-    lab.dut.ip("-6", "addr", "add", "fd99::6/64", "dev", "k0")
-    listeners = [{"address": SERVER4}, {"transport": "tcp", "address": "fd99::6"}]
-    assert "tentative" in lab.dut.ip("-6", "addr", "show", "dev", "k0")
-    lab.server({"listeners": listeners}).finish()
+    """An IPv6 address of which the kernel is not sure yet that it is its own, until the server waits
+    for it: the listener before it is there."""
+    fresh, before = "fd99::6", streams.V4
+    lab.dut.run("sysctl", "-qw", "net.ipv6.conf.k0.accept_dad=1", "net.ipv6.conf.k0.dad_transmits=100")
+    lab.dut.ip("-6", "addr", "add", fresh + "/64", "dev", "k0")
+
+    def make_sure():
+        until(lambda: lab.dut.run("ss", "-ltnH", "src", before), 15, "the server listens")
+        assert "tentative" in lab.dut.ip("-6", "addr", "show", "dev", "k0")
+        lab.dut.ip("-6", "addr", "del", fresh + "/64", "dev", "k0")
+        lab.add_address(lab.dut, "k0", fresh)
+
+    thread = threading.Thread(target=make_sure)
+    thread.start()
+    tcp = [{"transport": "tcp", "address": address} for address in (before, fresh)]
+    lab.server({"listeners": [{"address": SERVER4}, *tcp]}).finish()
+    thread.join()
 
 
 def failing(lab, config, words):

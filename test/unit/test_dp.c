@@ -3,6 +3,7 @@
 // packet comes in on, with 1, 2 and 4 workers on ports of 1 and 2 queues.
 #include "dp_world.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -574,7 +575,7 @@ static void test_threads(void **state)
 	struct timespec start, now;
 	struct endpoint peer;
 	struct dp_stats t;
-	unsigned int reads = 0;
+	unsigned int reads = 0, answered = 0;
 
 	world_open(&world, &s);
 	for (unsigned int i = 0; i < packets; i++) {
@@ -590,11 +591,18 @@ static void test_threads(void **state)
 		world_balance(&world, 0);
 		world_balance(&world, 1);
 		t = world_stats(&world);
-		if (++reads % 64 == 0)
-			assert_int_equal(dp_list(world.dp, reads / 64 % 2, 0, rows), 0);
+		if (++reads % 64 == 0) {
+			const unsigned int worker = reads / 64 % 2;
+			const int n = dp_list(world.dp, worker, 0, rows);
+
+			answered |= (n == 0 ? 1u : 0) << worker;
+			assert_true(n == 0 || n == -EBUSY); // a worker that has no CPU
+		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((t.rx < packets || t.handed_in != t.handed_out) && now.tv_sec < start.tv_sec + 20);
+	} while ((t.rx < packets || t.handed_in != t.handed_out || answered != 3) &&
+		now.tv_sec < start.tv_sec + 20);
 	assert_int_equal(t.rx, packets);
+	assert_int_equal(answered, 3);
 	assert_true(t.handed_in > 0);
 	assert_int_equal(t.handed_in, t.handed_out);
 	dp_halt(world.dp);
