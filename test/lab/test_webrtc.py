@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A WebRTC data channel between two endpoints that may use nothing but the relay (aiortc)."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -26,8 +27,15 @@ def environment():
         digest = hashlib.sha256(file.read() + sys.version.encode()).hexdigest()[:12]
     home = os.path.join(CACHE, digest)
     python = os.path.join(home, "bin/python")
-    if os.path.exists(os.path.join(home, "complete")):
-        return python
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, "lock"), "w") as lock:  # another run may be making it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(os.path.join(home, "complete")):
+            make(home, python, requirements)
+    return python
+
+
+def make(home, python, requirements):
     shutil.rmtree(home, ignore_errors=True)
     for argv in (
         [sys.executable, "-m", "venv", home],
@@ -38,7 +46,6 @@ def environment():
             said = (done.stderr + done.stdout).strip()
             raise labs.Skip(f"aiortc cannot be installed (needs a package index): {said[-300:]}")
     open(os.path.join(home, "complete"), "w").close()
-    return python
 
 
 def main(lab):
