@@ -57,18 +57,14 @@ static uint64_t mark_of(const struct dtls_hello *h)
 	return mark;
 }
 
-// A HelloVerifyRequest in place of the ClientHello. It is shorter, and for strangers there is a
-// limit to any answer.
+// A HelloVerifyRequest in place of the ClientHello. It is shorter, so nobody is sent more in
+// another's name than the sender has spent: it needs no limit, which others could use up.
 static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct dtls_hello *h, const struct endpoint *server)
 {
 	const struct endpoint client = {v->src, v->src_port};
 	uint8_t answer[DTLS_VERIFY_LEN];
 
-	if (!turn_shard_answers(w->shard, &v->src)) {
-		worker_drop(w, m, drop_of_turn(TURN_DROP_UNAUTHENTICATED_RATE));
-		return;
-	}
 	if (!dtls_cookie_ask(w->sessions->cookies, h, &client, server, answer)) {
 		worker_drop(w, m, drop_of_turn(TURN_DROP_INTERNAL));
 		return;

@@ -114,12 +114,6 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
 }
 
-bool turn_shard_answers(struct turn_shard *s, const struct addr *source)
-{
-	return limiter_allow(s->unauthenticated, &s->policy->limits.unauthenticated, s->workers,
-		limiter_source(s->unauthenticated, source), s->now_ms);
-}
-
 // An answer to somebody who has not proved who they are: bounded, else silence.
 static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
 {

@@ -386,9 +386,6 @@ uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
 // Ends the allocation of a slot: its client is gone. To be followed by turn_shard_notes.
 void turn_shard_end(struct turn_shard *s, uint32_t slot);
-// Whether somebody who has not proved who they are may have one more answer now, which is counted:
-// limits.unauthenticated.
-bool turn_shard_answers(struct turn_shard *s, const struct addr *source);
 // Ends every allocation (quota is given back). The memory is the caller's.
 void turn_shard_close(struct turn_shard *s);
 // The lines of all slots; the pointer is good as long as the shard. Its worker lcore only.

@@ -154,6 +154,7 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 		.workers = s->workers,
 		.limits = {.permissions = 16,
 			.channels = 16,
+			.unauthenticated = s->unauthenticated,
 			.lifetime_default_s = 600,
 			.lifetime_max_s = 3600}};
 	if (s->shared != 0) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What people who are no clients can do to those who are, with ClientHellos: a whole data path, and
+// a stream thread's code that the test calls.
+#include "bytes.h"
+#include "clients_world.h"
+#include "sessions.h"
+#include "stream_int.h"
+
+#define CLIENTS 12
+#define HELLO_LEN 64 // the shortest that is well-formed: no cookie, suites or extensions
+
+// --- ClientHellos of our own ---------------------------------------------------------------------
+
+// With a cookie, or NULL; of random only the first byte differs. Returns its length.
+static uint16_t hello_write(uint8_t *out, uint8_t random, const uint8_t *cookie)
+{
+	const uint8_t cookie_len = cookie != NULL ? DTLS_COOKIE_LEN : 0;
+	const uint16_t len = (uint16_t)(HELLO_LEN + cookie_len), body = (uint16_t)(len - 25);
+
+	memset(out, 0, len);
+	out[0] = DTLS_HANDSHAKE;
+	store_be16(out + 1, 0xfeff);
+	store_be16(out + 11, (uint16_t)(len - 13));
+	out[13] = 1; // ClientHello
+	store_be16(out + 15, body);
+	store_be16(out + 23, body);
+	store_be16(out + 25, 0xfefd);
+	out[27] = random;
+	out[60] = cookie_len;
+	if (cookie != NULL)
+		memcpy(out + 61, cookie, cookie_len);
+	return len;
+}
+
+// --- before a cookie -----------------------------------------------------------------------------
+
+// The shortest that is understood is longer than what it is answered; what is shorter still is not,
+// and has a name.
+static void test_length(void **state)
+{
+	const struct endpoint at = world_endpoint("10.99.0.20", 7000);
+	struct world_datagram got;
+	uint8_t hello[HELLO_LEN + DTLS_COOKIE_LEN];
+
+	clients_world_open(*state);
+	for (uint16_t len = 14; len <= HELLO_LEN; len++) {
+		const struct endpoint server = world.listeners[world.dtls + 2].at;
+		uint64_t lost;
+
+		hello_write(hello, 0, NULL);
+		// all lengths in it are right but that it is too short for what has to be in it
+		store_be16(hello + 11, (uint16_t)(len - 13));
+		store_be16(hello + 15, (uint16_t)(len > 25 ? len - 25 : 0));
+		store_be16(hello + 23, (uint16_t)(len > 25 ? len - 25 : 0));
+		world_send_bytes(&world, &at, &server, hello, len);
+		lost = world_stats(&world).drop[DP_DROP_DTLS_HELLO];
+		world_run(&world);
+		if (len < HELLO_LEN) {
+			assert_false(world_take(&world, &at, &got));
+			assert_int_equal(world_stats(&world).drop[DP_DROP_DTLS_HELLO], lost + 1);
+			continue;
+		}
+		assert_true(world_take(&world, &at, &got));
+		assert_true(got.len <= len);
+		assert_int_equal(got.data[13], 3); // HelloVerifyRequest
+	}
+	clients_world_close();
+}
+
+// Thousands a second that claim to be from the clients' addresses: every client is there in time.
+static void test_spoofed(void **state)
+{
+	const char *const hosts[] = {"10.99.0.20", "198.51.100.5", "fd99::20"};
+	unsigned int done = 0, sent = 0;
+	uint8_t hello[HELLO_LEN + DTLS_COOKIE_LEN];
+
+	clients_world_open(*state);
+	for (unsigned int ms = 0; ms < 1500; ms++) {
+		for (unsigned int k = 0; k < 6; k++) {
+			const struct endpoint at =
+				world_endpoint(hosts[k % 3], (uint16_t)(1024 + sent++ % 8000));
+			const struct endpoint to = world.listeners[world.dtls + 2 - k % 3 / 2].at;
+
+			hello_write(hello, (uint8_t)sent, NULL);
+			world_send_bytes(&world, &at, &to, hello, HELLO_LEN);
+		}
+		if (ms >= 1000 && ms < 1000 + CLIENTS)
+			client_place(hosts[ms % 3], world.dtls + 2 - ms % 3 / 2);
+		done = 0;
+		for (unsigned int i = 0; i < nb_clients; i++)
+			done += dtls_client_shake(&end[i]);
+		step();
+		world.nb_seen = 0; // the answers that nobody waits for
+		world_wait(&world, 1);
+	}
+	assert_int_equal(done, CLIENTS);
+	assert_true(world_stats(&world).dtls.verify >= sent);
+	assert_int_equal(world_stats(&world).drop[drop_of_turn(TURN_DROP_UNAUTHENTICATED_RATE)], 0);
+	clients_world_close();
+}
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .unauthenticated = {20, 100}},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .unauthenticated = {20, 100}},
+};
+
+#define WITH(test, i)                                       \
+	{                                                   \
+#test " " #i, test, NULL, NULL, &setups[i], \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(test_length, 0),
+		WITH(test_spoofed, 0),
+		WITH(test_spoofed, 1),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
