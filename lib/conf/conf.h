@@ -123,6 +123,7 @@ struct conf {
 	// are owned by the configuration. turn.workers is set by the app once workers is resolved;
 	// turn.local and turn.gateways are gathered from ports.
 	struct turn_config turn;
+	struct turn_rate handshakes; // of TLS and DTLS, each
 	struct conf_streams streams;
 	struct conf_dtls dtls;
 	struct conf_tls tls;

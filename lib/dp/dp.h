@@ -37,6 +37,7 @@
 		"ClientHello malformed, in fragments, or not alone in its datagram")             \
 	X(DP_DROP_DTLS_FULL, "dtls-full",                                                        \
 		"ClientHello with its cookie, past dtls.half-open or dtls.sessions")             \
+	X(DP_DROP_DTLS_RATE, "dtls-rate", "ClientHello with its cookie, past limits.handshakes") \
 	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                    \
 		"DTLS record forged, replayed, or of no use to its session")                     \
 	X(DP_DROP_DTLS_ENDED, "dtls-ended", "of or to a client whose DTLS session has ended")    \

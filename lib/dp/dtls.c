@@ -114,6 +114,10 @@ static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
 		return;
 	}
+	if (!rates_take(&w->sessions->rates, &v->src, w->now_ms)) {
+		worker_drop(w, m, DP_DROP_DTLS_RATE);
+		return;
+	}
 	if (c != NULL)
 		session_give_up(w, c);
 	c = session_add(w, &v->src, v->src_port, v->listener);

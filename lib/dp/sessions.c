@@ -8,6 +8,7 @@
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second
 #define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
+#define SOURCES 8192 // places for the rates of handshakes
 #define HANDSHAKE_MTU 1280 // IPv6 carries it anywhere
 
 // --- the table -----------------------------------------------------------------------------------
@@ -287,7 +288,7 @@ static uint32_t part(const struct conf *c)
 static size_t one_size(const struct conf *c)
 {
 	return sizeof(struct sessions) + part(c) * sizeof(struct session) + table_size(part(c)) +
-		2 * RTE_CACHE_LINE_SIZE;
+		rates_size(SOURCES) + 3 * RTE_CACHE_LINE_SIZE;
 }
 
 size_t sessions_size(const struct conf *c)
@@ -313,10 +314,16 @@ struct stream_dtls sessions_config(const struct conf *c)
 		.message = (uint16_t)(most - NET_IP4_LEN - NET_UDP_LEN - DTLS_RECORD_LEN)};
 }
 
+// One worker's share of what is divided; of what there is, at least 1.
+static uint32_t share_of(uint32_t whole, uint32_t workers)
+{
+	return whole > 0 ? RTE_MAX(whole / workers, 1u) : 0;
+}
+
 static int create(struct worker *w)
 {
 	const struct conf *c = w->dp->conf;
-	const uint32_t max = part(c), share = c->dtls.half_open / c->workers;
+	const uint32_t max = part(c);
 	uint8_t key[DTLS_COOKIE_KEY_LEN], *mem;
 	struct sessions *s;
 
@@ -328,12 +335,17 @@ static int create(struct worker *w)
 	w->sessions = s;
 	s->free = SESSION_NONE;
 	s->max = max;
-	s->half_open = share > 0 ? share : 1;
+	s->half_open = share_of(c->dtls.half_open, c->workers);
 	s->message = sessions_config(c).message;
 	s->rotated_ms = w->now_ms;
 	mem += RTE_ALIGN_CEIL(sizeof(*s), RTE_CACHE_LINE_SIZE);
 	table_init(&s->table, mem, max);
-	s->session = (struct session *)(mem + RTE_ALIGN_CEIL(table_size(max), RTE_CACHE_LINE_SIZE));
+	mem += RTE_ALIGN_CEIL(table_size(max), RTE_CACHE_LINE_SIZE);
+	csprng_bytes(&w->rng, &s->rates.key, sizeof(s->rates.key));
+	rates_init(&s->rates, mem, SOURCES, share_of(c->handshakes.rate, c->workers),
+		share_of(c->handshakes.burst, c->workers));
+	mem += rates_size(SOURCES);
+	s->session = (struct session *)mem;
 	csprng_bytes(&w->rng, &s->key, sizeof(s->key));
 	csprng_bytes(&w->rng, key, sizeof(key));
 	s->cookies = dtls_cookies_create(key);

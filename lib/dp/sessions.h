@@ -19,6 +19,7 @@
 #include "cookie.h"
 #include "dp_int.h"
 #include "dtls.h"
+#include "rates.h"
 #include "table.h"
 
 #define SESSION_NONE UINT32_MAX
@@ -69,6 +70,7 @@ struct sessions {
 	struct hash_key key;
 	struct table table; // of all but FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies *cookies;
+	struct rates rates; // of handshakes begun
 	uint64_t rotated_ms, ticked_ms;
 	unsigned int n, at;
 	struct sealed sealed[DP_BURST];

@@ -478,6 +478,8 @@ int streams_start(struct dp *d, char *error, size_t len)
 		.per_source = c->streams.per_source,
 		.idle_s = c->streams.idle_s,
 		.handshake_s = c->streams.handshake_s,
+		.rate = c->handshakes.rate,
+		.burst = c->handshakes.burst,
 		.nap_us = c->idle == CONF_IDLE_SAVING ? c->idle_sleep_us : 0,
 		.queue = c->streams.queue,
 		.room = (uint16_t)RTE_MIN(

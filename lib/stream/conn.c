@@ -429,6 +429,8 @@ static void detect(struct thread *t, struct conn *c)
 		conn_close(t, c, n == IO_CLOSED ? &t->stats.closed : &t->stats.failed);
 	else if (first != TLS_HANDSHAKE)
 		c->state = CONN_OPEN;
+	else if (!tls_allowed(t, &c->client.addr))
+		conn_close(t, c, &t->stats.refused_rate);
 	else if (!start_tls(t, c))
 		conn_close(t, c, &t->stats.failed);
 }

@@ -205,6 +205,11 @@ static void admit(struct thread *t, int fd, unsigned int listener, const struct 
 	case CAPS_OK:
 		break;
 	}
+	if (t->s->listener[listener].mode == STREAM_TLS && !tls_allowed(t, &client->addr)) {
+		caps_give(&t->s->caps, &client->addr);
+		refuse(fd, t, &t->stats.refused_rate);
+		return;
+	}
 	settle(t, fd);
 	if (conn_open(t, fd, (uint8_t)listener, client)) {
 		count(&t->stats.accepted, 1);

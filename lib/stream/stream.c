@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "stream_int.h"
 
 #define FILES_SPARE 256 // descriptors for all else
+#define SOURCES 8192 // places for the rates of handshakes
 
 // The limit of open files, raised where we may.
 static int files_ask(uint32_t connections, char *error, size_t len)
@@ -58,6 +60,19 @@ static int prepare(struct streams *s, char *error, size_t len)
 	return 0;
 }
 
+static int rates_make(struct streams *s)
+{
+	void *mem = calloc(1, rates_size(SOURCES));
+
+	if (mem == NULL ||
+		getrandom(&s->rates.key, sizeof(s->rates.key), 0) != sizeof(s->rates.key)) {
+		free(mem);
+		return -1;
+	}
+	rates_init(&s->rates, mem, SOURCES, s->conf.rate, s->conf.burst);
+	return 0;
+}
+
 static int caps_make(struct streams *s)
 {
 	const struct stream_config *c = &s->conf;
@@ -82,7 +97,8 @@ static struct streams *create(const struct stream_config *c)
 		s->conf.nap_us = NAP_US;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
 	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
-	if (s->netns == NULL || s->listener == NULL || caps_make(s) != 0) {
+	if (s->netns == NULL || s->listener == NULL || rates_make(s) != 0 || caps_make(s) != 0) {
+		free(s->rates.due_ns);
 		free(s->netns);
 		free(s->listener);
 		free(s);
@@ -91,6 +107,7 @@ static struct streams *create(const struct stream_config *c)
 	memcpy(s->listener, c->listeners, c->nb_listeners * sizeof(*s->listener));
 	s->conf.listeners = s->listener;
 	s->conf.netns = s->netns;
+	pthread_mutex_init(&s->rates_lock, NULL);
 	pthread_mutex_init(&s->tls_lock, NULL);
 	return s;
 }
@@ -131,7 +148,9 @@ void stream_stop(struct streams *s)
 	SSL_CTX_free(s->tls.dtls);
 	caps_fini(&s->caps);
 	caps_fini(&s->sessions);
+	pthread_mutex_destroy(&s->rates_lock);
 	pthread_mutex_destroy(&s->tls_lock);
+	free(s->rates.due_ns);
 	free(s->netns);
 	free(s->listener);
 	free(s);

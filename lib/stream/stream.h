@@ -111,6 +111,8 @@ struct stream_config {
 	uint32_t connections; // at a time, up to STREAM_CONNECTIONS_MAX
 	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
 	uint32_t idle_s, handshake_s;
+	uint32_t rate,
+		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
 	uint32_t nap_us; // what a message may have to wait where there are many; NAP_US at least
 	uint32_t queue; // bytes that may wait for a client that does not read
 	uint16_t room; // longest message
@@ -127,6 +129,7 @@ struct stream_config {
 	X(accepted, "in all, but for those refused")                                        \
 	X(refused_total, "refused: streams.connections")                                    \
 	X(refused_source, "refused: streams.per-source")                                    \
+	X(refused_rate, "refused: limits.handshakes")                                       \
 	X(refused_files, "refused: no file descriptor, or no memory of the kernel's, left") \
 	X(handshakes, "TLS handshakes completed")                                           \
 	X(handshake_failed, "closed: TLS handshake failed")                                 \

@@ -12,6 +12,7 @@
 #include "dtls.h"
 #include "nap.h"
 #include "queue.h"
+#include "rates.h"
 #include "shake.h"
 #include "stream.h"
 
@@ -90,6 +91,8 @@ struct streams {
 	char *netns;
 	struct caps caps; // of connections
 	struct caps sessions; // of DTLS
+	pthread_mutex_t rates_lock; // of rates
+	struct rates rates; // of TLS handshakes
 	pthread_mutex_t tls_lock; // of tls
 	struct tls_contexts tls;
 	bool stop; // written by who stops, read by the threads
@@ -118,6 +121,8 @@ SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
 // Those that are wanted. 0, or -1 with a reason in error and nothing made.
 int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contexts *out,
 	char *error, size_t len);
+// Whether a source may begin another handshake now, which is counted.
+bool tls_allowed(struct thread *t, const struct addr *source);
 // The server's end of a connection; NULL when there is no memory.
 SSL *tls_open(struct streams *s, struct conn *c);
 // A kind of BIO; NULL when there is no memory.

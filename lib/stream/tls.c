@@ -261,6 +261,16 @@ static BIO *socket_bio(struct conn *c)
 	return b;
 }
 
+bool tls_allowed(struct thread *t, const struct addr *source)
+{
+	bool yes;
+
+	pthread_mutex_lock(&t->s->rates_lock);
+	yes = rates_take(&t->s->rates, source, t->now_ms);
+	pthread_mutex_unlock(&t->s->rates_lock);
+	return yes;
+}
+
 SSL *tls_open(struct streams *s, struct conn *c)
 {
 	BIO *b = socket_bio(c);

@@ -193,6 +193,7 @@ void world_open(struct world *w, const struct world_setup *s)
 		.neigh_held = 256,
 		.neigh_held_each = s->neigh_held_each != 0 ? s->neigh_held_each : 64,
 		.icmp_rate = s->icmp_rate,
+		.handshakes = s->handshakes,
 		.streams = {.threads = 1, .ring = s->stream_ring > 0 ? s->stream_ring : 256},
 		.dtls = {.sessions = 1000, .half_open = 300, .handshake_s = 10, .idle_s = 120}};
 	conf_turn(w, s);

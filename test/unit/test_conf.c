@@ -114,6 +114,8 @@ static void test_issue_file(void **state)
 	assert_int_equal(t->limits.guesses.burst, 100);
 	assert_int_equal(t->limits.binding.rate, 1000);
 	assert_int_equal(t->limits.binding.burst, 2000);
+	assert_int_equal(c->handshakes.rate, 200);
+	assert_int_equal(c->handshakes.burst, 2000);
 	assert_int_equal(t->nb_allow, 2);
 	assert_prefix(&t->allow[0], "10.99.0.0/24");
 	assert_prefix(&t->allow[1], "fd99::/64");

@@ -7,6 +7,9 @@
 #include "stream_int.h"
 
 #define CLIENTS 12
+#define TRIES 20000
+#define BATCH 50 // a neighbour not known yet holds some more
+#define FIRST_PORT 1024
 #define HELLO_LEN 64 // the shortest that is well-formed: no cookie, suites or extensions
 
 // --- ClientHellos of our own ---------------------------------------------------------------------
@@ -26,6 +29,7 @@ static uint16_t hello_write(uint8_t *out, uint8_t random, const uint8_t *cookie)
 	store_be16(out + 23, body);
 	store_be16(out + 25, 0xfefd);
 	out[27] = random;
+	out[10] = out[18] = cookie_len > 0; // the second record, and message
 	out[60] = cookie_len;
 	if (cookie != NULL)
 		memcpy(out + 61, cookie, cookie_len);
@@ -99,9 +103,90 @@ static void test_spoofed(void **state)
 	clients_world_close();
 }
 
+// --- with a cookie -------------------------------------------------------------------------------
+
+static void cookie_ask(const struct endpoint *at, uint8_t random)
+{
+	uint8_t hello[HELLO_LEN];
+
+	world_send_bytes(&world, at, &world.listeners[world.dtls + 2].at, hello,
+		hello_write(hello, random, NULL));
+}
+
+static void cookie_take(const struct endpoint *at, uint8_t cookie[DTLS_COOKIE_LEN])
+{
+	struct world_datagram got;
+
+	assert_true(world_take(&world, at, &got));
+	assert_int_equal(got.data[13], 3); // HelloVerifyRequest
+	memcpy(cookie, got.data + got.len - DTLS_COOKIE_LEN, DTLS_COOKIE_LEN);
+}
+
+static void cookie_use(const struct endpoint *at, uint8_t random, const uint8_t *cookie)
+{
+	uint8_t hello[HELLO_LEN + DTLS_COOKIE_LEN];
+
+	world_send_bytes(&world, at, &world.listeners[world.dtls + 2].at, hello,
+		hello_write(hello, random, cookie));
+}
+
+static uint64_t dropped(unsigned int reason)
+{
+	return world_stats(&world).drop[reason];
+}
+
+static void cookies_get(struct endpoint at, uint8_t cookies[TRIES][DTLS_COOKIE_LEN])
+{
+	for (unsigned int i = 0; i < TRIES; i += BATCH) {
+		struct endpoint first = at;
+
+		for (unsigned int k = 0; k < BATCH; k++, at.port++)
+			cookie_ask(&at, 0);
+		world_run(&world);
+		for (unsigned int k = 0; k < BATCH; k++, first.port++)
+			cookie_take(&first, cookies[i + k]);
+	}
+}
+
+// 10,000 handshakes a second that one source begins, each from another port: it may begin so many,
+// and another source's is none of these.
+static void test_rate(void **state)
+{
+	static uint8_t cookies[TRIES][DTLS_COOKIE_LEN];
+	const struct turn_rate *most = &((struct world_setup *)*state)->handshakes;
+	struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
+	unsigned int tries = 0, begun;
+
+	clients_world_open(*state);
+	cookies_get(at, cookies);
+	while (tries < TRIES) {
+		for (unsigned int k = 0; k < 20; k++, tries++, at.port++)
+			cookie_use(&at, 0, cookies[tries]);
+		step(); // of two milliseconds
+		world.nb_seen = 0;
+	}
+	settle(4);
+	begun = TRIES - (unsigned int)dropped(DP_DROP_DTLS_RATE);
+	assert_in_range(begun, most->burst + most->rate, most->burst + most->rate * 2);
+	assert_int_equal(thread->stats.dtls_failed, begun); // there is no cipher in common
+	client_place("198.51.100.5", world.dtls + 2);
+	shake_all();
+	clients_world_close();
+}
+
 static struct world_setup setups[] = {
-	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .unauthenticated = {20, 100}},
-	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .unauthenticated = {20, 100}},
+	{.workers = 1,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.dtls = true,
+		.unauthenticated = {20, 100},
+		.handshakes = {50, 100}},
+	{.workers = 3,
+		.rx_queues = 3,
+		.tx_queues = 3,
+		.dtls = true,
+		.unauthenticated = {20, 100},
+		.handshakes = {51, 99}},
 };
 
 #define WITH(test, i)                                       \
@@ -115,6 +200,8 @@ int main(void)
 		WITH(test_length, 0),
 		WITH(test_spoofed, 0),
 		WITH(test_spoofed, 1),
+		WITH(test_rate, 0),
+		WITH(test_rate, 1),
 	};
 
 	world_eal();
