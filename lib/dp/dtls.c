@@ -99,27 +99,19 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	return true;
 }
 
-// A ClientHello that shows whose address it is. Its client may have another handshake under way, or
-// a session: that ends only when there is a new one.
-static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t mark)
+// A handshake for a ClientHello that shows whose address it is, in place of another that may be
+// under way.
+static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct session *other, uint64_t mark)
 {
-	struct session *open = session_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
-	struct session *c = session_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+	struct session *c;
 
-	if (c != NULL && c->hello == mark) {
-		give(w, m, v, c, STREAM_SHAKE);
-		return;
-	}
-	if (open != NULL && open->hello == mark) {
-		worker_drop(w, m, DP_DROP_DTLS_RECORD);
-		return;
-	}
 	if (!rates_take(&w->sessions->rates, &v->src, w->now_ms)) {
 		worker_drop(w, m, DP_DROP_DTLS_RATE);
 		return;
 	}
-	if (c != NULL)
-		session_give_up(w, c);
+	if (other != NULL)
+		session_give_up(w, other);
 	c = session_add(w, &v->src, v->src_port, v->listener);
 	if (c == NULL) {
 		worker_drop(w, m, DP_DROP_DTLS_FULL);
@@ -128,6 +120,26 @@ static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 	c->hello = mark;
 	if (!give(w, m, v, c, STREAM_HELLO))
 		session_refused(w, session_conn(w, c), NULL);
+}
+
+// One with a good cookie. Its client may have another handshake under way, or a session: that ends
+// only when there is a new one, for which it takes a cookie made since the other began.
+static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct dtls_hello *h, const struct endpoint *server)
+{
+	const struct session *open =
+		session_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
+	struct session *c = session_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+	const uint64_t mark = mark_of(h), number = dtls_cookie_number(h);
+
+	if (c != NULL && c->hello == mark)
+		give(w, m, v, c, STREAM_SHAKE);
+	else if (open != NULL && open->hello == mark)
+		worker_drop(w, m, DP_DROP_DTLS_RECORD);
+	else if (session_is_fresh(w, v, number) && (c == NULL || number >= c->number))
+		begin(w, m, v, c, mark);
+	else
+		ask(w, m, v, h, server);
 }
 
 static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
@@ -139,7 +151,7 @@ static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 	if (!dtls_hello_read(v->data, v->len, &h))
 		worker_drop(w, m, DP_DROP_DTLS_HELLO);
 	else if (dtls_cookie_good(w->sessions->cookies, &h, &client, server))
-		begin(w, m, v, mark_of(&h));
+		cookied(w, m, v, &h, server);
 	else
 		ask(w, m, v, &h, server);
 }
@@ -557,6 +569,7 @@ void dtls_from_thread(struct worker *w, struct rte_mbuf *m)
 		keep(w, m, &v, conn, true);
 	} else if (c != NULL && c->state == SESSION_SHAKING) {
 		w->live.made++;
+		session_spend(w, c);
 		client = client_of(c);
 		rewrite_answer(w, m, c->listener, &client, m->data_len);
 	} else {

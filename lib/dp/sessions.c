@@ -8,6 +8,8 @@
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second
 #define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
+#define SPENT 4096 // places for clients with spent cookies
+#define SPENT_TAG 16 // bits of a place that tell whose it is
 #define SOURCES 8192 // places for the rates of handshakes
 #define HANDSHAKE_MTU 1280 // IPv6 carries it anywhere
 
@@ -94,6 +96,7 @@ struct session *session_add(
 		.listener = listener,
 		.generation = c->generation + 1 != 0 ? c->generation + 1 : 1,
 		.heard_ms = w->now_ms,
+		.number = dtls_cookies_count(s->cookies),
 		.state = SESSION_SHAKING};
 	if (!table_insert(
 		    &s->table, hash_of(s, client, port, listener), (uint32_t)(c - s->session))) {
@@ -102,6 +105,33 @@ struct session *session_add(
 	}
 	w->live.dtls.half_open++;
 	return c;
+}
+
+// A place has the lowest number of a fresh cookie, and behind it a part of the hash of whose. One
+// client may take another's: a spent cookie is then good for one handshake more.
+static uint64_t *spent_of(const struct sessions *s, uint64_t hash)
+{
+	return &s->spent[hash & (SPENT - 1)];
+}
+
+void session_spend(struct worker *w, struct session *c)
+{
+	const uint64_t hash = hash_of(w->sessions, &c->client, c->port, c->listener);
+
+	if (c->spent)
+		return;
+	c->spent = true;
+	*spent_of(w->sessions, hash) =
+		dtls_cookies_count(w->sessions->cookies) << SPENT_TAG | hash >> (64 - SPENT_TAG);
+}
+
+bool session_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number)
+{
+	const uint64_t hash = hash_of(w->sessions, &v->src, v->src_port, v->listener);
+	const uint64_t spent = *spent_of(w->sessions, hash);
+
+	return (spent & ((1u << SPENT_TAG) - 1)) != hash >> (64 - SPENT_TAG) ||
+		number >= spent >> SPENT_TAG;
 }
 
 struct turn_view session_view(const struct worker *w, const struct session *c)
@@ -288,7 +318,7 @@ static uint32_t part(const struct conf *c)
 static size_t one_size(const struct conf *c)
 {
 	return sizeof(struct sessions) + part(c) * sizeof(struct session) + table_size(part(c)) +
-		rates_size(SOURCES) + 3 * RTE_CACHE_LINE_SIZE;
+		rates_size(SOURCES) + SPENT * sizeof(uint64_t) + 3 * RTE_CACHE_LINE_SIZE;
 }
 
 size_t sessions_size(const struct conf *c)
@@ -345,6 +375,8 @@ static int create(struct worker *w)
 	rates_init(&s->rates, mem, SOURCES, share_of(c->handshakes.rate, c->workers),
 		share_of(c->handshakes.burst, c->workers));
 	mem += rates_size(SOURCES);
+	s->spent = (uint64_t *)mem;
+	mem += SPENT * sizeof(*s->spent);
 	s->session = (struct session *)mem;
 	csprng_bytes(&w->rng, &s->key, sizeof(s->key));
 	csprng_bytes(&w->rng, key, sizeof(key));

@@ -39,6 +39,7 @@ struct session {
 	uint64_t lease_ms; // what has an allocation on another worker said of it
 	uint64_t away; // workers, as bits, that may have its allocation
 	uint64_t hello; // what its ClientHello is known by
+	uint64_t number; // of cookies made since it began, or higher
 	uint32_t generation;
 	uint32_t next; // in the list of free ones
 	uint16_t port;
@@ -46,8 +47,9 @@ struct session {
 	uint8_t listener;
 	uint8_t state; // enum session_state
 	bool told; // GIVEN_UP: its thread
+	bool spent; // its cookie
 };
-_Static_assert(sizeof(struct session) == 72, "there are many");
+_Static_assert(sizeof(struct session) == 80, "there are many");
 
 // A record that waits for the end of its burst.
 struct sealed {
@@ -71,6 +73,7 @@ struct sessions {
 	struct table table; // of all but FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies *cookies;
 	struct rates rates; // of handshakes begun
+	uint64_t *spent; // for the last clients whose cookies are spent: see session_spend
 	uint64_t rotated_ms, ticked_ms;
 	unsigned int n, at;
 	struct sealed sealed[DP_BURST];
@@ -107,6 +110,10 @@ struct session *session_find(const struct worker *w, const struct addr *client, 
 // A new one, SHAKING. NULL: the limits say no.
 struct session *session_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener);
+// A flight of its handshake goes out: no cookie that its client has so far is good for another.
+void session_spend(struct worker *w, struct session *c);
+// Whether a client's good cookie has been made since then.
+bool session_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number);
 // The thread has completed its handshake; one that its client had before ends.
 void session_opened(struct worker *w, struct session *c, struct dtls_session *s);
 // The thread has ended its handshake: without success, or too late, and then s is nobody's.

@@ -6,7 +6,6 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
-#include "bytes.h"
 #include "cookie.h"
 
 #define HANDSHAKE_LEN 12 // header of a handshake message
@@ -15,7 +14,8 @@
 #define RANDOM_LEN 32
 #define SESSION_MAX 32
 #define DTLS_1_0 0xfeff
-#define MAC_LEN 32
+#define MAC_LEN 32 // of which a cookie has the first DTLS_COOKIE_MAC_LEN bytes
+#define NUMBER_LEN 8
 
 // --- reading -------------------------------------------------------------------------------------
 
@@ -84,6 +84,7 @@ bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
 
 struct dtls_cookies {
 	EVP_MAC_CTX *now, *before;
+	uint64_t number; // of those that are made now
 };
 
 static bool set_key(EVP_MAC_CTX *c, const uint8_t key[DTLS_COOKIE_KEY_LEN])
@@ -133,6 +134,11 @@ bool dtls_cookies_rotate(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_K
 	return true;
 }
 
+uint64_t dtls_cookies_count(struct dtls_cookies *c)
+{
+	return ++c->number;
+}
+
 static bool add_endpoint(EVP_MAC_CTX *mac, const struct endpoint *e)
 {
 	uint8_t port[2];
@@ -142,38 +148,42 @@ static bool add_endpoint(EVP_MAC_CTX *mac, const struct endpoint *e)
 		EVP_MAC_update(mac, port, sizeof(port)) == 1;
 }
 
-// Over both ends and what a client may not change in its second ClientHello.
+// Behind the number of a cookie its MAC, over both ends and what a client may not change in its
+// second ClientHello.
 static bool make(EVP_MAC_CTX *mac, const struct dtls_hello *h, const struct endpoint *client,
-	const struct endpoint *server, uint8_t out[MAC_LEN])
+	const struct endpoint *server, uint8_t cookie[NUMBER_LEN + MAC_LEN])
 {
 	size_t len;
 
-	return EVP_MAC_init(mac, NULL, 0, NULL) == 1 && add_endpoint(mac, client) &&
+	return EVP_MAC_init(mac, NULL, 0, NULL) == 1 &&
+		EVP_MAC_update(mac, cookie, NUMBER_LEN) == 1 && add_endpoint(mac, client) &&
 		add_endpoint(mac, server) && EVP_MAC_update(mac, h->random, RANDOM_LEN) == 1 &&
 		EVP_MAC_update(mac, h->suites, h->suites_len) == 1 &&
-		EVP_MAC_final(mac, out, &len, MAC_LEN) == 1;
+		EVP_MAC_final(mac, cookie + NUMBER_LEN, &len, MAC_LEN) == 1;
 }
 
 bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server)
 {
-	uint8_t mac[MAC_LEN];
+	uint8_t cookie[NUMBER_LEN + MAC_LEN];
 
 	if (h->cookie_len != DTLS_COOKIE_LEN)
 		return false;
-	return (make(c->now, h, client, server, mac) &&
-		       CRYPTO_memcmp(mac, h->cookie, DTLS_COOKIE_LEN) == 0) ||
-		(make(c->before, h, client, server, mac) &&
-			CRYPTO_memcmp(mac, h->cookie, DTLS_COOKIE_LEN) == 0);
+	memcpy(cookie, h->cookie, NUMBER_LEN);
+	return (make(c->now, h, client, server, cookie) &&
+		       CRYPTO_memcmp(cookie, h->cookie, DTLS_COOKIE_LEN) == 0) ||
+		(make(c->before, h, client, server, cookie) &&
+			CRYPTO_memcmp(cookie, h->cookie, DTLS_COOKIE_LEN) == 0);
 }
 
 bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server, uint8_t *out)
 {
 	const uint16_t body = DTLS_VERIFY_LEN - DTLS_RECORD_LEN - HANDSHAKE_LEN;
-	uint8_t *message = out + DTLS_RECORD_LEN, mac[MAC_LEN];
+	uint8_t *message = out + DTLS_RECORD_LEN, cookie[NUMBER_LEN + MAC_LEN];
 
-	if (!make(c->now, h, client, server, mac))
+	store_be64(cookie, c->number);
+	if (!make(c->now, h, client, server, cookie))
 		return false;
 	memset(out, 0, DTLS_VERIFY_LEN);
 	out[0] = DTLS_HANDSHAKE;
@@ -185,6 +195,6 @@ bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 	store_be16(message + 10, body);
 	store_be16(message + HANDSHAKE_LEN, DTLS_1_0);
 	message[HANDSHAKE_LEN + 2] = DTLS_COOKIE_LEN;
-	memcpy(message + HANDSHAKE_LEN + 3, mac, DTLS_COOKIE_LEN);
+	memcpy(message + HANDSHAKE_LEN + 3, cookie, DTLS_COOKIE_LEN);
 	return true;
 }

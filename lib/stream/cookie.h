@@ -5,9 +5,11 @@
 #pragma once
 
 #include "addr.h"
+#include "bytes.h"
 
 #define DTLS_RECORD_LEN 13 // header of a record
-#define DTLS_COOKIE_LEN 16
+#define DTLS_COOKIE_MAC_LEN 16
+#define DTLS_COOKIE_LEN (8 + DTLS_COOKIE_MAC_LEN) // its number in front
 #define DTLS_COOKIE_KEY_LEN 32
 #define DTLS_VERIFY_LEN (DTLS_RECORD_LEN + 12 + 3 + DTLS_COOKIE_LEN) // of a HelloVerifyRequest
 // Of a ClientHello: version, random and four empty vectors.
@@ -47,6 +49,13 @@ void dtls_cookies_free(struct dtls_cookies *c); // NULL is fine
 // A new key; cookies made under the last one are still good, those before no longer. False, and
 // nothing has changed, when libcrypto fails.
 bool dtls_cookies_rotate(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_KEY_LEN]);
+// Cookies made from now on have the number that this returns, those made so far a lower one.
+uint64_t dtls_cookies_count(struct dtls_cookies *c);
+// The number of a ClientHello's cookie, which is good.
+static inline uint64_t dtls_cookie_number(const struct dtls_hello *h)
+{
+	return load_be64(h->cookie);
+}
 // Whether the ClientHello brings back a cookie made for it and these endpoints.
 bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server);

@@ -208,7 +208,7 @@ def strangers(lab, server):
         sock.sendto(dtls.hello(), (SERVER4, 3478))
         answer = sock_read(sock)
         assert len(answer) < len(dtls.hello()), "it is shorter than what it answers"
-        forged = dtls.hello(cookie=b"\0" * 16)
+        forged = dtls.hello(cookie=b"\0" * 24)
         sock.sendto(forged, (SERVER4, 3478))
         assert len(sock_read(sock)) == len(answer), "asked again"
     after = dtls.counters(server)
@@ -244,7 +244,7 @@ def cookied(lab, ip):
     lab.cleanup.callback(sock.close)
     nonce = os.urandom(32)
     sock.sendto(dtls.hello(random=nonce), (SERVER4, dtls.PORT))
-    cookie = sock_read(sock)[-16:]
+    cookie = sock_read(sock)[-24:]
     hello = bytearray(dtls.hello(cookie, nonce))
     hello[10] = 1  # the next record
     hello[18] = 1  # the next message

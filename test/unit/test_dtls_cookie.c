@@ -115,20 +115,42 @@ static void test_rotate(void **state)
 	assert_false(dtls_cookie_good(cookies, &h, &from, &server));
 }
 
+// Its number tells whether a cookie was made before or after a moment.
+static void test_count(void **state)
+{
+	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	uint8_t answer[2][DTLS_VERIFY_LEN];
+	struct dtls_hello h;
+	uint64_t then;
+
+	assert_true(dtls_hello_read(hello.data, hello.len, &h));
+	assert_true(dtls_cookie_ask(cookies, &h, &from, &server, answer[0]));
+	then = dtls_cookies_count(cookies);
+	assert_true(dtls_cookie_ask(cookies, &h, &from, &server, answer[1]));
+	for (unsigned int i = 0; i < 2; i++) {
+		h.cookie = answer[i] + DTLS_VERIFY_LEN - DTLS_COOKIE_LEN;
+		h.cookie_len = DTLS_COOKIE_LEN;
+		assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+		assert_true(
+			i == 0 ? dtls_cookie_number(&h) < then : dtls_cookie_number(&h) == then);
+	}
+}
+
 // What a client may not change between its two ClientHellos, and the cookie itself.
 static void test_changed(void **state)
 {
 	const struct endpoint from = endpoint("192.0.2.1", 40000);
 	struct datagram second;
 	struct dtls_hello h;
-	uint8_t *bytes[3];
+	uint8_t *bytes[4];
 
 	ask(&from, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	bytes[0] = second.data + (h.random - second.data) + 31;
 	bytes[1] = second.data + (h.cookie - second.data) + 15;
 	bytes[2] = second.data + (h.suites - second.data) + 3;
-	for (unsigned int i = 0; i < 3; i++) {
+	bytes[3] = second.data + (h.cookie - second.data); // of its number
+	for (unsigned int i = 0; i < 4; i++) {
 		*bytes[i] ^= 1;
 		assert_true(dtls_hello_read(second.data, second.len, &h));
 		assert_false(dtls_cookie_good(cookies, &h, &from, &server));
@@ -188,6 +210,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exchange, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rotate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fragment, setup, teardown),

@@ -9,6 +9,7 @@
 #define CLIENTS 12
 #define TRIES 20000
 #define BATCH 50 // a neighbour not known yet holds some more
+#define WHOLE_MAX 200
 #define FIRST_PORT 1024
 #define HELLO_LEN 64 // the shortest that is well-formed: no cookie, suites or extensions
 
@@ -18,21 +19,37 @@
 static uint16_t hello_write(uint8_t *out, uint8_t random, const uint8_t *cookie)
 {
 	const uint8_t cookie_len = cookie != NULL ? DTLS_COOKIE_LEN : 0;
-	const uint16_t len = (uint16_t)(HELLO_LEN + cookie_len), body = (uint16_t)(len - 25);
+	const uint16_t len = (uint16_t)(HELLO_LEN + cookie_len);
 
 	memset(out, 0, len);
 	out[0] = DTLS_HANDSHAKE;
 	store_be16(out + 1, 0xfeff);
+	out[10] = out[18] = cookie_len > 0; // the second record, and message
 	store_be16(out + 11, (uint16_t)(len - 13));
 	out[13] = 1; // ClientHello
-	store_be16(out + 15, body);
-	store_be16(out + 23, body);
+	store_be16(out + 15, (uint16_t)(len - 25));
+	store_be16(out + 23, (uint16_t)(len - 25));
 	store_be16(out + 25, 0xfefd);
 	out[27] = random;
-	out[10] = out[18] = cookie_len > 0; // the second record, and message
 	out[60] = cookie_len;
 	if (cookie != NULL)
 		memcpy(out + 61, cookie, cookie_len);
+	return len;
+}
+
+// Likewise, with what it takes to be answered by a ServerHello.
+static uint16_t hello_write_whole(uint8_t *out, uint8_t random, const uint8_t *cookie)
+{
+	// a suite, no compression; groups, formats of points, signatures
+	static const uint8_t rest[] = {0, 2, 0xc0, 0x2b, 1, 0, 0, 22, 0, 10, 0, 4, 0, 2, 0, 23, 0,
+		11, 0, 2, 1, 0, 0, 13, 0, 4, 0, 2, 4, 3};
+	const uint16_t at = (uint16_t)(hello_write(out, random, cookie) - 3);
+	const uint16_t len = (uint16_t)(at + sizeof(rest));
+
+	memcpy(out + at, rest, sizeof(rest));
+	store_be16(out + 11, (uint16_t)(len - 13));
+	store_be16(out + 15, (uint16_t)(len - 25));
+	store_be16(out + 23, (uint16_t)(len - 25));
 	return len;
 }
 
@@ -107,7 +124,7 @@ static void test_spoofed(void **state)
 
 static void cookie_ask(const struct endpoint *at, uint8_t random)
 {
-	uint8_t hello[HELLO_LEN];
+	uint8_t hello[WHOLE_MAX];
 
 	world_send_bytes(&world, at, &world.listeners[world.dtls + 2].at, hello,
 		hello_write(hello, random, NULL));
@@ -174,19 +191,141 @@ static void test_rate(void **state)
 	clients_world_close();
 }
 
+// --- again ---------------------------------------------------------------------------------------
+
+static struct restart {
+	struct endpoint at;
+	uint8_t cookie[2][DTLS_COOKIE_LEN];
+	uint8_t last[32]; // random of the last ServerHello
+	unsigned int begun, asked; // ServerHellos with a new one, HelloVerifyRequests
+} again;
+
+static void again_send(uint8_t random, const uint8_t *cookie)
+{
+	uint8_t hello[WHOLE_MAX];
+
+	world_send_bytes(&world, &again.at, &world.listeners[world.dtls + 2].at, hello,
+		hello_write_whole(hello, random, cookie));
+}
+
+// Rounds, and what comes back.
+static void again_settle(void)
+{
+	struct world_datagram got;
+
+	settle(4);
+	while (world_take(&world, &again.at, &got)) {
+		if (got.data[13] == 3) {
+			again.asked++;
+			memcpy(again.cookie[0], got.data + got.len - DTLS_COOKIE_LEN,
+				DTLS_COOKIE_LEN);
+		} else if (got.data[13] == 2 && memcmp(again.last, got.data + 27, 32) != 0) {
+			again.begun++;
+			memcpy(again.last, got.data + 27, 32);
+		}
+	}
+}
+
+static void again_begin(void **state)
+{
+	clients_world_open(*state);
+	memset(&again, 0, sizeof(again));
+	again.at = world_endpoint("10.99.0.20", FIRST_PORT);
+	for (unsigned int i = 0; i < 2; i++) {
+		again_send((uint8_t)(1 - i), NULL);
+		again_settle();
+		if (i == 0)
+			memcpy(again.cookie[1], again.cookie[0], DTLS_COOKIE_LEN);
+	}
+	assert_int_equal(again.asked, 2);
+	again.asked = 0;
+}
+
+// Two cookies of one client, used in turn: the first begins a handshake, and that is all.
+static void test_alternated(void **state)
+{
+	uint8_t first[DTLS_COOKIE_LEN];
+
+	again_begin(state);
+	memcpy(first, again.cookie[0], sizeof(first));
+	for (unsigned int i = 0; i < 200; i++) {
+		again_send(i % 2, i % 2 == 0 ? first : again.cookie[1]);
+		again_settle();
+	}
+	assert_int_equal(again.begun, 1);
+	assert_int_equal(again.asked, 100); // the other one is told what it needs
+	clients_world_close();
+}
+
+// Both in one round, before there is a flight.
+static void test_alternated_at_once(void **state)
+{
+	again_begin(state);
+	for (unsigned int i = 0; i < 20; i++)
+		again_send(i % 2, again.cookie[i % 2]);
+	again_settle();
+	assert_int_equal(again.begun, 1);
+	assert_int_equal(again.asked, 10);
+	clients_world_close();
+}
+
+// A cookie that has led to a handshake leads to no other when that has ended; one made since does,
+// and takes the place of a handshake that is under way.
+static void test_spent(void **state)
+{
+	static const uint8_t alert[] = {21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40};
+	const struct endpoint *server;
+
+	again_begin(state);
+	server = &world.listeners[world.dtls + 2].at;
+	again_send(0, again.cookie[0]);
+	again_settle();
+	assert_int_equal(again.begun, 1);
+	world_send_bytes(&world, &again.at, server, alert, sizeof(alert));
+	again_settle();
+	assert_int_equal(sum_half_open(), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		again_send(0, again.cookie[0]);
+		again_settle();
+		// at first spent; what has been answered is fresh
+		assert_int_equal(again.begun, 1 + i);
+		assert_int_equal(again.asked, 1);
+	}
+	again_send(5, NULL); // its client has been started anew
+	again_settle();
+	again_send(5, again.cookie[0]);
+	again_settle();
+	assert_int_equal(again.begun, 3);
+	assert_int_equal(sum_half_open(), 1);
+	clients_world_close();
+}
+
+// One that has led to nothing, as there was no room, is as good as new: its client will use it
+// again.
+static void test_not_spent(void **state)
+{
+	const uint32_t max = 1000;
+
+	again_begin(state);
+	streams.sessions.max = 0;
+	for (unsigned int i = 0; i < 3; i++) {
+		again_send(0, again.cookie[0]);
+		again_settle();
+	}
+	assert_int_equal(thread->stats.dtls_refused_total, 3);
+	assert_int_equal(again.begun + again.asked, 0);
+	streams.sessions.max = max;
+	again_send(0, again.cookie[0]);
+	again_settle();
+	assert_int_equal(again.begun, 1);
+	clients_world_close();
+}
+
 static struct world_setup setups[] = {
-	{.workers = 1,
-		.rx_queues = 1,
-		.tx_queues = 1,
-		.dtls = true,
-		.unauthenticated = {20, 100},
-		.handshakes = {50, 100}},
-	{.workers = 3,
-		.rx_queues = 3,
-		.tx_queues = 3,
-		.dtls = true,
-		.unauthenticated = {20, 100},
-		.handshakes = {51, 99}},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .unauthenticated = {20, 100}},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .unauthenticated = {20, 100}},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .handshakes = {50, 100}},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .handshakes = {51, 99}},
 };
 
 #define WITH(test, i)                                       \
@@ -200,8 +339,14 @@ int main(void)
 		WITH(test_length, 0),
 		WITH(test_spoofed, 0),
 		WITH(test_spoofed, 1),
-		WITH(test_rate, 0),
-		WITH(test_rate, 1),
+		WITH(test_rate, 2),
+		WITH(test_rate, 3),
+		WITH(test_alternated, 0),
+		WITH(test_alternated, 1),
+		WITH(test_alternated_at_once, 0),
+		WITH(test_spent, 0),
+		WITH(test_spent, 1),
+		WITH(test_not_spent, 0),
 	};
 
 	world_eal();
