@@ -63,6 +63,11 @@ static void unhold(struct thread *t, struct conn *c)
 	c->held = false;
 }
 
+static int epoll_of(const struct thread *t, const struct conn *c)
+{
+	return c->fresh ? t->fresh : t->epoll;
+}
+
 static bool start_tls(struct thread *t, struct conn *c)
 {
 	c->ssl = tls_open(t->s, c);
@@ -87,12 +92,13 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 		.state = l->mode == STREAM_DETECT ? CONN_DETECT : CONN_OPEN,
 		.client = *client,
 		.listener = listener,
+		.fresh = l->mode != STREAM_PLAIN,
 		.events = EPOLLIN,
 		.opened_ms = t->now_ms,
 		.heard_ms = t->now_ms};
 	c->home = (uint8_t)t->s->conf.ops->home(t->s->conf.ctx, client, l->index);
 	if ((l->mode == STREAM_TLS && !start_tls(t, c)) ||
-		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
+		epoll_ctl(epoll_of(t, c), EPOLL_CTL_ADD, fd, &e) != 0) {
 		if (c->ssl != NULL)
 			count(&t->stats.tls, -1);
 		SSL_free(c->ssl);
@@ -186,7 +192,20 @@ static void conn_watch(struct thread *t, struct conn *c)
 	if (reading && (c->events & EPOLLIN) == 0)
 		c->rest_ms = t->now_ms; // what has begun could not go on meanwhile
 	c->events = e.events;
-	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e);
+	epoll_ctl(epoll_of(t, c), EPOLL_CTL_MOD, c->fd, &e);
+}
+
+// From now on it comes before those that are not open yet.
+static void conn_settle(struct thread *t, struct conn *c)
+{
+	struct epoll_event e = {.events = c->events, .data.u64 = (uint64_t)(c - t->conn)};
+
+	if (!c->fresh || c->state != CONN_OPEN)
+		return;
+	epoll_ctl(t->fresh, EPOLL_CTL_DEL, c->fd, NULL);
+	c->fresh = false;
+	if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, c->fd, &e) != 0)
+		conn_close(t, c, &t->stats.failed);
 }
 
 // --- in ------------------------------------------------------------------------------------------
@@ -459,4 +478,5 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 		((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 || io_pending(c)))
 		read_some(t, c);
 	conn_watch(t, c);
+	conn_settle(t, c);
 }

@@ -14,7 +14,7 @@
 #include "stream_int.h"
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts it to somaxconn
-#define ACCEPT_BURST 64
+#define ACCEPT_BURST 16
 #define DAD_WAITS 30 // tenths of a second
 
 union address {
@@ -136,7 +136,7 @@ int listen_open(struct thread *t, char *error, size_t len)
 		struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_LISTENER | i};
 
 		t->listen[i] = listen_soon(t, &conf->listeners[i].at);
-		if (t->listen[i] < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->listen[i], &e) != 0) {
+		if (t->listen[i] < 0 || epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0) {
 			fail(&conf->listeners[i].at, error, len);
 			return -1;
 		}

@@ -7,9 +7,19 @@
 // Of one handshake, datagrams with records not in the clear: one that is ahead of its time takes 17
 // KB in libssl. One is usual.
 #define SEALED_MAX 8
+#define WAITING_MAX 8 // datagrams of one handshake; a flight is one to four
+
+// A datagram of a client.
+struct later {
+	struct later *next;
+	uint16_t len;
+	uint8_t data[];
+};
 
 struct shake {
 	struct shake *next; // in its bucket or in the list of ended ones
+	struct shake *after, *before; // where there are datagrams that wait: in turn
+	struct later *waiting; // oldest first; the first of all is the ClientHello
 	struct dtls_handshake *handshake; // NULL once it has ended
 	struct dtls_session *session; // what it has come to, NULL = nothing
 	uint64_t conn;
@@ -18,6 +28,7 @@ struct shake {
 	uint8_t worker;
 	uint8_t sealed; // datagrams with records not in the clear
 	bool counted; // by the caps
+	bool ended;
 };
 
 // Where the datagrams of one go.
@@ -71,6 +82,59 @@ static void session_gone(struct thread *t, const struct addr *source)
 	count(&t->stats.dtls_sessions, -1);
 }
 
+// --- what waits ----------------------------------------------------------------------------------
+
+static void line_up(struct thread *t, struct shake *s)
+{
+	struct shakes *all = &t->shakes;
+
+	s->after = NULL;
+	s->before = all->last;
+	*(all->last != NULL ? &all->last->after : &all->first) = s;
+	all->last = s;
+}
+
+static void step_out(struct thread *t, struct shake *s)
+{
+	struct shakes *all = &t->shakes;
+
+	*(s->before != NULL ? &s->before->after : &all->first) = s->after;
+	*(s->after != NULL ? &s->after->before : &all->last) = s->before;
+}
+
+// Keeps a datagram. What finds no room is lost, and will be sent again.
+static void keep(struct thread *t, struct shake *s, const struct stream_message *m)
+{
+	struct later **end = &s->waiting, *l = malloc(sizeof(*l) + m->len);
+	unsigned int n = 0;
+
+	for (; *end != NULL; end = &(*end)->next)
+		n++;
+	if (l == NULL || n == WAITING_MAX) {
+		count(&t->stats.dtls_overrun, 1);
+		free(l);
+		return;
+	}
+	l->next = NULL;
+	l->len = m->len;
+	memcpy(l->data, m->data, m->len);
+	*end = l;
+	if (n == 0)
+		line_up(t, s);
+}
+
+static void free_waiting(struct shake *s)
+{
+	while (s->waiting != NULL) {
+		struct later *l = s->waiting;
+
+		s->waiting = l->next;
+		free(l);
+	}
+}
+
+// --- a handshake ---------------------------------------------------------------------------------
+
 // Out of its bucket, and among those of which the outcome has to be told.
 static void end(struct thread *t, struct shake **at, bool complete)
 {
@@ -79,6 +143,9 @@ static void end(struct thread *t, struct shake **at, bool complete)
 	*at = s->next;
 	s->next = t->shakes.ended;
 	t->shakes.ended = s;
+	s->ended = true;
+	if (s->waiting != NULL)
+		step_out(t, s);
 	if (complete)
 		s->session = dtls_settle(s->handshake);
 	dtls_handshake_free(s->handshake);
@@ -112,13 +179,10 @@ static void feed(struct thread *t, struct shake **at, uint8_t *data, uint16_t le
 	end(t, at, rc > 0);
 }
 
-// Within the limits. The session is made, or there is a counter that says why not.
-static bool admit(struct thread *t, struct shake *s, const struct stream_message *m)
+// Within the limits, or there is a counter that says why not.
+static bool admit(struct thread *t, struct shake *s)
 {
-	struct way way = {t, s};
-	struct dtls_wire w = {.in = m->data, .in_len = m->len, .out = send_out, .ctx = &way};
-
-	switch (caps_take(&t->s->sessions, &m->source)) {
+	switch (caps_take(&t->s->sessions, &s->source)) {
 	case CAPS_TOTAL:
 		count(&t->stats.dtls_refused_total, 1);
 		return false;
@@ -130,12 +194,46 @@ static bool admit(struct thread *t, struct shake *s, const struct stream_message
 	}
 	s->counted = true;
 	count(&t->stats.dtls_sessions, 1);
+	return true;
+}
+
+// With its ClientHello.
+static void open_with(struct thread *t, struct shake **at, struct later *hello)
+{
+	struct way way = {t, *at};
+	struct dtls_wire w = {
+		.in = hello->data, .in_len = hello->len, .out = send_out, .ctx = &way};
+
 	pthread_mutex_lock(&t->s->tls_lock);
-	s->handshake = dtls_open(t->s->tls.dtls, &t->s->conf.dtls, &w);
+	(*at)->handshake = dtls_open(t->s->tls.dtls, &t->s->conf.dtls, &w);
 	pthread_mutex_unlock(&t->s->tls_lock);
+	if ((*at)->handshake != NULL) {
+		feed(t, at, NULL, 0);
+		return;
+	}
+	count(&t->stats.dtls_failed, 1);
+	end(t, at, false);
+}
+
+bool shake_work(struct thread *t)
+{
+	struct shake *s = t->shakes.first, **at;
+	struct later *l;
+
+	if (s == NULL)
+		return false;
+	step_out(t, s);
+	l = s->waiting;
+	s->waiting = l->next;
+	if (s->waiting != NULL)
+		line_up(t, s);
+	at = find(t, s->worker, s->conn);
 	if (s->handshake == NULL)
-		count(&t->stats.dtls_failed, 1);
-	return s->handshake != NULL;
+		open_with(t, at, l);
+	else
+		feed(t, at, l->data, l->len);
+	free(l);
+	return t->shakes.first != NULL;
 }
 
 static void begin(struct thread *t, unsigned int w, const struct stream_message *m)
@@ -154,9 +252,9 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 		.until_ms = t->now_ms + conf->dtls.handshake_s * UINT64_C(1000),
 		.worker = (uint8_t)w};
 	*at = s;
-	if (admit(t, s, m))
-		feed(t, at, NULL, 0);
-	else
+	if (admit(t, s))
+		keep(t, s, m);
+	if (s->waiting == NULL)
 		end(t, at, false);
 }
 
@@ -171,7 +269,7 @@ void shake_take(struct thread *t, unsigned int w, const struct stream_message *m
 		break;
 	case STREAM_SHAKE:
 		if (*at != NULL)
-			feed(t, at, m->data, m->len);
+			keep(t, *at, m);
 		else if (shake_tell(t)) // what the worker hears of the end comes first
 			put(t, w, m->data, m->len, &back);
 		break;
@@ -188,6 +286,15 @@ void shake_take(struct thread *t, unsigned int w, const struct stream_message *m
 	}
 }
 
+// What has come behind the end of a handshake that is complete is the session's.
+static void give_back(struct thread *t, const struct shake *s)
+{
+	const struct stream_message back = {.kind = STREAM_BYTES, .conn = s->conn};
+
+	for (const struct later *l = s->waiting; l != NULL && s->session != NULL; l = l->next)
+		put(t, s->worker, l->data, l->len, &back);
+}
+
 bool shake_tell(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -198,6 +305,8 @@ bool shake_tell(struct thread *t)
 		if (!conf->ops->shaken(conf->ctx, t->index, s->worker, s->conn, s->session))
 			return false;
 		t->shakes.ended = s->next;
+		give_back(t, s);
+		free_waiting(s);
 		free(s);
 	}
 	return true;
@@ -220,7 +329,8 @@ void shake_tick(struct thread *t)
 				end(t, at, false);
 				continue;
 			}
-			dtls_shake_tick((*at)->handshake, &w);
+			if ((*at)->handshake != NULL)
+				dtls_shake_tick((*at)->handshake, &w);
 			at = &(*at)->next;
 		}
 	}
@@ -231,8 +341,9 @@ static void free_list(struct thread *t, struct shake *s)
 	while (s != NULL) {
 		struct shake *next = s->next;
 
-		if (s->handshake != NULL || s->session != NULL)
+		if (s->counted && (!s->ended || s->session != NULL))
 			session_gone(t, &s->source);
+		free_waiting(s);
 		dtls_handshake_free(s->handshake);
 		dtls_free(s->session);
 		free(s);

@@ -150,7 +150,8 @@ struct stream_config {
 	X(dtls_handshakes, "DTLS handshakes completed")                                     \
 	X(dtls_failed, "DTLS handshakes given up: failed, or past dtls.handshake")          \
 	X(dtls_refused_total, "DTLS handshakes refused: dtls.sessions")                     \
-	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")
+	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")                  \
+	X(dtls_overrun, "datagrams of DTLS handshakes dropped: too many waited")
 
 struct stream_stats {
 #define X(field, text) uint64_t field;

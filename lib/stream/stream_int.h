@@ -44,6 +44,7 @@ struct conn {
 	bool more; // and then was found to have more
 	bool ended; // or to have reached its end
 	bool held; // its next message is a request that its worker takes no more of now
+	bool fresh; // epoll has it among those that are not open yet
 	uint32_t skip; // bytes of an oversize message still to come
 	uint32_t rest_len;
 	uint8_t *rest; // received, and not a whole message yet
@@ -59,7 +60,8 @@ struct thread {
 	unsigned int index;
 	pthread_t id;
 	bool started;
-	int epoll;
+	int epoll; // of what comes first: connections that are open
+	int fresh; // epoll of those that are not, and of the listeners; watched by the other
 	int reserve; // descriptor to accept and refuse with when there is no other
 	int *listen; // of each listener
 	struct conn *conn; // max of them
@@ -74,6 +76,7 @@ struct thread {
 	bool stalled; // something of this round has to wait a little
 	struct shakes shakes;
 	bool hungry; // it left something: no nap
+	bool shaking; // there are handshakes to go on with
 	struct nap nap;
 	uint64_t now_ms, scanned_ms;
 	uint32_t scan; // next connection to look at for its deadline
@@ -170,6 +173,7 @@ void listen_accept(struct thread *t, unsigned int listener);
 // What epoll says something is about: a connection's index, or these.
 #define WATCH_EVENT (UINT64_C(1) << 32)
 #define WATCH_LISTENER (UINT64_C(2) << 32)
+#define WATCH_FRESH (UINT64_C(4) << 32)
 
 struct thread *thread_create(struct streams *s, unsigned int index);
 // Of one that does not run.

@@ -14,13 +14,19 @@
 #define SCAN_PARTS 5 // of all connections, each tick: every one is looked at twice a second
 #define STALL_NS (200 * 1000) // until workers are asked for buffers again
 #define RECEIVE_ROUNDS 8 // bursts of a worker in a row
+#define PORTION_NS (1000 * 1000) // of handshakes in a round, and the rest of the last one's step
 
-static uint64_t clock_ms(void)
+static uint64_t clock_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t clock_ms(void)
+{
+	return clock_ns() / 1000000;
 }
 
 // What workers have for clients. Returns how many messages that was.
@@ -96,6 +102,8 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 	if (e->data.u64 == WATCH_EVENT) {
 		if (read(t->event, &times, sizeof(times)) < 0)
 			return; // woken all the same
+	} else if (e->data.u64 == WATCH_FRESH) {
+		t->shaking = true; // when all else has been done
 	} else if ((e->data.u64 & WATCH_LISTENER) != 0) {
 		listen_accept(t, (uint8_t)e->data.u64);
 	} else {
@@ -106,12 +114,37 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 	}
 }
 
+// One of who is not open yet: on a listener, or in a handshake of TLS. False: there is none.
+static bool fresh_work(struct thread *t)
+{
+	struct epoll_event e;
+
+	if (epoll_wait(t->fresh, &e, 1, 0) != 1)
+		return false;
+	dispatch(t, &e);
+	return true;
+}
+
+// What strangers ask for, a step of each kind in turn: as much as delays nobody else for long.
+static void shake_hands(struct thread *t)
+{
+	const uint64_t until = clock_ns() + PORTION_NS;
+
+	do {
+		const bool fresh = fresh_work(t);
+
+		t->shaking = shake_work(t) || fresh;
+	} while (t->shaking && clock_ns() < until);
+	t->hungry |= t->shaking;
+}
+
 static void round_of(struct thread *t)
 {
 	static const struct timespec pause = {.tv_nsec = STALL_NS};
 	const struct timespec nap = {.tv_nsec = t->s->conf.nap_us * 1000L};
 	struct epoll_event e[EVENTS];
 	unsigned int busy;
+	bool at_once;
 	int n;
 
 	if (t->nap.on && !t->hungry)
@@ -129,13 +162,16 @@ static void round_of(struct thread *t)
 	}
 	if (t->stalled)
 		nanosleep(&pause, NULL);
-	n = epoll_wait(t->epoll, e, EVENTS, busy > 0 || t->stalled || t->nap.on ? 0 : TICK_MS);
+	at_once = busy > 0 || t->stalled || t->shaking || t->nap.on;
+	n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : TICK_MS);
 	t->stalled = false;
 	t->hungry = n == EVENTS;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_ms();
 	for (int i = 0; i < n; i++)
 		dispatch(t, &e[i]);
+	if (t->shaking || t->shakes.first != NULL)
+		shake_hands(t);
 	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));
 	scan(t);
 	shake_tick(t);
@@ -207,6 +243,7 @@ int thread_start(struct thread *t, char *error, size_t len)
 struct thread *thread_create(struct streams *s, unsigned int index)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_EVENT};
+	struct epoll_event fresh = {.events = EPOLLIN, .data.u64 = WATCH_FRESH};
 	struct thread *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
 
 	if (t == NULL)
@@ -223,11 +260,13 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 	t->conn = calloc(t->max, sizeof(*t->conn));
 	t->live = calloc(t->max, sizeof(*t->live));
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->fresh = epoll_create1(EPOLL_CLOEXEC);
 	t->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	for (unsigned int i = 0; t->listen != NULL && i < s->conf.nb_listeners; i++)
 		t->listen[i] = -1;
 	if (t->listen != NULL && t->conn != NULL && t->live != NULL && t->epoll >= 0 &&
-		t->event >= 0 && epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0)
+		t->event >= 0 && epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0 &&
+		t->fresh >= 0 && epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->fresh, &fresh) == 0)
 		return t;
 	thread_free(t);
 	return NULL;
@@ -243,6 +282,8 @@ void thread_free(struct thread *t)
 		listen_close(t);
 	if (t->epoll >= 0)
 		close(t->epoll);
+	if (t->fresh >= 0)
+		close(t->fresh);
 	if (t->event >= 0)
 		close(t->event);
 	free(t->listen);

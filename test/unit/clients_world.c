@@ -82,6 +82,8 @@ static void run_thread(void)
 			streams_ops.release(world.dp, 0, w, m[i].buf);
 		}
 	}
+	while (shake_work(thread))
+		;
 	shake_tell(thread);
 	thread->now_ms = world.ms;
 	shake_tick(thread);

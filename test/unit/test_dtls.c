@@ -130,7 +130,8 @@ static void to_thread(const struct datagram *d, enum stream_kind kind)
 
 	ours = true;
 	shake_take(thread, 3, &m);
-	shake_tell(thread);
+	while (shake_work(thread) || !shake_tell(thread))
+		;
 	ours = false;
 }
 
@@ -582,20 +583,19 @@ static void test_given_up(void **state)
 static void test_behind_the_end(void **state)
 {
 	struct datagram d = {.len = 60, .data = {DTLS_APPLICATION, 0xfe, 0xfd}};
-	struct stream_message m = {.kind = STREAM_SHAKE, .conn = CONN, .source = client_at.addr};
+	struct stream_message m = {.kind = STREAM_SHAKE, .conn = CONN, .data = d.data};
 
 	open_world(NULL);
 	begin();
 	dtls_client_shake(&client); // its last flight
 	wire_put(&client.out, d.data, d.len);
 	while (wire_take(&client.out, &d)) {
-		assert_null(session);
-		m.data = d.data;
 		m.len = d.len;
 		shake_take(thread, 3, &m);
 	}
+	while (shake_work(thread) || session == NULL)
+		shake_tell(thread);
 	assert_int_equal(bounced, 1);
-	assert_non_null(session);
 	close_world();
 }
 

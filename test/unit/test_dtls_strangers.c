@@ -321,6 +321,42 @@ static void test_not_spent(void **state)
 	clients_world_close();
 }
 
+// --- on the thread -------------------------------------------------------------------------------
+
+// What waits is worked off one by one, in turn; too much is dropped, and what ends meanwhile goes.
+static void test_waiting(void **state)
+{
+	const uint8_t none[DTLS_COOKIE_LEN] = {0}; // the thread does not ask
+	const unsigned int nb = 30;
+	struct stream_message m = {.source = world_endpoint("10.99.0.20", 1).addr};
+	uint8_t hello[WHOLE_MAX];
+
+	clients_world_open(*state);
+	m.data = hello;
+	for (unsigned int i = 0; i < nb; i++) {
+		m.len = hello_write_whole(hello, 0, none);
+		m.conn = UINT64_C(7) << 32 | i;
+		m.kind = STREAM_HELLO;
+		shake_take(thread, 0, &m);
+		m.kind = STREAM_SHAKE;
+		for (unsigned int k = 0; k < 20; k++)
+			shake_take(thread, 0, &m);
+		memset(hello, 0xff, sizeof(hello)); // it was no more than lent
+	}
+	assert_int_equal(thread->stats.dtls_overrun, nb * (20 - 7));
+	m.kind = STREAM_GONE;
+	m.conn = (UINT64_C(7) << 32) + 1;
+	shake_take(thread, 0, &m);
+	assert_true(shake_work(thread)); // the first one's
+	m.conn = UINT64_C(7) << 32;
+	shake_take(thread, 0, &m);
+	for (unsigned int left = 8 * (nb - 2); left > 0; left--)
+		assert_int_equal(shake_work(thread), left > 1);
+	assert_int_equal(thread->stats.dtls_sessions, nb - 2);
+	assert_int_equal(thread->stats.dtls_failed, 0);
+	clients_world_close(); // what waits there is freed
+}
+
 static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .unauthenticated = {20, 100}},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .unauthenticated = {20, 100}},
@@ -347,6 +383,7 @@ int main(void)
 		WITH(test_spent, 0),
 		WITH(test_spent, 1),
 		WITH(test_not_spent, 0),
+		WITH(test_waiting, 0),
 	};
 
 	world_eal();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handshakes of TLS on stream threads, over the loopback interface: how many a source may begin.
+// Handshakes of TLS on stream threads, over the loopback interface: how many a source may begin,
+// and that who has an open connection does not wait for them.
 #include "stream_world.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
@@ -12,6 +14,8 @@
 #define TRIES 40
 #define BURST 8
 #define DEADLINE_S 60
+#define SHAKERS 128
+#define PINGS 21
 
 static SSL_CTX *client_tls;
 static struct sockaddr_in server;
@@ -92,6 +96,86 @@ static void test_rate(void **state)
 	world_drain();
 }
 
+// --- who comes first -----------------------------------------------------------------------------
+
+static unsigned int steps; // of handshakes
+
+// Each step takes as long as with a large key.
+int __real_SSL_accept(SSL *ssl);
+int __wrap_SSL_accept(SSL *ssl);
+int __wrap_SSL_accept(SSL *ssl)
+{
+	static const struct timespec key = {.tv_nsec = 2 * 1000 * 1000};
+
+	nanosleep(&key, NULL);
+	__atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED);
+	return __real_SSL_accept(ssl);
+}
+
+// A Binding request of an open connection, and its echo: steps of handshakes made meanwhile.
+static unsigned int ping(int fd)
+{
+	static const uint8_t request[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	const unsigned int before = __atomic_load_n(&steps, __ATOMIC_RELAXED);
+	struct parcel *p;
+	uint8_t echo[20];
+
+	assert_int_equal(write(fd, request, sizeof(request)), sizeof(request));
+	while ((p = world_take()) == NULL)
+		usleep(100);
+	world_answer(streams, p);
+	assert_int_equal(recv(fd, echo, sizeof(echo), MSG_WAITALL), sizeof(echo));
+	return __atomic_load_n(&steps, __ATOMIC_RELAXED) - before;
+}
+
+// Another byte of a record that never ends, of everybody.
+static void shake_all(const int *fd)
+{
+	for (unsigned int i = 0; i < SHAKERS; i++)
+		assert_int_equal(write(fd[i], "x", 1), 1);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const unsigned int l = *(const unsigned int *)a, r = *(const unsigned int *)b;
+
+	return (l > r) - (l < r);
+}
+
+// Both threads have a long line of handshakes to go on with; who is through is served between two
+// portions of them, and not behind all.
+static void test_first(void **state)
+{
+	const struct stream_config c = {.connections = 2 * SHAKERS,
+		.idle_s = DEADLINE_S,
+		.handshake_s = DEADLINE_S,
+		.queue = 1u << 20};
+	unsigned int meanwhile[PINGS];
+	int fd[SHAKERS], open;
+
+	streams = world_start(c, &server);
+	open = dial();
+	ping(open);
+	for (unsigned int i = 0; i < SHAKERS; i++) {
+		fd[i] = dial();
+		assert_int_equal(write(fd[i], "\x16\x03\x01\x40\0", 5), 5);
+	}
+	for (unsigned int i = 0; i < PINGS; i++) {
+		shake_all(fd);
+		meanwhile[i] = ping(open);
+	}
+	qsort(meanwhile, PINGS, sizeof(meanwhile[0]), by_size);
+	print_message("steps meanwhile: %u to %u, half of the times no more than %u\n",
+		meanwhile[0], meanwhile[PINGS - 1], meanwhile[PINGS / 2]);
+	// two ways in a round each, and both threads' steps are counted
+	assert_in_range(meanwhile[PINGS / 2], 0, 16);
+	for (unsigned int i = 0; i < SHAKERS; i++)
+		close(fd[i]);
+	close(open);
+	stream_stop(streams);
+	world_drain();
+}
+
 static int group_setup(void **state)
 {
 	alarm(DEADLINE_S);
@@ -109,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_first),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
