@@ -409,9 +409,11 @@ static const struct conf_key conf_schema[] = {
 {"buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024",
 	.help = "Transmit descriptors of a queue, likewise."},
 {"buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512",
-	.help = "Requests that may wait on a worker, and as many datagrams behind those of their "
-	"clients; each holds a packet buffer. Past it they are dropped and counted as "
-	"`request-backlog`. Clients over TCP and TLS have as much room of their own, and what "
+	.help = "Requests that may wait on a worker of clients it knows (with an allocation, or "
+	"over DTLS), as many of strangers, and as many datagrams behind either; each holds a "
+	"packet buffer. Past it they are dropped and counted as `request-known` and "
+	"`request-backlog`; past a quarter of the room that is left for one client, as "
+	"`request-client`. Clients over TCP and TLS have as much room of their own, and what "
 	"finds none there is not read yet."},
 {"buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536), .def = "1024",
 	.help = "Packets that may wait between two workers, rounded up to a power of two."},

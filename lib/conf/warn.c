@@ -69,14 +69,14 @@ static void warn_auth(const struct warner *w)
 			NONCE_SECRET_SHORT);
 }
 
-// Packets that may wait in the backlog of a worker: requests, as many datagrams behind them, and
-// again as many of clients over TCP and TLS.
+// Packets that may wait in the backlog of a worker: of known clients and of strangers each
+// requests and as many datagrams behind them, and again as many of clients over TCP and TLS.
 static uint32_t backlog_packets(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
 		if (turn_listener_is_stream(&c->turn.listeners[i]))
-			return 3 * c->backlog;
-	return 2 * c->backlog;
+			return 5 * c->backlog;
+	return 4 * c->backlog;
 }
 
 static void warn_workers(const struct warner *w)

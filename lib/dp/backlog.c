@@ -4,10 +4,13 @@
 #include "backlog.h"
 #include "dp_int.h"
 
-#define CLIENT_MIN 32 // packets that a client may always have, or a quarter of all requests
+#define CLIENT_MIN 32 // packets that a client may have at most, or a quarter of all requests
+#define CLIENT_SHARE 4 // of the room that is left a client may have one part of so many
+#define STRANGERS_TURN 4 // of so many requests, while both wait, one is a stranger's
 #define PRESSED_ROUNDS 32
 #define RELAYING_MS 1000 // a worker that relays is one that has within this time
 #define CLIENT_MARK 0xffffff // port and listener
+#define KIND 1u // of a tag, the bit that tells a request
 
 _Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
 
@@ -18,34 +21,50 @@ static uint32_t streams_of(const struct conf *c)
 	return streams_size(c) > 0 ? c->backlog + DP_BURST : 0;
 }
 
-// Entries of the ring: requests, as many datagrams behind them, and what streams have.
-static uint32_t slots_of(const struct conf *c)
+// Entries of a queue: requests, as many datagrams behind them, and what streams have.
+static uint32_t slots_of(const struct conf *c, enum backlog_whose whose)
 {
-	return rte_align32pow2(2 * c->backlog + streams_of(c));
+	return rte_align32pow2(2 * c->backlog + (whose == BACKLOG_KNOWN ? streams_of(c) : 0));
+}
+
+static size_t queue_size(uint32_t slots)
+{
+	return slots *
+		(sizeof(struct rte_mbuf *) + sizeof(struct backlog_bucket) + sizeof(uint32_t) +
+			sizeof(uint16_t));
 }
 
 size_t backlog_size(const struct conf *c)
 {
-	return slots_of(c) *
-		(sizeof(struct rte_mbuf *) + sizeof(struct backlog_bucket) + sizeof(uint16_t));
+	return queue_size(slots_of(c, BACKLOG_KNOWN)) + queue_size(slots_of(c, BACKLOG_STRANGERS));
+}
+
+// Cuts a queue out of mem. Returns what is behind it.
+static uint8_t *queue_init(struct backlog_queue *q, uint8_t *mem, uint32_t slots)
+{
+	q->nb_slots = slots;
+	q->ring = (struct rte_mbuf **)mem;
+	q->tag = (uint32_t *)(q->ring + slots);
+	q->bucket = (struct backlog_bucket *)(q->tag + slots);
+	q->next = (uint16_t *)(q->bucket + slots);
+	return mem + queue_size(slots);
 }
 
 int backlog_create(struct worker *w, int socket)
 {
 	const struct conf *c = w->dp->conf;
 	struct backlog *b = &w->backlog;
+	uint8_t *mem;
 
-	*b = (struct backlog){.nb_slots = slots_of(c),
-		.max = c->backlog,
+	*b = (struct backlog){.max = c->backlog,
 		.stream_max = streams_of(c),
-		.client_max = (uint16_t)RTE_MAX(c->backlog / 4, (uint32_t)CLIENT_MIN),
+		.client_max = RTE_MAX(c->backlog / 4, (uint32_t)CLIENT_MIN),
 		.budget = c->requests};
 	b->mem = rte_zmalloc_socket("backlog", backlog_size(c), RTE_CACHE_LINE_SIZE, socket);
 	if (b->mem == NULL)
 		return -ENOMEM;
-	b->ring = b->mem;
-	b->bucket = (struct backlog_bucket *)(b->ring + b->nb_slots);
-	b->next = (uint16_t *)(b->bucket + b->nb_slots);
+	mem = queue_init(&b->queue[BACKLOG_KNOWN], b->mem, slots_of(c, BACKLOG_KNOWN));
+	queue_init(&b->queue[BACKLOG_STRANGERS], mem, slots_of(c, BACKLOG_STRANGERS));
 	csprng_bytes(&w->rng, &b->key, sizeof(b->key));
 	return 0;
 }
@@ -55,43 +74,77 @@ void backlog_free(struct backlog *b)
 	rte_free(b->mem);
 }
 
-static struct backlog_bucket *bucket_of(const struct backlog *b, const struct turn_view *v)
+static bool is_stream(const struct turn_view *v)
 {
-	const uint64_t hash = hash_addr(&b->key, &v->src, v->mark & CLIENT_MARK);
-
-	return &b->bucket[hash & (b->nb_slots - 1)];
+	return (v->flags & DP_STREAM) != 0;
 }
 
-// Whether something of this client waits.
-static bool has_client(
-	const struct backlog *b, const struct backlog_bucket *of, const struct turn_view *v)
+// --- by client ----------------------------------------------------------------------------------
+
+static uint64_t hash_of(const struct backlog *b, const struct turn_view *v)
 {
+	return hash_addr(&b->key, &v->src, v->mark & CLIENT_MARK);
+}
+
+static struct backlog_bucket *bucket_of(const struct backlog_queue *q, uint64_t hash)
+{
+	return &q->bucket[hash & (q->nb_slots - 1)];
+}
+
+static uint32_t tag_of(uint64_t hash, bool request)
+{
+	return ((uint32_t)(hash >> 32) & ~KIND) | (request ? KIND : 0);
+}
+
+// Whether something of this client waits in a queue.
+static bool has_client(const struct backlog_queue *q, const struct turn_view *v, uint64_t hash)
+{
+	const struct backlog_bucket *of = bucket_of(q, hash);
 	uint16_t at = of->head;
 
-	for (uint16_t i = 0; i < of->n; i++, at = b->next[at]) {
-		const struct turn_view *other = &parcel_of(b->ring[at])->datagram;
+	for (uint16_t i = 0; i < of->n; i++, at = q->next[at]) {
+		const struct turn_view *other = &parcel_of(q->ring[at])->datagram;
 
-		if (addr_eq(&other->src, &v->src) && ((other->mark ^ v->mark) & CLIENT_MARK) == 0)
+		if (((q->tag[at] ^ tag_of(hash, false)) & ~KIND) == 0 &&
+			addr_eq(&other->src, &v->src) &&
+			((other->mark ^ v->mark) & CLIENT_MARK) == 0)
 			return true;
 	}
 	return false;
 }
 
-static void append(struct backlog *b, struct backlog_bucket *to, struct rte_mbuf *m)
+// Whether a client has that many of a kind in a queue. Two whose tags are the same count as one:
+// one in two thousand million, and nobody can choose them.
+static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag, uint32_t many)
 {
-	const uint16_t at = (uint16_t)((b->head + b->n++) & (b->nb_slots - 1));
+	const struct backlog_bucket *of = bucket_of(q, hash);
+	uint16_t at = of->head;
+	uint32_t n = 0;
 
-	b->ring[at] = m;
-	if (to->n++ == 0)
-		to->head = at;
-	else
-		b->next[to->tail] = at;
-	to->tail = at;
+	if (likely(of->n < many))
+		return false;
+	for (uint16_t i = 0; i < of->n && n < many; i++, at = q->next[at])
+		n += q->tag[at] == tag;
+	return n >= many;
 }
 
-static bool is_stream(const struct turn_view *v)
+// --- in -----------------------------------------------------------------------------------------
+
+// By what nobody can feign but by sending from the 5-tuple of one who is known; who talks over a
+// stream or a session has shown that it is there.
+static bool is_known(const struct worker *w, const struct turn_view *v)
 {
-	return (v->flags & DP_STREAM) != 0;
+	return (v->flags & (DP_STREAM | DP_DTLS)) != 0 || turn_route_knows(w->shard, v);
+}
+
+// The queue of a client: where it waits already, else by what it is.
+static enum backlog_whose whose(const struct worker *w, const struct turn_view *v, uint64_t hash)
+{
+	const struct backlog *b = &w->backlog;
+	const bool known = is_known(w, v);
+	const enum backlog_whose one = known ? BACKLOG_KNOWN : BACKLOG_STRANGERS;
+
+	return has_client(&b->queue[one ^ 1], v, hash) ? one ^ 1 : one;
 }
 
 // What a redirect has brought here from a stream has waited where it came from, no more of it in a
@@ -101,59 +154,95 @@ static bool has_waited(const struct turn_view *v)
 	return is_stream(v) && v->via != TURN_NO_WORKER;
 }
 
-static bool is_full(const struct backlog *b, const struct turn_view *v, uint16_t of_client)
+// DP_SENT when there is room for a packet in a queue, or a reason.
+static unsigned int refusal(
+	const struct backlog *b, enum backlog_whose to, const struct turn_view *v, uint64_t hash)
 {
+	const struct backlog_queue *q = &b->queue[to];
+	const bool request = view_is_request(v);
+	const uint32_t left = b->max - q->waiting[request];
+	const uint32_t share = RTE_MIN(RTE_MAX(left / CLIENT_SHARE, 1u), b->client_max);
+
+	if (is_stream(v) ? b->streams < b->stream_max
+			 : left > 0 && !has_many(q, hash, tag_of(hash, request), share))
+		return DP_SENT;
+	if (!is_stream(v) && share > 1)
+		return DP_DROP_BACKLOG_CLIENT;
+	return to == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
+}
+
+static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *m, uint64_t hash)
+{
+	const struct turn_view *v = &parcel_of(m)->datagram;
+	const uint16_t at = (uint16_t)((q->head + q->n++) & (q->nb_slots - 1));
+	struct backlog_bucket *to = bucket_of(q, hash);
+	const bool request = view_is_request(v);
+
+	q->ring[at] = m;
+	q->tag[at] = tag_of(hash, request);
+	if (to->n++ == 0)
+		to->head = at;
+	else
+		q->next[to->tail] = at;
+	to->tail = at;
+	b->n++;
 	if (is_stream(v))
-		return b->streams >= b->stream_max;
-	if (of_client >= b->client_max)
-		return true;
-	if (view_is_request(v))
-		return b->requests >= b->max;
-	return b->n - b->requests - b->streams >= b->nb_slots - b->stream_max - b->max;
+		b->streams++;
+	else
+		q->waiting[request]++;
 }
 
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct backlog *b = &w->backlog;
-	struct backlog_bucket *to;
+	enum backlog_whose to;
+	unsigned int bad;
+	uint64_t hash;
 
 	if (likely(!backlog_concerns(w, v)) || has_waited(v))
 		return false;
-	to = bucket_of(b, v);
-	if (!view_is_request(v) && !has_client(b, to, v))
+	hash = hash_of(b, v);
+	if (view_is_request(v))
+		to = whose(w, v, hash);
+	else if (has_client(&b->queue[BACKLOG_KNOWN], v, hash))
+		to = BACKLOG_KNOWN;
+	else if (has_client(&b->queue[BACKLOG_STRANGERS], v, hash))
+		to = BACKLOG_STRANGERS;
+	else
 		return false;
-	if (is_full(b, v, to->n)) {
-		worker_drop(w, m, DP_DROP_BACKLOG);
+	bad = refusal(b, to, v, hash);
+	if (bad != DP_SENT) {
+		worker_drop(w, m, bad);
 		return true;
 	}
 	parcel_of(m)->datagram = *v;
-	append(b, to, m);
-	if (is_stream(v))
-		b->streams++;
-	else
-		b->requests += view_is_request(v);
+	append(b, &b->queue[to], m, hash);
 	return true;
 }
 
-// Takes the oldest packet out; its datagram stays in its private area.
-static struct rte_mbuf *pop(struct worker *w)
+// --- out ----------------------------------------------------------------------------------------
+
+// Takes the oldest packet out of a queue; its datagram stays in its private area.
+static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
 {
 	struct backlog *b = &w->backlog;
-	struct rte_mbuf *m = b->ring[b->head];
+	struct rte_mbuf *m = q->ring[q->head];
 	const struct turn_view *v = &parcel_of(m)->datagram;
-	struct backlog_bucket *from = bucket_of(b, v);
+	struct backlog_bucket *from = bucket_of(q, hash_of(b, v));
+	const bool request = view_is_request(v);
 
 	// the oldest of all is the oldest of its bucket
-	from->head = b->next[b->head];
+	from->head = q->next[q->head];
 	from->n--;
 	if (!is_stream(v)) {
-		b->requests -= view_is_request(v);
+		q->waiting[request]--;
 	} else {
 		b->streams--;
-		if (view_is_request(v))
+		if (request)
 			streams_asked(w, v);
 	}
-	b->head = (b->head + 1) & (b->nb_slots - 1);
+	q->head = (q->head + 1) & (q->nb_slots - 1);
+	q->n--;
 	b->n--;
 	return m;
 }
@@ -174,6 +263,26 @@ static unsigned int backlog_share(struct worker *w, bool full)
 	return 1;
 }
 
+// Whether the oldest packet of a queue is a request, for which there has to be time.
+static bool asks(const struct backlog_queue *q)
+{
+	return (q->tag[q->head] & KIND) != 0;
+}
+
+// The queue whose oldest packet is next: what stands behind no request any more, then the known
+// unless it is a stranger's turn. Some packet waits.
+static struct backlog_queue *next(struct backlog *b)
+{
+	struct backlog_queue *known = &b->queue[BACKLOG_KNOWN];
+	struct backlog_queue *strangers = &b->queue[BACKLOG_STRANGERS];
+
+	if (strangers->n == 0 || (known->n > 0 && !asks(known)))
+		return known;
+	if (known->n == 0 || !asks(strangers))
+		return strangers;
+	return b->turn < STRANGERS_TURN - 1 ? known : strangers;
+}
+
 unsigned int backlog_fill(struct worker *w)
 {
 	struct backlog *b = &w->backlog;
@@ -186,11 +295,15 @@ unsigned int backlog_fill(struct worker *w)
 		return 0;
 	left = backlog_share(w, full);
 	while (b->n > 0 && w->burst.n < DP_BURST) {
-		struct rte_mbuf *m = b->ring[b->head];
+		struct backlog_queue *q = next(b);
+		struct rte_mbuf *m;
 
-		if (view_is_request(&parcel_of(m)->datagram) && left-- == 0)
-			break;
-		pop(w);
+		if (asks(q)) {
+			if (left-- == 0)
+				break;
+			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + 1 : 0;
+		}
+		m = pop(w, q);
 		w->burst.turn.view[w->burst.n] = parcel_of(m)->datagram;
 		w->burst.m[w->burst.n++] = m;
 	}
@@ -199,6 +312,8 @@ unsigned int backlog_fill(struct worker *w)
 
 void backlog_drain(struct worker *w)
 {
-	while (w->backlog.n > 0)
-		worker_drop(w, pop(w), DP_DROP_STOPPING);
+	struct backlog *b = &w->backlog;
+
+	while (b->n > 0)
+		worker_drop(w, pop(w, next(b)), DP_DROP_STOPPING);
 }

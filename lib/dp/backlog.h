@@ -2,8 +2,13 @@
 // Requests that wait for their turn. A request costs what thirty relayed datagrams cost, so a
 // worker puts all of them aside and answers some at the end of the round (backlog_share). So a
 // storm of them never makes relaying wait long, and a receive ring does not overflow for it. Per
-// client nothing overtakes: what it sends behind a request that waits waits too. Bounded in all and
-// per client; what finds no room is dropped and counted. Clients over TCP and TLS, who do not ask
+// client nothing overtakes: what it sends behind a request that waits waits too.
+//
+// There are two queues: of those we know, by their 5-tuple alone (an allocation, a session, a
+// connection), and of strangers. The known come first, but for one request in STRANGERS_TURN. Each
+// has room of its own, and a client may have a quarter of what room is left: so strangers, however
+// many, cost no allocation its refresh, and who sends in the name of a client takes the room of
+// that one. What finds no room is dropped and counted. Clients over TCP and TLS, who do not ask
 // twice, have room of their own here and no drops: while it is full their rings are not read, and
 // stream threads ask no more than it holds (streams.c).
 #pragma once
@@ -23,22 +28,31 @@ struct backlog_bucket {
 	uint16_t head, tail, n;
 };
 
-// Of one worker. A ring of packets in order of arrival, their views in their private area, chained
-// by client.
+// A ring of packets in order of arrival, their views in their private area, chained by client.
+struct backlog_queue {
+	struct rte_mbuf **ring; // nb_slots entries, a power of two
+	struct backlog_bucket *bucket; // nb_slots of them
+	uint32_t *tag; // by position: whose it is, as far as a hash can tell, and its kind
+	uint16_t *next; // by position: the next packet of the bucket
+	uint32_t nb_slots;
+	uint32_t head, n; // oldest packet, packets
+	uint32_t waiting[2]; // of them, but for those of streams: requests, and what is behind them
+};
+
+enum backlog_whose { BACKLOG_KNOWN, BACKLOG_STRANGERS };
+
+// Of one worker.
 struct backlog {
 	struct hash_key key;
-	struct rte_mbuf **ring; // nb_slots entries, a power of two
-	uint16_t *next; // by position: the next packet of the bucket
-	struct backlog_bucket *bucket; // nb_slots of them
+	struct backlog_queue queue[2]; // by enum backlog_whose
 	void *mem;
-	uint32_t nb_slots;
-	uint32_t max; // requests; as many again may wait behind those of their client
+	uint32_t max; // requests of a queue; as many again may wait behind those of their client
 	uint32_t stream_max; // packets of stream clients
 	uint32_t budget; // requests a round
-	uint32_t head, n; // oldest packet, packets
-	uint32_t requests, streams; // among them; not counted in requests: those of streams
+	uint32_t n, streams; // packets in all; those of streams
 	uint32_t waited; // rounds in which there was no time
-	uint16_t client_max; // packets of one bucket: of one client, but for chance
+	uint32_t turn; // requests of the known that went before one of strangers that waits
+	uint32_t client_max; // packets of one kind of one client
 	uint64_t relayed_ms; // the worker's time when something was last relayed
 	bool full; // a burst of this round was: more may wait where it came from
 };

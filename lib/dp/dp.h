@@ -29,7 +29,11 @@
 	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")   \
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                       \
 	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                         \
-	X(DP_DROP_BACKLOG, "request-backlog", "more requests than may wait")                     \
+	X(DP_DROP_BACKLOG, "request-backlog",                                                    \
+		"more requests than may wait, of clients without allocation")                    \
+	X(DP_DROP_BACKLOG_KNOWN, "request-known",                                                \
+		"more requests than may wait, of clients with an allocation or a connection")    \
+	X(DP_DROP_BACKLOG_CLIENT, "request-client", "more requests of one client than may wait") \
 	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                    \
 	X(DP_DROP_DTLS_PLAIN, "dtls-plain", "in the clear to a port where only DTLS is spoken")  \
 	X(DP_DROP_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session, and no ClientHello") \

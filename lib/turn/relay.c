@@ -123,6 +123,12 @@ static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *
 	return alloc_lookup(s, v);
 }
 
+bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v)
+{
+	return v->slot != TURN_NONE &&
+		(line_is(alloc_at(s, v->slot), v) || alloc_lookup(s, v) != TURN_NONE);
+}
+
 static bool slot_live(const struct turn_shard *s, uint32_t slot)
 {
 	return line_state(alloc_at(s, slot)) == ALLOC_LIVE && alloc_left(s, slot) > 0;

@@ -423,6 +423,9 @@ static inline uint32_t turn_client_away(uint64_t hash, unsigned int homes, unsig
 // Looks up b->view[0..b->n) and prefetches. Of a client that is dealt to another shard only the
 // hash is made.
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b);
+// Whether the client of a view that turn_route_begin has looked up has an allocation, here or, by a
+// redirect, on another worker: by its 5-tuple, so whoever can send from that is taken for it.
+bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v);
 // Makes b->plan, and what of b->side it needs, for view i. Views are taken in order, and each plan
 // is executed before the next is made: any operations in one burst then have the same outcome as
 // in bursts of one.

@@ -43,7 +43,8 @@ def limited(server, client, make, counter, used=0):
 
     used: tokens of the burst that earlier requests may have taken.
     """
-    counters = (counter, "request-backlog")  # that of a worker that was kept from its CPU
+    # the others are those of a worker that was kept from its CPU
+    counters = (counter, "request-backlog", "request-client")
 
     def count():
         drops = server.drops()
@@ -171,12 +172,13 @@ def main(lab):
     config = {"limits": limits, "workers": {"count": 1}}
     server = lab.server(
         config | {"auth": {"nonce": {"lifetime": NONCE_LIFETIME}}},
-        allow=("unauthenticated-rate", "request-backlog"),
+        allow=("unauthenticated-rate", "request-backlog", "request-client"),
     )
     strangers(lab, server)
     server.finish()
     config["limits"] = {"guesses": bucket, "binding": bucket, "unauthenticated": {"rate": 0}}
-    server = lab.server(config, allow=("guess-rate", "binding-rate", "request-backlog"))
+    allow = ("guess-rate", "binding-rate", "request-backlog", "request-client")
+    server = lab.server(config, allow=allow)
     guesses(lab, server)
     bindings(lab, server)
     server.finish()

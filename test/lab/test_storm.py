@@ -25,6 +25,7 @@ from turnlib import (
 CONFIG = {"limits": {"requests": 2}, "buffers": {"backlog": 32}, "relay": {"quarantine": 0}}
 CALLS = "--clients 8 --pps 1k --direction both --duration 2 --size 120".split()
 STEADY, CROWD = 24, 192  # clients of the storm; the first fit a backlog
+REFUSED = ("request-backlog", "request-known", "request-client")
 SILENCE = 0.25  # after which a client asks again
 
 
@@ -106,15 +107,19 @@ class Storm:
             stormer.client.close()
 
 
+def refused(server):
+    counts = server.drops()
+    return sum(counts.get(name, 0) for name in REFUSED)
+
+
 def beside_calls(lab, server, gen, count):
     storm = Storm(lab, count)
-    count = lambda: server.drops().get("request-backlog", 0)
-    before = count()
+    before = refused(server)
     run = gen.start(*loadgen.media(*loadgen.IVAN, *CALLS))
     storm.rage(run.process)
     result = run.result()
-    until(lambda: storm.settled(count() - before), 5, "every request is answered or counted")
-    dropped = count() - before
+    until(lambda: storm.settled(refused(server) - before), 5, "every request is answered or counted")
+    dropped = refused(server) - before
     loadgen.check_clean(result, "up", "down")
     assert result["clients_ready"] == 8 and result["clients_failed"] == 0, result
     missed = sum(port["rx_missed"] for port in server.telemetry.ask("/slipring/ports"))
@@ -130,7 +135,7 @@ def beside_calls(lab, server, gen, count):
 
 def main(lab):
     labs.need_own_server()
-    server = lab.server(CONFIG, allow={"request-backlog"})
+    server = lab.server(CONFIG, allow=set(REFUSED))
     gen = loadgen.Generator(lab)
     for count in (STEADY, CROWD):
         beside_calls(lab, server, gen, count)

@@ -149,7 +149,8 @@ static void test_second_waits(void **state)
 	struct world_datagram d;
 
 	open(&s, 10);
-	assert_int_equal(client_allocate(&world, c, 4), 0);
+	for (unsigned int k = 0; k < 10; k++) // all in one queue
+		assert_int_equal(client_allocate(&world, &storm[k], 4), 0);
 	for (uint16_t i = 0; i < 5; i++) {
 		const struct endpoint to = world_endpoint("10.99.0.40", (uint16_t)(8000 + i));
 
@@ -273,13 +274,169 @@ static void test_one_client(void **state)
 			round_with_call();
 		assert_in_range(world_stats(&world).held, 0, 32);
 	}
-	assert_in_range(backlog_drops(), 50, 100); // of 150; a request and two more went each round
+	// of 150; a request and two more went each round
+	assert_in_range(world_stats(&world).drop[DP_DROP_BACKLOG_CLIENT], 50, 100);
+	assert_int_equal(backlog_drops(), 0);
 	for (unsigned int i = 1; i < 20; i++)
 		post_allocate(&storm[i]);
 	world_run(&world);
 	for (unsigned int i = 1; i < 20; i++)
 		assert_int_equal(take_all(&storm[i].at), 1);
 	assert_int_equal(world_stats(&world).turn.allocations, 20);
+	world_close(&world);
+}
+
+// --- the known and strangers --------------------------------------------------------------------
+
+// Answers to the clients [from, to) of the storm among what was seen.
+static unsigned int answers_to(unsigned int from, unsigned int to)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = from; i < to; i++)
+		n += take_all(&storm[i].at);
+	return n;
+}
+
+// One round beside the call, whose answers stay to be taken.
+static void round_beside_call(void)
+{
+	client_channel_data(&world, &call, CHANNEL, "up", 2);
+	world_round(&world);
+	assert_int_equal(take_all(&peer), 1);
+}
+
+// Who has an allocation comes before those who came earlier and have none, who still have their
+// turn; what a client has sent behind its request goes with it.
+static void test_known_first(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 4};
+	const unsigned int known = 9;
+
+	open(&s, 2 * known);
+	for (unsigned int i = 0; i < known; i++)
+		assert_int_equal(client_allocate(&world, &storm[i], 4), 0);
+	assert_int_equal(client_bind(&world, &storm[0], CHANNEL, &peer), 0);
+	for (unsigned int i = 2 * known; i-- > 0;)
+		post_lifetime(&storm[i], 600); // strangers first
+	client_channel_data(&world, &storm[0], CHANNEL, "behind", 6);
+	for (unsigned int i = 0; i < 3; i++) {
+		if (i == 2)
+			assert_int_equal(take_all(&peer), 0);
+		client_channel_data(&world, &call, CHANNEL, "up", 2);
+		world_round(&world);
+		assert_int_equal(answers_to(0, known), 3);
+		assert_int_equal(answers_to(known, 2 * known), 1);
+		assert_int_equal(take_all(&peer), i == 2 ? 2 : 1);
+	}
+	for (unsigned int i = 0; i < 2; i++) { // nobody else is left
+		round_beside_call();
+		assert_int_equal(answers_to(known, 2 * known), i == 0 ? 4 : 2);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// So is who has a connection, and as yet no allocation.
+static void test_known_stream(void **state)
+{
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 2, .stream_ring = 256};
+	struct world_client c;
+
+	open(&s, 8);
+	world_stream_client(&world, &c, "203.0.113.5", 40000);
+	for (unsigned int i = 0; i < 8; i++)
+		post_lifetime(&storm[i], 600);
+	round_beside_call(); // two are answered, six wait
+	assert_int_equal(answers_to(0, 8), 2);
+	client_begin(&world, &c, STUN_BINDING);
+	assert_true(world_stream_send(&world, &c, c.message, stun_end(&c.w)));
+	round_beside_call();
+	assert_int_equal(take_all(&c.at), 1);
+	assert_int_equal(answers_to(0, 8), 1);
+	world_run(&world);
+	assert_int_equal(answers_to(0, 8), 5);
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// Known is who has an allocation, whatever the quick look into the table has hit.
+static void test_known(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	struct turn_burst *b;
+	struct worker *w;
+	uint32_t other;
+
+	open(&s, 2);
+	assert_int_equal(client_allocate(&world, &storm[1], 4), 0);
+	w = world.dp->worker[0];
+	b = &w->burst.turn;
+	b->n = 3;
+	b->homes = 0;
+	for (unsigned int i = 0; i < 3; i++) {
+		const struct world_client *c = i < 2 ? &storm[i] : &call;
+
+		b->view[i] = (struct turn_view){.src = c->at.addr, .src_port = c->at.port};
+	}
+	turn_route_begin(w->shard, b);
+	assert_false(turn_route_knows(w->shard, &b->view[0]));
+	assert_true(turn_route_knows(w->shard, &b->view[1]));
+	other = b->view[1].slot;
+	b->view[0].slot = b->view[1].slot = b->view[2].slot;
+	assert_false(turn_route_knows(w->shard, &b->view[0]));
+	assert_true(turn_route_knows(w->shard, &b->view[1]));
+	b->view[2].slot = other;
+	b->view[2].listener = 1; // another 5-tuple
+	assert_false(turn_route_knows(w->shard, &b->view[2]));
+	world_close(&world);
+}
+
+// However many strangers wait, there is room for the known; and however many ask in the name of
+// one, for the others.
+static void test_rooms(void **state)
+{
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1, .backlog = 32};
+	const unsigned int known = 6;
+	struct dp_stats stats;
+
+	open(&s, 100);
+	for (unsigned int i = 0; i < known; i++)
+		assert_int_equal(client_allocate(&world, &storm[i], 4), 0);
+	for (unsigned int i = known; i < 100; i++)
+		post_lifetime(&storm[i], 600);
+	for (unsigned int i = 0; i < 40; i++)
+		post_lifetime(&storm[0], 600);
+	for (unsigned int i = 0; i < known; i++)
+		post_lifetime(&storm[i], 600);
+	world_run(&world);
+	assert_int_equal(answers_to(1, known), known - 1);
+	stats = world_stats(&world);
+	assert_int_not_equal(stats.drop[DP_DROP_BACKLOG], 0);
+	assert_int_not_equal(stats.drop[DP_DROP_BACKLOG_CLIENT], 0);
+	assert_int_equal(stats.drop[DP_DROP_BACKLOG_KNOWN], 0);
+	world_close(&world);
+}
+
+// All in the names of many: what is refused is counted as theirs.
+static void test_known_full(void **state)
+{
+	const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1, .backlog = 32};
+	unsigned int answers;
+
+	open(&s, 100);
+	for (unsigned int i = 0; i < 100; i++)
+		assert_int_equal(client_allocate(&world, &storm[i], 4), 0);
+	for (unsigned int i = 0; i < 100; i++)
+		post_lifetime(&storm[i], 600);
+	world_run(&world);
+	answers = answers_to(0, 100);
+	assert_in_range(answers, 32, 36);
+	assert_int_equal(answers + world_stats(&world).drop[DP_DROP_BACKLOG_KNOWN], 100);
+	assert_int_equal(world_drops(&world), 100 - answers);
 	world_close(&world);
 }
 
@@ -343,6 +500,11 @@ int main(void)
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_one_client),
+		cmocka_unit_test(test_known_first),
+		cmocka_unit_test(test_known_stream),
+		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_rooms),
+		cmocka_unit_test(test_known_full),
 		cmocka_unit_test(test_pressed),
 		cmocka_unit_test(test_stop),
 	};
