@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In: from received frames to datagrams for the shard. What nearly every frame is goes by
 // accept_plain, without a call; it says nothing of any other, and accept_any then finds out.
+#include <rte_ether.h>
+
 #include "bytes.h"
 #include "dp_int.h"
 
 #define NOBODY (-1)
+// Of an mbuf's flags: the port has taken a tag off, or two, or the outer one of two.
+#define STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
 
 // What the port has verified of a packet.
 static inline bool ip_verified(const struct dp_port *p, const struct rte_mbuf *m)
@@ -57,19 +61,36 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 	return DP_DROP_NO_LISTENER;
 }
 
+// A port may take tags off that nobody asked it to: one is put back, to be judged as it came; two
+// are one too many. DP_SENT or a reason.
+static unsigned int tag_back(struct rte_mbuf *m)
+{
+	if ((m->ol_flags & RTE_MBUF_F_RX_QINQ_STRIPPED) != 0)
+		return drop_of_net(NET_DROP_VLAN);
+	if (m->data_len < NET_ETH_LEN)
+		return drop_of_net(NET_DROP_SHORT);
+	return rte_vlan_insert(&m) == 0 ? DP_SENT : DP_DROP_HEADROOM;
+}
+
 // True when the frame is a UDP datagram; else it has been dealt with.
 static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct net_frame *f)
 {
 	const struct dp_port *p = &w->dp->port[port];
 	const struct net_rx *rules = &p->rx[ip_verified(p, m) | l4_verified(p, m) << 1];
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	unsigned int tag = DP_SENT;
 	enum net_drop bad;
 
 	if (m->nb_segs != 1) {
 		worker_drop(w, m, DP_DROP_SEGMENTED);
 		return false;
 	}
-	bad = net_frame_parse(data, m->data_len, rules, f);
+	if (unlikely((m->ol_flags & STRIPPED) != 0))
+		tag = tag_back(m);
+	if (tag != DP_SENT) {
+		worker_drop(w, m, tag);
+		return false;
+	}
+	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, f);
 	if (bad != NET_OK) {
 		worker_drop(w, m, drop_of_net(bad));
 		return false;
@@ -182,7 +203,7 @@ struct accepting {
 	const struct worker *w;
 	const struct dp_port *p;
 	struct local_table local; // a copy
-	uint64_t verified; // p->verified
+	uint64_t looked_at; // flags of an mbuf: p->verified, and that a tag was taken off
 	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
 	uint8_t port, id;
 	enum homes homes; // a constant where this is inlined
@@ -246,7 +267,8 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer) ^ a->id);
 }
 
-// net_udp_scan4 or 6, by what the port has verified: usually all.
+// net_udp_scan4 or 6, by what the port has verified: usually all. 0 also when it has taken a tag
+// off.
 static __rte_always_inline uint32_t scan(
 	const struct accepting *a, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
@@ -254,11 +276,13 @@ static __rte_always_inline uint32_t scan(
 	const uint64_t ip_good = is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : 0;
 	const uint64_t l4_mask = RTE_MBUF_F_RX_L4_CKSUM_MASK;
 	const uint64_t l4_good = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-	const uint64_t said = m->ol_flags & a->verified;
+	const uint64_t said = m->ol_flags & a->looked_at;
 
-	if (likely((said & (ip_mask | l4_mask)) == (ip_good | l4_good)))
+	if (likely((said & (ip_mask | l4_mask | STRIPPED)) == (ip_good | l4_good)))
 		return is_v4 ? net_udp_scan4(data, m->data_len, true, true)
 			     : net_udp_scan6(data, m->data_len, true);
+	if (unlikely((said & STRIPPED) != 0))
+		return 0;
 	return is_v4 ? net_udp_scan4(data, m->data_len, (said & ip_mask) == ip_good,
 			       (said & l4_mask) == l4_good)
 		     : net_udp_scan6(data, m->data_len, (said & l4_mask) == l4_good);
@@ -320,7 +344,7 @@ static __rte_always_inline void accept_frames(
 	const struct accepting a = {.w = w,
 		.p = p,
 		.local = *w->dp->local,
-		.verified = p->verified,
+		.looked_at = p->verified | STRIPPED,
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
 		.port = port,
 		.id = w->id,
