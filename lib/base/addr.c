@@ -46,6 +46,30 @@ struct addr addr_canonical(struct addr a)
 	return a;
 }
 
+#define NAT64_ZERO 8 // byte that is left out
+
+bool addr_nat64_prefix(const struct prefix *p)
+{
+	if (addr_is_v4(&p->addr) || p->addr.b[NAT64_ZERO] != 0)
+		return false;
+	return p->len == 96 || (p->len >= 32 && p->len <= 64 && p->len % 8 == 0);
+}
+
+bool addr_nat64(const struct prefix *p, const struct addr *a, struct addr *v4)
+{
+	unsigned int at = p->len / 8u;
+	uint8_t carried[4];
+
+	if (!prefix_contains(p, a))
+		return false;
+	for (unsigned int i = 0; i < 4; i++) {
+		at += at == NAT64_ZERO;
+		carried[i] = a->b[at++];
+	}
+	*v4 = addr_from_v4(carried);
+	return true;
+}
+
 static enum addr_class class_of_v4(const uint8_t v4[4])
 {
 	if (v4[0] == 0)

@@ -88,6 +88,13 @@ static inline bool endpoint_eq(const struct endpoint *a, const struct endpoint *
 // Idempotent.
 struct addr addr_canonical(struct addr a);
 
+// The prefix of a translator of its own has one of these lengths and no bit set from 64 to 71 (RFC
+// 6052 section 2.2).
+bool addr_nat64_prefix(const struct prefix *p);
+// The IPv4 address that an IPv6 address carries for the translator that has the prefix; what is
+// behind it does not count. False: the address is not under that prefix.
+bool addr_nat64(const struct prefix *p, const struct addr *a, struct addr *v4);
+
 // Class of a canonical address.
 enum addr_class addr_class(const struct addr *a);
 

@@ -202,6 +202,30 @@ int conf_read_port_addrs(
 	return out != NULL ? 0 : -EINVAL;
 }
 
+int conf_read_nat64(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char shown[CONF_SHOWN_LEN];
+	struct prefix p, *out;
+	enum addr_class class;
+
+	if (prefix_parse(n->text, &p) != 0 || strchr(n->text, '/') == NULL || addr_is_v4(&p.addr))
+		return fail_syntax(x, n, "an IPv6 prefix (2001:db8:64::/96)");
+	class = addr_class(&p.addr);
+	if (!addr_nat64_prefix(&p))
+		return conf_fail(x, n,
+			"'%s' is no prefix of a NAT64: its length must be 32, 40, 48, 56, 64 or "
+			"96, and its bits 64 to 71 zero (RFC 6052)",
+			conf_shown(n, shown));
+	if (class != ADDR_UNICAST && class != ADDR_TRANSITION)
+		return conf_fail(x, n, "'%s' is %s: no NAT64 can have it", conf_shown(n, shown),
+			class_text(&p.addr));
+	out = conf_list_grow(x, k, n, base, 1);
+	if (out == NULL)
+		return -EINVAL;
+	*out = p;
+	return 0;
+}
+
 int conf_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {

@@ -326,7 +326,8 @@ void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, v
 			free((*(char ***)field)[n]);
 		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||
 			k->type == CONF_ADDRS || k->type == CONF_PORT_ADDRS ||
-			k->type == CONF_PREFIXES || k->type == CONF_SERVICES)
+			k->type == CONF_PREFIXES || k->type == CONF_NAT64 ||
+			k->type == CONF_SERVICES)
 			free(*(void **)field);
 	}
 }

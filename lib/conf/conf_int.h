@@ -55,6 +55,7 @@ enum conf_type {
 	CONF_ADDRS, // single, a-b and prefixes, expanded
 	CONF_PORT_ADDRS, // addr/len and a-b/len
 	CONF_PREFIXES, // single, a-b and prefixes, as prefixes
+	CONF_NAT64, // prefixes of translators
 	CONF_PORT_RANGE, // lo-hi
 	CONF_HEX, // into a struct stun_key
 	CONF_SERVICES, // tcp/22, tcp-to/179, udp/161, udp-to/53, icmp, icmp-to
@@ -147,6 +148,7 @@ int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_nod
 int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_read_port_addrs(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_read_nat64(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 

@@ -25,6 +25,7 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_ADDRS:
 	case CONF_PORT_ADDRS:
 	case CONF_PREFIXES:
+	case CONF_NAT64:
 	case CONF_SERVICES:
 		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
 		break;

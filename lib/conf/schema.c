@@ -384,6 +384,12 @@ static const struct conf_key conf_schema[] = {
 	.help = "Single addresses, `a-b` ranges and prefixes."},
 {"peers.deny", CONF_PREFIXES, MANY(conf, turn.deny, turn.nb_deny), RANGE(0, 65536),
 	.help = "Single addresses, `a-b` ranges and prefixes."},
+{"peers.nat64", CONF_NAT64, MANY(conf, turn.nat64, turn.nb_nat64), RANGE(0, 16),
+	.help = "IPv6 prefixes of NAT64 translators that relayed datagrams can reach, of 32, 40, "
+	"48, 56, 64 or 96 bits. Whoever is behind one is judged by the IPv4 address that "
+	"`2001:db8:64::a00:1` carries, by RFC 6052: what is denied of IPv4 is denied there, and "
+	"no entry of `peers.allow` for the prefix opens it. The well-known `64:ff9b::/96` needs "
+	"no entry."},
 {"peers.hairpin", CONF_BOOL, ONE(conf, turn.hairpin), .def = "true",
 	.help = "Whether clients of this server may be each other's peers by their relayed "
 	"addresses."},

@@ -240,6 +240,7 @@ static const struct value_type {
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
 		conf_read_port_addrs},
 	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_read_prefixes},
+	[CONF_NAT64] = {CONF_LIST, "a list of prefixes", conf_read_nat64},
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
 	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
 	[CONF_SERVICES] = {CONF_LIST, "a list of services", conf_read_services},

@@ -81,13 +81,12 @@ static const struct policy_rule *longest_match(const struct turn_policy *p, cons
 	return NULL;
 }
 
-enum turn_peer_class turn_policy_peer(
-	const struct turn_policy *p, const struct addr *a, uint16_t port)
+// An address that no translator of the operator's is told to have, or that one leads to.
+static enum turn_peer_class judge(const struct turn_policy *p, const struct addr *a)
 {
 	const struct policy_rule *rule;
 
-	if (port == 0 || addr_class(a) != ADDR_UNICAST ||
-		listed(p->broadcasts, p->nb_broadcasts, a))
+	if (addr_class(a) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
 		return TURN_PEER_NEVER;
 	if (listed(p->relay, p->nb_relay, a))
 		return p->hairpin ? TURN_PEER_OWN : TURN_PEER_DENY;
@@ -95,6 +94,50 @@ enum turn_peer_class turn_policy_peer(
 		return TURN_PEER_NEVER;
 	rule = longest_match(p, a);
 	return rule == NULL || rule->origin == POLICY_ALLOW ? TURN_PEER_ALLOW : TURN_PEER_DENY;
+}
+
+// What a translator's prefix says of an address under it: as of the IPv4 address that it carries,
+// but nobody comes back to one of ours that way. What is denied of the prefix itself stays denied;
+// only that it lies where no peer may be for another reason does not count.
+static enum turn_peer_class judge_behind(
+	const struct turn_policy *p, uint8_t len, const struct addr *a, const struct addr *v4)
+{
+	const struct policy_rule *rule = longest_match(p, a);
+	const enum addr_class class = addr_class(a);
+	enum turn_peer_class is;
+
+	if ((class != ADDR_UNICAST && class != ADDR_TRANSITION) || a->b[8] != 0)
+		return TURN_PEER_NEVER;
+	is = judge(p, v4);
+	if (is != TURN_PEER_ALLOW)
+		return is == TURN_PEER_DENY ? TURN_PEER_DENY : TURN_PEER_NEVER;
+	if (rule != NULL && rule->origin != POLICY_ALLOW &&
+		(rule->origin == POLICY_DENY || rule->prefix.len > len))
+		return TURN_PEER_DENY;
+	return TURN_PEER_ALLOW;
+}
+
+enum turn_peer_class turn_policy_peer(
+	const struct turn_policy *p, const struct addr *a, uint16_t port)
+{
+	enum turn_peer_class strictest = TURN_PEER_ALLOW;
+	bool behind = false;
+
+	if (port == 0)
+		return TURN_PEER_NEVER;
+	for (uint32_t i = 0; i < p->nb_nat64; i++) {
+		enum turn_peer_class is;
+		struct addr v4;
+
+		if (!addr_nat64(&p->nat64[i], a, &v4))
+			continue;
+		behind = true;
+		is = judge_behind(p, p->nat64[i].len, a, &v4);
+		strictest = is < strictest ? is : strictest;
+	}
+	if (!behind || listed(p->relay, p->nb_relay, a) || listed(p->local, p->nb_local, a))
+		return judge(p, a);
+	return strictest;
 }
 
 // --- users --------------------------------------------------------------------------------------
@@ -356,6 +399,19 @@ uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t se
 	return c->nb_users == 1 && c->nb_secrets == 0 ? 100 : several;
 }
 
+static int copy_nat64(struct turn_policy *p, const struct turn_config *c)
+{
+	p->nat64 = calloc((size_t)c->nb_nat64 + 1, sizeof(*p->nat64));
+	if (p->nat64 == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_nat64; i++) {
+		if (!addr_nat64_prefix(&c->nat64[i]))
+			return EINVAL;
+		p->nat64[p->nb_nat64++] = c->nat64[i];
+	}
+	return 0;
+}
+
 // --- making: the whole --------------------------------------------------------------------------
 
 static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
@@ -381,6 +437,8 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 		err = copy_own(p, c);
 	if (err == 0)
 		err = make_rules(p, c);
+	if (err == 0)
+		err = copy_nat64(p, c);
 	return err;
 }
 
@@ -422,6 +480,7 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->local);
 	free(p->broadcasts);
 	free(p->rules);
+	free(p->nat64);
 	explicit_bzero(p, sizeof(*p));
 	free(p);
 }

@@ -140,7 +140,8 @@ struct turn_config {
 	struct turn_local *local; // every own address
 	struct addr *gateways;
 	struct prefix *allow, *deny;
-	uint32_t nb_listeners, nb_relay, nb_local, nb_gateways, nb_allow, nb_deny;
+	struct prefix *nat64; // of the operator's translators, as addr_nat64_prefix says
+	uint32_t nb_listeners, nb_relay, nb_local, nb_gateways, nb_allow, nb_deny, nb_nat64;
 	uint16_t port_lo, port_hi; // relay ports
 	bool shared; // by all allocations; else each has a relayed transport address of its own
 	uint32_t quarantine_s;

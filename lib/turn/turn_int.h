@@ -50,7 +50,8 @@ struct turn_policy {
 	uint32_t nb_rules, rule_from[130];
 	struct addr *relay, *local; // sorted by addr_cmp
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
-	uint32_t nb_relay, nb_local, nb_broadcasts;
+	struct prefix *nat64; // of translators: who is behind one is judged by his IPv4 address
+	uint32_t nb_relay, nb_local, nb_broadcasts, nb_nat64;
 };
 
 // User of a USERNAME or a USERHASH; NULL when there is none.

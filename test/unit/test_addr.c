@@ -100,6 +100,41 @@ static void test_canonical(void **state)
 	}
 }
 
+// The examples of RFC 6052 section 2.4, and what is no prefix of a translator.
+static void test_nat64(void **state)
+{
+	static const char *const carried[][2] = {
+		{"2001:db8::/32", "2001:db8:c000:221::"},
+		{"2001:db8:100::/40", "2001:db8:1c0:2:21::"},
+		{"2001:db8:122::/48", "2001:db8:122:c000:2:2100::"},
+		{"2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"},
+		{"2001:db8:122:344::/64", "2001:db8:122:344:c0:2:2100::"},
+		{"2001:db8:122:344::/96", "2001:db8:122:344::192.0.2.33"},
+		{"64:ff9b::/96", "64:ff9b::192.0.2.33"},
+	};
+	static const char *const none[] = {"2001:db8::/31", "2001:db8::/33", "2001:db8::/72",
+		"2001:db8::/88", "2001:db8::/95", "2001:db8::/128", "::/0",
+		"2001:db8:0:0:ff00::/96", "10.0.0.0/8", "0.0.0.0/0"};
+	struct addr v4 = parsed("10.0.0.1");
+	struct prefix p;
+
+	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++) {
+		const struct addr a = parsed(carried[i][1]);
+
+		assert_int_equal(prefix_parse(carried[i][0], &p), 0);
+		assert_true(addr_nat64_prefix(&p));
+		assert_true(addr_nat64(&p, &a, &v4));
+		assert_addr(&v4, "192.0.2.33");
+		v4 = parsed("2001:db9::1");
+		assert_false(addr_nat64(&p, &v4, &v4));
+		assert_addr(&v4, "2001:db9::1");
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		assert_int_equal(prefix_parse(none[i], &p), 0);
+		assert_false(addr_nat64_prefix(&p));
+	}
+}
+
 static void test_class(void **state)
 {
 	static const struct {
@@ -315,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_canonical),
+		cmocka_unit_test(test_nat64),
 		cmocka_unit_test(test_class),
 		cmocka_unit_test(test_canonical_property),
 		cmocka_unit_test(test_prefix),

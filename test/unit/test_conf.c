@@ -184,6 +184,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_same_limits(c, d);
 	assert_int_equal(c->turn.nb_allow, d->turn.nb_allow);
 	assert_int_equal(c->turn.nb_deny, d->turn.nb_deny);
+	assert_int_equal(c->turn.nb_nat64, d->turn.nb_nat64);
 	assert_int_equal(c->turn.hairpin, d->turn.hairpin);
 	assert_int_equal(c->log_to, d->log_to);
 	assert_int_equal(c->log_level, d->log_level);
@@ -366,6 +367,18 @@ static void test_shared(void **state)
 	c = load_edit("  ports: 49152-65535\n", "  mode: unique\n");
 	assert_false(c->turn.shared);
 	assert_int_equal(c->turn.port_lo, 49152);
+	conf_free(c);
+}
+
+static void test_nat64(void **state)
+{
+	struct conf *c = load_edit("  hairpin: true\n",
+		"  nat64: ['2a00:64::/96', '64:ff9b:1::/48', 'fd00:64::/32']\n");
+
+	assert_int_equal(c->turn.nb_nat64, 3);
+	assert_prefix(&c->turn.nat64[0], "2a00:64::/96");
+	assert_prefix(&c->turn.nat64[1], "64:ff9b:1::/48");
+	assert_prefix(&c->turn.nat64[2], "fd00:64::/32");
 	conf_free(c);
 }
 
@@ -573,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_good_text),
 		cmocka_unit_test(test_relay_prefix),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_nat64),
 		cmocka_unit_test(test_v6_prefix_is_all_addresses),
 		cmocka_unit_test(test_many_addresses),
 		cmocka_unit_test(test_link_local_gateway),

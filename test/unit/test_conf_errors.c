@@ -320,6 +320,34 @@ static void test_addresses(void **state)
 	CHECK(list);
 }
 
+#define HAIRPIN "  hairpin: true\n"
+
+static void test_nat64(void **state)
+{
+	static const struct mistake list[] = {
+		{HAIRPIN, "  nat64: ['2a00:64::/95']\n",
+			"36:11: peers.nat64[0]: '2a00:64::/95' is no prefix of a NAT64: its length "
+			"must be 32, 40, 48, 56, 64 or 96"},
+		{HAIRPIN, "  nat64: ['2a00::/32', '2a00::/24']\n",
+			"36:24: peers.nat64[1]: '2a00::/24' is no prefix"},
+		{HAIRPIN, "  nat64: ['2a00::/72']\n", "36:11: peers.nat64[0]: '2a00::/72' is no"},
+		{HAIRPIN, "  nat64: ['2a00::/128']\n", "36:11: peers.nat64[0]: '2a00::/128' is no"},
+		{HAIRPIN, "  nat64: ['2a00:0:0:0:100::/96']\n",
+			"36:11: peers.nat64[0]: '2a00:0:0:0:100::/96' is no prefix of a NAT64"},
+		{HAIRPIN, "  nat64: ['64:ff9b:1::1/48']\n",
+			"36:11: peers.nat64[0]: '64:ff9b:1::1/48' is not an IPv6 prefix"},
+		{HAIRPIN, "  nat64: ['2a00:64::']\n", "36:11: peers.nat64[0]: '2a00:64::' is not"},
+		{HAIRPIN, "  nat64: [10.0.0.0/8]\n", "36:11: peers.nat64[0]: '10.0.0.0/8' is not"},
+		{HAIRPIN, "  nat64: ['ff00::/32']\n",
+			"36:11: peers.nat64[0]: 'ff00::/32' is a multicast address: no NAT64"},
+		{HAIRPIN, "  nat64: ['fe80::/64']\n",
+			"36:11: peers.nat64[0]: 'fe80::/64' is a link-local address"},
+		{HAIRPIN, "  nat64: '2a00::/32'\n", "36:10: peers.nat64: must be a list of"},
+	};
+
+	CHECK(list);
+}
+
 #define LISTENER "  - {transport: udp, address: 10.0.0.1, port: 3478}"
 
 static void test_stream_listeners(void **state)
@@ -624,6 +652,7 @@ int main(void)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_nat64),
 		cmocka_unit_test(test_stream_listeners),
 		cmocka_unit_test(test_gateways),
 		cmocka_unit_test(test_ports_and_eal),
