@@ -118,6 +118,7 @@ struct conf {
 	uint32_t handover_ring; // packets a ring between two workers
 	// neighbours
 	uint32_t neigh_entries, neigh_held, neigh_held_each;
+	uint32_t neigh_ask_rate; // of all workers; 0 = no limit
 	uint32_t icmp_rate; // echo replies per second, 0 = none
 	// listeners:, relay:, auth:, limits:, peers: in the form lib/turn reads. Strings and arrays
 	// are owned by the configuration. turn.workers is set by the app once workers is resolved;

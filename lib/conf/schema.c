@@ -431,6 +431,13 @@ static const struct conf_key conf_schema[] = {
 	.help = "Packets held in all until a neighbour answers."},
 {"neighbours.held-each", CONF_NUMBER, ONE(conf, neigh_held_each), RANGE(1, 1024), .def = "16",
 	.help = "Packets held for one neighbour."},
+{"neighbours.ask-rate", CONF_NUMBER, ONE(conf, neigh_ask_rate), RANGE(0, 1000000), .def = "1000",
+	.help = "Questions (ARP and ND) a second, of all workers, for addresses that nobody has "
+	"answered for yet; 0 = no limit. Half is for clients on the link that are to be answered, "
+	"half for peers on the link. Either half is cut into eight shares, by the client's address "
+	"(IPv6: /64), each of which has a second's worth at once: a client that asks for many "
+	"spends one share. Past it packets are dropped and counted as `neighbour-rate`. Known "
+	"neighbours and gateways are asked again without it."},
 
 {"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
 {"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",

@@ -228,9 +228,12 @@ static void worker_queues(struct worker *w)
 
 struct neigh_config dp_neigh_config(const struct conf *c)
 {
+	const uint32_t workers = RTE_MAX(c->workers, 1u);
+
 	return (struct neigh_config){.entries = (uint16_t)c->neigh_entries,
 		.held_total = (uint16_t)c->neigh_held,
-		.held_each = (uint16_t)c->neigh_held_each};
+		.held_each = (uint16_t)c->neigh_held_each,
+		.asks = c->neigh_ask_rate > 0 ? RTE_MAX(c->neigh_ask_rate / workers, 1u) : 0};
 }
 
 static int worker_shard(struct worker *w, int socket)

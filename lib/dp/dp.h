@@ -20,6 +20,8 @@
 		"no room to hold it until the neighbour "                                        \
 		"answers")                                                                       \
 	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")                 \
+	X(DP_DROP_NEIGH_RATE, "neighbour-rate",                                                  \
+		"to who would have to be asked for, past neighbours.ask-rate")                   \
 	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")              \
 	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")                \
 	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                                \

@@ -36,14 +36,16 @@ bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr 
 	return true;
 }
 
-unsigned int nexthop_resolve(struct worker *w, const struct addr *src, const struct addr *dst,
-	uint8_t *port, uint16_t *neigh)
+unsigned int nexthop_resolve(
+	struct worker *w, const struct nexthop_way *to, uint8_t *port, uint16_t *neigh)
 {
 	struct addr via;
 
-	if (!nexthop_find(w->dp, src, dst, port, &via))
+	if (!nexthop_find(w->dp, to->src, to->dst, port, &via))
 		return DP_DROP_NO_ROUTE;
-	*neigh = neigh_use(w->neigh, &via, *port, w->now_ms);
+	*neigh = neigh_use_for(w->neigh, &via, *port, to->client, w->now_ms);
+	if (*neigh == NEIGH_REFUSED)
+		return DP_DROP_NEIGH_RATE;
 	return *neigh != NEIGH_NONE ? DP_SENT : DP_DROP_NEIGH_FULL;
 }
 

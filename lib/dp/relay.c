@@ -101,12 +101,13 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 {
 	const struct source *src = &w->source[to ^ 1][l->mark[to] >> 16];
+	const struct nexthop_way way = {&src->addr, &l->end[to], &l->end[TURN_FROM_CLIENT]};
 	uint16_t neigh;
 	uint8_t port;
 
 	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM &&
 		local_find(w->dp->local, &l->end[to]) == NULL &&
-		nexthop_resolve(w, &src->addr, &l->end[to], &port, &neigh) == DP_SENT)
+		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
 		l->hop[to] = neigh_note(w->neigh, neigh);
 }
 

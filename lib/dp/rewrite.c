@@ -115,6 +115,7 @@ enum hop {
 // Where a datagram goes.
 struct way {
 	struct turn_path path;
+	const struct addr *client; // on whose account
 	uint32_t slot; // HOP_HAIRPIN
 	uint16_t neigh; // HOP_WIRE
 	uint8_t hop; // enum hop
@@ -140,6 +141,7 @@ static void aim_inside(struct worker *w, struct way *way, const struct local *to
 static unsigned int way_find(struct worker *w, struct way *way)
 {
 	const struct turn_path *path = &way->path;
+	const struct nexthop_way to = {&path->src.addr, &path->dst.addr, way->client};
 	const struct local *inside;
 	unsigned int reason;
 
@@ -156,7 +158,7 @@ static unsigned int way_find(struct worker *w, struct way *way)
 		aim_inside(w, way, inside);
 		return DP_SENT;
 	}
-	reason = nexthop_resolve(w, &path->src.addr, &path->dst.addr, &way->place, &way->neigh);
+	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);
 	if (reason == DP_SENT && path->hop != NULL)
 		*path->hop = neigh_note(w->neigh, way->neigh);
 	return reason;
@@ -274,6 +276,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		way.path = (struct turn_path){side->src, side->dst, NULL};
 	else
 		turn_flow_path(w->shard, plan->flow, &way.path);
+	way.client = v->leg == TURN_FROM_CLIENT ? &v->src : &way.path.dst.addr;
 	if (plan->front_len == CHANNEL_HEADER_LEN) {
 		store_be16(channel, plan->channel);
 		store_be16(channel + 2, plan->len);
@@ -302,7 +305,8 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
 	uint16_t neigh = NEIGH_NONE;
 	uint8_t port = 0, *frame;
-	unsigned int reason = nexthop_resolve(w, &src.addr, &client->addr, &port, &neigh);
+	const struct nexthop_way way = {&src.addr, &client->addr, &client->addr};
+	unsigned int reason = nexthop_resolve(w, &way, &port, &neigh);
 
 	if (reason == DP_SENT && ip_len > w->dp->port[port].port->mtu)
 		reason = DP_DROP_MTU;

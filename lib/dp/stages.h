@@ -74,9 +74,14 @@ void message_apply(struct worker *w, struct rte_mbuf *m);
 // Port by which our address src reaches dst and the neighbour on the way. False: no route.
 bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
 	struct addr *via);
+// From one of our addresses to a destination, on account of a client (who may be that himself):
+// whose share it is if the neighbour has to be asked for.
+struct nexthop_way {
+	const struct addr *src, *dst, *client;
+};
 // Entry of the neighbour on the way, and the port. DP_SENT or a reason.
-unsigned int nexthop_resolve(struct worker *w, const struct addr *src, const struct addr *dst,
-	uint8_t *port, uint16_t *neigh);
+unsigned int nexthop_resolve(
+	struct worker *w, const struct nexthop_way *to, uint8_t *port, uint16_t *neigh);
 // Fills in the destination MAC and sends, or holds until there is one. Takes the packet.
 void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh);
 // What an ARP or ND packet told, received here or by another worker. True when it changed anything.

@@ -34,6 +34,7 @@ struct entry {
 	uint8_t queue; // enum queue
 	uint8_t port;
 	uint8_t tries; // questions sent since INCOMPLETE or PROBE began
+	uint8_t share; // whose the questions are while INCOMPLETE, or SHARE_NONE
 	uint16_t serial; // 1..65534, another for each target
 	bool kept; // never given to another target
 };
@@ -43,8 +44,17 @@ struct held {
 	uint16_t next;
 };
 
+// Of the questions. What a question costs, so that a millisecond gives config.asks of it.
+#define QUESTION (1000 * NEIGH_SHARES)
+#define SHARE_NONE NEIGH_SHARES
+
+struct share {
+	uint64_t left, filled_ms;
+};
+
 struct neigh_table {
 	struct neigh_config config;
+	struct share share[NEIGH_SHARES];
 	struct hash_key key;
 	struct table index; // (target, port) -> entry
 	struct entry *entry;
@@ -72,9 +82,10 @@ static struct neigh_config complete(const struct neigh_config *c)
 		.held_total = c->held_total != 0 ? c->held_total : 1024,
 		.held_each = c->held_each != 0 ? c->held_each : 16,
 		.reachable_ms = c->reachable_ms != 0 ? c->reachable_ms : 30000,
+		.asks = c->asks,
 	};
 
-	if (full.entries == NEIGH_NONE)
+	if (full.entries == NEIGH_NONE) // nor NEIGH_REFUSED
 		full.entries--;
 	if (full.held_total == NEIGH_NONE)
 		full.held_total--;
@@ -194,11 +205,62 @@ static bool asked(const struct entry *e)
 	return e->queue == Q_WAIT;
 }
 
-// A failure is believed for a while (negative cache), then a use asks anew.
-static void retry_failed(struct neigh_table *t, uint16_t i, uint64_t now_ms)
+// --- whose questions they are --------------------------------------------------------------------
+
+static uint8_t share_of(
+	const struct neigh_table *t, const struct addr *asker, const struct addr *target)
 {
-	if (t->entry[i].state == NEIGH_FAILED && now_ms >= t->entry[i].due_ms)
-		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+	const unsigned int half = NEIGH_SHARES / 2;
+	struct addr a;
+
+	if (asker == NULL || t->config.asks == 0)
+		return SHARE_NONE;
+	a = *asker;
+	if (!addr_is_v4(&a))
+		a.d[1] = 0;
+	return (uint8_t)(hash_addr(&t->key, &a, NEIGH_SHARES) % half +
+		(addr_eq(asker, target) ? 0 : half));
+}
+
+// All questions that it may take to find a target are paid for at once, so that the tries that
+// follow the first are in the bound too.
+static bool share_pays(struct neigh_table *t, uint8_t share, uint64_t now_ms)
+{
+	struct share *s = &t->share[share];
+	uint64_t most;
+
+	if (share == SHARE_NONE)
+		return true;
+	most = (uint64_t)t->config.asks * 1000; // of a second
+	if (most < 2 * TRIES * QUESTION)
+		most = 2 * TRIES * QUESTION;
+	s->left += (now_ms - s->filled_ms) * t->config.asks;
+	s->left = s->left < most ? s->left : most;
+	s->filled_ms = now_ms;
+	if (s->left < TRIES * QUESTION)
+		return false;
+	s->left -= TRIES * QUESTION;
+	return true;
+}
+
+// An entry that becomes known gives back what it has not asked.
+static void share_back(struct neigh_table *t, const struct entry *e)
+{
+	if (e->state == NEIGH_INCOMPLETE && e->share != SHARE_NONE)
+		t->share[e->share].left += (uint64_t)(TRIES - e->tries) * QUESTION;
+}
+
+// A failure is believed for a while (negative cache), then a use asks anew, if it may.
+static void retry_failed(struct neigh_table *t, uint16_t i, uint8_t share, uint64_t now_ms)
+{
+	struct entry *e = &t->entry[i];
+
+	if (e->state != NEIGH_FAILED || now_ms < e->due_ms)
+		return;
+	if (!share_pays(t, e->kept ? SHARE_NONE : share, now_ms))
+		return;
+	e->share = e->kept ? SHARE_NONE : share;
+	enter(t, i, NEIGH_INCOMPLETE, now_ms);
 }
 
 // --- look-up -------------------------------------------------------------------------------------
@@ -269,19 +331,30 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 	return i;
 }
 
-uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms)
+uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t port,
+	const struct addr *asker, uint64_t now_ms)
 {
 	const uint64_t hash = hash_addr(&t->key, target, port);
+	const uint8_t share = share_of(t, asker, target);
 	uint16_t i = find(t, hash, target, port);
 
 	if (i != NEIGH_NONE) {
-		retry_failed(t, i, now_ms);
+		retry_failed(t, i, share, now_ms);
 		return i;
 	}
+	if (!share_pays(t, share, now_ms))
+		return NEIGH_REFUSED;
 	i = make(t, hash, target, port);
-	if (i != NEIGH_NONE)
+	if (i != NEIGH_NONE) {
+		t->entry[i].share = share;
 		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+	}
 	return i;
+}
+
+uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms)
+{
+	return neigh_use_for(t, target, port, NULL, now_ms);
 }
 
 void neigh_keep(struct neigh_table *t, uint16_t index)
@@ -296,7 +369,7 @@ const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms)
 	if (e->state == NEIGH_STALE)
 		enter(t, index, NEIGH_PROBE, now_ms);
 	else
-		retry_failed(t, index, now_ms);
+		retry_failed(t, index, e->share, now_ms);
 	return usable(e) ? e->mac : NULL;
 }
 
@@ -356,6 +429,7 @@ static bool assign(struct neigh_table *t, uint16_t i, const uint8_t *mac, enum n
 	const bool was_usable = usable(e);
 	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
+	share_back(t, e);
 	if (moved) // or mac may be the entry's own
 		memcpy(e->mac, mac, sizeof(e->mac));
 	enter(t, i, state, now_ms);

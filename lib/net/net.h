@@ -195,11 +195,13 @@ enum neigh_state {
 };
 
 #define NEIGH_NONE UINT16_MAX
+#define NEIGH_REFUSED (UINT16_MAX - 1) // likewise no index
 
 struct neigh_config {
 	uint16_t entries; // default 4096
 	uint16_t held_total, held_each; // default 1024, 16
 	uint32_t reachable_ms; // default 30,000
+	uint32_t asks; // questions a second for who is not known, of all shares; 0 = no limit
 };
 
 struct neigh_table; // opaque
@@ -218,6 +220,14 @@ struct neigh_table *neigh_create(
 // Index of the entry for target on port, made (INCOMPLETE, to be asked at once) when there is none;
 // NEIGH_NONE when the table is full of entries in use. Only for gateways and on-link targets.
 uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms);
+// Likewise, for somebody: whose share of neigh_config.asks allows no question now gets
+// NEIGH_REFUSED for a target that has no entry. Of NEIGH_SHARES half are for clients that are asked
+// for because they are to be answered (asker and target are the same) and half for who they want to
+// reach; in each half the address says which, under the key, of IPv6 the /64. So nobody who has one
+// address takes more than one share. What is known is asked again without, and so are gateways.
+#define NEIGH_SHARES 16
+uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t port,
+	const struct addr *asker, uint64_t now_ms);
 // The entry is never given to another target, whatever its state: for the few gateways, of which a
 // scan could not be stopped from taking a STALE or FAILED one and then every place that comes free.
 void neigh_keep(struct neigh_table *t, uint16_t index);

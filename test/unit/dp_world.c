@@ -192,6 +192,7 @@ void world_open(struct world *w, const struct world_setup *s)
 		.neigh_entries = s->neigh_entries != 0 ? s->neigh_entries : 256,
 		.neigh_held = 256,
 		.neigh_held_each = s->neigh_held_each != 0 ? s->neigh_held_each : 64,
+		.neigh_ask_rate = s->ask_rate,
 		.icmp_rate = s->icmp_rate,
 		.handshakes = s->handshakes,
 		.streams = {.threads = 1, .ring = s->stream_ring > 0 ? s->stream_ring : 256},

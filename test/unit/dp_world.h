@@ -41,7 +41,7 @@ struct world_setup {
 	bool rss, two_ports;
 	uint16_t mtu, vlan;
 	uint16_t side_mtu; // 0 = mtu; else hosts send to side's address on side's link
-	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate;
+	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate, ask_rate;
 	uint16_t relay_ports; // 0 = 512
 	bool nic;
 	unsigned int relays;

@@ -278,6 +278,51 @@ static void test_bind_resolves(void **state)
 	world_close(&world);
 }
 
+// A client with channels to many of a subnet makes the box ask for some of them a second, counted
+// beyond that; another client's peer is found all the same, and so is who is to be answered.
+static void test_ask_rate(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.250", 7000);
+	struct world_setup s = one;
+	struct world_client hog, other;
+	struct world_datagram d;
+	unsigned int apart = 0;
+
+	s.ask_rate = 160; // ten a second for a share
+	world_open(&world, &s);
+	world_client(&world, &hog, "203.0.113.1", 5000);
+	assert_int_equal(client_allocate(&world, &hog, 4), 0);
+	world_wait(&world, 1000);
+	world.asks = 0;
+	for (unsigned int i = 0; i < 16; i++) {
+		struct endpoint to = world_endpoint("10.99.0.30", 7000);
+
+		to.addr.b[15] = (uint8_t)(30 + i);
+		assert_int_equal(client_bind(&world, &hog, (uint16_t)(0x4000 + i), &to), 0);
+	}
+	for (unsigned int i = 0; i < 16; i++)
+		client_channel_data(&world, &hog, (uint16_t)(0x4000 + i), "x", 1);
+	world_run(&world);
+	assert_in_range(world.asks, 3, 6);
+	assert_in_range(dropped(DP_DROP_NEIGH_RATE), 8, 13);
+	assert_int_equal(world_drops(&world), dropped(DP_DROP_NEIGH_RATE));
+	for (uint16_t i = 0; i < 16 && apart == 0; i++) { // one of them has another share
+		world_client(&world, &other, "203.0.113.2", (uint16_t)(6000 + i));
+		other.at.addr.b[15] = (uint8_t)(2 + i);
+		assert_int_equal(client_allocate(&world, &other, 4), 0);
+		world.nb_seen = 0;
+		assert_int_equal(client_bind(&world, &other, 0x4000, &peer), 0);
+		client_channel_data(&world, &other, 0x4000, "y", 1);
+		world_run(&world);
+		while (world_take(&world, &peer, &d))
+			apart++;
+	}
+	assert_int_not_equal(apart, 0);
+	world_client(&world, &other, "10.99.0.251", 5000);
+	assert_int_equal(client_allocate(&world, &other, 4), 0);
+	world_close(&world);
+}
+
 // The answer comes in at a worker that has not asked: the one that has gets to know.
 static void test_answer_elsewhere(void **state)
 {
@@ -554,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_hold_bounds),
 		cmocka_unit_test(test_bind_resolves),
+		cmocka_unit_test(test_ask_rate),
 		cmocka_unit_test(test_answer_elsewhere),
 		cmocka_unit_test(test_spoofed_answer),
 		cmocka_unit_test(test_our_address_claimed),

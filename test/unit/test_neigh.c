@@ -437,6 +437,139 @@ static void test_keep(void **state)
 	free(t);
 }
 
+// --- whose questions they are -------------------------------------------------------------------
+
+static struct addr client(uint32_t n)
+{
+	struct addr a = host(n);
+
+	a.b[12] = 11;
+	return a;
+}
+
+// Makes so many targets, from one on, be asked for on account of a client. How many were refused.
+static unsigned int ask_for(
+	struct neigh_table *t, uint32_t from, uint32_t nb, const struct addr *asker, uint64_t now)
+{
+	unsigned int refused = 0;
+
+	for (uint32_t n = from; n < from + nb; n++) {
+		const struct addr a = host(n);
+
+		refused += neigh_use_for(t, &a, PORT, asker, now) == NEIGH_REFUSED;
+	}
+	return refused;
+}
+
+// Questions of so many milliseconds, in each of which an asker wants one more target.
+static unsigned int asked_in(struct neigh_table *t, const struct addr *asker, uint32_t from,
+	uint64_t now, unsigned int ms)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ms; i++) {
+		ask_for(t, from + i, 1, asker, now + i);
+		tick(t, now + i);
+		n += nb_asks;
+	}
+	return n;
+}
+
+// Nobody answers: of 1,600 a second one client has a sixteenth, tries that follow the first too.
+static void test_share(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
+	const struct addr one = client(1);
+
+	assert_int_equal(ask_for(t, 0, 100, &one, 1000000), 100 - 100 / 3);
+	assert_in_range(asked_in(t, &one, 1000, 1000001, 10000), 10 * 99, 10 * 100 + 103);
+	// on nobody's account, as for a gateway, it is asked all the same
+	assert_in_range(ask_for(t, 30000, 100, &one, 1010002), 99, 100);
+	assert_int_equal(ask_for(t, 40000, 100, NULL, 1010003), 0);
+	assert_int_equal(ask_for(t, 40000, 100, &one, 1010004), 0); // they have entries
+	free(t);
+}
+
+// One client who asks for all that he can leaves the shares of others alone; nor are those who are
+// to be answered in the way of those who want to reach somebody.
+static void test_share_of_others(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
+	const struct addr hog = client(0);
+	unsigned int apart = 0;
+	uint32_t target = 1000;
+
+	for (uint32_t n = 1; n <= 400; n++) {
+		const struct addr other = client(n);
+
+		while (ask_for(t, target++, 1, &hog, 1000) == 0)
+			;
+		apart += ask_for(t, target++, 1, &other, 1000) == 0;
+	}
+	// seven of eight have another share, and each of these has 33 targets
+	assert_int_equal(apart, 7 * 33);
+	assert_int_equal(ask_for(t, target, 100, &hog, 1000), 100);
+	apart = 0;
+	for (uint32_t n = 500; n < 1000; n++) {
+		const struct addr self = host(n);
+
+		apart += ask_for(t, n, 1, &self, 1000) == 0;
+	}
+	assert_int_equal(apart, 8 * 33);
+	free(t);
+}
+
+// Of IPv6 the /64 is one client.
+static void test_share_v6(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
+	struct addr a;
+	unsigned int got = 0;
+
+	assert_int_equal(addr_parse("fd00:1::", &a), 0);
+	for (uint32_t n = 0; n < 500; n++) {
+		a.b[15] = (uint8_t)n;
+		a.b[14] = (uint8_t)(n >> 8);
+		got += ask_for(t, n, 1, &a, 1000) == 0;
+	}
+	assert_int_equal(got, 33);
+	free(t);
+}
+
+// What was not asked for in the end is given back; a failure is paid for again, but not a
+// gateway's.
+static void test_share_back(void **state)
+{
+	const uint64_t t0 = 1000000;
+	struct neigh_table *t =
+		make(&(struct neigh_config){.asks = 16}); // one a second, six at once
+	const struct addr one = client(1), a = host(1);
+
+	assert_int_equal(ask_for(t, 1, 3, &one, t0 + 1000), 1); // two, of three questions each
+	tick(t, t0 + 1000);
+	assert_int_equal(nb_asks, 2);
+	assert_int_not_equal(answer(t, 1, mac1, t0 + 1001), NEIGH_NONE);
+	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 1002), 1); // two are too few
+	assert_int_not_equal(answer(t, 2, mac1, t0 + 1003), NEIGH_NONE);
+	assert_int_equal(ask_for(t, 3, 2, &one, t0 + 1004), 1); // four are enough for one
+	for (uint64_t now = t0 + 1004; now <= t0 + 4004; now += 1000)
+		tick(t, now);
+	assert_int_equal(nb_failed, 1);
+	assert_int_equal(ask_for(t, 10, 1, &one, t0 + 4500), 0); // 1 and three in three seconds
+	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 5100), 0); // still believed to have failed
+	tick(t, t0 + 5100);
+	assert_int_equal(nb_asks, 1); // of host 10
+	assert_int_equal(neigh_state(t, neigh_use(t, &a, PORT, t0 + 5100)), NEIGH_REACHABLE);
+	ask_for(t, 3, 1, &one, t0 + 5200); // no question to be had
+	tick(t, t0 + 5200);
+	assert_int_equal(nb_asks, 0);
+	neigh_keep(t, neigh_use_for(t, (struct addr[]){host(3)}, PORT, &one, t0 + 5201));
+	ask_for(t, 3, 1, &one, t0 + 5202);
+	tick(t, t0 + 5202);
+	assert_int_equal(nb_asks, 1);
+	free(t);
+}
+
 // Random life against what must always hold: packets in = packets out + held, a usable entry has
 // the MAC last given by its owner, a note leads to its target or nowhere.
 static void test_property(void **state)
@@ -513,6 +646,10 @@ int main(void)
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_share_of_others),
+		cmocka_unit_test(test_share_v6),
+		cmocka_unit_test(test_share_back),
 		cmocka_unit_test(test_property),
 	};
 
