@@ -47,6 +47,7 @@
 	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                    \
 		"DTLS record forged, replayed, or of no use to its session")                     \
 	X(DP_DROP_DTLS_ENDED, "dtls-ended", "of or to a client whose DTLS session has ended")    \
+	X(DP_DROP_DTLS_CIPHER, "dtls-cipher", "to a DTLS client: it could not be encrypted")     \
 	X(DP_DROP_SUPER, "super-frame",                                                          \
 		"super-frame that is not what it says, or too many in one")                      \
 	X(DP_DROP_EXC_DENIED, "exception-denied",                                                \
@@ -75,18 +76,19 @@ const char *dp_drop_text(unsigned int reason);
 #define DP_BURST_CLASSES 6
 
 // Counters of a worker's DTLS sessions: X(field, meaning). The first two are levels.
-#define DP_DTLS_COUNTERS(X)                                                \
-	X(open, "sessions whose handshake is complete")                    \
-	X(half_open, "handshakes under way")                               \
-	X(verify, "ClientHellos answered with a request for their cookie") \
-	X(opened, "sessions, in all")                                      \
-	X(replaced, "ended: their client has made a new one")              \
-	X(closed, "ended by their client")                                 \
-	X(failed, "ended: fatal alert, or no numbers left for records")    \
-	X(idle, "ended: dtls.idle")                                        \
-	X(rx, "messages of clients")                                       \
-	X(tx, "messages to clients")                                       \
-	X(again, "datagrams of a handshake sent again after it was complete")
+#define DP_DTLS_COUNTERS(X)                                                   \
+	X(open, "sessions whose handshake is complete")                       \
+	X(half_open, "handshakes under way")                                  \
+	X(verify, "ClientHellos answered with a request for their cookie")    \
+	X(opened, "sessions, in all")                                         \
+	X(replaced, "ended: their client has made a new one")                 \
+	X(closed, "ended by their client")                                    \
+	X(failed, "ended: fatal alert, or no numbers left for records")       \
+	X(idle, "ended: dtls.idle")                                           \
+	X(rx, "messages of clients")                                          \
+	X(tx, "messages to clients")                                          \
+	X(again, "datagrams of a handshake sent again after it was complete") \
+	X(unsealed, "records that could not be encrypted, and were not sent")
 
 struct dp_dtls {
 #define X(field, text) uint64_t field;

@@ -45,6 +45,7 @@ void dtls_bye(struct worker *w, const struct session *c)
 	struct dtls_wire wire = {.out = send_made, .ctx = &o};
 
 	dtls_close(c->dtls, &wire);
+	w->live.dtls.unsealed += wire.unsealed;
 }
 
 // --- in: before there is a session ---------------------------------------------------------------
@@ -337,6 +338,7 @@ static int open_one(struct worker *w, struct session *c, struct sealed *s)
 	s->in = wire.in;
 	s->in_len = wire.in_len;
 	w->live.dtls.again += wire.outs;
+	w->live.dtls.unsealed += wire.unsealed;
 	s->used |= wire.outs > 0 || n > 0;
 	if (n <= 0)
 		return n;
@@ -416,6 +418,10 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 	if (n < 0) {
 		session_end(w, c, &w->live.dtls.failed);
 		return DP_DROP_DTLS_ENDED;
+	}
+	if (n == IO_LATER) {
+		w->live.dtls.unsealed++;
+		return DP_DROP_DTLS_CIPHER;
 	}
 	r->len = (uint16_t)n;
 	w->live.dtls.tx++;

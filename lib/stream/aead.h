@@ -33,8 +33,9 @@ struct aead_key;
 // key: of aead_key_len bytes. NULL without memory. Any thread.
 struct aead_key *aead_key_create(enum aead a, const uint8_t *key);
 void aead_key_free(struct aead_key *k); // NULL is fine
-// Encrypts len bytes where they are, and writes the tag behind them.
-void aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
+// Encrypts len bytes where they are, and writes the tag behind them. False: the cipher failed, and
+// what is there now must go nowhere.
+bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
 // Decrypts len bytes, with their tag behind them, where they are. False: they are not what has been
 // sealed, and nothing of use any more.
 bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);

@@ -48,15 +48,15 @@ void aead_key_free(struct aead_key *k)
 	free(k);
 }
 
-void aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
 {
 	int n;
 
-	EVP_EncryptInit_ex(k->seal, NULL, NULL, NULL, with->nonce);
-	EVP_EncryptUpdate(k->seal, NULL, &n, with->aad, with->aad_len);
-	EVP_EncryptUpdate(k->seal, data, &n, data, (int)len);
-	EVP_EncryptFinal_ex(k->seal, data + len, &n); // writes nothing
-	EVP_CIPHER_CTX_ctrl(k->seal, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_LEN, data + len);
+	return EVP_EncryptInit_ex(k->seal, NULL, NULL, NULL, with->nonce) == 1 &&
+		EVP_EncryptUpdate(k->seal, NULL, &n, with->aad, with->aad_len) == 1 &&
+		EVP_EncryptUpdate(k->seal, data, &n, data, (int)len) == 1 &&
+		EVP_EncryptFinal_ex(k->seal, data + len, &n) == 1 && // writes nothing
+		EVP_CIPHER_CTX_ctrl(k->seal, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_LEN, data + len) == 1;
 }
 
 bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)

@@ -26,6 +26,7 @@ struct dtls_wire {
 	uint8_t *in; // what is left of a datagram, which is written over
 	uint16_t in_len;
 	uint16_t outs; // how many went out
+	uint16_t unsealed; // records that did not: the cipher failed
 	void (*out)(void *ctx, const uint8_t *data, size_t len);
 	void *ctx;
 };
@@ -60,7 +61,7 @@ void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
 // a repeated Finished by our last flight, a ClientHello by a refusal.
 int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
 // Makes a record of a message, for a datagram of its own; the two may lie over each other. Its
-// length, or IO_FAILED: the session is worn out.
+// length; IO_LATER: the cipher failed, and the message is lost; IO_FAILED: the session is worn out.
 int dtls_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record);
 // Sends close_notify.
 void dtls_close(struct dtls_session *s, struct dtls_wire *w);

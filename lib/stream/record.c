@@ -76,7 +76,8 @@ static struct aead_with with_of(const struct dtls_session *s, unsigned int whose
 	return w;
 }
 
-// A record of len bytes, at p, where they may be already. Returns its length.
+// A record of len bytes, at p, where they may be already. Returns its length, or 0 when the cipher
+// failed: its number is used up, and nothing of it may be sent.
 static uint16_t seal(
 	struct dtls_session *s, uint8_t type, const uint8_t *data, uint16_t len, uint8_t *p)
 {
@@ -88,7 +89,8 @@ static uint16_t seal(
 	if (s->explicit_len > 0)
 		store_be64(p + DTLS_RECORD_LEN, s->nonce++);
 	with = with_of(s, SERVER, &h, p + DTLS_RECORD_LEN);
-	aead_seal(s->key[SERVER], &with, body, len);
+	if (!aead_seal(s->key[SERVER], &with, body, len))
+		return 0;
 	h.len = (uint16_t)(s->explicit_len + len + AEAD_TAG_LEN);
 	header_write(p, &h);
 	return (uint16_t)(DTLS_RECORD_LEN + h.len);
@@ -142,9 +144,15 @@ static void send_alert(struct dtls_session *s, struct dtls_wire *w, uint8_t leve
 {
 	const uint8_t alert[] = {level, what};
 	uint8_t record[sizeof(alert) + DTLS_OVERHEAD_MAX];
+	uint16_t n;
 
-	if (s->next[EPOCH] <= SEQ_MAX)
-		send_out(w, record, seal(s, DTLS_ALERT, alert, sizeof(alert), record));
+	if (s->next[EPOCH] > SEQ_MAX)
+		return;
+	n = seal(s, DTLS_ALERT, alert, sizeof(alert), record);
+	if (n > 0)
+		send_out(w, record, n);
+	else
+		w->unsealed++;
 }
 
 // A record of our last flight, in the clear; its body follows.
@@ -171,7 +179,10 @@ static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 			n = 0;
 		}
 		if (k.epoch == EPOCH) {
-			n += seal(s, k.type, body, k.len, out + n);
+			const uint16_t len = seal(s, k.type, body, k.len, out + n);
+
+			w->unsealed += len == 0;
+			n += len;
 			continue;
 		}
 		header_write(out + n,

@@ -81,7 +81,7 @@ static void test_vectors(void **state)
 		k = aead_key_create(v->aead, key);
 		assert_non_null(k);
 		memcpy(data, plain, n);
-		aead_seal(k, &with, data, n);
+		assert_true(aead_seal(k, &with, data, n));
 		assert_memory_equal(data, sealed, n + AEAD_TAG_LEN);
 		assert_true(aead_open(k, &with, data, n));
 		assert_memory_equal(data, plain, n);
@@ -126,7 +126,7 @@ static void test_all_lengths(void **state)
 			memcpy(data, plain, len);
 			data[len + AEAD_TAG_LEN] = 0x5a;
 			reference(a, key, &with, sealed, len);
-			aead_seal(k, &with, data, len);
+			assert_true(aead_seal(k, &with, data, len));
 			assert_memory_equal(data, sealed, len + AEAD_TAG_LEN);
 			assert_int_equal(data[len + AEAD_TAG_LEN], 0x5a);
 			assert_true(aead_open(k, &with, data, len));
@@ -146,7 +146,7 @@ static void test_any_bit(void **state)
 
 		test_rand_fill(&rnd, key, sizeof(key));
 		k = aead_key_create(a, key);
-		aead_seal(k, &with, sealed, 30);
+		assert_true(aead_seal(k, &with, sealed, 30));
 		for (unsigned int bit = 0; bit < 8 * (sizeof(sealed) + 13 + 12); bit++) {
 			const unsigned int at = bit / 8;
 			uint8_t data[sizeof(sealed)];

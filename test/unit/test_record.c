@@ -292,7 +292,7 @@ static size_t seal_as(
 	with.aad[8] = type;
 	store_be16(with.aad + 9, 0xfefd);
 	store_be16(with.aad + 11, (uint16_t)len);
-	aead_seal(key, &with, record + 21, len);
+	assert_true(aead_seal(key, &with, record + 21, len));
 	aead_key_free(key);
 	memcpy(record + 3, with.aad, 8);
 	record[0] = type;
