@@ -188,7 +188,7 @@ static int show_needs(const struct opts *o)
 	return EXIT_SUCCESS;
 }
 
-static int serve(const struct conf *c, const struct eal *e)
+static int serve(struct conf *c, const struct eal *e)
 {
 	char error[CONF_ERROR_LEN];
 	struct dp *d = dp_start(c, e->workers, error, sizeof(error));
@@ -196,6 +196,7 @@ static int serve(const struct conf *c, const struct eal *e)
 
 	if (d == NULL)
 		return start_failed(c, error);
+	conf_forget(c);
 	rc = mgmt_run(d, c, e->memory);
 	dp_stop(d);
 	if (rc != 0)

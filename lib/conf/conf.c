@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "secret.h"
+
 #define PATH_LEN 128 // of a key path as text: the deepest has 30 characters and one index
 
 // --- errors --------------------------------------------------------------------------------------
@@ -255,6 +257,7 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 	} else if (f == NULL) {
 		conf_fail(x, NULL, "cannot be opened: %s", strerror(errno));
 	} else {
+		setvbuf(f, NULL, _IONBF, 0); // no other copy of it
 		*len = fread(text, 1, CONF_FILE_MAX + 1, f);
 		if (ferror(f))
 			conf_fail(x, NULL, "cannot be read: %s", strerror(errno));
@@ -266,7 +269,7 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 		fclose(f);
 	if (x->error[0] == '\0')
 		return text;
-	free(text);
+	secret_wipe(text);
 	return NULL;
 }
 
@@ -280,7 +283,7 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	if (text == NULL)
 		return -EINVAL;
 	x->root = conf_yaml_parse(x, text, len);
-	free(text);
+	secret_wipe(text);
 	if (x->root == NULL)
 		return -EINVAL;
 	if (x->root->kind != CONF_MAP)
@@ -308,7 +311,7 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 	return NULL;
 }
 
-// Frees what the keys below parent own.
+// Frees what the keys below parent own, wiped: any of it may be a secret.
 void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
 	for (unsigned int i = 0; i < t->nb; i++) {
@@ -323,13 +326,33 @@ void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, v
 		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)
 			conf_free_keys(t, k, *(char **)field + (size_t)n * k->size);
 		for (uint32_t n = 0; k->type == CONF_TEXTS && n < *count; n++)
-			free((*(char ***)field)[n]);
+			secret_wipe((*(char ***)field)[n]);
 		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||
 			k->type == CONF_ADDRS || k->type == CONF_PORT_ADDRS ||
 			k->type == CONF_PREFIXES || k->type == CONF_NAT64 ||
 			k->type == CONF_SERVICES)
-			free(*(void **)field);
+			secret_wipe(*(void **)field);
 	}
+}
+
+static void wipe_text(char *text)
+{
+	if (text != NULL)
+		explicit_bzero(text, strlen(text));
+}
+
+void conf_forget(struct conf *c)
+{
+	for (uint32_t i = 0; i < c->turn.nb_users; i++) {
+		struct turn_user *u = &c->turn.users[i];
+
+		wipe_text(u->password);
+		explicit_bzero(&u->md5, sizeof(u->md5));
+		explicit_bzero(&u->sha256, sizeof(u->sha256));
+	}
+	for (uint32_t i = 0; i < c->turn.nb_secrets; i++)
+		wipe_text(c->turn.secrets[i]);
+	wipe_text(c->turn.nonce_secret);
 }
 
 void conf_free(struct conf *c)

@@ -137,6 +137,9 @@ struct conf {
 // Reads and checks a file. NULL on error, with "FILE:LINE:COL: key: reason" in error (no newline).
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);
 void conf_free(struct conf *c);
+// Wipes what the policy has copies of, once there is one: passwords, keys and secrets. How many of
+// them there are is still known.
+void conf_forget(struct conf *c);
 
 // Things that work but that an operator should know, one line each ("FILE: key: text"): told by
 // --check and logged at start. Calls say for each.

@@ -4,10 +4,40 @@
 #include "conf_int.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <yaml.h>
 
+#include "secret.h"
+
 #define DEPTH_MAX 16
+
+// --- what libyaml frees --------------------------------------------------------------------------
+
+// The library's own of these names give way to ours: it has had the whole file, and secrets piece
+// by piece, in what it frees. (Weak: linked in statically its own stay, and wipe nothing.)
+void yaml_free(void *p);
+void *yaml_realloc(void *p, size_t len);
+
+__attribute__((weak)) void yaml_free(void *p)
+{
+	secret_wipe(p);
+}
+
+__attribute__((weak)) void *yaml_realloc(void *p, size_t len)
+{
+	const size_t old = p != NULL ? malloc_usable_size(p) : 0;
+	void *grown = malloc(len > 0 ? len : 1);
+
+	if (grown == NULL)
+		return NULL;
+	if (old > 0)
+		memcpy(grown, p, old < len ? old : len);
+	secret_wipe(p);
+	return grown;
+}
+
+// --- reading -------------------------------------------------------------------------------------
 
 struct reader {
 	struct conf_ctx *x;
@@ -132,7 +162,7 @@ static int take_scalar(struct reader *r, const yaml_event_t *e)
 	}
 	n = add_node(r, CONF_SCALAR, &e->start_mark);
 	if (n == NULL) {
-		free(text);
+		secret_wipe(text);
 		return -EINVAL;
 	}
 	n->text = text;
@@ -235,7 +265,7 @@ struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t l
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
 	rc = read_events(&r);
 	yaml_parser_delete(&r.parser);
-	free(r.key);
+	secret_wipe(r.key);
 	if (rc != 0) {
 		conf_yaml_free(r.root);
 		return NULL;
@@ -250,8 +280,8 @@ void conf_yaml_free(struct conf_node *n)
 		struct conf_node *next = n->next;
 
 		conf_yaml_free(n->child);
-		free(n->key);
-		free(n->text);
+		secret_wipe(n->key); // with a password in it, where a blank is missing
+		secret_wipe(n->text);
 		free(n);
 		n = next;
 	}

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "secret.h"
+
 #define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
 
 // Denied unless the operator allows the same or a longer prefix: what is not on the Internet, and
@@ -216,7 +218,7 @@ static int make_user(struct policy_user *u, const struct turn_user *from,
 static int copy_users(
 	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto)
 {
-	p->users = calloc(c->nb_users + 1, sizeof(*p->users));
+	p->users = secret_alloc((c->nb_users + 1) * sizeof(*p->users));
 	if (p->users == NULL)
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_users; i++) {
@@ -258,7 +260,7 @@ static int copy_secrets(struct turn_policy *p, const struct turn_config *c)
 	if (p->secrets == NULL)
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_secrets; i++) {
-		p->secrets[i] = strdup(c->secrets[i]);
+		p->secrets[i] = secret_copy(c->secrets[i]);
 		if (p->secrets[i] == NULL)
 			return ENOMEM;
 		p->nb_secrets = i + 1;
@@ -283,6 +285,7 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 			crypto, boot_key, 32, table_label, sizeof(table_label) - 1, table_key))
 		return EIO;
 	memcpy(&p->key, table_key, sizeof(table_key));
+	explicit_bzero(table_key, sizeof(table_key));
 	return 0;
 }
 
@@ -445,7 +448,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32])
 {
-	struct turn_policy *p = calloc(1, sizeof(*p));
+	struct turn_policy *p = secret_alloc(sizeof(*p));
 	int err;
 
 	if (p == NULL)
@@ -466,13 +469,9 @@ void turn_policy_free(struct turn_policy *p)
 		return;
 	for (uint32_t i = 0; i < p->nb_users; i++)
 		free(p->users[i].name);
-	if (p->users != NULL)
-		explicit_bzero(p->users, p->nb_users * sizeof(*p->users));
-	for (uint32_t i = 0; i < p->nb_secrets; i++) {
-		explicit_bzero(p->secrets[i], strlen(p->secrets[i]));
-		free(p->secrets[i]);
-	}
-	free(p->users);
+	for (uint32_t i = 0; i < p->nb_secrets; i++)
+		secret_free(p->secrets[i]);
+	secret_free(p->users);
 	free(p->secrets);
 	free(p->realm);
 	free(p->table_mem);
@@ -481,6 +480,5 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->broadcasts);
 	free(p->rules);
 	free(p->nat64);
-	explicit_bzero(p, sizeof(*p));
-	free(p);
+	secret_free(p);
 }

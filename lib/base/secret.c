@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "secret.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HEAD 64 // in front of each; one cache line, for what is aligned to it
+
+void *secret_alloc(size_t len)
+{
+	size_t *p;
+
+	if (len > SIZE_MAX / 2)
+		return NULL;
+	len += HEAD;
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, len, MADV_DONTDUMP); // a kernel without it has it in its core dumps
+	*p = len;
+	return (char *)p + HEAD;
+}
+
+char *secret_copy(const char *text)
+{
+	const size_t len = strlen(text) + 1;
+	char *copy = secret_alloc(len);
+
+	return copy != NULL ? memcpy(copy, text, len) : NULL;
+}
+
+void secret_free(void *p)
+{
+	size_t *head = p != NULL ? (size_t *)((char *)p - HEAD) : NULL;
+	const size_t len = head != NULL ? *head : 0;
+
+	if (head == NULL)
+		return;
+	explicit_bzero(head, len);
+	munmap(head, len);
+}
+
+void secret_wipe(void *p)
+{
+	if (p != NULL)
+		explicit_bzero(p, malloc_usable_size(p));
+	free(p);
+}

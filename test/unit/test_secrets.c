@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where secrets are in the memory of the process, from the reading of the file to the end: all that
+// is writable is searched for pieces of them. What is searched for is kept in another form.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+
+#include "conf_file.h"
+#include "secret.h"
+#include "test_rand.h"
+
+#define LEN 64 // of a secret: libyaml has moved it three times when it is complete
+#define PIECE 16 // of which one is enough, from each of some places
+#define MASK 0x80
+#define CHUNK 65536
+#define REGION_MAX (UINT64_C(1) << 32) // beyond that are shadows of sanitizers
+
+enum { PASSWORD, KEY, REST, NONCE, NB };
+
+static uint8_t masked[NB][LEN];
+static struct test_rand rnd;
+
+// --- the search ----------------------------------------------------------------------------------
+
+static bool is_piece(const uint8_t *at, const uint8_t *piece)
+{
+	for (unsigned int i = 0; i < PIECE; i++)
+		if ((at[i] ^ MASK) != piece[i])
+			return false;
+	return true;
+}
+
+static void count_in(const uint8_t *mem, size_t len, unsigned int found[NB][LEN / PIECE])
+{
+	for (size_t at = 0; at + PIECE <= len; at++)
+		for (unsigned int i = 0; i < NB; i++)
+			for (unsigned int k = 0; k < LEN / PIECE; k++)
+				found[i][k] += is_piece(mem + at, masked[i] + k * PIECE);
+}
+
+static void count_region(int mem, uint64_t from, uint64_t to, unsigned int found[NB][LEN / PIECE])
+{
+	static uint8_t chunk[CHUNK];
+	const uint64_t own = (uintptr_t)chunk;
+
+	while (from + PIECE <= to) {
+		size_t want = to - from < CHUNK ? to - from : CHUNK;
+		ssize_t n;
+
+		if (from >= own && from < own + CHUNK) {
+			from = own + CHUNK;
+			continue;
+		}
+		if (from < own && from + want > own)
+			want = own - from;
+		n = pread(mem, chunk, want, (off_t)from);
+		if (n < PIECE)
+			return;
+		count_in(chunk, (size_t)n, found);
+		from += (size_t)n > PIECE ? (uint64_t)n - PIECE + 1 : (uint64_t)n;
+		explicit_bzero(chunk, sizeof(chunk));
+	}
+}
+
+// Asserts how many copies of each there are, whole or in pieces.
+static void assert_copies(
+	unsigned int password, unsigned int key, unsigned int rest, unsigned int nonce)
+{
+	const unsigned int want[NB] = {password, key, rest, nonce};
+	unsigned int found[NB][LEN / PIECE] = {{0}};
+	const int mem = open("/proc/self/mem", O_RDONLY);
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long from, to;
+	char line[512], mode[8];
+
+	assert_true(mem >= 0 && maps != NULL);
+	while (fgets(line, sizeof(line), maps) != NULL)
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && mode[1] == 'w' &&
+			to - from < REGION_MAX)
+			count_region(mem, from, to, found);
+	fclose(maps);
+	close(mem);
+	for (unsigned int i = 0; i < NB; i++)
+		for (unsigned int k = 0; k < LEN / PIECE; k++)
+			if (found[i][k] != want[i])
+				fail_msg("secret %u, piece %u: %u copies, not %u", i, k,
+					found[i][k], want[i]);
+}
+
+// --- the file ------------------------------------------------------------------------------------
+
+static off_t at;
+
+static void put(const char *text)
+{
+	const size_t len = strlen(text);
+
+	assert_int_equal(pwrite(conf_fd, text, len, at), len);
+	at += (off_t)len;
+}
+
+// A secret goes there byte by byte, so that it is nowhere in this process.
+static void put_secret(unsigned int which)
+{
+	for (unsigned int i = 0; i < LEN; i++) {
+		const uint8_t c = masked[which][i] ^ MASK;
+
+		assert_int_equal(pwrite(conf_fd, &c, 1, at++), 1);
+	}
+}
+
+static void write_file(const char *rest)
+{
+	at = 0;
+	assert_int_equal(ftruncate(conf_fd, 0), 0);
+	put("ports:\n  - {name: wan, device: net_a, addresses: [10.0.0.1/24]}\n"
+	    "listeners:\n  - {address: 10.0.0.1}\nrelay: {addresses: [10.0.0.1]}\n"
+	    "auth:\n  realm: turn.test\n  users:\n    - {name: ivan, password: ");
+	put_secret(PASSWORD);
+	put("}\n    - {name: olga, key-sha256: '");
+	put_secret(KEY);
+	put("'}\n  secrets: [");
+	put_secret(REST);
+	put("]\n  nonce: {secret: \"");
+	put_secret(NONCE);
+	put("\"}\n");
+	put(rest);
+}
+
+static int make_secrets(void **state)
+{
+	static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+	rnd = test_rand_start("secrets");
+	for (unsigned int i = 0; i < NB; i++)
+		for (unsigned int k = 0; k < LEN; k++)
+			masked[i][k] =
+				MASK ^ (uint8_t)letters[test_rand_below(&rnd, i == KEY ? 16 : 36)];
+	return conf_file_open(state);
+}
+
+static struct turn_policy *make_policy(const struct conf *c)
+{
+	const uint8_t boot_key[32] = {1};
+	struct stun_crypto *crypto = stun_crypto_create();
+	struct turn_policy *p = turn_policy_create(&c->turn, crypto, boot_key);
+
+	stun_crypto_free(crypto);
+	return p;
+}
+
+// The file's text, and what libyaml made of it, is gone with the reading; then the configuration's
+// copies are, of which the policy has what it needs; and in the end nothing is left.
+static void test_life(void **state)
+{
+	char error[CONF_ERROR_LEN];
+	struct turn_policy *p;
+	struct conf *c;
+
+	write_file("");
+	assert_copies(0, 0, 0, 0);
+	c = conf_load(conf_path, error);
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_copies(1, 0, 1, 1);
+	p = make_policy(c);
+	assert_non_null(p);
+	assert_copies(1, 0, 2, 1);
+	conf_forget(c);
+	assert_copies(0, 0, 1, 0);
+	assert_int_equal(c->turn.nb_users, 2);
+	assert_int_equal(c->turn.nb_secrets, 1);
+	turn_policy_free(p);
+	assert_copies(0, 0, 0, 0);
+	conf_free(c);
+}
+
+static void test_never_forgotten(void **state)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf *c;
+
+	write_file("");
+	c = conf_load(conf_path, error);
+	assert_non_null(c);
+	conf_free(c);
+	assert_copies(0, 0, 0, 0);
+}
+
+// Files with errors: by the schema, by YAML, and one where secrets stand where they should not.
+static void test_errors(void **state)
+{
+	const char *const rest[] = {
+		"nonsense: true\n", "peers: [\n", "log: {level: debag}\n", "\x01\n"};
+	char error[CONF_ERROR_LEN];
+
+	for (unsigned int i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+		write_file(rest[i]);
+		assert_null(conf_load(conf_path, error));
+		assert_copies(0, 0, 0, 0);
+	}
+	write_file("limits:\n  ");
+	put_secret(PASSWORD);
+	put(": 1\n  ");
+	put_secret(REST);
+	put(":");
+	put_secret(NONCE);
+	put("\n");
+	assert_null(conf_load(conf_path, error));
+	explicit_bzero(error, sizeof(error)); // it may name a key
+	assert_copies(0, 0, 0, 0);
+}
+
+// --- memory of secrets ---------------------------------------------------------------------------
+
+// VmFlags of the mapping that holds p.
+static bool is_dumped(const void *p)
+{
+	FILE *maps = fopen("/proc/self/smaps", "re");
+	unsigned long from, to;
+	char line[512];
+	bool inside = false, dumped = true;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			inside = (uintptr_t)p >= from && (uintptr_t)p < to;
+		if (inside && strncmp(line, "VmFlags:", 8) == 0)
+			dumped = strstr(line, " dd") == NULL;
+	}
+	fclose(maps);
+	return dumped;
+}
+
+static void test_memory(void **state)
+{
+	static const size_t lens[] = {0, 1, 4095, 4096, 100000};
+
+	for (unsigned int i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		uint8_t *p = secret_alloc(lens[i]);
+
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % 64, 0);
+		for (size_t k = 0; k < lens[i]; k++)
+			assert_int_equal(p[k], 0);
+		memset(p, 1, lens[i]);
+		if (lens[i] > 0) {
+			assert_false(is_dumped(p));
+			assert_false(is_dumped(p + lens[i] - 1));
+		}
+		secret_free(p);
+	}
+	assert_null(secret_alloc(SIZE_MAX));
+	secret_free(NULL);
+	secret_wipe(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_never_forgotten),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, make_secrets, conf_file_close);
+}
