@@ -9,6 +9,7 @@
 #include <rte_version.h>
 
 #include "conf.h"
+#include "cores.h"
 #include "dp.h"
 #include "eal.h"
 #include "log.h"
@@ -197,6 +198,7 @@ static int serve(struct conf *c, const struct eal *e)
 	if (d == NULL)
 		return start_failed(c, error);
 	conf_forget(c);
+	cores_spare();
 	rc = mgmt_run(d, c, e->memory);
 	dp_stop(d);
 	if (rc != 0)
@@ -234,13 +236,19 @@ static int run_configured(const struct opts *o, struct conf *c)
 
 static int run(const struct opts *o)
 {
-	struct conf *c = load(o);
+	struct conf *c;
 	int rc;
 
+	cores_allow(false); // there are secrets from now on
+	c = load(o);
 	if (c == NULL)
 		return EXIT_FAILURE;
 	mgmt_log_open(c->log_to, c->log_level);
 	conf_warnings(c, log_warning, NULL);
+	if (c->core_dumps) {
+		cores_allow(true);
+		LOG(NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
+	}
 	if (c->drivers != NULL)
 		LOG(INFO, "driver profiles: %u in %s", c->drivers->nb, c->drivers->dir);
 	else

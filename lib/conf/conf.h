@@ -132,6 +132,8 @@ struct conf {
 	enum conf_log_to log_to;
 	int log_level; // syslog's LOG_ERR .. LOG_DEBUG
 	uint32_t log_bursts_s; // seconds between lines on batching, 0 = none
+	// debug:
+	bool core_dumps; // and tracing by processes of the same user
 };
 
 // Reads and checks a file. NULL on error, with "FILE:LINE:COL: key: reason" in error (no newline).

@@ -406,6 +406,13 @@ static const struct conf_key conf_schema[] = {
 	.help = "Seconds between two lines of each worker, at level `info`, on how full its bursts "
 	"were in between; 0 = none. Telemetry counts them always (`/slipring/bursts`)."},
 
+{"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
+{"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",
+	.help = "A crash leaves a core dump, where the limits of the process allow one "
+	"(`LimitCORE=infinity` in its unit), and debuggers of its own user may attach. Packets, "
+	"allocations and the users' keys and secrets are left out of it, but private keys and "
+	"sessions of TLS and DTLS are in it: keep it as you keep these."},
+
 {"buffers", CONF_SECTION, .help = "Memory of the data path."},
 {"buffers.mbufs", CONF_NUMBER, ONE(conf, mbufs), RANGE(1024, 4194304), .def = "16384",
 	.help = "Packet buffers in the pool that all ports and workers share."},

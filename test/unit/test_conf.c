@@ -189,6 +189,8 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->log_to, d->log_to);
 	assert_int_equal(c->log_level, d->log_level);
 	assert_int_equal(c->log_bursts_s, d->log_bursts_s);
+	assert_false(c->core_dumps);
+	assert_false(d->core_dumps);
 	assert_int_equal(c->mbufs, d->mbufs);
 	assert_int_equal(c->rx_ring, d->rx_ring);
 	assert_int_equal(c->tx_ring, d->tx_ring);

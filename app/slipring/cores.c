@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <rte_memory.h>
+
+#include "cores.h"
+#include "log.h"
+
+void cores_allow(bool yes)
+{
+	if (prctl(PR_SET_DUMPABLE, yes, 0, 0, 0) != 0)
+		LOG(WARNING, "core dumps cannot be switched %s", yes ? "on" : "off");
+}
+
+static int spare(const struct rte_memseg_list *msl, void *arg)
+{
+	return madvise(msl->base_va, msl->len, MADV_DONTDUMP) == 0 ? 0 : -1;
+}
+
+void cores_spare(void)
+{
+	if (rte_memseg_list_walk(spare, NULL) != 0)
+		LOG(WARNING,
+			"packets and keys of allocations are part of core dumps: the kernel "
+			"does not leave them out");
+}
