@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is wrong with the files of TLS, in words that say what to do. Before the start: libssl's own
+// words come from deep inside, and some things it takes without a word.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "review.h"
+
+#define FILE_MAX 1000000 // bytes
+#define DAYS_SOON 30
+#define BITS_WEAK 112 // of security, as RSA of 2048 bits has
+
+struct review {
+	const struct stream_tls *tls;
+	const struct stream_review *to;
+	bool usable; // libssl takes it all
+	bool fatal; // something has been told that keeps TLS from starting
+};
+
+__attribute__((format(printf, 4, 5))) static void tell(
+	struct review *r, enum stream_tls_key key, bool fatal, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	r->fatal = r->fatal || fatal;
+	r->to->say(r->to->ctx, key, fatal, text);
+}
+
+// --- files ---------------------------------------------------------------------------------------
+
+// The whole file for reading, or NULL when it has been told why not.
+static BIO *open_file(struct review *r, enum stream_tls_key key, const char *path)
+{
+	struct stat st;
+	BIO *file;
+
+	if (stat(path, &st) != 0) {
+		tell(r, key, true, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > FILE_MAX) {
+		tell(r, key, true, "%s: %s: name a PEM file", path,
+			S_ISDIR(st.st_mode)            ? "is a directory"
+				: !S_ISREG(st.st_mode) ? "is no regular file"
+				: st.st_size == 0      ? "is empty"
+						       : "is larger than 1 MB");
+		return NULL;
+	}
+	file = BIO_new_file(path, "r");
+	if (file == NULL)
+		tell(r, key, true, "%s: cannot be read: %s", path, strerror(errno));
+	return file;
+}
+
+static bool is_text(BIO *file)
+{
+	char begin[64] = "";
+
+	BIO_seek(file, 0);
+	if (BIO_read(file, begin, sizeof(begin) - 1) <= 0)
+		return false;
+	BIO_seek(file, 0);
+	return begin[0] != 0x30; // DER: a sequence
+}
+
+static bool is_pkcs12(BIO *file)
+{
+	PKCS12 *p;
+
+	BIO_seek(file, 0);
+	p = d2i_PKCS12_bio(file, NULL);
+	PKCS12_free(p);
+	return p != NULL;
+}
+
+// What a file has whose like cannot be found in it.
+static void tell_format(struct review *r, enum stream_tls_key key, const char *path, BIO *file)
+{
+	const bool private = key == STREAM_TLS_KEY;
+	char *name = NULL, *header = NULL;
+	unsigned char *data = NULL;
+	long len;
+
+	if (!is_text(file)) {
+		if (is_pkcs12(file))
+			tell(r, key, true,
+				"%s: is PKCS #12, not PEM: openssl pkcs12 -in %s %s -out FILE.pem",
+				path, path, private ? "-nocerts -nodes" : "-nokeys");
+		else
+			tell(r, key, true,
+				"%s: is DER, not PEM: openssl %s -inform der -in %s -out "
+				"FILE.pem",
+				path, private ? "pkey" : "x509", path);
+		return;
+	}
+	BIO_seek(file, 0);
+	if (PEM_read_bio(file, &name, &header, &data, &len) == 1)
+		tell(r, key, true, "%s: has no %s that can be used, but: %s", path,
+			private ? "private key" : "certificate", name);
+	else
+		tell(r, key, true,
+			"%s: is no PEM file: -----BEGIN ...----- and what follows is missing or "
+			"damaged",
+			path);
+	OPENSSL_free(name);
+	OPENSSL_free(header);
+	OPENSSL_free(data);
+}
+
+// --- certificates --------------------------------------------------------------------------------
+
+static void check_dates(struct review *r, enum stream_tls_key key, const char *path, const X509 *x)
+{
+	time_t now = r->to->now, soon = now + DAYS_SOON * 86400;
+	struct tm tm;
+	char date[32] = "?";
+	const bool early = X509_cmp_time(X509_get0_notBefore(x), &now) > 0;
+	const ASN1_TIME *edge = early ? X509_get0_notBefore(x) : X509_get0_notAfter(x);
+
+	if (ASN1_TIME_to_tm(edge, &tm) == 1)
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
+	if (early)
+		tell(r, key, false,
+			"%s: is not valid before %s: clients refuse it until then (or is the clock "
+			"wrong?)",
+			path, date);
+	else if (X509_cmp_time(edge, &now) < 0)
+		tell(r, key, false, "%s: has expired on %s: clients refuse it, renew it", path,
+			date);
+	else if (X509_cmp_time(edge, &soon) < 0)
+		tell(r, key, false, "%s: expires on %s, in less than %d days: renew it", path, date,
+			DAYS_SOON);
+}
+
+// Nobody is there to type the pass phrase of a key.
+static int no_phrase(char *buf, int size, int writing, void *ctx)
+{
+	*(int *)ctx = 1;
+	return -1;
+}
+
+// All certificates of a file; the first is returned, to be freed. NULL: told why.
+static X509 *check_certificates(
+	struct review *r, enum stream_tls_key key, const char *path, const X509 *below)
+{
+	BIO *file = open_file(r, key, path);
+	X509 *first = NULL, *x;
+
+	if (file == NULL)
+		return NULL;
+	while ((x = PEM_read_bio_X509(file, NULL, NULL, NULL)) != NULL) {
+		const X509 *issued = first == NULL ? below : NULL;
+
+		check_dates(r, key, path, x);
+		if (issued != NULL && X509_check_issued(x, (X509 *)issued) != X509_V_OK)
+			tell(r, key, false,
+				"%s: its first certificate is not of the issuer of "
+				"tls.certificate: clients may not find the way to the root",
+				path);
+		if (first == NULL)
+			first = x;
+		else
+			X509_free(x);
+	}
+	if (first == NULL)
+		tell_format(r, key, path, file);
+	BIO_free(file);
+	ERR_clear_error();
+	return first;
+}
+
+// --- the key -------------------------------------------------------------------------------------
+
+static void check_mode(struct review *r, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && (st.st_mode & S_IROTH) != 0)
+		tell(r, STREAM_TLS_KEY, false, "%s: everyone on this host can read it: chmod o-r",
+			path);
+}
+
+static EVP_PKEY *check_key(struct review *r, const char *path)
+{
+	BIO *file = open_file(r, STREAM_TLS_KEY, path);
+	int asked = 0;
+	EVP_PKEY *key;
+
+	if (file == NULL)
+		return NULL;
+	key = PEM_read_bio_PrivateKey(file, NULL, no_phrase, &asked);
+	if (key == NULL && asked != 0)
+		tell(r, STREAM_TLS_KEY, true,
+			"%s: has a pass phrase, which nobody is there to type: openssl pkey -in %s "
+			"-out FILE.pem, and chmod 600",
+			path, path);
+	else if (key == NULL)
+		tell_format(r, STREAM_TLS_KEY, path, file);
+	BIO_free(file);
+	check_mode(r, path);
+	ERR_clear_error();
+	return key;
+}
+
+static void check_pair(struct review *r, X509 *x, EVP_PKEY *key)
+{
+	EVP_PKEY *public = X509_get0_pubkey(x);
+
+	if (public != NULL && EVP_PKEY_get_security_bits(public) < BITS_WEAK)
+		// whether libssl takes it is a matter of its security level
+		tell(r, STREAM_TLS_CERTIFICATE, !r->usable,
+			"%s: its key of %d bits is too weak: make one of P-256, or of RSA with "
+			"2048 bits or more, and have it certified",
+			r->tls->certificate, EVP_PKEY_get_bits(public));
+	if (key != NULL && X509_check_private_key(x, key) != 1)
+		tell(r, STREAM_TLS_KEY, true,
+			"%s: is not the key of %s: name the two that were made together",
+			r->tls->key, r->tls->certificate);
+	ERR_clear_error();
+}
+
+// --- all of it -----------------------------------------------------------------------------------
+
+static void check_ciphers(struct review *r)
+{
+	SSL_CTX *c = SSL_CTX_new(TLS_server_method());
+
+	if (c != NULL && SSL_CTX_set_cipher_list(c, r->tls->ciphers) != 1)
+		tell(r, STREAM_TLS_CIPHERS, true,
+			"%s: no cipher match: write it as for `openssl ciphers`, like ECDHE+AESGCM",
+			r->tls->ciphers);
+	SSL_CTX_free(c);
+	ERR_clear_error();
+}
+
+// What libssl alone has found: "tls.KEY: reason".
+static void tell_rest(struct review *r, const char *error)
+{
+	for (unsigned int i = 0; i <= STREAM_TLS_CIPHERS; i++) {
+		const size_t len = strlen(stream_tls_key_name(i));
+
+		if (strncmp(error, stream_tls_key_name(i), len) == 0 &&
+			strncmp(error + len, ": ", 2) == 0) {
+			tell(r, i, true, "%s", error + len + 2);
+			return;
+		}
+	}
+	tell(r, STREAM_TLS_CERTIFICATE, true, "%s", error);
+}
+
+const char *stream_tls_key_name(enum stream_tls_key key)
+{
+	static const char *const names[] = {[STREAM_TLS_CERTIFICATE] = "tls.certificate",
+		[STREAM_TLS_KEY] = "tls.key",
+		[STREAM_TLS_CHAIN] = "tls.chain",
+		[STREAM_TLS_CIPHERS] = "tls.ciphers"};
+
+	return names[key];
+}
+
+void stream_tls_review(const struct stream_tls *tls, const struct stream_review *to)
+{
+	struct review r = {.tls = tls, .to = to};
+	X509 *x = check_certificates(&r, STREAM_TLS_CERTIFICATE, tls->certificate, NULL);
+	EVP_PKEY *key = check_key(&r, tls->key);
+	char error[512];
+
+	if (tls->chain != NULL)
+		X509_free(check_certificates(&r, STREAM_TLS_CHAIN, tls->chain, x));
+	if (tls->ciphers != NULL)
+		check_ciphers(&r);
+	// libssl reads the files itself: not before they are known to be files
+	r.usable = !r.fatal && stream_tls_check(tls, error, sizeof(error)) == 0;
+	if (x != NULL)
+		check_pair(&r, x, key);
+	if (!r.usable && !r.fatal)
+		tell_rest(&r, error);
+	X509_free(x);
+	EVP_PKEY_free(key);
+}
