@@ -36,6 +36,8 @@ struct eal_args {
 // 0, or -1 when memory ran out.
 int eal_args_build(struct eal_args *a, const struct eal_params *p);
 void eal_args_free(struct eal_args *a);
+// Whether EAL arguments of the operator's say which lcores there are, and eal.lcores does not.
+bool eal_args_lcores(char *const *args, unsigned int nb);
 // "0@(0-3),1@1,2@2": the management lcore 0 floats over all CPUs, workers 1.. are dealt over them,
 // leaving the first to management as long as there are enough. Malloced.
 char *eal_lcores_deal(const unsigned int *cpus, unsigned int nb_cpus, unsigned int workers);

@@ -67,6 +67,15 @@ static bool operator_says(const struct eal_params *p, const char *const *names)
 	return false;
 }
 
+bool eal_args_lcores(char *const *args, unsigned int nb)
+{
+	for (unsigned int i = 0; i < nb; i++)
+		for (const char *const *n = lcore_options; *n != NULL; n++)
+			if (is_option(args[i], *n))
+				return true;
+	return false;
+}
+
 unsigned int eal_workers_default(unsigned int nb_cpus, unsigned int lcores)
 {
 	unsigned int n = lcores != 0 ? lcores : nb_cpus;

@@ -8,6 +8,7 @@
 
 #include <rte_version.h>
 
+#include "check.h"
 #include "conf.h"
 #include "cores.h"
 #include "dp.h"
@@ -15,16 +16,10 @@
 #include "log.h"
 #include "mgmt.h"
 #include "opts.h"
-#include "stream.h"
 
-static void print_line(void *ctx, const char *line)
+static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 {
-	fprintf(ctx, "%s\n", line);
-}
-
-static void log_warning(void *ctx, const char *line)
-{
-	LOG(WARNING, "%s", line);
+	fprintf(stderr, "%s%s\n", weight == CONF_WARNING ? "warning: " : "", line);
 }
 
 // The driver profiles that are asked for, or those of the installation, which need not be there:
@@ -41,41 +36,39 @@ static int load_drivers(const struct opts *o, const struct conf *c, struct conf_
 	return *d != NULL || (asked == NULL && errno == ENOENT) ? 0 : -1;
 }
 
-// The configuration with its driver profiles, or NULL when the reason has been printed.
-static struct conf *load(const struct opts *o)
+// The configuration with its driver profiles, or NULL when the reasons have been told.
+static struct conf *load(const struct opts *o, struct conf_report *r)
 {
 	char error[CONF_ERROR_LEN];
-	struct conf *c = conf_load(o->config, error);
+	struct conf *c = conf_load_all(o->config, r);
 
-	if (c != NULL && load_drivers(o, c, &c->drivers, error) == 0)
+	if (c == NULL || load_drivers(o, c, &c->drivers, error) == 0)
 		return c;
-	fprintf(stderr, "%s\n", error);
+	r->nb[CONF_ERROR]++;
+	r->say(r->ctx, CONF_ERROR, error);
 	conf_free(c);
 	return NULL;
 }
 
-// Whether the start would fail for them: they may be put there only after the check.
-static void check_tls(const struct conf *c)
-{
-	const struct stream_tls tls = dp_tls(c);
-	char error[CONF_ERROR_LEN];
-
-	if (tls.certificate != NULL && tls.key != NULL &&
-		stream_tls_check(&tls, error, sizeof(error)) != 0)
-		fprintf(stderr, "%s: %s\n", c->path, error);
-}
-
 static int check(const struct opts *o)
 {
-	struct conf *c = load(o);
+	struct conf_report r = {.say = print_problem};
+	struct conf *c = load(o, &r);
+	const char *errors, *warnings;
 
-	if (c == NULL)
-		return EXIT_FAILURE;
-	conf_warnings(c, print_line, stderr);
-	check_tls(c);
-	printf("%s: no errors\n", o->config);
+	if (c != NULL)
+		check_all(c, true, &r);
 	conf_free(c);
-	return EXIT_SUCCESS;
+	errors = r.nb[CONF_ERROR] == 1 ? "error" : "errors";
+	warnings = r.nb[CONF_WARNING] == 1 ? "warning" : "warnings";
+	if (r.nb[CONF_ERROR] > 0)
+		printf("%s: %u %s, %u %s\n", o->config, r.nb[CONF_ERROR], errors,
+			r.nb[CONF_WARNING], warnings);
+	else if (r.nb[CONF_WARNING] > 0)
+		printf("%s: no errors, %u %s\n", o->config, r.nb[CONF_WARNING], warnings);
+	else
+		printf("%s: no errors\n", o->config);
+	return r.nb[CONF_ERROR] > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int show_driver(const struct opts *o)
@@ -101,6 +94,14 @@ static int start_failed(const struct conf *c, const char *error)
 	if (c->log_to != CONF_LOG_STDERR)
 		fprintf(stderr, "slipring: %s\n", error);
 	return EXIT_FAILURE;
+}
+
+static void log_problem(void *ctx, enum conf_weight weight, const char *line)
+{
+	if (weight == CONF_ERROR)
+		start_failed(ctx, line);
+	else
+		LOG(WARNING, "%s", line);
 }
 
 static void resolve_workers(struct conf *c, unsigned int nb_cpus)
@@ -172,7 +173,8 @@ static int show_needs(const struct opts *o)
 {
 	unsigned int cpus[RTE_MAX_LCORE];
 	const unsigned int nb_cpus = eal_cpus_allowed(cpus);
-	struct conf *c = load(o);
+	struct conf_report r = {.say = print_problem};
+	struct conf *c = load(o, &r);
 	char *dealt = NULL;
 
 	if (c == NULL)
@@ -234,21 +236,8 @@ static int run_configured(const struct opts *o, struct conf *c)
 	return rc;
 }
 
-static int run(const struct opts *o)
+static void tell_drivers(const struct opts *o, const struct conf *c)
 {
-	struct conf *c;
-	int rc;
-
-	cores_allow(false); // there are secrets from now on
-	c = load(o);
-	if (c == NULL)
-		return EXIT_FAILURE;
-	mgmt_log_open(c->log_to, c->log_level);
-	conf_warnings(c, log_warning, NULL);
-	if (c->core_dumps) {
-		cores_allow(true);
-		LOG(NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
-	}
 	if (c->drivers != NULL)
 		LOG(INFO, "driver profiles: %u in %s", c->drivers->nb, c->drivers->dir);
 	else
@@ -256,7 +245,30 @@ static int run(const struct opts *o)
 			c->drivers_dir == NULL && o->drivers == NULL
 				? ", there is no " SLIPRING_DRIVERS_DIR
 				: "");
-	rc = run_configured(o, c);
+}
+
+static int run(const struct opts *o)
+{
+	struct conf_report unread = {.say = print_problem}, r = {.say = log_problem};
+	struct conf *c;
+	int rc = EXIT_FAILURE;
+
+	cores_allow(false); // there are secrets from now on
+	c = load(o, &unread);
+	if (c == NULL)
+		return EXIT_FAILURE;
+	r.ctx = c;
+	mgmt_log_open(c->log_to, c->log_level);
+	if (c->core_dumps) {
+		cores_allow(true);
+		LOG(NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
+	}
+	check_all(c, !eal_args_lcores(o->eal, o->nb_eal), &r);
+	conf_forget_places(c);
+	if (r.nb[CONF_ERROR] == 0) {
+		tell_drivers(o, c);
+		rc = run_configured(o, c);
+	}
 	mgmt_log_close();
 	conf_free(c);
 	return rc;

@@ -26,7 +26,8 @@ static int fail_syntax(struct conf_ctx *x, const struct conf_node *n, const char
 int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
-		return fail_syntax(x, n, "an IPv4 or IPv6 address");
+		return fail_syntax(
+			x, n, "an IPv4 or IPv6 address (without port, prefix length and brackets)");
 	return 0;
 }
 

@@ -3,128 +3,80 @@
 #include "conf_int.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "secret.h"
-
-#define PATH_LEN 128 // of a key path as text: the deepest has 30 characters and one index
-
-// --- errors --------------------------------------------------------------------------------------
-
-// "ports[0].name" of a node. Only names that are in the schema ever get here.
-static size_t format_path(const struct conf_node *n, char *buf, size_t len)
-{
-	size_t at = 0;
-
-	if (n->parent == NULL)
-		return 0;
-	at = format_path(n->parent, buf, len);
-	if (at >= len)
-		return at;
-	if (n->key == NULL)
-		at += (size_t)snprintf(buf + at, len - at, "[%u]", n->index);
-	else
-		at += (size_t)snprintf(buf + at, len - at, "%s%s", at > 0 ? "." : "", n->key);
-	return at;
-}
-
-__attribute__((format(printf, 5, 0))) static int set_error(
-	struct conf_ctx *x, size_t line, size_t col, const char *key, const char *fmt, va_list ap)
-{
-	const int n = snprintf(x->error, CONF_ERROR_LEN, "%s:%zu:%zu: %s: ", x->path, line, col,
-		key[0] != '\0' ? key : "file");
-
-	if (n > 0 && n < CONF_ERROR_LEN)
-		vsnprintf(x->error + n, CONF_ERROR_LEN - (size_t)n, fmt, ap);
-	return -EINVAL;
-}
-
-int conf_fail(struct conf_ctx *x, const struct conf_node *at, const char *fmt, ...)
-{
-	char key[PATH_LEN] = "";
-	va_list ap;
-	int rc;
-
-	if (at != NULL)
-		format_path(at, key, sizeof(key));
-	va_start(ap, fmt);
-	rc = set_error(x, at != NULL ? at->line : 1, at != NULL ? at->col : 1, key, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-int conf_fail_key(
-	struct conf_ctx *x, const struct conf_node *map, const char *key, const char *fmt, ...)
-{
-	const struct conf_node n = {.parent = (struct conf_node *)map, .key = (char *)key};
-	char path[PATH_LEN];
-	va_list ap;
-	int rc;
-
-	format_path(&n, path, sizeof(path));
-	va_start(ap, fmt);
-	rc = set_error(x, map->line, map->col, path, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt, ...)
-{
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = set_error(x, line, col, "yaml", fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-int conf_fail_memory(struct conf_ctx *x)
-{
-	return conf_fail(x, NULL, "out of memory");
-}
-
-const struct conf_node *conf_node_of(const struct conf_node *n, const void *field, uint32_t index)
-{
-	for (; n != NULL; n = n->next) {
-		const struct conf_node *below;
-
-		if (n->field == field && index >= n->first && index - n->first < n->count)
-			return n;
-		below = conf_node_of(n->child, field, index);
-		if (below != NULL)
-			return below;
-	}
-	return NULL;
-}
 
 // --- the walk ------------------------------------------------------------------------------------
 
 static int read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base);
 
+// What is odd about a key itself, or NULL. Merge keys are YAML's; what only looks like a blank is
+// none to it.
+static const char *key_fault(const char *key)
+{
+	if (strcmp(key, "<<") == 0)
+		return "merge keys are not supported: write out the keys that it stands for";
+	for (; *key != '\0'; key++)
+		if ((unsigned char)*key >= 0x80)
+			return "has a character beyond ASCII in its name, perhaps a no-break "
+			       "space: type the name anew";
+	return NULL;
+}
+
+// Whether n is "key value" without the ':' between the two, as in {realm turn.example}: the known
+// key that it begins with, or NULL.
+static const struct conf_key *find_colonless(
+	const struct conf_ctx *x, const struct conf_key *parent, const struct conf_node *n)
+{
+	const size_t len = strcspn(n->key, " =");
+	char name[33];
+
+	if (n->key[len] == '\0' || len >= sizeof(name))
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)len, n->key);
+	return conf_key_child(x->keys, parent, name);
+}
+
 // A key that the schema has not. Its text is cut at the first odd character: behind a ':' without
 // its blank there may be a password. Where passwords are written, only a near miss is shown at all.
-static int fail_unknown(
-	struct conf_ctx *x, const struct conf_key *parent, const struct conf_node *n)
+static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n)
 {
+	const struct conf_key *known = find_colonless(x, parent, n);
+	const char *fault = key_fault(n->key);
 	const size_t good = strspn(n->key,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"0123456789_-");
-	char name[33], path[PATH_LEN] = "", advice[256];
-	bool near;
+	char name[33], advice[256];
 
+	if (known != NULL) {
+		n->meant = conf_key_leaf(parent, known);
+		return conf_fail_unknown(x, n, n->meant,
+			"there is no ':' behind the key: write '%s: VALUE'", n->meant);
+	}
+	if (fault != NULL)
+		return conf_fail_unknown(x, n, n->key[0] == '<' ? "<<" : "?", "%s", fault);
 	snprintf(name, sizeof(name), "%.*s", (int)good, n->key);
-	format_path(n->parent, path, sizeof(path));
-	near = conf_key_suggest(x, parent, name, advice, sizeof(advice));
+	n->meant = conf_key_suggest(x, parent, name, advice, sizeof(advice));
 	if (n->key[good] == ':')
 		snprintf(advice, sizeof(advice), "a blank must follow the ':'");
-	if (name[0] == '\0' || (!near && strncmp(path, "auth", 4) == 0))
+	if (name[0] == '\0' || (n->meant == NULL && conf_in_auth(n)))
 		strcpy(name, "?");
-	snprintf(x->error, CONF_ERROR_LEN, "%s:%u:%u: %s%s%s: unknown key, %s", x->path,
-		n->key_line, n->key_col, path, path[0] != '\0' ? "." : "", name, advice);
-	return -EINVAL;
+	return conf_fail_unknown(x, n, name, "unknown key, %s", advice);
+}
+
+// What to do where one kind of value stands in the place of another.
+static const char *kind_advice(const struct conf_key *k, const struct conf_node *n)
+{
+	if (n->kind == CONF_LIST)
+		return conf_value_kind(k->type) == CONF_SCALAR ? ": remove the brackets"
+							       : ", not a list";
+	if (n->kind == CONF_MAP && k->type == CONF_ITEMS)
+		return ": begin each entry with a '-' and a blank";
+	if (n->kind == CONF_MAP)
+		return ", not a mapping (text with ': ' in it, or ':' at its end, needs quotes)";
+	return conf_value_kind(k->type) == CONF_LIST ? ": put it in brackets, [...]" : "";
 }
 
 static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n)
@@ -135,9 +87,10 @@ static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct
 	if (none && k->type == CONF_SECTION)
 		return 0;
 	if (none)
-		return conf_fail(x, n, "has no value, give it %s", conf_value_form(k->type));
+		return conf_fail(x, n, "has no value, give it %s%s", conf_value_form(k->type),
+			k->type == CONF_TEXT ? " (in quotes, if it begins with '#')" : "");
 	if (n->kind != conf_value_kind(k->type))
-		return conf_fail(x, n, "must be %s", conf_value_form(k->type));
+		return conf_fail(x, n, "must be %s%s", conf_value_form(k->type), kind_advice(k, n));
 	return 0;
 }
 
@@ -146,6 +99,7 @@ static int read_items(
 {
 	const uint32_t nb = list->last != NULL ? list->last->index + 1 : 0;
 	char *array;
+	int rc = 0;
 
 	if (nb < k->min || nb > k->max)
 		return conf_fail(
@@ -155,19 +109,16 @@ static int read_items(
 	if (array == NULL)
 		return -EINVAL;
 	list->field = NULL;
-	for (struct conf_node *n = list->child; n != NULL; n = n->next) {
-		int rc;
-
-		if (n->kind != CONF_MAP)
-			return conf_fail(x, n, "must be a mapping: {key: value, ...}");
+	for (struct conf_node *n = list->child; n != NULL && !conf_enough(x); n = n->next) {
 		n->field = (char *)base + k->offset;
 		n->first = n->index;
 		n->count = 1;
-		rc = read_map(x, k, n, array + (size_t)n->index * k->size);
-		if (rc != 0)
-			return rc;
+		if (n->kind != CONF_MAP)
+			rc = conf_fail(x, n, "must be a mapping: {key: value, ...}");
+		else if (read_map(x, k, n, array + (size_t)n->index * k->size) != 0)
+			rc = -EINVAL;
 	}
-	return 0;
+	return rc;
 }
 
 static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
@@ -218,28 +169,44 @@ static const struct conf_node *find_entry(const struct conf_node *map, const cha
 	return n;
 }
 
+// Whether a key is in the file, be it under a name that has been told to be wrong.
+static bool is_given(const struct conf_node *map, const char *key)
+{
+	for (const struct conf_node *n = map->child; n != NULL; n = n->next)
+		if (strcmp(n->key, key) == 0 || (n->meant != NULL && strcmp(n->meant, key) == 0))
+			return true;
+	return false;
+}
+
+static int read_entry(
+	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n, void *base)
+{
+	const struct conf_key *k = conf_key_child(x->keys, parent, n->key);
+	const struct conf_node *first = find_entry(n->parent, n->key);
+
+	if (k == NULL)
+		return fail_unknown(x, parent, n);
+	if (first != n)
+		return conf_fail(
+			x, n, "given twice, first at line %u: remove one", first->key_line);
+	return read_value(x, k, n, base);
+}
+
+// What is wrong with one key keeps none of the others from being looked at.
 static int read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base)
 {
 	int rc = 0;
 
-	for (struct conf_node *n = map->child; n != NULL && rc == 0; n = n->next) {
-		const struct conf_key *k = conf_key_child(x->keys, parent, n->key);
-		const struct conf_node *first = find_entry(map, n->key);
-
-		if (k == NULL)
-			return fail_unknown(x, parent, n);
-		if (first != n)
-			return conf_fail(
-				x, n, "given twice, first at line %u: remove one", first->key_line);
-		rc = read_value(x, k, n, base);
-	}
-	for (unsigned int i = 0; i < x->keys->nb && rc == 0; i++) {
+	for (struct conf_node *n = map->child; n != NULL && !conf_enough(x); n = n->next)
+		if (read_entry(x, parent, n, base) != 0)
+			rc = -EINVAL;
+	for (unsigned int i = 0; i < x->keys->nb && !conf_enough(x); i++) {
 		const struct conf_key *k = &x->keys->key[i];
 		const char *leaf = conf_key_leaf(parent, k);
 
-		if (leaf != NULL && find_entry(map, leaf) == NULL)
-			rc = read_absent(x, k, map, base);
+		if (leaf != NULL && !is_given(map, leaf) && read_absent(x, k, map, base) != 0)
+			rc = -EINVAL;
 	}
 	return rc;
 }
@@ -267,7 +234,7 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 	}
 	if (f != NULL)
 		fclose(f);
-	if (x->error[0] == '\0')
+	if (x->errors == 0)
 		return text;
 	secret_wipe(text);
 	return NULL;
@@ -278,7 +245,6 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	size_t len = 0;
 	char *text;
 
-	x->error[0] = '\0';
 	text = read_file(x, &len);
 	if (text == NULL)
 		return -EINVAL;
@@ -292,23 +258,41 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	return read_map(x, NULL, x->root, base);
 }
 
+static struct conf *load(struct conf_ctx *x)
+{
+	struct conf *c = calloc(1, sizeof(*c));
+	int rc;
+
+	x->error[0] = '\0';
+	x->conf = c;
+	if (c != NULL)
+		c->path = strdup(x->path);
+	rc = c != NULL && c->path != NULL ? conf_read_file(x, c) : conf_fail_memory(x);
+	if (rc == 0)
+		rc = conf_validate(x);
+	if (rc == 0) {
+		conf_yaml_strip(x->root);
+		c->root = x->root;
+		return c;
+	}
+	conf_yaml_free(x->root);
+	conf_free(c);
+	return NULL;
+}
+
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 {
 	struct conf_ctx x = {.path = path, .error = error, .keys = &conf_file_keys};
-	int rc;
 
-	x.conf = calloc(1, sizeof(*x.conf));
-	if (x.conf != NULL)
-		x.conf->path = strdup(path);
-	rc = x.conf != NULL && x.conf->path != NULL ? conf_read_file(&x, x.conf)
-						    : conf_fail_memory(&x);
-	if (rc == 0)
-		rc = conf_validate(&x);
-	conf_yaml_free(x.root);
-	if (rc == 0)
-		return x.conf;
-	conf_free(x.conf);
-	return NULL;
+	return load(&x);
+}
+
+struct conf *conf_load_all(const char *path, struct conf_report *r)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf_ctx x = {.path = path, .error = error, .keys = &conf_file_keys, .report = r};
+
+	return load(&x);
 }
 
 // Frees what the keys below parent own, wiped: any of it may be a secret.
@@ -355,12 +339,19 @@ void conf_forget(struct conf *c)
 	wipe_text(c->turn.nonce_secret);
 }
 
+void conf_forget_places(struct conf *c)
+{
+	conf_yaml_free(c->root);
+	c->root = NULL;
+}
+
 void conf_free(struct conf *c)
 {
 	if (c == NULL)
 		return;
 	conf_free_keys(&conf_file_keys, NULL, c);
 	conf_drivers_free(c->drivers);
+	conf_yaml_free(c->root);
 	free(c->turn.local);
 	free(c->turn.gateways);
 	free(c->path);

@@ -96,6 +96,7 @@ enum conf_log_to { CONF_LOG_STDERR, CONF_LOG_SYSLOG };
 
 struct conf {
 	char *path; // of the file
+	struct conf_node *root; // of lib/conf alone: where each value stands
 	// eal:
 	char *eal_lcores; // NULL = dealt over the allowed CPUs
 	char *eal_file_prefix; // default "slipring"
@@ -136,16 +137,44 @@ struct conf {
 	bool core_dumps; // and tracing by processes of the same user
 };
 
-// Reads and checks a file. NULL on error, with "FILE:LINE:COL: key: reason" in error (no newline).
+// --- problems ------------------------------------------------------------------------------------
+
+// An error keeps the server from starting; a warning is what works but an operator should know.
+enum conf_weight { CONF_ERROR, CONF_WARNING };
+
+// Where problems are told, each in a line "FILE:LINE:COL: key: reason" without a newline.
+struct conf_report {
+	void (*say)(void *ctx, enum conf_weight weight, const char *line);
+	void *ctx;
+	uint32_t nb[2]; // told so far, by weight
+};
+
+// A place in the file: element index of a field of conf (0 for a single value); key is told where
+// the file does not give it.
+struct conf_at {
+	const struct conf *conf;
+	const void *field;
+	uint32_t index;
+	const char *key;
+};
+
+// Tells a problem of that place.
+void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at at, const char *fmt,
+	...) __attribute__((format(printf, 4, 5)));
+
+// Reads and checks a file. NULL on error, with the first one in error.
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);
+// The same, but tells all errors: of reading the file, or else of what it says.
+struct conf *conf_load_all(const char *path, struct conf_report *r);
 void conf_free(struct conf *c);
 // Wipes what the policy has copies of, once there is one: passwords, keys and secrets. How many of
 // them there are is still known.
 void conf_forget(struct conf *c);
 
-// Things that work but that an operator should know, one line each ("FILE: key: text"): told by
-// --check and logged at start. Calls say for each.
-void conf_warnings(const struct conf *c, void (*say)(void *ctx, const char *line), void *ctx);
+// Tells what is dubious in a file without errors.
+void conf_warnings(const struct conf *c, struct conf_report *r);
+// Frees what is known of places in the file: from then on all is told of its first line.
+void conf_forget_places(struct conf *c);
 
 // --- driver profiles -----------------------------------------------------------------------------
 
@@ -181,7 +210,21 @@ const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, co
 void conf_driver_show(
 	FILE *out, const struct conf_drivers *d, const struct conf *c, const char *name);
 
-// Number of lcores that an EAL --lcores text names, or -EINVAL when it is malformed.
+#define CONF_LCORES_MAX 1024
+
+// Lcores, and the CPUs that they may run on, as bits.
+struct conf_lcores {
+	uint64_t ids[CONF_LCORES_MAX / 64], cpus[CONF_LCORES_MAX / 64];
+};
+
+static inline bool conf_lcores_has(const uint64_t *set, unsigned int i)
+{
+	return (set[i / 64] >> i % 64 & 1) != 0;
+}
+
+// Reads an EAL --lcores text. 0, or -EINVAL when it is malformed.
+int conf_lcores_parse(const char *text, struct conf_lcores *out);
+// Number of lcores that it names, or -EINVAL.
 int conf_lcores_count(const char *text);
 
 // Writes the reference of all keys as Markdown: doc/configuration.md is its output.

@@ -21,6 +21,7 @@ struct conf_node {
 	uint32_t key_line, key_col; // of the key, when there is one
 	uint32_t index; // position among its siblings
 	char *key; // NULL when it is no entry of a mapping
+	const char *meant; // of an unknown key: the one that it most likely is, or NULL
 	char *text; // of a scalar: no NUL or control character in it
 	struct conf_node *parent, *child, *last, *next;
 	// What it was read into, so that a later check can point at it: elements [first, first +
@@ -31,7 +32,9 @@ struct conf_node {
 
 struct conf_ctx {
 	const char *path; // of the file
-	char *error; // CONF_ERROR_LEN
+	char *error; // CONF_ERROR_LEN: the first
+	struct conf_report *report; // is told all of them; NULL = nobody is
+	uint32_t errors;
 	struct conf_node *root;
 	const struct conf_table *keys; // what the file may hold
 	struct conf *conf; // NULL in a file of another kind
@@ -40,6 +43,8 @@ struct conf_ctx {
 // The tree of a file, or NULL with x->error set.
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
 void conf_yaml_free(struct conf_node *root);
+// Wipes the texts, of which some are secrets: what is left are keys and their places.
+void conf_yaml_strip(struct conf_node *root);
 
 // --- schema.c ------------------------------------------------------------------------------------
 
@@ -98,32 +103,45 @@ const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *
 // The key called name directly under parent, or NULL.
 const struct conf_key *conf_key_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name);
-// What to do about an unknown key, as words for an error. True when it is nearly a known one.
-bool conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent, const char *name,
-	char *buf, size_t len);
+// What to do about an unknown key, as words for an error. Returns the known one that it nearly is,
+// or NULL.
+const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent,
+	const char *name, char *buf, size_t len);
 
-// --- conf.c --------------------------------------------------------------------------------------
+// --- problem.c -----------------------------------------------------------------------------------
 
-// Sets x->error to FILE:LINE:COL: key.path: reason and returns -EINVAL; at NULL is the file itself.
-// No value that may be a secret goes into a reason.
+#define CONF_ERRORS_MAX 20 // of one file: then reading it ends
+
+// Tells FILE:LINE:COL: key.path: reason to x->report, and keeps it in x->error if it is the first;
+// returns -EINVAL. at NULL is the file itself. No value that may be a secret goes into a reason.
 int conf_fail(struct conf_ctx *x, const struct conf_node *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 // The same for a key that is not there: placed at the mapping that lacks it.
 int conf_fail_key(struct conf_ctx *x, const struct conf_node *map, const char *key, const char *fmt,
 	...) __attribute__((format(printf, 4, 5)));
+// The same for a key that should not be there: placed at the key, which is shown as name.
+int conf_fail_unknown(struct conf_ctx *x, const struct conf_node *n, const char *name,
+	const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 int conf_fail_memory(struct conf_ctx *x);
 // The same where there is no tree yet.
 int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+// Whether there have been so many errors that no more are looked for.
+bool conf_enough(const struct conf_ctx *x);
+
+// Whether a node is where passwords are written.
+bool conf_in_auth(const struct conf_node *n);
+
+// The node that element index of a field was read from, or NULL when it is a default.
+const struct conf_node *conf_node_of(
+	const struct conf_node *root, const void *field, uint32_t index);
+
+// --- conf.c --------------------------------------------------------------------------------------
 
 // Reads x->path into x->root and from there, by x->keys, into base. 0 or -EINVAL. The caller frees
 // the tree with conf_yaml_free, and what base holds with conf_free_keys, both in any case.
 int conf_read_file(struct conf_ctx *x, void *base);
 void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base);
-
-// The node that element index of a field was read from, or NULL when it is a default.
-const struct conf_node *conf_node_of(
-	const struct conf_node *root, const void *field, uint32_t index);
 
 // --- values.c, addrs.c ---------------------------------------------------------------------------
 
@@ -162,11 +180,23 @@ struct prefix conf_prefix_of(const struct addr *a, uint8_t len);
 // Decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
 bool conf_parse_decimal(const char *text, size_t len, uint32_t *value);
 
+// --- warn.c, reach.c -----------------------------------------------------------------------------
+
+#define CONF_WARNINGS_MAX 50 // of lists: then no more are looked for
+static inline bool conf_warned(const struct conf_report *r)
+{
+	return r->nb[CONF_WARNING] >= CONF_WARNINGS_MAX;
+}
+void conf_warn_ports(const struct conf *c, struct conf_report *r);
+void conf_warn_peers(const struct conf *c, struct conf_report *r);
+
 // --- validate.c, ports.c, exception.c ------------------------------------------------------------
 
 // Checks what one key alone cannot tell, and gathers turn.local and turn.gateways. 0 or -EINVAL.
 int conf_validate(struct conf_ctx *x);
 int conf_validate_ports(struct conf_ctx *x);
 int conf_validate_exceptions(struct conf_ctx *x);
+// Whether a device string can be one of DPDK's or ours; else reason says what to write instead.
+bool conf_device_check(const char *device, char *reason, size_t len);
 // Whether a listener before it has the same address and port, for another transport.
 bool conf_listener_again(const struct turn_config *t, uint32_t i);

@@ -122,11 +122,46 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 	return check_name(x, port);
 }
 
+static const struct conf_port *port_of(const struct conf *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++)
+			if (addr_eq(&c->ports[i].addresses[j].addr, a))
+				return &c->ports[i];
+	return NULL;
+}
+
+// TCP is the kernel's, which has the address of a port by an exception port alone.
+static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
+{
+	const struct conf_port *p = port_of(x->conf, &l->at.addr);
+	const struct conf_node *n = conf_node_of(x->root, &l->at.addr, 0);
+
+	if (!turn_listener_is_stream(l) || p == NULL)
+		return 0;
+	if (p->exception.name == NULL)
+		return conf_fail(x, n,
+			"TCP is the kernel's, and port '%s' has no exception port that gives it "
+			"this address: add exception: {name: sr0} to the port",
+			p->name);
+	if (!same(p->exception.netns, x->conf->streams.netns))
+		return conf_fail(x, n,
+			"port '%s' gives the kernel this address in namespace '%s', and "
+			"streams.netns is '%s': make them the same",
+			p->name, p->exception.netns != NULL ? p->exception.netns : "",
+			x->conf->streams.netns != NULL ? x->conf->streams.netns : "");
+	return 0;
+}
+
 int conf_validate_exceptions(struct conf_ctx *x)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < x->conf->nb_ports && rc == 0; i++)
-		rc = check_one(x, i);
+	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
+		if (check_one(x, i) != 0)
+			rc = -EINVAL;
+	for (uint32_t i = 0; i < x->conf->turn.nb_listeners; i++)
+		if (check_stream(x, &x->conf->turn.listeners[i]) != 0)
+			rc = -EINVAL;
 	return rc;
 }

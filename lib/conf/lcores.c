@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Enough of EAL's --lcores syntax to count: "SET[@CPUS],..." where a set is 3, 1-4 or (0,2-3). What
-// else EAL may find wrong (a CPU that is not there) it says itself.
+// EAL's --lcores syntax: "SET[@CPUS],..." where a set is 3, 1-4 or (0,2-3). Without CPUS the lcores
+// of a set run on those of their own numbers.
 #include "conf_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define LCORES_MAX 1024
-
-struct lcore_set {
-	uint64_t bits[LCORES_MAX / 64];
-};
 
 // Each of these takes its part off the front of text; NULL when it is not there.
 
@@ -23,10 +17,10 @@ static const char *take_number(const char *text, unsigned int *out)
 		return NULL;
 	v = strtoul(text, &end, 10);
 	*out = (unsigned int)v;
-	return v < LCORES_MAX ? end : NULL;
+	return v < CONF_LCORES_MAX ? end : NULL;
 }
 
-static const char *take_range(const char *text, struct lcore_set *set)
+static const char *take_range(const char *text, uint64_t *set)
 {
 	unsigned int from, to;
 
@@ -45,11 +39,11 @@ static const char *take_range(const char *text, struct lcore_set *set)
 		to = swap;
 	}
 	for (; from <= to; from++)
-		set->bits[from / 64] |= 1ull << from % 64;
+		set[from / 64] |= 1ull << from % 64;
 	return text;
 }
 
-static const char *take_set(const char *text, struct lcore_set *set)
+static const char *take_set(const char *text, uint64_t *set)
 {
 	if (*text != '(')
 		return take_range(text, set);
@@ -59,22 +53,31 @@ static const char *take_set(const char *text, struct lcore_set *set)
 	return text != NULL && *text == ')' ? text + 1 : NULL;
 }
 
-int conf_lcores_count(const char *text)
+int conf_lcores_parse(const char *text, struct conf_lcores *out)
 {
-	struct lcore_set lcores = {{0}}, cpus = {{0}};
-	int count = 0;
-
+	*out = (struct conf_lcores){{0}, {0}};
 	for (;;) {
-		text = take_set(text, &lcores);
-		if (text != NULL && *text == '@')
-			text = take_set(text + 1, &cpus);
+		const char *set = text;
+
+		text = take_set(text, out->ids);
+		if (text != NULL)
+			text = take_set(*text == '@' ? text + 1 : set, out->cpus);
 		if (text == NULL || (*text != '\0' && *text != ','))
 			return -EINVAL;
 		if (*text == '\0')
-			break;
+			return 0;
 		text++;
 	}
-	for (unsigned int i = 0; i < LCORES_MAX / 64; i++)
-		count += __builtin_popcountll(lcores.bits[i]);
+}
+
+int conf_lcores_count(const char *text)
+{
+	struct conf_lcores lcores;
+	int count = 0;
+
+	if (conf_lcores_parse(text, &lcores) != 0)
+		return -EINVAL;
+	for (unsigned int i = 0; i < CONF_LCORES_MAX / 64; i++)
+		count += __builtin_popcountll(lcores.ids[i]);
 	return count;
 }

@@ -119,10 +119,12 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 	const struct conf_port *ports = x->conf->ports;
 	const struct conf_node *n = conf_node_of(x->root, &ports[port].device, 0);
 	struct vtap_spec this, other;
-	char reason[160];
+	char reason[400];
 
 	if (!vtap_spec_is(ports[port].device))
-		return 0;
+		return conf_device_check(ports[port].device, reason, sizeof(reason))
+			? 0
+			: conf_fail(x, n, "%s", reason);
 	if (!vtap_spec_parse(ports[port].device, &this, reason, sizeof(reason)))
 		return conf_fail(x, n, "%s", reason);
 	for (uint32_t i = 0; i < port; i++) {
@@ -239,24 +241,28 @@ static int check_pair(
 		(uint32_t)(other - t->listeners));
 }
 
-static int check_listeners(struct conf_ctx *x, const struct owned *own)
+static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t i)
 {
 	const struct turn_config *t = &x->conf->turn;
+	const struct turn_listener *l = &t->listeners[i];
+	int rc = check_tls(x, l);
 
-	for (uint32_t i = 0; i < t->nb_listeners; i++) {
-		const struct turn_listener *l = &t->listeners[i];
-		int rc = check_tls(x, l);
+	// of TCP the kernel will say whether it has the address
+	if (rc == 0 && over_udp(l))
+		rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
+	for (uint32_t j = 0; j < i && rc == 0; j++)
+		rc = check_pair(x, l, &t->listeners[j]);
+	return rc;
+}
 
-		// of TCP the kernel will say whether it has the address
-		if (rc == 0 && over_udp(l))
-			rc = check_on_port(
-				x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
-		for (uint32_t j = 0; j < i && rc == 0; j++)
-			rc = check_pair(x, l, &t->listeners[j]);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
+static int check_listeners(struct conf_ctx *x, const struct owned *own)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < x->conf->turn.nb_listeners; i++)
+		if (check_listener(x, own, i) != 0)
+			rc = -EINVAL;
+	return rc;
 }
 
 // Something must be left of the relay range where listeners take ports out of it.
@@ -332,11 +338,12 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 		}
 	}
 	rc = check_distinct(x, own, nb);
-	for (uint32_t i = 0; i < c->nb_ports && rc == 0; i++)
-		rc = check_routers(x, own, &c->ports[i]);
-	if (rc == 0)
-		rc = check_listeners(x, own);
-	return rc != 0 ? rc : check_relay(x, own);
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		if (check_routers(x, own, &c->ports[i]) != 0)
+			rc = -EINVAL;
+	if (check_listeners(x, own) != 0)
+		rc = -EINVAL;
+	return check_relay(x, own) != 0 ? -EINVAL : rc;
 }
 
 int conf_validate_ports(struct conf_ctx *x)
@@ -344,23 +351,21 @@ int conf_validate_ports(struct conf_ctx *x)
 	struct owned *own;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < x->conf->nb_ports && rc == 0; i++) {
-		rc = check_port_names(x, i);
-		if (rc == 0)
-			rc = check_device(x, i);
-		if (rc == 0)
-			rc = check_mtu(x, &x->conf->ports[i]);
-		if (rc == 0)
-			rc = check_gateways(x, &x->conf->ports[i]);
+	for (uint32_t i = 0; i < x->conf->nb_ports; i++) {
+		const struct conf_port *p = &x->conf->ports[i];
+
+		if (check_port_names(x, i) != 0 || check_device(x, i) != 0)
+			rc = -EINVAL;
+		if (check_mtu(x, p) != 0 || check_gateways(x, p) != 0)
+			rc = -EINVAL;
 	}
-	if (rc == 0)
-		rc = gather(x);
-	if (rc != 0)
-		return rc;
+	if (gather(x) != 0)
+		return -EINVAL;
 	own = calloc(x->conf->turn.nb_local, sizeof(*own));
 	if (own == NULL)
 		return conf_fail_memory(x);
-	rc = check_addresses(x, own);
+	if (check_addresses(x, own) != 0)
+		rc = -EINVAL;
 	free(own);
 	return rc;
 }

@@ -521,8 +521,8 @@ static void list_keys(
 	}
 }
 
-bool conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent, const char *name,
-	char *buf, size_t len)
+const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent,
+	const char *name, char *buf, size_t len)
 {
 	const struct conf_table *t = x->keys;
 	// Up to this many wrong letters a word is taken for a slip of the pen
@@ -540,16 +540,16 @@ bool conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent, c
 	}
 	if (near != NULL) {
 		snprintf(buf, len, "did you mean '%s'?", near);
-		return true;
+		return near;
 	}
 	for (unsigned int i = 0; i < t->nb; i++) {
 		const char *path = t->key[i].path, *dot = strrchr(path, '.');
 
 		if (strcmp(dot != NULL ? dot + 1 : path, name) == 0) {
 			snprintf(buf, len, "'%s' is known: it belongs there", path);
-			return false;
+			return NULL;
 		}
 	}
 	list_keys(t, parent, buf, len);
-	return false;
+	return NULL;
 }

@@ -100,22 +100,23 @@ static int check_user_names(struct conf_ctx *x)
 static int check_auth(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nb_users; i++) {
+	for (uint32_t i = 0; i < t->nb_users && !conf_enough(x); i++) {
 		const struct turn_user *u = &t->users[i];
 		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
 
 		if (u->password == NULL && !keys)
-			return conf_fail(x, conf_node_of(x->root, &t->users, i),
+			rc = conf_fail(x, conf_node_of(x->root, &t->users, i),
 				"this user has neither password nor key: give it one");
 		if (u->password != NULL && keys)
-			return conf_fail(x, conf_node_of(x->root, &t->users, i),
+			rc = conf_fail(x, conf_node_of(x->root, &t->users, i),
 				"this user has both a password and a key: keep one of them");
 	}
 	if (t->nb_users == 0 && t->nb_secrets == 0)
-		return conf_fail(x, conf_node_of(x->root, &t->realm, 0)->parent,
+		rc = conf_fail(x, conf_node_of(x->root, &t->realm, 0)->parent,
 			"nobody could log in: give auth.users or auth.secrets at least one entry");
-	return check_user_names(x);
+	return check_user_names(x) != 0 ? -EINVAL : rc;
 }
 
 static int check_lifetime(struct conf_ctx *x)
@@ -208,7 +209,8 @@ int conf_validate(struct conf_ctx *x)
 		check_lifetime, check_neighbours};
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)
-		rc = checks[i](x);
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_enough(x); i++)
+		if (checks[i](x) != 0)
+			rc = -EINVAL;
 	return rc;
 }

@@ -262,13 +262,16 @@ static int read_list(
 	const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 	int rc = 0;
 
-	for (struct conf_node *n = list->child; n != NULL && rc == 0; n = n->next) {
+	for (struct conf_node *n = list->child; n != NULL && !conf_enough(x); n = n->next) {
 		if (n->kind != CONF_SCALAR)
-			return conf_fail(x, n, "must be a single value, not a list or a mapping");
-		if (conf_value_none(n))
-			return conf_fail(x, n, "has no value: remove it, or put it in quotes");
-		rc = types[k->type].read(x, k, n, base);
-		if (rc == 0 && *count > k->max)
+			rc = conf_fail(x, n,
+				"must be a single value, not a list or a mapping "
+				"(text with ':' at its end needs quotes)");
+		else if (conf_value_none(n))
+			rc = conf_fail(x, n, "has no value: remove it, or put it in quotes");
+		else if (types[k->type].read(x, k, n, base) != 0)
+			rc = -EINVAL;
+		if (*count > k->max)
 			return conf_fail(x, n, "one too many, at most %u are allowed", k->max);
 	}
 	if (rc == 0 && *count < k->min)

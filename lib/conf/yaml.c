@@ -63,6 +63,9 @@ static int fail_encoding(struct reader *r)
 	const size_t end = r->parser.problem_offset < r->len ? r->parser.problem_offset : r->len;
 	size_t line = 1, start = 0;
 
+	if (r->len >= 2 &&
+		(memcmp(r->text, "\xff\xfe", 2) == 0 || memcmp(r->text, "\xfe\xff", 2) == 0))
+		return conf_fail_yaml(r->x, 1, 1, "UTF-16: the file must be UTF-8 text");
 	for (size_t i = 0; i < end; i++) {
 		if (r->text[i] == '\n') {
 			line++;
@@ -73,20 +76,76 @@ static int fail_encoding(struct reader *r)
 		r->parser.problem != NULL ? r->parser.problem : "unreadable");
 }
 
+// What most often is behind words of libyaml: the first that fits. at: the characters that are one
+// of where the problem is; NULL = any.
+static const struct hint {
+	const char *problem, *at, *advice;
+} hints[] = {
+	{"", "\t", "indent with blanks, never with tabs"},
+	{"cannot start any token", NULL, "text that begins with this character needs quotes"},
+	{"node content", ":", "text that begins with ':', like \"::1\", needs quotes"},
+	{"node content", NULL, "a value is missing, or a closing bracket"},
+	{"unexpected ':'", NULL, "text that ends with ':', like \"2001:db8::\", needs quotes"},
+	{"expected ',' or ']'", NULL, "a ',' is missing, or the ']', or quotes around the text"},
+	{"expected ',' or '}'", NULL, "a ',' is missing, or the '}', or quotes around the text"},
+	{"expected ':'", NULL, "a key takes a ':' and a blank behind it"},
+	{"mapping values", NULL,
+		"text with ': ' in it needs quotes, and the keys of one section the same "
+		"indentation"},
+	{"expected key", NULL,
+		"the keys of one section need the same indentation, and nothing may follow a "
+		"closing quote"},
+	{"expected '-'", NULL, "the entries of one list need the same indentation and a '-' each"},
+	{"unknown escape", NULL, "'\\' begins an escape within double quotes: use single quotes"},
+	{"end of stream", NULL, "the quote is never closed"},
+};
+
+// Where a mark is in the text; marks count characters.
+static const char *text_at(const struct reader *r, const yaml_mark_t *m)
+{
+	const char *p = r->text, *end = r->text + r->len;
+
+	for (size_t i = 0; i < m->index && p < end; i++)
+		for (p++; p < end && (*p & 0xc0) == 0x80;)
+			p++;
+	return p;
+}
+
+static const char *find_hint(const struct reader *r, const char *problem)
+{
+	const char *at = text_at(r, &r->parser.problem_mark);
+	const char c = at < r->text + r->len ? *at : '\0';
+
+	if (c == '{' && at > r->text && at[-1] == '$')
+		return "variables are not filled in here: write the value itself";
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (strstr(problem, hints[i].problem) != NULL &&
+			(hints[i].at == NULL || (c != '\0' && strchr(hints[i].at, c) != NULL)))
+			return hints[i].advice;
+	return "see https://yaml.org";
+}
+
 static int fail_syntax(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
 	const char *problem = p->problem != NULL ? p->problem : "not well-formed";
-	const size_t line = p->problem_mark.line + 1, col = p->problem_mark.column + 1;
+	const yaml_mark_t *at = &p->problem_mark;
+	const char *hint;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return conf_fail_memory(r->x);
 	if (p->error == YAML_READER_ERROR)
 		return fail_encoding(r);
+	hint = find_hint(r, problem);
+	// of a key without ':' what follows it is told, and may be lines below
+	if (strstr(problem, "expected ':'") != NULL)
+		at = &p->context_mark;
 	if (p->context == NULL)
-		return conf_fail_yaml(r->x, line, col, "syntax: %s", problem);
-	return conf_fail_yaml(r->x, line, col, "syntax: %s (%s that begins at line %zu)", problem,
-		p->context, p->context_mark.line + 1);
+		return conf_fail_yaml(
+			r->x, at->line + 1, at->column + 1, "syntax: %s: %s", problem, hint);
+	return conf_fail_yaml(r->x, at->line + 1, at->column + 1,
+		"syntax: %s (%s that begins at line %zu): %s", problem, p->context,
+		p->context_mark.line + 1, hint);
 }
 
 static void link_node(struct conf_node *parent, struct conf_node *n)
@@ -126,16 +185,39 @@ static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const y
 	return n;
 }
 
+// The key that a text begins with, whichever section it is of, or NULL.
+static const char *find_key(const struct conf_ctx *x, const char *text)
+{
+	const size_t len = strcspn(text, " =");
+
+	for (unsigned int i = 0; i < x->keys->nb; i++) {
+		const char *dot = strrchr(x->keys->key[i].path, '.');
+		const char *leaf = dot != NULL ? dot + 1 : x->keys->key[i].path;
+
+		if (strlen(leaf) == len && strncmp(leaf, text, len) == 0)
+			return leaf;
+	}
+	return NULL;
+}
+
 static int check_scalar(struct reader *r, const yaml_event_t *e)
 {
 	const unsigned char *s = e->data.scalar.value;
 
 	// An entry without the blank after its ':' would silently become part of the value above
 	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-		e->end_mark.line != e->start_mark.line)
+		e->end_mark.line != e->start_mark.line) {
+		const char *key = find_key(r->x, (const char *)s);
+
+		if (key != NULL)
+			return conf_fail_yaml(r->x, e->start_mark.line + 1,
+				e->start_mark.column + 1,
+				"there is no ':' behind the key: write '%s: VALUE'", key);
 		return fail_at(r, &e->start_mark,
-			"a value without quotes goes over more than one line: check the lines "
-			"below it for indentation and for a blank after ':'");
+			"a value without quotes goes over more than one line: check it for its "
+			"closing bracket, and the lines below it for indentation and for a blank "
+			"after ':'");
+	}
 	for (size_t i = 0; i < e->data.scalar.length; i++) {
 		if (s[i] < 0x20 || s[i] == 0x7f)
 			return fail_at(r, &e->start_mark,
@@ -175,7 +257,11 @@ static int take_open(struct reader *r, const yaml_event_t *e, enum conf_kind kin
 	struct conf_node *n;
 
 	if (r->open != NULL && r->open->kind == CONF_MAP && r->key == NULL)
-		return fail_at(r, &e->start_mark, "a key must be a plain word");
+		return fail_at(r, &e->start_mark,
+			kind == CONF_LIST
+				? "a key must be a plain word, not a list: remove the brackets"
+				: "a key must be a plain word, not a mapping: remove the braces "
+				  "(of {{...}} a template has to be filled in first)");
 	if (r->depth == DEPTH_MAX)
 		return fail_at(r, &e->start_mark, "nested too deep");
 	n = add_node(r, kind, &e->start_mark);
@@ -254,7 +340,9 @@ static int read_events(struct reader *r)
 
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len)
 {
-	struct reader r = {.x = x, .text = text, .len = len};
+	// what some editors put before UTF-8 is no text
+	const size_t bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	struct reader r = {.x = x, .text = text + bom, .len = len - bom};
 	int rc;
 
 	if (yaml_parser_initialize(&r.parser) == 0) {
@@ -262,7 +350,7 @@ struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t l
 		return NULL;
 	}
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
+	yaml_parser_set_input_string(&r.parser, (const unsigned char *)r.text, r.len);
 	rc = read_events(&r);
 	yaml_parser_delete(&r.parser);
 	secret_wipe(r.key);
@@ -284,5 +372,16 @@ void conf_yaml_free(struct conf_node *n)
 		secret_wipe(n->text);
 		free(n);
 		n = next;
+	}
+}
+
+void conf_yaml_strip(struct conf_node *n)
+{
+	for (; n != NULL; n = n->next) {
+		conf_yaml_strip(n->child);
+		if (n->text != NULL)
+			explicit_bzero(n->text, strlen(n->text));
+		free(n->text);
+		n->text = NULL;
 	}
 }

@@ -74,15 +74,38 @@ static inline struct conf *conf_file_load(const char *text, size_t len, char *er
 	return conf_load(conf_path, error);
 }
 
-// conf_good with the first occurrence of a piece replaced; the caller frees it.
+// A text with the first occurrence of a piece replaced; the caller frees it.
+static inline char *conf_text_edit(const char *text, const char *piece, const char *by)
+{
+	const char *at = strstr(text, piece);
+	char *out = malloc(strlen(text) + strlen(by) + 1);
+
+	if (at == NULL || out == NULL)
+		abort();
+	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
+	return out;
+}
+
 static inline char *conf_file_edit(const char *piece, const char *by)
 {
-	const char *at = strstr(conf_good, piece);
-	char *out;
+	return conf_text_edit(conf_good, piece, by);
+}
 
-	if (at == NULL ||
-		asprintf(&out, "%.*s%s%s", (int)(at - conf_good), conf_good, by,
-			at + strlen(piece)) < 0)
-		abort();
-	return out;
+// What such a text is refused with: how the error goes on after "FILE:". It tells no secret: none
+// of the passwords, secrets and keys of conf_good and of the tests.
+static inline void conf_file_refused(const char *text, size_t len, const char *want)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf *c = conf_file_load(text, len, error);
+	const size_t path = strlen(conf_path);
+
+	conf_free(c);
+	if (c != NULL)
+		fail_msg("accepted, wanted: %s", want);
+	if (strncmp(error, conf_path, path) != 0 || error[path] != ':' ||
+		strncmp(error + path + 1, want, strlen(want)) != 0)
+		fail_msg("wanted: %s\n   got: %s", want, error);
+	assert_null(strstr(error, "hunter"));
+	assert_null(strstr(error, "0123456789abc"));
+	assert_null(strchr(error, '\n'));
 }

@@ -486,98 +486,6 @@ static void test_realm_lengths(void **state)
 	conf_free(load_edit("realm: turn.test", realm));
 }
 
-struct heard {
-	unsigned int nb;
-	char text[4096];
-};
-
-static void hear(void *ctx, const char *line)
-{
-	struct heard *h = ctx;
-
-	assert_int_equal(strncmp(line, conf_path, strlen(conf_path)), 0);
-	assert_null(strstr(line, "hunter"));
-	// the machine of the test may have one CPU
-	if (strstr(line, ": workers.count: ") != NULL)
-		return;
-	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
-		line + strlen(conf_path));
-	h->nb++;
-}
-
-// Exactly one warning, of this key.
-static void assert_warned(const char *piece, const char *by, const char *key)
-{
-	struct conf *c = load_edit(piece, by);
-	struct heard h = {0};
-	char start[64];
-
-	conf_warnings(c, hear, &h);
-	conf_free(c);
-	snprintf(start, sizeof(start), ": %s: ", key);
-	if (h.nb != 1 || strncmp(h.text, start, strlen(start)) != 0)
-		fail_msg("wanted one warning of %s, got: %s", key, h.text);
-}
-
-static void test_no_warning_without_reason(void **state)
-{
-	struct conf *c = load_text(conf_good);
-	struct heard h = {0};
-
-	assert_int_equal(chmod(conf_path, 0600), 0);
-	conf_warnings(c, hear, &h);
-	conf_free(c);
-	if (h.nb != 0)
-		fail_msg("unwanted: %s", h.text);
-	c = load_edit("device: net_a\n",
-		"device: net_af_packet0,iface=e\n    exception: {name: sr0, netns: ns}\n");
-	conf_warnings(c, hear, &h);
-	conf_free(c);
-	assert_int_equal(h.nb, 0);
-	// a realm of 16 bytes is still short enough
-	c = load_edit("turn.test", "turn.example.org");
-	conf_warnings(c, hear, &h);
-	conf_free(c);
-	assert_int_equal(h.nb, 0);
-}
-
-static void hear_workers(void *ctx, const char *line)
-{
-	*(bool *)ctx |= strstr(line, ": workers.count: 64 workers on ") != NULL;
-}
-
-static void test_warning_of_workers(void **state)
-{
-	struct conf *c = load_edit(
-		"0@(0-1),1@0,2@1\n  args: []\nworkers: {count: 2,", "0-64\nworkers: {count: 64,");
-	bool told = false;
-
-	conf_warnings(c, hear_workers, &told);
-	conf_free(c);
-	assert_int_equal(told, sysconf(_SC_NPROCESSORS_ONLN) < 64);
-}
-
-static void test_warning_of_each(void **state)
-{
-	assert_int_equal(chmod(conf_path, 0600), 0);
-	assert_warned("realm: turn.test", "realm: 12345678901234567", "auth.realm");
-	assert_warned("ivan", "iv\xc3\xa4n", "auth.users");
-	assert_warned("password: hunter2", "password: h\xc3\xbcnter", "auth.users");
-	assert_warned("hunter4hunter4hunter4", "hunter4", "auth.nonce.secret");
-	assert_warned("mbufs: 16384", "mbufs: 8191", "buffers.mbufs");
-	// 2 workers: of wan 2 x (8192 + 1024), of lan 2 x (1024 + 1024)
-	assert_warned("vlan: 0", "rx-ring: 8192", "buffers.mbufs");
-	assert_warned("49152-65535", "50000-50126", "relay.ports");
-	assert_warned("device: net_a\n",
-		"device: net_af_packet0,iface=e\n    exception: {name: sr0}\n",
-		"ports[0].exception.netns");
-	assert_warned("['fd00:1::/32']", "['64:ff9b::/96']", "peers.deny");
-	assert_warned("['fd00:1::/32']", "['::10.0.0.0/104']", "peers.deny");
-	assert_int_equal(chmod(conf_path, 0644), 0);
-	assert_warned("vlan: 0", "vlan: 1", "auth");
-	assert_int_equal(chmod(conf_path, 0600), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -597,9 +505,6 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_lcores_forms),
 		cmocka_unit_test(test_realm_lengths),
-		cmocka_unit_test(test_no_warning_without_reason),
-		cmocka_unit_test(test_warning_of_workers),
-		cmocka_unit_test(test_warning_of_each),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

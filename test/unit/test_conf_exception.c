@@ -142,7 +142,32 @@ static void test_refused(void **state)
 	}
 }
 
-static void say(void *ctx, const char *line)
+// A connection to an address of a port comes to the kernel by an exception port.
+static void test_streams_of_ports(void **state)
+{
+	static const char listener[] = "  - {transport: udp, address: 10.0.0.1, port: 3478}";
+	static const char tcp[] = "  - {transport: tcp, address: 10.0.0.1}";
+	char *text = conf_file_edit(listener, tcp), *with, error[CONF_ERROR_LEN];
+	struct conf *c;
+
+	conf_file_refused(text, strlen(text),
+		"16:31: listeners[0].address: TCP is the kernel's, and port 'wan' has no exception "
+		"port that gives it this address: add exception: {name: sr0} to the port");
+	with = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0, netns: ns}\n");
+	conf_file_refused(with, strlen(with),
+		"16:31: listeners[0].address: port 'wan' gives the kernel this address in "
+		"namespace 'ns', and streams.netns is '': make them the same");
+	free(with);
+	with = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0}\n");
+	c = conf_file_load(with, strlen(with), error);
+	if (c == NULL)
+		fail_msg("%s", error);
+	conf_free(c);
+	free(with);
+	free(text);
+}
+
+static void say(void *ctx, enum conf_weight weight, const char *line)
 {
 	*(unsigned int *)ctx += strstr(line, ": buffers.mbufs: of 16384 buffers ") != NULL;
 }
@@ -163,9 +188,10 @@ static void test_warning(void **state)
 		char error[CONF_ERROR_LEN];
 		struct conf *c = load(AT, list[i].by, error);
 		unsigned int n = 0;
+		struct conf_report r = {.say = say, .ctx = &n};
 
 		assert_non_null(c);
-		conf_warnings(c, say, &n);
+		conf_warnings(c, &r);
 		assert_int_equal(n, list[i].warnings);
 		conf_free(c);
 	}
@@ -177,6 +203,7 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_streams_of_ports),
 		cmocka_unit_test(test_warning),
 	};
 

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <ifaddrs.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_config.h>
+
+#include "check.h"
+#include "dp.h"
+#include "port.h"
+#include "review.h"
+
+#define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
+
+const struct check_paths check_system = {"/sys/devices/system/cpu", "/sys/bus/pci/devices"};
+
+// --- lcores --------------------------------------------------------------------------------------
+
+// As EAL looks for them: a CPU that is offline is none.
+static bool cpu_is_there(const char *cpus, unsigned int cpu)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/cpu%u/topology/core_id", cpus, cpu);
+	return access(path, F_OK) == 0;
+}
+
+static unsigned int count_cpus(const char *cpus)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < CONF_LCORES_MAX; i++)
+		n += cpu_is_there(cpus, i);
+	return n;
+}
+
+// The first that is not there, or CONF_LCORES_MAX.
+static unsigned int find_missing(const struct conf_lcores *l, const char *cpus)
+{
+	unsigned int i = 0;
+
+	while (i < CONF_LCORES_MAX && (!conf_lcores_has(l->cpus, i) || cpu_is_there(cpus, i)))
+		i++;
+	return i;
+}
+
+// The first that this process is not let onto, or CONF_LCORES_MAX.
+static unsigned int find_forbidden(const struct conf_lcores *l)
+{
+	unsigned int i = 0;
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return CONF_LCORES_MAX;
+	while (i < CONF_LCORES_MAX && (!conf_lcores_has(l->cpus, i) || CPU_ISSET(i, &allowed)))
+		i++;
+	return i;
+}
+
+void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r)
+{
+	const struct conf_at at = AT(c, eal_lcores, "eal.lcores");
+	unsigned int missing, forbidden, high = RTE_MAX_LCORE;
+	struct conf_lcores l;
+
+	if (c->eal_lcores == NULL || conf_lcores_parse(c->eal_lcores, &l) != 0)
+		return;
+	while (high < CONF_LCORES_MAX && !conf_lcores_has(l.ids, high))
+		high++;
+	missing = find_missing(&l, cpus);
+	forbidden = find_forbidden(&l);
+	if (high < CONF_LCORES_MAX)
+		conf_tell(r, CONF_ERROR, at,
+			"there is no lcore %u, DPDK has 0 to %u: name the CPU behind an '@', like "
+			"1@%u",
+			high, RTE_MAX_LCORE - 1, high);
+	else if (missing < CONF_LCORES_MAX)
+		conf_tell(r, CONF_ERROR, at,
+			"there is no CPU %u on this machine, which has %u: name CPUs that `lscpu "
+			"-e` shows as online, or leave the key out",
+			missing, count_cpus(cpus));
+	else if (forbidden < CONF_LCORES_MAX)
+		conf_tell(r, CONF_WARNING, at,
+			"CPU %u is not among those that this process may run on: see taskset, "
+			"CPUAffinity=, AllowedCPUs=",
+			forbidden);
+}
+
+// --- devices -------------------------------------------------------------------------------------
+
+// Drivers under which DPDK can have a device: those that hand it over, and those that share it.
+static bool driver_suits(const char *name)
+{
+	static const char *const good[] = {
+		"vfio-pci", "uio_pci_generic", "igb_uio", "mlx4_core", "mlx5_core", "mana"};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (strcmp(name, good[i]) == 0)
+			return true;
+	return false;
+}
+
+static void check_device(
+	const struct conf *c, uint32_t port, const char *pci, struct conf_report *r)
+{
+	const struct conf_at at = AT(c, ports[port].device, "ports");
+	char bdf[PORT_PCI_LEN], path[PATH_MAX], target[PATH_MAX];
+	const char *driver;
+	ssize_t n;
+
+	if (!port_device_pci(c->ports[port].device, bdf))
+		return;
+	snprintf(path, sizeof(path), "%s/%s", pci, bdf);
+	if (access(path, F_OK) != 0) {
+		conf_tell(r, CONF_WARNING, at,
+			"there is no PCI device %s on this machine: see `dpdk-devbind.py "
+			"--status-dev net`",
+			bdf);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s/driver", pci, bdf);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	driver = strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target;
+	if (!driver_suits(driver))
+		conf_tell(r, CONF_WARNING, at,
+			"%s is bound to %s%s: most NICs need `dpdk-devbind.py -b vfio-pci %s`, "
+			"which takes them from the kernel",
+			bdf, driver[0] != '\0' ? "the kernel's driver " : "no driver", driver, bdf);
+}
+
+void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		check_device(c, i, pci, r);
+}
+
+// --- listeners of the kernel ---------------------------------------------------------------------
+
+static bool is_port_address(const struct conf *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->turn.nb_local; i++)
+		if (addr_eq(&c->turn.local[i].addr, a))
+			return true;
+	return false;
+}
+
+static bool kernel_has(const struct ifaddrs *list, const struct addr *a)
+{
+	for (; list != NULL; list = list->ifa_next) {
+		const struct sockaddr *s = list->ifa_addr;
+		struct addr has;
+
+		if (s == NULL || (s->sa_family != AF_INET && s->sa_family != AF_INET6))
+			continue;
+		has = s->sa_family == AF_INET
+			? addr_from_v4(&((const struct sockaddr_in *)(const void *)s)->sin_addr)
+			: addr_from_v6(&((const struct sockaddr_in6 *)(const void *)s)->sin6_addr);
+		if (addr_eq(&has, a))
+			return true;
+	}
+	return false;
+}
+
+// They are bound all the same, for addresses that come with DHCP; a mistyped one looks like that.
+void check_listeners(const struct conf *c, struct conf_report *r)
+{
+	struct ifaddrs *list;
+
+	// the addresses of another namespace are not known here
+	if (c->streams.netns != NULL || getifaddrs(&list) != 0)
+		return;
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
+		const struct turn_listener *l = &c->turn.listeners[i];
+		char text[ADDR_TEXT_LEN];
+
+		if (turn_listener_is_stream(l) && !is_port_address(c, &l->at.addr) &&
+			!kernel_has(list, &l->at.addr))
+			conf_tell(r, CONF_WARNING, AT(c, turn.listeners[i].at.addr, "listeners"),
+				"no interface of the kernel has %s (yet): TCP clients reach it "
+				"only once one has, see `ip addr`",
+				addr_format(&l->at.addr, text, sizeof(text)));
+	}
+	freeifaddrs(list);
+}
+
+// --- TLS -----------------------------------------------------------------------------------------
+
+struct tls_ctx {
+	const struct conf *conf;
+	struct conf_report *report;
+};
+
+static void say_tls(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
+{
+	const struct tls_ctx *x = ctx;
+	const struct conf_tls *t = &x->conf->tls;
+	const void *const fields[] = {[STREAM_TLS_CERTIFICATE] = &t->certificate,
+		[STREAM_TLS_KEY] = &t->key,
+		[STREAM_TLS_CHAIN] = &t->chain,
+		[STREAM_TLS_CIPHERS] = &t->ciphers};
+	const struct conf_at at = {x->conf, fields[key], 0, stream_tls_key_name(key)};
+
+	conf_tell(x->report, fatal ? CONF_ERROR : CONF_WARNING, at, "%s", reason);
+}
+
+static bool wants_tls(const struct conf *c)
+{
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
+		if (c->turn.listeners[i].transport != TURN_OVER_UDP &&
+			c->turn.listeners[i].transport != TURN_OVER_TCP)
+			return true;
+	return false;
+}
+
+void check_tls(const struct conf *c, struct conf_report *r)
+{
+	struct tls_ctx ctx = {c, r};
+	const struct stream_review to = {.now = time(NULL), .say = say_tls, .ctx = &ctx};
+	const struct stream_tls tls = dp_tls(c);
+
+	if (wants_tls(c))
+		stream_tls_review(&tls, &to);
+}
+
+void check_all(const struct conf *c, bool lcores, struct conf_report *r)
+{
+	conf_warnings(c, r);
+	if (lcores)
+		check_lcores(c, check_system.cpus, r);
+	check_devices(c, check_system.pci, r);
+	check_listeners(c, r);
+	check_tls(c, r);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What works but reaches less than its operator may think: ports without gateways, private relay
+// addresses, peer rules that never apply.
+#include "conf_int.h"
+
+#include <stdlib.h>
+
+#define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
+
+// --- ports and relay addresses -------------------------------------------------------------------
+
+static bool has_gateway(const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_gateways; i++)
+		if (addr_is_v4(&p->gateways[i]) == is_v4)
+			return true;
+	return false;
+}
+
+static bool has_family(const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (addr_is_v4(&p->addresses[i].addr) == is_v4)
+			return true;
+	return false;
+}
+
+static void warn_gateways(const struct conf *c, struct conf_report *r)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		for (int v4 = 1; v4 >= 0; v4--) {
+			const struct conf_port *p = &c->ports[i];
+			const void *at = p->nb_gateways > 0 ? (const void *)&p->gateways
+							    : (const void *)&p->addresses;
+
+			if (has_family(p, v4) && !has_gateway(p, v4))
+				conf_tell(r, CONF_WARNING, (struct conf_at){c, at, 0, "ports"},
+					"port '%s' has no IPv%c gateway: clients and peers beyond "
+					"its own subnets are not reached, name the router in "
+					"ports[%u].gateway",
+					p->name, v4 ? '4' : '6', i);
+		}
+	}
+}
+
+// Private, shared or unique local, in words; NULL when the Internet may reach it.
+static const char *private_text(const struct addr *a)
+{
+	static const struct {
+		const char *prefix, *text;
+	} list[] = {{"10.0.0.0/8", "a private address (RFC 1918)"},
+		{"172.16.0.0/12", "a private address (RFC 1918)"},
+		{"192.168.0.0/16", "a private address (RFC 1918)"},
+		{"100.64.0.0/10", "an address behind a carrier's NAT (RFC 6598)"},
+		{"fc00::/7", "a unique local address (RFC 4193)"}};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		struct prefix p;
+
+		if (prefix_parse(list[i].prefix, &p) == 0 && prefix_contains(&p, a))
+			return list[i].text;
+	}
+	return NULL;
+}
+
+// One warning for each entry of the file, which may be a range.
+static void warn_private(const struct conf *c, struct conf_report *r)
+{
+	const struct conf_node *last = NULL;
+
+	for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
+		const char *what = private_text(&c->turn.relay[i]);
+		const struct conf_node *n =
+			what != NULL ? conf_node_of(c->root, &c->turn.relay, i) : NULL;
+		char text[ADDR_TEXT_LEN];
+
+		if (what == NULL || n == last)
+			continue;
+		last = n;
+		conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
+			"%s is %s, and clients are handed it as it is: no peer elsewhere reaches "
+			"it, give the port a public address (one that a cloud maps to another "
+			"cannot be named yet)",
+			addr_format(&c->turn.relay[i], text, sizeof(text)), what);
+	}
+}
+
+void conf_warn_ports(const struct conf *c, struct conf_report *r)
+{
+	warn_gateways(c, r);
+	warn_private(c, r);
+}
+
+// --- peers ---------------------------------------------------------------------------------------
+
+// Peers are judged by the IPv4 address they carry, so a rule for the carrier never matches.
+static bool is_carrier(const struct prefix *p)
+{
+	const struct addr first = addr_canonical(p->addr);
+	const struct addr_range r = prefix_range(p);
+	const struct addr last = addr_canonical(r.hi);
+
+	return !addr_eq(&last, &r.hi) && addr_is_v4(&first) == addr_is_v4(&last);
+}
+
+static bool is_relay(const struct conf *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->turn.nb_relay; i++)
+		if (addr_eq(&c->turn.relay[i], a))
+			return true;
+	return false;
+}
+
+// Why nobody in p is ever a peer, whatever is allowed; NULL when somebody may be. No class that is
+// refused begins and ends in a prefix that holds others.
+static const char *never_text(const struct conf *c, const struct prefix *p)
+{
+	static const char *const text[] = {[ADDR_UNSPECIFIED] = "unspecified addresses are",
+		[ADDR_LOOPBACK] = "loopback addresses are",
+		[ADDR_LINK_LOCAL] = "link-local addresses are",
+		[ADDR_MULTICAST] = "multicast addresses are",
+		[ADDR_RESERVED] = "reserved addresses are",
+		[ADDR_TRANSITION] = "addresses of transition mechanisms are"};
+	const struct addr_range r = prefix_range(p);
+	const enum addr_class class = addr_class(&r.lo);
+
+	if (class != ADDR_UNICAST && class == addr_class(&r.hi))
+		return text[class];
+	for (uint32_t i = 0; addr_eq(&r.lo, &r.hi) && i < c->turn.nb_local; i++)
+		if (addr_eq(&c->turn.local[i].addr, &r.lo))
+			return is_relay(c, &r.lo) ? NULL : "this box itself is";
+	return NULL;
+}
+
+// What is asked for each of many peer rules.
+struct judge {
+	const struct conf *conf;
+	bool relays[CONF_PORTS_MAX][2], routed[CONF_PORTS_MAX][2]; // [is_v4]: of each port
+	struct prefix *deny; // sorted
+};
+
+static int prefix_cmp(const void *a, const void *b)
+{
+	const struct prefix *l = a, *r = b;
+	const int diff = addr_cmp(&l->addr, &r->addr);
+
+	return diff != 0 ? diff : l->len - r->len;
+}
+
+static bool has_relay(const struct conf *c, const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		for (uint32_t j = 0; j < c->turn.nb_relay; j++)
+			if (addr_is_v4(&p->addresses[i].addr) == is_v4 &&
+				addr_eq(&p->addresses[i].addr, &c->turn.relay[j]))
+				return true;
+	return false;
+}
+
+static bool judge_make(struct judge *g, const struct conf *c)
+{
+	*g = (struct judge){.conf = c, .deny = calloc(c->turn.nb_deny + 1, sizeof(*g->deny))};
+	if (g->deny == NULL)
+		return false;
+	for (uint32_t i = 0; i < c->turn.nb_deny; i++)
+		g->deny[i] = c->turn.deny[i];
+	qsort(g->deny, c->turn.nb_deny, sizeof(*g->deny), prefix_cmp);
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		for (unsigned int v4 = 0; v4 < 2; v4++) {
+			g->relays[i][v4] = has_relay(c, &c->ports[i], v4);
+			g->routed[i][v4] = has_gateway(&c->ports[i], v4);
+		}
+	}
+	return true;
+}
+
+// The first port with a subnet that holds some of these peers; NULL when there is none.
+static const struct conf_port *port_of(
+	const struct judge *g, const struct prefix *peers, bool relaying)
+{
+	const bool v4 = addr_is_v4(&peers->addr);
+
+	for (uint32_t i = 0; i < g->conf->nb_ports; i++) {
+		const struct conf_port *p = &g->conf->ports[i];
+
+		for (uint32_t j = 0; j < p->nb_addresses && (!relaying || g->relays[i][v4]); j++) {
+			const struct prefix s =
+				conf_prefix_of(&p->addresses[j].addr, p->addresses[j].prefix_len);
+
+			if (addr_is_v4(&s.addr) == v4 &&
+				(prefix_contains(&s, &peers->addr) ||
+					prefix_contains(peers, &s.addr)))
+				return p;
+		}
+	}
+	return NULL;
+}
+
+// A packet leaves by the port of its relay address, to the subnets of that port or its gateway.
+static bool is_reached(const struct judge *g, const struct prefix *peers)
+{
+	const bool v4 = addr_is_v4(&peers->addr);
+
+	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
+		if (g->routed[i][v4] && g->relays[i][v4])
+			return true;
+	return port_of(g, peers, true) != NULL;
+}
+
+// Fills text with what is wrong with an entry of peers.allow.
+static bool allow_fault(const struct judge *g, const struct prefix *p, char *text, size_t len)
+{
+	const char *never = never_text(g->conf, p);
+	const struct conf_port *behind;
+
+	if (bsearch(p, g->deny, g->conf->turn.nb_deny, sizeof(*p), prefix_cmp) != NULL) {
+		snprintf(text, len, "is in peers.deny too, which wins: remove one of them");
+		return true;
+	}
+	if (never != NULL) {
+		snprintf(text, len, "never applies: %s no peers, whatever is allowed: remove it",
+			never);
+		return true;
+	}
+	if (is_reached(g, p))
+		return false;
+	behind = port_of(g, p, false);
+	if (behind != NULL)
+		snprintf(text, len,
+			"is reached from no relay address: packets leave by the port of the relay "
+			"address, relay from an address of port '%s'",
+			behind->name);
+	else
+		snprintf(text, len,
+			"is reached from no relay address: no port that has one has these peers in "
+			"a subnet, or an IPv%c gateway",
+			addr_is_v4(&p->addr) ? '4' : '6');
+	return true;
+}
+
+static bool carrier_fault(const struct prefix *p, char *text, size_t len)
+{
+	char addr[ADDR_TEXT_LEN];
+
+	if (!is_carrier(p))
+		return false;
+	snprintf(text, len,
+		"%s/%u never matches: peers are judged by the IPv4 address embedded in it, write "
+		"that",
+		addr_format(&p->addr, addr, sizeof(addr)), p->len);
+	return true;
+}
+
+void conf_warn_peers(const struct conf *c, struct conf_report *r)
+{
+	const struct turn_config *t = &c->turn;
+	const struct conf_node *last = NULL;
+	struct judge g;
+
+	if (!judge_make(&g, c))
+		return;
+	for (uint32_t i = 0; i < t->nb_allow + t->nb_deny && !conf_warned(r); i++) {
+		const uint32_t k = i < t->nb_allow ? i : i - t->nb_allow;
+		const struct conf_at at = i < t->nb_allow ? AT(c, turn.allow, k, "peers.allow")
+							  : AT(c, turn.deny, k, "peers.deny");
+		const struct prefix *p = i < t->nb_allow ? &t->allow[k] : &t->deny[k];
+		char text[256];
+
+		if (!carrier_fault(p, text, sizeof(text)) &&
+			(i >= t->nb_allow || !allow_fault(&g, p, text, sizeof(text))))
+			continue;
+		// a range is many prefixes, of which one is told
+		if (last == NULL || last != conf_node_of(c->root, at.field, k))
+			conf_tell(r, CONF_WARNING, at, "%s", text);
+		last = conf_node_of(c->root, at.field, k);
+	}
+	free(g.deny);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What of a configuration does not fit a machine, of which the tests make up the parts.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <stdio.h>
+
+#include "check.h"
+#include "conf_file.h"
+
+static char dir[] = "/tmp/check.XXXXXX";
+
+struct heard {
+	unsigned int nb[2];
+	char text[2048];
+};
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	struct heard *h = ctx;
+
+	h->nb[weight]++;
+	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
+		line + strlen(conf_path) + 1);
+}
+
+static struct conf *load(const char *piece, const char *by)
+{
+	char *text = conf_file_edit(piece, by), error[CONF_ERROR_LEN];
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static void assert_heard(
+	const struct heard *h, unsigned int errors, unsigned int warnings, const char *text)
+{
+	if (h->nb[CONF_ERROR] != errors || h->nb[CONF_WARNING] != warnings ||
+		strncmp(h->text, text, strlen(text)) != 0)
+		fail_msg("wanted: %s\n   got: %s", text, h->text);
+}
+
+// --- a made-up /sys ------------------------------------------------------------------------------
+
+__attribute__((format(printf, 1, 2))) static char *path(const char *fmt, ...)
+{
+	static char text[256];
+	va_list ap;
+	int n = snprintf(text, sizeof(text), "%s/", dir);
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+static void make_cpu(unsigned int i, bool online)
+{
+	FILE *f;
+
+	assert_int_equal(mkdir(path("cpu%u", i), 0700), 0);
+	if (!online)
+		return;
+	assert_int_equal(mkdir(path("cpu%u/topology", i), 0700), 0);
+	f = fopen(path("cpu%u/topology/core_id", i), "w");
+	assert_non_null(f);
+	fclose(f);
+}
+
+static void make_pci(const char *bdf, const char *driver)
+{
+	char target[128];
+
+	assert_int_equal(mkdir(path("%s", bdf), 0700), 0);
+	snprintf(target, sizeof(target), "../../bus/pci/drivers/%s", driver != NULL ? driver : "");
+	if (driver != NULL)
+		assert_int_equal(symlink(target, path("%s/driver", bdf)), 0);
+}
+
+static int begin(void **state)
+{
+	// CPUs 0 to 3, of which 2 is offline
+	if (mkdtemp(dir) == NULL || conf_file_open(state) != 0)
+		return -1;
+	for (unsigned int i = 0; i < 4; i++)
+		make_cpu(i, i != 2);
+	make_pci("0000:3b:00.0", "ixgbe");
+	make_pci("0000:3b:00.1", "vfio-pci");
+	make_pci("0000:3b:00.2", NULL);
+	make_pci("0000:3b:00.3", "mlx5_core");
+	return 0;
+}
+
+static int end(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return system(command) != 0 || conf_file_close(state) != 0 ? -1 : 0;
+}
+
+// --- tests ---------------------------------------------------------------------------------------
+
+static struct heard lcores(const char *text)
+{
+	struct conf *c = load("0@(0-1),1@0,2@1", text);
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	check_lcores(c, dir, &r);
+	conf_free(c);
+	return h;
+}
+
+static void test_lcores(void **state)
+{
+	struct heard h = lcores("0@0,1@0,2@0");
+
+	assert_heard(&h, 0, 0, "");
+	h = lcores("0@0,1@(0,4),2@0");
+	assert_heard(&h, 1, 0,
+		"2:11: eal.lcores: there is no CPU 4 on this machine, which has 3: name CPUs that "
+		"`lscpu -e` shows as online, or leave the key out");
+	// offline
+	h = lcores("0@0,1@2,2@0");
+	assert_heard(&h, 1, 0, "2:11: eal.lcores: there is no CPU 2 on this machine");
+	// without '@' lcores are CPUs
+	h = lcores("0-4");
+	assert_heard(&h, 1, 0, "2:11: eal.lcores: there is no CPU 2 on this machine");
+	h = lcores("0@0,1@0,200@0");
+	assert_heard(&h, 1, 0,
+		"2:11: eal.lcores: there is no lcore 200, DPDK has 0 to 127: name the CPU behind "
+		"an '@', like 1@200");
+}
+
+static void test_affinity(void **state)
+{
+	cpu_set_t before, none;
+	struct heard h;
+	bool fits;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	fits = CPU_ISSET(0, &before) && CPU_ISSET(1, &before);
+	if (!fits)
+		skip();
+	CPU_ZERO(&none);
+	CPU_SET(1, &none);
+	assert_int_equal(sched_setaffinity(0, sizeof(none), &none), 0);
+	h = lcores("0@1,1@0,2@1");
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	assert_heard(&h, 0, 1, "2:11: eal.lcores: CPU 0 is not among those that this process may");
+}
+
+static struct heard device(const char *text)
+{
+	struct conf *c = load("net_a", text);
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	check_devices(c, dir, &r);
+	conf_free(c);
+	return h;
+}
+
+static void test_devices(void **state)
+{
+	struct heard h = device("0000:3b:00.1");
+
+	assert_heard(&h, 0, 0, "");
+	h = device("0000:3b:00.3");
+	assert_heard(&h, 0, 0, "");
+	h = device("0000:3b:00.0");
+	assert_heard(&h, 0, 1,
+		"7:13: ports[0].device: 0000:3b:00.0 is bound to the kernel's driver ixgbe: most "
+		"NICs need `dpdk-devbind.py -b vfio-pci 0000:3b:00.0`");
+	h = device("'3b:00.2,x=1'");
+	assert_heard(
+		&h, 0, 1, "7:13: ports[0].device: 0000:3b:00.2 is bound to no driver: most NICs");
+	h = device("0000:af:00.0");
+	assert_heard(&h, 0, 1,
+		"7:13: ports[0].device: there is no PCI device 0000:af:00.0 on this machine");
+	h = device("net_null0");
+	assert_heard(&h, 0, 0, "");
+}
+
+static void test_listeners(void **state)
+{
+	static const struct {
+		const char *listener;
+		unsigned int warnings;
+	} list[] = {
+		{"{transport: tcp, address: 127.0.0.1}", 0},
+		{"{transport: tcp, address: 192.0.2.77}", 1},
+		{"{transport: tcp, address: '2001:db8::77'}", 1},
+		{"{transport: udp, address: 10.0.0.1, port: 3479}", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		struct heard h = {{0}};
+		struct conf_report r = {.say = hear, .ctx = &h};
+		char by[128];
+		struct conf *c;
+
+		snprintf(by, sizeof(by), "listeners:\n  - %s", list[i].listener);
+		c = load("listeners:", by);
+		check_listeners(c, &r);
+		conf_free(c);
+		assert_heard(&h, 0, list[i].warnings,
+			list[i].warnings > 0 ? "16:31: listeners[0].address: no interface of the "
+					       "kernel has "
+					     : "");
+	}
+}
+
+// Both files are told of, each at its key.
+static void test_tls(void **state)
+{
+	struct conf *c = load("listeners:",
+		"tls: {certificate: /nonexistent/c.pem, key: /nonexistent/k.pem}\n"
+		"listeners:\n  - {transport: dtls, address: 10.0.0.1}");
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	check_tls(c, &r);
+	assert_heard(&h, 2, 0,
+		"15:20: tls.certificate: /nonexistent/c.pem: No such file or directory\n"
+		"15:45: tls.key: /nonexistent/k.pem: No such file or directory\n");
+	conf_free(c);
+	// nobody needs them
+	c = load("listeners:", "tls: {certificate: /nonexistent/c.pem}\nlisteners:");
+	h = (struct heard){{0}};
+	check_tls(c, &r);
+	assert_heard(&h, 0, 0, "");
+	conf_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lcores),
+		cmocka_unit_test(test_affinity),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_listeners),
+		cmocka_unit_test(test_tls),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

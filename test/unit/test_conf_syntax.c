@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mistakes of YAML, and what is told of them; and that all errors of a file are told at once.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "conf_file.h"
+
+struct mistake {
+	const char *piece, *by, *error;
+};
+
+// What libyaml says, and what to do about it.
+static void test_syntax(void **state)
+{
+	static const struct {
+		struct mistake m;
+		const char *advice;
+	} list[] = {
+		{{"  realm: turn.test", "\trealm: turn.test", "23:1: yaml: syntax: "},
+			": indent with blanks, never with tabs"},
+		{{"  ports: 49152-65535\n", "\tports: 49152-65535\n", "20:1: yaml: syntax: "},
+			": indent with blanks, never with tabs"},
+		{{"  quarantine", "  \tquarantine", "21:3: yaml: syntax: "},
+			": indent with blanks, never with tabs"},
+		{{"realm: turn.test", "realm: @REALM@", "23:10: yaml: syntax: "}, " needs quotes"},
+		{{"[hunter3]", "[${hunter3}]", "27:14: yaml: syntax: "},
+			": variables are not filled in here: write the value itself"},
+		{{"realm: turn.test", "realm: {{ realm }}", "23:11: yaml: a key must be a plain "},
+			"a template has to be filled in first)"},
+		{{"log: {", "log: {[to]: 5, ", "37:7: yaml: a key must be a plain word, not a "},
+			": remove the brackets"},
+		{{"'fd00:1::/32'", "::1", "35:10: yaml: syntax: "},
+			": text that begins with ':', like \"::1\", needs quotes"},
+		{{"'fd00:1::/32'", "fd00:1::", "35:10: yaml: syntax: "},
+			": text that ends with ':', like \"2001:db8::\", needs quotes"},
+		{{"deny: ['fd00:1::/32']", "deny:\n    - fd00:1::", "36:7: peers.deny[0]: must be"},
+			"(text with ':' at its end needs quotes)"},
+		{{"  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
+		  "  - {transport: udp, address: 'fd00::1', port: 50000}\n",
+			 "  address: 10.0.0.1\n", "16:3: listeners: must be a list of mappings"},
+			": begin each entry with a '-' and a blank"},
+		{{"[hunter3]", "{a: hunter3}",
+			 "27:12: auth.secrets: must be a list of texts, not "},
+			"(text with ': ' in it, or ':' at its end, needs quotes)"},
+		{{"address: 10.0.0.1,", "address: [10.0.0.1],", "16:31: listeners[0].address: "},
+			"must be an address: remove the brackets"},
+		{{"[10.0.0.254]", "10.0.0.254", "9:14: ports[0].gateway: must be a list of "},
+			": put it in brackets, [...]"},
+		{{"address: 10.0.0.1,", "address: 10.0.0.1:3478,", "16:31: listeners[0].address:"},
+			" an IPv4 or IPv6 address (without port, prefix length and brackets)"},
+		{{"{to: stderr, ", "{to: stderr ", "37:23: yaml: syntax: "},
+			": a ',' is missing, or the '}', or quotes around the text"},
+		{{"[hunter3]", "['hunter3'", "28:3: yaml: syntax: "},
+			": a ',' is missing, or the ']', or quotes around the text"},
+		{{"log: {", "log\nbuffers: {}\nlog: {", "37:1: yaml: "},
+			": a key takes a ':' and a blank behind it"},
+		{{"realm: turn.test", "realm: turn: test", "23:14: yaml: syntax: "},
+			"text with ': ' in it needs quotes, and the keys of one section the same "
+			"indentation"},
+		{{"  quarantine", " quarantine", "21:2: yaml: syntax: "},
+			": the keys of one section need the same indentation, and nothing may "
+			"follow a closing quote"},
+		{{"realm: turn.test", "realm: \"a\\dx\"", "23:12: yaml: syntax: "},
+			": '\\' begins an escape within double quotes: use single quotes"},
+		{{"realm: turn.test", "realm: \"turn.test", ""}, ": the quote is never closed"},
+		{{"realm: turn.test", "realm: #turn.test", "23:9: auth.realm: has no value, give "},
+			"(in quotes, if it begins with '#')"},
+	};
+	static const char utf16[] = "\xff\xfe\x61\x00";
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char *text = conf_file_edit(list[i].m.piece, list[i].m.by);
+		char error[CONF_ERROR_LEN];
+
+		conf_file_refused(text, strlen(text), list[i].m.error);
+		conf_file_load(text, strlen(text), error);
+		if (strlen(error) < strlen(list[i].advice) ||
+			strcmp(error + strlen(error) - strlen(list[i].advice), list[i].advice) != 0)
+			fail_msg("wanted: ...%s\n   got: %s", list[i].advice, error);
+		free(text);
+	}
+	conf_file_refused(utf16, 4, "1:1: yaml: UTF-16: the file must be UTF-8 text");
+}
+
+// Of what editors leave in files nothing matters: a byte order mark, line ends of other systems.
+static void test_editors(void **state)
+{
+	char *text = malloc(2 * sizeof(conf_good)), error[CONF_ERROR_LEN];
+	const char *const ends[] = {"\r\n", "\r"};
+	struct conf *c;
+
+	assert_non_null(text);
+	snprintf(text, 2 * sizeof(conf_good), "\xef\xbb\xbf%s", conf_good);
+	c = conf_file_load(text, strlen(text), error);
+	if (c == NULL)
+		fail_msg("%s", error);
+	conf_free(c);
+	for (size_t i = 0; i < 2; i++) {
+		char *out = text;
+
+		for (const char *p = conf_good; *p != '\0'; p++)
+			out += *p == '\n' ? sprintf(out, "%s", ends[i]) : sprintf(out, "%c", *p);
+		c = conf_file_load(text, strlen(text), error);
+		if (c == NULL)
+			fail_msg("%s", error);
+		conf_free(c);
+	}
+	free(text);
+	// positions do not count the mark
+	conf_file_refused("\xef\xbb\xbfports: @", 11, "1:8: yaml: syntax: ");
+}
+
+// --- all of them ---------------------------------------------------------------------------------
+
+struct heard {
+	unsigned int nb;
+	char text[16384];
+};
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	struct heard *h = ctx;
+
+	assert_int_equal(weight, CONF_ERROR);
+	assert_int_equal(strncmp(line, conf_path, strlen(conf_path)), 0);
+	assert_null(strstr(line, "hunter"));
+	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
+		line + strlen(conf_path) + 1);
+	h->nb++;
+}
+
+static void assert_told(const char *text, const char *const *want, unsigned int nb)
+{
+	struct heard h = {0};
+	struct conf_report r = {.say = hear, .ctx = &h};
+	char error[CONF_ERROR_LEN];
+	const char *at = h.text;
+
+	assert_null(conf_file_load(text, strlen(text), error));
+	assert_null(conf_load_all(conf_path, &r));
+	assert_int_equal(r.nb[CONF_ERROR], h.nb);
+	assert_int_equal(r.nb[CONF_WARNING], 0);
+	for (unsigned int i = 0; i < nb; i++) {
+		if (strncmp(at, want[i], strlen(want[i])) != 0)
+			fail_msg("wanted: %s\n   got: %s", want[i], at);
+		at = strchr(at, '\n') + 1;
+	}
+	assert_string_equal(at, "");
+	// the first is what conf_load tells
+	assert_int_equal(strncmp(error + strlen(conf_path) + 1, want[0], strlen(want[0])), 0);
+}
+
+static void test_all_errors(void **state)
+{
+	static const char *const read[] = {"4:18: workers.count: 0 is out of range",
+		"8:17: ports[0].addresses[0]: '10.0.0.1' is not",
+		"8:27: ports[0].addresses[1]: 'fd00::1' is not",
+		"13:5: ports[1].divice: unknown key, did you mean 'device'?",
+		"38:1: logs: unknown key, did you mean 'log'?"};
+	// what takes more than one key is looked at once each is right for itself
+	static const char *const checked[] = {"2:11: eal.lcores: names 3 lcores, 4 are needed",
+		"9:15: ports[0].gateway[0]: 10.1.0.254 is not on-link",
+		"13:13: ports[1].device: 'eth1' is no device of DPDK",
+		"16:31: listeners[0].address: 10.0.0.7 is not an address of any port",
+		"17:31: listeners[1].address: 10.0.0.7 is not an address of any port",
+		"26:7: auth.users[1]: this user has neither password nor key"};
+	char text[2 * sizeof(conf_good)], *at;
+
+	static const char bad_keys[] =
+		"eal: {lcores: '0-2'}\n\n\nworkers: {count: 0}\nports:\n  - name: wan\n"
+		"    device: net_a\n    addresses: [10.0.0.1, fd00::1]\n\n\n\n"
+		"  - name: lan\n    divice: net_b\n    addresses: [10.1.0.1/16]\n"
+		"listeners:\n  - {address: 10.0.0.1}\n\n"
+		"relay: {addresses: [10.0.0.1]}\n\n\n\nauth: {realm: r, secrets: [hunter]}\n"
+		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nlogs: {}\n";
+	assert_told(bad_keys, read, sizeof(read) / sizeof(read[0]));
+	strcpy(text, conf_good);
+	memcpy(strstr(text, "count: 2"), "count: 3", 8);
+	memcpy(strstr(text, "10.0.0.254"), "10.1.0.254", 10);
+	at = strstr(text, "net_b");
+	memcpy(at, "eth1 ", 5);
+	memcpy(strstr(text, "address: 10.0.0.1,"), "address: 10.0.0.7,", 18);
+	at = strstr(text, "address: 'fd00::1', port: 50000");
+	memcpy(at, "address: 10.0.0.7 , port: 3478 ", 31);
+	at = strstr(text, ", key: 0123456789abcdef0123456789abcdef");
+	memset(at, ' ', strlen(", key: 0123456789abcdef0123456789abcdef"));
+	assert_told(text, checked, sizeof(checked) / sizeof(checked[0]));
+}
+
+// A file that is none of ours is not gone through to its end.
+static void test_enough_errors(void **state)
+{
+	struct heard h = {0};
+	struct conf_report r = {.say = hear, .ctx = &h};
+	char text[4096] = "", error[CONF_ERROR_LEN];
+
+	for (unsigned int i = 0; i < 200; i++)
+		sprintf(text + strlen(text), "colour%u: red\n", i);
+	assert_null(conf_file_load(text, strlen(text), error));
+	assert_null(conf_load_all(conf_path, &r));
+	assert_int_equal(h.nb, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_syntax),
+		cmocka_unit_test(test_editors),
+		cmocka_unit_test(test_all_errors),
+		cmocka_unit_test(test_enough_errors),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}

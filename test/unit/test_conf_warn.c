@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a file without errors is warned of: by name, at its place, and only with a reason.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "conf_file.h"
+
+// Two ports of the Internet, of which nothing is dubious.
+static const char clean[] = "eal:\n" // 1
+			    "  lcores: 0@(0-1),1@0,2@1\n"
+			    "  args: []\n"
+			    "workers: {count: 2, idle: adaptive}\n"
+			    "ports:\n" // 5
+			    "  - name: wan\n"
+			    "    device: net_a\n"
+			    "    addresses: [198.51.100.1/24, '2001:db8::1/64']\n"
+			    "    gateway: [198.51.100.254, 'fe80::1']\n"
+			    "    vlan: 0\n" // 10
+			    "  - name: lan\n"
+			    "    device: net_b\n"
+			    "    addresses: [203.0.113.1-203.0.113.9/24]\n"
+			    "    gateway: [203.0.113.254]\n"
+			    "listeners:\n" // 15
+			    "  - {transport: udp, address: 198.51.100.1}\n"
+			    "  - {transport: udp, address: '2001:db8::1'}\n"
+			    "relay:\n"
+			    "  addresses: [198.51.100.1, '2001:db8::1', 203.0.113.2-203.0.113.4]\n"
+			    "  ports: 49152-65535\n" // 20
+			    "auth:\n"
+			    "  realm: turn.test\n"
+			    "  users:\n"
+			    "    - {name: ivan, password: hunter2}\n"
+			    "  secrets: [hunter3, hunter4]\n" // 25
+			    "  nonce: {secret: hunter4hunter4hunter4}\n"
+			    "peers:\n"
+			    "  allow: [10.0.0.0/24, 10.1.0.1-10.1.0.6]\n"
+			    "  deny: ['fd00:1::/32']\n"
+			    "buffers: {mbufs: 16384}\n"; // 30
+
+struct heard {
+	unsigned int nb;
+	char text[8192];
+};
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	struct heard *h = ctx;
+
+	assert_int_equal(weight, CONF_WARNING);
+	assert_int_equal(strncmp(line, conf_path, strlen(conf_path)), 0);
+	assert_null(strstr(line, "hunter"));
+	// the machine of the test may have one CPU
+	if (strstr(line, ": workers.count: ") != NULL)
+		return;
+	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
+		line + strlen(conf_path) + 1);
+	h->nb++;
+}
+
+struct edit {
+	const char *piece, *by;
+};
+
+static struct conf *load(const struct edit *edits, size_t nb)
+{
+	char *text = strdup(clean), error[CONF_ERROR_LEN];
+	struct conf *c;
+
+	for (size_t i = 0; i < nb; i++) {
+		char *next = conf_text_edit(text, edits[i].piece, edits[i].by);
+
+		free(text);
+		text = next;
+	}
+	c = conf_file_load(text, strlen(text), error);
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static struct heard warned_all(const struct edit *edits, size_t nb)
+{
+	struct heard h = {0};
+	struct conf_report r = {.say = hear, .ctx = &h};
+	struct conf *c = load(edits, nb);
+
+	conf_warnings(c, &r);
+	conf_free(c);
+	return h;
+}
+
+static struct heard warned(const char *piece, const char *by)
+{
+	return warned_all(&(struct edit){piece, by}, 1);
+}
+
+// One mistake: a piece of clean replaced, and the one warning, from behind "FILE:".
+struct dubious {
+	const char *piece, *by, *text;
+};
+
+static void check(const struct dubious *list, size_t nb)
+{
+	for (size_t i = 0; i < nb; i++) {
+		const struct heard h = warned(list[i].piece, list[i].by);
+
+		if (h.nb != 1 || strncmp(h.text, list[i].text, strlen(list[i].text)) != 0)
+			fail_msg("wanted: %s\n   got: %s", list[i].text, h.text);
+	}
+}
+
+#define CHECK(list) check(list, sizeof(list) / sizeof(list[0]))
+
+static void assert_silent(const char *piece, const char *by)
+{
+	const struct heard h = warned(piece, by);
+
+	if (h.nb != 0)
+		fail_msg("unwanted: %s", h.text);
+}
+
+static int open_private(void **state)
+{
+	return conf_file_open(state) != 0 || chmod(conf_path, 0600) != 0 ? -1 : 0;
+}
+
+static void test_none_without_reason(void **state)
+{
+	assert_silent("eal", "eal");
+	assert_silent("device: net_a\n",
+		"device: net_af_packet0,iface=e\n    exception: {name: sr0, netns: ns}\n");
+	// a realm of 16 bytes is still short enough
+	assert_silent("turn.test", "turn.example.org");
+	// its own relay addresses are peers by hairpin
+	assert_silent("10.0.0.0/24", "198.51.100.1");
+	// what is next to what is refused, or holds more than that
+	assert_silent("10.0.0.0/24", "169.253.0.0/16, 0.0.0.0/0, '::/0', 'fe00::/9', 168.0.0.0/6");
+	assert_silent("hunter3", "'$hunter3', 'I do not change me'");
+}
+
+static void hear_workers(void *ctx, enum conf_weight weight, const char *line)
+{
+	*(bool *)ctx |= strstr(line, ":4:18: workers.count: 64 workers on ") != NULL;
+}
+
+static void test_workers(void **state)
+{
+	bool told = false;
+	struct conf_report r = {.say = hear_workers, .ctx = &told};
+	static const struct edit edits[] = {{"0@(0-1),1@0,2@1", "0-64"}, {"count: 2", "count: 64"}};
+	struct conf *c = load(edits, 2);
+
+	conf_warnings(c, &r);
+	conf_free(c);
+	assert_int_equal(told, sysconf(_SC_NPROCESSORS_ONLN) < 64);
+}
+
+static void test_sizes(void **state)
+{
+	static const struct dubious list[] = {
+		{"mbufs: 16384", "mbufs: 8191", "30:18: buffers.mbufs: 8191 buffers cannot"},
+		// 2 workers: of wan 2 x (8192 + 1024), of lan 2 x (1024 + 1024)
+		{"vlan: 0", "rx-ring: 8192", "30:18: buffers.mbufs: 16384 buffers cannot fill"},
+		{"49152-65535", "50000-50126", "20:10: relay.ports: 127 ports are too few"},
+		{"device: net_a\n", "device: net_af_packet0,iface=e\n    exception: {name: sr0}\n",
+			"8:23: ports[0].exception.name: with net_af_packet the kernel receives"},
+	};
+
+	CHECK(list);
+}
+
+static void test_auth(void **state)
+{
+	static const struct dubious list[] = {
+		{"realm: turn.test", "realm: 12345678901234567", "22:10: auth.realm: 17 bytes: up"},
+		{"ivan", "iv\xc3\xa4n", "24:7: auth.users[0]: has a name or password beyond"},
+		{"hunter2", "h\xc3\xbcnter2", "24:7: auth.users[0]: has a name or password bey"},
+		{"hunter4hunter4hunter4", "hunter4", "26:19: auth.nonce.secret: shorter than 16"},
+	};
+
+	CHECK(list);
+	assert_int_equal(chmod(conf_path, 0644), 0);
+	assert_string_equal(warned("eal", "eal").text,
+		"1:1: auth: everyone on this host can read the secrets in the file: chmod o-r\n");
+	assert_int_equal(chmod(conf_path, 0600), 0);
+}
+
+// What stands where a secret should, and is none.
+static void test_placeholders(void **state)
+{
+	static const struct dubious list[] = {
+		{"hunter4]", "change me]", "25:22: auth.secrets[1]: is the one of the examples"},
+		{"hunter3", "'Change me: now'", "25:13: auth.secrets[0]: is the one of the exampl"},
+		{"hunter3", "changeme", "25:13: auth.secrets[0]: is the one of the examples"},
+		{"hunter3", "'${TURN_SECRET}'", "25:13: auth.secrets[0]: is taken as it is, varia"},
+		{"hunter3", "'{{ secret }}'", "25:13: auth.secrets[0]: is taken as it is, variabl"},
+		{"hunter3", "$(cat secret)", "25:13: auth.secrets[0]: is taken as it is, variable"},
+		{"hunter3", "\xe2\x80\x9chunter3\xe2\x80\x9d",
+			"25:13: auth.secrets[0]: holds curly quotes, which are part of it: use"},
+		{"hunter3", "\xe2\x80\x98hunter3\xe2\x80\x99",
+			"25:13: auth.secrets[0]: holds curly quotes"},
+		{"hunter2", "change-me", "24:30: auth.users[0].password: is the one of the exam"},
+		{"hunter2", "'${PW}'", "24:30: auth.users[0].password: is taken as it is"},
+		{"realm: turn.test", "realm: '${REALM}'", "22:10: auth.realm: is taken as it is"},
+		{"hunter4hunter4hunter4", "'change me, change me'",
+			"26:19: auth.nonce.secret: is the one of the examples"},
+	};
+
+	CHECK(list);
+}
+
+static void test_gateways(void **state)
+{
+	static const struct dubious list[] = {
+		{"    gateway: [203.0.113.254]\n", "",
+			"13:17: ports[1].addresses[0]: port 'lan' has no IPv4 gateway: clients and "
+			"peers beyond its own subnets are not reached, name the router in "
+			"ports[1].gateway"},
+		{"[203.0.113.254]", "[]", "13:17: ports[1].addresses[0]: port 'lan' has no IPv4"},
+		{", 'fe80::1'", "", "9:15: ports[0].gateway[0]: port 'wan' has no IPv6 gateway"},
+		{"198.51.100.254, ", "", "9:15: ports[0].gateway[0]: port 'wan' has no IPv4 gate"},
+	};
+
+	CHECK(list);
+}
+
+static void test_private_relay(void **state)
+{
+	static const struct {
+		const char *address, *text;
+	} list[] = {{"10.2.3.4", "a private address (RFC 1918)"},
+		{"172.16.0.9", "a private address (RFC 1918)"},
+		{"172.31.255.1", "a private address (RFC 1918)"},
+		{"192.168.1.2", "a private address (RFC 1918)"},
+		{"100.64.0.1", "an address behind a carrier's NAT (RFC 6598)"},
+		{"100.127.255.1", "an address behind a carrier's NAT (RFC 6598)"},
+		{"fd12::7", "a unique local address (RFC 4193)"}, {"172.15.0.9", NULL},
+		{"172.32.0.9", NULL}, {"100.63.0.1", NULL}, {"100.128.0.1", NULL},
+		{"2001:470::1", NULL}};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		const char *a = list[i].address;
+		char by[256], want[256] = "";
+		struct heard h;
+
+		snprintf(by, sizeof(by),
+			"203.0.113.1-203.0.113.9/24, '%s/%s']\n    gateway: [203.0.113.254%s]\n"
+			"listeners:\n  - {transport: udp, address: 198.51.100.1}\n"
+			"  - {transport: udp, address: '2001:db8::1'}\n"
+			"relay:\n  addresses: ['%s', ",
+			a, strchr(a, ':') != NULL ? "64" : "24",
+			strchr(a, ':') != NULL ? ", 'fe80::1'" : "", a);
+		h = warned("203.0.113.1-203.0.113.9/24]\n"
+			   "    gateway: [203.0.113.254]\n"
+			   "listeners:\n"
+			   "  - {transport: udp, address: 198.51.100.1}\n"
+			   "  - {transport: udp, address: '2001:db8::1'}\n"
+			   "relay:\n"
+			   "  addresses: [",
+			by);
+		if (list[i].text != NULL)
+			snprintf(want, sizeof(want), "19:15: relay.addresses[0]: %s is %s, and ", a,
+				list[i].text);
+		if (h.nb != (list[i].text != NULL) || strncmp(h.text, want, strlen(want)) != 0)
+			fail_msg("%s: wanted: %s\n   got: %s", a, want, h.text);
+	}
+}
+
+// A range is one entry of the file, and so one warning.
+static void test_private_range(void **state)
+{
+	static const struct edit edits[] = {
+		{"203.0.113.1-203.0.113.9/24", "10.2.0.1-10.2.0.9/24"},
+		{"203.0.113.254", "10.2.0.254"},
+		{"203.0.113.2-203.0.113.4", "10.2.0.2-10.2.0.4"},
+	};
+	const struct heard h = warned_all(edits, 3);
+
+	assert_int_equal(h.nb, 1);
+	assert_non_null(strstr(h.text, "19:44: relay.addresses[2]: 10.2.0.2 is a private address"));
+}
+
+static void test_peers(void **state)
+{
+	static const struct dubious list[] = {
+		{"'fd00:1::/32'", "'64:ff9b::/96'", "29:10: peers.deny[0]: 64:ff9b::/96 never ma"},
+		{"'fd00:1::/32'", "'::10.0.0.0/104'", "29:10: peers.deny[0]: ::10.0.0.0/104 nev"},
+		// denied as well
+		{"'fd00:1::/32'", "10.0.0.0/24", "28:11: peers.allow[0]: is in peers.deny too, w"},
+		{"'fd00:1::/32'", "10.1.0.1-10.1.0.6", "28:24: peers.allow[1]: is in peers.deny "},
+		// refused whatever is allowed
+		{"10.0.0.0/24", "127.0.0.0/8", "28:11: peers.allow[0]: never applies: loopback a"},
+		{"10.0.0.0/24", "127.0.0.1", "28:11: peers.allow[0]: never applies: loopback add"},
+		{"10.0.0.0/24", "'::1'", "28:11: peers.allow[0]: never applies: loopback address"},
+		{"10.0.0.0/24", "0.0.0.0/8", "28:11: peers.allow[0]: never applies: unspecified "},
+		{"10.0.0.0/24", "169.254.169.254", "28:11: peers.allow[0]: never applies: link-l"},
+		{"10.0.0.0/24", "'fe80::/10'", "28:11: peers.allow[0]: never applies: link-local"},
+		{"10.0.0.0/24", "224.0.0.0/4", "28:11: peers.allow[0]: never applies: multicast "},
+		{"10.0.0.0/24", "'ff02::/16'", "28:11: peers.allow[0]: never applies: multicast "},
+		{"10.0.0.0/24", "255.255.255.255", "28:11: peers.allow[0]: never applies: reserv"},
+		{"10.0.0.0/24", "'2002::/16'", "28:11: peers.allow[0]: never applies: addresses "},
+		// an address of the box that it does not relay from
+		{"10.0.0.0/24", "203.0.113.9", "28:11: peers.allow[0]: never applies: this box i"},
+	};
+
+	CHECK(list);
+}
+
+// Packets leave by the port of the relay address, whatever other ports are there.
+static void test_unreached(void **state)
+{
+	static const struct edit none[] = {
+		{"198.51.100.254, ", ""},
+		{"    gateway: [203.0.113.254]\n", "\n"},
+		{"10.0.0.0/24", "203.0.113.0/24, 192.168.9.0/24"},
+		{", 10.1.0.1-10.1.0.6", ""},
+	};
+	static const struct edit behind[] = {
+		{"198.51.100.254, ", ""},
+		{", 203.0.113.2-203.0.113.4", ""},
+		{"10.0.0.0/24", "203.0.113.77, 203.0.113.128/25"},
+		{", 10.1.0.1-10.1.0.6", ""},
+	};
+	struct heard h = warned_all(none, 4);
+
+	// lan relays, so what is on its subnet is reached; all else of IPv4 is not
+	assert_int_equal(h.nb, 3); // with two of gateways
+	assert_non_null(strstr(h.text,
+		"28:27: peers.allow[1]: is reached from no relay address: no port that has one has "
+		"these peers in a subnet, or an IPv4 gateway\n"));
+	// lan has a gateway, but nothing is relayed from its addresses
+	h = warned_all(behind, 4);
+	assert_int_equal(h.nb, 3);
+	assert_non_null(strstr(h.text,
+		"28:11: peers.allow[0]: is reached from no relay address: packets leave by the "
+		"port of the relay address, relay from an address of port 'lan'\n"));
+	assert_non_null(strstr(h.text, "28:25: peers.allow[1]: is reached from no relay add"));
+}
+
+// Long lists of the same mistake are not told to their end.
+static void test_enough(void **state)
+{
+	char by[4096] = "10.0.0.0/24";
+
+	for (unsigned int i = 0; i < 200; i++)
+		sprintf(by + strlen(by), ", 127.0.0.%u", i);
+	// one may be of the CPUs of this machine, which is not heard
+	assert_in_range(warned("10.0.0.0/24", by).nb, 49, 50);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none_without_reason),
+		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_auth),
+		cmocka_unit_test(test_placeholders),
+		cmocka_unit_test(test_gateways),
+		cmocka_unit_test(test_private_relay),
+		cmocka_unit_test(test_private_range),
+		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_unreached),
+		cmocka_unit_test(test_enough),
+	};
+
+	return cmocka_run_group_tests(tests, open_private, conf_file_close);
+}
