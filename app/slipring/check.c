@@ -209,22 +209,13 @@ static void say_tls(void *ctx, enum stream_tls_key key, bool fatal, const char *
 	conf_tell(x->report, fatal ? CONF_ERROR : CONF_WARNING, at, "%s", reason);
 }
 
-static bool wants_tls(const struct conf *c)
-{
-	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
-		if (c->turn.listeners[i].transport != TURN_OVER_UDP &&
-			c->turn.listeners[i].transport != TURN_OVER_TCP)
-			return true;
-	return false;
-}
-
 void check_tls(const struct conf *c, struct conf_report *r)
 {
 	struct tls_ctx ctx = {c, r};
 	const struct stream_review to = {.now = time(NULL), .say = say_tls, .ctx = &ctx};
 	const struct stream_tls tls = dp_tls(c);
 
-	if (wants_tls(c))
+	if (conf_wants_tls(c))
 		stream_tls_review(&tls, &to);
 }
 

@@ -19,7 +19,8 @@
 
 static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 {
-	fprintf(stderr, "%s%s\n", weight == CONF_WARNING ? "warning: " : "", line);
+	fprintf(stderr, "%s%s%s\n", mgmt_log_prefix(weight == CONF_WARNING ? LOG_WARNING : LOG_ERR),
+		weight == CONF_WARNING ? "warning: " : "", line);
 }
 
 // The driver profiles that are asked for, or those of the installation, which need not be there:
@@ -92,7 +93,7 @@ static int start_failed(const struct conf *c, const char *error)
 {
 	LOG(ERR, "%s", error);
 	if (c->log_to != CONF_LOG_STDERR)
-		fprintf(stderr, "slipring: %s\n", error);
+		fprintf(stderr, "%sslipring: %s\n", mgmt_log_prefix(LOG_ERR), error);
 	return EXIT_FAILURE;
 }
 

@@ -158,6 +158,9 @@ struct conf_at {
 	const char *key;
 };
 
+// Whether a listener needs the files of tls.
+bool conf_wants_tls(const struct conf *c);
+
 // Tells a problem of that place.
 void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at at, const char *fmt,
 	...) __attribute__((format(printf, 4, 5)));

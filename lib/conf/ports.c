@@ -218,6 +218,15 @@ static int check_tls(struct conf_ctx *x, const struct turn_listener *l)
 	return 0;
 }
 
+bool conf_wants_tls(const struct conf *c)
+{
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
+		if (c->turn.listeners[i].transport != TURN_OVER_UDP &&
+			c->turn.listeners[i].transport != TURN_OVER_TCP)
+			return true;
+	return false;
+}
+
 static bool over_udp(const struct turn_listener *l)
 {
 	return !turn_listener_is_stream(l);

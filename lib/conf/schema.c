@@ -161,16 +161,18 @@ static const struct conf_key conf_schema[] = {
 	"whose it is (RFC 7983)."},
 {"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
 	.help = "Of `udp` and `dtls` an address of a port. TCP is the kernel's: of `tcp`, `tls` "
-	"and `auto` any address that the kernel has: one of a port with `exception`, where they "
-	"need no `allow`, or of another interface. There is no wildcard: one entry per address."},
+	"and `auto` any address that the kernel has, or will have (DHCP may bring it later): one "
+	"of a port with `exception`, where they need no `allow`, or of another interface. There is "
+	"no wildcard: one entry per address."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
 	"out of the relay range of the same address."},
 
-{"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGHUP "
-	"reads the files again, for connections and sessions from then on; where they are of no "
-	"use, the old ones stay and the log says why. ALPN: `stun.turn` and `stun.nat-discovery` "
-	"(RFC 7443)."},
+{"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2 "
+	"and SIGHUP read the files again, for connections and sessions from then on; where they "
+	"are of no use, the old ones stay and the log says why. `--check`, each start and each "
+	"renewal tell of a certificate that has expired or will in 30 days. ALPN: `stun.turn` and "
+	"`stun.nat-discovery` (RFC 7443)."},
 {"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
 	.help = "PEM file with the certificate of the server, and behind it those between it and "
 	"the root. Required where there is TLS."},

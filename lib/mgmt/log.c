@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_log.h>
@@ -31,6 +33,30 @@ static const char *level_name(int level)
 	default:
 		return "error";
 	}
+}
+
+bool mgmt_log_is_journal(int fd, const char *stream)
+{
+	unsigned long long device, inode;
+	struct stat st;
+	char end;
+
+	return stream != NULL && sscanf(stream, "%llu:%llu%c", &device, &inode, &end) == 2 &&
+		fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+// Asked each time: standard error may be given to another file while we run.
+static bool to_journal(void)
+{
+	return mgmt_log_is_journal(STDERR_FILENO, getenv("JOURNAL_STREAM"));
+}
+
+const char *mgmt_log_prefix(int level)
+{
+	static const char *const prefix[] = {
+		"<0>", "<1>", "<2>", "<3>", "<4>", "<5>", "<6>", "<7>"};
+
+	return to_journal() ? prefix[level & 7] : "";
 }
 
 bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppressed)
@@ -65,6 +91,13 @@ size_t mgmt_log_format(
 	struct tm tm;
 	size_t n;
 
+	if (wall == NULL) {
+		n = (size_t)snprintf(buf, MGMT_LOG_LINE_LEN, "<%d>", level & 7);
+		n = append_text(buf, n, MGMT_LOG_LINE_LEN - 2, text);
+		buf[n++] = '\n';
+		buf[n] = '\0';
+		return n;
+	}
 	gmtime_r(&wall->tv_sec, &tm);
 	n = strftime(buf, MGMT_LOG_LINE_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
 	n += (size_t)snprintf(buf + n, MGMT_LOG_LINE_LEN - n, ".%03uZ %-5s ",
@@ -83,7 +116,7 @@ static void write_line(int level, const char *text)
 	size_t n;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
-	n = mgmt_log_format(buf, &wall, level, text);
+	n = mgmt_log_format(buf, to_journal() ? NULL : &wall, level, text);
 	if (state.to == CONF_LOG_SYSLOG) {
 		// syslog writes time and level itself: only the cleaned text is wanted.
 		buf[append_text(buf, 0, sizeof(buf) - 1, text)] = '\0';

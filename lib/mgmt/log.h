@@ -19,6 +19,9 @@ __attribute__((format(printf, 2, 3))) void mgmt_log(int level, const char *fmt, 
 // the two DPDK's own log comes here too.
 void mgmt_log_open(enum conf_log_to to, int level);
 void mgmt_log_close(void);
+// What a line for standard error begins with, so that journald knows its level: "<3>" for LOG_ERR;
+// "" where standard error is not the journal.
+const char *mgmt_log_prefix(int level);
 // Tells how many lines were suppressed, once the flood is over. Called every 100 ms or so.
 void mgmt_log_tick(void);
 
@@ -26,6 +29,10 @@ void mgmt_log_tick(void);
 
 #define MGMT_LOG_LINES 200 // a second; more are counted and left out
 #define MGMT_LOG_LINE_LEN 1024
+
+// Whether a descriptor is the stream to the journal that systemd names in JOURNAL_STREAM, as
+// "DEVICE:INODE". stream may be NULL.
+bool mgmt_log_is_journal(int fd, const char *stream);
 
 struct mgmt_log_limit {
 	uint64_t second; // the window the counters are of
@@ -35,6 +42,6 @@ struct mgmt_log_limit {
 // True when one more line may be written. *suppressed: lines left out before and to be told of now.
 bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppressed);
 // "2026-01-02T03:04:05.678Z info  text\n"; control characters become '?', an overlong text is cut.
-// Returns the length.
+// Without wall the form of journald, which has the time itself: "<6>text\n". Returns the length.
 size_t mgmt_log_format(
 	char buf[MGMT_LOG_LINE_LEN], const struct timespec *wall, int level, const char *text);

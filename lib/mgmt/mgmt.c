@@ -13,11 +13,13 @@
 
 #include "log.h"
 #include "mgmt_int.h"
+#include "review.h"
 
 #define TICK_MS 100
 
 struct loop {
 	struct dp *dp;
+	const struct conf *conf;
 	int epoll, signals, timer;
 	bool stop;
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // as told last; [is_v4]
@@ -39,6 +41,7 @@ static void signal_set(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGHUP);
 	sigaddset(set, SIGUSR1);
+	sigaddset(set, SIGUSR2);
 }
 
 int mgmt_signals_block(void)
@@ -52,18 +55,29 @@ int mgmt_signals_block(void)
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-// So far what may change while connections are open: certificates.
-static void reload(struct loop *l)
+static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
 {
-	struct stream_stats s;
+	mgmt_log(fatal ? LOG_ERR : LOG_WARNING, "%s: %s: %s", (const char *)ctx,
+		stream_tls_key_name(key), reason);
+}
+
+// Reads the certificates again: they may change while connections are open.
+static void renew(struct loop *l, const char *signal)
+{
+	const struct stream_review to = {
+		.now = time(NULL), .say = say_review, .ctx = (void *)(uintptr_t)signal};
+	const struct stream_tls tls = dp_tls(l->conf);
 	char error[CONF_ERROR_LEN];
 
+	if (!conf_wants_tls(l->conf)) {
+		LOG(INFO, "%s: no listener has a certificate to be renewed", signal);
+		return;
+	}
+	stream_tls_review(&tls, &to);
 	if (dp_streams_reload(l->dp, error, sizeof(error)) != 0)
-		LOG(ERR, "SIGHUP: the certificate stays as it was: %s", error);
-	else if (dp_streams(l->dp, &s))
-		LOG(INFO, "SIGHUP: TLS files read again, for connections from now on");
-	LOG(WARNING,
-		"SIGHUP: reload of the configuration is not built yet: restart to use a new one");
+		LOG(ERR, "%s: the certificate stays as it was: %s", signal, error);
+	else
+		LOG(INFO, "%s: TLS files read again, for connections from now on", signal);
 }
 
 static void take_signal(struct loop *l)
@@ -74,7 +88,13 @@ static void take_signal(struct loop *l)
 		return;
 	switch (s.ssi_signo) {
 	case SIGHUP:
-		reload(l);
+		renew(l, "SIGHUP");
+		LOG(WARNING,
+			"SIGHUP: only certificates have been read: a changed configuration takes "
+			"a restart, reload of it is not built yet");
+		break;
+	case SIGUSR2:
+		renew(l, "SIGUSR2");
 		break;
 	case SIGUSR1:
 		LOG(WARNING, "SIGUSR1: drain is not built yet: ignored");
@@ -192,7 +212,7 @@ static int loop_run(struct loop *l)
 int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 {
 	const uint64_t started_ms = now_ms();
-	struct loop l = {.dp = d};
+	struct loop l = {.dp = d, .conf = c};
 	int rc = loop_open(&l);
 
 	if (rc != 0) {

@@ -7,6 +7,9 @@
 // --- report.c: what the log says of a run --------------------------------------------------------
 
 void mgmt_report_start(const struct dp *d, const struct conf *c, const char *memory);
+// "1 address with 16384 ports each (49152-65535), 16383 allocations at most": what ports and limits
+// allow. Returns buf.
+const char *mgmt_relay_text(const struct turn_config *t, char *buf, size_t len);
 void mgmt_report_stop(const struct dp *d, uint64_t uptime_s);
 
 // --- bursts.c: batching in the log ---------------------------------------------------------------

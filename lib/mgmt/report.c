@@ -129,10 +129,44 @@ static void report_listeners(const struct turn_config *t)
 		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
 }
 
+// Ports of a relay address that no listener has.
+static uint32_t ports_left(const struct turn_config *t, const struct addr *a)
+{
+	uint32_t n = (uint32_t)t->port_hi - t->port_lo + 1;
+
+	for (uint32_t i = 0; i < t->nb_listeners; i++) {
+		const struct endpoint *at = &t->listeners[i].at;
+		bool again = false;
+
+		for (uint32_t j = 0; j < i; j++)
+			again = again || endpoint_eq(&t->listeners[j].at, at);
+		n -= addr_eq(&at->addr, a) && at->port >= t->port_lo && at->port <= t->port_hi &&
+			!again;
+	}
+	return n;
+}
+
+const char *mgmt_relay_text(const struct turn_config *t, char *buf, size_t len)
+{
+	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < t->nb_relay; i++)
+		most += ports_left(t, &t->relay[i]);
+	// of shared ports none is an allocation's own
+	if (t->shared || (t->limits.allocations != 0 && t->limits.allocations < most))
+		most = t->limits.allocations;
+	snprintf(buf, len,
+		"%u address%s with %u %sport%s each (%u-%u), %" PRIu64 " allocation%s at most",
+		t->nb_relay, t->nb_relay == 1 ? "" : "es", range, t->shared ? "shared " : "",
+		range == 1 ? "" : "s", t->port_lo, t->port_hi, most, most == 1 ? "" : "s");
+	return buf;
+}
+
 void mgmt_report_start(const struct dp *d, const struct conf *c, const char *memory)
 {
 	const struct turn_config *t = &c->turn;
-	const uint32_t ports = (uint32_t)t->port_hi - t->port_lo + 1;
+	char relay[128];
 
 	LOG(INFO, "slipring %s, %s, pid %d, configuration %s", SLIPRING_VERSION, rte_version(),
 		(int)getpid(), c->path);
@@ -145,9 +179,7 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 		report_exception(d, c, i);
 	report_workers(d, c);
 	report_listeners(t);
-	LOG(INFO, "relay: %u addresses x %u %sports %u-%u, %u allocations at most%s", t->nb_relay,
-		ports, t->shared ? "shared " : "", t->port_lo, t->port_hi, t->limits.allocations,
-		t->limits.allocations == 0 ? " (no limit)" : "");
+	LOG(INFO, "relay: %s", mgmt_relay_text(t, relay, sizeof(relay)));
 	LOG(INFO, "ready");
 }
 

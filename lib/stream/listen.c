@@ -8,14 +8,12 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "stream_int.h"
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts it to somaxconn
 #define ACCEPT_BURST 16
-#define DAD_WAITS 30 // tenths of a second
 
 union address {
 	struct sockaddr any;
@@ -98,6 +96,12 @@ static int listen_on(const struct thread *t, const struct endpoint *at)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a.any.sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	// the address may come later: by DHCP, or once an interface is up and the kernel has looked
+	// for duplicates (RFC 4862 5.4)
+	if (a.any.sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
+	else
+		setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
 	// each thread has its own, and the kernel deals connections by a hash of the 5-tuple
 	if ((t->s->conf.threads > 1 &&
 		    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) ||
@@ -111,21 +115,6 @@ static int listen_on(const struct thread *t, const struct endpoint *at)
 	return fd;
 }
 
-// The kernel does not have an IPv6 address before it has looked for duplicates (RFC 4862 5.4), for
-// a second or two once the interface is up.
-static int listen_soon(const struct thread *t, const struct endpoint *at)
-{
-	static const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
-	int fd = listen_on(t, at);
-
-	for (unsigned int i = 0;
-		i < DAD_WAITS && fd < 0 && errno == EADDRNOTAVAIL && !addr_is_v4(&at->addr); i++) {
-		nanosleep(&pause, NULL);
-		fd = listen_on(t, at);
-	}
-	return fd;
-}
-
 int listen_open(struct thread *t, char *error, size_t len)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -135,7 +124,7 @@ int listen_open(struct thread *t, char *error, size_t len)
 	for (unsigned int i = 0; i < conf->nb_listeners; i++) {
 		struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_LISTENER | i};
 
-		t->listen[i] = listen_soon(t, &conf->listeners[i].at);
+		t->listen[i] = listen_on(t, &conf->listeners[i].at);
 		if (t->listen[i] < 0 || epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0) {
 			fail(&conf->listeners[i].at, error, len);
 			return -1;

@@ -137,6 +137,23 @@ def machine(lab):
     print("ok     ", done.stderr.splitlines()[-1])
 
 
+def journal(lab):
+    """Where standard error is the journal each line has its level, and no time of its own."""
+    path = write(lab, GOOD + 'eal: {lcores: "0@0,1@1000"}\nworkers: {count: 1}\n')
+    for args, right in ((("-c", path), True), (("-c", path), False), (("--check", "-c", path), True)):
+        with open(os.path.join(lab.dir, "journal"), "w+") as file:
+            st = os.fstat(file.fileno())
+            stream = f"{st.st_dev}:{st.st_ino if right else st.st_ino + 1}"
+            subprocess.run([BINARY, *args], stdout=subprocess.DEVNULL, stderr=file, timeout=20,
+                env={**os.environ, "JOURNAL_STREAM": stream}, check=False)  # fmt: skip
+            file.seek(0)
+            lines = file.read().splitlines()
+        levels = [re.match(r"<([0-7])>(?!\d\d\d\d-)", line) for line in lines]
+        assert lines and all(bool(level) == right for level in levels), lines
+        if right:
+            assert {"3", "4"} == {level[1] for level in levels}, lines
+
+
 def main(lab):
     labs.need_own_server()
     if not os.path.exists(BINARY):
@@ -156,6 +173,7 @@ def main(lab):
         print("ok    ", done.stderr.splitlines()[0])
     several(lab)
     machine(lab)
+    journal(lab)
     # 8489: a realm beyond 16 bytes amplifies; it works, and --check says so.
     done = slipring("--check", "-c", write(lab, GOOD.replace("turn.test", "r" * 40)))
     assert done.returncode == 0 and "realm" in done.stdout + done.stderr, done

@@ -60,15 +60,18 @@ def stop_and_start(lab):
 
 
 def signals(lab):
-    """SIGHUP and SIGUSR1 are told in the log and change nothing (yet); SIGINT stops."""
+    """SIGHUP, SIGUSR1 and SIGUSR2 are told in the log and change nothing (yet); SIGINT stops."""
     server = lab.server()
     client, _ = relaying(lab)
-    for sig in (signal.SIGHUP, signal.SIGUSR1):
+    for sig in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         before = len(server.log())
         server.process.send_signal(sig)
         until(lambda: len(server.log()) > before, 2, f"{sig.name} is logged")
         client.send_channel(0x4000, b"still")
         assert client.wait("channel") == ("channel", 0x4000, b"still")
+    only = "warn  SIGHUP: only certificates have been read: a changed configuration takes a restart"
+    assert only in server.log(), server.log()
+    assert "SIGUSR2: no listener has a certificate" in server.log(), server.log()
     server.check()
     server.stop(signal.SIGINT)
 

@@ -11,7 +11,7 @@ import threading
 
 import lab as labs
 import streams
-from lab import PEER4, SERVER4, until
+from lab import CLIENT4, CLIENT6, PEER4, SERVER4, until
 from turnlib import BINDING, REQUEST, SUCCESS, build
 
 HANDSHAKE = 1
@@ -73,12 +73,10 @@ def certificate_name(lab):
     return re.search(r"subject=CN = (\S+)", s_client(lab))[1]
 
 
-def hangup(server):
-    server.process.send_signal(signal.SIGHUP)
-
-
 def reload(lab, server):
-    """SIGHUP: the new certificate for new connections, those that are open go on."""
+    """SIGUSR2, as coturn's, and SIGHUP: the new certificate for new connections, those that are open
+    go on.
+    """
     echo = lab.echo(PEER4)
     client = streams.client(lab, "tls")
     assert client.allocate().cls == SUCCESS
@@ -88,19 +86,37 @@ def reload(lab, server):
     shutil.move(cert, os.path.join(lab.dir, "cert.pem"))
     shutil.move(key, os.path.join(lab.dir, "cert.key"))
     assert certificate_name(lab) == "first", "not before it is told"
-    hangup(server)
+    server.process.send_signal(signal.SIGUSR2)
     until(lambda: certificate_name(lab) == "second", 5, "the new certificate is used")
+    assert "takes a restart" not in server.log(), "nobody has asked for more than certificates"
     for text in ("no certificate", None, "key of another"):
         spoil(lab, text)
-        before = server.log().count("certificate stays")
-        hangup(server)
-        until(lambda: server.log().count("certificate stays") == before + 1, 5, "it is told")
-        assert certificate_name(lab) == "second", text
+        for sig in (signal.SIGUSR2, signal.SIGHUP):
+            told = f"error {sig.name}: the certificate stays"
+            before = server.log().count(told)
+            server.process.send_signal(sig)
+            until(lambda t=told, n=before: server.log().count(t) == n + 1, 5, "it is told")
+            assert certificate_name(lab) == "second", text
+    until(lambda: server.log().count("takes a restart") == 3, 5, "SIGHUP is told to be no reload")
+    renew_again(lab, server)
     client.send_channel(0x4000, b"still here")
     assert client.wait("channel")[2] == b"still here"
     assert client.refresh().cls == SUCCESS
-    for reason in ("tls.certificate: ", "tls.key: ", "No such file"):
+    for reason in ("tls.certificate: ", "tls.key: ", "No such file", "is no PEM file",
+            "is not the key of"):  # fmt: skip
         assert reason in server.log(), reason
+
+
+def renew_again(lab, server):
+    """Once the files are good again they are taken; that everybody can read the key is told."""
+    cert, key = streams.certificate(lab, "fifth", "fifth")
+    shutil.move(cert, os.path.join(lab.dir, "cert.pem"))
+    shutil.move(key, os.path.join(lab.dir, "cert.key"))
+    os.chmod(os.path.join(lab.dir, "cert.key"), 0o644)
+    server.process.send_signal(signal.SIGUSR2)
+    until(lambda: certificate_name(lab) == "fifth", 5, "it is used")
+    told = "warn  SIGUSR2: tls.key: " + os.path.join(lab.dir, "cert.key") + ": everyone on this host"
+    assert told in server.log(), server.log()
 
 
 def spoil(lab, text):
@@ -246,10 +262,26 @@ def refused_at_start(lab):
         ({"chain": "/dev/null"}, "tls.chain: /dev/null"),
     ):
         failing(lab, {**good, "tls": {**good["tls"], **change}}, word)
-    address = {"listeners": [{"address": SERVER4}, {"transport": "tcp", "address": "10.99.0.77"}]}
-    failing(lab, address, "tcp 10.99.0.77:3478: Cannot assign requested address (the kernel has")
     netns = {**streams.config(lab), "streams": {"netns": "nowhere"}}
     failing(lab, netns, "streams.netns: nowhere: No such file")
+
+
+def late_addresses(lab):
+    """Addresses that the kernel is given once the server runs, as by DHCP at boot."""
+    late = {"10.99.0.77": "32", "fd99::77": "128"}
+    listeners = [{"address": SERVER4}] + [{"transport": "tcp", "address": a} for a in late]
+    server = lab.server({"listeners": listeners})
+    for address, length in late.items():
+        assert f"no interface of the kernel has {address} (yet)" in server.log(), server.log()
+        flags = ["nodad"] if ":" in address else []
+        lab.dut.ip("addr", "add", f"{address}/{length}", "dev", "k0", *flags)
+        ip = CLIENT6 if ":" in address else CLIENT4
+        client = streams.Client(streams.connect(lab, "tcp", ip, server=address))
+        assert client.binding().cls == SUCCESS
+        client.sock.close()
+    server.finish()
+    for address, length in late.items():
+        lab.dut.ip("addr", "del", f"{address}/{length}", "dev", "k0")
 
 
 def fresh_address(lab):
@@ -294,6 +326,7 @@ def main(lab):
     labs.need_own_server()
     streams.join(lab)
     refused_at_start(lab)
+    late_addresses(lab)
     fresh_address(lab)
     config = streams.config(lab, ("tls", "auto"), handshake=HANDSHAKE, threads=2)
     server = lab.server(config)

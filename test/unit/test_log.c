@@ -8,7 +8,10 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "mgmt_int.h"
@@ -59,6 +62,96 @@ static void test_format(void **state)
 	assert_int_equal(buf[n - 1], '\n');
 }
 
+// journald takes the level off the line, and has the time itself (sd-daemon(3)).
+static void test_journal_format(void **state)
+{
+	char buf[MGMT_LOG_LINE_LEN], text[2 * MGMT_LOG_LINE_LEN];
+	size_t n = mgmt_log_format(buf, NULL, LOG_INFO, "text");
+
+	assert_string_equal(buf, "<6>text\n");
+	assert_int_equal(n, 8);
+	mgmt_log_format(buf, NULL, LOG_ERR, "a\n<7>b");
+	assert_string_equal(buf, "<3>a?<7>b\n");
+	mgmt_log_format(buf, NULL, LOG_WARNING, "x");
+	assert_string_equal(buf, "<4>x\n");
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	n = mgmt_log_format(buf, NULL, LOG_DEBUG, text);
+	assert_int_equal(n, MGMT_LOG_LINE_LEN - 1);
+	assert_int_equal(buf[n - 1], '\n');
+}
+
+// Standard error is the journal where both numbers are right: systemd's variable is inherited by
+// whoever is started, standard error may have been given to a file.
+static void test_is_journal(void **state)
+{
+	int fd[2];
+	struct stat st;
+	char text[64];
+
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(fstat(fd[1], &st), 0);
+	snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	assert_true(mgmt_log_is_journal(fd[1], text));
+	assert_false(mgmt_log_is_journal(fd[1], NULL));
+	assert_false(mgmt_log_is_journal(fd[1], ""));
+	strcat(text, "x");
+	assert_false(mgmt_log_is_journal(fd[1], text));
+	snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino + 1);
+	assert_false(mgmt_log_is_journal(fd[1], text));
+	snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev + 1, (uintmax_t)st.st_ino);
+	assert_false(mgmt_log_is_journal(fd[1], text));
+	snprintf(text, sizeof(text), "%ju", (uintmax_t)st.st_dev);
+	assert_false(mgmt_log_is_journal(fd[1], text));
+	close(fd[0]);
+	close(fd[1]);
+	assert_false(mgmt_log_is_journal(fd[1], text));
+}
+
+static void assert_relay(const struct turn_config *t, const char *want)
+{
+	char buf[128];
+
+	assert_string_equal(mgmt_relay_text(t, buf, sizeof(buf)), want);
+}
+
+// What can be had is the smaller of what ports and limits allow.
+static void test_relay_text(void **state)
+{
+	struct addr a[2];
+	struct turn_listener l[3] = {{.transport = TURN_OVER_UDP}, {.transport = TURN_OVER_DTLS},
+		{.transport = TURN_OVER_UDP}};
+	struct turn_config t = {.relay = a,
+		.nb_relay = 1,
+		.listeners = l,
+		.nb_listeners = 3,
+		.port_lo = 49152,
+		.port_hi = 65535,
+		.limits = {.allocations = 100000}};
+
+	assert_int_equal(addr_parse("192.0.2.1", &a[0]), 0);
+	assert_int_equal(addr_parse("2001:db8::1", &a[1]), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		l[i].at = (struct endpoint){a[0], 3478};
+	assert_relay(
+		&t, "1 address with 16384 ports each (49152-65535), 16384 allocations at most");
+	// one port of the range is two listeners', of the one address
+	l[0].at.port = l[1].at.port = 50000;
+	t.nb_relay = 2;
+	assert_relay(
+		&t, "2 addresses with 16384 ports each (49152-65535), 32767 allocations at most");
+	t.limits.allocations = 0;
+	assert_relay(
+		&t, "2 addresses with 16384 ports each (49152-65535), 32767 allocations at most");
+	t.limits.allocations = 1;
+	assert_relay(&t, "2 addresses with 16384 ports each (49152-65535), 1 allocation at most");
+	t.shared = true;
+	t.port_lo = t.port_hi = 3480;
+	t.limits.allocations = 5000;
+	assert_relay(
+		&t, "2 addresses with 1 shared port each (3480-3480), 5000 allocations at most");
+}
+
 static void test_telemetry_strings(void **state)
 {
 	char buf[64];
@@ -95,6 +188,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_journal_format),
+		cmocka_unit_test(test_is_journal),
+		cmocka_unit_test(test_relay_text),
 		cmocka_unit_test(test_telemetry_strings),
 		cmocka_unit_test(test_drop_names),
 	};
