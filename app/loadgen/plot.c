@@ -2,6 +2,7 @@
 #include "plot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -67,10 +68,8 @@ static FILE *json_file(const struct config *c, const struct result *r, const str
 }
 
 // The script, with the JSON as its input and without the signals we block.
-static int start(const char *path, const char *file, int input, pid_t *pid)
+static int start(const char *path, char *const argv[], int input, pid_t *pid)
 {
-	char name[] = SCRIPT;
-	char *argv[] = {name, (char *)(uintptr_t)file, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -91,33 +90,62 @@ static int start(const char *path, const char *file, int input, pid_t *pid)
 	return rc;
 }
 
-int plot_write(const char *file, const struct config *c, const struct result *r,
-	const struct search *s, char *error, size_t len)
+// Runs the script to its end. True when it has done what it was asked for; else why is set, or it
+// has said so itself and why is empty.
+static bool run_script(char *const argv[], int input, char *why, size_t len)
 {
-	FILE *input = json_file(c, r, s);
 	char path[PATH_MAX];
 	int rc, status = 0;
 	pid_t pid;
+
+	why[0] = '\0';
+	script_path(path, sizeof(path));
+	rc = start(path, argv, input, &pid);
+	if (rc != 0) {
+		snprintf(why, len,
+			"cannot run %.256s: %s (install scripts/plot in PATH as " SCRIPT
+			", or name it in " SCRIPT_ENV ")",
+			path, strerror(rc));
+		return false;
+	}
+	do
+		rc = waitpid(pid, &status, 0);
+	while (rc < 0 && errno == EINTR);
+	return rc == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int plot_check(const char *file, char *error, size_t len)
+{
+	char name[] = SCRIPT, check[] = "--check", why[512];
+	char *argv[] = {name, check, (char *)(uintptr_t)file, NULL};
+	const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const bool good = input >= 0 && run_script(argv, input, why, sizeof(why));
+
+	if (input >= 0)
+		close(input);
+	if (good)
+		return 0;
+	snprintf(error, len, "--plot %s: %s", file,
+		input >= 0 && why[0] != '\0' ? why : "could not be drawn, see above");
+	return -1;
+}
+
+int plot_write(const char *file, const struct config *c, const struct result *r,
+	const struct search *s, char *error, size_t len)
+{
+	char name[] = SCRIPT, why[512];
+	char *argv[] = {name, (char *)(uintptr_t)file, NULL};
+	FILE *input = json_file(c, r, s);
+	bool good;
 
 	if (input == NULL) {
 		snprintf(error, len, "--plot %s: %s", file, strerror(errno));
 		return -1;
 	}
-	script_path(path, sizeof(path));
-	rc = start(path, file, fileno(input), &pid);
+	good = run_script(argv, fileno(input), why, sizeof(why));
 	fclose(input);
-	if (rc != 0) {
-		snprintf(error, len,
-			"--plot %s: cannot run %s: %s (install scripts/plot in PATH as " SCRIPT
-			", or name it in " SCRIPT_ENV ")",
-			file, path, strerror(rc));
-		return -1;
-	}
-	do
-		rc = waitpid(pid, &status, 0);
-	while (rc < 0 && errno == EINTR);
-	if (rc == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (good)
 		return 0;
-	snprintf(error, len, "--plot %s: not drawn, see above", file);
+	snprintf(error, len, "--plot %s: %s", file, why[0] != '\0' ? why : "not drawn, see above");
 	return -1;
 }

@@ -234,11 +234,23 @@ static void draw(const struct session *s)
 		session_fail("%s", error);
 }
 
+// Before anything is measured: a search takes its time.
+static int check_drawing(const struct session *s)
+{
+	char error[1024];
+
+	if (s->c->plot == NULL || plot_check(s->c->plot, error, sizeof(error)) == 0)
+		return 0;
+	return session_fail("%s", error);
+}
+
 int run(struct engine *e)
 {
 	struct session s;
 	int rc = session_init(&s, e);
 
+	if (rc == 0)
+		rc = check_drawing(&s);
 	if (rc == 0) {
 		setvbuf(s.out, NULL, _IOLBF, 0);
 		report_begin(s.out, s.c);

@@ -72,20 +72,24 @@ class Bench:
         )
 
 
-def parse(argv):
+def table(indent=""):
+    """Names and descriptions."""
     width = max(map(len, BENCHES))
-    names = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in BENCHES.items())
+    return "\n".join(f"{indent}{name:<{width}}  {text}" for name, (_, text) in BENCHES.items())
+
+
+def parse(argv):
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description=__doc__,
-        epilog=f"benchmarks, in this order:\n{names}\n\n"
+        epilog=f"benchmarks, in this order:\n{table('  ')}\n\n"
         "environment: COTURN=FILE adds rows for another turnserver (uso: in its place); BENCH_BUILD=DIR uses the "
         "programs of that\nbuild (default build/).",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("names", metavar="NAME", nargs="*", help="only these (default: all)")
-    add("--list", action="store_true", help="names of the benchmarks, nothing else")
+    add("--list", action="store_true", help="names of the benchmarks and what each measures")
     add("--full", action="store_true", help="the whole matrix where there is one; takes long")
     add("--quick", action="store_true",
         help='two short rounds: tries the way, not the machine (lines say "quick")')  # fmt: skip
@@ -131,7 +135,7 @@ def perform(args, results):
 def main(argv):
     args = parse(argv)
     if args.list:
-        print("\n".join(BENCHES))
+        print(table())
         return 0
     if os.geteuid() != 0:
         print("scripts/bench: must run as root (hugepages, namespaces)", file=sys.stderr)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pure parts of the benchmarks: statistics, pairing, verdicts, rounds, the noise gate."""
 
+import contextlib
 import io
 import itertools
 import json
@@ -30,6 +31,15 @@ import uso
 import veths
 from machine import BenchError, Disturbed, Hugepages, read_number, write_number
 from results import Results
+
+
+class List(unittest.TestCase):
+    def test_says_what_each_is(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(bench.main(["--list"]), 0)
+        lines = [line.split(maxsplit=1) for line in out.getvalue().splitlines()]
+        self.assertEqual([line[0] for line in lines], list(bench.BENCHES))
+        self.assertEqual([line[1] for line in lines], [text for _, text in bench.BENCHES.values()])
 
 
 class Statistics(unittest.TestCase):

@@ -237,6 +237,34 @@ static int draw(const char *file)
 	return rc;
 }
 
+// Whatever would keep the picture from being drawn is told before the run.
+static void test_plot_check(void **state)
+{
+	char path[128], text[64] = "";
+	FILE *f;
+
+	path_to(path, sizeof(path), "slipring-plot");
+	unlink(path);
+	assert_int_equal(setenv("SLIPRING_PLOT", path, 1), 0);
+	assert_int_equal(plot_check("out.svg", error, sizeof(error)), -1);
+	assert_non_null(strstr(error, "--plot out.svg: cannot run "));
+	assert_non_null(strstr(error, "slipring-plot: No such file"));
+	script_install("exit 1");
+	assert_int_equal(plot_check("out.svg", error, sizeof(error)), -1);
+	assert_string_equal(error, "--plot out.svg: could not be drawn, see above");
+	path_to(path, sizeof(path), "out.svg");
+	script_install("[ \"$1\" = --check ] && [ $# = 2 ] && echo checked >\"$2\"");
+	assert_int_equal(plot_check(path, error, sizeof(error)), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, "checked\n");
+	unlink(path);
+	path_to(path, sizeof(path), "slipring-plot");
+	unlink(path);
+}
+
 static void test_plot(void **state)
 {
 	char path[128], text[64] = "";
@@ -270,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_bad_answers),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_delta),
+		cmocka_unit_test(test_plot_check),
 		cmocka_unit_test(test_plot),
 	};
 
