@@ -262,7 +262,7 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 		return 0;
 	a->came[is_v4] += from_peer;
 	if (a->homes == HOMES_HASHED) // a client is ours until it is known better
-		return from_peer & (to->run.worker != a->id) ? to->run.worker ^ a->id : 0;
+		return (from_peer & (to->run.worker != a->id)) ? to->run.worker ^ a->id : 0;
 	of_client = nic_home(a, m, v);
 	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer) ^ a->id);
 }

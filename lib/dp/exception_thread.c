@@ -9,9 +9,9 @@
 
 #include <netinet/in.h>
 #include <rte_ether.h>
-#include <rte_lcore.h>
 
 #include "bytes.h"
+#include "dpdk_compat.h"
 #include "dp_int.h"
 #include "segment.h"
 
@@ -323,7 +323,7 @@ unsigned int exception_turn(struct exception *e, uint64_t now)
 	return write_all(e, now) + read_all(e, now);
 }
 
-static void *thread_run(void *arg)
+static dpdk_thread_result thread_run(void *arg)
 {
 	struct dp *d = arg;
 	unsigned int idle = 0;
@@ -344,7 +344,7 @@ static void *thread_run(void *arg)
 				(long)SLEEP_NS_MAX, (long)(idle - SLEEPS_SHORT) * SLEEP_NS_MIN);
 		nanosleep(&pause, NULL);
 	}
-	return NULL;
+	return (dpdk_thread_result)0;
 }
 
 int exceptions_start(struct dp *d)
@@ -353,7 +353,7 @@ int exceptions_start(struct dp *d)
 
 	if (d->nb_exceptions == 0)
 		return 0;
-	rc = rte_ctrl_thread_create(&d->exception_thread, "exception", NULL, thread_run, d);
+	rc = dpdk_thread_start(&d->exception_thread, "exception", thread_run, d);
 	d->exception_running = rc == 0;
 	return rc;
 }

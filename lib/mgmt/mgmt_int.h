@@ -2,6 +2,7 @@
 // Shared by the files of lib/mgmt only.
 #pragma once
 
+#include "dpdk_compat.h"
 #include "mgmt.h"
 
 // --- report.c: what the log says of a run --------------------------------------------------------

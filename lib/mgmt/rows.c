@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include <rte_telemetry.h>
-
 #include "mgmt_int.h"
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)

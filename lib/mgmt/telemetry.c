@@ -9,8 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_telemetry.h>
-
 #include "mgmt_int.h"
 
 #define PAGE_ROWS 32

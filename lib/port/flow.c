@@ -36,8 +36,8 @@ static void match_ip(struct match *m, const struct addr *dst)
 		m->ip4_mask.hdr.dst_addr = UINT32_MAX;
 		item_add(m, RTE_FLOW_ITEM_TYPE_IPV4, &m->ip4, &m->ip4_mask);
 	} else {
-		memcpy(m->ip6.hdr.dst_addr, dst->b, 16);
-		memset(m->ip6_mask.hdr.dst_addr, 0xff, 16);
+		memcpy(&m->ip6.hdr.dst_addr, dst->b, 16);
+		memset(&m->ip6_mask.hdr.dst_addr, 0xff, 16);
 		item_add(m, RTE_FLOW_ITEM_TYPE_IPV6, &m->ip6, &m->ip6_mask);
 	}
 }

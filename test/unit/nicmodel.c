@@ -134,8 +134,8 @@ static uint32_t toeplitz(const struct port *p, const struct packet *k)
 		t.v4.dport = k->dport;
 	} else {
 		for (unsigned int i = 0; i < 4; i++) {
-			((uint32_t *)t.v6.src_addr)[i] = load_be32(k->src.b + 4 * i);
-			((uint32_t *)t.v6.dst_addr)[i] = load_be32(k->dst.b + 4 * i);
+			((uint32_t *)&t.v6.src_addr)[i] = load_be32(k->src.b + 4 * i);
+			((uint32_t *)&t.v6.dst_addr)[i] = load_be32(k->dst.b + 4 * i);
 		}
 		t.v6.sport = k->sport;
 		t.v6.dport = k->dport;

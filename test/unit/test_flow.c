@@ -108,8 +108,8 @@ static void look_v6_vlan(const struct rte_flow_item *i)
 	assert_bytes(&tag->tci, 2, "\x01\x02");
 	assert_bytes(&tag_mask->tci, 2, "\x0f\xff");
 	is(&i[2], RTE_FLOW_ITEM_TYPE_IPV6);
-	assert_bytes(spec->hdr.dst_addr, 16, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x81");
-	memset(only.hdr.dst_addr, 0xff, 16);
+	assert_bytes(&spec->hdr.dst_addr, 16, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x81");
+	memset(&only.hdr.dst_addr, 0xff, 16);
 	assert_memory_equal(mask, &only, sizeof(only));
 	is(&i[3], RTE_FLOW_ITEM_TYPE_UDP);
 	assert_bytes(&udp->hdr.dst_port, 2, "\xc0\x40");

@@ -165,7 +165,7 @@ static inline struct rte_mbuf *super_make(
 static inline int world_start(void **state)
 {
 	char *argv[] = {"test", "--no-huge", "-m", "64", "--no-pci", "--no-shconf",
-		"--no-telemetry", "--file-prefix=" TEST_NAME, "--log-level=*:critical"};
+		"--no-telemetry", ("--file-prefix=" TEST_NAME), "--log-level=*:critical"};
 
 	if (rte_eal_init(RTE_DIM(argv), argv) < 0)
 		return -1;
