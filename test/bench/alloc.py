@@ -166,6 +166,7 @@ def report(bench, makers, series):
 def main(bench):
     with Road(bench.rest_cpu, bench.work_cpu) as road:
         makers = {**servers.all_servers(bench, road), "slipring": maker_of_ours(bench, road)}
+        makers = servers.able(bench, makers)
         cases = {name: alloc_case(bench, road, make) for name, make in makers.items()}
         found = Alternation({"alloc": cases}, bench.gate, bench.plan(300), bench.say).run()
         report(bench, makers, found["alloc"])

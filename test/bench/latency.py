@@ -76,7 +76,7 @@ def report(bench, named, rates, series):
 
 def main(bench):
     with Road(bench.rest_cpu, bench.work_cpu) as road:
-        makers = servers.all_servers(bench, road)
+        makers = servers.able(bench, servers.all_servers(bench, road))
         named = {name: make().parameters() for name, make in makers.items()}
         rates, cases = {}, {}
         for name, make in makers.items():

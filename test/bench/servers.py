@@ -148,8 +148,7 @@ class Coturn(Server):
         self.flags = self.best_flags() if best else []
 
     def best_flags(self):
-        told = subprocess.run([self.binary, "-h"], capture_output=True, text=True, check=False)
-        self.missing = missing_flags(told.stdout + told.stderr)
+        self.missing = missing_flags(help_of(self.binary))
         if self.missing:
             self.bench.say(f"{self.name} does not know {' '.join(self.missing)}")
             return []
@@ -182,10 +181,19 @@ class Coturn(Server):
         return {"server": self.kind, "version": self.version, **more}
 
 
+def help_of(binary):
+    told = subprocess.run([binary, "-h"], capture_output=True, text=True, check=False)
+    return told.stdout + told.stderr
+
+
+def flags_of(text):
+    """The flags that a turnserver's help speaks of."""
+    return set(re.findall(r"--[a-z0-9-]+", text))
+
+
 def missing_flags(text):
     """The best flags that a turnserver's help does not speak of."""
-    known = set(re.findall(r"--[a-z0-9-]+", text))
-    return [flag for flag in BEST_FLAGS if flag not in known]
+    return [flag for flag in BEST_FLAGS if flag not in flags_of(text)]
 
 
 def version_of(binary):
@@ -211,6 +219,21 @@ def newer_coturn():
     if newer:
         version_of(newer)  # better now than after minutes
     return newer
+
+
+def able(bench, makers):
+    """Of the servers those that start. Who does not is said and left out; slipring has to."""
+    found = {}
+    for name, make in makers.items():
+        server = make()
+        try:
+            with server.started():
+                found[name] = make
+        except BenchError as error:
+            if server.kind == "slipring":
+                raise
+            bench.say(f"{name}: left out, it does not start: {error}")
+    return found
 
 
 def all_servers(bench, road):

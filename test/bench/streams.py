@@ -190,6 +190,9 @@ class StreamCoturn(Coturn):
         cert, key = certificate
         port = PORTS["tls"]
         self.tls = (f"--cert={cert}", f"--pkey={key}", f"--tls-listening-port={port}")
+        # 4.17.1 listens for DTLS only when told to
+        if transport == "dtls" and "--dtls" in servers.flags_of(servers.help_of(binary)):
+            self.tls += ("--dtls",)
 
     def ready(self):
         self.running()
@@ -449,4 +452,4 @@ def main(bench):
             if why:
                 bench.say(f"{transport}: left out, slipring has no such listener: {why}")
                 continue
-            measure(bench, road, transport, makers)
+            measure(bench, road, transport, servers.able(bench, makers))

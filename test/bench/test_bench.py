@@ -427,6 +427,64 @@ class SuperFrames(unittest.TestCase):
         self.assertFalse(any("missing" in line for line in self.report({})))
 
 
+class FakeServer:
+    """Starts, or does not."""
+
+    def __init__(self, kind, failure=None):
+        self.kind, self.failure = kind, failure
+
+    @contextlib.contextmanager
+    def started(self):
+        if self.failure:
+            raise self.failure
+        yield self
+
+
+class Able(unittest.TestCase):
+    def setUp(self):
+        self.said = []
+        self.bench = type("B", (), {"say": staticmethod(self.said.append)})
+
+    def test_who_does_not_start_is_said_once_and_left_out(self):
+        makers = {
+            "slipring": lambda: FakeServer("slipring"),
+            "coturn": lambda: FakeServer("coturn"),
+            "best": lambda: FakeServer("coturn", Disturbed("not within 20 s: coturn-9 listens")),
+        }
+        self.assertEqual(list(servers.able(self.bench, makers)), ["slipring", "coturn"])
+        (line,) = self.said
+        self.assertIn("best", line)
+        self.assertIn("coturn-9 listens", line)
+
+    def test_all_start(self):
+        makers = {kind: lambda kind=kind: FakeServer(kind) for kind in ("slipring", "coturn")}
+        self.assertEqual(servers.able(self.bench, makers), makers)
+        self.assertEqual(self.said, [])
+
+    def test_ours_has_to_start(self):
+        makers = {"saving": lambda: FakeServer("slipring", BenchError("no memory"))}
+        with self.assertRaises(BenchError):
+            servers.able(self.bench, makers)
+
+    def coturn(self, transport, told):
+        """A StreamCoturn of a binary with that help."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "turnserver")
+            with open(path, "w") as file:
+                file.write(f"#!/bin/sh\necho '{told}'\n")
+            os.chmod(path, 0o755)
+            machine = type("M", (), {"path": staticmethod(lambda name: name)})
+            asked = type("B", (), {"machine": machine})
+            return streams.StreamCoturn(asked, None, transport, ("c", "k"), path)
+
+    def test_dtls_is_asked_for_where_it_has_to_be(self):
+        old = " --tls-listening-port\tx\n --no-dtls\tDo not start DTLS client listeners.\n"
+        new = old + " --dtls\tStart DTLS client listeners.\n"
+        self.assertIn("--dtls", self.coturn("dtls", "4.17.1\n" + new).tls)
+        self.assertNotIn("--dtls", self.coturn("tls", "4.17.1\n" + new).tls)
+        self.assertNotIn("--dtls", self.coturn("dtls", "4.6.1\n" + old).tls)
+
+
 class Streams(unittest.TestCase):
     def test_loads(self):
         options = streams.LOADS[0].options(2)

@@ -16,7 +16,7 @@ import coturn
 import stats
 from machine import wait_until
 from rounds import Alternation
-from servers import READY_S, Coturn, Slipring, version_of
+from servers import READY_S, Coturn, Slipring, able, version_of
 from taps import INGRESS, LEGS, MAC, TapRoad
 
 NAME = "uso"
@@ -123,7 +123,7 @@ def report(bench, workload, named, series):
 
 def main(bench):
     with TapRoad(bench.rest_cpu, bench.work_cpu) as road:
-        makers = all_servers(bench, road)
+        makers = able(bench, all_servers(bench, road))
         named = {name: make().parameters() for name, make in makers.items()}
         for workload in loads(bench.quick, bench.full):
             road.wire = workload.wire
