@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS 1.2 (RFC 6347, RFC 7350), datagram by datagram: no sockets. A handshake is libssl's, on a
-// stream thread (shake.c). What it leaves is a session of less than 3 KB, which needs libssl no
+// stream thread (shake.c). What it leaves is a session of some 3 KB, which needs libssl no
 // more and is owned by the worker that is its client's home, until a stream thread frees it.
 // Renegotiation is refused, so a session has one epoch and its keys stay what they are.
 #pragma once
