@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """turnutils_uclient, an unmodified client: channels, indications, both families, many clients."""
 
+import os
+from unittest import mock
+
 import lab as labs
 import uclient
 from lab import PEER4, PEER6, SERVER4, SERVER6
@@ -24,7 +27,27 @@ RUNS = (
 AT_ONCE = 4
 
 
+# Says more than a pipe takes, as a client of ten minutes does.
+TALKATIVE = """#!/bin/sh
+head -c 100000 /dev/zero | tr '\\0' '\\n'
+echo 'tot_send_msgs=2, tot_recv_msgs=2'
+echo 'Total lost packets 0 (0.000000%)'
+"""
+
+
+def talkative(lab):
+    """A client comes to its end though nobody reads what it says before that."""
+    path = os.path.join(lab.dir, "turnutils_uclient")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
+        file.write(TALKATIVE)
+    with mock.patch.dict(os.environ, PATH=f"{lab.dir}:{os.environ['PATH']}"):
+        run = uclient.start(lab, "talkative", SERVER4, PEER4, messages=2)
+    labs.until(lambda: run.process.poll() is not None, 20, "a talkative client ends")
+    assert run.finish(5).complete, run.output[-2000:]
+
+
 def main(lab):
+    talkative(lab)
     lab.server()
     uclient.start_peer(lab)
     bad = []

@@ -3,7 +3,9 @@
 
 import re
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from typing import IO
 
 import lab as labs
 from lab import PEER4, PEER6
@@ -16,18 +18,22 @@ class Run:
     process: subprocess.Popen
     label: str
     expected: int  # messages to send
+    said: IO[str]  # a file: a pipe that nobody reads is full after some minutes
     output: str = ""
     sent: int = 0
     received: int = 0
 
     def finish(self, timeout):
         """Waits for its end and reads its summary."""
+        killed = ""
         try:
-            self.output, _ = self.process.communicate(timeout=timeout)
+            self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.output, _ = self.process.communicate()
-            self.output += "\n(killed: it did not come to an end)"
+            self.process.wait()
+            killed = "\n(killed: it did not come to an end)"
+        self.said.seek(0)
+        self.output = self.said.read() + killed
         counted = re.findall(r"tot_send_msgs=(\d+), tot_recv_msgs=(\d+)", self.output)
         if counted:
             self.sent, self.received = map(int, counted[-1])
@@ -52,15 +58,15 @@ def start(lab, label, server, peer, *options, clients=1, messages=50, interval=2
 
     Without -c each client is a pair, RTP and RTCP, of which the first carries the messages.
     """
+    said = tempfile.TemporaryFile("w+", errors="replace")
     process = lab.popen(
         lab.cli,
         *("turnutils_uclient", *user, "-e", peer, "-m", str(clients)),
         *("-n", str(messages), "-z", str(interval), "-l", str(size), *options, server),
-        stdout=subprocess.PIPE,
+        stdout=said,
         stderr=subprocess.STDOUT,
-        text=True,
     )
-    return Run(process, label, clients * messages)
+    return Run(process, label, clients * messages, said)
 
 
 def finish(runs):
