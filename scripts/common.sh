@@ -2,10 +2,20 @@
 # Sourced by the other scripts (top must be set): packages, builds, colours.
 # shellcheck shell=sh disable=SC2034,SC2154
 
-# What a fresh Debian 12 needs to build, test and show the appliance.
-packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev libmnl-dev
-libcmocka-dev clang-format-14 coturn iproute2 iputils-ping ethtool tcpdump procps python3
-python3-venv ca-certificates openssl"
+# What a fresh Debian 12 or 13 needs to build the appliance and its tests, and to test and show it.
+build_packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
+libmnl-dev libcmocka-dev python3"
+packages="$build_packages coturn iproute2 iputils-ping ethtool tcpdump procps python3-venv
+ca-certificates openssl"
+
+# Debian's release: 12, 13; nothing on other systems.
+debian_release() {
+	# shellcheck disable=SC1091 # its place is in no doubt, its content is
+	(. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && echo "${VERSION_ID:-}")
+}
+
+# The format is that of clang-format 14, which 12 is the last release to have.
+[ "$(debian_release)" != 12 ] || packages="$packages clang-format-14"
 
 if [ -t 2 ] && [ -n "${TERM:-}" ] && [ "$TERM" != dumb ]; then
 	bold=$(printf '\033[1m') red=$(printf '\033[31m') green=$(printf '\033[32m')
@@ -50,7 +60,9 @@ missing_packages() {
 # Installs what is missing. Services of the packages (coturn has one) are kept from starting: a
 # policy-rc.d that says no is in place meanwhile, unless the machine has one already.
 install_packages() {
-	command -v dpkg-query >/dev/null || die "this script installs packages on Debian 12 only"
+	command -v dpkg-query >/dev/null ||
+		die "this script installs packages on Debian (12, 13) only; elsewhere, install what" \
+			"scripts/common.sh names, build with meson, and run the tests with --no-build"
 	missing=$(missing_packages)
 	[ -n "$missing" ] || return 0
 	say "installing: $missing"
