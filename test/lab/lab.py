@@ -13,9 +13,11 @@ The port d0 is a vtap, whose kernel end is plugged into the bridge, or (LAB_PORT
 other servers) one end of a veth in dut.
 
 scripts/test runs two tests at a time, but for one that has a line "# alone: why": that is for what
-fails when it has to share the CPUs, not for what is slow.
+fails when it has to share the CPUs, not for what is slow. One that has a line "# long: what" does the
+more of it that LAB_LONG asks for in scripts/test --all, and only there runs in the ASan build too: for
+campaigns of many rounds, of which a few show the rule.
 
-Environment: LAB_BUILD (build directory), LAB_PORT=vtap|af_packet, LAB_OFFLOAD=uso|tso|csum|none (of
+Environment: LAB_BUILD (build directory), LAB_LONG (whole campaigns), LAB_PORT=vtap|af_packet, LAB_OFFLOAD=uso|tso|csum|none (of
 the vtap), LAB_SERVER=coturn (another server, to test the tests), LAB_KEEP=1 (keep the work
 directory).
 """
@@ -40,6 +42,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("LAB_BUILD", os.path.join(TOP, "build"))
 PORT = os.environ.get("LAB_PORT", "vtap")
 OFFLOAD = os.environ.get("LAB_OFFLOAD", "uso")
+LONG = bool(os.environ.get("LAB_LONG"))
 SANITIZED = "asan" in os.path.basename(BUILD)
 SLOW = 4 if SANITIZED else 1  # factor on time limits
 CLONE_NEWNET = 0x40000000

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
+# long: every mode by turns; under ASan it is the generator's pace that is tested
 """Every mode of the load generator against the server, and nothing left of it afterwards."""
 
 import lab as labs
