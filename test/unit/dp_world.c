@@ -167,6 +167,8 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 	conf_addresses(w, s);
 }
 
+static bool receive(struct world *w, unsigned int port);
+
 void world_open(struct world *w, const struct world_setup *s)
 {
 	unsigned int lcores[TURN_WORKERS_MAX];
@@ -175,7 +177,8 @@ void world_open(struct world *w, const struct world_setup *s)
 	for (unsigned int i = 0; i < TURN_WORKERS_MAX; i++)
 		lcores[i] = 1 + i % 2;
 	memset(w, 0, sizeof(*w));
-	w->rand = test_rand_start("world");
+	w->rand = s->seed != 0 ? (struct test_rand){s->seed} : test_rand_start("world");
+	w->receive = s->receive != NULL ? s->receive : receive;
 	w->crypto = stun_crypto_create();
 	assert_non_null(w->crypto);
 	conf_ports(w, s);
@@ -198,6 +201,8 @@ void world_open(struct world *w, const struct world_setup *s)
 		.streams = {.threads = 1, .ring = s->stream_ring > 0 ? s->stream_ring : 256},
 		.dtls = {.sessions = 1000, .half_open = 300, .handshake_s = 10, .idle_s = 120}};
 	conf_turn(w, s);
+	if (s->change != NULL)
+		s->change(w);
 	w->ms = 1000000; // later than any start takes
 	w->nic = s->nic;
 	w->dp = dp_create(
@@ -443,7 +448,7 @@ bool world_round(struct world *w)
 		world_balance(w, worker->id);
 	}
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
-		while (receive(w, p))
+		while (w->receive(w, p))
 			moved = true;
 	return stream_receive(w) || moved;
 }

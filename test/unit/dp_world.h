@@ -26,6 +26,8 @@
 #define WORLD_STREAMS 64 // connections of a world
 #define WORLD_RELAYS 16 // further relay addresses of a family, at most
 
+struct world;
+
 // A datagram that a host of the world received, or sends.
 struct world_datagram {
 	struct endpoint src, dst;
@@ -55,6 +57,11 @@ struct world_setup {
 	struct turn_rate handshakes; // likewise, begun by a source
 	bool dtls; // behind the other listeners three of DTLS, and one thread that the test plays:
 		// 10.99.0.1:3478, where there is UDP too, and port 5349 of both addresses
+	uint64_t seed; // 0 = as test_rand_start has it
+	void (*change)(struct world *w); // before the start, what else w->conf is to say; or NULL
+	// Takes the next frame that left a port, in the place of the world's hosts; or NULL. False:
+	// there is none.
+	bool (*receive)(struct world *w, unsigned int port);
 };
 
 struct world {
@@ -74,6 +81,7 @@ struct world {
 	struct dp *dp;
 	struct stun_crypto *crypto;
 	struct test_rand rand;
+	bool (*receive)(struct world *w, unsigned int port);
 	uint64_t ms; // of the data path's clock
 	bool deaf; // nobody answers ARP or ND
 	unsigned int asks, answers, announcements, echoes; // ARP and ND frames seen, echo replies
