@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients that go on with whatever they are answered, and their peers.
+#include "fuzz.h"
+
+#include <stdlib.h>
+
+#include "dtls_world.h"
+#include "frame.h"
+
+static uint8_t frame[FUZZ_FRAME], message[FUZZ_FRAME];
+
+// --- who there is --------------------------------------------------------------------------------
+
+// One for which there is a listener, of addresses of its family.
+static uint8_t pick_listener(enum fuzz_via via)
+{
+	const struct world *w = &fuzz.world;
+
+	if (via == VIA_STREAM)
+		return (uint8_t)w->tcp;
+	if (via == VIA_DTLS)
+		return (uint8_t)(w->dtls + below(3));
+	return (uint8_t)below(fuzz.setup.two_ports ? 3 : 2);
+}
+
+void fuzz_client_renew(struct fuzz_client *c)
+{
+	const enum fuzz_via via = c->via;
+	struct dtls_client *end = c->end;
+	const struct endpoint *server;
+	const char *secret = chance(98) ? "pw" : "wrong";
+
+	*c = (struct fuzz_client){.via = via, .end = end, .listener = pick_listener(via)};
+	c->alg = chance(30) ? STUN_ALG_SHA256 : STUN_ALG_MD5;
+	server = &fuzz.world.listeners[c->listener].at;
+	c->c.server = *server;
+	c->c.at = (struct endpoint){fuzz_host(addr_is_v4(&server->addr)), fuzz.next_port};
+	fuzz.next_port = (uint16_t)(fuzz.next_port < 60000 ? fuzz.next_port + 1 : 20000);
+	assert_true(stun_key_make(fuzz.world.crypto, c->alg, "ivan", 4, "turn.test", secret,
+		strlen(secret), &c->c.key));
+	assert_true(stun_key_make(
+		fuzz.world.crypto, c->alg, "eve", 3, "turn.test", "evil", 4, &c->eve));
+	if (via == VIA_STREAM) {
+		static uint64_t generation = 1;
+
+		c->c.conn = generation++ << 32 | (uint64_t)(c - fuzz.client);
+	}
+	if (via == VIA_DTLS)
+		fuzz_dtls_renew(c);
+}
+
+void fuzz_clients_open(void)
+{
+	fuzz.nb_clients = 0;
+	memset(fuzz.token, 0, sizeof(fuzz.token));
+	fuzz.next_port = 20000;
+	for (unsigned int i = 0; i < FUZZ_CLIENTS; i++) {
+		struct fuzz_client *c = &fuzz.client[fuzz.nb_clients];
+		const enum fuzz_via via = i < 6 ? VIA_DTLS : i < 12 ? VIA_STREAM : VIA_UDP;
+
+		if ((via == VIA_DTLS && !fuzz.setup.dtls) ||
+			(via == VIA_STREAM && fuzz.setup.stream_ring == 0))
+			continue;
+		fuzz.nb_clients++;
+		*c = (struct fuzz_client){.via = via};
+		fuzz_client_renew(c);
+	}
+}
+
+void fuzz_clients_close(void)
+{
+	for (unsigned int i = 0; i < fuzz.nb_clients; i++)
+		fuzz_dtls_free(&fuzz.client[i]);
+}
+
+struct fuzz_client *fuzz_client_at(const struct endpoint *at)
+{
+	for (unsigned int i = 0; i < fuzz.nb_clients; i++)
+		if (endpoint_eq(&fuzz.client[i].c.at, at))
+			return &fuzz.client[i];
+	return NULL;
+}
+
+// --- what they hear ------------------------------------------------------------------------------
+
+static void keep(uint8_t *to, size_t cap, size_t *len, const struct stun_msg *m, enum stun_attr a)
+{
+	if (!stun_has(m, a) || m->alen[a] > cap)
+		return;
+	memcpy(to, m->data + m->off[a], m->alen[a]);
+	if (len != NULL)
+		*len = m->alen[a];
+}
+
+static void refused(struct fuzz_client *c, const struct stun_msg *m)
+{
+	const uint8_t *value = m->data + m->off[STUN_ERROR_CODE];
+	unsigned int code;
+
+	assert_true(stun_has(m, STUN_ERROR_CODE) && m->alen[STUN_ERROR_CODE] >= 4);
+	code = value[2] * 100u + value[3];
+	assert_in_range(code, 300, 699);
+	fuzz.seen.answer[code]++;
+	if (code == 401 || code == 438)
+		keep(c->c.nonce, sizeof(c->c.nonce), &c->c.nonce_len, m, STUN_NONCE);
+	if (code == 437)
+		c->allocated = !c->allocated;
+}
+
+static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
+{
+	struct endpoint relay;
+	int family;
+
+	fuzz.seen.answer[0]++;
+	if (m->method != STUN_ALLOCATE || !stun_has(m, STUN_XOR_RELAYED_ADDRESS))
+		return;
+	assert_true(stun_decode_xor_addr(m, m->off[STUN_XOR_RELAYED_ADDRESS],
+		m->alen[STUN_XOR_RELAYED_ADDRESS], &relay, &family));
+	assert_non_null(local_find(fuzz.world.dp->local, &relay.addr));
+	c->c.relay = relay;
+	c->allocated = true;
+	memset(c->peer, 0, sizeof(c->peer));
+	keep(fuzz.token[below(FUZZ_TOKENS)], 8, NULL, m, STUN_RESERVATION_TOKEN);
+}
+
+// Of each attribute: nothing but zeros comes along as padding.
+static void padding_is_zero(const uint8_t *data, size_t len)
+{
+	for (size_t at = STUN_HEADER_LEN; at + 4 <= len;) {
+		const size_t end = at + 4 + load_be16(data + at + 2);
+
+		at = (end + 3) & ~(size_t)3;
+		for (size_t i = end; i < at; i++)
+			assert_int_equal(data[i], 0);
+	}
+}
+
+// Whatever a client gets is well-formed.
+void fuzz_message(struct fuzz_client *c, const uint8_t *data, size_t len)
+{
+	struct stun_msg m;
+
+	fuzz.seen.via[c->via]++;
+	assert_true(len >= 4);
+	if (data[0] >= 0x40) {
+		const size_t said = 4u + load_be16(data + 2);
+
+		assert_in_range(data[0], 0x40, 0x7f);
+		assert_true(len >= said && len - said < 4);
+		for (size_t i = said; i < len; i++)
+			assert_int_equal(data[i], 0);
+		fuzz.seen.channel_data++;
+		return;
+	}
+	assert_int_equal(stun_parse(data, len, &m), 0);
+	assert_int_equal(m.nb_unknown, 0);
+	padding_is_zero(data, len);
+	if (m.cls == STUN_ERROR)
+		refused(c, &m);
+	else if (m.cls == STUN_SUCCESS)
+		succeeded(c, &m);
+	else
+		fuzz.seen.data_indications++;
+}
+
+void fuzz_datagram(
+	const struct endpoint *src, const struct endpoint *dst, const uint8_t *data, size_t len)
+{
+	struct fuzz_client *c = fuzz_client_at(dst);
+	bool listener = false;
+
+	for (uint32_t i = 0; i < fuzz.world.conf.turn.nb_listeners; i++)
+		listener |= endpoint_eq(&fuzz.world.listeners[i].at, src);
+	if (!listener) {
+		fuzz.seen.to_peers++;
+		return;
+	}
+	assert_true(len > 0);
+	if (c != NULL && c->via == VIA_DTLS && data[0] >= 20 && data[0] < 64) {
+		if (c->end->in.n < WIRE_MAX && len <= DATAGRAM_MAX)
+			wire_put(&c->end->in, data, len);
+		return;
+	}
+	if (c != NULL && (data[0] < 20 || data[0] >= 64))
+		fuzz_message(c, data, len);
+}
+
+// --- what they do --------------------------------------------------------------------------------
+
+void fuzz_client_acts(void)
+{
+	struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
+	size_t len;
+
+	if (chance(1) && chance(c->via == VIA_DTLS ? 40 : 10)) {
+		if (c->via == VIA_DTLS && c->shaken && chance(80)) {
+			fuzz_dtls_again(c);
+			return;
+		}
+		if (c->via == VIA_STREAM)
+			fuzz_stream_end(c);
+		fuzz_client_renew(c);
+		return;
+	}
+	if (c->via == VIA_DTLS && !c->shaken) {
+		fuzz_dtls_acts(c);
+		return;
+	}
+	len = fuzz_client_message(c, message, sizeof(message) - 200);
+	if (c->via == VIA_STREAM) {
+		fuzz_stream_send(c, message, len);
+	} else if (c->via == VIA_DTLS) {
+		fuzz_dtls_write(c, message, len);
+	} else {
+		const unsigned int port = world_port_of(&fuzz.world, &c->c.server.addr) |
+			(c->listener == 2 && fuzz.setup.two_ports);
+
+		len = fuzz_udp(frame, port, &c->c.at, &c->c.server, message, len);
+		fuzz_send("client", port, frame, len);
+	}
+}
+
+void fuzz_peer_acts(void)
+{
+	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
+	const uint32_t mtu = fuzz.world.ports[0].mtu;
+	const size_t len = chance(80) ? below(64) : chance(50) ? below(mtu) : mtu - below(100);
+	struct endpoint src = c->peer[below(FUZZ_PEERS)];
+	const struct endpoint *dst = &c->c.relay;
+
+	if (!c->allocated)
+		return;
+	if (src.port == 0 || addr_is_v4(&src.addr) != addr_is_v4(&dst->addr) || chance(5))
+		src = (struct endpoint){
+			fuzz_host(addr_is_v4(&dst->addr)), (uint16_t)(7000 + below(8))};
+	test_rand_fill(&fuzz.rand, message, len);
+	fuzz_send("peer", 0, frame, fuzz_udp(frame, 0, &src, dst, message, len));
+}

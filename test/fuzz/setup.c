@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configurations: every switch that changes the way of a packet, and sizes so small that all of
+// them are used up.
+#include "fuzz.h"
+
+#include <rte_mempool.h>
+
+#include "nicmodel.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+#define PICK(...) pick((const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4)
+
+static const struct conf_service services[] = {{IPPROTO_TCP, false, 22}, {IPPROTO_TCP, true, 179},
+	{IPPROTO_UDP, false, 161}, {IPPROTO_UDP, true, 53}, {IPPROTO_UDP, false, 50000},
+	{IPPROTO_UDP, false, 3478}, {IPPROTO_ICMP, true, 0}, {IPPROTO_ICMP, false, 0}};
+static struct conf_service allow[RTE_DIM(services)];
+
+static uint32_t pick(const uint32_t *of, size_t n)
+{
+	return of[below((uint32_t)n)];
+}
+
+static void pick_exception(struct world_setup *s)
+{
+	struct conf_exception *e = &fuzz.exception;
+
+	*e = (struct conf_exception){.name = "sr0",
+		.device = "soft:1:1",
+		.allow = allow,
+		.rate = PICK(1000000, 1000000, 1000),
+		.buffers = PICK(16, 64, 128),
+		.tso = CONF_USO_AUTO};
+	for (size_t i = 0; i < RTE_DIM(services); i++)
+		if (chance(i < 6 ? 85 : 40))
+			allow[e->nb_allow++] = services[i];
+	s->exception = e;
+}
+
+static void pick_nic(struct world_setup *s)
+{
+	s->rss = chance(30);
+	s->nic = chance(40);
+	s->steering = (enum conf_steering)below(4);
+	nicmodel = (struct nicmodel){.no_rules = chance(30),
+		.exact = chance(30),
+		.one_mask = chance(30),
+		.misdeliver = chance(20)};
+}
+
+// What conf_load would not have from a file is not here either.
+static void change(struct world *w)
+{
+	struct turn_limits *l = &w->conf.turn.limits;
+
+	w->conf.mbufs = fuzz.mbufs;
+	fuzz.users[0] = w->user;
+	fuzz.users[1] = (struct turn_user){.name = "eve", .password = "evil"};
+	w->conf.turn.users = fuzz.users;
+	w->conf.turn.nb_users = 2;
+	w->conf.neigh_held = RTE_MAX(w->conf.neigh_held_each, PICK(64, 256));
+	w->conf.dtls.sessions = PICK(4, 8, 1000);
+	w->conf.dtls.half_open = PICK(2, 4, 300);
+	w->conf.dtls.idle_s = PICK(5, 120);
+	w->conf.turn.nonce_lifetime_s = PICK(30, 600);
+	w->conf.turn.quarantine_s = PICK(0, 0, 2);
+	w->conf.turn.hairpin = chance(90);
+	w->conf.turn.rfc5766_channels = chance(30);
+	l->permissions = l->channels = PICK(3, 16);
+	l->lifetime_default_s = PICK(30, 600);
+	if (chance(25))
+		l->unauthenticated = (struct turn_rate){PICK(1, 20), 10};
+	if (chance(25))
+		l->binding = (struct turn_rate){PICK(1, 20), 5};
+	if (chance(15))
+		l->guesses = (struct turn_rate){PICK(1, 20), 5};
+	if (chance(15))
+		w->conf.handshakes = (struct turn_rate){PICK(1, 5), 2};
+	if (chance(15))
+		w->conf.neigh_ask_rate = PICK(16, 100);
+	if (chance(30))
+		w->conf.turn.pools =
+			(struct turn_pools){.permissions = 10, .channels = 5, .endpoints = 5};
+	if (chance(20) && !w->conf.turn.shared)
+		l->allocations = 10;
+	if (chance(20))
+		l->per_user = 12;
+	if (w->conf.turn.shared)
+		l->endpoints = PICK(2, 16);
+}
+
+// --- bounds of buffers ---------------------------------------------------------------------------
+
+// What lies in front of a buffer is the pool's. Who writes or reads over the end of the one before
+// is told so.
+static void poison(struct rte_mempool *pool, void *arg, void *obj, unsigned int i)
+{
+	ASAN_POISON_MEMORY_REGION((char *)obj - pool->header_size, pool->header_size);
+}
+
+static void unpoison(struct rte_mempool *pool, void *arg, void *obj, unsigned int i)
+{
+	ASAN_UNPOISON_MEMORY_REGION((char *)obj - pool->header_size, pool->header_size);
+}
+
+static void each_buffer(rte_mempool_obj_cb_t *f)
+{
+	rte_mempool_obj_iter(fuzz.world.dp->pool, f, NULL);
+	if (fuzz_exception() != NULL)
+		rte_mempool_obj_iter(fuzz_exception()->pool, f, NULL);
+}
+
+// --- open and close ------------------------------------------------------------------------------
+
+static void pick_offloads(void)
+{
+	static const struct port_super limits = {.segments = 64, .bufs = 64, .bytes = 65535};
+	struct port *p = fuzz_port(0);
+
+	for (unsigned int i = 0; i < fuzz.world.dp->nb_ports; i++)
+		if (chance(40)) // as a port whose NIC verifies
+			fuzz.world.dp->port[i].verified =
+				RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	p->rx_super = chance(50);
+	if (fuzz.mbufs < 8000) // a port that cuts needs buffers, or gives up
+		return;
+	if (chance(50))
+		softport_uso(p, &limits, PICK(0, 0, 20));
+	if (fuzz_exception() == NULL)
+		return;
+	if (chance(60))
+		p->tso = limits;
+	if (chance(60))
+		fuzz_exception()->kernel->tso.segments = 256;
+}
+
+void fuzz_open(void)
+{
+	struct world_setup *s = &fuzz.setup;
+
+	*s = (struct world_setup){.workers = PICK(2, 2, 2, 2, 1, 3),
+		.rx_queues = 1 + below(4),
+		.tx_queues = 1 + below(3),
+		.two_ports = chance(30),
+		.mtu = (uint16_t)PICK(1280, 1400, 1500, 1500, 1500, 9000),
+		.vlan = (uint16_t)PICK(0, 0, 0, 9, 4094),
+		.neigh_entries = PICK(16, 64, 256),
+		.neigh_held_each = PICK(1, 4, 64),
+		.handover_ring = PICK(64, 64, 1024),
+		.icmp_rate = PICK(0, 100, 100000),
+		.relay_ports = (uint16_t)PICK(256, 512),
+		.relays = PICK(0, 0, 1, 2),
+		.requests = PICK(1, 8, 32),
+		.backlog = PICK(16, 64, 256),
+		.stream_ring = PICK(0, 64, 256),
+		.shared = (uint16_t)PICK(0, 0, 4, 8),
+		.dtls = chance(60),
+		.seed = test_rand(&fuzz.rand) | 1,
+		.change = change,
+		.receive = fuzz_receive};
+	if (s->two_ports && chance(40))
+		s->side_mtu = (uint16_t)PICK(1280, 1500);
+	pick_nic(s);
+	if (chance(75))
+		pick_exception(s);
+	fuzz.mbufs = PICK(8191, 8191, 8191, 4095, 2047, 700);
+	fuzz.mutate = PICK(10, 30, 30, 60);
+	fuzz_clock_seed(test_rand(&fuzz.rand));
+	world_open(&fuzz.world, s);
+	fuzz.is_open = true;
+	fuzz.ns = fuzz.world.ms * 1000000;
+	each_buffer(poison);
+	pick_offloads();
+	fuzz_threads_open();
+	fuzz_clients_open();
+}
+
+static void add(uint64_t *to, const uint64_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += from[i];
+}
+
+static void add_up_kernel(void)
+{
+	struct fuzz_seen *seen = &fuzz.seen;
+	struct dp_exception e;
+
+	if (!dp_exception(fuzz.world.dp, 0, &e))
+		return;
+	add(seen->to, e.to, EXC_CLASSES);
+	add(seen->from, e.from, EXC_CLASSES);
+	seen->to_supers += e.to_supers;
+	seen->from_supers += e.from_supers;
+	seen->from_answered += e.from_answered;
+}
+
+static void add_up(void)
+{
+	const struct dp_stats s = world_stats(&fuzz.world);
+
+	_Static_assert(sizeof(s) % sizeof(uint64_t) == 0, "counters and nothing else");
+	add((uint64_t *)&fuzz.seen.stats, (const uint64_t *)&s, sizeof(s) / sizeof(uint64_t));
+}
+
+void fuzz_close(void)
+{
+	fuzz_threads_stop();
+	add_up_kernel();
+	dp_quiesce(fuzz.world.dp);
+	for (unsigned int i = 0; i < fuzz.world.dp->nb_workers; i++) {
+		stats_publish(fuzz.world.dp->worker[i]);
+		world_balance(&fuzz.world, i);
+	}
+	add_up();
+	fuzz_clients_close();
+	if (fuzz_exception() != NULL)
+		assert_int_equal(rte_mempool_in_use_count(fuzz_exception()->pool), 0);
+	each_buffer(unpoison);
+	fuzz.is_open = false;
+	world_close(&fuzz.world);
+	fuzz_threads_close();
+}
+
+void fuzz_describe(void)
+{
+	const struct world_setup *s = &fuzz.setup;
+
+	printf("workers %u, queues %u/%u, ports %u, mtu %u/%u, vlan %u, neighbours %u/%u, ring %u, "
+	       "relays %u, shared %u, backlog %u/%u, streams %u, dtls %u, rss %u, nic %u, "
+	       "steering %u, exception %u, buffers %u, supers %u, mutate %u %%\n",
+		s->workers, s->rx_queues, s->tx_queues, 1 + s->two_ports, s->mtu, s->side_mtu,
+		s->vlan, s->neigh_entries, s->neigh_held_each, s->handover_ring, s->relays,
+		s->shared, s->requests, s->backlog, s->stream_ring, s->dtls, s->rss, s->nic,
+		s->steering, s->exception != NULL, fuzz.mbufs, fuzz_port(0)->rx_super, fuzz.mutate);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one stream thread of the world, called in turns: the handshakes of DTLS are its own code's,
+// connections are messages here. And the DTLS ends of clients.
+#include "fuzz.h"
+
+#include <openssl/err.h>
+
+#include "dtls_world.h"
+#include "frame.h"
+#include "sessions.h"
+#include "stream_int.h"
+
+static struct streams streams;
+static struct thread *thread;
+static unsigned int asleep; // rounds
+
+void fuzz_threads_open(void)
+{
+	char error[256];
+
+	thread = NULL;
+	asleep = 0;
+	if (!fuzz.setup.dtls)
+		return;
+	streams.conf = (struct stream_config){.connections = 1,
+		.workers = fuzz.world.dp->nb_workers,
+		.threads = 1,
+		.room = 1600,
+		.ops = &streams_ops,
+		.ctx = fuzz.world.dp,
+		.tls = dtls_files(),
+		.dtls = sessions_config(&fuzz.world.conf)};
+	assert_int_equal(caps_init(&streams.caps, 1, 0, 0), 0);
+	assert_int_equal(caps_init(&streams.sessions, streams.conf.dtls.sessions, 0, 0), 0);
+	pthread_mutex_init(&streams.tls_lock, NULL);
+	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
+	thread = thread_create(&streams, 0);
+	assert_non_null(thread);
+}
+
+void fuzz_threads_stop(void)
+{
+	if (thread != NULL)
+		thread_free(thread);
+}
+
+void fuzz_threads_close(void)
+{
+	if (thread == NULL)
+		return;
+	SSL_CTX_free(streams.tls.dtls);
+	caps_fini(&streams.caps);
+	caps_fini(&streams.sessions);
+}
+
+// --- the thread ----------------------------------------------------------------------------------
+
+static void to_connection(const struct stream_message *m)
+{
+	struct fuzz_client *c = &fuzz.client[(uint32_t)m->conn % FUZZ_CLIENTS];
+	struct frame f;
+
+	assert_int_equal(frame_scan(m->data, m->len, &f), FRAME_WHOLE);
+	assert_int_equal(f.size, m->len);
+	if (c->c.conn == m->conn) // else it has ended since
+		fuzz_message(c, m->data, m->len);
+}
+
+void fuzz_threads_round(void)
+{
+	struct dp *d = fuzz.world.dp;
+	struct stream_message m[STREAM_BURST];
+
+	if (asleep == 0 && chance(1) && chance(20))
+		asleep = below(400);
+	if (asleep > 0 && asleep-- > 0)
+		return;
+	for (unsigned int w = 0; w < d->nb_workers && d->nb_streams > 0 && !chance(10); w++) {
+		const unsigned int n = streams_ops.receive(d, 0, w, m, STREAM_BURST);
+
+		for (unsigned int i = 0; i < n; i++) {
+			if (m[i].kind == STREAM_BYTES)
+				to_connection(&m[i]);
+			else
+				shake_take(thread, w, &m[i]);
+			streams_ops.release(d, 0, w, m[i].buf);
+		}
+	}
+	if (thread == NULL)
+		return;
+	while (shake_work(thread))
+		;
+	shake_tell(thread);
+	thread->now_ms = fuzz.world.ms;
+	shake_tick(thread);
+	for (unsigned int i = 0; i < fuzz.nb_clients; i++)
+		if (fuzz.client[i].via == VIA_DTLS)
+			fuzz_dtls_acts(&fuzz.client[i]);
+}
+
+// --- connections ---------------------------------------------------------------------------------
+
+static struct stream_from from_of(const struct fuzz_client *c)
+{
+	return (struct stream_from){.client = c->c.at, .listener = c->listener, .conn = c->c.conn};
+}
+
+// What a thread gives: whole messages, as framing has cut them out, none too long.
+void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len)
+{
+	const struct stream_from from = from_of(c);
+	const unsigned int home = streams_ops.home(fuzz.world.dp, &c->c.at, c->listener);
+	const size_t room = (size_t)dp_data_room(&fuzz.world.conf) - REWRITE_ANSWER_AT;
+	struct rte_mbuf *buf;
+	struct stream_message m;
+	struct frame f;
+
+	memset(data + len, 0, 4); // padding
+	if (frame_scan(data, len + 4, &f) != FRAME_WHOLE || f.len > room || f.size > len + 4)
+		return;
+	if ((frame_is_request(data) && !streams_ops.may_ask(fuzz.world.dp, 0, home)) ||
+		!streams_ops.take(fuzz.world.dp, 0, home, &m))
+		return;
+	fuzz_message_alone(data, f.len);
+	fuzz_remember("stream", 0, data, f.len, false);
+	buf = m.buf;
+	memset(buf->buf_addr, FUZZ_CANARY, buf->buf_len);
+	memcpy(m.data, data, f.len);
+	m.len = (uint16_t)f.len;
+	m.conn = c->c.conn;
+	streams_ops.send(fuzz.world.dp, 0, home, &m, &from);
+}
+
+void fuzz_stream_end(struct fuzz_client *c)
+{
+	const struct stream_from from = from_of(c);
+
+	for (unsigned int w = 0; w < fuzz.world.dp->nb_workers; w++)
+		for (unsigned int n = 0; !streams_ops.ended(fuzz.world.dp, 0, w, &from); n++) {
+			assert_true(n < 1000);
+			world_round(&fuzz.world);
+			fuzz_threads_round();
+		}
+}
+
+// --- DTLS ends -----------------------------------------------------------------------------------
+
+void fuzz_dtls_free(struct fuzz_client *c)
+{
+	if (c->end == NULL)
+		return;
+	dtls_client_close(c->end);
+	free(c->end);
+	c->end = NULL;
+}
+
+static void flush(struct fuzz_client *c)
+{
+	uint8_t frame[FUZZ_FRAME];
+	struct datagram d;
+
+	while (wire_take(&c->end->out, &d)) {
+		size_t len = d.len;
+
+		if (chance(fuzz.mutate / 4))
+			len = fuzz_mutate_message(d.data, len, sizeof(d.data));
+		len = fuzz_udp(frame, 0, &c->c.at, &c->c.server, d.data, len);
+		fuzz_send("dtls", 0, frame, len);
+	}
+}
+
+void fuzz_dtls_again(struct fuzz_client *c)
+{
+	struct wire *out = &c->end->out;
+	struct datagram d;
+	uint8_t data[64];
+	size_t len;
+
+	len = fuzz_client_message(c, data, sizeof(data));
+	if (len > 0 && chance(80))
+		SSL_write(c->end->ssl, data, (int)len);
+	if (chance(70))
+		SSL_shutdown(c->end->ssl);
+	if (chance(50) && out->n >= 2) { // it overtakes what comes before
+		d = out->d[0];
+		out->d[0] = out->d[out->n - 1];
+		out->d[out->n - 1] = d;
+	}
+	flush(c);
+	fuzz_dtls_renew(c);
+	c->shaken = false;
+}
+
+void fuzz_dtls_renew(struct fuzz_client *c)
+{
+	fuzz_dtls_free(c);
+	c->end = calloc(1, sizeof(*c->end));
+	assert_non_null(c->end);
+	dtls_client_open(c->end, NULL);
+}
+
+static bool fatal(const struct fuzz_client *c, int rc)
+{
+	const int why = SSL_get_error(c->end->ssl, rc);
+
+	return rc <= 0 && why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE;
+}
+
+static void shake(struct fuzz_client *c)
+{
+	int rc;
+
+	ERR_clear_error();
+	DTLSv1_handle_timeout(c->end->ssl);
+	rc = SSL_do_handshake(c->end->ssl);
+	c->shaken = rc == 1;
+	if (fatal(c, rc) || chance(1))
+		fuzz_client_renew(c);
+}
+
+static void read_all(struct fuzz_client *c)
+{
+	uint8_t data[DATAGRAM_MAX];
+	int n;
+
+	ERR_clear_error();
+	while ((n = SSL_read(c->end->ssl, data, sizeof(data))) > 0)
+		fuzz_message(c, data, (size_t)n);
+	if (fatal(c, n))
+		fuzz_client_renew(c);
+}
+
+void fuzz_dtls_acts(struct fuzz_client *c)
+{
+	if (c->shaken)
+		read_all(c);
+	else
+		shake(c);
+	flush(c);
+}
+
+void fuzz_dtls_write(struct fuzz_client *c, const uint8_t *data, size_t len)
+{
+	if (len == 0 || len > 1400)
+		return;
+	ERR_clear_error();
+	SSL_write(c->end->ssl, data, (int)len);
+	flush(c);
+}

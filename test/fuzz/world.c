@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames into the world, and out of it: each that leaves is judged.
+#include "fuzz.h"
+
+#include <rte_mempool.h>
+
+#include "nicmodel.h"
+#include "segment.h"
+
+#define RECEIVED RTE_MBUF_F_RX_FDIR // as softport.c has it: may not be there when it is sent
+
+// --- in ------------------------------------------------------------------------------------------
+
+void fuzz_remember(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mut)
+{
+	struct fuzz_frame *f = &fuzz.recent[(fuzz.nb_frames - fuzz.nb_before) % FUZZ_RECENT];
+
+	f->kind = kind;
+	f->number = fuzz.nb_frames++;
+	f->ms = fuzz.world.ms;
+	f->port = (uint8_t)port;
+	f->mutated = mut;
+	f->len = (uint16_t)RTE_MIN(len, sizeof(f->data));
+	memcpy(f->data, frame, f->len);
+}
+
+const struct fuzz_frame *fuzz_recent(void)
+{
+	const uint64_t n = RTE_MIN(fuzz.nb_frames - fuzz.nb_before, (uint64_t)FUZZ_RECENT);
+
+	return n > 0 ? &fuzz.recent[below((uint32_t)n)] : NULL;
+}
+
+struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	uint8_t *to;
+
+	if (m == NULL) {
+		fuzz.seen.nic_full++;
+		return NULL;
+	}
+	if (chance(2)) // a driver that leaves less in front of a frame
+		m->data_off = (uint16_t)(2 * below(RTE_PKTMBUF_HEADROOM / 2));
+	len = RTE_MIN(len, (size_t)rte_pktmbuf_tailroom(m));
+	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	memset(m->buf_addr, FUZZ_CANARY, m->data_off);
+	memcpy(to, data, len);
+	memset(to + len, FUZZ_CANARY, rte_pktmbuf_tailroom(m));
+	return m;
+}
+
+static void queue_up(struct port *p, struct rte_mbuf *m)
+{
+	uint8_t start[256] = {0}; // what is beyond the end of a short frame is the same each time
+	uint16_t queue;
+
+	memcpy(start, rte_pktmbuf_mtod(m, const uint8_t *),
+		RTE_MIN(sizeof(start), (size_t)m->data_len));
+	if (fuzz.world.nic) {
+		queue = nicmodel_queue(p, start, m->pkt_len, &m->hash.rss);
+		m->ol_flags |= RTE_MBUF_F_RX_RSS_HASH;
+	} else {
+		queue = (uint16_t)below(p->nb_rxq);
+	}
+	m->ol_flags |= RECEIVED;
+	softport_put_mbuf(p, queue, m);
+}
+
+void fuzz_put(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mutated,
+	bool good)
+{
+	struct rte_mempool *pool =
+		port == FUZZ_KERNEL ? fuzz_exception()->pool : fuzz.world.dp->pool;
+	struct rte_mbuf *m;
+
+	len = RTE_MIN(RTE_MAX(len, (size_t)1), (size_t)FUZZ_FRAME);
+	fuzz_remember(kind, port, frame, len, mutated);
+	fuzz_frame_alone(frame, len, port % FUZZ_KERNEL);
+	m = fuzz_mbuf(pool, frame, len);
+	if (m == NULL)
+		return;
+	if (good)
+		m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+	if (port == FUZZ_KERNEL)
+		softport_put_mbuf(fuzz_exception()->kernel, 0, m);
+	else
+		queue_up(fuzz_port(port), m);
+}
+
+void fuzz_put_mbuf(const char *kind, struct port *to, struct rte_mbuf *m)
+{
+	fuzz_remember(kind, to == fuzz_port(0) ? 0 : FUZZ_KERNEL,
+		rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, true);
+	if (to == fuzz_port(0))
+		queue_up(to, m);
+	else
+		softport_put_mbuf(to, 0, m);
+}
+
+// --- out -----------------------------------------------------------------------------------------
+
+// That nothing of what lay behind a frame has come along.
+static void no_canaries(const uint8_t *data, size_t len)
+{
+	unsigned int run = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		run = data[i] == FUZZ_CANARY ? run + 1 : 0;
+		if (run == FUZZ_CANARY_RUN)
+			fail_msg(
+				"a packet of %zu bytes holds what nobody has sent, at %zu", len, i);
+	}
+}
+
+static void answer(unsigned int port, const struct net_neigh_msg *msg)
+{
+	struct net_l2 l2 = {.vlan = fuzz_port(port)->vlan, .src = {2, 0xaa}};
+	uint8_t frame[NET_ND_FRAME_MAX];
+
+	if (msg->type != NET_NEIGH_ASK || fuzz.world.deaf || chance(3))
+		return;
+	memcpy(l2.dst, fuzz_port(port)->mac, 6);
+	memcpy(l2.src + 2, msg->target.b + 12, 4);
+	fuzz_put("answer", port, frame, net_write_answer(frame, &l2, &msg->target, &msg->sender),
+		false, false);
+}
+
+// A datagram that the data path has made: whole, ours, for somebody.
+static void judge_datagram(const struct port *p, const uint8_t *frame, size_t len,
+	const struct net_rx *rx, const struct net_frame *f)
+{
+	const struct local *own = local_find(fuzz.world.dp->local, &f->src);
+	const struct endpoint src = {f->src, f->sport}, dst = {f->dst, f->dport};
+	struct net_frame again;
+
+	assert_int_equal(net_frame_parse(frame, len, rx, &again), NET_OK);
+	assert_true(own != NULL && own->kind == LOCAL_OWN && own->port == p->index);
+	assert_int_equal(f->payload_off + f->payload_len, len);
+	assert_true(f->ttl > 0);
+	assert_null(local_find(fuzz.world.dp->local, &f->dst));
+	fuzz_datagram(&src, &dst, frame + f->payload_off, f->payload_len);
+}
+
+static void judge(unsigned int port, const uint8_t *frame, size_t len)
+{
+	const struct port *p = fuzz_port(port);
+	struct net_rx strict = {.vlan = p->vlan, .tcp = true}, rx;
+	struct net_neigh_msg msg;
+	struct net_frame f;
+
+	no_canaries(frame, len);
+	assert_memory_equal(frame + 6, p->mac, 6);
+	memcpy(strict.mac, frame, 6);
+	rx = strict;
+	rx.l4_checksum_good = true; // what the kernel sends is its own affair
+	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
+	if (f.kind != NET_ARP)
+		assert_in_range(f.payload_off + f.payload_len - f.l3_off, 0, p->mtu);
+	if (f.kind == NET_UDP) {
+		if (exception_is_data_path(fuzz.world.dp, &f.src, f.sport))
+			judge_datagram(p, frame, len, &strict, &f);
+		else
+			assert_non_null(fuzz.world.dp->exception[port]);
+		return;
+	}
+	if (f.kind == NET_TCP) {
+		assert_non_null(fuzz.world.dp->exception[port]);
+		return;
+	}
+	net_neigh_parse(frame, len, &f, &msg);
+	fuzz.seen.neighbours += msg.type != NET_NEIGH_NONE;
+	fuzz.seen.echoes += f.kind != NET_ARP && msg.type == NET_NEIGH_NONE;
+	answer(port, &msg);
+}
+
+bool fuzz_receive(struct world *w, unsigned int port)
+{
+	struct rte_mbuf *m = softport_take_mbuf(w->dp->port[port].port);
+	static uint8_t frame[FUZZ_FRAME];
+
+	if (m == NULL)
+		return false;
+	fuzz.seen.from_ports++;
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) { // softport.c has cut those of UDP
+		assert_true(m->nb_segs == 1 && m->pkt_len <= sizeof(frame));
+		memcpy(frame, rte_pktmbuf_mtod(m, const void *), m->pkt_len);
+		judge(port, frame, m->pkt_len);
+	} else {
+		assert_non_null(w->dp->exception[port]);
+		assert_true(port_segments(m) > 0);
+	}
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+// --- rounds --------------------------------------------------------------------------------------
+
+static void kernel_round(void)
+{
+	struct exception *e = fuzz_exception();
+	struct rte_mbuf *m;
+
+	if (e == NULL || chance(10))
+		return;
+	fuzz.ns = fuzz.world.ms * 1000000;
+	exception_turn(e, fuzz.ns);
+	while ((m = softport_take_mbuf(e->kernel)) != NULL) {
+		no_canaries(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+		fuzz.seen.to_kernel++;
+		rte_pktmbuf_free(m);
+	}
+}
+
+// Buffers that a worker has somewhere; stream threads have more.
+static uint32_t in_use_of(const struct worker *w)
+{
+	uint32_t n = neigh_held_total(w->neigh) + w->backlog.n;
+
+	for (unsigned int i = 0; i < w->dp->nb_workers; i++)
+		n += rte_ring_count(w->in[i]) + w->hand[i].n;
+	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
+		const struct exception *e = w->dp->exception[p];
+
+		n += w->tx[p].n;
+		if (e != NULL)
+			n += e->lane[w->id].given[0] + e->lane[w->id].given[1];
+	}
+	return n;
+}
+
+// Every packet buffer is where it should be.
+static void count_buffers(void)
+{
+	const struct dp *d = fuzz.world.dp;
+	uint32_t n = 0;
+
+	if (d->nb_streams > 0)
+		return;
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		n += in_use_of(d->worker[i]);
+	for (unsigned int p = 0; p < d->nb_ports; p++)
+		for (uint16_t q = 0; q < d->port[p].port->nb_rxq; q++)
+			if (softport_waiting(d->port[p].port, q) > 0)
+				return; // of how many buffers each, nobody says
+	assert_int_equal(rte_mempool_in_use_count(d->pool), n);
+}
+
+void fuzz_round(void)
+{
+	world_round(&fuzz.world);
+	fuzz_threads_round();
+	kernel_round();
+	count_buffers();
+}
