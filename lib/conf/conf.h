@@ -58,7 +58,7 @@ struct conf_port {
 
 // TCP and TLS clients.
 struct conf_streams {
-	uint32_t threads, connections, per_source;
+	uint32_t threads, connections, per_source, per_network;
 	uint32_t idle_s, handshake_s;
 	uint32_t queue; // bytes that may wait for a client
 	uint32_t ring; // messages between a thread and a worker
@@ -67,7 +67,7 @@ struct conf_streams {
 
 // DTLS clients.
 struct conf_dtls {
-	uint32_t sessions, per_source, half_open;
+	uint32_t sessions, per_source, per_network, half_open;
 	uint32_t handshake_s, idle_s;
 };
 

@@ -195,10 +195,14 @@ static const struct conf_key conf_schema[] = {
 	.help = "How many. The kernel deals the connections over them."},
 {"streams.connections", CONF_NUMBER, ONE(conf, streams.connections), RANGE(1, 1048576),
 	.def = "10000", .help = "Connections at a time. Each takes an open file: `LimitNOFILE` of "
-	"the unit must be higher. One more is refused by a reset."},
+	"the unit must be higher. For one more the oldest gives way that has not sent a whole "
+	"message yet; where there is none it is refused by a reset."},
 {"streams.per-source", CONF_NUMBER, ONE(conf, streams.per_source), RANGE(0, 1048576),
 	.def = "100", .help = "Connections at a time of one client address (IPv6: of its /64); "
 	"0 = no limit."},
+{"streams.per-network", CONF_NUMBER, ONE(conf, streams.per_network), RANGE(0, 1048576),
+	.def = "1000", .help = "Connections at a time of one IPv6 /48, which is what one site may "
+	"have, with 65,536 of /64; 0 = no limit."},
 {"streams.handshake", CONF_NUMBER, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
 	"message that has begun."},
@@ -224,10 +228,12 @@ static const struct conf_key conf_schema[] = {
 	.help = "Sessions at a time, handshakes included. What is more is not answered."},
 {"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "100",
 	.help = "Sessions at a time of one client address (IPv6: of its /64); 0 = no limit."},
+{"dtls.per-network", CONF_NUMBER, ONE(conf, dtls.per_network), RANGE(0, 1048576),
+	.def = "1000", .help = "Sessions at a time of one IPv6 /48; 0 = no limit."},
 {"dtls.half-open", CONF_NUMBER, ONE(conf, dtls.half_open), RANGE(1, 65536), .def = "256",
 	.help = "Handshakes at a time, of clients whose address has been verified by a cookie. "
-	"Divided by the number of workers, at least 1 each. What is more is dropped and comes "
-	"again."},
+	"Divided by the number of workers, at least 1 each. For one more the oldest gives way, "
+	"once it is half a second old; before, what is more is dropped and comes again."},
 {"dtls.handshake", CONF_NUMBER, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a handshake."},
 {"dtls.idle", CONF_NUMBER, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",

@@ -80,6 +80,7 @@ const char *dp_drop_text(unsigned int reason);
 	X(open, "sessions whose handshake is complete")                       \
 	X(half_open, "handshakes under way")                                  \
 	X(verify, "ClientHellos answered with a request for their cookie")    \
+	X(gave_way, "handshakes given up, the oldest: dtls.half-open")        \
 	X(opened, "sessions, in all")                                         \
 	X(replaced, "ended: their client has made a new one")                 \
 	X(closed, "ended by their client")                                    \

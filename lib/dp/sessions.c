@@ -8,6 +8,7 @@
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second
 #define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
+#define FAIR_MS 500 // that a handshake has before it may have to give way
 #define SPENT 4096 // places for clients with spent cookies
 #define SPENT_TAG 16 // bits of a place that tell whose it is
 #define SOURCES 8192 // places for the rates of handshakes
@@ -80,13 +81,46 @@ static void slot_give(struct sessions *s, struct session *c)
 	s->free = (uint32_t)(c - s->session);
 }
 
+static void half_open_add(struct worker *w, struct session *c)
+{
+	struct sessions *s = w->sessions;
+	const uint32_t i = (uint32_t)(c - s->session);
+
+	c->younger = SESSION_NONE;
+	c->older = s->youngest;
+	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &s->oldest) = i;
+	s->youngest = i;
+	w->live.dtls.half_open++;
+}
+
+static void half_open_drop(struct worker *w, const struct session *c)
+{
+	struct sessions *s = w->sessions;
+
+	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &s->oldest) = c->younger;
+	*(c->younger != SESSION_NONE ? &s->session[c->younger].older : &s->youngest) = c->older;
+	w->live.dtls.half_open--;
+}
+
+// Gives up the oldest handshake, if it has had time to be completed. False: it has not.
+static bool give_way(struct worker *w)
+{
+	struct session *c = &w->sessions->session[w->sessions->oldest];
+
+	if (w->now_ms < c->heard_ms + FAIR_MS)
+		return false;
+	w->live.dtls.gave_way++;
+	session_give_up(w, c);
+	return true;
+}
+
 struct session *session_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener)
 {
 	struct sessions *s = w->sessions;
 	struct session *c;
 
-	if (w->live.dtls.half_open >= s->half_open)
+	if (w->live.dtls.half_open >= s->half_open && !give_way(w))
 		return NULL;
 	c = slot_take(s);
 	if (c == NULL)
@@ -103,7 +137,7 @@ struct session *session_add(
 		slot_give(s, c);
 		return NULL;
 	}
-	w->live.dtls.half_open++;
+	half_open_add(w, c);
 	return c;
 }
 
@@ -207,7 +241,7 @@ void session_opened(struct worker *w, struct session *c, struct dtls_session *s)
 	c->dtls = s;
 	c->state = SESSION_OPEN;
 	c->heard_ms = w->now_ms;
-	w->live.dtls.half_open--;
+	half_open_drop(w, c);
 	w->live.dtls.open++;
 	w->live.dtls.opened++;
 }
@@ -219,7 +253,7 @@ void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 	if (c == NULL)
 		return; // given up for good: its slot may be another's
 	if (c->state == SESSION_SHAKING) {
-		w->live.dtls.half_open--;
+		half_open_drop(w, c);
 		table_drop(w->sessions, c);
 	}
 	c->dtls = s;
@@ -230,7 +264,7 @@ void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 
 void session_give_up(struct worker *w, struct session *c)
 {
-	w->live.dtls.half_open--;
+	half_open_drop(w, c);
 	table_drop(w->sessions, c);
 	c->state = SESSION_GIVEN_UP;
 	c->told = session_note(w, c, NULL);
@@ -338,6 +372,7 @@ struct stream_dtls sessions_config(const struct conf *c)
 	}
 	return (struct stream_dtls){.sessions = c->dtls.sessions,
 		.per_source = c->dtls.per_source,
+		.per_network = c->dtls.per_network,
 		.handshake_s = c->dtls.handshake_s,
 		.mtu = (uint16_t)(least - NET_IP6_LEN - NET_UDP_LEN),
 		// what is longer fits no port once it is a record
@@ -363,7 +398,7 @@ static int create(struct worker *w)
 		return -ENOMEM;
 	s = (struct sessions *)mem;
 	w->sessions = s;
-	s->free = SESSION_NONE;
+	s->free = s->oldest = s->youngest = SESSION_NONE;
 	s->max = max;
 	s->half_open = share_of(c->dtls.half_open, c->workers);
 	s->message = sessions_config(c).message;

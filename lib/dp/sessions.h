@@ -42,6 +42,7 @@ struct session {
 	uint64_t number; // of cookies made since it began, or higher
 	uint32_t generation;
 	uint32_t next; // in the list of free ones
+	uint32_t younger, older; // SHAKING: in the list of those
 	uint16_t port;
 	uint16_t given; // datagrams of its handshake
 	uint8_t listener;
@@ -49,7 +50,7 @@ struct session {
 	bool told; // GIVEN_UP: its thread
 	bool spent; // its cookie
 };
-_Static_assert(sizeof(struct session) == 80, "there are many");
+_Static_assert(sizeof(struct session) == 88, "there are many");
 
 // A record that waits for the end of its burst.
 struct sealed {
@@ -68,6 +69,7 @@ struct sessions {
 	struct session *session; // max of them
 	uint32_t max, used, free, scan;
 	uint32_t half_open; // most handshakes
+	uint32_t oldest, youngest; // of these
 	uint16_t message; // longest to a client
 	struct hash_key key;
 	struct table table; // of all but FREE, GIVEN_UP and CLOSED

@@ -476,6 +476,7 @@ int streams_start(struct dp *d, char *error, size_t len)
 		.netns = c->streams.netns,
 		.connections = c->streams.connections,
 		.per_source = c->streams.per_source,
+		.per_network = c->streams.per_network,
 		.idle_s = c->streams.idle_s,
 		.handshake_s = c->streams.handshake_s,
 		.rate = c->handshakes.rate,

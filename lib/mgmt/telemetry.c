@@ -245,6 +245,7 @@ static int handle_dtls(const char *params, struct rte_tel_data *out)
 	rte_tel_data_add_dict_u64(out, "handshake_failed", threads.dtls_failed);
 	rte_tel_data_add_dict_u64(out, "refused_total", threads.dtls_refused_total);
 	rte_tel_data_add_dict_u64(out, "refused_source", threads.dtls_refused_source);
+	rte_tel_data_add_dict_u64(out, "refused_network", threads.dtls_refused_network);
 	rte_tel_data_add_dict_u64(out, "handshake_overrun", threads.dtls_overrun);
 	return 0;
 }

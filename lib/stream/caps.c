@@ -7,99 +7,142 @@
 
 #define NONE UINT32_MAX
 
-int caps_init(struct caps *c, uint32_t max, uint32_t per_source)
+static int level_init(struct caps_level *l, uint32_t max, uint32_t most)
 {
 	const size_t size = table_size(max);
 
-	*c = (struct caps){.max = max, .per_source = per_source, .free = NONE};
-	if (getrandom(&c->key, sizeof(c->key), 0) != sizeof(c->key))
+	*l = (struct caps_level){.most = most, .free = NONE};
+	l->mem = aligned_alloc(64, size);
+	l->source = calloc(max, sizeof(*l->source));
+	if (l->mem == NULL || l->source == NULL)
 		return -ENOMEM;
-	c->mem = aligned_alloc(64, size);
-	c->source = calloc(max, sizeof(*c->source));
-	if (c->mem == NULL || c->source == NULL || pthread_mutex_init(&c->lock, NULL) != 0) {
-		free(c->mem);
-		free(c->source);
-		return -ENOMEM;
-	}
-	memset(c->mem, 0, size);
-	table_init(&c->table, c->mem, max);
-	for (uint32_t i = max; i-- > 0; c->free = i)
-		c->source[i].next = c->free;
+	memset(l->mem, 0, size);
+	table_init(&l->table, l->mem, max);
+	for (uint32_t i = max; i-- > 0; l->free = i)
+		l->source[i].next = l->free;
 	return 0;
+}
+
+static void levels_free(struct caps *c)
+{
+	for (unsigned int i = 0; i < CAPS_LEVELS; i++) {
+		free(c->level[i].mem);
+		free(c->level[i].source);
+	}
+}
+
+int caps_init(struct caps *c, uint32_t max, uint32_t per_source, uint32_t per_network)
+{
+	*c = (struct caps){.max = max};
+	if (getrandom(&c->key, sizeof(c->key), 0) == sizeof(c->key) &&
+		level_init(&c->level[CAPS_BY_SOURCE], max, per_source) == 0 &&
+		level_init(&c->level[CAPS_BY_NETWORK], max, per_network) == 0 &&
+		pthread_mutex_init(&c->lock, NULL) == 0)
+		return 0;
+	levels_free(c);
+	return -ENOMEM;
 }
 
 void caps_fini(struct caps *c)
 {
 	pthread_mutex_destroy(&c->lock);
-	free(c->mem);
-	free(c->source);
+	levels_free(c);
 }
 
-static struct addr source_of(const struct addr *a)
+// False: addresses of this kind are not counted there.
+static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 {
-	struct addr s = *a;
-
-	if (!addr_is_v4(a))
-		s.d[1] = 0;
-	return s;
+	*out = *a;
+	if (addr_is_v4(a))
+		return level == CAPS_BY_SOURCE;
+	out->d[1] = 0;
+	if (level == CAPS_BY_NETWORK)
+		out->b[6] = out->b[7] = 0;
+	return true;
 }
 
-static uint32_t find(const struct caps *c, uint64_t hash, const struct addr *a)
+static uint32_t find(const struct caps_level *l, uint64_t hash, const struct addr *a)
 {
 	struct table_iter it = {0};
 	uint32_t i;
 
-	while (table_next(&c->table, hash, &it, &i))
-		if (addr_eq(&c->source[i].addr, a))
+	while (table_next(&l->table, hash, &it, &i))
+		if (addr_eq(&l->source[i].addr, a))
 			return i;
 	return NONE;
 }
 
+static bool full(const struct caps *c, unsigned int level, const struct addr *source)
+{
+	const struct caps_level *l = &c->level[level];
+	struct addr a;
+	uint32_t i;
+
+	if (l->most == 0 || !bits_of(source, level, &a))
+		return false;
+	i = find(l, hash_addr(&c->key, &a, level), &a);
+	return i != NONE && l->source[i].count >= l->most;
+}
+
+// Changes a count. False: there is no room in the table.
+static bool change(struct caps *c, unsigned int level, const struct addr *source, int by)
+{
+	struct caps_level *l = &c->level[level];
+	struct addr a;
+	uint64_t hash;
+	uint32_t i;
+
+	if (!bits_of(source, level, &a))
+		return true;
+	hash = hash_addr(&c->key, &a, level);
+	i = find(l, hash, &a);
+	if (i == NONE) {
+		i = l->free; // there is one, as there are no more sources than connections
+		if (!table_insert(&l->table, hash, i))
+			return false;
+		l->free = l->source[i].next;
+		l->source[i] = (struct caps_source){.addr = a};
+	}
+	l->source[i].count += (uint32_t)by;
+	if (l->source[i].count == 0) {
+		table_remove(&l->table, hash, i);
+		l->source[i].next = l->free;
+		l->free = i;
+	}
+	return true;
+}
+
 static enum caps_answer take(struct caps *c, const struct addr *a)
 {
-	const uint64_t hash = hash_addr(&c->key, a, 0);
-	uint32_t i = find(c, hash, a);
-
-	if (c->total == c->max)
-		return CAPS_TOTAL;
-	if (i == NONE) {
-		i = c->free; // there is one, as there are no more sources than connections
-		if (!table_insert(&c->table, hash, i))
-			return CAPS_TOTAL;
-		c->free = c->source[i].next;
-		c->source[i] = (struct caps_source){.addr = *a};
-	} else if (c->per_source != 0 && c->source[i].count >= c->per_source) {
+	if (full(c, CAPS_BY_SOURCE, a))
 		return CAPS_SOURCE;
+	if (full(c, CAPS_BY_NETWORK, a))
+		return CAPS_NETWORK;
+	if (c->total == c->max || !change(c, CAPS_BY_SOURCE, a, 1))
+		return CAPS_TOTAL;
+	if (!change(c, CAPS_BY_NETWORK, a, 1)) {
+		change(c, CAPS_BY_SOURCE, a, -1);
+		return CAPS_TOTAL;
 	}
-	c->source[i].count++;
 	c->total++;
 	return CAPS_OK;
 }
 
 enum caps_answer caps_take(struct caps *c, const struct addr *source)
 {
-	const struct addr a = source_of(source);
 	enum caps_answer answer;
 
 	pthread_mutex_lock(&c->lock);
-	answer = take(c, &a);
+	answer = take(c, source);
 	pthread_mutex_unlock(&c->lock);
 	return answer;
 }
 
 void caps_give(struct caps *c, const struct addr *source)
 {
-	const struct addr a = source_of(source);
-	const uint64_t hash = hash_addr(&c->key, &a, 0);
-	uint32_t i;
-
 	pthread_mutex_lock(&c->lock);
-	i = find(c, hash, &a);
 	c->total--;
-	if (--c->source[i].count == 0) {
-		table_remove(&c->table, hash, i);
-		c->source[i].next = c->free;
-		c->free = i;
-	}
+	change(c, CAPS_BY_SOURCE, source, -1);
+	change(c, CAPS_BY_NETWORK, source, -1);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -39,12 +39,33 @@ static void slot_give(struct thread *t, struct conn *c)
 	t->free = i;
 }
 
+static void young_add(struct thread *t, struct conn *c)
+{
+	const uint32_t i = (uint32_t)(c - t->conn);
+
+	c->young = true;
+	c->younger = CONN_NONE;
+	c->older = t->youngest;
+	*(c->older != CONN_NONE ? &t->conn[c->older].younger : &t->oldest) = i;
+	t->youngest = i;
+}
+
+static void young_drop(struct thread *t, struct conn *c)
+{
+	if (!c->young)
+		return;
+	c->young = false;
+	*(c->older != CONN_NONE ? &t->conn[c->older].younger : &t->oldest) = c->younger;
+	*(c->younger != CONN_NONE ? &t->conn[c->younger].older : &t->youngest) = c->older;
+}
+
 // A list for each worker: who asks much keeps nobody else from asking, or from being relayed.
 static void hold(struct thread *t, struct conn *c)
 {
 	struct held *h = &t->held[c->home];
 	const uint32_t i = (uint32_t)(c - t->conn);
 
+	young_drop(t, c);
 	c->held = true;
 	c->next = CONN_NONE;
 	c->prev = h->last;
@@ -107,6 +128,7 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 	}
 	__atomic_store_n(&t->live[i], c->generation, __ATOMIC_RELEASE);
 	count(&t->stats.connections, 1);
+	young_add(t, c);
 	return true;
 }
 
@@ -126,6 +148,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 		c->ssl = NULL;
 		count(&t->stats.tls, -1);
 	}
+	young_drop(t, c);
 	close(c->fd);
 	free(c->rest);
 	c->rest = NULL;
@@ -144,6 +167,14 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	c->told = 0;
 	c->next = t->ended;
 	t->ended = i;
+}
+
+bool conn_give_way(struct thread *t)
+{
+	if (t->oldest == CONN_NONE)
+		return false;
+	conn_close(t, &t->conn[t->oldest], &t->stats.gave_way);
+	return true;
 }
 
 // Every worker is told: the allocation may be with another than the home (RESERVATION-TOKEN).
@@ -271,6 +302,7 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			count(&t->stats.stalled, 1);
 			break;
 		}
+		young_drop(t, c);
 		c->heard = true;
 		c->heard_ms = c->rest_ms = t->now_ms;
 	}

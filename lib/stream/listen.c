@@ -184,12 +184,19 @@ static void settle(const struct thread *t, int fd)
 
 static void admit(struct thread *t, int fd, unsigned int listener, const struct endpoint *client)
 {
-	switch (caps_take(&t->s->caps, &client->addr)) {
+	enum caps_answer answer = caps_take(&t->s->caps, &client->addr);
+
+	if (answer == CAPS_TOTAL && conn_give_way(t))
+		answer = caps_take(&t->s->caps, &client->addr);
+	switch (answer) {
 	case CAPS_TOTAL:
 		refuse(fd, t, &t->stats.refused_total);
 		return;
 	case CAPS_SOURCE:
 		refuse(fd, t, &t->stats.refused_source);
+		return;
+	case CAPS_NETWORK:
+		refuse(fd, t, &t->stats.refused_network);
 		return;
 	case CAPS_OK:
 		break;

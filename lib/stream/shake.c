@@ -189,6 +189,9 @@ static bool admit(struct thread *t, struct shake *s)
 	case CAPS_SOURCE:
 		count(&t->stats.dtls_refused_source, 1);
 		return false;
+	case CAPS_NETWORK:
+		count(&t->stats.dtls_refused_network, 1);
+		return false;
 	case CAPS_OK:
 		break;
 	}

@@ -78,9 +78,9 @@ static int caps_make(struct streams *s)
 	const struct stream_config *c = &s->conf;
 	const uint32_t sessions = c->dtls.sessions > 0 ? c->dtls.sessions : 1;
 
-	if (caps_init(&s->caps, c->connections, c->per_source) != 0)
+	if (caps_init(&s->caps, c->connections, c->per_source, c->per_network) != 0)
 		return -1;
-	if (caps_init(&s->sessions, sessions, c->dtls.per_source) == 0)
+	if (caps_init(&s->sessions, sessions, c->dtls.per_source, c->dtls.per_network) == 0)
 		return 0;
 	caps_fini(&s->caps);
 	return -1;

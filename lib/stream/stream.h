@@ -41,6 +41,7 @@ struct stream_tls {
 struct stream_dtls {
 	uint32_t sessions; // at a time, handshakes included
 	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
+	uint32_t per_network; // likewise, of an IPv6 /48
 	uint32_t handshake_s;
 	uint16_t mtu; // of UDP payload, for the datagrams of a handshake
 	uint16_t message; // longest that is sent to a client
@@ -110,6 +111,7 @@ struct stream_config {
 	const char *netns; // where the listeners are; NULL or "" = where the process is
 	uint32_t connections; // at a time, up to STREAM_CONNECTIONS_MAX
 	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
+	uint32_t per_network; // likewise, of an IPv6 /48
 	uint32_t idle_s, handshake_s;
 	uint32_t rate,
 		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
@@ -129,11 +131,13 @@ struct stream_config {
 	X(accepted, "in all, but for those refused")                                        \
 	X(refused_total, "refused: streams.connections")                                    \
 	X(refused_source, "refused: streams.per-source")                                    \
+	X(refused_network, "refused: streams.per-network")                                  \
 	X(refused_rate, "refused: limits.handshakes")                                       \
 	X(refused_files, "refused: no file descriptor, or no memory of the kernel's, left") \
 	X(handshakes, "TLS handshakes completed")                                           \
 	X(handshake_failed, "closed: TLS handshake failed")                                 \
 	X(slow, "closed: no whole message in streams.handshake seconds")                    \
+	X(gave_way, "closed, the oldest without a message: streams.connections")            \
 	X(idle, "closed: streams.idle")                                                     \
 	X(garbage, "closed: neither STUN nor ChannelData")                                  \
 	X(failed, "closed: reset, or an error of TCP or TLS")                               \
@@ -151,6 +155,7 @@ struct stream_config {
 	X(dtls_failed, "DTLS handshakes given up: failed, or past dtls.handshake")          \
 	X(dtls_refused_total, "DTLS handshakes refused: dtls.sessions")                     \
 	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")                  \
+	X(dtls_refused_network, "DTLS handshakes refused: dtls.per-network")                \
 	X(dtls_overrun, "datagrams of DTLS handshakes dropped: too many waited")
 
 struct stream_stats {

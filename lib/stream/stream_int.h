@@ -34,11 +34,13 @@ struct conn {
 	int fd;
 	uint32_t generation;
 	uint32_t next, prev; // in the list of free, of ended or of held ones
+	uint32_t younger, older; // in the list of those that have not been heard of
 	uint32_t events; // that epoll watches for
 	uint8_t state; // enum conn_state
 	uint8_t listener; // of the configuration given to us
 	uint8_t home, told; // its worker; CONN_ENDED: workers told
 	bool heard; // a whole message has come
+	bool young; // none has come, not even one that waits: it may have to give way
 	bool given; // and was given to a worker
 	bool chunk; // the socket may be read, once
 	bool more; // and then was found to have more
@@ -67,6 +69,7 @@ struct thread {
 	struct conn *conn; // max of them
 	uint32_t max, used; // connections ever used: [0, used)
 	uint32_t free, ended; // lists
+	uint32_t oldest, youngest; // of those that may have to give way
 	uint32_t *live; // generation of each connection that is open, else 0; read by workers
 	uint32_t blocked[STREAM_WORKERS_MAX]; // connection that waits for a worker's buffers
 	struct held { // connections that wait till they may ask a worker: first come, first served
@@ -147,6 +150,8 @@ int io_peek(const struct conn *c, uint8_t *first);
 bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
 // reason: the counter of that.
 void conn_close(struct thread *t, struct conn *c, uint64_t *reason);
+// Closes the oldest of which no message has come. False: there is none.
+bool conn_give_way(struct thread *t);
 void conn_event(struct thread *t, struct conn *c, uint32_t events);
 // Goes on with what waited for a worker's buffers.
 void conn_resume(struct thread *t, struct conn *c);

@@ -253,6 +253,8 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 		.max = s->conf.connections,
 		.free = CONN_NONE,
 		.ended = CONN_NONE,
+		.oldest = CONN_NONE,
+		.youngest = CONN_NONE,
 		.reserve = -1};
 	memset(t->blocked, 0xff, sizeof(t->blocked)); // CONN_NONE
 	memset(t->held, 0xff, sizeof(t->held));

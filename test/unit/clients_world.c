@@ -31,8 +31,8 @@ void clients_world_open(const struct world_setup *s)
 		.ctx = world.dp,
 		.tls = dtls_files(),
 		.dtls = sessions_config(&world.conf)};
-	assert_int_equal(caps_init(&streams.caps, 1, 0), 0);
-	assert_int_equal(caps_init(&streams.sessions, 1000, 0), 0);
+	assert_int_equal(caps_init(&streams.caps, 1, 0, 0), 0);
+	assert_int_equal(caps_init(&streams.sessions, 1000, 0, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
 	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);

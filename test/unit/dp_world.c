@@ -199,7 +199,10 @@ void world_open(struct world *w, const struct world_setup *s)
 		.icmp_rate = s->icmp_rate,
 		.handshakes = s->handshakes,
 		.streams = {.threads = 1, .ring = s->stream_ring > 0 ? s->stream_ring : 256},
-		.dtls = {.sessions = 1000, .half_open = 300, .handshake_s = 10, .idle_s = 120}};
+		.dtls = {.sessions = 1000,
+			.half_open = s->half_open != 0 ? s->half_open : 300,
+			.handshake_s = 10,
+			.idle_s = 120}};
 	conf_turn(w, s);
 	if (s->change != NULL)
 		s->change(w);

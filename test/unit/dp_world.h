@@ -55,6 +55,7 @@ struct world_setup {
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
 	struct turn_rate unauthenticated; // answers to strangers; 0: no limit
 	struct turn_rate handshakes; // likewise, begun by a source
+	uint32_t half_open; // of DTLS; 0 = 300
 	bool dtls; // behind the other listeners three of DTLS, and one thread that the test plays:
 		// 10.99.0.1:3478, where there is UDP too, and port 5349 of both addresses
 	uint64_t seed; // 0 = as test_rand_start has it

@@ -197,8 +197,8 @@ static void open_world(const char *ciphers)
 	c->tls.ciphers = ciphers != NULL ? "ALL:@SECLEVEL=0" : NULL;
 	snprintf(list, sizeof(list), "%s:@SECLEVEL=0", ciphers != NULL ? ciphers : "");
 	left = wire_of(NULL);
-	assert_int_equal(caps_init(&streams.caps, 1, 0), 0);
-	assert_int_equal(caps_init(&streams.sessions, SOURCE_MAX, SOURCE_MAX - 1), 0);
+	assert_int_equal(caps_init(&streams.caps, 1, 0, 0), 0);
+	assert_int_equal(caps_init(&streams.sessions, SOURCE_MAX, SOURCE_MAX - 1, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
 	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);

@@ -321,6 +321,56 @@ static void test_not_spent(void **state)
 	clients_world_close();
 }
 
+// --- half-open -----------------------------------------------------------------------------------
+
+static void begin_some(unsigned int first, unsigned int nb, uint8_t cookies[][DTLS_COOKIE_LEN])
+{
+	uint8_t hello[WHOLE_MAX];
+
+	for (unsigned int i = first; i < first + nb; i++) {
+		const struct endpoint at = world_endpoint("10.99.0.20", (uint16_t)(FIRST_PORT + i));
+
+		world_send_bytes(&world, &at, &world.listeners[world.dtls + 2].at, hello,
+			hello_write_whole(hello, 0, cookies[i]));
+	}
+	settle(2);
+}
+
+// As many handshakes as there may be, that nobody goes on with: the oldest gives way, but not
+// before it has had its time.
+static void test_half_open(void **state)
+{
+	const unsigned int most = ((struct world_setup *)*state)->half_open;
+	uint8_t cookies[BATCH][DTLS_COOKIE_LEN], hello[WHOLE_MAX];
+	struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
+
+	clients_world_open(*state);
+	for (unsigned int i = 0; i < BATCH; i++, at.port++) {
+		world_send_bytes(&world, &at, &world.listeners[world.dtls + 2].at, hello,
+			hello_write_whole(hello, 0, NULL));
+		world_run(&world);
+		cookie_take(&at, cookies[i]);
+	}
+	settle(1); // the thread's clock
+	begin_some(0, most, cookies);
+	begin_some(most, most, cookies);
+	assert_int_equal(sum_half_open(), most);
+	assert_int_equal(dropped(DP_DROP_DTLS_FULL), most);
+	assert_int_equal(world_stats(&world).dtls.gave_way, 0);
+	world_wait(&world, 500);
+	begin_some(most, 3, cookies);
+	assert_int_equal(sum_half_open(), most);
+	assert_int_equal(dropped(DP_DROP_DTLS_FULL), most);
+	assert_int_equal(world_stats(&world).dtls.gave_way, 3);
+	client_place("198.51.100.5", world.dtls + 2);
+	for (unsigned int i = 0; i < 50 && !dtls_client_shake(&end[0]); i++)
+		step();
+	assert_int_equal(sum_open(), 1);
+	assert_int_equal(sum_half_open(), most - 1);
+	assert_int_equal(world_stats(&world).dtls.gave_way, 4);
+	clients_world_close();
+}
+
 // --- on the thread -------------------------------------------------------------------------------
 
 // What waits is worked off one by one, in turn; too much is dropped, and what ends meanwhile goes.
@@ -362,6 +412,7 @@ static struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .unauthenticated = {20, 100}},
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .handshakes = {50, 100}},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .handshakes = {51, 99}},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .half_open = 8},
 };
 
 #define WITH(test, i)                                       \
@@ -383,6 +434,7 @@ int main(void)
 		WITH(test_spent, 0),
 		WITH(test_spent, 1),
 		WITH(test_not_spent, 0),
+		WITH(test_half_open, 4),
 		WITH(test_waiting, 0),
 	};
 

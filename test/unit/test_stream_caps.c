@@ -24,7 +24,7 @@ static void test_total(void **state)
 	struct caps c;
 	struct addr a = address("192.0.2.0");
 
-	assert_int_equal(caps_init(&c, MAX, 0), 0);
+	assert_int_equal(caps_init(&c, MAX, 0, 0), 0);
 	for (unsigned int i = 0; i < MAX; i++, a = addr_next(&a))
 		assert_int_equal(caps_take(&c, &a), CAPS_OK);
 	assert_int_equal(caps_take(&c, &a), CAPS_TOTAL);
@@ -44,7 +44,7 @@ static void test_source(void **state)
 	const struct addr other = address("2001:db8:0:1::1");
 	struct caps c;
 
-	assert_int_equal(caps_init(&c, MAX, 2), 0);
+	assert_int_equal(caps_init(&c, MAX, 2, 0), 0);
 	for (unsigned int round = 0; round < 100; round++) {
 		assert_int_equal(caps_take(&c, &a), CAPS_OK);
 		assert_int_equal(caps_take(&c, &a), CAPS_OK);
@@ -63,7 +63,45 @@ static void test_source(void **state)
 		caps_give(&c, &a);
 		caps_give(&c, &a);
 		assert_int_equal(c.total, 0);
-		assert_int_equal(c.table.used, 0);
+		for (unsigned int i = 0; i < CAPS_LEVELS; i++)
+			assert_int_equal(c.level[i].table.used, 0);
+	}
+	caps_fini(&c);
+}
+
+// Who has a /56 or a /48 has many a /64: all of them are counted together, too.
+static void test_network(void **state)
+{
+	const struct addr other = address("2001:db8:1::1"), v4 = address("192.0.2.1");
+	struct addr a = address("2001:db8:0:ff00::1");
+	struct caps c;
+
+	assert_int_equal(caps_init(&c, MAX, 2, 9), 0);
+	for (unsigned int round = 0; round < 100; round++) {
+		for (a.b[7] = 0; a.b[7] < 9; a.b[7]++)
+			assert_int_equal(caps_take(&c, &a), CAPS_OK);
+		assert_int_equal(caps_take(&c, &a), CAPS_NETWORK);
+		a.b[6] = 0x12; // another /56 of the same /48
+		assert_int_equal(caps_take(&c, &a), CAPS_NETWORK);
+		a.b[6] = 0xff;
+		assert_int_equal(caps_take(&c, &other), CAPS_OK);
+		assert_int_equal(caps_take(&c, &v4), CAPS_OK);
+		assert_int_equal(caps_take(&c, &v4), CAPS_OK);
+		assert_int_equal(caps_take(&c, &v4), CAPS_SOURCE);
+		a.b[7] = 4;
+		caps_give(&c, &a);
+		a.b[7] = 200;
+		assert_int_equal(caps_take(&c, &a), CAPS_OK);
+		caps_give(&c, &a);
+		for (a.b[7] = 0; a.b[7] < 9; a.b[7]++)
+			if (a.b[7] != 4)
+				caps_give(&c, &a);
+		caps_give(&c, &v4);
+		caps_give(&c, &v4);
+		caps_give(&c, &other);
+		assert_int_equal(c.total, 0);
+		for (unsigned int i = 0; i < CAPS_LEVELS; i++)
+			assert_int_equal(c.level[i].table.used, 0);
 	}
 	caps_fini(&c);
 }
@@ -79,14 +117,14 @@ static void test_random(void **state)
 	source[0] = address("10.0.0.1");
 	for (unsigned int i = 1; i < 40; i++)
 		source[i] = addr_next(&source[i - 1]);
-	assert_int_equal(caps_init(&c, MAX, 3), 0);
+	assert_int_equal(caps_init(&c, MAX, 3, 0), 0);
 	for (unsigned int round = 0; round < 50000; round++) {
 		const unsigned int i = test_rand_below(&r, 40);
 
 		if (test_rand_below(&r, 5) < 3) {
-			const enum caps_answer want = total == MAX ? CAPS_TOTAL
-				: has[i] == 3                      ? CAPS_SOURCE
-								   : CAPS_OK;
+			const enum caps_answer want = has[i] == 3 ? CAPS_SOURCE
+				: total == MAX                    ? CAPS_TOTAL
+								  : CAPS_OK;
 
 			assert_int_equal(caps_take(&c, &source[i]), want);
 			has[i] += want == CAPS_OK;
@@ -105,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_total),
 		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_random),
 	};
 

@@ -3,6 +3,7 @@
 // and that who has an open connection does not wait for them.
 #include "stream_world.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,6 +17,7 @@
 #define DEADLINE_S 60
 #define SHAKERS 128
 #define PINGS 21
+#define SILENT 24
 
 static SSL_CTX *client_tls;
 static struct sockaddr_in server;
@@ -121,8 +123,11 @@ static unsigned int ping(int fd)
 	uint8_t echo[20];
 
 	assert_int_equal(write(fd, request, sizeof(request)), sizeof(request));
-	while ((p = world_take()) == NULL)
+	// the news of others' ends is none of ours
+	while ((p = world_take()) == NULL || p->ended) {
+		free(p);
 		usleep(100);
+	}
 	world_answer(streams, p);
 	assert_int_equal(recv(fd, echo, sizeof(echo), MSG_WAITALL), sizeof(echo));
 	return __atomic_load_n(&steps, __ATOMIC_RELAXED) - before;
@@ -176,6 +181,50 @@ static void test_first(void **state)
 	world_drain();
 }
 
+// --- who gives way -------------------------------------------------------------------------------
+
+static bool is_closed(int fd)
+{
+	uint8_t byte;
+
+	return recv(fd, &byte, 1, MSG_DONTWAIT) == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+// However many there are that say nothing, there is room for one that does, and none is closed that
+// has said something.
+static void test_gives_way(void **state)
+{
+	const struct stream_config c = {.connections = SILENT,
+		.idle_s = DEADLINE_S,
+		.handshake_s = DEADLINE_S,
+		.queue = 1u << 20};
+	int fd[4 * SILENT], talker;
+
+	streams = world_start(c, &server);
+	talker = dial();
+	ping(talker);
+	for (unsigned int i = 0; i < 4 * SILENT; i++) {
+		fd[i] = dial();
+		if (i % 2 == 1)
+			assert_int_equal(write(fd[i], "\x16\x03\x01\x40\0", 5), 5);
+		// both threads have some by then: each has one of its own that gives way
+		if (i >= 2 * SILENT && i % 8 == 0) {
+			const int late = dial();
+
+			ping(late);
+			close(late);
+		}
+		ping(talker);
+	}
+	assert_true(counters().gave_way > SILENT);
+	assert_true(is_closed(fd[0]));
+	for (unsigned int i = 0; i < 4 * SILENT; i++)
+		close(fd[i]);
+	close(talker);
+	stream_stop(streams);
+	world_drain();
+}
+
 static int group_setup(void **state)
 {
 	alarm(DEADLINE_S);
@@ -194,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_first),
+		cmocka_unit_test(test_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
