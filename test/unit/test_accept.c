@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What accept.c lets in: MACs, checksums that the port has not verified, VLAN tags that it has
-// taken off; and that what nearly every frame is goes by the short way, which calls nothing.
+// taken off; that what nearly every frame is goes by the short way, which calls nothing; and how
+// many of a burst were relayed, as the backlog is told.
 #include "dp_world.h"
 
 #include "bytes.h"
@@ -45,6 +46,20 @@ bool __wrap_turn_relay_home(const struct turn_relay_map *m, unsigned int addr_in
 {
 	homes++;
 	return __real_turn_relay_home(m, addr_index, port, worker, slot);
+}
+
+// What relay_burst has told.
+static unsigned int bursts, told;
+
+unsigned int __real_relay_burst(struct worker *w, bool may_wait);
+unsigned int __wrap_relay_burst(struct worker *w, bool may_wait);
+unsigned int __wrap_relay_burst(struct worker *w, bool may_wait)
+{
+	const unsigned int n = __real_relay_burst(w, may_wait);
+
+	bursts++;
+	told += n;
+	return n;
 }
 
 // A client of each family with a channel to a peer.
@@ -339,6 +354,80 @@ static void test_short_way(void **state)
 	}
 }
 
+// --- what was relayed ---------------------------------------------------------------------------
+
+// One round with what the port has received; what it told of its burst is asserted.
+static void told_of(unsigned int relays)
+{
+	bursts = told = 0;
+	world_round(&world);
+	assert_int_equal(told, relays);
+	assert_in_range(bursts, 1, 2);
+}
+
+// A spoofed datagram that no line vouches for: of our own MAC.
+static void spoofed(void)
+{
+	uint8_t frame[2048];
+	const size_t len = unvouched(false, true, frame);
+
+	memcpy(frame + 6, world.dp->port[0].port->mac, 6);
+	receive(frame, len, 0, 0);
+}
+
+static void usual(bool up, bool is_v4)
+{
+	uint8_t frame[2048];
+	const size_t len = media(up, is_v4, frame);
+
+	receive(frame, len, 0, 0);
+}
+
+// Requests, what is dropped and what has no permission are no relaying, in any mixture with what
+// is: by line in front of them, behind them, and by plan.
+static void test_told(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	uint8_t frame[2048];
+	size_t len;
+
+	open(&s);
+	for (unsigned int i = 0; i < 4; i++)
+		usual((i & 1) != 0, (i & 2) != 0);
+	world_run(&world); // the ways are known
+	for (unsigned int i = 0; i < 7; i++)
+		usual((i & 1) != 0, (i & 2) != 0);
+	told_of(7); // 3 up, 4 down
+	spoofed();
+	told_of(0);
+	spoofed();
+	spoofed();
+	usual(true, true);
+	usual(false, true);
+	usual(false, false);
+	told_of(3);
+	usual(true, true);
+	spoofed();
+	usual(true, false);
+	usual(true, true);
+	told_of(3);
+	len = unvouched(true, true, frame); // a request waits, and is answered behind the burst
+	receive(frame, len, 0, 0);
+	told_of(0);
+	usual(false, true);
+	receive(frame, len, 0, 0);
+	usual(true, false);
+	told_of(2);
+	for (uint32_t i = 0; i < turn_relay_slots(world.dp->map, 0); i++)
+		world.dp->worker[0]->lines[i].until = 0; // no copy is good any more
+	usual(true, true);
+	usual(false, true);
+	spoofed();
+	told_of(2); // by plan
+	world_run(&world);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_stripped_tagged),
 		cmocka_unit_test(test_stripped_others),
 		cmocka_unit_test(test_short_way),
+		cmocka_unit_test(test_told),
 	};
 
 	world_eal();

@@ -106,6 +106,56 @@ static void test_answers(void **state)
 	world_close(&world);
 }
 
+// The address a question of ours for a target is sent from.
+static struct addr asks_from(unsigned int port, const char *target)
+{
+	const struct neigh_ask ask = {
+		.target = world_endpoint(target, 0).addr, .port = (uint8_t)port};
+	struct worker *w = world.dp->worker[0];
+	uint8_t frame[2048];
+	size_t len;
+
+	host_ask(w, &ask);
+	tx_flush(w);
+	len = softport_take(world.dp->port[port].port, frame, sizeof(frame));
+	assert_in_range(len, NET_ETH_LEN + 28, sizeof(frame));
+	return addr_is_v4(&ask.target) ? addr_from_v4(frame + NET_ETH_LEN + 14)
+				       : addr_from_v6(frame + NET_ETH_LEN + 8);
+}
+
+static void test_asker(void **state)
+{
+	static const struct {
+		unsigned int port;
+		const char *target, *from;
+	} rows[] = {
+		{0, "10.99.0.77", "10.99.0.1"}, // the first that is on its link
+		{0, "10.97.0.77", "10.97.0.1"}, // likewise, though the last of all
+		{0, "fd99::77", "fd99::1"},
+		{0, "203.0.113.7", "10.99.0.1"}, // off-link: the first of its family
+		{0, "2001:db8::7", "fd99::1"},
+		{1, "203.0.113.7", "10.98.0.1"},
+	};
+	struct world_setup s = one;
+	struct addr from, expected;
+
+	s.two_ports = true;
+	s.relays = 3;
+	world_open(&world, &s);
+	world_run(&world);
+	// one more subnet
+	world.addresses[6].addr = world_endpoint("10.97.0.1", 0).addr;
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		from = asks_from(rows[i].port, rows[i].target);
+		expected = world_endpoint(rows[i].from, 0).addr;
+		assert_memory_equal(&from, &expected, sizeof(from));
+	}
+	// a port without an address of the family
+	from = asks_from(1, "2001:db8::7");
+	assert_true(addr_eq(&from, &world.dp->port[1].link_local));
+	world_close(&world);
+}
+
 // --- echo ---------------------------------------------------------------------------------------
 
 static size_t echo_frame(const char *from, const char *to, uint8_t *frame)
@@ -594,6 +644,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_asker),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_echo_rate),
 		cmocka_unit_test(test_hold),
