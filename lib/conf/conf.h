@@ -39,6 +39,7 @@ struct conf_exception {
 	uint32_t nb_allow;
 	uint32_t rate; // packets per second, each way
 	uint32_t buffers; // packet buffers that may wait, each way
+	uint16_t client_lo, client_hi; // UDP ports that the kernel is a client from
 	enum conf_uso tso; // super-frames of TCP go out whole
 };
 

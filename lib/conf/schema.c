@@ -131,7 +131,18 @@ static const struct conf_key conf_schema[] = {
 	"`udp-to/53` likewise, on ports that are neither a listener's nor relayed from; `icmp`: "
 	"pings both ways, which the kernel then answers; `icmp-to`: pings of this box alone. ARP "
 	"and ND, and ICMP errors about what is carried, always are; all else is dropped and "
-	"counted."},
+	"counted. No connections are tracked: with `tcp-to/179` whatever comes from port 179 and "
+	"begins no connection reaches any port of the kernel, and with `udp-to/53` whatever comes "
+	"from port 53, asked for or not, every port of `client-ports`. Let only what needs it "
+	"listen there, or filter on the interface."},
+{"ports[].exception.client-ports", CONF_PORT_RANGE,
+	.offset = offsetof(struct conf_port, exception.client_lo),
+	.count = offsetof(struct conf_port, exception.client_hi), .size = 2, RANGE(1, 65535),
+	.def = "32768-60999",
+	.help = "UDP ports that the kernel asks from where `udp-to` lets it, and so that answers "
+	"reach: what `sysctl net.ipv4.ip_local_port_range` says in its namespace. "
+	"Listeners' and relay ports are none of them. A client on another port (ntpd on 123) needs "
+	"that port too: `udp/123`."},
 {"ports[].exception.rate", CONF_NUMBER, ONE(conf_port, exception.rate), RANGE(1, 10000000),
 	.def = "100000", .help = "Packets per second each way, as they are on the wire. What is "
 	"for the kernel beyond it is dropped as `exception-rate`; what comes from the kernel "

@@ -35,6 +35,7 @@ enum exception_class { EXC_TCP, EXC_UDP, EXC_ICMP, EXC_ARP, EXC_ND, EXC_CLASSES 
 struct exception_rules {
 	// Ports by [tcp]: ours on which the kernel serves, others' of which it is a client.
 	uint64_t served[2][EXC_PORT_WORDS], used[2][EXC_PORT_WORDS];
+	uint16_t client_lo, client_hi; // ours of UDP that it is a client from
 	bool ping, ping_out; // pings both ways; those of the kernel
 	struct endpoint *at; // TCP listeners, each on its own address
 	uint32_t nb_at;

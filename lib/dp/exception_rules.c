@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exception port carries. No connections are tracked: a packet is judged by its ports, and
-// what a client's port lets in cannot begin a connection.
+// What an exception port carries. No connections are tracked: a packet is judged by its ports. What
+// a client's port lets in cannot begin a connection of TCP, and reaches of UDP only the ports that
+// the kernel asks from.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 	const struct conf_exception *e = &c->ports[port].exception;
 	int rc = 0;
 
-	*r = (struct exception_rules){0};
+	*r = (struct exception_rules){.client_lo = e->client_lo, .client_hi = e->client_hi};
 	for (uint32_t i = 0; i < e->nb_allow; i++) {
 		const struct conf_service *s = &e->allow[i];
 		const bool tcp = s->proto == IPPROTO_TCP;
@@ -94,15 +95,24 @@ static bool serves(const struct exception_rules *r, const struct exception_flow 
 	return false;
 }
 
+// Whether a packet is one of the kernel as a client, or an answer to it, as far as ports tell.
+static bool uses(const struct exception_rules *r, const struct exception_flow *f)
+{
+	const bool tcp = f->proto == IPPROTO_TCP;
+
+	return has(r->used[tcp], f->their_port) &&
+		(tcp || (f->our_port >= r->client_lo && f->our_port <= r->client_hi));
+}
+
 bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f)
 {
-	return serves(r, f) || has(r->used[f->proto == IPPROTO_TCP], f->their_port);
+	return serves(r, f) || uses(r, f);
 }
 
 bool exception_rules_in(
 	const struct exception_rules *r, const struct exception_flow *f, bool begins)
 {
-	return serves(r, f) || (!begins && has(r->used[f->proto == IPPROTO_TCP], f->their_port));
+	return serves(r, f) || (!begins && uses(r, f));
 }
 
 // --- ICMP ----------------------------------------------------------------------------------------

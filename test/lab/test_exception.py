@@ -160,12 +160,12 @@ def client_of_others(lab, made):
             assert connection.getsockname()[0] == own
             bulk(connection, 1)
         echo.close()
-        with lab.cli.udp(address, 53) as dns, lab.exc.udp(own, 20053) as resolver:
+        with lab.cli.udp(address, 53) as dns, lab.exc.udp(own, 40053) as resolver:
             dns.settimeout(2 * SLOW)
             resolver.settimeout(2 * SLOW)
             resolver.sendto(b"question", (address, 53))
             question, source = dns.recvfrom(64)
-            assert question == b"question" and source[:2] == (own, 20053)
+            assert question == b"question" and source[:2] == (own, 40053)
             dns.sendto(b"answer", source)
             assert resolver.recv(64) == b"answer"
         with lab.cli.udp(address, 20161) as manager, lab.exc.udp(own, 161) as agent:
@@ -175,9 +175,29 @@ def client_of_others(lab, made):
             agent.sendto(b"value", agent.recvfrom(64)[1])
             assert manager.recv(64) == b"value"
     foreign = made.drops().get("exception-foreign", 0)
-    with lab.exc.udp(SERVER4, 20054) as resolver:
+    with lab.exc.udp(SERVER4, 40054) as resolver:
         resolver.sendto(b"question", (CLIENT4, 54))
     until(lambda: made.drops().get("exception-foreign", 0) > foreign, 2, "what is not allowed stays here")
+    from_server_port(lab, made)
+
+
+def from_server_port(lab, made):
+    """Sent from port 53: no way to a service of the kernel, nor for it from there."""
+    drops = made.drops()
+    with lab.cli.udp(CLIENT4, 53) as dns, lab.exc.udp(SERVER4, 20053) as service:
+        service.settimeout(0.3 * SLOW)
+        dns.sendto(b"not an answer", (SERVER4, 20053))
+        with contextlib.suppress(TimeoutError):
+            raise AssertionError(f"port 53 reaches any port: {service.recv(64)}")
+        service.sendto(b"not a question", (CLIENT4, 53))
+        until(
+            lambda: made.drops().get("exception-foreign", 0) > drops.get("exception-foreign", 0),
+            2,
+            "nor is there a question from there",
+        )
+    lost = made.drops()
+    assert lost["no-listener"] == drops.get("no-listener", 0) + 1, lost
+    made.allow.add("no-listener")
 
 
 def closed(lab, made):

@@ -46,6 +46,8 @@ static inline void open_world(struct world_setup s, uint32_t nb_allow)
 		.device = "soft:1:1",
 		.allow = (struct conf_service *)(uintptr_t)allow,
 		.nb_allow = nb_allow,
+		.client_lo = 32768,
+		.client_hi = 60999,
 		.rate = 1000000,
 		.buffers = 128};
 	s.exception = &entry;

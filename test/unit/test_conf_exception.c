@@ -29,6 +29,7 @@ static void test_all(void **state)
 	char error[CONF_ERROR_LEN];
 	struct conf *c = load(AT,
 		"exception: {name: sr0, netns: host, rate: 5, buffers: 64, tso: off,"
+		" client-ports: 1024-65535,"
 		" allow: [tcp/22, tcp-to/179, udp/65535, udp-to/53, icmp, icmp-to]}",
 		error);
 	const struct conf_exception *e;
@@ -41,6 +42,8 @@ static void test_all(void **state)
 	assert_null(e->device);
 	assert_int_equal(e->rate, 5);
 	assert_int_equal(e->buffers, 64);
+	assert_int_equal(e->client_lo, 1024);
+	assert_int_equal(e->client_hi, 65535);
 	assert_int_equal(e->tso, CONF_USO_OFF);
 	assert_int_equal(e->nb_allow, sizeof(want) / sizeof(want[0]));
 	for (uint32_t i = 0; i < e->nb_allow; i++) {
@@ -71,6 +74,8 @@ static void test_defaults(void **state)
 	assert_int_equal(c->ports[0].exception.nb_allow, 0);
 	assert_int_equal(c->ports[0].exception.rate, 100000);
 	assert_int_equal(c->ports[0].exception.buffers, 512);
+	assert_int_equal(c->ports[0].exception.client_lo, 32768);
+	assert_int_equal(c->ports[0].exception.client_hi, 60999);
 	assert_int_equal(c->ports[0].exception.tso, CONF_USO_AUTO);
 	conf_free(c);
 	// of one name, but in two namespaces
@@ -93,6 +98,10 @@ static void test_refused(void **state)
 	static const struct {
 		const char *piece, *by, *error;
 	} list[] = {
+		{AT, "exception: {name: sr0, client-ports: 0-9}",
+			"10:42: ports[0].exception.client-ports: "},
+		{AT, "exception: {name: sr0, client-ports: 9-8}",
+			"10:42: ports[0].exception.client-ports: "},
 		{ALLOW("ssh"), NONE_OF "ssh' is none of: tcp/PORT, tcp-to/PORT"},
 		{ALLOW("TCP/22"), NONE_OF "TCP/22' is none of"},
 		{ALLOW("/22"), NONE_OF "/22' is none of"},

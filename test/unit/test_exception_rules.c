@@ -17,7 +17,10 @@ static void make(const struct conf_service *allow, uint32_t nb)
 	address = (struct conf_address){world_endpoint("10.99.0.1", 0).addr, 120};
 	port = (struct conf_port){.addresses = &address,
 		.nb_addresses = 1,
-		.exception = {.allow = (struct conf_service *)(uintptr_t)allow, .nb_allow = nb}};
+		.exception = {.allow = (struct conf_service *)(uintptr_t)allow,
+			.nb_allow = nb,
+			.client_lo = 32768,
+			.client_hi = 60999}};
 	listeners[0] = (struct turn_listener){world_endpoint("10.99.0.1", 5349), TURN_OVER_TCP};
 	listeners[1] = (struct turn_listener){world_endpoint("10.98.0.1", 5350), TURN_OVER_TCP};
 	conf = (struct conf){.ports = &port, .nb_ports = 1};
@@ -80,6 +83,29 @@ static void test_ports(void **state)
 	other = flow(IPPROTO_TCP, 5349, 40000);
 	other.ours.b[15]++;
 	assert_false(exception_rules_in(&rules, &other, true));
+	exception_rules_free(&rules);
+}
+
+// Who sends from the port of a server that the kernel asks reaches the ports that it asks from, and
+// none on which it serves; nor does the kernel ask from others.
+static void test_client_ports(void **state)
+{
+	static const struct conf_service allow[] = {{IPPROTO_UDP, true, 53},
+		{IPPROTO_UDP, false, 161}, {IPPROTO_TCP, true, 179}, {IPPROTO_UDP, true, 161}};
+
+	make(allow, RTE_DIM(allow));
+	for (unsigned int p = 1; p < 65536; p++) {
+		const bool client = p >= 32768 && p <= 60999;
+
+		assert_int_equal(in(IPPROTO_UDP, (uint16_t)p, 53, false), client || p == 161);
+		assert_int_equal(out(IPPROTO_UDP, (uint16_t)p, 53), client || p == 161);
+		assert_int_equal(in(IPPROTO_UDP, (uint16_t)p, 161, false), client || p == 161);
+		assert_true(in(IPPROTO_TCP, (uint16_t)p, 179, false));
+		assert_true(out(IPPROTO_TCP, (uint16_t)p, 179));
+	}
+	rules.client_lo = rules.client_hi = 5353;
+	assert_true(in(IPPROTO_UDP, 5353, 53, false));
+	assert_false(in(IPPROTO_UDP, 5352, 53, false) || in(IPPROTO_UDP, 5354, 53, false));
 	exception_rules_free(&rules);
 }
 
@@ -285,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_client_ports),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_pings),
 		cmocka_unit_test(test_errors),
