@@ -137,18 +137,22 @@ class Tune(unittest.TestCase):
             code = tune.main(args)
         return code, out.getvalue()
 
-    def tune(self, box, needs=None):
+    def tune(self, box, needs=None, ssh=None):
         patch = unittest.mock.patch.object
+        os.environ.pop("SSH_CONNECTION", None)
+        if ssh is not None:
+            self.addCleanup(os.environ.pop, "SSH_CONNECTION", None)
+            os.environ["SSH_CONNECTION"] = ssh
         with patch(tune, "Box", lambda root: MemoryBox(box)):
             if needs is None:
                 return self.run_tune()
             with patch(tune, "read_needs", return_value=tune.Needs(needs)):
                 return self.run_tune("-c", "x.yaml")
 
-    def after(self, box=None, needs=None, without=()):
+    def after(self, box=None, needs=None, without=(), ssh=None):
         """Findings on a good machine with changes: {(level, what it is about): [text, command]}."""
         machine = {k: v for k, v in {**good_box(), **(box or {})}.items() if k not in without}
-        code, text = self.tune(machine, {**good_needs(), **(needs or {})})
+        code, text = self.tune(machine, {**good_needs(), **(needs or {})}, ssh)
         found, last = {}, None
         for line in text.splitlines()[:-1]:
             match = re.fullmatch(r"(ok|warn|fix) +([^:]+): (.*)", line)
@@ -305,6 +309,122 @@ class Tune(unittest.TestCase):
             self.assertEqual({level for level, _ in found}, {"ok"}, found)
         needs = {"ports": [{"name": "wan", "device": "0000:3b:00.1"}]}
         self.expect("fix", "port wan", ["no PCI device 0000:3b:00.1"], needs=needs)
+
+    # -- what must not be taken
+
+    KERNELS = {f"{NIC}/driver": ("->", "../ice"), f"{NIC}/net/ens1/mtu": "1500"}
+    HEAD = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
+
+    def table(self, *rows):
+        """/proc/net/route of (interface, destination, gateway, mask), in its little-endian digits."""
+        lines = (f"{i}\t{d}\t{g}\t0003\t0\t0\t0\t{m}\t0\t0\t0\n" for i, d, g, m in rows)
+        return {"proc/net/route": self.HEAD + "".join(lines)}
+
+    def binding(self, box, ssh=None, **kwargs):
+        """What is said of the port, and what is advised."""
+        return self.after({**self.KERNELS, **box}, ssh=ssh, **kwargs)["fix", "port wan"]
+
+    def assert_loud(self, found, *words):
+        for word in (*words, "CARRIES", "NOBODY REACHES THIS MACHINE"):
+            self.assertIn(word, found[0])
+        self.assertTrue(found[1].startswith("give slipring another NIC"), found[1])
+        self.assertIn("console", found[1])
+
+    def assert_quiet(self, found):
+        self.assertNotIn("CARRIES", found[0])
+        self.assertTrue(found[1].startswith("ip link set "), found[1])
+
+    def test_default_route(self):
+        default = ("ens1", "00000000", "FE0200C0", "00000000")
+        subnet = ("ens1", "000200C0", "00000000", "00FFFFFF")
+        self.assert_loud(self.binding(self.table(default, subnet)), "(ens1)", "THE DEFAULT ROUTE")
+        # by no gateway, as of PPP and some clouds
+        default_on_link = ("ens1", "00000000", "00000000", "00000000")
+        self.assert_loud(self.binding(self.table(default_on_link)), "THE DEFAULT ROUTE")
+        other = [("ens2", *row[1:]) for row in (default, subnet)]
+        self.assert_quiet(self.binding(self.table(*other)))
+        # a subnet alone is no lifeline
+        self.assert_quiet(self.binding(self.table(subnet)))
+        zero = "0" * 32
+        v6 = f"{zero} 00 {zero} 00 fe80{'0' * 27}1 00000400 00000001 00000000 00000003"
+        self.assert_loud(self.binding({"proc/net/ipv6_route": f"{v6}     ens1\n"}), "DEFAULT ROUTE")
+        self.assert_quiet(self.binding({"proc/net/ipv6_route": f"{v6}     ens2\n"}))
+        # where there is no route at all
+        none = f"{zero} 00 {zero} 00 {zero} ffffffff 00000001 00000000 00200200       lo\n"
+        self.assert_quiet(self.binding({"proc/net/ipv6_route": none}))
+
+    def test_layers(self):
+        """A default route by a VLAN on a bond of two NICs is by both of them."""
+        box = self.table(("bond0.7", "00000000", "FE0200C0", "00000000"))
+        box["sys/class/net/bond0.7/lower_bond0"] = ("->", "../bond0")
+        box["sys/class/net/bond0/lower_ens1"] = ("->", "../ens1")
+        box["sys/class/net/bond0/lower_ens2"] = ("->", "../ens2")
+        self.assert_loud(self.binding(box), "THE DEFAULT ROUTE")
+        box["sys/class/net/ens1/lower_bond0"] = ("->", "../bond0")  # a ring must not hang it
+        self.assert_loud(self.binding(box), "THE DEFAULT ROUTE")
+
+    def test_ssh(self):
+        box = self.table(
+            ("ens2", "00000000", "FE0200C0", "00000000"),
+            ("ens1", "0000000A", "00000000", "000000FF"),
+        )
+        self.assert_quiet(self.binding(box))
+        self.assert_loud(self.binding(box, "10.1.2.3 50000 10.0.0.1 22"), "THIS SSH SESSION")
+        self.assert_loud(self.binding(box, "::ffff:10.1.2.3 50000 ::ffff:10.0.0.1 22"), "SSH")
+        # a client from afar that has come to an address of this NIC
+        self.assert_loud(self.binding(box, "203.0.113.9 50000 10.0.0.1 22"), "THIS SSH SESSION")
+        self.assert_quiet(self.binding(box, "203.0.113.9 50000 192.0.2.1 22"))
+        for rubbish in ("", "x", "a b c d", "10.1.2.3 1 10.0.0.1"):
+            self.assert_quiet(self.binding(box, rubbish))
+        both = self.table(
+            ("ens1", "00000000", "FE0200C0", "00000000"),
+            ("ens1", "000200C0", "00000000", "00FFFFFF"),
+        )
+        found = self.binding(both, "203.0.113.9 50000 192.0.2.1 22")
+        self.assert_loud(found, "THE DEFAULT ROUTE AND THIS SSH SESSION")
+
+    def test_ssh_under_sudo(self):
+        """sudo takes SSH_CONNECTION away; the shell above it has it."""
+        box = self.table(("ens1", "0000000A", "00000000", "000000FF"))
+        me = os.getppid()
+        box |= {
+            f"proc/{me}/environ": "PATH=/bin\0SUDO_USER=olga\0",
+            f"proc/{me}/stat": f"{me} (sudo) S 4242 1 1",
+            "proc/4242/environ": "A=b\0SSH_CONNECTION=10.1.2.3 50000 10.0.0.1 22\0C=d\0",
+            "proc/4242/stat": "4242 (a) b) S 1 1 1",
+        }
+        self.assert_loud(self.binding(box), "THIS SSH SESSION")
+
+    def test_virtio(self):
+        box = {f"{NIC}/driver": ("->", "../virtio-pci"), f"{NIC}/virtio3/net/eth0/mtu": "1500"}
+        command = f"ip link set eth0 down && modprobe vfio-pci && dpdk-devbind.py -b vfio-pci {BDF}"
+        self.expect("fix", "port wan", ["by virtio-pci", command], box)
+        box |= self.table(("eth0", "00000000", "FE0200C0", "00000000"))
+        found = self.after(box)["fix", "port wan"]
+        self.assert_loud(found, "(eth0)", "THE DEFAULT ROUTE")
+        code, text = self.tune({**good_box(), **box})
+        self.assertIn(f"NIC {BDF}: driver virtio-pci, node 0, eth0; it CARRIES THE DEFAULT", text)
+
+    def test_guest(self):
+        """Microcode, slots and IOMMU are the host's."""
+        guests = (
+            {"proc/cpuinfo": f"flags : {FLAGS} hypervisor\n"},
+            {"sys/class/dmi/id/sys_vendor": "QEMU"},
+            {"sys/class/dmi/id/product_name": "VMware Virtual Platform"},
+            {"sys/hypervisor/type": "xen"},
+        )
+        open_one = {f"{CPU}/vulnerabilities/mds": "Vulnerable: no microcode"}
+        narrow = {f"{NIC}/current_link_width": "8"}
+        group = "sys/kernel/iommu_groups/7/devices"
+        for guest in guests:
+            found = self.expect("warn", "mitigations", ["host's"], {**guest, **open_one})
+            self.assertNotIn("microcode", found[1])
+            self.assertIn("virtual machine", self.after(guest)["ok", "processor"][0])
+            self.assertEqual({level for level, _ in self.after({**guest, **narrow})}, {"ok"})
+            found = self.expect("fix", "iommu", ["noiommu_mode=1"], guest, without=[group])
+            self.assertNotIn("grub", found[1])
+        host = {"sys/class/dmi/id/sys_vendor": "Dell Inc."}
+        self.expect("warn", "mitigations", ["intel-microcode"], {**host, **open_one})
 
     def test_place(self):
         words = ["on node 1, workers on node 0", "CPUs 2-3,6-7"]
