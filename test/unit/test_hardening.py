@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_hardening.py WHAT PROGRAM...: that programs are built as meson.build asks for.
+WHAT: words of what this compiler has ("fortify cet"), the rest is asked of all.
+"""
+
+import re
+import subprocess
+import sys
+
+ENDBR64 = bytes.fromhex("f30f1efa")
+
+
+def readelf(option, program):
+    done = subprocess.run(
+        ["readelf", "-W", option, program], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def missing(program, what):
+    header, segments = readelf("--file-header", program), readelf("--segments", program)
+    dynamic, symbols = readelf("--dynamic", program), readelf("--dyn-syms", program)
+    stack = re.search(r"GNU_STACK.*", segments)
+    found = {
+        "PIE": re.search(r"Type:\s+DYN", header) and re.search(r"FLAGS_1.*\bPIE\b", dynamic),
+        "RELRO": "GNU_RELRO" in segments,
+        "BIND_NOW": re.search(r"BIND_NOW|FLAGS_1.*\bNOW\b", dynamic),
+        "no executable stack": stack and "RWE" not in stack[0],
+        "no text relocations": "TEXTREL" not in dynamic,
+        "stack protector": "__stack_chk_fail" in symbols,
+    }
+    if "fortify" in what:
+        found["_FORTIFY_SOURCE"] = re.search(r"__(?!stack)\w+_chk\b", symbols)
+    if "cet" in what:
+        # the mark of the whole program takes a libc that has it too, so: where functions begin
+        with open(program, "rb") as file:
+            found["CET"] = file.read().count(ENDBR64) > 300
+    return [name for name, good in found.items() if not good]
+
+
+def main():
+    what, programs = sys.argv[1].split(), sys.argv[2:]
+    bad = {program: lacks for program in programs if (lacks := missing(program, what))}
+    for program, lacks in bad.items():
+        print(f"{program}: without {', '.join(lacks)}")
+    return 1 if bad or not programs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
