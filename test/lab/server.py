@@ -136,9 +136,10 @@ class Process:
 class Slipring(Process):
     name = "slipring"
 
-    def __init__(self, lab, config=None, text=None, args=(), allow=(), more=(), queues=2):
+    def __init__(self, lab, config=None, text=None, args=(), allow=(), more=(), queues=2, under=()):
         """config: changes to CONFIG; text: a whole file in its place; allow: drops expected;
-        more: further addresses with a listener each, but no relay addresses.
+        more: further addresses with a listener each, but no relay addresses; under: a command that
+        starts it.
         """
         super().__init__(lab)
         self.prefix = f"{lab.prefix}n{len(lab.servers)}"
@@ -153,7 +154,7 @@ class Slipring(Process):
         if text:
             found = re.search(r"file-prefix: *([\w-]+)", text)
             self.prefix = found[1] if found else "slipring"
-        self.args = args
+        self.args, self.under = args, under
         self.allow = set(allow)
         self.path = os.path.join(lab.dir, f"{self.prefix}.yaml")
         self.telemetry = Telemetry(self.prefix)
@@ -164,7 +165,7 @@ class Slipring(Process):
         with open(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(self.text)
         options = os.environ.get("ASAN_OPTIONS", "detect_leaks=1")
-        self.spawn(BINARY, "-c", self.path, *self.args, env={"ASAN_OPTIONS": options})
+        self.spawn(*self.under, BINARY, "-c", self.path, *self.args, env={"ASAN_OPTIONS": options})
         if "vtap:d0" in self.text:
             until(lambda: self.running() and self.lab.plugged(), 15, "the port is there")
         until(self.ready, 15, "the server is ready")

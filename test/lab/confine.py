@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""confine.py UNIT [DROP-IN...] -- COMMAND...: runs a command under what a systemd unit says of
+capabilities, system calls and limits, as root, without systemd. A directive that is not known here is
+an error: whoever adds one to the unit says here what it does. Filters are made by libseccomp.
+"""
+
+import ctypes
+import errno
+import os
+import resource
+import sys
+
+# What starts and ends the service, and the texts about it
+NO_RESTRICTION = set(
+    """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStartPre ExecStart
+    ExecReload Restart RestartSec TimeoutStopSec WantedBy""".split()
+)
+# Views of the file system, which take a mount namespace: not applied here
+MOUNTS = {"ProtectSystem", "ProtectHome", "PrivateTmp", "ProtectControlGroups"}
+# Repeated directives of these are joined (systemd.exec(5)), and an empty one forgets those before
+LISTS = {"CapabilityBoundingSet", "RestrictAddressFamilies", "RestrictNamespaces"}
+
+CAPABILITIES = """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
+    LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE
+    SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME
+    SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG
+    WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE""".split()
+FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16, "AF_PACKET": 17}
+FAMILY_END = 64
+NAMESPACES = {
+    "cgroup": 0x02000000,
+    "ipc": 0x08000000,
+    "mnt": 0x00020000,
+    "net": 0x40000000,
+    "pid": 0x20000000,
+    "user": 0x10000000,
+    "uts": 0x04000000,
+}
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+ALLOW, CTL_NNP = 0x7FFF0000, 3
+EQUAL, MASKED_EQUAL, UNEQUAL = 4, 7, 1
+SET_ID = (0o4000, 0o2000)
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def directives(paths):
+    """{name: value} of the [Service] sections, drop-ins laid over the unit; lists joined."""
+    found = {}
+    for path in paths:
+        with open(path) as file:
+            for line in file:
+                line = line.strip()
+                if not line or line[0] in "#[":
+                    continue
+                name, value = line.split("=", 1)
+                if name in LISTS and value and found.get(name):
+                    value = f"{found[name]} {value}"
+                found[name] = value
+    return found
+
+
+def is_on(value):
+    if value not in ("yes", "no"):
+        sys.exit(f"neither yes nor no: {value}")
+    return value == "yes"
+
+
+class Argument(ctypes.Structure):
+    """scmp_arg_cmp."""
+
+    _fields_ = [
+        ("arg", ctypes.c_uint),
+        ("op", ctypes.c_int),
+        ("a", ctypes.c_uint64),
+        ("b", ctypes.c_uint64),
+    ]
+
+
+class Filter:
+    """Of system calls: all are allowed but what is refused. Other architectures' end the process."""
+
+    def __init__(self):
+        self.lib = ctypes.CDLL("libseccomp.so.2")
+        self.lib.seccomp_init.restype = ctypes.c_void_p
+        self.handle = ctypes.c_void_p(self.lib.seccomp_init(ALLOW))
+        self.lib.seccomp_attr_set(self.handle, CTL_NNP, 0)
+
+    def refuse(self, call, error, *where):
+        """where: (number of the argument, comparison, a, b)."""
+        number = self.lib.seccomp_syscall_resolve_name(call.encode())
+        if number < 0:
+            return  # this architecture has no such call
+        arguments = (Argument * max(1, len(where)))(*(Argument(*w) for w in where))
+        rc = self.lib.seccomp_rule_add_array(
+            self.handle, 0x00050000 | error, number, len(where), arguments
+        )
+        if rc != 0:
+            sys.exit(f"{call}: {os.strerror(-rc)}")
+
+    def load(self):
+        rc = self.lib.seccomp_load(self.handle)
+        if rc != 0:
+            sys.exit(f"seccomp: {os.strerror(-rc)}")
+
+
+def bounding_set(value, filter_):
+    kept = {name.removeprefix("CAP_") for name in value.split()}
+    if unknown := kept - set(CAPABILITIES):
+        sys.exit(f"capabilities unknown: {unknown}")
+    for number, name in enumerate(CAPABILITIES):
+        if name not in kept and libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
+            sys.exit(f"CAP_{name}: {os.strerror(ctypes.get_errno())}")
+
+
+def no_new_privileges(value, filter_):
+    if is_on(value) and libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        sys.exit("no_new_privs")
+
+
+def limit(which):
+    def apply(value, filter_):
+        most = resource.RLIM_INFINITY if value == "infinity" else int(value)
+        try:
+            resource.setrlimit(which, (most, most))
+        except ValueError:  # a container whose root may not raise it
+            hard = resource.getrlimit(which)[1]
+            resource.setrlimit(which, (hard, hard))
+
+    return apply
+
+
+def families(value, filter_):
+    kept = [FAMILIES[name] for name in value.split()]
+    for family in set(range(FAMILY_END)) - set(kept):
+        filter_.refuse("socket", errno.EAFNOSUPPORT, (0, EQUAL, family, 0))
+
+
+def namespaces(value, filter_):
+    kept = [] if value == "yes" else value.removeprefix("yes ").split()
+    for name, flag in NAMESPACES.items():
+        if name not in kept:
+            filter_.refuse("unshare", errno.EPERM, (0, MASKED_EQUAL, flag, flag))
+            filter_.refuse("clone", errno.EPERM, (0, MASKED_EQUAL, flag, flag))
+            filter_.refuse("setns", errno.EPERM, (1, MASKED_EQUAL, flag, flag))
+    filter_.refuse("setns", errno.EPERM, (1, EQUAL, 0, 0))
+    filter_.refuse("clone3", errno.ENOSYS)  # its flags are where no filter can see them
+
+
+def set_ids(value, filter_):
+    modes = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "mkdir": 1, "mkdirat": 2, "mknod": 1}
+    modes |= {"mknodat": 2, "creat": 1}
+    for call, argument in modes.items():
+        for bit in SET_ID:
+            filter_.refuse(call, errno.EPERM, (argument, MASKED_EQUAL, bit, bit))
+    for call, argument in (("open", 1), ("openat", 2)):
+        for bit in SET_ID:
+            made = (argument, MASKED_EQUAL, os.O_CREAT, os.O_CREAT)
+            filter_.refuse(call, errno.EPERM, made, (argument + 1, MASKED_EQUAL, bit, bit))
+    filter_.refuse("openat2", errno.ENOSYS)
+
+
+def refused(*calls):
+    def apply(value, filter_):
+        for call in calls if is_on(value) else ():
+            filter_.refuse(call, errno.EPERM)
+
+    return apply
+
+
+def personality(value, filter_):
+    filter_.refuse("personality", errno.EPERM, (0, UNEQUAL, 0, 0))
+
+
+def native_only(value, filter_):
+    if value != "native":
+        sys.exit(f"SystemCallArchitectures={value}: only native is known")
+
+
+HANDLERS = {
+    "CapabilityBoundingSet": bounding_set,
+    "LimitMEMLOCK": limit(resource.RLIMIT_MEMLOCK),
+    "LimitNOFILE": limit(resource.RLIMIT_NOFILE),
+    "RestrictAddressFamilies": families,
+    "RestrictNamespaces": namespaces,
+    "RestrictSUIDSGID": set_ids,
+    "ProtectHostname": refused("sethostname", "setdomainname"),
+    "ProtectKernelLogs": refused("syslog"),
+    "ProtectKernelModules": refused("init_module", "finit_module", "delete_module"),
+    "LockPersonality": personality,
+    "SystemCallArchitectures": native_only,
+    "NoNewPrivileges": no_new_privileges,
+}
+
+
+def main():
+    split = sys.argv.index("--")
+    units, command = sys.argv[1:split], sys.argv[split + 1 :]
+    found = directives(units)
+    if unknown := set(found) - NO_RESTRICTION - MOUNTS - set(HANDLERS):
+        sys.exit(f"confine.py does not know {', '.join(sorted(unknown))}")
+    filter_ = Filter()
+    for name, apply in HANDLERS.items():
+        if name in found:
+            apply(found[name], filter_)
+    filter_.load()
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The systemd unit and its drop-ins: every file of conf/ starts under what they say (confine.py).
+Without the drop-in that it takes it does not, or with a warning (several queues of a vtap), in words
+that name the capability.
+"""
+
+import glob
+import os
+import subprocess
+import sys
+
+import lab as labs
+import server
+import streams
+
+CONF = os.path.join(labs.TOP, "conf")
+UNIT = os.path.join(CONF, "slipring.service")
+CONFINE = os.path.join(labs.TOP, "test/lab/confine.py")
+PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
+NEEDS = {  # drop-ins of each file, which are all that there are
+    "minimal.yaml": (),
+    "multi-port.yaml": (),
+    "slipring.yaml": (),
+    "shared.yaml": (PORTS,),
+    "streams.yaml": (PORTS,),
+    "transports.yaml": (PORTS,),
+    "lab.yaml": (QUEUES,),
+}
+NAMES = {PORTS: "CAP_NET_BIND_SERVICE", QUEUES: "CAP_BPF", NAMESPACES: "CAP_SYS_ADMIN"}
+# To the place, and to the size of a machine of the lab
+CHANGES = (
+    ("0000:3b:00.0", "vtap:s0,queues=1"),
+    ("0000:3b:00.1", "vtap:s1,queues=1"),
+    ("vtap:d0", "vtap:s0"),
+    ("count: 8, idle: busy", "count: 2"),
+    ("allocations: 1000000", "allocations: 1000"),
+    ("mbufs: 131072, rx-ring: 2048, tx-ring: 2048", "mbufs: 16384"),
+    (" connections: 20000", " connections: 1000"),
+    ("to: syslog, level: notice", "to: stderr"),
+)
+
+
+def drop_in(name):
+    return os.path.join(CONF, "slipring.service.d", name + ".conf")
+
+
+def text(lab, name, device=None):
+    """A file of conf/ for this place."""
+    with open(os.path.join(CONF, name)) as file:
+        out = file.read()
+    for old, new in CHANGES:
+        out = out.replace(old, new)
+    if device:
+        out = out.replace("vtap:s0", device)
+    certificate, key = streams.certificate(lab, "turn.example", "service")
+    out = out.replace("/etc/slipring/fullchain.pem", certificate)
+    out = out.replace("/etc/slipring/privkey.pem", key)
+    eal = f"file-prefix: {lab.prefix}n{len(lab.servers)}"
+    for old in ("file-prefix: slipring", "eal: {lcores"):
+        if old in out:
+            return out.replace(old, eal if old.startswith("file") else f"eal: {{{eal}, lcores")
+    return f"{out}eal: {{{eal}}}\n"
+
+
+def start(lab, config, drop_ins):
+    """Under the unit and drop-ins: the server, ready."""
+    units = [UNIT, *map(drop_in, drop_ins)]
+    return lab.server(
+        text=config,
+        args=("--drivers", os.path.join(labs.TOP, "drivers-config")),
+        under=(sys.executable, CONFINE, *units, "--"),
+    )
+
+
+def starts(lab, name, config, drop_ins):
+    print(f"{name}: starts with {', '.join(drop_ins) or 'the unit alone'}", flush=True)
+    start(lab, config, drop_ins).stop()
+
+
+def refused(lab, name, config, drop_ins, capability):
+    print(f"{name}: does not start without {capability}", flush=True)
+    try:
+        start(lab, config, drop_ins)
+    except AssertionError as error:
+        assert "ended with 1" in str(error), error
+    else:
+        raise AssertionError(f"{name} starts without {capability}")
+    assert_told(lab, capability)
+
+
+def warned(lab, name, config, drop_ins, capability):
+    print(f"{name}: starts with a warning without {capability}", flush=True)
+    start(lab, config, drop_ins).stop()
+    assert_told(lab, capability)
+
+
+def assert_told(lab, capability):
+    assert capability in lab.servers[-1].log(), lab.servers[-1].log()[-1500:]
+
+
+def check_confine(lab):
+    """What confine.py does not know is an error, and what it takes away is gone."""
+    odd = os.path.join(lab.dir, "odd.conf")
+    with open(odd, "w") as file:
+        file.write("[Service]\nMemoryDenyWriteExecute=yes\n")
+    done = subprocess.run(
+        [sys.executable, CONFINE, UNIT, odd, "--", "/bin/true"], capture_output=True, check=False
+    )
+    assert done.returncode and b"MemoryDenyWriteExecute" in done.stderr, done
+    done = subprocess.run(
+        [sys.executable, CONFINE, UNIT, "--", "/bin/cat", "/proc/self/status"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    status = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    want = sum(1 << bit for bit in (12, 13, 14, 23))  # NET_ADMIN, NET_RAW, IPC_LOCK, SYS_NICE
+    assert int(status["CapBnd"], 16) == int(status["CapEff"], 16) == want, status["CapBnd"]
+    assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2"
+    done = subprocess.run(
+        [sys.executable, CONFINE, UNIT, "--", "/usr/bin/unshare", "-n", "/bin/true"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0, "a namespace is made"
+
+
+def main(lab):
+    labs.need_own_server()
+    if not os.path.exists(server.BINARY):
+        raise labs.Skip("not built")
+    assert {os.path.basename(f) for f in glob.glob(CONF + "/*.yaml")} == set(NEEDS)
+    assert set(glob.glob(CONF + "/slipring.service.d/*")) == {drop_in(name) for name in NAMES}
+    check_confine(lab)
+    lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own, of streams.yaml
+    for name, drop_ins in NEEDS.items():
+        for missing in drop_ins:
+            check = warned if missing == QUEUES else refused
+            check(lab, name, text(lab, name), (), NAMES[missing])
+        starts(lab, name, text(lab, name), drop_ins)
+        assert not any(cap in lab.servers[-1].log() for cap in NAMES.values())
+    device = f"vtap:s0,netns={lab.sw.name}"
+    config = text(lab, "minimal.yaml", device)
+    refused(lab, device, config, (), NAMES[NAMESPACES])
+    starts(lab, device, config, (NAMESPACES,))
+
+
+if __name__ == "__main__":
+    labs.run(main)
