@@ -437,6 +437,19 @@ static void test_odd_frames(void **state)
 		for (unsigned int i = 0; i < 3; i++)
 			assert_memory_equal(out[i].data, in[i].data, in[i].len);
 	}
+	for (unsigned int k = 0; k < 2;
+		k++) { // no UDP over IPv6: by the next header, by the link's type
+		for (unsigned int i = 0; i < 3; i++) {
+			build(&r, &in[i], &(struct spec){.v6 = true, .ttl = 60, .len = 300});
+			if (k == 0)
+				ip_of(&in[i])[6] = 6;
+			else
+				put16(ip_of(&in[i]) - 2, 0x88b5);
+		}
+		assert_int_equal(run(3, &no_limits), 3);
+		for (unsigned int i = 0; i < 3; i++)
+			assert_memory_equal(out[i].data, in[i].data, in[i].len);
+	}
 	for (uint32_t len = 14; len < 62; len++) { // shorter than any datagram
 		for (unsigned int i = 0; i < 3; i++) {
 			build(&r, &in[i], &(struct spec){.v6 = len >= 42, .ttl = 60, .len = 0});

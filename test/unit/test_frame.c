@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "frames.h"
 #include "net.h"
@@ -416,6 +418,27 @@ static void test_extension_bytes(void **state)
 	assert_int_equal(parse_ext(60, ext, 264, 17), NET_DROP_IP_HEADER);
 }
 
+// The last byte of a packet is an option without its length: nothing behind it is read, where there
+// is no memory at all.
+static void test_extension_end(void **state)
+{
+	static const uint8_t ext[] = {59, 0, 1, 3, 0, 0, 0, 1}; // PadN of 3, one byte of another
+	const size_t len = 54 + sizeof(ext), page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *mem =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *frame = mem + page - len;
+	struct net_frame f;
+
+	assert_true(mem != MAP_FAILED);
+	assert_int_equal(mprotect(mem + page, page, PROT_NONE), 0);
+	memcpy(frame, udp6, 54);
+	put16(frame + 18, sizeof(ext));
+	frame[20] = 60;
+	memcpy(frame + 54, ext, sizeof(ext));
+	assert_int_equal(net_frame_parse(frame, len, &rx_plain, &f), NET_DROP_IP_HEADER);
+	munmap(mem, 2 * page);
+}
+
 // Neighbour discovery goes to groups and comes from :: and fe80::/10; UDP does neither.
 static void test_icmp6_addrs(void **state)
 {
@@ -608,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_checksums),
 		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_extension_bytes),
+		cmocka_unit_test(test_extension_end),
 		cmocka_unit_test(test_icmp6_addrs),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_bit_flips),

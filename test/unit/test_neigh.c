@@ -409,6 +409,29 @@ static void test_reuse(void **state)
 	free(t);
 }
 
+// However many targets have come and gone: each new one finds a place in the index, as those whose
+// entries were taken for others are in it no more.
+static void test_churn(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){64, 4, 4, 1000});
+	uint64_t now = 0;
+
+	for (uint32_t n = 0; n < 64 * 100; n++) {
+		const struct addr a = host(1000 + n);
+		const uint16_t i = neigh_use(t, &a, PORT, now);
+
+		assert_int_not_equal(i, NEIGH_NONE);
+		assert_int_equal(neigh_state(t, i), NEIGH_INCOMPLETE);
+		assert_int_equal(neigh_use(t, &a, PORT, now), i);
+		if (n % 64 != 63)
+			continue;
+		for (unsigned int tries = 0; tries < 8; tries++) // nobody answers
+			tick(t, now += 1000);
+		assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
+	}
+	free(t);
+}
+
 // A gateway keeps its entry when nobody uses it for a while and when it does not answer, however
 // many others want a place.
 static void test_keep(void **state)
@@ -645,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_churn),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_share_of_others),
