@@ -216,6 +216,12 @@ static void test_errors(void **state)
 	assert_null(conf_load(conf_path, error));
 	explicit_bzero(error, sizeof(error)); // it may name a key
 	assert_copies(0, 0, 0, 0);
+	write_file("limits:\n  "); // a key whose value is refused
+	put_secret(PASSWORD);
+	put(": &anchor 1\n");
+	assert_null(conf_load(conf_path, error));
+	explicit_bzero(error, sizeof(error)); // it may name a key
+	assert_copies(0, 0, 0, 0);
 }
 
 // --- memory of secrets ---------------------------------------------------------------------------
