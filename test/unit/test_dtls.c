@@ -11,7 +11,6 @@
 #include "test_rand.h"
 
 #define CONN ((UINT64_C(1) << 32) + 7)
-#define SESSION_BYTES 3328 // 2773 of them with libipsec-mb 1.3; two keys of 2.0 are 512 more
 #define HALF_OPEN_BYTES (352 * 1024) // more than that
 #define SOURCE_MAX 40
 

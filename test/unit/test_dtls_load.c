@@ -73,7 +73,9 @@ static struct dtls_handshake *begin(SSL_CTX *ctx)
 	dtls_cookies_free(cookies);
 	wire_put(&client.in, answer, sizeof(answer));
 	dtls_client_shake(&client);
-	assert_true(wire_take(&client.out, &d));
+	do // its timer may have had it say the first one again
+		assert_true(wire_take(&client.out, &d) && dtls_hello_read(d.data, d.len, &hello));
+	while (hello.cookie_len == 0);
 	w.in = d.data;
 	w.in_len = d.len;
 	h = dtls_open(ctx, &config, &w);
