@@ -259,10 +259,12 @@ static void askers_ask(uint64_t by_ns)
 // An answer to an asker, and no other than to what it has asked.
 static void asker_answered(uint16_t port, const uint8_t *message)
 {
-	struct asker *a = &asker[asker_of[port] - 1];
+	struct asker *a;
 
-	if (asker_of[port] == 0 || a->answered ||
-		memcmp(message + 8, a->frame.data + STUN_AT + 8, STUN_TID_LEN) != 0)
+	if (asker_of[port] == 0)
+		return;
+	a = &asker[asker_of[port] - 1];
+	if (a->answered || memcmp(message + 8, a->frame.data + STUN_AT + 8, STUN_TID_LEN) != 0)
 		return;
 	assert_int_equal(message[0] << 8 & 0x100, 0x100); // success
 	assert_int_equal(message[1] & 0x10, 0);
