@@ -70,7 +70,7 @@ def resumption(lab):
 
 
 def certificate_name(lab):
-    return re.search(r"subject=CN = (\S+)", s_client(lab))[1]
+    return re.search(r"subject=CN ?= ?(\S+)", s_client(lab))[1]
 
 
 def reload(lab, server):
