@@ -78,7 +78,7 @@ enum conf_tls_version { CONF_TLS_1_2, CONF_TLS_1_3 };
 struct conf_tls {
 	char *certificate, *key; // NULL = none
 	char *chain; // NULL = certificate has it all
-	char *ciphers; // NULL = OpenSSL's default
+	char *ciphers; // NULL = ECDHE with an AEAD
 	enum conf_tls_version min_version;
 };
 

@@ -182,7 +182,9 @@ static const struct conf_key conf_schema[] = {
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2 "
 	"and SIGHUP read the files again, for connections and sessions from then on; where they "
 	"are of no use, the old ones stay and the log says why. `--check`, each start and each "
-	"renewal tell of a certificate that has expired or will in 30 days. ALPN: `stun.turn` and "
+	"renewal tell of a certificate that has expired or will in 30 days. Session tickets have "
+	"another key every hour, and from each renewal on; the one of the hour before is still "
+	"taken. ALPN: `stun.turn` and "
 	"`stun.nat-discovery` (RFC 7443)."},
 {"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
 	.help = "PEM file with the certificate of the server, and behind it those between it and "
@@ -194,8 +196,10 @@ static const struct conf_key conf_schema[] = {
 	.help = "PEM file with certificates between the server's and the root, where `certificate` "
 	"does not have them."},
 {"tls.ciphers", CONF_TEXT, ONE(conf, tls.ciphers), RANGE(1, 1023),
-	.help = "Cipher list of TLS 1.2 and DTLS in OpenSSL's words, like `ECDHE+AESGCM`. Without "
-	"it: OpenSSL's default. Those of TLS 1.3 are OpenSSL's."},
+	.help = "Cipher list of TLS 1.2 and DTLS in OpenSSL's words. Without it: "
+	"`ECDHE+AESGCM:ECDHE+CHACHA20`, the suites that RFC 9325 recommends; `DEFAULT` is what "
+	"OpenSSL has, with static RSA and CBC. Those of TLS 1.3 are OpenSSL's. Groups are X25519, "
+	"P-256 and P-384."},
 {"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version), .choices = tls_choices, .def = "1.2",
 	.help = "Lowest version: `1.2` or `1.3`. With `1.3` there can be no `dtls` listener: there "
 	"is no DTLS 1.3 here."},

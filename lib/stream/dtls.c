@@ -136,7 +136,7 @@ static bool choose_ciphers(SSL_CTX *ctx, const char *asked, char *error, size_t 
 		return true;
 	snprintf(error, len,
 		"tls.ciphers: %s: DTLS needs one of AES-GCM or CHACHA20-POLY1305 among them",
-		asked != NULL ? asked : "DEFAULT");
+		asked != NULL ? asked : "none");
 	ERR_clear_error();
 	return false;
 }

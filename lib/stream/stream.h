@@ -32,7 +32,7 @@ struct stream_tls {
 	const char *certificate; // with or without what is between it and the root; NULL: no TLS
 	const char *key;
 	const char *chain; // NULL, or more certificates
-	const char *ciphers; // of TLS 1.2, in OpenSSL's words; NULL: its default
+	const char *ciphers; // of TLS 1.2, in OpenSSL's words; NULL: ECDHE with an AEAD
 	bool only_13;
 	bool for_dtls; // there are listeners of DTLS
 };

@@ -7,6 +7,12 @@
 
 #include "dtls.h"
 #include "stream_int.h"
+#include "tickets.h"
+
+// RFC 9325 4.2: a fresh key exchange and an AEAD; all that is left of TLS 1.2 otherwise is for
+// clients older than WebRTC.
+#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
+#define GROUPS "X25519:P-256:P-384"
 
 // --- the context ---------------------------------------------------------------------------------
 
@@ -78,8 +84,8 @@ static void settle(SSL_CTX *c)
 // What goes wrong first: its key and path, or NULL.
 static const char *load(SSL_CTX *c, const struct stream_tls *tls, const char **path)
 {
-	*path = tls->ciphers;
-	if (tls->ciphers != NULL && SSL_CTX_set_cipher_list(c, tls->ciphers) != 1)
+	*path = tls->ciphers != NULL ? tls->ciphers : CIPHERS;
+	if (SSL_CTX_set_cipher_list(c, *path) != 1)
 		return "ciphers";
 	*path = tls->certificate;
 	if (SSL_CTX_use_certificate_chain_file(c, tls->certificate) != 1)
@@ -107,6 +113,10 @@ bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 	ERR_clear_error();
 	SSL_CTX_set_default_passwd_cb(c, no_phrase);
 	settle(c);
+	if (!tickets_use(c) || SSL_CTX_set1_groups_list(c, GROUPS) != 1) {
+		snprintf(error, len, "tls: out of memory");
+		return false;
+	}
 	key = load(c, tls, &path);
 	if (key == NULL)
 		return true;

@@ -47,11 +47,16 @@ def alpn(lab):
 
 
 def versions(lab):
-    """TLS 1.2 and 1.3 and nothing below; neither compression nor renegotiation."""
+    """TLS 1.2 with ECDHE and AEADs, 1.3, and nothing below; neither compression nor renegotiation."""
     for version in ("1_2", "1_3"):
         out = s_client(lab, f"-tls{version}")
         assert re.search(rf"New, TLSv{version.replace('_', '.')}, Cipher is [A-Z]", out), out
         assert "Compression: NONE" in out, out
+    for suites in ("kRSA", "ECDHE-ECDSA-AES128-SHA256"):  # static RSA; CBC
+        out = s_client(lab, "-tls1_2", "-cipher", suites)
+        assert "Cipher is (NONE)" in out, out
+    out = s_client(lab, "-groups", "P-521")
+    assert "Cipher is (NONE)" in out, out
     old = s_client(lab, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
     assert "Cipher is (NONE)" in old, old
     streams.no_renegotiation(lab, f"{streams.V4}:5349", "-tls1_2")
