@@ -147,7 +147,8 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 	if (msg->type == NET_NEIGH_NONE)
 		worker_drop(w, m, reason);
-	else if (ours(w, port, claimed)) // another host has, or says it has, our address
+	else if (ours(w, port, claimed) || // another host has, or says it has, our address
+		memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // or our MAC
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else {
 		if (msg->type == NET_NEIGH_ANSWER || ours_on(w, port, &msg->target))

@@ -483,6 +483,36 @@ static void test_gateway_kept(void **state)
 
 // --- refused ------------------------------------------------------------------------------------
 
+// Another host says that it has our MAC: what was believed of it would be sent to ourselves.
+static void own_mac_claimed(bool v6)
+{
+	const struct addr theirs = world_endpoint(v6 ? "fd99::77" : "10.99.0.77", 0).addr,
+			  ours = world_endpoint(v6 ? "fd99::1" : "10.99.0.1", 0).addr;
+	uint8_t frame[NET_ND_FRAME_MAX];
+	struct net_l2 l2 = {0};
+
+	memcpy(l2.src, world.dp->port[0].l2.src, 6);
+	memcpy(l2.dst, l2.src, 6);
+	for (unsigned int i = 0; i < 2; i++) {
+		const size_t len = i == 0 ? net_write_ask(frame, &l2, &theirs, &ours, NULL)
+					  : net_write_answer(frame, &l2, &theirs, &ours);
+		memcpy(frame + 6, (const uint8_t[]){2, 0, 0, 0, 0, 0x77}, 6);
+		world_inject(&world, 0, frame, len);
+		world_run(&world);
+	}
+	assert_int_equal(world.answers, 0);
+}
+
+static void test_own_mac_claimed(void **state)
+{
+	world_open(&world, &one);
+	world_run(&world);
+	own_mac_claimed(false);
+	own_mac_claimed(true);
+	only(drop_of_net(NET_DROP_MARTIAN_SOURCE), 4);
+	world_close(&world);
+}
+
 static void test_martians(void **state)
 {
 	static const struct {
@@ -656,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_our_address_claimed),
 		cmocka_unit_test(test_announce),
 		cmocka_unit_test(test_gateway_kept),
+		cmocka_unit_test(test_own_mac_claimed),
 		cmocka_unit_test(test_martians),
 		cmocka_unit_test(test_no_route),
 		cmocka_unit_test(test_sizes),
