@@ -80,9 +80,10 @@ static bool rest_verify(const struct check *k, uint64_t wall_s, const struct tur
 
 	// The expiry before anything that costs, and also when the password is known: the
 	// credentials of an allocation end, and with them its refreshes.
-	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s) ||
-		expiry_s < wall_s ||
-		!stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
+	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s))
+		return false;
+	out->guess = expiry_s >= wall_s;
+	if (!out->guess || !stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
 		return false;
 	memcpy(out->ident, userhash, TURN_IDENT_LEN);
 	out->rest = true;
@@ -149,13 +150,19 @@ unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	if (user != NULL) {
 		// It hides a REST name of the same spelling, whoever holds a secret.
 		name_set(out, user->name, strlen(user->name));
+		out->guess = true;
 		ok = user_verify(&k, user, out);
 	} else {
 		name_set(out, k.name, k.name_len);
+		out->guess = true;
 		ok = stun_has(m, STUN_USERNAME) && rest_verify(&k, wall_s, known, out);
 	}
-	if (!ok)
+	if (!ok) {
+		const bool guess = out->guess;
+
 		explicit_bzero(out, sizeof(*out));
+		out->guess = guess;
+	}
 	return ok ? 0 : 401;
 }
 

@@ -185,7 +185,7 @@ static unsigned int authenticate(struct turn_request *r)
 	if (!stranger_may_guess(r))
 		return SILENCE;
 	code = verify(r);
-	if (code == 401)
+	if (code == 401 && r->cred.guess)
 		stranger_guessed(r);
 	return code;
 }
@@ -233,14 +233,15 @@ static void handle_signed(
 	finish(r, true, plan);
 }
 
-// Binding is never authenticated (RFC 8489 12): its answers have a budget of their own.
+// Binding is never authenticated (RFC 8489 12): over UDP its answers have a budget of their own.
 static void handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
 	struct turn_shard *s = r->s;
 
-	if (!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
-		    limiter_source(s->binding, &r->v->src), s->now_ms))
+	if (r->proof != PROOF_ADDRESS &&
+		!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
+			limiter_source(s->binding, &r->v->src), s->now_ms))
 		return plan_drop(plan, TURN_DROP_BINDING_RATE);
 	if (r->m.nb_unknown > 0) {
 		begin_error(r, 420, false);

@@ -24,5 +24,5 @@ bool stranger_answers(struct turn_request *r);
 // often of late (limits.guesses), unless the request names the user of its allocation. Its nonce is
 // good, so nobody but that address can have failed.
 bool stranger_may_guess(struct turn_request *r);
-// Counts a request whose integrity was wrong.
+// Counts a request whose integrity was wrong, or whose user there is not.
 void stranger_guessed(struct turn_request *r);

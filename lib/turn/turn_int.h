@@ -92,6 +92,7 @@ struct turn_cred {
 	struct stun_key key;
 	uint8_t alg; // enum stun_algorithm of the key
 	bool rest; // a REST name, not a configured user
+	bool guess; // a password was tried, right or wrong, or there is nobody of that name
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t name_len;
 	char name[TURN_NAME_LEN]; // for display, truncated; the configured name behind a USERHASH

@@ -160,8 +160,8 @@ static unsigned int verify_with(const struct turn_policy *p, const struct reques
 	derivations = 0;
 	code = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
 	free(exact);
-	if (code != 0) { // nothing of a failed attempt is left to be used
-		const struct turn_cred zero = {0};
+	if (code != 0) { // nothing of a failed attempt is left, but whether it was a guess
+		const struct turn_cred zero = {.guess = cred.guess};
 
 		assert_memory_equal(&cred, &zero, sizeof(cred));
 	}

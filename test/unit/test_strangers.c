@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may have how many answers without a password, and how many guesses at one: what a request
+// proves, and whose budget it spends (stranger.h).
+#include "turn_fixture.h"
+
+static struct fixture f;
+static struct fixture_client ivan;
+
+static int setup(void **state)
+{
+	const struct turn_config c = fixture_config();
+
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_close(&f);
+	return 0;
+}
+
+static struct turn_stats stats(void)
+{
+	struct turn_stats s;
+
+	turn_shard_stats(f.shard, &s);
+	return s;
+}
+
+// The fields of a challenge, and nothing that makes it longer or tells more.
+static void assert_challenge(void)
+{
+	const struct stun_msg *m = &f.answer;
+
+	assert_int_equal(m->alen[STUN_REALM], strlen(FIXTURE_REALM));
+	assert_memory_equal(m->data + m->off[STUN_REALM], FIXTURE_REALM, strlen(FIXTURE_REALM));
+	assert_in_range(m->alen[STUN_NONCE], 13, 32);
+	assert_memory_equal(m->data + m->off[STUN_NONCE], "obMatJos2", 9);
+	assert_true(stun_has(m, STUN_PASSWORD_ALGORITHMS));
+	assert_int_equal(m->alen[STUN_ERROR_CODE], 4); // no reason phrase
+	assert_false(stun_has(m, STUN_SOFTWARE));
+	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY));
+	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256));
+	assert_false(stun_has(m, STUN_USERNAME));
+}
+
+static unsigned int allocate_once(struct fixture_client *c)
+{
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	return fixture_ask(&f, c);
+}
+
+// Failed verifications are counted apart from answers: who spoofs a source spends its answers, but
+// only the source itself, with a nonce of ours, can spend its verifications.
+static void forged_integrity_is_not_verified_for_ever(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client forger, neighbour, late;
+
+	fixture_close(&f);
+	c.limits.guesses = (struct turn_rate){.rate = 10, .burst = 20};
+	fixture_open(&f, &c, 7);
+	neighbour = forger = late = ivan; // behind one address
+	neighbour.at.port++;
+	late.at.port += 2;
+	assert_int_equal(allocate_once(&neighbour), 0);
+	forger.password = "wrong";
+	assert_int_equal(allocate_once(&forger), 401);
+	for (int i = 0; i < 100; i++) {
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_sign(&f, &forger);
+		fixture_send(&f, &forger);
+	}
+	assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
+	assert_int_equal(stats().auth_failures, 20); // the rest was not looked at
+	// who has an allocation keeps it, another one waits until the failures are forgotten
+	assert_int_equal(fixture_refresh(&f, &neighbour, 600), 0);
+	fixture_advance(&f, 3000);
+	assert_int_equal(allocate_once(&late), 0);
+}
+
+// Sends nb refreshes in another user's name, each with another password, from ivan's 5-tuple.
+static unsigned int guess(unsigned int nb)
+{
+	struct fixture_client guesser = ivan;
+	char password[16];
+	unsigned int answered = 0;
+
+	guesser.user = "eve";
+	guesser.password = password;
+	for (unsigned int i = 0; i < nb; i++) {
+		snprintf(password, sizeof(password), "guess%u", i);
+		fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+		fixture_sign(&f, &guesser);
+		if (fixture_send(&f, &guesser)->verdict == TURN_REPLY) {
+			assert_int_equal(fixture_code(&f), 401);
+			answered++;
+		} else {
+			assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
+		}
+	}
+	return answered;
+}
+
+// A hundred guesses at another user's password, then silence, to the right one as well; an
+// allocation of one's own makes no difference, and the answers of strangers neither.
+static void guesses_are_bounded(bool allocated)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client eve;
+
+	fixture_close(&f);
+	c.limits.unauthenticated = (struct turn_rate){.rate = 1000000, .burst = 1000000};
+	c.limits.guesses = (struct turn_rate){.rate = 20, .burst = 100};
+	fixture_open(&f, &c, 7);
+	if (allocated)
+		assert_int_equal(allocate_once(&ivan), 0);
+	assert_int_equal(guess(20000), 100);
+	eve = ivan;
+	eve.user = "eve";
+	eve.password = "evil";
+	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+	fixture_sign(&f, &eve);
+	assert_int_equal(fixture_send(&f, &eve)->verdict, TURN_DROP);
+	assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
+	// his own credentials are spared, right or wrong, by name or by hash
+	if (allocated) {
+		ivan.password = "wrong";
+		for (int i = 0; i < 200; i++)
+			assert_int_equal(fixture_refresh(&f, &ivan, 600), 401);
+		ivan.password = "pw";
+		assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+		ivan.userhash = true;
+		assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+	}
+	fixture_advance(&f, 1000);
+	assert_int_equal(guess(20000), 20);
+}
+
+static void guesses_are_bounded_without_allocation(void **state)
+{
+	guesses_are_bounded(false);
+}
+
+static void guesses_are_bounded_with_an_allocation(void **state)
+{
+	guesses_are_bounded(true);
+}
+
+// A nonce is 32 characters: what is longer or shorter is none of ours.
+static void nonce_of_another_length_438(void **state)
+{
+	for (size_t len = 0; len <= 64; len++) {
+		struct fixture_client c = fixture_client("198.51.100.7", 5000);
+
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_send(&f, &c);
+		assert_int_equal(fixture_code(&f), 401);
+		memset(c.nonce, 'A', sizeof(c.nonce));
+		memcpy(c.nonce, f.answer.data + f.answer.off[STUN_NONCE], 32);
+		c.nonce_len = len;
+		if (len == 0)
+			continue;
+		assert_int_equal(allocate_once(&c), len == 32 ? 0 : 438);
+		if (len == 32)
+			assert_int_equal(fixture_refresh(&f, &c, 0), 0);
+	}
+}
+
+// A 438 to a nonce that was ours is no stranger's answer: of an allocation so many a second, of
+// another 5-tuple as limits.stale-nonce says, and beyond that what strangers have left.
+static void stale_nonces_have_a_budget_of_their_own(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client other, stale;
+	unsigned int told = 0;
+
+	fixture_close(&f);
+	c.limits.unauthenticated = (struct turn_rate){.rate = 1, .burst = 4};
+	c.limits.stale_nonce = (struct turn_rate){.rate = 2, .burst = 5};
+	fixture_open(&f, &c, 7);
+	assert_int_equal(allocate_once(&ivan), 0);
+	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
+	other = fixture_client("198.51.100.7", 5001);
+	assert_int_equal(allocate_once(&other), 0);
+	assert_int_equal(fixture_refresh(&f, &other, 0), 0); // a nonce, no allocation
+	fixture_advance(&f, 1000000);
+	for (int i = 0; i < 10; i++) { // a stranger spends all that strangers get
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_send(&f, &ivan);
+	}
+	assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
+	for (int i = 0; i < 100; i++) {
+		stale = ivan;
+		fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
+		fixture_sign(&f, &stale);
+		told += fixture_send(&f, &stale)->verdict == TURN_REPLY;
+	}
+	assert_int_equal(told, 15);
+	assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
+	told = 0;
+	for (int i = 0; i < 100; i++) {
+		stale = other;
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_sign(&f, &stale);
+		told += fixture_send(&f, &stale)->verdict == TURN_REPLY;
+	}
+	assert_int_equal(told, 5);
+	fixture_advance(&f, 1000);
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 438);
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+}
+
+// Over TCP, TLS and DTLS a handshake has shown the address: no budget of strangers.
+static void handshakes_prove_the_address(void **state)
+{
+	static const uint8_t transports[] = {
+		TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_AUTO, TURN_OVER_DTLS};
+	struct turn_config c = fixture_config();
+
+	c.limits.unauthenticated = (struct turn_rate){.rate = 1, .burst = 1};
+	c.limits.binding = (struct turn_rate){.rate = 1, .burst = 1};
+	for (size_t i = 0; i < sizeof(transports); i++) {
+		fixture_close(&f);
+		c.listeners[0].transport = transports[i];
+		fixture_open(&f, &c, 7);
+		for (int k = 0; k < 100; k++) {
+			fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+			fixture_send(&f, &ivan);
+			assert_int_equal(fixture_code(&f), 401);
+			assert_challenge();
+			fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
+			fixture_send(&f, &ivan);
+			assert_int_equal(fixture_code(&f), 0);
+		}
+	}
+}
+
+// Credentials that have expired are refused before any password is tried: an office whose web page
+// was open overnight does not shut itself out.
+static void expired_names_are_no_guesses(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client late;
+
+	fixture_close(&f);
+	c.limits.guesses = (struct turn_rate){.rate = 1, .burst = 5};
+	fixture_open(&f, &c, 7);
+	late = ivan;
+	late.at.port++;
+	late.user = "1699999999:ivan"; // a second before now
+	late.password = "whatever";
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(allocate_once(&late), 401);
+	assert_int_equal(stats().auth_failures, 100);
+	assert_int_equal(allocate_once(&ivan), 0);
+	// nobody of that name: that is one
+	late.user = "nobody";
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(allocate_once(&late), 401);
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	fixture_sign(&f, &late);
+	assert_int_equal(fixture_send(&f, &late)->reason, TURN_DROP_GUESS_RATE);
+}
+
+// Strangers without a nonce, spoofing the address, spend answers only.
+static void spoofed_requests_lock_nobody_out(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_close(&f);
+	c.limits.unauthenticated = (struct turn_rate){.rate = 10, .burst = 20};
+	fixture_open(&f, &c, 8);
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	fixture_sign(&f, &ivan); // has its nonce before the flood
+	for (int i = 0; i < 1000; i++) {
+		const struct fixture_client spoofed = fixture_client("198.51.100.7", 1);
+		const struct stun_writer w = f.w;
+		uint8_t message[512];
+
+		memcpy(message, f.message, sizeof(message));
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_send(&f, &spoofed);
+		memcpy(f.message, message, sizeof(message));
+		f.w = w;
+	}
+	assert_int_equal(f.burst.plan.verdict, TURN_DROP);
+	fixture_send(&f, &ivan);
+	assert_int_equal(fixture_code(&f), 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(forged_integrity_is_not_verified_for_ever),
+		T(guesses_are_bounded_without_allocation),
+		T(guesses_are_bounded_with_an_allocation),
+		T(nonce_of_another_length_438),
+		T(stale_nonces_have_a_budget_of_their_own),
+		T(handshakes_prove_the_address),
+		T(expired_names_are_no_guesses),
+		T(spoofed_requests_lock_nobody_out),
+	};
+
+	return cmocka_run_group_tests_name("strangers", tests, NULL, NULL);
+}
