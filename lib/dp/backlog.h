@@ -8,9 +8,11 @@
 // connection), and of strangers. The known come first, but for one request in STRANGERS_TURN. Each
 // has room of its own, and a client may have a quarter of what room is left: so strangers, however
 // many, cost no allocation its refresh, and who sends in the name of a client takes the room of
-// that one. What finds no room is dropped and counted. Clients over TCP and TLS, who do not ask
-// twice, have room of their own here and no drops: while it is full their rings are not read, and
-// stream threads ask no more than it holds (streams.c).
+// that one. A session of DTLS costs no password: who has as many of these as there is room for,
+// from the addresses that dtls.per-source takes, can fill the queue of the known. What finds no
+// room is dropped and counted. Clients over TCP and TLS, who do not ask twice, have room of their
+// own here and no drops: while it is full their rings are not read, and stream threads ask no more
+// than it holds (streams.c).
 #pragma once
 
 #include <rte_mbuf.h>

@@ -310,9 +310,9 @@ static void rotate(struct worker *w)
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 
 	csprng_bytes(&w->rng, key, sizeof(key));
-	dtls_cookies_rotate(w->sessions->cookies, key);
+	if (dtls_cookies_rotate(w->sessions->cookies, key)) // else it is tried again
+		w->sessions->rotated_ms = w->now_ms;
 	explicit_bzero(key, sizeof(key));
-	w->sessions->rotated_ms = w->now_ms;
 }
 
 void sessions_tick(struct worker *w)

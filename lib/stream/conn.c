@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One connection: its states, its bytes in and out, its deadlines.
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "frame.h"
@@ -171,8 +172,12 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 
 bool conn_give_way(struct thread *t)
 {
+	// reset: the kernel would keep what is left of it for a minute
+	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
+
 	if (t->oldest == CONN_NONE)
 		return false;
+	setsockopt(t->conn[t->oldest].fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	conn_close(t, &t->conn[t->oldest], &t->stats.gave_way);
 	return true;
 }
@@ -300,6 +305,7 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			t->blocked[c->home] = (uint32_t)(c - t->conn);
 			t->stalled = true;
 			count(&t->stats.stalled, 1);
+			young_drop(t, c); // it has asked, and waits for us
 			break;
 		}
 		young_drop(t, c);
