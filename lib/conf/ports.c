@@ -250,12 +250,33 @@ static int check_pair(
 		(uint32_t)(other - t->listeners));
 }
 
+static bool is_any_v4(const struct addr *a)
+{
+	static const uint8_t zero[4];
+
+	return addr_is_v4(a) && memcmp(a->b + 12, zero, sizeof(zero)) == 0;
+}
+
+static int check_wildcard(struct conf_ctx *x, const struct turn_listener *l)
+{
+	static const struct addr any;
+	char text[ADDR_TEXT_LEN];
+
+	if (!addr_eq(&l->at.addr, &any) && !is_any_v4(&l->at.addr))
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
+		"there is no wildcard like %s: write one listener per address",
+		addr_format(&l->at.addr, text, sizeof(text)));
+}
+
 static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t i)
 {
 	const struct turn_config *t = &x->conf->turn;
 	const struct turn_listener *l = &t->listeners[i];
-	int rc = check_tls(x, l);
+	int rc = check_wildcard(x, l);
 
+	if (rc == 0)
+		rc = check_tls(x, l);
 	// of TCP the kernel will say whether it has the address
 	if (rc == 0 && over_udp(l))
 		rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
