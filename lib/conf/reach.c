@@ -103,6 +103,20 @@ static bool is_carrier(const struct prefix *p)
 	return !addr_eq(&last, &r.hi) && addr_is_v4(&first) == addr_is_v4(&last);
 }
 
+// Likewise for what is behind a translator of the operator's, unless it is taken out of what he
+// denies there.
+static bool is_behind(const struct turn_config *t, const struct prefix *p)
+{
+	bool behind = false;
+
+	for (uint32_t i = 0; i < t->nb_nat64; i++)
+		behind = behind ||
+			(p->len >= t->nat64[i].len && prefix_contains(&t->nat64[i], &p->addr));
+	for (uint32_t i = 0; i < t->nb_deny && behind; i++)
+		behind = p->len < t->deny[i].len || !prefix_contains(&t->deny[i], &p->addr);
+	return behind;
+}
+
 static bool is_relay(const struct conf *c, const struct addr *a)
 {
 	for (uint32_t i = 0; i < c->turn.nb_relay; i++)
@@ -217,6 +231,13 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 		snprintf(text, len, "is in peers.deny too, which wins: remove one of them");
 		return true;
 	}
+	if (p->len == (addr_is_v4(&p->addr) ? 96 : 0)) {
+		snprintf(text, len,
+			"opens nothing: private networks are denied by longer prefixes; name them, "
+			"like %s",
+			addr_is_v4(&p->addr) ? "10.0.0.0/8" : "fd00::/8");
+		return true;
+	}
 	if (never != NULL) {
 		snprintf(text, len, "never applies: %s no peers, whatever is allowed: remove it",
 			never);
@@ -238,11 +259,13 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	return true;
 }
 
-static bool carrier_fault(const struct prefix *p, char *text, size_t len)
+// allow: an entry of peers.allow; what is denied behind a translator is looked at as it is.
+static bool carrier_fault(
+	const struct turn_config *t, const struct prefix *p, bool allow, char *text, size_t len)
 {
 	char addr[ADDR_TEXT_LEN];
 
-	if (!is_carrier(p))
+	if (!is_carrier(p) && !(allow && is_behind(t, p)))
 		return false;
 	snprintf(text, len,
 		"%s/%u never matches: peers are judged by the IPv4 address embedded in it, write "
@@ -266,7 +289,7 @@ void conf_warn_peers(const struct conf *c, struct conf_report *r)
 		const struct prefix *p = i < t->nb_allow ? &t->allow[k] : &t->deny[k];
 		char text[256];
 
-		if (!carrier_fault(p, text, sizeof(text)) &&
+		if (!carrier_fault(t, p, i < t->nb_allow, text, sizeof(text)) &&
 			(i >= t->nb_allow || !allow_fault(&g, p, text, sizeof(text))))
 			continue;
 		// a range is many prefixes, of which one is told

@@ -138,7 +138,13 @@ static void test_none_without_reason(void **state)
 	// its own relay addresses are peers by hairpin
 	assert_silent("10.0.0.0/24", "198.51.100.1");
 	// what is next to what is refused, or holds more than that
-	assert_silent("10.0.0.0/24", "169.253.0.0/16, 0.0.0.0/0, '::/0', 'fe00::/9', 168.0.0.0/6");
+	assert_silent("10.0.0.0/24", "169.253.0.0/16, 0.0.0.0/1, '::/1', 'fe00::/9', 168.0.0.0/6");
+	// behind a translator: what is denied is, but for what is taken out of it; and what is none
+	assert_silent("allow:", "nat64: ['2a00:64::/96']\n  allow:");
+	assert_silent("'fd00:1::/32'", "'2a00:64::a00:1']\n  nat64: ['2a00:64::/96'");
+	assert_silent("10.0.0.0/24, 10.1.0.1-10.1.0.6]\n  deny: ['fd00:1::/32'",
+		"'2a00:64::a00:1', '2a00:65::/96', '2a00::/16']\n  nat64: ['2a00:64::/96']\n"
+		"  deny: ['2a00:64::/96'");
 	assert_silent("hunter3", "'$hunter3', 'I do not change me'");
 }
 
@@ -289,6 +295,18 @@ static void test_peers(void **state)
 	static const struct dubious list[] = {
 		{"'fd00:1::/32'", "'64:ff9b::/96'", "29:10: peers.deny[0]: 64:ff9b::/96 never ma"},
 		{"'fd00:1::/32'", "'::10.0.0.0/104'", "29:10: peers.deny[0]: ::10.0.0.0/104 nev"},
+		{"10.0.0.0/24", "'2a00:64::/96']\n  nat64: ['2a00:64::/96'] # ",
+			"28:11: peers.allow[0]: 2a00:64::/96 never matches: peers are judged by "
+			"the IPv4 address embedded in it, write that"},
+		{"10.0.0.0/24", "'2a00:64::a00:1', 10.0.0.0/24]\n  nat64: ['2a00:64::/96'] # ",
+			"28:11: peers.allow[0]: 2a00:64::a00:1/128 never matches"},
+		// what is allowed anyway
+		{"10.0.0.0/24", "0.0.0.0/0",
+			"28:11: peers.allow[0]: opens nothing: private networks are denied by "
+			"longer prefixes; name them, like 10.0.0.0/8"},
+		{"10.0.0.0/24", "'::/0'",
+			"28:11: peers.allow[0]: opens nothing: private networks are denied by "
+			"longer prefixes; name them, like fd00::/8"},
 		// denied as well
 		{"'fd00:1::/32'", "10.0.0.0/24", "28:11: peers.allow[0]: is in peers.deny too, w"},
 		{"'fd00:1::/32'", "10.1.0.1-10.1.0.6", "28:24: peers.allow[1]: is in peers.deny "},
