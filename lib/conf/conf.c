@@ -57,6 +57,10 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	}
 	if (fault != NULL)
 		return conf_fail_unknown(x, n, n->key[0] == '<' ? "<<" : "?", "%s", fault);
+	// realm is one of ours too, which has only been put into another section
+	if (x->conf != NULL && (parent == NULL || strcmp(n->key, "realm") != 0) &&
+		conf_coturn_key(n->key, advice, sizeof(advice)))
+		return conf_fail_unknown(x, n, n->key, "%s", advice);
 	snprintf(name, sizeof(name), "%.*s", (int)good, n->key);
 	n->meant = conf_key_suggest(x, parent, name, advice, sizeof(advice));
 	if (n->key[good] == ':')
@@ -242,14 +246,19 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 
 int conf_read_file(struct conf_ctx *x, void *base)
 {
-	size_t len = 0;
+	size_t len = 0, line;
 	char *text;
 
 	text = read_file(x, &len);
 	if (text == NULL)
 		return -EINVAL;
-	x->root = conf_yaml_parse(x, text, len);
+	line = x->conf != NULL ? conf_coturn_line(text, len) : 0;
+	x->root = line == 0 ? conf_yaml_parse(x, text, len) : NULL;
 	secret_wipe(text);
+	if (line > 0)
+		return conf_fail_yaml(x, line, 1,
+			"keys take a ':' and a blank behind them, not '='; is this a "
+			"turnserver.conf? see doc/coturn.md");
 	if (x->root == NULL)
 		return -EINVAL;
 	if (x->root->kind != CONF_MAP)

@@ -108,6 +108,13 @@ const struct conf_key *conf_key_child(
 const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent,
 	const char *name, char *buf, size_t len);
 
+// --- coturn.c ------------------------------------------------------------------------------------
+
+// What to write instead of a key of coturn, as words for an error; false when it is none.
+bool conf_coturn_key(const char *name, char *buf, size_t len);
+// The first line with content, when it is one of a turnserver.conf; else 0.
+size_t conf_coturn_line(const char *text, size_t len);
+
 // --- problem.c -----------------------------------------------------------------------------------
 
 #define CONF_ERRORS_MAX 20 // of one file: then reading it ends

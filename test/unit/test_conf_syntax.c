@@ -85,6 +85,59 @@ static void test_syntax(void **state)
 	conf_file_refused(utf16, 4, "1:1: yaml: UTF-16: the file must be UTF-8 text");
 }
 
+static void test_coturn_keys(void **state)
+{
+	static const struct mistake list[] = {
+		// also where the name of a key may be a secret
+		{"secrets: [hunter3]", "static-auth-secret: hunter3",
+			"27:3: auth.static-auth-secret: is coturn's: write auth: {secrets: [...]} "
+			"(doc/coturn.md)"},
+		{"secrets: [hunter3]", "static-auth-secret=hunter3: 1",
+			"27:3: auth.?: unknown key"},
+		{"log: {", "use-auth-secret: true\nlog: {", "37:1: use-auth-secret: is coturn's: "},
+		{"log: {", "lt-cred-mech:\nlog: {", "37:1: lt-cred-mech: is coturn's: credentials"},
+		{"log: {", "user: 'a:hunter'\nlog: {", "37:1: user: is coturn's: write auth: {us"},
+		{"log: {", "realm: x\nlog: {", "37:1: realm: is coturn's: write auth: {realm: .."},
+		{"log: {", "cert: x\nlog: {", "37:1: cert: is coturn's: write tls: {certificate"},
+		{"log: {", "listening-port: 1\nlog: {", "37:1: listening-port: is coturn's: writ"},
+		{"  ports: 49152", "  min-port: 49152\n  ports: 49152",
+			"20:3: relay.min-port: is coturn's: write relay: {ports: MIN-MAX}"},
+		{"limits:", "limits:\n  user-quota: 1", "30:3: limits.user-quota: is coturn's: wr"},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char *text = conf_file_edit(list[i].piece, list[i].by);
+
+		conf_file_refused(text, strlen(text), list[i].error);
+		free(text);
+	}
+}
+
+// A file of coturn, as it is.
+static void test_turnserver(void **state)
+{
+	static const char *const list[] = {
+		"# coturn\n\n  listening-ip=2001:db8::1\nrealm=x\n",
+		"\n\nlt-cred-mech\nstatic-auth-secret=hunter\n",
+		"\r\n#\r\nuse-auth-secret\r\nrealm=x\r\n",
+		"\n\nuser = ivan:hunter",
+	};
+	// none is
+	static const char *const others[] = {"ports: a=b", "ports", "", "#a=b", "ports: [=]", "=",
+		"\"a\"=b", "lt-cred-mech: true"};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		conf_file_refused(list[i], strlen(list[i]),
+			"3:1: yaml: keys take a ':' and a blank behind them, not '='; is this a "
+			"turnserver.conf? see doc/coturn.md");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		char error[CONF_ERROR_LEN];
+
+		assert_null(conf_file_load(others[i], strlen(others[i]), error));
+		assert_null(strstr(error, "turnserver"));
+	}
+}
+
 // Of what editors leave in files nothing matters: a byte order mark, line ends of other systems.
 static void test_editors(void **state)
 {
@@ -208,6 +261,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_syntax),
+		cmocka_unit_test(test_coturn_keys),
+		cmocka_unit_test(test_turnserver),
 		cmocka_unit_test(test_editors),
 		cmocka_unit_test(test_all_errors),
 		cmocka_unit_test(test_enough_errors),

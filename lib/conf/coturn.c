@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files and keys of coturn, which many come from.
+#include "conf_int.h"
+
+// --- keys ----------------------------------------------------------------------------------------
+
+#define CREDENTIALS "credentials are always demanded: remove it"
+#define PEM "write tls: {certificate: FILE, key: FILE}"
+
+static const struct {
+	const char *name, *advice;
+} keys[] = {
+	{"static-auth-secret", "write auth: {secrets: [...]}"},
+	{"use-auth-secret", "secrets are used where there are some: write auth: {secrets: [...]}"},
+	{"lt-cred-mech", CREDENTIALS},
+	{"no-auth", CREDENTIALS},
+	{"user", "write auth: {users: [{name: ..., password: ...}]}"},
+	{"realm", "write auth: {realm: ...}"},
+	{"listening-ip", "write one entry of listeners per address"},
+	{"listening-port", "write the port of each entry of listeners"},
+	{"tls-listening-port", "write an entry of listeners with transport: tls"},
+	{"relay-ip", "write relay: {addresses: [...]}"},
+	{"external-ip", "the box owns its addresses, none is mapped: remove it"},
+	{"min-port", "write relay: {ports: MIN-MAX}"},
+	{"max-port", "write relay: {ports: MIN-MAX}"},
+	{"user-quota", "write limits: {per-user: N}"},
+	{"total-quota", "write limits: {allocations: N}"},
+	{"max-allocate-lifetime", "write limits: {lifetime: {max: SECONDS}}"},
+	{"allowed-peer-ip", "write peers: {allow: [...]}"},
+	{"denied-peer-ip", "write peers: {deny: [...]}"},
+	{"stale-nonce", "write auth: {nonce: {lifetime: SECONDS}}"},
+	{"cert", PEM},
+	{"pkey", PEM},
+	{"relay-threads", "write workers: {count: N}"},
+};
+
+bool conf_coturn_key(const char *name, char *buf, size_t len)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(keys[i].name, name) != 0)
+			continue;
+		snprintf(buf, len, "is coturn's: %s (doc/coturn.md)", keys[i].advice);
+		return true;
+	}
+	return false;
+}
+
+// --- files ---------------------------------------------------------------------------------------
+
+// Whether a line, without the blanks before it, is "key=value" or one of the keys alone.
+static bool is_setting(const char *line, size_t len)
+{
+	size_t word = 0, end;
+
+	while (word < len &&
+		((line[word] >= 'a' && line[word] <= 'z') ||
+			(line[word] >= '0' && line[word] <= '9') || line[word] == '-'))
+		word++;
+	for (end = word; end < len && (line[end] == ' ' || line[end] == '\t' || line[end] == '\r');)
+		end++;
+	if (word > 0 && end < len && line[end] == '=')
+		return true;
+	for (size_t i = 0; end == len && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strlen(keys[i].name) == word && memcmp(keys[i].name, line, word) == 0)
+			return true;
+	return false;
+}
+
+size_t conf_coturn_line(const char *text, size_t len)
+{
+	size_t number = 1;
+
+	for (size_t at = 0; at < len; number++) {
+		const char *line = text + at;
+		const char *feed = memchr(line, '\n', len - at);
+		size_t n = feed != NULL ? (size_t)(feed - line) : len - at;
+
+		at += n + 1;
+		while (n > 0 && (*line == ' ' || *line == '\t' || *line == '\r')) {
+			line++;
+			n--;
+		}
+		if (n > 0 && *line != '#')
+			return is_setting(line, n) ? number : 0;
+	}
+	return 0;
+}
