@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+#include <dirent.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <limits.h>
 #include <netinet/in.h>
@@ -18,6 +20,25 @@
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 
 const struct check_paths check_system = {"/sys/devices/system/cpu", "/sys/bus/pci/devices"};
+
+// --- driver profiles -----------------------------------------------------------------------------
+
+bool check_drivers(const struct conf *c, struct conf_report *r)
+{
+	DIR *d;
+
+	if (c->drivers_dir == NULL || c->drivers_dir[0] == '\0')
+		return true;
+	d = opendir(c->drivers_dir);
+	if (d != NULL) {
+		closedir(d);
+		return true;
+	}
+	conf_tell(r, CONF_ERROR, AT(c, drivers_dir, "drivers"),
+		"%s: %s: name the directory of driver profiles, or leave the key out",
+		c->drivers_dir, strerror(errno));
+	return false;
+}
 
 // --- lcores --------------------------------------------------------------------------------------
 

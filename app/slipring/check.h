@@ -16,6 +16,9 @@ extern const struct check_paths check_system;
 // of this machine. lcores: eal.lcores is what counts, EAL arguments say nothing of them.
 void check_all(const struct conf *c, bool lcores, struct conf_report *r);
 
+// Whether the directory that the key drivers names, if any, can be read; else that is told.
+bool check_drivers(const struct conf *c, struct conf_report *r);
+
 // --- the parts, for tests ------------------------------------------------------------------------
 
 void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r);

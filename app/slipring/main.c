@@ -43,10 +43,12 @@ static struct conf *load(const struct opts *o, struct conf_report *r)
 	char error[CONF_ERROR_LEN];
 	struct conf *c = conf_load_all(o->config, r);
 
-	if (c == NULL || load_drivers(o, c, &c->drivers, error) == 0)
-		return c;
-	r->nb[CONF_ERROR]++;
-	r->say(r->ctx, CONF_ERROR, error);
+	if (c != NULL && (o->drivers != NULL || check_drivers(c, r))) {
+		if (load_drivers(o, c, &c->drivers, error) == 0)
+			return c;
+		r->nb[CONF_ERROR]++;
+		r->say(r->ctx, CONF_ERROR, error);
+	}
 	conf_free(c);
 	return NULL;
 }

@@ -158,6 +158,28 @@ static void test_affinity(void **state)
 	assert_heard(&h, 0, 1, "2:11: eal.lcores: CPU 0 is not among those that this process may");
 }
 
+static void test_drivers(void **state)
+{
+	struct conf *c = load("workers:", "drivers: /nonexistent/d\nworkers:");
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	assert_false(check_drivers(c, &r));
+	assert_heard(&h, 1, 0,
+		"4:10: drivers: /nonexistent/d: No such file or directory: name the directory of "
+		"driver profiles, or leave the key out\n");
+	conf_free(c);
+	for (unsigned int i = 0; i < 3; i++) {
+		static const char *const good[] = {
+			"workers:", "drivers: /\nworkers:", "drivers: ''\nworkers:"};
+
+		c = load("workers:", good[i]);
+		assert_true(check_drivers(c, &r));
+		conf_free(c);
+	}
+	assert_int_equal(h.nb[CONF_ERROR], 1);
+}
+
 static struct heard device(const char *text)
 {
 	struct conf *c = load("net_a", text);
@@ -246,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lcores),
 		cmocka_unit_test(test_affinity),
+		cmocka_unit_test(test_drivers),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_tls),
