@@ -184,6 +184,8 @@ static int read_hex(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 {
 	struct stun_key *key = (struct stun_key *)((char *)base + k->offset);
 
+	if (n->text[0] == '0' && tolower((unsigned char)n->text[1]) == 'x')
+		return conf_fail(x, n, "must be %u hexadecimal digits, without 0x", 2 * k->max);
 	if (strlen(n->text) != 2 * (size_t)k->max)
 		return conf_fail(x, n, "has %zu characters, it must be %u hexadecimal digits",
 			strlen(n->text), 2 * k->max);

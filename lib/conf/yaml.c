@@ -85,7 +85,9 @@ static const struct hint {
 	{"cannot start any token", NULL, "text that begins with this character needs quotes"},
 	{"node content", ":", "text that begins with ':', like \"::1\", needs quotes"},
 	{"node content", NULL, "a value is missing, or a closing bracket"},
-	{"unexpected ':'", NULL, "text that ends with ':', like \"2001:db8::\", needs quotes"},
+	{"unexpected ':'", NULL,
+		"text that ends with ':', like \"2001:db8::\", needs quotes, or a value is "
+		"missing behind ':'"},
 	{"expected ',' or ']'", NULL, "a ',' is missing, or the ']', or quotes around the text"},
 	{"expected ',' or '}'", NULL, "a ',' is missing, or the '}', or quotes around the text"},
 	{"expected ':'", NULL, "a key takes a ':' and a blank behind it"},

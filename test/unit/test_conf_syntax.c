@@ -35,7 +35,11 @@ static void test_syntax(void **state)
 		{{"'fd00:1::/32'", "::1", "35:10: yaml: syntax: "},
 			": text that begins with ':', like \"::1\", needs quotes"},
 		{{"'fd00:1::/32'", "fd00:1::", "35:10: yaml: syntax: "},
-			": text that ends with ':', like \"2001:db8::\", needs quotes"},
+			": text that ends with ':', like \"2001:db8::\", needs quotes, or a value "
+			"is missing behind ':'"},
+		{{"log: {to: stderr, level: info}", "log: {to: stderr, level:}",
+			 "37:19: yaml: syntax: "},
+			", or a value is missing behind ':'"},
 		{{"deny: ['fd00:1::/32']", "deny:\n    - fd00:1::", "36:7: peers.deny[0]: must be"},
 			"(text with ':' at its end needs quotes)"},
 		{{"  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
@@ -88,6 +92,11 @@ static void test_syntax(void **state)
 static void test_coturn_keys(void **state)
 {
 	static const struct mistake list[] = {
+		// a user's key as coturn writes it
+		{"key: 0123456789abcdef", "key: 0x0123456789abcdef",
+			"26:25: auth.users[1].key: must be 32 hexadecimal digits, without 0x"},
+		{"key: 0123456789abcdef", "key: '0Xg'} # ",
+			"26:25: auth.users[1].key: must be 32 hexadecimal digits, without 0x"},
 		// also where the name of a key may be a secret
 		{"secrets: [hunter3]", "static-auth-secret: hunter3",
 			"27:3: auth.static-auth-secret: is coturn's: write auth: {secrets: [...]} "
