@@ -8,7 +8,7 @@
 
 // Realm bytes up to which a 401 is at most 3 times the shortest Allocate, in whole IP packets.
 #define REALM_SHORT 16
-#define NONCE_SECRET_SHORT 16
+#define SECRET_SHORT 16
 #define SEEN_TWICE "net_af_packet"
 
 // The first argument of conf_tell's last ones: a place in the configuration.
@@ -47,6 +47,14 @@ static void warn_placeholder(struct conf_report *r, struct conf_at at, const cha
 		conf_tell(r, CONF_WARNING, at, "%s", why);
 }
 
+static void warn_secret(struct conf_report *r, struct conf_at at, const char *text)
+{
+	warn_placeholder(r, at, text);
+	if (placeholder(text) == NULL && strlen(text) < SECRET_SHORT)
+		conf_tell(r, CONF_WARNING, at, "shorter than %u characters: it may be guessed",
+			SECRET_SHORT);
+}
+
 static void warn_users(const struct conf *c, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->turn.nb_users && !conf_warned(r); i++) {
@@ -78,12 +86,15 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 			realm, REALM_SHORT);
 	warn_placeholder(r, AT(c, turn.realm, 0, "auth.realm"), t->realm);
 	warn_users(c, r);
-	for (uint32_t i = 0; i < t->nb_secrets; i++)
-		warn_placeholder(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);
-	warn_placeholder(r, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"), t->nonce_secret);
-	if (t->nonce_secret[0] != '\0' && strlen(t->nonce_secret) < NONCE_SECRET_SHORT)
-		conf_tell(r, CONF_WARNING, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"),
-			"shorter than %u characters: it may be guessed", NONCE_SECRET_SHORT);
+	for (uint32_t i = 0; i < t->nb_secrets && !conf_warned(r); i++)
+		warn_secret(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);
+	if (t->nonce_secret[0] != '\0')
+		warn_secret(r, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"), t->nonce_secret);
+	if (t->limits.guesses.rate == 0)
+		conf_tell(r, CONF_WARNING,
+			AT(c, turn.limits.guesses.rate, 0, "limits.guesses.rate"),
+			"0 is no limit: passwords can be guessed as fast as requests come, write "
+			"how many a second of one source (20)");
 }
 
 // Packets that may wait in the backlog of a worker: of known clients and of strangers each

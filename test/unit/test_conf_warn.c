@@ -33,7 +33,7 @@ static const char clean[] = "eal:\n" // 1
 			    "  realm: turn.test\n"
 			    "  users:\n"
 			    "    - {name: ivan, password: hunter2}\n"
-			    "  secrets: [hunter3, hunter4]\n" // 25
+			    "  secrets: [hunter3hunter3hunter3, hunter4hunter4hunter4]\n" // 25
 			    "  nonce: {secret: hunter4hunter4hunter4}\n"
 			    "peers:\n"
 			    "  allow: [10.0.0.0/24, 10.1.0.1-10.1.0.6]\n"
@@ -145,7 +145,9 @@ static void test_none_without_reason(void **state)
 	assert_silent("10.0.0.0/24, 10.1.0.1-10.1.0.6]\n  deny: ['fd00:1::/32'",
 		"'2a00:64::a00:1', '2a00:65::/96', '2a00::/16']\n  nat64: ['2a00:64::/96']\n"
 		"  deny: ['2a00:64::/96'");
-	assert_silent("hunter3", "'$hunter3', 'I do not change me'");
+	assert_silent("hunter3hunter3hunter3", "'$hunter3hunter3hunter3', 'I do not change me'");
+	// 16 are enough
+	assert_silent("hunter3hunter3hunter3", "0123456789abcdef");
 }
 
 static void hear_workers(void *ctx, enum conf_weight weight, const char *line)
@@ -185,7 +187,12 @@ static void test_auth(void **state)
 		{"realm: turn.test", "realm: 12345678901234567", "22:10: auth.realm: 17 bytes: up"},
 		{"ivan", "iv\xc3\xa4n", "24:7: auth.users[0]: has a name or password beyond"},
 		{"hunter2", "h\xc3\xbcnter2", "24:7: auth.users[0]: has a name or password bey"},
-		{"hunter4hunter4hunter4", "hunter4", "26:19: auth.nonce.secret: shorter than 16"},
+		{"secret: hunter4hunter4hunter4", "secret: hunter4",
+			"26:19: auth.nonce.secret: shorter than 16"},
+		{"hunter3hunter3hunter3", "0123456789abcde",
+			"25:13: auth.secrets[0]: shorter than 16 characters: it may be guessed"},
+		{"buffers:", "limits: {guesses: {rate: 0}}\nbuffers:",
+			"30:26: limits.guesses.rate: 0 is no limit: passwords can be guessed as"},
 	};
 
 	CHECK(list);
@@ -199,20 +206,26 @@ static void test_auth(void **state)
 static void test_placeholders(void **state)
 {
 	static const struct dubious list[] = {
-		{"hunter4]", "change me]", "25:22: auth.secrets[1]: is the one of the examples"},
-		{"hunter3", "'Change me: now'", "25:13: auth.secrets[0]: is the one of the exampl"},
-		{"hunter3", "changeme", "25:13: auth.secrets[0]: is the one of the examples"},
-		{"hunter3", "'${TURN_SECRET}'", "25:13: auth.secrets[0]: is taken as it is, varia"},
-		{"hunter3", "'{{ secret }}'", "25:13: auth.secrets[0]: is taken as it is, variabl"},
-		{"hunter3", "$(cat secret)", "25:13: auth.secrets[0]: is taken as it is, variable"},
-		{"hunter3", "\xe2\x80\x9chunter3\xe2\x80\x9d",
+		{"hunter4hunter4hunter4]", "change me]",
+			"25:36: auth.secrets[1]: is the one of the examples"},
+		{"hunter3hunter3hunter3", "'Change me: now'",
+			"25:13: auth.secrets[0]: is the one of the exampl"},
+		{"hunter3hunter3hunter3", "changeme",
+			"25:13: auth.secrets[0]: is the one of the examples"},
+		{"hunter3hunter3hunter3", "'${TURN_SECRET}'",
+			"25:13: auth.secrets[0]: is taken as it is, varia"},
+		{"hunter3hunter3hunter3", "'{{ secret }}'",
+			"25:13: auth.secrets[0]: is taken as it is, variabl"},
+		{"hunter3hunter3hunter3", "$(cat secret)",
+			"25:13: auth.secrets[0]: is taken as it is, variable"},
+		{"hunter3hunter3hunter3", "\xe2\x80\x9chunter3\xe2\x80\x9d",
 			"25:13: auth.secrets[0]: holds curly quotes, which are part of it: use"},
-		{"hunter3", "\xe2\x80\x98hunter3\xe2\x80\x99",
+		{"hunter3hunter3hunter3", "\xe2\x80\x98hunter3\xe2\x80\x99",
 			"25:13: auth.secrets[0]: holds curly quotes"},
 		{"hunter2", "change-me", "24:30: auth.users[0].password: is the one of the exam"},
 		{"hunter2", "'${PW}'", "24:30: auth.users[0].password: is taken as it is"},
 		{"realm: turn.test", "realm: '${REALM}'", "22:10: auth.realm: is taken as it is"},
-		{"hunter4hunter4hunter4", "'change me, change me'",
+		{"secret: hunter4hunter4hunter4", "secret: 'change me, change me'",
 			"26:19: auth.nonce.secret: is the one of the examples"},
 	};
 
