@@ -340,11 +340,29 @@ static int check_relay(struct conf_ctx *x, const struct owned *own)
 	return rc != 0 ? rc : check_relay_ports(x);
 }
 
+// Of a subnet of the port.
+static bool is_broadcast(const struct conf_port *p, const struct addr *a)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const struct conf_address *own = &p->addresses[i];
+		const struct prefix s = conf_prefix_of(&own->addr, own->prefix_len);
+		const struct addr_range r = prefix_range(&s);
+
+		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))
+			return true;
+	}
+	return false;
+}
+
 static int check_routers(struct conf_ctx *x, const struct owned *own, const struct conf_port *p)
 {
 	char text[ADDR_TEXT_LEN];
 
 	for (uint32_t i = 0; i < p->nb_gateways; i++) {
+		if (is_broadcast(p, &p->gateways[i]))
+			return conf_fail(x, conf_node_of(x->root, &p->gateways, i),
+				"%s is the broadcast address of its subnet: name the router",
+				addr_format(&p->gateways[i], text, sizeof(text)));
 		if (is_owned(own, x->conf->turn.nb_local, &p->gateways[i]))
 			return conf_fail(x, conf_node_of(x->root, &p->gateways, i),
 				"%s is an address of this box itself: name the router",

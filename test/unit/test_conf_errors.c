@@ -410,6 +410,8 @@ static void test_gateways(void **state)
 			"9:27: ports[0].gateway[1]: fd00::fd is a second IPv6 gateway"},
 		{"[10.0.0.254]", "[10.0.0.252, 10.0.0.253, 10.0.0.254]",
 			"9:39: ports[0].gateway[2]: at most 2 addresses"},
+		{"[10.0.0.254]", "[10.0.0.255]",
+			"9:15: ports[0].gateway[0]: 10.0.0.255 is the broadcast address of its"},
 		{"[10.0.0.254]", "[10.0.0.1]",
 			"9:15: ports[0].gateway[0]: 10.0.0.1 is an address of "
 			"this box itself"},
