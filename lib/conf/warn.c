@@ -3,6 +3,7 @@
 #include "conf_int.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,17 +123,50 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 	}
 	if (cpus > 0 && (long)c->workers > cpus)
 		conf_tell(r, CONF_WARNING, AT(c, workers, 0, "workers.count"),
-			"%u workers on %ld CPUs: they will take turns", c->workers, cpus);
+			"%u workers on %ld CPU%s: they will take turns", c->workers, cpus,
+			cpus == 1 ? "" : "s");
 	if (each * workers > c->mbufs)
 		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
-			"%u buffers cannot fill the rings of %u ports, %u workers and %" PRIu64
+			"%u buffers cannot fill the rings of %u port%s, %u worker%s and %" PRIu64
 			" descriptors for each: packets may be dropped for want of buffers",
-			c->mbufs, c->nb_ports, (uint32_t)workers, each);
+			c->mbufs, c->nb_ports, c->nb_ports == 1 ? "" : "s", (uint32_t)workers,
+			workers == 1 ? "" : "s", each);
 	else if (each * workers + waiting > c->mbufs)
 		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
 			"%u buffers fill the descriptors of all workers, but not %u for each that "
 			"wait in its backlog: a storm of requests may leave none for packets",
 			c->mbufs, backlog_packets(c));
+}
+
+// Whether UDP to a port of an address is the data path's.
+static bool is_taken(const struct turn_config *t, const struct addr *a, uint16_t port)
+{
+	for (uint32_t i = 0; i < t->nb_listeners; i++)
+		if (!turn_listener_is_stream(&t->listeners[i]) && t->listeners[i].at.port == port &&
+			addr_eq(&t->listeners[i].at.addr, a))
+			return true;
+	for (uint32_t i = 0; i < t->nb_relay && port >= t->port_lo && port <= t->port_hi; i++)
+		if (addr_eq(&t->relay[i], a))
+			return true;
+	return false;
+}
+
+static void warn_taken(const struct conf *c, uint32_t port, struct conf_report *r)
+{
+	const struct conf_port *p = &c->ports[port];
+
+	for (uint32_t i = 0; i < p->exception.nb_allow && !conf_warned(r); i++) {
+		const struct conf_service *s = &p->exception.allow[i];
+		bool all = s->proto == IPPROTO_UDP && !s->away;
+
+		for (uint32_t j = 0; j < p->nb_addresses && all; j++)
+			all = is_taken(&c->turn, &p->addresses[j].addr, s->port);
+		if (all)
+			conf_tell(r, CONF_WARNING, AT(c, ports[port].exception.allow, i, "ports"),
+				"udp/%u is a listener's or a relay port on every address of port "
+				"'%s', and never comes to the kernel: remove it",
+				s->port, p->name);
+	}
 }
 
 static void warn_exceptions(const struct conf *c, struct conf_report *r)
@@ -143,6 +177,9 @@ static void warn_exceptions(const struct conf *c, struct conf_report *r)
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		if (c->ports[i].exception.name != NULL)
 			waiting += workers * c->ports[i].exception.buffers;
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		if (c->ports[i].exception.name != NULL)
+			warn_taken(c, i, r);
 	if (waiting > c->mbufs / 2)
 		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
 			"of %u buffers %" PRIu64

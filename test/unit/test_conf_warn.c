@@ -170,7 +170,9 @@ static void test_workers(void **state)
 static void test_sizes(void **state)
 {
 	static const struct dubious list[] = {
-		{"mbufs: 16384", "mbufs: 8191", "30:18: buffers.mbufs: 8191 buffers cannot"},
+		{"mbufs: 16384", "mbufs: 8191",
+			"30:18: buffers.mbufs: 8191 buffers cannot fill "
+			"the rings of 2 ports, 2 workers and 4096 descriptors for each"},
 		// 2 workers: of wan 2 x (8192 + 1024), of lan 2 x (1024 + 1024)
 		{"vlan: 0", "rx-ring: 8192", "30:18: buffers.mbufs: 16384 buffers cannot fill"},
 		{"49152-65535", "50000-50126", "20:10: relay.ports: 127 ports are too few"},
@@ -179,6 +181,45 @@ static void test_sizes(void **state)
 	};
 
 	CHECK(list);
+}
+
+static void test_one_of_each(void **state)
+{
+	static const struct edit edits[] = {{"0@(0-1),1@0,2@1", "0@(0-1),1@0"},
+		{"count: 2", "count: 1"},
+		{"    vlan: 0\n"
+		 "  - name: lan\n    device: net_b\n    addresses: [203.0.113.1-203.0.113.9/24]\n"
+		 "    gateway: [203.0.113.254]\n",
+			"\n"},
+		{", 203.0.113.2-203.0.113.4", ""}, {"mbufs: 16384", "mbufs: 2047"}};
+	const struct heard h = warned_all(edits, 5);
+
+	assert_int_equal(h.nb, 1);
+	assert_non_null(strstr(h.text,
+		": buffers.mbufs: 2047 buffers cannot fill the rings of 1 port, 1 worker and 2048 "
+		"descriptors for each"));
+}
+
+#define LAN_SR0 "device: net_b\n    exception: {name: sr0, allow: "
+
+// What the data path takes never comes to the kernel.
+static void test_taken(void **state)
+{
+	static const struct dubious list[] = {
+		{"vlan: 0", "exception: {name: sr0, allow: [udp/161, udp/3478]}",
+			"10:45: ports[0].exception.allow[1]: udp/3478 is a listener's or a relay "
+			"port on every address of port 'wan', and never comes to the kernel: rem"},
+		{"vlan: 0", "exception: {name: sr0, allow: [udp/49152]}",
+			"10:36: ports[0].exception.allow[0]: udp/49152 is a listener's or a rel"},
+		{"vlan: 0", "exception: {name: sr0, allow: [udp/65535]}",
+			"10:36: ports[0].exception.allow[0]: udp/65535 is a listener's or a rel"},
+	};
+
+	CHECK(list);
+	assert_silent(
+		"vlan: 0", "exception: {name: sr0, allow: [tcp/3478, udp-to/3478, udp/49151]}");
+	// an address that is neither listened on nor relayed from
+	assert_silent("device: net_b\n", LAN_SR0 "[udp/3478, udp/50000]}\n");
 }
 
 static void test_auth(void **state)
@@ -389,6 +430,8 @@ int main(void)
 		cmocka_unit_test(test_none_without_reason),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_one_of_each),
+		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_auth),
 		cmocka_unit_test(test_placeholders),
 		cmocka_unit_test(test_gateways),
