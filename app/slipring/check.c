@@ -16,10 +16,12 @@
 #include "dp.h"
 #include "port.h"
 #include "review.h"
+#include "vtap_spec.h"
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 
-const struct check_paths check_system = {"/sys/devices/system/cpu", "/sys/bus/pci/devices"};
+const struct check_paths check_system = {
+	"/sys/devices/system/cpu", "/sys/bus/pci/devices", "/run/netns"};
 
 // --- driver profiles -----------------------------------------------------------------------------
 
@@ -161,6 +163,39 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 		check_device(c, i, pci, r);
 }
 
+// --- namespaces ----------------------------------------------------------------------------------
+
+// They may be made before the start; without them it ends.
+static void check_netns(
+	struct conf_at at, const char *name, const char *netns, struct conf_report *r)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", netns, name);
+	if (name[0] != '\0' && access(path, F_OK) != 0 && errno == ENOENT)
+		conf_tell(r, CONF_WARNING, at,
+			"there is no network namespace %s (yet): make it with `ip netns add %s`",
+			name, name);
+}
+
+void check_namespaces(const struct conf *c, const char *netns, struct conf_report *r)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+		struct vtap_spec spec;
+		char reason[160];
+
+		if (vtap_spec_is(p->device) &&
+			vtap_spec_parse(p->device, &spec, reason, sizeof(reason)))
+			check_netns(AT(c, ports[i].device, "ports"), spec.netns, netns, r);
+		if (p->exception.netns != NULL)
+			check_netns(AT(c, ports[i].exception.netns, "ports"), p->exception.netns,
+				netns, r);
+	}
+	if (c->streams.netns != NULL)
+		check_netns(AT(c, streams.netns, "streams.netns"), c->streams.netns, netns, r);
+}
+
 // --- listeners of the kernel ---------------------------------------------------------------------
 
 static bool is_port_address(const struct conf *c, const struct addr *a)
@@ -246,6 +281,7 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	if (lcores)
 		check_lcores(c, check_system.cpus, r);
 	check_devices(c, check_system.pci, r);
+	check_namespaces(c, check_system.netns, r);
 	check_listeners(c, r);
 	check_tls(c, r);
 }

@@ -8,6 +8,7 @@
 struct check_paths {
 	const char *cpus; // /sys/devices/system/cpu
 	const char *pci; // /sys/bus/pci/devices
+	const char *netns; // /run/netns
 };
 
 extern const struct check_paths check_system;
@@ -23,5 +24,6 @@ bool check_drivers(const struct conf *c, struct conf_report *r);
 
 void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r);
 void check_devices(const struct conf *c, const char *pci, struct conf_report *r);
+void check_namespaces(const struct conf *c, const char *netns, struct conf_report *r);
 void check_listeners(const struct conf *c, struct conf_report *r);
 void check_tls(const struct conf *c, struct conf_report *r);

@@ -212,6 +212,37 @@ static void test_devices(void **state)
 	assert_heard(&h, 0, 0, "");
 }
 
+static struct heard namespaces(const char *piece, const char *by)
+{
+	struct conf *c = load(piece, by);
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	check_namespaces(c, dir, &r);
+	conf_free(c);
+	return h;
+}
+
+static void test_namespaces(void **state)
+{
+	struct heard h = namespaces("net_a", "'vtap:t0,netns=nowhere'");
+
+	assert_heard(&h, 0, 1,
+		"7:13: ports[0].device: there is no network namespace nowhere (yet): make it with "
+		"`ip netns add nowhere`\n");
+	h = namespaces("vlan: 0", "exception: {name: sr0, netns: nowhere}");
+	assert_heard(&h, 0, 1, "10:35: ports[0].exception.netns: there is no network namespace n");
+	h = namespaces("log:", "streams: {netns: nowhere}\nlog:");
+	assert_heard(&h, 0, 1, "37:18: streams.netns: there is no network namespace nowhere");
+	// made by begin()
+	h = namespaces("net_a", "'vtap:t0,netns=cpu0'");
+	assert_heard(&h, 0, 0, "");
+	h = namespaces("vlan: 0", "exception: {name: sr0, netns: cpu0}");
+	assert_heard(&h, 0, 0, "");
+	h = namespaces("net_a", "'vtap:t0'");
+	assert_heard(&h, 0, 0, "");
+}
+
 static void test_listeners(void **state)
 {
 	static const struct {
@@ -270,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_affinity),
 		cmocka_unit_test(test_drivers),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_tls),
 	};
