@@ -377,7 +377,8 @@ static const struct conf_key conf_schema[] = {
 	.def = "20", .help = "Per second; 0 = no limit."},
 {"limits.guesses.burst", CONF_NUMBER, ONE(conf, turn.limits.guesses.burst), RANGE(1, 1000000),
 	.def = "100", .help = "At once."},
-{"limits.binding", CONF_SECTION, .help = "The same for STUN Binding requests."},
+{"limits.binding", CONF_SECTION, .help = "Answers to STUN Binding requests, per source, "
+	"over all transports. Past it there is silence and a counter."},
 {"limits.binding.rate", CONF_NUMBER, ONE(conf, turn.limits.binding.rate), RANGE(0, 1000000),
 	.def = "1000", .help = "Per second; 0 = no limit."},
 {"limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst), RANGE(1, 1000000),
