@@ -76,7 +76,7 @@ class Run:
         with open(self.log_path, errors="replace") as file:
             return file.read()
 
-    def finish(self, timeout=30):
+    def finish(self, timeout=120):
         """Waits for its end, whatever that is."""
         try:
             self.output, _ = self.process.communicate(timeout=timeout * SLOW)
@@ -90,7 +90,7 @@ class Run:
             self.json = json.loads(line)
         return self
 
-    def result(self, timeout=30):
+    def result(self, timeout=120):
         """Waits for its success."""
         self.finish(timeout)
         assert self.code == 0, f"exit code {self.code}: {self.log()[-2000:]}"

@@ -168,7 +168,7 @@ class Slipring(Process):
         self.spawn(*self.under, BINARY, "-c", self.path, *self.args, env={"ASAN_OPTIONS": options})
         if "vtap:d0" in self.text:
             until(lambda: self.running() and self.lab.plugged(), 15, "the port is there")
-        until(self.ready, 15, "the server is ready")
+        until(self.ready, 60, "the server is ready")
 
     def ready(self):
         self.running()
