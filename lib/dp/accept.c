@@ -38,16 +38,16 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 	const struct net_frame *f, struct turn_view *v, unsigned int *home)
 {
 	const struct dp *dp = w->dp;
-	const struct local *to = local_find(dp->local, &f->dst);
+	const struct local_addr *to = local_addrs_find(dp->local, &f->dst);
 	int listener;
 
 	if (to == NULL || to->kind != LOCAL_OWN || to->port != port)
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
-	if (local_find(dp->local, &f->src) != NULL) // ours, or a broadcast address
+	if (local_addrs_find(dp->local, &f->src) != NULL) // ours, or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	listener = local_listener(dp->local, to, f->dport);
+	listener = local_addrs_listener(dp->local, to, f->dport);
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
@@ -143,7 +143,7 @@ static bool source_is_fine(
 		(v->flags & DP_IPV4) != 0 ? udp_martian4(first) : first == 0 || first >= 0xfe;
 
 	return !martian && v->src_port != 0 && (data[6] & 1) == 0 &&
-		memcmp(data + 6, src, 6) != 0 && local_find(w->dp->local, &v->src) == NULL;
+		memcmp(data + 6, src, 6) != 0 && local_addrs_find(w->dp->local, &v->src) == NULL;
 }
 
 bool accept_again(struct worker *w, unsigned int i)
@@ -169,12 +169,12 @@ bool accept_again(struct worker *w, unsigned int i)
 
 // The long way to the same, for what classify_plain does not know.
 static __rte_noinline int classify_rest(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct local *to, struct turn_view *v)
+	const struct rte_mbuf *m, const struct local_addr *to, struct turn_view *v)
 {
 	const struct dp *dp = w->dp;
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint16_t dport = load_be16(v->data - NET_UDP_LEN + 2);
-	const int listener = local_listener(dp->local, to, dport);
+	const int listener = local_addrs_listener(dp->local, to, dport);
 	struct net_frame f;
 	unsigned int home;
 
@@ -202,7 +202,7 @@ enum homes {
 struct accepting {
 	const struct worker *w;
 	const struct dp_port *p;
-	struct local_table local; // a copy
+	struct local_addrs local; // a copy
 	uint64_t looked_at; // flags of an mbuf: p->verified, and that a tag was taken off
 	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
 	uint8_t port, id;
@@ -243,7 +243,7 @@ static __rte_always_inline int owner(const struct accepting *a, int home, const 
 static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
 	const struct addr *dst, struct turn_view *v)
 {
-	const struct local *to = local_guess(&a->local, dst);
+	const struct local_addr *to = local_addrs_guess(&a->local, dst);
 	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
 	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
 	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));

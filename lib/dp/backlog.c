@@ -103,7 +103,7 @@ static bool has_client(const struct backlog_queue *q, const struct turn_view *v,
 	uint16_t at = of->head;
 
 	for (uint16_t i = 0; i < of->n; i++, at = q->next[at]) {
-		const struct turn_view *other = &parcel_of(q->ring[at])->datagram;
+		const struct turn_view *other = &mbuf_meta_of(q->ring[at])->datagram;
 
 		if (((q->tag[at] ^ tag_of(hash, false)) & ~KIND) == 0 &&
 			addr_eq(&other->src, &v->src) &&
@@ -173,7 +173,7 @@ static unsigned int refusal(
 
 static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *m, uint64_t hash)
 {
-	const struct turn_view *v = &parcel_of(m)->datagram;
+	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
 	const uint16_t at = (uint16_t)((q->head + q->n++) & (q->nb_slots - 1));
 	struct backlog_bucket *to = bucket_of(q, hash);
 	const bool request = view_is_request(v);
@@ -215,7 +215,7 @@ bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		worker_drop(w, m, bad);
 		return true;
 	}
-	parcel_of(m)->datagram = *v;
+	mbuf_meta_of(m)->datagram = *v;
 	append(b, &b->queue[to], m, hash);
 	return true;
 }
@@ -227,7 +227,7 @@ static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
 {
 	struct backlog *b = &w->backlog;
 	struct rte_mbuf *m = q->ring[q->head];
-	const struct turn_view *v = &parcel_of(m)->datagram;
+	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
 	struct backlog_bucket *from = bucket_of(q, hash_of(b, v));
 	const bool request = view_is_request(v);
 
@@ -304,7 +304,7 @@ unsigned int backlog_fill(struct worker *w)
 			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + 1 : 0;
 		}
 		m = pop(w, q);
-		w->burst.turn.view[w->burst.n] = parcel_of(m)->datagram;
+		w->burst.turn.view[w->burst.n] = mbuf_meta_of(m)->datagram;
 		w->burst.m[w->burst.n++] = m;
 	}
 	return w->burst.n;

@@ -12,7 +12,7 @@
 #include <rte_malloc.h>
 
 #include "dp_int.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define POOL_CACHE_MAX 256
 #define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
@@ -158,7 +158,7 @@ static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t l
 		// only a started port knows how its NIC really spreads
 		steer_port_init(&d->port[i], d->nb_workers);
 		d->nb_started = i + 1;
-		ladder_install(d, i);
+		flow_ladder_install(d, i);
 		if (exception_open(d, i, open, error, len) != 0)
 			return -1;
 	}
@@ -200,8 +200,8 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_slots(d->map, w);
 	d->quota = turn_quota_create(slots, &quota_key);
-	d->local = local_create(d->conf, d->map);
-	if (relay_sources_create(d) != 0) {
+	d->local = local_addrs_create(d->conf, d->map);
+	if (fastpath_sources_create(d) != 0) {
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
@@ -247,7 +247,7 @@ static int worker_shard(struct worker *w, int socket)
 		.rng = &w->rng,
 		.worker = w->id,
 		.client_key = &d->client_key,
-		.line_made = relay_line_made,
+		.line_made = fastpath_line_made,
 		.ctx = w};
 	void *mem =
 		rte_zmalloc_socket("shard", turn_shard_size(&params), RTE_CACHE_LINE_SIZE, socket);
@@ -292,7 +292,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 		return -ENOMEM;
 	w->neigh = neigh_create(w->neigh_mem, &nc, &neigh_key);
 	w->hops = neigh_hops(w->neigh);
-	relay_wires_init(w);
+	fastpath_wires_init(w);
 	worker_queues(w);
 	if (backlog_create(w, socket) != 0)
 		return -ENOMEM;
@@ -412,7 +412,7 @@ static void ring_drain(struct worker *w, unsigned int from)
 		return;
 	while ((n = handover_take(w, from, m)) > 0) {
 		for (unsigned int i = 0; i < n; i++) {
-			if (parcel_is_packet(parcel_of(m[i])->kind))
+			if (mbuf_meta_is_packet(mbuf_meta_of(m[i])->kind))
 				worker_drop(w, m[i], DP_DROP_STOPPING);
 			else
 				rte_pktmbuf_free(m[i]);
@@ -436,7 +436,7 @@ void dp_quiesce(struct dp *d)
 	streams_drain(d);
 	exceptions_close(d);
 	for (unsigned int i = d->nb_started; i-- > 0;) {
-		ladder_remove(d, i);
+		flow_ladder_remove(d, i);
 		d->port[i].port->ops->stop(d->port[i].port);
 	}
 	for (unsigned int i = d->nb_ports; i-- > 0;)
@@ -451,8 +451,8 @@ void dp_destroy(struct dp *d)
 	streams_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
-	relay_sources_free(d);
-	local_free(d->local);
+	fastpath_sources_free(d);
+	local_addrs_free(d->local);
 	turn_quota_free(d->quota);
 	turn_policy_free(d->policy);
 	turn_relay_map_free(d->map);
@@ -516,5 +516,5 @@ void dp_tick(struct dp *d)
 			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
 		p->link_up = up;
 	}
-	ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);
+	flow_ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);
 }

@@ -11,11 +11,11 @@
 #include "backlog.h"
 #include "csprng.h"
 #include "dp.h"
-#include "exception.h"
+#include "exception/exception.h"
 #include "hash.h"
-#include "local.h"
-#include "parcel.h"
-#include "steering.h"
+#include "local_addrs.h"
+#include "mbuf_meta.h"
+#include "steering/steering.h"
 #include "udp.h"
 
 #define DP_BURST TURN_BURST
@@ -71,7 +71,7 @@ struct dp {
 	struct worker *worker[TURN_WORKERS_MAX];
 	unsigned int nb_ports, nb_workers;
 	unsigned int nb_started, nb_made, nb_launched; // ports and workers so far; mgmt lcore only
-	struct local_table *local;
+	struct local_addrs *local;
 	struct turn_relay_map *map;
 	struct turn_policy *policy;
 	struct turn_quota *quota; // atomic inside; written by all workers
@@ -131,7 +131,7 @@ struct outbox {
 	uint64_t tail[2]; // of a port's: source MAC and ethertype of frames, [is_v4]
 } __attribute__((aligned(512))); // a power of two: indexed for every packet
 
-// What super.c has still to give out of a burst. Empty between bursts.
+// What gso_rx.c has still to give out of a burst. Empty between bursts.
 struct pieces {
 	struct rte_mbuf *in[DP_BURST]; // as received
 	unsigned int in_at, nb_in;

@@ -74,9 +74,9 @@ static void put(struct worker *w, unsigned int to, struct rte_mbuf *m)
 void handover_datagram(
 	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct turn_view *v)
 {
-	struct parcel *p = parcel_of(m);
+	struct mbuf_meta *p = mbuf_meta_of(m);
 
-	p->kind = PARCEL_DATAGRAM;
+	p->kind = MBUF_META_DATAGRAM;
 	p->datagram = *v;
 	put(w, to, m);
 }
@@ -95,16 +95,16 @@ void handover_clients(struct worker *w)
 
 void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port)
 {
-	struct parcel *p = parcel_of(m);
+	struct mbuf_meta *p = mbuf_meta_of(m);
 
-	p->kind = PARCEL_FRAME;
+	p->kind = MBUF_META_FRAME;
 	p->port = port;
 	put(w, to, m);
 }
 
 void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m)
 {
-	parcel_of(m)->kind = PARCEL_SEAL;
+	mbuf_meta_of(m)->kind = MBUF_META_SEAL;
 	put(w, to, m);
 }
 
@@ -121,18 +121,18 @@ unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf 
 	if (n > 0)
 		w->live.hand_hist[stats_class(n)]++;
 	for (unsigned int i = 0; i < n; i++)
-		w->live.handed_in += parcel_is_packet(parcel_of(m[i])->kind);
+		w->live.handed_in += mbuf_meta_is_packet(mbuf_meta_of(m[i])->kind);
 	return n;
 }
 
 // --- messages: they use the packets' way, so nothing else need be polled ------------------------
 
-static struct rte_mbuf *message_make(struct worker *w, enum parcel_kind kind)
+static struct rte_mbuf *message_make(struct worker *w, enum mbuf_meta_kind kind)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 
 	if (m != NULL)
-		parcel_of(m)->kind = (uint8_t)kind;
+		mbuf_meta_of(m)->kind = (uint8_t)kind;
 	return m;
 }
 
@@ -152,13 +152,13 @@ void message_neighbour(
 		!bucket_take(&w->facts, DP_MESSAGE_RATE, DP_MESSAGE_RATE, w->now_ms))
 		return;
 	for (unsigned int to = 0; to < w->dp->nb_workers; to++) {
-		struct rte_mbuf *m = to != w->id ? message_make(w, PARCEL_NEIGHBOUR) : NULL;
+		struct rte_mbuf *m = to != w->id ? message_make(w, MBUF_META_NEIGHBOUR) : NULL;
 
 		if (m == NULL)
 			continue;
-		parcel_of(m)->port = port;
-		parcel_of(m)->from_ask = from_ask;
-		parcel_of(m)->neighbour = *msg;
+		mbuf_meta_of(m)->port = port;
+		mbuf_meta_of(m)->from_ask = from_ask;
+		mbuf_meta_of(m)->neighbour = *msg;
 		// one that finds no room is not missed: whoever needs the answer asks again
 		message_send(w, to, m);
 	}
@@ -166,21 +166,21 @@ void message_neighbour(
 
 bool message_client_ended(struct worker *w, unsigned int to, const struct turn_view *v)
 {
-	struct rte_mbuf *m = message_make(w, PARCEL_CLIENT_ENDED);
+	struct rte_mbuf *m = message_make(w, MBUF_META_CLIENT_ENDED);
 
 	if (m == NULL)
 		return false;
-	parcel_of(m)->datagram = *v;
+	mbuf_meta_of(m)->datagram = *v;
 	return message_send(w, to, m);
 }
 
 static bool note_send(struct worker *w, const struct turn_redirect_note *note)
 {
-	struct rte_mbuf *m = message_make(w, PARCEL_REDIRECT);
+	struct rte_mbuf *m = message_make(w, MBUF_META_REDIRECT);
 
 	if (m == NULL)
 		return false;
-	parcel_of(m)->redirect = *note;
+	mbuf_meta_of(m)->redirect = *note;
 	return message_send(w, note->to, m);
 }
 
@@ -201,11 +201,11 @@ void message_notes(struct worker *w)
 
 void message_apply(struct worker *w, struct rte_mbuf *m)
 {
-	const struct parcel *p = parcel_of(m);
+	const struct mbuf_meta *p = mbuf_meta_of(m);
 
-	if (p->kind == PARCEL_NEIGHBOUR)
+	if (p->kind == MBUF_META_NEIGHBOUR)
 		nexthop_learn(w, p->port, &p->neighbour, p->from_ask);
-	else if (p->kind == PARCEL_REDIRECT)
+	else if (p->kind == MBUF_META_REDIRECT)
 		turn_shard_redirect(w->shard, &p->redirect);
 	else
 		streams_end(w, &p->datagram);

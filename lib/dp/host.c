@@ -33,7 +33,7 @@ static void consume(struct worker *w, struct rte_mbuf *m)
 // One of our addresses, and on this port.
 static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
 {
-	const struct local *l = local_find(w->dp->local, a);
+	const struct local_addr *l = local_addrs_find(w->dp->local, a);
 
 	return (l != NULL && l->kind == LOCAL_OWN && l->port == port) ||
 		addr_eq(a, &w->dp->port[port].link_local);
@@ -41,7 +41,7 @@ static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
 
 static bool ours(const struct worker *w, uint8_t port, const struct addr *a)
 {
-	const struct local *l = local_find(w->dp->local, a);
+	const struct local_addr *l = local_addrs_find(w->dp->local, a);
 
 	return (l != NULL && l->kind == LOCAL_OWN) || addr_eq(a, &w->dp->port[port].link_local);
 }
@@ -190,7 +190,7 @@ static void icmp_input(
 		worker_drop(w, m, DP_DROP_ICMP);
 	else if (!ours_on(w, port, &f->dst))
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
-	else if (local_find(w->dp->local, &f->src) != NULL)
+	else if (local_addrs_find(w->dp->local, &f->src) != NULL)
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else if (!exception_icmp(w, port, m, f))
 		echo(w, port, m, f);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The relayed indication as nearly all are, from wire to wire by the line of its allocation, like
-// ChannelData in relay.c: a Send of two attributes, and a Data for a peer without a channel.
-#include "plain.h"
+// ChannelData in fastpath.c: a Send of two attributes, and a Data for a peer without a channel.
+#include "fast_headers.h"
 
 #include "bytes.h"
 
 // By how many bytes of payload a datagram becomes shorter (client) or longer (peer).
-static void change_len(struct plain *p, const struct turn_view *v, unsigned int by)
+static void change_len(struct fast_headers *p, const struct turn_view *v, unsigned int by)
 {
 	const uint16_t change = be16((uint16_t)by);
 
@@ -23,12 +23,12 @@ static void change_len(struct plain *p, const struct turn_view *v, unsigned int 
 
 // New headers, then the front, which may lie where the old ones were.
 static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct plain *p, const uint8_t *front)
+	const struct fast_headers *p, const uint8_t *front)
 {
 	const struct turn_line *l = &w->lines[v->slot];
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[v->leg ^ 1]];
 	const bool is_v4 = (v->flags & DP_IPV4) != 0;
-	uint8_t *ip = is_v4 ? plain_write_ip4(w, p) : plain_write_ip6(p);
+	uint8_t *ip = is_v4 ? fast_headers_write_ip4(w, p) : fast_headers_write_ip6(p);
 
 	if (p->moved < 0)
 		memcpy(p->payload + p->moved, front, (size_t)-p->moved);
@@ -36,11 +36,11 @@ static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct tu
 	m->data_len = (uint16_t)(m->data_len - v->len - NET_UDP_LEN + p->udp_len);
 	m->pkt_len = m->data_len;
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	plain_send(w, hop, m, ip, is_v4);
+	fast_headers_send(w, hop, m, ip, is_v4);
 }
 
 static bool relay_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct plain *p, uint32_t tick)
+	struct fast_headers *p, uint32_t tick)
 {
 	uint16_t len = 0;
 	const uint16_t front = turn_line_send(&w->lines[v->slot], v, tick, &len), end = front + len;
@@ -48,15 +48,15 @@ static bool relay_send(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	if (unlikely(front == 0))
 		return false;
 	p->moved = front;
-	p->udp += plain_sum(v->data, front, false) +
-		plain_sum(v->data + end, v->len - end, (end & 1) != 0);
+	p->udp += fast_headers_sum(v->data, front, false) +
+		fast_headers_sum(v->data + end, v->len - end, (end & 1) != 0);
 	change_len(p, v, v->len - (unsigned int)len);
 	write_and_send(w, m, v, p, NULL);
 	return true;
 }
 
 static bool relay_data(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct plain *p, uint32_t tick)
+	struct fast_headers *p, uint32_t tick)
 {
 	const unsigned int pad = -v->len & 3; // RFC 8489 14
 	uint8_t front[STUN_DATA_FRONT_MAX];
@@ -70,7 +70,7 @@ static bool relay_data(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	if (unlikely(front_len == 0))
 		return false;
 	p->moved = -front_len;
-	p->udp += (uint16_t)~plain_sum(front, front_len, false);
+	p->udp += (uint16_t)~fast_headers_sum(front, front_len, false);
 	change_len(p, v, front_len + pad);
 	memset(p->payload + v->len, 0, pad);
 	write_and_send(w, m, v, p, front);
@@ -86,13 +86,13 @@ bool indication_relay(
 	const struct source *src = &w->source[leg][l->mark[to] >> 16];
 	const uint32_t sums = leg == TURN_FROM_CLIENT ? l->sums : ~l->sums;
 	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
-	struct plain p;
+	struct fast_headers p;
 	bool relayed;
 
 	// in this order: of a line that is no allocation's, src may lie outside its array
 	if (hop->serial != l->hop[to] >> 16 || (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
 		return false;
-	p = plain_from_line(l, src, payload, leg);
+	p = fast_headers_from_line(l, src, payload, leg);
 	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
 	p.ip = sums >> 16;
 	relayed = leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p, tick)

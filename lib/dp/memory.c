@@ -2,7 +2,7 @@
 // How much memory the data path will ask EAL for: told before there is an EAL, so that one without
 // hugepages can be given enough.
 #include "dp_int.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define MB (1024 * 1024)
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends

@@ -21,7 +21,7 @@ static bool on_link(const struct conf_port *c, const struct addr *a)
 bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
 	struct addr *via)
 {
-	const struct local *l = local_find(d->local, src);
+	const struct local_addr *l = local_addrs_find(d->local, src);
 	const bool is_v4 = addr_is_v4(dst);
 
 	if (l == NULL || l->kind != LOCAL_OWN)
@@ -51,7 +51,7 @@ unsigned int nexthop_resolve(
 
 static void hold(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)
 {
-	parcel_of(m)->port = port;
+	mbuf_meta_of(m)->port = port;
 	if (neigh_hold(w->neigh, neigh, m))
 		return;
 	worker_drop(w, m,
@@ -87,7 +87,7 @@ static void release(struct worker *w, uint16_t neigh)
 				continue;
 			}
 			memcpy(rte_pktmbuf_mtod(m, uint8_t *), mac, 6);
-			tx_put(w, parcel_of(m)->port, m);
+			tx_put(w, mbuf_meta_of(m)->port, m);
 		}
 	}
 }

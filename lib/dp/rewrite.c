@@ -4,7 +4,7 @@
 // still found out by the receiver (RFC 1624).
 #include "bytes.h"
 #include "dp_int.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define REPLY_TTL 64
 #define PROTO_UDP 17 // in the pseudo-header
@@ -124,7 +124,7 @@ struct way {
 
 // Where a datagram to one of our own addresses goes: to a live relayed address or nowhere; never to
 // a listener, the kernel or the wire.
-static void aim_inside(struct worker *w, struct way *way, const struct local *to)
+static void aim_inside(struct worker *w, struct way *way, const struct local_addr *to)
 {
 	const uint16_t port = way->path.dst.port;
 	unsigned int home;
@@ -142,7 +142,7 @@ static unsigned int way_find(struct worker *w, struct way *way)
 {
 	const struct turn_path *path = &way->path;
 	const struct nexthop_way to = {&path->src.addr, &path->dst.addr, way->client};
-	const struct local *inside;
+	const struct local_addr *inside;
 	unsigned int reason;
 
 	way->hop = HOP_WIRE;
@@ -153,7 +153,7 @@ static unsigned int way_find(struct worker *w, struct way *way)
 			return DP_SENT;
 		}
 	}
-	inside = local_find(w->dp->local, &path->dst.addr);
+	inside = local_addrs_find(w->dp->local, &path->dst.addr);
 	if (inside != NULL) {
 		aim_inside(w, way, inside);
 		return DP_SENT;
@@ -205,7 +205,7 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
 		r->mtu = wire ? port->port->mtu : UINT16_MAX;
-		if (wire && plain_relay(w, m, v, r, way->neigh))
+		if (wire && fast_headers_relay(w, m, v, r, way->neigh))
 			return;
 		if (unlikely((v->flags & DP_STREAM) != 0))
 			streams_describe(m, v, &f);
@@ -298,7 +298,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct endpoint *client, uint16_t len)
 {
-	const struct source *from = relay_listener_source(w, listener);
+	const struct source *from = fastpath_listener_source(w, listener);
 	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
 	const struct net_ip ip = {.ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
 	const uint32_t ip_len = net_headers_len(addr_is_v4(&src.addr), 0) - NET_ETH_LEN + len;

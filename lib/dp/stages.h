@@ -32,14 +32,14 @@ static inline void steer_count(uint64_t n[2], bool is_v4, uint64_t more)
 	__atomic_store_n(&n[is_v4], n[is_v4] + more, __ATOMIC_RELEASE);
 }
 
-// --- ladder.c: rules in the NIC ------------------------------------------------------------------
+// --- flow_ladder.c: rules in the NIC ------------------------------------------------------------
 
 // Climbs down the ladder for both families of a started port until a step's rules are all in the
 // NIC; T4 needs none.
-void ladder_install(struct dp *d, unsigned int port);
-void ladder_remove(struct dp *d, unsigned int port);
+void flow_ladder_install(struct dp *d, unsigned int port);
+void flow_ladder_remove(struct dp *d, unsigned int port);
 // Judges by the workers' counters whether the rules do what they should. Mgmt lcore.
-void ladder_watch(struct dp *d, uint64_t now_ms);
+void flow_ladder_watch(struct dp *d, uint64_t now_ms);
 
 // --- handover.c: between workers ----------------------------------------------------------------
 
@@ -54,7 +54,7 @@ void handover_datagram(
 // Likewise the clients of the burst whom turn_route_begin found to be elsewhere.
 void handover_clients(struct worker *w);
 void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port);
-// Of what parcel_of(m)->seal says.
+// Of what mbuf_meta_of(m)->seal says.
 void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m);
 void handover_flush(struct worker *w);
 // Up to DP_BURST packets from a worker. Messages among them are not datagrams and not counted.
@@ -99,18 +99,18 @@ void accept_burst(struct worker *w, uint8_t port, unsigned int n);
 // Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
 bool accept_again(struct worker *w, unsigned int i);
 
-// --- relay.c: the datagram that nearly every one is ---------------------------------------------
+// --- fastpath.c: the datagram that nearly every one is ------------------------------------------
 
 // Fills dp.source and the tails of worker.tx.
-int relay_sources_create(struct dp *d);
-void relay_sources_free(struct dp *d);
-void relay_wires_init(struct worker *w);
-const struct source *relay_listener_source(const struct worker *w, uint8_t listener);
+int fastpath_sources_create(struct dp *d);
+void fastpath_sources_free(struct dp *d);
+void fastpath_wires_init(struct worker *w);
+const struct source *fastpath_listener_source(const struct worker *w, uint8_t listener);
 // turn_shard_params.line_made.
-void relay_line_made(void *worker, uint32_t slot);
+void fastpath_line_made(void *worker, uint32_t slot);
 // Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
 // backlog if they may. Returns how many datagrams were relayed.
-unsigned int relay_burst(struct worker *w, bool may_wait);
+unsigned int fastpath_burst(struct worker *w, bool may_wait);
 
 // --- indication.c: likewise ---------------------------------------------------------------------
 
@@ -120,12 +120,12 @@ unsigned int relay_burst(struct worker *w, bool may_wait);
 bool indication_relay(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);
 
-// --- plain.c ------------------------------------------------------------------------------------
+// --- fast_headers.c -----------------------------------------------------------------------------
 
 // rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
 // False: it is not so, and nothing has been touched.
 struct rewrite;
-bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t neigh);
 
 // --- rewrite.c: executing plans -----------------------------------------------------------------
@@ -219,8 +219,9 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive);
 // Ends the allocation of a view's client, if it is that of v->stream.
 void streams_end(struct worker *w, const struct turn_view *v);
-// Gives a packet of kind PARCEL_DTLS or PARCEL_DTLS_NOTE to a thread; false: there is only the room
-// left on the ring that is for answers to TCP and TLS clients, and the packet is the caller's.
+// Gives a packet of kind MBUF_META_DTLS or MBUF_META_DTLS_NOTE to a thread; false: there is only
+// the room left on the ring that is for answers to TCP and TLS clients, and the packet is the
+// caller's.
 bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m);
 // Wakes the threads that this round has left something for.
 void streams_wake(struct worker *w);
@@ -246,14 +247,14 @@ void tx_put_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note);
 void tx_flush(struct worker *w);
 
-// --- super.c: super-frames received -------------------------------------------------------------
+// --- gso_rx.c: super-frames received ------------------------------------------------------------
 
 // Takes w->burst.m[0, n), received on a port that may receive super-frames, and puts the first
 // plain frames of it in its place, counted but for their bytes, which accept_burst counts. Returns
-// how many; super_next has the others.
-unsigned int super_begin(struct worker *w, uint8_t port, unsigned int n);
+// how many; gso_rx_next has the others.
+unsigned int gso_rx_begin(struct worker *w, uint8_t port, unsigned int n);
 // The next ones into w->burst.m; 0: there are no more, of any.
-unsigned int super_next(struct worker *w, uint8_t port);
+unsigned int gso_rx_next(struct worker *w, uint8_t port);
 
 // --- stats.c ------------------------------------------------------------------------------------
 

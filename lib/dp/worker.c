@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One worker lcore, and the whole way of a packet:
 //
-//	port queue -> accept_burst: ours? this worker's? -> turn_route_begin -> relay_burst -> tx
+//	port queue -> accept_burst: ours? this worker's? -> turn_route_begin -> fastpath_burst -> tx
 //	                  |                |                                       |
 //	              host.c: ARP,   handover.c: to its home worker,     turn_route_finish,
 //	              ND, echo       clients behind turn_route_begin     rewrite.c, nexthop.c
@@ -16,7 +16,7 @@
 
 #include "dp_int.h"
 #include "idle.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest
 #define WALL_MS 100 // the time of day is read this often
@@ -42,7 +42,7 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	turn_route_begin(w->shard, &b->turn);
 	if (unlikely(b->turn.nb_elsewhere > 0))
 		handover_clients(w);
-	relayed = relay_burst(w, of > 0);
+	relayed = fastpath_burst(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);
 	message_notes(w);
@@ -73,13 +73,13 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	w->live.rx_bursts++;
 	w->live.rx_hist[stats_class(n)]++;
 	if (unlikely(p->rx_super))
-		ready = super_begin(w, q->port, n);
+		ready = gso_rx_begin(w, q->port, n);
 	else
 		w->live.rx += n;
 	do {
 		accept_burst(w, q->port, ready);
 		burst_route(w, n, homes);
-		ready = unlikely(p->rx_super) ? super_next(w, q->port) : 0;
+		ready = unlikely(p->rx_super) ? gso_rx_next(w, q->port) : 0;
 	} while (ready > 0);
 	return n;
 }
@@ -92,31 +92,31 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 	b->n = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
-		const struct parcel *p = parcel_of(m);
+		const struct mbuf_meta *p = mbuf_meta_of(m);
 
-		switch ((enum parcel_kind)p->kind) {
-		case PARCEL_DATAGRAM:
+		switch ((enum mbuf_meta_kind)p->kind) {
+		case MBUF_META_DATAGRAM:
 			b->turn.view[b->n] = p->datagram;
 			if (w->plain_max == 0) // plain where it came from is not plain here
 				b->turn.view[b->n].flags &= (uint8_t)~DP_PLAIN;
 			b->m[b->n++] = m;
 			break;
-		case PARCEL_FRAME:
+		case MBUF_META_FRAME:
 			tx_put(w, p->port, m);
 			break;
-		case PARCEL_SEAL:
+		case MBUF_META_SEAL:
 			dtls_reply_for(w, m);
 			break;
-		case PARCEL_NEIGHBOUR:
-		case PARCEL_REDIRECT:
-		case PARCEL_CLIENT_ENDED:
+		case MBUF_META_NEIGHBOUR:
+		case MBUF_META_REDIRECT:
+		case MBUF_META_CLIENT_ENDED:
 			message_apply(w, m);
 			break;
-		case PARCEL_STREAM: // these are on other rings
-		case PARCEL_STREAM_ENDED:
-		case PARCEL_BUFFER:
-		case PARCEL_DTLS:
-		case PARCEL_DTLS_NOTE:
+		case MBUF_META_STREAM: // these are on other rings
+		case MBUF_META_STREAM_ENDED:
+		case MBUF_META_BUFFER:
+		case MBUF_META_DTLS:
+		case MBUF_META_DTLS_NOTE:
 			break;
 		}
 	}
@@ -132,7 +132,7 @@ static unsigned int receive_stream(struct worker *w, unsigned int thread)
 
 	b->n = streams_take(w, thread, b->m, &taken);
 	for (unsigned int i = 0; i < b->n; i++)
-		b->turn.view[i] = parcel_of(b->m[i])->datagram;
+		b->turn.view[i] = mbuf_meta_of(b->m[i])->datagram;
 	burst_route(w, b->n, 0);
 	streams_settle(w);
 	return taken;

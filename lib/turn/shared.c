@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the relayed transport addresses of a shard's allocations come from: one of its own for each
-// (ports.c), or a few that all of them share. An allocation on a shared one is found by the address
-// of the peer, which it has to register first: by a channel, or by the first Send. Two of one
-// address cannot have the same peer, for nobody could tell whose its datagrams are.
+// (ports.c), or a few that all of them share. An allocation on a shared one is found by the
+// address of the peer, which it has to register first: by a channel, or by the first Send. Two of
+// one address cannot have the same peer, for nobody could tell whose its datagrams are.
 #include "turn_int.h"
 
 // --- memory -------------------------------------------------------------------------------------

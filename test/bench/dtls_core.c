@@ -20,7 +20,7 @@
 #include "bytes.h"
 #include "clients_world.h"
 #include "dtls.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define SIZE 120 // bytes of a payload
 #define MESSAGE (CHANNEL_HEADER_LEN + SIZE)

@@ -117,7 +117,7 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 		return;
 	assert_true(stun_decode_xor_addr(m, m->off[STUN_XOR_RELAYED_ADDRESS],
 		m->alen[STUN_XOR_RELAYED_ADDRESS], &relay, &family));
-	assert_non_null(local_find(fuzz.world.dp->local, &relay.addr));
+	assert_non_null(local_addrs_find(fuzz.world.dp->local, &relay.addr));
 	c->c.relay = relay;
 	c->allocated = true;
 	memset(c->peer, 0, sizeof(c->peer));

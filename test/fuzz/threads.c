@@ -7,7 +7,7 @@
 
 #include "dtls_world.h"
 #include "frame.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 #include "stream_int.h"
 
 static struct streams streams;

@@ -130,7 +130,7 @@ static void answer(unsigned int port, const struct net_neigh_msg *msg)
 static void judge_datagram(const struct port *p, const uint8_t *frame, size_t len,
 	const struct net_rx *rx, const struct net_frame *f)
 {
-	const struct local *own = local_find(fuzz.world.dp->local, &f->src);
+	const struct local_addr *own = local_addrs_find(fuzz.world.dp->local, &f->src);
 	const struct endpoint src = {f->src, f->sport}, dst = {f->dst, f->dport};
 	struct net_frame again;
 
@@ -138,7 +138,7 @@ static void judge_datagram(const struct port *p, const uint8_t *frame, size_t le
 	assert_true(own != NULL && own->kind == LOCAL_OWN && own->port == p->index);
 	assert_int_equal(f->payload_off + f->payload_len, len);
 	assert_true(f->ttl > 0);
-	assert_null(local_find(fuzz.world.dp->local, &f->dst));
+	assert_null(local_addrs_find(fuzz.world.dp->local, &f->dst));
 	fuzz_datagram(&src, &dst, frame + f->payload_off, f->payload_len);
 }
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "sessions.h"
+#include "clients/sessions.h"
 #include "stream_int.h"
 
 struct world world;

@@ -9,7 +9,7 @@
 
 #include "bytes.h"
 
-#define RULES_ROOM 4096
+#define FLOW_RULES_ROOM 4096
 
 struct nicmodel nicmodel;
 
@@ -17,7 +17,7 @@ struct nicmodel nicmodel;
 static struct {
 	const struct port *port;
 	struct port_rule rule;
-} table[RULES_ROOM];
+} table[FLOW_RULES_ROOM];
 
 // --- rules --------------------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ static const char *refusal(const struct port_rule *r)
 		return "table full";
 	if (nicmodel.exact && r->mask != 0 && r->mask != 0xffff)
 		return "port mask not supported";
-	for (unsigned int i = 0; nicmodel.one_mask && i < RULES_ROOM; i++)
+	for (unsigned int i = 0; nicmodel.one_mask && i < FLOW_RULES_ROOM; i++)
 		if (table[i].port != NULL && table[i].rule.mask != r->mask)
 			return "another mask is in use";
 	return NULL;
@@ -153,7 +153,7 @@ uint16_t nicmodel_queue(const struct port *p, const void *frame, size_t len, uin
 	if (!look(frame, len, &k))
 		return 0;
 	*hash = toeplitz(p, &k);
-	for (unsigned int i = 0; k.is_udp && i < RULES_ROOM; i++) {
+	for (unsigned int i = 0; k.is_udp && i < FLOW_RULES_ROOM; i++) {
 		const struct port_rule *r = &table[i].rule;
 
 		if (table[i].port != p || !addr_eq(&r->dst, &k.dst) ||

@@ -12,8 +12,8 @@
 #define POOL 6 // buffers that a worker has for all threads
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next three
-static struct parcel *up, **up_end = &up;
-static struct parcel *down[WORLD_THREADS][WORLD_WORKERS];
+static struct mbuf_meta *up, **up_end = &up;
+static struct mbuf_meta *down[WORLD_THREADS][WORLD_WORKERS];
 static unsigned int taken[WORLD_WORKERS];
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
@@ -27,7 +27,7 @@ static unsigned int home(void *ctx, const struct endpoint *client, uint8_t liste
 
 static bool take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
 {
-	struct parcel *p = NULL;
+	struct mbuf_meta *p = NULL;
 
 	pthread_mutex_lock(&lock);
 	if (taken[w] < POOL) {
@@ -51,7 +51,8 @@ static bool may_ask(void *ctx, unsigned int t, unsigned int w)
 	return yes;
 }
 
-static void append(struct parcel *p, unsigned int t, unsigned int w, const struct stream_from *from)
+static void append(
+	struct mbuf_meta *p, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	p->next = NULL;
 	p->thread = t;
@@ -67,7 +68,7 @@ static void append(struct parcel *p, unsigned int t, unsigned int w, const struc
 static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_from *from)
 {
-	struct parcel *p = m->buf;
+	struct mbuf_meta *p = m->buf;
 
 	p->ended = false;
 	p->len = m->len;
@@ -77,7 +78,7 @@ static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stre
 static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	struct stream_message m;
-	struct parcel *p;
+	struct mbuf_meta *p;
 
 	if (!take(ctx, t, w, &m))
 		return false;
@@ -94,7 +95,7 @@ static unsigned int receive(
 
 	pthread_mutex_lock(&lock);
 	for (; i < n && down[t][w] != NULL; i++) {
-		struct parcel *p = down[t][w];
+		struct mbuf_meta *p = down[t][w];
 
 		down[t][w] = p->next;
 		m[i] = (struct stream_message){
@@ -119,9 +120,9 @@ static const struct stream_ops ops = {.home = home,
 
 // --- the workers ---------------------------------------------------------------------------------
 
-struct parcel *world_take(void)
+struct mbuf_meta *world_take(void)
 {
-	struct parcel *p;
+	struct mbuf_meta *p;
 
 	pthread_mutex_lock(&lock);
 	p = up;
@@ -135,9 +136,9 @@ struct parcel *world_take(void)
 	return p;
 }
 
-void world_answer(struct streams *s, struct parcel *p)
+void world_answer(struct streams *s, struct mbuf_meta *p)
 {
-	struct parcel **end = &down[p->thread][p->worker];
+	struct mbuf_meta **end = &down[p->thread][p->worker];
 	const unsigned int thread = p->thread; // which frees it
 
 	while (p->len % 4 != 0)
@@ -153,7 +154,7 @@ void world_answer(struct streams *s, struct parcel *p)
 
 void world_drain(void)
 {
-	for (struct parcel *p = up, *next; p != NULL; p = next) {
+	for (struct mbuf_meta *p = up, *next; p != NULL; p = next) {
 		next = p->next;
 		free(p);
 	}
@@ -161,9 +162,9 @@ void world_drain(void)
 	up_end = &up;
 	memset(taken, 0, sizeof(taken));
 	for (unsigned int i = 0; i < WORLD_THREADS * WORLD_WORKERS; i++) {
-		struct parcel **p = &down[i / WORLD_WORKERS][i % WORLD_WORKERS];
+		struct mbuf_meta **p = &down[i / WORLD_WORKERS][i % WORLD_WORKERS];
 
-		for (struct parcel *next; *p != NULL; *p = next) {
+		for (struct mbuf_meta *next; *p != NULL; *p = next) {
 			next = (*p)->next;
 			free(*p);
 		}

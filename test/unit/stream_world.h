@@ -16,8 +16,8 @@
 #define WORLD_WORKERS 2
 #define WORLD_THREADS 2
 
-struct parcel {
-	struct parcel *next;
+struct mbuf_meta {
+	struct mbuf_meta *next;
 	unsigned int thread, worker;
 	bool ended; // news of that
 	uint16_t len, port; // of the client
@@ -32,9 +32,9 @@ int world_close(void);
 // where it listens.
 struct streams *world_start(struct stream_config c, struct sockaddr_in *at);
 // The oldest message for any worker, to be answered or freed; NULL: none.
-struct parcel *world_take(void);
+struct mbuf_meta *world_take(void);
 // Sends it back to its client, padded.
-void world_answer(struct streams *s, struct parcel *p);
+void world_answer(struct streams *s, struct mbuf_meta *p);
 // Frees what is on the way; the threads have ended.
 void world_drain(void);
 unsigned int world_open_files(void);

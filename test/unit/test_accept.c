@@ -48,14 +48,14 @@ bool __wrap_turn_relay_home(const struct turn_relay_map *m, unsigned int addr_in
 	return __real_turn_relay_home(m, addr_index, port, worker, slot);
 }
 
-// What relay_burst has told.
+// What fastpath_burst has told.
 static unsigned int bursts, told;
 
-unsigned int __real_relay_burst(struct worker *w, bool may_wait);
-unsigned int __wrap_relay_burst(struct worker *w, bool may_wait);
-unsigned int __wrap_relay_burst(struct worker *w, bool may_wait)
+unsigned int __real_fastpath_burst(struct worker *w, bool may_wait);
+unsigned int __wrap_fastpath_burst(struct worker *w, bool may_wait);
+unsigned int __wrap_fastpath_burst(struct worker *w, bool may_wait)
 {
-	const unsigned int n = __real_relay_burst(w, may_wait);
+	const unsigned int n = __real_fastpath_burst(w, may_wait);
 
 	bursts++;
 	told += n;

@@ -5,7 +5,7 @@
 
 #include "aead.h"
 #include "clients_world.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 #include "stream_int.h"
 
 #define CLIENTS 4

@@ -9,7 +9,7 @@
 #include "bytes.h"
 #include "clients_world.h"
 #include "nicmodel.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 #include "stream_int.h"
 
 #define CLIENTS 12
@@ -281,10 +281,10 @@ static void fill_ring(struct worker *w)
 	do {
 		m = rte_pktmbuf_alloc(w->dp->pool);
 		assert_non_null(m);
-		parcel_of(m)->kind = PARCEL_DTLS_NOTE;
-		parcel_of(m)->dtls.kind = STREAM_GONE;
-		parcel_of(m)->dtls.conn = 0; // nobody's
-		parcel_of(m)->dtls.session = NULL;
+		mbuf_meta_of(m)->kind = MBUF_META_DTLS_NOTE;
+		mbuf_meta_of(m)->dtls.kind = STREAM_GONE;
+		mbuf_meta_of(m)->dtls.conn = 0; // nobody's
+		mbuf_meta_of(m)->dtls.session = NULL;
 	} while (streams_give(w, 0, m));
 	rte_pktmbuf_free(m);
 }

@@ -6,7 +6,7 @@
 
 #include "bytes.h"
 #include "clients_world.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 #include "stream_int.h"
 
 #define SMALL 8 // bytes of ChannelData

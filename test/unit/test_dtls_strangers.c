@@ -3,7 +3,7 @@
 // a stream thread's code that the test calls.
 #include "bytes.h"
 #include "clients_world.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 #include "stream_int.h"
 
 #define CLIENTS 12

@@ -410,11 +410,11 @@ static void test_misdelivered(void **state)
 		assert_step(&world, step, 4);
 		assert_int_equal(handed_over(&world), sent[0] + sent[1]);
 		assert_int_equal(steering(&world, true).hits, 0);
-		ladder_watch(world.dp, 1);
+		flow_ladder_watch(world.dp, 1);
 		for (unsigned int i = 1; i <= 10; i++) {
 			assert_false(steering(&world, true).degraded);
 			relay(&world);
-			ladder_watch(world.dp, 1 + 1000 * i);
+			flow_ladder_watch(world.dp, 1 + 1000 * i);
 		}
 		assert_true(steering(&world, true).degraded);
 		assert_true(steering(&world, false).degraded);
@@ -422,7 +422,7 @@ static void test_misdelivered(void **state)
 		for (unsigned int i = 11; i <= 20; i++) {
 			assert_true(steering(&world, true).degraded);
 			relay(&world);
-			ladder_watch(world.dp, 1 + 1000 * i);
+			flow_ladder_watch(world.dp, 1 + 1000 * i);
 		}
 		assert_false(steering(&world, true).degraded);
 		assert_false(steering(&world, false).degraded);
@@ -438,7 +438,7 @@ static void test_t4_is_well(void **state)
 	s.steering = CONF_STEERING_T4;
 	open_nic(&s, (struct nicmodel){0});
 	for (unsigned int i = 0; i < 20; i++) {
-		ladder_watch(world.dp, 1 + 1000 * i);
+		flow_ladder_watch(world.dp, 1 + 1000 * i);
 		relay(&world);
 	}
 	assert_false(steering(&world, true).degraded);

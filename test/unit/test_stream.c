@@ -52,7 +52,7 @@ static unsigned int nb_left[LEAVINGS], messages, connections;
 
 // --- the workers ---------------------------------------------------------------------------------
 
-static struct client *client_of(const struct parcel *p)
+static struct client *client_of(const struct mbuf_meta *p)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		if (clients[i].port == p->port &&
@@ -62,7 +62,7 @@ static struct client *client_of(const struct parcel *p)
 	return NULL;
 }
 
-static void work(struct parcel *p)
+static void work(struct mbuf_meta *p)
 {
 	struct client *c = client_of(p);
 
@@ -90,7 +90,7 @@ static void work(struct parcel *p)
 static bool workers_round(void)
 {
 	const unsigned int most = test_rand_below(&rnd, 4);
-	struct parcel *p = NULL;
+	struct mbuf_meta *p = NULL;
 	unsigned int n = 0;
 
 	for (; n < most && (p = world_take()) != NULL; n++)

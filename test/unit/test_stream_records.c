@@ -59,7 +59,7 @@ static void send_records(SSL *ssl, int fd, uint32_t first, uint32_t nb)
 static void expect(uint32_t first, uint32_t nb)
 {
 	for (uint32_t i = first; i < first + nb;) {
-		struct parcel *p = world_take();
+		struct mbuf_meta *p = world_take();
 
 		if (p == NULL) {
 			usleep(1000);

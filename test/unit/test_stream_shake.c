@@ -119,7 +119,7 @@ static unsigned int ping(int fd)
 {
 	static const uint8_t request[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
 	const unsigned int before = __atomic_load_n(&steps, __ATOMIC_RELAXED);
-	struct parcel *p;
+	struct mbuf_meta *p;
 	uint8_t echo[20];
 
 	assert_int_equal(write(fd, request, sizeof(request)), sizeof(request));

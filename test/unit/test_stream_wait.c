@@ -81,7 +81,7 @@ static void test_garbage_behind_waiting(void **state)
 {
 	uint8_t all[(MANY + 1) * MESSAGE];
 	unsigned int got = 0, told = 0;
-	struct parcel *p;
+	struct mbuf_meta *p;
 	int fd;
 
 	start(1u << 20);
@@ -109,7 +109,7 @@ static void test_garbage_behind_waiting(void **state)
 }
 
 // Takes n messages of workers.
-static void take_all(struct parcel **p, unsigned int n)
+static void take_all(struct mbuf_meta **p, unsigned int n)
 {
 	for (unsigned int i = 0; i < n;) {
 		p[i] = world_take();
@@ -122,7 +122,7 @@ static void take_all(struct parcel **p, unsigned int n)
 
 // Answers until neither the kernel nor the client takes more, and then so many that the server no
 // longer reads. Returns how many answers.
-static unsigned int answer_too_many(struct parcel **p)
+static unsigned int answer_too_many(struct mbuf_meta **p)
 {
 	unsigned int n = 0, waited = 0;
 
@@ -144,7 +144,7 @@ static unsigned int answer_too_many(struct parcel **p)
 static void test_reader_comes_back(void **state)
 {
 	static uint8_t all[(LOTS + 1) * MESSAGE], buf[MESSAGE];
-	struct parcel *p[LOTS + 1];
+	struct mbuf_meta *p[LOTS + 1];
 	unsigned int answers;
 	int fd;
 

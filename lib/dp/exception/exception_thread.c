@@ -67,7 +67,7 @@ static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint
 static uint32_t write_one(struct exception *e, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	const struct exception_note *note = &parcel_of(m)->exception;
+	const struct exception_note *note = &mbuf_meta_of(m)->exception;
 
 	if (load_be16(data + 12) == ETHERTYPE_VLAN && rte_vlan_strip(m) != 0)
 		return note->frames;
@@ -89,7 +89,7 @@ static unsigned int write_lane(struct exception *e, struct exception_lane *l, un
 	for (unsigned int i = 0; i < n; i++) {
 		const uint32_t lost = write_one(e, m[i]);
 
-		e->to_meter.tokens -= parcel_of(m[i])->exception.frames;
+		e->to_meter.tokens -= mbuf_meta_of(m[i])->exception.frames;
 		__atomic_store_n(&e->to_lost, e->to_lost + lost, __ATOMIC_RELAXED);
 		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
 	}
@@ -116,7 +116,7 @@ static unsigned int write_all(struct exception *e, uint64_t now)
 
 static bool is_ours(const struct exception *e, const struct addr *a)
 {
-	const struct local *l = local_find(e->dp->local, a);
+	const struct local_addr *l = local_addrs_find(e->dp->local, a);
 
 	return l != NULL && l->kind == LOCAL_OWN && l->port == e->port;
 }
@@ -194,7 +194,7 @@ static uint16_t judge_frame(
 void exception_judge(const struct exception *e, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	struct exception_note *note = &parcel_of(m)->exception;
+	struct exception_note *note = &mbuf_meta_of(m)->exception;
 	struct port_super_info s;
 
 	*note = (struct exception_note){.frames = 1, .bytes = m->pkt_len};
@@ -221,7 +221,7 @@ void exception_judge(const struct exception *e, struct rte_mbuf *m)
 static void finish(const struct exception *e, struct rte_mbuf **m)
 {
 	const uint16_t vlan = e->dp->port[e->port].port->vlan;
-	struct exception_note *note = &parcel_of(*m)->exception;
+	struct exception_note *note = &mbuf_meta_of(*m)->exception;
 	const uint16_t tag = vlan != 0 ? NET_VLAN_LEN : 0;
 
 	if (note->verdict != DP_SENT)
@@ -249,7 +249,7 @@ static bool fits(const struct exception *e, const struct rte_mbuf *m)
 	const struct port_super *tso = &e->dp->port[e->port].port->tso;
 
 	return __atomic_load_n(&tso->segments, __ATOMIC_RELAXED) >=
-		parcel_of((struct rte_mbuf *)(uintptr_t)m)->exception.frames &&
+		mbuf_meta_of((struct rte_mbuf *)(uintptr_t)m)->exception.frames &&
 		m->nb_segs <= tso->bufs && m->pkt_len <= tso->bytes &&
 		m->tso_segsz >= tso->size_min;
 }
@@ -257,12 +257,12 @@ static bool fits(const struct exception *e, const struct rte_mbuf *m)
 // Into the plain frames it stands for, which follow as there is room. Takes m.
 static void cut(struct exception *e, struct rte_mbuf *m)
 {
-	struct exception_note note = parcel_of(m)->exception;
+	struct exception_note note = mbuf_meta_of(m)->exception;
 
 	e->next_piece = 0;
 	e->nb_pieces = port_segment(m, e->pool, e->pieces, EXCEPTION_PIECES);
 	if (e->nb_pieces == 0) {
-		parcel_of(m)->exception.verdict = DP_DROP_SUPER;
+		mbuf_meta_of(m)->exception.verdict = DP_DROP_SUPER;
 		enqueue(e, m);
 		return;
 	}
@@ -271,7 +271,7 @@ static void cut(struct exception *e, struct rte_mbuf *m)
 	note.frames = 1;
 	for (unsigned int i = 0; i < e->nb_pieces; i++) {
 		note.bytes = e->pieces[i]->pkt_len;
-		parcel_of(e->pieces[i])->exception = note;
+		mbuf_meta_of(e->pieces[i])->exception = note;
 	}
 	rte_pktmbuf_free(m);
 }
@@ -290,7 +290,7 @@ static void read_one(struct exception *e, struct rte_mbuf *m)
 
 	exception_judge(e, m);
 	finish(e, &m);
-	note = &parcel_of(m)->exception;
+	note = &mbuf_meta_of(m)->exception;
 	e->from_meter.tokens -= note->frames;
 	if (note->is_super && note->verdict == DP_SENT && !fits(e, m))
 		cut(e, m);

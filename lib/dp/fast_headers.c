@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plain frames made by plan.
-#include "plain.h"
+#include "fast_headers.h"
 
 // What is taken from and added to the old datagram under its checksums: all but the kept bytes.
-static void plain_sums(struct plain *p, const struct turn_view *v, const struct rewrite *r)
+static void fast_headers_sums(
+	struct fast_headers *p, const struct turn_view *v, const struct rewrite *r)
 {
 	const unsigned int addrs = (v->flags & DP_IPV4) != 0 ? 8 : 32;
 	const uint8_t *udp = v->data - NET_UDP_LEN, *data = v->data;
-	const uint16_t end = (uint16_t)(r->off + r->len), ends = plain_sum_addrs(p->src, p->dst);
-	const uint32_t taken = plain_sum(udp - addrs, addrs + 4, false) + 2u * udp_load16(udp + 4) +
-		plain_sum(data, r->off, false) +
-		plain_sum(data + end, v->len - end, (end & 1) != 0);
+	const uint16_t end = (uint16_t)(r->off + r->len),
+		       ends = fast_headers_sum_addrs(p->src, p->dst);
+	const uint32_t taken = fast_headers_sum(udp - addrs, addrs + 4, false) +
+		2u * udp_load16(udp + 4) + fast_headers_sum(data, r->off, false) +
+		fast_headers_sum(data + end, v->len - end, (end & 1) != 0);
 	const uint32_t added = (uint32_t)ends + p->sport + p->dport + 2u * be16(p->udp_len) +
-		plain_sum(r->front, r->front_len, false);
+		fast_headers_sum(r->front, r->front_len, false);
 	const uint16_t old_total = udp_load16(udp - NET_IP4_LEN + 2);
 
 	p->udp = (uint32_t)udp_load16(udp + 6) + udp_fold32(taken) + (uint16_t)~udp_fold32(added);
 	p->ip = (uint32_t)ends + be16(p->udp_len + NET_IP4_LEN) +
-		(uint16_t)~udp_fold32((uint32_t)plain_sum(udp - addrs, 8, false) + old_total);
+		(uint16_t)~udp_fold32(
+			(uint32_t)fast_headers_sum(udp - addrs, 8, false) + old_total);
 }
 
-bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t neigh)
 {
 	const struct neigh_hop *hop = &w->hops[neigh];
@@ -28,7 +31,7 @@ bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	const uint16_t headers = NET_UDP_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	const uint16_t end = (uint16_t)(r->off + r->len), len = r->front_len + r->len + r->pad;
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data, *front = data + r->off - r->front_len, *ip;
-	struct plain p = {.src = &r->src->addr,
+	struct fast_headers p = {.src = &r->src->addr,
 		.dst = &r->dst->addr,
 		.payload = data,
 		.moved = r->off - r->front_len,
@@ -42,14 +45,14 @@ bool plain_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 		(is_v4 && r->df && (data[-22] & 0x40) == 0) || (int)m->data_off + p.moved < 0 ||
 		r->pad > rte_pktmbuf_tailroom(m))
 		return false;
-	plain_sums(&p, v, r);
+	fast_headers_sums(&p, v, r);
 	memset(data + end, 0, r->pad);
-	ip = is_v4 ? plain_write_ip4(w, &p) : plain_write_ip6(&p);
+	ip = is_v4 ? fast_headers_write_ip4(w, &p) : fast_headers_write_ip6(&p);
 	memcpy(front, r->front, r->front_len);
 	m->data_off = (uint16_t)(m->data_off + p.moved);
 	m->data_len = (uint16_t)(NET_ETH_LEN + headers + len);
 	m->pkt_len = m->data_len;
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	plain_send(w, hop, m, ip, is_v4);
+	fast_headers_send(w, hop, m, ip, is_v4);
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over DTLS as their home worker sees them: a table of sessions by 5-tuple, and what
-// becomes of their datagrams. A datagram of a client comes in as any other; from relay.c, for which
-// it is nothing that a line vouches for, it goes to dtls_take:
+// becomes of their datagrams. A datagram of a client comes in as any other; from fastpath.c, for
+// which it is nothing that a line vouches for, it goes to dtls_take:
 //
 //	ClientHello without a good cookie -> answered in place, nothing is kept
 //	with one, and the rest of its handshake -> a stream thread (lib/stream/shake.c), which
@@ -161,9 +161,9 @@ void dtls_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
 // The client of v, whose request it is, has been redirected to another worker.
 void dtls_went(struct worker *w, const struct turn_view *v, unsigned int to);
-// PARCEL_SEAL, of another worker.
+// MBUF_META_SEAL, of another worker.
 void dtls_reply_for(struct worker *w, struct rte_mbuf *m);
-// PARCEL_DTLS and PARCEL_DTLS_NOTE, of a thread.
+// MBUF_META_DTLS and MBUF_META_DTLS_NOTE, of a thread.
 void dtls_from_thread(struct worker *w, struct rte_mbuf *m);
 // Tells a client that its session ends.
 void dtls_bye(struct worker *w, const struct session *c);

@@ -5,7 +5,7 @@
 
 #include <rte_mbuf.h>
 
-#include "exception.h"
+#include "exception/exception.h"
 #include "net.h"
 #include "turn.h"
 
@@ -23,31 +23,31 @@
 // that it would have been over UDP.
 #define DP_DTLS 16
 
-enum parcel_kind {
-	PARCEL_DATAGRAM, // as if just received and found to belong to the other worker
-	PARCEL_FRAME, // finished: to be sent on a port whose queue the other worker owns
-	PARCEL_SEAL, // to a DTLS client of the other worker: the message alone
-	PARCEL_NEIGHBOUR, // message: what an ARP or ND packet told
-	PARCEL_REDIRECT, // message: a redirect lives longer or ends
-	PARCEL_CLIENT_ENDED, // message: the session of a DTLS client has ended
+enum mbuf_meta_kind {
+	MBUF_META_DATAGRAM, // as if just received and found to belong to the other worker
+	MBUF_META_FRAME, // finished: to be sent on a port whose queue the other worker owns
+	MBUF_META_SEAL, // to a DTLS client of the other worker: the message alone
+	MBUF_META_NEIGHBOUR, // message: what an ARP or ND packet told
+	MBUF_META_REDIRECT, // message: a redirect lives longer or ends
+	MBUF_META_CLIENT_ENDED, // message: the session of a DTLS client has ended
 	// On the rings of stream threads only.
-	PARCEL_STREAM, // from or to a client over a stream: the message alone
-	PARCEL_STREAM_ENDED, // message: its connection has ended
-	PARCEL_BUFFER, // an empty buffer comes back
-	PARCEL_DTLS, // a datagram of a DTLS client whose handshake is the thread's
-	PARCEL_DTLS_NOTE, // message: of such a handshake or session
+	MBUF_META_STREAM, // from or to a client over a stream: the message alone
+	MBUF_META_STREAM_ENDED, // message: its connection has ended
+	MBUF_META_BUFFER, // an empty buffer comes back
+	MBUF_META_DTLS, // a datagram of a DTLS client whose handshake is the thread's
+	MBUF_META_DTLS_NOTE, // message: of such a handshake or session
 };
 
 // Packets on the rings between workers, which counters count; those that follow are messages.
-static inline bool parcel_is_packet(uint8_t kind)
+static inline bool mbuf_meta_is_packet(uint8_t kind)
 {
-	return kind <= PARCEL_SEAL;
+	return kind <= MBUF_META_SEAL;
 }
 
 // What goes along with a packet from worker to worker, in the private area of its mbuf: nothing is
 // parsed or judged twice. Written by the worker that hands over, read by the one that receives.
-struct parcel {
-	uint8_t kind; // enum parcel_kind
+struct mbuf_meta {
+	uint8_t kind; // enum mbuf_meta_kind
 	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds
 	bool from_ask; // NEIGHBOUR
 	union {
@@ -78,9 +78,9 @@ struct parcel {
 	};
 };
 
-#define DP_PRIV_SIZE RTE_ALIGN_CEIL(sizeof(struct parcel), RTE_MBUF_PRIV_ALIGN)
+#define DP_PRIV_SIZE RTE_ALIGN_CEIL(sizeof(struct mbuf_meta), RTE_MBUF_PRIV_ALIGN)
 
-static inline struct parcel *parcel_of(struct rte_mbuf *m)
+static inline struct mbuf_meta *mbuf_meta_of(struct rte_mbuf *m)
 {
 	return rte_mbuf_to_priv(m);
 }

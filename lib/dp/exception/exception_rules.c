@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "exception.h"
+#include "exception/exception.h"
 
 #define ECHO_REPLY 0
 #define UNREACHABLE 3

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rules.h"
+#include "steering/flow_rules.h"
 
 #define STEER_LOOK_MS 1000 // the counters are judged once in this time
 #define STEER_JUDGE_S 10 // and this many times alike before anything is said
@@ -29,7 +29,7 @@ struct steer_counts {
 };
 
 // Judges counters that only grow. Mgmt lcore, but for degraded.
-struct steer_watch {
+struct flow_watch {
 	uint64_t hits, handed_over; // at the last look
 	uint64_t looked_ms;
 	uint32_t bad, good; // looks in a row; those without a packet do not count
@@ -37,13 +37,14 @@ struct steer_watch {
 };
 
 // The counters as they stand now; called as often as one likes. now_ms is monotonic and not 0.
-void steer_watch_look(struct steer_watch *w, uint64_t hits, uint64_t handed_over, uint64_t now_ms);
+void flow_watch_look(struct flow_watch *w, uint64_t hits, uint64_t handed_over, uint64_t now_ms);
 
 // Written by the mgmt lcore before the workers run, but for watch.
 struct steering {
 	enum steer_step step;
-	char why[STEER_T4][RULES_WHY_LEN]; // by the step that is not in use, STEER_T1 and STEER_T2
+	char why[STEER_T4]
+		[FLOW_RULES_WHY_LEN]; // by the step that is not in use, STEER_T1 and STEER_T2
 	void **flow; // handles of the rules
 	uint32_t nb_flows;
-	struct steer_watch watch;
+	struct flow_watch watch;
 };

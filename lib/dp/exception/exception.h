@@ -148,7 +148,7 @@ bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const st
 // A copy of an ARP or ND packet for the kernel too.
 void exception_neighbour(
 	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f);
-// A super-frame of TCP that has been checked (super.c). DP_SENT when it is taken, else a reason.
+// A super-frame of TCP that has been checked (gso_rx.c). DP_SENT when it is taken, else a reason.
 unsigned int exception_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct port_super_info *s);
 // Whether the data path itself receives datagrams on a port of an own address; any address may be

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "rules.h"
-#include "steering.h"
+#include "steering/flow_rules.h"
+#include "steering/steering.h"
 
 #define ADDRESSES 6
 
@@ -32,7 +32,7 @@ static struct addr address(const char *text, unsigned int add)
 }
 
 // A port with nb relay addresses of each family.
-static struct rules_want setup(unsigned int workers, unsigned int nb, uint16_t lo, uint16_t hi)
+static struct flow_rules_want setup(unsigned int workers, unsigned int nb, uint16_t lo, uint16_t hi)
 {
 	for (unsigned int i = 0; i < nb; i++) {
 		addresses[2 * i].addr = relay[i] = address("192.0.2.1", i);
@@ -45,7 +45,7 @@ static struct rules_want setup(unsigned int workers, unsigned int nb, uint16_t l
 		.port_lo = lo,
 		.port_hi = hi};
 	port = (struct conf_port){.addresses = addresses, .nb_addresses = 2 * nb};
-	return (struct rules_want){.port = &port, .turn = &turn, .is_v4 = true};
+	return (struct flow_rules_want){.port = &port, .turn = &turn, .is_v4 = true};
 }
 
 static void listen(const char *addr, uint16_t at)
@@ -72,7 +72,8 @@ static bool near_listener(const struct addr *a, uint32_t at)
 }
 
 // Every port of one address.
-static void check_address(const struct rules_want *w, const struct rules *r, unsigned int index)
+static void check_address(
+	const struct flow_rules_want *w, const struct flow_rules *r, unsigned int index)
 {
 	const struct addr *a = &relay[index];
 	static struct port_rule mine[4096];
@@ -104,18 +105,18 @@ static void check_address(const struct rules_want *w, const struct rules *r, uns
 }
 
 // Makes the rules of a step for both families and checks them all. Their number, of one family.
-static uint32_t check(struct rules_want w, enum rules_step step)
+static uint32_t check(struct flow_rules_want w, enum flow_rules_step step)
 {
 	uint32_t nb[2];
 
 	w.map = turn_relay_map_create(&turn);
 	assert_non_null(w.map);
 	for (unsigned int v6 = 0; v6 < 2; v6++) {
-		char why[RULES_WHY_LEN] = "";
-		struct rules r;
+		char why[FLOW_RULES_WHY_LEN] = "";
+		struct flow_rules r;
 
 		w.is_v4 = v6 == 0;
-		if (rules_make(&w, step, &r, why) != 0)
+		if (flow_rules_make(&w, step, &r, why) != 0)
 			fail_msg("%s", why);
 		assert_string_equal(why, "");
 		for (uint32_t i = 0; i < r.nb; i++)
@@ -123,7 +124,7 @@ static uint32_t check(struct rules_want w, enum rules_step step)
 		for (unsigned int i = 0; i < turn.nb_relay / 2; i++)
 			check_address(&w, &r, v6 * turn.nb_relay / 2 + i);
 		nb[v6] = r.nb;
-		if (step == RULES_T2_SLICED)
+		if (step == FLOW_RULES_T2_SLICED)
 			assert_true(r.one_mask);
 		free(r.rule);
 	}
@@ -132,14 +133,14 @@ static uint32_t check(struct rules_want w, enum rules_step step)
 	return nb[0];
 }
 
-static void refused(struct rules_want w, enum rules_step step, int rc, const char *says)
+static void refused(struct flow_rules_want w, enum flow_rules_step step, int rc, const char *says)
 {
-	char why[RULES_WHY_LEN] = "";
-	struct rules r;
+	char why[FLOW_RULES_WHY_LEN] = "";
+	struct flow_rules r;
 
 	w.map = turn_relay_map_create(&turn);
 	assert_non_null(w.map);
-	assert_int_equal(rules_make(&w, step, &r, why), rc);
+	assert_int_equal(flow_rules_make(&w, step, &r, why), rc);
 	assert_non_null(strstr(why, says));
 	assert_null(r.rule);
 	assert_int_equal(r.nb, 0);
@@ -150,28 +151,28 @@ static void refused(struct rules_want w, enum rules_step step, int rc, const cha
 
 static void test_whole(void **state)
 {
-	assert_int_equal(check(setup(2, 2, 49152, 65535), RULES_T1), 2);
-	assert_int_equal(check(setup(4, 6, 49152, 65535), RULES_T1), 6);
-	assert_int_equal(check(setup(3, 3, 1024, 2000), RULES_T1), 3);
+	assert_int_equal(check(setup(2, 2, 49152, 65535), FLOW_RULES_T1), 2);
+	assert_int_equal(check(setup(4, 6, 49152, 65535), FLOW_RULES_T1), 6);
+	assert_int_equal(check(setup(3, 3, 1024, 2000), FLOW_RULES_T1), 3);
 }
 
 static void test_whole_refused(void **state)
 {
-	refused(setup(4, 3, 49152, 65535), RULES_T1, -EINVAL, "fewer relay addresses");
-	struct rules_want w = setup(2, 2, 49152, 65535);
+	refused(setup(4, 3, 49152, 65535), FLOW_RULES_T1, -EINVAL, "fewer relay addresses");
+	struct flow_rules_want w = setup(2, 2, 49152, 65535);
 
 	listen("192.0.2.2", 3478); // its clients would all meet on one worker
-	refused(w, RULES_T1, -EINVAL, "192.0.2.2");
+	refused(w, FLOW_RULES_T1, -EINVAL, "192.0.2.2");
 }
 
 // A power of two of workers takes one rule each.
 static void test_sliced_minimal(void **state)
 {
 	for (unsigned int workers = 2; workers <= 64; workers *= 2)
-		assert_int_equal(check(setup(workers, 1, 49152, 65535), RULES_T2), workers);
-	assert_int_equal(check(setup(4, 3, 49152, 65535), RULES_T2), 12);
+		assert_int_equal(check(setup(workers, 1, 49152, 65535), FLOW_RULES_T2), workers);
+	assert_int_equal(check(setup(4, 3, 49152, 65535), FLOW_RULES_T2), 12);
 	// 22, 21 and 21 slices: 16+4+2, 2+8+8+2+1, 1+4+16
-	assert_int_equal(check(setup(3, 1, 49152, 65535), RULES_T2), 3 + 5 + 3);
+	assert_int_equal(check(setup(3, 1, 49152, 65535), FLOW_RULES_T2), 3 + 5 + 3);
 }
 
 static void test_sliced_any(void **state)
@@ -181,80 +182,81 @@ static void test_sliced_any(void **state)
 
 	for (unsigned int workers = 2; workers <= 64; workers += workers < 8 ? 1 : 11)
 		for (unsigned int i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-			const struct rules_want w = setup(workers, 1, ranges[i][0], ranges[i][1]);
+			const struct flow_rules_want w =
+				setup(workers, 1, ranges[i][0], ranges[i][1]);
 
-			assert_in_range(check(w, RULES_T2), workers, 64);
-			assert_int_equal(check(w, RULES_T2_SLICED), 64);
+			assert_in_range(check(w, FLOW_RULES_T2), workers, 64);
+			assert_int_equal(check(w, FLOW_RULES_T2_SLICED), 64);
 		}
 }
 
 // The usual case: the relay address is the listener's.
 static void test_listener_outside(void **state)
 {
-	const struct rules_want w = setup(4, 2, 49152, 65535);
+	const struct flow_rules_want w = setup(4, 2, 49152, 65535);
 
 	listen("192.0.2.1", 3478);
 	listen("2001:db8::1", 3478);
 	// both addresses' rules look at the same bits, or NICs with one mask could not take them
-	assert_int_equal(check(w, RULES_T2), 8);
-	assert_int_equal(check(w, RULES_T2_SLICED), 128);
+	assert_int_equal(check(w, FLOW_RULES_T2), 8);
+	assert_int_equal(check(w, FLOW_RULES_T2_SLICED), 128);
 }
 
 static void test_listener_inside(void **state)
 {
-	struct rules_want w = setup(2, 1, 49152, 65535);
+	struct flow_rules_want w = setup(2, 1, 49152, 65535);
 
 	listen("192.0.2.1", 50000);
 	listen("192.0.2.1", 50001);
 	listen("2001:db8::1", 60000);
-	assert_int_equal(check(w, RULES_T2), 14); // 16384 ports but 128 are 7 parts
+	assert_int_equal(check(w, FLOW_RULES_T2), 14); // 16384 ports but 128 are 7 parts
 	w = setup(4, 2, 1024, 65535);
 	listen("192.0.2.1", 3478);
 	listen("192.0.2.2", 5349);
 	listen("2001:db8::2", 3479);
 	listen("2001:db8::2", 5350);
 	listen("198.51.100.1", 40000); // of no relay address: no matter
-	check(w, RULES_T2);
+	check(w, FLOW_RULES_T2);
 	w = setup(2, 1, 50047, 60000); // the first port is the last one of its block
 	listen("192.0.2.1", 50050);
 	listen("2001:db8::1", 50050);
-	check(w, RULES_T2);
+	check(w, FLOW_RULES_T2);
 	w = setup(4, 1, 3460, 3500);
 	listen("192.0.2.1", 3478);
-	refused(w, RULES_T2, -EINVAL, "leave nothing");
+	refused(w, FLOW_RULES_T2, -EINVAL, "leave nothing");
 }
 
 // A rule for every port but a listener's.
 static void test_shared(void **state)
 {
-	struct rules_want w = setup(3, 2, 3478, 3487);
+	struct flow_rules_want w = setup(3, 2, 3478, 3487);
 
 	listen("192.0.2.1", 3478);
 	listen("2001:db8::1", 3479);
 	turn.shared = true;
 	turn.limits.allocations = 100;
-	assert_int_equal(check(w, RULES_T2), 19);
-	assert_int_equal(check(w, RULES_T2_SLICED), 19);
-	refused(w, RULES_T1, -EINVAL, "shared");
+	assert_int_equal(check(w, FLOW_RULES_T2), 19);
+	assert_int_equal(check(w, FLOW_RULES_T2_SLICED), 19);
+	refused(w, FLOW_RULES_T1, -EINVAL, "shared");
 }
 
 // Addresses that are no relay addresses, or lie on another port, have no rules.
 static void test_other_addresses(void **state)
 {
-	struct rules_want w = setup(2, 3, 49152, 65535);
-	char why[RULES_WHY_LEN];
-	struct rules r;
+	struct flow_rules_want w = setup(2, 3, 49152, 65535);
+	char why[FLOW_RULES_WHY_LEN];
+	struct flow_rules r;
 
 	turn.nb_relay = 2; // of IPv4 alone
 	port.nb_addresses = 2; // the first of each family
 	w.map = turn_relay_map_create(&turn);
-	assert_int_equal(rules_addresses(&w), 1);
-	assert_int_equal(rules_make(&w, RULES_T1, &r, why), 0);
+	assert_int_equal(flow_rules_addresses(&w), 1);
+	assert_int_equal(flow_rules_make(&w, FLOW_RULES_T1, &r, why), 0);
 	assert_int_equal(r.nb, 1);
 	assert_true(addr_eq(&r.rule[0].dst, &relay[0]));
 	free(r.rule);
 	w.is_v4 = false;
-	assert_int_equal(rules_addresses(&w), 0);
+	assert_int_equal(flow_rules_addresses(&w), 0);
 	turn_relay_map_free((struct turn_relay_map *)(uintptr_t)w.map);
 }
 
@@ -262,19 +264,19 @@ static void test_too_many(void **state)
 {
 	enum { MANY = 300 };
 	static struct conf_address on[MANY];
-	struct rules_want w = setup(64, 1, 49152, 65535);
+	struct flow_rules_want w = setup(64, 1, 49152, 65535);
 
 	// each is cut among all workers
 	for (unsigned int i = 0; i < MANY; i++)
 		on[i].addr = relay[0];
 	port = (struct conf_port){.addresses = on, .nb_addresses = MANY};
-	refused(w, RULES_T2, -E2BIG, "16384");
+	refused(w, FLOW_RULES_T2, -E2BIG, "16384");
 }
 
 // --- the watch ----------------------------------------------------------------------------------
 
 struct watched {
-	struct steer_watch w;
+	struct flow_watch w;
 	uint64_t hits, over, ms;
 };
 
@@ -285,7 +287,7 @@ static void second(struct watched *s, uint64_t hits, uint64_t over)
 	s->over += over;
 	for (unsigned int i = 0; i < 10; i++) {
 		s->ms += 100;
-		steer_watch_look(&s->w, s->hits, s->over, s->ms);
+		flow_watch_look(&s->w, s->hits, s->over, s->ms);
 	}
 }
 
@@ -299,7 +301,7 @@ static void test_degraded(void **state)
 {
 	struct watched s = {.ms = 5000};
 
-	steer_watch_look(&s.w, 0, 0, s.ms);
+	flow_watch_look(&s.w, 0, 0, s.ms);
 	seconds(&s, 100, 99, 1); // 1 % is not above 1 %
 	assert_false(s.w.degraded);
 	seconds(&s, 9, 900, 100);
@@ -312,7 +314,7 @@ static void test_degraded_interrupted(void **state)
 {
 	struct watched s = {.ms = 5000};
 
-	steer_watch_look(&s.w, 0, 0, s.ms);
+	flow_watch_look(&s.w, 0, 0, s.ms);
 	for (unsigned int i = 0; i < 5; i++) {
 		seconds(&s, 9, 0, 100);
 		second(&s, 1000, 0);
@@ -330,7 +332,7 @@ static void test_recovers(void **state)
 {
 	struct watched s = {.ms = 5000};
 
-	steer_watch_look(&s.w, 0, 0, s.ms);
+	flow_watch_look(&s.w, 0, 0, s.ms);
 	seconds(&s, 10, 0, 1);
 	assert_true(s.w.degraded);
 	seconds(&s, 100, 992, 8); // between the limits: stays

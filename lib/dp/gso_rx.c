@@ -63,17 +63,17 @@ static void super_cut(struct worker *w, uint8_t port, struct rte_mbuf *m)
 		rte_pktmbuf_free(m);
 }
 
-unsigned int super_begin(struct worker *w, uint8_t port, unsigned int n)
+unsigned int gso_rx_begin(struct worker *w, uint8_t port, unsigned int n)
 {
 	struct pieces *b = &w->pieces;
 
 	memcpy(b->in, w->burst.m, n * sizeof(b->in[0]));
 	b->in_at = 0;
 	b->nb_in = n;
-	return super_next(w, port);
+	return gso_rx_next(w, port);
 }
 
-unsigned int super_next(struct worker *w, uint8_t port)
+unsigned int gso_rx_next(struct worker *w, uint8_t port)
 {
 	struct pieces *b = &w->pieces;
 	unsigned int n = 0;

@@ -7,21 +7,21 @@
 
 #define LISTENERS_MAX LOCAL_ONLY_DTLS // turn_view.listener is a byte
 
-static struct local *slot_for(struct local_table *t, const struct addr *a)
+static struct local_addr *slot_for(struct local_addrs *t, const struct addr *a)
 {
-	uint32_t i = local_hash(t, a);
+	uint32_t i = local_addrs_hash(t, a);
 
 	while (t->slot[i].kind != LOCAL_FREE && !addr_eq(&t->slot[i].addr, a))
 		i = (i + 1) & t->mask;
 	return &t->slot[i];
 }
 
-static void add_own(struct local_table *t, const struct conf_address *a, uint8_t port,
+static void add_own(struct local_addrs *t, const struct conf_address *a, uint8_t port,
 	const struct turn_relay_map *map)
 {
-	struct local *l = slot_for(t, &a->addr);
+	struct local_addr *l = slot_for(t, &a->addr);
 
-	*l = (struct local){.addr = a->addr,
+	*l = (struct local_addr){.addr = a->addr,
 		.kind = LOCAL_OWN,
 		.port = port,
 		.relay = turn_relay_find(map, &a->addr)};
@@ -30,22 +30,23 @@ static void add_own(struct local_table *t, const struct conf_address *a, uint8_t
 }
 
 // The all-ones host of an IPv4 subnet. Subnets of one or two addresses have none (RFC 3021).
-static void add_broadcast(struct local_table *t, const struct conf_address *a, uint8_t port)
+static void add_broadcast(struct local_addrs *t, const struct conf_address *a, uint8_t port)
 {
 	const struct prefix net = {.addr = a->addr, .len = a->prefix_len};
 	const struct addr b = prefix_range(&net).hi;
-	struct local *l;
+	struct local_addr *l;
 
 	if (!addr_is_v4(&b) || a->prefix_len > 126)
 		return;
 	l = slot_for(t, &b);
 	if (l->kind == LOCAL_FREE)
-		*l = (struct local){.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
+		*l = (struct local_addr){
+			.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
 }
 
 // A UDP and a DTLS listener on one port are one here.
-static void add_listener(struct local_table *t, const struct turn_config *c, uint16_t *n,
-	const struct local *l, uint8_t k)
+static void add_listener(struct local_addrs *t, const struct turn_config *c, uint16_t *n,
+	const struct local_addr *l, uint8_t k)
 {
 	const uint16_t port = c->listeners[k].at.port;
 	const bool dtls = c->listeners[k].transport == TURN_OVER_DTLS;
@@ -63,13 +64,13 @@ static void add_listener(struct local_table *t, const struct turn_config *c, uin
 }
 
 // Listeners of one address stand together.
-static int add_listeners(struct local_table *t, const struct turn_config *c)
+static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 {
 	uint32_t added = 0;
 	uint16_t n = 0;
 
 	for (uint32_t i = 0; i <= t->mask; i++) {
-		struct local *l = &t->slot[i];
+		struct local_addr *l = &t->slot[i];
 
 		l->plain_port[0] = l->plain_port[1] = UINT16_MAX;
 		l->plain_listener = UINT32_MAX;
@@ -97,7 +98,7 @@ static int add_listeners(struct local_table *t, const struct turn_config *c)
 }
 
 static void add_addresses(
-	struct local_table *t, const struct conf *c, const struct turn_relay_map *map)
+	struct local_addrs *t, const struct conf *c, const struct turn_relay_map *map)
 {
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
@@ -108,9 +109,9 @@ static void add_addresses(
 			add_broadcast(t, &c->ports[p].addresses[i], (uint8_t)p);
 }
 
-static struct local_table *table_make(uint32_t entries, uint32_t listeners)
+static struct local_addrs *table_make(uint32_t entries, uint32_t listeners)
 {
-	struct local_table *t = calloc(1, sizeof(*t));
+	struct local_addrs *t = calloc(1, sizeof(*t));
 	unsigned int bits = 4;
 
 	if (t == NULL)
@@ -122,16 +123,16 @@ static struct local_table *table_make(uint32_t entries, uint32_t listeners)
 	t->slot = aligned_alloc(64, sizeof(*t->slot) << bits);
 	t->listener = calloc(listeners + 1, sizeof(*t->listener));
 	if (t->slot == NULL || t->listener == NULL) {
-		local_free(t);
+		local_addrs_free(t);
 		return NULL;
 	}
 	memset(t->slot, 0, sizeof(*t->slot) << bits);
 	return t;
 }
 
-struct local_table *local_create(const struct conf *c, const struct turn_relay_map *map)
+struct local_addrs *local_addrs_create(const struct conf *c, const struct turn_relay_map *map)
 {
-	struct local_table *t;
+	struct local_addrs *t;
 	uint32_t n = 0;
 
 	if (c->turn.nb_listeners > LISTENERS_MAX) {
@@ -145,14 +146,14 @@ struct local_table *local_create(const struct conf *c, const struct turn_relay_m
 		return NULL;
 	add_addresses(t, c, map);
 	if (add_listeners(t, &c->turn) != 0) {
-		local_free(t);
+		local_addrs_free(t);
 		errno = EINVAL;
 		return NULL;
 	}
 	return t;
 }
 
-void local_free(struct local_table *t)
+void local_addrs_free(struct local_addrs *t)
 {
 	if (t == NULL)
 		return;

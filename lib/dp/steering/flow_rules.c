@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rules.h"
+#include "steering/flow_rules.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,14 +25,14 @@ struct cover {
 // --- addresses ----------------------------------------------------------------------------------
 
 // Index in the relay map of address i of the port, or -1 when the rules are not for it.
-static int relay_index(const struct rules_want *w, uint32_t i)
+static int relay_index(const struct flow_rules_want *w, uint32_t i)
 {
 	const struct addr *a = &w->port->addresses[i].addr;
 
 	return addr_is_v4(a) == w->is_v4 ? turn_relay_find(w->map, a) : -1;
 }
 
-uint32_t rules_addresses(const struct rules_want *w)
+uint32_t flow_rules_addresses(const struct flow_rules_want *w)
 {
 	uint32_t n = 0;
 
@@ -50,7 +50,7 @@ static bool has_listener(const struct turn_config *t, const struct addr *a)
 	return false;
 }
 
-static bool is_whole(const struct rules_want *w, int relay)
+static bool is_whole(const struct flow_rules_want *w, int relay)
 {
 	const unsigned int first = turn_relay_slice_worker(w->map, (unsigned int)relay, 0);
 
@@ -60,10 +60,11 @@ static bool is_whole(const struct rules_want *w, int relay)
 
 // --- the list -----------------------------------------------------------------------------------
 
-static int rule_add(struct rules *r, const struct port_rule *rule, char why[RULES_WHY_LEN])
+static int rule_add(
+	struct flow_rules *r, const struct port_rule *rule, char why[FLOW_RULES_WHY_LEN])
 {
-	if (r->nb == RULES_MAX) {
-		snprintf(why, RULES_WHY_LEN, "takes more than %u rules", RULES_MAX);
+	if (r->nb == FLOW_RULES_MAX) {
+		snprintf(why, FLOW_RULES_WHY_LEN, "takes more than %u rules", FLOW_RULES_MAX);
 		return -E2BIG;
 	}
 	// room grows by doubling: it is full when nb is a power of two
@@ -72,7 +73,7 @@ static int rule_add(struct rules *r, const struct port_rule *rule, char why[RULE
 		struct port_rule *more = reallocarray(r->rule, room, sizeof(*more));
 
 		if (more == NULL) {
-			snprintf(why, RULES_WHY_LEN, "out of memory");
+			snprintf(why, FLOW_RULES_WHY_LEN, "out of memory");
 			return -ENOMEM;
 		}
 		r->rule = more;
@@ -84,7 +85,8 @@ static int rule_add(struct rules *r, const struct port_rule *rule, char why[RULE
 
 // --- T1 -----------------------------------------------------------------------------------------
 
-static int make_whole(const struct rules_want *w, struct rules *out, char why[RULES_WHY_LEN])
+static int make_whole(
+	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
 {
 	int rc = 0;
 
@@ -96,12 +98,12 @@ static int make_whole(const struct rules_want *w, struct rules *out, char why[RU
 		if (relay < 0)
 			continue;
 		if (!is_whole(w, relay)) {
-			snprintf(why, RULES_WHY_LEN, "fewer relay addresses than workers (%u)",
+			snprintf(why, FLOW_RULES_WHY_LEN, "fewer relay addresses than workers (%u)",
 				w->turn->workers);
 			return -EINVAL;
 		}
 		if (has_listener(w->turn, a)) {
-			snprintf(why, RULES_WHY_LEN, "%s is a listener's address too",
+			snprintf(why, FLOW_RULES_WHY_LEN, "%s is a listener's address too",
 				addr_format(a, text, sizeof(text)));
 			return -EINVAL;
 		}
@@ -117,7 +119,8 @@ static int make_whole(const struct rules_want *w, struct rules *out, char why[RU
 // --- T2 of shared ports -------------------------------------------------------------------------
 
 // One for each, because they are dealt one by one; a listener's is none.
-static int make_shared(const struct rules_want *w, struct rules *out, char why[RULES_WHY_LEN])
+static int make_shared(
+	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
 {
 	int rc = 0;
 
@@ -172,7 +175,7 @@ static void cover_add(struct cover *c, uint16_t first, unsigned int bits)
 }
 
 // One cover for all addresses, so that their rules look at the same bits.
-static void cover_make(struct cover *c, const struct rules_want *w)
+static void cover_make(struct cover *c, const struct flow_rules_want *w)
 {
 	*c = (struct cover){.turn = w->turn};
 	for (uint32_t i = 0; i < w->turn->nb_listeners && i < LISTENERS_MAX; i++) {
@@ -186,7 +189,7 @@ static void cover_make(struct cover *c, const struct rules_want *w)
 
 // Slices from `slice` on that one rule can name: an aligned power of two of them, all of one
 // worker.
-static unsigned int block_len(const struct rules_want *w, int relay, unsigned int slice)
+static unsigned int block_len(const struct flow_rules_want *w, int relay, unsigned int slice)
 {
 	const unsigned int owner = turn_relay_slice_worker(w->map, (unsigned int)relay, slice);
 	unsigned int len = 1;
@@ -200,8 +203,8 @@ static unsigned int block_len(const struct rules_want *w, int relay, unsigned in
 	return len;
 }
 
-static int add_block(const struct cover *c, struct rules *out, const struct port_rule *slices,
-	char why[RULES_WHY_LEN])
+static int add_block(const struct cover *c, struct flow_rules *out, const struct port_rule *slices,
+	char why[FLOW_RULES_WHY_LEN])
 {
 	int rc = 0;
 
@@ -215,15 +218,15 @@ static int add_block(const struct cover *c, struct rules *out, const struct port
 	return rc;
 }
 
-static int make_sliced(
-	const struct rules_want *w, bool merge, struct rules *out, char why[RULES_WHY_LEN])
+static int make_sliced(const struct flow_rules_want *w, bool merge, struct flow_rules *out,
+	char why[FLOW_RULES_WHY_LEN])
 {
 	struct cover c;
 	int rc = 0;
 
 	cover_make(&c, w);
 	if (c.nb == 0) {
-		snprintf(why, RULES_WHY_LEN, "listeners' ports leave nothing of relay.ports");
+		snprintf(why, FLOW_RULES_WHY_LEN, "listeners' ports leave nothing of relay.ports");
 		return -EINVAL;
 	}
 	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
@@ -243,24 +246,25 @@ static int make_sliced(
 	return rc;
 }
 
-int rules_make(const struct rules_want *w, enum rules_step step, struct rules *out,
-	char why[RULES_WHY_LEN])
+int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
+	struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
 {
 	int rc;
 
-	*out = (struct rules){0};
-	if (w->turn->shared && step == RULES_T1) {
-		snprintf(why, RULES_WHY_LEN, "relay.mode is shared: every port has its worker");
+	*out = (struct flow_rules){0};
+	if (w->turn->shared && step == FLOW_RULES_T1) {
+		snprintf(
+			why, FLOW_RULES_WHY_LEN, "relay.mode is shared: every port has its worker");
 		rc = -EINVAL;
 	} else if (w->turn->shared)
 		rc = make_shared(w, out, why);
-	else if (step == RULES_T1)
+	else if (step == FLOW_RULES_T1)
 		rc = make_whole(w, out, why);
 	else
-		rc = make_sliced(w, step == RULES_T2, out, why);
+		rc = make_sliced(w, step == FLOW_RULES_T2, out, why);
 	if (rc == 0)
 		return 0;
 	free(out->rule);
-	*out = (struct rules){0};
+	*out = (struct flow_rules){0};
 	return rc;
 }

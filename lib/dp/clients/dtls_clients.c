@@ -2,7 +2,7 @@
 // Datagrams of DTLS clients, in and out. A decrypted record becomes the plain frame that it would
 // have been over UDP, headers and checksums right, so that all that follows is as for any other.
 #include "bytes.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define HANDSHAKE_DATAGRAMS 64 // of one handshake: ten are usual, and as many again for each loss
 #define HELLO_MARK 8 // bytes of a ClientHello's random that it is known by
@@ -79,7 +79,7 @@ static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct session *c,
 	enum stream_kind kind)
 {
-	struct parcel *p = parcel_of(m);
+	struct mbuf_meta *p = mbuf_meta_of(m);
 
 	if (c->given++ >= HANDSHAKE_DATAGRAMS) {
 		c->given = HANDSHAKE_DATAGRAMS;
@@ -87,7 +87,7 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 		return false;
 	}
 	rewrite_set_frame(m, v->data, v->len);
-	p->kind = PARCEL_DTLS;
+	p->kind = MBUF_META_DTLS;
 	p->dtls.conn = session_conn(w, c);
 	p->dtls.session = NULL;
 	p->dtls.source = c->client;
@@ -194,11 +194,11 @@ bool dtls_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct turn_view of = *v;
 	struct net_frame f;
-	const struct local *to;
+	const struct local_addr *to;
 
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	to = local_find(w->dp->local, &f.dst);
-	of.listener = to != NULL ? local_dtls(w->dp->local, to, f.dport) : LOCAL_NO_DTLS;
+	to = local_addrs_find(w->dp->local, &f.dst);
+	of.listener = to != NULL ? local_addrs_dtls(w->dp->local, to, f.dport) : LOCAL_NO_DTLS;
 	if (of.listener == LOCAL_NO_DTLS)
 		return false; // a UDP listener's
 	if (v->len == 0 || !dtls_first_byte(v->data[0]))
@@ -243,7 +243,7 @@ static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *messa
 // was this worker's.
 static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c, uint16_t len)
 {
-	const struct source *to = relay_listener_source(w, c->listener);
+	const struct source *to = fastpath_listener_source(w, c->listener);
 	const struct endpoint server = {to->addr, __builtin_bswap16(to->port)};
 	const struct endpoint client = client_of(c);
 	const struct net_ip ip = {.ttl = FRESH_TTL + 1};
@@ -432,7 +432,7 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_view *client,
 	bool media, uint32_t lease_s)
 {
-	struct parcel *p = parcel_of(m);
+	struct mbuf_meta *p = mbuf_meta_of(m);
 
 	p->seal.client = client->src;
 	p->seal.port = client->src_port;
@@ -535,7 +535,7 @@ void dtls_went(struct worker *w, const struct turn_view *v, unsigned int to)
 
 void dtls_reply_for(struct worker *w, struct rte_mbuf *m)
 {
-	const struct parcel *p = parcel_of(m);
+	const struct mbuf_meta *p = mbuf_meta_of(m);
 	struct session *c = session_of(w, p->seal.conn);
 
 	if (c == NULL || c->state != SESSION_OPEN) {
@@ -558,17 +558,17 @@ void dtls_reply_for(struct worker *w, struct rte_mbuf *m)
 
 void dtls_from_thread(struct worker *w, struct rte_mbuf *m)
 {
-	const struct parcel *p = parcel_of(m);
+	const struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint64_t conn = p->dtls.conn;
 	struct session *c = session_of(w, conn);
 	struct turn_view v = {.data = rte_pktmbuf_mtod(m, const uint8_t *), .len = m->data_len};
 	struct endpoint client;
 
-	if (p->kind == PARCEL_DTLS_NOTE && c != NULL && c->state == SESSION_SHAKING &&
+	if (p->kind == MBUF_META_DTLS_NOTE && c != NULL && c->state == SESSION_SHAKING &&
 		p->dtls.session != NULL) {
 		session_opened(w, c, p->dtls.session);
 		rte_pktmbuf_free(m);
-	} else if (p->kind == PARCEL_DTLS_NOTE) {
+	} else if (p->kind == MBUF_META_DTLS_NOTE) {
 		session_refused(w, conn, p->dtls.session);
 		rte_pktmbuf_free(m);
 	} else if (p->dtls.kind == STREAM_BYTES) {

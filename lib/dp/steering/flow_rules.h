@@ -7,35 +7,35 @@
 #include "port.h"
 #include "turn.h"
 
-#define RULES_MAX 16384 // of a family on a port
-#define RULES_WHY_LEN 112
+#define FLOW_RULES_MAX 16384 // of a family on a port
+#define FLOW_RULES_WHY_LEN 112
 
-enum rules_step {
-	RULES_T1, // destination address alone
-	RULES_T2, // and bits of the destination port
-	RULES_T2_SLICED, // the same, a rule for every slice: all have one mask
+enum flow_rules_step {
+	FLOW_RULES_T1, // destination address alone
+	FLOW_RULES_T2, // and bits of the destination port
+	FLOW_RULES_T2_SLICED, // the same, a rule for every slice: all have one mask
 };
 
 // A family on a port. Queue n of the port belongs to worker n.
-struct rules_want {
+struct flow_rules_want {
 	const struct conf_port *port;
 	const struct turn_config *turn; // workers is resolved
 	const struct turn_relay_map *map;
 	bool is_v4;
 };
 
-struct rules {
+struct flow_rules {
 	struct port_rule *rule; // the caller frees it
 	uint32_t nb;
 	bool one_mask; // all rules look at the same bits
 };
 
 // Relay addresses of the family on the port.
-uint32_t rules_addresses(const struct rules_want *w);
+uint32_t flow_rules_addresses(const struct flow_rules_want *w);
 
 // Makes the rules of a step; no two of them match the same packet, and none a listener's clients,
 // which RSS spreads. Of T2 they leave out the 128 ports around a listener within the relay range.
-// 0; -EINVAL when the step cannot do it, -E2BIG when it takes more than RULES_MAX, -ENOMEM, each
-// with the reason in why.
-int rules_make(const struct rules_want *w, enum rules_step step, struct rules *out,
-	char why[RULES_WHY_LEN]);
+// 0; -EINVAL when the step cannot do it, -E2BIG when it takes more than FLOW_RULES_MAX, -ENOMEM,
+// each with the reason in why.
+int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
+	struct flow_rules *out, char why[FLOW_RULES_WHY_LEN]);

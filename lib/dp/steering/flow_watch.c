@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether rules that the NIC took bring packets where they should. Pure: a fake clock will do.
-#include "steering.h"
+#include "steering/steering.h"
 
 // A second without packets says nothing and is passed over; one between the two limits ends both
 // rows, so that a share that hovers around a limit does not toggle the verdict.
-static void judge(struct steer_watch *w, uint64_t all, uint64_t elsewhere)
+static void judge(struct flow_watch *w, uint64_t all, uint64_t elsewhere)
 {
 	w->bad = elsewhere * 1000 > all * STEER_BAD_PERMILLE ? w->bad + 1 : 0;
 	w->good = elsewhere * 1000 <= all * STEER_GOOD_PERMILLE ? w->good + 1 : 0;
@@ -14,7 +14,7 @@ static void judge(struct steer_watch *w, uint64_t all, uint64_t elsewhere)
 		__atomic_store_n(&w->degraded, false, __ATOMIC_RELAXED);
 }
 
-void steer_watch_look(struct steer_watch *w, uint64_t hits, uint64_t handed_over, uint64_t now_ms)
+void flow_watch_look(struct flow_watch *w, uint64_t hits, uint64_t handed_over, uint64_t now_ms)
 {
 	if (w->looked_ms != 0 && now_ms - w->looked_ms < STEER_LOOK_MS)
 		return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// local.c: which addresses are ours, what is on them, and who owns it.
+// local_addrs.c: which addresses are ours, what is on them, and who owns it.
 #pragma once
 
 #include "conf.h"
@@ -8,10 +8,10 @@
 enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST };
 
 // An own address, or the broadcast address of an on-link subnet.
-struct local {
+struct local_addr {
 	struct addr addr;
 	int32_t relay; // index of a relay address, -1 = none
-	uint16_t listener_from; // its listeners: [from, from + nb) of local_table.listener
+	uint16_t listener_from; // its listeners: [from, from + nb) of local_addrs.listener
 	uint8_t nb_listeners;
 	uint8_t port;
 	uint8_t kind; // enum local_kind
@@ -24,7 +24,7 @@ struct local {
 	// version: an IPv4-mapped address in IPv6 looks the same.
 	uint16_t plain_port[2];
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct local) == 64, "one cache line");
+_Static_assert(sizeof(struct local_addr) == 64, "one cache line");
 
 // In place of a listener's index: what is no DTLS is for nobody there. No line has it, so no line
 // vouches for a datagram in the clear where only DTLS is spoken.
@@ -39,31 +39,33 @@ struct local_listener {
 
 // Immutable once made; read by all workers. Open addressing at a quarter full or less, with an
 // unkeyed hash: what is in it comes from the configuration, so nobody can make the chains long.
-struct local_table {
-	struct local *slot; // 1 << (64 - shift)
+struct local_addrs {
+	struct local_addr *slot; // 1 << (64 - shift)
 	struct local_listener *listener;
 	uint32_t mask;
 	uint8_t shift;
 };
 
 // NULL with errno set.
-struct local_table *local_create(const struct conf *c, const struct turn_relay_map *map);
-void local_free(struct local_table *t);
+struct local_addrs *local_addrs_create(const struct conf *c, const struct turn_relay_map *map);
+void local_addrs_free(struct local_addrs *t);
 
-static inline uint32_t local_hash(const struct local_table *t, const struct addr *a)
+static inline uint32_t local_addrs_hash(const struct local_addrs *t, const struct addr *a)
 {
 	return (uint32_t)(((a->d[0] ^ (a->d[1] << 1)) * UINT64_C(0x9e3779b97f4a7c15)) >> t->shift);
 }
 
 // The only place where an address is likely to be, whether or not it is there.
-static inline const struct local *local_guess(const struct local_table *t, const struct addr *a)
+static inline const struct local_addr *local_addrs_guess(
+	const struct local_addrs *t, const struct addr *a)
 {
-	return &t->slot[local_hash(t, a)];
+	return &t->slot[local_addrs_hash(t, a)];
 }
 
-static inline const struct local *local_find(const struct local_table *t, const struct addr *a)
+static inline const struct local_addr *local_addrs_find(
+	const struct local_addrs *t, const struct addr *a)
 {
-	uint32_t i = local_hash(t, a);
+	uint32_t i = local_addrs_hash(t, a);
 
 	while (t->slot[i].kind != LOCAL_FREE) {
 		if (addr_eq(&t->slot[i].addr, a))
@@ -74,7 +76,8 @@ static inline const struct local *local_find(const struct local_table *t, const 
 }
 
 // Index of the listener on a port of an own address, or LOCAL_ONLY_DTLS, or -1.
-static inline int local_listener(const struct local_table *t, const struct local *l, uint16_t port)
+static inline int local_addrs_listener(
+	const struct local_addrs *t, const struct local_addr *l, uint16_t port)
 {
 	for (unsigned int i = 0; i < l->nb_listeners; i++)
 		if (t->listener[l->listener_from + i].port == port)
@@ -83,7 +86,8 @@ static inline int local_listener(const struct local_table *t, const struct local
 }
 
 // Likewise of the DTLS listener; LOCAL_NO_DTLS when there is none.
-static inline uint8_t local_dtls(const struct local_table *t, const struct local *l, uint16_t port)
+static inline uint8_t local_addrs_dtls(
+	const struct local_addrs *t, const struct local_addr *l, uint16_t port)
 {
 	for (unsigned int i = 0; i < l->nb_listeners; i++)
 		if (t->listener[l->listener_from + i].port == port)

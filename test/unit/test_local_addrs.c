@@ -43,8 +43,8 @@ static void conf_init(uint32_t first, uint32_t second)
 static void test_few(void **state)
 {
 	struct turn_relay_map *map;
-	struct local_table *t;
-	const struct local *l;
+	struct local_addrs *t;
+	const struct local_addr *l;
 	const struct addr broadcast = at("10.99.0.255"), other = at("10.99.0.2"),
 			  a = at("10.99.0.1"), b = at("fd99::1"), c = at("192.0.2.1");
 
@@ -60,31 +60,31 @@ static void test_few(void **state)
 	listeners[2] = (struct turn_listener){{c, 80}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 3;
 	map = turn_relay_map_create(&conf.turn);
-	t = local_create(&conf, map);
+	t = local_addrs_create(&conf, map);
 	assert_non_null(t);
 
-	l = local_find(t, &a);
+	l = local_addrs_find(t, &a);
 	assert_non_null(l);
 	assert_int_equal(l->kind, LOCAL_OWN);
 	assert_int_equal(l->port, 0);
 	assert_int_equal(l->relay, -1);
-	assert_int_equal(local_listener(t, l, 3478), 1);
-	assert_int_equal(local_listener(t, l, 80), -1);
-	l = local_find(t, &b);
+	assert_int_equal(local_addrs_listener(t, l, 3478), 1);
+	assert_int_equal(local_addrs_listener(t, l, 80), -1);
+	l = local_addrs_find(t, &b);
 	assert_int_equal(l->relay, turn_relay_find(map, &b));
 	assert_true(l->relay >= 0);
-	assert_int_equal(local_listener(t, l, 3478), -1);
-	l = local_find(t, &c);
+	assert_int_equal(local_addrs_listener(t, l, 3478), -1);
+	l = local_addrs_find(t, &c);
 	assert_int_equal(l->port, 1);
-	assert_int_equal(local_listener(t, l, 3478), 0);
-	assert_int_equal(local_listener(t, l, 80), 2);
-	l = local_find(t, &broadcast);
+	assert_int_equal(local_addrs_listener(t, l, 3478), 0);
+	assert_int_equal(local_addrs_listener(t, l, 80), 2);
+	l = local_addrs_find(t, &broadcast);
 	assert_non_null(l);
 	assert_int_equal(l->kind, LOCAL_BROADCAST);
-	assert_null(local_find(t, &other));
+	assert_null(local_addrs_find(t, &other));
 	// a /31 has no broadcast address (RFC 3021); ::ffff:10.99.0.1 is IPv4, ::10.99.0.1 is not
-	assert_null(local_find(t, &(struct addr){.w = {0, 0, 0, a.w[3]}}));
-	local_free(t);
+	assert_null(local_addrs_find(t, &(struct addr){.w = {0, 0, 0, a.w[3]}}));
+	local_addrs_free(t);
 	turn_relay_map_free(map);
 }
 
@@ -92,7 +92,7 @@ static void test_many(void **state)
 {
 	struct test_rand r = test_rand_start("local");
 	struct turn_relay_map *map;
-	struct local_table *t;
+	struct local_addrs *t;
 
 	conf_init(300, 100);
 	for (uint32_t i = 0; i < 400; i++) {
@@ -107,10 +107,10 @@ static void test_many(void **state)
 		}
 	}
 	map = turn_relay_map_create(&conf.turn);
-	t = local_create(&conf, map);
+	t = local_addrs_create(&conf, map);
 	assert_non_null(t);
 	for (uint32_t i = 0; i < 400; i++) {
-		const struct local *l = local_find(t, &addresses[i].addr);
+		const struct local_addr *l = local_addrs_find(t, &addresses[i].addr);
 
 		assert_non_null(l);
 		assert_int_equal(l->port, i < 300 ? 0 : 1);
@@ -119,7 +119,7 @@ static void test_many(void **state)
 		struct addr a = addresses[test_rand_below(&r, 400)].addr;
 
 		a.b[test_rand_below(&r, 16)] ^= (uint8_t)(1u << test_rand_below(&r, 8));
-		if (local_find(t, &a) != NULL) {
+		if (local_addrs_find(t, &a) != NULL) {
 			bool known = false;
 
 			for (uint32_t k = 0; k < 400; k++)
@@ -127,7 +127,7 @@ static void test_many(void **state)
 			assert_true(known);
 		}
 	}
-	local_free(t);
+	local_addrs_free(t);
 	turn_relay_map_free(map);
 }
 
@@ -140,14 +140,14 @@ static void test_refused(void **state)
 	listeners[0] = (struct turn_listener){{at("10.99.0.2"), 3478}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 1;
 	map = turn_relay_map_create(&conf.turn);
-	assert_null(local_create(&conf, map)); // on no port
+	assert_null(local_addrs_create(&conf, map)); // on no port
 	for (uint16_t i = 0; i < 256; i++)
 		listeners[i] = (struct turn_listener){
 			{at("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 255;
-	local_free(local_create(&conf, map));
+	local_addrs_free(local_addrs_create(&conf, map));
 	conf.turn.nb_listeners = 256; // more than an index of a byte can name
-	assert_null(local_create(&conf, map));
+	assert_null(local_addrs_create(&conf, map));
 	turn_relay_map_free(map);
 }
 
@@ -157,8 +157,8 @@ static void test_dtls(void **state)
 {
 	const struct endpoint a = {at("10.99.0.1"), 3478}, b = {at("10.99.0.1"), 5349};
 	struct turn_relay_map *map;
-	const struct local *l;
-	struct local_table *t;
+	const struct local_addr *l;
+	struct local_addrs *t;
 
 	conf_init(1, 0);
 	addresses[0] = (struct conf_address){a.addr, 120};
@@ -167,16 +167,16 @@ static void test_dtls(void **state)
 	listeners[2] = (struct turn_listener){a, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 3;
 	map = turn_relay_map_create(&conf.turn);
-	t = local_create(&conf, map);
+	t = local_addrs_create(&conf, map);
 	assert_non_null(t);
-	l = local_find(t, &a.addr);
+	l = local_addrs_find(t, &a.addr);
 	assert_int_equal(l->nb_listeners, 2);
-	assert_int_equal(local_listener(t, l, 3478), 2);
-	assert_int_equal(local_dtls(t, l, 3478), 0);
-	assert_int_equal(local_listener(t, l, 5349), LOCAL_ONLY_DTLS);
-	assert_int_equal(local_dtls(t, l, 5349), 1);
-	assert_int_equal(local_dtls(t, l, 80), LOCAL_NO_DTLS);
-	local_free(t);
+	assert_int_equal(local_addrs_listener(t, l, 3478), 2);
+	assert_int_equal(local_addrs_dtls(t, l, 3478), 0);
+	assert_int_equal(local_addrs_listener(t, l, 5349), LOCAL_ONLY_DTLS);
+	assert_int_equal(local_addrs_dtls(t, l, 5349), 1);
+	assert_int_equal(local_addrs_dtls(t, l, 80), LOCAL_NO_DTLS);
+	local_addrs_free(t);
 	turn_relay_map_free(map);
 }
 

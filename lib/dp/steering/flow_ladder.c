@@ -19,15 +19,15 @@ static void flows_destroy(struct port *p, struct steering *s)
 	s->flow = NULL;
 }
 
-static int flows_create(
-	struct port *p, struct steering *s, const struct rules *r, char why[RULES_WHY_LEN])
+static int flows_create(struct port *p, struct steering *s, const struct flow_rules *r,
+	char why[FLOW_RULES_WHY_LEN])
 {
-	char says[RULES_WHY_LEN] = "";
+	char says[FLOW_RULES_WHY_LEN] = "";
 	int rc = 0;
 
 	s->flow = calloc(r->nb, sizeof(*s->flow));
 	if (s->flow == NULL) {
-		snprintf(why, RULES_WHY_LEN, "out of memory");
+		snprintf(why, FLOW_RULES_WHY_LEN, "out of memory");
 		return -ENOMEM;
 	}
 	while (s->nb_flows < r->nb && rc == 0) {
@@ -38,16 +38,16 @@ static int flows_create(
 	if (rc == 0)
 		return 0;
 	// the driver's words may be cut, but not the number of rules it took
-	snprintf(why, RULES_WHY_LEN, "rule %u of %u: %.*s", s->nb_flows + 1, r->nb,
-		RULES_WHY_LEN - 32, says);
+	snprintf(why, FLOW_RULES_WHY_LEN, "rule %u of %u: %.*s", s->nb_flows + 1, r->nb,
+		FLOW_RULES_WHY_LEN - 32, says);
 	flows_destroy(p, s);
 	return rc;
 }
 
-static bool try_t1(struct port *p, struct steering *s, const struct rules_want *want)
+static bool try_t1(struct port *p, struct steering *s, const struct flow_rules_want *want)
 {
-	struct rules r;
-	int rc = rules_make(want, RULES_T1, &r, s->why[STEER_T1]);
+	struct flow_rules r;
+	int rc = flow_rules_make(want, FLOW_RULES_T1, &r, s->why[STEER_T1]);
 
 	if (rc == 0)
 		rc = flows_create(p, s, &r, s->why[STEER_T1]);
@@ -57,12 +57,12 @@ static bool try_t1(struct port *p, struct steering *s, const struct rules_want *
 
 // With few rules; where these differ in their masks and are refused, once more with many that do
 // not.
-static bool try_t2(struct port *p, struct steering *s, const struct rules_want *want)
+static bool try_t2(struct port *p, struct steering *s, const struct flow_rules_want *want)
 {
 	char *why = s->why[STEER_T2];
 	bool again;
-	struct rules r;
-	int rc = rules_make(want, RULES_T2, &r, why);
+	struct flow_rules r;
+	int rc = flow_rules_make(want, FLOW_RULES_T2, &r, why);
 
 	if (rc == 0)
 		rc = flows_create(p, s, &r, why);
@@ -70,7 +70,7 @@ static bool try_t2(struct port *p, struct steering *s, const struct rules_want *
 	free(r.rule);
 	if (!again)
 		return rc == 0;
-	rc = rules_make(want, RULES_T2_SLICED, &r, why);
+	rc = flow_rules_make(want, FLOW_RULES_T2_SLICED, &r, why);
 	if (rc == 0)
 		rc = flows_create(p, s, &r, why);
 	free(r.rule);
@@ -85,14 +85,15 @@ static enum conf_steering wish_of(const struct dp_port *p)
 }
 
 // Why no rules need be tried, in the words of the log; NULL when they are to be.
-static const char *no_rules(const struct dp *d, const struct dp_port *p, char why[RULES_WHY_LEN])
+static const char *no_rules(
+	const struct dp *d, const struct dp_port *p, char why[FLOW_RULES_WHY_LEN])
 {
 	if (wish_of(p) == CONF_STEERING_T4)
 		return p->conf->steering == CONF_STEERING_T4 ? "as configured"
 							     : "by the profile of its driver";
 	if (p->port->nb_rxq < d->nb_workers) {
-		snprintf(why, RULES_WHY_LEN, "%u receive queues for %u workers", p->port->nb_rxq,
-			d->nb_workers);
+		snprintf(why, FLOW_RULES_WHY_LEN, "%u receive queues for %u workers",
+			p->port->nb_rxq, d->nb_workers);
 		return why;
 	}
 	return p->port->ops->flow_create == NULL ? "this kind of port takes no rules" : NULL;
@@ -100,10 +101,10 @@ static const char *no_rules(const struct dp *d, const struct dp_port *p, char wh
 
 static void set_why(struct steering *s, enum steer_step step, const char *why)
 {
-	snprintf(s->why[step], RULES_WHY_LEN, "%s", why);
+	snprintf(s->why[step], FLOW_RULES_WHY_LEN, "%s", why);
 }
 
-static void climb(struct dp_port *p, struct steering *s, const struct rules_want *want)
+static void climb(struct dp_port *p, struct steering *s, const struct flow_rules_want *want)
 {
 	const enum conf_steering wish = wish_of(p);
 
@@ -120,16 +121,16 @@ static void climb(struct dp_port *p, struct steering *s, const struct rules_want
 
 static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 {
-	const struct rules_want want = {
+	const struct flow_rules_want want = {
 		.port = p->conf, .turn = &d->conf->turn, .map = d->map, .is_v4 = is_v4};
 	struct steering *s = &p->steering[is_v4];
-	char text[RULES_WHY_LEN];
+	char text[FLOW_RULES_WHY_LEN];
 	const char *why;
 
 	*s = (struct steering){.step = STEER_NONE};
 	if (d->nb_workers == 1)
 		set_why(s, STEER_T1, "one worker");
-	else if (rules_addresses(&want) == 0)
+	else if (flow_rules_addresses(&want) == 0)
 		set_why(s, STEER_T1, "no relay address");
 	else if ((why = no_rules(d, p, text)) == NULL)
 		climb(p, s, &want);
@@ -139,14 +140,14 @@ static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 	}
 }
 
-void ladder_install(struct dp *d, unsigned int port)
+void flow_ladder_install(struct dp *d, unsigned int port)
 {
 	// IPv4 first: where a NIC has room for one family only, most need that one
 	install_family(d, &d->port[port], true);
 	install_family(d, &d->port[port], false);
 }
 
-void ladder_remove(struct dp *d, unsigned int port)
+void flow_ladder_remove(struct dp *d, unsigned int port)
 {
 	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
 		flows_destroy(d->port[port].port, &d->port[port].steering[is_v4]);
@@ -169,7 +170,7 @@ static void count(
 	}
 }
 
-void ladder_watch(struct dp *d, uint64_t now_ms)
+void flow_ladder_watch(struct dp *d, uint64_t now_ms)
 {
 	for (unsigned int p = 0; p < d->nb_ports; p++) {
 		for (unsigned int v4 = 0; v4 < 2; v4++) {
@@ -179,7 +180,7 @@ void ladder_watch(struct dp *d, uint64_t now_ms)
 			if (s->step != STEER_T1 && s->step != STEER_T2)
 				continue;
 			count(d, p, v4, &hits, &elsewhere);
-			steer_watch_look(&s->watch, hits, elsewhere, now_ms);
+			flow_watch_look(&s->watch, hits, elsewhere, now_ms);
 		}
 	}
 }

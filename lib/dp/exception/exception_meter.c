@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exception.h"
+#include "exception/exception.h"
 
 #define SECOND UINT64_C(1000000000)
 #define BURSTS 50 // a second: at once may pass what belongs to 20 ms

@@ -12,13 +12,13 @@ static inline uint16_t be16(uint16_t v)
 	return __builtin_bswap16(v);
 }
 
-static inline uint16_t plain_sum_addrs(const struct addr *a, const struct addr *b)
+static inline uint16_t fast_headers_sum_addrs(const struct addr *a, const struct addr *b)
 {
 	return udp_fold(udp_sum4(a->d[0], a->d[1], b->d[0], b->d[1]));
 }
 
 // Sum of bytes; behind an odd number of others they have changed places.
-static inline uint16_t plain_sum(const uint8_t *p, size_t len, bool odd)
+static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 {
 	uint16_t sum;
 
@@ -30,7 +30,7 @@ static inline uint16_t plain_sum(const uint8_t *p, size_t len, bool odd)
 }
 
 // A frame to be made of another, in place.
-struct plain {
+struct fast_headers {
 	const struct addr *src, *dst;
 	uint8_t *payload; // as it was
 	int moved; // where it begins, by how much later
@@ -41,7 +41,7 @@ struct plain {
 
 // A UDP checksum is never 0, neither is what it changes by: nor is the sum then, so that no 0 comes
 // out for the 0xffff that UDP wants.
-static inline void plain_write_udp(const struct plain *p)
+static inline void fast_headers_write_udp(const struct fast_headers *p)
 {
 	uint8_t *udp = p->payload + p->moved - NET_UDP_LEN;
 	const uint16_t len = be16(p->udp_len), checksum = udp_fold32(p->udp);
@@ -54,7 +54,8 @@ static inline void plain_write_udp(const struct plain *p)
 
 // Headers of IPv4 and UDP; returns the first byte. The identification stays when DF is set: it
 // means nothing then (RFC 6864 section 4).
-static __rte_always_inline uint8_t *plain_write_ip4(struct worker *w, const struct plain *p)
+static __rte_always_inline uint8_t *fast_headers_write_ip4(
+	struct worker *w, const struct fast_headers *p)
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
 	const uint16_t tos = udp_load16(old), hops = udp_load16(old + 8) - 1;
@@ -77,11 +78,11 @@ static __rte_always_inline uint8_t *plain_write_ip4(struct worker *w, const stru
 	memcpy(ip + 10, &checksum, 2);
 	memcpy(ip + 12, &p->src->w[3], 4);
 	memcpy(ip + 16, &p->dst->w[3], 4);
-	plain_write_udp(p);
+	fast_headers_write_udp(p);
 	return ip;
 }
 
-static __rte_always_inline uint8_t *plain_write_ip6(const struct plain *p)
+static __rte_always_inline uint8_t *fast_headers_write_ip6(const struct fast_headers *p)
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
 	const uint64_t first =
@@ -93,25 +94,25 @@ static __rte_always_inline uint8_t *plain_write_ip6(const struct plain *p)
 	memcpy(ip, &first, 8);
 	memcpy(ip + 8, p->src, 16);
 	memcpy(ip + 24, p->dst, 16);
-	plain_write_udp(p);
+	fast_headers_write_udp(p);
 	return ip;
 }
 
 // One of a line's, from a leg; its length and sums are still to be filled in.
-static __rte_always_inline struct plain plain_from_line(
+static __rte_always_inline struct fast_headers fast_headers_from_line(
 	const struct turn_line *l, const struct source *src, uint8_t *payload, unsigned int leg)
 {
 	const uint32_t from_client = leg - 1; // all ones: then a relay address, which has no port
 
-	return (struct plain){.src = &src->addr,
+	return (struct fast_headers){.src = &src->addr,
 		.dst = &l->end[leg ^ 1],
 		.payload = payload,
 		.sport = (uint16_t)((l->relay_port & from_client) | src->port),
 		.dport = be16((uint16_t)l->mark[leg ^ 1])};
 }
 
-static inline void plain_send(struct worker *w, const struct neigh_hop *hop, struct rte_mbuf *m,
-	uint8_t *ip, const bool is_v4)
+static inline void fast_headers_send(struct worker *w, const struct neigh_hop *hop,
+	struct rte_mbuf *m, uint8_t *ip, const bool is_v4)
 {
 	struct outbox *o = &w->tx[hop->port];
 

@@ -3,7 +3,7 @@
 
 #include <rte_malloc.h>
 
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second
@@ -187,11 +187,11 @@ bool session_note(struct worker *w, const struct session *c, struct dtls_session
 
 	if (m == NULL)
 		return false;
-	parcel_of(m)->kind = PARCEL_DTLS_NOTE;
-	parcel_of(m)->dtls.conn = session_conn(w, c);
-	parcel_of(m)->dtls.session = s;
-	parcel_of(m)->dtls.source = c->client;
-	parcel_of(m)->dtls.kind = STREAM_GONE;
+	mbuf_meta_of(m)->kind = MBUF_META_DTLS_NOTE;
+	mbuf_meta_of(m)->dtls.conn = session_conn(w, c);
+	mbuf_meta_of(m)->dtls.session = s;
+	mbuf_meta_of(m)->dtls.source = c->client;
+	mbuf_meta_of(m)->dtls.kind = STREAM_GONE;
 	if (streams_give(w, session_thread(w, c), m))
 		return true;
 	rte_pktmbuf_free(m);

@@ -265,7 +265,7 @@ static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf 
 		count(&l->to_full, note->frames);
 		return DP_DROP_EXC_RATE;
 	}
-	parcel_of(m)->exception = *note;
+	mbuf_meta_of(m)->exception = *note;
 	l->given[neighbour] += m->nb_segs;
 	w->live.consumed += note->frames;
 	count(&l->to_class[note->class], note->frames);
@@ -291,14 +291,15 @@ static void give_or_drop(
 // To an address of this port, from none of ours.
 static unsigned int check_addresses(const struct worker *w, uint8_t port, const struct net_frame *f)
 {
-	const struct local *to = local_find(w->dp->local, &f->dst);
+	const struct local_addr *to = local_addrs_find(w->dp->local, &f->dst);
 
 	if (to == NULL || to->kind != LOCAL_OWN || to->port != port)
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
-	return local_find(w->dp->local, &f->src) == NULL ? DP_SENT
-							 : drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	return local_addrs_find(w->dp->local, &f->src) == NULL
+		? DP_SENT
+		: drop_of_net(NET_DROP_MARTIAN_SOURCE);
 }
 
 // DP_SENT when the kernel is to have a segment.
@@ -342,13 +343,13 @@ bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 
 bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port)
 {
-	const struct local *l = local_find(d->local, a);
+	const struct local_addr *l = local_addrs_find(d->local, a);
 	unsigned int worker;
 	uint32_t slot;
 
 	if (l == NULL) // the port's link-local address, on which nothing is but the kernel
 		return false;
-	return local_listener(d->local, l, port) >= 0 ||
+	return local_addrs_listener(d->local, l, port) >= 0 ||
 		(l->relay >= 0 &&
 			turn_relay_home(d->map, (unsigned int)l->relay, port, &worker, &slot));
 }
@@ -420,14 +421,14 @@ static void collect(struct exception_lane *l)
 	const unsigned int n = rte_ring_sc_dequeue_burst(l->done, (void **)m, DP_BURST, NULL);
 
 	for (unsigned int i = 0; i < n; i++) {
-		l->given[is_neighbour(parcel_of(m[i])->exception.class)] -= m[i]->nb_segs;
+		l->given[is_neighbour(mbuf_meta_of(m[i])->exception.class)] -= m[i]->nb_segs;
 		rte_pktmbuf_free(m[i]);
 	}
 }
 
 static void send_one(struct worker *w, struct exception *e, struct rte_mbuf *m)
 {
-	const struct exception_note note = parcel_of(m)->exception;
+	const struct exception_note note = mbuf_meta_of(m)->exception;
 	struct exception_lane *l = &e->lane[w->id];
 
 	w->live.made += note.frames;

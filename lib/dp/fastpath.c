@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "plain.h"
-#include "sessions.h"
+#include "fast_headers.h"
+#include "clients/sessions.h"
 
 // --- what headers are made of -------------------------------------------------------------------
 
@@ -18,7 +18,7 @@ static struct source source_of(const struct addr *a, uint16_t port)
 		.flags = addr_is_v4(a) ? DP_PLAIN | DP_IPV4 : DP_PLAIN};
 }
 
-int relay_sources_create(struct dp *d)
+int fastpath_sources_create(struct dp *d)
 {
 	const struct turn_config *c = &d->conf->turn;
 	struct source *relays = calloc(c->nb_relay + 1, sizeof(*relays));
@@ -41,18 +41,18 @@ int relay_sources_create(struct dp *d)
 	return 0;
 }
 
-const struct source *relay_listener_source(const struct worker *w, uint8_t listener)
+const struct source *fastpath_listener_source(const struct worker *w, uint8_t listener)
 {
 	return &w->source[TURN_FROM_PEER][TURN_LINE_LISTENER(listener)];
 }
 
-void relay_sources_free(struct dp *d)
+void fastpath_sources_free(struct dp *d)
 {
 	free(d->source[0]);
 	free(d->source[1]);
 }
 
-void relay_wires_init(struct worker *w)
+void fastpath_wires_init(struct worker *w)
 {
 	uint32_t mtu = UINT16_MAX;
 
@@ -85,8 +85,8 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 	const struct source *listener = &w->source[TURN_FROM_PEER][of_client >> 16];
 	const struct source *relay = &w->source[TURN_FROM_CLIENT][of_peer >> 16];
 	const uint16_t shorter = l->channel != 0 ? be16(CHANNEL_HEADER_LEN) : 0;
-	const uint16_t old = plain_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
-	const uint16_t new = plain_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
+	const uint16_t old = fast_headers_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
+	const uint16_t new = fast_headers_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
 	// the UDP length stands twice under the checksum
 	const uint16_t udp = udp_fold((uint64_t)old + be16((uint16_t)of_client) + listener->port +
 		(uint16_t) ~new + (uint16_t)~l->relay_port + (uint16_t)~be16((uint16_t)of_peer) +
@@ -106,12 +106,12 @@ static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 	uint8_t port;
 
 	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM &&
-		local_find(w->dp->local, &l->end[to]) == NULL &&
+		local_addrs_find(w->dp->local, &l->end[to]) == NULL &&
 		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
 		l->hop[to] = neigh_note(w->neigh, neigh);
 }
 
-void relay_line_made(void *worker, uint32_t slot)
+void fastpath_line_made(void *worker, uint32_t slot)
 {
 	struct worker *w = worker;
 	struct turn_line *l = &turn_shard_lines(w->shard)[slot];
@@ -138,7 +138,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct source *src = &w->source[leg][l->mark[to] >> 16];
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
 	uint32_t front, sums;
-	struct plain p;
+	struct fast_headers p;
 
 	// in this order: of a line that is no allocation's, src may lie outside its array
 	if (unlikely(!turn_line_vouches(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
@@ -147,7 +147,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 		return false;
 	front = turn_line_front(l, v, leg);
 	sums = l->sums ^ on;
-	p = plain_from_line(l, src, data, leg);
+	p = fast_headers_from_line(l, src, data, leg);
 	p.moved = moved;
 	p.udp_len = (uint16_t)(v->len + NET_UDP_LEN - moved);
 	p.udp = (uint32_t)udp_load16(data - 2) + (uint16_t)sums + (uint16_t)(front >> 16 ^ on);
@@ -159,9 +159,9 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	m->pkt_len -= (uint32_t)moved;
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	if (likely((v->flags & DP_IPV4) != 0))
-		plain_send(w, hop, m, plain_write_ip4(w, &p), true);
+		fast_headers_send(w, hop, m, fast_headers_write_ip4(w, &p), true);
 	else
-		plain_send(w, hop, m, plain_write_ip6(&p), false);
+		fast_headers_send(w, hop, m, fast_headers_write_ip6(&p), false);
 	turn_line_count(w->shard, l, v, leg);
 	return true;
 }
@@ -255,7 +255,7 @@ static unsigned int relay_rest(
 	return relayed;
 }
 
-unsigned int relay_burst(struct worker *w, bool may_wait)
+unsigned int fastpath_burst(struct worker *w, bool may_wait)
 {
 	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
 	const struct turn_burst *b = &w->burst.turn;

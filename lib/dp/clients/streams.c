@@ -7,7 +7,7 @@
 #include <rte_malloc.h>
 
 #include "dp_int.h"
-#include "sessions.h"
+#include "clients/sessions.h"
 
 #define SPARE 64 // buffers that a thread keeps for what comes next
 #define FILL 256 // empty buffers that wait for a thread
@@ -76,11 +76,11 @@ static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
 }
 
 static void put_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_from *from, enum parcel_kind kind)
+	const struct stream_from *from, enum mbuf_meta_kind kind)
 {
 	struct stream_way *y = way_of(ctx, t, w);
 	struct rte_mbuf *b = m->buf;
-	struct parcel *p = parcel_of(b);
+	struct mbuf_meta *p = mbuf_meta_of(b);
 
 	p->kind = (uint8_t)kind;
 	p->datagram = (struct turn_view){.src = from->client.addr,
@@ -100,7 +100,7 @@ static void put_up(void *ctx, unsigned int t, unsigned int w, const struct strea
 static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_from *from)
 {
-	put_up(ctx, t, w, m, from, PARCEL_STREAM);
+	put_up(ctx, t, w, m, from, MBUF_META_STREAM);
 }
 
 static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
@@ -110,7 +110,7 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	if (!ops_take(ctx, t, w, &m))
 		return false;
 	m.len = 0;
-	put_up(ctx, t, w, &m, from, PARCEL_STREAM_ENDED);
+	put_up(ctx, t, w, &m, from, MBUF_META_STREAM_ENDED);
 	return true;
 }
 
@@ -125,12 +125,12 @@ static unsigned int ops_receive(
 	n = rte_ring_sc_dequeue_burst(
 		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
 	for (unsigned int i = 0; i < n; i++) {
-		const struct parcel *p = parcel_of(b[i]);
+		const struct mbuf_meta *p = mbuf_meta_of(b[i]);
 
 		m[i] = (struct stream_message){.buf = b[i],
 			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
 			.len = b[i]->data_len};
-		if (p->kind == PARCEL_STREAM) {
+		if (p->kind == MBUF_META_STREAM) {
 			m[i].media = p->to_stream.media;
 			m[i].conn = p->to_stream.conn;
 			m[i].lease_s = p->to_stream.lease_s;
@@ -145,10 +145,10 @@ static unsigned int ops_receive(
 }
 
 static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	enum parcel_kind kind)
+	enum mbuf_meta_kind kind)
 {
 	struct rte_mbuf *b = m->buf;
-	struct parcel *p = parcel_of(b);
+	struct mbuf_meta *p = mbuf_meta_of(b);
 
 	p->kind = (uint8_t)kind;
 	p->dtls.conn = m->conn;
@@ -160,7 +160,7 @@ static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct str
 
 static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m)
 {
-	put_dtls(ctx, t, w, m, PARCEL_DTLS);
+	put_dtls(ctx, t, w, m, MBUF_META_DTLS);
 }
 
 static bool ops_shaken(
@@ -174,7 +174,7 @@ static bool ops_shaken(
 	m.session = s;
 	m.len = 0;
 	m.kind = STREAM_SHAKE;
-	put_dtls(ctx, t, w, &m, PARCEL_DTLS_NOTE);
+	put_dtls(ctx, t, w, &m, MBUF_META_DTLS_NOTE);
 	return true;
 }
 
@@ -187,7 +187,7 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 		y->spare[y->nb_spare++] = b;
 		return;
 	}
-	parcel_of(b)->kind = PARCEL_BUFFER;
+	mbuf_meta_of(b)->kind = MBUF_META_BUFFER;
 	rte_ring_sp_enqueue(y->up, b);
 }
 
@@ -240,19 +240,19 @@ unsigned int streams_take(
 	if (likely(backlog_has_room(&w->backlog)))
 		n = rte_ring_sc_dequeue_burst(y->up, (void **)m, DP_BURST, NULL);
 	for (unsigned int i = 0; i < n; i++) {
-		const struct parcel *p = parcel_of(m[i]);
+		const struct mbuf_meta *p = mbuf_meta_of(m[i]);
 
-		if (p->kind == PARCEL_STREAM) {
+		if (p->kind == MBUF_META_STREAM) {
 			w->live.rx++;
 			w->live.rx_bytes += p->datagram.len;
 			m[kept++] = m[i];
 			continue;
 		}
-		if (p->kind == PARCEL_DTLS || p->kind == PARCEL_DTLS_NOTE) {
+		if (p->kind == MBUF_META_DTLS || p->kind == MBUF_META_DTLS_NOTE) {
 			dtls_from_thread(w, m[i]);
 			continue;
 		}
-		if (p->kind == PARCEL_STREAM_ENDED)
+		if (p->kind == MBUF_META_STREAM_ENDED)
 			w->ended[w->nb_ended++] = p->datagram;
 		rte_pktmbuf_free(m[i]);
 	}
@@ -284,10 +284,10 @@ static void put_down(
 {
 	const unsigned int t = stream_thread_of(conn);
 	const struct stream_way *y = way_of(w->dp, t, w->id);
-	struct parcel *p = parcel_of(m);
+	struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint32_t len = m->pkt_len;
 
-	p->kind = PARCEL_STREAM;
+	p->kind = MBUF_META_STREAM;
 	p->to_stream.conn = conn;
 	p->to_stream.media = media;
 	p->to_stream.lease_s = lease_s;
@@ -510,8 +510,8 @@ static void ring_drain(struct rte_ring *r)
 	void *m;
 
 	while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0) {
-		if (parcel_of(m)->kind == PARCEL_DTLS_NOTE)
-			dtls_free(parcel_of(m)->dtls.session);
+		if (mbuf_meta_of(m)->kind == MBUF_META_DTLS_NOTE)
+			dtls_free(mbuf_meta_of(m)->dtls.session);
 		rte_pktmbuf_free(m);
 	}
 }
