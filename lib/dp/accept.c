@@ -56,7 +56,7 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 	}
 	v->leg = TURN_FROM_PEER;
 	if (to->relay >= 0 &&
-		turn_relay_home(dp->map, (unsigned int)to->relay, f->dport, home, &v->slot))
+		turn_relay_map_home(dp->map, (unsigned int)to->relay, f->dport, home, &v->slot))
 		return DP_SENT;
 	return DP_DROP_NO_LISTENER;
 }
@@ -186,7 +186,7 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 	}
 	v->leg = TURN_FROM_PEER;
 	if (to->relay >= 0 &&
-		turn_relay_home(dp->map, (unsigned int)to->relay, dport, &home, &v->slot))
+		turn_relay_map_home(dp->map, (unsigned int)to->relay, dport, &home, &v->slot))
 		return (int)home;
 	return NOBODY;
 }

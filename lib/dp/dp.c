@@ -198,7 +198,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	explicit_bzero(boot_key, sizeof(boot_key));
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
-		slots += turn_relay_slots(d->map, w);
+		slots += turn_relay_map_slots(d->map, w);
 	d->quota = turn_quota_create(slots, &quota_key);
 	d->local = local_addrs_create(d->conf, d->map);
 	if (fastpath_sources_create(d) != 0) {

@@ -24,9 +24,9 @@ static void add_own(struct local_addrs *t, const struct conf_address *a, uint8_t
 	*l = (struct local_addr){.addr = a->addr,
 		.kind = LOCAL_OWN,
 		.port = port,
-		.relay = turn_relay_find(map, &a->addr)};
-	if (l->relay >= 0 && !turn_relay_run(map, (unsigned int)l->relay, &l->run))
-		l->run = (struct turn_relay_run){0};
+		.relay = turn_relay_map_find(map, &a->addr)};
+	if (l->relay >= 0 && !turn_relay_map_run(map, (unsigned int)l->relay, &l->run))
+		l->run = (struct turn_relay_map_run){0};
 }
 
 // The all-ones host of an IPv4 subnet. Subnets of one or two addresses have none (RFC 3021).

@@ -17,7 +17,7 @@ struct local_addr {
 	uint8_t kind; // enum local_kind
 	// What nearly all packets are to: a relay address all of whose ports are slots of one
 	// worker (else run.nb is 0), and the first listener.
-	struct turn_relay_run run;
+	struct turn_relay_map_run run;
 	uint32_t plain_mark; // the listener's part of a view's mark
 	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is none, without a listener
 	// port, by [is_v4] of the packet. UINT16_MAX when not OWN, and for packets of the other

@@ -35,7 +35,7 @@ void dp_pools(const struct conf *c, struct dp_pools *out)
 			.config = &c->turn, .map = map, .worker = (uint8_t)w};
 		const struct turn_pools p = turn_shard_pools(&params);
 
-		out->allocations += turn_relay_slots(map, w);
+		out->allocations += turn_relay_map_slots(map, w);
 		out->pools.permissions += p.permissions;
 		out->pools.channels += p.channels;
 		out->pools.endpoints += p.endpoints;
@@ -99,7 +99,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size += streams_size(c) + sessions_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) +
-			(streams_size(c) > 0 ? turn_relay_slots(map, w) * sizeof(uint64_t) : 0);
+			(streams_size(c) > 0 ? turn_relay_map_slots(map, w) * sizeof(uint64_t) : 0);
 	turn_relay_map_free(map);
 	return size / MB + size / MB / 8 + EAL_MB;
 }

@@ -131,7 +131,7 @@ static void aim_inside(struct worker *w, struct way *way, const struct local_add
 
 	way->hop = HOP_NOWHERE;
 	if (to->kind != LOCAL_OWN || to->relay < 0 ||
-		!turn_relay_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
+		!turn_relay_map_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
 		return;
 	way->hop = HOP_HAIRPIN;
 	way->place = (uint8_t)home;

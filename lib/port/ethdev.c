@@ -137,7 +137,7 @@ static const struct port_ops ethdev_ops = {
 	.counters = ethdev_counters,
 	.flow_create = port_flow_create,
 	.flow_destroy = port_flow_destroy,
-	.host = port_host_start,
+	.host = port_kernel_host_start,
 };
 
 // Largest MTU the driver takes: some tell it, others only their longest frame.

@@ -91,7 +91,7 @@ struct port *port_vtap_open(const struct port_request *r);
 // --- host.c --------------------------------------------------------------------------------------
 
 // port_ops.host of whatever has an interface of the kernel behind it.
-int port_host_start(struct port *p, const struct port_host *h, char *error, size_t len);
+int port_kernel_host_start(struct port *p, const struct port_host *h, char *error, size_t len);
 
 // --- netns.c -------------------------------------------------------------------------------------
 

@@ -91,7 +91,7 @@ static const struct port_ops vtap_ops = {
 	.close = vtap_close,
 	.link = vtap_link,
 	.counters = vtap_counters,
-	.host = port_host_start,
+	.host = port_kernel_host_start,
 };
 
 // The buffers have to hold an ordinary frame whole.

@@ -155,7 +155,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	c->rest = NULL;
 	c->rest_len = 0;
 	queue_clear(&c->out);
-	caps_give(&t->s->caps, &c->client.addr);
+	conn_limits_give(&t->s->caps, &c->client.addr);
 	if (t->blocked[c->home] == i)
 		t->blocked[c->home] = CONN_NONE;
 	if (c->held)

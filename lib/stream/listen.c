@@ -184,25 +184,25 @@ static void settle(const struct thread *t, int fd)
 
 static void admit(struct thread *t, int fd, unsigned int listener, const struct endpoint *client)
 {
-	enum caps_answer answer = caps_take(&t->s->caps, &client->addr);
+	enum conn_limits_answer answer = conn_limits_take(&t->s->caps, &client->addr);
 
-	if (answer == CAPS_TOTAL && conn_give_way(t))
-		answer = caps_take(&t->s->caps, &client->addr);
+	if (answer == CONN_LIMITS_TOTAL && conn_give_way(t))
+		answer = conn_limits_take(&t->s->caps, &client->addr);
 	switch (answer) {
-	case CAPS_TOTAL:
+	case CONN_LIMITS_TOTAL:
 		refuse(fd, t, &t->stats.refused_total);
 		return;
-	case CAPS_SOURCE:
+	case CONN_LIMITS_SOURCE:
 		refuse(fd, t, &t->stats.refused_source);
 		return;
-	case CAPS_NETWORK:
+	case CONN_LIMITS_NETWORK:
 		refuse(fd, t, &t->stats.refused_network);
 		return;
-	case CAPS_OK:
+	case CONN_LIMITS_OK:
 		break;
 	}
 	if (t->s->listener[listener].mode == STREAM_TLS && !tls_allowed(t, &client->addr)) {
-		caps_give(&t->s->caps, &client->addr);
+		conn_limits_give(&t->s->caps, &client->addr);
 		refuse(fd, t, &t->stats.refused_rate);
 		return;
 	}
@@ -211,7 +211,7 @@ static void admit(struct thread *t, int fd, unsigned int listener, const struct 
 		count(&t->stats.accepted, 1);
 		return;
 	}
-	caps_give(&t->s->caps, &client->addr);
+	conn_limits_give(&t->s->caps, &client->addr);
 	refuse(fd, t, &t->stats.refused_files);
 }
 

@@ -78,11 +78,11 @@ static int caps_make(struct streams *s)
 	const struct stream_config *c = &s->conf;
 	const uint32_t sessions = c->dtls.sessions > 0 ? c->dtls.sessions : 1;
 
-	if (caps_init(&s->caps, c->connections, c->per_source, c->per_network) != 0)
+	if (conn_limits_init(&s->caps, c->connections, c->per_source, c->per_network) != 0)
 		return -1;
-	if (caps_init(&s->sessions, sessions, c->dtls.per_source, c->dtls.per_network) == 0)
+	if (conn_limits_init(&s->sessions, sessions, c->dtls.per_source, c->dtls.per_network) == 0)
 		return 0;
-	caps_fini(&s->caps);
+	conn_limits_fini(&s->caps);
 	return -1;
 }
 
@@ -146,8 +146,8 @@ void stream_stop(struct streams *s)
 		thread_free(s->thread[i]);
 	SSL_CTX_free(s->tls.tls);
 	SSL_CTX_free(s->tls.dtls);
-	caps_fini(&s->caps);
-	caps_fini(&s->sessions);
+	conn_limits_fini(&s->caps);
+	conn_limits_fini(&s->sessions);
 	pthread_mutex_destroy(&s->rates_lock);
 	pthread_mutex_destroy(&s->tls_lock);
 	free(s->rates.due_ns);

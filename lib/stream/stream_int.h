@@ -8,12 +8,12 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 
-#include "caps.h"
-#include "dtls.h"
+#include "conn_limits.h"
+#include "dtls/dtls.h"
 #include "nap.h"
 #include "queue.h"
 #include "rates.h"
-#include "shake.h"
+#include "dtls/handshake.h"
 #include "stream.h"
 
 #define STREAM_CHUNK 16384 // read at once: a whole record of TLS, so that libssl keeps no rest
@@ -77,7 +77,7 @@ struct thread {
 	} held[STREAM_WORKERS_MAX];
 	bool untold; // workers have no room for the news of an end: till then nothing new is read
 	bool stalled; // something of this round has to wait a little
-	struct shakes shakes;
+	struct handshakes shakes;
 	bool hungry; // it left something: no nap
 	bool shaking; // there are handshakes to go on with
 	struct nap nap;
@@ -95,8 +95,8 @@ struct streams {
 	struct stream_config conf;
 	struct stream_listener *listener;
 	char *netns;
-	struct caps caps; // of connections
-	struct caps sessions; // of DTLS
+	struct conn_limits caps; // of connections
+	struct conn_limits sessions; // of DTLS
 	pthread_mutex_t rates_lock; // of rates
 	struct rates rates; // of TLS handshakes
 	pthread_mutex_t tls_lock; // of tls

@@ -45,7 +45,7 @@ static unsigned int receive(struct thread *t)
 				if (m[i].kind == STREAM_BYTES)
 					conn_send(t, &m[i]);
 				else
-					shake_take(t, w, &m[i]);
+					handshake_take(t, w, &m[i]);
 				conf->ops->release(conf->ctx, t->index, w, m[i].buf);
 			}
 			total += n;
@@ -133,7 +133,7 @@ static void shake_hands(struct thread *t)
 	do {
 		const bool fresh = fresh_work(t);
 
-		t->shaking = shake_work(t) || fresh;
+		t->shaking = handshake_work(t) || fresh;
 	} while (t->shaking && clock_ns() < until);
 	t->hungry |= t->shaking;
 }
@@ -151,7 +151,7 @@ static void round_of(struct thread *t)
 		nanosleep(&nap, NULL);
 	t->now_ms = clock_ms();
 	tell_ended(t);
-	t->stalled |= !shake_tell(t);
+	t->stalled |= !handshake_tell(t);
 	resume(t);
 	busy = receive(t);
 	if (busy == 0 && !t->nap.on) {
@@ -174,7 +174,7 @@ static void round_of(struct thread *t)
 		shake_hands(t);
 	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));
 	scan(t);
-	shake_tick(t);
+	handshake_tick(t);
 }
 
 // --- start and end -------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ void thread_free(struct thread *t)
 	for (uint32_t i = 0; i < t->used; i++)
 		if (t->conn[i].state != CONN_FREE && t->conn[i].state != CONN_ENDED)
 			conn_close(t, &t->conn[i], &t->stats.closed);
-	shake_close(t);
+	handshake_close(t);
 	if (t->listen != NULL)
 		listen_close(t);
 	if (t->epoll >= 0)

@@ -5,7 +5,7 @@
 
 #include <openssl/err.h>
 
-#include "dtls.h"
+#include "dtls/dtls.h"
 #include "stream_int.h"
 #include "tickets.h"
 

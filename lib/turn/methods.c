@@ -66,7 +66,7 @@ static unsigned int allocate_again(struct turn_request *r)
 struct wanted {
 	uint32_t lifetime_s;
 	bool is_v4;
-	enum ports_kind kind;
+	enum relay_ports_kind kind;
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
 
@@ -94,7 +94,7 @@ static unsigned int allocate_wanted(const struct turn_request *r, struct wanted 
 	const struct stun_msg *m = &r->m;
 	bool zero;
 
-	*w = (struct wanted){.kind = PORTS_ANY};
+	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
 		return 400;
 	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP)
@@ -111,7 +111,8 @@ static unsigned int allocate_wanted(const struct turn_request *r, struct wanted 
 	if (stun_has(m, STUN_EVEN_PORT)) {
 		if (m->alen[STUN_EVEN_PORT] != 1)
 			return 400;
-		w->kind = (m->data[m->off[STUN_EVEN_PORT]] & 0x80) != 0 ? PORTS_PAIR : PORTS_EVEN;
+		w->kind = (m->data[m->off[STUN_EVEN_PORT]] & 0x80) != 0 ? RELAY_PORTS_PAIR
+									: RELAY_PORTS_EVEN;
 	}
 	return family_wanted(r, w);
 }
@@ -200,7 +201,7 @@ static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const s
 	if (!reservation_make(s, slot + 1, &quota[1])) {
 		for (int i = 0; i < 2; i++) {
 			quota_give(s->quota, &quota[i]);
-			ports_give(s->ports, slot + i, s->now_ms);
+			relay_ports_give(s->ports, slot + i, s->now_ms);
 		}
 		return 508;
 	}
@@ -215,7 +216,7 @@ static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const s
 static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
-	const unsigned int nb = w->kind == PORTS_PAIR ? 2 : 1;
+	const unsigned int nb = w->kind == RELAY_PORTS_PAIR ? 2 : 1;
 	struct quota_ref quota[2];
 	unsigned int counted = 0, code = 508;
 	uint32_t slot;
@@ -243,7 +244,7 @@ unsigned int method_allocate(struct turn_request *r)
 	if (code != 0)
 		return code;
 	// nobody can have a shared port to himself, still less its neighbour
-	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != PORTS_ANY))
+	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
 		return 508;
 	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
 }

@@ -66,7 +66,7 @@ static uint32_t part_of(uint32_t whole, uint32_t workers, uint32_t fallback)
 struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 {
 	const struct turn_pools *c = &p->config->pools;
-	const uint32_t slots = turn_relay_slots(p->map, p->worker), n = p->config->workers;
+	const uint32_t slots = turn_relay_map_slots(p->map, p->worker), n = p->config->workers;
 
 	return (struct turn_pools){
 		.sure_permissions = c->sure_permissions != 0 ? c->sure_permissions : 2,
@@ -87,10 +87,10 @@ static struct share share_of(uint32_t sure, uint32_t pool, uint32_t percent)
 // Relayed transport addresses: each slot's own, or shared ones.
 static void layout_relay(struct layout *l, const struct turn_shard_params *p, struct arena *a)
 {
-	const struct shared_map *shared = relay_shared(p->map);
+	const struct shared_map *shared = relay_map_shared(p->map);
 
 	if (shared == NULL) {
-		l->ports = arena_take(a, ports_size(p->map, p->worker));
+		l->ports = arena_take(a, relay_ports_size(p->map, p->worker));
 		return;
 	}
 	l->of_shared = (struct shared_sizes){.addresses = shared_map_count(shared, p->worker),
@@ -106,7 +106,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 {
 	struct arena a = {.base = mem};
 	struct layout l = {
-		.nb_slots = turn_relay_slots(p->map, p->worker), .pools = turn_shard_pools(p)};
+		.nb_slots = turn_relay_map_slots(p->map, p->worker), .pools = turn_shard_pools(p)};
 
 	l.permission_share =
 		share_of(l.pools.sure_permissions, l.pools.permissions, l.pools.per_user);
@@ -175,7 +175,7 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
 {
 	const struct layout l = layout_make(p, mem);
-	const struct ports_memory ports = {l.ports, &l.cold->resting, sizeof(*l.cold)};
+	const struct relay_ports_memory ports = {l.ports, &l.cold->resting, sizeof(*l.cold)};
 	struct turn_shard *s = l.s;
 
 	s->map = p->map;
@@ -191,7 +191,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	if (l.shared != NULL)
 		shared_init(s, l.shared, &l.of_shared);
 	else
-		s->ports = ports_create(&ports, p->map, p->worker, p->rng);
+		s->ports = relay_ports_create(&ports, p->map, p->worker, p->rng);
 	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
 	s->stale = limiter_create(l.stale, TURN_LIMITER_BUCKETS, &s->key);
 	s->guesses = limiter_create(l.guesses, TURN_LIMITER_BUCKETS, &s->key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the relayed transport addresses of a shard's allocations come from: one of its own for each
-// (ports.c), or a few that all of them share. An allocation on a shared one is found by the
+// (relay_ports.c), or a few that all of them share. An allocation on a shared one is found by the
 // address of the peer, which it has to register first: by a channel, or by the first Send. Two of
 // one address cannot have the same peer, for nobody could tell whose its datagrams are.
 #include "turn_int.h"
@@ -40,7 +40,7 @@ size_t shared_size(const struct shared_sizes *l)
 
 void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l)
 {
-	const struct shared_map *map = relay_shared(s->map);
+	const struct shared_map *map = relay_map_shared(s->map);
 	const struct parts at = parts_of(l);
 	struct shared *h = &s->shared;
 	uint8_t *base = mem;
@@ -69,7 +69,7 @@ bool relay_has_family(const struct turn_shard *s, bool is_v4)
 	for (uint32_t i = 0; i < s->shared.nb; i++)
 		if (s->shared.address[i].at.is_v4 == is_v4)
 			return true;
-	return s->shared.nb == 0 && ports_has_family(s->ports, is_v4);
+	return s->shared.nb == 0 && relay_ports_has_family(s->ports, is_v4);
 }
 
 static int load_cmp(const struct shared_address *a, const struct shared_address *b)
@@ -106,14 +106,14 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 	return i;
 }
 
-bool relay_take(struct turn_shard *s, bool is_v4, enum ports_kind kind, uint32_t *slot)
+bool relay_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
 {
 	struct shared *h = &s->shared;
 	uint32_t number;
 
 	if (h->nb == 0)
-		return ports_take(s->ports, is_v4, kind, s->now_ms, s->policy->quarantine_s, slot,
-			&s->stats.port_reused_early);
+		return relay_ports_take(s->ports, is_v4, kind, s->now_ms, s->policy->quarantine_s,
+			slot, &s->stats.port_reused_early);
 	number = choose(s, is_v4);
 	if (number == TURN_NONE)
 		return false;
@@ -130,7 +130,7 @@ void relay_give(struct turn_shard *s, uint32_t slot)
 	struct shared *h = &s->shared;
 
 	if (h->nb == 0)
-		return ports_give(s->ports, slot, s->now_ms);
+		return relay_ports_give(s->ports, slot, s->now_ms);
 	h->address[h->slot[slot].number].allocations--;
 	pool_give(&h->slots, slot);
 }
@@ -140,7 +140,7 @@ uint32_t relay_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
 	const struct shared_place *at;
 
 	if (s->shared.nb == 0)
-		return turn_relay_locate(s->map, s->worker, slot, port);
+		return turn_relay_map_locate(s->map, s->worker, slot, port);
 	at = &s->shared.address[s->shared.slot[slot].number].at;
 	*port = at->port;
 	return at->addr;

@@ -167,34 +167,34 @@ struct turn_relay_map;
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c);
 void turn_relay_map_free(struct turn_relay_map *m);
 // Index of a relay address, or -1. Control path (linear or binary search).
-int turn_relay_find(const struct turn_relay_map *m, const struct addr *a);
+int turn_relay_map_find(const struct turn_relay_map *m, const struct addr *a);
 // Worker that owns a relayed transport address and its slot in that worker's shard. False when no
 // slot belongs to it (port out of range, or a listener's). Per packet: no division, no search. A
 // shared address has a number among those of its worker in place of a slot: a view wants just that.
-bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
+bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot);
 // Worker that owns slice 0..TURN_SLICES-1 (bits 1 to 6 of the port) of a relay address. Of one that
 // was dealt whole it is the same for all slices. Control path. Not of shared ports.
-unsigned int turn_relay_slice_worker(
+unsigned int turn_relay_map_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice);
 // A relay address by its index.
-struct addr turn_relay_addr(const struct turn_relay_map *m, uint32_t index);
+struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index);
 // Index of the relay address of a slot, and its port. Control path. Not of shared ports.
-uint32_t turn_relay_locate(
+uint32_t turn_relay_map_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port);
 // The ports [lo, lo + nb) of a relay address when all of them are slots of one worker, slot = base
 // + port (in 32 bits, which may wrap); else false.
-struct turn_relay_run {
+struct turn_relay_map_run {
 	uint32_t base, nb;
 	uint16_t lo;
 	uint8_t worker;
 };
-bool turn_relay_run(
-	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_run *out);
-// Number of slots of a worker (some may belong to no usable port: turn_relay_usable; of shared
+bool turn_relay_map_run(
+	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out);
+// Number of slots of a worker (some may belong to no usable port: turn_relay_map_usable; of shared
 // ports none does).
-uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker);
-bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
+uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker);
+bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
 
 // --- policy: everything a request is judged by ---------------------------------------------------
 // Immutable; made by the management lcore, read by workers, swapped whole.
@@ -250,7 +250,7 @@ struct turn_view {
 	uint8_t leg; // enum turn_leg
 	uint8_t flags; // the data path's
 	const uint8_t *data;
-	// Peer leg: what turn_relay_home says of the destination; of a shared address
+	// Peer leg: what turn_relay_map_home says of the destination; of a shared address
 	// turn_route_begin makes it the allocation's, or TURN_NONE. Client leg: written by
 	// turn_route_begin and turn_route_finish, the allocation or redirect, or TURN_NONE.
 	uint32_t slot;

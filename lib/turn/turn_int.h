@@ -118,15 +118,15 @@ bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const 
 // The PASSWORD-ALGORITHMS value we send: SHA-256, MD5 (8 bytes).
 extern const uint8_t cred_algorithms[8];
 
-// --- relaymap.c ----------------------------------------------------------------------------------
+// --- relay_map.c ---------------------------------------------------------------------------------
 
 // The slots of a worker below this number are IPv4, the others IPv6. The parity of a slot is that
 // of its port, and slot ^ 1 is the other port of its pair.
-uint32_t relay_slots_v4(const struct turn_relay_map *m, unsigned int worker);
+uint32_t relay_map_slots_v4(const struct turn_relay_map *m, unsigned int worker);
 // NULL when every allocation has an address of its own.
-const struct shared_map *relay_shared(const struct turn_relay_map *m);
+const struct shared_map *relay_map_shared(const struct turn_relay_map *m);
 
-// --- sharedmap.c: which worker owns which shared address -----------------------------------------
+// --- shared_map.c: which worker owns which shared address ----------------------------------------
 
 // Immutable, part of the relay map.
 struct shared_map;
@@ -140,7 +140,7 @@ struct shared_place {
 // NULL with errno as turn_relay_map_create.
 struct shared_map *shared_map_create(const struct turn_config *c);
 void shared_map_free(struct shared_map *m);
-// As turn_relay_home.
+// As turn_relay_map_home.
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number);
 // Shared addresses of a worker.
@@ -152,43 +152,43 @@ struct shared_place shared_map_place(
 // dealt evenly.
 uint32_t shared_map_slots(const struct turn_config *c);
 
-// --- ports.c -------------------------------------------------------------------------------------
+// --- relay_ports.c -------------------------------------------------------------------------------
 // Free relay ports of one shard, per family: a uniform CSPRNG choice among the rested ones (also
 // among even ports and among whole pairs), FIFOs of those that rest. O(1) but for the bounded
 // search of a resting pair.
 
-enum ports_kind { PORTS_ANY, PORTS_EVEN, PORTS_PAIR };
+enum relay_ports_kind { RELAY_PORTS_ANY, RELAY_PORTS_EVEN, RELAY_PORTS_PAIR };
 
-struct ports;
+struct relay_ports;
 
 // A resting port on its FIFO.
-struct ports_rest {
+struct relay_ports_rest {
 	uint64_t freed_ms;
 	uint32_t next, prev;
 };
 
-struct ports_memory {
-	void *own; // ports_size() bytes, 8-byte aligned, zeroed
-	// A struct ports_rest for each slot, rest_stride bytes apart. Theirs from ports_give to
-	// ports_take; whoever has the port may write to it.
+struct relay_ports_memory {
+	void *own; // relay_ports_size() bytes, 8-byte aligned, zeroed
+	// A struct relay_ports_rest for each slot, rest_stride bytes apart. Theirs from
+	// relay_ports_give to relay_ports_take; whoever has the port may write to it.
 	void *rest;
 	size_t rest_stride;
 };
 
-// For slots [0, turn_relay_slots(map, worker)).
-size_t ports_size(const struct turn_relay_map *map, unsigned int worker);
-struct ports *ports_create(const struct ports_memory *mem, const struct turn_relay_map *map,
-	unsigned int worker, struct csprng *rng);
+// For slots [0, turn_relay_map_slots(map, worker)).
+size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker);
+struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
+	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
 // True when the shard owns at least one port of the family.
-bool ports_has_family(const struct ports *p, bool is_v4);
+bool relay_ports_has_family(const struct relay_ports *p, bool is_v4);
 // Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at t is rested when
 // now_ms >= t + quarantine and now_ms > t. With none rested the longest-rested one is taken, if it
 // has rested 1 s; *early counts such ports. False when there is none.
-bool ports_take(struct ports *p, bool is_v4, enum ports_kind kind, uint64_t now_ms,
-	uint32_t quarantine_s, uint32_t *slot, uint64_t *early);
-void ports_give(struct ports *p, uint32_t slot, uint64_t now_ms);
+bool relay_ports_take(struct relay_ports *p, bool is_v4, enum relay_ports_kind kind,
+	uint64_t now_ms, uint32_t quarantine_s, uint32_t *slot, uint64_t *early);
+void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
 // Number of ports that are neither taken nor outside the map (resting ones included).
-uint32_t ports_free(const struct ports *p, bool is_v4);
+uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4);
 
 // --- quota.c -------------------------------------------------------------------------------------
 
@@ -289,7 +289,7 @@ struct turn_cold {
 			uint32_t next; // in its chain of shard.reserved
 			uint8_t token[TURN_TOKEN_LEN];
 		} reserved;
-		struct ports_rest resting;
+		struct relay_ports_rest resting;
 		struct trie_links unused; // of a slot that is no address, when nobody has it
 	};
 };
@@ -385,7 +385,7 @@ struct turn_shard {
 	struct turn_quota *quota;
 	struct stun_crypto *crypto;
 	struct csprng *rng;
-	struct ports *ports;
+	struct relay_ports *ports;
 	// Of stranger.c: answers by source, answers to stale nonces by 5-tuple, failed
 	// verifications by source; and answers to Binding requests by source.
 	struct limiter *unauthenticated, *stale, *guesses, *binding;
@@ -429,7 +429,7 @@ static inline bool share_allows(
 static inline bool line_is_v4(const struct turn_shard *s, uint32_t slot)
 {
 	const struct addr a =
-		turn_relay_addr(s->map, alloc_at(s, slot)->mark[TURN_FROM_PEER] >> 16);
+		turn_relay_map_addr(s->map, alloc_at(s, slot)->mark[TURN_FROM_PEER] >> 16);
 
 	return addr_is_v4(&a);
 }
@@ -439,7 +439,7 @@ static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t s
 {
 	const struct turn_line *l = alloc_at(s, slot);
 
-	return (struct endpoint){turn_relay_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
+	return (struct endpoint){turn_relay_map_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
 		__builtin_bswap16(l->relay_port)};
 }
 
@@ -529,7 +529,7 @@ bool relay_has_family(const struct turn_shard *s, bool is_v4);
 // Takes a slot for an allocation, and on shared ports the address that has the fewest endpoints:
 // of several the fewest allocations, of several any. kind is for the others. False when there is
 // none left.
-bool relay_take(struct turn_shard *s, bool is_v4, enum ports_kind kind, uint32_t *slot);
+bool relay_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot);
 // Gives back what was taken, of the allocation only its slot being left.
 void relay_give(struct turn_shard *s, uint32_t slot);
 // Index of the relay address of a slot that is taken, and the port.
@@ -559,7 +559,7 @@ void shared_withdraw(struct turn_shard *s, uint32_t endpoint);
 // endpoints, whatever else there is.
 void shared_forget(struct turn_shard *s, uint32_t permission);
 
-// --- reserve.c -----------------------------------------------------------------------------------
+// --- reservation.c -------------------------------------------------------------------------------
 
 // Reserves an odd slot (taken by the caller) with the token of the allocation that will be made on
 // the even one; it counts in the quota like an allocation. False when libcrypto fails.
@@ -616,7 +616,7 @@ uint32_t peers_purge(struct turn_shard *s, uint32_t slot);
 void peers_settle(struct turn_shard *s, uint32_t slot);
 void peers_end(struct turn_shard *s, uint32_t slot);
 
-// --- relay.c -------------------------------------------------------------------------------------
+// --- route.c -------------------------------------------------------------------------------------
 
 void plan_drop(struct turn_plan *plan, enum turn_drop reason);
 

@@ -326,7 +326,7 @@ static void check_count(const struct bench *b, uint64_t wanted)
 static void print(const struct bench *b, double allocating, double releasing)
 {
 	const double done = (double)b->o.allocations * b->o.cycles;
-	const double slots = turn_relay_slots(b->map, 0);
+	const double slots = turn_relay_map_slots(b->map, 0);
 	const double shard = (double)turn_shard_size(&b->params);
 	struct turn_stats stats;
 

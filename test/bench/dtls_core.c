@@ -19,7 +19,7 @@
 
 #include "bytes.h"
 #include "clients_world.h"
-#include "dtls.h"
+#include "dtls/dtls.h"
 #include "clients/sessions.h"
 
 #define SIZE 120 // bytes of a payload

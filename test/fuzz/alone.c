@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "cookie.h"
+#include "dtls/cookie.h"
 #include "udp.h"
 
 static uint8_t *block(const uint8_t *data, size_t len)

@@ -30,8 +30,8 @@ void fuzz_threads_open(void)
 		.ctx = fuzz.world.dp,
 		.tls = dtls_files(),
 		.dtls = sessions_config(&fuzz.world.conf)};
-	assert_int_equal(caps_init(&streams.caps, 1, 0, 0), 0);
-	assert_int_equal(caps_init(&streams.sessions, streams.conf.dtls.sessions, 0, 0), 0);
+	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
+	assert_int_equal(conn_limits_init(&streams.sessions, streams.conf.dtls.sessions, 0, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
 	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);
@@ -49,8 +49,8 @@ void fuzz_threads_close(void)
 	if (thread == NULL)
 		return;
 	SSL_CTX_free(streams.tls.dtls);
-	caps_fini(&streams.caps);
-	caps_fini(&streams.sessions);
+	conn_limits_fini(&streams.caps);
+	conn_limits_fini(&streams.sessions);
 }
 
 // --- the thread ----------------------------------------------------------------------------------
@@ -82,17 +82,17 @@ void fuzz_threads_round(void)
 			if (m[i].kind == STREAM_BYTES)
 				to_connection(&m[i]);
 			else
-				shake_take(thread, w, &m[i]);
+				handshake_take(thread, w, &m[i]);
 			streams_ops.release(d, 0, w, m[i].buf);
 		}
 	}
 	if (thread == NULL)
 		return;
-	while (shake_work(thread))
+	while (handshake_work(thread))
 		;
-	shake_tell(thread);
+	handshake_tell(thread);
 	thread->now_ms = fuzz.world.ms;
-	shake_tick(thread);
+	handshake_tick(thread);
 	for (unsigned int i = 0; i < fuzz.nb_clients; i++)
 		if (fuzz.client[i].via == VIA_DTLS)
 			fuzz_dtls_acts(&fuzz.client[i]);

@@ -182,7 +182,7 @@ static void open(struct hold *h)
 	c.port_hi = 10000 + PORTS - 1;
 	c.nonce_lifetime_s = 3600;
 	fixture_open(&h->f, &c, 1);
-	assert_true(turn_relay_slots(h->f.map, 0) >= 2 * PORTS);
+	assert_true(turn_relay_map_slots(h->f.map, 0) >= 2 * PORTS);
 	h->held = calloc(h->n, sizeof(*h->held));
 	assert_non_null(h->held);
 }

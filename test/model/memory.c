@@ -77,7 +77,7 @@ static void parts_add(
 	const struct turn_config *c, const struct turn_relay_map *map, uint8_t worker, size_t *part)
 {
 	const struct turn_shard_params p = {.config = c, .map = map, .worker = worker};
-	const uint32_t slots = turn_relay_slots(map, worker);
+	const uint32_t slots = turn_relay_map_slots(map, worker);
 	const struct turn_pools pools = turn_shard_pools(&p);
 	size_t known = 0;
 	const size_t own[PART_REST] = {sizeof(struct turn_line) * slots,
@@ -85,7 +85,8 @@ static void parts_add(
 		sizeof(struct turn_permission) * 2 * slots, sizeof(struct turn_channel) * slots,
 		(pools.permissions + pools.channels + 2 * SHARE_SLACK) * TURN_RECORD_BYTES +
 			2 * share_size(slots),
-		table_size(slots), ports_size(map, worker), 4 * limiter_size(TURN_LIMITER_BUCKETS)};
+		table_size(slots), relay_ports_size(map, worker),
+		4 * limiter_size(TURN_LIMITER_BUCKETS)};
 
 	for (int i = 0; i < PART_REST; i++) {
 		part[i] += own[i];
@@ -162,7 +163,7 @@ static void test_made(void **state)
 	struct turn_stats stats;
 
 	fixture_open(&f, &c, 1);
-	assert_in_range(n, 1, turn_relay_slots(f.map, 0));
+	assert_in_range(n, 1, turn_relay_map_slots(f.map, 0));
 	opened = seconds() - start;
 	printf("start: %.0f ms, %.0f MB touched\n", opened * 1e3, (resident() - before) / 1e6);
 	for (unsigned int i = 0; i < n; i++)

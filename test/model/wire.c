@@ -275,10 +275,10 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 		v->leg = TURN_FROM_CLIENT;
 		return;
 	}
-	index = turn_relay_find(f->map, &op->relay.addr);
+	index = turn_relay_map_find(f->map, &op->relay.addr);
 	assert_true(index >= 0);
-	assert_true(
-		turn_relay_home(f->map, (unsigned int)index, op->relay.port, &worker, &v->slot));
+	assert_true(turn_relay_map_home(
+		f->map, (unsigned int)index, op->relay.port, &worker, &v->slot));
 	assert_int_equal(worker, 0);
 	v->src = p->at.addr;
 	v->src_port = p->at.port;

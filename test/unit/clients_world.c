@@ -31,8 +31,8 @@ void clients_world_open(const struct world_setup *s)
 		.ctx = world.dp,
 		.tls = dtls_files(),
 		.dtls = sessions_config(&world.conf)};
-	assert_int_equal(caps_init(&streams.caps, 1, 0, 0), 0);
-	assert_int_equal(caps_init(&streams.sessions, 1000, 0, 0), 0);
+	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
+	assert_int_equal(conn_limits_init(&streams.sessions, 1000, 0, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
 	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);
@@ -47,8 +47,8 @@ void clients_world_close(void)
 	thread_free(thread);
 	world_close(&world);
 	SSL_CTX_free(streams.tls.dtls);
-	caps_fini(&streams.caps);
-	caps_fini(&streams.sessions);
+	conn_limits_fini(&streams.caps);
+	conn_limits_fini(&streams.sessions);
 }
 
 void client_place(const char *host, unsigned int listener)
@@ -78,15 +78,15 @@ static void run_thread(void)
 
 		for (unsigned int i = 0; i < n; i++) {
 			assert_int_not_equal(m[i].kind, STREAM_BYTES);
-			shake_take(thread, w, &m[i]);
+			handshake_take(thread, w, &m[i]);
 			streams_ops.release(world.dp, 0, w, m[i].buf);
 		}
 	}
-	while (shake_work(thread))
+	while (handshake_work(thread))
 		;
-	shake_tell(thread);
+	handshake_tell(thread);
 	thread->now_ms = world.ms;
-	shake_tick(thread);
+	handshake_tick(thread);
 }
 
 void step(void)

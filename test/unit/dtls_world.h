@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <openssl/ssl.h>
 
-#include "cookie.h"
-#include "dtls.h"
+#include "dtls/cookie.h"
+#include "dtls/dtls.h"
 
 #define WIRE_MAX 256
 #define DATAGRAM_MAX 2048

@@ -183,7 +183,7 @@ static void mark_frames(void)
 
 struct turn_line *line_of(const struct world_client *c)
 {
-	const uint32_t n = turn_relay_slots(world.dp->map, 0);
+	const uint32_t n = turn_relay_map_slots(world.dp->map, 0);
 	struct turn_line *ended = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {

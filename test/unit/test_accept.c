@@ -37,15 +37,15 @@ void __wrap_net_frame_describe(
 	__real_net_frame_describe(data, payload_off, payload_len, f);
 }
 
-bool __real_turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
-	unsigned int *worker, uint32_t *slot);
-bool __wrap_turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
-	unsigned int *worker, uint32_t *slot);
-bool __wrap_turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
-	unsigned int *worker, uint32_t *slot)
+bool __real_turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index,
+	uint16_t port, unsigned int *worker, uint32_t *slot);
+bool __wrap_turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index,
+	uint16_t port, unsigned int *worker, uint32_t *slot);
+bool __wrap_turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index,
+	uint16_t port, unsigned int *worker, uint32_t *slot)
 {
 	homes++;
-	return __real_turn_relay_home(m, addr_index, port, worker, slot);
+	return __real_turn_relay_map_home(m, addr_index, port, worker, slot);
 }
 
 // What fastpath_burst has told.
@@ -418,7 +418,7 @@ static void test_told(void **state)
 	receive(frame, len, 0, 0);
 	usual(true, false);
 	told_of(2);
-	for (uint32_t i = 0; i < turn_relay_slots(world.dp->map, 0); i++)
+	for (uint32_t i = 0; i < turn_relay_map_slots(world.dp->map, 0); i++)
 		world.dp->worker[0]->lines[i].until = 0; // no copy is good any more
 	usual(true, true);
 	usual(false, true);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <openssl/evp.h>
 
-#include "aead.h"
+#include "dtls/aead.h"
 #include "test_rand.h"
 
 #define LEN_MAX 1500

@@ -11,8 +11,8 @@
 #include <openssl/evp.h>
 
 #include "bytes.h"
-#include "cookie.h"
-#include "record.h"
+#include "dtls/cookie.h"
+#include "dtls/record.h"
 
 #define SEAL_CALLS 5 // nonce, AAD, text, end, tag
 

@@ -128,8 +128,8 @@ static void to_thread(const struct datagram *d, enum stream_kind kind)
 		.source = client_at.addr};
 
 	ours = true;
-	shake_take(thread, 3, &m);
-	while (shake_work(thread) || !shake_tell(thread))
+	handshake_take(thread, 3, &m);
+	while (handshake_work(thread) || !handshake_tell(thread))
 		;
 	ours = false;
 }
@@ -196,8 +196,8 @@ static void open_world(const char *ciphers)
 	c->tls.ciphers = ciphers != NULL ? "ALL:@SECLEVEL=0" : NULL;
 	snprintf(list, sizeof(list), "%s:@SECLEVEL=0", ciphers != NULL ? ciphers : "");
 	left = wire_of(NULL);
-	assert_int_equal(caps_init(&streams.caps, 1, 0, 0), 0);
-	assert_int_equal(caps_init(&streams.sessions, SOURCE_MAX, SOURCE_MAX - 1, 0), 0);
+	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
+	assert_int_equal(conn_limits_init(&streams.sessions, SOURCE_MAX, SOURCE_MAX - 1, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
 	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);
@@ -216,20 +216,20 @@ static void session_over(void)
 		.kind = STREAM_GONE, .conn = conn, .session = session, .source = client_at.addr};
 
 	if (session != NULL)
-		shake_take(thread, 3, &m);
+		handshake_take(thread, 3, &m);
 	session = NULL;
 }
 
 static void close_world(void)
 {
 	session_over();
-	shake_close(thread);
+	handshake_close(thread);
 	assert_int_equal(streams.sessions.total, 0);
 	assert_int_equal(thread->stats.dtls_sessions, 0);
 	thread_free(thread);
 	SSL_CTX_free(streams.tls.dtls);
-	caps_fini(&streams.caps);
-	caps_fini(&streams.sessions);
+	conn_limits_fini(&streams.caps);
+	conn_limits_fini(&streams.sessions);
 	dtls_cookies_free(cookies);
 	dtls_client_close(&client);
 }
@@ -502,8 +502,8 @@ static int shake_badly(const struct fate *f)
 		while (wire_take(&client.out, &d))
 			serve(&d);
 		thread->now_ms += 100;
-		shake_tick(thread);
-		shake_tell(thread);
+		handshake_tick(thread);
+		handshake_tell(thread);
 		pass(&client.in, f, &number);
 		if (done && session != NULL)
 			return number;
@@ -567,8 +567,8 @@ static void test_given_up(void **state)
 	hello = client.in.d[0];
 	assert_int_equal(thread->stats.dtls_sessions, 1);
 	thread->now_ms += 10001;
-	shake_tick(thread);
-	assert_true(shake_tell(thread));
+	handshake_tick(thread);
+	assert_true(handshake_tell(thread));
 	assert_int_equal(ended, 1);
 	assert_int_equal(thread->stats.dtls_failed, 1);
 	assert_int_equal(thread->stats.dtls_sessions, 0);
@@ -590,10 +590,10 @@ static void test_behind_the_end(void **state)
 	wire_put(&client.out, d.data, d.len);
 	while (wire_take(&client.out, &d)) {
 		m.len = d.len;
-		shake_take(thread, 3, &m);
+		handshake_take(thread, 3, &m);
 	}
-	while (shake_work(thread) || session == NULL)
-		shake_tell(thread);
+	while (handshake_work(thread) || session == NULL)
+		handshake_tell(thread);
 	assert_int_equal(bounced, 1);
 	close_world();
 }
@@ -632,12 +632,12 @@ static void test_abandoned(void **state)
 	open_world(NULL);
 	begin();
 	full = true;
-	shake_take(thread, 3, &gone);
-	assert_false(shake_tell(thread));
+	handshake_take(thread, 3, &gone);
+	assert_false(handshake_tell(thread));
 	full = false;
-	assert_true(shake_tell(thread));
+	assert_true(handshake_tell(thread));
 	assert_int_equal(ended, 1);
-	shake_take(thread, 3, &gone); // nothing is there any more
+	handshake_take(thread, 3, &gone); // nothing is there any more
 	assert_int_equal(thread->stats.dtls_failed, 0);
 	close_world();
 }

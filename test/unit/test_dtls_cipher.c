@@ -3,7 +3,7 @@
 // each is counted, and the session goes on when the cipher does. With one worker and several.
 #include <openssl/err.h>
 
-#include "aead.h"
+#include "dtls/aead.h"
 #include "clients_world.h"
 #include "clients/sessions.h"
 #include "stream_int.h"

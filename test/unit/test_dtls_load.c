@@ -80,7 +80,7 @@ static struct dtls_handshake *begin(SSL_CTX *ctx)
 	w.in_len = d.len;
 	h = dtls_open(ctx, &config, &w);
 	assert_non_null(h);
-	assert_int_equal(dtls_shake(h, &w), IO_LATER);
+	assert_int_equal(dtls_handshake(h, &w), IO_LATER);
 	return h;
 }
 
@@ -99,7 +99,7 @@ static struct dtls_session *shake(SSL_CTX *ctx)
 
 			w.in = copy.data;
 			w.in_len = copy.len;
-			if (dtls_shake(h, &w) > 0)
+			if (dtls_handshake(h, &w) > 0)
 				s = dtls_settle(h);
 		}
 	}

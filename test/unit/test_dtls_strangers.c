@@ -387,21 +387,21 @@ static void test_waiting(void **state)
 		m.len = hello_write_whole(hello, 0, none);
 		m.conn = UINT64_C(7) << 32 | i;
 		m.kind = STREAM_HELLO;
-		shake_take(thread, 0, &m);
+		handshake_take(thread, 0, &m);
 		m.kind = STREAM_SHAKE;
 		for (unsigned int k = 0; k < 20; k++)
-			shake_take(thread, 0, &m);
+			handshake_take(thread, 0, &m);
 		memset(hello, 0xff, sizeof(hello)); // it was no more than lent
 	}
 	assert_int_equal(thread->stats.dtls_overrun, nb * (20 - 7));
 	m.kind = STREAM_GONE;
 	m.conn = (UINT64_C(7) << 32) + 1;
-	shake_take(thread, 0, &m);
-	assert_true(shake_work(thread)); // the first one's
+	handshake_take(thread, 0, &m);
+	assert_true(handshake_work(thread)); // the first one's
 	m.conn = UINT64_C(7) << 32;
-	shake_take(thread, 0, &m);
+	handshake_take(thread, 0, &m);
 	for (unsigned int left = 8 * (nb - 2); left > 0; left--)
-		assert_int_equal(shake_work(thread), left > 1);
+		assert_int_equal(handshake_work(thread), left > 1);
 	assert_int_equal(thread->stats.dtls_sessions, nb - 2);
 	assert_int_equal(thread->stats.dtls_failed, 0);
 	clients_world_close(); // what waits there is freed

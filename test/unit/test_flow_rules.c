@@ -95,7 +95,7 @@ static void check_address(
 		assert_in_range(matches, 0, 1);
 		if (listened(a, (uint16_t)p))
 			assert_int_equal(matches, 0);
-		if (!turn_relay_home(w->map, index, (uint16_t)p, &worker, &slot))
+		if (!turn_relay_map_home(w->map, index, (uint16_t)p, &worker, &slot))
 			continue;
 		if (matches == 1)
 			assert_int_equal(queue, worker);

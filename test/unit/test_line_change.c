@@ -257,7 +257,7 @@ static struct worker *owner_of(const struct world_client *c)
 {
 	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
 		const struct turn_line *l = world.dp->worker[i]->lines;
-		const uint32_t slots = turn_relay_slots(world.dp->map, i);
+		const uint32_t slots = turn_relay_map_slots(world.dp->map, i);
 
 		for (uint32_t slot = 0; slot < slots; slot++)
 			if (addr_eq(&l[slot].end[0], &c->at.addr) &&

@@ -71,7 +71,7 @@ static void test_few(void **state)
 	assert_int_equal(local_addrs_listener(t, l, 3478), 1);
 	assert_int_equal(local_addrs_listener(t, l, 80), -1);
 	l = local_addrs_find(t, &b);
-	assert_int_equal(l->relay, turn_relay_find(map, &b));
+	assert_int_equal(l->relay, turn_relay_map_find(map, &b));
 	assert_true(l->relay >= 0);
 	assert_int_equal(local_addrs_listener(t, l, 3478), -1);
 	l = local_addrs_find(t, &c);

@@ -423,7 +423,7 @@ static void assert_no_line_has(const struct addr *a)
 {
 	const struct turn_line *l = turn_shard_lines(f.shard);
 
-	for (uint32_t i = 0; i < turn_relay_slots(f.map, f.params.worker); i++)
+	for (uint32_t i = 0; i < turn_relay_map_slots(f.map, f.params.worker); i++)
 		assert_false(l[i].channel != 0 && addr_eq(&l[i].end[TURN_FROM_PEER], a));
 }
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "bytes.h"
-#include "cookie.h"
-#include "record.h"
+#include "dtls/cookie.h"
+#include "dtls/record.h"
 #include "test_rand.h"
 
 #define RECORD_MAX 2048

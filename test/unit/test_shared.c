@@ -567,17 +567,18 @@ static void check_map(const struct turn_config *c)
 	struct turn_relay_map *m = turn_relay_map_create(c);
 	uint32_t nb[TURN_WORKERS_MAX][2] = {{0}};
 	uint8_t seen[TURN_WORKERS_MAX][64] = {{0}};
-	struct turn_relay_run run;
+	struct turn_relay_map_run run;
 
 	assert_non_null(m);
 	for (uint32_t a = 0; a < c->nb_relay; a++) {
-		assert_false(turn_relay_run(m, a, &run));
+		assert_false(turn_relay_map_run(m, a, &run));
 		for (uint32_t p = 0; p < 65536; p++) {
 			const bool in = p >= c->port_lo && p <= c->port_hi && p != 3478;
 			unsigned int worker;
 			uint32_t number;
 
-			assert_int_equal(turn_relay_home(m, a, (uint16_t)p, &worker, &number), in);
+			assert_int_equal(
+				turn_relay_map_home(m, a, (uint16_t)p, &worker, &number), in);
 			if (!in)
 				continue;
 			assert_true(worker < c->workers && number < 64);
@@ -592,7 +593,7 @@ static void check_map(const struct turn_config *c)
 		}
 		for (uint32_t i = 0; i < nb[w][0] + nb[w][1]; i++)
 			assert_int_equal(seen[w][i], 1); // from 0 without gaps
-		assert_in_range(turn_relay_slots(m, w), c->limits.allocations / c->workers,
+		assert_in_range(turn_relay_map_slots(m, w), c->limits.allocations / c->workers,
 			c->limits.allocations);
 	}
 	turn_relay_map_free(m);
@@ -636,8 +637,8 @@ static void workers_keep_to_their_own(void **state)
 
 		clients_nth(&client, i);
 		assert_int_equal(fixture_allocate(&w[i % 3], &client, i % 2 ? 4 : 6), 0);
-		assert_true(turn_relay_home(w[0].map,
-			(unsigned int)turn_relay_find(w[0].map, &client.relay.addr),
+		assert_true(turn_relay_map_home(w[0].map,
+			(unsigned int)turn_relay_map_find(w[0].map, &client.relay.addr),
 			client.relay.port, &home, &number));
 		assert_int_equal(home, i % 3);
 	}

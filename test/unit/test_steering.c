@@ -60,7 +60,7 @@ static void send_up(struct world *w, unsigned int i, uint32_t number)
 static void send_down(struct world *w, unsigned int i, uint32_t number)
 {
 	const struct endpoint *to = &client[i].relay;
-	const int relay = turn_relay_find(w->dp->map, &to->addr);
+	const int relay = turn_relay_map_find(w->dp->map, &to->addr);
 	const bool is_v4 = addr_is_v4(&to->addr);
 	struct world_datagram d = {.src = peer[i], .dst = *to, .len = 4};
 	uint8_t frame[2048];
@@ -71,7 +71,7 @@ static void send_down(struct world *w, unsigned int i, uint32_t number)
 	store_be32(d.data, number);
 	len = world_frame(w, &d, frame);
 	world_inject(w, 0, frame, len);
-	assert_true(turn_relay_home(w->dp->map, (unsigned int)relay, to->port, &home, &slot));
+	assert_true(turn_relay_map_home(w->dp->map, (unsigned int)relay, to->port, &home, &slot));
 	sent[is_v4]++;
 	astray[is_v4] += nicmodel_queue(w->dp->port[0].port, frame, len, &hash) != home;
 }

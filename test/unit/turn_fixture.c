@@ -142,7 +142,7 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	assert_non_null(f->policy);
 	assert_non_null(f->map);
 	for (uint32_t w = 0; w < config->workers; w++)
-		slots += turn_relay_slots(f->map, w);
+		slots += turn_relay_map_slots(f->map, w);
 	f->quota = turn_quota_create(slots, &key);
 	assert_non_null(f->quota);
 	shard_open(f, 0);
@@ -246,7 +246,7 @@ const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoi
 	const struct endpoint *peer, const void *data, size_t len)
 {
 	struct turn_view *v = &f->burst.view[0];
-	const int index = turn_relay_find(f->map, &relay->addr);
+	const int index = turn_relay_map_find(f->map, &relay->addr);
 	unsigned int worker;
 
 	load(f, data, len);
@@ -255,7 +255,8 @@ const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoi
 	v->leg = TURN_FROM_PEER;
 	v->via = TURN_NO_WORKER;
 	assert_true(index >= 0);
-	assert_true(turn_relay_home(f->map, (unsigned int)index, relay->port, &worker, &v->slot));
+	assert_true(
+		turn_relay_map_home(f->map, (unsigned int)index, relay->port, &worker, &v->slot));
 	assert_int_equal(worker, f->params.worker);
 	return route(f);
 }

@@ -4,8 +4,9 @@
 // which it is nothing that a line vouches for, it goes to dtls_take:
 //
 //	ClientHello without a good cookie -> answered in place, nothing is kept
-//	with one, and the rest of its handshake -> a stream thread (lib/stream/shake.c), which
-//	sends back datagrams for the client and at the end the session
+//	with one, and the rest of its handshake -> a stream thread
+//	(lib/stream/dtls/handshake.c), which sends back datagrams for the client and at the end
+//	the session
 //	record of a session -> kept for the end of the burst; dtls_open_burst then decrypts it in
 //	place and makes the frame that it would have been over UDP, for a burst of its own
 //
@@ -16,9 +17,9 @@
 // thread gives it with a note until it gives it back with a note (STREAM_GONE), to be freed.
 #pragma once
 
-#include "cookie.h"
+#include "dtls/cookie.h"
 #include "dp_int.h"
-#include "dtls.h"
+#include "dtls/dtls.h"
 #include "rates.h"
 #include "table.h"
 

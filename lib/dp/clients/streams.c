@@ -455,7 +455,7 @@ int streams_create(struct dp *d, int socket)
 			return -ENOMEM;
 	}
 	for (unsigned int w = 0; w < d->nb_workers; w++) {
-		const uint32_t slots = turn_relay_slots(d->map, w);
+		const uint32_t slots = turn_relay_map_slots(d->map, w);
 
 		d->worker[w]->stream_at = rte_zmalloc_socket("streams", slots * sizeof(uint64_t),
 			RTE_CACHE_LINE_SIZE, (int)rte_lcore_to_socket_id(d->worker[w]->lcore));

@@ -351,7 +351,7 @@ bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t p
 		return false;
 	return local_addrs_listener(d->local, l, port) >= 0 ||
 		(l->relay >= 0 &&
-			turn_relay_home(d->map, (unsigned int)l->relay, port, &worker, &slot));
+			turn_relay_map_home(d->map, (unsigned int)l->relay, port, &worker, &slot));
 }
 
 bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)

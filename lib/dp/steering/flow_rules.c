@@ -29,7 +29,7 @@ static int relay_index(const struct flow_rules_want *w, uint32_t i)
 {
 	const struct addr *a = &w->port->addresses[i].addr;
 
-	return addr_is_v4(a) == w->is_v4 ? turn_relay_find(w->map, a) : -1;
+	return addr_is_v4(a) == w->is_v4 ? turn_relay_map_find(w->map, a) : -1;
 }
 
 uint32_t flow_rules_addresses(const struct flow_rules_want *w)
@@ -52,10 +52,10 @@ static bool has_listener(const struct turn_config *t, const struct addr *a)
 
 static bool is_whole(const struct flow_rules_want *w, int relay)
 {
-	const unsigned int first = turn_relay_slice_worker(w->map, (unsigned int)relay, 0);
+	const unsigned int first = turn_relay_map_slice_worker(w->map, (unsigned int)relay, 0);
 
 	// slices are dealt in order
-	return turn_relay_slice_worker(w->map, (unsigned int)relay, TURN_SLICES - 1) == first;
+	return turn_relay_map_slice_worker(w->map, (unsigned int)relay, TURN_SLICES - 1) == first;
 }
 
 // --- the list -----------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ static int make_whole(
 		}
 		rc = rule_add(out,
 			&(struct port_rule){.dst = *a,
-				.queue = (uint16_t)turn_relay_slice_worker(
+				.queue = (uint16_t)turn_relay_map_slice_worker(
 					w->map, (unsigned int)relay, 0)},
 			why);
 	}
@@ -132,7 +132,7 @@ static int make_shared(
 			uint32_t number;
 
 			if (relay < 0 ||
-				!turn_relay_home(
+				!turn_relay_map_home(
 					w->map, (unsigned int)relay, (uint16_t)p, &worker, &number))
 				continue;
 			rc = rule_add(out,
@@ -181,7 +181,8 @@ static void cover_make(struct cover *c, const struct flow_rules_want *w)
 	for (uint32_t i = 0; i < w->turn->nb_listeners && i < LISTENERS_MAX; i++) {
 		const struct endpoint *at = &w->turn->listeners[i].at;
 
-		if (addr_is_v4(&at->addr) == w->is_v4 && turn_relay_find(w->map, &at->addr) >= 0)
+		if (addr_is_v4(&at->addr) == w->is_v4 &&
+			turn_relay_map_find(w->map, &at->addr) >= 0)
 			c->listener[c->nb_listeners++] = at->port;
 	}
 	cover_add(c, 0, 0);
@@ -191,12 +192,12 @@ static void cover_make(struct cover *c, const struct flow_rules_want *w)
 // worker.
 static unsigned int block_len(const struct flow_rules_want *w, int relay, unsigned int slice)
 {
-	const unsigned int owner = turn_relay_slice_worker(w->map, (unsigned int)relay, slice);
+	const unsigned int owner = turn_relay_map_slice_worker(w->map, (unsigned int)relay, slice);
 	unsigned int len = 1;
 
 	while (len < TURN_SLICES && slice % (2 * len) == 0) {
 		for (unsigned int s = slice + len; s < slice + 2 * len; s++)
-			if (turn_relay_slice_worker(w->map, (unsigned int)relay, s) != owner)
+			if (turn_relay_map_slice_worker(w->map, (unsigned int)relay, s) != owner)
 				return len;
 		len *= 2;
 	}
@@ -235,7 +236,7 @@ static int make_sliced(const struct flow_rules_want *w, bool merge, struct flow_
 		for (unsigned int s = 0, len; s < TURN_SLICES && relay >= 0 && rc == 0; s += len) {
 			struct port_rule r = {.dst = w->port->addresses[i].addr,
 				.port = (uint16_t)(s << SLICE_SHIFT),
-				.queue = (uint16_t)turn_relay_slice_worker(
+				.queue = (uint16_t)turn_relay_map_slice_worker(
 					w->map, (unsigned int)relay, s)};
 
 			len = merge ? block_len(w, relay, s) : 1;

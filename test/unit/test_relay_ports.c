@@ -19,8 +19,8 @@ struct set {
 	struct test_rand rand;
 	struct csprng rng;
 	struct turn_relay_map *map;
-	struct ports_memory mem;
-	struct ports *p;
+	struct relay_ports_memory mem;
+	struct relay_ports *p;
 	uint32_t nb_slots, usable[2]; // usable: of IPv6, of IPv4
 	uint64_t early;
 };
@@ -49,13 +49,14 @@ static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 	csprng_init(&s->rng, fill, &s->rand);
 	s->map = turn_relay_map_create(&c);
 	assert_non_null(s->map);
-	s->nb_slots = turn_relay_slots(s->map, 0);
-	s->mem.own = calloc(1, ports_size(s->map, 0));
+	s->nb_slots = turn_relay_map_slots(s->map, 0);
+	s->mem.own = calloc(1, relay_ports_size(s->map, 0));
 	s->mem.rest_stride = REST_STRIDE;
 	s->mem.rest = calloc(s->nb_slots, REST_STRIDE);
-	s->p = ports_create(&s->mem, s->map, 0, &s->rng);
+	s->p = relay_ports_create(&s->mem, s->map, 0, &s->rng);
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
-		s->usable[slot < relay_slots_v4(s->map, 0)] += turn_relay_usable(s->map, 0, slot);
+		s->usable[slot < relay_map_slots_v4(s->map, 0)] +=
+			turn_relay_map_usable(s->map, 0, slot);
 }
 
 static void set_close(struct set *s)
@@ -65,9 +66,11 @@ static void set_close(struct set *s)
 	turn_relay_map_free(s->map);
 }
 
-static bool take(struct set *s, bool is_v4, enum ports_kind kind, uint64_t now_ms, uint32_t *slot)
+static bool take(
+	struct set *s, bool is_v4, enum relay_ports_kind kind, uint64_t now_ms, uint32_t *slot)
 {
-	const bool taken = ports_take(s->p, is_v4, kind, now_ms, QUARANTINE_S, slot, &s->early);
+	const bool taken =
+		relay_ports_take(s->p, is_v4, kind, now_ms, QUARANTINE_S, slot, &s->early);
 
 	// whoever has a port has its memory
 	if (taken)
@@ -80,7 +83,7 @@ static uint32_t drain(struct set *s, bool is_v4, uint64_t now_ms)
 {
 	uint32_t slot, n = 0;
 
-	while (take(s, is_v4, PORTS_ANY, now_ms, &slot))
+	while (take(s, is_v4, RELAY_PORTS_ANY, now_ms, &slot))
 		n++;
 	return n;
 }
@@ -106,13 +109,13 @@ static bool model_rested(const struct model *m, uint32_t slot, uint64_t now_ms, 
 }
 
 // Whether a slot would do for a kind when ports need this rest.
-static bool model_fits(const struct model *m, uint32_t slot, enum ports_kind kind, uint64_t now_ms,
-	uint64_t rest_ms)
+static bool model_fits(const struct model *m, uint32_t slot, enum relay_ports_kind kind,
+	uint64_t now_ms, uint64_t rest_ms)
 {
-	if (kind != PORTS_ANY && slot % 2 != 0)
+	if (kind != RELAY_PORTS_ANY && slot % 2 != 0)
 		return false;
 	return model_rested(m, slot, now_ms, rest_ms) &&
-		(kind != PORTS_PAIR || model_rested(m, slot + 1, now_ms, rest_ms));
+		(kind != RELAY_PORTS_PAIR || model_rested(m, slot + 1, now_ms, rest_ms));
 }
 
 static bool in_family(const struct model *m, uint32_t slot, bool is_v4)
@@ -120,8 +123,8 @@ static bool in_family(const struct model *m, uint32_t slot, bool is_v4)
 	return (slot < m->nb_v4) == is_v4;
 }
 
-static bool model_any(
-	const struct model *m, bool is_v4, enum ports_kind kind, uint64_t now_ms, uint64_t rest_ms)
+static bool model_any(const struct model *m, bool is_v4, enum relay_ports_kind kind,
+	uint64_t now_ms, uint64_t rest_ms)
 {
 	for (uint32_t slot = 0; slot < m->nb_slots; slot++) {
 		if (in_family(m, slot, is_v4) && model_fits(m, slot, kind, now_ms, rest_ms))
@@ -131,20 +134,20 @@ static bool model_any(
 }
 
 // The earliest time at which a free port of a kind was freed.
-static uint64_t model_oldest(const struct model *m, bool is_v4, enum ports_kind kind)
+static uint64_t model_oldest(const struct model *m, bool is_v4, enum relay_ports_kind kind)
 {
 	uint64_t oldest = UINT64_MAX;
 
 	for (uint32_t slot = 0; slot < m->nb_slots; slot++) {
 		if (in_family(m, slot, is_v4) && m->state[slot] == FREE &&
-			(kind == PORTS_ANY || slot % 2 == 0) && m->freed_ms[slot] < oldest)
+			(kind == RELAY_PORTS_ANY || slot % 2 == 0) && m->freed_ms[slot] < oldest)
 			oldest = m->freed_ms[slot];
 	}
 	return oldest;
 }
 
 // Checks one take against the model: the slot, or its absence, and the count of early ones.
-static bool check_take(struct set *s, struct model *m, bool is_v4, enum ports_kind kind,
+static bool check_take(struct set *s, struct model *m, bool is_v4, enum relay_ports_kind kind,
 	uint64_t now_ms, uint32_t quarantine_s)
 {
 	const uint64_t rest_ms = quarantine_s * 1000ull;
@@ -153,7 +156,7 @@ static bool check_take(struct set *s, struct model *m, bool is_v4, enum ports_ki
 	uint64_t resting;
 	uint32_t slot;
 
-	if (!ports_take(s->p, is_v4, kind, now_ms, quarantine_s, &slot, &s->early)) {
+	if (!relay_ports_take(s->p, is_v4, kind, now_ms, quarantine_s, &slot, &s->early)) {
 		assert_false(rested);
 		assert_false(model_any(m, is_v4, kind, now_ms, 1000));
 		assert_int_equal(s->early, early);
@@ -162,10 +165,10 @@ static bool check_take(struct set *s, struct model *m, bool is_v4, enum ports_ki
 	assert_true(slot < m->nb_slots && in_family(m, slot, is_v4));
 	assert_true(model_fits(m, slot, kind, now_ms, rested ? rest_ms : 1000));
 	resting = !model_rested(m, slot, now_ms, rest_ms);
-	if (!rested && kind != PORTS_PAIR)
+	if (!rested && kind != RELAY_PORTS_PAIR)
 		assert_int_equal(m->freed_ms[slot], model_oldest(m, is_v4, kind));
 	m->state[slot] = TAKEN;
-	if (kind == PORTS_PAIR) {
+	if (kind == RELAY_PORTS_PAIR) {
 		resting += !model_rested(m, slot + 1, now_ms, rest_ms);
 		m->state[slot + 1] = TAKEN;
 	}
@@ -179,8 +182,8 @@ static void check_counts(const struct set *s, const struct model *m)
 
 	for (uint32_t slot = 0; slot < m->nb_slots; slot++)
 		n[slot < m->nb_v4] += m->state[slot] == FREE;
-	assert_int_equal(ports_free(s->p, false), n[0]);
-	assert_int_equal(ports_free(s->p, true), n[1]);
+	assert_int_equal(relay_ports_free(s->p, false), n[0]);
+	assert_int_equal(relay_ports_free(s->p, true), n[1]);
 }
 
 static void give_random(struct set *s, struct model *m, struct test_rand *r, uint64_t now_ms)
@@ -192,7 +195,7 @@ static void give_random(struct set *s, struct model *m, struct test_rand *r, uin
 
 		if (m->state[slot] != TAKEN)
 			continue;
-		ports_give(s->p, slot, now_ms);
+		relay_ports_give(s->p, slot, now_ms);
 		m->state[slot] = FREE;
 		m->freed_ms[slot] = now_ms;
 		return;
@@ -218,7 +221,8 @@ static void run_model(struct set *s, struct model *m, uint32_t quarantine_s, int
 			now_ms += test_rand_below(&r, 300);
 		if (test_rand_below(&r, 100) < lean)
 			failed += !check_take(s, m, test_rand_below(&r, 2) == 0,
-				(enum ports_kind)test_rand_below(&r, 3), now_ms, quarantine_s);
+				(enum relay_ports_kind)test_rand_below(&r, 3), now_ms,
+				quarantine_s);
 		else
 			give_random(s, m, &r, now_ms);
 		if (i % 16 == 0)
@@ -242,9 +246,9 @@ static void test_model(void **state)
 		m = (struct model){.state = calloc(s.nb_slots, sizeof(*m.state)),
 			.freed_ms = calloc(s.nb_slots, sizeof(*m.freed_ms)),
 			.nb_slots = s.nb_slots,
-			.nb_v4 = relay_slots_v4(s.map, 0)};
+			.nb_v4 = relay_map_slots_v4(s.map, 0)};
 		for (uint32_t slot = 0; slot < s.nb_slots; slot++) {
-			m.state[slot] = turn_relay_usable(s.map, 0, slot) ? FREE : UNUSABLE;
+			m.state[slot] = turn_relay_map_usable(s.map, 0, slot) ? FREE : UNUSABLE;
 			m.freed_ms[slot] = FREE_ALWAYS;
 		}
 		run_model(&s, &m, quarantines[i % 4], 12000);
@@ -265,13 +269,13 @@ static void test_exhaustion(void **state)
 	assert_int_equal(s.usable[1], 999); // a listener has one
 	assert_int_equal(s.usable[0], 1000);
 	for (int is_v4 = 0; is_v4 < 2; is_v4++) {
-		assert_true(ports_has_family(s.p, is_v4));
-		assert_int_equal(ports_free(s.p, is_v4), s.usable[is_v4]);
+		assert_true(relay_ports_has_family(s.p, is_v4));
+		assert_int_equal(relay_ports_free(s.p, is_v4), s.usable[is_v4]);
 		assert_int_equal(drain(&s, is_v4, 5), s.usable[is_v4]);
-		assert_int_equal(ports_free(s.p, is_v4), 0);
-		for (kind = PORTS_ANY; kind <= PORTS_PAIR; kind++)
-			assert_false(take(&s, is_v4, (enum ports_kind)kind, 1u << 30, &slot));
-		assert_true(ports_has_family(s.p, is_v4));
+		assert_int_equal(relay_ports_free(s.p, is_v4), 0);
+		for (kind = RELAY_PORTS_ANY; kind <= RELAY_PORTS_PAIR; kind++)
+			assert_false(take(&s, is_v4, (enum relay_ports_kind)kind, 1u << 30, &slot));
+		assert_true(relay_ports_has_family(s.p, is_v4));
 	}
 	assert_int_equal(s.early, 0);
 	set_close(&s);
@@ -284,30 +288,30 @@ static void test_quarantine_exact(void **state)
 
 	set_open(&s, "quarantine", 50000, 50003);
 	drain(&s, false, 0);
-	ports_give(
-		s.p, 0 + relay_slots_v4(s.map, 0) + 64, 0); // not taken, not even usable: no effect
-	assert_int_equal(ports_free(s.p, false), 0);
-	slot = relay_slots_v4(s.map, 0);
-	while (!turn_relay_usable(s.map, 0, slot))
+	relay_ports_give(s.p, 0 + relay_map_slots_v4(s.map, 0) + 64,
+		0); // not taken, not even usable: no effect
+	assert_int_equal(relay_ports_free(s.p, false), 0);
+	slot = relay_map_slots_v4(s.map, 0);
+	while (!turn_relay_map_usable(s.map, 0, slot))
 		slot++;
-	ports_give(s.p, slot, 1000);
-	ports_give(s.p, slot, 1000); // twice is once
-	assert_int_equal(ports_free(s.p, false), 1);
-	assert_false(take(&s, false, PORTS_ANY, 1000, &slot));
-	assert_false(take(&s, false, PORTS_ANY, 1999, &slot));
-	assert_true(take(&s, false, PORTS_ANY, 2000, &slot)); // rested 1 s, for want of any
+	relay_ports_give(s.p, slot, 1000);
+	relay_ports_give(s.p, slot, 1000); // twice is once
+	assert_int_equal(relay_ports_free(s.p, false), 1);
+	assert_false(take(&s, false, RELAY_PORTS_ANY, 1000, &slot));
+	assert_false(take(&s, false, RELAY_PORTS_ANY, 1999, &slot));
+	assert_true(take(&s, false, RELAY_PORTS_ANY, 2000, &slot)); // rested 1 s, for want of any
 	assert_int_equal(s.early, 1);
-	assert_false(take(&s, false, PORTS_ANY, 1u << 30, &slot));
-	ports_give(s.p, slot, 3000);
-	assert_true(take(&s, false, PORTS_ANY, 3000 + QUARANTINE_MS - 1, &slot));
+	assert_false(take(&s, false, RELAY_PORTS_ANY, 1u << 30, &slot));
+	relay_ports_give(s.p, slot, 3000);
+	assert_true(take(&s, false, RELAY_PORTS_ANY, 3000 + QUARANTINE_MS - 1, &slot));
 	assert_int_equal(s.early, 2);
-	ports_give(s.p, slot, 500000);
-	assert_true(take(&s, false, PORTS_ANY, 500000 + QUARANTINE_MS, &slot));
+	relay_ports_give(s.p, slot, 500000);
+	assert_true(take(&s, false, RELAY_PORTS_ANY, 500000 + QUARANTINE_MS, &slot));
 	assert_int_equal(s.early, 2);
 	// no quarantine: not in the same round, but in the next
-	ports_give(s.p, slot, 900000);
-	assert_false(ports_take(s.p, false, PORTS_ANY, 900000, 0, &slot, &s.early));
-	assert_true(ports_take(s.p, false, PORTS_ANY, 900001, 0, &slot, &s.early));
+	relay_ports_give(s.p, slot, 900000);
+	assert_false(relay_ports_take(s.p, false, RELAY_PORTS_ANY, 900000, 0, &slot, &s.early));
+	assert_true(relay_ports_take(s.p, false, RELAY_PORTS_ANY, 900001, 0, &slot, &s.early));
 	assert_int_equal(s.early, 2);
 	set_close(&s);
 }
@@ -320,16 +324,16 @@ static void test_no_needless_reuse(void **state)
 
 	set_open(&s, "needless", 50000, 50255);
 	for (uint32_t i = 0; i < s.usable[1]; i++) {
-		assert_true(take(&s, true, PORTS_ANY, i * 100, &slot));
+		assert_true(take(&s, true, RELAY_PORTS_ANY, i * 100, &slot));
 		if (i == 0)
 			first = slot;
 		else
 			assert_true(slot != first);
 		if (i < 100)
-			ports_give(s.p, slot, i * 100);
+			relay_ports_give(s.p, slot, i * 100);
 	}
 	assert_int_equal(s.early, 0);
-	assert_true(take(&s, true, PORTS_ANY, s.usable[1] * 100, &slot));
+	assert_true(take(&s, true, RELAY_PORTS_ANY, s.usable[1] * 100, &slot));
 	assert_int_equal(slot, first);
 	assert_int_equal(s.early, 1);
 	set_close(&s);
@@ -342,21 +346,21 @@ static void test_reuse_order(void **state)
 	uint32_t slots[256], n = 0, slot, even;
 
 	set_open(&s, "reuse order", 50000, 50255);
-	while (take(&s, false, PORTS_ANY, 0, &slots[n]))
+	while (take(&s, false, RELAY_PORTS_ANY, 0, &slots[n]))
 		n++;
 	for (uint32_t i = 0; i < n; i++)
-		ports_give(s.p, slots[i], 10 + i);
+		relay_ports_give(s.p, slots[i], 10 + i);
 	for (uint32_t i = 0; i < n; i++) {
-		assert_false(take(&s, false, PORTS_ANY, 1010 + i - 1, &slot));
-		assert_true(take(&s, false, PORTS_ANY, 1010 + i, &slot));
+		assert_false(take(&s, false, RELAY_PORTS_ANY, 1010 + i - 1, &slot));
+		assert_true(take(&s, false, RELAY_PORTS_ANY, 1010 + i, &slot));
 		assert_int_equal(slot, slots[i]);
 	}
 	assert_int_equal(s.early, n);
 	for (uint32_t i = 0; i < n; i++)
-		ports_give(s.p, slots[i], 5000 + i);
+		relay_ports_give(s.p, slots[i], 5000 + i);
 	for (even = 0; slots[even] % 2 != 0; even++)
 		;
-	assert_true(take(&s, false, PORTS_EVEN, 8000, &slot));
+	assert_true(take(&s, false, RELAY_PORTS_EVEN, 8000, &slot));
 	assert_int_equal(slot, slots[even]);
 	set_close(&s);
 }
@@ -370,23 +374,23 @@ static void test_reuse_pair(void **state)
 
 	set_open(&s, "reuse pair", 50000, 50255);
 	drain(&s, false, 0);
-	even = relay_slots_v4(s.map, 0) + 40;
-	while (!turn_relay_usable(s.map, 0, even))
+	even = relay_map_slots_v4(s.map, 0) + 40;
+	while (!turn_relay_map_usable(s.map, 0, even))
 		even += 2;
-	ports_give(s.p, even + 1, 0);
-	ports_give(s.p, even, 500);
-	assert_false(take(&s, false, PORTS_PAIR, 1499, &slot));
-	assert_true(take(&s, false, PORTS_PAIR, 1500, &slot));
+	relay_ports_give(s.p, even + 1, 0);
+	relay_ports_give(s.p, even, 500);
+	assert_false(take(&s, false, RELAY_PORTS_PAIR, 1499, &slot));
+	assert_true(take(&s, false, RELAY_PORTS_PAIR, 1500, &slot));
 	assert_int_equal(slot, even);
 	assert_int_equal(s.early, 2);
-	ports_give(s.p, even, 2000);
-	ports_give(s.p, even + 1, QUARANTINE_MS + 2000);
-	assert_false(take(&s, false, PORTS_PAIR, QUARANTINE_MS + 2999, &slot));
-	assert_true(take(&s, false, PORTS_PAIR, QUARANTINE_MS + 3000, &slot));
+	relay_ports_give(s.p, even, 2000);
+	relay_ports_give(s.p, even + 1, QUARANTINE_MS + 2000);
+	assert_false(take(&s, false, RELAY_PORTS_PAIR, QUARANTINE_MS + 2999, &slot));
+	assert_true(take(&s, false, RELAY_PORTS_PAIR, QUARANTINE_MS + 3000, &slot));
 	assert_int_equal(s.early, 3);
-	ports_give(s.p, even + 1, 500000);
-	ports_give(s.p, even, 500000 + QUARANTINE_MS);
-	assert_true(take(&s, false, PORTS_PAIR, 501000 + QUARANTINE_MS, &slot));
+	relay_ports_give(s.p, even + 1, 500000);
+	relay_ports_give(s.p, even, 500000 + QUARANTINE_MS);
+	assert_true(take(&s, false, RELAY_PORTS_PAIR, 501000 + QUARANTINE_MS, &slot));
 	assert_int_equal(s.early, 4);
 	set_close(&s);
 }
@@ -398,15 +402,15 @@ static void test_backlog(void **state)
 	uint32_t v4, slot, n = 0;
 
 	set_open(&s, "backlog", 20000, 59999);
-	v4 = relay_slots_v4(s.map, 0);
+	v4 = relay_map_slots_v4(s.map, 0);
 	assert_int_equal(drain(&s, false, 0), 40000);
 	// all even ports, then all odd ones the other way round
 	for (slot = v4; slot < s.nb_slots; slot += 2)
-		ports_give(s.p, slot, 1);
+		relay_ports_give(s.p, slot, 1);
 	for (slot = s.nb_slots - 1; slot > v4; slot -= 2)
-		ports_give(s.p, slot, 2);
-	assert_true(take(&s, false, PORTS_PAIR, QUARANTINE_MS + 2, &slot));
-	for (n = 2; take(&s, false, PORTS_ANY, QUARANTINE_MS + 2, &slot); n++)
+		relay_ports_give(s.p, slot, 2);
+	assert_true(take(&s, false, RELAY_PORTS_PAIR, QUARANTINE_MS + 2, &slot));
+	for (n = 2; take(&s, false, RELAY_PORTS_ANY, QUARANTINE_MS + 2, &slot); n++)
 		;
 	assert_int_equal(n, 40000);
 	assert_int_equal(s.early, 0);
@@ -438,7 +442,8 @@ static void check_uniform(const uint32_t *count, const uint8_t *cell, uint32_t n
 }
 
 // Draws and gives back until each of the free ports of a kind should have come DRAWS_EACH times.
-static void check_choice(struct set *s, enum ports_kind kind, const uint8_t *cell, uint64_t *now_ms)
+static void check_choice(
+	struct set *s, enum relay_ports_kind kind, const uint8_t *cell, uint64_t *now_ms)
 {
 	uint32_t *count = calloc(s->nb_slots, sizeof(*count));
 	uint32_t n = 0, draws, slot;
@@ -447,11 +452,11 @@ static void check_choice(struct set *s, enum ports_kind kind, const uint8_t *cel
 		n += cell[i];
 	draws = n * DRAWS_EACH;
 	for (uint32_t i = 0; i < draws; i++) {
-		assert_true(ports_take(s->p, false, kind, ++*now_ms, 0, &slot, &s->early));
+		assert_true(relay_ports_take(s->p, false, kind, ++*now_ms, 0, &slot, &s->early));
 		count[slot]++;
-		ports_give(s->p, slot, *now_ms);
-		if (kind == PORTS_PAIR)
-			ports_give(s->p, slot + 1, *now_ms);
+		relay_ports_give(s->p, slot, *now_ms);
+		if (kind == RELAY_PORTS_PAIR)
+			relay_ports_give(s->p, slot + 1, *now_ms);
 	}
 	check_uniform(count, cell, s->nb_slots, draws);
 	free(count);
@@ -469,20 +474,21 @@ static void test_choice(void **state)
 	for (int kind = 0; kind < 3; kind++)
 		cell[kind] = calloc(s.nb_slots, 1);
 	drain(&s, false, 0);
-	for (slot = relay_slots_v4(s.map, 0); slot < s.nb_slots; slot++) {
-		cell[PORTS_ANY][slot] =
-			turn_relay_usable(s.map, 0, slot) && test_rand_below(&s.rand, 3) > 0;
-		if (cell[PORTS_ANY][slot])
-			ports_give(s.p, slot, 0);
+	for (slot = relay_map_slots_v4(s.map, 0); slot < s.nb_slots; slot++) {
+		cell[RELAY_PORTS_ANY][slot] =
+			turn_relay_map_usable(s.map, 0, slot) && test_rand_below(&s.rand, 3) > 0;
+		if (cell[RELAY_PORTS_ANY][slot])
+			relay_ports_give(s.p, slot, 0);
 	}
 	for (slot = 0; slot < s.nb_slots; slot += 2) {
-		cell[PORTS_EVEN][slot] = cell[PORTS_ANY][slot];
-		cell[PORTS_PAIR][slot] = cell[PORTS_ANY][slot] && cell[PORTS_ANY][slot + 1];
+		cell[RELAY_PORTS_EVEN][slot] = cell[RELAY_PORTS_ANY][slot];
+		cell[RELAY_PORTS_PAIR][slot] =
+			cell[RELAY_PORTS_ANY][slot] && cell[RELAY_PORTS_ANY][slot + 1];
 	}
 	now_ms = QUARANTINE_MS;
 	for (int round = 0; round < 2; round++) {
 		for (int kind = 0; kind < 3; kind++)
-			check_choice(&s, (enum ports_kind)kind, cell[kind], &now_ms);
+			check_choice(&s, (enum relay_ports_kind)kind, cell[kind], &now_ms);
 	}
 	for (int kind = 0; kind < 3; kind++)
 		free(cell[kind]);

@@ -6,7 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
-#include "cookie.h"
+#include "dtls/cookie.h"
 
 #define HANDSHAKE_LEN 12 // header of a handshake message
 #define CLIENT_HELLO 1

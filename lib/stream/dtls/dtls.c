@@ -8,8 +8,8 @@
 #include <openssl/kdf.h>
 
 #include "bytes.h"
-#include "cookie.h"
-#include "record.h"
+#include "dtls/cookie.h"
+#include "dtls/record.h"
 #include "stream_int.h"
 
 #define CIPHERS_TEXT 4096
@@ -262,16 +262,16 @@ bool dtls_is_sealed(const uint8_t *data, size_t len)
 	return false;
 }
 
-void dtls_shake_tick(struct dtls_handshake *h, struct dtls_wire *w)
+void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w)
 {
 	use(h, w);
 	DTLSv1_handle_timeout(h->ssl);
 	ERR_clear_error();
 }
 
-int dtls_shake(struct dtls_handshake *h, struct dtls_wire *w)
+int dtls_handshake(struct dtls_handshake *h, struct dtls_wire *w)
 {
-	dtls_shake_tick(h, w); // else libssl does so on its way, in front of the last flight
+	dtls_handshake_tick(h, w); // else libssl does so on its way, in front of the last flight
 	use(h, w);
 	if (w->in_len > 0 && !long_enough(h->ssl, w->in, w->in_len))
 		w->in_len = 0;

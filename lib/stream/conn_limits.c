@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "caps.h"
+#include "conn_limits.h"
 
 #define NONE UINT32_MAX
 
-static int level_init(struct caps_level *l, uint32_t max, uint32_t most)
+static int level_init(struct conn_limits_level *l, uint32_t max, uint32_t most)
 {
 	const size_t size = table_size(max);
 
-	*l = (struct caps_level){.most = most, .free = NONE};
+	*l = (struct conn_limits_level){.most = most, .free = NONE};
 	l->mem = aligned_alloc(64, size);
 	l->source = calloc(max, sizeof(*l->source));
 	if (l->mem == NULL || l->source == NULL)
@@ -23,27 +23,27 @@ static int level_init(struct caps_level *l, uint32_t max, uint32_t most)
 	return 0;
 }
 
-static void levels_free(struct caps *c)
+static void levels_free(struct conn_limits *c)
 {
-	for (unsigned int i = 0; i < CAPS_LEVELS; i++) {
+	for (unsigned int i = 0; i < CONN_LIMITS_LEVELS; i++) {
 		free(c->level[i].mem);
 		free(c->level[i].source);
 	}
 }
 
-int caps_init(struct caps *c, uint32_t max, uint32_t per_source, uint32_t per_network)
+int conn_limits_init(struct conn_limits *c, uint32_t max, uint32_t per_source, uint32_t per_network)
 {
-	*c = (struct caps){.max = max};
+	*c = (struct conn_limits){.max = max};
 	if (getrandom(&c->key, sizeof(c->key), 0) == sizeof(c->key) &&
-		level_init(&c->level[CAPS_BY_SOURCE], max, per_source) == 0 &&
-		level_init(&c->level[CAPS_BY_NETWORK], max, per_network) == 0 &&
+		level_init(&c->level[CONN_LIMITS_BY_SOURCE], max, per_source) == 0 &&
+		level_init(&c->level[CONN_LIMITS_BY_NETWORK], max, per_network) == 0 &&
 		pthread_mutex_init(&c->lock, NULL) == 0)
 		return 0;
 	levels_free(c);
 	return -ENOMEM;
 }
 
-void caps_fini(struct caps *c)
+void conn_limits_fini(struct conn_limits *c)
 {
 	pthread_mutex_destroy(&c->lock);
 	levels_free(c);
@@ -54,14 +54,14 @@ static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 {
 	*out = *a;
 	if (addr_is_v4(a))
-		return level == CAPS_BY_SOURCE;
+		return level == CONN_LIMITS_BY_SOURCE;
 	out->d[1] = 0;
-	if (level == CAPS_BY_NETWORK)
+	if (level == CONN_LIMITS_BY_NETWORK)
 		out->b[6] = out->b[7] = 0;
 	return true;
 }
 
-static uint32_t find(const struct caps_level *l, uint64_t hash, const struct addr *a)
+static uint32_t find(const struct conn_limits_level *l, uint64_t hash, const struct addr *a)
 {
 	struct table_iter it = {0};
 	uint32_t i;
@@ -72,9 +72,9 @@ static uint32_t find(const struct caps_level *l, uint64_t hash, const struct add
 	return NONE;
 }
 
-static bool full(const struct caps *c, unsigned int level, const struct addr *source)
+static bool full(const struct conn_limits *c, unsigned int level, const struct addr *source)
 {
-	const struct caps_level *l = &c->level[level];
+	const struct conn_limits_level *l = &c->level[level];
 	struct addr a;
 	uint32_t i;
 
@@ -85,9 +85,9 @@ static bool full(const struct caps *c, unsigned int level, const struct addr *so
 }
 
 // Changes a count. False: there is no room in the table.
-static bool change(struct caps *c, unsigned int level, const struct addr *source, int by)
+static bool change(struct conn_limits *c, unsigned int level, const struct addr *source, int by)
 {
-	struct caps_level *l = &c->level[level];
+	struct conn_limits_level *l = &c->level[level];
 	struct addr a;
 	uint64_t hash;
 	uint32_t i;
@@ -101,7 +101,7 @@ static bool change(struct caps *c, unsigned int level, const struct addr *source
 		if (!table_insert(&l->table, hash, i))
 			return false;
 		l->free = l->source[i].next;
-		l->source[i] = (struct caps_source){.addr = a};
+		l->source[i] = (struct conn_limits_source){.addr = a};
 	}
 	l->source[i].count += (uint32_t)by;
 	if (l->source[i].count == 0) {
@@ -112,25 +112,25 @@ static bool change(struct caps *c, unsigned int level, const struct addr *source
 	return true;
 }
 
-static enum caps_answer take(struct caps *c, const struct addr *a)
+static enum conn_limits_answer take(struct conn_limits *c, const struct addr *a)
 {
-	if (full(c, CAPS_BY_SOURCE, a))
-		return CAPS_SOURCE;
-	if (full(c, CAPS_BY_NETWORK, a))
-		return CAPS_NETWORK;
-	if (c->total == c->max || !change(c, CAPS_BY_SOURCE, a, 1))
-		return CAPS_TOTAL;
-	if (!change(c, CAPS_BY_NETWORK, a, 1)) {
-		change(c, CAPS_BY_SOURCE, a, -1);
-		return CAPS_TOTAL;
+	if (full(c, CONN_LIMITS_BY_SOURCE, a))
+		return CONN_LIMITS_SOURCE;
+	if (full(c, CONN_LIMITS_BY_NETWORK, a))
+		return CONN_LIMITS_NETWORK;
+	if (c->total == c->max || !change(c, CONN_LIMITS_BY_SOURCE, a, 1))
+		return CONN_LIMITS_TOTAL;
+	if (!change(c, CONN_LIMITS_BY_NETWORK, a, 1)) {
+		change(c, CONN_LIMITS_BY_SOURCE, a, -1);
+		return CONN_LIMITS_TOTAL;
 	}
 	c->total++;
-	return CAPS_OK;
+	return CONN_LIMITS_OK;
 }
 
-enum caps_answer caps_take(struct caps *c, const struct addr *source)
+enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct addr *source)
 {
-	enum caps_answer answer;
+	enum conn_limits_answer answer;
 
 	pthread_mutex_lock(&c->lock);
 	answer = take(c, source);
@@ -138,11 +138,11 @@ enum caps_answer caps_take(struct caps *c, const struct addr *source)
 	return answer;
 }
 
-void caps_give(struct caps *c, const struct addr *source)
+void conn_limits_give(struct conn_limits *c, const struct addr *source)
 {
 	pthread_mutex_lock(&c->lock);
 	c->total--;
-	change(c, CAPS_BY_SOURCE, source, -1);
-	change(c, CAPS_BY_NETWORK, source, -1);
+	change(c, CONN_LIMITS_BY_SOURCE, source, -1);
+	change(c, CONN_LIMITS_BY_NETWORK, source, -1);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "cookie.h"
-#include "record.h"
+#include "dtls/cookie.h"
+#include "dtls/record.h"
 
 #define VERSION 0xfefd // DTLS 1.2
 #define EPOCH UINT64_C(1)

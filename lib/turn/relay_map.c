@@ -56,7 +56,7 @@ static bool bit_is_set(const uint8_t *bitmap, uint16_t port)
 
 // --- questions ----------------------------------------------------------------------------------
 
-int turn_relay_find(const struct turn_relay_map *m, const struct addr *a)
+int turn_relay_map_find(const struct turn_relay_map *m, const struct addr *a)
 {
 	uint32_t lo = 0, hi = m->nb_addrs;
 
@@ -80,7 +80,7 @@ static bool port_usable(const struct turn_relay_map *m, const struct place *at, 
 		(at->listening == NULL || !bit_is_set(at->listening, port));
 }
 
-bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
+bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot)
 {
 	const struct place *at = &m->place[addr_index];
@@ -96,21 +96,21 @@ bool turn_relay_home(const struct turn_relay_map *m, unsigned int addr_index, ui
 	return true;
 }
 
-bool turn_relay_run(
-	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_run *out)
+bool turn_relay_map_run(
+	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out)
 {
 	const struct place *at = &m->place[addr_index];
 
 	if (at->cut || at->listening != NULL || m->shared != NULL)
 		return false;
-	*out = (struct turn_relay_run){.base = at->base[0] - (m->first_block << BLOCK_SHIFT),
+	*out = (struct turn_relay_map_run){.base = at->base[0] - (m->first_block << BLOCK_SHIFT),
 		.nb = (uint32_t)m->port_hi - m->port_lo + 1,
 		.lo = m->port_lo,
 		.worker = at->worker};
 	return true;
 }
 
-unsigned int turn_relay_slice_worker(
+unsigned int turn_relay_map_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice)
 {
 	const struct place *at = &m->place[addr_index];
@@ -133,7 +133,7 @@ static uint32_t nb_slices(
 	return at->worker == worker ? TURN_SLICES : 0;
 }
 
-uint32_t turn_relay_locate(
+uint32_t turn_relay_map_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port)
 {
 	uint32_t lo = m->segment_from[worker], hi = m->segment_from[worker + 1];
@@ -158,34 +158,34 @@ uint32_t turn_relay_locate(
 	return m->segment[lo].addr;
 }
 
-struct addr turn_relay_addr(const struct turn_relay_map *m, uint32_t index)
+struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index)
 {
 	return m->addr[index];
 }
 
-const struct shared_map *relay_shared(const struct turn_relay_map *m)
+const struct shared_map *relay_map_shared(const struct turn_relay_map *m)
 {
 	return m->shared;
 }
 
-uint32_t turn_relay_slots(const struct turn_relay_map *m, unsigned int worker)
+uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker)
 {
 	return m->slots[worker];
 }
 
-uint32_t relay_slots_v4(const struct turn_relay_map *m, unsigned int worker)
+uint32_t relay_map_slots_v4(const struct turn_relay_map *m, unsigned int worker)
 {
 	return m->slots_v4[worker];
 }
 
-bool turn_relay_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot)
+bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot)
 {
 	uint16_t port;
 	uint32_t addr;
 
 	if (slot >= m->slots[worker] || m->shared != NULL)
 		return false;
-	addr = turn_relay_locate(m, worker, slot, &port);
+	addr = turn_relay_map_locate(m, worker, slot, &port);
 	return port_usable(m, &m->place[addr], port);
 }
 
@@ -304,7 +304,7 @@ static int shares(const struct turn_relay_map *m, const struct turn_listener *l)
 {
 	if (l->at.port < m->port_lo || l->at.port > m->port_hi)
 		return -1;
-	return turn_relay_find(m, &l->at.addr);
+	return turn_relay_map_find(m, &l->at.addr);
 }
 
 // A bitmap for each address with a listener inside the relay range: most have none.

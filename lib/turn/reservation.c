@@ -79,7 +79,7 @@ void reservation_end(struct turn_shard *s, uint32_t slot)
 void reservation_lapse(struct turn_shard *s, uint32_t slot)
 {
 	reservation_end(s, slot);
-	ports_give(s->ports, slot, s->now_ms);
+	relay_ports_give(s->ports, slot, s->now_ms);
 }
 
 bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker)

@@ -16,9 +16,9 @@ struct later {
 	uint8_t data[];
 };
 
-struct shake {
-	struct shake *next; // in its bucket or in the list of ended ones
-	struct shake *after, *before; // where there are datagrams that wait: in turn
+struct handshake {
+	struct handshake *next; // in its bucket or in the list of ended ones
+	struct handshake *after, *before; // where there are datagrams that wait: in turn
 	struct later *waiting; // oldest first; the first of all is the ClientHello
 	struct dtls_handshake *handshake; // NULL once it has ended
 	struct dtls_session *session; // what it has come to, NULL = nothing
@@ -34,17 +34,17 @@ struct shake {
 // Where the datagrams of one go.
 struct way {
 	struct thread *t;
-	const struct shake *s;
+	const struct handshake *s;
 };
 
-static struct shake **bucket_of(struct thread *t, unsigned int w, uint64_t conn)
+static struct handshake **bucket_of(struct thread *t, unsigned int w, uint64_t conn)
 {
-	return &t->shakes.bucket[(conn ^ conn >> 32 ^ w * 37u) % SHAKE_BUCKETS];
+	return &t->shakes.bucket[(conn ^ conn >> 32 ^ w * 37u) % HANDSHAKE_BUCKETS];
 }
 
-static struct shake **find(struct thread *t, unsigned int w, uint64_t conn)
+static struct handshake **find(struct thread *t, unsigned int w, uint64_t conn)
 {
-	struct shake **at = bucket_of(t, w, conn);
+	struct handshake **at = bucket_of(t, w, conn);
 
 	while (*at != NULL && ((*at)->conn != conn || (*at)->worker != w))
 		at = &(*at)->next;
@@ -78,15 +78,15 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 
 static void session_gone(struct thread *t, const struct addr *source)
 {
-	caps_give(&t->s->sessions, source);
+	conn_limits_give(&t->s->sessions, source);
 	count(&t->stats.dtls_sessions, -1);
 }
 
 // --- what waits ----------------------------------------------------------------------------------
 
-static void line_up(struct thread *t, struct shake *s)
+static void line_up(struct thread *t, struct handshake *s)
 {
-	struct shakes *all = &t->shakes;
+	struct handshakes *all = &t->shakes;
 
 	s->after = NULL;
 	s->before = all->last;
@@ -94,16 +94,16 @@ static void line_up(struct thread *t, struct shake *s)
 	all->last = s;
 }
 
-static void step_out(struct thread *t, struct shake *s)
+static void step_out(struct thread *t, struct handshake *s)
 {
-	struct shakes *all = &t->shakes;
+	struct handshakes *all = &t->shakes;
 
 	*(s->before != NULL ? &s->before->after : &all->first) = s->after;
 	*(s->after != NULL ? &s->after->before : &all->last) = s->before;
 }
 
 // Keeps a datagram. What finds no room is lost, and will be sent again.
-static void keep(struct thread *t, struct shake *s, const struct stream_message *m)
+static void keep(struct thread *t, struct handshake *s, const struct stream_message *m)
 {
 	struct later **end = &s->waiting, *l = malloc(sizeof(*l) + m->len);
 	unsigned int n = 0;
@@ -123,7 +123,7 @@ static void keep(struct thread *t, struct shake *s, const struct stream_message 
 		line_up(t, s);
 }
 
-static void free_waiting(struct shake *s)
+static void free_waiting(struct handshake *s)
 {
 	while (s->waiting != NULL) {
 		struct later *l = s->waiting;
@@ -136,9 +136,9 @@ static void free_waiting(struct shake *s)
 // --- a handshake ---------------------------------------------------------------------------------
 
 // Out of its bucket, and among those of which the outcome has to be told.
-static void end(struct thread *t, struct shake **at, bool complete)
+static void end(struct thread *t, struct handshake **at, bool complete)
 {
-	struct shake *s = *at;
+	struct handshake *s = *at;
 
 	*at = s->next;
 	s->next = t->shakes.ended;
@@ -160,7 +160,7 @@ static void end(struct thread *t, struct shake **at, bool complete)
 		session_gone(t, &s->source);
 }
 
-static void feed(struct thread *t, struct shake **at, uint8_t *data, uint16_t len)
+static void feed(struct thread *t, struct handshake **at, uint8_t *data, uint16_t len)
 {
 	struct way way = {t, *at};
 	struct dtls_wire w = {.in = data, .in_len = len, .out = send_out, .ctx = &way};
@@ -171,7 +171,7 @@ static void feed(struct thread *t, struct shake **at, uint8_t *data, uint16_t le
 			return;
 		(*at)->sealed++;
 	}
-	rc = dtls_shake((*at)->handshake, &w);
+	rc = dtls_handshake((*at)->handshake, &w);
 	if (rc == IO_LATER)
 		return;
 	if (rc < 0)
@@ -180,19 +180,19 @@ static void feed(struct thread *t, struct shake **at, uint8_t *data, uint16_t le
 }
 
 // Within the limits, or there is a counter that says why not.
-static bool admit(struct thread *t, struct shake *s)
+static bool admit(struct thread *t, struct handshake *s)
 {
-	switch (caps_take(&t->s->sessions, &s->source)) {
-	case CAPS_TOTAL:
+	switch (conn_limits_take(&t->s->sessions, &s->source)) {
+	case CONN_LIMITS_TOTAL:
 		count(&t->stats.dtls_refused_total, 1);
 		return false;
-	case CAPS_SOURCE:
+	case CONN_LIMITS_SOURCE:
 		count(&t->stats.dtls_refused_source, 1);
 		return false;
-	case CAPS_NETWORK:
+	case CONN_LIMITS_NETWORK:
 		count(&t->stats.dtls_refused_network, 1);
 		return false;
-	case CAPS_OK:
+	case CONN_LIMITS_OK:
 		break;
 	}
 	s->counted = true;
@@ -201,7 +201,7 @@ static bool admit(struct thread *t, struct shake *s)
 }
 
 // With its ClientHello.
-static void open_with(struct thread *t, struct shake **at, struct later *hello)
+static void open_with(struct thread *t, struct handshake **at, struct later *hello)
 {
 	struct way way = {t, *at};
 	struct dtls_wire w = {
@@ -218,9 +218,9 @@ static void open_with(struct thread *t, struct shake **at, struct later *hello)
 	end(t, at, false);
 }
 
-bool shake_work(struct thread *t)
+bool handshake_work(struct thread *t)
 {
-	struct shake *s = t->shakes.first, **at;
+	struct handshake *s = t->shakes.first, **at;
 	struct later *l;
 
 	if (s == NULL)
@@ -242,14 +242,14 @@ bool shake_work(struct thread *t)
 static void begin(struct thread *t, unsigned int w, const struct stream_message *m)
 {
 	const struct stream_config *conf = &t->s->conf;
-	struct shake **at = bucket_of(t, w, m->conn);
-	struct shake *s = calloc(1, sizeof(*s));
+	struct handshake **at = bucket_of(t, w, m->conn);
+	struct handshake *s = calloc(1, sizeof(*s));
 
 	if (s == NULL) {
 		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		return;
 	}
-	*s = (struct shake){.next = *at,
+	*s = (struct handshake){.next = *at,
 		.conn = m->conn,
 		.source = m->source,
 		.until_ms = t->now_ms + conf->dtls.handshake_s * UINT64_C(1000),
@@ -261,10 +261,10 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 		end(t, at, false);
 }
 
-void shake_take(struct thread *t, unsigned int w, const struct stream_message *m)
+void handshake_take(struct thread *t, unsigned int w, const struct stream_message *m)
 {
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = m->conn};
-	struct shake **at = find(t, w, m->conn);
+	struct handshake **at = find(t, w, m->conn);
 
 	switch ((enum stream_kind)m->kind) {
 	case STREAM_HELLO:
@@ -273,7 +273,7 @@ void shake_take(struct thread *t, unsigned int w, const struct stream_message *m
 	case STREAM_SHAKE:
 		if (*at != NULL)
 			keep(t, *at, m);
-		else if (shake_tell(t)) // what the worker hears of the end comes first
+		else if (handshake_tell(t)) // what the worker hears of the end comes first
 			put(t, w, m->data, m->len, &back);
 		break;
 	case STREAM_GONE:
@@ -290,7 +290,7 @@ void shake_take(struct thread *t, unsigned int w, const struct stream_message *m
 }
 
 // What has come behind the end of a handshake that is complete is the session's.
-static void give_back(struct thread *t, const struct shake *s)
+static void give_back(struct thread *t, const struct handshake *s)
 {
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = s->conn};
 
@@ -298,12 +298,12 @@ static void give_back(struct thread *t, const struct shake *s)
 		put(t, s->worker, l->data, l->len, &back);
 }
 
-bool shake_tell(struct thread *t)
+bool handshake_tell(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 
 	while (t->shakes.ended != NULL) {
-		struct shake *s = t->shakes.ended;
+		struct handshake *s = t->shakes.ended;
 
 		if (!conf->ops->shaken(conf->ctx, t->index, s->worker, s->conn, s->session))
 			return false;
@@ -315,13 +315,13 @@ bool shake_tell(struct thread *t)
 	return true;
 }
 
-void shake_tick(struct thread *t)
+void handshake_tick(struct thread *t)
 {
 	if (t->now_ms < t->shakes.ticked_ms + TICK_MS)
 		return;
 	t->shakes.ticked_ms = t->now_ms;
-	for (unsigned int i = 0; i < SHAKE_BUCKETS; i++) {
-		struct shake **at = &t->shakes.bucket[i];
+	for (unsigned int i = 0; i < HANDSHAKE_BUCKETS; i++) {
+		struct handshake **at = &t->shakes.bucket[i];
 
 		while (*at != NULL) {
 			struct way way = {t, *at};
@@ -333,16 +333,16 @@ void shake_tick(struct thread *t)
 				continue;
 			}
 			if ((*at)->handshake != NULL)
-				dtls_shake_tick((*at)->handshake, &w);
+				dtls_handshake_tick((*at)->handshake, &w);
 			at = &(*at)->next;
 		}
 	}
 }
 
-static void free_list(struct thread *t, struct shake *s)
+static void free_list(struct thread *t, struct handshake *s)
 {
 	while (s != NULL) {
-		struct shake *next = s->next;
+		struct handshake *next = s->next;
 
 		if (s->counted && (!s->ended || s->session != NULL))
 			session_gone(t, &s->source);
@@ -354,10 +354,10 @@ static void free_list(struct thread *t, struct shake *s)
 	}
 }
 
-void shake_close(struct thread *t)
+void handshake_close(struct thread *t)
 {
-	for (unsigned int i = 0; i < SHAKE_BUCKETS; i++)
+	for (unsigned int i = 0; i < HANDSHAKE_BUCKETS; i++)
 		free_list(t, t->shakes.bucket[i]);
 	free_list(t, t->shakes.ended);
-	t->shakes = (struct shakes){.ended = NULL};
+	t->shakes = (struct handshakes){.ended = NULL};
 }

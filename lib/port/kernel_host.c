@@ -277,7 +277,7 @@ static int set_up_host(struct session *s)
 	return add_addresses(s, &any_v6) != 0 ? -1 : add_gateways(s);
 }
 
-int port_host_start(struct port *p, const struct port_host *h, char *error, size_t len)
+int port_kernel_host_start(struct port *p, const struct port_host *h, char *error, size_t len)
 {
 	struct session s = {.port = p, .host = h, .fd = -1, .reason = error, .reason_len = len};
 	int rc = session_open(&s);

@@ -4,7 +4,7 @@
 
 #include <openssl/evp.h>
 
-#include "aead.h"
+#include "dtls/aead.h"
 
 struct aead_key {
 	EVP_CIPHER_CTX *seal, *open;

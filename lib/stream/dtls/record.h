@@ -2,8 +2,8 @@
 // What a handshake leaves for the records of its session (dtls.c to record.c).
 #pragma once
 
-#include "aead.h"
-#include "dtls.h"
+#include "dtls/aead.h"
+#include "dtls/dtls.h"
 
 #define FLIGHT_MAX 1024 // our last flight: CCS and Finished, and mostly a ticket of 200 bytes
 

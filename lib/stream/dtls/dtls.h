@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS 1.2 (RFC 6347, RFC 7350), datagram by datagram: no sockets. A handshake is libssl's, on a
-// stream thread (shake.c). What it leaves is a session of some 3 KB, which needs libssl no
+// stream thread (handshake.c). What it leaves is a session of some 3 KB, which needs libssl no
 // more and is owned by the worker that is its client's home, until a stream thread frees it.
 // Renegotiation is refused, so a session has one epoch and its keys stay what they are.
 #pragma once
@@ -46,9 +46,9 @@ struct dtls_handshake *dtls_open(
 // Whether there is a record in a datagram that is not in the clear.
 bool dtls_is_sealed(const uint8_t *data, size_t len);
 // Goes on with the handshake with what there is in w->in; more than 0: it is complete.
-int dtls_shake(struct dtls_handshake *h, struct dtls_wire *w);
+int dtls_handshake(struct dtls_handshake *h, struct dtls_wire *w);
 // Sends the last flight again if it is time for that.
-void dtls_shake_tick(struct dtls_handshake *h, struct dtls_wire *w);
+void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w);
 // The session of a handshake that is complete. NULL without memory.
 struct dtls_session *dtls_settle(const struct dtls_handshake *h);
 void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine

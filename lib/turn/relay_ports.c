@@ -29,27 +29,27 @@ struct pool {
 	struct fifo resting[2]; // by parity
 };
 
-struct ports {
+struct relay_ports {
 	struct csprng *rng;
 	struct pool pool[2]; // IPv4, IPv6
 	uint32_t slots_v4; // slots below it are IPv4
 	struct bitset rested, resting, taken; // by slot
 	struct bitset even, both; // by pair = slot / 2: its even port is rested, both are
-	uint8_t *rest; // struct ports_rest of slot 0
+	uint8_t *rest; // struct relay_ports_rest of slot 0
 	size_t rest_stride;
 };
 
-static struct pool *pool_of(struct ports *p, uint32_t slot)
+static struct pool *pool_of(struct relay_ports *p, uint32_t slot)
 {
 	return &p->pool[slot >= p->slots_v4];
 }
 
-static struct ports_rest *rest_at(const struct ports *p, uint32_t slot)
+static struct relay_ports_rest *rest_at(const struct relay_ports *p, uint32_t slot)
 {
-	return (struct ports_rest *)(p->rest + slot * p->rest_stride);
+	return (struct relay_ports_rest *)(p->rest + slot * p->rest_stride);
 }
 
-static enum port_state state_of(const struct ports *p, uint32_t slot)
+static enum port_state state_of(const struct relay_ports *p, uint32_t slot)
 {
 	if (bitset_has(&p->rested, slot))
 		return PORT_RESTED;
@@ -65,7 +65,7 @@ static void put(struct bitset *b, uint32_t i, bool member, uint32_t *members)
 		*members += member ? 1u : UINT32_MAX;
 }
 
-static void set_state(struct ports *p, uint32_t slot, enum port_state state)
+static void set_state(struct relay_ports *p, uint32_t slot, enum port_state state)
 {
 	struct pool *o = pool_of(p, slot);
 	const bool rested = state == PORT_RESTED;
@@ -80,11 +80,12 @@ static void set_state(struct ports *p, uint32_t slot, enum port_state state)
 
 // --- FIFOs --------------------------------------------------------------------------------------
 
-static void fifo_append(struct ports *p, uint32_t slot, uint64_t now_ms)
+static void fifo_append(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
 	struct fifo *f = &pool_of(p, slot)->resting[slot & 1];
 
-	*rest_at(p, slot) = (struct ports_rest){.freed_ms = now_ms, .next = NONE, .prev = f->tail};
+	*rest_at(p, slot) =
+		(struct relay_ports_rest){.freed_ms = now_ms, .next = NONE, .prev = f->tail};
 	if (f->tail != NONE)
 		rest_at(p, f->tail)->next = slot;
 	else
@@ -92,10 +93,10 @@ static void fifo_append(struct ports *p, uint32_t slot, uint64_t now_ms)
 	f->tail = slot;
 }
 
-static void fifo_remove(struct ports *p, uint32_t slot)
+static void fifo_remove(struct relay_ports *p, uint32_t slot)
 {
 	struct fifo *f = &pool_of(p, slot)->resting[slot & 1];
-	const struct ports_rest r = *rest_at(p, slot);
+	const struct relay_ports_rest r = *rest_at(p, slot);
 
 	if (r.prev != NONE)
 		rest_at(p, r.prev)->next = r.next;
@@ -107,7 +108,8 @@ static void fifo_remove(struct ports *p, uint32_t slot)
 		f->tail = r.prev;
 }
 
-static bool rested_for(const struct ports *p, uint32_t slot, uint64_t now_ms, uint64_t rest_ms)
+static bool rested_for(
+	const struct relay_ports *p, uint32_t slot, uint64_t now_ms, uint64_t rest_ms)
 {
 	const uint64_t freed_ms = rest_at(p, slot)->freed_ms;
 
@@ -116,7 +118,8 @@ static bool rested_for(const struct ports *p, uint32_t slot, uint64_t now_ms, ui
 }
 
 // Moves the longest-resting port of a parity to the rested ones; false when its time has not come.
-static bool settle_one(struct ports *p, struct pool *o, int odd, uint64_t now_ms, uint64_t rest_ms)
+static bool settle_one(
+	struct relay_ports *p, struct pool *o, int odd, uint64_t now_ms, uint64_t rest_ms)
 {
 	const uint32_t slot = o->resting[odd].head;
 
@@ -127,8 +130,8 @@ static bool settle_one(struct ports *p, struct pool *o, int odd, uint64_t now_ms
 	return true;
 }
 
-static void settle(
-	struct ports *p, struct pool *o, enum ports_kind kind, uint64_t now_ms, uint64_t rest_ms)
+static void settle(struct relay_ports *p, struct pool *o, enum relay_ports_kind kind,
+	uint64_t now_ms, uint64_t rest_ms)
 {
 	bool more = true;
 
@@ -140,7 +143,7 @@ static void settle(
 	}
 	// The two ports of a pair may lie far apart. Each port settles once per rest, so this is
 	// constant work in the long run.
-	while (kind == PORTS_PAIR && o->both == 0 && more) {
+	while (kind == RELAY_PORTS_PAIR && o->both == 0 && more) {
 		more = settle_one(p, o, 0, now_ms, rest_ms);
 		more = settle_one(p, o, 1, now_ms, rest_ms) || more;
 	}
@@ -149,28 +152,30 @@ static void settle(
 // --- choice -------------------------------------------------------------------------------------
 
 // Every rested port that fits is equally likely. NONE when there is none.
-static uint32_t choose(const struct ports *p, bool is_v4, enum ports_kind kind)
+static uint32_t choose(const struct relay_ports *p, bool is_v4, enum relay_ports_kind kind)
 {
 	const struct pool *o = &p->pool[!is_v4];
 	const struct pool *before = &p->pool[0]; // those of IPv4 come first
-	const uint32_t n = kind == PORTS_ANY ? o->rested : kind == PORTS_EVEN ? o->even : o->both;
+	const uint32_t n = kind == RELAY_PORTS_ANY ? o->rested
+		: kind == RELAY_PORTS_EVEN         ? o->even
+						   : o->both;
 	uint32_t r;
 
 	if (n == 0)
 		return NONE;
 	r = csprng_below(p->rng, n);
 	switch (kind) {
-	case PORTS_ANY:
+	case RELAY_PORTS_ANY:
 		return bitset_nth(&p->rested, is_v4 ? r : before->rested + r);
-	case PORTS_EVEN:
+	case RELAY_PORTS_EVEN:
 		return bitset_nth(&p->even, is_v4 ? r : before->even + r) * 2;
-	case PORTS_PAIR:
+	case RELAY_PORTS_PAIR:
 		return bitset_nth(&p->both, is_v4 ? r : before->both + r) * 2;
 	}
 	return NONE;
 }
 
-static bool reusable(const struct ports *p, uint32_t slot, uint64_t now_ms)
+static bool reusable(const struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
 	return bitset_has(&p->rested, slot) ||
 		(bitset_has(&p->resting, slot) && rested_for(p, slot, now_ms, REUSE_MIN_MS));
@@ -178,7 +183,7 @@ static bool reusable(const struct ports *p, uint32_t slot, uint64_t now_ms)
 
 // A pair that could be reused, by the first FIFO entry that has one. The odd FIFO has those whose
 // even port is rested already.
-static uint32_t reuse_pair(const struct ports *p, const struct pool *o, uint64_t now_ms)
+static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, uint64_t now_ms)
 {
 	for (int odd = 0; odd < 2; odd++) {
 		uint32_t slot = o->resting[odd].head;
@@ -196,22 +201,22 @@ static uint32_t reuse_pair(const struct ports *p, const struct pool *o, uint64_t
 }
 
 // With nothing rested: the port that has rested longest, if that is long enough.
-static uint32_t reuse(
-	const struct ports *p, const struct pool *o, enum ports_kind kind, uint64_t now_ms)
+static uint32_t reuse(const struct relay_ports *p, const struct pool *o, enum relay_ports_kind kind,
+	uint64_t now_ms)
 {
 	const uint32_t odd = o->resting[1].head;
 	uint32_t slot = o->resting[0].head;
 
-	if (kind == PORTS_PAIR)
+	if (kind == RELAY_PORTS_PAIR)
 		return reuse_pair(p, o, now_ms);
-	if (kind == PORTS_ANY && odd != NONE &&
+	if (kind == RELAY_PORTS_ANY && odd != NONE &&
 		(slot == NONE || rest_at(p, odd)->freed_ms < rest_at(p, slot)->freed_ms))
 		slot = odd;
 	return slot != NONE && reusable(p, slot, now_ms) ? slot : NONE;
 }
 
 // Each port that had not rested in full counts as early, of a pair too.
-static void claim(struct ports *p, uint32_t slot, uint64_t *early)
+static void claim(struct relay_ports *p, uint32_t slot, uint64_t *early)
 {
 	if (bitset_has(&p->resting, slot)) {
 		fifo_remove(p, slot);
@@ -221,8 +226,8 @@ static void claim(struct ports *p, uint32_t slot, uint64_t *early)
 	pool_of(p, slot)->nb_free--;
 }
 
-bool ports_take(struct ports *p, bool is_v4, enum ports_kind kind, uint64_t now_ms,
-	uint32_t quarantine_s, uint32_t *slot, uint64_t *early)
+bool relay_ports_take(struct relay_ports *p, bool is_v4, enum relay_ports_kind kind,
+	uint64_t now_ms, uint32_t quarantine_s, uint32_t *slot, uint64_t *early)
 {
 	struct pool *o = &p->pool[!is_v4];
 	uint32_t s;
@@ -234,13 +239,13 @@ bool ports_take(struct ports *p, bool is_v4, enum ports_kind kind, uint64_t now_
 	if (s == NONE)
 		return false;
 	claim(p, s, early);
-	if (kind == PORTS_PAIR)
+	if (kind == RELAY_PORTS_PAIR)
 		claim(p, s + 1, early);
 	*slot = s;
 	return true;
 }
 
-void ports_give(struct ports *p, uint32_t slot, uint64_t now_ms)
+void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
 	// given back twice it would be on a FIFO twice, and later be two clients' port
 	if (state_of(p, slot) != PORT_TAKEN)
@@ -250,27 +255,27 @@ void ports_give(struct ports *p, uint32_t slot, uint64_t now_ms)
 	pool_of(p, slot)->nb_free++;
 }
 
-bool ports_has_family(const struct ports *p, bool is_v4)
+bool relay_ports_has_family(const struct relay_ports *p, bool is_v4)
 {
 	return p->pool[!is_v4].nb_usable > 0;
 }
 
-uint32_t ports_free(const struct ports *p, bool is_v4)
+uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4)
 {
 	return p->pool[!is_v4].nb_free;
 }
 
 // --- making -------------------------------------------------------------------------------------
 
-size_t ports_size(const struct turn_relay_map *map, unsigned int worker)
+size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker)
 {
-	const uint32_t n = turn_relay_slots(map, worker);
+	const uint32_t n = turn_relay_map_slots(map, worker);
 
-	return sizeof(struct ports) + 3 * bitset_size(n) + 2 * bitset_size(n / 2);
+	return sizeof(struct relay_ports) + 3 * bitset_size(n) + 2 * bitset_size(n / 2);
 }
 
 // The sets in their memory, all empty.
-static void sets_init(struct ports *p, uint8_t *mem, uint32_t n)
+static void sets_init(struct relay_ports *p, uint8_t *mem, uint32_t n)
 {
 	struct bitset *const by_slot[] = {&p->rested, &p->resting, &p->taken};
 	struct bitset *const by_pair[] = {&p->even, &p->both};
@@ -281,21 +286,21 @@ static void sets_init(struct ports *p, uint8_t *mem, uint32_t n)
 		bitset_init(by_pair[i], mem, n / 2);
 }
 
-struct ports *ports_create(const struct ports_memory *mem, const struct turn_relay_map *map,
-	unsigned int worker, struct csprng *rng)
+struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
+	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng)
 {
-	const uint32_t n = turn_relay_slots(map, worker);
-	struct ports *p = mem->own;
+	const uint32_t n = turn_relay_map_slots(map, worker);
+	struct relay_ports *p = mem->own;
 
 	p->rng = rng;
-	p->slots_v4 = relay_slots_v4(map, worker);
+	p->slots_v4 = relay_map_slots_v4(map, worker);
 	p->rest = mem->rest;
 	p->rest_stride = mem->rest_stride;
 	sets_init(p, (uint8_t *)(p + 1), n);
 	for (int i = 0; i < 2; i++)
 		p->pool[i].resting[0] = p->pool[i].resting[1] = (struct fifo){NONE, NONE};
 	for (uint32_t slot = 0; slot < n; slot++) {
-		if (!turn_relay_usable(map, worker, slot))
+		if (!turn_relay_map_usable(map, worker, slot))
 			continue;
 		set_state(p, slot, PORT_RESTED);
 		pool_of(p, slot)->nb_usable++;

@@ -7,7 +7,7 @@
 #include <intel-ipsec-mb.h>
 #include <openssl/crypto.h>
 
-#include "aead.h"
+#include "dtls/aead.h"
 
 struct aead_key {
 	union {

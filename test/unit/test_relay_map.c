@@ -65,24 +65,24 @@ static void check_port(const struct turn_relay_map *m, const struct turn_config 
 	uint32_t slot = UINT32_MAX, pair_slot;
 	uint16_t found;
 
-	if (!turn_relay_home(m, a, port, &worker, &slot)) {
+	if (!turn_relay_map_home(m, a, port, &worker, &slot)) {
 		assert_true(port < c->port_lo || port > c->port_hi);
 		return;
 	}
 	assert_in_range(port, c->port_lo, c->port_hi);
 	assert_int_equal(worker, expected_worker(n->nb[is_v4], n->i[is_v4], c->workers, port));
-	assert_true(slot < turn_relay_slots(m, worker));
+	assert_true(slot < turn_relay_map_slots(m, worker));
 	assert_int_equal(n->seen[worker][slot], 0);
 	n->seen[worker][slot] = 1;
 	n->usable[worker]++;
-	assert_true(turn_relay_usable(m, worker, slot));
-	assert_int_equal(slot < relay_slots_v4(m, worker), is_v4);
+	assert_true(turn_relay_map_usable(m, worker, slot));
+	assert_int_equal(slot < relay_map_slots_v4(m, worker), is_v4);
 	assert_int_equal(slot & 1, port & 1);
-	if (turn_relay_home(m, a, port ^ 1, &pair_worker, &pair_slot)) {
+	if (turn_relay_map_home(m, a, port ^ 1, &pair_worker, &pair_slot)) {
 		assert_int_equal(pair_worker, worker);
 		assert_int_equal(pair_slot, slot ^ 1);
 	}
-	assert_int_equal(turn_relay_locate(m, worker, slot, &found), a);
+	assert_int_equal(turn_relay_map_locate(m, worker, slot, &found), a);
 	assert_int_equal(found, port);
 }
 
@@ -95,12 +95,12 @@ static void check_case(const struct turn_config *c, uint32_t nb_v4, uint32_t nb_
 
 	assert_non_null(m);
 	for (unsigned int w = 0; w < c->workers; w++)
-		n.seen[w] = calloc(turn_relay_slots(m, w) + 1, 1);
+		n.seen[w] = calloc(turn_relay_map_slots(m, w) + 1, 1);
 	for (uint32_t a = 0; a < c->nb_relay; a++) {
 		const int from = c->port_lo > 300 ? c->port_lo - 300 : 0;
 		const int to = c->port_hi < 65235 ? c->port_hi + 300 : 65535;
 
-		assert_int_equal(turn_relay_find(m, &c->relay[a]), a);
+		assert_int_equal(turn_relay_map_find(m, &c->relay[a]), a);
 		for (int port = from; port <= to; port++)
 			check_port(m, c, a, (uint16_t)port, &n);
 		n.i[addr_is_v4(&c->relay[a])]++;
@@ -108,12 +108,12 @@ static void check_case(const struct turn_config *c, uint32_t nb_v4, uint32_t nb_
 	for (unsigned int w = 0; w < c->workers; w++) {
 		uint32_t usable = 0;
 
-		for (uint32_t slot = 0; slot < turn_relay_slots(m, w); slot++) {
-			assert_int_equal(turn_relay_usable(m, w, slot), n.seen[w][slot]);
+		for (uint32_t slot = 0; slot < turn_relay_map_slots(m, w); slot++) {
+			assert_int_equal(turn_relay_map_usable(m, w, slot), n.seen[w][slot]);
 			usable += n.seen[w][slot];
 		}
 		assert_int_equal(usable, n.usable[w]);
-		assert_false(turn_relay_usable(m, w, turn_relay_slots(m, w)));
+		assert_false(turn_relay_map_usable(m, w, turn_relay_map_slots(m, w)));
 		total += usable;
 		free(n.seen[w]);
 	}
@@ -182,7 +182,8 @@ static void test_fair(void **state)
 		fill(&c, relay, 1, 0);
 		m = turn_relay_map_create(&c);
 		for (unsigned int i = 0; i < w; i++)
-			assert_in_range(turn_relay_slots(m, i), 64 / w * 2, (64 + w - 1) / w * 2);
+			assert_in_range(
+				turn_relay_map_slots(m, i), 64 / w * 2, (64 + w - 1) / w * 2);
 		turn_relay_map_free(m);
 	}
 }
@@ -213,9 +214,9 @@ static void test_listeners(void **state)
 			const bool taken = (a == 0 && (port == 50000 || port == 50003)) ||
 				(a == 1 && port == 50001);
 
-			assert_true(turn_relay_home(free_m, a, port, &free_worker, &free_slot));
-			assert_int_equal(turn_relay_home(m, a, port, &worker, &slot), !taken);
-			assert_int_equal(turn_relay_usable(m, free_worker, free_slot), !taken);
+			assert_true(turn_relay_map_home(free_m, a, port, &free_worker, &free_slot));
+			assert_int_equal(turn_relay_map_home(m, a, port, &worker, &slot), !taken);
+			assert_int_equal(turn_relay_map_usable(m, free_worker, free_slot), !taken);
 			refused += taken;
 			if (taken)
 				continue;
@@ -229,18 +230,18 @@ static void test_listeners(void **state)
 	turn_relay_map_free(free_m);
 }
 
-// The ports of address a are one run of a worker's slots, those that turn_relay_home() gives.
+// The ports of address a are one run of a worker's slots, those that turn_relay_map_home() gives.
 static void check_run(const struct turn_relay_map *m, const struct turn_config *c, uint32_t a)
 {
-	struct turn_relay_run run;
+	struct turn_relay_map_run run;
 	unsigned int worker;
 	uint32_t slot;
 
-	assert_true(turn_relay_run(m, a, &run));
+	assert_true(turn_relay_map_run(m, a, &run));
 	assert_int_equal(run.lo, c->port_lo);
 	assert_int_equal(run.nb, c->port_hi - c->port_lo + 1);
 	for (uint32_t port = run.lo; port < run.lo + run.nb; port++) {
-		assert_true(turn_relay_home(m, a, (uint16_t)port, &worker, &slot));
+		assert_true(turn_relay_map_home(m, a, (uint16_t)port, &worker, &slot));
 		assert_int_equal(run.worker, worker);
 		assert_int_equal((uint32_t)(run.base + port), slot);
 	}
@@ -251,7 +252,7 @@ static void test_runs(void **state)
 {
 	static const uint16_t range[][2] = {
 		{49152, 65535}, {50001, 50300}, {1, 200}, {65535, 65535}};
-	struct turn_relay_run run;
+	struct turn_relay_map_run run;
 	struct addr relay[ADDRS_MAX];
 
 	for (size_t r = 0; r < sizeof(range) / sizeof(range[0]); r++) {
@@ -267,7 +268,7 @@ static void test_runs(void **state)
 				if (w <= (addr_is_v4(&relay[a]) ? 2u : 3u))
 					check_run(m, &c, a);
 				else
-					assert_false(turn_relay_run(m, a, &run));
+					assert_false(turn_relay_map_run(m, a, &run));
 			}
 			turn_relay_map_free(m);
 		}
@@ -289,7 +290,7 @@ static void test_runs_beside_listeners(void **state)
 		.listeners = listeners,
 		.nb_listeners = 2};
 	struct turn_relay_map *m = turn_relay_map_create(&c);
-	struct turn_relay_run run;
+	struct turn_relay_map_run run;
 
 	for (uint32_t a = 0; a < 2; a++)
 		check_run(m, &c, a);
@@ -297,7 +298,7 @@ static void test_runs_beside_listeners(void **state)
 	for (uint32_t with = 0; with < 2; with++) {
 		listeners[with].at.port = 50000;
 		m = turn_relay_map_create(&c);
-		assert_false(turn_relay_run(m, with, &run));
+		assert_false(turn_relay_map_run(m, with, &run));
 		check_run(m, &c, 1 - with);
 		turn_relay_map_free(m);
 		listeners[with].at.port = 3478;
@@ -321,7 +322,7 @@ static void test_invalid(void **state)
 	const struct addr other = nth(true, 7);
 
 	assert_non_null(m);
-	assert_int_equal(turn_relay_find(m, &other), -1);
+	assert_int_equal(turn_relay_map_find(m, &other), -1);
 	turn_relay_map_free(m);
 	turn_relay_map_free(NULL);
 	c.workers = 0;
