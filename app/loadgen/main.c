@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opts.h"
+#include "options/opts.h"
 #include "run.h"
 
 static void on_signal(int number)

@@ -6,7 +6,7 @@
 
 #include <rte_cycles.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "session.h"
 
 #define LINE_MAX_LEN 256

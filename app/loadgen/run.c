@@ -4,9 +4,9 @@
 
 #include <rte_cycles.h>
 
-#include "json.h"
-#include "plot.h"
-#include "report.h"
+#include "report/json.h"
+#include "report/plot.h"
+#include "report/report.h"
 #include "session.h"
 
 #define HOPS_S 4.0 // next hops have to answer within it

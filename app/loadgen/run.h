@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "engine.h"
+#include "lanes/engine.h"
 
 // --- setup.c -------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 // Searches: trials at the rates that search.c wants to know about.
 #include <stdlib.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "session.h"
 
 // Of all ways together, the slowest.

@@ -7,8 +7,8 @@
 
 #include <rte_cycles.h>
 
-#include "report.h"
-#include "telemetry.h"
+#include "report/report.h"
+#include "report/telemetry.h"
 
 #define STEP_MS 10
 #define FOLLOW_NS (20 * 1000) // between looks at the lanes after an order

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "run.h"
-#include "trial.h"
+#include "lanes/trial.h"
 
 struct session {
 	struct engine *e;

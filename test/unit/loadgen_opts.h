@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "opts_int.h"
+#include "options/opts_int.h"
 
 #define READ(...) read_words((char *[]){"slipring-loadgen", ##__VA_ARGS__, NULL})
 // What every run with a server and peers of its own has to say

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "search.h"
+#include "measure/search.h"
 #include "test_rand.h"
 
 #define SECONDS 10.0 // of a trial

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "framing.h"
+#include "client/framing.h"
 #include "stun.h"
 
 static uint8_t text[70000];

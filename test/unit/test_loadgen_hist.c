@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "hist.h"
+#include "measure/hist.h"
 #include "test_rand.h"
 
 #define VALUES 5000

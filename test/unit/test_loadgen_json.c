@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "report/json.h"
 #include "json_reader.h"
-#include "opts.h"
-#include "report.h"
+#include "options/opts.h"
+#include "report/report.h"
 
 #define HZ 2.5e9
 

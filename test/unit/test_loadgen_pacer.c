@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdbool.h>
 
-#include "pacer.h"
+#include "measure/pacer.h"
 #include "test_rand.h"
 
 #define HZ 2596000000ull // of a machine the generator is used on

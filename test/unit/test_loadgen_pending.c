@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "pending.h"
+#include "client/pending.h"
 
 static struct pending p;
 static uint8_t text[PENDING_MAX + 1];

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opts.h"
-#include "report.h"
-#include "text.h"
+#include "options/opts.h"
+#include "report/report.h"
+#include "report/text.h"
 
 static struct config c;
 static struct result r;

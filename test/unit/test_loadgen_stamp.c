@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "crc32c.h"
+#include "measure/crc32c.h"
 #include "net.h"
-#include "stamp.h"
+#include "measure/stamp.h"
 #include "test_rand.h"
 
 static uint8_t payload[STAMP_PAYLOAD_MAX + 64], broken[STAMP_PAYLOAD_MAX + 64];

@@ -10,7 +10,7 @@
 
 #include <rte_eal.h>
 
-#include "engine.h"
+#include "lanes/engine.h"
 #include "segment.h"
 #include "softport.h"
 
@@ -201,7 +201,7 @@ static void test_received(void **state)
 	struct net_frame f;
 	struct net_rx rx = {.mac = {2, 0, 0, 0, 0, 2}};
 
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, received(20, PAYLOAD), out), 20);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, received(20, PAYLOAD), out), 20);
 	for (unsigned int i = 0; i < 20; i++) {
 		assert_int_equal(net_frame_parse(rte_pktmbuf_mtod(out[i], const uint8_t *),
 					 out[i]->data_len, &rx, &f),
@@ -221,23 +221,23 @@ static void test_refused(void **state)
 
 	m = received(10, PAYLOAD);
 	m->ol_flags = RTE_MBUF_F_RX_LRO | RTE_MBUF_F_RX_L4_CKSUM_BAD;
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, m, out), 0);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 10);
 	m = received(10, PAYLOAD);
 	m->ol_flags = RTE_MBUF_F_RX_LRO; // nobody has looked
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, m, out), 0);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 20);
 	m = received(10, PAYLOAD);
 	m->tso_segsz = 0; // not what it says
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, m, out), 0);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 21);
 	m = received(10, PAYLOAD);
 	m->tso_segsz = 10; // 200 datagrams
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, m, out), 0);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.bad_frames, 221);
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, received(3, 1472), out), 3);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, received(3, 1472), out), 3);
 	rte_pktmbuf_free_bulk(out, 3);
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, received(3, 1473), out), 0); // past the MTU
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, received(3, 1473), out), 0); // past the MTU
 	assert_int_equal(lane->stats.bad_frames, 224);
 	assert_int_equal(lane->stats.super_received.frames, 1);
 	assert_int_equal(lane->stats.no_mbuf, 0);
@@ -250,7 +250,7 @@ static void test_pool_empty(void **state)
 
 	assert_true(n <= RTE_DIM(all));
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, all, n), 0);
-	assert_int_equal(super_cut(lane, SIDE_CLIENT, m, out), 0);
+	assert_int_equal(gso_cut(lane, SIDE_CLIENT, m, out), 0);
 	assert_int_equal(lane->stats.no_mbuf, 10);
 	assert_int_equal(lane->stats.super_received.frames, 0);
 	rte_pktmbuf_free_bulk(all, n);

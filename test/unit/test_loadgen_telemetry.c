@@ -18,9 +18,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "opts.h"
-#include "plot.h"
-#include "telemetry.h"
+#include "options/opts.h"
+#include "report/plot.h"
+#include "report/telemetry.h"
 
 #define VERSION "{\"version\":\"DPDK 22.11.11\",\"pid\":4711,\"max_output_len\":16384}"
 

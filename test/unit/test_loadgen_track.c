@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "test_rand.h"
-#include "track.h"
+#include "measure/track.h"
 
 #define NUMBERS 20000
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "trial.h"
+#include "lanes/trial.h"
 
 struct world {
 	struct config config;

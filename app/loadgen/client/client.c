@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The states of TURN clients: what an answer or a time-out makes of them.
+#include "client/client_int.h"
+
+#define PERMISSION_REFRESH_MS (240 * 1000) // it lives 300 s (RFC 8656 9)
+#define CHANNEL_REFRESH_MS (540 * 1000) // it lives 600 s (RFC 8656 12)
+#define CHALLENGES_MAX 5 // of one request
+#define MISMATCHES_MAX 5 // of one Allocate
+#define LINGER_MS 1500 // first guess at a server that says 437 after a deletion
+#define LINGER_MAX_MS 6000
+#define TICK_MAX 64 // timers a call looks at that lead to no datagram
+
+// --- states --------------------------------------------------------------------------------------
+
+static void state_set(struct clients *p, uint32_t i, enum client_state state)
+{
+	struct client *cl = &p->client[i];
+
+	stat_add(&p->stats.state[cl->state], UINT64_MAX); // less one
+	stat_add(&p->stats.state[state], 1);
+	cl->state = (uint8_t)state;
+}
+
+// Nothing is under way: the timer waits for what has to be refreshed next.
+static void idle_timer(struct clients *p, uint32_t i)
+{
+	const struct client *cl = &p->client[i];
+	uint64_t when_ms = cl->refresh_ms;
+
+	if (cl->permission_ms < when_ms)
+		when_ms = cl->permission_ms;
+	if (cl->channel_ms < when_ms)
+		when_ms = cl->channel_ms;
+	request_timer(p, i, when_ms);
+}
+
+// The client has failed. What the server still has of it would be in the way of another try, so it
+// is given back first, unless the server does not answer or would not understand.
+static size_t fail(
+	struct clients *p, uint32_t i, enum client_fault fault, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+	size_t len = 0;
+
+	if (!cl->doomed)
+		stat_add(&p->stats.fault[fault], 1);
+	if (cl->allocated && !cl->deleting &&
+		(fault == CLIENT_FAULT_REFUSED || fault == CLIENT_FAULT_BAD_ANSWER)) {
+		cl->doomed = cl->deleting = true;
+		len = request_begin(p, i, STUN_REFRESH, now_ms, out);
+	}
+	if (len == 0)
+		request_end(p, i);
+	state_set(p, i, len > 0 ? CLIENT_RELEASING : CLIENT_FAILED);
+	return len;
+}
+
+static size_t ask(
+	struct clients *p, uint32_t i, enum stun_method method, uint64_t now_ms, uint8_t *out)
+{
+	const size_t len = request_begin(p, i, method, now_ms, out);
+
+	return len > 0 ? len : fail(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
+}
+
+// Allocate, or a timer for it when the server still lingers over the allocation before.
+static size_t allocate(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	const struct client *cl = &p->client[i];
+	const uint32_t rested_ms = (uint32_t)now_ms - cl->ended_ms;
+
+	if (!cl->ended || rested_ms >= p->linger_ms)
+		return ask(p, i, STUN_ALLOCATE, now_ms, out);
+	request_timer(p, i, now_ms + p->linger_ms - rested_ms);
+	return 0;
+}
+
+size_t client_start(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+
+	if (cl->state != CLIENT_IDLE && cl->state != CLIENT_FAILED)
+		return 0;
+	cl->deleting = cl->allocated = cl->doomed = false;
+	cl->mismatches = 0;
+	cl->refresh_ms = cl->permission_ms = cl->channel_ms = NEVER;
+	state_set(p, i, CLIENT_ALLOCATING);
+	return allocate(p, i, now_ms, out);
+}
+
+size_t client_release(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+
+	if (cl->state != CLIENT_READY)
+		return 0;
+	cl->deleting = true;
+	state_set(p, i, CLIENT_RELEASING);
+	return ask(p, i, STUN_REFRESH, now_ms, out);
+}
+
+void client_cut(struct clients *p, uint32_t i)
+{
+	struct client *cl = &p->client[i];
+
+	cl->allocated = false;
+	if (cl->state == CLIENT_RELEASING && !cl->doomed) { // as good as released
+		request_end(p, i);
+		state_set(p, i, CLIENT_IDLE);
+	} else if (cl->state != CLIENT_IDLE && cl->state != CLIENT_FAILED) {
+		fail(p, i, CLIENT_FAULT_CONNECTION, 0, NULL);
+	}
+}
+
+void clients_abort(struct clients *p)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct client *cl = &p->client[i];
+
+		request_end(p, i);
+		if (cl->state != CLIENT_FAILED)
+			state_set(p, i, cl->doomed ? CLIENT_FAILED : CLIENT_IDLE);
+	}
+}
+
+// --- success responses ---------------------------------------------------------------------------
+
+// LIFETIME of an answer: refreshed when a sixth of it is left, more than a request may take to
+// time out with any lifetime from 237 s on. False when it is missing or zero.
+static bool lifetime_take(struct client *cl, const struct stun_msg *m, uint64_t now_ms)
+{
+	uint32_t lifetime_s;
+
+	if (!stun_get_u32(m, STUN_LIFETIME, &lifetime_s) || lifetime_s == 0)
+		return false;
+	cl->refresh_ms = now_ms + (uint64_t)lifetime_s * 1000 * 5 / 6;
+	return true;
+}
+
+static bool relay_take(struct clients *p, struct client *cl, const struct stun_msg *m)
+{
+	int family;
+
+	return stun_has(m, STUN_XOR_RELAYED_ADDRESS) &&
+		stun_decode_xor_addr(m, m->off[STUN_XOR_RELAYED_ADDRESS],
+			m->alen[STUN_XOR_RELAYED_ADDRESS], &cl->relay, &family) &&
+		(family == 4) == p->relay_v4 && cl->relay.port != 0;
+}
+
+static size_t ready(struct clients *p, uint32_t i)
+{
+	state_set(p, i, CLIENT_READY);
+	idle_timer(p, i);
+	return 0;
+}
+
+static size_t allocated(
+	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+
+	stat_add(&p->stats.allocations, 1);
+	cl->allocated = true;
+	cl->ended = false;
+	if (!relay_take(p, cl, m) || !lifetime_take(cl, m, now_ms))
+		return fail(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
+	switch (p->config->mode) {
+	case MODE_CHANNEL:
+		state_set(p, i, CLIENT_BINDING);
+		return ask(p, i, STUN_CHANNEL_BIND, now_ms, out);
+	case MODE_SEND:
+		state_set(p, i, CLIENT_BINDING);
+		return ask(p, i, STUN_CREATE_PERMISSION, now_ms, out);
+	default:
+		return ready(p, i);
+	}
+}
+
+// The server has no allocation of ours any more.
+static size_t deleted(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+
+	cl->deleting = cl->allocated = false;
+	cl->ended = true;
+	cl->ended_ms = (uint32_t)now_ms;
+	if (cl->state == CLIENT_ALLOCATING) // it was in the way
+		return allocate(p, i, now_ms, out);
+	stat_add(&p->stats.releases, 1);
+	state_set(p, i, cl->doomed ? CLIENT_FAILED : CLIENT_IDLE);
+	return 0;
+}
+
+// ChannelBind and CreatePermission: either refreshes the permission (RFC 8656 9).
+static size_t permitted(struct clients *p, uint32_t i, uint64_t now_ms)
+{
+	struct client *cl = &p->client[i];
+
+	cl->permission_ms = now_ms + PERMISSION_REFRESH_MS;
+	if (cl->method == STUN_CHANNEL_BIND)
+		cl->channel_ms = now_ms + CHANNEL_REFRESH_MS;
+	if (cl->state == CLIENT_BINDING)
+		return ready(p, i);
+	stat_add(&p->stats.refreshes, 1);
+	idle_timer(p, i);
+	return 0;
+}
+
+static size_t succeeded(
+	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+
+	if (cl->method == STUN_ALLOCATE)
+		return allocated(p, i, m, now_ms, out);
+	if (cl->method != STUN_REFRESH)
+		return permitted(p, i, now_ms);
+	if (cl->deleting)
+		return deleted(p, i, now_ms, out);
+	if (!lifetime_take(cl, m, now_ms))
+		return fail(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
+	stat_add(&p->stats.refreshes, 1);
+	idle_timer(p, i);
+	return 0;
+}
+
+// --- error responses -----------------------------------------------------------------------------
+
+// Code of an error response (RFC 8489 14.8); 0 when it has none that makes sense.
+static unsigned int error_code(const struct stun_msg *m)
+{
+	const uint8_t *value = m->data + m->off[STUN_ERROR_CODE];
+	unsigned int class;
+
+	if (m->cls != STUN_ERROR || m->alen[STUN_ERROR_CODE] < 4)
+		return 0;
+	class = value[2] & 7;
+	return class >= 3 && class <= 6 && value[3] <= 99 ? class * 100 + value[3] : 0;
+}
+
+// 437 to Allocate. When this client's allocation was deleted just now, the server lingers, and by
+// the first guess it was not given time for. Else there is one: it is deleted.
+static size_t mismatched(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+	const uint32_t rested_ms = cl->sent_ms - cl->ended_ms;
+
+	if (++cl->mismatches >= MISMATCHES_MAX)
+		return fail(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
+	if (!cl->ended || rested_ms >= LINGER_MAX_MS) {
+		cl->deleting = true;
+		return ask(p, i, STUN_REFRESH, now_ms, out);
+	}
+	for (uint32_t ms = LINGER_MS; p->linger_ms <= rested_ms; ms *= 2)
+		p->linger_ms = ms;
+	return allocate(p, i, now_ms, out);
+}
+
+static size_t refused(
+	struct clients *p, uint32_t i, unsigned int code, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+
+	stat_add(&p->stats.error[code - 300], 1);
+	if (code != 437)
+		return fail(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
+	// RFC 8656 8.3: as good as a success, above all when the first answer was lost
+	if (cl->deleting)
+		return deleted(p, i, now_ms, out);
+	if (cl->method == STUN_ALLOCATE)
+		return mismatched(p, i, now_ms, out);
+	cl->allocated = false;
+	return fail(p, i, CLIENT_FAULT_LOST, now_ms, out);
+}
+
+// 401 and 438. A second 401 to a request says that the server does not want these credentials.
+static size_t challenged(
+	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+	const unsigned int code = error_code(m);
+	enum client_fault fault;
+	size_t len;
+
+	if (!p->named || (code == 401 && cl->challenged))
+		return refused(p, i, code, now_ms, out);
+	if (cl->challenges++ == CHALLENGES_MAX)
+		return fail(p, i, CLIENT_FAULT_STALE_NONCE, now_ms, out);
+	fault = auth_challenge(p, i, m, code);
+	if (fault != CLIENT_NB_FAULTS)
+		return fail(p, i, fault, now_ms, out);
+	stat_add(&p->stats.challenges, 1);
+	cl->challenged |= code == 401;
+	len = request_renew(p, i, now_ms, out);
+	return len > 0 ? len : fail(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
+}
+
+// --- what comes in: answers and time -------------------------------------------------------------
+
+size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t len, uint64_t now_ms,
+	uint8_t *out)
+{
+	struct client *cl = &p->client[i];
+	struct stun_msg m;
+	unsigned int code;
+
+	if (stun_parse(data, len, &m) != 0 || m.fingerprint_bad || !request_matches(cl, &m)) {
+		stat_add(&p->stats.stray, 1);
+		return 0;
+	}
+	code = error_code(&m);
+	if (!auth_verify(p, i, &m, code)) {
+		stat_add(&p->stats.ignored, 1);
+		cl->tampered = true;
+		return 0;
+	}
+	request_end(p, i);
+	stat_add(&p->stats.answers, 1);
+	if (p->answered != NULL)
+		p->answered(p->ctx, cl->method, (uint32_t)now_ms - cl->sent_ms);
+	// RFC 8489 6.3.3, 6.3.4
+	if (m.nb_unknown > 0 || (m.cls == STUN_ERROR && code == 0))
+		return fail(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
+	if (m.cls == STUN_SUCCESS)
+		return succeeded(p, i, &m, now_ms, out);
+	if (code == 401 || code == 438)
+		return challenged(p, i, &m, now_ms, out);
+	return refused(p, i, code, now_ms, out);
+}
+
+// What has to be refreshed by now. The channel goes first: it keeps the permission up as well.
+static size_t refresh_due(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	const struct client *cl = &p->client[i];
+
+	if (cl->refresh_ms <= now_ms)
+		return ask(p, i, STUN_REFRESH, now_ms, out);
+	if (cl->channel_ms <= now_ms)
+		return ask(p, i, STUN_CHANNEL_BIND, now_ms, out);
+	if (cl->permission_ms <= now_ms)
+		return ask(p, i, STUN_CREATE_PERMISSION, now_ms, out);
+	idle_timer(p, i);
+	return 0;
+}
+
+static size_t timer_fired(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+{
+	const struct client *cl = &p->client[i];
+	size_t len;
+
+	if (!cl->pending)
+		return cl->state == CLIENT_ALLOCATING ? allocate(p, i, now_ms, out)
+						      : refresh_due(p, i, now_ms, out);
+	len = request_again(p, i, now_ms, out);
+	if (len > 0)
+		return len;
+	// RFC 8489 9.2.5: no time-out when there were answers, but none that could be believed
+	return fail(
+		p, i, cl->tampered ? CLIENT_FAULT_INTEGRITY : CLIENT_FAULT_TIMEOUT, now_ms, out);
+}
+
+size_t clients_tick(struct clients *p, uint64_t now_ms, uint32_t *i, uint8_t *out)
+{
+	size_t len;
+
+	for (unsigned int n = 0; n < TICK_MAX; n++) {
+		if (wheel_expire(&p->wheel, now_ms * WHEEL_TICK_MS, i, 1) == 0)
+			return 0;
+		len = timer_fired(p, *i, now_ms, out);
+		if (len > 0)
+			return len;
+	}
+	return 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Being a host for all the addresses of both sides: ARP, neighbour discovery, echo.
+#include "lanes/engine.h"
+
+// Ours, on the port it came in by; tells the side.
+static bool ours(
+	const struct engine *e, unsigned int side, const struct addr *a, unsigned int *owner)
+{
+	const struct side *s[SIDE_NB] = {&e->config->client, &e->config->peer};
+
+	for (unsigned int i = 0; i < SIDE_NB; i++) {
+		if (e->port[i] != e->port[side] || !side_has(s[i], a))
+			continue;
+		*owner = i;
+		return true;
+	}
+	return false;
+}
+
+// In the buffer of the question.
+static void answer(
+	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_neigh_msg *msg)
+{
+	static const uint8_t no_mac[6];
+	struct net_l2 l2 = l->engine->l2[side];
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
+	uint16_t len;
+
+	memcpy(l2.dst, memcmp(msg->mac, no_mac, 6) != 0 ? msg->mac : data + 6, 6);
+	len = (uint16_t)net_write_answer(data, &l2, &msg->target, &msg->sender);
+	m->data_len = len;
+	m->pkt_len = len;
+	m->ol_flags = 0;
+	lane_put(l, side, m, FRAME_CONTROL, 0);
+}
+
+static void neighbour(
+	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_frame *f)
+{
+	struct net_neigh_msg msg;
+	unsigned int owner;
+
+	net_neigh_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f, &msg);
+	if (msg.type == NET_NEIGH_ANSWER)
+		hop_learn(l->engine, side, &msg.target, msg.mac);
+	if (msg.type == NET_NEIGH_ASK && ours(l->engine, side, &msg.target, &owner) &&
+		rte_pktmbuf_tailroom(m) + m->data_len >= NET_ND_FRAME_MAX) {
+		answer(l, owner, m, &msg);
+		return;
+	}
+	rte_pktmbuf_free(m);
+}
+
+void link_host_input(
+	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_frame *f)
+{
+	unsigned int owner;
+
+	if (f->kind != NET_ARP && ours(l->engine, side, &f->dst, &owner) &&
+		net_echo_reply(rte_pktmbuf_mtod(m, uint8_t *), f, l->engine->l2[owner].src)) {
+		m->ol_flags = 0;
+		lane_put(l, owner, m, FRAME_CONTROL, 0);
+		return;
+	}
+	neighbour(l, side, m, f);
+}

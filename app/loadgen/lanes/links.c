@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients that are connections: the sender's requests and media go in, messages of the server come
+// out to the receiver, which is the same lane. Each connection has room for the rest of one message
+// and for requests; media that finds it occupied is held back, and no other connection waits for
+// it.
+#include "lanes/links.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "client/framing.h"
+
+#define EVENTS 64
+#define CHUNK 16384 // most that a read gives, and a TLS record holds
+#define READS 16 // of one connection in a round
+#define TICK_MS 20
+#define KNOCK_MS 5000 // MODE_HANDSHAKE: patience with one
+#define FILES_SPARE 256 // descriptors for all else
+
+// --- a connection --------------------------------------------------------------------------------
+
+static void watch(struct links *s, uint32_t k)
+{
+	struct link *c = &s->link[k];
+	const bool writing = c->state == LINK_SHAKING
+		? !c->wire.connected || (c->wire.ssl != NULL && SSL_want_write(c->wire.ssl))
+		: pending_left(&c->out) > 0;
+	struct epoll_event e = {.events = EPOLLIN | (writing ? EPOLLOUT : 0u), .data.u32 = k};
+
+	if (c->state == LINK_CLOSED || e.events == c->events)
+		return;
+	epoll_ctl(s->epoll, c->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c->wire.fd, &e);
+	c->events = e.events;
+}
+
+static void link_close(struct lane *l, uint32_t k, bool hard)
+{
+	struct links *s = l->links;
+	struct link *c = &s->link[k];
+
+	s->nb_shaking -= c->state == LINK_SHAKING;
+	wire_close(&c->wire, hard);
+	pending_clear(&c->out);
+	free(c->rest);
+	*c = (struct link){.state = LINK_CLOSED};
+}
+
+// The server, or the way to it, has ended the connection. No news where the client is done with it.
+static void link_lost(struct lane *l, uint32_t k)
+{
+	struct clients *p = l->sender->clients;
+	const bool shaking = l->links->link[k].state == LINK_SHAKING;
+	const uint8_t state = p != NULL ? clients_at(p, k)->state : CLIENT_READY;
+
+	if (shaking)
+		l->stats.link.failed++;
+	else if (state != CLIENT_IDLE && state != CLIENT_RELEASING)
+		l->stats.link.broken++;
+	link_close(l, k, false);
+	if (p != NULL)
+		client_cut(p, k);
+}
+
+static void name_cipher(struct links *s, const struct wire *w)
+{
+	if (s->named || w->ssl == NULL)
+		return;
+	snprintf(s->cipher, sizeof(s->cipher), "%s %s", SSL_get_version(w->ssl),
+		SSL_get_cipher_name(w->ssl));
+	__atomic_store_n(&s->named, true, __ATOMIC_RELEASE);
+}
+
+static void shake(struct lane *l, uint32_t k)
+{
+	struct link *c = &l->links->link[k];
+	const int rc = wire_shake(&c->wire);
+
+	if (rc < 0) {
+		link_lost(l, k);
+	} else if (rc > 0) {
+		c->state = LINK_UP;
+		l->links->nb_shaking--;
+		l->stats.link.up++;
+		name_cipher(l->links, &c->wire);
+	}
+}
+
+static bool link_begin(struct lane *l, uint32_t k)
+{
+	const struct config *c = l->engine->config;
+	struct links *s = l->links;
+	const uint32_t i = l->sender->first + k * l->sender->step;
+	const struct endpoint own = side_host(&c->client, i);
+	struct link *link = &s->link[k];
+
+	l->stats.link.opened++;
+	if (wire_open(&link->wire, l->engine->tls, c->transport, &own.addr, &c->server) != 0) {
+		l->stats.link.failed++;
+		if (l->sender->clients != NULL)
+			client_cut(l->sender->clients, k);
+		return false;
+	}
+	link->state = LINK_SHAKING;
+	link->begun_ms = l->now_ms;
+	s->nb_shaking++;
+	if (link->wire.datagrams) // the first flight, or all of them if answers are that fast
+		shake(l, k);
+	watch(s, k);
+	return link->state != LINK_CLOSED;
+}
+
+// --- out -----------------------------------------------------------------------------------------
+
+static void flush(struct lane *l, uint32_t k)
+{
+	struct link *c = &l->links->link[k];
+
+	while (pending_left(&c->out) > 0) {
+		const int n = wire_write(&c->wire, pending_next(&c->out), pending_left(&c->out));
+
+		if (n < 0) {
+			link_lost(l, k);
+			return;
+		}
+		if (n == WIRE_LATER)
+			return;
+		pending_wrote(&c->out, (size_t)n);
+	}
+}
+
+// What waits in a connection of datagrams is one message, as each has to be written by itself.
+static bool keep(struct link *c, const uint8_t *data, size_t len)
+{
+	if (c->wire.datagrams && pending_left(&c->out) > 0)
+		return false;
+	return pending_put(&c->out, data, len);
+}
+
+// False: it has not been taken.
+static bool take(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bool media)
+{
+	struct link *c = &l->links->link[k];
+	int n;
+
+	if (c->state == LINK_CLOSED)
+		return false;
+	if (c->state == LINK_SHAKING || pending_left(&c->out) > 0)
+		return !media && keep(c, data, len);
+	n = wire_write(&c->wire, data, len);
+	if (n < 0) {
+		link_lost(l, k);
+		return false;
+	}
+	if ((size_t)n == len)
+		return true;
+	if (n == WIRE_LATER && c->wire.ssl == NULL && media)
+		return false; // nothing of it is begun; libssl would have begun its record
+	if (!keep(c, data + n, len - (size_t)n)) { // half a message: the stream has lost its place
+		link_lost(l, k);
+		return false;
+	}
+	watch(l->links, k);
+	return true;
+}
+
+static int way_of(enum frame_kind kind)
+{
+	return kind == FRAME_UP ? DIRECTION_UP : kind == FRAME_ECHO ? DIRECTION_ECHO : -1;
+}
+
+void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind kind, uint16_t len)
+{
+	const struct link *c = &l->links->link[k];
+	const int way = way_of(kind);
+	const bool knock = l->engine->mode == MODE_HANDSHAKE, media = way >= 0 && !knock;
+	const uint16_t pad = config_reliable(l->engine->config) ? framing_pad(m->data_len) : 0;
+	bool taken;
+
+	if (pad > 0)
+		memset(rte_pktmbuf_append(m, pad), 0, pad); // RFC 8656 12.5
+	taken = (c->state != LINK_CLOSED || (!media && link_begin(l, k))) &&
+		take(l, k, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, media);
+	if (way >= 0 && taken) {
+		l->stats.sent[way]++;
+		l->stats.sent_bytes[way] += len;
+	} else if (media) {
+		l->stats.link.held_back++;
+	}
+	rte_pktmbuf_free(m);
+}
+
+// --- in ------------------------------------------------------------------------------------------
+
+static void deliver(struct lane *l, uint32_t k, const uint8_t *data, size_t len)
+{
+	struct rte_mbuf *m = lane_alloc(l);
+	uint8_t *to;
+
+	if (m == NULL)
+		return;
+	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	if (to == NULL) { // longer than anything we ask for
+		l->stats.stray++;
+		rte_pktmbuf_free(m);
+		return;
+	}
+	memcpy(to, data, len);
+	receiver_message(l, l->sender->first + k * l->sender->step, m);
+}
+
+// Hands on what is whole of n bytes. Returns how many are done with, or -1: they are no messages.
+static ssize_t cut(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
+{
+	size_t at = 0;
+
+	while (at < n) {
+		struct framing f;
+		const enum framing_state state = framing_scan(p + at, n - at, &f);
+
+		if (state == FRAMING_BAD || f.size > CHUNK)
+			return -1;
+		if (state == FRAMING_SHORT)
+			break;
+		deliver(l, k, p + at, f.len);
+		at += f.size;
+	}
+	return (ssize_t)at;
+}
+
+// The n bytes behind the rest of a message that came before, in scratch. False: no messages.
+static bool stream_input(struct lane *l, uint32_t k, size_t n)
+{
+	struct link *c = &l->links->link[k];
+	uint8_t *p = l->links->scratch, *rest = NULL;
+	ssize_t done;
+
+	if (c->rest_len > 0)
+		memcpy(p, c->rest, c->rest_len);
+	n += c->rest_len;
+	done = cut(l, k, p, n);
+	if (done < 0)
+		return false;
+	n -= (size_t)done;
+	if (n > 0) {
+		rest = malloc(n);
+		if (rest == NULL)
+			return false;
+		memcpy(rest, p + done, n);
+	}
+	free(c->rest);
+	c->rest = rest;
+	c->rest_len = (uint32_t)n;
+	return true;
+}
+
+// One read. False when there is nothing more, or no connection any more.
+static bool input(struct lane *l, uint32_t k)
+{
+	struct link *c = &l->links->link[k];
+	const int n = wire_read(&c->wire, l->links->scratch + c->rest_len, CHUNK);
+	bool good = true;
+
+	if (n == WIRE_LATER)
+		return false;
+	if (n > 0 && c->wire.datagrams)
+		deliver(l, k, l->links->scratch, (size_t)n);
+	else if (n > 0)
+		good = stream_input(l, k, (size_t)n);
+	if (n < 0 || !good)
+		link_lost(l, k);
+	else if (l->engine->config->mode == MODE_HANDSHAKE)
+		link_close(l, k, true); // it has been answered
+	else
+		return c->wire.ssl != NULL || n == CHUNK;
+	return false;
+}
+
+// What libssl holds already no event tells of.
+static void read_all(struct lane *l, uint32_t k)
+{
+	const struct link *c = &l->links->link[k];
+
+	for (unsigned int i = 0; input(l, k); i++)
+		if (i >= READS && (c->wire.ssl == NULL || !SSL_has_pending(c->wire.ssl)))
+			return;
+}
+
+// --- events and time -----------------------------------------------------------------------------
+
+static void event(struct lane *l, uint32_t k, uint32_t events)
+{
+	struct link *c = &l->links->link[k];
+
+	if (c->state == LINK_SHAKING)
+		shake(l, k);
+	if (c->state == LINK_UP)
+		flush(l, k);
+	if (c->state == LINK_UP && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+		read_all(l, k);
+	watch(l->links, k);
+}
+
+// Handshakes that take long.
+static void tick(struct lane *l)
+{
+	struct links *s = l->links;
+	const bool knocking = l->engine->config->mode == MODE_HANDSHAKE;
+
+	if (l->now_ms < s->ticked_ms + TICK_MS)
+		return;
+	s->ticked_ms = l->now_ms;
+	if (s->nb_shaking == 0 && !knocking)
+		return;
+	for (uint32_t k = 0; k < l->sender->nb_flows; k++) {
+		struct link *c = &s->link[k];
+
+		if (c->state == LINK_SHAKING)
+			wire_tick(&c->wire);
+		if (knocking && c->state != LINK_CLOSED && l->now_ms > c->begun_ms + KNOCK_MS)
+			link_lost(l, k);
+	}
+}
+
+bool links_round(struct lane *l)
+{
+	struct links *s = l->links;
+	struct epoll_event e[EVENTS];
+	const int n = epoll_wait(s->epoll, e, EVENTS, 0);
+
+	if (n > 0)
+		l->now = rte_rdtsc();
+	for (int i = 0; i < n; i++)
+		if (s->link[e[i].data.u32].state != LINK_CLOSED)
+			event(l, e[i].data.u32, e[i].events);
+	tick(l);
+	return n > 0;
+}
+
+bool links_open(const struct lane *l, uint32_t k)
+{
+	return l->links->link[k].state != LINK_CLOSED;
+}
+
+// --- made and unmade by the main lcore -----------------------------------------------------------
+
+int links_prepare(struct engine *e, char *error, size_t len)
+{
+	const struct config *c = e->config;
+	const rlim_t need = (rlim_t)c->clients + FILES_SPARE;
+	struct rlimit r;
+
+	if (!config_links(c))
+		return 0;
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < need) {
+		r = (struct rlimit){need, r.rlim_max < need ? need : r.rlim_max};
+		if (setrlimit(RLIMIT_NOFILE, &r) != 0) {
+			snprintf(error, len,
+				"--clients %u: %lu open files are more than the limit (ulimit -n)",
+				c->clients, (unsigned long)need);
+			return -1;
+		}
+	}
+	if (c->transport == TRANSPORT_TCP)
+		return 0;
+	e->tls = wire_context(c, error, len);
+	return e->tls != NULL ? 0 : -1;
+}
+
+struct links *links_create(struct lane *l)
+{
+	struct links *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->link = calloc(l->sender->nb_flows + 1, sizeof(*s->link));
+	s->scratch = malloc(2 * CHUNK);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	l->links = s;
+	if (s->link != NULL && s->scratch != NULL && s->epoll >= 0)
+		return s;
+	links_free(l);
+	return NULL;
+}
+
+void links_free(struct lane *l)
+{
+	struct links *s = l->links;
+
+	if (s == NULL)
+		return;
+	for (uint32_t k = 0; s->link != NULL && k < l->sender->nb_flows; k++)
+		if (s->link[k].state != LINK_CLOSED)
+			link_close(l, k, false);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s->scratch);
+	free(s->link);
+	free(s);
+	l->links = NULL;
+}
+
+const char *links_cipher(const struct engine *e)
+{
+	const struct links *s = e->nb_lanes > 0 ? e->lane[0]->links : NULL;
+
+	return s != NULL && __atomic_load_n(&s->named, __ATOMIC_ACQUIRE) ? s->cipher : "";
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lanes/trial.h"
+
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+
+#define BOUND_SHARE 0.001 // of what was due: from here on the generator's own limit shows
+
+// Another lcore writes them, each word by itself.
+static void copy_words(void *to, const void *from, size_t len)
+{
+	const uint64_t *in = from;
+	uint64_t *out = to;
+
+	for (size_t i = 0; i < len / sizeof(*in); i++)
+		out[i] = __atomic_load_n(&in[i], __ATOMIC_RELAXED);
+}
+
+static void add_words(void *to, const void *from, size_t len)
+{
+	const uint64_t *in = from;
+	uint64_t *out = to;
+
+	for (size_t i = 0; i < len / sizeof(*in); i++)
+		out[i] += __atomic_load_n(&in[i], __ATOMIC_RELAXED);
+}
+
+void snapshot_clients(const struct engine *e, struct client_stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++)
+		if (e->sender[i]->sender->clients != NULL)
+			add_words(out, clients_stats(e->sender[i]->sender->clients), sizeof(*out));
+}
+
+uint64_t senders_began(const struct engine *e)
+{
+	int64_t after = 0, flows = 0; // of e->since: in ticks, by flows
+
+	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {
+		const struct sender *s = e->sender[i]->sender;
+
+		after += (int64_t)(s->pacer.start - e->since) * s->nb_flows;
+		flows += s->nb_flows;
+	}
+	return e->since + (uint64_t)(flows > 0 ? after / flows : 0);
+}
+
+void snapshot_take(const struct engine *e, struct snapshot *s)
+{
+	struct hist copy;
+
+	s->tsc = rte_rdtsc();
+	for (unsigned int i = 0; i < e->nb_lanes; i++)
+		copy_words(&s->lane[i], &e->lane[i]->stats, sizeof(s->lane[i]));
+	for (unsigned int side = 0; side < SIDE_NB; side++)
+		if (e->port[side] != NULL)
+			e->port[side]->ops->counters(e->port[side], &s->port[side]);
+	snapshot_clients(e, &s->clients);
+	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
+		hist_reset(&s->latency[way]);
+		for (unsigned int i = 0; i < e->config->receivers; i++) {
+			hist_copy(&copy, e->receiver[i]->receiver->latency[way]);
+			hist_merge(&s->latency[way], &copy);
+		}
+	}
+}
+
+// --- what lies between ---------------------------------------------------------------------------
+
+static void sum_way(const struct snapshot *from, const struct snapshot *to, unsigned int nb_lanes,
+	unsigned int way, struct result_way *w)
+{
+	for (unsigned int i = 0; i < nb_lanes; i++) {
+		const struct lane_stats *a = &from->lane[i], *b = &to->lane[i];
+
+		w->sent += b->sent[way] - a->sent[way];
+		w->sent_bytes += b->sent_bytes[way] - a->sent_bytes[way];
+		w->received += b->received[way] - a->received[way];
+		w->received_bytes += b->received_bytes[way] - a->received_bytes[way];
+		w->delivered += b->unique[way] - a->unique[way];
+		w->duplicated += b->duplicated[way] - a->duplicated[way];
+		w->reordered += b->reordered[way] - a->reordered[way];
+		w->corrupted += b->corrupted[way] - a->corrupted[way];
+	}
+}
+
+static void sum_ways(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
+	struct result *r)
+{
+	const struct config *c = e->config;
+	struct result_way *up = &r->way[DIRECTION_UP], *echo = &r->way[DIRECTION_ECHO];
+
+	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
+		r->way[way].used = config_media(c) ? c->way[way] : way == DIRECTION_ECHO;
+		sum_way(from, to, e->nb_lanes, way, &r->way[way]);
+	}
+	if (c->role == ROLE_PEER) { // whoever sends does the measuring
+		up->used = true;
+		up->delivered = up->received;
+		echo->used = false;
+		return;
+	}
+	if (c->mode == MODE_ALLOC || c->mode == MODE_ALLOC_HOLD)
+		echo->used = false;
+	if (config_media(c) && c->role == ROLE_BOTH && echo->used) {
+		// what the peers saw of it on the way
+		up->used = true;
+		up->sent = echo->sent;
+		up->sent_bytes = echo->sent_bytes;
+	}
+	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
+		struct result_way *w = &r->way[way];
+
+		w->lost = w->sent > w->delivered ? w->sent - w->delivered : 0;
+	}
+}
+
+static void sum_lanes(const struct engine *e, const struct snapshot *from,
+	const struct snapshot *to, struct result *r)
+{
+	r->nb_lanes = e->nb_lanes;
+	for (unsigned int i = 0; i < e->nb_lanes; i++) {
+		const struct lane_stats *a = &from->lane[i], *b = &to->lane[i];
+		const uint64_t rounds = b->rounds - a->rounds;
+		struct result_lane *l = &r->lane[i];
+
+		*l = (struct result_lane){
+			.lcore = e->lane[i]->lcore,
+			.sends = e->lane[i]->sender != NULL,
+			.receives = e->lane[i]->receiver != NULL,
+			.missed = b->missed - a->missed,
+			.tx_full = b->tx_full - a->tx_full,
+			.busy = rounds > 0
+				? (double)(b->busy_rounds - a->busy_rounds) / (double)rounds
+				: 0,
+			.max_gap_us = (double)b->max_gap / (double)e->hz * 1e6,
+		};
+		for (unsigned int way = 0; way < DIRECTION_NB; way++) {
+			l->sent += b->sent[way] - a->sent[way];
+			l->received += b->received[way] - a->received[way];
+		}
+		r->due += b->due - a->due;
+		r->missed += l->missed;
+		r->tx_full += l->tx_full;
+		r->reflect_full += b->reflect_full - a->reflect_full;
+		r->unstarted += b->unstarted - a->unstarted;
+		r->link.opened += b->link.opened;
+		r->link.up += b->link.up;
+		r->link.failed += b->link.failed;
+		r->link.broken += b->link.broken;
+		r->link.held_back += b->link.held_back - a->link.held_back;
+		r->no_mbuf += b->no_mbuf - a->no_mbuf;
+		r->bad_frames += b->bad_frames - a->bad_frames;
+		r->rx_missed += b->control_lost - a->control_lost;
+		r->stray += b->stray - a->stray;
+		r->answered += b->answered - a->answered;
+		r->errors += b->errors - a->errors;
+		r->super_sent.frames += b->super_sent.frames - a->super_sent.frames;
+		r->super_sent.datagrams += b->super_sent.datagrams - a->super_sent.datagrams;
+		r->super_received.frames += b->super_received.frames - a->super_received.frames;
+		r->super_received.datagrams +=
+			b->super_received.datagrams - a->super_received.datagrams;
+		for (unsigned int k = 0; k < RESULT_NB_INJECTED; k++)
+			r->injected[k] += b->injected[k] - a->injected[k];
+	}
+}
+
+// Whether super-frames left, and why not. cut: those of them that a port had to cut after all.
+static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
+{
+	const struct config *c = e->config;
+	bool can = false;
+
+	for (unsigned int side = 0; side < SIDE_NB; side++)
+		if (e->port[side] != NULL && e->port[side]->uso.segments > 1)
+			can = true;
+	r->uso = r->super_sent.frames > cut;
+	r->uso_why = NULL;
+	if (r->uso)
+		return;
+	if (!config_media(c))
+		r->uso_why = "only media is sent in bursts";
+	else if (c->uso == USO_OFF)
+		r->uso_why = "switched off with --uso";
+	else if (cut > 0)
+		r->uso_why = "the port found that it cannot, and cut what it was given";
+	else if (!can)
+		r->uso_why = "the port offers no UDP segmentation";
+	else if (c->role != ROLE_PEER && c->burst < 2)
+		r->uso_why = "every burst is one datagram (--burst)";
+	else
+		r->uso_why = "no datagrams that could leave as one";
+}
+
+// resent: requests in need of another transmission. When there were none, the server has answered
+// all in time, and that every client was busy means that they are too few.
+static void judge(const struct engine *e, uint64_t resent, struct result *r)
+{
+	const double limit = BOUND_SHARE * (double)r->due;
+	const bool flood = e->rate == PACER_FLOOD;
+	uint64_t sent = 0, lost = 0;
+
+	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
+		sent += r->way[way].sent;
+		lost += r->way[way].lost;
+	}
+	r->bound[BOUND_SCHEDULE] =
+		(double)r->missed > limit || ((double)r->unstarted > limit && resent == 0);
+	r->bound[BOUND_TX_FULL] = (r->tx_full > 0 && !flood) || r->reflect_full > 0;
+	// what the port missed was none of the measured datagrams when all of these have come
+	r->bound[BOUND_RX_MISSED] = r->rx_missed > 0 && (sent == 0 || lost > 0);
+	r->bound[BOUND_NO_MBUF] = r->no_mbuf > 0;
+	r->bound[BOUND_FLOOD] = flood && config_media(e->config) && sent > 0 &&
+		(double)lost < BOUND_SHARE * (double)sent;
+}
+
+static void clear(struct result *r)
+{
+	struct hist *keep[DIRECTION_NB];
+
+	for (unsigned int way = 0; way < DIRECTION_NB; way++)
+		keep[way] = r->way[way].latency;
+	memset(r, 0, sizeof(*r));
+	for (unsigned int way = 0; way < DIRECTION_NB; way++)
+		r->way[way].latency = keep[way];
+}
+
+void result_between(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
+	bool whole, struct result *r)
+{
+	uint64_t cut = 0;
+
+	clear(r);
+	r->hz = (double)e->hz;
+	r->seconds = (double)(to->tsc - from->tsc) / r->hz;
+	sum_ways(e, from, to, r);
+	sum_lanes(e, from, to, r);
+	for (unsigned int side = 0; side < SIDE_NB; side++) {
+		const struct port_counters *a = &from->port[side], *b = &to->port[side];
+
+		if (e->port[side] == NULL ||
+			(side == SIDE_PEER && e->port[side] == e->port[SIDE_CLIENT]))
+			continue;
+		r->rx_missed += b->rx_missed - a->rx_missed;
+		r->no_mbuf += b->rx_nombuf - a->rx_nombuf;
+		cut += b->tx_cut - a->tx_cut;
+	}
+	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
+		memcpy(r->way[way].latency, &to->latency[way], sizeof(to->latency[way]));
+		if (!whole)
+			hist_subtract(r->way[way].latency, &from->latency[way]);
+	}
+	r->clients = to->clients;
+	r->allocations = to->clients.allocations - from->clients.allocations;
+	r->releases = to->clients.releases - from->clients.releases;
+	judge_uso(e, cut, r);
+	judge(e, to->clients.retransmissions - from->clients.retransmissions, r);
+}
+
+struct result *result_create(void)
+{
+	struct result *r = calloc(1, sizeof(*r));
+	bool ok = r != NULL;
+
+	for (unsigned int way = 0; ok && way < DIRECTION_NB; way++) {
+		r->way[way].latency = malloc(sizeof(*r->way[way].latency));
+		ok = r->way[way].latency != NULL;
+		if (ok)
+			hist_reset(r->way[way].latency);
+	}
+	if (!ok) {
+		result_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void result_free(struct result *r)
+{
+	if (r == NULL)
+		return;
+	for (unsigned int way = 0; way < DIRECTION_NB; way++)
+		free(r->way[way].latency);
+	free(r);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/pacer.h"
+
+// Packets due in 64.64 bits, counted from base. A fraction of 64 bits is off by at most
+// 2^-64 of a packet per tick: one packet in two centuries.
+static inline unsigned __int128 due_since(const struct pacer *p, uint64_t now)
+{
+	return (unsigned __int128)(now - p->start) * p->per_tick + p->phase;
+}
+
+static void set_speed(struct pacer *p, uint64_t hz, double rate, double slack_s)
+{
+	const double per_tick = rate / (double)hz * 0x1p64;
+	const double slack = rate * slack_s;
+
+	if (!(rate > 0)) {
+		p->per_tick = 0;
+		p->slack = 0;
+		return;
+	}
+	p->per_tick = per_tick < 0x1p64 ? (uint64_t)per_tick : UINT64_MAX;
+	if ((double)p->per_tick < per_tick && p->per_tick != UINT64_MAX)
+		p->per_tick++; // a packet due exactly at a tick is due at it, not at the next
+	p->slack = slack < 0x1p62 ? (slack > 0 ? (uint64_t)slack : 0) + 1 : 1ull << 62;
+}
+
+void pacer_start(struct pacer *p, uint64_t now, uint64_t hz, double rate, double slack_s)
+{
+	*p = (struct pacer){.start = now, .base = 1};
+	set_speed(p, hz, rate, slack_s);
+}
+
+void pacer_set_rate(struct pacer *p, uint64_t now, uint64_t hz, double rate, double slack_s)
+{
+	if ((int64_t)(now - p->start) >= 0) {
+		const unsigned __int128 due = due_since(p, now);
+
+		p->base = p->per_tick != 0 ? p->base + (uint64_t)(due >> 64) : p->done;
+		p->phase = p->per_tick != 0 ? (uint64_t)due : 0;
+		p->start = now;
+	}
+	set_speed(p, hz, rate, slack_s);
+}
+
+uint32_t pacer_due(struct pacer *p, uint64_t now, uint32_t max)
+{
+	uint64_t late;
+
+	if ((int64_t)(now - p->start) < 0)
+		return 0;
+	if (p->per_tick == 0) {
+		p->done += max;
+		return max;
+	}
+	late = p->base + (uint64_t)(due_since(p, now) >> 64) - p->done;
+	if ((int64_t)late <= 0)
+		return 0;
+	if (late > p->slack) {
+		p->missed += late - p->slack;
+		p->done += late - p->slack;
+		late = p->slack;
+	}
+	if (late > max)
+		late = max;
+	p->done += late;
+	return (uint32_t)late;
+}

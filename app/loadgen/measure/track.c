@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdbool.h>
+#include <string.h>
+
+#include "measure/track.h"
+
+void track_reset(struct track *t, uint8_t epoch)
+{
+	*t = (struct track){.epoch = epoch};
+}
+
+// Marks a number; whether it was marked before.
+static inline bool mark(struct track *t, uint32_t seq)
+{
+	uint64_t *word = &t->seen[seq / 64 % (TRACK_WINDOW / 64)];
+	const uint64_t bit = 1ull << seq % 64;
+	const bool before = (*word & bit) != 0;
+
+	*word |= bit;
+	return before;
+}
+
+// Moves the window so that it ends before seq: the numbers skipped take the places of old ones.
+static void skip(struct track *t, uint32_t seq)
+{
+	if (seq - t->next >= TRACK_WINDOW) {
+		memset(t->seen, 0, sizeof(t->seen));
+		return;
+	}
+	for (uint32_t n = t->next; n != seq; n++)
+		t->seen[n / 64 % (TRACK_WINDOW / 64)] &= ~(1ull << n % 64);
+}
+
+enum track_result track_add(struct track *t, uint32_t seq)
+{
+	const int32_t ahead = (int32_t)(seq - t->next); // so numbers may wrap
+
+	if (ahead >= 0) {
+		if (ahead > 0)
+			skip(t, seq);
+		mark(t, seq);
+		t->next = seq + 1;
+		t->unique++;
+		return TRACK_IN_ORDER;
+	}
+	if (ahead < -TRACK_WINDOW) {
+		t->unique++;
+		return TRACK_LATE;
+	}
+	if (mark(t, seq))
+		return TRACK_DUPLICATE;
+	t->unique++;
+	return TRACK_REORDERED;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses and ports of both sides, and how they fit to each other.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "options/opts_int.h"
+
+#define V4_BITS 96 // of the 128-bit form are not IPv4's own
+#define SERVER_PORT 3478
+
+// A port number of len characters; 0 when it is none.
+static uint16_t port_number(const char *text, size_t len)
+{
+	uint32_t v = 0;
+
+	if (len == 0 || len > 5)
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return 0;
+		v = v * 10 + (uint32_t)(text[i] - '0');
+	}
+	return v <= UINT16_MAX ? (uint16_t)v : 0;
+}
+
+// The address that is len characters long.
+static bool address(const char *text, size_t len, struct addr *out)
+{
+	char host[ADDR_TEXT_LEN];
+
+	if (len >= sizeof(host))
+		return false;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	return addr_parse(host, out) == 0;
+}
+
+int opts_take_server(struct opts *o, const struct opt_row *row, const char *text)
+{
+	struct endpoint *e = &o->config->server;
+	const char *host = text, *port = NULL;
+	size_t len = strlen(text);
+
+	if (text[0] == '[') {
+		host = text + 1;
+		len = strcspn(host, "]");
+		port = host[len] == ']' && host[len + 1] == ':' ? host + len + 2 : NULL;
+		if (host[len] != ']' || (host[len + 1] != '\0' && port == NULL))
+			return opts_fail(o, o->now, "write [ADDRESS]:PORT");
+	} else if (strchr(text, ':') == strrchr(text, ':') && strchr(text, ':') != NULL) {
+		len = strcspn(text, ":");
+		port = text + len + 1;
+	}
+	if (!address(host, len, &e->addr))
+		return opts_fail(o, o->now, "not an IP address (names are not looked up)");
+	o->server_port = port != NULL;
+	e->port = port != NULL ? port_number(port, strlen(port)) : SERVER_PORT;
+	if (e->port == 0)
+		return opts_fail(o, o->now, "not a port (1-65535)");
+	return 0;
+}
+
+static struct prefix prefix_of(const struct addr *a, uint8_t len)
+{
+	struct prefix p = {.addr = *a, .len = len};
+
+	for (unsigned int bit = len; bit < 128; bit++)
+		p.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
+	return p;
+}
+
+static bool is_host(const struct addr *a)
+{
+	const enum addr_class class = addr_class(a);
+
+	return class == ADDR_UNICAST || class == ADDR_LINK_LOCAL;
+}
+
+// A range of one link: its ends can be hosts, and it is no longer than the generator can count.
+static int check_range(struct opts *o, const struct side *s)
+{
+	const struct addr *lo = &s->addrs.lo, *hi = &s->addrs.hi;
+	const struct prefix link = prefix_of(lo, s->prefix_len);
+	const struct addr_range all = prefix_range(&link);
+
+	if (!is_host(lo) || !is_host(hi))
+		return opts_fail(o, o->now, "no address that a host can have");
+	if (lo->d[0] != hi->d[0] || lo->w[2] != hi->w[2] ||
+		load_be32(&hi->w[3]) - load_be32(&lo->w[3]) >= OPTS_ADDRS_MAX)
+		return opts_fail(o, o->now, "%d addresses at most", OPTS_ADDRS_MAX);
+	if (s->prefix_len == 0)
+		return 0;
+	if (!prefix_contains(&link, hi))
+		return opts_fail(o, o->now, "the range leaves its subnet");
+	// Point-to-point prefixes use all their addresses (RFC 3021, RFC 6164)
+	if (s->prefix_len >= 127)
+		return 0;
+	if (addr_eq(lo, &all.lo))
+		return opts_fail(o, o->now, "the first address is the subnet itself");
+	if (addr_is_v4(hi) && addr_eq(hi, &all.hi))
+		return opts_fail(o, o->now, "the last address is the broadcast address");
+	return 0;
+}
+
+// The number behind the slash, as a length in the 128-bit form.
+static bool prefix_length(const char *text, bool v4, uint8_t *out)
+{
+	const uint16_t v = port_number(text, strlen(text)); // a decimal above 0 as well
+
+	if (v == 0 || v > (v4 ? 128 - V4_BITS : 128))
+		return false;
+	*out = (uint8_t)(v + (v4 ? V4_BITS : 0));
+	return true;
+}
+
+int opts_take_addrs(struct opts *o, const struct opt_row *row, const char *text)
+{
+	struct side *s = (struct side *)((char *)o->config + row->offset);
+	const size_t run = strcspn(text, "/"), first = strcspn(text, "-/");
+	struct addr lo, hi;
+
+	if (!address(text, first, &lo) ||
+		(first < run && !address(text + first + 1, run - first - 1, &hi)))
+		return opts_fail(o, o->now, "not ADDRESS/LENGTH or FROM-TO/LENGTH");
+	if (first == run)
+		hi = lo;
+	s->addrs = (struct addr_range){.lo = lo, .hi = hi};
+	s->prefix_len = 0; // not said: for peers elsewhere it need not be
+	if (addr_is_v4(&lo) != addr_is_v4(&hi) || addr_cmp(&lo, &hi) > 0)
+		return opts_fail(o, o->now, "FROM-TO: two addresses of a family, in order");
+	if (text[run] == '/' && !prefix_length(text + run + 1, addr_is_v4(&lo), &s->prefix_len))
+		return opts_fail(o, o->now, "no prefix length: %s", text + run + 1);
+	return check_range(o, s);
+}
+
+int opts_take_ports(struct opts *o, const struct opt_row *row, const char *text)
+{
+	struct side *s = (struct side *)((char *)o->config + row->offset);
+	const size_t first = strcspn(text, "-");
+
+	s->port_lo = port_number(text, first);
+	s->port_hi = s->port_lo;
+	if (text[first] == '-')
+		s->port_hi = port_number(text + first + 1, strlen(text + first + 1));
+	if (s->port_lo == 0 || s->port_hi == 0)
+		return opts_fail(o, o->now, "not PORT or FROM-TO (1-65535)");
+	if (s->port_lo > s->port_hi)
+		return opts_fail(o, o->now, "the range begins above its end");
+	return 0;
+}
+
+int opts_take_gateway(struct opts *o, const struct opt_row *row, const char *text)
+{
+	struct addr *a = (struct addr *)((char *)o->config + row->offset);
+
+	if (addr_parse(text, a) != 0 || !is_host(a))
+		return opts_fail(o, o->now, "not the address of a host");
+	return 0;
+}
+
+// --- how they fit --------------------------------------------------------------------------------
+
+static bool on_link(const struct side *s, const struct addr *a)
+{
+	const struct prefix link = prefix_of(&s->addrs.lo, s->prefix_len);
+
+	// Every IPv6 link has the link-local prefix too
+	return prefix_contains(&link, a) ||
+		(!addr_is_v4(&s->addrs.lo) && !addr_is_v4(a) && addr_class(a) == ADDR_LINK_LOCAL);
+}
+
+static bool has_gateway(const struct side *s)
+{
+	return (s->gateway.d[0] | s->gateway.d[1]) != 0;
+}
+
+// A side of this process: addresses with their link, and a gateway that is on it.
+static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum opt gateway)
+{
+	const bool kernel = s == &o->config->client && config_links(o->config);
+	char text[ADDR_TEXT_LEN];
+
+	if (!opts_given(o, addrs))
+		return opts_fail(
+			o, addrs, "needed, with the prefix length of the link: 10.0.0.2/24");
+	if (kernel)
+		return 0; // it knows its links
+	if (s->prefix_len == 0)
+		return opts_fail(o, addrs, "the prefix length of the link is missing: %s/%d",
+			o->text[addrs], addr_is_v4(&s->addrs.lo) ? 24 : 64);
+	if (!has_gateway(s))
+		return 0;
+	if (addr_is_v4(&s->gateway) != addr_is_v4(&s->addrs.lo))
+		return opts_fail(o, gateway, "of another family than the addresses it is for");
+	if (!on_link(s, &s->gateway))
+		return opts_fail(o, gateway, "not on the link: it must be in the prefix of %s",
+			addr_format(&s->addrs.lo, text, sizeof(text)));
+	if (side_has(s, &s->gateway))
+		return opts_fail(o, gateway, "is one of the addresses it is to be the gateway of");
+	return 0;
+}
+
+// Whether a side of ours gets to an address, the subject of an option.
+static int check_way(struct opts *o, const struct side *from, const struct addr *to, enum opt id)
+{
+	const enum opt gateway = from == &o->config->client ? OPT_CLIENT_GATEWAY : OPT_PEER_GATEWAY;
+
+	if ((from == &o->config->client && config_links(o->config)) || has_gateway(from) ||
+		on_link(from, to))
+		return 0;
+	return opts_fail(o, id, "not on the link of --%s: give --%s",
+		from == &o->config->client ? "client-addr" : "peer-addr", opts_row(gateway)->name);
+}
+
+static int check_server(struct opts *o)
+{
+	const struct config *c = o->config;
+
+	if (!opts_given(o, OPT_SERVER))
+		return opts_fail(o, OPT_SERVER, "needed: the address of the TURN server");
+	if (!is_host(&c->server.addr))
+		return opts_fail(o, OPT_SERVER, "no address that a host can have");
+	if (addr_is_v4(&c->server.addr) != addr_is_v4(&c->client.addrs.lo))
+		return opts_fail(o, OPT_SERVER, "of another family than --client-addr %s",
+			o->text[OPT_CLIENT_ADDR]);
+	if (side_has(&c->client, &c->server.addr))
+		return opts_fail(o, OPT_SERVER, "is an address of the clients (--client-addr)");
+	if ((c->role & ROLE_PEER) != 0 && side_has(&c->peer, &c->server.addr))
+		return opts_fail(o, OPT_SERVER, "is an address of the peers (--peer-addr)");
+	return check_way(o, &c->client, &c->server.addr, OPT_SERVER);
+}
+
+static int check_direct(struct opts *o)
+{
+	const struct config *c = o->config;
+
+	if (addr_is_v4(&c->client.addrs.lo) != addr_is_v4(&c->peer.addrs.lo))
+		return opts_fail(o, OPT_PEER_ADDR,
+			"of another family than --client-addr: only a server joins families");
+	if (check_way(o, &c->client, &c->peer.addrs.lo, OPT_PEER_ADDR) != 0)
+		return -1;
+	if ((c->role & ROLE_PEER) == 0)
+		return 0;
+	return check_way(o, &c->peer, &c->client.addrs.lo, OPT_CLIENT_ADDR);
+}
+
+// Every client has an address and port of its own; peers may be shared.
+static int check_hosts(struct opts *o)
+{
+	const struct side *s = &o->config->client;
+
+	if (side_hosts(s) >= o->config->clients || config_links(o->config))
+		return 0;
+	return opts_fail(o, OPT_CLIENT_ADDR,
+		"%u addresses x %u ports are too few for %u clients: widen it or --client-ports",
+		side_addrs(s), s->port_hi - s->port_lo + 1, o->config->clients);
+}
+
+// No transport address is a client and a peer at once.
+static int check_overlap(struct opts *o)
+{
+	const struct side *c = &o->config->client, *p = &o->config->peer;
+
+	if (addr_cmp(&c->addrs.lo, &p->addrs.hi) > 0 || addr_cmp(&p->addrs.lo, &c->addrs.hi) > 0 ||
+		c->port_lo > p->port_hi || p->port_lo > c->port_hi)
+		return 0;
+	return opts_fail(o, OPT_PEER_ADDR,
+		"shares addresses with the clients: give others, or other --peer-ports");
+}
+
+int opts_check_sides(struct opts *o)
+{
+	const struct config *c = o->config;
+
+	if ((c->role & ROLE_CLIENT) != 0 &&
+		check_own(o, &c->client, OPT_CLIENT_ADDR, OPT_CLIENT_GATEWAY) != 0)
+		return -1;
+	if ((c->role & ROLE_PEER) != 0 &&
+		check_own(o, &c->peer, OPT_PEER_ADDR, OPT_PEER_GATEWAY) != 0)
+		return -1;
+	if ((c->role & ROLE_CLIENT) == 0)
+		return 0;
+	if (config_media(c) && !opts_given(o, OPT_PEER_ADDR))
+		return opts_fail(o, OPT_PEER_ADDR, "needed: where the clients' media goes");
+	if (c->mode != MODE_DIRECT && check_server(o) != 0)
+		return -1;
+	if (check_hosts(o) != 0)
+		return -1;
+	if (!config_media(c))
+		return 0;
+	if (c->mode == MODE_DIRECT && check_direct(o) != 0)
+		return -1;
+	return check_overlap(o);
+}
