@@ -18,7 +18,7 @@
 #include <rte_cycles.h>
 
 #include "bytes.h"
-#include "clients_world.h"
+#include "dtls_clients_world.h"
 #include "dtls/dtls.h"
 #include "clients/sessions.h"
 

@@ -9,7 +9,7 @@ import lab as labs
 from lab import CLIENT4, CLIENT6, PEER4, PEER6
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
 
-SAMPLE = os.path.join(labs.TOP, "test/unit/data/issue.yaml")
+SAMPLE = os.path.join(labs.TOP, "test/unit/conf/data/issue.yaml")
 COUNTERS = {
     "rx", "tx", "drops", "made", "consumed", "held", "rx_bytes", "tx_bytes", "allocations",
     "allocations_total", "permissions", "channels", "endpoints", "auth_failures",

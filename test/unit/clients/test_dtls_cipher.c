@@ -4,7 +4,7 @@
 #include <openssl/err.h>
 
 #include "dtls/aead.h"
-#include "clients_world.h"
+#include "dtls_clients_world.h"
 #include "clients/sessions.h"
 #include "stream_int.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "client_world.h"
+#include "loadgen_clients.h"
 
 #define IP_UDP_V4 28
 #define IP_UDP_V6 48

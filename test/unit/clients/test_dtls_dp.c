@@ -7,7 +7,7 @@
 #include <openssl/err.h>
 
 #include "bytes.h"
-#include "clients_world.h"
+#include "dtls_clients_world.h"
 #include "nicmodel.h"
 #include "clients/sessions.h"
 #include "stream_int.h"

@@ -2,7 +2,7 @@
 // What people who are no clients can do to those who are, with ClientHellos: a whole data path, and
 // a stream thread's code that the test calls.
 #include "bytes.h"
-#include "clients_world.h"
+#include "dtls_clients_world.h"
 #include "clients/sessions.h"
 #include "stream_int.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "clients_world.h"
+#include "dtls_clients_world.h"
 
 #include <unistd.h>
 

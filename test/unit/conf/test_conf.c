@@ -60,7 +60,7 @@ static void assert_prefix(const struct prefix *p, const char *text)
 // The file that the fixed keys were published with.
 static void test_issue_file(void **state)
 {
-	struct conf *c = load("test/unit/data/issue.yaml");
+	struct conf *c = load("test/unit/conf/data/issue.yaml");
 	const struct turn_config *t = &c->turn;
 
 	assert_string_equal(c->eal_lcores, "0@(0-1),1@0,2@1");

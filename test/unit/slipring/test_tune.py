@@ -19,7 +19,7 @@ import unittest
 import unittest.mock
 
 sys.dont_write_bytecode = True
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
 PATH = os.path.join(TOP, "scripts/tune")
 loader = importlib.machinery.SourceFileLoader("tune", PATH)
