@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "addr.h"
-#include "turn.h"
+#include "turn_config.h"
 
 #define CONF_ERROR_LEN 512
 #define CONF_PORTS_MAX 16

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks that take more than one key. Each names the place that the operator should change.
 #include "conf_int.h"
+#include "turn_relay_map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What works but should be known.
 #include "conf_int.h"
+#include "turn_relay_map.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "conf.h"
-#include "turn.h"
+#include "turn_relay_map.h"
 
 enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST };
 

@@ -8,6 +8,7 @@
 #include "exception/exception.h"
 #include "net.h"
 #include "turn.h"
+#include "turn_shard.h"
 
 // Flags of a view.
 // An untagged frame without options, extension headers and padding, its UDP checksum and hops left

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Making, refreshing and ending allocations; the client table.
-#include "turn_int.h"
+#include "alloc.h"
+#include "relayed/relayed.h"
+#include "shard.h"
 
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 {
@@ -22,7 +24,7 @@ void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms)
 	wheel_set_sooner(&s->wheel, slot, at_ms);
 }
 
-bool client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index)
+bool alloc_client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index)
 {
 	if (!table_insert(&s->clients, v->hash, index))
 		return false;
@@ -87,7 +89,7 @@ static void line_make(struct turn_shard *s, uint32_t slot)
 	uint16_t port;
 
 	line_set_state(l, ALLOC_LIVE);
-	l->mark[TURN_FROM_PEER] = relay_locate(s, slot, &port) << 16;
+	l->mark[TURN_FROM_PEER] = relayed_locate(s, slot, &port) << 16;
 	l->relay_port = __builtin_bswap16(port);
 }
 
@@ -95,7 +97,7 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 {
 	const uint64_t expires_ms = s->now_ms + n->lifetime_s * UINT64_C(1000);
 
-	if (!client_insert(s, v, n->slot))
+	if (!alloc_client_insert(s, v, n->slot))
 		return false;
 	line_make(s, n->slot);
 	cold_make(s, v, n);
@@ -109,7 +111,7 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 	return true;
 }
 
-struct turn_view client_view(const struct turn_shard *s, uint32_t index)
+struct turn_view alloc_client_view(const struct turn_shard *s, uint32_t index)
 {
 	const struct turn_line *l = alloc_at(s, index);
 	const struct addr *client = &l->end[TURN_FROM_CLIENT];
@@ -118,44 +120,26 @@ struct turn_view client_view(const struct turn_shard *s, uint32_t index)
 	return (struct turn_view){.src = *client,
 		.src_port = port,
 		.listener = line_listener(l),
-		.hash = client_hash(s, client, port, line_listener(l))};
+		.hash = shard_client_hash(s, client, port, line_listener(l))};
 }
 
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 {
 	struct turn_cold *c = cold_at(s, slot);
-	const struct turn_view v = client_view(s, slot);
+	const struct turn_view v = alloc_client_view(s, slot);
 	const uint64_t expires_ms = s->now_ms + lifetime_s * UINT64_C(1000);
 
 	c->expires = (uint32_t)expires_ms;
 	alloc_timer(s, slot, expires_ms);
-	alloc_copy_channel(s, slot);
+	line_copy_channel(s, slot);
 	redirect_note(s, c->via, &v, expires_ms);
-}
-
-uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)
-{
-	struct turn_view of = *v;
-	uint32_t slot;
-
-	of.hash = client_hash(s, &v->src, v->src_port, v->listener);
-	slot = alloc_lookup(s, &of);
-	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE)
-		return TURN_NONE;
-	*left_ms = alloc_left(s, slot);
-	return *left_ms > 0 ? slot : TURN_NONE;
-}
-
-void turn_shard_end(struct turn_shard *s, uint32_t slot)
-{
-	alloc_end(s, slot);
 }
 
 void alloc_end(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
-	const struct turn_view v = client_view(s, slot);
+	const struct turn_view v = alloc_client_view(s, slot);
 	const struct quota_ref quota = {c->quota_user, quota_source(s->quota, &v.src)};
 
 	peers_end(s, slot);
@@ -168,5 +152,5 @@ void alloc_end(struct turn_shard *s, uint32_t slot)
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;
-	relay_give(s, slot);
+	relayed_give(s, slot);
 }

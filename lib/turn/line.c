@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The copy in the line of an allocation: of one channel, or of one peer without.
-#include "turn_int.h"
+#include "line.h"
+#include "route.h"
+#include "shard.h"
 
 static bool copy_is_of(const struct turn_line *l, const struct endpoint *peer)
 {
@@ -44,7 +46,7 @@ static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 		s->line_made(s->ctx, slot);
 }
 
-void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
+void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	struct endpoint peer;
@@ -61,20 +63,20 @@ void alloc_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 	copy_made(s, slot, peers_left(s, channel));
 }
 
-void alloc_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	if (copy_make(s, slot, peer))
 		copy_made(s, slot, permission_time(s, slot, &peer->addr));
 }
 
-void alloc_copy_channel(struct turn_shard *s, uint32_t slot)
+void line_copy_channel(struct turn_shard *s, uint32_t slot)
 {
 	const uint16_t number = __builtin_bswap16(alloc_at(s, slot)->channel);
 	uint32_t channel = number != 0 ? channel_by_number(s, slot, number) : TURN_NONE;
 
 	if (channel == TURN_NONE)
 		channel = cold_at(s, slot)->channels;
-	alloc_copy(s, slot, channel);
+	line_copy(s, slot, channel);
 }
 
 void turn_line_spill(struct turn_shard *s, uint32_t slot)
@@ -116,5 +118,5 @@ uint16_t turn_line_data(
 	if (v->len > TURN_DATA_MAX ||
 		!vouches_without_channel(alloc_at(s, v->slot), v, 0xffff, tick))
 		return 0;
-	return data_indication(s, v, front);
+	return route_data_indication(s, v, front);
 }

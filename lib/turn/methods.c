@@ -4,7 +4,11 @@
 // error.
 #include <netinet/in.h>
 
-#include "turn_int.h"
+#include "methods.h"
+#include "relayed/relay_map.h"
+#include "relayed/relayed.h"
+#include "relayed/reservation.h"
+#include "shard.h"
 
 #define FAMILY_IPV4 1
 #define FAMILY_IPV6 2
@@ -85,7 +89,7 @@ static unsigned int family_wanted(const struct turn_request *r, struct wanted *w
 	}
 	// One shard may own ports of one family only; whether the box has a family is the same
 	// question for all of them, because every family is dealt over all workers.
-	return relay_has_family(r->s, w->is_v4) ? 0 : 440;
+	return relayed_has_family(r->s, w->is_v4) ? 0 : 440;
 }
 
 // Checks 3 to 8 of RFC 8656 7.2.
@@ -151,7 +155,7 @@ static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const str
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
-		relay_give(s, slot);
+		relayed_give(s, slot);
 		return 508;
 	}
 	r->slot = slot;
@@ -225,7 +229,7 @@ static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *
 		counted++;
 	if (counted < nb)
 		code = 486;
-	else if (relay_take(s, w->is_v4, w->kind, &slot))
+	else if (relayed_take(s, w->is_v4, w->kind, &slot))
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
 			       : allocate_on(r, slot, w, &quota[0], false);
 	while (counted > 0)
@@ -260,7 +264,7 @@ unsigned int method_refresh(struct turn_request *r)
 	if (!lifetime_of(r, &lifetime_s, &zero))
 		return 400;
 	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
-		const uint8_t family = line_is_v4(r->s, r->slot) ? FAMILY_IPV4 : FAMILY_IPV6;
+		const uint8_t family = alloc_is_v4(r->s, r->slot) ? FAMILY_IPV4 : FAMILY_IPV6;
 
 		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
 			return 400;
@@ -279,7 +283,7 @@ unsigned int method_refresh(struct turn_request *r)
 
 // --- CreatePermission and ChannelBind ------------------------------------------------------------
 
-unsigned int peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
+unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
 	uint16_t off, struct endpoint *peer)
 {
 	const uint16_t alen = load_be16(m->data + off - 2);
@@ -287,7 +291,7 @@ unsigned int peer_decode(const struct turn_shard *s, uint32_t slot, const struct
 
 	if (!stun_decode_xor_addr(m, off, alen, peer, &family))
 		return 400;
-	if ((family == 4) != line_is_v4(s, slot))
+	if ((family == 4) != alloc_is_v4(s, slot))
 		return 443;
 	peer->addr = addr_canonical(peer->addr);
 	return 0;
@@ -306,7 +310,7 @@ static unsigned int peer_admit(
 	case TURN_PEER_ALLOW:
 		break;
 	}
-	return addr_is_v4(&peer->addr) == line_is_v4(r->s, r->slot) ? 0 : 443;
+	return addr_is_v4(&peer->addr) == alloc_is_v4(r->s, r->slot) ? 0 : 443;
 }
 
 // All peers of a CreatePermission, each judged. Their number goes to *n, without those that repeat
@@ -322,7 +326,7 @@ static unsigned int peers_wanted(
 
 		if (*n == PEERS_MAX)
 			return 508;
-		code = peer_decode(r->s, r->slot, &r->m, off, &peer[*n]);
+		code = method_peer_decode(r->s, r->slot, &r->m, off, &peer[*n]);
 		// RFC 8656 10.2 ignores the port: any will do.
 		if (code == 0)
 			code = peer_admit(r, &peer[*n], 1);
@@ -354,7 +358,7 @@ unsigned int method_create_permission(struct turn_request *r)
 	for (unsigned int i = 0; i < n; i++)
 		if (permission_set(s, r->slot, &peer[i].addr) == TURN_NONE)
 			return 508;
-	alloc_copy_channel(s, r->slot);
+	line_copy_channel(s, r->slot);
 	return 0;
 }
 
@@ -428,7 +432,7 @@ unsigned int method_channel_bind(struct turn_request *r)
 	number = (uint16_t)(value >> 16);
 	if (!number_valid(r, number))
 		return 400;
-	code = peer_decode(r->s, r->slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer);
+	code = method_peer_decode(r->s, r->slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer);
 	if (code == 0)
 		code = peer_admit(r, &peer, peer.port);
 	if (code != 0)

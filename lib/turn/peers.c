@@ -3,7 +3,8 @@
 // permissions by address, a tree of channels by number, and in each permission a tree of the
 // channels that name it by port. A few records, which is what clients have, are a few steps; with
 // thousands, which is what a hostile one has, a way is little longer than log2 of their number.
-#include "turn_int.h"
+#include "peers.h"
+#include "shard.h"
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -174,7 +175,7 @@ unsigned int channel_set(
 		return 508;
 	s->channel[i].until = (uint32_t)(s->now_ms + TURN_CHANNEL_MS);
 	alloc_timer(s, slot, s->now_ms + TURN_CHANNEL_MS);
-	alloc_copy_channel(s, slot);
+	line_copy_channel(s, slot);
 	return 0;
 }
 

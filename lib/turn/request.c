@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One STUN request from its checks to its answer: the prologue that all methods share (RFC 8489
 // 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
-#include "stranger.h"
-#include "turn_int.h"
+#include "auth/nonce.h"
+#include "limits/stranger.h"
+#include "methods.h"
+#include "request.h"
+#include "route.h"
+#include "shard.h"
 
 #define SOFTWARE "slipring"
 #define SILENCE UINT32_MAX // in place of an error code: no answer at all
@@ -110,7 +114,7 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 		stun_put_fingerprint(&r->w);
 	len = stun_end(&r->w);
 	if (len == 0)
-		return plan_drop(plan, TURN_DROP_INTERNAL);
+		return route_drop(plan, TURN_DROP_INTERNAL);
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
 }
 
@@ -118,14 +122,14 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
 {
 	if (code == SILENCE)
-		return plan_drop(plan, TURN_DROP_GUESS_RATE);
+		return route_drop(plan, TURN_DROP_GUESS_RATE);
 	if (code == 401 && stun_has(&r->m, STUN_NONCE))
 		r->s->stats.auth_failures++;
 	if (!stranger_answers(r))
-		return plan_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
+		return route_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
 	begin_error(r, code, false);
 	if ((code == 401 || code == 438) && !put_challenge(r))
-		return plan_drop(plan, TURN_DROP_INTERNAL);
+		return route_drop(plan, TURN_DROP_INTERNAL);
 	finish(r, false, plan);
 }
 
@@ -242,7 +246,7 @@ static void handle_binding(
 	if (r->proof != PROOF_ADDRESS &&
 		!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
 			limiter_source(s->binding, &r->v->src), s->now_ms))
-		return plan_drop(plan, TURN_DROP_BINDING_RATE);
+		return route_drop(plan, TURN_DROP_BINDING_RATE);
 	if (r->m.nb_unknown > 0) {
 		begin_error(r, 420, false);
 	} else {
@@ -260,7 +264,7 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 	unsigned int code;
 
 	if (method == NULL)
-		return plan_drop(plan, TURN_DROP_METHOD);
+		return route_drop(plan, TURN_DROP_METHOD);
 	r.w.buf = side->front;
 	r.w.cap = sizeof(side->front);
 	if (shard_handshakes(s, v->listener))

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routing: a burst is looked up and its lines fetched, then plans are made in arrival order.
 // At most two look-ups a datagram; requests branch off to request.c.
-#include "turn_int.h"
+#include "methods.h"
+#include "route.h"
+#include "shard.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define TAKE_OVER 16
 
-void plan_drop(struct turn_plan *plan, enum turn_drop reason)
+void route_drop(struct turn_plan *plan, enum turn_drop reason)
 {
 	*plan = (struct turn_plan){.verdict = TURN_DROP, .reason = (uint16_t)reason};
 }
@@ -139,7 +141,7 @@ static bool slot_live(const struct turn_shard *s, uint32_t slot)
 static void passed_over(struct turn_shard *s, uint32_t slot, uint32_t channel)
 {
 	if (alloc_at(s, slot)->channel == 0 || ++s->passed_over % TAKE_OVER == 0)
-		alloc_copy(s, slot, channel);
+		line_copy(s, slot, channel);
 }
 
 // Likewise a peer without a channel, but it never takes the place of one with.
@@ -148,7 +150,7 @@ static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct e
 	const struct turn_line *l = alloc_at(s, slot);
 
 	if (l->channel == 0 && (s->tick >= l->until || ++s->passed_over % TAKE_OVER == 0))
-		alloc_copy_peer(s, slot, peer);
+		line_copy_peer(s, slot, peer);
 }
 
 // ChannelData from a client (RFC 8656 12.6).
@@ -159,18 +161,18 @@ static void relay_channel_data(
 	uint32_t channel;
 
 	if (v->len < CHANNEL_HEADER_LEN)
-		return plan_drop(plan, TURN_DROP_CHANNEL_LENGTH);
+		return route_drop(plan, TURN_DROP_CHANNEL_LENGTH);
 	number = load_be16(v->data);
 	len = load_be16(v->data + 2);
 	if (len > v->len - CHANNEL_HEADER_LEN)
-		return plan_drop(plan, TURN_DROP_CHANNEL_LENGTH);
+		return route_drop(plan, TURN_DROP_CHANNEL_LENGTH);
 	if (!slot_live(s, v->slot))
-		return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
+		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
 	channel = channel_by_number(s, v->slot, number);
 	if (channel == TURN_NONE || !channel_bound(s, channel))
-		return plan_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
+		return route_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
 	if (!channel_live(s, channel))
-		return plan_drop(plan, TURN_DROP_NO_PERMISSION);
+		return route_drop(plan, TURN_DROP_NO_PERMISSION);
 	passed_over(s, v->slot, channel);
 	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
@@ -211,29 +213,29 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	struct endpoint peer;
 
 	if (m->nb_unknown > 0)
-		return plan_drop(plan, TURN_DROP_UNKNOWN_ATTRIBUTE);
+		return route_drop(plan, TURN_DROP_UNKNOWN_ATTRIBUTE);
 	if (!stun_has(m, STUN_XOR_PEER_ADDRESS) || !stun_has(m, STUN_DATA_ATTR))
-		return plan_drop(plan, TURN_DROP_INDICATION);
+		return route_drop(plan, TURN_DROP_INDICATION);
 	if (slot == TURN_NONE || !slot_live(s, slot))
-		return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
-	switch (peer_decode(s, slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
+		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
+	switch (method_peer_decode(s, slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
 	case 0:
 		break;
 	case 400:
-		return plan_drop(plan, TURN_DROP_INDICATION);
+		return route_drop(plan, TURN_DROP_INDICATION);
 	default:
-		return plan_drop(plan, TURN_DROP_PEER_DENIED);
+		return route_drop(plan, TURN_DROP_PEER_DENIED);
 	}
 	if (peer.port == 0)
-		return plan_drop(plan, TURN_DROP_PEER_DENIED);
+		return route_drop(plan, TURN_DROP_PEER_DENIED);
 	if (!line_has(s, slot, &peer)) {
 		if (!permission_live(s, slot, &peer.addr))
-			return plan_drop(plan, TURN_DROP_NO_PERMISSION);
+			return route_drop(plan, TURN_DROP_NO_PERMISSION);
 		if (s->shared.nb > 0) {
 			const enum turn_drop reason = send_from_shared(s, slot, &peer);
 
 			if (reason != TURN_OK)
-				return plan_drop(plan, reason);
+				return route_drop(plan, reason);
 		}
 		if (channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
@@ -255,16 +257,16 @@ static void route_stun(
 	struct stun_msg m;
 
 	if (stun_parse(v->data, v->len, &m) != 0)
-		return plan_drop(plan, TURN_DROP_MALFORMED);
+		return route_drop(plan, TURN_DROP_MALFORMED);
 	if (m.fingerprint_bad)
-		return plan_drop(plan, TURN_DROP_FINGERPRINT);
+		return route_drop(plan, TURN_DROP_FINGERPRINT);
 	if (m.cls == STUN_REQUEST)
 		return turn_request(s, v, &m, plan, side);
 	if (m.cls == STUN_INDICATION && m.method == STUN_SEND)
 		return relay_send(s, v, &m, plan, side);
 	if (m.cls == STUN_INDICATION && m.method == STUN_BINDING)
-		return plan_drop(plan, TURN_DROP_KEEPALIVE);
-	plan_drop(plan, TURN_DROP_METHOD);
+		return route_drop(plan, TURN_DROP_KEEPALIVE);
+	route_drop(plan, TURN_DROP_METHOD);
 }
 
 static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epoch,
@@ -285,17 +287,17 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 	// the clients of RFC 5766, which can be bound or not but is nothing else.
 	if (v->len > 0 && (v->data[0] & 0xc0) == 0x40) {
 		if (v->slot == TURN_NONE)
-			return plan_drop(plan, TURN_DROP_NO_ALLOCATION);
+			return route_drop(plan, TURN_DROP_NO_ALLOCATION);
 		return relay_channel_data(s, v, plan);
 	}
 	if (v->len > 0 && v->data[0] <= 3)
 		return route_stun(s, v, plan, side);
-	plan_drop(plan, TURN_DROP_NOT_TURN);
+	route_drop(plan, TURN_DROP_NOT_TURN);
 }
 
 // Nobody answers an indication, so its transaction id need only be another each time and not be
 // foreseen (RFC 8489 section 5): a counter under a keyed hash.
-uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
+uint16_t route_data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
 	const struct endpoint peer = {v->src, v->src_port};
 	const struct addr count = {.d = {++s->tids, 0}};
@@ -310,9 +312,9 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	struct turn_plan *plan, struct turn_side *side)
 {
 	if (v->len > TURN_DATA_MAX)
-		return plan_drop(plan, TURN_DROP_PEER_OVERSIZE);
+		return route_drop(plan, TURN_DROP_PEER_OVERSIZE);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
-	plan->front_len = data_indication(s, v, side->front);
+	plan->front_len = route_data_indication(s, v, side->front);
 	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
@@ -327,16 +329,16 @@ static void route_peer(
 		// again, because the burst may have registered it
 		v->slot = shared_slot_of(s, v);
 		if (v->slot == TURN_NONE)
-			return plan_drop(plan, TURN_DROP_SHARED_UNKNOWN_PEER);
+			return route_drop(plan, TURN_DROP_SHARED_UNKNOWN_PEER);
 	}
 	if (line_has(s, v->slot, &peer) && alloc_at(s, v->slot)->channel == 0)
 		return relay_data_indication(s, v, plan, side);
 	if (!slot_live(s, v->slot))
-		return plan_drop(plan,
+		return route_drop(plan,
 			v->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
 				   : TURN_DROP_PEER_NO_ALLOCATION);
 	if (!permission_live(s, v->slot, &v->src))
-		return plan_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
+		return route_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
 	channel = channel_by_peer(s, v->slot, &peer);
 	if (channel == TURN_NONE)
 		peer_passed_over(s, v->slot, &peer);
@@ -381,4 +383,43 @@ void turn_route_one(struct turn_shard *s, struct turn_burst *b)
 	b->n = 1;
 	turn_route_begin(s, b);
 	turn_route_finish(s, b, 0);
+}
+
+static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path *out)
+{
+	struct turn_line *l = alloc_at(s, slot);
+
+	out->src = s->listener[line_listener(l)].at;
+	out->dst = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
+	out->hop = &l->hop[TURN_FROM_CLIENT];
+}
+
+static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *out)
+{
+	struct turn_line *l = alloc_at(s, slot);
+
+	out->src = alloc_relay(s, slot);
+	out->dst = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
+	out->hop = &l->hop[TURN_FROM_PEER];
+}
+
+static void path_of_channel(const struct turn_shard *s, uint32_t channel, struct turn_path *out)
+{
+	const struct turn_channel *c = &s->channel[channel];
+
+	out->src = alloc_relay(s, c->slot);
+	out->dst = (struct endpoint){s->permission[c->permission].peer, c->port};
+	out->hop = NULL;
+}
+
+void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out)
+{
+	const uint32_t index = flow & ~FLOW_KIND;
+
+	if ((flow & FLOW_KIND) == FLOW_CLIENT)
+		path_to_client(s, index, out);
+	else if ((flow & FLOW_KIND) == FLOW_PEER)
+		path_to_peer(s, index, out);
+	else
+		path_of_channel(s, index, out);
 }

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One worker's allocations: memory, clock, making and ending, expiry, listing. No locks: all of it
 // belongs to one lcore.
-#include "turn_int.h"
+#include "relayed/relay_map.h"
+#include "relayed/relayed.h"
+#include "relayed/reservation.h"
+#include "shard.h"
 
 #define RESERVED_CHAIN 32 // slots for each chain of reserved ones
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short whatever expires at once
-
-static const struct {
-	const char *name, *text;
-} drops[] = {[TURN_OK] = {NULL, NULL},
-#define X(id, n, t) [id] = {n, t},
-	TURN_DROPS(X)
-#undef X
-};
-
-const char *turn_drop_name(enum turn_drop reason)
-{
-	return (unsigned int)reason < TURN_DROP_END ? drops[reason].name : NULL;
-}
-
-const char *turn_drop_text(enum turn_drop reason)
-{
-	return (unsigned int)reason < TURN_DROP_END ? drops[reason].text : NULL;
-}
 
 // Cuts the shard's memory into its arrays. With base NULL it only measures.
 struct arena {
@@ -261,7 +246,7 @@ static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 		return objects;
 	}
 	next_ms = peers_purge(s, slot);
-	alloc_copy_channel(s, slot);
+	line_copy_channel(s, slot);
 	wheel_set(&s->wheel, slot, s->now_ms + (next_ms < left_ms ? next_ms : left_ms));
 	return objects;
 }
@@ -329,41 +314,20 @@ unsigned int turn_shard_list(
 	return n;
 }
 
-static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path *out)
+uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)
 {
-	struct turn_line *l = alloc_at(s, slot);
+	struct turn_view of = *v;
+	uint32_t slot;
 
-	out->src = s->listener[line_listener(l)].at;
-	out->dst = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
-	out->hop = &l->hop[TURN_FROM_CLIENT];
+	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	slot = alloc_lookup(s, &of);
+	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE)
+		return TURN_NONE;
+	*left_ms = alloc_left(s, slot);
+	return *left_ms > 0 ? slot : TURN_NONE;
 }
 
-static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *out)
+void turn_shard_end(struct turn_shard *s, uint32_t slot)
 {
-	struct turn_line *l = alloc_at(s, slot);
-
-	out->src = alloc_relay(s, slot);
-	out->dst = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
-	out->hop = &l->hop[TURN_FROM_PEER];
-}
-
-static void path_of_channel(const struct turn_shard *s, uint32_t channel, struct turn_path *out)
-{
-	const struct turn_channel *c = &s->channel[channel];
-
-	out->src = alloc_relay(s, c->slot);
-	out->dst = (struct endpoint){s->permission[c->permission].peer, c->port};
-	out->hop = NULL;
-}
-
-void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out)
-{
-	const uint32_t index = flow & ~FLOW_KIND;
-
-	if ((flow & FLOW_KIND) == FLOW_CLIENT)
-		path_to_client(s, index, out);
-	else if ((flow & FLOW_KIND) == FLOW_PEER)
-		path_to_peer(s, index, out);
-	else
-		path_of_channel(s, index, out);
+	alloc_end(s, slot);
 }

@@ -17,7 +17,15 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "csprng.h"
 #include "turn.h"
+#include "turn_config.h"
+#include "turn_drop.h"
+#include "turn_line.h"
+#include "turn_policy.h"
+#include "turn_quota.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
 
 #define REALM "turn.bench"
 #define USER "ivan"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "turn_fixture.h"
-#include "turn_int.h"
+#include "shard.h"
 
 #define ADDRESSES 62
 #define PORT_LO 49152

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "turn_fixture.h"
-#include "turn_int.h"
+#include "shard.h"
 
 #define ALLOCATIONS 1000000
 #define ENDS 1000 // timed, with few others and with all others there
@@ -76,7 +76,7 @@ static double end(unsigned int from)
 		struct turn_view v = {.src = c.at.addr,
 			.src_port = c.at.port,
 			.listener = c.listener,
-			.hash = client_hash(f.shard, &c.at.addr, c.at.port, c.listener)};
+			.hash = shard_client_hash(f.shard, &c.at.addr, c.at.port, c.listener)};
 
 		slots[i] = alloc_lookup(f.shard, &v);
 		assert_int_not_equal(slots[i], TURN_NONE);

@@ -13,6 +13,7 @@
 #include "conf_file.h"
 #include "secret.h"
 #include "test_rand.h"
+#include "turn_policy.h"
 
 #define LEN 64 // of a secret: libyaml has moved it three times when it is complete
 #define PIECE 16 // of which one is enough, from each of some places

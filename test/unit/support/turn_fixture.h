@@ -18,8 +18,16 @@
 
 #include <cmocka.h>
 
+#include "csprng.h"
 #include "test_rand.h"
 #include "turn.h"
+#include "turn_config.h"
+#include "turn_drop.h"
+#include "turn_line.h"
+#include "turn_policy.h"
+#include "turn_quota.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
 
 #define FIXTURE_REALM "turn.test"
 #define FIXTURE_NOW_MS 1000000 // monotonic clock and time of day at the start

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "turn_int.h"
+#include "auth/cred.h"
+#include "auth/policy.h"
 
 #define REALM "turn.test"
 #define WALL 1700000000u

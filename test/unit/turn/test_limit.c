@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "test_rand.h"
-#include "turn_int.h"
+#include "limits/limiter.h"
 
 #define BUCKETS 4096
 #define DAY_MS (24ull * 3600 * 1000)

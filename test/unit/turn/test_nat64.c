@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "test_rand.h"
-#include "turn_int.h"
+#include "auth/policy.h"
 
 static const uint8_t boot_key[32] = {1, 2, 3};
 static struct stun_crypto *crypto;

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "test_rand.h"
-#include "turn_int.h"
+#include "auth/nonce.h"
+#include "auth/policy.h"
 
 #define WALL 1700000000u
 #define LIFETIME 600u

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "test_rand.h"
-#include "turn_int.h"
+#include "auth/policy.h"
 
 #define PORT 4000 // of a peer, where it does not matter
 

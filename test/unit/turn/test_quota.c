@@ -9,8 +9,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "hash.h"
 #include "test_rand.h"
-#include "turn_int.h"
+#include "limits/quota.h"
 
 static const struct hash_key key = {{1, 2, 3, 4}};
 

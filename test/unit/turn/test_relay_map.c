@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "test_rand.h"
-#include "turn_int.h"
+#include "relayed/relay_map.h"
+#include "turn_config.h"
 
 #define ADDRS_MAX 80
 

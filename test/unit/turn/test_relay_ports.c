@@ -7,8 +7,10 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "relayed/relay_map.h"
 #include "test_rand.h"
-#include "turn_int.h"
+#include "relayed/relay_ports.h"
+#include "turn_config.h"
 
 #define QUARANTINE_S 120
 #define QUARANTINE_MS (QUARANTINE_S * 1000)

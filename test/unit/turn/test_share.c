@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "share.h"
+#include "limits/share.h"
 #include "test_rand.h"
 
 #define SLOTS 64

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stateless nonce: what a server would have to remember of a challenge, signed and left with
 // the client. Nobody can ask for memory by asking for nonces.
-#include "turn_int.h"
+#include "auth/nonce.h"
+#include "auth/policy.h"
 
 #define COOKIE_LEN 13 // "obMatJos2" and 4 characters of features (RFC 8489 9.2)
 #define STAMP_LEN 4

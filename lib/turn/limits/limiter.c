@@ -3,7 +3,7 @@
 // what zeroed memory says, and a limit changed by a reload applies at once. There is no tag: a
 // source whose hash falls on another's bucket shares it. A tag would have to be evicted, and then
 // spoofed sources could refill any bucket by pushing its owner out.
-#include "turn_int.h"
+#include "limits/limiter.h"
 
 // Debts are counted in thousandths of a token, so that rate * milliseconds is exact.
 #define TOKEN 1000u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The policy: everything a request is judged by, copied out of the configuration once. Peer
 // addresses come in canonical: no notation of an address can dodge a rule made for another.
-#include "turn_int.h"
+#include "auth/policy.h"
 
 #include <errno.h>
 #include <stdlib.h>

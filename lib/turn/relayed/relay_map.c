@@ -3,7 +3,9 @@
 // ports: 64 slices of two. An address is either owned whole, or each worker has a run of its
 // slices; the slots of a worker on one address are its slices of the first block, then those of
 // the next, and so on.
-#include "turn_int.h"
+#include "relayed/relay_map.h"
+#include "relayed/shared_map.h"
+#include "turn_config.h"
 
 #include <errno.h>
 #include <stdlib.h>

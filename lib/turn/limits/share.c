@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "share.h"
+#include "limits/share.h"
 
 #define USERS_MIN 1024u
 #define USERS_MAX 16384u

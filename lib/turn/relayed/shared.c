@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the relayed transport addresses of a shard's allocations come from: one of its own for each
-// (relay_ports.c), or a few that all of them share. An allocation on a shared one is found by the
-// address of the peer, which it has to register first: by a channel, or by the first Send. Two of
-// one address cannot have the same peer, for nobody could tell whose its datagrams are.
-#include "turn_int.h"
+// Relayed transport addresses that all allocations share. An allocation is found by the address of
+// the peer, which it has to register first: by a channel, or by the first Send. Two of one address
+// cannot have the same peer, for nobody could tell whose its datagrams are.
+#include "relayed/relay_map.h"
+#include "relayed/shared.h"
+#include "shard.h"
 
 // --- memory -------------------------------------------------------------------------------------
 
@@ -60,90 +61,6 @@ void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l)
 		h->address[i].at = shared_map_place(map, s->worker, i);
 		h->nb_family[h->address[i].at.is_v4]++;
 	}
-}
-
-// --- slots --------------------------------------------------------------------------------------
-
-bool relay_has_family(const struct turn_shard *s, bool is_v4)
-{
-	for (uint32_t i = 0; i < s->shared.nb; i++)
-		if (s->shared.address[i].at.is_v4 == is_v4)
-			return true;
-	return s->shared.nb == 0 && relay_ports_has_family(s->ports, is_v4);
-}
-
-static int load_cmp(const struct shared_address *a, const struct shared_address *b)
-{
-	if (a->endpoints != b->endpoints)
-		return a->endpoints < b->endpoints ? -1 : 1;
-	if (a->allocations != b->allocations)
-		return a->allocations < b->allocations ? -1 : 1;
-	return 0;
-}
-
-// Clients that are about to have the same peer are spread by the endpoints that those before them
-// have registered, or, when none has yet, by being as many on each address.
-static uint32_t choose(const struct turn_shard *s, bool is_v4)
-{
-	const struct shared_address *address = s->shared.address;
-	const struct shared_address *best = NULL;
-	uint32_t nb = 0, nth, i;
-
-	for (i = 0; i < s->shared.nb; i++) {
-		const int order = best != NULL ? load_cmp(&address[i], best) : -1;
-
-		if (address[i].at.is_v4 != is_v4 || order > 0)
-			continue;
-		nb = order < 0 ? 1 : nb + 1;
-		best = order < 0 ? &address[i] : best;
-	}
-	if (nb == 0)
-		return TURN_NONE;
-	nth = csprng_below(s->rng, nb);
-	for (i = 0; i < s->shared.nb; i++)
-		if (address[i].at.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 && nth-- == 0)
-			break;
-	return i;
-}
-
-bool relay_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
-{
-	struct shared *h = &s->shared;
-	uint32_t number;
-
-	if (h->nb == 0)
-		return relay_ports_take(s->ports, is_v4, kind, s->now_ms, s->policy->quarantine_s,
-			slot, &s->stats.port_reused_early);
-	number = choose(s, is_v4);
-	if (number == TURN_NONE)
-		return false;
-	*slot = pool_take(&h->slots);
-	if (*slot == TURN_NONE)
-		return false;
-	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
-	h->address[number].allocations++;
-	return true;
-}
-
-void relay_give(struct turn_shard *s, uint32_t slot)
-{
-	struct shared *h = &s->shared;
-
-	if (h->nb == 0)
-		return relay_ports_give(s->ports, slot, s->now_ms);
-	h->address[h->slot[slot].number].allocations--;
-	pool_give(&h->slots, slot);
-}
-
-uint32_t relay_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
-{
-	const struct shared_place *at;
-
-	if (s->shared.nb == 0)
-		return turn_relay_map_locate(s->map, s->worker, slot, port);
-	at = &s->shared.address[s->shared.slot[slot].number].at;
-	*port = at->port;
-	return at->addr;
 }
 
 // --- endpoints ----------------------------------------------------------------------------------
@@ -228,7 +145,7 @@ static uint64_t who_has(
 // conference server.
 static uint32_t peers_most(const struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t nb = s->shared.nb_family[line_is_v4(s, slot)];
+	const uint32_t nb = s->shared.nb_family[alloc_is_v4(s, slot)];
 
 	return (uint32_t)(((uint64_t)nb * s->policy->limits.peer_share + 99) / 100);
 }

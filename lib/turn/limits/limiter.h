@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// limit.c: token buckets in a fixed array indexed by a keyed hash of who is limited: no per-client
-// memory.
+// Token buckets in a fixed array, found by a keyed hash of who is limited: no client costs memory.
 #pragma once
 
 #include "hash.h"
-#include "turn.h"
+#include "turn_config.h"
 
 struct limiter;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which worker owns which shared relay address. The addresses of a family, ports of listeners left
 // out, are dealt one by one, so that every worker has some as soon as there are as many as workers.
-#include "turn_int.h"
+#include "relayed/shared_map.h"
+#include "turn_config.h"
+#include "turn_relay_map.h"
 
 #include <errno.h>
 #include <stdlib.h>

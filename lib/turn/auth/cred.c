@@ -2,7 +2,8 @@
 // Who signed a request: RFC 8489 9.2.4 from the password algorithms on, for configured users and
 // for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; bounded work, no
 // look-up leaves it.
-#include "turn_int.h"
+#include "auth/cred.h"
+#include "auth/policy.h"
 
 const uint8_t cred_algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
 

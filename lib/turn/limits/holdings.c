@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holdings.h"
+#include "limits/holdings.h"
 
 static size_t records_size(uint32_t capacity)
 {

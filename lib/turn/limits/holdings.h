@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "pool.h"
+#include "limits/pool.h"
 #include "table.h"
 
 struct holding {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Budgets of answers to strangers and of guesses at passwords (doc/decisions/0006).
-#include "stranger.h"
 
-#include "turn_int.h"
+#include "limits/stranger.h"
+#include "request.h"
+#include "shard.h"
 
 // 438s that the client of an allocation may get in a second of the clock: what has to be refreshed
 // at once may all have the stale nonce.

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeping lines true: their marks and copies. turn_line.h has what the data path may know.
+#pragma once
+
+#include "turn_line.h"
+
+enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT };
+_Static_assert(TURN_LINE_LISTENER(7) == (7 | ALLOC_LIVE << 8), "as in a mark");
+
+// A line's mark: port, listener, state (enum alloc_state).
+#define CLIENT_MARK 0xffffff // but for the state
+
+static inline uint32_t line_mark(uint16_t port, uint8_t listener, enum alloc_state state)
+{
+	return port | (uint32_t)listener << 16 | (uint32_t)state << 24;
+}
+
+static inline uint16_t line_port(const struct turn_line *l, enum turn_leg end)
+{
+	return (uint16_t)l->mark[end];
+}
+
+static inline uint8_t line_listener(const struct turn_line *l)
+{
+	return (uint8_t)(l->mark[TURN_FROM_CLIENT] >> 16);
+}
+
+static inline enum alloc_state line_state(const struct turn_line *l)
+{
+	return (enum alloc_state)(l->mark[TURN_FROM_CLIENT] >> 24);
+}
+
+static inline void line_set_state(struct turn_line *l, enum alloc_state state)
+{
+	l->mark[TURN_FROM_CLIENT] =
+		(l->mark[TURN_FROM_CLIENT] & CLIENT_MARK) | (uint32_t)state << 24;
+}
+
+// When a redirect ends; it has no peer.
+static inline uint64_t *redirect_until(struct turn_line *l)
+{
+	return &l->end[TURN_FROM_PEER].d[0];
+}
+
+// Recomputes the copy of a channel in the line after any change to what it depends on: of the
+// channel that is copied already, if it is still there, else of the newest.
+void line_copy_channel(struct turn_shard *s, uint32_t slot);
+// Makes it the copy of this channel (TURN_NONE: of none).
+void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
+// Makes it the copy of a peer that has a live permission and no channel.
+void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// Whether the line has a copy of this peer, with or without a channel, that is good now.
+bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);

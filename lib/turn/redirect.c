@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Redirects: what leads a client to its allocation where that lives on another worker than its
+// home.
+#include "redirect.h"
+#include "shard.h"
+
+bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker)
+{
+	const uint32_t r = pool_take(&s->redirects);
+	const uint32_t index = s->nb_slots + r;
+
+	if (r == TURN_NONE)
+		return false;
+	if (!alloc_client_insert(s, v, index)) {
+		pool_give(&s->redirects, r);
+		return false;
+	}
+	line_set_state(alloc_at(s, index), ALLOC_REDIRECT);
+	alloc_at(s, index)->channel = worker;
+	*redirect_until(alloc_at(s, index)) = s->now_ms + TURN_REDIRECT_PENDING_MS;
+	wheel_set(&s->wheel, index, s->now_ms + TURN_REDIRECT_PENDING_MS);
+	return true;
+}
+
+void redirect_end(struct turn_shard *s, uint32_t index)
+{
+	table_remove(&s->clients, alloc_client_view(s, index).hash, index);
+	wheel_cancel(&s->wheel, index);
+	line_set_state(alloc_at(s, index), ALLOC_FREE);
+	pool_give(&s->redirects, index - s->nb_slots);
+}
+
+void redirect_due(struct turn_shard *s, uint32_t index)
+{
+	const uint64_t until_ms = *redirect_until(alloc_at(s, index));
+
+	if (until_ms <= s->now_ms)
+		redirect_end(s, index);
+	else
+		wheel_set(&s->wheel, index, until_ms);
+}
+
+void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms)
+{
+	// Drained after every burst and every expiry, so there is always room.
+	if (via == TURN_NO_WORKER || s->nb_notes == TURN_NOTES_MAX)
+		return;
+	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},
+		.listener = v->listener,
+		.to = via,
+		.until_ms = until_ms};
+}
+
+unsigned int turn_shard_notes(
+	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max)
+{
+	const unsigned int n = s->nb_notes < max ? s->nb_notes : max;
+
+	if (n == 0)
+		return 0;
+	memcpy(out, s->note, n * sizeof(*out));
+	s->nb_notes -= n;
+	memmove(s->note, s->note + n, s->nb_notes * sizeof(*out));
+	return n;
+}
+
+void turn_shard_redirect(struct turn_shard *s, const struct turn_redirect_note *note)
+{
+	const struct turn_view v = {.src = note->client.addr,
+		.src_port = note->client.port,
+		.listener = note->listener,
+		.hash = shard_client_hash(
+			s, &note->client.addr, note->client.port, note->listener)};
+	const uint32_t i = alloc_lookup(s, &v);
+
+	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT)
+		return;
+	if (note->until_ms == 0)
+		redirect_end(s, i);
+	else
+		*redirect_until(alloc_at(s, i)) = note->until_ms;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reservations: the odd port of an EVEN-PORT pair, kept for who has its token (RFC 8656 7.2).
+#include "bytes.h"
+#include "relayed/reservation.h"
+#include "shard.h"
+
+// Head of the chain of a token.
+static uint32_t *chain_of(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN])
+{
+	const uint64_t hash = hash_bytes(&s->key, token, TURN_TOKEN_LEN);
+
+	return &s->reserved[(uint64_t)(uint32_t)hash * s->nb_reserved >> 32];
+}
+
+bool reservation_token(
+	const struct turn_shard *s, uint32_t slot, uint32_t made, uint8_t token[TURN_TOKEN_LEN])
+{
+	uint8_t text[8], mac[32];
+
+	store_be32(text, slot);
+	store_be32(text + 4, made);
+	if (!stun_hmac_sha256(
+		    s->crypto, s->token_key, sizeof(s->token_key), text, sizeof(text), mac))
+		return false;
+	// The first byte leads any worker to this one; 56 bits cannot be guessed within a minute.
+	memcpy(token, mac, TURN_TOKEN_LEN);
+	token[0] = s->worker;
+	return true;
+}
+
+bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota)
+{
+	struct turn_cold *c = cold_at(s, slot);
+	uint8_t token[TURN_TOKEN_LEN];
+	uint32_t *head;
+
+	if (!reservation_token(s, slot - 1, cold_at(s, slot - 1)->made + 1, token))
+		return false;
+	head = chain_of(s, token);
+	c->reserved.quota = *quota;
+	c->reserved.until = (uint32_t)(s->now_ms + TURN_RESERVATION_MS);
+	c->reserved.next = *head;
+	memcpy(c->reserved.token, token, TURN_TOKEN_LEN);
+	*head = slot;
+	*alloc_at(s, slot) = (struct turn_line){0};
+	line_set_state(alloc_at(s, slot), ALLOC_RESERVED);
+	wheel_set(&s->wheel, slot, s->now_ms + TURN_RESERVATION_MS);
+	return true;
+}
+
+uint32_t reservation_find(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN])
+{
+	uint32_t slot = *chain_of(s, token);
+
+	while (slot != TURN_NONE &&
+		!stun_equal(cold_at(s, slot)->reserved.token, token, TURN_TOKEN_LEN))
+		slot = cold_at(s, slot)->reserved.next;
+	if (slot == TURN_NONE || ms_left(cold_at(s, slot)->reserved.until, s->now_ms) == 0)
+		return TURN_NONE;
+	return slot;
+}
+
+void reservation_take(struct turn_shard *s, uint32_t slot)
+{
+	uint32_t *link = chain_of(s, cold_at(s, slot)->reserved.token);
+
+	while (*link != slot)
+		link = &cold_at(s, *link)->reserved.next;
+	*link = cold_at(s, slot)->reserved.next;
+	wheel_cancel(&s->wheel, slot);
+	line_set_state(alloc_at(s, slot), ALLOC_FREE);
+}
+
+void reservation_end(struct turn_shard *s, uint32_t slot)
+{
+	reservation_take(s, slot);
+	quota_give(s->quota, &cold_at(s, slot)->reserved.quota);
+}
+
+void reservation_lapse(struct turn_shard *s, uint32_t slot)
+{
+	reservation_end(s, slot);
+	relay_ports_give(s->ports, slot, s->now_ms);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All state of one worker. Its lcore alone reads and writes it.
+#pragma once
+
+#include "alloc.h"
+#include "auth/policy.h"
+#include "bitset.h"
+#include "limits/limiter.h"
+#include "limits/pool.h"
+#include "limits/share.h"
+#include "line.h"
+#include "peers.h"
+#include "redirect.h"
+#include "relayed/shared.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
+#include "wheel.h"
+
+#define TURN_LIMITER_BUCKETS 8192
+
+struct relay_ports;
+
+struct turn_shard {
+	uint64_t now_ms, wall_s;
+	struct turn_line *alloc; // nb_slots + nb_redirects
+	struct turn_cold *cold; // nb_slots
+	struct turn_permission *permission;
+	struct turn_channel *channel;
+	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
+	struct table clients; // (client, port, listener) -> slot or redirect
+	struct trie by_address, by_number, by_port; // of permissions, channels, channels
+	struct hash_key key; // of trees and limiters
+	struct hash_key client_key; // of clients
+	uint8_t token_key[32]; // of which reservation tokens are made
+	struct hash_key tid_key; // of Data indications' transaction ids
+	uint64_t tids; // made so far
+	uint32_t epoch; // grows with every insert into clients
+	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
+	uint32_t passed_over; // datagrams of channels that no line has a copy of
+	const struct turn_policy *policy;
+	const struct turn_relay_map *map;
+	struct turn_quota *quota;
+	struct stun_crypto *crypto;
+	struct csprng *rng;
+	struct relay_ports *ports;
+	// Of stranger.c: answers by source, answers to stale nonces by 5-tuple, failed
+	// verifications by source; and answers to Binding requests by source.
+	struct limiter *unauthenticated, *stale, *guesses, *binding;
+	struct wheel wheel; // node = slot or redirect
+	struct turn_pool permissions, channels, redirects;
+	struct share permission_share, channel_share;
+	struct bitset live; // slots of live allocations
+	uint32_t *reserved; // heads of chains of reserved slots, by token
+	uint32_t nb_reserved; // chains
+	struct turn_listener *listener;
+	struct shared shared;
+	struct turn_stats stats;
+	void (*line_made)(void *ctx, uint32_t slot);
+	void *ctx;
+	uint8_t worker, workers, nb_listeners;
+	unsigned int nb_notes;
+	struct turn_redirect_note note[TURN_NOTES_MAX];
+};
+
+static inline struct turn_line *alloc_at(const struct turn_shard *s, uint32_t slot)
+{
+	return &s->alloc[slot];
+}
+
+static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slot)
+{
+	return &s->cold[slot];
+}
+
+// Whether an allocation that has some records of a share may have nb more. A refusal is counted.
+static inline bool share_allows(
+	struct turn_shard *s, const struct share *h, uint32_t slot, uint32_t has, uint32_t nb)
+{
+	const bool fits = share_fits(h, cold_at(s, slot)->quota_user, has, nb);
+
+	s->stats.pool_refused += !fits;
+	return fits;
+}
+
+// Family of the relayed transport address.
+static inline bool alloc_is_v4(const struct turn_shard *s, uint32_t slot)
+{
+	const struct addr a =
+		turn_relay_map_addr(s->map, alloc_at(s, slot)->mark[TURN_FROM_PEER] >> 16);
+
+	return addr_is_v4(&a);
+}
+
+// The relayed transport address of an allocation, live or ended in this round.
+static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+
+	return (struct endpoint){turn_relay_map_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
+		__builtin_bswap16(l->relay_port)};
+}
+
+// Milliseconds until an allocation ends; 0 when its time has passed, swept or not.
+static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
+{
+	return ms_left(cold_at(s, slot)->expires, s->now_ms);
+}
+
+// Whether the clients of a listener have shown by a handshake that their address is theirs.
+static inline bool shard_handshakes(const struct turn_shard *s, uint8_t listener)
+{
+	return listener < s->nb_listeners && s->listener[listener].transport != TURN_OVER_UDP;
+}
+
+// Hash of a client's 5-tuple (the listener stands for server address and protocol).
+static inline uint64_t shard_client_hash(
+	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)
+{
+	return turn_client_hash(&s->client_key, client, line_mark(port, listener, 0));
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every reason for which lib/turn refuses a datagram.
+#pragma once
+
+// Every reason for which a datagram can be refused here: X(enum, counter name, meaning).
+#define TURN_DROPS(X)                                                                              \
+	X(TURN_DROP_NOT_TURN, "not-turn", "first byte is neither STUN nor ChannelData (RFC 7983)") \
+	X(TURN_DROP_MALFORMED, "stun-malformed", "not a well-formed STUN message")                 \
+	X(TURN_DROP_FINGERPRINT, "stun-fingerprint", "FINGERPRINT does not match")                 \
+	X(TURN_DROP_METHOD, "stun-method", "method unknown, or class not defined for it")          \
+	X(TURN_DROP_UNKNOWN_ATTRIBUTE, "stun-unknown-attribute",                                   \
+		"indication with an unknown "                                                      \
+		"comprehension-required attribute")                                                \
+	X(TURN_DROP_INDICATION, "indication-malformed", "Send without XOR-PEER-ADDRESS or DATA")   \
+	X(TURN_DROP_NO_ALLOCATION, "no-allocation",                                                \
+		"ChannelData or indication from a client "                                         \
+		"without allocation")                                                              \
+	X(TURN_DROP_CHANNEL_LENGTH, "channel-length", "ChannelData longer than its datagram")      \
+	X(TURN_DROP_CHANNEL_UNBOUND, "channel-unbound", "ChannelData on a channel not bound")      \
+	X(TURN_DROP_NO_PERMISSION, "no-permission", "client to a peer without live permission")    \
+	X(TURN_DROP_PEER_DENIED, "peer-denied", "Send to a peer that the policy refuses")          \
+	X(TURN_DROP_PEER_NO_ALLOCATION, "peer-no-allocation",                                      \
+		"to a relay port without allocation")                                              \
+	X(TURN_DROP_PEER_NO_PERMISSION, "peer-no-permission", "from a peer without permission")    \
+	X(TURN_DROP_SHARED_UNKNOWN_PEER, "shared-unknown-peer",                                    \
+		"to a shared relay port from a peer "                                              \
+		"that no allocation there has registered")                                         \
+	X(TURN_DROP_SHARED_COLLISION, "shared-collision",                                          \
+		"Send to a peer that another allocation "                                          \
+		"on the same shared relay port has registered")                                    \
+	X(TURN_DROP_SHARED_FULL, "shared-full",                                                    \
+		"Send to one peer more than relay.peers-per-allocation "                           \
+		"or the memory allows")                                                            \
+	X(TURN_DROP_SHARED_SHARE, "shared-share",                                                  \
+		"Send to a peer that the user's other allocations have on as many shared "         \
+		"relay ports as relay.peer-share allows")                                          \
+	X(TURN_DROP_PEER_OVERSIZE, "peer-oversize",                                                \
+		"peer datagram too long for a Data indication")                                    \
+	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
+		"client to an own relay "                                                          \
+		"address without live allocation")                                                 \
+	X(TURN_DROP_UNAUTHENTICATED_RATE, "unauthenticated-rate",                                  \
+		"request that would get an "                                                       \
+		"unauthenticated answer, past limits.unauthenticated")                             \
+	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
+		"request of an address that has signed wrongly more often than limits.guesses")    \
+	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request past limits.binding")           \
+	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \
+	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
+
+enum turn_drop {
+	TURN_OK,
+#define X(id, name, text) id,
+	TURN_DROPS(X)
+#undef X
+		TURN_DROP_END
+};
+
+const char *turn_drop_name(enum turn_drop reason);
+const char *turn_drop_text(enum turn_drop reason);
