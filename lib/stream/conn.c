@@ -4,12 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "frame.h"
+#include "framing.h"
 #include "stream_int.h"
+#include "stun.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte of a TLS client: the content type of its record
-#define STUN_FIRST_MAX 3 // of the first byte of STUN (RFC 7983)
-#define COOKIE_END 8 // bytes of STUN that frame_scan has judged all of
 #define ASK_BURST 8 // requests of a connection before it is another's turn
 
 static struct stream_from from_of(const struct thread *t, const struct conn *c)
@@ -273,8 +272,8 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 	size_t at = 0;
 
 	while (at < n) {
-		enum frame_state state;
-		struct frame f;
+		enum stun_framing_state state;
+		struct stun_framing f;
 
 		if (c->skip > 0) {
 			const uint32_t k = c->skip < n - at ? c->skip : (uint32_t)(n - at);
@@ -283,18 +282,18 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			at += k;
 			continue;
 		}
-		state = frame_scan(p + at, n - at, &f);
+		state = stun_framing_scan(p + at, n - at, CHANNEL_MAX_RFC5766, &f);
 		// nobody begins with ChannelData; but HTTP's GET looks like it
-		if (state == FRAME_BAD || (!c->heard && p[at] > STUN_FIRST_MAX)) {
+		if (state == STUN_FRAMING_BAD || (!c->heard && p[at] > STUN_FIRST_MAX)) {
 			conn_close(t, c, &t->stats.garbage);
 			return n;
 		}
-		if (f.len > conf->room && n - at >= COOKIE_END) {
+		if (f.len > conf->room && n - at >= STUN_FRAMING_JUDGED) {
 			count(&t->stats.oversize, 1);
 			c->skip = f.size;
-		} else if (state == FRAME_SHORT) {
+		} else if (state == STUN_FRAMING_SHORT) {
 			break;
-		} else if (frame_is_request(p + at) &&
+		} else if (stun_framing_is_request(p + at) &&
 			(asked++ == ASK_BURST ||
 				!conf->ops->may_ask(conf->ctx, t->index, c->home))) {
 			hold(t, c);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "dtls_world.h"
-#include "frame.h"
 
 static uint8_t frame[FUZZ_FRAME], message[FUZZ_FRAME];
 

@@ -6,7 +6,7 @@
 #include <openssl/err.h>
 
 #include "dtls_world.h"
-#include "frame.h"
+#include "framing.h"
 #include "clients/sessions.h"
 #include "stream_int.h"
 
@@ -58,9 +58,10 @@ void fuzz_threads_close(void)
 static void to_connection(const struct stream_message *m)
 {
 	struct fuzz_client *c = &fuzz.client[(uint32_t)m->conn % FUZZ_CLIENTS];
-	struct frame f;
+	struct stun_framing f;
 
-	assert_int_equal(frame_scan(m->data, m->len, &f), FRAME_WHOLE);
+	assert_int_equal(
+		stun_framing_scan(m->data, m->len, CHANNEL_MAX_RFC5766, &f), STUN_FRAMING_WHOLE);
 	assert_int_equal(f.size, m->len);
 	if (c->c.conn == m->conn) // else it has ended since
 		fuzz_message(c, m->data, m->len);
@@ -113,12 +114,13 @@ void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len)
 	const size_t room = (size_t)dp_data_room(&fuzz.world.conf) - REWRITE_ANSWER_AT;
 	struct rte_mbuf *buf;
 	struct stream_message m;
-	struct frame f;
+	struct stun_framing f;
 
 	memset(data + len, 0, 4); // padding
-	if (frame_scan(data, len + 4, &f) != FRAME_WHOLE || f.len > room || f.size > len + 4)
+	if (stun_framing_scan(data, len + 4, CHANNEL_MAX_RFC5766, &f) != STUN_FRAMING_WHOLE ||
+		f.len > room || f.size > len + 4)
 		return;
-	if ((frame_is_request(data) && !streams_ops.may_ask(fuzz.world.dp, 0, home)) ||
+	if ((stun_framing_is_request(data) && !streams_ops.may_ask(fuzz.world.dp, 0, home)) ||
 		!streams_ops.take(fuzz.world.dp, 0, home, &m))
 		return;
 	fuzz_message_alone(data, f.len);

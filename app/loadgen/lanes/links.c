@@ -11,7 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "client/framing.h"
+#include "framing.h"
+#include "stun.h"
 
 #define EVENTS 64
 #define CHUNK 16384 // most that a read gives, and a TLS record holds
@@ -176,7 +177,7 @@ void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind 
 	const struct link *c = &l->links->link[k];
 	const int way = way_of(kind);
 	const bool knock = l->engine->mode == MODE_HANDSHAKE, media = way >= 0 && !knock;
-	const uint16_t pad = config_reliable(l->engine->config) ? framing_pad(m->data_len) : 0;
+	const uint16_t pad = config_reliable(l->engine->config) ? stun_framing_pad(m->data_len) : 0;
 	bool taken;
 
 	if (pad > 0)
@@ -217,12 +218,13 @@ static ssize_t cut(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
 	size_t at = 0;
 
 	while (at < n) {
-		struct framing f;
-		const enum framing_state state = framing_scan(p + at, n - at, &f);
+		struct stun_framing f;
+		const enum stun_framing_state state =
+			stun_framing_scan(p + at, n - at, CHANNEL_MAX, &f);
 
-		if (state == FRAMING_BAD || f.size > CHUNK)
+		if (state == STUN_FRAMING_BAD || f.size > CHUNK)
 			return -1;
-		if (state == FRAMING_SHORT)
+		if (state == STUN_FRAMING_SHORT)
 			break;
 		deliver(l, k, p + at, f.len);
 		at += f.size;

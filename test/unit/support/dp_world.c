@@ -8,7 +8,7 @@
 #include <rte_mempool.h>
 
 #include "bytes.h"
-#include "frame.h"
+#include "framing.h"
 #include "nicmodel.h"
 
 #define REALM "turn.test"
@@ -535,7 +535,7 @@ bool world_stream_send(struct world *w, const struct world_client *c, const void
 	const unsigned int home = streams_ops.home(w->dp, &c->at, from.listener);
 	struct stream_message m;
 
-	if ((frame_is_request(data) && !streams_ops.may_ask(w->dp, 0, home)) ||
+	if ((stun_framing_is_request(data) && !streams_ops.may_ask(w->dp, 0, home)) ||
 		!streams_ops.take(w->dp, 0, home, &m))
 		return false;
 	memcpy(m.data, data, len);
