@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 
 #include "backlog.h"
+#include "bucket.h"
 #include "csprng.h"
 #include "dp.h"
 #include "exception/exception.h"
@@ -142,11 +143,6 @@ struct pieces {
 struct rx_queue {
 	uint8_t port;
 	uint16_t queue;
-};
-
-struct bucket {
-	uint32_t tokens;
-	uint64_t filled_ms;
 };
 
 // Sends an address of a port three times, a second apart. Worker 0 only.

@@ -149,7 +149,7 @@ void message_neighbour(
 	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
 {
 	if (w->dp->nb_workers == 1 ||
-		!bucket_take(&w->facts, DP_MESSAGE_RATE, DP_MESSAGE_RATE, w->now_ms))
+		!bucket_take(&w->facts, DP_MESSAGE_RATE, DP_MESSAGE_RATE, w->now_ms * BUCKET_MS))
 		return;
 	for (unsigned int to = 0; to < w->dp->nb_workers; to++) {
 		struct rte_mbuf *m = to != w->id ? message_make(w, MBUF_META_NEIGHBOUR) : NULL;

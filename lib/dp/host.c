@@ -8,22 +8,6 @@
 #define ANNOUNCE_MS 1000
 #define ANNOUNCE_BUDGET 32 // addresses told a millisecond
 
-bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ms)
-{
-	const uint64_t gained = (now_ms - b->filled_ms) * rate / 1000;
-
-	if (rate == 0)
-		return false;
-	if (gained > 0) {
-		b->tokens = (uint32_t)RTE_MIN(burst, b->tokens + gained);
-		b->filled_ms = now_ms;
-	}
-	if (b->tokens == 0)
-		return false;
-	b->tokens--;
-	return true;
-}
-
 static void consume(struct worker *w, struct rte_mbuf *m)
 {
 	w->live.consumed++;
@@ -171,7 +155,7 @@ static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struc
 		worker_drop(w, m, DP_DROP_ICMP);
 		return;
 	}
-	if (!bucket_take(&w->echo, rate, ECHO_BURST, w->now_ms)) {
+	if (!bucket_take(&w->echo, rate, ECHO_BURST, w->now_ms * BUCKET_MS)) {
 		worker_drop(w, m, DP_DROP_ICMP_RATE);
 		return;
 	}

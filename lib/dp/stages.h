@@ -234,8 +234,6 @@ void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct
 void host_announce_tick(struct worker *w);
 // Asks for a neighbour.
 void host_ask(struct worker *w, const struct neigh_ask *ask);
-// Takes a token; a bucket holds up to burst and is refilled at rate per second. Rate 0: never.
-bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ms);
 
 // --- tx.c ---------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@
 #include "dp_int.h"
 #include "segment.h"
 
+#define BURSTS 50 // a second: at once may pass what belongs to 20 ms
+#define BURST_MIN 64
 #define RING 512 // frames that may wait in the kernel's interface
 #define METRIC 1024 // of the default routes of the first port, one more for each further one
 // Buffers of the pool beyond those that wait: what the port holds for the next frame, what was read
@@ -134,8 +136,9 @@ int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *er
 		.port = (uint8_t)port,
 		.nb_lanes = d->nb_workers,
 		.server = (uint8_t)(port % RTE_MIN((unsigned int)p->nb_txq, d->nb_workers))};
-	exception_meter_init(&e->to_meter, e->conf->rate, 0);
-	exception_meter_init(&e->from_meter, e->conf->rate, 0);
+	e->rate = e->conf->rate;
+	e->burst = RTE_MAX(e->rate / BURSTS, (uint32_t)BURST_MIN);
+	e->to_meter.tokens = e->from_meter.tokens = e->burst;
 	rc = exception_rules_init(&e->rules, c, port);
 	if (rc == 0)
 		rc = pool_make(e, p);

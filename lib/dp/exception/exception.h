@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "bucket.h"
 #include "conf.h"
 #include "net.h"
 #include "port.h"
@@ -67,19 +68,6 @@ bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_f
 bool exception_rules_icmp_out(
 	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp);
 
-// --- exception_meter.c: packets per second. PURE -------------------------------------------------
-
-// Tokens, which may be owed: what cannot be told beforehand is taken and paid for later.
-struct exception_meter {
-	uint32_t rate, burst;
-	int64_t tokens;
-	uint64_t filled_ns;
-};
-
-void exception_meter_init(struct exception_meter *m, uint32_t rate, uint64_t now_ns);
-// Tokens there are at a monotonic time; 0 when none, or some are owed.
-uint32_t exception_meter_see(struct exception_meter *m, uint64_t now_ns);
-
 // --- what goes along with a frame ----------------------------------------------------------------
 
 // Lies in the private area of its mbuf.
@@ -113,10 +101,11 @@ struct exception {
 	unsigned int nb_lanes;
 	uint8_t port; // of the data path
 	uint8_t server; // the worker that sends what comes from the kernel: one, so order is kept
+	uint32_t rate, burst; // packets a second each way, and at once
 	struct exception_rules rules;
 	uint32_t taken __rte_cache_aligned; // buffers out of the ring; server writes, thread reads
 	// Of the thread; the last ones are read by any.
-	struct exception_meter to_meter __rte_cache_aligned, from_meter;
+	struct bucket to_meter __rte_cache_aligned, from_meter; // packets each way
 	uint32_t queued; // buffers put into the ring
 	unsigned int next_lane; // served first the next time
 	uint64_t to_lost, cut; // cut: super-frames that the port does not take as they are

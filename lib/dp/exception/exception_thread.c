@@ -89,7 +89,7 @@ static unsigned int write_lane(struct exception *e, struct exception_lane *l, un
 	for (unsigned int i = 0; i < n; i++) {
 		const uint32_t lost = write_one(e, m[i]);
 
-		e->to_meter.tokens -= mbuf_meta_of(m[i])->exception.frames;
+		bucket_spend(&e->to_meter, mbuf_meta_of(m[i])->exception.frames);
 		__atomic_store_n(&e->to_lost, e->to_lost + lost, __ATOMIC_RELAXED);
 		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
 	}
@@ -102,7 +102,7 @@ static unsigned int write_all(struct exception *e, uint64_t now)
 	unsigned int done = 0;
 
 	for (unsigned int i = 0; i < e->nb_lanes; i++) {
-		const uint32_t tokens = exception_meter_see(&e->to_meter, now);
+		const uint32_t tokens = bucket_see(&e->to_meter, e->rate, e->burst, now);
 
 		if (tokens == 0)
 			break;
@@ -291,7 +291,7 @@ static void read_one(struct exception *e, struct rte_mbuf *m)
 	exception_judge(e, m);
 	finish(e, &m);
 	note = &mbuf_meta_of(m)->exception;
-	e->from_meter.tokens -= note->frames;
+	bucket_spend(&e->from_meter, note->frames);
 	if (note->is_super && note->verdict == DP_SENT && !fits(e, m))
 		cut(e, m);
 	else
@@ -308,7 +308,7 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 		struct rte_mbuf *m;
 
 		if (waiting >= e->conf->buffers || !pieces_done(e, e->conf->buffers - waiting) ||
-			exception_meter_see(&e->from_meter, now) == 0 ||
+			bucket_see(&e->from_meter, e->rate, e->burst, now) == 0 ||
 			port_rx(e->kernel, 0, &m, 1) == 0)
 			break;
 		read_one(e, m);

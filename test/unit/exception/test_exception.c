@@ -419,8 +419,9 @@ static void test_rate(void **state)
 
 	open_world(one, RTE_DIM(allow));
 	len = make(&in, frame);
-	exception_meter_init(&exception()->to_meter, 1000, ns);
-	exception_meter_init(&exception()->from_meter, 1000, ns);
+	exception()->rate = 1000;
+	exception()->burst = 64;
+	exception()->to_meter = exception()->from_meter = (struct bucket){64, ns};
 	for (unsigned int ms = 0; ms < 100; ms++) {
 		for (unsigned int i = 0; i < 10; i++) {
 			make(&in, frame);

@@ -262,51 +262,6 @@ static void test_errors(void **state)
 	exception_rules_free(&rules);
 }
 
-// --- the meter ----------------------------------------------------------------------------------
-
-#define MS UINT64_C(1000000)
-
-// Takes all that it may for a while, looking at odd times.
-static uint64_t taken(struct exception_meter *m, uint64_t *now, uint64_t ms, uint64_t step)
-{
-	const uint64_t end = *now + ms * MS;
-	uint64_t n = 0;
-
-	for (; *now < end; *now += step) {
-		const uint32_t tokens = exception_meter_see(m, *now);
-
-		n += tokens;
-		m->tokens -= tokens;
-	}
-	return n;
-}
-
-static void test_meter(void **state)
-{
-	static const uint32_t rates[] = {1, 7, 1000, 100000, 9999999};
-
-	for (size_t i = 0; i < RTE_DIM(rates); i++) {
-		const uint32_t rate = rates[i];
-		struct exception_meter m;
-		uint64_t now = 12345, n;
-
-		exception_meter_init(&m, rate, now);
-		assert_int_equal(exception_meter_see(&m, now), RTE_MAX(rate / 50, 64u));
-		m.tokens = 0;
-		n = taken(&m, &now, 10000, 33333);
-		assert_in_range(n, 10 * (uint64_t)rate - rate / 1000 - 1,
-			10 * (uint64_t)rate + rate / 10000); // the last look is later
-		// what has been taken too much is paid for first
-		exception_meter_see(&m, now);
-		m.tokens = -(int64_t)rate;
-		assert_int_equal(exception_meter_see(&m, now + 999 * MS), 0);
-		assert_true(exception_meter_see(&m, now + 2200 * MS) > 0);
-		// and a long pause brings no more than a burst
-		now += 1000 * 3600 * UINT64_C(1000) * MS;
-		assert_int_equal(exception_meter_see(&m, now), RTE_MAX(rate / 50, 64u));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,7 +270,6 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_pings),
 		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_meter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
