@@ -6,21 +6,24 @@
 static void fast_headers_sums(
 	struct fast_headers *p, const struct turn_view *v, const struct rewrite *r)
 {
-	const unsigned int addrs = (v->flags & DP_IPV4) != 0 ? 8 : 32;
+	const unsigned int addrs =
+		(v->flags & DP_IPV4) != 0 ? NET_IP4_ADDRS_LEN : NET_IP6_ADDRS_LEN;
 	const uint8_t *udp = v->data - NET_UDP_LEN, *data = v->data;
 	const uint16_t end = (uint16_t)(r->off + r->len),
 		       ends = fast_headers_sum_addrs(p->src, p->dst);
-	const uint32_t taken = fast_headers_sum(udp - addrs, addrs + 4, false) +
-		2u * udp_load16(udp + 4) + fast_headers_sum(data, r->off, false) +
+	const uint32_t taken = fast_headers_sum(udp - addrs, addrs + NET_PORTS_LEN, false) +
+		2u * udp_load16(udp + NET_UDP_LENGTH_AT) + fast_headers_sum(data, r->off, false) +
 		fast_headers_sum(data + end, v->len - end, (end & 1) != 0);
 	const uint32_t added = (uint32_t)ends + p->sport + p->dport + 2u * be16(p->udp_len) +
 		fast_headers_sum(r->front, r->front_len, false);
-	const uint16_t old_total = udp_load16(udp - NET_IP4_LEN + 2);
+	const uint16_t old_total = udp_load16(udp - NET_IP4_LEN + NET_IP4_LENGTH_AT);
 
-	p->udp = (uint32_t)udp_load16(udp + 6) + udp_fold32(taken) + (uint16_t)~udp_fold32(added);
+	p->udp = (uint32_t)udp_load16(udp + NET_UDP_CHECKSUM_AT) + udp_fold32(taken) +
+		(uint16_t)~udp_fold32(added);
 	p->ip = (uint32_t)ends + be16(p->udp_len + NET_IP4_LEN) +
 		(uint16_t)~udp_fold32(
-			(uint32_t)fast_headers_sum(udp - addrs, 8, false) + old_total);
+			(uint32_t)fast_headers_sum(udp - addrs, NET_IP4_ADDRS_LEN, false) +
+			old_total);
 }
 
 bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
@@ -30,6 +33,7 @@ bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_
 	const bool is_v4 = addr_is_v4(&r->src->addr);
 	const uint16_t headers = NET_UDP_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	const uint16_t end = (uint16_t)(r->off + r->len), len = r->front_len + r->len + r->pad;
+	const uint8_t *ip4 = v->data - NET_UDP_LEN - NET_IP4_LEN; // where it has no options
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data, *front = data + r->off - r->front_len, *ip;
 	struct fast_headers p = {.src = &r->src->addr,
 		.dst = &r->dst->addr,
@@ -42,8 +46,8 @@ bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_
 	if ((v->flags & (DP_PLAIN | DP_IPV4)) != (is_v4 ? DP_PLAIN | DP_IPV4 : DP_PLAIN) ||
 		hop->serial == NEIGH_NO_SERIAL || w->plain_max == 0 ||
 		((r->off | r->front_len) & 1) != 0 || len + (uint32_t)headers > r->mtu ||
-		(is_v4 && r->df && (data[-22] & 0x40) == 0) || (int)m->data_off + p.moved < 0 ||
-		r->pad > rte_pktmbuf_tailroom(m))
+		(is_v4 && r->df && (ip4[NET_IP4_FRAGMENT_AT] & NET_IP4_DF) == 0) ||
+		(int)m->data_off + p.moved < 0 || r->pad > rte_pktmbuf_tailroom(m))
 		return false;
 	fast_headers_sums(&p, v, r);
 	memset(data + end, 0, r->pad);

@@ -63,7 +63,7 @@ void fastpath_wires_init(struct worker *w)
 
 		memcpy(tail, port->l2.src, 6);
 		for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++) {
-			store_be16(tail + 6, is_v4 ? 0x0800 : 0x86dd);
+			store_be16(tail + 6, is_v4 ? NET_ETHERTYPE_IP4 : NET_ETHERTYPE_IP6);
 			memcpy(&w->tx[p].tail[is_v4], tail, sizeof(tail));
 		}
 		// tagged frames, and those for another worker's queue, are rewrite.c's and tx.c's

@@ -7,7 +7,6 @@
 #include "clients/sessions.h"
 
 #define REPLY_TTL 64
-#define PROTO_UDP 17 // in the pseudo-header
 
 // --- one datagram -------------------------------------------------------------------------------
 
@@ -17,9 +16,9 @@ static uint16_t checksum_update(const uint8_t *payload, const struct net_frame *
 	const struct rewrite *r, uint16_t new_len)
 {
 	const uint16_t end = (uint16_t)(r->off + r->len);
-	uint32_t removed = csum_addrs(&f->src, &f->dst) + PROTO_UDP + f->sport + f->dport +
+	uint32_t removed = csum_addrs(&f->src, &f->dst) + NET_PROTO_UDP + f->sport + f->dport +
 		2u * (f->payload_len + (uint32_t)NET_UDP_LEN);
-	uint32_t added = r->csum + PROTO_UDP + 2u * (new_len + (uint32_t)NET_UDP_LEN);
+	uint32_t added = r->csum + NET_PROTO_UDP + 2u * (new_len + (uint32_t)NET_UDP_LEN);
 	uint32_t kept, tail;
 	uint16_t sum;
 

@@ -57,7 +57,7 @@ uint32_t csum_addrs(const struct addr *src, const struct addr *dst)
 uint16_t csum_udp(
 	const struct addr *src, const struct addr *dst, const uint8_t *udp, uint16_t udp_len)
 {
-	uint32_t sum = addrs_sum(src, dst) + PROTO_UDP + udp_len;
+	uint32_t sum = addrs_sum(src, dst) + NET_PROTO_UDP + udp_len;
 	uint16_t checksum;
 
 	sum += (uint32_t)load_be16(udp) + load_be16(udp + 2) + load_be16(udp + 4);

@@ -49,14 +49,15 @@ static inline enum net_drop parse_link(
 	if (len < NET_ETH_LEN)
 		return NET_DROP_SHORT;
 	*link = (struct link){load_be16(data + 12), NET_ETH_LEN};
-	if (link->type == ETHERTYPE_VLAN) {
+	if (link->type == NET_ETHERTYPE_VLAN) {
 		if (len < NET_ETH_LEN + NET_VLAN_LEN)
 			return NET_DROP_SHORT;
 		vlan = load_be16(data + 14) & 0x0fff;
 		*link = (struct link){load_be16(data + 16), NET_ETH_LEN + NET_VLAN_LEN};
 	}
 	// a priority tag (id 0) is no VLAN; a second tag is nobody's
-	if (vlan != rx->vlan || link->type == ETHERTYPE_VLAN || link->type == ETHERTYPE_QINQ)
+	if (vlan != rx->vlan || link->type == NET_ETHERTYPE_VLAN ||
+		link->type == NET_ETHERTYPE_QINQ)
 		return NET_DROP_VLAN;
 	if ((data[0] & 1) == 0 && !mac_eq(data, rx->mac))
 		return NET_DROP_NOT_FOR_US;
@@ -87,7 +88,7 @@ static inline enum net_drop parse_udp(
 		return f->is_v4 ? NET_OK : NET_DROP_UDP_CHECKSUM;
 	if (rx->l4_checksum_good)
 		return NET_OK;
-	sum = addrs_sum(&f->src, &f->dst) + PROTO_UDP + len;
+	sum = addrs_sum(&f->src, &f->dst) + NET_PROTO_UDP + len;
 	return csum_fold(csum_add(sum, udp, len)) == 0xffff ? NET_OK : NET_DROP_UDP_CHECKSUM;
 }
 
@@ -103,7 +104,7 @@ static enum net_drop parse_icmp(const uint8_t *data, struct net_frame *f, uint16
 	f->payload_off = f->l4_off;
 	f->payload_len = len;
 	if (!f->is_v4) // RFC 4443 section 2.3
-		sum = addrs_sum(&f->src, &f->dst) + PROTO_ICMP6 + len;
+		sum = addrs_sum(&f->src, &f->dst) + NET_PROTO_ICMP6 + len;
 	sum = csum_add(sum, data + f->l4_off, len);
 	return csum_fold(sum) == 0xffff ? NET_OK : NET_DROP_UDP_CHECKSUM;
 }
@@ -113,7 +114,7 @@ static enum net_drop parse_tcp(const uint8_t *data, struct net_frame *f, uint16_
 {
 	const uint8_t *tcp = data + f->l4_off;
 
-	if (len < TCP_HEADER_LEN || (tcp[12] >> 4) * 4 < TCP_HEADER_LEN || (tcp[12] >> 4) * 4 > len)
+	if (len < NET_TCP_LEN || (tcp[12] >> 4) * 4 < NET_TCP_LEN || (tcp[12] >> 4) * 4 > len)
 		return NET_DROP_SHORT;
 	f->kind = NET_TCP;
 	f->sport = load_be16(tcp);
@@ -156,11 +157,11 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 		return NET_DROP_MARTIAN_SOURCE;
 	if (udp_martian4(ip[16]) || f->l2_multicast) // RFC 1122 section 3.3.6
 		return NET_DROP_MARTIAN_DESTINATION;
-	if (ip[9] == PROTO_UDP)
+	if (ip[9] == NET_PROTO_UDP)
 		return parse_udp(data, rx, f, (uint16_t)(total - NET_IP4_LEN));
-	if (ip[9] == PROTO_ICMP)
+	if (ip[9] == NET_PROTO_ICMP)
 		return parse_icmp(data, f, (uint16_t)(total - NET_IP4_LEN));
-	if (ip[9] == PROTO_TCP && rx->tcp)
+	if (ip[9] == NET_PROTO_TCP && rx->tcp)
 		return parse_tcp(data, f, (uint16_t)(total - NET_IP4_LEN));
 	return NET_DROP_PROTOCOL;
 }
@@ -193,10 +194,10 @@ static enum net_drop skip_extensions(
 	for (unsigned int n = 0;; n++) {
 		size_t ext_len;
 
-		if (*proto == PROTO_FRAGMENT) // RFC 6946's atomic ones too
+		if (*proto == NET_PROTO_FRAGMENT) // RFC 6946's atomic ones too
 			return NET_DROP_FRAGMENT;
-		if (*proto != PROTO_HOP_BY_HOP && *proto != PROTO_ROUTING &&
-			*proto != PROTO_DESTINATION)
+		if (*proto != NET_PROTO_HOP_BY_HOP && *proto != NET_PROTO_ROUTING &&
+			*proto != NET_PROTO_DESTINATION)
 			break;
 		if (len - at < 8)
 			return NET_DROP_IP_HEADER;
@@ -204,10 +205,10 @@ static enum net_drop skip_extensions(
 		if (n == EXT_HEADERS_MAX || at + ext_len > EXT_BYTES_MAX || ext_len > len - at)
 			return NET_DROP_IP_HEADER;
 		// RFC 8200 section 4.1: hop-by-hop comes first or not at all
-		if (*proto == PROTO_HOP_BY_HOP && n != 0)
+		if (*proto == NET_PROTO_HOP_BY_HOP && n != 0)
 			return NET_DROP_IP_HEADER;
 		// RFC 5095: type 0 never; RFC 8200 section 4.4: we are no router on anyone's way
-		if (*proto == PROTO_ROUTING) {
+		if (*proto == NET_PROTO_ROUTING) {
 			if (p[at + 2] == 0 || p[at + 3] != 0)
 				return NET_DROP_IP_HEADER;
 		} else if (!options_skippable(p + at + 2, ext_len - 2)) {
@@ -236,11 +237,11 @@ static inline enum net_drop check_addrs6(const struct net_frame *f, uint8_t prot
 	if (martian6(&f->src) || f->src.b[0] == 0xff || addr_eq(&f->src, &f->dst))
 		return NET_DROP_MARTIAN_SOURCE;
 	// neighbour discovery needs them, nothing else may
-	if ((from_none || from_link) && proto != PROTO_ICMP6)
+	if ((from_none || from_link) && proto != NET_PROTO_ICMP6)
 		return NET_DROP_MARTIAN_SOURCE;
 	if (martian6(&f->dst) || (f->dst.d[0] | f->dst.d[1]) == 0)
 		return NET_DROP_MARTIAN_DESTINATION;
-	if (to_group ? proto != PROTO_ICMP6 : f->l2_multicast)
+	if (to_group ? proto != NET_PROTO_ICMP6 : f->l2_multicast)
 		return NET_DROP_MARTIAN_DESTINATION;
 	return NET_OK;
 }
@@ -261,7 +262,7 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 	if (l4_len > room - NET_IP6_LEN)
 		return NET_DROP_IP_LENGTH;
 	proto = ip[6];
-	if (proto != PROTO_UDP) {
+	if (proto != NET_PROTO_UDP) {
 		drop = skip_extensions(ip + NET_IP6_LEN, l4_len, &proto, &skipped);
 		if (drop != NET_OK)
 			return drop;
@@ -277,11 +278,11 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 	drop = check_addrs6(f, proto);
 	if (drop != NET_OK)
 		return drop;
-	if (proto == PROTO_UDP)
+	if (proto == NET_PROTO_UDP)
 		return parse_udp(data, rx, f, l4_len);
-	if (proto == PROTO_TCP && rx->tcp)
+	if (proto == NET_PROTO_TCP && rx->tcp)
 		return parse_tcp(data, f, l4_len);
-	return proto == PROTO_ICMP6 ? parse_icmp(data, f, l4_len) : NET_DROP_PROTOCOL;
+	return proto == NET_PROTO_ICMP6 ? parse_icmp(data, f, l4_len) : NET_DROP_PROTOCOL;
 }
 
 enum net_drop net_frame_parse(
@@ -294,11 +295,11 @@ enum net_drop net_frame_parse(
 		return drop;
 	f->l3_off = link.l3_off;
 	f->l2_multicast = data[0] & 1;
-	if (link.type == ETHERTYPE_IP4)
+	if (link.type == NET_ETHERTYPE_IP4)
 		return parse_ip4(data, len - link.l3_off, rx, f, link.l3_off);
-	if (link.type == ETHERTYPE_IP6)
+	if (link.type == NET_ETHERTYPE_IP6)
 		return parse_ip6(data, len - link.l3_off, rx, f, link.l3_off);
-	if (link.type != ETHERTYPE_ARP)
+	if (link.type != NET_ETHERTYPE_ARP)
 		return NET_DROP_ETHERTYPE;
 	*f = (struct net_frame){
 		.kind = NET_ARP, .l3_off = link.l3_off, .l2_multicast = data[0] & 1};
@@ -314,7 +315,7 @@ static uint8_t *ip4_write(uint8_t *p, const struct net_ip *ip, uint16_t total,
 	store_be16(p + 4, ip->id);
 	store_be16(p + 6, ip->df ? 0x4000 : 0);
 	p[8] = ip->ttl;
-	p[9] = PROTO_UDP;
+	p[9] = NET_PROTO_UDP;
 	memcpy(p + 12, src->b + 12, 4);
 	memcpy(p + 16, dst->b + 12, 4);
 	ip4_write_checksum(p);
@@ -328,12 +329,12 @@ uint8_t *net_write_udp(uint8_t *payload, uint16_t payload_len, const struct net_
 	const bool is_v4 = addr_is_v4(&src->addr);
 	const uint16_t udp_len = (uint16_t)(payload_len + NET_UDP_LEN);
 	uint8_t *frame = payload - net_headers_len(is_v4, l2->vlan);
-	uint8_t *p = eth_write(frame, l2, is_v4 ? ETHERTYPE_IP4 : ETHERTYPE_IP6);
+	uint8_t *p = eth_write(frame, l2, is_v4 ? NET_ETHERTYPE_IP4 : NET_ETHERTYPE_IP6);
 
 	if (is_v4) {
 		p = ip4_write(p, ip, (uint16_t)(udp_len + NET_IP4_LEN), &src->addr, &dst->addr);
 	} else {
-		const struct ip6_fields fields = {udp_len, ip->tos, PROTO_UDP, ip->ttl};
+		const struct ip6_fields fields = {udp_len, ip->tos, NET_PROTO_UDP, ip->ttl};
 
 		p = ip6_write(p, fields, &src->addr, &dst->addr);
 	}
@@ -347,7 +348,7 @@ uint8_t *net_write_udp(uint8_t *payload, uint16_t payload_len, const struct net_
 void net_frame_describe(
 	const uint8_t *data, uint16_t payload_off, uint16_t payload_len, struct net_frame *f)
 {
-	const bool tagged = load_be16(data + 12) == ETHERTYPE_VLAN;
+	const bool tagged = load_be16(data + 12) == NET_ETHERTYPE_VLAN;
 	const uint16_t l3_off = NET_ETH_LEN + (tagged ? NET_VLAN_LEN : 0);
 	const uint8_t *ip = data + l3_off, *udp = data + payload_off - NET_UDP_LEN;
 
@@ -389,16 +390,16 @@ void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx)
 		expect(&r->v4.value[i], &r->v4.mask[i], rx->mac[i], 0xff);
 		expect(&r->v6.value[i], &r->v6.mask[i], rx->mac[i], 0xff);
 	}
-	expect(&r->v4.value[12], &r->v4.mask[12], ETHERTYPE_IP4 >> 8, 0xff);
-	expect(&r->v4.value[13], &r->v4.mask[13], ETHERTYPE_IP4 & 0xff, 0xff);
+	expect(&r->v4.value[12], &r->v4.mask[12], NET_ETHERTYPE_IP4 >> 8, 0xff);
+	expect(&r->v4.value[13], &r->v4.mask[13], NET_ETHERTYPE_IP4 & 0xff, 0xff);
 	expect(&r->v4.value[14], &r->v4.mask[14], 0x45, 0xff); // no options
 	expect(&r->v4.value[20], &r->v4.mask[20], 0, 0xbf); // no fragment, nothing reserved
 	expect(&r->v4.value[21], &r->v4.mask[21], 0, 0xff);
-	expect(&r->v4.value[23], &r->v4.mask[23], PROTO_UDP, 0xff);
-	expect(&r->v6.value[12], &r->v6.mask[12], ETHERTYPE_IP6 >> 8, 0xff);
-	expect(&r->v6.value[13], &r->v6.mask[13], ETHERTYPE_IP6 & 0xff, 0xff);
+	expect(&r->v4.value[23], &r->v4.mask[23], NET_PROTO_UDP, 0xff);
+	expect(&r->v6.value[12], &r->v6.mask[12], NET_ETHERTYPE_IP6 >> 8, 0xff);
+	expect(&r->v6.value[13], &r->v6.mask[13], NET_ETHERTYPE_IP6 & 0xff, 0xff);
 	expect(&r->v6.value[14], &r->v6.mask[14], 0x60, 0xf0);
-	expect(&r->v6.value[20], &r->v6.mask[20], PROTO_UDP, 0xff);
+	expect(&r->v6.value[20], &r->v6.mask[20], NET_PROTO_UDP, 0xff);
 	if (rx->vlan != 0) // no ethertype is like that
 		r->v4.value[12] = r->v6.value[12] = 0xff;
 }

@@ -178,7 +178,7 @@ static uint8_t *arp_write(
 	uint8_t *p, uint16_t operation, const uint8_t *sender_mac, const struct addr *sender)
 {
 	store_be16(p, 1);
-	store_be16(p + 2, ETHERTYPE_IP4);
+	store_be16(p + 2, NET_ETHERTYPE_IP4);
 	p[4] = 6;
 	p[5] = 4;
 	store_be16(p + 6, operation);
@@ -205,7 +205,8 @@ struct nd_fields {
 static uint8_t *nd_write(uint8_t *p, const struct nd_fields *nd)
 {
 	const uint16_t len = nd->mac != NULL ? ND_LEN + ND_OPTION_LEN : ND_LEN;
-	const struct ip6_fields fields = {.payload_len = len, .proto = PROTO_ICMP6, .ttl = TTL_ND};
+	const struct ip6_fields fields = {
+		.payload_len = len, .proto = NET_PROTO_ICMP6, .ttl = TTL_ND};
 	uint8_t *icmp = ip6_write(p, fields, nd->src, nd->dst);
 
 	memset(icmp, 0, ND_LEN);
@@ -239,7 +240,7 @@ size_t net_write_ask(uint8_t *buf, const struct net_l2 *l2, const struct addr *s
 
 	if (addr_is_v4(target)) {
 		memcpy(link.dst, to_mac != NULL ? to_mac : broadcast, 6);
-		p = eth_write(buf, &link, ETHERTYPE_ARP);
+		p = eth_write(buf, &link, NET_ETHERTYPE_ARP);
 		p = arp_write(p, ARP_REQUEST, l2->src, sender);
 		p = arp_write_target(p, no_mac, target);
 	} else {
@@ -247,7 +248,7 @@ size_t net_write_ask(uint8_t *buf, const struct net_l2 *l2, const struct addr *s
 			memcpy(link.dst, to_mac, 6);
 		else
 			net_mac_of_multicast(&group, link.dst);
-		p = nd_write(eth_write(buf, &link, ETHERTYPE_IP6), &nd);
+		p = nd_write(eth_write(buf, &link, NET_ETHERTYPE_IP6), &nd);
 	}
 	return (size_t)(p - buf);
 }
@@ -262,11 +263,11 @@ static size_t write_arp_answer(
 		// an announcement has the form of a request (RFC 5227 section 3): replies that
 		// nobody asked for are filtered by many
 		memcpy(link.dst, broadcast, 6);
-		p = eth_write(buf, &link, ETHERTYPE_ARP);
+		p = eth_write(buf, &link, NET_ETHERTYPE_ARP);
 		p = arp_write(p, ARP_REQUEST, l2->src, target);
 		p = arp_write_target(p, no_mac, target);
 	} else {
-		p = eth_write(buf, &link, ETHERTYPE_ARP);
+		p = eth_write(buf, &link, NET_ETHERTYPE_ARP);
 		p = arp_write(p, ARP_REPLY, l2->src, target);
 		p = arp_write_target(p, l2->dst, to);
 	}
@@ -294,5 +295,5 @@ size_t net_write_answer(
 		return write_arp_answer(buf, l2, target, to);
 	if (to_all)
 		net_mac_of_multicast(&all_nodes, link.dst);
-	return (size_t)(nd_write(eth_write(buf, &link, ETHERTYPE_IP6), &nd) - buf);
+	return (size_t)(nd_write(eth_write(buf, &link, NET_ETHERTYPE_IP6), &nd) - buf);
 }

@@ -5,12 +5,8 @@
 
 #include "addr.h"
 #include "hash.h"
+#include "protocols.h"
 
-#define NET_ETH_LEN 14
-#define NET_VLAN_LEN 4
-#define NET_IP4_LEN 20
-#define NET_IP6_LEN 40
-#define NET_UDP_LEN 8
 #define NET_HEADERS_MAX (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + NET_UDP_LEN)
 
 // Every reason for which a frame can be refused here: X(enum, name, meaning). The name is the

@@ -6,21 +6,6 @@
 #include "net.h"
 #include "udp.h"
 
-#define ETHERTYPE_IP4 0x0800
-#define ETHERTYPE_ARP 0x0806
-#define ETHERTYPE_VLAN 0x8100
-#define ETHERTYPE_QINQ 0x88a8
-#define ETHERTYPE_IP6 0x86dd
-
-#define PROTO_HOP_BY_HOP 0
-#define PROTO_ICMP 1
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define PROTO_ROUTING 43
-#define PROTO_FRAGMENT 44
-#define PROTO_ICMP6 58
-#define PROTO_DESTINATION 60
-
 #define ICMP_ECHO_REPLY 0
 #define ICMP_ECHO_REQUEST 8
 #define ICMP6_ECHO_REQUEST 128
@@ -29,7 +14,6 @@
 #define ICMP6_NEIGHBOR_ADVERTISEMENT 136
 
 #define ICMP_HEADER_LEN 8
-#define TCP_HEADER_LEN 20
 
 // What a packet that we originate carries; each ND message must have 255 (RFC 4861 section 7.1).
 #define TTL_DEFAULT 64
@@ -70,7 +54,7 @@ static inline uint8_t *eth_write(uint8_t *p, const struct net_l2 *l2, uint16_t e
 	memcpy(p + 6, l2->src, 6);
 	p += 12;
 	if (l2->vlan != 0) {
-		store_be16(p, ETHERTYPE_VLAN);
+		store_be16(p, NET_ETHERTYPE_VLAN);
 		store_be16(p + 2, l2->vlan);
 		p += NET_VLAN_LEN;
 	}
@@ -101,7 +85,7 @@ static inline uint8_t *ip6_write(
 static inline void icmp6_write_checksum(
 	uint8_t *icmp, uint16_t len, const struct addr *src, const struct addr *dst)
 {
-	uint32_t sum = csum_addrs(src, dst) + len + PROTO_ICMP6;
+	uint32_t sum = csum_addrs(src, dst) + len + NET_PROTO_ICMP6;
 
 	store_be16(icmp + 2, 0);
 	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(sum, icmp, len)));

@@ -13,7 +13,6 @@
 #include "segment.h"
 #include "udp.h"
 
-#define PROTO_UDP 17
 #define SLOTS 64 // twice the frames of a burst
 #define IP_LEN_MAX 65535
 
@@ -58,16 +57,18 @@ static bool head_read(struct head *h, const struct rte_mbuf *m)
 	if (m->nb_segs != 1 || m->data_len < h->l2 + NET_IP4_LEN + NET_UDP_LEN)
 		return false;
 	type = load_be16(ip - 2);
-	h->is_v4 = type == 0x0800;
+	h->is_v4 = type == NET_ETHERTYPE_IP4;
 	if (h->is_v4) {
 		l4_len = l3_len - NET_IP4_LEN;
-		if (ip[0] != 0x45 || ip[9] != PROTO_UDP || load_be16(ip + 2) != l3_len ||
-			(load_be16(ip + 6) & 0x3fff) != 0)
+		if (ip[0] != 0x45 || ip[NET_IP4_PROTO_AT] != NET_PROTO_UDP ||
+			load_be16(ip + NET_IP4_LENGTH_AT) != l3_len ||
+			(load_be16(ip + NET_IP4_FRAGMENT_AT) & NET_IP4_FRAGMENTED) != 0)
 			return false;
 	} else {
 		l4_len = l3_len - NET_IP6_LEN;
-		if (type != 0x86dd || l3_len < NET_IP6_LEN + NET_UDP_LEN || ip[6] != PROTO_UDP ||
-			load_be16(ip + 4) != l4_len)
+		if (type != NET_ETHERTYPE_IP6 || l3_len < NET_IP6_LEN + NET_UDP_LEN ||
+			ip[NET_IP6_NEXT_AT] != NET_PROTO_UDP ||
+			load_be16(ip + NET_IP6_LENGTH_AT) != l4_len)
 			return false;
 	}
 	h->ip = ip;
@@ -76,16 +77,17 @@ static bool head_read(struct head *h, const struct rte_mbuf *m)
 	// Whatever cuts a run counts the identification up from the first. Of a datagram with DF it
 	// means nothing (RFC 6864 4.1); one without might be fragmented on its way and then needs
 	// an identification that has not just been used, which only its sender can promise.
-	h->alone = h->len == 0 || load_be16(ip - h->l2 + h->all - 2) == 0 ||
-		(h->is_v4 && (ip[6] & 0x40) == 0);
+	h->alone = h->len == 0 ||
+		load_be16(ip - h->l2 + h->all - NET_UDP_LEN + NET_UDP_CHECKSUM_AT) == 0 ||
+		(h->is_v4 && (ip[NET_IP4_FRAGMENT_AT] & NET_IP4_DF) == 0);
 	return true;
 }
 
 // Addresses and ports lie side by side.
 static inline const uint8_t *flow_key(const struct head *h, size_t *len)
 {
-	*len = h->is_v4 ? 12 : 36;
-	return h->ip + (h->is_v4 ? 12 : 8);
+	*len = (h->is_v4 ? NET_IP4_ADDRS_LEN : NET_IP6_ADDRS_LEN) + NET_PORTS_LEN;
+	return h->ip + (h->is_v4 ? NET_IP4_ADDRS_AT : NET_IP6_ADDRS_AT);
 }
 
 static bool same_flow(const struct head *a, const struct head *b)
@@ -191,17 +193,18 @@ static void run_finish(const struct run *r)
 	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
 	if (r->head.is_v4) {
 		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
-		store_be16(ip + 2, (uint16_t)(NET_IP4_LEN + udp_len));
-		store_be16(ip + 10, 0);
-		store_be16(ip + 10, (uint16_t)~csum_fold(csum_add(0, ip, NET_IP4_LEN)));
-		pseudo = csum_add(0, ip + 12, 8);
+		store_be16(ip + NET_IP4_LENGTH_AT, (uint16_t)(NET_IP4_LEN + udp_len));
+		store_be16(ip + NET_IP4_CHECKSUM_AT, 0);
+		store_be16(ip + NET_IP4_CHECKSUM_AT,
+			(uint16_t)~csum_fold(csum_add(0, ip, NET_IP4_LEN)));
+		pseudo = csum_add(0, ip + NET_IP4_ADDRS_AT, NET_IP4_ADDRS_LEN);
 	} else {
 		m->ol_flags |= RTE_MBUF_F_TX_IPV6;
-		store_be16(ip + 4, udp_len);
-		pseudo = csum_add(0, ip + 8, 32);
+		store_be16(ip + NET_IP6_LENGTH_AT, udp_len);
+		pseudo = csum_add(0, ip + NET_IP6_ADDRS_AT, NET_IP6_ADDRS_LEN);
 	}
-	store_be16(udp + 4, udp_len);
-	store_be16(udp + 6, csum_fold(pseudo + PROTO_UDP + udp_len));
+	store_be16(udp + NET_UDP_LENGTH_AT, udp_len);
+	store_be16(udp + NET_UDP_CHECKSUM_AT, csum_fold(pseudo + NET_PROTO_UDP + udp_len));
 }
 
 // --- the call -----------------------------------------------------------------------------------

@@ -11,14 +11,7 @@
 
 #define RX_GOOD (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)
 
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define TCP_LEN 20
 #define HEADERS_MAX (NET_ETH_LEN + NET_VLAN_LEN + 60 + 60) // IPv4 and TCP with all options
-
-#define TCP_FIN 0x01
-#define TCP_PSH 0x08
-#define TCP_CWR 0x80
 
 // What a super-frame consists of: offsets in the frame, and its headers in one piece.
 struct shape {
@@ -71,13 +64,13 @@ static bool parse_l2(struct shape *s, uint32_t have)
 	s->l3 = NET_ETH_LEN;
 	if (have < NET_ETH_LEN + NET_VLAN_LEN)
 		return false;
-	type = load_be16(s->headers + 12);
-	if (type == 0x8100) {
+	type = load_be16(s->headers + NET_ETH_TYPE_AT);
+	if (type == NET_ETHERTYPE_VLAN) {
 		type = load_be16(s->headers + NET_ETH_LEN + 2);
 		s->l3 += NET_VLAN_LEN;
 	}
-	s->is_v4 = type == 0x0800;
-	return s->is_v4 || type == 0x86dd;
+	s->is_v4 = type == NET_ETHERTYPE_IP4;
+	return s->is_v4 || type == NET_ETHERTYPE_IP6;
 }
 
 // *end is where the IP packet says it ends.
@@ -92,18 +85,19 @@ static bool parse_l3(struct shape *s, uint32_t have, bool verify, uint32_t *end)
 		return false;
 	if (s->is_v4) {
 		ihl = (ip[0] & 15u) * 4;
-		if (ihl < NET_IP4_LEN || have < s->l3 + ihl || (load_be16(ip + 6) & 0x3fff) != 0 ||
+		if (ihl < NET_IP4_LEN || have < s->l3 + ihl ||
+			(load_be16(ip + NET_IP4_FRAGMENT_AT) & NET_IP4_FRAGMENTED) != 0 ||
 			(verify && csum_fold(csum_add(0, ip, ihl)) != 0xffff))
 			return false;
-		*end = (uint32_t)s->l3 + load_be16(ip + 2);
-		proto = ip[9];
+		*end = (uint32_t)s->l3 + load_be16(ip + NET_IP4_LENGTH_AT);
+		proto = ip[NET_IP4_PROTO_AT];
 	} else {
-		*end = s->l3 + ihl + load_be16(ip + 4);
-		proto = ip[6];
+		*end = s->l3 + ihl + load_be16(ip + NET_IP6_LENGTH_AT);
+		proto = ip[NET_IP6_NEXT_AT];
 	}
 	s->l4 = (uint16_t)(s->l3 + ihl);
-	s->is_tcp = proto == PROTO_TCP;
-	return s->is_tcp || proto == PROTO_UDP;
+	s->is_tcp = proto == NET_PROTO_TCP;
+	return s->is_tcp || proto == NET_PROTO_UDP;
 }
 
 static bool parse_l4(struct shape *s, uint32_t have, uint32_t end)
@@ -112,17 +106,17 @@ static bool parse_l4(struct shape *s, uint32_t have, uint32_t end)
 	uint32_t len = NET_UDP_LEN;
 
 	if (s->is_tcp) {
-		if (have < (uint32_t)s->l4 + TCP_LEN)
+		if (have < (uint32_t)s->l4 + NET_TCP_LEN)
 			return false;
-		len = (l4[12] >> 4) * 4u;
-		if (len < TCP_LEN)
+		len = (l4[NET_TCP_OFFSET_AT] >> 4) * 4u;
+		if (len < NET_TCP_LEN)
 			return false;
 	}
 	if (have < s->l4 + len || end < s->l4 + len)
 		return false;
 	s->payload = (uint16_t)(s->l4 + len);
 	s->len = end - s->payload;
-	return s->is_tcp || load_be16(l4 + 4) == end - s->l4;
+	return s->is_tcp || load_be16(l4 + NET_UDP_LENGTH_AT) == end - s->l4;
 }
 
 // What the mbuf asks for is what its headers are.
@@ -164,33 +158,36 @@ static void write_l3(uint8_t *ip, const struct shape *s, unsigned int i, uint32_
 	const uint16_t ihl = (uint16_t)(s->l4 - s->l3);
 
 	if (!s->is_v4) {
-		store_be16(ip + 4, (uint16_t)l4_len);
+		store_be16(ip + NET_IP6_LENGTH_AT, (uint16_t)l4_len);
 		return;
 	}
-	store_be16(ip + 2, (uint16_t)(ihl + l4_len));
-	store_be16(ip + 4, (uint16_t)(load_be16(ip + 4) + i));
-	store_be16(ip + 10, 0);
-	store_be16(ip + 10, (uint16_t)~csum_fold(csum_add(0, ip, ihl)));
+	store_be16(ip + NET_IP4_LENGTH_AT, (uint16_t)(ihl + l4_len));
+	store_be16(ip + NET_IP4_ID_AT, (uint16_t)(load_be16(ip + NET_IP4_ID_AT) + i));
+	store_be16(ip + NET_IP4_CHECKSUM_AT, 0);
+	store_be16(ip + NET_IP4_CHECKSUM_AT, (uint16_t)~csum_fold(csum_add(0, ip, ihl)));
 }
 
 // Header and payload are in place behind the IP header.
 static void write_l4(uint8_t *ip, const struct shape *s, unsigned int i, uint32_t l4_len)
 {
-	uint8_t *l4 = ip + s->l4 - s->l3, *field = l4 + (s->is_tcp ? 16 : 6);
-	uint32_t sum = s->is_v4 ? csum_add(0, ip + 12, 8) : csum_add(0, ip + 8, 32);
+	uint8_t *l4 = ip + s->l4 - s->l3,
+		*field = l4 + (s->is_tcp ? NET_TCP_CHECKSUM_AT : NET_UDP_CHECKSUM_AT);
+	uint32_t sum = s->is_v4 ? csum_add(0, ip + NET_IP4_ADDRS_AT, NET_IP4_ADDRS_LEN)
+				: csum_add(0, ip + NET_IP6_ADDRS_AT, NET_IP6_ADDRS_LEN);
 	uint16_t checksum;
 
 	if (s->is_tcp) {
-		store_be32(l4 + 4, load_be32(l4 + 4) + i * s->size);
+		store_be32(l4 + NET_TCP_SEQUENCE_AT,
+			load_be32(l4 + NET_TCP_SEQUENCE_AT) + i * s->size);
 		if (i > 0)
-			l4[13] &= (uint8_t)~TCP_CWR;
+			l4[NET_TCP_FLAGS_AT] &= (uint8_t)~NET_TCP_CWR;
 		if (i + 1 < shape_frames(s))
-			l4[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+			l4[NET_TCP_FLAGS_AT] &= (uint8_t) ~(NET_TCP_FIN | NET_TCP_PSH);
 	} else {
-		store_be16(l4 + 4, (uint16_t)l4_len);
+		store_be16(l4 + NET_UDP_LENGTH_AT, (uint16_t)l4_len);
 	}
 	store_be16(field, 0);
-	sum = csum_add(sum + (s->is_tcp ? PROTO_TCP : PROTO_UDP) + l4_len, l4, l4_len);
+	sum = csum_add(sum + (s->is_tcp ? NET_PROTO_TCP : NET_PROTO_UDP) + l4_len, l4, l4_len);
 	checksum = (uint16_t)~csum_fold(sum);
 	// 0 would say "no checksum" (RFC 768); to TCP it is a sum like any other
 	store_be16(field, checksum == 0 && !s->is_tcp ? 0xffff : checksum);
@@ -245,9 +242,10 @@ bool port_super_forward(struct rte_mbuf *m)
 	ip = rte_pktmbuf_mtod_offset(m, uint8_t *, s.l3);
 	l4 = ip + s.l4 - s.l3;
 	l4_len = (uint32_t)(s.payload - s.l4) + s.len;
-	sum = s.is_v4 ? csum_add(0, ip + 12, 8) : csum_add(0, ip + 8, 32);
-	sum += (s.is_tcp ? PROTO_TCP : PROTO_UDP) + l4_len;
-	store_be16(l4 + (s.is_tcp ? 16 : 6), csum_fold(sum));
+	sum = s.is_v4 ? csum_add(0, ip + NET_IP4_ADDRS_AT, NET_IP4_ADDRS_LEN)
+		      : csum_add(0, ip + NET_IP6_ADDRS_AT, NET_IP6_ADDRS_LEN);
+	sum += (s.is_tcp ? NET_PROTO_TCP : NET_PROTO_UDP) + l4_len;
+	store_be16(l4 + (s.is_tcp ? NET_TCP_CHECKSUM_AT : NET_UDP_CHECKSUM_AT), csum_fold(sum));
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	m->ol_flags |= s.is_tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG;
 	m->ol_flags |= s.is_v4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;

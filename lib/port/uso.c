@@ -88,12 +88,13 @@ void port_uso_prepare(struct rte_mbuf *m)
 	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, m->l2_len);
 	const bool is_v4 = (m->ol_flags & RTE_MBUF_F_TX_IPV4) != 0;
 	const bool tcp = (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
-	const uint32_t sum = is_v4 ? csum_add(0, ip + 12, 8) : csum_add(0, ip + 8, 32);
+	const uint32_t sum = is_v4 ? csum_add(0, ip + NET_IP4_ADDRS_AT, NET_IP4_ADDRS_LEN)
+				   : csum_add(0, ip + NET_IP6_ADDRS_AT, NET_IP6_ADDRS_LEN);
 
-	store_be16(ip + m->l3_len + (tcp ? 16 : 6),
-		csum_fold(sum + (tcp ? (uint32_t)IPPROTO_TCP : IPPROTO_UDP)));
+	store_be16(ip + m->l3_len + (tcp ? NET_TCP_CHECKSUM_AT : NET_UDP_CHECKSUM_AT),
+		csum_fold(sum + (tcp ? (uint32_t)NET_PROTO_TCP : NET_PROTO_UDP)));
 	if (is_v4)
-		store_be16(ip + 10, 0);
+		store_be16(ip + NET_IP4_CHECKSUM_AT, 0);
 }
 
 static void switch_off(struct port *p, bool tcp)

@@ -6,16 +6,6 @@
 #include "bytes.h"
 #include "vtap_int.h"
 
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define UDP_CHECKSUM 6 // offset of the field in the header
-#define TCP_CHECKSUM 16
-#define TCP_FLAGS 13
-#define TCP_CWR 0x80
-#define ETHERTYPE_IP4 0x0800
-#define ETHERTYPE_IP6 0x86dd
-#define ETHERTYPE_VLAN 0x8100
-
 // True when the checksum a header speaks of is that of the frame's own UDP or TCP header, behind at
 // most one VLAN tag and without IPv6 extension headers. (Another, of a packet inside this one, says
 // nothing of the outer one.) m's first buffer has to hold that header.
@@ -29,22 +19,22 @@ static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
 	if (m->data_len < NET_ETH_LEN + NET_VLAN_LEN + NET_IP4_LEN)
 		return false;
 	type = load_be16(data + l3 - 2);
-	if (type == ETHERTYPE_VLAN) {
+	if (type == NET_ETHERTYPE_VLAN) {
 		l3 += NET_VLAN_LEN;
 		type = load_be16(data + l3 - 2);
 	}
-	if (type == ETHERTYPE_IP4) {
+	if (type == NET_ETHERTYPE_IP4) {
 		l4 = l3 + 4u * (data[l3] & 0xf);
-		proto = data[l3 + 9];
-	} else if (type == ETHERTYPE_IP6) {
+		proto = data[l3 + NET_IP4_PROTO_AT];
+	} else if (type == NET_ETHERTYPE_IP6) {
 		l4 = l3 + NET_IP6_LEN;
-		proto = data[l3 + 6];
+		proto = data[l3 + NET_IP6_NEXT_AT];
 	} else {
 		return false;
 	}
 	return h->csum_start == l4 &&
-		((proto == PROTO_UDP && h->csum_offset == UDP_CHECKSUM) ||
-			(proto == PROTO_TCP && h->csum_offset == TCP_CHECKSUM));
+		((proto == NET_PROTO_UDP && h->csum_offset == NET_UDP_CHECKSUM_AT) ||
+			(proto == NET_PROTO_TCP && h->csum_offset == NET_TCP_CHECKSUM_AT));
 }
 
 // The kernel left the checksum to a device: the field holds the folded sum of the pseudo-header
@@ -61,7 +51,7 @@ static int complete(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 		return -EINVAL;
 	sum = (uint16_t)~csum_fold(csum_add(0, data + start, m->data_len - start));
 	// of UDP, 0 says that there is none (RFC 768)
-	store_be16(data + field, sum == 0 && h->csum_offset == UDP_CHECKSUM ? 0xffff : sum);
+	store_be16(data + field, sum == 0 && h->csum_offset == NET_UDP_CHECKSUM_AT ? 0xffff : sum);
 	if (is_own(h, m))
 		m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 	return 0;
@@ -92,10 +82,10 @@ int vtap_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 			m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 		return 0;
 	case VIRTIO_NET_HDR_GSO_UDP_L4:
-		return super_received(h, m, UDP_CHECKSUM);
+		return super_received(h, m, NET_UDP_CHECKSUM_AT);
 	case VIRTIO_NET_HDR_GSO_TCPV4:
 	case VIRTIO_NET_HDR_GSO_TCPV6:
-		return super_received(h, m, TCP_CHECKSUM);
+		return super_received(h, m, NET_TCP_CHECKSUM_AT);
 	default:
 		return -EINVAL;
 	}
@@ -108,7 +98,7 @@ int vtap_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m)
 	const uint32_t headers = l4 + m->l4_len;
 
 	if (m->tso_segsz == 0 || m->l2_len < NET_ETH_LEN || headers > m->data_len ||
-		m->l4_len < (tcp ? 20 : NET_UDP_LEN))
+		m->l4_len < (tcp ? NET_TCP_LEN : NET_UDP_LEN))
 		return -EINVAL;
 	*h = (struct virtio_net_hdr){
 		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
@@ -116,14 +106,15 @@ int vtap_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m)
 		.hdr_len = (uint16_t)headers,
 		.gso_size = m->tso_segsz,
 		.csum_start = (uint16_t)l4,
-		.csum_offset = tcp ? TCP_CHECKSUM : UDP_CHECKSUM,
+		.csum_offset = tcp ? NET_TCP_CHECKSUM_AT : NET_UDP_CHECKSUM_AT,
 	};
 	if (tcp) {
-		const uint8_t flags = *rte_pktmbuf_mtod_offset(m, const uint8_t *, l4 + TCP_FLAGS);
+		const uint8_t flags =
+			*rte_pktmbuf_mtod_offset(m, const uint8_t *, l4 + NET_TCP_FLAGS_AT);
 
 		h->gso_type = (m->ol_flags & RTE_MBUF_F_TX_IPV6) != 0 ? VIRTIO_NET_HDR_GSO_TCPV6
 								      : VIRTIO_NET_HDR_GSO_TCPV4;
-		if ((flags & TCP_CWR) != 0)
+		if ((flags & NET_TCP_CWR) != 0)
 			h->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
 	}
 	return 0;

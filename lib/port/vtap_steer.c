@@ -26,11 +26,11 @@
 
 // Queues are counted by the kernel: it takes the result modulo their number.
 static const struct bpf_insn program[] = {MOVE(6, 1), // where the loads expect the frame
-	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 7, 0, 0, 0), LOAD(BPF_H, 12),
-	JUMP(BPF_JEQ, 0x86dd, 10), // to IPv6
-	JUMP(BPF_JNE, 0x0800, 19), // all else: to the end
+	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 7, 0, 0, 0), LOAD(BPF_H, NET_ETH_TYPE_AT),
+	JUMP(BPF_JEQ, NET_ETHERTYPE_IP6, 10), // to IPv6
+	JUMP(BPF_JNE, NET_ETHERTYPE_IP4, 19), // all else: to the end
 	XOR_LOAD(26), XOR_LOAD(30), LOAD(BPF_H, 20),
-	JUMP(BPF_JSET, 0x3fff, 13), // a fragment: to the end, all of a packet alike
+	JUMP(BPF_JSET, NET_IP4_FRAGMENTED, 13), // a fragment: to the end, all of a packet alike
 	XOR_LOAD(34), JUMP(BPF_JA, 0, 10), // to the end
 	XOR_LOAD(22), XOR_LOAD(34), XOR_LOAD(38), XOR_LOAD(50), XOR_LOAD(54), // IPv6
 	INSN(BPF_ALU | BPF_MUL | BPF_K, 7, 0, 0, (int32_t)0x9e3779b1), // the end: mix

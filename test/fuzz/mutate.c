@@ -31,12 +31,12 @@ static struct layout look(const uint8_t *f, size_t len)
 	struct layout y = {.l3 = 14, .end = len};
 	uint16_t type = len >= 14 ? load_be16(f + 12) : 0;
 
-	if (type == ETHERTYPE_VLAN && len >= 18) {
+	if (type == NET_ETHERTYPE_VLAN && len >= 18) {
 		type = load_be16(f + 16);
 		y.l3 = 18;
 	}
-	y.is_v4 = type == ETHERTYPE_IP4;
-	y.is_ip = (y.is_v4 && len >= y.l3 + 20) || (type == ETHERTYPE_IP6 && len >= y.l3 + 40);
+	y.is_v4 = type == NET_ETHERTYPE_IP4;
+	y.is_ip = (y.is_v4 && len >= y.l3 + 20) || (type == NET_ETHERTYPE_IP6 && len >= y.l3 + 40);
 	if (!y.is_ip)
 		return y;
 	y.l4 = y.l3 + (y.is_v4 ? (f[y.l3] & 15u) * 4 : 40);
@@ -44,8 +44,8 @@ static struct layout look(const uint8_t *f, size_t len)
 	y.end = y.l3 + load_be16(f + y.l3 + (y.is_v4 ? 2 : 4)) + (y.is_v4 ? 0 : 40);
 	y.end = RTE_MIN(y.end, len);
 	for (unsigned int n = 0; !y.is_v4 && n < 8 && y.l4 + 8 <= y.end; n++) {
-		if (y.proto != PROTO_HOP_BY_HOP && y.proto != PROTO_ROUTING &&
-			y.proto != PROTO_DESTINATION)
+		if (y.proto != NET_PROTO_HOP_BY_HOP && y.proto != NET_PROTO_ROUTING &&
+			y.proto != NET_PROTO_DESTINATION)
 			break;
 		y.proto = f[y.l4];
 		y.l4 += (f[y.l4 + 1] + 1u) * 8;
@@ -55,7 +55,7 @@ static struct layout look(const uint8_t *f, size_t len)
 
 static void repair_l4(uint8_t *f, const struct layout *y)
 {
-	const size_t field = y->proto == PROTO_UDP ? 6 : y->proto == PROTO_TCP ? 16 : 2;
+	const size_t field = y->proto == NET_PROTO_UDP ? 6 : y->proto == NET_PROTO_TCP ? 16 : 2;
 	const uint8_t *ip = f + y->l3;
 	const struct addr src = y->is_v4 ? addr_from_v4(ip + 12) : addr_from_v6(ip + 8);
 	const struct addr dst = y->is_v4 ? addr_from_v4(ip + 16) : addr_from_v6(ip + 24);
@@ -64,13 +64,14 @@ static void repair_l4(uint8_t *f, const struct layout *y)
 
 	if (y->l4 + 8 > y->end || y->l4 + field + 2 > y->end)
 		return;
-	if (y->proto == PROTO_UDP && y->is_v4 && load_be16(f + y->l4 + 6) == 0)
+	if (y->proto == NET_PROTO_UDP && y->is_v4 && load_be16(f + y->l4 + 6) == 0)
 		return;
-	if (y->proto != PROTO_ICMP)
+	if (y->proto != NET_PROTO_ICMP)
 		sum = csum_addrs(&src, &dst) + y->proto + (uint32_t)len;
 	store_be16(f + y->l4 + field, 0);
 	sum = (uint16_t)~csum_fold(csum_add(sum, f + y->l4, len));
-	store_be16(f + y->l4 + field, sum == 0 && y->proto == PROTO_UDP ? 0xffff : (uint16_t)sum);
+	store_be16(
+		f + y->l4 + field, sum == 0 && y->proto == NET_PROTO_UDP ? 0xffff : (uint16_t)sum);
 }
 
 void fuzz_repair(uint8_t *f, size_t len, bool lengths)
@@ -83,15 +84,15 @@ void fuzz_repair(uint8_t *f, size_t len, bool lengths)
 		store_be16(
 			f + y.l3 + (y.is_v4 ? 2 : 4), (uint16_t)(len - y.l3 - (y.is_v4 ? 0 : 40)));
 		y = look(f, len);
-		if (y.proto == PROTO_UDP && y.l4 + 8 <= len)
+		if (y.proto == NET_PROTO_UDP && y.l4 + 8 <= len)
 			store_be16(f + y.l4 + 4, (uint16_t)(len - y.l4));
 	}
 	if (y.is_v4 && y.l4 >= y.l3 + 20 && y.l4 <= len) {
 		store_be16(f + y.l3 + 10, 0);
 		store_be16(f + y.l3 + 10, (uint16_t)~csum_fold(csum_add(0, f + y.l3, y.l4 - y.l3)));
 	}
-	if (y.proto == PROTO_UDP || y.proto == PROTO_TCP || y.proto == PROTO_ICMP ||
-		y.proto == PROTO_ICMP6)
+	if (y.proto == NET_PROTO_UDP || y.proto == NET_PROTO_TCP || y.proto == NET_PROTO_ICMP ||
+		y.proto == NET_PROTO_ICMP6)
 		repair_l4(f, &y);
 }
 
@@ -231,7 +232,7 @@ static size_t change_tag(uint8_t *f, size_t len, const struct layout *y)
 		return len - 4;
 	}
 	if (chance(20))
-		store_be16(tag, ETHERTYPE_QINQ);
+		store_be16(tag, NET_ETHERTYPE_QINQ);
 	store_be16(tag + 2, (uint16_t)(below(8) << 13 | (chance(70) ? 0 : below(4096))));
 	return len >= 14 ? insert(f, len, 12, tag, 4) : len;
 }

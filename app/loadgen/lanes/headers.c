@@ -2,8 +2,6 @@
 // Headers of the datagrams sent.
 #include "lanes/engine.h"
 
-#define IP_PROTOCOL_UDP 17
-
 bool headers_path(struct engine *e, unsigned int side, struct path *p, const struct endpoint *src,
 	const struct endpoint *dst)
 {
@@ -30,7 +28,7 @@ bool headers_write(const struct engine *e, unsigned int side, struct rte_mbuf *m
 	if (unlikely(mac == 0))
 		return false;
 	memcpy(l2.dst, &mac, sizeof(l2.dst));
-	sum += p->sum + IP_PROTOCOL_UDP + 2 * (uint32_t)(len + NET_UDP_LEN);
+	sum += p->sum + NET_PROTO_UDP + 2 * (uint32_t)(len + NET_UDP_LEN);
 	checksum = (uint16_t)~csum_fold(sum);
 	frame = net_write_udp(
 		payload, len, &l2, &p->src, &p->dst, &ip, checksum != 0 ? checksum : 0xffff);

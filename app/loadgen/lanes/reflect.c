@@ -70,7 +70,7 @@ static void corrupt(struct rte_mbuf *m, const struct net_frame *f)
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *udp = d + f->l4_off;
 	uint8_t *last = d + f->payload_off + f->payload_len - 1;
 	const bool odd = (f->payload_len & 1) != 0; // then it is the high byte of its word
-	const uint16_t old = load_be16(udp + 6);
+	const uint16_t old = load_be16(udp + NET_UDP_CHECKSUM_AT);
 	uint32_t before = *last, after;
 
 	if (f->payload_len == 0)
@@ -82,7 +82,7 @@ static void corrupt(struct rte_mbuf *m, const struct net_frame *f)
 		after <<= 8;
 	}
 	if (old != 0)
-		store_be16(udp + 6, csum_update(old, before, after));
+		store_be16(udp + NET_UDP_CHECKSUM_AT, csum_update(old, before, after));
 }
 
 static void out(struct lane *l, struct rte_mbuf *m)

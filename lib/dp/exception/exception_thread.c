@@ -16,7 +16,6 @@
 #include "segment.h"
 
 #define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB
-#define ETHERTYPE_VLAN 0x8100
 // Rounds without work, at which it sleeps the shortest, and then longer and longer.
 #define SLEEP_NS_MIN (20 * 1000)
 #define SLEEP_NS_MAX (1000 * 1000)
@@ -69,7 +68,7 @@ static uint32_t write_one(struct exception *e, struct rte_mbuf *m)
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const struct exception_note *note = &mbuf_meta_of(m)->exception;
 
-	if (load_be16(data + 12) == ETHERTYPE_VLAN && rte_vlan_strip(m) != 0)
+	if (load_be16(data + NET_ETH_TYPE_AT) == NET_ETHERTYPE_VLAN && rte_vlan_strip(m) != 0)
 		return note->frames;
 	if (!note->is_super) {
 		m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
