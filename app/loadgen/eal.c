@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <rte_eal.h>
+#include <rte_common.h>
 #include <rte_errno.h>
 
-#include "run.h"
+#include "eal.h"
+#include "options/config.h"
 
 #define ARGS_MAX 16
 #define NEED_MB 512 // without hugepages; with them EAL takes what it needs

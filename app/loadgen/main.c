@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eal.h"
 #include "options/opts.h"
 #include "run.h"
+#include "setup.h"
 
 static void on_signal(int number)
 {

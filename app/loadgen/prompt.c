@@ -6,6 +6,7 @@
 
 #include <rte_cycles.h>
 
+#include "measure/pacer.h"
 #include "report/report.h"
 #include "session.h"
 

@@ -4,6 +4,9 @@
 
 #include <rte_cycles.h>
 
+#include "lanes/lane.h"
+#include "lanes/sender.h"
+#include "measure/pacer.h"
 #include "report/json.h"
 #include "report/plot.h"
 #include "report/report.h"

@@ -7,6 +7,8 @@
 
 #include <rte_cycles.h>
 
+#include "lanes/lane.h"
+#include "links/links.h"
 #include "report/report.h"
 #include "report/telemetry.h"
 
@@ -43,7 +45,7 @@ void session_order(struct engine *e, enum phase phase)
 
 	e->since = rte_rdtsc();
 	__atomic_store_n(&e->phase, phase, __ATOMIC_RELEASE);
-	while (!lanes_follow(e))
+	while (!lane_all_follow(e))
 		nanosleep(&ts, NULL);
 }
 

@@ -11,7 +11,12 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "run.h"
+#include "lanes/lane.h"
+#include "lanes/receiver.h"
+#include "lanes/sender.h"
+#include "links/links.h"
+#include "measure/stamp.h"
+#include "setup.h"
 
 #define POOL_CACHE 256
 #define POOL_MIN 16384u

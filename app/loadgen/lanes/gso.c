@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames, both ways: bursts that leave as one frame where the port cuts it, and what a port
 // receives whole. Counters count the datagrams they stand for.
-#include "lanes/engine.h"
+#include "lanes/gso.h"
+
 #include "segment.h"
 
 _Static_assert(LANE_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Headers of the datagrams sent.
+#include "lanes/headers.h"
+
 #include "lanes/engine.h"
 
 bool headers_path(struct engine *e, unsigned int side, struct path *p, const struct endpoint *src,

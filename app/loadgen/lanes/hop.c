@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Next hops: the server, the relay addresses it hands out, or the gateways to them. There are few,
 // and each is asked for until it answers; no neighbour unreachability detection.
+#include "lanes/hop.h"
+
 #include <stdio.h>
 
-#include "lanes/engine.h"
+#include "lanes/lane.h"
 
 #define TICK_MS 100
 #define ASK_MS 500 // an unknown one is asked for this often

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One lcore of the generator, and the way of a datagram:
 //
-//	pacer -> media.c (stamp, payload, front) -> frame.c -> port ... server ... port
+//	pacer -> media.c (stamp, payload, front) -> headers.c -> port ... server ... port
 //	      -> receiver.c (parse, unwrap, verify the stamp) -> track and histogram
-//	                |                |
-//	            host.c: ARP,     control ring -> client.c of its sender -> port
+//	                |                   |
+//	            link_host.c: ARP,   control ring -> client.c of its sender -> port
 //	            ND, echo
 //
 // A round reads every queue once, sends what is due, and flushes. Nothing here allocates, logs or
 // locks; a lane without work yields the CPU, and sleeps when no media flows.
+#include "lanes/lane.h"
+
 #include <openssl/rand.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -19,7 +21,10 @@
 #include <rte_malloc.h>
 #include <rte_pause.h>
 
-#include "lanes/engine.h"
+#include "lanes/gso.h"
+#include "lanes/receiver.h"
+#include "lanes/sender.h"
+#include "links/links.h"
 
 #define TX_RETRIES 8 // a virtual port may take part of a burst although it would take the rest
 #define IDLE_PAUSES 64 // empty rounds before the CPU is offered to others
@@ -176,7 +181,7 @@ int lane_run(void *lane)
 	return 0;
 }
 
-bool lanes_follow(const struct engine *e)
+bool lane_all_follow(const struct engine *e)
 {
 	for (unsigned int i = 0; i < e->nb_lanes; i++)
 		if (__atomic_load_n(&e->lane[i]->followed, __ATOMIC_ACQUIRE) != e->phase)

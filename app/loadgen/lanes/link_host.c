@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Being a host for all the addresses of both sides: ARP, neighbour discovery, echo.
-#include "lanes/engine.h"
+#include "lanes/link_host.h"
 
 // Ours, on the port it came in by; tells the side.
 static bool ours(

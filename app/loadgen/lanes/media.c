@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measured datagrams: ChannelData, Send indications, plain ones; from clients and from peers.
-#include "lanes/engine.h"
+#include "lanes/media.h"
+
+#include "lanes/lane.h"
+#include "lanes/sender.h"
+#include "links/links.h"
+#include "measure/stamp.h"
 
 #define SEND_INDICATION 0x0016 // Data indication is 0x0017 (RFC 8656 section 17)
 

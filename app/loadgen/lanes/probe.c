@@ -7,7 +7,11 @@
 //	| check   | trial | flow     | number | TSC / 16     |
 //
 // The check is keyed by our tag: an answer with any other transaction id is not counted.
-#include "lanes/engine.h"
+#include "lanes/probe.h"
+
+#include "lanes/lane.h"
+#include "lanes/sender.h"
+#include "links/links.h"
 
 #define TICKS_SHIFT 4
 #define PROBE_MAX 1200

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What comes in: for hosts, for clients, for peers. Stamps are verified where a datagram is read;
 // what arrived of a flow is kept by one receiver, whichever queue it came by.
+#include "lanes/receiver.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <rte_ring_elem.h>
 
-#include "lanes/engine.h"
+#include "lanes/gso.h"
+#include "lanes/lane.h"
+#include "lanes/link_host.h"
+#include "lanes/probe.h"
+#include "lanes/reflect.h"
+#include "lanes/sender.h"
+#include "measure/stamp.h"
 
 #define CONTROL_RING 4096
 #define ARRIVAL_RING 4096

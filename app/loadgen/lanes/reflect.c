@@ -2,9 +2,12 @@
 // The peers' echo, and its misbehaviour on purpose: losses, duplicates, reorderings, corruptions in
 // exact shares, and a delay line of known length. What was injected is counted, so that a
 // measurement can be held against it.
+#include "lanes/reflect.h"
+
 #include <stdlib.h>
 
-#include "lanes/engine.h"
+#include "bytes.h"
+#include "lanes/receiver.h"
 
 #define LINE_LEN (1u << 16) // datagrams the delay line holds; beyond it they pass at once
 #define HELD_TICKS_MS 20 // a held back datagram waits no longer for one to overtake it

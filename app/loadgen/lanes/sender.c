@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clients of one lane: sets them up, keeps them alive, paces what they send, releases them.
+#include "lanes/sender.h"
+
 #include <stdlib.h>
 
-#include "lanes/engine.h"
+#include "lanes/lane.h"
+#include "lanes/media.h"
+#include "lanes/probe.h"
+#include "lanes/receiver.h"
+#include "links/links.h"
 
+#define SLACK_S 0.01 // a datagram that is later than this is given up, and said so
 #define TIMERS_PER_ROUND 64
 #define CONTROL_PER_ROUND 64
 #define SCAN_PER_ROUND 1024u // clients looked at for one to start or release

@@ -5,6 +5,10 @@
 
 #include <rte_cycles.h>
 
+#include "lanes/lane.h"
+#include "lanes/receiver.h"
+#include "lanes/sender.h"
+
 #define BOUND_SHARE 0.001 // of what was due: from here on the generator's own limit shows
 
 // Another lcore writes them, each word by itself.

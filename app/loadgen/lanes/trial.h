@@ -2,7 +2,10 @@
 // Counters of all lanes at a moment, and what lies between two such moments. Main lcore.
 #pragma once
 
+#include "client/client.h"
 #include "lanes/engine.h"
+#include "lanes/lane_stats.h"
+#include "measure/hist.h"
 #include "measure/result.h"
 
 struct snapshot {

@@ -10,7 +10,7 @@
 
 #include <rte_eal.h>
 
-#include "lanes/engine.h"
+#include "lanes/gso.h"
 #include "segment.h"
 #include "softport.h"
 

@@ -7,7 +7,10 @@
 
 #include <cmocka.h>
 
+#include "lanes/lane.h"
+#include "lanes/sender.h"
 #include "lanes/trial.h"
+#include "measure/pacer.h"
 
 struct world {
 	struct config config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lanes/wire.h"
+#include "links/wire.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
 // out to the receiver, which is the same lane. Each connection has room for the rest of one message
 // and for requests; media that finds it occupied is held back, and no other connection waits for
 // it.
-#include "lanes/links.h"
+#include "links/links.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "framing.h"
+#include "lanes/receiver.h"
+#include "lanes/sender.h"
 #include "stun.h"
 
 #define EVENTS 64

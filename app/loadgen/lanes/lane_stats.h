@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counters of a lane.
+#pragma once
+
+#include <stdint.h>
+
+#include "options/config.h"
+
+// Of one lane: written by it alone, read by the main lcore (each word by itself).
+struct lane_stats {
+	uint64_t sent[DIRECTION_NB], sent_bytes[DIRECTION_NB]; // taken by the port
+	uint64_t received[DIRECTION_NB], received_bytes[DIRECTION_NB];
+	uint64_t unique[DIRECTION_NB], duplicated[DIRECTION_NB], reordered[DIRECTION_NB];
+	uint64_t corrupted[DIRECTION_NB];
+	uint64_t stray; // nobody's, or of an earlier trial
+	uint64_t answered, errors; // probes
+	uint64_t due, missed, tx_full, no_mbuf; // due: missed, tx_full and held_back are part of it
+	uint64_t reflect_full; // reflected, but not taken by the port
+	uint64_t unstarted; // MODE_ALLOC: were due when every client was busy
+	uint64_t bad_frames; // that no host would have sent to us
+	struct {
+		uint64_t frames, datagrams;
+	} super_sent, super_received; // super-frames, and what they stand for
+	uint64_t control_lost; // answers that found the ring to their sender full
+	// connections: begun, up, failed before they were up, ended by the server while in use; and
+	// media that one had no room for
+	struct {
+		uint64_t opened, up, failed, broken, held_back;
+	} link;
+	uint64_t injected[4]; // by the reflector: lost, duplicated, reordered, corrupted
+	uint64_t rounds, busy_rounds;
+	uint64_t max_gap; // ticks between two rounds, since the trial began
+};
