@@ -9,7 +9,6 @@
 #define STRANGERS_TURN 4 // of so many requests, while both wait, one is a stranger's
 #define PRESSED_ROUNDS 32
 #define RELAYING_MS 1000 // a worker that relays is one that has within this time
-#define CLIENT_MARK 0xffffff // port and listener
 #define KIND 1u // of a tag, the bit that tells a request
 
 _Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
@@ -83,7 +82,7 @@ static bool is_stream(const struct turn_view *v)
 
 static uint64_t hash_of(const struct backlog *b, const struct turn_view *v)
 {
-	return hash_addr(&b->key, &v->src, v->mark & CLIENT_MARK);
+	return hash_addr(&b->key, &v->src, v->mark & TURN_MARK_CLIENT);
 }
 
 static struct backlog_bucket *bucket_of(const struct backlog_queue *q, uint64_t hash)
@@ -107,7 +106,7 @@ static bool has_client(const struct backlog_queue *q, const struct turn_view *v,
 
 		if (((q->tag[at] ^ tag_of(hash, false)) & ~KIND) == 0 &&
 			addr_eq(&other->src, &v->src) &&
-			((other->mark ^ v->mark) & CLIENT_MARK) == 0)
+			((other->mark ^ v->mark) & TURN_MARK_CLIENT) == 0)
 			return true;
 	}
 	return false;

@@ -108,7 +108,7 @@ static __rte_always_inline struct fast_headers fast_headers_from_line(
 		.dst = &l->end[leg ^ 1],
 		.payload = payload,
 		.sport = (uint16_t)((l->relay_port & from_client) | src->port),
-		.dport = be16((uint16_t)l->mark[leg ^ 1])};
+		.dport = be16(turn_mark_port(l->mark[leg ^ 1]))};
 }
 
 static inline void fast_headers_send(struct worker *w, const struct neigh_hop *hop,

@@ -82,8 +82,8 @@ void fastpath_wires_init(struct worker *w)
 static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 {
 	const uint32_t of_client = l->mark[TURN_FROM_CLIENT], of_peer = l->mark[TURN_FROM_PEER];
-	const struct source *listener = &w->source[TURN_FROM_PEER][of_client >> 16];
-	const struct source *relay = &w->source[TURN_FROM_CLIENT][of_peer >> 16];
+	const struct source *listener = &w->source[TURN_FROM_PEER][turn_mark_from(of_client)];
+	const struct source *relay = &w->source[TURN_FROM_CLIENT][turn_mark_from(of_peer)];
 	const uint16_t shorter = l->channel != 0 ? be16(CHANNEL_HEADER_LEN) : 0;
 	const uint16_t old = fast_headers_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
 	const uint16_t new = fast_headers_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
@@ -100,7 +100,7 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 // the answer to its request, and the first burst need not wait in a hold of a few packets.
 static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 {
-	const struct source *src = &w->source[to ^ 1][l->mark[to] >> 16];
+	const struct source *src = &w->source[to ^ 1][turn_mark_from(l->mark[to])];
 	const struct nexthop_way way = {&src->addr, &l->end[to], &l->end[TURN_FROM_CLIENT]};
 	uint16_t neigh;
 	uint8_t port;
@@ -135,7 +135,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const int moved = (int)(off & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
 	struct turn_line *l = &w->lines[v->slot];
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
-	const struct source *src = &w->source[leg][l->mark[to] >> 16];
+	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
 	uint32_t front, sums;
 	struct fast_headers p;

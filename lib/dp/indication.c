@@ -83,7 +83,7 @@ bool indication_relay(
 	struct turn_line *l = &w->lines[v->slot];
 	const unsigned int leg = v->leg, to = leg ^ 1;
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
-	const struct source *src = &w->source[leg][l->mark[to] >> 16];
+	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
 	const uint32_t sums = leg == TURN_FROM_CLIENT ? l->sums : ~l->sums;
 	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
 	struct fast_headers p;

@@ -88,7 +88,7 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 		l->plain_port[addr_is_v4(&l->addr)] = l->port;
 		if (l->nb_listeners > 0) {
 			l->plain_listener = t->listener[l->listener_from].port;
-			l->plain_mark = (uint32_t)t->listener[l->listener_from].index << 16;
+			l->plain_mark = turn_mark_client(0, t->listener[l->listener_from].index);
 		}
 	}
 	// one that lies on no port would be silently deaf; those over streams are the kernel's

@@ -20,7 +20,7 @@ void steer_port_init(struct dp_port *p, unsigned int workers);
 static inline unsigned int steer_keyed_home(
 	const struct dp *d, const struct addr *client, uint16_t port, uint8_t listener)
 {
-	const uint32_t mark = port | (uint32_t)listener << 16;
+	const uint32_t mark = turn_mark_client(port, listener);
 
 	return turn_client_home(turn_client_hash(&d->client_key, client, mark), d->nb_workers);
 }

@@ -13,7 +13,7 @@ uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 		const struct turn_line *l = alloc_at(s, i);
 
 		if (addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
-			((l->mark[TURN_FROM_CLIENT] ^ v->mark) & CLIENT_MARK) == 0)
+			((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0)
 			return i;
 	}
 	return TURN_NONE;
@@ -30,7 +30,7 @@ bool alloc_client_insert(struct turn_shard *s, const struct turn_view *v, uint32
 		return false;
 	s->epoch++;
 	*alloc_at(s, index) = (struct turn_line){.end[TURN_FROM_CLIENT] = v->src,
-		.mark[TURN_FROM_CLIENT] = line_mark(v->src_port, v->listener, ALLOC_FREE)};
+		.mark[TURN_FROM_CLIENT] = turn_mark_client(v->src_port, v->listener)};
 	return true;
 }
 

@@ -5,35 +5,26 @@
 #include "turn_line.h"
 
 enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT };
-_Static_assert(TURN_LINE_LISTENER(7) == (7 | ALLOC_LIVE << 8), "as in a mark");
-
-// A line's mark: port, listener, state (enum alloc_state).
-#define CLIENT_MARK 0xffffff // but for the state
-
-static inline uint32_t line_mark(uint16_t port, uint8_t listener, enum alloc_state state)
-{
-	return port | (uint32_t)listener << 16 | (uint32_t)state << 24;
-}
+_Static_assert(ALLOC_LIVE == TURN_MARK_STATE_LIVE, "the data path knows this state");
 
 static inline uint16_t line_port(const struct turn_line *l, enum turn_leg end)
 {
-	return (uint16_t)l->mark[end];
+	return turn_mark_port(l->mark[end]);
 }
 
 static inline uint8_t line_listener(const struct turn_line *l)
 {
-	return (uint8_t)(l->mark[TURN_FROM_CLIENT] >> 16);
+	return turn_mark_listener(l->mark[TURN_FROM_CLIENT]);
 }
 
 static inline enum alloc_state line_state(const struct turn_line *l)
 {
-	return (enum alloc_state)(l->mark[TURN_FROM_CLIENT] >> 24);
+	return (enum alloc_state)turn_mark_state(l->mark[TURN_FROM_CLIENT]);
 }
 
 static inline void line_set_state(struct turn_line *l, enum alloc_state state)
 {
-	l->mark[TURN_FROM_CLIENT] =
-		(l->mark[TURN_FROM_CLIENT] & CLIENT_MARK) | (uint32_t)state << 24;
+	l->mark[TURN_FROM_CLIENT] = turn_mark_with_state(l->mark[TURN_FROM_CLIENT], state);
 }
 
 // When a redirect ends; it has no peer.

@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void find_clients(
 	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
-		v->hash = turn_client_hash(&key, &v->src, v->mark & CLIENT_MARK);
+		v->hash = turn_client_hash(&key, &v->src, v->mark & TURN_MARK_CLIENT);
 		table_prefetch(&clients, v->hash);
 		if (dealt)
 			away |= turn_client_away(v->hash, homes, worker);
@@ -110,7 +110,7 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 static bool line_is(const struct turn_line *l, const struct turn_view *v)
 {
 	return line_state(l) != ALLOC_FREE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
-		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & CLIENT_MARK) == 0;
+		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0;
 }
 
 // Allocation or redirect of a view looked up by turn_route_begin. What was found then may have

@@ -85,8 +85,8 @@ static inline bool share_allows(
 // Family of the relayed transport address.
 static inline bool alloc_is_v4(const struct turn_shard *s, uint32_t slot)
 {
-	const struct addr a =
-		turn_relay_map_addr(s->map, alloc_at(s, slot)->mark[TURN_FROM_PEER] >> 16);
+	const struct addr a = turn_relay_map_addr(
+		s->map, turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]));
 
 	return addr_is_v4(&a);
 }
@@ -96,7 +96,8 @@ static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t s
 {
 	const struct turn_line *l = alloc_at(s, slot);
 
-	return (struct endpoint){turn_relay_map_addr(s->map, l->mark[TURN_FROM_PEER] >> 16),
+	return (struct endpoint){
+		turn_relay_map_addr(s->map, turn_mark_from(l->mark[TURN_FROM_PEER])),
 		__builtin_bswap16(l->relay_port)};
 }
 
@@ -116,5 +117,5 @@ static inline bool shard_handshakes(const struct turn_shard *s, uint8_t listener
 static inline uint64_t shard_client_hash(
 	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)
 {
-	return turn_client_hash(&s->client_key, client, line_mark(port, listener, 0));
+	return turn_client_hash(&s->client_key, client, turn_mark_client(port, listener));
 }

@@ -5,6 +5,7 @@
 
 #include "addr.h"
 #include "hash.h"
+#include "turn_mark.h"
 
 #define TURN_BURST 32
 #define TURN_NONE UINT32_MAX
@@ -23,7 +24,7 @@ struct turn_view {
 			uint8_t listener; // client leg: index of the listener
 			uint8_t state; // left zero; turn_route_begin's
 		};
-		uint32_t mark; // all three, to be compared with a line's
+		uint32_t mark; // all three, to be compared with a line's (turn_mark.h)
 	};
 	uint16_t len;
 	uint8_t leg; // enum turn_leg

@@ -12,9 +12,7 @@
 struct turn_line {
 	// By leg, the ends from where datagrams come: the client, and the peer of the copy.
 	struct addr end[2];
-	// Their ports in the low half; above it the client's listener and state, and for the peer
-	// the index of the relay address.
-	uint32_t mark[2];
+	uint32_t mark[2]; // their ports and more (turn_mark.h)
 	uint32_t until; // in TURN_LINE_MS: the copy is good before this, rounded down; 0 = no copy
 	// As they lie in a packet: the channel number, 0 = no copy (of a redirect the worker where
 	// it leads, as it is), and the port of the relayed transport address.
@@ -26,8 +24,6 @@ struct turn_line {
 _Static_assert(sizeof(struct turn_line) == 64, "one cache line");
 
 #define TURN_LINE_MS 64
-// Upper half of a live line's mark of the client, by listener.
-#define TURN_LINE_LISTENER(index) (0x100u + (index))
 
 // Bytes of data in a datagram of the usual kind. leg, here and below, is the view's: a constant
 // where there are only such.

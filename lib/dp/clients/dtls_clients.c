@@ -466,8 +466,8 @@ static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 bool dtls_has(const struct worker *w, uint32_t slot)
 {
 	return w->sessions != NULL &&
-		w->source[TURN_FROM_PEER][w->lines[slot].mark[TURN_FROM_CLIENT] >> 16].flags ==
-		SOURCE_DTLS;
+		w->source[TURN_FROM_PEER][turn_mark_from(w->lines[slot].mark[TURN_FROM_CLIENT])]
+			.flags == SOURCE_DTLS;
 }
 
 bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,

@@ -19,7 +19,7 @@
 static uint64_t hash_of(
 	const struct sessions *s, const struct addr *client, uint16_t port, uint8_t listener)
 {
-	return hash_addr(&s->key, client, port | (uint64_t)listener << 16);
+	return hash_addr(&s->key, client, turn_mark_client(port, listener));
 }
 
 uint64_t session_conn(const struct worker *w, const struct session *c)

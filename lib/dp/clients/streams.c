@@ -351,8 +351,8 @@ void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 bool streams_has(const struct worker *w, uint32_t slot)
 {
 	return w->stream_at != NULL &&
-		w->source[TURN_FROM_PEER][w->lines[slot].mark[TURN_FROM_CLIENT] >> 16].flags ==
-		SOURCE_STREAM;
+		w->source[TURN_FROM_PEER][turn_mark_from(w->lines[slot].mark[TURN_FROM_CLIENT])]
+			.flags == SOURCE_STREAM;
 }
 
 void streams_forward(
