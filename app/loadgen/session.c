@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Gives orders to the lanes and waits for them, and shows how a run goes.
 #include "session.h"
 
 #include <stdarg.h>

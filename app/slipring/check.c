@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// Compares a configuration with this machine before anything is opened.
 #include <dirent.h>
 #include <errno.h>
 #include <ifaddrs.h>

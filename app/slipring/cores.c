@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// Core dumps: whether there are any, and that packet buffers are not in them.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 

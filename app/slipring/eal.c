@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// The CPUs and hugepages that there are for EAL, its start and its end.
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

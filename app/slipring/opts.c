@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// The command line: options, their checks, and the help.
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// The log: its lines, their levels and limits, where they go, and what DPDK says into it.
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// Structures of the data path as telemetry data, field by field.
 #include "mgmt_int.h"
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counts connections in all, by source and by network: a table by keyed hash of what has any.
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>

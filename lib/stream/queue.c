@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What waits for a client: messages in a chain, and the oldest media goes first.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Session tickets: two keys behind a lock, the callback that libssl asks, and their hourly change.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Bytes that wait for room in a connection.
 #include "client/pending.h"
 
 #include <stdlib.h>

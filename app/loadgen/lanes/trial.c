@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes snapshots of the lanes' counters and makes results of two of them.
 #include "lanes/trial.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// One connection: a socket of the kernel, with libssl on it for TLS and DTLS.
 #include "links/wire.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The histogram: quantiles, copies, sums and differences.
 #include "measure/hist.h"
 
 void hist_reset(struct hist *h)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Open-loop rate control in 128-bit fixed point.
 #include "measure/pacer.h"
 
 // Packets due in 64.64 bits, counted from base. A fraction of 64 bits is off by at most

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The names of what has bound a result.
 #include "measure/result.h"
 
 const char *result_bound_name(enum result_bound b)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The search for the highest rate, as a state machine that is told of one trial after another.
 #include <errno.h>
 #include <math.h>
 

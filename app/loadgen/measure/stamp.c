@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes and verifies the stamp of a measured datagram.
 #include "measure/stamp.h"
 
 #include "bytes.h"

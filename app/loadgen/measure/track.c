@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What arrived of one flow, in a sliding window of bits.
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes a result as one JSON object.
 #include "report/json.h"
 
 #include <inttypes.h>

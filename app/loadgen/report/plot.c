@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Runs scripts/plot as a child that reads the JSON object.
 #include "report/plot.h"
 
 #include <errno.h>

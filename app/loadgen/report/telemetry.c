@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads the server's drop counters from its DPDK telemetry socket.
 #include "report/telemetry.h"
 
 #include <errno.h>

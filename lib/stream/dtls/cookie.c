@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads ClientHellos, and makes and checks their cookies: an HMAC over what a client must repeat.
 #include <stdlib.h>
 
 #include <openssl/core_names.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The DTLS handshakes of a stream thread: those that go on by session, those that wait in turn, and
+// the news of their outcome for the workers.
 #include <stdlib.h>
 
 #include "stream_int.h"
