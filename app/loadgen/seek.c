@@ -5,7 +5,7 @@
 #include "report/report.h"
 #include "session.h"
 
-// Of all ways together, the slowest.
+// The quantile of the slowest way.
 static double latency_us(const struct session *s, double q)
 {
 	double worst = 0;

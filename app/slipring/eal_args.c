@@ -181,8 +181,8 @@ static void find_prefix(struct eal_args *a)
 int eal_args_build(struct eal_args *a, const struct eal_params *p)
 {
 	// DPDK tells a lot at its "info" level that is news only to who debugs it; telemetry even
-	// warns of the lack of a socket of former days. Of patterns for a log that is not there yet
-	// the first that fits counts.
+	// warns of the lack of a socket of former days. Where several patterns fit a log that is
+	// not there yet, the first counts.
 	const bool debug = p->conf->log_level >= LOG_DEBUG;
 	bool pci;
 	int rc;

@@ -96,7 +96,7 @@ int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 
 	if (rc != 0)
 		return rc;
-	// The first and last address of an IPv4 subnet are no host's, but for /31
+	// The first and last address of an IPv4 subnet are no host's, except with /31
 	// (RFC 3021) and /32
 	if (strchr(n->text, '/') != NULL && addr_is_v4(&r.lo)) {
 		const struct addr second = addr_next(&r.lo);

@@ -113,7 +113,7 @@ static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 	return 0;
 }
 
-// Devices are DPDK's business, which knows them when it opens them; but for vtaps, which are ours.
+// Checks what is ours of a device, the vtaps. DPDK knows all others when it opens them.
 static int check_device(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *ports = x->conf->ports;
@@ -340,7 +340,7 @@ static int check_relay(struct conf_ctx *x, const struct owned *own)
 	return rc != 0 ? rc : check_relay_ports(x);
 }
 
-// Of a subnet of the port.
+// Whether an address is the broadcast address of a subnet of the port.
 static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {

@@ -103,8 +103,8 @@ static bool is_carrier(const struct prefix *p)
 	return !addr_eq(&last, &r.hi) && addr_is_v4(&first) == addr_is_v4(&last);
 }
 
-// Likewise for what is behind a translator of the operator's, unless it is taken out of what he
-// denies there.
+// A rule for what is behind a translator of the operator's never matches either, unless he takes it
+// out of what he denies there.
 static bool is_behind(const struct turn_config *t, const struct prefix *p)
 {
 	bool behind = false;

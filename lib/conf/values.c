@@ -227,7 +227,7 @@ static int read_port_range(
 static const struct value_type {
 	enum conf_kind kind;
 	const char *form;
-	// Of a scalar type the value, of a list type one item.
+	// Reads the value of a scalar type, or one item of a list type.
 	int (*read)(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 } types[] = {
 	[CONF_SECTION] = {CONF_MAP, "a mapping of keys", NULL},

@@ -277,7 +277,7 @@ static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
 	rte_tel_data_add_dict_u64(t, "binding_rate", l->binding.rate);
 }
 
-// Facts to recognise a configuration by; of secrets only how many there are.
+// Facts to recognise a configuration by. Secrets are counted, never told.
 void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c)
 {
 	char text[128];

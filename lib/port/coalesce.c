@@ -74,9 +74,9 @@ static bool head_read(struct head *h, const struct rte_mbuf *m)
 	h->ip = ip;
 	h->all = (uint16_t)(m->data_len - l4_len + NET_UDP_LEN);
 	h->len = (uint16_t)(l4_len - NET_UDP_LEN);
-	// Whatever cuts a run counts the identification up from the first. Of a datagram with DF it
-	// means nothing (RFC 6864 4.1); one without might be fragmented on its way and then needs
-	// an identification that has not just been used, which only its sender can promise.
+	// Whatever cuts a run counts the identification up from the first. It means nothing in a
+	// datagram with DF (RFC 6864 4.1). One without DF might be fragmented on its way and then
+	// needs an identification that has not just been used, which only its sender can promise.
 	h->alone = h->len == 0 ||
 		load_be16(ip - h->l2 + h->all - NET_UDP_LEN + NET_UDP_CHECKSUM_AT) == 0 ||
 		(h->is_v4 && (ip[NET_IP4_FRAGMENT_AT] & NET_IP4_DF) == 0);

@@ -95,10 +95,10 @@ static bool ethdev_link(struct port *p)
 		link.link_status == RTE_ETH_LINK_UP;
 }
 
-// The driver of af_packet does not say what found its ring full: what the interface has received
-// and nobody has read, but for the few that are still in the ring. The driver's sockets are open a
-// little before and after anybody can note where the interface's counter stood, so frames read that
-// were never counted move the mark.
+// The driver of af_packet does not say what found its ring full. It is what the interface has
+// received and nobody has read, less the few frames that are still in the ring. The driver's
+// sockets are open a little before and after anybody can note where the interface's counter stood,
+// so frames read that were never counted move the mark.
 static uint64_t missed_by_ring(struct ethdev *e, uint64_t read)
 {
 	uint64_t frames;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many connections there are, in all, of each source and of each network of IPv6: exact over
-// all stream threads, which ask once per connection. Pure, but for a lock.
+// How many connections there are: in all, of each source and of each network of IPv6. The counts
+// are exact over all stream threads, which ask once per connection. Pure; has a lock.
 #pragma once
 
 #include <pthread.h>

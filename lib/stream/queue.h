@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for a client that does not read as fast as it is sent to: bounded, and what is dropped
-// for the bound is the oldest media, because the newest is what a listener still wants to hear.
-// Pure, but for malloc.
+// What waits for a client that does not read as fast as it is sent to. It is bounded: the oldest
+// media is dropped first, because a listener still wants to hear the newest. Pure; uses malloc.
 #pragma once
 
 #include <stdbool.h>

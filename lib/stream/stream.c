@@ -40,7 +40,7 @@ static bool wants_tls(const struct stream_config *c)
 	return false;
 }
 
-// What can fail, but for the threads.
+// Makes all that can fail, except the threads.
 static int prepare(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;

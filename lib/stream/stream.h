@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS (RFC 8656 3, 12.5; RFC 8489 6.2.2, 6.2.3). The kernel does TCP, libssl
 // does TLS; threads of their own, never polling lcores, accept, shake hands, cut the byte streams
-// into messages and give them to the workers, and write what comes back. Of TURN they know the
-// framing alone. No DPDK: how a message gets to a worker and back is handed in (struct stream_ops).
+// into messages and give them to the workers, and write what comes back. They know nothing of
+// TURN but its framing. No DPDK: how a message gets to a worker and back is handed in
+// (struct stream_ops).
 //
-// Of clients over DTLS these threads do the handshakes only: their datagrams come in on workers,
-// which give a thread those of a handshake, and are given the session once it is complete (dtls.h).
+// For clients over DTLS these threads do the handshakes only. The datagrams come in on workers,
+// which give a thread those of a handshake and get the session once it is complete (dtls.h).
 #pragma once
 
 #include "addr.h"
@@ -40,8 +41,8 @@ struct stream_tls {
 // DTLS clients; sessions 0: there are none.
 struct stream_dtls {
 	uint32_t sessions; // at a time, handshakes included
-	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
-	uint32_t per_network; // likewise, of an IPv6 /48
+	uint32_t per_source; // at a time, of an IPv4 address or an IPv6 /64; 0 = no limit
+	uint32_t per_network; // at a time, of an IPv6 /48; 0 = no limit
 	uint32_t handshake_s;
 	uint16_t mtu; // of UDP payload, for the datagrams of a handshake
 	uint16_t message; // longest that is sent to a client
@@ -110,8 +111,8 @@ struct stream_config {
 	unsigned int nb_listeners, threads, workers;
 	const char *netns; // where the listeners are; NULL or "" = where the process is
 	uint32_t connections; // at a time, up to STREAM_CONNECTIONS_MAX
-	uint32_t per_source; // likewise, of an IPv4 address or an IPv6 /64; 0 = no limit
-	uint32_t per_network; // likewise, of an IPv6 /48
+	uint32_t per_source; // at a time, of an IPv4 address or an IPv6 /64; 0 = no limit
+	uint32_t per_network; // at a time, of an IPv6 /48; 0 = no limit
 	uint32_t idle_s, handshake_s;
 	uint32_t rate,
 		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
@@ -167,8 +168,8 @@ struct stream_stats {
 struct streams;
 
 // Opens the listeners and starts the threads, which have all signals blocked and run on the
-// caller's CPUs. c->ctx and c->ops outlive the streams; all else is copied but for the paths of
-// tls. NULL with a reason in error, everything undone.
+// caller's CPUs. c->ctx, c->ops and the paths of tls outlive the streams; all else is copied. NULL
+// with a reason in error, everything undone.
 struct streams *stream_start(const struct stream_config *c, char *error, size_t len);
 // Ends the threads and closes all connections. Workers are no longer told, and may have stopped.
 void stream_stop(struct streams *s);

@@ -181,7 +181,7 @@ void listen_accept(struct thread *t, unsigned int listener);
 #define WATCH_FRESH (UINT64_C(4) << 32)
 
 struct thread *thread_create(struct streams *s, unsigned int index);
-// Of one that does not run.
+// Frees a thread that does not run.
 void thread_free(struct thread *t);
 // Runs it; its listeners are open when it returns 0. -1 with the reason in error.
 int thread_start(struct thread *t, char *error, size_t len);

@@ -114,7 +114,7 @@ struct client {
 	bool doomed : 1; // has failed; is to give back the allocation before it is FAILED
 	bool keyed : 1; // has a key of its own
 	uint32_t sent_ms; // first transmission, modulo 2^32
-	uint32_t ended_ms; // likewise
+	uint32_t ended_ms; // modulo 2^32
 	uint64_t refresh_ms, permission_ms, channel_ms; // due times, UINT64_MAX = never
 };
 
@@ -128,10 +128,10 @@ struct clients_params {
 	// a client decides its address (side_host), its peer (the same, round and round), the
 	// number behind its name with user_per_client, and its channel.
 	uint32_t first, step, count;
-	struct csprng *rng; // transaction ids; of the lcore
+	struct csprng *rng; // the lcore's, for transaction ids
 	uint64_t now_ms; // monotonic
 	uint64_t wall_s; // time of day at start: REST names expire lifetime after a day from it
-	// Of every answer taken: ms since the first transmission of its request. May be NULL.
+	// Is told of every answer taken: ms since its request was first sent. May be NULL.
 	void (*answered)(void *ctx, enum stun_method method, uint64_t ms);
 	void *ctx;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a connection has not taken yet: the rest of a message that is begun, and requests behind it.
-// Bounded and small, because media does not wait here: it is held back and counted. PURE, but for
-// malloc.
+// It is bounded and small, because media does not wait here: it is held back and counted. PURE;
+// uses malloc.
 #pragma once
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 
 #include "options/config.h"
 
-// Of one lane: written by it alone, read by the main lcore (each word by itself).
+// Written by the lane alone, read by the main lcore (each word by itself).
 struct lane_stats {
 	uint64_t sent[DIRECTION_NB], sent_bytes[DIRECTION_NB]; // taken by the port
 	uint64_t received[DIRECTION_NB], received_bytes[DIRECTION_NB];

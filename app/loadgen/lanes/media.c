@@ -103,7 +103,7 @@ static uint32_t channel_write(struct rte_mbuf *m, uint16_t channel)
 	return (uint32_t)channel + len;
 }
 
-// Send indication around the payload (RFC 8656 11.1): a Data indication but for its type.
+// Writes a Send indication around the payload (RFC 8656 11.1): a Data indication of another type.
 static uint32_t send_write(struct lane *l, struct rte_mbuf *m, const struct endpoint *peer)
 {
 	const uint16_t len = m->data_len, padding = (uint16_t)(-len & 3);

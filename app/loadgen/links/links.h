@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a lane. Touched by it alone, but for the name of the cipher.
+// The connections of a lane. It alone touches them, except that others read the name of the cipher.
 #pragma once
 
 #include "client/pending.h"
@@ -30,7 +30,7 @@ struct links {
 
 // Lets this process have a descriptor for every client, and makes e->tls. 0, or -1 with a reason.
 int links_prepare(struct engine *e, char *error, size_t len);
-// Of a lane that is a sender and a receiver. NULL when memory ran out.
+// Makes the connections of a lane that is a sender and a receiver. NULL when memory ran out.
 struct links *links_create(struct lane *l);
 void links_free(struct lane *l);
 // Gives client k's connection the message that m holds, and consumes m; a request opens one first.

@@ -28,7 +28,7 @@ int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr 
 // Goes on with the handshakes after an event or a time-out: 1 once they are over.
 int wire_shake(struct wire *w);
 int wire_read(struct wire *w, uint8_t *buf, size_t len);
-// Of a stream, less than len may be taken.
+// A stream may take less than len.
 int wire_write(struct wire *w, const uint8_t *buf, size_t len);
 // Sends again what DTLS has lost of a handshake, when it is time.
 void wire_tick(struct wire *w);

@@ -15,7 +15,7 @@ void report_begin(FILE *f, const struct config *c);
 // line that is rewritten; anything else a line every 5 s at most, and the last.
 void report_setup(
 	FILE *f, const struct client_stats *s, uint32_t clients, double elapsed_s, bool last);
-// Likewise of the tear-down.
+// The same for the tear-down.
 void report_teardown(
 	FILE *f, const struct client_stats *s, uint32_t clients, double elapsed_s, bool last);
 // One period: r covers it alone, latencies included; t: seconds since the traffic began, at its

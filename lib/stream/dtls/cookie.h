@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cookie exchange of DTLS 1.2 (RFC 6347 4.2.1): nothing is kept of a client before it has shown
 // that its address is its own. The answer is shorter than any ClientHello that is read, so it may
-// go to anybody. Pure, but for libcrypto.
+// go to anybody. Pure; uses libcrypto.
 #pragma once
 
 #include "addr.h"
@@ -12,7 +12,7 @@
 #define DTLS_COOKIE_LEN (8 + DTLS_COOKIE_MAC_LEN) // its number in front
 #define DTLS_COOKIE_KEY_LEN 32
 #define DTLS_VERIFY_LEN (DTLS_RECORD_LEN + 12 + 3 + DTLS_COOKIE_LEN) // of a HelloVerifyRequest
-// Of a ClientHello: version, random and four empty vectors.
+// The shortest ClientHello: version, random and four empty vectors.
 #define DTLS_HELLO_MIN (DTLS_RECORD_LEN + 12 + 2 + 32 + 1 + 1 + 2 + 1)
 _Static_assert(DTLS_VERIFY_LEN <= DTLS_HELLO_MIN, "the answer is no longer than the question");
 

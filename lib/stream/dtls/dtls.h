@@ -35,8 +35,8 @@ struct dtls_wire {
 
 struct dtls_handshake;
 
-// From the files of tls, for datagrams of a handshake no longer than c says. Of the ciphers those
-// are left that a session knows. NULL with a reason in error.
+// Makes a context from the files of tls, for datagrams of a handshake no longer than c says. Only
+// the ciphers that a session knows are left in it. NULL with a reason in error.
 struct ssl_ctx_st *dtls_load(
 	const struct stream_tls *tls, const struct stream_dtls *c, char *error, size_t len);
 // The server's end of a handshake whose client has brought back its cookie: w->in is that

@@ -6,7 +6,7 @@
 #include "stream_int.h"
 
 #define TICK_MS 100 // how late a flight is sent again, at most
-// Of one handshake, datagrams with records not in the clear: one that is ahead of its time takes 17
+// Datagrams of one handshake with records not in the clear: one that is ahead of its time takes 17
 // KB in libssl. One is usual.
 #define SEALED_MAX 8
 #define WAITING_MAX 8 // datagrams of one handshake; a flight is one to four

@@ -13,7 +13,7 @@ struct thread;
 struct handshake;
 struct stream_message;
 
-// Of one thread. Zeroed, there are none.
+// The handshakes of one thread. Zeroed memory has none.
 struct handshakes {
 	struct handshake *bucket[HANDSHAKE_BUCKETS]; // by session
 	struct handshake *ended; // workers have to be told of the outcome

@@ -9,10 +9,10 @@
 
 struct dtls_keys {
 	enum aead aead;
-	// Of the client and of the server, each. AES-GCM takes 4 bytes of the salts (RFC 5288 3).
+	// The client's and the server's. AES-GCM takes 4 bytes of the salts (RFC 5288 3).
 	uint8_t key[2][AEAD_KEY_MAX], salt[2][AEAD_NONCE_LEN];
 	uint64_t next[2]; // first sequence number that our records have not had, by epoch
-	uint64_t nonce; // likewise, what goes along as the rest of AES-GCM's nonce
+	uint64_t nonce; // the next rest of AES-GCM's nonce, which goes along with a record
 	uint16_t flight_len; // 0: the last flight was the client's
 	const uint8_t *flight; // its records as they were sent
 };
