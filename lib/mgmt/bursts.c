@@ -7,10 +7,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "bursts.h"
 #include "log.h"
-#include "mgmt_int.h"
 
-const char *const mgmt_burst_classes[DP_BURST_CLASSES] = {"1", "2", "3-4", "5-8", "9-16", "17-32"};
+const char *const mgmt_bursts_classes[DP_BURST_CLASSES] = {"1", "2", "3-4", "5-8", "9-16", "17-32"};
 
 struct line {
 	char *buf;
@@ -55,12 +55,12 @@ static void put_hist(struct line *l, const char *name, const uint64_t hist[DP_BU
 		sum += hist[i];
 	put(l, "; %s%s", name, sum == 0 ? " none" : "");
 	for (unsigned int i = 0; i < DP_BURST_CLASSES && sum > 0; i++) {
-		put(l, " %s:", mgmt_burst_classes[i]);
+		put(l, " %s:", mgmt_bursts_classes[i]);
 		put_count(l, hist[i]);
 	}
 }
 
-double mgmt_ratio(uint64_t part, uint64_t whole)
+double mgmt_bursts_ratio(uint64_t part, uint64_t whole)
 {
 	return whole > 0 ? (double)part / (double)whole : 0;
 }
@@ -72,8 +72,9 @@ size_t mgmt_bursts_line(char *buf, size_t len, unsigned int worker, const struct
 
 	put(&l, "worker %u: ", worker);
 	put_count(&l, polls);
-	put(&l, " polls, %.1f %% empty, else %.1f packets", 100 * mgmt_ratio(s->rx_empty, polls),
-		mgmt_ratio(s->rx, s->rx_bursts));
+	put(&l, " polls, %.1f %% empty, else %.1f packets",
+		100 * mgmt_bursts_ratio(s->rx_empty, polls),
+		mgmt_bursts_ratio(s->rx, s->rx_bursts));
 	put_hist(&l, "rx", s->rx_hist);
 	put_hist(&l, "tx", s->tx_hist);
 	put_hist(&l, "hand-over", s->hand_hist);
@@ -83,8 +84,8 @@ size_t mgmt_bursts_line(char *buf, size_t len, unsigned int worker, const struct
 		put(&l, "; uso ");
 		put_count(&l, s->uso_frames);
 		put(&l, " frames of %.1f, %.1f %% of tx",
-			mgmt_ratio(s->uso_segments, s->uso_frames),
-			100 * mgmt_ratio(s->uso_segments, s->tx));
+			mgmt_bursts_ratio(s->uso_segments, s->uso_frames),
+			100 * mgmt_bursts_ratio(s->uso_segments, s->tx));
 	}
 	return l.at;
 }

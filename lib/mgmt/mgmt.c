@@ -11,9 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bursts.h"
 #include "log.h"
-#include "mgmt_int.h"
+#include "mgmt.h"
+#include "report.h"
 #include "review.h"
+#include "telemetry.h"
 
 #define TICK_MS 100
 

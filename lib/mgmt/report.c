@@ -7,7 +7,7 @@
 #include <rte_version.h>
 
 #include "log.h"
-#include "mgmt_int.h"
+#include "report.h"
 
 #define LISTENERS_TOLD 16
 #define STEERING_LEN 256 // a step and two reasons
@@ -146,7 +146,7 @@ static uint32_t ports_left(const struct turn_config *t, const struct addr *a)
 	return n;
 }
 
-const char *mgmt_relay_text(const struct turn_config *t, char *buf, size_t len)
+const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len)
 {
 	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
 	uint64_t most = 0;
@@ -179,7 +179,7 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 		report_exception(d, c, i);
 	report_workers(d, c);
 	report_listeners(t);
-	LOG(INFO, "relay: %s", mgmt_relay_text(t, relay, sizeof(relay)));
+	LOG(INFO, "relay: %s", mgmt_report_relay(t, relay, sizeof(relay)));
 	LOG(INFO, "ready");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Structures of the data path as telemetry data, field by field.
-#include "mgmt_int.h"
+#include "bursts.h"
+#include "dpdk_compat.h"
+#include "rows.h"
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)
 #define ENDPOINT_LEN (ADDR_TEXT_LEN + 8)
@@ -14,7 +16,7 @@ static uint64_t drops_sum(const struct dp_stats *s)
 	return sum;
 }
 
-char *mgmt_telemetry_name(const char *name, char *buf, size_t len)
+char *mgmt_rows_name(const char *name, char *buf, size_t len)
 {
 	size_t i;
 
@@ -24,7 +26,7 @@ char *mgmt_telemetry_name(const char *name, char *buf, size_t len)
 	return buf;
 }
 
-char *mgmt_telemetry_text(const char *text, char *buf, size_t len)
+char *mgmt_rows_text(const char *text, char *buf, size_t len)
 {
 	size_t at = 0;
 
@@ -40,7 +42,7 @@ char *mgmt_telemetry_text(const char *text, char *buf, size_t len)
 	return buf;
 }
 
-void mgmt_telemetry_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
+void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	const struct {
 		const char *name;
@@ -85,7 +87,7 @@ static void add_hist(struct rte_tel_data *t, const char *name, const uint64_t *v
 }
 
 // What a worker does with its time, and its bursts in short.
-void mgmt_telemetry_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
+void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
 	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
@@ -103,7 +105,7 @@ static void add_ratio(struct rte_tel_data *t, const char *name, uint64_t part, u
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%.3f", mgmt_ratio(part, whole));
+	snprintf(text, sizeof(text), "%.3f", mgmt_bursts_ratio(part, whole));
 	rte_tel_data_add_dict_string(t, name, text);
 }
 
@@ -115,12 +117,12 @@ static void add_classes(struct rte_tel_data *t)
 		return;
 	rte_tel_data_start_array(a, RTE_TEL_STRING_VAL);
 	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++)
-		rte_tel_data_add_array_string(a, mgmt_burst_classes[i]);
+		rte_tel_data_add_array_string(a, mgmt_bursts_classes[i]);
 	if (rte_tel_data_add_dict_container(t, "classes", a, 0) != 0)
 		rte_tel_data_free(a);
 }
 
-void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
+void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	const struct {
 		const char *name;
@@ -150,21 +152,21 @@ void mgmt_telemetry_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
 	add_hist(t, "hand_hist", s->hand_hist, DP_BURST_CLASSES);
 }
 
-void mgmt_telemetry_add_drops(struct rte_tel_data *t, const struct dp_stats *s)
+void mgmt_rows_add_drops(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	char name[64];
 
 	for (unsigned int i = 0; i < DP_DROP_END; i++)
 		rte_tel_data_add_dict_u64(
-			t, mgmt_telemetry_name(dp_drop_name(i), name, sizeof(name)), s->drop[i]);
+			t, mgmt_rows_name(dp_drop_name(i), name, sizeof(name)), s->drop[i]);
 }
 
-void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p)
+void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 {
 	struct port_counters k;
 	char text[64];
 
-	rte_tel_data_add_dict_string(t, "name", mgmt_telemetry_text(p->name, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "name", mgmt_rows_text(p->name, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "kind", p->ops->kind);
 	rte_tel_data_add_dict_string(t, "driver", p->driver);
 	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1],
@@ -188,7 +190,7 @@ void mgmt_telemetry_add_port(struct rte_tel_data *t, struct port *p)
 }
 
 // A reply has room for all ports there can be: one reason of the driver's, not two.
-void mgmt_telemetry_add_steering(
+void mgmt_rows_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4)
 {
 	struct dp_steering s;
@@ -197,10 +199,10 @@ void mgmt_telemetry_add_steering(
 	if (!dp_steering(d, port, is_v4, &s))
 		return;
 	rte_tel_data_add_dict_string(
-		t, "port", mgmt_telemetry_text(dp_port(d, port)->name, text, sizeof(text)));
+		t, "port", mgmt_rows_text(dp_port(d, port)->name, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "family", is_v4 ? "ipv4" : "ipv6");
 	rte_tel_data_add_dict_string(t, "step", s.step);
-	rte_tel_data_add_dict_string(t, "why", mgmt_telemetry_text(s.why, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "why", mgmt_rows_text(s.why, text, sizeof(text)));
 	rte_tel_data_add_dict_u64(t, "rules", s.rules);
 	rte_tel_data_add_dict_u64(t, "hits", s.hits);
 	rte_tel_data_add_dict_u64(t, "handed_over", s.handed_over);
@@ -217,8 +219,7 @@ static void add_classes_of(struct rte_tel_data *t, const char *way, const uint64
 	}
 }
 
-void mgmt_telemetry_add_exception(
-	struct rte_tel_data *t, const char *port, const struct dp_exception *e)
+void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const struct dp_exception *e)
 {
 	const struct {
 		const char *name;
@@ -238,7 +239,7 @@ void mgmt_telemetry_add_exception(
 	};
 	char text[128];
 
-	rte_tel_data_add_dict_string(t, "port", mgmt_telemetry_text(port, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "port", mgmt_rows_text(port, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "interface", e->interface);
 	rte_tel_data_add_dict_string(t, "netns", e->netns);
 	rte_tel_data_add_dict_u64(t, "link", e->port->ops->link(e->port));
@@ -249,14 +250,14 @@ void mgmt_telemetry_add_exception(
 		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
 }
 
-void mgmt_telemetry_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
+void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 {
 	char text[ENDPOINT_LEN], user[TEXT_LEN];
 
 	rte_tel_data_add_dict_u64(t, "id", i->id);
 	rte_tel_data_add_dict_string(t, "client", endpoint_format(&i->client, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "relay", endpoint_format(&i->relay, text, sizeof(text)));
-	rte_tel_data_add_dict_string(t, "user", mgmt_telemetry_text(i->user, user, sizeof(user)));
+	rte_tel_data_add_dict_string(t, "user", mgmt_rows_text(i->user, user, sizeof(user)));
 	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
 	rte_tel_data_add_dict_u64(t, "rx", i->rx);
 	rte_tel_data_add_dict_u64(t, "tx", i->tx);
@@ -278,13 +279,12 @@ static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
 }
 
 // Facts to recognise a configuration by. Secrets are counted, never told.
-void mgmt_telemetry_add_config(struct rte_tel_data *t, const struct conf *c)
+void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 {
 	char text[128];
 
-	rte_tel_data_add_dict_string(t, "path", mgmt_telemetry_text(c->path, text, sizeof(text)));
-	rte_tel_data_add_dict_string(
-		t, "realm", mgmt_telemetry_text(c->turn.realm, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "path", mgmt_rows_text(c->path, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "realm", mgmt_rows_text(c->turn.realm, text, sizeof(text)));
 	rte_tel_data_add_dict_u64(t, "workers", c->workers);
 	rte_tel_data_add_dict_string(t, "idle", conf_idle_name(c->idle));
 	rte_tel_data_add_dict_u64(t, "ports", c->nb_ports);

@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mgmt_int.h"
+#include "dpdk_compat.h"
+#include "rows.h"
+#include "telemetry.h"
 
 #define PAGE_ROWS 32
 
@@ -96,7 +98,7 @@ static int handle_stats(const char *params, struct rte_tel_data *out)
 
 	dp_total_stats(state.dp, &s);
 	rte_tel_data_start_dict(out);
-	mgmt_telemetry_add_stats(out, &s);
+	mgmt_rows_add_stats(out, &s);
 	return 0;
 }
 
@@ -106,7 +108,7 @@ static int handle_drops(const char *params, struct rte_tel_data *out)
 
 	dp_total_stats(state.dp, &s);
 	rte_tel_data_start_dict(out);
-	mgmt_telemetry_add_drops(out, &s);
+	mgmt_rows_add_drops(out, &s);
 	return 0;
 }
 
@@ -129,8 +131,8 @@ static int handle_worker(const char *params, struct rte_tel_data *out)
 		return answer_error(out, "no such worker");
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_u64(out, "lcore", dp_worker_lcore(state.dp, w));
-	mgmt_telemetry_add_stats(out, &s);
-	mgmt_telemetry_add_worker(out, &s);
+	mgmt_rows_add_stats(out, &s);
+	mgmt_rows_add_worker(out, &s);
 	return 0;
 }
 
@@ -147,7 +149,7 @@ static int handle_bursts(const char *params, struct rte_tel_data *out)
 	else if (!dp_worker_stats(state.dp, w, &s))
 		return answer_error(out, "no such worker");
 	rte_tel_data_start_dict(out);
-	mgmt_telemetry_add_bursts(out, &s);
+	mgmt_rows_add_bursts(out, &s);
 	return 0;
 }
 
@@ -159,7 +161,7 @@ static int handle_ports(const char *params, struct rte_tel_data *out)
 
 		if (o == NULL)
 			return -ENOMEM;
-		mgmt_telemetry_add_port(o, dp_port(state.dp, i));
+		mgmt_rows_add_port(o, dp_port(state.dp, i));
 	}
 	return 0;
 }
@@ -172,7 +174,7 @@ static int handle_steering(const char *params, struct rte_tel_data *out)
 
 		if (o == NULL)
 			return -ENOMEM;
-		mgmt_telemetry_add_steering(o, state.dp, i / 2, i % 2 == 0);
+		mgmt_rows_add_steering(o, state.dp, i / 2, i % 2 == 0);
 	}
 	return 0;
 }
@@ -186,7 +188,7 @@ static int handle_exception(const char *params, struct rte_tel_data *out)
 		struct rte_tel_data *o = dp_exception(state.dp, i, &e) ? array_object(out) : NULL;
 
 		if (o != NULL)
-			mgmt_telemetry_add_exception(o, dp_port(state.dp, i)->name, &e);
+			mgmt_rows_add_exception(o, dp_port(state.dp, i)->name, &e);
 	}
 	return 0;
 }
@@ -212,7 +214,7 @@ static int handle_allocations(const char *params, struct rte_tel_data *out)
 
 		if (o == NULL)
 			return -ENOMEM;
-		mgmt_telemetry_add_allocation(o, &rows[i]);
+		mgmt_rows_add_allocation(o, &rows[i]);
 	}
 	return 0;
 }
@@ -253,7 +255,7 @@ static int handle_dtls(const char *params, struct rte_tel_data *out)
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
-	mgmt_telemetry_add_config(out, state.conf);
+	mgmt_rows_add_config(out, state.conf);
 	return 0;
 }
 

@@ -7,18 +7,18 @@
 
 #include "bytes.h"
 #include "log.h"
-#include "mgmt_int.h"
+#include "bursts.h"
 
 static struct world world;
 
 // Largest burst of each class, from the names that operators read.
 static unsigned int class_end(unsigned int class)
 {
-	const char *dash = strchr(mgmt_burst_classes[class], '-');
+	const char *dash = strchr(mgmt_bursts_classes[class], '-');
 	unsigned int end = 0;
 
 	assert_int_equal(
-		sscanf(dash != NULL ? dash + 1 : mgmt_burst_classes[class], "%u", &end), 1);
+		sscanf(dash != NULL ? dash + 1 : mgmt_bursts_classes[class], "%u", &end), 1);
 	return end;
 }
 
@@ -30,7 +30,7 @@ static void test_classes(void **state)
 		unsigned int begin = 0;
 
 		// no burst is in two classes or in none
-		assert_int_equal(sscanf(mgmt_burst_classes[class], "%u", &begin), 1);
+		assert_int_equal(sscanf(mgmt_bursts_classes[class], "%u", &begin), 1);
 		assert_int_equal(begin, n);
 		for (; n <= class_end(class); n++)
 			assert_int_equal(stats_class(n), class);
@@ -232,7 +232,8 @@ static void test_line_lengths(void **state)
 
 static void test_ratio(void **state)
 {
-	assert_true(mgmt_ratio(0, 0) == 0 && mgmt_ratio(5, 0) == 0 && mgmt_ratio(1, 4) == 0.25);
+	assert_true(mgmt_bursts_ratio(0, 0) == 0 && mgmt_bursts_ratio(5, 0) == 0 &&
+		mgmt_bursts_ratio(1, 4) == 0.25);
 }
 
 // Told each time what has happened since the last, and not again before the interval is over.

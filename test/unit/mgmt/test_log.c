@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "mgmt_int.h"
+#include "report.h"
+#include "rows.h"
 
 static void test_limit(void **state)
 {
@@ -112,7 +113,7 @@ static void assert_relay(const struct turn_config *t, const char *want)
 {
 	char buf[128];
 
-	assert_string_equal(mgmt_relay_text(t, buf, sizeof(buf)), want);
+	assert_string_equal(mgmt_report_relay(t, buf, sizeof(buf)), want);
 }
 
 // What can be had is the smaller of what ports and limits allow.
@@ -156,14 +157,13 @@ static void test_telemetry_strings(void **state)
 {
 	char buf[64];
 
-	assert_string_equal(mgmt_telemetry_name("no-listener", buf, sizeof(buf)), "no_listener");
-	assert_string_equal(mgmt_telemetry_name("abc", buf, 3), "ab");
+	assert_string_equal(mgmt_rows_name("no-listener", buf, sizeof(buf)), "no_listener");
+	assert_string_equal(mgmt_rows_name("abc", buf, 3), "ab");
+	assert_string_equal(mgmt_rows_text("1767323045:ivan", buf, sizeof(buf)), "1767323045:ivan");
 	assert_string_equal(
-		mgmt_telemetry_text("1767323045:ivan", buf, sizeof(buf)), "1767323045:ivan");
-	assert_string_equal(mgmt_telemetry_text("a\"b\\c%\n\xc3\xa9", buf, sizeof(buf)),
-		"a%22b%5Cc%25%0A%C3%A9");
+		mgmt_rows_text("a\"b\\c%\n\xc3\xa9", buf, sizeof(buf)), "a%22b%5Cc%25%0A%C3%A9");
 	// Never half an escape.
-	assert_string_equal(mgmt_telemetry_text("ab\n\n", buf, 7), "ab%0A");
+	assert_string_equal(mgmt_rows_text("ab\n\n", buf, 7), "ab%0A");
 }
 
 // A reason without a name would be lost from /slipring/drops, and two of one name would clash.
@@ -174,11 +174,10 @@ static void test_drop_names(void **state)
 	assert_true(DP_DROP_END < 256); // entries of a telemetry object
 	for (unsigned int i = 0; i < DP_DROP_END; i++) {
 		assert_non_null(dp_drop_name(i));
-		mgmt_telemetry_name(dp_drop_name(i), a, sizeof(a));
+		mgmt_rows_name(dp_drop_name(i), a, sizeof(a));
 		assert_int_equal(strspn(a, "abcdefghijklmnopqrstuvwxyz0123456789_"), strlen(a));
 		for (unsigned int j = 0; j < i; j++)
-			assert_string_not_equal(
-				a, mgmt_telemetry_name(dp_drop_name(j), b, sizeof(b)));
+			assert_string_not_equal(a, mgmt_rows_name(dp_drop_name(j), b, sizeof(b)));
 	}
 	assert_null(dp_drop_name(DP_DROP_END));
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Structures of the data path as telemetry data.
+#pragma once
+
+#include "conf.h"
+#include "dp.h"
+
+struct rte_tel_data;
+
+// Counter names have dashes, names in telemetry data must not. Returns buf.
+char *mgmt_rows_name(const char *name, char *buf, size_t len);
+// A string from outside, safe inside JSON and without loss: what is not printable ASCII, '%', '"'
+// and '\' is written as %XX. buf holds three times the length; returns buf.
+char *mgmt_rows_text(const char *text, char *buf, size_t len);
+
+void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_rows_add_drops(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p);
+void mgmt_rows_add_steering(
+	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4);
+void mgmt_rows_add_exception(
+	struct rte_tel_data *t, const char *port, const struct dp_exception *e);
+void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i);
+void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c);
