@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batching in the log: one line per worker every now and then. Management lcore only.
+// Private to lib/mgmt.
 #pragma once
 
 #include "dp.h"

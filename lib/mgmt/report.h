@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the log says of a run. Management lcore.
+// What the log says of a run. Management lcore. Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"

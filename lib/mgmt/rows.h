@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures of the data path as telemetry data.
+// Structures of the data path as telemetry data. Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of DPDK's telemetry socket.
+// The commands of DPDK's telemetry socket. Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"

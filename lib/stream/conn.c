@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One connection: its states, its bytes in and out, its deadlines.
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "conn.h"
 #include "framing.h"
-#include "stream_int.h"
 #include "stun.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte of a TLS client: the content type of its record
@@ -340,7 +341,7 @@ static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t
 static bool read_one(struct thread *t, struct conn *c)
 {
 	size_t n = c->rest_len, used;
-	const int got = io_read(c, t->scratch + n, STREAM_CHUNK);
+	const int got = tls_io_read(c, t->scratch + n, STREAM_CHUNK);
 
 	if (got == IO_LATER)
 		return false;
@@ -377,7 +378,7 @@ static void resume_rest(struct thread *t, struct conn *c)
 
 	if (used > 0 && c->state == CONN_OPEN)
 		keep_rest(t, c, c->rest + used, c->rest_len - used);
-	if (c->state == CONN_OPEN && io_pending(c))
+	if (c->state == CONN_OPEN && tls_io_pending(c))
 		read_some(t, c);
 }
 
@@ -414,7 +415,7 @@ static void flush(struct thread *t, struct conn *c)
 	uint16_t len;
 
 	while (queue_next(&c->out, &data, &len)) {
-		const int n = io_write(c, data, len);
+		const int n = tls_io_write(c, data, len);
 
 		if (n < 0) {
 			conn_close(t, c, &t->stats.failed);
@@ -437,7 +438,7 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 	bool begun;
 
 	if (first)
-		n = io_write(c, m->data, m->len);
+		n = tls_io_write(c, m->data, m->len);
 	if (n < 0) {
 		conn_close(t, c, &t->stats.failed);
 		return;
@@ -477,7 +478,7 @@ void conn_send(struct thread *t, const struct stream_message *m)
 static void detect(struct thread *t, struct conn *c)
 {
 	uint8_t first;
-	const int n = io_peek(c, &first);
+	const int n = tls_io_peek(c, &first);
 
 	if (n == IO_LATER)
 		return;
@@ -493,7 +494,7 @@ static void detect(struct thread *t, struct conn *c)
 
 static void shake(struct thread *t, struct conn *c)
 {
-	const int rc = io_handshake(c);
+	const int rc = tls_io_handshake(c);
 
 	if (rc > 0) {
 		c->state = CONN_OPEN;
@@ -512,7 +513,7 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
 		flush(t, c);
 	if (c->state == CONN_OPEN &&
-		((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 || io_pending(c)))
+		((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 || tls_io_pending(c)))
 		read_some(t, c);
 	conn_watch(t, c);
 	conn_settle(t, c);

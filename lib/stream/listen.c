@@ -7,10 +7,12 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "stream_int.h"
+#include "listen.h"
+#include "conn.h"
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts it to somaxconn
 #define ACCEPT_BURST 16

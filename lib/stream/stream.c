@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "stream_int.h"
+#include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for all else
 #define SOURCES 8192 // places for the rates of handshakes

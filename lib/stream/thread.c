@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "stream_int.h"
+#include "conn.h"
+#include "listen.h"
 
 #define EVENTS 64
 #define TICK_MS 100 // a deadline is this much late at most, and a tenth of a second of a round

@@ -5,8 +5,9 @@
 
 #include <openssl/err.h>
 
+#include "tls.h"
+#include "conn.h"
 #include "dtls/dtls.h"
-#include "stream_int.h"
 #include "tickets.h"
 
 // RFC 9325 4.2: a fresh key exchange and an AEAD; all that is left of TLS 1.2 otherwise is for
@@ -195,7 +196,7 @@ static int create(BIO *b)
 	return 1;
 }
 
-BIO_METHOD *io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
+BIO_METHOD *tls_io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
 	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *))
 {
 	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name);
@@ -212,8 +213,8 @@ static bool again(ssize_t rc)
 	return rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-// libssl takes all that is there at once (read-ahead), and no more than that for one io_read: what
-// is whole in it is then done with, and epoll tells of the rest.
+// libssl takes all that is there at once (read-ahead), and no more than that for one tls_io_read.
+// What is whole in it is then done with, and epoll tells of the rest.
 static int socket_read(BIO *b, char *buf, int len)
 {
 	struct conn *c = BIO_get_data(b);
@@ -257,7 +258,7 @@ static pthread_once_t socket_once = PTHREAD_ONCE_INIT;
 // For the life of the process.
 static void socket_make(void)
 {
-	socket_method = io_method("socket", socket_read, socket_write, socket_ctrl);
+	socket_method = tls_io_method("socket", socket_read, socket_write, socket_ctrl);
 }
 
 static BIO *socket_bio(struct conn *c)
@@ -324,12 +325,12 @@ static int plain_result(ssize_t rc)
 	return again(rc) ? IO_LATER : IO_FAILED;
 }
 
-int io_peek(const struct conn *c, uint8_t *first)
+int tls_io_peek(const struct conn *c, uint8_t *first)
 {
 	return plain_result(recv(c->fd, first, 1, MSG_PEEK));
 }
 
-int io_read(struct conn *c, uint8_t *buf, size_t len)
+int tls_io_read(struct conn *c, uint8_t *buf, size_t len)
 {
 	ssize_t n;
 
@@ -345,12 +346,12 @@ int io_read(struct conn *c, uint8_t *buf, size_t len)
 	return plain_result(n);
 }
 
-bool io_pending(const struct conn *c)
+bool tls_io_pending(const struct conn *c)
 {
 	return c->ssl != NULL && SSL_has_pending(c->ssl) == 1;
 }
 
-int io_write(struct conn *c, const uint8_t *buf, size_t len)
+int tls_io_write(struct conn *c, const uint8_t *buf, size_t len)
 {
 	if (c->ssl == NULL)
 		return plain_result(send(c->fd, buf, len, MSG_NOSIGNAL));
@@ -358,7 +359,7 @@ int io_write(struct conn *c, const uint8_t *buf, size_t len)
 	return tls_result(c->ssl, SSL_write(c->ssl, buf, (int)len));
 }
 
-int io_handshake(struct conn *c)
+int tls_io_handshake(struct conn *c)
 {
 	c->chunk = true;
 	ERR_clear_error();

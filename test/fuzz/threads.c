@@ -8,7 +8,7 @@
 #include "dtls_world.h"
 #include "framing.h"
 #include "clients/sessions.h"
-#include "stream_int.h"
+#include "thread.h"
 
 static struct streams streams;
 static struct thread *thread;

@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "dtls/cookie.h"
 #include "dtls/record.h"
-#include "stream_int.h"
+#include "tls.h"
 
 #define CIPHERS_TEXT 4096
 
@@ -86,7 +86,7 @@ static pthread_once_t wire_once = PTHREAD_ONCE_INIT;
 // For the life of the process.
 static void wire_make(void)
 {
-	wire_method = io_method("datagrams", wire_read, wire_write, wire_ctrl);
+	wire_method = tls_io_method("datagrams", wire_read, wire_write, wire_ctrl);
 }
 
 static void use(struct dtls_handshake *h, struct dtls_wire *w)

@@ -3,7 +3,7 @@
 // the news of their outcome for the workers.
 #include <stdlib.h>
 
-#include "stream_int.h"
+#include "thread.h"
 
 #define TICK_MS 100 // how late a flight is sent again, at most
 // Datagrams of one handshake with records not in the clear: one that is ahead of its time takes 17

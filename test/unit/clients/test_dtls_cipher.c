@@ -6,7 +6,7 @@
 #include "dtls/aead.h"
 #include "dtls_clients_world.h"
 #include "clients/sessions.h"
-#include "stream_int.h"
+#include "thread.h"
 
 #define CLIENTS 4
 

@@ -10,7 +10,7 @@
 #include "dtls_clients_world.h"
 #include "nicmodel.h"
 #include "clients/sessions.h"
-#include "stream_int.h"
+#include "thread.h"
 
 #define CLIENTS 12
 

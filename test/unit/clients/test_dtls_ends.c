@@ -7,7 +7,7 @@
 #include "bytes.h"
 #include "dtls_clients_world.h"
 #include "clients/sessions.h"
-#include "stream_int.h"
+#include "thread.h"
 
 #define SMALL 8 // bytes of ChannelData
 

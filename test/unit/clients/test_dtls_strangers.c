@@ -4,7 +4,7 @@
 #include "bytes.h"
 #include "dtls_clients_world.h"
 #include "clients/sessions.h"
-#include "stream_int.h"
+#include "thread.h"
 
 #define CLIENTS 12
 #define TRIES 20000

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "dtls_world.h"
-#include "stream_int.h"
+#include "thread.h"
 #include "test_rand.h"
 
 #define CONN ((UINT64_C(1) << 32) + 7)

@@ -2,7 +2,7 @@
 // What a configuration may ask of DTLS, and what libssl's handshake hands on to a session.
 #include "bytes.h"
 #include "dtls_world.h"
-#include "stream_int.h"
+#include "thread.h"
 
 // Of the ciphers that are asked for, those with an AEAD are left; there has to be one.
 static void test_ciphers(void **state)

@@ -7,7 +7,7 @@
 
 #include <openssl/err.h>
 
-#include "stream_int.h"
+#include "thread.h"
 #include "tickets.h"
 
 #define HOUR TICKET_PERIOD_MS

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "clients/sessions.h"
-#include "stream_int.h"
+#include "thread.h"
 
 struct world world;
 struct streams streams;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <netinet/in.h>
 
-#include "stream_int.h"
+#include "thread.h"
 
 #define WORLD_ROOM 1400
 #define WORLD_WORKERS 2
