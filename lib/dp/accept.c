@@ -3,8 +3,23 @@
 // accept_plain, without a call; it says nothing of any other, and accept_any then finds out.
 #include <rte_ether.h>
 
+#include "accept.h"
+#include "addr.h"
 #include "bytes.h"
-#include "dp_int.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dp_view.h"
+#include "exception/exception.h"
+#include "handover.h"
+#include "host.h"
+#include "local_addrs.h"
+#include "net.h"
+#include "steering/steer.h"
+#include "steering/steer_counts.h"
+#include "stun.h"
+#include "turn.h"
+#include "udp.h"
+#include "worker.h"
 
 #define NOBODY (-1)
 // Of an mbuf's flags: the port has taken a tag off, or two, or the outer one of two.

@@ -2,7 +2,17 @@
 #include <rte_malloc.h>
 
 #include "backlog.h"
-#include "dp_int.h"
+#include "addr.h"
+#include "clients/streams.h"
+#include "csprng.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "drop_of.h"
+#include "dp_view.h"
+#include "hash.h"
+#include "mbuf_meta.h"
+#include "turn.h"
+#include "worker.h"
 
 #define CLIENT_MIN 32 // packets that a client may have at most, or a quarter of all requests
 #define CLIENT_SHARE 4 // of the room that is left a client may have one part of so many
@@ -158,7 +168,7 @@ static unsigned int refusal(
 	const struct backlog *b, enum backlog_whose to, const struct turn_view *v, uint64_t hash)
 {
 	const struct backlog_queue *q = &b->queue[to];
-	const bool request = view_is_request(v);
+	const bool request = dp_view_is_request(v);
 	const uint32_t left = b->max - q->waiting[request];
 	const uint32_t share = RTE_MIN(RTE_MAX(left / CLIENT_SHARE, 1u), b->client_max);
 
@@ -175,7 +185,7 @@ static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *
 	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
 	const uint16_t at = (uint16_t)((q->head + q->n++) & (q->nb_slots - 1));
 	struct backlog_bucket *to = bucket_of(q, hash);
-	const bool request = view_is_request(v);
+	const bool request = dp_view_is_request(v);
 
 	q->ring[at] = m;
 	q->tag[at] = tag_of(hash, request);
@@ -198,10 +208,10 @@ bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 	unsigned int bad;
 	uint64_t hash;
 
-	if (likely(!backlog_concerns(w, v)) || has_waited(v))
+	if (likely(!backlog_concerns(&w->backlog, v)) || has_waited(v))
 		return false;
 	hash = hash_of(b, v);
-	if (view_is_request(v))
+	if (dp_view_is_request(v))
 		to = whose(w, v, hash);
 	else if (has_client(&b->queue[BACKLOG_KNOWN], v, hash))
 		to = BACKLOG_KNOWN;
@@ -228,7 +238,7 @@ static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
 	struct rte_mbuf *m = q->ring[q->head];
 	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
 	struct backlog_bucket *from = bucket_of(q, hash_of(b, v));
-	const bool request = view_is_request(v);
+	const bool request = dp_view_is_request(v);
 
 	// the oldest of all is the oldest of its bucket
 	from->head = q->next[q->head];

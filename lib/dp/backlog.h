@@ -15,14 +15,18 @@
 // than it holds (streams.c).
 #pragma once
 
-#include <rte_mbuf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "dp_view.h"
 #include "hash.h"
+#include "turn.h"
 
 #define BACKLOG_BURST 32
 
 struct conf;
-struct turn_view;
+struct rte_mbuf;
 struct worker;
 
 // Clients of one hash value: positions of their first and last packet, how many they have.
@@ -64,6 +68,11 @@ int backlog_create(struct worker *w, int socket);
 void backlog_free(struct backlog *b);
 // Bytes of memory that backlog_create asks for.
 size_t backlog_size(const struct conf *c);
+// Whether backlog_take has to look at a datagram; hardly ever.
+static inline bool backlog_concerns(const struct backlog *b, const struct turn_view *v)
+{
+	return v->leg == TURN_FROM_CLIENT && (b->n > 0 || dp_view_is_request(v));
+}
 // True when it took, or dropped, a datagram that backlog_concerns; false when that may be routed at
 // once.
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);

@@ -11,8 +11,32 @@
 #include <rte_launch.h>
 #include <rte_malloc.h>
 
-#include "dp_int.h"
+#include "dp.h"
+#include "addr.h"
+#include "backlog.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "conf.h"
+#include "csprng.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "exception/exception.h"
+#include "fastpath.h"
+#include "handover.h"
+#include "hash.h"
+#include "local_addrs.h"
+#include "mailbox.h"
+#include "mbuf_meta.h"
+#include "net.h"
+#include "nexthop.h"
+#include "port.h"
+#include "stats.h"
+#include "steering/flow_ladder.h"
+#include "steering/steer.h"
+#include "stun.h"
+#include "turn.h"
+#include "udp.h"
+#include "worker.h"
 
 #define POOL_CACHE_MAX 256
 #define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data path as the management side sees it: start, stop, read counters. Everything else of
-// lib/dp is in dp_int.h.
+// The data path as the management side sees it: start, stop, read counters. It is the only
+// public header of lib/dp.
 #pragma once
 
 #include "conf.h"

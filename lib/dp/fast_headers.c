@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plain frames made by plan.
 #include "fast_headers.h"
+#include "addr.h"
+#include "dp_view.h"
+#include "net.h"
+#include "udp.h"
+#include "worker.h"
 
 // What is taken from and added to the old datagram under its checksums: all but the kept bytes.
 static void fast_headers_sums(

@@ -4,7 +4,22 @@
 // in memory.
 #pragma once
 
-#include "dp_int.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include "addr.h"
+#include "dp_burst.h"
+#include "fastpath.h"
+#include "net.h"
+#include "rewrite.h"
+#include "turn.h"
+#include "tx.h"
+#include "udp.h"
+#include "worker.h"
 
 // A 16-bit value as it lies in memory.
 static inline uint16_t be16(uint16_t v)
@@ -124,3 +139,8 @@ static inline void fast_headers_send(struct worker *w, const struct neigh_hop *h
 	else
 		o->m[o->n++] = m;
 }
+
+// rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
+// False: it is not so, and nothing has been touched.
+bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite *r, uint16_t neigh);

@@ -5,9 +5,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fastpath.h"
+#include "accept.h"
+#include "addr.h"
+#include "backlog.h"
 #include "bytes.h"
-#include "fast_headers.h"
 #include "clients/sessions.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dp_view.h"
+#include "fast_headers.h"
+#include "indication.h"
+#include "local_addrs.h"
+#include "net.h"
+#include "nexthop.h"
+#include "rewrite.h"
+#include "stun.h"
+#include "turn.h"
+#include "udp.h"
+#include "worker.h"
 
 // --- what headers are made of -------------------------------------------------------------------
 
@@ -176,7 +192,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 		return false;
 	if (unlikely(sessions_concern(w, v)) && dtls_take(w, b->m[i], v))
 		return false;
-	if (may_wait && backlog_concerns(w, v) && backlog_take(w, b->m[i], v))
+	if (may_wait && backlog_concerns(&w->backlog, v) && backlog_take(w, b->m[i], v))
 		return false;
 	turn_route_finish(w->shard, &b->turn, i);
 	rewrite_plan(w, b->m[i], v, &b->turn.plan, &b->turn.side);
@@ -186,7 +202,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 // True when a datagram waits behind a request of its client.
 static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
-	return v->leg == TURN_FROM_CLIENT && !view_is_request(v) && backlog_take(w, m, v);
+	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && backlog_take(w, m, v);
 }
 
 // Relays the datagrams of a leg up to the first one that takes a plan. Returns how many. Those of

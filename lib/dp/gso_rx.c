@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames received: cut at the entrance into the datagrams they stand for, which then go the
 // way of any other. Counters count those datagrams, so that a sender's habits do not show in them.
-#include "dp_int.h"
+#include "gso_rx.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "drop_of.h"
+#include "exception/exception.h"
+#include "net.h"
 #include "segment.h"
+#include "worker.h"
 
 static void super_drop(
 	struct worker *w, struct rte_mbuf *m, const struct port_super_info *s, unsigned int reason)

@@ -4,7 +4,17 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "dp_int.h"
+#include "handover.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "drop_of.h"
+#include "host.h"
+#include "mbuf_meta.h"
+#include "nexthop.h"
+#include "stats.h"
+#include "turn.h"
+#include "worker.h"
 
 struct rte_ring *handover_ring(unsigned int count, int socket)
 {

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Being a host on the link, which the kernel no longer is for these addresses: ARP, neighbour
 // discovery, echo, announcements.
-#include "dp_int.h"
+#include "host.h"
+#include "addr.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "exception/exception.h"
+#include "handover.h"
+#include "local_addrs.h"
+#include "net.h"
+#include "nexthop.h"
+#include "tx.h"
+#include "worker.h"
 
 #define ECHO_BURST 50
 #define ANNOUNCEMENTS 3

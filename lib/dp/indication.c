@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The relayed indication as nearly all are, from wire to wire by the line of its allocation, like
 // ChannelData in fastpath.c: a Send of two attributes, and a Data for a peer without a channel.
+#include "indication.h"
+#include "dp_view.h"
 #include "fast_headers.h"
-
-#include "bytes.h"
+#include "net.h"
+#include "stun.h"
+#include "turn.h"
+#include "udp.h"
+#include "worker.h"
 
 // By how many bytes of payload a datagram becomes shorter (client) or longer (peer).
 static void change_len(struct fast_headers *p, const struct turn_view *v, unsigned int by)

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dp_int.h"
+#include "local_addrs.h"
+#include "addr.h"
+#include "conf.h"
+#include "turn.h"
 
 #define LISTENERS_MAX LOCAL_ONLY_DTLS // turn_view.listener is a byte
 

@@ -2,8 +2,13 @@
 // local_addrs.c: which addresses are ours, what is on them, and who owns it.
 #pragma once
 
-#include "conf.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
 #include "turn_relay_map.h"
+
+struct conf;
 
 enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST };
 

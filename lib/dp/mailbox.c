@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "dp_int.h"
+#include "mailbox.h"
+#include "datapath.h"
+#include "dp.h"
+#include "turn.h"
+#include "worker.h"
 
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a packet carries through the data path: flags of its view, and, from worker to worker and
-// between workers and stream threads, a parcel in the private area of its mbuf.
+// What goes along with a packet in the private area of its mbuf, from worker to worker and between
+// workers and stream threads.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -9,20 +9,6 @@
 #include "net.h"
 #include "turn.h"
 #include "turn_shard.h"
-
-// Flags of a view.
-// An untagged frame without options, extension headers and padding, its UDP checksum and hops left
-// over, not too long for any port with a ChannelData header more.
-#define DP_PLAIN 1
-#define DP_IPV4 2
-// Nobody has looked at the datagram's source yet: whether it is one that a host can have, and not
-// one of ours. An allocation's line is proof enough, as those who made it have been judged.
-#define DP_UNJUDGED 4
-// From a client over a stream, of connection v->stream, which of other views means nothing.
-#define DP_STREAM 8
-// Decrypted, of session v->stream of a client over DTLS. For all but the answer it is the datagram
-// that it would have been over UDP.
-#define DP_DTLS 16
 
 enum mbuf_meta_kind {
 	MBUF_META_DATAGRAM, // as if just received and found to belong to the other worker

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much memory the data path will ask EAL for: told before there is an EAL, so that one without
 // hugepages can be given enough.
-#include "dp_int.h"
+#include "backlog.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dp.h"
+#include "exception/exception.h"
+#include "handover.h"
+#include "mbuf_meta.h"
+#include "net.h"
+#include "turn.h"
+#include "worker.h"
 
 #define MB (1024 * 1024)
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends

@@ -2,9 +2,23 @@
 // Executing plans: the payload stays where it is in its buffer, the headers in front of it are
 // replaced. The UDP checksum is updated, not recomputed, so that a payload damaged in our memory is
 // still found out by the receiver (RFC 1624).
+#include "rewrite.h"
+#include "addr.h"
 #include "bytes.h"
-#include "dp_int.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dp_view.h"
+#include "fast_headers.h"
+#include "fastpath.h"
+#include "handover.h"
+#include "local_addrs.h"
+#include "net.h"
+#include "nexthop.h"
+#include "stun.h"
+#include "turn.h"
+#include "worker.h"
 
 #define REPLY_TTL 64
 

@@ -3,7 +3,12 @@
 // boundaries, so that every snapshot balances.
 #include <rte_pause.h>
 
-#include "dp_int.h"
+#include "stats.h"
+#include "datapath.h"
+#include "dp.h"
+#include "net.h"
+#include "turn.h"
+#include "worker.h"
 
 static const struct {
 	const char *name, *text;

@@ -14,9 +14,28 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
-#include "dp_int.h"
-#include "idle.h"
+#include "worker.h"
+#include "accept.h"
+#include "backlog.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "conf.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "dp_view.h"
+#include "exception/exception.h"
+#include "fastpath.h"
+#include "gso_rx.h"
+#include "handover.h"
+#include "host.h"
+#include "idle.h"
+#include "mailbox.h"
+#include "mbuf_meta.h"
+#include "nexthop.h"
+#include "port.h"
+#include "stats.h"
+#include "turn.h"
+#include "tx.h"
 
 #define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest
 #define WALL_MS 100 // the time of day is read this often

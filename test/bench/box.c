@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "box.h"
+#include "datapath.h"
+#include "net.h"
+#include "replay.h"
+#include "stats.h"
+#include "steering/steer.h"
+#include "visits.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,10 +17,6 @@
 
 #include <rte_lcore.h>
 #include <rte_mempool.h>
-
-#include "net.h"
-#include "replay.h"
-#include "visits.h"
 
 #define RELAY_PORTS 16384 // of an address, by default
 #define RELAY_FIRST 2 // last byte of the first relay address

@@ -7,9 +7,10 @@
 
 #include <rte_cycles.h>
 
-#include "dp_int.h"
+#include "datapath.h"
 #include "flows.h"
 #include "options.h"
+#include "worker.h"
 
 // Rounds of the fixed clock in a millisecond: full bursts at 50 ns a packet.
 #define BOX_ROUNDS_PER_MS 625

@@ -18,9 +18,12 @@
 #include <rte_cycles.h>
 
 #include "bytes.h"
-#include "dtls_clients_world.h"
-#include "dtls/dtls.h"
 #include "clients/sessions.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "dtls/dtls.h"
+#include "dtls_clients_world.h"
+#include "worker.h"
 
 #define SIZE 120 // bytes of a payload
 #define MESSAGE (CHANNEL_HEADER_LEN + SIZE)

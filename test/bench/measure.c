@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "clients.h"
+#include "datapath.h"
+#include "dp_burst.h"
 #include "measure.h"
+#include "replay.h"
+#include "worker.h"
 
 #include <stdlib.h>
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_pause.h>
-
-#include "clients.h"
-#include "replay.h"
 
 #define CHUNK 64 // rounds between looks at the clock and the gateway
 #define PACKET_CHUNK 16384 // likewise where packets are counted

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "proof.h"
-
-#include <stdlib.h>
-
 #include "bytes.h"
+#include "dp_burst.h"
 #include "net.h"
+#include "proof.h"
 #include "replay.h"
 #include "stun.h"
 #include "visits.h"
+
+#include <stdlib.h>
 
 #define ETHERTYPE_IPV4 0x0800
 #define ETHERTYPE_IPV6 0x86dd

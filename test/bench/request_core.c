@@ -18,10 +18,13 @@
 
 #include "box.h"
 #include "bytes.h"
+#include "dp_burst.h"
 #include "net.h"
 #include "replay.h"
+#include "stats.h"
 #include "stun.h"
 #include "visits.h"
+#include "worker.h"
 
 #define USER "bench" // name, password and realm of the box
 #define SLOTS (8 * 16384) // relayed transport addresses: eight relay addresses

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pure code reads packet buffers, of which ASan knows nothing. Here the same code reads the same
 // frames and messages in blocks of just their length.
+#include "datapath.h"
+#include "dtls/cookie.h"
+#include "exception/exception.h"
 #include "fuzz.h"
+#include "udp.h"
 
 #include <stdlib.h>
-
-#include "dtls/cookie.h"
-#include "udp.h"
 
 static uint8_t *block(const uint8_t *data, size_t len)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients that go on with whatever they are answered, and their peers.
+#include "datapath.h"
+#include "dtls_world.h"
+#include "framing.h"
 #include "fuzz.h"
+#include "local_addrs.h"
 
 #include <stdlib.h>
-
-#include "dtls_world.h"
 
 static uint8_t frame[FUZZ_FRAME], message[FUZZ_FRAME];
 

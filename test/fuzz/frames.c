@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames of everything that is neither a client nor its peer: neighbours, pings, errors, what is
 // for the kernel and what comes from it, fragments, noise.
+#include "datapath.h"
 #include "fuzz.h"
-
 #include "net_int.h"
 
 static uint8_t frame[FUZZ_FRAME];

@@ -3,11 +3,12 @@
 // random configuration, with clients that live in it, and frames that are mostly as they should be.
 #pragma once
 
+#include "bytes.h"
+#include "datapath.h"
 #include "dp_world.h"
+#include "exception/exception.h"
 
 #include <netinet/in.h>
-
-#include "bytes.h"
 
 #define FUZZ_FRAME 9600
 #define FUZZ_CLIENTS 28

@@ -9,6 +9,9 @@
 //
 // With --frames a run depends on its seed alone. On failure the last frames are printed, and how to
 // begin with the configuration it was.
+#include "datapath.h"
+#include "dtls_world.h"
+#include "exception/exception.h"
 #include "fuzz.h"
 
 #include <dlfcn.h>
@@ -16,8 +19,6 @@
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "dtls_world.h"
 
 #define SHOWN 8 // of the last frames
 #define COVERED_FRAMES 400000 // a run of more has to have reached what is expected

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configurations: every switch that changes the way of a packet, and sizes so small that all of
 // them are used up.
+#include "datapath.h"
+#include "exception/exception.h"
 #include "fuzz.h"
+#include "nicmodel.h"
+#include "stats.h"
 
 #include <rte_mempool.h>
-
-#include "nicmodel.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames in several buffers: super-frames of UDP and TCP as a port with rx_super gives them, or the
 // kernel, with lies in their headers and in what their driver says; and chains that are none.
+#include "datapath.h"
 #include "fuzz.h"
-
 #include "segment.h"
 
 static uint8_t whole[65536 + NET_HEADERS_MAX];

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one stream thread of the world, called in turns: the handshakes of DTLS are its own code's,
 // connections are messages here. And the DTLS ends of clients.
-#include "fuzz.h"
-
-#include <openssl/err.h>
-
+#include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
 #include "dtls_world.h"
 #include "framing.h"
-#include "clients/sessions.h"
+#include "fuzz.h"
+#include "rewrite.h"
 #include "thread.h"
+
+#include <openssl/err.h>
 
 static struct streams streams;
 static struct thread *thread;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames into the world, and out of it: each that leaves is judged.
+#include "datapath.h"
+#include "exception/exception.h"
 #include "fuzz.h"
-
-#include <rte_mempool.h>
-
+#include "local_addrs.h"
 #include "nicmodel.h"
 #include "segment.h"
+#include "worker.h"
+
+#include <rte_mempool.h>
 
 #define RECEIVED RTE_MBUF_F_RX_FDIR // as softport.c has it: may not be there when it is sent
 

@@ -1,8 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams of DTLS clients, in and out. A decrypted record becomes the plain frame that it would
 // have been over UDP, headers and checksums right, so that all that follows is as for any other.
+#include "addr.h"
 #include "bytes.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "drop_of.h"
+#include "dp_view.h"
+#include "dtls/cookie.h"
+#include "dtls/dtls.h"
+#include "fastpath.h"
+#include "handover.h"
+#include "local_addrs.h"
+#include "mbuf_meta.h"
+#include "net.h"
+#include "rates.h"
+#include "rewrite.h"
+#include "stream.h"
+#include "stun.h"
+#include "turn.h"
+#include "worker.h"
 
 #define HANDSHAKE_DATAGRAMS 64 // of one handshake: ten are usual, and as many again for each loss
 #define HELLO_MARK 8 // bytes of a ClientHello's random that it is known by

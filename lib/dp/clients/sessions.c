@@ -4,6 +4,22 @@
 #include <rte_malloc.h>
 
 #include "clients/sessions.h"
+#include "addr.h"
+#include "clients/streams.h"
+#include "csprng.h"
+#include "datapath.h"
+#include "dp_view.h"
+#include "dtls/cookie.h"
+#include "dtls/dtls.h"
+#include "handover.h"
+#include "hash.h"
+#include "mbuf_meta.h"
+#include "net.h"
+#include "rates.h"
+#include "stream.h"
+#include "table.h"
+#include "turn.h"
+#include "worker.h"
 
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second

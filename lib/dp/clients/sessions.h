@@ -17,11 +17,27 @@
 // thread gives it with a note until it gives it back with a note (STREAM_GONE), to be freed.
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "dp_view.h"
 #include "dtls/cookie.h"
-#include "dp_int.h"
 #include "dtls/dtls.h"
+#include "hash.h"
+#include "local_addrs.h"
 #include "rates.h"
+#include "stream.h"
 #include "table.h"
+#include "turn.h"
+#include "worker.h"
+
+struct conf;
+struct rewrite;
+struct rte_mbuf;
 
 #define SESSION_NONE UINT32_MAX
 
@@ -154,7 +170,6 @@ static inline bool dtls_waiting(const struct worker *w)
 bool dtls_has(const struct worker *w, uint32_t slot);
 // Encrypts front and kept payload of r for the client of slot v->slot; the record, of *len bytes,
 // begins where the payload did. False: the packet has been taken.
-struct rewrite;
 bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t *len);
 // Each takes the packet. An answer to the client of v, whose request m was.

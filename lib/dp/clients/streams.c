@@ -6,8 +6,24 @@
 // never touch the pool that workers must not wait for).
 #include <rte_malloc.h>
 
-#include "dp_int.h"
+#include "clients/streams.h"
+#include "backlog.h"
 #include "clients/sessions.h"
+#include "conf.h"
+#include "datapath.h"
+#include "dp.h"
+#include "dp_burst.h"
+#include "dp_view.h"
+#include "dtls/dtls.h"
+#include "fastpath.h"
+#include "handover.h"
+#include "mbuf_meta.h"
+#include "rewrite.h"
+#include "stats.h"
+#include "steering/steer.h"
+#include "stream.h"
+#include "turn.h"
+#include "worker.h"
 
 #define SPARE 64 // buffers that a thread keeps for what comes next
 #define FILL 256 // empty buffers that wait for a thread
@@ -93,7 +109,7 @@ static void put_up(void *ctx, unsigned int t, unsigned int w, const struct strea
 		.via = TURN_NO_WORKER,
 		.stream = from->conn};
 	rewrite_set_frame(b, m->data, m->len);
-	y->asked += view_is_request(&p->datagram);
+	y->asked += dp_view_is_request(&p->datagram);
 	rte_ring_sp_enqueue(y->up, b); // ops_take has seen that there is room
 }
 

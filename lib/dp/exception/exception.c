@@ -7,8 +7,20 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "dp_int.h"
+#include "exception/exception.h"
+#include "conf.h"
+#include "datapath.h"
+#include "dp.h"
+#include "dp_burst.h"
+#include "drop_of.h"
+#include "local_addrs.h"
+#include "mbuf_meta.h"
+#include "net.h"
+#include "port.h"
 #include "segment.h"
+#include "turn.h"
+#include "tx.h"
+#include "worker.h"
 
 #define BURSTS 50 // a second: at once may pass what belongs to 20 ms
 #define BURST_MIN 64

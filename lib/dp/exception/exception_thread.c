@@ -10,9 +10,16 @@
 #include <netinet/in.h>
 #include <rte_ether.h>
 
+#include "addr.h"
 #include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
 #include "dpdk_compat.h"
-#include "dp_int.h"
+#include "exception/exception.h"
+#include "local_addrs.h"
+#include "mbuf_meta.h"
+#include "net.h"
+#include "port.h"
 #include "segment.h"
 
 #define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB

@@ -6,7 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dp_int.h"
+#include "steering/flow_ladder.h"
+#include "conf.h"
+#include "datapath.h"
+#include "dp.h"
+#include "steering/flow_rules.h"
+#include "steering/flow_watch.h"
+#include "steering/steer_counts.h"
+#include "worker.h"
 
 static const char *const step_names[] = {
 	[STEER_NONE] = "none", [STEER_T1] = "t1", [STEER_T2] = "t2", [STEER_T4] = "t4"};

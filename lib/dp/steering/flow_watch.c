@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether rules that the NIC took bring packets where they should. Pure: a fake clock will do.
-#include "steering/steering.h"
+#include "steering/flow_watch.h"
 
 // A second without packets says nothing and is passed over; one between the two limits ends both
 // rows, so that a share that hovers around a limit does not toggle the verdict.

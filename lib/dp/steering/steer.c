@@ -3,8 +3,11 @@
 // the same as long as the process lives, whatever queue the packet came in on.
 #include <rte_thash.h>
 
+#include "steering/steer.h"
 #include "bytes.h"
-#include "dp_int.h"
+#include "datapath.h"
+#include "net.h"
+#include "port.h"
 
 #define TUPLE_WORDS 9 // two IPv6 addresses and the ports
 

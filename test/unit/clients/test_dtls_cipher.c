@@ -3,9 +3,10 @@
 // each is counted, and the session goes on when the cipher does. With one worker and several.
 #include <openssl/err.h>
 
+#include "clients/sessions.h"
+#include "dp.h"
 #include "dtls/aead.h"
 #include "dtls_clients_world.h"
-#include "clients/sessions.h"
 #include "thread.h"
 
 #define CLIENTS 4

@@ -7,10 +7,14 @@
 #include <openssl/err.h>
 
 #include "bytes.h"
-#include "dtls_clients_world.h"
-#include "nicmodel.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dtls_clients_world.h"
+#include "mbuf_meta.h"
+#include "nicmodel.h"
 #include "thread.h"
+#include "worker.h"
 
 #define CLIENTS 12
 

@@ -5,8 +5,10 @@
 #include <openssl/err.h>
 
 #include "bytes.h"
-#include "dtls_clients_world.h"
 #include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dtls_clients_world.h"
 #include "thread.h"
 
 #define SMALL 8 // bytes of ChannelData

@@ -2,8 +2,9 @@
 // What people who are no clients can do to those who are, with ClientHellos: a whole data path, and
 // a stream thread's code that the test calls.
 #include "bytes.h"
-#include "dtls_clients_world.h"
 #include "clients/sessions.h"
+#include "drop_of.h"
+#include "dtls_clients_world.h"
 #include "thread.h"
 
 #define CLIENTS 12

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over streams as the workers serve them; the world plays the stream thread, which is all
 // that lib/stream is to them.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "stats.h"
+#include "worker.h"
 
 #define CHANNEL 0x4001
 #define RING 64

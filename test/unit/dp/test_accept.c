@@ -2,9 +2,11 @@
 // What accept.c lets in: MACs, checksums that the port has not verified, VLAN tags that it has
 // taken off; that what nearly every frame is goes by the short way, which calls nothing; and how
 // many of a burst were relayed, as the backlog is told.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dp_world.h"
+#include "worker.h"
 
 #define CHANNEL 0x4001
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests wait while a worker relays: a storm of them makes no round long and loses no relayed
 // datagram, none of them is lost without being counted, and no client's datagrams change places.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "drop_of.h"
+#include "dp_world.h"
+#include "worker.h"
 
 #define STORM 200
 #define CHANNEL 0x4001

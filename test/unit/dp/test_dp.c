@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data path end to end on software ports: real STUN in, real frames out, whatever queue each
 // packet comes in on, with 1, 2 and 4 workers on ports of 1 and 2 queues.
+#include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
 #include "dp_world.h"
+#include "stats.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
 #include <rte_mempool.h>
-
-#include "bytes.h"
 
 #define CLIENTS 12
 #define CHANNEL 0x4001

@@ -2,11 +2,12 @@
 // Super-frames through the whole data path, in and out: what clients and peers get is what was sent
 // to them, in order, whether it came and left in super-frames or one by one; and every datagram is
 // counted as one, also where a super-frame is refused, finds no room or lies.
+#include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
 #include "dp_world.h"
 
 #include <rte_mempool.h>
-
-#include "bytes.h"
 
 #define CLIENTS 6
 #define CHANNEL 0x4001

@@ -2,10 +2,13 @@
 // Every frame of a client is dealt with by the worker that steer_client_home names, whichever way
 // it is recognized: on the first listener of an address or another, on ports of all kinds, with the
 // NIC's hash and without.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dp_world.h"
 #include "nicmodel.h"
+#include "steering/steer.h"
+#include "worker.h"
 
 #define NOT_TURN drop_of_turn(TURN_DROP_NOT_TURN)
 

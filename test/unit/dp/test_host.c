@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data path as a host on its link: ARP, ND, echo, neighbours and holds, announcements, and
-// every packet that is refused before or after the state machine, by name.
-#include "dp_world.h"
-
-#include <rte_mempool.h>
-
+// A host on its link: ARP, ND, echo, holds, announcements; and each packet refused, by name.
 #include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dp_world.h"
+#include "tx.h"
+#include "worker.h"
 
 static struct world world;
 static const struct world_setup one = {

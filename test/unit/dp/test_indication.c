@@ -2,11 +2,11 @@
 // Indications by the line of their allocation, which has a copy of a peer without a channel: what
 // comes of them is what comes of them by plan and by the trees, and those that are usual, and no
 // others, are relayed without a plan.
+#include "bytes.h"
+#include "datapath.h"
 #include "line_world.h"
 
 #include <rte_malloc.h>
-
-#include "bytes.h"
 
 #define UNKNOWN_REQUIRED 0x7abc // no attribute of any RFC we know
 #define UNKNOWN_OPTIONAL 0xfabc

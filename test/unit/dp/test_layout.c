@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // No cache line has two writers: what one lcore writes while another reads or writes beside it
 // stands on lines of its own. Offsets by the compiler, addresses from a data path.
+#include "datapath.h"
 #include "dp_world.h"
+#include "exception/exception.h"
+#include "worker.h"
 
 #define LINE(s, f) (offsetof(struct s, f) / RTE_CACHE_LINE_SIZE)
 #define STARTS_LINE(s, f) assert_int_equal(offsetof(struct s, f) % RTE_CACHE_LINE_SIZE, 0)

@@ -3,9 +3,11 @@
 // its allocation, by the plan made of that line, and by the plan made of the trees behind it. All
 // three have to give the same frame or the same drop, and the line's way has to be taken by just
 // those datagrams that are usual. rewrite.c, the second way, has a reference in test_rewrite.
-#include "line_world.h"
-
 #include "bytes.h"
+#include "drop_of.h"
+#include "line_world.h"
+#include "rewrite.h"
+#include "worker.h"
 
 // --- any datagram -------------------------------------------------------------------------------
 

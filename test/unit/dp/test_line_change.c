@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines while things change around them: the channel in use, the neighbours, full bursts, requests
 // among the datagrams.
-#include "line_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "line_world.h"
+#include "stats.h"
+#include "worker.h"
 
 // --- several channels ---------------------------------------------------------------------------
 

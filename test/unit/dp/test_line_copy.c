@@ -2,9 +2,10 @@
 // The copy in a line while what it is of comes, goes and becomes something else: channels bound for
 // peers that had none, channels and permissions that end, slots that pass to other clients. What is
 // relayed by it is at all times what would be without it.
-#include "line_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "line_world.h"
 
 #define PEERS 4
 #define BOUND_S 600 // a channel, by RFC 8656 12

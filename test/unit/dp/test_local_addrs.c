@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "dp_int.h"
+#include "conf.h"
+#include "local_addrs.h"
 #include "test_rand.h"
 
 #define MAX_ADDRESSES 400

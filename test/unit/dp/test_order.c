@@ -2,9 +2,9 @@
 // Bursts of everything mixed: datagrams that lines vouch for, others that take plans, indications,
 // requests, what has to be dropped. Each comes out once, nothing twice; a flow keeps its order, and
 // what a client sends keeps its order with what it asks for.
-#include "line_world.h"
-
 #include "bytes.h"
+#include "dp.h"
+#include "line_world.h"
 
 #define CLIENTS 8
 #define OTHER_CHANNEL 0x4100 // of which no line has a copy

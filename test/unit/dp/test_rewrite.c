@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
-#include "dp_int.h"
+#include "drop_of.h"
+#include "rewrite.h"
 #include "test_rand.h"
+#include "worker.h"
 
 #define BUF_LEN 2304
 #define HEADROOM 128

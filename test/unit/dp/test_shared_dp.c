@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared relay ports from wire to wire: both legs, both families, any number of workers and
 // whatever queue a packet comes in on.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "drop_of.h"
+#include "dp_world.h"
 
 #define CHANNEL 0x4000
 #define CLIENTS 24

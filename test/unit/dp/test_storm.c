@@ -5,9 +5,12 @@
 // of ten million a second, and says the same on every machine. No relayed datagram may be lost, and
 // every request has to be answered or be counted. Clients who ask again as RFC 8489 has it, beside
 // a storm of others, have their answers in time.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "stats.h"
+#include "steering/steer.h"
+#include "worker.h"
 
 #define RING 1024 // descriptors of a queue, the default
 #define ROUND_NS 300 // of a worker, whatever there is to do

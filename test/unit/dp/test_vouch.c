@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What no line may vouch for: with allocations and channels at hand, all that the parser or the
 // state machine refuses is still refused, and counted by the same name.
-#include "line_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "line_world.h"
+#include "worker.h"
 
 // --- what no line vouches for -------------------------------------------------------------------
 

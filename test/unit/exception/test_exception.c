@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exception port of a whole data path: what reaches the kernel and what of the kernel's reaches
 // the wire, byte by byte; what does not, by its counter; bounds.
+#include "datapath.h"
+#include "drop_of.h"
+#include "exception/exception.h"
 #include "exception_world.h"
+#include "stats.h"
+#include "worker.h"
 
 // --- what goes where ----------------------------------------------------------------------------
 

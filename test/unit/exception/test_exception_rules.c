@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an exception port lets through, and how fast.
+#include "bytes.h"
 #include "dp_world.h"
+#include "exception/exception.h"
 
 #include <netinet/in.h>
-
-#include "bytes.h"
 
 static struct exception_rules rules;
 static struct conf conf;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames of TCP through the exception port: whole where the port takes them, cut where it
 // does not, none lost and every segment counted.
+#include "datapath.h"
+#include "drop_of.h"
+#include "exception/exception.h"
 #include "exception_world.h"
-
 #include "segment.h"
+#include "stats.h"
+#include "worker.h"
 
 // A TCP super-frame of n segments, in a chain of buffers of the port's pool.
 static struct rte_mbuf *super(struct port *to, const struct packet *like, unsigned int n)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batching as it is counted, and as it is told: classes of burst sizes, what each worker counts of
 // bursts it was really given, the line in the log.
-#include "dp_world.h"
-
-#include <string.h>
-
 #include "bytes.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "dp_world.h"
 #include "log.h"
 #include "bursts.h"
+#include "stats.h"
+#include "worker.h"
+
+#include <string.h>
 
 static struct world world;
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "steering/flow_rules.h"
-#include "steering/steering.h"
+#include "steering/flow_watch.h"
 
 #define ADDRESSES 6
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What driver profiles do to the ports of a data path: rings, devargs, and who wins.
+#include "datapath.h"
 #include "dp_world.h"
 
 static struct world world;

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "dp_int.h"
+#include "datapath.h"
+#include "steering/steer.h"
 #include "test_rand.h"
 
 static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25,

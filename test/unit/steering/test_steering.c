@@ -2,10 +2,11 @@
 // The steering ladder end to end: real TURN traffic of both families through a NIC in software,
 // which goes by the rules it was given and by RSS. With rules nothing is handed over; without them,
 // or with a NIC that lies, all the same traffic arrives.
-#include "dp_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "dp_world.h"
 #include "nicmodel.h"
+#include "steering/flow_ladder.h"
 
 #define CHANNEL 0x4001
 #define CLIENTS_MAX 64

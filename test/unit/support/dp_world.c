@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "bytes.h"
+#include "clients/streams.h"
+#include "datapath.h"
 #include "dp_world.h"
+#include "framing.h"
+#include "nicmodel.h"
+#include "stats.h"
+#include "worker.h"
 
 #include <netinet/in.h>
 #include <sched.h>
 
 #include <rte_eal.h>
 #include <rte_mempool.h>
-
-#include "bytes.h"
-#include "framing.h"
-#include "nicmodel.h"
 
 #define REALM "turn.test"
 

@@ -18,9 +18,13 @@
 
 #include <cmocka.h>
 
-#include "dp_int.h"
+#include "addr.h"
+#include "conf.h"
+#include "dp.h"
 #include "softport.h"
+#include "stun.h"
 #include "test_rand.h"
+#include "turn.h"
 
 #define WORLD_SEEN 2048
 #define WORLD_STREAMS 64 // connections of a world

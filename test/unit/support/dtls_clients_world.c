@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
 #include "dtls_clients_world.h"
+#include "thread.h"
+#include "worker.h"
 
 #include <unistd.h>
-
-#include "clients/sessions.h"
-#include "thread.h"
 
 struct world world;
 struct streams streams;

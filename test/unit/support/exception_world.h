@@ -3,13 +3,16 @@
 // is a software port. Packets are TCP and UDP of a host 10.99.0.77 or fd99::77 with the port's.
 #pragma once
 
+#include "bytes.h"
+#include "datapath.h"
 #include "dp_world.h"
+#include "exception/exception.h"
+#include "stats.h"
+#include "worker.h"
 
 #include <netinet/in.h>
 
 #include <rte_mempool.h>
-
-#include "bytes.h"
 
 #define SYN 0x02
 #define ACK 0x10

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "line_world.h"
-
 #include "bytes.h"
+#include "datapath.h"
+#include "line_world.h"
+#include "stats.h"
+#include "worker.h"
 
 #define MARK 0x80 // in the source MAC of what is written the short way
 #define NO_PLAN 0xff

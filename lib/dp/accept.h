@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// accept.c: from frames to datagrams for the shard.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct worker;
+
+// Of the n received packets in the burst, those that are datagrams for this worker's shard stay,
+// moved together, with their views; all others are dealt with.
+void accept_burst(struct worker *w, uint8_t port, unsigned int n);
+// Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
+bool accept_again(struct worker *w, unsigned int i);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// streams.c: clients over TCP and TLS, the way to their threads.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct conf;
+struct dp;
+struct net_frame;
+struct rewrite;
+struct rte_mbuf;
+struct stream_ops;
+struct turn_view;
+struct worker;
+
+// Rings and tables, once there are workers; nothing when there are no such listeners. 0 or -ENOMEM.
+int streams_create(struct dp *d, int socket);
+// Opens the listeners and runs the threads. 0, or -1 with the reason in error.
+int streams_start(struct dp *d, char *error, size_t len);
+// Ends the threads; workers may run on.
+void streams_stop(struct dp *d);
+// Frees what is on the rings; neither threads nor workers run any more.
+void streams_drain(struct dp *d);
+void streams_free(struct dp *d);
+// Bytes of memory that streams_create asks for, but for the tables by slot.
+size_t streams_size(const struct conf *c);
+extern const struct stream_ops streams_ops; // ctx is the struct dp
+
+// Up to DP_BURST messages of clients from a thread, counted as received. *taken: of all that was on
+// the ring. The connections of which it said that they have ended wait for streams_settle, which is
+// to be called when the burst has been routed: their last messages come first.
+unsigned int streams_take(
+	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken);
+void streams_settle(struct worker *w);
+// A request of a stream client has left the backlog: its thread may ask for another.
+void streams_asked(struct worker *w, const struct turn_view *v);
+// Whether the client of a live allocation is one over a stream.
+bool streams_has(const struct worker *w, uint32_t slot);
+// Each takes the packet. An answer to the client of v, whose request m was.
+void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *answer, uint16_t len);
+// What a peer has sent to slot v->slot: of r front, off and len count.
+void streams_forward(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);
+// A client's message as if it had come in a datagram, for rewrite_frame.
+void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f);
+// Notes that a view's client, whose connection or DTLS session is v->stream, has the allocation it
+// is found to have, and tells how long that lives in seconds; 0: there is none. Not alive: one that
+// there is ends at once.
+uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive);
+// Ends the allocation of a view's client, if it is that of v->stream.
+void streams_end(struct worker *w, const struct turn_view *v);
+// Gives a packet of kind MBUF_META_DTLS or MBUF_META_DTLS_NOTE to a thread; false: there is only
+// the room left on the ring that is for answers to TCP and TLS clients, and the packet is the
+// caller's.
+bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m);
+// Wakes the threads that this round has left something for.
+void streams_wake(struct worker *w);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The data path as a whole, as lib/dp sees it: its ports, what all workers share, and the steps of
+// starting and stopping it (dp.c).
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "conf.h"
+#include "hash.h"
+#include "net.h"
+#include "port.h"
+#include "steering/flow_ladder.h"
+#include "turn.h"
+#include "udp.h"
+
+struct exception;
+struct local_addrs;
+struct rte_mempool;
+struct source;
+struct stream_way;
+struct streams;
+struct stun_crypto;
+struct turn_policy;
+struct turn_quota;
+struct turn_relay_map;
+struct worker;
+
+// A port and what workers need to know of it. Immutable while they run, but for announce.
+struct dp_port {
+	struct port *port;
+	const struct conf_port *conf;
+	const struct conf_driver *profile; // of its driver, NULL = purely probed
+	struct net_rx rx[4]; // by what the port has verified: bit 0 IPv4 header, bit 1 UDP
+	struct net_udp_rules udp;
+	uint64_t verified; // of an mbuf's flags those that are to be believed
+	struct net_l2 l2; // our MAC and tag; the destination is zero and filled in last
+	struct addr link_local; // answers ND and ping, never relays
+	struct addr gateway[2]; // [is_v4]
+	bool has_gateway[2];
+	bool rss_home; // the NIC's own hash says where a client lives
+	uint16_t home_mask;
+	uint8_t home[PORT_RETA_MAX]; // worker, by the hash under the mask
+	uint32_t rss_key[PORT_RSS_KEY_MAX / 4]; // in the form rte_softrss_be takes
+	uint32_t announce; // grows when the link comes up; mgmt writes, worker 0 reads
+	// Written by the mgmt lcore while workers read what is above.
+	bool link_up __rte_cache_aligned; // mgmt lcore only
+	struct steering steering[2]; // [is_v4]
+} __rte_cache_aligned;
+
+// Immutable while the workers run, but for the fields that name their writer.
+struct dp {
+	const struct conf *conf;
+	struct dp_port port[CONF_PORTS_MAX];
+	struct worker *worker[TURN_WORKERS_MAX];
+	unsigned int nb_ports, nb_workers;
+	unsigned int nb_started, nb_made, nb_launched; // ports and workers so far; mgmt lcore only
+	struct local_addrs *local;
+	struct turn_relay_map *map;
+	struct turn_policy *policy;
+	struct turn_quota *quota; // atomic inside; written by all workers
+	struct stun_crypto *crypto; // mgmt lcore only
+	struct rte_mempool *pool;
+	int socket; // NUMA node of the pool, and of ports that do not say theirs
+	struct hash_key client_key; // of steer_client_home and of the shards
+	struct source *source[2]; // see worker.source
+	struct streams *streams; // NULL: not running, or nobody listens
+	struct stream_way *stream_way; // between each stream thread and each worker
+	unsigned int nb_streams; // threads
+	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
+	bool stopping; // mgmt writes, workers read
+	struct exception *exception[CONF_PORTS_MAX]; // by port, NULL = none
+	unsigned int nb_exceptions;
+	pthread_t exception_thread; // mgmt lcore only, as the next one
+	bool exception_running;
+	bool exception_stop; // mgmt writes, the thread reads
+};
+
+typedef struct port *dp_port_opener(const struct port_config *c, char *error, size_t len);
+
+// dp_start and dp_stop in steps, so that a test brings its own ports and runs the rounds itself.
+struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
+	char *error, size_t len);
+int dp_launch(struct dp *d);
+// Returns when no worker runs any more.
+void dp_halt(struct dp *d);
+// Workers are no longer running: takes back every packet and closes the ports.
+void dp_quiesce(struct dp *d);
+void dp_destroy(struct dp *d);
+
+// Bytes of a packet buffer behind the private area, headroom included.
+uint16_t dp_data_room(const struct conf *c);
+struct neigh_config dp_neigh_config(const struct conf *c);

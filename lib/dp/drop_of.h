@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reasons for which a packet is dropped, as the files of lib/dp return them: those of lib/net and
+// lib/turn in the numbering of dp.h.
+#pragma once
+
+#include "dp.h"
+#include "net.h"
+
+#define DP_SENT DP_DROP_END // "no drop reason", where a reason is returned
+
+static inline unsigned int drop_of_net(enum net_drop r)
+{
+	return DP_DROP_NET + (unsigned int)r - 1;
+}
+
+static inline unsigned int drop_of_turn(unsigned int r)
+{
+	return DP_DROP_TURN + r - 1;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fastpath.c: the datagram that nearly every one is.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+struct dp;
+struct worker;
+
+// An address datagrams are sent from, for headers.
+struct source {
+	struct addr addr;
+	uint16_t port; // of a listener, as it lies in memory
+	// Of a view that can be sent on from here: DP_PLAIN, and DP_IPV4 or not. SOURCE_STREAM,
+	// which no view has: to its clients no line sends.
+	uint8_t flags;
+};
+
+#define SOURCE_STREAM 0xff
+#define SOURCE_DTLS 0xfe // likewise, of a DTLS listener
+
+// Fills dp.source and the tails of worker.tx.
+int fastpath_sources_create(struct dp *d);
+void fastpath_sources_free(struct dp *d);
+void fastpath_wires_init(struct worker *w);
+const struct source *fastpath_listener_source(const struct worker *w, uint8_t listener);
+// turn_shard_params.line_made.
+void fastpath_line_made(void *worker, uint32_t slot);
+// Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
+// backlog if they may. Returns how many datagrams were relayed.
+unsigned int fastpath_burst(struct worker *w, bool may_wait);

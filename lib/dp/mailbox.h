@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mailbox.c: questions to a worker about what only it may look at.
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "turn.h"
+
+struct worker;
+
+// A page asked of a worker and its answer. state: the requester stores number << 32 | page to ask,
+// the worker stores the same in answered when rows and nb hold the answer. Rows live here, so an
+// answer that comes late is written to memory that is still there, and the next one overwrites it.
+struct mailbox {
+	uint64_t asked; // written by the requester that holds lock
+	pthread_mutex_t lock; // one requester at a time
+	uint64_t answered __rte_cache_aligned; // written by the worker
+	int nb; // by the worker, before answered
+	struct turn_info rows[32]; // likewise
+};
+
+int mailbox_init(struct mailbox *b);
+void mailbox_fini(struct mailbox *b);
+void mailbox_serve(struct worker *w);

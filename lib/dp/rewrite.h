@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rewrite.c: executing plans.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "net.h"
+#include "worker.h"
+
+struct endpoint;
+struct turn_plan;
+struct turn_side;
+struct turn_view;
+
+// A datagram to make of a received one, in place.
+struct rewrite {
+	const struct endpoint *src, *dst;
+	const struct net_l2 *l2;
+	const uint8_t *front; // goes in front of what is kept
+	uint16_t front_len;
+	uint16_t off, len; // what is kept of the payload
+	uint16_t pad; // zero bytes behind it
+	uint16_t csum; // sum of src and dst with their ports
+	uint16_t ip_id;
+	uint16_t mtu;
+	bool df;
+	bool fresh; // there is no old checksum to go by
+};
+
+// Rewrites m, of which f is the parse; f then describes the new frame. DP_SENT or a reason, and
+// then nothing has been changed.
+unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r);
+
+// Length and start of what m holds now; what its port said of the old headers is forgotten.
+static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, uint32_t len)
+{
+	m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+}
+
+// Sends what m holds from REWRITE_ANSWER_AT on, of len bytes, to a client from a listener. Takes
+// the packet.
+#define REWRITE_ANSWER_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)
+void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
+	const struct endpoint *client, uint16_t len);
+// Executes a plan of any kind for packet m with its view.
+void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
+	const struct turn_plan *plan, const struct turn_side *side);
+// A bijection of 16 bits under a secret of the worker: no identification comes back before 65536
+// others have been used (RFC 6864), and the next is not told by the last ones.
+static inline uint16_t rewrite_ip_id(struct worker *w)
+{
+	uint32_t x = w->ip_id++;
+
+	x = (uint16_t)(x * w->ip_id_key[0]);
+	x ^= x >> 7;
+	x = (uint16_t)(x * w->ip_id_key[1]);
+	x ^= x >> 9;
+	return (uint16_t)(x ^ w->ip_id_key[2]);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// steer.c: who owns a client.
+#pragma once
+
+#include <stdint.h>
+
+#include "datapath.h"
+#include "turn.h"
+
+struct net_frame;
+struct rte_mbuf;
+
+// Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
+unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
+	const struct rte_mbuf *m, const struct net_frame *f, uint8_t listener);
+// Likewise, on a port whose NIC says it (rss_home).
+unsigned int steer_nic_home(
+	const struct dp_port *p, const struct rte_mbuf *m, const struct net_frame *f);
+// Sets rss_home, home and rss_key of a port that is started.
+void steer_port_init(struct dp_port *p, unsigned int workers);
+// Worker of a client of a listener where no NIC says it: by our own keyed hash, for a stranger who
+// could predict it would choose source ports that all meet on one worker.
+static inline unsigned int steer_keyed_home(
+	const struct dp *d, const struct addr *client, uint16_t port, uint8_t listener)
+{
+	const uint32_t mark = turn_mark_client(port, listener);
+
+	return turn_client_home(turn_client_hash(&d->client_key, client, mark), d->nb_workers);
+}

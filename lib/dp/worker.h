@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One worker lcore: all that it has. worker.c makes its rounds and is the file to read first.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "bucket.h"
+#include "backlog.h"
+#include "csprng.h"
+#include "conf.h"
+#include "dp.h"
+#include "dp_burst.h"
+#include "gso_rx.h"
+#include "host.h"
+#include "mailbox.h"
+#include "stats.h"
+#include "steering/steer_counts.h"
+#include "turn.h"
+
+struct dp;
+struct neigh_hop;
+struct neigh_table;
+struct rte_mbuf;
+struct rte_ring;
+struct sessions;
+struct source;
+struct stun_crypto;
+
+#define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
+#define DP_NOTES_MAX 256
+
+// Packets on their way to a port or to a worker, flushed when full and at the end of the round.
+struct outbox {
+	unsigned int n;
+	struct rte_mbuf *m[DP_BURST];
+	uint64_t tail[2]; // of a port's: source MAC and ethertype of frames, [is_v4]
+} __attribute__((aligned(512))); // a power of two: indexed for every packet
+
+struct rx_queue {
+	uint8_t port;
+	uint16_t queue;
+};
+
+struct worker {
+	// Set at start, read only.
+	struct dp *dp;
+	unsigned int lcore;
+	uint8_t id;
+	unsigned int nb_rx;
+	struct rx_queue rx[DP_RX_QUEUES_MAX];
+	struct rte_ring *in[TURN_WORKERS_MAX]; // from each worker, itself included (hairpin)
+	struct rte_ring *out[TURN_WORKERS_MAX]; // the same rings from the other side
+	// Of this worker alone.
+	struct turn_shard *shard;
+	struct turn_line *lines; // of the shard
+	const struct neigh_hop *hops; // of neigh
+	// What datagrams of a leg are sent from, by the upper half of the mark of the line's other
+	// end: relay addresses, and listeners.
+	const struct source *source[2];
+	// Longest plain frame: with a ChannelData header it still fits every port. 0: there are
+	// ports to which no frame may go by the short way.
+	uint16_t plain_max;
+	struct neigh_table *neigh;
+	void *shard_mem, *neigh_mem;
+	struct stun_crypto *crypto;
+	struct csprng rng;
+	uint64_t now_ms, wall_s;
+	uint64_t ticked_ms, gateways_ms, wall_ms; // when each was last done
+	uint32_t since_publish; // rounds and ticks that counted something
+	bool more_due; // expiry stopped at its budget
+	uint16_t ip_id, ip_id_key[3];
+	struct bucket echo, facts;
+	struct announcement announce[CONF_PORTS_MAX];
+	unsigned int nb_notes;
+	struct turn_redirect_note note[DP_NOTES_MAX]; // waiting for room in a ring
+	struct outbox tx[CONF_PORTS_MAX];
+	struct outbox hand[TURN_WORKERS_MAX];
+	struct burst burst;
+	struct pieces pieces;
+	struct backlog backlog;
+	uint64_t
+		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has
+	uint32_t stream_wake; // threads for which there is something new, as bits
+	unsigned int nb_ended;
+	struct turn_view ended[DP_BURST]; // connections of the burst under way
+	struct sessions *sessions; // of DTLS clients; NULL: there is no such listener
+	struct dp_stats live; // counters as they stand; published at round ends
+	// Shared with other threads.
+	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
+	struct stats_page page;
+	struct mailbox mailbox __rte_cache_aligned;
+} __rte_cache_aligned;
+
+int worker_run(void *worker);
+// One turn of the loop at time tsc. True when there was something to do.
+bool worker_round(struct worker *w, uint64_t tsc);
+// The only way to free a packet that was not sent: counts it under its reason.
+void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason);
