@@ -6,8 +6,8 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
-#include "handover.h"
 #include "local_addrs.h"
+#include "messages.h"
 #include "net.h"
 #include "nexthop.h"
 #include "tx.h"
@@ -124,7 +124,7 @@ static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 	// An answer may be to another worker's question; each replica judges it by its own state.
 	if (changed || !from_ask)
-		message_neighbour(w, port, msg, from_ask);
+		messages_neighbour(w, port, msg, from_ask);
 	if (from_ask && ours_on(w, port, &msg->target))
 		answer(w, port, m, msg);
 	else if (!from_ask && (changed || msg->solicited))

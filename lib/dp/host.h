@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bucket;
 struct neigh_ask;
 struct net_frame;
 struct rte_mbuf;

@@ -31,6 +31,7 @@
 #include "idle.h"
 #include "mailbox.h"
 #include "mbuf_meta.h"
+#include "messages.h"
 #include "nexthop.h"
 #include "port.h"
 #include "stats.h"
@@ -64,7 +65,7 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	relayed = fastpath_burst(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);
-	message_notes(w);
+	messages_notes(w);
 }
 
 // Likewise, and then what it had of DTLS in it, decrypted.
@@ -129,7 +130,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 		case MBUF_META_NEIGHBOUR:
 		case MBUF_META_REDIRECT:
 		case MBUF_META_CLIENT_ENDED:
-			message_apply(w, m);
+			messages_apply(w, m);
 			break;
 		case MBUF_META_STREAM: // these are on other rings
 		case MBUF_META_STREAM_ENDED:
@@ -175,13 +176,13 @@ static void clock_set(struct worker *w, uint64_t tsc)
 static void tick(struct worker *w)
 {
 	mailbox_serve(w);
-	message_notes(w);
+	messages_notes(w);
 	if (likely(w->now_ms == w->ticked_ms && !w->more_due))
 		return;
 	w->ticked_ms = w->now_ms;
 	w->since_publish++; // at least once a millisecond
 	w->more_due = turn_shard_expire(w->shard);
-	message_notes(w);
+	messages_notes(w);
 	nexthop_tick(w);
 	if (w->sessions != NULL)
 		sessions_tick(w);

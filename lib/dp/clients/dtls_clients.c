@@ -15,6 +15,7 @@
 #include "handover.h"
 #include "local_addrs.h"
 #include "mbuf_meta.h"
+#include "messages.h"
 #include "net.h"
 #include "rates.h"
 #include "rewrite.h"
@@ -566,7 +567,7 @@ void dtls_reply_for(struct worker *w, struct rte_mbuf *m)
 			.stream = p->seal.conn};
 
 		// it has been made, or used, after its worker had been told of the end
-		message_client_ended(w, p->seal.from, &v);
+		messages_client_ended(w, p->seal.from, &v);
 		worker_drop(w, m, DP_DROP_DTLS_ENDED);
 		return;
 	}

@@ -11,9 +11,9 @@
 #include "dp_view.h"
 #include "dtls/cookie.h"
 #include "dtls/dtls.h"
-#include "handover.h"
 #include "hash.h"
 #include "mbuf_meta.h"
+#include "messages.h"
 #include "net.h"
 #include "rates.h"
 #include "stream.h"
@@ -218,7 +218,7 @@ static bool tell_worker(struct worker *w, const struct session *c, unsigned int 
 {
 	const struct turn_view v = session_view(w, c);
 
-	return message_client_ended(w, to, &v);
+	return messages_client_ended(w, to, &v);
 }
 
 // Tells who has to know of the end of a session. It is free once all do.

@@ -18,6 +18,7 @@
 #include "fastpath.h"
 #include "handover.h"
 #include "mbuf_meta.h"
+#include "messages.h"
 #include "rewrite.h"
 #include "stats.h"
 #include "steering/steer.h"
@@ -292,7 +293,7 @@ void streams_settle(struct worker *w)
 	for (unsigned int i = 0; i < w->nb_ended; i++)
 		streams_end(w, &w->ended[i]);
 	if (w->nb_ended > 0)
-		message_notes(w);
+		messages_notes(w);
 }
 
 static void put_down(

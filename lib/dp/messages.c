@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages from worker to worker: what neighbours said, redirects that live on or end, clients that
+// are gone. They use the packets' rings, so that a worker has nothing more to poll.
+#include "messages.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "mbuf_meta.h"
+#include "nexthop.h"
+#include "turn.h"
+#include "worker.h"
+
+static struct rte_mbuf *make(struct worker *w, enum mbuf_meta_kind kind)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
+
+	if (m != NULL)
+		mbuf_meta_of(m)->kind = (uint8_t)kind;
+	return m;
+}
+
+// Frees the message when there is no room.
+static bool send(struct worker *w, unsigned int to, struct rte_mbuf *m)
+{
+	if (rte_ring_sp_enqueue(w->out[to], m) == 0)
+		return true;
+	rte_pktmbuf_free(m);
+	return false;
+}
+
+void messages_neighbour(
+	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
+{
+	if (w->dp->nb_workers == 1 ||
+		!bucket_take(&w->facts, MESSAGES_RATE, MESSAGES_RATE, w->now_ms * BUCKET_MS))
+		return;
+	for (unsigned int to = 0; to < w->dp->nb_workers; to++) {
+		struct rte_mbuf *m = to != w->id ? make(w, MBUF_META_NEIGHBOUR) : NULL;
+
+		if (m == NULL)
+			continue;
+		mbuf_meta_of(m)->port = port;
+		mbuf_meta_of(m)->from_ask = from_ask;
+		mbuf_meta_of(m)->neighbour = *msg;
+		// one that finds no room is not missed: whoever needs the answer asks again
+		send(w, to, m);
+	}
+}
+
+bool messages_client_ended(struct worker *w, unsigned int to, const struct turn_view *v)
+{
+	struct rte_mbuf *m = make(w, MBUF_META_CLIENT_ENDED);
+
+	if (m == NULL)
+		return false;
+	mbuf_meta_of(m)->datagram = *v;
+	return send(w, to, m);
+}
+
+static bool note_send(struct worker *w, const struct turn_redirect_note *note)
+{
+	struct rte_mbuf *m = make(w, MBUF_META_REDIRECT);
+
+	if (m == NULL)
+		return false;
+	mbuf_meta_of(m)->redirect = *note;
+	return send(w, note->to, m);
+}
+
+void messages_notes(struct worker *w)
+{
+	unsigned int sent = 0;
+
+	w->nb_notes +=
+		turn_shard_notes(w->shard, w->note + w->nb_notes, DP_NOTES_MAX - w->nb_notes);
+	if (likely(w->nb_notes == 0))
+		return;
+	// in order: the last word on a client must come last
+	while (sent < w->nb_notes && note_send(w, &w->note[sent]))
+		sent++;
+	w->nb_notes -= sent;
+	memmove(w->note, w->note + sent, w->nb_notes * sizeof(w->note[0]));
+}
+
+void messages_apply(struct worker *w, struct rte_mbuf *m)
+{
+	const struct mbuf_meta *p = mbuf_meta_of(m);
+
+	if (p->kind == MBUF_META_NEIGHBOUR)
+		nexthop_learn(w, p->port, &p->neighbour, p->from_ask);
+	else if (p->kind == MBUF_META_REDIRECT)
+		turn_shard_redirect(w->shard, &p->redirect);
+	else
+		streams_end(w, &p->datagram);
+	rte_pktmbuf_free(m);
+}

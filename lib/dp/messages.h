@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// messages.c: what workers tell each other beside packets.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct net_neigh_msg;
+struct rte_mbuf;
+struct turn_view;
+struct worker;
+
+#define MESSAGES_RATE 1000 // neighbour facts a worker tells the others, per second
+
+// Tells every other worker what an ARP or ND packet said.
+void messages_neighbour(
+	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
+// Tells a worker that the session v->stream of a DTLS client has ended. False: not now.
+bool messages_client_ended(struct worker *w, unsigned int to, const struct turn_view *v);
+// Sends the redirect notes of the shard; what finds no room waits for the next call.
+void messages_notes(struct worker *w);
+// Does what a message says and frees it.
+void messages_apply(struct worker *w, struct rte_mbuf *m);
