@@ -10,6 +10,7 @@
 #include "addr.h"
 #include "backlog.h"
 #include "bytes.h"
+#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -190,7 +191,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
-	if (unlikely(sessions_concern(w, v)) && dtls_take(w, b->m[i], v))
+	if (unlikely(sessions_concern(w, v)) && dtls_clients_take(w, b->m[i], v))
 		return false;
 	if (may_wait && backlog_concerns(&w->backlog, v) && backlog_take(w, b->m[i], v))
 		return false;

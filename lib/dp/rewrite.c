@@ -5,7 +5,7 @@
 #include "rewrite.h"
 #include "addr.h"
 #include "bytes.h"
-#include "clients/sessions.h"
+#include "clients/dtls_clients.h"
 #include "clients/streams.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -248,7 +248,7 @@ static void seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	uint16_t len = 0;
 
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	if (!dtls_seal(w, m, v, r, &len))
+	if (!dtls_clients_seal(w, m, v, r, &len))
 		return;
 	reason = way_find(w, way);
 	if (reason == DP_SENT && way->hop != HOP_WIRE)
@@ -300,7 +300,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	}
 	if (unlikely(v->leg == TURN_FROM_PEER && streams_has(w, v->slot)))
 		streams_forward(w, m, v, &r);
-	else if (unlikely(v->leg == TURN_FROM_PEER && dtls_has(w, v->slot)))
+	else if (unlikely(v->leg == TURN_FROM_PEER && dtls_clients_has(w, v->slot)))
 		seal(w, m, v, &way, &r);
 	else
 		forward(w, m, v, &way, &r);
@@ -360,14 +360,14 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		if (unlikely((v->flags & DP_STREAM) != 0))
 			streams_reply(w, m, v, side->front, plan->front_len);
 		else if (unlikely((v->flags & DP_DTLS) != 0))
-			dtls_reply(w, m, v, side->front, plan->front_len);
+			dtls_clients_reply(w, m, v, side->front, plan->front_len);
 		else
 			reply(w, m, v, plan, side);
 		break;
 	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again
 		v->via = w->id;
 		if (unlikely((v->flags & DP_DTLS) != 0))
-			dtls_went(w, v, plan->flow);
+			dtls_clients_went(w, v, plan->flow);
 		handover_datagram(w, plan->flow, m, v);
 		break;
 	case TURN_DROP:

@@ -17,6 +17,7 @@
 #include "worker.h"
 #include "accept.h"
 #include "backlog.h"
+#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "conf.h"
@@ -72,8 +73,8 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 {
 	burst_once(w, of, homes);
-	while (unlikely(dtls_waiting(w)))
-		burst_once(w, dtls_open_burst(w), 0);
+	while (unlikely(dtls_clients_waiting(w)))
+		burst_once(w, dtls_clients_open_burst(w), 0);
 }
 
 // --- the round ----------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 			tx_put(w, p->port, m);
 			break;
 		case MBUF_META_SEAL:
-			dtls_reply_for(w, m);
+			dtls_clients_reply_for(w, m);
 			break;
 		case MBUF_META_NEIGHBOUR:
 		case MBUF_META_REDIRECT:

@@ -282,7 +282,7 @@ static void open_clients(void)
 	shake_all();
 	for (unsigned int i = 0; i < wanted; i++) {
 		const struct endpoint *at = &client[i].at;
-		const struct session *s = session_find(world.dp->worker[0], &at->addr, at->port,
+		const struct session *s = sessions_find(world.dp->worker[0], &at->addr, at->port,
 			(uint8_t)(world.dtls + 2), SESSION_OPEN);
 
 		allocate(i);

@@ -3,6 +3,7 @@
 // have been over UDP, headers and checksums right, so that all that follows is as for any other.
 #include "addr.h"
 #include "bytes.h"
+#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -59,7 +60,7 @@ static void send_made(void *ctx, const uint8_t *data, size_t len)
 	rewrite_answer(o->w, m, o->c->listener, &client, (uint16_t)len);
 }
 
-void dtls_bye(struct worker *w, const struct session *c)
+void dtls_clients_bye(struct worker *w, const struct session *c)
 {
 	struct outlet o = {w, c};
 	struct dtls_wire wire = {.out = send_made, .ctx = &o};
@@ -108,11 +109,11 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	}
 	rewrite_set_frame(m, v->data, v->len);
 	p->kind = MBUF_META_DTLS;
-	p->dtls.conn = session_conn(w, c);
+	p->dtls.conn = sessions_conn(w, c);
 	p->dtls.session = NULL;
 	p->dtls.source = c->client;
 	p->dtls.kind = (uint8_t)kind;
-	if (!streams_give(w, session_thread(w, c), m)) {
+	if (!streams_give(w, sessions_thread(w, c), m)) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return false;
 	}
@@ -132,15 +133,15 @@ static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		return;
 	}
 	if (other != NULL)
-		session_give_up(w, other);
-	c = session_add(w, &v->src, v->src_port, v->listener);
+		sessions_give_up(w, other);
+	c = sessions_add(w, &v->src, v->src_port, v->listener);
 	if (c == NULL) {
 		worker_drop(w, m, DP_DROP_DTLS_FULL);
 		return;
 	}
 	c->hello = mark;
 	if (!give(w, m, v, c, STREAM_HELLO))
-		session_refused(w, session_conn(w, c), NULL);
+		sessions_refused(w, sessions_conn(w, c), NULL);
 }
 
 // One with a good cookie. Its client may have another handshake under way, or a session: that ends
@@ -149,15 +150,15 @@ static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	const struct dtls_hello *h, const struct endpoint *server)
 {
 	const struct session *open =
-		session_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
-	struct session *c = session_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+		sessions_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
+	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
 	const uint64_t mark = mark_of(h), number = dtls_cookie_number(h);
 
 	if (c != NULL && c->hello == mark)
 		give(w, m, v, c, STREAM_SHAKE);
 	else if (open != NULL && open->hello == mark)
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
-	else if (session_is_fresh(w, v, number) && (c == NULL || number >= c->number))
+	else if (sessions_is_fresh(w, v, number) && (c == NULL || number >= c->number))
 		begin(w, m, v, c, mark);
 	else
 		ask(w, m, v, h, server);
@@ -195,21 +196,21 @@ static void keep(
 static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const struct session *open =
-		session_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
+		sessions_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
 	struct session *shaking = NULL;
 
 	// of a client with both, handshake messages belong to the new one
 	if (open == NULL || v->data[0] == DTLS_HANDSHAKE || v->data[0] == DTLS_CCS)
-		shaking = session_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+		shaking = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
 	if (shaking != NULL)
 		give(w, m, v, shaking, STREAM_SHAKE);
 	else if (open != NULL)
-		keep(w, m, v, session_conn(w, open), false);
+		keep(w, m, v, sessions_conn(w, open), false);
 	else
 		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);
 }
 
-bool dtls_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct turn_view of = *v;
@@ -305,7 +306,7 @@ static void add_copy(
 	struct worker *w, const struct session *c, const uint8_t *message, uint16_t len)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
-	struct turn_view v = session_view(w, c);
+	struct turn_view v = sessions_view(w, c);
 	uint8_t *at;
 
 	w->live.made++;
@@ -332,9 +333,9 @@ static void finish(struct worker *w, struct session *c, const struct sealed *s)
 	const int n = s->outcome;
 
 	if (n == IO_CLOSED)
-		dtls_bye(w, c);
+		dtls_clients_bye(w, c);
 	if (n == IO_CLOSED || n == IO_FAILED)
-		session_end(w, c, n == IO_CLOSED ? &w->live.dtls.closed : &w->live.dtls.failed);
+		sessions_end(w, c, n == IO_CLOSED ? &w->live.dtls.closed : &w->live.dtls.failed);
 	if (m == NULL)
 		return;
 	if (s->bare) {
@@ -383,7 +384,7 @@ static void of_ended(struct worker *w, struct sealed *s)
 // in the burst, have been relayed.
 static bool open_all(struct worker *w, struct sealed *s)
 {
-	struct session *c = session_of(w, s->conn);
+	struct session *c = sessions_of(w, s->conn);
 
 	if (c == NULL || c->state != SESSION_OPEN) {
 		of_ended(w, s);
@@ -400,7 +401,7 @@ static bool open_all(struct worker *w, struct sealed *s)
 	return true;
 }
 
-unsigned int dtls_open_burst(struct worker *w)
+unsigned int dtls_clients_open_burst(struct worker *w)
 {
 	struct sessions *s = w->sessions;
 
@@ -425,7 +426,7 @@ struct record {
 // DP_SENT or a reason.
 static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 {
-	struct session *c = session_of(w, conn);
+	struct session *c = sessions_of(w, conn);
 	int n;
 
 	if (c == NULL || c->state != SESSION_OPEN)
@@ -436,7 +437,7 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 		return DP_DROP_HEADROOM;
 	n = dtls_write(c->dtls, r->message, r->len, r->at);
 	if (n < 0) {
-		session_end(w, c, &w->live.dtls.failed);
+		sessions_end(w, c, &w->live.dtls.failed);
 		return DP_DROP_DTLS_ENDED;
 	}
 	if (n == IO_LATER) {
@@ -461,7 +462,7 @@ static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	p->seal.from = w->id;
 	p->seal.media = media;
 	p->seal.lease_s = lease_s;
-	handover_seal(w, session_home(client->stream), m);
+	handover_seal(w, sessions_home(client->stream), m);
 }
 
 // Encrypts a message in m and sends it.
@@ -472,7 +473,7 @@ static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 		.at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT,
 		.len = m->data_len};
 	const unsigned int reason = encrypt(w, conn, &r);
-	const struct session *c = session_of(w, conn);
+	const struct session *c = sessions_of(w, conn);
 	struct endpoint client;
 
 	if (reason != DP_SENT || c == NULL) {
@@ -483,14 +484,14 @@ static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 	rewrite_answer(w, m, c->listener, &client, r.len);
 }
 
-bool dtls_has(const struct worker *w, uint32_t slot)
+bool dtls_clients_has(const struct worker *w, uint32_t slot)
 {
 	return w->sessions != NULL &&
 		w->source[TURN_FROM_PEER][turn_mark_from(w->lines[slot].mark[TURN_FROM_CLIENT])]
 			.flags == SOURCE_DTLS;
 }
 
-bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t *len)
 {
 	const uint16_t pad = r->front_len > CHANNEL_HEADER_LEN ? -r->len & 3 : 0;
@@ -506,7 +507,7 @@ bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 		payload + r->len + pad <= (uint8_t *)m->buf_addr + m->buf_len) {
 		memcpy(front, r->front, r->front_len);
 		memset(payload + r->len, 0, pad);
-		if (session_home(conn) != w->id) {
+		if (sessions_home(conn) != w->id) {
 			const struct turn_line *l = &w->lines[v->slot];
 			const struct turn_view client = {.src = l->end[TURN_FROM_CLIENT],
 				.mark = l->mark[TURN_FROM_CLIENT],
@@ -524,11 +525,11 @@ bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	return reason == DP_SENT;
 }
 
-void dtls_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *message, uint16_t len)
 {
-	const bool here = session_home(v->stream) == w->id;
-	const struct session *c = session_of(w, v->stream);
+	const bool here = sessions_home(v->stream) == w->id;
+	const struct session *c = sessions_of(w, v->stream);
 	const bool alive = !here || (c != NULL && c->state == SESSION_OPEN);
 	const uint32_t lease_s = streams_lease(w, v, alive);
 	uint8_t *at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
@@ -545,18 +546,18 @@ void dtls_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 		give_away(w, m, v, false, lease_s);
 }
 
-void dtls_went(struct worker *w, const struct turn_view *v, unsigned int to)
+void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int to)
 {
-	struct session *c = session_of(w, v->stream);
+	struct session *c = sessions_of(w, v->stream);
 
 	if (c != NULL)
 		c->away |= UINT64_C(1) << to;
 }
 
-void dtls_reply_for(struct worker *w, struct rte_mbuf *m)
+void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m)
 {
 	const struct mbuf_meta *p = mbuf_meta_of(m);
-	struct session *c = session_of(w, p->seal.conn);
+	struct session *c = sessions_of(w, p->seal.conn);
 
 	if (c == NULL || c->state != SESSION_OPEN) {
 		const struct turn_view v = {.src = p->seal.client,
@@ -576,26 +577,26 @@ void dtls_reply_for(struct worker *w, struct rte_mbuf *m)
 	answer(w, m, p->seal.conn);
 }
 
-void dtls_from_thread(struct worker *w, struct rte_mbuf *m)
+void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m)
 {
 	const struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint64_t conn = p->dtls.conn;
-	struct session *c = session_of(w, conn);
+	struct session *c = sessions_of(w, conn);
 	struct turn_view v = {.data = rte_pktmbuf_mtod(m, const uint8_t *), .len = m->data_len};
 	struct endpoint client;
 
 	if (p->kind == MBUF_META_DTLS_NOTE && c != NULL && c->state == SESSION_SHAKING &&
 		p->dtls.session != NULL) {
-		session_opened(w, c, p->dtls.session);
+		sessions_opened(w, c, p->dtls.session);
 		rte_pktmbuf_free(m);
 	} else if (p->kind == MBUF_META_DTLS_NOTE) {
-		session_refused(w, conn, p->dtls.session);
+		sessions_refused(w, conn, p->dtls.session);
 		rte_pktmbuf_free(m);
 	} else if (p->dtls.kind == STREAM_BYTES) {
 		keep(w, m, &v, conn, true);
 	} else if (c != NULL && c->state == SESSION_SHAKING) {
 		w->live.made++;
-		session_spend(w, c);
+		sessions_spend(w, c);
 		client = client_of(c);
 		rewrite_answer(w, m, c->listener, &client, m->data_len);
 	} else {

@@ -3,6 +3,7 @@
 
 #include <rte_malloc.h>
 
+#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "addr.h"
 #include "clients/streams.h"
@@ -38,23 +39,23 @@ static uint64_t hash_of(
 	return hash_addr(&s->key, client, turn_mark_client(port, listener));
 }
 
-uint64_t session_conn(const struct worker *w, const struct session *c)
+uint64_t sessions_conn(const struct worker *w, const struct session *c)
 {
 	return (uint64_t)c->generation << 32 | (uint32_t)w->id << 24 |
 		(uint32_t)(c - w->sessions->session);
 }
 
-struct session *session_of(const struct worker *w, uint64_t conn)
+struct session *sessions_of(const struct worker *w, uint64_t conn)
 {
 	struct session *c;
 
-	if (w->sessions == NULL || session_home(conn) != w->id)
+	if (w->sessions == NULL || sessions_home(conn) != w->id)
 		return NULL;
 	c = &w->sessions->session[(uint32_t)conn & 0xffffff];
 	return c->state != SESSION_FREE && c->generation == conn >> 32 ? c : NULL;
 }
 
-struct session *session_find(const struct worker *w, const struct addr *client, uint16_t port,
+struct session *sessions_find(const struct worker *w, const struct addr *client, uint16_t port,
 	uint8_t listener, enum session_state state)
 {
 	const struct sessions *s = w->sessions;
@@ -126,11 +127,11 @@ static bool give_way(struct worker *w)
 	if (w->now_ms < c->heard_ms + FAIR_MS)
 		return false;
 	w->live.dtls.gave_way++;
-	session_give_up(w, c);
+	sessions_give_up(w, c);
 	return true;
 }
 
-struct session *session_add(
+struct session *sessions_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener)
 {
 	struct sessions *s = w->sessions;
@@ -164,7 +165,7 @@ static uint64_t *spent_of(const struct sessions *s, uint64_t hash)
 	return &s->spent[hash & (SPENT - 1)];
 }
 
-void session_spend(struct worker *w, struct session *c)
+void sessions_spend(struct worker *w, struct session *c)
 {
 	const uint64_t hash = hash_of(w->sessions, &c->client, c->port, c->listener);
 
@@ -175,7 +176,7 @@ void session_spend(struct worker *w, struct session *c)
 		dtls_cookies_count(w->sessions->cookies) << SPENT_TAG | hash >> (64 - SPENT_TAG);
 }
 
-bool session_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number)
+bool sessions_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number)
 {
 	const uint64_t hash = hash_of(w->sessions, &v->src, v->src_port, v->listener);
 	const uint64_t spent = *spent_of(w->sessions, hash);
@@ -184,7 +185,7 @@ bool session_is_fresh(const struct worker *w, const struct turn_view *v, uint64_
 		number >= spent >> SPENT_TAG;
 }
 
-struct turn_view session_view(const struct worker *w, const struct session *c)
+struct turn_view sessions_view(const struct worker *w, const struct session *c)
 {
 	return (struct turn_view){.src = c->client,
 		.src_port = c->port,
@@ -192,23 +193,23 @@ struct turn_view session_view(const struct worker *w, const struct session *c)
 		.leg = TURN_FROM_CLIENT,
 		.flags = DP_DTLS | (addr_is_v4(&c->client) ? DP_IPV4 : 0),
 		.via = TURN_NO_WORKER,
-		.stream = session_conn(w, c)};
+		.stream = sessions_conn(w, c)};
 }
 
 // --- life and death ------------------------------------------------------------------------------
 
-bool session_note(struct worker *w, const struct session *c, struct dtls_session *s)
+bool sessions_note(struct worker *w, const struct session *c, struct dtls_session *s)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 
 	if (m == NULL)
 		return false;
 	mbuf_meta_of(m)->kind = MBUF_META_DTLS_NOTE;
-	mbuf_meta_of(m)->dtls.conn = session_conn(w, c);
+	mbuf_meta_of(m)->dtls.conn = sessions_conn(w, c);
 	mbuf_meta_of(m)->dtls.session = s;
 	mbuf_meta_of(m)->dtls.source = c->client;
 	mbuf_meta_of(m)->dtls.kind = STREAM_GONE;
-	if (streams_give(w, session_thread(w, c), m))
+	if (streams_give(w, sessions_thread(w, c), m))
 		return true;
 	rte_pktmbuf_free(m);
 	return false;
@@ -216,7 +217,7 @@ bool session_note(struct worker *w, const struct session *c, struct dtls_session
 
 static bool tell_worker(struct worker *w, const struct session *c, unsigned int to)
 {
-	const struct turn_view v = session_view(w, c);
+	const struct turn_view v = sessions_view(w, c);
 
 	return messages_client_ended(w, to, &v);
 }
@@ -230,15 +231,15 @@ static void close_on(struct worker *w, struct session *c)
 		if (tell_worker(w, c, to))
 			c->away &= ~(UINT64_C(1) << to);
 	}
-	if (c->dtls != NULL && session_note(w, c, c->dtls))
+	if (c->dtls != NULL && sessions_note(w, c, c->dtls))
 		c->dtls = NULL;
 	if (c->away == 0 && c->dtls == NULL)
 		slot_give(w->sessions, c);
 }
 
-void session_end(struct worker *w, struct session *c, uint64_t *reason)
+void sessions_end(struct worker *w, struct session *c, uint64_t *reason)
 {
-	const struct turn_view v = session_view(w, c);
+	const struct turn_view v = sessions_view(w, c);
 
 	(*reason)++;
 	w->live.dtls.open--;
@@ -248,12 +249,12 @@ void session_end(struct worker *w, struct session *c, uint64_t *reason)
 	close_on(w, c);
 }
 
-void session_opened(struct worker *w, struct session *c, struct dtls_session *s)
+void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s)
 {
-	struct session *old = session_find(w, &c->client, c->port, c->listener, SESSION_OPEN);
+	struct session *old = sessions_find(w, &c->client, c->port, c->listener, SESSION_OPEN);
 
 	if (old != NULL)
-		session_end(w, old, &w->live.dtls.replaced);
+		sessions_end(w, old, &w->live.dtls.replaced);
 	c->dtls = s;
 	c->state = SESSION_OPEN;
 	c->heard_ms = w->now_ms;
@@ -262,9 +263,9 @@ void session_opened(struct worker *w, struct session *c, struct dtls_session *s)
 	w->live.dtls.opened++;
 }
 
-void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
+void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 {
-	struct session *c = session_of(w, conn);
+	struct session *c = sessions_of(w, conn);
 
 	if (c == NULL)
 		return; // given up for good: its slot may be another's
@@ -278,18 +279,18 @@ void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 	close_on(w, c);
 }
 
-void session_give_up(struct worker *w, struct session *c)
+void sessions_give_up(struct worker *w, struct session *c)
 {
 	half_open_drop(w, c);
 	table_drop(w->sessions, c);
 	c->state = SESSION_GIVEN_UP;
-	c->told = session_note(w, c, NULL);
+	c->told = sessions_note(w, c, NULL);
 }
 
 // Whether its client has an allocation, here or elsewhere.
 static bool allocated(const struct worker *w, const struct session *c)
 {
-	const struct turn_view v = session_view(w, c);
+	const struct turn_view v = sessions_view(w, c);
 	uint32_t left_ms;
 
 	return w->now_ms < c->lease_ms || turn_shard_client(w->shard, &v, &left_ms) != TURN_NONE;
@@ -304,15 +305,15 @@ static void judge(struct worker *w, struct session *c)
 		break;
 	case SESSION_SHAKING:
 		if (w->now_ms > c->heard_ms + conf->handshake_s * UINT64_C(1000) + GIVE_UP_MS)
-			session_give_up(w, c);
+			sessions_give_up(w, c);
 		break;
 	case SESSION_GIVEN_UP:
-		c->told = c->told || session_note(w, c, NULL);
+		c->told = c->told || sessions_note(w, c, NULL);
 		break;
 	case SESSION_OPEN:
 		if (w->now_ms > c->heard_ms + conf->idle_s * UINT64_C(1000) && !allocated(w, c)) {
-			dtls_bye(w, c);
-			session_end(w, c, &w->live.dtls.idle);
+			dtls_clients_bye(w, c);
+			sessions_end(w, c, &w->live.dtls.idle);
 		}
 		break;
 	case SESSION_CLOSED:

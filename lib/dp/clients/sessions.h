@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over DTLS as their home worker sees them: a table of sessions by 5-tuple, and what
 // becomes of their datagrams. A datagram of a client comes in as any other; from fastpath.c, for
-// which it is nothing that a line vouches for, it goes to dtls_take:
+// which it is nothing that a line vouches for, it goes to dtls_clients_take:
 //
 //	ClientHello without a good cookie -> answered in place, nothing is kept
 //	with one, and the rest of its handshake -> a stream thread
 //	(lib/stream/dtls/handshake.c), which sends back datagrams for the client and at the end
 //	the session
-//	record of a session -> kept for the end of the burst; dtls_open_burst then decrypts it in
-//	place and makes the frame that it would have been over UDP, for a burst of its own
+//	record of a session -> kept for the end of the burst; dtls_clients_open_burst then
+//	decrypts it in place and makes the frame that it would have been over UDP, for a burst of
+//	its own
 //
-// What is for a client is encrypted by dtls_seal and dtls_reply: by its home alone, to which
-// another worker that has the allocation (RESERVATION-TOKEN) gives it in the clear.
+// What is for a client is encrypted by dtls_clients_seal and dtls_clients_reply: by its home alone,
+// to which another worker that has the allocation (RESERVATION-TOKEN) gives it in the clear.
 //
 // The handshake is the stream thread's. The session that comes of it is the worker's from when the
 // thread gives it with a note until it gives it back with a note (STREAM_GONE), to be freed.
@@ -36,8 +37,6 @@
 #include "worker.h"
 
 struct conf;
-struct rewrite;
-struct rte_mbuf;
 
 #define SESSION_NONE UINT32_MAX
 
@@ -92,13 +91,11 @@ struct sessions {
 	struct table table; // of all but FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies *cookies;
 	struct rates rates; // of handshakes begun
-	uint64_t *spent; // for the last clients whose cookies are spent: see session_spend
+	uint64_t *spent; // for the last clients whose cookies are spent: see sessions_spend
 	uint64_t rotated_ms, ticked_ms;
 	unsigned int n, at;
 	struct sealed sealed[DP_BURST];
 };
-
-// --- sessions.c: the table -----------------------------------------------------------------------
 
 // For every worker, where there is a DTLS listener. 0 or -ENOMEM.
 int sessions_create(struct dp *d);
@@ -106,7 +103,7 @@ void sessions_free(struct worker *w); // neither threads nor workers run any mor
 size_t sessions_size(const struct conf *c); // bytes of memory that EAL is asked for
 struct stream_dtls sessions_config(const struct conf *c); // sessions 0: no such listener
 
-// Whether dtls_take has to look at a datagram for which no line vouches.
+// Whether dtls_clients_take has to look at a datagram for which no line vouches.
 static inline bool sessions_concern(const struct worker *w, const struct turn_view *v)
 {
 	return v->leg == TURN_FROM_CLIENT && w->sessions != NULL &&
@@ -115,71 +112,40 @@ static inline bool sessions_concern(const struct worker *w, const struct turn_vi
 }
 
 // Its worker and its place there are in what a session is called.
-static inline unsigned int session_home(uint64_t conn)
+static inline unsigned int sessions_home(uint64_t conn)
 {
 	return (uint8_t)(conn >> 24);
 }
 
-uint64_t session_conn(const struct worker *w, const struct session *c);
+uint64_t sessions_conn(const struct worker *w, const struct session *c);
 // The session of this worker that is called so, or NULL.
-struct session *session_of(const struct worker *w, uint64_t conn);
+struct session *sessions_of(const struct worker *w, uint64_t conn);
 // A client's session that is OPEN (or SHAKING); NULL: there is none.
-struct session *session_find(const struct worker *w, const struct addr *client, uint16_t port,
+struct session *sessions_find(const struct worker *w, const struct addr *client, uint16_t port,
 	uint8_t listener, enum session_state state);
 // A new one, SHAKING. NULL: the limits say no.
-struct session *session_add(
+struct session *sessions_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener);
 // A flight of its handshake goes out: no cookie that its client has so far is good for another.
-void session_spend(struct worker *w, struct session *c);
+void sessions_spend(struct worker *w, struct session *c);
 // Whether a client's good cookie has been made since then.
-bool session_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number);
+bool sessions_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number);
 // The thread has completed its handshake; one that its client had before ends.
-void session_opened(struct worker *w, struct session *c, struct dtls_session *s);
+void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s);
 // The thread has ended its handshake: without success, or too late, and then s is nobody's.
-void session_refused(struct worker *w, uint64_t conn, struct dtls_session *s);
+void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s);
 // Gives up a handshake.
-void session_give_up(struct worker *w, struct session *c);
+void sessions_give_up(struct worker *w, struct session *c);
 // Ends one that is OPEN, and its allocation; reason: the counter of that. Its client has been told.
-void session_end(struct worker *w, struct session *c, uint64_t *reason);
+void sessions_end(struct worker *w, struct session *c, uint64_t *reason);
 // Gives a note on a session to its thread. False: not now.
-bool session_note(struct worker *w, const struct session *c, struct dtls_session *s);
+bool sessions_note(struct worker *w, const struct session *c, struct dtls_session *s);
 // A view of its client's, of no datagram.
-struct turn_view session_view(const struct worker *w, const struct session *c);
+struct turn_view sessions_view(const struct worker *w, const struct session *c);
 // What is due by time. Once a millisecond at most.
 void sessions_tick(struct worker *w);
 
-static inline unsigned int session_thread(const struct worker *w, const struct session *c)
+static inline unsigned int sessions_thread(const struct worker *w, const struct session *c)
 {
 	return (unsigned int)(c - w->sessions->session) % w->dp->nb_streams;
 }
-
-// --- dtls.c: datagrams ---------------------------------------------------------------------------
-
-// Takes a datagram of which sessions_concern is true. False: it is no DTLS listener's, and still
-// the caller's.
-bool dtls_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
-// Decrypts what dtls_take has kept, up to a whole burst, into w->burst, of which it returns the
-// length. To be called again until there is nothing left.
-unsigned int dtls_open_burst(struct worker *w);
-static inline bool dtls_waiting(const struct worker *w)
-{
-	return w->sessions != NULL && w->sessions->n > 0;
-}
-
-// Whether the client of a live allocation is one over DTLS.
-bool dtls_has(const struct worker *w, uint32_t slot);
-// Encrypts front and kept payload of r for the client of slot v->slot; the record, of *len bytes,
-// begins where the payload did. False: the packet has been taken.
-bool dtls_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct rewrite *r, uint16_t *len);
-// Each takes the packet. An answer to the client of v, whose request m was.
-void dtls_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const uint8_t *answer, uint16_t len);
-// The client of v, whose request it is, has been redirected to another worker.
-void dtls_went(struct worker *w, const struct turn_view *v, unsigned int to);
-// MBUF_META_SEAL, of another worker.
-void dtls_reply_for(struct worker *w, struct rte_mbuf *m);
-// MBUF_META_DTLS and MBUF_META_DTLS_NOTE, of a thread.
-void dtls_from_thread(struct worker *w, struct rte_mbuf *m);
-// Tells a client that its session ends.
-void dtls_bye(struct worker *w, const struct session *c);

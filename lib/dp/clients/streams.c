@@ -8,6 +8,7 @@
 
 #include "clients/streams.h"
 #include "backlog.h"
+#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "conf.h"
 #include "datapath.h"
@@ -266,7 +267,7 @@ unsigned int streams_take(
 			continue;
 		}
 		if (p->kind == MBUF_META_DTLS || p->kind == MBUF_META_DTLS_NOTE) {
-			dtls_from_thread(w, m[i]);
+			dtls_clients_from_thread(w, m[i]);
 			continue;
 		}
 		if (p->kind == MBUF_META_STREAM_ENDED)

@@ -146,7 +146,7 @@ static void test_came_back(void **state)
 
 	open_world(state);
 	for (home = 0; c == NULL; home++)
-		c = session_find(world.dp->worker[home], &at->addr, at->port,
+		c = sessions_find(world.dp->worker[home], &at->addr, at->port,
 			(uint8_t)(world.dtls + 2), SESSION_OPEN);
 	home--;
 	for (unsigned int n = 1; n < 4; n++) {
@@ -157,7 +157,7 @@ static void test_came_back(void **state)
 		memcpy(m.data, joined.data, joined.len);
 		m.len = joined.len;
 		m.kind = STREAM_BYTES;
-		m.conn = session_conn(world.dp->worker[home], c);
+		m.conn = sessions_conn(world.dp->worker[home], c);
 		streams_ops.datagram(world.dp, 0, home, &m);
 		settle(4);
 		take_data(0, n);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dtls_clients.c: datagrams of DTLS clients.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clients/sessions.h"
+#include "turn.h"
+#include "worker.h"
+
+struct rewrite;
+struct rte_mbuf;
+
+// Takes a datagram of which sessions_concern is true. False: it is no DTLS listener's, and still
+// the caller's.
+bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
+// Decrypts what dtls_clients_take has kept, up to a whole burst, into w->burst, of which it returns
+// the length. To be called again until there is nothing left.
+unsigned int dtls_clients_open_burst(struct worker *w);
+static inline bool dtls_clients_waiting(const struct worker *w)
+{
+	return w->sessions != NULL && w->sessions->n > 0;
+}
+
+// Whether the client of a live allocation is one over DTLS.
+bool dtls_clients_has(const struct worker *w, uint32_t slot);
+// Encrypts front and kept payload of r for the client of slot v->slot; the record, of *len bytes,
+// begins where the payload did. False: the packet has been taken.
+bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite *r, uint16_t *len);
+// Each takes the packet. An answer to the client of v, whose request m was.
+void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *answer, uint16_t len);
+// The client of v, whose request it is, has been redirected to another worker.
+void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int to);
+// MBUF_META_SEAL, of another worker.
+void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m);
+// MBUF_META_DTLS and MBUF_META_DTLS_NOTE, of a thread.
+void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m);
+// Tells a client that its session ends.
+void dtls_clients_bye(struct worker *w, const struct session *c);
