@@ -21,6 +21,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "exception/exception.h"
+#include "exception/exception_thread.h"
 #include "fastpath.h"
 #include "handover.h"
 #include "hash.h"
@@ -343,7 +344,7 @@ static int workers_create(struct dp *d, const unsigned int *lcores, char *error,
 			goto no_memory;
 	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
 		streams_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
-		sessions_create(d) != 0 || exceptions_create_rings(d) != 0)
+		sessions_create(d) != 0 || exception_create_rings(d) != 0)
 		goto no_memory;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		stats_publish(d->worker[i]);
@@ -393,7 +394,7 @@ struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_o
 
 int dp_launch(struct dp *d)
 {
-	const int failed = exceptions_start(d);
+	const int failed = exception_thread_start(d);
 
 	if (failed != 0)
 		return failed;
@@ -458,7 +459,7 @@ void dp_quiesce(struct dp *d)
 			stats_publish(w);
 	}
 	streams_drain(d);
-	exceptions_close(d);
+	exception_close_all(d);
 	for (unsigned int i = d->nb_started; i-- > 0;) {
 		flow_ladder_remove(d, i);
 		d->port[i].port->ops->stop(d->port[i].port);
@@ -470,7 +471,7 @@ void dp_quiesce(struct dp *d)
 
 void dp_destroy(struct dp *d)
 {
-	exceptions_free(d);
+	exception_free_all(d);
 	handover_free(d);
 	streams_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
@@ -492,7 +493,7 @@ void dp_halt(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_launched; i++)
 		rte_eal_wait_lcore(d->worker[i]->lcore);
 	d->nb_launched = 0;
-	exceptions_stop(d);
+	exception_thread_stop(d);
 }
 
 void dp_stop(struct dp *d)

@@ -5,7 +5,7 @@
 
 #include <rte_mbuf.h>
 
-#include "exception/exception.h"
+#include "exception/exception_note.h"
 #include "net.h"
 #include "turn.h"
 #include "turn_shard.h"

@@ -5,7 +5,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
-#include "exception/exception.h"
+#include "exception/exception_note.h"
 #include "handover.h"
 #include "port.h"
 #include "segment.h"

@@ -206,7 +206,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	work += backlog_fill(w);
 	burst_route(w, 0, 0);
 	if (unlikely(w->dp->nb_exceptions > 0))
-		work += exceptions_round(w);
+		work += exception_round(w);
 	tick(w);
 	tx_flush(w);
 	handover_flush(w);

@@ -2,6 +2,7 @@
 // Frames into the world, and out of it: each that leaves is judged.
 #include "datapath.h"
 #include "exception/exception.h"
+#include "exception/exception_thread.h"
 #include "fuzz.h"
 #include "local_addrs.h"
 #include "nicmodel.h"
@@ -207,7 +208,7 @@ static void kernel_round(void)
 	if (e == NULL || chance(10))
 		return;
 	fuzz.ns = fuzz.world.ms * 1000000;
-	exception_turn(e, fuzz.ns);
+	exception_thread_turn(e, fuzz.ns);
 	while ((m = softport_take_mbuf(e->kernel)) != NULL) {
 		no_canaries(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 		fuzz.seen.to_kernel++;

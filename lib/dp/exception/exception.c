@@ -177,7 +177,7 @@ static struct rte_ring *ring_make(uint32_t frames, int socket)
 	return r;
 }
 
-int exceptions_create_rings(struct dp *d)
+int exception_create_rings(struct dp *d)
 {
 	for (unsigned int p = 0; p < d->nb_ports; p++) {
 		struct exception *e = d->exception[p];
@@ -209,7 +209,7 @@ static void ring_drain(struct rte_ring *r)
 		rte_pktmbuf_free(m);
 }
 
-void exceptions_close(struct dp *d)
+void exception_close_all(struct dp *d)
 {
 	for (unsigned int p = 0; p < CONF_PORTS_MAX; p++) {
 		struct exception *e = d->exception[p];
@@ -231,7 +231,7 @@ void exceptions_close(struct dp *d)
 	}
 }
 
-void exceptions_free(struct dp *d)
+void exception_free_all(struct dp *d)
 {
 	for (unsigned int p = 0; p < CONF_PORTS_MAX; p++) {
 		struct exception *e = d->exception[p];
@@ -483,7 +483,7 @@ static unsigned int take(struct worker *w, struct exception *e)
 	return n;
 }
 
-unsigned int exceptions_round(struct worker *w)
+unsigned int exception_round(struct worker *w)
 {
 	unsigned int n = 0;
 

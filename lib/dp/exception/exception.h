@@ -8,13 +8,16 @@
 //	worker <- take --- from <-------- thread <- interface        buffers of a pool of its own
 #pragma once
 
-#include <rte_mbuf.h>
-#include <rte_ring.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_common.h>
 
 #include "bucket.h"
-#include "conf.h"
+#include "exception/exception_note.h"
+#include "exception/exception_rules.h"
 #include "net.h"
-#include "port.h"
 
 #define EXCEPTION_TAKE 8 // frames from the kernel that a worker sends in a round
 // All headers up to TCP's: so much of a super-frame has to lie in its first buffer.
@@ -23,61 +26,18 @@
 // Segments of the longest super-frame that is cut here: 64 KB of the smallest in use.
 #define EXCEPTION_PIECES 256
 
+struct addr;
+struct conf;
+struct conf_exception;
 struct dp;
-struct worker;
+struct net_frame;
+struct port;
+struct port_config;
 struct port_super_info;
-
-enum exception_class { EXC_TCP, EXC_UDP, EXC_ICMP, EXC_ARP, EXC_ND, EXC_CLASSES };
-
-// --- exception_rules.c: what is carried. PURE ----------------------------------------------------
-
-#define EXC_PORT_WORDS (65536 / 64)
-
-struct exception_rules {
-	// Ports by [tcp]: ours on which the kernel serves, others' of which it is a client.
-	uint64_t served[2][EXC_PORT_WORDS], used[2][EXC_PORT_WORDS];
-	uint16_t client_lo, client_hi; // ours of UDP that it is a client from
-	bool ping, ping_out; // pings both ways; those of the kernel
-	struct endpoint *at; // TCP listeners, each on its own address
-	uint32_t nb_at;
-};
-
-// One packet, from our side. proto is IPPROTO_TCP or _UDP.
-struct exception_flow {
-	uint8_t proto;
-	uint16_t our_port, their_port;
-	struct addr ours;
-};
-
-// From what a port's entry allows. 0 or -ENOMEM.
-int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port);
-void exception_rules_free(struct exception_rules *r);
-// Carries TCP to and from an address and port of ours: a listener's. 0 or -ENOMEM. Before the
-// workers run.
-int exception_rules_serve(struct exception_rules *r, const struct endpoint *at);
-// May a packet come out of the kernel, or is an ICMP error about one for it?
-bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f);
-// May a packet go into the kernel? begins: a TCP segment that begins a connection.
-bool exception_rules_in(
-	const struct exception_rules *r, const struct exception_flow *f, bool begins);
-// The same of ICMP messages that are not ND: f parsed, icmp its message. An error is for the kernel
-// when it is about a packet that may have come out of it: *about, proto 0 when it is not about TCP
-// or UDP.
-bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_frame *f,
-	const uint8_t *icmp, struct exception_flow *about);
-bool exception_rules_icmp_out(
-	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp);
-
-// --- what goes along with a frame ----------------------------------------------------------------
-
-// Lies in the private area of its mbuf.
-struct exception_note {
-	uint8_t class; // enum exception_class
-	bool is_super;
-	uint16_t verdict; // from the kernel: DP_SENT = send it, EXC_ANSWERED, or why it is dropped
-	uint32_t frames, bytes; // that it is on the wire
-};
-#define EXC_ANSWERED (UINT16_MAX) // the data path has answered that question already
+struct rte_mbuf;
+struct rte_mempool;
+struct rte_ring;
+struct worker;
 
 // --- one exception port --------------------------------------------------------------------------
 
@@ -122,11 +82,11 @@ typedef struct port *exception_opener(const struct port_config *c, char *error, 
 // in error.
 int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len);
 // The rings, once it is known how many workers there are to have one. 0 or -ENOMEM.
-int exceptions_create_rings(struct dp *d);
+int exception_create_rings(struct dp *d);
 // Takes back every packet and removes the interfaces; thread and workers run no longer.
-void exceptions_close(struct dp *d);
+void exception_close_all(struct dp *d);
 // The ports have been closed too, and nothing of the pools is in them any more.
-void exceptions_free(struct dp *d);
+void exception_free_all(struct dp *d);
 // Bytes of packet buffers for one.
 size_t exception_pool_bytes(const struct conf *c, uint32_t port, uint32_t tx_ring);
 
@@ -144,15 +104,4 @@ unsigned int exception_super(
 // asked about, as what strangers quote is.
 bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port);
 // Frees what has come back, sends what comes from the kernel. Returns how many packets.
-unsigned int exceptions_round(struct worker *w);
-
-// --- exception_thread.c --------------------------------------------------------------------------
-
-// 0 or -errno; with no exception port there is no thread.
-int exceptions_start(struct dp *d);
-// Returns when it has ended.
-void exceptions_stop(struct dp *d);
-// Looks at a packet of the kernel and writes its note. For tests.
-void exception_judge(const struct exception *e, struct rte_mbuf *m);
-// One turn of the thread for one port, at a monotonic time. Returns how many packets were moved.
-unsigned int exception_turn(struct exception *e, uint64_t now_ns);
+unsigned int exception_round(struct worker *w);

@@ -6,8 +6,11 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "exception/exception_rules.h"
 #include "bytes.h"
-#include "exception/exception.h"
+#include "conf.h"
+#include "net.h"
+#include "turn.h"
 
 #define ECHO_REPLY 0
 #define UNREACHABLE 3
@@ -123,7 +126,7 @@ static bool quoted(const struct exception_rules *r, const struct net_frame *f, c
 	struct exception_flow *about)
 {
 	const uint8_t *ip = icmp + ERROR_HEADER, *l4;
-	const uint32_t room = RTE_MAX(f->payload_len, (uint32_t)ERROR_HEADER) - ERROR_HEADER;
+	const uint32_t room = f->payload_len > ERROR_HEADER ? f->payload_len - ERROR_HEADER : 0;
 	const uint8_t echo = f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST;
 	struct exception_flow flow = {.ours = f->dst};
 	uint32_t len = NET_IP6_LEN;

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <rte_ether.h>
 
+#include "exception/exception_thread.h"
 #include "addr.h"
 #include "bytes.h"
 #include "datapath.h"
@@ -197,7 +198,7 @@ static uint16_t judge_frame(
 	return judge_parsed(e, data, &f, note);
 }
 
-void exception_judge(const struct exception *e, struct rte_mbuf *m)
+void exception_thread_judge(const struct exception *e, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct exception_note *note = &mbuf_meta_of(m)->exception;
@@ -294,7 +295,7 @@ static void read_one(struct exception *e, struct rte_mbuf *m)
 {
 	const struct exception_note *note;
 
-	exception_judge(e, m);
+	exception_thread_judge(e, m);
 	finish(e, &m);
 	note = &mbuf_meta_of(m)->exception;
 	bucket_spend(&e->from_meter, note->frames);
@@ -324,7 +325,7 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 
 // --- the thread ----------------------------------------------------------------------------------
 
-unsigned int exception_turn(struct exception *e, uint64_t now)
+unsigned int exception_thread_turn(struct exception *e, uint64_t now)
 {
 	return write_all(e, now) + read_all(e, now);
 }
@@ -341,7 +342,7 @@ static dpdk_thread_result thread_run(void *arg)
 
 		for (unsigned int p = 0; p < d->nb_ports; p++)
 			if (d->exception[p] != NULL)
-				work += exception_turn(d->exception[p], now_ns());
+				work += exception_thread_turn(d->exception[p], now_ns());
 		idle = work > 0 ? 0 : idle + 1;
 		if (work > 0)
 			continue;
@@ -353,7 +354,7 @@ static dpdk_thread_result thread_run(void *arg)
 	return (dpdk_thread_result)0;
 }
 
-int exceptions_start(struct dp *d)
+int exception_thread_start(struct dp *d)
 {
 	int rc;
 
@@ -364,7 +365,7 @@ int exceptions_start(struct dp *d)
 	return rc;
 }
 
-void exceptions_stop(struct dp *d)
+void exception_thread_stop(struct dp *d)
 {
 	if (!d->exception_running)
 		return;

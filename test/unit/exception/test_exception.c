@@ -4,6 +4,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
+#include "exception/exception_thread.h"
 #include "exception_world.h"
 #include "stats.h"
 #include "worker.h"
@@ -436,7 +437,7 @@ static void test_rate(void **state)
 		}
 		world_round(&world);
 		ns += 1000000;
-		while (exception_turn(exception(), ns) > 0)
+		while (exception_thread_turn(exception(), ns) > 0)
 			;
 		while (softport_take(exception()->kernel, got, sizeof(got)) > 0)
 			taken++;
@@ -459,7 +460,7 @@ static void test_budget(void **state)
 	len = make(&p, frame);
 	for (unsigned int i = 0; i < 1000; i++)
 		softport_put(exception()->kernel, 0, frame, len);
-	while (exception_turn(exception(), ns += 100000000) > 0)
+	while (exception_thread_turn(exception(), ns += 100000000) > 0)
 		;
 	assert_int_equal(exception()->queued - exception()->taken, entry.buffers);
 	w = world.dp->worker[0];

@@ -4,6 +4,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
+#include "exception/exception_thread.h"
 #include "exception_world.h"
 #include "segment.h"
 #include "stats.h"
@@ -91,7 +92,7 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	for (unsigned int i = 0; i < 20; i++) {
 		struct worker *w = world.dp->worker[0];
 
-		exception_turn(exception(), ns += 1000000);
+		exception_thread_turn(exception(), ns += 1000000);
 		worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 		stats_publish(w);
 		world_balance(&world, 0);

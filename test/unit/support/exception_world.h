@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "exception/exception.h"
+#include "exception/exception_thread.h"
 #include "stats.h"
 #include "worker.h"
 
@@ -38,7 +39,7 @@ static inline void run(void)
 		bool moved = world_round(&world);
 
 		ns += 1000000;
-		moved |= exception_turn(exception(), ns) > 0;
+		moved |= exception_thread_turn(exception(), ns) > 0;
 		quiet = moved ? 0 : quiet + 1;
 	}
 }
@@ -175,7 +176,7 @@ static inline size_t down_frame(const uint8_t *data, size_t len)
 
 	softport_put(exception()->kernel, 0, data, len);
 	for (unsigned int i = 0; i < 3; i++) {
-		exception_turn(exception(), ns += 1000000);
+		exception_thread_turn(exception(), ns += 1000000);
 		for (unsigned int k = 0; k < world.dp->nb_workers; k++) {
 			w = world.dp->worker[k];
 			worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
