@@ -3,6 +3,7 @@
 
 #include "backlog.h"
 #include "addr.h"
+#include "clients/client.h"
 #include "clients/streams.h"
 #include "csprng.h"
 #include "datapath.h"
@@ -83,11 +84,6 @@ void backlog_free(struct backlog *b)
 	rte_free(b->mem);
 }
 
-static bool is_stream(const struct turn_view *v)
-{
-	return (v->flags & DP_STREAM) != 0;
-}
-
 // --- by client ----------------------------------------------------------------------------------
 
 static uint64_t hash_of(const struct backlog *b, const struct turn_view *v)
@@ -143,7 +139,7 @@ static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag,
 // stream or a session has shown that it is there.
 static bool is_known(const struct worker *w, const struct turn_view *v)
 {
-	return (v->flags & (DP_STREAM | DP_DTLS)) != 0 || turn_route_knows(w->shard, v);
+	return client_is_connected(v) || turn_route_knows(w->shard, v);
 }
 
 // The queue of a client: where it waits already, else by what it is.
@@ -160,7 +156,7 @@ static enum backlog_whose whose(const struct worker *w, const struct turn_view *
 // round than that worker answers; here nothing would hold its client back.
 static bool has_waited(const struct turn_view *v)
 {
-	return is_stream(v) && v->via != TURN_NO_WORKER;
+	return client_is_stream(v) && v->via != TURN_NO_WORKER;
 }
 
 // DP_SENT when there is room for a packet in a queue, or a reason.
@@ -172,10 +168,10 @@ static unsigned int refusal(
 	const uint32_t left = b->max - q->waiting[request];
 	const uint32_t share = RTE_MIN(RTE_MAX(left / CLIENT_SHARE, 1u), b->client_max);
 
-	if (is_stream(v) ? b->streams < b->stream_max
-			 : left > 0 && !has_many(q, hash, tag_of(hash, request), share))
+	if (client_is_stream(v) ? b->streams < b->stream_max
+				: left > 0 && !has_many(q, hash, tag_of(hash, request), share))
 		return DP_SENT;
-	if (!is_stream(v) && share > 1)
+	if (!client_is_stream(v) && share > 1)
 		return DP_DROP_BACKLOG_CLIENT;
 	return to == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
 }
@@ -195,7 +191,7 @@ static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *
 		q->next[to->tail] = at;
 	to->tail = at;
 	b->n++;
-	if (is_stream(v))
+	if (client_is_stream(v))
 		b->streams++;
 	else
 		q->waiting[request]++;
@@ -243,7 +239,7 @@ static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
 	// the oldest of all is the oldest of its bucket
 	from->head = q->next[q->head];
 	from->n--;
-	if (!is_stream(v)) {
+	if (!client_is_stream(v)) {
 		q->waiting[request]--;
 	} else {
 		b->streams--;

@@ -10,8 +10,7 @@
 #include "addr.h"
 #include "backlog.h"
 #include "bytes.h"
-#include "clients/dtls_clients.h"
-#include "clients/sessions.h"
+#include "clients/client.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_view.h"
@@ -50,11 +49,13 @@ int fastpath_sources_create(struct dp *d)
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
 		listeners[TURN_LINE_LISTENER(i)] =
 			source_of(&c->listeners[i].at.addr, c->listeners[i].at.port);
-	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		if (c->listeners[i].transport == TURN_OVER_DTLS)
-			listeners[TURN_LINE_LISTENER(i)].flags = SOURCE_DTLS;
-		else if (turn_listener_is_stream(&c->listeners[i]))
-			listeners[TURN_LINE_LISTENER(i)].flags = SOURCE_STREAM;
+	for (uint32_t i = 0; i < c->nb_listeners; i++) {
+		const enum client_transport spoken = client_transport_of(&c->listeners[i]);
+
+		if (spoken != CLIENT_UDP)
+			listeners[TURN_LINE_LISTENER(i)].flags =
+				spoken == CLIENT_DTLS ? SOURCE_DTLS : SOURCE_STREAM;
+	}
 	return 0;
 }
 
@@ -191,7 +192,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
-	if (unlikely(sessions_concern(w, v)) && dtls_clients_take(w, b->m[i], v))
+	if (client_take(w, b->m[i], v))
 		return false;
 	if (may_wait && backlog_concerns(&w->backlog, v) && backlog_take(w, b->m[i], v))
 		return false;

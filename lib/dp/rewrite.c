@@ -5,11 +5,9 @@
 #include "rewrite.h"
 #include "addr.h"
 #include "bytes.h"
-#include "clients/dtls_clients.h"
-#include "clients/streams.h"
+#include "clients/client.h"
 #include "datapath.h"
 #include "drop_of.h"
-#include "dp_view.h"
 #include "fast_headers.h"
 #include "fastpath.h"
 #include "handover.h"
@@ -119,46 +117,29 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 
 // --- the way ------------------------------------------------------------------------------------
 
-enum hop {
-	HOP_WIRE,
-	HOP_HAIRPIN, // to a relayed address of ours: to its home, never to the wire
-	HOP_NOWHERE, // to an own address that is no slot of any worker
-};
-
-// Where a datagram goes.
-struct way {
-	struct turn_path path;
-	const struct addr *client; // on whose account
-	uint32_t slot; // HOP_HAIRPIN
-	uint16_t neigh; // HOP_WIRE
-	uint8_t hop; // enum hop
-	uint8_t place; // HOP_WIRE: port; HOP_HAIRPIN: worker
-};
-
 // Where a datagram to one of our own addresses goes: to a live relayed address or nowhere; never to
 // a listener, the kernel or the wire.
-static void aim_inside(struct worker *w, struct way *way, const struct local_addr *to)
+static void aim_inside(struct worker *w, struct rewrite_way *way, const struct local_addr *to)
 {
 	const uint16_t port = way->path.dst.port;
 	unsigned int home;
 
-	way->hop = HOP_NOWHERE;
+	way->hop = REWRITE_NOWHERE;
 	if (to->kind != LOCAL_OWN || to->relay < 0 ||
 		!turn_relay_map_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
 		return;
-	way->hop = HOP_HAIRPIN;
+	way->hop = REWRITE_HAIRPIN;
 	way->place = (uint8_t)home;
 }
 
-// Finds the way along way->path, or follows its note. DP_SENT or a reason.
-static unsigned int way_find(struct worker *w, struct way *way)
+unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 {
 	const struct turn_path *path = &way->path;
 	const struct nexthop_way to = {&path->src.addr, &path->dst.addr, way->client};
 	const struct local_addr *inside;
 	unsigned int reason;
 
-	way->hop = HOP_WIRE;
+	way->hop = REWRITE_WIRE;
 	if (path->hop != NULL) {
 		way->neigh = neigh_noted(w->neigh, *path->hop);
 		if (way->neigh != NEIGH_NONE) {
@@ -180,12 +161,12 @@ static unsigned int way_find(struct worker *w, struct way *way)
 // --- plans --------------------------------------------------------------------------------------
 
 // Takes a rewritten packet, of which f is now the parse, to where it goes.
-static void dispatch(
-	struct worker *w, struct rte_mbuf *m, const struct net_frame *f, const struct way *way)
+static void dispatch(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
+	const struct rewrite_way *way)
 {
 	struct turn_view v;
 
-	if (likely(way->hop == HOP_WIRE)) {
+	if (likely(way->hop == REWRITE_WIRE)) {
 		nexthop_send(w, m, way->place, way->neigh);
 		return;
 	}
@@ -200,19 +181,17 @@ static void dispatch(
 	handover_datagram(w, way->place, m, &v);
 }
 
-// Makes and sends front + payload[off, off + len) along a path.
-static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct way *way, struct rewrite *r)
+void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct rewrite_way *way, struct rewrite *r)
 {
-	unsigned int reason = way_find(w, way);
+	unsigned int reason = rewrite_find_way(w, way);
 	// in process there is no wire, and so no MTU; the port that the frame would have left by
 	// lends its header
-	const bool wire = way->hop == HOP_WIRE;
+	const bool wire = way->hop == REWRITE_WIRE;
 	const struct dp_port *port = &w->dp->port[wire && reason == DP_SENT ? way->place : 0];
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct net_frame f;
 
-	if (reason == DP_SENT && way->hop == HOP_NOWHERE)
+	if (reason == DP_SENT && way->hop == REWRITE_NOWHERE)
 		reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
 	if (reason == DP_SENT) {
 		r->src = &way->path.src;
@@ -220,11 +199,7 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		r->mtu = wire ? port->port->mtu : UINT16_MAX;
 		if (wire && fast_headers_relay(w, m, v, r, way->neigh))
 			return;
-		if (unlikely((v->flags & DP_STREAM) != 0))
-			streams_describe(m, v, &f);
-		else
-			net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-		r->fresh = (v->flags & DP_STREAM) != 0;
+		r->fresh = client_describe(m, v, &f);
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
@@ -238,42 +213,6 @@ static void forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		dispatch(w, m, &f, way);
 }
 
-// Likewise to a client over DTLS: the headers follow from the peer's, the payload is a record.
-static void seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct way *way,
-	struct rewrite *r)
-{
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	unsigned int reason = DP_SENT;
-	struct net_frame f;
-	uint16_t len = 0;
-
-	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	if (!dtls_clients_seal(w, m, v, r, &len))
-		return;
-	reason = way_find(w, way);
-	if (reason == DP_SENT && way->hop != HOP_WIRE)
-		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
-	if (reason == DP_SENT) {
-		// as if it had come so, without a checksum
-		f.payload_len = len;
-		f.l4_checksum = 0;
-		*r = (struct rewrite){.src = &way->path.src,
-			.dst = &way->path.dst,
-			.l2 = &w->dp->port[way->place].l2,
-			.front = v->data,
-			.len = len,
-			.ip_id = rewrite_ip_id(w),
-			.mtu = w->dp->port[way->place].port->mtu,
-			.df = f.df,
-			.fresh = true};
-		reason = rewrite_frame(m, &f, r);
-	}
-	if (reason != DP_SENT)
-		worker_drop(w, m, reason);
-	else
-		nexthop_send(w, m, way->place, way->neigh);
-}
-
 static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
@@ -283,7 +222,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		.off = plan->off,
 		.len = plan->len,
 		.df = (plan->flags & TURN_PLAN_DF) != 0};
-	struct way way;
+	struct rewrite_way way;
 
 	if (plan->verdict == TURN_SEND)
 		way.path = (struct turn_path){side->src, side->dst, NULL};
@@ -298,12 +237,10 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		// a Data indication: its DATA attribute is padded to 4 (RFC 8489 14)
 		r.pad = -plan->len & 3;
 	}
-	if (unlikely(v->leg == TURN_FROM_PEER && streams_has(w, v->slot)))
-		streams_forward(w, m, v, &r);
-	else if (unlikely(v->leg == TURN_FROM_PEER && dtls_clients_has(w, v->slot)))
-		seal(w, m, v, &way, &r);
+	if (v->leg == TURN_FROM_PEER)
+		client_forward(w, m, v, &way, &r);
 	else
-		forward(w, m, v, &way, &r);
+		rewrite_forward(w, m, v, &way, &r);
 }
 
 // Puts an answer in place of the request. Back by the ordinary way, not to the MAC it came from:
@@ -335,19 +272,6 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	nexthop_send(w, m, port, neigh);
 }
 
-static void reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct turn_plan *plan, const struct turn_side *side)
-{
-	const struct endpoint client = {v->src, v->src_port};
-
-	if (REWRITE_ANSWER_AT + plan->front_len > m->buf_len) {
-		worker_drop(w, m, DP_DROP_HEADROOM);
-		return;
-	}
-	memcpy((uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, side->front, plan->front_len);
-	rewrite_answer(w, m, v->listener, &client, plan->front_len);
-}
-
 void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
@@ -357,17 +281,11 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		relay_any(w, m, v, plan, side);
 		break;
 	case TURN_REPLY:
-		if (unlikely((v->flags & DP_STREAM) != 0))
-			streams_reply(w, m, v, side->front, plan->front_len);
-		else if (unlikely((v->flags & DP_DTLS) != 0))
-			dtls_clients_reply(w, m, v, side->front, plan->front_len);
-		else
-			reply(w, m, v, plan, side);
+		client_reply(w, m, v, side->front, plan->front_len);
 		break;
 	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again
 		v->via = w->id;
-		if (unlikely((v->flags & DP_DTLS) != 0))
-			dtls_clients_went(w, v, plan->flow);
+		client_went(w, v, plan->flow);
 		handover_datagram(w, plan->flow, m, v);
 		break;
 	case TURN_DROP:

@@ -8,12 +8,8 @@
 #include <rte_mbuf.h>
 
 #include "net.h"
+#include "turn.h"
 #include "worker.h"
-
-struct endpoint;
-struct turn_plan;
-struct turn_side;
-struct turn_view;
 
 // A datagram to make of a received one, in place.
 struct rewrite {
@@ -43,6 +39,27 @@ static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, u
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 }
 
+enum rewrite_hop {
+	REWRITE_WIRE,
+	REWRITE_HAIRPIN, // to a relayed address of ours: to its home, never to the wire
+	REWRITE_NOWHERE, // to an own address that is no slot of any worker
+};
+
+// Where a datagram goes.
+struct rewrite_way {
+	struct turn_path path;
+	const struct addr *client; // on whose account
+	uint32_t slot; // REWRITE_HAIRPIN
+	uint16_t neigh; // REWRITE_WIRE
+	uint8_t hop; // enum rewrite_hop
+	uint8_t place; // REWRITE_WIRE: port; REWRITE_HAIRPIN: worker
+};
+
+// Finds the way along way->path, or follows its note. DP_SENT or a reason.
+unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way);
+// Makes and sends front + payload[off, off + len) along a path. Takes the packet.
+void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct rewrite_way *way, struct rewrite *r);
 // Sends what m holds from REWRITE_ANSWER_AT on, of len bytes, to a client from a listener. Takes
 // the packet.
 #define REWRITE_ANSWER_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)

@@ -484,13 +484,6 @@ static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 	rewrite_answer(w, m, c->listener, &client, r.len);
 }
 
-bool dtls_clients_has(const struct worker *w, uint32_t slot)
-{
-	return w->sessions != NULL &&
-		w->source[TURN_FROM_PEER][turn_mark_from(w->lines[slot].mark[TURN_FROM_CLIENT])]
-			.flags == SOURCE_DTLS;
-}
-
 bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t *len)
 {

@@ -16,7 +16,6 @@
 #include "dp_burst.h"
 #include "dp_view.h"
 #include "dtls/dtls.h"
-#include "fastpath.h"
 #include "handover.h"
 #include "mbuf_meta.h"
 #include "messages.h"
@@ -364,13 +363,6 @@ void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	memcpy(at, answer, len);
 	rewrite_set_frame(m, at, len);
 	put_down(w, m, v->stream, false, lease_s);
-}
-
-bool streams_has(const struct worker *w, uint32_t slot)
-{
-	return w->stream_at != NULL &&
-		w->source[TURN_FROM_PEER][turn_mark_from(w->lines[slot].mark[TURN_FROM_CLIENT])]
-			.flags == SOURCE_STREAM;
 }
 
 void streams_forward(

@@ -36,8 +36,6 @@ unsigned int streams_take(
 void streams_settle(struct worker *w);
 // A request of a stream client has left the backlog: its thread may ask for another.
 void streams_asked(struct worker *w, const struct turn_view *v);
-// Whether the client of a live allocation is one over a stream.
-bool streams_has(const struct worker *w, uint32_t slot);
 // Each takes the packet. An answer to the client of v, whose request m was.
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one place that tells clients over UDP, over a stream and over DTLS apart when there is
+// something for them: an answer, a peer's datagram, the news that they have moved.
+#include "clients/client.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "fastpath.h"
+#include "nexthop.h"
+#include "rewrite.h"
+#include "worker.h"
+
+// What the client of a live allocation speaks: its line names the listener.
+static enum client_transport transport_of_slot(const struct worker *w, uint32_t slot)
+{
+	const struct source *listener;
+
+	if (w->stream_at == NULL)
+		return CLIENT_UDP;
+	listener =
+		&w->source[TURN_FROM_PEER][turn_mark_from(w->lines[slot].mark[TURN_FROM_CLIENT])];
+	if (listener->flags == SOURCE_STREAM)
+		return CLIENT_STREAM;
+	return listener->flags == SOURCE_DTLS ? CLIENT_DTLS : CLIENT_UDP;
+}
+
+// To a client over DTLS: the headers follow from the peer's, the payload is a record.
+static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct rewrite_way *way, struct rewrite *r)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	unsigned int reason = DP_SENT;
+	struct net_frame f;
+	uint16_t len = 0;
+
+	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
+	if (!dtls_clients_seal(w, m, v, r, &len))
+		return;
+	reason = rewrite_find_way(w, way);
+	if (reason == DP_SENT && way->hop != REWRITE_WIRE)
+		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
+	if (reason == DP_SENT) {
+		// as if it had come so, without a checksum
+		f.payload_len = len;
+		f.l4_checksum = 0;
+		*r = (struct rewrite){.src = &way->path.src,
+			.dst = &way->path.dst,
+			.l2 = &w->dp->port[way->place].l2,
+			.front = v->data,
+			.len = len,
+			.ip_id = rewrite_ip_id(w),
+			.mtu = w->dp->port[way->place].port->mtu,
+			.df = f.df,
+			.fresh = true};
+		reason = rewrite_frame(m, &f, r);
+	}
+	if (reason != DP_SENT)
+		worker_drop(w, m, reason);
+	else
+		nexthop_send(w, m, way->place, way->neigh);
+}
+
+void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct rewrite_way *way, struct rewrite *r)
+{
+	switch (transport_of_slot(w, v->slot)) {
+	case CLIENT_UDP:
+		rewrite_forward(w, m, v, way, r);
+		break;
+	case CLIENT_STREAM:
+		streams_forward(w, m, v, r);
+		break;
+	case CLIENT_DTLS:
+		forward_sealed(w, m, v, way, r);
+		break;
+	}
+}
+
+static void reply_datagram(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *answer, uint16_t len)
+{
+	const struct endpoint client = {v->src, v->src_port};
+
+	if (REWRITE_ANSWER_AT + len > m->buf_len) {
+		worker_drop(w, m, DP_DROP_HEADROOM);
+		return;
+	}
+	memcpy((uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, answer, len);
+	rewrite_answer(w, m, v->listener, &client, len);
+}
+
+void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const uint8_t *answer, uint16_t len)
+{
+	if (unlikely(client_is_stream(v)))
+		streams_reply(w, m, v, answer, len);
+	else if (unlikely((v->flags & DP_DTLS) != 0))
+		dtls_clients_reply(w, m, v, answer, len);
+	else
+		reply_datagram(w, m, v, answer, len);
+}
+
+void client_went(struct worker *w, const struct turn_view *v, unsigned int to)
+{
+	if (unlikely((v->flags & DP_DTLS) != 0))
+		dtls_clients_went(w, v, to);
+}
