@@ -1,6 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In: from received frames to datagrams for the shard. What nearly every frame is goes by
-// accept_plain, without a call; it says nothing of any other, and accept_any then finds out.
+// In: from received frames to datagrams for the shard. Nearly every frame is a plain one (see
+// DP_PLAIN) and is judged by accept_plain, without a call. accept_plain answers NOBODY for every
+// other frame; accept_any then judges that from the start, and names the reason if it drops it.
+//
+//	question                    accept_plain                     accept_any
+//	form, lengths, checksums    udp_masked_eq, net_udp_scan4, 6  net_frame_parse
+//	to us, on this port?        local_addrs_guess                local_addrs_find
+//	from another host?          accept_again, later              net_frame_parse,
+//	                                                             local_addrs_find
+//	to a listener?              the first of the address, else   local_addrs_listener
+//	                            classify_rest
+//	to whose relay port?        the run of the address, else     turn_relay_map_home
+//	                            classify_rest
+//	none of these               accept_any                       exception.c, host.c, or dropped
+//
+// The source of a plain frame is judged only if no line vouches for the datagram: fastpath.c then
+// calls accept_again.
+//
+// Then a datagram's worker is to be found. A relay port says it for a peer's datagram. For a
+// client's it depends on the port and on the number of workers:
+//
+//	             client's datagram               peer's datagram   peers counted
+//	HOMES_ONE    ours                            ours              no
+//	HOMES_HASHED ours, until turn_route_begin    the relay port's  yes
+//	             has made our own hash
+//	HOMES_NIC    by the NIC's hash and table     the relay port's  yes
+//
+// This is the same for a whole burst. So accept_burst asks once, and accept_frames is compiled
+// three times with the answer as a constant: its loop over the frames has no branch for it.
 #include <rte_ether.h>
 
 #include "accept.h"
@@ -22,10 +49,10 @@
 #include "worker.h"
 
 #define NOBODY (-1)
-// Of an mbuf's flags: the port has taken a tag off, or two, or the outer one of two.
+// Flags of an mbuf: the port has taken a tag off, or two, or the outer one of two.
 #define STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
 
-// What the port has verified of a packet.
+// What the port has verified about a packet.
 static inline bool ip_verified(const struct dp_port *p, const struct rte_mbuf *m)
 {
 	return (m->ol_flags & p->verified & RTE_MBUF_F_RX_IP_CKSUM_MASK) ==
@@ -76,8 +103,8 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 	return DP_DROP_NO_LISTENER;
 }
 
-// A port may take tags off that nobody asked it to: one is put back, to be judged as it came; two
-// are one too many. DP_SENT or a reason.
+// A port may take off tags that nobody asked it to take off. One is put back, and the frame is
+// judged as it came; two are one too many. DP_SENT or a reason.
 static unsigned int tag_back(struct rte_mbuf *m)
 {
 	if ((m->ol_flags & RTE_MBUF_F_RX_QINQ_STRIPPED) != 0)
@@ -123,7 +150,7 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	return false;
 }
 
-// The worker that owns the datagram, v filled in; NOBODY when it is dealt with.
+// The worker that owns the datagram, with v filled in; NOBODY when the frame has been dealt with.
 static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
 {
 	struct net_frame f;
@@ -170,7 +197,7 @@ bool accept_again(struct worker *w, unsigned int i)
 		v->flags &= (uint8_t)~DP_UNJUDGED;
 		return true;
 	}
-	if (accept_any(w, v->port, w->burst.m[i], v) == NOBODY) // else us: known since it came
+	if (accept_any(w, v->port, w->burst.m[i], v) == NOBODY) // else ours, as before
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
@@ -182,7 +209,7 @@ bool accept_again(struct worker *w, unsigned int i)
 
 // --- the frame that nearly every one is ---------------------------------------------------------
 
-// The long way to the same, for what classify_plain does not know.
+// The same as classify_plain, a longer way, for what that does not know.
 static __rte_noinline int classify_rest(const struct worker *w, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct local_addr *to, struct turn_view *v)
 {
@@ -208,28 +235,29 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 
 // What tells whose a client is.
 enum homes {
-	HOMES_ONE, // there is one worker: nobody has to ask, of peers neither
+	HOMES_ONE, // there is one worker: nobody has to ask, about peers either
 	HOMES_HASHED, // our hash, which turn_route_begin makes
 	HOMES_NIC, // the NIC's, of the port
 };
 
-// What is looked at for every plain frame of a burst.
+// What is the same for every plain frame of a burst.
 struct accepting {
 	const struct worker *w;
 	const struct dp_port *p;
 	struct local_addrs local; // a copy
 	uint64_t looked_at; // flags of an mbuf: p->verified, and that a tag was taken off
-	uint32_t shorter_than; // limit of what a frame is longer than SHORTEST by
+	uint32_t shorter_than; // a frame is longer than SHORTEST by less than this
 	uint8_t port, id;
 	enum homes homes; // a constant where this is inlined
 	uint64_t *came; // 2, by [is_v4]: datagrams from peers; not with HOMES_ONE
 };
 
-// One of a view of 4 bytes, which any line can be compared with.
+// A frame whose payload has 4 bytes, so that it can be compared with any line.
 #define SHORTEST (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
 
-// steer_client_home for what classify_plain knows: no extension headers. Of a peer's datagram it is
-// nothing, but may be asked: a branch on the leg would be mispredicted every other time.
+// steer_client_home for what classify_plain knows: no extension headers. It means nothing for a
+// peer's datagram but may be asked about one, as a branch on the leg would be mispredicted every
+// other time.
 static __rte_always_inline unsigned int nic_home(
 	const struct accepting *a, const struct rte_mbuf *m, const struct turn_view *v)
 {
@@ -253,8 +281,8 @@ static __rte_always_inline int owner(const struct accepting *a, int home, const 
 	return home ^ a->id;
 }
 
-// Leg, listener or slot, and whose it is, without a branch on the leg: the worker's id xor ours, so
-// that 0 is us. NOBODY: it takes a closer look.
+// Finds the leg, the listener or the slot, and whose the datagram is, without a branch on the leg.
+// Returns the worker's id xor ours, so that 0 is us. NOBODY: it takes a closer look.
 static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
 	const struct addr *dst, struct turn_view *v)
 {
@@ -282,8 +310,8 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer) ^ a->id);
 }
 
-// net_udp_scan4 or 6, by what the port has verified: usually all. 0 also when it has taken a tag
-// off.
+// net_udp_scan4 or 6, according to what the port has verified, which is usually all. Also 0 when
+// the port has taken a tag off.
 static __rte_always_inline uint32_t scan(
 	const struct accepting *a, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
@@ -335,7 +363,8 @@ static __rte_always_inline int accept_plain6(const struct accepting *a, const st
 	return classify_plain(a, m, &dst, v);
 }
 
-// The id of the worker that owns the datagram, xor ours, v filled in; NOBODY: nothing is known.
+// The id of the worker that owns the datagram, xor ours, with v filled in; NOBODY: nothing is
+// known about the frame.
 static __rte_always_inline int accept_plain(
 	const struct accepting *a, const struct rte_mbuf *m, struct turn_view *v)
 {
