@@ -7,8 +7,8 @@
 
 struct worker;
 
-// Of the n received packets in the burst, those that are datagrams for this worker's shard stay,
-// moved together, with their views; all others are dealt with.
+// Judges the n received packets in the burst. Datagrams for this worker's shard stay, moved
+// together, with their views; all other packets are dealt with.
 void accept_burst(struct worker *w, uint8_t port, unsigned int n);
 // Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
 bool accept_again(struct worker *w, unsigned int i);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The two queues of requests that wait (backlog.h): who gets in, and what comes out in a round.
 #include <rte_malloc.h>
 
 #include "backlog.h"
@@ -16,11 +17,11 @@
 #include "worker.h"
 
 #define CLIENT_MIN 32 // packets that a client may have at most, or a quarter of all requests
-#define CLIENT_SHARE 4 // of the room that is left a client may have one part of so many
-#define STRANGERS_TURN 4 // of so many requests, while both wait, one is a stranger's
+#define CLIENT_SHARE 4 // a client may have one part in so many of the room that is left
+#define STRANGERS_TURN 4 // while both wait, one request in so many is a stranger's
 #define PRESSED_ROUNDS 32
 #define RELAYING_MS 1000 // a worker that relays is one that has within this time
-#define KIND 1u // of a tag, the bit that tells a request
+#define KIND 1u // the bit of a tag that tells a request
 
 _Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
 
@@ -135,8 +136,8 @@ static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag,
 
 // --- in -----------------------------------------------------------------------------------------
 
-// By what nobody can feign but by sending from the 5-tuple of one who is known; who talks over a
-// stream or a session has shown that it is there.
+// Nobody can feign this except by sending from the 5-tuple of a client who is known. A client that
+// talks over a stream or a session has shown that it is there.
 static bool is_known(const struct worker *w, const struct turn_view *v)
 {
 	return client_is_connected(v) || turn_route_knows(w->shard, v);
@@ -152,8 +153,8 @@ static enum backlog_whose whose(const struct worker *w, const struct turn_view *
 	return has_client(&b->queue[one ^ 1], v, hash) ? one ^ 1 : one;
 }
 
-// What a redirect has brought here from a stream has waited where it came from, no more of it in a
-// round than that worker answers; here nothing would hold its client back.
+// Requests that a redirect has brought here from a stream have waited where they came from, and no
+// more of them come in a round than that worker answers. Here nothing would hold their client back.
 static bool has_waited(const struct turn_view *v)
 {
 	return client_is_stream(v) && v->via != TURN_NO_WORKER;

@@ -4,15 +4,15 @@
 // storm of them never makes relaying wait long, and a receive ring does not overflow for it. Per
 // client nothing overtakes: what it sends behind a request that waits waits too.
 //
-// There are two queues: of those we know, by their 5-tuple alone (an allocation, a session, a
-// connection), and of strangers. The known come first, but for one request in STRANGERS_TURN. Each
-// has room of its own, and a client may have a quarter of what room is left: so strangers, however
-// many, cost no allocation its refresh, and who sends in the name of a client takes the room of
-// that one. A session of DTLS costs no password: who has as many of these as there is room for,
-// from the addresses that dtls.per-source takes, can fill the queue of the known. What finds no
-// room is dropped and counted. Clients over TCP and TLS, who do not ask twice, have room of their
-// own here and no drops: while it is full their rings are not read, and stream threads ask no more
-// than it holds (streams.c).
+// There are two queues: one for clients we know by their 5-tuple alone (an allocation, a session, a
+// connection), one for strangers. The known come first, except that one request in STRANGERS_TURN
+// is a stranger's. Each queue has room of its own, and a client may have a quarter of the room that
+// is left. So strangers, however many, cost no allocation its refresh, and who sends in the name of
+// a client takes the room of that client. A session of DTLS costs no password: who has as many of
+// them as there is room for, from the addresses that dtls.per-source takes, can fill the queue of
+// the known. A request that finds no room is dropped and counted. Clients over TCP and TLS, who do
+// not ask twice, have room of their own here and no drops: while it is full their rings are not
+// read, and stream threads ask no more than it holds (streams.c).
 #pragma once
 
 #include <stdbool.h>
@@ -42,12 +42,12 @@ struct backlog_queue {
 	uint16_t *next; // by position: the next packet of the bucket
 	uint32_t nb_slots;
 	uint32_t head, n; // oldest packet, packets
-	uint32_t waiting[2]; // of them, but for those of streams: requests, and what is behind them
+	uint32_t waiting[2]; // without those of streams: [1] requests, [0] what is behind them
 };
 
 enum backlog_whose { BACKLOG_KNOWN, BACKLOG_STRANGERS };
 
-// Of one worker.
+// One worker's.
 struct backlog {
 	struct hash_key key;
 	struct backlog_queue queue[2]; // by enum backlog_whose

@@ -29,14 +29,14 @@ struct turn_quota;
 struct turn_relay_map;
 struct worker;
 
-// A port and what workers need to know of it. Immutable while they run, but for announce.
+// A port and what workers need to know about it. Immutable while they run, except announce.
 struct dp_port {
 	struct port *port;
 	const struct conf_port *conf;
-	const struct conf_driver *profile; // of its driver, NULL = purely probed
+	const struct conf_driver *profile; // its driver's; NULL: all is probed
 	struct net_rx rx[4]; // by what the port has verified: bit 0 IPv4 header, bit 1 UDP
 	struct net_udp_rules udp;
-	uint64_t verified; // of an mbuf's flags those that are to be believed
+	uint64_t verified; // the flags of an mbuf that are to be believed
 	struct net_l2 l2; // our MAC and tag; the destination is zero and filled in last
 	struct addr link_local; // answers ND and ping, never relays
 	struct addr gateway[2]; // [is_v4]
@@ -51,7 +51,7 @@ struct dp_port {
 	struct steering steering[2]; // [is_v4]
 } __rte_cache_aligned;
 
-// Immutable while the workers run, but for the fields that name their writer.
+// Immutable while the workers run, except the fields that name their writer.
 struct dp {
 	const struct conf *conf;
 	struct dp_port port[CONF_PORTS_MAX];
@@ -65,7 +65,7 @@ struct dp {
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
-	struct hash_key client_key; // of steer_client_home and of the shards
+	struct hash_key client_key; // steer_client_home's and the shards'
 	struct source *source[2]; // see worker.source
 	struct streams *streams; // NULL: not running, or nobody listens
 	struct stream_way *stream_way; // between each stream thread and each worker

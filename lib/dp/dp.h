@@ -144,10 +144,10 @@ size_t dp_memory_mb(const struct conf *c);
 struct dp_pools {
 	uint32_t allocations; // that can exist
 	struct turn_pools pools;
-	size_t bytes; // of memory_mb, what allocations take
+	size_t bytes; // what allocations take of dp_memory_mb
 };
 
-// Of a configuration whose number of workers is known.
+// What there is by a configuration whose number of workers is known.
 void dp_pools(const struct conf *c, struct dp_pools *out);
 
 unsigned int dp_workers(const struct dp *d);
@@ -160,7 +160,7 @@ const struct conf_driver *dp_profile(const struct dp *d, unsigned int index);
 bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *out);
 // Sum over the workers.
 void dp_total_stats(const struct dp *d, struct dp_stats *out);
-// How much each counter has grown. Of those that can fall (held, live allocations) the difference
+// How much each counter has grown. For those that can fall (held, live allocations) the difference
 // means nothing.
 void dp_stats_since(
 	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
@@ -199,7 +199,7 @@ struct dp_exception {
 	uint64_t from_answered; // ARP and ND answers of the kernel to what the data path answers
 	uint64_t from_cut; // super-frames that had to be cut by us
 	uint64_t from_missed; // that the kernel could not queue, since nobody read it in time
-	// Of these, TCP in super-frames: how many, and the segments in them.
+	// How many of these were super-frames of TCP, and the segments in them.
 	uint64_t to_supers, to_super_frames, from_supers, from_super_frames;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain frames made by plan.
+// Writing plain frames for datagrams that are relayed by plan, without the general rewrite_frame.
 #include "fast_headers.h"
 #include "addr.h"
 #include "dp_view.h"
@@ -7,7 +7,8 @@
 #include "udp.h"
 #include "worker.h"
 
-// What is taken from and added to the old datagram under its checksums: all but the kept bytes.
+// Sums up what the checksums lose and gain: all bytes of the old and new datagram except those that
+// are kept.
 static void fast_headers_sums(
 	struct fast_headers *p, const struct turn_view *v, const struct rewrite *r)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing a plain frame: untagged, without options and extension headers, made of another such in
-// its place. Inline, as nearly every frame is one. Ports, sums and checksums are here as they lie
+// Writing a plain frame (untagged, without options and extension headers) in the place of another
+// one. It is inline, as nearly every frame is plain. Ports, sums and checksums are here as they lie
 // in memory.
 #pragma once
 
@@ -32,7 +32,7 @@ static inline uint16_t fast_headers_sum_addrs(const struct addr *a, const struct
 	return udp_fold(udp_sum4(a->d[0], a->d[1], b->d[0], b->d[1]));
 }
 
-// Sum of bytes; behind an odd number of others they have changed places.
+// Sum of bytes; odd: an odd number of bytes stands before them, so they have changed places.
 static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 {
 	uint16_t sum;
@@ -44,18 +44,18 @@ static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 	return odd ? be16(sum) : sum;
 }
 
-// A frame to be made of another, in place.
+// A frame that is to be made out of another, in place.
 struct fast_headers {
 	const struct addr *src, *dst;
-	uint8_t *payload; // as it was
-	int moved; // where it begins, by how much later
+	uint8_t *payload; // where it was
+	int moved; // by how much later the new one begins
 	uint16_t sport, dport, udp_len;
 	uint32_t udp; // its UDP checksum, to be folded
-	uint32_t ip; // what the sum of an IPv4 header grows by but for what any hop changes
+	uint32_t ip; // what the sum of an IPv4 header grows by, without what every hop changes
 };
 
-// A UDP checksum is never 0, neither is what it changes by: nor is the sum then, so that no 0 comes
-// out for the 0xffff that UDP wants.
+// A UDP checksum is never 0, and neither is what it changes by. So the sum is not 0 either, and
+// what comes out is the 0xffff that UDP wants, never 0.
 static inline void fast_headers_write_udp(const struct fast_headers *p)
 {
 	uint8_t *udp = p->payload + p->moved - NET_UDP_LEN;
@@ -67,8 +67,8 @@ static inline void fast_headers_write_udp(const struct fast_headers *p)
 	memcpy(udp + 6, &checksum, 2);
 }
 
-// Headers of IPv4 and UDP; returns the first byte. The identification stays when DF is set: it
-// means nothing then (RFC 6864 section 4).
+// Writes the headers of IPv4 and UDP and returns their first byte. The identification stays when DF
+// is set, as it means nothing then (RFC 6864 section 4).
 static __rte_always_inline uint8_t *fast_headers_write_ip4(
 	struct worker *w, const struct fast_headers *p)
 {
@@ -113,7 +113,7 @@ static __rte_always_inline uint8_t *fast_headers_write_ip6(const struct fast_hea
 	return ip;
 }
 
-// One of a line's, from a leg; its length and sums are still to be filled in.
+// A frame for a datagram of a leg, by its line; length and sums are still to be filled in.
 static __rte_always_inline struct fast_headers fast_headers_from_line(
 	const struct turn_line *l, const struct source *src, uint8_t *payload, unsigned int leg)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relayed datagram that nearly every one is: from wire to wire, one family, a ChannelData
-// header taken off or put on, everything at hand in the line of its allocation. Its new headers are
-// written straight from there. Anything else is rewrite.c's.
+// The fast path. Nearly every relayed datagram goes from wire to wire within one family, and a
+// ChannelData header is taken off it or put on. All that it takes stands in the line of its
+// allocation, and its new headers are written straight from there. rewrite.c does all others.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ void fastpath_wires_init(struct worker *w)
 			store_be16(tail + 6, is_v4 ? NET_ETHERTYPE_IP4 : NET_ETHERTYPE_IP6);
 			memcpy(&w->tx[p].tail[is_v4], tail, sizeof(tail));
 		}
-		// tagged frames, and those for another worker's queue, are rewrite.c's and tx.c's
+		// rewrite.c and tx.c do tagged frames, and frames for another worker's queue
 		if (port->l2.vlan != 0 || w->id >= port->port->nb_txq)
 			return;
 		mtu = RTE_MIN(mtu, port->port->mtu);
@@ -94,9 +94,10 @@ void fastpath_wires_init(struct worker *w)
 
 // --- lines --------------------------------------------------------------------------------------
 
-// Of a line, for a datagram of the client; for one of the peer it is the complement. In the lower
-// half what a UDP checksum grows by but for the length of the data, in the upper half what the sum
-// of an IPv4 header grows by but for what any hop changes.
+// Two sums that a line keeps for datagrams of its client; for those of the peer each is the
+// complement. The lower half is what a UDP checksum grows by, without the part that depends on the
+// length of the data. The upper half is what the sum of an IPv4 header grows by, without what every
+// hop changes.
 static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 {
 	const uint32_t of_client = l->mark[TURN_FROM_CLIENT], of_peer = l->mark[TURN_FROM_PEER];
@@ -149,7 +150,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
 	const uint32_t to = leg ^ 1;
-	const uint32_t off = leg - 1, on = ~off; // all ones where a header goes off, and on
+	const uint32_t off = leg - 1, on = ~off; // all ones if a header is taken off; if put on
 	const int moved = (int)(off & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
 	struct turn_line *l = &w->lines[v->slot];
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
@@ -158,7 +159,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	uint32_t front, sums;
 	struct fast_headers p;
 
-	// in this order: of a line that is no allocation's, src may lie outside its array
+	// in this order: src may lie outside its array if the line is no allocation's
 	if (unlikely(!turn_line_vouches(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))
@@ -170,7 +171,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	p.udp_len = (uint16_t)(v->len + NET_UDP_LEN - moved);
 	p.udp = (uint32_t)udp_load16(data - 2) + (uint16_t)sums + (uint16_t)(front >> 16 ^ on);
 	p.ip = sums >> 16;
-	// where it goes off, the new headers are written over this
+	// if the header is taken off, the new headers are written over this
 	memcpy(data - CHANNEL_HEADER_LEN, &front, CHANNEL_HEADER_LEN);
 	m->data_off = (uint16_t)(m->data_off + moved);
 	m->data_len = (uint16_t)(m->data_len - moved);
@@ -184,7 +185,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	return true;
 }
 
-// Any other datagram, by its plan, when it may not wait or need not. True: it was relayed.
+// Does any other datagram by its plan, unless it has to wait. True: it was relayed.
 static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 {
 	struct burst *b = &w->burst;
@@ -207,8 +208,8 @@ static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && backlog_take(w, m, v);
 }
 
-// Relays the datagrams of a leg up to the first one that takes a plan. Returns how many. Those of
-// the other leg are other flows: the order within a flow remains.
+// Relays the datagrams of a leg up to the first one that takes a plan. Returns how many. The other
+// leg has other flows, so the order within a flow remains.
 static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int leg, uint32_t tick)
 {
 	const struct turn_burst *b = &w->burst.turn;
@@ -236,7 +237,7 @@ static __rte_noinline unsigned int relay_peers(struct worker *w, uint32_t tick)
 	return relay_leg(w, TURN_FROM_PEER, tick);
 }
 
-// Relays the others in the order in which they came, from those on that relay_leg has done.
+// Relays the datagrams that relay_leg has left, in the order in which they came.
 static unsigned int relay_rest(
 	struct worker *w, const unsigned int done[2], uint32_t tick, bool may_wait)
 {
@@ -279,7 +280,7 @@ unsigned int fastpath_burst(struct worker *w, bool may_wait)
 	const struct turn_burst *b = &w->burst.turn;
 	unsigned int done[2] = {0, 0}, relayed;
 
-	// behind a request that waits its client's datagrams wait too
+	// when a request waits, its client's datagrams wait behind it
 	if (likely(!may_wait || w->backlog.n == 0))
 		done[TURN_FROM_CLIENT] = relay_clients(w, tick);
 	done[TURN_FROM_PEER] = relay_peers(w, tick);

@@ -13,14 +13,15 @@ struct worker;
 // An address datagrams are sent from, for headers.
 struct source {
 	struct addr addr;
-	uint16_t port; // of a listener, as it lies in memory
-	// Of a view that can be sent on from here: DP_PLAIN, and DP_IPV4 or not. SOURCE_STREAM,
-	// which no view has: to its clients no line sends.
+	uint16_t port; // a listener's, as it lies in memory
+	// The flags of views that can be sent on from here: DP_PLAIN, and DP_IPV4 or not.
+	// SOURCE_STREAM and SOURCE_DTLS, which no view has, for listeners to whose clients no line
+	// sends.
 	uint8_t flags;
 };
 
 #define SOURCE_STREAM 0xff
-#define SOURCE_DTLS 0xfe // likewise, of a DTLS listener
+#define SOURCE_DTLS 0xfe
 
 // Fills dp.source and the tails of worker.tx.
 int fastpath_sources_create(struct dp *d);

@@ -13,7 +13,7 @@
 static void super_drop(
 	struct worker *w, struct rte_mbuf *m, const struct port_super_info *s, unsigned int reason)
 {
-	w->live.rx_bytes += s->bytes; // of what is cut, accept_burst counts them
+	w->live.rx_bytes += s->bytes; // if it is cut, accept_burst counts them
 	w->live.drop[reason] += s->frames - 1;
 	worker_drop(w, m, reason);
 }

@@ -20,8 +20,8 @@ struct pieces {
 };
 
 // Takes w->burst.m[0, n), received on a port that may receive super-frames, and puts the first
-// plain frames of it in its place, counted but for their bytes, which accept_burst counts. Returns
-// how many; gso_rx_next has the others.
+// plain frames of it in its place. They are counted here, their bytes by accept_burst. Returns how
+// many; gso_rx_next has the others.
 unsigned int gso_rx_begin(struct worker *w, uint8_t port, unsigned int n);
 // The next ones into w->burst.m; 0: there are no more, of any.
 unsigned int gso_rx_next(struct worker *w, uint8_t port);

@@ -19,10 +19,11 @@ void handover_free(struct dp *d);
 // Takes the packet.
 void handover_datagram(
 	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct turn_view *v);
-// Likewise the clients of the burst whom turn_route_begin found to be elsewhere.
+// Hands over the datagrams of the burst whose clients turn_route_begin found to be elsewhere.
 void handover_clients(struct worker *w);
 void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port);
-// Of what mbuf_meta_of(m)->seal says.
+// Hands over a message that is to be sealed; mbuf_meta_of(m)->seal has been filled in. Takes the
+// packet.
 void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m);
 void handover_flush(struct worker *w);
 // Up to DP_BURST packets from a worker. Messages among them are not datagrams and not counted.

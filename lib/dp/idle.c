@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// How long an idle worker polls and sleeps (idle.h): averages of the gap between two datagrams and
+// of what a sleep costs.
 #include "idle.h"
 
-#define GAP_SHARE 8 // of the last gap in the average: one in so many
+#define GAP_SHARE 8 // the last gap is one part in so many of the average
 #define GAP_MAX 4 // sleeps; a longer silence is not remembered for longer
 #define WORTH 10 // a sleep lasts for so many times what it costs
 #define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH) // and is worth IDLE_SLEEP_US if it costs that
-#define COST_SHARE 4 // of the last cost in the average: one in so many
+#define COST_SHARE 4 // the last cost is one part in so many of the average
 #define LEARN_FIRST 16 // sleeps: from CHEAP_NS to within 5 % of ten times as much
 #define LEARN_EVERY 64 // sleeps, from then on
 
-// Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Of a machine
-// where sleeping is costly that CPU is shared, mostly, and a longer sleep has more datagrams to
-// share its cost: so there it polls through gaps that are shorter by as much.
+// Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Where
+// sleeping is costly the CPU is mostly shared, and more datagrams share the cost of a longer sleep.
+// So there a worker polls only through gaps that are shorter by as much.
 static void weigh(struct idle *i)
 {
 	const uint64_t cost_ns = i->cost_ns > CHEAP_NS ? i->cost_ns : CHEAP_NS;
@@ -35,7 +37,8 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 	return i;
 }
 
-// What came while the worker slept is taken to have come evenly: as many gaps, all of them alike.
+// Datagrams that came while the worker slept are taken to have come evenly: as many gaps, all
+// alike.
 static void see(struct idle *i, uint64_t elapsed, uint64_t datagrams)
 {
 	const uint64_t nb = datagrams < GAP_SHARE ? datagrams : GAP_SHARE;

@@ -17,7 +17,7 @@
 #define IDLE_SLEEP_US 50 // a sleep as short as that takes up to a tenth of it on iron
 #define IDLE_COSTLY_US 250 // the longest where it takes more, unless told otherwise
 
-// Of one worker. Times are in the units of the caller's clock, where they do not say else.
+// One worker's. Times are in units of the caller's clock unless they say otherwise.
 struct idle {
 	uint64_t per_us; // units in a microsecond
 	uint64_t spin, sleep_min, sleep_max;
@@ -29,8 +29,8 @@ struct idle {
 	uint32_t sleeps; // how many have been asked about
 };
 
-// per_us: units in a microsecond. sleep_max_us: of the longest sleep, and so what a datagram may
-// have to wait more; 0: IDLE_SLEEP_US, and up to IDLE_COSTLY_US where sleeps are costly.
+// per_us: units in a microsecond. sleep_max_us: the longest sleep, and so how much longer a
+// datagram may have to wait; 0: IDLE_SLEEP_US, and up to IDLE_COSTLY_US where sleeps are costly.
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us);
 
 // To be told of every round: the time at its begin, whether it found work, and how many datagrams.

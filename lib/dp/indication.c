@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relayed indication as nearly all are, from wire to wire by the line of its allocation, like
-// ChannelData in fastpath.c: a Send of two attributes, and a Data for a peer without a channel.
+// Relayed indications. Nearly all go from wire to wire by the line of their allocation, as
+// ChannelData does in fastpath.c: a Send indication with two attributes, and a Data indication for
+// what a peer without a channel sends.
 #include "indication.h"
 #include "dp_view.h"
 #include "fast_headers.h"
@@ -10,7 +11,7 @@
 #include "udp.h"
 #include "worker.h"
 
-// By how many bytes of payload a datagram becomes shorter (client) or longer (peer).
+// Notes by how many bytes the payload becomes shorter (from the client) or longer (from the peer).
 static void change_len(struct fast_headers *p, const struct turn_view *v, unsigned int by)
 {
 	const uint16_t change = be16((uint16_t)by);
@@ -26,7 +27,7 @@ static void change_len(struct fast_headers *p, const struct turn_view *v, unsign
 	}
 }
 
-// New headers, then the front, which may lie where the old ones were.
+// Writes the new headers, then the front, which may lie where the old headers were.
 static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct fast_headers *p, const uint8_t *front)
 {
@@ -94,7 +95,7 @@ bool indication_relay(
 	struct fast_headers p;
 	bool relayed;
 
-	// in this order: of a line that is no allocation's, src may lie outside its array
+	// in this order: src may lie outside its array if the line is no allocation's
 	if (hop->serial != l->hop[to] >> 16 || (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
 		return false;
 	p = fast_headers_from_line(l, src, payload, leg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// indication.c: the relayed indication as nearly all are.
+// indication.c: relayed indications.
 #pragma once
 
 #include <stdbool.h>

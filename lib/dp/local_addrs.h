@@ -31,15 +31,15 @@ struct local_addr {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct local_addr) == 64, "one cache line");
 
-// In place of a listener's index: what is no DTLS is for nobody there. No line has it, so no line
-// vouches for a datagram in the clear where only DTLS is spoken.
+// In place of a listener's index where only DTLS is spoken: what is no DTLS is for nobody there. No
+// line has this index, so no line vouches for a datagram in the clear.
 #define LOCAL_ONLY_DTLS 255
 #define LOCAL_NO_DTLS 255
 
 struct local_listener {
 	uint16_t port;
-	uint8_t index; // of the configuration, or LOCAL_ONLY_DTLS
-	uint8_t dtls; // likewise the index of the DTLS listener, or LOCAL_NO_DTLS
+	uint8_t index; // in the configuration, or LOCAL_ONLY_DTLS
+	uint8_t dtls; // index of the DTLS listener, or LOCAL_NO_DTLS
 };
 
 // Immutable once made; read by all workers. Open addressing at a quarter full or less, with an
@@ -90,7 +90,7 @@ static inline int local_addrs_listener(
 	return -1;
 }
 
-// Likewise of the DTLS listener; LOCAL_NO_DTLS when there is none.
+// Index of the DTLS listener on a port of an own address; LOCAL_NO_DTLS when there is none.
 static inline uint8_t local_addrs_dtls(
 	const struct local_addrs *t, const struct local_addr *l, uint16_t port)
 {

@@ -19,7 +19,7 @@ struct mailbox {
 	pthread_mutex_t lock; // one requester at a time
 	uint64_t answered __rte_cache_aligned; // written by the worker
 	int nb; // by the worker, before answered
-	struct turn_info rows[32]; // likewise
+	struct turn_info rows[32]; // by the worker, before answered
 };
 
 int mailbox_init(struct mailbox *b);

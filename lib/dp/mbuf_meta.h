@@ -22,7 +22,7 @@ enum mbuf_meta_kind {
 	MBUF_META_STREAM_ENDED, // message: its connection has ended
 	MBUF_META_BUFFER, // an empty buffer comes back
 	MBUF_META_DTLS, // a datagram of a DTLS client whose handshake is the thread's
-	MBUF_META_DTLS_NOTE, // message: of such a handshake or session
+	MBUF_META_DTLS_NOTE, // message: news of such a handshake or session
 };
 
 // Packets on the rings between workers, which counters count; those that follow are messages.
@@ -52,7 +52,7 @@ struct mbuf_meta {
 			struct dtls_session *session;
 			struct addr source;
 			uint8_t kind; // enum stream_kind
-		} dtls; // DTLS, DTLS_NOTE: likewise
+		} dtls; // DTLS, DTLS_NOTE: as in struct stream_message
 		struct {
 			struct addr client;
 			uint64_t conn;

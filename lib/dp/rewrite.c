@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executing plans: the payload stays where it is in its buffer, the headers in front of it are
-// replaced. The UDP checksum is updated, not recomputed, so that a payload damaged in our memory is
-// still found out by the receiver (RFC 1624).
+// Executing plans. The payload stays where it is in its buffer, and the headers in front of it are
+// replaced. The UDP checksum is updated, not computed anew, so that the receiver still finds out
+// when a payload has been damaged in our memory (RFC 1624).
 #include "rewrite.h"
 #include "addr.h"
 #include "bytes.h"
@@ -22,8 +22,8 @@
 
 // --- one datagram -------------------------------------------------------------------------------
 
-// The checksum of the new datagram by what is taken from and added to the old one: all but the kept
-// bytes, because those that move by an odd distance change places within their 16-bit words.
+// The checksum of the new datagram, by what is taken from the old one and what is added: all but
+// the kept bytes. Kept bytes that move by an odd distance change places within their 16-bit words.
 static uint16_t checksum_update(const uint8_t *payload, const struct net_frame *f,
 	const struct rewrite *r, uint16_t new_len)
 {
@@ -94,7 +94,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 
 	if (unlikely(reason != DP_SENT))
 		return reason;
-	// a datagram without checksum goes on without one, but for IPv6, which demands it
+	// a datagram without a checksum goes on without one, except over IPv6, which demands it
 	if (likely(f->l4_checksum != 0))
 		checksum = checksum_update(old, f, r, new_len);
 	memcpy(payload, r->front, r->front_len);
@@ -243,8 +243,8 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		rewrite_forward(w, m, v, &way, &r);
 }
 
-// Puts an answer in place of the request. Back by the ordinary way, not to the MAC it came from:
-// whoever can put a frame on the link is not thereby a router.
+// Puts an answer in place of the request. It goes back by the ordinary way, not to the MAC that the
+// request came from: who can put a frame on the link is no router for that.
 void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct endpoint *client, uint16_t len)
 {

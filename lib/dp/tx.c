@@ -35,7 +35,8 @@ static void drop_unsent(struct worker *w, struct rte_mbuf *m)
 	worker_drop(w, m, DP_DROP_TX_FULL);
 }
 
-// Of a burst the port has not taken these, which may be all; what it never takes is dropped.
+// Offers the frames of a burst that the port has not taken, which may be all. What it never takes
+// is dropped.
 static void offer_rest(
 	struct worker *w, struct port *p, struct rte_mbuf **m, unsigned int n, bool stalled)
 {

@@ -4,10 +4,15 @@
 //	port queue -> accept_burst: ours? this worker's? -> turn_route_begin -> fastpath_burst -> tx
 //	                  |                |                                       |
 //	              host.c: ARP,   handover.c: to its home worker,     turn_route_finish,
-//	              ND, echo       clients behind turn_route_begin     rewrite.c, nexthop.c
+//	              ND, echo       clients behind turn_route_begin     rewrite.c, client.c,
+//	                                                                 nexthop.c
 //
-// A round takes a burst from every queue and every ring, does each to completion, and ends with
-// sending and publishing the counters. Nothing on this way allocates, logs, locks or waits.
+// A round takes a burst from every port queue, from the ring of every worker and of every stream
+// thread, and then some of the requests that wait in the backlog. It does each burst to completion,
+// then what is due by time, and ends with sending what is still in the outboxes and waking stream
+// threads. It does not always publish the counters: the first round that finds nothing to do does,
+// and while there is work every PUBLISH_ROUNDS-th, where a millisecond that passes counts as one
+// round more. Nothing on this way allocates memory, logs, locks or waits.
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -48,9 +53,9 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 	rte_pktmbuf_free(m);
 }
 
-// Routes and relays what is in the burst. of: how many packets were received for it; 0 = it comes
-// from the backlog, and nothing goes back there. homes: workers whose clients can be among it; 0 =
-// only ours.
+// Routes and relays what is in the burst. of: how many packets were received for it; 0: it comes
+// from the backlog, and nothing goes back there. homes: how many workers' clients can be among it;
+// 0: only ours.
 static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 {
 	struct burst *b = &w->burst;
@@ -69,7 +74,7 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	messages_notes(w);
 }
 
-// Likewise, and then what it had of DTLS in it, decrypted.
+// burst_once, and again with the DTLS records that were among it, decrypted.
 static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 {
 	burst_once(w, of, homes);
@@ -133,7 +138,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 		case MBUF_META_CLIENT_ENDED:
 			messages_apply(w, m);
 			break;
-		case MBUF_META_STREAM: // these are on other rings
+		case MBUF_META_STREAM: // these kinds are on other rings
 		case MBUF_META_STREAM_ENDED:
 		case MBUF_META_BUFFER:
 		case MBUF_META_DTLS:
@@ -145,7 +150,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 	return n;
 }
 
-// Clients over TCP and TLS: their messages are datagrams here, of a port of their own.
+// Messages of clients over TCP and TLS, which are routed as datagrams are.
 static unsigned int receive_stream(struct worker *w, unsigned int thread)
 {
 	struct burst *b = &w->burst;
@@ -172,8 +177,8 @@ static void clock_set(struct worker *w, uint64_t tsc)
 	w->wall_s = (uint64_t)wall.tv_sec;
 }
 
-// What is due by time: once a millisecond, and again at once while expiry has more than one
-// portion.
+// Does what is due by time: once a millisecond, and in every round while expiry has more to do than
+// one portion.
 static void tick(struct worker *w)
 {
 	mailbox_serve(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker lcore: all that it has. worker.c makes its rounds and is the file to read first.
+// All that one worker lcore has. worker.c makes its rounds and is the file to read first.
 #pragma once
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct stun_crypto;
 struct outbox {
 	unsigned int n;
 	struct rte_mbuf *m[DP_BURST];
-	uint64_t tail[2]; // of a port's: source MAC and ethertype of frames, [is_v4]
+	uint64_t tail[2]; // to a port: source MAC and ethertype of its frames, [is_v4]
 } __attribute__((aligned(512))); // a power of two: indexed for every packet
 
 struct rx_queue {
@@ -53,15 +53,16 @@ struct worker {
 	struct rx_queue rx[DP_RX_QUEUES_MAX];
 	struct rte_ring *in[TURN_WORKERS_MAX]; // from each worker, itself included (hairpin)
 	struct rte_ring *out[TURN_WORKERS_MAX]; // the same rings from the other side
-	// Of this worker alone.
+	// For this worker alone.
 	struct turn_shard *shard;
-	struct turn_line *lines; // of the shard
-	const struct neigh_hop *hops; // of neigh
-	// What datagrams of a leg are sent from, by the upper half of the mark of the line's other
-	// end: relay addresses, and listeners.
+	struct turn_line *lines; // the shard's
+	const struct neigh_hop *hops; // neigh's
+	// The addresses that datagrams are sent from: by leg, and then by the upper half of the
+	// mark of the line's other end. Clients' datagrams leave from relay addresses, peers' from
+	// listeners.
 	const struct source *source[2];
-	// Longest plain frame: with a ChannelData header it still fits every port. 0: there are
-	// ports to which no frame may go by the short way.
+	// The longest plain frame: one that fits every port with a ChannelData header more. 0:
+	// there is a port that no frame may take the fast path to.
 	uint16_t plain_max;
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;
@@ -86,8 +87,8 @@ struct worker {
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way
-	struct sessions *sessions; // of DTLS clients; NULL: there is no such listener
-	struct dp_stats live; // counters as they stand; published at round ends
+	struct sessions *sessions; // DTLS clients; NULL: there is no such listener
+	struct dp_stats live; // counters as they stand; stats_publish makes them visible
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
 	struct stats_page page;

@@ -25,7 +25,7 @@
 #include "turn.h"
 #include "worker.h"
 
-#define HANDSHAKE_DATAGRAMS 64 // of one handshake: ten are usual, and as many again for each loss
+#define HANDSHAKE_DATAGRAMS 64 // in one handshake: ten are usual, and ten more for each loss
 #define HELLO_MARK 8 // bytes of a ClientHello's random that it is known by
 #define FRESH_TTL 64
 
@@ -199,7 +199,7 @@ static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 		sessions_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
 	struct session *shaking = NULL;
 
-	// of a client with both, handshake messages belong to the new one
+	// if the client has both, handshake messages belong to the new one
 	if (open == NULL || v->data[0] == DTLS_HANDSHAKE || v->data[0] == DTLS_CCS)
 		shaking = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
 	if (shaking != NULL)
@@ -420,7 +420,7 @@ struct record {
 	struct rte_mbuf *m;
 	const uint8_t *message;
 	uint8_t *at;
-	uint16_t len; // of the message, then of the record
+	uint16_t len; // the message's, then the record's
 };
 
 // DP_SENT or a reason.

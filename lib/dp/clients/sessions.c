@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of DTLS sessions of a worker: its slots, handshakes and their limits, spent cookies,
+// and how a session begins and ends.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -23,7 +25,7 @@
 #include "worker.h"
 
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
-#define SCAN_PARTS 1000 // of all sessions, each millisecond: every one is looked at once a second
+#define SCAN_PARTS 1000 // each millisecond one part of all sessions: each once a second
 #define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
 #define FAIR_MS 500 // that a handshake has before it may have to give way
 #define SPENT 4096 // places for clients with spent cookies

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over DTLS as their home worker sees them: a table of sessions by 5-tuple, and what
-// becomes of their datagrams. A datagram of a client comes in as any other; from fastpath.c, for
-// which it is nothing that a line vouches for, it goes to dtls_clients_take:
+// becomes of their datagrams. A client's datagram comes in as any other does. No line vouches for
+// it, so fastpath.c gives it to dtls_clients_take:
 //
 //	ClientHello without a good cookie -> answered in place, nothing is kept
 //	with one, and the rest of its handshake -> a stream thread
@@ -11,11 +11,12 @@
 //	decrypts it in place and makes the frame that it would have been over UDP, for a burst of
 //	its own
 //
-// What is for a client is encrypted by dtls_clients_seal and dtls_clients_reply: by its home alone,
-// to which another worker that has the allocation (RESERVATION-TOKEN) gives it in the clear.
+// dtls_clients_seal and dtls_clients_reply encrypt what is for a client, on its home alone. Another
+// worker that has the allocation (RESERVATION-TOKEN) gives it to the home in the clear.
 //
-// The handshake is the stream thread's. The session that comes of it is the worker's from when the
-// thread gives it with a note until it gives it back with a note (STREAM_GONE), to be freed.
+// The handshake is the stream thread's. The session that comes of it belongs to the worker from
+// when the thread gives it with a note. The worker gives it back with a note (STREAM_GONE), to be
+// freed.
 #pragma once
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@ struct conf;
 enum session_state {
 	SESSION_FREE,
 	SESSION_SHAKING, // its thread has it
-	SESSION_GIVEN_UP, // likewise, and will be told, or has been: it is no client's any more
+	SESSION_GIVEN_UP, // its thread has it and is told of it; it is no client's any more
 	SESSION_OPEN,
 	SESSION_CLOSED, // others have to be told
 };
@@ -52,10 +53,10 @@ struct session {
 	struct addr client;
 	struct dtls_session *dtls; // OPEN, CLOSED
 	uint64_t heard_ms; // SHAKING, GIVEN_UP: when it began
-	uint64_t lease_ms; // what has an allocation on another worker said of it
+	uint64_t lease_ms; // until when it has an allocation on another worker, as that has said
 	uint64_t away; // workers, as bits, that may have its allocation
 	uint64_t hello; // what its ClientHello is known by
-	uint64_t number; // of cookies made since it began, or higher
+	uint64_t number; // cookies made since it began have this number or a higher one
 	uint32_t generation;
 	uint32_t next; // in the list of free ones
 	uint32_t younger, older; // SHAKING: in the list of those
@@ -73,24 +74,24 @@ struct sealed {
 	struct rte_mbuf *m; // NULL: its last message is on the way in it
 	struct turn_view view;
 	uint64_t conn;
-	int outcome; // of what has been tried last; below 0: its session ends
+	int outcome; // what the last try has come to; below 0: its session ends
 	bool bare; // there are no headers of a frame in front of it
 	bool used; // a message has come of it, or an answer
 	uint16_t in_len;
 	uint8_t *in; // what is left of it
 };
 
-// Of one worker.
+// One worker's.
 struct sessions {
 	struct session *session; // max of them
 	uint32_t max, used, free, scan;
 	uint32_t half_open; // most handshakes
-	uint32_t oldest, youngest; // of these
+	uint32_t oldest, youngest; // handshakes
 	uint16_t message; // longest to a client
 	struct hash_key key;
-	struct table table; // of all but FREE, GIVEN_UP and CLOSED
+	struct table table; // all except FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies *cookies;
-	struct rates rates; // of handshakes begun
+	struct rates rates; // handshakes begun
 	uint64_t *spent; // for the last clients whose cookies are spent: see sessions_spend
 	uint64_t rotated_ms, ticked_ms;
 	unsigned int n, at;
@@ -111,14 +112,14 @@ static inline bool sessions_concern(const struct worker *w, const struct turn_vi
 		(v->listener == LOCAL_ONLY_DTLS || (v->len > 0 && dtls_first_byte(v->data[0])));
 }
 
-// Its worker and its place there are in what a session is called.
+// The id of a session (conn) names its worker and its place there. The worker:
 static inline unsigned int sessions_home(uint64_t conn)
 {
 	return (uint8_t)(conn >> 24);
 }
 
 uint64_t sessions_conn(const struct worker *w, const struct session *c);
-// The session of this worker that is called so, or NULL.
+// The session of this worker that has this id, or NULL.
 struct session *sessions_of(const struct worker *w, uint64_t conn);
 // A client's session that is OPEN (or SHAKING); NULL: there is none.
 struct session *sessions_find(const struct worker *w, const struct addr *client, uint16_t port,
@@ -126,7 +127,8 @@ struct session *sessions_find(const struct worker *w, const struct addr *client,
 // A new one, SHAKING. NULL: the limits say no.
 struct session *sessions_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener);
-// A flight of its handshake goes out: no cookie that its client has so far is good for another.
+// To be told when a flight of its handshake goes out: no cookie that its client has by then is good
+// for another handshake.
 void sessions_spend(struct worker *w, struct session *c);
 // Whether a client's good cookie has been made since then.
 bool sessions_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number);
@@ -136,11 +138,12 @@ void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s
 void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s);
 // Gives up a handshake.
 void sessions_give_up(struct worker *w, struct session *c);
-// Ends one that is OPEN, and its allocation; reason: the counter of that. Its client has been told.
+// Ends one that is OPEN, and its allocation; reason: the counter of such ends. Its client has been
+// told.
 void sessions_end(struct worker *w, struct session *c, uint64_t *reason);
 // Gives a note on a session to its thread. False: not now.
 bool sessions_note(struct worker *w, const struct session *c, struct dtls_session *s);
-// A view of its client's, of no datagram.
+// A view of the session's client, without a datagram.
 struct turn_view sessions_view(const struct worker *w, const struct session *c);
 // What is due by time. Once a millisecond at most.
 void sessions_tick(struct worker *w);

@@ -38,7 +38,7 @@ struct stream_way {
 	uint32_t asks_max, rest_max; // requests that wait; on the way down what is no answer to one
 	// Requests that have come out of the worker's backlog; written by the worker.
 	uint32_t done __rte_cache_aligned;
-	// Of the thread alone.
+	// For the thread alone.
 	uint32_t asked; // requests given
 	struct rte_mbuf *spare[SPARE] __rte_cache_aligned;
 	unsigned int nb_spare;
@@ -72,8 +72,8 @@ static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_me
 	return true;
 }
 
-// Requests of a thread that wait on a worker at most: of all threads half of what has room in its
-// backlog, as the rest is for what their clients send behind them.
+// How many requests of a thread may wait on a worker. All threads together have half of the room in
+// its backlog; the rest is for what their clients send behind the requests.
 static uint32_t asks_max(const struct conf *c)
 {
 	const uint32_t most = RTE_MIN(c->backlog / c->streams.threads, c->streams.ring) / 2;

@@ -24,13 +24,13 @@ void streams_stop(struct dp *d);
 // Frees what is on the rings; neither threads nor workers run any more.
 void streams_drain(struct dp *d);
 void streams_free(struct dp *d);
-// Bytes of memory that streams_create asks for, but for the tables by slot.
+// Bytes of memory that streams_create asks for, without the tables by slot.
 size_t streams_size(const struct conf *c);
 extern const struct stream_ops streams_ops; // ctx is the struct dp
 
-// Up to DP_BURST messages of clients from a thread, counted as received. *taken: of all that was on
-// the ring. The connections of which it said that they have ended wait for streams_settle, which is
-// to be called when the burst has been routed: their last messages come first.
+// Up to DP_BURST messages of clients from a thread, counted as received. *taken: how many entries
+// of any kind came off the ring. Connections that have ended wait for streams_settle, which is to
+// be called when the burst has been routed: their last messages come first.
 unsigned int streams_take(
 	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken);
 void streams_settle(struct worker *w);
@@ -39,7 +39,7 @@ void streams_asked(struct worker *w, const struct turn_view *v);
 // Each takes the packet. An answer to the client of v, whose request m was.
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
-// What a peer has sent to slot v->slot: of r front, off and len count.
+// Sends what a peer has sent to slot v->slot; front, off and len of r are used.
 void streams_forward(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);
 // A client's message as if it had come in a datagram, for rewrite_frame.

@@ -25,7 +25,7 @@
 #define BURSTS 50 // a second: at once may pass what belongs to 20 ms
 #define BURST_MIN 64
 #define RING 512 // frames that may wait in the kernel's interface
-#define METRIC 1024 // of the default routes of the first port, one more for each further one
+#define METRIC 1024 // the first port's default routes; one more for each further port
 // Buffers of the pool beyond those that wait: what the port holds for the next frame, what was read
 // between two looks at the bounds, the pieces of a super-frame that has to be cut.
 #define SPARE 1024

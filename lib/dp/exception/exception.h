@@ -41,7 +41,7 @@ struct worker;
 
 // --- one exception port --------------------------------------------------------------------------
 
-// A worker's side. Written by that worker, but for the rings; counters are read by any thread.
+// A worker's side. That worker writes it, except the rings; any thread reads the counters.
 struct exception_lane {
 	struct rte_ring *to, *done; // frames for the kernel, and back to be freed; set at start
 	// Buffers that have not come back; [1] of ARP and ND.
@@ -56,20 +56,20 @@ struct exception {
 	struct dp *dp;
 	const struct conf_exception *conf;
 	struct port *kernel; // its other end is the interface
-	struct rte_mempool *pool; // of what comes from the kernel
+	struct rte_mempool *pool; // for what comes from the kernel
 	struct rte_ring *from;
 	unsigned int nb_lanes;
-	uint8_t port; // of the data path
+	uint8_t port; // the data path's
 	uint8_t server; // the worker that sends what comes from the kernel: one, so order is kept
 	uint32_t rate, burst; // packets a second each way, and at once
 	struct exception_rules rules;
 	uint32_t taken __rte_cache_aligned; // buffers out of the ring; server writes, thread reads
-	// Of the thread; the last ones are read by any.
+	// The thread's; to_lost and cut are read by any thread.
 	struct bucket to_meter __rte_cache_aligned, from_meter; // packets each way
 	uint32_t queued; // buffers put into the ring
 	unsigned int next_lane; // served first the next time
 	uint64_t to_lost, cut; // cut: super-frames that the port does not take as they are
-	struct rte_mbuf *pieces[EXCEPTION_PIECES]; // of one of these, while there is room for them
+	struct rte_mbuf *pieces[EXCEPTION_PIECES]; // one of these, cut, waiting for room
 	unsigned int next_piece, nb_pieces;
 	struct exception_lane lane[]; // by worker
 };
@@ -78,8 +78,8 @@ struct exception {
 
 typedef struct port *exception_opener(const struct port_config *c, char *error, size_t len);
 
-// Of a started port whose entry asks for one; with none it does nothing. 0, or -1 with the reason
-// in error.
+// Opens the exception port of a started port whose entry asks for one; else it does nothing. 0, or
+// -1 with the reason in error.
 int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len);
 // The rings, once it is known how many workers there are to have one. 0 or -ENOMEM.
 int exception_create_rings(struct dp *d);

@@ -19,8 +19,8 @@
 #define PARAMETER 12
 #define ECHO6_REQUEST 128
 #define ECHO6_REPLY 129
-#define ERROR_HEADER 8 // of an ICMP error, before the packet it is about
-#define QUOTED_MIN 8 // of that packet's payload: its ports (RFC 792, RFC 4443 has more)
+#define ERROR_HEADER 8 // bytes of an ICMP error before the packet it is about
+#define QUOTED_MIN 8 // bytes of that packet's payload: its ports (RFC 792, RFC 4443 has more)
 
 // --- making them ---------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ static uint64_t now_ns(void)
 
 // --- to the kernel -------------------------------------------------------------------------------
 
-// Of the workers' buffers one reference is kept for the way back: the port drops the other.
+// One reference to a worker's buffer is kept for the way back: the port drops the other.
 static bool write_whole(struct exception *e, struct rte_mbuf *m)
 {
 	rte_pktmbuf_refcnt_update(m, 1);
@@ -176,7 +176,7 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 	return good ? DP_SENT : DP_DROP_EXC_FOREIGN;
 }
 
-// len: of the frame, of which at least the headers lie at data.
+// len: the whole frame's; at least its headers lie at data.
 static uint16_t judge_frame(
 	const struct exception *e, const uint8_t *data, uint32_t len, struct exception_note *note)
 {

@@ -16,7 +16,7 @@ enum steer_step {
 	STEER_T4,
 };
 
-// Written by the mgmt lcore before the workers run, but for watch.
+// Written by the mgmt lcore before the workers run; watch also later.
 struct steering {
 	enum steer_step step;
 	char why[STEER_T4]

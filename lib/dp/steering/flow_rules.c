@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes the rules of each step of the ladder, as a list; flow_ladder.c gives them to the NIC.
 #include "steering/flow_rules.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PREFIX_BITS 9 // of a port, above its slice
+#define PREFIX_BITS 9 // bits of a port above its slice
 #define SLICE_SHIFT 1 // bit 0 tells the ports of a pair apart
 #define LISTENERS_MAX 255
 

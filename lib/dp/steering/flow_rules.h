@@ -8,7 +8,7 @@
 #include "turn_config.h"
 #include "turn_relay_map.h"
 
-#define FLOW_RULES_MAX 16384 // of a family on a port
+#define FLOW_RULES_MAX 16384 // for a family on a port
 #define FLOW_RULES_WHY_LEN 112
 
 enum flow_rules_step {
@@ -35,7 +35,7 @@ struct flow_rules {
 uint32_t flow_rules_addresses(const struct flow_rules_want *w);
 
 // Makes the rules of a step; no two of them match the same packet, and none a listener's clients,
-// which RSS spreads. Of T2 they leave out the 128 ports around a listener within the relay range.
+// which RSS spreads. T2's leave out the 128 ports around a listener within the relay range.
 // 0; -EINVAL when the step cannot do it, -E2BIG when it takes more than FLOW_RULES_MAX, -ENOMEM,
 // each with the reason in why.
 int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,

@@ -11,7 +11,7 @@
 #define STEER_BAD_PERMILLE 10
 #define STEER_GOOD_PERMILLE 5
 
-// Judges counters that only grow. Mgmt lcore, but for degraded.
+// Judges counters that only grow. The mgmt lcore's, except degraded.
 struct flow_watch {
 	uint64_t hits, handed_over; // at the last look
 	uint64_t looked_ms;

@@ -13,7 +13,7 @@ struct rte_mbuf;
 // Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f, uint8_t listener);
-// Likewise, on a port whose NIC says it (rss_home).
+// The same on a port whose NIC says it (rss_home).
 unsigned int steer_nic_home(
 	const struct dp_port *p, const struct rte_mbuf *m, const struct net_frame *f);
 // Sets rss_home, home and rss_key of a port that is started.

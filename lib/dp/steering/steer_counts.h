@@ -9,7 +9,7 @@
 // worker, read by any thread.
 struct steer_counts {
 	uint64_t came[2];
-	uint64_t elsewhere[2]; // of them, those that were handed over
+	uint64_t elsewhere[2]; // those of them that were handed over
 };
 
 // Counts datagrams from peers. These counters take no part in the balance, so they are seen at once
