@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The internet checksum (RFC 1071) and its update (RFC 1624), by 64-bit words.
 #include "net_int.h"
 
 // The last 0 to 7 bytes as they would lie in memory followed by zeros.

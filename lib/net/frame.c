@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses received frames, checks all that can be said about them without knowing our addresses, and
+// writes the headers of datagrams; also makes the rules by which udp.h knows a plain frame.
 #include "net_int.h"
 
 // Bounds on a chain of IPv6 extension headers: a relay has no use for more, an attacker has.
@@ -109,7 +111,8 @@ static enum net_drop parse_icmp(const uint8_t *data, struct net_frame *f, uint16
 	return csum_fold(sum) == 0xffff ? NET_OK : NET_DROP_UDP_CHECKSUM;
 }
 
-// What tells whose it is; all else, the checksum too, is for who that is.
+// TCP: takes the ports, which tell whose the segment is. All else, the checksum too, is left to who
+// that is.
 static enum net_drop parse_tcp(const uint8_t *data, struct net_frame *f, uint16_t len)
 {
 	const uint8_t *tcp = data + f->l4_off;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Turns ICMP and ICMPv6 echo requests into their replies.
 #include "net_int.h"
 
-// A request that may be answered: to one host, from one host, and, as the headers are reused,
-// without extension headers that would go back to the asker.
+// A request that may be answered: to one host and from one host. It has no extension headers, as
+// the headers are reused and those would go back to the asker.
 static bool echo_request(const uint8_t *data, const struct net_frame *f)
 {
 	const uint8_t *icmp = data + f->payload_off;
@@ -12,8 +13,8 @@ static bool echo_request(const uint8_t *data, const struct net_frame *f)
 		return false;
 	if (icmp[0] != (f->is_v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST) || icmp[1] != 0)
 		return false;
-	// RFC 1122 section 3.2.2.6 and RFC 4443 section 4.2 allow answers to groups; smurfs like
-	// them
+	// RFC 1122 section 3.2.2.6 and RFC 4443 section 4.2 allow answers to groups; smurf attacks
+	// live on them
 	if (f->l2_multicast || addr_class(&f->dst) == ADDR_MULTICAST ||
 		addr_class(&f->src) == ADDR_UNSPECIFIED)
 		return false;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The neighbour table (net.h): entries of ARP and ND with their states, queues by what is due next,
+// packets that wait for an answer, and the bounds on questions.
 #include "net_int.h"
 #include "table.h"
 
@@ -44,7 +46,8 @@ struct held {
 	uint16_t next;
 };
 
-// Of the questions. What a question costs, so that a millisecond gives config.asks of it.
+// What a question costs. A millisecond gives each share config.asks, so all shares together can ask
+// config.asks questions a second.
 #define QUESTION (1000 * NEIGH_SHARES)
 #define SHARE_NONE NEIGH_SHARES
 
@@ -222,8 +225,8 @@ static uint8_t share_of(
 		(addr_eq(asker, target) ? 0 : half));
 }
 
-// All questions that it may take to find a target are paid for at once, so that the tries that
-// follow the first are in the bound too.
+// All questions that it may take to find a target are paid for at once, so that the bound holds for
+// the tries that follow the first too.
 static bool share_pays(struct neigh_table *t, uint8_t share, uint64_t now_ms)
 {
 	struct share *s = &t->share[share];
@@ -231,7 +234,7 @@ static bool share_pays(struct neigh_table *t, uint8_t share, uint64_t now_ms)
 
 	if (share == SHARE_NONE)
 		return true;
-	most = (uint64_t)t->config.asks * 1000; // of a second
+	most = (uint64_t)t->config.asks * 1000; // what a second gives a share
 	if (most < 2 * TRIES * QUESTION)
 		most = 2 * TRIES * QUESTION;
 	s->left += (now_ms - s->filled_ms) * t->config.asks;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes ARP packets and ND messages.
 #include "net_int.h"
 
 #define ARP_LEN 28

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames below the datagram: Ethernet, VLAN, ARP, IPv4, IPv6, ICMP, UDP, on plain bytes.
-// PURE: knows nothing of STUN, of DPDK, of which addresses are ours.
+// PURE: it does not know STUN, DPDK, or which addresses are ours.
 #pragma once
 
 #include "addr.h"
@@ -42,13 +42,13 @@ enum net_kind {
 	NET_TCP, // only where net_rx.tcp says so
 };
 
-// What net_frame_parse is told of the port the frame came in on.
+// What net_frame_parse is told about the port that the frame came in on.
 struct net_rx {
 	uint8_t mac[6]; // the port's
 	uint16_t vlan; // 0 = untagged (a priority tag, id 0, is accepted)
 	bool ip_checksum_good; // the port has verified the IPv4 header
 	bool l4_checksum_good; // the port has verified UDP
-	bool tcp; // TCP is somebody's: else it is NET_DROP_PROTOCOL
+	bool tcp; // somebody takes TCP; else it is NET_DROP_PROTOCOL
 };
 
 // A parsed frame. Offsets count from the first byte of the frame. For ARP only kind, l3_off and
@@ -68,15 +68,15 @@ struct net_frame {
 	bool l2_multicast; // destination MAC had the group bit
 };
 
-// Checks everything that can be said of a frame without knowing our addresses and fills *f.
+// Checks everything that can be said about a frame without knowing our addresses and fills *f.
 // len is what lies contiguous at data; trailing Ethernet padding is fine. Returns NET_OK or the
-// reason. Of TCP only the header has to be there, and its checksum is left to whose it is.
+// reason. TCP needs only its header here, and its checksum is left to who takes it.
 // Martian rules: conformance section 4 (source 0/8, 127/8, 224/4, 240/4, ::, ::1, ff00::/8,
 // v4-mapped on the wire, src = dst).  :: and fe80::/10 sources are accepted for ICMPv6 (ND).
 enum net_drop net_frame_parse(
 	const uint8_t *data, size_t len, const struct net_rx *rx, struct net_frame *f);
-// *f again, of a UDP frame that has been parsed before and whose payload begins at payload_off and
-// has payload_len bytes. Checks nothing. l2_multicast is false.
+// Fills *f again from a UDP frame that has been parsed before, whose payload begins at payload_off
+// and has payload_len bytes. Checks nothing. l2_multicast is false.
 void net_frame_describe(
 	const uint8_t *data, uint16_t payload_off, uint16_t payload_len, struct net_frame *f);
 
@@ -191,7 +191,7 @@ enum neigh_state {
 };
 
 #define NEIGH_NONE UINT16_MAX
-#define NEIGH_REFUSED (UINT16_MAX - 1) // likewise no index
+#define NEIGH_REFUSED (UINT16_MAX - 1) // no index either
 
 struct neigh_config {
 	uint16_t entries; // default 4096
@@ -216,16 +216,18 @@ struct neigh_table *neigh_create(
 // Index of the entry for target on port, made (INCOMPLETE, to be asked at once) when there is none;
 // NEIGH_NONE when the table is full of entries in use. Only for gateways and on-link targets.
 uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms);
-// Likewise, for somebody: whose share of neigh_config.asks allows no question now gets
-// NEIGH_REFUSED for a target that has no entry. Of NEIGH_SHARES half are for clients that are asked
-// for because they are to be answered (asker and target are the same) and half for who they want to
-// reach; in each half the address says which, under the key, of IPv6 the /64. So nobody who has one
-// address takes more than one share. What is known is asked again without, and so are gateways.
+// The same on behalf of somebody: if his share of neigh_config.asks allows no question now, the
+// result is NEIGH_REFUSED for a target that has no entry. Half of the NEIGH_SHARES are for clients
+// that are asked for because they are to be answered (asker and target are the same), half for whom
+// they want to reach. In each half the address (the /64 for IPv6) says which share, under the key.
+// So nobody who has one address takes more than one share. Known targets and gateways are asked
+// again without a share.
 #define NEIGH_SHARES 16
 uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t port,
 	const struct addr *asker, uint64_t now_ms);
-// The entry is never given to another target, whatever its state: for the few gateways, of which a
-// scan could not be stopped from taking a STALE or FAILED one and then every place that comes free.
+// The entry is never given to another target, whatever its state. This is for the few gateways:
+// nothing else would keep a scan from taking the entry of one that is STALE or FAILED, and then
+// every place that comes free.
 void neigh_keep(struct neigh_table *t, uint16_t index);
 // MAC of an entry when it is usable, else NULL. Notes the use (a STALE entry goes to PROBE).
 const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms);
@@ -234,9 +236,9 @@ bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet);
 // Takes back up to max held packets of an entry that has become usable or has failed.
 unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max);
 unsigned int neigh_held_total(const struct neigh_table *t);
-// An answer (or, with from_ask, what a question to us told of the asker): updates an existing entry
-// only; an unsolicited answer never overwrites a REACHABLE one (it makes it STALE for a probe).
-// Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
+// An answer (or, with from_ask, what a question to us told about the asker): updates an existing
+// entry only; an unsolicited answer never overwrites a REACHABLE one (it makes it STALE for a
+// probe). Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
 	bool from_ask, uint64_t now_ms);
 // Ages entries (bounded work a call), retries (3 x 1 s), and writes questions to send, at most max.
@@ -244,9 +246,9 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 // be taken by neigh_held.
 unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask *asks,
 	unsigned int max, uint16_t *failed, unsigned int *nb_failed);
-// What a sender needs of an entry, kept beside it and always current: 16 bytes, indexed as entries
-// are. Good for a note made by neigh_note when serial is the note's upper half; entries that are
-// not usable, and those whose use has to be noted (STALE), have NEIGH_NO_SERIAL.
+// What a sender needs to know about an entry, kept beside it and always current: 16 bytes, indexed
+// as entries are. It is good for a note made by neigh_note when serial is the note's upper half.
+// Entries that are not usable, and those whose use has to be noted (STALE), have NEIGH_NO_SERIAL.
 struct neigh_hop {
 	uint8_t mac[6];
 	uint8_t port;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame that nearly every frame is, recognized inline: untagged, unicast to us, no padding,
-// IPv4 without options or IPv6 without extension headers, a whole UDP datagram with a checksum,
-// lengths and checksums right. Its addresses and ports are not judged: that is net_frame_parse's,
-// which also finds out what is wrong with any other frame. PURE.
+// Recognizes inline what nearly every frame is: untagged, unicast to us, without padding, IPv4
+// without options or IPv6 without extension headers, a whole UDP datagram with a checksum, lengths
+// and checksums right. Its addresses and ports are not judged: net_frame_parse does that, and also
+// finds out what is wrong with any other frame. PURE.
 #pragma once
 
 #ifdef __SSE4_1__
@@ -38,22 +38,22 @@ static inline uint64_t udp_load64(const uint8_t *p)
 
 // One's complement sum of words as they lie in memory, folded to 16 bits: 0 only for 0. The order
 // of bytes does not matter to a sum that is compared with all ones or stored back as it is (RFC
-// 1071 2.B). Added to itself with its halves exchanged, a sum has in the upper half that of both
-// with the carry of the lower.
+// 1071 2.B). A sum is added to itself with its halves exchanged: the upper half is then the sum of
+// both halves, with the carry of the lower one.
 static inline uint16_t udp_fold32(uint32_t sum)
 {
 	return (uint16_t)((sum + (sum << 16 | sum >> 16)) >> 16);
 }
 
-// Likewise of 64-bit words.
+// The same for 64-bit words.
 static inline uint16_t udp_fold(uint64_t sum)
 {
 	return udp_fold32((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
 }
 
-// Whether a sum that is not zero folds to all ones, as that of words with their checksum does: it
-// is then a multiple of 65535, and those are the numbers whose product with the inverse of 65535
-// is small.
+// Whether a sum that is not zero folds to all ones, as the sum of words with their checksum does.
+// It is then a multiple of 65535, and the multiples are the numbers whose product with the inverse
+// of 65535 is small.
 static inline bool udp_sum_is_good(uint64_t sum)
 {
 	return sum * UINT64_C(0xfffefffefffeffff) <= UINT64_MAX / 0xffff;
@@ -136,14 +136,14 @@ static inline uint64_t udp_sum(uint64_t sum, const uint8_t *p, size_t len)
 	return sum;
 }
 
-// This network, loopback, multicast, reserved and broadcast: sources of no host (RFC 1122 section
-// 3.2.1.3) and destinations that no relay has.
+// Whether an address with this first byte is of this network, loopback, multicast, reserved or
+// broadcast: no host has such a source (RFC 1122 section 3.2.1.3), and no relay such a destination.
 static inline bool udp_martian4(uint32_t first_byte)
 {
 	return first_byte == 0 || first_byte == 127 || first_byte >= 224;
 }
 
-// What is compared of a frame's first 32 bytes, by family: their bits under a mask.
+// The bits of a frame's first 32 bytes that are compared, by family: those under a mask.
 struct net_udp_rules {
 	struct {
 		uint8_t value[32], mask[32];
@@ -188,8 +188,8 @@ static inline bool udp_len_right(const uint8_t *udp, uint32_t l4_len)
 		udp_load16(udp + 6) != 0;
 }
 
-// Bytes of UDP, header included, in a frame of len >= 42 bytes that begins as r->v4 says; 0: it is
-// not right. ip_good, l4_good: the port has verified these checksums.
+// Bytes of UDP, header included, in a frame of len >= 42 bytes that begins as r->v4 says; 0: the
+// frame is not right. ip_good, l4_good: the port has verified these checksums.
 static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_good, bool l4_good)
 {
 	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP4_LEN;
@@ -207,7 +207,7 @@ static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_go
 	return l4_good || udp_sum_right(udp, 8, l4_len) ? l4_len : 0;
 }
 
-// Likewise one that begins as r->v6 says.
+// The same for a frame that begins as r->v6 says.
 static inline uint32_t net_udp_scan6(const uint8_t *data, size_t len, bool l4_good)
 {
 	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP6_LEN;
