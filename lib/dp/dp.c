@@ -118,8 +118,8 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	}
 }
 
-// For a port whose entry says nothing: what its driver's profile wants. Rings not where they would
-// take all of the pool, so that no profile keeps a configuration from starting.
+// What the profile of a port's driver wants, for a port whose entry says nothing. Rings that would
+// take all of the pool are not used, so that no profile keeps a configuration from starting.
 static void decide_by_driver(void *ctx, const char *driver, struct port_profile *out)
 {
 	const struct dp *d = ctx;
@@ -305,8 +305,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	w->now_ms = (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms;
 	csprng_init(&w->rng, random_fill, NULL);
 	csprng_bytes(&w->rng, w->ip_id_key, sizeof(w->ip_id_key));
-	w->ip_id_key[0] |=
-		1; // a multiplication by an odd number can be undone: no two ids coincide
+	w->ip_id_key[0] |= 1; // multiplying by an odd number can be undone: no two ids coincide
 	w->ip_id_key[1] |= 1;
 	csprng_bytes(&w->rng, &w->ip_id, sizeof(w->ip_id));
 	csprng_bytes(&w->rng, &neigh_key, sizeof(neigh_key));

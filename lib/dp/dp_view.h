@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/dp notes in the view of a datagram, and asks of it.
+// What lib/dp notes in the view of a datagram, and reads from it.
 #pragma once
 
 #include <stdbool.h>
@@ -7,17 +7,18 @@
 #include "turn.h"
 
 // Flags of a view.
-// An untagged frame without options, extension headers and padding, its UDP checksum and hops left
-// over, not too long for any port with a ChannelData header more.
+// A plain frame: untagged, without options, extension headers and padding, with a UDP checksum and
+// with hops left, short enough for every port with a ChannelData header more.
 #define DP_PLAIN 1
 #define DP_IPV4 2
 // Nobody has looked at the datagram's source yet: whether it is one that a host can have, and not
 // one of ours. An allocation's line is proof enough, as those who made it have been judged.
 #define DP_UNJUDGED 4
-// From a client over a stream, of connection v->stream, which of other views means nothing.
+// From a client over a stream, whose connection is v->stream. In views without this flag and the
+// next one v->stream means nothing.
 #define DP_STREAM 8
-// Decrypted, of session v->stream of a client over DTLS. For all but the answer it is the datagram
-// that it would have been over UDP.
+// Decrypted; the client is one over DTLS and its session is v->stream. For all except the answer
+// this is the datagram that it would have been over UDP.
 #define DP_DTLS 16
 
 // A STUN request (RFC 8489 5): the class bits of the message type are zero.

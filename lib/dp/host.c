@@ -42,8 +42,7 @@ static bool ours(const struct worker *w, uint8_t port, const struct addr *a)
 
 // --- frames of our own --------------------------------------------------------------------------
 
-// A buffer for a frame that nobody sent us. What there is no buffer for is counted as made and
-// lost.
+// A buffer for a frame that nobody sent us. If there is none, a frame is counted as made and lost.
 static struct rte_mbuf *frame_make(struct worker *w)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
@@ -106,7 +105,7 @@ static void answer(
 	struct net_l2 l2 = w->dp->port[port].l2;
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
 
-	// a solicitation may come without its sender's MAC: then it is that of the frame
+	// a solicitation may come without its sender's MAC: then the frame's is taken
 	memcpy(l2.dst, memcmp(msg->mac, no_mac, 6) != 0 ? msg->mac : data + 6, 6);
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	if (unlikely((uint32_t)m->data_off + NET_ND_FRAME_MAX > m->buf_len)) {

@@ -45,7 +45,7 @@ static int ask(struct mailbox *b, unsigned int page, struct turn_info *out)
 
 	__atomic_store_n(&b->asked, asked, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < ANSWER_MS * 1000u * 1000u / LOOK_NS; i++) {
-		// the number tells a late answer to a question given up from the one to this
+		// by its number a late answer to a question given up is told from this one's
 		if (__atomic_load_n(&b->answered, __ATOMIC_ACQUIRE) == asked) {
 			memcpy(out, b->rows, (size_t)b->nb * sizeof(*out));
 			return b->nb;

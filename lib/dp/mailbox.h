@@ -11,9 +11,9 @@
 
 struct worker;
 
-// A page asked of a worker and its answer. state: the requester stores number << 32 | page to ask,
-// the worker stores the same in answered when rows and nb hold the answer. Rows live here, so an
-// answer that comes late is written to memory that is still there, and the next one overwrites it.
+// A question to a worker for a page, and the answer. The requester stores number << 32 | page in
+// asked, and the worker stores the same in answered when rows and nb hold the answer. The rows live
+// here, so a late answer is written to memory that is still there, and the next one overwrites it.
 struct mailbox {
 	uint64_t asked; // written by the requester that holds lock
 	pthread_mutex_t lock; // one requester at a time

@@ -31,8 +31,8 @@ static inline bool mbuf_meta_is_packet(uint8_t kind)
 	return kind <= MBUF_META_SEAL;
 }
 
-// What goes along with a packet from worker to worker, in the private area of its mbuf: nothing is
-// parsed or judged twice. Written by the worker that hands over, read by the one that receives.
+// With this nothing is parsed or judged twice. The side that hands over writes it, the side that
+// receives reads it.
 struct mbuf_meta {
 	uint8_t kind; // enum mbuf_meta_kind
 	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds

@@ -81,7 +81,7 @@ void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t n
 	tx_put(w, port, m);
 }
 
-// Sends, or drops if it has failed, what an entry holds.
+// Sends what an entry holds, or drops it if the entry has failed.
 static void release(struct worker *w, uint16_t neigh)
 {
 	const uint8_t *mac = neigh_mac(w->neigh, neigh, w->now_ms);
@@ -112,8 +112,8 @@ bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *m
 	return true;
 }
 
-// A gateway that has been forgotten would cost the first packets of the next burst their time in
-// the hold: it keeps its entry, and uses of that keep it under probe.
+// If a gateway were forgotten, the first packets of the next burst would have to wait in the hold.
+// So it keeps its entry, and uses of the entry keep it under probe.
 static void refresh_gateways(struct worker *w)
 {
 	if (w->now_ms < w->gateways_ms)

@@ -11,20 +11,22 @@ struct net_neigh_msg;
 struct rte_mbuf;
 struct worker;
 
-// Port by which our address src reaches dst and the neighbour on the way. False: no route.
+// Finds the port by which our address src reaches dst, and the neighbour on the way (via). False:
+// there is no route.
 bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
 	struct addr *via);
-// From one of our addresses to a destination, on account of a client (who may be that himself):
-// whose share it is if the neighbour has to be asked for.
+// From one of our addresses to a destination, on account of a client, who may be the destination
+// himself: if the neighbour has to be asked for, that is taken from the client's share.
 struct nexthop_way {
 	const struct addr *src, *dst, *client;
 };
-// Entry of the neighbour on the way, and the port. DP_SENT or a reason.
+// Finds the entry of the neighbour on the way, and the port. DP_SENT or a reason.
 unsigned int nexthop_resolve(
 	struct worker *w, const struct nexthop_way *to, uint8_t *port, uint16_t *neigh);
 // Fills in the destination MAC and sends, or holds until there is one. Takes the packet.
 void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh);
-// What an ARP or ND packet told, received here or by another worker. True when it changed anything.
+// Learns what an ARP or ND packet told that came in here or on another worker. True when it changed
+// anything.
 bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
 // Ages, asks, gives up; keeps the gateways known. Once a millisecond at most.
 void nexthop_tick(struct worker *w);

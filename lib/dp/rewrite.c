@@ -62,7 +62,7 @@ static unsigned int rewrite_check(const struct rte_mbuf *m, const struct net_fra
 	return DP_SENT;
 }
 
-// f as the parser would fill it from the new frame.
+// Fills f as the parser would from the new frame.
 static void describe(struct net_frame *f, const struct rewrite *r, uint16_t headers, uint16_t len)
 {
 	const bool is_v4 = addr_is_v4(&r->src->addr);
@@ -160,7 +160,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 
 // --- plans --------------------------------------------------------------------------------------
 
-// Takes a rewritten packet, of which f is now the parse, to where it goes.
+// Takes a rewritten packet, which f describes, to where it goes.
 static void dispatch(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct rewrite_way *way)
 {

@@ -26,11 +26,11 @@ struct rewrite {
 	bool fresh; // there is no old checksum to go by
 };
 
-// Rewrites m, of which f is the parse; f then describes the new frame. DP_SENT or a reason, and
+// Rewrites m, which f describes as parsed; f then describes the new frame. DP_SENT or a reason, and
 // then nothing has been changed.
 unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r);
 
-// Length and start of what m holds now; what its port said of the old headers is forgotten.
+// Sets start and length of what m holds now, and forgets what its port said about the old headers.
 static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, uint32_t len)
 {
 	m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);

@@ -121,8 +121,8 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	return true;
 }
 
-// A handshake for a ClientHello that shows whose address it is, in place of another that may be
-// under way.
+// Begins a handshake for a ClientHello that shows whose address it comes from. Another one that may
+// be under way is given up.
 static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct session *other, uint64_t mark)
 {
@@ -144,8 +144,9 @@ static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		sessions_refused(w, sessions_conn(w, c), NULL);
 }
 
-// One with a good cookie. Its client may have another handshake under way, or a session: that ends
-// only when there is a new one, for which it takes a cookie made since the other began.
+// A ClientHello with a good cookie. Its client may have another handshake under way, or a session.
+// A session ends only when there is a new one. To replace a handshake the cookie has to be one that
+// was made since that began.
 static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct dtls_hello *h, const struct endpoint *server)
 {
@@ -192,7 +193,7 @@ static void keep(
 		.in_len = v->len};
 }
 
-// What is no ClientHello.
+// A datagram that is no ClientHello.
 static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const struct session *open =
@@ -235,7 +236,8 @@ bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_v
 
 // --- in: records of a session --------------------------------------------------------------------
 
-// Makes the frame of a datagram right that has become a message within it, by moving its headers.
+// A datagram has become a message that lies within it: moves the headers in front of the message
+// and makes them right.
 static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *message, uint16_t len)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -260,8 +262,8 @@ static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *messa
 	rewrite_set_frame(m, data, (uint32_t)head + len);
 }
 
-// A frame around a payload at REWRITE_ANSWER_AT that came in one with others, or before its session
-// was this worker's.
+// Puts a frame around a payload at REWRITE_ANSWER_AT that came in one datagram with others, or
+// before its session was this worker's.
 static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c, uint16_t len)
 {
 	const struct source *to = fastpath_listener_source(w, c->listener);
@@ -326,7 +328,7 @@ static void add_copy(
 	add(w, m, &v);
 }
 
-// Nothing more comes out of a datagram.
+// Ends with a datagram that nothing more comes out of.
 static void finish(struct worker *w, struct session *c, const struct sealed *s)
 {
 	struct rte_mbuf *m = s->m;
@@ -348,7 +350,7 @@ static void finish(struct worker *w, struct session *c, const struct sealed *s)
 	}
 }
 
-// Takes one message out of a datagram. What there was: IO_LATER when there is none left in it.
+// Takes one message out of a datagram. Returns what there was; IO_LATER when nothing is left in it.
 static int open_one(struct worker *w, struct session *c, struct sealed *s)
 {
 	struct outlet o = {w, c};
@@ -449,7 +451,7 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 	return DP_SENT;
 }
 
-// Gives a message in m to the worker that has the session. lease_s: 0 of media, which has none.
+// Gives a message in m to the worker that has the session. lease_s: 0 for media, which has none.
 static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_view *client,
 	bool media, uint32_t lease_s)
 {
@@ -560,7 +562,7 @@ void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m)
 			.via = TURN_NO_WORKER,
 			.stream = p->seal.conn};
 
-		// it has been made, or used, after its worker had been told of the end
+		// its allocation was made, or used, after its worker had been told of the end
 		messages_client_ended(w, p->seal.from, &v);
 		worker_drop(w, m, DP_DROP_DTLS_ENDED);
 		return;

@@ -12,11 +12,11 @@
 struct rewrite;
 struct rte_mbuf;
 
-// Takes a datagram of which sessions_concern is true. False: it is no DTLS listener's, and still
+// Takes a datagram for which sessions_concern is true. False: it is for no DTLS listener, and still
 // the caller's.
 bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
-// Decrypts what dtls_clients_take has kept, up to a whole burst, into w->burst, of which it returns
-// the length. To be called again until there is nothing left.
+// Decrypts what dtls_clients_take has kept, up to a whole burst, into w->burst, and returns how
+// many datagrams are in it. To be called again while dtls_clients_waiting.
 unsigned int dtls_clients_open_burst(struct worker *w);
 static inline bool dtls_clients_waiting(const struct worker *w)
 {
@@ -27,14 +27,15 @@ static inline bool dtls_clients_waiting(const struct worker *w)
 // begins where the payload did. False: the packet has been taken.
 bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t *len);
-// Each takes the packet. An answer to the client of v, whose request m was.
+// Sends an answer to the client of v, whose request m was. Takes the packet.
 void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
-// The client of v, whose request it is, has been redirected to another worker.
+// To be told that the client of v, whose request it is, has been redirected to another worker.
 void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int to);
-// MBUF_META_SEAL, of another worker.
+// Encrypts and sends a message that another worker has for a client of ours (MBUF_META_SEAL). Takes
+// the packet.
 void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m);
-// MBUF_META_DTLS and MBUF_META_DTLS_NOTE, of a thread.
+// Does what a thread has sent: MBUF_META_DTLS or MBUF_META_DTLS_NOTE. Takes the packet.
 void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m);
 // Tells a client that its session ends.
 void dtls_clients_bye(struct worker *w, const struct session *c);

@@ -81,8 +81,8 @@ static uint32_t asks_max(const struct conf *c)
 	return RTE_MAX(most, 1u);
 }
 
-// Each of them finds room for its answer on the way down, beside the answers to a burst that is no
-// longer waiting and not there yet.
+// Every request that waits finds room for its answer on the way down, beside the answers to a burst
+// of requests that no longer wait and have not been answered yet.
 static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
 {
 	const struct dp *d = ctx;
@@ -131,7 +131,7 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	return true;
 }
 
-// No more than can be given back, even if none can be kept here.
+// Takes no more than can be given back, even if none can be kept here.
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
 {
@@ -220,7 +220,7 @@ const struct stream_ops streams_ops = {.home = ops_home,
 
 // --- the worker's side ---------------------------------------------------------------------------
 
-// NULL for the moment in which the threads run already, but workers do not know them.
+// NULL for the moment in which the threads run already and workers do not know them yet.
 static struct streams *streams_of(const struct dp *d)
 {
 	return __atomic_load_n(&d->streams, __ATOMIC_ACQUIRE);
@@ -342,7 +342,8 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 	return 0;
 }
 
-// One that was made after its connection had ended, and so after we were told, ends at once.
+// An allocation that was made after its connection had ended, and so after we were told, ends at
+// once.
 static uint32_t lease_of(struct worker *w, const struct turn_view *v)
 {
 	const struct streams *s = streams_of(w->dp);
@@ -387,7 +388,7 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 
-	// RFC 8656 15: best effort, Not-ECT, no DF but what DONT-FRAGMENT asks for
+	// RFC 8656 15: best effort, Not-ECT, DF only if DONT-FRAGMENT asks for it
 	*f = (struct net_frame){.src = v->src,
 		.sport = v->src_port,
 		.payload_off = (uint16_t)(v->data - data),
@@ -435,7 +436,7 @@ static struct rte_ring *ring(uint32_t count, int socket)
 	return handover_ring(rte_align32pow2(count + 1), socket);
 }
 
-// Entries of a ring down: media and what is of DTLS, and answers beyond them.
+// Entries of a ring down: media and what belongs to DTLS, and answers beyond them.
 static uint32_t down_of(const struct conf *c)
 {
 	return rte_align32pow2(c->streams.ring) + asks_max(c) + DP_BURST;
@@ -526,7 +527,7 @@ static void ring_drain(struct rte_ring *r)
 	}
 }
 
-// Buffers of which nothing says what they hold.
+// Frees buffers that do not say what they hold.
 static void fill_drain(struct rte_ring *r)
 {
 	void *m;
@@ -535,7 +536,7 @@ static void fill_drain(struct rte_ring *r)
 		rte_pktmbuf_free(m);
 }
 
-// What is up has not been counted yet, and what is down has.
+// What is on the way up has not been counted yet; what is on the way down has.
 void streams_drain(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {

@@ -15,7 +15,7 @@ struct stream_ops;
 struct turn_view;
 struct worker;
 
-// Rings and tables, once there are workers; nothing when there are no such listeners. 0 or -ENOMEM.
+// Makes rings and tables, once there are workers, if there are such listeners. 0 or -ENOMEM.
 int streams_create(struct dp *d, int socket);
 // Opens the listeners and runs the threads. 0, or -1 with the reason in error.
 int streams_start(struct dp *d, char *error, size_t len);
@@ -36,17 +36,17 @@ unsigned int streams_take(
 void streams_settle(struct worker *w);
 // A request of a stream client has left the backlog: its thread may ask for another.
 void streams_asked(struct worker *w, const struct turn_view *v);
-// Each takes the packet. An answer to the client of v, whose request m was.
+// Sends an answer to the client of v, whose request m was. Takes the packet.
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
-// Sends what a peer has sent to slot v->slot; front, off and len of r are used.
+// Sends what a peer has sent to slot v->slot; front, off and len of r are used. Takes the packet.
 void streams_forward(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);
-// A client's message as if it had come in a datagram, for rewrite_frame.
+// Describes a client's message as if it had come in a datagram, for rewrite_frame.
 void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f);
-// Notes that a view's client, whose connection or DTLS session is v->stream, has the allocation it
-// is found to have, and tells how long that lives in seconds; 0: there is none. Not alive: one that
-// there is ends at once.
+// Notes the connection or DTLS session, v->stream, of a view's client beside its allocation, and
+// returns how many seconds the allocation has to live; 0: there is none. If the client is not alive
+// its allocation ends at once.
 uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive);
 // Ends the allocation of a view's client, if it is that of v->stream.
 void streams_end(struct worker *w, const struct turn_view *v);

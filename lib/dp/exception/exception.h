@@ -81,27 +81,27 @@ typedef struct port *exception_opener(const struct port_config *c, char *error, 
 // Opens the exception port of a started port whose entry asks for one; else it does nothing. 0, or
 // -1 with the reason in error.
 int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len);
-// The rings, once it is known how many workers there are to have one. 0 or -ENOMEM.
+// Makes the rings, once it is known how many workers there are. 0 or -ENOMEM.
 int exception_create_rings(struct dp *d);
-// Takes back every packet and removes the interfaces; thread and workers run no longer.
+// Takes back every packet and removes the interfaces. Thread and workers no longer run.
 void exception_close_all(struct dp *d);
-// The ports have been closed too, and nothing of the pools is in them any more.
+// Frees what is left, once the ports have been closed and hold no buffers of the pools any more.
 void exception_free_all(struct dp *d);
-// Bytes of packet buffers for one.
+// Bytes of packet buffers that one exception port takes.
 size_t exception_pool_bytes(const struct conf *c, uint32_t port, uint32_t tx_ring);
 
-// Worker. Each takes the packet; of exception_udp and exception_icmp only when they return true.
+// For workers. Each takes the packet, exception_udp and exception_icmp only when they return true.
 void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
-// A copy of an ARP or ND packet for the kernel too.
+// Gives the kernel a copy of an ARP or ND packet.
 void exception_neighbour(
 	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f);
-// A super-frame of TCP that has been checked (gso_rx.c). DP_SENT when it is taken, else a reason.
+// Gives it a super-frame of TCP that gso_rx.c has checked. DP_SENT when it is taken, else a reason.
 unsigned int exception_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct port_super_info *s);
-// Whether the data path itself receives datagrams on a port of an own address; any address may be
-// asked about, as what strangers quote is.
+// Whether the data path itself receives datagrams on a port of an own address. Any address may be
+// asked about: strangers quote any.
 bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port);
 // Frees what has come back, sends what comes from the kernel. Returns how many packets.
 unsigned int exception_round(struct worker *w);

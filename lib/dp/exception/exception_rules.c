@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exception port carries. No connections are tracked: a packet is judged by its ports. What
-// a client's port lets in cannot begin a connection of TCP, and reaches of UDP only the ports that
-// the kernel asks from.
+// What an exception port carries. No connections are tracked: a packet is judged by its ports. A
+// rule for the kernel as a client lets in no segment that begins a TCP connection, and UDP only to
+// the ports that the kernel asks from.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -120,8 +120,8 @@ bool exception_rules_in(
 
 // --- ICMP ----------------------------------------------------------------------------------------
 
-// The packet an error is about, as far as it is quoted: ours, and one that the kernel may have
-// sent?
+// Whether the packet that an error is about is ours, as far as it is quoted, and one that the
+// kernel may have sent.
 static bool quoted(const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp,
 	struct exception_flow *about)
 {

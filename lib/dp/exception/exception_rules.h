@@ -15,7 +15,7 @@ struct net_frame;
 struct exception_rules {
 	// Ports by [tcp]: ours on which the kernel serves, others' of which it is a client.
 	uint64_t served[2][EXC_PORT_WORDS], used[2][EXC_PORT_WORDS];
-	uint16_t client_lo, client_hi; // ours of UDP that it is a client from
+	uint16_t client_lo, client_hi; // UDP ports of ours that it is a client from
 	bool ping, ping_out; // pings both ways; those of the kernel
 	struct endpoint *at; // TCP listeners, each on its own address
 	uint32_t nb_at;
@@ -28,20 +28,20 @@ struct exception_flow {
 	struct addr ours;
 };
 
-// From what a port's entry allows. 0 or -ENOMEM.
+// Makes the rules from what a port's entry allows. 0 or -ENOMEM.
 int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port);
 void exception_rules_free(struct exception_rules *r);
-// Carries TCP to and from an address and port of ours: a listener's. 0 or -ENOMEM. Before the
-// workers run.
+// Adds a listener: TCP to and from its address and port is carried. 0 or -ENOMEM. To be called
+// before the workers run.
 int exception_rules_serve(struct exception_rules *r, const struct endpoint *at);
 // May a packet come out of the kernel, or is an ICMP error about one for it?
 bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f);
 // May a packet go into the kernel? begins: a TCP segment that begins a connection.
 bool exception_rules_in(
 	const struct exception_rules *r, const struct exception_flow *f, bool begins);
-// The same of ICMP messages that are not ND: f parsed, icmp its message. An error is for the kernel
-// when it is about a packet that may have come out of it: *about, proto 0 when it is not about TCP
-// or UDP.
+// The same for ICMP messages that are not ND; f is the parsed frame, icmp its message. An error is
+// for the kernel when it is about a packet that may have come out of it. *about is that packet; its
+// proto is 0 when it is neither TCP nor UDP.
 bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_frame *f,
 	const uint8_t *icmp, struct exception_flow *about);
 bool exception_rules_icmp_out(

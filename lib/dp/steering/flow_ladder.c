@@ -62,8 +62,8 @@ static bool try_t1(struct port *p, struct steering *s, const struct flow_rules_w
 	return rc == 0;
 }
 
-// With few rules; where these differ in their masks and are refused, once more with many that do
-// not.
+// Tries few rules first. If their masks differ and they are refused, it tries many rules with one
+// mask.
 static bool try_t2(struct port *p, struct steering *s, const struct flow_rules_want *want)
 {
 	char *why = s->why[STEER_T2];
@@ -91,7 +91,7 @@ static enum conf_steering wish_of(const struct dp_port *p)
 									     : p->profile->steering;
 }
 
-// Why no rules need be tried, in the words of the log; NULL when they are to be.
+// Why no rules are to be tried, in the words of the log; NULL when they are.
 static const char *no_rules(
 	const struct dp *d, const struct dp_port *p, char why[FLOW_RULES_WHY_LEN])
 {

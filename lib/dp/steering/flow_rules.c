@@ -119,7 +119,7 @@ static int make_whole(
 
 // --- T2 of shared ports -------------------------------------------------------------------------
 
-// One for each, because they are dealt one by one; a listener's is none.
+// One rule for each port, because ports are dealt one by one; a listener's port is not among them.
 static int make_shared(
 	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
 {
@@ -157,7 +157,7 @@ static bool listens(const struct cover *c, uint16_t first, uint16_t last)
 	return false;
 }
 
-// Adds the ports that begin with the given bits; where a listener is among them, their halves.
+// Adds the ports that begin with the given bits; if a listener is among them, it tries each half.
 static void cover_add(struct cover *c, uint16_t first, unsigned int bits)
 {
 	const uint16_t mask = (uint16_t)(0xffffu << (16 - bits));

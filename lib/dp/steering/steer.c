@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which worker owns a client. It must be computable by every worker from the packet alone, and stay
-// the same as long as the process lives, whatever queue the packet came in on.
+// Which worker owns a client. Every worker must be able to compute it from the packet alone, and it
+// must stay the same for the life of the process, whatever queue a packet came in on.
 #include <rte_thash.h>
 
 #include "steering/steer.h"

@@ -10,7 +10,7 @@
 struct net_frame;
 struct rte_mbuf;
 
-// Worker of a client's 5-tuple. Fixed for the life of the process. m as received on the port.
+// The worker that owns a client's 5-tuple, fixed for the life of the process. m: as received on p.
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f, uint8_t listener);
 // The same on a port whose NIC says it (rss_home).
@@ -18,7 +18,7 @@ unsigned int steer_nic_home(
 	const struct dp_port *p, const struct rte_mbuf *m, const struct net_frame *f);
 // Sets rss_home, home and rss_key of a port that is started.
 void steer_port_init(struct dp_port *p, unsigned int workers);
-// Worker of a client of a listener where no NIC says it: by our own keyed hash, for a stranger who
+// The worker that owns a client where no NIC says it: by our own keyed hash, as a stranger who
 // could predict it would choose source ports that all meet on one worker.
 static inline unsigned int steer_keyed_home(
 	const struct dp *d, const struct addr *client, uint16_t port, uint8_t listener)
