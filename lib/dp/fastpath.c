@@ -193,7 +193,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
-	if (client_take(w, b->m[i], v))
+	if (unlikely(client_concerns(w, v)) && client_take(w, b->m[i], v))
 		return false;
 	if (may_wait && backlog_concerns(&w->backlog, v) && backlog_take(w, b->m[i], v))
 		return false;

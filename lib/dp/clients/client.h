@@ -42,11 +42,17 @@ static inline bool client_is_connected(const struct turn_view *v)
 	return (v->flags & (DP_STREAM | DP_DTLS)) != 0;
 }
 
-// Takes a datagram that no line vouches for, if it is still to be decrypted. False: it is as its
-// client has written it, and still the caller's.
+// Whether client_take has to look at a datagram for which no line vouches.
+static inline bool client_concerns(const struct worker *w, const struct turn_view *v)
+{
+	return sessions_concern(w, v);
+}
+
+// Takes a datagram for which client_concerns is true, if it is still to be decrypted. False: it is
+// as its client has written it, and still the caller's.
 static inline bool client_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
-	return unlikely(sessions_concern(w, v)) && dtls_clients_take(w, m, v);
+	return dtls_clients_take(w, m, v);
 }
 
 // The datagram of a view as net_frame_parse would fill f; a message over a stream as if it had come
