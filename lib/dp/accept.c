@@ -45,6 +45,7 @@
 #include "steering/steer_counts.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_relay_map.h"
 #include "udp.h"
 #include "worker.h"
 

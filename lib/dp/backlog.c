@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "mbuf_meta.h"
 #include "turn.h"
+#include "turn_mark.h"
 #include "worker.h"
 
 #define CLIENT_MIN 32 // packets that a client may have at most, or a quarter of all requests

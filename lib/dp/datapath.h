@@ -14,7 +14,7 @@
 #include "net.h"
 #include "port.h"
 #include "steering/flow_ladder.h"
-#include "turn.h"
+#include "turn_config.h"
 #include "udp.h"
 
 struct exception;

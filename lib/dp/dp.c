@@ -35,7 +35,11 @@
 #include "steering/flow_ladder.h"
 #include "steering/steer.h"
 #include "stun.h"
-#include "turn.h"
+#include "turn_config.h"
+#include "turn_policy.h"
+#include "turn_quota.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
 #include "udp.h"
 #include "worker.h"
 

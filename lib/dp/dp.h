@@ -7,13 +7,8 @@
 #include "net.h"
 #include "port.h"
 #include "stream.h"
-#include "turn.h"
 #include "turn_config.h"
 #include "turn_drop.h"
-#include "turn_line.h"
-#include "turn_policy.h"
-#include "turn_quota.h"
-#include "turn_relay_map.h"
 #include "turn_shard.h"
 
 // Drop reasons of the data path itself: X(enum, counter name, meaning).

@@ -4,6 +4,7 @@
 #include "addr.h"
 #include "dp_view.h"
 #include "net.h"
+#include "turn.h"
 #include "udp.h"
 #include "worker.h"
 

@@ -17,6 +17,7 @@
 #include "net.h"
 #include "rewrite.h"
 #include "turn.h"
+#include "turn_mark.h"
 #include "tx.h"
 #include "udp.h"
 #include "worker.h"

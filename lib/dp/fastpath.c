@@ -22,6 +22,10 @@
 #include "rewrite.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_config.h"
+#include "turn_line.h"
+#include "turn_mark.h"
+#include "turn_shard.h"
 #include "udp.h"
 #include "worker.h"
 

@@ -8,6 +8,8 @@
 #include "net.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_line.h"
+#include "turn_mark.h"
 #include "udp.h"
 #include "worker.h"
 

@@ -6,7 +6,9 @@
 #include "local_addrs.h"
 #include "addr.h"
 #include "conf.h"
-#include "turn.h"
+#include "turn_config.h"
+#include "turn_mark.h"
+#include "turn_relay_map.h"
 
 #define LISTENERS_MAX LOCAL_ONLY_DTLS // turn_view.listener is a byte
 

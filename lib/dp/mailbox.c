@@ -7,7 +7,7 @@
 #include "mailbox.h"
 #include "datapath.h"
 #include "dp.h"
-#include "turn.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 #define ANSWER_MS 100

@@ -7,7 +7,7 @@
 
 #include <rte_common.h>
 
-#include "turn.h"
+#include "turn_shard.h"
 
 struct worker;
 

@@ -10,7 +10,9 @@
 #include "handover.h"
 #include "mbuf_meta.h"
 #include "net.h"
-#include "turn.h"
+#include "turn_config.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 #define MB (1024 * 1024)

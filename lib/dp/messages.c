@@ -7,6 +7,7 @@
 #include "mbuf_meta.h"
 #include "nexthop.h"
 #include "turn.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 static struct rte_mbuf *make(struct worker *w, enum mbuf_meta_kind kind)

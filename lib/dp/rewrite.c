@@ -16,6 +16,8 @@
 #include "nexthop.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_drop.h"
+#include "turn_relay_map.h"
 #include "worker.h"
 
 #define REPLY_TTL 64

@@ -7,7 +7,8 @@
 #include "datapath.h"
 #include "dp.h"
 #include "net.h"
-#include "turn.h"
+#include "turn_drop.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 static const struct {

@@ -42,6 +42,7 @@
 #include "port.h"
 #include "stats.h"
 #include "turn.h"
+#include "turn_shard.h"
 #include "tx.h"
 
 #define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest

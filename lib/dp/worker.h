@@ -19,6 +19,9 @@
 #include "stats.h"
 #include "steering/steer_counts.h"
 #include "turn.h"
+#include "turn_config.h"
+#include "turn_line.h"
+#include "turn_shard.h"
 
 struct dp;
 struct neigh_hop;

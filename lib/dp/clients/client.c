@@ -7,6 +7,8 @@
 #include "fastpath.h"
 #include "nexthop.h"
 #include "rewrite.h"
+#include "turn.h"
+#include "turn_mark.h"
 #include "worker.h"
 
 // What the client of a live allocation speaks: its line names the listener.

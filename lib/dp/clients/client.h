@@ -15,6 +15,7 @@
 #include "dp_view.h"
 #include "net.h"
 #include "turn.h"
+#include "turn_config.h"
 
 struct rewrite;
 struct rewrite_way;

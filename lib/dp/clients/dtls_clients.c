@@ -23,6 +23,7 @@
 #include "stream.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_drop.h"
 #include "worker.h"
 
 #define HANDSHAKE_DATAGRAMS 64 // in one handshake: ten are usual, and ten more for each loss

@@ -22,6 +22,9 @@
 #include "stream.h"
 #include "table.h"
 #include "turn.h"
+#include "turn_config.h"
+#include "turn_mark.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 #define ROTATE_MS 60000 // a cookie is good for one to two of these

@@ -24,6 +24,9 @@
 #include "steering/steer.h"
 #include "stream.h"
 #include "turn.h"
+#include "turn_config.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 #define SPARE 64 // buffers that a thread keeps for what comes next

@@ -18,7 +18,7 @@
 #include "net.h"
 #include "port.h"
 #include "segment.h"
-#include "turn.h"
+#include "turn_relay_map.h"
 #include "tx.h"
 #include "worker.h"
 

@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "conf.h"
 #include "net.h"
-#include "turn.h"
+#include "turn_config.h"
 
 #define ECHO_REPLY 0
 #define UNREACHABLE 3

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes the rules of each step of the ladder, as a list; flow_ladder.c gives them to the NIC.
 #include "steering/flow_rules.h"
+#include "turn_config.h"
+#include "turn_relay_map.h"
 
 #include <errno.h>
 #include <stdio.h>

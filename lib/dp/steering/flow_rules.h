@@ -6,7 +6,6 @@
 #include "conf.h"
 #include "port.h"
 #include "turn_config.h"
-#include "turn_relay_map.h"
 
 #define FLOW_RULES_MAX 16384 // for a family on a port
 #define FLOW_RULES_WHY_LEN 112

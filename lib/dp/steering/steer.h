@@ -6,6 +6,7 @@
 
 #include "datapath.h"
 #include "turn.h"
+#include "turn_mark.h"
 
 struct net_frame;
 struct rte_mbuf;

@@ -6,6 +6,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_world.h"
+#include "turn_relay_map.h"
 #include "worker.h"
 
 #define CHANNEL 0x4001

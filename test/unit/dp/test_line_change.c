@@ -6,6 +6,7 @@
 #include "dp_burst.h"
 #include "line_world.h"
 #include "stats.h"
+#include "turn_relay_map.h"
 #include "worker.h"
 
 // --- several channels ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 #include "steering/flow_rules.h"
 #include "steering/flow_watch.h"
+#include "turn_relay_map.h"
 
 #define ADDRESSES 6
 

@@ -7,6 +7,7 @@
 #include "dp_world.h"
 #include "nicmodel.h"
 #include "steering/flow_ladder.h"
+#include "turn_relay_map.h"
 
 #define CHANNEL 0x4001
 #define CLIENTS_MAX 64

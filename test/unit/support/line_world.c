@@ -3,6 +3,7 @@
 #include "datapath.h"
 #include "line_world.h"
 #include "stats.h"
+#include "turn_relay_map.h"
 #include "worker.h"
 
 #define MARK 0x80 // in the source MAC of what is written the short way
