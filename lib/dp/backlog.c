@@ -12,7 +12,7 @@
 #include "drop_of.h"
 #include "dp_view.h"
 #include "hash.h"
-#include "mbuf_meta.h"
+#include "workers/mbuf_meta.h"
 #include "turn.h"
 #include "turn_mark.h"
 #include "worker.h"

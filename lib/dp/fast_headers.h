@@ -18,7 +18,7 @@
 #include "rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"
-#include "tx.h"
+#include "link/tx.h"
 #include "udp.h"
 #include "worker.h"
 

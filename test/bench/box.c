@@ -3,7 +3,7 @@
 #include "datapath.h"
 #include "net.h"
 #include "replay.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "steering/steer.h"
 #include "visits.h"
 #include "worker.h"

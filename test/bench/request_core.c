@@ -21,7 +21,7 @@
 #include "dp_burst.h"
 #include "net.h"
 #include "replay.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "stun.h"
 #include "visits.h"
 #include "worker.h"

@@ -4,7 +4,7 @@
 #include "dtls_world.h"
 #include "framing.h"
 #include "fuzz.h"
-#include "local_addrs.h"
+#include "link/local_addrs.h"
 
 #include <stdlib.h>
 

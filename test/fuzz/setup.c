@@ -5,7 +5,7 @@
 #include "exception/exception.h"
 #include "fuzz.h"
 #include "nicmodel.h"
-#include "stats.h"
+#include "control/stats.h"
 
 #include <rte_mempool.h>
 

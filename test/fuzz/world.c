@@ -4,7 +4,7 @@
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
 #include "fuzz.h"
-#include "local_addrs.h"
+#include "link/local_addrs.h"
 #include "nicmodel.h"
 #include "segment.h"
 #include "worker.h"

@@ -5,7 +5,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "fastpath.h"
-#include "nexthop.h"
+#include "link/nexthop.h"
 #include "rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"

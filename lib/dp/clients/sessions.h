@@ -30,7 +30,7 @@
 #include "dtls/cookie.h"
 #include "dtls/dtls.h"
 #include "hash.h"
-#include "local_addrs.h"
+#include "link/local_addrs.h"
 #include "rates.h"
 #include "stream.h"
 #include "table.h"

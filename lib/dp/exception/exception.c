@@ -13,13 +13,13 @@
 #include "dp.h"
 #include "dp_burst.h"
 #include "drop_of.h"
-#include "local_addrs.h"
-#include "mbuf_meta.h"
+#include "link/local_addrs.h"
+#include "workers/mbuf_meta.h"
 #include "net.h"
 #include "port.h"
 #include "segment.h"
 #include "turn_relay_map.h"
-#include "tx.h"
+#include "link/tx.h"
 #include "worker.h"
 
 #define BURSTS 50 // a second: at once may pass what belongs to 20 ms

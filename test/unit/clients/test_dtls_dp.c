@@ -11,7 +11,7 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dtls_clients_world.h"
-#include "mbuf_meta.h"
+#include "workers/mbuf_meta.h"
 #include "nicmodel.h"
 #include "thread.h"
 #include "worker.h"

@@ -5,7 +5,7 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 #define CHANNEL 0x4001

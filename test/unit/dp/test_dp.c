@@ -5,7 +5,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_world.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_world.h"
-#include "tx.h"
+#include "link/tx.h"
 #include "worker.h"
 
 static struct world world;

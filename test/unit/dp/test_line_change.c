@@ -5,7 +5,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "line_world.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "turn_relay_map.h"
 #include "worker.h"
 

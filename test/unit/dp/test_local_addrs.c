@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "conf.h"
-#include "local_addrs.h"
+#include "link/local_addrs.h"
 #include "test_rand.h"
 
 #define MAX_ADDRESSES 400

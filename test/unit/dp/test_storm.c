@@ -8,7 +8,7 @@
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "steering/steer.h"
 #include "worker.h"
 

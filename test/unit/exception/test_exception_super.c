@@ -7,7 +7,7 @@
 #include "exception/exception_thread.h"
 #include "exception_world.h"
 #include "segment.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 // A TCP super-frame of n segments, in a chain of buffers of the port's pool.

@@ -7,7 +7,7 @@
 #include "dp_world.h"
 #include "log.h"
 #include "bursts.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 #include <string.h>

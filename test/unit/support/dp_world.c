@@ -5,7 +5,7 @@
 #include "dp_world.h"
 #include "framing.h"
 #include "nicmodel.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 #include <netinet/in.h>

@@ -8,7 +8,7 @@
 #include "dp_world.h"
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 #include <netinet/in.h>

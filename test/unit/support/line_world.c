@@ -2,7 +2,7 @@
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "turn_relay_map.h"
 #include "worker.h"
 

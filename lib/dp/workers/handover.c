@@ -4,12 +4,12 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "handover.h"
+#include "workers/handover.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
-#include "mbuf_meta.h"
-#include "stats.h"
+#include "workers/mbuf_meta.h"
+#include "control/stats.h"
 #include "turn.h"
 #include "worker.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages from worker to worker: what neighbours said, redirects that live on or end, clients that
 // are gone. They use the packets' rings, so that a worker has nothing more to poll.
-#include "messages.h"
+#include "workers/messages.h"
 #include "clients/streams.h"
 #include "datapath.h"
-#include "mbuf_meta.h"
-#include "nexthop.h"
+#include "workers/mbuf_meta.h"
+#include "link/nexthop.h"
 #include "turn.h"
 #include "turn_shard.h"
 #include "worker.h"

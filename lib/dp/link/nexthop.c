@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a destination to a MAC: our source address decides the port, what is on-link there goes
 // direct, all else to that port's gateway. Each worker has its own replica of the neighbours.
-#include "nexthop.h"
+#include "link/nexthop.h"
 #include "addr.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
-#include "host.h"
-#include "local_addrs.h"
-#include "mbuf_meta.h"
+#include "link/host.h"
+#include "link/local_addrs.h"
+#include "workers/mbuf_meta.h"
 #include "net.h"
-#include "tx.h"
+#include "link/tx.h"
 #include "worker.h"
 
 #define GATEWAY_REFRESH_MS 1000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames received: cut at the entrance into the datagrams they stand for, which then go the
 // way of any other. Counters count those datagrams, so that a sender's habits do not show in them.
-#include "gso_rx.h"
+#include "link/gso_rx.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"

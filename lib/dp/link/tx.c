@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames on their way out. A queue has one owner, so there are no locks: a worker without a queue
 // of its own on a port gives its frames to one that has.
-#include "tx.h"
+#include "link/tx.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "exception/exception_note.h"
-#include "handover.h"
+#include "workers/handover.h"
 #include "port.h"
 #include "segment.h"
-#include "stats.h"
+#include "control/stats.h"
 #include "worker.h"
 
 // A virtual port may take part of a burst although it would take the rest at once (its ring is

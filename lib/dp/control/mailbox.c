@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "mailbox.h"
+#include "control/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
 #include "turn_shard.h"

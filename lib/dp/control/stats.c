@@ -3,7 +3,7 @@
 // boundaries, so that every snapshot balances.
 #include <rte_pause.h>
 
-#include "stats.h"
+#include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "net.h"

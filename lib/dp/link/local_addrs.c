@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "local_addrs.h"
+#include "link/local_addrs.h"
 #include "addr.h"
 #include "conf.h"
 #include "turn_config.h"

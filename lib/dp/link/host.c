@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Being a host on the link, which the kernel no longer is for these addresses: ARP, neighbour
 // discovery, echo, announcements.
-#include "host.h"
+#include "link/host.h"
 #include "addr.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
-#include "local_addrs.h"
-#include "messages.h"
+#include "link/local_addrs.h"
+#include "workers/messages.h"
 #include "net.h"
-#include "nexthop.h"
-#include "tx.h"
+#include "link/nexthop.h"
+#include "link/tx.h"
 #include "worker.h"
 
 #define ECHO_BURST 50
