@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The states of the generator's TURN clients (RFC 8656 7 to 12), with a server that follows the
 // test's script.
-#include "loadgen_clients.h"
+#include "support/loadgen_clients.h"
 
 static struct world w;
 

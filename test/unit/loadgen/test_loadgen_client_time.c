@@ -3,7 +3,7 @@
 // (RFC 8489 6.2.1), refreshes over hours (RFC 8656 3.2, 9, 12), a large population.
 #include <unistd.h>
 
-#include "loadgen_clients.h"
+#include "support/loadgen_clients.h"
 
 #define HOUR_MS (3600 * 1000)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The generator's TURN clients with lib/turn as their server: what they set up relays media, for
 // hours, over a network that loses a good part of it all.
-#include "loadgen_clients.h"
+#include "support/loadgen_clients.h"
 #include "turn_fixture.h"
 
 static struct world w;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "report/json.h"
-#include "json_reader.h"
+#include "support/json_reader.h"
 #include "options/opts.h"
 #include "report/report.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loadgen_opts.h"
+#include "support/loadgen_opts.h"
 
 static void test_defaults(void **state)
 {

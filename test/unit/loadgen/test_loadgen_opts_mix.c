@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "loadgen_opts.h"
+#include "support/loadgen_opts.h"
 
 static void test_roles(void **state)
 {

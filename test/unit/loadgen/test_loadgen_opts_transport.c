@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "loadgen_opts.h"
+#include "support/loadgen_opts.h"
 
 #define OVER(t) "--transport", t, "--server", "10.0.0.1", "--client-addr", "10.0.0.2"
 #define MEDIA(t) OVER(t), "--peer-addr", "10.0.1.2/24"

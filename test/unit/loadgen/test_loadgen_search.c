@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "search_server.h"
+#include "support/search_server.h"
 
 // Rates that plain bisection takes from the ends of the range.
 static double bisection(const struct search_params *p)

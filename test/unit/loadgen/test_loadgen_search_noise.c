@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "search_server.h"
+#include "support/search_server.h"
 
 #define RUNS 400 // of a search against a noisy server; seeds are fixed, so shares can be asserted
 
