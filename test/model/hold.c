@@ -5,6 +5,9 @@
 // second (the client's half included, for information). HOLD_ALLOCATIONS=n sets the number.
 #include "turn_fixture.h"
 
+#include <stdio.h>
+#include <time.h>
+
 #define ALLOCATIONS 100000
 #define PORTS 50000 // of each relay address
 #define BYTES_MAX 400 // of the shard, an allocation

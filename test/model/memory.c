@@ -3,7 +3,9 @@
 // one channel: a table by part for 1, 8 and 16 workers, computed; then the start of one shard for
 // all of them, timed, and the allocations themselves made in it, with the growth of the process.
 // Not a test: it takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
+#include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "turn_fixture.h"

@@ -3,6 +3,7 @@
 #include "naive.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 
 #define RESERVATION_MS 60000 // 7.2: "at least 30 seconds"; ours lasts 60
 

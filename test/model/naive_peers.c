@@ -2,6 +2,8 @@
 // Permissions, channels and what passes through them: RFC 8656 sections 9 to 12.
 #include "naive.h"
 
+#include <stdio.h>
+
 #define PERMISSION_MS 300000 // 9: "MUST be 300 seconds (= 5 minutes)"
 #define CHANNEL_MS 600000 // 12: "10 minutes"
 

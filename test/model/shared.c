@@ -3,6 +3,7 @@
 // whole requests: every peer reaches its client, ending some costs what they had and no more, and
 // the figures of memory and time. Not a test: it takes half a minute. SHARED_ALLOCATIONS=n sets the
 // number; with some thousands it is one.
+#include <stdio.h>
 #include <time.h>
 
 #include "turn_fixture.h"

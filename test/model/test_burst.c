@@ -6,6 +6,8 @@
 // them and when the burst is over.
 #include "model.h"
 
+#include <stdio.h>
+
 #define BURSTS 16000
 #define WORLDS 32
 

@@ -3,6 +3,8 @@
 // TEST_SEED=n repeats a run, TEST_OPS=n sets its length.
 #include "naive.h"
 
+#include <stdio.h>
+
 #define OPS 400000
 #define WORLDS 40 // configurations a run goes through
 #define LISTING_EVERY 64

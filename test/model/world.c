@@ -4,6 +4,7 @@
 #include "model.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 
 static const struct {
 	const char *addr;

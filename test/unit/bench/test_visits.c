@@ -2,6 +2,13 @@
 // The frames that the benchmarks replay are what clients and peers would send: whole, with right
 // sums (computed here the slow way), each flow once in a period.
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "bytes.h"
 #include "frames.h"
 #include "net.h"
@@ -47,12 +54,12 @@ static void assert_sums(const uint8_t *frame, size_t len, bool is_v4)
 	const uint8_t *udp = ip + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	const size_t udp_len = len - (size_t)(udp - frame), addrs = is_v4 ? 8 : 32;
 	const uint8_t pseudo[4] = {(uint8_t)(udp_len >> 8), (uint8_t)udp_len, 0, 17};
-	uint16_t sum = slow_sum(slow_sum(0, udp - addrs, addrs), pseudo, 4);
+	uint16_t sum = frames_slow_sum(frames_slow_sum(0, udp - addrs, addrs), pseudo, 4);
 
 	if (is_v4)
-		assert_int_equal(slow_sum(0, ip, NET_IP4_LEN), 0xffff);
+		assert_int_equal(frames_slow_sum(0, ip, NET_IP4_LEN), 0xffff);
 	assert_int_not_equal(load_be16(udp + 6), 0);
-	assert_int_equal(slow_sum(sum, udp, udp_len), 0xffff);
+	assert_int_equal(frames_slow_sum(sum, udp, udp_len), 0xffff);
 }
 
 // Payload of a client's frame, by RFC 8656 12.4 and 11.1.
@@ -117,7 +124,7 @@ static void assert_visit(struct visit_check *c, const struct port *p, const stru
 // One period of one direction: each flow once, every frame right.
 static void check_visits(struct visit_check *c)
 {
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	struct test_rand r = {9};
 	struct visits v;
 	struct rte_mbuf *m;
@@ -141,7 +148,7 @@ static void check_visits(struct visit_check *c)
 	for (uint32_t i = 0; i < c->f.nb; i++)
 		assert_int_equal(c->seen[i], 1);
 	free(c->seen);
-	close_device(p);
+	replay_world_close(p);
 	visits_free(&v);
 	flows_fini(&c->f);
 }
@@ -173,7 +180,7 @@ static void test_visits_many(void **state)
 
 static int start_world(void **state)
 {
-	return world_start("--file-prefix=test_visits");
+	return replay_world_start("--file-prefix=test_visits");
 }
 
 int main(void)
@@ -184,5 +191,5 @@ int main(void)
 		cmocka_unit_test(test_visits_many),
 	};
 
-	return cmocka_run_group_tests(tests, start_world, world_stop);
+	return cmocka_run_group_tests(tests, start_world, replay_world_stop);
 }

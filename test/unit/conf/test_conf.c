@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <glob.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <syslog.h>
 
 #include "conf_file.h"

@@ -6,30 +6,16 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "conf_file.h"
 #include "test_rand.h"
 
-// One mistake: a piece of conf_good replaced, and how the error goes on after "FILE:".
-struct mistake {
-	const char *piece, *by, *error;
-};
-
-static void check_mistakes(const struct mistake *m, size_t nb)
-{
-	for (size_t i = 0; i < nb; i++) {
-		char *text = conf_file_edit(m[i].piece, m[i].by);
-
-		conf_file_refused(text, strlen(text), m[i].error);
-		free(text);
-	}
-}
-
-#define CHECK(list) check_mistakes(list, sizeof(list) / sizeof(list[0]))
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
 
 static void test_keys(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"  quarantine", "  quarantin",
 			"21:3: relay.quarantin: unknown key, did you mean "
 			"'quarantine'?"},
@@ -73,7 +59,7 @@ static void test_keys(void **state)
 
 static void test_vtap(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"net_a", "'vtap:'", "7:13: ports[0].device: interface name is empty"},
 		{"net_a", "vtap:t0/x", "7:13: ports[0].device: interface name 't0/x' may hold"},
 		{"net_a", "'vtap:t0,queues=300'",
@@ -109,7 +95,7 @@ static void test_vtap(void **state)
 
 static void test_missing(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"  realm: turn.test\n", "", "23:3: auth.realm: missing, give it text"},
 		{"    device: net_b\n", "", "12:5: ports[1].device: missing, give it text"},
 		{"name: ivan, ", "", "25:7: auth.users[0].name: missing, give it text"},
@@ -133,7 +119,7 @@ static void test_missing(void **state)
 
 static void test_types(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"{count: 2, idle: adaptive}", "2", "4:10: workers: must be a mapping of keys"},
 		{"[10.0.0.254]", "10.0.0.254",
 			"9:14: ports[0].gateway: must be a list of addresses"},
@@ -172,7 +158,7 @@ static void test_types(void **state)
 
 static void test_shared(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"  ports: 49152-65535\n", "  mode: multiplexed\n",
 			"20:9: relay.mode: 'multiplexed' is not one of: unique, shared"},
 		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50000\n",
@@ -202,7 +188,7 @@ static void test_shared(void **state)
 
 static void test_ranges(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"count: 2", "count: 0",
 			"4:18: workers.count: 0 is out of range, it must be from 1 to "
 			"64"},
@@ -250,7 +236,7 @@ static void test_ranges(void **state)
 
 static void test_addresses(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"[10.0.0.1/24,", "[10.0.0.1,",
 			"8:17: ports[0].addresses[0]: '10.0.0.1' is not an "
 			"address or a range with the prefix length"},
@@ -323,7 +309,7 @@ static void test_addresses(void **state)
 
 static void test_nat64(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{HAIRPIN, "  nat64: ['2a00:64::/95']\n",
 			"36:11: peers.nat64[0]: '2a00:64::/95' is no prefix of a NAT64: its length "
 			"must be 32, 40, 48, 56, 64 or 96"},
@@ -351,7 +337,7 @@ static void test_nat64(void **state)
 
 static void test_stream_listeners(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"transport: udp", "transport: tls",
 			"16:17: listeners[0].transport: there is no tls.certificate: name the PEM"},
 		{LISTENER,
@@ -400,7 +386,7 @@ static void test_stream_listeners(void **state)
 
 static void test_gateways(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"[10.0.0.254]", "[10.0.1.254]",
 			"9:15: ports[0].gateway[0]: 10.0.1.254 is not "
 			"on-link"},
@@ -428,7 +414,7 @@ static void test_gateways(void **state)
 
 static void test_ports_and_eal(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"name: lan", "name: wan", "12:11: ports[1].name: another port has the name 'wan'"},
 		{"name: lan", "name: 'l n'", "12:11: ports[1].name: may hold only letters"},
 		{"device: net_b", "device: net_a",
@@ -458,7 +444,7 @@ static void test_ports_and_eal(void **state)
 
 static void test_auth(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"realm: turn.test", "realm: ''", "23:10: auth.realm: must not be empty"},
 		{"name: olga", "name: ivan",
 			"26:14: auth.users[1].name: auth.users[0] has this name"},
@@ -499,17 +485,17 @@ static void test_auth(void **state)
 			"", "23:3: auth: nobody could log in"},
 	};
 	char realm[800] = "realm: ";
-	struct mistake long_realm = {"realm: turn.test", realm,
+	struct conf_file_mistake long_realm = {"realm: turn.test", realm,
 		"23:10: auth.realm: 764 bytes are too long, at most 763"};
 
 	CHECK(list);
 	memset(realm + 7, 'r', 764);
-	check_mistakes(&long_realm, 1);
+	conf_file_mistakes(&long_realm, 1);
 }
 
 static void test_yaml(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"realm: turn.test", "realm: &r turn.test", "23:10: yaml: anchors (&name)"},
 		{"realm: turn.test", "realm: *r", "23:10: yaml: aliases (*name)"},
 		{"realm: turn.test", "realm: !!str turn.test", "23:10: yaml: tags (!name)"},
@@ -542,7 +528,7 @@ static void test_yaml(void **state)
 
 static void test_devices(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		{"net_a", "eth1", "7:13: ports[0].device: 'eth1' is no device of DPDK, nor vtap:"},
 		{"net_a", "enp3s0f0np0", "7:13: ports[0].device: 'enp3s0f0np0' is no device of"},
 		{"net_a", "'eth1,queues=2'", "7:13: ports[0].device: 'eth1' is no device of DPDK"},

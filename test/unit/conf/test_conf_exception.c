@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 
 #include "conf_file.h"
 

@@ -5,18 +5,15 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "conf_file.h"
-
-struct mistake {
-	const char *piece, *by, *error;
-};
 
 // What libyaml says, and what to do about it.
 static void test_syntax(void **state)
 {
 	static const struct {
-		struct mistake m;
+		struct conf_file_mistake m;
 		const char *advice;
 	} list[] = {
 		{{"  realm: turn.test", "\trealm: turn.test", "23:1: yaml: syntax: "},
@@ -91,7 +88,7 @@ static void test_syntax(void **state)
 
 static void test_coturn_keys(void **state)
 {
-	static const struct mistake list[] = {
+	static const struct conf_file_mistake list[] = {
 		// a user's key as coturn writes it
 		{"key: 0123456789abcdef", "key: 0x0123456789abcdef",
 			"26:25: auth.users[1].key: must be 32 hexadecimal digits, without 0x"},
@@ -114,12 +111,7 @@ static void test_coturn_keys(void **state)
 		{"limits:", "limits:\n  user-quota: 1", "30:3: limits.user-quota: is coturn's: wr"},
 	};
 
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		char *text = conf_file_edit(list[i].piece, list[i].by);
-
-		conf_file_refused(text, strlen(text), list[i].error);
-		free(text);
-	}
+	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
 }
 
 // A file of coturn, as it is.

@@ -5,6 +5,9 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "conf_file.h"
 

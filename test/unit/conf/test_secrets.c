@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "conf_file.h"
 #include "secret.h"

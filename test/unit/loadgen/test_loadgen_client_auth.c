@@ -3,6 +3,8 @@
 // make of answers that nobody sane would send.
 #include "support/loadgen_clients.h"
 
+#include <stdlib.h>
+
 static struct world w;
 
 static int setup(void **state)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the generator's TURN clients do as time passes: retransmissions to the millisecond
 // (RFC 8489 6.2.1), refreshes over hours (RFC 8656 3.2, 9, 12), a large population.
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "support/loadgen_clients.h"

@@ -57,7 +57,7 @@ static void test_add_property(void **state)
 			sum = csum_add(start, buf + off, len);
 			assert_true(sum < 1u << 17);
 			assert_int_equal(
-				csum_fold(sum), slow_sum(csum_fold(start), buf + off, len));
+				csum_fold(sum), frames_slow_sum(csum_fold(start), buf + off, len));
 		}
 	}
 }
@@ -72,7 +72,7 @@ static void test_large(void **state)
 		if (i == 0)
 			memset(buf, 0xff, sizeof(buf));
 		assert_int_equal(csum_fold(csum_add(0xffffffff, buf, sizeof(buf))),
-			slow_sum(0xffff, buf, sizeof(buf)));
+			frames_slow_sum(0xffff, buf, sizeof(buf)));
 	}
 }
 
@@ -87,10 +87,10 @@ static void test_addrs(void **state)
 		test_rand_fill(&r, raw, sizeof(raw));
 		src = addr_from_v6(raw);
 		dst = addr_from_v6(raw + 16);
-		assert_int_equal(csum_fold(csum_addrs(&src, &dst)), slow_sum(0, raw, 32));
+		assert_int_equal(csum_fold(csum_addrs(&src, &dst)), frames_slow_sum(0, raw, 32));
 		src = addr_from_v4(raw);
 		dst = addr_from_v4(raw + 4);
-		assert_int_equal(csum_fold(csum_addrs(&src, &dst)), slow_sum(0, raw, 8));
+		assert_int_equal(csum_fold(csum_addrs(&src, &dst)), frames_slow_sum(0, raw, 8));
 	}
 }
 
@@ -110,9 +110,9 @@ static void test_udp_zero(void **state)
 	uint8_t udp[10] = {0xc3, 0x50, 0x0d, 0x96, 0x00, 0x0a, 0xaa, 0xaa, 0x00, 0x00};
 	const uint16_t checksum = csum_udp(&src, &dst, udp, 10);
 
-	put16(udp + 6, 0x5555);
+	frames_put16(udp + 6, 0x5555);
 	assert_int_equal(csum_udp(&src, &dst, udp, 10), checksum);
-	put16(udp + 8, checksum); // all words together: 0xffff
+	frames_put16(udp + 8, checksum); // all words together: 0xffff
 	assert_int_equal(csum_udp(&src, &dst, udp, 10), 0xffff);
 }
 

@@ -166,9 +166,9 @@ static void test_vlan(void **state)
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
 	rx.vlan = 0;
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_OK);
-	put16(frame + 16, 0x8100); // a tag in a tag
+	frames_put16(frame + 16, 0x8100); // a tag in a tag
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
-	put16(frame + 12, 0x88a8);
+	frames_put16(frame + 12, 0x88a8);
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
 }
 
@@ -188,7 +188,7 @@ static void test_link(void **state)
 	frame[6] = 0x03; // a group as source
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_SOURCE);
 	memcpy(frame, udp4, sizeof(frame));
-	put16(frame + 12, 0x88cc); // LLDP
+	frames_put16(frame + 12, 0x88cc); // LLDP
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_ETHERTYPE);
 	assert_int_equal(parse(arp_request, sizeof(arp_request), &rx_plain, &f), NET_OK);
 	assert_int_equal(f.kind, NET_ARP);
@@ -213,10 +213,10 @@ static void run_rows(const uint8_t *golden, size_t len, const struct row *rows, 
 		memcpy(frame, golden, len);
 		memcpy(frame + rows[i].off, rows[i].bytes, rows[i].len);
 		if (golden == udp4) {
-			fix_ip4(frame + 14);
-			fix_l4(frame + 26, 8, 17, frame + 34, len - 34);
+			frames_fix_ip4(frame + 14);
+			frames_fix_l4(frame + 26, 8, 17, frame + 34, len - 34);
 		} else {
-			fix_l4(frame + 22, 32, 17, frame + 54, len - 54);
+			frames_fix_l4(frame + 22, 32, 17, frame + 54, len - 54);
 		}
 		drop = parse(frame, len, &rx_plain, &f);
 		if (drop != rows[i].want)
@@ -322,11 +322,11 @@ static void test_checksums(void **state)
 	assert_int_equal(parse(frame, sizeof(udp4), &rx_plain, &f), NET_DROP_UDP_CHECKSUM);
 	assert_int_equal(parse(frame, sizeof(udp4), &offload, &f), NET_OK);
 	assert_int_equal(f.l4_checksum, 0x3acd);
-	put16(frame + 40, 0); // RFC 768: no checksum
+	frames_put16(frame + 40, 0); // RFC 768: no checksum
 	assert_int_equal(parse(frame, sizeof(udp4), &rx_plain, &f), NET_OK);
 	assert_int_equal(f.l4_checksum, 0);
 	memcpy(frame, udp6, sizeof(udp6));
-	put16(frame + 60, 0); // RFC 8200 section 8.1
+	frames_put16(frame + 60, 0); // RFC 8200 section 8.1
 	assert_int_equal(parse(frame, sizeof(udp6), &rx_plain, &f), NET_DROP_UDP_CHECKSUM);
 	assert_int_equal(parse(frame, sizeof(udp6), &offload, &f), NET_DROP_UDP_CHECKSUM);
 	memcpy(frame, echo4, sizeof(echo4));
@@ -347,7 +347,7 @@ static enum net_drop parse_ext(uint8_t first, const uint8_t *ext, size_t ext_len
 	enum net_drop drop;
 
 	memcpy(frame, from, 54);
-	put16(frame + 18, (uint16_t)(ext_len + tail));
+	frames_put16(frame + 18, (uint16_t)(ext_len + tail));
 	frame[20] = first;
 	memcpy(frame + 54, ext, ext_len);
 	memcpy(frame + 54 + ext_len, from + 54, tail);
@@ -432,7 +432,7 @@ static void test_extension_end(void **state)
 	assert_true(mem != MAP_FAILED);
 	assert_int_equal(mprotect(mem + page, page, PROT_NONE), 0);
 	memcpy(frame, udp6, 54);
-	put16(frame + 18, sizeof(ext));
+	frames_put16(frame + 18, sizeof(ext));
 	frame[20] = 60;
 	memcpy(frame + 54, ext, sizeof(ext));
 	assert_int_equal(net_frame_parse(frame, len, &rx_plain, &f), NET_DROP_IP_HEADER);
@@ -453,11 +453,11 @@ static void test_icmp6_addrs(void **state)
 	assert_int_equal(f.ttl, 255);
 	assert_int_equal(parse(nd_dad, sizeof(nd_dad), &rx_plain, &f), NET_OK);
 	memcpy(frame, nd_solicit, sizeof(frame));
-	put16(frame + 22, 0xfe80);
-	fix_l4(frame + 22, 32, 58, frame + 54, 32);
+	frames_put16(frame + 22, 0xfe80);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_OK);
-	put16(frame + 38, 0x2001); // L2 group, IP unicast
-	fix_l4(frame + 22, 32, 58, frame + 54, 32);
+	frames_put16(frame + 38, 0x2001); // L2 group, IP unicast
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_DESTINATION);
 }
 

@@ -51,22 +51,22 @@ static void test_not_a_request(void **state)
 	refused(nd_probe, sizeof(nd_probe));
 	memcpy(frame, echo4, sizeof(echo4));
 	frame[34] = 0;
-	fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
+	frames_fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
 	refused(frame, sizeof(echo4));
 	frame[34] = 8;
 	frame[35] = 1;
-	fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
+	frames_fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
 	refused(frame, sizeof(echo4));
 	frame[35] = 0;
 	frame[34] = 128; // the number of the other family
-	fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
+	frames_fix_l4(frame + 26, 8, 1, frame + 34, sizeof(echo4) - 34);
 	refused(frame, sizeof(echo4));
 	memcpy(frame, echo6, sizeof(echo6));
 	frame[54] = 129;
-	fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
 	frame[54] = 8;
-	fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
 }
 
@@ -77,15 +77,15 @@ static void test_groups(void **state)
 	memcpy(frame, echo6, sizeof(echo6));
 	memcpy(frame, (const uint8_t[]){0x33, 0x33, 0, 0, 0, 1}, 6);
 	memset(frame + 38, 0, 16);
-	put16(frame + 38, 0xff02);
+	frames_put16(frame + 38, 0xff02);
 	frame[53] = 1;
-	fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
 	memcpy(frame, mac_a, 6); // the group by IP alone
 	refused(frame, sizeof(echo6));
 	memcpy(frame, echo6, sizeof(echo6)); // nobody to answer to
 	memset(frame + 22, 0, 16);
-	fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
 }
 
@@ -109,15 +109,15 @@ static void test_checksums(void **state)
 		uint8_t frame[128] = {0};
 
 		memcpy(frame, echo4, 34);
-		put16(frame + 16, (uint16_t)(20 + len));
-		fix_ip4(frame + 14);
+		frames_put16(frame + 16, (uint16_t)(20 + len));
+		frames_fix_ip4(frame + 14);
 		for (size_t i = 38; i < 34 + len; i++)
 			frame[i] = len == 20 ? 0 : (uint8_t)(i * len);
 		frame[34] = 8;
-		fix_l4(frame + 26, 8, 1, frame + 34, len);
+		frames_fix_l4(frame + 26, 8, 1, frame + 34, len);
 		assert_true(reply(frame, 34 + len));
-		assert_int_equal(slow_sum(0, frame + 14, 20), 0xffff);
-		assert_int_equal(slow_sum(0, frame + 34, len), 0xffff);
+		assert_int_equal(frames_slow_sum(0, frame + 14, 20), 0xffff);
+		assert_int_equal(frames_slow_sum(0, frame + 34, len), 0xffff);
 	}
 }
 

@@ -140,7 +140,7 @@ static void run_nd(const uint8_t *golden, size_t len, const struct row *rows, si
 
 		memcpy(frame, golden, len);
 		frame[rows[i].off] = rows[i].value;
-		fix_l4(frame + 22, 32, 58, frame + 54, len - 54);
+		frames_fix_l4(frame + 22, 32, 58, frame + 54, len - 54);
 		if (parse(frame, len, rx).type != (unsigned int)rows[i].want)
 			fail_msg("row %zu", i);
 	}
@@ -170,21 +170,21 @@ static void test_solicit_rows(void **state)
 	run_nd(nd_dad, sizeof(nd_dad), dad_rows, 3);
 	memcpy(frame, nd_solicit, sizeof(nd_solicit)); // DAD with a source link-layer address
 	memset(frame + 22, 0, 16);
-	fix_l4(frame + 22, 32, 58, frame + 54, 32);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
 	assert_int_equal(parse(frame, sizeof(nd_solicit), &rx_a).type, NET_NEIGH_NONE);
 	memcpy(frame, nd_dad, sizeof(nd_dad)); // 16 bytes
 	frame[19] = 16;
 	frame[23] = 1;
-	fix_l4(frame + 22, 32, 58, frame + 54, 16);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 16);
 	assert_int_equal(parse(frame, sizeof(nd_dad), &rx_a).type, NET_NEIGH_NONE);
 	memcpy(frame, nd_solicit, sizeof(nd_solicit)); // a strange option that never ends
 	frame[78] = 14;
 	frame[79] = 0;
-	fix_l4(frame + 22, 32, 58, frame + 54, 32);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
 	assert_int_equal(parse(frame, sizeof(nd_solicit), &rx_a).type, NET_NEIGH_NONE);
 	memcpy(frame, nd_solicit, sizeof(nd_solicit)); // half an option
 	frame[19] = 28;
-	fix_l4(frame + 22, 32, 58, frame + 54, 28);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 28);
 	assert_int_equal(parse(frame, sizeof(nd_solicit), &rx_a).type, NET_NEIGH_NONE);
 }
 
@@ -211,7 +211,7 @@ static void test_advert_rows(void **state)
 	run_nd(nd_unsolicited, sizeof(nd_unsolicited), group_rows, 2);
 	memcpy(frame, nd_advert, sizeof(nd_advert)); // without the option
 	frame[19] = 24;
-	fix_l4(frame + 22, 32, 58, frame + 54, 24);
+	frames_fix_l4(frame + 22, 32, 58, frame + 54, 24);
 	m = parse(frame, sizeof(nd_advert) - 8, &rx_b);
 	assert_int_equal(m.type, NET_NEIGH_ANSWER);
 	assert_memory_equal(m.mac, "\0\0\0\0\0\0", 6);
@@ -321,7 +321,7 @@ static void test_mutations(void **state)
 			frame[14 + test_rand_below(&r, (uint32_t)len - 14)] =
 				(uint8_t)test_rand(&r);
 		if (g > 0)
-			fix_l4(frame + 22, 32, 58, frame + 54, len - 54);
+			frames_fix_l4(frame + 22, 32, 58, frame + 54, len - 54);
 		if (net_frame_parse(frame, len, &rx_a, &f) == NET_OK) {
 			net_neigh_parse(frame, len, &f, &m);
 			if (m.type != NET_NEIGH_NONE)

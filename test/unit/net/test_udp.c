@@ -189,7 +189,7 @@ static void test_sum(void **state)
 			if (off % 4 == 0)
 				memset(buf, 0xff, sizeof(buf));
 			assert_int_equal(__builtin_bswap16(udp_fold(udp_sum(0, buf + off, len))),
-				slow_sum(0, buf + off, len));
+				frames_slow_sum(0, buf + off, len));
 		}
 	}
 }

@@ -2,9 +2,16 @@
 // The replay port does what replay.h says: which frames, in which order, how many, and where those
 // that are sent end.
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 #include <errno.h>
 
 #include "frames.h"
+#include "replay.h"
 #include "replay_world.h"
 #include "test_rand.h"
 
@@ -59,7 +66,7 @@ static void assert_frame(
 
 static void test_nothing_without_frames(void **state)
 {
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	struct rte_mbuf *m[4];
 
 	assert_string_equal(p->ops->kind, "replay");
@@ -70,7 +77,7 @@ static void test_nothing_without_frames(void **state)
 	assert_int_equal(port_rx(p, 0, m, 4), 0);
 	port_replay_limit(p, 0, PORT_REPLAY_FOREVER);
 	assert_int_equal(port_rx(p, 0, m, 4), 0);
-	close_device(p);
+	replay_world_close(p);
 }
 
 // Bursts of any size: the patches come one after the other, and begin anew.
@@ -79,7 +86,7 @@ static void test_order_and_bytes(void **state)
 	static const uint16_t sizes[] = {1, 32, 5, 64, 65, 100, 7};
 	const struct port_replay_template t = template_of(7, 200, 3, (uint16_t[]){10, 26, 184});
 	const struct port_replay_frames f = frames_of(&t, 1);
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	struct rte_mbuf *m[128];
 	unsigned int at = 0;
 
@@ -101,7 +108,7 @@ static void test_order_and_bytes(void **state)
 	assert_int_equal(port_replay_set(p, 0, NULL), 0);
 	port_replay_limit(p, 0, 1);
 	assert_int_equal(port_rx(p, 0, m, 2), 0);
-	close_device(p);
+	replay_world_close(p);
 }
 
 // Which of the two templates each of n frames has; each is checked whole.
@@ -129,7 +136,7 @@ static void test_queues(void **state)
 	const struct port_replay_template t[2] = {
 		template_of(7, 200, 1, (uint16_t[]){10}), template_of(8, 100, 1, (uint16_t[]){20})};
 	const struct port_replay_frames f[2] = {frames_of(&t[0], 1), frames_of(&t[1], 1)};
-	struct port *p = open_device("replay:a,queues=3");
+	struct port *p = replay_world_open("replay:a,queues=3");
 	struct rte_mbuf *m[8];
 
 	assert_int_equal(p->nb_rxq, 3);
@@ -148,7 +155,7 @@ static void test_queues(void **state)
 	assert_int_equal(port_rx(p, 2, m + 3, 8), 3);
 	assert_frame(m[3], &t[1], patch[1]);
 	assert_int_equal(port_tx(p, 1, m, 6), 6);
-	close_device(p);
+	replay_world_close(p);
 }
 
 static void test_bad_devices(void **state)
@@ -159,7 +166,7 @@ static void test_bad_devices(void **state)
 
 	for (unsigned int i = 0; i < RTE_DIM(bad); i++) {
 		const struct port_config c = {
-			.name = "bench", .device = bad[i], .mtu = 1500, .pool = pool};
+			.name = "bench", .device = bad[i], .mtu = 1500, .pool = replay_world_pool};
 
 		assert_null(port_open(&c, error, sizeof(error)));
 		assert_non_null(strstr(error, "queues=N"));
@@ -173,7 +180,7 @@ static void test_two_templates(void **state)
 	const struct port_replay_template t[2] = {template_of(1, 166, 2, (uint16_t[]){10, 28}),
 		template_of(2, 162, 4, (uint16_t[]){62, 10, 28, 78})};
 	struct port_replay_frames f = frames_of(t, 2);
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	unsigned int ones = 0, changes = 0;
 
 	directions(p, &f, first, N);
@@ -189,14 +196,14 @@ static void test_two_templates(void **state)
 	// five standard deviations of a fair coin
 	assert_in_range(ones, N / 2 - 250, N / 2 + 250);
 	assert_in_range(changes, N / 2 - 250, N / 2 + 250);
-	close_device(p);
+	replay_world_close(p);
 }
 
 static void test_limit(void **state)
 {
 	const struct port_replay_template t = template_of(3, 64, 1, (uint16_t[]){40});
 	const struct port_replay_frames f = frames_of(&t, 1);
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	struct rte_mbuf *m[32];
 
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
@@ -214,7 +221,7 @@ static void test_limit(void **state)
 	assert_int_equal(port_rx(p, 0, m, 32), 1);
 	assert_frame(m[0], &t, patch[70 % PATCHES]);
 	rte_pktmbuf_free(m[0]);
-	close_device(p);
+	replay_world_close(p);
 }
 
 // Frames for which there is no buffer are counted, and not lost to the order.
@@ -222,23 +229,24 @@ static void test_no_buffers(void **state)
 {
 	const struct port_replay_template t = template_of(4, 64, 1, (uint16_t[]){0});
 	const struct port_replay_frames f = frames_of(&t, 1);
-	struct port *p = open_device("replay:a");
-	struct rte_mbuf *taken[POOL], *m[8];
+	struct port *p = replay_world_open("replay:a");
+	struct rte_mbuf *taken[REPLAY_WORLD_POOL], *m[8];
 	struct port_counters k;
 
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	port_replay_limit(p, 0, 9);
 	assert_int_equal(port_rx(p, 0, m, 1), 1);
 	rte_pktmbuf_free(m[0]);
-	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, taken, POOL - 4), 0);
+	assert_int_equal(
+		rte_pktmbuf_alloc_bulk(replay_world_pool, taken, REPLAY_WORLD_POOL - 4), 0);
 	assert_int_equal(port_rx(p, 0, m, 8), 0);
 	p->ops->counters(p, &k);
 	assert_int_equal(k.rx_nombuf, 8);
-	rte_pktmbuf_free_bulk(taken, POOL - 4);
+	rte_pktmbuf_free_bulk(taken, REPLAY_WORLD_POOL - 4);
 	assert_int_equal(port_rx(p, 0, m, 8), 8);
 	assert_frame(m[0], &t, patch[1]);
 	assert_int_equal(port_tx(p, 0, m, 8), 8);
-	close_device(p);
+	replay_world_close(p);
 }
 
 struct watched {
@@ -263,19 +271,19 @@ static void watch(void *ctx, bool sent, const uint8_t *frame, size_t len)
 // Every byte arrives in the scratch line, of frames in several buffers too, and all are freed.
 static void test_transmit(void **state)
 {
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	struct test_rand r = {5};
 	struct watched w = {0};
 	uint8_t bytes[3000];
 
 	port_replay_watch(p, watch, &w);
 	for (uint16_t len = 1; len <= 2000; len += 37) {
-		struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+		struct rte_mbuf *m = rte_pktmbuf_alloc(replay_world_pool);
 
 		test_rand_fill(&r, bytes, sizeof(bytes));
 		memcpy(rte_pktmbuf_append(m, len), bytes, len);
 		if (len > 1000) {
-			struct rte_mbuf *tail = rte_pktmbuf_alloc(pool);
+			struct rte_mbuf *tail = rte_pktmbuf_alloc(replay_world_pool);
 
 			memcpy(rte_pktmbuf_append(tail, 1000), bytes + len, 1000);
 			assert_int_equal(rte_pktmbuf_chain(m, tail), 0);
@@ -283,12 +291,12 @@ static void test_transmit(void **state)
 		assert_int_equal(port_tx(p, 0, &m, 1), 1);
 		assert_int_equal(w.len, len > 1000 ? len + 1000 : len);
 		assert_memory_equal(w.frame, bytes, w.len);
-		assert_int_equal(rte_mempool_in_use_count(pool), 0);
+		assert_int_equal(rte_mempool_in_use_count(replay_world_pool), 0);
 	}
 	assert_int_equal(w.sent, 55);
 	assert_int_equal(w.received, 0);
 	port_replay_watch(p, NULL, NULL);
-	close_device(p);
+	replay_world_close(p);
 }
 
 // Injected frames come at once, apart from all others, whether or not there is anything else.
@@ -296,7 +304,7 @@ static void test_inject(void **state)
 {
 	const struct port_replay_template t = template_of(6, 64, 1, (uint16_t[]){0});
 	const struct port_replay_frames f = frames_of(&t, 1);
-	struct port *p = open_device("replay:a");
+	struct port *p = replay_world_open("replay:a");
 	struct watched w = {0};
 	struct rte_mbuf *m[PORT_REPLAY_INJECT_FRAMES];
 	uint8_t big[PORT_REPLAY_INJECT_MAX + 1] = {0};
@@ -324,13 +332,13 @@ static void test_inject(void **state)
 		assert_int_equal(m[i]->pkt_len, i + 1);
 	rte_pktmbuf_free_bulk(m, PORT_REPLAY_INJECT_FRAMES);
 	assert_int_equal(port_replay_inject(p, 0, big, PORT_REPLAY_INJECT_MAX), 0);
-	close_device(p); // with what nobody has fetched
+	replay_world_close(p); // with what nobody has fetched
 }
 
 static void test_refusals(void **state)
 {
 	const struct port_replay_template good = template_of(8, 100, 2, (uint16_t[]){0, 84});
-	struct port *p = open_device("replay:a"), *null;
+	struct port *p = replay_world_open("replay:a"), *null;
 	struct port_replay_template t = good;
 	struct port_replay_frames f = frames_of(&t, 1);
 
@@ -358,11 +366,11 @@ static void test_refusals(void **state)
 	f = frames_of(&t, 1);
 	f.nb_patches = 0;
 	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
-	null = open_device("net_null0");
+	null = replay_world_open("net_null0");
 	f = frames_of(&t, 1);
 	assert_int_equal(port_replay_set(null, 0, &f), -EINVAL);
-	close_device(null);
-	close_device(p);
+	replay_world_close(null);
+	replay_world_close(p);
 }
 
 static int start_world(void **state)
@@ -370,7 +378,7 @@ static int start_world(void **state)
 	struct test_rand r = {10};
 
 	test_rand_fill(&r, patch, sizeof(patch));
-	return world_start("--file-prefix=test_replay");
+	return replay_world_start("--file-prefix=test_replay");
 }
 
 int main(void)
@@ -388,5 +396,5 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 	};
 
-	return cmocka_run_group_tests(tests, start_world, world_stop);
+	return cmocka_run_group_tests(tests, start_world, replay_world_stop);
 }

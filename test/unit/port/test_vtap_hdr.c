@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Virtio-net headers to mbufs and back: every kind of frame, every flag, and headers that do not
 // fit their frames (VIRTIO 1.2 section 5.1.6).
-#define TEST_NAME "vtap_hdr"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "vtap_int.h"
 #include "vtap_world.h"
 
 #define L4_GOOD(m) (((m)->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
@@ -44,7 +52,7 @@ static void test_plain(void **state)
 		frame_make(&s, bytes, false);
 		for (uint8_t flags = 0; flags < 8; flags++) {
 			const struct virtio_net_hdr h = {.flags = flags};
-			struct rte_mbuf *m = chain_make(bytes, shape_len(&s), ROOM);
+			struct rte_mbuf *m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 
 			if ((flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) == 0) {
 				assert_int_equal(vtap_hdr_received(&h, m), 0);
@@ -72,7 +80,7 @@ static void test_partial(void **state)
 
 			frame_make(&s, bytes, true);
 			frame_make(&s, whole, false);
-			m = chain_make(bytes, shape_len(&s), ROOM);
+			m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 			assert_int_equal(vtap_hdr_received(&h, m), 0);
 			assert_frame(m, whole, shape_len(&s));
 			assert_true(L4_GOOD(m));
@@ -93,7 +101,7 @@ static void test_partial_options(void **state)
 	memset(bytes + 34, 1, 8);
 	bytes[14] = 0x47;
 	h.csum_start = 34 + 8;
-	m = chain_make(bytes, shape_len(&s) + 8, ROOM);
+	m = chain_make(bytes, shape_len(&s) + 8, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_hdr_received(&h, m), 0);
 	assert_true(L4_GOOD(m));
 	rte_pktmbuf_free(m);
@@ -110,12 +118,13 @@ static void test_partial_zero(void **state)
 		struct rte_mbuf *m;
 
 		// the last two bytes take what is missing from a sum of all ones
-		put16(bytes + shape_len(&s) - 2, 0);
-		put16(bytes + shape_len(&s) - 2,
-			(uint16_t)~slow_sum(0, bytes + shape_l4(&s), shape_len(&s) - shape_l4(&s)));
-		m = chain_make(bytes, shape_len(&s), ROOM);
+		vtap_world_put16(bytes + shape_len(&s) - 2, 0);
+		vtap_world_put16(bytes + shape_len(&s) - 2,
+			(uint16_t)~vtap_world_sum(
+				0, bytes + shape_l4(&s), shape_len(&s) - shape_l4(&s)));
+		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_received(&h, m), 0);
-		put16(bytes + field, s.tcp ? 0 : 0xffff);
+		vtap_world_put16(bytes + field, s.tcp ? 0 : 0xffff);
 		assert_frame(m, bytes, shape_len(&s));
 		rte_pktmbuf_free(m);
 	}
@@ -134,7 +143,7 @@ static void test_partial_inner(void **state)
 	memcpy(whole, bytes, shape_len(&outer));
 	frame_make(&inner, whole + shape_headers(&outer), false);
 	h.csum_start = (uint16_t)(h.csum_start + shape_headers(&outer));
-	m = chain_make(bytes, shape_len(&outer), ROOM);
+	m = chain_make(bytes, shape_len(&outer), VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_hdr_received(&h, m), 0);
 	assert_frame(m, whole, shape_len(&outer));
 	assert_true(L4_UNKNOWN(m));
@@ -168,7 +177,7 @@ static void test_partial_hostile(void **state)
 			.csum_offset = places[i].offset};
 
 		frame_make(&s, bytes, true);
-		m = chain_make(bytes, len, ROOM);
+		m = chain_make(bytes, len, VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_received(&h, m), places[i].fits ? 0 : -EINVAL);
 		assert_true(L4_UNKNOWN(m));
 		rte_pktmbuf_free(m);
@@ -177,7 +186,7 @@ static void test_partial_hostile(void **state)
 	for (uint32_t cut = 1; cut < shape_len(&s); cut++) {
 		const struct virtio_net_hdr h = partial_header(&s);
 
-		m = chain_make(bytes, cut, ROOM);
+		m = chain_make(bytes, cut, VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_received(&h, m), cut < 34 + 8 ? -EINVAL : 0);
 		rte_pktmbuf_free(m);
 	}
@@ -204,13 +213,14 @@ static void test_super_received(void **state)
 				h.gso_type = gso_type(&s) | (ecn ? VIRTIO_NET_HDR_GSO_ECN : 0);
 				h.gso_size = 1200;
 				frame_make(&s, bytes, true);
-				m = chain_make(bytes, shape_len(&s), ROOM);
+				m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 				assert_int_equal(vtap_hdr_received(&h, m), 0);
 				assert_true(LRO(m));
 				assert_int_equal(m->tso_segsz, 1200);
 				// left undone by this host, or verified: right either way
 				assert_true(flags != 0 ? L4_GOOD(m) : L4_UNKNOWN(m));
-				assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *), bytes, ROOM);
+				assert_memory_equal(
+					rte_pktmbuf_mtod(m, uint8_t *), bytes, VTAP_WORLD_ROOM);
 				rte_pktmbuf_free(m);
 			}
 }
@@ -240,7 +250,7 @@ static void test_super_hostile(void **state)
 	bad[7].gso_type = VIRTIO_NET_HDR_GSO_TCPV4; // of a checksum of UDP
 	frame_make(&s, bytes, true);
 	for (unsigned int i = 0; i <= RTE_DIM(bad); i++) {
-		m = chain_make(bytes, shape_len(&s), ROOM);
+		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_received(i < RTE_DIM(bad) ? &bad[i] : &good, m),
 			i < RTE_DIM(bad) ? -EINVAL : 0);
 		rte_pktmbuf_free(m);
@@ -249,13 +259,13 @@ static void test_super_hostile(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		frame_make(&s, bytes, true);
 		bytes[i == 0 ? 12 : 23] = 0x55;
-		m = chain_make(bytes, shape_len(&s), ROOM);
+		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_received(&good, m), -EINVAL);
 		rte_pktmbuf_free(m);
 	}
 	// every length of frame up to its headers
 	for (uint32_t cut = 1; cut < 60; cut++) {
-		m = chain_make(bytes, cut, ROOM);
+		m = chain_make(bytes, cut, VTAP_WORLD_ROOM);
 		vtap_hdr_received(&good, m);
 		rte_pktmbuf_free(m);
 	}
@@ -270,7 +280,7 @@ static void test_super_sent(void **state)
 
 		memset(&h, 0xa5, sizeof(h));
 		frame_make(&s, bytes, true);
-		m = super_make(&s, bytes, 1200, ROOM);
+		m = super_make(&s, bytes, 1200, VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_super(&h, m), 0);
 		assert_int_equal(h.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
 		assert_int_equal(h.gso_type, gso_type(&s));
@@ -295,7 +305,7 @@ static void test_super_sent_wrong(void **state)
 	frame_make(&s, bytes, true);
 	for (unsigned int i = 0; i < 5; i++) {
 		// headers have to lie in the first buffer
-		struct rte_mbuf *m = super_make(&s, bytes, 1200, i == 4 ? 41 : ROOM);
+		struct rte_mbuf *m = super_make(&s, bytes, 1200, i == 4 ? 41 : VTAP_WORLD_ROOM);
 
 		if (i == 0)
 			m->tso_segsz = 0;
@@ -310,20 +320,25 @@ static void test_super_sent_wrong(void **state)
 	}
 }
 
+static int start_world(void **state)
+{
+	return vtap_world_start("--file-prefix=vtap_hdr");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_plain, world_whole),
-		cmocka_unit_test_teardown(test_partial, world_whole),
-		cmocka_unit_test_teardown(test_partial_options, world_whole),
-		cmocka_unit_test_teardown(test_partial_zero, world_whole),
-		cmocka_unit_test_teardown(test_partial_inner, world_whole),
-		cmocka_unit_test_teardown(test_partial_hostile, world_whole),
-		cmocka_unit_test_teardown(test_super_received, world_whole),
-		cmocka_unit_test_teardown(test_super_hostile, world_whole),
-		cmocka_unit_test_teardown(test_super_sent, world_whole),
-		cmocka_unit_test_teardown(test_super_sent_wrong, world_whole),
+		cmocka_unit_test_teardown(test_plain, vtap_world_whole),
+		cmocka_unit_test_teardown(test_partial, vtap_world_whole),
+		cmocka_unit_test_teardown(test_partial_options, vtap_world_whole),
+		cmocka_unit_test_teardown(test_partial_zero, vtap_world_whole),
+		cmocka_unit_test_teardown(test_partial_inner, vtap_world_whole),
+		cmocka_unit_test_teardown(test_partial_hostile, vtap_world_whole),
+		cmocka_unit_test_teardown(test_super_received, vtap_world_whole),
+		cmocka_unit_test_teardown(test_super_hostile, vtap_world_whole),
+		cmocka_unit_test_teardown(test_super_sent, vtap_world_whole),
+		cmocka_unit_test_teardown(test_super_sent_wrong, vtap_world_whole),
 	};
 
-	return cmocka_run_group_tests(tests, world_start, world_stop);
+	return cmocka_run_group_tests(tests, start_world, vtap_world_stop);
 }

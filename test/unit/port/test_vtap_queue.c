@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queues of a vtap over a socket pair, which keeps frames apart as a TAP does and can be made to
 // refuse the long ones (EMSGSIZE) or to take no more for now (EAGAIN), as a TAP seldom does.
-#define TEST_NAME "vtap_queue"
-#include "vtap_world.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <cmocka.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "segment.h"
+#include "vtap_int.h"
+#include "vtap_world.h"
 
 #define HEADER sizeof(struct virtio_net_hdr)
 
@@ -28,8 +34,8 @@ static int wire_open(void **state)
 		return -1;
 	w = (struct wire){.ours = fd[0], .theirs = fd[1]};
 	w.port = (struct port){.name = "wan", .uso = {64, 64, 65535}, .tso = {256, 64, 65535}};
-	vtap_tx_init(&w.tx, w.ours, pool, &w.port);
-	return vtap_rx_init(&w.rx, w.ours, pool, true);
+	vtap_tx_init(&w.tx, w.ours, vtap_world_pool, &w.port);
+	return vtap_rx_init(&w.rx, w.ours, vtap_world_pool, true);
 }
 
 static int wire_close(void **state)
@@ -38,7 +44,7 @@ static int wire_close(void **state)
 	vtap_tx_free(&w.tx);
 	close(w.ours);
 	close(w.theirs);
-	return world_whole(state);
+	return vtap_world_whole(state);
 }
 
 // What the kernel's end sends: header, then the frame in bytes.
@@ -79,7 +85,8 @@ static void assert_segment(const struct shape *s, uint16_t size, unsigned int i,
 	// what a receiver checks
 	const struct shape cut = {.v6 = s->v6, .tcp = s->tcp, .tag = s->tag, .payload = n};
 
-	assert_int_equal(slow_sum(pseudo_sum(&cut, frame), frame + l4, len - l4), 0xffff);
+	assert_int_equal(
+		vtap_world_sum(vtap_world_pseudo_sum(&cut, frame), frame + l4, len - l4), 0xffff);
 	assert_true(frame[field] != 0 || frame[field + 1] != 0);
 }
 
@@ -100,7 +107,7 @@ static void test_receive(void **state)
 		kernel_send(&none, len);
 		assert_int_equal(vtap_rx_burst(&w.rx, m, 4), 1);
 		assert_int_equal(m[0]->pkt_len, len);
-		assert_int_equal(m[0]->nb_segs, (len + ROOM - 1) / ROOM);
+		assert_int_equal(m[0]->nb_segs, (len + VTAP_WORLD_ROOM - 1) / VTAP_WORLD_ROOM);
 		assert_int_equal(rte_pktmbuf_headroom(m[0]), RTE_PKTMBUF_HEADROOM);
 		assert_memory_equal(rte_pktmbuf_read(m[0], 0, len, frame), bytes, len);
 		rte_mbuf_sanity_check(m[0], 1);
@@ -125,7 +132,7 @@ static void test_receive_longest(void **state)
 	assert_memory_equal(rte_pktmbuf_read(m, 0, m->pkt_len, frame), bytes, m->pkt_len);
 	// closing gives back what is left in its places, and no buffer that was given away
 	vtap_rx_free(&w.rx);
-	assert_int_equal(rte_mempool_in_use_count(pool), m->nb_segs);
+	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), m->nb_segs);
 	rte_pktmbuf_free(m);
 }
 
@@ -151,10 +158,10 @@ static void test_receive_burst(void **state)
 		rte_pktmbuf_free(m[i]);
 	}
 	vtap_rx_burst(&w.rx, m, 8);
-	before = rte_mempool_in_use_count(pool);
+	before = rte_mempool_in_use_count(vtap_world_pool);
 	for (unsigned int i = 0; i < 100; i++)
 		assert_int_equal(vtap_rx_burst(&w.rx, m, 8), 0);
-	assert_int_equal(rte_mempool_in_use_count(pool), before);
+	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), before);
 	assert_int_equal(w.rx.errors, 1);
 }
 
@@ -166,9 +173,9 @@ static void test_receive_single(void **state)
 	struct rte_mbuf *m[2];
 
 	vtap_rx_free(&w.rx);
-	assert_int_equal(vtap_rx_init(&w.rx, w.ours, pool, false), 0);
+	assert_int_equal(vtap_rx_init(&w.rx, w.ours, vtap_world_pool, false), 0);
 	assert_int_equal(vtap_rx_burst(&w.rx, m, 2), 0);
-	assert_int_equal(rte_mempool_in_use_count(pool), 1);
+	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), 1);
 	frame_make(&s, bytes, false);
 	kernel_send(&none, shape_len(&s));
 	assert_int_equal(vtap_rx_burst(&w.rx, m, 2), 1);
@@ -181,10 +188,10 @@ static void test_receive_no_buffers(void **state)
 {
 	const struct virtio_net_hdr none = {0};
 	const struct shape s = {.payload = 100};
-	struct rte_mbuf *held[POOL], *m[2];
+	struct rte_mbuf *held[VTAP_WORLD_POOL], *m[2];
 	unsigned int n = 0;
 
-	while (n < POOL && (held[n] = rte_pktmbuf_alloc(pool)) != NULL)
+	while (n < VTAP_WORLD_POOL && (held[n] = rte_pktmbuf_alloc(vtap_world_pool)) != NULL)
 		n++;
 	frame_make(&s, bytes, false);
 	kernel_send(&none, shape_len(&s));
@@ -207,7 +214,7 @@ static void test_send(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		s.seed = (uint8_t)i;
 		frame_make(&s, bytes, false);
-		m[i] = chain_make(bytes, shape_len(&s), i == 2 ? 100 : ROOM);
+		m[i] = chain_make(bytes, shape_len(&s), i == 2 ? 100 : VTAP_WORLD_ROOM);
 	}
 	assert_int_equal(vtap_tx_burst(&w.tx, m, 3), 3);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -231,7 +238,7 @@ static void test_send_super(void **state)
 		struct rte_mbuf *m;
 
 		frame_make(&s, bytes, true);
-		m = super_make(&s, bytes, 1200, ROOM);
+		m = super_make(&s, bytes, 1200, VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 		assert_int_equal(kernel_take(&h), shape_len(&s));
 		assert_int_equal(h.gso_size, 1200);
@@ -259,7 +266,7 @@ static void test_refused(void **state)
 			uint32_t len;
 
 			frame_make(&s, bytes, true);
-			m = super_make(&s, bytes, 1200, ROOM);
+			m = super_make(&s, bytes, 1200, VTAP_WORLD_ROOM);
 			assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 			assert_int_equal(super->segments, 0);
 			assert_int_not_equal(other->segments, 0);
@@ -286,7 +293,7 @@ static void test_already_off(void **state)
 
 	w.port.uso.segments = 0;
 	frame_make(&s, bytes, true);
-	m = super_make(&s, bytes, 1000, ROOM);
+	m = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_segment(&s, 1000, i, kernel_take(&h));
@@ -306,9 +313,9 @@ static void test_full(void **state)
 	w.port.uso.segments = 0;
 	wire_narrow(10000);
 	frame_make(&s, bytes, true);
-	m[0] = super_make(&s, bytes, 1000, ROOM);
+	m[0] = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
 	frame_make(&plain, bytes, false);
-	m[1] = chain_make(bytes, shape_len(&plain), ROOM);
+	m[1] = chain_make(bytes, shape_len(&plain), VTAP_WORLD_ROOM);
 	taken = vtap_tx_burst(&w.tx, m, 2);
 	assert_int_equal(taken, 1); // the super-frame is taken, and blocks the way
 	assert_int_equal(vtap_tx_burst(&w.tx, m + 1, 1), 0);
@@ -338,16 +345,16 @@ static void test_full_at_once(void **state)
 	wire_narrow(10000);
 	frame_make(&plain, bytes, false);
 	do {
-		m[sent] = chain_make(bytes, shape_len(&plain), ROOM);
+		m[sent] = chain_make(bytes, shape_len(&plain), VTAP_WORLD_ROOM);
 		assert_true(sent < 99);
 	} while (vtap_tx_burst(&w.tx, &m[sent], 1) == 1 && ++sent > 0);
 	assert_true(sent > 0);
 	frame_make(&s, bytes, true);
-	m[99] = super_make(&s, bytes, 1000, ROOM);
-	in_use = rte_mempool_in_use_count(pool);
+	m[99] = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
+	in_use = rte_mempool_in_use_count(vtap_world_pool);
 	for (unsigned int off = 0; off < 2; off++) { // whole, and to be cut
 		assert_int_equal(vtap_tx_burst(&w.tx, &m[99], 1), 0);
-		assert_int_equal(rte_mempool_in_use_count(pool), in_use);
+		assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), in_use);
 		assert_int_equal(w.tx.cut, 0);
 		assert_int_equal(w.port.uso.segments, off == 0 ? 64 : 0);
 		w.port.uso.segments = 0;
@@ -365,13 +372,13 @@ static void test_full_at_once(void **state)
 static void test_no_buffers(void **state)
 {
 	const struct shape s = {.payload = 5000};
-	struct rte_mbuf *held[POOL], *m;
+	struct rte_mbuf *held[VTAP_WORLD_POOL], *m;
 	unsigned int n = 0;
 
 	w.port.uso.segments = 0;
 	frame_make(&s, bytes, true);
-	m = super_make(&s, bytes, 1000, ROOM);
-	while (n < POOL && (held[n] = rte_pktmbuf_alloc(pool)) != NULL)
+	m = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
+	while (n < VTAP_WORLD_POOL && (held[n] = rte_pktmbuf_alloc(vtap_world_pool)) != NULL)
 		n++;
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 0);
 	rte_pktmbuf_free_bulk(held, n);
@@ -386,23 +393,23 @@ static void test_wrong(void **state)
 	struct rte_mbuf *m;
 
 	frame_make(&s, bytes, true);
-	m = super_make(&s, bytes, 0, ROOM);
+	m = super_make(&s, bytes, 0, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	assert_int_equal(w.tx.errors, 1);
-	m = super_make(&s, bytes, 1000, ROOM);
+	m = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
 	m->l4_len = 0;
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	assert_int_equal(w.tx.errors, 2);
 	assert_int_equal(w.port.uso.segments, 64);
 	// more pieces than any port takes, once super-frames are off
 	frame_make(&longest, bytes, true);
-	m = super_make(&longest, bytes, 200, ROOM);
+	m = super_make(&longest, bytes, 200, VTAP_WORLD_ROOM);
 	w.port.uso.segments = 0;
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	assert_int_equal(w.tx.errors, 3);
 	// a plain frame that is refused
 	wire_narrow(5000);
-	m = chain_make(bytes, 60000, ROOM);
+	m = chain_make(bytes, 60000, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	assert_int_equal(w.tx.errors, 4);
 	assert_int_equal(w.tx.cut, 0);
@@ -417,7 +424,7 @@ static void test_close_half_sent(void **state)
 	w.port.uso.segments = 0;
 	wire_narrow(10000);
 	frame_make(&s, bytes, true);
-	m = super_make(&s, bytes, 1000, ROOM);
+	m = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	assert_true(w.tx.kept > 0 && w.tx.kept < 20);
 	vtap_tx_free(&w.tx);
@@ -425,6 +432,11 @@ static void test_close_half_sent(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, wire_open, wire_close)
+
+static int start_world(void **state)
+{
+	return vtap_world_start("--file-prefix=vtap_queue");
+}
 
 int main(void)
 {
@@ -445,5 +457,5 @@ int main(void)
 		TEST(test_close_half_sent),
 	};
 
-	return cmocka_run_group_tests(tests, world_start, world_stop);
+	return cmocka_run_group_tests(tests, start_world, vtap_world_stop);
 }

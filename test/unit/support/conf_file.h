@@ -2,11 +2,7 @@
 // Configurations as text, for the tests of lib/conf.
 #pragma once
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <stddef.h>
 
 #include "conf.h"
 
@@ -51,61 +47,28 @@ static const char conf_good[] = "eal:\n" // 1
 				"buffers: {mbufs: 16384, handover-ring: 1024}\n";
 
 // The file of a test: in memory, as some tests write it many thousand times.
-static int conf_fd;
-static char conf_path[32];
+extern int conf_fd;
+extern char conf_path[32];
 
-static inline int conf_file_open(void **state)
-{
-	conf_fd = memfd_create("conf", MFD_CLOEXEC);
-	snprintf(conf_path, sizeof(conf_path), "/proc/self/fd/%d", conf_fd);
-	return conf_fd >= 0 ? 0 : -1;
-}
+// Opens the file, and closes it: set-up and teardown of a test or a group. 0, or -1.
+int conf_file_open(void **state);
+int conf_file_close(void **state);
+// Loads len bytes as the file. The caller frees what it returns with conf_free; NULL with the
+// reason in error, of CONF_ERROR_LEN bytes.
+struct conf *conf_file_load(const char *text, size_t len, char *error);
+// A text with the first occurrence of a piece replaced; the caller frees it. Aborts when there is
+// no such piece.
+char *conf_text_edit(const char *text, const char *piece, const char *by);
+// The same of conf_good.
+char *conf_file_edit(const char *piece, const char *by);
+// Asserts that such a text is refused, and how the error goes on after "FILE:". It tells no secret:
+// none of the passwords, secrets and keys of conf_good and of the tests.
+void conf_file_refused(const char *text, size_t len, const char *want);
 
-static inline int conf_file_close(void **state)
-{
-	return close(conf_fd);
-}
+// One mistake: a piece of conf_good replaced, and how the error goes on after "FILE:".
+struct conf_file_mistake {
+	const char *piece, *by, *error;
+};
 
-// Loads len bytes as a file. NULL with the reason in error.
-static inline struct conf *conf_file_load(const char *text, size_t len, char *error)
-{
-	if (ftruncate(conf_fd, 0) != 0 || pwrite(conf_fd, text, len, 0) != (ssize_t)len)
-		abort();
-	return conf_load(conf_path, error);
-}
-
-// A text with the first occurrence of a piece replaced; the caller frees it.
-static inline char *conf_text_edit(const char *text, const char *piece, const char *by)
-{
-	const char *at = strstr(text, piece);
-	char *out = malloc(strlen(text) + strlen(by) + 1);
-
-	if (at == NULL || out == NULL)
-		abort();
-	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
-	return out;
-}
-
-static inline char *conf_file_edit(const char *piece, const char *by)
-{
-	return conf_text_edit(conf_good, piece, by);
-}
-
-// What such a text is refused with: how the error goes on after "FILE:". It tells no secret: none
-// of the passwords, secrets and keys of conf_good and of the tests.
-static inline void conf_file_refused(const char *text, size_t len, const char *want)
-{
-	char error[CONF_ERROR_LEN];
-	struct conf *c = conf_file_load(text, len, error);
-	const size_t path = strlen(conf_path);
-
-	conf_free(c);
-	if (c != NULL)
-		fail_msg("accepted, wanted: %s", want);
-	if (strncmp(error, conf_path, path) != 0 || error[path] != ':' ||
-		strncmp(error + path + 1, want, strlen(want)) != 0)
-		fail_msg("wanted: %s\n   got: %s", want, error);
-	assert_null(strstr(error, "hunter"));
-	assert_null(strstr(error, "0123456789abc"));
-	assert_null(strchr(error, '\n'));
-}
+// Asserts that conf_good with each of nb mistakes is refused so.
+void conf_file_mistakes(const struct conf_file_mistake *m, size_t nb);

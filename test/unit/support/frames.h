@@ -108,41 +108,13 @@ static const uint8_t nd_unsolicited[] = {0x33, 0x33, 0x00, 0x00, 0x00, 0x01, 0x0
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00,
 	0x0a};
 
-// Word by word with the carry brought round at each step.
-static inline uint16_t slow_sum(uint16_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i += 2) {
-		const uint32_t word = (uint32_t)p[i] << 8 | (i + 1 < len ? p[i + 1] : 0);
-		const uint32_t s = sum + word;
-
-		sum = (uint16_t)(s > 0xffff ? s - 0xffff : s);
-	}
-	return sum;
-}
-
-static inline void put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-// Makes the header checksum of an IPv4 header right again after a test has changed it.
-static inline void fix_ip4(uint8_t *ip)
-{
-	put16(ip + 10, 0);
-	put16(ip + 10, (uint16_t)~slow_sum(0, ip, (ip[0] & 15) * 4u));
-}
-
-// The same for the transport checksum at field; addrs points at the two addresses.
-static inline void fix_l4(
-	const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_t *l4, size_t len)
-{
-	const uint8_t pseudo[4] = {(uint8_t)(len >> 8), (uint8_t)len, 0, proto};
-	uint8_t *field = l4 + (proto == 17 ? 6 : 2);
-	uint16_t sum;
-
-	put16(field, 0);
-	sum = proto != 1 ? slow_sum(slow_sum(0, addrs, addrs_len), pseudo, 4) : 0;
-	sum = (uint16_t)~slow_sum(sum, l4, len);
-	put16(field, sum == 0 && proto == 17 ? 0xffff : sum);
-}
+// Ones' complement sum of big-endian words, not inverted, added to sum: word by word with the carry
+// brought round at each step. An odd last byte is padded with zero.
+uint16_t frames_slow_sum(uint16_t sum, const uint8_t *p, size_t len);
+// Writes v in network byte order.
+void frames_put16(uint8_t *p, uint16_t v);
+// Makes the header checksum of the IPv4 header at ip right again after a test has changed it.
+void frames_fix_ip4(uint8_t *ip);
+// The same for the checksum of len bytes of UDP (17), ICMP (1) or ICMPv6 (58) at l4. addrs points
+// at the two addresses of the IP header, addrs_len bytes together.
+void frames_fix_l4(const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_t *l4, size_t len);

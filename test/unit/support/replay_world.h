@@ -2,66 +2,19 @@
 // EAL, a small pool and replay ports, for the tests of the port and of what is replayed on it.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <rte_eal.h>
-#include <rte_lcore.h>
 #include <rte_mempool.h>
 
-#include "replay.h"
+#include "port.h"
 
-#define POOL 255
+#define REPLAY_WORLD_POOL 255 // buffers of the pool
 
-static struct rte_mempool *pool;
+extern struct rte_mempool *replay_world_pool;
 
-static inline struct port *open_device(const char *device)
-{
-	const struct port_config c = {.name = "bench",
-		.device = device,
-		.queues = 4,
-		.mtu = 1500,
-		.rx_ring = 256,
-		.tx_ring = 256,
-		.pool = pool,
-		.socket = SOCKET_ID_ANY};
-	char error[256] = "";
-	struct port *p = port_open(&c, error, sizeof(error));
-
-	if (p == NULL)
-		fail_msg("%s", error);
-	assert_int_equal(p->ops->start(p), 0);
-	return p;
-}
-
-// Asserts that every buffer has come back.
-static inline void close_device(struct port *p)
-{
-	p->ops->stop(p);
-	p->ops->close(p);
-	assert_int_equal(rte_mempool_in_use_count(pool), 0);
-}
-
-// prefix: "--file-prefix=NAME", one for each test.
-static inline int world_start(char *prefix)
-{
-	char *argv[] = {"test", "--no-huge", "-m", "64", "--no-pci", "--no-shconf",
-		"--no-telemetry", prefix, "--log-level=*:critical"};
-
-	if (rte_eal_init(RTE_DIM(argv), argv) < 0)
-		return -1;
-	pool = rte_pktmbuf_pool_create(
-		"test", POOL, 0, 0, RTE_PKTMBUF_HEADROOM + PORT_REPLAY_FRAME_MAX, SOCKET_ID_ANY);
-	return pool == NULL ? -1 : 0;
-}
-
-static inline int world_stop(void **state)
-{
-	rte_mempool_free(pool);
-	rte_eal_cleanup();
-	return 0;
-}
+// A port on a device ("replay:NAME", or any of EAL), started. Fails the test when there is none.
+struct port *replay_world_open(const char *device);
+// Stops and closes it; asserts that every buffer has come back.
+void replay_world_close(struct port *p);
+// Starts EAL and makes the pool. prefix: "--file-prefix=NAME", one for each test program. 0, or -1.
+int replay_world_start(char *prefix);
+// Teardown of the group.
+int replay_world_stop(void **state);

@@ -2,46 +2,18 @@
 // Random numbers of a unit test: the seed is printed, TEST_SEED=n repeats a run.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 struct test_rand {
 	uint64_t s;
 };
 
-static inline uint64_t test_rand(struct test_rand *r)
-{
-	uint64_t z = r->s += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static inline uint32_t test_rand_below(struct test_rand *r, uint32_t bound)
-{
-	return (uint32_t)((test_rand(r) >> 32) * bound >> 32);
-}
-
-static inline void test_rand_fill(struct test_rand *r, void *buf, size_t len)
-{
-	uint8_t *p = buf;
-
-	for (size_t i = 0; i < len; i++)
-		p[i] = (uint8_t)test_rand(r);
-}
-
-static inline struct test_rand test_rand_start(const char *test)
-{
-	const char *env = getenv("TEST_SEED");
-	struct timespec now;
-	struct test_rand r;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	r.s = env != NULL ? strtoull(env, NULL, 0)
-			  : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	printf("%s: TEST_SEED=%llu\n", test, (unsigned long long)r.s);
-	return r;
-}
+// The next 64 bits.
+uint64_t test_rand(struct test_rand *r);
+// A number below bound, which is not 0.
+uint32_t test_rand_below(struct test_rand *r, uint32_t bound);
+// Fills len bytes.
+void test_rand_fill(struct test_rand *r, void *buf, size_t len);
+// Seeds one from TEST_SEED, else from the clock, and prints the seed with the name of the test.
+struct test_rand test_rand_start(const char *test);

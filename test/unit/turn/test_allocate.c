@@ -3,6 +3,8 @@
 // nothing left behind by a refusal.
 #include "turn_fixture.h"
 
+#include <stdio.h>
+
 static struct fixture f;
 static struct fixture_client ivan, eve;
 

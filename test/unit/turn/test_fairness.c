@@ -3,6 +3,8 @@
 // that they come from.
 #include "turn_fixture.h"
 
+#include <stdio.h>
+
 #define GREEDY 9 // allocations of the greedy user
 #define PORTS 8 // shared ones
 #define EACH 256 // permissions and channels that each may have

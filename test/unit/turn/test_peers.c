@@ -2,6 +2,8 @@
 // CreatePermission, ChannelBind and the data they let through: RFC 8656 sections 9 to 12.
 #include "turn_fixture.h"
 
+#include <stdio.h>
+
 static struct fixture f;
 static struct fixture_client ivan;
 static struct endpoint peer;

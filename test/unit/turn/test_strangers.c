@@ -3,6 +3,8 @@
 // proves, and whose budget it spends (stranger.h).
 #include "turn_fixture.h"
 
+#include <stdio.h>
+
 static struct fixture f;
 static struct fixture_client ivan;
 

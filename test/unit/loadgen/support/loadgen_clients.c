@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "loadgen_clients.h"
 
+#include <stdlib.h>
+
 #define IP_UDP_V4 28
 #define IP_UDP_V6 48
 

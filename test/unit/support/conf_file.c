@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configurations as text: a file in memory, edits of a good one, and what a bad one is told.
+#include "conf_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+int conf_fd;
+char conf_path[32];
+
+int conf_file_open(void **state)
+{
+	conf_fd = memfd_create("conf", MFD_CLOEXEC);
+	snprintf(conf_path, sizeof(conf_path), "/proc/self/fd/%d", conf_fd);
+	return conf_fd >= 0 ? 0 : -1;
+}
+
+int conf_file_close(void **state)
+{
+	return close(conf_fd);
+}
+
+struct conf *conf_file_load(const char *text, size_t len, char *error)
+{
+	if (ftruncate(conf_fd, 0) != 0 || pwrite(conf_fd, text, len, 0) != (ssize_t)len)
+		abort();
+	return conf_load(conf_path, error);
+}
+
+char *conf_text_edit(const char *text, const char *piece, const char *by)
+{
+	const char *at = strstr(text, piece);
+	char *out = malloc(strlen(text) + strlen(by) + 1);
+
+	if (at == NULL || out == NULL)
+		abort();
+	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
+	return out;
+}
+
+char *conf_file_edit(const char *piece, const char *by)
+{
+	return conf_text_edit(conf_good, piece, by);
+}
+
+void conf_file_refused(const char *text, size_t len, const char *want)
+{
+	char error[CONF_ERROR_LEN];
+	struct conf *c = conf_file_load(text, len, error);
+	const size_t path = strlen(conf_path);
+
+	conf_free(c);
+	if (c != NULL)
+		fail_msg("accepted, wanted: %s", want);
+	if (strncmp(error, conf_path, path) != 0 || error[path] != ':' ||
+		strncmp(error + path + 1, want, strlen(want)) != 0)
+		fail_msg("wanted: %s\n   got: %s", want, error);
+	assert_null(strstr(error, "hunter"));
+	assert_null(strstr(error, "0123456789abc"));
+	assert_null(strchr(error, '\n'));
+}
+
+void conf_file_mistakes(const struct conf_file_mistake *m, size_t nb)
+{
+	for (size_t i = 0; i < nb; i++) {
+		char *text = conf_file_edit(m[i].piece, m[i].by);
+
+		conf_file_refused(text, strlen(text), m[i].error);
+		free(text);
+	}
+}
