@@ -41,7 +41,7 @@ static void write_all(const struct server_drops *drops, const struct search *sea
 
 static char *find(const char *path)
 {
-	return json_find(text, path);
+	return json_reader_find(text, path);
 }
 
 static void assert_at(const char *path, const char *want)

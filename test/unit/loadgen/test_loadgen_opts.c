@@ -14,76 +14,78 @@
 
 static void test_defaults(void **state)
 {
-	accepted(READ(BASE));
-	assert_int_equal(c.role, ROLE_BOTH);
-	assert_int_equal(c.mode, MODE_CHANNEL);
-	assert_true(c.way[DIRECTION_UP]);
-	assert_false(c.way[DIRECTION_DOWN]);
-	assert_false(c.way[DIRECTION_ECHO]);
-	assert_false(c.peer_echo);
-	assert_string_equal(c.client.device, "0");
-	assert_null(c.peer.device); // 1 or the clients': known only when there are ports
-	assert_false(c.shared_port);
-	assert_int_equal(c.senders, 1);
-	assert_int_equal(c.receivers, 1);
-	assert_int_equal(c.mtu, 1500);
-	assert_int_equal(c.ring, 1024);
-	assert_int_equal(c.mbufs, 0);
-	assert_int_equal(c.server.port, 3478);
-	assert_int_equal(c.client.port_lo, 10000);
-	assert_int_equal(c.peer.port_hi, 59999);
-	assert_int_equal(c.clients, 1);
-	assert_int_equal(c.integrity, INTEGRITY_SHA1);
-	assert_int_equal(c.lifetime_s, 600);
-	assert_number(c.setup_rate, 1000);
-	assert_int_equal(c.window, 256);
-	assert_number(c.rate, 1000);
-	assert_false(c.rate_given);
-	assert_int_equal(c.nb_sizes, 1);
-	assert_int_equal(c.size[0], 120);
-	assert_int_equal(c.burst, 1);
-	assert_int_equal(c.uso, USO_AUTO);
-	assert_number(c.duration_s, 10);
-	assert_number(c.warmup_s, 1);
-	assert_number(c.drain_s, 0.5);
-	assert_int_equal(c.search, WANT_NO_SEARCH);
-	assert_number(c.stats_period_s, 1);
-	assert_null(c.json);
-	assert_null(c.telemetry);
-	assert_null(c.plot);
-	assert_false(c.interactive);
+	assert_accepted(READ(BASE));
+	assert_int_equal(read_config.role, ROLE_BOTH);
+	assert_int_equal(read_config.mode, MODE_CHANNEL);
+	assert_true(read_config.way[DIRECTION_UP]);
+	assert_false(read_config.way[DIRECTION_DOWN]);
+	assert_false(read_config.way[DIRECTION_ECHO]);
+	assert_false(read_config.peer_echo);
+	assert_string_equal(read_config.client.device, "0");
+	assert_null(read_config.peer.device); // 1 or the clients': known only when there are ports
+	assert_false(read_config.shared_port);
+	assert_int_equal(read_config.senders, 1);
+	assert_int_equal(read_config.receivers, 1);
+	assert_int_equal(read_config.mtu, 1500);
+	assert_int_equal(read_config.ring, 1024);
+	assert_int_equal(read_config.mbufs, 0);
+	assert_int_equal(read_config.server.port, 3478);
+	assert_int_equal(read_config.client.port_lo, 10000);
+	assert_int_equal(read_config.peer.port_hi, 59999);
+	assert_int_equal(read_config.clients, 1);
+	assert_int_equal(read_config.integrity, INTEGRITY_SHA1);
+	assert_int_equal(read_config.lifetime_s, 600);
+	assert_number(read_config.setup_rate, 1000);
+	assert_int_equal(read_config.window, 256);
+	assert_number(read_config.rate, 1000);
+	assert_false(read_config.rate_given);
+	assert_int_equal(read_config.nb_sizes, 1);
+	assert_int_equal(read_config.size[0], 120);
+	assert_int_equal(read_config.burst, 1);
+	assert_int_equal(read_config.uso, USO_AUTO);
+	assert_number(read_config.duration_s, 10);
+	assert_number(read_config.warmup_s, 1);
+	assert_number(read_config.drain_s, 0.5);
+	assert_int_equal(read_config.search, WANT_NO_SEARCH);
+	assert_number(read_config.stats_period_s, 1);
+	assert_null(read_config.json);
+	assert_null(read_config.telemetry);
+	assert_null(read_config.plot);
+	assert_false(read_config.interactive);
 }
 
 static void test_addresses(void **state)
 {
-	accepted(READ("--server", "[fd00::1]:1234", "--client-addr", "fd00::10-fd00::1f/64",
+	assert_accepted(READ("--server", "[fd00::1]:1234", "--client-addr", "fd00::10-fd00::1f/64",
 		"--client-ports", "5000-5009", "--client-gateway", "fe80::1", "--peer-addr",
 		"10.1.0.7/31", "--peer-ports", "3480", "--peer-gateway", "10.1.0.6", "--clients",
 		"160"));
-	assert_addr(&c.server.addr, "fd00::1");
-	assert_int_equal(c.server.port, 1234);
-	assert_addr(&c.client.addrs.lo, "fd00::10");
-	assert_addr(&c.client.addrs.hi, "fd00::1f");
-	assert_int_equal(c.client.prefix_len, 64);
-	assert_int_equal(c.client.port_lo, 5000);
-	assert_int_equal(c.client.port_hi, 5009);
-	assert_addr(&c.client.gateway, "fe80::1");
-	assert_int_equal(side_hosts(&c.client), 160);
-	assert_addr(&c.peer.addrs.lo, "10.1.0.7");
-	assert_addr(&c.peer.addrs.hi, "10.1.0.7");
-	assert_int_equal(c.peer.prefix_len, 96 + 31);
-	assert_int_equal(c.peer.port_lo, 3480);
-	assert_int_equal(c.peer.port_hi, 3480);
-	assert_addr(&c.peer.gateway, "10.1.0.6");
+	assert_addr(&read_config.server.addr, "fd00::1");
+	assert_int_equal(read_config.server.port, 1234);
+	assert_addr(&read_config.client.addrs.lo, "fd00::10");
+	assert_addr(&read_config.client.addrs.hi, "fd00::1f");
+	assert_int_equal(read_config.client.prefix_len, 64);
+	assert_int_equal(read_config.client.port_lo, 5000);
+	assert_int_equal(read_config.client.port_hi, 5009);
+	assert_addr(&read_config.client.gateway, "fe80::1");
+	assert_int_equal(side_hosts(&read_config.client), 160);
+	assert_addr(&read_config.peer.addrs.lo, "10.1.0.7");
+	assert_addr(&read_config.peer.addrs.hi, "10.1.0.7");
+	assert_int_equal(read_config.peer.prefix_len, 96 + 31);
+	assert_int_equal(read_config.peer.port_lo, 3480);
+	assert_int_equal(read_config.peer.port_hi, 3480);
+	assert_addr(&read_config.peer.gateway, "10.1.0.6");
 	// The other ways to write a server.
-	accepted(READ(BASE, "--server", "10.0.0.77:99"));
-	assert_addr(&c.server.addr, "10.0.0.77");
-	assert_int_equal(c.server.port, 99);
-	accepted(READ("--mode", "binding", "--client-addr", "fd00::2/64", "--server", "fd00::9"));
-	assert_addr(&c.server.addr, "fd00::9");
-	assert_int_equal(c.server.port, 3478);
-	accepted(READ("--mode", "binding", "--client-addr", "fd00::2/64", "--server", "[fd00::9]"));
-	assert_int_equal(c.server.port, 3478);
+	assert_accepted(READ(BASE, "--server", "10.0.0.77:99"));
+	assert_addr(&read_config.server.addr, "10.0.0.77");
+	assert_int_equal(read_config.server.port, 99);
+	assert_accepted(
+		READ("--mode", "binding", "--client-addr", "fd00::2/64", "--server", "fd00::9"));
+	assert_addr(&read_config.server.addr, "fd00::9");
+	assert_int_equal(read_config.server.port, 3478);
+	assert_accepted(
+		READ("--mode", "binding", "--client-addr", "fd00::2/64", "--server", "[fd00::9]"));
+	assert_int_equal(read_config.server.port, 3478);
 }
 
 static void test_bad_addresses(void **state)
@@ -104,7 +106,7 @@ static void test_bad_addresses(void **state)
 		"10.0.0.254");
 	REFUSED("not on the link of --client-addr: give --client-gateway", BASE, "--server",
 		"10.9.0.1");
-	accepted(READ(BASE, "--server", "10.9.0.1", "--client-gateway", "10.0.0.254"));
+	assert_accepted(READ(BASE, "--server", "10.9.0.1", "--client-gateway", "10.0.0.254"));
 	REFUSED("prefix length of the link is missing: 10.0.0.2/24", BASE, "--client-addr",
 		"10.0.0.2");
 	REFUSED("no prefix length: 33", BASE, "--client-addr", "10.0.0.2/33");
@@ -130,26 +132,26 @@ static void test_bad_addresses(void **state)
 	REFUSED("not the address of a host", BASE, "--client-gateway", "0.0.0.0");
 	REFUSED("8 addresses x 2 ports are too few for 17 clients", BASE, "--client-ports", "7-8",
 		"--clients", "17");
-	accepted(READ(BASE, "--client-ports", "7-8", "--clients", "16"));
+	assert_accepted(READ(BASE, "--client-ports", "7-8", "--clients", "16"));
 	REFUSED("shares addresses", BASE, "--peer-addr", "10.0.0.9/24");
-	accepted(READ(BASE, "--peer-addr", "10.0.0.9/24", "--peer-ports", "9999"));
+	assert_accepted(READ(BASE, "--peer-addr", "10.0.0.9/24", "--peer-ports", "9999"));
 }
 
 static void test_ports(void **state)
 {
-	accepted(READ(BASE, "--client-port", "net_memif0,role=client", "--peer-port", "1"));
-	assert_string_equal(c.client.device, "net_memif0,role=client");
-	assert_string_equal(c.peer.device, "1");
-	assert_false(c.shared_port);
-	accepted(READ(BASE, "--client-port", "2", "--peer-port", "2"));
-	assert_true(c.shared_port);
-	accepted(READ(BASE, "--senders", "3", "--receivers", "29", "--ring", "4096", "--mbufs",
-		"64k", "--mtu", "9000"));
-	assert_int_equal(c.senders, 3);
-	assert_int_equal(c.receivers, 29);
-	assert_int_equal(c.ring, 4096);
-	assert_int_equal(c.mbufs, 64000);
-	assert_int_equal(c.mtu, 9000);
+	assert_accepted(READ(BASE, "--client-port", "net_memif0,role=client", "--peer-port", "1"));
+	assert_string_equal(read_config.client.device, "net_memif0,role=client");
+	assert_string_equal(read_config.peer.device, "1");
+	assert_false(read_config.shared_port);
+	assert_accepted(READ(BASE, "--client-port", "2", "--peer-port", "2"));
+	assert_true(read_config.shared_port);
+	assert_accepted(READ(BASE, "--senders", "3", "--receivers", "29", "--ring", "4096",
+		"--mbufs", "64k", "--mtu", "9000"));
+	assert_int_equal(read_config.senders, 3);
+	assert_int_equal(read_config.receivers, 29);
+	assert_int_equal(read_config.ring, 4096);
+	assert_int_equal(read_config.mbufs, 64000);
+	assert_int_equal(read_config.mtu, 9000);
 	REFUSED("32 lcores at most", BASE, "--senders", "3", "--receivers", "30");
 	REFUSED("--senders 0: 1 at least", BASE, "--senders", "0");
 	REFUSED("--mtu 575: 576 at least", BASE, "--mtu", "575");
@@ -158,16 +160,16 @@ static void test_ports(void **state)
 
 static void test_impair(void **state)
 {
-	accepted(READ(BASE, "--direction", "echo", "--impair",
+	assert_accepted(READ(BASE, "--direction", "echo", "--impair",
 		"loss=1%,duplicate=0.02,reorder=0.5%,corrupt=100%,delay=2500"));
-	assert_number(c.impair.loss, 0.01);
-	assert_number(c.impair.duplicate, 0.02);
-	assert_number(c.impair.reorder, 0.005);
-	assert_number(c.impair.corrupt, 1);
-	assert_int_equal(c.impair.delay_us, 2500);
-	accepted(READ(PEER, "--impair", "loss=0.1"));
-	assert_number(c.impair.loss, 0.1);
-	assert_number(c.impair.corrupt, 0);
+	assert_number(read_config.impair.loss, 0.01);
+	assert_number(read_config.impair.duplicate, 0.02);
+	assert_number(read_config.impair.reorder, 0.005);
+	assert_number(read_config.impair.corrupt, 1);
+	assert_int_equal(read_config.impair.delay_us, 2500);
+	assert_accepted(READ(PEER, "--impair", "loss=0.1"));
+	assert_number(read_config.impair.loss, 0.1);
+	assert_number(read_config.impair.corrupt, 0);
 	REFUSED("nothing is reflected", BASE, "--impair", "loss=1%");
 	REFUSED("loss=5 is not a share", PEER, "--impair", "loss=5");
 	REFUSED("loss=101% is not a share", PEER, "--impair", "loss=101%");
@@ -182,21 +184,21 @@ static void test_impair(void **state)
 
 static void test_output(void **state)
 {
-	accepted(READ(BASE, "--json"));
-	assert_string_equal(c.json, "-");
-	accepted(READ(BASE, "--json", "--interactive"));
-	assert_string_equal(c.json, "-");
-	assert_true(c.interactive);
-	accepted(READ("--json", "out.json", BASE));
-	assert_string_equal(c.json, "out.json");
-	accepted(READ("--json=out.json", BASE));
-	assert_string_equal(c.json, "out.json");
-	accepted(READ("--json", "-", BASE));
-	assert_string_equal(c.json, "-");
+	assert_accepted(READ(BASE, "--json"));
+	assert_string_equal(read_config.json, "-");
+	assert_accepted(READ(BASE, "--json", "--interactive"));
+	assert_string_equal(read_config.json, "-");
+	assert_true(read_config.interactive);
+	assert_accepted(READ("--json", "out.json", BASE));
+	assert_string_equal(read_config.json, "out.json");
+	assert_accepted(READ("--json=out.json", BASE));
+	assert_string_equal(read_config.json, "out.json");
+	assert_accepted(READ("--json", "-", BASE));
+	assert_string_equal(read_config.json, "-");
 	REFUSED("--json: must not be empty", "--json=", BASE);
-	accepted(READ(BASE, "--telemetry", "slipring", "--stats-period", "0"));
-	assert_string_equal(c.telemetry, "slipring");
-	assert_true(c.stats_period_s <= 0);
+	assert_accepted(READ(BASE, "--telemetry", "slipring", "--stats-period", "0"));
+	assert_string_equal(read_config.telemetry, "slipring");
+	assert_true(read_config.stats_period_s <= 0);
 	REFUSED("not a path", BASE, "--telemetry", "/var/run/dpdk/slipring");
 	REFUSED("0.1 at least, or 0", BASE, "--stats-period", "0.01");
 	REFUSED("0.05 at least", BASE, "--duration", "0");
@@ -208,9 +210,9 @@ static void test_words(void **state)
 	char *argv[] = {"--", "--server", "10.0.0.1", NULL};
 
 	// What EAL leaves over, with and without the dashes
-	accepted(READ("--", BASE));
-	assert_int_equal(opts_read(3, argv, &c, error), OPTS_ERROR);
-	assert_non_null(strstr(error, "--client-addr: needed"));
+	assert_accepted(READ("--", BASE));
+	assert_int_equal(opts_read(3, argv, &read_config, read_error), OPTS_ERROR);
+	assert_non_null(strstr(read_error, "--client-addr: needed"));
 	REFUSED("unknown option --frobnicate", "--frobnicate");
 	REFUSED("unknown option -x", "-x");
 	REFUSED("unknown option --dur", BASE, "--dur", "5"); // no abbreviations
@@ -218,8 +220,8 @@ static void test_words(void **state)
 	REFUSED("missing value of --pps", BASE, "--pps");
 	REFUSED("unexpected argument 5", BASE, "5");
 	REFUSED("unexpected argument x", BASE, "--", "x");
-	accepted(READ(BASE, "--pps=7")); // and nothing of a failure stays behind in getopt
-	assert_number(c.rate, 7);
+	assert_accepted(READ(BASE, "--pps=7")); // and nothing of a failure stays behind in getopt
+	assert_number(read_config.rate, 7);
 }
 
 // Numbers of any length are no way around a bound, and garbage is refused, whatever it is.
@@ -239,7 +241,7 @@ static void test_garbage(void **state)
 		snprintf(name, sizeof(name), "--%s", row->name);
 		for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 			if (READ(BASE, name, (char *)(uintptr_t)texts[i]) != OPTS_RUN)
-				assert_true(strlen(error) > 0);
+				assert_true(strlen(read_error) > 0);
 	}
 }
 
@@ -276,8 +278,8 @@ static void try_example(char *command)
 		words[n++] = w;
 	}
 	words[n] = NULL;
-	if (opts_read(n - first, words + first, &c, error) != OPTS_RUN)
-		fail_msg("example in the help: %s", error);
+	if (opts_read(n - first, words + first, &read_config, read_error) != OPTS_RUN)
+		fail_msg("example in the help: %s", read_error);
 }
 
 static void test_help(void **state)

@@ -11,10 +11,11 @@
 
 static void test_roles(void **state)
 {
-	accepted(READ(CLIENT, "--peer-addr", "10.0.1.2")); // somebody else's: no link to know
-	assert_int_equal(c.role, ROLE_CLIENT);
-	assert_true(c.way[DIRECTION_ECHO]);
-	assert_false(c.way[DIRECTION_UP]);
+	assert_accepted(
+		READ(CLIENT, "--peer-addr", "10.0.1.2")); // somebody else's: no link to know
+	assert_int_equal(read_config.role, ROLE_CLIENT);
+	assert_true(read_config.way[DIRECTION_ECHO]);
+	assert_false(read_config.way[DIRECTION_UP]);
 	REFUSED("needs --role both", CLIENT, "--direction", "up");
 	REFUSED("needs --role both", CLIENT, "--direction", "both");
 	REFUSED("needs --role both", CLIENT, "--mode", "peer-to-client");
@@ -22,16 +23,16 @@ static void test_roles(void **state)
 		"10.0.1.1");
 	REFUSED("--impair loss=1%: for peers of this process", CLIENT, "--impair", "loss=1%");
 
-	accepted(READ(PEER));
-	assert_true(c.peer_echo);
-	assert_string_equal(c.peer.device, "0"); // the only port it needs
-	assert_number(c.duration_s, 0); // until it is stopped
-	assert_false(c.way[DIRECTION_UP]);
-	accepted(READ(PEER, "--reflect", "sink", "--duration", "2.5", "--peer-port", "3"));
-	assert_false(c.peer_echo);
-	assert_number(c.duration_s, 2.5);
-	assert_string_equal(c.peer.device, "3");
-	accepted(READ(PEER, "--mode", "direct"));
+	assert_accepted(READ(PEER));
+	assert_true(read_config.peer_echo);
+	assert_string_equal(read_config.peer.device, "0"); // the only port it needs
+	assert_number(read_config.duration_s, 0); // until it is stopped
+	assert_false(read_config.way[DIRECTION_UP]);
+	assert_accepted(READ(PEER, "--reflect", "sink", "--duration", "2.5", "--peer-port", "3"));
+	assert_false(read_config.peer_echo);
+	assert_number(read_config.duration_s, 2.5);
+	assert_string_equal(read_config.peer.device, "3");
+	assert_accepted(READ(PEER, "--mode", "direct"));
 	REFUSED("--pps 5k: for clients", PEER, "--pps", "5k");
 	REFUSED("--server 10.0.0.1: for clients", PEER, "--server", "10.0.0.1");
 	REFUSED("--role peer has nothing to do", PEER, "--mode", "alloc");
@@ -50,23 +51,23 @@ static void test_modes(void **state)
 		  {"unauth", MODE_UNAUTH}};
 
 	for (size_t i = 0; i < sizeof(media) / sizeof(*media); i++) {
-		accepted(READ(BASE, "--mode", (char *)(uintptr_t)media[i].name));
-		assert_int_equal(c.mode, media[i].mode);
-		assert_string_equal(opts_mode_name(c.mode), media[i].name);
-		assert_int_equal(c.role, ROLE_BOTH);
+		assert_accepted(READ(BASE, "--mode", (char *)(uintptr_t)media[i].name));
+		assert_int_equal(read_config.mode, media[i].mode);
+		assert_string_equal(opts_mode_name(read_config.mode), media[i].name);
+		assert_int_equal(read_config.role, ROLE_BOTH);
 	}
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
-		accepted(READ("--server", "10.0.0.1", "--client-addr", "10.0.0.2/24", "--mode",
-			(char *)(uintptr_t)other[i].name));
-		assert_int_equal(c.mode, other[i].mode);
-		assert_string_equal(opts_mode_name(c.mode), other[i].name);
-		assert_int_equal(c.role, ROLE_CLIENT); // nobody to talk to
+		assert_accepted(READ("--server", "10.0.0.1", "--client-addr", "10.0.0.2/24",
+			"--mode", (char *)(uintptr_t)other[i].name));
+		assert_int_equal(read_config.mode, other[i].mode);
+		assert_string_equal(opts_mode_name(read_config.mode), other[i].name);
+		assert_int_equal(read_config.role, ROLE_CLIENT); // nobody to talk to
 		// The family that is asked for is the server's
-		assert_true(addr_is_v4(&c.peer.addrs.lo));
+		assert_true(addr_is_v4(&read_config.peer.addrs.lo));
 	}
-	accepted(READ(
+	assert_accepted(READ(
 		"--mode", "direct", "--client-addr", "10.0.0.2/23", "--peer-addr", "10.0.1.2/23"));
-	assert_int_equal(c.mode, MODE_DIRECT);
+	assert_int_equal(read_config.mode, MODE_DIRECT);
 	REFUSED("goes past any server", BASE, "--mode", "direct");
 	REFUSED("only a server joins families", "--mode", "direct", "--client-addr", "10.0.0.2/24",
 		"--peer-addr", "fd00::1/64");
@@ -81,10 +82,10 @@ static void test_modes(void **state)
 // for several modes).
 static void test_modes_without_media(void **state)
 {
-	accepted(READ(BASE, "--mode", "alloc", "--user", "u", "--password", "p"));
-	assert_int_equal(c.role, ROLE_CLIENT);
-	accepted(READ(BASE, "--mode", "alloc", "--peer-addr", "fd00::2/64"));
-	assert_false(addr_is_v4(&c.peer.addrs.lo)); // IPv6 relayed addresses
+	assert_accepted(READ(BASE, "--mode", "alloc", "--user", "u", "--password", "p"));
+	assert_int_equal(read_config.role, ROLE_CLIENT);
+	assert_accepted(READ(BASE, "--mode", "alloc", "--peer-addr", "fd00::2/64"));
+	assert_false(addr_is_v4(&read_config.peer.addrs.lo)); // IPv6 relayed addresses
 	REFUSED("--size 500: for media; --mode alloc has none", BASE, "--mode", "alloc", "--size",
 		"500");
 	REFUSED("--direction down: for media", BASE, "--mode", "binding", "--direction", "down");
@@ -95,58 +96,60 @@ static void test_modes_without_media(void **state)
 
 static void test_directions(void **state)
 {
-	accepted(READ(BASE, "--direction", "both"));
-	assert_true(c.way[DIRECTION_UP] && c.way[DIRECTION_DOWN] && !c.way[DIRECTION_ECHO]);
-	assert_string_equal(opts_direction_name(&c), "both");
-	assert_false(c.peer_echo);
-	accepted(READ(BASE, "--mode", "peer-to-client"));
-	assert_int_equal(c.mode, MODE_CHANNEL);
-	assert_true(c.way[DIRECTION_DOWN] && !c.way[DIRECTION_UP]);
-	assert_string_equal(opts_direction_name(&c), "down");
-	accepted(READ(BASE, "--mode", "peer-to-client", "--direction", "down"));
+	assert_accepted(READ(BASE, "--direction", "both"));
+	assert_true(read_config.way[DIRECTION_UP] && read_config.way[DIRECTION_DOWN] &&
+		!read_config.way[DIRECTION_ECHO]);
+	assert_string_equal(opts_direction_name(&read_config), "both");
+	assert_false(read_config.peer_echo);
+	assert_accepted(READ(BASE, "--mode", "peer-to-client"));
+	assert_int_equal(read_config.mode, MODE_CHANNEL);
+	assert_true(read_config.way[DIRECTION_DOWN] && !read_config.way[DIRECTION_UP]);
+	assert_string_equal(opts_direction_name(&read_config), "down");
+	assert_accepted(READ(BASE, "--mode", "peer-to-client", "--direction", "down"));
 	REFUSED("peer-to-client is --direction down", BASE, "--mode", "peer-to-client",
 		"--direction", "both");
-	accepted(READ(BASE, "--direction", "echo"));
-	assert_true(c.way[DIRECTION_ECHO] && c.peer_echo);
-	accepted(READ(BASE, "--direction", "echo", "--reflect", "echo"));
+	assert_accepted(READ(BASE, "--direction", "echo"));
+	assert_true(read_config.way[DIRECTION_ECHO] && read_config.peer_echo);
+	assert_accepted(READ(BASE, "--direction", "echo", "--reflect", "echo"));
 	REFUSED("--direction echo needs peers that echo", BASE, "--direction", "echo", "--reflect",
 		"sink");
 	REFUSED("--direction up needs peers that sink", BASE, "--reflect", "echo");
-	accepted(READ(BASE, "--mode", "binding"));
-	assert_string_equal(opts_direction_name(&c), "echo");
-	accepted(READ(BASE, "--mode", "alloc"));
-	assert_string_equal(opts_direction_name(&c), "none");
+	assert_accepted(READ(BASE, "--mode", "binding"));
+	assert_string_equal(opts_direction_name(&read_config), "echo");
+	assert_accepted(READ(BASE, "--mode", "alloc"));
+	assert_string_equal(opts_direction_name(&read_config), "none");
 }
 
 static void test_rates(void **state)
 {
-	accepted(READ(BASE, "--pps", "2.5M"));
-	assert_number(c.rate, 2.5e6);
-	assert_true(c.rate_given);
-	accepted(READ(BASE, "--pps", "flood"));
-	assert_number(c.rate, 0);
-	assert_true(c.rate_given);
-	accepted(READ(BASE, "--pps", "0.5"));
-	assert_number(c.rate, 0.5);
-	accepted(READ(BASE, "--mbps", "96", "--size", "100,200")); // 1200 bits in the middle
-	assert_number(c.rate, 80000);
-	accepted(READ(BASE, "--pps-per-client", "20", "--clients", "100"));
-	assert_number(c.rate, 2000);
-	accepted(READ(BASE, "--voip", "--clients", "100"));
-	assert_number(c.rate, 5000);
-	assert_int_equal(c.size[0], 160);
-	accepted(READ(BASE, "--voip", "--clients", "100", "--direction", "both", "--size", "80"));
-	assert_number(c.rate, 10000);
-	assert_int_equal(c.size[0], 80);
-	accepted(READ(BASE, "--mode", "alloc"));
-	assert_number(c.rate, 0); // as fast as answers come
-	assert_false(c.rate_given);
-	accepted(READ(BASE, "--mode", "alloc", "--pps", "300"));
-	assert_number(c.rate, 300);
-	accepted(READ(BASE, "--mode", "alloc-hold"));
-	assert_number(c.rate, 0);
-	accepted(READ(BASE, "--pps", "1k", "--pps", "2k")); // the last word counts
-	assert_number(c.rate, 2000);
+	assert_accepted(READ(BASE, "--pps", "2.5M"));
+	assert_number(read_config.rate, 2.5e6);
+	assert_true(read_config.rate_given);
+	assert_accepted(READ(BASE, "--pps", "flood"));
+	assert_number(read_config.rate, 0);
+	assert_true(read_config.rate_given);
+	assert_accepted(READ(BASE, "--pps", "0.5"));
+	assert_number(read_config.rate, 0.5);
+	assert_accepted(READ(BASE, "--mbps", "96", "--size", "100,200")); // 1200 bits in the middle
+	assert_number(read_config.rate, 80000);
+	assert_accepted(READ(BASE, "--pps-per-client", "20", "--clients", "100"));
+	assert_number(read_config.rate, 2000);
+	assert_accepted(READ(BASE, "--voip", "--clients", "100"));
+	assert_number(read_config.rate, 5000);
+	assert_int_equal(read_config.size[0], 160);
+	assert_accepted(
+		READ(BASE, "--voip", "--clients", "100", "--direction", "both", "--size", "80"));
+	assert_number(read_config.rate, 10000);
+	assert_int_equal(read_config.size[0], 80);
+	assert_accepted(READ(BASE, "--mode", "alloc"));
+	assert_number(read_config.rate, 0); // as fast as answers come
+	assert_false(read_config.rate_given);
+	assert_accepted(READ(BASE, "--mode", "alloc", "--pps", "300"));
+	assert_number(read_config.rate, 300);
+	assert_accepted(READ(BASE, "--mode", "alloc-hold"));
+	assert_number(read_config.rate, 0);
+	assert_accepted(READ(BASE, "--pps", "1k", "--pps", "2k")); // the last word counts
+	assert_number(read_config.rate, 2000);
 
 	REFUSED("--pps 1k: the rate is also given by --mbps", BASE, "--pps", "1k", "--mbps", "3");
 	REFUSED("also given by --voip", BASE, "--pps", "flood", "--voip");
@@ -167,10 +170,10 @@ static void test_rates(void **state)
 
 static void test_sizes(void **state)
 {
-	accepted(READ(BASE, "--size", "28,1468"));
-	assert_int_equal(c.nb_sizes, 2);
-	assert_int_equal(c.size[0], 28);
-	assert_int_equal(c.size[1], 1468);
+	assert_accepted(READ(BASE, "--size", "28,1468"));
+	assert_int_equal(read_config.nb_sizes, 2);
+	assert_int_equal(read_config.size[0], 28);
+	assert_int_equal(read_config.size[1], 1468);
 	REFUSED("--size 20: 28 at least (the stamp needs 28 bytes)", BASE, "--size", "20");
 	REFUSED("not a list", BASE, "--size", "100,");
 	REFUSED("not a list", BASE, "--size", ",100");
@@ -181,44 +184,46 @@ static void test_sizes(void **state)
 	// What fits: 20 + 8 bytes of IPv4 and UDP, 40 + 8 of IPv6, 4 of ChannelData, 36 or 48 (and
 	// padding) of a Send indication (RFC 8656 sections 12.4, 11)
 	REFUSED("1468 at most", BASE, "--size", "1469");
-	accepted(READ(BASE, "--mode", "send", "--size", "1436"));
+	assert_accepted(READ(BASE, "--mode", "send", "--size", "1436"));
 	REFUSED("1436 at most", BASE, "--mode", "send", "--size", "1437");
-	accepted(READ(BASE, "--mode", "send", "--size", "1424", "--peer-addr", "fd00::2/64"));
+	assert_accepted(
+		READ(BASE, "--mode", "send", "--size", "1424", "--peer-addr", "fd00::2/64"));
 	REFUSED("1424 at most", BASE, "--mode", "send", "--size", "1425", "--peer-addr",
 		"fd00::2/64");
-	accepted(READ(BASE, "--size", "1452", "--peer-addr", "fd00::2/64")); // its leg is longer
+	assert_accepted(
+		READ(BASE, "--size", "1452", "--peer-addr", "fd00::2/64")); // its leg is longer
 	REFUSED("1452 at most", BASE, "--size", "1453", "--peer-addr", "fd00::2/64");
-	accepted(READ("--mode", "direct", "--client-addr", "10.0.0.2/23", "--peer-addr",
+	assert_accepted(READ("--mode", "direct", "--client-addr", "10.0.0.2/23", "--peer-addr",
 		"10.0.1.2/23", "--size", "1472"));
-	accepted(READ(BASE, "--size", "8968", "--mtu", "9000"));
+	assert_accepted(READ(BASE, "--size", "8968", "--mtu", "9000"));
 	REFUSED("8968 at most", BASE, "--size", "8969", "--mtu", "9000");
-	accepted(READ(BASE, "--burst", "64"));
+	assert_accepted(READ(BASE, "--burst", "64"));
 	REFUSED("64 at most", BASE, "--burst", "65");
 	REFUSED("not a whole number", BASE, "--burst", "1.5");
-	accepted(READ(BASE, "--uso", "off"));
-	assert_int_equal(c.uso, USO_OFF);
-	accepted(READ(BASE, "--uso", "on"));
-	assert_int_equal(c.uso, USO_ON);
+	assert_accepted(READ(BASE, "--uso", "off"));
+	assert_int_equal(read_config.uso, USO_OFF);
+	assert_accepted(READ(BASE, "--uso", "on"));
+	assert_int_equal(read_config.uso, USO_ON);
 	REFUSED("none of auto, on, off", BASE, "--uso", "yes");
 	REFUSED("--uso", BASE, "--mode", "binding", "--uso", "on");
 }
 
 static void test_clients(void **state)
 {
-	accepted(READ(BASE, "--clients", "100k", "--user", "me", "--password", "a b", "--integrity",
-		"sha256", "--dont-fragment", "--lifetime", "3600", "--setup-rate", "0", "--window",
-		"1k", "--user-per-client"));
-	assert_int_equal(c.clients, 100000);
-	assert_string_equal(c.user, "me");
-	assert_string_equal(c.password, "a b");
-	assert_int_equal(c.integrity, INTEGRITY_SHA256);
-	assert_true(c.dont_fragment);
-	assert_true(c.user_per_client);
-	assert_int_equal(c.lifetime_s, 3600);
-	assert_number(c.setup_rate, 0);
-	assert_int_equal(c.window, 1000);
-	accepted(READ(BASE, "--secret", "north"));
-	assert_string_equal(c.secret, "north");
+	assert_accepted(READ(BASE, "--clients", "100k", "--user", "me", "--password", "a b",
+		"--integrity", "sha256", "--dont-fragment", "--lifetime", "3600", "--setup-rate",
+		"0", "--window", "1k", "--user-per-client"));
+	assert_int_equal(read_config.clients, 100000);
+	assert_string_equal(read_config.user, "me");
+	assert_string_equal(read_config.password, "a b");
+	assert_int_equal(read_config.integrity, INTEGRITY_SHA256);
+	assert_true(read_config.dont_fragment);
+	assert_true(read_config.user_per_client);
+	assert_int_equal(read_config.lifetime_s, 3600);
+	assert_number(read_config.setup_rate, 0);
+	assert_int_equal(read_config.window, 1000);
+	assert_accepted(READ(BASE, "--secret", "north"));
+	assert_string_equal(read_config.secret, "north");
 	REFUSED("not together with --secret", BASE, "--user", "u", "--password", "p", "--secret",
 		"s");
 	REFUSED("Give --user", BASE, "--password", "p");
@@ -234,28 +239,28 @@ static void test_clients(void **state)
 
 static void test_searches(void **state)
 {
-	accepted(READ(BASE, "--search", "ndr"));
-	assert_int_equal(c.search, WANT_NDR);
-	assert_number(c.search_lo, 1000);
-	assert_number(c.search_hi, 10e6);
-	assert_number(c.search_resolution, 0.01);
-	assert_int_equal(c.search_repeats, 3);
-	assert_true(c.search_loss <= 0);
-	accepted(READ(BASE, "--search", "pdr"));
-	assert_number(c.search_loss, 0.005);
-	accepted(READ(BASE, "--search", "pdr", "--loss", "2%", "--from", "5k", "--to", "1M",
+	assert_accepted(READ(BASE, "--search", "ndr"));
+	assert_int_equal(read_config.search, WANT_NDR);
+	assert_number(read_config.search_lo, 1000);
+	assert_number(read_config.search_hi, 10e6);
+	assert_number(read_config.search_resolution, 0.01);
+	assert_int_equal(read_config.search_repeats, 3);
+	assert_true(read_config.search_loss <= 0);
+	assert_accepted(READ(BASE, "--search", "pdr"));
+	assert_number(read_config.search_loss, 0.005);
+	assert_accepted(READ(BASE, "--search", "pdr", "--loss", "2%", "--from", "5k", "--to", "1M",
 		"--resolution", "0.05", "--repeats", "5", "--plot", "a/b.svg"));
-	assert_number(c.search_loss, 0.02);
-	assert_number(c.search_lo, 5000);
-	assert_number(c.search_hi, 1e6);
-	assert_number(c.search_resolution, 0.05);
-	assert_int_equal(c.search_repeats, 5);
-	assert_string_equal(c.plot, "a/b.svg");
-	accepted(READ(BASE, "--search", "alloc-rate"));
-	assert_int_equal(c.mode, MODE_ALLOC);
-	assert_number(c.search_lo, 100);
-	assert_number(c.search_hi, 1e6);
-	accepted(READ(BASE, "--search", "ndr", "--mode", "binding"));
+	assert_number(read_config.search_loss, 0.02);
+	assert_number(read_config.search_lo, 5000);
+	assert_number(read_config.search_hi, 1e6);
+	assert_number(read_config.search_resolution, 0.05);
+	assert_int_equal(read_config.search_repeats, 5);
+	assert_string_equal(read_config.plot, "a/b.svg");
+	assert_accepted(READ(BASE, "--search", "alloc-rate"));
+	assert_int_equal(read_config.mode, MODE_ALLOC);
+	assert_number(read_config.search_lo, 100);
+	assert_number(read_config.search_hi, 1e6);
+	assert_accepted(READ(BASE, "--search", "ndr", "--mode", "binding"));
 	REFUSED("needs --mode alloc", BASE, "--search", "alloc-rate", "--mode", "channel");
 	REFUSED("not with --search ndr", BASE, "--search", "ndr", "--mode", "alloc");
 	REFUSED("not with --search pdr", BASE, "--search", "pdr", "--mode", "invalid");

@@ -29,21 +29,21 @@ static void test_names_and_ports(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char *name = (char *)(uintptr_t)rows[i].name;
 
-		accepted(READ(BASE, "--transport", name));
-		assert_int_equal(c.transport, rows[i].transport);
-		assert_string_equal(opts_transport_name(c.transport), name);
-		assert_int_equal(c.server.port, rows[i].port);
-		assert_int_equal(config_links(&c), rows[i].links);
-		assert_int_equal(config_reliable(&c), rows[i].reliable);
-		assert_null(c.ca);
+		assert_accepted(READ(BASE, "--transport", name));
+		assert_int_equal(read_config.transport, rows[i].transport);
+		assert_string_equal(opts_transport_name(read_config.transport), name);
+		assert_int_equal(read_config.server.port, rows[i].port);
+		assert_int_equal(config_links(&read_config), rows[i].links);
+		assert_int_equal(config_reliable(&read_config), rows[i].reliable);
+		assert_null(read_config.ca);
 		// in whichever order, what is said holds
-		accepted(READ("--transport", name, BASE, "--server", "10.0.0.1:3478"));
-		assert_int_equal(c.server.port, 3478);
-		accepted(READ(BASE, "--server", "10.0.0.1:5349", "--transport", name));
-		assert_int_equal(c.server.port, 5349);
+		assert_accepted(READ("--transport", name, BASE, "--server", "10.0.0.1:3478"));
+		assert_int_equal(read_config.server.port, 3478);
+		assert_accepted(READ(BASE, "--server", "10.0.0.1:5349", "--transport", name));
+		assert_int_equal(read_config.server.port, 5349);
 	}
-	accepted(READ(BASE));
-	assert_int_equal(c.transport, TRANSPORT_UDP);
+	assert_accepted(READ(BASE));
+	assert_int_equal(read_config.transport, TRANSPORT_UDP);
 	REFUSED("--transport sctp: none of udp, tcp, tls, dtls", BASE, "--transport", "sctp");
 	REFUSED("--transport TCP: none of", BASE, "--transport", "TCP");
 	REFUSED("missing value of --transport", BASE, "--transport");
@@ -51,11 +51,11 @@ static void test_names_and_ports(void **state)
 
 static void test_addresses_are_the_kernels(void **state)
 {
-	accepted(READ(MEDIA("tcp")));
-	accepted(READ(MEDIA("tcp"), "--server", "192.0.2.7")); // it has routes
-	accepted(READ(MEDIA("tls"), "--clients", "100000")); // and ports
-	assert_false(c.shared_port);
-	assert_null(c.peer.device);
+	assert_accepted(READ(MEDIA("tcp")));
+	assert_accepted(READ(MEDIA("tcp"), "--server", "192.0.2.7")); // it has routes
+	assert_accepted(READ(MEDIA("tls"), "--clients", "100000")); // and ports
+	assert_false(read_config.shared_port);
+	assert_null(read_config.peer.device);
 	REFUSED("--client-addr: needed", "--transport", "tcp", "--server", "10.0.0.1",
 		"--peer-addr", "10.0.1.2/24");
 	REFUSED("--peer-addr: needed", OVER("tcp"));
@@ -68,9 +68,9 @@ static void test_addresses_are_the_kernels(void **state)
 
 static void test_who_reads(void **state)
 {
-	accepted(READ(MEDIA("tcp"), "--senders", "3"));
-	assert_int_equal(c.receivers, 3);
-	accepted(READ(MEDIA("tcp"), "--senders", "2", "--receivers", "2"));
+	assert_accepted(READ(MEDIA("tcp"), "--senders", "3"));
+	assert_int_equal(read_config.receivers, 3);
+	assert_accepted(READ(MEDIA("tcp"), "--senders", "2", "--receivers", "2"));
 	REFUSED("as many as --senders", MEDIA("tcp"), "--receivers", "2");
 }
 
@@ -80,17 +80,17 @@ static void test_modes(void **state)
 	static char *const bad[] = {"binding", "alloc", "invalid", "unauth"};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
-		accepted(READ(MEDIA("tls"), "--mode", good[i]));
+		assert_accepted(READ(MEDIA("tls"), "--mode", good[i]));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		REFUSED("over tls there are", MEDIA("tls"), "--mode", bad[i]);
 	REFUSED("over tcp there are", "--transport", "tcp", "--client-addr", "10.0.0.2",
 		"--peer-addr", "10.0.1.2/24", "--mode", "direct");
-	accepted(READ(OVER("dtls"), "--mode", "handshake"));
-	assert_int_equal(c.role, ROLE_CLIENT);
-	assert_true(c.way[DIRECTION_ECHO]);
-	assert_number(c.rate, 0); // as fast as answers come
-	accepted(READ(OVER("dtls"), "--mode", "handshake", "--pps", "300"));
-	assert_number(c.rate, 300);
+	assert_accepted(READ(OVER("dtls"), "--mode", "handshake"));
+	assert_int_equal(read_config.role, ROLE_CLIENT);
+	assert_true(read_config.way[DIRECTION_ECHO]);
+	assert_number(read_config.rate, 0); // as fast as answers come
+	assert_accepted(READ(OVER("dtls"), "--mode", "handshake", "--pps", "300"));
+	assert_number(read_config.rate, 300);
 	REFUSED("--mode handshake: needs --transport tcp, tls or dtls", "--server", "10.0.0.1",
 		"--client-addr", "10.0.0.2/24", "--mode", "handshake");
 	REFUSED("for media; --mode handshake has none", OVER("tls"), "--mode", "handshake",
@@ -101,17 +101,17 @@ static void test_modes(void **state)
 
 static void test_certificates(void **state)
 {
-	accepted(READ(MEDIA("tls"), "--ca", "ca.pem"));
-	assert_string_equal(c.ca, "ca.pem");
-	accepted(READ(MEDIA("dtls"), "--ca", "ca.pem"));
+	assert_accepted(READ(MEDIA("tls"), "--ca", "ca.pem"));
+	assert_string_equal(read_config.ca, "ca.pem");
+	assert_accepted(READ(MEDIA("dtls"), "--ca", "ca.pem"));
 	REFUSED("for --transport tls and dtls", MEDIA("tcp"), "--ca", "ca.pem");
 	REFUSED("for --transport tls and dtls", BASE, "--ca", "ca.pem");
-	accepted(READ(MEDIA("tls")));
-	assert_false(c.tls_12);
-	accepted(READ(MEDIA("tls"), "--tls-max", "1.2"));
-	assert_true(c.tls_12);
-	accepted(READ(MEDIA("tls"), "--tls-max", "1.3"));
-	assert_false(c.tls_12);
+	assert_accepted(READ(MEDIA("tls")));
+	assert_false(read_config.tls_12);
+	assert_accepted(READ(MEDIA("tls"), "--tls-max", "1.2"));
+	assert_true(read_config.tls_12);
+	assert_accepted(READ(MEDIA("tls"), "--tls-max", "1.3"));
+	assert_false(read_config.tls_12);
 	REFUSED("--tls-max 1.1: none of 1.2, 1.3", MEDIA("tls"), "--tls-max", "1.1");
 	REFUSED("for --transport tls", MEDIA("dtls"), "--tls-max", "1.2");
 }
@@ -119,9 +119,9 @@ static void test_certificates(void **state)
 // Streams are cut by TCP: the peers' leg alone has an MTU. A record of DTLS has to fit.
 static void test_sizes(void **state)
 {
-	accepted(READ(MEDIA("tcp"), "--size", "1472"));
+	assert_accepted(READ(MEDIA("tcp"), "--size", "1472"));
 	REFUSED("1472 at most", MEDIA("tls"), "--size", "1473");
-	accepted(READ(MEDIA("dtls"), "--size", "1404"));
+	assert_accepted(READ(MEDIA("dtls"), "--size", "1404"));
 	REFUSED("1404 at most", MEDIA("dtls"), "--size", "1405");
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "support/search_server.h"
@@ -18,7 +19,7 @@ static double bisection(const struct search_params *p)
 
 // The highest rate that a noiseless server sustains lies in [rate, failed_at), give or take the
 // packet or two that a trial cannot be cut into.
-static void assert_brackets(const struct server *s, const struct search_params *p)
+static void assert_brackets(const struct search_server *s, const struct search_params *p)
 {
 	const double limit = (s->capacity + s->queue / SECONDS) * (1 + s->collapse) /
 		(1 - p->loss + s->collapse);
@@ -41,16 +42,16 @@ static void test_exact(void **state)
 
 	for (int i = 0; i < 20000; i++) {
 		struct search_params p = i % 2 == 0 ? ndr : pdr;
-		struct server s = {.r = {.s = test_rand(&r)}};
+		struct search_server s = {.r = {.s = test_rand(&r)}};
 
 		p.lo = 100 * (1 + test_rand_below(&r, 100));
-		p.hi = p.lo * pow(10, 0.01 + 5 * chance(&s));
-		p.resolution = i % 3 == 0 ? 0.01 : 0.001 + 0.1 * chance(&s);
+		p.hi = p.lo * pow(10, 0.01 + 5 * search_server_chance(&s));
+		p.resolution = i % 3 == 0 ? 0.01 : 0.001 + 0.1 * search_server_chance(&s);
 		p.repeats = 1 + 2 * test_rand_below(&r, 4);
-		s.capacity = p.lo * 1.001 * pow(p.hi / p.lo / 1.01, chance(&s));
+		s.capacity = p.lo * 1.001 * pow(p.hi / p.lo / 1.01, search_server_chance(&s));
 		s.queue = i % 5 == 0 ? s.capacity * 0.0005 * SECONDS : 0;
-		s.collapse = i % 7 == 0 ? chance(&s) : 0;
-		run(&s, &p);
+		s.collapse = i % 7 == 0 ? search_server_chance(&s) : 0;
+		search_server_run(&s, &p);
 		assert_brackets(&s, &p);
 		assert_true(s.trials <= (p.repeats / 2 + 1) * (bisection(&p) + 4));
 	}
@@ -62,9 +63,9 @@ static void test_trials(void **state)
 	unsigned int most = 0, sum = 0, n = 0;
 
 	for (double capacity = 1500; capacity < 9e6; capacity *= 1.07, n++) {
-		struct server s = {.capacity = capacity, .r = {.s = n}};
+		struct search_server s = {.capacity = capacity, .r = {.s = n}};
 
-		run(&s, &ndr);
+		search_server_run(&s, &ndr);
 		assert_brackets(&s, &ndr);
 		sum += s.trials;
 		most = s.trials > most ? s.trials : most;
@@ -77,45 +78,46 @@ static void test_trials(void **state)
 
 static void test_same_again(void **state)
 {
-	struct server a = {.r = {.s = 9}, .capacity = 3e5, .stalls = 0.2, .drift = 0.1}, b = a;
+	struct search_server a = {.r = {.s = 9}, .capacity = 3e5, .stalls = 0.2, .drift = 0.1},
+			     b = a;
 	struct search_result first;
 
-	run(&a, &pdr);
+	search_server_run(&a, &pdr);
 	first = result;
-	run(&b, &pdr);
+	search_server_run(&b, &pdr);
 	assert_memory_equal(&first, &result, sizeof(first));
 }
 
 static void test_states(void **state)
 {
 	struct search_params one = ndr;
-	struct server s = {.capacity = 2e7};
+	struct search_server s = {.capacity = 2e7};
 
-	run(&s, &ndr);
+	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_AT_LIMIT);
 	assert_true(result.rate == 1e7 && result.failed_at == 0);
 	assert_true(result.spread_lo == 0 && result.spread_hi == 1e7);
 	assert_int_equal(s.trials, 2);
 	s.capacity = 999;
-	run(&s, &ndr);
+	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_NONE);
 	assert_true(result.rate == 0 && result.failed_at == 1000 && result.delivered == 0);
 	assert_true(result.loss_median > 0 && result.loss_median < 0.01);
 	s.capacity = 1000;
-	run(&s, &ndr);
+	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_FOUND);
 	assert_true(result.rate == 1000);
 	// one rate only: does it pass?
 	one.hi = one.lo;
-	run(&s, &one);
+	search_server_run(&s, &one);
 	assert_int_equal(result.state, SEARCH_AT_LIMIT);
 	s.capacity = 999;
-	run(&s, &one);
+	search_server_run(&s, &one);
 	assert_int_equal(result.state, SEARCH_NONE);
 	assert_int_equal(s.trials, 2 + 4);
 	// a dead server
 	s.capacity = 0;
-	run(&s, &ndr);
+	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_NONE);
 	assert_true(result.loss_median == 1);
 }
@@ -124,21 +126,21 @@ static void test_states(void **state)
 // not matter.
 static void test_generator(void **state)
 {
-	struct server s = {.capacity = 2e6, .generator = 5e5};
+	struct search_server s = {.capacity = 2e6, .generator = 5e5};
 	struct search_params p = ndr;
 
-	run(&s, &ndr);
+	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_GENERATOR_BOUND);
 	// what falls short by less than the resolution counts as offered
 	assert_true(result.rate >= 5e5 / 1.01 && result.rate <= 5e5 * 1.02);
 	assert_true(result.failed_at == 0 && result.spread_lo == 0);
 	for (double capacity = 5000; capacity < 4.9e5; capacity *= 1.3) {
 		s.capacity = capacity;
-		run(&s, &pdr);
+		search_server_run(&s, &pdr);
 		assert_brackets(&s, &pdr);
 	}
 	s.generator = 100;
-	run(&s, &ndr);
+	search_server_run(&s, &ndr);
 	assert_int_equal(result.state, SEARCH_GENERATOR_BOUND);
 	assert_true(result.rate == 0 && result.failed_at == 0);
 	// flagged as bound, but all that was offered arrived: a pass

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "support/search_server.h"
 
@@ -17,17 +18,17 @@ struct tally {
 };
 
 static struct tally tally_runs(
-	const struct server *noisy, const struct search_params *p, double within)
+	const struct search_server *noisy, const struct search_params *p, double within)
 {
 	struct tally t = {.least = 1e300};
 
 	for (unsigned int i = 0; i < RUNS; i++) {
-		struct server s = *noisy;
+		struct search_server s = *noisy;
 		double ratio;
 
 		s.r.s = i * 7919 + 1;
 		s.capacity *= 1 + i * 0.001;
-		run(&s, p);
+		search_server_run(&s, p);
 		ratio = result.rate / s.capacity;
 		t.none += result.state != SEARCH_FOUND;
 		t.low += ratio < 1 - within;
@@ -45,7 +46,7 @@ static struct tally tally_runs(
 // Stalls in up to a quarter of the trials: the majority and the second round keep the answer.
 static void test_stalls(void **state)
 {
-	struct server s = {.capacity = 3e5, .stalls = 0.1};
+	struct search_server s = {.capacity = 3e5, .stalls = 0.1};
 	struct search_params p = pdr;
 	struct tally t = tally_runs(&s, &p, 0.03);
 
@@ -62,7 +63,7 @@ static void test_stalls(void **state)
 // The generator stalls instead: not taken for the server's limit either.
 static void test_hiccups(void **state)
 {
-	const struct server s = {.capacity = 3e5, .hiccups = 0.2};
+	const struct search_server s = {.capacity = 3e5, .hiccups = 0.2};
 	const struct tally t = tally_runs(&s, &pdr, 0.03);
 
 	assert_true(t.good >= RUNS * 98 / 100 && t.high == 0 && t.none < RUNS / 10);
@@ -70,7 +71,7 @@ static void test_hiccups(void **state)
 
 static void test_drift(void **state)
 {
-	const struct server s = {.capacity = 3e5, .drift = 0.1};
+	const struct search_server s = {.capacity = 3e5, .drift = 0.1};
 	const struct tally t = tally_runs(&s, &pdr, 0.05);
 
 	assert_true(t.least >= 0.9 && t.most <= 1.11);
@@ -80,7 +81,7 @@ static void test_drift(void **state)
 // All of it.
 static void test_mixed_noise(void **state)
 {
-	const struct server s = {.capacity = 3e5,
+	const struct search_server s = {.capacity = 3e5,
 		.drift = 0.05,
 		.stalls = 0.1,
 		.strays = 2,
@@ -132,12 +133,12 @@ static void test_refuted(void **state)
 // both lie where the capacity was.
 static void test_spread(void **state)
 {
-	struct server s = {.capacity = 3e5, .drift = 0.1};
+	struct search_server s = {.capacity = 3e5, .drift = 0.1};
 	unsigned int told = 0, seen = 0;
 
 	for (unsigned int i = 0; i < RUNS; i++) {
 		s.r.s = i;
-		run(&s, &pdr);
+		search_server_run(&s, &pdr);
 		assert_true(result.spread_hi >= result.rate && result.spread_hi <= 3.32e5);
 		assert_true(result.spread_lo <= result.failed_at && result.spread_lo >= 2.69e5);
 		for (unsigned int k = 0; k < search.nb_trials; k++) {
@@ -160,13 +161,13 @@ static void test_ndr_and_pdr(void **state)
 	unsigned int lower = 0, none = 0;
 
 	for (unsigned int i = 0; i < RUNS; i++) {
-		struct server s = {.r = {.s = i}, .capacity = 3e5, .strays = strays[i % 4]};
+		struct search_server s = {.r = {.s = i}, .capacity = 3e5, .strays = strays[i % 4]};
 		double of_pdr;
 
-		run(&s, &pdr);
+		search_server_run(&s, &pdr);
 		of_pdr = result.rate;
 		assert_true(fabs(of_pdr / s.capacity - 1) < 0.02);
-		run(&s, &ndr);
+		search_server_run(&s, &ndr);
 		assert_true(result.state == SEARCH_NONE || result.state == SEARCH_FOUND);
 		assert_true(result.rate <= of_pdr * 1.001);
 		lower += result.rate < 0.9 * of_pdr;
@@ -181,7 +182,7 @@ static void test_disturbed(void **state)
 {
 	struct search_trial bad = {.offered = 1e7, .loss = 1, .disturbed = true};
 	const struct search_trial good = {.offered = 1e7, .delivered = 1e7};
-	struct server s = {.capacity = 3e5, .disturbed = 0.1};
+	struct search_server s = {.capacity = 3e5, .disturbed = 0.1};
 	struct tally t;
 
 	assert_int_equal(search_init(&search, &ndr), 0);
@@ -204,8 +205,8 @@ static void test_disturbed(void **state)
 	t = tally_runs(&s, &pdr, 0.01);
 	assert_int_equal(t.good, RUNS);
 	// nothing but disturbed trials: three times the number, and an end
-	s = (struct server){.capacity = 3e5, .disturbed = 2};
-	run(&s, &pdr);
+	s = (struct search_server){.capacity = 3e5, .disturbed = 2};
+	search_server_run(&s, &pdr);
 	assert_int_not_equal(result.state, SEARCH_RUNNING);
 }
 

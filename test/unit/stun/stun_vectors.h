@@ -3,15 +3,8 @@
 // what the test files of lib/stun share.
 #pragma once
 
-#include "stun.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "test_rand.h"
+#include <stddef.h>
+#include <stdint.h>
 
 // RFC 5769 2.1: short-term credentials, spaces for padding.
 static const uint8_t rfc5769_request[] = {0x00, 0x01, 0x00, 0x58, 0x21, 0x12, 0xa4, 0x42, 0xb7,
@@ -106,18 +99,10 @@ static const struct vector vectors[] = {
 #define NB_VECTORS (sizeof(vectors) / sizeof(vectors[0]))
 
 // A copy at an odd address that ends with its block, so that ASan sees a read of one byte too many
-// and UBSan an aligned load. Free block, not data; without data it is left unset.
+// and UBSan an aligned load. Free block, not data.
 struct odd_copy {
 	uint8_t *block, *data;
 };
 
-static inline struct odd_copy odd_copy(const uint8_t *data, size_t len)
-{
-	struct odd_copy c = {.block = malloc(len + 1)};
-
-	assert_non_null(c.block);
-	c.data = c.block + 1;
-	if (data != NULL)
-		memcpy(c.data, data, len);
-	return c;
-}
+// Copies len bytes; with data NULL they are left unset.
+struct odd_copy stun_vectors_odd_copy(const uint8_t *data, size_t len);

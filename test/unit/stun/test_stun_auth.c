@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keys, integrity and fingerprint against published values and against libcrypto's one-shot calls.
-#include "stun_vectors.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <cmocka.h>
 #include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+
+#include "stun.h"
+#include "stun_vectors.h"
+#include "test_rand.h"
 
 static struct stun_crypto *crypto;
 
@@ -125,7 +135,8 @@ static void test_vectors_verify(void **state)
 {
 	for (int round = 0; round < 2; round++) {
 		for (size_t v = 0; v < NB_VECTORS; v++) {
-			const struct odd_copy c = odd_copy(vectors[v].data, vectors[v].len);
+			const struct odd_copy c =
+				stun_vectors_odd_copy(vectors[v].data, vectors[v].len);
 			struct stun_key key = vector_key(v);
 			struct stun_msg m;
 
@@ -161,7 +172,7 @@ static void test_bit_flips(void **state)
 {
 	for (size_t v = 0; v < NB_VECTORS; v++) {
 		const struct stun_key key = vector_key(v);
-		const struct odd_copy c = odd_copy(vectors[v].data, vectors[v].len);
+		const struct odd_copy c = stun_vectors_odd_copy(vectors[v].data, vectors[v].len);
 		const size_t n = vectors[v].len;
 		const bool has_crc = v < 3;
 
@@ -238,7 +249,7 @@ static void signed_mac(struct signed_msg *s, bool sha256, uint8_t alen, uint8_t 
 static bool verify(const struct signed_msg *s)
 {
 	const struct stun_key key = {.bytes = "key", .len = 3};
-	const struct odd_copy c = odd_copy(s->b, s->len);
+	const struct odd_copy c = stun_vectors_odd_copy(s->b, s->len);
 	struct stun_msg m;
 	bool ok;
 

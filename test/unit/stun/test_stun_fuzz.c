@@ -2,9 +2,19 @@
 // Mutations of the published messages through every reader, each in an exact-size block at an odd
 // address. Meant for ASan and UBSan; the bounds that parse promises are checked here too.
 // STUN_FUZZ_ROUNDS makes a run longer.
-#include "stun_vectors.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <cmocka.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stun.h"
+#include "stun_vectors.h"
+#include "test_rand.h"
 
 #define ROUNDS 200000
 #define ROOM 256
@@ -114,7 +124,7 @@ static void test_fuzz(void **state)
 
 		memcpy(b, v->data, v->len);
 		len = mutate(b, v->len);
-		c = odd_copy(b, len);
+		c = stun_vectors_odd_copy(b, len);
 		rc = stun_parse(c.data, len, &m);
 		assert_true(rc == 0 || rc == -EBADMSG);
 		if (rc == 0) {

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stun_parse and the decoders against messages written by hand from RFC 8489 and RFC 8656.
-#include "stun_vectors.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <cmocka.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stun.h"
+#include "stun_vectors.h"
 
 // --- messages built by hand, independently of the writer -----------------------------------------
 
@@ -51,7 +60,7 @@ static void raw_attr(struct raw *r, uint16_t type, const void *value, size_t len
 // Parses a copy in an exact-size block at an odd address; the result points into r.
 static int parse(const struct raw *r, struct stun_msg *m)
 {
-	const struct odd_copy c = odd_copy(r->b, r->len);
+	const struct odd_copy c = stun_vectors_odd_copy(r->b, r->len);
 	const int rc = stun_parse(c.data, r->len, m);
 
 	free(c.block);
@@ -176,7 +185,7 @@ static void test_truncations(void **state)
 
 	for (size_t v = 0; v < NB_VECTORS; v++) {
 		for (size_t len = 0; len < vectors[v].len; len++) {
-			struct odd_copy c = odd_copy(vectors[v].data, len);
+			struct odd_copy c = stun_vectors_odd_copy(vectors[v].data, len);
 
 			assert_int_equal(stun_parse(c.data, len, &m), -EBADMSG);
 			// The same with a length field that admits it: only a cut between two
