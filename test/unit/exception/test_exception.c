@@ -13,154 +13,154 @@
 
 static void tcp_both_ways(const struct world_setup *s, bool v6)
 {
-	struct packet p = tcp(40000, 22, SYN);
+	struct packet p = packet_tcp(40000, 22, SYN);
 
-	open_world(*s, RTE_DIM(allow));
+	exception_world_open(*s, EXCEPTION_ALLOWED);
 	world_run(&world);
 	if (v6) {
 		p.src = "fd99::77";
 		p.dst = "fd99::1";
 	}
 	p.vlan = s->vlan;
-	up(p, true);
+	packet_up(p, true);
 	p.flags = ACK;
 	p.len = 1400;
-	up(p, true);
+	packet_up(p, true);
 	p.vlan = 0;
-	down(back(p), true);
+	packet_down(packet_back(p), true);
 	assert_int_equal(world_drops(&world), 0);
-	assert_int_equal(counters().to[EXC_TCP], 2);
-	assert_int_equal(counters().from[EXC_TCP], 1);
+	assert_int_equal(exception_world_counters().to[EXC_TCP], 2);
+	assert_int_equal(exception_world_counters().from[EXC_TCP], 1);
 	// no port that is allowed
-	p = tcp(40000, 23, SYN);
+	p = packet_tcp(40000, 23, SYN);
 	p.vlan = s->vlan;
-	up(p, false);
-	assert_int_equal(dropped(DP_DROP_EXC_DENIED), 1);
-	assert_int_equal(counters().to_denied, 1);
+	packet_up(p, false);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_DENIED), 1);
+	assert_int_equal(exception_world_counters().to_denied, 1);
 	p.vlan = 0;
-	down(back(p), false);
-	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 1);
-	assert_int_equal(counters().from_foreign, 1);
+	packet_down(packet_back(p), false);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 1);
+	assert_int_equal(exception_world_counters().from_foreign, 1);
 	assert_int_equal(world_drops(&world), 2);
-	close_world();
+	exception_world_close();
 }
 
 static void test_tcp(void **state)
 {
-	tcp_both_ways(&one, false);
-	tcp_both_ways(&one, true);
-	tcp_both_ways(&tagged, false);
-	tcp_both_ways(&tagged, true);
-	tcp_both_ways(&few, false);
+	tcp_both_ways(&exception_one, false);
+	tcp_both_ways(&exception_one, true);
+	tcp_both_ways(&exception_tagged, false);
+	tcp_both_ways(&exception_tagged, true);
+	tcp_both_ways(&exception_few, false);
 }
 
 // Answers of others' servers come in, connections from their ports do not.
 static void test_client(void **state)
 {
-	open_world(one, RTE_DIM(allow));
-	down(back(tcp(179, 40000, 0)), true);
-	up(tcp(179, 40000, SYN | ACK), true);
-	up(tcp(179, 40000, SYN), false);
-	assert_int_equal(dropped(DP_DROP_EXC_DENIED), 1);
-	close_world();
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
+	packet_down(packet_back(packet_tcp(179, 40000, 0)), true);
+	packet_up(packet_tcp(179, 40000, SYN | ACK), true);
+	packet_up(packet_tcp(179, 40000, SYN), false);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_DENIED), 1);
+	exception_world_close();
 }
 
 static void test_off(void **state)
 {
-	const struct packet p = tcp(40000, 22, SYN);
+	const struct packet p = packet_tcp(40000, 22, SYN);
 
-	world_open(&world, &one);
-	world_inject(&world, 0, frame, make(&p, frame));
+	world_open(&world, &exception_one);
+	world_inject(&world, 0, frame, packet_make(&p, frame));
 	world_run(&world);
-	assert_int_equal(dropped(drop_of_net(NET_DROP_PROTOCOL)), 1);
+	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_PROTOCOL)), 1);
 	assert_int_equal(world_drops(&world), 1);
 	world_close(&world);
 }
 
 static void test_addresses(void **state)
 {
-	struct packet p = tcp(40000, 22, SYN);
+	struct packet p = packet_tcp(40000, 22, SYN);
 
-	open_world(one, RTE_DIM(allow));
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	p.dst = "10.99.0.2"; // not ours
-	up(p, false);
-	assert_int_equal(dropped(drop_of_net(NET_DROP_NOT_FOR_US)), 1);
+	packet_up(p, false);
+	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_NOT_FOR_US)), 1);
 	p.dst = "10.99.0.255";
-	up(p, false);
-	assert_int_equal(dropped(drop_of_net(NET_DROP_MARTIAN_DESTINATION)), 1);
-	p = tcp(40000, 22, SYN);
+	packet_up(p, false);
+	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_MARTIAN_DESTINATION)), 1);
+	p = packet_tcp(40000, 22, SYN);
 	p.src = "10.99.0.255";
-	up(p, false);
-	assert_int_equal(dropped(drop_of_net(NET_DROP_MARTIAN_SOURCE)), 1);
+	packet_up(p, false);
+	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_MARTIAN_SOURCE)), 1);
 	assert_int_equal(world_drops(&world), 3);
-	close_world();
+	exception_world_close();
 }
 
 // What the data path receives itself is never the kernel's, whatever is allowed.
 static void test_udp(void **state)
 {
-	struct packet p = tcp(40000, 161, 0);
+	struct packet p = packet_tcp(40000, 161, 0);
 
-	open_world(one, RTE_DIM(allow));
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	p.proto = IPPROTO_UDP;
-	up(p, true);
-	down(back(p), true);
+	packet_up(p, true);
+	packet_down(packet_back(p), true);
 	p.sport = 53;
 	p.dport = 33333;
-	up(p, true);
-	down(back(p), true);
-	assert_int_equal(counters().to[EXC_UDP], 2);
-	assert_int_equal(counters().from[EXC_UDP], 2);
+	packet_up(p, true);
+	packet_down(packet_back(p), true);
+	assert_int_equal(exception_world_counters().to[EXC_UDP], 2);
+	assert_int_equal(exception_world_counters().from[EXC_UDP], 2);
 	assert_int_equal(world_drops(&world), 0);
-	p = tcp(40000, 162, 0);
+	p = packet_tcp(40000, 162, 0);
 	p.proto = IPPROTO_UDP;
-	up(p, false);
-	assert_int_equal(dropped(DP_DROP_NO_LISTENER), 1);
+	packet_up(p, false);
+	assert_int_equal(exception_world_dropped(DP_DROP_NO_LISTENER), 1);
 	p.dport = 50000; // relayed from
-	up(p, false);
-	assert_int_equal(dropped(drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION)), 1);
-	down(back(p), false);
+	packet_up(p, false);
+	assert_int_equal(exception_world_dropped(drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION)), 1);
+	packet_down(packet_back(p), false);
 	p.dport = 3478; // a listener's
-	up(p, false);
-	down(back(p), false);
-	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 2);
-	close_world();
+	packet_up(p, false);
+	packet_down(packet_back(p), false);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 2);
+	exception_world_close();
 }
 
 // The kernel is believed in what it is allowed to say, and in nothing else.
 static void test_foreign(void **state)
 {
-	const struct packet good = back(tcp(40000, 22, ACK));
+	const struct packet good = packet_back(packet_tcp(40000, 22, ACK));
 	static const char *const not_ours[] = {
 		"10.99.0.2", "10.98.0.1", "10.99.0.255", "127.0.0.1"};
 	struct packet p = good;
 	uint64_t foreign = 0;
 	size_t len;
 
-	open_world(one, RTE_DIM(allow));
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	for (size_t i = 0; i < RTE_DIM(not_ours); i++, foreign++) {
 		p.src = not_ours[i];
-		down(p, false);
+		packet_down(p, false);
 	}
 	// another MAC, a group's MAC of ours, a frame to ourselves
-	len = make(&good, frame);
+	len = packet_make(&good, frame);
 	frame[11] ^= 1;
-	assert_int_equal(down_frame(frame, len), 0);
+	assert_int_equal(exception_world_down(frame, len), 0);
 	foreign++;
-	make(&good, frame);
+	packet_make(&good, frame);
 	memcpy(frame, frame + 6, 6);
-	assert_int_equal(down_frame(frame, len), 0);
+	assert_int_equal(exception_world_down(frame, len), 0);
 	foreign++;
 	// to a group, cut short, another protocol, of another VLAN, a fragment
 	p = good;
 	p.dst = "224.0.0.5";
-	down(p, false);
+	packet_down(p, false);
 	foreign++;
-	make(&good, frame);
-	assert_int_equal(down_frame(frame, 40), 0);
+	packet_make(&good, frame);
+	assert_int_equal(exception_world_down(frame, 40), 0);
 	foreign++;
 	for (unsigned int i = 0; i < 3; i++, foreign++) {
-		make(&good, frame);
+		packet_make(&good, frame);
 		if (i == 0)
 			frame[23] = 89;
 		else if (i == 1)
@@ -169,25 +169,25 @@ static void test_foreign(void **state)
 			store_be16(frame + 20, 0x2000);
 		store_be16(frame + 24, 0);
 		store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
-		assert_int_equal(down_frame(frame, len), 0);
+		assert_int_equal(exception_world_down(frame, len), 0);
 	}
 	p = good;
 	p.vlan = 5;
-	assert_int_equal(down_frame(frame, make(&p, frame)), 0);
+	assert_int_equal(exception_world_down(frame, packet_make(&p, frame)), 0);
 	foreign++;
 	// one with a priority, which is of none
-	len = make(&p, frame);
+	len = packet_make(&p, frame);
 	store_be16(frame + 14, 0xe000);
-	assert_int_equal(down_frame(frame, len), 0);
+	assert_int_equal(exception_world_down(frame, len), 0);
 	foreign++;
-	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), foreign);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), foreign);
 	// an interface whose MTU somebody has raised
 	p = good;
 	p.len = 1461;
-	down(p, false);
-	assert_int_equal(dropped(DP_DROP_MTU), 1);
+	packet_down(p, false);
+	assert_int_equal(exception_world_dropped(DP_DROP_MTU), 1);
 	assert_int_equal(world_drops(&world), foreign + 1);
-	close_world();
+	exception_world_close();
 }
 
 // --- neighbours and pings -----------------------------------------------------------------------
@@ -201,40 +201,40 @@ static void neighbours(bool v6)
 	const unsigned int class = v6 ? EXC_ND : EXC_ARP;
 	size_t len;
 
-	open_world(one, 0);
+	exception_world_open(exception_one, 0);
 	memcpy(from_us.src, world.dp->port[0].port->mac, 6);
 	memcpy(from_us.dst, their_mac, 6);
 	memcpy(from_them.src, from_us.dst, 6);
 	memcpy(from_them.dst, from_us.src, 6);
 	// the kernel's question goes out, and the answer is for both
 	len = net_write_ask(frame, &from_us, &ours, &theirs, NULL);
-	assert_int_equal(down_frame(frame, len), len);
+	assert_int_equal(exception_world_down(frame, len), len);
 	assert_memory_equal(got, frame, len);
 	len = net_write_answer(frame, &from_them, &theirs, &ours);
 	world_inject(&world, 0, frame, len);
-	run();
+	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
 	assert_memory_equal(got, frame, len);
 	// others' question is answered once, by the data path, and told to the kernel
 	len = net_write_ask(frame, &from_them, &theirs, &ours, NULL);
 	world_inject(&world, 0, frame, len);
-	run();
+	exception_world_run();
 	assert_int_equal(world.answers, 1);
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
 	len = net_write_answer(frame, &from_us, &ours, &theirs);
-	assert_int_equal(down_frame(frame, len), 0);
-	assert_int_equal(counters().from_answered, 1);
+	assert_int_equal(exception_world_down(frame, len), 0);
+	assert_int_equal(exception_world_counters().from_answered, 1);
 	// a question about others is nobody's; nor may the kernel ask in another's name
 	len = net_write_ask(frame, &from_them, &theirs, &other, NULL);
 	world_inject(&world, 0, frame, len);
-	run();
+	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
 	len = net_write_ask(frame, &from_us, &other, &theirs, NULL);
-	assert_int_equal(down_frame(frame, len), 0);
-	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 1);
-	assert_int_equal(counters().to[class], 2);
-	assert_int_equal(counters().from[class], 1);
-	close_world();
+	assert_int_equal(exception_world_down(frame, len), 0);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 1);
+	assert_int_equal(exception_world_counters().to[class], 2);
+	assert_int_equal(exception_world_counters().from[class], 1);
+	exception_world_close();
 }
 
 static void test_neighbours(void **state)
@@ -245,13 +245,13 @@ static void test_neighbours(void **state)
 
 static size_t ping(uint8_t type, bool from_us)
 {
-	struct packet p = tcp(0x0800, 1, 0);
+	struct packet p = packet_tcp(0x0800, 1, 0);
 	uint8_t *icmp = frame + 34;
 	size_t len;
 
 	p.proto = IPPROTO_UDP;
-	p = from_us ? back(p) : p;
-	len = make(&p, frame);
+	p = from_us ? packet_back(p) : p;
+	len = packet_make(&p, frame);
 	frame[23] = IPPROTO_ICMP;
 	store_be16(frame + 24, 0);
 	store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
@@ -265,26 +265,26 @@ static void test_pings(void **state)
 {
 	static const struct conf_service icmp = {IPPROTO_ICMP, false, 0};
 
-	open_world(one, 0);
+	exception_world_open(exception_one, 0);
 	world_inject(&world, 0, frame, ping(8, false));
-	run();
+	exception_world_run();
 	assert_int_equal(world.echoes, 1);
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(down_frame(frame, ping(8, true)), 0);
-	close_world();
-	open_world(one, 0);
+	assert_int_equal(exception_world_down(frame, ping(8, true)), 0);
+	exception_world_close();
+	exception_world_open(exception_one, 0);
 	exception_rules_free(&exception()->rules);
 	exception()->rules.ping = icmp.proto == IPPROTO_ICMP;
 	world_inject(&world, 0, frame, ping(8, false));
-	run();
+	exception_world_run();
 	assert_int_equal(world.echoes, 0);
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), ping(8, false));
 	assert_memory_equal(got, frame, ping(8, false));
-	assert_int_equal(down_frame(frame, ping(0, true)), ping(0, true));
+	assert_int_equal(exception_world_down(frame, ping(0, true)), ping(0, true));
 	assert_memory_equal(got, frame, ping(0, true));
-	assert_int_equal(counters().to[EXC_ICMP], 1);
-	assert_int_equal(counters().from[EXC_ICMP], 1);
-	close_world();
+	assert_int_equal(exception_world_counters().to[EXC_ICMP], 1);
+	assert_int_equal(exception_world_counters().from[EXC_ICMP], 1);
+	exception_world_close();
 }
 
 // An error about a datagram of ours to another's port.
@@ -310,19 +310,19 @@ static size_t unreachable(uint16_t ours, uint16_t theirs)
 // To the kernel when the datagram was its own, not when it was relayed.
 static void test_errors(void **state)
 {
-	open_world(one, RTE_DIM(allow));
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	world_inject(&world, 0, frame, unreachable(33333, 53));
-	run();
+	exception_world_run();
 	assert_int_equal(
 		softport_take(exception()->kernel, got, sizeof(got)), unreachable(33333, 53));
 	assert_memory_equal(got, frame, 70);
 	world_inject(&world, 0, frame, unreachable(50000, 53));
-	run();
+	exception_world_run();
 	world_inject(&world, 0, frame, unreachable(3478, 53));
-	run();
+	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(dropped(DP_DROP_ICMP), 2);
-	close_world();
+	assert_int_equal(exception_world_dropped(DP_DROP_ICMP), 2);
+	exception_world_close();
 }
 
 // An ICMPv6 error of a neighbour to the port's link-local address, which is no address of the
@@ -333,7 +333,7 @@ static size_t unreachable_link_local(uint16_t ours, uint16_t theirs)
 		.src = "fd99::77", .dst = "fd99::1", .proto = IPPROTO_UDP, .len = 40 + 8};
 	const struct addr *to = &world.dp->port[0].link_local;
 	const struct addr from = world_endpoint(p.src, 0).addr;
-	const size_t len = make(&p, frame);
+	const size_t len = packet_make(&p, frame);
 	uint8_t *ip = frame + 14, *icmp = ip + 40, *about = icmp + 8;
 	uint32_t sum;
 
@@ -361,22 +361,22 @@ static void test_error_to_link_local(void **state)
 	} about[] = {{161, 40000}, {33333, 53}, {50000, 40000}, {3478, 40000}};
 	size_t len;
 
-	open_world(one, RTE_DIM(allow));
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	for (size_t i = 0; i < RTE_DIM(about); i++) {
 		len = unreachable_link_local(about[i].ours, about[i].theirs);
 		world_inject(&world, 0, frame, len);
-		run();
+		exception_world_run();
 		assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
 		assert_memory_equal(got, frame, len);
 	}
-	assert_int_equal(counters().to[EXC_ICMP], RTE_DIM(about));
+	assert_int_equal(exception_world_counters().to[EXC_ICMP], RTE_DIM(about));
 	// a port that nothing allows
 	world_inject(&world, 0, frame, unreachable_link_local(33333, 40001));
-	run();
+	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(dropped(DP_DROP_ICMP), 1);
+	assert_int_equal(exception_world_dropped(DP_DROP_ICMP), 1);
 	assert_int_equal(world_drops(&world), 1);
-	close_world();
+	exception_world_close();
 }
 
 // --- bounds -------------------------------------------------------------------------------------
@@ -384,60 +384,63 @@ static void test_error_to_link_local(void **state)
 // A flood for a kernel that takes nothing: so much waits, the rest is dropped; ARP gets through.
 static void test_flood(void **state)
 {
-	const struct packet p = tcp(40000, 22, SYN);
+	const struct packet p = packet_tcp(40000, 22, SYN);
 	const struct addr theirs = world_endpoint("10.99.0.77", 0).addr,
 			  ours = world_endpoint("10.99.0.1", 0).addr;
 	struct net_l2 l2 = {0};
 	uint64_t full;
 	size_t len;
 
-	open_world(one, RTE_DIM(allow));
-	len = make(&p, frame);
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
+	len = packet_make(&p, frame);
 	for (unsigned int i = 0; i < 1000; i++)
 		world_inject(&world, 0, frame, len);
 	world_run(&world);
-	assert_int_equal(counters().to[EXC_TCP], entry.buffers * 3 / 4);
-	assert_int_equal(dropped(DP_DROP_EXC_RATE), 1000 - entry.buffers * 3 / 4);
-	assert_int_equal(counters().to_full, dropped(DP_DROP_EXC_RATE));
+	assert_int_equal(exception_world_counters().to[EXC_TCP], exception_entry.buffers * 3 / 4);
+	assert_int_equal(
+		exception_world_dropped(DP_DROP_EXC_RATE), 1000 - exception_entry.buffers * 3 / 4);
+	assert_int_equal(
+		exception_world_counters().to_full, exception_world_dropped(DP_DROP_EXC_RATE));
 	memcpy(l2.src, their_mac, 6);
 	memcpy(l2.dst, world.dp->port[0].port->mac, 6);
 	len = net_write_answer(frame, &l2, &theirs, &ours);
 	for (unsigned int i = 0; i < 100; i++)
 		world_inject(&world, 0, frame, len);
-	full = dropped(DP_DROP_EXC_RATE);
+	full = exception_world_dropped(DP_DROP_EXC_RATE);
 	world_run(&world);
-	assert_int_equal(counters().to[EXC_ARP], entry.buffers / 4);
-	assert_int_equal(dropped(DP_DROP_EXC_RATE) - full, 100 - entry.buffers / 4);
+	assert_int_equal(exception_world_counters().to[EXC_ARP], exception_entry.buffers / 4);
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_RATE) - full,
+		100 - exception_entry.buffers / 4);
 	// once it takes them again there is room again
-	run();
-	for (unsigned int i = 0; i < entry.buffers; i++)
+	exception_world_run();
+	for (unsigned int i = 0; i < exception_entry.buffers; i++)
 		assert_true(softport_take(exception()->kernel, got, sizeof(got)) > 0);
-	up(p, true);
-	close_world();
+	packet_up(p, true);
+	exception_world_close();
 }
 
 // Both ways no more than the rate, and what is for the wire waits where the kernel sees it.
 static void test_rate(void **state)
 {
-	const struct packet in = tcp(40000, 22, ACK), out = back(in);
+	const struct packet in = packet_tcp(40000, 22, ACK), out = packet_back(in);
 	unsigned int taken = 0;
 	size_t len;
 
-	open_world(one, RTE_DIM(allow));
-	len = make(&in, frame);
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
+	len = packet_make(&in, frame);
 	exception()->rate = 1000;
 	exception()->burst = 64;
-	exception()->to_meter = exception()->from_meter = (struct bucket){64, ns};
+	exception()->to_meter = exception()->from_meter = (struct bucket){64, exception_ns};
 	for (unsigned int ms = 0; ms < 100; ms++) {
 		for (unsigned int i = 0; i < 10; i++) {
-			make(&in, frame);
+			packet_make(&in, frame);
 			world_inject(&world, 0, frame, len);
-			make(&out, frame);
+			packet_make(&out, frame);
 			softport_put(exception()->kernel, 0, frame, len);
 		}
 		world_round(&world);
-		ns += 1000000;
-		while (exception_thread_turn(exception(), ns) > 0)
+		exception_ns += 1000000;
+		while (exception_thread_turn(exception(), exception_ns) > 0)
 			;
 		while (softport_take(exception()->kernel, got, sizeof(got)) > 0)
 			taken++;
@@ -445,29 +448,29 @@ static void test_rate(void **state)
 	world_run(&world);
 	assert_in_range(taken, 160, 165); // the burst of 64, and one a millisecond
 	assert_in_range(world.segments, 160, 165);
-	assert_int_equal(counters().from[EXC_TCP], world.segments);
-	close_world();
+	assert_int_equal(exception_world_counters().from[EXC_TCP], world.segments);
+	exception_world_close();
 }
 
 // A round sends no more of the kernel's than it says, however much there is.
 static void test_budget(void **state)
 {
-	const struct packet p = back(tcp(40000, 22, ACK));
+	const struct packet p = packet_back(packet_tcp(40000, 22, ACK));
 	struct worker *w;
 	size_t len;
 
-	open_world(one, RTE_DIM(allow));
-	len = make(&p, frame);
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
+	len = packet_make(&p, frame);
 	for (unsigned int i = 0; i < 1000; i++)
 		softport_put(exception()->kernel, 0, frame, len);
-	while (exception_thread_turn(exception(), ns += 100000000) > 0)
+	while (exception_thread_turn(exception(), exception_ns += 100000000) > 0)
 		;
-	assert_int_equal(exception()->queued - exception()->taken, entry.buffers);
+	assert_int_equal(exception()->queued - exception()->taken, exception_entry.buffers);
 	w = world.dp->worker[0];
 	worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	stats_publish(w);
-	assert_int_equal(counters().from[EXC_TCP], EXCEPTION_TAKE);
-	close_world(); // with all that waits on the way
+	assert_int_equal(exception_world_counters().from[EXC_TCP], EXCEPTION_TAKE);
+	exception_world_close(); // with all that waits on the way
 }
 
 int main(void)

@@ -19,7 +19,7 @@ static struct rte_mbuf *super(struct port *to, const struct packet *like, unsign
 	size_t len, done = 1900;
 
 	p.len = (uint16_t)(n * 1000 - 100);
-	len = make(&p, whole);
+	len = packet_make(&p, whole);
 	head = last = softport_mbuf(to, whole, RTE_MIN(len, done));
 	for (; done < len; done += 1900) {
 		last->next = softport_mbuf(to, whole + done, RTE_MIN(len - done, (size_t)1900));
@@ -42,7 +42,7 @@ static void is_whole(struct rte_mbuf *m, const struct packet *p, unsigned int n)
 	assert_true((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0);
 	assert_int_equal(port_segment(m, world.dp->pool, cut, 64), n);
 	one_of.len = 1000;
-	assert_int_equal(make(&one_of, frame), cut[0]->pkt_len);
+	assert_int_equal(packet_make(&one_of, frame), cut[0]->pkt_len);
 	assert_int_equal(load_be16(rte_pktmbuf_mtod(cut[0], uint8_t *) + 12),
 		p->vlan != 0 ? 0x8100 : 0x0800);
 	rte_pktmbuf_free_bulk(cut, n);
@@ -51,13 +51,13 @@ static void is_whole(struct rte_mbuf *m, const struct packet *p, unsigned int n)
 
 static void supers(const struct world_setup *s, const struct port_super *tso)
 {
-	struct packet p = tcp(40000, 22, ACK);
+	struct packet p = packet_tcp(40000, 22, ACK);
 	struct port *wan, *kernel;
 	uint64_t rx, tx;
 	uint8_t *l4;
 	size_t len;
 
-	open_world(*s, RTE_DIM(allow));
+	exception_world_open(*s, EXCEPTION_ALLOWED);
 	wan = world.dp->port[0].port;
 	kernel = exception()->kernel;
 	wan->rx_super = true;
@@ -67,22 +67,22 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	rx = world_stats(&world).rx;
 	tx = world_stats(&world).tx;
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
-	run();
+	exception_world_run();
 	p.vlan = 0;
 	is_whole(softport_take_mbuf(kernel), &p, 40);
-	assert_int_equal(counters().to[EXC_TCP], 40);
-	assert_int_equal(counters().to_supers, 1);
-	assert_int_equal(counters().to_super_frames, 40);
+	assert_int_equal(exception_world_counters().to[EXC_TCP], 40);
+	assert_int_equal(exception_world_counters().to_supers, 1);
+	assert_int_equal(exception_world_counters().to_super_frames, 40);
 	assert_int_equal(world_stats(&world).rx - rx, 40);
 	// and back, between two plain ones in this order
-	p = back(p);
-	len = make(&(struct packet){.src = p.src,
-			   .dst = p.dst,
-			   .sport = 22,
-			   .dport = 40000,
-			   .proto = IPPROTO_TCP,
-			   .flags = ACK,
-			   .from_us = true},
+	p = packet_back(p);
+	len = packet_make(&(struct packet){.src = p.src,
+				  .dst = p.dst,
+				  .sport = 22,
+				  .dport = 40000,
+				  .proto = IPPROTO_TCP,
+				  .flags = ACK,
+				  .from_us = true},
 		frame);
 	softport_put(kernel, 0, frame, len);
 	softport_put_mbuf(kernel, 0, super(kernel, &p, 30));
@@ -92,29 +92,29 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	for (unsigned int i = 0; i < 20; i++) {
 		struct worker *w = world.dp->worker[0];
 
-		exception_thread_turn(exception(), ns += 1000000);
+		exception_thread_turn(exception(), exception_ns += 1000000);
 		worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 		stats_publish(w);
 		world_balance(&world, 0);
 	}
-	assert_int_equal(counters().from[EXC_TCP], 32);
+	assert_int_equal(exception_world_counters().from[EXC_TCP], 32);
 	assert_int_equal(world_stats(&world).tx - tx, 32);
 	assert_int_equal(softport_take(wan, got, sizeof(got)), len);
 	if (tso->segments >= 30 && tso->size_min <= 1000) {
 		is_whole(softport_take_mbuf(wan), &p, 30);
-		assert_int_equal(counters().from_super_frames, 30);
-		assert_int_equal(counters().from_cut, 0);
+		assert_int_equal(exception_world_counters().from_super_frames, 30);
+		assert_int_equal(exception_world_counters().from_cut, 0);
 	} else {
 		for (unsigned int i = 0; i < 30; i++) {
 			assert_true(softport_take(wan, got, sizeof(got)) > 0);
-			l4 = got + headers(&p) - 20;
+			l4 = got + packet_headers(&p) - 20;
 			assert_int_equal(load_be32(l4 + 4), 1000 + 1000 * i);
 		}
-		assert_int_equal(counters().from_cut, 1);
+		assert_int_equal(exception_world_counters().from_cut, 1);
 	}
 	assert_int_equal(softport_take(wan, got, sizeof(got)), len);
 	assert_int_equal(world_drops(&world), 0);
-	close_world();
+	exception_world_close();
 }
 
 static void test_super(void **state)
@@ -127,82 +127,82 @@ static void test_super(void **state)
 					       .size_min = 1001},
 				       none = {0};
 
-	supers(&one, &whole);
-	supers(&tagged, &whole);
-	supers(&one, &fewer);
-	supers(&tagged, &fewer);
-	supers(&one, &larger);
-	supers(&one, &none);
+	supers(&exception_one, &whole);
+	supers(&exception_tagged, &whole);
+	supers(&exception_one, &fewer);
+	supers(&exception_tagged, &fewer);
+	supers(&exception_one, &larger);
+	supers(&exception_one, &none);
 }
 
 // An interface that takes none is given the segments, in order.
 static void test_super_cut(void **state)
 {
-	struct packet p = tcp(40000, 22, ACK);
+	struct packet p = packet_tcp(40000, 22, ACK);
 	struct port *wan;
 
-	open_world(tagged, RTE_DIM(allow));
+	exception_world_open(exception_tagged, EXCEPTION_ALLOWED);
 	wan = world.dp->port[0].port;
 	wan->rx_super = true;
-	p.vlan = tagged.vlan;
+	p.vlan = exception_tagged.vlan;
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
-	run();
+	exception_world_run();
 	p.vlan = 0;
 	for (unsigned int i = 0; i < 40; i++) {
 		assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)),
-			headers(&p) + (i < 39 ? 1000 : 900));
-		assert_int_equal(load_be32(got + headers(&p) - 16), 1000 + 1000 * i);
+			packet_headers(&p) + (i < 39 ? 1000 : 900));
+		assert_int_equal(load_be32(got + packet_headers(&p) - 16), 1000 + 1000 * i);
 		assert_int_equal(load_be16(got + 12), 0x0800);
 	}
-	assert_int_equal(counters().to_lost, 0);
+	assert_int_equal(exception_world_counters().to_lost, 0);
 	// one that is full
-	p.vlan = tagged.vlan;
+	p.vlan = exception_tagged.vlan;
 	softport_limit(exception()->kernel, 15);
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
-	run();
-	assert_int_equal(counters().to_lost, 25);
+	exception_world_run();
+	assert_int_equal(exception_world_counters().to_lost, 25);
 	assert_int_equal(world_drops(&world), 0);
-	close_world();
+	exception_world_close();
 }
 
 // For nobody, of a wrong checksum, full of lies: all its segments are dropped and counted.
 static void test_super_dropped(void **state)
 {
-	struct packet p = tcp(40000, 22, ACK);
+	struct packet p = packet_tcp(40000, 22, ACK);
 	struct rte_mbuf *m;
 	struct port *wan;
 
-	open_world(one, RTE_DIM(allow));
+	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	wan = world.dp->port[0].port;
 	wan->rx_super = true;
 	p.dport = 23;
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
-	run();
-	assert_int_equal(dropped(DP_DROP_EXC_DENIED), 40);
-	p = tcp(40000, 22, ACK);
+	exception_world_run();
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_DENIED), 40);
+	p = packet_tcp(40000, 22, ACK);
 	m = super(wan, &p, 40);
 	m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK;
 	softport_put_mbuf(wan, 0, m);
-	run();
-	assert_int_equal(dropped(drop_of_net(NET_DROP_UDP_CHECKSUM)), 40);
+	exception_world_run();
+	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_UDP_CHECKSUM)), 40);
 	p.src = "10.99.0.255";
 	softport_put_mbuf(wan, 0, super(wan, &p, 40));
-	run();
-	assert_int_equal(dropped(drop_of_net(NET_DROP_MARTIAN_SOURCE)), 40);
+	exception_world_run();
+	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_MARTIAN_SOURCE)), 40);
 	// of the kernel
-	p = back(tcp(40000, 23, ACK));
+	p = packet_back(packet_tcp(40000, 23, ACK));
 	softport_put_mbuf(exception()->kernel, 0, super(exception()->kernel, &p, 40));
-	run();
-	assert_int_equal(dropped(DP_DROP_EXC_FOREIGN), 40);
-	p = back(tcp(40000, 22, ACK));
+	exception_world_run();
+	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 40);
+	p = packet_back(packet_tcp(40000, 22, ACK));
 	m = super(exception()->kernel, &p, 40);
 	m->tso_segsz = 0;
 	softport_put_mbuf(exception()->kernel, 0, m);
-	run();
-	assert_int_equal(dropped(DP_DROP_SUPER), 1);
+	exception_world_run();
+	assert_int_equal(exception_world_dropped(DP_DROP_SUPER), 1);
 	assert_int_equal(world_drops(&world), 161);
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	close_world();
+	exception_world_close();
 }
 
 int main(void)
