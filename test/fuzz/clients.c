@@ -15,7 +15,7 @@ static uint8_t frame[FUZZ_FRAME], message[FUZZ_FRAME];
 // One for which there is a listener, of addresses of its family.
 static uint8_t pick_listener(enum fuzz_via via)
 {
-	const struct world *w = &fuzz.world;
+	const struct dp_world *w = &fuzz.world;
 
 	if (via == VIA_STREAM)
 		return (uint8_t)w->tcp;

@@ -22,7 +22,7 @@ static struct addr v6(uint8_t net, uint8_t host)
 
 struct addr fuzz_own(unsigned int port)
 {
-	const struct world *w = &fuzz.world;
+	const struct dp_world *w = &fuzz.world;
 	const struct conf_port *p = &w->ports[port % FUZZ_KERNEL % w->conf.nb_ports];
 
 	if (chance(8))

@@ -60,7 +60,7 @@ struct fuzz_seen {
 
 struct fuzz {
 	struct test_rand rand;
-	struct world world;
+	struct dp_world world;
 	struct world_setup setup;
 	struct conf_exception exception;
 	uint32_t mbufs;
@@ -129,7 +129,7 @@ const struct fuzz_frame *fuzz_recent(void); // any; NULL: there is none yet
 // All workers, the threads and the kernel once; what comes out is looked at.
 void fuzz_round(void);
 // world_setup.receive
-bool fuzz_receive(struct world *w, unsigned int port);
+bool fuzz_receive(struct dp_world *w, unsigned int port);
 
 // --- alone.c: parsers in blocks of just the length ----------------------------------------------
 

@@ -56,7 +56,7 @@ static void pick_nic(struct world_setup *s)
 }
 
 // What conf_load would not have from a file is not here either.
-static void change(struct world *w)
+static void change(struct dp_world *w)
 {
 	struct turn_limits *l = &w->conf.turn.limits;
 

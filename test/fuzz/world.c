@@ -178,7 +178,7 @@ static void judge(unsigned int port, const uint8_t *frame, size_t len)
 	answer(port, &msg);
 }
 
-bool fuzz_receive(struct world *w, unsigned int port)
+bool fuzz_receive(struct dp_world *w, unsigned int port)
 {
 	struct rte_mbuf *m = softport_take_mbuf(w->dp->port[port].port);
 	static uint8_t frame[FUZZ_FRAME];

@@ -55,7 +55,8 @@ struct client {
 	uint64_t next_ms;
 };
 
-struct world {
+// A shard under attack: those whom it serves already, and those who come meanwhile.
+struct attack_world {
 	struct fixture f;
 	struct test_rand rand;
 	struct client client[CLIENTS + HOLDERS];
@@ -68,7 +69,7 @@ struct world {
 };
 
 // Sends one request of what a client wants: its code, or UINT_MAX for silence.
-static unsigned int ask(struct world *w, struct client *c)
+static unsigned int ask(struct attack_world *w, struct client *c)
 {
 	struct fixture *f = &w->f;
 	unsigned int code;
@@ -91,7 +92,7 @@ static unsigned int ask(struct world *w, struct client *c)
 }
 
 // One try; true when the transaction is over. A challenge begins the next one at once.
-static bool try(struct world *w, struct client *c)
+static bool try(struct attack_world *w, struct client *c)
 {
 	unsigned int code = ask(w, c);
 
@@ -109,7 +110,7 @@ static bool try(struct world *w, struct client *c)
 }
 
 // A transaction is over: what comes next, and when.
-static void go_on(struct world *w, struct client *c, bool holds)
+static void go_on(struct attack_world *w, struct client *c, bool holds)
 {
 	c->tries = 0;
 	c->next_ms = w->f.now_ms + 1000 * (60 + test_rand_below(&w->rand, holds ? 840 : 240));
@@ -123,7 +124,7 @@ static void go_on(struct world *w, struct client *c, bool holds)
 	}
 }
 
-static void clients_step(struct world *w)
+static void clients_step(struct attack_world *w)
 {
 	for (unsigned int i = 0; i < CLIENTS + HOLDERS; i++) {
 		struct client *c = &w->client[i];
@@ -139,7 +140,7 @@ static void clients_step(struct world *w)
 	}
 }
 
-static struct client client_new(struct world *w, uint8_t listener)
+static struct client client_new(struct attack_world *w, uint8_t listener)
 {
 	struct client c = {.at = fixture_client(VICTIM, w->port++), .next_ms = w->f.now_ms};
 
@@ -148,7 +149,7 @@ static struct client client_new(struct world *w, uint8_t listener)
 }
 
 // A new client of each transport comes.
-static void newcomers_come(struct world *w)
+static void newcomers_come(struct attack_world *w)
 {
 	unsigned int i = 0;
 
@@ -161,7 +162,7 @@ static void newcomers_come(struct world *w)
 }
 
 // Those who have come repeat their first request until they are challenged or give up.
-static void newcomers_step(struct world *w)
+static void newcomers_step(struct attack_world *w)
 {
 	for (unsigned int i = 0; i < NEWCOMERS; i++) {
 		struct client *c = &w->newcomer[i];
@@ -184,7 +185,7 @@ static void newcomers_step(struct world *w)
 
 // A request that nobody asked for, over UDP, from an address and a port of the attacker's choice.
 // He knows the realm, the users, every port of the clients, and nonces of his own address.
-static void spoof(struct world *w, const struct fixture_client *own)
+static void spoof(struct attack_world *w, const struct fixture_client *own)
 {
 	static const enum stun_method methods[] = {STUN_ALLOCATE, STUN_ALLOCATE, STUN_REFRESH,
 		STUN_CREATE_PERMISSION, STUN_CHANNEL_BIND, STUN_BINDING};
@@ -214,11 +215,11 @@ static void spoof(struct world *w, const struct fixture_client *own)
 
 // --- the siege -----------------------------------------------------------------------------------
 
-static void open_world(struct world *w, uint64_t seed)
+static void open_world(struct attack_world *w, uint64_t seed)
 {
 	const struct turn_config c = config();
 
-	*w = (struct world){.rand = {seed}, .port = 1024};
+	*w = (struct attack_world){.rand = {seed}, .port = 1024};
 	fixture_open(&w->f, &c, seed);
 	// over a minute, as that many do not come at once
 	for (unsigned int i = 0; i < CLIENTS + HOLDERS; i++) {
@@ -239,7 +240,7 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void siege(unsigned int rate, uint64_t minutes)
 {
-	static struct world w;
+	static struct attack_world w;
 	struct client attacker;
 	const uint64_t steps = minutes * MINUTE_MS / STEP_MS;
 	const uint32_t each = rate * STEP_MS / 1000;
@@ -305,7 +306,7 @@ static struct client office[OFFICE];
 // requests as RFC 8489 says. Returns the milliseconds until the last one has its allocation.
 static uint64_t come_back(uint32_t workers)
 {
-	static struct world w[8];
+	static struct attack_world w[8];
 	struct turn_config c = config();
 	const struct hash_key key = {{1, 2, 3, 4}};
 	const struct turn_shard_params sizes = {.client_key = &key};

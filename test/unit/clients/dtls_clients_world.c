@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-struct world world;
+struct dp_world world;
 struct streams streams;
 struct thread *thread;
 bool thread_asleep, wire_harmed;

@@ -14,7 +14,7 @@
 struct thread;
 struct streams;
 
-extern struct world world;
+extern struct dp_world world;
 extern struct streams streams;
 extern struct thread *thread;
 extern bool thread_asleep;

@@ -12,7 +12,7 @@
 #define RING 64
 #define PIPELINED 400
 
-static struct world world;
+static struct dp_world world;
 static bool dead; // what is said of every connection
 
 bool __wrap_stream_alive(const struct streams *s, uint64_t conn);

@@ -9,7 +9,7 @@
 #define MARK 0x80 // in the source MAC of what is written the short way
 #define NO_PLAN 0xff
 
-struct world world;
+struct dp_world world;
 struct world_client client[LINE_CLIENTS];
 struct endpoint peer[LINE_CLIENTS];
 

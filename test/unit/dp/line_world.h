@@ -10,7 +10,7 @@
 #define LINE_CLIENTS 5 // the last one on the second port
 #define LINE_CHANNEL 0x4001
 
-extern struct world world;
+extern struct dp_world world;
 extern struct world_client client[LINE_CLIENTS];
 extern struct endpoint peer[LINE_CLIENTS];
 extern const struct world_setup line_one; // of one worker

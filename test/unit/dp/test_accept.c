@@ -11,7 +11,7 @@
 
 #define CHANNEL 0x4001
 
-static struct world world;
+static struct dp_world world;
 static struct world_client client[2]; // by [is_v4]
 static struct endpoint peer[2];
 

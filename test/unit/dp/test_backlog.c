@@ -12,7 +12,7 @@
 #define CHANNEL 0x4001
 #define PACE 10 // datagrams of the call each round, each way, and of the storm: less than a burst
 
-static struct world world;
+static struct dp_world world;
 static struct world_client storm[STORM], call;
 static struct endpoint peer;
 

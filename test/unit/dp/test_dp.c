@@ -17,7 +17,7 @@
 #define CLIENTS 12
 #define CHANNEL 0x4001
 
-static struct world world;
+static struct dp_world world;
 static struct world_client client[CLIENTS];
 
 static const struct world_setup setups[] = {
@@ -34,7 +34,7 @@ static const struct world_setup setups[] = {
 // --- relaying -----------------------------------------------------------------------------------
 
 // Client i and its peer: every pair of families, on-link and behind the gateway.
-static void cast(struct world *w, unsigned int i, struct endpoint *peer)
+static void cast(struct dp_world *w, unsigned int i, struct endpoint *peer)
 {
 	static const char *const clients[] = {
 		"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
@@ -44,7 +44,7 @@ static void cast(struct world *w, unsigned int i, struct endpoint *peer)
 	*peer = world_endpoint(peers[i / 2 % 4], (uint16_t)(7000 + i));
 }
 
-static void expect(struct world *w, const struct endpoint *src, const struct endpoint *dst,
+static void expect(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
 	const struct world_datagram *like, struct world_datagram *got)
 {
 	assert_true(world_take(w, dst, got));
@@ -53,7 +53,7 @@ static void expect(struct world *w, const struct endpoint *src, const struct end
 	assert_int_equal(got->ttl, like->ttl - 1);
 }
 
-static void random_datagram(struct world *w, struct world_datagram *d, uint16_t max)
+static void random_datagram(struct dp_world *w, struct world_datagram *d, uint16_t max)
 {
 	d->len = (uint16_t)test_rand_below(&w->rand, max + 1u);
 	d->tos = (uint8_t)test_rand(&w->rand);
@@ -75,7 +75,8 @@ static void check_df(const struct world_datagram *sent, const struct world_datag
 }
 
 // By Send and Data indications.
-static void relay_indications(struct world *w, struct world_client *c, const struct endpoint *peer)
+static void relay_indications(
+	struct dp_world *w, struct world_client *c, const struct endpoint *peer)
 {
 	static const uint8_t zero[STUN_TID_LEN];
 	struct world_datagram up = {.src = c->at, .dst = c->server};
@@ -119,7 +120,7 @@ static void relay_indications(struct world *w, struct world_client *c, const str
 }
 
 // By a channel, all clients at once, so that bursts are mixed.
-static void relay_channels(struct world *w, const struct endpoint peer[CLIENTS])
+static void relay_channels(struct dp_world *w, const struct endpoint peer[CLIENTS])
 {
 	static struct world_datagram up[CLIENTS], down[CLIENTS], got;
 
@@ -154,7 +155,7 @@ static void relay_channels(struct world *w, const struct endpoint peer[CLIENTS])
 	}
 }
 
-static void binding(struct world *w, struct world_client *c)
+static void binding(struct dp_world *w, struct world_client *c)
 {
 	struct world_datagram got;
 	struct endpoint mapped;
@@ -177,7 +178,7 @@ static void binding(struct world *w, struct world_client *c)
 	assert_true(endpoint_eq(&mapped, &c->at));
 }
 
-static void check_end(struct world *w)
+static void check_end(struct dp_world *w)
 {
 	const struct dp_stats s = world_stats(w);
 
@@ -362,7 +363,7 @@ static void test_edges(void **state)
 
 // --- hairpin ------------------------------------------------------------------------------------
 
-static void hairpin_pair(struct world *w, const char *a, const char *b, int family)
+static void hairpin_pair(struct dp_world *w, const char *a, const char *b, int family)
 {
 	struct world_client *x = &client[0], *y = &client[1];
 	struct world_datagram got, down = {.len = 3, .ttl = 64, .data = "one"};

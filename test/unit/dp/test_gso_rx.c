@@ -13,7 +13,7 @@
 #define CHANNEL 0x4001
 #define BURST_MAX 300
 
-static struct world world;
+static struct dp_world world;
 static struct world_client client[CLIENTS];
 static struct endpoint peer[CLIENTS];
 

@@ -12,7 +12,7 @@
 
 #define NOT_TURN drop_of_turn(TURN_DROP_NOT_TURN)
 
-static struct world world;
+static struct dp_world world;
 
 struct setup {
 	struct world_setup world;

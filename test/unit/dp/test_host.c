@@ -7,7 +7,7 @@
 #include "link/tx.h"
 #include "worker.h"
 
-static struct world world;
+static struct dp_world world;
 static const struct world_setup one = {
 	.workers = 1, .rx_queues = 1, .tx_queues = 1, .icmp_rate = 1000};
 static const struct world_setup two = {.workers = 2, .rx_queues = 2, .tx_queues = 2};

@@ -9,7 +9,7 @@
 #define LINE(s, f) (offsetof(struct s, f) / RTE_CACHE_LINE_SIZE)
 #define STARTS_LINE(s, f) assert_int_equal(offsetof(struct s, f) % RTE_CACHE_LINE_SIZE, 0)
 
-static struct world world;
+static struct dp_world world;
 
 static void assert_line(const void *p)
 {

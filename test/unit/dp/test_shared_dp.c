@@ -9,7 +9,7 @@
 #define CLIENTS 24
 #define PORTS 6
 
-static struct world world;
+static struct dp_world world;
 static struct world_client client[CLIENTS];
 
 static uint64_t drops(enum turn_drop reason)

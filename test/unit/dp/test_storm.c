@@ -51,7 +51,7 @@ struct tally {
 	uint64_t back; // relayed, or answers
 };
 
-static struct world world;
+static struct dp_world world;
 static struct frame storm[2 * CLIENTS]; // all allocate, then all release
 static struct frame fakes[ASKERS]; // all valid, and of no use
 static struct frame up, down;

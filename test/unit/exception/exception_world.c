@@ -9,7 +9,7 @@
 
 #include "bytes.h"
 
-struct world world;
+struct dp_world world;
 uint64_t exception_ns;
 const struct conf_service exception_allow[EXCEPTION_ALLOWED] = {{IPPROTO_TCP, false, 22},
 	{IPPROTO_TCP, true, 179}, {IPPROTO_UDP, false, 161}, {IPPROTO_UDP, true, 53},

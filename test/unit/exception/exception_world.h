@@ -18,7 +18,7 @@
 
 #define EXCEPTION_ALLOWED 6 // entries of exception_allow
 
-extern struct world world;
+extern struct dp_world world;
 extern const struct world_setup exception_one; // one worker
 extern const struct world_setup exception_tagged; // one worker, a VLAN
 extern const struct world_setup exception_few; // two workers, one queue to send on

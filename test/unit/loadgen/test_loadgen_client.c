@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The states of the generator's TURN clients (RFC 8656 7 to 12), with a server that follows the
 // test's script.
-#include "support/loadgen_clients.h"
+#include "support/loadgen_world.h"
 
-static struct world w;
+static struct loadgen_world w;
 
 static int teardown(void **state)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The generator's TURN clients and the long-term credential mechanism (RFC 8489 9.2), and what they
 // make of answers that nobody sane would send.
-#include "support/loadgen_clients.h"
+#include "support/loadgen_world.h"
 
 #include <stdlib.h>
 
-static struct world w;
+static struct loadgen_world w;
 
 static int setup(void **state)
 {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "support/loadgen_clients.h"
+#include "support/loadgen_world.h"
 
 #define HOUR_MS (3600 * 1000)
 
-static struct world w;
+static struct loadgen_world w;
 
 static void open_mode(enum mode mode, uint32_t count)
 {
@@ -128,7 +128,7 @@ static void a_signed_request_is_retransmitted_as_it_was(void **state)
 	world_accept(&w);
 	assert_int_equal(w.request.method, STUN_CHANNEL_BIND);
 	for (int other = 0; other < 2; other++) {
-		struct world before = w;
+		struct loadgen_world before = w;
 
 		world_start(&w, 1);
 		w.nonce_len = 300 * (size_t)(other + 1); // makes room for longer nonces

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The generator's TURN clients with lib/turn as their server: what they set up relays media, for
 // hours, over a network that loses a good part of it all.
-#include "support/loadgen_clients.h"
+#include "support/loadgen_world.h"
 #include "turn_fixture.h"
 
-static struct world w;
+static struct loadgen_world w;
 static struct fixture f;
 static struct turn_config server;
 

@@ -12,7 +12,8 @@
 #include "lanes/trial.h"
 #include "measure/pacer.h"
 
-struct world {
+// One lane, and the two snapshots that a result is made from.
+struct trial_world {
 	struct config config;
 	struct lane lane;
 	struct engine *engine;
@@ -21,13 +22,13 @@ struct world {
 	struct lane_stats *now; // of the lane, in the later snapshot
 };
 
-static struct world w;
+static struct trial_world w;
 
 // One lane; nothing has happened before, and every datagram of 10,000 arrived.
 static int begin(void **state)
 {
 	(void)state;
-	w = (struct world){.config = {.role = ROLE_BOTH, .mode = MODE_CHANNEL}};
+	w = (struct trial_world){.config = {.role = ROLE_BOTH, .mode = MODE_CHANNEL}};
 	w.config.way[DIRECTION_UP] = true;
 	w.engine = calloc(1, sizeof(*w.engine));
 	w.from = calloc(1, sizeof(*w.from));

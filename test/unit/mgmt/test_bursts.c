@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static struct world world;
+static struct dp_world world;
 
 // Largest burst of each class, from the names that operators read.
 static unsigned int class_end(unsigned int class)

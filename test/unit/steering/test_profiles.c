@@ -3,7 +3,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 
-static struct world world;
+static struct dp_world world;
 static struct conf_driver list[2];
 static char *names[2][1] = {{"net_x"}, {"net_y"}};
 static struct conf_drivers drivers = {.dir = "dir", .list = list, .nb = 2};

@@ -13,7 +13,7 @@
 #define CLIENTS_MAX 64
 #define EACH 3 // datagrams of a client, and of its peer
 
-static struct world world;
+static struct dp_world world;
 static struct world_client client[CLIENTS_MAX];
 static struct endpoint peer[CLIENTS_MAX];
 static unsigned int clients;
@@ -23,7 +23,7 @@ static uint64_t astray[2]; // of them, to a queue of another worker than their h
 // --- traffic ------------------------------------------------------------------------------------
 
 // Every pair of families, on-link and behind the gateway; every third client has no channel.
-static void cast(struct world *w, unsigned int nb)
+static void cast(struct dp_world *w, unsigned int nb)
 {
 	static const char *const from[] = {"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
 	static const char *const to[] = {"10.99.0.30", "fd99::30", "198.51.100.9", "fd99::31"};
@@ -42,7 +42,7 @@ static void cast(struct world *w, unsigned int nb)
 	}
 }
 
-static void send_up(struct world *w, unsigned int i, uint32_t number)
+static void send_up(struct dp_world *w, unsigned int i, uint32_t number)
 {
 	static const uint8_t zero[STUN_TID_LEN];
 	uint8_t message[200], data[4];
@@ -59,7 +59,7 @@ static void send_up(struct world *w, unsigned int i, uint32_t number)
 	world_send_bytes(w, &client[i].at, &client[i].server, message, stun_end(&sw));
 }
 
-static void send_down(struct world *w, unsigned int i, uint32_t number)
+static void send_down(struct dp_world *w, unsigned int i, uint32_t number)
 {
 	const struct endpoint *to = &client[i].relay;
 	const int relay = turn_relay_map_find(w->dp->map, &to->addr);
@@ -78,7 +78,7 @@ static void send_down(struct world *w, unsigned int i, uint32_t number)
 	astray[is_v4] += nicmodel_queue(w->dp->port[0].port, frame, len, &hash) != home;
 }
 
-static void expect_up(struct world *w, unsigned int i, uint32_t number)
+static void expect_up(struct dp_world *w, unsigned int i, uint32_t number)
 {
 	struct world_datagram d;
 
@@ -88,7 +88,7 @@ static void expect_up(struct world *w, unsigned int i, uint32_t number)
 	assert_int_equal(load_be32(d.data), number);
 }
 
-static void expect_down(struct world *w, unsigned int i, uint32_t number)
+static void expect_down(struct dp_world *w, unsigned int i, uint32_t number)
 {
 	struct world_datagram d;
 	struct stun_msg m;
@@ -108,7 +108,7 @@ static void expect_down(struct world *w, unsigned int i, uint32_t number)
 }
 
 // Everything that is sent arrives, once and in order.
-static void relay(struct world *w)
+static void relay(struct dp_world *w)
 {
 	for (unsigned int k = 0; k < EACH; k++) {
 		for (unsigned int i = 0; i < clients; i++) {
@@ -129,7 +129,7 @@ static void relay(struct world *w)
 
 // --- what is told -------------------------------------------------------------------------------
 
-static struct dp_steering steering(struct world *w, bool is_v4)
+static struct dp_steering steering(struct dp_world *w, bool is_v4)
 {
 	struct dp_steering s;
 
@@ -138,7 +138,7 @@ static struct dp_steering steering(struct world *w, bool is_v4)
 	return s;
 }
 
-static void assert_step(struct world *w, const char *step, unsigned int rules)
+static void assert_step(struct dp_world *w, const char *step, unsigned int rules)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
 		const struct dp_steering s = steering(w, v4);
@@ -152,7 +152,7 @@ static void assert_step(struct world *w, const char *step, unsigned int rules)
 	assert_int_equal(nicmodel.rules, 2 * rules);
 }
 
-static void assert_why(struct world *w, const char *why, const char *why_t1)
+static void assert_why(struct dp_world *w, const char *why, const char *why_t1)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
 		const struct dp_steering s = steering(w, v4);
@@ -164,7 +164,7 @@ static void assert_why(struct world *w, const char *why, const char *why_t1)
 	}
 }
 
-static uint64_t handed_over(struct world *w)
+static uint64_t handed_over(struct dp_world *w)
 {
 	const struct dp_stats s = world_stats(w);
 

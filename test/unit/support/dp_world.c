@@ -61,7 +61,7 @@ static struct conf_address address(const char *addr, uint8_t len)
 	return (struct conf_address){.addr = world_endpoint(addr, 0).addr, .prefix_len = len};
 }
 
-static void conf_ports(struct world *w, const struct world_setup *s)
+static void conf_ports(struct dp_world *w, const struct world_setup *s)
 {
 	snprintf(w->device, sizeof(w->device), "soft:%u:%u%s", s->rx_queues, s->tx_queues,
 		s->rss || s->nic ? ":rss" : "");
@@ -105,7 +105,7 @@ static struct turn_local local_of(const struct conf_address *a)
 }
 
 // Addresses: the listeners' of the first port, the further ones, that of the second port.
-static void conf_addresses(struct world *w, const struct world_setup *s)
+static void conf_addresses(struct dp_world *w, const struct world_setup *s)
 {
 	struct turn_config *t = &w->conf.turn;
 
@@ -131,7 +131,7 @@ static void conf_addresses(struct world *w, const struct world_setup *s)
 	t->nb_listeners = w->dtls + (s->dtls ? 3 : 0);
 }
 
-static void conf_turn(struct world *w, const struct world_setup *s)
+static void conf_turn(struct dp_world *w, const struct world_setup *s)
 {
 	struct turn_config *t = &w->conf.turn;
 	const char *allow[] = {"10.99.0.0/24", "fd99::/64", "198.51.100.0/24", "10.98.0.0/24"};
@@ -170,9 +170,9 @@ static void conf_turn(struct world *w, const struct world_setup *s)
 	conf_addresses(w, s);
 }
 
-static bool receive(struct world *w, unsigned int port);
+static bool receive(struct dp_world *w, unsigned int port);
 
-void world_open(struct world *w, const struct world_setup *s)
+void world_open(struct dp_world *w, const struct world_setup *s)
 {
 	unsigned int lcores[TURN_WORKERS_MAX];
 	char error[256] = "";
@@ -217,7 +217,7 @@ void world_open(struct world *w, const struct world_setup *s)
 		fail_msg("%s", error);
 }
 
-void world_close(struct world *w)
+void world_close(struct dp_world *w)
 {
 	dp_quiesce(w->dp);
 	assert_int_equal(rte_mempool_in_use_count(w->dp->pool), 0);
@@ -241,7 +241,7 @@ static void mac_of(const struct addr *a, uint8_t mac[6])
 }
 
 // The MAC by which a host reaches the data path's world: its own, or its gateway's.
-static void mac_on_link(const struct world *w, const struct addr *a, uint8_t mac[6])
+static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
 	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "fd99::/64"};
 	struct prefix p;
@@ -256,7 +256,7 @@ static void mac_on_link(const struct world *w, const struct addr *a, uint8_t mac
 	mac_of(&w->gateways[addr_is_v4(a) ? 0 : 1], mac);
 }
 
-void world_inject(struct world *w, unsigned int port, const void *frame, size_t len)
+void world_inject(struct dp_world *w, unsigned int port, const void *frame, size_t len)
 {
 	struct port *p = w->dp->port[port].port;
 
@@ -266,12 +266,12 @@ void world_inject(struct world *w, unsigned int port, const void *frame, size_t 
 		softport_put(p, (uint16_t)test_rand_below(&w->rand, p->nb_rxq), frame, len);
 }
 
-unsigned int world_port_of(const struct world *w, const struct addr *dst)
+unsigned int world_port_of(const struct dp_world *w, const struct addr *dst)
 {
 	return w->side_hosts && addr_eq(dst, &w->side.addr);
 }
 
-size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t buf[2048])
+size_t world_frame(struct dp_world *w, const struct world_datagram *d, uint8_t buf[2048])
 {
 	const struct port *p = w->dp->port[world_port_of(w, &d->dst.addr)].port;
 	const bool is_v4 = addr_is_v4(&d->src.addr);
@@ -293,7 +293,7 @@ size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t buf[
 	return (size_t)(payload - buf) + d->len;
 }
 
-void world_send(struct world *w, const struct world_datagram *d)
+void world_send(struct dp_world *w, const struct world_datagram *d)
 {
 	uint8_t frame[2048];
 	const size_t len = world_frame(w, d, frame);
@@ -301,7 +301,7 @@ void world_send(struct world *w, const struct world_datagram *d)
 	world_inject(w, world_port_of(w, &d->dst.addr), frame, len);
 }
 
-void world_send_bytes(struct world *w, const struct endpoint *src, const struct endpoint *dst,
+void world_send_bytes(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len)
 {
 	struct world_datagram d = {.src = *src, .dst = *dst, .len = (uint16_t)len};
@@ -310,7 +310,7 @@ void world_send_bytes(struct world *w, const struct endpoint *src, const struct 
 	world_send(w, &d);
 }
 
-static void answer_ask(struct world *w, unsigned int port, const struct net_neigh_msg *msg)
+static void answer_ask(struct dp_world *w, unsigned int port, const struct net_neigh_msg *msg)
 {
 	struct net_l2 l2 = {.vlan = w->dp->port[port].port->vlan};
 	uint8_t frame[NET_ND_FRAME_MAX];
@@ -323,7 +323,7 @@ static void answer_ask(struct world *w, unsigned int port, const struct net_neig
 	world_inject(w, port, frame, net_write_answer(frame, &l2, &msg->target, &msg->sender));
 }
 
-static void see_other(struct world *w, unsigned int port, const struct net_frame *f)
+static void see_other(struct dp_world *w, unsigned int port, const struct net_frame *f)
 {
 	struct net_neigh_msg msg;
 
@@ -338,7 +338,7 @@ static void see_other(struct world *w, unsigned int port, const struct net_frame
 		w->echoes++;
 }
 
-static void see_datagram(struct world *w, const uint8_t *frame, const struct net_frame *f)
+static void see_datagram(struct dp_world *w, const uint8_t *frame, const struct net_frame *f)
 {
 	struct world_datagram *d;
 	uint8_t mac[6];
@@ -357,7 +357,7 @@ static void see_datagram(struct world *w, const uint8_t *frame, const struct net
 	memcpy(d->data, frame + f->payload_off, f->payload_len);
 }
 
-static bool receive(struct world *w, unsigned int port)
+static bool receive(struct dp_world *w, unsigned int port)
 {
 	const struct port *p = w->dp->port[port].port;
 	struct net_rx rx = {.vlan = p->vlan, .tcp = true};
@@ -402,7 +402,7 @@ static void world_bursts(const struct dp_stats *s)
 	assert_true(s->tx_short <= s->tx_retried);
 }
 
-void world_balance(struct world *w, unsigned int worker)
+void world_balance(struct dp_world *w, unsigned int worker)
 {
 	struct dp_stats s;
 	uint64_t drops = 0;
@@ -416,7 +416,7 @@ void world_balance(struct world *w, unsigned int worker)
 }
 
 // What workers have for clients over streams.
-static bool stream_receive(struct world *w)
+static bool stream_receive(struct dp_world *w)
 {
 	struct stream_message m[STREAM_BURST];
 	bool moved = false;
@@ -440,7 +440,7 @@ static bool stream_receive(struct world *w)
 	return moved;
 }
 
-bool world_round(struct world *w)
+bool world_round(struct dp_world *w)
 {
 	const unsigned int n = w->dp->nb_workers, first = test_rand_below(&w->rand, n);
 	bool moved = false;
@@ -459,7 +459,7 @@ bool world_round(struct world *w)
 	return stream_receive(w) || moved;
 }
 
-void world_run(struct world *w)
+void world_run(struct dp_world *w)
 {
 	unsigned int quiet = 0;
 
@@ -468,13 +468,13 @@ void world_run(struct world *w)
 		quiet = world_round(w) ? 0 : quiet + 1;
 }
 
-void world_wait(struct world *w, uint64_t ms)
+void world_wait(struct dp_world *w, uint64_t ms)
 {
 	for (uint64_t i = 0; i < ms; i++)
 		world_round(w);
 }
 
-bool world_take(struct world *w, const struct endpoint *dst, struct world_datagram *out)
+bool world_take(struct dp_world *w, const struct endpoint *dst, struct world_datagram *out)
 {
 	for (unsigned int i = 0; i < w->nb_seen; i++) {
 		if (!endpoint_eq(&w->seen[i].dst, dst))
@@ -487,7 +487,7 @@ bool world_take(struct world *w, const struct endpoint *dst, struct world_datagr
 	return false;
 }
 
-struct dp_stats world_stats(struct world *w)
+struct dp_stats world_stats(struct dp_world *w)
 {
 	struct dp_stats s;
 
@@ -495,7 +495,7 @@ struct dp_stats world_stats(struct world *w)
 	return s;
 }
 
-uint64_t world_drops(struct world *w)
+uint64_t world_drops(struct dp_world *w)
 {
 	const struct dp_stats s = world_stats(w);
 	uint64_t n = 0;
@@ -510,14 +510,15 @@ uint64_t world_drops(struct world *w)
 
 // --- clients ------------------------------------------------------------------------------------
 
-void world_client(struct world *w, struct world_client *c, const char *addr, uint16_t port)
+void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port)
 {
 	*c = (struct world_client){.at = world_endpoint(addr, port)};
 	c->server = w->listeners[addr_is_v4(&c->at.addr) ? 0 : 1].at;
 	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5, "ivan", 4, REALM, "pw", 2, &c->key));
 }
 
-void world_stream_client(struct world *w, struct world_client *c, const char *addr, uint16_t port)
+void world_stream_client(
+	struct dp_world *w, struct world_client *c, const char *addr, uint16_t port)
 {
 	world_client(w, c, addr, port);
 	c->server = world_endpoint("10.99.0.1", 3478);
@@ -527,12 +528,13 @@ void world_stream_client(struct world *w, struct world_client *c, const char *ad
 	world_run(w); // workers leave buffers for the thread
 }
 
-static struct stream_from stream_from(const struct world *w, const struct world_client *c)
+static struct stream_from stream_from(const struct dp_world *w, const struct world_client *c)
 {
 	return (struct stream_from){.client = c->at, .listener = (uint8_t)w->tcp, .conn = c->conn};
 }
 
-bool world_stream_send(struct world *w, const struct world_client *c, const void *data, size_t len)
+bool world_stream_send(
+	struct dp_world *w, const struct world_client *c, const void *data, size_t len)
 {
 	const struct stream_from from = stream_from(w, c);
 	const unsigned int home = streams_ops.home(w->dp, &c->at, from.listener);
@@ -548,7 +550,7 @@ bool world_stream_send(struct world *w, const struct world_client *c, const void
 	return true;
 }
 
-void world_stream_end(struct world *w, const struct world_client *c)
+void world_stream_end(struct dp_world *w, const struct world_client *c)
 {
 	const struct stream_from from = stream_from(w, c);
 
@@ -556,7 +558,7 @@ void world_stream_end(struct world *w, const struct world_client *c)
 		assert_true(streams_ops.ended(w->dp, 0, worker, &from));
 }
 
-void client_begin(struct world *w, struct world_client *c, enum stun_method method)
+void client_begin(struct dp_world *w, struct world_client *c, enum stun_method method)
 {
 	uint8_t tid[STUN_TID_LEN];
 
@@ -565,7 +567,7 @@ void client_begin(struct world *w, struct world_client *c, enum stun_method meth
 }
 
 // Sends what is in c->w and reads the answer.
-static unsigned int exchange(struct world *w, struct world_client *c)
+static unsigned int exchange(struct dp_world *w, struct world_client *c)
 {
 	struct world_datagram d;
 	const uint16_t len = stun_end(&c->w);
@@ -588,7 +590,7 @@ static unsigned int exchange(struct world *w, struct world_client *c)
 		c->answer[c->reply.off[STUN_ERROR_CODE] + 3];
 }
 
-static void nonce_get(struct world *w, struct world_client *c)
+static void nonce_get(struct dp_world *w, struct world_client *c)
 {
 	struct world_client asker = *c;
 
@@ -599,7 +601,7 @@ static void nonce_get(struct world *w, struct world_client *c)
 	memcpy(c->nonce, asker.answer + asker.reply.off[STUN_NONCE], c->nonce_len);
 }
 
-unsigned int client_ask(struct world *w, struct world_client *c)
+unsigned int client_ask(struct dp_world *w, struct world_client *c)
 {
 	struct stun_writer w0 = c->w;
 
@@ -613,7 +615,7 @@ unsigned int client_ask(struct world *w, struct world_client *c)
 	return exchange(w, c);
 }
 
-unsigned int client_allocate(struct world *w, struct world_client *c, int family)
+unsigned int client_allocate(struct dp_world *w, struct world_client *c, int family)
 {
 	unsigned int code;
 	int got;
@@ -631,7 +633,7 @@ unsigned int client_allocate(struct world *w, struct world_client *c, int family
 }
 
 unsigned int client_bind(
-	struct world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer)
+	struct dp_world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer)
 {
 	client_begin(w, c, STUN_CHANNEL_BIND);
 	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)channel << 16);
@@ -639,7 +641,7 @@ unsigned int client_bind(
 	return client_ask(w, c);
 }
 
-unsigned int client_permit(struct world *w, struct world_client *c, const struct endpoint *peer)
+unsigned int client_permit(struct dp_world *w, struct world_client *c, const struct endpoint *peer)
 {
 	client_begin(w, c, STUN_CREATE_PERMISSION);
 	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, peer);
@@ -647,7 +649,7 @@ unsigned int client_permit(struct world *w, struct world_client *c, const struct
 }
 
 void client_channel_data(
-	struct world *w, struct world_client *c, uint16_t channel, const void *data, size_t len)
+	struct dp_world *w, struct world_client *c, uint16_t channel, const void *data, size_t len)
 {
 	struct world_datagram d = {.src = c->at, .dst = c->server, .len = (uint16_t)(len + 4)};
 

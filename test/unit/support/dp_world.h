@@ -30,7 +30,7 @@
 #define WORLD_STREAMS 64 // connections of a world
 #define WORLD_RELAYS 16 // further relay addresses of a family, at most
 
-struct world;
+struct dp_world;
 
 // A datagram that a host of the world received, or sends.
 struct world_datagram {
@@ -63,13 +63,15 @@ struct world_setup {
 	bool dtls; // behind the other listeners three of DTLS, and one thread that the test plays:
 		// 10.99.0.1:3478, where there is UDP too, and port 5349 of both addresses
 	uint64_t seed; // 0 = as test_rand_start has it
-	void (*change)(struct world *w); // before the start, what else w->conf is to say; or NULL
+	void (*change)(
+		struct dp_world *w); // before the start, what else w->conf is to say; or NULL
 	// Takes the next frame that left a port, in the place of the world's hosts; or NULL. False:
 	// there is none.
-	bool (*receive)(struct world *w, unsigned int port);
+	bool (*receive)(struct dp_world *w, unsigned int port);
 };
 
-struct world {
+// The data path, what it was started with, and what its hosts have seen.
+struct dp_world {
 	struct conf conf;
 	struct conf_port ports[2];
 	struct conf_address addresses[2 + 2 * WORLD_RELAYS], side;
@@ -86,7 +88,7 @@ struct world {
 	struct dp *dp;
 	struct stun_crypto *crypto;
 	struct test_rand rand;
-	bool (*receive)(struct world *w, unsigned int port);
+	bool (*receive)(struct dp_world *w, unsigned int port);
 	uint64_t ms; // of the data path's clock
 	bool deaf; // nobody answers ARP or ND
 	unsigned int asks, answers, announcements, echoes; // ARP and ND frames seen, echo replies
@@ -115,47 +117,49 @@ struct endpoint world_endpoint(const char *addr, uint16_t port);
 
 // EAL for a test: no hugepages, no devices, nothing on disk. Once per process.
 void world_eal(void);
-void world_open(struct world *w, const struct world_setup *s);
+void world_open(struct dp_world *w, const struct world_setup *s);
 // Asserts that every packet buffer has come back.
-void world_close(struct world *w);
+void world_close(struct dp_world *w);
 
 // Puts a frame on a receive queue chosen at random, or by the NIC.
-void world_inject(struct world *w, unsigned int port, const void *frame, size_t len);
+void world_inject(struct dp_world *w, unsigned int port, const void *frame, size_t len);
 // The port that a host sends datagrams for this address to: port 0 but maybe for side's.
-unsigned int world_port_of(const struct world *w, const struct addr *dst);
+unsigned int world_port_of(const struct dp_world *w, const struct addr *dst);
 // Makes the frame of a datagram of a host on the link of that port. Returns its length.
-size_t world_frame(struct world *w, const struct world_datagram *d, uint8_t frame[2048]);
-void world_send(struct world *w, const struct world_datagram *d);
-void world_send_bytes(struct world *w, const struct endpoint *src, const struct endpoint *dst,
+size_t world_frame(struct dp_world *w, const struct world_datagram *d, uint8_t frame[2048]);
+void world_send(struct dp_world *w, const struct world_datagram *d);
+void world_send_bytes(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len);
 // One round of every worker in random order, then what they sent is received. True when anything
 // moved.
-bool world_round(struct world *w);
+bool world_round(struct dp_world *w);
 // Rounds until nothing moves any more.
-void world_run(struct world *w);
+void world_run(struct dp_world *w);
 // Lets time pass in steps of a millisecond.
-void world_wait(struct world *w, uint64_t ms);
+void world_wait(struct dp_world *w, uint64_t ms);
 // Takes the oldest datagram that a host received at dst; false when there is none.
-bool world_take(struct world *w, const struct endpoint *dst, struct world_datagram *out);
+bool world_take(struct dp_world *w, const struct endpoint *dst, struct world_datagram *out);
 // Asserts it of the snapshot last published.
-void world_balance(struct world *w, unsigned int worker);
+void world_balance(struct dp_world *w, unsigned int worker);
 // Sum over the workers.
-struct dp_stats world_stats(struct world *w);
-uint64_t world_drops(struct world *w);
+struct dp_stats world_stats(struct dp_world *w);
+uint64_t world_drops(struct dp_world *w);
 
-void world_client(struct world *w, struct world_client *c, const char *addr, uint16_t port);
+void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
 // One over a stream, of which the world plays the thread: messages to it are found as datagrams.
-void world_stream_client(struct world *w, struct world_client *c, const char *addr, uint16_t port);
+void world_stream_client(
+	struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
 // False when the worker has no buffer or no room.
-bool world_stream_send(struct world *w, const struct world_client *c, const void *data, size_t len);
+bool world_stream_send(
+	struct dp_world *w, const struct world_client *c, const void *data, size_t len);
 // Tells all workers that its connection has ended.
-void world_stream_end(struct world *w, const struct world_client *c);
-void client_begin(struct world *w, struct world_client *c, enum stun_method method);
+void world_stream_end(struct dp_world *w, const struct world_client *c);
+void client_begin(struct dp_world *w, struct world_client *c, enum stun_method method);
 // Signs and sends, runs the world and reads the answer. 0 or the error code; asserts there is one.
-unsigned int client_ask(struct world *w, struct world_client *c);
-unsigned int client_allocate(struct world *w, struct world_client *c, int family);
+unsigned int client_ask(struct dp_world *w, struct world_client *c);
+unsigned int client_allocate(struct dp_world *w, struct world_client *c, int family);
 unsigned int client_bind(
-	struct world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer);
-unsigned int client_permit(struct world *w, struct world_client *c, const struct endpoint *peer);
+	struct dp_world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer);
+unsigned int client_permit(struct dp_world *w, struct world_client *c, const struct endpoint *peer);
 void client_channel_data(
-	struct world *w, struct world_client *c, uint16_t channel, const void *data, size_t len);
+	struct dp_world *w, struct world_client *c, uint16_t channel, const void *data, size_t len);

@@ -23,7 +23,8 @@
 #define WORLD_WALL_S 1700000000
 #define WORLD_REALM "turn.test"
 
-struct world {
+// The clients, their clock, and the server that the test plays.
+struct loadgen_world {
 	struct config config;
 	struct test_rand rand;
 	struct csprng rng;
@@ -54,39 +55,40 @@ struct config world_config(enum mode mode);
 void world_addrs(struct config *c, const char *server, const char *client, const char *peer);
 
 // Clients 0 to count - 1.
-void world_open(struct world *w, const struct config *config, uint32_t count, uint64_t seed);
-void world_close(struct world *w);
+void world_open(
+	struct loadgen_world *w, const struct config *config, uint32_t count, uint64_t seed);
+void world_close(struct loadgen_world *w);
 
-void world_start(struct world *w, uint32_t i);
-void world_release(struct world *w, uint32_t i);
+void world_start(struct loadgen_world *w, uint32_t i);
+void world_release(struct loadgen_world *w, uint32_t i);
 // One call of clients_tick().
-void world_tick(struct world *w);
+void world_tick(struct loadgen_world *w);
 // A tick now and one after each step, for ms; stops at the first datagram. True when there was one.
-bool world_wait(struct world *w, uint64_t ms, uint64_t step_ms);
+bool world_wait(struct loadgen_world *w, uint64_t ms, uint64_t step_ms);
 // Hands a datagram to client i, in a block of exactly its length.
-void world_feed(struct world *w, uint32_t i, const void *data, size_t len);
+void world_feed(struct loadgen_world *w, uint32_t i, const void *data, size_t len);
 
-const struct client_stats *world_stats(const struct world *w);
-enum client_state world_state(const struct world *w, uint32_t i);
+const struct client_stats *world_stats(const struct loadgen_world *w);
+enum client_state world_state(const struct loadgen_world *w, uint32_t i);
 // Asserts that client i has failed of this, and nobody of anything else.
-void assert_failed(const struct world *w, uint32_t i, enum client_fault fault);
+void assert_failed(const struct loadgen_world *w, uint32_t i, enum client_fault fault);
 
 // --- the scripted server -------------------------------------------------------------------------
 
 // Whether the last request is signed; asserts that the credentials are right then.
-bool world_signed(struct world *w);
+bool world_signed(struct loadgen_world *w);
 // An answer to the last request in w->w: put the attributes of the method there.
-void world_begin(struct world *w, enum stun_class cls);
+void world_begin(struct loadgen_world *w, enum stun_class cls);
 // Signs it, with the password of the client.
-void world_sign(struct world *w);
+void world_sign(struct loadgen_world *w);
 // Sends what is in w->w to the client that asked.
-void world_answer(struct world *w);
+void world_answer(struct loadgen_world *w);
 // REALM, NONCE, PASSWORD-ALGORITHMS.
-void world_challenge(struct world *w, unsigned int code);
+void world_challenge(struct loadgen_world *w, unsigned int code);
 // The usual success response; signed when the request was.
-void world_accept(struct world *w);
-void world_put_success(struct world *w);
+void world_accept(struct loadgen_world *w);
+void world_put_success(struct loadgen_world *w);
 // An error response; signed when the request was.
-void world_refuse(struct world *w, unsigned int code);
+void world_refuse(struct loadgen_world *w, unsigned int code);
 // From the start to READY with an authenticated server.
-void world_ready(struct world *w, uint32_t i);
+void world_ready(struct loadgen_world *w, uint32_t i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "loadgen_clients.h"
+#include "loadgen_world.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static void rng_fill(void *ctx, void *buf, size_t len)
 
 static void answered(void *ctx, enum stun_method method, uint64_t ms)
 {
-	struct world *w = ctx;
+	struct loadgen_world *w = ctx;
 
 	assert_int_equal(method, w->request.method);
 	w->answers++;
@@ -47,13 +47,13 @@ struct config world_config(enum mode mode)
 	return c;
 }
 
-void world_open(struct world *w, const struct config *config, uint32_t count, uint64_t seed)
+void world_open(struct loadgen_world *w, const struct config *config, uint32_t count, uint64_t seed)
 {
 	const bool v4 = addr_is_v4(
 		config->peer.port_lo != 0 ? &config->peer.addrs.lo : &config->server.addr);
 	const char *nonce = "a nonce of the server";
 
-	*w = (struct world){.config = *config,
+	*w = (struct loadgen_world){.config = *config,
 		.rand = {seed},
 		.now_ms = WORLD_NOW_MS,
 		.realm = WORLD_REALM,
@@ -79,23 +79,23 @@ void world_open(struct world *w, const struct config *config, uint32_t count, ui
 	assert_int_equal(clients_count(w->clients), count);
 }
 
-void world_close(struct world *w)
+void world_close(struct loadgen_world *w)
 {
 	clients_free(w->clients);
 	stun_crypto_free(w->crypto);
 }
 
-const struct client_stats *world_stats(const struct world *w)
+const struct client_stats *world_stats(const struct loadgen_world *w)
 {
 	return clients_stats(w->clients);
 }
 
-enum client_state world_state(const struct world *w, uint32_t i)
+enum client_state world_state(const struct loadgen_world *w, uint32_t i)
 {
 	return clients_at(w->clients, i)->state;
 }
 
-void assert_failed(const struct world *w, uint32_t i, enum client_fault fault)
+void assert_failed(const struct loadgen_world *w, uint32_t i, enum client_fault fault)
 {
 	assert_int_equal(world_state(w, i), CLIENT_FAILED);
 	for (int f = 0; f < CLIENT_NB_FAULTS; f++)
@@ -103,7 +103,7 @@ void assert_failed(const struct world *w, uint32_t i, enum client_fault fault)
 }
 
 // What holds after every call.
-static void settle(struct world *w, uint32_t i, size_t len)
+static void settle(struct loadgen_world *w, uint32_t i, size_t len)
 {
 	const struct client_stats *s = world_stats(w);
 	const size_t headers = addr_is_v4(&w->config.server.addr) ? IP_UDP_V4 : IP_UDP_V6;
@@ -122,17 +122,17 @@ static void settle(struct world *w, uint32_t i, size_t len)
 	assert_int_equal(w->request.nb_unknown, 0);
 }
 
-void world_start(struct world *w, uint32_t i)
+void world_start(struct loadgen_world *w, uint32_t i)
 {
 	settle(w, i, client_start(w->clients, i, w->now_ms, w->out));
 }
 
-void world_release(struct world *w, uint32_t i)
+void world_release(struct loadgen_world *w, uint32_t i)
 {
 	settle(w, i, client_release(w->clients, i, w->now_ms, w->out));
 }
 
-void world_tick(struct world *w)
+void world_tick(struct loadgen_world *w)
 {
 	uint32_t i = UINT32_MAX;
 	const size_t len = clients_tick(w->clients, w->now_ms, &i, w->out);
@@ -141,7 +141,7 @@ void world_tick(struct world *w)
 	settle(w, i, len);
 }
 
-bool world_wait(struct world *w, uint64_t ms, uint64_t step_ms)
+bool world_wait(struct loadgen_world *w, uint64_t ms, uint64_t step_ms)
 {
 	world_tick(w);
 	for (uint64_t t = 0; t < ms && w->len == 0; t += step_ms) {
@@ -151,7 +151,7 @@ bool world_wait(struct world *w, uint64_t ms, uint64_t step_ms)
 	return w->len > 0;
 }
 
-void world_feed(struct world *w, uint32_t i, const void *data, size_t len)
+void world_feed(struct loadgen_world *w, uint32_t i, const void *data, size_t len)
 {
 	uint8_t *copy = malloc(len > 0 ? len : 1);
 
@@ -168,7 +168,7 @@ static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *val
 	return stun_has(m, a) && m->alen[a] == len && memcmp(m->data + m->off[a], value, len) == 0;
 }
 
-static void key_of(struct world *w, struct stun_key *key)
+static void key_of(struct loadgen_world *w, struct stun_key *key)
 {
 	const struct stun_msg *m = &w->request;
 
@@ -176,7 +176,7 @@ static void key_of(struct world *w, struct stun_key *key)
 		m->alen[STUN_USERNAME], w->realm, w->password, strlen(w->password), key));
 }
 
-bool world_signed(struct world *w)
+bool world_signed(struct loadgen_world *w)
 {
 	const struct stun_msg *m = &w->request;
 	const bool sha256 = w->alg == STUN_ALG_SHA256;
@@ -207,14 +207,14 @@ bool world_signed(struct world *w)
 	return true;
 }
 
-void world_begin(struct world *w, enum stun_class cls)
+void world_begin(struct loadgen_world *w, enum stun_class cls)
 {
 	assert_true(w->len > 0);
 	stun_begin(
 		&w->w, w->answer, sizeof(w->answer), cls, w->request.method, stun_tid(&w->request));
 }
 
-void world_sign(struct world *w)
+void world_sign(struct loadgen_world *w)
 {
 	struct stun_key key;
 
@@ -222,7 +222,7 @@ void world_sign(struct world *w)
 	stun_put_integrity(&w->w, w->crypto, w->alg, &key);
 }
 
-void world_answer(struct world *w)
+void world_answer(struct loadgen_world *w)
 {
 	const uint16_t len = stun_end(&w->w);
 
@@ -230,7 +230,7 @@ void world_answer(struct world *w)
 	world_feed(w, w->i, w->answer, len);
 }
 
-void world_challenge(struct world *w, unsigned int code)
+void world_challenge(struct loadgen_world *w, unsigned int code)
 {
 	world_begin(w, STUN_ERROR);
 	stun_put_error(&w->w, code, "whatever it says");
@@ -241,7 +241,7 @@ void world_challenge(struct world *w, unsigned int code)
 	world_answer(w);
 }
 
-void world_put_success(struct world *w)
+void world_put_success(struct loadgen_world *w)
 {
 	const struct client *cl = clients_at(w->clients, w->i);
 	uint32_t asked;
@@ -256,7 +256,7 @@ void world_put_success(struct world *w)
 	}
 }
 
-void world_accept(struct world *w)
+void world_accept(struct loadgen_world *w)
 {
 	world_begin(w, STUN_SUCCESS);
 	world_put_success(w);
@@ -265,7 +265,7 @@ void world_accept(struct world *w)
 	world_answer(w);
 }
 
-void world_refuse(struct world *w, unsigned int code)
+void world_refuse(struct loadgen_world *w, unsigned int code)
 {
 	world_begin(w, STUN_ERROR);
 	stun_put_error(&w->w, code, "");
@@ -274,7 +274,7 @@ void world_refuse(struct world *w, unsigned int code)
 	world_answer(w);
 }
 
-void world_ready(struct world *w, uint32_t i)
+void world_ready(struct loadgen_world *w, uint32_t i)
 {
 	world_start(w, i);
 	assert_false(world_signed(w));
