@@ -453,3 +453,40 @@ unsigned int fixture_bind(struct fixture *f, struct fixture_client *c, uint16_t 
 	stun_put_xor_addr(&f->w, STUN_XOR_PEER_ADDRESS, &e);
 	return fixture_ask(f, c);
 }
+
+struct fixture_client fixture_open_ivan(struct fixture *f)
+{
+	const struct turn_config c = fixture_config();
+
+	fixture_open(f, &c, 1);
+	return fixture_client("198.51.100.7", 5000);
+}
+
+void fixture_assert_challenge(const struct fixture *f)
+{
+	const struct stun_msg *m = &f->answer;
+
+	assert_int_equal(m->alen[STUN_REALM], strlen(FIXTURE_REALM));
+	assert_memory_equal(m->data + m->off[STUN_REALM], FIXTURE_REALM, strlen(FIXTURE_REALM));
+	assert_in_range(m->alen[STUN_NONCE], 13, 32);
+	assert_memory_equal(m->data + m->off[STUN_NONCE], "obMatJos2", 9);
+	assert_true(stun_has(m, STUN_PASSWORD_ALGORITHMS));
+	assert_int_equal(m->alen[STUN_ERROR_CODE], 4); // no reason phrase
+	assert_false(stun_has(m, STUN_SOFTWARE));
+	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY));
+	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256));
+	assert_false(stun_has(m, STUN_USERNAME));
+}
+
+struct turn_stats fixture_stats(const struct fixture *f)
+{
+	struct turn_stats s;
+
+	turn_shard_stats(f->shard, &s);
+	return s;
+}
+
+unsigned int fixture_drop(const struct turn_plan *p)
+{
+	return p->verdict == TURN_DROP ? p->reason : TURN_OK;
+}

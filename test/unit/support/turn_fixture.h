@@ -79,6 +79,8 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	const struct turn_shard_params *sizes, uint64_t seed);
 // Another worker's shard of the same box: policy, map and quota are first's, who closes last.
 void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t worker);
+// Opens it with fixture_config() and seed 1; returns ivan at 198.51.100.7:5000.
+struct fixture_client fixture_open_ivan(struct fixture *f);
 void fixture_close(struct fixture *f);
 
 // Moves both clocks and opens a round; nothing is swept.
@@ -117,6 +119,13 @@ unsigned int fixture_code(struct fixture *f);
 bool fixture_signed(struct fixture *f, const struct fixture_client *c);
 // An address attribute of f->answer; asserts that it is there.
 struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a);
+// Asserts that the last answer has the fields of a challenge, and nothing that makes it longer or
+// tells more.
+void fixture_assert_challenge(const struct fixture *f);
+// What the shard has counted so far.
+struct turn_stats fixture_stats(const struct fixture *f);
+// The reason for which a plan drops its datagram; TURN_OK when it does not.
+unsigned int fixture_drop(const struct turn_plan *p);
 
 // Whole requests with the usual attributes. family: 4, 6, or 0 = not said.
 unsigned int fixture_allocate(struct fixture *f, struct fixture_client *c, int family);

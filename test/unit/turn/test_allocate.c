@@ -26,14 +26,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct turn_stats stats(void)
-{
-	struct turn_stats s;
-
-	turn_shard_stats(f.shard, &s);
-	return s;
-}
-
 static void put_transport(uint8_t protocol)
 {
 	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)protocol << 24);
@@ -76,7 +68,7 @@ static void success_has_what_section_7_2_lists(void **state)
 	// RFC 8489 9.2.4: SHOULD NOT be in the answer to an authenticated request
 	assert_false(stun_has(&f.answer, STUN_NONCE) || stun_has(&f.answer, STUN_REALM) ||
 		stun_has(&f.answer, STUN_USERNAME));
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
 static void families(void **state)
@@ -102,14 +94,14 @@ static void retransmission_gets_the_same_answer(void **state)
 	fixture_resend(&f, &ivan);
 	assert_int_equal(f.burst.plan.front_len, len);
 	assert_memory_equal(f.burst.side.front, first, len);
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 
 	// later only LIFETIME differs: what is left of it
 	fixture_advance(&f, 10000);
 	fixture_resend(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 0);
 	assert_int_equal(answer_lifetime(), 590);
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
 static void tuple_in_use_is_437(void **state)
@@ -119,7 +111,7 @@ static void tuple_in_use_is_437(void **state)
 	eve.at = ivan.at;
 	eve.nonce_len = 0;
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 437);
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
 // The checks of section 7.2 that end in an error.
@@ -172,7 +164,7 @@ static void refusals(void **state)
 		if (code != t[i].code)
 			fail_msg("%s: %u, not %u", t[i].what, code, t[i].code);
 		assert_true(fixture_signed(&f, &ivan));
-		assert_int_equal(stats().allocations, 0);
+		assert_int_equal(fixture_stats(&f).allocations, 0);
 		assert_int_equal(turn_quota_total(f.quota), 0);
 	}
 }
@@ -219,12 +211,12 @@ static void expiry_is_exact(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	fixture_advance(&f, 599999);
 	fixture_expire(&f);
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 	fixture_advance(&f, 600000);
 	ivan.nonce_len = 0;
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437); // gone, swept or not
-	assert_int_equal(stats().allocations, 0);
+	assert_int_equal(fixture_stats(&f).allocations, 0);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 }
 
@@ -250,13 +242,15 @@ static void expiry_is_bounded(void **state)
 				fixture_bind(&f, &one, (uint16_t)(CHANNEL_MIN + k), peer, 7000), 0);
 		}
 	}
-	left = stats().allocations + stats().permissions + stats().channels;
+	left = fixture_stats(&f).allocations + fixture_stats(&f).permissions +
+		fixture_stats(&f).channels;
 	assert_int_equal(left, 40 * 17);
 	fixture_advance(&f, 600000 + 100);
 	while (more) {
 		before = left;
 		more = turn_shard_expire(f.shard);
-		left = stats().allocations + stats().permissions + stats().channels;
+		left = fixture_stats(&f).allocations + fixture_stats(&f).permissions +
+			fixture_stats(&f).channels;
 		assert_in_range(before - left, 0, 64 + 16);
 	}
 	assert_int_equal(left, 0);
@@ -267,10 +261,12 @@ static void refresh_zero_frees_everything(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.10"), 0);
-	assert_int_equal(stats().permissions, 2);
+	assert_int_equal(fixture_stats(&f).permissions, 2);
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(answer_lifetime(), 0);
-	assert_int_equal(stats().allocations + stats().permissions + stats().channels, 0);
+	assert_int_equal(fixture_stats(&f).allocations + fixture_stats(&f).permissions +
+			fixture_stats(&f).channels,
+		0);
 	assert_int_equal(turn_quota_total(f.quota), 0);
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 437);
 }
@@ -290,7 +286,7 @@ static void refresh_refusals(void **state)
 
 	eve.at = ivan.at;
 	assert_int_equal(fixture_refresh(&f, &eve, 0), 441);
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
 static void even_ports(void **state)

@@ -11,10 +11,7 @@ static struct fixture_client ivan;
 
 static int setup(void **state)
 {
-	const struct turn_config c = fixture_config();
-
-	fixture_open(&f, &c, 1);
-	ivan = fixture_client("198.51.100.7", 5000);
+	ivan = fixture_open_ivan(&f);
 	return 0;
 }
 
@@ -27,40 +24,15 @@ static int teardown(void **state)
 static const enum stun_method authenticated[] = {
 	STUN_ALLOCATE, STUN_REFRESH, STUN_CREATE_PERMISSION, STUN_CHANNEL_BIND};
 
-static struct turn_stats stats(void)
-{
-	struct turn_stats s;
-
-	turn_shard_stats(f.shard, &s);
-	return s;
-}
-
-// The fields of a challenge, and nothing that makes it longer or tells more.
-static void assert_challenge(void)
-{
-	const struct stun_msg *m = &f.answer;
-
-	assert_int_equal(m->alen[STUN_REALM], strlen(FIXTURE_REALM));
-	assert_memory_equal(m->data + m->off[STUN_REALM], FIXTURE_REALM, strlen(FIXTURE_REALM));
-	assert_in_range(m->alen[STUN_NONCE], 13, 32);
-	assert_memory_equal(m->data + m->off[STUN_NONCE], "obMatJos2", 9);
-	assert_true(stun_has(m, STUN_PASSWORD_ALGORITHMS));
-	assert_int_equal(m->alen[STUN_ERROR_CODE], 4); // no reason phrase
-	assert_false(stun_has(m, STUN_SOFTWARE));
-	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY));
-	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256));
-	assert_false(stun_has(m, STUN_USERNAME));
-}
-
 static void without_integrity_401(void **state)
 {
 	for (size_t i = 0; i < 4; i++) {
 		fixture_begin(&f, STUN_REQUEST, authenticated[i]);
 		fixture_send(&f, &ivan);
 		assert_int_equal(fixture_code(&f), 401);
-		assert_challenge();
+		fixture_assert_challenge(&f);
 	}
-	assert_int_equal(stats().auth_failures, 0); // to be challenged is no failure
+	assert_int_equal(fixture_stats(&f).auth_failures, 0); // to be challenged is no failure
 }
 
 static void nonce_differs_for_every_source(void **state)
@@ -101,33 +73,26 @@ static void incomplete_credentials_400(void **state)
 	}
 }
 
-static unsigned int allocate_once(struct fixture_client *c)
-{
-	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-	return fixture_ask(&f, c);
-}
-
 static void wrong_password_or_user_401(void **state)
 {
 	ivan.password = "wrong";
-	assert_int_equal(allocate_once(&ivan), 401);
-	assert_challenge();
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+	fixture_assert_challenge(&f);
 	ivan.user = "nobody";
-	assert_int_equal(allocate_once(&ivan), 401);
-	assert_challenge();
-	assert_int_equal(stats().auth_failures, 2);
-	assert_int_equal(stats().allocations, 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+	fixture_assert_challenge(&f);
+	assert_int_equal(fixture_stats(&f).auth_failures, 2);
+	assert_int_equal(fixture_stats(&f).allocations, 0);
 }
 
 static void stale_nonce_438_and_the_new_one_is_good(void **state)
 {
-	assert_int_equal(allocate_once(&ivan), 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	fixture_advance(&f, 300000);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
 	fixture_advance(&f, 301000);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 438);
-	assert_challenge();
+	fixture_assert_challenge(&f);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
 	// A clock set back makes nonces stale, never longer-lived.
 	f.wall_s -= 30;
@@ -139,10 +104,10 @@ static void nonce_of_another_source_438(void **state)
 {
 	struct fixture_client thief = ivan;
 
-	assert_int_equal(allocate_once(&ivan), 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	thief = ivan; // nonce and all
 	thief.at.port++;
-	assert_int_equal(allocate_once(&thief), 438);
+	assert_int_equal(fixture_allocate(&f, &thief, 0), 438);
 }
 
 static void sha256_and_userhash(void **state)
@@ -150,13 +115,13 @@ static void sha256_and_userhash(void **state)
 	struct fixture_client eve = fixture_client("198.51.100.8", 1);
 
 	ivan.alg = STUN_ALG_SHA256;
-	assert_int_equal(allocate_once(&ivan), 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	assert_true(fixture_signed(&f, &ivan));
 	assert_false(stun_has(&f.answer, STUN_MESSAGE_INTEGRITY));
 	eve.user = "eve";
 	eve.password = "evil";
 	eve.userhash = true;
-	assert_int_equal(allocate_once(&eve), 0);
+	assert_int_equal(fixture_allocate(&f, &eve, 0), 0);
 	// One user whatever the algorithm: it is not 441 to change it.
 	ivan.alg = STUN_ALG_MD5;
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
@@ -179,7 +144,7 @@ static void answers_are_signed_as_requests_are(void **state)
 	};
 	struct stun_key key;
 
-	assert_int_equal(allocate_once(&ivan), 0); // has the nonce now
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0); // has the nonce now
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const bool sha256 = kinds[i].integrity == STUN_ALG_SHA256;
 
@@ -207,7 +172,7 @@ static void unknown_attributes_420_after_authentication(void **state)
 	static const uint8_t two[] = {0x7f, 0x01, 0, 0, 0x7f, 0x02, 0, 4, 1, 2, 3, 4};
 	static const uint8_t list[] = {0x7f, 0x01, 0x7f, 0x02};
 
-	assert_int_equal(allocate_once(&ivan), 0); // has the nonce now
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0); // has the nonce now
 	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
 	memcpy(f.w.buf + f.w.len, two, sizeof(two));
 	f.w.len += sizeof(two);
@@ -269,7 +234,7 @@ static void silence_past_the_limit(void **state)
 			assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
 	}
 	assert_int_equal(answers, 20);
-	assert_int_equal(allocate_once(&other), 0); // nobody else is harmed
+	assert_int_equal(fixture_allocate(&f, &other, 0), 0); // nobody else is harmed
 	fixture_advance(&f, 1000);
 	for (answers = 0; answers < 100; answers++) {
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -305,7 +270,7 @@ static void strangers_leave_no_state(void **state)
 		}
 		fixture_send(&f, &c);
 	}
-	s = stats();
+	s = fixture_stats(&f);
 	assert_int_equal(s.allocations + s.permissions + s.channels + s.redirects, 0);
 	assert_int_equal(turn_quota_total(f.quota), 0);
 }
@@ -426,7 +391,7 @@ static void token_of_another_worker(void **state)
 	assert_int_equal(fixture_send(&f, &ivan)->verdict, TURN_HANDOVER);
 	assert_int_equal(f.burst.plan.flow, 1);
 	assert_int_equal(moved(&one, &f, 0).verdict, TURN_REPLY);
-	assert_int_equal(stats().redirects, 1);
+	assert_int_equal(fixture_stats(&f).redirects, 1);
 	carry_notes(&one, &f);
 
 	// Six minutes later the redirect still leads there: it lives with the allocation.
@@ -439,7 +404,7 @@ static void token_of_another_worker(void **state)
 	fixture_advance(&one, 240000);
 	fixture_expire(&one);
 	carry_notes(&one, &f);
-	assert_int_equal(stats().redirects, 0);
+	assert_int_equal(fixture_stats(&f).redirects, 0);
 	assert_int_equal(
 		fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->reason, TURN_DROP_NO_ALLOCATION);
 	fixture_close(&one);

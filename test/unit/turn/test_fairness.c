@@ -24,14 +24,6 @@ static struct turn_config config(void)
 	return c;
 }
 
-static struct turn_stats stats(void)
-{
-	struct turn_stats s;
-
-	turn_shard_stats(f.shard, &s);
-	return s;
-}
-
 static struct turn_pools pools(void)
 {
 	return turn_shard_pools(&f.params);
@@ -102,8 +94,8 @@ static void a_greedy_user_takes_nobodys_channels(void **state)
 	got = grab(bind_nth);
 	// one of each allocation, and a quarter of those beyond
 	assert_int_equal(got, GREEDY + pools().channels / 4);
-	assert_int_equal(stats().channels, got);
-	assert_int_equal(stats().pool_refused, GREEDY * EACH - got);
+	assert_int_equal(fixture_stats(&f).channels, got);
+	assert_int_equal(fixture_stats(&f).pool_refused, GREEDY * EACH - got);
 	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
 	fixture_close(&f);
 }
@@ -116,7 +108,7 @@ static void a_greedy_user_takes_nobodys_permissions(void **state)
 	open_world(&c);
 	got = grab(permit_nth);
 	assert_int_equal(got, 2 * GREEDY + pools().permissions / 4);
-	assert_int_equal(stats().permissions, got);
+	assert_int_equal(fixture_stats(&f).permissions, got);
 	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
 	fixture_close(&f);
 }
@@ -137,7 +129,7 @@ static void the_pool_is_used_to_the_last_one(void **state)
 		n++;
 	assert_int_equal(n, 2 + 8);
 	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12); // renewals need no room
-	assert_int_equal(stats().permissions, 2 * GREEDY + 2 + 20);
+	assert_int_equal(fixture_stats(&f).permissions, 2 * GREEDY + 2 + 20);
 	// a CreatePermission is atomic: three at once where two are left get none
 	assert_int_equal(fixture_refresh(&f, &eve[GREEDY - 1], 0), 0);
 	fixture_advance(&f, 1);
@@ -170,7 +162,7 @@ static void shares_come_back(void **state)
 	got = grab(bind_nth);
 	fixture_advance(&f, 601000);
 	fixture_expire(&f);
-	assert_int_equal(stats().channels, 0);
+	assert_int_equal(fixture_stats(&f).channels, 0);
 	fixture_advance(&f, 1);
 	assert_int_equal(grab(bind_nth), got);
 	for (unsigned int i = 0; i < GREEDY; i++) {

@@ -25,28 +25,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static unsigned int drop_of(const struct turn_plan *p)
-{
-	return p->verdict == TURN_DROP ? p->reason : TURN_OK;
-}
-
-static struct turn_stats stats(void)
-{
-	struct turn_stats s;
-
-	turn_shard_stats(f.shard, &s);
-	return s;
-}
-
 // Verdict for a datagram of the peer: TURN_OK when it is relayed.
 static unsigned int from_peer(void)
 {
-	return drop_of(fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5));
+	return fixture_drop(fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5));
 }
 
 static unsigned int to_peer(uint16_t channel)
 {
-	return drop_of(fixture_channel_data(&f, &ivan, channel, "hello", 5));
+	return fixture_drop(fixture_channel_data(&f, &ivan, channel, "hello", 5));
 }
 
 static unsigned int send_to(const struct endpoint *to, const char *data)
@@ -54,7 +41,7 @@ static unsigned int send_to(const struct endpoint *to, const char *data)
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, to);
 	stun_put(&f.w, STUN_DATA_ATTR, data, strlen(data));
-	return drop_of(fixture_send(&f, &ivan));
+	return fixture_drop(fixture_send(&f, &ivan));
 }
 
 // Renews the nonce where a test outlives it.
@@ -107,7 +94,7 @@ static void create_permission_is_atomic(void **state)
 		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &bad);
 		assert_int_equal(fixture_ask(&f, &ivan), t[i].code);
 		assert_true(fixture_signed(&f, &ivan));
-		assert_int_equal(stats().permissions, 0);
+		assert_int_equal(fixture_stats(&f).permissions, 0);
 	}
 	fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
 	assert_int_equal(fixture_ask(&f, &ivan), 400); // at least one peer
@@ -115,7 +102,7 @@ static void create_permission_is_atomic(void **state)
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &good);
 	stun_put(&f.w, STUN_XOR_PEER_ADDRESS, "\0\1\0\0\0\0", 6); // cut short
 	assert_int_equal(fixture_ask(&f, &ivan), 400);
-	assert_int_equal(stats().permissions, 0);
+	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
 static void create_permission_takes_several_and_ignores_the_port(void **state)
@@ -130,7 +117,7 @@ static void create_permission_takes_several_and_ignores_the_port(void **state)
 		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &e);
 	}
 	assert_int_equal(fixture_ask(&f, &ivan), 0);
-	assert_int_equal(stats().permissions, 3);
+	assert_int_equal(fixture_stats(&f).permissions, 3);
 	assert_int_equal(f.answer.len, 20 + 24); // nothing but the integrity
 }
 
@@ -311,7 +298,7 @@ static void channel_data_lengths(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		const struct turn_plan *p = fixture_from_client(&f, &ivan, t[i].datagram, t[i].len);
 
-		assert_int_equal(drop_of(p), t[i].drop);
+		assert_int_equal(fixture_drop(p), t[i].drop);
 		if (t[i].drop != TURN_OK)
 			continue;
 		assert_int_equal(p->verdict, TURN_RELAY);
@@ -369,16 +356,16 @@ static void send_indication_rules(void **state)
 
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_INDICATION);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_INDICATION);
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
 	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_INDICATION);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_INDICATION);
 
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
 	stun_put(&f.w, STUN_DONT_FRAGMENT, NULL, 0);
 	stun_put(&f.w, STUN_DATA_ATTR, "abc", 3);
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_OK);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_OK);
 	assert_int_equal(f.burst.plan.flags, TURN_PLAN_DF);
 	assert_memory_equal(f.datagram + f.burst.plan.off, "abc", f.burst.plan.len);
 
@@ -396,15 +383,15 @@ static void indications_are_never_answered(void **state)
 	f.w.buf[f.w.len++] = 0;
 	f.w.buf[f.w.len++] = 0;
 	store_be16(f.w.buf + 2, (uint16_t)(f.w.len - STUN_HEADER_LEN));
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_UNKNOWN_ATTRIBUTE);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_UNKNOWN_ATTRIBUTE);
 	fixture_begin(&f, STUN_INDICATION, STUN_BINDING);
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_KEEPALIVE);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_KEEPALIVE);
 	fixture_begin(&f, STUN_INDICATION, STUN_ALLOCATE);
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
 	fixture_begin(&f, STUN_SUCCESS, STUN_BINDING); // a response to nothing
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
 	fixture_begin(&f, STUN_REQUEST, (enum stun_method)0x0ff);
-	assert_int_equal(drop_of(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
 }
 
 static void own_relay_address_is_a_peer_unless_hairpin_is_off(void **state)
@@ -547,7 +534,7 @@ static void check_many(bool (*bound)(unsigned int i))
 		fixture_from_peer(&f, &ivan.relay, &to, "x", 1);
 		assert_int_equal(f.burst.plan.channel, CHANNEL_MIN + i);
 	}
-	assert_int_equal(stats().channels, left);
+	assert_int_equal(fixture_stats(&f).channels, left);
 }
 
 static bool bound_all(unsigned int i)
@@ -575,7 +562,7 @@ static void hundreds_of_channels_are_told_apart(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
 	bind_many(0, 1);
 	check_many(bound_all);
-	assert_int_equal(stats().permissions, MANY / 3);
+	assert_int_equal(fixture_stats(&f).permissions, MANY / 3);
 	fixture_advance(&f, 400000);
 	bind_many(0, 4);
 	bind_many(0, 7);
@@ -586,7 +573,7 @@ static void hundreds_of_channels_are_told_apart(void **state)
 	check_many(bound_all);
 	fixture_advance(&f, 600000);
 	fixture_expire(&f);
-	assert_int_equal(stats().channels + stats().permissions, 0);
+	assert_int_equal(fixture_stats(&f).channels + fixture_stats(&f).permissions, 0);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -54,31 +54,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct turn_stats stats(void)
-{
-	struct turn_stats s;
-
-	turn_shard_stats(f.shard, &s);
-	return s;
-}
-
-static unsigned int drop_of(const struct turn_plan *p)
-{
-	return p->verdict == TURN_DROP ? p->reason : TURN_OK;
-}
-
 static unsigned int send_as(const struct fixture_client *c, const struct endpoint *to)
 {
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, to);
 	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
-	return drop_of(fixture_send(&f, c));
+	return fixture_drop(fixture_send(&f, c));
 }
 
 // Verdict for a datagram of a peer to the shared address.
 static unsigned int from(const struct endpoint *p)
 {
-	return drop_of(fixture_from_peer(&f, &ivan.relay, p, "hello", 5));
+	return fixture_drop(fixture_from_peer(&f, &ivan.relay, p, "hello", 5));
 }
 
 // The client that a datagram of the peer reaches; asserts that it reaches one.
@@ -128,7 +115,7 @@ static void only_registered_peers_get_in(void **state)
 	assert_int_equal(bind_as(&olga, 0x4000, &other), 0);
 	assert_reaches(&olga, &other);
 	assert_reaches(&ivan, &peer);
-	assert_int_equal(stats().endpoints, 2);
+	assert_int_equal(fixture_stats(&f).endpoints, 2);
 }
 
 static void channels_and_indications(void **state)
@@ -139,7 +126,7 @@ static void channels_and_indications(void **state)
 	plan = fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5);
 	assert_int_equal(plan->front_len, CHANNEL_HEADER_LEN);
 	assert_int_equal(plan->channel, 0x4001);
-	assert_int_equal(drop_of(fixture_channel_data(&f, &ivan, 0x4001, "x", 1)), TURN_OK);
+	assert_int_equal(fixture_drop(fixture_channel_data(&f, &ivan, 0x4001, "x", 1)), TURN_OK);
 	peer.port = 9;
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_int_equal(f.burst.plan.verdict, TURN_SEND);
@@ -187,10 +174,10 @@ static void channel_bind_collides(void **state)
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 400);
 	assert_true(f.answer.alen[STUN_ERROR_CODE] > 4 + 10); // says why
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, "Peer In Use", 11);
-	assert_int_equal(stats().permissions, 1); // nothing is half done
-	assert_int_equal(stats().channels, 1);
-	assert_int_equal(stats().endpoints, 1);
-	assert_int_equal(drop_of(fixture_channel_data(&f, &olga, 0x4000, "x", 1)),
+	assert_int_equal(fixture_stats(&f).permissions, 1); // nothing is half done
+	assert_int_equal(fixture_stats(&f).channels, 1);
+	assert_int_equal(fixture_stats(&f).endpoints, 1);
+	assert_int_equal(fixture_drop(fixture_channel_data(&f, &olga, 0x4000, "x", 1)),
 		TURN_DROP_CHANNEL_UNBOUND);
 	assert_reaches(&ivan, &peer);
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // one's own is none
@@ -210,9 +197,9 @@ static void send_collides(void **state)
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 400);
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_reaches(&ivan, &peer);
-	assert_int_equal(stats().endpoints, 1);
+	assert_int_equal(fixture_stats(&f).endpoints, 1);
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // what a Send has registered
-	assert_int_equal(stats().endpoints, 1);
+	assert_int_equal(fixture_stats(&f).endpoints, 1);
 }
 
 static void limit_of_endpoints(void **state)
@@ -223,8 +210,8 @@ static void limit_of_endpoints(void **state)
 		assert_int_equal(bind_as(&ivan, (uint16_t)(0x4000 + i), &p), 0);
 	assert_int_equal(bind_as(&ivan, 0x4100, &p), 508);
 	assert_int_equal(send_as(&ivan, &p), TURN_DROP_SHARED_FULL);
-	assert_int_equal(stats().channels, ENDPOINTS);
-	assert_int_equal(stats().endpoints, ENDPOINTS);
+	assert_int_equal(fixture_stats(&f).channels, ENDPOINTS);
+	assert_int_equal(fixture_stats(&f).endpoints, ENDPOINTS);
 	p.port--;
 	assert_int_equal(bind_as(&ivan, 0x4000 + ENDPOINTS - 1, &p), 0); // those one has
 	assert_int_equal(send_as(&ivan, &p), TURN_OK);
@@ -253,7 +240,7 @@ static void failed_bind_leaves_nothing(void **state)
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
 	peer.port++;
 	assert_int_equal(bind_as(&ivan, 0x4001, &peer), 508);
-	assert_int_equal(stats().endpoints, 1);
+	assert_int_equal(fixture_stats(&f).endpoints, 1);
 	assert_int_equal(from(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
 }
@@ -281,7 +268,7 @@ static void no_port_of_ones_own(void **state)
 		allocate_with(&anna, STUN_RESERVATION_TOKEN, "\x00\x00\x00\x00\x00\x00\x00\x00", 8),
 		508);
 	assert_int_equal(allocate_with(&anna, STUN_RESERVATION_TOKEN, "1234567", 7), 400);
-	assert_int_equal(stats().allocations, 2);
+	assert_int_equal(fixture_stats(&f).allocations, 2);
 	assert_int_equal(turn_quota_total(f.quota), 2);
 	assert_int_equal(fixture_allocate(&f, &anna, 4), 0);
 }
@@ -293,7 +280,7 @@ static void retransmitted_allocate(void **state)
 	assert_int_equal(fixture_allocate(&f, &anna, 4), 0);
 	fixture_resend(&f, &anna);
 	assert_int_equal(fixture_code(&f), 0);
-	assert_int_equal(stats().allocations, 3);
+	assert_int_equal(fixture_stats(&f).allocations, 3);
 }
 
 static void clients_nth(struct fixture_client *c, unsigned int i)
@@ -368,7 +355,7 @@ static void where_fewest_allocations_are(void **state)
 	for (unsigned int i = 0; i < 6; i++)
 		if (c[i].relay.port == port)
 			assert_int_equal(fixture_refresh(&f, &c[i], 0), 0);
-	assert_int_equal(stats().allocations, 3);
+	assert_int_equal(fixture_stats(&f).allocations, 3);
 	for (unsigned int i = 6; i < 9; i++) {
 		assert_int_equal(fixture_allocate(&f, &c[i], 4), 0);
 		assert_int_equal(c[i].relay.port, port);
@@ -403,7 +390,7 @@ static void refresh_to_zero_frees(void **state)
 	peer.port++;
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
-	assert_int_equal(stats().endpoints, 0);
+	assert_int_equal(fixture_stats(&f).endpoints, 0);
 	assert_int_equal(from(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
 	assert_reaches(&olga, &peer);
@@ -431,11 +418,11 @@ static void expired_is_free(void **state)
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 400);
 	fixture_advance(&f, 300000);
 	fixture_expire(&f);
-	assert_int_equal(stats().endpoints, 1);
+	assert_int_equal(fixture_stats(&f).endpoints, 1);
 	fixture_advance(&f, 1);
 	fixture_expire(&f);
 	fresh();
-	assert_int_equal(stats().endpoints, 0);
+	assert_int_equal(fixture_stats(&f).endpoints, 0);
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
 	assert_reaches(&ivan, &peer);
 }
@@ -452,7 +439,7 @@ static void expired_allocation_is_free(void **state)
 	fixture_advance(&f, 1);
 	fresh();
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
-	assert_int_equal(stats().allocations, 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
 	fixture_expire(&f);
 	assert_reaches(&olga, &peer);
 }
@@ -504,7 +491,7 @@ static void owner_changes_within_a_burst(void **state)
 	turn_route_finish(f.shard, b, 1);
 	assert_int_equal(b->plan.verdict, TURN_REPLY);
 	turn_route_finish(f.shard, b, 2);
-	assert_int_equal(drop_of(&b->plan), TURN_DROP_SHARED_UNKNOWN_PEER);
+	assert_int_equal(fixture_drop(&b->plan), TURN_DROP_SHARED_UNKNOWN_PEER);
 	turn_route_finish(f.shard, b, 3);
 	assert_int_equal(b->plan.verdict, TURN_REPLY);
 	turn_route_finish(f.shard, b, 4);
@@ -525,12 +512,12 @@ static void nothing_is_lost(void **state)
 		assert_int_equal(bind_as(&c, 0x4000, &peer), 0);
 		peer.port = 2;
 		assert_int_equal(send_as(&c, &peer), TURN_OK);
-		assert_int_equal(stats().endpoints, 2);
+		assert_int_equal(fixture_stats(&f).endpoints, 2);
 		assert_int_equal(fixture_refresh(&f, &c, 0), 0);
 		fixture_advance(&f, 1);
 	}
-	assert_int_equal(stats().endpoints, 0);
-	assert_int_equal(stats().permissions, 0);
+	assert_int_equal(fixture_stats(&f).endpoints, 0);
+	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
 static void memory_is_bounded(void **state)
@@ -553,9 +540,9 @@ static void memory_is_bounded(void **state)
 		assert_int_equal(bind_as(i < 3 ? &ivan : &olga, (uint16_t)(0x4000 + i), &peer), 0);
 	assert_int_equal(bind_as(&olga, 0x4005, &peer), 508);
 	assert_int_equal(send_as(&olga, &peer), TURN_DROP_SHARED_FULL);
-	assert_int_equal(stats().endpoints, 5);
-	assert_int_equal(stats().channels, 5);
-	assert_int_equal(stats().pool_refused, 2);
+	assert_int_equal(fixture_stats(&f).endpoints, 5);
+	assert_int_equal(fixture_stats(&f).channels, 5);
+	assert_int_equal(fixture_stats(&f).pool_refused, 2);
 	fixture_close(&f);
 }
 

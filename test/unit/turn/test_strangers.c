@@ -10,10 +10,7 @@ static struct fixture_client ivan;
 
 static int setup(void **state)
 {
-	const struct turn_config c = fixture_config();
-
-	fixture_open(&f, &c, 1);
-	ivan = fixture_client("198.51.100.7", 5000);
+	ivan = fixture_open_ivan(&f);
 	return 0;
 }
 
@@ -21,38 +18,6 @@ static int teardown(void **state)
 {
 	fixture_close(&f);
 	return 0;
-}
-
-static struct turn_stats stats(void)
-{
-	struct turn_stats s;
-
-	turn_shard_stats(f.shard, &s);
-	return s;
-}
-
-// The fields of a challenge, and nothing that makes it longer or tells more.
-static void assert_challenge(void)
-{
-	const struct stun_msg *m = &f.answer;
-
-	assert_int_equal(m->alen[STUN_REALM], strlen(FIXTURE_REALM));
-	assert_memory_equal(m->data + m->off[STUN_REALM], FIXTURE_REALM, strlen(FIXTURE_REALM));
-	assert_in_range(m->alen[STUN_NONCE], 13, 32);
-	assert_memory_equal(m->data + m->off[STUN_NONCE], "obMatJos2", 9);
-	assert_true(stun_has(m, STUN_PASSWORD_ALGORITHMS));
-	assert_int_equal(m->alen[STUN_ERROR_CODE], 4); // no reason phrase
-	assert_false(stun_has(m, STUN_SOFTWARE));
-	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY));
-	assert_false(stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256));
-	assert_false(stun_has(m, STUN_USERNAME));
-}
-
-static unsigned int allocate_once(struct fixture_client *c)
-{
-	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-	return fixture_ask(&f, c);
 }
 
 // Failed verifications are counted apart from answers: who spoofs a source spends its answers, but
@@ -68,20 +33,20 @@ static void forged_integrity_is_not_verified_for_ever(void **state)
 	neighbour = forger = late = ivan; // behind one address
 	neighbour.at.port++;
 	late.at.port += 2;
-	assert_int_equal(allocate_once(&neighbour), 0);
+	assert_int_equal(fixture_allocate(&f, &neighbour, 0), 0);
 	forger.password = "wrong";
-	assert_int_equal(allocate_once(&forger), 401);
+	assert_int_equal(fixture_allocate(&f, &forger, 0), 401);
 	for (int i = 0; i < 100; i++) {
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		fixture_sign(&f, &forger);
 		fixture_send(&f, &forger);
 	}
 	assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
-	assert_int_equal(stats().auth_failures, 20); // the rest was not looked at
+	assert_int_equal(fixture_stats(&f).auth_failures, 20); // the rest was not looked at
 	// who has an allocation keeps it, another one waits until the failures are forgotten
 	assert_int_equal(fixture_refresh(&f, &neighbour, 600), 0);
 	fixture_advance(&f, 3000);
-	assert_int_equal(allocate_once(&late), 0);
+	assert_int_equal(fixture_allocate(&f, &late, 0), 0);
 }
 
 // Sends nb refreshes in another user's name, each with another password, from ivan's 5-tuple.
@@ -119,7 +84,7 @@ static void guesses_are_bounded(bool allocated)
 	c.limits.guesses = (struct turn_rate){.rate = 20, .burst = 100};
 	fixture_open(&f, &c, 7);
 	if (allocated)
-		assert_int_equal(allocate_once(&ivan), 0);
+		assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	assert_int_equal(guess(20000), 100);
 	eve = ivan;
 	eve.user = "eve";
@@ -166,7 +131,7 @@ static void nonce_of_another_length_438(void **state)
 		c.nonce_len = len;
 		if (len == 0)
 			continue;
-		assert_int_equal(allocate_once(&c), len == 32 ? 0 : 438);
+		assert_int_equal(fixture_allocate(&f, &c, 0), len == 32 ? 0 : 438);
 		if (len == 32)
 			assert_int_equal(fixture_refresh(&f, &c, 0), 0);
 	}
@@ -184,10 +149,10 @@ static void stale_nonces_have_a_budget_of_their_own(void **state)
 	c.limits.unauthenticated = (struct turn_rate){.rate = 1, .burst = 4};
 	c.limits.stale_nonce = (struct turn_rate){.rate = 2, .burst = 5};
 	fixture_open(&f, &c, 7);
-	assert_int_equal(allocate_once(&ivan), 0);
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
 	other = fixture_client("198.51.100.7", 5001);
-	assert_int_equal(allocate_once(&other), 0);
+	assert_int_equal(fixture_allocate(&f, &other, 0), 0);
 	assert_int_equal(fixture_refresh(&f, &other, 0), 0); // a nonce, no allocation
 	fixture_advance(&f, 1000000);
 	for (int i = 0; i < 10; i++) { // a stranger spends all that strangers get
@@ -233,7 +198,7 @@ static void handshakes_prove_the_address(void **state)
 			fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 			fixture_send(&f, &ivan);
 			assert_int_equal(fixture_code(&f), 401);
-			assert_challenge();
+			fixture_assert_challenge(&f);
 			fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
 			fixture_send(&f, &ivan);
 			assert_int_equal(fixture_code(&f), 0);
@@ -256,13 +221,13 @@ static void expired_names_are_no_guesses(void **state)
 	late.user = "1699999999:ivan"; // a second before now
 	late.password = "whatever";
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(allocate_once(&late), 401);
-	assert_int_equal(stats().auth_failures, 100);
-	assert_int_equal(allocate_once(&ivan), 0);
+		assert_int_equal(fixture_allocate(&f, &late, 0), 401);
+	assert_int_equal(fixture_stats(&f).auth_failures, 100);
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	// nobody of that name: that is one
 	late.user = "nobody";
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(allocate_once(&late), 401);
+		assert_int_equal(fixture_allocate(&f, &late, 0), 401);
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 	fixture_sign(&f, &late);
 	assert_int_equal(fixture_send(&f, &late)->reason, TURN_DROP_GUESS_RATE);
