@@ -8,24 +8,10 @@
 #include <errno.h>
 
 #include "addr.h"
+#include "addr_text.h"
 #include "bytes.h"
 #include "hash.h"
 #include "test_rand.h"
-
-static struct addr parsed(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
-
-static void assert_addr(const struct addr *a, const char *text)
-{
-	char buf[ADDR_TEXT_LEN];
-
-	assert_string_equal(addr_format(a, buf, sizeof(buf)), text);
-}
 
 static void test_parse(void **state)
 {
@@ -34,13 +20,13 @@ static void test_parse(void **state)
 	static const char *const bad[] = {"", " 1.2.3.4", "1.2.3.4 ", "1.2.3", "1.2.3.256",
 		"1.2.3.4:1", "01.2.3.4", "[::1]", "::1%lo", "1::2::3", "::g",
 		"12345::", "1.2.3.4/32", "localhost"};
-	struct addr a = parsed("192.0.2.33");
+	struct addr a = addr_text("192.0.2.33");
 
 	assert_memory_equal(a.b, v4, 16);
 	assert_true(addr_is_v4(&a));
-	a = parsed("::ffff:192.0.2.33");
+	a = addr_text("::ffff:192.0.2.33");
 	assert_memory_equal(a.b, v4, 16);
-	a = parsed("2001:DB8::12");
+	a = addr_text("2001:DB8::12");
 	assert_memory_equal(a.b, v6, 16);
 	assert_false(addr_is_v4(&a));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -53,22 +39,22 @@ static void test_format(void **state)
 	static const char *const same[] = {"0.0.0.0", "255.255.255.255", "192.0.2.1", "::", "::1",
 		"2001:db8::1", "2001:db8:0:1:1:1:1:1", "2001:0:0:1::1", "2001:db8::1:0:0:1",
 		"ff02::1:ff00:1", "1:2:3:4:5:6:7:8"};
-	struct endpoint e = {parsed("192.0.2.1"), 3478};
+	struct endpoint e = {addr_text("192.0.2.1"), 3478};
 	struct addr a;
 	char buf[ADDR_TEXT_LEN + 8];
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		a = parsed(same[i]);
+		a = addr_text(same[i]);
 		assert_addr(&a, same[i]);
 	}
-	a = parsed("2001:0DB8:0000:0000:0001:0000:0000:0001");
+	a = addr_text("2001:0DB8:0000:0000:0001:0000:0000:0001");
 	assert_addr(&a, "2001:db8::1:0:0:1");
-	a = parsed("::ffff:10.1.2.3");
+	a = addr_text("::ffff:10.1.2.3");
 	assert_addr(&a, "10.1.2.3");
 	assert_string_equal(endpoint_format(&e, buf, sizeof(buf)), "192.0.2.1:3478");
-	e = (struct endpoint){parsed("2001:db8::1"), 65535};
+	e = (struct endpoint){addr_text("2001:db8::1"), 65535};
 	assert_string_equal(endpoint_format(&e, buf, sizeof(buf)), "[2001:db8::1]:65535");
-	e.addr = parsed("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+	e.addr = addr_text("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
 	assert_string_equal(endpoint_format(&e, buf, sizeof(buf)),
 		"[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535");
 }
@@ -94,7 +80,7 @@ static void test_canonical(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		const struct addr a = addr_canonical(parsed(pairs[i][0]));
+		const struct addr a = addr_canonical(addr_text(pairs[i][0]));
 
 		assert_addr(&a, pairs[i][1]);
 	}
@@ -115,17 +101,17 @@ static void test_nat64(void **state)
 	static const char *const none[] = {"2001:db8::/31", "2001:db8::/33", "2001:db8::/72",
 		"2001:db8::/88", "2001:db8::/95", "2001:db8::/128", "::/0",
 		"2001:db8:0:0:ff00::/96", "10.0.0.0/8", "0.0.0.0/0"};
-	struct addr v4 = parsed("10.0.0.1");
+	struct addr v4 = addr_text("10.0.0.1");
 	struct prefix p;
 
 	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++) {
-		const struct addr a = parsed(carried[i][1]);
+		const struct addr a = addr_text(carried[i][1]);
 
 		assert_int_equal(prefix_parse(carried[i][0], &p), 0);
 		assert_true(addr_nat64_prefix(&p));
 		assert_true(addr_nat64(&p, &a, &v4));
 		assert_addr(&v4, "192.0.2.33");
-		v4 = parsed("2001:db9::1");
+		v4 = addr_text("2001:db9::1");
 		assert_false(addr_nat64(&p, &v4, &v4));
 		assert_addr(&v4, "2001:db9::1");
 	}
@@ -184,7 +170,7 @@ static void test_class(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct addr a = parsed(rows[i].text);
+		const struct addr a = addr_text(rows[i].text);
 
 		if (addr_class(&a) != rows[i].class)
 			fail_msg("%s is of class %d", rows[i].text, addr_class(&a));
@@ -205,7 +191,7 @@ static void test_canonical_property(void **state)
 		v4[0] |= 1; // ::0.0.0.0 and ::0.0.0.1 are not compatible addresses
 		want = addr_from_v4(v4);
 		for (int c = 0; c < 3; c++) {
-			a = parsed(carriers[c]);
+			a = addr_text(carriers[c]);
 			memcpy(a.b + 12, v4, 4);
 			a = addr_canonical(a);
 			assert_true(addr_eq(&a, &want));
@@ -228,9 +214,9 @@ static void test_prefix(void **state)
 
 	assert_int_equal(prefix_parse("10.0.0.0/8", &p), 0);
 	assert_int_equal(p.len, 104);
-	a = parsed("10.255.255.255");
+	a = addr_text("10.255.255.255");
 	assert_true(prefix_contains(&p, &a));
-	a = parsed("11.0.0.0");
+	a = addr_text("11.0.0.0");
 	assert_false(prefix_contains(&p, &a));
 	assert_int_equal(prefix_parse("::ffff:10.0.0.0/104", &p), 0);
 	assert_int_equal(p.len, 104);
@@ -238,11 +224,11 @@ static void test_prefix(void **state)
 	assert_int_equal(p.len, 128);
 	assert_int_equal(prefix_parse("0.0.0.0/0", &p), 0);
 	assert_true(prefix_contains(&p, &a));
-	a = parsed("2001:db8::1");
+	a = addr_text("2001:db8::1");
 	assert_false(prefix_contains(&p, &a));
 	assert_int_equal(prefix_parse("::/0", &p), 0);
 	assert_true(prefix_contains(&p, &a));
-	a = parsed("10.0.0.0");
+	a = addr_text("10.0.0.0");
 	assert_false(prefix_contains(&p, &a)); // IPv4 is no part of IPv6
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (prefix_parse(bad[i], &p) != -EINVAL)
@@ -316,14 +302,14 @@ static void test_range_property(void **state)
 
 static void test_cmp_next(void **state)
 {
-	struct addr a = parsed("10.0.255.255"), b = parsed("10.1.0.0");
+	struct addr a = addr_text("10.0.255.255"), b = addr_text("10.1.0.0");
 
 	assert_int_equal(addr_cmp(&a, &b), -1);
 	assert_int_equal(addr_cmp(&b, &a), 1);
 	assert_int_equal(addr_cmp(&a, &a), 0);
 	a = addr_next(&a);
 	assert_true(addr_eq(&a, &b));
-	a = parsed("2001:db8::ffff:ffff:ffff:ffff");
+	a = addr_text("2001:db8::ffff:ffff:ffff:ffff");
 	a = addr_next(&a);
 	assert_addr(&a, "2001:db8:0:1::");
 }

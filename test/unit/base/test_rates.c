@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "addr_text.h"
 #include "rates.h"
 #include "test_rand.h"
 
@@ -14,14 +15,6 @@
 #define BEGIN 1000000 // ms
 
 static uint64_t mem[PLACES];
-
-static struct addr address(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
 
 static struct rates make(uint64_t seed, uint32_t rate, uint32_t burst)
 {
@@ -46,7 +39,7 @@ static unsigned int tries(struct rates *r, const struct addr *from, uint64_t at,
 // 10,000 a second for 15 seconds: the burst and the rate, to the one; nobody else is touched.
 static void test_storm(void **state)
 {
-	const struct addr a = address("192.0.2.1"), b = address("192.0.2.2");
+	const struct addr a = addr_text("192.0.2.1"), b = addr_text("192.0.2.2");
 	struct rates r = make(1, 200, 2000);
 	unsigned int n = 0;
 
@@ -61,8 +54,8 @@ static void test_storm(void **state)
 
 static void test_source(void **state)
 {
-	const struct addr p = address("2001:db8::1"), q = address("2001:db8::ffff:0:0:1");
-	const struct addr other = address("2001:db8:0:1::1");
+	const struct addr p = addr_text("2001:db8::1"), q = addr_text("2001:db8::ffff:0:0:1");
+	const struct addr other = addr_text("2001:db8:0:1::1");
 	struct rates r = make(1, 1, 3);
 
 	assert_int_equal(tries(&r, &p, BEGIN, 1, 2), 2);
@@ -72,7 +65,7 @@ static void test_source(void **state)
 
 static void test_edges(void **state)
 {
-	const struct addr a = address("192.0.2.1");
+	const struct addr a = addr_text("192.0.2.1");
 	struct rates r = make(1, 0, 1);
 
 	assert_int_equal(tries(&r, &a, BEGIN, 1, 50000), 50000); // no limit
@@ -94,7 +87,7 @@ static void test_edges(void **state)
 // Never more than the burst and the rate, at any pace; nor less than a source has coming.
 static void test_random(void **state)
 {
-	const struct addr a = address("192.0.2.1");
+	const struct addr a = addr_text("192.0.2.1");
 	struct test_rand rnd = test_rand_start("rates");
 
 	for (unsigned int round = 0; round < 200; round++) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <syslog.h>
 
+#include "addr_text.h"
 #include "conf_file.h"
 
 static struct conf *load(const char *path)
@@ -32,21 +33,6 @@ static struct conf *load_text(const char *text)
 	if (c == NULL)
 		fail_msg("%s", error);
 	return c;
-}
-
-static struct addr addr(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
-
-static void assert_addr(const struct addr *a, const char *text)
-{
-	char buf[ADDR_TEXT_LEN];
-
-	assert_string_equal(addr_format(a, buf, sizeof(buf)), text);
 }
 
 static void assert_prefix(const struct prefix *p, const char *text)
@@ -392,7 +378,7 @@ static void test_v6_prefix_is_all_addresses(void **state)
 	struct conf *c = load_edit("10.1.0.1-10.1.0.9/16]",
 		"10.1.0.1-10.1.0.9/16, "
 		"'fd02::10-fd02::1f/64']");
-	const struct addr last = addr("fd02::1f");
+	const struct addr last = addr_text("fd02::1f");
 
 	assert_int_equal(c->ports[1].nb_addresses, 25);
 	assert_true(addr_eq(&c->ports[1].addresses[24].addr, &last));

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "addr_text.h"
 #include "conf.h"
 #include "link/local_addrs.h"
 #include "test_rand.h"
@@ -18,14 +19,6 @@ static struct conf_port ports[2];
 static struct conf_address addresses[MAX_ADDRESSES];
 static struct turn_listener listeners[300];
 static struct addr relays[MAX_ADDRESSES];
-
-static struct addr at(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
 
 static void conf_init(uint32_t first, uint32_t second)
 {
@@ -46,8 +39,9 @@ static void test_few(void **state)
 	struct turn_relay_map *map;
 	struct local_addrs *t;
 	const struct local_addr *l;
-	const struct addr broadcast = at("10.99.0.255"), other = at("10.99.0.2"),
-			  a = at("10.99.0.1"), b = at("fd99::1"), c = at("192.0.2.1");
+	const struct addr broadcast = addr_text("10.99.0.255"), other = addr_text("10.99.0.2"),
+			  a = addr_text("10.99.0.1"), b = addr_text("fd99::1"),
+			  c = addr_text("192.0.2.1");
 
 	conf_init(2, 1);
 	addresses[0] = (struct conf_address){a, 96 + 24};
@@ -102,7 +96,7 @@ static void test_many(void **state)
 
 		addresses[i] = (struct conf_address){addr_from_v4(v4), 128};
 		if (i % 2 != 0) {
-			addresses[i].addr = at("fd99::");
+			addresses[i].addr = addr_text("fd99::");
 			addresses[i].addr.b[14] = (uint8_t)(i >> 8);
 			addresses[i].addr.b[15] = (uint8_t)i;
 		}
@@ -137,14 +131,14 @@ static void test_refused(void **state)
 	struct turn_relay_map *map;
 
 	conf_init(1, 0);
-	addresses[0] = (struct conf_address){at("10.99.0.1"), 120};
-	listeners[0] = (struct turn_listener){{at("10.99.0.2"), 3478}, TURN_OVER_UDP};
+	addresses[0] = (struct conf_address){addr_text("10.99.0.1"), 120};
+	listeners[0] = (struct turn_listener){{addr_text("10.99.0.2"), 3478}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 1;
 	map = turn_relay_map_create(&conf.turn);
 	assert_null(local_addrs_create(&conf, map)); // on no port
 	for (uint16_t i = 0; i < 256; i++)
 		listeners[i] = (struct turn_listener){
-			{at("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
+			{addr_text("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 255;
 	local_addrs_free(local_addrs_create(&conf, map));
 	conf.turn.nb_listeners = 256; // more than an index of a byte can name
@@ -156,7 +150,8 @@ static void test_refused(void **state)
 // line could vouch for comes in.
 static void test_dtls(void **state)
 {
-	const struct endpoint a = {at("10.99.0.1"), 3478}, b = {at("10.99.0.1"), 5349};
+	const struct endpoint a = {addr_text("10.99.0.1"), 3478},
+			      b = {addr_text("10.99.0.1"), 5349};
 	struct turn_relay_map *map;
 	const struct local_addr *l;
 	struct local_addrs *t;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "addr_text.h"
 #include "support/loadgen_opts.h"
 
 static void test_defaults(void **state)

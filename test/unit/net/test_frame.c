@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "addr_text.h"
 #include "frames.h"
 #include "net.h"
 #include "test_rand.h"
@@ -30,13 +31,6 @@ static enum net_drop parse(
 	drop = net_frame_parse(copy, len, rx, f);
 	free(copy);
 	return drop;
-}
-
-static void assert_addr(const struct addr *a, const char *text)
-{
-	char buf[ADDR_TEXT_LEN];
-
-	assert_string_equal(addr_format(a, buf, sizeof(buf)), text);
 }
 
 static void test_names(void **state)

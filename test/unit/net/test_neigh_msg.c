@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addr_text.h"
 #include "frames.h"
 #include "net.h"
 #include "test_rand.h"
@@ -16,21 +17,6 @@ static const struct net_rx rx_a = {.mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0a}};
 static const struct net_rx rx_b = {.mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0b}};
 static const struct net_l2 from_a = {.src = {0x02, [5] = 0x0a}, .dst = {0x02, [5] = 0x0b}};
 static const struct net_l2 from_b = {.src = {0x02, [5] = 0x0b}, .dst = {0x02, [5] = 0x0a}};
-
-static struct addr addr(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
-
-static void assert_addr(const struct addr *a, const char *text)
-{
-	char buf[ADDR_TEXT_LEN];
-
-	assert_string_equal(addr_format(a, buf, sizeof(buf)), text);
-}
 
 static struct net_neigh_msg parse(const uint8_t *frame, size_t len, const struct net_rx *rx)
 {
@@ -225,8 +211,9 @@ static void test_advert_rows(void **state)
 
 static void test_write_ask(void **state)
 {
-	const struct addr v4 = addr("192.0.2.7"), to4 = addr("192.0.2.1");
-	const struct addr v6 = addr("2001:db8::7"), to6 = addr("2001:db8::1"), none = addr("::");
+	const struct addr v4 = addr_text("192.0.2.7"), to4 = addr_text("192.0.2.1");
+	const struct addr v6 = addr_text("2001:db8::7"), to6 = addr_text("2001:db8::1"),
+			  none = addr_text("::");
 	uint8_t buf[NET_ND_FRAME_MAX];
 
 	assert_frame(buf, net_write_ask(buf, &from_b, &v4, &to4, NULL), arp_request);
@@ -242,8 +229,9 @@ static void test_write_ask(void **state)
 
 static void test_write_answer(void **state)
 {
-	const struct addr us4 = addr("192.0.2.1"), to4 = addr("192.0.2.7");
-	const struct addr us6 = addr("2001:db8::1"), to6 = addr("2001:db8::7"), none = addr("::");
+	const struct addr us4 = addr_text("192.0.2.1"), to4 = addr_text("192.0.2.7");
+	const struct addr us6 = addr_text("2001:db8::1"), to6 = addr_text("2001:db8::7"),
+			  none = addr_text("::");
 	struct net_l2 nowhere = from_a;
 	uint8_t buf[NET_ND_FRAME_MAX];
 
@@ -258,8 +246,8 @@ static void test_write_answer(void **state)
 // With a tag each frame is four bytes longer, fits the promised buffer and reads the same.
 static void test_write_tagged(void **state)
 {
-	const struct addr sender[] = {addr("192.0.2.7"), addr("2001:db8::7")};
-	const struct addr target[] = {addr("192.0.2.1"), addr("2001:db8::1")};
+	const struct addr sender[] = {addr_text("192.0.2.7"), addr_text("2001:db8::7")};
+	const struct addr target[] = {addr_text("192.0.2.1"), addr_text("2001:db8::1")};
 	struct net_l2 l2 = from_b;
 	struct net_rx rx = rx_a;
 
@@ -287,7 +275,7 @@ static void test_write_tagged(void **state)
 // RFC 2464 section 7, RFC 4291 section 2.7.1 and appendix A.
 static void test_groups(void **state)
 {
-	const struct addr a = addr("4037::1:800:200e:8c6c");
+	const struct addr a = addr_text("4037::1:800:200e:8c6c");
 	const struct addr group = net_solicited_node(&a);
 	const struct addr local =
 		net_link_local((const uint8_t[]){0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde});

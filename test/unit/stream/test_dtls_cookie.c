@@ -2,6 +2,7 @@
 // The cookie exchange (RFC 6347 4.2.1) with the ClientHellos of libssl, whole, cut and changed.
 #include <stdlib.h>
 
+#include "addr_text.h"
 #include "bytes.h"
 #include "dtls_world.h"
 #include "test_rand.h"
@@ -37,14 +38,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct endpoint endpoint(const char *text, uint16_t port)
-{
-	struct endpoint e = {.port = port};
-
-	assert_int_equal(addr_parse(text, &e.addr), 0);
-	return e;
-}
-
 // Has libssl's client bring back a cookie made for this end. On a slow machine its timer may have
 // had it say the first hello again before that.
 static void ask(const struct endpoint *from, struct datagram *second)
@@ -64,9 +57,9 @@ static void ask(const struct endpoint *from, struct datagram *second)
 
 static void test_exchange(void **state)
 {
-	const struct endpoint from = endpoint("192.0.2.1", 40000);
-	const struct endpoint others[] = {endpoint("192.0.2.1", 40001),
-		endpoint("192.0.2.2", 40000), endpoint("2001:db8::1", 40000)};
+	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
+	const struct endpoint others[] = {addr_text_endpoint("192.0.2.1", 40001),
+		addr_text_endpoint("192.0.2.2", 40000), addr_text_endpoint("2001:db8::1", 40000)};
 	const struct endpoint elsewhere = {server.addr, 5349};
 	struct datagram second;
 	struct dtls_hello h;
@@ -103,7 +96,7 @@ static void test_number(void **state)
 
 static void test_rotate(void **state)
 {
-	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
 	struct test_rand r = test_rand_start("dtls_cookie keys");
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 	struct datagram second;
@@ -122,7 +115,7 @@ static void test_rotate(void **state)
 // Its number tells whether a cookie was made before or after a moment.
 static void test_count(void **state)
 {
-	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
 	uint8_t answer[2][DTLS_VERIFY_LEN];
 	struct dtls_hello h;
 	uint64_t then;
@@ -143,7 +136,7 @@ static void test_count(void **state)
 // What a client may not change between its two ClientHellos, and the cookie itself.
 static void test_changed(void **state)
 {
-	const struct endpoint from = endpoint("192.0.2.1", 40000);
+	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
 	struct datagram second;
 	struct dtls_hello h;
 	uint8_t *bytes[4];

@@ -6,31 +6,24 @@
 
 #include <cmocka.h>
 
+#include "addr_text.h"
 #include "conn_limits.h"
 #include "test_rand.h"
 
 #define MAX 64
 
-static struct addr address(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
-
 static void test_total(void **state)
 {
 	struct conn_limits c;
-	struct addr a = address("192.0.2.0");
+	struct addr a = addr_text("192.0.2.0");
 
 	assert_int_equal(conn_limits_init(&c, MAX, 0, 0), 0);
 	for (unsigned int i = 0; i < MAX; i++, a = addr_next(&a))
 		assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_OK);
 	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_TOTAL);
-	a = address("192.0.2.7");
+	a = addr_text("192.0.2.7");
 	conn_limits_give(&c, &a);
-	a = address("198.51.100.1");
+	a = addr_text("198.51.100.1");
 	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_OK);
 	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_TOTAL);
 	conn_limits_fini(&c);
@@ -39,9 +32,9 @@ static void test_total(void **state)
 // Of IPv4 an address, of IPv6 a /64.
 static void test_source(void **state)
 {
-	const struct addr a = address("192.0.2.1"), b = address("192.0.2.2");
-	const struct addr p = address("2001:db8::1"), q = address("2001:db8::ffff:0:0:1");
-	const struct addr other = address("2001:db8:0:1::1");
+	const struct addr a = addr_text("192.0.2.1"), b = addr_text("192.0.2.2");
+	const struct addr p = addr_text("2001:db8::1"), q = addr_text("2001:db8::ffff:0:0:1");
+	const struct addr other = addr_text("2001:db8:0:1::1");
 	struct conn_limits c;
 
 	assert_int_equal(conn_limits_init(&c, MAX, 2, 0), 0);
@@ -72,8 +65,8 @@ static void test_source(void **state)
 // Who has a /56 or a /48 has many a /64: all of them are counted together, too.
 static void test_network(void **state)
 {
-	const struct addr other = address("2001:db8:1::1"), v4 = address("192.0.2.1");
-	struct addr a = address("2001:db8:0:ff00::1");
+	const struct addr other = addr_text("2001:db8:1::1"), v4 = addr_text("192.0.2.1");
+	struct addr a = addr_text("2001:db8:0:ff00::1");
 	struct conn_limits c;
 
 	assert_int_equal(conn_limits_init(&c, MAX, 2, 9), 0);
@@ -114,7 +107,7 @@ static void test_random(void **state)
 	unsigned int has[40] = {0}, total = 0;
 	struct conn_limits c;
 
-	source[0] = address("10.0.0.1");
+	source[0] = addr_text("10.0.0.1");
 	for (unsigned int i = 1; i < 40; i++)
 		source[i] = addr_next(&source[i - 1]);
 	assert_int_equal(conn_limits_init(&c, MAX, 3, 0), 0);

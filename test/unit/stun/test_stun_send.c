@@ -9,18 +9,11 @@
 
 #include <cmocka.h>
 
+#include "addr_text.h"
 #include "stun.h"
 #include "test_rand.h"
 
 static struct test_rand rnd;
-
-static struct endpoint endpoint(const char *addr, uint16_t port)
-{
-	struct endpoint e = {.port = port};
-
-	assert_int_equal(addr_parse(addr, &e.addr), 0);
-	return e;
-}
 
 // A message of len random bytes of data.
 static size_t make(uint8_t *buf, size_t cap, const struct endpoint *peer, uint16_t len)
@@ -81,7 +74,7 @@ static void test_usual(void **state)
 {
 	EACH_PEER(i)
 	{
-		const struct endpoint peer = endpoint(peers[i].addr, 7000);
+		const struct endpoint peer = addr_text_endpoint(peers[i].addr, 7000);
 
 		for (uint16_t n = 0; n < 1500; n++) {
 			uint8_t m[2048];
@@ -100,7 +93,7 @@ static void test_long(void **state)
 
 	EACH_PEER(i)
 	{
-		const struct endpoint peer = endpoint(peers[i].addr, 7000);
+		const struct endpoint peer = addr_text_endpoint(peers[i].addr, 7000);
 		const uint16_t front = peers[i].front, most = (uint16_t)((65507 - front) & ~3);
 
 		make(m, 2048, &peer, 0);
@@ -128,7 +121,7 @@ static void test_bits(void **state)
 
 	EACH_PEER(i)
 	{
-		const struct endpoint peer = endpoint(peers[i].addr, 7000);
+		const struct endpoint peer = addr_text_endpoint(peers[i].addr, 7000);
 
 		for (uint16_t n = 0; n < 9; n++) {
 			uint8_t m[256];
@@ -151,7 +144,7 @@ static void test_other_peer(void **state)
 {
 	EACH_PEER(i)
 	{
-		const struct endpoint peer = endpoint(peers[i].addr, 7000);
+		const struct endpoint peer = addr_text_endpoint(peers[i].addr, 7000);
 		uint8_t m[256];
 		const size_t len = make(m, sizeof(m), &peer, 20);
 
@@ -165,7 +158,7 @@ static void test_other_peer(void **state)
 			assert_int_equal(ask(m, len, &other), 0);
 		}
 		for (unsigned int k = 0; k < sizeof(peers) / sizeof(peers[0]); k++) {
-			const struct endpoint other = endpoint(peers[k].addr, 7000);
+			const struct endpoint other = addr_text_endpoint(peers[k].addr, 7000);
 
 			assert_int_equal(ask(m, len, &other), k == i ? peers[i].front : 0);
 		}
@@ -175,7 +168,8 @@ static void test_other_peer(void **state)
 // An IPv4 peer in an IPv6 attribute (RFC 4291 2.5.5.2) is not for the short way.
 static void test_mapped(void **state)
 {
-	const struct endpoint v4 = endpoint("10.99.0.30", 7000), v6 = endpoint("fd99::30", 7000);
+	const struct endpoint v4 = addr_text_endpoint("10.99.0.30", 7000),
+			      v6 = addr_text_endpoint("fd99::30", 7000);
 	uint8_t m[256];
 	const size_t len = make(m, sizeof(m), &v6, 20);
 
@@ -188,7 +182,7 @@ static void test_cut(void **state)
 {
 	EACH_PEER(i)
 	{
-		const struct endpoint peer = endpoint(peers[i].addr, 7000);
+		const struct endpoint peer = addr_text_endpoint(peers[i].addr, 7000);
 
 		for (uint16_t n = 0; n < 40; n++) {
 			uint8_t m[256];
@@ -214,7 +208,7 @@ static void test_words(void **state)
 
 	for (unsigned int round = 0; round < 100000; round++) {
 		const unsigned int i = test_rand_below(&rnd, 4);
-		const struct endpoint peer = endpoint(peers[i].addr, 7000);
+		const struct endpoint peer = addr_text_endpoint(peers[i].addr, 7000);
 		uint8_t m[256];
 		size_t len = make(m, sizeof(m), &peer, (uint16_t)test_rand_below(&rnd, 13));
 

@@ -3,27 +3,13 @@
 
 #include <netinet/in.h>
 
+#include "addr_text.h"
+
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
-
-static struct addr addr_of(const char *text)
-{
-	struct addr a;
-
-	assert_int_equal(addr_parse(text, &a), 0);
-	return a;
-}
-
-static struct prefix prefix_of(const char *text)
-{
-	struct prefix p;
-
-	assert_int_equal(prefix_parse(text, &p), 0);
-	return p;
-}
 
 struct endpoint fixture_endpoint(const char *addr, uint16_t port)
 {
-	return (struct endpoint){.addr = addr_of(addr), .port = port};
+	return (struct endpoint){.addr = addr_text(addr), .port = port};
 }
 
 struct turn_config fixture_config(void)
@@ -36,15 +22,15 @@ struct turn_config fixture_config(void)
 	static struct addr relay[2];
 	static struct prefix allow[3];
 
-	relay[0] = addr_of("10.99.0.1");
-	relay[1] = addr_of("fd99::1");
-	local[0] = (struct turn_local){relay[0], prefix_of("10.99.0.0/24")};
-	local[1] = (struct turn_local){relay[1], prefix_of("fd99::/64")};
+	relay[0] = addr_text("10.99.0.1");
+	relay[1] = addr_text("fd99::1");
+	local[0] = (struct turn_local){relay[0], addr_text_prefix("10.99.0.0/24")};
+	local[1] = (struct turn_local){relay[1], addr_text_prefix("fd99::/64")};
 	for (int i = 0; i < 2; i++)
 		listeners[i] = (struct turn_listener){{relay[i], 3478}, TURN_OVER_UDP};
-	allow[0] = prefix_of("10.99.0.0/24");
-	allow[1] = prefix_of("10.98.0.0/16");
-	allow[2] = prefix_of("fd99::/64");
+	allow[0] = addr_text_prefix("10.99.0.0/24");
+	allow[1] = addr_text_prefix("10.98.0.0/16");
+	allow[2] = addr_text_prefix("fd99::/64");
 	return (struct turn_config){.realm = (char *)FIXTURE_REALM,
 		.users = users,
 		.nb_users = 2,

@@ -8,29 +8,10 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "addr_text.h"
+#include "policy_fixture.h"
 #include "test_rand.h"
 #include "auth/policy.h"
-
-static const uint8_t boot_key[32] = {1, 2, 3};
-static struct stun_crypto *crypto;
-
-static struct addr addr_of(const char *text)
-{
-	struct addr a;
-
-	if (addr_parse(text, &a) != 0)
-		fail_msg("bad address %s", text);
-	return a;
-}
-
-static struct prefix prefix_of(const char *text)
-{
-	struct prefix p;
-
-	if (prefix_parse(text, &p) != 0)
-		fail_msg("bad prefix %s", text);
-	return p;
-}
 
 // Two relay addresses, one more of each family, gateways, and what is on-link allowed.
 struct box {
@@ -43,13 +24,13 @@ struct box {
 static void box_init(struct box *b)
 {
 	*b = (struct box){
-		.relay = {addr_of("fd99::1"), addr_of("10.99.0.1")},
-		.gateways = {addr_of("10.99.0.254"), addr_of("fd99::fe")},
-		.local = {{addr_of("10.99.0.1"), prefix_of("10.99.0.0/24")},
-			{addr_of("10.99.0.2"), prefix_of("10.99.0.0/24")},
-			{addr_of("fd99::1"), prefix_of("fd99::/64")},
-			{addr_of("fd99::2"), prefix_of("fd99::/64")}},
-		.allow = {prefix_of("10.99.0.0/24"), prefix_of("fd99::/64")},
+		.relay = {addr_text("fd99::1"), addr_text("10.99.0.1")},
+		.gateways = {addr_text("10.99.0.254"), addr_text("fd99::fe")},
+		.local = {{addr_text("10.99.0.1"), addr_text_prefix("10.99.0.0/24")},
+			{addr_text("10.99.0.2"), addr_text_prefix("10.99.0.0/24")},
+			{addr_text("fd99::1"), addr_text_prefix("fd99::/64")},
+			{addr_text("fd99::2"), addr_text_prefix("fd99::/64")}},
+		.allow = {addr_text_prefix("10.99.0.0/24"), addr_text_prefix("fd99::/64")},
 	};
 	b->c = (struct turn_config){
 		.realm = (char *)"turn.test",
@@ -65,20 +46,6 @@ static void box_init(struct box *b)
 		.hairpin = true,
 		.workers = 1,
 	};
-}
-
-static struct turn_policy *policy_of(const struct turn_config *c)
-{
-	struct turn_policy *p = turn_policy_create(c, crypto, boot_key);
-
-	assert_non_null(p);
-	return p;
-}
-
-static enum turn_peer_class judge(const struct turn_policy *p, struct addr a)
-{
-	a = addr_canonical(a);
-	return turn_policy_peer(p, &a, 4000);
 }
 
 // All that RFC 6052 has, one in what is denied, one in what is never reached; where its IPv4
@@ -101,14 +68,14 @@ static void nat64_init(struct box *b, struct prefix list[NB_NAT64])
 {
 	box_init(b);
 	for (size_t i = 0; i < NB_NAT64; i++)
-		list[i] = prefix_of(nat64[i].prefix);
+		list[i] = addr_text_prefix(nat64[i].prefix);
 	b->c.nat64 = list;
 	b->c.nb_nat64 = NB_NAT64;
 }
 
 static struct addr nat64_encode(size_t i, const struct addr *v4)
 {
-	struct addr a = prefix_of(nat64[i].prefix).addr;
+	struct addr a = addr_text_prefix(nat64[i].prefix).addr;
 
 	for (unsigned int k = 0; k < 4; k++)
 		a.b[nat64[i].at[k]] = v4->b[12 + k];
@@ -128,20 +95,20 @@ static void test_random(void **state)
 	struct box b;
 
 	nat64_init(&b, list);
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	for (unsigned int i = 0; i < 50000; i++) {
-		struct addr v4 = addr_of(near[test_rand_below(&r, 7)]), a;
+		struct addr v4 = addr_text(near[test_rand_below(&r, 7)]), a;
 		enum turn_peer_class plain, c;
 
 		if (i % 2 == 0)
 			test_rand_fill(&r, v4.b + 12, 4);
 		else
 			v4.b[15] = (uint8_t)test_rand(&r);
-		plain = judge(p, v4);
+		plain = policy_fixture_judge(p, v4);
 		a = nat64_encode(i % NB_NAT64, &v4);
 		if (i % NB_NAT64 < 5)
 			a.b[15] = (uint8_t)test_rand(&r); // behind it: nobody looks there
-		c = judge(p, a);
+		c = policy_fixture_judge(p, a);
 		assert_int_equal(c, plain == TURN_PEER_OWN ? TURN_PEER_NEVER : plain);
 		seen[c]++;
 		assert_int_equal(turn_policy_peer(p, &a, 0), TURN_PEER_NEVER);
@@ -172,15 +139,17 @@ static void test_targets(void **state)
 		{"fd00:64:1:208:8:808::", TURN_PEER_DENY},
 		{"2a00:6403:1:2:8:808:800:0", TURN_PEER_ALLOW}, // as any other
 	};
-	struct prefix list[NB_NAT64], allow[] = {prefix_of("::/0"), prefix_of("10.99.0.0/24")};
-	struct prefix deny[] = {prefix_of("9.9.9.9"), prefix_of("2a00:6400:808:0::/64")};
+	struct prefix list[NB_NAT64],
+		allow[] = {addr_text_prefix("::/0"), addr_text_prefix("10.99.0.0/24")};
+	struct prefix deny[] = {
+		addr_text_prefix("9.9.9.9"), addr_text_prefix("2a00:6400:808:0::/64")};
 	struct turn_policy *p;
 	struct box b;
 
 	nat64_init(&b, list);
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
-		const enum turn_peer_class c = judge(p, addr_of(targets[i].addr));
+		const enum turn_peer_class c = policy_fixture_judge(p, addr_text(targets[i].addr));
 
 		if (c != targets[i].expected)
 			fail_msg("%s: class %d, not %d", targets[i].addr, c, targets[i].expected);
@@ -191,52 +160,56 @@ static void test_targets(void **state)
 	b.c.nb_allow = 2;
 	b.c.deny = deny;
 	b.c.nb_deny = 2;
-	p = policy_of(&b.c);
-	assert_int_equal(judge(p, addr_of("2a00:6400:a00:1::")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("2a00:6400:909:909::")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("2a00:6400:808:0::")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("2a00:6400:808:808::")), TURN_PEER_ALLOW);
+	p = policy_fixture_create(&b.c);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a00:6400:a00:1::")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a00:6400:909:909::")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a00:6400:808:0::")), TURN_PEER_DENY);
+	assert_int_equal(
+		policy_fixture_judge(p, addr_text("2a00:6400:808:808::")), TURN_PEER_ALLOW);
 	turn_policy_free(p);
 	// of two prefixes, one in the other, the stricter word counts
-	list[1] = prefix_of("2a00:6400:808::/48");
-	p = policy_of(&b.c);
-	assert_int_equal(judge(p, addr_of("2a00:6400:808:a00:1::")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("2a00:6400:808:707:7:700::")), TURN_PEER_ALLOW);
+	list[1] = addr_text_prefix("2a00:6400:808::/48");
+	p = policy_fixture_create(&b.c);
+	assert_int_equal(
+		policy_fixture_judge(p, addr_text("2a00:6400:808:a00:1::")), TURN_PEER_DENY);
+	assert_int_equal(
+		policy_fixture_judge(p, addr_text("2a00:6400:808:707:7:700::")), TURN_PEER_ALLOW);
 	turn_policy_free(p);
 }
 
 // A gateway and our own addresses are what they are, also where a translator is said to be.
 static void test_own(void **state)
 {
-	struct prefix list[] = {prefix_of("fd99::/32")};
+	struct prefix list[] = {addr_text_prefix("fd99::/32")};
 	struct turn_policy *p;
 	struct box b;
 
 	box_init(&b);
 	b.c.nat64 = list;
 	b.c.nb_nat64 = 1;
-	p = policy_of(&b.c);
-	assert_int_equal(judge(p, addr_of("fd99::1")), TURN_PEER_OWN);
-	assert_int_equal(judge(p, addr_of("fd99::2")), TURN_PEER_NEVER);
-	assert_int_equal(judge(p, addr_of("fd99::fe")), TURN_PEER_NEVER); // 0.0.0.0
-	assert_int_equal(judge(p, addr_of("fd99:0:808:808::")), TURN_PEER_ALLOW);
-	b.gateways[1] = addr_of("fd99:0:808:808::");
+	p = policy_fixture_create(&b.c);
+	assert_int_equal(policy_fixture_judge(p, addr_text("fd99::1")), TURN_PEER_OWN);
+	assert_int_equal(policy_fixture_judge(p, addr_text("fd99::2")), TURN_PEER_NEVER);
+	assert_int_equal(
+		policy_fixture_judge(p, addr_text("fd99::fe")), TURN_PEER_NEVER); // 0.0.0.0
+	assert_int_equal(policy_fixture_judge(p, addr_text("fd99:0:808:808::")), TURN_PEER_ALLOW);
+	b.gateways[1] = addr_text("fd99:0:808:808::");
 	turn_policy_free(p);
-	p = policy_of(&b.c);
-	assert_int_equal(judge(p, addr_of("fd99:0:808:808::")), TURN_PEER_DENY);
+	p = policy_fixture_create(&b.c);
+	assert_int_equal(policy_fixture_judge(p, addr_text("fd99:0:808:808::")), TURN_PEER_DENY);
 	turn_policy_free(p);
 }
 
 // A prefix that no translator can have is refused.
 static void test_bad(void **state)
 {
-	struct prefix list[] = {prefix_of("2a00::/33")};
+	struct prefix list[] = {addr_text_prefix("2a00::/33")};
 	struct box b;
 
 	box_init(&b);
 	b.c.nat64 = list;
 	b.c.nb_nat64 = 1;
-	assert_null(turn_policy_create(&b.c, crypto, boot_key));
+	assert_null(turn_policy_create(&b.c, policy_fixture_crypto, policy_fixture_boot_key));
 }
 
 int main(void)
@@ -247,10 +220,6 @@ int main(void)
 		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_bad),
 	};
-	int failed;
 
-	crypto = stun_crypto_create();
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	stun_crypto_free(crypto);
-	return failed;
+	return cmocka_run_group_tests(tests, policy_fixture_open, policy_fixture_close);
 }

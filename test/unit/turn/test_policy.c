@@ -9,31 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "addr_text.h"
+#include "policy_fixture.h"
 #include "test_rand.h"
 #include "auth/policy.h"
-
-#define PORT 4000 // of a peer, where it does not matter
-
-static const uint8_t boot_key[32] = {1, 2, 3};
-static struct stun_crypto *crypto;
-
-static struct addr addr_of(const char *text)
-{
-	struct addr a;
-
-	if (addr_parse(text, &a) != 0)
-		fail_msg("bad address %s", text);
-	return a;
-}
-
-static struct prefix prefix_of(const char *text)
-{
-	struct prefix p;
-
-	if (prefix_parse(text, &p) != 0)
-		fail_msg("bad prefix %s", text);
-	return p;
-}
 
 // The configuration of the issue, with a second own address, a public subnet, and a public gateway.
 struct box {
@@ -47,17 +26,17 @@ struct box {
 static void box_init(struct box *b)
 {
 	*b = (struct box){
-		.listeners = {{{addr_of("10.99.0.1"), 3478}, TURN_OVER_UDP},
-			{{addr_of("fd99::1"), 3478}, TURN_OVER_UDP}},
-		.relay = {addr_of("fd99::1"), addr_of("10.99.0.1")},
-		.gateways = {addr_of("10.99.0.254"), addr_of("fd99::fe"), addr_of("8.8.8.1")},
-		.local = {{addr_of("10.99.0.1"), prefix_of("10.99.0.0/24")},
-			{addr_of("10.99.0.2"), prefix_of("10.99.0.0/24")},
-			{addr_of("fd99::1"), prefix_of("fd99::/64")},
-			{addr_of("fd99::2"), prefix_of("fd99::/64")},
-			{addr_of("8.8.8.2"), prefix_of("8.8.8.0/28")},
-			{addr_of("9.9.9.0"), prefix_of("9.9.9.0/31")}},
-		.allow = {prefix_of("10.99.0.0/24"), prefix_of("fd99::/64")},
+		.listeners = {{{addr_text("10.99.0.1"), 3478}, TURN_OVER_UDP},
+			{{addr_text("fd99::1"), 3478}, TURN_OVER_UDP}},
+		.relay = {addr_text("fd99::1"), addr_text("10.99.0.1")},
+		.gateways = {addr_text("10.99.0.254"), addr_text("fd99::fe"), addr_text("8.8.8.1")},
+		.local = {{addr_text("10.99.0.1"), addr_text_prefix("10.99.0.0/24")},
+			{addr_text("10.99.0.2"), addr_text_prefix("10.99.0.0/24")},
+			{addr_text("fd99::1"), addr_text_prefix("fd99::/64")},
+			{addr_text("fd99::2"), addr_text_prefix("fd99::/64")},
+			{addr_text("8.8.8.2"), addr_text_prefix("8.8.8.0/28")},
+			{addr_text("9.9.9.0"), addr_text_prefix("9.9.9.0/31")}},
+		.allow = {addr_text_prefix("10.99.0.0/24"), addr_text_prefix("fd99::/64")},
 	};
 	b->c = (struct turn_config){
 		.realm = (char *)"turn.test",
@@ -75,20 +54,6 @@ static void box_init(struct box *b)
 		.hairpin = true,
 		.workers = 1,
 	};
-}
-
-static struct turn_policy *policy_of(const struct turn_config *c)
-{
-	struct turn_policy *p = turn_policy_create(c, crypto, boot_key);
-
-	assert_non_null(p);
-	return p;
-}
-
-static enum turn_peer_class judge(const struct turn_policy *p, struct addr a)
-{
-	a = addr_canonical(a);
-	return turn_policy_peer(p, &a, PORT);
 }
 
 // --- the ways to write an IPv4 address in IPv6 --------------------------------------------------
@@ -118,7 +83,7 @@ static const struct encoding encodings[] = {
 
 static struct addr encode(const struct encoding *e, const struct addr *v4)
 {
-	struct addr a = addr_of(e->prefix);
+	struct addr a = addr_text(e->prefix);
 
 	memcpy(a.b + e->at, v4->b + 12, 4);
 	return a;
@@ -131,11 +96,11 @@ static bool refused(enum turn_peer_class c)
 
 static void check_encodings(const struct turn_policy *p, const struct addr *v4)
 {
-	const enum turn_peer_class plain = judge(p, *v4);
+	const enum turn_peer_class plain = policy_fixture_judge(p, *v4);
 	char text[ADDR_TEXT_LEN];
 
 	for (size_t k = 0; k < NB_ENCODINGS; k++) {
-		const enum turn_peer_class c = judge(p, encode(&encodings[k], v4));
+		const enum turn_peer_class c = policy_fixture_judge(p, encode(&encodings[k], v4));
 
 		if (encodings[k].same ? c != plain : !refused(c))
 			fail_msg("%s as %s: class %d, plain %d",
@@ -253,10 +218,10 @@ static void test_p1(void **state)
 	unsigned int cases = 0, own = 0;
 
 	box_init(&b);
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	for (size_t i = 0; i < NB_TARGETS; i++) {
-		const struct addr a = addr_of(matrix[i].addr);
-		const enum turn_peer_class c = judge(p, a);
+		const struct addr a = addr_text(matrix[i].addr);
+		const enum turn_peer_class c = policy_fixture_judge(p, a);
 
 		if (c != matrix[i].expected)
 			fail_msg("%s: class %d, not %d", matrix[i].addr, c, matrix[i].expected);
@@ -281,12 +246,12 @@ static void test_p1_no_hairpin(void **state)
 
 	box_init(&b);
 	b.c.hairpin = false;
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	for (size_t i = 0; i < NB_TARGETS; i++) {
 		const enum turn_peer_class e = matrix[i].expected;
 
-		assert_int_equal(
-			judge(p, addr_of(matrix[i].addr)), e == TURN_PEER_OWN ? TURN_PEER_DENY : e);
+		assert_int_equal(policy_fixture_judge(p, addr_text(matrix[i].addr)),
+			e == TURN_PEER_OWN ? TURN_PEER_DENY : e);
 	}
 	turn_policy_free(p);
 }
@@ -294,20 +259,22 @@ static void test_p1_no_hairpin(void **state)
 // V1: no allow opens what is never open.
 static void test_never_is_never(void **state)
 {
-	struct prefix all[] = {prefix_of("0.0.0.0/0"), prefix_of("::/0"), prefix_of("127.0.0.1"),
-		prefix_of("::1"), prefix_of("10.99.0.2"), prefix_of("fd99::2"),
-		prefix_of("10.99.0.255"), prefix_of("169.254.169.254"), prefix_of("2002::/16"),
-		prefix_of("2001::/32")};
+	struct prefix all[] = {addr_text_prefix("0.0.0.0/0"), addr_text_prefix("::/0"),
+		addr_text_prefix("127.0.0.1"), addr_text_prefix("::1"),
+		addr_text_prefix("10.99.0.2"), addr_text_prefix("fd99::2"),
+		addr_text_prefix("10.99.0.255"), addr_text_prefix("169.254.169.254"),
+		addr_text_prefix("2002::/16"), addr_text_prefix("2001::/32")};
 	struct box b;
 	struct turn_policy *p;
 
 	box_init(&b);
 	b.c.allow = all;
 	b.c.nb_allow = sizeof(all) / sizeof(all[0]);
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	for (size_t i = 0; i < NB_TARGETS; i++) {
 		if (matrix[i].expected == TURN_PEER_NEVER)
-			assert_int_equal(judge(p, addr_of(matrix[i].addr)), TURN_PEER_NEVER);
+			assert_int_equal(policy_fixture_judge(p, addr_text(matrix[i].addr)),
+				TURN_PEER_NEVER);
 	}
 	turn_policy_free(p);
 }
@@ -322,9 +289,9 @@ static void test_encodings_property(void **state)
 	struct turn_policy *p;
 
 	box_init(&b);
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	for (int i = 0; i < 50000; i++) {
-		struct addr a = addr_of(near[test_rand_below(&r, 6)]);
+		struct addr a = addr_text(near[test_rand_below(&r, 6)]);
 
 		if (i % 2 == 0)
 			test_rand_fill(&r, a.b + 12, 4);
@@ -339,10 +306,12 @@ static void test_encodings_property(void **state)
 
 static void test_equal_length(void **state)
 {
-	struct prefix allow[] = {prefix_of("10.0.0.0/8"), prefix_of("8.8.8.1"),
-		prefix_of("fc00::/7"), prefix_of("20.0.0.0/8"), prefix_of("30.1.0.0/16")};
-	struct prefix deny[] = {prefix_of("20.0.0.0/8"), prefix_of("30.0.0.0/8"),
-		prefix_of("30.1.2.0/24"), prefix_of("::/0"), prefix_of("fd99::/64")};
+	struct prefix allow[] = {addr_text_prefix("10.0.0.0/8"), addr_text_prefix("8.8.8.1"),
+		addr_text_prefix("fc00::/7"), addr_text_prefix("20.0.0.0/8"),
+		addr_text_prefix("30.1.0.0/16")};
+	struct prefix deny[] = {addr_text_prefix("20.0.0.0/8"), addr_text_prefix("30.0.0.0/8"),
+		addr_text_prefix("30.1.2.0/24"), addr_text_prefix("::/0"),
+		addr_text_prefix("fd99::/64")};
 	struct box b;
 	struct turn_policy *p;
 
@@ -351,22 +320,22 @@ static void test_equal_length(void **state)
 	b.c.nb_allow = sizeof(allow) / sizeof(allow[0]);
 	b.c.deny = deny;
 	b.c.nb_deny = sizeof(deny) / sizeof(deny[0]);
-	p = policy_of(&b.c);
+	p = policy_fixture_create(&b.c);
 	// an allow beats the built-in deny of its own prefix, but not a longer one
-	assert_int_equal(judge(p, addr_of("10.1.2.3")), TURN_PEER_ALLOW);
-	assert_int_equal(judge(p, addr_of("10.99.0.254")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("8.8.8.1")), TURN_PEER_ALLOW);
-	assert_int_equal(judge(p, addr_of("fd00::1")), TURN_PEER_ALLOW);
-	assert_int_equal(judge(p, addr_of("fd99::3")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("10.1.2.3")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("10.99.0.254")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("8.8.8.1")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("fd00::1")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("fd99::3")), TURN_PEER_DENY);
 	// the operator's deny beats the operator's allow
-	assert_int_equal(judge(p, addr_of("20.1.2.3")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("20.1.2.3")), TURN_PEER_DENY);
 	// longer wins either way
-	assert_int_equal(judge(p, addr_of("30.2.0.1")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("30.1.1.1")), TURN_PEER_ALLOW);
-	assert_int_equal(judge(p, addr_of("30.1.2.1")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("30.2.0.1")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("30.1.1.1")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("30.1.2.1")), TURN_PEER_DENY);
 	// ::/0 is IPv6 and only that
-	assert_int_equal(judge(p, addr_of("2606:4700::1111")), TURN_PEER_DENY);
-	assert_int_equal(judge(p, addr_of("1.1.1.1")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2606:4700::1111")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("1.1.1.1")), TURN_PEER_ALLOW);
 	turn_policy_free(p);
 }
 
@@ -401,7 +370,7 @@ static bool naive_allows(const struct turn_config *c, const struct addr *a)
 	for (uint32_t i = 0; i < c->nb_allow; i++)
 		weigh(&v, &c->allow[i], a, 1);
 	for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++) {
-		const struct prefix p = prefix_of(builtin[i]);
+		const struct prefix p = addr_text_prefix(builtin[i]);
 
 		weigh(&v, &p, a, 2);
 	}
@@ -413,7 +382,7 @@ static struct addr sparse_addr(struct test_rand *r)
 {
 	static const char *const base[] = {
 		"10.0.0.0", "192.0.0.0", "8.0.0.0", "2001:db8::", "fd00::", "2600::", "::1:0:0:0"};
-	struct addr a = addr_of(base[test_rand_below(r, 7)]);
+	struct addr a = addr_text(base[test_rand_below(r, 7)]);
 
 	for (unsigned int i = addr_is_v4(&a) ? 13 : 4; i < 16; i++)
 		a.b[i] |= (uint8_t)(test_rand(r) & test_rand(r) & test_rand(r) & 0xc1);
@@ -450,14 +419,14 @@ static void test_longest_match(void **state)
 			allow[i] = sparse_prefix(&r);
 			deny[i] = test_rand_below(&r, 4) == 0 ? allow[i] : sparse_prefix(&r);
 		}
-		p = policy_of(&c);
+		p = policy_fixture_create(&c);
 		for (int i = 0; i < 500; i++) {
 			const struct addr a = sparse_addr(&r);
 			const bool expected = naive_allows(&c, &a);
 
 			if (addr_class(&a) != ADDR_UNICAST)
 				continue;
-			assert_int_equal(turn_policy_peer(p, &a, PORT),
+			assert_int_equal(turn_policy_peer(p, &a, POLICY_FIXTURE_PORT),
 				expected ? TURN_PEER_ALLOW : TURN_PEER_DENY);
 			allowed += expected;
 			n++;
@@ -477,11 +446,11 @@ static void check_keys(const struct policy_user *u, const char *password)
 	const size_t len = strlen(u->name);
 	struct stun_key key;
 
-	assert_true(stun_key_make(crypto, STUN_ALG_SHA256, u->name, len, "turn.test", password,
-		strlen(password), &key));
+	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_SHA256, u->name, len, "turn.test",
+		password, strlen(password), &key));
 	assert_memory_equal(&u->sha256, &key, sizeof(key));
-	assert_true(stun_key_make(
-		crypto, STUN_ALG_MD5, u->name, len, "turn.test", password, strlen(password), &key));
+	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_MD5, u->name, len, "turn.test",
+		password, strlen(password), &key));
 	assert_memory_equal(&u->md5, &key, sizeof(key));
 }
 
@@ -492,7 +461,7 @@ static const struct policy_user *check_user(const struct turn_policy *p, const c
 
 	assert_non_null(u);
 	assert_string_equal(u->name, name);
-	assert_true(stun_userhash(crypto, name, strlen(name), "turn.test", hash));
+	assert_true(stun_userhash(policy_fixture_crypto, name, strlen(name), "turn.test", hash));
 	assert_ptr_equal(policy_user_by_hash(p, hash), u);
 	hash[31] ^= 1; // behind what the table hashes
 	assert_null(policy_user_by_hash(p, hash));
@@ -518,7 +487,7 @@ static void test_users(void **state)
 	}
 	users[7].password = NULL;
 	users[7].md5 = (struct stun_key){.bytes = {9, 9}, .len = 16};
-	p = policy_of(&c);
+	p = policy_fixture_create(&c);
 	memset(users, 0xa5, sizeof(users)); // it has copied all it needs
 	memset(secret, 'x', 3);
 	memset(password, 'x', 2);
@@ -543,10 +512,11 @@ static void test_bad_users(void **state)
 	struct turn_config c = {.realm = (char *)"r", .users = users, .nb_users = 2};
 
 	errno = 0;
-	assert_null(turn_policy_create(&c, crypto, boot_key)); // neither password nor key
+	assert_null(turn_policy_create(
+		&c, policy_fixture_crypto, policy_fixture_boot_key)); // neither password nor key
 	assert_int_equal(errno, EINVAL);
 	users[0].password = users[1].password = (char *)"pw";
-	assert_null(turn_policy_create(&c, crypto, boot_key));
+	assert_null(turn_policy_create(&c, policy_fixture_crypto, policy_fixture_boot_key));
 	assert_int_equal(errno, EEXIST);
 	turn_policy_free(NULL);
 }
@@ -557,28 +527,16 @@ static void test_nonce_key(void **state)
 	struct turn_config c = {.realm = (char *)"r", .nonce_secret = (char *)""};
 	struct turn_policy *p[4];
 
-	p[0] = turn_policy_create(&c, crypto, boot_key);
-	p[1] = turn_policy_create(&c, crypto, other_boot);
+	p[0] = turn_policy_create(&c, policy_fixture_crypto, policy_fixture_boot_key);
+	p[1] = turn_policy_create(&c, policy_fixture_crypto, other_boot);
 	c.nonce_secret = (char *)"fleet";
-	p[2] = turn_policy_create(&c, crypto, boot_key);
-	p[3] = turn_policy_create(&c, crypto, other_boot);
+	p[2] = turn_policy_create(&c, policy_fixture_crypto, policy_fixture_boot_key);
+	p[3] = turn_policy_create(&c, policy_fixture_crypto, other_boot);
 	assert_memory_not_equal(p[0]->nonce_key, p[1]->nonce_key, 32);
 	assert_memory_not_equal(p[0]->nonce_key, p[2]->nonce_key, 32);
 	assert_memory_equal(p[2]->nonce_key, p[3]->nonce_key, 32);
 	for (int i = 0; i < 4; i++)
 		turn_policy_free(p[i]);
-}
-
-static int make_crypto(void **state)
-{
-	crypto = stun_crypto_create();
-	return crypto == NULL;
-}
-
-static int free_crypto(void **state)
-{
-	stun_crypto_free(crypto);
-	return 0;
 }
 
 int main(void)
@@ -595,5 +553,5 @@ int main(void)
 		cmocka_unit_test(test_nonce_key),
 	};
 
-	return cmocka_run_group_tests(tests, make_crypto, free_crypto);
+	return cmocka_run_group_tests(tests, policy_fixture_open, policy_fixture_close);
 }

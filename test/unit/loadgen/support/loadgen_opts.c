@@ -43,10 +43,3 @@ void assert_number(double got, double want)
 	if (!(fabs(got - want) <= 1e-9 * fabs(want)))
 		fail_msg("%.12g, not %.12g", got, want);
 }
-
-void assert_addr(const struct addr *a, const char *want)
-{
-	char text[ADDR_TEXT_LEN];
-
-	assert_string_equal(addr_format(a, text, sizeof(text)), want);
-}

@@ -25,5 +25,3 @@ void assert_accepted(int rc);
 void assert_refused(const char *reason, int rc);
 // Asserts that a number is the other, up to how it is rounded.
 void assert_number(double got, double want);
-// Asserts what an address is as text.
-void assert_addr(const struct addr *a, const char *want);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Policies with a crypto and a boot key of the test's, and what they say of a peer's address.
+#include "policy_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "stun.h"
+
+const uint8_t policy_fixture_boot_key[32] = {1, 2, 3};
+struct stun_crypto *policy_fixture_crypto;
+
+int policy_fixture_open(void **state)
+{
+	policy_fixture_crypto = stun_crypto_create();
+	return policy_fixture_crypto == NULL;
+}
+
+int policy_fixture_close(void **state)
+{
+	stun_crypto_free(policy_fixture_crypto);
+	return 0;
+}
+
+struct turn_policy *policy_fixture_create(const struct turn_config *c)
+{
+	struct turn_policy *p =
+		turn_policy_create(c, policy_fixture_crypto, policy_fixture_boot_key);
+
+	assert_non_null(p);
+	return p;
+}
+
+enum turn_peer_class policy_fixture_judge(const struct turn_policy *p, struct addr a)
+{
+	a = addr_canonical(a);
+	return turn_policy_peer(p, &a, POLICY_FIXTURE_PORT);
+}

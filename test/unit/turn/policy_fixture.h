@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of who may be a peer share: policies from a configuration, and their judgement.
+#pragma once
+
+#include "turn_policy.h"
+
+#define POLICY_FIXTURE_PORT 4000 // of a peer, where it does not matter
+
+extern const uint8_t policy_fixture_boot_key[32];
+extern struct stun_crypto *policy_fixture_crypto;
+
+// Make the crypto and free it: set-up and teardown of the group.
+int policy_fixture_open(void **state);
+int policy_fixture_close(void **state);
+// The policy of a configuration, to be freed by the caller; fails the test when there is none.
+struct turn_policy *policy_fixture_create(const struct turn_config *c);
+// What p says of a peer with this address, after it has been made canonical.
+enum turn_peer_class policy_fixture_judge(const struct turn_policy *p, struct addr a);
