@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The data path of a benchmark: its configuration, its workers and their rounds.
 #include "box.h"
 #include "datapath.h"
 #include "net.h"

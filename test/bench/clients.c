@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The clients of all flows: their allocations and channels, made and kept alive.
 #include "clients.h"
 
 #include <netinet/in.h>

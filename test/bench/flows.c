@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The addresses of each flow, from the number of its client.
 #include "flows.h"
 
 #include <errno.h>

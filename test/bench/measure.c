@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Timed and counted runs of the worker, or of the port alone.
 #include "clients.h"
 #include "datapath.h"
 #include "dp_burst.h"

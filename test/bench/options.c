@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The arguments behind EAL's, read and checked.
 #include "options.h"
 
 #include <errno.h>

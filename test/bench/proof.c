@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The verified pass: each relayed frame is taken apart and compared with what it has to be.
 #include "bytes.h"
 #include "dp_burst.h"
 #include "net.h"

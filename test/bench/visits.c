@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The frames that a replay port is given: templates of both directions and the order of the flows.
 #include "visits.h"
 
 #include <errno.h>

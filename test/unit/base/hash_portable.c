@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The hash as it is compiled without AES instructions, under names of its own.
 #undef __AES__
 #include "hash_portable.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Addresses, prefixes and ranges: text read and written, classes, the ways to write IPv4 in IPv6,
+// and their order.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The set of numbers from which the nth is found, against an array of flags and at its ends.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The buffered source of random bytes: none is handed out twice, and numbers below a bound have no
+// bias.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

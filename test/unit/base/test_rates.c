@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The rate of each source: the burst and the rate to the one, and a storm from one source takes
+// nothing from others.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

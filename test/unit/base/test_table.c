@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The hash table: full buckets, equal hashes, and random inserts and removes against a plain array.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

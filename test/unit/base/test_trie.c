@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The tree of records ordered by hash: what is in is found and nothing else, by short ways, also
+// when hashes are equal.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

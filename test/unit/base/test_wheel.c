@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The timer wheel against a list of times: nothing runs out early or is lost, whatever the gaps
+// between two looks, and no call takes long.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// DTLS clients against a data path, the stream thread's part played here in turn with the workers.
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"

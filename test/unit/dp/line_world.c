@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Clients with a channel each in a data path, frames sent each of the three ways they can go, and
+// checksums computed slowly.
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The histogram of latencies: its buckets, quantiles, sums and differences, also while another
+// thread counts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The pacer: how many packets are due at any time, over hours and changes of rate, and which are
+// given up when it is late.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

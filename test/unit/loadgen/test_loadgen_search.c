@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The search for a rate against a server that does not change: what it finds, how many trials it
+// takes, and what it refuses.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

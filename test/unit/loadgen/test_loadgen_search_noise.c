@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The search for a rate against servers and generators that stall, drift and lose at random: how
+// often it finds the right rate.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

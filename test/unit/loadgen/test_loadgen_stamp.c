@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The stamp in every payload: what is written is read back, and damage of any kind is found.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

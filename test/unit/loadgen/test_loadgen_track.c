@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Which sequence numbers of a flow have been seen: late ones, duplicates and jumps, against a plain
+// set.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

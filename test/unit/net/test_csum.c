@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The Internet checksum, whole and updated, against the examples of RFC 1071 and RFC 1624 and
+// against a slow one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Frames of UDP read and written: Ethernet, VLAN, both families, extension headers, lengths and
+// checksums; nothing that is mutated reads beyond its end.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Pings: which are answered, and their replies byte by byte with the right checksum.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The neighbour table: its states and timers (RFC 4861), who may change an entry, what is held for
+// an answer, and what happens when it is full.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

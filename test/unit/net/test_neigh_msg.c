@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// ARP and neighbour discovery on the wire: which messages are read and which refused, and how
+// questions and answers are written (RFC 826, RFC 4861).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Stream threads with workers' rings of the test's, a certificate, and messages between them.
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Limits of connections: in total, of a source and of its network.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

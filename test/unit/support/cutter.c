@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// UDP super-frames cut into datagrams byte by byte, as hardware does.
 #include "cutter.h"
 
 #include <stdbool.h>

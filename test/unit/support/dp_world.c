@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The data path on software ports, the hosts on its links, and clients that speak TURN to it.
 #include "bytes.h"
 #include "clients/streams.h"
 #include "datapath.h"

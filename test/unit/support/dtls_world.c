@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A DTLS client of libssl with queues for a wire, and a certificate for the server.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A NIC in software: its rules, its Toeplitz hash, and the queue that they give a frame.
 #include "nicmodel.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A port in memory: queues of frames that a test puts in and takes out.
 #include "softport.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A shard with its policy, map and quota, and clients that ask it and read its answers.
 #include "turn_fixture.h"
 
 #include <netinet/in.h>

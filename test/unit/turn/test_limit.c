@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Rates of a source: exact over any while, changed by a reload, and out of reach of other sources.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

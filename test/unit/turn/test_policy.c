@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Who may be a peer: the lists of the configuration, what is never allowed, and every way to hide
+// an address in another. And the users of a configuration, and the key of its nonces.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The quota of allocations in total, of a user and of a source: against a model, and from many
+// threads at once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

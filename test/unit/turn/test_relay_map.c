@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The relay map: every relayed transport address has one worker and one slot there, and workers
+// have equal shares.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A worker's relay ports: taking and giving back against a naive model, their rest before they are
+// reused, pairs, and a random choice.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

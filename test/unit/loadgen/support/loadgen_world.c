@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A population of the generator's clients with a clock of the test's, and the server that answers
+// it.
 #include "loadgen_world.h"
 
 #include <stdlib.h>
