@@ -13,6 +13,7 @@
 #include "frames.h"
 #include "net.h"
 #include "replay_world.h"
+#include "slow_sum.h"
 #include "stun.h"
 #include "test_rand.h"
 #include "visits.h"
@@ -54,12 +55,12 @@ static void assert_sums(const uint8_t *frame, size_t len, bool is_v4)
 	const uint8_t *udp = ip + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
 	const size_t udp_len = len - (size_t)(udp - frame), addrs = is_v4 ? 8 : 32;
 	const uint8_t pseudo[4] = {(uint8_t)(udp_len >> 8), (uint8_t)udp_len, 0, 17};
-	uint16_t sum = frames_slow_sum(frames_slow_sum(0, udp - addrs, addrs), pseudo, 4);
+	uint16_t sum = slow_sum(slow_sum(0, udp - addrs, addrs), pseudo, 4);
 
 	if (is_v4)
-		assert_int_equal(frames_slow_sum(0, ip, NET_IP4_LEN), 0xffff);
+		assert_int_equal(slow_sum(0, ip, NET_IP4_LEN), 0xffff);
 	assert_int_not_equal(load_be16(udp + 6), 0);
-	assert_int_equal(frames_slow_sum(sum, udp, udp_len), 0xffff);
+	assert_int_equal(slow_sum(sum, udp, udp_len), 0xffff);
 }
 
 // Payload of a client's frame, by RFC 8656 12.4 and 11.1.

@@ -7,6 +7,7 @@
 #include "control/stats.h"
 #include "turn_relay_map.h"
 #include "worker.h"
+#include "slow_sum.h"
 
 #define MARK 0x80 // in the source MAC of what is written the short way
 #define NO_PLAN 0xff
@@ -21,15 +22,6 @@ struct line_rx line_rx = {.headroom = RTE_PKTMBUF_HEADROOM};
 static uint8_t id_seen[65536]; // of frames without DF
 
 // --- checksums, slowly --------------------------------------------------------------------------
-
-static uint16_t slow_sum(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	return (uint16_t)sum;
-}
 
 uint8_t *frame_udp(uint8_t *frame)
 {

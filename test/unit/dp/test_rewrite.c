@@ -11,6 +11,7 @@
 
 #include "drop_of.h"
 #include "rewrite.h"
+#include "slow_sum.h"
 #include "test_rand.h"
 #include "worker.h"
 
@@ -23,15 +24,6 @@ static void put16(uint8_t *p, uint16_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
 	p[1] = (uint8_t)v;
-}
-
-static uint32_t slow_sum(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	return sum;
 }
 
 // All that goes into a frame.

@@ -14,6 +14,7 @@
 #include "cutter.h"
 #include "port.h"
 #include "segment.h"
+#include "slow_sum.h"
 #include "test_rand.h"
 
 #define BURST PORT_COALESCE_MAX

@@ -15,6 +15,7 @@
 #include "cutter.h"
 #include "port_int.h"
 #include "segment.h"
+#include "slow_sum.h"
 
 #define SIZE 100
 #define SEEN 64

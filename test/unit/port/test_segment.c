@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 
 #include "segment.h"
+#include "slow_sum.h"
 #include "test_rand.h"
 
 #define ROOM 2048 // of a buffer, without headroom
@@ -44,15 +45,6 @@ static uint8_t *put16(uint8_t *p, uint32_t v)
 static uint8_t *put32(uint8_t *p, uint32_t v)
 {
 	return put16(put16(p, v >> 16), v & 0xffff);
-}
-
-static uint32_t slow_sum(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	return sum;
 }
 
 static uint16_t l3_len(const struct content *c)

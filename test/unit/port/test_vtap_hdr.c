@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "slow_sum.h"
 #include "vtap_int.h"
 #include "vtap_world.h"
 
@@ -120,8 +121,7 @@ static void test_partial_zero(void **state)
 		// the last two bytes take what is missing from a sum of all ones
 		vtap_world_put16(bytes + shape_len(&s) - 2, 0);
 		vtap_world_put16(bytes + shape_len(&s) - 2,
-			(uint16_t)~vtap_world_sum(
-				0, bytes + shape_l4(&s), shape_len(&s) - shape_l4(&s)));
+			(uint16_t)~slow_sum(0, bytes + shape_l4(&s), shape_len(&s) - shape_l4(&s)));
 		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 		assert_int_equal(vtap_hdr_received(&h, m), 0);
 		vtap_world_put16(bytes + field, s.tcp ? 0 : 0xffff);

@@ -13,6 +13,8 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
+#include "slow_sum.h"
+
 struct rte_mempool *vtap_world_pool;
 
 uint32_t shape_l2(const struct shape *s)
@@ -41,20 +43,11 @@ void vtap_world_put16(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)v;
 }
 
-uint16_t vtap_world_sum(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	return (uint16_t)sum;
-}
-
 uint16_t vtap_world_pseudo_sum(const struct shape *s, const uint8_t *frame)
 {
 	const uint32_t len = shape_len(s) - shape_l4(s);
 
-	return vtap_world_sum(
+	return slow_sum(
 		(s->tcp ? 6 : 17) + len, frame + shape_l2(s) + (s->v6 ? 8 : 12), s->v6 ? 32 : 8);
 }
 
@@ -88,7 +81,7 @@ uint32_t frame_make(const struct shape *s, uint8_t *f, bool partial)
 		f[l3 + 12] = f[l3 + 16] = 10;
 		f[l3 + 15] = 1;
 		f[l3 + 19] = 2;
-		vtap_world_put16(f + l3 + 10, (uint16_t)~vtap_world_sum(0, f + l3, 20));
+		vtap_world_put16(f + l3 + 10, (uint16_t)~slow_sum(0, f + l3, 20));
 	}
 	vtap_world_put16(f + l4, 5000);
 	vtap_world_put16(f + l4 + 2, 6000);
@@ -102,7 +95,7 @@ uint32_t frame_make(const struct shape *s, uint8_t *f, bool partial)
 		f[shape_headers(s) + i] = (uint8_t)(i * 31 + (i >> 8) + s->seed);
 	vtap_world_put16(f + field, vtap_world_pseudo_sum(s, f));
 	if (!partial) {
-		sum = (uint16_t)~vtap_world_sum(0, f + l4, len - l4);
+		sum = (uint16_t)~slow_sum(0, f + l4, len - l4);
 		vtap_world_put16(f + field, sum == 0 && !s->tcp ? 0xffff : sum);
 	}
 	return field;

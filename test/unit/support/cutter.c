@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slow_sum.h"
+
 static uint8_t whole[70000];
 
 #define MUST(condition)                                                       \
@@ -16,15 +18,6 @@ static uint8_t whole[70000];
 			abort();                                              \
 		}                                                             \
 	} while (0)
-
-uint32_t slow_sum(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	return sum;
-}
 
 static uint32_t get16(const uint8_t *p)
 {

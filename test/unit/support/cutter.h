@@ -9,9 +9,6 @@
 
 #include <rte_mbuf.h>
 
-// One's complement sum of big-endian words, not inverted, added to sum.
-uint32_t slow_sum(uint32_t sum, const uint8_t *p, size_t len);
-
 typedef void cutter_out(void *arg, const uint8_t *frame, size_t len);
 
 // Calls out with each datagram's frame in order; returns how many.

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slowest checksum there is, and frames put right with it after a test has changed them.
+// Checksums of frames put right slowly after a test has changed the frames.
 #include "frames.h"
-
-uint16_t frames_slow_sum(uint16_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i += 2) {
-		const uint32_t word = (uint32_t)p[i] << 8 | (i + 1 < len ? p[i + 1] : 0);
-		const uint32_t s = sum + word;
-
-		sum = (uint16_t)(s > 0xffff ? s - 0xffff : s);
-	}
-	return sum;
-}
+#include "slow_sum.h"
 
 void frames_put16(uint8_t *p, uint16_t v)
 {
@@ -22,7 +12,7 @@ void frames_put16(uint8_t *p, uint16_t v)
 void frames_fix_ip4(uint8_t *ip)
 {
 	frames_put16(ip + 10, 0);
-	frames_put16(ip + 10, (uint16_t)~frames_slow_sum(0, ip, (ip[0] & 15) * 4u));
+	frames_put16(ip + 10, (uint16_t)~slow_sum(0, ip, (ip[0] & 15) * 4u));
 }
 
 void frames_fix_l4(const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_t *l4, size_t len)
@@ -32,7 +22,7 @@ void frames_fix_l4(const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_
 	uint16_t sum;
 
 	frames_put16(field, 0);
-	sum = proto != 1 ? frames_slow_sum(frames_slow_sum(0, addrs, addrs_len), pseudo, 4) : 0;
-	sum = (uint16_t)~frames_slow_sum(sum, l4, len);
+	sum = proto != 1 ? slow_sum(slow_sum(0, addrs, addrs_len), pseudo, 4) : 0;
+	sum = (uint16_t)~slow_sum(sum, l4, len);
 	frames_put16(field, sum == 0 && proto == 17 ? 0xffff : sum);
 }

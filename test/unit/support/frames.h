@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames on which the tests of net agree, and the slowest checksum there is. All were made by a
+// Frames on which the tests of net agree, and their checksums put right. All frames were made by a
 // script apart from our code and read back by tcpdump -vv. Host A (02:00:00:00:00:0a) is us, host B
 // the other.
 #pragma once
@@ -108,9 +108,6 @@ static const uint8_t nd_unsolicited[] = {0x33, 0x33, 0x00, 0x00, 0x00, 0x01, 0x0
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00,
 	0x0a};
 
-// Ones' complement sum of big-endian words, not inverted, added to sum: word by word with the carry
-// brought round at each step. An odd last byte is padded with zero.
-uint16_t frames_slow_sum(uint16_t sum, const uint8_t *p, size_t len);
 // Writes v in network byte order.
 void frames_put16(uint8_t *p, uint16_t v);
 // Makes the header checksum of the IPv4 header at ip right again after a test has changed it.
