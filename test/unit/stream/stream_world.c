@@ -13,9 +13,9 @@
 #define POOL 6 // buffers that a worker has for all threads
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next three
-static struct mbuf_meta *up, **up_end = &up;
-static struct mbuf_meta *down[WORLD_THREADS][WORLD_WORKERS];
-static unsigned int taken[WORLD_WORKERS];
+static struct stream_world_message *up, **up_end = &up;
+static struct stream_world_message *down[STREAM_WORLD_THREADS][STREAM_WORLD_WORKERS];
+static unsigned int taken[STREAM_WORLD_WORKERS];
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
 
@@ -23,17 +23,17 @@ static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
 
 static unsigned int home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
-	return client->port % WORLD_WORKERS;
+	return client->port % STREAM_WORLD_WORKERS;
 }
 
 static bool take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
 {
-	struct mbuf_meta *p = NULL;
+	struct stream_world_message *p = NULL;
 
 	pthread_mutex_lock(&lock);
 	if (taken[w] < POOL) {
 		taken[w]++;
-		p = malloc(sizeof(*p) + WORLD_ROOM);
+		p = malloc(sizeof(*p) + STREAM_WORLD_ROOM);
 	}
 	pthread_mutex_unlock(&lock);
 	m->buf = p;
@@ -52,8 +52,8 @@ static bool may_ask(void *ctx, unsigned int t, unsigned int w)
 	return yes;
 }
 
-static void append(
-	struct mbuf_meta *p, unsigned int t, unsigned int w, const struct stream_from *from)
+static void append(struct stream_world_message *p, unsigned int t, unsigned int w,
+	const struct stream_from *from)
 {
 	p->next = NULL;
 	p->thread = t;
@@ -69,7 +69,7 @@ static void append(
 static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_from *from)
 {
-	struct mbuf_meta *p = m->buf;
+	struct stream_world_message *p = m->buf;
 
 	p->ended = false;
 	p->len = m->len;
@@ -79,7 +79,7 @@ static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stre
 static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	struct stream_message m;
-	struct mbuf_meta *p;
+	struct stream_world_message *p;
 
 	if (!take(ctx, t, w, &m))
 		return false;
@@ -96,7 +96,7 @@ static unsigned int receive(
 
 	pthread_mutex_lock(&lock);
 	for (; i < n && down[t][w] != NULL; i++) {
-		struct mbuf_meta *p = down[t][w];
+		struct stream_world_message *p = down[t][w];
 
 		down[t][w] = p->next;
 		m[i] = (struct stream_message){
@@ -121,9 +121,9 @@ static const struct stream_ops ops = {.home = home,
 
 // --- the workers ---------------------------------------------------------------------------------
 
-struct mbuf_meta *world_take(void)
+struct stream_world_message *stream_world_take(void)
 {
-	struct mbuf_meta *p;
+	struct stream_world_message *p;
 
 	pthread_mutex_lock(&lock);
 	p = up;
@@ -137,9 +137,9 @@ struct mbuf_meta *world_take(void)
 	return p;
 }
 
-void world_answer(struct streams *s, struct mbuf_meta *p)
+void stream_world_answer(struct streams *s, struct stream_world_message *p)
 {
-	struct mbuf_meta **end = &down[p->thread][p->worker];
+	struct stream_world_message **end = &down[p->thread][p->worker];
 	const unsigned int thread = p->thread; // which frees it
 
 	while (p->len % 4 != 0)
@@ -153,19 +153,20 @@ void world_answer(struct streams *s, struct mbuf_meta *p)
 	stream_wake(s, thread);
 }
 
-void world_drain(void)
+void stream_world_drain(void)
 {
-	for (struct mbuf_meta *p = up, *next; p != NULL; p = next) {
+	for (struct stream_world_message *p = up, *next; p != NULL; p = next) {
 		next = p->next;
 		free(p);
 	}
 	up = NULL;
 	up_end = &up;
 	memset(taken, 0, sizeof(taken));
-	for (unsigned int i = 0; i < WORLD_THREADS * WORLD_WORKERS; i++) {
-		struct mbuf_meta **p = &down[i / WORLD_WORKERS][i % WORLD_WORKERS];
+	for (unsigned int i = 0; i < STREAM_WORLD_THREADS * STREAM_WORLD_WORKERS; i++) {
+		struct stream_world_message **p =
+			&down[i / STREAM_WORLD_WORKERS][i % STREAM_WORLD_WORKERS];
 
-		for (struct mbuf_meta *next; *p != NULL; *p = next) {
+		for (struct stream_world_message *next; *p != NULL; *p = next) {
 			next = (*p)->next;
 			free(*p);
 		}
@@ -188,7 +189,7 @@ static int hold_port(struct sockaddr_in *at)
 	return fd;
 }
 
-unsigned int world_open_files(void)
+unsigned int stream_world_open_files(void)
 {
 	DIR *d = opendir("/proc/self/fd");
 	unsigned int n = 0;
@@ -200,7 +201,7 @@ unsigned int world_open_files(void)
 	return n;
 }
 
-struct streams *world_start(struct stream_config c, struct sockaddr_in *at)
+struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at)
 {
 	const int held = hold_port(at);
 	const struct stream_listener listener = {
@@ -210,9 +211,9 @@ struct streams *world_start(struct stream_config c, struct sockaddr_in *at)
 
 	c.listeners = &listener;
 	c.nb_listeners = 1;
-	c.threads = WORLD_THREADS;
-	c.workers = WORLD_WORKERS;
-	c.room = WORLD_ROOM;
+	c.threads = STREAM_WORLD_THREADS;
+	c.workers = STREAM_WORLD_WORKERS;
+	c.room = STREAM_WORLD_ROOM;
 	c.tls = (struct stream_tls){.certificate = cert, .key = key};
 	c.ops = &ops;
 	s = stream_start(&c, error, sizeof(error));
@@ -234,7 +235,7 @@ static bool write_files(X509 *x, EVP_PKEY *k)
 	return (fk != NULL && fclose(fk) == 0) && good;
 }
 
-int world_open(void)
+int stream_world_open(void)
 {
 	EVP_PKEY *k = EVP_EC_gen("P-256");
 	X509 *x = X509_new();
@@ -251,7 +252,7 @@ int world_open(void)
 	return good ? 0 : -1;
 }
 
-int world_close(void)
+int stream_world_close(void)
 {
 	unlink(cert);
 	unlink(key);

@@ -12,12 +12,13 @@
 
 #include "thread.h"
 
-#define WORLD_ROOM 1400
-#define WORLD_WORKERS 2
-#define WORLD_THREADS 2
+#define STREAM_WORLD_ROOM 1400 // bytes of a message
+#define STREAM_WORLD_WORKERS 2
+#define STREAM_WORLD_THREADS 2
 
-struct mbuf_meta {
-	struct mbuf_meta *next;
+// What a stream thread gives a worker: a message of a client, or news of its end.
+struct stream_world_message {
+	struct stream_world_message *next;
 	unsigned int thread, worker;
 	bool ended; // news of that
 	uint16_t len, port; // of the client
@@ -25,16 +26,17 @@ struct mbuf_meta {
 	uint8_t data[];
 };
 
-// Makes a certificate and its key in files. 0, or -1.
-int world_open(void);
-int world_close(void);
+// Makes a certificate and its key in files, and removes them. 0, or -1.
+int stream_world_open(void);
+int stream_world_close(void);
 // Threads with a listener for plain clients and TLS; of c what is not 0 here is asked for. Fills in
 // where it listens.
-struct streams *world_start(struct stream_config c, struct sockaddr_in *at);
+struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at);
 // The oldest message for any worker, to be answered or freed; NULL: none.
-struct mbuf_meta *world_take(void);
+struct stream_world_message *stream_world_take(void);
 // Sends it back to its client, padded.
-void world_answer(struct streams *s, struct mbuf_meta *p);
+void stream_world_answer(struct streams *s, struct stream_world_message *p);
 // Frees what is on the way; the threads have ended.
-void world_drain(void);
-unsigned int world_open_files(void);
+void stream_world_drain(void);
+// File descriptors that the process has open.
+unsigned int stream_world_open_files(void);

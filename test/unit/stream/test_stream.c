@@ -52,7 +52,7 @@ static unsigned int nb_left[LEAVINGS], messages, connections;
 
 // --- the workers ---------------------------------------------------------------------------------
 
-static struct client *client_of(const struct mbuf_meta *p)
+static struct client *client_of(const struct stream_world_message *p)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		if (clients[i].port == p->port &&
@@ -62,7 +62,7 @@ static struct client *client_of(const struct mbuf_meta *p)
 	return NULL;
 }
 
-static void work(struct mbuf_meta *p)
+static void work(struct stream_world_message *p)
 {
 	struct client *c = client_of(p);
 
@@ -78,22 +78,22 @@ static void work(struct mbuf_meta *p)
 		return;
 	}
 	c->conn = p->conn;
-	assert_int_equal(p->worker, c->port % WORLD_WORKERS);
+	assert_int_equal(p->worker, c->port % STREAM_WORLD_WORKERS);
 	assert_true(c->seen + p->len <= c->echo_len);
 	assert_memory_equal(c->echo + c->seen, p->data, p->len);
 	c->seen += (p->len + 3u) & ~3u;
 	messages++;
-	world_answer(streams, p);
+	stream_world_answer(streams, p);
 }
 
 // Takes a few, or none.
 static bool workers_round(void)
 {
 	const unsigned int most = test_rand_below(&rnd, 4);
-	struct mbuf_meta *p = NULL;
+	struct stream_world_message *p = NULL;
 	unsigned int n = 0;
 
-	for (; n < most && (p = world_take()) != NULL; n++)
+	for (; n < most && (p = stream_world_take()) != NULL; n++)
 		work(p);
 	return n > 0;
 }
@@ -105,8 +105,9 @@ static void add_message(struct client *c, unsigned int i)
 	uint8_t *p = c->out + c->out_len;
 	const uint32_t kind = 1 + test_rand_below(&rnd, 8);
 	const bool is_long = i > 0 && kind == 8;
-	uint32_t len = is_long ? WORLD_ROOM - 24 + test_rand_below(&rnd, 2 * WORLD_ROOM)
-			       : test_rand_below(&rnd, 200);
+	uint32_t len = is_long
+		? STREAM_WORLD_ROOM - 24 + test_rand_below(&rnd, 2 * STREAM_WORLD_ROOM)
+		: test_rand_below(&rnd, 200);
 
 	// the first is STUN: nobody begins with ChannelData
 	if (i == 0 || kind % 2 == 1) {
@@ -124,7 +125,7 @@ static void add_message(struct client *c, unsigned int i)
 		len += 4;
 	}
 	c->out_len += (len + 3) & ~3u;
-	if (len > WORLD_ROOM)
+	if (len > STREAM_WORLD_ROOM)
 		return; // such are skipped
 	memcpy(c->echo + c->echo_len, p, (len + 3) & ~3u);
 	c->echo_len += (len + 3) & ~3u;
@@ -248,7 +249,7 @@ static bool wants_to_leave(const struct client *c)
 static bool client_round(struct client *c)
 {
 	if (c->fd < 0) {
-		if (c->told != (1u << WORLD_WORKERS) - 1)
+		if (c->told != (1u << STREAM_WORLD_WORKERS) - 1)
 			return true;
 		if (c->lives == 0)
 			return false;
@@ -283,14 +284,14 @@ static void start(void)
 		.handshake_s = 2 * DEADLINE_S,
 		.queue = 1u << 20};
 
-	streams = world_start(c, &server);
+	streams = stream_world_start(c, &server);
 	block_pipe(); // of this thread's clients: the others have to know what to do
 	rnd = test_rand_start("test_stream");
 	messages = connections = 0;
 	memset(nb_left, 0, sizeof(nb_left));
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		clients[i] = (struct client){
-			.fd = -1, .told = (1u << WORLD_WORKERS) - 1, .lives = LIVES};
+			.fd = -1, .told = (1u << STREAM_WORLD_WORKERS) - 1, .lives = LIVES};
 }
 
 // A round of everybody. False when all clients have gone for good.
@@ -314,7 +315,7 @@ static bool round_of_all(void)
 
 static void test_all(void **state)
 {
-	const unsigned int files = world_open_files();
+	const unsigned int files = stream_world_open_files();
 	struct stream_stats s;
 
 	start();
@@ -332,13 +333,13 @@ static void test_all(void **state)
 	assert_int_equal(s.queue_full + s.slow + s.idle, 0);
 	assert_true(s.oversize > 0 && s.stalled > 0);
 	stream_stop(streams);
-	assert_int_equal(world_open_files(), files);
+	assert_int_equal(stream_world_open_files(), files);
 }
 
 // It ends in the middle of everything.
 static void test_stop(void **state)
 {
-	const unsigned int files = world_open_files();
+	const unsigned int files = stream_world_open_files();
 
 	for (unsigned int i = 0; i < 8; i++) {
 		start();
@@ -348,8 +349,8 @@ static void test_stop(void **state)
 		for (unsigned int k = 0; k < CLIENTS; k++)
 			if (clients[k].fd >= 0)
 				hang_up(&clients[k], true);
-		world_drain();
-		assert_int_equal(world_open_files(), files);
+		stream_world_drain();
+		assert_int_equal(stream_world_open_files(), files);
 	}
 }
 
@@ -360,13 +361,13 @@ static int group_setup(void **state)
 	if (client_tls == NULL)
 		return -1;
 	SSL_CTX_set_mode(client_tls, SSL_MODE_ENABLE_PARTIAL_WRITE);
-	return world_open();
+	return stream_world_open();
 }
 
 static int group_teardown(void **state)
 {
 	SSL_CTX_free(client_tls);
-	return world_close();
+	return stream_world_close();
 }
 
 int main(void)

@@ -77,7 +77,7 @@ static void test_rate(void **state)
 	double begin;
 	unsigned int good = 0, most;
 
-	streams = world_start(c, &server);
+	streams = stream_world_start(c, &server);
 	begin = seconds();
 	for (unsigned int i = 0; i < TRIES; i++) {
 		const int plain = dial(), fd = dial();
@@ -95,7 +95,7 @@ static void test_rate(void **state)
 	assert_int_equal(counters().handshakes, good);
 	assert_int_equal(counters().handshake_failed, 0);
 	stream_stop(streams);
-	world_drain();
+	stream_world_drain();
 }
 
 // --- who comes first -----------------------------------------------------------------------------
@@ -119,16 +119,16 @@ static unsigned int ping(int fd)
 {
 	static const uint8_t request[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
 	const unsigned int before = __atomic_load_n(&steps, __ATOMIC_RELAXED);
-	struct mbuf_meta *p;
+	struct stream_world_message *p;
 	uint8_t echo[20];
 
 	assert_int_equal(write(fd, request, sizeof(request)), sizeof(request));
 	// the news of others' ends is none of ours
-	while ((p = world_take()) == NULL || p->ended) {
+	while ((p = stream_world_take()) == NULL || p->ended) {
 		free(p);
 		usleep(100);
 	}
-	world_answer(streams, p);
+	stream_world_answer(streams, p);
 	assert_int_equal(recv(fd, echo, sizeof(echo), MSG_WAITALL), sizeof(echo));
 	return __atomic_load_n(&steps, __ATOMIC_RELAXED) - before;
 }
@@ -158,7 +158,7 @@ static void test_first(void **state)
 	unsigned int meanwhile[PINGS];
 	int fd[SHAKERS], open;
 
-	streams = world_start(c, &server);
+	streams = stream_world_start(c, &server);
 	open = dial();
 	ping(open);
 	for (unsigned int i = 0; i < SHAKERS; i++) {
@@ -178,7 +178,7 @@ static void test_first(void **state)
 		close(fd[i]);
 	close(open);
 	stream_stop(streams);
-	world_drain();
+	stream_world_drain();
 }
 
 // --- who gives way -------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ static void test_gives_way(void **state)
 		.queue = 1u << 20};
 	int fd[4 * SILENT], talker;
 
-	streams = world_start(c, &server);
+	streams = stream_world_start(c, &server);
 	talker = dial();
 	ping(talker);
 	for (unsigned int i = 0; i < 4 * SILENT; i++) {
@@ -222,20 +222,20 @@ static void test_gives_way(void **state)
 		close(fd[i]);
 	close(talker);
 	stream_stop(streams);
-	world_drain();
+	stream_world_drain();
 }
 
 static int group_setup(void **state)
 {
 	alarm(DEADLINE_S);
 	client_tls = SSL_CTX_new(TLS_client_method());
-	return client_tls == NULL ? -1 : world_open();
+	return client_tls == NULL ? -1 : stream_world_open();
 }
 
 static int group_teardown(void **state)
 {
 	SSL_CTX_free(client_tls);
-	return world_close();
+	return stream_world_close();
 }
 
 int main(void)

@@ -59,7 +59,7 @@ static void send_records(SSL *ssl, int fd, uint32_t first, uint32_t nb)
 static void expect(uint32_t first, uint32_t nb)
 {
 	for (uint32_t i = first; i < first + nb;) {
-		struct mbuf_meta *p = world_take();
+		struct stream_world_message *p = stream_world_take();
 
 		if (p == NULL) {
 			usleep(1000);
@@ -81,7 +81,7 @@ static void test_records(void **state)
 	unsigned int before;
 	SSL *ssl;
 
-	streams = world_start(c, &server);
+	streams = stream_world_start(c, &server);
 	ssl = connected(fd);
 	send_records(ssl, fd, 0, 1);
 	expect(0, 1);
@@ -94,20 +94,20 @@ static void test_records(void **state)
 	SSL_free(ssl);
 	close(fd);
 	stream_stop(streams);
-	world_drain();
+	stream_world_drain();
 }
 
 static int group_setup(void **state)
 {
 	alarm(DEADLINE_S);
 	client_tls = SSL_CTX_new(TLS_client_method());
-	return client_tls != NULL ? world_open() : -1;
+	return client_tls != NULL ? stream_world_open() : -1;
 }
 
 static int group_teardown(void **state)
 {
 	SSL_CTX_free(client_tls);
-	return world_close();
+	return stream_world_close();
 }
 
 int main(void)

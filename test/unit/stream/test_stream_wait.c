@@ -26,13 +26,13 @@ static void start(uint32_t queue)
 	const struct stream_config c = {
 		.connections = 4, .idle_s = 600, .handshake_s = HANDSHAKE_S, .queue = queue};
 
-	streams = world_start(c, &server);
+	streams = stream_world_start(c, &server);
 }
 
 static void stop(void)
 {
 	stream_stop(streams);
-	world_drain();
+	stream_world_drain();
 }
 
 static struct stream_stats stats(void)
@@ -81,7 +81,7 @@ static void test_garbage_behind_waiting(void **state)
 {
 	uint8_t all[(MANY + 1) * MESSAGE];
 	unsigned int got = 0, told = 0;
-	struct mbuf_meta *p;
+	struct stream_world_message *p;
 	int fd;
 
 	start(1u << 20);
@@ -92,8 +92,8 @@ static void test_garbage_behind_waiting(void **state)
 	put(fd, all, sizeof(all));
 	while (stats().stalled == 0)
 		wait_ms(1);
-	while (told < WORLD_WORKERS) {
-		p = world_take();
+	while (told < STREAM_WORLD_WORKERS) {
+		p = stream_world_take();
 		if (p == NULL) {
 			wait_ms(1);
 			continue;
@@ -109,10 +109,10 @@ static void test_garbage_behind_waiting(void **state)
 }
 
 // Takes n messages of workers.
-static void take_all(struct mbuf_meta **p, unsigned int n)
+static void take_all(struct stream_world_message **p, unsigned int n)
 {
 	for (unsigned int i = 0; i < n;) {
-		p[i] = world_take();
+		p[i] = stream_world_take();
 		if (p[i] != NULL)
 			i++;
 		else
@@ -122,21 +122,21 @@ static void take_all(struct mbuf_meta **p, unsigned int n)
 
 // Answers until neither the kernel nor the client takes more, and then so many that the server no
 // longer reads. Returns how many answers.
-static unsigned int answer_too_many(struct mbuf_meta **p)
+static unsigned int answer_too_many(struct stream_world_message **p)
 {
 	unsigned int n = 0, waited = 0;
 
 	while (waited < 50) {
 		if (stats().tx == n) {
 			assert_true(n < LOTS - QUEUED);
-			world_answer(streams, p[n++]);
+			stream_world_answer(streams, p[n++]);
 			waited = 0;
 		}
 		wait_ms(1);
 		waited++;
 	}
 	for (unsigned int i = 0; i < QUEUED; i++)
-		world_answer(streams, p[n++]);
+		stream_world_answer(streams, p[n++]);
 	return n;
 }
 
@@ -144,7 +144,7 @@ static unsigned int answer_too_many(struct mbuf_meta **p)
 static void test_reader_comes_back(void **state)
 {
 	static uint8_t all[(LOTS + 1) * MESSAGE], buf[MESSAGE];
-	struct mbuf_meta *p[LOTS + 1];
+	struct stream_world_message *p[LOTS + 1];
 	unsigned int answers;
 	int fd;
 
@@ -176,12 +176,12 @@ static void test_reader_comes_back(void **state)
 static int group_setup(void **state)
 {
 	alarm(DEADLINE_S);
-	return world_open();
+	return stream_world_open();
 }
 
 static int group_teardown(void **state)
 {
-	return world_close();
+	return stream_world_close();
 }
 
 int main(void)
