@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pure parts of scripts/check-docs: each check finds what it is for."""
+"""The pure parts of scripts/check-docs and check-prose: each check finds what it is for."""
 
 import importlib.machinery
 import importlib.util
@@ -20,7 +20,7 @@ def script(name):
     return module
 
 
-docs = script("check-docs")
+docs, prose = script("check-docs"), script("check-prose")
 
 
 class Names(unittest.TestCase):
@@ -60,6 +60,53 @@ class Names(unittest.TestCase):
         self.assertTrue(docs.has_opening(spdx + "// What it is for.\n#include <a.h>\n"))
         self.assertFalse(docs.has_opening(spdx + "#include <a.h>\n// Too late.\n"))
         self.assertFalse(docs.has_opening(spdx))
+
+
+class Sentences(unittest.TestCase):
+    def found(self, text):
+        return [sentence for _, sentence in prose.sentences(text)]
+
+    def test_where_one_ends(self):
+        self.assertEqual(self.found("It is one. Here is\ntwo! And (as said) three."), [
+            "It is one.", "Here is two!", "And (as said) three."])
+        self.assertEqual(self.found("An end e.g. here is none. `code.c` begins one."), [
+            "An end e.g. here is none.", "Code begins one."])
+        self.assertEqual(self.found("it ends (with this.) But not in 10.99.0.1 or at a: colon; or so"), [
+            "it ends (with this.)", "But not in 10.99.0.1 or at a: colon; or so"])
+
+    def test_what_is_no_prose(self):
+        text = "# One two three four\n\n```\none two three\n```\n\n    one two three\n\n| one two three |\n\nOne two.\n"
+        self.assertEqual(self.found(text), [])
+
+    def test_items(self):
+        text = "Those that follow:\n\n* one is here\n  and there\n* two is here\n\n1. three is here\n"
+        self.assertEqual(list(prose.sentences(text)), [
+            (1, "Those that follow:"), (3, "one is here and there"), (5, "two is here"), (7, "three is here")])
+
+    def test_code_and_links(self):
+        self.assertEqual(self.found("See [the page](a_b.md) of `a b c` here."), ["See the page of Code here."])
+
+    def test_words(self):
+        self.assertEqual(prose.length("Code, 1.5 - times | (so)"), 4)
+
+    def test_quantiles(self):
+        self.assertEqual(prose.quantile([3, 1, 2], 0.5), 2)
+        self.assertEqual(prose.quantile(range(1, 101), 0.95), 95)
+        self.assertEqual(prose.quantile([], 0.5), 0)
+
+    def test_too_long(self):
+        self.assertEqual(list(prose.check_lengths([18] * 95 + [35] * 5)), [])
+        self.assertEqual(len(list(prose.check_lengths([19] * 100))), 1)
+        self.assertEqual(len(list(prose.check_lengths([10] * 94 + [36] * 6))), 1)
+
+    def test_turns(self):
+        def bad(text):
+            return len(list(prose.check_turns("a.md", text)))
+
+        self.assertEqual(bad("It is so. Of these it is not."), 1)
+        self.assertEqual(bad("Likewise the other."), 1)
+        self.assertEqual(bad("All are here but\nfor one of them."), 1)
+        self.assertEqual(bad("Often it is so. This is of use, and `but for` is code."), 0)
 
 
 if __name__ == "__main__":
