@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pure parts of scripts/check-docs and check-prose: each check finds what it is for."""
+"""The pure parts of scripts/check-docs, check-prose and commit-msg: each check finds what it is for."""
 
 import importlib.machinery
 import importlib.util
 import os
 import sys
+import tempfile
 import unittest
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts")
@@ -20,7 +21,7 @@ def script(name):
     return module
 
 
-docs, prose = script("check-docs"), script("check-prose")
+docs, prose, commits = script("check-docs"), script("check-prose"), script("commit-msg")
 
 
 class Names(unittest.TestCase):
@@ -107,6 +108,44 @@ class Sentences(unittest.TestCase):
         self.assertEqual(bad("Likewise the other."), 1)
         self.assertEqual(bad("All are here but\nfor one of them."), 1)
         self.assertEqual(bad("Often it is so. This is of use, and `but for` is code."), 0)
+
+
+class Messages(unittest.TestCase):
+    BODY = "\n\nSomebody asked for it, and it costs nothing.\n"
+
+    def bad(self, text):
+        return len(commits.faults(text))
+
+    def test_good(self):
+        for subject in ("dp: relay it", "dp, turn: speed it up", "test/lab: feed more", "README: say who"):
+            self.assertEqual(commits.faults(subject + self.BODY), [], subject)
+        self.assertEqual(self.bad("Merge branch 'x'"), 0)
+        self.assertEqual(self.bad("fixup! dp: relay it"), 0)
+
+    def test_subject(self):
+        for subject in ("relay it", "dp:relay it", "dp: relayed it", "dp: adds it", "dp: relaying", "dp: relay it.",
+                        "Dp: relay it", "dp: relay " + "x" * 63):
+            self.assertEqual(self.bad(subject + self.BODY), 1, subject)
+        self.assertEqual(self.bad("dp: relay " + "x" * 62 + self.BODY), 0)
+
+    def test_body(self):
+        self.assertEqual(self.bad("dp: relay it"), 1)
+        self.assertEqual(self.bad("dp: relay it\n\nSigned-off-by: One Two <one.two@three.four>"), 1)
+        self.assertEqual(self.bad("dp: relay it\nSomebody asked for it, and so."), 1)
+        self.assertEqual(self.bad("dp: relay it" + self.BODY + "word " * 17), 1)
+        self.assertEqual(self.bad("dp: relay it" + self.BODY + "x" * 100 + "\n    " + "word " * 17), 0)
+
+    def test_what_git_adds(self):
+        text = "dp: relay it" + self.BODY + "# Please enter the commit message for your changes, and so on and on " \
+            "and on\n" + commits.SCISSORS + " --\n" + "diff " * 30
+        self.assertEqual(commits.faults(text), [])
+        self.assertEqual(self.bad("# nothing\n"), 1)
+
+    def test_file(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("dp: relay it" + self.BODY)
+            file.flush()
+            self.assertEqual([text for _, text in commits.messages([file.name])], ["dp: relay it" + self.BODY])
 
 
 if __name__ == "__main__":
