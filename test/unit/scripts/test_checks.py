@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pure parts of scripts/check-docs, check-prose and commit-msg: each check finds what it is for."""
+"""The pure parts of scripts/check-docs, check-prose, check-style and commit-msg: each check finds what it is for."""
 
 import importlib.machinery
 import importlib.util
@@ -21,7 +21,8 @@ def script(name):
     return module
 
 
-docs, prose, commits = script("check-docs"), script("check-prose"), script("commit-msg")
+docs, prose, style = script("check-docs"), script("check-prose"), script("check-style")
+commits = script("commit-msg")
 
 
 class Names(unittest.TestCase):
@@ -108,6 +109,22 @@ class Sentences(unittest.TestCase):
         self.assertEqual(bad("Likewise the other."), 1)
         self.assertEqual(bad("All are here but\nfor one of them."), 1)
         self.assertEqual(bad("Often it is so. This is of use, and `but for` is code."), 0)
+
+
+class Budgets(unittest.TestCase):
+    def test_parameters(self):
+        text = "int few(int a,\n\tint b, int c, int d, int e);\n// int no(a, b, c, d, e, f);\n" \
+            "static int many(int a, int b, int c,\n\tint d, int e, int f)\n{\n\tfew(a, b, c, d, e, f);\n}\n"
+        self.assertEqual(list(style.parameters(text)), [(4, 6, "many")])
+
+    def test_folders(self):
+        texts = {f"a/{number}.py": "" for number in range(25)}
+        self.assertEqual(list(style.note_budgets(texts)), [])
+        self.assertEqual(len(list(style.note_budgets({**texts, "a/more.c": "", "b/other.c": ""}))), 1)
+
+    def test_functions(self):
+        lines = ["static int one(void)", "{", "\treturn 1;", "}", "", "int two(", "\tint a)", "{", "}"]
+        self.assertEqual(list(style.functions(lines)), [(1, 4, "one"), (6, 4, "two")])
 
 
 class Messages(unittest.TestCase):
