@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Addresses, prefixes and endpoints: from text and to text, classes of addresses, comparing.
 #include "addr.h"
 #include "bytes.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The set, with counts of two sizes above its bits for the nth of it.
 #include "bitset.h"
 
 #define WORD 64u

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Random bytes out of a buffer that the generator behind it fills.
 #include "csprng.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The keyed hash over bytes of any length.
 #include "hash.h"
 
 uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len)

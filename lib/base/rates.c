@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Rates by source, as the time when all that a source has had is paid for.
 #include "rates.h"
 
 #define SECOND_NS UINT64_C(1000000000)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
+// Pages for secrets: left out of core dumps, and wiped when they are given back.
 #include "secret.h"
 
 #include <malloc.h>

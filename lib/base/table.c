@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Making the index, and inserting and removing; looking up is inline.
 #include "table.h"
 
 // A bucket at least this full sends a new entry to the emptier of its two buckets. Simulated at

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reading vtap:NAME[,key=value]... , with the reason where it cannot be read.
 #include "vtap_spec.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The timer wheel: where a node lies, and how it comes down to its tick.
 #include "wheel.h"
 
 #define DIGIT_BITS 6

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// HMAC with the state of a key that has been used before.
 #include "hmac.h"
 
 #include <openssl/crypto.h>

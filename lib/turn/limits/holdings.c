@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counting the pairs of user and peer, in a table of records that are taken and given back.
 #include "limits/holdings.h"
 
 static size_t records_size(uint32_t capacity)

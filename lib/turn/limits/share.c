@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sure and shared records of a pool, counted by user.
 #include "limits/share.h"
 
 #define USERS_MIN 1024u
