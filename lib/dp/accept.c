@@ -34,10 +34,9 @@
 #include "addr.h"
 #include "bytes.h"
 #include "datapath.h"
-#include "drop_of.h"
 #include "dp_view.h"
+#include "drop_of.h"
 #include "exception/exception.h"
-#include "workers/handover.h"
 #include "link/host.h"
 #include "link/local_addrs.h"
 #include "net.h"
@@ -48,6 +47,7 @@
 #include "turn_relay_map.h"
 #include "udp.h"
 #include "worker.h"
+#include "workers/handover.h"
 
 #define NOBODY (-1)
 // Flags of an mbuf: the port has taken a tag off, or two, or the outer one of two.

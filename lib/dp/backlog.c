@@ -9,13 +9,13 @@
 #include "csprng.h"
 #include "datapath.h"
 #include "dp_burst.h"
-#include "drop_of.h"
 #include "dp_view.h"
+#include "drop_of.h"
 #include "hash.h"
-#include "workers/mbuf_meta.h"
 #include "turn.h"
 #include "turn_mark.h"
 #include "worker.h"
+#include "workers/mbuf_meta.h"
 
 #define CLIENT_MIN 32 // packets that a client may have at most, or a quarter of all requests
 #define CLIENT_SHARE 4 // a client may have one part in so many of the room that is left

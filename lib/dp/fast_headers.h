@@ -14,11 +14,11 @@
 #include "addr.h"
 #include "dp_burst.h"
 #include "fastpath.h"
+#include "link/tx.h"
 #include "net.h"
 #include "rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"
-#include "link/tx.h"
 #include "udp.h"
 #include "worker.h"
 

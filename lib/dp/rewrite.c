@@ -10,15 +10,15 @@
 #include "drop_of.h"
 #include "fast_headers.h"
 #include "fastpath.h"
-#include "workers/handover.h"
 #include "link/local_addrs.h"
-#include "net.h"
 #include "link/nexthop.h"
+#include "net.h"
 #include "stun.h"
 #include "turn.h"
 #include "turn_drop.h"
 #include "turn_relay_map.h"
 #include "worker.h"
+#include "workers/handover.h"
 
 #define REPLY_TTL 64
 

@@ -7,16 +7,16 @@
 
 #include <rte_common.h>
 
-#include "bucket.h"
 #include "backlog.h"
-#include "csprng.h"
+#include "bucket.h"
 #include "conf.h"
+#include "control/mailbox.h"
+#include "control/stats.h"
+#include "csprng.h"
 #include "dp.h"
 #include "dp_burst.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
-#include "control/mailbox.h"
-#include "control/stats.h"
 #include "steering/steer_counts.h"
 #include "turn.h"
 #include "turn_config.h"

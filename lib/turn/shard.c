@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One worker's allocations: memory, clock, making and ending, expiry, listing. No locks: all of it
 // belongs to one lcore.
+#include "shard.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
-#include "shard.h"
 
 #define RESERVED_CHAIN 32 // slots for each chain of reserved ones
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short whatever expires at once

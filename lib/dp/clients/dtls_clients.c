@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams of DTLS clients, in and out. A decrypted record becomes the plain frame that it would
 // have been over UDP, headers and checksums right, so that all that follows is as for any other.
+#include "clients/dtls_clients.h"
 #include "addr.h"
 #include "bytes.h"
-#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_burst.h"
-#include "drop_of.h"
 #include "dp_view.h"
+#include "drop_of.h"
 #include "dtls/cookie.h"
 #include "dtls/dtls.h"
 #include "fastpath.h"
-#include "workers/handover.h"
 #include "link/local_addrs.h"
-#include "workers/mbuf_meta.h"
-#include "workers/messages.h"
 #include "net.h"
 #include "rates.h"
 #include "rewrite.h"
@@ -25,6 +22,9 @@
 #include "turn.h"
 #include "turn_drop.h"
 #include "worker.h"
+#include "workers/handover.h"
+#include "workers/mbuf_meta.h"
+#include "workers/messages.h"
 
 #define HANDSHAKE_DATAGRAMS 64 // in one handshake: ten are usual, and ten more for each loss
 #define HELLO_MARK 8 // bytes of a ClientHello's random that it is known by

@@ -5,9 +5,9 @@
 
 #include <rte_malloc.h>
 
-#include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "addr.h"
+#include "clients/dtls_clients.h"
 #include "clients/streams.h"
 #include "csprng.h"
 #include "datapath.h"
@@ -15,8 +15,6 @@
 #include "dtls/cookie.h"
 #include "dtls/dtls.h"
 #include "hash.h"
-#include "workers/mbuf_meta.h"
-#include "workers/messages.h"
 #include "net.h"
 #include "rates.h"
 #include "stream.h"
@@ -26,6 +24,8 @@
 #include "turn_mark.h"
 #include "turn_shard.h"
 #include "worker.h"
+#include "workers/mbuf_meta.h"
+#include "workers/messages.h"
 
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // each millisecond one part of all sessions: each once a second

@@ -11,16 +11,13 @@
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "conf.h"
+#include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_burst.h"
 #include "dp_view.h"
 #include "dtls/dtls.h"
-#include "workers/handover.h"
-#include "workers/mbuf_meta.h"
-#include "workers/messages.h"
 #include "rewrite.h"
-#include "control/stats.h"
 #include "steering/steer.h"
 #include "stream.h"
 #include "turn.h"
@@ -28,6 +25,9 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "worker.h"
+#include "workers/handover.h"
+#include "workers/mbuf_meta.h"
+#include "workers/messages.h"
 
 #define SPARE 64 // buffers that a thread keeps for what comes next
 #define FILL 256 // empty buffers that wait for a thread

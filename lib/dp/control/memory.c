@@ -7,13 +7,13 @@
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception.h"
-#include "workers/handover.h"
-#include "workers/mbuf_meta.h"
 #include "net.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "worker.h"
+#include "workers/handover.h"
+#include "workers/mbuf_meta.h"
 
 #define MB (1024 * 1024)
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends

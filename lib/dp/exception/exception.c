@@ -14,13 +14,13 @@
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "link/local_addrs.h"
-#include "workers/mbuf_meta.h"
+#include "link/tx.h"
 #include "net.h"
 #include "port.h"
 #include "segment.h"
 #include "turn_relay_map.h"
-#include "link/tx.h"
 #include "worker.h"
+#include "workers/mbuf_meta.h"
 
 #define BURSTS 50 // a second: at once may pass what belongs to 20 ms
 #define BURST_MIN 64

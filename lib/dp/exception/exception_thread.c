@@ -14,14 +14,14 @@
 #include "addr.h"
 #include "bytes.h"
 #include "datapath.h"
-#include "drop_of.h"
 #include "dpdk_compat.h"
+#include "drop_of.h"
 #include "exception/exception.h"
 #include "link/local_addrs.h"
-#include "workers/mbuf_meta.h"
 #include "net.h"
 #include "port.h"
 #include "segment.h"
+#include "workers/mbuf_meta.h"
 
 #define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB
 // Rounds without work, at which it sleeps the shortest, and then longer and longer.

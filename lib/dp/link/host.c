@@ -7,11 +7,11 @@
 #include "drop_of.h"
 #include "exception/exception.h"
 #include "link/local_addrs.h"
-#include "workers/messages.h"
-#include "net.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
+#include "net.h"
 #include "worker.h"
+#include "workers/messages.h"
 
 #define ECHO_BURST 50
 #define ANNOUNCEMENTS 3

@@ -8,10 +8,10 @@
 #include "drop_of.h"
 #include "link/host.h"
 #include "link/local_addrs.h"
-#include "workers/mbuf_meta.h"
-#include "net.h"
 #include "link/tx.h"
+#include "net.h"
 #include "worker.h"
+#include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000
 #define TICK_ASKS 16 // questions sent, and failures taken, a millisecond

@@ -2,15 +2,15 @@
 // Frames on their way out. A queue has one owner, so there are no locks: a worker without a queue
 // of its own on a port gives its frames to one that has.
 #include "link/tx.h"
+#include "control/stats.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "exception/exception_note.h"
-#include "workers/handover.h"
 #include "port.h"
 #include "segment.h"
-#include "control/stats.h"
 #include "worker.h"
+#include "workers/handover.h"
 
 // A virtual port may take part of a burst although it would take the rest at once (its ring is
 // drained inside the call); a NIC whose ring is full stays full much longer than this.

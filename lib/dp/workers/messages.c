@@ -4,11 +4,11 @@
 #include "workers/messages.h"
 #include "clients/streams.h"
 #include "datapath.h"
-#include "workers/mbuf_meta.h"
 #include "link/nexthop.h"
 #include "turn.h"
 #include "turn_shard.h"
 #include "worker.h"
+#include "workers/mbuf_meta.h"
 
 static struct rte_mbuf *make(struct worker *w, enum mbuf_meta_kind kind)
 {

@@ -5,8 +5,8 @@
 // without the other: a limit is never passed, and nobody is refused for an allocation that was then
 // not made.
 // Everything is counted whatever the limits say, so that one set by a reload is exact at once.
-#include "hash.h"
 #include "limits/quota.h"
+#include "hash.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

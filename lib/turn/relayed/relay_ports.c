@@ -4,9 +4,9 @@
 // one random number and a walk over counts. A freed port waits in the FIFO of its parity until
 // a later take finds it rested: nothing runs on a timer. The links of the FIFOs lie in memory that
 // whoever has taken a port may use for something else.
+#include "relayed/relay_ports.h"
 #include "bitset.h"
 #include "relayed/relay_map.h"
-#include "relayed/relay_ports.h"
 
 #define NONE UINT32_MAX
 #define REUSE_MIN_MS 1000 // a port is never given out earlier than this for want of rested ones

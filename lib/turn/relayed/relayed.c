@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the relayed transport addresses of a shard's allocations come from: one of its own for each
 // (relay_ports.c), or a few that all of them share (shared.c).
-#include "relayed/relay_ports.h"
 #include "relayed/relayed.h"
+#include "relayed/relay_ports.h"
 #include "shard.h"
 
 bool relayed_has_family(const struct turn_shard *s, bool is_v4)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reservations: the odd port of an EVEN-PORT pair, kept for who has its token (RFC 8656 7.2).
-#include "bytes.h"
 #include "relayed/reservation.h"
+#include "bytes.h"
 #include "shard.h"
 
 // Head of the chain of a token.

@@ -2,8 +2,8 @@
 // Relayed transport addresses that all allocations share. An allocation is found by the address of
 // the peer, which it has to register first: by a channel, or by the first Send. Two of one address
 // cannot have the same peer, for nobody could tell whose its datagrams are.
-#include "relayed/relay_map.h"
 #include "relayed/shared.h"
+#include "relayed/relay_map.h"
 #include "shard.h"
 
 // --- memory -------------------------------------------------------------------------------------
