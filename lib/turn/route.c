@@ -2,7 +2,7 @@
 // Routing: a burst is looked up and its lines fetched, then plans are made in arrival order.
 // At most two look-ups a datagram; requests branch off to request.c.
 #include "route.h"
-#include "methods.h"
+#include "requests/methods.h"
 #include "shard.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)

@@ -2,7 +2,7 @@
 // Budgets of answers to strangers and of guesses at passwords (doc/decisions/0006).
 
 #include "limits/stranger.h"
-#include "request.h"
+#include "requests/request.h"
 #include "shard.h"
 
 // 438s that the client of an allocation may get in a second of the clock: what has to be refreshed

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One STUN request from its checks to its answer: the prologue that all methods share (RFC 8489
 // 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
-#include "request.h"
+#include "requests/request.h"
 #include "auth/nonce.h"
 #include "limits/stranger.h"
-#include "methods.h"
+#include "requests/methods.h"
 #include "route.h"
 #include "shard.h"
 

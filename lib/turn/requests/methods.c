@@ -4,7 +4,7 @@
 // error.
 #include <netinet/in.h>
 
-#include "methods.h"
+#include "requests/methods.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"

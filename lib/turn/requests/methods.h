@@ -2,7 +2,7 @@
 // The handlers of requests by method.
 #pragma once
 
-#include "request.h"
+#include "requests/request.h"
 
 // Each returns 0 (attributes of the success response appended) or a STUN error code.
 unsigned int method_binding(struct turn_request *r);
