@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pure parts of scripts/check-docs, check-prose, check-style and commit-msg: each check finds what it is for."""
+"""The pure parts of the scripts that check sources, documents and messages: each check finds what it is for."""
 
 import importlib.machinery
 import importlib.util
@@ -22,7 +22,24 @@ def script(name):
 
 
 docs, prose, style = script("check-docs"), script("check-prose"), script("check-style")
-commits = script("commit-msg")
+commits, layers = script("commit-msg"), script("check-layers")
+
+
+class Layers(unittest.TestCase):
+    def test_a_cycle_is_told_with_its_way(self):
+        graph = {"a.h": ["b.h"], "b.h": ["c.h"], "c.h": ["b.h"], "d.h": ["a.h"]}
+        self.assertEqual(
+            list(layers.check_cycles(graph)), [("b.h", 1, "includes itself: b.h -> c.h -> b.h")]
+        )
+
+    def test_two_ways_to_a_header_are_no_cycle(self):
+        self.assertEqual(list(layers.check_cycles({"a.h": ["b.h", "c.h"], "b.h": ["c.h"], "c.h": []})), [])
+
+    def test_private_headers_stay_inside(self):
+        for header, private in (("turn_policy.h", False), ("auth/policy.h", True), ("shard.h", True)):
+            self.assertIs(layers.is_public(header, "turn"), not private)
+        self.assertTrue(layers.is_public("dp.h", "dp"))
+        self.assertFalse(layers.is_public("worker.h", "dp"))
 
 
 class Names(unittest.TestCase):
@@ -39,6 +56,10 @@ class Names(unittest.TestCase):
 
     def test_fences_are_no_prose(self):
         self.assertEqual(self.found("```sh\nnet_memif9 rewrite_reply\n```\nrewrite_reply"), [(4, "rewrite_reply")])
+
+    def test_the_margin_is_for_prose(self):
+        long = "word " * 21
+        self.assertEqual(list(docs.long_lines(f"short\n{long}\n| {long} |\n```\n{long}\n```")), [2])
 
     def test_files(self):
         paths = ["lib/turn/route.c", "lib/stream/dtls/dtls.c", "test/lab/lab.py"]
