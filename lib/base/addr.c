@@ -36,8 +36,8 @@ static u128 low_bits(unsigned int n)
 struct addr addr_canonical(struct addr a)
 {
 	static const uint8_t compatible[12];
-	// RFC 6052 section 2.1. The local-use 64:ff9b:1::/48 of RFC 8215 has no fixed place for the
-	// IPv4 address: it stays as it is and is of class ADDR_TRANSITION
+	// RFC 6052 section 2.1. The local-use prefix 64:ff9b:1::/48 of RFC 8215 has no fixed place
+	// for the IPv4 address: such an address stays as it is and gets class ADDR_TRANSITION
 	static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b};
 
 	if (memcmp(a.b, nat64, 12) == 0)
@@ -47,7 +47,7 @@ struct addr addr_canonical(struct addr a)
 	return a;
 }
 
-#define NAT64_ZERO 8 // byte that is left out
+#define NAT64_ZERO 8 // the byte that RFC 6052 section 2.2 keeps zero: no part of the IPv4 address
 
 bool addr_nat64_prefix(const struct prefix *p)
 {
@@ -95,7 +95,8 @@ enum addr_class addr_class(const struct addr *a)
 	if (a->b[0] == 0xff)
 		return ADDR_MULTICAST;
 	// ISATAP (RFC 5214 section 6.1): the universal bit of the interface identifier may be set.
-	// Before link-local, because an operator who allows fe80::/10 has not allowed a tunnel
+	// It is tested before link-local, because an operator who allows fe80::/10 has not allowed
+	// a tunnel
 	if ((lo >> 32 & ~0x02000000ull) == 0x5efe)
 		return ADDR_TRANSITION;
 	// fe80::/10, and fec0::/10 of old (RFC 3879)
@@ -153,7 +154,8 @@ struct addr addr_next(const struct addr *a)
 	return from_number(to_number(a) + 1);
 }
 
-// Copies text up to its end or to stop, whichever comes first, when it may be an address at all.
+// Copies text up to its end or to stop, whichever comes first. -EINVAL when it is too long for an
+// address.
 static int copy_addr(const char *text, const char *stop, char out[ADDR_TEXT_LEN])
 {
 	const size_t len = stop != NULL ? (size_t)(stop - text) : strlen(text);
@@ -165,7 +167,7 @@ static int copy_addr(const char *text, const char *stop, char out[ADDR_TEXT_LEN]
 	return 0;
 }
 
-// One to three digits up to the end of text, at most max; -EINVAL for all else.
+// Reads one to three digits up to the end of text, a number of at most max; -EINVAL for all else.
 static int parse_len(const char *text, int max)
 {
 	const size_t digits = strspn(text, "0123456789");
@@ -204,7 +206,7 @@ int prefix_parse(const char *text, struct prefix *out)
 
 bool prefix_contains(const struct prefix *p, const struct addr *a)
 {
-	// ::/0 is all of IPv6: it is by the bits alone that IPv4 lies in it
+	// ::/0 is all of IPv6; only in the 128-bit form do IPv4 addresses seem to lie in it
 	if (p->len < V4_BITS && addr_is_v4(a))
 		return false;
 	return ((to_number(a) ^ to_number(&p->addr)) & ~low_bits(128u - p->len)) == 0;

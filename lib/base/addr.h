@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One value type for IPv4 and IPv6 addresses, so that every table, list and compare has one path.
+// One value type for IPv4 and IPv6 addresses, so that every table, list and comparison has one
+// path.
 // PURE: nothing here allocates, logs, or reads a clock.
 #pragma once
 
@@ -8,8 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-// An IP address in network byte order; IPv4 is held as ::ffff:a.b.c.d. Such an IPv6 address is
-// never valid on a wire, so the two cannot be confused. All bytes are always set: compare freely.
+// An IP address in network byte order. IPv4 is held as ::ffff:a.b.c.d; such an IPv6 address is
+// never valid on a wire, so the two cannot be confused. All 16 bytes are always set, so addresses
+// may be compared byte by byte.
 struct addr {
 	union {
 		uint8_t b[16];
@@ -35,7 +37,8 @@ struct addr_range {
 	struct addr lo, hi;
 };
 
-// What an address is by its bits alone, whatever a policy says of it. ADDR_UNICAST is the rest.
+// What the bits of an address alone say about it, whatever a policy says. ADDR_UNICAST is
+// everything else.
 enum addr_class {
 	ADDR_UNICAST,
 	ADDR_UNSPECIFIED, // 0.0.0.0/8, ::
@@ -48,12 +51,15 @@ enum addr_class {
 
 #define ADDR_TEXT_LEN 46 // longest text form with its NUL
 
+// From the 4 (addr_from_v6: 16) bytes of an address as they lie in a packet, at any alignment.
+// addr_from_v6 takes an IPv4-mapped address as it is: the result then counts as IPv4.
 static inline struct addr addr_from_v4(const void *be4)
 {
 	uint32_t v4;
 
 	memcpy(&v4, be4, 4);
-	// whole words (of a little-endian CPU): byte stores would stall a compare that soon follows
+	// built of whole words (the CPU is little-endian): byte stores would stall a comparison
+	// that soon follows
 	return (struct addr){.d = {0, (uint64_t)v4 << 32 | 0xffff0000}};
 }
 
@@ -70,6 +76,7 @@ static inline bool addr_eq(const struct addr *a, const struct addr *b)
 	return ((a->d[0] ^ b->d[0]) | (a->d[1] ^ b->d[1])) == 0;
 }
 
+// True when the address is IPv4, that is in ::ffff:0:0/96.
 static inline bool addr_is_v4(const struct addr *a)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -83,42 +90,46 @@ static inline bool endpoint_eq(const struct endpoint *a, const struct endpoint *
 }
 
 // The one form in which policy, permissions and channels see a peer (RFC 8656 section 21.4 and the
-// lessons of CVE-2020-26262 and CVE-2026-27624): IPv4-mapped, IPv4-compatible (but not :: and ::1)
-// and NAT64 64:ff9b::/96 become the IPv4 address they carry; all else is returned as it is.
-// Idempotent.
+// lessons of CVE-2020-26262 and CVE-2026-27624). IPv4-mapped, IPv4-compatible (but not :: and ::1)
+// and NAT64 64:ff9b::/96 addresses become the IPv4 address they carry; every other address is
+// returned unchanged. Idempotent.
 struct addr addr_canonical(struct addr a);
 
-// The prefix of a translator of its own has one of these lengths and no bit set from 64 to 71 (RFC
-// 6052 section 2.2).
+// Whether p can be the prefix of a NAT64 translator: it is IPv6, has one of the lengths that RFC
+// 6052 section 2.2 lists (32, 40, 48, 56, 64, 96) and no bit set from 64 to 71.
 bool addr_nat64_prefix(const struct prefix *p);
-// The IPv4 address that an IPv6 address carries for the translator that has the prefix; what is
-// behind it does not count. False: the address is not under that prefix.
+// Writes to *v4 the IPv4 address that *a carries for the translator with prefix *p (RFC 6052
+// section 2.2); the bits behind it do not count. False when *a is not under that prefix.
 bool addr_nat64(const struct prefix *p, const struct addr *a, struct addr *v4);
 
-// Class of a canonical address.
+// Class of an address that addr_canonical has returned.
 enum addr_class addr_class(const struct addr *a);
 
-// Text to address; no brackets, ports, zones or surrounding blanks. 0 or -EINVAL.
+// Text to address; no brackets, ports, zones or surrounding blanks. 0, or -EINVAL and *out is left
+// as it was.
 int addr_parse(const char *text, struct addr *out);
-// Address to text (RFC 5952 for IPv6). buf holds at least ADDR_TEXT_LEN; returns buf.
+// Address to text (RFC 5952 for IPv6). len, the size of buf, is at least ADDR_TEXT_LEN. Returns
+// buf.
 char *addr_format(const struct addr *a, char *buf, size_t len);
-// "a.b.c.d:port" or "[v6]:port"; buf holds at least ADDR_TEXT_LEN + 8; returns buf.
+// "a.b.c.d:port" or "[v6]:port". len, the size of buf, is at least ADDR_TEXT_LEN + 8. Returns buf.
 char *endpoint_format(const struct endpoint *e, char *buf, size_t len);
 
-// -1, 0, 1 in the order of the 128-bit number.
+// Compares as 128-bit numbers: -1, 0 or 1.
 int addr_cmp(const struct addr *a, const struct addr *b);
 
-// "addr/len" or "addr" (a host prefix). -EINVAL when malformed or when host bits are set.
+// Reads "addr/len" or "addr" (a host prefix). The length counts in the notation used: "10.0.0.0/8"
+// gives len 104. 0, or -EINVAL when the text is malformed or host bits are set.
 int prefix_parse(const char *text, struct prefix *out);
-// An IPv6 prefix never contains an IPv4 address, ::/0 included.
+// Whether the address is under the prefix. An IPv6 prefix never contains an IPv4 address, not even
+// ::/0.
 bool prefix_contains(const struct prefix *p, const struct addr *a);
 // First and last address of a prefix.
 struct addr_range prefix_range(const struct prefix *p);
 
-// "a", "a-b" (same family, a <= b) or a prefix. 0 or -EINVAL.
+// Reads "a", "a-b" (same family, a <= b) or a prefix. 0 or -EINVAL.
 int addr_range_parse(const char *text, struct addr_range *out);
-// Smallest set of prefixes that is the range. Returns their number (at most 254), writes at most
-// max.
+// Splits a range into the smallest set of prefixes that covers exactly it. Returns their number (at
+// most 254) and writes at most max of them, in ascending order.
 unsigned int addr_range_prefixes(const struct addr_range *r, struct prefix *out, unsigned int max);
-// Next address after a. Undefined on the all-ones address.
+// The address that follows a. Undefined for the all-ones address.
 struct addr addr_next(const struct addr *a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The set, with counts of two sizes above its bits for the nth of it.
+// The set: bits, and two levels of counts above them that find the nth member.
 #include "bitset.h"
 
 #define WORD 64u
@@ -11,7 +11,7 @@ static size_t parts(uint32_t n, uint32_t of)
 	return n / of + (n % of != 0);
 }
 
-// The arrays begin at multiples of 8 bytes, and each covers whole parts of the next.
+// Each array begins at a multiple of 8 bytes; the bits fill whole blocks.
 static size_t words_len(uint32_t n)
 {
 	return parts(n, BLOCK) * (BLOCK / 8);
@@ -44,7 +44,7 @@ bool bitset_put(struct bitset *b, uint32_t i, bool member)
 	if (bitset_has(b, i) == member)
 		return false;
 	b->word[i / WORD] ^= UINT64_C(1) << i % WORD;
-	// adds 1, or in effect takes 1 away
+	// adds 1, or UINT32_MAX, which takes 1 away
 	b->block[i / BLOCK] = (uint16_t)(b->block[i / BLOCK] + (member ? 1 : -1));
 	b->range[i / RANGE] += member ? 1u : UINT32_MAX;
 	b->used += member ? 1u : UINT32_MAX;

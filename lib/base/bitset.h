@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A set of numbers below a bound, one bit each and 3 % for counts, from which the nth smallest is
-// found in bounded steps: a uniform choice is one random number. Single owner. Memory is the
-// caller's.
+// A set of numbers below a bound: one bit for each number, and 3 % more for counts. The counts find
+// the nth smallest member in bounded steps, so that a uniform choice takes one random number.
+// Single owner; the caller provides the memory.
 #pragma once
 
 #include <stdbool.h>
@@ -15,13 +15,15 @@ struct bitset {
 	uint32_t used; // members in all
 };
 
-// Bytes of memory (8-byte aligned) for numbers below n.
+// Bytes of memory (8-byte aligned) that a set of numbers below n takes.
 size_t bitset_size(uint32_t n);
-// mem is zeroed by the caller and outlives the set, which is empty.
+// Makes an empty set in mem, which is bitset_size(n) bytes, zeroed by the caller, and outlives the
+// set.
 void bitset_init(struct bitset *b, void *mem, uint32_t n);
-// Makes i, below n, a member or not; true when that changed anything.
+// Makes i (below n) a member or removes it. True when that changed anything.
 bool bitset_put(struct bitset *b, uint32_t i, bool member);
-// The member that has k smaller ones; k < used. Steps: a look at each 32,768 numbers, then 80.
+// The member that has k smaller ones; k < used. Looks at one count for each 32,768 numbers, then
+// takes at most 80 steps.
 uint32_t bitset_nth(const struct bitset *b, uint32_t k);
 
 static inline bool bitset_has(const struct bitset *b, uint32_t i)

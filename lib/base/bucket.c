@@ -3,7 +3,7 @@
 #include "bucket.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LONG_NS (100 * SECOND_NS) // longer than any burst of ours takes
+#define LONG_NS (100 * SECOND_NS) // filling any burst that we use takes less
 
 uint32_t bucket_see(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ns)
 {
@@ -22,7 +22,7 @@ uint32_t bucket_see(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t no
 		b->tokens += (int64_t)gained;
 		if (b->tokens > burst)
 			b->tokens = burst;
-		// the rest of the time counts on
+		// time worth less than a token stays for the next call
 		b->filled_ns += (gained * SECOND_NS + rate - 1) / rate;
 	}
 	return b->tokens > 0 ? (uint32_t)b->tokens : 0;

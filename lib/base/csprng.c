@@ -11,8 +11,8 @@ void csprng_init(struct csprng *r, void (*fill)(void *ctx, void *buf, size_t len
 	r->ctx = ctx;
 }
 
-// Hands out n <= sizeof(buf) bytes and wipes them here: what was given away as a nonce or a token
-// must not be found in memory later.
+// Hands out n <= sizeof(buf) bytes and wipes them here: bytes that became a nonce or a token must
+// not be found in memory later.
 static void take(struct csprng *r, void *out, size_t n)
 {
 	uint8_t *from;

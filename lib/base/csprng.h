@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A buffered source of random bytes. The generator behind it is handed in: OpenSSL's DRBG in the
-// appliance, a seeded one in tests. One per worker; never shared.
+// A buffered source of random bytes. The caller hands in the generator behind it: OpenSSL's DRBG in
+// the appliance, a seeded one in tests. One per worker; never shared.
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,9 @@ struct csprng {
 	uint16_t left; // unused bytes at the end of buf; used bytes are wiped
 };
 
+// Starts with an empty buffer. ctx is passed to every call of fill.
 void csprng_init(struct csprng *r, void (*fill)(void *ctx, void *buf, size_t len), void *ctx);
+// Writes len random bytes to out. Bytes that were handed out are wiped from the buffer.
 void csprng_bytes(struct csprng *r, void *out, size_t len);
 uint64_t csprng_u64(struct csprng *r);
 // Uniform in [0, bound), without modulo bias; bound > 0.

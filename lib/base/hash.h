@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A keyed 64-bit hash for tables that strangers can fill. AES rounds under a secret where the CPU
-// has them (a CRC with a secret seed is no key: its collisions are the same for every seed), a
-// multiply-mix elsewhere. Not a MAC: its value leaves the process only under a key that nothing
-// else is hashed with.
+// A keyed 64-bit hash for tables that strangers can fill: AES rounds under a secret where the CPU
+// has them, a multiply-mix elsewhere. (A CRC with a secret seed would be no keyed hash: its
+// collisions are the same for every seed.) It is not a MAC: a hash may leave the process only if
+// nothing else is hashed under its key.
 #pragma once
 
 #include "addr.h"
@@ -30,7 +30,7 @@ static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *
 	return (uint64_t)_mm_cvtsi128_si64(hash_block(key, a, extra));
 }
 
-// Likewise, of 128 bits, which begin with those of hash_addr.
+// The same with 128 bits; the first 64 of them are those of hash_addr.
 static inline void hash_addr_wide(
 	const struct hash_key *key, const struct addr *a, uint64_t extra, uint8_t out[16])
 {
@@ -62,5 +62,5 @@ static inline void hash_addr_wide(
 }
 #endif
 
-// Hash of len bytes under the key, built of hash_addr steps; for control paths.
+// Hash of len bytes under the key, a chain of hash_addr steps; for control paths.
 uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates by source, as the time when all that a source has had is paid for.
+// Keeps one time for each place: when all events there so far are paid for.
 #include "rates.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -23,7 +23,7 @@ bool rates_take(struct rates *r, const struct addr *source, uint64_t now_ms)
 
 	if (r->gap_ns == 0)
 		return true;
-	if (!addr_is_v4(&a)) // whoever has an IPv6 address has its /64
+	if (!addr_is_v4(&a)) // an IPv6 host can use its whole /64
 		a.d[1] = 0;
 	due = &r->due_ns[hash_addr(&r->key, &a, 0) & r->mask];
 	if (*due < now_ns)

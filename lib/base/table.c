@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making the index, and inserting and removing; looking up is inline.
+// Makes the index, inserts, removes, and walks the candidates; the first guess is inline in
+// table.h.
 #include "table.h"
 
 // A bucket at least this full sends a new entry to the emptier of its two buckets. Simulated at

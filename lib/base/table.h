@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fixed-capacity hash index: 64-byte buckets of ten 16-bit tags and ten 32-bit values. Keys are not
-// stored: a look-up yields candidate values and the caller verifies the key in its own record. Two
-// choices per key, no moves; sized for at most 62 % load, where an insert practically never fails:
-// 10.3 bytes an entry. Single writer, no locks. Memory is the caller's.
+// stored: a look-up yields candidate values, and the caller verifies the key in its own record.
+// Each key has two buckets to choose from, and entries never move. Sized for at most 62 % load,
+// where an insert practically never fails: 10.3 bytes an entry. Single writer, no locks; the caller
+// provides the memory.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +26,7 @@ _Static_assert(sizeof(struct table_bucket) == 64, "one cache line");
 
 struct table {
 	struct table_bucket *bucket;
-	uint32_t nb_buckets; // any number, not a power of two: none are made that nobody needs
+	uint32_t nb_buckets; // any number: rounding up to a power of two would waste memory
 	uint32_t used;
 };
 
@@ -36,7 +37,8 @@ struct table_iter {
 
 // Bytes of bucket memory (64-byte aligned) for up to capacity entries.
 size_t table_size(uint32_t capacity);
-// mem is zeroed by the caller and outlives the table.
+// Makes an empty table in mem, which is table_size(capacity) bytes, zeroed by the caller, and
+// outlives the table.
 void table_init(struct table *t, void *mem, uint32_t capacity);
 
 static inline uint16_t table_tag(uint64_t hash)
@@ -76,7 +78,8 @@ static inline uint32_t table_match(const struct table_bucket *b, uint16_t tag)
 #endif
 }
 
-// The other bucket of a hash, never the first one: at least one and less than all further on.
+// The other bucket of a hash. It is never the first one: the distance is at least 1 and less than
+// nb_buckets.
 static inline struct table_bucket *table_second(const struct table *t, uint64_t hash)
 {
 	const uint32_t mixed = (uint32_t)(hash >> 32) * 0x9e3779b1u;
@@ -86,7 +89,7 @@ static inline struct table_bucket *table_second(const struct table *t, uint64_t 
 	return &t->bucket[at < t->nb_buckets ? at : at - t->nb_buckets];
 }
 
-// First candidate value for hash, or absent: what table_next gives first, inline.
+// First candidate value for hash, or absent. The same as the first table_next gives, but inline.
 static inline uint32_t table_guess(const struct table *t, uint64_t hash, uint32_t absent)
 {
 	const uint16_t tag = table_tag(hash);
@@ -100,9 +103,9 @@ static inline uint32_t table_guess(const struct table *t, uint64_t hash, uint32_
 	return hits != 0 ? b->value[__builtin_ctz(hits)] : absent;
 }
 
-// Next candidate value for hash, or false when there is none left. Bounded: at most 20 steps.
+// Next candidate value for hash, or false when there are no more: at most 20 in all.
 bool table_next(const struct table *t, uint64_t hash, struct table_iter *it, uint32_t *value);
-// False when both buckets are full. The key must not be in the table.
+// Inserts an entry, whose key must not be in the table. False when both its buckets are full.
 bool table_insert(struct table *t, uint64_t hash, uint32_t value);
 // Removes the entry with exactly this hash and value; false when there is none.
 bool table_remove(struct table *t, uint64_t hash, uint32_t value);

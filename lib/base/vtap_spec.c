@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading vtap:NAME[,key=value]... , with the reason where it cannot be read.
+// Reads vtap:NAME[,key=value]... and says why where it cannot.
 #include "vtap_spec.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@ static const char *const offloads[] = {[VTAP_OFFLOAD_NONE] = "none",
 	[VTAP_OFFLOAD_TSO] = "tso",
 	[VTAP_OFFLOAD_USO] = "uso"};
 
-// Where a reason goes.
+// Where the reason of a refusal goes.
 struct reason {
 	char *text;
 	size_t len;
@@ -44,7 +44,8 @@ static bool is(const struct piece *p, const char *word)
 	return strlen(word) == p->len && strncmp(p->at, word, p->len) == 0;
 }
 
-// A name of an interface or a namespace: what the kernel takes and no shell or path trips over.
+// Reads the name of an interface or a namespace. It allows only what the kernel takes and what
+// needs no quoting in a shell or a path.
 static bool read_name(
 	const struct piece *p, char *to, size_t room, const char *what, const struct reason *r)
 {
@@ -147,7 +148,7 @@ static const struct {
 };
 #define NB_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-// One key=value. seen: a bit for each key that stood before it.
+// Reads one key=value. seen has a bit for each key that came before.
 static bool read_option(
 	const struct piece *p, struct vtap_spec *s, unsigned int *seen, const struct reason *r)
 {

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device string of a virtual NIC on a Linux TAP, vtap:NAME[,key=value]... It stands down here
-// because who checks a configuration and who opens the port have to agree on it, and neither knows
-// the other. PURE.
+// The device string of a virtual NIC on a Linux TAP, vtap:NAME[,key=value]... It is parsed in this
+// library because the configuration check and the driver have to agree on it, and neither knows the
+// other. PURE.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define VTAP_NAME_LEN 16 // of an interface, with its NUL (the kernel's IFNAMSIZ)
-#define VTAP_NETNS_LEN 128 // with its NUL
+#define VTAP_NAME_LEN 16 // interface name with its NUL (the kernel's IFNAMSIZ)
+#define VTAP_NETNS_LEN 128 // name of a network namespace with its NUL
 #define VTAP_QUEUES_MAX 64
 
-// What the kernel's end of the TAP is to the port.
+// What the kernel's end of the TAP is for the port.
 enum vtap_role {
 	VTAP_LAB, // another host on the wire, with a MAC of its own
 	VTAP_EXCEPTION, // this host: both ends have one MAC
 };
 
-// The most that is asked of the kernel; each includes those before it.
+// The most offloading that is asked of the kernel; each value includes those before it.
 enum vtap_offload { VTAP_OFFLOAD_NONE, VTAP_OFFLOAD_CSUM, VTAP_OFFLOAD_TSO, VTAP_OFFLOAD_USO };
 
 struct vtap_spec {
 	char name[VTAP_NAME_LEN]; // of the interface
-	char netns[VTAP_NETNS_LEN]; // by its name; "" = the one this program runs in
-	uint16_t queues; // at most; 0 = as many as there are workers
+	char netns[VTAP_NETNS_LEN]; // its name; "" = the one this program runs in
+	uint16_t queues; // at most so many; 0 = as many as there are workers
 	enum vtap_role role;
 	enum vtap_offload offload;
 	bool has_mac;
 	uint8_t mac[6]; // of the port
 };
 
-// True when a device string means a vtap, be it well-formed or not.
+// Whether a device string means a vtap, well-formed or not.
 bool vtap_spec_is(const char *device);
-// Reads a device string (one for which vtap_spec_is holds). False with the reason in error, in
-// words that follow the name of the key; it names no file and no port.
+// Reads a device string for which vtap_spec_is holds. False when it is malformed: error (of len
+// bytes) then has the reason, worded to stand behind the name of the configuration key. It names no
+// file and no port.
 bool vtap_spec_parse(const char *device, struct vtap_spec *out, char *error, size_t len);
-// "uso", "lab": the word that stands for it in the string.
+// The word for a value in the device string: "uso", "lab". Static memory.
 const char *vtap_offload_name(enum vtap_offload offload);
 const char *vtap_role_name(enum vtap_role role);

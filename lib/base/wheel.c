@@ -4,14 +4,14 @@
 
 #define DIGIT_BITS 6
 #define LIST_DUE (WHEEL_LEVELS * WHEEL_SLOTS)
-#define FIRST (UINT32_C(1) << 31) // flag of a prev that is a list
-#define CASCADE_MAX 512 // nodes a call moves down: a slot of a minute may hold 100,000
+#define FIRST (UINT32_C(1) << 31) // flag in prev: the rest names a list
+#define CASCADE_MAX 512 // nodes that a call moves down: the slot of a minute may hold 100,000
 
-// A tick is a number in base 64, a level is a digit of it. A node lies on the level of the highest
-// digit in which its tick differs from the wheel's, in the slot of its own digit there. So every
-// node of a level comes before every node of the levels above, a level-0 slot holds one tick, and
-// the next event is one bit scan away however long the gap. The top level goes round: its slots
-// are the next 63 periods.
+// A tick is a number in base 64, and a level is one digit of it. A node lies on the level of the
+// highest digit in which its tick differs from the wheel's tick, in the slot of its own digit
+// there. So every node of a level comes before every node of the levels above, a slot of level 0
+// holds one tick, and one bit scan finds the next event however long the gap. The top level wraps
+// around: its slots are the next 63 periods.
 
 _Static_assert(WHEEL_SLOTS == 1 << DIGIT_BITS, "a slot is a digit");
 
@@ -39,7 +39,7 @@ static void link_node(struct wheel *w, uint32_t id, uint32_t list)
 		w->occupied[list / WHEEL_SLOTS] |= 1ull << list % WHEEL_SLOTS;
 }
 
-// Only the first of a list knows which list it is: nobody else has to.
+// Only the first node of a list knows which list it is on; no other node needs to.
 static void unlink_node(struct wheel *w, uint32_t id)
 {
 	struct wheel_node *n = &w->node[id];
@@ -57,7 +57,7 @@ static void unlink_node(struct wheel *w, uint32_t id)
 	n->prev = WHEEL_NONE;
 }
 
-// List of a tick as seen from the wheel's present tick.
+// The list where a tick belongs, seen from the wheel's present tick.
 static uint32_t list_for(const struct wheel *w, uint64_t tick)
 {
 	const unsigned int top = WHEEL_LEVELS - 1;
@@ -70,14 +70,15 @@ static uint32_t list_for(const struct wheel *w, uint64_t tick)
 	level = diff == 0 ? 0 : (63 - (unsigned int)__builtin_clzll(diff)) / DIGIT_BITS;
 	if (level < top)
 		return level * WHEEL_SLOTS + digit(tick, level);
-	// further away than the wheel reaches: its last period, where the node is placed anew
+	// further away than the wheel reaches: into its last period, where the node will be placed
+	// anew
 	periods = (tick >> (top * DIGIT_BITS)) - (w->tick >> (top * DIGIT_BITS));
 	if (periods >= WHEEL_SLOTS)
 		periods = WHEEL_SLOTS - 1;
 	return top * WHEEL_SLOTS + ((digit(w->tick, top) + (uint32_t)periods) & (WHEEL_SLOTS - 1));
 }
 
-// The whole tick of a node: no further from the wheel's own than half of what 32 bits count.
+// The whole tick of a node, from its low half. It is within 2^31 ticks of the wheel's own.
 static uint64_t tick_of(const struct wheel *w, uint32_t id)
 {
 	return w->tick + (uint64_t)(int64_t)(int32_t)(w->node[id].tick - (uint32_t)w->tick);
@@ -88,7 +89,8 @@ static void place(struct wheel *w, uint32_t id)
 	link_node(w, id, list_for(w, tick_of(w, id)));
 }
 
-// Tick to fire at, rounded up: a timer may be late by a tick, never early. What is past is due now.
+// The tick to fire at, rounded up: a timer may be late by a tick, never early. A time that has
+// passed is due now.
 static uint64_t tick_for(const struct wheel *w, uint64_t when_ms)
 {
 	const uint64_t tick = when_ms / WHEEL_TICK_MS + (when_ms % WHEEL_TICK_MS != 0);
@@ -139,12 +141,12 @@ void wheel_set_sooner(struct wheel *w, uint32_t id, uint64_t when_ms)
 
 bool wheel_later(const struct wheel *w, uint32_t id, uint64_t now_ms)
 {
-	// the time lies in the tick before the one to fire at
+	// the timer's time lies in the tick before the one that it fires at
 	return wheel_armed(w, id) && now_ms / WHEEL_TICK_MS + 1 < tick_of(w, id);
 }
 
-// First tick, not before the present one, at which a slot begins that holds nodes; all levels below
-// that slot's are empty. UINT64_MAX when the wheel is empty.
+// The first tick, the present one included, at which a slot begins that holds nodes; all levels
+// below that slot's are empty. UINT64_MAX when the wheel is empty.
 static uint64_t next_event(const struct wheel *w)
 {
 	for (unsigned int level = 0; level < WHEEL_LEVELS; level++) {
@@ -162,9 +164,9 @@ static uint64_t next_event(const struct wheel *w)
 	return UINT64_MAX;
 }
 
-// Spreads the slots that begin at the present tick over the levels below; false when the budget is
-// used up before. A node above level 0 never lies in the slot of the present digit but for that, so
-// what is left is found there by the next call.
+// Spreads the slots that begin at the present tick over the levels below. False when the budget
+// runs out first. Only such leftovers make a node above level 0 lie in the slot of the present
+// digit, so the next call finds them there.
 static bool cascade(struct wheel *w, unsigned int *budget)
 {
 	for (unsigned int level = WHEEL_LEVELS - 1; level > 0; level--) {
@@ -199,7 +201,8 @@ unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsig
 	const uint64_t now = now_ms / WHEEL_TICK_MS;
 	unsigned int n = take(w, &w->due, ids, max), budget = CASCADE_MAX;
 
-	// the slots of a tick are spread before any other is looked for: next_event() relies on it
+	// the slots of a tick are spread before any other is looked for: next_event() relies on
+	// that
 	while (n < max && w->tick <= now && cascade(w, &budget)) {
 		const uint64_t event = next_event(w);
 
