@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and message integrity over libcrypto. What its policy allows is asked once, in
-// stun_crypto_create; after that nothing here allocates or takes a lock.
+// Keys and message integrity over libcrypto. stun_crypto_create asks once what libcrypto's policy
+// allows; after that nothing here allocates or takes a lock.
 #include "stun_int.h"
 
 #include "hmac.h"
@@ -11,8 +11,8 @@
 #include <openssl/md5.h>
 #include <stdlib.h>
 
-// The last key of each use: a request is verified and its answer signed with one key, all nonces
-// are made with one, and most servers have one REST secret.
+// Keeps the last key of each use: a request is verified and its answer is signed with one key, all
+// nonces are made with one, and most servers have one REST secret.
 struct stun_crypto {
 	struct hmac_key message_sha1, message_sha256, secret_sha1, other_sha256;
 	bool has_md5; // false where policy forbids it (FIPS)
@@ -153,8 +153,8 @@ bool stun_hmac_message(struct stun_crypto *c, enum stun_algorithm alg, const str
 
 	if (key->len == 0 || key->len > STUN_KEY_MAX)
 		return false;
-	// RFC 8489 14.5, 14.6: the length points to the end of this attribute whatever follows it.
-	// The message itself is not ours to write to.
+	// RFC 8489 14.5, 14.6: the length points to the end of this attribute, whatever follows it.
+	// It is set in a copy of the header, because the message is not ours to write to.
 	memcpy(header, msg, sizeof(header));
 	store_be16(header + 2, (uint16_t)(end - STUN_HEADER_LEN));
 	hmac_key_set(k, key->bytes, key->len);
@@ -169,7 +169,7 @@ bool stun_equal(const void *a, const void *b, size_t len)
 
 bool stun_integrity_ok(struct stun_crypto *c, const struct stun_msg *m, const struct stun_key *key)
 {
-	// RFC 8489 9.2.4: where both are present the stronger one decides.
+	// RFC 8489 9.2.4: if both are present, the stronger one decides.
 	const bool sha256 = stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256);
 	const enum stun_attr a = sha256 ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY;
 	const size_t mac_len = sha256 ? HMAC_SHA256_LEN : HMAC_SHA1_LEN;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing a STUN message. Two invariants hold after every call: all bytes below len are set, and
-// the header's length field is that of the message so far.
+// Writes STUN messages. Two invariants hold after every call: all bytes below len are set, and the
+// header's length field is that of the message so far.
 #include "hmac.h"
 #include "stun_int.h"
 
@@ -38,7 +38,7 @@ static size_t xor_addr_write(uint8_t *value, const struct endpoint *e, const uin
 }
 
 // Appends an attribute's header and padding. Returns where its len bytes of value go (the caller
-// sets them all), or NULL when it does not fit: then and from then on nothing is written.
+// sets them all). Returns NULL when the attribute does not fit; from then on nothing is written.
 static uint8_t *attr_append(struct stun_writer *w, enum stun_attr a, size_t len)
 {
 	uint8_t *const p = w->buf + w->len;
@@ -123,7 +123,7 @@ void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_
 	if (p == NULL)
 		return;
 	memset(p, 0, mac_len);
-	// A message that could not be signed must not leave: fail it like an overflow.
+	// A message that could not be signed must not leave, so it fails like an overflow.
 	if (!stun_hmac_message(c, alg, key, w->buf, covered, p))
 		w->overflow = true;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the messages in a byte stream: by their first byte (RFC 8656 table 3, RFC 7983), then by
-// the length that STUN and ChannelData both have in their first four bytes.
+// the length that both STUN and ChannelData have in their first four bytes.
 #include "framing.h"
 
 #include "stun.h"
 
 #define LENGTH_END 4
 
-// The cookie is looked at as soon as it is there, so that nobody waits for the rest of a message
-// that is none.
+// The cookie is checked as soon as it is there, so that nobody waits for the rest of something that
+// is no message.
 static enum stun_framing_state scan_stun(const uint8_t *p, size_t n, struct stun_framing *f)
 {
 	const uint32_t len = load_be16(p + 2);

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where messages begin and end in a byte stream (TCP, TLS): STUN carries its length (RFC 8489 5),
-// ChannelData too, and over a stream ChannelData is padded to four bytes (RFC 8656 12.5). PURE; any
-// thread.
+// Finds where messages begin and end in a byte stream (TCP, TLS). STUN carries its length (RFC 8489
+// 5), and so does ChannelData, which is padded to four bytes over a stream (RFC 8656 12.5). PURE;
+// any thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define STUN_FIRST_MAX 3 // the first byte of a STUN message is no greater (RFC 7983)
-#define STUN_FRAMING_JUDGED 8 // with so many bytes STUN is told from what is not: the cookie's end
+#define STUN_FIRST_MAX 3 // greatest first byte of a STUN message (RFC 7983)
+// So many bytes reach to the end of the cookie, which tells STUN from what is not STUN.
+#define STUN_FRAMING_JUDGED 8
 
 enum stun_framing_state {
 	STUN_FRAMING_SHORT, // more bytes have to come before the message is whole
 	STUN_FRAMING_WHOLE,
-	STUN_FRAMING_BAD, // this is no message, and nothing behind it can be told apart any more
+	STUN_FRAMING_BAD, // this is no message, so nobody can tell where the next one begins
 };
 
 struct stun_framing {
-	uint32_t size; // bytes the message takes in the stream; 0: its length is not there yet
+	uint32_t size; // bytes that the message takes in the stream; 0: not known yet
 	uint32_t len; // bytes of the message without padding
 };
 
-// Looks at the first message in n bytes at p and fills *f with what is known of it. channel_max
-// (host order) is the highest channel number that may come: CHANNEL_MAX, or CHANNEL_MAX_RFC5766
-// where clients of RFC 5766 do. Only a number's first byte is compared.
+// Looks at the first message in the n bytes at p and fills *f with what is known about it.
+// channel_max (host order) is the highest channel number that may come: CHANNEL_MAX, or
+// CHANNEL_MAX_RFC5766 where clients of RFC 5766 are served. Only the first byte of a number is
+// compared.
 enum stun_framing_state stun_framing_scan(
 	const uint8_t *p, size_t n, uint16_t channel_max, struct stun_framing *f);
 
@@ -34,7 +36,7 @@ static inline bool stun_framing_is_request(const uint8_t *p)
 	return (p[0] & 0xfd) == 0 && (p[1] & 0x10) == 0;
 }
 
-// Bytes of padding behind len bytes: a message of ChannelData, or its data.
+// Bytes of padding behind len bytes of ChannelData; the same for the message and for its data.
 static inline unsigned int stun_framing_pad(uint32_t len)
 {
 	return -len & 3;

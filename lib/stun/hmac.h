@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC (RFC 2104) over SHA-1 and SHA-256, with the state of its key kept: whoever uses a key again
-// pays for the message only, half of what a short one costs. By libcrypto's low-level digests:
-// they are deprecated, and three times as fast as EVP for messages of 100 bytes, because they
-// allocate nothing and copy a state by assignment.
+// HMAC (RFC 2104) over SHA-1 and SHA-256 that keeps the state of its key: with the same key again
+// only the message has to be hashed, which halves the cost of a short one. It uses libcrypto's
+// low-level digests. They are deprecated, but three times as fast as EVP for messages of 100 bytes,
+// because they allocate nothing and copy a state by assignment.
 #pragma once
 
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -26,18 +26,18 @@ union digest {
 	SHA256_CTX sha256;
 };
 
-// A key that is ready for use. Zeroed memory but for sha256 is one that has none yet. Holds what
-// is as good as the key: to be cleansed.
+// A key that is ready for use. Zeroed memory, apart from the field sha256, is a struct without a
+// key yet. The struct is as secret as the key: cleanse it.
 struct hmac_key {
-	bool sha256; // which digest; set once
+	bool sha256; // which digest; set once, by the owner
 	bool ready;
 	uint8_t block[HMAC_BLOCK]; // the key as RFC 2104 pads it
-	union digest inner, outer; // behind the first block of each
+	union digest inner, outer; // states after the first block of each hash
 };
 
-// Sets the key, unless it is the one that is set.
+// Sets the key, of len bytes; fast if the same key is set already.
 void hmac_key_set(struct hmac_key *k, const void *key, size_t len);
-// MAC of the pieces: 20 or 32 bytes to out.
+// MAC of the n pieces in a row under a key that has been set; writes 20 or 32 bytes to out.
 void hmac_pieces(const struct hmac_key *k, const struct piece *piece, size_t n, uint8_t *out);
-// Digest of the pieces, 32 bytes.
+// SHA-256 of the n pieces in a row.
 void sha256_pieces(const struct piece *piece, size_t n, uint8_t out[HMAC_SHA256_LEN]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a STUN message: one walk settles every length, what follows only decodes values.
+// Reads STUN messages: one walk settles every length, after that values are only decoded.
 #include "stun_int.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #define COMPREHENSION_OPTIONAL 0x8000
 #define SEND_INDICATION 0x0016u // the whole message type
 
-// STUN_NB_ATTRS when the type is not one of ours. Compiles to a jump table: the cost of a hostile
-// message does not grow with the number of attributes we know.
+// Attribute of a wire type; STUN_NB_ATTRS when we do not know it. It compiles to a jump table: the
+// cost of a hostile message does not grow with the number of attributes we know.
 static enum stun_attr attr_of(uint16_t type)
 {
 	switch (type) {
@@ -22,14 +22,14 @@ static enum stun_attr attr_of(uint16_t type)
 	}
 }
 
-// Offset of the attribute header behind the one at pos, whose value is alen bytes.
+// Offset of the attribute header that follows the attribute at pos, whose value is alen bytes.
 static inline size_t attr_next(size_t pos, size_t alen)
 {
 	return pos + ATTR_HEADER_LEN + padded(alen);
 }
 
-// RFC 8489 14.5, 14.6 and 9: what may still follow the integrity attributes. Ordered: each state
-// accepts less than the one before.
+// RFC 8489 14.5, 14.6 and 9: which attributes may still follow the integrity attributes. The states
+// are ordered: each accepts less than the one before.
 enum walk_state { IN_BODY, AFTER_INTEGRITY, AFTER_INTEGRITY_SHA256, AFTER_FINGERPRINT };
 
 static bool attr_counts(enum walk_state state, enum stun_attr a)
@@ -66,7 +66,7 @@ static int walk(struct stun_msg *m)
 	size_t pos = STUN_HEADER_LEN;
 
 	while (pos < m->len) {
-		// The length is a multiple of 4 and so is every step: a header is always whole.
+		// The length is a multiple of 4, and so is every step: a header is always whole.
 		const uint16_t type = load_be16(m->data + pos);
 		const uint16_t alen = load_be16(m->data + pos + 2);
 		const size_t next = attr_next(pos, alen);
@@ -89,7 +89,8 @@ static int walk(struct stun_msg *m)
 	return 0;
 }
 
-// RFC 8489 14.7: four bytes, the last attribute (the CRC covers a length field that ends with it).
+// RFC 8489 14.7: FINGERPRINT is four bytes and the last attribute (the CRC covers a length field
+// that ends with it).
 static bool fingerprint_ok(const struct stun_msg *m)
 {
 	const uint16_t off = m->off[STUN_FINGERPRINT];
@@ -132,7 +133,8 @@ bool stun_get_u32(const struct stun_msg *m, enum stun_attr a, uint32_t *v)
 	return true;
 }
 
-// RFC 8489 14.2: the mask is the cookie followed by the transaction id, as in the header.
+// Decodes by RFC 8489 14.2: the mask is the cookie followed by the transaction id, as in the
+// header.
 static inline void xor_addr_decode(
 	const uint8_t *value, const uint8_t *mask, size_t ip_len, struct endpoint *out)
 {
@@ -183,7 +185,7 @@ uint16_t stun_send_indication(
 	return front;
 }
 
-// Where the attributes that count as content end.
+// Offset where the attributes that count as content end.
 static size_t body_end(const struct stun_msg *m)
 {
 	static const enum stun_attr trailer[] = {

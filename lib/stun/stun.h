@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire format of STUN (RFC 8489) and TURN (RFC 8656), whole and only: parse once, append-only
-// writer, integrity, fingerprint, ChannelData. PURE (+libcrypto): no state machine, no clock.
+// The whole wire format of STUN (RFC 8489) and TURN (RFC 8656), and nothing else: a parser, an
+// append-only writer, integrity, fingerprint, ChannelData. PURE (+libcrypto): no state machine, no
+// clock. Numbers are in host order unless a comment says otherwise.
 #pragma once
 
 #include "addr.h"
@@ -9,7 +10,7 @@
 #define STUN_HEADER_LEN 20
 #define STUN_COOKIE 0x2112A442u
 #define STUN_TID_LEN 12
-#define STUN_TEXT_MAX 763 // longest USERNAME, REALM, NONCE (RFC 8489 14.3, 14.9, 14.10)
+#define STUN_TEXT_MAX 763 // bytes; longest USERNAME, REALM, NONCE (RFC 8489 14.3, 14.9, 14.10)
 #define CHANNEL_HEADER_LEN 4
 #define CHANNEL_MIN 0x4000
 #define CHANNEL_MAX 0x4FFF
@@ -64,49 +65,54 @@ enum stun_attr {
 
 enum stun_algorithm { STUN_ALG_MD5 = 1, STUN_ALG_SHA256 = 2 }; // RFC 8489 18.5.1
 
-// A parsed message. Points into the datagram; nothing is copied.
+// A parsed message. It points into the datagram, which has to outlive it; nothing is copied.
 struct stun_msg {
 	const uint8_t *data;
 	uint16_t len;
 	uint16_t method;
 	uint8_t cls; // enum stun_class
-	bool fingerprint_bad; // FINGERPRINT present and wrong
+	bool fingerprint_bad; // it has a FINGERPRINT, and that is wrong
 	uint16_t nb_unknown; // unknown comprehension-required attributes before the integrity
 	uint16_t off[STUN_NB_ATTRS]; // offset of the first occurrence's value, 0 = absent
 	uint16_t alen[STUN_NB_ATTRS]; // its length without padding
 };
 
 // Parses a datagram that is one STUN message. All lengths are settled here: every off/alen lies in
-// the datagram. Attributes after MESSAGE-INTEGRITY are ignored but MESSAGE-INTEGRITY-SHA256 and
-// FINGERPRINT (RFC 8489 14.5). Duplicates: the first wins. 0, or -EBADMSG when it is not a STUN
-// message or its structure is broken (top bits, cookie, length, attribute overrun).
+// the datagram. After MESSAGE-INTEGRITY only MESSAGE-INTEGRITY-SHA256 and FINGERPRINT count, other
+// attributes are ignored (RFC 8489 14.5). The first of duplicates wins. 0, or -EBADMSG when it is
+// not a STUN message or its structure is broken (top bits, cookie, length, attribute overrun).
 int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m);
 
+// Whether the message has an attribute.
 static inline bool stun_has(const struct stun_msg *m, enum stun_attr a)
 {
 	return m->off[a] != 0;
 }
+// The STUN_TID_LEN bytes of the transaction id.
 static inline const uint8_t *stun_tid(const struct stun_msg *m)
 {
 	return m->data + 8;
 }
-// Value of a 4-byte attribute (host order) into *v; false when absent or of another length.
+// Writes the value of a 4-byte attribute to *v, in host order. False when the attribute is absent
+// or of another length.
 bool stun_get_u32(const struct stun_msg *m, enum stun_attr a, uint32_t *v);
-// Decodes an XOR-*-ADDRESS value of alen bytes. *family gets 4 or 6 as the attribute says;
-// the address is as on the wire (not canonicalised). False when malformed.
+// Decodes an XOR-*-ADDRESS value of alen bytes at offset off. *family gets 4 or 6, as the attribute
+// says. The address is as on the wire (not canonicalised). False when malformed.
 bool stun_decode_xor_addr(
 	const struct stun_msg *m, uint16_t off, uint16_t alen, struct endpoint *out, int *family);
-// Walks all occurrences of one attribute before the integrity: start with *pos = 0; returns false
-// at the end. Bounded by the message.
+// Walks all occurrences of one attribute before the integrity: start with *pos = 0, and each call
+// finds the next value, at *off with *alen bytes. False at the end. At most one pass over the
+// message.
 bool stun_next(
 	const struct stun_msg *m, enum stun_attr a, uint16_t *pos, uint16_t *off, uint16_t *alen);
-// Likewise over unknown comprehension-required attributes: their wire types.
+// The same for unknown comprehension-required attributes: finds their wire types.
 bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type);
 
 // --- integrity -----------------------------------------------------------------------------------
 
-// What libcrypto allows and the keys used last; one per thread. NULL without memory, or when it has
-// no SHA-1 or SHA-256 (FIPS set-ups without MD5 still give both; stun_key_make then fails for MD5).
+// What libcrypto allows, and the keys used last; one per thread. stun_crypto_create returns NULL
+// when there is no memory, or libcrypto has no SHA-1 or no SHA-256. (FIPS set-ups without MD5 still
+// give both; stun_key_make then fails for MD5.)
 struct stun_crypto;
 struct stun_crypto *stun_crypto_create(void);
 void stun_crypto_free(struct stun_crypto *c);
@@ -118,68 +124,80 @@ struct stun_key {
 	uint8_t len; // 16 (MD5) or 32 (SHA-256)
 };
 
-// Long-term keys of RFC 8489 9.2.2 (MD5) and 18.5.1.2 (SHA-256): H(user ":" realm ":" password).
-// Strings are taken as bytes. False when libcrypto fails.
+// Makes a long-term key of RFC 8489 9.2.2 (MD5) or 18.5.1.2 (SHA-256): H(user ":" realm ":"
+// password). Strings are taken as bytes. False when libcrypto does not have the digest.
 bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *user,
 	size_t user_len, const char *realm, const void *password, size_t password_len,
 	struct stun_key *out);
-// USERHASH (RFC 8489 14.4): SHA-256(user ":" realm), 32 bytes.
+// Makes a USERHASH (RFC 8489 14.4): SHA-256(user ":" realm), 32 bytes.
 bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, const char *realm,
 	uint8_t out[32]);
 #define STUN_REST_MAC_LEN 20
 #define STUN_REST_PASSWORD_SIZE 29
 
-// REST password (draft-uberti-behave-turn-rest-00): base64(HMAC-SHA1(secret, user)), with a NUL.
+// Makes a REST password (draft-uberti-behave-turn-rest-00): base64(HMAC-SHA1(secret, user)), with a
+// NUL. False when the secret is empty.
 bool stun_rest_password(
 	struct stun_crypto *c, const char *secret, const void *user, size_t user_len, char out[29]);
-// The same in two steps. The MAC, of which the password is the text, takes less room to keep.
+// The same in two steps: the MAC, then its text, which is the password. The MAC takes less room to
+// keep.
 bool stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user, size_t user_len,
 	uint8_t out[STUN_REST_MAC_LEN]);
 void stun_rest_text(const uint8_t mac[STUN_REST_MAC_LEN], char out[STUN_REST_PASSWORD_SIZE]);
-// HMAC-SHA256 for nonces and tokens.
+// HMAC-SHA256 for nonces and tokens. False when the key is empty.
 bool stun_hmac_sha256(struct stun_crypto *c, const void *key, size_t key_len, const void *data,
 	size_t len, uint8_t out[32]);
-// Verifies MESSAGE-INTEGRITY-SHA256 if present (full 32 bytes, the only length TURN allows), else
-// MESSAGE-INTEGRITY, in constant time. False when neither is present or it does not match.
+// Verifies MESSAGE-INTEGRITY-SHA256 if the message has it (full 32 bytes, the only length that TURN
+// allows), else MESSAGE-INTEGRITY; in constant time. False when it has neither, or the one verified
+// does not match.
 bool stun_integrity_ok(struct stun_crypto *c, const struct stun_msg *m, const struct stun_key *key);
-// Whether len bytes are equal, in a time that does not tell where they differ: for nonces, tokens.
+// Whether len bytes are equal, in a time that does not tell where they differ: for nonces and
+// tokens.
 bool stun_equal(const void *a, const void *b, size_t len);
-// CRC-32 of FINGERPRINT over len bytes, XORed as RFC 8489 14.7 says.
+// The value of FINGERPRINT over len bytes: their CRC-32, XORed as RFC 8489 14.7 says.
 uint32_t stun_fingerprint(const uint8_t *data, size_t len);
 
 // --- writer --------------------------------------------------------------------------------------
 
-// Append-only; overflow is sticky, and every byte up to len has been written (padding is zero).
+// Writes a message by appending. Overflow is sticky. Every byte up to len has been written (padding
+// is zero).
 struct stun_writer {
 	uint8_t *buf;
 	uint16_t cap, len;
 	bool overflow;
 };
 
+// Begins a message of cap bytes at most in buf: writes the header, with the 12 bytes of tid.
 void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cls, uint16_t method,
 	const uint8_t tid[STUN_TID_LEN]);
+// Appends an attribute with len bytes of value.
 void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t len);
+// Appends an attribute with a 4-byte value, given in host order.
 void stun_put_u32(struct stun_writer *w, enum stun_attr a, uint32_t value);
+// Appends an XOR-*-ADDRESS (RFC 8489 14.2); the address decides about the family.
 void stun_put_xor_addr(struct stun_writer *w, enum stun_attr a, const struct endpoint *e);
-// code 300..699; reason may be "".
+// Appends an ERROR-CODE. code is 300..699, anything else counts as overflow; reason may be "".
 void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason);
-// MESSAGE-INTEGRITY (alg MD5) or MESSAGE-INTEGRITY-SHA256 (alg SHA256) over all so far.
+// Appends MESSAGE-INTEGRITY (alg MD5) or MESSAGE-INTEGRITY-SHA256 (alg SHA256) over everything so
+// far. If it cannot be signed, that counts as overflow.
 void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_algorithm alg,
 	const struct stun_key *key);
+// Appends FINGERPRINT over everything so far; it has to be the last attribute.
 void stun_put_fingerprint(struct stun_writer *w);
-// Length of the finished message, or 0 when it did not fit.
+// Length of the finished message, or 0 when it did not fit or something else counted as overflow.
 uint16_t stun_end(struct stun_writer *w);
 
 #define STUN_DATA_FRONT_MAX 48
 
-// Whether a message is a Send indication of XOR-PEER-ADDRESS, this peer, and DATA, in this order,
-// and nothing else: 36 (IPv4) or 48 (IPv6), where the data begins, and its length; then stun_parse
-// would find nothing wrong with it. 0: it is not, but may be a Send indication. RFC 8656 11.1.
+// Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
+// then DATA, and nothing else. Returns where the data begins, 36 (IPv4) or 48 (IPv6), and its
+// length in *payload_len; stun_parse would find nothing wrong with such a message. 0: it is
+// something else, which may still be a Send indication.
 uint16_t stun_send_indication(
 	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len);
 
-// The 36 (IPv4) or 48 (IPv6) bytes of a Data indication in front of payload_len bytes of data:
-// header, XOR-PEER-ADDRESS, DATA attribute header. The message length counts the payload padded to
-// 4. Returns 36 or 48. (The padding bytes, zero, go behind the payload.)
+// Writes the 36 (IPv4) or 48 (IPv6) bytes that go in front of payload_len bytes of data in a Data
+// indication: header, XOR-PEER-ADDRESS, header of the DATA attribute. Returns 36 or 48. The message
+// length counts the payload padded to 4; the caller puts the zero padding bytes behind the payload.
 uint16_t stun_data_indication(uint8_t *buf, const uint8_t tid[STUN_TID_LEN],
 	const struct endpoint *peer, uint16_t payload_len);
