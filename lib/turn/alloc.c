@@ -59,7 +59,7 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 
 uint64_t alloc_id(const struct turn_shard *s, uint32_t slot)
 {
-	// 64 workers, 2^26 slots of each
+	// the worker in 6 bits, the slot in 26, how many allocations the slot has had in 32
 	return (uint64_t)s->worker << 58 | (uint64_t)slot << 32 | cold_at(s, slot)->made;
 }
 

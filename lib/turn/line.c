@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The copy in the line of an allocation: of one channel, or of one peer without.
+// Keeps the copy in the line of an allocation: of one channel, or of one peer without a channel.
 #include "line.h"
 #include "route.h"
 #include "shard.h"
@@ -17,8 +17,8 @@ bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *
 	return s->tick < l->until && copy_is_of(l, peer);
 }
 
-// The line's peer becomes this one. False: it is one of our own addresses, whatever the policy says
-// of it by now, and datagrams from there come in process only, never from a port.
+// Makes this peer the line's. False when the policy does not plainly allow the peer: it may be one
+// of our own addresses, whose datagrams come in process only, never from a port.
 static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	struct turn_line *l = alloc_at(s, slot);
@@ -35,7 +35,7 @@ static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint
 	return true;
 }
 
-// It is complete, and good for so long or until the allocation ends.
+// Completes the copy: it is good for left_ms or until the allocation ends.
 static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 {
 	const uint32_t alloc_ms = alloc_left(s, slot);
@@ -94,7 +94,8 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot)
 	}
 }
 
-// Whether the copy is of a peer without a channel and a datagram is of this end.
+// Whether the copy is of a peer without a channel and a datagram comes from the line's end on its
+// leg. mask: which bits of the mark count.
 static bool vouches_without_channel(
 	const struct turn_line *l, const struct turn_view *v, uint32_t mask, uint32_t tick)
 {

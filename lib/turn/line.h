@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeping lines true: their marks and copies. turn_line.h has what the data path may know.
+// How lib/turn keeps lines up to date: their marks and copies. turn_line.h has what the data path
+// may know.
 #pragma once
 
 #include "turn_line.h"
@@ -27,18 +28,19 @@ static inline void line_set_state(struct turn_line *l, enum alloc_state state)
 	l->mark[TURN_FROM_CLIENT] = turn_mark_with_state(l->mark[TURN_FROM_CLIENT], state);
 }
 
-// When a redirect ends; it has no peer.
+// Where a redirect's line keeps the time when the redirect ends, in milliseconds. A redirect has no
+// peer, so the peer's place in the line is free.
 static inline uint64_t *redirect_until(struct turn_line *l)
 {
 	return &l->end[TURN_FROM_PEER].d[0];
 }
 
-// Recomputes the copy of a channel in the line after any change to what it depends on: of the
-// channel that is copied already, if it is still there, else of the newest.
+// Renews the copy of a channel in the line, after any change to what the copy depends on. It copies
+// the same channel again if that is still there, else the newest channel.
 void line_copy_channel(struct turn_shard *s, uint32_t slot);
-// Makes it the copy of this channel (TURN_NONE: of none).
+// Makes the line hold a copy of this channel, or of none (TURN_NONE).
 void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
-// Makes it the copy of a peer that has a live permission and no channel.
+// Makes the line hold a copy of a peer that has a live permission and no channel.
 void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
-// Whether the line has a copy of this peer, with or without a channel, that is good now.
+// Whether the line has a copy of this peer, with or without a channel, that is still good.
 bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);

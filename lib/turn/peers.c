@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Permissions (RFC 8656 section 9) and channels (section 12) of an allocation: a tree of
+// Permissions (RFC 8656 section 9) and channels (section 12) of an allocation. There is a tree of
 // permissions by address, a tree of channels by number, and in each permission a tree of the
-// channels that name it by port. A few records, which is what clients have, are a few steps; with
-// thousands, which is what a hostile one has, a way is little longer than log2 of their number.
+// channels that name it, by port. Clients have a few records, which are found in a few steps. A
+// hostile client may have thousands; a path is then little longer than log2 of their number.
 #include "peers.h"
 #include "shard.h"
 
@@ -23,7 +23,7 @@ static uint32_t channel_left(const struct turn_shard *s, uint32_t i)
 
 // --- look-up: each returns the link to a record, or the link where it belongs --------------------
 
-// With the slot in the hash every allocation has trees of its own shape.
+// The slot goes into the hash, so every allocation has trees of its own shape.
 static uint32_t *permission_link(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
 	uint64_t hash = hash_addr(&s->key, peer, slot);
@@ -87,8 +87,8 @@ bool channel_bound(const struct turn_shard *s, uint32_t channel)
 
 bool channel_live(const struct turn_shard *s, uint32_t channel)
 {
-	// A channel outlives its permission; data then stops until the permission is renewed
-	// (RFC 8656 12: the binding lasts 600 s, section 9: the permission 300 s).
+	// A channel outlives its permission; data then stops until the permission is renewed (RFC
+	// 8656 12: the binding lasts 600 s; section 9: the permission lasts 300 s).
 	return channel_bound(s, channel) && permission_left(s, s->channel[channel].permission) > 0;
 }
 
@@ -109,7 +109,7 @@ static bool channel_fits(struct turn_shard *s, uint32_t slot)
 	return has < s->policy->limits.channels && share_allows(s, &s->channel_share, slot, has, 1);
 }
 
-// A new permission where the look-up of its address has ended.
+// Makes a permission at the link where the look-up of its address has ended.
 static uint32_t permission_new(
 	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t *link)
 {
@@ -138,7 +138,7 @@ uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *
 	return i;
 }
 
-// A new channel of an allocation that has room for it, or TURN_NONE.
+// Makes a channel of an allocation that has room for it. TURN_NONE when the pool is empty.
 static uint32_t channel_new(
 	struct turn_shard *s, uint32_t slot, uint16_t number, uint16_t port, uint32_t permission)
 {
@@ -193,7 +193,8 @@ uint32_t peers_left(const struct turn_shard *s, uint32_t channel)
 
 // --- ending: children before their parent, which one of them may replace -------------------------
 
-// Frees what has expired of the channels below a link; *next_ms becomes the least time another has.
+// Frees the expired channels below a link. Lowers *next_ms to the least time that another channel
+// there has left.
 static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
 	const uint32_t i = *link;
@@ -206,7 +207,7 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	channels_purge(s, slot, &s->channel[i].by_number.child[1], next_ms);
 	left_ms = channel_left(s, i);
 	if (left_ms > 0) {
-		// Its permission may have passed: the channel keeps that record all the same.
+		// Its permission may have expired: the channel keeps that record all the same.
 		*next_ms = least(left_ms, *next_ms);
 		return;
 	}
@@ -216,7 +217,7 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	pool_give(&s->channels, i);
 }
 
-// Likewise of the permissions: those that no channel names.
+// The same for permissions, except those that a channel names.
 static void permissions_purge(
 	struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
@@ -250,13 +251,13 @@ uint32_t peers_purge(struct turn_shard *s, uint32_t slot)
 
 void peers_settle(struct turn_shard *s, uint32_t slot)
 {
-	// The slot's timer stands at the earliest expiry or before it: while it is armed and not
-	// due, nothing has passed.
+	// The slot's timer stands at the earliest expiry or before it, so nothing has expired while
+	// it is armed and not due.
 	if (!wheel_later(&s->wheel, slot, s->now_ms))
 		peers_purge(s, slot);
 }
 
-// Records keep their contents to the end of the round: plans made earlier in it name them.
+// Records keep their contents to the end of the round, because plans made earlier in it name them.
 static void pool_give_all(struct turn_pool *pool, const struct trie *t, uint32_t i)
 {
 	if (i == TURN_NONE)

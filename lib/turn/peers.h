@@ -8,50 +8,57 @@
 #define TURN_PERMISSION_MS (300 * 1000) // RFC 8656 9: exactly 300 seconds
 #define TURN_CHANNEL_MS (600 * 1000) // RFC 8656 12
 
-// A permission: an address, whatever the port (RFC 8656 9). Outlives its time while channels name
-// it.
+// A permission: a peer's address, whatever the port (RFC 8656 9). The record stays beyond its time
+// while channels name it.
 struct turn_permission {
 	struct addr peer;
 	uint32_t until;
-	struct trie_links links; // in the allocation's tree, by address
-	uint32_t channels; // root of the tree of those that name it, by port
+	struct trie_links links; // its place in the allocation's tree, by address
+	uint32_t channels; // root of the tree of channels that name it, by port
 };
 _Static_assert(sizeof(struct turn_permission) == 32, "two a cache line");
 
 struct turn_channel {
 	uint32_t until;
-	uint32_t permission; // of its peer: holds the address
+	uint32_t permission; // the permission of its peer, which has the address
 	uint32_t slot;
 	uint16_t port, number;
-	struct trie_links by_number; // in the allocation's tree
-	struct trie_links by_port; // in the permission's
+	struct trie_links by_number; // its place in the allocation's tree
+	struct trie_links by_port; // its place in the permission's tree
 };
 _Static_assert(sizeof(struct turn_channel) == 32, "two a cache line");
 
-// Permission for an address, whether or not its time has passed; TURN_NONE.
+// Index of the permission for an address, whether or not its time has passed; TURN_NONE when there
+// is none.
 uint32_t permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
+// Whether an address has a permission whose time has not passed.
 bool permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// Channel by number, or by peer; expired ones too; TURN_NONE.
+// Index of a channel, found by its number or by its peer. Expired channels are found too; TURN_NONE
+// when there is none.
 uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number);
 uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
-// Milliseconds until the permission of an address has passed; 0 when there is none.
+// Milliseconds until the permission of an address expires; 0 when there is none or it has expired.
 uint32_t permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// Milliseconds until a channel or its permission has passed.
+// Milliseconds until a channel or its permission expires, whichever is first.
 uint32_t peers_left(const struct turn_shard *s, uint32_t channel);
-// A channel whose own time has not passed.
+// Whether a channel's own time has not passed.
 bool channel_bound(const struct turn_shard *s, uint32_t channel);
-// A channel whose own time and whose permission's time have not passed.
+// Whether neither the channel's time nor its permission's time has passed.
 bool channel_live(const struct turn_shard *s, uint32_t channel);
-// Whether nb more permissions fit the allocation and its user's share of the pool; a share that is
-// used up is counted.
+// Whether nb more permissions fit the allocation's limit and the share of the pool that its user
+// may have. A refusal for want of share is counted in the statistics.
 bool permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
-// Installs or refreshes; the caller has made sure that it fits. Returns the record.
+// Installs or refreshes a permission; the caller has asked permissions_fit. Returns its index, or
+// TURN_NONE when the pool is empty.
 uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// Binds or refreshes a channel and its permission: 0 or 508.
+// Binds or refreshes a channel and its permission. 0, or 508 when there is no room; the caller has
+// checked that number and peer do not clash with another binding.
 unsigned int channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
-// Frees what has expired; returns the milliseconds to the earliest expiry left (UINT32_MAX: none).
+// Frees expired channels, and expired permissions that no channel names. Returns the milliseconds
+// to the earliest expiry that is left (UINT32_MAX: none).
 uint32_t peers_purge(struct turn_shard *s, uint32_t slot);
-// Frees what has expired, if anything can have; for requests.
+// The same for requests: does nothing while the slot's timer shows that nothing can have expired.
 void peers_settle(struct turn_shard *s, uint32_t slot);
+// Frees all permissions and channels of an allocation.
 void peers_end(struct turn_shard *s, uint32_t slot);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Redirects: what leads a client to its allocation where that lives on another worker than its
-// home.
+// Redirects: records that lead a client to its allocation where that lives on another worker than
+// the client's home.
 #include "redirect.h"
 #include "shard.h"
 
@@ -42,7 +42,7 @@ void redirect_due(struct turn_shard *s, uint32_t index)
 
 void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms)
 {
-	// Drained after every burst and every expiry, so there is always room.
+	// The notes are taken after every burst and every expiry, so there is always room.
 	if (via == TURN_NO_WORKER || s->nb_notes == TURN_NOTES_MAX)
 		return;
 	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},

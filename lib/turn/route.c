@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routing: a burst is looked up and its lines fetched, then plans are made in arrival order.
-// At most two look-ups a datagram; requests branch off to request.c.
+// Routing: looks up a burst and fetches its lines, then makes plans in arrival order. A datagram
+// takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
 #include "requests/methods.h"
 #include "shard.h"
@@ -21,8 +21,8 @@ static void plan_relay(struct turn_plan *plan, uint32_t flow, uint16_t off, uint
 
 // --- looking up ----------------------------------------------------------------------------------
 
-// The legs are told apart without a branch: in a mixed burst it would be mispredicted every other
-// time.
+// Lists the views of a burst by leg. It takes no branch on the leg: in a mixed burst that would be
+// mispredicted every other time.
 static void split(struct turn_burst *b)
 {
 	uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
@@ -39,7 +39,8 @@ static void split(struct turn_burst *b)
 	b->nb[TURN_FROM_PEER] = nb_peer;
 }
 
-// Clients of other shards go from one list to the other; there are some.
+// Moves clients of other shards from the list of our clients to b->elsewhere. Only called when
+// there are some.
 static void sort_out(struct turn_burst *b, unsigned int worker)
 {
 	uint8_t *of_client = b->of[TURN_FROM_CLIENT];
@@ -56,7 +57,8 @@ static void sort_out(struct turn_burst *b, unsigned int worker)
 	b->nb_elsewhere = nb - ours;
 }
 
-// Looks up the clients of a burst, after sorting out those of other shards, if there can be any.
+// Looks up the clients of a burst. dealt: there can be clients of other shards, which are sorted
+// out first.
 static inline __attribute__((always_inline)) void find_clients(
 	struct turn_shard *s, struct turn_burst *b, bool dealt)
 {
@@ -113,9 +115,9 @@ static bool line_is(const struct turn_line *l, const struct turn_view *v)
 		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0;
 }
 
-// Allocation or redirect of a view looked up by turn_route_begin. What was found then may have
-// ended since, and what was missed may have been made: the burst has the same outcome as its
-// packets alone.
+// Index of the allocation or redirect of a view that turn_route_begin has looked up. What was found
+// then may have ended since, and what was missing may have been made since: the burst has the same
+// outcome as its datagrams one by one.
 static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *v, uint32_t epoch)
 {
 	if (v->slot != TURN_NONE && line_is(alloc_at(s, v->slot), v))
@@ -136,15 +138,15 @@ static bool slot_live(const struct turn_shard *s, uint32_t slot)
 	return line_state(alloc_at(s, slot)) == ALLOC_LIVE && alloc_left(s, slot) > 0;
 }
 
-// The line has a copy of another channel. Now and then the one in use takes its place; not every
-// time, or two that take turns would both pay for it.
+// The line has no copy of this channel. If it has one of another channel, this one takes its place
+// now and then. Not every time: two channels that take turns would both pay for it.
 static void passed_over(struct turn_shard *s, uint32_t slot, uint32_t channel)
 {
 	if (alloc_at(s, slot)->channel == 0 || ++s->passed_over % TAKE_OVER == 0)
 		line_copy(s, slot, channel);
 }
 
-// Likewise a peer without a channel, but it never takes the place of one with.
+// The same for a peer without a channel, which never takes the place of a channel.
 static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	const struct turn_line *l = alloc_at(s, slot);
@@ -178,8 +180,8 @@ static void relay_channel_data(
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
-// Whether a Send may go from a shared address: its peer's answers have to come back to this
-// allocation. The first one registers it.
+// Whether a Send may go to this peer from a shared address: the peer's answers have to come back to
+// this allocation. The first Send registers the peer.
 static enum turn_drop send_from_shared(
 	struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
@@ -204,7 +206,7 @@ static enum turn_drop send_from_shared(
 	return TURN_OK;
 }
 
-// Send indication (RFC 8656 11.2). Never answered; a permission was judged by the policy when it
+// Send indication (RFC 8656 11.2). It is never answered. The policy judged its permission when that
 // was installed.
 static void relay_send(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
@@ -283,8 +285,9 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 		redirect_end(s, v->slot);
 		v->slot = TURN_NONE;
 	}
-	// RFC 8656 section 12, table 3: 0..3 is STUN, 64..79 is ChannelData; so is up to 127 for
-	// the clients of RFC 5766, which can be bound or not but is nothing else.
+	// RFC 8656 section 12, table 3: a first byte of 0..3 is STUN, 64..79 is ChannelData. Up to
+	// 127 it is ChannelData for clients of RFC 5766; such a channel may be bound or not, but
+	// the datagram can be nothing else.
 	if (v->len > 0 && (v->data[0] & 0xc0) == 0x40) {
 		if (v->slot == TURN_NONE)
 			return route_drop(plan, TURN_DROP_NO_ALLOCATION);
@@ -295,8 +298,8 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 	route_drop(plan, TURN_DROP_NOT_TURN);
 }
 
-// Nobody answers an indication, so its transaction id need only be another each time and not be
-// foreseen (RFC 8489 section 5): a counter under a keyed hash.
+// Nobody answers an indication, so its transaction id need only be a new one each time that nobody
+// can foresee (RFC 8489 section 5): a counter under a keyed hash.
 uint16_t route_data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
 	const struct endpoint peer = {v->src, v->src_port};
@@ -307,7 +310,7 @@ uint16_t route_data_indication(struct turn_shard *s, const struct turn_view *v, 
 	return stun_data_indication(front, tid, &peer, v->len);
 }
 
-// A datagram of a peer without a channel but with a permission (RFC 8656 11.3).
+// A datagram from a peer that has a permission but no channel (RFC 8656 11.3).
 static void relay_data_indication(struct turn_shard *s, const struct turn_view *v,
 	struct turn_plan *plan, struct turn_side *side)
 {
@@ -318,7 +321,7 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
-// From a peer to the relayed transport address that is v->slot (RFC 8656 11.3, 12.5).
+// A datagram from a peer to the relayed transport address of v->slot (RFC 8656 11.3, 12.5).
 static void route_peer(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
@@ -326,7 +329,7 @@ static void route_peer(
 	uint32_t channel;
 
 	if (s->shared.nb > 0) {
-		// again, because the burst may have registered it
+		// looked up again, because the burst may have registered the peer meanwhile
 		v->slot = shared_slot_of(s, v);
 		if (v->slot == TURN_NONE)
 			return route_drop(plan, TURN_DROP_SHARED_UNKNOWN_PEER);
@@ -351,7 +354,7 @@ static void route_peer(
 	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
-// ChannelData of the usual kind, planned like any other.
+// Plans a datagram that turn_line_vouches has recognized (turn_line.h).
 static void route_usual(
 	const struct turn_view *v, const struct turn_line *l, struct turn_plan *plan)
 {

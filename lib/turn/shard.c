@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker's allocations: memory, clock, making and ending, expiry, listing. No locks: all of it
-// belongs to one lcore.
+// One worker's allocations: memory, clock, making and ending, expiry, listing. There are no locks,
+// because one lcore owns all of it.
 #include "shard.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 
-#define RESERVED_CHAIN 32 // slots for each chain of reserved ones
-#define EXPIRE_BUDGET 64 // objects a call: a round stays short whatever expires at once
+#define RESERVED_CHAIN 32 // slots for each chain of reserved slots
+#define EXPIRE_BUDGET 64 // objects a call: a round stays short, however much expires at once
 
-// Cuts the shard's memory into its arrays. With base NULL it only measures.
+// Cuts the shard's memory into its arrays. With base NULL it only measures their size.
 struct arena {
 	uint8_t *base;
 	size_t used;
@@ -42,7 +42,7 @@ struct layout {
 	size_t size;
 };
 
-// A worker's part of what is configured for all; by default so many.
+// A worker's part of a number that is configured for all workers; fallback when none is configured.
 static uint32_t part_of(uint32_t whole, uint32_t workers, uint32_t fallback)
 {
 	return whole != 0 ? (whole + workers - 1) / workers : fallback;
@@ -69,7 +69,7 @@ static struct share share_of(uint32_t sure, uint32_t pool, uint32_t percent)
 		.sure = sure, .size = pool, .most = (uint32_t)((uint64_t)pool * percent / 100)};
 }
 
-// Relayed transport addresses: each slot's own, or shared ones.
+// Lays out the relayed transport addresses: one for each slot, or shared ones.
 static void layout_relay(struct layout *l, const struct turn_shard_params *p, struct arena *a)
 {
 	const struct shared_map *shared = relay_map_shared(p->map);
@@ -232,8 +232,8 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 	s->policy = p;
 }
 
-// An allocation's timer has fired: it has expired, or something that hangs on it has. Returns how
-// many objects that took.
+// Called when an allocation's timer fires: the allocation has expired, or one of its permissions or
+// channels has. Returns how many objects were looked at.
 static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -273,7 +273,7 @@ bool turn_shard_expire(struct turn_shard *s)
 	unsigned int spent = 0;
 	uint32_t due;
 
-	// one at a time: what hangs on an allocation may be several hundred objects
+	// one at a time: an allocation may have several hundred permissions and channels
 	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
 		spent += timer_due(s, due);
 	return wheel_behind(&s->wheel, s->now_ms);

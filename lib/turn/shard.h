@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All state of one worker. Its lcore alone reads and writes it.
+// All state of one worker. Only the worker's own lcore reads and writes it.
 #pragma once
 
 #include "alloc.h"
@@ -28,30 +28,32 @@ struct turn_shard {
 	struct turn_channel *channel;
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect
-	struct trie by_address, by_number, by_port; // of permissions, channels, channels
-	struct hash_key key; // of trees and limiters
-	struct hash_key client_key; // of clients
-	uint8_t token_key[32]; // of which reservation tokens are made
-	struct hash_key tid_key; // of Data indications' transaction ids
-	uint64_t tids; // made so far
+	// Trees: of permissions by address, of channels by number, of channels by port.
+	struct trie by_address, by_number, by_port;
+	struct hash_key key; // for the hashes of trees and limiters
+	struct hash_key client_key; // for the hashes of the table of clients
+	uint8_t token_key[32]; // HMAC key of reservation tokens
+	struct hash_key tid_key; // makes the transaction ids of Data indications
+	uint64_t tids; // transaction ids made so far
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
-	uint32_t passed_over; // datagrams of channels that no line has a copy of
+	uint32_t passed_over; // datagrams of peers that their line has no copy of
 	const struct turn_policy *policy;
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
 	struct stun_crypto *crypto;
 	struct csprng *rng;
 	struct relay_ports *ports;
-	// Of stranger.c: answers by source, answers to stale nonces by 5-tuple, failed
-	// verifications by source; and answers to Binding requests by source.
+	// stranger.c limits answers by source (unauthenticated), answers to stale nonces by 5-tuple
+	// (stale) and failed verifications by source (guesses). binding limits answers to Binding
+	// requests by source.
 	struct limiter *unauthenticated, *stale, *guesses, *binding;
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
 	struct bitset live; // slots of live allocations
-	uint32_t *reserved; // heads of chains of reserved slots, by token
-	uint32_t nb_reserved; // chains
+	uint32_t *reserved; // heads of the chains of reserved slots, found by the hash of a token
+	uint32_t nb_reserved; // how many chains
 	struct turn_listener *listener;
 	struct shared shared;
 	struct turn_stats stats;
@@ -72,7 +74,7 @@ static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slo
 	return &s->cold[slot];
 }
 
-// Whether an allocation that has some records of a share may have nb more. A refusal is counted.
+// Whether an allocation that has `has` records of a share may have nb more. A refusal is counted.
 static inline bool share_allows(
 	struct turn_shard *s, const struct share *h, uint32_t slot, uint32_t has, uint32_t nb)
 {
@@ -82,7 +84,7 @@ static inline bool share_allows(
 	return fits;
 }
 
-// Family of the relayed transport address.
+// True when the relayed transport address is IPv4.
 static inline bool alloc_is_v4(const struct turn_shard *s, uint32_t slot)
 {
 	const struct addr a = turn_relay_map_addr(
@@ -91,7 +93,7 @@ static inline bool alloc_is_v4(const struct turn_shard *s, uint32_t slot)
 	return addr_is_v4(&a);
 }
 
-// The relayed transport address of an allocation, live or ended in this round.
+// The relayed transport address of an allocation that is live or has ended in this round.
 static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_line *l = alloc_at(s, slot);
@@ -101,13 +103,15 @@ static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t s
 		__builtin_bswap16(l->relay_port)};
 }
 
-// Milliseconds until an allocation ends; 0 when its time has passed, swept or not.
+// Milliseconds until an allocation expires; 0 when its time has passed, whether or not it has been
+// ended since.
 static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
 {
 	return ms_left(cold_at(s, slot)->expires, s->now_ms);
 }
 
-// Whether the clients of a listener have shown by a handshake that their address is theirs.
+// Whether the transport of a listener has a handshake (all except UDP), so that its clients have
+// shown that their address is theirs.
 static inline bool shard_handshakes(const struct turn_shard *s, uint8_t listener)
 {
 	return listener < s->nb_listeners && s->listener[listener].transport != TURN_OVER_UDP;

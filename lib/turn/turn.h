@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One datagram and what to do with it: views go in, plans come out (RFC 8656). lib/turn knows
+// Datagrams and what to do with them: views go in, plans come out (RFC 8656). lib/turn knows
 // nothing of IP headers, mbufs, sockets or clocks; the data path executes the plans.
 #pragma once
 
@@ -22,30 +22,31 @@ struct turn_view {
 		struct {
 			uint16_t src_port;
 			uint8_t listener; // client leg: index of the listener
-			uint8_t state; // left zero; turn_route_begin's
+			uint8_t state; // the data path leaves it 0; turn_route_begin sets it
 		};
-		uint32_t mark; // all three, to be compared with a line's (turn_mark.h)
+		uint32_t mark; // all three in one word, compared with a line's mark (turn_mark.h)
 	};
 	uint16_t len;
 	uint8_t leg; // enum turn_leg
 	uint8_t flags; // the data path's
 	const uint8_t *data;
-	// Peer leg: what turn_relay_map_home says of the destination; of a shared address
-	// turn_route_begin makes it the allocation's, or TURN_NONE. Client leg: written by
-	// turn_route_begin and turn_route_finish, the allocation or redirect, or TURN_NONE.
+	// Peer leg: the data path writes what turn_relay_map_home says about the destination. If
+	// that is a shared address, turn_route_begin replaces its number by the allocation's slot,
+	// or TURN_NONE. Client leg: turn_route_begin and turn_route_finish write the index of the
+	// allocation or redirect, or TURN_NONE.
 	uint32_t slot;
 	union {
 		struct {
-			uint8_t via; // client leg: worker of the redirect to here, TURN_NO_WORKER
-			bool hairpin; // peer leg: in process from an own allocation
+			uint8_t via; // client leg: worker whose redirect led here, TURN_NO_WORKER
+			bool hairpin; // peer leg: came in process, from an allocation of ours
 			uint8_t port; // the data path's
 		};
 		uint32_t origin; // all three
 	};
-	uint64_t hash; // of what is looked up: written by turn_route_begin
-	uint32_t shared; // number of the shared address: likewise
-	uint32_t spare; // a power of two in all
-	uint64_t stream; // the data path's: connection of a client over a stream
+	uint64_t hash; // hash of the key that is looked up; turn_route_begin writes it
+	uint32_t shared; // number of the shared address; turn_route_begin writes it
+	uint32_t spare; // unused: makes the size a power of two
+	uint64_t stream; // for the data path: connection of a client over a stream
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");
 
@@ -63,16 +64,16 @@ enum turn_verdict {
 struct turn_plan {
 	uint8_t verdict, flags;
 	uint16_t reason; // enum turn_drop
-	uint16_t channel; // RELAY with front_len 4: ChannelData header (channel, len) goes in front
+	uint16_t channel; // RELAY with front_len 4: number for the ChannelData header in front
 	uint16_t front_len; // 0, 4, or the length of side->front
-	uint16_t off, len; // payload kept
+	uint16_t off, len; // the part of the datagram that is sent on
 	uint32_t flow; // names the two ends: turn_flow_path
 };
 _Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
 
 #define TURN_SIDE_LEN 1280
 
-// What does not fit a plan: an answer, the front of a Data indication, addresses of a single send.
+// What does not fit a plan: an answer, the front of a Data indication, the addresses of TURN_SEND.
 struct turn_side {
 	struct endpoint src, dst;
 	uint8_t front[TURN_SIDE_LEN];
@@ -80,59 +81,62 @@ struct turn_side {
 
 struct turn_burst {
 	unsigned int n;
-	uint32_t epoch; // turn_route_begin's, as are the next two: views by leg
+	uint32_t epoch; // these three are for lib/turn: it lists the views by leg
 	uint8_t of[2][TURN_BURST + 1];
 	unsigned int nb[2];
 	struct turn_view view[TURN_BURST];
-	struct turn_plan plan; // the last one made
-	struct turn_side side; // of the last plan made
-	// Shards that clients are dealt over by turn_client_home; 0 = all are ours. Those of others
-	// are then in elsewhere and not in of.
+	struct turn_plan plan; // the plan that was made last
+	struct turn_side side; // what that plan needs beside it
+	// How many shards turn_client_home deals clients over; 0 = all clients are ours. Views of
+	// clients of other shards are then listed in elsewhere and not in of.
 	unsigned int homes;
 	unsigned int nb_elsewhere;
 	uint8_t elsewhere[TURN_BURST + 1];
 };
 
-// Both ends of a flow: what the data path builds a header from. hop is its note on the way there,
-// in the line of the allocation; NULL when there is no place for one.
+// Both ends of a flow: what the data path builds a header from. hop is where the line of the
+// allocation has room for the data path's note about the way to dst; NULL when there is no such
+// place.
 struct turn_path {
 	struct endpoint src, dst;
 	uint32_t *hop;
 };
 
-// A client's 5-tuple, hashed: mark is that of its views, state left zero.
+// Hash of a client's 5-tuple. mark is the mark of the client's views with state 0.
 static inline uint64_t turn_client_hash(
 	const struct hash_key *key, const struct addr *client, uint32_t mark)
 {
 	return hash_addr(key, client, mark);
 }
 
-// Which of a number of shards a client is dealt to by its hash: by bits that neither its first
-// bucket nor its tag in the table of clients comes from. No more than these can be seen from
-// outside, by the relay port that a client gets.
+// Which of `homes` shards a client belongs to by its hash. The bits used here choose neither the
+// client's first bucket nor its tag in the table of clients. From outside, the relay port that a
+// client gets shows no more than these bits.
 static inline unsigned int turn_client_home(uint64_t hash, unsigned int homes)
 {
 	return (unsigned int)((hash >> 32 & 0xffff) * homes >> 16);
 }
 
-// 2^16 or more when turn_client_home(hash, homes) is not home, for a test of several at a time.
+// 2^16 or more when turn_client_home(hash, homes) is not home. The results of several clients can
+// be ORed and tested at once.
 static inline uint32_t turn_client_away(uint64_t hash, unsigned int homes, unsigned int home)
 {
 	return (uint32_t)(hash >> 32 & 0xffff) * homes - (home << 16);
 }
 
-// Looks up b->view[0..b->n) and prefetches. Of a client that is dealt to another shard only the
-// hash is made.
+// Looks up b->view[0..b->n) and prefetches what plans will need. For a client of another shard
+// (homes) it only computes the hash.
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b);
-// Whether the client of a view that turn_route_begin has looked up has an allocation, here or, by a
-// redirect, on another worker: by its 5-tuple, so whoever can send from that is taken for it.
+// Whether the client of a view has an allocation, here or, by a redirect, on another worker.
+// turn_route_begin has looked up the view. The 5-tuple decides, so anyone who can send from it is
+// taken for that client.
 bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v);
-// Makes b->plan, and what of b->side it needs, for view i. Views are taken in order, and each plan
-// is executed before the next is made: any operations in one burst then have the same outcome as
-// in bursts of one.
+// Makes b->plan, and what it needs of b->side, for view i. Views are taken in order, and each plan
+// is executed before the next is made. So the operations of one burst have the same outcome as in
+// bursts of one.
 void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int i);
-// Both for one datagram: view in b->view[0].
+// Runs turn_route_begin and turn_route_finish for one datagram, b->view[0].
 void turn_route_one(struct turn_shard *s, struct turn_burst *b);
 
-// Ends of a flow that a plan of this round named.
+// Writes to *out the two ends of a flow that a plan of this round named.
 void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out);

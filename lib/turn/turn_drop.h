@@ -2,7 +2,7 @@
 // Every reason for which lib/turn refuses a datagram.
 #pragma once
 
-// Every reason for which a datagram can be refused here: X(enum, counter name, meaning).
+// X(enum, counter name, meaning).
 #define TURN_DROPS(X)                                                                              \
 	X(TURN_DROP_NOT_TURN, "not-turn", "first byte is neither STUN nor ChannelData (RFC 7983)") \
 	X(TURN_DROP_MALFORMED, "stun-malformed", "not a well-formed STUN message")                 \
@@ -56,5 +56,7 @@ enum turn_drop {
 		TURN_DROP_END
 };
 
+// Counter name and meaning of a reason: static text; NULL for TURN_OK or a number that is no
+// reason.
 const char *turn_drop_name(enum turn_drop reason);
 const char *turn_drop_text(enum turn_drop reason);

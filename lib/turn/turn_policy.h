@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything a request is judged by. A policy is immutable: the management lcore makes it, workers
-// read it, and it is replaced as a whole.
+// Everything that requests are judged by. A policy is immutable: the management lcore makes it,
+// workers read it, and it is replaced as a whole.
 #pragma once
 
 #include "addr.h"
@@ -10,17 +10,20 @@ struct turn_config;
 struct turn_policy;
 
 enum turn_peer_class {
-	TURN_PEER_NEVER, // no key opens it: 403
-	TURN_PEER_OWN, // own relay address: delivered in process
+	TURN_PEER_NEVER, // no configuration key opens it: 403
+	TURN_PEER_OWN, // own relay address: the datagram is delivered in process
 	TURN_PEER_DENY, // by deny list or default: 403
 	TURN_PEER_ALLOW,
 };
 
-// Copies what it needs of c. boot_key seeds the nonce key when no nonce secret is configured (so
-// that it can outlive a reload). NULL with errno set.
+// Makes a policy from *c; copies what it needs. boot_key (32 random bytes that outlive reloads)
+// seeds the nonce key when no nonce secret is configured. NULL with errno set: ENOMEM, EINVAL, EIO
+// (libcrypto) or EEXIST (two users of one name).
 struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
+// Wipes the keys and frees the policy. NULL is fine.
 void turn_policy_free(struct turn_policy *p);
-// Judges a canonical peer address and port (the port matters for 0 only).
+// Judges a peer by its canonical address and its port in host order (only port 0 makes a
+// difference: it is never allowed).
 enum turn_peer_class turn_policy_peer(
 	const struct turn_policy *p, const struct addr *a, uint16_t port);

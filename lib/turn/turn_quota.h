@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many allocations each user and each source has: one table for all workers.
+// Counts the allocations of each user and each source: one table for all workers, any thread.
 #pragma once
 
 #include <stddef.h>
@@ -8,10 +8,11 @@
 struct hash_key;
 struct turn_quota;
 
-// For up to capacity allocations; counters are exact over all workers.
+// Makes a table for up to capacity allocations; the counts are exact over all workers. *key is
+// copied. NULL without memory.
 struct turn_quota *turn_quota_create(uint32_t capacity, const struct hash_key *key);
 void turn_quota_free(struct turn_quota *q);
 // Bytes of memory that turn_quota_create takes.
 size_t turn_quota_size(uint32_t capacity);
-// Allocations now counted.
+// How many allocations are counted now.
 uint32_t turn_quota_total(const struct turn_quota *q);

@@ -5,46 +5,50 @@
 
 #include "addr.h"
 
-#define TURN_SLICES 64 // of a relay address: port bits 1..6, so that EVEN-PORT pairs stay together
+#define TURN_SLICES 64 // of a relay address, by port bits 1..6: EVEN-PORT pairs stay together
 
 struct turn_config;
 struct turn_relay_map;
 
-// Relay addresses of a family are dealt whole when there are at least as many as workers, else
-// every one is cut into 64 slices dealt over the workers. Ports that listeners use on a relay
-// address belong to no slot. Shared ports (c->shared) are dealt over the workers one by one, family
-// by family: slots are then no addresses, but every worker has as many as it may need for
-// limits.allocations, which must not be 0. NULL with errno ENOMEM/EINVAL; EINVAL also when there
-// are fewer shared addresses of a family than workers, or more than TURN_SHARED_MAX.
+// Makes the map. If a family has at least as many relay addresses as there are workers, whole
+// addresses are dealt over the workers; else every address is cut into 64 slices, which are dealt.
+// Ports that listeners use on a relay address belong to no slot. Shared ports (c->shared) are dealt
+// over the workers one by one, family by family. Slots are then no addresses, but every worker has
+// as many as it may need for limits.allocations, which must not be 0. NULL with errno ENOMEM or
+// EINVAL; EINVAL also when a family has fewer shared addresses than there are workers, or when
+// there are more than TURN_SHARED_MAX.
 #define TURN_SHARED_MAX 4096
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c);
 void turn_relay_map_free(struct turn_relay_map *m);
-// Index of a relay address, or -1. Control path (linear or binary search).
+// Index of a relay address, or -1. Control path (binary search).
 int turn_relay_map_find(const struct turn_relay_map *m, const struct addr *a);
-// Worker that owns a relayed transport address and its slot in that worker's shard. False when no
-// slot belongs to it (port out of range, or a listener's). Per packet: no division, no search. A
-// shared address has a number among those of its worker in place of a slot: a view wants just that.
+// Finds the worker that owns a relayed transport address (port in host order), and its slot in that
+// worker's shard. False when no slot belongs to the address: the port is out of range, or a
+// listener's. Runs per packet: no division, no search. For a shared address *slot gets its number
+// among those of its worker instead; turn_view.slot wants just that.
 bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot);
-// Worker that owns slice 0..TURN_SLICES-1 (bits 1 to 6 of the port) of a relay address. Of one that
-// was dealt whole it is the same for all slices. Control path. Not of shared ports.
+// Worker that owns slice 0..TURN_SLICES-1 (bits 1 to 6 of the port) of a relay address. If the
+// address was dealt whole, all slices have the same worker. Control path. Not for shared ports.
 unsigned int turn_relay_map_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice);
-// A relay address by its index.
+// The relay address with this index.
 struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index);
-// Index of the relay address of a slot, and its port. Control path. Not of shared ports.
+// Index of the relay address of a slot; *port gets the port in host order. Control path. Not for
+// shared ports.
 uint32_t turn_relay_map_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port);
-// The ports [lo, lo + nb) of a relay address when all of them are slots of one worker, slot = base
-// + port (in 32 bits, which may wrap); else false.
+// The ports [lo, lo + nb) of a relay address, when all of them are slots of one worker; then slot =
+// base + port (in 32 bits, which may wrap).
 struct turn_relay_map_run {
 	uint32_t base, nb;
 	uint16_t lo;
 	uint8_t worker;
 };
+// False when the ports of the address are not one run.
 bool turn_relay_map_run(
 	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out);
-// Number of slots of a worker (some may belong to no usable port: turn_relay_map_usable; of shared
-// ports none does).
+// Number of slots of a worker. Some may belong to no usable port (see turn_relay_map_usable).
 uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker);
+// Whether a slot belongs to a port that may be given out. Never true for shared ports.
 bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All TURN state of one worker: making and ending it, its clock, expiry, statistics and listing.
-// Every call is of the worker's own lcore unless it says otherwise.
+// Only the worker's own lcore may call these functions, unless a comment says otherwise.
 #pragma once
 
 #include "turn.h"
@@ -15,17 +15,17 @@ struct turn_relay_map;
 
 struct turn_shard_params {
 	const struct turn_policy *policy;
-	const struct turn_config *config; // sizes and listeners; read by create only
+	const struct turn_config *config; // sizes and listeners; only turn_shard_create reads it
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
 	struct stun_crypto *crypto; // of this worker
 	struct csprng *rng; // of this worker
 	uint8_t worker;
-	// What clients are hashed with; the same for all shards that they are dealt over. NULL: a
-	// random one.
+	// Key that clients are hashed with, the same for all shards that they are dealt over. NULL:
+	// a random one.
 	const struct hash_key *client_key;
 	uint32_t redirects; // 0 = 1024
-	// Tells of a line that is new or has another copy (or the same again) and will soon be
+	// Called for a line that is new, or has another copy (or the same again), and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
 	void *ctx;
@@ -35,36 +35,41 @@ struct turn_stats {
 	uint64_t allocations, permissions, channels, redirects; // live
 	uint64_t endpoints; // registered on shared addresses
 	uint64_t allocations_total, auth_failures, port_reused_early;
-	uint64_t pool_refused; // permissions, channels, peers: no room in pool or user's share
+	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
 };
 
-// The pools of a worker as they will be, and what a record of them takes: a permission or channel;
-// a peer on a shared address, with its places in tables.
+// turn_shard_pools: the sizes that the pools of a worker will have. TURN_RECORD_BYTES is what a
+// permission or channel takes; TURN_PEER_BYTES what a peer on a shared address takes, with its
+// places in tables.
 #define TURN_RECORD_BYTES 32
 #define TURN_PEER_BYTES 78
 struct turn_pools turn_shard_pools(const struct turn_shard_params *p);
-// Bytes of (64-byte aligned, zeroed) memory for a shard, and the shard made in them.
+// Bytes of memory (64-byte aligned, zeroed) that a shard takes; turn_shard_create makes the shard
+// in them. The memory stays the caller's and outlives the shard.
 size_t turn_shard_size(const struct turn_shard_params *p);
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms);
-// The live allocation of a view's client, looked up anew, and the milliseconds it has left; else
-// TURN_NONE.
+// Looks up a view's client anew: the slot of its live allocation, with the milliseconds that it has
+// left in *left_ms; else TURN_NONE.
 uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
-// Ends the allocation of a slot: its client is gone. To be followed by turn_shard_notes.
+// Ends the allocation of a slot because its client is gone. Call turn_shard_notes afterwards.
 void turn_shard_end(struct turn_shard *s, uint32_t slot);
-// Ends every allocation (quota is given back). The memory is the caller's.
+// Ends every allocation and reservation, and gives their quota back. The memory is the caller's to
+// free.
 void turn_shard_close(struct turn_shard *s);
-// The lines of all slots; the pointer is good as long as the shard. Its worker lcore only.
+// The lines of all slots; the pointer is good as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
 
-// Opens a round: sets the clocks; what was freed in earlier rounds becomes reusable. now_ms is
-// monotonic, wall_s the time of day for REST expiry and nonces.
+// Opens a round: sets the clocks and makes reusable what was freed in earlier rounds. now_ms is
+// monotonic; wall_s is the time of day, for REST expiry and nonces.
 void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s);
-// Ends what has expired; true when more is due. Bounded work a call: about 64 allocations,
+// Ends what has expired; true when more is due. A call does bounded work: about 64 allocations,
 // permissions and channels, or one allocation with all its own.
 bool turn_shard_expire(struct turn_shard *s);
+// Makes the shard use another policy, which must stay alive until it is replaced in turn.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 
+// Copies the statistics to *out.
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 
 // One row of a listing.
@@ -73,22 +78,25 @@ struct turn_info {
 	struct endpoint client, relay;
 	char user[TURN_NAME_LEN + 1];
 	uint32_t expires_s; // from now
-	uint64_t rx, tx; // datagrams from the client relayed, to the client relayed
+	uint64_t rx, tx; // datagrams relayed from the client, to the client
 	uint32_t permissions, channels;
 };
 
-// Up to max allocations from position cursor of the live list; returns how many.
+// Writes up to max live allocations to out, beginning with number cursor in the order of slots;
+// returns how many.
 unsigned int turn_shard_list(
 	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max);
 
-// A redirect lives with the allocation it leads to; its home tells the worker that holds it.
+// What a worker tells the worker that holds a redirect to one of its allocations: a redirect lasts
+// as long as the allocation it leads to.
 struct turn_redirect_note {
 	struct endpoint client;
-	uint8_t listener, to; // to: the worker that holds the redirect
+	uint8_t listener, to; // to: the worker that holds the redirect, to which the note goes
 	uint64_t until_ms; // 0 = gone
 };
 
-// Takes the notes to send (call after each burst and each expire); returns how many.
+// Moves up to max waiting notes to out and returns how many. Call it after each burst and each
+// turn_shard_expire.
 unsigned int turn_shard_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max);
 // Applies a note that came from another worker.

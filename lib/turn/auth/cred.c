@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who signed a request: RFC 8489 9.2.4 from the password algorithms on, for configured users and
-// for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; bounded work, no
-// look-up leaves it.
+// Finds out who signed a request: RFC 8489 9.2.4 from the password algorithms on, for configured
+// users and for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; the work
+// is bounded, and no look-up leaves the worker.
 #include "auth/cred.h"
 #include "auth/policy.h"
 
@@ -22,8 +22,9 @@ static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *val
 	return m->alen[a] == len && memcmp(m->data + m->off[a], value, len) == 0;
 }
 
-// RFC 8489 9.2.4, third point: neither attribute means MD5; otherwise both must be there, the list
-// as we sent it and the choice one of the list. Our nonces always have the feature bit set.
+// RFC 8489 9.2.4, third point: without both attributes the algorithm is MD5. Otherwise both must be
+// there, the list as we sent it and the choice one of the list. Our nonces always have the feature
+// bit set.
 static bool algorithm_of(const struct stun_msg *m, enum stun_algorithm *alg)
 {
 	uint32_t chosen;
@@ -34,13 +35,14 @@ static bool algorithm_of(const struct stun_msg *m, enum stun_algorithm *alg)
 	if (!value_is(m, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms)) ||
 		!stun_get_u32(m, STUN_PASSWORD_ALGORITHM, &chosen))
 		return false;
-	// Number and length of the parameters, which both algorithms lack (RFC 8489 18.5.1).
+	// Algorithm number, and parameter length, which is 0 for both algorithms (RFC 8489 18.5.1).
 	if (chosen == (uint32_t)STUN_ALG_SHA256 << 16)
 		*alg = STUN_ALG_SHA256;
 	return chosen == (uint32_t)*alg << 16;
 }
 
-// "expiry" or "expiry:id", decimal seconds. A number beyond 64 bits is no time.
+// Reads the expiry of a REST name: "expiry" or "expiry:id", decimal seconds. A number beyond 64
+// bits is no time.
 static bool rest_expiry(const uint8_t *name, size_t len, uint64_t *expiry_s)
 {
 	size_t i;
@@ -58,7 +60,8 @@ static bool signed_with(const struct check *k, const struct stun_key *key)
 	return stun_integrity_ok(k->c, k->m, key);
 }
 
-// The key that a password gives the name; true when the request was signed with it.
+// Makes the key of the name from the password that mac stands for. True when the request was signed
+// with it.
 static bool rest_signed(
 	const struct check *k, const uint8_t mac[STUN_REST_MAC_LEN], struct stun_key *key)
 {
@@ -79,8 +82,8 @@ static bool rest_verify(const struct check *k, uint64_t wall_s, const struct tur
 	uint8_t userhash[32];
 	uint64_t expiry_s;
 
-	// The expiry before anything that costs, and also when the password is known: the
-	// credentials of an allocation end, and with them its refreshes.
+	// The expiry is checked before anything that costs, and also when the password is known:
+	// the credentials of an allocation end, and with them its refreshes.
 	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s))
 		return false;
 	out->guess = expiry_s >= wall_s;
@@ -104,7 +107,7 @@ static bool rest_verify(const struct check *k, uint64_t wall_s, const struct tur
 static bool user_verify(
 	const struct check *k, const struct policy_user *user, struct turn_cred *out)
 {
-	// A key that is not to be had is empty, and nothing verifies with an empty key.
+	// A user may lack a key. It is then empty, and nothing verifies with an empty key.
 	out->key = k->alg == STUN_ALG_SHA256 ? user->sha256 : user->md5;
 	memcpy(out->ident, user->userhash, TURN_IDENT_LEN);
 	return signed_with(k, &out->key);
@@ -143,13 +146,14 @@ unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	memset(out, 0, sizeof(*out));
 	if (!algorithm_of(m, &k.alg) || k.name_len > STUN_TEXT_MAX)
 		return 400;
-	// The key is made with our realm: a client that names another has no business with it.
+	// The key is made with our realm, so a client that names another realm cannot have signed
+	// with it.
 	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
 		return 401;
 	out->alg = (uint8_t)k.alg;
 	user = user_of(p, m);
 	if (user != NULL) {
-		// It hides a REST name of the same spelling, whoever holds a secret.
+		// A configured user hides a REST name of the same spelling, whoever holds a secret.
 		name_set(out, user->name, strlen(user->name));
 		out->guess = true;
 		ok = user_verify(&k, user, out);

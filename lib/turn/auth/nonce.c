@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stateless nonce: what a server would have to remember of a challenge, signed and left with
-// the client. Nobody can ask for memory by asking for nonces.
+// The stateless nonce: what a server would have to remember about a challenge is signed and left
+// with the client. So nobody can use up memory by asking for nonces.
 #include "auth/nonce.h"
 #include "auth/policy.h"
 
@@ -8,15 +8,15 @@
 #define STAMP_LEN 4
 #define MAC_LEN 10
 #define BODY_LEN (STAMP_LEN + MAC_LEN)
-#define STAMP_CHARS 6 // of base64, that hold the stamp and the first 4 bits of the MAC
+#define STAMP_CHARS 6 // base64 characters of the stamp and the first 4 bits of the MAC
 
 _Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
 
 static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // RFC 8489 18.1: bit 0 (password algorithms) is the most significant of 24, bit 1 is username
-// anonymity. That bit obliges a client to send USERHASH (9.2.5), from which a REST name cannot be
-// told: with REST secrets we do not set it. USERHASH is understood all the same.
+// anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), from which a REST name cannot be told:
+// with REST secrets we do not set it. USERHASH is understood all the same.
 static const char *cookie_of(const struct turn_policy *p)
 {
 	return p->nb_secrets == 0 ? "obMatJos2wAAA" : "obMatJos2gAAA";
@@ -69,7 +69,7 @@ static bool nonce_stamped(const struct turn_policy *p, struct stun_crypto *c,
 	uint8_t text[STAMP_LEN + 16 + 2], mac[32], body[BODY_LEN];
 
 	store_be32(text, stamp);
-	// RFC 8489 9.2.4: never the same nonce for two source addresses or ports.
+	// RFC 8489 9.2.4: two source addresses or ports never get the same nonce.
 	memcpy(text + STAMP_LEN, client->addr.b, 16);
 	store_be16(text + STAMP_LEN + 16, client->port);
 	if (!stun_hmac_sha256(c, p->nonce_key, sizeof(p->nonce_key), text, sizeof(text), mac))
@@ -93,11 +93,11 @@ enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
 	uint8_t expected[NONCE_LEN];
 	uint32_t stamp;
 
-	// The whole nonce is compared, so the feature bits are signed as well: one whose bits were
-	// changed on the way (RFC 8489 9.2.1) is not ours.
+	// The whole nonce is compared, so the feature bits are signed as well. A nonce whose bits
+	// were changed on the way (RFC 8489 9.2.1) does not count as ours.
 	if (!stamp_read(nonce, &stamp) || !nonce_stamped(p, c, client, stamp, expected) ||
 		!stun_equal(expected, nonce, NONCE_LEN))
 		return NONCE_FOREIGN;
-	// One from the future has an age of almost 2^32.
+	// A stamp from the future gives an age of almost 2^32.
 	return (uint32_t)wall_s - stamp <= p->nonce_lifetime_s ? NONCE_VALID : NONCE_STALE;
 }

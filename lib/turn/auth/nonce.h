@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "obMatJos2" + 4 base64 characters of security feature bits (RFC 8489 9.2, 18.1: password
-// algorithms; username anonymity too unless there are REST secrets, since it forbids clients to
-// send the USERNAME that REST needs) + 19 base64 characters of a 32-bit wall-clock stamp and an
-// 80-bit MAC over stamp, client address and port: stateless, bound to the client, shareable by a
-// fleet.
+// The nonce. It is stateless, bound to the client, and a fleet can share it:
+// "obMatJos2" and 4 base64 characters of security feature bits (RFC 8489 9.2, 18.1), then 19 base64
+// characters of a 32-bit wall-clock stamp and an 80-bit MAC over stamp, client address and port.
+// The feature bits are password algorithms and, unless there are REST secrets, username anonymity.
+// Username anonymity forbids clients to send the USERNAME that REST needs.
 #pragma once
 
 #include "stun.h"
@@ -12,7 +12,8 @@ struct turn_policy;
 
 #define NONCE_LEN 32
 
-// out gets NONCE_LEN characters (no NUL). False when libcrypto fails.
+// Writes NONCE_LEN characters (no NUL) to out. wall_s is the time of day in seconds. False when
+// libcrypto fails.
 bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
 	uint64_t wall_s, uint8_t out[NONCE_LEN]);
 enum nonce_state {
@@ -21,6 +22,7 @@ enum nonce_state {
 	NONCE_STALE,
 	NONCE_VALID,
 };
-// Constant-time MAC compare; one HMAC for any that looks like a nonce.
+// Says what a nonce of NONCE_LEN characters is worth. Compares in constant time, and takes one HMAC
+// for any text that looks like a nonce.
 enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
 	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The policy: everything a request is judged by, copied out of the configuration once. Peer
-// addresses come in canonical: no notation of an address can dodge a rule made for another.
+// The policy: everything that requests are judged by, copied from the configuration once. Peer
+// addresses come in canonical form, so no notation of an address can dodge a rule made for another.
 #include "auth/policy.h"
 
 #include <errno.h>
@@ -10,8 +10,9 @@
 
 #define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
 
-// Denied unless the operator allows the same or a longer prefix: what is not on the Internet, and
-// would be reached inside the operator's network instead (IANA special-purpose registries).
+// These prefixes are denied unless the operator allows the same or a longer prefix. They are not on
+// the Internet, and would be reached inside the operator's network instead (IANA special-purpose
+// registries).
 static const char *const denied_by_default[] = {
 	"10.0.0.0/8", // RFC 1918
 	"172.16.0.0/12", "192.168.0.0/16",
@@ -21,7 +22,7 @@ static const char *const denied_by_default[] = {
 	"198.51.100.0/24", "203.0.113.0/24",
 	"192.88.99.0/24", // 6to4 relays, RFC 7526
 	"198.18.0.0/15", // benchmarking, RFC 2544
-	"::/8", // reserved: only notations of IPv4 addresses, such as ::ffff:0:0:0/96 of RFC 2765
+	"::/8", // reserved: only other forms of IPv4 addresses, like ::ffff:0:0:0/96 of RFC 2765
 	"100::/64", // discard-only, RFC 6666
 	"100:0:0:1::/64", // dummy, RFC 9780
 	"2001::/23", // IETF protocol assignments
@@ -61,8 +62,9 @@ static int rule_to_addr(const void *addr, const void *rule)
 	return addr_cmp(addr, &((const struct policy_rule *)rule)->prefix.addr);
 }
 
-// The longest prefix that holds an address; NULL when there is none. One binary search per length
-// in use. ::/0 is all of IPv6, so IPv4 addresses are compared with IPv4 prefixes only.
+// The rule with the longest prefix that holds an address; NULL when there is none. It takes one
+// binary search for each length in use. ::/0 is all of IPv6, so IPv4 addresses are compared with
+// IPv4 prefixes only.
 static const struct policy_rule *longest_match(const struct turn_policy *p, const struct addr *a)
 {
 	const int shortest = addr_is_v4(a) ? V4_BITS : 0;
@@ -83,7 +85,8 @@ static const struct policy_rule *longest_match(const struct turn_policy *p, cons
 	return NULL;
 }
 
-// An address that no translator of the operator's is told to have, or that one leads to.
+// Judges an address that is under no translator's prefix, or the IPv4 address that a translator
+// leads to.
 static enum turn_peer_class judge(const struct turn_policy *p, const struct addr *a)
 {
 	const struct policy_rule *rule;
@@ -98,9 +101,11 @@ static enum turn_peer_class judge(const struct turn_policy *p, const struct addr
 	return rule == NULL || rule->origin == POLICY_ALLOW ? TURN_PEER_ALLOW : TURN_PEER_DENY;
 }
 
-// What a translator's prefix says of an address under it: as of the IPv4 address that it carries,
-// but nobody comes back to one of ours that way. What is denied of the prefix itself stays denied;
-// only that it lies where no peer may be for another reason does not count.
+// Judges an address under a translator's prefix (len bits): like v4, the IPv4 address that it
+// carries, except that nobody may come back to an address of ours that way. The operator's deny of
+// the IPv6 address still holds, and so does a built-in deny of a prefix longer than the
+// translator's. A built-in deny of the same or a shorter prefix does not: it only tells where the
+// translator's prefix lies.
 static enum turn_peer_class judge_behind(
 	const struct turn_policy *p, uint8_t len, const struct addr *a, const struct addr *v4)
 {
@@ -204,7 +209,7 @@ static int make_user(struct policy_user *u, const struct turn_user *from,
 	u->sha256 = from->sha256;
 	if (pw == NULL)
 		return u->md5.len == 0 && u->sha256.len == 0 ? EINVAL : 0;
-	// where libcrypto has no MD5 (FIPS) the user is left with SHA-256
+	// where libcrypto has no MD5 (FIPS), the user has only the SHA-256 key
 	if (u->md5.len == 0 &&
 		!stun_key_make(crypto, STUN_ALG_MD5, u->name, len, realm, pw, strlen(pw), &u->md5))
 		u->md5.len = 0;
@@ -268,7 +273,7 @@ static int copy_secrets(struct turn_policy *p, const struct turn_config *c)
 	return 0;
 }
 
-// The nonce key depends on the fleet's secret alone, so that all servers of the fleet share it.
+// The nonce key depends only on the fleet's secret, so that all servers of the fleet share it.
 static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	struct stun_crypto *crypto, const uint8_t boot_key[32])
 {
@@ -291,8 +296,8 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 
 // --- making: own addresses ----------------------------------------------------------------------
 
-// Both broadcast addresses of a subnet: all ones, and the all zeros of old that hosts are still
-// told to accept (RFC 1122 3.3.6). A /31 or /32 has none (RFC 3021).
+// Adds both broadcast addresses of a subnet: all ones, and the all zeros of old that hosts are
+// still told to accept (RFC 1122 3.3.6). A /31 or /32 has none (RFC 3021).
 static void add_broadcasts(struct turn_policy *p, const struct prefix *subnet)
 {
 	const struct addr_range r = prefix_range(subnet);
@@ -326,7 +331,8 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 
 // --- making: rules ------------------------------------------------------------------------------
 
-// By length, address and then origin, which has the rule that wins come first.
+// Orders rules by length, address and then origin, so that the rule that wins on a prefix comes
+// first.
 static int by_prefix(const void *a, const void *b)
 {
 	const struct policy_rule *ra = a, *rb = b;
@@ -339,15 +345,15 @@ static int by_prefix(const void *a, const void *b)
 
 static void add_rule(struct turn_policy *p, const struct prefix *prefix, enum policy_origin origin)
 {
-	// truncated again: a deny with a stray host bit would never match
+	// host bits are cleared again: a deny with a stray host bit would never match
 	p->rules[p->nb_rules++] = (struct policy_rule){
 		.prefix = {.addr = truncated(&prefix->addr, prefix->len), .len = prefix->len},
 		.origin = (uint8_t)origin,
 	};
 }
 
-// Of several rules on one prefix the operator's deny wins, then the operator's allow (allow:
-// [10.0.0.0/8] opens 10/8, and a gateway's own /32 the gateway), then the built-in deny.
+// Keeps one rule for each prefix: the operator's deny wins, then the operator's allow (allow:
+// [10.0.0.0/8] opens 10/8, and a gateway's own /32 opens the gateway), then the built-in deny.
 static void settle_rules(struct turn_policy *p)
 {
 	uint32_t nb = 0;

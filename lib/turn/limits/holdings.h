@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// holdings.c: on how many shared relay addresses each user has each peer, exactly: a count for
-// every pair of user and peer that has one. PURE
+// holdings.c: counts exactly on how many shared relay addresses each user has each peer. Every pair
+// of user and peer with a count above 0 takes one record. PURE
 #pragma once
 
 #include <stdbool.h>
@@ -11,20 +11,23 @@
 struct holding {
 	uint64_t who; // a keyed hash of user and peer
 	uint32_t count;
-	struct trie_links links; // of the pool
+	struct trie_links links; // the pool's
 };
 
-// Of one shard; its worker lcore only.
+// One shard owns it; its worker lcore only.
 struct holdings {
 	struct holding *holding;
 	struct table table;
 	struct turn_pool pool;
 };
 
-// Bytes of (64-byte aligned, zeroed) memory for so many pairs at once, and h made in them.
+// Bytes of memory (64-byte aligned, zeroed) for so many pairs at once; holdings_init sets up h in
+// them.
 size_t holdings_size(uint32_t capacity);
 void holdings_init(struct holdings *h, void *mem, uint32_t capacity);
+// The count of a pair.
 uint32_t holdings_count(const struct holdings *h, uint64_t who);
-// One more; false when there is no room, and then nothing is counted. One less of what was added.
+// Adds one to the count of a pair; false, and nothing is counted, when there is no room.
+// holdings_remove takes one away that was added.
 bool holdings_add(struct holdings *h, uint64_t who);
 void holdings_remove(struct holdings *h, uint64_t who);

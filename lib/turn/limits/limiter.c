@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Token buckets kept as debts: a bucket that nobody has used owes nothing and is full, which is
-// what zeroed memory says, and a limit changed by a reload applies at once. There is no tag: a
-// source whose hash falls on another's bucket shares it. A tag would have to be evicted, and then
-// spoofed sources could refill any bucket by pushing its owner out.
+// what zeroed memory says. A limit changed by a reload applies at once. There is no tag: a source
+// whose hash falls on another's bucket shares it. A tag would have to be evicted, and then spoofed
+// sources could refill any bucket by pushing its owner out.
 #include "limits/limiter.h"
 
 // Debts are counted in thousandths of a token, so that rate * milliseconds is exact.
@@ -42,7 +42,7 @@ uint64_t limiter_source(const struct limiter *l, const struct addr *source)
 {
 	struct addr a = *source;
 
-	// whoever has an IPv6 address has its /64
+	// an IPv6 host can use its whole /64
 	if (!addr_is_v4(&a))
 		a.d[1] = 0;
 	return hash_addr(&l->key, &a, 0);
@@ -68,7 +68,7 @@ static void pay_back(struct bucket *b, uint64_t rate, uint64_t now_ms)
 	if (now_ms <= b->last_ms)
 		return;
 	elapsed_ms = now_ms - b->last_ms;
-	// 49 days: with a 32-bit rate the product then fits
+	// 49 days: multiplied by a 32-bit rate, that still fits 64 bits
 	if (elapsed_ms > UINT32_MAX)
 		elapsed_ms = UINT32_MAX;
 	paid = elapsed_ms * rate;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Token buckets in a fixed array, found by a keyed hash of who is limited: no client costs memory.
+// Token buckets in a fixed array. A keyed hash of whoever is limited finds the bucket, so that no
+// client costs memory.
 #pragma once
 
 #include "hash.h"
@@ -7,15 +8,16 @@
 
 struct limiter;
 
-size_t limiter_size(uint32_t buckets); // buckets: a power of two
+// Bytes of memory that limiter_create sets up, 64-byte aligned; buckets is a power of two.
+size_t limiter_size(uint32_t buckets);
 struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_key *key);
-// Who a source address is to a limiter (/32, /64).
+// What names a source address to a limiter: a hash of an IPv4 address or of an IPv6 /64.
 uint64_t limiter_source(const struct limiter *l, const struct addr *source);
-// Takes one token of who, a hash that nobody outside can know: limiter_source, or of a 5-tuple.
-// True when there was one. r->rate 0: always true. share: r is divided by it (the worker count), at
-// least 1 each.
+// Takes one token of `who`, a hash that no outsider can know: that of limiter_source, or of a
+// 5-tuple. True when there was one; always true with r->rate 0. r is divided by share (the number
+// of workers), to at least 1 each.
 bool limiter_allow(struct limiter *l, const struct turn_rate *r, uint32_t share, uint64_t who,
 	uint64_t now_ms);
-// Whether limiter_allow would be true; takes nothing.
+// Whether limiter_allow would return true; takes nothing.
 bool limiter_has(struct limiter *l, const struct turn_rate *r, uint32_t share, uint64_t who,
 	uint64_t now_ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of one size in an array, taken and given back. One shard's; its worker lcore only.
+// Records of one size in an array, taken and given back. One shard owns it; its worker lcore only.
 #pragma once
 
 #include <stddef.h>
@@ -7,17 +7,20 @@
 
 #include "trie.h"
 
-// Free records of a pool, chained through a word of their own. What is freed rests in limbo until
-// the round is over, because plans of the round may name it: but for that word it stays as it was.
+// Free records of a pool are chained through one word of their own. A freed record rests in limbo
+// until the round is over, because plans of the round may name it; except for that word it keeps
+// its contents.
 struct turn_pool {
-	struct trie chain; // of which child[0] is that word
+	struct trie chain; // child[0] of a record's links is that word
 	uint32_t size;
-	uint32_t fresh; // those from here on have never been taken
-	uint32_t head; // of the others that may be taken
+	uint32_t fresh; // records from here on have never been taken
+	uint32_t head; // of the chain of other records that may be taken
 	uint32_t limbo_head, limbo_tail;
-	uint32_t free, limbo; // how many
+	uint32_t free, limbo; // numbers of records
 };
 
+// Makes a pool of records 0..size-1, all free. links is the struct trie_links in record 0, stride
+// the size of a record.
 static inline void pool_init(struct turn_pool *p, void *links, size_t stride, uint32_t size)
 {
 	*p = (struct turn_pool){.chain = {links, stride},
@@ -32,6 +35,7 @@ static inline uint32_t *pool_next(const struct turn_pool *p, uint32_t i)
 	return &trie_at(&p->chain, i)->child[0];
 }
 
+// Takes a record; UINT32_MAX when none is free.
 static inline uint32_t pool_take(struct turn_pool *p)
 {
 	uint32_t i = p->head;
@@ -45,6 +49,7 @@ static inline uint32_t pool_take(struct turn_pool *p)
 	return i;
 }
 
+// Gives a record back; it can be taken again after the next pool_round.
 static inline void pool_give(struct turn_pool *p, uint32_t i)
 {
 	*pool_next(p, i) = p->limbo_head;
@@ -54,6 +59,7 @@ static inline void pool_give(struct turn_pool *p, uint32_t i)
 	p->limbo++;
 }
 
+// Opens a round: records in limbo become free.
 static inline void pool_round(struct turn_pool *p)
 {
 	if (p->limbo == 0)

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many allocations each user and each source has, over all workers. The table is cut into
-// stripes, each a small open-addressing table behind its own spinlock. An operation holds the
-// stripes of its user and of its source together, so that no other worker ever sees one counted
-// without the other: a limit is never passed, and nobody is refused for an allocation that was then
-// not made.
-// Everything is counted whatever the limits say, so that one set by a reload is exact at once.
+// Counts how many allocations each user and each source has, over all workers. The table is cut
+// into stripes, each a small open-addressing table behind its own spinlock. An operation holds the
+// stripes of its user and of its source together, so no other worker ever sees one counted without
+// the other. So a limit is never exceeded, and nobody is refused because of an allocation that was
+// then not made.
+// Everything is counted whatever the limits say, so that a limit set by a reload is exact at once.
 #include "limits/quota.h"
 #include "hash.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-// Entries of a stripe, and how many a full table puts into it on average. The fill of a stripe is
-// binomial: the margin is six standard deviations, so in practice none overflows.
+// Entries of a stripe, and how many of them a full table uses on average. The fill of a stripe is
+// binomial; the margin is six standard deviations, so in practice no stripe overflows.
 #define STRIPE_ENTRIES 4096u
 #define STRIPE_MEAN 3700u
 
-// An entry is a count and what tells its key from others of the stripe: 40 bits of the hash. With
-// those that choose the stripe that is 49 bits in a table for a million: that any two of all users
-// and sources share a count has a probability of one in 300 then, and is harmless.
+// An entry is a count and 40 bits of the hash, which tell its key from others of the stripe. With
+// the bits that choose the stripe, that makes 49 bits in a table for a million allocations. The
+// probability that any two of all users and sources then share a count is one in 300, and that is
+// harmless.
 #define COUNT_BITS 24
 #define COUNT_MAX ((UINT64_C(1) << COUNT_BITS) - 1)
 #define TAG_BITS 40
 
-// The lock is taken by any worker; all else is read and written by its holder only.
+// Any worker takes the lock; only its holder reads and writes the rest.
 struct stripe {
 	_Atomic uint32_t locked;
 	uint32_t used;
@@ -82,8 +83,8 @@ uint32_t turn_quota_total(const struct turn_quota *q)
 
 // --- stripes ------------------------------------------------------------------------------------
 
-// The high bits of a hash choose the stripe, the low ones are the tag; the lowest of those are the
-// place in it.
+// The high bits of a hash choose the stripe, its low bits are the tag. The lowest bits of the tag
+// choose the place in the stripe.
 static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 {
 	return &q->stripes[((hash >> 32) * q->nb_stripes) >> 32];
@@ -115,7 +116,7 @@ static void unlock(struct stripe *s)
 	atomic_store_explicit(&s->locked, 0, memory_order_release);
 }
 
-// Lower address first: two workers cannot wait for each other.
+// Locks the lower address first, so that two workers cannot wait for each other.
 static void lock_both(struct stripe *a, struct stripe *b)
 {
 	lock(a < b ? a : b);
@@ -130,7 +131,8 @@ static void unlock_both(struct stripe *a, struct stripe *b)
 		unlock(b);
 }
 
-// Place of a key, or the free place where it belongs. One place always stays free: searches end.
+// The place of a key, or the free place where it belongs. One place always stays free, so that
+// searches end.
 static uint64_t *place_of(struct stripe *s, uint64_t hash)
 {
 	const uint64_t tag = hash & ((UINT64_C(1) << TAG_BITS) - 1);
@@ -159,7 +161,8 @@ static bool count_up(struct stripe *s, uint64_t hash, uint32_t limit)
 	return true;
 }
 
-// Closes the gap at i: an entry further on that would not be found past it moves into it.
+// Closes the gap at i: a later entry that a search could no longer reach across the gap moves into
+// it.
 static void close_gap(struct stripe *s, uint32_t i)
 {
 	uint32_t next = (i + 1) % STRIPE_ENTRIES;
@@ -191,7 +194,8 @@ static void count_down(struct stripe *s, uint64_t hash)
 
 // --- an allocation ------------------------------------------------------------------------------
 
-// Not a fetch-and-add taken back when too high: that would refuse others in the meantime.
+// Counts one more in total. It is no fetch-and-add that is taken back when too high: that would
+// refuse others in the meantime.
 static bool total_up(struct turn_quota *q, uint32_t limit)
 {
 	uint32_t n = atomic_load_explicit(&q->total, memory_order_relaxed);
@@ -208,7 +212,7 @@ uint64_t quota_source(const struct turn_quota *q, const struct addr *source)
 {
 	struct addr a = *source;
 
-	// whoever has an IPv6 address has its /64
+	// an IPv6 host can use its whole /64
 	if (!addr_is_v4(&a))
 		a.d[1] = 0;
 	return hash_addr(&q->key, &a, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting allocations by user and source; turn_quota.h has what others may know.
+// Counts allocations by user and source; turn_quota.h has what others may know.
 #pragma once
 
 #include "turn_config.h"
@@ -9,13 +9,15 @@ struct quota_ref {
 	uint64_t user, source; // opaque
 };
 
-// Counts one allocation of a user from a source address (IPv6: its /64). False (nothing counted)
-// when a limit of l is reached. Exact with any number of workers at once.
+// Counts one allocation of a user from a source address (for IPv6 from its /64) and writes to *ref
+// what quota_give needs. False, and nothing is counted, when a limit of l is reached. Exact with
+// any number of workers at once; any thread.
 bool quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref);
 // Whether quota_take would count a user and a source as ref.
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref);
+// Takes back one count of quota_take.
 void quota_give(struct turn_quota *q, const struct quota_ref *ref);
-// The source half of a ref, which the address tells at any time.
+// The source half of a ref; the address alone tells it, so it need not be kept.
 uint64_t quota_source(const struct turn_quota *q, const struct addr *source);

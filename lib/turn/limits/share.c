@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sure and shared records of a pool, counted by user.
+// Counts sure and shared records of a pool by user.
 #include "limits/share.h"
 
 #define USERS_MIN 1024u
@@ -45,7 +45,7 @@ static uint32_t *count_of(const struct share *s, uint64_t user)
 	return &s->of_user[user & s->mask];
 }
 
-// What was given back, but is not there yet.
+// Records that were given back in this round beyond the slack, and cannot be taken yet.
 static uint32_t not_back(const struct share *s)
 {
 	return s->given > SHARE_SLACK / 2 ? s->given - SHARE_SLACK / 2 : 0;

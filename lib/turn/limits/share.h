@@ -1,47 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // share.c: who may have how many records of a pool. Every allocation that can exist is sure of a
-// few. What one has beyond them is of the rest of the pool, and counts for its user, who may hold a
-// part of that. So nobody can take what another is sure of, nor all of the rest. PURE
+// few records. What it has beyond them comes from the rest of the pool and counts for its user, who
+// may hold only a part of that rest. So nobody can take what another is sure of, and nobody can
+// take all of the rest. PURE
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// More records than that, since what is given back can be taken again only when a round is over.
-// One half is for those who end some of what they are sure of and make others in the same round; of
-// what is beyond that, more than the other half given back in a round counts as held until it is
-// over.
+// Records that a pool has on top of those, because a record that is given back can be taken again
+// only in the next round. One half of them is for allocations that give back sure records and take
+// others in the same round. The other half is for the rest of the pool: what is given back beyond
+// it in a round counts as held until the round is over.
 #define SHARE_SLACK 1024
 #define SHARE_SURE_MAX 16 // records that an allocation can be sure of
 
-// Of one shard; its worker lcore only.
+// One shard owns it; its worker lcore only.
 struct share {
-	uint32_t sure; // records of each allocation
-	uint32_t size; // beyond these
-	uint32_t most; // of size for one user
-	uint32_t held; // of size
-	uint32_t given; // back in this round: records that cannot be taken in it
-	uint32_t mask; // of of_user
-	// Records beyond the sure ones by user, found by a keyed hash, without a tag: users who
-	// fall on one count as one, which costs them nothing that they are sure of.
+	uint32_t sure; // records that each allocation is sure of
+	uint32_t size; // records of the rest
+	uint32_t most; // records of the rest that one user may hold
+	uint32_t held; // records of the rest that are held
+	uint32_t given; // records of the rest given back in this round, not to be taken in it
+	uint32_t mask; // size of of_user - 1
+	// How many records of the rest each user holds, found by a keyed hash, without a tag. Users
+	// whose hashes fall on one place count as one, which costs them nothing that they are sure
+	// of.
 	uint32_t *of_user;
 };
 
-// Records that a pool for so many allocations has.
+// Number of records that a pool needs for so many allocations.
 uint32_t share_records(const struct share *s, uint32_t allocations);
-// Bytes of of_user for so many allocations, zeroed. And s, of which sure, size and most are set,
-// made with them.
+// Bytes of memory that of_user takes for so many allocations. share_init sets up s with such
+// memory, zeroed; the caller has set s->sure, size and most.
 size_t share_size(uint32_t allocations);
 void share_init(struct share *s, void *of_user, uint32_t allocations);
-// Opens a round: all that was given back in the last one is there again.
+// Opens a round: everything that was given back in the last one can be taken again.
 void share_round(struct share *s);
 
-// user: a keyed hash. has: records of the allocation, at most UINT32_MAX / 2 as nb is.
-// Whether an allocation of user may have nb more.
+// Whether an allocation of a user may have nb more records. user is a keyed hash. has is how many
+// records the allocation has; has and nb are at most UINT32_MAX / 2.
 bool share_fits(const struct share *s, uint64_t user, uint32_t has, uint32_t nb);
-// It has one more than has now, which fitted; one less.
+// Counts that an allocation with `has` records takes one more (share_fits has allowed it), or gives
+// one back.
 void share_take(struct share *s, uint64_t user, uint32_t has);
 void share_give(struct share *s, uint64_t user, uint32_t has);
-// It has none any more.
+// Counts that an allocation with `has` records gives all of them back.
 void share_give_all(struct share *s, uint64_t user, uint32_t has);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Budgets of answers to strangers and of guesses at passwords (doc/decisions/0006).
+// Budgets for answers to strangers and for guesses at passwords (doc/decisions/0006).
 
 #include "limits/stranger.h"
 #include "requests/request.h"
 #include "shard.h"
 
-// 438s that the client of an allocation may get in a second of the clock: what has to be refreshed
-// at once may all have the stale nonce.
+// How many 438s the client of an allocation may get in a second of the clock. Several records that
+// have to be refreshed at once may all have the stale nonce.
 #define STALE_ANSWERS 15
 
-// For an allocation its own record counts, since a bucket can be shared with whoever has many
-// 5-tuples of his own and a stale nonce for each.
+// Whether one more 438 may go out. For an allocation its own record counts: a bucket may be shared
+// with somebody who has many 5-tuples and a stale nonce for each.
 static bool stale_answers(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;

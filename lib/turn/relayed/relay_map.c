@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which worker owns which relayed transport address, and under what slot number. A block is 128
-// ports: 64 slices of two. An address is either owned whole, or each worker has a run of its
-// slices; the slots of a worker on one address are its slices of the first block, then those of
+// Says which worker owns which relayed transport address, and under what slot number. A block is
+// 128 ports: 64 slices of two. Either one worker owns a whole address, or each worker has a run of
+// its slices. The slots of a worker on one address are its slices of the first block, then those of
 // the next, and so on.
 #include "relayed/relay_map.h"
 #include "relayed/shared_map.h"
@@ -14,41 +14,41 @@
 #define BITMAP_LEN (65536 / 8)
 
 struct slice {
-	uint8_t worker; // counted from the one of slice 0
-	uint8_t rank; // among the slices of that worker
-	uint8_t nb; // of them
+	uint8_t worker; // counted from the worker of slice 0
+	uint8_t rank; // its place among the slices of that worker
+	uint8_t nb; // how many slices that worker has
 };
 
-// What a packet to a relay address needs.
+// What the map has to know for a packet to a relay address.
 struct place {
-	uint8_t *listening; // bitmap of the ports listeners have here, NULL = none
+	uint8_t *listening; // bitmap of the ports that listeners have here, NULL = none
 	uint32_t *base; // the address's first slot in a worker's shard, indexed by slice.worker
 	uint8_t worker; // of slice 0
-	bool cut; // index into slice[]
+	bool cut; // dealt by slices; the index into slice[]
 	bool is_v4;
 };
 
-// The slots that a worker has of one address begin at base.
+// One worker's slots of one address; they begin at base.
 struct segment {
 	uint32_t base, addr;
 };
 
 struct turn_relay_map {
-	struct place *place; // one an address, in the order of the configuration
+	struct place *place; // one for each address, in the order of the configuration
 	uint16_t port_lo, port_hi;
 	uint32_t first_block, nb_blocks;
-	struct slice slice[2][TURN_SLICES]; // of a whole address, of a cut one
+	struct slice slice[2][TURN_SLICES]; // [0] of a whole address, [1] of a cut one
 	// For the control path.
 	struct addr *addr;
 	uint32_t *by_addr; // indices into addr, sorted by address
 	uint32_t nb_addrs, workers;
 	struct segment *segment; // worker after worker, by base
-	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // where each worker's begin
+	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // where each worker's segments begin
 	uint32_t slots[TURN_WORKERS_MAX], slots_v4[TURN_WORKERS_MAX];
 	// What place points into.
 	uint32_t *bases;
 	uint8_t *bitmaps;
-	struct shared_map *shared; // NULL: no port is. Else none is usable above
+	struct shared_map *shared; // NULL: ports are not shared. Else slices have no usable port
 };
 
 static bool bit_is_set(const uint8_t *bitmap, uint16_t port)
@@ -120,13 +120,13 @@ unsigned int turn_relay_map_slice_worker(
 	return at->worker + m->slice[at->cut][slice].worker;
 }
 
-// First slice of a worker of a cut address: the smallest s with s * workers / 64 == worker.
+// First slice of a worker on a cut address: the smallest s with s * workers / 64 == worker.
 static uint32_t first_slice(const struct turn_relay_map *m, unsigned int worker)
 {
 	return (worker * TURN_SLICES + m->workers - 1) / m->workers;
 }
 
-// Slices of an address that belong to a worker.
+// How many slices of an address belong to a worker.
 static uint32_t nb_slices(
 	const struct turn_relay_map *m, const struct place *at, unsigned int worker)
 {
@@ -208,7 +208,7 @@ static void deal_slices(struct turn_relay_map *m)
 	}
 }
 
-// Decides which addresses of a family are whole, and whose those are.
+// Decides which addresses of a family are dealt whole, and to whom.
 static void deal_family(struct turn_relay_map *m, bool is_v4)
 {
 	uint32_t nb = 0, i = 0;
@@ -246,7 +246,7 @@ static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
 		m->by_addr[a] = a;
 	}
 	qsort_r(m->by_addr, m->nb_addrs, sizeof(*m->by_addr), by_addr_cmp, m->addr);
-	// of an address listed twice every port would have two owners
+	// if an address were listed twice, each of its ports would have two owners
 	for (uint32_t i = 1; i < m->nb_addrs; i++) {
 		if (addr_eq(&m->addr[m->by_addr[i - 1]], &m->addr[m->by_addr[i]]))
 			return EINVAL;
@@ -254,7 +254,7 @@ static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
 	return 0;
 }
 
-// Numbers the slots: of each worker first those on IPv4 addresses, then those on IPv6.
+// Numbers the slots of a worker: first those on IPv4 addresses, then those on IPv6.
 static int number_slots(struct turn_relay_map *m, unsigned int worker, uint32_t *nb_segments)
 {
 	uint64_t base = 0;
@@ -301,7 +301,7 @@ static int number_all(struct turn_relay_map *m)
 	return err;
 }
 
-// Index of the relay address a listener shares and takes a relay port of, or -1.
+// Index of the relay address that a listener is on, if it takes a relay port there; else -1.
 static int shares(const struct turn_relay_map *m, const struct turn_listener *l)
 {
 	if (l->at.port < m->port_lo || l->at.port > m->port_hi)
@@ -309,7 +309,7 @@ static int shares(const struct turn_relay_map *m, const struct turn_listener *l)
 	return turn_relay_map_find(m, &l->at.addr);
 }
 
-// A bitmap for each address with a listener inside the relay range: most have none.
+// Makes a bitmap for each address that has a listener inside the relay range: most have none.
 static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 {
 	uint32_t nb = 0;
@@ -333,7 +333,7 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 	return 0;
 }
 
-// Takes all ports from the slices and shares them.
+// Makes the ports shared: the slices then have none.
 static int share(struct turn_relay_map *m, const struct turn_config *c)
 {
 	m->shared = shared_map_create(c);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free relay ports (RFC 8656 7.2, RFC 6056). Which ports are rested, which pairs have their even
-// port rested and which both are three sets of bits, IPv4 first: a uniform choice of any kind is
-// one random number and a walk over counts. A freed port waits in the FIFO of its parity until
-// a later take finds it rested: nothing runs on a timer. The links of the FIFOs lie in memory that
-// whoever has taken a port may use for something else.
+// Free relay ports (RFC 8656 7.2, RFC 6056). Three sets of bits, IPv4 first, say which ports are
+// rested, which pairs have their even port rested, and which have both: a uniform choice of any
+// kind is one random number and a walk over counts. A freed port waits in the FIFO of its parity
+// until a later take finds it rested; nothing runs on a timer. The links of the FIFOs lie in memory
+// that the taker of a port may use for something else.
 #include "relayed/relay_ports.h"
 #include "bitset.h"
 #include "relayed/relay_map.h"
 
 #define NONE UINT32_MAX
-#define REUSE_MIN_MS 1000 // a port is never given out earlier than this for want of rested ones
-#define SETTLE_MAX 64 // rested ports moved from each FIFO by a take
-#define SEARCH_MAX 64 // resting ports of each FIFO looked at for a pair
+#define REUSE_MIN_MS 1000 // with no rested port left, a port must still have rested so long
+#define SETTLE_MAX 64 // how many rested ports a take moves from each FIFO
+#define SEARCH_MAX 64 // how many resting ports of each FIFO are looked at for a pair
 
 enum port_state {
 	PORT_UNUSABLE, // outside the range, or a listener's
@@ -24,7 +24,7 @@ struct fifo {
 	uint32_t head, tail; // the head has rested longest
 };
 
-// Of one family: members of the sets, and ports.
+// Numbers of one family: members of the sets, and ports.
 struct pool {
 	uint32_t rested, even, both;
 	uint32_t nb_usable, nb_free;
@@ -36,7 +36,7 @@ struct relay_ports {
 	struct pool pool[2]; // IPv4, IPv6
 	uint32_t slots_v4; // slots below it are IPv4
 	struct bitset rested, resting, taken; // by slot
-	struct bitset even, both; // by pair = slot / 2: its even port is rested, both are
+	struct bitset even, both; // by pair = slot / 2: its even port is rested, both ports are
 	uint8_t *rest; // struct relay_ports_rest of slot 0
 	size_t rest_stride;
 };
@@ -60,7 +60,7 @@ static enum port_state state_of(const struct relay_ports *p, uint32_t slot)
 	return bitset_has(&p->taken, slot) ? PORT_TAKEN : PORT_UNUSABLE;
 }
 
-// Puts i into a set or out of it and keeps the family's number of members.
+// Puts i into a set or takes it out, and keeps the family's number of members.
 static void put(struct bitset *b, uint32_t i, bool member, uint32_t *members)
 {
 	if (bitset_put(b, i, member))
@@ -115,11 +115,12 @@ static bool rested_for(
 {
 	const uint64_t freed_ms = rest_at(p, slot)->freed_ms;
 
-	// strictly later even without a quarantine: look-ups of a burst stay valid for its round
+	// strictly later even without a quarantine: so the look-ups of a burst stay valid for its
+	// round
 	return now_ms > freed_ms && now_ms - freed_ms >= rest_ms;
 }
 
-// Moves the longest-resting port of a parity to the rested ones; false when its time has not come.
+// Makes the longest-resting port of a parity rested; false when its time has not come.
 static bool settle_one(
 	struct relay_ports *p, struct pool *o, int odd, uint64_t now_ms, uint64_t rest_ms)
 {
@@ -143,8 +144,8 @@ static void settle(struct relay_ports *p, struct pool *o, enum relay_ports_kind 
 				break;
 		}
 	}
-	// The two ports of a pair may lie far apart. Each port settles once per rest, so this is
-	// constant work in the long run.
+	// The two ports of a pair may lie far apart in the FIFOs. Each port is moved once per rest,
+	// so this is constant work in the long run.
 	while (kind == RELAY_PORTS_PAIR && o->both == 0 && more) {
 		more = settle_one(p, o, 0, now_ms, rest_ms);
 		more = settle_one(p, o, 1, now_ms, rest_ms) || more;
@@ -153,7 +154,7 @@ static void settle(struct relay_ports *p, struct pool *o, enum relay_ports_kind 
 
 // --- choice -------------------------------------------------------------------------------------
 
-// Every rested port that fits is equally likely. NONE when there is none.
+// Chooses a rested port of a kind, all equally likely. NONE when there is none.
 static uint32_t choose(const struct relay_ports *p, bool is_v4, enum relay_ports_kind kind)
 {
 	const struct pool *o = &p->pool[!is_v4];
@@ -183,15 +184,15 @@ static bool reusable(const struct relay_ports *p, uint32_t slot, uint64_t now_ms
 		(bitset_has(&p->resting, slot) && rested_for(p, slot, now_ms, REUSE_MIN_MS));
 }
 
-// A pair that could be reused, by the first FIFO entry that has one. The odd FIFO has those whose
-// even port is rested already.
+// A pair that may be reused: that of the first FIFO entry whose neighbour may be reused too. The
+// odd FIFO has the pairs whose even port is rested already.
 static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, uint64_t now_ms)
 {
 	for (int odd = 0; odd < 2; odd++) {
 		uint32_t slot = o->resting[odd].head;
 
 		for (int n = 0; n < SEARCH_MAX && slot != NONE; n++) {
-			// those behind have rested even less
+			// the ports behind it have rested even less
 			if (!reusable(p, slot, now_ms))
 				break;
 			if (reusable(p, slot ^ 1, now_ms))
@@ -202,7 +203,7 @@ static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, ui
 	return NONE;
 }
 
-// With nothing rested: the port that has rested longest, if that is long enough.
+// Used when no port is rested: the port that has rested longest, if that is long enough.
 static uint32_t reuse(const struct relay_ports *p, const struct pool *o, enum relay_ports_kind kind,
 	uint64_t now_ms)
 {
@@ -217,7 +218,7 @@ static uint32_t reuse(const struct relay_ports *p, const struct pool *o, enum re
 	return slot != NONE && reusable(p, slot, now_ms) ? slot : NONE;
 }
 
-// Each port that had not rested in full counts as early, of a pair too.
+// Takes a port. If it had not rested in full it counts as early; both ports of a pair may.
 static void claim(struct relay_ports *p, uint32_t slot, uint64_t *early)
 {
 	if (bitset_has(&p->resting, slot)) {
@@ -249,7 +250,7 @@ bool relay_ports_take(struct relay_ports *p, bool is_v4, enum relay_ports_kind k
 
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
-	// given back twice it would be on a FIFO twice, and later be two clients' port
+	// a port given back twice would be on a FIFO twice, and later two clients would have it
 	if (state_of(p, slot) != PORT_TAKEN)
 		return;
 	set_state(p, slot, PORT_RESTING);
@@ -276,7 +277,7 @@ size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker)
 	return sizeof(struct relay_ports) + 3 * bitset_size(n) + 2 * bitset_size(n / 2);
 }
 
-// The sets in their memory, all empty.
+// Makes the sets in their memory, all empty.
 static void sets_init(struct relay_ports *p, uint8_t *mem, uint32_t n)
 {
 	struct bitset *const by_slot[] = {&p->rested, &p->resting, &p->taken};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free relay ports of one shard, per family: a uniform CSPRNG choice among the rested ones (also
-// among even ports and among whole pairs), FIFOs of those that rest. O(1) but for the bounded
-// search of a resting pair.
+// Free relay ports of one shard, per family. Ports that have rested are chosen uniformly by the
+// CSPRNG (also among even ports and among whole pairs); ports that still rest wait in FIFOs. O(1),
+// except for the bounded search of a resting pair.
 #pragma once
 
 #include "csprng.h"
@@ -11,7 +11,7 @@ enum relay_ports_kind { RELAY_PORTS_ANY, RELAY_PORTS_EVEN, RELAY_PORTS_PAIR };
 
 struct relay_ports;
 
-// A resting port on its FIFO.
+// Links of a resting port in its FIFO.
 struct relay_ports_rest {
 	uint64_t freed_ms;
 	uint32_t next, prev;
@@ -19,23 +19,25 @@ struct relay_ports_rest {
 
 struct relay_ports_memory {
 	void *own; // relay_ports_size() bytes, 8-byte aligned, zeroed
-	// A struct relay_ports_rest for each slot, rest_stride bytes apart. Theirs from
-	// relay_ports_give to relay_ports_take; whoever has the port may write to it.
+	// A struct relay_ports_rest for each slot, rest_stride bytes apart. It is used from
+	// relay_ports_give to relay_ports_take; while a port is taken, its taker may write to it.
 	void *rest;
 	size_t rest_stride;
 };
 
-// For slots [0, turn_relay_map_slots(map, worker)).
+// Bytes of relay_ports_memory.own for slots [0, turn_relay_map_slots(map, worker)).
 size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker);
+// Makes the ports in *mem, all of them rested. rng is kept and must outlive them.
 struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
 // True when the shard owns at least one port of the family.
 bool relay_ports_has_family(const struct relay_ports *p, bool is_v4);
-// Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at t is rested when
-// now_ms >= t + quarantine and now_ms > t. With none rested the longest-rested one is taken, if it
-// has rested 1 s; *early counts such ports. False when there is none.
+// Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at time t has rested
+// when now_ms >= t + quarantine and now_ms > t. If none has, the port that has rested longest is
+// taken, provided that it has rested 1 s; *early counts such ports. False when there is none.
 bool relay_ports_take(struct relay_ports *p, bool is_v4, enum relay_ports_kind kind,
 	uint64_t now_ms, uint32_t quarantine_s, uint32_t *slot, uint64_t *early);
+// Gives a slot back; its port rests from now_ms on. Nothing happens if it is not taken.
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
-// Number of ports that are neither taken nor outside the map (resting ones included).
+// Number of ports that are not taken, resting ones included. Ports outside the map do not count.
 uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the relayed transport addresses of a shard's allocations come from: one of its own for each
-// (relay_ports.c), or a few that all of them share (shared.c).
+// Takes and gives relayed transport addresses: one for each allocation (relay_ports.c), or a few
+// that all of a shard's allocations share (shared.c).
 #include "relayed/relayed.h"
 #include "relayed/relay_ports.h"
 #include "shard.h"
@@ -22,8 +22,9 @@ static int load_cmp(const struct shared_address *a, const struct shared_address 
 	return 0;
 }
 
-// Clients that are about to have the same peer are spread by the endpoints that those before them
-// have registered, or, when none has yet, by being as many on each address.
+// Chooses the shared address of a family for a new allocation. Clients that are about to have the
+// same peer are spread by the endpoints that earlier clients have registered. As long as none has
+// registered any, every address gets the same number of clients.
 static uint32_t choose(const struct turn_shard *s, bool is_v4)
 {
 	const struct shared_address *address = s->shared.address;

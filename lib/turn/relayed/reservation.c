@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reservations: the odd port of an EVEN-PORT pair, kept for who has its token (RFC 8656 7.2).
+// Reservations: the odd port of an EVEN-PORT pair is kept for whoever has its token (RFC 8656 7.2).
 #include "relayed/reservation.h"
 #include "bytes.h"
 #include "shard.h"
@@ -22,7 +22,8 @@ bool reservation_token(
 	if (!stun_hmac_sha256(
 		    s->crypto, s->token_key, sizeof(s->token_key), text, sizeof(text), mac))
 		return false;
-	// The first byte leads any worker to this one; 56 bits cannot be guessed within a minute.
+	// The first byte leads any worker to this one. The other 56 bits cannot be guessed within a
+	// minute.
 	memcpy(token, mac, TURN_TOKEN_LEN);
 	token[0] = s->worker;
 	return true;

@@ -8,18 +8,19 @@
 #define TURN_RESERVATION_MS (60 * 1000) // RFC 8656 7.2: at least 30 seconds
 #define TURN_TOKEN_LEN 8
 
-// Reserves an odd slot (taken by the caller) with the token of the allocation that will be made on
-// the even one; it counts in the quota like an allocation. False when libcrypto fails.
+// Reserves an odd slot, which the caller has taken, under the token of the allocation that will be
+// made on the even one. A reservation counts in the quota like an allocation. False when libcrypto
+// fails.
 bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota);
-// The token that goes with the allocation on an even slot, of which made has this value: not kept
-// but made again, so that a retransmission gets it. False when libcrypto fails.
+// The token of the allocation on an even slot whose `made` has this value. The token is not kept
+// but computed again, so that a retransmission gets the same one. False when libcrypto fails.
 bool reservation_token(
 	const struct turn_shard *s, uint32_t slot, uint32_t made, uint8_t token[TURN_TOKEN_LEN]);
 // Slot of a live reservation with this token, or TURN_NONE.
 uint32_t reservation_find(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN]);
-// The slot stops being reserved; it stays taken and counted.
+// Makes a slot no longer reserved; it stays taken and counted in the quota.
 void reservation_take(struct turn_shard *s, uint32_t slot);
-// Likewise, and its quota is given back.
+// The same, and gives its quota back.
 void reservation_end(struct turn_shard *s, uint32_t slot);
-// Likewise, and the port is given back.
+// The same, and gives its quota and its port back.
 void reservation_lapse(struct turn_shard *s, uint32_t slot);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which worker owns which shared relay address. The addresses of a family, ports of listeners left
-// out, are dealt one by one, so that every worker has some as soon as there are as many as workers.
+// Says which worker owns which shared relay address. The addresses of a family, without the ports
+// of listeners, are dealt one by one: every worker has some as soon as there are as many addresses
+// as workers.
 #include "relayed/shared_map.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
@@ -8,27 +9,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LISTENS UINT16_MAX // number of a listener's address
-#define SPARE_SLOTS 1024 // of a worker, beyond its share and a half
+#define LISTENS UINT16_MAX // stands in for the number: a listener has this address
+#define SPARE_SLOTS 1024 // what a worker has beyond its share and a half
 
 struct home {
-	uint16_t number; // among the worker's
+	uint16_t number; // counts the worker's addresses
 	uint8_t worker;
 };
 
 struct shared_map {
 	struct home *home; // of (address, port) at address * nb_ports + port - port_lo
-	uint32_t nb, nb_ports; // of home
+	uint32_t nb, nb_ports; // entries of home, ports of an address
 	uint16_t port_lo;
 	uint32_t *by_number; // indices into home, worker after worker
-	uint32_t from[TURN_WORKERS_MAX + 1]; // where each worker's begin
+	uint32_t from[TURN_WORKERS_MAX + 1]; // where each worker's entries begin
 	uint8_t *is_v4; // by address
 };
 
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number)
 {
-	const uint32_t at = (uint32_t)port - m->port_lo; // below it: a large number
+	const uint32_t at = (uint32_t)port - m->port_lo; // below port_lo: a large number
 	const struct home *h;
 
 	if (at >= m->nb_ports)
@@ -70,7 +71,8 @@ static bool is_listener(const struct turn_config *c, const struct addr *a, uint1
 	return false;
 }
 
-// Deals the addresses of a family: 0, or EINVAL when there is one and a worker gets none.
+// Deals the addresses of a family over the workers. 0, or EINVAL when the family has relay
+// addresses but a worker gets none.
 static int deal(struct shared_map *m, const struct turn_config *c, bool is_v4, uint16_t *count)
 {
 	uint32_t dealt = 0;

@@ -14,17 +14,18 @@ struct shared_place {
 	bool is_v4;
 };
 
-// NULL with errno as turn_relay_map_create.
+// Makes the map. NULL with errno set, as turn_relay_map_create does.
 struct shared_map *shared_map_create(const struct turn_config *c);
 void shared_map_free(struct shared_map *m);
-// As turn_relay_map_home.
+// The same as turn_relay_map_home for shared ports; *number counts the worker's shared addresses
+// from 0.
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number);
-// Shared addresses of a worker.
+// Number of shared addresses of a worker.
 uint32_t shared_map_count(const struct shared_map *m, unsigned int worker);
-// The address of a number below that.
+// The shared address of a worker with this number, which is below shared_map_count.
 struct shared_place shared_map_place(
 	const struct shared_map *m, unsigned int worker, uint32_t number);
-// Allocations that a worker has room for: its share and half as much again, for clients are not
-// dealt evenly.
+// Number of allocations that a worker has room for. It is the worker's share and half as much
+// again, because clients are not dealt evenly.
 uint32_t shared_map_slots(const struct turn_config *c);

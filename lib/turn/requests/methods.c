@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each method does once its request is authenticated: RFC 8656 sections 7.2, 8.2, 10.2, 12.2,
-// with the checks in the order of the text. 0 or a STUN error code; nothing is left behind by an
-// error.
+// What each method does once its request is authenticated (RFC 8656 sections 7.2, 8.2, 10.2, 12.2),
+// with the checks in the order of the text. Each handler returns 0 or a STUN error code; after an
+// error nothing is left behind.
 #include <netinet/in.h>
 
 #include "requests/methods.h"
@@ -24,7 +24,8 @@ unsigned int method_binding(struct turn_request *r)
 
 // --- Allocate ------------------------------------------------------------------------------------
 
-// LIFETIME rules of RFC 8656 7.2 and 8.2: at most max, at least default. False when malformed.
+// Applies the LIFETIME rules of RFC 8656 7.2 and 8.2: the result is at most max and at least
+// default. *zero: the request asks for 0. False when the attribute is malformed.
 static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool *zero)
 {
 	const struct turn_limits *l = &r->s->policy->limits;
@@ -39,7 +40,8 @@ static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool
 	return true;
 }
 
-// Attributes of a success response: for a new allocation and for a retransmitted request alike.
+// Appends the attributes of a success response, for a new allocation and for a retransmitted
+// request alike.
 static void put_allocation(struct turn_request *r, uint32_t slot)
 {
 	const struct turn_shard *s = r->s;
@@ -55,7 +57,8 @@ static void put_allocation(struct turn_request *r, uint32_t slot)
 		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
 
-// The 5-tuple is in use: a retransmission gets the same answer (RFC 8489 6.3.1), all else 437.
+// The 5-tuple is in use. A retransmission gets the same answer again (RFC 8489 6.3.1), every other
+// Allocate a 437.
 static unsigned int allocate_again(struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
@@ -87,8 +90,8 @@ static unsigned int family_wanted(const struct turn_request *r, struct wanted *w
 			return 440;
 		w->is_v4 = value[0] == FAMILY_IPV4;
 	}
-	// One shard may own ports of one family only; whether the box has a family is the same
-	// question for all of them, because every family is dealt over all workers.
+	// A shard may own ports of one family only. It still knows whether the box has the other
+	// family, because every family is dealt over all workers.
 	return relayed_has_family(r->s, w->is_v4) ? 0 : 440;
 }
 
@@ -131,7 +134,7 @@ static bool count_one(const struct turn_request *r, struct quota_ref *ref)
 		quota_take(s->quota, &s->policy->limits, ident, &r->v->src, ref);
 }
 
-// Whether that is what one allocation of the requester counts as.
+// Whether ref is what one allocation of the requester would count as.
 static bool is_counted(const struct turn_request *r, const struct quota_ref *ref)
 {
 	const struct turn_shard *s = r->s;
@@ -141,7 +144,8 @@ static bool is_counted(const struct turn_request *r, const struct quota_ref *ref
 		quota_is(s->quota, ident, &r->v->src, ref);
 }
 
-// Makes the allocation on a slot that is taken and counted, or gives both back.
+// Makes the allocation on a slot that is taken and counted in the quota. If it fails, both are
+// given back.
 static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const struct wanted *w,
 	const struct quota_ref *quota, bool has_token)
 {
@@ -163,7 +167,7 @@ static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const str
 	return 0;
 }
 
-// A reserved port, here or on the worker that the token's first byte names.
+// Allocates a reserved port, or hands the request to the worker that the token's first byte names.
 static unsigned int allocate_reserved(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
@@ -182,8 +186,8 @@ static unsigned int allocate_reserved(struct turn_request *r, const struct wante
 	slot = reservation_find(s, w->token);
 	if (slot == TURN_NONE)
 		return 508;
-	// Who made the reservation has been counted for it; anybody else may be at their limit,
-	// which must not cost the reservation.
+	// Whoever made the reservation has been counted for it. Anybody else may be at their limit;
+	// a refusal then must leave the reservation as it is.
 	if (is_counted(r, &cold_at(s, slot)->reserved.quota)) {
 		quota = cold_at(s, slot)->reserved.quota;
 		reservation_take(s, slot);
@@ -195,7 +199,8 @@ static unsigned int allocate_reserved(struct turn_request *r, const struct wante
 	return allocate_on(r, slot, w, &quota, false);
 }
 
-// An even port with its odd neighbour held back for a later Allocate, which both count as quota.
+// Allocates an even port and holds its odd neighbour back for a later Allocate. Both count in the
+// quota.
 static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const struct wanted *w,
 	const struct quota_ref quota[2])
 {
@@ -215,8 +220,8 @@ static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const s
 	return code;
 }
 
-// The quota comes before the port: a port that is taken and given back has to rest anew, and
-// whoever is at their limit could in no time send all of them to rest.
+// Takes the quota before the port. A port that is taken and given back has to rest anew, so a
+// client at its limit could otherwise send all ports to rest in no time.
 static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
@@ -247,7 +252,7 @@ unsigned int method_allocate(struct turn_request *r)
 	code = allocate_wanted(r, &w);
 	if (code != 0)
 		return code;
-	// nobody can have a shared port to himself, still less its neighbour
+	// nobody can have a shared port for themselves, still less its neighbour
 	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
 		return 508;
 	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
@@ -297,8 +302,8 @@ unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const
 	return 0;
 }
 
-// Judges a decoded peer: 0, 403, or 443 when its canonical form is of the other family (an IPv4
-// address in IPv6 clothes is first of all judged as what it is).
+// Judges a decoded peer: 0, 403, or 443 when its canonical form is of the other family. (An IPv6
+// address that carries an IPv4 address is judged as that IPv4 address first.)
 static unsigned int peer_admit(
 	const struct turn_request *r, const struct endpoint *peer, uint16_t port)
 {
@@ -313,8 +318,8 @@ static unsigned int peer_admit(
 	return addr_is_v4(&peer->addr) == alloc_is_v4(r->s, r->slot) ? 0 : 443;
 }
 
-// All peers of a CreatePermission, each judged. Their number goes to *n, without those that repeat
-// an earlier one.
+// Decodes and judges all peers of a CreatePermission. *n gets their number; repeated addresses
+// count once. 0 or an error code.
 static unsigned int peers_wanted(
 	const struct turn_request *r, struct endpoint peer[PEERS_MAX], unsigned int *n)
 {
@@ -327,7 +332,8 @@ static unsigned int peers_wanted(
 		if (*n == PEERS_MAX)
 			return 508;
 		code = method_peer_decode(r->s, r->slot, &r->m, off, &peer[*n]);
-		// RFC 8656 10.2 ignores the port: any will do.
+		// RFC 8656 10.2 ignores the port, so the policy is asked about any port that is not
+		// 0.
 		if (code == 0)
 			code = peer_admit(r, &peer[*n], 1);
 		if (code != 0)
@@ -362,7 +368,7 @@ unsigned int method_create_permission(struct turn_request *r)
 	return 0;
 }
 
-// RFC 8656 12.2: a number is bound to one peer and a peer to one number.
+// RFC 8656 12.2: a number is bound to one peer, and a peer to one number.
 static bool binding_clashes(
 	const struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
 {
@@ -372,9 +378,9 @@ static bool binding_clashes(
 	return by_number != by_peer;
 }
 
-// RFC 8656 12 ends the channel numbers at 0x4FFF, RFC 5766 11 did at 0x7FFF and its clients draw
-// from all of them. A client that has met our PASSWORD-ALGORITHMS and does not send it back is one
-// of those (RFC 8489 9.2.5 makes the others do so): doc/decisions/0004.
+// RFC 8656 12 ends the channel numbers at 0x4FFF. RFC 5766 11 ended them at 0x7FFF, and its clients
+// draw from all of them. A client that has got our PASSWORD-ALGORITHMS and does not send it back is
+// such a client, because RFC 8489 9.2.5 makes newer clients send it (doc/decisions/0004).
 static bool number_valid(const struct turn_request *r, uint16_t number)
 {
 	const bool old = !stun_has(&r->m, STUN_PASSWORD_ALGORITHMS);
@@ -384,7 +390,7 @@ static bool number_valid(const struct turn_request *r, uint16_t number)
 	return number >= CHANNEL_MIN && number <= max;
 }
 
-// Binds the channel and, on a shared address, registers its peer: both or neither.
+// Binds the channel and, on a shared address, registers its peer: it does both or neither.
 static unsigned int bind_channel(
 	struct turn_request *r, uint16_t number, const struct endpoint *peer)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One STUN request from its checks to its answer: the prologue that all methods share (RFC 8489
-// 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
+// Takes one STUN request from its checks to its answer: the prologue that all methods share (RFC
+// 8489 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
 #include "requests/request.h"
 #include "auth/nonce.h"
 #include "limits/stranger.h"
@@ -9,12 +9,12 @@
 #include "shard.h"
 
 #define SOFTWARE "slipring"
-#define SILENCE UINT32_MAX // in place of an error code: no answer at all
+#define SILENCE UINT32_MAX // stands in for an error code: send no answer at all
 
 static const struct method {
 	uint16_t method;
-	bool authenticated; // long-term credentials demanded
-	bool allocation; // makes sense on an allocation only
+	bool authenticated; // demands long-term credentials
+	bool allocation; // demands an allocation
 	unsigned int (*handle)(struct turn_request *r);
 } methods[] = {
 	{STUN_BINDING, false, false, method_binding},
@@ -69,8 +69,8 @@ static void put_unknown(struct turn_request *r)
 	stun_put(&r->w, STUN_UNKNOWN_ATTRIBUTES, list, len);
 }
 
-// REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4). No SOFTWARE and no reason
-// phrase: what strangers can ask for stays small.
+// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4). Such an answer has
+// no SOFTWARE and no reason phrase: what strangers can ask for stays small.
 static bool put_challenge(struct turn_request *r)
 {
 	const struct turn_policy *p = r->s->policy;
@@ -85,7 +85,7 @@ static bool put_challenge(struct turn_request *r)
 	return true;
 }
 
-// An error response begun anew in the writer's buffer.
+// Begins an error response in the writer's buffer, over anything that is there.
 static void begin_error(struct turn_request *r, unsigned int code, bool signed_)
 {
 	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method, stun_tid(&r->m));
@@ -97,14 +97,15 @@ static void begin_error(struct turn_request *r, unsigned int code, bool signed_)
 		put_unknown(r);
 }
 
-// Integrity and fingerprint behind the attributes, and the plan.
+// Appends integrity and fingerprint, and makes the plan.
 static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 {
 	uint16_t len;
 
 	if (signed_) {
-		// The kind that the request had: clients that answer PASSWORD-ALGORITHMS and sign
-		// with SHA-1 look for nothing else (doc/protocol.md, deviations).
+		// Signs with the same kind that the request had: clients that answer
+		// PASSWORD-ALGORITHMS and sign with SHA-1 look for no other kind (doc/protocol.md,
+		// deviations).
 		const bool sha256 = stun_has(&r->m, STUN_MESSAGE_INTEGRITY_SHA256);
 
 		stun_put_integrity(
@@ -118,7 +119,8 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
 }
 
-// An answer to somebody who has not proved who they are: bounded, else silence.
+// Answers a request whose sender has not proved who they are, as far as the budgets allow; else
+// stays silent.
 static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
 {
 	if (code == SILENCE)
@@ -133,7 +135,7 @@ static void answer_stranger(struct turn_request *r, unsigned int code, struct tu
 	finish(r, false, plan);
 }
 
-// cred_verify with what the allocation remembers of a REST name that made it.
+// Calls cred_verify with what the allocation keeps of the REST name that made it.
 static unsigned int verify(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
@@ -154,7 +156,7 @@ static unsigned int verify(struct turn_request *r)
 	return code;
 }
 
-// What a request shows of its address by the NONCE that it has.
+// Finds out what the NONCE of a request shows about its source address.
 static enum nonce_state prove(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -172,8 +174,8 @@ static enum nonce_state prove(struct turn_request *r)
 	return state;
 }
 
-// RFC 8489 9.2.4 with the nonce first: a stale one is told before any key is looked up or derived
-// (doc/decisions/0002). 0, the error code, or SILENCE.
+// Authenticates as RFC 8489 9.2.4 says, but checks the nonce first: a stale one is answered before
+// any key is looked up or derived (doc/decisions/0002). Returns 0, the error code, or SILENCE.
 static unsigned int authenticate(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -194,7 +196,8 @@ static unsigned int authenticate(struct turn_request *r)
 	return code;
 }
 
-// What holds for every authenticated request before its handler (RFC 8489 6.3.1, RFC 8656 5).
+// Checks that every authenticated request has to pass before its handler (RFC 8489 6.3.1, RFC 8656
+// 5).
 static unsigned int admit(struct turn_request *r, const struct method *method)
 {
 	if (r->m.nb_unknown > 0)
@@ -208,7 +211,7 @@ static unsigned int admit(struct turn_request *r, const struct method *method)
 	return 0;
 }
 
-// A failed Allocate that came by a redirect leaves none behind.
+// If an Allocate that came by a redirect has failed, the redirect is ended.
 static void drop_redirect(struct turn_request *r, const struct method *method)
 {
 	if (method->method == STUN_ALLOCATE && r->slot == TURN_NONE)
@@ -237,7 +240,7 @@ static void handle_signed(
 	finish(r, true, plan);
 }
 
-// Binding is never authenticated (RFC 8489 12): over UDP its answers have a budget of their own.
+// Binding is never authenticated (RFC 8489 12). Over UDP its answers have a budget of their own.
 static void handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
@@ -271,7 +274,7 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 		r.proof = PROOF_ADDRESS;
 	if (!method->authenticated)
 		return handle_binding(&r, method, plan);
-	// Past its time but not swept yet: it is gone.
+	// An allocation past its time that has not been swept yet counts as gone.
 	if (r.slot != TURN_NONE && alloc_left(s, r.slot) == 0) {
 		alloc_end(s, r.slot);
 		r.slot = TURN_NONE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A STUN request on its way through its handler.
+// What a STUN request carries through its handler.
 #pragma once
 
 #include "auth/cred.h"
@@ -12,14 +12,15 @@ struct turn_request {
 	struct turn_view *v;
 	struct stun_msg m;
 	uint32_t slot; // live allocation of the 5-tuple, or TURN_NONE
-	struct turn_cred cred; // who signed it; key.len 0 = nobody
-	struct stun_writer w; // a handler that returns 0 finds a success response begun here
+	struct turn_cred cred; // whoever signed it; key.len 0 = nobody
+	struct stun_writer w; // the success response, begun before the handler runs
 	uint8_t proof; // enum proof
-	const char *reason; // in place of the phrase that goes with the code; NULL = that one
-	bool handover; // a handler asks for: hand the datagram to worker `worker`
+	const char *reason; // reason phrase of the error response; NULL = the usual one of the code
+	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;
 };
 
-// Answers a STUN request whole: plan and side->front.
+// Handles a STUN request completely: fills *plan, and side->front with the answer. *m is v's
+// message, parsed.
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side);
