@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define V4_BITS 96 // of the 128-bit form are not IPv4's own
+#define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
 
 struct prefix conf_prefix_of(const struct addr *a, uint8_t len)
 {
@@ -31,7 +31,7 @@ int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_nod
 	return 0;
 }
 
-// Address and length of "addr/len", the length of the 128-bit form; false when it is not that.
+// Splits "addr/len"; len is that of the 128-bit form. False when text is not of that form.
 static bool split_prefix(const char *text, struct addr *a, uint8_t *len)
 {
 	const char *slash = strchr(text, '/');
@@ -52,7 +52,7 @@ static bool split_prefix(const char *text, struct addr *a, uint8_t *len)
 	return *end == '\0' && v <= 128;
 }
 
-// "a", "a-b" or a prefix; tells apart the one mistake that is easily made.
+// Reads "a", "a-b" or a prefix. One easy mistake gets an error of its own.
 static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r)
 {
 	char shown[CONF_SHOWN_LEN], text[ADDR_TEXT_LEN];
@@ -71,7 +71,7 @@ static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct add
 		conf_shown(n, shown), text, strchr(n->text, '/'), "the address alone");
 }
 
-// Number of addresses of a range, or 0 with an error when it would make the list too long.
+// The number of addresses in a range; 0 with an error when they would make the list too long.
 static uint32_t range_size(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
 	const void *base, const struct addr_range *r)
 {
@@ -96,8 +96,8 @@ int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 
 	if (rc != 0)
 		return rc;
-	// The first and last address of an IPv4 subnet are no host's, except with /31
-	// (RFC 3021) and /32
+	// No host has the first or last address of an IPv4 subnet, except with /31 (RFC 3021) and
+	// /32.
 	if (strchr(n->text, '/') != NULL && addr_is_v4(&r.lo)) {
 		const struct addr second = addr_next(&r.lo);
 
@@ -131,7 +131,7 @@ static const char *class_text(const struct addr *a)
 	return addr_eq(a, &canonical) ? text[addr_class(a)] : "an embedded IPv4 address";
 }
 
-// An address that a host on this subnet can have?
+// Fails unless a host on this subnet can have the address.
 static int check_host(
 	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
 {
@@ -154,7 +154,7 @@ static int check_host(
 	return 0;
 }
 
-// "a/len" or "a-b/len".
+// Reads "a/len" or "a-b/len".
 static bool parse_port_addrs(const char *text, struct addr_range *r, uint8_t *len)
 {
 	const char *slash = strchr(text, '/');
@@ -230,7 +230,7 @@ int conf_read_nat64(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 int conf_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
-	struct prefix prefixes[254]; // the most a range can need
+	struct prefix prefixes[254]; // the most that one range can need
 	struct addr_range r;
 	struct prefix *out;
 	unsigned int nb;

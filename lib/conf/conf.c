@@ -12,8 +12,8 @@
 static int read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base);
 
-// What is odd about a key itself, or NULL. Merge keys are YAML's; what only looks like a blank is
-// none to it.
+// What is odd about a key itself, or NULL. Merge keys belong to YAML. Some characters look like a
+// blank and are none to YAML.
 static const char *key_fault(const char *key)
 {
 	if (strcmp(key, "<<") == 0)
@@ -25,8 +25,8 @@ static const char *key_fault(const char *key)
 	return NULL;
 }
 
-// Whether n is "key value" without the ':' between the two, as in {realm turn.example}: the known
-// key that it begins with, or NULL.
+// Finds "key value" without the ':' between the two, as in {realm turn.example}. Returns the known
+// key that n begins with, or NULL.
 static const struct conf_key *find_colonless(
 	const struct conf_ctx *x, const struct conf_key *parent, const struct conf_node *n)
 {
@@ -39,8 +39,9 @@ static const struct conf_key *find_colonless(
 	return conf_key_child(x->keys, parent, name);
 }
 
-// A key that the schema has not. Its text is cut at the first odd character: behind a ':' without
-// its blank there may be a password. Where passwords are written, only a near miss is shown at all.
+// Fails on a key that is not in the schema. Its text is cut at the first odd character: a password
+// may follow a ':' that lacks its blank. Where passwords are written, a key is shown only when it
+// nearly is a known one.
 static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n)
 {
 	const struct conf_key *known = find_colonless(x, parent, n);
@@ -57,7 +58,7 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	}
 	if (fault != NULL)
 		return conf_fail_unknown(x, n, n->key[0] == '<' ? "<<" : "?", "%s", fault);
-	// realm is one of ours too, which has only been put into another section
+	// realm is a key of ours too; it has only been put into another section
 	if (x->conf != NULL && (parent == NULL || strcmp(n->key, "realm") != 0) &&
 		conf_coturn_key(n->key, advice, sizeof(advice)))
 		return conf_fail_unknown(x, n, n->key, "%s", advice);
@@ -70,7 +71,7 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	return conf_fail_unknown(x, n, name, "unknown key, %s", advice);
 }
 
-// What to do where one kind of value stands in the place of another.
+// Advice for a value of one kind that stands in the place of another.
 static const char *kind_advice(const struct conf_key *k, const struct conf_node *n)
 {
 	if (n->kind == CONF_LIST)
@@ -87,7 +88,7 @@ static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct
 {
 	const bool none = conf_value_none(n);
 
-	// A section whose every line is commented out is an empty one
+	// A section is empty when every line of it is commented out
 	if (none && k->type == CONF_SECTION)
 		return 0;
 	if (none)
@@ -108,7 +109,7 @@ static int read_items(
 	if (nb < k->min || nb > k->max)
 		return conf_fail(
 			x, list, "has %u entries, it must have from %u to %u", nb, k->min, k->max);
-	// All at once: the checks remember where the elements are
+	// Grow the array once: the checks remember where the elements are
 	array = conf_list_grow(x, k, list, base, nb);
 	if (array == NULL)
 		return -EINVAL;
@@ -138,7 +139,7 @@ static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	return conf_value_read(x, k, n, base);
 }
 
-// A key that the file leaves out.
+// Handles a key that the file leaves out.
 static int read_absent(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *map, void *base)
 {
@@ -173,7 +174,7 @@ static const struct conf_node *find_entry(const struct conf_node *map, const cha
 	return n;
 }
 
-// Whether a key is in the file, be it under a name that has been told to be wrong.
+// True when a key is in the file, even under a name that has been reported as wrong.
 static bool is_given(const struct conf_node *map, const char *key)
 {
 	for (const struct conf_node *n = map->child; n != NULL; n = n->next)
@@ -196,7 +197,7 @@ static int read_entry(
 	return read_value(x, k, n, base);
 }
 
-// What is wrong with one key keeps none of the others from being looked at.
+// Reads all keys of a mapping: after a wrong key it goes on to the others.
 static int read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base)
 {
@@ -217,7 +218,7 @@ static int read_map(
 
 // --- load and free -------------------------------------------------------------------------------
 
-// The whole file, or NULL with x->error set.
+// Reads the whole file into memory. NULL with x->error set on failure.
 static char *read_file(struct conf_ctx *x, size_t *len)
 {
 	FILE *f = fopen(x->path, "re");
@@ -228,7 +229,7 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 	} else if (f == NULL) {
 		conf_fail(x, NULL, "cannot be opened: %s", strerror(errno));
 	} else {
-		setvbuf(f, NULL, _IONBF, 0); // no other copy of it
+		setvbuf(f, NULL, _IONBF, 0); // stdio keeps no second copy of the file
 		*len = fread(text, 1, CONF_FILE_MAX + 1, f);
 		if (ferror(f))
 			conf_fail(x, NULL, "cannot be read: %s", strerror(errno));
@@ -304,7 +305,7 @@ struct conf *conf_load_all(const char *path, struct conf_report *r)
 	return load(&x);
 }
 
-// Frees what the keys below parent own, wiped: any of it may be a secret.
+// Wipes and frees what the keys below parent own: any of it may be a secret.
 void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
 	for (unsigned int i = 0; i < t->nb; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files and keys of coturn, which many come from.
+// Recognises files and keys of coturn, because many operators come from it.
 #include "conf_int.h"
 
 // --- keys ----------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ bool conf_coturn_key(const char *name, char *buf, size_t len)
 
 // --- files ---------------------------------------------------------------------------------------
 
-// Whether a line, without the blanks before it, is "key=value" or one of the keys alone.
+// True when a line, given without its leading blanks, is "key=value" or one of the keys alone.
 static bool is_setting(const char *line, size_t len)
 {
 	size_t word = 0, end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device strings: which of them DPDK cannot know, and what an operator may have meant.
+// Tells device strings that DPDK cannot know, and what the operator may have meant.
 #include "conf_int.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ static bool take_hex(const char **text, unsigned int least, unsigned int most, u
 	return n >= least && n <= most && v <= top;
 }
 
-// "[DDDD:]BB:DD.F" up to a comma or the end.
+// True when text is "[DDDD:]BB:DD.F" up to a comma or the end.
 static bool is_pci(const char *text)
 {
 	const char *dot = strchr(text, '.'), *colon = strchr(text, ':');
@@ -37,7 +37,7 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 {
 	const size_t end = strcspn(device, ",");
 
-	// digits and ':' alone are no name of a driver
+	// Digits and ':' alone are no name of a driver
 	if (strspn(device, "0123456789abcdefABCDEF:.") == end && memchr(device, ':', end) != NULL) {
 		if (is_pci(device))
 			return true;
@@ -47,7 +47,7 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 			(int)end, device);
 		return false;
 	}
-	// drivers have a '_' in their names, other buses a ':', and VMBus has UUIDs
+	// Drivers have a '_' in their names, other buses a ':', and VMBus has UUIDs
 	if (strcspn(device, "_:-") < end)
 		return true;
 	snprintf(reason, len,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver profiles: a directory of small files with a schema of their own, read by the machinery of
-// the configuration.
+// Driver profiles: a directory of small files with a schema of their own. The code that reads the
+// configuration reads them too.
 #include "conf_int.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FILES_MAX 256 // of one directory
+#define FILES_MAX 256 // files in one directory
 #define SUFFIX ".yaml"
 
 #define FIELD(f) \
@@ -37,7 +37,7 @@ const struct conf_table conf_driver_keys = {keys, sizeof(keys) / sizeof(keys[0])
 
 // --- one file ------------------------------------------------------------------------------------
 
-// "key=value,key=value", in which nothing is empty and nothing could end the device's name.
+// Checks "key=value,key=value": nothing is empty, and nothing could end the device's name.
 static int check_devargs(struct conf_ctx *x, const struct conf_driver *d)
 {
 	const struct conf_node *n = conf_node_of(x->root, &d->devargs, 0);
@@ -60,7 +60,7 @@ static int check_devargs(struct conf_ctx *x, const struct conf_driver *d)
 	}
 }
 
-// No driver has two profiles.
+// Fails when a driver has two profiles.
 static int check_names(
 	struct conf_ctx *x, const struct conf_drivers *all, const struct conf_driver *d)
 {
@@ -197,7 +197,7 @@ const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, co
 
 // --- showing -------------------------------------------------------------------------------------
 
-// "ice" for ".../ice.yaml".
+// True when name is the profile's file name without path and ending: "ice" for ".../ice.yaml".
 static bool is_file_name(const struct conf_driver *d, const char *name)
 {
 	const char *base = strrchr(d->path, '/') + 1;
@@ -218,8 +218,8 @@ static const struct conf_driver *find_any(const struct conf_drivers *d, const ch
 	return found;
 }
 
-// The end of a line: where the value of a field stands. fallback: who decides if the profile does
-// not.
+// Ends a line with the place where the value of a field stands. fallback says who decides when the
+// profile does not.
 static void end_line(
 	FILE *out, const struct conf_driver *d, const void *field, const char *fallback)
 {
@@ -231,7 +231,7 @@ static void end_line(
 		fprintf(out, " # %s\n", fallback);
 }
 
-// A text in quotes; it holds no control characters.
+// Writes a text in quotes. The text holds no control characters.
 static void put_text(FILE *out, const char *key, const char *text)
 {
 	fprintf(out, "%s: \"", key);

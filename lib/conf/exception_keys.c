@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the kernel's traffic an exception port carries, and checks of exception ports.
+// The kernel's traffic that an exception port carries, and the checks of exception ports.
 #include "conf_int.h"
 #include "vtap_spec.h"
 
@@ -73,7 +73,8 @@ static const struct conf_node *section_of(const struct conf_ctx *x, uint32_t por
 	return NULL;
 }
 
-// No two interfaces of one name in one namespace, be they of an exception port or a port's own.
+// Fails when two interfaces have one name in one namespace. Both exception ports and vtap ports
+// count.
 static int check_name(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *p = x->conf->ports;
@@ -131,7 +132,7 @@ static const struct conf_port *port_of(const struct conf *c, const struct addr *
 	return NULL;
 }
 
-// TCP is the kernel's, which has the address of a port by an exception port alone.
+// TCP is the kernel's. The kernel has the address of a port only through an exception port.
 static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct conf_port *p = port_of(x->conf, &l->at.addr);

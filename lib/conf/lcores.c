@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL's --lcores syntax: "SET[@CPUS],..." where a set is 3, 1-4 or (0,2-3). Without CPUS the lcores
-// of a set run on those of their own numbers.
+// Reads EAL's --lcores syntax: "SET[@CPUS],..." where a set is 3, 1-4 or (0,2-3). Without CPUS, the
+// lcores of a set run on the CPUs of the same numbers.
 #include "conf_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-// Each of these takes its part off the front of text; NULL when it is not there.
+// Each of these functions takes its part off the front of text and returns the rest; NULL when the
+// part is not there.
 
 static const char *take_number(const char *text, unsigned int *out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// doc/configuration.md out of the schema.
+// Prints doc/configuration.md from the schema.
 #include "conf_int.h"
 
 static void write_range(FILE *out, const struct conf_key *k)
@@ -48,7 +48,7 @@ static void write_default(FILE *out, const struct conf_key *k)
 
 static void write_rows(FILE *out, const struct conf_key *parent);
 
-// Row of a value; rows of all values in a section.
+// Writes the row of one value.
 static void write_row(FILE *out, const struct conf_key *k)
 {
 	if (k->type == CONF_SECTION || k->type == CONF_ITEMS) {
@@ -64,7 +64,7 @@ static void write_row(FILE *out, const struct conf_key *k)
 	fprintf(out, " | %s |\n", k->help);
 }
 
-// Rows of all values below parent, sections inside it included.
+// Writes the rows of all values below parent, including those of sections inside it.
 static void write_rows(FILE *out, const struct conf_key *parent)
 {
 	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {

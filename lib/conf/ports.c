@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of ports and of what must lie on them.
+// Checks ports, and the addresses that must lie on them.
 #include "conf_int.h"
 #include "vtap_spec.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-// An address and where the file gives it.
+// An address, and where the file gives it.
 struct owned {
 	struct addr addr;
 	const void *field;
-	uint32_t index; // in the field
-	uint32_t order; // in the file
+	uint32_t index; // element of the field
+	uint32_t order; // position in the file
 };
 
 static int owned_cmp(const void *a, const void *b)
@@ -27,7 +27,7 @@ static const struct conf_node *node_of(const struct conf_ctx *x, const struct ow
 	return conf_node_of(x->root, o->field, o->index);
 }
 
-// Sorts; fails on the second of two equal addresses that comes first in the file.
+// Sorts the addresses. Fails on the first address in the file that repeats an earlier one.
 static int check_distinct(struct conf_ctx *x, struct owned *o, uint32_t nb)
 {
 	const struct owned *twin = NULL;
@@ -106,14 +106,15 @@ static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
 		v6 = v6 || !addr_is_v4(&p->addresses[i].addr);
-	// RFC 8200 section 5
+	// IPv6 needs an MTU of 1280 (RFC 8200 section 5)
 	if (v6 && p->mtu < 1280)
 		return conf_fail(x, conf_node_of(x->root, &p->mtu, 0),
 			"%u is too small: a port with IPv6 addresses needs 1280", p->mtu);
 	return 0;
 }
 
-// Checks what is ours of a device, the vtaps. DPDK knows all others when it opens them.
+// Checks the device strings that are ours, those of vtaps. DPDK checks all others when it opens
+// them.
 static int check_device(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *ports = x->conf->ports;
@@ -152,7 +153,8 @@ static int check_port_names(struct conf_ctx *x, uint32_t port)
 	return 0;
 }
 
-// turn.local and turn.gateways: all ports' addresses and routers, in the order of the file.
+// Gathers turn.local and turn.gateways: the addresses and routers of all ports, in the order of the
+// file.
 static int gather(struct conf_ctx *x)
 {
 	struct conf *c = x->conf;
@@ -181,7 +183,8 @@ static int gather(struct conf_ctx *x)
 	return 0;
 }
 
-// Listeners and relay addresses are packets' source addresses, and these decide the port.
+// Listeners and relay addresses must be on a port: they are source addresses of packets, and the
+// source address decides the port.
 static int check_on_port(struct conf_ctx *x, const struct owned *own, const struct addr *a,
 	const struct conf_node *n)
 {
@@ -232,8 +235,8 @@ static bool over_udp(const struct turn_listener *l)
 	return !turn_listener_is_stream(l);
 }
 
-// Two listeners of one address and port: the kernel tells TCP from UDP, the first byte of a
-// datagram plain from DTLS; nothing tells more.
+// Fails when two listeners with one address and port cannot be told apart. The kernel tells TCP
+// from UDP, and the first byte of a datagram tells plain TURN from DTLS. Nothing tells more.
 static int check_pair(
 	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *other)
 {
@@ -277,7 +280,7 @@ static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t 
 
 	if (rc == 0)
 		rc = check_tls(x, l);
-	// of TCP the kernel will say whether it has the address
+	// over TCP the kernel will say whether it has the address
 	if (rc == 0 && over_udp(l))
 		rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
 	for (uint32_t j = 0; j < i && rc == 0; j++)
@@ -295,7 +298,7 @@ static int check_listeners(struct conf_ctx *x, const struct owned *own)
 	return rc;
 }
 
-// Something must be left of the relay range where listeners take ports out of it.
+// Checks that the relay range has ports left where listeners take some of them.
 static int check_relay_ports(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
@@ -340,7 +343,7 @@ static int check_relay(struct conf_ctx *x, const struct owned *own)
 	return rc != 0 ? rc : check_relay_ports(x);
 }
 
-// Whether an address is the broadcast address of a subnet of the port.
+// True when an address is the broadcast address of a subnet of the port.
 static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {

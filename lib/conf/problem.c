@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong and where: FILE:LINE:COL: key: reason.
+// Formats problems: what is wrong and where, as FILE:LINE:COL: key: reason.
 #include "conf_int.h"
 
 #include <errno.h>
 #include <stdarg.h>
 
-#define PATH_LEN 128 // of a key path as text: the deepest has 30 characters and one index
+#define PATH_LEN 128 // bytes of a key path as text; the deepest has 30 characters and one index
 
 const struct conf_node *conf_node_of(const struct conf_node *n, const void *field, uint32_t index)
 {
@@ -21,7 +21,7 @@ const struct conf_node *conf_node_of(const struct conf_node *n, const void *fiel
 	return NULL;
 }
 
-// "ports[0].name" of a node. Only names that are in the schema ever get here.
+// Writes the path of a node, such as "ports[0].name". Only names in the schema ever get here.
 static size_t format_path(const struct conf_node *n, char *buf, size_t len)
 {
 	size_t at = 0;
@@ -38,7 +38,7 @@ static size_t format_path(const struct conf_node *n, char *buf, size_t len)
 	return at;
 }
 
-// A place, and the path of the key that is wrong there.
+// A place in the file, and the path of the key that is wrong there.
 struct place {
 	const char *file;
 	size_t line, col;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What works but reaches less than its operator may think: ports without gateways, private relay
-// addresses, peer rules that never apply.
+// Warns of what works but reaches less than the operator may think: ports without gateways, private
+// relay addresses, peer rules that never apply.
 #include "conf_int.h"
 
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static void warn_gateways(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Private, shared or unique local, in words; NULL when the Internet may reach it.
+// Names the private, shared or unique local range an address is in; NULL when the Internet may
+// reach it.
 static const char *private_text(const struct addr *a)
 {
 	static const struct {
@@ -63,7 +64,7 @@ static const char *private_text(const struct addr *a)
 	return NULL;
 }
 
-// One warning for each entry of the file, which may be a range.
+// Warns once for each entry of the file; an entry may be a range.
 static void warn_private(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_node *last = NULL;
@@ -93,7 +94,8 @@ void conf_warn_ports(const struct conf *c, struct conf_report *r)
 
 // --- peers ---------------------------------------------------------------------------------------
 
-// Peers are judged by the IPv4 address they carry, so a rule for the carrier never matches.
+// True when p lies in a prefix that carries IPv4 addresses. Peers are judged by the IPv4 address
+// inside, so a rule for the carrier never matches.
 static bool is_carrier(const struct prefix *p)
 {
 	const struct addr first = addr_canonical(p->addr);
@@ -103,8 +105,8 @@ static bool is_carrier(const struct prefix *p)
 	return !addr_eq(&last, &r.hi) && addr_is_v4(&first) == addr_is_v4(&last);
 }
 
-// A rule for what is behind a translator of the operator's never matches either, unless he takes it
-// out of what he denies there.
+// True when p lies behind one of the operator's translators and in no entry of peers.deny. A rule
+// to allow it never matches either; a rule inside a denied prefix does, as an exception from it.
 static bool is_behind(const struct turn_config *t, const struct prefix *p)
 {
 	bool behind = false;
@@ -125,8 +127,9 @@ static bool is_relay(const struct conf *c, const struct addr *a)
 	return false;
 }
 
-// Why nobody in p is ever a peer, whatever is allowed; NULL when somebody may be. No class that is
-// refused begins and ends in a prefix that holds others.
+// Why nobody in p is ever a peer, whatever is allowed; NULL when somebody may be. The first and the
+// last address are enough to tell: no refused class begins and ends inside a prefix that holds
+// others.
 static const char *never_text(const struct conf *c, const struct prefix *p)
 {
 	static const char *const text[] = {[ADDR_UNSPECIFIED] = "unspecified addresses are",
@@ -146,10 +149,10 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 	return NULL;
 }
 
-// What is asked for each of many peer rules.
+// What is looked up for each of many peer rules.
 struct judge {
 	const struct conf *conf;
-	bool relays[CONF_PORTS_MAX][2], routed[CONF_PORTS_MAX][2]; // [is_v4]: of each port
+	bool relays[CONF_PORTS_MAX][2], routed[CONF_PORTS_MAX][2]; // [is_v4], for each port
 	struct prefix *deny; // sorted
 };
 
@@ -210,7 +213,7 @@ static const struct conf_port *port_of(
 	return NULL;
 }
 
-// A packet leaves by the port of its relay address, to the subnets of that port or its gateway.
+// A packet leaves by the port of its relay address, to the subnets of that port or to its gateway.
 static bool is_reached(const struct judge *g, const struct prefix *peers)
 {
 	const bool v4 = addr_is_v4(&peers->addr);
@@ -221,7 +224,7 @@ static bool is_reached(const struct judge *g, const struct prefix *peers)
 	return port_of(g, peers, true) != NULL;
 }
 
-// Fills text with what is wrong with an entry of peers.allow.
+// True when an entry of peers.allow has a fault; text then says which.
 static bool allow_fault(const struct judge *g, const struct prefix *p, char *text, size_t len)
 {
 	const char *never = never_text(g->conf, p);
@@ -259,7 +262,8 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	return true;
 }
 
-// allow: an entry of peers.allow; what is denied behind a translator is looked at as it is.
+// Tells the fault of an entry of peers.allow (allow) or peers.deny. An entry that is denied behind
+// a translator is judged as it stands.
 static bool carrier_fault(
 	const struct turn_config *t, const struct prefix *p, bool allow, char *text, size_t len)
 {
@@ -292,7 +296,7 @@ void conf_warn_peers(const struct conf *c, struct conf_report *r)
 		if (!carrier_fault(t, p, i < t->nb_allow, text, sizeof(text)) &&
 			(i >= t->nb_allow || !allow_fault(&g, p, text, sizeof(text))))
 			continue;
-		// a range is many prefixes, of which one is told
+		// a range is many prefixes; tell of one of them only
 		if (last == NULL || last != conf_node_of(c->root, at.field, k))
 			conf_tell(r, CONF_WARNING, at, "%s", text);
 		last = conf_node_of(c->root, at.field, k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one table of all keys: what they are called, where they go, what they may be, what they are
-// when absent, what they are for. Parsing, checks, freeing and doc/configuration.md follow from it.
+// The one table of all keys: names, where the values go, what they may be, defaults, purposes.
+// Parsing, checks, freeing and doc/configuration.md all follow from this table.
 #include "conf_int.h"
 
 #include <syslog.h>
@@ -22,7 +22,7 @@ static const struct conf_choice log_to_choices[] = {
 static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
 	{"notice", LOG_NOTICE}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
 
-// A single field f of struct s; a list f of struct s with its count n.
+// ONE: a single field f of struct s. MANY: a list f of struct s with its count n.
 #define ONE(s, f) .offset = offsetof(struct s, f), .size = sizeof(((struct s *)NULL)->f)
 #define MANY(s, f, n)                                                            \
 	.offset = offsetof(struct s, f), .size = sizeof(*((struct s *)NULL)->f), \
@@ -549,7 +549,7 @@ const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *pa
 	const char *name, char *buf, size_t len)
 {
 	const struct conf_table *t = x->keys;
-	// Up to this many wrong letters a word is taken for a slip of the pen
+	// A word with up to this many wrong letters is taken for a slip of the pen
 	unsigned int best = strlen(name) > 4 ? 3 : 2;
 	const char *near = NULL;
 

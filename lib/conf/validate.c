@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks that take more than one key. Each names the place that the operator should change.
+// Checks that take more than one key. Each error names the place that the operator should change.
 #include "conf_int.h"
 #include "turn_relay_map.h"
 
@@ -31,7 +31,7 @@ static int check_lcores(struct conf_ctx *x)
 	return 0;
 }
 
-// EAL refuses to be told the same thing twice.
+// Fails on an argument that is given to EAL twice, because EAL refuses that.
 static int check_eal_args(struct conf_ctx *x)
 {
 	static const struct {
@@ -73,7 +73,7 @@ static int named_cmp(const void *a, const void *b)
 	return diff != 0 ? diff : (l->index > r->index) - (l->index < r->index);
 }
 
-// Fails on the first user of the file whose name another has already.
+// Fails on the first user in the file whose name an earlier user has.
 static int check_user_names(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
@@ -127,14 +127,14 @@ static int check_lifetime(struct conf_ctx *x)
 
 	if (l->lifetime_default_s <= l->lifetime_max_s)
 		return 0;
-	// The one of the two that the file gives
+	// Tell the one of the two that the file gives
 	if (n == NULL)
 		n = conf_node_of(x->root, &l->lifetime_max_s, 0);
 	return conf_fail(x, n, "the default of %u s is above the maximum of %u s",
 		l->lifetime_default_s, l->lifetime_max_s);
 }
 
-// What listeners leave of the shared addresses of a family.
+// The number of shared addresses of a family that listeners leave over.
 static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
 {
 	uint32_t nb = 0;

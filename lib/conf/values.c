@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One value of the file into one field.
+// Reads one value of the file into one field.
 #include "conf_int.h"
 
 #include <ctype.h>
@@ -27,7 +27,7 @@ void *conf_list_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 {
 	char **array = (char **)((char *)base + k->offset);
 	uint32_t *count = (uint32_t *)((char *)base + k->count);
-	// One byte more, so that an empty list is no NULL to mistake for a failure
+	// One byte more: an empty list then is not NULL, which would look like a failure
 	char *grown = realloc(*array, ((size_t)*count + n) * k->size + 1);
 	char *fresh;
 
@@ -120,7 +120,7 @@ static int read_choice(
 	return conf_fail(x, n, "'%s' is not one of: %s", conf_shown(n, shown), names);
 }
 
-// Text may be a secret: no reason quotes it.
+// Checks a text. It may be a secret, so no reason quotes it.
 static int check_text(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n)
 {
 	const size_t len = strlen(n->text);
@@ -154,7 +154,7 @@ static int read_text(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 	return *field != NULL ? 0 : conf_fail_memory(x);
 }
 
-// One item of a list of texts.
+// Reads one item of a list of texts.
 static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	char **item;
@@ -179,7 +179,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// A key is a secret: the reason does not quote it.
+// Reads a key in hexadecimal. It is a secret, so the reason does not quote it.
 static int read_hex(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct stun_key *key = (struct stun_key *)((char *)base + k->offset);

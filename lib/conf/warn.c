@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What works but should be known.
+// Warns of what works but the operator should know.
 #include "conf_int.h"
 #include "turn_relay_map.h"
 
@@ -8,12 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Realm bytes up to which a 401 is at most 3 times the shortest Allocate, in whole IP packets.
+// Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
+// whole IP packets.
 #define REALM_SHORT 16
 #define SECRET_SHORT 16
 #define SEEN_TWICE "net_af_packet"
 
-// The first argument of conf_tell's last ones: a place in the configuration.
+// A place in the configuration, as conf_tell takes it.
 #define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
 
 static bool is_ascii(const char *s)
@@ -23,11 +24,11 @@ static bool is_ascii(const char *s)
 	return *s == '\0';
 }
 
-// Why a text of the operator's is none that he can have meant, or NULL.
+// Why the operator cannot have meant a text as it is, or NULL.
 static const char *placeholder(const char *text)
 {
 	static const char *const change[] = {"change me", "changeme", "change-me", "change_me"};
-	// curly quotes, of which YAML knows nothing: U+2018 to U+201F
+	// curly quotes, U+2018 to U+201F: they are no quotes to YAML
 	const char *curly = strstr(text, "\xe2\x80");
 
 	for (size_t i = 0; i < sizeof(change) / sizeof(change[0]); i++)
@@ -99,8 +100,8 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 			"how many a second of one source (20)");
 }
 
-// Packets that may wait in the backlog of a worker: of known clients and of strangers each
-// requests and as many datagrams behind them, and again as many of clients over TCP and TLS.
+// Packets that may wait in the backlog of a worker: requests of known clients, requests of
+// strangers, and as many datagrams behind each. Clients over TCP and TLS add one backlog more.
 static uint32_t backlog_packets(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
@@ -139,7 +140,7 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 			c->mbufs, backlog_packets(c));
 }
 
-// Whether UDP to a port of an address is the data path's.
+// True when the data path owns UDP to that address and port.
 static bool is_taken(const struct turn_config *t, const struct addr *a, uint16_t port)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
@@ -189,7 +190,7 @@ static void warn_exceptions(const struct conf *c, struct conf_report *r)
 			c->mbufs, waiting);
 }
 
-// The kernel sees the packets of such a port, too.
+// Warns of ports whose packets the kernel sees, too.
 static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -205,8 +206,8 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Relay addresses of a family that are fewer than the workers are cut into slices of port bits
-// 1 to 6.
+// Warns when a family has fewer relay addresses than there are workers: the addresses are then cut
+// into slices by port bits 1 to 6.
 static void warn_relay(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text to tree. YAML has far more than a configuration file needs: what invites surprises (anchors,
-// tags, several documents, values over several lines) is refused by name.
+// Text to tree. YAML has far more than a configuration file needs. The parser refuses by name what
+// invites surprises: anchors, tags, several documents, values over several lines.
 #include "conf_int.h"
 
 #include <errno.h>
@@ -14,8 +14,9 @@
 
 // --- what libyaml frees --------------------------------------------------------------------------
 
-// The library's own of these names give way to ours: it has had the whole file, and secrets piece
-// by piece, in what it frees. (Weak: linked in statically its own stay, and wipe nothing.)
+// These replace libyaml's own functions of the same names, so that memory is wiped before it is
+// freed: libyaml held the whole file in it, and secrets piece by piece. (The symbols are weak: when
+// libyaml is linked in statically its own stay, and wipe nothing.)
 void yaml_free(void *p);
 void *yaml_realloc(void *p, size_t len);
 
@@ -46,9 +47,9 @@ struct reader {
 	yaml_parser_t parser;
 	struct conf_node *root;
 	struct conf_node *open; // the list or mapping being filled
-	unsigned int depth; // of open
+	unsigned int depth; // depth of open
 	unsigned int documents;
-	char *key; // read, its value not yet
+	char *key; // a key that was read and has no value yet
 	yaml_mark_t key_mark;
 };
 
@@ -57,7 +58,7 @@ static int fail_at(struct reader *r, const yaml_mark_t *m, const char *reason)
 	return conf_fail_yaml(r->x, m->line + 1, m->column + 1, "%s", reason);
 }
 
-// libyaml tells where bytes are no UTF-8 by their offset only.
+// libyaml reports bytes that are not UTF-8 only by their offset.
 static int fail_encoding(struct reader *r)
 {
 	const size_t end = r->parser.problem_offset < r->len ? r->parser.problem_offset : r->len;
@@ -76,8 +77,8 @@ static int fail_encoding(struct reader *r)
 		r->parser.problem != NULL ? r->parser.problem : "unreadable");
 }
 
-// What most often is behind words of libyaml: the first that fits. at: the characters that are one
-// of where the problem is; NULL = any.
+// What most often causes an error of libyaml; the first hint that fits is taken. at: the characters
+// one of which stands at the problem; NULL = any.
 static const struct hint {
 	const char *problem, *at, *advice;
 } hints[] = {
@@ -102,7 +103,7 @@ static const struct hint {
 	{"end of stream", NULL, "the quote is never closed"},
 };
 
-// Where a mark is in the text; marks count characters.
+// The text at a mark. Marks count characters, not bytes.
 static const char *text_at(const struct reader *r, const yaml_mark_t *m)
 {
 	const char *p = r->text, *end = r->text + r->len;
@@ -139,7 +140,7 @@ static int fail_syntax(struct reader *r)
 	if (p->error == YAML_READER_ERROR)
 		return fail_encoding(r);
 	hint = find_hint(r, problem);
-	// of a key without ':' what follows it is told, and may be lines below
+	// for a key without ':' libyaml marks what follows it, which may be lines below
 	if (strstr(problem, "expected ':'") != NULL)
 		at = &p->context_mark;
 	if (p->context == NULL)
@@ -162,7 +163,7 @@ static void link_node(struct conf_node *parent, struct conf_node *n)
 	parent->last = n;
 }
 
-// A new node in its place in the tree; takes over the pending key. NULL: out of memory.
+// Adds a new node at its place in the tree; it takes over the pending key. NULL: out of memory.
 static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const yaml_mark_t *m)
 {
 	struct conf_node *n = calloc(1, sizeof(*n));
@@ -187,7 +188,7 @@ static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const y
 	return n;
 }
 
-// The key that a text begins with, whichever section it is of, or NULL.
+// The key, of whichever section, that a text begins with, or NULL.
 static const char *find_key(const struct conf_ctx *x, const char *text)
 {
 	const size_t len = strcspn(text, " =");
@@ -206,7 +207,7 @@ static int check_scalar(struct reader *r, const yaml_event_t *e)
 {
 	const unsigned char *s = e->data.scalar.value;
 
-	// An entry without the blank after its ':' would silently become part of the value above
+	// Without the blank after its ':' an entry would silently become part of the value above
 	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 		e->end_mark.line != e->start_mark.line) {
 		const char *key = find_key(r->x, (const char *)s);
@@ -342,7 +343,7 @@ static int read_events(struct reader *r)
 
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len)
 {
-	// what some editors put before UTF-8 is no text
+	// skip the byte order mark that some editors put before UTF-8
 	const size_t bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	struct reader r = {.x = x, .text = text + bom, .len = len - bom};
 	int rc;
@@ -365,12 +366,12 @@ struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t l
 
 void conf_yaml_free(struct conf_node *n)
 {
-	// Depth is bounded by DEPTH_MAX, siblings are not
+	// DEPTH_MAX bounds the depth; nothing bounds the siblings
 	while (n != NULL) {
 		struct conf_node *next = n->next;
 
 		conf_yaml_free(n->child);
-		secret_wipe(n->key); // with a password in it, where a blank is missing
+		secret_wipe(n->key); // it holds a password where a blank is missing
 		secret_wipe(n->text);
 		free(n);
 		n = next;
