@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making super-frames: runs of datagrams of one flow and one size become one each. Nothing is
-// copied: the first keeps its headers, of the others only the payload stays and is linked behind.
+// Makes super-frames: a run of datagrams of one flow and one size becomes one super-frame. Nothing
+// is copied: the first datagram keeps its headers; each further one is cut down to its payload and
+// linked behind.
 //
-// The order of one flow, which is all datagrams of one 5-tuple, is kept: a datagram joins the last
-// frame of its flow or none. Between flows there is no order to keep, so that runs are found when
+// The order within one flow (all datagrams of one 5-tuple) is kept: a datagram joins the last frame
+// of its flow, or no frame. Between flows there is no order to keep, so runs are found even when
 // flows come interleaved, as they do.
 //
-// The port computes the checksums anew, as with any checksum offload: a payload damaged in our
-// memory is not found out behind it.
+// The port computes the checksums anew, as with any checksum offload. A payload that is damaged in
+// our memory therefore goes out with a good checksum.
 #include "bytes.h"
 #include "port.h"
 #include "segment.h"
@@ -19,34 +20,34 @@
 _Static_assert(SLOTS >= 2 * PORT_COALESCE_MAX && PORT_COALESCE_MAX < UINT8_MAX,
 	"there is always a free slot");
 
-// The headers of a datagram on its way out.
+// The headers of a datagram to be sent.
 struct head {
 	const uint8_t *ip;
-	uint16_t l2, all; // bytes of link header, and of all headers
-	uint16_t len; // payload
+	uint16_t l2, all; // bytes of the link header, and of all headers
+	uint16_t len; // bytes of payload
 	bool is_v4;
-	bool alone; // must not be in a super-frame
+	bool alone; // must not join a super-frame
 };
 
 // A frame to be sent: one datagram, or several of one flow.
 struct run {
-	struct head head; // of the first
+	struct head head; // of the first datagram
 	struct rte_mbuf *first, *last;
 	unsigned int n;
-	bool closed; // the last one was shorter: nothing can come behind it
+	bool closed; // its last datagram was shorter: no other may follow
 };
 
 struct bundle {
 	const struct port_super *limits;
 	unsigned int n;
 	struct run run[PORT_COALESCE_MAX];
-	uint8_t slot[SLOTS]; // number + 1 of the last run of a flow, by hash; 0 = free
+	uint8_t slot[SLOTS]; // by hash of the flow: number + 1 of its last run; 0 = free
 };
 
 // --- what may join ------------------------------------------------------------------------------
 
-// False: no UDP datagram that is whole; what flow it belongs to is not known.
-// h->l2 is known.
+// Reads the headers of m; h->l2 is set already. False when m is no whole UDP datagram: its flow is
+// then unknown.
 static bool head_read(struct head *h, const struct rte_mbuf *m)
 {
 	const uint8_t *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, h->l2);
@@ -74,16 +75,17 @@ static bool head_read(struct head *h, const struct rte_mbuf *m)
 	h->ip = ip;
 	h->all = (uint16_t)(m->data_len - l4_len + NET_UDP_LEN);
 	h->len = (uint16_t)(l4_len - NET_UDP_LEN);
-	// Whatever cuts a run counts the identification up from the first. It means nothing in a
-	// datagram with DF (RFC 6864 4.1). One without DF might be fragmented on its way and then
-	// needs an identification that has not just been used, which only its sender can promise.
+	// Whatever cuts a run makes the identification count up from the first one. With DF the
+	// identification means nothing (RFC 6864 4.1). Without DF the datagram may be fragmented on
+	// its way. It then needs an identification that was not used recently, which only its
+	// sender can promise.
 	h->alone = h->len == 0 ||
 		load_be16(ip - h->l2 + h->all - NET_UDP_LEN + NET_UDP_CHECKSUM_AT) == 0 ||
 		(h->is_v4 && (ip[NET_IP4_FRAGMENT_AT] & NET_IP4_DF) == 0);
 	return true;
 }
 
-// Addresses and ports lie side by side.
+// The flow's key. Addresses and ports lie side by side.
 static inline const uint8_t *flow_key(const struct head *h, size_t *len)
 {
 	*len = (h->is_v4 ? NET_IP4_ADDRS_LEN : NET_IP6_ADDRS_LEN) + NET_PORTS_LEN;
@@ -98,7 +100,8 @@ static bool same_flow(const struct head *a, const struct head *b)
 	return a->is_v4 == b->is_v4 && memcmp(key, flow_key(b, &len), len) == 0;
 }
 
-// Not keyed: who makes them all meet gets a walk of PORT_COALESCE_MAX steps.
+// The hash has no key: a sender who makes all flows collide costs us a walk of PORT_COALESCE_MAX
+// steps.
 static unsigned int flow_hash(const struct head *h)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -111,14 +114,15 @@ static unsigned int flow_hash(const struct head *h)
 	return (unsigned int)(((x ^ udp_load32(key)) * odd) >> 58);
 }
 
-// All that a datagram cut from a run takes over from the first, in datagrams of one flow.
+// Compares, for datagrams of one flow, all header fields that a datagram cut from a run takes from
+// the first one.
 static bool same_headers(const struct head *a, const struct head *b)
 {
 	if (memcmp(a->ip - a->l2, b->ip - b->l2, a->l2) != 0)
 		return false;
 	if (a->is_v4) // type of service; DF, TTL and protocol
 		return a->ip[1] == b->ip[1] && udp_load32(a->ip + 6) == udp_load32(b->ip + 6);
-	// class and flow label; next header and hop limit
+	// traffic class and flow label; next header and hop limit
 	return udp_load32(a->ip) == udp_load32(b->ip) && a->ip[7] == b->ip[7];
 }
 
@@ -144,7 +148,7 @@ static void run_append(struct run *r, struct rte_mbuf *m, const struct head *h)
 	r->closed = h->len < r->head.len;
 }
 
-// The slot of a flow: that of its last run, or a free one.
+// Finds the slot of a flow: the one with its last run, or a free one.
 static uint8_t *slot_find(struct bundle *b, const struct head *h)
 {
 	unsigned int i = flow_hash(h);
@@ -154,7 +158,7 @@ static uint8_t *slot_find(struct bundle *b, const struct head *h)
 	return &b->slot[i];
 }
 
-// Returns the number of the run that m is in now.
+// Adds m to a run, and returns the number of that run.
 static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2)
 {
 	struct run *r = &b->run[b->n];
@@ -162,7 +166,7 @@ static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2
 	uint8_t *slot;
 
 	if (unlikely(!head_read(&h, m))) {
-		// a fragment perhaps, of any flow: nothing passes it
+		// m may be a fragment of any flow, so no datagram may pass it
 		memset(b->slot, 0, sizeof(b->slot));
 	} else {
 		slot = slot_find(b, &h);
@@ -176,7 +180,7 @@ static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2
 	return b->n++;
 }
 
-// The headers of a run are those of a frame as long as the whole.
+// Finishes a run: its headers become those of one frame as long as the whole.
 static void run_finish(const struct run *r)
 {
 	struct rte_mbuf *m = r->first;

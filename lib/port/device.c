@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the device string of the configuration to a DPDK device. Reasons of a failure are such that
-// an operator can act on them.
+// Turns the device string of the configuration into a DPDK device. When that fails, the reason
+// tells the operator what to do.
 
 #include <errno.h>
 #include <limits.h>
@@ -17,10 +17,10 @@
 
 #define DEVICE_NAME_LEN 64
 
-// Ethdevs in use by a port. Management lcore only.
+// Ethdevs that a port uses. Management lcore only.
 static bool taken[RTE_MAX_ETHPORTS];
 
-// The part before the first comma: a PCI address or the name of a vdev.
+// Copies the part before the first comma: a PCI address or the name of a vdev.
 static void device_name(const char *device, char name[DEVICE_NAME_LEN])
 {
 	snprintf(name, DEVICE_NAME_LEN, "%.*s", (int)strcspn(device, ","), device);
@@ -61,7 +61,7 @@ static bool is_af_packet(const char *device)
 	return strncmp(device, "net_af_packet", 13) == 0;
 }
 
-// Value of a key of a vdev string.
+// Finds the value of a key in a vdev string.
 static bool device_arg(const char *device, const char *key, char *value, size_t len)
 {
 	const size_t n = strlen(key);
@@ -77,9 +77,10 @@ static bool device_arg(const char *device, const char *key, char *value, size_t 
 	return false;
 }
 
-// af_packet opens one fanout socket for every pair named, whether the queue is polled or not: a
-// pair more than there are workers would swallow its share of the flows without a trace, so it is
-// taken away here. Malloced, NULL without memory.
+// Limits the queue pairs of af_packet to the number of workers. af_packet opens one fanout socket
+// for every pair in its devargs, whether the queue is polled or not. A pair more than there are
+// workers would silently swallow its share of the flows. Returns a malloced string; NULL without
+// memory.
 static char *limit_pairs(const char *device, uint16_t queues)
 {
 	char pairs[16];
@@ -147,7 +148,7 @@ static int check_iface(const struct port_request *r)
 	return 0;
 }
 
-// Why a PCI device could not be probed.
+// Writes why a PCI device could not be probed.
 static void fail_pci(const struct port_request *r, const char *bdf, int err)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -176,8 +177,8 @@ static void fail_pci(const struct port_request *r, const char *bdf, int err)
 		rte_strerror(-err), driver != NULL ? driver + 1 : target, bdf);
 }
 
-// Ethdev of the device that no port has yet, RTE_MAX_ETHPORTS when there is none; *all counts the
-// taken ones too.
+// Finds an ethdev of the device that no port has yet; RTE_MAX_ETHPORTS when there is none. *all
+// counts the device's ethdevs, taken ones included.
 static uint16_t find_free(const char *device, unsigned int *all)
 {
 	uint16_t id, found = RTE_MAX_ETHPORTS;
@@ -193,7 +194,7 @@ static uint16_t find_free(const char *device, unsigned int *all)
 	return found;
 }
 
-// Probes the device where it is not there yet (PCI: -a at start; a vdev: --vdev among EAL's args).
+// Probes the device unless EAL did at its start (a PCI device through -a, a vdev through --vdev).
 static int probe(const struct port_request *r, const char *args, struct port_device *out)
 {
 	char bdf[PORT_PCI_LEN];

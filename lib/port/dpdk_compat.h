@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between the releases of DPDK that this builds with, 22.11 to 24.11. Elsewhere the
-// names are those of 22.11.
+// Hides what differs between the releases of DPDK that this builds with, 22.11 to 24.11. All other
+// code uses the names of 22.11.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 
-// 23.11 calls these so and deprecates the old names.
+// 23.11 has these names and deprecates the old ones.
 #define rte_tel_data_add_array_u64 rte_tel_data_add_array_uint
 #define rte_tel_data_add_dict_u64 rte_tel_data_add_dict_uint
 
@@ -24,8 +24,9 @@ typedef void *dpdk_thread_result;
 
 #endif
 
-// Starts a thread that keeps off the CPUs of the lcores. Its id is for pthread_join, which gets no
-// result of use. Returns 0 or an error number, negative or not.
+// Starts a control thread, which keeps off the CPUs of the lcores. *thread gets its id for
+// pthread_join; ignore the result that pthread_join returns. Returns 0 or an error number, negative
+// or positive.
 static inline int dpdk_thread_start(
 	pthread_t *thread, const char *name, dpdk_thread_result (*run)(void *arg), void *arg)
 {
@@ -34,7 +35,7 @@ static inline int dpdk_thread_start(
 	const int rc = rte_thread_create_control(&id, name, run, arg);
 
 	if (rc == 0)
-		*thread = (pthread_t)id.opaque_id; // of the same width on Linux
+		*thread = (pthread_t)id.opaque_id; // pthread_t has the same width on Linux
 	return rc;
 #else
 	return rte_ctrl_thread_create(thread, name, NULL, run, arg);

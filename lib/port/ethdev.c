@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port that is a DPDK ethdev: any driver.
+// A port on a DPDK ethdev, with any driver.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "port_int.h"
 
-// Verified by the NIC where it can; the flags of each mbuf say what it found.
+// Checksums that the NIC verifies where it can; the flags of each mbuf tell what it found.
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 
 static struct ethdev *of(struct port *p)
@@ -83,7 +83,7 @@ static void ethdev_close(struct port *p)
 	free(e);
 }
 
-// af_packet of DPDK 22.11 says "up" whatever the interface does.
+// The state of the link. af_packet of DPDK 22.11 says "up" whatever the state of the interface.
 static bool ethdev_link(struct port *p)
 {
 	const struct ethdev *e = of(p);
@@ -95,10 +95,10 @@ static bool ethdev_link(struct port *p)
 		link.link_status == RTE_ETH_LINK_UP;
 }
 
-// The driver of af_packet does not say what found its ring full. It is what the interface has
-// received and nobody has read, less the few frames that are still in the ring. The driver's
-// sockets are open a little before and after anybody can note where the interface's counter stood,
-// so frames read that were never counted move the mark.
+// Frames that found the ring of af_packet full; its driver does not tell. They are the frames that
+// the interface has received and nobody has read, less the few that are still in the ring. The
+// driver opens its sockets a little before or after we note the interface's counter. So when more
+// frames were read than were counted, the mark (received_before) moves.
 static uint64_t missed_by_ring(struct ethdev *e, uint64_t read)
 {
 	uint64_t frames;
@@ -140,7 +140,7 @@ static const struct port_ops ethdev_ops = {
 	.host = port_kernel_host_start,
 };
 
-// Largest MTU the driver takes: some tell it, others only their longest frame.
+// The largest MTU that the driver takes. Some drivers tell it, others only their longest frame.
 static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 {
 	if (info->max_mtu != UINT16_MAX || info->max_rx_pktlen == 0)
@@ -149,7 +149,7 @@ static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 		info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN, (uint32_t)UINT16_MAX);
 }
 
-// A frame that would need two buffers is a drop, so the buffers have to hold the MTU.
+// Checks that a buffer holds the MTU: the data path drops a frame that needs two buffers.
 static int check_mtu(const struct port_request *r, const struct ethdev *e)
 {
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
@@ -187,7 +187,7 @@ static int device_configure(struct ethdev *e, uint16_t mtu, uint64_t tx_offloads
 
 	if (e->rss_hf != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		// The hash comes with the packet: software need not compute it again.
+		// The NIC's hash comes with the packet, so software need not compute it again.
 		conf.rxmode.offloads |= e->info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
 		conf.rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
 			.rss_key = p->rss_key,
@@ -217,7 +217,7 @@ static int configure(const struct port_request *r, struct ethdev *e)
 	e->cuts = tx_offloads != 0;
 	rc = device_configure(e, r->c->mtu, tx_offloads);
 	if (rc != 0 && e->rss_hf != 0) {
-		// RSS only saves hand-overs: a driver that refuses it is used without.
+		// RSS only saves hand-overs, so a port whose driver refuses it works without.
 		PORT_LOG(WARNING, "port %s: RSS refused: %s", r->c->name, rte_strerror(-rc));
 		e->rss_hf = 0;
 		rc = device_configure(e, r->c->mtu, tx_offloads);
@@ -240,9 +240,10 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	port_rings_plan(r, p);
 	rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &p->rx_ring, &p->tx_ring);
 
-	// No transmit offload is asked for but USO, if that is: checksums are software's, and
-	// FAST_FREE promises one pool for every queue and no chains or shared buffers for as long
-	// as the port is open, of which a worker that sends what others received cannot be sure.
+	// USO is the only transmit offload to ask for, if any. Software computes checksums.
+	// FAST_FREE promises that every queue has one mempool and never a chain or a shared buffer,
+	// for as long as the port is open. A worker sends what others received, so it cannot
+	// promise that.
 	for (uint16_t q = 0; rc == 0 && q < p->nb_rxq; q++)
 		rc = rte_eth_rx_queue_setup(id, q, p->rx_ring, socket, NULL, r->c->pool);
 	for (uint16_t q = 0; rc == 0 && q < p->nb_txq; q++)
@@ -253,7 +254,7 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	return rc != 0 ? -1 : 0;
 }
 
-// A driver without a call of its own has taken the MTU when it was configured.
+// Sets the MTU. A driver without the call has taken the MTU when it was configured.
 static int set_mtu(const struct port_request *r, const struct ethdev *e)
 {
 	uint16_t mtu;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules in the words of rte_flow. A rule is believed when it has been created: some drivers
-// validate what they then refuse.
+// Expresses rules as rte_flow rules. We believe in a rule only once it has been created: some
+// drivers validate rules that they then refuse to create.
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define ITEMS_MAX 5 // Ethernet, VLAN, IP, UDP, end
 #define VLAN_ID_MASK 0x0fff
 
-// The pattern of a rule, and what its items point to.
+// The pattern of a rule, with the structs that its items point to.
 struct match {
 	struct rte_flow_item item[ITEMS_MAX];
 	unsigned int nb;
@@ -52,7 +52,8 @@ static void match_make(struct match *m, const struct port *p, const struct port_
 	if (p->vlan != 0)
 		item_add(m, RTE_FLOW_ITEM_TYPE_VLAN, &m->vlan, &m->vlan_mask);
 	match_ip(m, &r->dst);
-	// named even where any port will do: NICs that sort packets by protocol keep rules for each
+	// name the protocol even where any port will do: NICs that sort packets by protocol keep
+	// rules for each
 	if (r->mask != 0)
 		item_add(m, RTE_FLOW_ITEM_TYPE_UDP, &m->udp, &m->udp_mask);
 	else
@@ -90,7 +91,7 @@ void port_flow_destroy(struct port *p, void *flow)
 	struct rte_flow_error error = {0};
 	const int rc = rte_flow_destroy(p->dpdk_id, flow, &error);
 
-	// what such a rule still misdirects is handed over, so nothing is lost by it
+	// software hands over what such a rule misdirects, so nothing is lost
 	if (rc != 0)
 		PORT_LOG(WARNING, "port %s: a flow rule could not be destroyed: %s", p->name,
 			error.message != NULL ? error.message : rte_strerror(-rc));

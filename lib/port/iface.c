@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel knows of the interface behind an af_packet port and the driver of DPDK 22.11
-// does not tell: whether it is up, and how many frames it has received.
+// Asks the kernel about the interface behind an af_packet port, because the driver of DPDK 22.11
+// does not tell: whether the interface is up, and how many frames it has received.
 
 #include <inttypes.h>
 #include <net/if.h>
@@ -18,7 +18,7 @@ bool port_iface_running(const struct ethdev *e)
 		ioctl(e->control, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & IFF_RUNNING) != 0;
 }
 
-// A line is "name: bytes packets errs drop ...".
+// Reads /proc/net/dev. A line is "name: bytes packets errs drop ...".
 bool port_iface_received(const struct ethdev *e, uint64_t *frames)
 {
 	char name[IF_NAMESIZE], line[512], is[IF_NAMESIZE];

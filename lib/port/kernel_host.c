@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's end of an exception port as a host: addresses and default routes over rtnetlink.
+// Makes the kernel's end of an exception port a host: addresses and default routes over rtnetlink.
 // They go with the interface, so nothing has to be undone.
 
 #include <errno.h>
@@ -16,17 +16,17 @@
 
 #include "port_int.h"
 
-#define MESSAGE_LEN 1024 // our longest has some 100 bytes
-#define ANSWER_LEN 32768 // a link with all that is told of it
+#define MESSAGE_LEN 1024 // bytes; our longest message has some 100
+#define ANSWER_LEN 32768 // bytes; a link with all its attributes
 
 struct session {
 	const struct port *port;
 	const struct port_host *host;
 	struct mnl_socket *socket;
-	int fd; // until it is the socket's
-	int error; // of opening it
+	int fd; // descriptor that is not the socket's yet
+	int error; // errno of opening it
 	unsigned int seq;
-	int index; // of the interface
+	int index; // the interface's index
 	char *reason;
 	size_t reason_len;
 	char buf[MESSAGE_LEN], answer[ANSWER_LEN];
@@ -68,7 +68,7 @@ static int see_index(const struct nlmsghdr *n, void *ctx)
 	return MNL_CB_OK;
 }
 
-// 0 or the kernel's -errno.
+// Sends a request and waits for the answer: 0 or the kernel's -errno.
 static int ask(struct session *s, const struct nlmsghdr *n)
 {
 	const unsigned int self = mnl_socket_get_portid(s->socket);
@@ -100,8 +100,8 @@ static int find(struct session *s)
 	return ask(s, n);
 }
 
-// No IPv6 address of the kernel's making: with a second link-local one it would speak from an
-// address for which the data path does not answer.
+// Keeps the kernel from making IPv6 addresses of its own. With a second link-local address it would
+// speak from an address for which the data path does not answer.
 static int set_no_autoconf(struct session *s)
 {
 	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
@@ -129,7 +129,8 @@ static int set_up(struct session *s)
 	return ask(s, n);
 }
 
-// What is longer has to be cut by us. A kernel that refuses has other limits, or none.
+// Sets the limits of super-frames: we must cut longer ones. A kernel that refuses has other limits,
+// or none.
 static void set_limits(struct session *s)
 {
 	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
@@ -156,7 +157,8 @@ static void put_addr(struct nlmsghdr *n, uint16_t type, const struct addr *a)
 		mnl_attr_put(n, type, 16, a->b);
 }
 
-// Without duplicate detection: the data path owns the address and answers for it already.
+// Adds an address without duplicate detection: the data path owns the address and answers for it
+// already.
 static int add_address(struct session *s, const struct addr *a, uint8_t len)
 {
 	const bool is_v4 = addr_is_v4(a);
@@ -260,7 +262,7 @@ static int set_up_host(struct session *s)
 	bool any_v6 = false;
 	int rc = find(s);
 
-	// A vtap has its interface by now; a driver of DPDK may make it when it is started
+	// A vtap has its interface by now; a DPDK driver may make it only when the port is started
 	if (rc == 0)
 		set_no_autoconf(s);
 	rc = s->port->ops->start((struct port *)(uintptr_t)s->port);

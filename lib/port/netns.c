@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Into a network namespace and back.
+// Enters a network namespace and returns from it.
 
 #include <errno.h>
 #include <fcntl.h>

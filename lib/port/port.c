@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which implementation a device string asks for.
+// Chooses the implementation that a device string asks for.
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port that replays frames out of memory. Its cost is part of every figure taken with it, so
-// what runs for a packet is the least that makes a real frame: one copy in, a store or two of
-// patched headers, one copy out.
+// The port that replays frames out of memory. Its cost is part of every figure taken with it. So it
+// does the least per packet that makes a real frame: one copy in, a store or two of patched
+// headers, one copy out.
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #include "port_int.h"
 #include "replay.h"
 
-#define SCRATCH_LEN (128 * 1024) // a frame of one buffer always fits: nothing to check
+#define SCRATCH_LEN (128 * 1024) // bytes; any single-buffer frame fits, so tx need not check
 
-// A window ready for use: what to store is the base with the chosen bytes of the patch XORed in.
+// A window ready for use: the bytes to store are the base XORed with the chosen bytes of the patch.
 struct window {
-	uint8_t from[16] __rte_aligned(16); // top bit set: none
+	uint8_t from[16] __rte_aligned(16); // top bit set: no byte of the patch
 	uint8_t base[16];
 	uint32_t at;
 };
@@ -33,18 +33,19 @@ struct source {
 	uint32_t len;
 };
 
-// A pair of queues; one lcore polls both.
+// A pair of queues. One lcore polls both.
 struct queue {
 	const uint8_t (*patch)[PORT_REPLAY_PATCH_LEN];
-	uint32_t nb_patches, at; // at: the next patch
-	uint32_t nb_windows; // of the template that has most
-	uint32_t copied; // length of the longer one: the same work for every packet
+	uint32_t nb_patches, at; // at: index of the next patch
+	uint32_t nb_windows; // of the template that has more windows
+	uint32_t copied; // length of the longer template: the same work for every packet
 	uint64_t random; // never 0
 	uint64_t left; // frames still to be received
-	uint32_t nb_injected; // received before all else
+	uint32_t nb_injected; // received before any other frame
 	struct rte_mbuf *injected[PORT_REPLAY_INJECT_FRAMES];
-	uint64_t nombuf; // written by the polling lcore, read by port_counters
-	struct source source[PORT_REPLAY_TEMPLATES]; // both are set: one template stands in both
+	uint64_t nombuf; // written by the polling lcore, read by any thread
+	// both are set: a single template stands in both
+	struct source source[PORT_REPLAY_TEMPLATES];
 	uint8_t scratch[SCRATCH_LEN] __rte_cache_aligned;
 } __rte_cache_aligned;
 
@@ -63,7 +64,7 @@ static struct replay *of(struct port *p)
 
 // --- receive ------------------------------------------------------------------------------------
 
-// Patched bytes of a window, ready to be stored.
+// Makes the patched bytes of a window and stores them.
 static inline void window_store(uint8_t *to, const struct window *w, const uint8_t *patch)
 {
 #ifdef __SSSE3__
@@ -78,8 +79,8 @@ static inline void window_store(uint8_t *to, const struct window *w, const uint8
 #endif
 }
 
-// Sixty-four bits for as many packets (xorshift64*, of which the upper half is the good one, so
-// both halves of the product are mixed).
+// Draws 64 bits, one for each of as many packets. The generator is xorshift64*, whose upper half is
+// the good one, so both halves of the product are mixed.
 static inline uint64_t draw(struct queue *q)
 {
 	uint64_t x = q->random;
@@ -151,7 +152,7 @@ static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 // --- transmit -----------------------------------------------------------------------------------
 
-// A frame of several buffers, whole if it fits (the longest super-frame does).
+// Copies a frame of several buffers into the scratch line; the longest super-frame fits whole.
 static void copy_chain(struct queue *q, const struct rte_mbuf *m)
 {
 	size_t off = 0;
@@ -187,7 +188,7 @@ static uint16_t replay_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 	if (unlikely(r->tap != NULL))
 		show_sent(r, q, m, n);
-	// one by one, as the drivers do that this port is compared with
+	// one mbuf at a time, as the drivers do that this port is compared with
 	for (uint16_t i = 0; i < n; i++) {
 		copy_out(q, m[i]);
 		rte_pktmbuf_free(m[i]);
@@ -239,10 +240,10 @@ static const struct port_ops replay_ops = {
 	.counters = replay_counters,
 };
 
-// What the device string asks for; queues 0 when it says what cannot be.
+// What the device string asks for. queues is 0 when the string is wrong.
 struct wanted {
 	unsigned int queues;
-	bool verified; // checksums
+	bool verified; // checksums=verified
 };
 
 static struct wanted wanted_of(const char *device)
@@ -311,7 +312,8 @@ struct port *port_replay_open(const struct port_request *r)
 
 // --- frames -------------------------------------------------------------------------------------
 
-// Windows that overlap would undo each other, and a byte from beyond the patch is nobody's.
+// True when no windows overlap (they would undo each other) and no byte comes from beyond the
+// patch.
 static bool windows_valid(const struct port_replay_template *t)
 {
 	if (t->nb_windows == 0 || t->nb_windows > PORT_REPLAY_WINDOWS)
@@ -354,7 +356,7 @@ static void source_make(struct source *s, const struct port_replay_template *t)
 	memcpy(s->frame, t->frame, t->len);
 	s->len = t->len;
 	for (unsigned int i = 0; i < PORT_REPLAY_WINDOWS; i++) {
-		// a template with fewer windows than the other stores its last one again
+		// a template with fewer windows than the other stores its last window again
 		const struct port_replay_window *w =
 			&t->window[i < t->nb_windows ? i : t->nb_windows - 1u];
 
@@ -402,7 +404,7 @@ void port_replay_limit(struct port *p, uint16_t queue, uint64_t frames)
 {
 	struct queue *q = &of(p)->queue[queue];
 
-	// without frames there is nothing to receive
+	// a queue without frames receives nothing
 	q->left = q->patch != NULL ? frames : 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receive-side scaling: the key is ours and the table is read back, so that software can evaluate
-// for any packet the queue the NIC would have chosen.
+// Receive-side scaling. The key is ours and the table is read back, so software can compute for any
+// packet the queue that the NIC would choose.
 
 #include <sys/random.h>
 
@@ -8,7 +8,7 @@
 
 #define RSS_UDP (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 #define RSS_IP (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6)
-#define RSS_KEY_DEFAULT 40 // what Toeplitz needs for IPv6 and two ports
+#define RSS_KEY_DEFAULT 40 // bytes that Toeplitz needs for IPv6 and two ports
 #define RETA_GROUPS (PORT_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE)
 
 void port_rss_plan(struct ethdev *e)
@@ -24,7 +24,8 @@ void port_rss_plan(struct ethdev *e)
 		len = RSS_KEY_DEFAULT;
 	if (len < RSS_KEY_DEFAULT || len > PORT_RSS_KEY_MAX)
 		return;
-	// A key drawn at every start: who cannot know it cannot aim all flows at one queue.
+	// Every start draws a new key: a sender who does not know it cannot aim all flows at one
+	// queue.
 	if (getrandom(p->rss_key, len, 0) != len)
 		return;
 	p->rss_key_len = len;
@@ -73,7 +74,7 @@ static int reta_read(struct ethdev *e)
 	return 0;
 }
 
-// The hash types in force and, in key, the key.
+// Reads back the hash types in force, and the key into key.
 static int hash_read(const struct ethdev *e, uint8_t key[PORT_RSS_KEY_MAX], uint64_t *hf)
 {
 	struct rte_eth_rss_conf conf = {.rss_key = key, .rss_key_len = e->port.rss_key_len};
@@ -93,7 +94,7 @@ static int hash_verify(struct ethdev *e)
 	uint64_t hf;
 	int rc = hash_read(e, key, &hf);
 
-	// Some drivers overlook the key given at configuration and take it by this call only.
+	// Some drivers overlook the key given at configuration and take it only through this call.
 	if (rc == 0 && memcmp(key, p->rss_key, p->rss_key_len) != 0) {
 		rc = rte_eth_dev_rss_hash_update(p->dpdk_id, &conf);
 		if (rc == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting super-frames in software, for ports that cannot after all and for what was received
-// whole. Nothing of the frame is believed: it may come from another host.
+// Cuts super-frames in software, for ports that turn out not to take them and for those received
+// whole. The code believes nothing in the frame: it may come from another host.
 #include "segment.h"
 
 #include "bytes.h"
@@ -13,11 +13,11 @@
 
 #define HEADERS_MAX (NET_ETH_LEN + NET_VLAN_LEN + 60 + 60) // IPv4 and TCP with all options
 
-// What a super-frame consists of: offsets in the frame, and its headers in one piece.
+// The parts of a super-frame: offsets in the frame, and a contiguous copy of its headers.
 struct shape {
 	uint16_t l3, l4, payload;
-	uint32_t len; // payload
-	uint16_t size; // payload of each frame but the last
+	uint32_t len; // bytes of payload
+	uint16_t size; // bytes of payload of each frame except the last
 	bool is_v4, is_tcp;
 	uint8_t headers[HEADERS_MAX];
 };
@@ -29,7 +29,7 @@ struct reader {
 	uint32_t off;
 };
 
-// There are n bytes left, however they are spread.
+// Copies the next n bytes, however the chain spreads them. The caller knows that so many are left.
 static void reader_copy(struct reader *r, uint8_t *to, uint32_t n)
 {
 	while (n > 0) {
@@ -73,7 +73,7 @@ static bool parse_l2(struct shape *s, uint32_t have)
 	return s->is_v4 || type == NET_ETHERTYPE_IP6;
 }
 
-// *end is where the IP packet says it ends.
+// Reads the IP header. *end becomes the offset at which the IP packet says it ends.
 static bool parse_l3(struct shape *s, uint32_t have, bool verify, uint32_t *end)
 {
 	const uint8_t *ip = s->headers + s->l3;
@@ -119,7 +119,7 @@ static bool parse_l4(struct shape *s, uint32_t have, uint32_t end)
 	return s->is_tcp || load_be16(l4 + NET_UDP_LENGTH_AT) == end - s->l4;
 }
 
-// What the mbuf asks for is what its headers are.
+// True when the mbuf's offload request agrees with the headers.
 static bool tx_agrees(const struct shape *s, const struct rte_mbuf *m)
 {
 	const uint64_t seg = m->ol_flags & TX_SUPER;
@@ -128,7 +128,7 @@ static bool tx_agrees(const struct shape *s, const struct rte_mbuf *m)
 		m->l2_len == s->l3 && m->l3_len == s->l4 - s->l3 && m->l4_len == s->payload - s->l4;
 }
 
-// False: m is no super-frame, or not what it says.
+// Reads m. False: m is no super-frame, or its headers contradict it.
 static bool shape_read(struct shape *s, const struct rte_mbuf *m)
 {
 	const bool sent = (m->ol_flags & TX_SUPER) != 0;
@@ -167,7 +167,7 @@ static void write_l3(uint8_t *ip, const struct shape *s, unsigned int i, uint32_
 	store_be16(ip + NET_IP4_CHECKSUM_AT, (uint16_t)~csum_fold(csum_add(0, ip, ihl)));
 }
 
-// Header and payload are in place behind the IP header.
+// Writes the UDP or TCP header of frame i. Header and payload are in place behind the IP header.
 static void write_l4(uint8_t *ip, const struct shape *s, unsigned int i, uint32_t l4_len)
 {
 	uint8_t *l4 = ip + s->l4 - s->l3,
@@ -189,7 +189,7 @@ static void write_l4(uint8_t *ip, const struct shape *s, unsigned int i, uint32_
 	store_be16(field, 0);
 	sum = csum_add(sum + (s->is_tcp ? NET_PROTO_TCP : NET_PROTO_UDP) + l4_len, l4, l4_len);
 	checksum = (uint16_t)~csum_fold(sum);
-	// 0 would say "no checksum" (RFC 768); to TCP it is a sum like any other
+	// In UDP 0 would say "no checksum" (RFC 768); in TCP it is a sum like any other
 	store_be16(field, checksum == 0 && !s->is_tcp ? 0xffff : checksum);
 }
 
@@ -269,11 +269,11 @@ unsigned int port_segment(
 	if (n > max || s.payload + RTE_MIN(s.len, (uint32_t)s.size) > room ||
 		rte_pktmbuf_alloc_bulk(pool, out, n) != 0)
 		return 0;
-	reader_copy(&r, s.headers, s.payload); // on to the payload
+	reader_copy(&r, s.headers, s.payload); // moves r on to the payload
 	for (unsigned int i = 0; i < n; i++) {
 		write_frame(out[i], &s, i, &r);
 		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) != 0)
-			out[i]->ol_flags |= RX_GOOD; // just computed
+			out[i]->ol_flags |= RX_GOOD; // we just computed the checksums
 	}
 	return n;
 }

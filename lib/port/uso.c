@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames on an ethdev, where it is asked for: the NIC cuts them. It costs most drivers their
-// vectorised transmit function, because a chain of buffers has to be expected of every frame.
+// Super-frames on an ethdev, where the configuration asks for them: the NIC cuts them. Most drivers
+// then cannot use their vectorised transmit function, because any frame may be a chain of buffers.
 
 #include <rte_ip.h>
 
@@ -12,16 +12,16 @@
 #define UDP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_UDP_TSO | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
 #define TCP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
 #define SUPER (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)
-#define UDP_SEGMENTS 64 // in one: what Linux asks of a NIC
+#define UDP_SEGMENTS 64 // in one super-frame: what Linux asks of a NIC
 #define TCP_SEGMENTS 128
 #define BUFS 64
 #define BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 65535)
-// Intel's NICs take what is below for an attack (256 of i40e and iavf); the other end of a
-// connection chooses it.
+// Intel's NICs take smaller segments for an attack (i40e and iavf below 256). The other end of a
+// connection chooses the size.
 #define TCP_SIZE_MIN 512
-#define TRIES 100000 // for room in a ring; a NIC takes microseconds
+#define TRIES 100000 // to find room in a ring; a NIC takes microseconds
 
-// Drivers that offer it and do not do it (DPDK 22.11: no case for it where they build descriptors).
+// Drivers that offer the offload and do not do it (DPDK 22.11: they build no descriptors for it).
 static bool driver_lies(const char *driver)
 {
 	return strncmp(driver, "net_txgbe", 9) == 0 || strncmp(driver, "net_ngbe", 8) == 0;
@@ -31,7 +31,7 @@ static bool offers(const struct ethdev *e, uint64_t offloads)
 {
 	const struct rte_eth_desc_lim *lim = &e->info.tx_desc_lim;
 
-	// a datagram on the wire spans two buffers: the headers', and its own
+	// a datagram on the wire spans two buffers: one with the headers, and its own
 	return (e->info.tx_offload_capa & offloads) == offloads && lim->nb_seg_max >= 2 &&
 		lim->nb_mtu_seg_max >= 2;
 }
@@ -80,9 +80,9 @@ uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r)
 	return plan_udp(e, r) | plan_tcp(e, r);
 }
 
-// What Intel's NICs want, and so DPDK: the length is left out of the pseudo-header's sum, since it
-// is another in every datagram, and the IPv4 checksum is 0. rte_eth_tx_prepare of 22.11 leaves
-// super-frames of UDP alone. Done from the headers, so that doing it again changes nothing.
+// Intel's NICs, and so DPDK, want the length left out of the pseudo-header's sum, because it
+// differs from datagram to datagram, and an IPv4 checksum of 0. rte_eth_tx_prepare of 22.11 leaves
+// UDP super-frames alone. The sum is made from the headers, so calling this twice changes nothing.
 void port_uso_prepare(struct rte_mbuf *m)
 {
 	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, m->l2_len);
@@ -108,8 +108,8 @@ static void switch_off(struct port *p, bool tcp)
 			p->name, p->driver, tcp ? "TCP" : "UDP", rte_strerror(rte_errno));
 }
 
-// Sends a super-frame that the driver refuses as plain frames. False: not now. Once it has begun
-// all have to go; a ring that stays full all the same counts as an error of the port.
+// Cuts a super-frame that the driver refuses, and sends the plain frames. False: not now. Once some
+// are sent all have to go; frames for which the ring stays full count as an error of the port.
 static bool send_cut(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
 	struct ethdev *e = p->priv;

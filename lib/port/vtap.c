@@ -41,7 +41,7 @@ static void vtap_stop(struct port *p)
 {
 	const int rc = vtap_iface_up(&of(p)->iface, false);
 
-	if (rc != 0 && rc != -ENODEV) // somebody may have removed it
+	if (rc != 0 && rc != -ENODEV) // -ENODEV: somebody may have removed it
 		PORT_LOG(WARNING, "port %s: stop: %s", p->name, strerror(-rc));
 }
 
@@ -94,7 +94,7 @@ static const struct port_ops vtap_ops = {
 	.host = port_kernel_host_start,
 };
 
-// The buffers have to hold an ordinary frame whole.
+// Checks that a buffer holds an ordinary frame whole.
 static int check_mtu(const struct port_request *r)
 {
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
@@ -107,7 +107,7 @@ static int check_mtu(const struct port_request *r)
 	return -1;
 }
 
-// What was granted becomes what the port can.
+// Sets what the port can do from the offloads that the kernel granted.
 static void learn_offloads(struct vtap *v)
 {
 	const enum vtap_offload granted = v->iface.granted;
@@ -124,7 +124,8 @@ static void learn_offloads(struct vtap *v)
 			vtap_offload_name(granted), vtap_offload_name(v->spec.offload));
 }
 
-// As exception port both ends have one MAC; else the kernel's is another host's.
+// Sets the port's MAC. Both ends of an exception port have the same one; otherwise the kernel's end
+// is another host with a MAC of its own.
 static int learn_mac(struct vtap *v, const struct port_request *r)
 {
 	int rc = 0;
@@ -177,7 +178,7 @@ struct port *port_vtap_open(const struct port_request *r)
 	}
 	v->spec = spec;
 	v->iface.control = v->iface.counters = -1;
-	// a queue more than there are workers would swallow its share of the flows
+	// a queue that no worker polls would swallow its share of the flows
 	v->port = (struct port){
 		.ops = &vtap_ops,
 		.priv = v,

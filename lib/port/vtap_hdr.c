@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the virtio-net header of a frame and the flags and fields of its mbuf.
+// Translates between the virtio-net header of a frame and the flags and fields of its mbuf.
 
 #include <errno.h>
 
 #include "bytes.h"
 #include "vtap_int.h"
 
-// True when the checksum a header speaks of is that of the frame's own UDP or TCP header, behind at
-// most one VLAN tag and without IPv6 extension headers. (Another, of a packet inside this one, says
-// nothing of the outer one.) m's first buffer has to hold that header.
+// True when the checksum in a virtio-net header belongs to the frame's own UDP or TCP header,
+// behind at most one VLAN tag and without IPv6 extension headers. (It may belong to a packet inside
+// this one, and then says nothing about the outer one.) m's first buffer has to hold that header.
 static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -37,20 +37,21 @@ static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
 			(proto == NET_PROTO_TCP && h->csum_offset == NET_TCP_CHECKSUM_AT));
 }
 
-// The kernel left the checksum to a device: the field holds the folded sum of the pseudo-header
-// (VIRTIO 1.2 section 5.1.6.2). Relaying only ever updates a checksum, so it is made whole here,
-// and as nothing can have happened to the frame yet, it is also known to be right.
+// Completes a checksum that the kernel left to a device: the field holds the folded sum of the
+// pseudo-header (VIRTIO 1.2 section 5.1.6.2). Relaying only updates checksums, so the field must be
+// whole first. Nothing can have happened to the frame yet, so the checksum is also known to be
+// right.
 static int complete(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
 	const uint32_t start = h->csum_start, field = start + h->csum_offset;
 	uint16_t sum;
 
-	// longer than the MTU it was promised: no port takes such a frame
+	// the frame is longer than the promised MTU: no port takes it
 	if (m->nb_segs != 1 || field + 2 > m->data_len)
 		return -EINVAL;
 	sum = (uint16_t)~csum_fold(csum_add(0, data + start, m->data_len - start));
-	// of UDP, 0 says that there is none (RFC 768)
+	// in UDP, 0 says that there is no checksum (RFC 768)
 	store_be16(data + field, sum == 0 && h->csum_offset == NET_UDP_CHECKSUM_AT ? 0xffff : sum);
 	if (is_own(h, m))
 		m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;

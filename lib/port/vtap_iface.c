@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's end of a vtap: made, set up, asked how it is. Everything is done through descriptors
-// that belong to its network namespace from the moment they are opened; only opening them has to
-// happen inside.
+// Makes the kernel's end of a vtap, sets it up, and asks for its state. All of that goes through
+// descriptors, which belong to the interface's network namespace from the moment they are opened.
+// Only opening them has to happen inside the namespace.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +21,13 @@
 
 // --- opening ------------------------------------------------------------------------------------
 
-// What is to be opened, and what became of it.
+// What to open, and how far that got.
 struct opening {
 	struct vtap_iface *v;
-	const char *netns; // "" = stay
+	const char *netns; // "" = the caller's
 	unsigned int nb;
-	enum { FOUND_NETNS, ENTERED, OPENED_TUN, OPENED_REST } failed; // where error is not 0
+	// the step that failed, when error is not 0
+	enum { FOUND_NETNS, ENTERED, OPENED_TUN, OPENED_REST } failed;
 	int error;
 };
 
@@ -88,7 +89,7 @@ static void fail_opening(const struct port_request *r, const struct opening *o)
 
 // --- the interface ------------------------------------------------------------------------------
 
-// An ioctl on the interface, under the name it now has.
+// Does an ioctl on the interface under its present name.
 static int iface_ioctl(const struct vtap_iface *v, unsigned long request, struct ifreq *r)
 {
 	struct ifreq name = {.ifr_ifindex = v->index};
@@ -114,8 +115,9 @@ static void fail_attach(const struct port_request *r, const struct vtap_spec *sp
 			"several queues and virtio-net headers", strerror(error));
 }
 
-// The first queue makes the interface, the others join it. Exclusively: the kernel would else take
-// a second program's queues too and give them a share of the first one's frames.
+// Attaches the queues: the first one makes the interface, the others join it. It is attached
+// exclusively. Otherwise the kernel would accept a second program's queues and give them a share of
+// our frames.
 static int attach(struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
 {
 	const int header = sizeof(struct virtio_net_hdr);
@@ -139,7 +141,7 @@ static int attach(struct vtap_iface *v, const struct port_request *r, const stru
 	return 0;
 }
 
-// Step by step down to what this kernel has: Linux 6.2 is the first with USO.
+// Tries fewer and fewer offloads until this kernel takes them; Linux 6.2 is the first with USO.
 static enum vtap_offload negotiate(const struct vtap_iface *v, enum vtap_offload most)
 {
 	static const unsigned int flags[] = {
@@ -153,7 +155,7 @@ static enum vtap_offload negotiate(const struct vtap_iface *v, enum vtap_offload
 		if (ioctl(v->queue[0], TUNSETOFFLOAD, (unsigned long)flags[most]) == 0)
 			break;
 	if (most ==
-		VTAP_OFFLOAD_NONE) // what a new one has, but another kernel's default may differ
+		VTAP_OFFLOAD_NONE) // a new interface has none; another kernel's default may differ
 		ioctl(v->queue[0], TUNSETOFFLOAD, 0UL);
 	return most;
 }
@@ -167,7 +169,7 @@ static int set_lengths(const struct vtap_iface *v, const struct port_request *r,
 		port_fail(r, "mtu %u: %s", r->c->mtu, strerror(-rc));
 		return -1;
 	}
-	// frames that may wait for us, per queue: what descriptors are to a NIC
+	// frames of a queue that may wait for us, as descriptors of a NIC
 	q = (struct ifreq){.ifr_qlen = rx_ring};
 	rc = iface_ioctl(v, SIOCSIFTXQLEN, &q);
 	if (rc != 0)
@@ -175,7 +177,8 @@ static int set_lengths(const struct vtap_iface *v, const struct port_request *r,
 	return rc != 0 ? -1 : 0;
 }
 
-// As exception port it has the MAC of the port it stands behind.
+// Sets the MAC of the interface. As an exception port it has the MAC of the port that it stands
+// behind.
 static int set_mac(
 	const struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
 {
@@ -261,8 +264,9 @@ int vtap_iface_mac(const struct vtap_iface *v, uint8_t mac[6])
 	return rc;
 }
 
-// A line is "name: 8 fields of what it received, bytes packets errs drop ... of what it sent". The
-// open descriptor stands for the namespace; opened anew, several threads may read at a time.
+// Reads /proc/net/dev. A line is "name: 8 fields of what it received, bytes packets errs drop ...
+// of what it sent". The file is opened anew through the open descriptor, which stands for the
+// namespace, so several threads may read at a time.
 bool vtap_iface_missed(const struct vtap_iface *v, uint64_t *frames)
 {
 	char path[32], line[512], is[IFNAMSIZ];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of a TAP, one system call each. A read has to offer room for the longest frame before
-// anybody knows which one comes, so a queue holds as many buffers as that fills and replaces only
-// those that were used: an ordinary frame takes one, and an empty poll none.
+// Moves frames of a TAP, one system call each. A read has to offer room for the longest frame
+// before anybody knows which frame comes. So a queue holds as many buffers as that frame fills, and
+// replaces only those that were used: an ordinary frame takes one, and an empty poll none.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ void vtap_rx_free(struct vtap_rx *q)
 	q->iov = NULL;
 }
 
-// The virtio-net header comes to lie in the headroom of the first buffer.
+// Fills the used places again. The virtio-net header goes into the headroom of the first buffer.
 static bool refill(struct vtap_rx *q)
 {
 	if (rte_pktmbuf_alloc_bulk(q->pool, q->buf, q->empty) != 0) {
@@ -60,7 +60,7 @@ static bool refill(struct vtap_rx *q)
 	return true;
 }
 
-// Takes the buffers that len bytes of frame were read into.
+// Takes the buffers that len bytes of a frame were read into.
 static struct rte_mbuf *take(struct vtap_rx *q, uint32_t len)
 {
 	struct rte_mbuf *first = q->buf[0], *last = first;
@@ -153,10 +153,11 @@ static enum written frame_write(
 	}
 }
 
-// True when m is taken: sent, or given up because the kernel never takes it.
+// Sends a plain frame. True when m is taken: sent, or given up because the kernel will never take
+// it.
 static bool plain_send(struct vtap_tx *q, struct rte_mbuf *m)
 {
-	static const struct virtio_net_hdr nothing; // its checksum is whole
+	static const struct virtio_net_hdr nothing; // says that the checksum is whole
 	const enum written w = frame_write(q, &nothing, m);
 
 	if (unlikely(w == LATER))
@@ -167,7 +168,7 @@ static bool plain_send(struct vtap_tx *q, struct rte_mbuf *m)
 	return true;
 }
 
-// What was kept goes first: the order within a flow stays.
+// Sends the kept frames first, so that the order within a flow stays.
 static bool kept_send(struct vtap_tx *q)
 {
 	while (q->kept > 0) {
@@ -179,8 +180,8 @@ static bool kept_send(struct vtap_tx *q)
 	return true;
 }
 
-// Sends a super-frame in pieces. Nothing is kept of one before it. Once the first piece has gone
-// the rest has to follow, so it is kept if it must be.
+// Sends a super-frame in pieces; no pieces of an earlier one are kept any more. Once the first
+// piece has gone the others have to follow, so those that cannot go now are kept.
 static bool cut_send(struct vtap_tx *q, struct rte_mbuf *m)
 {
 	const unsigned int n = port_segment(m, q->pool, q->keep, VTAP_TSO_SEGMENTS);
@@ -188,7 +189,7 @@ static bool cut_send(struct vtap_tx *q, struct rte_mbuf *m)
 	if (n == 0) {
 		const bool wrong = port_segments(m) == 1 || port_segments(m) > VTAP_TSO_SEGMENTS;
 
-		if (wrong) { // not what it says, or longer than we say we take
+		if (wrong) { // headers contradict it, or it is longer than we take
 			count(&q->errors);
 			rte_pktmbuf_free(m);
 		}
@@ -220,7 +221,7 @@ static bool super_send(struct vtap_tx *q, struct rte_mbuf *m)
 			rte_pktmbuf_free(m);
 		if (w != REFUSED)
 			return w == WRITTEN;
-		// several workers may find out at once: one says so
+		// several workers may find out at once; only one says so
 		if (__atomic_exchange_n(&super->segments, 0, __ATOMIC_RELAXED) != 0)
 			PORT_LOG(WARNING,
 				"port %s: the kernel refuses %s super-frames (%s): from now on "
@@ -240,7 +241,7 @@ uint16_t vtap_tx_burst(struct vtap_tx *q, struct rte_mbuf **m, uint16_t n)
 		const bool super =
 			(m[i]->ol_flags & (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)) != 0;
 
-		// what follows a cut super-frame waits until all of it has gone
+		// frames behind a cut super-frame wait until all of it has gone
 		if (unlikely(q->kept > 0) ||
 			!(unlikely(super) ? super_send(q, m[i]) : plain_send(q, m[i])))
 			break;

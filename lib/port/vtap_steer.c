@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which queue of a TAP a frame goes to. Left alone, the kernel moves a flow to the queue that its
-// other direction was last sent on, and back after three seconds without: each time, what waits in
-// one queue is overtaken by what comes in the other. A small program makes the choice instead: by
-// the addresses and ports, for good.
+// Chooses the queue of a TAP that a frame goes to. Left alone, the kernel moves a flow to the queue
+// that the flow's other direction was last sent on, and back after three seconds of silence. At
+// each move, frames that wait in one queue are overtaken by frames in the other. Instead a small
+// BPF program chooses by addresses and ports, for good.
 
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -18,14 +18,15 @@
 	{                                                                           \
 		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) \
 	}
-// r0 = what lies at an offset of the frame, in host order; beyond its end the program ends with 0.
+// r0 = the field at an offset of the frame, in host byte order. Beyond the frame's end the program
+// ends with 0.
 #define LOAD(size, at) INSN(BPF_LD | BPF_ABS | (size), 0, 0, 0, at)
 #define XOR_LOAD(at) LOAD(BPF_W, at), INSN(BPF_ALU | BPF_XOR | BPF_X, 7, 0, 0, 0)
 #define MOVE(to, from) INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
 #define JUMP(condition, value, over) INSN(BPF_JMP | (condition) | BPF_K, 0, 0, over, value)
 
-// Queues are counted by the kernel: it takes the result modulo their number.
-static const struct bpf_insn program[] = {MOVE(6, 1), // where the loads expect the frame
+// The kernel takes the result modulo the number of queues.
+static const struct bpf_insn program[] = {MOVE(6, 1), // r6: where the loads expect the frame
 	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 7, 0, 0, 0), LOAD(BPF_H, NET_ETH_TYPE_AT),
 	JUMP(BPF_JEQ, NET_ETHERTYPE_IP6, 10), // to IPv6
 	JUMP(BPF_JNE, NET_ETHERTYPE_IP4, 19), // all else: to the end
@@ -51,6 +52,6 @@ int vtap_steer(int queue)
 	if (fd < 0)
 		return -errno;
 	rc = ioctl(queue, TUNSETSTEERINGEBPF, &fd) == 0 ? 0 : -errno;
-	close(fd); // the interface holds it
+	close(fd); // the interface holds the program
 	return rc;
 }
