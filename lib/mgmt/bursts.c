@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batching in the log: how full the bursts of each worker have been lately. All that DPDK buys, it
-// buys by the burst; where these are short, there is no use in looking elsewhere.
+// Logs batching: how full the bursts of each worker have been lately. All that DPDK gains it gains
+// by the burst, so where bursts are short there is no use in looking elsewhere.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,12 +25,12 @@ __attribute__((format(printf, 2, 3))) static void put(struct line *l, const char
 	va_start(ap, fmt);
 	n = vsnprintf(l->buf + l->at, l->len - l->at, fmt, ap);
 	va_end(ap);
-	// what is cut stays cut: the next piece finds room for its end alone
+	// what is cut stays cut: once the line is full, nothing more is appended
 	if (n > 0)
 		l->at = l->at + (size_t)n < l->len ? l->at + (size_t)n : l->len - 1;
 }
 
-// Up to five characters: 9999, 12.3k, 456k, 1.23M.
+// Writes a number in up to five characters: 9999, 12.3k, 456k, 1.23M.
 static void put_count(struct line *l, uint64_t v)
 {
 	static const char units[] = "kMGTPE";
@@ -41,7 +41,7 @@ static void put_count(struct line *l, uint64_t v)
 		put(l, "%" PRIu64, v);
 		return;
 	}
-	// from here on the next unit would be shown as 1000 of this one
+	// from 999.5 on this unit would show 1000, so the next one is taken
 	for (; x >= 999.5; unit++)
 		x /= 1000;
 	put(l, "%.*f%c", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
@@ -104,7 +104,8 @@ void mgmt_bursts_tick(struct mgmt_bursts *b, const struct dp *d, uint64_t now_ms
 {
 	if (b->before == NULL || now_ms < b->due_ms)
 		return;
-	// a tick that comes late moves those after it: no two follow at once
+	// due_ms stays on the grid of every_ms: after a late tick, the next one does not follow at
+	// once
 	b->due_ms = now_ms + b->every_ms - (now_ms - b->due_ms) % b->every_ms;
 	for (unsigned int w = 0; w < dp_workers(d); w++) {
 		char text[MGMT_LOG_LINE_LEN];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log: its lines, their levels and limits, where they go, and what DPDK says into it.
+// The log: levels and limits of its lines, where they go, and how DPDK writes into it.
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "log.h"
 
 static struct {
-	pthread_mutex_t lock; // guards all below
+	pthread_mutex_t lock; // guards all fields below
 	struct mgmt_log_limit limit;
 	enum conf_log_to to;
 	int level;
-	FILE *stream; // what DPDK writes to; NULL = not open
+	FILE *stream; // DPDK writes to it; NULL = not open
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .to = CONF_LOG_STDERR, .level = LOG_INFO};
 
 static const char *level_name(int level)
@@ -45,7 +45,8 @@ bool mgmt_log_is_journal(int fd, const char *stream)
 		fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-// Asked each time: standard error may be given to another file while we run.
+// True when standard error is the journal. Looked up each time, because standard error may change
+// while we run.
 static bool to_journal(void)
 {
 	return mgmt_log_is_journal(STDERR_FILENO, getenv("JOURNAL_STREAM"));
@@ -74,7 +75,7 @@ bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppres
 	return false;
 }
 
-// Text may hold what strangers chose: it must not move the cursor or start a line.
+// Appends a text. It may hold what strangers chose, so it must not move the cursor or start a line.
 static size_t append_text(char *buf, size_t at, size_t end, const char *text)
 {
 	for (; *text != '\0' && at < end; text++) {
@@ -108,7 +109,7 @@ size_t mgmt_log_format(
 	return n;
 }
 
-// With the lock held.
+// Writes one line. The caller holds the lock.
 static void write_line(int level, const char *text)
 {
 	char buf[MGMT_LOG_LINE_LEN];
@@ -118,13 +119,13 @@ static void write_line(int level, const char *text)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	n = mgmt_log_format(buf, to_journal() ? NULL : &wall, level, text);
 	if (state.to == CONF_LOG_SYSLOG) {
-		// syslog writes time and level itself: only the cleaned text is wanted.
+		// syslog adds time and level itself: give it only the cleaned text.
 		buf[append_text(buf, 0, sizeof(buf) - 1, text)] = '\0';
 		syslog(level, "%s", buf);
 		return;
 	}
-	// One write, so that lines of several processes do not mix; a log that cannot be written
-	// leaves nobody to tell.
+	// One write call, so that lines of several processes do not mix. When the log cannot be
+	// written, there is nobody to tell.
 	if (write(STDERR_FILENO, buf, n) < 0)
 		return;
 }
@@ -185,7 +186,7 @@ void mgmt_log_tick(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-// What DPDK logs: a level of its own numbering (one above syslog's), lines ended by newline.
+// Takes what DPDK logs: its levels are numbered one above syslog's, and a newline ends each line.
 static ssize_t stream_write(void *cookie, const char *data, size_t len)
 {
 	const int level = rte_log_cur_msg_loglevel() - 1;
@@ -224,7 +225,7 @@ void mgmt_log_close(void)
 {
 	FILE *stream;
 
-	// Not closed: threads of DPDK may be writing a last line.
+	// The stream stays open: DPDK's threads may be writing a last line.
 	rte_openlog_stream(NULL);
 	pthread_mutex_lock(&state.lock);
 	stream = state.stream;

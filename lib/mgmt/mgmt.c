@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop of the management lcore. It sleeps until a signal or the tick: rte_eal_mp_wait_lcore
-// would burn the core.
+// The loop of the management lcore. It sleeps until a signal or the tick. (rte_eal_mp_wait_lcore
+// would burn the core.)
 
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ struct loop {
 	const struct conf *conf;
 	int epoll, signals, timer;
 	bool stop;
-	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // as told last; [is_v4]
+	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
 	struct mgmt_bursts bursts;
 };
 
@@ -52,7 +52,7 @@ int mgmt_signals_block(void)
 	sigset_t set;
 
 	signal_set(&set);
-	// A telemetry client that goes away in the middle of an answer must not end the process.
+	// A telemetry client that leaves in the middle of an answer must not end the process.
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -errno;
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -64,7 +64,7 @@ static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const cha
 		stream_tls_key_name(key), reason);
 }
 
-// Reads the certificates again: they may change while connections are open.
+// Reads the certificates again; connections that are open keep the old ones.
 static void renew(struct loop *l, const char *signal)
 {
 	const struct stream_review to = {
@@ -199,7 +199,8 @@ static int loop_run(struct loop *l)
 	while (!l->stop) {
 		const int n = epoll_wait(l->epoll, e, 2, -1);
 
-		// Drivers may use signals of their own (net_tap does): they only interrupt.
+		// Drivers may use signals of their own (net_tap does). These only interrupt the
+		// wait.
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		for (int i = 0; i < n; i++) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The management lcore: signals, ticks, telemetry, the log. It sleeps in epoll between.
+// The management lcore: signals, ticks, telemetry, the log. In between it sleeps in epoll.
 #pragma once
 
 #include "conf.h"
 #include "dp.h"
 
-// Blocks the signals that mgmt_run takes, for the calling thread and those it will make. Call
-// before EAL starts. Real-time signals stay open: net_tap lives on them. 0 or -errno.
+// Blocks the signals that mgmt_run takes, for the calling thread and the threads it will make. Call
+// it before EAL starts. Real-time signals stay open, because net_tap needs them. 0 or -errno.
 int mgmt_signals_block(void);
 
-// Serves until a signal says stop. memory: how EAL got its memory, for the log. 0 or -errno.
+// Serves until a signal ends it. memory says, for the log, how EAL got its memory. 0 or -errno.
 int mgmt_run(struct dp *d, const struct conf *c, const char *memory);

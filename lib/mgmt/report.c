@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the log says of a run: what was started, and at the end what it has done.
+// Logs what was started, and at the end what the run has done.
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include "report.h"
 
 #define LISTENERS_TOLD 16
-#define STEERING_LEN 256 // a step and two reasons
+#define STEERING_LEN 256 // bytes: a step and two reasons
 
-// "t1 (16 rules)", "t4 (t1: ...; t2: ...)" or "none (one worker)".
+// Writes "t1 (16 rules)", "t4 (t1: ...; t2: ...)" or "none (one worker)".
 static void steering_text(const struct dp_steering *s, char *buf, size_t len)
 {
 	if (s->rules > 0)
@@ -24,7 +24,7 @@ static void steering_text(const struct dp_steering *s, char *buf, size_t len)
 		snprintf(buf, len, "%s (%s)", s->step, s->why);
 }
 
-// Both families in as many words as they need.
+// Writes the steering of both families: once when it is the same, else one by one.
 static void port_steering(const struct dp *d, unsigned int port, char *buf, size_t len)
 {
 	struct dp_steering v4, v6;
@@ -58,7 +58,7 @@ static void report_port(const struct dp *d, unsigned int i)
 		p->ops->link(p) ? "up" : "down");
 }
 
-// What the profile of its driver decided, and what of it could not be had.
+// Logs what the driver's profile decided, and which of its values could not be had.
 static void report_profile(const struct dp *d, const struct conf *c, unsigned int i)
 {
 	const struct conf_driver *v = dp_profile(d, i);
@@ -129,7 +129,7 @@ static void report_listeners(const struct turn_config *t)
 		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
 }
 
-// Ports of a relay address that no listener has.
+// The number of ports of a relay address in the relay range that no listener has.
 static uint32_t ports_left(const struct turn_config *t, const struct addr *a)
 {
 	uint32_t n = (uint32_t)t->port_hi - t->port_lo + 1;
@@ -153,7 +153,7 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		most += ports_left(t, &t->relay[i]);
-	// of shared ports none is an allocation's own
+	// with shared ports no allocation has a port of its own
 	if (t->shared || (t->limits.allocations != 0 && t->limits.allocations < most))
 		most = t->limits.allocations;
 	snprintf(buf, len,
@@ -183,7 +183,7 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 	LOG(INFO, "ready");
 }
 
-// One line for all reasons that occurred.
+// Logs all drop reasons that occurred, in one line.
 static void report_drops(const struct dp_stats *s)
 {
 	char line[MGMT_LOG_LINE_LEN - 64];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures of the data path as telemetry data, field by field.
+// Turns structures of the data path into telemetry data, field by field.
 #include "bursts.h"
 #include "dpdk_compat.h"
 #include "rows.h"
@@ -86,7 +86,7 @@ static void add_hist(struct rte_tel_data *t, const char *name, const uint64_t *v
 		rte_tel_data_free(a);
 }
 
-// What a worker does with its time, and its bursts in short.
+// Adds what a worker does with its time, and its bursts in short.
 void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
@@ -100,7 +100,7 @@ void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 	add_hist(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
 }
 
-// Fractions are texts: DPDK 22.11 has no numbers but whole ones.
+// Adds a fraction as text: telemetry of DPDK 22.11 has only whole numbers.
 static void add_ratio(struct rte_tel_data *t, const char *name, uint64_t part, uint64_t whole)
 {
 	char text[32];
@@ -189,7 +189,7 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_string(t, "offloads", port_offloads(p, text, sizeof(text)));
 }
 
-// A reply has room for all ports there can be: one reason of the driver's, not two.
+// Adds one of the driver's reasons, not two: a reply must have room for all ports.
 void mgmt_rows_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4)
 {
@@ -278,7 +278,7 @@ static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
 	rte_tel_data_add_dict_u64(t, "binding_rate", l->binding.rate);
 }
 
-// Facts to recognise a configuration by. Secrets are counted, never told.
+// Adds facts by which to recognise a configuration. Secrets are counted, never shown.
 void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 {
 	char text[128];

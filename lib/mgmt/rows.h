@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures of the data path as telemetry data. Private to lib/mgmt.
+// Turns structures of the data path into telemetry data. Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"
@@ -7,12 +7,14 @@
 
 struct rte_tel_data;
 
-// Counter names have dashes, names in telemetry data must not. Returns buf.
+// Writes a counter's name to buf for telemetry, where names must not have dashes. Returns buf.
 char *mgmt_rows_name(const char *name, char *buf, size_t len);
-// A string from outside, safe inside JSON and without loss: what is not printable ASCII, '%', '"'
-// and '\' is written as %XX. buf holds three times the length; returns buf.
+// Writes a text from outside so that it is safe inside JSON and nothing is lost. Bytes that are not
+// printable ASCII, '%', '"' and '\' become %XX. buf holds three times the text's length. Returns
+// buf.
 char *mgmt_rows_text(const char *text, char *buf, size_t len);
 
+// Each adds the fields of one structure to the dictionary t.
 void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The /slipring commands of DPDK's telemetry socket. DPDK calls the handlers on threads of its own,
-// several at a time, with no argument of ours and with no way to unregister: hence one file-scope
-// state behind a lock, and answers for when nothing runs any more.
+// several at a time. It passes no argument of ours and has no way to unregister a handler. Hence
+// there is one file-scope state behind a lock, and handlers answer even when nothing runs any more.
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #define PAGE_ROWS 32
 
 static struct {
-	pthread_rwlock_t lock; // written by the management lcore, read by telemetry threads
+	pthread_rwlock_t lock; // the management lcore writes, telemetry threads read
 	struct dp *dp; // NULL = not running
 	const struct conf *conf;
 	uint64_t started_s;
@@ -37,8 +37,8 @@ static int answer_error(struct rte_tel_data *out, const char *reason)
 	return 0;
 }
 
-// Adds an object to a top-level array. DPDK writes objects in arrays well, but its check of what is
-// added lets only arrays in: so it becomes an object afterwards.
+// Adds an object to a top-level array. DPDK can write objects in arrays, but lets only arrays be
+// added. So we add an array and then make it an object.
 static struct rte_tel_data *array_object(struct rte_tel_data *array)
 {
 	struct rte_tel_data *o = rte_tel_data_alloc();
@@ -54,7 +54,7 @@ static struct rte_tel_data *array_object(struct rte_tel_data *array)
 	return o;
 }
 
-// Up to max numbers separated by commas; how many there are, or -1.
+// Reads up to max numbers separated by commas. Returns how many there are, or -1.
 static int numbers(const char *params, unsigned int *v, int max)
 {
 	int n = 0;
@@ -223,7 +223,7 @@ static int handle_streams(const char *params, struct rte_tel_data *out)
 {
 	struct stream_stats s = {0};
 
-	dp_streams(state.dp, &s); // all zero where nobody listens
+	dp_streams(state.dp, &s); // all zero where nothing listens for streams
 	rte_tel_data_start_dict(out);
 #define X(field, text) rte_tel_data_add_dict_u64(out, #field, s.field);
 	STREAM_COUNTERS(X)
@@ -231,7 +231,7 @@ static int handle_streams(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// What workers count of sessions, and stream threads of handshakes.
+// Answers with the workers' counters of sessions and the stream threads' counters of handshakes.
 static int handle_dtls(const char *params, struct rte_tel_data *out)
 {
 	struct stream_stats threads = {0};
@@ -280,7 +280,7 @@ static const struct command {
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
-	// the last to be there, so that who is told "ready" can ask all others
+	// last in the table, so that a client that sees "ready" can ask all others
 	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
 };
 

@@ -5,7 +5,7 @@
 #include "conf.h"
 #include "dp.h"
 
-// Registers the commands. d and c stay valid until mgmt_telemetry_stop, which waits for handlers
-// that are at work. 0 or -errno.
+// start registers the commands; 0 or -errno. d and c must stay valid until mgmt_telemetry_stop
+// returns, which waits for handlers at work.
 int mgmt_telemetry_start(struct dp *d, const struct conf *c);
 void mgmt_telemetry_stop(void);
