@@ -44,7 +44,7 @@ bool check_drivers(const struct conf *c, struct conf_report *r)
 
 // --- lcores --------------------------------------------------------------------------------------
 
-// As EAL looks for them: a CPU that is offline is none.
+// True when that CPU is online. EAL takes an offline CPU for missing.
 static bool cpu_is_there(const char *cpus, unsigned int cpu)
 {
 	char path[PATH_MAX];
@@ -62,7 +62,7 @@ static unsigned int count_cpus(const char *cpus)
 	return n;
 }
 
-// The first that is not there, or CONF_LCORES_MAX.
+// The first CPU in l that is missing, or CONF_LCORES_MAX.
 static unsigned int find_missing(const struct conf_lcores *l, const char *cpus)
 {
 	unsigned int i = 0;
@@ -72,7 +72,7 @@ static unsigned int find_missing(const struct conf_lcores *l, const char *cpus)
 	return i;
 }
 
-// The first that this process is not let onto, or CONF_LCORES_MAX.
+// The first CPU in l that this process may not run on, or CONF_LCORES_MAX.
 static unsigned int find_forbidden(const struct conf_lcores *l)
 {
 	unsigned int i = 0;
@@ -116,7 +116,8 @@ void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r)
 
 // --- devices -------------------------------------------------------------------------------------
 
-// Drivers under which DPDK can have a device: those that hand it over, and those that share it.
+// True when DPDK can use a device under that kernel driver: the driver hands the device over or
+// shares it.
 static bool driver_suits(const char *name)
 {
 	static const char *const good[] = {
@@ -165,7 +166,8 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 
 // --- namespaces ----------------------------------------------------------------------------------
 
-// They may be made before the start; without them it ends.
+// Warns when a namespace does not exist. It may still be made before the start; without it the
+// start fails.
 static void check_netns(
 	struct conf_at at, const char *name, const char *netns, struct conf_report *r)
 {
@@ -223,12 +225,13 @@ static bool kernel_has(const struct ifaddrs *list, const struct addr *a)
 	return false;
 }
 
-// They are bound all the same, for addresses that come with DHCP; a mistyped one looks like that.
+// Warns of listener addresses that the kernel does not have. They are bound all the same, because
+// DHCP may bring them later. A mistyped address looks like that, too.
 void check_listeners(const struct conf *c, struct conf_report *r)
 {
 	struct ifaddrs *list;
 
-	// the addresses of another namespace are not known here
+	// nobody here knows the addresses of another namespace
 	if (c->streams.netns != NULL || getifaddrs(&list) != 0)
 		return;
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {

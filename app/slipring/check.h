@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of a configuration does not fit this machine: files, CPUs, devices, addresses.
+// Tells where a configuration does not fit this machine: files, CPUs, devices, addresses.
 #pragma once
 
 #include "conf.h"
 
-// Where to look; tests have others.
+// Directories to look in; tests use others.
 struct check_paths {
 	const char *cpus; // /sys/devices/system/cpu
 	const char *pci; // /sys/bus/pci/devices
@@ -13,11 +13,11 @@ struct check_paths {
 
 extern const struct check_paths check_system;
 
-// Tells the problems of a configuration that has been read without errors: conf_warnings, and all
-// of this machine. lcores: eal.lcores is what counts, EAL arguments say nothing of them.
+// Tells all problems of a configuration that was read without errors: those of conf_warnings and
+// those of this machine. lcores: eal.lcores is in force, because no EAL argument names lcores.
 void check_all(const struct conf *c, bool lcores, struct conf_report *r);
 
-// Whether the directory that the key drivers names, if any, can be read; else that is told.
+// True when the directory named by the key drivers, if any, can be read. Else tells why not.
 bool check_drivers(const struct conf *c, struct conf_report *r);
 
 // --- the parts, for tests ------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Core dumps: whether there are any, and that packet buffers are not in them.
+// Switches core dumps on or off, and keeps packet buffers out of them.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in the core dump of a crash, and who may look into the process.
+// Who may look into the process: the content of core dumps, and tracing.
 #pragma once
 
 #include <stdbool.h>
 
-// Whether there are core dumps, and whether other processes of the same user may trace this one.
-// Root, or whoever has CAP_SYS_PTRACE, may in any case.
+// Allows or forbids core dumps, and tracing by other processes of the same user. Root, and
+// processes with CAP_SYS_PTRACE, may trace in any case.
 void cores_allow(bool yes);
-// Leaves DPDK's memory out of core dumps: packets, and the shards with their keys. Once all of it
-// has been taken.
+// Leaves DPDK's memory out of core dumps: packets, and the shards with their keys. Call it once all
+// of that memory has been taken.
 void cores_spare(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPUs and hugepages that there are for EAL, its start and its end.
+// Finds the CPUs and hugepages for EAL, starts EAL and ends it.
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -83,7 +83,8 @@ static void tell_memory(struct eal *e, const struct eal_params *p)
 	}
 }
 
-// The first worker lcores that EAL really has, whoever named them.
+// Takes the first worker lcores that EAL really has, whether the configuration or the operator
+// named them.
 static int take_lcores(struct eal *e, const struct conf *c, char *error, size_t len)
 {
 	unsigned int lcore, n = 0;
@@ -102,7 +103,7 @@ static int take_lcores(struct eal *e, const struct conf *c, char *error, size_t 
 	return -1;
 }
 
-// EAL sorts the vector it gets, and writes into it: it gets a copy.
+// Starts EAL with a copy of the vector, because EAL sorts it and writes into it.
 static int init(struct eal *e, char *error, size_t len)
 {
 	const struct eal_args *a = &e->args;

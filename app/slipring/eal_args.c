@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments of EAL from the configuration and the machine. What the operator gives comes last
-// and wins; options that EAL refuses to see twice, or in some mixtures, are left to the operator.
+// Builds the arguments of EAL from the configuration and the machine. The operator's arguments come
+// last and win. Options that EAL refuses to see twice, or in some mixtures, are left to the
+// operator.
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static int add(struct eal_args *a, const c
 	return 0;
 }
 
-// "--x" matches "--x" and "--x=..."; "-x" also "-x..." .
+// True when arg is the option: "--x" matches "--x" and "--x=..."; "-x" matches "-x..." too.
 static bool is_option(const char *arg, const char *name)
 {
 	const size_t n = strlen(name);
@@ -123,7 +124,7 @@ static int add_lcores(struct eal_args *a, const struct eal_params *p)
 	return rc;
 }
 
-// -a for every NIC named; without one the PCI bus is not even looked at.
+// Adds -a for every NIC that is named. Without any, EAL does not even look at the PCI bus.
 static int add_devices(struct eal_args *a, const struct conf *c, bool *pci)
 {
 	char bdf[PORT_PCI_LEN];
@@ -148,7 +149,7 @@ static int add_memory(struct eal_args *a, const struct eal_params *p, bool pci)
 		return 0;
 	}
 	if (p->free_mb < p->need_mb) {
-		// Virtual addresses are all there is without hugepages.
+		// Without hugepages there are only virtual addresses.
 		a->memory = EAL_MEMORY_NORMAL;
 		return add(a, "--no-huge") != 0 || add(a, "-m") != 0 ||
 				add(a, "%zu", p->need_mb) != 0 || add(a, "--no-shconf") != 0 ||
@@ -156,11 +157,12 @@ static int add_memory(struct eal_args *a, const struct eal_params *p, bool pci)
 			? -1
 			: 0;
 	}
-	// Needs no hugetlbfs mount and leaves nothing behind; vhost-user peers want one file.
+	// In-memory mode needs no hugetlbfs mount and leaves nothing behind; vhost-user peers want
+	// one file.
 	a->memory = EAL_MEMORY_HUGE;
 	if (add(a, "--in-memory") != 0 || add(a, "--single-file-segments") != 0)
 		return -1;
-	// A NIC without IOMMU needs physical addresses: there EAL chooses.
+	// A NIC without IOMMU needs physical addresses, so with a NIC EAL chooses.
 	return pci ? 0 : add(a, "--iova-mode=va");
 }
 
@@ -180,9 +182,9 @@ static void find_prefix(struct eal_args *a)
 
 int eal_args_build(struct eal_args *a, const struct eal_params *p)
 {
-	// DPDK tells a lot at its "info" level that is news only to who debugs it; telemetry even
-	// warns of the lack of a socket of former days. Where several patterns fit a log that is
-	// not there yet, the first counts.
+	// At its "info" level DPDK logs a lot that matters only for debugging; telemetry even warns
+	// that a socket of former days is missing. Where several patterns fit a log that does not
+	// exist yet, the first pattern counts.
 	const bool debug = p->conf->log_level >= LOG_DEBUG;
 	bool pci;
 	int rc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process per file prefix: two would share a telemetry socket, and with it their operator.
+// Allows one process per file prefix. Two would share a telemetry socket, and the operator would
+// not know which one answers.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,8 @@
 
 #include "eal.h"
 
-// Where EAL keeps its runtime files. It tells the place only once it runs (and then the socket is
-// there already), so the rule is repeated here.
+// Where EAL keeps its runtime files. EAL tells the place only once it runs, and then the socket is
+// there already, so its rule is repeated here.
 static const char *runtime_base(void)
 {
 	const char *dir = getenv("RUNTIME_DIRECTORY");
@@ -73,7 +74,7 @@ int instance_lock(const char *file_prefix, char *error, size_t len)
 		close(fd);
 		return -1;
 	}
-	// The number is for people; the lock is what counts.
+	// The process number is for people; only the lock counts.
 	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", (int)getpid()) < 0) {
 		snprintf(error, len, "%s: %s", path, strerror(errno));
 		close(fd);

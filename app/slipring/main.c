@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The appliance in one straight line: arguments, configuration, EAL, data path, management; and the
-// same backwards.
+// The appliance in one straight line: arguments, configuration, EAL, data path, management. The end
+// goes the same way backwards.
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 		weight == CONF_WARNING ? "warning: " : "", line);
 }
 
-// The driver profiles that are asked for, or those of the installation, which need not be there:
-// then *d is NULL. 0, or -1 with the reason in error.
+// Loads the driver profiles that are asked for, or else those of the installation. The
+// installation's may be missing: *d is then NULL. 0, or -1 with the reason in error.
 static int load_drivers(const struct opts *o, const struct conf *c, struct conf_drivers **d,
 	char error[CONF_ERROR_LEN])
 {
@@ -37,7 +37,7 @@ static int load_drivers(const struct opts *o, const struct conf *c, struct conf_
 	return *d != NULL || (asked == NULL && errno == ENOENT) ? 0 : -1;
 }
 
-// The configuration with its driver profiles, or NULL when the reasons have been told.
+// Loads the configuration with its driver profiles. Returns NULL once the reasons have been told.
 static struct conf *load(const struct opts *o, struct conf_report *r)
 {
 	char error[CONF_ERROR_LEN];
@@ -90,7 +90,8 @@ static int show_driver(const struct opts *o)
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-// Whoever started us reads standard error; with syslog the reason must be found there as well.
+// Tells why the start failed. Whoever started us reads standard error; with syslog the reason must
+// be found there as well.
 static int start_failed(const struct conf *c, const char *error)
 {
 	LOG(ERR, "%s", error);
@@ -118,7 +119,7 @@ static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 		LOG(WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
 }
 
-// A text of the configuration, which holds no control characters, as JSON.
+// Prints a text of the configuration as JSON; it holds no control characters.
 static void put_json(const char *text)
 {
 	putchar('"');
@@ -133,7 +134,7 @@ static void put_pool(const char *name, uint32_t sure, uint32_t pool, double byte
 		bytes / 1e6);
 }
 
-// What allocations may cost: of the memory in all.
+// Prints the pools of allocations, and how much of all memory they may take.
 static void put_pools(const struct conf *c)
 {
 	struct dp_pools d;
@@ -256,7 +257,7 @@ static int run(const struct opts *o)
 	struct conf *c;
 	int rc = EXIT_FAILURE;
 
-	cores_allow(false); // there are secrets from now on
+	cores_allow(false); // from here on the memory holds secrets
 	c = load(o, &unread);
 	if (c == NULL)
 		return EXIT_FAILURE;

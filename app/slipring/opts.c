@@ -74,7 +74,7 @@ static int usage(char *error, size_t len, const char *what, const char *arg)
 	return -1;
 }
 
-// One option that getopt found; 0 or -1.
+// Takes one option that getopt found; 0 or -1.
 static int take(struct opts *o, int option, char **argv, char *error, size_t len)
 {
 	switch (option) {
@@ -123,7 +123,7 @@ int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len)
 		o->eal = &argv[own + 1];
 		o->nb_eal = (unsigned int)(argc - own - 1);
 	}
-	optind = 0; // glibc: start afresh
+	optind = 0; // makes glibc start afresh
 	while ((option = getopt_long(own, argv, "+:c:h", long_options, NULL)) != -1) {
 		if (take(o, option, argv, error, len) != 0)
 			return -1;

@@ -17,13 +17,13 @@ enum opts_action {
 
 struct opts {
 	enum opts_action action;
-	const char *config; // NULL unless the action needs a file
-	const char *drivers; // directory of driver profiles, NULL = as the configuration says
-	const char *driver; // to show
-	char **eal; // what stands after --
+	const char *config; // path; NULL unless the action needs a file
+	const char *drivers; // directory of driver profiles; NULL = as the configuration says
+	const char *driver; // driver whose values OPTS_DRIVER shows
+	char **eal; // the arguments behind --
 	unsigned int nb_eal;
 };
 
-// 0, or -1 with a reason in error. Points into argv.
+// Reads the command line. 0, or -1 with a reason in error. o points into argv.
 int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len);
 void opts_help(FILE *out);
