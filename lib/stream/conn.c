@@ -9,8 +9,8 @@
 #include "framing.h"
 #include "stun.h"
 
-#define TLS_HANDSHAKE 0x16 // first byte of a TLS client: the content type of its record
-#define ASK_BURST 8 // requests of a connection before it is another's turn
+#define TLS_HANDSHAKE 0x16 // first byte from a TLS client: the content type of its record
+#define ASK_BURST 8 // requests of one connection before another one has its turn
 
 static struct stream_from from_of(const struct thread *t, const struct conn *c)
 {
@@ -60,7 +60,8 @@ static void young_drop(struct thread *t, struct conn *c)
 	*(c->younger != CONN_NONE ? &t->conn[c->younger].older : &t->youngest) = c->older;
 }
 
-// A list for each worker: who asks much keeps nobody else from asking, or from being relayed.
+// Queues a connection that may not ask its worker now. There is a list for each worker, so a client
+// with many requests keeps nobody else from asking, or from being relayed.
 static void hold(struct thread *t, struct conn *c)
 {
 	struct held *h = &t->held[c->home];
@@ -106,7 +107,7 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = i};
 	struct conn *c;
 
-	if (i == CONN_NONE) // those whose end is still being told take room too
+	if (i == CONN_NONE) // connections whose end still has to be told take slots too
 		return false;
 	c = &t->conn[i];
 	*c = (struct conn){.fd = fd,
@@ -139,10 +140,11 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 
 	count(reason, 1);
 	count(&t->stats.connections, -1);
-	// before workers are told: see stream_alive
+	// before the workers are told: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
 	if (c->ssl != NULL) {
-		// libssl forbids it after an error, and without a handshake there is nothing to end
+		// libssl forbids SSL_shutdown after an error, and without a handshake there is
+		// nothing to end
 		if (c->state == CONN_OPEN && reason != &t->stats.failed)
 			SSL_shutdown(c->ssl);
 		SSL_free(c->ssl);
@@ -172,7 +174,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 
 bool conn_give_way(struct thread *t)
 {
-	// reset: the kernel would keep what is left of it for a minute
+	// reset: otherwise the kernel would keep the rest of the connection for a minute
 	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
 	if (t->oldest == CONN_NONE)
@@ -182,7 +184,8 @@ bool conn_give_way(struct thread *t)
 	return true;
 }
 
-// Every worker is told: the allocation may be with another than the home (RESERVATION-TOKEN).
+// Tells every worker, because the allocation may be with another one than the home
+// (RESERVATION-TOKEN).
 bool conn_tell(struct thread *t, struct conn *c)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -202,7 +205,7 @@ void conn_judge(struct thread *t, struct conn *c)
 	const uint64_t idle = t->s->conf.idle_s * UINT64_C(1000);
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
 	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
-	// what waits for a worker, or because we do not read, is not the client's fault
+	// the client is not late when a worker makes its bytes wait, or when we do not read
 	const bool reading =
 		t->blocked[c->home] == CONN_NONE && !c->held && (c->events & EPOLLIN) != 0;
 
@@ -214,7 +217,8 @@ void conn_judge(struct thread *t, struct conn *c)
 		conn_close(t, c, &t->stats.idle);
 }
 
-// Tells epoll what there is to wait for. Who does not read answers is not asked for more requests.
+// Tells epoll what to wait for. While a client does not read our answers, we read no more requests
+// from it.
 static void conn_watch(struct thread *t, struct conn *c)
 {
 	const bool writing =
@@ -226,12 +230,12 @@ static void conn_watch(struct thread *t, struct conn *c)
 	if (c->state == CONN_ENDED || c->state == CONN_FREE || e.events == c->events)
 		return;
 	if (reading && (c->events & EPOLLIN) == 0)
-		c->rest_ms = t->now_ms; // what has begun could not go on meanwhile
+		c->rest_ms = t->now_ms; // a message that had begun could not go on meanwhile
 	c->events = e.events;
 	epoll_ctl(epoll_of(t, c), EPOLL_CTL_MOD, c->fd, &e);
 }
 
-// From now on it comes before those that are not open yet.
+// Moves a connection that has opened to the epoll that comes before those not open yet.
 static void conn_settle(struct thread *t, struct conn *c)
 {
 	struct epoll_event e = {.events = c->events, .data.u64 = (uint64_t)(c - t->conn)};
@@ -246,7 +250,7 @@ static void conn_settle(struct thread *t, struct conn *c)
 
 // --- in ------------------------------------------------------------------------------------------
 
-// False: the worker has no buffer for it now.
+// Gives a message to the worker. False: the worker has no buffer for it now.
 static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -264,8 +268,8 @@ static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t le
 	return true;
 }
 
-// Gives the worker what is whole of n bytes. Returns how many are done with; the connection may be
-// closed by then.
+// Gives the worker every whole message in n bytes. Returns how many bytes are done with. The
+// connection may be closed by then.
 static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, size_t n)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -284,7 +288,7 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			continue;
 		}
 		state = stun_framing_scan(p + at, n - at, CHANNEL_MAX_RFC5766, &f);
-		// nobody begins with ChannelData; but HTTP's GET looks like it
+		// no client begins with ChannelData, but HTTP's GET looks like it
 		if (state == STUN_FRAMING_BAD || (!c->heard && p[at] > STUN_FIRST_MAX)) {
 			conn_close(t, c, &t->stats.garbage);
 			return n;
@@ -305,7 +309,7 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			t->blocked[c->home] = (uint32_t)(c - t->conn);
 			t->stalled = true;
 			count(&t->stats.stalled, 1);
-			young_drop(t, c); // it has asked, and waits for us
+			young_drop(t, c); // it has asked, and now waits for us
 			break;
 		}
 		young_drop(t, c);
@@ -315,7 +319,7 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 	return at;
 }
 
-// Keeps what has not been taken for the next time. p may lie in what is kept already.
+// Keeps the bytes that were not taken. p may lie in the bytes kept before.
 static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t len)
 {
 	uint8_t *rest = NULL;
@@ -337,7 +341,7 @@ static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t
 	c->rest_len = (uint32_t)len;
 }
 
-// A record of TLS, or what has come over TCP. True when there may be more to be had.
+// Reads one TLS record, or what has come over TCP. True when there may be more to read.
 static bool read_one(struct thread *t, struct conn *c)
 {
 	size_t n = c->rest_len, used;
@@ -358,7 +362,7 @@ static bool read_one(struct thread *t, struct conn *c)
 	return c->state == CONN_OPEN && t->blocked[c->home] == CONN_NONE && !c->held;
 }
 
-// A chunk of the socket, and all that is whole in it.
+// Reads one chunk from the socket, and takes every whole message in it.
 static void read_some(struct thread *t, struct conn *c)
 {
 	if (t->blocked[c->home] != CONN_NONE || t->untold || c->held) {
@@ -388,7 +392,7 @@ void conn_resume(struct thread *t, struct conn *c)
 	resume_rest(t, c);
 }
 
-// Who asks on goes to the end of the list.
+// A connection that asks again goes to the end of the list.
 void conn_resume_held(struct thread *t, unsigned int worker)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -422,7 +426,7 @@ static void flush(struct thread *t, struct conn *c)
 			return;
 		}
 		if (n == IO_LATER) {
-			c->out.begun |= c->ssl != NULL; // libssl wants the same again
+			c->out.begun |= c->ssl != NULL; // libssl wants the same bytes again
 			return;
 		}
 		count(&t->stats.tx_bytes, n);
@@ -448,11 +452,11 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 		count(&t->stats.tx, 1);
 		return;
 	}
-	begun = n > 0 || (first && c->ssl != NULL); // libssl wants the same again
+	begun = n > 0 || (first && c->ssl != NULL); // libssl wants the same bytes again
 	count(&t->stats.queue_full,
 		queue_put(
 			&c->out, t->s->conf.queue, m->data, m->len, (uint16_t)n, begun, m->media));
-	// no memory for the rest of what is begun: the stream cannot go on
+	// no memory for the rest of a message that is begun, so the stream cannot go on
 	if (begun && c->out.first == NULL)
 		conn_close(t, c, &t->stats.failed);
 	else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection: its states, its bytes in and out, its deadlines. Private to lib/stream.
+// A connection: its states, its bytes in and out, its deadlines. All functions run on the
+// connection's thread. Private to lib/stream.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -12,57 +13,60 @@
 
 enum conn_state {
 	CONN_FREE,
-	CONN_DETECT, // nothing has come yet
+	CONN_DETECT, // no byte has come yet
 	CONN_HANDSHAKE,
 	CONN_OPEN,
-	CONN_ENDED, // closed, but there are workers to be told
+	CONN_ENDED, // closed, but workers have still to be told
 };
 
 struct conn {
-	SSL *ssl; // NULL: plain
+	SSL *ssl; // NULL: plain TCP
 	struct endpoint client;
 	int fd;
 	uint32_t generation;
-	uint32_t next, prev; // in the list of free, of ended or of held ones
-	uint32_t younger, older; // in the list of those that have not been heard of
-	uint32_t events; // that epoll watches for
+	uint32_t next, prev; // in the list of free, of ended or of held connections
+	uint32_t younger, older; // in the list of connections without a message yet
+	uint32_t events; // events that epoll watches for
 	uint8_t state; // enum conn_state
-	uint8_t listener; // of the configuration given to us
-	uint8_t home, told; // its worker; CONN_ENDED: workers told
+	uint8_t listener; // element of the listeners in our configuration
+	uint8_t home, told; // home: its worker; told: workers told of its end (CONN_ENDED)
 	bool heard; // a whole message has come
-	bool young; // none has come, not even one that waits: it may have to give way
-	bool given; // and was given to a worker
-	bool chunk; // the socket may be read, once
-	bool more; // and then was found to have more
-	bool ended; // or to have reached its end
-	bool held; // its next message is a request that its worker takes no more of now
-	bool fresh; // epoll has it among those that are not open yet
-	uint32_t skip; // bytes of an oversize message still to come
+	bool young; // no message has come, not even one that waits: may have to give way
+	bool given; // a message was given to a worker
+	bool chunk; // the socket may be read once more
+	bool more; // the last read filled its buffer, so there may be more
+	bool ended; // the last read found the end of the stream
+	bool held; // its next message is a request, and its worker takes no more now
+	bool fresh; // epoll has it among the connections that are not open yet
+	uint32_t skip; // bytes of an oversize message that are still to come
 	uint32_t rest_len;
-	uint8_t *rest; // received, and not a whole message yet
+	uint8_t *rest; // bytes received that are no whole message yet
 	struct queue out;
 	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: since when there is a rest
 };
 
+// The number by which workers know a connection: generation, thread and place in one; never 0.
 static inline uint64_t conn_handle(const struct thread *t, const struct conn *c)
 {
 	return (uint64_t)c->generation << 32 | t->index << 24 | (uint32_t)(c - t->conn);
 }
 
-// Takes what accept has given and the caps have counted. False: no room or memory, and it has not.
+// Takes over a socket that was accepted and counted by the limits. False: no room or memory; the
+// socket then stays the caller's.
 bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
-// reason: the counter of that.
+// Closes a connection; reason is the counter to raise.
 void conn_close(struct thread *t, struct conn *c, uint64_t *reason);
-// Closes the oldest of which no message has come. False: there is none.
+// Closes the oldest connection from which no message has come. False: there is none.
 bool conn_give_way(struct thread *t);
+// Handles the events (EPOLLIN and so on) that epoll reports.
 void conn_event(struct thread *t, struct conn *c, uint32_t events);
-// Goes on with what waited for a worker's buffers.
+// Goes on with messages that waited for a buffer of the worker.
 void conn_resume(struct thread *t, struct conn *c);
-// Goes on with what waited to ask a worker, in turn.
+// Goes on, in turn, with connections that waited to ask a worker.
 void conn_resume_held(struct thread *t, unsigned int worker);
-// Sends a message of a worker.
+// Sends a worker's message to the client.
 void conn_send(struct thread *t, const struct stream_message *m);
-// Closes it if one of its deadlines has passed.
+// Closes the connection if one of its deadlines has passed.
 void conn_judge(struct thread *t, struct conn *c);
-// Tells workers of its end; true once all know, and it is free.
+// Tells the workers that the connection has ended. True once all know; its slot is then free.
 bool conn_tell(struct thread *t, struct conn *c);

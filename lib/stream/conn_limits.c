@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts connections in all, by source and by network: a table by keyed hash of what has any.
+// Counts connections in all, by source and by network. A table with a keyed hash holds the
+// addresses that have any.
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -50,7 +51,7 @@ void conn_limits_fini(struct conn_limits *c)
 	levels_free(c);
 }
 
-// False: addresses of this kind are not counted there.
+// The part of an address that a level counts by. False: the level does not count such addresses.
 static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 {
 	*out = *a;
@@ -85,7 +86,7 @@ static bool full(const struct conn_limits *c, unsigned int level, const struct a
 	return i != NONE && l->source[i].count >= l->most;
 }
 
-// Changes a count. False: there is no room in the table.
+// Changes a count by 1 or -1. False: the table has no room.
 static bool change(struct conn_limits *c, unsigned int level, const struct addr *source, int by)
 {
 	struct conn_limits_level *l = &c->level[level];
@@ -98,7 +99,7 @@ static bool change(struct conn_limits *c, unsigned int level, const struct addr 
 	hash = hash_addr(&c->key, &a, level);
 	i = find(l, hash, &a);
 	if (i == NONE) {
-		i = l->free; // there is one, as there are no more sources than connections
+		i = l->free; // never empty: there are no more sources than connections
 		if (!table_insert(&l->table, hash, i))
 			return false;
 		l->free = l->source[i].next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many connections there are: in all, of each source and of each network of IPv6. The counts
-// are exact over all stream threads, which ask once per connection. Pure; has a lock.
+// Counts connections: in all, of each source and of each IPv6 network. The counts are exact over
+// all stream threads, which ask once per connection. Pure; a lock makes it safe on any thread.
 #pragma once
 
 #include <pthread.h>
@@ -10,19 +10,19 @@
 #include "table.h"
 
 struct conn_limits_source {
-	struct addr addr; // its first bits
-	uint32_t count; // 0: not in use
-	uint32_t next; // of the free ones
+	struct addr addr; // the bits that are counted by, the others zero
+	uint32_t count; // connections; 0: not in use
+	uint32_t next; // in the list of free sources
 };
 
-// Counts by the first bits of an address.
+// Counts by the leading bits of an address.
 struct conn_limits_level {
 	struct table table; // of sources
 	void *mem;
 	struct conn_limits_source
 		*source; // max of them: there are no more sources than connections
-	uint32_t free; // first free source
-	uint32_t most; // of one, 0: no limit
+	uint32_t free; // the first free source
+	uint32_t most; // connections of one source at most; 0: no limit
 };
 
 enum { CONN_LIMITS_BY_SOURCE, CONN_LIMITS_BY_NETWORK, CONN_LIMITS_LEVELS };
@@ -41,11 +41,12 @@ enum conn_limits_answer {
 	CONN_LIMITS_NETWORK
 };
 
-// For up to max connections at a time; per_source (IPv4 address, IPv6 /64) and per_network (IPv6
-// /48): 0 = no limit. 0 or -ENOMEM.
+// Prepares for up to max connections at a time. per_source limits an IPv4 address or IPv6 /64,
+// per_network an IPv6 /48; 0 = no limit. 0 or -ENOMEM.
 int conn_limits_init(
 	struct conn_limits *c, uint32_t max, uint32_t per_source, uint32_t per_network);
 void conn_limits_fini(struct conn_limits *c);
-// Counts a connection of a source, unless a limit says no.
+// Counts a connection of a source, unless a limit forbids it.
 enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct addr *source);
+// Takes back one counted connection of a source.
 void conn_limits_give(struct conn_limits *c, const struct addr *source);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Listening sockets: opened, and accepted from within the limits. Against SYN floods there are the
-// kernel's SYN cookies; what gets this far has completed TCP's handshake.
+// Listening sockets: opens them, and accepts connections within the limits. The kernel's SYN
+// cookies protect against SYN floods; a connection that gets this far has completed TCP's
+// handshake.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -14,7 +15,7 @@
 #include "listen.h"
 #include "conn.h"
 
-#define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts it to somaxconn
+#define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts this to somaxconn
 #define ACCEPT_BURST 16
 
 union address {
@@ -104,7 +105,7 @@ static int listen_on(const struct thread *t, const struct endpoint *at)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
 	else
 		setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
-	// each thread has its own, and the kernel deals connections by a hash of the 5-tuple
+	// each thread has its own socket; the kernel deals connections by a hash of the 5-tuple
 	if ((t->s->conf.threads > 1 &&
 		    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) ||
 		bind(fd, &a.any, len) != 0 || listen(fd, BACKLOG) != 0) {
@@ -147,7 +148,7 @@ void listen_close(struct thread *t)
 
 // --- accepting -----------------------------------------------------------------------------------
 
-// The client is told at once, and nothing of it stays with the kernel.
+// Resets a connection: the client learns of it at once, and the kernel keeps nothing of it.
 static void refuse(int fd, struct thread *t, uint64_t *reason)
 {
 	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
@@ -157,8 +158,9 @@ static void refuse(int fd, struct thread *t, uint64_t *reason)
 	count(reason, 1);
 }
 
-// Without a descriptor nobody can be accepted, nor refused; left waiting they would have epoll call
-// for ever. So one is held back for refusing.
+// Refuses a connection when descriptors have run out. Without a descriptor we can neither accept
+// nor refuse, and a connection that waits would make epoll report it for ever. So one descriptor is
+// held back for refusing.
 static void refuse_waiting(struct thread *t, int listener)
 {
 	int fd;
@@ -179,7 +181,7 @@ static void settle(const struct thread *t, int fd)
 	const unsigned int patience_ms = t->s->conf.idle_s * 1000;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	// the kernel's queue is bounded like ours: media must not grow old there
+	// bound the kernel's queue like ours, so that media does not grow old there
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
 }

@@ -6,9 +6,9 @@
 
 struct thread;
 
-// Opens a thread's listeners, in its network namespace; the calling thread stays there. 0, or -1
-// with the reason in error.
+// Opens a thread's listeners in the network namespace of the configuration. The calling thread
+// stays in that namespace. 0, or -1 with the reason in error (len bytes).
 int listen_open(struct thread *t, char *error, size_t len);
 void listen_close(struct thread *t);
-// There is somebody on a listener.
+// Accepts from a listener on which epoll has reported connections.
 void listen_accept(struct thread *t, unsigned int listener);

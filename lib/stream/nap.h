@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a thread with much to do sleeps a moment between its rounds, so that what comes meanwhile
-// is done in one: a wake, a look at epoll and a scheduling for each message cost more than the
-// message. While it naps, workers do not wake it. Pure.
+// Decides whether a busy thread sleeps a moment between its rounds, so that one round handles all
+// that comes meanwhile. A wake, a look at epoll and a scheduling for each message cost more than
+// the message. Workers do not wake a thread that naps. Pure.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NAP_US 200 // what a message may have to wait more, at least
+#define NAP_US 200 // microseconds that a nap may delay a message, at least
 #define NAP_RATE 8 // messages in a millisecond from which a nap saves more rounds than it makes
 
-// Zeroed, it does not nap.
+// A zeroed nap is off.
 struct nap {
 	uint64_t since_ms;
-	uint32_t seen; // messages since then
+	uint32_t seen; // messages since since_ms
 	bool on;
 };
 
-// To be told of every round: the time, and what it found to do.
+// Call it in every round, with the time and the number of messages that the round found.
 static inline void nap_see(struct nap *n, uint64_t now_ms, uint32_t messages)
 {
 	n->seen += messages;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for a client: messages in a chain, and the oldest media goes first.
+// Messages that wait for a client, in a chain. The oldest media is dropped first.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static uint32_t weight(uint32_t len)
 	return (uint32_t)sizeof(struct queue_item) + len;
 }
 
-// Takes the item behind prev (NULL: the first) out.
+// Takes the item behind prev out of the chain (prev NULL: the first item).
 static void take_out(struct queue *q, struct queue_item *prev)
 {
 	struct queue_item **link = prev != NULL ? &prev->next : &q->first;
@@ -25,7 +25,7 @@ static void take_out(struct queue *q, struct queue_item *prev)
 	free(i);
 }
 
-// Drops the oldest media that is not begun; false when there is none.
+// Drops the oldest media that is not begun. False when there is none.
 static bool drop_oldest(struct queue *q)
 {
 	struct queue_item *prev = NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for a client that does not read as fast as it is sent to. It is bounded: the oldest
-// media is dropped first, because a listener still wants to hear the newest. Pure; uses malloc.
+// The messages that wait for a client which reads more slowly than we send. The queue is bounded.
+// It drops the oldest media first, because a listener still wants to hear the newest. Pure; uses
+// malloc. One thread at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -14,23 +15,23 @@ struct queue_item {
 	uint8_t data[];
 };
 
-// Zeroed, it is empty.
+// A zeroed queue is empty.
 struct queue {
 	struct queue_item *first, *last;
-	uint32_t bytes; // of all items, their heads included
-	uint32_t kept; // of those that are no media
-	uint16_t done; // bytes of the first that are written
-	bool begun; // some of the first has been written, or offered: it has to be finished
+	uint32_t bytes; // of all items, including their heads
+	uint32_t kept; // bytes of the items that are no media
+	uint16_t done; // bytes of the first item that are written
+	bool begun; // some of the first item was written, or offered: it has to be finished
 };
 
-// Appends what is left of a message of which done bytes have been written (begun: or offered to
-// libssl, which wants it again). Makes room within max bytes by dropping the oldest media. Returns
-// how many messages have been dropped, this one included where there is no room for it; one that is
-// begun always has.
+// Appends a message of len bytes, of which done bytes were written already. begun: some of it was
+// written, or was offered to libssl, which wants it again. To keep within max bytes, the queue
+// drops the oldest media. A message that is begun always has room. Returns how many messages were
+// dropped, this one included when there is no room (or no memory) for it.
 unsigned int queue_put(struct queue *q, uint32_t max, const uint8_t *data, uint16_t len,
 	uint16_t done, bool begun, bool media);
-// What is to be written next; false when there is nothing.
+// The bytes to write next. They stay the queue's. False when there are none.
 bool queue_next(const struct queue *q, const uint8_t **data, uint16_t *len);
-// n bytes of it have been written. True when it was the rest of a message.
+// Call it when n of these bytes have been written. True when they end a message.
 bool queue_wrote(struct queue *q, uint16_t n);
 void queue_clear(struct queue *q);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with the files of TLS, in words that say what to do. Before the start: libssl's own
-// words come from deep inside, and some things it takes without a word.
+// Tells, before the start, what is wrong with the TLS files and what to do about it. libssl's own
+// words come from deep inside, and it accepts some bad files silently.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,13 +17,13 @@
 
 #define FILE_MAX 1000000 // bytes
 #define DAYS_SOON 30
-#define BITS_WEAK 112 // of security, as RSA of 2048 bits has
+#define BITS_WEAK 112 // bits of security, as many as RSA of 2048 bits has
 
 struct review {
 	const struct stream_tls *tls;
 	const struct stream_review *to;
-	bool usable; // libssl takes it all
-	bool fatal; // something has been told that keeps TLS from starting
+	bool usable; // libssl takes all files
+	bool fatal; // a reason was told that keeps TLS from starting
 };
 
 __attribute__((format(printf, 4, 5))) static void tell(
@@ -41,7 +41,7 @@ __attribute__((format(printf, 4, 5))) static void tell(
 
 // --- files ---------------------------------------------------------------------------------------
 
-// The whole file for reading, or NULL when it has been told why not.
+// Opens a whole file for reading, or tells why not and returns NULL.
 static BIO *open_file(struct review *r, enum stream_tls_key key, const char *path)
 {
 	struct stat st;
@@ -86,7 +86,7 @@ static bool is_pkcs12(BIO *file)
 	return p != NULL;
 }
 
-// What a file has whose like cannot be found in it.
+// Tells what a file holds when it has nothing of the wanted kind.
 static void tell_format(struct review *r, enum stream_tls_key key, const char *path, BIO *file)
 {
 	const bool private = key == STREAM_TLS_KEY;
@@ -145,14 +145,15 @@ static void check_dates(struct review *r, enum stream_tls_key key, const char *p
 			DAYS_SOON);
 }
 
-// Nobody is there to type the pass phrase of a key.
+// Refuses to ask for a key's pass phrase: nobody is there to type it.
 static int no_phrase(char *buf, int size, int writing, void *ctx)
 {
 	*(int *)ctx = 1;
 	return -1;
 }
 
-// All certificates of a file; the first is returned, to be freed. NULL: told why.
+// Checks all certificates of a file. Returns the first, which the caller frees. NULL: it was told
+// why.
 static X509 *check_certificates(
 	struct review *r, enum stream_tls_key key, const char *path, const X509 *below)
 {
@@ -220,7 +221,7 @@ static void check_pair(struct review *r, X509 *x, EVP_PKEY *key)
 	EVP_PKEY *public = X509_get0_pubkey(x);
 
 	if (public != NULL && EVP_PKEY_get_security_bits(public) < BITS_WEAK)
-		// whether libssl takes it is a matter of its security level
+		// whether libssl takes it depends on libssl's security level
 		tell(r, STREAM_TLS_CERTIFICATE, !r->usable,
 			"%s: its key of %d bits is too weak: make one of P-256, or of RSA with "
 			"2048 bits or more, and have it certified",
@@ -246,7 +247,7 @@ static void check_ciphers(struct review *r)
 	ERR_clear_error();
 }
 
-// What libssl alone has found: "tls.KEY: reason".
+// Tells a reason that only libssl has found: "tls.KEY: reason".
 static void tell_rest(struct review *r, const char *error)
 {
 	for (unsigned int i = 0; i <= STREAM_TLS_CIPHERS; i++) {
@@ -282,7 +283,7 @@ void stream_tls_review(const struct stream_tls *tls, const struct stream_review 
 		X509_free(check_certificates(&r, STREAM_TLS_CHAIN, tls->chain, x));
 	if (tls->ciphers != NULL)
 		check_ciphers(&r);
-	// libssl reads the files itself: not before they are known to be files
+	// libssl reads the files itself, so let it only once they are known to be files
 	r.usable = !r.fatal && stream_tls_check(tls, error, sizeof(error)) == 0;
 	if (x != NULL)
 		check_pair(&r, x, key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with the files of TLS, before they are needed.
+// Tells what is wrong with the TLS files, before they are needed.
 #pragma once
 
 #include <time.h>
@@ -15,13 +15,14 @@ enum stream_tls_key {
 
 struct stream_review {
 	time_t now;
-	// fatal: TLS does not start. The reason begins with the file's path.
+	// Gets each reason, which begins with the file's path. fatal: TLS does not start.
 	void (*say)(void *ctx, enum stream_tls_key key, bool fatal, const char *reason);
 	void *ctx;
 };
 
-// Tells all that is wrong: with what stream_tls_check refuses something fatal, and what works but
-// clients or strangers will find (dates, modes). tls has certificate and key.
+// Tells all that is wrong with the files in tls, which must have certificate and key. Reasons for
+// which stream_tls_check fails are fatal. Reasons that clients or strangers will find (dates,
+// modes) are not.
 void stream_tls_review(const struct stream_tls *tls, const struct stream_review *to);
-// "tls.certificate" and so on.
+// The name of a key in the configuration: "tls.certificate" and so on.
 const char *stream_tls_key_name(enum stream_tls_key key);

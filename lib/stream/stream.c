@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All stream threads: start, stop, and what others ask of them.
+// All stream threads: starts and stops them, and answers other threads about them.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include "thread.h"
 
-#define FILES_SPARE 256 // descriptors for all else
-#define SOURCES 8192 // places for the rates of handshakes
+#define FILES_SPARE 256 // descriptors for everything except connections
+#define SOURCES 8192 // entries in the table of handshake rates
 
-// The limit of open files, raised where we may.
+// Checks the limit of open files; raises it where we may.
 static int files_ask(uint32_t connections, char *error, size_t len)
 {
 	const rlim_t need = connections + FILES_SPARE;
@@ -40,7 +40,7 @@ static bool wants_tls(const struct stream_config *c)
 	return false;
 }
 
-// Makes all that can fail, except the threads.
+// Makes everything that can fail, except the threads.
 static int prepare(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
@@ -182,11 +182,11 @@ void stream_wake(struct streams *s, unsigned int thread)
 	static const uint64_t once = 1;
 	struct thread *t = s->thread[thread];
 
-	// what was left for it comes before the look at whether it sleeps
+	// order what was left for the thread before the look at whether it sleeps
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED) == 0 ||
 		__atomic_exchange_n(&t->sleeping, 0, __ATOMIC_RELAXED) == 0)
 		return;
 	if (write(t->event, &once, sizeof(once)) < 0)
-		return; // it cannot fail but by overflow, and then it is awake
+		return; // write fails only by overflow, and then the thread is awake
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS (RFC 8656 3, 12.5; RFC 8489 6.2.2, 6.2.3). The kernel does TCP, libssl
-// does TLS; threads of their own, never polling lcores, accept, shake hands, cut the byte streams
-// into messages and give them to the workers, and write what comes back. They know nothing of
-// TURN but its framing. No DPDK: how a message gets to a worker and back is handed in
-// (struct stream_ops).
+// does TLS. Stream threads, never polling lcores, accept connections, do the handshakes, cut the
+// byte streams into messages and give these to the workers. They also write what comes back. Stream
+// threads know nothing of TURN except its framing. They use no DPDK: the caller passes in the way
+// of a message to a worker and back (struct stream_ops).
 //
-// For clients over DTLS these threads do the handshakes only. The datagrams come in on workers,
-// which give a thread those of a handshake and get the session once it is complete (dtls.h).
+// For DTLS clients these threads do only the handshakes. The datagrams come in on workers. A worker
+// gives a thread the datagrams of a handshake, and gets the session once the handshake is complete
+// (dtls.h).
 #pragma once
 
 #include "addr.h"
@@ -14,94 +15,98 @@
 #define STREAM_THREADS_MAX 16
 #define STREAM_CONNECTIONS_MAX (1u << 20)
 #define STREAM_BURST 32
-#define STREAM_ROOM_MAX 16384 // of stream_config.room
+#define STREAM_ROOM_MAX 16384 // limit of stream_config.room, in bytes
 
 enum stream_mode {
 	STREAM_PLAIN,
 	STREAM_TLS,
-	STREAM_DETECT, // the first byte tells
+	STREAM_DETECT, // the first byte of a client tells plain from TLS
 };
 
 struct stream_listener {
 	struct endpoint at;
-	uint8_t index; // what workers call it
+	uint8_t index; // the workers' number for it
 	uint8_t mode; // enum stream_mode
 };
 
-// Paths of PEM files. Read at start, and again by stream_reload.
+// Paths of PEM files. They are read at the start, and again by stream_reload.
 struct stream_tls {
-	const char *certificate; // with or without what is between it and the root; NULL: no TLS
+	const char *certificate; // with or without those between it and the root; NULL: no TLS
 	const char *key;
-	const char *chain; // NULL, or more certificates
-	const char *ciphers; // of TLS 1.2, in OpenSSL's words; NULL: ECDHE with an AEAD
-	bool only_13;
-	bool for_dtls; // there are listeners of DTLS
+	const char *chain; // NULL, or a file with more certificates of the chain
+	const char *ciphers; // for TLS 1.2, in OpenSSL's words; NULL: ECDHE with an AEAD
+	bool only_13; // no version before TLS 1.3
+	bool for_dtls; // some listeners use DTLS
 };
 
-// DTLS clients; sessions 0: there are none.
+// Limits of DTLS clients. sessions 0: there is no DTLS.
 struct stream_dtls {
 	uint32_t sessions; // at a time, handshakes included
 	uint32_t per_source; // at a time, of an IPv4 address or an IPv6 /64; 0 = no limit
 	uint32_t per_network; // at a time, of an IPv6 /48; 0 = no limit
-	uint32_t handshake_s;
-	uint16_t mtu; // of UDP payload, for the datagrams of a handshake
-	uint16_t message; // longest that is sent to a client
+	uint32_t handshake_s; // seconds that a handshake may take
+	uint16_t mtu; // bytes of UDP payload, for the datagrams of a handshake
+	uint16_t message; // bytes of the longest message that is sent to a client
 };
 
 enum stream_kind {
-	STREAM_BYTES, // of or for a connection
-	STREAM_HELLO, // DTLS: ClientHello of a new session, its cookie good; conn is new, too
-	STREAM_SHAKE, // another datagram of that session, with its headers gone
-	STREAM_GONE, // session is to be freed; NULL: its handshake is to be given up
+	STREAM_BYTES, // bytes from or to a connection
+	STREAM_HELLO, // DTLS: ClientHello of a new session, with a good cookie; conn is new, too
+	STREAM_SHAKE, // another datagram of that session, without the packet's headers
+	STREAM_GONE, // session is to be freed; NULL: its handshake is given up
 };
 
 struct dtls_session; // dtls.h
 
 // A message between a connection or session and a worker.
 struct stream_message {
-	void *buf; // the worker's; not looked into
+	void *buf; // the worker's buffer; stream threads do not look into it
 	uint8_t *data;
 	uint16_t len;
 	uint8_t kind; // enum stream_kind
-	bool media; // to the client: may be dropped for newer ones
-	uint64_t conn; // never 0
-	// To the client, of an answer: seconds that its allocation lives on, 0 = it has none.
+	bool media; // to the client: may be dropped for newer messages
+	uint64_t conn; // connection or session; never 0
+	// On an answer to the client: seconds that its allocation still lives, 0 = it has none.
 	uint32_t lease_s;
-	struct addr source; // HELLO, GONE: address of the client
-	struct dtls_session *session; // GONE
+	struct addr source; // HELLO, GONE: the client's address
+	struct dtls_session *session; // GONE only
 };
 
-// Whose a connection is.
+// The client, listener and number of a connection.
 struct stream_from {
 	struct endpoint client;
-	uint8_t listener; // index
+	uint8_t listener; // stream_listener.index
 	uint64_t conn;
 };
 
-// The way to the workers and back; each function is called by stream thread t alone.
+// The way to the workers and back. t is the number of the calling stream thread, w that of a
+// worker; no other thread calls with this t.
 struct stream_ops {
-	// Worker of a client of a listener (its index), always the same for the same two.
+	// The worker for a client of a listener (its index); always the same for the same two.
 	unsigned int (*home)(void *ctx, const struct endpoint *client, uint8_t listener);
-	// An empty buffer for a message to worker w: room bytes at m->data. False: not now.
+	// Gets an empty buffer for a message to worker w, with room bytes at m->data. False: not
+	// now.
 	bool (*take)(void *ctx, unsigned int t, unsigned int w, struct stream_message *m);
-	// Whether the worker takes another request now: they wait there, and TCP asks only once.
+	// True when the worker has room for another request, which may have to wait there. A client
+	// over TCP does not repeat a request, so none may be dropped.
 	bool (*may_ask)(void *ctx, unsigned int t, unsigned int w);
-	// Gives a buffer just taken, now of m->len bytes, to the worker; never fails.
+	// Gives the buffer just taken, now with m->len bytes, to the worker. Never fails.
 	void (*send)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 		const struct stream_from *from);
-	// Tells that a connection has ended. False: not now.
+	// Tells a worker that a connection has ended. False: not now.
 	bool (*ended)(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from);
-	// Up to n messages for clients; all of them are given back before the next call of any but
-	// take and datagram.
+	// Gets up to n messages for clients. The thread gives all of them back with release before
+	// it calls anything except take and datagram.
 	unsigned int (*receive)(void *ctx, unsigned int t, unsigned int w, struct stream_message *m,
 		unsigned int n);
+	// Gives back a buffer that receive returned.
 	void (*release)(void *ctx, unsigned int t, unsigned int w, void *buf);
-	// Gives a buffer just taken, now of m->len bytes, to the worker: a datagram for the client
-	// of session m->conn (STREAM_SHAKE), or one of that client which came after its handshake
-	// was complete (STREAM_BYTES). Never fails.
+	// Gives the buffer just taken, now with m->len bytes, to the worker. It is a datagram to
+	// the client of session m->conn (STREAM_SHAKE), or one from that client that came after its
+	// handshake was complete (STREAM_BYTES). Never fails.
 	void (*datagram)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m);
-	// Tells that the handshake of a session has ended: complete, and s is the worker's from
-	// now on, or NULL. False: not now.
+	// Tells a worker that the handshake of session conn has ended. It is complete, and the
+	// worker owns s from now on; or s is NULL. False: not now.
 	bool (*shaken)(
 		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
 };
@@ -109,23 +114,23 @@ struct stream_ops {
 struct stream_config {
 	const struct stream_listener *listeners;
 	unsigned int nb_listeners, threads, workers;
-	const char *netns; // where the listeners are; NULL or "" = where the process is
+	const char *netns; // namespace of the listeners; NULL or "" = the process's
 	uint32_t connections; // at a time, up to STREAM_CONNECTIONS_MAX
 	uint32_t per_source; // at a time, of an IPv4 address or an IPv6 /64; 0 = no limit
 	uint32_t per_network; // at a time, of an IPv6 /48; 0 = no limit
 	uint32_t idle_s, handshake_s;
 	uint32_t rate,
 		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
-	uint32_t nap_us; // what a message may have to wait where there are many; NAP_US at least
+	uint32_t nap_us; // microseconds a message may wait where there are many; NAP_US at least
 	uint32_t queue; // bytes that may wait for a client that does not read
-	uint16_t room; // longest message
+	uint16_t room; // bytes of the longest message
 	struct stream_tls tls;
 	struct stream_dtls dtls;
 	const struct stream_ops *ops;
 	void *ctx;
 };
 
-// Counters: X(field, meaning). The first is a level.
+// Counters: X(field, meaning). The first one is a level.
 #define STREAM_COUNTERS(X)                                                                  \
 	X(connections, "open")                                                              \
 	X(tls, "of them with TLS")                                                          \
@@ -167,30 +172,31 @@ struct stream_stats {
 
 struct streams;
 
-// Opens the listeners and starts the threads, which have all signals blocked and run on the
-// caller's CPUs. c->ctx, c->ops and the paths of tls outlive the streams; all else is copied. NULL
-// with a reason in error, everything undone.
+// Opens the listeners and starts the threads, which block all signals and run on the caller's CPUs.
+// c->ctx, c->ops and the paths of tls must outlive the streams; all else is copied. On failure
+// returns NULL with a reason in error (len bytes), and nothing is left behind.
 struct streams *stream_start(const struct stream_config *c, char *error, size_t len);
-// Ends the threads and closes all connections. Workers are no longer told, and may have stopped.
+// Ends the threads, closes all connections and frees s. Workers are no longer told, and may have
+// stopped.
 void stream_stop(struct streams *s);
-// Reads the files of TLS again, for connections from now on. 0, or -1 with the reason in error,
-// and then nothing has changed. One thread at a time.
+// Reads the TLS files again, for connections from now on. 0, or -1 with the reason in error;
+// nothing has changed then. One thread at a time.
 int stream_reload(struct streams *s, char *error, size_t len);
-// Whether the files can be used. 0, or -1 with the reason in error.
+// Checks whether the files can be used. 0, or -1 with the reason in error.
 int stream_tls_check(const struct stream_tls *tls, char *error, size_t len);
-// Any thread. A snapshot of each counter, not of all at once.
+// Copies the counters: each is a snapshot, but not all of one moment. Any thread.
 void stream_stats(const struct streams *s, struct stream_stats *out);
 
 // For workers.
 
-// Number of the thread that has a connection.
+// The number of the thread that has a connection.
 static inline unsigned int stream_thread_of(uint64_t conn)
 {
 	return (uint8_t)(conn >> 24);
 }
 
-// False when it has ended, or ends by now. Once it has said so, or the workers have been told by
-// ops.ended, it never is again.
+// False when a connection has ended or is just ending. After the first false, and after ops.ended,
+// it is always false.
 bool stream_alive(const struct streams *s, uint64_t conn);
-// To be called when something has been left for a thread's ops.receive: wakes it if it sleeps.
+// Call it after leaving something for a thread's ops.receive: it wakes the thread if that sleeps.
 void stream_wake(struct streams *s, unsigned int thread);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stream thread: waits for sockets and for what workers leave, and does both in turn.
+// One stream thread: waits for sockets and for messages from workers, and handles both in turn.
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "listen.h"
 
 #define EVENTS 64
-#define TICK_MS 100 // a deadline is this much late at most, and a tenth of a second of a round
-#define SCAN_PARTS 5 // of all connections, each tick: every one is looked at twice a second
-#define STALL_NS (200 * 1000) // until workers are asked for buffers again
-#define RECEIVE_ROUNDS 8 // bursts of a worker in a row
-#define PORTION_NS (1000 * 1000) // of handshakes in a round, and the rest of the last one's step
+#define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
+#define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
+#define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
+#define RECEIVE_ROUNDS 8 // bursts that one worker may send in a row
+#define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
 static uint64_t clock_ns(void)
 {
@@ -31,7 +31,7 @@ static uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
-// What workers have for clients. Returns how many messages that was.
+// Takes the messages that workers have for clients. Returns how many there were.
 static unsigned int receive(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -76,7 +76,7 @@ static void tell_ended(struct thread *t)
 
 		t->untold = !conn_tell(t, c);
 		if (t->untold) {
-			t->stalled = true; // again soon
+			t->stalled = true; // tries again soon
 			return;
 		}
 		t->ended = next;
@@ -103,9 +103,9 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 
 	if (e->data.u64 == WATCH_EVENT) {
 		if (read(t->event, &times, sizeof(times)) < 0)
-			return; // woken all the same
+			return; // awake all the same
 	} else if (e->data.u64 == WATCH_FRESH) {
-		t->shaking = true; // when all else has been done
+		t->shaking = true; // once all else has been done
 	} else if ((e->data.u64 & WATCH_LISTENER) != 0) {
 		listen_accept(t, (uint8_t)e->data.u64);
 	} else {
@@ -116,7 +116,8 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 	}
 }
 
-// One of who is not open yet: on a listener, or in a handshake of TLS. False: there is none.
+// Does one step for a client that is not open yet: on a listener, or in a TLS handshake. False:
+// there is none.
 static bool fresh_work(struct thread *t)
 {
 	struct epoll_event e;
@@ -127,7 +128,7 @@ static bool fresh_work(struct thread *t)
 	return true;
 }
 
-// What strangers ask for, a step of each kind in turn: as much as delays nobody else for long.
+// Serves strangers, one step of each kind in turn, for a time that delays nobody else for long.
 static void shake_hands(struct thread *t)
 {
 	const uint64_t until = clock_ns() + PORTION_NS;
@@ -157,7 +158,8 @@ static void round_of(struct thread *t)
 	resume(t);
 	busy = receive(t);
 	if (busy == 0 && !t->nap.on) {
-		// From here on workers wake it; what they left before is found by another look.
+		// From here on workers wake this thread. What they left before is found by looking
+		// again.
 		__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		busy = receive(t);
@@ -205,7 +207,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-// Signals are not for it.
+// Starts a thread with all signals blocked: other threads handle them.
 static int create(pthread_t *id, void *(*function)(void *), void *arg)
 {
 	sigset_t all, before;
@@ -224,7 +226,7 @@ int thread_start(struct thread *t, char *error, size_t len)
 	char name[16];
 	int rc;
 
-	// by a thread that ends at once: it may have moved to another network namespace
+	// on a thread that ends at once, because it may have moved to another network namespace
 	rc = create(&t->id, open_listeners, &o);
 	if (rc == 0) {
 		pthread_join(t->id, NULL);
@@ -258,7 +260,7 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 		.oldest = CONN_NONE,
 		.youngest = CONN_NONE,
 		.reserve = -1};
-	memset(t->blocked, 0xff, sizeof(t->blocked)); // CONN_NONE
+	memset(t->blocked, 0xff, sizeof(t->blocked)); // all bytes 0xff: CONN_NONE
 	memset(t->held, 0xff, sizeof(t->held));
 	t->listen = calloc(s->conf.nb_listeners + 1, sizeof(*t->listen));
 	t->conn = calloc(t->max, sizeof(*t->conn));

@@ -13,7 +13,7 @@
 
 struct tickets {
 	pthread_mutex_t lock;
-	struct ticket_key now, before; // made_ms 0: none
+	struct ticket_key now, before; // made_ms 0: there is none
 };
 
 // --- keys and time -------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ static bool is_good(const struct ticket_key *k, uint64_t now_ms, unsigned int pe
 	return k->made_ms != 0 && now_ms < k->made_ms + periods * UINT64_C(1) * TICKET_PERIOD_MS;
 }
 
-// Drops what is too old.
+// Drops keys that are too old.
 static void age(struct tickets *t, uint64_t now_ms)
 {
 	if (t->now.made_ms != 0 && !is_good(&t->now, now_ms, 1)) {
@@ -100,7 +100,7 @@ static uint64_t clock_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static int place; // of the keys in a context
+static int place; // index of the keys in an SSL_CTX
 static pthread_once_t place_once = PTHREAD_ONCE_INIT;
 
 static void free_with(void *parent, void *ptr, CRYPTO_EX_DATA *ad, int index, long argl, void *argp)
@@ -124,7 +124,7 @@ static bool set_hmac(EVP_MAC_CTX *mac, struct ticket_key *k)
 	return EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-// As SSL_CTX_set_tlsext_ticket_key_evp_cb wants it.
+// The callback of SSL_CTX_set_tlsext_ticket_key_evp_cb.
 static int key_for(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher,
 	EVP_MAC_CTX *mac, int sealing)
 {
@@ -138,7 +138,7 @@ static int key_for(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_
 	} else {
 		rc = tickets_open(t, clock_ms(), name, &k);
 		if (rc > 0 && SSL_version(ssl) == TLS1_3_VERSION)
-			rc = 2; // RFC 8446 C.4: a client uses each once
+			rc = 2; // renew it: a client uses each ticket once (RFC 8446 C.4)
 	}
 	if (rc > 0 &&
 		(!set_hmac(mac, &k) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of session tickets (RFC 5077, RFC 8446 4.6.1): a new one every hour, and the one before
-// is good for an hour more, so who gets hold of a key can read no more than two hours of sessions
-// that were resumed without a fresh key exchange. Any thread.
+// The keys of session tickets (RFC 5077, RFC 8446 4.6.1). Every hour brings a new key, and the one
+// before is good for one hour more. So a stolen key opens no more than two hours of sessions that
+// were resumed without a fresh key exchange. Any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -19,12 +19,13 @@ struct tickets;
 
 struct tickets *tickets_create(void); // NULL without memory
 void tickets_free(struct tickets *t); // NULL is fine
-// The key for a new ticket. False: there is no randomness.
+// Gets the key for a new ticket at now_ms (milliseconds). False: there is no randomness.
 bool tickets_seal(struct tickets *t, uint64_t now_ms, struct ticket_key *out);
-// The key with this name. 1; 2: its ticket should be renewed; 0: there is none any more.
+// Finds the key with this name. 1: found; 2: found, but its ticket should be renewed; 0: there is
+// none any more.
 int tickets_open(struct tickets *t, uint64_t now_ms, const uint8_t name[TICKET_NAME_LEN],
 	struct ticket_key *out);
 
 struct ssl_ctx_st; // libssl's SSL_CTX
-// Gives a context keys of its own, freed with it. False without memory.
+// Gives a context keys of its own, which are freed with it. False without memory.
 bool tickets_use(struct ssl_ctx_st *c);

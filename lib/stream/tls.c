@@ -10,8 +10,8 @@
 #include "dtls/dtls.h"
 #include "tickets.h"
 
-// RFC 9325 4.2: a fresh key exchange and an AEAD; all that is left of TLS 1.2 otherwise is for
-// clients older than WebRTC.
+// RFC 9325 4.2: a fresh key exchange and an AEAD. The other ciphers of TLS 1.2 are for clients
+// older than WebRTC.
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 #define GROUPS "X25519:P-256:P-384"
 
@@ -19,7 +19,7 @@
 
 static void fail(char *error, size_t len, const char *key, const char *path)
 {
-	const unsigned long e = ERR_peek_error(); // the first: what follows from it tells less
+	const unsigned long e = ERR_peek_error(); // the first: those that follow tell less
 	const char *reason = ERR_reason_error_string(e);
 
 	snprintf(error, len, "tls.%s: %s: %s", key, path,
@@ -28,8 +28,8 @@ static void fail(char *error, size_t len, const char *key, const char *path)
 					 : "cannot be used");
 }
 
-// RFC 7443: what a client may say it is here for. One that names protocols, but neither of these,
-// has come to the wrong server (RFC 7301 3.2).
+// Chooses among the protocols that a client names (RFC 7443). A client that names protocols, but
+// neither of ours, has come to the wrong server (RFC 7301 3.2).
 static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 	const unsigned char *in, unsigned int in_len, void *ctx)
 {
@@ -43,7 +43,7 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_l
 	return SSL_TLSEXT_ERR_OK;
 }
 
-// Every certificate of a file.
+// Adds every certificate of a file.
 static bool add_chain(SSL_CTX *c, const char *path)
 {
 	BIO *file = BIO_new_file(path, "r");
@@ -59,7 +59,7 @@ static bool add_chain(SSL_CTX *c, const char *path)
 	BIO_free(file);
 	if (!good || n == 0)
 		return false;
-	ERR_clear_error(); // that of the file's end
+	ERR_clear_error(); // the error that the file's end leaves
 	return true;
 }
 
@@ -67,22 +67,23 @@ static void settle(SSL_CTX *c)
 {
 	static const unsigned char id[] = "turn";
 
-	// messages tell their length, so an end without close_notify cuts none short unseen
+	// messages tell their length, so an end without close_notify cuts no message short
+	// unnoticed
 	SSL_CTX_set_options(
 		c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_read_ahead(c, 1); // see socket_read
-	// an idle connection has no buffers; what could not be written may have moved since
+	// an idle connection has no buffers; bytes that could not be written may have moved since
 	SSL_CTX_set_mode(c,
 		SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 			SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	// sessions are resumed by tickets, which are the client's to keep
+	// clients keep the tickets by which sessions are resumed; we keep no sessions
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_session_id_context(c, id, sizeof(id) - 1);
 	SSL_CTX_set_num_tickets(c, 1);
 	SSL_CTX_set_alpn_select_cb(c, choose_alpn, NULL);
 }
 
-// What goes wrong first: its key and path, or NULL.
+// Loads the files. Returns the key of the first that fails, with its path in *path, or NULL.
 static const char *load(SSL_CTX *c, const struct stream_tls *tls, const char **path)
 {
 	*path = tls->ciphers != NULL ? tls->ciphers : CIPHERS;
@@ -101,7 +102,7 @@ static const char *load(SSL_CTX *c, const struct stream_tls *tls, const char **p
 	return NULL;
 }
 
-// Nobody is there to type the pass phrase of a key.
+// Refuses to ask for a key's pass phrase: nobody is there to type it.
 static int no_phrase(char *buf, int size, int writing, void *ctx)
 {
 	return -1;
@@ -183,7 +184,7 @@ int stream_reload(struct streams *s, char *error, size_t len)
 	old = s->tls;
 	s->tls = fresh;
 	pthread_mutex_unlock(&s->tls_lock);
-	SSL_CTX_free(old.tls); // connections made with it have it still
+	SSL_CTX_free(old.tls); // connections made with it still hold it
 	SSL_CTX_free(old.dtls);
 	return 0;
 }
@@ -213,8 +214,8 @@ static bool again(ssize_t rc)
 	return rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-// libssl takes all that is there at once (read-ahead), and no more than that for one tls_io_read.
-// What is whole in it is then done with, and epoll tells of the rest.
+// Reads one chunk for libssl. libssl takes all that is there at once (read-ahead), but only one
+// chunk for each tls_io_read. The whole records in it are then handled, and epoll reports the rest.
 static int socket_read(BIO *b, char *buf, int len)
 {
 	struct conn *c = BIO_get_data(b);
@@ -255,7 +256,7 @@ static long socket_ctrl(BIO *b, int cmd, long num, void *ptr)
 static BIO_METHOD *socket_method;
 static pthread_once_t socket_once = PTHREAD_ONCE_INIT;
 
-// For the life of the process.
+// Makes the method once, for the life of the process.
 static void socket_make(void)
 {
 	socket_method = tls_io_method("socket", socket_read, socket_write, socket_ctrl);

@@ -18,30 +18,35 @@ struct thread;
 struct streams;
 
 struct tls_contexts {
-	SSL_CTX *tls, *dtls; // NULL: no listener wants it
+	SSL_CTX *tls, *dtls; // NULL: no listener needs it
 };
 
-// What all versions of TLS and DTLS have in common: files, ciphers, ALPN, options. False with a
-// reason in error.
+// Sets what all versions of TLS and DTLS have in common: files, ciphers, ALPN, options. False with
+// a reason in error (len bytes).
 bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len);
-// NULL with a reason in error.
+// Makes a TLS context from the files. NULL with a reason in error.
 SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
-// Those that are wanted. 0, or -1 with a reason in error and nothing made.
+// Makes the contexts that are asked for (tls, dtls). 0, or -1 with a reason in error and nothing
+// made.
 int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contexts *out,
 	char *error, size_t len);
-// Whether a source may begin another handshake now, which is counted.
+// True when a source may begin another handshake now; the handshake is then counted.
 bool tls_allowed(struct thread *t, const struct addr *source);
-// The server's end of a connection; NULL when there is no memory.
+// Makes the server's end of a TLS connection. NULL without memory.
 SSL *tls_open(struct streams *s, struct conn *c);
-// A kind of BIO; NULL when there is no memory.
+// Makes a kind of BIO, which the caller keeps for the life of the process. NULL without memory.
 BIO_METHOD *tls_io_method(const char *name, int (*in)(BIO *b, char *buf, int len),
 	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *));
 
-// Plain or TLS. Bytes, or IO_* (dtls.h); IO_LATER: it would block, or c->chunk has been read.
+// Reads from a connection, plain or TLS. Returns the number of bytes, or IO_* (dtls.h). IO_LATER:
+// it would block, or the one read that c->chunk allows is done.
 int tls_io_read(struct conn *c, uint8_t *buf, size_t len);
-// Whether libssl has something that tls_io_read may return and epoll does not tell of.
+// True when libssl has bytes that tls_io_read may return and epoll does not report.
 bool tls_io_pending(const struct conn *c);
+// Writes to a connection, plain or TLS. Returns the number of bytes written, or IO_*.
 int tls_io_write(struct conn *c, const uint8_t *buf, size_t len);
+// Goes on with the TLS handshake. More than 0: it is complete; else IO_*.
 int tls_io_handshake(struct conn *c);
-// The first byte that has come, before there is TLS or not; it stays.
+// Looks at the first byte of a connection without taking it, to tell plain from TLS. More than 0,
+// or IO_*.
 int tls_io_peek(const struct conn *c, uint8_t *first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ciphers of DTLS records: AES-GCM (RFC 5288) and ChaCha20-Poly1305 (RFC 7905). By libipsec-mb,
-// which is several times faster for messages as short as TURN's, or by libcrypto where there is
-// none: lib/stream/meson.build chooses.
+// The ciphers of DTLS records: AES-GCM (RFC 5288) and ChaCha20-Poly1305 (RFC 7905). libipsec-mb
+// does them several times faster for messages as short as TURN's; libcrypto does them where
+// libipsec-mb is missing. lib/stream/meson.build chooses.
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 enum aead { AEAD_AES_128_GCM, AEAD_AES_256_GCM, AEAD_CHACHA20_POLY1305, AEAD_NB };
 
-// What goes along with a message: never the same nonce twice with one key.
+// The inputs beside key and message. Never use the same nonce twice with one key.
 struct aead_with {
 	uint8_t nonce[AEAD_NONCE_LEN];
 	uint8_t aad_len;
@@ -27,15 +27,15 @@ static inline size_t aead_key_len(enum aead a)
 	return a == AEAD_AES_128_GCM ? 16 : 32;
 }
 
-// A key made ready for use, by one thread at a time; about 1 KB.
+// A key made ready for use; about 1 KB. One thread at a time.
 struct aead_key;
 
-// key: of aead_key_len bytes. NULL without memory. Any thread.
+// Prepares a key of aead_key_len bytes. NULL without memory. Any thread.
 struct aead_key *aead_key_create(enum aead a, const uint8_t *key);
 void aead_key_free(struct aead_key *k); // NULL is fine
-// Encrypts len bytes where they are, and writes the tag behind them. False: the cipher failed, and
-// what is there now must go nowhere.
+// Encrypts len bytes in place, and writes the tag behind them. False: the cipher failed; the bytes
+// there must not be sent.
 bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
-// Decrypts len bytes, with their tag behind them, where they are. False: they are not what has been
-// sealed, and nothing of use any more.
+// Decrypts len bytes in place; their tag lies behind them. False: they are not the bytes that were
+// sealed, and are now of no use.
 bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By libcrypto, for machines that libipsec-mb does not know.
+// The ciphers by libcrypto, for machines that libipsec-mb does not know.
 #include <stdlib.h>
 
 #include <openssl/evp.h>

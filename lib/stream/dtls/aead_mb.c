@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By libipsec-mb.
+// The ciphers by libipsec-mb.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct aead_key {
 	enum aead aead;
 };
 
-// Functions for this CPU; their calls keep nothing in it. For the life of the process.
+// The functions for this CPU, for the life of the process. Their calls keep no state in it.
 static IMB_MGR *mgr;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -54,7 +54,7 @@ void aead_key_free(struct aead_key *k)
 	free(k);
 }
 
-// Its functions tell of no failure, and have none: they know nothing but their arguments.
+// libipsec-mb's functions report no failure and have none: they use nothing except their arguments.
 bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
 {
 	struct chacha20_poly1305_context_data chacha;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads ClientHellos, and makes and checks their cookies: an HMAC over what a client must repeat.
+// Reads ClientHellos, and makes and checks their cookies. A cookie is an HMAC over what a client
+// must repeat.
 #include <stdlib.h>
 
 #include <openssl/core_names.h>
@@ -9,13 +10,13 @@
 
 #include "dtls/cookie.h"
 
-#define HANDSHAKE_LEN 12 // header of a handshake message
+#define HANDSHAKE_LEN 12 // bytes of the header of a handshake message
 #define CLIENT_HELLO 1
 #define HELLO_VERIFY_REQUEST 3
 #define RANDOM_LEN 32
 #define SESSION_MAX 32
 #define DTLS_1_0 0xfeff
-#define MAC_LEN 32 // of which a cookie has the first DTLS_COOKIE_MAC_LEN bytes
+#define MAC_LEN 32 // bytes; a cookie has the first DTLS_COOKIE_MAC_LEN of them
 #define NUMBER_LEN 8
 
 // --- reading -------------------------------------------------------------------------------------
@@ -31,7 +32,7 @@ static uint32_t load_be24(const uint8_t *p)
 	return (uint32_t)p[0] << 16 | load_be16(p + 1);
 }
 
-// Steps over a vector with its length in front. False: it is longer than what is left.
+// Steps over a vector with its length in front. False: the vector is longer than what is left.
 static bool step(const uint8_t **p, const uint8_t *end, unsigned int prefix, size_t max)
 {
 	size_t len;
@@ -74,7 +75,7 @@ bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
 		load_be16(data + 11) != len - DTLS_RECORD_LEN)
 		return false;
 	body = load_be24(message + 1);
-	// in fragments it would take state to put it together
+	// a fragmented ClientHello would take state to put together
 	if (body != len - DTLS_RECORD_LEN - HANDSHAKE_LEN || load_be24(message + 6) != 0 ||
 		load_be24(message + 9) != body)
 		return false;
@@ -85,7 +86,7 @@ bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
 
 struct dtls_cookies {
 	EVP_MAC_CTX *now, *before;
-	uint64_t number; // of those that are made now
+	uint64_t number; // of the cookies that are made now
 };
 
 static bool set_key(EVP_MAC_CTX *c, const uint8_t key[DTLS_COOKIE_KEY_LEN])
@@ -149,8 +150,8 @@ static bool add_endpoint(EVP_MAC_CTX *mac, const struct endpoint *e)
 		EVP_MAC_update(mac, port, sizeof(port)) == 1;
 }
 
-// Behind the number of a cookie its MAC, over both ends and what a client may not change in its
-// second ClientHello.
+// Writes the MAC behind the number of a cookie. The MAC covers both ends, and what a client may not
+// change in its second ClientHello.
 static bool make(EVP_MAC_CTX *mac, const struct dtls_hello *h, const struct endpoint *client,
 	const struct endpoint *server, uint8_t cookie[NUMBER_LEN + MAC_LEN])
 {
@@ -188,7 +189,7 @@ bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 		return false;
 	memset(out, 0, DTLS_VERIFY_LEN);
 	out[0] = DTLS_HANDSHAKE;
-	store_be16(out + 1, DTLS_1_0); // whatever is negotiated
+	store_be16(out + 1, DTLS_1_0); // whatever version is negotiated (RFC 6347 4.2.1)
 	memcpy(out + 5, h->record + 5, 6); // the sequence number of the ClientHello
 	store_be16(out + 11, HANDSHAKE_LEN + body);
 	message[0] = HELLO_VERIFY_REQUEST;

@@ -1,65 +1,67 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cookie exchange of DTLS 1.2 (RFC 6347 4.2.1): nothing is kept of a client before it has shown
-// that its address is its own. The answer is shorter than any ClientHello that is read, so it may
-// go to anybody. Pure; uses libcrypto.
+// The cookie exchange of DTLS 1.2 (RFC 6347 4.2.1): the server keeps no state of a client before
+// the client has shown that its address is its own. The answer is shorter than any ClientHello that
+// is read, so it may go to anybody. Pure; uses libcrypto.
 #pragma once
 
 #include "addr.h"
 #include "bytes.h"
 
-#define DTLS_RECORD_LEN 13 // header of a record
+#define DTLS_RECORD_LEN 13 // bytes of the header of a record
 #define DTLS_COOKIE_MAC_LEN 16
-#define DTLS_COOKIE_LEN (8 + DTLS_COOKIE_MAC_LEN) // its number in front
+#define DTLS_COOKIE_LEN (8 + DTLS_COOKIE_MAC_LEN) // its number comes first
 #define DTLS_COOKIE_KEY_LEN 32
 #define DTLS_VERIFY_LEN (DTLS_RECORD_LEN + 12 + 3 + DTLS_COOKIE_LEN) // of a HelloVerifyRequest
-// The shortest ClientHello: version, random and four empty vectors.
+// Bytes of the shortest ClientHello: version, random and four empty vectors.
 #define DTLS_HELLO_MIN (DTLS_RECORD_LEN + 12 + 2 + 32 + 1 + 1 + 2 + 1)
 _Static_assert(DTLS_VERIFY_LEN <= DTLS_HELLO_MIN, "the answer is no longer than the question");
 
 // Content types of a record.
 enum { DTLS_CCS = 20, DTLS_ALERT = 21, DTLS_HANDSHAKE = 22, DTLS_APPLICATION = 23 };
 
-// RFC 7983: what a datagram with this first byte is.
+// True when a datagram with this first byte is DTLS (RFC 7983).
 static inline bool dtls_first_byte(uint8_t b)
 {
 	return (uint8_t)(b - 20) < 44;
 }
 
-// A ClientHello as it lies in its datagram.
+// A ClientHello, by pointers into its datagram.
 struct dtls_hello {
 	const uint8_t *record; // the datagram
 	const uint8_t *random; // 32 bytes
 	const uint8_t *cookie;
-	const uint8_t *suites; // cipher suites and compression methods with their lengths
+	const uint8_t *suites; // cipher suites and compression methods, with their lengths
 	uint16_t suites_len;
 	uint8_t cookie_len;
 };
 
-// Whether the datagram's first record is in the clear and begins with a ClientHello, good or not.
+// True when the datagram's first record is in the clear and begins with a ClientHello, good or not.
 bool dtls_is_hello(const uint8_t *data, size_t len);
-// Reads one that is whole and alone in its datagram, of any version: libssl knows how to refuse.
-// False: it is not.
+// Reads a ClientHello that is whole and alone in its datagram. It may be of any version: libssl
+// knows how to refuse. False when the datagram is no such ClientHello.
 bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h);
 
 struct dtls_cookies;
 
-// Makes and checks cookies under a key and the one before; of one thread. NULL without memory.
+// Makes and checks cookies under two keys, the current one and the one before. One thread at a
+// time. NULL without memory.
 struct dtls_cookies *dtls_cookies_create(const uint8_t key[DTLS_COOKIE_KEY_LEN]);
 void dtls_cookies_free(struct dtls_cookies *c); // NULL is fine
-// A new key; cookies made under the last one are still good, those before no longer. False, and
-// nothing has changed, when libcrypto fails.
+// Sets a new key. Cookies made under the last key are still good, older ones no longer. False when
+// libcrypto fails; nothing has changed then.
 bool dtls_cookies_rotate(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_KEY_LEN]);
-// Cookies made from now on have the number that this returns, those made so far a lower one.
+// Returns a new number. Cookies made from now on have this number, those made so far have a lower
+// one.
 uint64_t dtls_cookies_count(struct dtls_cookies *c);
-// The number of a ClientHello's cookie, which is good.
+// The number of a ClientHello's cookie, which must be a good one.
 static inline uint64_t dtls_cookie_number(const struct dtls_hello *h)
 {
 	return load_be64(h->cookie);
 }
-// Whether the ClientHello brings back a cookie made for it and these endpoints.
+// True when the ClientHello brings back a cookie that was made for it and these endpoints.
 bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server);
-// Writes the HelloVerifyRequest that answers h, of DTLS_VERIFY_LEN bytes; out may not overlap what
-// h is read from. False when libcrypto fails.
+// Writes the HelloVerifyRequest that answers h: DTLS_VERIFY_LEN bytes at out, which must not
+// overlap the datagram of h. False when libcrypto fails.
 bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server, uint8_t *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handshakes by libssl.
+// DTLS handshakes by libssl.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,9 +16,9 @@
 
 struct dtls_handshake {
 	SSL *ssl;
-	struct dtls_wire *wire; // of the call under way
+	struct dtls_wire *wire; // of the present call
 	uint64_t next[2], nonce; // as in struct dtls_keys
-	uint16_t flight_len; // of what the call under way has sent; more than its room: not all
+	uint16_t flight_len; // bytes sent by the present call; more than FLIGHT_MAX: not all kept
 	uint8_t flight[FLIGHT_MAX];
 };
 
@@ -39,7 +39,7 @@ static int wire_read(BIO *b, char *buf, int len)
 	return n;
 }
 
-// What the session will have to know of records that are sent.
+// Notes what the session must know about records that are sent.
 static void note(struct dtls_handshake *h, const uint8_t *p, size_t len)
 {
 	if (h->flight_len + len <= FLIGHT_MAX) {
@@ -72,7 +72,7 @@ static int wire_write(BIO *b, const char *buf, int len)
 	note(h, (const uint8_t *)buf, (size_t)len);
 	w->out(w->ctx, (const uint8_t *)buf, (size_t)len);
 	w->outs++;
-	return len; // what is lost is lost as on any other wire
+	return len; // lost datagrams are lost as on any other wire
 }
 
 static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
@@ -83,7 +83,7 @@ static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
 static BIO_METHOD *wire_method;
 static pthread_once_t wire_once = PTHREAD_ONCE_INIT;
 
-// For the life of the process.
+// Makes the method once, for the life of the process.
 static void wire_make(void)
 {
 	wire_method = tls_io_method("datagrams", wire_read, wire_write, wire_ctrl);
@@ -97,13 +97,13 @@ static void use(struct dtls_handshake *h, struct dtls_wire *w)
 
 // --- the context ---------------------------------------------------------------------------------
 
-// The worker has seen to it before there was a session.
+// Takes any cookie: the worker has checked it before there was a session.
 static int cookie_is_good(SSL *ssl, const unsigned char *cookie, unsigned int len)
 {
 	return 1;
 }
 
-// What records of a cipher are sealed with; AEAD_NB: a session does not know it.
+// The AEAD that seals the records of a cipher; AEAD_NB: a session does not know that cipher.
 static enum aead aead_of(const SSL_CIPHER *c)
 {
 	switch (SSL_CIPHER_get_cipher_nid(c)) {
@@ -118,7 +118,7 @@ static enum aead aead_of(const SSL_CIPHER *c)
 	}
 }
 
-// Leaves those of the ciphers that a session knows.
+// Keeps only the ciphers that a session knows.
 static bool choose_ciphers(SSL_CTX *ctx, const char *asked, char *error, size_t len)
 {
 	STACK_OF(SSL_CIPHER) *all = SSL_CTX_get_ciphers(ctx);
@@ -152,14 +152,14 @@ struct ssl_ctx_st *dtls_load(
 		snprintf(error, len, "dtls: out of memory");
 		return NULL;
 	}
-	// with these buffers a handshake takes 54 KB at its end, with those of the default 69
+	// with these buffers a handshake takes 54 KB at its end, with the default ones 69
 	if (!tls_fill(ctx, tls, error, len) || !choose_ciphers(ctx, tls->ciphers, error, len) ||
 		SSL_CTX_set_min_proto_version(ctx, DTLS1_2_VERSION) != 1 ||
 		SSL_CTX_set_max_send_fragment(ctx, c->message) != 1) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
-	// else libssl believes in messages of 100 KB, and makes room for ten at a time: 17 KB now
+	// otherwise libssl allows messages of 100 KB, and makes room for ten at a time; now 17 KB
 	SSL_CTX_set_max_cert_list(ctx, 1);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_QUERY_MTU | SSL_OP_COOKIE_EXCHANGE);
 	SSL_CTX_set_cookie_verify_cb(ctx, cookie_is_good);
@@ -174,7 +174,8 @@ static int result(SSL *ssl, int rc)
 
 	if (rc > 0)
 		return rc;
-	// not by SSL_get_error: a forged record may have left an error, and is none of the session
+	// do not use SSL_get_error: a forged record may have left an error that is none of the
+	// session's
 	if ((SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN) != 0)
 		what = IO_CLOSED;
 	else if (SSL_want_read(ssl))
@@ -183,7 +184,7 @@ static int result(SSL *ssl, int rc)
 	return what;
 }
 
-// With everything that libssl needs of it, NULL without memory.
+// Makes a handshake with all that libssl needs. NULL without memory.
 static struct dtls_handshake *create(struct ssl_ctx_st *ctx)
 {
 	struct dtls_handshake *h = calloc(1, sizeof(*h));
@@ -211,8 +212,8 @@ struct dtls_handshake *dtls_open(
 		use(h, w);
 		SSL_set_mtu(h->ssl, c->mtu);
 		SSL_set_accept_state(h->ssl);
-		// takes the ClientHello in as the second one, which its number in the handshake
-		// says it is
+		// takes this ClientHello as the second one, which its number in the handshake says
+		// it is
 		if (DTLSv1_listen(h->ssl, nobody) != 1) {
 			dtls_handshake_free(h);
 			h = NULL;
@@ -223,12 +224,12 @@ struct dtls_handshake *dtls_open(
 	return h;
 }
 
-// libssl 3.0 ends a handshake for a record too short to be decrypted, whoever has sent it: false of
-// a datagram with one.
+// False for a datagram with a record too short to be decrypted. libssl 3.0 ends a handshake for
+// such a record, whoever has sent it.
 static bool long_enough(SSL *ssl, const uint8_t *data, size_t len)
 {
 	const SSL_CIPHER *c = SSL_get_current_cipher(ssl);
-	unsigned int least = UINT16_MAX; // before there is a cipher nothing can be encrypted
+	unsigned int least = UINT16_MAX; // without a cipher nothing can be encrypted
 
 	if (c == NULL)
 		c = SSL_get_pending_cipher(ssl);
@@ -240,7 +241,7 @@ static bool long_enough(SSL *ssl, const uint8_t *data, size_t len)
 		if (load_be16(data + 3) != 0 && body < least)
 			return false;
 		if (body > len - DTLS_RECORD_LEN)
-			break; // libssl takes nothing of such a one
+			break; // libssl ignores such a record
 		data += DTLS_RECORD_LEN + body;
 		len -= DTLS_RECORD_LEN + body;
 	}
@@ -288,14 +289,14 @@ void dtls_handshake_free(struct dtls_handshake *h)
 
 // --- what it leaves ------------------------------------------------------------------------------
 
-// RFC 5246 6.3: both keys, then both salts.
+// Derives the key block: both keys, then both salts (RFC 5246 6.3).
 static bool key_block(SSL *ssl, uint8_t *out, size_t len)
 {
 	const EVP_MD *md = SSL_CIPHER_get_handshake_digest(SSL_get_current_cipher(ssl));
 	uint8_t master[SSL_MAX_MASTER_KEY_LENGTH], random[2][SSL3_RANDOM_SIZE];
 	const size_t n = SSL_SESSION_get_master_key(SSL_get_session(ssl), master, sizeof(master));
 	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "TLS1-PRF", NULL);
-	EVP_KDF_CTX *c = EVP_KDF_CTX_new(kdf); // NULL of NULL
+	EVP_KDF_CTX *c = EVP_KDF_CTX_new(kdf); // NULL when kdf is NULL
 	char digest[32];
 	OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
@@ -328,7 +329,7 @@ struct dtls_session *dtls_settle(const struct dtls_handshake *h)
 	uint8_t block[2 * (AEAD_KEY_MAX + AEAD_NONCE_LEN)];
 	struct dtls_session *s = NULL;
 
-	// where an earlier session has been resumed, the client has sent the last flight
+	// when an earlier session has been resumed, the client has sent the last flight
 	if (!SSL_session_reused(h->ssl) && h->flight_len <= FLIGHT_MAX)
 		k.flight_len = h->flight_len;
 	if (key_block(h->ssl, block, 2 * (key + salt))) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DTLS 1.2 (RFC 6347, RFC 7350), datagram by datagram: no sockets. A handshake is libssl's, on a
-// stream thread (handshake.c). What it leaves is a session of some 3 KB, which needs libssl no
-// more and is owned by the worker that is its client's home, until a stream thread frees it.
-// Renegotiation is refused, so a session has one epoch and its keys stay what they are.
+// DTLS 1.2 (RFC 6347, RFC 7350), datagram by datagram, without sockets. libssl does a handshake, on
+// a stream thread (handshake.c). The handshake leaves a session of some 3 KB, which does not need
+// libssl any more. The client's home worker owns the session, until a stream thread frees it.
+// Renegotiation is refused, so a session has one epoch, and its keys never change.
 #pragma once
 
 #include <stdbool.h>
@@ -13,20 +13,21 @@
 
 struct ssl_ctx_st; // libssl's SSL_CTX
 
-// What a record adds to a message, at most: header, explicit nonce, tag.
+// Bytes that a record adds to a message at most: header, explicit nonce, tag.
 #define DTLS_OVERHEAD_MAX (13 + 8 + 16)
 
-// What of a read, a write or a handshake there was: more than 0, or one of these.
+// The result of a read, a write or a handshake: more than 0, or one of these.
 #define IO_LATER 0 // not now
-#define IO_CLOSED (-1) // by the other side
+#define IO_CLOSED (-1) // closed by the other side
 #define IO_FAILED (-2)
 
-// Where the datagrams of a call come from and go.
+// The datagrams of one call: where they come from and where they go.
 struct dtls_wire {
-	uint8_t *in; // what is left of a datagram, which is written over
+	uint8_t *in; // the rest of a datagram; the call writes over it
 	uint16_t in_len;
-	uint16_t outs; // how many went out
-	uint16_t unsealed; // records that did not: the cipher failed
+	uint16_t outs; // datagrams that went out
+	uint16_t unsealed; // records that did not go out: the cipher failed
+	// Sends one datagram.
 	void (*out)(void *ctx, const uint8_t *data, size_t len);
 	void *ctx;
 };
@@ -35,33 +36,35 @@ struct dtls_wire {
 
 struct dtls_handshake;
 
-// Makes a context from the files of tls, for datagrams of a handshake no longer than c says. Only
-// the ciphers that a session knows are left in it. NULL with a reason in error.
+// Makes a context from the files of tls. The datagrams of a handshake are no longer than c says.
+// The context has only the ciphers that a session knows. NULL with a reason in error (len bytes).
 struct ssl_ctx_st *dtls_load(
 	const struct stream_tls *tls, const struct stream_dtls *c, char *error, size_t len);
-// The server's end of a handshake whose client has brought back its cookie: w->in is that
+// Makes the server's end of a handshake whose client has brought back its cookie; w->in is that
 // ClientHello. NULL when it cannot be used, or without memory.
 struct dtls_handshake *dtls_open(
 	struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w);
-// Whether there is a record in a datagram that is not in the clear.
+// True when a datagram has a record that is not in the clear.
 bool dtls_is_sealed(const uint8_t *data, size_t len);
-// Goes on with the handshake with what there is in w->in; more than 0: it is complete.
+// Goes on with the handshake, with the datagram in w->in. More than 0: it is complete; else IO_*.
 int dtls_handshake(struct dtls_handshake *h, struct dtls_wire *w);
-// Sends the last flight again if it is time for that.
+// Sends the last flight again if that is due.
 void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w);
-// The session of a handshake that is complete. NULL without memory.
+// Makes the session of a handshake that is complete; dtls_free frees it. NULL without memory.
 struct dtls_session *dtls_settle(const struct dtls_handshake *h);
 void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
 
 // --- record.c: sessions --------------------------------------------------------------------------
 
-// The next message in w->in, decrypted where it is, at *message: its length. Up to the end of its
-// record is then taken out of w->in. IO_LATER: there is no more, and w->in is done with; forged,
-// replayed and empty records leave no other trace. A handshake message is answered, up to a limit:
-// a repeated Finished by our last flight, a ClientHello by a refusal.
+// Decrypts the next message in w->in in place. Returns its length, with *message pointing at it,
+// and takes all up to the end of its record out of w->in. IO_LATER: there is no more, and w->in is
+// done with. IO_CLOSED, IO_FAILED: an alert has ended the session. Forged, replayed and empty
+// records leave no other trace. Handshake messages are answered, up to a limit: a repeated Finished
+// by our last flight, a ClientHello by a refusal.
 int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
-// Makes a record of a message, for a datagram of its own; the two may lie over each other. Its
-// length; IO_LATER: the cipher failed, and the message is lost; IO_FAILED: the session is worn out.
+// Makes a record of a message, for a datagram of its own; record and message may overlap. Returns
+// the record's length. IO_LATER: the cipher failed, and the message is lost. IO_FAILED: the session
+// has used all its sequence numbers.
 int dtls_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record);
 // Sends close_notify.
 void dtls_close(struct dtls_session *s, struct dtls_wire *w);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DTLS handshakes of a stream thread: those that go on by session, those that wait in turn, and
+// The DTLS handshakes of a stream thread: the present ones by session, those that wait in turn, and
 // the news of their outcome for the workers.
 #include <stdlib.h>
 
 #include "thread.h"
 
-#define TICK_MS 100 // how late a flight is sent again, at most
-// Datagrams of one handshake with records not in the clear: one that is ahead of its time takes 17
-// KB in libssl. One is usual.
+#define TICK_MS 100 // milliseconds that a flight is sent again too late, at most
+// Datagrams of one handshake that may have records not in the clear. One is usual. A datagram that
+// comes too early takes 17 KB in libssl.
 #define SEALED_MAX 8
-#define WAITING_MAX 8 // datagrams of one handshake; a flight is one to four
+#define WAITING_MAX 8 // datagrams of one handshake; a flight has one to four
 
-// A datagram of a client.
+// A datagram of a client that waits.
 struct later {
 	struct later *next;
 	uint16_t len;
@@ -19,21 +19,21 @@ struct later {
 };
 
 struct handshake {
-	struct handshake *next; // in its bucket or in the list of ended ones
-	struct handshake *after, *before; // where there are datagrams that wait: in turn
-	struct later *waiting; // oldest first; the first of all is the ClientHello
+	struct handshake *next; // in its bucket, or in the list of ended ones
+	struct handshake *after, *before; // in the turn of those with datagrams that wait
+	struct later *waiting; // oldest first; the very first is the ClientHello
 	struct dtls_handshake *handshake; // NULL once it has ended
-	struct dtls_session *session; // what it has come to, NULL = nothing
+	struct dtls_session *session; // its outcome; NULL = none
 	uint64_t conn;
 	struct addr source;
 	uint64_t until_ms;
 	uint8_t worker;
 	uint8_t sealed; // datagrams with records not in the clear
-	bool counted; // by the caps
+	bool counted; // the limits count it
 	bool ended;
 };
 
-// Where the datagrams of one go.
+// The thread and handshake that send_out works for.
 struct way {
 	struct thread *t;
 	const struct handshake *s;
@@ -69,7 +69,7 @@ static bool put(struct thread *t, unsigned int w, const uint8_t *data, size_t le
 	return true;
 }
 
-// What finds no room is lost, and will be sent again.
+// Sends a datagram of the server. One that finds no room is lost, and will be sent again.
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
 	const struct way *way = ctx;
@@ -104,7 +104,7 @@ static void step_out(struct thread *t, struct handshake *s)
 	*(s->after != NULL ? &s->after->before : &all->last) = s->before;
 }
 
-// Keeps a datagram. What finds no room is lost, and will be sent again.
+// Keeps a datagram. One that finds no room is lost, and will be sent again.
 static void keep(struct thread *t, struct handshake *s, const struct stream_message *m)
 {
 	struct later **end = &s->waiting, *l = malloc(sizeof(*l) + m->len);
@@ -137,7 +137,8 @@ static void free_waiting(struct handshake *s)
 
 // --- a handshake ---------------------------------------------------------------------------------
 
-// Out of its bucket, and among those of which the outcome has to be told.
+// Ends a handshake: takes it out of its bucket, and lists it among those whose outcome has to be
+// told.
 static void end(struct thread *t, struct handshake **at, bool complete)
 {
 	struct handshake *s = *at;
@@ -156,7 +157,7 @@ static void end(struct thread *t, struct handshake **at, bool complete)
 		count(&t->stats.dtls_handshakes, 1);
 		return;
 	}
-	if (complete) // no memory for the session
+	if (complete) // there was no memory for the session
 		count(&t->stats.dtls_failed, 1);
 	if (s->counted)
 		session_gone(t, &s->source);
@@ -181,7 +182,7 @@ static void feed(struct thread *t, struct handshake **at, uint8_t *data, uint16_
 	end(t, at, rc > 0);
 }
 
-// Within the limits, or there is a counter that says why not.
+// True when the limits allow another session; else raises the counter that says why not.
 static bool admit(struct thread *t, struct handshake *s)
 {
 	switch (conn_limits_take(&t->s->sessions, &s->source)) {
@@ -202,7 +203,7 @@ static bool admit(struct thread *t, struct handshake *s)
 	return true;
 }
 
-// With its ClientHello.
+// Opens a handshake with its ClientHello.
 static void open_with(struct thread *t, struct handshake **at, struct later *hello)
 {
 	struct way way = {t, *at};
@@ -275,7 +276,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 	case STREAM_SHAKE:
 		if (*at != NULL)
 			keep(t, *at, m);
-		else if (handshake_tell(t)) // what the worker hears of the end comes first
+		else if (handshake_tell(t)) // the worker must hear of the end first
 			put(t, w, m->data, m->len, &back);
 		break;
 	case STREAM_GONE:
@@ -291,7 +292,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 	}
 }
 
-// What has come behind the end of a handshake that is complete is the session's.
+// Gives back datagrams that came after the end of a complete handshake: they are the session's.
 static void give_back(struct thread *t, const struct handshake *s)
 {
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = s->conn};

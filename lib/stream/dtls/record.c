@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of a session: RFC 6347 4.1, with an AEAD (RFC 5246 6.2.3.3).
+// The records of a session (RFC 6347 4.1), with an AEAD (RFC 5246 6.2.3.3).
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #define EPOCH UINT64_C(1)
 #define SEQ_MAX ((UINT64_C(1) << 48) - 1)
 #define WINDOW 64
-#define EXPLICIT_LEN 8 // of AES-GCM's nonce
-#define DATAGRAM_MAX 548 // of our last flight: IPv4 carries it anywhere (RFC 791), and IPv6
-#define ANSWERS 12 // to handshake messages, of one session: libssl gives up after so many
+#define EXPLICIT_LEN 8 // bytes of AES-GCM's nonce in a record
+#define DATAGRAM_MAX 548 // bytes, for our last flight: IPv4 carries it anywhere (RFC 791), and IPv6
+#define ANSWERS 12 // to handshake messages of a session: libssl gives up after so many
 
 enum { HANDSHAKE_CLIENT_HELLO = 1, HANDSHAKE_FINISHED = 20 };
 enum { ALERT_WARNING = 1, ALERT_FATAL = 2 };
@@ -21,24 +21,24 @@ enum { ALERT_CLOSE_NOTIFY = 0, ALERT_NO_RENEGOTIATION = 100 };
 enum { CLIENT, SERVER };
 
 struct dtls_session {
-	struct aead_key *key[2]; // of what the client has written, and of what we write
+	struct aead_key *key[2]; // for what the client writes, and for what we write
 	uint8_t salt[2][AEAD_NONCE_LEN];
-	uint8_t explicit_len; // bytes of the nonce that are in a record
+	uint8_t explicit_len; // bytes of the nonce that stand in a record
 	uint64_t next[2]; // our next sequence number, by epoch
-	uint64_t nonce; // our next explicit one
-	uint64_t seen_end; // one more than the client's highest number
-	uint64_t seen; // which of the last ones below have come, as bits
+	uint64_t nonce; // our next explicit nonce
+	uint64_t seen_end; // the client's highest number + 1
+	uint64_t seen; // which of the numbers just below seen_end have come, as bits
 	uint16_t flight_len;
-	uint8_t answers; // how many more handshake messages are answered
-	uint8_t flight[]; // records in the clear, as struct kept and body
+	uint8_t answers; // handshake messages that are still answered
+	uint8_t flight[]; // our last flight: records in the clear, each as struct kept and body
 };
 
 // --- one record ----------------------------------------------------------------------------------
 
-// A record's header as numbers.
+// The header of a record as numbers.
 struct header {
 	uint8_t type;
-	uint16_t version, len; // of what follows
+	uint16_t version, len; // len: bytes that follow
 	uint64_t number; // epoch and sequence number
 };
 
@@ -58,7 +58,8 @@ static void header_write(uint8_t *p, const struct header *h)
 	store_be16(p + 11, h->len);
 }
 
-// RFC 5288 3 or RFC 7905 2, and RFC 5246 6.2.3.3: h->len is that of the message.
+// Makes nonce and additional data (RFC 5288 3 or RFC 7905 2, and RFC 5246 6.2.3.3). h->len is the
+// length of the message.
 static struct aead_with with_of(const struct dtls_session *s, unsigned int whose,
 	const struct header *h, const uint8_t *explicit)
 {
@@ -76,8 +77,9 @@ static struct aead_with with_of(const struct dtls_session *s, unsigned int whose
 	return w;
 }
 
-// A record of len bytes, at p, where they may be already. Returns its length, or 0 when the cipher
-// failed: its number is used up, and nothing of it may be sent.
+// Makes a record of len bytes at p; data may lie there already. Returns the record's length, or 0
+// when the cipher failed. The sequence number is used up then, and nothing of the record may be
+// sent.
 static uint16_t seal(
 	struct dtls_session *s, uint8_t type, const uint8_t *data, uint16_t len, uint8_t *p)
 {
@@ -96,7 +98,8 @@ static uint16_t seal(
 	return (uint16_t)(DTLS_RECORD_LEN + h.len);
 }
 
-// Decrypts the body of a record of epoch 1: its length, and where it is. Below 0: it is forged.
+// Decrypts the body of a record of epoch 1. Returns its length, with *body pointing at it. Below 0:
+// it is forged.
 static int unseal(
 	struct dtls_session *s, unsigned int whose, struct header h, uint8_t *p, uint8_t **body)
 {
@@ -155,14 +158,14 @@ static void send_alert(struct dtls_session *s, struct dtls_wire *w, uint8_t leve
 		w->unsealed++;
 }
 
-// A record of our last flight, in the clear; its body follows.
+// A record of our last flight, in the clear; its body follows it.
 struct kept {
 	uint8_t type, epoch;
 	uint16_t len;
 };
 
-// The client has not got our last flight: the same messages in records of their own
-// (RFC 6347 4.2.2).
+// Answers a client that has not got our last flight: sends the same messages in new records (RFC
+// 6347 4.2.2).
 static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 {
 	uint8_t out[FLIGHT_MAX];
@@ -194,7 +197,7 @@ static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 		send_out(w, out, n);
 }
 
-// Returns IO_LATER when the session goes on.
+// Reads an alert. Returns IO_LATER when the session goes on.
 static int alert_input(const uint8_t *alert, int len)
 {
 	if (len != 2)
@@ -208,7 +211,7 @@ static void handshake_input(
 	struct dtls_session *s, struct dtls_wire *w, const uint8_t *message, int len)
 {
 	if (len == 0 || s->answers == 0 ||
-		s->next[EPOCH] > SEQ_MAX - FLIGHT_MAX) // it has fewer records than bytes
+		s->next[EPOCH] > SEQ_MAX - FLIGHT_MAX) // a flight has fewer records than bytes
 		return;
 	if (message[0] == HANDSHAKE_FINISHED)
 		send_flight(s, w);
@@ -221,7 +224,7 @@ static void handshake_input(
 
 // --- a session -----------------------------------------------------------------------------------
 
-// What there is in a record with its header off: as dtls_read says.
+// Handles the body of a record; returns as dtls_read does.
 static int input(
 	struct dtls_session *s, struct dtls_wire *w, struct header h, uint8_t *p, uint8_t **message)
 {
@@ -279,7 +282,7 @@ void dtls_close(struct dtls_session *s, struct dtls_wire *w)
 
 // --- from its handshake --------------------------------------------------------------------------
 
-// Keeps a record of our last flight: true unless it is none.
+// Keeps a record of our last flight. False when it is no such record.
 static bool keep(struct dtls_session *s, const struct header *h, const uint8_t *p)
 {
 	struct kept k = {.type = h->type, .epoch = (uint8_t)(h->number >> 48), .len = h->len};
