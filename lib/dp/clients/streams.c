@@ -30,8 +30,9 @@
 #include "workers/messages.h"
 
 #define SPARE 64 // buffers that a thread keeps for what comes next
-#define FILL 256 // empty buffers that wait for a thread
+#define FILL 480 // empty buffers that wait for a thread, at most
 #define FILL_BULK 32
+#define FILL_PART 8 // those of all threads are no more than one part in so many of the pool
 // Where a message begins: in front of it there is room for the headers of a datagram.
 #define MESSAGE_AT REWRITE_ANSWER_AT
 #define REPLY_TTL 64
@@ -39,6 +40,7 @@
 struct stream_way {
 	struct rte_ring *up, *down, *fill;
 	uint32_t asks_max, rest_max; // requests that wait; on the way down what is no answer to one
+	uint32_t fill_max; // empty buffers that wait
 	// Requests that have come out of the worker's backlog; written by the worker.
 	uint32_t done __rte_cache_aligned;
 	// For the thread alone.
@@ -231,12 +233,13 @@ static struct streams *streams_of(const struct dp *d)
 
 static void fill(struct worker *w, const struct stream_way *y)
 {
+	const unsigned int n = RTE_MIN(y->fill_max, (uint32_t)FILL_BULK);
 	struct rte_mbuf *m[FILL_BULK];
 
 	// when the pool has none left, threads read no more until it has: nothing is lost
-	if (rte_ring_free_count(y->fill) >= FILL_BULK &&
-		rte_pktmbuf_alloc_bulk(w->dp->pool, m, FILL_BULK) == 0)
-		rte_ring_sp_enqueue_bulk(y->fill, (void **)m, FILL_BULK, NULL);
+	if (rte_ring_count(y->fill) + n <= y->fill_max &&
+		rte_pktmbuf_alloc_bulk(w->dp->pool, m, n) == 0)
+		rte_ring_sp_enqueue_bulk(y->fill, (void **)m, n, NULL);
 }
 
 // The allocation of a connection that has ended goes with it.
@@ -445,6 +448,15 @@ static uint32_t down_of(const struct conf *c)
 	return rte_align32pow2(c->streams.ring) + asks_max(c) + DP_BURST;
 }
 
+// Empty buffers that wait on one of so many ways. Where there are many workers and threads, all of
+// these together would else be more than the pool has, and none would be left for packets.
+static uint32_t fill_max(const struct conf *c, size_t ways)
+{
+	const uint32_t share = (uint32_t)(c->mbufs / FILL_PART / ways);
+
+	return RTE_MAX(RTE_MIN(share, (uint32_t)FILL), 1u);
+}
+
 int streams_create(struct dp *d, int socket)
 {
 	const struct conf *c = d->conf;
@@ -463,6 +475,7 @@ int streams_create(struct dp *d, int socket)
 		y->up = ring(c->streams.ring, socket);
 		y->down = ring(down_of(c), socket);
 		y->fill = ring(FILL, socket);
+		y->fill_max = fill_max(c, nb);
 		y->asks_max = asks_max(c);
 		y->rest_max = rte_align32pow2(c->streams.ring);
 		if (y->up == NULL || y->down == NULL || y->fill == NULL)

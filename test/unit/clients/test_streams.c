@@ -448,6 +448,29 @@ static void test_shared_buffers(void **state)
 	close_world();
 }
 
+// Empty buffers that wait for the threads leave the pool to packets, and each worker has some, even
+// where the pool is as small as the configuration allows.
+static void packets_find_buffers_beside_idle_threads(void **state)
+{
+	static const struct world_setup s = {.workers = 2,
+		.rx_queues = 2,
+		.tx_queues = 2,
+		.two_ports = true,
+		.stream_ring = RING,
+		.mbufs = 1024};
+	struct stream_message m;
+
+	world_open(&world, &s);
+	world.dp->streams = (struct streams *)1;
+	world_wait(&world, 200);
+	assert_in_range(rte_mempool_in_use_count(world.dp->pool), 2, 1024 / 8);
+	for (unsigned int w = 0; w < 2; w++) {
+		assert_true(streams_ops.take(world.dp, 0, w, &m));
+		streams_ops.release(world.dp, 0, w, m.buf);
+	}
+	close_world();
+}
+
 // TCP does not send a request again: of those that come faster than they are answered none is
 // dropped, what a client sends behind them is done in its turn, and a call goes on meanwhile.
 static void test_pipelined(void **state)
@@ -615,6 +638,7 @@ int main(void)
 		cmocka_unit_test(test_thread_is_slow),
 		cmocka_unit_test(test_worker_is_slow),
 		cmocka_unit_test(test_shared_buffers),
+		cmocka_unit_test(packets_find_buffers_beside_idle_threads),
 		cmocka_unit_test(test_pipelined),
 		cmocka_unit_test(test_pipelined_elsewhere),
 		cmocka_unit_test(test_answers_have_room),

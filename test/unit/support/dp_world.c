@@ -190,7 +190,7 @@ void world_open(struct dp_world *w, const struct world_setup *s)
 		.drivers = s->drivers,
 		.ports = w->ports,
 		.nb_ports = s->two_ports ? 2 : 1,
-		.mbufs = 8191,
+		.mbufs = s->mbufs != 0 ? s->mbufs : 8191,
 		.rx_ring = 512,
 		.tx_ring = 512,
 		.requests = s->requests != 0 ? s->requests : 8,

@@ -55,6 +55,7 @@ struct world_setup {
 	uint32_t requests, backlog; // 0 = 8, 256
 	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
 	uint32_t stream_ring; // there is a TCP listener on 10.99.0.1:3478, and one thread; 0: no
+	uint32_t mbufs; // 0: 8191
 	const struct conf_exception *exception; // of port wan, NULL = none
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
 	struct turn_rate unauthenticated; // answers to strangers; 0: no limit
