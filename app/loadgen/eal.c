@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL's arguments: the user's, or a set that works on most machines.
+// EAL's arguments: those the user gives, or a set that works on most machines.
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "options/config.h"
 
 #define ARGS_MAX 16
-#define NEED_MB 512 // without hugepages; with them EAL takes what it needs
+#define NEED_MB 512 // memory without hugepages; with hugepages EAL takes what it needs
 
 // EAL keeps pointers to its arguments.
 static char *chosen[ARGS_MAX + 1];
@@ -44,7 +44,7 @@ static size_t hugepages_free_mb(void)
 	return n * 2;
 }
 
-// The main lcore floats over all CPUs; the lanes get the last ones, the first is left to others.
+// The main lcore may run on any CPU. The lanes get the last CPUs; the first is left to other work.
 static void choose_lcores(void)
 {
 	char all[1024] = "", lanes[2048] = "";
@@ -65,7 +65,8 @@ static void choose_lcores(void)
 	choose("--lcores=0@(%s)%s", all, lanes);
 }
 
-// EAL leaves its directory behind, and with a prefix that is new in each run they would add up.
+// EAL leaves its runtime directory behind. Each run has a new prefix, so the directories would pile
+// up.
 static void remove_runtime_dir(void)
 {
 	rmdir(rte_eal_get_runtime_dir());
@@ -73,7 +74,7 @@ static void remove_runtime_dir(void)
 
 static void choose_all(const char *program)
 {
-	atexit(remove_runtime_dir); // before EAL's own, so that it runs when the socket is gone
+	atexit(remove_runtime_dir); // registered before EAL's handler, so it runs after that one
 	choose("%s", program);
 	choose("--no-pci");
 	choose("--iova-mode=va");
@@ -92,7 +93,7 @@ static void choose_all(const char *program)
 	}
 }
 
-// Ours stand behind "--"; without one, everything is ours.
+// Returns the index of the "--" before our own arguments; 0 when there is none and all are ours.
 static int find_separator(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -104,7 +105,7 @@ static int find_separator(int argc, char **argv)
 int eal_begin(int argc, char **argv, char *error, size_t len)
 {
 	const int separator = find_separator(argc, argv);
-	static char **eal; // EAL keeps it
+	static char **eal; // EAL keeps pointers into it
 	int n;
 
 	eal = calloc((size_t)argc + ARGS_MAX + 1, sizeof(*eal));

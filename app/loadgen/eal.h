@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting and ending EAL.
+// Starts and ends DPDK's environment abstraction layer (EAL). Main lcore.
 #pragma once
 
 #include <stddef.h>
 
-// Starts EAL with what of argv is its, or with arguments chosen for this machine when nothing is.
-// Returns how many of argv it took (argv[n] is then the first of ours, as argv[0] for getopt), or
-// -1 with a reason in error. c may be read only for sizes.
+// Starts EAL. Arguments before "--" go to EAL; without a "--" eal_begin chooses EAL's arguments for
+// this machine. Returns the index of the "--", or 0 without one: argv from there on is for getopt,
+// with argv[n] in the place of the program's name. Returns -1 with the reason in error.
 int eal_begin(int argc, char **argv, char *error, size_t len);
+// Releases what EAL holds.
 void eal_end(void);

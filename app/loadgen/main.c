@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// slipring-loadgen: clients of a TURN server, their peers, and the measuring of what is between.
+// slipring-loadgen: plays the clients of a TURN server and their peers, and measures what passes
+// between them.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,8 @@ static void signals_set(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-// What stands behind EAL's arguments is read first: a mistake in it should not take DPDK's start
-// to be found. Returns where it begins.
+// Returns where our own arguments begin, behind EAL's. They are read before EAL starts, so that a
+// mistake shows at once.
 static int ours_begin(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -51,7 +52,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "slipring-loadgen: %s\n", error);
 		return 1;
 	}
-	signals_set(); // after EAL, which has handlers of its own
+	signals_set(); // after EAL, which sets handlers of its own
 	rc = 1;
 	e = engine_create(&c, error, sizeof(error));
 	if (e != NULL && engine_launch(e) == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The prompt of --interactive, in testpmd's words. Traffic goes on while one types.
+// The prompt of --interactive, with testpmd's commands. Traffic goes on while the user types.
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@ struct prompt {
 	struct session *s;
 	double rate;
 	bool running, quit;
-	uint64_t since; // TSC of "start"
-	double next; // second of the next row
+	uint64_t since; // TSC at "start"
+	double next; // when the next row is due, in seconds since the start
 	char line[LINE_MAX_LEN];
 	size_t len;
 };
@@ -101,7 +101,7 @@ static void command(struct prompt *p, char *line)
 		fprintf(p->s->out, "'%s' is no command; help lists them\n", text);
 }
 
-// Takes what was typed, and does whole lines. The end of the input is "quit".
+// Reads what was typed and carries out whole lines. The end of the input means "quit".
 static void typed(struct prompt *p)
 {
 	const ssize_t n = read(STDIN_FILENO, p->line + p->len, sizeof(p->line) - 1 - p->len);
@@ -120,7 +120,7 @@ static void typed(struct prompt *p)
 		memmove(p->line, end + 1, p->len + 1);
 	}
 	if (p->len == sizeof(p->line) - 1)
-		p->len = 0; // no command is that long
+		p->len = 0; // no command is that long: drop it
 	fputs("loadgen> ", p->s->out);
 	fflush(p->s->out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The phases, seen from the main lcore: next hops, set-up, trials or a search, release.
+// The phases of a run, on the main lcore: next hops, set-up, trials or a search, release.
 #include "run.h"
 
 #include <rte_cycles.h>
@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "session.h"
 
-#define HOPS_S 4.0 // next hops have to answer within it
+#define HOPS_S 4.0 // seconds that next hops have to answer
 #define RELEASE_S 8.0
 #define ALIVE_S 0.5
 #define ALIVE_PPS 20.0
@@ -42,7 +42,7 @@ static bool setting_up(const struct session *s, const struct client_stats *st)
 	return begun < s->c->clients;
 }
 
-// Why no client is ready, from what happened most.
+// Says why no client is ready: the fault that happened most often.
 static int fail_clients(const struct session *s, const struct client_stats *st)
 {
 	unsigned int worst = 0, code = 0;
@@ -62,7 +62,8 @@ static int fail_clients(const struct session *s, const struct client_stats *st)
 		s->c->clients, code + 300, report_error_text(code + 300));
 }
 
-// The peers send to the relayed addresses. The lanes have made their paths, and make no more.
+// Checks that the peers can reach the relayed addresses. Every lane has made its paths by now, so
+// no new next hop appears.
 static int check_relays(struct session *s)
 {
 	const bool down = config_media(s->c) && s->c->way[DIRECTION_DOWN];
@@ -111,7 +112,7 @@ static int set_up(struct session *s)
 	return check_relays(s) != 0 ? 1 : wait_hops(s);
 }
 
-// Until all are released, or nothing has moved for a while.
+// Waits until all clients are released, or until nothing has changed for a while.
 static void tear_down(struct session *s)
 {
 	const uint64_t from = rte_rdtsc();
@@ -137,7 +138,7 @@ static void tear_down(struct session *s)
 	report_teardown(s->out, &st, s->c->clients, session_seconds(s, from), true);
 }
 
-// After malformed datagrams: does the server still answer?
+// Checks whether the server still answers after malformed datagrams.
 static void check_alive(struct session *s)
 {
 	struct result *measured = s->result;
@@ -156,7 +157,7 @@ static void check_alive(struct session *s)
 
 // --- all of it -----------------------------------------------------------------------------------
 
-// The reflector alone: until it is told to stop, or its time is over.
+// Runs the reflector alone, until a signal or the end of its duration.
 static void run_peer(struct session *s)
 {
 	const double duration = s->c->duration_s > 0 ? s->c->duration_s : 1e9;
@@ -177,7 +178,7 @@ static void run_measure(struct session *s)
 		traffic_run(s, s->c->rate, s->c->duration_s, true);
 }
 
-// With allocations, to be released at the end.
+// Whether clients hold allocations that have to be released at the end.
 static bool has_clients(const struct config *c)
 {
 	return (c->role & ROLE_CLIENT) != 0 &&
@@ -227,7 +228,7 @@ static int write_json(const struct session *s)
 	return (f == stdout ? fflush(f) : fclose(f)) == 0 ? 0 : session_fail("--json: %m");
 }
 
-// What was measured is told already: a picture that fails is a warning.
+// The results are printed already, so a picture that fails is only a warning.
 static void draw(const struct session *s)
 {
 	char error[512];
@@ -237,7 +238,7 @@ static void draw(const struct session *s)
 		session_fail("%s", error);
 }
 
-// Before anything is measured: a search takes its time.
+// Checks that the picture can be drawn before a search, which may take long.
 static int check_drawing(const struct session *s)
 {
 	char error[1024];
@@ -260,14 +261,14 @@ int run(struct engine *e)
 		rc = phases(&s);
 	}
 	if (rc == 0) {
-		if (s.result->hz == 0) { // stopped before anything was measured
+		if (s.result->hz == 0) { // a signal came before anything was measured
 			snapshot_take(e, s.now);
 			result_between(e, s.now, s.now, true, s.result);
 			s.result->setup_s = s.setup_s;
 		}
 		if (s.search != NULL)
 			report_search(s.out, s.c, s.search);
-		else if (!s.c->interactive) // each was told as it ended
+		else if (!s.c->interactive) // the prompt has reported each result already
 			report_result(s.out, s.c, s.result, s.has_drops ? &s.drops : NULL);
 		rc = write_json(&s);
 		draw(&s);

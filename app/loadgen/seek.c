@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Searches: trials at the rates that search.c wants to know about.
+// Searches: makes a trial at each rate that search.c asks for.
 #include <stdlib.h>
 
 #include "report/report.h"
 #include "session.h"
 
-// The quantile of the slowest way.
+// The latency quantile q, in microseconds, of the direction that is slowest.
 static double latency_us(const struct session *s, double q)
 {
 	double worst = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives orders to the lanes and waits for them, and shows how a run goes.
+// Gives orders to the lanes, waits for them, and shows how a run goes.
 #include "session.h"
 
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "report/telemetry.h"
 
 #define STEP_MS 10
-#define FOLLOW_NS (20 * 1000) // between looks at the lanes after an order
+#define FOLLOW_NS (20 * 1000) // pause between looks at whether the lanes follow an order
 
 int session_fail(const char *fmt, ...)
 {
@@ -102,7 +102,7 @@ static void send_for(struct session *s, double duration, bool tell)
 	}
 }
 
-// What is still on its way comes in.
+// Waits until datagrams under way have arrived.
 static void drain(struct session *s)
 {
 	const uint64_t from = rte_rdtsc();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run of the program as the main lcore sees it: orders to the lanes, snapshots, what people are
-// told. Used by run.c (the phases), seek.c (searches) and prompt.c.
+// One run of the program as the main lcore sees it: the orders it gives to the lanes, the snapshots
+// it takes of their counters, and what it prints. Used by run.c (the phases), seek.c (searches) and
+// prompt.c.
 #pragma once
 
 #include <stdio.h>
@@ -11,46 +12,51 @@
 struct session {
 	struct engine *e;
 	const struct config *c;
-	FILE *out; // for humans
-	struct snapshot *before, *last, *now; // of a trial, of the last row, of this moment
+	FILE *out; // what people read: stdout, or stderr when the JSON object goes to stdout
+	// taken when the trial began, when the last row was printed, and just now
+	struct snapshot *before, *last, *now;
 	struct result *result; // of the last trial
-	struct result *row;
+	struct result *row; // of the last row of the table
 	struct search *search; // NULL without one
 	struct server_drops drops, drops_before;
-	bool has_drops;
-	double setup_s;
+	bool has_drops; // the server has answered when asked for them
+	double setup_s; // duration of the set-up phase
 };
 
-// 0, or 1 with the reason told.
+// Returns 0, or 1 with the reason on stderr.
 int session_init(struct session *s, struct engine *e);
 void session_fini(struct session *s);
 
-// Tells why on stderr; always 1, the exit status.
+// Prints the reason on stderr. Always returns 1, the exit status.
 int session_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-// Since a TSC value.
+// Returns the seconds that have passed since the TSC value `from`.
 double session_seconds(const struct session *s, uint64_t from);
-// Sleeps for a moment, or until a signal.
+// Sleeps for a moment; a signal ends the sleep.
 void session_step(void);
-// Returns when all lanes have begun with it: nothing of the phase before is under way in them.
+// Orders a phase and returns when all lanes have begun it: none of them is still at work on the
+// phase before.
 void session_order(struct engine *e, enum phase phase);
 
-// Traffic at a rate until traffic_end, which makes s->result of it. traffic_row tells a row of the
-// table; t is the time since the begin.
+// traffic_begin starts traffic at a rate (datagrams per second, all senders together). traffic_end
+// stops it and writes what was measured to s->result. traffic_row prints one row of the table; t is
+// the time since the traffic began, in seconds.
 void traffic_begin(struct session *s, double rate);
 void traffic_end(struct session *s);
 void traffic_row(struct session *s, double t);
-// Another rate for the traffic under way.
+// Changes the rate of the traffic under way.
 void traffic_rate(struct session *s, double rate);
-// Sends at a rate for a time, with rows of the table if told so; the result is in s->result.
+// Sends at a rate for `duration` seconds and leaves the result in s->result. tell: print the rows
+// of the table meanwhile.
 void traffic_run(struct session *s, double rate, double duration, bool tell);
-// The same load once, not measured: caches, neighbours, the server's own warming up.
+// Sends at the rate for the warm-up time and measures nothing: caches fill, neighbours are
+// resolved, and the server warms up.
 void traffic_warm_up(struct session *s, double rate);
 
-// The server's drop counters, if they were asked for: before and after what is measured.
+// Read the server's drop counters before and after what is measured, if --telemetry asked for it.
 void session_drops_before(struct session *s);
 void session_drops_after(struct session *s);
 
-// seek.c: all trials of a search; s->search is its state. 0 or 1.
+// seek.c: makes all trials of a search, whose state is s->search. Returns the exit status, 0 or 1.
 int seek_run(struct session *s);
-// prompt.c: commands from standard input until "quit" or its end.
+// prompt.c: carries out commands from standard input until "quit" or the end of the input.
 void prompt_run(struct session *s);

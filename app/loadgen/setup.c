@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports, packet pool, lanes.
+// Makes ports, packet pool and lanes, and takes them down.
 #include <ctype.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -24,7 +24,7 @@
 
 // --- ports ---------------------------------------------------------------------------------------
 
-// A number names an ethdev that EAL knows already; anything else is a device string.
+// A number names an ethdev that EAL has already; any other text is a device string.
 static const char *device_name(const char *text, char *buf, size_t len)
 {
 	char *end;
@@ -89,7 +89,7 @@ static void rules_set(struct engine *e, unsigned int side)
 	}
 }
 
-// The peers are on port 1 when there is one, else on the clients' port.
+// By default the peers use port 1 if it exists, else the clients' port.
 static const char *peer_device(const struct config *c)
 {
 	if (c->peer.device != NULL)
@@ -156,7 +156,7 @@ static int pool_create(struct engine *e, char *error, size_t len)
 	const unsigned int rings = 4 * (unsigned int)c->ring * e->nb_lanes;
 	unsigned int n = c->mbufs;
 
-	if (n == 0) // full rings, caches, a delay line
+	if (n == 0) // by default: enough for full rings, caches and a delay line
 		n = RTE_MAX(POOL_MIN,
 			rings + e->nb_lanes * 4 * POOL_CACHE + (c->impair.delay_us ? 65536 : 0));
 	e->pool = rte_pktmbuf_pool_create("loadgen", n, POOL_CACHE, 0,
@@ -173,12 +173,12 @@ static int pool_create(struct engine *e, char *error, size_t len)
 
 // --- lanes ---------------------------------------------------------------------------------------
 
-// Senders take the first worker lcores, receivers the next; where there are too few they share.
+// Senders take the first worker lcores and receivers the next. When lcores run out, both share.
 static int lanes_create(struct engine *e, char *error, size_t len)
 {
 	const struct config *c = e->config;
 	const unsigned int senders = (c->role & ROLE_CLIENT) != 0 ? c->senders : 0;
-	// a connection is written and read by one
+	// the lane that writes a connection also reads it
 	const unsigned int wanted = config_links(c) ? senders : senders + c->receivers;
 	unsigned int lcore;
 
@@ -210,7 +210,7 @@ static int roles_create(struct engine *e, char *error, size_t len)
 	for (unsigned int i = 0; i < c->receivers && ok; i++) {
 		struct lane *l = e->lane[(senders + i) % e->nb_lanes];
 
-		while (l->receiver != NULL) // taken by the wrap-around
+		while (l->receiver != NULL) // this lane has one already, after the wrap-around
 			l = e->lane[(l->number + 1) % e->nb_lanes];
 		ok = receiver_create(l, i) != NULL;
 		e->receiver[i] = l;
@@ -230,7 +230,7 @@ static int roles_create(struct engine *e, char *error, size_t len)
 
 // --- the whole -----------------------------------------------------------------------------------
 
-// Nothing is sent to a host that no next hop leads to: better said before than measured as loss.
+// Refuses destinations that have no next hop, before they count as loss.
 static int check_routes(const struct engine *e, char *error, size_t len)
 {
 	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {

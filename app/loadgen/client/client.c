@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The states of TURN clients: what an answer or a time-out makes of them.
+// The states of TURN clients: what a client does after an answer or a time-out.
 #include "client/client_int.h"
 
-#define PERMISSION_REFRESH_MS (240 * 1000) // it lives 300 s (RFC 8656 9)
-#define CHANNEL_REFRESH_MS (540 * 1000) // it lives 600 s (RFC 8656 12)
-#define CHALLENGES_MAX 5 // of one request
-#define MISMATCHES_MAX 5 // of one Allocate
-#define LINGER_MS 1500 // first guess at a server that says 437 after a deletion
+#define PERMISSION_REFRESH_MS (240 * 1000) // a permission lives 300 s (RFC 8656 9)
+#define CHANNEL_REFRESH_MS (540 * 1000) // a channel lives 600 s (RFC 8656 12)
+#define CHALLENGES_MAX 5 // for one request
+#define MISMATCHES_MAX 5 // for one Allocate
+#define LINGER_MS 1500 // first guess of how long a server says 437 after a deletion
 #define LINGER_MAX_MS 6000
-#define TICK_MAX 64 // timers a call looks at that lead to no datagram
+#define TICK_MAX 64 // timers that one call may run without making a datagram
 
 // --- states --------------------------------------------------------------------------------------
 
@@ -16,12 +16,12 @@ static void state_set(struct clients *p, uint32_t i, enum client_state state)
 {
 	struct client *cl = &p->client[i];
 
-	stat_add(&p->stats.state[cl->state], UINT64_MAX); // less one
+	stat_add(&p->stats.state[cl->state], UINT64_MAX); // adds -1
 	stat_add(&p->stats.state[state], 1);
 	cl->state = (uint8_t)state;
 }
 
-// Nothing is under way: the timer waits for what has to be refreshed next.
+// No request is under way: sets the timer for what has to be refreshed next.
 static void idle_timer(struct clients *p, uint32_t i)
 {
 	const struct client *cl = &p->client[i];
@@ -34,7 +34,7 @@ static void idle_timer(struct clients *p, uint32_t i)
 	request_timer(p, i, when_ms);
 }
 
-// The client has failed. What the server still has of it would be in the way of another try, so it
+// The client has failed. An allocation that the server still holds would block another try, so it
 // is given back first, unless the server does not answer or would not understand.
 static size_t fail(
 	struct clients *p, uint32_t i, enum client_fault fault, uint64_t now_ms, uint8_t *out)
@@ -63,7 +63,7 @@ static size_t ask(
 	return len > 0 ? len : fail(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
 }
 
-// Allocate, or a timer for it when the server still lingers over the allocation before.
+// Sends Allocate. If the server still answers 437 after the last deletion, sets a timer instead.
 static size_t allocate(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	const struct client *cl = &p->client[i];
@@ -104,7 +104,7 @@ void client_cut(struct clients *p, uint32_t i)
 	struct client *cl = &p->client[i];
 
 	cl->allocated = false;
-	if (cl->state == CLIENT_RELEASING && !cl->doomed) { // as good as released
+	if (cl->state == CLIENT_RELEASING && !cl->doomed) { // counts as released
 		request_end(p, i);
 		state_set(p, i, CLIENT_IDLE);
 	} else if (cl->state != CLIENT_IDLE && cl->state != CLIENT_FAILED) {
@@ -125,8 +125,8 @@ void clients_abort(struct clients *p)
 
 // --- success responses ---------------------------------------------------------------------------
 
-// LIFETIME of an answer: refreshed when a sixth of it is left, more than a request may take to
-// time out with any lifetime from 237 s on. False when it is missing or zero.
+// Takes LIFETIME from an answer; false when it is missing or zero. The refresh is due when a sixth
+// of the lifetime is left: from 237 s on, that is more time than a request needs to time out.
 static bool lifetime_take(struct client *cl, const struct stun_msg *m, uint64_t now_ms)
 {
 	uint32_t lifetime_s;
@@ -176,7 +176,7 @@ static size_t allocated(
 	}
 }
 
-// The server has no allocation of ours any more.
+// The server has deleted the client's allocation.
 static size_t deleted(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
@@ -184,14 +184,14 @@ static size_t deleted(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *o
 	cl->deleting = cl->allocated = false;
 	cl->ended = true;
 	cl->ended_ms = (uint32_t)now_ms;
-	if (cl->state == CLIENT_ALLOCATING) // it was in the way
+	if (cl->state == CLIENT_ALLOCATING) // an old allocation was in the way; it is gone now
 		return allocate(p, i, now_ms, out);
 	stat_add(&p->stats.releases, 1);
 	state_set(p, i, cl->doomed ? CLIENT_FAILED : CLIENT_IDLE);
 	return 0;
 }
 
-// ChannelBind and CreatePermission: either refreshes the permission (RFC 8656 9).
+// ChannelBind or CreatePermission has succeeded; both refresh the permission (RFC 8656 9).
 static size_t permitted(struct clients *p, uint32_t i, uint64_t now_ms)
 {
 	struct client *cl = &p->client[i];
@@ -226,7 +226,8 @@ static size_t succeeded(
 
 // --- error responses -----------------------------------------------------------------------------
 
-// Code of an error response (RFC 8489 14.8); 0 when it has none that makes sense.
+// Returns the code of an error response (RFC 8489 14.8); 0 when there is none, or none that makes
+// sense.
 static unsigned int error_code(const struct stun_msg *m)
 {
 	const uint8_t *value = m->data + m->off[STUN_ERROR_CODE];
@@ -238,8 +239,9 @@ static unsigned int error_code(const struct stun_msg *m)
 	return class >= 3 && class <= 6 && value[3] <= 99 ? class * 100 + value[3] : 0;
 }
 
-// 437 to Allocate. When this client's allocation was deleted just now, the server lingers, and by
-// the first guess it was not given time for. Else there is one: it is deleted.
+// 437 to Allocate. If this client's allocation was deleted just now, the server needs more time
+// than the population has learned so far: the client rests longer. Otherwise an older allocation
+// is in the way: the client deletes it.
 static size_t mismatched(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
@@ -264,7 +266,7 @@ static size_t refused(
 	stat_add(&p->stats.error[code - 300], 1);
 	if (code != 437)
 		return fail(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
-	// RFC 8656 8.3: as good as a success, above all when the first answer was lost
+	// RFC 8656 8.3: 437 counts as success. The answer to an earlier transmission may be lost
 	if (cl->deleting)
 		return deleted(p, i, now_ms, out);
 	if (cl->method == STUN_ALLOCATE)
@@ -273,7 +275,7 @@ static size_t refused(
 	return fail(p, i, CLIENT_FAULT_LOST, now_ms, out);
 }
 
-// 401 and 438. A second 401 to a request says that the server does not want these credentials.
+// 401 and 438. A second 401 to the same request means that the server refuses these credentials.
 static size_t challenged(
 	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
 {
@@ -328,7 +330,7 @@ size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t l
 	return refused(p, i, code, now_ms, out);
 }
 
-// What has to be refreshed by now. The channel goes first: it keeps the permission up as well.
+// Refreshes what is due. The channel goes first, because ChannelBind refreshes the permission too.
 static size_t refresh_due(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	const struct client *cl = &p->client[i];
@@ -354,7 +356,7 @@ static size_t timer_fired(struct clients *p, uint32_t i, uint64_t now_ms, uint8_
 	len = request_again(p, i, now_ms, out);
 	if (len > 0)
 		return len;
-	// RFC 8489 9.2.5: no time-out when there were answers, but none that could be believed
+	// RFC 8489 9.2.5: answers came, but none could be believed, so it is no time-out
 	return fail(
 		p, i, cl->tampered ? CLIENT_FAULT_INTEGRITY : CLIENT_FAULT_TIMEOUT, now_ms, out);
 }

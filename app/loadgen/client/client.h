@@ -1,52 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TURN clients as a state machine (RFC 8656 on RFC 8489): Allocate with the challenge before it,
-// CreatePermission or ChannelBind, refreshes in time, Refresh 0; each request retransmitted by
-// RFC 8489 6.2.1. Datagrams and time go in, datagrams to send come out. One population per sender
-// lcore, no locks. PURE (+libcrypto through lib/stun): no packets, no clock, no allocation after
-// create.
+// TURN clients as a state machine (RFC 8656 on RFC 8489). A client sends Allocate, answers the
+// challenge, sends CreatePermission or ChannelBind, refreshes in time, and ends with a Refresh of
+// lifetime 0. Each request is retransmitted by RFC 8489 6.2.1. Datagrams and time go in, datagrams
+// to send come out. There is one population per sender lcore, without locks. PURE (+libcrypto
+// through lib/stun): no packets, no clock, no allocation after create.
 //
 //	IDLE -> ALLOCATING -> BINDING -> READY -> RELEASING -> IDLE
 //	            |            |         |          |
 //	            +------------+---------+----------+--> FAILED (client_start tries anew)
 //
-// MODE_CHANNEL passes BINDING with ChannelBind, MODE_SEND with CreatePermission; all other modes go
-// from ALLOCATING to READY. A client that is refused while it has an allocation gives that back
-// first (RELEASING) and then is FAILED.
+// In BINDING a client of MODE_CHANNEL sends ChannelBind, one of MODE_SEND CreatePermission. Clients
+// of all other modes go from ALLOCATING straight to READY. A client that is refused while it has an
+// allocation first gives the allocation back (RELEASING) and then is FAILED.
 //
-// What a client knows of the server outlives its allocation: started again it signs its first
-// request with the nonce it had, so that a cycle costs Allocate and Refresh 0, and a challenge only
-// when the server wants a new nonce. The realm and the list of password algorithms are those of the
-// population: all clients have to be told the same.
+// A client keeps its nonce when its allocation ends. When it is started again it signs its first
+// request with that nonce, so a cycle costs one Allocate and one Refresh 0; a challenge is added
+// only when the server wants a new nonce. The realm and the list of password algorithms belong to
+// the population: the server has to tell all clients the same.
 //
-// It works with servers of RFC 5389 and 5766 as well. Where it is not the client of the book:
-// * error responses without integrity are believed: some servers sign none, and the book would
-//   have 39.5 s of silence in their place (RFC 8489 9.2.5). Success responses never are.
-// * 437 to Allocate: whoever had the transport address before (an aborted run) may have left an
-//   allocation there, which is deleted. Some servers (coturn: for a second) say 437 for a while
-//   after they have deleted an allocation: then the client tries again later, and the population
-//   learns how long its clients have to rest between two allocations (ALLOCATING, silently).
-// * USERNAME is sent where a nonce cookie asks for USERHASH, from which no REST name can be told.
-// * INTEGRITY_SHA1 is a client of RFC 5389: it takes no notice of PASSWORD-ALGORITHMS.
+// The clients work with servers of RFC 5389 and 5766 as well. They leave the RFCs in four places:
+// * They believe error responses without integrity. Some servers sign none, and by the RFC the
+//   client would wait 39.5 s in silence instead (RFC 8489 9.2.5). They never believe a success
+//   response without integrity.
+// * 437 to Allocate: an aborted run may have left an allocation on this transport address. The
+//   client deletes that one and tries again. Some servers (coturn: for a second) still answer 437
+//   for a while after they have deleted an allocation. Then the client waits in ALLOCATING before
+//   it tries again, and the population learns how long its clients have to rest between two
+//   allocations.
+// * They send USERNAME even where a nonce cookie asks for USERHASH: a server cannot tell a REST
+//   user name from its hash.
+// * With INTEGRITY_SHA1 they are clients of RFC 5389 and ignore PASSWORD-ALGORITHMS.
 #pragma once
 
 #include "options/config.h"
 #include "csprng.h"
 #include "stun.h"
 
-// Longest request; room for the longest REALM and NONCE, where the MTU has it.
+// Longest request in bytes. It has room for the longest REALM and NONCE, if the MTU allows them.
 #define CLIENT_MESSAGE_MAX 1904
 
 enum client_state {
 	CLIENT_IDLE,
 	CLIENT_ALLOCATING,
-	CLIENT_BINDING, // permission or channel asked for
-	CLIENT_READY, // refreshing when due
-	CLIENT_RELEASING,
+	CLIENT_BINDING, // has asked for a permission or a channel
+	CLIENT_READY, // refreshes what is due
+	CLIENT_RELEASING, // has sent Refresh with lifetime 0
 	CLIENT_FAILED,
 	CLIENT_NB_STATES
 };
 
-// Why a client failed: X(enum, name, meaning). Every way to FAILED counts in one of them, once.
+// Why a client failed: X(enum, name, meaning). Each failure counts once, under one of these.
 #define CLIENT_FAULTS(X)                                                                          \
 	X(CLIENT_FAULT_TIMEOUT, "timeout", "no answer to any transmission of a request")          \
 	X(CLIENT_FAULT_REFUSED, "refused", "error response (see errors by code)")                 \
@@ -71,97 +74,103 @@ enum client_fault {
 #undef X
 		CLIENT_NB_FAULTS
 };
+// The short name ("timeout"), and the meaning in words.
 const char *client_fault_name(enum client_fault f);
 const char *client_fault_text(enum client_fault f);
 
 #define CLIENT_ERROR_CODES 400 // codes 300..699
 
-// Counters of a population; single writer, read with relaxed loads by the main lcore.
+// Counters of a population. The sender's lcore writes them; the main lcore reads them with relaxed
+// loads.
 struct client_stats {
-	uint64_t state[CLIENT_NB_STATES]; // clients in each
+	uint64_t state[CLIENT_NB_STATES]; // clients now in each state
 	uint64_t requests, retransmissions; // requests: first transmissions
-	uint64_t answers; // to requests, as they were taken: successes, errors, challenges
-	uint64_t challenges; // of those: 401 and 438 that were met by another try
-	uint64_t ignored; // answers with wrong integrity, or success without
-	uint64_t stray; // not STUN, or no answer to the request under way (as after an answer to
-		// a transmission before)
-	uint64_t allocations, releases; // answered with success (releases: or with 437)
+	uint64_t answers; // accepted answers to requests: successes, errors and challenges
+	uint64_t challenges; // answers 401 and 438 after which the client tried again
+	uint64_t ignored; // answers with wrong integrity, and successes without any
+	uint64_t stray; // not STUN, or no answer to the request under way (for example a second
+		// answer, to an earlier transmission)
+	uint64_t allocations, releases; // answered with success (releases: with success or 437)
 	uint64_t refreshes; // of allocations, permissions and channels, answered with success
 	uint64_t fault[CLIENT_NB_FAULTS];
-	uint64_t error[CLIENT_ERROR_CODES]; // error responses by code - 300, challenges apart
+	uint64_t error[CLIENT_ERROR_CODES]; // error responses by code - 300, without challenges
 };
 
-// One client. at, peer, relay, channel and state are read by the sender's data path (same lcore).
+// One client. The sender's data path (same lcore) reads at, peer, relay, channel and state.
 struct client {
 	struct endpoint at, peer; // own address; the peer it talks to
 	struct endpoint relay; // XOR-RELAYED-ADDRESS, valid in BINDING and READY
-	uint16_t channel; // 0 but in MODE_CHANNEL
+	uint16_t channel; // channel number; 0 in all modes other than MODE_CHANNEL
 	uint8_t state; // enum client_state
-	// private: the request under way, and what is due when there is none
+	// private: the request under way, or what is due next when there is none
 	uint8_t method; // enum stun_method
 	uint8_t tid[STUN_TID_LEN];
-	uint8_t tries; // transmissions so far
-	uint8_t challenges; // 401 and 438 so far, whatever the transaction ids
+	uint8_t tries; // transmissions of the request so far
+	uint8_t challenges; // 401 and 438 to the request so far, under any transaction id
 	uint8_t mismatches; // 437 to Allocate since client_start
 	uint16_t nonce_len; // 0 = has none
-	bool pending : 1; // there is a request under way
-	bool bare : 1; // it has no credentials
-	bool deleting : 1; // it is a Refresh with lifetime 0
-	bool challenged : 1; // it has met a 401
-	bool tampered : 1; // an answer to it was ignored
-	bool allocated : 1; // the server has an allocation of ours, for all we know
-	bool ended : 1; // at ended_ms the server deleted what it had of ours
-	bool doomed : 1; // has failed; is to give back the allocation before it is FAILED
+	bool pending : 1; // a request is under way
+	bool bare : 1; // the request carries no credentials
+	bool deleting : 1; // the request is a Refresh with lifetime 0
+	bool challenged : 1; // the request was answered with 401
+	bool tampered : 1; // an answer to the request was ignored
+	bool allocated : 1; // the server has an allocation of this client, as far as it knows
+	bool ended : 1; // the server deleted this client's allocation at ended_ms
+	bool doomed : 1; // has failed, and gives back its allocation before it is FAILED
 	bool keyed : 1; // has a key of its own
-	uint32_t sent_ms; // first transmission, modulo 2^32
+	uint32_t sent_ms; // first transmission of the request, modulo 2^32
 	uint32_t ended_ms; // modulo 2^32
 	uint64_t refresh_ms, permission_ms, channel_ms; // due times, UINT64_MAX = never
 };
 
 _Static_assert(sizeof(struct client) <= 128, "two cache lines");
 
-struct clients; // a population
+struct clients; // a population: all clients of one sender
 
 struct clients_params {
-	const struct config *config; // outlives the population
-	// It owns the clients first, first + step, ... (count of them, 0 is allowed). The number of
-	// a client decides its address (side_host), its peer (the same, round and round), the
-	// number behind its name with user_per_client, and its channel.
+	const struct config *config; // has to outlive the population
+	// The population owns `count` clients, which may be 0: the numbers first, first + step, ...
+	// A client's number decides its address (side_host), its peer (modulo the number of peers),
+	// its channel, and with user_per_client the number appended to its name.
 	uint32_t first, step, count;
-	struct csprng *rng; // the lcore's, for transaction ids
-	uint64_t now_ms; // monotonic
-	uint64_t wall_s; // time of day at start: REST names expire lifetime after a day from it
-	// Is told of every answer taken: ms since its request was first sent. May be NULL.
+	struct csprng *rng; // of the lcore, for transaction ids
+	uint64_t now_ms; // monotonic clock
+	uint64_t wall_s; // Unix time at start: a REST name expires one day + lifetime after it
+	// Called for every accepted answer with the ms since its request was first sent. May be
+	// NULL.
 	void (*answered)(void *ctx, enum stun_method method, uint64_t ms);
 	void *ctx;
 };
 
-// NULL when memory ran out or libcrypto fails. Everything is allocated here. Nonces may grow to
-// their largest size in address space that costs memory only when used: 216 bytes a client with
-// nonces of up to 64 bytes, 916 with the longest there are; 32 more with a name of its own.
+// Allocates all that the population will ever use; NULL when memory runs out or libcrypto fails.
+// The address space for nonces is reserved at their largest size, but costs memory only when used.
+// A client takes 216 bytes with nonces of up to 64 bytes, 916 bytes with the longest nonces, and 32
+// bytes more when it has a name of its own.
 struct clients *clients_create(const struct clients_params *p);
 void clients_free(struct clients *c);
 uint32_t clients_count(const struct clients *c);
-// i is an index into the population, below its count; so in all that follows.
+// Here and below, i is an index into the population, less than its count.
 struct client *clients_at(struct clients *c, uint32_t i);
 const struct client_stats *clients_stats(const struct clients *c);
 
-// Each of the following may make one datagram for the server, from client i's address: written to
-// out, its length returned; 0 = none. out has room for CLIENT_MESSAGE_MAX bytes; what is longer
-// than the MTU of the configuration is never written.
+// Each of the following functions may make one datagram from client i to the server. It writes the
+// datagram to out and returns its length; 0 = no datagram. out has room for CLIENT_MESSAGE_MAX
+// bytes. No datagram is longer than the configured MTU allows.
 
-// Begins with Allocate (IDLE and FAILED only; else 0), now or when clients_tick finds that the
-// client has rested long enough.
+// Starts an IDLE or FAILED client (else does nothing): sends Allocate now, or has clients_tick send
+// it once the client has rested long enough.
 size_t client_start(struct clients *c, uint32_t i, uint64_t now_ms, uint8_t *out);
-// READY only (else 0): Refresh with lifetime 0.
+// Releases a READY client (else does nothing): sends Refresh with lifetime 0.
 size_t client_release(struct clients *c, uint32_t i, uint64_t now_ms, uint8_t *out);
-// A STUN datagram of the server to client i that is no Data indication. Anything may be in it.
+// Takes a STUN datagram from the server to client i, any but a Data indication. The bytes are not
+// trusted.
 size_t client_input(struct clients *c, uint32_t i, const uint8_t *data, size_t len, uint64_t now_ms,
 	uint8_t *out);
-// Whose time has come: retransmission, refresh, time-out. Fills *i and returns the length; 0 =
-// nothing to send at the moment (call again in a millisecond). Bounded work a call.
+// Does what is due next: a retransmission, a refresh or a time-out. Writes the client's index to
+// *i. Returns 0 when nothing is to be sent at the moment: call it again a millisecond later. The
+// work of one call is bounded.
 size_t clients_tick(struct clients *c, uint64_t now_ms, uint32_t *i, uint8_t *out);
-// The connection that client i came by has ended, and with it all that the server had of it.
+// Tells that client i's connection has ended. The server has deleted all it held for the client.
 void client_cut(struct clients *c, uint32_t i);
-// Gives up all that is under way or held (state IDLE or FAILED), for an end without waiting.
+// Gives up all requests and allocations without waiting: every client is IDLE or FAILED then.
 void clients_abort(struct clients *c);

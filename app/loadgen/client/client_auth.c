@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The long-term credentials of clients (RFC 8489 9.2.3, 9.2.5): names and keys, what challenges
-// tell, and whether an answer is the server's.
+// The long-term credentials of clients (RFC 8489 9.2.3, 9.2.5): user names and keys, what a
+// challenge tells, and whether an answer came from the server.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define DAY_S 86400
 #define REST_PASSWORD_SIZE 29
 
-// RFC 8489 14.12: SHA-256, which has no parameters.
+// RFC 8489 14.12: SHA-256, which takes no parameters.
 static const uint8_t algorithm_sha256[4] = {0, STUN_ALG_SHA256, 0, 0};
 
 bool auth_init(struct clients *p, uint64_t wall_s)
@@ -39,7 +39,7 @@ void auth_free(struct clients *p)
 	free(p->keys);
 }
 
-// The USERNAME of client i; returns its length.
+// Writes the USERNAME of client i to name; returns its length.
 static size_t name_of(const struct clients *p, uint32_t i, char name[NAME_SIZE + 16])
 {
 	int len;
@@ -51,7 +51,7 @@ static size_t name_of(const struct clients *p, uint32_t i, char name[NAME_SIZE +
 	return (size_t)len;
 }
 
-// The key is kept as long as the population: one for all, or one for each.
+// Makes the key of client i and keeps it: one key for the population, or one for each client.
 static bool key_of(const struct clients *p, uint32_t i, struct stun_key *key)
 {
 	if (p->keys == NULL) {
@@ -96,7 +96,8 @@ bool auth_ready(const struct clients *p, uint32_t i)
 
 // --- challenges ----------------------------------------------------------------------------------
 
-// Makes the slots wide enough. From the last to the first, since none moves towards the front.
+// Makes every slot at least len bytes wide. Goes from the last to the first, because a slot only
+// ever moves towards the end.
 static void nonces_widen(struct clients *p, size_t len)
 {
 	size_t slot = p->nonce_slot;
@@ -120,8 +121,8 @@ static void nonce_keep(struct clients *p, uint32_t i, const void *nonce, uint16_
 	p->client[i].nonce_len = len;
 }
 
-// Whether the list (RFC 8489 14.11: number, length of parameters, parameters padded to 4) offers
-// SHA-256.
+// Whether PASSWORD-ALGORITHMS offers SHA-256. An entry is a number, the length of its parameters,
+// and the parameters padded to 4 bytes (RFC 8489 14.11).
 static bool list_has_sha256(const uint8_t *list, size_t len)
 {
 	size_t pos = 0;
@@ -134,8 +135,8 @@ static bool list_has_sha256(const uint8_t *list, size_t len)
 	return false;
 }
 
-// RFC 8489 14.9 and 14.10: as long as 763 bytes. A NUL in the middle of a realm has no meaning that
-// two sides would agree on when they make a key of it.
+// Whether REALM and NONCE can be used: at most 763 bytes each (RFC 8489 14.9 and 14.10). A NUL
+// inside a realm is refused, since client and server might make different keys of it.
 static bool texts_ok(const struct clients *p, const struct stun_msg *m, unsigned int code)
 {
 	const char *realm = (const char *)m->data + m->off[STUN_REALM];
@@ -143,13 +144,13 @@ static bool texts_ok(const struct clients *p, const struct stun_msg *m, unsigned
 
 	if (m->alen[STUN_NONCE] == 0 || m->alen[STUN_NONCE] > STUN_TEXT_MAX)
 		return false;
-	if (!stun_has(m, STUN_REALM)) // RFC 5389's servers need not repeat it in a 438
+	if (!stun_has(m, STUN_REALM)) // servers of RFC 5389 need not repeat it in a 438
 		return code == 438 && p->realm_len > 0;
 	return len > 0 && len <= STUN_TEXT_MAX && memchr(realm, '\0', len) == NULL;
 }
 
-// The list as far as a client of SHA-256 cares; once known it has to stay, since a server compares
-// what comes back with what it has sent.
+// Checks PASSWORD-ALGORITHMS, for clients that use SHA-256. Once known, the list must not change:
+// a server compares the list that clients send back with the one it has sent.
 static enum client_fault list_check(
 	const struct clients *p, const struct stun_msg *m, unsigned int code)
 {
@@ -170,7 +171,7 @@ static enum client_fault list_check(
 	return CLIENT_NB_FAULTS;
 }
 
-// What a first challenge tells for all that follow.
+// Keeps what the first challenge tells: realm and algorithms hold for all clients.
 static void server_keep(struct clients *p, const struct stun_msg *m)
 {
 	if (p->realm_len == 0) {
@@ -228,13 +229,13 @@ bool auth_verify(const struct clients *p, uint32_t i, const struct stun_msg *m, 
 	const bool sha256 = stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256);
 	struct stun_key key;
 
-	// A server may sign these with the key or nonce of before (RFC 8489 9.2.4): they prove
-	// nothing, and all they can do is to make the client ask once more.
+	// A server may sign 401 and 438 with the former key or nonce (RFC 8489 9.2.4). They prove
+	// nothing, and at worst they make the client ask once more.
 	if (p->client[i].bare || code == 401 || code == 438)
 		return true;
 	if (m->cls == STUN_ERROR && !sha256 && !stun_has(m, STUN_MESSAGE_INTEGRITY))
 		return true;
-	// RFC 8489 9.2.4: whoever was sent PASSWORD-ALGORITHM answers with SHA-256, nothing less.
+	// RFC 8489 9.2.4: the answer to a request with PASSWORD-ALGORITHM has SHA-256
 	if (p->alg == STUN_ALG_SHA256 && !sha256)
 		return false;
 	key_of(p, i, &key);

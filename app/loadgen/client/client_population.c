@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A population of TURN clients: its memory, and what follows from the configuration.
+// A population of TURN clients: its memory, and what it derives from the configuration.
 #include <stdlib.h>
 
 #include "client/client_int.h"
@@ -30,15 +30,16 @@ static void client_init(struct clients *p, uint32_t i)
 	p->client[i] = (struct client){.at = side_host(&c->client, number),
 		.peer = side_host(&c->peer, number % side_hosts(&c->peer)),
 		.state = CLIENT_IDLE};
-	// One channel an allocation would do with the same number everywhere. Neighbours have
-	// different ones, so that ChannelData which a server hands to the wrong client shows.
+	// One channel per allocation could have the same number everywhere. Neighbours get
+	// different numbers, so that ChannelData sent to the wrong client shows.
 	if (c->mode == MODE_CHANNEL)
 		p->client[i].channel =
 			(uint16_t)(CHANNEL_MIN + number % (CHANNEL_MAX - CHANNEL_MIN + 1));
 }
 
-// The family of the relayed transport addresses is that of the peers, or the server's where there
-// are none; said unless it is what a server takes anyway (RFC 8656 7.2: IPv4).
+// The relayed transport addresses have the family of the peers, or of the server when there are no
+// peers. The request says so unless it is IPv4, the default, and the server is IPv4 too (RFC 8656
+// 7.2).
 static void family_init(struct clients *p)
 {
 	static const struct addr none = {.d = {0, 0}};
@@ -47,7 +48,7 @@ static void family_init(struct clients *p)
 
 	p->relay_v4 = addr_eq(&c->peer.addrs.lo, &none) ? server_v4 : addr_is_v4(&c->peer.addrs.lo);
 	if (!p->relay_v4)
-		p->family = 2; // RFC 8656 18.6
+		p->family = 2; // IPv6 (RFC 8656 18.6)
 	else if (!server_v4)
 		p->family = 1;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One request of a client, from its first transmission to the answer or the last time-out
-// (RFC 8489 6.2.1). No copy of it is kept: it is a function of what the client and the population
-// hold while it is under way, so a retransmission is written anew and is the same bytes.
+// (RFC 8489 6.2.1). No copy of the request is kept. A retransmission is written anew from what the
+// client and the population hold; that does not change meanwhile, so the bytes are the same.
 #include <netinet/in.h>
 
 #include "client/client_int.h"
 
-#define RTO_MS 500 // RFC 8489 6.2.1: retransmission time-out, doubled each time
-#define RC 7 // transmissions
-#define RM 16 // times RTO to wait behind the last
-#define TI_MS 39500 // RFC 8489 6.2.2: patience over a reliable transport
+#define RTO_MS 500 // RFC 8489 6.2.1: first retransmission time-out, doubled each time
+#define RC 7 // transmissions in all
+#define RM 16 // RTOs to wait after the last transmission
+#define TI_MS 39500 // RFC 8489 6.2.2: time-out over a reliable transport
 
-// RFC 8489 6.2.1 wants times to be kept to a millisecond, and a tick of the wheel is 16 of its
-// units: it is fed sixteenths of a millisecond.
+// RFC 8489 6.2.1 wants times kept to a millisecond. A tick of the wheel is 16 of its time units, so
+// the unit here is a sixteenth of a millisecond.
 void request_timer(struct clients *p, uint32_t i, uint64_t when_ms)
 {
 	wheel_set(&p->wheel, i, when_ms * WHEEL_TICK_MS);
@@ -102,7 +102,7 @@ size_t request_again(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *ou
 		return 0;
 	cl->tries++;
 	stat_add(&p->stats.retransmissions, 1);
-	// from now, not from when it was due: a sender that was held up must not send a heap
+	// counted from now, not from the due time: a sender that fell behind must not send a burst
 	wait_ms = cl->tries < RC ? (uint64_t)RTO_MS << (cl->tries - 1) : RM * RTO_MS;
 	request_timer(p, i, now_ms + wait_ms);
 	return request_write(p, i, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that wait for room in a connection.
+// Bytes that wait for room in a connection, in one buffer.
 #include "client/pending.h"
 
 #include <stdlib.h>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a connection has not taken yet: the rest of a message that is begun, and requests behind it.
-// It is bounded and small, because media does not wait here: it is held back and counted. PURE;
-// uses malloc.
+// The bytes that a connection has not taken yet: the rest of a message already begun, and whole
+// requests behind it. The buffer is small and bounded, because media does not wait in it: media
+// that finds no room is held back and counted. PURE; uses malloc.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PENDING_MAX 16384
+#define PENDING_MAX 16384 // bytes
 
-// Zeroed, it is empty.
+// All zero, it is empty.
 struct pending {
 	uint8_t *data;
-	uint32_t at, len; // written up to at, of len bytes
+	uint32_t at, len; // bytes already written, and bytes in all
 };
 
 static inline size_t pending_left(const struct pending *p)
@@ -26,8 +26,9 @@ static inline const uint8_t *pending_next(const struct pending *p)
 	return p->data + p->at;
 }
 
-// Appends; false when there is no room or no memory, and nothing has been.
+// Appends a copy. False, with nothing appended, when there is no room or no memory.
 bool pending_put(struct pending *p, const uint8_t *data, size_t len);
-// n bytes of what was left have been written. Empty, it has no memory.
+// Marks the first n waiting bytes as written. Frees the memory once none is left.
 void pending_wrote(struct pending *p, size_t n);
+// Drops all bytes and frees the memory.
 void pending_clear(struct pending *p);

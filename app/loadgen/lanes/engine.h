@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine: what all lanes share. lane.c is the file to read first.
+// The engine: what all lanes share. Read lane.c first.
 //
 // The main lcore gives orders (run.c) and reads counters; it never touches a packet. A lane is a
-// worker lcore that is a sender, a receiver, or both. Client i belongs to sender i % senders (its
-// state machine, its pace), what arrived of flow i to receiver i % receivers. Between lanes there
-// are rings only.
+// worker lcore that is a sender, a receiver, or both. Sender i % senders has client i: its state
+// machine and its pace. Receiver i % receivers keeps account of what arrived for client i. Lanes
+// pass packets to each other through rings only.
 #pragma once
 
 #include <rte_mempool.h>
@@ -28,27 +28,27 @@ enum phase {
 struct lane;
 
 struct engine {
-	// set before the lanes start, read only
+	// set before the lanes start, read-only afterwards
 	const struct config *config;
-	struct port *port[SIDE_NB]; // the same twice when shared
-	struct net_l2 l2[SIDE_NB]; // own MAC; the destination is filled in last
-	struct net_rx rx[SIDE_NB][4]; // by what the port has verified, as in lib/dp
+	struct port *port[SIDE_NB]; // the same pointer twice when both sides share a port
+	struct net_l2 l2[SIDE_NB]; // own MAC; headers_write fills in the destination
+	struct net_rx rx[SIDE_NB][4]; // indexed by the checksums the port has verified, see lib/dp
 	struct rte_mempool *pool;
 	struct lane *lane[CONFIG_LANES_MAX];
 	struct lane *sender[CONFIG_LANES_MAX], *receiver[CONFIG_LANES_MAX]; // by their numbers
 	unsigned int nb_lanes;
-	uint32_t tag; // of our stamps
-	struct ssl_ctx_st *tls; // of all connections, NULL = plain
+	uint32_t tag; // of this process's stamps
+	struct ssl_ctx_st *tls; // shared by all TLS or DTLS connections; NULL without TLS
 	uint64_t hz, tsc_start;
-	uint32_t pattern_sum[CONFIG_SIZES_MAX]; // of the payload behind the stamp, by size
-	// orders: written by the main lcore, the phase last (release); read by lanes
+	uint32_t pattern_sum[CONFIG_SIZES_MAX]; // checksum of the pattern, for each payload size
+	// Orders: the main lcore writes them, the phase last (release); lanes read them
 	uint32_t phase; // enum phase
-	uint32_t trial; // grows with every PHASE_TRAFFIC
-	uint32_t mode; // enum mode of this trial: the configured one, or a probe after it
-	double rate; // of this trial, all senders together, or PACER_FLOOD; may change in it
+	uint32_t trial; // one more at every PHASE_TRAFFIC
+	uint32_t mode; // enum mode of this trial: the configured mode, or a probe after it
+	double rate; // of all senders together, or PACER_FLOOD; may change during the trial
 	uint64_t since; // TSC when the phase was ordered
 	// next hops
 	rte_spinlock_t hop_lock;
-	uint32_t nb_hops; // release after the entry is complete
+	uint32_t nb_hops; // stored with release, after the entry is complete
 	struct hop hop[HOPS_MAX];
 };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames, both ways.
+// Super-frames (one frame that stands for several datagrams), sent and received.
 #pragma once
 
 #include "lanes/lane.h"
 
-#define SUPER_MAX 128 // datagrams of a received super-frame: Linux makes none with more
+#define SUPER_MAX 128 // datagrams in a received super-frame; Linux makes none with more
 
-// Makes super-frames of the runs in the outbox of a side, where its port takes them. Returns how
-// many frames are left; frame_of: the frame that each of its datagrams is in.
+// Joins datagrams in the outbox of a side into super-frames, if its port takes them. Returns how
+// many frames the outbox has then. frame_of[i] is the frame that datagram i went into.
 unsigned int gso_make(struct lane *l, unsigned int side, uint8_t frame_of[LANE_BURST]);
-// Counts those among the first `sent` frames that n datagrams became.
+// Counts the super-frames among the first `sent` frames. The frames were made of n datagrams.
 void gso_sent(
 	struct lane *l, const uint8_t frame_of[LANE_BURST], unsigned int n, unsigned int sent);
-// Cuts a received super-frame into out and frees it. Returns how many datagrams; 0: none, counted.
+// Cuts a received super-frame into datagrams in out, and frees it. Returns how many there are; 0
+// when it could not be cut, which is counted.
 unsigned int gso_cut(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, struct rte_mbuf *out[SUPER_MAX]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of the datagrams sent.
+// Ethernet, IP and UDP headers of the datagrams sent.
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +10,17 @@
 
 struct engine;
 
-// One way of a datagram: what its headers are made of.
+// One direction between two endpoints: what headers are made from.
 struct path {
 	struct endpoint src, dst;
-	uint32_t sum; // of both addresses and ports, for the UDP checksum
-	uint16_t hop; // to dst
+	uint32_t sum; // of both addresses and ports, for the UDP checksum (not folded)
+	uint16_t hop; // index of the next hop to dst
 };
 
-// Fills a path from its ends; false when dst cannot be reached from the side.
+// Fills a path from its two ends. False when the side cannot reach dst.
 bool headers_path(struct engine *e, unsigned int side, struct path *p, const struct endpoint *src,
 	const struct endpoint *dst);
-// Puts the headers in front of the UDP payload that m holds; sum is that of the payload in
-// big-endian words. False when the next hop is not known yet (m is the caller's still).
+// Puts the headers in front of the UDP payload that m holds. sum: sum of the payload in big-endian
+// 16-bit words. False when the next hop's MAC is not known yet; the caller still owns m then.
 bool headers_write(const struct engine *e, unsigned int side, struct rte_mbuf *m,
 	const struct path *p, uint32_t sum);

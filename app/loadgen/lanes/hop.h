@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a destination is on layer 2: the next hops of both sides.
+// Next hops of both sides: the MAC addresses that lead to a destination.
 #pragma once
 
 #include <stdbool.h>
@@ -13,23 +13,24 @@
 struct engine;
 struct lane;
 
-// Next hop on one side. Entries are only ever added, under the lock; mac is read and written whole.
+// One next hop. Entries are only ever added, under the lock. mac is read and written as one word.
 struct hop {
-	struct addr target; // on-link destination, or the side's gateway
+	struct addr target; // an on-link destination, or the side's gateway
 	uint8_t side;
-	uint64_t mac; // 1 << 48 | MAC, in the order of its bytes from the lowest; 0 = not known
-	uint64_t asked_ms; // lane 0 only
+	uint64_t mac; // HOP_KNOWN | MAC, its first byte lowest in memory; 0 = not known
+	uint64_t asked_ms; // when it was last asked for; lane 0 only
 };
 
 #define HOP_KNOWN (UINT64_C(1) << 48)
 #define HOP_NONE UINT16_MAX
 
-// Next hop to dst on a side, made when there is none; HOP_NONE when it cannot be reached or the
-// table is full. Any lane.
+// Returns the next hop to dst on a side and adds it if it is new. HOP_NONE when dst cannot be
+// reached or the table is full. Any lane.
 uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst);
+// Takes the MAC of `who` from an ARP or ND message that came in on a side. Any lane.
 void hop_learn(struct engine *e, unsigned int side, const struct addr *who, const uint8_t mac[6]);
 bool hop_known(const struct engine *e, uint16_t hop);
-// Asks for the next hops that do not answer yet, and now and then for the others. Lane 0.
+// Asks for next hops that have not answered yet, and from time to time for the others. Lane 0.
 void hop_tick(struct lane *l);
-// First next hop without an answer, as text for a message; false when all are known.
+// Writes the first next hop without an answer as text for a message. False when all are known.
 bool hop_missing(const struct engine *e, char *text, size_t len);

@@ -6,28 +6,28 @@
 
 #include "options/config.h"
 
-// Written by the lane alone, read by the main lcore (each word by itself).
+// The lane alone writes them. The main lcore reads each word by itself.
 struct lane_stats {
 	uint64_t sent[DIRECTION_NB], sent_bytes[DIRECTION_NB]; // taken by the port
 	uint64_t received[DIRECTION_NB], received_bytes[DIRECTION_NB];
 	uint64_t unique[DIRECTION_NB], duplicated[DIRECTION_NB], reordered[DIRECTION_NB];
 	uint64_t corrupted[DIRECTION_NB];
-	uint64_t stray; // nobody's, or of an earlier trial
+	uint64_t stray; // of an unknown owner, or of an earlier trial
 	uint64_t answered, errors; // probes
-	uint64_t due, missed, tx_full, no_mbuf; // due: missed, tx_full and held_back are part of it
+	uint64_t due, missed, tx_full, no_mbuf; // due includes missed, tx_full and held_back
 	uint64_t reflect_full; // reflected, but not taken by the port
 	uint64_t unstarted; // MODE_ALLOC: were due when every client was busy
-	uint64_t bad_frames; // that no host would have sent to us
+	uint64_t bad_frames; // frames that no host would have sent to us
 	struct {
 		uint64_t frames, datagrams;
-	} super_sent, super_received; // super-frames, and what they stand for
-	uint64_t control_lost; // answers that found the ring to their sender full
-	// connections: begun, up, failed before they were up, ended by the server while in use; and
-	// media that one had no room for
+	} super_sent, super_received; // super-frames, and the datagrams they stand for
+	uint64_t control_lost; // answers lost because the ring to their sender was full
+	// Connections: begun; up; failed during the handshake; ended by the server while in use.
+	// held_back: media datagrams that a connection had no room for.
 	struct {
 		uint64_t opened, up, failed, broken, held_back;
 	} link;
-	uint64_t injected[4]; // by the reflector: lost, duplicated, reordered, corrupted
+	uint64_t injected[4]; // done by the reflector: lost, duplicated, reordered, corrupted
 	uint64_t rounds, busy_rounds;
-	uint64_t max_gap; // ticks between two rounds, since the trial began
+	uint64_t max_gap; // longest time between two rounds of the trial, in TSC ticks
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What senders send in modes that probe the server.
+// Sends the requests in modes that probe the server. Sender's lane.
 #pragma once
 
 #include <stdbool.h>
@@ -10,11 +10,12 @@
 struct lane;
 
 void probe_begin(struct lane *l);
+// Sends n probes, from one flow after the other.
 void probe_send(struct lane *l, uint32_t n);
-// What the transaction id of an answer to a probe says; false when it is none of ours. The number
-// has 24 bits.
+// Reads the stamp from the transaction id of an answer. False when the id is none of ours. Only 24
+// bits of the sequence number are in it.
 bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out);
 
-// MODE_HANDSHAKE: up to n clients that have no connection make one. Returns how many there were
-// not.
+// MODE_HANDSHAKE: opens connections for up to n clients that have none. Returns how many such
+// clients were lacking.
 uint32_t probe_knock(struct lane *l, uint32_t n);

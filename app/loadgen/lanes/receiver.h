@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane that receives keeps.
+// What a receiving lane keeps: the account of each of its flows.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct engine;
 struct lane;
 
-// From the receiver that polled a datagram to the one that keeps its flow.
+// What the receiver that polled a datagram tells the receiver that keeps its flow.
 struct arrival {
 	uint32_t flow, seq, trial, direction;
 };
@@ -22,16 +22,20 @@ struct arrival {
 struct receiver {
 	uint32_t number;
 	uint32_t trial;
-	struct track *track[2]; // of the flows kept here: up, and down or echo
+	struct track *track[2]; // one entry per flow kept here: [0] up, [1] down or echo
 	struct hist *latency[DIRECTION_NB];
-	struct rte_ring *from[CONFIG_LANES_MAX]; // struct arrival, of each other receiver
-	struct rte_ring *control[CONFIG_LANES_MAX]; // mbufs, to each sender
+	struct rte_ring *from[CONFIG_LANES_MAX]; // one per other receiver; elements struct arrival
+	struct rte_ring *control[CONFIG_LANES_MAX]; // one to each sender; elements mbufs
 	struct reflector *reflector;
 };
 
+// Makes receiver `number` of lane l; NULL when memory ran out. Main lcore.
 struct receiver *receiver_create(struct lane *l, unsigned int number);
+// Makes its rings to the other receivers and to the senders. 0, or -1. Main lcore.
 int receiver_connect(struct receiver *r, struct engine *e);
 void receiver_free(struct receiver *r);
+// One round: reads every queue. True when there was something to do.
 bool receiver_round(struct lane *l);
-// A message of the server to client i. Consumes m, which is nothing but the message.
+// Takes a message from the server to client i. m holds just the message, without headers. Consumes
+// m.
 void receiver_message(struct lane *l, uint32_t i, struct rte_mbuf *m);

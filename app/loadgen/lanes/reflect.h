@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers' echo.
+// The peers' echo, and the faults it makes on purpose.
 #pragma once
 
 #include "lanes/lane.h"
 
+// NULL when memory ran out.
 struct reflector *reflector_create(const struct config *c);
 void reflector_free(struct reflector *r);
-// Sends a datagram back to where it came from, with what it is told to do to it. Consumes m.
+// Sends a datagram back to its source, with the faults that the configuration asks for. Consumes
+// m.
 void reflect_input(struct lane *l, struct rte_mbuf *m, const struct net_frame *f);
-// What the delay line lets go, and what it held back to reorder.
+// Sends what has waited long enough in the delay line, and what was held back to be reordered.
 void reflect_tick(struct lane *l);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of all lanes at a moment, and what lies between two such moments. Main lcore.
+// Snapshots of all lanes' counters, and results made from two snapshots. Main lcore.
 #pragma once
 
 #include "client/client.h"
@@ -12,21 +12,24 @@ struct snapshot {
 	uint64_t tsc;
 	struct lane_stats lane[CONFIG_LANES_MAX];
 	struct port_counters port[SIDE_NB];
-	struct client_stats clients; // of all senders
-	struct hist latency[DIRECTION_NB]; // of all receivers
+	struct client_stats clients; // summed over all senders
+	struct hist latency[DIRECTION_NB]; // merged from all receivers
 };
 
+// Takes a snapshot of all counters now.
 void snapshot_take(const struct engine *e, struct snapshot *s);
-// When the senders began with the phase they are in, by their own clocks (TSC): their mean, each by
-// its share of the flows, so that what was due by t is rate * (t - it). e->since without senders.
+// Returns when the senders began their phase (TSC, by their own clocks): the mean, weighted with
+// each sender's share of the flows. rate * (t - this) is then what was due by t. Without senders it
+// returns e->since.
 uint64_t senders_began(const struct engine *e);
-// Sum over the senders.
+// Sums the client counters of all senders.
 void snapshot_clients(const struct engine *e, struct client_stats *out);
 
-// A result with its histograms. NULL when memory ran out.
+// Makes a result with its histograms; NULL when memory ran out.
 struct result *result_create(void);
 void result_free(struct result *r);
-// What happened between two snapshots of one trial. whole: `from` was taken before the trial began,
-// so that the latencies are all those of `to` (else their difference). seconds: of sending.
+// Fills r with what happened between two snapshots of one trial. whole: `from` was taken before the
+// trial began, so all latencies in `to` belong to it; otherwise the difference is taken. r->seconds
+// counts sending only.
 void result_between(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
 	bool whole, struct result *r);

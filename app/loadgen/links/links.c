@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that are connections: the sender's requests and media go in, messages of the server come
-// out to the receiver, which is the same lane. Each connection has room for the rest of one message
-// and for requests; media that finds it occupied is held back, and no other connection waits for
-// it.
+// Clients that are connections. The sender hands in requests and media; messages from the server go
+// to the receiver, which is on the same lane. Each connection can keep the rest of one message, and
+// requests. Media that finds a connection occupied is held back, so no connection waits for
+// another.
 #include "links/links.h"
 
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #include "stun.h"
 
 #define EVENTS 64
-#define CHUNK 16384 // most that a read gives, and a TLS record holds
-#define READS 16 // of one connection in a round
+#define CHUNK 16384 // most bytes of one read, and of one TLS record
+#define READS 16 // per connection and round
 #define TICK_MS 20
-#define KNOCK_MS 5000 // MODE_HANDSHAKE: patience with one
-#define FILES_SPARE 256 // descriptors for all else
+#define KNOCK_MS 5000 // MODE_HANDSHAKE: how long one connection may take
+#define FILES_SPARE 256 // descriptors kept for everything else
 
 // --- a connection --------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ static void link_close(struct lane *l, uint32_t k, bool hard)
 	*c = (struct link){.state = LINK_CLOSED};
 }
 
-// The server, or the way to it, has ended the connection. No news where the client is done with it.
+// The server or the network has ended the connection. It counts only if the client still needed it.
 static void link_lost(struct lane *l, uint32_t k)
 {
 	struct clients *p = l->sender->clients;
@@ -109,7 +109,7 @@ static bool link_begin(struct lane *l, uint32_t k)
 	link->state = LINK_SHAKING;
 	link->begun_ms = l->now_ms;
 	s->nb_shaking++;
-	if (link->wire.datagrams) // the first flight, or all of them if answers are that fast
+	if (link->wire.datagrams) // starts the handshake, and ends it if the answers are that fast
 		shake(l, k);
 	watch(s, k);
 	return link->state != LINK_CLOSED;
@@ -134,7 +134,8 @@ static void flush(struct lane *l, uint32_t k)
 	}
 }
 
-// What waits in a connection of datagrams is one message, as each has to be written by itself.
+// Keeps bytes until there is room. Over DTLS only one message may wait, because each message has
+// to be written by itself.
 static bool keep(struct link *c, const uint8_t *data, size_t len)
 {
 	if (c->wire.datagrams && pending_left(&c->out) > 0)
@@ -142,7 +143,7 @@ static bool keep(struct link *c, const uint8_t *data, size_t len)
 	return pending_put(&c->out, data, len);
 }
 
-// False: it has not been taken.
+// Writes a message of client k, or keeps it to be written later. False when it was not taken.
 static bool take(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bool media)
 {
 	struct link *c = &l->links->link[k];
@@ -160,8 +161,8 @@ static bool take(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bo
 	if ((size_t)n == len)
 		return true;
 	if (n == WIRE_LATER && c->wire.ssl == NULL && media)
-		return false; // nothing of it is begun; libssl would have begun its record
-	if (!keep(c, data + n, len - (size_t)n)) { // half a message: the stream has lost its place
+		return false; // no byte was written; libssl would have begun its record
+	if (!keep(c, data + n, len - (size_t)n)) { // half a message is out: the stream is broken
 		link_lost(l, k);
 		return false;
 	}
@@ -183,7 +184,7 @@ void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind 
 	bool taken;
 
 	if (pad > 0)
-		memset(rte_pktmbuf_append(m, pad), 0, pad); // RFC 8656 12.5
+		memset(rte_pktmbuf_append(m, pad), 0, pad); // padding, RFC 8656 12.5
 	taken = (c->state != LINK_CLOSED || (!media && link_begin(l, k))) &&
 		take(l, k, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, media);
 	if (way >= 0 && taken) {
@@ -205,7 +206,7 @@ static void deliver(struct lane *l, uint32_t k, const uint8_t *data, size_t len)
 	if (m == NULL)
 		return;
 	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
-	if (to == NULL) { // longer than anything we ask for
+	if (to == NULL) { // longer than any answer to our requests
 		l->stats.stray++;
 		rte_pktmbuf_free(m);
 		return;
@@ -214,7 +215,8 @@ static void deliver(struct lane *l, uint32_t k, const uint8_t *data, size_t len)
 	receiver_message(l, l->sender->first + k * l->sender->step, m);
 }
 
-// Hands on what is whole of n bytes. Returns how many are done with, or -1: they are no messages.
+// Hands on the whole messages among n bytes. Returns the bytes used, or -1 when they are no
+// messages.
 static ssize_t cut(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
 {
 	size_t at = 0;
@@ -234,7 +236,8 @@ static ssize_t cut(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
 	return (ssize_t)at;
 }
 
-// The n bytes behind the rest of a message that came before, in scratch. False: no messages.
+// Takes n new bytes, which stand in scratch behind the rest kept earlier. False when they are no
+// messages.
 static bool stream_input(struct lane *l, uint32_t k, size_t n)
 {
 	struct link *c = &l->links->link[k];
@@ -260,7 +263,7 @@ static bool stream_input(struct lane *l, uint32_t k, size_t n)
 	return true;
 }
 
-// One read. False when there is nothing more, or no connection any more.
+// Makes one read. False when there is nothing more to read, or the connection has ended.
 static bool input(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
@@ -276,13 +279,13 @@ static bool input(struct lane *l, uint32_t k)
 	if (n < 0 || !good)
 		link_lost(l, k);
 	else if (l->engine->config->mode == MODE_HANDSHAKE)
-		link_close(l, k, true); // it has been answered
+		link_close(l, k, true); // its request was answered
 	else
 		return c->wire.ssl != NULL || n == CHUNK;
 	return false;
 }
 
-// What libssl holds already no event tells of.
+// Reads on while libssl holds decrypted bytes: epoll reports no event for those.
 static void read_all(struct lane *l, uint32_t k)
 {
 	const struct link *c = &l->links->link[k];
@@ -307,7 +310,7 @@ static void event(struct lane *l, uint32_t k, uint32_t events)
 	watch(l->links, k);
 }
 
-// Handshakes that take long.
+// Retransmits DTLS handshakes, and ends handshakes that take too long.
 static void tick(struct lane *l)
 {
 	struct links *s = l->links;

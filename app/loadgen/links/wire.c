@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection: a socket of the kernel, with libssl on it for TLS and DTLS.
+// One connection: a kernel socket, with libssl on it for TLS and DTLS.
 #include "links/wire.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include <openssl/err.h>
 
-#define LINK_MTU 1500 // of DTLS, whose handshake fragments itself by it
+#define LINK_MTU 1500 // for DTLS, which fragments its handshake to fit
 
 union address {
 	struct sockaddr any;
@@ -41,7 +41,7 @@ SSL_CTX *wire_context(const struct config *conf, char *error, size_t len)
 	}
 	if (conf->tls_12)
 		SSL_CTX_set_max_proto_version(c, TLS1_2_VERSION);
-	// every handshake is a whole one
+	// every handshake is a full one, without session resumption
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_options(c,
 		SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |
@@ -75,7 +75,7 @@ static socklen_t address_of(const struct addr *ip, uint16_t port, union address 
 	return sizeof(a->v6);
 }
 
-// The port is chosen when the server is known: it need not be free of other servers' connections.
+// The kernel chooses the port at connect(): the port may be in use for other servers.
 static int socket_open(bool datagrams, const struct addr *own, const struct endpoint *server)
 {
 	static const int on = 1;
@@ -174,7 +174,7 @@ static int plain_result(ssize_t rc)
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? WIRE_LATER : WIRE_FAILED;
 }
 
-// TCP's handshake is over once there is a peer, or an error.
+// Whether TCP's handshake is over: the socket then has a peer, or an error.
 static int connected(struct wire *w)
 {
 	union address peer;
@@ -220,5 +220,5 @@ int wire_write(struct wire *w, const uint8_t *buf, size_t len)
 void wire_tick(struct wire *w)
 {
 	if (w->datagrams && DTLSv1_handle_timeout(w->ssl) < 0)
-		ERR_clear_error(); // the client's own patience ends it
+		ERR_clear_error(); // the handshake runs into the client's own time-out
 }
