@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames, both ways: bursts that leave as one frame where the port cuts it, and what a port
-// receives whole. Counters count the datagrams they stand for.
+// Super-frames, both ways. Bursts leave as one frame if the port cuts it into datagrams, and a port
+// may receive several datagrams as one frame. Counters count the datagrams, not the super-frames.
 #include "lanes/gso.h"
 
 #include "segment.h"
 
 _Static_assert(LANE_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
 
-// Bursts that are late and meet are not one. Peers on their own do not know what clients send.
+// Most datagrams in a super-frame. Two late bursts that meet in the outbox are not joined. Peers
+// alone in their process do not know the clients' burst, so they join as many as they can.
 static uint16_t burst_most(const struct config *c)
 {
 	return c->role == ROLE_PEER ? UINT16_MAX : (uint16_t)c->burst;
@@ -42,7 +43,8 @@ void gso_sent(struct lane *l, const uint8_t frame_of[LANE_BURST], unsigned int n
 	}
 }
 
-// A host takes it: UDP, no longer than the link, and its checksum was looked at.
+// Whether a host would take it: UDP, datagrams no longer than the link's MTU, and a checksum that
+// the port has looked at.
 static bool acceptable(const struct port *p, const struct rte_mbuf *m, struct port_super_info *s)
 {
 	const uint64_t sum = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;

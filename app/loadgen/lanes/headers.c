@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of the datagrams sent.
+// Ethernet, IP and UDP headers of the datagrams sent.
 #include "lanes/headers.h"
 
 #include "lanes/engine.h"

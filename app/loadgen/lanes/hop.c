@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops: the server, the relay addresses it hands out, or the gateways to them. There are few,
-// and each is asked for until it answers; no neighbour unreachability detection.
+// Next hops: the server, the relayed addresses, or the gateways that lead to them. They are few.
+// Each is asked for until it answers. There is no neighbour unreachability detection.
 #include "lanes/hop.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "lanes/lane.h"
 
 #define TICK_MS 100
-#define ASK_MS 500 // an unknown one is asked for this often
-#define CONFIRM_MS 20000 // and a known one, so that a change of MAC is seen
+#define ASK_MS 500 // between two requests for an unknown MAC
+#define CONFIRM_MS 20000 // between two requests for a known one, to notice when it changes
 
 static const struct side *side_of(const struct engine *e, unsigned int side)
 {
@@ -31,7 +31,7 @@ static uint16_t find(const struct engine *e, unsigned int side, const struct add
 	return HOP_NONE;
 }
 
-// An own address on the same port needs no question; some virtual ports have no MAC to answer with.
+// The MAC of an own address on the same port is known: some virtual ports have none to answer with.
 static uint64_t own_mac(const struct engine *e, unsigned int side, const struct addr *target)
 {
 	uint64_t value = HOP_KNOWN;
@@ -53,7 +53,7 @@ uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst)
 	const struct addr *target = dst;
 	uint16_t hop;
 
-	// the link's prefix is that of our own addresses, so it contains dst when dst's contains us
+	// dst is on the link when its prefix, at the link's length, contains our own address
 	if (!prefix_contains(&link, &s->addrs.lo))
 		target = &s->gateway;
 	if (addr_eq(target, &none) || addr_is_v4(target) != addr_is_v4(dst))
@@ -62,7 +62,7 @@ uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst)
 	if (hop != HOP_NONE)
 		return hop;
 	rte_spinlock_lock(&e->hop_lock);
-	hop = find(e, side, target); // another lane may have been faster
+	hop = find(e, side, target); // another lane may have added it meanwhile
 	if (hop == HOP_NONE && e->nb_hops < HOPS_MAX) {
 		hop = (uint16_t)e->nb_hops;
 		e->hop[hop] = (struct hop){
@@ -80,7 +80,7 @@ void hop_learn(struct engine *e, unsigned int side, const struct addr *who, cons
 	uint64_t value = HOP_KNOWN;
 
 	if (memcmp(mac, none, 6) == 0)
-		return; // an advertisement need not tell it
+		return; // a neighbour advertisement may come without it
 	memcpy(&value, mac, 6);
 	for (uint32_t i = 0; i < n; i++)
 		if (e->port[e->hop[i].side] == e->port[side] && addr_eq(&e->hop[i].target, who))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lcore of the generator, and the way of a datagram:
+// One lcore of the generator. A measured datagram takes this way:
 //
 //	pacer -> media.c (stamp, payload, front) -> headers.c -> port ... server ... port
 //	      -> receiver.c (parse, unwrap, verify the stamp) -> track and histogram
@@ -7,8 +7,8 @@
 //	            link_host.c: ARP,   control ring -> client.c of its sender -> port
 //	            ND, echo
 //
-// A round reads every queue once, sends what is due, and flushes. Nothing here allocates, logs or
-// locks; a lane without work yields the CPU, and sleeps when no media flows.
+// A round reads every queue once, sends what is due, and flushes the outboxes. Nothing here
+// allocates, logs or locks. A lane without work yields the CPU, and sleeps when no media flows.
 #include "lanes/lane.h"
 
 #include <openssl/rand.h>
@@ -26,9 +26,9 @@
 #include "lanes/sender.h"
 #include "links/links.h"
 
-#define TX_RETRIES 8 // a virtual port may take part of a burst although it would take the rest
-#define IDLE_PAUSES 64 // empty rounds before the CPU is offered to others
-#define IDLE_SLEEP_NS (50 * 1000) // where nothing is measured
+#define TX_RETRIES 8 // a virtual port may take part of a burst and, asked again, the rest
+#define IDLE_PAUSES 64 // empty rounds before the lane yields the CPU or sleeps
+#define IDLE_SLEEP_NS (50 * 1000) // in phases in which nothing is measured
 
 // --- out ----------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ struct rte_mbuf *lane_alloc(struct lane *l)
 	return m;
 }
 
-// The way of measured datagrams that a kind of frame is counted by; -1 = none.
+// Direction that a kind of frame is counted under; -1 = it is not measured.
 static int kind_way(uint8_t kind)
 {
 	switch ((enum frame_kind)kind) {
@@ -124,7 +124,7 @@ static void idle(uint32_t phase, unsigned int empty)
 	if (empty < IDLE_PAUSES)
 		return;
 	if (phase == PHASE_TRAFFIC)
-		sched_yield(); // a sleep would show in every latency
+		sched_yield(); // a sleep would show in all latencies
 	else
 		nanosleep(&ts, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Being a host for all the addresses of both sides: ARP, neighbour discovery, echo.
+// Answers ARP, neighbour discovery and echo requests for all addresses of both sides.
 #include "lanes/link_host.h"
 
-// Ours, on the port it came in by; tells the side.
+// Whether an address is one of ours on the port that the frame came in by. Sets *owner to its side.
 static bool ours(
 	const struct engine *e, unsigned int side, const struct addr *a, unsigned int *owner)
 {
@@ -17,7 +17,7 @@ static bool ours(
 	return false;
 }
 
-// In the buffer of the question.
+// Writes the answer into the buffer of the question and sends it.
 static void answer(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_neigh_msg *msg)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measured datagrams: ChannelData, Send indications, plain ones; from clients and from peers.
+// Measured datagrams: ChannelData and Send indications from clients, plain datagrams from peers and
+// in MODE_DIRECT.
 #include "lanes/media.h"
 
 #include "lanes/lane.h"
@@ -7,11 +8,11 @@
 #include "links/links.h"
 #include "measure/stamp.h"
 
-#define SEND_INDICATION 0x0016 // Data indication is 0x0017 (RFC 8656 section 17)
+#define SEND_INDICATION 0x0016 // the Data indication is 0x0017 (RFC 8656 section 17)
 
 // --- whose turn it is ----------------------------------------------------------------------------
 
-// Next way after this one; wrapped tells that all have had their turn.
+// Returns the direction whose turn comes next. wrapped: all have had their turn.
 static uint8_t next_way(const struct config *c, uint8_t way, bool *wrapped)
 {
 	*wrapped = false;
@@ -49,7 +50,7 @@ void media_begin(struct lane *l)
 	s->way = config_media(c) ? next_way(c, DIRECTION_NB - 1, &wrapped) : DIRECTION_ECHO;
 }
 
-// A run of datagrams of one flow, way and size; then the next.
+// Counts a datagram. After a run of them it goes on to the next direction, size and flow.
 static void advance(struct sender *s, const struct config *c)
 {
 	bool wrapped;
@@ -69,7 +70,8 @@ static void advance(struct sender *s, const struct config *c)
 
 // --- what it looks like --------------------------------------------------------------------------
 
-// Payload with its stamp at the start of m; returns the sum of its words.
+// Writes the stamp to the start of m, and the pattern behind it. Returns the sum of the payload's
+// 16-bit words.
 static uint32_t payload_write(struct lane *l, struct rte_mbuf *m, struct flow *f, uint32_t flow)
 {
 	const struct engine *e = l->engine;
@@ -92,7 +94,7 @@ static uint32_t payload_write(struct lane *l, struct rte_mbuf *m, struct flow *f
 	return stamp_write(payload, &stamp) + e->pattern_sum[s->size];
 }
 
-// ChannelData header in front of the payload (RFC 8656 12.4); over UDP nothing behind it.
+// Writes the ChannelData header before the payload (RFC 8656 12.4). Over UDP it needs no padding.
 static uint32_t channel_write(struct rte_mbuf *m, uint16_t channel)
 {
 	const uint16_t len = m->data_len;
@@ -103,7 +105,8 @@ static uint32_t channel_write(struct rte_mbuf *m, uint16_t channel)
 	return (uint32_t)channel + len;
 }
 
-// Writes a Send indication around the payload (RFC 8656 11.1): a Data indication of another type.
+// Writes a Send indication around the payload (RFC 8656 11.1). Only its type differs from a Data
+// indication's.
 static uint32_t send_write(struct lane *l, struct rte_mbuf *m, const struct endpoint *peer)
 {
 	const uint16_t len = m->data_len, padding = (uint16_t)(-len & 3);

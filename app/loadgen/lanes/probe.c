@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams that need no allocation: Binding requests, Allocate requests without credentials, and
-// malformed ones. An answer carries the request's transaction id back, so that is where the stamp
-// goes:
+// malformed ones. An answer has the request's transaction id, so the stamp is in the transaction
+// id:
 //
 //	0         12     20         40       64             96 bits
 //	| check   | trial | flow     | number | TSC / 16     |
 //
-// The check is keyed by our tag: an answer with any other transaction id is not counted.
+// The check is keyed with our tag: no other transaction id is counted as an answer.
 #include "lanes/probe.h"
 
 #include "lanes/lane.h"
@@ -16,7 +16,7 @@
 #define TICKS_SHIFT 4
 #define PROBE_MAX 1200
 
-// 12 bits over the other 84 (high: without the check).
+// 12 check bits over the other 84 bits. high: the upper 64 bits, without the check.
 static uint64_t tid_check(uint32_t tag, uint64_t high, uint32_t low)
 {
 	uint64_t h = (high ^ (uint64_t)tag << 20) * 0x9e3779b97f4a7c15;
@@ -39,7 +39,7 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out)
 {
 	const uint64_t high = load_be64(tid);
 	const uint32_t low = load_be32(tid + 8);
-	// the 32 bits wrap after half a minute at 2 GHz: the answer is to the latest that fits
+	// the 32 bits wrap after half a minute at 2 GHz: take the latest time that fits
 	const uint32_t ago = (uint32_t)(l->now >> TICKS_SHIFT) - low;
 
 	if (high >> 52 != tid_check(l->engine->tag, high & UINT64_MAX >> 12, low))
@@ -50,7 +50,7 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out)
 		.seq = (uint32_t)high & 0xffffff,
 		.dir = DIRECTION_ECHO,
 		.epoch = (uint8_t)(high >> 44),
-		// sent in the round that is still going on: no time at all
+		// it was sent later in this very round: count no time at all
 		.ticks = ago < 1u << 31 ? l->now - ((uint64_t)ago << TICKS_SHIFT) : l->now,
 	};
 	return out->flow < l->engine->config->clients;
@@ -58,8 +58,9 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out)
 
 // --- malformed -----------------------------------------------------------------------------------
 
-// Each way of being wrong that a parser has to find, in turn; the rest of the bytes is random. out
-// holds PROBE_MAX; returns the length (0 is one of the ways).
+// Makes one malformed datagram. seq chooses the fault: each that a parser has to find comes in
+// turn, and the other bytes are random. out has room for PROBE_MAX bytes. Returns the length (an
+// empty datagram is one of the faults).
 static size_t invalid_write(struct lane *l, uint8_t *out, uint32_t seq)
 {
 	const size_t n = csprng_below(&l->rng, PROBE_MAX - 64) + 64;
@@ -72,7 +73,7 @@ static size_t invalid_write(struct lane *l, uint8_t *out, uint32_t seq)
 		store_be32(out + 4, STUN_COOKIE);
 	}
 	switch (kind) {
-	case 0: // anything at all
+	case 0: // random bytes
 		return n;
 	case 1: // nothing, or a few bytes
 		return csprng_below(&l->rng, STUN_HEADER_LEN);

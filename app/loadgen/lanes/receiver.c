@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes in: for hosts, for clients, for peers. Stamps are verified where a datagram is read;
-// what arrived of a flow is kept by one receiver, whichever queue it came by.
+// What comes in: for hosts, for clients, for peers. The lane that reads a datagram verifies its
+// stamp. One receiver keeps account of a flow, by whichever queue its datagrams came in.
 #include "lanes/receiver.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 // --- the books -----------------------------------------------------------------------------------
 
-// A trial begins: nothing has arrived yet.
+// Begins a trial: nothing has arrived yet.
 static void begin(struct lane *l, uint32_t trial)
 {
 	const struct config *c = l->engine->config;
@@ -44,7 +44,7 @@ static void trial_see(struct lane *l)
 		begin(l, trial);
 }
 
-// Books an arrival of a flow that is kept here.
+// Counts an arrival of a flow that is kept here.
 static void keep(struct lane *l, const struct arrival *a)
 {
 	const struct config *c = l->engine->config;
@@ -55,7 +55,7 @@ static void keep(struct lane *l, const struct arrival *a)
 	trial_see(l);
 	if (a->trial != r->trial)
 		return;
-	if (!config_media(c)) // 24 bits of the number: the nearest to what is expected
+	if (!config_media(c)) // it has 24 bits of the number: take the nearest to the expected one
 		seq = t->next + (uint32_t)((int32_t)((seq - t->next) << 8) >> 8);
 	switch (track_add(t, seq)) {
 	case TRACK_IN_ORDER:
@@ -100,7 +100,7 @@ static void keep_or_pass(struct lane *l, const struct arrival *a)
 		return;
 	}
 	to = e->receiver[owner]->receiver->from[l->receiver->number];
-	// the owner may be waiting for room in our ring: ours is read meanwhile
+	// the owner may itself be waiting for room in our ring, so we read our rings meanwhile
 	while (rte_ring_sp_enqueue_elem(to, (void *)(uintptr_t)a, sizeof(*a)) != 0) {
 		if (__atomic_load_n(&e->phase, __ATOMIC_RELAXED) == PHASE_END)
 			return;
@@ -108,7 +108,7 @@ static void keep_or_pass(struct lane *l, const struct arrival *a)
 	}
 }
 
-// A valid stamp, of this trial.
+// Counts a datagram with a valid stamp of this trial.
 static void arrived(struct lane *l, const struct stamp *s, uint8_t way, uint16_t len)
 {
 	struct receiver *r = l->receiver;
@@ -121,7 +121,7 @@ static void arrived(struct lane *l, const struct stamp *s, uint8_t way, uint16_t
 	keep_or_pass(l, &a);
 }
 
-// A measured payload that came to one side. False when it is none of ours.
+// Takes a measured payload that came to one side. False when it is not ours.
 static bool media_input(struct lane *l, unsigned int side, const uint8_t *data, uint16_t len)
 {
 	const struct engine *e = l->engine;
@@ -131,7 +131,7 @@ static bool media_input(struct lane *l, unsigned int side, const uint8_t *data, 
 
 	if (!at_peer && e->config->way[DIRECTION_ECHO])
 		way = DIRECTION_ECHO;
-	if (e->config->role == ROLE_PEER) { // somebody else's, with a stamp or not: he measures
+	if (e->config->role == ROLE_PEER) { // another process sent it, and measures it
 		l->stats.received[way]++;
 		l->stats.received_bytes[way] += len;
 		return true;
@@ -172,7 +172,7 @@ static const struct client *client_of(const struct engine *e, uint32_t i)
 	return clients_at(s->clients, i / s->step);
 }
 
-// ChannelData of the client's channel (RFC 8656 12.4: more than the length says may follow).
+// Takes ChannelData for client i (RFC 8656 12.4: more bytes than its length says may follow).
 static void channel_input(struct lane *l, uint32_t i, const uint8_t *data, uint16_t len)
 {
 	const struct engine *e = l->engine;
@@ -185,7 +185,7 @@ static void channel_input(struct lane *l, uint32_t i, const uint8_t *data, uint1
 		media_input(l, SIDE_CLIENT, data + CHANNEL_HEADER_LEN, said);
 }
 
-// Answers to probes, by their transaction id.
+// Takes an answer to a probe, known by its transaction id.
 static void probe_input(struct lane *l, const uint8_t *data, uint16_t len)
 {
 	struct stun_msg msg;
@@ -203,7 +203,7 @@ static void probe_input(struct lane *l, const uint8_t *data, uint16_t len)
 	arrived(l, &s, DIRECTION_ECHO, len);
 }
 
-// Data indication (RFC 8656 11.4) from the peer that the client talks to.
+// Takes a Data indication (RFC 8656 11.4); only one from the client's own peer counts.
 static void data_input(struct lane *l, uint32_t i, const struct stun_msg *msg)
 {
 	struct endpoint peer;
@@ -219,7 +219,7 @@ static void data_input(struct lane *l, uint32_t i, const struct stun_msg *msg)
 			msg->alen[STUN_DATA_ATTR]);
 }
 
-// A datagram of the server. Consumes m.
+// Takes a datagram from the server. Consumes m.
 static void server_input(struct lane *l, uint32_t i, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -254,7 +254,7 @@ static void client_side(struct lane *l, struct rte_mbuf *m, const struct net_fra
 	uint32_t i;
 
 	if (!side_index(&c->client, &f->dst, f->dport, &i) || i >= c->clients) {
-		l->stats.stray++; // another address or port
+		l->stats.stray++; // not to the address and port of a client
 		rte_pktmbuf_free(m);
 		return;
 	}
@@ -279,7 +279,7 @@ static void peer_side(struct lane *l, struct rte_mbuf *m, const struct net_frame
 	uint32_t i;
 
 	if (!side_index(&c->peer, &f->dst, f->dport, &i)) {
-		l->stats.stray++; // another port
+		l->stats.stray++; // not to the address and port of a peer
 		rte_pktmbuf_free(m);
 		return;
 	}
@@ -330,7 +330,7 @@ static void frame_input(struct lane *l, unsigned int side, struct rte_mbuf *m)
 		peer_side(l, m, &f);
 }
 
-// What a port has received whole comes in as the datagrams it stands for.
+// Cuts a received super-frame and takes each of its datagrams.
 static void super_input(struct lane *l, unsigned int side, struct rte_mbuf *m)
 {
 	struct rte_mbuf *cut[SUPER_MAX];
@@ -352,7 +352,7 @@ static bool receive_port(struct lane *l, unsigned int side)
 		n = port_rx(e->port[side], (uint16_t)q, m, LANE_BURST);
 		if (n == 0)
 			continue;
-		l->now = rte_rdtsc(); // of this burst
+		l->now = rte_rdtsc(); // arrival time of this burst
 		for (unsigned int i = 0; i < n; i++)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
 		for (unsigned int i = 0; i < n; i++)
@@ -370,7 +370,7 @@ bool receiver_round(struct lane *l)
 	const struct engine *e = l->engine;
 	bool busy = false;
 
-	trial_see(l); // also when nothing comes: what is read must not be of the last trial
+	trial_see(l); // even when nothing comes: the counters must not be of the trial before
 	for (unsigned int side = 0; side < SIDE_NB; side++)
 		if (e->port[side] != NULL &&
 			(side == SIDE_CLIENT || e->port[side] != e->port[SIDE_CLIENT]))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers' echo, and its misbehaviour on purpose: losses, duplicates, reorderings, corruptions in
-// exact shares, and a delay line of known length. What was injected is counted, so that a
-// measurement can be held against it.
+// The peers' echo. It can lose, duplicate, reorder and corrupt exact shares of the datagrams on
+// purpose, and delay them by a known time. What it does is counted, so that a measurement can be
+// checked against it.
 #include "lanes/reflect.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "bytes.h"
 #include "lanes/receiver.h"
 
-#define LINE_LEN (1u << 16) // datagrams the delay line holds; beyond it they pass at once
-#define HELD_TICKS_MS 20 // a held back datagram waits no longer for one to overtake it
+#define LINE_LEN (1u << 16) // datagrams the delay line holds; any more pass without delay
+#define HELD_TICKS_MS 20 // longest wait of a held-back datagram for one to overtake it
 
 enum { INJECT_LOSS, INJECT_DUPLICATE, INJECT_REORDER, INJECT_CORRUPT, INJECT_NB };
 
@@ -20,15 +20,15 @@ struct waiting {
 };
 
 struct reflector {
-	double share[INJECT_NB]; // asked for
-	double debt[INJECT_NB]; // of that what has not been done yet, below 1
-	uint64_t delay; // ticks
-	struct waiting *line; // LINE_LEN, only with a delay
+	double share[INJECT_NB]; // asked for, 0..1
+	double debt[INJECT_NB]; // part of the share that is still to be dealt, below 1
+	uint64_t delay; // TSC ticks
+	struct waiting *line; // LINE_LEN entries; NULL without a delay
 	uint32_t head, tail;
-	struct waiting held; // to be overtaken by the next of its flow
+	struct waiting held; // held back until the next datagram of its flow overtakes it
 };
 
-// Deals a share out evenly: true once every 1 / share calls.
+// Spreads a share evenly: true once in every 1 / share calls.
 static bool inject(struct lane *l, unsigned int what)
 {
 	struct reflector *r = l->receiver->reflector;
@@ -50,7 +50,7 @@ static void swap(uint8_t *a, uint8_t *b, size_t n)
 	memcpy(b, t, n);
 }
 
-// Back to where it came from. Checksums do not change: the sums are the same.
+// Swaps source and destination. The checksums stay right, because the sums do not change.
 static void turn_round(struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *ip = d + f->l3_off, *udp = d + f->l4_off;
@@ -62,17 +62,17 @@ static void turn_round(struct rte_mbuf *m, const struct net_frame *f)
 		swap(ip + 8, ip + 24, 16);
 	swap(udp, udp + 2, 2);
 	m->ol_flags = 0;
-	m->data_len = (uint16_t)(f->payload_off + f->payload_len); // no Ethernet padding
+	m->data_len = (uint16_t)(f->payload_off + f->payload_len); // drops Ethernet padding
 	m->pkt_len = m->data_len;
 }
 
-// Flips bits of the payload's last byte, and mends the checksum: only the payload's own check can
-// tell.
+// Flips bits of the payload's last byte and corrects the UDP checksum, so that only the stamp's
+// check finds it.
 static void corrupt(struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *udp = d + f->l4_off;
 	uint8_t *last = d + f->payload_off + f->payload_len - 1;
-	const bool odd = (f->payload_len & 1) != 0; // then it is the high byte of its word
+	const bool odd = (f->payload_len & 1) != 0; // then the byte is the high one of its word
 	const uint16_t old = load_be16(udp + NET_UDP_CHECKSUM_AT);
 	uint32_t before = *last, after;
 
@@ -93,7 +93,7 @@ static void out(struct lane *l, struct rte_mbuf *m)
 	lane_put(l, SIDE_PEER, m, FRAME_REFLECTED, 0);
 }
 
-// Through the delay line, if there is one.
+// Sends m, through the delay line if there is one.
 static void pass(struct lane *l, struct rte_mbuf *m)
 {
 	struct reflector *r = l->receiver->reflector;
@@ -105,7 +105,7 @@ static void pass(struct lane *l, struct rte_mbuf *m)
 	r->line[r->tail++ % LINE_LEN] = (struct waiting){.m = m, .until = l->now + r->delay};
 }
 
-// Both are reflected frames of one flow.
+// Whether two reflected frames belong to the same flow.
 static bool same_flow(const struct rte_mbuf *a, const struct rte_mbuf *b)
 {
 	// addresses and ports: bytes 26..37 of an IPv4 frame, 22..57 of an IPv6 one
@@ -137,7 +137,7 @@ void reflect_input(struct lane *l, struct rte_mbuf *m, const struct net_frame *f
 	}
 	turn_round(m, f);
 	if (inject(l, INJECT_CORRUPT)) {
-		// and nothing else: who sees it sees no number and no order
+		// and no other fault: a corrupted datagram shows neither its number nor its order
 		corrupt(m, f);
 		pass(l, m);
 		return;
@@ -167,7 +167,7 @@ void reflect_tick(struct lane *l)
 	struct reflector *r = l->receiver->reflector;
 
 	if (unlikely(r->held.m != NULL && l->now >= r->held.until)) {
-		l->stats.injected[INJECT_REORDER]--; // nothing came to overtake it
+		l->stats.injected[INJECT_REORDER]--; // nothing came to overtake it: not reordered
 		release(l);
 	}
 	while (r->head != r->tail && l->now >= r->line[r->head % LINE_LEN].until)

@@ -10,10 +10,10 @@
 #include "lanes/receiver.h"
 #include "links/links.h"
 
-#define SLACK_S 0.01 // a datagram that is later than this is given up, and said so
+#define SLACK_S 0.01 // a datagram that is later than this is given up and counted as missed
 #define TIMERS_PER_ROUND 64
 #define CONTROL_PER_ROUND 64
-#define SCAN_PER_ROUND 1024u // clients looked at for one to start or release
+#define SCAN_PER_ROUND 1024u // clients looked at in a round, to start or release them
 
 // --- requests ------------------------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ static uint32_t index_of(const struct sender *s, uint32_t k)
 	return s->first + k * s->step;
 }
 
-// Sends the request of n bytes that stands at the start of m; n = 0: there is none.
+// Sends the request of n bytes at the start of m; n = 0 means there is none.
 static void request_send(struct lane *l, struct rte_mbuf *m, uint32_t k, size_t n)
 {
 	const struct path *p = &l->sender->flow[k].up;
@@ -39,7 +39,7 @@ static void request_send(struct lane *l, struct rte_mbuf *m, uint32_t k, size_t 
 	}
 	if (!headers_write(l->engine, SIDE_CLIENT, m, p,
 		    csum_add(0, rte_pktmbuf_mtod(m, const void *), n))) {
-		rte_pktmbuf_free(m); // the transaction's timer sends it again
+		rte_pktmbuf_free(m); // the transaction's timer will send it again
 		return;
 	}
 	lane_put(l, SIDE_CLIENT, m, FRAME_CONTROL, 0);
@@ -47,7 +47,7 @@ static void request_send(struct lane *l, struct rte_mbuf *m, uint32_t k, size_t 
 
 typedef size_t client_call(struct clients *c, uint32_t i, uint64_t now_ms, uint8_t *out);
 
-// client_start or client_release of one client. False when there is no buffer for it.
+// Calls client_start or client_release for one client. False when there is no packet buffer.
 static bool client_do(struct lane *l, client_call *call, uint32_t k)
 {
 	struct rte_mbuf *m = lane_alloc(l);
@@ -58,7 +58,7 @@ static bool client_do(struct lane *l, client_call *call, uint32_t k)
 	return m != NULL;
 }
 
-// A relayed transport address is there to be sent to.
+// The client has its relayed transport address now: makes the path from its peer to it.
 static void client_ready(struct lane *l, uint32_t k)
 {
 	struct flow *f = &l->sender->flow[k];
@@ -69,7 +69,7 @@ static void client_ready(struct lane *l, uint32_t k)
 		headers_path(l->engine, SIDE_PEER, &f->down, &f->peer, &c->relay);
 }
 
-// What follows from a client's new state.
+// Does what a change of the client's state asks for.
 static void client_moved(struct lane *l, uint32_t k, uint8_t from)
 {
 	struct engine *e = l->engine;
@@ -79,7 +79,7 @@ static void client_moved(struct lane *l, uint32_t k, uint8_t from)
 
 	if (to == from)
 		return;
-	if (to == CLIENT_READY && (cycling || leaving)) // the walk may have passed it already
+	if (to == CLIENT_READY && (cycling || leaving)) // the walk may be past this client
 		client_do(l, client_release, k);
 	else if (to == CLIENT_READY)
 		client_ready(l, k);
@@ -87,7 +87,7 @@ static void client_moved(struct lane *l, uint32_t k, uint8_t from)
 		client_do(l, client_start, k);
 }
 
-// Answers that the receivers have passed on.
+// Takes the answers that receivers have passed on.
 static bool control_input(struct lane *l)
 {
 	struct sender *s = l->sender;
@@ -138,7 +138,7 @@ static bool timers(struct lane *l)
 			return i > 0;
 		}
 	}
-	return true; // more are due: go on in the next round
+	return true; // more may be due: go on in the next round
 }
 
 // --- phases --------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ static uint32_t window(const struct lane *l)
 	return (uint32_t)(busy < wide ? RTE_MIN(wide - busy, (uint64_t)LANE_BURST) : 0);
 }
 
-// Goes once through all clients: starts them, or releases those that are ready.
+// Goes once through all clients and starts them, or releases those that are ready.
 static bool walk(struct lane *l, client_call *call)
 {
 	struct sender *s = l->sender;
@@ -168,7 +168,7 @@ static bool walk(struct lane *l, client_call *call)
 		if (call == client_release ? state == CLIENT_READY
 					   : state == CLIENT_IDLE || state == CLIENT_FAILED) {
 			if (!client_do(l, call, s->cursor))
-				break; // it gets another try
+				break; // no buffer: the same client comes next round
 			n--;
 		}
 		s->cursor++;
@@ -176,7 +176,7 @@ static bool walk(struct lane *l, client_call *call)
 	return true;
 }
 
-// MODE_ALLOC: starts up to n clients that have nothing to do; returns how many there were not.
+// MODE_ALLOC: starts up to n idle clients. Returns how many idle clients were lacking.
 static uint32_t cycle(struct lane *l, uint32_t n)
 {
 	struct sender *s = l->sender;
@@ -195,20 +195,20 @@ static uint32_t cycle(struct lane *l, uint32_t n)
 	return n;
 }
 
-// A client is as fast as any other, however they are dealt out to the senders.
+// This sender's share of the rate: all clients are equally fast, on whichever sender they are.
 static double share(const struct lane *l, double rate)
 {
 	return rate * l->sender->nb_flows / l->engine->config->clients;
 }
 
-// The datagrams of a burst are due at once: what the pacer counts in traffic are bursts.
+// Rate in bursts per second: the datagrams of a burst are due together, so the pacer counts bursts.
 static double pace(const struct lane *l, double rate)
 {
 	return share(l, rate) / l->engine->config->burst;
 }
 
-// How many datagrams are to be sent now, in whole bursts, max (of one burst at least) at most; the
-// books are kept of all that were due.
+// Returns how many datagrams to send now: whole bursts, at most max, but one burst is always
+// allowed unless max is 0. Counts all that was due.
 static uint32_t due(struct lane *l, uint64_t now, uint32_t max)
 {
 	const uint32_t burst = l->engine->config->burst;
@@ -223,7 +223,7 @@ static uint32_t due(struct lane *l, uint64_t now, uint32_t max)
 	return n;
 }
 
-// What was due is nobody's to send: the flows of this sender are not ready.
+// Whether no flow of this sender is ready; then what is due counts as missed.
 static bool idle_flows(struct lane *l)
 {
 	if (l->engine->mode == MODE_ALLOC || l->sender->nb_ready > 0)
@@ -240,7 +240,7 @@ static bool traffic(struct lane *l)
 	uint32_t n;
 
 	if (l->engine->mode == MODE_ALLOC_HOLD || s->nb_flows == 0)
-		return false; // refreshes are all there is
+		return false; // clients only refresh
 	__atomic_load(&l->engine->rate, &rate, __ATOMIC_RELAXED);
 	if (unlikely(rate != s->rate)) {
 		s->rate = rate;
@@ -264,7 +264,7 @@ static bool traffic(struct lane *l)
 		break;
 	case MODE_ALLOC:
 		n = cycle(l, n);
-		if (rate != PACER_FLOOD) // else each goes round as fast as it can
+		if (rate != PACER_FLOOD) // with a flood each client starts again by itself
 			l->stats.unstarted += n;
 		break;
 	case MODE_HANDSHAKE:
@@ -286,7 +286,7 @@ static void begin(struct lane *l, uint32_t phase)
 	double rate = e->config->setup_rate;
 
 	if (s->phase == PHASE_TRAFFIC && phase != PHASE_TRAFFIC && s->nb_flows > 0)
-		due(l, e->since, 0); // held up at the end: that was missed, too
+		due(l, e->since, 0); // what was due when the phase ended is missed, too
 	s->phase = phase;
 	s->trial = e->trial;
 	s->missed = 0;
@@ -296,7 +296,7 @@ static void begin(struct lane *l, uint32_t phase)
 		s->rate = rate;
 		media_begin(l);
 		if (e->mode == MODE_ALLOC && rate == PACER_FLOOD)
-			rate = e->config->setup_rate; // the start; each goes round by itself then
+			rate = e->config->setup_rate; // for the start; then each cycles by itself
 	}
 	rate = phase == PHASE_TRAFFIC ? pace(l, rate) : share(l, rate);
 	pacer_start(&s->pacer, rte_rdtsc(), e->hz, rate, SLACK_S);
@@ -333,7 +333,7 @@ bool sender_round(struct lane *l)
 
 // --- made and unmade by the main lcore -----------------------------------------------------------
 
-// Paths that are known from the start.
+// Makes the paths that are known from the start. False when a destination cannot be reached.
 static bool flow_init(struct lane *l, uint32_t k)
 {
 	struct engine *e = l->engine;
@@ -346,7 +346,7 @@ static bool flow_init(struct lane *l, uint32_t k)
 	if (e->port[SIDE_PEER] != NULL || config_media(c))
 		f->peer = side_host(&c->peer, i % side_hosts(&c->peer));
 	if (config_links(c))
-		return true; // the kernel knows the way
+		return true; // the kernel routes connections
 	if (c->mode != MODE_DIRECT)
 		return headers_path(e, SIDE_CLIENT, &f->up, &client, &c->server);
 	return headers_path(e, SIDE_CLIENT, &f->up, &client, &f->peer) &&
@@ -389,7 +389,7 @@ struct sender *sender_create(struct lane *l, unsigned int number)
 	}
 	for (uint32_t k = 0; k < s->nb_flows; k++)
 		if (!flow_init(l, k))
-			break; // the main lcore says which address cannot be reached
+			break; // the main lcore reports the address (check_routes)
 	return s;
 }
 

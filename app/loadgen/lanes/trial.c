@@ -10,9 +10,9 @@
 #include "lanes/receiver.h"
 #include "lanes/sender.h"
 
-#define BOUND_SHARE 0.001 // of what was due: from here on the generator's own limit shows
+#define BOUND_SHARE 0.001 // share of what was due from which the generator is the limit
 
-// Another lcore writes them, each word by itself.
+// Copies counters while another lcore writes them, each word by itself.
 static void copy_words(void *to, const void *from, size_t len)
 {
 	const uint64_t *in = from;
@@ -41,7 +41,7 @@ void snapshot_clients(const struct engine *e, struct client_stats *out)
 
 uint64_t senders_began(const struct engine *e)
 {
-	int64_t after = 0, flows = 0; // of e->since: in ticks, by flows
+	int64_t after = 0, flows = 0; // after: ticks since e->since, times flows
 
 	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {
 		const struct sender *s = e->sender[i]->sender;
@@ -101,7 +101,7 @@ static void sum_ways(const struct engine *e, const struct snapshot *from, const 
 		r->way[way].used = config_media(c) ? c->way[way] : way == DIRECTION_ECHO;
 		sum_way(from, to, e->nb_lanes, way, &r->way[way]);
 	}
-	if (c->role == ROLE_PEER) { // whoever sends does the measuring
+	if (c->role == ROLE_PEER) { // the process that sends does the measuring
 		up->used = true;
 		up->delivered = up->received;
 		echo->used = false;
@@ -110,7 +110,7 @@ static void sum_ways(const struct engine *e, const struct snapshot *from, const 
 	if (c->mode == MODE_ALLOC || c->mode == MODE_ALLOC_HOLD)
 		echo->used = false;
 	if (config_media(c) && c->role == ROLE_BOTH && echo->used) {
-		// what the peers saw of it on the way
+		// what the peers saw of the echo's way up
 		up->used = true;
 		up->sent = echo->sent;
 		up->sent_bytes = echo->sent_bytes;
@@ -172,7 +172,7 @@ static void sum_lanes(const struct engine *e, const struct snapshot *from,
 	}
 }
 
-// Whether super-frames left, and why not. cut: those of them that a port had to cut after all.
+// Says whether super-frames left, and why not. cut: super-frames that a port had to cut after all.
 static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 {
 	const struct config *c = e->config;
@@ -199,8 +199,8 @@ static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 		r->uso_why = "no datagrams that could leave as one";
 }
 
-// resent: requests in need of another transmission. When there were none, the server has answered
-// all in time, and that every client was busy means that they are too few.
+// Finds the generator's own limits. resent: requests that needed another transmission. With none,
+// the server answered all in time; if every client was busy even so, there are too few clients.
 static void judge(const struct engine *e, uint64_t resent, struct result *r)
 {
 	const double limit = BOUND_SHARE * (double)r->due;
@@ -214,7 +214,7 @@ static void judge(const struct engine *e, uint64_t resent, struct result *r)
 	r->bound[BOUND_SCHEDULE] =
 		(double)r->missed > limit || ((double)r->unstarted > limit && resent == 0);
 	r->bound[BOUND_TX_FULL] = (r->tx_full > 0 && !flood) || r->reflect_full > 0;
-	// what the port missed was none of the measured datagrams when all of these have come
+	// all measured datagrams have come, so the port missed only others
 	r->bound[BOUND_RX_MISSED] = r->rx_missed > 0 && (sent == 0 || lost > 0);
 	r->bound[BOUND_NO_MBUF] = r->no_mbuf > 0;
 	r->bound[BOUND_FLOOD] = flood && config_media(e->config) && sent > 0 &&
