@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC-32C (Castagnoli; RFC 3720 section 12.1) of whole 8-byte words: the same value on every
-// machine, three cycles a word where the CPU has the instruction. In blocks as short as ours it
+// CRC-32C (Castagnoli; RFC 3720 section 12.1) of whole 8-byte words. The value is the same on every
+// machine. A word takes three cycles if the CPU has the instruction. In blocks as short as ours it
 // finds every error of up to five bits and every burst of up to 32. PURE.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <arm_acle.h>
 #endif
 
-// Works everywhere, bit by bit: 20 times slower.
+// Works on every CPU, bit by bit: 20 times slower. words: number of 8-byte words.
 static inline uint32_t crc32c_portable(const uint8_t *data, size_t words)
 {
 	uint32_t crc = 0xffffffff;
@@ -25,6 +25,7 @@ static inline uint32_t crc32c_portable(const uint8_t *data, size_t words)
 	return ~crc;
 }
 
+// Uses the CPU's instruction if there is one. words: number of 8-byte words.
 static inline uint32_t crc32c(const uint8_t *data, size_t words)
 {
 #if defined(__SSE4_2__) || (defined(__ARM_FEATURE_CRC32) && !defined(__ARM_BIG_ENDIAN))

@@ -7,7 +7,7 @@ void hist_reset(struct hist *h)
 	*h = (struct hist){.min = UINT64_MAX};
 }
 
-// Middle of the values of a bucket.
+// Returns the middle of the values that share a bucket.
 static uint64_t bucket_middle(uint32_t bucket)
 {
 	const uint32_t shift = bucket < 2 * HIST_SUB ? 0 : (bucket >> HIST_SUB_BITS) - 1;
@@ -25,14 +25,14 @@ void hist_copy(struct hist *to, const struct hist *live)
 	}
 	to->min = __atomic_load_n(&live->min, __ATOMIC_RELAXED);
 	to->max = __atomic_load_n(&live->max, __ATOMIC_RELAXED);
-	if (to->n == 0) { // not the value that is just being added
+	if (to->n == 0) { // min and max may already hold a value that is just being added
 		to->min = UINT64_MAX;
 		to->max = 0;
 	}
 }
 
-// How many values have to be <= the quantile. q * n carries a rounding error that must not push a
-// whole number up (0.07 * 100 is more than 7).
+// Returns how many values have to be <= the quantile. q * n carries a rounding error, which must
+// not raise a whole number to the next (0.07 * 100 is computed as more than 7).
 static uint64_t quantile_rank(uint64_t n, double q)
 {
 	const double exact = q * (double)n * (1 - 0x1p-51);

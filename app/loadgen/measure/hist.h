@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-linear histogram of 64-bit values: the relative error of a quantile is below 0.4 %, whatever
-// the unit. One writer; another lcore takes a copy (hist_copy) while it counts. PURE.
+// Log-linear histogram of 64-bit values. The relative error of a quantile is below 0.4 %, in any
+// unit. One writer; another lcore may copy it (hist_copy) while the writer counts. PURE.
 #pragma once
 
 #include <stdint.h>
 
-#define HIST_SUB_BITS 7 // 128 steps an octave: 1/128 wide, so 0.4 % either way of the middle
+#define HIST_SUB_BITS 7 // 128 steps an octave, each 1/128 wide: 0.4 % either way of its middle
 #define HIST_SUB (1u << HIST_SUB_BITS)
-#define HIST_BITS 44 // values from 2^44 on (two hours of TSC ticks) share the last bucket
+#define HIST_BITS 44 // all values from 2^44 on (two hours of TSC ticks) share the last bucket
 #define HIST_BUCKETS ((HIST_BITS - HIST_SUB_BITS + 1) * HIST_SUB)
 
-// Written by its owner alone: an empty one is made by hist_reset, not by zeroing.
+// Only its owner writes it. hist_reset makes an empty one; zeroing does not.
 struct hist {
 	uint64_t n, min, max; // exact; min is UINT64_MAX and max 0 while n is 0
 	uint64_t count[HIST_BUCKETS];
 };
 
-// Not while anybody else reads it.
+// Empties it. Nobody else may read it meanwhile.
 void hist_reset(struct hist *h);
 
 // Bucket of a value: exact below 2^8, logarithmic above.
@@ -32,8 +32,8 @@ static inline uint32_t hist_bucket(uint64_t v)
 	return (shift << HIST_SUB_BITS) + (uint32_t)(v >> shift);
 }
 
-// Per packet. The bucket is counted after min and max know the value, so that who sees it counted
-// sees them cover it.
+// Counts a value; called per packet. min and max are updated before the bucket is counted, so a
+// reader that sees the value counted also sees min and max cover it.
 static inline void hist_add(struct hist *h, uint64_t v)
 {
 	uint64_t *count = &h->count[hist_bucket(v)];
@@ -46,14 +46,15 @@ static inline void hist_add(struct hist *h, uint64_t v)
 	__atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
 }
 
-// A copy, from any lcore, of a histogram whose owner goes on counting. Consistent in itself: n is
-// the sum of the buckets copied, min and max cover them (and perhaps a value just being added).
+// Copies, on any lcore, a histogram whose owner goes on counting. The copy is consistent: n is the
+// sum of the copied buckets, and min and max cover them (and perhaps a value just being added).
 void hist_copy(struct hist *to, const struct hist *live);
-// Smallest value v such that at least q (0..1) of the values are <= v, to within the error: the
-// middle of its bucket, held between min and max (so 0 and 1 are exact). 0 when empty.
+// Returns the smallest value v such that at least a share q (0..1) of the values is <= v; 0 when
+// empty. To within the error: it is the middle of v's bucket, limited to min..max (so q = 0 and
+// q = 1 are exact).
 uint64_t hist_quantile(const struct hist *h, double q);
-// Adds all of from to h.
+// Adds all values of `from` to h.
 void hist_merge(struct hist *h, const struct hist *from);
-// h minus an older copy of itself: what was counted since. min and max stay exact where they were
-// set since; else they are right to within the lowest and highest bucket left.
+// Subtracts an older copy of h itself: what was counted since then is left. min and max are exact
+// if they were set since then; otherwise they lie in the lowest and highest bucket left.
 void hist_subtract(struct hist *h, const struct hist *older);

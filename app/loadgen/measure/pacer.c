@@ -2,8 +2,8 @@
 // Open-loop rate control in 128-bit fixed point.
 #include "measure/pacer.h"
 
-// Packets due in 64.64 bits, counted from base. A fraction of 64 bits is off by at most
-// 2^-64 of a packet per tick: one packet in two centuries.
+// Returns the packets due since base, in 64.64 fixed point. The fraction of 64 bits is off by at
+// most 2^-64 of a packet per tick: one packet in two centuries.
 static inline unsigned __int128 due_since(const struct pacer *p, uint64_t now)
 {
 	return (unsigned __int128)(now - p->start) * p->per_tick + p->phase;
@@ -21,7 +21,7 @@ static void set_speed(struct pacer *p, uint64_t hz, double rate, double slack_s)
 	}
 	p->per_tick = per_tick < 0x1p64 ? (uint64_t)per_tick : UINT64_MAX;
 	if ((double)p->per_tick < per_tick && p->per_tick != UINT64_MAX)
-		p->per_tick++; // a packet due exactly at a tick is due at it, not at the next
+		p->per_tick++; // rounded up: a packet due exactly at a tick is due then, not later
 	p->slack = slack < 0x1p62 ? (slack > 0 ? (uint64_t)slack : 0) + 1 : 1ull << 62;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of what has bound a result.
+// The names of the limits that a result may show.
 #include "measure/result.h"
 
 const char *result_bound_name(enum result_bound b)

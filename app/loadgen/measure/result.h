@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run or a trial has measured: differences between two snapshots of the lanes' counters.
-// Made by trial.c on the main lcore, shown by report.c and json.c.
+// What a run or a trial has measured: the differences between two snapshots of the lanes' counters.
+// trial.c makes it on the main lcore; report.c and json.c show it.
 #pragma once
 
 #include "client/client.h"
@@ -8,7 +8,8 @@
 #include "measure/hist.h"
 #include "measure/search.h"
 
-// Reasons why what was measured is (also) the generator's own limit: X(enum, name, meaning).
+// Reasons why a result shows the generator's own limit, not only the server's: X(enum, name,
+// meaning).
 #define RESULT_BOUNDS(X)                                                                         \
 	X(BOUND_SCHEDULE, "missed-schedule", "datagrams were due but could not be sent in time") \
 	X(BOUND_TX_FULL, "tx-full", "the port did not take datagrams that were due")             \
@@ -23,20 +24,21 @@ enum result_bound {
 #undef X
 		RESULT_NB_BOUNDS
 };
+// The short name ("tx-full"), and the meaning in words.
 const char *result_bound_name(enum result_bound b);
 const char *result_bound_text(enum result_bound b);
 
-// One way of media; also probes (Binding, Allocate without credentials), which use DIRECTION_ECHO.
+// One direction of media. Probes (Binding, Allocate without credentials) use DIRECTION_ECHO.
 struct result_way {
-	bool used;
+	bool used; // the run sends in this direction
 	uint64_t sent, sent_bytes; // payload bytes
 	uint64_t received, received_bytes; // with valid stamps, duplicates included
-	uint64_t delivered; // different datagrams
+	uint64_t delivered; // different datagrams, each counted once
 	uint64_t lost, duplicated, reordered, corrupted;
-	struct hist *latency; // in TSC ticks; owned by the result
+	struct hist *latency; // in TSC ticks; the result owns it
 };
 
-// What the reflector did on purpose.
+// Faults that the reflector made on purpose.
 enum {
 	RESULT_INJECTED_LOSS,
 	RESULT_INJECTED_DUPLICATE,
@@ -45,12 +47,12 @@ enum {
 	RESULT_NB_INJECTED
 };
 
-// Counters of one lane (lcore), for lines of their own.
+// Counters of one lane (lcore), shown on a line each.
 struct result_lane {
 	unsigned int lcore;
 	bool sends, receives;
-	uint64_t sent, received, missed, tx_full;
-	double busy; // share of rounds with work
+	uint64_t sent, received, missed, tx_full; // datagrams
+	double busy; // share of rounds that had work, 0..1
 	double max_gap_us; // longest time between two rounds
 };
 
@@ -63,30 +65,32 @@ struct result {
 	double seconds; // of sending
 	double hz; // TSC ticks per second
 	struct result_way way[DIRECTION_NB];
-	uint64_t stray; // datagrams that were nobody's: foreign tag, or an earlier trial
+	uint64_t stray; // datagrams with a foreign tag, or of an earlier trial
 	uint64_t injected[RESULT_NB_INJECTED];
-	uint64_t answered, errors; // of probes: answers, of which error responses
-	bool alive; // MODE_INVALID: the server answered a Binding request afterwards
+	uint64_t answered, errors; // probes: answers, and error responses among them
+	bool alive; // MODE_INVALID: the server still answered a Binding request afterwards
 	// the generator's own health
-	uint64_t due, missed, tx_full, rx_missed, no_mbuf, bad_frames; // due: all, missed or not
+	// due includes missed
+	uint64_t due, missed, tx_full, rx_missed, no_mbuf, bad_frames;
 	uint64_t reflect_full; // reflected datagrams that the port did not take
 	uint64_t unstarted; // allocations or handshakes that were due when every client was busy
 	struct {
-		uint64_t opened, up, failed, broken; // whole life, not a difference
-		uint64_t held_back; // media that a connection had no room for: never sent
+		uint64_t opened, up, failed, broken; // since the start, not a difference
+		uint64_t held_back; // media a connection had no room for; it was never sent
 	} link;
-	char cipher[64]; // of the connections, "" = none
+	char cipher[64]; // of the connections; "" = none
 	bool bound[RESULT_NB_BOUNDS];
-	bool uso; // super-frames were handed to the port, and it did not have to cut them all
-	const char *uso_why; // why not
+	bool uso; // the port took super-frames and did not have to cut them all
+	const char *uso_why; // why uso is false
 	struct result_super super_sent, super_received;
-	struct client_stats clients; // whole life, not a difference
+	struct client_stats clients; // since the start, not a difference
 	uint64_t allocations, releases; // in this trial
-	double setup_s; // of the set-up phase
+	double setup_s; // duration of the set-up phase
 	unsigned int nb_lanes;
 	struct result_lane lane[CONFIG_LANES_MAX];
 };
 
+// Whether any limit of the generator shows in the result.
 static inline bool result_generator_bound(const struct result *r)
 {
 	for (unsigned int i = 0; i < RESULT_NB_BOUNDS; i++)
@@ -95,7 +99,7 @@ static inline bool result_generator_bound(const struct result *r)
 	return false;
 }
 
-// Drop counters of the server, before and after (telemetry.c).
+// Drop counters of the server, by name (telemetry.c).
 #define SERVER_DROPS_MAX 128
 
 struct server_drops {

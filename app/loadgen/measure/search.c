@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for the highest rate, as a state machine that is told of one trial after another.
+// The search for the highest rate, as a state machine that takes one trial after another.
 #include <errno.h>
 #include <math.h>
 
 #include "measure/search.h"
 
-#define RETRIES_MAX 2 // of a disturbed trial
-#define OFFERED_MIN 0.99 // share of the rate asked for that is as good as the whole
-#define GUESS_REACH 1.35 // factor within which the first guess is taken to be right
+#define RETRIES_MAX 2 // times that a disturbed trial is made again
+#define OFFERED_MIN 0.99 // a trial that offers this share of the rate asked for counts in full
+#define GUESS_REACH 1.35 // factor within which the first guess is believed to be right
 
-// The search starts at the highest rate. If that passes, it is over; if not, the rate that still
-// arrives under overload is for most servers not far from the limit. So the next rates tried are
-// this guess divided and multiplied by GUESS_REACH: mostly they bracket the answer after three
-// rates, two of them lossy, where bisecting a range of 1:10,000 takes six and more. A guess that
-// proves wrong (the server collapses under overload, or loses a little at any rate) costs a rate
-// or two more than plain bisection. To grow from the lowest rate would overload the server only
-// once, but ten rates and more would tell nothing but that it is not broken. Within the bracket the
-// next rate is the geometric mean, the resolution being relative.
+// The search starts at the highest rate. If that passes, the search is over. If it fails, the rate
+// that the server still delivers under overload is the guess: for most servers it is near the
+// limit. The next rates tried are the guess divided and multiplied by GUESS_REACH. Mostly the
+// answer lies between two rates after three rates tried, two of them lossy; a bisection of a range
+// of 1:10,000 needs six and more. A wrong guess (the server collapses under overload, or loses a
+// little at any rate) costs a rate or two more than plain bisection. A search that grew from the
+// lowest rate would overload the server only once, but would spend ten rates and more on proof that
+// the server is not broken. Between two rates the next one is their geometric mean, because the
+// resolution is relative.
 //
-// A stall can make a rate fail that the server sustains, and all above it would never be tried
-// again. So the failure on which the bracket closes gets a second round, of twice the trials and
-// one; if that passes, the failure was noise, the rate counts as passed, and the search goes on
+// A stall can make a rate fail that the server sustains. The search would then never try a higher
+// rate again. So the failure that would end the search gets a second round, of twice the trials
+// and one. If that round passes, the failure was noise: the rate counts as passed, and the search
+// goes on above it. A pass needs no second round: noise takes packets away, it does not deliver
+// them.
 // above it. A pass needs no second round: noise takes packets away, it does not deliver them.
 
 static bool params_valid(const struct search_params *p)
@@ -52,7 +55,7 @@ bool search_next(const struct search *s, double *rate)
 	return s->state == SEARCH_RUNNING;
 }
 
-// A rate within (lo, hi), where hi has failed and lo has passed or is the lowest allowed.
+// Returns a rate inside (lo, hi): hi has failed, and lo has passed or is the lowest rate allowed.
 static double rate_between(const struct search *s, double lo, double hi)
 {
 	const double step = 1 + s->params.resolution;
@@ -78,7 +81,8 @@ static void choose_rate(struct search *s)
 		round_begin(s, s->hi, true);
 }
 
-// Median over the trials of a rate that were counted, or those only that passed; 0 when none were.
+// Returns the median over a rate's counted trials, or over those that passed; 0 when there are
+// none. of_loss: of the loss, else of the delivered rate.
 static double trials_median(const struct search *s, double rate, bool passed, bool of_loss)
 {
 	double v[SEARCH_TRIALS_MAX];
@@ -109,12 +113,12 @@ static void rate_passed(struct search *s)
 		return;
 	}
 	s->hi = 0;
-	s->state = SEARCH_AT_LIMIT; // the highest rate is always the first to be tried
+	s->state = SEARCH_AT_LIMIT; // nothing has failed, so this is the highest rate
 }
 
 static void rate_failed(struct search *s)
 {
-	const bool bound = s->bounds >= s->fails; // in doubt it is not the server's
+	const bool bound = s->bounds >= s->fails; // in doubt it is the generator's limit
 
 	if (s->confirming) {
 		s->failed[s->nb_failed - 1].bound = bound;
@@ -129,8 +133,8 @@ static void rate_failed(struct search *s)
 	choose_rate(s);
 }
 
-// Ends the round as soon as more trials cannot change what it says; who failed, the server or the
-// generator, is part of that.
+// Ends the round as soon as more trials cannot change its outcome. The outcome includes which
+// failed, the server or the generator.
 static void round_judge(struct search *s)
 {
 	const unsigned int trials = s->params.repeats * (s->confirming ? 2 : 1) + s->confirming;
@@ -172,7 +176,7 @@ void search_report(struct search *s, const struct search_trial *t)
 	own->delivered = sane(t->delivered);
 	own->p50_us = sane(t->p50_us);
 	own->p99_us = sane(t->p99_us);
-	own->loss = t->loss < 1 ? (t->loss > 0 ? t->loss : 0) : 1; // 1 for what is no number
+	own->loss = t->loss < 1 ? (t->loss > 0 ? t->loss : 0) : 1; // NaN becomes 1
 	own->verdict = trial_judge(s, own);
 	if (own->verdict == SEARCH_REPEATED) {
 		s->retries++;

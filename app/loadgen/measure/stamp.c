@@ -5,9 +5,9 @@
 #include "bytes.h"
 #include "measure/crc32c.h"
 
-#define CHECKED_WORDS 3 // of 8 bytes, in front of the check
+#define CHECKED_WORDS 3 // words of 8 bytes before the check, which covers them
 #define CHECK_OFFSET (CHECKED_WORDS * 8)
-#define DISTINCT 64 // pattern bytes in a row that all differ
+#define DISTINCT 64 // bytes before it that each pattern byte differs from
 
 _Static_assert(CHECK_OFFSET + 4 == STAMP_LEN, "the check ends the stamp");
 
@@ -38,7 +38,7 @@ const uint8_t *stamp_pattern(void)
 	return pattern;
 }
 
-// Two 16-bit words of each half, as two sums of 32 bits.
+// Adds the 16-bit words of v: two in the upper 32 bits, two in the lower.
 static inline uint64_t pair_sums(uint64_t v)
 {
 	const uint64_t low = 0x0000ffff0000ffff;

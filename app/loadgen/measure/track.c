@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrived of one flow, in a sliding window of bits.
+// What arrived of one flow, kept in a sliding window of bits.
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ void track_reset(struct track *t, uint8_t epoch)
 	*t = (struct track){.epoch = epoch};
 }
 
-// Marks a number; whether it was marked before.
+// Marks a number; returns whether it was marked before.
 static inline bool mark(struct track *t, uint32_t seq)
 {
 	uint64_t *word = &t->seen[seq / 64 % (TRACK_WINDOW / 64)];
@@ -21,7 +21,7 @@ static inline bool mark(struct track *t, uint32_t seq)
 	return before;
 }
 
-// Moves the window so that it ends before seq: the numbers skipped take the places of old ones.
+// Moves the window so that it ends before seq. Clears the bits of old numbers for the new ones.
 static void skip(struct track *t, uint32_t seq)
 {
 	if (seq - t->next >= TRACK_WINDOW) {
@@ -34,7 +34,7 @@ static void skip(struct track *t, uint32_t seq)
 
 enum track_result track_add(struct track *t, uint32_t seq)
 {
-	const int32_t ahead = (int32_t)(seq - t->next); // so numbers may wrap
+	const int32_t ahead = (int32_t)(seq - t->next); // signed, so that numbers may wrap
 
 	if (ahead >= 0) {
 		if (ahead > 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration is when nothing is said, and the names of its values.
+// The default configuration, and the names of its values.
 #include "options/opts.h"
 
 #define DEFAULT_PORT_LO 10000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line asks for. Written once by opts.c, read by everything else.
+// What the command line asks for. opts.c writes it once; everything else reads it.
 #pragma once
 
 #include "addr.h"
@@ -11,7 +11,7 @@
 
 enum role { ROLE_CLIENT = 1, ROLE_PEER = 2, ROLE_BOTH = 3 };
 
-// What the clients do once they are set up.
+// What the clients do after set-up.
 enum mode {
 	MODE_CHANNEL, // media as ChannelData
 	MODE_SEND, // media as Send and Data indications
@@ -21,25 +21,26 @@ enum mode {
 	MODE_ALLOC_HOLD, // allocate and keep
 	MODE_INVALID, // malformed datagrams
 	MODE_UNAUTH, // Allocate requests without credentials
-	MODE_HANDSHAKE, // connect, shake hands, ask for one Binding, close; over and over
+	MODE_HANDSHAKE, // connect, shake hands, send one Binding request, close; over and over
 	MODE_NB
 };
 
-// What is between a client and the server. But for UDP, the kernel and libssl of this host do it.
+// The transport between clients and server. All transports other than UDP use this host's kernel
+// and libssl.
 enum transport { TRANSPORT_UDP, TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_DTLS };
 
-// Which way media flows. Stamps carry it, and results are kept by it.
+// The direction media flows in. Stamps carry it, and results are kept for each direction.
 enum direction {
 	DIRECTION_UP, // client to peer
 	DIRECTION_DOWN, // peer to client
-	DIRECTION_ECHO, // client to peer and back: stamped by the client, measured there again
+	DIRECTION_ECHO, // client to peer and back: the client stamps it and measures it
 	DIRECTION_NB
 };
 
 // Whether bursts leave as super-frames.
 enum uso {
-	USO_AUTO, // where a port does it at no cost
-	USO_ON, // where it can
+	USO_AUTO, // if a port does it at no cost
+	USO_ON, // if a port can do it
 	USO_OFF,
 };
 
@@ -47,50 +48,50 @@ enum integrity { INTEGRITY_SHA1, INTEGRITY_SHA256 };
 
 enum search_wanted { WANT_NO_SEARCH, WANT_NDR, WANT_PDR, WANT_ALLOC_RATE };
 
-// The hosts of one side: every address of the range has every port of the range; host i has
-// address i % addresses, port i / addresses.
+// The hosts of one side: every address of the range with every port of the range. Host i has
+// address i % addresses and port i / addresses, both counted from the first.
 struct side {
-	const char *device; // ethdev number, or device string as in the server's configuration
+	const char *device; // ethdev number, or a device string as in the server's configuration
 	struct addr_range addrs;
-	uint8_t prefix_len; // on-link prefix, in the 128-bit form
+	uint8_t prefix_len; // of the on-link prefix, in the 128-bit form
 	uint16_t port_lo, port_hi;
 	struct addr gateway; // unspecified (all zero) = none
 };
 
-// How often the reflector misbehaves on purpose: shares 0..1, dealt out evenly and counted.
+// How often the reflector makes faults on purpose: shares 0..1, spread evenly and counted.
 struct impair {
 	double loss, duplicate, reorder, corrupt;
-	uint32_t delay_us; // all that is reflected waits this long
+	uint32_t delay_us; // everything reflected waits this long
 };
 
 struct config {
 	enum role role;
 	struct side client, peer;
-	bool shared_port; // both sides on one port
+	bool shared_port; // both sides use the same port
 	unsigned int senders, receivers;
 	uint16_t mtu, ring;
 	uint32_t mbufs;
 
 	struct endpoint server;
 	enum transport transport;
-	bool tls_12; // no later version of TLS than 1.2
-	const char *ca; // certificates that the server is judged by, NULL = it is believed
+	bool tls_12; // no TLS version above 1.2
+	const char *ca; // certificates to verify the server with; NULL = do not verify it
 	uint32_t clients;
 	char user[CONFIG_NAME_MAX], password[CONFIG_NAME_MAX], secret[CONFIG_NAME_MAX];
-	bool user_per_client; // the client's number is appended to the name
+	bool user_per_client; // the client's number is appended to the user name
 	enum integrity integrity;
 	bool dont_fragment;
 	uint32_t lifetime_s;
 	double setup_rate; // clients started per second; 0 = as fast as answers come
-	uint32_t window; // clients being set up at a time
+	uint32_t window; // most clients being set up at a time
 
 	enum mode mode;
 	bool way[DIRECTION_NB];
-	bool peer_echo; // the reflector sends back (else it is a sink)
+	bool peer_echo; // the reflector sends datagrams back; otherwise it is a sink
 	struct impair impair;
-	double rate; // datagrams per second, all clients and ways together; 0 = flood
+	double rate; // datagrams per second, all clients and directions together; 0 = flood
 	bool rate_given; // --pps, --mbps, --pps-per-client, --voip or flood was on the command line
-	uint32_t burst; // datagrams of one flow back to back
+	uint32_t burst; // datagrams of one flow sent back to back
 	enum uso uso;
 	unsigned int nb_sizes;
 	uint16_t size[CONFIG_SIZES_MAX]; // payload bytes, used in turn
@@ -102,22 +103,24 @@ struct config {
 
 	double stats_period_s; // 0 = no table
 	const char *json; // file name, "-" = stdout, NULL = none
-	const char *telemetry; // file prefix of the server, NULL = none
+	const char *telemetry; // EAL file prefix of the server, NULL = none
 	const char *plot; // file to write, NULL = none
 	bool interactive;
 };
 
+// Number of addresses of a side.
 static inline uint32_t side_addrs(const struct side *s)
 {
 	return __builtin_bswap32(s->addrs.hi.w[3]) - __builtin_bswap32(s->addrs.lo.w[3]) + 1;
 }
 
+// Number of hosts of a side: addresses times ports.
 static inline uint32_t side_hosts(const struct side *s)
 {
 	return side_addrs(s) * ((uint32_t)s->port_hi - s->port_lo + 1);
 }
 
-// Host i, i < side_hosts().
+// Returns host i of a side, i < side_hosts().
 static inline struct endpoint side_host(const struct side *s, uint32_t i)
 {
 	const uint32_t n = side_addrs(s);
@@ -134,7 +137,7 @@ static inline bool side_has(const struct side *s, const struct addr *a)
 		__builtin_bswap32(a->w[3]) - __builtin_bswap32(s->addrs.lo.w[3]) < side_addrs(s);
 }
 
-// Number of the host at an endpoint; false when it is none of the side's.
+// Writes the number of the host at an endpoint to *index; false when the side has no such host.
 static inline bool side_index(
 	const struct side *s, const struct addr *a, uint16_t port, uint32_t *index)
 {
@@ -145,19 +148,20 @@ static inline bool side_index(
 	return true;
 }
 
-// Whether clients are connections of this host's kernel, not addresses on a port.
+// Whether clients are connections of this host's kernel, and not addresses on a port.
 static inline bool config_links(const struct config *c)
 {
 	return c->transport != TRANSPORT_UDP;
 }
 
-// Whether what is sent arrives or the connection ends: nothing has to be sent again
-// (RFC 8489 6.2.2).
+// Whether the transport either delivers what is sent or ends the connection, so that requests are
+// not retransmitted (RFC 8489 6.2.2).
 static inline bool config_reliable(const struct config *c)
 {
 	return c->transport == TRANSPORT_TCP || c->transport == TRANSPORT_TLS;
 }
 
+// Whether the mode sends media.
 static inline bool config_media(const struct config *c)
 {
 	return c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_DIRECT;

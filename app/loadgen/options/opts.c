@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options: one table, read by getopt_long.
+// The table of all options, and reading them with getopt_long.
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -134,7 +134,7 @@ static int take_pps_per_client(struct opts *o, const struct opt_row *row, const 
 	return take_rate(o, text, &o->per_client);
 }
 
-// What getopt says is enough.
+// --help and --version take nothing: read_option acts on them.
 static int take_nothing(struct opts *o, const struct opt_row *row, const char *text)
 {
 	return 0;
@@ -263,7 +263,7 @@ int opts_fail(struct opts *o, enum opt id, const char *fmt, ...)
 
 // --- reading -------------------------------------------------------------------------------------
 
-#define LONG_BASE 256 // getopt's value of option id is LONG_BASE + id
+#define LONG_BASE 256 // getopt returns LONG_BASE + id for option id
 
 static int fail_word(struct opts *o, const char *what, const char *arg)
 {
@@ -271,8 +271,8 @@ static int fail_word(struct opts *o, const char *what, const char *arg)
 	return -1;
 }
 
-// getopt takes a beginning of a name for the name: refused, or a name that comes with a newer
-// version would change what old command lines mean.
+// Whether a name was written in full. getopt accepts abbreviations, which are refused here: an
+// option of a newer version could change what an abbreviation in an old command line means.
 static bool spelled_out(const char *arg, const char *name)
 {
 	const size_t n = strlen(name);
@@ -286,7 +286,7 @@ static int take_option(struct opts *o, enum opt id, int argc, char **argv)
 	const struct opt_row *row = &table[id];
 	const char *text = optarg;
 
-	// --json FILE: getopt finds an optional value only behind a "="
+	// --json FILE: getopt takes an optional value only after "="
 	if (row->has_arg == optional_argument && text == NULL) {
 		const bool next = optind < argc && argv[optind][0] != '\0' &&
 			(argv[optind][0] != '-' || argv[optind][1] == '\0');
@@ -298,7 +298,7 @@ static int take_option(struct opts *o, enum opt id, int argc, char **argv)
 	return row->take(o, row, text);
 }
 
-// One round of getopt: OPTS_RUN to go on.
+// Handles one result of getopt; OPTS_RUN means to go on.
 static int read_option(struct opts *o, int option, int argc, char **argv, const char *arg)
 {
 	const int id = option == 'h' ? OPT_HELP : option - LONG_BASE;
@@ -327,7 +327,7 @@ static int read_all(struct opts *o, int argc, char **argv)
 
 	for (int i = 0; i < OPT_NB; i++)
 		names[i] = (struct option){table[i].name, table[i].has_arg, NULL, LONG_BASE + i};
-	optind = 0; // glibc: start afresh
+	optind = 0; // glibc: start over
 	while ((option = getopt_long(argc, argv, "+:h", names, NULL)) != -1) {
 		const int rc = read_option(o, option, argc, argv, argv[at]);
 
@@ -347,7 +347,7 @@ int opts_read(int argc, char **argv, struct config *c, char *error)
 
 	error[0] = '\0';
 	config_defaults(c);
-	// What is left behind EAL's arguments may still have the "--" that ended them
+	// The "--" that ends EAL's arguments may still be in front
 	if (argc > 1 && strcmp(argv[1], "--") == 0) {
 		argc--;
 		argv++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of slipring-loadgen (EAL's own arguments apart). Main lcore only.
+// The command line of slipring-loadgen, without EAL's own arguments. Main lcore only.
 #pragma once
 
 #include <stdio.h>
@@ -11,29 +11,31 @@
 enum opts_result {
 	OPTS_ERROR = -1,
 	OPTS_RUN = 0,
-	OPTS_SHOWN = 1, // --help or --version: nothing is to be run
+	OPTS_SHOWN = 1, // --help or --version: there is nothing to run
 };
 
-// What holds when nothing is said. Defaults that depend on other options are filled in by
-// opts_parse, so that this alone is no configuration to run with: addresses are missing.
+// Sets the defaults. They are not enough for a run: addresses are missing, and opts_parse adds the
+// defaults that depend on other options.
 void config_defaults(struct config *c);
 
-// argv[0] is the program's name (a "--" after it is skipped). Strings of argv are kept by *c.
-// OPTS_ERROR: the reason is on stderr, one line. OPTS_SHOWN: the answer is on stdout.
-// What a complete configuration has:
+// Reads the command line into *c. argv[0] is the program's name; a "--" behind it is skipped. *c
+// keeps pointers to strings of argv. OPTS_ERROR: the reason is on stderr, in one line. OPTS_SHOWN:
+// the answer is on stdout. OPTS_RUN: the configuration is complete, which means:
 //	role & ROLE_CLIENT	client.addrs, client.device, clients <= hosts of the client's side
-//	role & ROLE_PEER	peer.addrs; peer.device is NULL for "port 1 when there is one"
+//	role & ROLE_PEER	peer.addrs; peer.device is NULL for "port 1 if there is one"
 //	media			peer.addrs (client i talks to host i modulo their number), no
 //				payload that exceeds the MTU on either leg
-//	rate			datagrams (MODE_ALLOC: allocations) per second whatever way it was
-//				given; 0 also in MODE_ALLOC_HOLD, where the set-up has the rate
-//	duration_s		0 with ROLE_PEER alone and no --duration: until it is stopped
+//	rate			datagrams (MODE_ALLOC: allocations) per second, whichever option
+//				gave it; also 0 in MODE_ALLOC_HOLD, where the set-up has the rate
+//	duration_s		0 for ROLE_PEER alone without --duration: runs until stopped
 int opts_parse(int argc, char **argv, struct config *c);
-// The same, but the reason goes to error (OPTS_ERROR_LEN bytes), without the program's name.
+// As opts_parse, but writes the reason to error (OPTS_ERROR_LEN bytes), without the program's name.
 int opts_read(int argc, char **argv, struct config *c, char *error);
 
 void opts_help(FILE *out);
+// Prints what --help shows.
 
+// Names of values, as on the command line or in reports. The strings are static.
 const char *opts_mode_name(enum mode m);
 const char *opts_transport_name(enum transport t); // as on the command line
 const char *opts_way_name(enum direction d); // "up", "down", "echo"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses and ports of both sides, and how they fit to each other.
+// Addresses and ports of both sides, and whether they fit together.
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "bytes.h"
 #include "options/opts_int.h"
 
-#define V4_BITS 96 // of the 128-bit form are not IPv4's own
+#define V4_BITS 96 // bits of the 128-bit form before the IPv4 address
 #define SERVER_PORT 3478
 
-// A port number of len characters; 0 when it is none.
+// Reads a port number of len characters; 0 when it is none.
 static uint16_t port_number(const char *text, size_t len)
 {
 	uint32_t v = 0;
@@ -25,7 +25,7 @@ static uint16_t port_number(const char *text, size_t len)
 	return v <= UINT16_MAX ? (uint16_t)v : 0;
 }
 
-// The address that is len characters long.
+// Reads an address of len characters; false when it is none.
 static bool address(const char *text, size_t len, struct addr *out)
 {
 	char host[ADDR_TEXT_LEN];
@@ -78,7 +78,8 @@ static bool is_host(const struct addr *a)
 	return class == ADDR_UNICAST || class == ADDR_LINK_LOCAL;
 }
 
-// A range of one link: its ends can be hosts, and it is no longer than the generator can count.
+// Checks that a range is within one link, that its ends can be hosts, and that the generator can
+// count it.
 static int check_range(struct opts *o, const struct side *s)
 {
 	const struct addr *lo = &s->addrs.lo, *hi = &s->addrs.hi;
@@ -94,7 +95,7 @@ static int check_range(struct opts *o, const struct side *s)
 		return 0;
 	if (!prefix_contains(&link, hi))
 		return opts_fail(o, o->now, "the range leaves its subnet");
-	// Point-to-point prefixes use all their addresses (RFC 3021, RFC 6164)
+	// Point-to-point prefixes may use all their addresses (RFC 3021, RFC 6164)
 	if (s->prefix_len >= 127)
 		return 0;
 	if (addr_eq(lo, &all.lo))
@@ -104,10 +105,10 @@ static int check_range(struct opts *o, const struct side *s)
 	return 0;
 }
 
-// The number behind the slash, as a length in the 128-bit form.
+// Reads the number behind the slash as a prefix length in the 128-bit form.
 static bool prefix_length(const char *text, bool v4, uint8_t *out)
 {
-	const uint16_t v = port_number(text, strlen(text)); // a decimal above 0 as well
+	const uint16_t v = port_number(text, strlen(text)); // reads any decimal above 0
 
 	if (v == 0 || v > (v4 ? 128 - V4_BITS : 128))
 		return false;
@@ -127,7 +128,7 @@ int opts_take_addrs(struct opts *o, const struct opt_row *row, const char *text)
 	if (first == run)
 		hi = lo;
 	s->addrs = (struct addr_range){.lo = lo, .hi = hi};
-	s->prefix_len = 0; // not said: for peers elsewhere it need not be
+	s->prefix_len = 0; // not given: peers in another process do not need it
 	if (addr_is_v4(&lo) != addr_is_v4(&hi) || addr_cmp(&lo, &hi) > 0)
 		return opts_fail(o, o->now, "FROM-TO: two addresses of a family, in order");
 	if (text[run] == '/' && !prefix_length(text + run + 1, addr_is_v4(&lo), &s->prefix_len))
@@ -166,7 +167,7 @@ static bool on_link(const struct side *s, const struct addr *a)
 {
 	const struct prefix link = prefix_of(&s->addrs.lo, s->prefix_len);
 
-	// Every IPv6 link has the link-local prefix too
+	// Every IPv6 link also has the link-local prefix
 	return prefix_contains(&link, a) ||
 		(!addr_is_v4(&s->addrs.lo) && !addr_is_v4(a) && addr_class(a) == ADDR_LINK_LOCAL);
 }
@@ -176,7 +177,7 @@ static bool has_gateway(const struct side *s)
 	return (s->gateway.d[0] | s->gateway.d[1]) != 0;
 }
 
-// A side of this process: addresses with their link, and a gateway that is on it.
+// Checks a side in this process: its addresses belong to their link, and so does the gateway.
 static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum opt gateway)
 {
 	const bool kernel = s == &o->config->client && config_links(o->config);
@@ -186,7 +187,7 @@ static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum 
 		return opts_fail(
 			o, addrs, "needed, with the prefix length of the link: 10.0.0.2/24");
 	if (kernel)
-		return 0; // it knows its links
+		return 0; // the kernel knows its links
 	if (s->prefix_len == 0)
 		return opts_fail(o, addrs, "the prefix length of the link is missing: %s/%d",
 			o->text[addrs], addr_is_v4(&s->addrs.lo) ? 24 : 64);
@@ -202,7 +203,7 @@ static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum 
 	return 0;
 }
 
-// Whether a side of ours gets to an address, the subject of an option.
+// Checks that a side can reach an address. id: the option to blame if it cannot.
 static int check_way(struct opts *o, const struct side *from, const struct addr *to, enum opt id)
 {
 	const enum opt gateway = from == &o->config->client ? OPT_CLIENT_GATEWAY : OPT_PEER_GATEWAY;
@@ -246,7 +247,7 @@ static int check_direct(struct opts *o)
 	return check_way(o, &c->peer, &c->client.addrs.lo, OPT_CLIENT_ADDR);
 }
 
-// Every client has an address and port of its own; peers may be shared.
+// Checks that there is an address and port for every client. Clients may share a peer.
 static int check_hosts(struct opts *o)
 {
 	const struct side *s = &o->config->client;
@@ -258,7 +259,7 @@ static int check_hosts(struct opts *o)
 		side_addrs(s), s->port_hi - s->port_lo + 1, o->config->clients);
 }
 
-// No transport address is a client and a peer at once.
+// Checks that no transport address is both a client's and a peer's.
 static int check_overlap(struct opts *o)
 {
 	const struct side *c = &o->config->client, *p = &o->config->peer;

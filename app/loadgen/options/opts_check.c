@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Defaults that depend on other options, and what options say of each other.
+// Defaults that depend on other options, and checks of options against each other.
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define VOIP_SIZE 160 // 20 ms of G.711
 #define UDP_LEN 8
 #define CHANNEL_LEN 4
-#define DTLS_LEN 64 // of a record, whatever the cipher
+#define DTLS_LEN 64 // bytes that a record adds, at most, with any cipher
 
 static bool one_of(const char *text, const char *const *list)
 {
@@ -21,7 +21,7 @@ static bool one_of(const char *text, const char *const *list)
 
 // --- who is there, and what flows ----------------------------------------------------------------
 
-// Where the pace is set by answers, unless something is said.
+// Whether the answers set the pace if no rate is given.
 static bool cycles(enum mode m)
 {
 	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD || m == MODE_HANDSHAKE;
@@ -32,7 +32,7 @@ static bool allocates(enum mode m)
 	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD;
 }
 
-// Without media nobody talks to peers: by default there are none.
+// Without media nobody talks to peers, so by default there are none.
 static int settle_role(struct opts *o)
 {
 	struct config *c = o->config;
@@ -53,7 +53,7 @@ static int settle_role(struct opts *o)
 	return 0;
 }
 
-// Options that nobody would look at.
+// Refuses options that would have no effect in this run.
 static int check_use(struct opts *o)
 {
 	const struct config *c = o->config;
@@ -96,7 +96,7 @@ static int settle_direction(struct opts *o)
 	if ((c->role & ROLE_CLIENT) == 0 || allocates(c->mode))
 		return 0;
 	if (!config_media(c)) {
-		c->way[DIRECTION_ECHO] = true; // probes and their answers
+		c->way[DIRECTION_ECHO] = true; // probes and their answers count as echo
 		return 0;
 	}
 	if (opts_given(o, OPT_DIRECTION)) {
@@ -140,7 +140,7 @@ static double mean_size(const struct config *c)
 	return sum / c->nb_sizes;
 }
 
-// The rate from the one option that says it.
+// Takes the rate from the one option that gives it.
 static int settle_rate(struct opts *o)
 {
 	static const enum opt rates[] = {OPT_PPS, OPT_MBPS, OPT_PPS_PER_CLIENT, OPT_VOIP};
@@ -176,8 +176,8 @@ static int settle_rate(struct opts *o)
 	return 0;
 }
 
-// Bytes a payload of n grows by on the way to an MTU: the larger of both legs. TCP cuts as it
-// likes.
+// Returns the bytes that a payload of n bytes grows by before it meets an MTU, on the leg where it
+// grows more. TCP may split it, so only the peer's leg counts there.
 static unsigned int overhead(const struct config *c, unsigned int n)
 {
 	const bool peer4 = addr_is_v4(&c->peer.addrs.lo);
@@ -295,7 +295,7 @@ static int check_output(struct opts *o)
 	return 0;
 }
 
-// Clients that have no peers still ask for relayed addresses of a family: the server's.
+// Clients without peers still ask for relayed addresses of some family: the server's.
 static void settle_family(struct opts *o)
 {
 	static const uint8_t any4[4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the files of the command line: opts.c (the table), opts_values.c (texts to values),
-// opts_check.c (what options say of each other).
+// Shared by the files of the command line: opts.c (the table), opts_values.c (texts to values),
+// opts_addr.c and opts_transport.c (their options), opts_check.c (options against each other).
 #pragma once
 
 #include <stddef.h>
@@ -72,7 +72,7 @@ enum opt {
 	OPT_NB
 };
 
-// Who an option is for. One that nobody of this run looks at is refused, not ignored.
+// Whom an option concerns. An option that concerns nobody in this run is refused, not ignored.
 enum {
 	USE_CLIENT = 1, // the clients of this process
 	USE_PEER = 2, // the peers of this process
@@ -82,36 +82,39 @@ enum {
 
 struct opts;
 
-// One option. Its value goes to `size` bytes at `offset` of struct config, or where take says.
+// One option. take reads its value. A general take function writes `size` bytes at `offset` of
+// struct config; the others choose the field themselves.
 struct opt_row {
 	const char *name;
-	int has_arg; // as getopt has it
+	int has_arg; // as in getopt's struct option
 	unsigned int use;
 	int (*take)(struct opts *o, const struct opt_row *row, const char *text);
 	size_t offset, size;
-	double lo, hi; // of numbers
+	double lo, hi; // bounds, of a number
 };
 
-// A command line being read.
+// The state of reading one command line.
 struct opts {
 	struct config *config;
-	enum opt now; // being taken
-	const char *text[OPT_NB]; // as given ("" for a flag), NULL = not given
+	enum opt now; // the option being read
+	const char *text[OPT_NB]; // values as given ("" for a flag); NULL = not given
 	double mbps, per_client;
-	bool server_port; // --server tells one
-	bool down; // --mode peer-to-client
+	bool server_port; // --server gives a port
+	bool down; // --mode peer-to-client was given
 	bool way[DIRECTION_NB]; // --direction, if given
 	char *error; // OPTS_ERROR_LEN bytes
 };
 
+// The row of an option in the table.
 const struct opt_row *opts_row(enum opt id);
-// Index of text among n names, or -1 with all of them in the error.
+// Returns the index of text among n names, or -1 with an error that lists them.
 int opts_word(struct opts *o, const char *text, const char *const *names, int n);
 static inline bool opts_given(const struct opts *o, enum opt id)
+// Whether an option was on the command line.
 {
 	return o->text[id] != NULL;
 }
-// Writes "--name value: reason". Always -1.
+// Writes "--name value: reason" to o->error. Always returns -1.
 int opts_fail(struct opts *o, enum opt id, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -121,11 +124,11 @@ int opts_take_flag(struct opts *o, const struct opt_row *row, const char *text);
 int opts_take_count(struct opts *o, const struct opt_row *row, const char *text); // whole number
 int opts_take_real(struct opts *o, const struct opt_row *row, const char *text);
 int opts_take_share(struct opts *o, const struct opt_row *row, const char *text);
-int opts_take_text(struct opts *o, const struct opt_row *row, const char *text); // is copied
-int opts_take_string(struct opts *o, const struct opt_row *row, const char *text); // is kept
+int opts_take_text(struct opts *o, const struct opt_row *row, const char *text); // copies it
+int opts_take_string(struct opts *o, const struct opt_row *row, const char *text); // keeps text
 int opts_take_sizes(struct opts *o, const struct opt_row *row, const char *text);
 int opts_take_impair(struct opts *o, const struct opt_row *row, const char *text);
-// Number with an optional k, M or G behind it; false when it is none.
+// Reads a number that k, M or G may follow; false when it is none.
 bool opts_number(const char *text, double *out);
 
 // --- opts_addr.c ---------------------------------------------------------------------------------
@@ -134,17 +137,17 @@ int opts_take_server(struct opts *o, const struct opt_row *row, const char *text
 int opts_take_addrs(struct opts *o, const struct opt_row *row, const char *text);
 int opts_take_ports(struct opts *o, const struct opt_row *row, const char *text);
 int opts_take_gateway(struct opts *o, const struct opt_row *row, const char *text);
-// Checks of sides and of families; see opts_check.
+// Checks the addresses of both sides and their families; opts_check calls it.
 int opts_check_sides(struct opts *o);
 
 // --- opts_transport.c ----------------------------------------------------------------------------
 
 int opts_take_transport(struct opts *o, const struct opt_row *row, const char *text);
 int opts_take_tls_max(struct opts *o, const struct opt_row *row, const char *text);
-// What connections do not have or do, and their defaults.
+// Sets the defaults for connections, and refuses options that connections do not have.
 int opts_check_transport(struct opts *o);
 
 // --- opts_check.c --------------------------------------------------------------------------------
 
-// Defaults that depend on other options, then everything that one option says of another.
+// Sets the defaults that depend on other options, then checks all options against each other.
 int opts_check(struct opts *o);

@@ -48,7 +48,7 @@ static int check_mode(struct opts *o)
 	return 0;
 }
 
-// What is said of ports, and there are none on the clients' side.
+// Refuses options for the clients' port, since connections use none.
 static int check_unused(struct opts *o)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of options: numbers, shares, texts, lists.
+// Reads the values of options: numbers, shares, texts, lists.
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ bool opts_number(const char *text, double *out)
 	const size_t n = strspn(text, "0123456789."), dots = strcspn(text, ".");
 	double v, unit;
 
-	// strtod alone would take "0x10", "inf", "nan" and "1e3"
+	// strtod alone would accept "0x10", "inf", "nan" and "1e3"
 	if (n == 0 || n > 32 || strcspn(text, "0123456789") >= n ||
 		(dots < n && memchr(text + dots + 1, '.', n - dots - 1) != NULL))
 		return false;
@@ -38,7 +38,7 @@ int opts_take_flag(struct opts *o, const struct opt_row *row, const char *text)
 	return 0;
 }
 
-// A number within the bounds of the row.
+// Reads a number and checks it against the bounds of the row.
 static int take_number(struct opts *o, const struct opt_row *row, const char *text, double *v)
 {
 	if (!opts_number(text, v))
@@ -76,7 +76,7 @@ int opts_take_real(struct opts *o, const struct opt_row *row, const char *text)
 	return 0;
 }
 
-// "1%" or "0.01", len bytes of text.
+// Reads a share of len characters: "1%" or "0.01".
 static bool share(const char *text, size_t len, double *out)
 {
 	const bool percent = len > 0 && text[len - 1] == '%';
@@ -153,7 +153,7 @@ int opts_take_sizes(struct opts *o, const struct opt_row *row, const char *text)
 	}
 }
 
-// One "key=value" of len bytes.
+// Reads one "key=value" of len bytes.
 static int take_impairment(struct opts *o, const char *text, size_t len)
 {
 	static const struct {

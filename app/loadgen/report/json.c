@@ -13,10 +13,10 @@
 
 struct json {
 	FILE *f;
-	bool more; // something stands before in this object or array
+	bool more; // this object or array already has an element
 };
 
-// Length of the UTF-8 character at s, 0 when it is none (RFC 3629).
+// Returns the length of the UTF-8 character at s; 0 when it is none (RFC 3629).
 static unsigned int utf8_len(const unsigned char *s)
 {
 	const unsigned int n = s[0] < 0x80    ? 1
@@ -28,7 +28,7 @@ static unsigned int utf8_len(const unsigned char *s)
 	for (unsigned int i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	// Overlong forms, surrogates, and what lies behind U+10FFFF
+	// Refuses overlong forms, surrogates, and code points above U+10FFFF
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
@@ -62,7 +62,7 @@ static void key(struct json *j, const char *name)
 		fputc(',', j->f);
 	j->more = true;
 	if (name == NULL)
-		return; // in an array
+		return; // an element of an array has no name
 	write_string(j->f, name);
 	fputc(':', j->f);
 }
@@ -124,7 +124,7 @@ static void add_family(struct json *j, const struct config *c)
 	add_string(j, "family", strcmp(client, relay) == 0 ? client : both);
 }
 
-// What the counters belong to: of a search, its last trial.
+// The rate that the counters belong to. In a search it is that of the last trial.
 static double offered(const struct config *c, const struct search *s)
 {
 	return s != NULL && s->nb_trials > 0 ? s->trial[s->nb_trials - 1].rate : c->rate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The result as one JSON object on one line (RFC 8259, UTF-8): the reference is in doc/loadgen.md.
-// What was not measured is null, never NaN. Main lcore.
+// The result as one JSON object on one line (RFC 8259, UTF-8); doc/loadgen.md describes it. A value
+// that was not measured is null, never NaN. Main lcore.
 #pragma once
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include "options/config.h"
 #include "measure/result.h"
 
-// r: of the run, or of the last trial of a search. drops: differences by name, NULL = not asked
-// for. s: NULL = no search. Write errors are the caller's to find (ferror).
+// Writes the object to f. r: result of the run, or of the last trial of a search. drops: the
+// server's drops during the run, by name; NULL = not asked for. s: NULL = no search. The caller
+// checks f for write errors (ferror).
 void json_write(FILE *f, const struct config *c, const struct result *r,
 	const struct server_drops *drops, const struct search *s);

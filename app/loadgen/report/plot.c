@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs scripts/plot as a child that reads the JSON object.
+// Runs scripts/plot as a child process that reads the JSON object.
 #include "report/plot.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "report/json.h"
 
-#define SCRIPT "slipring-plot" // in PATH
+#define SCRIPT "slipring-plot" // found in PATH
 #define SCRIPT_ENV "SLIPRING_PLOT"
 
 // The script of the source tree: BUILD/app/loadgen/slipring-loadgen -> BUILD/../scripts/plot.
@@ -49,8 +49,8 @@ static void script_path(char *path, size_t len)
 		snprintf(path, len, "%s", SCRIPT);
 }
 
-// The JSON object in memory, to be read from its start; NULL with errno. A pipe could fill up, or
-// break when the script ends early.
+// Writes the JSON object to a file in memory and rewinds it; NULL with errno. A pipe could fill up,
+// or break when the script ends early.
 static FILE *json_file(const struct config *c, const struct result *r, const struct search *s)
 {
 	const int fd = memfd_create("json", MFD_CLOEXEC);
@@ -68,7 +68,7 @@ static FILE *json_file(const struct config *c, const struct result *r, const str
 	return NULL;
 }
 
-// The script, with the JSON as its input and without the signals we block.
+// Starts the script with the JSON object as its input, and without the signals that we block.
 static int start(const char *path, char *const argv[], int input, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
@@ -91,8 +91,8 @@ static int start(const char *path, char *const argv[], int input, pid_t *pid)
 	return rc;
 }
 
-// Runs the script to its end. True when it has done what it was asked for; else why is set, or it
-// has said so itself and why is empty.
+// Runs the script to its end. True when it succeeded. Otherwise why holds the reason, or is empty
+// when the script has printed the reason itself.
 static bool run_script(char *const argv[], int input, char *why, size_t len)
 {
 	char path[PATH_MAX];

@@ -8,14 +8,14 @@
 #include "options/opts.h"
 #include "report/text.h"
 
-#define LINE_S 5.0 // between two lines of progress where none can be rewritten
+#define LINE_S 5.0 // seconds between lines of progress where none can be rewritten
 #define HEADING_ROWS 30
-#define RESENT_SHARE 20 // a hint is due when one request in so many had to be sent again
+#define RESENT_SHARE 20 // one request in so many sent again is worth a hint
 
-// Main lcore.
+// State of progress and table; main lcore only.
 static struct {
-	double next_line; // of progress, in seconds of the phase
-	bool open; // a line on the terminal waits for its end
+	double next_line; // when the next line of progress is due, in seconds of the phase
+	bool open; // the line on the terminal has no newline yet
 	unsigned int rows; // since the last heading
 } state;
 
@@ -173,7 +173,7 @@ void report_begin(FILE *f, const struct config *c)
 
 // --- progress ------------------------------------------------------------------------------------
 
-// Whether a line of progress is due; on a terminal it takes the place of the one before.
+// Whether a line of progress is due. On a terminal it replaces the line before.
 static bool progress_begin(FILE *f, double elapsed_s, bool last)
 {
 	const bool tty = isatty(fileno(f)) == 1;
@@ -192,11 +192,11 @@ static void progress_end(FILE *f, bool last)
 	if (!state.open)
 		fputc('\n', f);
 	if (last)
-		state.next_line = 0; // the next phase tells at once
+		state.next_line = 0; // so that the next phase prints its first line at once
 	fflush(f);
 }
 
-// What went wrong with clients, and where to look.
+// Prints what went wrong with clients, and where to look.
 static void setup_faults(FILE *f, const struct client_stats *s)
 {
 	static const char *const hints[CLIENT_NB_FAULTS] = {
@@ -301,8 +301,8 @@ static struct text latency(const struct result *r, enum direction d, double quan
 	return us < 0 ? (struct text){"-"} : text_us(us);
 }
 
-// Before the end what is on its way cannot be told from what is lost, so the loss is an estimate;
-// that of the result is exact. Peers alone do not know what was sent.
+// Prints one direction of a period. Before the end, datagrams under way look like lost ones, so
+// the loss is an estimate; that of the result is exact. Peers alone do not know what was sent.
 static void period_way(
 	FILE *f, const struct config *c, const struct result *r, enum direction d, double t)
 {

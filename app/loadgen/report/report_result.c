@@ -81,7 +81,7 @@ static bool measures_ways(const struct result *r)
 
 static void result_counts(FILE *f, const struct config *c, const struct result *r)
 {
-	const bool alone = c->role == ROLE_PEER; // what was sent is known elsewhere
+	const bool alone = c->role == ROLE_PEER; // another process knows what was sent
 
 	fprintf(f, "%-10s %-5s %13s %13s %12s %9s %11s %11s %11s\n", "datagrams", "way", "sent",
 		"delivered", "lost", "loss %", "duplicated", "reordered", "corrupted");
@@ -243,7 +243,7 @@ static void result_lanes(FILE *f, const struct result *r)
 	}
 }
 
-// How much, and what would help.
+// Prints how often a limit was hit, and what would help.
 static void bound_line(FILE *f, const struct result *r, enum result_bound b)
 {
 	const struct {
@@ -330,7 +330,7 @@ void report_result(
 	result_lanes(f, r);
 	result_health(f, c, r);
 	result_drops(f, drops);
-	// The line that turnutils_uclient ends with, for eyes and scripts that look for it
+	// turnutils_uclient ends with this line too; people and scripts look for it
 	fprintf(f, "send_pps=%.0f, recv_pps=%.0f, total_sent=%" PRIu64 ", total_recv=%" PRIu64 "\n",
 		t.send_pps, t.recv_pps, t.sent, t.received);
 	fflush(f);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A search: a row a trial, then the answer with its spread.
+// A search: a row per trial, then the answer with its spread.
 
 #include "report/report.h"
 #include "report/text.h"
 
-#define PDR_BESIDE 0.005 // accepted loss of the figure told beside an NDR
+#define PDR_BESIDE 0.005 // accepted loss of the PDR that is printed beside an NDR
 
 const char *report_search_name(enum search_wanted w)
 {
@@ -41,7 +41,7 @@ void report_trial(FILE *f, const struct search_trial *t, unsigned int number)
 	fflush(f);
 }
 
-// Whether more than half of the trials at a rate lost no more than that.
+// Whether more than half of the trials at a rate lost no more than the share `loss`.
 static bool rate_passes(const struct search *s, double rate, double loss)
 {
 	unsigned int pass = 0, all = 0;
@@ -57,7 +57,8 @@ static bool rate_passes(const struct search *s, double rate, double loss)
 	return 2 * pass > all;
 }
 
-// NDR is at the mercy of a single datagram; the trials made for it say something of PDR as well.
+// Prints a PDR beside the NDR. One lost datagram can lower an NDR; its trials say something about
+// the PDR as well.
 static void search_pdr(FILE *f, const struct search *s)
 {
 	double best = 0;

@@ -14,7 +14,7 @@
 #include <yaml.h>
 
 #define COMMAND "/slipring/drops"
-#define ANSWER_MAX 16384 // of DPDK's telemetry
+#define ANSWER_MAX 16384 // longest message of DPDK's telemetry
 #define TIMEOUT_S 2
 
 struct request {
@@ -42,7 +42,7 @@ struct answer {
 	yaml_event_t event; // the current one
 };
 
-// The next event; false at an error.
+// Reads the next event; false on an error.
 static bool next(struct answer *a)
 {
 	yaml_event_delete(&a->event);
@@ -57,7 +57,7 @@ static const char *scalar(const struct answer *a)
 	return a->event.type == YAML_SCALAR_EVENT ? (const char *)a->event.data.scalar.value : NULL;
 }
 
-// {"name": count, ...} behind its opening brace.
+// Reads {"name": count, ...}, after its opening brace.
 static bool take_counters(struct answer *a, struct server_drops *out)
 {
 	while (next(a) && a->event.type != YAML_MAPPING_END_EVENT) {
@@ -79,7 +79,7 @@ static bool take_counters(struct answer *a, struct server_drops *out)
 	return a->event.type == YAML_MAPPING_END_EVENT;
 }
 
-// {"/slipring/drops": {...}}, whole; JSON is YAML.
+// Reads the whole answer, {"/slipring/drops": {...}}, as YAML, which contains JSON.
 static bool take_answer(struct answer *a, struct server_drops *out)
 {
 	const char *name;
@@ -112,7 +112,7 @@ static int parse(const struct request *r, const char *text, size_t len, struct s
 
 // --- the socket ----------------------------------------------------------------------------------
 
-// Where DPDK puts it: the same rules as EAL's own.
+// Makes the path of DPDK's telemetry socket, by the same rules as EAL.
 static int socket_path(const struct request *r, struct sockaddr_un *sun)
 {
 	const char *run = getenv("RUNTIME_DIRECTORY");
@@ -152,7 +152,7 @@ static int connect_to(const struct request *r)
 	return fd;
 }
 
-// One message. Signals end the run, not this.
+// Receives one message. A signal does not interrupt it; it ends the run later.
 static ssize_t receive(int fd, char *text, size_t len)
 {
 	ssize_t n;
@@ -174,7 +174,7 @@ int telemetry_drops(const char *prefix, struct server_drops *out, char *error, s
 	memset(out, 0, sizeof(*out));
 	if (fd < 0)
 		return -1;
-	n = receive(fd, text, sizeof(text)); // DPDK begins with its version
+	n = receive(fd, text, sizeof(text)); // DPDK first sends its version
 	if (n > 0 && send(fd, COMMAND, strlen(COMMAND), MSG_NOSIGNAL) < 0)
 		n = -1;
 	if (n > 0)
