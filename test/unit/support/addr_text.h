@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses as text, where a wrong one is a mistake of the test.
+// Addresses made from text. Text that is no address is a mistake in the test, and fails it.
 #pragma once
 
 #include "addr.h"
 
-// What the text says. Fails the test when it says nothing.
+// Each returns what the text says, and fails the test when the text cannot be read. port: in host
+// byte order.
 struct addr addr_text(const char *text);
 struct prefix addr_text_prefix(const char *text);
 struct endpoint addr_text_endpoint(const char *text, uint16_t port);
-// Asserts what a is as text.
+// Asserts that a, written as text, is `text`.
 void assert_addr(const struct addr *a, const char *text);

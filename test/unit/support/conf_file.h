@@ -6,7 +6,7 @@
 
 #include "conf.h"
 
-// Two ports, both families; every section that has a required key. The tests replace pieces of it.
+// Two ports, both families, and every section with a required key. Tests replace pieces of it.
 static const char conf_good[] = "eal:\n" // 1
 				"  lcores: 0@(0-1),1@0,2@1\n"
 				"  args: []\n"
@@ -46,29 +46,30 @@ static const char conf_good[] = "eal:\n" // 1
 				"log: {to: stderr, level: info}\n"
 				"buffers: {mbufs: 16384, handover-ring: 1024}\n";
 
-// The file of a test: in memory, as some tests write it many thousand times.
+// The file that tests write: it is in memory, as some tests write it many thousand times.
 extern int conf_fd;
 extern char conf_path[32];
 
-// Opens the file, and closes it: set-up and teardown of a test or a group. 0, or -1.
+// Opens the file: set-up of a test or a group. Returns 0 or -1.
 int conf_file_open(void **state);
+// Closes the file: teardown. Returns 0 or -1.
 int conf_file_close(void **state);
-// Loads len bytes as the file. The caller frees what it returns with conf_free; NULL with the
-// reason in error, of CONF_ERROR_LEN bytes.
+// Writes len bytes to the file and loads it. The caller frees the result with conf_free. NULL with
+// the reason in error, which has CONF_ERROR_LEN bytes.
 struct conf *conf_file_load(const char *text, size_t len, char *error);
-// A text with the first occurrence of a piece replaced; the caller frees it. Aborts when there is
-// no such piece.
+// Returns a copy of text with the first occurrence of a piece replaced; the caller frees it. Aborts
+// when the piece does not occur.
 char *conf_text_edit(const char *text, const char *piece, const char *by);
-// The same of conf_good.
+// The same, with conf_good as the text.
 char *conf_file_edit(const char *piece, const char *by);
-// Asserts that such a text is refused, and how the error goes on after "FILE:". It tells no secret:
-// none of the passwords, secrets and keys of conf_good and of the tests.
+// Asserts that a text is refused, that its error goes on with `want` after "FILE:", and that the
+// error contains none of the passwords, secrets and keys of conf_good and of the tests.
 void conf_file_refused(const char *text, size_t len, const char *want);
 
-// One mistake: a piece of conf_good replaced, and how the error goes on after "FILE:".
+// One mistake: `piece` of conf_good replaced `by` another, and the error after "FILE:".
 struct conf_file_mistake {
 	const char *piece, *by, *error;
 };
 
-// Asserts that conf_good with each of nb mistakes is refused so.
+// Asserts that conf_good with each of nb mistakes is refused with its error.
 void conf_file_mistakes(const struct conf_file_mistake *m, size_t nb);

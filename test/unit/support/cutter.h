@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the hardware or kernel behind a port does with a UDP super-frame, written independently of
-// lib/port/segment.c: byte by byte, checksums in full. Aborts when the super-frame is not such as
-// lib/port/segment.h says.
+// Does what the hardware or kernel behind a port does with a UDP super-frame. It is written
+// independently of lib/port/segment.c: byte by byte, with checksums computed in full. Aborts when
+// the super-frame breaks a promise of lib/port/segment.h.
 #pragma once
 
 #include <stddef.h>
@@ -11,5 +11,5 @@
 
 typedef void cutter_out(void *arg, const uint8_t *frame, size_t len);
 
-// Calls out with each datagram's frame in order; returns how many.
+// Calls out with the frame of each datagram, in order. Returns how many there were.
 unsigned int cutter_cut(const struct rte_mbuf *m, cutter_out *out, void *arg);

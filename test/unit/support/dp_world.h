@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A data path on software ports, its rounds run by the test, with a link around it: hosts that
-// answer ARP and ND, clients that speak TURN, peers. Every round the balance of every worker is
-// asserted.
+// A data path on software ports. The test runs its rounds. Around it are links with hosts that
+// answer ARP and ND, clients that speak TURN, and peers. After every round the balance of every
+// worker is asserted.
 //
 //	port wan: 10.99.0.1/24, fd99::1/64 (listeners and relay addresses on port 3478), gateways
 //	10.99.0.254 and fd99::fe; with two_ports, port side: 10.98.0.1/24, listener 10.98.0.1:3478
 //
-// With nic the ports are NICs that choose the queue of each frame (nicmodel.h); else chance does.
-// With relays, so many addresses of each family from 10.99.0.100 and fd99::100 on are relayed from,
-// and the listeners' are not.
+// With nic the ports are NICs that choose the queue of each frame (nicmodel.h); otherwise the queue
+// is chosen at random. With relays, that many addresses of each family, from 10.99.0.100 and
+// fd99::100 on, are the relay addresses in place of the listeners'.
 #pragma once
 
 #include <setjmp.h>
@@ -27,12 +27,12 @@
 #include "turn.h"
 
 #define WORLD_SEEN 2048
-#define WORLD_STREAMS 64 // connections of a world
-#define WORLD_RELAYS 16 // further relay addresses of a family, at most
+#define WORLD_STREAMS 64 // most connections of a world
+#define WORLD_RELAYS 16 // most further relay addresses of a family
 
 struct dp_world;
 
-// A datagram that a host of the world received, or sends.
+// A datagram that a host of the world has received or will send.
 struct world_datagram {
 	struct endpoint src, dst;
 	uint16_t len;
@@ -42,36 +42,37 @@ struct world_datagram {
 	uint8_t data[1600];
 };
 
+// How to make a world. Most members may be 0.
 struct world_setup {
 	unsigned int workers, rx_queues, tx_queues;
 	bool rss, two_ports;
 	uint16_t mtu, vlan;
 	uint16_t side_mtu; // 0 = mtu; else hosts send to side's address on side's link
 	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate, ask_rate;
-	uint16_t relay_ports; // 0 = 512
+	uint16_t relay_ports; // number per address; 0 = 512
 	bool nic;
 	unsigned int relays;
 	enum conf_steering steering;
-	uint32_t requests, backlog; // 0 = 8, 256
-	struct conf_drivers *drivers; // profiles; the ports' driver is "soft"
-	uint32_t stream_ring; // there is a TCP listener on 10.99.0.1:3478, and one thread; 0: no
+	uint32_t requests, backlog; // 0 = 8 and 256
+	struct conf_drivers *drivers; // driver profiles; the ports' driver is "soft"
+	uint32_t stream_ring; // not 0: a TCP listener on 10.99.0.1:3478, and one thread
+	const struct conf_exception *exception; // of port wan; NULL = none
 	uint32_t mbufs; // 0: 8191
-	const struct conf_exception *exception; // of port wan, NULL = none
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
-	struct turn_rate unauthenticated; // answers to strangers; 0: no limit
-	struct turn_rate handshakes; // likewise, begun by a source
-	uint32_t half_open; // of DTLS; 0 = 300
-	bool dtls; // behind the other listeners three of DTLS, and one thread that the test plays:
-		// 10.99.0.1:3478, where there is UDP too, and port 5349 of both addresses
-	uint64_t seed; // 0 = as test_rand_start has it
+	struct turn_rate unauthenticated; // answers to strangers; 0 = no limit
+	struct turn_rate handshakes; // begun by one source; 0 = no limit
+	uint32_t half_open; // DTLS handshakes at a time; 0 = 300
+	bool dtls; // adds three DTLS listeners, and one thread that the test plays: at
+		// 10.99.0.1:3478, where there is UDP too, and at port 5349 of both addresses
+	uint64_t seed; // 0 = chosen by test_rand_start
 	void (*change)(
-		struct dp_world *w); // before the start, what else w->conf is to say; or NULL
-	// Takes the next frame that left a port, in the place of the world's hosts; or NULL. False:
-	// there is none.
+		struct dp_world *w); // sets more of w->conf before the start; may be NULL
+	// Takes the next frame that left a port, in place of the world's hosts; may be NULL. False
+	// when there is none.
 	bool (*receive)(struct dp_world *w, unsigned int port);
 };
 
-// The data path, what it was started with, and what its hosts have seen.
+// The data path, what it was started with, and what its hosts have received.
 struct dp_world {
 	struct conf conf;
 	struct conf_port ports[2];
@@ -79,7 +80,7 @@ struct dp_world {
 	bool side_hosts;
 	struct addr gateways[2];
 	struct turn_listener listeners[7];
-	unsigned int tcp, dtls; // the first listener of these
+	unsigned int tcp, dtls; // index of the first listener of each kind
 	struct turn_local locals[3 + 2 * WORLD_RELAYS];
 	struct addr relay[2 * WORLD_RELAYS];
 	struct prefix allow[4];
@@ -90,18 +91,19 @@ struct dp_world {
 	struct stun_crypto *crypto;
 	struct test_rand rand;
 	bool (*receive)(struct dp_world *w, unsigned int port);
-	uint64_t ms; // of the data path's clock
+	uint64_t ms; // the data path's clock
 	bool deaf; // nobody answers ARP or ND
-	unsigned int asks, answers, announcements, echoes; // ARP and ND frames seen, echo replies
-	unsigned int segments; // of TCP seen
+	unsigned int asks, answers, announcements, echoes; // ARP and ND frames, echo replies seen
+	unsigned int segments; // TCP segments seen
 	unsigned int nb_seen;
 	struct world_datagram seen[WORLD_SEEN];
-	uint8_t last[2048]; // last frame that was no datagram
+	uint8_t last[2048]; // the last frame that was no datagram
 	size_t last_len;
-	struct endpoint stream[WORLD_STREAMS]; // clients by the index of their connection
+	struct endpoint stream[WORLD_STREAMS]; // clients, by the index of their connection
 	unsigned int nb_streams;
 };
 
+// A TURN client of the world.
 struct world_client {
 	struct endpoint at, server, relay;
 	struct stun_writer w;
@@ -111,56 +113,66 @@ struct world_client {
 	size_t nonce_len;
 	struct stun_key key;
 	uint8_t token[8];
-	uint64_t conn; // 0: over UDP
+	uint64_t conn; // its connection; 0 = it uses UDP
 };
 
 struct endpoint world_endpoint(const char *addr, uint16_t port);
 
-// EAL for a test: no hugepages, no devices, nothing on disk. Once per process.
+// Starts EAL for a test: no hugepages, no devices, nothing on disk. Call it once per process.
 void world_eal(void);
+// Starts the data path and its links.
 void world_open(struct dp_world *w, const struct world_setup *s);
-// Asserts that every packet buffer has come back.
+// Stops the data path and asserts that every packet buffer has come back.
 void world_close(struct dp_world *w);
 
-// Puts a frame on a receive queue chosen at random, or by the NIC.
+// Puts a frame on a receive queue of a port. Chance or the NIC chooses the queue.
 void world_inject(struct dp_world *w, unsigned int port, const void *frame, size_t len);
-// The port that a host sends datagrams for this address to: port 0 but maybe for side's.
+// Returns the port that a host reaches dst by: 0, unless dst is port side's address and is on
+// side's link.
 unsigned int world_port_of(const struct dp_world *w, const struct addr *dst);
-// Makes the frame of a datagram of a host on the link of that port. Returns its length.
+// Makes the frame of a datagram that a host on the link of its port sends. Returns the length.
 size_t world_frame(struct dp_world *w, const struct world_datagram *d, uint8_t frame[2048]);
+// Sends a datagram from its host.
 void world_send(struct dp_world *w, const struct world_datagram *d);
 void world_send_bytes(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len);
-// One round of every worker in random order, then what they sent is received. True when anything
+// Runs one round of every worker in random order, then receives what they sent. True when anything
 // moved.
 bool world_round(struct dp_world *w);
-// Rounds until nothing moves any more.
+// Runs rounds until nothing moves any more.
 void world_run(struct dp_world *w);
-// Lets time pass in steps of a millisecond.
+// Lets time pass, a round per millisecond.
 void world_wait(struct dp_world *w, uint64_t ms);
 // Takes the oldest datagram that a host received at dst; false when there is none.
 bool world_take(struct dp_world *w, const struct endpoint *dst, struct world_datagram *out);
-// Asserts it of the snapshot last published.
+// Asserts that the worker's last published counters balance.
 void world_balance(struct dp_world *w, unsigned int worker);
-// Sum over the workers.
+// Sums the counters over the workers.
 struct dp_stats world_stats(struct dp_world *w);
+// Sums the drops over the workers.
 uint64_t world_drops(struct dp_world *w);
 
+// Makes a client at an address and port.
 void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
-// One over a stream, of which the world plays the thread: messages to it are found as datagrams.
+// Makes a client over a stream. The world plays the stream thread: messages to this client are
+// taken like datagrams.
 void world_stream_client(
 	struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
-// False when the worker has no buffer or no room.
+// Hands a message from the stream to its worker. False when the worker has no buffer or no room.
 bool world_stream_send(
 	struct dp_world *w, const struct world_client *c, const void *data, size_t len);
-// Tells all workers that its connection has ended.
+// Tells all workers that the client's connection has ended.
 void world_stream_end(struct dp_world *w, const struct world_client *c);
+// Begins a request in c->w.
 void client_begin(struct dp_world *w, struct world_client *c, enum stun_method method);
-// Signs and sends, runs the world and reads the answer. 0 or the error code; asserts there is one.
+// Signs and sends the request in c->w, runs the world and reads the answer, which has to come.
+// Returns 0 or the error code.
 unsigned int client_ask(struct dp_world *w, struct world_client *c);
+// Whole requests; each returns 0 or the error code.
 unsigned int client_allocate(struct dp_world *w, struct world_client *c, int family);
 unsigned int client_bind(
 	struct dp_world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer);
 unsigned int client_permit(struct dp_world *w, struct world_client *c, const struct endpoint *peer);
+// Sends ChannelData, unpadded.
 void client_channel_data(
 	struct dp_world *w, struct world_client *c, uint16_t channel, const void *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DTLS client of libssl for tests, with a wire of queues on which the test may do what it likes.
+// A DTLS client of libssl for tests. Its wire is a pair of queues that the test may change at will.
 #pragma once
 
 #include <setjmp.h>
@@ -16,11 +16,11 @@
 #define WIRE_MAX 256
 #define DATAGRAM_MAX 2048
 
-// What a session may take of memory.
+// Most memory that a session may take, in bytes.
 #if __has_include(<intel-ipsec-mb.h>)
-#define SESSION_BYTES 3328 // it is 2773 with libipsec-mb 1.3; two keys of 2.0 are 512 more
+#define SESSION_BYTES 3328 // 2773 with libipsec-mb 1.3; two keys of version 2.0 are 512 more
 #else
-#define SESSION_BYTES 6144 // keys of libcrypto's EVP
+#define SESSION_BYTES 6144 // with keys of libcrypto's EVP
 #endif
 
 struct datagram {
@@ -28,7 +28,7 @@ struct datagram {
 	uint8_t data[DATAGRAM_MAX];
 };
 
-// Datagrams under way, first in, first out.
+// Datagrams under way, in order.
 struct wire {
 	unsigned int n;
 	struct datagram d[WIRE_MAX];
@@ -43,10 +43,10 @@ struct dtls_client {
 	struct wire in, out; // to and from the client
 };
 
-// Files with a certificate for this process, removed at its end.
+// Makes files with a certificate for this process; they are removed when it ends.
 struct stream_tls dtls_files(void);
-// ciphers NULL: libssl's default; its timer runs out after 20 ms, and twice that each time.
+// ciphers: NULL = libssl's default. The retransmission timer is 20 ms, doubled each time.
 void dtls_client_open(struct dtls_client *c, const char *ciphers);
 void dtls_client_close(struct dtls_client *c);
-// Goes on with what it has been sent and with its timer. True when its handshake is complete.
+// Takes what has come and serves the timer. True when the handshake is complete.
 bool dtls_client_shake(struct dtls_client *c);

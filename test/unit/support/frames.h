@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames on which the tests of net agree, and their checksums put right. All frames were made by a
-// script apart from our code and read back by tcpdump -vv. Host A (02:00:00:00:00:0a) is us, host B
-// the other.
+// Frames that all tests of lib/net use, and functions that correct their checksums. A script that
+// shares nothing with our code made the frames, and tcpdump -vv has read them back. Host A
+// (02:00:00:00:00:0a) is us, host B is the other.
 #pragma once
 
 #include <stdint.h>
@@ -91,7 +91,7 @@ static const uint8_t nd_probe[] = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x02, 0x0
 	0xec, 0x64, 0x00, 0x00, 0x00, 0x00, 0x20, 0x01, 0x0d, 0xb8, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x01, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x0b};
 
-// The answer to B; the unsolicited form.
+// The answer to B; then an unsolicited advertisement.
 static const uint8_t nd_advert[] = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x02, 0x00, 0x00, 0x00,
 	0x00, 0x0a, 0x86, 0xdd, 0x60, 0x00, 0x00, 0x00, 0x00, 0x20, 0x3a, 0xff, 0x20, 0x01, 0x0d,
 	0xb8, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x20, 0x01,
@@ -110,8 +110,8 @@ static const uint8_t nd_unsolicited[] = {0x33, 0x33, 0x00, 0x00, 0x00, 0x01, 0x0
 
 // Writes v in network byte order.
 void frames_put16(uint8_t *p, uint16_t v);
-// Makes the header checksum of the IPv4 header at ip right again after a test has changed it.
+// Corrects the header checksum of the IPv4 header at ip after a test has changed the header.
 void frames_fix_ip4(uint8_t *ip);
-// The same for the checksum of len bytes of UDP (17), ICMP (1) or ICMPv6 (58) at l4. addrs points
-// at the two addresses of the IP header, addrs_len bytes together.
+// Corrects the checksum of len bytes of UDP (17), ICMP (1) or ICMPv6 (58) at l4. addrs points at
+// the two addresses in the IP header, addrs_len bytes together.
 void frames_fix_l4(const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_t *l4, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL, a small pool and replay ports, for the tests of the port and of what is replayed on it.
+// EAL, a small pool and replay ports, for tests of the replay port and of the frames it replays.
 #pragma once
 
 #include <rte_mempool.h>
@@ -10,11 +10,12 @@
 
 extern struct rte_mempool *replay_world_pool;
 
-// A port on a device ("replay:NAME", or any of EAL), started. Fails the test when there is none.
+// Opens and starts a port on a device ("replay:NAME", or any of EAL's). Fails the test on an error.
 struct port *replay_world_open(const char *device);
-// Stops and closes it; asserts that every buffer has come back.
+// Stops and closes a port; asserts that every buffer has come back.
 void replay_world_close(struct port *p);
-// Starts EAL and makes the pool. prefix: "--file-prefix=NAME", one for each test program. 0, or -1.
+// Starts EAL and makes the pool. prefix: "--file-prefix=NAME", different for each test program.
+// Returns 0 or -1.
 int replay_world_start(char *prefix);
 // Teardown of the group.
 int replay_world_stop(void **state);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Internet checksum (RFC 1071) as slowly and plainly as it can be had, apart from lib/net.
+// The Internet checksum (RFC 1071), slow and plain, independent of lib/net.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Ones' complement sum of big-endian words, not inverted, added to sum. An odd last byte is padded
-// with zero.
+// Adds the ones' complement sum of len bytes, as big-endian words, to sum; the result is not
+// inverted. An odd last byte is padded with zero.
 uint16_t slow_sum(uint32_t sum, const uint8_t *p, size_t len);

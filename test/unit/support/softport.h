@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port in memory: a test puts frames on the receive queue of its choice and takes what was sent.
-// Device "soft:RXQ:TXQ" or "soft:RXQ:TXQ:rss" (then with a Toeplitz key and a redirection table).
+// A port in memory. A test puts frames on the receive queue it chooses and takes what was sent.
+// Device "soft:RXQ:TXQ", or "soft:RXQ:TXQ:rss" for a port with a Toeplitz key and a redirection
+// table.
 #pragma once
 
 #include "port.h"
 
-// A dp_port_opener. The MAC ends in the last character of the port's name.
+// A dp_port_opener. The port's MAC ends in the last character of its name.
 struct port *softport_open(const struct port_config *c, char *error, size_t len);
 
 // Copies a frame into a buffer of the pool and queues it. Aborts when there is no room.
 void softport_put(struct port *p, uint16_t queue, const void *frame, size_t len);
-// A buffer of the pool with the frame in it, as softport_put queues it.
+// Returns a buffer of the pool that holds the frame, as softport_put queues it.
 struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len);
-// Queues an mbuf as it is.
+// Queues a buffer as it is.
 void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m);
-// Frames queued that nobody has received yet.
+// Number of queued frames that have not been received yet.
 uint32_t softport_waiting(const struct port *p, uint16_t queue);
-// Copies the oldest frame sent into buf; 0 when there is none. Aborts when cap is too small.
+// Copies the oldest frame sent into buf and returns its length; 0 when there is none. Aborts when
+// it is longer than cap.
 size_t softport_take(struct port *p, void *buf, size_t cap);
-// Takes the oldest frame sent as it is; NULL when there is none.
+// Returns the oldest frame sent, in its buffer; NULL when there is none. The caller frees it.
 struct rte_mbuf *softport_take_mbuf(struct port *p);
-// From now on takes this many more frames, then none.
+// Takes `frames` more frames to send, then none.
 void softport_limit(struct port *p, uint32_t frames);
-// Grants super-frames of UDP from now on. Those taken are cut as hardware would (cutter.h). The nth
-// is refused (0 = none is), and all after it.
+// Offers UDP super-frames from now on, and cuts those it takes as hardware would (cutter.h). The
+// super-frame number refuse_nth and all after it are refused; 0 = none is.
 void softport_uso(struct port *p, const struct port_super *uso, unsigned int refuse_nth);
-// Super-frames taken whole so far, and the datagrams in them.
+// Returns the super-frames taken whole so far; *datagrams: the datagrams in them.
 uint64_t softport_supers(const struct port *p, uint64_t *datagrams);
+// Brings the link up or down.
 void softport_link(struct port *p, bool up);
-// Frames sent on a queue so far.
+// Number of frames sent on a queue so far.
 uint64_t softport_sent(const struct port *p, uint16_t queue);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers of a unit test: the seed is printed, TEST_SEED=n repeats a run.
+// Random numbers for unit tests. The seed is printed; TEST_SEED=n repeats a run.
 #pragma once
 
 #include <stddef.h>
@@ -9,11 +9,12 @@ struct test_rand {
 	uint64_t s;
 };
 
-// The next 64 bits.
+// Returns the next 64 bits.
 uint64_t test_rand(struct test_rand *r);
-// A number below bound, which is not 0.
+// Returns a number below bound. bound must not be 0.
 uint32_t test_rand_below(struct test_rand *r, uint32_t bound);
-// Fills len bytes.
+// Fills buf with len random bytes.
 void test_rand_fill(struct test_rand *r, void *buf, size_t len);
-// Seeds one from TEST_SEED, else from the clock, and prints the seed with the name of the test.
+// Returns a generator seeded from TEST_SEED, else from the clock, and prints the seed with the name
+// of the test.
 struct test_rand test_rand_start(const char *test);

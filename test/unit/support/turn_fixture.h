@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every test of lib/turn needs: a shard with its surroundings, a fake clock, a seeded rng, and
-// clients that build requests and read answers with lib/stun. Asserts with cmocka.
+// What every test of lib/turn needs: a shard with its policy, map and quota, a fake clock, a seeded
+// random generator, and clients that build requests and read answers with lib/stun. Asserts with
+// cmocka.
 //
 //	struct turn_config c = fixture_config();	// change what the test is about
 //	fixture_open(&f, &c, 1);
@@ -30,7 +31,8 @@
 #include "turn_shard.h"
 
 #define FIXTURE_REALM "turn.test"
-#define FIXTURE_NOW_MS 1000000 // monotonic clock and time of day at the start
+// Monotonic clock, and time of day, at the start
+#define FIXTURE_NOW_MS 1000000
 #define FIXTURE_WALL_S 1700000000
 
 struct fixture {
@@ -39,22 +41,23 @@ struct fixture {
 	struct turn_relay_map *map;
 	struct turn_quota *quota;
 	struct stun_crypto *crypto;
-	struct test_rand rand; // behind rng
+	struct test_rand rand; // source of rng
 	struct csprng rng;
 	struct turn_shard *shard;
 	struct turn_shard_params params;
 	uint64_t now_ms, wall_s;
 	uint32_t lines_made; // calls of line_made so far
-	const struct fixture *shares; // whose policy, map and quota these are; NULL = its own
+	const struct fixture *shares; // owner of the policy, map and quota; NULL = this one
 
 	struct stun_writer w; // the message being built
 	uint8_t message[2048];
-	uint32_t tids; // made so far: each message gets a tid of its own
+	uint32_t tids; // transaction ids made so far: every message has its own
 	uint8_t *datagram; // the last one sent, in a block of exactly its length
-	struct turn_burst burst; // view, plan and side of the last datagram are [0]
-	struct stun_msg answer; // the last one parsed by fixture_code()
+	struct turn_burst burst; // view, plan and side of the last datagram are at [0]
+	struct stun_msg answer; // the last one that fixture_code() parsed
 };
 
+// A TURN client.
 struct fixture_client {
 	struct endpoint at; // its address as the server sees it
 	uint8_t listener;
@@ -62,72 +65,78 @@ struct fixture_client {
 	enum stun_algorithm alg; // SHA256: sends PASSWORD-ALGORITHM(S) and MESSAGE-INTEGRITY-SHA256
 	bool userhash; // sends USERHASH in place of USERNAME
 	uint8_t nonce[STUN_TEXT_MAX];
-	size_t nonce_len; // 0: fixture_ask() asks for one first
-	struct endpoint relay; // of the last Allocate that succeeded
+	size_t nonce_len; // 0: fixture_sign() asks for one first
+	struct endpoint relay; // from the last Allocate that succeeded
 	uint8_t token[8]; // its RESERVATION-TOKEN
-	uint32_t lifetime_s; // of the last Allocate or Refresh that succeeded
+	uint32_t lifetime_s; // from the last Allocate or Refresh that succeeded
 };
 
-// One worker; users ivan/pw and eve/evil; REST secret "s3cret"; listeners and relay addresses
-// 10.99.0.1 and fd99::1; relay ports 50000-50255; 10.99.0.0/24, 10.98.0.0/16, fd99::/64 allowed
-// as peers; quarantine 0; 16 permissions and 8 channels an allocation; no limits per second.
+// Returns the usual configuration: one worker; users ivan/pw and eve/evil; REST secret "s3cret";
+// listeners and relay addresses 10.99.0.1 and fd99::1; relay ports 50000-50255; 10.99.0.0/24,
+// 10.98.0.0/16 and fd99::/64 allowed as peers; quarantine 0; 16 permissions and 8 channels per
+// allocation; no limits per second.
 struct turn_config fixture_config(void);
 
+// Makes the shard and everything around it.
 void fixture_open(struct fixture *f, const struct turn_config *config, uint64_t seed);
-// Likewise with sizes of its pools (the other members of sizes are ignored).
+// The same, with the sizes of its pools given (the other members of sizes are ignored).
 void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	const struct turn_shard_params *sizes, uint64_t seed);
-// Another worker's shard of the same box: policy, map and quota are first's, who closes last.
+// Makes another worker's shard of the same server. It uses the policy, map and quota of first,
+// which has to be closed last.
 void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t worker);
-// Opens it with fixture_config() and seed 1; returns ivan at 198.51.100.7:5000.
+// Opens the fixture with fixture_config() and seed 1; returns ivan at 198.51.100.7:5000.
 struct fixture_client fixture_open_ivan(struct fixture *f);
+// Frees everything, and asserts that the shard has given all back.
 void fixture_close(struct fixture *f);
 
-// Moves both clocks and opens a round; nothing is swept.
+// Moves both clocks and begins a round. Nothing is swept.
 void fixture_advance(struct fixture *f, uint64_t ms);
-// Calls turn_shard_expire() until it has nothing left to do.
+// Calls turn_shard_expire() until nothing is left to sweep.
 void fixture_expire(struct fixture *f);
 
-// A client of user ivan on the listener of its family. "" as user name: none.
+// Returns a client of user ivan on the listener of the address's family. With "" as c->user it has
+// no user name.
 struct fixture_client fixture_client(const char *addr, uint16_t port);
 struct endpoint fixture_endpoint(const char *addr, uint16_t port);
 
-// Begins a message with a new transaction id in f->w; put the attributes of the method there.
+// Begins a message with a new transaction id in f->w; the test then adds the method's attributes.
 void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method method);
-// Appends who c is and the integrity; asks for a nonce first when c has none.
+// Appends the credentials of c and the integrity. Asks for a nonce first when c has none.
 void fixture_sign(struct fixture *f, struct fixture_client *c);
-// Signs and sends. Returns the answer's code as fixture_code().
+// Signs and sends the request. Returns the answer's code as fixture_code() does.
 unsigned int fixture_ask(struct fixture *f, struct fixture_client *c);
-// Sends the message as it is (an indication, a stranger's request).
+// Sends the message as it is (an indication, or a request without credentials).
 const struct turn_plan *fixture_send(struct fixture *f, const struct fixture_client *c);
 // Sends the last datagram once more, byte for byte.
 const struct turn_plan *fixture_resend(struct fixture *f, const struct fixture_client *c);
-// Routes any datagram of a client.
+// Routes any datagram from a client.
 const struct turn_plan *fixture_from_client(
 	struct fixture *f, const struct fixture_client *c, const void *data, size_t len);
-// Routes a datagram of a peer to a relayed transport address; it has to be one of the shard's.
+// Routes a datagram from a peer to a relayed transport address, which has to be one of the shard's.
 const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len);
 // Sends ChannelData.
 const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,
 	uint16_t channel, const void *data, size_t len);
 
-// Parses the reply in f->burst to f->answer: 0 for success, else its error code. Asserts that there
-// is a reply, and that it answers the last message.
+// Parses the reply in f->burst into f->answer and returns its error code, 0 for success. Asserts
+// that there is a reply and that it answers the last message.
 unsigned int fixture_code(struct fixture *f);
-// True when the last reply is signed with the key of c by the algorithm of c.
+// Whether the last reply is signed with the key and algorithm of c.
 bool fixture_signed(struct fixture *f, const struct fixture_client *c);
-// An address attribute of f->answer; asserts that it is there.
+// Returns an address attribute of f->answer; asserts that it is there.
 struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a);
-// Asserts that the last answer has the fields of a challenge, and nothing that makes it longer or
-// tells more.
+// Asserts that the last answer is a challenge with the fields it needs, and with nothing more that
+// would make it longer or tell a stranger something.
 void fixture_assert_challenge(const struct fixture *f);
-// What the shard has counted so far.
+// Returns the shard's counters.
 struct turn_stats fixture_stats(const struct fixture *f);
-// The reason for which a plan drops its datagram; TURN_OK when it does not.
+// Returns the reason why a plan drops its datagram; TURN_OK when it does not.
 unsigned int fixture_drop(const struct turn_plan *p);
 
-// Whole requests with the usual attributes. family: 4, 6, or 0 = not said.
+// Whole requests with the usual attributes. Each returns the answer's code. family: 4, 6, or 0 =
+// not sent.
 unsigned int fixture_allocate(struct fixture *f, struct fixture_client *c, int family);
 unsigned int fixture_refresh(struct fixture *f, struct fixture_client *c, uint32_t lifetime_s);
 unsigned int fixture_permit(struct fixture *f, struct fixture_client *c, const char *peer);
