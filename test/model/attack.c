@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model of an attacker beside the model of clients, on a fake clock: a thousand live allocations
-// and a hundred clients that hold a nonce, over UDP, TCP, TLS and DTLS, all behind one address, and
-// somebody off the path who spoofs that address over UDP with all that he can know. He may cost
-// nobody of them anything. How many *new* UDP clients still get through is printed. The limits are
-// the defaults of the configuration. And the other side of those: an office of 5,000 comes back.
+// An attacker beside the model's clients, on a fake clock. A thousand live allocations and a
+// hundred clients that hold a nonce use UDP, TCP, TLS and DTLS, all behind one address. The
+// attacker is off the path and spoofs that address over UDP with all that he can know. He must not
+// cost any of them anything. The test prints how many *new* UDP clients still get through. The
+// limits are the configuration's defaults. A second test looks at the other side of these limits:
+// an office of 5,000 clients comes back at once.
 #include <limits.h>
 
 #include "conf.h"
@@ -13,8 +14,8 @@
 #define HOLDERS 100
 #define STEP_MS 25
 #define MINUTE_MS 60000
-#define NEWCOMERS 2048 // 40 seconds of ten a second of each transport
-#define TRIES 7 // RFC 8489 6.2.1: Rc
+#define NEWCOMERS 2048 // 40 seconds of ten new clients a second for each transport
+#define TRIES 7 // transmissions, RFC 8489 6.2.1: Rc
 #define RTO_MS 500
 #define IP_UDP 28 // bytes of IPv4 and UDP headers
 #define VICTIM "198.51.100.7"
@@ -47,7 +48,7 @@ static struct turn_config config(void)
 
 enum want { WANT_ALLOCATION, WANT_TO_KEEP_IT, WANT_NOTHING };
 
-// One client and the transaction that it is in, RFC 8489 6.2.1: sent until it is answered.
+// One client and its current transaction (RFC 8489 6.2.1), repeated until it is answered.
 struct client {
 	struct fixture_client at;
 	enum want want;
@@ -55,20 +56,20 @@ struct client {
 	uint64_t next_ms;
 };
 
-// A shard under attack: those whom it serves already, and those who come meanwhile.
+// A shard under attack, the clients it serves already, and those that come meanwhile.
 struct attack_world {
 	struct fixture f;
 	struct test_rand rand;
 	struct client client[CLIENTS + HOLDERS];
-	uint64_t lost; // transactions of them that were given up
-	struct client newcomer[NEWCOMERS]; // in their first transaction; WANT_NOTHING: none
-	// New clients that came, and those of them that were challenged, at once or at all.
+	uint64_t lost; // their transactions that were given up
+	struct client newcomer[NEWCOMERS]; // in their first transaction; WANT_NOTHING: unused
+	// New clients that came; those that were challenged at once; those challenged at all.
 	uint64_t came[TRANSPORTS], at_once[TRANSPORTS], challenged[TRANSPORTS];
 	uint64_t spoofed, reflected, reflected_bytes;
-	uint16_t port; // of the next new client
+	uint16_t port; // the next new client's
 };
 
-// Sends one request of what a client wants: its code, or UINT_MAX for silence.
+// Sends one request for what a client wants. Returns the code, or UINT_MAX for no answer.
 static unsigned int ask(struct attack_world *w, struct client *c)
 {
 	struct fixture *f = &w->f;
@@ -91,7 +92,7 @@ static unsigned int ask(struct attack_world *w, struct client *c)
 	return code;
 }
 
-// One try; true when the transaction is over. A challenge begins the next one at once.
+// Makes one try. True when the transaction is over. After a challenge the next one begins at once.
 static bool try(struct attack_world *w, struct client *c)
 {
 	unsigned int code = ask(w, c);
@@ -109,14 +110,14 @@ static bool try(struct attack_world *w, struct client *c)
 	return false;
 }
 
-// A transaction is over: what comes next, and when.
+// Ends a transaction and decides what the client does next, and when.
 static void go_on(struct attack_world *w, struct client *c, bool holds)
 {
 	c->tries = 0;
 	c->next_ms = w->f.now_ms + 1000 * (60 + test_rand_below(&w->rand, holds ? 840 : 240));
 	if (!holds) {
 		c->want = WANT_TO_KEEP_IT;
-	} else if (c->want == WANT_ALLOCATION) { // it gives it back: it holds a nonce, no more
+	} else if (c->want == WANT_ALLOCATION) { // gives it back, and only keeps a nonce
 		c->want = WANT_NOTHING;
 		c->next_ms = w->f.now_ms;
 	} else {
@@ -148,7 +149,7 @@ static struct client client_new(struct attack_world *w, uint8_t listener)
 	return c;
 }
 
-// A new client of each transport comes.
+// Adds a new client for each transport.
 static void newcomers_come(struct attack_world *w)
 {
 	unsigned int i = 0;
@@ -161,7 +162,7 @@ static void newcomers_come(struct attack_world *w)
 	}
 }
 
-// Those who have come repeat their first request until they are challenged or give up.
+// New clients repeat their first request until they are challenged or give up.
 static void newcomers_step(struct attack_world *w)
 {
 	for (unsigned int i = 0; i < NEWCOMERS; i++) {
@@ -183,8 +184,8 @@ static void newcomers_step(struct attack_world *w)
 
 // --- the attacker --------------------------------------------------------------------------------
 
-// A request that nobody asked for, over UDP, from an address and a port of the attacker's choice.
-// He knows the realm, the users, every port of the clients, and nonces of his own address.
+// Sends an unsolicited UDP request from an address and a port that the attacker chooses. He knows
+// the realm, the users, every port of the clients, and nonces of his own address.
 static void spoof(struct attack_world *w, const struct fixture_client *own)
 {
 	static const enum stun_method methods[] = {STUN_ALLOCATE, STUN_ALLOCATE, STUN_REFRESH,
@@ -194,14 +195,14 @@ static void spoof(struct attack_world *w, const struct fixture_client *own)
 		fixture_client(VICTIM, (uint16_t)(1 + test_rand_below(&w->rand, 65535)));
 	const uint32_t kind = test_rand_below(&w->rand, 4);
 
-	if (test_rand_below(&w->rand, 2) == 0) // somebody's 5-tuple
+	if (test_rand_below(&w->rand, 2) == 0) // a client's 5-tuple
 		c.at.port = w->client[test_rand_below(&w->rand, CLIENTS + HOLDERS)].at.at.port;
 	fixture_begin(f, STUN_REQUEST, methods[test_rand_below(&w->rand, 6)]);
 	if (kind >= 1) {
 		c.nonce_len = own->nonce_len;
 		memcpy(c.nonce, own->nonce, own->nonce_len);
 		c.password = "guess";
-		if (kind >= 2) // of its own making: stale, fresh, from the future
+		if (kind >= 2) // made up by him: stale, fresh, from the future
 			c.nonce[13 + test_rand_below(&w->rand, 19)] =
 				(uint8_t)('A' + test_rand_below(&w->rand, 26));
 		fixture_sign(f, &c);
@@ -221,7 +222,7 @@ static void open_world(struct attack_world *w, uint64_t seed)
 
 	*w = (struct attack_world){.rand = {seed}, .port = 1024};
 	fixture_open(&w->f, &c, seed);
-	// over a minute, as that many do not come at once
+	// spread over a minute, since so many do not come at once
 	for (unsigned int i = 0; i < CLIENTS + HOLDERS; i++) {
 		w->client[i] = client_new(w, (uint8_t)(i % TRANSPORTS));
 		assert_true(try(w, &w->client[i]));
@@ -244,13 +245,13 @@ static void siege(unsigned int rate, uint64_t minutes)
 	struct client attacker;
 	const uint64_t steps = minutes * MINUTE_MS / STEP_MS;
 	const uint32_t each = rate * STEP_MS / 1000;
-	uint32_t before; // of a step's spoofed requests, those that come before the clients'
+	uint32_t before; // spoofed requests of a step that come before the clients' requests
 	struct turn_stats stats;
 
 	open_world(&w, rate);
 	attacker = client_new(&w, 0);
 	attacker.at.at.addr = fixture_endpoint("203.0.113.66", 0).addr;
-	assert_true(try(&w, &attacker)); // has a nonce, and an allocation while it lasts
+	assert_true(try(&w, &attacker)); // he has a nonce, and an allocation while it lasts
 	for (uint64_t step = 0; step < steps; step++) {
 		fixture_advance(&w.f, STEP_MS);
 		before = test_rand_below(&w.rand, each + 1);
@@ -303,7 +304,7 @@ static void test_fast_siege(void **state)
 static struct client office[OFFICE];
 
 // All clients of one address begin within a tenth of a second, as after an outage, and repeat their
-// requests as RFC 8489 says. Returns the milliseconds until the last one has its allocation.
+// requests by RFC 8489. Returns the milliseconds until the last one has its allocation.
 static uint64_t come_back(uint32_t workers)
 {
 	static struct attack_world w[8];
@@ -356,8 +357,8 @@ static void test_office_comes_back(void **state)
 	}
 }
 
-// What an address that somebody spoofs is sent, with a realm as long as turn.example: the burst,
-// and so many bytes in each second after it.
+// What an attacker can make the server send to a spoofed address, with a realm as long as
+// turn.example: the burst, and at most so many bytes in each second after it.
 static void test_reflection(void **state)
 {
 	static struct fixture f;

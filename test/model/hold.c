@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hundred thousand allocations held on one shard, each with a permission and a channel, every
-// tenth with two, all refreshed over 20 minutes of the shard's clock: none may end early, and all
-// have to end when their time is over. Prints what an allocation costs in memory and requests per
-// second (the client's half included, for information). HOLD_ALLOCATIONS=n sets the number.
+// A hundred thousand allocations on one shard, each with a permission and a channel, every tenth
+// with two, all refreshed over 20 minutes of the shard's clock. None may end early, and all have to
+// end when their time is over. Prints the memory of an allocation and the requests per second (for
+// information; the client's half is in it). HOLD_ALLOCATIONS=n sets the number.
 #include "turn_fixture.h"
 
 #include <stdio.h>
 #include <time.h>
 
 #define ALLOCATIONS 100000
-#define PORTS 50000 // of each relay address
-#define BYTES_MAX 400 // of the shard, an allocation
-#define ROUND_MS 250000 // between refreshes: before a permission's 300 s are over
-#define ROUNDS 4 // 250 s to make them and these: more than 20 minutes
+#define PORTS 50000 // ports of each relay address
+#define BYTES_MAX 400 // most memory of the shard for an allocation
+#define ROUND_MS 250000 // between refreshes: before the 300 s of a permission are over
+#define ROUNDS 4 // with the 250 s to make them, more than 20 minutes
 #define NONCE_LEN 32
 
 struct held {
@@ -76,7 +76,7 @@ static void make(struct hold *h, unsigned int i)
 	assert_int_equal(c.lifetime_s, 600);
 	memcpy(h->held[i].nonce, c.nonce, NONCE_LEN);
 	h->held[i].relay = c.relay;
-	h->requests += 2; // the first one got the nonce
+	h->requests += 2; // the first request was for the nonce
 	bind_all(h, i, &c);
 }
 
@@ -111,7 +111,7 @@ static void relay(struct hold *h, unsigned int i)
 	}
 }
 
-// Does something for each allocation in turn, evenly over span_ms, sweeping as a worker would.
+// Does something for each allocation in turn, evenly over span_ms, and sweeps as a worker would.
 static void for_all(struct hold *h, void (*what)(struct hold *h, unsigned int i), uint64_t span_ms)
 {
 	const uint64_t start = h->f.now_ms;
@@ -136,7 +136,7 @@ static void check_held(const struct hold *h)
 	turn_shard_stats(h->f.shard, &stats);
 	assert_int_equal(stats.allocations, h->n);
 	assert_int_equal(stats.channels, channels);
-	assert_int_equal(stats.permissions, h->n); // both channels go to one address
+	assert_int_equal(stats.permissions, h->n); // both channels lead to the same address
 	assert_int_equal(turn_quota_total(h->f.quota), h->n);
 }
 
@@ -165,7 +165,7 @@ static void print_memory(const struct hold *h)
 	const double shard = (double)turn_shard_size(&h->f.params) / h->n;
 
 	printf("memory: %.1f bytes an allocation\n", shard);
-	// With fewer than the default, what does not grow with their number would count.
+	// With fewer allocations, memory that does not grow with their number would count too much.
 	if (h->n >= ALLOCATIONS)
 		assert_true(shard <= BYTES_MAX);
 }
@@ -203,7 +203,7 @@ static void test_hold(void **state)
 		timed(&h, "refreshed", refresh, ROUND_MS);
 		check_held(&h);
 	}
-	// The oldest refresh is 250 s old: nothing has ended, and media passes everywhere.
+	// The oldest refresh is 250 s old: nothing has ended, and all media passes.
 	fixture_expire(&h.f);
 	check_held(&h);
 	for_all(&h, relay, 40000);

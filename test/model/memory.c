@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a million allocations on 62 relay addresses cost in memory, each with two permissions and
-// one channel: a table by part for 1, 8 and 16 workers, computed; then the start of one shard for
-// all of them, timed, and the allocations themselves made in it, with the growth of the process.
-// Not a test: it takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
+// The memory that a million allocations on 62 relay addresses take, each with two permissions and
+// one channel. First a computed table of parts for 1, 8 and 16 workers. Then one shard for all of
+// them is started and timed, and the allocations are made in it while the process grows. Not a
+// test: it takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -15,7 +15,7 @@
 #define PORT_LO 49152
 #define PORT_HI 65535
 #define ALLOCATIONS 1000000
-#define GOAL 400 // bytes an allocation
+#define GOAL 400 // bytes for an allocation
 
 static struct addr relay[ADDRESSES];
 
@@ -74,7 +74,7 @@ static const char *const names[PARTS] = {"line of a relayed packet", "the rest o
 	"two permissions", "one channel", "pools beyond them", "table of clients", "free ports",
 	"rate limiters", "lists, redirects", "quotas"};
 
-// Adds what one worker has of each part.
+// Adds the memory of each part of one worker.
 static void parts_add(
 	const struct turn_config *c, const struct turn_relay_map *map, uint8_t worker, size_t *part)
 {

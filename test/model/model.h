@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random operations on a shard as data: an op says what a client or peer does, an outcome what came
-// of it. world.c makes ops up, wire.c turns them into datagrams and plans into outcomes, naive.c
-// judges outcomes and never sees a byte of a message.
+// Random operations on a shard, as data. An op says what a client or peer does; an outcome says
+// what happened. world.c invents ops. wire.c turns ops into datagrams, and plans into outcomes.
+// naive.c judges outcomes and never sees a byte of a message.
 #pragma once
 
 #include "turn_fixture.h"
@@ -10,9 +10,9 @@
 #define MODEL_PEERS 18
 #define MODEL_USERS 5
 #define MODEL_NONCE_LEN 32
-#define MODEL_OP_PEERS 4 // most in one CreatePermission
-#define MODEL_DATAGRAM 512 // longest
-#define MODEL_POOL_AMPLE 8192 // records that all allocations of a world cannot use up
+#define MODEL_OP_PEERS 4 // most peers in one CreatePermission
+#define MODEL_DATAGRAM 512 // longest datagram, bytes
+#define MODEL_POOL_AMPLE 8192 // more records than all allocations of a world can use
 #define MODEL_PORTS 24 // most relay ports of one address
 
 enum op_kind {
@@ -28,53 +28,53 @@ enum op_kind {
 	OP_KINDS
 };
 
-// How a request proves who it is from.
+// How a request is signed, rightly or wrongly.
 enum op_sign {
 	SIGN_GOOD,
 	SIGN_NONE, // no integrity at all
 	SIGN_PASSWORD, // the wrong password
-	SIGN_NO_USER, // an attribute missing beside the integrity
+	SIGN_NO_USER, // with integrity, but one attribute is missing
 	SIGN_NO_REALM,
 	SIGN_NO_NONCE,
 	SIGN_LIST_ONLY, // PASSWORD-ALGORITHMS without PASSWORD-ALGORITHM
 	SIGN_CHOICE_ONLY,
-	SIGN_LIST_OTHER, // another list than the server's: bid down
-	SIGN_TAMPERED, // one bit changed behind the integrity's back
+	SIGN_LIST_OTHER, // another list than the server's, as in a bid-down attack
+	SIGN_TAMPERED, // one bit changed after it was signed
 	SIGN_KINDS
 };
 
-// Key and integrity of a request that is signed.
+// The key and the integrity attribute of a signed request.
 enum op_style {
 	STYLE_PLAIN, // no algorithms, MD5 key, MESSAGE-INTEGRITY
 	STYLE_SHA1, // PASSWORD-ALGORITHM MD5, MESSAGE-INTEGRITY
 	STYLE_MD5, // PASSWORD-ALGORITHM MD5, MESSAGE-INTEGRITY-SHA256
 	STYLE_SHA256, // PASSWORD-ALGORITHM SHA-256, MESSAGE-INTEGRITY-SHA256
-	STYLE_USERHASH, // likewise, USERHASH in place of USERNAME
+	STYLE_USERHASH, // as STYLE_SHA256, with USERHASH in place of USERNAME
 	STYLE_KINDS
 };
 
-// One attribute of an otherwise proper request that has a length it cannot have.
+// An otherwise proper request may have one attribute of an impossible length.
 enum op_malformed { WELL_FORMED, BAD_TRANSPORT, BAD_FAMILY, BAD_EVEN_PORT, BAD_TOKEN, BAD_KINDS };
 
-// Something no TURN server can use.
+// Datagrams that no TURN server can use.
 enum op_garbage {
 	GARBAGE_NOT_TURN, // first byte 4..63 or 80..255
-	GARBAGE_STUN, // first byte of STUN, random behind it
-	GARBAGE_LENGTH, // a length field that is not the datagram's
+	GARBAGE_STUN, // first byte of STUN, random bytes behind it
+	GARBAGE_LENGTH, // the length field does not fit the datagram
 	GARBAGE_COOKIE,
-	GARBAGE_METHOD, // a method that there is not
+	GARBAGE_METHOD, // a method that does not exist
 	GARBAGE_CLASS, // a response, or a class that the method does not have
 	GARBAGE_FINGERPRINT, // a wrong FINGERPRINT
 	GARBAGE_KEEPALIVE, // a Binding indication
-	GARBAGE_EMPTY, // no byte at all
+	GARBAGE_EMPTY, // no bytes
 	GARBAGE_KINDS
 };
 
 struct op_nonce {
 	uint8_t text[MODEL_NONCE_LEN];
-	struct endpoint client; // who got it
-	uint64_t wall_s; // when
-	bool junk; // made up
+	struct endpoint client; // that got it
+	uint64_t wall_s; // when the client got it
+	bool junk; // invented, not the server's
 };
 
 struct op {
@@ -85,15 +85,15 @@ struct op {
 	enum op_sign sign;
 	enum op_style style;
 	struct op_nonce nonce;
-	bool unknown; // an unknown comprehension-required attribute
-	bool optional; // unknown optional ones: ADDITIONAL-ADDRESS-FAMILY, MOBILITY-TICKET
+	bool unknown; // has an unknown comprehension-required attribute
+	bool optional; // has unknown optional ones: ADDITIONAL-ADDRESS-FAMILY, MOBILITY-TICKET
 	bool fingerprint;
-	bool padding_dirty; // padding that is not zero
+	bool padding_dirty; // its padding is not zero
 	enum op_malformed malformed;
 
-	int transport; // Allocate: protocol number, or -1 = not said
-	int family; // Allocate, Refresh: 0 = not said, 1, 2, or what there is not
-	int even; // EVEN-PORT: -1 = not said, 0, or 1 = reserve the next one
+	int transport; // Allocate: protocol number, or -1 = not sent
+	int family; // Allocate, Refresh: 0 = not sent, 1, 2, or a family that does not exist
+	int even; // EVEN-PORT: -1 = not sent, 0, or 1 = reserve the next port too
 	bool has_lifetime, has_token;
 	uint32_t lifetime_s;
 	uint8_t token[8];
@@ -103,19 +103,19 @@ struct op {
 	bool has_channel, has_data, df_attribute;
 	uint16_t channel;
 
-	uint16_t len; // of the data
-	int slack; // ChannelData: bytes behind the data (padding), negative = some are missing
-	bool hairpin; // OP_PEER: comes from an own relay address
-	struct endpoint relay; // OP_PEER: where to
+	uint16_t len; // bytes of the data
+	int slack; // ChannelData: bytes behind the data (padding); negative = bytes are missing
+	bool hairpin; // OP_PEER: comes from one of the server's own relay addresses
+	struct endpoint relay; // OP_PEER: where the datagram goes
 };
 
 enum peer_class { PEER_OPEN, PEER_FORBIDDEN, PEER_OWN };
 
 struct model_peer {
-	struct endpoint at; // as it is on the wire
+	struct endpoint at; // as on the wire
 	struct addr canonical;
 	enum peer_class class;
-	bool encoded; // an IPv4 address in the clothes of an IPv6 one
+	bool encoded; // an IPv4 address written as an IPv6 address
 };
 
 struct model_user {
@@ -127,15 +127,15 @@ struct model_user {
 struct model_client {
 	struct endpoint at;
 	uint8_t listener;
-	unsigned int user; // whom it usually is
+	unsigned int user; // whose name it usually gives
 	struct op_nonce nonce, old_nonce;
 	bool has_nonce, has_relay;
-	struct endpoint relay; // of its last Allocate
+	struct endpoint relay; // from its last Allocate
 	struct op last; // its last request
 	bool has_last;
 };
 
-// What the other end knows: enough to make up ops that mostly make sense.
+// What clients and peers know: enough to invent ops that mostly make sense.
 struct model_world {
 	struct test_rand rand;
 	struct turn_config config;
@@ -145,46 +145,53 @@ struct model_world {
 	uint8_t token[8]; // last reservation token seen
 	bool has_token;
 	uint32_t tids;
-	struct turn_listener listener[3]; // behind config
+	struct turn_listener listener[3]; // that config points to
 };
 
+// What came of an op.
 struct outcome {
 	enum turn_verdict verdict;
 	enum turn_drop reason;
-	unsigned int code; // of a reply: 0 = success
+	unsigned int code; // of a reply: error code, 0 = success
 	struct endpoint relayed;
 	uint8_t token[8];
 	bool has_token;
 	uint32_t lifetime_s;
-	struct endpoint src, dst; // of a datagram that is passed on
-	uint16_t channel; // 0: as it is, to a peer; or in a Data indication
+	struct endpoint src, dst; // of a relayed datagram
+	uint16_t channel; // 0: sent to a peer, or in a Data indication
 	bool data_indication, df;
 	struct endpoint peer; // that the Data indication names
 	const uint8_t *payload;
 	uint16_t len;
 };
 
-// Byte i of the data of an op.
+// Returns byte i of the data of an op.
 static inline uint8_t model_data(const struct op *op, size_t i)
 {
 	return (uint8_t)(op->tid + 7 * i);
 }
 
 // --- world.c
+// Makes the world of a seed: configuration, clients, peers and users.
 void model_world_init(struct model_world *w, uint64_t seed);
+// Invents the next op.
 struct op model_op(struct model_world *w);
-// Takes over what a client learns from the outcome of its op.
+// Keeps what a client learns from the outcome of its op.
 void model_learn(struct model_world *w, const struct op *op, const struct outcome *o);
+// Keeps the nonce that a client was sent.
 void model_learn_nonce(
 	struct model_world *w, const struct op *op, const uint8_t *nonce, uint64_t wall_s);
+// Prints an op for whoever reads a failure.
 void model_print(const struct model_world *w, const struct op *op);
 
 // --- wire.c
-// Builds the datagram and the view of an op (but view->data, which is buf); returns its length.
+// Builds the datagram of an op in buf; returns its length.
 uint16_t model_encode(
 	struct model_world *w, struct fixture *f, const struct op *op, uint8_t buf[MODEL_DATAGRAM]);
+// Builds the view of an op, without view->data, which is the caller's buf.
 void model_view(const struct model_world *w, const struct fixture *f, const struct op *op,
 	struct turn_view *v);
-// Reads view, plan and side i of the fixture's burst. NULL, or what is wrong with them.
+// Turns view, plan and side i of the fixture's burst into an outcome. Returns NULL, or what is
+// wrong with them.
 const char *model_decode(struct model_world *w, struct fixture *f, unsigned int i,
 	const struct op *op, struct outcome *o);

@@ -69,7 +69,8 @@ static uint32_t lifetime(const struct naive *n, const struct op *op)
 	return asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
 }
 
-// RFC 8656 7.2, in its order. A malformed attribute may be found at any step.
+// Error codes of Allocate in the order of RFC 8656 7.2. A malformed attribute may be found at any
+// step.
 static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
 	const struct naive_hold *h = naive_allocation(n, op->client), *r = NULL;
@@ -106,7 +107,7 @@ static struct naive_hold *hold_new(
 {
 	struct naive_hold *h = naive_holder(n, relay);
 
-	if (h != NULL) // expired, and swept by now as it seems
+	if (h != NULL) // it has expired, and the server must have swept it
 		naive_release(n, h);
 	for (h = n->hold; h->used; h++)
 		assert_true(h + 1 < n->hold + NAIVE_HOLDS);
@@ -119,7 +120,7 @@ static struct naive_hold *hold_new(
 	return h;
 }
 
-// The Allocate of a live allocation came again.
+// Judges the repeated Allocate of a live allocation.
 static const char *judge_again(
 	const struct naive *n, const struct naive_hold *h, const struct outcome *o)
 {
@@ -157,7 +158,7 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 		return wrong;
 	if (r != NULL)
 		r->used = false;
-	// What it had before has expired; the server knows by now.
+	// The allocation it had before has expired, and the server must know that by now.
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
 		if (n->hold[i].used && !n->hold[i].reservation && n->hold[i].client == op->client)
 			naive_release(n, &n->hold[i]);
@@ -206,7 +207,7 @@ static bool nonce_good(const struct naive *n, const struct op *op)
 		n->wall_s <= op->nonce.wall_s + n->config->nonce_lifetime_s;
 }
 
-// RFC 8489 9.2.4 with the nonce looked at first. 0 = the user has proved who they are.
+// RFC 8489 9.2.4, with the nonce checked first. Returns 0 when the user has proved who they are.
 static unsigned int stranger_code(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
@@ -228,7 +229,7 @@ static unsigned int stranger_code(const struct naive *n, const struct op *op)
 		return 400;
 	if (op->sign != SIGN_GOOD || !u->known)
 		return 401;
-	// REST users can prove themselves while their time lasts, and have no USERHASH.
+	// REST users can prove who they are until they expire, and have no USERHASH.
 	if (u->expires_s != 0 && (u->expires_s < n->wall_s || op->style == STYLE_USERHASH))
 		return 401;
 	return 0;
@@ -258,7 +259,7 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 		naive_permit_codes(n, h, op, may);
 	else
 		naive_bind_codes(n, h, op, may);
-	// In the very second in which a REST user's time ends.
+	// The REST user expires in this very second: both answers are allowed.
 	if (u->expires_s == n->wall_s && op->kind != OP_BINDING)
 		naive_may(may, 401);
 }
@@ -313,7 +314,8 @@ static const char *judge_garbage(struct naive *n, const struct op *op, const str
 	n->drops[o->reason]++;
 	if (o->reason == reason[op->garbage])
 		return NULL;
-	// 80..127 was ChannelData once (RFC 5766 11.4), on channels that cannot be bound any more.
+	// First bytes 80..127 were ChannelData once (RFC 5766 11.4), on channels that nobody can
+	// bind now.
 	if (op->garbage == GARBAGE_NOT_TURN &&
 		(o->reason == TURN_DROP_NO_ALLOCATION || o->reason == TURN_DROP_CHANNEL_LENGTH ||
 			o->reason == TURN_DROP_CHANNEL_UNBOUND))
@@ -366,7 +368,7 @@ uint64_t naive_edge(const struct naive *n)
 	return edge;
 }
 
-// Whether a row of the listing tells the truth of an allocation.
+// Whether a row of the listing matches the model's allocation.
 static const char *judge_row(
 	const struct naive *n, const struct naive_hold *h, const struct turn_info *row)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TURN server as RFC 8656 tells it, with lists that are searched from end to end, exact clocks
-// and no network: it judges what a real one did. Where the RFC leaves a choice (which port, which
-// of two errors) it takes any that is allowed and goes on from there.
+// A TURN server as RFC 8656 describes it, with lists that are searched from end to end, exact
+// clocks and no network. It judges what the real server did. Where the RFC leaves a choice (which
+// port, which of two errors) it accepts any allowed one and goes on from there.
 //
-// What has expired but was not swept yet may or may not still occupy a port or count in a quota:
-// the model keeps such a hold until it has surely gone, and allows both.
+// A hold that has expired but was not swept yet may or may not still occupy its port and count in a
+// quota. The model keeps such a hold until it has surely gone, and allows both.
 #pragma once
 
 #include "model.h"
 
 #define NAIVE_HOLDS 128
 #define NAIVE_RECORDS 64
-#define NAIVE_TICK_MS 16 // what is due is swept at most this much later
+#define NAIVE_TICK_MS 16 // sweeping may lag behind expiry by at most this much
 
 struct naive_permission {
 	struct addr peer;
@@ -24,7 +24,7 @@ struct naive_channel {
 	uint64_t until_ms;
 };
 
-// An allocation or a reservation: what occupies a port and counts in the quota.
+// An allocation or a reservation: it occupies a port and counts in the quota.
 struct naive_hold {
 	bool used, reservation;
 	unsigned int client, user;
@@ -40,7 +40,7 @@ struct naive_hold {
 	uint64_t rx, tx;
 };
 
-// When a port became free: some time from lo to hi.
+// When a port became free: at some time from lo to hi.
 struct naive_port {
 	uint64_t lo_ms, hi_ms;
 };
@@ -51,52 +51,57 @@ struct naive {
 	uint64_t now_ms, wall_s;
 	struct naive_hold hold[NAIVE_HOLDS];
 	struct naive_port port[2][MODEL_PORTS]; // by family (IPv4 first) and number
-	int early; // of the last Allocate: 1 = surely reused early, 0 = surely not, -1 = unsure
+	int early; // last Allocate reused a port early: 1 = surely, 0 = surely not, -1 = unsure
 	uint64_t successes, errors[700], drops[TURN_DROP_END], relayed, indications;
 };
 
-// Answers or drops that are allowed.
+// A set of answers or drops that are allowed.
 struct naive_set {
 	unsigned int n, member[8];
 };
 
+// Begins with nothing allocated.
 void naive_init(struct naive *n, const struct model_world *w, uint64_t now_ms, uint64_t wall_s);
+// Moves the clocks.
 void naive_clock(struct naive *n, uint64_t now_ms, uint64_t wall_s);
-// All that was due has been swept.
+// Tells that the server has swept all that was due.
 void naive_swept(struct naive *n);
-// Judges the outcome of an op: NULL when the RFC allows it, else what is wrong.
+// Judges the outcome of an op. Returns NULL when the RFC allows it, else what is wrong.
 const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o);
-// Judges the shard's own account of itself.
+// Judges the listing that the shard gives of its allocations. Returns NULL, or what is wrong.
 const char *naive_judge_listing(struct naive *n, const struct turn_shard *s, uint32_t quota_total);
-// The next time at which something expires, UINT64_MAX: nothing will.
+// Returns the next time at which something expires; UINT64_MAX = never.
 uint64_t naive_edge(const struct naive *n);
 
 // --- shared by naive.c, naive_ports.c and naive_peers.c
+// Whether a hold has not expired yet.
 bool naive_live(const struct naive *n, const struct naive_hold *h);
-// Whatever occupies a port, expired or not.
+// Returns the hold that occupies a port, expired or not; NULL = none.
 struct naive_hold *naive_holder(struct naive *n, const struct endpoint *e);
 // Ends a hold; its port becomes free.
 void naive_release(struct naive *n, struct naive_hold *h);
-// Codes for want of a port or of quota; *success is cleared where an Allocate cannot succeed.
+// Adds the error codes that a lack of ports or of quota allows. Clears *success where an Allocate
+// cannot succeed.
 void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success);
 void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_hold *taken_up,
 	struct naive_set *may, bool *success);
-// Whether the port given was one to give.
+// Judges whether the port that the server gave was allowed. Returns NULL, or what is wrong.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e);
+// Adds a member to a set.
 void naive_may(struct naive_set *s, unsigned int member);
 bool naive_has(const struct naive_set *s, unsigned int member);
-// The live allocation of a client, NULL when there is none.
+// Returns the live allocation of a client; NULL = none.
 struct naive_hold *naive_allocation(struct naive *n, unsigned int client);
 bool naive_permitted(const struct naive *n, const struct naive_hold *h, const struct addr *peer);
-// Codes that CreatePermission and ChannelBind may end with on an allocation (0 = success), and what
-// their success does.
+// The codes add what CreatePermission and ChannelBind may answer on an allocation (0 = success).
+// naive_permit and naive_bind do what their success does.
 void naive_permit_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
 	struct naive_set *may);
 void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
 	struct naive_set *may);
 void naive_permit(struct naive *n, struct naive_hold *h, const struct op *op);
 void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op);
-// Forgets permissions and channels that have surely been swept.
+// Forgets permissions and channels that the server has surely swept.
 void naive_purge(const struct naive *n, struct naive_hold *h);
-// Judges Send, ChannelData and peer datagrams.
+// Judges the outcome of Send, ChannelData and peer datagrams. Returns NULL, or what is wrong.
 const char *naive_judge_data(struct naive *n, const struct op *op, const struct outcome *o);

@@ -52,8 +52,8 @@ static bool family_differs(const struct naive_hold *h, const struct addr *a)
 	return addr_is_v4(a) != addr_is_v4(&h->relay.addr);
 }
 
-// What speaks against peer i of a request, whatever method it is. An IPv4 address that is encoded
-// as an IPv6 one may be taken for what it means or refused for what it looks like.
+// Adds the codes that refuse peer i of a request, for any method. An IPv4 address written as an
+// IPv6 address may be taken for what it means or refused for what it looks like.
 static void peer_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
 	unsigned int i, struct naive_set *may)
 {
@@ -84,8 +84,8 @@ static bool encoded_only(const struct naive *n, const struct naive_hold *h, cons
 	return any;
 }
 
-// How many permissions there are and how many a request adds: surely, and at most, as those that
-// have expired may not have been swept, and stay while a channel names them.
+// How many permissions there are and how many a request adds, as least and most: expired ones may
+// not have been swept, and stay while a channel names them.
 struct room {
 	unsigned int sure, most;
 };
@@ -113,8 +113,8 @@ static struct room permissions_after(
 	return r;
 }
 
-// Fairness: within what every allocation is sure of nobody is refused, whatever others have taken;
-// beyond that a pool may be used up.
+// Whether a pool may refuse. Fairness: no allocation is refused what every allocation is sure of,
+// whatever others have taken; beyond that a pool may be used up.
 static bool pool_may_refuse(const struct naive *n, struct room r, unsigned int sure)
 {
 	return n->config->pools.permissions != MODEL_POOL_AMPLE && r.most > sure;
@@ -141,8 +141,8 @@ void naive_permit_codes(const struct naive *n, const struct naive_hold *h, const
 		permission_codes(n, permissions_after(n, h, op), may);
 }
 
-// 12: 0x4000 to 0x4FFF; to 0x7FFF for clients of RFC 5766, who send no PASSWORD-ALGORITHMS back,
-// where the configuration has it so.
+// RFC 8656 12: channels are 0x4000 to 0x4FFF. If the configuration says so, clients of RFC 5766,
+// which send no PASSWORD-ALGORITHMS back, may use up to 0x7FFF.
 static bool number_valid(const struct naive *n, const struct op *op)
 {
 	const bool old = n->config->rfc5766_channels && op->style == STYLE_PLAIN;
@@ -170,7 +170,7 @@ void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const s
 	if (!op->peer_malformed[0] && (by_number != NULL || by_peer != NULL) &&
 		by_number != by_peer)
 		naive_may(may, 400);
-	// Good but for looking like an IPv6 address: may be refused for that or not.
+	// Good, except that it looks like an IPv6 address: may be refused for that.
 	if (may->n != 0 && !(may->n == 1 && naive_has(may, 443) && encoded_only(n, h, op)))
 		return;
 	for (unsigned int i = 0; i < h->nb_channels; i++)
@@ -208,7 +208,7 @@ void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op)
 	const struct endpoint peer = {p->canonical, p->at.port};
 	unsigned int kept = 0;
 
-	// What it replaces: itself, and what has expired under its number or to its peer.
+	// It replaces itself, and expired channels with its number or to its peer.
 	for (unsigned int i = 0; i < h->nb_channels; i++)
 		if (h->channel[i].number != op->channel && !endpoint_eq(&h->channel[i].peer, &peer))
 			h->channel[kept++] = h->channel[i];
@@ -327,7 +327,7 @@ static const char *judge_send(struct naive *n, const struct op *op, const struct
 			naive_may(&may, TURN_DROP_INDICATION);
 			naive_may(&may, TURN_DROP_PEER_DENIED);
 		}
-		// Good but for looking like an IPv6 address: may be refused for that or not.
+		// Good, except that it looks like an IPv6 address: may be refused for that.
 		if (p->encoded && may.n == 0 && o->verdict == TURN_DROP)
 			naive_may(&may, TURN_DROP_PEER_DENIED);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an allocation takes: a relay port (RFC 8656 7.2) and a place in the quotas.
+// What an allocation takes: a relay port (RFC 8656 7.2), and a place in the quotas.
 #include "naive.h"
 
 static struct naive_port *port_at(struct naive *n, const struct endpoint *e)
@@ -34,7 +34,7 @@ void naive_release(struct naive *n, struct naive_hold *h)
 	h->used = false;
 }
 
-// When the port became free, as far as it is known; false when it is not free.
+// When the port became free, as far as that is known; false when it is not free.
 static bool port_freed(struct naive *n, const struct endpoint *e, struct naive_port *freed)
 {
 	const struct naive_hold *h = naive_holder(n, e);
@@ -49,7 +49,7 @@ static bool port_freed(struct naive *n, const struct endpoint *e, struct naive_p
 
 enum port_kind { PORT_ANY, PORT_EVEN, PORT_PAIR };
 
-// Likewise for what an Allocate asks for at e: the later one of a pair counts.
+// The same for what an Allocate asks for at e: of a pair of ports the later time counts.
 static bool choice_freed(
 	struct naive *n, const struct endpoint *e, enum port_kind kind, struct naive_port *freed)
 {
@@ -74,8 +74,9 @@ static enum port_kind kind_of(const struct op *op)
 	return op->even < 0 ? PORT_ANY : op->even == 0 ? PORT_EVEN : PORT_PAIR;
 }
 
-// A port rests for the quarantine; when none has, the one that has rested longest will do, if it
-// has for a second. Never in the millisecond it was freed in.
+// A port rests for the quarantine (rest_ms). When none has rested that long, the one that has
+// rested longest may be used, if it has rested for a second: this least rest. A port is never used
+// in the millisecond in which it became free.
 static uint64_t rest_least_ms(const struct naive *n)
 {
 	return n->config->quarantine_s == 0 ? 1 : 1000;
@@ -114,7 +115,7 @@ void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *ma
 	*success = *success && perhaps;
 }
 
-// Whether the port given was one to give.
+// Judges whether the port given was allowed.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e)
 {
 	struct endpoint other = {.addr = e->addr};
@@ -164,8 +165,8 @@ static void limit_code(
 		*success = false;
 }
 
-// Counts with the allocation asked for: surely, and at most. A reservation counts for whoever made
-// it, until it is taken up.
+// Counts the allocations of a quota together with the one asked for, as least and most. A
+// reservation counts for its maker until it is taken up.
 void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_hold *taken_up,
 	struct naive_set *may, bool *success)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random operations with time jumps on one shard, judged one by one by a naive model of RFC 8656.
+// Random operations with time jumps on one shard. A naive model of RFC 8656 judges each of them.
 // TEST_SEED=n repeats a run, TEST_OPS=n sets its length.
 #include "naive.h"
 
@@ -13,7 +13,7 @@ struct run {
 	struct model_world w;
 	struct fixture f;
 	struct naive n;
-	struct test_rand rand; // of the run itself: seeds of worlds, time
+	struct test_rand rand; // of the run itself: chooses seeds of worlds, and time jumps
 	uint64_t ops, early;
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
 };
@@ -27,8 +27,8 @@ static void complain(const struct run *r, const struct op *op, const char *wrong
 	fail_msg("%s", wrong);
 }
 
-// How far the clock goes before the next operation: mostly not at all; now and then to just before,
-// at or just after something's expiry, or far.
+// How far the clock goes before the next operation: mostly not at all; sometimes to just before, at
+// or just after an expiry, or far.
 static uint64_t pick_jump(struct run *r)
 {
 	const uint32_t dice = test_rand_below(&r->rand, 2000);
@@ -51,7 +51,7 @@ static void step_clock(struct run *r)
 {
 	fixture_advance(&r->f, pick_jump(r));
 	naive_clock(&r->n, r->f.now_ms, r->f.wall_s);
-	// Sweeping may lag: what has expired is gone all the same.
+	// Sweeping may lag; what has expired is gone even so.
 	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(r->f.shard))
 		naive_swept(&r->n);
 }
@@ -131,7 +131,7 @@ static void run_world(struct run *r, uint64_t ops)
 	sum_up(r);
 }
 
-// A run that never sees an error or a drop proves nothing of it.
+// A run in which some error or drop never occurred has not tested it.
 static void check_coverage(const struct run *r)
 {
 	static const unsigned int codes[] = {

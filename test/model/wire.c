@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ops to datagrams, plans to outcomes. What an answer has to look like whatever it answers
-// (classes, attributes, who signs it with what) is checked here.
+// Turns ops into datagrams, and plans into outcomes. It also checks what every answer has to look
+// like (class, attributes, and who signs it with which key).
 #include "model.h"
 
 #include <netinet/in.h>
 
 #define TYPE_ADDITIONAL_ADDRESS_FAMILY 0x8000
 #define TYPE_MOBILITY_TICKET 0x8030
-#define TYPE_UNKNOWN 0x7f01 // comprehension-required, assigned to nobody
+#define TYPE_UNKNOWN 0x7f01 // comprehension-required, not assigned
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
 static const uint8_t only_md5[4] = {0, 1, 0, 0};
 
 // --- to the wire
 
-// An attribute that lib/stun has no name for: written under another one's type, then renamed.
+// Writes an attribute that lib/stun has no name for, under another type, and then renames it.
 static void put_raw(struct stun_writer *w, uint16_t type, const void *value, size_t len)
 {
 	const uint16_t at = w->len;
@@ -35,7 +35,8 @@ static void put_peer(struct stun_writer *w, const struct model_peer *p, bool mal
 		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->at);
 		return;
 	}
-	// All 16 bytes, be it a mapped IPv4 address: XORed with cookie and tid (RFC 8489 14.2).
+	// All 16 bytes are XORed with cookie and tid (RFC 8489 14.2), also of a mapped IPv4
+	// address.
 	store_be16(value + 2, p->at.port ^ load_be16(w->buf + 4));
 	for (int i = 0; i < 16; i++)
 		value[4 + i] = p->at.addr.b[i] ^ w->buf[4 + i];
@@ -178,7 +179,7 @@ static void put_auth(
 	put_algorithms(w, op);
 	op_key(m, f, op, &key);
 	stun_put_integrity(w, f->crypto, style_sha1(op) ? STUN_ALG_MD5 : STUN_ALG_SHA256, &key);
-	// The last byte of the digest, or of the header that it covers.
+	// Changes the last byte of the digest, or of the header that it covers.
 	if (op->sign == SIGN_TAMPERED)
 		w->buf[op->tid % 2 == 0 ? w->len - 1 : STUN_HEADER_LEN - 1] ^= 1;
 }
@@ -192,7 +193,7 @@ static void begin(struct stun_writer *w, uint8_t *buf, const struct op *op, enum
 	stun_begin(w, buf, MODEL_DATAGRAM, cls, method, tid);
 }
 
-// Each differs from a proper message in one thing.
+// Writes a message that differs from a proper one in one thing.
 static uint16_t encode_garbage(struct model_world *m, const struct op *op, uint8_t *buf)
 {
 	struct stun_writer w;
@@ -288,7 +289,7 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 
 // --- from the wire
 
-// What a 401 or 438 has to carry (RFC 8489 9.2.4) and what no stranger is told.
+// Checks what a 401 or 438 has to carry (RFC 8489 9.2.4) and what it must not tell a stranger.
 static const char *check_challenge(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
@@ -308,7 +309,7 @@ static const char *check_challenge(
 	return NULL;
 }
 
-// Whose signature, if any, and what goes with it.
+// Checks who signed the answer, if anybody, and what has to go with it.
 static const char *check_signature(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
@@ -347,7 +348,7 @@ static bool get_addr(const struct stun_msg *m, enum stun_attr a, struct endpoint
 		family == (addr_is_v4(&e->addr) ? 4 : 6);
 }
 
-// The attributes of a success response: those that the method demands and no others.
+// Reads a success response: it has the attributes that the method demands and no others.
 static const char *read_success(
 	struct model_world *w, const struct stun_msg *m, const struct op *op, struct outcome *o)
 {
@@ -397,7 +398,7 @@ static const char *read_error(struct model_world *w, struct fixture *f, const st
 	}
 	if (o->code == 420 && check_unknown(m) != NULL)
 		return check_unknown(m);
-	// Bad in its form, not in its signature: nobody has been authenticated.
+	// Malformed, not wrongly signed: nobody has been authenticated.
 	if (o->code == 400 && op->sign != SIGN_GOOD)
 		return stun_has(m, STUN_NONCE) || is_signed ? "400 with NONCE or integrity" : NULL;
 	return check_signature(w, f, m, op);
@@ -426,8 +427,8 @@ static const char *decode_reply(struct model_world *w, struct fixture *f, unsign
 	return wrong != NULL ? wrong : check_signature(w, f, &m, op);
 }
 
-// A Data indication as the client will see it: front, payload and the padding that the data path
-// adds.
+// Reads a Data indication as the client will see it: front, payload, and the padding that the data
+// path adds.
 static const char *decode_data(const uint8_t *front, uint16_t front_len, struct outcome *o)
 {
 	uint8_t message[MODEL_DATAGRAM + 64] = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The actors of the model tests and the ops they come up with: mostly sensible, so that the shard
-// is full of life, with all that a client can get wrong strewn in.
+// The actors of the model tests and the ops they invent. Most ops are sensible, so that the shard
+// has much to do; all mistakes that a client can make are mixed in.
 #include "model.h"
 
 #include <netinet/in.h>
@@ -53,7 +53,7 @@ static void config_init(struct model_world *w)
 	*c = fixture_config();
 	w->listener[0] = c->listeners[0];
 	w->listener[1] = c->listeners[1];
-	// In the middle of the relay ports, of which it takes one.
+	// Its port is in the middle of the relay ports, so one of them is taken.
 	w->listener[2] =
 		(struct turn_listener){fixture_endpoint("10.99.0.1", 50004), TURN_OVER_UDP};
 	c->listeners = w->listener;
@@ -68,7 +68,7 @@ static void config_init(struct model_world *w)
 	c->limits.per_source = ONE_OF(w, 0, 5);
 	c->limits.permissions = ONE_OF(w, 3, 4, 16);
 	c->limits.channels = ONE_OF(w, 2, 3, 8);
-	// small pools for all, or room for whatever the allocations may have
+	// pools too small for all, or with room for everything that the allocations may have
 	c->pools.sure_permissions = ONE_OF(w, 1, 2, 3);
 	c->pools.sure_channels = ONE_OF(w, 1, 1, 2);
 	c->pools.permissions = c->pools.channels = ONE_OF(w, MODEL_POOL_AMPLE, 1, 5);
@@ -100,8 +100,8 @@ static void users_init(struct model_world *w)
 	w->user[4] = (struct model_user){.name = "mallory", .password = "pw"};
 }
 
-// Few sources with several ports each, on every listener; clients 2n and 2n + 1 of IPv4 differ in
-// the listener only.
+// Few sources with several ports each, on every listener. IPv4 clients 2n and 2n + 1 differ in the
+// listener only.
 static void clients_init(struct model_world *w)
 {
 	static const char *const v4[] = {"198.51.100.1", "198.51.100.2", "203.0.113.9"};
@@ -189,7 +189,7 @@ static void pick_allocate(struct model_world *w, struct op *op)
 		op->malformed = 1 + below(w, BAD_KINDS - 1);
 }
 
-// A peer of the family of the client's relayed transport address, as a rule.
+// Picks a peer, mostly of the family of the client's relayed transport address.
 static unsigned int pick_peer(struct model_world *w, const struct op *op, bool on_wire)
 {
 	const struct model_client *c = &w->client[op->client];
@@ -221,7 +221,7 @@ static uint16_t pick_len(struct model_world *w)
 	return (uint16_t)(percent(w, 10) ? 0 : below(w, 200));
 }
 
-// A relayed transport address that a client has or had, or any other of ours.
+// Picks a relayed transport address that a client has or had, or another one of the server's.
 static struct endpoint pick_relay(struct model_world *w)
 {
 	const struct model_client *c = &w->client[below(w, MODEL_CLIENTS)];
@@ -293,7 +293,7 @@ static enum op_kind pick_kind(struct model_world *w)
 	return kind;
 }
 
-// The same request once more (RFC 8489 6.2.1), rarely with another user's signature.
+// Repeats the last request (RFC 8489 6.2.1), rarely with another user's signature.
 static struct op again(struct model_world *w, const struct model_client *c)
 {
 	struct op op = c->last;
