@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pure code reads packet buffers, of which ASan knows nothing. Here the same code reads the same
-// frames and messages in blocks of just their length.
+// Pure code reads packet buffers, and ASan does not know where a packet ends in its buffer. Here
+// the same code reads the same frames and messages in blocks of exactly their length.
 #include "datapath.h"
 #include "dtls/cookie.h"
 #include "exception/exception.h"
@@ -52,7 +52,7 @@ void fuzz_message_alone(const uint8_t *data, size_t len)
 	free(copy);
 }
 
-// The inline parser, of what is long enough to be asked about.
+// Runs the inline parser on frames that are long enough for it.
 static void scan(const struct dp_port *p, const uint8_t *copy, size_t len)
 {
 	const bool good = chance(50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that go on with whatever they are answered, and their peers.
+// Clients that act on every answer they get, and their peers.
 #include "datapath.h"
 #include "dtls_world.h"
 #include "framing.h"
@@ -12,7 +12,7 @@ static uint8_t frame[FUZZ_FRAME], message[FUZZ_FRAME];
 
 // --- who there is --------------------------------------------------------------------------------
 
-// One for which there is a listener, of addresses of its family.
+// Picks a listener of that transport which the world has.
 static uint8_t pick_listener(enum fuzz_via via)
 {
 	const struct dp_world *w = &fuzz.world;
@@ -125,7 +125,7 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 	keep(fuzz.token[below(FUZZ_TOKENS)], 8, NULL, m, STUN_RESERVATION_TOKEN);
 }
 
-// Of each attribute: nothing but zeros comes along as padding.
+// Asserts that the padding of every attribute is zero.
 static void padding_is_zero(const uint8_t *data, size_t len)
 {
 	for (size_t at = STUN_HEADER_LEN; at + 4 <= len;) {
@@ -137,7 +137,7 @@ static void padding_is_zero(const uint8_t *data, size_t len)
 	}
 }
 
-// Whatever a client gets is well-formed.
+// Asserts that the message is well-formed, and acts on it.
 void fuzz_message(struct fuzz_client *c, const uint8_t *data, size_t len)
 {
 	struct stun_msg m;

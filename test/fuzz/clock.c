@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run depends on its seed alone: the time of day is the world's, for lib/dp and for the timers of
-// libssl, and what is random in libcrypto comes from here.
+// Makes a run depend on its seed alone. lib/dp and the timers of libssl get the world's time of
+// day, and libcrypto gets its random numbers from here.
 #define OPENSSL_SUPPRESS_DEPRECATED // RAND_set_rand_method
 
 #include "fuzz.h"
@@ -10,7 +10,7 @@
 
 #include <openssl/rand.h>
 
-#define WALL_S 1700000000 // of day, when a world begins
+#define WALL_S 1700000000 // time of day when a world begins
 
 static struct test_rand secrets;
 static struct timespec began;
@@ -33,7 +33,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *t)
 	return 0;
 }
 
-// These two are for libcrypto and libssl, which find them here before they find libc's.
+// libcrypto and libssl find these two before libc's.
 int gettimeofday(struct timeval *restrict t, void *restrict zone)
 {
 	struct timespec now;

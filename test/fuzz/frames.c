@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of everything that is neither a client nor its peer: neighbours, pings, errors, what is
-// for the kernel and what comes from it, fragments, noise.
+// Frames from anything that is neither a client nor its peer: neighbours, pings, ICMP errors,
+// frames for the kernel and from it, fragments, noise.
 #include "datapath.h"
 #include "fuzz.h"
 #include "net_int.h"
@@ -103,7 +103,7 @@ size_t fuzz_udp(uint8_t *buf, unsigned int port, const struct endpoint *src,
 	return (size_t)(payload - buf) + len;
 }
 
-// A packet of another protocol, of at least 8 bytes behind the IP header.
+// Writes a packet of another protocol, with at least 8 bytes behind the IP header.
 static size_t packet(unsigned int port, const struct addr *src, const struct addr *dst,
 	uint8_t proto, const uint8_t *l4, size_t len)
 {
@@ -133,7 +133,7 @@ void fuzz_send(const char *kind, unsigned int port, uint8_t *buf, size_t len)
 // --- kinds ---------------------------------------------------------------------------------------
 
 struct ends {
-	struct addr src, dst; // dst is ours, or src, when the kernel sends
+	struct addr src, dst; // dst is ours; when the kernel sends, src is
 };
 
 static struct ends ends(unsigned int port)
@@ -173,7 +173,7 @@ static void echo(unsigned int port)
 			8 + below(chance(80) ? 64 : sizeof(icmp) - 8)));
 }
 
-// What an error quotes: a packet of ours that may have been relayed, or the kernel's.
+// Writes what an ICMP error quotes: a packet that we or the kernel may have sent.
 static size_t quote(const struct ends *e, uint8_t *quoted)
 {
 	const struct endpoint ours = {e->dst, fuzz_our_port()},
@@ -184,7 +184,7 @@ static size_t quote(const struct ends *e, uint8_t *quoted)
 
 	len = fuzz_udp(frame, FUZZ_KERNEL, &ours, &theirs, data, 12 + below(1000)) - NET_ETH_LEN;
 	memcpy(quoted, frame + NET_ETH_LEN, len);
-	if (chance(40)) // of TCP, or of an echo request
+	if (chance(40)) // TCP, or an echo request
 		quoted[is_v4 ? 9 : 6] = chance(50) ? IPPROTO_TCP : is_v4 ? 1 : 58;
 	if (chance(fuzz.mutate / 2))
 		quoted[below(RTE_MIN((uint32_t)len, 60u))] ^= (uint8_t)(1 << below(8));

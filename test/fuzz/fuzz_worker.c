@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole data path under mutated frames of every kind, with clients that live in it: world after
-// world, each of a random configuration. After every round the balance of every worker holds, every
-// packet buffer is where it should be, and whatever was sent is well-formed, ours and no longer
-// than its port allows; at the end of a world no buffer is missing. Built with
-// ASan and UBSan it finds most.
+// A whole data path under mutated frames of every kind, with clients that live in it: one world
+// after the other, each with a random configuration. After every round the balance of every worker
+// holds, every packet buffer is accounted for, and every frame sent is well-formed, ours, and no
+// longer than its port allows. At the end of a world no buffer is missing. It finds most when built
+// with ASan and UBSan.
 //
 //	fuzz_worker [--seconds N | --frames N] [--seed S] [--from CONFIGURATION] [--verbose]
 //
-// With --frames a run depends on its seed alone. On failure the last frames are printed, and how to
-// begin with the configuration it was.
+// With --frames a run depends on its seed alone. On failure it prints the last frames, and the
+// options that begin with the same configuration.
 #include "datapath.h"
 #include "dtls_world.h"
 #include "exception/exception.h"
@@ -20,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHOWN 8 // of the last frames
-#define COVERED_FRAMES 400000 // a run of more has to have reached what is expected
+#define SHOWN 8 // last frames that are printed
+#define COVERED_FRAMES 400000 // a longer run must have reached everything expected
 
 struct fuzz fuzz;
 
@@ -65,7 +65,7 @@ static void aborted(int sig)
 	_exit(1);
 }
 
-// A sanitizer that ends the process tells nobody but those who have asked for it, in each library.
+// A sanitizer that ends the process reports only to callbacks set in its own library: sets each.
 static void ask_sanitizers(void)
 {
 	static const char *const libraries[] = {NULL, "libubsan.so.1"};
@@ -82,7 +82,7 @@ static void ask_sanitizers(void)
 	signal(SIGABRT, aborted);
 }
 
-// cmocka would catch what these find.
+// The sanitizers handle signals themselves; otherwise cmocka would catch what they find.
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -111,7 +111,7 @@ static void pass_time(void)
 		fuzz.world.ms += 2 * 3600 * 1000;
 }
 
-// Neighbours that do not answer, ports that take nothing, a link that comes up.
+// Disturbs the world: neighbours that do not answer, ports that take nothing, a link that comes up.
 static void disturb(void)
 {
 	if (chance(2))
@@ -179,7 +179,7 @@ static void run_one(void)
 
 // --- what has been reached -----------------------------------------------------------------------
 
-// Too rare to be asked for, or not to be had from outside.
+// Whether a drop is too rare to be demanded, or cannot be caused from outside.
 static bool drop_is_rare(unsigned int reason)
 {
 	static const unsigned int rare[] = {DP_DROP_TURN + TURN_DROP_INTERNAL - 1,
@@ -290,11 +290,11 @@ int main(int argc, char **argv)
 	world_eal();
 	fuzz_clock_start();
 	fuzz_clock_seed(options.seed);
-	dtls_files(); // whichever configuration needs them first
+	dtls_files(); // made now, before the first configuration that needs them
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	if (failed != 0) {
 		report();
-		_exit(1); // leaks of what was left in the middle would be all there is to see
+		_exit(1); // no leak check: everything still in use would be reported
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients say: requests of every method with every attribute, signed as they have to be, now
-// and then changed before they are signed; indications and ChannelData.
+// The messages of clients: requests of every method with every attribute, correctly signed, but
+// sometimes changed before they are signed; indications and ChannelData.
 #include "fuzz.h"
 
 #define REALM "turn.test"
@@ -12,13 +12,13 @@ struct endpoint fuzz_peer(void)
 	const struct fuzz_client *other = &fuzz.client[below(fuzz.nb_clients)];
 
 	if (chance(15) && other->allocated)
-		return other->c.relay; // in process, without a wire
+		return other->c.relay; // relayed inside the process, without a wire
 	if (chance(4))
 		return other->c.server;
 	return (struct endpoint){fuzz_host(chance(60)), (uint16_t)(7000 + below(4))};
 }
 
-// Of the family of its relayed transport address, mostly.
+// Picks a peer, mostly of the family of the client's relayed transport address.
 static struct endpoint peer_for(const struct fuzz_client *c)
 {
 	struct endpoint p = fuzz_peer();
@@ -30,7 +30,7 @@ static struct endpoint peer_for(const struct fuzz_client *c)
 
 // --- attributes ----------------------------------------------------------------------------------
 
-// Any type, any value, any length.
+// Adds an attribute of any type, value and length.
 static void put_any(struct stun_writer *w)
 {
 	static const uint16_t types[] = {0x0003, 0x0026, 0x7f01, 0x8000, 0x8030, 0xffff};
@@ -68,7 +68,7 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 				<< 24);
 	if (chance(25))
 		stun_put(w, STUN_EVEN_PORT, &even, 1);
-	if (chance(20) && !c->allocated && c->c.nonce_len > 0) // maybe of another worker
+	if (chance(20) && !c->allocated && c->c.nonce_len > 0) // may be of another worker
 		stun_put(w, STUN_RESERVATION_TOKEN, fuzz.token[below(FUZZ_TOKENS)], 8);
 	if (chance(10))
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
@@ -136,7 +136,7 @@ static void sign(struct fuzz_client *c, struct stun_writer *w)
 		stun_put(w, STUN_PASSWORD_ALGORITHMS, algorithms, sizeof(algorithms));
 		stun_put(w, STUN_PASSWORD_ALGORITHM, algorithms, 4);
 	}
-	if (chance(fuzz.mutate / 4)) // deep inside, where only who is believed gets to
+	if (chance(fuzz.mutate / 4)) // reaches code that only authenticated requests reach
 		fuzz_mutate_message(w->buf + STUN_HEADER_LEN, w->len - STUN_HEADER_LEN,
 			w->len - STUN_HEADER_LEN);
 	stun_put_integrity(w, fuzz.world.crypto, c->alg, eve ? &c->eve : &c->c.key);
@@ -186,7 +186,7 @@ static size_t data_len(void)
 
 	if (chance(80))
 		return below(64);
-	return chance(50) ? below(mtu) : mtu - below(120); // around what fits
+	return chance(50) ? below(mtu) : mtu - below(120); // near the most that fits
 }
 
 static size_t indication(struct fuzz_client *c, uint8_t *buf, size_t cap)

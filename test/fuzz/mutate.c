@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mutations of frames that know where the fields are, and of messages; checksums made right again,
-// so that what is wrong is found further inside.
+// Mutates messages, and frames with knowledge of their fields. Corrects checksums afterwards, so
+// that the mutation is found deeper in the code and not by its checksum.
 #include "fuzz.h"
 
 #include "net_int.h"
 
-#define HEADERS 86 // of most frames
+#define HEADERS 86 // bytes of headers that most frames have
 
-// Values that sit on the edges of lengths, types and their arithmetic.
+// Values at the edges of lengths and types, and of arithmetic with them.
 uint16_t fuzz_edge(void)
 {
 	static const uint16_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 19, 20, 21, 28, 31, 32, 36,
@@ -21,7 +21,7 @@ uint16_t fuzz_edge(void)
 // --- where things are ----------------------------------------------------------------------------
 
 struct layout {
-	size_t l3, l4, end; // end: of the IP packet, as far as it is there
+	size_t l3, l4, end; // end: of the IP packet, as far as the frame holds it
 	uint8_t proto;
 	bool is_v4, is_ip;
 };
@@ -104,7 +104,7 @@ static void poke(uint8_t *p, size_t len, size_t at, uint16_t v)
 		store_be16(p + at, v);
 }
 
-// One change of len bytes anywhere in [from, len).
+// Makes one change in the bytes [from, len). Returns the new length.
 static size_t change(uint8_t *p, size_t len, size_t cap, size_t from)
 {
 	const size_t at = from + below((uint32_t)(len - from));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations: every switch that changes the way of a packet, and sizes so small that all of
-// them are used up.
+// Random configurations: every switch that changes the way of a packet, and sizes so small that all
+// of them are used up.
 #include "datapath.h"
 #include "exception/exception.h"
 #include "fuzz.h"
@@ -55,7 +55,7 @@ static void pick_nic(struct world_setup *s)
 		.misdeliver = chance(20)};
 }
 
-// What conf_load would not have from a file is not here either.
+// Changes more of the configuration. conf_load would accept all of it from a file.
 static void change(struct dp_world *w)
 {
 	struct turn_limits *l = &w->conf.turn.limits;
@@ -98,8 +98,8 @@ static void change(struct dp_world *w)
 
 // --- bounds of buffers ---------------------------------------------------------------------------
 
-// What lies in front of a buffer is the pool's. Who writes or reads over the end of the one before
-// is told so.
+// Poisons the pool's space before each buffer, so that ASan reports an access beyond the end of the
+// buffer in front of it.
 static void poison(struct rte_mempool *pool, void *arg, void *obj, unsigned int i)
 {
 	ASAN_POISON_MEMORY_REGION((char *)obj - pool->header_size, pool->header_size);
@@ -125,11 +125,11 @@ static void pick_offloads(void)
 	struct port *p = fuzz_port(0);
 
 	for (unsigned int i = 0; i < fuzz.world.dp->nb_ports; i++)
-		if (chance(40)) // as a port whose NIC verifies
+		if (chance(40)) // like a port whose NIC verifies checksums
 			fuzz.world.dp->port[i].verified =
 				RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK;
 	p->rx_super = chance(50);
-	if (fuzz.mbufs < 8000) // a port that cuts needs buffers, or gives up
+	if (fuzz.mbufs < 8000) // a port that cuts super-frames needs buffers, or gives up
 		return;
 	if (chance(50))
 		softport_uso(p, &limits, PICK(0, 0, 20));

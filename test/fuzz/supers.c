@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames in several buffers: super-frames of UDP and TCP as a port with rx_super gives them, or the
-// kernel, with lies in their headers and in what their driver says; and chains that are none.
+// Frames in several buffers: UDP and TCP super-frames as a port with rx_super or the kernel gives
+// them, with lies in their headers and in what their driver says; and chains that are none.
 #include "datapath.h"
 #include "fuzz.h"
 #include "segment.h"
 
 static uint8_t whole[65536 + NET_HEADERS_MAX];
 
-// The bytes in buffers of the pool, the first of at most so many. NULL: it is empty.
+// Returns the bytes in a chain of buffers of the pool, at most `first` of them in the first buffer.
+// NULL = pool empty.
 static struct rte_mbuf *chain(struct rte_mempool *pool, size_t len, size_t first)
 {
 	struct rte_mbuf *head = NULL, *last = NULL;
@@ -34,7 +35,7 @@ static struct rte_mbuf *chain(struct rte_mempool *pool, size_t len, size_t first
 	return head;
 }
 
-// Datagrams of a peer to a client's relayed transport address, or of a client to its server.
+// Writes datagrams of a peer to a client's relayed transport address, or of a client to its server.
 static size_t udp_super(uint16_t size, unsigned int n)
 {
 	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
@@ -58,7 +59,7 @@ static size_t udp_super(uint16_t size, unsigned int n)
 	return (size_t)(payload - whole) + len;
 }
 
-// A segment of the right headers, the kernel's or for it.
+// Writes a TCP segment with correct headers, from the kernel or to it.
 static size_t tcp_super(uint16_t size, unsigned int n, bool kernel)
 {
 	const struct addr own = fuzz.world.addresses[below(2)].addr;
@@ -113,7 +114,7 @@ void fuzz_any_super(void)
 	m = chain(pool, len, chance(90) ? 1900 : 1 + below(200));
 	if (m == NULL)
 		return;
-	if (kernel || to->rx_super ? chance(95) : false) { // else a chain that is no super-frame
+	if (kernel || to->rx_super ? chance(95) : false) { // otherwise a plain chain
 		m->ol_flags |= RTE_MBUF_F_RX_LRO;
 		m->tso_segsz = segment_size(size);
 		if (chance(90))

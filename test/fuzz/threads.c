@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one stream thread of the world, called in turns: the handshakes of DTLS are its own code's,
-// connections are messages here. And the DTLS ends of clients.
+// The world's one stream thread, called in turns. DTLS handshakes run its real code; connections
+// are only messages here. Also the DTLS ends of clients.
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -14,7 +14,7 @@
 
 static struct streams streams;
 static struct thread *thread;
-static unsigned int asleep; // rounds
+static unsigned int asleep; // for so many rounds
 
 void fuzz_threads_open(void)
 {
@@ -65,7 +65,7 @@ static void to_connection(const struct stream_message *m)
 	assert_int_equal(
 		stun_framing_scan(m->data, m->len, CHANNEL_MAX_RFC5766, &f), STUN_FRAMING_WHOLE);
 	assert_int_equal(f.size, m->len);
-	if (c->c.conn == m->conn) // else it has ended since
+	if (c->c.conn == m->conn) // otherwise the connection has ended since
 		fuzz_message(c, m->data, m->len);
 }
 
@@ -108,7 +108,8 @@ static struct stream_from from_of(const struct fuzz_client *c)
 	return (struct stream_from){.client = c->c.at, .listener = c->listener, .conn = c->c.conn};
 }
 
-// What a thread gives: whole messages, as framing has cut them out, none too long.
+// Hands over what a stream thread would: whole messages, as framing has cut them out, none too
+// long.
 void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len)
 {
 	const struct stream_from from = from_of(c);
@@ -185,7 +186,7 @@ void fuzz_dtls_again(struct fuzz_client *c)
 		SSL_write(c->end->ssl, data, (int)len);
 	if (chance(70))
 		SSL_shutdown(c->end->ssl);
-	if (chance(50) && out->n >= 2) { // it overtakes what comes before
+	if (chance(50) && out->n >= 2) { // the last one overtakes the first
 		d = out->d[0];
 		out->d[0] = out->d[out->n - 1];
 		out->d[out->n - 1] = d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames into the world, and out of it: each that leaves is judged.
+// Puts frames into the world, and judges each frame that leaves it.
 #include "datapath.h"
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
@@ -44,7 +44,7 @@ struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t
 		fuzz.seen.nic_full++;
 		return NULL;
 	}
-	if (chance(2)) // a driver that leaves less in front of a frame
+	if (chance(2)) // like a driver that leaves less headroom
 		m->data_off = (uint16_t)(2 * below(RTE_PKTMBUF_HEADROOM / 2));
 	len = RTE_MIN(len, (size_t)rte_pktmbuf_tailroom(m));
 	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
@@ -56,7 +56,7 @@ struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t
 
 static void queue_up(struct port *p, struct rte_mbuf *m)
 {
-	uint8_t start[256] = {0}; // what is beyond the end of a short frame is the same each time
+	uint8_t start[256] = {0}; // so the bytes beyond a short frame are the same each time
 	uint16_t queue;
 
 	memcpy(start, rte_pktmbuf_mtod(m, const uint8_t *),
@@ -104,7 +104,7 @@ void fuzz_put_mbuf(const char *kind, struct port *to, struct rte_mbuf *m)
 
 // --- out -----------------------------------------------------------------------------------------
 
-// That nothing of what lay behind a frame has come along.
+// Asserts that nothing from behind the end of a frame was sent with it.
 static void no_canaries(const uint8_t *data, size_t len)
 {
 	unsigned int run = 0;
@@ -130,7 +130,7 @@ static void answer(unsigned int port, const struct net_neigh_msg *msg)
 		false, false);
 }
 
-// A datagram that the data path has made: whole, ours, for somebody.
+// Judges a datagram that the data path has made: whole, from us, to somebody.
 static void judge_datagram(const struct port *p, const uint8_t *frame, size_t len,
 	const struct net_rx *rx, const struct net_frame *f)
 {
@@ -157,7 +157,7 @@ static void judge(unsigned int port, const uint8_t *frame, size_t len)
 	assert_memory_equal(frame + 6, p->mac, 6);
 	memcpy(strict.mac, frame, 6);
 	rx = strict;
-	rx.l4_checksum_good = true; // what the kernel sends is its own affair
+	rx.l4_checksum_good = true; // the kernel answers for what it sends
 	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
 	if (f.kind != NET_ARP)
 		assert_in_range(f.payload_off + f.payload_len - f.l3_off, 0, p->mtu);
@@ -186,7 +186,7 @@ bool fuzz_receive(struct dp_world *w, unsigned int port)
 	if (m == NULL)
 		return false;
 	fuzz.seen.from_ports++;
-	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) { // softport.c has cut those of UDP
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) { // softport.c has cut UDP super-frames
 		assert_true(m->nb_segs == 1 && m->pkt_len <= sizeof(frame));
 		memcpy(frame, rte_pktmbuf_mtod(m, const void *), m->pkt_len);
 		judge(port, frame, m->pkt_len);
@@ -216,7 +216,7 @@ static void kernel_round(void)
 	}
 }
 
-// Buffers that a worker has somewhere; stream threads have more.
+// Number of buffers that a worker holds somewhere; stream threads hold more.
 static uint32_t in_use_of(const struct worker *w)
 {
 	uint32_t n = neigh_held_total(w->neigh) + w->backlog.n;
@@ -233,7 +233,7 @@ static uint32_t in_use_of(const struct worker *w)
 	return n;
 }
 
-// Every packet buffer is where it should be.
+// Asserts that every packet buffer is accounted for.
 static void count_buffers(void)
 {
 	const struct dp *d = fuzz.world.dp;
