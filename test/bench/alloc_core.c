@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an allocation costs the state machine alone: no packets, no data path. Clients allocate and
-// release with requests that were built and signed before the clock runs; time is that of this
-// thread on its CPU. Between cycles the shard's clock moves past the quarantine, so that every port
+// What an allocation costs the state machine alone, without packets or data path. Clients allocate
+// and release with requests that are built and signed before the clock runs. Time is the CPU time
+// of this thread. Between cycles the shard's clock moves past the quarantine, so that every port
 // rests as long as configured.
 //
 //	alloc_core [--allocations N] [--relay-addresses N] [--quarantine S] [--cycles N]
@@ -32,7 +32,7 @@
 #define PASSWORD "pw"
 #define PORT_LO 49152
 #define PORT_HI 65535
-#define PORTS (PORT_HI - PORT_LO + 1u) // of a relay address
+#define PORTS (PORT_HI - PORT_LO + 1u) // of each relay address
 #define NOW_MS 1000000
 #define WALL_S 1700000000
 #define REQUEST_MAX 256
@@ -210,7 +210,7 @@ static void close_all(struct bench *b)
 	free(b->config.local);
 }
 
-// Moves the shard's clock, and lets it do what has come due.
+// Moves the shard's clock, and lets the shard do what is due.
 static void advance(struct bench *b, uint64_t ms)
 {
 	b->now_ms += ms;
@@ -250,7 +250,7 @@ static void look(struct turn_view *v, const struct client *c, const struct reque
 		.via = TURN_NO_WORKER};
 }
 
-// The nonce of a 401, as a client gets one; returns its length.
+// Gets the nonce of a 401, as a client does; returns its length.
 static size_t ask_nonce(struct bench *b, struct client *c, uint8_t nonce[REQUEST_MAX])
 {
 	struct stun_writer w;
@@ -297,7 +297,7 @@ static void check(const struct bench *b)
 		die("a request was refused");
 }
 
-// One request of every client, in bursts as a worker gets them. Seconds of this CPU.
+// Sends one request of every client, in bursts as a worker gets them. Returns the CPU seconds.
 static double route_all(struct bench *b, bool release)
 {
 	const unsigned int n = b->o.allocations;

@@ -19,9 +19,9 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
-#define RELAY_PORTS 16384 // of an address, by default
+#define RELAY_PORTS 16384 // per address, by default
 #define RELAY_FIRST 2 // last byte of the first relay address
-#define FIXED_START_MS 1000000 // later than any start takes
+#define FIXED_START_MS 1000000 // later than the end of any start
 #define SETTLE_ROUNDS 1000000
 #define DRAIN_ROUNDS 4
 
@@ -47,12 +47,13 @@ void box_die(const char *fmt, ...)
 
 // --- configuration ------------------------------------------------------------------------------
 
-// As few relay addresses as have room for all, and no limits that a benchmark would meet: one user
-// makes every allocation, and every client asks for its nonce within seconds.
+// Writes the configuration: as few relay addresses as hold all allocations, and limits so high that
+// no benchmark meets them, since one user makes every allocation and every client asks for its
+// nonce within seconds.
 static void conf_write(FILE *out, const struct options *o)
 {
 	const unsigned int addresses = (o->allocations - 1) / RELAY_PORTS + 1;
-	// as many for each worker, so that each has room for its share
+	// the same number for each worker, so that each has room for its share
 	const unsigned int last = RELAY_FIRST - 1 + RTE_ALIGN_MUL_CEIL(addresses, o->workers);
 	const char *net = o->is_v4 ? "198.51.100." : "2001:db8::";
 	char end[8];
@@ -74,7 +75,7 @@ static void conf_write(FILE *out, const struct options *o)
 		RELAY_FIRST, net, end, o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
 }
 
-// By way of a file, so that all that is not said here is what an operator gets by default.
+// Loads the configuration from a file, so that an operator's defaults apply to the rest.
 static struct conf *conf_make(const struct options *o)
 {
 	char error[CONF_ERROR_LEN], path[64];
@@ -109,7 +110,7 @@ uint32_t box_memory_mb(const struct options *o)
 
 // --- start and stop -----------------------------------------------------------------------------
 
-// Worker that the data path takes a client for.
+// Returns the worker on which the data path will keep a client.
 static unsigned int home_of(void *ctx, const struct endpoint *client)
 {
 	const struct box *b = ctx;
@@ -167,7 +168,7 @@ void box_clock_go(struct box *b)
 void box_answer_worker(struct box *b, unsigned int worker)
 {
 	const uint64_t made = b->dp->worker[worker]->live.made;
-	const struct addr to = b->flows->server; // whoever of our addresses has asked: one MAC
+	const struct addr to = b->flows->server; // any of our addresses: they share one MAC
 	struct net_l2 l2 = {0};
 	uint8_t frame[NET_ND_FRAME_MAX];
 	size_t len;
@@ -178,7 +179,7 @@ void box_answer_worker(struct box *b, unsigned int worker)
 	memcpy(l2.dst, b->port->mac, 6);
 	memcpy(l2.src, visits_gateway_mac, 6);
 	len = net_write_answer(frame, &l2, &b->flows->gateway, &to);
-	// one answer is enough, and another may still wait
+	// the result does not matter: when this answer has no room, another one still waits
 	port_replay_inject(b->port, (uint16_t)worker, frame, len);
 }
 
@@ -194,7 +195,7 @@ static bool gateway_known(const struct box *b, struct worker *w)
 
 	if (n == NEIGH_NONE)
 		return false;
-	neigh_mac(w->neigh, n, w->now_ms); // a use: an old entry is asked for again
+	neigh_mac(w->neigh, n, w->now_ms); // counts as a use: an old entry is asked for again
 	return neigh_state(w->neigh, n) == NEIGH_REACHABLE;
 }
 
@@ -215,7 +216,7 @@ void box_settle(struct box *b)
 
 void box_drain(struct box *b)
 {
-	// an answer that waits is taken, told to the others, and taken by them
+	// a worker takes a waiting answer and tells the other workers, which take it too
 	for (unsigned int i = 0; i < (b->workers > 1 ? DRAIN_ROUNDS : 1); i++)
 		box_round(b);
 }
@@ -248,7 +249,7 @@ static void check_turn(const struct turn_stats *t, const struct options *o)
 			(unsigned long long)t->permissions, (unsigned long long)t->channels);
 }
 
-// What has been handed over is what was asked for: everything or nothing.
+// Checks that packets were handed over as asked for: all of them or none.
 static void check_handed(const struct box *b, const struct dp_stats *s, const struct options *o)
 {
 	if (s->handed_in != s->handed_out)

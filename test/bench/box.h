@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The appliance under measurement: the data path of one worker on a replay port, configured as an
-// operator would, its rounds run by the benchmark. With more workers each has a queue, and flow i
-// lives on worker i modulo their number; one lcore runs all of them in turn, unless measure.c runs
-// each on its own.
+// The server under measurement: the data path on a replay port, with one worker, configured as an
+// operator would. The benchmark runs its rounds. With several workers each has a queue, and flow i
+// lives on worker i modulo their number. One lcore runs all of them in turn, unless measure.c gives
+// each an lcore of its own.
 #pragma once
 
 #include <rte_cycles.h>
@@ -12,7 +12,7 @@
 #include "options.h"
 #include "worker.h"
 
-// Rounds of the fixed clock in a millisecond: full bursts at 50 ns a packet.
+// Rounds of the fixed clock in a millisecond: 50 ns a packet in full bursts.
 #define BOX_ROUNDS_PER_MS 625
 
 struct box {
@@ -22,29 +22,31 @@ struct box {
 	unsigned int workers;
 	struct port *port;
 	struct flows *flows;
-	// The worker's clock: the TSC less the cycles it stood still, or a count of rounds.
-	bool fixed_clock;
+	// The workers' clock: the TSC less the cycles it stood still, or a count of rounds.
+	bool fixed_clock; // it counts rounds
 	uint64_t tsc_lost, tsc_stopped;
 	uint64_t rounds;
-	uint64_t refreshed_ms; // the worker's time when the clients last asked for all
-	uint64_t made[OPTIONS_WORKERS_MAX]; // frames of its own that each has made, as answered
+	uint64_t refreshed_ms; // the workers' time when the clients last refreshed everything
+	uint64_t made[OPTIONS_WORKERS_MAX]; // frames that each worker had made when last answered
 };
 
-// Prints the reason as {"error":...} on stdout and as text on stderr, and ends the process with 1.
+// Prints the reason as {"error":...} on stdout and as text on stderr, and exits with status 1.
 __attribute__((noreturn, format(printf, 1, 2))) void box_die(const char *fmt, ...);
 
-// Megabytes of EAL memory that the box takes; before EAL is up. Ends the process on failure, as
-// everything here.
+// Returns the megabytes of EAL memory that the box will take. Call it before EAL starts. Like every
+// function here it ends the process on failure.
 uint32_t box_memory_mb(const struct options *o);
-// The clock runs.
+// Opens the box; its clock runs from here on.
 void box_open(struct box *b, const struct options *o, struct flows *f);
+// Stops and frees everything.
 void box_close(struct box *b);
 
-// The worker's clock stands still between these: what waits for a command must not grow old.
+// The workers' clock stands still between these two: nothing may expire while the benchmark waits
+// for a command.
 void box_clock_stop(struct box *b);
 void box_clock_go(struct box *b);
 
-// One turn of every worker, as its lcore would do it.
+// Runs one round of every worker, as its lcore would.
 static inline void box_round(struct box *b)
 {
 	uint64_t now;
@@ -57,23 +59,24 @@ static inline void box_round(struct box *b)
 		worker_round(b->dp->worker[w], now);
 }
 
-// The worker that a flow lives on.
+// Returns the worker that a flow lives on.
 static inline struct worker *box_home(const struct box *b, uint32_t flow)
 {
 	return b->dp->worker[flow % b->workers];
 }
 
-// Answers, if a worker has asked for its gateway. To be called once in some rounds: it retries
-// every second only. The answer is taken by the next round.
+// Answers a worker that has asked for its gateway's MAC. Call it every few rounds; the worker asks
+// once a second only. The next round takes the answer.
 void box_answer_worker(struct box *b, unsigned int worker);
-void box_answer(struct box *b); // all of them
-// Rounds without traffic until the gateway is known.
+void box_answer(struct box *b); // the same for all workers
+// Runs rounds without traffic until the gateway's MAC is known.
 void box_settle(struct box *b);
-// Rounds without traffic until nothing is left between workers.
+// Runs rounds without traffic until nothing is left between workers.
 void box_drain(struct box *b);
 // From now on the queues receive this many frames together, then none.
+// Lets the queues receive this many more frames in all, then none.
 void box_limit(struct box *b, uint64_t frames);
 
-// Counters as they stand. Ends the process when anything was dropped, is held or missing, the
-// counters do not balance, or an allocation, permission or channel has gone.
+// Returns the counters. Ends the process when a packet was dropped, is held or is missing, when the
+// counters do not balance, or when an allocation, permission or channel has gone.
 struct dp_stats box_check(struct box *b, const struct options *o);

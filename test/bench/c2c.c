@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Core-to-core probe: how long a cache line takes from one CPU to another and back. It tells where
-// a hypervisor has put two virtual CPUs (hyperthreads of one core, one cache, two caches), and a
-// figure of microseconds tells that somebody else is using one of them.
+// Core-to-core probe: how long a cache line takes from one CPU to another and back. It shows where
+// a hypervisor has put two virtual CPUs (hyperthreads of one core, one cache, two caches). A time
+// of microseconds shows that somebody else is using one of them.
 //
 //	c2c CPU CPU [WINDOWS [MILLISECONDS]]
 //
@@ -19,7 +19,7 @@
 #define WINDOWS_MAX 1000
 #define BATCH 64 // round trips between two looks at the clock
 
-// On lines of their own, and not on the pair of lines that is fetched together.
+// On cache lines of their own, and not on the pair of lines that is fetched together.
 static _Alignas(256) atomic_uint ping; // written by the main thread
 static _Alignas(256) atomic_uint pong; // written by the other
 static _Alignas(256) atomic_bool stop;
@@ -60,7 +60,7 @@ static void *answer(void *arg)
 	return NULL;
 }
 
-// Mean round trip over one window, ns.
+// Returns the mean round trip over one window, in ns.
 static double window(uint64_t length_ns)
 {
 	const uint64_t start = now_ns();
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "c2c: no thread\n");
 		return 1;
 	}
-	window(1000000); // the thread has arrived where it belongs
+	window(1000000); // by then the other thread runs on its CPU
 	for (unsigned int i = 0; i < windows; i++)
 		trip[i] = window(length_ms * UINT64_C(1000000));
 	atomic_store(&stop, true);

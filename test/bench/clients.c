@@ -10,17 +10,17 @@
 
 #define USER "bench" // name, password and realm of the configuration
 #define LIFETIME_S 3600
-#define ROUND_CLIENTS 32 // between rounds of the worker
+#define ROUND_CLIENTS 32 // clients made between two rounds of the worker
 #define PROGRESS 100000
-#define REFRESH_MS (200 * 1000) // a permission lasts 300 s, a run up to 60
+#define REFRESH_MS (200 * 1000) // a permission lasts 300 s, a run at most 60
 
 struct clients {
 	struct box *b;
 	const struct options *o;
 	struct stun_crypto *crypto;
 	struct stun_key key;
-	uint32_t requests; // each has its own transaction id
-	uint32_t flow; // whose turn it is
+	uint32_t requests; // sent so far: each has its own transaction id
+	uint32_t flow; // the flow whose client sends now
 	uint8_t nonce[STUN_TEXT_MAX];
 	uint16_t nonce_len;
 	struct stun_writer w;
@@ -64,7 +64,7 @@ static unsigned int exchange(struct clients *c)
 	return code[2] * 100u + code[3];
 }
 
-// Asks without credentials, as every client does first, and is told a nonce.
+// Asks without credentials, as every client does first, and takes the nonce from the answer.
 static void challenge(struct clients *c, enum stun_method method)
 {
 	unsigned int code;
@@ -115,7 +115,7 @@ static void refresh(struct clients *c)
 	sign_and_send(c, "Refresh");
 }
 
-// Opens the way to the peer: a ChannelBind installs the permission too (RFC 8656 12).
+// Opens the way to the peer: ChannelBind installs the permission too (RFC 8656 12).
 static void open_way(struct clients *c)
 {
 	const struct endpoint peer = flows_peer(c->b->flows, c->flow);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dtls_core: what relaying for DTLS clients costs one worker apart from any port of the kernel.
-// Clients of libssl, each with an allocation and a channel, against a data path on a software port
-// (the worlds of test/unit). The clock runs for three things, each in bursts of 32:
+// dtls_core: what one worker spends on DTLS clients, without any port of the kernel. Clients of
+// libssl, each with an allocation and a channel, talk to a data path on a software port (the worlds
+// of test/unit). Three things are timed, each in bursts of 32:
 //
 //	relay: a worker's round, which receives, relays and sends the burst
-//	records: opening and sealing those of one with the worker's sessions, and nothing else
-//	port: receiving and sending one, and nothing else
+//	records: opening and sealing the burst's records with the worker's sessions, nothing else
+//	port: receiving and sending a burst, nothing else
 //
-// It stands while records are sealed, frames are put before the port and everything that came out
-// is compared with what went in: no datagram is missing, twice or wrong.
+// The clock stands while records are sealed, frames are put before the port, and everything that
+// came out is compared with what went in: no datagram may be missing, wrong or come twice.
 //
 //	dtls_core [CLIENTS [SECONDS]]
 //
-// The last line is a JSON object: ns for each datagram, the mean and the median of the bursts.
+// The last line is a JSON object: ns per datagram, as mean and as median of the bursts.
 #include <stdlib.h>
 
 #include <rte_cycles.h>

@@ -8,7 +8,7 @@
 #include "bytes.h"
 #include "stun.h"
 
-#define PICK_SLACK 1024 // clients looked at beyond twice as many as are wanted, for each home
+#define PICK_SLACK 1024 // clients looked at per home, beyond twice as many as are wanted
 
 static struct addr addr_of(const char *text)
 {

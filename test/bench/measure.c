@@ -14,17 +14,17 @@
 #include <rte_pause.h>
 
 #define CHUNK 64 // rounds between looks at the clock and the gateway
-#define PACKET_CHUNK 16384 // likewise where packets are counted
+#define PACKET_CHUNK 16384 // the same for runs that count packets
 #define WARM_UP_S 0.1
 #define PARTS_MAX (1u << 20)
-// One function of its name: valgrind counts in it. Clang clones none that are seen from outside.
+// Exactly one function of this name: valgrind counts in it. Clang clones no external function.
 #if __has_attribute(noclone)
 #define WHOLE __attribute__((noinline, noclone))
 #else
 #define WHOLE __attribute__((noinline))
 #endif
 
-// What the port counts when nothing stands between its two ends.
+// Counted by the port when nothing stands between its two ends.
 static uint64_t forwarded, lost;
 
 static void forward_round(struct box *b)
@@ -53,7 +53,7 @@ WHOLE void measure_rounds(struct box *b, bool forward, uint64_t n)
 // --- by time ------------------------------------------------------------------------------------
 
 struct parts {
-	uint32_t *cycles; // of each chunk
+	uint32_t *cycles; // TSC cycles of each chunk
 	uint32_t nb;
 	unsigned int per_round; // workers that a round serves
 };
@@ -98,13 +98,13 @@ static double median_ns(struct parts *parts)
 
 // --- workers on lcores of their own -------------------------------------------------------------
 
-// One of them; all begin when the last is there.
+// A worker's lcore. All begin when the last one is ready.
 struct runner {
 	struct box *b;
 	unsigned int worker;
 	double seconds;
-	unsigned int *waiting; // of all runners
-	uint64_t cycles; // that it ran
+	unsigned int *waiting; // shared by all runners
+	uint64_t cycles; // TSC cycles that it ran
 };
 
 static int runner_main(void *arg)
@@ -127,7 +127,7 @@ static int runner_main(void *arg)
 	return 0;
 }
 
-// The first worker runs here. Returns the cycles of the one that took longest.
+// The first worker runs on this lcore. Returns the cycles of the worker that took longest.
 static uint64_t run_lcores(struct box *b, double seconds)
 {
 	struct runner r[OPTIONS_WORKERS_MAX];
@@ -156,7 +156,7 @@ bool measure_possible(const struct options *o, bool forward, bool by_packets)
 
 // --- a run --------------------------------------------------------------------------------------
 
-// Media that went through so far, once nothing more comes in and all counters have been checked.
+// Returns the media packets relayed so far, after everything has come out and been checked.
 static uint64_t through(struct box *b, const struct options *o, bool forward)
 {
 	struct dp_stats s;
@@ -168,7 +168,7 @@ static uint64_t through(struct box *b, const struct options *o, bool forward)
 	return forward ? forwarded : s.rx - s.consumed;
 }
 
-// Exactly so many packets, in full bursts; returns the cycles it took.
+// Runs exactly so many packets, in full bursts. Returns the cycles it took.
 static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 {
 	const uint64_t rounds = packets / DP_BURST / b->workers;
@@ -183,13 +183,13 @@ static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 		left -= n;
 	}
 	start = rte_rdtsc() - start;
-	// a round that took the gateway's answer has left its burst behind
+	// a round that received the gateway's answer has received no burst: make up for it
 	for (unsigned int i = 0; !forward && i <= rounds / PACKET_CHUNK; i++)
 		box_round(b);
 	return start;
 }
 
-// By time, after a warm-up.
+// Runs for a time, after a warm-up.
 static uint64_t run_seconds(
 	struct box *b, const struct options *o, bool forward, double seconds, struct measurement *m)
 {

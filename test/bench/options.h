@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a benchmark of one core is asked for: the arguments behind EAL's.
+// The options of a benchmark of one core: the arguments behind EAL's.
 #pragma once
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 
 #define OPTIONS_ALLOCATIONS_MAX 4000000
 #define OPTIONS_SIZE_MIN 16
-#define OPTIONS_SIZE_MAX 1400 // a Data indication of it fits an MTU of 1500 over IPv6
+#define OPTIONS_SIZE_MAX 1400 // its Data indication fits an MTU of 1500 over IPv6
 #define OPTIONS_SECONDS_MAX 60
-#define OPTIONS_BURST 32 // packets of a run are a multiple of it, for each worker
+#define OPTIONS_BURST 32 // a run has a multiple of so many packets for each worker
 #define OPTIONS_WORKERS_MAX 8
 
 enum options_direction { DIRECTION_UP, DIRECTION_DOWN, DIRECTION_MIXED };
@@ -18,27 +18,29 @@ enum options_run { RUN_COMMANDS, RUN_RELAY, RUN_FORWARD };
 
 struct options {
 	uint32_t allocations, mbufs;
-	uint32_t verify; // frames of the verified pass
+	uint32_t verify; // frames that the verified pass relays
 	uint16_t size; // bytes of the media payload
 	uint8_t direction; // enum options_direction
 	uint8_t run; // enum options_run
 	bool is_v4;
-	bool indication; // Send and Data indications, not ChannelData
+	bool indication; // Send and Data indications instead of ChannelData
 	bool fixed_clock;
 	bool memory_only;
 	uint8_t workers;
-	bool verified; // checksums, by the port
-	bool handover; // every packet comes in on the queue of another worker; one thread runs all
-	uint64_t packets; // of the run; 0 = by time
+	bool verified; // the port verifies checksums
+	bool handover; // every packet comes in on another worker's queue; one thread runs all
+	uint64_t packets; // of the run; 0 = the run is timed
 	double seconds; // of the run
 };
 
 extern const char *const options_directions[]; // by enum options_direction
 extern const char *const options_runs[]; // by enum options_run; "" for commands
 
-// Reads argv[1..argc). 0, or -1 with the reason in error.
+// Reads argv[1..argc). Returns 0, or -1 with the reason in error.
 int options_parse(int argc, char **argv, struct options *o, char *error, size_t len);
-// Text to a number of packets, or to seconds, of a run. False when it is none or out of range.
+// Read the number of packets, or the seconds, of a run from text. False when it is none or out of
+// range.
 bool options_packets(const char *text, uint64_t *packets);
 bool options_seconds(const char *text, double *seconds);
+// Prints the options.
 void options_help(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verified pass: each relayed frame is taken apart and compared with what it has to be.
+// The verified pass: takes each relayed frame apart and compares it with what it has to be.
 #include "bytes.h"
 #include "dp_burst.h"
 #include "net.h"
@@ -17,12 +17,12 @@
 struct proof {
 	struct box *b;
 	const struct options *o;
-	int32_t *due; // for each flow, up and down: frames taken in but not yet seen to go out
+	int32_t *due; // frames that have come in but not gone out, for each flow, up and down
 	uint64_t in, out;
 	uint8_t media[2][OPTIONS_SIZE_MAX]; // down, up
 };
 
-// A datagram taken apart by hand: the parser of the appliance is not asked.
+// A datagram taken apart by hand, without the server's own parser.
 struct seen {
 	const uint8_t *frame, *ip, *payload;
 	size_t payload_len;
@@ -86,13 +86,13 @@ static void take_ip6(struct seen *s, size_t len)
 		box_die("a frame's IPv6 header is not that of a UDP datagram");
 	s->tos = (uint8_t)(load_be16(ip) >> 4);
 	s->ttl = ip[7];
-	s->df = true; // nobody fragments IPv6 on the way
+	s->df = true; // IPv6 packets are never fragmented on the way
 	s->src.addr = addr_from_v6(ip + 8);
 	s->dst.addr = addr_from_v6(ip + 24);
 	check_udp(s, ip + NET_IP6_LEN, len - NET_IP6_LEN, 16);
 }
 
-// False for what is no UDP: questions to the gateway.
+// False when the frame is not UDP: a request for the gateway.
 static bool take_apart(struct seen *s, const uint8_t *frame, size_t len)
 {
 	const uint16_t type = load_be16(frame + 12);
@@ -179,7 +179,7 @@ static void check_sent(struct proof *p, const struct seen *s)
 	if (memcmp(s->frame, visits_gateway_mac, 6) != 0 ||
 		memcmp(s->frame + 6, p->b->port->mac, 6) != 0)
 		box_die("a frame has other MACs than the gateway's and ours");
-	// as it came but for one hop (templates: TTL 64, DF, expedited forwarding)
+	// unchanged except for one hop (templates: TTL 64, DF, expedited forwarding)
 	if (s->ttl != 63 || s->tos != 0xb8 || !s->df)
 		box_die("a frame left with TTL %u, TOS %u%s", s->ttl, s->tos,
 			s->df ? "" : ", no DF");
@@ -193,7 +193,7 @@ static void check_sent(struct proof *p, const struct seen *s)
 	p->out++;
 }
 
-// Whose frame it is: what has to come out of it follows from that.
+// Notes whose frame has come in: what has to come out follows from that.
 static void note_received(struct proof *p, const struct seen *s)
 {
 	const struct flows *f = p->b->flows;

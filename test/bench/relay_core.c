@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// relay_core: what one core relays, and what receiving and sending alone cost it. Builds the
-// allocations once, proves that what is relayed is right, then measures as often as it is told by
-// lines on stdin, asleep in between, so that runs of several programs can take turns.
+// relay_core: what one core relays, and what receiving and sending alone cost it. It makes the
+// allocations once and proves that frames are relayed correctly. Then it measures whenever a line
+// on stdin tells it to, and sleeps in between, so that several programs can take turns.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 struct bench {
 	struct options o;
 	struct flows flows;
-	struct visits visits[OPTIONS_WORKERS_MAX]; // of each queue
+	struct visits visits[OPTIONS_WORKERS_MAX]; // one per queue
 	struct box box;
 };
 
@@ -96,7 +96,7 @@ static void command_verify(struct bench *n, const char *amount)
 	fflush(stdout);
 }
 
-// One line; false to end.
+// Carries out one line; false to end.
 static bool command(struct bench *n, const char *line)
 {
 	char verb[16] = "", kind[16] = "", amount[32] = "", more[2] = "";
@@ -115,7 +115,7 @@ static bool command(struct bench *n, const char *line)
 
 // --- from start to end --------------------------------------------------------------------------
 
-// With hand-over, each queue receives for the next worker.
+// Makes the frames. With hand-over, each queue receives those of the next worker.
 static void frames_make(struct bench *n)
 {
 	const uint32_t workers = n->o.workers;
@@ -156,7 +156,7 @@ static void bench_close(struct bench *n)
 	flows_fini(&n->flows);
 }
 
-// Position of "--", behind which our options are; argc when there is none.
+// Returns the index of "--", behind which our options are; argc when there is none.
 static int separator(int argc, char **argv)
 {
 	int i = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request_core: what a whole worker takes for an allocation, frames in and frames out. Clients
-// allocate and release with requests that were built and signed before the clock runs; time is that
-// of this thread on its CPU. No relayed transport address is given twice.
+// request_core: what an allocation costs a whole worker, frames in and frames out. Clients allocate
+// and release with requests that are built and signed before the clock runs. Time is the CPU time
+// of this thread. No relayed transport address is given twice.
 //
 //	request_core EAL_ARGS -- [--clients N] [--cycles N] [--burst N]
 //
@@ -28,7 +28,7 @@
 
 #define USER "bench" // name, password and realm of the box
 #define SLOTS (8 * 16384) // relayed transport addresses: eight relay addresses
-#define ROUNDS_MAX 1000 // until all that waits is answered
+#define ROUNDS_MAX 1000 // most rounds until all waiting requests are answered
 
 enum { ALLOCATE, RELEASE, KINDS };
 
@@ -44,7 +44,7 @@ struct bench {
 	struct box box;
 	struct stun_crypto *crypto;
 	struct stun_key key;
-	struct frame *frame[KINDS]; // one of each client
+	struct frame *frame[KINDS]; // one per client
 	struct turn_burst turn;
 	uint32_t tids;
 };
@@ -71,7 +71,7 @@ static void begin(struct bench *n, struct stun_writer *w, uint8_t *to, size_t ro
 		stun_put_u32(w, STUN_LIFETIME, 0);
 }
 
-// The nonce of a 401, which the worker's shard gives without a frame; m points into the burst.
+// Gets the nonce of a 401 from the worker's shard, without a frame. m points into the burst.
 static void ask_nonce(struct bench *n, const struct endpoint *client, struct stun_msg *m)
 {
 	const struct turn_plan *plan = &n->turn.plan;
@@ -134,7 +134,7 @@ static void frames_make(struct bench *n)
 
 // --- what is measured ---------------------------------------------------------------------------
 
-// One request of every client. Seconds of this CPU, the copying of frames in and out among them.
+// Sends one request of every client. Returns the CPU seconds, copying of frames included.
 static double send_all(struct bench *n, int kind)
 {
 	struct worker *w = n->box.worker;
@@ -154,7 +154,7 @@ static double send_all(struct bench *n, int kind)
 	return cpu_seconds() - start;
 }
 
-// All were answered, and have done what they were to do.
+// Checks that all requests were answered and have had their effect.
 static void check(struct bench *n, uint64_t sent_before, uint64_t allocations)
 {
 	struct dp_stats s;
@@ -185,7 +185,7 @@ static void measure(struct bench *n)
 
 	// the first cycle warms up
 	for (unsigned int cycle = 0; cycle <= n->cycles; cycle++) {
-		box_settle(&n->box); // and the shard knows what time it is
+		box_settle(&n->box); // also gives the shard the current time
 		frames_make(n);
 		for (int kind = 0; kind < KINDS; kind++) {
 			const uint64_t before = answers(n);
@@ -271,7 +271,7 @@ static void bench_close(struct bench *n)
 
 int main(int argc, char **argv)
 {
-	// behind a full burst requests wait, as more may come
+	// behind a full burst requests wait, because more may come: one fewer
 	static struct bench n = {.clients = 4096, .cycles = 24, .burst = DP_BURST - 1};
 	const int eal_argc = rte_eal_init(argc, argv);
 

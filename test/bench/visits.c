@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that a replay port is given: templates of both directions and the order of the flows.
+// The frames that a replay port receives: templates of both directions, and the order of the flows.
 #include "visits.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #define TTL 64
 #define TOS 0xb8 // expedited forwarding, as media is marked
 
-// Where things are in a patch: 16-bit words in network byte order. Client and peer of a flow have
-// the last two bytes of their addresses and the port in common.
+// Positions in a patch of 16-bit words in network byte order. The client and the peer of a flow
+// have the same port, and the same last two bytes of their addresses.
 enum {
 	P_HOST = 0,
 	P_PORT = 2,
@@ -37,7 +37,7 @@ void visits_payload(bool up, uint8_t *buf, uint16_t size)
 
 // --- templates ----------------------------------------------------------------------------------
 
-// Adds a window; its bytes are left alone until map() says otherwise.
+// Adds a window of bytes that may differ. They stay as they are until map() says otherwise.
 static void window_add(struct port_replay_template *t, uint16_t at)
 {
 	struct port_replay_window *w = &t->window[t->nb_windows++];
@@ -46,7 +46,7 @@ static void window_add(struct port_replay_template *t, uint16_t at)
 	memset(w->from, PORT_REPLAY_KEEP, sizeof(w->from));
 }
 
-// Byte at of the frame comes from byte from of the patch.
+// Takes byte `at` of the frame from byte `from` of the patch.
 static void map(struct port_replay_template *t, uint16_t at, uint8_t from)
 {
 	for (unsigned int i = 0; i < t->nb_windows && i < PORT_REPLAY_WINDOWS; i++)
@@ -60,7 +60,7 @@ static void map_word(struct port_replay_template *t, uint16_t at, uint8_t from)
 	map(t, (uint16_t)(at + 1), (uint8_t)(from + 1));
 }
 
-// What the client sends, but for what is different for each flow. Returns its length.
+// Writes what the client sends, without what differs for each flow. Returns its length.
 static uint16_t client_payload(const struct flows *f, const struct options *o, uint8_t *buf)
 {
 	static const uint8_t tid[STUN_TID_LEN] = "relay bench";
@@ -81,7 +81,7 @@ static uint16_t client_payload(const struct flows *f, const struct options *o, u
 	return stun_end(&w);
 }
 
-// Headers around a payload that stands in its place; addresses and ports that differ are zero.
+// Writes the headers around a payload already in place. Addresses and ports that differ are zero.
 static void template_write(struct port_replay_template *t, const struct endpoint *src,
 	const struct endpoint *dst, uint16_t payload_len, const uint8_t port_mac[6])
 {
@@ -94,17 +94,17 @@ static void template_write(struct port_replay_template *t, const struct endpoint
 	memcpy(l2.src, visits_gateway_mac, 6);
 	net_write_udp(t->frame + headers, payload_len, &l2, src, dst, &ip, 0);
 	if (is_v4)
-		memset(t->frame + NET_ETH_LEN + 10, 0, 2); // its checksum comes from the patch
+		memset(t->frame + NET_ETH_LEN + 10, 0, 2); // the checksum comes from the patch
 	t->len = (uint16_t)(headers + payload_len);
 }
 
-// What both directions have in common: two windows hold everything that differs in the headers.
+// Maps what both directions share: two windows hold everything in the headers that differs.
 static void map_headers(struct port_replay_template *t, bool is_v4, bool up)
 {
 	const uint16_t udp = (uint16_t)(NET_ETH_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN));
 	const uint16_t src_end = (uint16_t)(udp - (is_v4 ? 4 : 16)); // the addresses end the header
 
-	// the second one reaches two bytes into the payload, where a channel number is
+	// the second window reaches two bytes into the payload, where a channel number may be
 	window_add(t, (uint16_t)(is_v4 ? NET_ETH_LEN + 12 - 16 : src_end - 16));
 	window_add(t, (uint16_t)(udp + 10 - 16));
 	if (is_v4)
@@ -123,7 +123,7 @@ static void up_make(struct port_replay_template *t, const struct flows *f, const
 {
 	const struct endpoint src = {.addr = f->client}, dst = flows_server(f);
 	const uint16_t payload = net_headers_len(f->is_v4, 0);
-	// type, length and family of XOR-PEER-ADDRESS, the first attribute, come before its port
+	// type, length and family of XOR-PEER-ADDRESS, the first attribute, stand before its port
 	const uint16_t peer = (uint16_t)(payload + STUN_HEADER_LEN + 6);
 
 	template_write(t, &src, &dst, client_payload(f, o, t->frame + payload), port_mac);
@@ -151,7 +151,8 @@ static void down_make(struct port_replay_template *t, const struct flows *f,
 
 // --- patches ------------------------------------------------------------------------------------
 
-// Fills in the checksums of one direction: those of the frame that the patch makes without them.
+// Fills in the checksums of one direction, computed over the frame that the patch makes without
+// them.
 static void patch_sum(
 	const struct port_replay_template *t, uint8_t *patch, uint8_t ip_at, uint8_t udp_at)
 {
@@ -186,8 +187,8 @@ static void patch_make(const struct visits *v, const struct flows *f, uint32_t f
 	patch_sum(&v->down, patch, P_IP_DOWN, P_UDP_DOWN);
 }
 
-// A full-period generator modulo a power of two, whose low bits would be anything but scrambled:
-// two rounds of a bijection mix them, and what is beyond nb is passed over.
+// A full-period generator modulo a power of two. Its low bits are far from scrambled, so two rounds
+// of a bijection mix them. Numbers from nb on are skipped.
 uint32_t visits_order(uint32_t *state, uint32_t nb)
 {
 	unsigned int bits = 0;
