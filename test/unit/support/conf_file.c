@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configurations as text: a file in memory, edits of a good one, and what a bad one is told.
+// Configurations as text: a file in memory, edits of a good text, and checks that bad ones are
+// refused.
 #include "conf_file.h"
 
 #include <setjmp.h>

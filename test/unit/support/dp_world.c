@@ -25,7 +25,7 @@ struct endpoint world_endpoint(const char *addr, uint16_t port)
 	return e;
 }
 
-// Three lcores that float over the CPUs there are, however few.
+// Writes three lcores that may run on any of the CPUs there are, however few.
 static void lcores_text(char *text, size_t len)
 {
 	cpu_set_t cpus;
@@ -105,7 +105,7 @@ static struct turn_local local_of(const struct conf_address *a)
 	return l;
 }
 
-// Addresses: the listeners' of the first port, the further ones, that of the second port.
+// Sets the addresses: the listeners' on the first port, the further ones, then the second port's.
 static void conf_addresses(struct dp_world *w, const struct world_setup *s)
 {
 	struct turn_config *t = &w->conf.turn;
@@ -210,7 +210,7 @@ void world_open(struct dp_world *w, const struct world_setup *s)
 	conf_turn(w, s);
 	if (s->change != NULL)
 		s->change(w);
-	w->ms = 1000000; // later than any start takes
+	w->ms = 1000000; // later than the end of any start
 	w->nic = s->nic;
 	w->dp = dp_create(
 		&w->conf, lcores, s->nic ? nicmodel_open : softport_open, error, sizeof(error));
@@ -241,7 +241,7 @@ static void mac_of(const struct addr *a, uint8_t mac[6])
 	memcpy(mac + 2, a->b + 12, 4);
 }
 
-// The MAC by which a host reaches the data path's world: its own, or its gateway's.
+// Gets the MAC by which a host on the link is reached: its own, or its gateway's.
 static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
 	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "fd99::/64"};
@@ -346,7 +346,7 @@ static void see_datagram(struct dp_world *w, const uint8_t *frame, const struct 
 
 	assert_true(w->nb_seen < WORLD_SEEN);
 	mac_on_link(w, &f->dst, mac);
-	assert_memory_equal(frame, mac, 6); // to the right neighbour
+	assert_memory_equal(frame, mac, 6); // it goes to the right neighbour
 	d = &w->seen[w->nb_seen++];
 	*d = (struct world_datagram){.src = {f->src, f->sport},
 		.dst = {f->dst, f->dport},
@@ -387,7 +387,7 @@ static bool receive(struct dp_world *w, unsigned int port)
 
 // --- time ---------------------------------------------------------------------------------------
 
-// Every burst is in one class, and no class holds more packets than there were.
+// Asserts that every burst is in one class, and that no class holds more packets than there were.
 static void world_bursts(const struct dp_stats *s)
 {
 	static const unsigned int least[DP_BURST_CLASSES] = {1, 2, 3, 5, 9, 17};
@@ -416,7 +416,7 @@ void world_balance(struct dp_world *w, unsigned int worker)
 	world_bursts(&s);
 }
 
-// What workers have for clients over streams.
+// Takes what the workers have for clients over streams.
 static bool stream_receive(struct dp_world *w)
 {
 	struct stream_message m[STREAM_BURST];
@@ -451,7 +451,7 @@ bool world_round(struct dp_world *w)
 		struct worker *worker = w->dp->worker[(first + i) % n];
 
 		moved |= worker_round(worker, w->dp->tsc_start + w->ms * w->dp->tsc_per_ms);
-		stats_publish(worker); // also where it would not be yet
+		stats_publish(worker); // even if it is not due yet
 		world_balance(w, worker->id);
 	}
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
@@ -464,7 +464,7 @@ void world_run(struct dp_world *w)
 {
 	unsigned int quiet = 0;
 
-	// what one worker hands to the next, and a question to a neighbour, takes a round each
+	// a packet handed to another worker, or a question to a neighbour, takes a round each
 	while (quiet < 3)
 		quiet = world_round(w) ? 0 : quiet + 1;
 }
@@ -526,7 +526,7 @@ void world_stream_client(
 	c->conn = UINT64_C(1) << 32 | w->nb_streams;
 	assert_true(w->nb_streams < WORLD_STREAMS);
 	w->stream[w->nb_streams++] = c->at;
-	world_run(w); // workers leave buffers for the thread
+	world_run(w); // so that workers leave buffers for the thread
 }
 
 static struct stream_from stream_from(const struct dp_world *w, const struct world_client *c)

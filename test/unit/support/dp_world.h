@@ -66,7 +66,7 @@ struct world_setup {
 		// 10.99.0.1:3478, where there is UDP too, and at port 5349 of both addresses
 	uint64_t seed; // 0 = chosen by test_rand_start
 	void (*change)(
-		struct dp_world *w); // sets more of w->conf before the start; may be NULL
+		struct dp_world *w); // sets more of the conf, w->conf, before the start; or NULL
 	// Takes the next frame that left a port, in place of the world's hosts; may be NULL. False
 	// when there is none.
 	bool (*receive)(struct dp_world *w, unsigned int port);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DTLS client of libssl with queues for a wire, and a certificate for the server.
+// A DTLS client of libssl whose wire is a pair of queues, and a certificate for the server.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

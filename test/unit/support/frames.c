@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums of frames put right slowly after a test has changed the frames.
+// Corrects the checksums of frames that a test has changed, in the slow and plain way.
 #include "frames.h"
 #include "slow_sum.h"
 

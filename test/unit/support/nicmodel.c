@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC in software: its rules, its Toeplitz hash, and the queue that they give a frame.
+// A NIC in software: its rules, its Toeplitz hash, and the queue they choose for a frame.
 #include "nicmodel.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 struct nicmodel nicmodel;
 
-// Rules of all ports; a free place has no port.
+// Rules of all ports; an unused entry has no port.
 static struct {
 	const struct port *port;
 	struct port_rule rule;
@@ -88,7 +88,7 @@ struct port *nicmodel_open(const struct port_config *c, char *error, size_t len)
 struct packet {
 	struct addr src, dst;
 	uint16_t sport, dport;
-	bool is_udp; // whole
+	bool is_udp; // a whole UDP datagram, not a fragment
 };
 
 static bool look(const uint8_t *f, size_t len, struct packet *k)

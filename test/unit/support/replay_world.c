@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL, a small pool and replay ports, for the tests of the port and of what is replayed on it.
+// EAL, a small pool and replay ports, for tests of the replay port and of the frames it replays.
 #include "replay_world.h"
 
 #include <setjmp.h>

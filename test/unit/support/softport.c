@@ -11,7 +11,7 @@
 #include "cutter.h"
 #include "segment.h"
 
-// What a port says of the packet it has received is not true of the one made of it: a flag to tell.
+// Marks a received packet. What the port says of that packet is not true of one made from it.
 #define RECEIVED RTE_MBUF_F_RX_FDIR
 
 #define FIFO_LEN 4096
@@ -27,9 +27,9 @@ struct softport {
 	struct fifo in[PORT_QUEUES_MAX], out;
 	uint64_t sent[PORT_QUEUES_MAX];
 	uint32_t limit;
-	struct port_super uso; // as granted
-	unsigned int refuse; // super-frames until one is refused, 0 = none is
-	uint64_t supers, super_frames; // taken whole, and the datagrams in them
+	struct port_super uso; // as offered to the data path
+	unsigned int refuse; // the super-frame that is refused, counted from now; 0 = none
+	uint64_t supers, super_frames; // super-frames taken whole, and the datagrams in them
 	bool started, up;
 };
 
@@ -79,7 +79,7 @@ static void put_copy(void *port, const uint8_t *frame, size_t len)
 	fifo_put(&s->out, m);
 }
 
-// As lib/port/port.h says: cut here, and no more of them are taken whole.
+// Refuses a super-frame as lib/port/port.h says: cuts it here, and takes no more of them whole.
 static void refuse(struct softport *s, struct rte_mbuf *m)
 {
 	struct rte_mbuf *cut[256];
@@ -113,7 +113,7 @@ static void take_super(struct softport *s, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-// What a driver relies on of whatever it is given, and no peer would see.
+// Asserts what a driver relies on in every packet, and what no peer would notice.
 static void check_lengths(const struct rte_mbuf *m)
 {
 	const uint32_t len = m->pkt_len;
@@ -203,7 +203,7 @@ static const struct port_ops ops = {
 	.host = soft_host,
 };
 
-// The key of the verification suite that all NICs' manuals quote, and a table dealt round-robin.
+// Sets the key of the verification suite that all NICs' manuals quote, and a round-robin table.
 static void rss_fill(struct port *p)
 {
 	static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers of a unit test (splitmix64) and where their seed is from.
+// Random numbers for unit tests (splitmix64), and their seed.
 #include "test_rand.h"
 
 #include <stdio.h>

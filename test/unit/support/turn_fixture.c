@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shard with its policy, map and quota, and clients that ask it and read its answers.
+// A shard with its policy, map and quota, and clients that send requests and read answers.
 #include "turn_fixture.h"
 
 #include <netinet/in.h>
@@ -98,7 +98,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	memset(mem, 0, size);
 	f->shard = turn_shard_create(mem, &f->params, f->now_ms);
 	assert_non_null(f->shard);
-	assert_ptr_equal(f->shard, mem); // freed by this pointer
+	assert_ptr_equal(f->shard, mem); // so that freeing mem frees the shard
 	turn_shard_round(f->shard, f->now_ms, f->wall_s);
 }
 
@@ -157,7 +157,7 @@ void fixture_close(struct fixture *f)
 	free(f->datagram);
 	if (f->shares != NULL)
 		return;
-	assert_int_equal(turn_quota_total(f->quota), 0); // every shard has given all back
+	assert_int_equal(turn_quota_total(f->quota), 0); // every shard has given back its quota
 	turn_policy_free(f->policy);
 	turn_relay_map_free(f->map);
 	turn_quota_free(f->quota);
@@ -195,7 +195,7 @@ void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method meth
 	stun_begin(&f->w, f->message, sizeof(f->message), cls, (uint16_t)method, tid);
 }
 
-// Routes the datagram in f->datagram, whose view is filled.
+// Routes the datagram in f->datagram. Its view is filled in already.
 static const struct turn_plan *route(struct fixture *f)
 {
 	f->burst.n = 1;
@@ -325,7 +325,7 @@ bool fixture_signed(struct fixture *f, const struct fixture_client *c)
 	return stun_has(&f->answer, want) && stun_integrity_ok(f->crypto, &f->answer, &key);
 }
 
-// Takes NONCE from the answer, when it has one.
+// Takes NONCE from the answer, if there is one.
 static void take_nonce(struct fixture *f, struct fixture_client *c)
 {
 	const struct stun_msg *m = &f->answer;
@@ -337,7 +337,7 @@ static void take_nonce(struct fixture *f, struct fixture_client *c)
 	memcpy(c->nonce, m->data + m->off[STUN_NONCE], c->nonce_len);
 }
 
-// Asks for a nonce as a client does: by an Allocate without credentials.
+// Asks for a nonce as a client does, by an Allocate without credentials.
 static void ask_nonce(struct fixture *f, struct fixture_client *c)
 {
 	const struct stun_writer w = f->w;
