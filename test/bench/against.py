@@ -2,8 +2,8 @@
 """--against REV: has the working tree become faster or slower than a revision?
 
 The revision is taken out of git into a scratch directory and built there with the options of the
-working tree's build; both programs then stay alive and take turns. The verdict is that of the
-paired ratios: an interval of their median that contains 1 is no difference.
+working tree's build. Both programs then stay alive and take turns. The paired ratios decide: when
+the interval of their median contains 1, there is no difference.
 """
 
 import contextlib

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""alloc: authenticated allocations for a second of CPU, and the memory that one takes.
+"""alloc: authenticated allocations per second of CPU, and the memory that an allocation takes.
 
 An allocation here is Allocate and Refresh with lifetime 0 by a client that has its nonce already.
-The servers get them from slipring-loadgen; request_core does the same to a worker on a replay port,
-frames in and frames out, and alloc_core to the state machine alone, both with requests signed
-beforehand.
+slipring-loadgen sends them to the servers. request_core sends them to a worker on a replay port,
+frames in and frames out. alloc_core gives them to the state machine alone. The latter two sign
+their requests beforehand.
 """
 
 import json

@@ -2,13 +2,13 @@
 """coturn: the best rate that slipring and coturn relay with one CPU, and what it costs.
 
 Both servers get the same road, the same generator and the same CPU. A datagram counts when it
-arrives at the far end with a valid stamp; both ways are loaded at a time and summed. In the first
-round the rate is raised until a server no longer follows; the rounds that count are taken around
-that rate and at an open flood, and the best of them is the result.
+arrives at the far end with a valid stamp. Both directions are loaded at the same time and summed.
+In the first round the rate rises until a server no longer follows. The rounds that count are
+measured around that rate and at an open flood, and the best of them is the result.
 
-What a relayed datagram costs is told with two denominators: the time that the server's CPU was
-busy, process and softirqs; and the time that the whole machine was busy less the generator's own
-threads. The one that is less favourable for slipring is marked as the one to quote.
+The cost of a relayed datagram has two denominators: the time that the server's CPU was busy
+(process and softirqs), and the time that the whole machine was busy less the generator's own
+threads. The one less favourable for slipring is marked as the one to quote.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""dtls-core: what a datagram of a DTLS client costs one worker apart from any port of the kernel.
+"""dtls-core: what a DTLS client's datagram costs one worker, without any port of the kernel.
 
 dtls_core has clients of libssl in its own process and a software port. It times a worker's rounds,
-the records alone with the same sessions, and the port alone; sealing and checking are not timed. What the
-port takes is subtracted, and what the records take tells how much of the rest is ours.
+then the records alone with the same sessions, then the port alone. The clients' sealing and
+checking are not timed. The port's time is subtracted; the records' time shows how much of the rest
+is ours.
 """
 
 import json

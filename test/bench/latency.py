@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """latency: how long a server holds a datagram at 10 %, 50 % and 90 % of what it can take.
 
-What a server can take is its partial drop rate: the highest rate with at most 0.5 % loss, searched
-for once by slipring-loadgen. The shares are of each server's own rate, and the time is that from
-the generator to the server and on to the far end, kernel or driver and veths included.
+What a server can take is its partial drop rate: the highest rate with at most 0.5 % loss, which
+slipring-loadgen searches for once. The shares are shares of each server's own rate. The time is
+from the generator to the server and on to the far end, with kernel or driver and veths.
 """
 
 import generator

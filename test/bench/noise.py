@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Is the machine quiet enough to measure? Foreign load, stolen time, a core-to-core probe.
 
-On a shared machine a figure is worth what the machine did beside it. A Watch looks at /proc before
-and after a measurement and runs the probe at both ends; what it finds unfit has a reason in words.
+On a shared machine a figure depends on what else the machine did. A Watch looks at /proc before and
+after a measurement and runs the probe at both ends. It gives a reason in words for what is unfit.
 """
 
 import os

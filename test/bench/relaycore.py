@@ -2,9 +2,9 @@
 """relay-core: what relaying costs one core, beside testpmd and beside forwarding alone.
 
 One worker runs on one CPU with a port that replays prepared frames and copies them out. In each
-round the same CPU does the relaying, the same visits without any relaying, and testpmd's 5tswap
-over net_null with both copies: never two of them at once. Callgrind counts instructions, which no
-neighbour disturbs.
+round the same CPU relays, then forwards the same frames without relaying, then runs testpmd's
+5tswap over net_null with both copies; never two of these at once. Callgrind counts instructions,
+which do not depend on what else the machine does.
 """
 
 import contextlib

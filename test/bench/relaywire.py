@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """relay-wire: end to end over a wire of shared memory (memif), beside testpmd on the same wire.
 
-slipring-loadgen floods from one CPU; on the other, slipring relays what comes in to the loadgen's
-peers, or testpmd swaps addresses and returns it (5tswap). Every datagram crosses the wire twice
-with either. Two virtual CPUs that share no cache make such rates wander by large factors without
-any cause in the programs: many short rounds, the spread is told, and only the ratio means much.
+slipring-loadgen floods from one CPU. On the other, slipring relays what comes in to the loadgen's
+peers, or testpmd swaps addresses and returns it (5tswap). With either, every datagram crosses the
+wire twice. Such rates vary by large factors between two virtual CPUs that share no cache, without
+any cause in the programs. So the rounds are many and short, the spread is printed, and only the
+ratio means much.
 """
 
 import contextlib

@@ -2,9 +2,9 @@
 """Alternating rounds: what is compared is measured side by side, again and again.
 
 A *case* is one thing to measure: a function that returns its figures, {metric: value}. The cases of
-a *group* are compared with each other, so a round of the group measures all of them, and a round
-disturbed by foreign load is dropped whole and repeated. The first rounds only warm up. A group can
-also be a function of the round's number that measures all its cases itself.
+a *group* are compared with each other, so one round measures all of them. A round disturbed by
+foreign load is dropped whole and repeated. The first rounds only warm up. A group can also be a
+function of the round's number that measures all its cases itself.
 """
 
 import time

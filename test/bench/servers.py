@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The servers that are compared on a Road: slipring, and turnserver as the kernel's guest."""
+"""The servers that are compared on a Road: slipring, and turnserver on the kernel's network."""
 
 import contextlib
 import json

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """streams: clients over TCP, TLS and DTLS, beside coturn: what a second of CPU relays.
 
-Paced loads that both servers carry; an unpaced flood over TCP measures who stops reading first.
-Clients are connections of the generator's kernel, peers are its own, and both ways are loaded at
-a time. The servers' end of the clients' veth belongs to their kernel for TCP and TLS, as a NIC of
-the kernel's beside slipring's does (conf/streams.yaml), and to slipring for DTLS; the end of the
-peers' veth is slipring's port, or coturn's kernel's.
+The paced loads are such that both servers carry them. An unpaced flood over TCP measures which
+server stops reading first. The clients are connections of the generator's kernel, the peers are the
+generator's own, and both directions are loaded at the same time. For TCP and TLS the servers' end
+of the clients' veth belongs to their kernel, like a kernel NIC beside slipring's
+(conf/streams.yaml); for DTLS it belongs to slipring. The end of the peers' veth is slipring's port,
+or belongs to coturn's kernel.
 
 slipring runs twice: with idle: adaptive, its default, and with idle: saving and sleeps of 1 ms, for
-boxes that would rather have the CPU than the time. What its workers spend on looking at empty queues
-is counted like all else; worker_busy tells the share of the CPU in which its worker had work.
+boxes where CPU time matters more than delay. The time that its workers spend on looking at empty
+queues is counted like all other time; worker_busy is the share of the CPU in which a worker had
+work.
 
-Three questions for each transport: datagrams and payload bytes for each second of CPU, handshakes
-for each second of CPU (connect, handshake, one Binding, close), and what an idle client with an
-allocation takes of memory. There are two denominators: the time that all threads of the server
-ran, sleeping workers' looks at empty queues included, and the time that its CPU was busy, softirqs
-included. The one that is less favourable for slipring is marked as the one to quote.
+Three questions for each transport: datagrams and payload bytes per second of CPU; handshakes per
+second of CPU (connect, handshake, one Binding, close); and the memory of an idle client with an
+allocation. There are two denominators: the time that all threads of the server ran, workers' looks
+at empty queues included, and the time that its CPU was busy, softirqs included. The one less
+favourable for slipring is marked as the one to quote.
 """
 
 import contextlib

@@ -4,10 +4,10 @@
     loadgen: c0 (clients 10.77.1.2-) ── brc 10.77.1.1 ── s0 :slipring
              p0 (peers   10.77.2.2-) ── brp 10.77.2.1 ── s1
 
-The generator's ports are vtaps, made anew by every run. slipring's are too; to a turnserver, the
-bridges are the interfaces of its host. A link passes super-frames whole, as a NIC that cuts them
-does for its host. With wire="cut" that to the clients does not, and the kernel cuts them there, on
-the server's CPU. With ingress="plain" the peers send datagram by datagram.
+The generator's ports are vtaps, made anew by every run, and so are slipring's. For a turnserver the
+bridges are the interfaces of its host. A link passes super-frames whole, like a NIC that cuts them
+for its host. With wire="cut" the link to the clients does not: the kernel cuts them there, on the
+server's CPU. With ingress="plain" the peers send datagram by datagram.
 """
 
 from veths import RELAY, SERVER, Road, parse_counters

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""uso: what super-frames are worth on the way to the clients, beside datagrams sent one by one.
+"""uso: what super-frames save on the way to the clients, compared with single datagrams.
 
 The downlink of a conference: each of a few clients gets bursts of one size from its peer. slipring
-has a vtap towards them, with ports[].uso auto and off; coturn has the same TAPs by way of its
-kernel, with --multiplex-peer and --udp-gso where it knows them. Both are loaded, and their cost is
-counted, as by the coturn benchmark: see there for the rates that are tried and for the two
-denominators. Delivered is what arrived at the generator, datagram by datagram.
+has a vtap towards the clients, with ports[].uso auto and off. coturn reaches the same TAPs through
+its kernel, with --multiplex-peer and --udp-gso if it knows them. The coturn benchmark describes the
+rates that are tried and the two denominators of the cost. Delivered means arrived at the generator,
+datagram by datagram.
 """
 
 import contextlib

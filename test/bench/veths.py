@@ -4,9 +4,9 @@
     gen: c0 (clients 10.77.1.2-) ── s0 10.77.1.1 :srv     The generator's lane is on the last CPU,
          p0 (peers   10.77.2.2-) ── s1 10.77.2.1          the server on the first.
 
-Receive work of each end is steered to its owner's CPU, so that a server's CPU does all that a
-server's host would do, and nothing of the generator's. Segmentation and checksum offloads are off:
-every datagram is a frame of its own, and correct as on a cable.
+Each end's receive work runs on its owner's CPU, so that the server's CPU does everything that a
+server's host would do, and nothing for the generator. Segmentation and checksum offloads are off:
+every datagram is a frame of its own, with correct checksums as on a cable.
 """
 
 import contextlib

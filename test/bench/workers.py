@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """workers: do two workers in one process hinder each other?
 
-Two workers on two CPUs, each with a queue of one replay port and half of the allocations, beside two
-processes of one worker each on the same CPUs with the same halves. What the two workers share
-(packet pool, relay map, quota, counters side by side) is the difference. No packet is handed over
-here; what that costs is relay-core's `handover`.
+Two workers on two CPUs, each with a queue of one replay port and half of the allocations, are
+compared with two processes of one worker each on the same CPUs with the same halves. The difference
+is the cost of what two workers share (packet pool, relay map, quota, counters side by side). No
+packet is handed over here; relay-core's `handover` measures the cost of that.
 """
 
 import contextlib
