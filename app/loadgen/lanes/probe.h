@@ -9,7 +9,6 @@
 
 struct lane;
 
-void probe_begin(struct lane *l);
 // Sends n probes, from one flow after the other.
 void probe_send(struct lane *l, uint32_t n);
 // Reads the stamp from the transaction id of an answer. False when the id is none of ours. Only 24
