@@ -170,7 +170,7 @@ void fuzz_open(void)
 	pick_nic(s);
 	if (chance(75))
 		pick_exception(s);
-	fuzz.mbufs = PICK(8191, 8191, 8191, 4095, 2047, 700);
+	fuzz.mbufs = PICK(8191, 8191, 4095, 2047, 300, 200);
 	fuzz.mutate = PICK(10, 30, 30, 60);
 	fuzz_clock_seed(test_rand(&fuzz.rand));
 	world_open(&fuzz.world, s);

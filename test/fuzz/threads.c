@@ -143,8 +143,7 @@ void fuzz_stream_end(struct fuzz_client *c)
 	for (unsigned int w = 0; w < fuzz.world.dp->nb_workers; w++)
 		for (unsigned int n = 0; !streams_ops.ended(fuzz.world.dp, 0, w, &from); n++) {
 			assert_true(n < 1000);
-			world_round(&fuzz.world);
-			fuzz_threads_round();
+			fuzz_round();
 		}
 }
 
