@@ -109,9 +109,11 @@ static long bio_ctrl(BIO *b, int cmd, long num, void *ptr)
 	return cmd == BIO_CTRL_FLUSH;
 }
 
+unsigned int dtls_client_timer_us = 20000;
+
 static unsigned int timer(SSL *ssl, unsigned int us)
 {
-	return us == 0 ? 20000 : 2 * us;
+	return us == 0 ? dtls_client_timer_us : 2 * us;
 }
 
 void dtls_client_open(struct dtls_client *c, const char *ciphers)
