@@ -216,7 +216,7 @@ static void assert_whole(uint32_t len, uint32_t size)
 	}
 }
 
-static void test_stun_tells_its_length(void **state)
+static void stun_tells_its_length(void **state)
 {
 	stun(0x0101, 0);
 	assert_whole(20, 20);
@@ -226,7 +226,7 @@ static void test_stun_tells_its_length(void **state)
 	assert_whole(65552, 65552);
 }
 
-static void test_channel_data_is_padded(void **state)
+static void channel_data_is_padded(void **state)
 {
 	static const uint32_t padded[] = {0, 4, 4, 4, 4, 8};
 	struct stun_framing f;
@@ -244,7 +244,7 @@ static void test_channel_data_is_padded(void **state)
 	assert_int_equal(stun_framing_pad(5), 3);
 }
 
-static void test_neither(void **state)
+static void what_is_neither(void **state)
 {
 	struct stun_framing f;
 
@@ -285,9 +285,9 @@ int main(void)
 		cmocka_unit_test(test_first_byte),
 		cmocka_unit_test(test_bad_stun),
 		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_stun_tells_its_length),
-		cmocka_unit_test(test_channel_data_is_padded),
-		cmocka_unit_test(test_neither),
+		cmocka_unit_test(stun_tells_its_length),
+		cmocka_unit_test(channel_data_is_padded),
+		cmocka_unit_test(what_is_neither),
 		cmocka_unit_test(test_requests),
 	};
 
