@@ -124,15 +124,19 @@ def media(*options, family=4, relay=None):
     )  # fmt: skip
 
 
-def check_clean(result, *ways):
-    """Everything that was sent arrived once, in order and intact, on exactly these ways."""
+def check_clean(result, *ways, ordered=True):
+    """Everything that was sent arrived once, in order and intact, on exactly these ways.
+
+    Through a server that the kernel moves between CPUs, packets may overtake each other.
+    """
+    faults = [key for key in CLEAN if ordered or key != "reordered"]
     assert set(result["ways"]) == set(ways), result["ways"].keys()
     for name in ways:
         way = result["ways"][name]
         assert way["sent"] > 0 and way["delivered"] == way["received"] == way["sent"], (name, way)
         if result["mode"] in MEDIA:  # an answer is not as long as its request
             assert way["received_bytes"] == way["sent_bytes"], (name, way)
-        assert not any(way[key] for key in CLEAN), (name, way)
+        assert not any(way[key] for key in faults), (name, way)
     assert result["stray"] == 0 and result["generator"]["bad_frames"] == 0, result
 
 
