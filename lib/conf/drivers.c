@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Driver profiles: a directory of small files with a schema of their own. The code that reads the
 // configuration reads them too.
-#include "conf_int.h"
-
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "reading/read.h"
+#include "reading/yaml.h"
+#include "schema.h"
 
 #define FILES_MAX 256 // files in one directory
 #define SUFFIX ".yaml"
@@ -33,7 +40,7 @@ static const struct conf_key keys[] = {
 };
 // clang-format on
 
-const struct conf_table conf_driver_keys = {keys, sizeof(keys) / sizeof(keys[0])};
+static const struct conf_table driver_keys = {keys, sizeof(keys) / sizeof(keys[0])};
 
 // --- one file ------------------------------------------------------------------------------------
 
@@ -80,7 +87,7 @@ static int check_names(
 
 static int driver_load(const struct conf_drivers *all, struct conf_driver *d, char *error)
 {
-	struct conf_ctx x = {.path = d->path, .error = error, .keys = &conf_driver_keys};
+	struct conf_ctx x = {.path = d->path, .error = error, .keys = &driver_keys};
 	int rc = conf_read_file(&x, d);
 
 	d->root = x.root;
@@ -158,7 +165,7 @@ void conf_drivers_free(struct conf_drivers *d)
 		return;
 	for (uint32_t i = 0; i < d->nb; i++) {
 		conf_yaml_free(d->list[i].root);
-		conf_free_keys(&conf_driver_keys, NULL, &d->list[i]);
+		conf_free_keys(&driver_keys, NULL, &d->list[i]);
 		free(d->list[i].path);
 	}
 	free(d->list);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prints doc/configuration.md from the schema.
-#include "conf_int.h"
+#include <stdio.h>
+
+#include "conf.h"
+#include "reading/node.h"
+#include "reading/value.h"
+#include "schema.h"
 
 static void write_range(FILE *out, const struct conf_key *k)
 {

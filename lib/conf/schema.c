@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table of all keys: names, where the values go, what they may be, defaults, purposes.
 // Parsing, checks, freeing and doc/configuration.md all follow from this table.
-#include "conf_int.h"
+#include "schema.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <syslog.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+
+#define CONF_ADDRESSES_MAX 4096 // in one list, with ranges and prefixes expanded
 
 static const struct conf_choice idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE},
 	{"busy", CONF_IDLE_BUSY}, {"saving", CONF_IDLE_SAVING}, {NULL, 0}};

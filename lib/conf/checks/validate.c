@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks that take more than one key. Each error names the place that the operator should change.
-#include "conf_int.h"
-#include "turn_relay_map.h"
+#include "checks/validate.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "checks/exceptions.h"
+#include "checks/ports.h"
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "turn_relay_map.h"
 
 // Where the incumbent has them
 #define SHARED_PORT_LO 3480

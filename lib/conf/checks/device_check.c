@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tells device strings that DPDK cannot know, and what the operator may have meant.
-#include "conf_int.h"
+#include "checks/device_check.h"
 
 #include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 static bool take_hex(const char **text, unsigned int least, unsigned int most, unsigned long top)
 {

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The address types of the schema: single addresses, ranges, prefixes.
-#include "conf_int.h"
+#include "reading/addrs.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "reading/value.h"
+#include "schema.h"
 
 #define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warns of what works but the operator should know.
-#include "conf_int.h"
-#include "turn_relay_map.h"
+#include "checks/warn.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "checks/reach.h"
+#include "conf.h"
+#include "turn_relay_map.h"
 
 // Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
 // whole IP packets.

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks ports, and the addresses that must lie on them.
-#include "conf_int.h"
-#include "vtap_spec.h"
+#include "checks/ports.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "checks/device_check.h"
+#include "conf.h"
+#include "reading/addrs.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "vtap_spec.h"
 
 // An address, and where the file gives it.
 struct owned {
@@ -219,15 +227,6 @@ static int check_tls(struct conf_ctx *x, const struct turn_listener *l)
 			"DTLS is 1.2 here, and tls.min-version is 1.3: lower that, or remove the "
 			"listener");
 	return 0;
-}
-
-bool conf_wants_tls(const struct conf *c)
-{
-	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
-		if (c->turn.listeners[i].transport != TURN_OVER_UDP &&
-			c->turn.listeners[i].transport != TURN_OVER_TCP)
-			return true;
-	return false;
 }
 
 static bool over_udp(const struct turn_listener *l)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recognises files and keys of coturn, because many operators come from it.
-#include "conf_int.h"
+#include "reading/coturn.h"
+
+#include <stdio.h>
+#include <string.h>
 
 // --- keys ----------------------------------------------------------------------------------------
 

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads one value of the file into one field.
-#include "conf_int.h"
+#include "reading/value.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "reading/addrs.h"
+#include "reading/fail.h"
+#include "reading/services.h"
+#include "stun.h"
 
 const char *conf_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN])
 {

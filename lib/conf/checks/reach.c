@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Warns of what works but reaches less than the operator may think: ports without gateways, private
 // relay addresses, peer rules that never apply.
-#include "conf_int.h"
+#include "checks/reach.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "checks/warn.h"
+#include "conf.h"
+#include "reading/addrs.h"
+#include "reading/node.h"
 
 #define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Text to tree. YAML has far more than a configuration file needs. The parser refuses by name what
 // invites surprises: anchors, tags, several documents, values over several lines.
-#include "conf_int.h"
+#include "reading/yaml.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <yaml.h>
 
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "schema.h"
 #include "secret.h"
 
 #define DEPTH_MAX 16

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of exception ports.
+#pragma once
+
+struct conf_ctx;
+
+// Checks each exception port, and that a TCP listener on a port has one. 0 or -EINVAL.
+int conf_validate_exceptions(struct conf_ctx *x);

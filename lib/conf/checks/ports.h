@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of ports, and of the addresses that must lie on them.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct conf_ctx;
+struct turn_config;
+
+// Checks ports, listeners and relay addresses, and gathers turn.local and turn.gateways. 0 or
+// -EINVAL.
+int conf_validate_ports(struct conf_ctx *x);
+// True when a listener before listener i has the same address and port, for another transport.
+bool conf_listener_again(const struct turn_config *t, uint32_t i);

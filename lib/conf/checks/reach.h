@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Warnings of what reaches less than the operator may think.
+#pragma once
+
+struct conf;
+struct conf_report;
+
+// Warns of ports without a gateway, and of relay addresses that the Internet does not reach.
+void conf_warn_ports(const struct conf *c, struct conf_report *r);
+// Warns of entries of peers.allow and peers.deny that never apply.
+void conf_warn_peers(const struct conf *c, struct conf_report *r);

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks that take more than one key.
+#pragma once
+
+struct conf_ctx;
+
+// Checks what one key alone cannot tell, and gathers turn.local and turn.gateways. 0 or -EINVAL.
+int conf_validate(struct conf_ctx *x);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one file takes along while it is read and checked.
+#pragma once
+
+#include <stdint.h>
+
+struct conf;
+struct conf_node;
+struct conf_report;
+struct conf_table;
+
+struct conf_ctx {
+	const char *path; // of the file
+	char *error; // CONF_ERROR_LEN bytes: the first error
+	struct conf_report *report; // is told every error; NULL = nobody is told
+	uint32_t errors;
+	struct conf_node *root; // NULL until the text has become a tree
+	const struct conf_table *keys; // all keys the file may hold
+	struct conf *conf; // NULL when the file is a driver profile
+};

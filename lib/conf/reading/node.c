@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The nodes of a file's tree: which of them a field was read from, and what they are called.
+#include "reading/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct conf_node *conf_node_of(const struct conf_node *n, const void *field, uint32_t index)
+{
+	for (; n != NULL; n = n->next) {
+		const struct conf_node *below;
+
+		if (n->field == field && index >= n->first && index - n->first < n->count)
+			return n;
+		below = conf_node_of(n->child, field, index);
+		if (below != NULL)
+			return below;
+	}
+	return NULL;
+}
+
+size_t conf_node_path(const struct conf_node *n, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	if (n->parent == NULL)
+		return 0;
+	at = conf_node_path(n->parent, buf, len);
+	if (at >= len)
+		return at;
+	if (n->key == NULL)
+		at += (size_t)snprintf(buf + at, len - at, "[%u]", n->index);
+	else
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", at > 0 ? "." : "", n->key);
+	return at;
+}
+
+bool conf_in_auth(const struct conf_node *n)
+{
+	char path[CONF_PATH_LEN] = "";
+
+	conf_node_path(n->parent, path, sizeof(path));
+	return strncmp(path, "auth", 4) == 0;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tree that the text of a file becomes: every key and value with its place in the file.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONF_PATH_LEN \
+	128 // bytes of a key path as text; the deepest has 30 characters and one index
+
+enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
+
+struct conf_node {
+	enum conf_kind kind;
+	bool plain; // a scalar without quotes
+	uint32_t line, col; // where the value stands, from 1
+	uint32_t key_line, key_col; // where the key stands, when there is one
+	uint32_t index; // position among its siblings
+	char *key; // NULL when the node is no entry of a mapping
+	const char *meant; // of an unknown key: the known key that was most likely meant, or NULL
+	char *text; // text of a scalar, without NUL and control characters
+	struct conf_node *parent, *child, *last, *next;
+	// The node was read into elements [first, first + count) of field. value.c and read.c
+	// write this; conf_node_of reads it, so that a later check can point at the node.
+	const void *field;
+	uint32_t first, count;
+};
+
+// The node that element index of a field was read from; NULL when the value is a default.
+const struct conf_node *conf_node_of(
+	const struct conf_node *root, const void *field, uint32_t index);
+// Writes the path of a node to buf, such as "ports[0].name". Returns its length, even where it does
+// not fit. Only names in the schema ever get here.
+size_t conf_node_path(const struct conf_node *n, char *buf, size_t len);
+// True when the node lies where passwords are written (auth).
+bool conf_in_auth(const struct conf_node *n);

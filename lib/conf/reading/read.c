@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks the tree of a file along the schema and fills a struct.
+#include "reading/read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reading/coturn.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "reading/value.h"
+#include "reading/yaml.h"
+#include "schema.h"
+#include "secret.h"
+
+#define CONF_FILE_MAX (1u << 20) // bytes
+
+// --- the walk ------------------------------------------------------------------------------------
+
+static int read_map(
+	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base);
+
+// What is odd about a key itself, or NULL. Merge keys belong to YAML. Some characters look like a
+// blank and are none to YAML.
+static const char *key_fault(const char *key)
+{
+	if (strcmp(key, "<<") == 0)
+		return "merge keys are not supported: write out the keys that it stands for";
+	for (; *key != '\0'; key++)
+		if ((unsigned char)*key >= 0x80)
+			return "has a character beyond ASCII in its name, perhaps a no-break "
+			       "space: type the name anew";
+	return NULL;
+}
+
+// Finds "key value" without the ':' between the two, as in {realm turn.example}. Returns the known
+// key that n begins with, or NULL.
+static const struct conf_key *find_colonless(
+	const struct conf_ctx *x, const struct conf_key *parent, const struct conf_node *n)
+{
+	const size_t len = strcspn(n->key, " =");
+	char name[33];
+
+	if (n->key[len] == '\0' || len >= sizeof(name))
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)len, n->key);
+	return conf_key_child(x->keys, parent, name);
+}
+
+// Fails on a key that is not in the schema. Its text is cut at the first odd character: a password
+// may follow a ':' that lacks its blank. Where passwords are written, a key is shown only when it
+// nearly is a known one.
+static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n)
+{
+	const struct conf_key *known = find_colonless(x, parent, n);
+	const char *fault = key_fault(n->key);
+	const size_t good = strspn(n->key,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789_-");
+	char name[33], advice[256];
+
+	if (known != NULL) {
+		n->meant = conf_key_leaf(parent, known);
+		return conf_fail_unknown(x, n, n->meant,
+			"there is no ':' behind the key: write '%s: VALUE'", n->meant);
+	}
+	if (fault != NULL)
+		return conf_fail_unknown(x, n, n->key[0] == '<' ? "<<" : "?", "%s", fault);
+	// realm is a key of ours too; it has only been put into another section
+	if (x->conf != NULL && (parent == NULL || strcmp(n->key, "realm") != 0) &&
+		conf_coturn_key(n->key, advice, sizeof(advice)))
+		return conf_fail_unknown(x, n, n->key, "%s", advice);
+	snprintf(name, sizeof(name), "%.*s", (int)good, n->key);
+	n->meant = conf_key_suggest(x, parent, name, advice, sizeof(advice));
+	if (n->key[good] == ':')
+		snprintf(advice, sizeof(advice), "a blank must follow the ':'");
+	if (name[0] == '\0' || (n->meant == NULL && conf_in_auth(n)))
+		strcpy(name, "?");
+	return conf_fail_unknown(x, n, name, "unknown key, %s", advice);
+}
+
+// Advice for a value of one kind that stands in the place of another.
+static const char *kind_advice(const struct conf_key *k, const struct conf_node *n)
+{
+	if (n->kind == CONF_LIST)
+		return conf_value_kind(k->type) == CONF_SCALAR ? ": remove the brackets"
+							       : ", not a list";
+	if (n->kind == CONF_MAP && k->type == CONF_ITEMS)
+		return ": begin each entry with a '-' and a blank";
+	if (n->kind == CONF_MAP)
+		return ", not a mapping (text with ': ' in it, or ':' at its end, needs quotes)";
+	return conf_value_kind(k->type) == CONF_LIST ? ": put it in brackets, [...]" : "";
+}
+
+static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n)
+{
+	const bool none = conf_value_none(n);
+
+	// A section is empty when every line of it is commented out
+	if (none && k->type == CONF_SECTION)
+		return 0;
+	if (none)
+		return conf_fail(x, n, "has no value, give it %s%s", conf_value_form(k->type),
+			k->type == CONF_TEXT ? " (in quotes, if it begins with '#')" : "");
+	if (n->kind != conf_value_kind(k->type))
+		return conf_fail(x, n, "must be %s%s", conf_value_form(k->type), kind_advice(k, n));
+	return 0;
+}
+
+static int read_items(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *list, void *base)
+{
+	const uint32_t nb = list->last != NULL ? list->last->index + 1 : 0;
+	char *array;
+	int rc = 0;
+
+	if (nb < k->min || nb > k->max)
+		return conf_fail(
+			x, list, "has %u entries, it must have from %u to %u", nb, k->min, k->max);
+	// Grow the array once: the checks remember where the elements are
+	array = conf_list_grow(x, k, list, base, nb);
+	if (array == NULL)
+		return -EINVAL;
+	list->field = NULL;
+	for (struct conf_node *n = list->child; n != NULL && !conf_enough(x); n = n->next) {
+		n->field = (char *)base + k->offset;
+		n->first = n->index;
+		n->count = 1;
+		if (n->kind != CONF_MAP)
+			rc = conf_fail(x, n, "must be a mapping: {key: value, ...}");
+		else if (read_map(x, k, n, array + (size_t)n->index * k->size) != 0)
+			rc = -EINVAL;
+	}
+	return rc;
+}
+
+static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	int rc = check_kind(x, k, n);
+
+	if (rc != 0)
+		return rc;
+	if (k->type == CONF_SECTION)
+		return read_map(x, k, n, base);
+	if (k->type == CONF_ITEMS)
+		return read_items(x, k, n, base);
+	return conf_value_read(x, k, n, base);
+}
+
+// Handles a key that the file leaves out.
+static int read_absent(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *map, void *base)
+{
+	const char *leaf = strrchr(k->path, '.');
+	struct conf_node n = {.kind = CONF_SCALAR,
+		.plain = true,
+		.line = map->line,
+		.col = map->col,
+		.parent = map};
+
+	n.key = (char *)(leaf != NULL ? leaf + 1 : k->path);
+	if ((k->flags & CONF_REQUIRED) != 0)
+		return conf_fail_key(
+			x, map, n.key, "missing, give it %s", conf_value_form(k->type));
+	if (k->type == CONF_SECTION) {
+		n.kind = CONF_MAP;
+		return read_map(x, k, &n, base);
+	}
+	if (k->def == NULL)
+		return 0;
+	n.plain = k->def[0] != '"';
+	n.text = (char *)(n.plain ? k->def : "");
+	return conf_value_read(x, k, &n, base);
+}
+
+static const struct conf_node *find_entry(const struct conf_node *map, const char *key)
+{
+	const struct conf_node *n = map->child;
+
+	while (n != NULL && strcmp(n->key, key) != 0)
+		n = n->next;
+	return n;
+}
+
+// True when a key is in the file, even under a name that has been reported as wrong.
+static bool is_given(const struct conf_node *map, const char *key)
+{
+	for (const struct conf_node *n = map->child; n != NULL; n = n->next)
+		if (strcmp(n->key, key) == 0 || (n->meant != NULL && strcmp(n->meant, key) == 0))
+			return true;
+	return false;
+}
+
+static int read_entry(
+	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n, void *base)
+{
+	const struct conf_key *k = conf_key_child(x->keys, parent, n->key);
+	const struct conf_node *first = find_entry(n->parent, n->key);
+
+	if (k == NULL)
+		return fail_unknown(x, parent, n);
+	if (first != n)
+		return conf_fail(
+			x, n, "given twice, first at line %u: remove one", first->key_line);
+	return read_value(x, k, n, base);
+}
+
+// Reads all keys of a mapping: after a wrong key it goes on to the others.
+static int read_map(
+	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base)
+{
+	int rc = 0;
+
+	for (struct conf_node *n = map->child; n != NULL && !conf_enough(x); n = n->next)
+		if (read_entry(x, parent, n, base) != 0)
+			rc = -EINVAL;
+	for (unsigned int i = 0; i < x->keys->nb && !conf_enough(x); i++) {
+		const struct conf_key *k = &x->keys->key[i];
+		const char *leaf = conf_key_leaf(parent, k);
+
+		if (leaf != NULL && !is_given(map, leaf) && read_absent(x, k, map, base) != 0)
+			rc = -EINVAL;
+	}
+	return rc;
+}
+
+// --- the file ------------------------------------------------------------------------------------
+
+// Reads the whole file into memory. NULL with x->error set on failure.
+static char *read_file(struct conf_ctx *x, size_t *len)
+{
+	FILE *f = fopen(x->path, "re");
+	char *text = malloc(CONF_FILE_MAX + 1);
+
+	if (text == NULL) {
+		conf_fail_memory(x);
+	} else if (f == NULL) {
+		conf_fail(x, NULL, "cannot be opened: %s", strerror(errno));
+	} else {
+		setvbuf(f, NULL, _IONBF, 0); // stdio keeps no second copy of the file
+		*len = fread(text, 1, CONF_FILE_MAX + 1, f);
+		if (ferror(f))
+			conf_fail(x, NULL, "cannot be read: %s", strerror(errno));
+		else if (*len > CONF_FILE_MAX)
+			conf_fail(x, NULL, "larger than %u bytes: is it a configuration?",
+				CONF_FILE_MAX);
+	}
+	if (f != NULL)
+		fclose(f);
+	if (x->errors == 0)
+		return text;
+	secret_wipe(text);
+	return NULL;
+}
+
+int conf_read_file(struct conf_ctx *x, void *base)
+{
+	size_t len = 0, line;
+	char *text;
+
+	text = read_file(x, &len);
+	if (text == NULL)
+		return -EINVAL;
+	line = x->conf != NULL ? conf_coturn_line(text, len) : 0;
+	x->root = line == 0 ? conf_yaml_parse(x, text, len) : NULL;
+	secret_wipe(text);
+	if (line > 0)
+		return conf_fail_yaml(x, line, 1,
+			"keys take a ':' and a blank behind them, not '='; is this a "
+			"turnserver.conf? see doc/coturn.md");
+	if (x->root == NULL)
+		return -EINVAL;
+	if (x->root->kind != CONF_MAP)
+		return conf_fail_yaml(x, x->root->line, x->root->col,
+			"the file must be a mapping of keys: '%s: ...'", x->keys->key[0].path);
+	return read_map(x, NULL, x->root, base);
+}
+
+// Wipes and frees what the keys below parent own: any of it may be a secret.
+void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base)
+{
+	for (unsigned int i = 0; i < t->nb; i++) {
+		const struct conf_key *k = &t->key[i];
+		void *field = (char *)base + k->offset;
+		const uint32_t *count = (const uint32_t *)((char *)base + k->count);
+
+		if (conf_key_leaf(parent, k) == NULL)
+			continue;
+		if (k->type == CONF_SECTION)
+			conf_free_keys(t, k, base);
+		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)
+			conf_free_keys(t, k, *(char **)field + (size_t)n * k->size);
+		for (uint32_t n = 0; k->type == CONF_TEXTS && n < *count; n++)
+			secret_wipe((*(char ***)field)[n]);
+		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||
+			k->type == CONF_ADDRS || k->type == CONF_PORT_ADDRS ||
+			k->type == CONF_PREFIXES || k->type == CONF_NAT64 ||
+			k->type == CONF_SERVICES)
+			secret_wipe(*(void **)field);
+	}
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's traffic that an exception port carries, as the file names it.
+#pragma once
+
+struct conf_ctx;
+struct conf_key;
+struct conf_node;
+
+// Reads one item of a list of services into base. 0 or -EINVAL.
+int conf_read_services(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);

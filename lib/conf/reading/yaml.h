@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text to tree (node.h).
+#pragma once
+
+#include <stddef.h>
+
+struct conf_ctx;
+struct conf_node;
+
+// Builds the tree of a file. Returns NULL with x->error set on failure.
+struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
+// Wipes and frees the tree. NULL is fine.
+void conf_yaml_free(struct conf_node *root);
+// Wipes the texts of the tree, because some are secrets. Keys and their places stay.
+void conf_yaml_strip(struct conf_node *root);

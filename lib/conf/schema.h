@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one table of all keys, and how a key is found in it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct conf_ctx;
+
+enum conf_type {
+	CONF_SECTION, // a mapping; its keys lie in the same struct
+	CONF_ITEMS, // a list of mappings; each is one element of an array
+	CONF_TEXT,
+	CONF_TEXTS,
+	CONF_NUMBER,
+	CONF_BOOL,
+	CONF_CHOICE,
+	CONF_ADDR,
+	CONF_ADDRS, // single addresses, a-b and prefixes, expanded
+	CONF_PORT_ADDRS, // addr/len and a-b/len
+	CONF_PREFIXES, // single addresses, a-b and prefixes, as prefixes
+	CONF_NAT64, // prefixes of NAT64 translators
+	CONF_PORT_RANGE, // lo-hi
+	CONF_HEX, // into a struct stun_key
+	CONF_SERVICES, // tcp/22, tcp-to/179, udp/161, udp-to/53, icmp, icmp-to
+};
+
+struct conf_choice {
+	const char *name; // NULL ends the list
+	int value;
+};
+
+#define CONF_REQUIRED 1 // no default
+#define CONF_WORD 2 // text that holds letters, digits and ._- only
+
+struct conf_key {
+	const char *path; // "ports[].name"
+	enum conf_type type;
+	uint8_t flags;
+	// Where the value goes: offsets into the struct of the nearest CONF_ITEMS above, else into
+	// struct conf. At count stands the number of elements, or the upper end of a range.
+	uint16_t offset, count;
+	uint16_t size; // bytes of the field, or of one element
+	uint32_t min, max; // bounds of a number, of a text's bytes, or of a list's elements
+	const struct conf_choice *choices;
+	const char *def; // default, as the file would spell it; NULL = none (zero, empty)
+	const char *help;
+};
+
+// All keys of one kind of file; parents come before their keys.
+struct conf_table {
+	const struct conf_key *key;
+	unsigned int nb;
+};
+
+extern const struct conf_table conf_file_keys; // the configuration
+extern const struct conf_choice conf_steering_choices[];
+
+// The part of key's path that is its name under parent (NULL: the file itself). NULL when key is
+// not directly below parent.
+const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key);
+// The key called name directly under parent, or NULL.
+const struct conf_key *conf_key_child(
+	const struct conf_table *t, const struct conf_key *parent, const char *name);
+// Writes advice on an unknown key to buf, as words for an error. Returns the known key that name
+// nearly is, or NULL.
+const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent,
+	const char *name, char *buf, size_t len);

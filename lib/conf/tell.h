@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Problems as text, for whoever is told them.
+#pragma once
+
+#include <stdarg.h>
+
+#include "conf.h"
+
+// A place in the file, and the path of the key that is wrong there.
+struct conf_place {
+	const char *file;
+	size_t line, col;
+	const char *key;
+};
+
+// Writes "FILE:LINE:COL: key: reason" to line, cut short where that has no room.
+void conf_tell_line(char line[CONF_ERROR_LEN], const struct conf_place *at, const char *fmt,
+	va_list ap) __attribute__((format(printf, 3, 0)));
+// Counts a problem and tells r its line.
+void conf_tell_report(struct conf_report *r, enum conf_weight weight, const char *line);
