@@ -90,7 +90,7 @@ void conf_free(struct conf *c)
 {
 	if (c == NULL)
 		return;
-	conf_free_keys(&conf_file_keys, NULL, c);
+	conf_read_free(&conf_file_keys, NULL, c);
 	conf_drivers_free(c->drivers);
 	conf_yaml_free(c->root);
 	free(c->turn.local);

@@ -165,7 +165,7 @@ void conf_drivers_free(struct conf_drivers *d)
 		return;
 	for (uint32_t i = 0; i < d->nb; i++) {
 		conf_yaml_free(d->list[i].root);
-		conf_free_keys(&driver_keys, NULL, &d->list[i]);
+		conf_read_free(&driver_keys, NULL, &d->list[i]);
 		free(d->list[i].path);
 	}
 	free(d->list);
@@ -250,8 +250,8 @@ static void put_text(FILE *out, const char *key, const char *text)
 static void show_ring(FILE *out, const struct conf_driver *d, const uint16_t *field,
 	const struct conf *c, const char *key)
 {
-	const struct conf_key *buffers = conf_key_child(&conf_file_keys, NULL, "buffers");
-	const struct conf_key *k = conf_key_child(&conf_file_keys, buffers, key);
+	const struct conf_key *buffers = conf_schema_child(&conf_file_keys, NULL, "buffers");
+	const struct conf_key *k = conf_schema_child(&conf_file_keys, buffers, key);
 	char from[320];
 
 	fprintf(out, "%s: ", key);

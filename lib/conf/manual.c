@@ -73,7 +73,7 @@ static void write_row(FILE *out, const struct conf_key *k)
 static void write_rows(FILE *out, const struct conf_key *parent)
 {
 	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {
-		if (conf_key_leaf(parent, &conf_file_keys.key[i]) != NULL)
+		if (conf_schema_leaf(parent, &conf_file_keys.key[i]) != NULL)
 			write_row(out, &conf_file_keys.key[i]);
 	}
 }
@@ -111,7 +111,7 @@ void conf_manual(FILE *out)
 	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {
 		const struct conf_key *k = &conf_file_keys.key[i];
 
-		if (conf_key_leaf(NULL, k) == NULL)
+		if (conf_schema_leaf(NULL, k) == NULL)
 			continue;
 		fprintf(out, "\n## %s\n\n", k->path);
 		if (conf_value_kind(k->type) == CONF_SCALAR) {

@@ -486,7 +486,7 @@ static const struct conf_key conf_schema[] = {
 const struct conf_table conf_file_keys = {
 	conf_schema, sizeof(conf_schema) / sizeof(conf_schema[0])};
 
-const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key)
+const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_key *key)
 {
 	const char *leaf = key->path;
 
@@ -502,11 +502,11 @@ const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *
 	return strchr(leaf, '.') == NULL ? leaf : NULL;
 }
 
-const struct conf_key *conf_key_child(
+const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name)
 {
 	for (unsigned int i = 0; i < t->nb; i++) {
-		const char *leaf = conf_key_leaf(parent, &t->key[i]);
+		const char *leaf = conf_schema_leaf(parent, &t->key[i]);
 
 		if (leaf != NULL && strcmp(leaf, name) == 0)
 			return &t->key[i];
@@ -545,14 +545,14 @@ static void list_keys(
 	size_t n = (size_t)snprintf(buf, len, "known here:");
 
 	for (unsigned int i = 0; i < t->nb && n < len; i++) {
-		const char *leaf = conf_key_leaf(parent, &t->key[i]);
+		const char *leaf = conf_schema_leaf(parent, &t->key[i]);
 
 		if (leaf != NULL)
 			n += (size_t)snprintf(buf + n, len - n, " %s", leaf);
 	}
 }
 
-const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent,
+const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key *parent,
 	const char *name, char *buf, size_t len)
 {
 	const struct conf_table *t = x->keys;
@@ -561,7 +561,7 @@ const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *pa
 	const char *near = NULL;
 
 	for (unsigned int i = 0; i < t->nb; i++) {
-		const char *leaf = conf_key_leaf(parent, &t->key[i]);
+		const char *leaf = conf_schema_leaf(parent, &t->key[i]);
 		const unsigned int d = leaf != NULL ? distance(name, leaf) : best;
 
 		if (d < best) {

@@ -58,11 +58,11 @@ extern const struct conf_choice conf_steering_choices[];
 
 // The part of key's path that is its name under parent (NULL: the file itself). NULL when key is
 // not directly below parent.
-const char *conf_key_leaf(const struct conf_key *parent, const struct conf_key *key);
+const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_key *key);
 // The key called name directly under parent, or NULL.
-const struct conf_key *conf_key_child(
+const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name);
 // Writes advice on an unknown key to buf, as words for an error. Returns the known key that name
 // nearly is, or NULL.
-const char *conf_key_suggest(const struct conf_ctx *x, const struct conf_key *parent,
+const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key *parent,
 	const char *name, char *buf, size_t len);

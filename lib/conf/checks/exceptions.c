@@ -107,7 +107,7 @@ static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
 	return 0;
 }
 
-int conf_validate_exceptions(struct conf_ctx *x)
+int conf_exceptions_check(struct conf_ctx *x)
 {
 	int rc = 0;
 

@@ -5,4 +5,4 @@
 struct conf_ctx;
 
 // Checks each exception port, and that a TCP listener on a port has one. 0 or -EINVAL.
-int conf_validate_exceptions(struct conf_ctx *x);
+int conf_exceptions_check(struct conf_ctx *x);

@@ -79,7 +79,7 @@ static bool is_on_link(const struct conf_port *p, const struct addr *a)
 		return true;
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const struct prefix s =
-			conf_prefix_of(&p->addresses[i].addr, p->addresses[i].prefix_len);
+			conf_addrs_prefix(&p->addresses[i].addr, p->addresses[i].prefix_len);
 
 		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) && prefix_contains(&s, a))
 			return true;
@@ -183,7 +183,7 @@ static int gather(struct conf_ctx *x)
 			const struct conf_address *a = &p->addresses[j];
 
 			c->turn.local[c->turn.nb_local++] = (struct turn_local){
-				a->addr, conf_prefix_of(&a->addr, a->prefix_len)};
+				a->addr, conf_addrs_prefix(&a->addr, a->prefix_len)};
 		}
 		for (uint32_t j = 0; j < p->nb_gateways; j++)
 			c->turn.gateways[c->turn.nb_gateways++] = p->gateways[j];
@@ -204,7 +204,7 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 		addr_format(a, text, sizeof(text)));
 }
 
-bool conf_listener_again(const struct turn_config *t, uint32_t i)
+bool conf_ports_listener_again(const struct turn_config *t, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)
 		if (endpoint_eq(&t->listeners[j].at, &t->listeners[i].at))
@@ -313,7 +313,7 @@ static int check_relay_ports(struct conf_ctx *x)
 			const struct endpoint *at = &t->listeners[j].at;
 
 			taken += addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
-				at->port <= t->port_hi && !conf_listener_again(t, j);
+				at->port <= t->port_hi && !conf_ports_listener_again(t, j);
 		}
 		if (taken >= range)
 			return conf_fail(x, n,
@@ -347,7 +347,7 @@ static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const struct conf_address *own = &p->addresses[i];
-		const struct prefix s = conf_prefix_of(&own->addr, own->prefix_len);
+		const struct prefix s = conf_addrs_prefix(&own->addr, own->prefix_len);
 		const struct addr_range r = prefix_range(&s);
 
 		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))
@@ -396,7 +396,7 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 	return check_relay(x, own) != 0 ? -EINVAL : rc;
 }
 
-int conf_validate_ports(struct conf_ctx *x)
+int conf_ports_check(struct conf_ctx *x)
 {
 	struct owned *own;
 	int rc = 0;

@@ -10,6 +10,6 @@ struct turn_config;
 
 // Checks ports, listeners and relay addresses, and gathers turn.local and turn.gateways. 0 or
 // -EINVAL.
-int conf_validate_ports(struct conf_ctx *x);
+int conf_ports_check(struct conf_ctx *x);
 // True when a listener before listener i has the same address and port, for another transport.
-bool conf_listener_again(const struct turn_config *t, uint32_t i);
+bool conf_ports_listener_again(const struct turn_config *t, uint32_t i);

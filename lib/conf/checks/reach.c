@@ -92,7 +92,7 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 	}
 }
 
-void conf_warn_ports(const struct conf *c, struct conf_report *r)
+void conf_reach_ports(const struct conf *c, struct conf_report *r)
 {
 	warn_gateways(c, r);
 	warn_private(c, r);
@@ -207,8 +207,8 @@ static const struct conf_port *port_of(
 		const struct conf_port *p = &g->conf->ports[i];
 
 		for (uint32_t j = 0; j < p->nb_addresses && (!relaying || g->relays[i][v4]); j++) {
-			const struct prefix s =
-				conf_prefix_of(&p->addresses[j].addr, p->addresses[j].prefix_len);
+			const struct prefix s = conf_addrs_prefix(
+				&p->addresses[j].addr, p->addresses[j].prefix_len);
 
 			if (addr_is_v4(&s.addr) == v4 &&
 				(prefix_contains(&s, &peers->addr) ||
@@ -284,7 +284,7 @@ static bool carrier_fault(
 	return true;
 }
 
-void conf_warn_peers(const struct conf *c, struct conf_report *r)
+void conf_reach_peers(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
 	const struct conf_node *last = NULL;

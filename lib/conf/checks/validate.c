@@ -111,7 +111,7 @@ static int check_auth(struct conf_ctx *x)
 	const struct turn_config *t = &x->conf->turn;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < t->nb_users && !conf_enough(x); i++) {
+	for (uint32_t i = 0; i < t->nb_users && !conf_fail_enough(x); i++) {
 		const struct turn_user *u = &t->users[i];
 		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
 
@@ -156,7 +156,7 @@ static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
 			const struct endpoint *at = &t->listeners[j].at;
 
 			nb -= addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
-				at->port <= t->port_hi && !conf_listener_again(t, j);
+				at->port <= t->port_hi && !conf_ports_listener_again(t, j);
 		}
 	}
 	return nb;
@@ -214,11 +214,11 @@ static int check_neighbours(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		check_shared, conf_validate_ports, conf_validate_exceptions, check_auth,
-		check_lifetime, check_neighbours};
+		check_shared, conf_ports_check, conf_exceptions_check, check_auth, check_lifetime,
+		check_neighbours};
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_enough(x); i++)
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)
 		if (checks[i](x) != 0)
 			rc = -EINVAL;
 	return rc;

@@ -238,6 +238,6 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_seen_twice(c, r);
 	warn_relay(c, r);
 	warn_auth(c, r);
-	conf_warn_ports(c, r);
-	conf_warn_peers(c, r);
+	conf_reach_ports(c, r);
+	conf_reach_peers(c, r);
 }

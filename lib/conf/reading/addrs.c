@@ -14,7 +14,7 @@
 
 #define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
 
-struct prefix conf_prefix_of(const struct addr *a, uint8_t len)
+struct prefix conf_addrs_prefix(const struct addr *a, uint8_t len)
 {
 	struct prefix p = {.addr = *a, .len = len};
 
@@ -27,10 +27,11 @@ static int fail_syntax(struct conf_ctx *x, const struct conf_node *n, const char
 {
 	char shown[CONF_SHOWN_LEN];
 
-	return conf_fail(x, n, "'%s' is not %s", conf_shown(n, shown), form);
+	return conf_fail(x, n, "'%s' is not %s", conf_value_shown(n, shown), form);
 }
 
-int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+int conf_addrs_read_one(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
 		return fail_syntax(
@@ -72,10 +73,10 @@ static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct add
 	if (!split_prefix(n->text, &a, &len))
 		return fail_syntax(
 			x, n, "an address, a range a-b (of one family, a <= b) or a prefix");
-	p = conf_prefix_of(&a, len);
+	p = conf_addrs_prefix(&a, len);
 	addr_format(&p.addr, text, sizeof(text));
 	return conf_fail(x, n, "'%s' has bits set behind the prefix: write %s%s or %s",
-		conf_shown(n, shown), text, strchr(n->text, '/'), "the address alone");
+		conf_value_shown(n, shown), text, strchr(n->text, '/'), "the address alone");
 }
 
 // The number of addresses in a range; 0 with an error when they would make the list too long.
@@ -94,7 +95,8 @@ static uint32_t range_size(struct conf_ctx *x, const struct conf_key *k, const s
 	return 0;
 }
 
-int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+int conf_addrs_read_list(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct addr_range r;
 	struct addr *out;
@@ -114,7 +116,7 @@ int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 		}
 	}
 	nb = range_size(x, k, n, base, &r);
-	out = nb > 0 ? conf_list_grow(x, k, n, base, nb) : NULL;
+	out = nb > 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
 	for (uint32_t i = 0; out != NULL && i < nb; i++) {
 		out[i] = r.lo;
 		r.lo = addr_next(&r.lo);
@@ -142,7 +144,7 @@ static const char *class_text(const struct addr *a)
 static int check_host(
 	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
 {
-	const struct prefix p = conf_prefix_of(a, len);
+	const struct prefix p = conf_addrs_prefix(a, len);
 	const struct addr_range subnet = prefix_range(&p);
 	const char *class = class_text(a);
 	char text[ADDR_TEXT_LEN];
@@ -179,7 +181,7 @@ static bool parse_port_addrs(const char *text, struct addr_range *r, uint8_t *le
 	return split_prefix(text, &hi, len) && (*len > V4_BITS || !addr_is_v4(&hi)) && *len > 0;
 }
 
-int conf_read_port_addrs(
+int conf_addrs_read_port(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct conf_address *out;
@@ -193,7 +195,7 @@ int conf_read_port_addrs(
 		return fail_syntax(x, n,
 			"an address or a range with the prefix length of its subnet "
 			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24)");
-	p = conf_prefix_of(&r.lo, len);
+	p = conf_addrs_prefix(&r.lo, len);
 	if (!prefix_contains(&p, &r.hi))
 		return conf_fail(x, n, "the range leaves its subnet: write one entry per subnet");
 	rc = check_host(x, n, &r.lo, len);
@@ -202,7 +204,7 @@ int conf_read_port_addrs(
 	if (rc != 0)
 		return rc;
 	nb = range_size(x, k, n, base, &r);
-	out = nb > 0 ? conf_list_grow(x, k, n, base, nb) : NULL;
+	out = nb > 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
 	for (uint32_t i = 0; out != NULL && i < nb; i++) {
 		out[i] = (struct conf_address){r.lo, len};
 		r.lo = addr_next(&r.lo);
@@ -210,7 +212,8 @@ int conf_read_port_addrs(
 	return out != NULL ? 0 : -EINVAL;
 }
 
-int conf_read_nat64(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+int conf_addrs_read_nat64(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	char shown[CONF_SHOWN_LEN];
 	struct prefix p, *out;
@@ -223,18 +226,18 @@ int conf_read_nat64(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 		return conf_fail(x, n,
 			"'%s' is no prefix of a NAT64: its length must be 32, 40, 48, 56, 64 or "
 			"96, and its bits 64 to 71 zero (RFC 6052)",
-			conf_shown(n, shown));
+			conf_value_shown(n, shown));
 	if (class != ADDR_UNICAST && class != ADDR_TRANSITION)
-		return conf_fail(x, n, "'%s' is %s: no NAT64 can have it", conf_shown(n, shown),
-			class_text(&p.addr));
-	out = conf_list_grow(x, k, n, base, 1);
+		return conf_fail(x, n, "'%s' is %s: no NAT64 can have it",
+			conf_value_shown(n, shown), class_text(&p.addr));
+	out = conf_value_grow(x, k, n, base, 1);
 	if (out == NULL)
 		return -EINVAL;
 	*out = p;
 	return 0;
 }
 
-int conf_read_prefixes(
+int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct prefix prefixes[254]; // the most that one range can need
@@ -246,7 +249,7 @@ int conf_read_prefixes(
 	if (rc != 0)
 		return rc;
 	nb = addr_range_prefixes(&r, prefixes, 254);
-	out = conf_list_grow(x, k, n, base, nb);
+	out = conf_value_grow(x, k, n, base, nb);
 	if (out == NULL)
 		return -EINVAL;
 	memcpy(out, prefixes, nb * sizeof(*out));

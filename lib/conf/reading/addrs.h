@@ -9,13 +9,16 @@ struct conf_key;
 struct conf_node;
 
 // Each reads one scalar, or one item of a list, of an address type into base. 0 or -EINVAL.
-int conf_read_addr(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
-int conf_read_addrs(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
-int conf_read_port_addrs(
+int conf_addrs_read_one(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
-int conf_read_nat64(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
-int conf_read_prefixes(
+int conf_addrs_read_list(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_addrs_read_port(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_addrs_read_nat64(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 
 // The prefix of len bits (of the 128-bit form) that address a lies in.
-struct prefix conf_prefix_of(const struct addr *a, uint8_t len);
+struct prefix conf_addrs_prefix(const struct addr *a, uint8_t len);

@@ -11,7 +11,7 @@
 #include "reading/node.h"
 #include "tell.h"
 
-bool conf_enough(const struct conf_ctx *x)
+bool conf_fail_enough(const struct conf_ctx *x)
 {
 	return x->errors >= CONF_ERRORS_MAX;
 }
@@ -21,7 +21,7 @@ __attribute__((format(printf, 3, 0))) static int fail(
 {
 	char line[CONF_ERROR_LEN];
 
-	if (conf_enough(x))
+	if (conf_fail_enough(x))
 		return -EINVAL;
 	conf_tell_line(line, at, fmt, ap);
 	if (x->errors++ == 0)

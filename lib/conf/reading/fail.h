@@ -27,4 +27,4 @@ int conf_fail_memory(struct conf_ctx *x);
 int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 // True when there have been so many errors that nobody looks for more.
-bool conf_enough(const struct conf_ctx *x);
+bool conf_fail_enough(const struct conf_ctx *x);

@@ -35,7 +35,7 @@ size_t conf_node_path(const struct conf_node *n, char *buf, size_t len)
 	return at;
 }
 
-bool conf_in_auth(const struct conf_node *n)
+bool conf_node_in_auth(const struct conf_node *n)
 {
 	char path[CONF_PATH_LEN] = "";
 

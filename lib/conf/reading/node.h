@@ -34,4 +34,4 @@ const struct conf_node *conf_node_of(
 // not fit. Only names in the schema ever get here.
 size_t conf_node_path(const struct conf_node *n, char *buf, size_t len);
 // True when the node lies where passwords are written (auth).
-bool conf_in_auth(const struct conf_node *n);
+bool conf_node_in_auth(const struct conf_node *n);

@@ -47,7 +47,7 @@ static const struct conf_key *find_colonless(
 	if (n->key[len] == '\0' || len >= sizeof(name))
 		return NULL;
 	snprintf(name, sizeof(name), "%.*s", (int)len, n->key);
-	return conf_key_child(x->keys, parent, name);
+	return conf_schema_child(x->keys, parent, name);
 }
 
 // Fails on a key that is not in the schema. Its text is cut at the first odd character: a password
@@ -63,7 +63,7 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	char name[33], advice[256];
 
 	if (known != NULL) {
-		n->meant = conf_key_leaf(parent, known);
+		n->meant = conf_schema_leaf(parent, known);
 		return conf_fail_unknown(x, n, n->meant,
 			"there is no ':' behind the key: write '%s: VALUE'", n->meant);
 	}
@@ -74,10 +74,10 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 		conf_coturn_key(n->key, advice, sizeof(advice)))
 		return conf_fail_unknown(x, n, n->key, "%s", advice);
 	snprintf(name, sizeof(name), "%.*s", (int)good, n->key);
-	n->meant = conf_key_suggest(x, parent, name, advice, sizeof(advice));
+	n->meant = conf_schema_suggest(x, parent, name, advice, sizeof(advice));
 	if (n->key[good] == ':')
 		snprintf(advice, sizeof(advice), "a blank must follow the ':'");
-	if (name[0] == '\0' || (n->meant == NULL && conf_in_auth(n)))
+	if (name[0] == '\0' || (n->meant == NULL && conf_node_in_auth(n)))
 		strcpy(name, "?");
 	return conf_fail_unknown(x, n, name, "unknown key, %s", advice);
 }
@@ -121,11 +121,11 @@ static int read_items(
 		return conf_fail(
 			x, list, "has %u entries, it must have from %u to %u", nb, k->min, k->max);
 	// Grow the array once: the checks remember where the elements are
-	array = conf_list_grow(x, k, list, base, nb);
+	array = conf_value_grow(x, k, list, base, nb);
 	if (array == NULL)
 		return -EINVAL;
 	list->field = NULL;
-	for (struct conf_node *n = list->child; n != NULL && !conf_enough(x); n = n->next) {
+	for (struct conf_node *n = list->child; n != NULL && !conf_fail_enough(x); n = n->next) {
 		n->field = (char *)base + k->offset;
 		n->first = n->index;
 		n->count = 1;
@@ -197,7 +197,7 @@ static bool is_given(const struct conf_node *map, const char *key)
 static int read_entry(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n, void *base)
 {
-	const struct conf_key *k = conf_key_child(x->keys, parent, n->key);
+	const struct conf_key *k = conf_schema_child(x->keys, parent, n->key);
 	const struct conf_node *first = find_entry(n->parent, n->key);
 
 	if (k == NULL)
@@ -214,12 +214,12 @@ static int read_map(
 {
 	int rc = 0;
 
-	for (struct conf_node *n = map->child; n != NULL && !conf_enough(x); n = n->next)
+	for (struct conf_node *n = map->child; n != NULL && !conf_fail_enough(x); n = n->next)
 		if (read_entry(x, parent, n, base) != 0)
 			rc = -EINVAL;
-	for (unsigned int i = 0; i < x->keys->nb && !conf_enough(x); i++) {
+	for (unsigned int i = 0; i < x->keys->nb && !conf_fail_enough(x); i++) {
 		const struct conf_key *k = &x->keys->key[i];
-		const char *leaf = conf_key_leaf(parent, k);
+		const char *leaf = conf_schema_leaf(parent, k);
 
 		if (leaf != NULL && !is_given(map, leaf) && read_absent(x, k, map, base) != 0)
 			rc = -EINVAL;
@@ -280,19 +280,19 @@ int conf_read_file(struct conf_ctx *x, void *base)
 }
 
 // Wipes and frees what the keys below parent own: any of it may be a secret.
-void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base)
+void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
 	for (unsigned int i = 0; i < t->nb; i++) {
 		const struct conf_key *k = &t->key[i];
 		void *field = (char *)base + k->offset;
 		const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 
-		if (conf_key_leaf(parent, k) == NULL)
+		if (conf_schema_leaf(parent, k) == NULL)
 			continue;
 		if (k->type == CONF_SECTION)
-			conf_free_keys(t, k, base);
+			conf_read_free(t, k, base);
 		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)
-			conf_free_keys(t, k, *(char **)field + (size_t)n * k->size);
+			conf_read_free(t, k, *(char **)field + (size_t)n * k->size);
 		for (uint32_t n = 0; k->type == CONF_TEXTS && n < *count; n++)
 			secret_wipe((*(char ***)field)[n]);
 		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||

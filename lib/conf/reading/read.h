@@ -7,7 +7,7 @@ struct conf_key;
 struct conf_table;
 
 // Reads x->path into x->root, and that into base by x->keys. 0 or -EINVAL. In either case the
-// caller frees the tree with conf_yaml_free, and what base holds with conf_free_keys.
+// caller frees the tree with conf_yaml_free, and what base holds with conf_read_free.
 int conf_read_file(struct conf_ctx *x, void *base);
 // Wipes and frees what the keys below parent own (NULL: all keys): any of it may be a secret.
-void conf_free_keys(const struct conf_table *t, const struct conf_key *parent, void *base);
+void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base);

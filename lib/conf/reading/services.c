@@ -26,7 +26,7 @@ static const struct {
 };
 #define NB_WORDS (sizeof(words) / sizeof(words[0]))
 
-int conf_read_services(
+int conf_services_read(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	const size_t len = strcspn(n->text, "/");
@@ -43,17 +43,17 @@ int conf_read_services(
 		return conf_fail(x, n,
 			"'%s' is none of: tcp/PORT, tcp-to/PORT, udp/PORT, udp-to/PORT, icmp, "
 			"icmp-to",
-			conf_shown(n, shown));
+			conf_value_shown(n, shown));
 	if (words[i].proto == IPPROTO_ICMP && port != NULL)
 		return conf_fail(x, n, "ICMP has no ports: write %s", words[i].word);
 	if (words[i].proto != IPPROTO_ICMP && port == NULL)
 		return conf_fail(x, n, "lacks its port: write %s/PORT", words[i].word);
 	if (port != NULL &&
-		(!conf_parse_decimal(port, strlen(port), &value) || value == 0 ||
+		(!conf_value_decimal(port, strlen(port), &value) || value == 0 ||
 			value > UINT16_MAX))
 		return conf_fail(x, n, "'%s' has no port from 1 to 65535 behind the '/'",
-			conf_shown(n, shown));
-	out = conf_list_grow(x, k, n, base, 1);
+			conf_value_shown(n, shown));
+	out = conf_value_grow(x, k, n, base, 1);
 	if (out == NULL)
 		return -EINVAL;
 	*out = (struct conf_service){words[i].proto, words[i].away, (uint16_t)value};

@@ -7,5 +7,5 @@ struct conf_key;
 struct conf_node;
 
 // Reads one item of a list of services into base. 0 or -EINVAL.
-int conf_read_services(
+int conf_services_read(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);

@@ -13,7 +13,7 @@
 #include "reading/services.h"
 #include "stun.h"
 
-const char *conf_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN])
+const char *conf_value_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN])
 {
 	size_t i;
 
@@ -29,7 +29,7 @@ bool conf_value_none(const struct conf_node *n)
 		(n->text[0] == '\0' || strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
 }
 
-void *conf_list_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
+void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
 	void *base, uint32_t n)
 {
 	char **array = (char **)((char *)base + k->offset);
@@ -64,7 +64,7 @@ static void store_number(const struct conf_key *k, void *base, uint32_t value)
 		*(uint32_t *)field = value;
 }
 
-bool conf_parse_decimal(const char *text, size_t len, uint32_t *value)
+bool conf_value_decimal(const char *text, size_t len, uint32_t *value)
 {
 	uint64_t v = 0;
 
@@ -87,12 +87,12 @@ static int read_number(
 
 	if (!n->plain)
 		return conf_fail(x, n, "must be a number: write it without quotes");
-	if (!conf_parse_decimal(n->text, strlen(n->text), &value))
+	if (!conf_value_decimal(n->text, strlen(n->text), &value))
 		return conf_fail(x, n, "must be a decimal number from %u to %u, not '%s'", k->min,
-			k->max, conf_shown(n, shown));
+			k->max, conf_value_shown(n, shown));
 	if (value < k->min || value > k->max)
 		return conf_fail(x, n, "%s is out of range, it must be from %u to %u",
-			conf_shown(n, shown), k->min, k->max);
+			conf_value_shown(n, shown), k->min, k->max);
 	store_number(k, base, value);
 	return 0;
 }
@@ -105,7 +105,7 @@ static int read_bool(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 	if (!n->plain || (!value && strcmp(n->text, "false") != 0))
 		return conf_fail(x, n,
 			"must be true or false (not yes, no, on, off, quotes), not '%s'",
-			conf_shown(n, shown));
+			conf_value_shown(n, shown));
 	*(bool *)((char *)base + k->offset) = value;
 	return 0;
 }
@@ -124,7 +124,7 @@ static int read_choice(
 		at += (size_t)snprintf(
 			names + at, sizeof(names) - at, "%s%s", at > 0 ? ", " : "", c->name);
 	}
-	return conf_fail(x, n, "'%s' is not one of: %s", conf_shown(n, shown), names);
+	return conf_fail(x, n, "'%s' is not one of: %s", conf_value_shown(n, shown), names);
 }
 
 // Checks a text. It may be a secret, so no reason quotes it.
@@ -171,7 +171,7 @@ static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_
 		return rc;
 	if (n->text[0] == '\0')
 		return conf_fail(x, n, "must not be empty");
-	item = conf_list_grow(x, k, n, base, 1);
+	item = conf_value_grow(x, k, n, base, 1);
 	if (item == NULL)
 		return -EINVAL;
 	*item = strdup(n->text);
@@ -217,15 +217,15 @@ static int read_port_range(
 	char shown[CONF_SHOWN_LEN];
 	uint32_t lo, hi;
 
-	if (!conf_parse_decimal(n->text, first, &lo) ||
-		!conf_parse_decimal(second, strlen(second), &hi))
+	if (!conf_value_decimal(n->text, first, &lo) ||
+		!conf_value_decimal(second, strlen(second), &hi))
 		return conf_fail(x, n, "must be a range of port numbers like 49152-65535, not '%s'",
-			conf_shown(n, shown));
+			conf_value_shown(n, shown));
 	if (lo > hi)
 		return conf_fail(x, n, "the range ends before it begins: write %u-%u", hi, lo);
 	if (lo < k->min || hi > k->max)
 		return conf_fail(x, n, "%s is out of range, it must be within %u-%u",
-			conf_shown(n, shown), k->min, k->max);
+			conf_value_shown(n, shown), k->min, k->max);
 	*(uint16_t *)((char *)base + k->offset) = (uint16_t)lo;
 	*(uint16_t *)((char *)base + k->count) = (uint16_t)hi;
 	return 0;
@@ -244,15 +244,15 @@ static const struct value_type {
 	[CONF_NUMBER] = {CONF_SCALAR, "a number", read_number},
 	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
 	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},
-	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_read_addr},
-	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_read_addrs},
+	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},
+	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_addrs_read_list},
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
-		conf_read_port_addrs},
-	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_read_prefixes},
-	[CONF_NAT64] = {CONF_LIST, "a list of prefixes", conf_read_nat64},
+		conf_addrs_read_port},
+	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_addrs_read_prefixes},
+	[CONF_NAT64] = {CONF_LIST, "a list of prefixes", conf_addrs_read_nat64},
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
 	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
-	[CONF_SERVICES] = {CONF_LIST, "a list of services", conf_read_services},
+	[CONF_SERVICES] = {CONF_LIST, "a list of services", conf_services_read},
 };
 
 const char *conf_value_form(enum conf_type type)
@@ -271,7 +271,7 @@ static int read_list(
 	const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 	int rc = 0;
 
-	for (struct conf_node *n = list->child; n != NULL && !conf_enough(x); n = n->next) {
+	for (struct conf_node *n = list->child; n != NULL && !conf_fail_enough(x); n = n->next) {
 		if (n->kind != CONF_SCALAR)
 			rc = conf_fail(x, n,
 				"must be a single value, not a list or a mapping "

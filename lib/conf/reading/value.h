@@ -21,9 +21,9 @@ enum conf_kind conf_value_kind(enum conf_type type);
 bool conf_value_none(const struct conf_node *n);
 // Makes room for n more elements of a list, zeroes them, and records that node was read into them.
 // Returns the first of them, or NULL with x->error set.
-void *conf_list_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
+void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
 	void *base, uint32_t n);
 // A scalar as an error may quote it: cut short, and printable. Never call it for a secret.
-const char *conf_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN]);
+const char *conf_value_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN]);
 // Reads a number of decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
-bool conf_parse_decimal(const char *text, size_t len, uint32_t *value);
+bool conf_value_decimal(const char *text, size_t len, uint32_t *value);
