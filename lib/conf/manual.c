@@ -92,7 +92,7 @@ static const char intro[] =
 	"read, more workers than CPUs, a realm so long that answers amplify) is a warning,\n"
 	"in the same form behind `warning: `, told by `--check` and logged at start.\n"
 	"\n"
-	"Of YAML there are mappings, lists and single values. Numbers are decimal and without\n"
+	"A file has mappings, lists and single values of YAML. Numbers are decimal and without\n"
 	"quotes, truth is `true` or `false`; an IPv6 address inside `[...]` or `{...}` needs\n"
 	"quotes. Anchors, aliases, tags, more than one document and unquoted values over several\n"
 	"lines are refused, and so is a file above 1 MiB. User names, passwords, secrets and\n"

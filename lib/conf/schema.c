@@ -60,7 +60,7 @@ static const struct conf_key conf_schema[] = {
 
 {"workers", CONF_SECTION, .help = "Worker threads: each polls its queues on an lcore of its own."},
 {"workers.count", CONF_NUMBER, ONE(conf, workers), RANGE(1, TURN_WORKERS_MAX),
-	.help = "How many. Without it: one per allowed CPU but one, at least one."},
+	.help = "How many. Without it: one per allowed CPU except one, at least one."},
 {"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
 	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
@@ -72,8 +72,8 @@ static const struct conf_key conf_schema[] = {
 {"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000),
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
 	"`saving` one and of busy stream threads beside it (200 there at least): what a datagram "
-	"may have to wait more, and the receive ring has to hold. Without it: 50; of an `adaptive` "
-	"worker up to 250 where a sleep takes more than 5 us of the CPU."},
+	"may have to wait more, and the receive ring has to hold. Without it: 50, and up to 250 "
+	"for an `adaptive` worker where a sleep takes more than 5 us of the CPU."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "
@@ -118,7 +118,8 @@ static const struct conf_key conf_schema[] = {
 	.help = "Receive descriptors of a queue of this port. Without it: what the profile of its "
 	"driver says, else `buffers.rx-ring`."},
 {"ports[].tx-ring", CONF_NUMBER, ONE(conf_port, tx_ring), RANGE(64, 32768),
-	.help = "Likewise for transmit descriptors."},
+	.help = "Transmit descriptors of a queue of this port. Without it: what the profile of its "
+	"driver says, else `buffers.tx-ring`."},
 {"ports[].exception", CONF_SECTION, .help = "The exception port: an interface of the kernel with "
 	"the MAC, addresses and gateways of this port, there while slipring runs, for what the "
 	"data path does not own. Without the section, or without `name`, there is none."},
@@ -135,13 +136,13 @@ static const struct conf_key conf_schema[] = {
 	MANY(conf_port, exception.allow, exception.nb_allow), RANGE(0, 256),
 	.help = "What is carried. `tcp/22`: connections to port 22 of this box; `tcp-to/179`: "
 	"connections of this box to port 179 of others (both lines for BGP); `udp/161` and "
-	"`udp-to/53` likewise, on ports that are neither a listener's nor relayed from; `icmp`: "
-	"pings both ways, which the kernel then answers; `icmp-to`: pings of this box alone. ARP "
-	"and ND, and ICMP errors about what is carried, always are; all else is dropped and "
-	"counted. No connections are tracked: with `tcp-to/179` whatever comes from port 179 and "
-	"begins no connection reaches any port of the kernel, and with `udp-to/53` whatever comes "
-	"from port 53, asked for or not, every port of `client-ports`. Let only what needs it "
-	"listen there, or filter on the interface."},
+	"`udp-to/53`: the same for UDP, on ports that are neither a listener's nor relayed from; "
+	"`icmp`: pings both ways, which the kernel then answers; `icmp-to`: pings of this box "
+	"alone. ARP and ND, and ICMP errors about what is carried, always are; all else is "
+	"dropped and counted. No connections are tracked: with `tcp-to/179` whatever comes from "
+	"port 179 and begins no connection reaches any port of the kernel, and with `udp-to/53` "
+	"whatever comes from port 53, asked for or not, every port of `client-ports`. Let only "
+	"what needs it listen there, or filter on the interface."},
 {"ports[].exception.client-ports", CONF_PORT_RANGE,
 	.offset = offsetof(struct conf_port, exception.client_lo),
 	.count = offsetof(struct conf_port, exception.client_hi), .size = 2, RANGE(1, 65535),
@@ -178,10 +179,10 @@ static const struct conf_key conf_schema[] = {
 	"a `dtls` listener may have one address and port: the first byte of each datagram tells "
 	"whose it is (RFC 7983)."},
 {"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
-	.help = "Of `udp` and `dtls` an address of a port. TCP is the kernel's: of `tcp`, `tls` "
-	"and `auto` any address that the kernel has, or will have (DHCP may bring it later): one "
-	"of a port with `exception`, where they need no `allow`, or of another interface. There is "
-	"no wildcard: one entry per address."},
+	.help = "A `udp` or `dtls` listener has an address of a port. TCP is the kernel's: a "
+	"`tcp`, `tls` or `auto` listener has any address that the kernel has, or will have (DHCP "
+	"may bring it later): one of a port with `exception`, where it needs no `allow`, or of "
+	"another interface. There is no wildcard: one entry per address."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
 	"out of the relay range of the same address."},
@@ -244,7 +245,7 @@ static const struct conf_key conf_schema[] = {
 {"dtls", CONF_SECTION, .help = "DTLS clients. Handshakes are made by the threads of "
 	"`streams.threads`, over rings of `streams.ring`; the records of a session are the "
 	"worker's. A session takes 3 KB of memory outside of EAL's, a handshake up to 56 and one "
-	"whose client means harm up to 400. Of `tls.ciphers` those with AES-GCM or "
+	"whose client means harm up to 400. Those of `tls.ciphers` with AES-GCM or "
 	"ChaCha20-Poly1305 are used."},
 {"dtls.sessions", CONF_NUMBER, ONE(conf, dtls.sessions), RANGE(1, 1048576), .def = "10000",
 	.help = "Sessions at a time, handshakes included. What is more is not answered."},
@@ -266,7 +267,7 @@ static const struct conf_key conf_schema[] = {
 {"relay.addresses", CONF_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Addresses of the ports to relay from: single ones, `a-b` ranges and prefixes "
-	"(of an IPv4 prefix the network and broadcast address are left out)."},
+	"(the network and broadcast address of an IPv4 prefix are left out)."},
 {"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = relay_choices, .def = "unique",
 	.help = "`unique`: every allocation has a relayed transport address of its own, as RFC "
 	"8656 wants it. `shared`: all of them share the few ports of `relay.ports`, for firewalls "
@@ -278,8 +279,8 @@ static const struct conf_key conf_schema[] = {
 	"one conference server."},
 {"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
 	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
-	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. Of "
-	"shared ones the default is 3480-3487, and at most 4096 with all addresses; each belongs "
+	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. "
+	"Shared ones are 3480-3487 by default, and at most 4096 with all addresses; each belongs "
 	"to one worker, and there must be one of each family for every worker."},
 {"relay.peers-per-allocation", CONF_NUMBER, ONE(conf, turn.limits.endpoints), RANGE(1, 65535),
 	.def = "256",
@@ -378,7 +379,7 @@ static const struct conf_key conf_schema[] = {
 	RANGE(1, 1000000), .def = "20", .help = "At once."},
 {"limits.guesses", CONF_SECTION, .help = "Requests with a good nonce and a wrong password or user, "
 	"per source (IPv4 address, IPv6 /64), over all transports. Past it all requests of the "
-	"source are dropped unread, but for those in the name of the user whose allocation they "
+	"source are dropped unread, except those in the name of the user whose allocation they "
 	"are for. Rates are divided by the number of workers."},
 {"limits.guesses.rate", CONF_NUMBER, ONE(conf, turn.limits.guesses.rate), RANGE(0, 1000000),
 	.def = "20", .help = "Per second; 0 = no limit."},
@@ -451,7 +452,8 @@ static const struct conf_key conf_schema[] = {
 	.help = "Receive descriptors of a queue, adjusted to what the driver takes; for ports "
 	"whose own entry and driver profile say nothing."},
 {"buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024",
-	.help = "Transmit descriptors of a queue, likewise."},
+	.help = "Transmit descriptors of a queue, adjusted to what the driver takes; for ports "
+	"whose own entry and driver profile say nothing."},
 {"buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512",
 	.help = "Requests that may wait on a worker of clients it knows (with an allocation, or "
 	"over DTLS), as many of strangers, and as many datagrams behind either; each holds a "

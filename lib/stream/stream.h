@@ -133,8 +133,8 @@ struct stream_config {
 // Counters: X(field, meaning). The first one is a level.
 #define STREAM_COUNTERS(X)                                                                  \
 	X(connections, "open")                                                              \
-	X(tls, "of them with TLS")                                                          \
-	X(accepted, "in all, but for those refused")                                        \
+	X(tls, "open, with TLS")                                                            \
+	X(accepted, "in all, without those refused")                                        \
 	X(refused_total, "refused: streams.connections")                                    \
 	X(refused_source, "refused: streams.per-source")                                    \
 	X(refused_network, "refused: streams.per-network")                                  \
