@@ -194,12 +194,12 @@ bool vtap_spec_parse(const char *device, struct vtap_spec *out, char *error, siz
 	return true;
 }
 
-const char *vtap_offload_name(enum vtap_offload offload)
+const char *vtap_spec_offload_name(enum vtap_offload offload)
 {
 	return offloads[offload];
 }
 
-const char *vtap_role_name(enum vtap_role role)
+const char *vtap_spec_role_name(enum vtap_role role)
 {
 	return roles[role];
 }

@@ -38,5 +38,5 @@ bool vtap_spec_is(const char *device);
 // file and no port.
 bool vtap_spec_parse(const char *device, struct vtap_spec *out, char *error, size_t len);
 // The word for a value in the device string: "uso", "lab". Static memory.
-const char *vtap_offload_name(enum vtap_offload offload);
-const char *vtap_role_name(enum vtap_role role);
+const char *vtap_spec_offload_name(enum vtap_offload offload);
+const char *vtap_spec_role_name(enum vtap_role role);

@@ -121,7 +121,7 @@ static void learn_offloads(struct vtap *v)
 		p->uso = (struct port_super){VTAP_USO_SEGMENTS, VTAP_SUPER_BUFS, VTAP_SUPER_BYTES};
 	if (granted < v->spec.offload)
 		PORT_LOG(NOTICE, "port %s: this kernel grants offload %s, not %s", p->name,
-			vtap_offload_name(granted), vtap_offload_name(v->spec.offload));
+			vtap_spec_offload_name(granted), vtap_spec_offload_name(v->spec.offload));
 }
 
 // Sets the port's MAC. Both ends of an exception port have the same one; otherwise the kernel's end

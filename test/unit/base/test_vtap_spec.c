@@ -69,7 +69,7 @@ static void test_words(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		snprintf(device, sizeof(device), "vtap:t0,offload=%s", names[i]);
 		assert_int_equal(parse(device).offload, offloads[i]);
-		assert_string_equal(vtap_offload_name(offloads[i]), names[i]);
+		assert_string_equal(vtap_spec_offload_name(offloads[i]), names[i]);
 	}
 	// a cap of one offload includes those below it
 	assert_true(VTAP_OFFLOAD_NONE < VTAP_OFFLOAD_CSUM && VTAP_OFFLOAD_CSUM < VTAP_OFFLOAD_TSO &&
