@@ -9,9 +9,10 @@
 //
 // The port computes the checksums anew, as with any checksum offload. A payload that is damaged in
 // our memory therefore goes out with a good checksum.
+#include "coalesce.h"
+
 #include "bytes.h"
 #include "port.h"
-#include "segment.h"
 #include "udp.h"
 
 #define SLOTS 64 // twice the frames of a burst

@@ -6,7 +6,7 @@
 
 #include "bytes.h"
 #include "port_int.h"
-#include "segment.h"
+#include "super.h"
 
 #define COMMON (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)
 #define UDP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_UDP_TSO | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
@@ -114,7 +114,7 @@ static bool send_cut(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
 	struct ethdev *e = p->priv;
 	struct rte_mbuf *cut[TCP_SEGMENTS];
-	const unsigned int n = port_segment(m, m->pool, cut, TCP_SEGMENTS);
+	const unsigned int n = port_super_cut(m, m->pool, cut, TCP_SEGMENTS);
 	unsigned int sent = 0;
 
 	if (n == 0)

@@ -2,7 +2,7 @@
 // vtap: a virtual NIC on a Linux TAP with virtio-net headers. One end is the port, the other end a
 // network interface of the kernel; lib/base/vtap_spec.h says how a device string names it. As far
 // as the kernel grants it, frames pass between the ends with unfinished checksums and as whole
-// super-frames (segment.h).
+// super-frames (super.h).
 //
 // Opening the port makes the interface, starting brings it up, stopping brings it down, and closing
 // removes it. The user of the interface gives it addresses.

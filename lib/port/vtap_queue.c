@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "segment.h"
+#include "super.h"
 #include "vtap_int.h"
 
 #define HEADER_LEN sizeof(struct virtio_net_hdr)
@@ -184,10 +184,11 @@ static bool kept_send(struct vtap_tx *q)
 // piece has gone the others have to follow, so those that cannot go now are kept.
 static bool cut_send(struct vtap_tx *q, struct rte_mbuf *m)
 {
-	const unsigned int n = port_segment(m, q->pool, q->keep, VTAP_TSO_SEGMENTS);
+	const unsigned int n = port_super_cut(m, q->pool, q->keep, VTAP_TSO_SEGMENTS);
 
 	if (n == 0) {
-		const bool wrong = port_segments(m) == 1 || port_segments(m) > VTAP_TSO_SEGMENTS;
+		const bool wrong =
+			port_super_frames(m) == 1 || port_super_frames(m) > VTAP_TSO_SEGMENTS;
 
 		if (wrong) { // headers contradict it, or it is longer than we take
 			count(&q->errors);

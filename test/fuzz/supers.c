@@ -3,7 +3,6 @@
 // them, with lies in their headers and in what their driver says; and chains that are none.
 #include "datapath.h"
 #include "fuzz.h"
-#include "segment.h"
 
 static uint8_t whole[65536 + NET_HEADERS_MAX];
 

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "link/local_addrs.h"
 #include "nicmodel.h"
-#include "segment.h"
+#include "super.h"
 #include "worker.h"
 
 #include <rte_mempool.h>
@@ -192,7 +192,7 @@ bool fuzz_receive(struct dp_world *w, unsigned int port)
 		judge(port, frame, m->pkt_len);
 	} else {
 		assert_non_null(w->dp->exception[port]);
-		assert_true(port_segments(m) > 0);
+		assert_true(port_super_frames(m) > 0);
 	}
 	rte_pktmbuf_free(m);
 	return true;

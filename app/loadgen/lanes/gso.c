@@ -3,7 +3,8 @@
 // may receive several datagrams as one frame. Counters count the datagrams, not the super-frames.
 #include "lanes/gso.h"
 
-#include "segment.h"
+#include "coalesce.h"
+#include "super.h"
 
 _Static_assert(LANE_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
 
@@ -63,7 +64,7 @@ unsigned int gso_cut(
 	if (!acceptable(l->engine->port[side], m, &s)) {
 		l->stats.bad_frames += s.frames;
 	} else {
-		n = port_segment(m, l->engine->pool, out, SUPER_MAX);
+		n = port_super_cut(m, l->engine->pool, out, SUPER_MAX);
 		l->stats.no_mbuf += n == 0 ? s.frames : 0;
 		l->stats.super_received.frames += n > 0;
 		l->stats.super_received.datagrams += n;

@@ -17,7 +17,7 @@
 #include "link/tx.h"
 #include "net.h"
 #include "port.h"
-#include "segment.h"
+#include "super.h"
 #include "turn_relay_map.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"

@@ -20,7 +20,7 @@
 #include "link/local_addrs.h"
 #include "net.h"
 #include "port.h"
-#include "segment.h"
+#include "super.h"
 #include "workers/mbuf_meta.h"
 
 #define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB
@@ -53,7 +53,7 @@ static bool write_whole(struct exception *e, struct rte_mbuf *m)
 static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint32_t frames)
 {
 	struct rte_mbuf *piece[EXCEPTION_PIECES];
-	const unsigned int n = port_segment(m, e->pool, piece, EXCEPTION_PIECES);
+	const unsigned int n = port_super_cut(m, e->pool, piece, EXCEPTION_PIECES);
 	unsigned int sent = 0;
 
 	for (unsigned int i = 0; i < n; i++)
@@ -267,7 +267,7 @@ static void cut(struct exception *e, struct rte_mbuf *m)
 	struct exception_note note = mbuf_meta_of(m)->exception;
 
 	e->next_piece = 0;
-	e->nb_pieces = port_segment(m, e->pool, e->pieces, EXCEPTION_PIECES);
+	e->nb_pieces = port_super_cut(m, e->pool, e->pieces, EXCEPTION_PIECES);
 	if (e->nb_pieces == 0) {
 		mbuf_meta_of(m)->exception.verdict = DP_DROP_SUPER;
 		enqueue(e, m);

@@ -7,7 +7,7 @@
 #include "drop_of.h"
 #include "exception/exception.h"
 #include "net.h"
-#include "segment.h"
+#include "super.h"
 #include "worker.h"
 
 static void super_drop(
@@ -62,7 +62,7 @@ static void super_cut(struct worker *w, uint8_t port, struct rte_mbuf *m)
 		super_drop(w, m, &s, reason);
 		return;
 	}
-	b->nb_cut = port_segment(m, w->dp->pool, b->cut, DP_SUPER_MAX);
+	b->nb_cut = port_super_cut(m, w->dp->pool, b->cut, DP_SUPER_MAX);
 	if (b->nb_cut == 0)
 		super_drop(w, m, &s, DP_DROP_NO_MBUF);
 	else

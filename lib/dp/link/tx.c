@@ -2,13 +2,13 @@
 // Frames on their way out. A queue has one owner, so there are no locks: a worker without a queue
 // of its own on a port gives its frames to one that has.
 #include "link/tx.h"
+#include "coalesce.h"
 #include "control/stats.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "exception/exception_note.h"
 #include "port.h"
-#include "segment.h"
 #include "worker.h"
 #include "workers/handover.h"
 

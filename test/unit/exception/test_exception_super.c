@@ -6,7 +6,7 @@
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
 #include "exception_world.h"
-#include "segment.h"
+#include "super.h"
 #include "control/stats.h"
 #include "worker.h"
 
@@ -40,7 +40,7 @@ static void is_whole(struct rte_mbuf *m, const struct packet *p, unsigned int n)
 
 	assert_non_null(m);
 	assert_true((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0);
-	assert_int_equal(port_segment(m, world.dp->pool, cut, 64), n);
+	assert_int_equal(port_super_cut(m, world.dp->pool, cut, 64), n);
 	one_of.len = 1000;
 	assert_int_equal(packet_make(&one_of, frame), cut[0]->pkt_len);
 	assert_int_equal(load_be16(rte_pktmbuf_mtod(cut[0], uint8_t *) + 12),

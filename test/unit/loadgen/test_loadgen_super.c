@@ -10,8 +10,8 @@
 
 #include <rte_eal.h>
 
+#include "coalesce.h"
 #include "lanes/gso.h"
-#include "segment.h"
 #include "softport.h"
 
 #define PAYLOAD 200

@@ -11,9 +11,10 @@
 #include <rte_eal.h>
 
 #include "bytes.h"
+#include "coalesce.h"
 #include "cutter.h"
 #include "port.h"
-#include "segment.h"
+#include "super.h"
 #include "slow_sum.h"
 #include "test_rand.h"
 
@@ -122,7 +123,7 @@ static void check_super(const struct rte_mbuf *m, const struct port_super *limit
 	assert_true(n > 1 && n <= limits->segments);
 	assert_true(m->nb_segs == n && n <= limits->bufs);
 	assert_true(m->pkt_len <= limits->bytes);
-	assert_int_equal(port_segments(m), n);
+	assert_int_equal(port_super_frames(m), n);
 	nb_supers++;
 	nb_joined += n;
 }

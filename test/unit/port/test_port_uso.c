@@ -14,7 +14,7 @@
 
 #include "cutter.h"
 #include "port_int.h"
-#include "segment.h"
+#include "super.h"
 #include "slow_sum.h"
 
 #define SIZE 100
@@ -308,11 +308,11 @@ static void test_refused_frames(void **state)
 
 	mixed(m);
 	for (unsigned int i = 1; i < 4; i += 2) {
-		const unsigned int n = port_segment(m[i], pool, whole, 8);
+		const unsigned int n = port_super_cut(m[i], pool, whole, 8);
 
 		port_uso_prepare(m[i]);
 		port_uso_prepare(m[i]); // given twice
-		assert_int_equal(port_segment(m[i], pool, prepared, 8), n);
+		assert_int_equal(port_super_cut(m[i], pool, prepared, 8), n);
 		for (unsigned int k = 0; k < n; k++)
 			assert_memory_equal(rte_pktmbuf_mtod(whole[k], void *),
 				rte_pktmbuf_mtod(prepared[k], void *), whole[k]->data_len);

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "segment.h"
 #include "slow_sum.h"
 #include "vtap_int.h"
 #include "vtap_world.h"

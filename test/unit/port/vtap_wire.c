@@ -34,7 +34,7 @@ static struct end {
 	uint64_t queue[QUEUES]; // of the frames
 } end[2];
 
-// What was received becomes what is to be sent (segment.h).
+// What was received becomes what is to be sent (super.h).
 static void turn_round(struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);

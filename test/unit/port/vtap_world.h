@@ -34,7 +34,7 @@ uint16_t vtap_world_pseudo_sum(const struct shape *s, const uint8_t *frame);
 uint32_t frame_make(const struct shape *s, uint8_t *f, bool partial);
 // Bytes as a chain of buffers of part bytes each.
 struct rte_mbuf *chain_make(const uint8_t *bytes, uint32_t len, uint16_t part);
-// A super-frame to be sent, as segment.h says: datagrams or segments of size bytes of payload, in
+// A super-frame to be sent, as super.h says: datagrams or segments of size bytes of payload, in
 // buffers of part bytes.
 struct rte_mbuf *super_make(
 	const struct shape *s, const uint8_t *bytes, uint16_t size, uint16_t part);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Does what the hardware or kernel behind a port does with a UDP super-frame. It is written
-// independently of lib/port/segment.c: byte by byte, with checksums computed in full. Aborts when
-// the super-frame breaks a promise of lib/port/segment.h.
+// independently of lib/port/super.c: byte by byte, with checksums computed in full. Aborts when
+// the super-frame breaks a promise of lib/port/super.h.
 #pragma once
 
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include <rte_mempool.h>
 
 #include "cutter.h"
-#include "segment.h"
+#include "super.h"
 
 // Marks a received packet. What the port says of that packet is not true of one made from it.
 #define RECEIVED RTE_MBUF_F_RX_FDIR
@@ -83,7 +83,7 @@ static void put_copy(void *port, const uint8_t *frame, size_t len)
 static void refuse(struct softport *s, struct rte_mbuf *m)
 {
 	struct rte_mbuf *cut[256];
-	const unsigned int n = port_segment(m, s->pool, cut, 256);
+	const unsigned int n = port_super_cut(m, s->pool, cut, 256);
 
 	if (n == 0) {
 		fprintf(stderr, "softport: a super-frame that cannot be cut\n");

@@ -19,11 +19,9 @@
 
 #include <rte_mbuf.h>
 
-struct port_super;
-
 // The number of frames that a super-frame stands for. 1 for any other frame, and for one that
-// port_segment would not cut because its headers contradict it. Any thread.
-unsigned int port_segments(const struct rte_mbuf *m);
+// port_super_cut would not cut because its headers contradict it. Any thread.
+unsigned int port_super_frames(const struct rte_mbuf *m);
 
 // Describes a super-frame. port_super_read returns false when m is none, or its headers contradict
 // it. Any thread.
@@ -42,11 +40,11 @@ bool port_super_read(const struct rte_mbuf *m, struct port_super_info *out);
 bool port_super_forward(struct rte_mbuf *m);
 
 // Cuts a super-frame, sent or received, into plain frames of one mbuf each from pool, and writes
-// them to out, which has room for max of them (at least port_segments(m)). The super-frame may be
-// UDP or TCP over IPv4 (options too) or IPv6 (without extension headers), behind at most one VLAN
-// tag. Each frame has whole headers: lengths, IPv4 identification counting up from the first, IPv4
-// header checksum, TCP sequence number and flags (FIN and PSH only in the last, CWR only in the
-// first), and a full UDP or TCP checksum. The frames ask for no offload. Where m was received,
+// them to out, which has room for max of them (at least port_super_frames(m)). The super-frame may
+// be UDP or TCP over IPv4 (options too) or IPv6 (without extension headers), behind at most one
+// VLAN tag. Each frame has whole headers: lengths, IPv4 identification counting up from the first,
+// IPv4 header checksum, TCP sequence number and flags (FIN and PSH only in the last, CWR only in
+// the first), and a full UDP or TCP checksum. The frames ask for no offload. Where m was received,
 // their flags say that both checksums are good, because they are new. A payload not longer than
 // tso_segsz becomes one frame. Data behind the IP packet (Ethernet padding) is left out.
 //
@@ -55,28 +53,5 @@ bool port_super_forward(struct rte_mbuf *m);
 // another length, tso_segsz 0, neither UDP nor TCP, a fragment, header lengths in the mbuf (to be
 // sent) that are not those of the headers, or a wrong IPv4 header checksum (received). m stays the
 // caller's and is never changed. Any thread.
-unsigned int port_segment(const struct rte_mbuf *m, struct rte_mempool *pool, struct rte_mbuf **out,
-	unsigned int max);
-
-#define PORT_COALESCE_MAX 32 // frames of one call
-
-struct port_coalesced {
-	unsigned int frames; // frames left in m, super-frames included
-	unsigned int supers, segments; // super-frames made, and the datagrams in them
-};
-
-// Makes super-frames to be sent, within limits, of the runs of UDP datagrams among m[0, n). A run
-// has one flow and one size; its last datagram may be shorter. n is at most PORT_COALESCE_MAX. The
-// frames in m are whole, with checksums, behind a VLAN tag when vlan is not 0; each is one buffer
-// that nobody else has. The frames that are left move to the front of m.
-//
-// Datagrams of one flow keep their order; those of different flows may change theirs. No datagram
-// passes a frame that is no whole UDP datagram. Three kinds of datagrams stay alone: those without
-// payload, those without a UDP checksum, and those of IPv4 without DF. Whoever cuts a super-frame
-// again would give them a checksum, or identifications that count up.
-//
-// Every mbuf stays the caller's; the mbuf of a joined datagram is freed or sent with its
-// super-frame. frame_of may be NULL. Else frame_of[i] gets the number of the frame in which
-// datagram i leaves, for each of the n datagrams. Any thread.
-struct port_coalesced port_coalesce(const struct port_super *limits, uint16_t vlan,
-	struct rte_mbuf **m, unsigned int n, uint8_t *frame_of);
+unsigned int port_super_cut(const struct rte_mbuf *m, struct rte_mempool *pool,
+	struct rte_mbuf **out, unsigned int max);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cuts super-frames in software, for ports that turn out not to take them and for those received
 // whole. The code believes nothing in the frame: it may come from another host.
-#include "segment.h"
+#include "super.h"
 
 #include "bytes.h"
 #include "net.h"
@@ -210,7 +210,7 @@ static void write_frame(
 
 // --- the calls ----------------------------------------------------------------------------------
 
-unsigned int port_segments(const struct rte_mbuf *m)
+unsigned int port_super_frames(const struct rte_mbuf *m)
 {
 	struct shape s;
 
@@ -255,7 +255,7 @@ bool port_super_forward(struct rte_mbuf *m)
 	return true;
 }
 
-unsigned int port_segment(
+unsigned int port_super_cut(
 	const struct rte_mbuf *m, struct rte_mempool *pool, struct rte_mbuf **out, unsigned int max)
 {
 	const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_segment against plain frames built from nothing: every family, protocol, tag, size and cut
+// port_super_cut against plain frames built from nothing: every family, protocol, tag, size and cut
 // of the chain; then everything a super-frame can lie about.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
-#include "segment.h"
+#include "super.h"
 #include "slow_sum.h"
 #include "test_rand.h"
 
@@ -196,7 +196,7 @@ static void mark(struct rte_mbuf *m, const struct content *c, enum way way, uint
 	m->l4_len = l4_len(c) & 0xff;
 }
 
-// The whole as one frame, its checksum field as segment.h says.
+// The whole as one frame, its checksum field as super.h says.
 static uint32_t build_super(const struct content *c, uint32_t len)
 {
 	const uint32_t n = build(whole, c, payload, len);
@@ -225,8 +225,8 @@ static void check_cut(
 	static struct rte_mbuf *out[OUT_MAX];
 	const unsigned int n = len == 0 ? 1 : (len + size - 1) / size;
 
-	assert_int_equal(port_segments(m), n);
-	assert_int_equal(port_segment(m, pool, out, n), n);
+	assert_int_equal(port_super_frames(m), n);
+	assert_int_equal(port_super_cut(m, pool, out, n), n);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct content k = nth(c, i, n, size);
 		const uint32_t part = RTE_MIN(len - i * size, (uint32_t)size);
@@ -248,7 +248,7 @@ static void check_cut(
 
 static void test_random(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 
 	for (unsigned int k = 0; k < 3000; k++) {
 		const uint16_t size = (uint16_t)(1 + test_rand_below(&r, k % 3 == 0 ? 40 : 1400));
@@ -275,7 +275,7 @@ static void test_random(void **state)
 // Received and to be sent on: as if made to be sent, whatever its checksum field held.
 static void test_forward(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 
 	for (unsigned int k = 0; k < 1000; k++) {
 		const uint16_t size = (uint16_t)(1 + test_rand_below(&r, 1400));
@@ -313,7 +313,7 @@ static void test_forward(void **state)
 // Every pair of family and protocol, cut within the headers at every byte.
 static void test_cuts(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 
 	for (unsigned int k = 0; k < 8; k++) {
 		struct content c;
@@ -340,7 +340,7 @@ static void test_cuts(void **state)
 // The longest there can be, and Ethernet padding behind a short one.
 static void test_ends(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 	struct content c;
 	struct rte_mbuf *m;
 	uint32_t total;
@@ -370,7 +370,7 @@ static void assert_refused(const struct rte_mbuf *m, const char *what)
 {
 	struct rte_mbuf *out[OUT_MAX];
 
-	if (port_segments(m) != 1 || port_segment(m, pool, out, OUT_MAX) != 0)
+	if (port_super_frames(m) != 1 || port_super_cut(m, pool, out, OUT_MAX) != 0)
 		fail_msg("%s: believed", what);
 	assert_int_equal(rte_mempool_in_use_count(pool), m->nb_segs);
 }
@@ -476,7 +476,7 @@ static const struct lie lies[] = {
 
 static void test_lies(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 
 	for (unsigned int i = 0; i < RTE_DIM(lies); i++) {
 		const struct lie *l = &lies[i];
@@ -514,7 +514,7 @@ static void test_lies(void **state)
 			const uint16_t segs = m->nb_segs;
 			struct rte_mbuf *out[OUT_MAX];
 
-			assert_int_equal(port_segment(m, pool, out, OUT_MAX), 0);
+			assert_int_equal(port_super_cut(m, pool, out, OUT_MAX), 0);
 			m->nb_segs = l->tell == more_segs ? segs - 1 : segs + 1;
 		} else {
 			assert_refused(m, l->what);
@@ -527,7 +527,7 @@ static void test_lies(void **state)
 // Cut short at every length: never more than is there is read, whatever it says.
 static void test_short(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 
 	for (unsigned int k = 0; k < 4; k++) {
 		struct content c;
@@ -550,7 +550,7 @@ static void test_short(void **state)
 // The checksum of a received IPv4 header is looked at unless the port has done it.
 static void test_ip_checksum_known(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 	struct rte_mbuf *out[8], *m;
 	struct content c;
 	uint32_t total;
@@ -563,10 +563,10 @@ static void test_ip_checksum_known(void **state)
 	mark(m, &c, RECEIVED, 10);
 	assert_refused(m, "wrong header checksum");
 	m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-	assert_int_equal(port_segment(m, pool, out, 8), 2);
+	assert_int_equal(port_super_cut(m, pool, out, 8), 2);
 	rte_pktmbuf_free_bulk(out, 2);
 	mark(m, &c, SENT, 10);
-	assert_int_equal(port_segment(m, pool, out, 8), 2);
+	assert_int_equal(port_super_cut(m, pool, out, 8), 2);
 	rte_pktmbuf_free_bulk(out, 2);
 	rte_pktmbuf_free(m);
 }
@@ -574,7 +574,7 @@ static void test_ip_checksum_known(void **state)
 // Not enough buffers, not enough room in out, in a buffer: nothing is made, nothing is lost.
 static void test_no_room(void **state)
 {
-	struct test_rand r = test_rand_start("segment");
+	struct test_rand r = test_rand_start("super");
 	struct rte_mbuf *m, *taken[64], *out[64];
 	unsigned int left = 0;
 	struct content c;
@@ -582,23 +582,23 @@ static void test_no_room(void **state)
 	random_content(&r, &c);
 	m = chain(&r, whole, build_super(&c, 100), ROOM);
 	mark(m, &c, SENT, 10);
-	assert_int_equal(port_segment(m, pool, out, 9), 0);
-	assert_int_equal(port_segment(m, pool, out, 10), 10);
+	assert_int_equal(port_super_cut(m, pool, out, 9), 0);
+	assert_int_equal(port_super_cut(m, pool, out, 10), 10);
 	rte_pktmbuf_free_bulk(out, 10);
 	while (left < 64 && (taken[left] = rte_pktmbuf_alloc(small)) != NULL)
 		left++;
 	rte_pktmbuf_free_bulk(taken, 9);
-	assert_int_equal(port_segment(m, small, out, 64), 0);
+	assert_int_equal(port_super_cut(m, small, out, 64), 0);
 	assert_int_equal(rte_mempool_in_use_count(small), left - 9);
 	rte_pktmbuf_free(taken[9]);
-	assert_int_equal(port_segment(m, small, out, 64), 10);
+	assert_int_equal(port_super_cut(m, small, out, 64), 10);
 	rte_pktmbuf_free_bulk(out, 10);
 	rte_pktmbuf_free_bulk(taken + 10, left - 10);
 	// a frame longer than a buffer
 	rte_pktmbuf_free(m);
 	m = chain(&r, whole, build_super(&c, 4000), ROOM);
 	mark(m, &c, SENT, (uint16_t)(ROOM - headers_len(&c) + 1));
-	assert_int_equal(port_segment(m, pool, out, 64), 0);
+	assert_int_equal(port_super_cut(m, pool, out, 64), 0);
 	m->tso_segsz--;
 	check_cut(m, &c, 4000, m->tso_segsz);
 	rte_pktmbuf_free(m);
