@@ -12,7 +12,7 @@ import sys
 from machine import TOP, BenchError, run, wait_until
 from veths import PEER_NET, RELAY, SERVER
 
-sys.path.append(os.path.join(TOP, "test/lab"))
+sys.path.append(os.path.join(TOP, "test/lab/support"))
 
 from server import Telemetry  # noqa: E402
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from machine import TOP, BenchError
 
-sys.path.append(os.path.join(TOP, "test/lab"))
+sys.path.append(os.path.join(TOP, "test/lab/support"))
 
 from lab import Namespace, command, reap_stale  # noqa: E402
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A wire between two vtaps, for test/lab/test_vtap.py: what comes out of one goes into the other,
-// super-frames whole if that one takes them. The kernels at the ends are the test.
+// A wire between two vtaps, for test/lab/network/test_vtap.py: what comes out of one goes into the
+// other, super-frames whole if that one takes them. The kernels at the ends are the test.
 //
 //	vtap_wire PREFIX DEVICE DEVICE [SIZE]
 //

@@ -38,7 +38,7 @@ import traceback
 
 import turnlib
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 BUILD = os.environ.get("LAB_BUILD", os.path.join(TOP, "build"))
 PORT = os.environ.get("LAB_PORT", "vtap")
 OFFLOAD = os.environ.get("LAB_OFFLOAD", "uso")

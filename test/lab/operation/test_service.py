@@ -16,7 +16,7 @@ import streams
 
 CONF = os.path.join(labs.TOP, "conf")
 UNIT = os.path.join(CONF, "slipring.service")
-CONFINE = os.path.join(labs.TOP, "test/lab/confine.py")
+CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),

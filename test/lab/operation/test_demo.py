@@ -14,7 +14,7 @@ SECONDS = 6
 
 def main(lab):
     labs.need_own_server()
-    argv = [sys.executable, os.path.join(labs.TOP, "test/lab/demo.py")]
+    argv = [sys.executable, os.path.join(labs.TOP, "test/lab/support/demo.py")]
     told = labs.command(*argv, "--help")
     assert all(option in told for option in ("--seconds", "--keep", "--port")), told
     runs = []

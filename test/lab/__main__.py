@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a test of the lab.
+
+Usage: python3 test/lab NAME      test_NAME.py, in whichever folder it is
+       python3 test/lab           says which there are
+
+Every lab test is started this way. It finds the modules of support/, and so does each Python program
+that it starts, by PYTHONPATH, which is set here.
+"""
+
+import glob
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def tests():
+    """{name: path} of all."""
+    paths = glob.glob(os.path.join(HERE, "*/test_*.py"))
+    return {os.path.basename(path)[len("test_") : -len(".py")]: path for path in sorted(paths)}
+
+
+def table(found):
+    """The names, a line for each folder."""
+    folders = {}
+    for name, path in found.items():
+        folders.setdefault(os.path.basename(os.path.dirname(path)), []).append(name)
+    return "\n".join(f"{folder:<10} {' '.join(names)}" for folder, names in folders.items())
+
+
+def main(arguments):
+    found = tests()
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(f"{__doc__.strip()}\n\n{table(found)}")
+        return 0
+    if len(arguments) != 1 or arguments[0] not in found:
+        print(f"no test of the lab: {' '.join(arguments)}\n{table(found)}", file=sys.stderr)
+        return 1
+    before = [path for path in (os.environ.get("PYTHONPATH"),) if path]
+    os.environ["PYTHONPATH"] = os.pathsep.join([os.path.join(HERE, "support"), *before])
+    os.execv(sys.executable, [sys.executable, found[arguments[0]]])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
