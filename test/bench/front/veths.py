@@ -11,15 +11,11 @@ every datagram is a frame of its own, with correct checksums as on a cable.
 
 import contextlib
 import os
-import sys
 import time
 from dataclasses import dataclass
 
-from machine import TOP, BenchError
-
-sys.path.append(os.path.join(TOP, "test/lab/support"))
-
-from lab import Namespace, command, reap_stale  # noqa: E402
+from labparts import Namespace, command, reap_stale
+from machine import BenchError
 
 CLIENT_NET, PEER_NET = "10.77.1", "10.77.2"
 SERVER, RELAY = CLIENT_NET + ".1", PEER_NET + ".1"

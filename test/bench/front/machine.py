@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 HUGEPAGES = "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 PAGE_MB = 2
 

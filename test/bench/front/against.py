@@ -8,6 +8,7 @@ the interval of their median contains 1, there is no difference.
 
 import contextlib
 import dataclasses
+import glob
 import json
 import os
 import shutil
@@ -67,8 +68,8 @@ def build(bench, commit):
     """A build of the commit; returns the path of its relay_core."""
     tree = bench.machine.path(commit[:12])
     take_out(commit, tree)
-    if not os.path.exists(os.path.join(tree, "test/bench/relay_core.c")):
-        raise BenchError(f"{commit[:12]} is older than test/bench/relay_core.c: nothing to run")
+    if not glob.glob("test/bench/**/relay_core.c", root_dir=tree, recursive=True):
+        raise BenchError(f"{commit[:12]} is older than relay_core.c: nothing to run")
     folder = os.path.join(tree, "build")
     bench.say(f"building {commit[:12]}")
     run("meson", "setup", folder, tree, *build_options(bench.machine.build), timeout=120)

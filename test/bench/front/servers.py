@@ -7,14 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
-from machine import TOP, BenchError, run, wait_until
+from labparts import Telemetry
+from machine import BenchError, run, wait_until
 from veths import PEER_NET, RELAY, SERVER
-
-sys.path.append(os.path.join(TOP, "test/lab/support"))
-
-from server import Telemetry  # noqa: E402
 
 REALM, USER, PASSWORD = "turn.bench", "bench", "pw"
 READY_S = 20
