@@ -44,19 +44,32 @@ static void test_defaults(void **state)
 	assert_false(s.has_mac);
 }
 
-static void test_all(void **state)
+static void test_options_may_come_in_any_order(void **state)
 {
-	static const uint8_t mac[6] = {0x02, 0, 0xaa, 0xBB, 0x0c, 0xff};
-	const struct vtap_spec s = parse("vtap:a.b_c-d45678901,offload=csum,netns=lab-1.x_y,"
-					 "role=exception,mac=02:00:aA:BB:0c:ff,queues=64");
+	const struct vtap_spec s = parse(
+		"vtap:t0,offload=csum,netns=lab,role=exception,mac=02:00:00:00:00:01,queues=64");
 
-	assert_string_equal(s.name, "a.b_c-d45678901");
-	assert_string_equal(s.netns, "lab-1.x_y");
+	assert_string_equal(s.name, "t0");
+	assert_string_equal(s.netns, "lab");
 	assert_int_equal(s.queues, 64);
 	assert_int_equal(s.role, VTAP_EXCEPTION);
 	assert_int_equal(s.offload, VTAP_OFFLOAD_CSUM);
 	assert_true(s.has_mac);
-	assert_memory_equal(s.mac, mac, sizeof(mac));
+}
+
+static void test_names_may_hold_dots_dashes_and_underscores(void **state)
+{
+	const struct vtap_spec s = parse("vtap:a.b_c-d45678901,netns=lab-1.x_y");
+
+	assert_string_equal(s.name, "a.b_c-d45678901"); // the longest
+	assert_string_equal(s.netns, "lab-1.x_y");
+}
+
+static void test_a_mac_may_be_in_either_case(void **state)
+{
+	static const uint8_t mac[6] = {0x02, 0, 0xaa, 0xBB, 0x0c, 0xff};
+
+	assert_memory_equal(parse("vtap:t0,mac=02:00:aA:BB:0c:ff").mac, mac, sizeof(mac));
 }
 
 static void test_words(void **state)
@@ -162,7 +175,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_is),
 		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_options_may_come_in_any_order),
+		cmocka_unit_test(test_names_may_hold_dots_dashes_and_underscores),
+		cmocka_unit_test(test_a_mac_may_be_in_either_case),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_long),

@@ -22,16 +22,24 @@ static struct conf *load(const char *piece, const char *by, char error[CONF_ERRO
 	return c;
 }
 
-static void test_all(void **state)
+static void test_the_section_belongs_to_its_port(void **state)
 {
-	static const struct conf_service want[] = {{IPPROTO_TCP, false, 22},
-		{IPPROTO_TCP, true, 179}, {IPPROTO_UDP, false, 65535}, {IPPROTO_UDP, true, 53},
-		{IPPROTO_ICMP, false, 0}, {IPPROTO_ICMP, true, 0}};
+	char error[CONF_ERROR_LEN];
+	struct conf *c = load(AT, "exception: {name: sr0}", error);
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_string_equal(c->ports[0].exception.name, "sr0");
+	assert_null(c->ports[1].exception.name);
+	conf_free(c);
+}
+
+static void test_each_key_is_taken(void **state)
+{
 	char error[CONF_ERROR_LEN];
 	struct conf *c = load(AT,
 		"exception: {name: sr0, netns: host, rate: 5, buffers: 64, tso: off,"
-		" client-ports: 1024-65535,"
-		" allow: [tcp/22, tcp-to/179, udp/65535, udp-to/53, icmp, icmp-to]}",
+		" client-ports: 1024-65535}",
 		error);
 	const struct conf_exception *e;
 
@@ -46,13 +54,30 @@ static void test_all(void **state)
 	assert_int_equal(e->client_lo, 1024);
 	assert_int_equal(e->client_hi, 65535);
 	assert_int_equal(e->tso, CONF_USO_OFF);
+	conf_free(c);
+}
+
+static void test_services_are_taken_in_their_order(void **state)
+{
+	static const struct conf_service want[] = {{IPPROTO_TCP, false, 22},
+		{IPPROTO_TCP, true, 179}, {IPPROTO_UDP, false, 65535}, {IPPROTO_UDP, true, 53},
+		{IPPROTO_ICMP, false, 0}, {IPPROTO_ICMP, true, 0}};
+	char error[CONF_ERROR_LEN];
+	struct conf *c = load(AT,
+		"exception: {name: sr0,"
+		" allow: [tcp/22, tcp-to/179, udp/65535, udp-to/53, icmp, icmp-to]}",
+		error);
+	const struct conf_exception *e;
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	e = &c->ports[0].exception;
 	assert_int_equal(e->nb_allow, sizeof(want) / sizeof(want[0]));
 	for (uint32_t i = 0; i < e->nb_allow; i++) {
 		assert_int_equal(e->allow[i].proto, want[i].proto);
 		assert_int_equal(e->allow[i].away, want[i].away);
 		assert_int_equal(e->allow[i].port, want[i].port);
 	}
-	assert_null(c->ports[1].exception.name);
 	conf_free(c);
 }
 
@@ -210,7 +235,9 @@ static void test_warning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_the_section_belongs_to_its_port),
+		cmocka_unit_test(test_each_key_is_taken),
+		cmocka_unit_test(test_services_are_taken_in_their_order),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_streams_of_ports),

@@ -313,7 +313,8 @@ static bool round_of_all(void)
 	return more;
 }
 
-static void test_all(void **state)
+// Also the content and the order of messages, and the news of the end: see work() and read_some().
+static void test_whatever_arrives_and_ends_is_counted(void **state)
 {
 	const unsigned int files = stream_world_open_files();
 	struct stream_stats s;
@@ -373,7 +374,7 @@ static int group_teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_whatever_arrives_and_ends_is_counted),
 		cmocka_unit_test(test_stop),
 	};
 
