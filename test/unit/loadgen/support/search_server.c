@@ -10,6 +10,10 @@
 #include <cmocka.h>
 #include <math.h>
 
+const struct search_params ndr = {.lo = 1000, .hi = 1e7, .resolution = 0.01, .repeats = 3};
+const struct search_params pdr = {
+	.lo = 1000, .hi = 1e7, .resolution = 0.01, .loss = 0.005, .repeats = 3};
+
 struct search search;
 struct search_result result;
 

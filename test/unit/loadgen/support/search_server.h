@@ -23,6 +23,9 @@ struct search_server {
 	unsigned int trials;
 };
 
+// Searches for the highest rate without loss, and for that with 0.5 % of it.
+extern const struct search_params ndr, pdr;
+
 extern struct search search;
 extern struct search_result result;
 
@@ -33,7 +36,3 @@ struct search_trial search_server_trial(struct search_server *s, double rate);
 // A whole search against s: its state is in search, what it found in result. Asserts that it asks
 // for rates within its bounds, and for SEARCH_TRIALS_MAX of them at most.
 void search_server_run(struct search_server *s, const struct search_params *p);
-
-static const struct search_params ndr = {.lo = 1000, .hi = 1e7, .resolution = 0.01, .repeats = 3};
-static const struct search_params pdr = {
-	.lo = 1000, .hi = 1e7, .resolution = 0.01, .loss = 0.005, .repeats = 3};
