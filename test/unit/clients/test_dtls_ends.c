@@ -60,11 +60,6 @@ static void take_data(unsigned int first, unsigned int n)
 	assert_false(world_take(&world, &peer, &d));
 }
 
-static uint64_t dropped(unsigned int reason)
-{
-	return world_stats(&world).drop[reason];
-}
-
 // Each record is a message, what is behind the last one is nothing, and the datagram is not lost.
 static void test_several(void **state)
 {
@@ -73,7 +68,7 @@ static void test_several(void **state)
 			uint64_t lost;
 
 			open_world(state);
-			lost = dropped(DP_DROP_DTLS_RECORD);
+			lost = world_dropped(&world, DP_DROP_DTLS_RECORD);
 			for (unsigned int i = 0; i < n; i++)
 				join_data((uint8_t)i);
 			memset(joined.data + joined.len, 0x17, behind);
@@ -81,7 +76,7 @@ static void test_several(void **state)
 			client_sends(0, &joined);
 			settle(3);
 			take_data(0, n);
-			assert_int_equal(dropped(DP_DROP_DTLS_RECORD), lost);
+			assert_int_equal(world_dropped(&world, DP_DROP_DTLS_RECORD), lost);
 			clients_world_close();
 		}
 	}
@@ -93,13 +88,13 @@ static void test_none(void **state)
 	uint64_t lost;
 
 	open_world(state);
-	lost = dropped(DP_DROP_DTLS_RECORD);
+	lost = world_dropped(&world, DP_DROP_DTLS_RECORD);
 	join_data(0);
 	client_sends(0, &joined);
 	client_sends(0, &joined); // not twice
 	settle(3);
 	take_data(0, 1);
-	assert_int_equal(dropped(DP_DROP_DTLS_RECORD), lost + 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_RECORD), lost + 1);
 	clients_world_close();
 }
 

@@ -148,11 +148,6 @@ static void cookie_use(const struct endpoint *at, uint8_t random, const uint8_t 
 		hello_write(hello, random, cookie));
 }
 
-static uint64_t dropped(unsigned int reason)
-{
-	return world_stats(&world).drop[reason];
-}
-
 static void cookies_get(struct endpoint at, uint8_t cookies[TRIES][DTLS_COOKIE_LEN])
 {
 	for (unsigned int i = 0; i < TRIES; i += BATCH) {
@@ -184,7 +179,7 @@ static void test_rate(void **state)
 		world.nb_seen = 0;
 	}
 	settle(4);
-	begun = TRIES - (unsigned int)dropped(DP_DROP_DTLS_RATE);
+	begun = TRIES - (unsigned int)world_dropped(&world, DP_DROP_DTLS_RATE);
 	assert_in_range(begun, most->burst + most->rate, most->burst + most->rate * 2);
 	assert_int_equal(thread->stats.dtls_failed, begun); // there is no cipher in common
 	client_place("198.51.100.5", world.dtls + 2);
@@ -356,12 +351,12 @@ static void test_half_open(void **state)
 	begin_some(0, most, cookies);
 	begin_some(most, most, cookies);
 	assert_int_equal(sum_half_open(), most);
-	assert_int_equal(dropped(DP_DROP_DTLS_FULL), most);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_FULL), most);
 	assert_int_equal(world_stats(&world).dtls.gave_way, 0);
 	world_wait(&world, 500);
 	begin_some(most, 3, cookies);
 	assert_int_equal(sum_half_open(), most);
-	assert_int_equal(dropped(DP_DROP_DTLS_FULL), most);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_FULL), most);
 	assert_int_equal(world_stats(&world).dtls.gave_way, 3);
 	client_place("198.51.100.5", world.dtls + 2);
 	for (unsigned int i = 0; i < 50 && !dtls_client_shake(&end[0]); i++)

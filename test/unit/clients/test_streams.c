@@ -51,11 +51,6 @@ static uint64_t allocations(void)
 	return world_stats(&world).turn.allocations;
 }
 
-static uint64_t dropped(unsigned int reason)
-{
-	return world_stats(&world).drop[reason];
-}
-
 // --- relaying -----------------------------------------------------------------------------------
 
 // RFC 8656 15: what the peer gets carries nothing of TCP's.
@@ -276,7 +271,7 @@ static void test_end(void **state)
 	assert_int_equal(allocations(), 2);
 	world_send_bytes(&world, &peer, &c.relay, "abc", 3);
 	world_run(&world);
-	assert_int_equal(dropped(DP_DROP_TURN + TURN_DROP_PEER_NO_ALLOCATION - 1), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_TURN + TURN_DROP_PEER_NO_ALLOCATION - 1), 1);
 	close_world();
 }
 
@@ -389,7 +384,7 @@ static void test_thread_is_slow(void **state)
 	while (world_take(&world, &c.at, &got))
 		n++;
 	assert_in_range(n, RING, 2 * RING);
-	assert_int_equal(dropped(DP_DROP_STREAM_FULL), 3 * RING - n);
+	assert_int_equal(world_dropped(&world, DP_DROP_STREAM_FULL), 3 * RING - n);
 	close_world();
 }
 
@@ -510,7 +505,7 @@ static void test_pipelined(void **state)
 		for (; world_take(&world, &peer, &got); media++)
 			assert_in_range(answers, 3 * media, 3 * media + 6);
 	}
-	assert_int_equal(dropped(DP_DROP_BACKLOG), 0);
+	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG), 0);
 	world_close(&world);
 }
 
@@ -557,7 +552,7 @@ static void test_answers_have_room(void **state)
 	while (world_take(&world, &c.at, &got))
 		*(got.data[0] < 4 ? &answers : &media) += 1;
 	assert_int_equal(answers, sent);
-	assert_int_equal(media + dropped(DP_DROP_STREAM_FULL), 4 * RING);
+	assert_int_equal(media + world_dropped(&world, DP_DROP_STREAM_FULL), 4 * RING);
 	assert_true(media > 0 && media + answers >= RING);
 	client_begin(&world, &c, STUN_BINDING);
 	assert_int_equal(client_ask(&world, &c), 0);
@@ -603,7 +598,7 @@ static void test_pipelined_elsewhere(void **state)
 			answers++;
 		world.nb_seen = 0; // what the calls' peer has got
 	}
-	assert_int_equal(dropped(DP_DROP_BACKLOG), 0);
+	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG), 0);
 	world_close(&world);
 }
 
@@ -620,7 +615,7 @@ static void test_oversize(void **state)
 	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
 	assert_true(world_stream_send(&world, &c, message, 1504));
 	world_run(&world);
-	assert_int_equal(dropped(DP_DROP_MTU), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_MTU), 1);
 	close_world();
 }
 

@@ -101,17 +101,12 @@ static void receive(const uint8_t *frame, size_t len, uint64_t flags, uint16_t t
 	softport_put_mbuf(p, (uint16_t)test_rand_below(&world.rand, p->nb_rxq), m);
 }
 
-static uint64_t dropped(unsigned int reason)
-{
-	return world_stats(&world).drop[reason];
-}
-
 static uint64_t dropped_all(void)
 {
 	uint64_t n = 0;
 
 	for (unsigned int i = 0; i < DP_DROP_END; i++)
-		n += dropped(i);
+		n += world_dropped(&world, i);
 	return n;
 }
 
@@ -127,14 +122,14 @@ static unsigned int relayed(void)
 // Asserts that a frame is dropped for a reason, or let in with DP_SENT.
 static void judged(const uint8_t *frame, size_t len, uint64_t flags, uint16_t tci, unsigned int why)
 {
-	const uint64_t before = dropped_all(), of = why < DP_SENT ? dropped(why) : 0;
+	const uint64_t before = dropped_all(), of = why < DP_SENT ? world_dropped(&world, why) : 0;
 
 	receive(frame, len, flags, tci);
 	world_run(&world);
 	assert_int_equal(relayed(), why == DP_SENT);
 	assert_int_equal(dropped_all() - before, why != DP_SENT);
 	if (why < DP_SENT)
-		assert_int_equal(dropped(why) - of, 1);
+		assert_int_equal(world_dropped(&world, why) - of, 1);
 }
 
 // --- MACs ---------------------------------------------------------------------------------------
@@ -300,7 +295,7 @@ static void test_stripped_others(void **state)
 	receive(frame, len, strip, 8);
 	world_run(&world);
 	assert_int_equal(world.answers, 1);
-	assert_int_equal(dropped(drop_of_net(NET_DROP_VLAN)), 1);
+	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_VLAN)), 1);
 	judged(frame, 11, strip, 7, drop_of_net(NET_DROP_SHORT));
 	len = strip_tag(frame, media(true, true, frame));
 	m = softport_mbuf(world.dp->port[0].port, "", 0);
@@ -311,7 +306,7 @@ static void test_stripped_others(void **state)
 	softport_put_mbuf(world.dp->port[0].port, 0, m);
 	world_run(&world);
 	assert_int_equal(relayed(), 0);
-	assert_int_equal(dropped(DP_DROP_HEADROOM), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_HEADROOM), 1);
 	world_close(&world);
 }
 

@@ -12,15 +12,10 @@ static const struct world_setup one = {
 	.workers = 1, .rx_queues = 1, .tx_queues = 1, .icmp_rate = 1000};
 static const struct world_setup two = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
 
-static uint64_t dropped(unsigned int reason)
-{
-	return world_stats(&world).drop[reason];
-}
-
 // Nothing else has been dropped.
 static void only(unsigned int reason, uint64_t n)
 {
-	assert_int_equal(dropped(reason), n);
+	assert_int_equal(world_dropped(&world, reason), n);
 	assert_int_equal(world_drops(&world), n);
 }
 
@@ -99,9 +94,9 @@ static void test_answers(void **state)
 	ask(0, "10.99.0.77", "10.99.0.2");
 	ask(0, "10.99.0.77", "10.98.0.1");
 	ask(1, "10.99.0.77", "10.99.0.1");
-	assert_int_equal(dropped(DP_DROP_ARP), 3);
+	assert_int_equal(world_dropped(&world, DP_DROP_ARP), 3);
 	ask(0, "fd99::77", "fd99::2");
-	assert_int_equal(dropped(DP_DROP_ICMP), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 1);
 	assert_int_equal(world_drops(&world), 4);
 	world_close(&world);
 }
@@ -296,12 +291,12 @@ static void test_hold_bounds(void **state)
 	world.asks = 0;
 	world_wait(&world, 3500);
 	assert_in_range(world.asks, 2, 2); // three questions in all, then it has failed
-	assert_int_equal(dropped(DP_DROP_NEIGH_FAILED), 4);
+	assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_FAILED), 4);
 	assert_int_equal(world_stats(&world).held, 0);
 	d = binding("10.99.0.20", 5000);
 	world_send(&world, &d);
 	world_run(&world);
-	assert_int_equal(dropped(DP_DROP_NEIGH_FAILED), 5); // believed for a second
+	assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_FAILED), 5); // believed for a second
 	world_close(&world);
 }
 
@@ -354,8 +349,8 @@ static void test_ask_rate(void **state)
 		client_channel_data(&world, &hog, (uint16_t)(0x4000 + i), "x", 1);
 	world_run(&world);
 	assert_in_range(world.asks, 3, 6);
-	assert_in_range(dropped(DP_DROP_NEIGH_RATE), 8, 13);
-	assert_int_equal(world_drops(&world), dropped(DP_DROP_NEIGH_RATE));
+	assert_in_range(world_dropped(&world, DP_DROP_NEIGH_RATE), 8, 13);
+	assert_int_equal(world_drops(&world), world_dropped(&world, DP_DROP_NEIGH_RATE));
 	for (uint16_t i = 0; i < 16 && apart == 0; i++) { // one of them has another share
 		world_client(&world, &other, "203.0.113.2", (uint16_t)(6000 + i));
 		other.at.addr.b[15] = (uint8_t)(2 + i);
@@ -536,13 +531,13 @@ static void test_martians(void **state)
 	s.two_ports = true;
 	world_open(&world, &s);
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
-		const uint64_t before = dropped(cases[i].reason);
+		const uint64_t before = world_dropped(&world, cases[i].reason);
 		struct world_datagram d = binding(cases[i].src, 5000);
 
 		d.dst = world_endpoint(cases[i].dst, cases[i].port);
 		send_on(0, &d);
 		world_run(&world);
-		assert_int_equal(dropped(cases[i].reason), before + 1);
+		assert_int_equal(world_dropped(&world, cases[i].reason), before + 1);
 		assert_int_equal(world.nb_seen, 0);
 	}
 	assert_int_equal(world_drops(&world), RTE_DIM(cases));
@@ -594,7 +589,7 @@ static void test_sizes(void **state)
 	d.len = 1300 - 28 + 1;
 	world_send(&world, &d);
 	world_run(&world);
-	assert_int_equal(dropped(DP_DROP_RX_OVERSIZE), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_RX_OVERSIZE), 1);
 	assert_int_equal(world.nb_seen, 0);
 	world_close(&world);
 }
@@ -665,8 +660,8 @@ static void test_handover_full(void **state)
 	assert_in_range(st.handed_out, 63, 64);
 	assert_in_range(st.drop[DP_DROP_HANDOVER_FULL], 50, 336);
 	world_run(&world);
-	assert_int_equal(
-		world.nb_seen, 400 - st.drop[DP_DROP_HANDOVER_FULL] - dropped(DP_DROP_NEIGH_HELD));
+	assert_int_equal(world.nb_seen,
+		400 - st.drop[DP_DROP_HANDOVER_FULL] - world_dropped(&world, DP_DROP_NEIGH_HELD));
 	world_close(&world);
 }
 

@@ -66,11 +66,6 @@ void exception_world_close(void)
 	world_close(&world);
 }
 
-uint64_t exception_world_dropped(unsigned int reason)
-{
-	return world_stats(&world).drop[reason];
-}
-
 struct dp_exception exception_world_counters(void)
 {
 	struct dp_exception e;

@@ -38,8 +38,6 @@ void exception_world_run(void);
 void exception_world_open(struct world_setup s, uint32_t nb_allow);
 // Asserts that every buffer has come back, of the exception port too.
 void exception_world_close(void);
-// Packets that all workers dropped for a reason.
-uint64_t exception_world_dropped(unsigned int reason);
 // The counters of the exception port; those of classes for the kernel since the world was opened.
 struct dp_exception exception_world_counters(void);
 

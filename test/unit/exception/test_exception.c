@@ -35,11 +35,11 @@ static void tcp_both_ways(const struct world_setup *s, bool v6)
 	p = packet_tcp(40000, 23, SYN);
 	p.vlan = s->vlan;
 	packet_up(p, false);
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_DENIED), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_EXC_DENIED), 1);
 	assert_int_equal(exception_world_counters().to_denied, 1);
 	p.vlan = 0;
 	packet_down(packet_back(p), false);
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), 1);
 	assert_int_equal(exception_world_counters().from_foreign, 1);
 	assert_int_equal(world_drops(&world), 2);
 	exception_world_close();
@@ -61,7 +61,7 @@ static void test_client(void **state)
 	packet_down(packet_back(packet_tcp(179, 40000, 0)), true);
 	packet_up(packet_tcp(179, 40000, SYN | ACK), true);
 	packet_up(packet_tcp(179, 40000, SYN), false);
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_DENIED), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_EXC_DENIED), 1);
 	exception_world_close();
 }
 
@@ -72,7 +72,7 @@ static void test_off(void **state)
 	world_open(&world, &exception_one);
 	world_inject(&world, 0, frame, packet_make(&p, frame));
 	world_run(&world);
-	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_PROTOCOL)), 1);
+	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_PROTOCOL)), 1);
 	assert_int_equal(world_drops(&world), 1);
 	world_close(&world);
 }
@@ -84,14 +84,14 @@ static void test_addresses(void **state)
 	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	p.dst = "10.99.0.2"; // not ours
 	packet_up(p, false);
-	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_NOT_FOR_US)), 1);
+	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_NOT_FOR_US)), 1);
 	p.dst = "10.99.0.255";
 	packet_up(p, false);
-	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_MARTIAN_DESTINATION)), 1);
+	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_MARTIAN_DESTINATION)), 1);
 	p = packet_tcp(40000, 22, SYN);
 	p.src = "10.99.0.255";
 	packet_up(p, false);
-	assert_int_equal(exception_world_dropped(drop_of_net(NET_DROP_MARTIAN_SOURCE)), 1);
+	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_MARTIAN_SOURCE)), 1);
 	assert_int_equal(world_drops(&world), 3);
 	exception_world_close();
 }
@@ -115,15 +115,15 @@ static void test_udp(void **state)
 	p = packet_tcp(40000, 162, 0);
 	p.proto = IPPROTO_UDP;
 	packet_up(p, false);
-	assert_int_equal(exception_world_dropped(DP_DROP_NO_LISTENER), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_NO_LISTENER), 1);
 	p.dport = 50000; // relayed from
 	packet_up(p, false);
-	assert_int_equal(exception_world_dropped(drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION)), 1);
+	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION)), 1);
 	packet_down(packet_back(p), false);
 	p.dport = 3478; // a listener's
 	packet_up(p, false);
 	packet_down(packet_back(p), false);
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 2);
+	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), 2);
 	exception_world_close();
 }
 
@@ -180,12 +180,12 @@ static void test_foreign(void **state)
 	store_be16(frame + 14, 0xe000);
 	assert_int_equal(exception_world_down(frame, len), 0);
 	foreign++;
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), foreign);
+	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), foreign);
 	// an interface whose MTU somebody has raised
 	p = good;
 	p.len = 1461;
 	packet_down(p, false);
-	assert_int_equal(exception_world_dropped(DP_DROP_MTU), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_MTU), 1);
 	assert_int_equal(world_drops(&world), foreign + 1);
 	exception_world_close();
 }
@@ -231,7 +231,7 @@ static void neighbours(bool v6)
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
 	len = net_write_ask(frame, &from_us, &other, &theirs, NULL);
 	assert_int_equal(exception_world_down(frame, len), 0);
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_FOREIGN), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), 1);
 	assert_int_equal(exception_world_counters().to[class], 2);
 	assert_int_equal(exception_world_counters().from[class], 1);
 	exception_world_close();
@@ -321,7 +321,7 @@ static void test_errors(void **state)
 	world_inject(&world, 0, frame, unreachable(3478, 53));
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(exception_world_dropped(DP_DROP_ICMP), 2);
+	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 2);
 	exception_world_close();
 }
 
@@ -374,7 +374,7 @@ static void test_error_to_link_local(void **state)
 	world_inject(&world, 0, frame, unreachable_link_local(33333, 40001));
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(exception_world_dropped(DP_DROP_ICMP), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 1);
 	assert_int_equal(world_drops(&world), 1);
 	exception_world_close();
 }
@@ -398,19 +398,19 @@ static void test_flood(void **state)
 	world_run(&world);
 	assert_int_equal(exception_world_counters().to[EXC_TCP], exception_entry.buffers * 3 / 4);
 	assert_int_equal(
-		exception_world_dropped(DP_DROP_EXC_RATE), 1000 - exception_entry.buffers * 3 / 4);
+		world_dropped(&world, DP_DROP_EXC_RATE), 1000 - exception_entry.buffers * 3 / 4);
 	assert_int_equal(
-		exception_world_counters().to_full, exception_world_dropped(DP_DROP_EXC_RATE));
+		exception_world_counters().to_full, world_dropped(&world, DP_DROP_EXC_RATE));
 	memcpy(l2.src, their_mac, 6);
 	memcpy(l2.dst, world.dp->port[0].port->mac, 6);
 	len = net_write_answer(frame, &l2, &theirs, &ours);
 	for (unsigned int i = 0; i < 100; i++)
 		world_inject(&world, 0, frame, len);
-	full = exception_world_dropped(DP_DROP_EXC_RATE);
+	full = world_dropped(&world, DP_DROP_EXC_RATE);
 	world_run(&world);
 	assert_int_equal(exception_world_counters().to[EXC_ARP], exception_entry.buffers / 4);
-	assert_int_equal(exception_world_dropped(DP_DROP_EXC_RATE) - full,
-		100 - exception_entry.buffers / 4);
+	assert_int_equal(
+		world_dropped(&world, DP_DROP_EXC_RATE) - full, 100 - exception_entry.buffers / 4);
 	// once it takes them again there is room again
 	exception_world_run();
 	for (unsigned int i = 0; i < exception_entry.buffers; i++)

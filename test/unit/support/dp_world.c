@@ -496,6 +496,11 @@ struct dp_stats world_stats(struct dp_world *w)
 	return s;
 }
 
+uint64_t world_dropped(struct dp_world *w, unsigned int reason)
+{
+	return world_stats(w).drop[reason];
+}
+
 uint64_t world_drops(struct dp_world *w)
 {
 	const struct dp_stats s = world_stats(w);

@@ -149,6 +149,8 @@ bool world_take(struct dp_world *w, const struct endpoint *dst, struct world_dat
 void world_balance(struct dp_world *w, unsigned int worker);
 // Sums the counters over the workers.
 struct dp_stats world_stats(struct dp_world *w);
+// Returns the packets that all workers have dropped for one reason.
+uint64_t world_dropped(struct dp_world *w, unsigned int reason);
 // Sums the drops over the workers.
 uint64_t world_drops(struct dp_world *w);
 
