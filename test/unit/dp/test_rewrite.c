@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "bytes.h"
 #include "drop_of.h"
 #include "rewrite.h"
 #include "slow_sum.h"
@@ -19,12 +20,6 @@
 #define HEADROOM 128
 
 // --- the reference ------------------------------------------------------------------------------
-
-static void put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
 
 // All that goes into a frame.
 struct content {
@@ -42,19 +37,19 @@ static size_t write_ip(uint8_t *p, const struct content *c, uint16_t udp_len)
 	if (addr_is_v4(&c->src.addr)) {
 		p[0] = 0x45;
 		p[1] = c->tos;
-		put16(p + 2, (uint16_t)(20 + udp_len));
-		put16(p + 4, c->id);
+		store_be16(p + 2, (uint16_t)(20 + udp_len));
+		store_be16(p + 4, c->id);
 		p[6] = c->df ? 0x40 : 0;
 		p[8] = c->ttl;
 		p[9] = 17;
 		memcpy(p + 12, c->src.addr.b + 12, 4);
 		memcpy(p + 16, c->dst.addr.b + 12, 4);
-		put16(p + 10, (uint16_t)~slow_sum(0, p, 20));
+		store_be16(p + 10, (uint16_t)~slow_sum(0, p, 20));
 		return 20;
 	}
 	p[0] = (uint8_t)(0x60 | c->tos >> 4);
 	p[1] = (uint8_t)(c->tos << 4);
-	put16(p + 4, udp_len);
+	store_be16(p + 4, udp_len);
 	p[6] = 17;
 	p[7] = c->ttl;
 	memcpy(p + 8, c->src.addr.b, 16);
@@ -83,20 +78,20 @@ static size_t build(uint8_t *out, const struct content *c, const struct net_l2 *
 	memcpy(p + 6, l2->src, 6);
 	p += 12;
 	if (c->vlan != 0) {
-		put16(p, 0x8100);
-		put16(p + 2, c->vlan);
+		store_be16(p, 0x8100);
+		store_be16(p + 2, c->vlan);
 		p += 4;
 	}
-	put16(p, addr_is_v4(&c->src.addr) ? 0x0800 : 0x86dd);
+	store_be16(p, addr_is_v4(&c->src.addr) ? 0x0800 : 0x86dd);
 	p += 2;
 	p += write_ip(p, c, udp_len);
-	put16(p, c->src.port);
-	put16(p + 2, c->dst.port);
-	put16(p + 4, udp_len);
-	put16(p + 6, 0);
+	store_be16(p, c->src.port);
+	store_be16(p + 2, c->dst.port);
+	store_be16(p + 4, udp_len);
+	store_be16(p + 6, 0);
 	memcpy(p + 8, c->payload, c->len);
 	if (!c->no_checksum)
-		put16(p + 6, udp_checksum(c, p, udp_len));
+		store_be16(p + 6, udp_checksum(c, p, udp_len));
 	return (size_t)(p - out) + 8 + c->len;
 }
 

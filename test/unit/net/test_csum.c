@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "frames.h"
 #include "net.h"
 #include "slow_sum.h"
@@ -113,9 +114,9 @@ static void test_udp_zero(void **state)
 	uint8_t udp[10] = {0xc3, 0x50, 0x0d, 0x96, 0x00, 0x0a, 0xaa, 0xaa, 0x00, 0x00};
 	const uint16_t checksum = csum_udp(&src, &dst, udp, 10);
 
-	frames_put16(udp + 6, 0x5555);
+	store_be16(udp + 6, 0x5555);
 	assert_int_equal(csum_udp(&src, &dst, udp, 10), checksum);
-	frames_put16(udp + 8, checksum); // all words together: 0xffff
+	store_be16(udp + 8, checksum); // all words together: 0xffff
 	assert_int_equal(csum_udp(&src, &dst, udp, 10), 0xffff);
 }
 

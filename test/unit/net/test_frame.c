@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "addr_text.h"
+#include "bytes.h"
 #include "frames.h"
 #include "net.h"
 #include "test_rand.h"
@@ -162,9 +163,9 @@ static void test_vlan(void **state)
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
 	rx.vlan = 0;
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_OK);
-	frames_put16(frame + 16, 0x8100); // a tag in a tag
+	store_be16(frame + 16, 0x8100); // a tag in a tag
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
-	frames_put16(frame + 12, 0x88a8);
+	store_be16(frame + 12, 0x88a8);
 	assert_int_equal(parse(frame, sizeof(frame), &rx, &f), NET_DROP_VLAN);
 }
 
@@ -184,7 +185,7 @@ static void test_link(void **state)
 	frame[6] = 0x03; // a group as source
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_SOURCE);
 	memcpy(frame, udp4, sizeof(frame));
-	frames_put16(frame + 12, 0x88cc); // LLDP
+	store_be16(frame + 12, 0x88cc); // LLDP
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_ETHERTYPE);
 	assert_int_equal(parse(arp_request, sizeof(arp_request), &rx_plain, &f), NET_OK);
 	assert_int_equal(f.kind, NET_ARP);
@@ -318,11 +319,11 @@ static void test_checksums(void **state)
 	assert_int_equal(parse(frame, sizeof(udp4), &rx_plain, &f), NET_DROP_UDP_CHECKSUM);
 	assert_int_equal(parse(frame, sizeof(udp4), &offload, &f), NET_OK);
 	assert_int_equal(f.l4_checksum, 0x3acd);
-	frames_put16(frame + 40, 0); // RFC 768: no checksum
+	store_be16(frame + 40, 0); // RFC 768: no checksum
 	assert_int_equal(parse(frame, sizeof(udp4), &rx_plain, &f), NET_OK);
 	assert_int_equal(f.l4_checksum, 0);
 	memcpy(frame, udp6, sizeof(udp6));
-	frames_put16(frame + 60, 0); // RFC 8200 section 8.1
+	store_be16(frame + 60, 0); // RFC 8200 section 8.1
 	assert_int_equal(parse(frame, sizeof(udp6), &rx_plain, &f), NET_DROP_UDP_CHECKSUM);
 	assert_int_equal(parse(frame, sizeof(udp6), &offload, &f), NET_DROP_UDP_CHECKSUM);
 	memcpy(frame, echo4, sizeof(echo4));
@@ -343,7 +344,7 @@ static enum net_drop parse_ext(uint8_t first, const uint8_t *ext, size_t ext_len
 	enum net_drop drop;
 
 	memcpy(frame, from, 54);
-	frames_put16(frame + 18, (uint16_t)(ext_len + tail));
+	store_be16(frame + 18, (uint16_t)(ext_len + tail));
 	frame[20] = first;
 	memcpy(frame + 54, ext, ext_len);
 	memcpy(frame + 54 + ext_len, from + 54, tail);
@@ -428,7 +429,7 @@ static void test_extension_end(void **state)
 	assert_true(mem != MAP_FAILED);
 	assert_int_equal(mprotect(mem + page, page, PROT_NONE), 0);
 	memcpy(frame, udp6, 54);
-	frames_put16(frame + 18, sizeof(ext));
+	store_be16(frame + 18, sizeof(ext));
 	frame[20] = 60;
 	memcpy(frame + 54, ext, sizeof(ext));
 	assert_int_equal(net_frame_parse(frame, len, &rx_plain, &f), NET_DROP_IP_HEADER);
@@ -449,10 +450,10 @@ static void test_icmp6_addrs(void **state)
 	assert_int_equal(f.ttl, 255);
 	assert_int_equal(parse(nd_dad, sizeof(nd_dad), &rx_plain, &f), NET_OK);
 	memcpy(frame, nd_solicit, sizeof(frame));
-	frames_put16(frame + 22, 0xfe80);
+	store_be16(frame + 22, 0xfe80);
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_OK);
-	frames_put16(frame + 38, 0x2001); // L2 group, IP unicast
+	store_be16(frame + 38, 0x2001); // L2 group, IP unicast
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, 32);
 	assert_int_equal(parse(frame, sizeof(frame), &rx_plain, &f), NET_DROP_MARTIAN_DESTINATION);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "frames.h"
 #include "net.h"
 #include "slow_sum.h"
@@ -79,7 +80,7 @@ static void test_groups(void **state)
 	memcpy(frame, echo6, sizeof(echo6));
 	memcpy(frame, (const uint8_t[]){0x33, 0x33, 0, 0, 0, 1}, 6);
 	memset(frame + 38, 0, 16);
-	frames_put16(frame + 38, 0xff02);
+	store_be16(frame + 38, 0xff02);
 	frame[53] = 1;
 	frames_fix_l4(frame + 22, 32, 58, frame + 54, sizeof(echo6) - 54);
 	refused(frame, sizeof(echo6));
@@ -111,7 +112,7 @@ static void test_checksums(void **state)
 		uint8_t frame[128] = {0};
 
 		memcpy(frame, echo4, 34);
-		frames_put16(frame + 16, (uint16_t)(20 + len));
+		store_be16(frame + 16, (uint16_t)(20 + len));
 		frames_fix_ip4(frame + 14);
 		for (size_t i = 38; i < 34 + len; i++)
 			frame[i] = len == 20 ? 0 : (uint8_t)(i * len);

@@ -12,6 +12,7 @@
 #include <rte_eal.h>
 #include <rte_ip.h>
 
+#include "bytes.h"
 #include "cutter.h"
 #include "port_int.h"
 #include "super.h"
@@ -48,12 +49,6 @@ static struct port *open_null(enum port_uso uso)
 
 // --- frames -------------------------------------------------------------------------------------
 
-static void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
 // n datagrams of SIZE bytes, the last one shorter by one; n = 1: a plain frame. The payload tells
 // which datagram it is.
 static struct rte_mbuf *frame(bool v4, unsigned int n, uint8_t first)
@@ -66,26 +61,26 @@ static struct rte_mbuf *frame(bool v4, unsigned int n, uint8_t first)
 	assert_non_null(m);
 	ip = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(14 + l3 + l4 + len)) + 14;
 	memset(ip - 14, 0x22, 14 + l3 + l4 + len);
-	put16(ip - 2, v4 ? 0x0800 : 0x86dd);
+	store_be16(ip - 2, v4 ? 0x0800 : 0x86dd);
 	ip[0] = v4 ? 0x45 : 0x60;
 	ip[v4 ? 9 : 6] = tcp ? 6 : 17;
-	put16(ip + (v4 ? 2 : 4), (v4 ? 20 : 0) + l4 + len);
+	store_be16(ip + (v4 ? 2 : 4), (v4 ? 20 : 0) + l4 + len);
 	udp = ip + l3;
 	if (tcp)
 		udp[12] = 0x50;
 	else
-		put16(udp + 4, 8 + len);
+		store_be16(udp + 4, 8 + len);
 	if (v4) {
-		put16(ip + 6, 0x4000);
-		put16(ip + 10, 0);
-		put16(ip + 10, 0xffff ^ slow_sum(0, ip, 20));
+		store_be16(ip + 6, 0x4000);
+		store_be16(ip + 10, 0);
+		store_be16(ip + 10, 0xffff ^ slow_sum(0, ip, 20));
 	}
 	for (unsigned int i = 0; i < n; i++)
 		memset(udp + l4 + i * SIZE, first + (int)i, i + 1 < n ? SIZE : len - i * SIZE);
 	if (n == 1)
 		return m;
 	sum = slow_sum(tcp ? 6 : 17, ip + (v4 ? 12 : 8), v4 ? 8 : 32) + l4 + len;
-	put16(udp + (tcp ? 16 : 6), (sum & 0xffff) + (sum >> 16));
+	store_be16(udp + (tcp ? 16 : 6), (sum & 0xffff) + (sum >> 16));
 	m->l2_len = 14;
 	m->l3_len = l3 & 0x1ff;
 	m->l4_len = l4 & 0xff;

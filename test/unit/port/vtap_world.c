@@ -13,6 +13,7 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
+#include "bytes.h"
 #include "slow_sum.h"
 
 struct rte_mempool *vtap_world_pool;
@@ -37,12 +38,6 @@ uint32_t shape_len(const struct shape *s)
 	return shape_headers(s) + s->payload;
 }
 
-void vtap_world_put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
 uint16_t vtap_world_pseudo_sum(const struct shape *s, const uint8_t *frame)
 {
 	const uint32_t len = shape_len(s) - shape_l4(s);
@@ -61,13 +56,13 @@ uint32_t frame_make(const struct shape *s, uint8_t *f, bool partial)
 	memset(f, 0, shape_headers(s));
 	memcpy(f, macs, sizeof(macs));
 	if (s->tag) {
-		vtap_world_put16(f + 12, 0x8100);
-		vtap_world_put16(f + 14, 77);
+		store_be16(f + 12, 0x8100);
+		store_be16(f + 14, 77);
 	}
-	vtap_world_put16(f + l3 - 2, s->v6 ? 0x86dd : 0x0800);
+	store_be16(f + l3 - 2, s->v6 ? 0x86dd : 0x0800);
 	if (s->v6) {
 		f[l3] = 0x60;
-		vtap_world_put16(f + l3 + 4, len - l4);
+		store_be16(f + l3 + 4, len - l4);
 		f[l3 + 6] = s->tcp ? 6 : 17;
 		f[l3 + 7] = 64;
 		f[l3 + 8] = f[l3 + 24] = 0xfd;
@@ -75,28 +70,28 @@ uint32_t frame_make(const struct shape *s, uint8_t *f, bool partial)
 		f[l3 + 39] = 2;
 	} else {
 		f[l3] = 0x45;
-		vtap_world_put16(f + l3 + 2, len - l3);
+		store_be16(f + l3 + 2, len - l3);
 		f[l3 + 8] = 64;
 		f[l3 + 9] = s->tcp ? 6 : 17;
 		f[l3 + 12] = f[l3 + 16] = 10;
 		f[l3 + 15] = 1;
 		f[l3 + 19] = 2;
-		vtap_world_put16(f + l3 + 10, (uint16_t)~slow_sum(0, f + l3, 20));
+		store_be16(f + l3 + 10, (uint16_t)~slow_sum(0, f + l3, 20));
 	}
-	vtap_world_put16(f + l4, 5000);
-	vtap_world_put16(f + l4 + 2, 6000);
+	store_be16(f + l4, 5000);
+	store_be16(f + l4 + 2, 6000);
 	if (s->tcp) {
 		f[l4 + 12] = 0x50;
 		f[l4 + 13] = 0x10;
 	} else {
-		vtap_world_put16(f + l4 + 4, len - l4);
+		store_be16(f + l4 + 4, len - l4);
 	}
 	for (uint32_t i = 0; i < s->payload; i++)
 		f[shape_headers(s) + i] = (uint8_t)(i * 31 + (i >> 8) + s->seed);
-	vtap_world_put16(f + field, vtap_world_pseudo_sum(s, f));
+	store_be16(f + field, vtap_world_pseudo_sum(s, f));
 	if (!partial) {
 		sum = (uint16_t)~slow_sum(0, f + l4, len - l4);
-		vtap_world_put16(f + field, sum == 0 && !s->tcp ? 0xffff : sum);
+		store_be16(f + field, sum == 0 && !s->tcp ? 0xffff : sum);
 	}
 	return field;
 }

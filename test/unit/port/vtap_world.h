@@ -25,8 +25,6 @@ uint32_t shape_l2(const struct shape *s);
 uint32_t shape_l4(const struct shape *s);
 uint32_t shape_headers(const struct shape *s);
 uint32_t shape_len(const struct shape *s);
-// Writes the low 16 bits of v in network byte order.
-void vtap_world_put16(uint8_t *p, uint32_t v);
 // The folded sum of the pseudo-header of a whole frame, not inverted.
 uint16_t vtap_world_pseudo_sum(const struct shape *s, const uint8_t *frame);
 // Writes shape_len bytes. The checksum is whole, or with partial the folded sum of the

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "slow_sum.h"
 
 static uint8_t whole[70000];
@@ -22,12 +23,6 @@ static uint8_t whole[70000];
 static uint32_t get16(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];
-}
-
-static void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
 }
 
 static uint32_t pseudo(const uint8_t *ip, bool v4, uint32_t udp_len)
@@ -95,17 +90,17 @@ unsigned int cutter_cut(const struct rte_mbuf *m, cutter_out *out, void *arg)
 
 		memcpy(frame, whole, headers);
 		memcpy(frame + headers, whole + at, len);
-		put16(udp + 4, 8 + len);
-		put16(udp + 6, 0);
+		store_be16(udp + 4, 8 + len);
+		store_be16(udp + 6, 0);
 		sum = 0xffff ^ slow_sum(pseudo(ip, v4, 8 + len), udp, 8 + len);
-		put16(udp + 6, sum != 0 ? sum : 0xffff);
+		store_be16(udp + 6, sum != 0 ? sum : 0xffff);
 		if (v4) {
-			put16(ip + 2, 28 + len);
-			put16(ip + 4, get16(ip + 4) + n);
-			put16(ip + 10, 0);
-			put16(ip + 10, 0xffff ^ slow_sum(0, ip, 20));
+			store_be16(ip + 2, 28 + len);
+			store_be16(ip + 4, get16(ip + 4) + n);
+			store_be16(ip + 10, 0);
+			store_be16(ip + 10, 0xffff ^ slow_sum(0, ip, 20));
 		} else {
-			put16(ip + 4, 8 + len);
+			store_be16(ip + 4, 8 + len);
 		}
 		out(arg, frame, headers + len);
 	}

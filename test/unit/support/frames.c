@@ -2,6 +2,8 @@
 // The bytes of the frames. Corrects the checksums of those that a test has changed, in the slow and
 // plain way.
 #include "frames.h"
+
+#include "bytes.h"
 #include "slow_sum.h"
 
 const uint8_t mac_a[] = {0x02, 0x00, 0x00, 0x00, 0x00, 0x0a};
@@ -94,16 +96,10 @@ const uint8_t nd_unsolicited[] = {0x33, 0x33, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00
 	0xf9, 0x21, 0x20, 0x00, 0x00, 0x00, 0x20, 0x01, 0x0d, 0xb8, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x0a};
 
-void frames_put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
 void frames_fix_ip4(uint8_t *ip)
 {
-	frames_put16(ip + 10, 0);
-	frames_put16(ip + 10, (uint16_t)~slow_sum(0, ip, (ip[0] & 15) * 4u));
+	store_be16(ip + 10, 0);
+	store_be16(ip + 10, (uint16_t)~slow_sum(0, ip, (ip[0] & 15) * 4u));
 }
 
 void frames_fix_l4(const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_t *l4, size_t len)
@@ -112,8 +108,8 @@ void frames_fix_l4(const uint8_t *addrs, size_t addrs_len, uint8_t proto, uint8_
 	uint8_t *field = l4 + (proto == 17 ? 6 : 2);
 	uint16_t sum;
 
-	frames_put16(field, 0);
+	store_be16(field, 0);
 	sum = proto != 1 ? slow_sum(slow_sum(0, addrs, addrs_len), pseudo, 4) : 0;
 	sum = (uint16_t)~slow_sum(sum, l4, len);
-	frames_put16(field, sum == 0 && proto == 17 ? 0xffff : sum);
+	store_be16(field, sum == 0 && proto == 17 ? 0xffff : sum);
 }

@@ -39,8 +39,6 @@ extern const uint8_t nd_probe[86];
 extern const uint8_t nd_advert[86];
 extern const uint8_t nd_unsolicited[86];
 
-// Writes v in network byte order.
-void frames_put16(uint8_t *p, uint16_t v);
 // Corrects the header checksum of the IPv4 header at ip after a test has changed the header.
 void frames_fix_ip4(uint8_t *ip);
 // Corrects the checksum of len bytes of UDP (17), ICMP (1) or ICMPv6 (58) at l4. addrs points at
