@@ -19,6 +19,8 @@ static unsigned int taken[STREAM_WORLD_WORKERS];
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
 
+SSL_CTX *stream_world_tls;
+
 // --- the way to the workers ----------------------------------------------------------------------
 
 static unsigned int home(void *ctx, const struct endpoint *client, uint8_t listener)
@@ -235,12 +237,15 @@ static bool write_files(X509 *x, EVP_PKEY *k)
 	return (fk != NULL && fclose(fk) == 0) && good;
 }
 
-int stream_world_open(void)
+int stream_world_open(void **state)
 {
 	EVP_PKEY *k = EVP_EC_gen("P-256");
 	X509 *x = X509_new();
 	bool good = k != NULL && x != NULL && mkdtemp(dir) != NULL;
 
+	alarm(STREAM_WORLD_DEADLINE_S);
+	stream_world_tls = SSL_CTX_new(TLS_client_method());
+	good = good && stream_world_tls != NULL;
 	snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
 	snprintf(key, sizeof(key), "%s/key.pem", dir);
 	good = good && X509_gmtime_adj(X509_getm_notBefore(x), 0) != NULL &&
@@ -252,8 +257,9 @@ int stream_world_open(void)
 	return good ? 0 : -1;
 }
 
-int stream_world_close(void)
+int stream_world_close(void **state)
 {
+	SSL_CTX_free(stream_world_tls);
 	unlink(cert);
 	unlink(key);
 	return rmdir(dir);

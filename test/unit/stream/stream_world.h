@@ -15,6 +15,7 @@
 #define STREAM_WORLD_ROOM 1400 // bytes of a message
 #define STREAM_WORLD_WORKERS 2
 #define STREAM_WORLD_THREADS 2
+#define STREAM_WORLD_DEADLINE_S 60 // of the whole process
 
 // What a stream thread gives a worker: a message of a client, or news of its end.
 struct stream_world_message {
@@ -26,9 +27,13 @@ struct stream_world_message {
 	uint8_t data[];
 };
 
-// Makes a certificate and its key in files, and removes them. 0, or -1.
-int stream_world_open(void);
-int stream_world_close(void);
+extern SSL_CTX *stream_world_tls; // for clients
+
+// Set-up of a group: makes a certificate and its key in files, and a context for clients, and sets
+// the deadline. Returns 0 or -1.
+int stream_world_open(void **state);
+// Removes them: teardown of the group. Returns 0 or -1.
+int stream_world_close(void **state);
 // Threads with a listener for plain clients and TLS; of c what is not 0 here is asked for. Fills in
 // where it listens.
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at);

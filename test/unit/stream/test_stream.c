@@ -24,7 +24,6 @@
 #define STUN_HEADER 20
 #define GARBAGE 8
 #define BYTES (MESSAGES * 4400 + GARBAGE)
-#define DEADLINE_S 60
 
 enum leaving { LEAVE_CLOSE, LEAVE_RESET, LEAVE_GARBAGE, LEAVE_HALFWAY, LEAVINGS };
 
@@ -47,7 +46,6 @@ static struct sockaddr_in server;
 static struct streams *streams;
 static struct client clients[CLIENTS];
 static struct test_rand rnd;
-static SSL_CTX *client_tls;
 static unsigned int nb_left[LEAVINGS], messages, connections;
 
 // --- the workers ---------------------------------------------------------------------------------
@@ -150,7 +148,7 @@ static void begin(struct client *c)
 	connections++;
 	if (test_rand_below(&rnd, 2) == 0)
 		return;
-	c->ssl = SSL_new(client_tls);
+	c->ssl = SSL_new(stream_world_tls);
 	assert_int_equal(SSL_set_fd(c->ssl, c->fd), 1);
 	SSL_set_connect_state(c->ssl);
 }
@@ -280,8 +278,8 @@ static void block_pipe(void)
 static void start(void)
 {
 	const struct stream_config c = {.connections = CLIENTS,
-		.idle_s = 2 * DEADLINE_S,
-		.handshake_s = 2 * DEADLINE_S,
+		.idle_s = 2 * STREAM_WORLD_DEADLINE_S,
+		.handshake_s = 2 * STREAM_WORLD_DEADLINE_S,
 		.queue = 1u << 20};
 
 	streams = stream_world_start(c, &server);
@@ -357,18 +355,10 @@ static void test_stop(void **state)
 
 static int group_setup(void **state)
 {
-	alarm(DEADLINE_S);
-	client_tls = SSL_CTX_new(TLS_client_method());
-	if (client_tls == NULL)
+	if (stream_world_open(state) != 0)
 		return -1;
-	SSL_CTX_set_mode(client_tls, SSL_MODE_ENABLE_PARTIAL_WRITE);
-	return stream_world_open();
-}
-
-static int group_teardown(void **state)
-{
-	SSL_CTX_free(client_tls);
-	return stream_world_close();
+	SSL_CTX_set_mode(stream_world_tls, SSL_MODE_ENABLE_PARTIAL_WRITE);
+	return 0;
 }
 
 int main(void)
@@ -378,5 +368,5 @@ int main(void)
 		cmocka_unit_test(test_stop),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+	return cmocka_run_group_tests(tests, group_setup, stream_world_close);
 }

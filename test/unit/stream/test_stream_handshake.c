@@ -14,12 +14,10 @@
 
 #define TRIES 40
 #define BURST 8
-#define DEADLINE_S 60
 #define SHAKERS 128
 #define PINGS 21
 #define SILENT 24
 
-static SSL_CTX *client_tls;
 static struct sockaddr_in server;
 static struct streams *streams;
 
@@ -33,7 +31,7 @@ static double seconds(void)
 
 static int dial(void)
 {
-	static const struct timeval patience = {.tv_sec = DEADLINE_S};
+	static const struct timeval patience = {.tv_sec = STREAM_WORLD_DEADLINE_S};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	assert_true(fd >= 0);
@@ -45,7 +43,7 @@ static int dial(void)
 // Whether its handshake is completed, and not refused by a reset.
 static bool shakes(int fd)
 {
-	SSL *ssl = SSL_new(client_tls);
+	SSL *ssl = SSL_new(stream_world_tls);
 	bool good;
 
 	assert_non_null(ssl);
@@ -69,8 +67,8 @@ static struct stream_stats counters(void)
 static void test_rate(void **state)
 {
 	const struct stream_config c = {.connections = 2 * TRIES,
-		.idle_s = DEADLINE_S,
-		.handshake_s = DEADLINE_S,
+		.idle_s = STREAM_WORLD_DEADLINE_S,
+		.handshake_s = STREAM_WORLD_DEADLINE_S,
 		.rate = 1,
 		.burst = BURST,
 		.queue = 1u << 20};
@@ -152,8 +150,8 @@ static int by_size(const void *a, const void *b)
 static void test_first(void **state)
 {
 	const struct stream_config c = {.connections = 2 * SHAKERS,
-		.idle_s = DEADLINE_S,
-		.handshake_s = DEADLINE_S,
+		.idle_s = STREAM_WORLD_DEADLINE_S,
+		.handshake_s = STREAM_WORLD_DEADLINE_S,
 		.queue = 1u << 20};
 	unsigned int meanwhile[PINGS];
 	int fd[SHAKERS], open;
@@ -195,8 +193,8 @@ static bool is_closed(int fd)
 static void test_gives_way(void **state)
 {
 	const struct stream_config c = {.connections = SILENT,
-		.idle_s = DEADLINE_S,
-		.handshake_s = DEADLINE_S,
+		.idle_s = STREAM_WORLD_DEADLINE_S,
+		.handshake_s = STREAM_WORLD_DEADLINE_S,
 		.queue = 1u << 20};
 	int fd[4 * SILENT], talker;
 
@@ -225,19 +223,6 @@ static void test_gives_way(void **state)
 	stream_world_drain();
 }
 
-static int group_setup(void **state)
-{
-	alarm(DEADLINE_S);
-	client_tls = SSL_CTX_new(TLS_client_method());
-	return client_tls == NULL ? -1 : stream_world_open();
-}
-
-static int group_teardown(void **state)
-{
-	SSL_CTX_free(client_tls);
-	return stream_world_close();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,5 +231,5 @@ int main(void)
 		cmocka_unit_test(test_gives_way),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+	return cmocka_run_group_tests(tests, stream_world_open, stream_world_close);
 }

@@ -11,11 +11,9 @@
 #define FEW 6 // messages that a worker has buffers for
 #define MANY 200
 #define MESSAGE 28 // an indication with an attribute of 4 bytes
-#define DEADLINE_S 60
 
 static struct sockaddr_in server;
 static struct streams *streams;
-static SSL_CTX *client_tls;
 static unsigned int reads; // of sockets, by stream threads
 
 ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
@@ -31,7 +29,7 @@ ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
 // A client whose records go to memory from now on.
 static SSL *connected(int fd)
 {
-	SSL *ssl = SSL_new(client_tls);
+	SSL *ssl = SSL_new(stream_world_tls);
 
 	assert_int_equal(connect(fd, (const struct sockaddr *)&server, sizeof(server)), 0);
 	assert_int_equal(SSL_set_fd(ssl, fd), 1);
@@ -97,22 +95,10 @@ static void test_records(void **state)
 	stream_world_drain();
 }
 
-static int group_setup(void **state)
-{
-	alarm(DEADLINE_S);
-	client_tls = SSL_CTX_new(TLS_client_method());
-	return client_tls != NULL ? stream_world_open() : -1;
-}
-
-static int group_teardown(void **state)
-{
-	SSL_CTX_free(client_tls);
-	return stream_world_close();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_records)};
 
-	return cmocka_run_group_tests_name("stream_records", tests, group_setup, group_teardown);
+	return cmocka_run_group_tests_name(
+		"stream_records", tests, stream_world_open, stream_world_close);
 }

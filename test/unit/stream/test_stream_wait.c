@@ -16,7 +16,6 @@
 #define QUEUED (QUEUE * 3 / 4 / MESSAGE)
 #define LOTS 300 // more messages than that and the kernel take
 #define HANDSHAKE_S 1
-#define DEADLINE_S 60
 
 static struct sockaddr_in server;
 static struct streams *streams;
@@ -54,7 +53,7 @@ static void wait_ms(unsigned int ms)
 static int connected(void)
 {
 	static const int little = 4096;
-	const struct timeval patience = {.tv_sec = DEADLINE_S};
+	const struct timeval patience = {.tv_sec = STREAM_WORLD_DEADLINE_S};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little)), 0);
@@ -173,17 +172,6 @@ static void test_reader_comes_back(void **state)
 
 // --- main ----------------------------------------------------------------------------------------
 
-static int group_setup(void **state)
-{
-	alarm(DEADLINE_S);
-	return stream_world_open();
-}
-
-static int group_teardown(void **state)
-{
-	return stream_world_close();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,5 +179,5 @@ int main(void)
 		cmocka_unit_test(test_reader_comes_back),
 	};
 
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+	return cmocka_run_group_tests(tests, stream_world_open, stream_world_close);
 }
