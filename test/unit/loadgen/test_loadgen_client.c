@@ -5,12 +5,6 @@
 
 static struct loadgen_world w;
 
-static int teardown(void **state)
-{
-	world_close(&w);
-	return 0;
-}
-
 static void open_mode(enum mode mode, uint32_t count)
 {
 	const struct config c = world_config(mode);
@@ -20,12 +14,14 @@ static void open_mode(enum mode mode, uint32_t count)
 
 static int setup_channel(void **state)
 {
+	*state = &w;
 	open_mode(MODE_CHANNEL, 2);
 	return 0;
 }
 
 static int setup_alloc(void **state)
 {
+	*state = &w;
 	open_mode(MODE_ALLOC, 2);
 	return 0;
 }
@@ -521,8 +517,8 @@ static void names_of_faults(void **state)
 	assert_string_equal(client_fault_name(CLIENT_FAULT_TIMEOUT), "timeout");
 }
 
-#define CHANNEL(test) cmocka_unit_test_setup_teardown(test, setup_channel, teardown)
-#define ALLOC(test) cmocka_unit_test_setup_teardown(test, setup_alloc, teardown)
+#define CHANNEL(test) cmocka_unit_test_setup_teardown(test, setup_channel, world_teardown)
+#define ALLOC(test) cmocka_unit_test_setup_teardown(test, setup_alloc, world_teardown)
 
 int main(void)
 {

@@ -11,13 +11,8 @@ static int setup(void **state)
 {
 	const struct config c = world_config(MODE_CHANNEL);
 
+	*state = &w;
 	world_open(&w, &c, 2, 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(&w);
 	return 0;
 }
 
@@ -513,7 +508,7 @@ static void whatever_the_server_says(void **state)
 	assert_true(failed > 2000);
 }
 
-#define ONE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ONE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
 
 int main(void)
 {

@@ -21,13 +21,8 @@ static void open_mode(enum mode mode, uint32_t count)
 
 static int setup(void **state)
 {
+	*state = &w;
 	open_mode(MODE_ALLOC, 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(&w);
 	return 0;
 }
 
@@ -367,7 +362,7 @@ static void population_in_its_memory(void **state)
 	world_close(&w);
 }
 
-#define ONE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ONE(test) cmocka_unit_test_setup_teardown(test, setup, world_teardown)
 
 int main(void)
 {

@@ -163,6 +163,12 @@ void fixture_close(struct fixture *f)
 	turn_quota_free(f->quota);
 }
 
+int fixture_teardown(void **state)
+{
+	fixture_close(*state);
+	return 0;
+}
+
 void fixture_advance(struct fixture *f, uint64_t ms)
 {
 	f->wall_s += (f->now_ms % 1000 + ms) / 1000;

@@ -89,6 +89,8 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 struct fixture_client fixture_open_ivan(struct fixture *f);
 // Frees everything, and asserts that the shard has given all back.
 void fixture_close(struct fixture *f);
+// Teardown of a test: closes the fixture that *state points at.
+int fixture_teardown(void **state);
 
 // Moves both clocks and begins a round. Nothing is swept.
 void fixture_advance(struct fixture *f, uint64_t ms);

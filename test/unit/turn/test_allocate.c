@@ -12,17 +12,12 @@ static int setup(void **state)
 {
 	const struct turn_config c = fixture_config();
 
+	*state = &f;
 	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
 	eve = fixture_client("198.51.100.8", 6000);
 	eve.user = "eve";
 	eve.password = "evil";
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_close(&f);
 	return 0;
 }
 
@@ -434,7 +429,7 @@ static void rest_credentials_do_not_prolong_themselves(void **state)
 	assert_int_equal(fixture_refresh(&f, &n, 600), 0);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
 {

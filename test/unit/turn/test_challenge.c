@@ -11,13 +11,8 @@ static struct fixture_client ivan;
 
 static int setup(void **state)
 {
+	*state = &f;
 	ivan = fixture_open_ivan(&f);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_close(&f);
 	return 0;
 }
 
@@ -410,7 +405,7 @@ static void token_of_another_worker(void **state)
 	fixture_close(&one);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
 {

@@ -67,6 +67,7 @@ static int setup(void **state)
 	const struct turn_config c = fixture_config();
 	struct stun_writer w;
 
+	*state = &f;
 	fixture_open(&f, &c, 9);
 	ivan = fixture_client("198.51.100.7", 5000);
 	peer = fixture_endpoint("10.99.0.9", 7000);
@@ -77,12 +78,6 @@ static int setup(void **state)
 	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &peer);
 	stun_put(&w, STUN_DATA_ATTR, "twenty-two bytes of it", DATA_LEN);
 	message_len = stun_end(&w);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_close(&f);
 	return 0;
 }
 
@@ -233,7 +228,7 @@ static void not_what_is_too_long(void **state)
 	assert_false(answers(&v, tick()));
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
 {

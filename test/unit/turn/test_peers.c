@@ -12,16 +12,11 @@ static int setup(void **state)
 {
 	const struct turn_config c = fixture_config();
 
+	*state = &f;
 	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
 	peer = fixture_endpoint("10.99.0.9", 7000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_close(&f);
 	return 0;
 }
 
@@ -576,7 +571,7 @@ static void hundreds_of_channels_are_told_apart(void **state)
 	assert_int_equal(fixture_stats(&f).channels + fixture_stats(&f).permissions, 0);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
 {

@@ -40,17 +40,12 @@ static void open_with(uint32_t nb_ports)
 // Ivan and Olga on one and the same relayed transport address.
 static int setup(void **state)
 {
+	*state = &f;
 	open_with(1);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &olga, 4), 0);
 	assert_true(endpoint_eq(&ivan.relay, &olga.relay));
 	assert_int_equal(ivan.relay.port, PORT_LO);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_close(&f);
 	return 0;
 }
 
@@ -633,7 +628,7 @@ static void workers_keep_to_their_own(void **state)
 		fixture_close(&w[i]);
 }
 
-#define ON_ONE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ON_ONE(test) cmocka_unit_test_setup_teardown(test, setup, fixture_teardown)
 
 int main(void)
 {

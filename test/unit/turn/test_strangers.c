@@ -10,13 +10,8 @@ static struct fixture_client ivan;
 
 static int setup(void **state)
 {
+	*state = &f;
 	ivan = fixture_open_ivan(&f);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fixture_close(&f);
 	return 0;
 }
 
@@ -260,7 +255,7 @@ static void spoofed_requests_lock_nobody_out(void **state)
 	assert_int_equal(fixture_code(&f), 0);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
 {

@@ -87,6 +87,12 @@ void world_close(struct loadgen_world *w)
 	stun_crypto_free(w->crypto);
 }
 
+int world_teardown(void **state)
+{
+	world_close(*state);
+	return 0;
+}
+
 const struct client_stats *world_stats(const struct loadgen_world *w)
 {
 	return clients_stats(w->clients);

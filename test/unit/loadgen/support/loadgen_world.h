@@ -58,6 +58,8 @@ void world_addrs(struct config *c, const char *server, const char *client, const
 void world_open(
 	struct loadgen_world *w, const struct config *config, uint32_t count, uint64_t seed);
 void world_close(struct loadgen_world *w);
+// Teardown of a test: closes the world that *state points at.
+int world_teardown(void **state);
 
 void world_start(struct loadgen_world *w, uint32_t i);
 void world_release(struct loadgen_world *w, uint32_t i);
