@@ -28,6 +28,11 @@ void test_rand_fill(struct test_rand *r, void *buf, size_t len)
 		p[i] = (uint8_t)test_rand(r);
 }
 
+void test_rand_source(void *ctx, void *buf, size_t len)
+{
+	test_rand_fill(ctx, buf, len);
+}
+
 struct test_rand test_rand_start(const char *test)
 {
 	const char *env = getenv("TEST_SEED");

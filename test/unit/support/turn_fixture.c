@@ -57,11 +57,6 @@ struct turn_config fixture_config(void)
 			.lifetime_max_s = 3600}};
 }
 
-static void rng_fill(void *ctx, void *buf, size_t len)
-{
-	test_rand_fill(ctx, buf, len);
-}
-
 static void count_made(void *ctx, uint32_t slot)
 {
 	struct fixture *f = ctx;
@@ -82,7 +77,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 
 	f->crypto = stun_crypto_create();
 	assert_non_null(f->crypto);
-	csprng_init(&f->rng, rng_fill, &f->rand);
+	csprng_init(&f->rng, test_rand_source, &f->rand);
 	f->params.policy = f->policy;
 	f->params.config = &f->config;
 	f->params.map = f->map;

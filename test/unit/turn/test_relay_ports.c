@@ -30,11 +30,6 @@ struct set {
 	uint64_t early;
 };
 
-static void fill(void *ctx, void *buf, size_t len)
-{
-	test_rand_fill(ctx, buf, len);
-}
-
 static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 {
 	struct addr relay[2];
@@ -51,7 +46,7 @@ static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 	addr_parse("10.99.0.1", &relay[1]);
 	listener.at.addr = relay[1];
 	*s = (struct set){.rand = test_rand_start(name)};
-	csprng_init(&s->rng, fill, &s->rand);
+	csprng_init(&s->rng, test_rand_source, &s->rand);
 	s->map = turn_relay_map_create(&c);
 	assert_non_null(s->map);
 	s->nb_slots = turn_relay_map_slots(s->map, 0);

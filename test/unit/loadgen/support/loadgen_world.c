@@ -8,11 +8,6 @@
 #define IP_UDP_V4 28
 #define IP_UDP_V6 48
 
-static void rng_fill(void *ctx, void *buf, size_t len)
-{
-	test_rand_fill(ctx, buf, len);
-}
-
 static void answered(void *ctx, enum stun_method method, uint64_t ms)
 {
 	struct loadgen_world *w = ctx;
@@ -62,7 +57,7 @@ void world_open(struct loadgen_world *w, const struct config *config, uint32_t c
 		.password = "pw",
 		.alg = STUN_ALG_MD5,
 		.lifetime_s = 600};
-	csprng_init(&w->rng, rng_fill, &w->rand);
+	csprng_init(&w->rng, test_rand_source, &w->rand);
 	w->crypto = stun_crypto_create();
 	assert_non_null(w->crypto);
 	w->nonce_len = strlen(nonce);
