@@ -6,7 +6,6 @@
 #include "turn_fixture.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define ALLOCATIONS 100000
 #define PORTS 50000 // ports of each relay address
@@ -140,23 +139,15 @@ static void check_held(const struct hold *h)
 	assert_int_equal(turn_quota_total(h->f.quota), h->n);
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void timed(struct hold *h, const char *name, void (*what)(struct hold *h, unsigned int i),
 	uint64_t span_ms)
 {
-	const double start = seconds();
+	const double start = fixture_seconds();
 	double took;
 
 	h->requests = 0;
 	for_all(h, what, span_ms);
-	took = seconds() - start;
+	took = fixture_seconds() - start;
 	printf("%s: %.0f allocations/s, %.0f requests/s\n", name, h->n / took, h->requests / took);
 }
 

@@ -5,7 +5,6 @@
 // test: it takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "turn_fixture.h"
@@ -18,14 +17,6 @@
 #define GOAL 400 // bytes for an allocation
 
 static struct addr relay[ADDRESSES];
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static double resident(void)
 {
@@ -160,19 +151,19 @@ static void test_made(void **state)
 	const struct turn_config c = config(1);
 	const char *env = getenv("MEMORY_ALLOCATIONS");
 	const unsigned int n = env != NULL ? (unsigned int)strtoul(env, NULL, 0) : ALLOCATIONS;
-	const double before = resident(), start = seconds();
+	const double before = resident(), start = fixture_seconds();
 	double opened, grown;
 	struct turn_stats stats;
 
 	fixture_open(&f, &c, 1);
 	assert_in_range(n, 1, turn_relay_map_slots(f.map, 0));
-	opened = seconds() - start;
+	opened = fixture_seconds() - start;
 	printf("start: %.0f ms, %.0f MB touched\n", opened * 1e3, (resident() - before) / 1e6);
 	for (unsigned int i = 0; i < n; i++)
 		make(&f, i);
 	grown = resident() - before;
 	printf("made: %u allocations in %.1f s; the process has grown by %.1f bytes each\n", n,
-		seconds() - start - opened, grown / n);
+		fixture_seconds() - start - opened, grown / n);
 	turn_shard_stats(f.shard, &stats);
 	assert_int_equal(stats.allocations, n);
 	assert_int_equal(stats.permissions, 2 * (uint64_t)n);

@@ -4,7 +4,6 @@
 // had. Prints memory and time. Not a test with that many: it takes half a minute.
 // SHARED_ALLOCATIONS=n sets the number; with some thousands it is one.
 #include <stdio.h>
-#include <time.h>
 
 #include "turn_fixture.h"
 #include "shard.h"
@@ -13,14 +12,6 @@
 #define ENDS 1000 // allocations whose end is timed, once among few others and once among all
 
 static struct fixture f;
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static struct fixture_client client_nth(unsigned int i)
 {
@@ -82,10 +73,10 @@ static double end(unsigned int from)
 		slots[i] = alloc_lookup(f.shard, &v);
 		assert_int_not_equal(slots[i], TURN_NONE);
 	}
-	start = seconds();
+	start = fixture_seconds();
 	for (unsigned int i = 0; i < ENDS; i++)
 		alloc_end(f.shard, slots[i]);
-	return seconds() - start;
+	return fixture_seconds() - start;
 }
 
 static void test_many(void **state)
@@ -112,7 +103,7 @@ static void test_many(void **state)
 	fixture_open(&f, &c, 1);
 	printf("memory: %.1f bytes an allocation with one channel\n",
 		(double)turn_shard_size(&f.params) / n);
-	start = seconds();
+	start = fixture_seconds();
 	for (unsigned int i = 0; i < n; i++) {
 		if (i == 2 * ENDS) {
 			few = end(0);
@@ -122,14 +113,14 @@ static void test_many(void **state)
 		}
 		make(i, ports, &relay[i]);
 	}
-	printf("made: %u in %.1f s\n", n, seconds() - start);
+	printf("made: %u in %.1f s\n", n, fixture_seconds() - start);
 	turn_shard_stats(f.shard, &stats);
 	assert_int_equal(stats.allocations, n);
 	assert_int_equal(stats.endpoints, n);
-	start = seconds();
+	start = fixture_seconds();
 	for (unsigned int i = 0; i < n; i++)
 		check(i, ports, &relay[i]);
-	printf("found: %.0f ns each\n", (seconds() - start) / n * 1e9);
+	printf("found: %.0f ns each\n", (fixture_seconds() - start) / n * 1e9);
 	printf("ended: %.0f ns each with %u in all, %.0f ns with %u\n", few / ENDS * 1e9, 2 * ENDS,
 		end(n - ENDS) / ENDS * 1e9, n);
 	turn_shard_stats(f.shard, &stats);

@@ -3,6 +3,7 @@
 #include "turn_fixture.h"
 
 #include <netinet/in.h>
+#include <time.h>
 
 #include "addr_text.h"
 
@@ -472,6 +473,14 @@ struct turn_stats fixture_stats(const struct fixture *f)
 
 	turn_shard_stats(f->shard, &s);
 	return s;
+}
+
+double fixture_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 unsigned int fixture_drop(const struct turn_plan *p)

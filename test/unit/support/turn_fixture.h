@@ -134,6 +134,9 @@ struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a);
 void fixture_assert_challenge(const struct fixture *f);
 // Returns the shard's counters.
 struct turn_stats fixture_stats(const struct fixture *f);
+// Returns the machine's clock, which is not the fixture's, in seconds: it tells how long something
+// takes.
+double fixture_seconds(void);
 // Returns the reason why a plan drops its datagram; TURN_OK when it does not.
 unsigned int fixture_drop(const struct turn_plan *p);
 
