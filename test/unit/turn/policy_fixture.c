@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policies with a crypto and a boot key of the test's, and what they say of a peer's address.
+// A box, policies with a crypto and a boot key of the test's, and what they say of a peer's
+// address.
 #include "policy_fixture.h"
 
 #include <setjmp.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "addr_text.h"
 #include "stun.h"
 
 const uint8_t policy_fixture_boot_key[32] = {1, 2, 3};
@@ -24,6 +26,33 @@ int policy_fixture_close(void **state)
 {
 	stun_crypto_free(policy_fixture_crypto);
 	return 0;
+}
+
+void policy_fixture_box(struct policy_fixture_box *b)
+{
+	*b = (struct policy_fixture_box){
+		.relay = {addr_text("fd99::1"), addr_text("10.99.0.1")},
+		.gateways = {addr_text("10.99.0.254"), addr_text("fd99::fe")},
+		.local = {{addr_text("10.99.0.1"), addr_text_prefix("10.99.0.0/24")},
+			{addr_text("10.99.0.2"), addr_text_prefix("10.99.0.0/24")},
+			{addr_text("fd99::1"), addr_text_prefix("fd99::/64")},
+			{addr_text("fd99::2"), addr_text_prefix("fd99::/64")}},
+		.allow = {addr_text_prefix("10.99.0.0/24"), addr_text_prefix("fd99::/64")},
+	};
+	b->c = (struct turn_config){
+		.realm = (char *)"turn.test",
+		.nonce_secret = (char *)"",
+		.relay = b->relay,
+		.nb_relay = 2,
+		.local = b->local,
+		.nb_local = 4,
+		.gateways = b->gateways,
+		.nb_gateways = 2,
+		.allow = b->allow,
+		.nb_allow = 2,
+		.hairpin = true,
+		.workers = 1,
+	};
 }
 
 struct turn_policy *policy_fixture_create(const struct turn_config *c)

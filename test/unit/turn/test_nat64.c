@@ -13,41 +13,6 @@
 #include "test_rand.h"
 #include "auth/policy.h"
 
-// Two relay addresses, one more of each family, gateways, and what is on-link allowed.
-struct box {
-	struct turn_config c;
-	struct addr relay[2], gateways[2];
-	struct turn_local local[4];
-	struct prefix allow[2];
-};
-
-static void box_init(struct box *b)
-{
-	*b = (struct box){
-		.relay = {addr_text("fd99::1"), addr_text("10.99.0.1")},
-		.gateways = {addr_text("10.99.0.254"), addr_text("fd99::fe")},
-		.local = {{addr_text("10.99.0.1"), addr_text_prefix("10.99.0.0/24")},
-			{addr_text("10.99.0.2"), addr_text_prefix("10.99.0.0/24")},
-			{addr_text("fd99::1"), addr_text_prefix("fd99::/64")},
-			{addr_text("fd99::2"), addr_text_prefix("fd99::/64")}},
-		.allow = {addr_text_prefix("10.99.0.0/24"), addr_text_prefix("fd99::/64")},
-	};
-	b->c = (struct turn_config){
-		.realm = (char *)"turn.test",
-		.nonce_secret = (char *)"",
-		.relay = b->relay,
-		.nb_relay = 2,
-		.local = b->local,
-		.nb_local = 4,
-		.gateways = b->gateways,
-		.nb_gateways = 2,
-		.allow = b->allow,
-		.nb_allow = 2,
-		.hairpin = true,
-		.workers = 1,
-	};
-}
-
 // All that RFC 6052 has, one in what is denied, one in what is never reached; where its IPv4
 // address lies by figure 1 of the RFC, in bytes.
 static const struct {
@@ -64,9 +29,9 @@ static const struct {
 
 #define NB_NAT64 (sizeof(nat64) / sizeof(nat64[0]))
 
-static void nat64_init(struct box *b, struct prefix list[NB_NAT64])
+static void nat64_init(struct policy_fixture_box *b, struct prefix list[NB_NAT64])
 {
-	box_init(b);
+	policy_fixture_box(b);
 	for (size_t i = 0; i < NB_NAT64; i++)
 		list[i] = addr_text_prefix(nat64[i].prefix);
 	b->c.nat64 = list;
@@ -92,7 +57,7 @@ static void test_random(void **state)
 	struct prefix list[NB_NAT64];
 	unsigned int seen[4] = {0};
 	struct turn_policy *p;
-	struct box b;
+	struct policy_fixture_box b;
 
 	nat64_init(&b, list);
 	p = policy_fixture_create(&b.c);
@@ -144,7 +109,7 @@ static void test_targets(void **state)
 	struct prefix deny[] = {
 		addr_text_prefix("9.9.9.9"), addr_text_prefix("2a00:6400:808:0::/64")};
 	struct turn_policy *p;
-	struct box b;
+	struct policy_fixture_box b;
 
 	nat64_init(&b, list);
 	p = policy_fixture_create(&b.c);
@@ -182,9 +147,9 @@ static void test_own(void **state)
 {
 	struct prefix list[] = {addr_text_prefix("fd99::/32")};
 	struct turn_policy *p;
-	struct box b;
+	struct policy_fixture_box b;
 
-	box_init(&b);
+	policy_fixture_box(&b);
 	b.c.nat64 = list;
 	b.c.nb_nat64 = 1;
 	p = policy_fixture_create(&b.c);
@@ -204,9 +169,9 @@ static void test_own(void **state)
 static void test_bad(void **state)
 {
 	struct prefix list[] = {addr_text_prefix("2a00::/33")};
-	struct box b;
+	struct policy_fixture_box b;
 
-	box_init(&b);
+	policy_fixture_box(&b);
 	b.c.nat64 = list;
 	b.c.nb_nat64 = 1;
 	assert_null(turn_policy_create(&b.c, policy_fixture_crypto, policy_fixture_boot_key));

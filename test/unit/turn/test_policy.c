@@ -17,45 +17,18 @@
 #include "auth/policy.h"
 
 // The configuration of the issue, with a second own address, a public subnet, and a public gateway.
-struct box {
-	struct turn_config c;
-	struct turn_listener listeners[2];
-	struct addr relay[2], gateways[3];
-	struct turn_local local[6];
-	struct prefix allow[2];
-};
-
-static void box_init(struct box *b)
+static void box_init(struct policy_fixture_box *b)
 {
-	*b = (struct box){
-		.listeners = {{{addr_text("10.99.0.1"), 3478}, TURN_OVER_UDP},
-			{{addr_text("fd99::1"), 3478}, TURN_OVER_UDP}},
-		.relay = {addr_text("fd99::1"), addr_text("10.99.0.1")},
-		.gateways = {addr_text("10.99.0.254"), addr_text("fd99::fe"), addr_text("8.8.8.1")},
-		.local = {{addr_text("10.99.0.1"), addr_text_prefix("10.99.0.0/24")},
-			{addr_text("10.99.0.2"), addr_text_prefix("10.99.0.0/24")},
-			{addr_text("fd99::1"), addr_text_prefix("fd99::/64")},
-			{addr_text("fd99::2"), addr_text_prefix("fd99::/64")},
-			{addr_text("8.8.8.2"), addr_text_prefix("8.8.8.0/28")},
-			{addr_text("9.9.9.0"), addr_text_prefix("9.9.9.0/31")}},
-		.allow = {addr_text_prefix("10.99.0.0/24"), addr_text_prefix("fd99::/64")},
-	};
-	b->c = (struct turn_config){
-		.realm = (char *)"turn.test",
-		.nonce_secret = (char *)"",
-		.listeners = b->listeners,
-		.nb_listeners = 2,
-		.relay = b->relay,
-		.nb_relay = 2,
-		.local = b->local,
-		.nb_local = 6,
-		.gateways = b->gateways,
-		.nb_gateways = 3,
-		.allow = b->allow,
-		.nb_allow = 2,
-		.hairpin = true,
-		.workers = 1,
-	};
+	policy_fixture_box(b);
+	b->listeners[0] = (struct turn_listener){{addr_text("10.99.0.1"), 3478}, TURN_OVER_UDP};
+	b->listeners[1] = (struct turn_listener){{addr_text("fd99::1"), 3478}, TURN_OVER_UDP};
+	b->gateways[2] = addr_text("8.8.8.1");
+	b->local[4] = (struct turn_local){addr_text("8.8.8.2"), addr_text_prefix("8.8.8.0/28")};
+	b->local[5] = (struct turn_local){addr_text("9.9.9.0"), addr_text_prefix("9.9.9.0/31")};
+	b->c.listeners = b->listeners;
+	b->c.nb_listeners = 2;
+	b->c.nb_gateways = 3;
+	b->c.nb_local = 6;
 }
 
 // --- the ways to write an IPv4 address in IPv6 --------------------------------------------------
@@ -215,7 +188,7 @@ static const struct target {
 
 static void test_p1(void **state)
 {
-	struct box b;
+	struct policy_fixture_box b;
 	struct turn_policy *p;
 	unsigned int cases = 0, own = 0;
 
@@ -243,7 +216,7 @@ static void test_p1(void **state)
 // Without hairpin the exception is gone; nothing else changes.
 static void test_p1_no_hairpin(void **state)
 {
-	struct box b;
+	struct policy_fixture_box b;
 	struct turn_policy *p;
 
 	box_init(&b);
@@ -266,7 +239,7 @@ static void test_never_is_never(void **state)
 		addr_text_prefix("10.99.0.2"), addr_text_prefix("fd99::2"),
 		addr_text_prefix("10.99.0.255"), addr_text_prefix("169.254.169.254"),
 		addr_text_prefix("2002::/16"), addr_text_prefix("2001::/32")};
-	struct box b;
+	struct policy_fixture_box b;
 	struct turn_policy *p;
 
 	box_init(&b);
@@ -287,7 +260,7 @@ static void test_encodings_property(void **state)
 	static const char *const near[] = {
 		"10.99.0.0", "8.8.8.0", "127.0.0.0", "192.168.1.0", "0.0.0.0", "172.31.255.0"};
 	struct test_rand r = test_rand_start("encodings");
-	struct box b;
+	struct policy_fixture_box b;
 	struct turn_policy *p;
 
 	box_init(&b);
@@ -314,7 +287,7 @@ static void test_equal_length(void **state)
 	struct prefix deny[] = {addr_text_prefix("20.0.0.0/8"), addr_text_prefix("30.0.0.0/8"),
 		addr_text_prefix("30.1.2.0/24"), addr_text_prefix("::/0"),
 		addr_text_prefix("fd99::/64")};
-	struct box b;
+	struct policy_fixture_box b;
 	struct turn_policy *p;
 
 	box_init(&b);
