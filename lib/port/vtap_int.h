@@ -29,6 +29,8 @@
 
 // --- vtap_hdr.c: the virtio-net header (fields in host order, VIRTIO 1.2 section 5.1.6) ----------
 
+#define VTAP_HDR_LEN sizeof(struct virtio_net_hdr)
+
 // Turns m, as it was read, into what the header says: a plain frame with a whole checksum, or a
 // received super-frame. -EINVAL when header and frame contradict each other; m must then not be
 // used.
@@ -36,9 +38,9 @@ int vtap_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m);
 // Fills the header for a super-frame to be sent. -EINVAL when the lengths in m contradict it.
 int vtap_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m);
 
-// --- vtap_queue.c: frames in and out of a file descriptor ---------------------------------------
+// --- vtap_rx.c: frames out of a file descriptor --------------------------------------------------
 
-// A queue: a non-blocking descriptor that gives and takes whole frames. One lcore at a time.
+// A queue: a non-blocking descriptor that gives whole frames. One lcore at a time.
 struct vtap_rx {
 	int fd;
 	uint16_t nb_bufs; // buffers for one read: one, or as many as a super-frame fills
@@ -49,6 +51,15 @@ struct vtap_rx {
 	uint64_t errors, nombuf; // written by that lcore, read by any thread
 } __rte_cache_aligned;
 
+// super: makes room for super-frames. 0 or -ENOMEM; call vtap_rx_free in either case.
+int vtap_rx_init(struct vtap_rx *q, int fd, struct rte_mempool *pool, bool super);
+void vtap_rx_free(struct vtap_rx *q);
+// Receives up to n frames, and returns how many; the caller owns them.
+uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n);
+
+// --- vtap_tx.c: frames into a file descriptor ----------------------------------------------------
+
+// A queue: a non-blocking descriptor that takes whole frames. One lcore at a time.
 struct vtap_tx {
 	int fd;
 	struct port *port; // port whose super-frames are switched off here
@@ -58,12 +69,6 @@ struct vtap_tx {
 	struct rte_mbuf *keep[VTAP_TSO_SEGMENTS]; // no super-frame is cut into more
 	uint64_t errors, cut; // written by that lcore, read by any thread
 } __rte_cache_aligned;
-
-// super: makes room for super-frames. 0 or -ENOMEM; call vtap_rx_free in either case.
-int vtap_rx_init(struct vtap_rx *q, int fd, struct rte_mempool *pool, bool super);
-void vtap_rx_free(struct vtap_rx *q);
-// Receives up to n frames, and returns how many; the caller owns them.
-uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n);
 
 // Sets up a queue; fd, pool and port stay the caller's. vtap_tx_free frees the frames that are
 // kept.

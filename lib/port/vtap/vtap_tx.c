@@ -1,115 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves frames of a TAP, one system call each. A read has to offer room for the longest frame
-// before anybody knows which frame comes. So a queue holds as many buffers as that frame fills, and
-// replaces only those that were used: an ordinary frame takes one, and an empty poll none.
+// Sends frames to a TAP, one system call each. A super-frame that the kernel does not take is cut,
+// and what does not go at once is kept.
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "super.h"
 #include "vtap_int.h"
-
-#define HEADER_LEN sizeof(struct virtio_net_hdr)
-
-_Static_assert(HEADER_LEN <= RTE_PKTMBUF_HEADROOM, "the header is read into the headroom");
 
 static void count(uint64_t *counter)
 {
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
-
-// --- receive ------------------------------------------------------------------------------------
-
-int vtap_rx_init(struct vtap_rx *q, int fd, struct rte_mempool *pool, bool super)
-{
-	const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
-
-	*q = (struct vtap_rx){.fd = fd, .pool = pool, .nb_bufs = 1};
-	if (super)
-		q->nb_bufs = (uint16_t)((VTAP_FRAME_MAX + room - 1) / room);
-	q->empty = q->nb_bufs;
-	q->buf = calloc(q->nb_bufs, sizeof(*q->buf));
-	q->iov = calloc(q->nb_bufs, sizeof(*q->iov));
-	return q->buf != NULL && q->iov != NULL ? 0 : -ENOMEM;
-}
-
-void vtap_rx_free(struct vtap_rx *q)
-{
-	for (unsigned int i = q->empty; q->buf != NULL && i < q->nb_bufs; i++)
-		rte_pktmbuf_free(q->buf[i]);
-	free(q->buf);
-	free(q->iov);
-	q->buf = NULL;
-	q->iov = NULL;
-}
-
-// Fills the used places again. The virtio-net header goes into the headroom of the first buffer.
-static bool refill(struct vtap_rx *q)
-{
-	if (rte_pktmbuf_alloc_bulk(q->pool, q->buf, q->empty) != 0) {
-		count(&q->nombuf);
-		return false;
-	}
-	for (unsigned int i = 0; i < q->empty; i++) {
-		q->iov[i].iov_base = rte_pktmbuf_mtod(q->buf[i], void *);
-		q->iov[i].iov_len = rte_pktmbuf_tailroom(q->buf[i]);
-	}
-	q->iov[0].iov_base = (char *)q->iov[0].iov_base - HEADER_LEN;
-	q->iov[0].iov_len += HEADER_LEN;
-	q->empty = 0;
-	return true;
-}
-
-// Takes the buffers that len bytes of a frame were read into.
-static struct rte_mbuf *take(struct vtap_rx *q, uint32_t len)
-{
-	struct rte_mbuf *first = q->buf[0], *last = first;
-	uint32_t left = len;
-
-	first->pkt_len = len;
-	for (;;) {
-		last->data_len = (uint16_t)RTE_MIN(left, (uint32_t)rte_pktmbuf_tailroom(last));
-		left -= last->data_len;
-		q->empty++;
-		if (left == 0)
-			break;
-		last->next = q->buf[q->empty];
-		last = last->next;
-		first->nb_segs++;
-	}
-	return first;
-}
-
-uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n)
-{
-	struct virtio_net_hdr h;
-	uint16_t got = 0;
-
-	for (uint16_t tries = 0; tries < n; tries++) {
-		ssize_t len;
-
-		if (q->empty > 0 && !refill(q))
-			break;
-		len = readv(q->fd, q->iov, q->nb_bufs);
-		if (len < 0 && (errno == EAGAIN || errno == EBADFD)) // nothing there; removed
-			break;
-		if (len <= (ssize_t)HEADER_LEN) {
-			count(&q->errors);
-			continue;
-		}
-		memcpy(&h, q->iov[0].iov_base, sizeof(h));
-		m[got] = take(q, (uint32_t)len - HEADER_LEN);
-		if (unlikely(vtap_hdr_received(&h, m[got]) != 0)) {
-			count(&q->errors);
-			rte_pktmbuf_free(m[got]);
-			continue;
-		}
-		got++;
-	}
-	return got;
-}
-
-// --- transmit -----------------------------------------------------------------------------------
 
 enum written { WRITTEN, LATER, REFUSED };
 
@@ -132,7 +33,7 @@ static enum written frame_write(
 	struct iovec iov[VTAP_SUPER_BUFS + 1];
 	int n = 0;
 
-	iov[n++] = (struct iovec){(void *)(uintptr_t)h, HEADER_LEN};
+	iov[n++] = (struct iovec){(void *)(uintptr_t)h, VTAP_HDR_LEN};
 	for (; m != NULL; m = m->next) {
 		if (n == RTE_DIM(iov))
 			return REFUSED;
