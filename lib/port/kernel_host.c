@@ -14,7 +14,9 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
-#include "port_int.h"
+#include "kernel_host.h"
+#include "netns.h"
+#include "port_log.h"
 
 #define MESSAGE_LEN 1024 // bytes; our longest message has some 100
 #define ANSWER_LEN 32768 // bytes; a link with all its attributes

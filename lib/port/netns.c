@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "port_int.h"
+#include "netns.h"
 
 struct visit {
 	const char *netns;

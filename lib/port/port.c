@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chooses the implementation that a device string asks for.
 
-#include <stdarg.h>
 #include <stdio.h>
 
-#include "port_int.h"
-#include "vtap_spec.h"
+#include "ethdev/ethdev.h"
+#include "port.h"
+#include "port_log.h"
+#include "replay.h"
+#include "request.h"
+#include "vtap.h"
 
 RTE_LOG_REGISTER(port_logtype, port, INFO)
-
-void port_fail(const struct port_request *r, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (r->error_len == 0)
-		return;
-	n = snprintf(r->error, r->error_len, "port %s: device %s: ", r->c->name, r->c->device);
-	if (n < 0 || (size_t)n >= r->error_len)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(r->error + n, r->error_len - (size_t)n, fmt, ap);
-	va_end(ap);
-}
-
-void port_rings_plan(const struct port_request *r, struct port *p)
-{
-	struct port_profile by_driver = {0};
-
-	if (r->c->by_driver != NULL)
-		r->c->by_driver(r->c->ctx, p->driver, &by_driver);
-	p->rx_ring = r->c->rx_ring != 0 ? r->c->rx_ring : by_driver.rx_ring;
-	p->tx_ring = r->c->tx_ring != 0 ? r->c->tx_ring : by_driver.tx_ring;
-}
 
 static struct port *open_kind(const struct port_request *r)
 {

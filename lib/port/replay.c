@@ -14,8 +14,8 @@
 #include <tmmintrin.h>
 #endif
 
-#include "port_int.h"
 #include "replay.h"
+#include "request.h"
 
 #define SCRATCH_LEN (128 * 1024) // bytes; any single-buffer frame fits, so tx need not check
 
@@ -272,19 +272,21 @@ struct port *port_replay_open(const struct port_request *r)
 	struct replay *new;
 
 	if (frame > room) {
-		port_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)",
-			r->c->mtu, frame, room);
+		port_request_fail(r,
+			"mtu %u: frames of %u bytes do not fit the packet buffers (%u)", r->c->mtu,
+			frame, room);
 		return NULL;
 	}
 	if (queues == 0) {
-		port_fail(r, "must be replay:NAME[,queues=N][,checksums=verified], N up to %u",
+		port_request_fail(r,
+			"must be replay:NAME[,queues=N][,checksums=verified], N up to %u",
 			PORT_QUEUES_MAX);
 		return NULL;
 	}
 	new = rte_zmalloc_socket("replay", sizeof(*new) + queues * sizeof(new->queue[0]),
 		RTE_CACHE_LINE_SIZE, r->c->socket);
 	if (new == NULL) {
-		port_fail(r, "out of memory");
+		port_request_fail(r, "out of memory");
 		return NULL;
 	}
 	new->pool = r->c->pool;
@@ -303,7 +305,7 @@ struct port *port_replay_open(const struct port_request *r)
 		.l4_checksum_good = wanted.verified,
 	};
 	if (new->port.name == NULL) {
-		port_fail(r, "out of memory");
+		port_request_fail(r, "out of memory");
 		replay_close(&new->port);
 		return NULL;
 	}

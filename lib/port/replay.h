@@ -13,11 +13,13 @@
 // way. With checksums=verified it says of every frame what a NIC says that has verified both
 // checksums; without, the receiver has to verify them. Each queue has frames of its own. A queue
 // without frames (as in an ordinary configuration) receives nothing and swallows what it is sent.
-// Call all functions here on the lcore that polls the queue, or on any other while nobody polls it.
-// here is for the lcore that polls the queue, or for any other while it is not polled.
+// Call all functions here except port_replay_open on the lcore that polls the queue, or on any
+// other while nobody polls it.
 #pragma once
 
 #include "port.h"
+
+struct port_request;
 
 #define PORT_REPLAY_FRAME_MAX 2048 // bytes of a template
 #define PORT_REPLAY_PATCH_LEN 16
@@ -76,3 +78,6 @@ int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t
 // checks. tap NULL ends it.
 typedef void port_replay_tap(void *ctx, bool sent, const uint8_t *frame, size_t len);
 void port_replay_watch(struct port *p, port_replay_tap *tap, void *ctx);
+
+// Opens a replay port; port_open calls it. NULL with the reason written. Management lcore.
+struct port *port_replay_open(const struct port_request *r);

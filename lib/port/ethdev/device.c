@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 #include <rte_pci.h>
 
-#include "port_int.h"
+#include "ethdev/device.h"
+#include "port_log.h"
+#include "request.h"
 
 #define DEVICE_NAME_LEN 64
 
@@ -126,11 +129,11 @@ static int check_iface(const struct port_request *r)
 	if (!is_af_packet(r->c->device))
 		return 0;
 	if (!device_arg(r->c->device, "iface", iface, sizeof(iface))) {
-		port_fail(r, "names no interface: write net_af_packet0,iface=NAME");
+		port_request_fail(r, "names no interface: write net_af_packet0,iface=NAME");
 		return -1;
 	}
 	if (if_nametoindex(iface) == 0) {
-		port_fail(r,
+		port_request_fail(r,
 			"no such interface: %s (see `ip link`; it must be in the network "
 			"namespace this program runs in)",
 			iface);
@@ -138,7 +141,7 @@ static int check_iface(const struct port_request *r)
 	}
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0) {
-		port_fail(r,
+		port_request_fail(r,
 			"cannot open a packet socket: %s (run as root, or with CAP_NET_RAW "
 			"and CAP_NET_ADMIN)",
 			strerror(errno));
@@ -157,13 +160,13 @@ static void fail_pci(const struct port_request *r, const char *bdf, int err)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", bdf);
 	if (access(path, F_OK) != 0) {
-		port_fail(r, "no such PCI device (see `dpdk-devbind.py --status-dev net`)");
+		port_request_fail(r, "no such PCI device (see `dpdk-devbind.py --status-dev net`)");
 		return;
 	}
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", bdf);
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0) {
-		port_fail(r,
+		port_request_fail(r,
 			"bound to no kernel driver: bind it with "
 			"`dpdk-devbind.py -b vfio-pci %s`",
 			bdf);
@@ -171,7 +174,7 @@ static void fail_pci(const struct port_request *r, const char *bdf, int err)
 	}
 	target[n] = '\0';
 	driver = strrchr(target, '/');
-	port_fail(r,
+	port_request_fail(r,
 		"no DPDK driver took it (%s); kernel driver in use: %s; most NICs need "
 		"`dpdk-devbind.py -b vfio-pci %s`",
 		rte_strerror(-err), driver != NULL ? driver + 1 : target, bdf);
@@ -207,7 +210,7 @@ static int probe(const struct port_request *r, const char *args, struct port_dev
 	if (out->id != RTE_MAX_ETHPORTS)
 		return 0;
 	if (all > 0) {
-		port_fail(r, "already in use by another port");
+		port_request_fail(r, "already in use by another port");
 		return -1;
 	}
 	rc = rte_dev_probe(args);
@@ -216,7 +219,7 @@ static int probe(const struct port_request *r, const char *args, struct port_dev
 		return -1;
 	}
 	if (rc != 0) {
-		port_fail(r,
+		port_request_fail(r,
 			"DPDK refuses it: %s (no such driver, or an argument it does not "
 			"know)",
 			rte_strerror(-rc));
@@ -225,7 +228,7 @@ static int probe(const struct port_request *r, const char *args, struct port_dev
 	out->plugged = true;
 	out->id = find_free(args, &all);
 	if (out->id == RTE_MAX_ETHPORTS) {
-		port_fail(r, "is not a network device");
+		port_request_fail(r, "is not a network device");
 		return -1;
 	}
 	return 0;
@@ -241,7 +244,7 @@ int port_device_attach(const struct port_request *r, struct port_device *out)
 		return -1;
 	args = port_device_args(r->c->device, r->c->queues, r->c->devargs);
 	if (args == NULL) {
-		port_fail(r, "out of memory");
+		port_request_fail(r, "out of memory");
 		return -1;
 	}
 	rc = probe(r, args, out);
@@ -250,7 +253,7 @@ int port_device_attach(const struct port_request *r, struct port_device *out)
 		return rc;
 	rc = rte_eth_dev_info_get(out->id, &info);
 	if (rc != 0) {
-		port_fail(r, "tells nothing of itself: %s", rte_strerror(-rc));
+		port_request_fail(r, "tells nothing of itself: %s", rte_strerror(-rc));
 		return -1;
 	}
 	out->dev = info.device;

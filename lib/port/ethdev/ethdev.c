@@ -9,7 +9,14 @@
 #include <rte_errno.h>
 #include <rte_ether.h>
 
-#include "port_int.h"
+#include "ethdev/ethdev.h"
+#include "ethdev/flow.h"
+#include "ethdev/iface.h"
+#include "ethdev/rss.h"
+#include "ethdev/uso.h"
+#include "kernel_host.h"
+#include "port_log.h"
+#include "request.h"
 
 // Checksums that the NIC verifies where it can; the flags of each mbuf tell what it found.
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
@@ -156,13 +163,14 @@ static int check_mtu(const struct port_request *r, const struct ethdev *e)
 	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
 
 	if (r->c->mtu > mtu_max(&e->info) || r->c->mtu < e->info.min_mtu) {
-		port_fail(r, "mtu %u: driver %s takes %u to %u", r->c->mtu, e->info.driver_name,
-			e->info.min_mtu, mtu_max(&e->info));
+		port_request_fail(r, "mtu %u: driver %s takes %u to %u", r->c->mtu,
+			e->info.driver_name, e->info.min_mtu, mtu_max(&e->info));
 		return -1;
 	}
 	if (frame > room) {
-		port_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)",
-			r->c->mtu, frame, room);
+		port_request_fail(r,
+			"mtu %u: frames of %u bytes do not fit the packet buffers (%u)", r->c->mtu,
+			frame, room);
 		return -1;
 	}
 	return 0;
@@ -210,7 +218,7 @@ static int configure(const struct port_request *r, struct ethdev *e)
 
 	plan_queues(e, r->c->queues);
 	if (e->port.nb_rxq == 0 || e->port.nb_txq == 0) {
-		port_fail(r, "driver %s offers no queues", e->info.driver_name);
+		port_request_fail(r, "driver %s offers no queues", e->info.driver_name);
 		return -1;
 	}
 	port_rss_plan(e);
@@ -223,8 +231,8 @@ static int configure(const struct port_request *r, struct ethdev *e)
 		rc = device_configure(e, r->c->mtu, tx_offloads);
 	}
 	if (rc != 0) {
-		port_fail(r, "%u receive and %u transmit queues, mtu %u: %s", e->port.nb_rxq,
-			e->port.nb_txq, r->c->mtu, rte_strerror(-rc));
+		port_request_fail(r, "%u receive and %u transmit queues, mtu %u: %s",
+			e->port.nb_rxq, e->port.nb_txq, r->c->mtu, rte_strerror(-rc));
 		return -1;
 	}
 	return 0;
@@ -237,7 +245,7 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	const uint16_t id = p->dpdk_id;
 	int rc;
 
-	port_rings_plan(r, p);
+	port_request_rings(r, p);
 	rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &p->rx_ring, &p->tx_ring);
 
 	// USO is the only transmit offload to ask for, if any. Software computes checksums.
@@ -249,7 +257,7 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	for (uint16_t q = 0; rc == 0 && q < p->nb_txq; q++)
 		rc = rte_eth_tx_queue_setup(id, q, p->tx_ring, socket, NULL);
 	if (rc != 0)
-		port_fail(r, "rings of %u and %u descriptors: %s", p->rx_ring, p->tx_ring,
+		port_request_fail(r, "rings of %u and %u descriptors: %s", p->rx_ring, p->tx_ring,
 			rte_strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
@@ -263,7 +271,7 @@ static int set_mtu(const struct port_request *r, const struct ethdev *e)
 	if (rc == -ENOTSUP && rte_eth_dev_get_mtu(e->port.dpdk_id, &mtu) == 0 && mtu >= r->c->mtu)
 		rc = 0;
 	if (rc != 0)
-		port_fail(r, "mtu %u: %s", r->c->mtu, rte_strerror(-rc));
+		port_request_fail(r, "mtu %u: %s", r->c->mtu, rte_strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
 
@@ -285,7 +293,7 @@ static int setup(const struct port_request *r, struct ethdev *e)
 		rc = rte_eth_macaddr_get(p->dpdk_id, &mac);
 	p->name = strdup(r->c->name);
 	if (rc != 0 || p->name == NULL) {
-		port_fail(r, "%s", rc != 0 ? rte_strerror(-rc) : "out of memory");
+		port_request_fail(r, "%s", rc != 0 ? rte_strerror(-rc) : "out of memory");
 		return -1;
 	}
 	p->driver = e->info.driver_name;
@@ -304,7 +312,7 @@ struct port *port_ethdev_open(const struct port_request *r)
 	struct ethdev *e = calloc(1, sizeof(*e));
 
 	if (e == NULL) {
-		port_fail(r, "out of memory");
+		port_request_fail(r, "out of memory");
 		return NULL;
 	}
 	e->control = -1;

@@ -8,7 +8,8 @@
 #include <rte_errno.h>
 #include <rte_flow.h>
 
-#include "port_int.h"
+#include "ethdev/flow.h"
+#include "port_log.h"
 
 #define ITEMS_MAX 5 // Ethernet, VLAN, IP, UDP, end
 #define VLAN_ID_MASK 0x0fff

@@ -8,7 +8,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "port_int.h"
+#include "ethdev/ethdev.h"
+#include "ethdev/iface.h"
 
 bool port_iface_running(const struct ethdev *e)
 {

@@ -4,7 +4,9 @@
 
 #include <sys/random.h>
 
-#include "port_int.h"
+#include "ethdev/ethdev.h"
+#include "ethdev/rss.h"
+#include "port_log.h"
 
 #define RSS_UDP (RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 #define RSS_IP (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6)

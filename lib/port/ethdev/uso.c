@@ -5,7 +5,10 @@
 #include <rte_ip.h>
 
 #include "bytes.h"
-#include "port_int.h"
+#include "ethdev/ethdev.h"
+#include "ethdev/uso.h"
+#include "port_log.h"
+#include "request.h"
 #include "super.h"
 
 #define COMMON (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)

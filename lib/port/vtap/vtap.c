@@ -7,7 +7,13 @@
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
-#include "vtap_int.h"
+#include "kernel_host.h"
+#include "port_log.h"
+#include "request.h"
+#include "vtap.h"
+#include "vtap/vtap_iface.h"
+#include "vtap/vtap_rx.h"
+#include "vtap/vtap_tx.h"
 
 struct vtap {
 	struct port port;
@@ -102,8 +108,8 @@ static int check_mtu(const struct port_request *r)
 
 	if (frame <= room)
 		return 0;
-	port_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)", r->c->mtu,
-		frame, room);
+	port_request_fail(r, "mtu %u: frames of %u bytes do not fit the packet buffers (%u)",
+		r->c->mtu, frame, room);
 	return -1;
 }
 
@@ -137,13 +143,13 @@ static int learn_mac(struct vtap *v, const struct port_request *r)
 	else
 		rte_eth_random_addr(v->port.mac);
 	if (rc != 0)
-		port_fail(r, "mac: %s", strerror(-rc));
+		port_request_fail(r, "mac: %s", strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
 
 static int setup(struct vtap *v, const struct port_request *r)
 {
-	port_rings_plan(r, &v->port);
+	port_request_rings(r, &v->port);
 	v->port.tx_ring = 0; // the kernel takes a frame at once or not at all
 	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, &v->port) != 0 ||
 		learn_mac(v, r) != 0)
@@ -153,7 +159,7 @@ static int setup(struct vtap *v, const struct port_request *r)
 		const int fd = v->iface.queue[i];
 
 		if (vtap_rx_init(&v->rx[i], fd, r->c->pool, v->port.rx_super) != 0) {
-			port_fail(r, "out of memory");
+			port_request_fail(r, "out of memory");
 			return -1;
 		}
 		vtap_tx_init(&v->tx[i], fd, r->c->pool, &v->port);
@@ -168,12 +174,12 @@ struct port *port_vtap_open(const struct port_request *r)
 	struct vtap *v;
 
 	if (!vtap_spec_parse(r->c->device, &spec, reason, sizeof(reason))) {
-		port_fail(r, "%s", reason);
+		port_request_fail(r, "%s", reason);
 		return NULL;
 	}
 	v = rte_zmalloc_socket("vtap", sizeof(*v), RTE_CACHE_LINE_SIZE, r->c->socket);
 	if (v == NULL) {
-		port_fail(r, "out of memory");
+		port_request_fail(r, "out of memory");
 		return NULL;
 	}
 	v->spec = spec;

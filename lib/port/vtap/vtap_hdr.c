@@ -4,7 +4,8 @@
 #include <errno.h>
 
 #include "bytes.h"
-#include "vtap_int.h"
+#include "net.h"
+#include "vtap/vtap_hdr.h"
 
 // True when the checksum in a virtio-net header belongs to the frame's own UDP or TCP header,
 // behind at most one VLAN tag and without IPv6 extension headers. (It may belong to a packet inside

@@ -14,8 +14,19 @@
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_tun.h>
+#include <linux/virtio_net.h>
 
-#include "vtap_int.h"
+#include "netns.h"
+#include "port_log.h"
+#include "request.h"
+#include "vtap/vtap_iface.h"
+#include "vtap/vtap_steer.h"
+
+// Debian 12's headers lack these (Linux 6.2).
+#ifndef TUN_F_USO4
+#define TUN_F_USO4 0x20
+#define TUN_F_USO6 0x40
+#endif
 
 #define CLONE "/dev/net/tun"
 
@@ -62,27 +73,27 @@ static void fail_opening(const struct port_request *r, const struct opening *o)
 
 	switch (o->failed) {
 	case FOUND_NETNS:
-		port_fail(r,
+		port_request_fail(r,
 			"network namespace %s: %s (see `ip netns`; `ip netns add %s` makes it)",
 			o->netns, why, o->netns);
 		break;
 	case ENTERED:
-		port_fail(r,
+		port_request_fail(r,
 			"network namespace %s cannot be entered: %s (run as root, or with "
 			"CAP_SYS_ADMIN)",
 			o->netns, why);
 		break;
 	case OPENED_TUN:
 		if (o->error == ENOENT || o->error == ENODEV || o->error == ENXIO)
-			port_fail(r,
+			port_request_fail(r,
 				"%s: %s (`modprobe tun` loads the driver; a container has to be "
 				"given the device)",
 				CLONE, why);
 		else
-			port_fail(r, "%s: %s (run as root)", CLONE, why);
+			port_request_fail(r, "%s: %s (run as root)", CLONE, why);
 		break;
 	case OPENED_REST:
-		port_fail(r, "network namespace cannot be looked at: %s", why);
+		port_request_fail(r, "network namespace cannot be looked at: %s", why);
 		break;
 	}
 }
@@ -103,15 +114,16 @@ static int iface_ioctl(const struct vtap_iface *v, unsigned long request, struct
 static void fail_attach(const struct port_request *r, const struct vtap_spec *spec, int error)
 {
 	if (error == EBUSY)
-		port_fail(r,
+		port_request_fail(r,
 			"there is an interface %s already: choose another name, or remove it "
 			"(`ip link del %s`)",
 			spec->name, spec->name);
 	else if (error == EPERM)
-		port_fail(r, "interface %s cannot be made: %s (run as root, or with CAP_NET_ADMIN)",
+		port_request_fail(r,
+			"interface %s cannot be made: %s (run as root, or with CAP_NET_ADMIN)",
 			spec->name, strerror(error));
 	else
-		port_fail(r, "interface %s cannot be made with %s: %s", spec->name,
+		port_request_fail(r, "interface %s cannot be made with %s: %s", spec->name,
 			"several queues and virtio-net headers", strerror(error));
 }
 
@@ -134,7 +146,7 @@ static int attach(struct vtap_iface *v, const struct port_request *r, const stru
 		}
 	}
 	if (ioctl(v->control, SIOCGIFINDEX, &q) != 0) {
-		port_fail(r, "interface %s: %s", spec->name, strerror(errno));
+		port_request_fail(r, "interface %s: %s", spec->name, strerror(errno));
 		return -1;
 	}
 	v->index = q.ifr_ifindex;
@@ -166,14 +178,14 @@ static int set_lengths(const struct vtap_iface *v, const struct port_request *r,
 	int rc = iface_ioctl(v, SIOCSIFMTU, &q);
 
 	if (rc != 0) {
-		port_fail(r, "mtu %u: %s", r->c->mtu, strerror(-rc));
+		port_request_fail(r, "mtu %u: %s", r->c->mtu, strerror(-rc));
 		return -1;
 	}
 	// frames of a queue that may wait for us, as descriptors of a NIC
 	q = (struct ifreq){.ifr_qlen = rx_ring};
 	rc = iface_ioctl(v, SIOCSIFTXQLEN, &q);
 	if (rc != 0)
-		port_fail(r, "ring of %u frames: %s", rx_ring, strerror(-rc));
+		port_request_fail(r, "ring of %u frames: %s", rx_ring, strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
 
@@ -190,7 +202,7 @@ static int set_mac(
 	memcpy(q.ifr_hwaddr.sa_data, spec->mac, sizeof(spec->mac));
 	rc = iface_ioctl(v, SIOCSIFHWADDR, &q);
 	if (rc != 0)
-		port_fail(r, "mac: %s", strerror(-rc));
+		port_request_fail(r, "mac: %s", strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
 

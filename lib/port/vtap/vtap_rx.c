@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 
-#include "vtap_int.h"
+#include "vtap/vtap_hdr.h"
+#include "vtap/vtap_rx.h"
 
 _Static_assert(VTAP_HDR_LEN <= RTE_PKTMBUF_HEADROOM, "the header is read into the headroom");
 

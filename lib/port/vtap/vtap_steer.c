@@ -11,8 +11,10 @@
 
 #include <linux/bpf.h>
 #include <linux/if_tun.h>
+#include <rte_common.h>
 
-#include "vtap_int.h"
+#include "net.h"
+#include "vtap/vtap_steer.h"
 
 #define INSN(c, d, s, o, i)                                                         \
 	{                                                                           \

@@ -3,9 +3,13 @@
 // and what does not go at once is kept.
 
 #include <errno.h>
+#include <sys/uio.h>
 
+#include "port.h"
+#include "port_log.h"
 #include "super.h"
-#include "vtap_int.h"
+#include "vtap/vtap_hdr.h"
+#include "vtap/vtap_tx.h"
 
 static void count(uint64_t *counter)
 {

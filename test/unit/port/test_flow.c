@@ -10,7 +10,7 @@
 #include <rte_errno.h>
 #include <rte_flow.h>
 
-#include "port_int.h"
+#include "ethdev/flow.h"
 
 static struct {
 	uint16_t port;

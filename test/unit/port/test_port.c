@@ -14,7 +14,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "port_int.h"
+#include "ethdev/device.h"
+#include "port.h"
 
 static struct rte_mempool *pool;
 static char error[256];

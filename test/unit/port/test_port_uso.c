@@ -14,9 +14,11 @@
 
 #include "bytes.h"
 #include "cutter.h"
-#include "port_int.h"
-#include "super.h"
+#include "ethdev/ethdev.h"
+#include "ethdev/uso.h"
+#include "request.h"
 #include "slow_sum.h"
+#include "super.h"
 
 #define SIZE 100
 #define SEEN 64

@@ -11,7 +11,7 @@
 
 #include "bytes.h"
 #include "slow_sum.h"
-#include "vtap_int.h"
+#include "vtap/vtap_hdr.h"
 #include "vtap_world.h"
 
 #define L4_GOOD(m) (((m)->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)

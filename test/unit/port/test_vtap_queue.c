@@ -10,10 +10,14 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "port.h"
 #include "slow_sum.h"
-#include "vtap_int.h"
+#include "vtap/vtap_hdr.h"
+#include "vtap/vtap_rx.h"
+#include "vtap/vtap_tx.h"
 #include "vtap_world.h"
 
 #define HEADER sizeof(struct virtio_net_hdr)

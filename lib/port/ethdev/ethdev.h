@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port on a DPDK ethdev. Private to lib/port.
+#pragma once
+
+#include <rte_ethdev.h>
+
+#include "ethdev/device.h"
+#include "port.h"
+
+struct ethdev {
+	struct port port;
+	struct port_device device;
+	struct rte_eth_dev_info info;
+	uint64_t rss_hf; // hash types to ask for; 0 = the port does not spread
+	int control; // socket to ask the kernel about the interface behind it; -1 = none
+	uint64_t received_before; // frames received before this port (af_packet); any thread
+	uint64_t cut_lost; // datagrams of cut super-frames that found no room; written by workers
+	bool started;
+	bool cuts; // configured to take super-frames
+};
+
+// Opens the device as an ethdev. NULL with the reason written.
+struct port *port_ethdev_open(const struct port_request *r);

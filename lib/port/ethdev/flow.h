@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules for the NIC, as port_ops describes them. Private to lib/port.
+#pragma once
+
+#include "port.h"
+
+// port_ops.flow_create and port_ops.flow_destroy of an ethdev.
+int port_flow_create(struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
+void port_flow_destroy(struct port *p, void *flow);
