@@ -146,12 +146,12 @@ struct clients_params {
 // The address space for nonces is reserved at their largest size, but costs memory only when used.
 // A client takes 216 bytes with nonces of up to 64 bytes, 916 bytes with the longest nonces, and 32
 // bytes more when it has a name of its own.
-struct clients *clients_create(const struct clients_params *p);
-void clients_free(struct clients *c);
-uint32_t clients_count(const struct clients *c);
+struct clients *clients_create(const struct clients_params *params);
+void clients_free(struct clients *p);
+uint32_t clients_count(const struct clients *p);
 // Here and below, i is an index into the population, less than its count.
-struct client *clients_at(struct clients *c, uint32_t i);
-const struct client_stats *clients_stats(const struct clients *c);
+struct client *clients_at(struct clients *p, uint32_t i);
+const struct client_stats *clients_stats(const struct clients *p);
 
 // Each of the following functions may make one datagram from client i to the server. It writes the
 // datagram to out and returns its length; 0 = no datagram. out has room for CLIENT_MESSAGE_MAX
@@ -159,18 +159,18 @@ const struct client_stats *clients_stats(const struct clients *c);
 
 // Starts an IDLE or FAILED client (else does nothing): sends Allocate now, or has clients_tick send
 // it once the client has rested long enough.
-size_t client_start(struct clients *c, uint32_t i, uint64_t now_ms, uint8_t *out);
+size_t client_start(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out);
 // Releases a READY client (else does nothing): sends Refresh with lifetime 0.
-size_t client_release(struct clients *c, uint32_t i, uint64_t now_ms, uint8_t *out);
+size_t client_release(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out);
 // Takes a STUN datagram from the server to client i, any but a Data indication. The bytes are not
 // trusted.
-size_t client_input(struct clients *c, uint32_t i, const uint8_t *data, size_t len, uint64_t now_ms,
+size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t len, uint64_t now_ms,
 	uint8_t *out);
 // Does what is due next: a retransmission, a refresh or a time-out. Writes the client's index to
 // *i. Returns 0 when nothing is to be sent at the moment: call it again a millisecond later. The
 // work of one call is bounded.
-size_t clients_tick(struct clients *c, uint64_t now_ms, uint32_t *i, uint8_t *out);
+size_t clients_tick(struct clients *p, uint64_t now_ms, uint32_t *i, uint8_t *out);
 // Tells that client i's connection has ended. The server has deleted all it held for the client.
-void client_cut(struct clients *c, uint32_t i);
+void client_cut(struct clients *p, uint32_t i);
 // Gives up all requests and allocations without waiting: every client is IDLE or FAILED then.
-void clients_abort(struct clients *c);
+void clients_abort(struct clients *p);

@@ -21,7 +21,7 @@ struct wire {
 };
 
 // Makes the context that all TLS or DTLS connections share. NULL with the reason in error.
-SSL_CTX *wire_context(const struct config *c, char *error, size_t len);
+SSL_CTX *wire_context(const struct config *conf, char *error, size_t len);
 // Begins to connect from the kernel's address own; the kernel chooses the port. Returns 0 or
 // -errno.
 int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *own,

@@ -29,7 +29,7 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	const struct rewrite *r, uint16_t *len);
 // Sends an answer to the client of v, whose request m was. Takes the packet.
 void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const uint8_t *answer, uint16_t len);
+	const uint8_t *message, uint16_t len);
 // To be told that the client of v, whose request it is, has been redirected to another worker.
 void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int to);
 // Encrypts and sends a message that another worker has for a client of ours (MBUF_META_SEAL). Takes

@@ -253,9 +253,9 @@ void streams_end(struct worker *w, const struct turn_view *v)
 }
 
 unsigned int streams_take(
-	struct worker *w, unsigned int t, struct rte_mbuf **m, unsigned int *taken)
+	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken)
 {
-	const struct stream_way *y = way_of(w->dp, t, w->id);
+	const struct stream_way *y = way_of(w->dp, thread, w->id);
 	unsigned int n = 0, kept = 0;
 
 	fill(w, y);

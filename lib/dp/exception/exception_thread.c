@@ -325,9 +325,9 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 
 // --- the thread ----------------------------------------------------------------------------------
 
-unsigned int exception_thread_turn(struct exception *e, uint64_t now)
+unsigned int exception_thread_turn(struct exception *e, uint64_t now_ns)
 {
-	return write_all(e, now) + read_all(e, now);
+	return write_all(e, now_ns) + read_all(e, now_ns);
 }
 
 static dpdk_thread_result thread_run(void *arg)

@@ -105,11 +105,11 @@ void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m)
 }
 
 void tx_put_super(
-	struct worker *w, uint8_t index, struct rte_mbuf *m, const struct exception_note *note)
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note)
 {
-	struct port *p = w->dp->port[index].port;
+	struct port *p = w->dp->port[port].port;
 
-	flush_one(w, index);
+	flush_one(w, port);
 	for (unsigned int tries = 0; tries <= TX_RETRIES; tries++) {
 		if (port_tx(p, w->id, &m, 1) == 0)
 			continue;
