@@ -233,8 +233,7 @@ static void draw(const struct session *s)
 {
 	char error[512];
 
-	if (s->c->plot != NULL &&
-		plot_write(s->c->plot, s->c, s->result, s->search, error, sizeof(error)) != 0)
+	if (s->c->plot != NULL && plot_write(s->c, s->result, s->search, error, sizeof(error)) != 0)
 		session_fail("%s", error);
 }
 

@@ -131,22 +131,23 @@ int plot_check(const char *file, char *error, size_t len)
 	return -1;
 }
 
-int plot_write(const char *file, const struct config *c, const struct result *r,
-	const struct search *s, char *error, size_t len)
+int plot_write(const struct config *c, const struct result *r, const struct search *s, char *error,
+	size_t len)
 {
 	char name[] = SCRIPT, why[512];
-	char *argv[] = {name, (char *)(uintptr_t)file, NULL};
+	char *argv[] = {name, (char *)(uintptr_t)c->plot, NULL};
 	FILE *input = json_file(c, r, s);
 	bool good;
 
 	if (input == NULL) {
-		snprintf(error, len, "--plot %s: %s", file, strerror(errno));
+		snprintf(error, len, "--plot %s: %s", c->plot, strerror(errno));
 		return -1;
 	}
 	good = run_script(argv, fileno(input), why, sizeof(why));
 	fclose(input);
 	if (good)
 		return 0;
-	snprintf(error, len, "--plot %s: %s", file, why[0] != '\0' ? why : "not drawn, see above");
+	snprintf(error, len, "--plot %s: %s", c->plot,
+		why[0] != '\0' ? why : "not drawn, see above");
 	return -1;
 }

@@ -232,7 +232,8 @@ static int draw(const char *file)
 	assert_non_null(s);
 	assert_int_equal(opts_read(sizeof(argv) / sizeof(*argv), argv, &c, error), OPTS_RUN);
 	assert_int_equal(search_init(s, &p), 0);
-	rc = plot_write(file, &c, &r, s, error, sizeof(error));
+	c.plot = file;
+	rc = plot_write(&c, &r, s, error, sizeof(error));
 	free(s);
 	return rc;
 }
