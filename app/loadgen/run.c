@@ -4,6 +4,7 @@
 
 #include <rte_cycles.h>
 
+#include "client/clients.h"
 #include "lanes/lane.h"
 #include "lanes/sender.h"
 #include "measure/pacer.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The states of TURN clients: what a client does after an answer or a time-out.
-#include "client/client_int.h"
+#include "client/client.h"
+
+#include "client/auth.h"
+#include "client/population.h"
+#include "client/request.h"
 
 #define PERMISSION_REFRESH_MS (240 * 1000) // a permission lives 300 s (RFC 8656 9)
 #define CHANNEL_REFRESH_MS (540 * 1000) // a channel lives 600 s (RFC 8656 12)

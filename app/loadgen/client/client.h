@@ -32,8 +32,8 @@
 // * With INTEGRITY_SHA1 they are clients of RFC 5389 and ignore PASSWORD-ALGORITHMS.
 #pragma once
 
+#include "client/client_fault.h"
 #include "options/config.h"
-#include "csprng.h"
 #include "stun.h"
 
 // Longest request in bytes. It has room for the longest REALM and NONCE, if the MTU allows them.
@@ -48,35 +48,6 @@ enum client_state {
 	CLIENT_FAILED,
 	CLIENT_NB_STATES
 };
-
-// Why a client failed: X(enum, name, meaning). Each failure counts once, under one of these.
-#define CLIENT_FAULTS(X)                                                                          \
-	X(CLIENT_FAULT_TIMEOUT, "timeout", "no answer to any transmission of a request")          \
-	X(CLIENT_FAULT_REFUSED, "refused", "error response (see errors by code)")                 \
-	X(CLIENT_FAULT_BAD_ANSWER, "bad-answer",                                                  \
-		"answer with an attribute missing, malformed or unknown, or of the wrong family") \
-	X(CLIENT_FAULT_INTEGRITY, "integrity",                                                    \
-		"all answers to a request had no integrity or a wrong one")                       \
-	X(CLIENT_FAULT_LOST, "lost", "437: the server has ended the allocation before its time")  \
-	X(CLIENT_FAULT_STALE_NONCE, "stale-nonce", "every new nonce was called stale at once")    \
-	X(CLIENT_FAULT_REALM, "realm-changed",                                                    \
-		"challenge with another realm, or other algorithms, than before")                 \
-	X(CLIENT_FAULT_NO_SHA256, "no-sha256",                                                    \
-		"SHA-256 asked for, but PASSWORD-ALGORITHMS is missing or lacks it")              \
-	X(CLIENT_FAULT_CONNECTION, "connection",                                                  \
-		"the connection to the server failed, or has ended")                              \
-	X(CLIENT_FAULT_REQUEST, "request",                                                        \
-		"request longer than the MTU, or libcrypto failed (MD5 in FIPS mode)")
-
-enum client_fault {
-#define X(id, name, text) id,
-	CLIENT_FAULTS(X)
-#undef X
-		CLIENT_NB_FAULTS
-};
-// The short name ("timeout"), and the meaning in words.
-const char *client_fault_name(enum client_fault f);
-const char *client_fault_text(enum client_fault f);
 
 #define CLIENT_ERROR_CODES 400 // codes 300..699
 
@@ -125,34 +96,10 @@ struct client {
 
 _Static_assert(sizeof(struct client) <= 128, "two cache lines");
 
-struct clients; // a population: all clients of one sender
+struct clients; // a population (clients.h)
 
-struct clients_params {
-	const struct config *config; // has to outlive the population
-	// The population owns `count` clients, which may be 0: the numbers first, first + step, ...
-	// A client's number decides its address (side_host), its peer (modulo the number of peers),
-	// its channel, and with user_per_client the number appended to its name.
-	uint32_t first, step, count;
-	struct csprng *rng; // of the lcore, for transaction ids
-	uint64_t now_ms; // monotonic clock
-	uint64_t wall_s; // Unix time at start: a REST name expires one day + lifetime after it
-	// Called for every accepted answer with the ms since its request was first sent. May be
-	// NULL.
-	void (*answered)(void *ctx, enum stun_method method, uint64_t ms);
-	void *ctx;
-};
-
-// Allocates all that the population will ever use; NULL when memory runs out or libcrypto fails.
-// The address space for nonces is reserved at their largest size, but costs memory only when used.
-// A client takes 216 bytes with nonces of up to 64 bytes, 916 bytes with the longest nonces, and 32
-// bytes more when it has a name of its own.
-struct clients *clients_create(const struct clients_params *params);
-void clients_free(struct clients *p);
-uint32_t clients_count(const struct clients *p);
-// Here and below, i is an index into the population, less than its count.
-struct client *clients_at(struct clients *p, uint32_t i);
-const struct client_stats *clients_stats(const struct clients *p);
-
+// i is an index into the population, less than its count.
+//
 // Each of the following functions may make one datagram from client i to the server. It writes the
 // datagram to out and returns its length; 0 = no datagram. out has room for CLIENT_MESSAGE_MAX
 // bytes. No datagram is longer than the configured MTU allows.

@@ -3,6 +3,7 @@
 // in MODE_DIRECT.
 #include "lanes/media.h"
 
+#include "client/clients.h"
 #include "lanes/lane.h"
 #include "lanes/sender.h"
 #include "links/links.h"

@@ -12,6 +12,7 @@
 #include "lanes/lane.h"
 #include "lanes/sender.h"
 #include "links/links.h"
+#include "stun.h"
 
 #define TICKS_SHIFT 4
 #define PROBE_MAX 1200

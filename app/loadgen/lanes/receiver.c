@@ -8,6 +8,7 @@
 
 #include <rte_ring_elem.h>
 
+#include "client/clients.h"
 #include "lanes/gso.h"
 #include "lanes/lane.h"
 #include "lanes/link_host.h"

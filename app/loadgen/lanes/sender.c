@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "client/clients.h"
 #include "lanes/lane.h"
 #include "lanes/media.h"
 #include "lanes/probe.h"

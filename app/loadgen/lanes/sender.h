@@ -2,10 +2,10 @@
 // The clients of one lane, and what the lane keeps for each of them.
 #pragma once
 
-#include "client/client.h"
 #include "lanes/headers.h"
 #include "measure/pacer.h"
 
+struct clients;
 struct lane;
 
 // What a sender keeps for each client.

@@ -6,6 +6,7 @@
 
 #include <rte_cycles.h>
 
+#include "client/clients.h"
 #include "lanes/lane.h"
 #include "lanes/receiver.h"
 #include "lanes/sender.h"

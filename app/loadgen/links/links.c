@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "client/clients.h"
 #include "framing.h"
 #include "lanes/receiver.h"
 #include "lanes/sender.h"

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "client/client.h"
+#include "client/clients.h"
 #include "test_rand.h"
 
 #define WORLD_NOW_MS 1000000 // those of turn_fixture.h

@@ -2,9 +2,12 @@
 // One request of a client, from its first transmission to the answer or the last time-out
 // (RFC 8489 6.2.1). No copy of the request is kept. A retransmission is written anew from what the
 // client and the population hold; that does not change meanwhile, so the bytes are the same.
+#include "client/request.h"
+
 #include <netinet/in.h>
 
-#include "client/client_int.h"
+#include "client/auth.h"
+#include "client/population.h"
 
 #define RTO_MS 500 // RFC 8489 6.2.1: first retransmission time-out, doubled each time
 #define RC 7 // transmissions in all

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The long-term credentials of clients (RFC 8489 9.2.3, 9.2.5): user names and keys, what a
 // challenge tells, and whether an answer came from the server.
+#include "client/auth.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client/client_int.h"
+#include "client/population.h"
 
 #define DAY_S 86400
 #define REST_PASSWORD_SIZE 29

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A population of TURN clients: its memory, and what it derives from the configuration.
+#include "client/clients.h"
+
 #include <stdlib.h>
 
-#include "client/client_int.h"
-
-static const struct {
-	const char *name, *text;
-} faults[] = {
-#define X(id, n, t) [id] = {n, t},
-	CLIENT_FAULTS(X)
-#undef X
-};
-
-const char *client_fault_name(enum client_fault f)
-{
-	return faults[f].name;
-}
-
-const char *client_fault_text(enum client_fault f)
-{
-	return faults[f].text;
-}
+#include "client/auth.h"
+#include "client/population.h"
 
 static void client_init(struct clients *p, uint32_t i)
 {
