@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The default configuration, and the names of its values.
-#include "options/opts.h"
+#include "options/config.h"
 
 #define DEFAULT_PORT_LO 10000
 #define DEFAULT_PORT_HI 59999
@@ -17,32 +17,32 @@ static const char *const mode_names[MODE_NB] = {
 	[MODE_HANDSHAKE] = "handshake",
 };
 
-const char *opts_mode_name(enum mode m)
+const char *config_mode_name(enum mode m)
 {
 	return m < MODE_NB ? mode_names[m] : "?";
 }
 
-const char *opts_transport_name(enum transport t)
+const char *config_transport_name(enum transport t)
 {
 	static const char *const names[] = {"udp", "tcp", "tls", "dtls"};
 
 	return names[t];
 }
 
-const char *opts_way_name(enum direction d)
+const char *config_way_name(enum direction d)
 {
 	static const char *const names[DIRECTION_NB] = {"up", "down", "echo"};
 
 	return d < DIRECTION_NB ? names[d] : "?";
 }
 
-const char *opts_direction_name(const struct config *c)
+const char *config_direction_name(const struct config *c)
 {
 	if (c->way[DIRECTION_UP] && c->way[DIRECTION_DOWN])
 		return "both";
 	for (unsigned int d = 0; d < DIRECTION_NB; d++)
 		if (c->way[d])
-			return opts_way_name(d);
+			return config_way_name(d);
 	return "none";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line asks for. opts.c writes it once; everything else reads it.
+// What the command line asks for. opts.c writes it once; everything else reads it. config.c has the
+// defaults and the names of values.
 #pragma once
 
 #include "addr.h"
@@ -166,3 +167,14 @@ static inline bool config_media(const struct config *c)
 {
 	return c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_DIRECT;
 }
+
+// Sets the defaults. They are not enough for a run: addresses are missing, and opts_parse adds the
+// defaults that depend on other options.
+void config_defaults(struct config *c);
+
+// Names of values, as on the command line or in reports. The strings are static.
+const char *config_mode_name(enum mode m);
+const char *config_transport_name(enum transport t);
+const char *config_way_name(enum direction d); // "up", "down", "echo"
+// "up", "down", "both", "echo"; "none" where no datagrams are measured (allocations).
+const char *config_direction_name(const struct config *c);

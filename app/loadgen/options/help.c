@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // --help.
-
-#include "options/opts.h"
+#include "options/help.h"
 
 static const char usage[] =
 	"Usage: slipring-loadgen [EAL-ARGS] -- [OPTIONS]\n"
@@ -151,7 +150,7 @@ static const char examples[] =
 	"\n"
 	"Manual: doc/loadgen.md\n";
 
-void opts_help(FILE *out)
+void help_print(FILE *out)
 {
 	static const char *const parts[] = {
 		usage, ports, addresses, clients, traffic, peers, searches, output, examples};

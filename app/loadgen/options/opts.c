@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "options/help.h"
 #include "options/opts_int.h"
 
 // --- words ---------------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ static int take_mode(struct opts *o, const struct opt_row *row, const char *text
 	int i;
 
 	for (int m = 0; m < MODE_NB; m++)
-		names[m] = opts_mode_name((enum mode)m);
+		names[m] = config_mode_name((enum mode)m);
 	names[MODE_NB] = "peer-to-client";
 	i = opts_word(o, text, names, MODE_NB + 1);
 	if (i < 0)
@@ -310,7 +311,7 @@ static int read_option(struct opts *o, int option, int argc, char **argv, const 
 	if (option != 'h' && !spelled_out(arg, table[id].name))
 		return fail_word(o, "unknown option", arg);
 	if (id == OPT_HELP) {
-		opts_help(stdout);
+		help_print(stdout);
 		return OPTS_SHOWN;
 	}
 	if (id == OPT_VERSION) {

@@ -2,8 +2,6 @@
 // The command line of slipring-loadgen, without EAL's own arguments. Main lcore only.
 #pragma once
 
-#include <stdio.h>
-
 #include "options/config.h"
 
 #define OPTS_ERROR_LEN 320
@@ -13,10 +11,6 @@ enum opts_result {
 	OPTS_RUN = 0,
 	OPTS_SHOWN = 1, // --help or --version: there is nothing to run
 };
-
-// Sets the defaults. They are not enough for a run: addresses are missing, and opts_parse adds the
-// defaults that depend on other options.
-void config_defaults(struct config *c);
 
 // Reads the command line into *c. argv[0] is the program's name; a "--" behind it is skipped. *c
 // keeps pointers to strings of argv. OPTS_ERROR: the reason is on stderr, in one line. OPTS_SHOWN:
@@ -31,13 +25,3 @@ void config_defaults(struct config *c);
 int opts_parse(int argc, char **argv, struct config *c);
 // As opts_parse, but writes the reason to error (OPTS_ERROR_LEN bytes), without the program's name.
 int opts_read(int argc, char **argv, struct config *c, char *error);
-
-void opts_help(FILE *out);
-// Prints what --help shows.
-
-// Names of values, as on the command line or in reports. The strings are static.
-const char *opts_mode_name(enum mode m);
-const char *opts_transport_name(enum transport t); // as on the command line
-const char *opts_way_name(enum direction d); // "up", "down", "echo"
-// "up", "down", "both", "echo"; "none" where no datagrams are measured (allocations).
-const char *opts_direction_name(const struct config *c);

@@ -67,7 +67,7 @@ static int check_use(struct opts *o)
 			return opts_fail(o, id, "for clients; --role peer has none: leave it out");
 		if ((use & USE_MEDIA) != 0 && !config_media(c))
 			return opts_fail(o, id, "for media; --mode %s has none: leave it out",
-				opts_mode_name(c->mode));
+				config_mode_name(c->mode));
 		if ((use & USE_PEER) != 0 && (c->role & ROLE_PEER) == 0 && config_media(c))
 			return opts_fail(o, id, "for peers of this process: needs --role both");
 		if ((use & USE_SEARCH) != 0 && c->search == WANT_NO_SEARCH)
@@ -122,7 +122,7 @@ static int settle_reflector(struct opts *o)
 		c->peer_echo = c->role == ROLE_PEER || c->way[DIRECTION_ECHO];
 	if ((c->role & ROLE_CLIENT) != 0 && c->peer_echo != c->way[DIRECTION_ECHO])
 		return opts_fail(o, OPT_REFLECT, "--direction %s needs peers that %s",
-			opts_direction_name(c), c->peer_echo ? "sink" : "echo");
+			config_direction_name(c), c->peer_echo ? "sink" : "echo");
 	if (opts_given(o, OPT_IMPAIR) && !c->peer_echo)
 		return opts_fail(o, OPT_IMPAIR,
 			"nothing is reflected: needs --direction echo, or --reflect echo");

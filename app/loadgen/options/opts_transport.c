@@ -30,7 +30,7 @@ int opts_take_tls_max(struct opts *o, const struct opt_row *row, const char *tex
 static int check_mode(struct opts *o)
 {
 	const struct config *c = o->config;
-	const char *name = opts_transport_name(c->transport);
+	const char *name = config_transport_name(c->transport);
 
 	switch (c->mode) {
 	case MODE_CHANNEL:
@@ -63,7 +63,7 @@ static int check_unused(struct opts *o)
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (opts_given(o, rows[i].id))
 			return opts_fail(o, rows[i].id, "over %s %s: leave it out",
-				opts_transport_name(o->config->transport), rows[i].who);
+				config_transport_name(o->config->transport), rows[i].who);
 	return 0;
 }
 

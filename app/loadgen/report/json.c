@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "options/opts.h"
+#include "options/config.h"
 #include "report/report.h"
 
 // --- the writer ----------------------------------------------------------------------------------
@@ -138,9 +138,9 @@ static void add_config(
 	add_string(j, "program", "slipring-loadgen");
 	add_string(j, "version", SLIPRING_VERSION);
 	add_string(j, "role", roles[c->role & ROLE_BOTH]);
-	add_string(j, "mode", opts_mode_name(c->mode));
-	add_string(j, "transport", opts_transport_name(c->transport));
-	add_string(j, "direction", opts_direction_name(c));
+	add_string(j, "mode", config_mode_name(c->mode));
+	add_string(j, "transport", config_transport_name(c->transport));
+	add_string(j, "direction", config_direction_name(c));
 	add_family(j, c);
 	add_count(j, "clients", (c->role & ROLE_CLIENT) != 0 ? c->clients : 0);
 	begin(j, "sizes", '[');
@@ -179,7 +179,7 @@ static void add_ways(struct json *j, const struct result *r)
 
 		if (!w->used)
 			continue;
-		begin(j, opts_way_name(d), '{');
+		begin(j, config_way_name(d), '{');
 		add_count(j, "sent", w->sent);
 		add_count(j, "received", w->received);
 		add_count(j, "delivered", w->delivered);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "options/opts.h"
+#include "options/config.h"
 #include "report/text.h"
 
 #define LINE_S 5.0 // seconds between lines of progress where none can be rewritten
@@ -40,9 +40,10 @@ static void begin_mode(FILE *f, const struct config *c)
 		fprintf(f, "%-11speers alone, %s\n", "role", family(&c->peer.addrs.lo));
 		return;
 	}
-	fprintf(f, "%-11s%s", "mode", opts_mode_name(c->mode));
+	fprintf(f, "%-11s%s", "mode", config_mode_name(c->mode));
 	if (config_media(c))
-		fprintf(f, ", %s (%s)", opts_direction_name(c), both ? "both ways at a time" : way);
+		fprintf(f, ", %s (%s)", config_direction_name(c),
+			both ? "both ways at a time" : way);
 	fprintf(f, ", clients on %s", family(&c->client.addrs.lo));
 	if (config_media(c) && addr_is_v4(&c->client.addrs.lo) != addr_is_v4(&c->peer.addrs.lo))
 		fprintf(f, ", peers on %s", family(&c->peer.addrs.lo));
@@ -90,7 +91,7 @@ static void begin_sides(FILE *f, const struct config *c)
 			fprintf(f, ", on %s\n", c->client.device);
 		} else {
 			fprintf(f, "%-11s%sthis host's kernel, over %s\n", "clients", lead,
-				opts_transport_name(c->transport));
+				config_transport_name(c->transport));
 		}
 	}
 	if ((c->role & ROLE_PEER) != 0) {
@@ -310,7 +311,7 @@ static void period_way(
 	const double loss = w->sent > 0 ? (double)w->lost / (double)w->sent : 0;
 	const bool alone = c->role == ROLE_PEER;
 
-	fprintf(f, "%9.1f %-5s %12s %12s %9s %9s %9s %9s\n", t, opts_way_name(d),
+	fprintf(f, "%9.1f %-5s %12s %12s %9s %9s %9s %9s\n", t, config_way_name(d),
 		alone ? "-" : text_rate(per_second(r, w->sent)).s,
 		text_rate(per_second(r, w->delivered)).s, alone ? "-" : text_percent(loss).s,
 		latency(r, d, 0.5).s, latency(r, d, 0.99).s, text_count(r->missed).s);

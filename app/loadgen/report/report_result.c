@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "options/opts.h"
+#include "options/config.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -91,7 +91,7 @@ static void result_counts(FILE *f, const struct config *c, const struct result *
 
 		if (!w->used)
 			continue;
-		fprintf(f, "%-10s %-5s %13s %13s %12s %9s %11s %11s %11s\n", "", opts_way_name(d),
+		fprintf(f, "%-10s %-5s %13s %13s %12s %9s %11s %11s %11s\n", "", config_way_name(d),
 			alone ? "-" : text_count(w->sent).s, text_count(w->delivered).s,
 			alone ? "-" : text_count(w->lost).s, alone ? "-" : text_percent(loss).s,
 			text_count(w->duplicated).s, text_count(w->reordered).s,
@@ -116,7 +116,7 @@ static void result_rates(FILE *f, const struct config *c, const struct result *r
 
 		if (!w->used)
 			continue;
-		fprintf(f, "%-10s %-5s %13s %13s %15s %15s\n", "", opts_way_name(d),
+		fprintf(f, "%-10s %-5s %13s %13s %15s %15s\n", "", config_way_name(d),
 			alone ? "-" : text_rate(s > 0 ? (double)w->sent / s : 0).s,
 			text_rate(s > 0 ? (double)w->delivered / s : 0).s,
 			alone ? "-" : mbps(w->sent_bytes, s).s, mbps(w->received_bytes, s).s);
@@ -132,7 +132,7 @@ static void result_latency(FILE *f, const struct result *r)
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
 		if (!r->way[d].used)
 			continue;
-		fprintf(f, "%-10s %-5s", "", opts_way_name(d));
+		fprintf(f, "%-10s %-5s", "", config_way_name(d));
 		for (unsigned int q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++) {
 			const double us = report_latency_us(r, d, quantiles[q]);
 
@@ -219,7 +219,7 @@ static void result_links(FILE *f, const struct config *c, const struct result *r
 	if (!config_links(c))
 		return;
 	fprintf(f, "%-10s %s%s%s: %s begun, %s up, %s failed, %s ended by the server\n", "links",
-		opts_transport_name(c->transport), r->cipher[0] != '\0' ? ", " : "", r->cipher,
+		config_transport_name(c->transport), r->cipher[0] != '\0' ? ", " : "", r->cipher,
 		text_count(r->link.opened).s, text_count(r->link.up).s,
 		text_count(r->link.failed).s, text_count(r->link.broken).s);
 	if (config_media(c))

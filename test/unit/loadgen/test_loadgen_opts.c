@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "addr_text.h"
+#include "options/help.h"
 #include "support/loadgen_opts.h"
 
 static void test_defaults(void **state)
@@ -253,7 +254,7 @@ static void read_help(char *text, size_t len)
 	size_t n;
 
 	assert_non_null(f);
-	opts_help(f);
+	help_print(f);
 	rewind(f);
 	n = fread(text, 1, len - 1, f);
 	text[n] = '\0';

@@ -53,14 +53,14 @@ static void test_modes(void **state)
 	for (size_t i = 0; i < sizeof(media) / sizeof(*media); i++) {
 		assert_accepted(READ(BASE, "--mode", (char *)(uintptr_t)media[i].name));
 		assert_int_equal(read_config.mode, media[i].mode);
-		assert_string_equal(opts_mode_name(read_config.mode), media[i].name);
+		assert_string_equal(config_mode_name(read_config.mode), media[i].name);
 		assert_int_equal(read_config.role, ROLE_BOTH);
 	}
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
 		assert_accepted(READ("--server", "10.0.0.1", "--client-addr", "10.0.0.2/24",
 			"--mode", (char *)(uintptr_t)other[i].name));
 		assert_int_equal(read_config.mode, other[i].mode);
-		assert_string_equal(opts_mode_name(read_config.mode), other[i].name);
+		assert_string_equal(config_mode_name(read_config.mode), other[i].name);
 		assert_int_equal(read_config.role, ROLE_CLIENT); // nobody to talk to
 		// The family that is asked for is the server's
 		assert_true(addr_is_v4(&read_config.peer.addrs.lo));
@@ -99,12 +99,12 @@ static void test_directions(void **state)
 	assert_accepted(READ(BASE, "--direction", "both"));
 	assert_true(read_config.way[DIRECTION_UP] && read_config.way[DIRECTION_DOWN] &&
 		!read_config.way[DIRECTION_ECHO]);
-	assert_string_equal(opts_direction_name(&read_config), "both");
+	assert_string_equal(config_direction_name(&read_config), "both");
 	assert_false(read_config.peer_echo);
 	assert_accepted(READ(BASE, "--mode", "peer-to-client"));
 	assert_int_equal(read_config.mode, MODE_CHANNEL);
 	assert_true(read_config.way[DIRECTION_DOWN] && !read_config.way[DIRECTION_UP]);
-	assert_string_equal(opts_direction_name(&read_config), "down");
+	assert_string_equal(config_direction_name(&read_config), "down");
 	assert_accepted(READ(BASE, "--mode", "peer-to-client", "--direction", "down"));
 	REFUSED("peer-to-client is --direction down", BASE, "--mode", "peer-to-client",
 		"--direction", "both");
@@ -115,9 +115,9 @@ static void test_directions(void **state)
 		"sink");
 	REFUSED("--direction up needs peers that sink", BASE, "--reflect", "echo");
 	assert_accepted(READ(BASE, "--mode", "binding"));
-	assert_string_equal(opts_direction_name(&read_config), "echo");
+	assert_string_equal(config_direction_name(&read_config), "echo");
 	assert_accepted(READ(BASE, "--mode", "alloc"));
-	assert_string_equal(opts_direction_name(&read_config), "none");
+	assert_string_equal(config_direction_name(&read_config), "none");
 }
 
 static void test_rates(void **state)

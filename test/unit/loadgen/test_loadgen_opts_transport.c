@@ -31,7 +31,7 @@ static void test_names_and_ports(void **state)
 
 		assert_accepted(READ(BASE, "--transport", name));
 		assert_int_equal(read_config.transport, rows[i].transport);
-		assert_string_equal(opts_transport_name(read_config.transport), name);
+		assert_string_equal(config_transport_name(read_config.transport), name);
 		assert_int_equal(read_config.server.port, rows[i].port);
 		assert_int_equal(config_links(&read_config), rows[i].links);
 		assert_int_equal(config_reliable(&read_config), rows[i].reliable);
