@@ -9,6 +9,7 @@
 #define CONFIG_LANES_MAX 32
 #define CONFIG_CLIENTS_MAX (1u << 20)
 #define CONFIG_NAME_MAX 128
+#define CONFIG_RATE_MAX 1e9 // datagrams per second
 
 enum role { ROLE_CLIENT = 1, ROLE_PEER = 2, ROLE_BOTH = 3 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses and ports of both sides, and whether they fit together.
+#include "options/opts_addr.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "bytes.h"
-#include "options/opts_int.h"
 
+#define ADDRS_MAX 65536
 #define V4_BITS 96 // bits of the 128-bit form before the IPv4 address
 #define SERVER_PORT 3478
 
@@ -37,7 +38,7 @@ static bool address(const char *text, size_t len, struct addr *out)
 	return addr_parse(host, out) == 0;
 }
 
-int opts_take_server(struct opts *o, const struct opt_row *row, const char *text)
+int opts_addr_server(struct opts *o, const struct opt_row *row, const char *text)
 {
 	struct endpoint *e = &o->config->server;
 	const char *host = text, *port = NULL;
@@ -48,17 +49,17 @@ int opts_take_server(struct opts *o, const struct opt_row *row, const char *text
 		len = strcspn(host, "]");
 		port = host[len] == ']' && host[len + 1] == ':' ? host + len + 2 : NULL;
 		if (host[len] != ']' || (host[len + 1] != '\0' && port == NULL))
-			return opts_fail(o, o->now, "write [ADDRESS]:PORT");
+			return option_fail(o, o->now, "write [ADDRESS]:PORT");
 	} else if (strchr(text, ':') == strrchr(text, ':') && strchr(text, ':') != NULL) {
 		len = strcspn(text, ":");
 		port = text + len + 1;
 	}
 	if (!address(host, len, &e->addr))
-		return opts_fail(o, o->now, "not an IP address (names are not looked up)");
+		return option_fail(o, o->now, "not an IP address (names are not looked up)");
 	o->server_port = port != NULL;
 	e->port = port != NULL ? port_number(port, strlen(port)) : SERVER_PORT;
 	if (e->port == 0)
-		return opts_fail(o, o->now, "not a port (1-65535)");
+		return option_fail(o, o->now, "not a port (1-65535)");
 	return 0;
 }
 
@@ -87,21 +88,21 @@ static int check_range(struct opts *o, const struct side *s)
 	const struct addr_range all = prefix_range(&link);
 
 	if (!is_host(lo) || !is_host(hi))
-		return opts_fail(o, o->now, "no address that a host can have");
+		return option_fail(o, o->now, "no address that a host can have");
 	if (lo->d[0] != hi->d[0] || lo->w[2] != hi->w[2] ||
-		load_be32(&hi->w[3]) - load_be32(&lo->w[3]) >= OPTS_ADDRS_MAX)
-		return opts_fail(o, o->now, "%d addresses at most", OPTS_ADDRS_MAX);
+		load_be32(&hi->w[3]) - load_be32(&lo->w[3]) >= ADDRS_MAX)
+		return option_fail(o, o->now, "%d addresses at most", ADDRS_MAX);
 	if (s->prefix_len == 0)
 		return 0;
 	if (!prefix_contains(&link, hi))
-		return opts_fail(o, o->now, "the range leaves its subnet");
+		return option_fail(o, o->now, "the range leaves its subnet");
 	// Point-to-point prefixes may use all their addresses (RFC 3021, RFC 6164)
 	if (s->prefix_len >= 127)
 		return 0;
 	if (addr_eq(lo, &all.lo))
-		return opts_fail(o, o->now, "the first address is the subnet itself");
+		return option_fail(o, o->now, "the first address is the subnet itself");
 	if (addr_is_v4(hi) && addr_eq(hi, &all.hi))
-		return opts_fail(o, o->now, "the last address is the broadcast address");
+		return option_fail(o, o->now, "the last address is the broadcast address");
 	return 0;
 }
 
@@ -116,7 +117,7 @@ static bool prefix_length(const char *text, bool v4, uint8_t *out)
 	return true;
 }
 
-int opts_take_addrs(struct opts *o, const struct opt_row *row, const char *text)
+int opts_addr_range(struct opts *o, const struct opt_row *row, const char *text)
 {
 	struct side *s = (struct side *)((char *)o->config + row->offset);
 	const size_t run = strcspn(text, "/"), first = strcspn(text, "-/");
@@ -124,19 +125,19 @@ int opts_take_addrs(struct opts *o, const struct opt_row *row, const char *text)
 
 	if (!address(text, first, &lo) ||
 		(first < run && !address(text + first + 1, run - first - 1, &hi)))
-		return opts_fail(o, o->now, "not ADDRESS/LENGTH or FROM-TO/LENGTH");
+		return option_fail(o, o->now, "not ADDRESS/LENGTH or FROM-TO/LENGTH");
 	if (first == run)
 		hi = lo;
 	s->addrs = (struct addr_range){.lo = lo, .hi = hi};
 	s->prefix_len = 0; // not given: peers in another process do not need it
 	if (addr_is_v4(&lo) != addr_is_v4(&hi) || addr_cmp(&lo, &hi) > 0)
-		return opts_fail(o, o->now, "FROM-TO: two addresses of a family, in order");
+		return option_fail(o, o->now, "FROM-TO: two addresses of a family, in order");
 	if (text[run] == '/' && !prefix_length(text + run + 1, addr_is_v4(&lo), &s->prefix_len))
-		return opts_fail(o, o->now, "no prefix length: %s", text + run + 1);
+		return option_fail(o, o->now, "no prefix length: %s", text + run + 1);
 	return check_range(o, s);
 }
 
-int opts_take_ports(struct opts *o, const struct opt_row *row, const char *text)
+int opts_addr_ports(struct opts *o, const struct opt_row *row, const char *text)
 {
 	struct side *s = (struct side *)((char *)o->config + row->offset);
 	const size_t first = strcspn(text, "-");
@@ -146,18 +147,18 @@ int opts_take_ports(struct opts *o, const struct opt_row *row, const char *text)
 	if (text[first] == '-')
 		s->port_hi = port_number(text + first + 1, strlen(text + first + 1));
 	if (s->port_lo == 0 || s->port_hi == 0)
-		return opts_fail(o, o->now, "not PORT or FROM-TO (1-65535)");
+		return option_fail(o, o->now, "not PORT or FROM-TO (1-65535)");
 	if (s->port_lo > s->port_hi)
-		return opts_fail(o, o->now, "the range begins above its end");
+		return option_fail(o, o->now, "the range begins above its end");
 	return 0;
 }
 
-int opts_take_gateway(struct opts *o, const struct opt_row *row, const char *text)
+int opts_addr_gateway(struct opts *o, const struct opt_row *row, const char *text)
 {
 	struct addr *a = (struct addr *)((char *)o->config + row->offset);
 
 	if (addr_parse(text, a) != 0 || !is_host(a))
-		return opts_fail(o, o->now, "not the address of a host");
+		return option_fail(o, o->now, "not the address of a host");
 	return 0;
 }
 
@@ -183,23 +184,24 @@ static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum 
 	const bool kernel = s == &o->config->client && config_links(o->config);
 	char text[ADDR_TEXT_LEN];
 
-	if (!opts_given(o, addrs))
-		return opts_fail(
+	if (!option_given(o, addrs))
+		return option_fail(
 			o, addrs, "needed, with the prefix length of the link: 10.0.0.2/24");
 	if (kernel)
 		return 0; // the kernel knows its links
 	if (s->prefix_len == 0)
-		return opts_fail(o, addrs, "the prefix length of the link is missing: %s/%d",
+		return option_fail(o, addrs, "the prefix length of the link is missing: %s/%d",
 			o->text[addrs], addr_is_v4(&s->addrs.lo) ? 24 : 64);
 	if (!has_gateway(s))
 		return 0;
 	if (addr_is_v4(&s->gateway) != addr_is_v4(&s->addrs.lo))
-		return opts_fail(o, gateway, "of another family than the addresses it is for");
+		return option_fail(o, gateway, "of another family than the addresses it is for");
 	if (!on_link(s, &s->gateway))
-		return opts_fail(o, gateway, "not on the link: it must be in the prefix of %s",
+		return option_fail(o, gateway, "not on the link: it must be in the prefix of %s",
 			addr_format(&s->addrs.lo, text, sizeof(text)));
 	if (side_has(s, &s->gateway))
-		return opts_fail(o, gateway, "is one of the addresses it is to be the gateway of");
+		return option_fail(
+			o, gateway, "is one of the addresses it is to be the gateway of");
 	return 0;
 }
 
@@ -211,25 +213,26 @@ static int check_way(struct opts *o, const struct side *from, const struct addr 
 	if ((from == &o->config->client && config_links(o->config)) || has_gateway(from) ||
 		on_link(from, to))
 		return 0;
-	return opts_fail(o, id, "not on the link of --%s: give --%s",
-		from == &o->config->client ? "client-addr" : "peer-addr", opts_row(gateway)->name);
+	return option_fail(o, id, "not on the link of --%s: give --%s",
+		from == &o->config->client ? "client-addr" : "peer-addr",
+		option_row(gateway)->name);
 }
 
 static int check_server(struct opts *o)
 {
 	const struct config *c = o->config;
 
-	if (!opts_given(o, OPT_SERVER))
-		return opts_fail(o, OPT_SERVER, "needed: the address of the TURN server");
+	if (!option_given(o, OPT_SERVER))
+		return option_fail(o, OPT_SERVER, "needed: the address of the TURN server");
 	if (!is_host(&c->server.addr))
-		return opts_fail(o, OPT_SERVER, "no address that a host can have");
+		return option_fail(o, OPT_SERVER, "no address that a host can have");
 	if (addr_is_v4(&c->server.addr) != addr_is_v4(&c->client.addrs.lo))
-		return opts_fail(o, OPT_SERVER, "of another family than --client-addr %s",
+		return option_fail(o, OPT_SERVER, "of another family than --client-addr %s",
 			o->text[OPT_CLIENT_ADDR]);
 	if (side_has(&c->client, &c->server.addr))
-		return opts_fail(o, OPT_SERVER, "is an address of the clients (--client-addr)");
+		return option_fail(o, OPT_SERVER, "is an address of the clients (--client-addr)");
 	if ((c->role & ROLE_PEER) != 0 && side_has(&c->peer, &c->server.addr))
-		return opts_fail(o, OPT_SERVER, "is an address of the peers (--peer-addr)");
+		return option_fail(o, OPT_SERVER, "is an address of the peers (--peer-addr)");
 	return check_way(o, &c->client, &c->server.addr, OPT_SERVER);
 }
 
@@ -238,7 +241,7 @@ static int check_direct(struct opts *o)
 	const struct config *c = o->config;
 
 	if (addr_is_v4(&c->client.addrs.lo) != addr_is_v4(&c->peer.addrs.lo))
-		return opts_fail(o, OPT_PEER_ADDR,
+		return option_fail(o, OPT_PEER_ADDR,
 			"of another family than --client-addr: only a server joins families");
 	if (check_way(o, &c->client, &c->peer.addrs.lo, OPT_PEER_ADDR) != 0)
 		return -1;
@@ -254,7 +257,7 @@ static int check_hosts(struct opts *o)
 
 	if (side_hosts(s) >= o->config->clients || config_links(o->config))
 		return 0;
-	return opts_fail(o, OPT_CLIENT_ADDR,
+	return option_fail(o, OPT_CLIENT_ADDR,
 		"%u addresses x %u ports are too few for %u clients: widen it or --client-ports",
 		side_addrs(s), s->port_hi - s->port_lo + 1, o->config->clients);
 }
@@ -267,11 +270,11 @@ static int check_overlap(struct opts *o)
 	if (addr_cmp(&c->addrs.lo, &p->addrs.hi) > 0 || addr_cmp(&p->addrs.lo, &c->addrs.hi) > 0 ||
 		c->port_lo > p->port_hi || p->port_lo > c->port_hi)
 		return 0;
-	return opts_fail(o, OPT_PEER_ADDR,
+	return option_fail(o, OPT_PEER_ADDR,
 		"shares addresses with the clients: give others, or other --peer-ports");
 }
 
-int opts_check_sides(struct opts *o)
+int opts_addr_check(struct opts *o)
 {
 	const struct config *c = o->config;
 
@@ -283,8 +286,8 @@ int opts_check_sides(struct opts *o)
 		return -1;
 	if ((c->role & ROLE_CLIENT) == 0)
 		return 0;
-	if (config_media(c) && !opts_given(o, OPT_PEER_ADDR))
-		return opts_fail(o, OPT_PEER_ADDR, "needed: where the clients' media goes");
+	if (config_media(c) && !option_given(o, OPT_PEER_ADDR))
+		return option_fail(o, OPT_PEER_ADDR, "needed: where the clients' media goes");
 	if (c->mode != MODE_DIRECT && check_server(o) != 0)
 		return -1;
 	if (check_hosts(o) != 0)

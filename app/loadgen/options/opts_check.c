@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Defaults that depend on other options, and checks of options against each other.
+#include "options/opts_check.h"
 
 #include <string.h>
 
-#include "options/opts_int.h"
+#include "options/opts.h"
+#include "options/opts_addr.h"
+#include "options/opts_transport.h"
 
 #define VOIP_PPS 50 // a packet every 20 ms
 #define VOIP_SIZE 160 // 20 ms of G.711
@@ -37,15 +40,15 @@ static int settle_role(struct opts *o)
 {
 	struct config *c = o->config;
 
-	if (c->role == ROLE_BOTH && !opts_given(o, OPT_ROLE) && !config_media(c))
+	if (c->role == ROLE_BOTH && !option_given(o, OPT_ROLE) && !config_media(c))
 		c->role = ROLE_CLIENT;
 	if (c->role == ROLE_PEER) {
 		if (!config_media(c))
-			return opts_fail(
+			return option_fail(
 				o, OPT_MODE, "has no peers: --role peer has nothing to do");
-		if (!opts_given(o, OPT_PEER_PORT))
+		if (!option_given(o, OPT_PEER_PORT))
 			c->peer.device = "0";
-		if (!opts_given(o, OPT_DURATION))
+		if (!option_given(o, OPT_DURATION))
 			c->duration_s = 0;
 	}
 	c->shared_port = c->role == ROLE_BOTH && !config_links(c) && c->peer.device != NULL &&
@@ -59,31 +62,33 @@ static int check_use(struct opts *o)
 	const struct config *c = o->config;
 
 	for (unsigned int id = 0; id < OPT_NB; id++) {
-		const unsigned int use = opts_row(id)->use;
+		const unsigned int use = option_row(id)->use;
 
-		if (!opts_given(o, id))
+		if (!option_given(o, id))
 			continue;
 		if ((use & USE_CLIENT) != 0 && (c->role & ROLE_CLIENT) == 0)
-			return opts_fail(o, id, "for clients; --role peer has none: leave it out");
+			return option_fail(
+				o, id, "for clients; --role peer has none: leave it out");
 		if ((use & USE_MEDIA) != 0 && !config_media(c))
-			return opts_fail(o, id, "for media; --mode %s has none: leave it out",
+			return option_fail(o, id, "for media; --mode %s has none: leave it out",
 				config_mode_name(c->mode));
 		if ((use & USE_PEER) != 0 && (c->role & ROLE_PEER) == 0 && config_media(c))
-			return opts_fail(o, id, "for peers of this process: needs --role both");
+			return option_fail(o, id, "for peers of this process: needs --role both");
 		if ((use & USE_SEARCH) != 0 && c->search == WANT_NO_SEARCH)
-			return opts_fail(o, id, "for searches: give --search, or leave it out");
+			return option_fail(o, id, "for searches: give --search, or leave it out");
 	}
-	if (c->mode == MODE_DIRECT && opts_given(o, OPT_SERVER))
-		return opts_fail(o, OPT_SERVER, "--mode direct goes past any server: leave it out");
+	if (c->mode == MODE_DIRECT && option_given(o, OPT_SERVER))
+		return option_fail(
+			o, OPT_SERVER, "--mode direct goes past any server: leave it out");
 	return 0;
 }
 
 static int check_given_direction(struct opts *o)
 {
 	if (o->down && (!o->way[DIRECTION_DOWN] || o->way[DIRECTION_UP]))
-		return opts_fail(o, OPT_DIRECTION, "--mode peer-to-client is --direction down");
+		return option_fail(o, OPT_DIRECTION, "--mode peer-to-client is --direction down");
 	if (o->config->role == ROLE_CLIENT && !o->way[DIRECTION_ECHO])
-		return opts_fail(o, OPT_DIRECTION,
+		return option_fail(o, OPT_DIRECTION,
 			"measured at both ends: needs --role both (--role client: echo)");
 	return 0;
 }
@@ -99,12 +104,12 @@ static int settle_direction(struct opts *o)
 		c->way[DIRECTION_ECHO] = true; // probes and their answers count as echo
 		return 0;
 	}
-	if (opts_given(o, OPT_DIRECTION)) {
+	if (option_given(o, OPT_DIRECTION)) {
 		memcpy(c->way, o->way, sizeof(c->way));
 		return check_given_direction(o);
 	}
 	if (o->down && c->role == ROLE_CLIENT)
-		return opts_fail(o, OPT_MODE, "peers send: needs --role both");
+		return option_fail(o, OPT_MODE, "peers send: needs --role both");
 	if (o->down)
 		c->way[DIRECTION_DOWN] = true;
 	else
@@ -118,13 +123,13 @@ static int settle_reflector(struct opts *o)
 
 	if ((c->role & ROLE_PEER) == 0)
 		return 0;
-	if (!opts_given(o, OPT_REFLECT))
+	if (!option_given(o, OPT_REFLECT))
 		c->peer_echo = c->role == ROLE_PEER || c->way[DIRECTION_ECHO];
 	if ((c->role & ROLE_CLIENT) != 0 && c->peer_echo != c->way[DIRECTION_ECHO])
-		return opts_fail(o, OPT_REFLECT, "--direction %s needs peers that %s",
+		return option_fail(o, OPT_REFLECT, "--direction %s needs peers that %s",
 			config_direction_name(c), c->peer_echo ? "sink" : "echo");
-	if (opts_given(o, OPT_IMPAIR) && !c->peer_echo)
-		return opts_fail(o, OPT_IMPAIR,
+	if (option_given(o, OPT_IMPAIR) && !c->peer_echo)
+		return option_fail(o, OPT_IMPAIR,
 			"nothing is reflected: needs --direction echo, or --reflect echo");
 	return 0;
 }
@@ -149,18 +154,18 @@ static int settle_rate(struct opts *o)
 	enum opt by = none;
 
 	for (unsigned int i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
-		if (!opts_given(o, rates[i]))
+		if (!option_given(o, rates[i]))
 			continue;
 		if (by != none)
-			return opts_fail(o, by, "the rate is also given by --%s: leave one out",
-				opts_row(rates[i])->name);
+			return option_fail(o, by, "the rate is also given by --%s: leave one out",
+				option_row(rates[i])->name);
 		by = rates[i];
 	}
 	c->rate_given = by != none;
 	if (c->rate_given && c->mode == MODE_ALLOC_HOLD)
-		return opts_fail(o, by, "--mode alloc-hold sends no traffic: give --setup-rate");
+		return option_fail(o, by, "--mode alloc-hold sends no traffic: give --setup-rate");
 	if (c->rate_given && c->search != WANT_NO_SEARCH)
-		return opts_fail(o, by, "a search looks for the rate: give --from and --to");
+		return option_fail(o, by, "a search looks for the rate: give --from and --to");
 	if (by == OPT_MBPS)
 		c->rate = o->mbps * 1e6 / 8 / mean_size(c);
 	else if (by == OPT_PPS_PER_CLIENT)
@@ -170,9 +175,9 @@ static int settle_rate(struct opts *o)
 			(c->way[DIRECTION_UP] && c->way[DIRECTION_DOWN] ? 2 : 1);
 	else if (by == none && cycles(c->mode))
 		c->rate = 0;
-	if (c->rate > OPTS_RATE_MAX)
-		return opts_fail(
-			o, by, "that is %.3g a second: %.3g at most", c->rate, OPTS_RATE_MAX);
+	if (c->rate > CONFIG_RATE_MAX)
+		return option_fail(
+			o, by, "that is %.3g a second: %.3g at most", c->rate, CONFIG_RATE_MAX);
 	return 0;
 }
 
@@ -199,20 +204,20 @@ static int check_sizes(struct opts *o)
 	struct config *c = o->config;
 	const bool v6 = !addr_is_v4(&c->client.addrs.lo) || !addr_is_v4(&c->peer.addrs.lo);
 
-	if (opts_given(o, OPT_VOIP) && !opts_given(o, OPT_SIZE)) {
+	if (option_given(o, OPT_VOIP) && !option_given(o, OPT_SIZE)) {
 		c->nb_sizes = 1;
 		c->size[0] = VOIP_SIZE;
 	}
 	if ((c->role & ROLE_CLIENT) == 0 || !config_media(c))
 		return 0;
 	if (v6 && c->mtu < 1280)
-		return opts_fail(o, OPT_MTU, "1280 at least with IPv6");
+		return option_fail(o, OPT_MTU, "1280 at least with IPv6");
 	for (unsigned int i = 0; i < c->nb_sizes; i++) {
 		const unsigned int n = c->size[i], extra = overhead(c, n);
 		const unsigned int most = c->mtu - overhead(c, 0);
 
 		if (n + extra > c->mtu)
-			return opts_fail(o, OPT_SIZE,
+			return option_fail(o, OPT_SIZE,
 				"%u bytes and %u of headers do not fit into an MTU of %u: %u at "
 				"most, or give --mtu",
 				n, extra, c->mtu, c->mode == MODE_SEND ? most & ~3u : most);
@@ -224,14 +229,16 @@ static int check_sizes(struct opts *o)
 
 static int check_credentials(struct opts *o)
 {
-	if (opts_given(o, OPT_PASSWORD) && opts_given(o, OPT_SECRET))
-		return opts_fail(o, OPT_PASSWORD, "not together with --secret, which makes them");
-	if (opts_given(o, OPT_PASSWORD) && !opts_given(o, OPT_USER))
-		return opts_fail(o, OPT_PASSWORD, "whose? Give --user");
-	if (opts_given(o, OPT_USER) && !opts_given(o, OPT_PASSWORD) && !opts_given(o, OPT_SECRET))
-		return opts_fail(o, OPT_USER, "needs --password (or --secret, for a REST name)");
-	if (opts_given(o, OPT_USER_PER_CLIENT) && !opts_given(o, OPT_USER))
-		return opts_fail(o, OPT_USER_PER_CLIENT, "numbers are put behind --user: give it");
+	if (option_given(o, OPT_PASSWORD) && option_given(o, OPT_SECRET))
+		return option_fail(o, OPT_PASSWORD, "not together with --secret, which makes them");
+	if (option_given(o, OPT_PASSWORD) && !option_given(o, OPT_USER))
+		return option_fail(o, OPT_PASSWORD, "whose? Give --user");
+	if (option_given(o, OPT_USER) && !option_given(o, OPT_PASSWORD) &&
+		!option_given(o, OPT_SECRET))
+		return option_fail(o, OPT_USER, "needs --password (or --secret, for a REST name)");
+	if (option_given(o, OPT_USER_PER_CLIENT) && !option_given(o, OPT_USER))
+		return option_fail(
+			o, OPT_USER_PER_CLIENT, "numbers are put behind --user: give it");
 	return 0;
 }
 
@@ -241,13 +248,14 @@ static int check_search_mode(struct opts *o)
 
 	if (c->search == WANT_ALLOC_RATE) {
 		if (c->mode != MODE_ALLOC)
-			return opts_fail(o, OPT_MODE, "--search alloc-rate needs --mode alloc");
+			return option_fail(o, OPT_MODE, "--search alloc-rate needs --mode alloc");
 	} else if (!config_media(c) && c->mode != MODE_BINDING && c->mode != MODE_UNAUTH) {
-		return opts_fail(o, OPT_MODE, "not with --search %s, which looks for a rate of %s",
-			o->text[OPT_SEARCH], "datagrams that come back or arrive");
+		return option_fail(o, OPT_MODE,
+			"not with --search %s, which looks for a rate of %s", o->text[OPT_SEARCH],
+			"datagrams that come back or arrive");
 	}
 	if (c->interactive)
-		return opts_fail(o, OPT_INTERACTIVE, "not together with --search");
+		return option_fail(o, OPT_INTERACTIVE, "not together with --search");
 	return 0;
 }
 
@@ -259,21 +267,21 @@ static int check_search(struct opts *o)
 		return 0;
 	if (check_search_mode(o) != 0)
 		return -1;
-	if (c->search == WANT_ALLOC_RATE && !opts_given(o, OPT_FROM))
+	if (c->search == WANT_ALLOC_RATE && !option_given(o, OPT_FROM))
 		c->search_lo = 100;
-	if (c->search == WANT_ALLOC_RATE && !opts_given(o, OPT_TO))
+	if (c->search == WANT_ALLOC_RATE && !option_given(o, OPT_TO))
 		c->search_hi = 1e6;
-	if (opts_given(o, OPT_LOSS) && c->search != WANT_PDR)
-		return opts_fail(o, OPT_LOSS, "--search %s accepts none: use --search pdr",
+	if (option_given(o, OPT_LOSS) && c->search != WANT_PDR)
+		return option_fail(o, OPT_LOSS, "--search %s accepts none: use --search pdr",
 			o->text[OPT_SEARCH]);
 	if (c->search != WANT_PDR)
 		c->search_loss = 0;
 	if (c->search_lo >= c->search_hi)
-		return opts_fail(o, opts_given(o, OPT_FROM) ? OPT_FROM : OPT_TO,
+		return option_fail(o, option_given(o, OPT_FROM) ? OPT_FROM : OPT_TO,
 			"searched is from %.10g to %.10g: nothing is between", c->search_lo,
 			c->search_hi);
 	if (c->search_repeats % 2 == 0)
-		return opts_fail(o, OPT_REPEATS, "an odd number, for the majority decides");
+		return option_fail(o, OPT_REPEATS, "an odd number, for the majority decides");
 	return 0;
 }
 
@@ -284,13 +292,13 @@ static int check_output(struct opts *o)
 	const char *suffix = c->plot != NULL ? strrchr(c->plot, '.') : NULL;
 
 	if (c->plot != NULL && (suffix == NULL || !one_of(suffix, formats)))
-		return opts_fail(o, OPT_PLOT, "not a name that ends in .svg, .png or .pdf");
+		return option_fail(o, OPT_PLOT, "not a name that ends in .svg, .png or .pdf");
 	if (c->telemetry != NULL && strchr(c->telemetry, '/') != NULL)
-		return opts_fail(o, OPT_TELEMETRY, "a file prefix (--file-prefix), not a path");
+		return option_fail(o, OPT_TELEMETRY, "a file prefix (--file-prefix), not a path");
 	if (c->stats_period_s > 0 && c->stats_period_s < 0.1)
-		return opts_fail(o, OPT_STATS_PERIOD, "0.1 at least, or 0 for none");
+		return option_fail(o, OPT_STATS_PERIOD, "0.1 at least, or 0 for none");
 	if (c->senders + c->receivers > CONFIG_LANES_MAX)
-		return opts_fail(o, opts_given(o, OPT_SENDERS) ? OPT_SENDERS : OPT_RECEIVERS,
+		return option_fail(o, option_given(o, OPT_SENDERS) ? OPT_SENDERS : OPT_RECEIVERS,
 			"%d lcores at most, senders and receivers together", CONFIG_LANES_MAX);
 	return 0;
 }
@@ -301,20 +309,20 @@ static void settle_family(struct opts *o)
 	static const uint8_t any4[4];
 	struct config *c = o->config;
 
-	if (!opts_given(o, OPT_PEER_ADDR) && (c->role & ROLE_CLIENT) != 0 && !config_media(c) &&
+	if (!option_given(o, OPT_PEER_ADDR) && (c->role & ROLE_CLIENT) != 0 && !config_media(c) &&
 		addr_is_v4(&c->server.addr))
 		c->peer.addrs.lo = c->peer.addrs.hi = addr_from_v4(any4);
-	if (opts_given(o, OPT_PEER_ADDR) && c->peer.prefix_len == 0)
+	if (option_given(o, OPT_PEER_ADDR) && c->peer.prefix_len == 0)
 		c->peer.prefix_len = 128;
 }
 
 int opts_check(struct opts *o)
 {
-	static int (*const steps[])(struct opts *) = {settle_role, check_use, opts_check_transport,
-		settle_direction, settle_reflector, opts_check_sides, check_sizes, settle_rate,
+	static int (*const steps[])(struct opts *) = {settle_role, check_use, opts_transport_check,
+		settle_direction, settle_reflector, opts_addr_check, check_sizes, settle_rate,
 		check_credentials, check_search, check_output};
 
-	if (o->config->search == WANT_ALLOC_RATE && !opts_given(o, OPT_MODE))
+	if (o->config->search == WANT_ALLOC_RATE && !option_given(o, OPT_MODE))
 		o->config->mode = MODE_ALLOC;
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps); i++)
 		if (steps[i](o) != 0)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP, TLS and DTLS: connections of this host's kernel.
-
-#include "options/opts_int.h"
+#include "options/opts_transport.h"
 
 #define TLS_PORT 5349 // RFC 8656 section 4.1
 
-int opts_take_transport(struct opts *o, const struct opt_row *row, const char *text)
+int opts_transport_take(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"udp", "tcp", "tls", "dtls"};
-	const int i = opts_word(o, text, names, 4);
+	const int i = option_word(o, text, names, 4);
 
 	if (i < 0)
 		return -1;
@@ -16,10 +15,10 @@ int opts_take_transport(struct opts *o, const struct opt_row *row, const char *t
 	return 0;
 }
 
-int opts_take_tls_max(struct opts *o, const struct opt_row *row, const char *text)
+int opts_transport_tls_max(struct opts *o, const struct opt_row *row, const char *text)
 {
 	static const char *const names[] = {"1.2", "1.3"};
-	const int i = opts_word(o, text, names, 2);
+	const int i = option_word(o, text, names, 2);
 
 	if (i < 0)
 		return -1;
@@ -39,11 +38,11 @@ static int check_mode(struct opts *o)
 	case MODE_HANDSHAKE:
 		break;
 	default:
-		return opts_fail(o, opts_given(o, OPT_MODE) ? OPT_MODE : OPT_TRANSPORT,
+		return option_fail(o, option_given(o, OPT_MODE) ? OPT_MODE : OPT_TRANSPORT,
 			"over %s there are channel, send, alloc-hold and handshake", name);
 	}
 	if (c->search != WANT_NO_SEARCH)
-		return opts_fail(o, OPT_SEARCH,
+		return option_fail(o, OPT_SEARCH,
 			"not over %s, where a full connection holds back instead of losing", name);
 	return 0;
 }
@@ -61,30 +60,30 @@ static int check_unused(struct opts *o)
 	};
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (opts_given(o, rows[i].id))
-			return opts_fail(o, rows[i].id, "over %s %s: leave it out",
+		if (option_given(o, rows[i].id))
+			return option_fail(o, rows[i].id, "over %s %s: leave it out",
 				config_transport_name(o->config->transport), rows[i].who);
 	return 0;
 }
 
-int opts_check_transport(struct opts *o)
+int opts_transport_check(struct opts *o)
 {
 	struct config *c = o->config;
 	const bool tls = c->transport == TRANSPORT_TLS || c->transport == TRANSPORT_DTLS;
 
-	if (opts_given(o, OPT_CA) && !tls)
-		return opts_fail(o, OPT_CA, "for --transport tls and dtls: leave it out");
-	if (opts_given(o, OPT_TLS_MAX) && c->transport != TRANSPORT_TLS)
-		return opts_fail(o, OPT_TLS_MAX, "for --transport tls: leave it out");
+	if (option_given(o, OPT_CA) && !tls)
+		return option_fail(o, OPT_CA, "for --transport tls and dtls: leave it out");
+	if (option_given(o, OPT_TLS_MAX) && c->transport != TRANSPORT_TLS)
+		return option_fail(o, OPT_TLS_MAX, "for --transport tls: leave it out");
 	if (!config_links(c)) {
 		if (c->mode == MODE_HANDSHAKE)
-			return opts_fail(o, OPT_MODE, "needs --transport tcp, tls or dtls");
+			return option_fail(o, OPT_MODE, "needs --transport tcp, tls or dtls");
 		return 0;
 	}
 	if (check_mode(o) != 0 || check_unused(o) != 0)
 		return -1;
-	if (opts_given(o, OPT_RECEIVERS) && c->receivers != c->senders)
-		return opts_fail(o, OPT_RECEIVERS,
+	if (option_given(o, OPT_RECEIVERS) && c->receivers != c->senders)
+		return option_fail(o, OPT_RECEIVERS,
 			"a connection is read by who writes to it: as many as --senders");
 	c->receivers = c->senders;
 	if (tls && !o->server_port)

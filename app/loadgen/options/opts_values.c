@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the values of options: numbers, shares, texts, lists.
+#include "options/opts_values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "options/opts_int.h"
+#define PAYLOAD_MIN 28 // the stamp
+#define PAYLOAD_MAX 9216
 
-bool opts_number(const char *text, double *out)
+bool opts_values_number(const char *text, double *out)
 {
 	const size_t n = strspn(text, "0123456789."), dots = strcspn(text, ".");
 	double v, unit;
@@ -32,7 +34,7 @@ bool opts_number(const char *text, double *out)
 	return true;
 }
 
-int opts_take_flag(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_flag(struct opts *o, const struct opt_row *row, const char *text)
 {
 	*(bool *)((char *)o->config + row->offset) = true;
 	return 0;
@@ -41,16 +43,16 @@ int opts_take_flag(struct opts *o, const struct opt_row *row, const char *text)
 // Reads a number and checks it against the bounds of the row.
 static int take_number(struct opts *o, const struct opt_row *row, const char *text, double *v)
 {
-	if (!opts_number(text, v))
-		return opts_fail(o, o->now, "not a number (500, 0.5, 1k, 2.5M)");
+	if (!opts_values_number(text, v))
+		return option_fail(o, o->now, "not a number (500, 0.5, 1k, 2.5M)");
 	if (*v < row->lo)
-		return opts_fail(o, o->now, "%.15g at least", row->lo);
+		return option_fail(o, o->now, "%.15g at least", row->lo);
 	if (*v > row->hi)
-		return opts_fail(o, o->now, "%.15g at most", row->hi);
+		return option_fail(o, o->now, "%.15g at most", row->hi);
 	return 0;
 }
 
-int opts_take_count(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_count(struct opts *o, const struct opt_row *row, const char *text)
 {
 	char *at = (char *)o->config + row->offset;
 	double v;
@@ -58,7 +60,7 @@ int opts_take_count(struct opts *o, const struct opt_row *row, const char *text)
 	if (take_number(o, row, text, &v) != 0)
 		return -1;
 	if (v != (double)(uint32_t)v)
-		return opts_fail(o, o->now, "not a whole number");
+		return option_fail(o, o->now, "not a whole number");
 	if (row->size == sizeof(uint16_t))
 		*(uint16_t *)at = (uint16_t)v;
 	else
@@ -66,7 +68,7 @@ int opts_take_count(struct opts *o, const struct opt_row *row, const char *text)
 	return 0;
 }
 
-int opts_take_real(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_real(struct opts *o, const struct opt_row *row, const char *text)
 {
 	double v;
 
@@ -87,47 +89,47 @@ static bool share(const char *text, size_t len, double *out)
 		return false;
 	memcpy(digits, text, len);
 	digits[len] = '\0';
-	if (!opts_number(digits, out))
+	if (!opts_values_number(digits, out))
 		return false;
 	*out /= percent ? 100 : 1;
 	return *out <= 1;
 }
 
-int opts_take_share(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_share(struct opts *o, const struct opt_row *row, const char *text)
 {
 	double v;
 
 	if (!share(text, strlen(text), &v))
-		return opts_fail(o, o->now, "not a share (write 1%% or 0.01)");
+		return option_fail(o, o->now, "not a share (write 1%% or 0.01)");
 	if (v < row->lo)
-		return opts_fail(o, o->now, "%g%% at least", row->lo * 100);
+		return option_fail(o, o->now, "%g%% at least", row->lo * 100);
 	if (v > row->hi)
-		return opts_fail(o, o->now, "%g%% at most", row->hi * 100);
+		return option_fail(o, o->now, "%g%% at most", row->hi * 100);
 	*(double *)((char *)o->config + row->offset) = v;
 	return 0;
 }
 
-int opts_take_text(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_text(struct opts *o, const struct opt_row *row, const char *text)
 {
 	const size_t n = strlen(text);
 
 	if (n == 0)
-		return opts_fail(o, o->now, "must not be empty");
+		return option_fail(o, o->now, "must not be empty");
 	if (n >= row->size)
-		return opts_fail(o, o->now, "%zu bytes at most", row->size - 1);
+		return option_fail(o, o->now, "%zu bytes at most", row->size - 1);
 	memcpy((char *)o->config + row->offset, text, n + 1);
 	return 0;
 }
 
-int opts_take_string(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_string(struct opts *o, const struct opt_row *row, const char *text)
 {
 	if (text[0] == '\0')
-		return opts_fail(o, o->now, "must not be empty");
+		return option_fail(o, o->now, "must not be empty");
 	*(const char **)((char *)o->config + row->offset) = text;
 	return 0;
 }
 
-int opts_take_sizes(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_sizes(struct opts *o, const struct opt_row *row, const char *text)
 {
 	struct config *c = o->config;
 
@@ -137,15 +139,15 @@ int opts_take_sizes(struct opts *o, const struct opt_row *row, const char *text)
 		const unsigned long v = strtoul(at, &end, 10);
 
 		if (*at < '0' || *at > '9' || (*end != ',' && *end != '\0'))
-			return opts_fail(
+			return option_fail(
 				o, o->now, "not a list of payload sizes in bytes (120,1200)");
-		if (v < OPTS_PAYLOAD_MIN)
-			return opts_fail(o, o->now, "%d at least (the stamp needs %d bytes)",
-				OPTS_PAYLOAD_MIN, OPTS_PAYLOAD_MIN);
-		if (v > OPTS_PAYLOAD_MAX)
-			return opts_fail(o, o->now, "%d at most", OPTS_PAYLOAD_MAX);
+		if (v < PAYLOAD_MIN)
+			return option_fail(o, o->now, "%d at least (the stamp needs %d bytes)",
+				PAYLOAD_MIN, PAYLOAD_MIN);
+		if (v > PAYLOAD_MAX)
+			return option_fail(o, o->now, "%d at most", PAYLOAD_MAX);
 		if (c->nb_sizes == CONFIG_SIZES_MAX)
-			return opts_fail(o, o->now, "%d sizes at most", CONFIG_SIZES_MAX);
+			return option_fail(o, o->now, "%d sizes at most", CONFIG_SIZES_MAX);
 		c->size[c->nb_sizes++] = (uint16_t)v;
 		at = end;
 		if (*at == '\0')
@@ -173,7 +175,7 @@ static int take_impairment(struct opts *o, const char *text, size_t len)
 		if (strncmp(text, shares[i].name, n) != 0)
 			continue;
 		if (!share(text + n, len - n, (double *)((char *)impair + shares[i].offset)))
-			return opts_fail(o, o->now, "%.*s is not a share (write 1%% or 0.01)",
+			return option_fail(o, o->now, "%.*s is not a share (write 1%% or 0.01)",
 				(int)len, text);
 		return 0;
 	}
@@ -182,18 +184,18 @@ static int take_impairment(struct opts *o, const char *text, size_t len)
 		const unsigned long us = strtoul(text + 6, &end, 10);
 
 		if (text[6] < '0' || text[6] > '9' || end != text + len || us > 10000000)
-			return opts_fail(o, o->now,
+			return option_fail(o, o->now,
 				"%.*s is not a number of microseconds (10000000 at most)", (int)len,
 				text);
 		impair->delay_us = (uint32_t)us;
 		return 0;
 	}
-	return opts_fail(o, o->now,
+	return option_fail(o, o->now,
 		"unknown impairment '%.*s' (loss=P, duplicate=P, reorder=P, corrupt=P, delay=US)",
 		(int)len, text);
 }
 
-int opts_take_impair(struct opts *o, const struct opt_row *row, const char *text)
+int opts_values_impair(struct opts *o, const struct opt_row *row, const char *text)
 {
 	o->config->impair = (struct impair){0};
 	for (;;) {

@@ -12,6 +12,7 @@
 
 #include "addr_text.h"
 #include "options/help.h"
+#include "options/option.h"
 #include "support/loadgen_opts.h"
 
 static void test_defaults(void **state)
@@ -235,7 +236,7 @@ static void test_garbage(void **state)
 		"1.2.3.4-1.2.3.4-1.2.3.4/24", "1:2:3:4:5:6:7:8:9/64", "%s%n%s"};
 
 	for (unsigned int id = 0; id < OPT_NB; id++) {
-		const struct opt_row *row = opts_row(id);
+		const struct opt_row *row = option_row(id);
 		char name[64];
 
 		if (row->has_arg != required_argument)
@@ -293,7 +294,7 @@ static void test_help(void **state)
 	for (unsigned int id = 0; id < OPT_NB; id++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "--%s", opts_row(id)->name);
+		snprintf(name, sizeof(name), "--%s", option_row(id)->name);
 		if (strstr(text, name) == NULL)
 			fail_msg("%s is not in --help", name);
 	}

@@ -2,7 +2,7 @@
 // Reading command lines of the load generator in tests.
 #pragma once
 
-#include "options/opts_int.h"
+#include "options/opts.h"
 
 #define READ(...) loadgen_opts_read((char *[]){"slipring-loadgen", ##__VA_ARGS__, NULL})
 // What every run with a server and peers of its own has to say
