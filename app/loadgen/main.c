@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "eal.h"
+#include "lanes/engine.h"
 #include "options/opts.h"
 #include "run.h"
-#include "setup.h"
 
 static void on_signal(int number)
 {

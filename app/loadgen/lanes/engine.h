@@ -7,6 +7,8 @@
 // pass packets to each other through rings only.
 #pragma once
 
+#include <stddef.h>
+
 #include <rte_mempool.h>
 #include <rte_spinlock.h>
 
@@ -52,3 +54,12 @@ struct engine {
 	uint32_t nb_hops; // stored with release, after the entry is complete
 	struct hop hop[HOPS_MAX];
 };
+
+// Opens the ports and makes the lanes on EAL's worker lcores. No lane runs yet. The configuration
+// has to outlive the engine. On failure it undoes everything and returns NULL with the reason in
+// error. Here and below: main lcore.
+struct engine *engine_create(const struct config *c, char *error, size_t len);
+// Starts lane_run on every lane's lcore. Returns 0, or -1 when an lcore could not be launched.
+int engine_launch(struct engine *e);
+// Ends the lanes and waits for them, stops and closes the ports, and frees all packets and e.
+void engine_destroy(struct engine *e);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes ports, packet pool and lanes, and takes them down.
+#include "lanes/engine.h"
+
 #include <ctype.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -16,7 +18,6 @@
 #include "lanes/sender.h"
 #include "links/links.h"
 #include "measure/stamp.h"
-#include "setup.h"
 
 #define POOL_CACHE 256
 #define POOL_MIN 16384u
