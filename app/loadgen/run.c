@@ -263,7 +263,7 @@ int run(struct engine *e)
 	if (rc == 0) {
 		if (s.result->hz == 0) { // a signal came before anything was measured
 			snapshot_take(e, s.now);
-			result_between(e, s.now, s.now, true, s.result);
+			snapshot_result(e, s.now, s.now, true, s.result);
 			s.result->setup_s = s.setup_s;
 		}
 		if (s.search != NULL)

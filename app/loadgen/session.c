@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "lanes/lane.h"
+#include "lanes/sender.h"
 #include "links/links.h"
 #include "report/report.h"
 #include "report/telemetry.h"
@@ -68,7 +69,7 @@ void traffic_begin(struct session *s, double rate)
 	for (unsigned int way = 0; way < DIRECTION_NB; way++)
 		hist_reset(&s->last->latency[way]);
 	send_order(s, rate);
-	s->before->tsc = senders_began(s->e);
+	s->before->tsc = sender_all_began(s->e);
 }
 
 void traffic_rate(struct session *s, double rate)
@@ -81,7 +82,7 @@ void traffic_row(struct session *s, double t)
 	struct snapshot *swap = s->last;
 
 	snapshot_take(s->e, s->now);
-	result_between(s->e, s->last, s->now, false, s->row);
+	snapshot_result(s->e, s->last, s->now, false, s->row);
 	report_period(s->out, s->c, s->row, t);
 	s->last = s->now;
 	s->now = swap;
@@ -119,7 +120,7 @@ void traffic_end(struct session *s)
 	sent_s = (double)(s->e->since - s->before->tsc) / (double)s->e->hz;
 	drain(s);
 	snapshot_take(s->e, s->now);
-	result_between(s->e, s->before, s->now, true, s->result);
+	snapshot_result(s->e, s->before, s->now, true, s->result);
 	s->result->seconds = sent_s;
 	s->result->setup_s = s->setup_s;
 	snprintf(s->result->cipher, sizeof(s->result->cipher), "%s", links_cipher(s->e));

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "run.h"
-#include "lanes/trial.h"
+#include "lanes/snapshot.h"
 
 struct session {
 	struct engine *e;

@@ -404,3 +404,16 @@ void sender_free(struct sender *s)
 	free(s->flow);
 	free(s);
 }
+
+uint64_t sender_all_began(const struct engine *e)
+{
+	int64_t after = 0, flows = 0; // after: ticks since e->since, times flows
+
+	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {
+		const struct sender *s = e->sender[i]->sender;
+
+		after += (int64_t)(s->pacer.start - e->since) * s->nb_flows;
+		flows += s->nb_flows;
+	}
+	return e->since + (uint64_t)(flows > 0 ? after / flows : 0);
+}

@@ -6,6 +6,7 @@
 #include "measure/pacer.h"
 
 struct clients;
+struct engine;
 struct lane;
 
 // What a sender keeps for each client.
@@ -40,3 +41,7 @@ struct sender *sender_create(struct lane *l, unsigned int number);
 void sender_free(struct sender *s);
 // Makes one round. True when there was something to do.
 bool sender_round(struct lane *l);
+// Returns when the senders began their phase (TSC, by their own clocks): the mean, weighted with
+// each sender's share of the flows. rate * (t - this) is then what was due by t. Without senders it
+// returns e->since. Main lcore.
+uint64_t sender_all_began(const struct engine *e);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a run or a trial has measured: the differences between two snapshots of the lanes' counters.
-// trial.c makes it on the main lcore; report.c and json.c show it.
+// lanes/snapshot.c fills it on the main lcore; report.c and json.c show it.
 #pragma once
 
 #include "client/client.h"
@@ -90,6 +90,9 @@ struct result {
 	struct result_lane lane[CONFIG_LANES_MAX];
 };
 
+// Makes a result with its histograms; NULL when memory ran out.
+struct result *result_create(void);
+void result_free(struct result *r);
 // Whether any limit of the generator shows in the result.
 static inline bool result_generator_bound(const struct result *r)
 {

@@ -9,11 +9,11 @@
 
 #include "lanes/lane.h"
 #include "lanes/sender.h"
-#include "lanes/trial.h"
+#include "lanes/snapshot.h"
 #include "measure/pacer.h"
 
 // One lane, and the two snapshots that a result is made from.
-struct trial_world {
+struct snapshot_world {
 	struct config config;
 	struct lane lane;
 	struct engine *engine;
@@ -22,13 +22,13 @@ struct trial_world {
 	struct lane_stats *now; // of the lane, in the later snapshot
 };
 
-static struct trial_world w;
+static struct snapshot_world w;
 
 // One lane; nothing has happened before, and every datagram of 10,000 arrived.
 static int begin(void **state)
 {
 	(void)state;
-	w = (struct trial_world){.config = {.role = ROLE_BOTH, .mode = MODE_CHANNEL}};
+	w = (struct snapshot_world){.config = {.role = ROLE_BOTH, .mode = MODE_CHANNEL}};
 	w.config.way[DIRECTION_UP] = true;
 	w.engine = calloc(1, sizeof(*w.engine));
 	w.from = calloc(1, sizeof(*w.from));
@@ -57,7 +57,7 @@ static int end(void **state)
 
 static bool bound(enum result_bound b)
 {
-	result_between(w.engine, w.from, w.to, true, w.result);
+	snapshot_result(w.engine, w.from, w.to, true, w.result);
 	return w.result->bound[b];
 }
 
@@ -83,14 +83,14 @@ static void test_begin(void **state)
 
 	(void)state;
 	w.engine->since = 4000;
-	assert_int_equal(senders_began(w.engine), 4000);
+	assert_int_equal(sender_all_began(w.engine), 4000);
 	w.config.senders = 2;
 	w.engine->sender[0] = &lane[0];
 	w.engine->sender[1] = &lane[1];
-	assert_int_equal(senders_began(w.engine), 8000);
+	assert_int_equal(sender_all_began(w.engine), 8000);
 	sender[1].pacer.start = 3999; // the clocks of two sockets differ
 	sender[0].nb_flows = 0;
-	assert_int_equal(senders_began(w.engine), 3999);
+	assert_int_equal(sender_all_began(w.engine), 3999);
 }
 
 // What was missed was due: it is counted in it once.
@@ -143,7 +143,7 @@ static void test_too_few_clients(void **state)
 
 static void why(const char *text)
 {
-	result_between(w.engine, w.from, w.to, true, w.result);
+	snapshot_result(w.engine, w.from, w.to, true, w.result);
 	assert_false(w.result->uso);
 	assert_string_equal(w.result->uso_why, text);
 }
@@ -173,13 +173,13 @@ static void test_uso(void **state)
 	w.now->super_sent.datagrams = 80;
 	w.from->lane[0].super_sent.frames = 4; // before the trial
 	w.from->lane[0].super_sent.datagrams = 30;
-	result_between(w.engine, w.from, w.to, true, w.result);
+	snapshot_result(w.engine, w.from, w.to, true, w.result);
 	assert_true(w.result->uso);
 	assert_null(w.result->uso_why);
 	assert_int_equal(w.result->super_sent.frames, 6);
 	assert_int_equal(w.result->super_sent.datagrams, 50);
 	w.to->port[SIDE_CLIENT].tx_cut = 5;
-	result_between(w.engine, w.from, w.to, true, w.result);
+	snapshot_result(w.engine, w.from, w.to, true, w.result);
 	assert_true(w.result->uso); // one of them was not
 	w.to->port[SIDE_CLIENT].tx_cut = 6;
 	why("the port found that it cannot, and cut what it was given");

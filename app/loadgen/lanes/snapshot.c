@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes snapshots of the lanes' counters and makes results of two of them.
-#include "lanes/trial.h"
-
-#include <stdlib.h>
+#include "lanes/snapshot.h"
 
 #include <rte_cycles.h>
 
@@ -38,19 +36,6 @@ void snapshot_clients(const struct engine *e, struct client_stats *out)
 	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++)
 		if (e->sender[i]->sender->clients != NULL)
 			add_words(out, clients_stats(e->sender[i]->sender->clients), sizeof(*out));
-}
-
-uint64_t senders_began(const struct engine *e)
-{
-	int64_t after = 0, flows = 0; // after: ticks since e->since, times flows
-
-	for (unsigned int i = 0; i < e->config->senders && e->sender[i] != NULL; i++) {
-		const struct sender *s = e->sender[i]->sender;
-
-		after += (int64_t)(s->pacer.start - e->since) * s->nb_flows;
-		flows += s->nb_flows;
-	}
-	return e->since + (uint64_t)(flows > 0 ? after / flows : 0);
 }
 
 void snapshot_take(const struct engine *e, struct snapshot *s)
@@ -233,7 +218,7 @@ static void clear(struct result *r)
 		r->way[way].latency = keep[way];
 }
 
-void result_between(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
+void snapshot_result(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
 	bool whole, struct result *r)
 {
 	uint64_t cut = 0;
@@ -263,31 +248,4 @@ void result_between(const struct engine *e, const struct snapshot *from, const s
 	r->releases = to->clients.releases - from->clients.releases;
 	judge_uso(e, cut, r);
 	judge(e, to->clients.retransmissions - from->clients.retransmissions, r);
-}
-
-struct result *result_create(void)
-{
-	struct result *r = calloc(1, sizeof(*r));
-	bool ok = r != NULL;
-
-	for (unsigned int way = 0; ok && way < DIRECTION_NB; way++) {
-		r->way[way].latency = malloc(sizeof(*r->way[way].latency));
-		ok = r->way[way].latency != NULL;
-		if (ok)
-			hist_reset(r->way[way].latency);
-	}
-	if (!ok) {
-		result_free(r);
-		return NULL;
-	}
-	return r;
-}
-
-void result_free(struct result *r)
-{
-	if (r == NULL)
-		return;
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		free(r->way[way].latency);
-	free(r);
 }

@@ -18,18 +18,11 @@ struct snapshot {
 
 // Takes a snapshot of all counters now.
 void snapshot_take(const struct engine *e, struct snapshot *s);
-// Returns when the senders began their phase (TSC, by their own clocks): the mean, weighted with
-// each sender's share of the flows. rate * (t - this) is then what was due by t. Without senders it
-// returns e->since.
-uint64_t senders_began(const struct engine *e);
 // Sums the client counters of all senders.
 void snapshot_clients(const struct engine *e, struct client_stats *out);
 
-// Makes a result with its histograms; NULL when memory ran out.
-struct result *result_create(void);
-void result_free(struct result *r);
 // Fills r with what happened between two snapshots of one trial. whole: `from` was taken before the
 // trial began, so all latencies in `to` belong to it; otherwise the difference is taken. r->seconds
 // counts sending only.
-void result_between(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
+void snapshot_result(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
 	bool whole, struct result *r);
