@@ -7,7 +7,7 @@
 #include <rte_cycles.h>
 
 #include "measure/pacer.h"
-#include "report/report.h"
+#include "report/report_result.h"
 #include "session.h"
 
 #define LINE_MAX_LEN 256

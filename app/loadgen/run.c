@@ -11,6 +11,8 @@
 #include "report/json.h"
 #include "report/plot.h"
 #include "report/report.h"
+#include "report/report_result.h"
+#include "report/report_search.h"
 #include "session.h"
 
 #define HOPS_S 4.0 // seconds that next hops have to answer
@@ -60,7 +62,7 @@ static int fail_clients(const struct session *s, const struct client_stats *st)
 	return session_fail(
 		"no client of %u is ready: the server answers %u (%s); see --user, --password, "
 		"--secret and the server's limits",
-		s->c->clients, code + 300, report_error_text(code + 300));
+		s->c->clients, code + 300, client_fault_error_text(code + 300));
 }
 
 // Checks that the peers can reach the relayed addresses. Every lane has made its paths by now, so

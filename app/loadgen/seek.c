@@ -2,7 +2,7 @@
 // Searches: makes a trial at each rate that search.c asks for.
 #include <stdlib.h>
 
-#include "report/report.h"
+#include "report/report_search.h"
 #include "session.h"
 
 // The latency quantile q, in microseconds, of the direction that is slowest.
@@ -68,7 +68,7 @@ int seek_run(struct session *s)
 			break;
 		trial_read(s, rate, &t);
 		search_report(s->search, &t);
-		report_trial(
+		report_search_trial(
 			s->out, &s->search->trial[s->search->nb_trials - 1], s->search->nb_trials);
 	}
 	return 0;

@@ -167,7 +167,7 @@ void session_drops_after(struct session *s)
 	if (!s->has_drops)
 		session_fail("%s: the server's drop counters are missing", error);
 	else
-		server_drops_delta(&s->drops, &s->drops_before);
+		telemetry_drops_delta(&s->drops, &s->drops_before);
 }
 
 // --- made and unmade -----------------------------------------------------------------------------

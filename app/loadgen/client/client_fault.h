@@ -30,3 +30,5 @@ enum client_fault {
 // The short name ("timeout"), and the meaning in words.
 const char *client_fault_name(enum client_fault f);
 const char *client_fault_text(enum client_fault f);
+// Returns the reason phrase of a STUN error code; "" when it is not known.
+const char *client_fault_error_text(unsigned int code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes results, and names the limits that they may show.
+// Makes results, sums them up, and names the limits that they may show.
 #include "measure/result.h"
 
 #include <stdlib.h>
@@ -51,4 +51,30 @@ const char *result_bound_text(enum result_bound b)
 	};
 
 	return b < RESULT_NB_BOUNDS ? texts[b] : "?";
+}
+
+struct result_totals result_totals(const struct result *r)
+{
+	struct result_totals t = {0};
+
+	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
+		if (!r->way[d].used || (d == DIRECTION_UP && r->way[DIRECTION_ECHO].used))
+			continue;
+		t.sent += r->way[d].sent;
+		t.received += r->way[d].delivered;
+	}
+	if (r->seconds > 0) {
+		t.send_pps = (double)t.sent / r->seconds;
+		t.recv_pps = (double)t.received / r->seconds;
+	}
+	return t;
+}
+
+double result_latency_us(const struct result *r, enum direction d, double quantile)
+{
+	const struct hist *h = r->way[d].latency;
+
+	if (h == NULL || h->n == 0 || r->hz <= 0)
+		return -1;
+	return (double)hist_quantile(h, quantile) / r->hz * 1e6;
 }

@@ -102,6 +102,15 @@ static inline bool result_generator_bound(const struct result *r)
 	return false;
 }
 
+// Sums over the directions of media. The way up of an echo is not counted in addition to the echo.
+struct result_totals {
+	uint64_t sent, received; // received: delivered at the far end, each counted once
+	double send_pps, recv_pps;
+};
+struct result_totals result_totals(const struct result *r);
+// Returns a latency in microseconds; below zero when none was measured.
+double result_latency_us(const struct result *r, enum direction d, double quantile);
+
 // Drop counters of the server, by name (telemetry.c).
 #define SERVER_DROPS_MAX 128
 

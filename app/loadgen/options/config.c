@@ -46,6 +46,21 @@ const char *config_direction_name(const struct config *c)
 	return "none";
 }
 
+const char *config_search_name(enum search_wanted w)
+{
+	switch (w) {
+	case WANT_NDR:
+		return "ndr";
+	case WANT_PDR:
+		return "pdr";
+	case WANT_ALLOC_RATE:
+		return "alloc-rate";
+	case WANT_NO_SEARCH:
+		break;
+	}
+	return NULL;
+}
+
 void config_defaults(struct config *c)
 {
 	*c = (struct config){

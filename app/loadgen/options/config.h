@@ -179,3 +179,5 @@ const char *config_transport_name(enum transport t);
 const char *config_way_name(enum direction d); // "up", "down", "echo"
 // "up", "down", "both", "echo"; "none" where no datagrams are measured (allocations).
 const char *config_direction_name(const struct config *c);
+// Returns "ndr", "pdr" or "alloc-rate"; NULL without a search.
+const char *config_search_name(enum search_wanted w);

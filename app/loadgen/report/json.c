@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "options/config.h"
-#include "report/report.h"
 
 // --- the writer ----------------------------------------------------------------------------------
 
@@ -164,7 +163,7 @@ static void add_latency(struct json *j, const struct result *r, enum direction d
 
 	begin(j, "latency_us", '{');
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const double us = report_latency_us(r, d, rows[i].quantile);
+		const double us = result_latency_us(r, d, rows[i].quantile);
 
 		add_number(j, rows[i].name, us < 0 ? NAN : us);
 	}
@@ -198,7 +197,7 @@ static void add_ways(struct json *j, const struct result *r)
 
 static void add_totals(struct json *j, const struct config *c, const struct result *r)
 {
-	const struct report_totals t = report_totals(r);
+	const struct result_totals t = result_totals(r);
 
 	add_number(j, "send_pps", t.send_pps);
 	add_number(j, "recv_pps", t.recv_pps);
@@ -377,7 +376,7 @@ static void add_search(struct json *j, const struct config *c, const struct sear
 		return;
 	search_result(s, &r);
 	begin(j, "search", '{');
-	add_string(j, "kind", report_search_name(c->search));
+	add_string(j, "kind", config_search_name(c->search));
 	add_string(j, "state", state_name(r.state));
 	add_number(j, "accepted_loss", s->params.loss);
 	add_number(j, "rate", r.rate);

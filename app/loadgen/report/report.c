@@ -148,7 +148,7 @@ static void begin_search(FILE *f, const struct config *c)
 {
 	if (c->search == WANT_NO_SEARCH)
 		return;
-	fprintf(f, "%-11s%s: highest rate with ", "search", report_search_name(c->search));
+	fprintf(f, "%-11s%s: highest rate with ", "search", config_search_name(c->search));
 	if (c->search == WANT_PDR)
 		fprintf(f, "at most %g %% lost", c->search_loss * 100);
 	else
@@ -211,7 +211,7 @@ static void setup_faults(FILE *f, const struct client_stats *s)
 	for (unsigned int i = 0; i < CLIENT_ERROR_CODES; i++)
 		if (s->error[i] > 0)
 			fprintf(f, "%-11s%s answers: %u %s\n", "", text_count(s->error[i]).s,
-				300 + i, report_error_text(300 + i));
+				300 + i, client_fault_error_text(300 + i));
 	if (s->retransmissions * RESENT_SHARE > s->requests)
 		fprintf(f,
 			"%-11smany requests were sent again: they are lost, or the server "
@@ -297,7 +297,7 @@ static void period_allocations(FILE *f, const struct result *r, double t)
 
 static struct text latency(const struct result *r, enum direction d, double quantile)
 {
-	const double us = report_latency_us(r, d, quantile);
+	const double us = result_latency_us(r, d, quantile);
 
 	return us < 0 ? (struct text){"-"} : text_us(us);
 }

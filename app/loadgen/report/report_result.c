@@ -1,73 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The summary of a run.
+#include "report/report_result.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "options/config.h"
-#include "report/report.h"
 #include "report/text.h"
 
 #define DROPS_A_LINE 4
-
-// --- what others need of a result, too -----------------------------------------------------------
-
-struct report_totals report_totals(const struct result *r)
-{
-	struct report_totals t = {0};
-
-	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
-		if (!r->way[d].used || (d == DIRECTION_UP && r->way[DIRECTION_ECHO].used))
-			continue;
-		t.sent += r->way[d].sent;
-		t.received += r->way[d].delivered;
-	}
-	if (r->seconds > 0) {
-		t.send_pps = (double)t.sent / r->seconds;
-		t.recv_pps = (double)t.received / r->seconds;
-	}
-	return t;
-}
-
-double report_latency_us(const struct result *r, enum direction d, double quantile)
-{
-	const struct hist *h = r->way[d].latency;
-
-	if (h == NULL || h->n == 0 || r->hz <= 0)
-		return -1;
-	return (double)hist_quantile(h, quantile) / r->hz * 1e6;
-}
-
-const char *report_error_text(unsigned int code)
-{
-	static const struct {
-		unsigned int code;
-		const char *text;
-	} known[] = {
-		{300, "Try Alternate"},
-		{400, "Bad Request"},
-		{401, "Unauthenticated (wrong user, password or secret?)"},
-		{403, "Forbidden (does the server allow these peers?)"},
-		{420, "Unknown Attribute"},
-		{437, "Allocation Mismatch"},
-		{438, "Stale Nonce"},
-		{440, "Address Family not Supported"},
-		{441, "Wrong Credentials"},
-		{442, "Unsupported Transport Protocol"},
-		{443, "Peer Address Family Mismatch"},
-		{446, "Connection Already Exists"},
-		{447, "Connection Timeout or Failure"},
-		{486, "Allocation Quota Reached"},
-		{487, "Role Conflict"},
-		{500, "Server Error"},
-		{508, "Insufficient Capacity (relay ports of the server?)"},
-	};
-
-	for (unsigned int i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (known[i].code == code)
-			return known[i].text;
-	return "";
-}
 
 // --- media and probes ----------------------------------------------------------------------------
 
@@ -134,7 +74,7 @@ static void result_latency(FILE *f, const struct result *r)
 			continue;
 		fprintf(f, "%-10s %-5s", "", config_way_name(d));
 		for (unsigned int q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++) {
-			const double us = report_latency_us(r, d, quantiles[q]);
+			const double us = result_latency_us(r, d, quantiles[q]);
 
 			fprintf(f, " %10s", us < 0 ? "-" : text_us(us).s);
 		}
@@ -211,7 +151,7 @@ static void result_clients(FILE *f, const struct config *c, const struct result 
 	for (unsigned int i = 0; i < CLIENT_ERROR_CODES; i++)
 		if (s->error[i] > 0)
 			fprintf(f, "%-10s %s answers: %u %s\n", "", text_count(s->error[i]).s,
-				300 + i, report_error_text(300 + i));
+				300 + i, client_fault_error_text(300 + i));
 }
 
 static void result_links(FILE *f, const struct config *c, const struct result *r)
@@ -314,7 +254,7 @@ static void result_drops(FILE *f, const struct server_drops *d)
 void report_result(
 	FILE *f, const struct config *c, const struct result *r, const struct server_drops *drops)
 {
-	const struct report_totals t = report_totals(r);
+	const struct result_totals t = result_totals(r);
 
 	fprintf(f, "\n%-10s %s s\n", "measured", text_seconds(r->seconds).s);
 	if (measures_ways(r)) {

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A search: a row per trial, then the answer with its spread.
+#include "report/report_search.h"
 
-#include "report/report.h"
 #include "report/text.h"
 
 #define PDR_BESIDE 0.005 // accepted loss of the PDR that is printed beside an NDR
 
-const char *report_search_name(enum search_wanted w)
-{
-	switch (w) {
-	case WANT_NDR:
-		return "ndr";
-	case WANT_PDR:
-		return "pdr";
-	case WANT_ALLOC_RATE:
-		return "alloc-rate";
-	case WANT_NO_SEARCH:
-		break;
-	}
-	return NULL;
-}
-
-void report_trial(FILE *f, const struct search_trial *t, unsigned int number)
+void report_search_trial(FILE *f, const struct search_trial *t, unsigned int number)
 {
 	static const char *const verdicts[] = {
 		[SEARCH_PASSED] = "passed",
@@ -84,7 +69,7 @@ static void search_spread(FILE *f, const struct search_result *r)
 void report_search(FILE *f, const struct config *c, const struct search *s)
 {
 	const char *unit = c->search == WANT_ALLOC_RATE ? "allocations a second" : "pps";
-	const char *name = report_search_name(c->search);
+	const char *name = config_search_name(c->search);
 	struct search_result r;
 
 	search_result(s, &r);

@@ -197,7 +197,7 @@ static uint64_t count_of(const struct server_drops *d, const char *name)
 	return 0;
 }
 
-void server_drops_delta(struct server_drops *now, const struct server_drops *before)
+void telemetry_drops_delta(struct server_drops *now, const struct server_drops *before)
 {
 	unsigned int kept = 0;
 

@@ -13,4 +13,4 @@ int telemetry_drops(const char *prefix, struct server_drops *out, char *error, s
 
 // Subtracts the older counters from *now and leaves out those that have not grown. A counter that
 // is lower than before (the server was restarted) counts from zero.
-void server_drops_delta(struct server_drops *now, const struct server_drops *before);
+void telemetry_drops_delta(struct server_drops *now, const struct server_drops *before);

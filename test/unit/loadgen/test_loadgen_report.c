@@ -14,6 +14,8 @@
 
 #include "options/opts.h"
 #include "report/report.h"
+#include "report/report_result.h"
+#include "report/report_search.h"
 #include "report/text.h"
 
 static struct config c;
@@ -325,7 +327,7 @@ static void test_search(void **state)
 			.p99_us = 4321};
 
 		search_report(s, &t);
-		report_trial(out, &s->trial[s->nb_trials - 1], s->nb_trials);
+		report_search_trial(out, &s->trial[s->nb_trials - 1], s->nb_trials);
 	}
 	assert_int_equal(count_said("verdict"), 1);
 	assert_said("failed");

@@ -192,14 +192,14 @@ static void test_delta(void **state)
 		.n = 4, .drop = {{"a", 5}, {"b", 9}, {"new", 4}, {"zero", 0}}};
 	static struct server_drops again = {.n = 1, .drop = {{"b", 3}}};
 
-	server_drops_delta(&now, &before);
+	telemetry_drops_delta(&now, &before);
 	assert_int_equal(now.n, 2);
 	assert_string_equal(now.drop[0].name, "b");
 	assert_int_equal(now.drop[0].count, 2);
 	assert_string_equal(now.drop[1].name, "new");
 	assert_int_equal(now.drop[1].count, 4);
 	// Restarted meanwhile: it counts from zero
-	server_drops_delta(&again, &before);
+	telemetry_drops_delta(&again, &before);
 	assert_int_equal(again.n, 1);
 	assert_int_equal(again.drop[0].count, 3);
 }
