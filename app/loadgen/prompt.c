@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The prompt of --interactive, with testpmd's commands. Traffic goes on while the user types.
+#include "prompt.h"
+
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include "measure/pacer.h"
 #include "report/report_result.h"
 #include "session.h"
+#include "traffic.h"
 
 #define LINE_MAX_LEN 256
 #define POLL_MS 50

@@ -8,12 +8,15 @@
 #include "lanes/lane.h"
 #include "lanes/sender.h"
 #include "measure/pacer.h"
+#include "prompt.h"
 #include "report/json.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/report_result.h"
 #include "report/report_search.h"
+#include "seek.h"
 #include "session.h"
+#include "traffic.h"
 
 #define HOPS_S 4.0 // seconds that next hops have to answer
 #define RELEASE_S 8.0

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Searches: makes a trial at each rate that search.c asks for.
+#include "seek.h"
+
 #include <stdlib.h>
 
 #include "report/report_search.h"
 #include "session.h"
+#include "traffic.h"
 
 // The latency quantile q, in microseconds, of the direction that is slowest.
 static double latency_us(const struct session *s, double q)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One run of the program as the main lcore sees it: the orders it gives to the lanes, the snapshots
-// it takes of their counters, and what it prints. Used by run.c (the phases), seek.c (searches) and
-// prompt.c.
+// it takes of their counters, and what it prints. Used by run.c (the phases), traffic.c, seek.c
+// (searches) and prompt.c.
 #pragma once
 
 #include <stdio.h>
@@ -37,26 +37,6 @@ void session_step(void);
 // phase before.
 void session_order(struct engine *e, enum phase phase);
 
-// traffic_begin starts traffic at a rate (datagrams per second, all senders together). traffic_end
-// stops it and writes what was measured to s->result. traffic_row prints one row of the table; t is
-// the time since the traffic began, in seconds.
-void traffic_begin(struct session *s, double rate);
-void traffic_end(struct session *s);
-void traffic_row(struct session *s, double t);
-// Changes the rate of the traffic under way.
-void traffic_rate(struct session *s, double rate);
-// Sends at a rate for `duration` seconds and leaves the result in s->result. tell: print the rows
-// of the table meanwhile.
-void traffic_run(struct session *s, double rate, double duration, bool tell);
-// Sends at the rate for the warm-up time and measures nothing: caches fill, neighbours are
-// resolved, and the server warms up.
-void traffic_warm_up(struct session *s, double rate);
-
 // Read the server's drop counters before and after what is measured, if --telemetry asked for it.
 void session_drops_before(struct session *s);
 void session_drops_after(struct session *s);
-
-// seek.c: makes all trials of a search, whose state is s->search. Returns the exit status, 0 or 1.
-int seek_run(struct session *s);
-// prompt.c: carries out commands from standard input until "quit" or the end of the input.
-void prompt_run(struct session *s);
