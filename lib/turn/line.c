@@ -66,13 +66,13 @@ void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	if (copy_make(s, slot, peer))
-		copy_made(s, slot, permission_time(s, slot, &peer->addr));
+		copy_made(s, slot, peers_permission_time(s, slot, &peer->addr));
 }
 
 void line_copy_channel(struct turn_shard *s, uint32_t slot)
 {
 	const uint16_t number = __builtin_bswap16(alloc_at(s, slot)->channel);
-	uint32_t channel = number != 0 ? channel_by_number(s, slot, number) : TURN_NONE;
+	uint32_t channel = number != 0 ? peers_channel_by_number(s, slot, number) : TURN_NONE;
 
 	if (channel == TURN_NONE)
 		channel = cold_at(s, slot)->channels;

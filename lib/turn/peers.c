@@ -56,45 +56,47 @@ static uint32_t *port_link(const struct turn_shard *s, uint32_t permission, uint
 	return link;
 }
 
-uint32_t permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
+uint32_t peers_permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
 	return *permission_link(s, slot, peer);
 }
 
-bool permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
+bool peers_permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
-	const uint32_t i = permission_find(s, slot, peer);
+	const uint32_t i = peers_permission_find(s, slot, peer);
 
 	return i != TURN_NONE && permission_left(s, i) > 0;
 }
 
-uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number)
+uint32_t peers_channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number)
 {
 	return *number_link(s, slot, number);
 }
 
-uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+uint32_t peers_channel_by_peer(
+	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
-	const uint32_t permission = permission_find(s, slot, &peer->addr);
+	const uint32_t permission = peers_permission_find(s, slot, &peer->addr);
 
 	return permission != TURN_NONE ? *port_link(s, permission, peer->port) : TURN_NONE;
 }
 
-bool channel_bound(const struct turn_shard *s, uint32_t channel)
+bool peers_channel_bound(const struct turn_shard *s, uint32_t channel)
 {
 	return channel_left(s, channel) > 0;
 }
 
-bool channel_live(const struct turn_shard *s, uint32_t channel)
+bool peers_channel_live(const struct turn_shard *s, uint32_t channel)
 {
 	// A channel outlives its permission; data then stops until the permission is renewed (RFC
 	// 8656 12: the binding lasts 600 s; section 9: the permission lasts 300 s).
-	return channel_bound(s, channel) && permission_left(s, s->channel[channel].permission) > 0;
+	return peers_channel_bound(s, channel) &&
+		permission_left(s, s->channel[channel].permission) > 0;
 }
 
 // --- making and refreshing -----------------------------------------------------------------------
 
-bool permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb)
+bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb)
 {
 	const uint32_t has = cold_at(s, slot)->nb_permissions;
 
@@ -126,7 +128,7 @@ static uint32_t permission_new(
 	return i;
 }
 
-uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
+uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
 	uint32_t *link = permission_link(s, slot, peer);
 	const uint32_t i = *link != TURN_NONE ? *link : permission_new(s, slot, peer, link);
@@ -155,18 +157,18 @@ static uint32_t channel_new(
 	return i;
 }
 
-unsigned int channel_set(
+unsigned int peers_channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
 {
-	const bool known = permission_find(s, slot, &peer->addr) != TURN_NONE;
-	uint32_t i = channel_by_number(s, slot, number);
+	const bool known = peers_permission_find(s, slot, &peer->addr) != TURN_NONE;
+	uint32_t i = peers_channel_by_number(s, slot, number);
 	uint32_t permission;
 
-	if (!known && !permissions_fit(s, slot, 1))
+	if (!known && !peers_permissions_fit(s, slot, 1))
 		return 508;
 	if (i == TURN_NONE && !channel_fits(s, slot))
 		return 508;
-	permission = permission_set(s, slot, &peer->addr);
+	permission = peers_permission_set(s, slot, &peer->addr);
 	if (permission == TURN_NONE)
 		return 508;
 	if (i == TURN_NONE)
@@ -179,9 +181,9 @@ unsigned int channel_set(
 	return 0;
 }
 
-uint32_t permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
+uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
-	const uint32_t i = permission_find(s, slot, peer);
+	const uint32_t i = peers_permission_find(s, slot, peer);
 
 	return i != TURN_NONE ? permission_left(s, i) : 0;
 }

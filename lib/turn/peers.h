@@ -30,30 +30,31 @@ _Static_assert(sizeof(struct turn_channel) == 32, "two a cache line");
 
 // Index of the permission for an address, whether or not its time has passed; TURN_NONE when there
 // is none.
-uint32_t permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
+uint32_t peers_permission_find(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
 // Whether an address has a permission whose time has not passed.
-bool permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
+bool peers_permission_live(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
 // Index of a channel, found by its number or by its peer. Expired channels are found too; TURN_NONE
 // when there is none.
-uint32_t channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number);
-uint32_t channel_by_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+uint32_t peers_channel_by_number(const struct turn_shard *s, uint32_t slot, uint16_t number);
+uint32_t peers_channel_by_peer(
+	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // Milliseconds until the permission of an address expires; 0 when there is none or it has expired.
-uint32_t permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
+uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
 // Milliseconds until a channel or its permission expires, whichever is first.
 uint32_t peers_left(const struct turn_shard *s, uint32_t channel);
 // Whether a channel's own time has not passed.
-bool channel_bound(const struct turn_shard *s, uint32_t channel);
+bool peers_channel_bound(const struct turn_shard *s, uint32_t channel);
 // Whether neither the channel's time nor its permission's time has passed.
-bool channel_live(const struct turn_shard *s, uint32_t channel);
+bool peers_channel_live(const struct turn_shard *s, uint32_t channel);
 // Whether nb more permissions fit the allocation's limit and the share of the pool that its user
 // may have. A refusal for want of share is counted in the statistics.
-bool permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
-// Installs or refreshes a permission; the caller has asked permissions_fit. Returns its index, or
-// TURN_NONE when the pool is empty.
-uint32_t permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
+bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
+// Installs or refreshes a permission; the caller has asked peers_permissions_fit. Returns its
+// index, or TURN_NONE when the pool is empty.
+uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
 // Binds or refreshes a channel and its permission. 0, or 508 when there is no room; the caller has
 // checked that number and peer do not clash with another binding.
-unsigned int channel_set(
+unsigned int peers_channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
 // Frees expired channels, and expired permissions that no channel names. Returns the milliseconds
 // to the earliest expiry that is left (UINT32_MAX: none).

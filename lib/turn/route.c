@@ -170,10 +170,10 @@ static void relay_channel_data(
 		return route_drop(plan, TURN_DROP_CHANNEL_LENGTH);
 	if (!slot_live(s, v->slot))
 		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
-	channel = channel_by_number(s, v->slot, number);
-	if (channel == TURN_NONE || !channel_bound(s, channel))
+	channel = peers_channel_by_number(s, v->slot, number);
+	if (channel == TURN_NONE || !peers_channel_bound(s, channel))
 		return route_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
-	if (!channel_live(s, channel))
+	if (!peers_channel_live(s, channel))
 		return route_drop(plan, TURN_DROP_NO_PERMISSION);
 	passed_over(s, v->slot, channel);
 	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
@@ -231,7 +231,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	if (peer.port == 0)
 		return route_drop(plan, TURN_DROP_PEER_DENIED);
 	if (!line_has(s, slot, &peer)) {
-		if (!permission_live(s, slot, &peer.addr))
+		if (!peers_permission_live(s, slot, &peer.addr))
 			return route_drop(plan, TURN_DROP_NO_PERMISSION);
 		if (s->shared.nb > 0) {
 			const enum turn_drop reason = send_from_shared(s, slot, &peer);
@@ -239,7 +239,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 			if (reason != TURN_OK)
 				return route_drop(plan, reason);
 		}
-		if (channel_by_peer(s, slot, &peer) == TURN_NONE)
+		if (peers_channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
 	}
 	turn_line_count(s, alloc_at(s, slot), v, v->leg);
@@ -340,12 +340,12 @@ static void route_peer(
 		return route_drop(plan,
 			v->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
 				   : TURN_DROP_PEER_NO_ALLOCATION);
-	if (!permission_live(s, v->slot, &v->src))
+	if (!peers_permission_live(s, v->slot, &v->src))
 		return route_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
-	channel = channel_by_peer(s, v->slot, &peer);
+	channel = peers_channel_by_peer(s, v->slot, &peer);
 	if (channel == TURN_NONE)
 		peer_passed_over(s, v->slot, &peer);
-	if (channel == TURN_NONE || !channel_live(s, channel))
+	if (channel == TURN_NONE || !peers_channel_live(s, channel))
 		return relay_data_indication(s, v, plan, side);
 	passed_over(s, v->slot, channel);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);

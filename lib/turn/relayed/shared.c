@@ -203,7 +203,7 @@ uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpo
 void shared_keep(struct turn_shard *s, uint32_t endpoint)
 {
 	struct shared_endpoint *e = &s->shared.endpoint[endpoint];
-	uint32_t *head = &s->shared.of_permission[permission_find(s, e->slot, &e->addr)];
+	uint32_t *head = &s->shared.of_permission[peers_permission_find(s, e->slot, &e->addr)];
 
 	e->links.child[0] = *head;
 	*head = endpoint;

@@ -358,11 +358,11 @@ unsigned int method_create_permission(struct turn_request *r)
 		return code;
 	peers_settle(s, r->slot);
 	for (unsigned int i = 0; i < n; i++)
-		new += permission_find(s, r->slot, &peer[i].addr) == TURN_NONE;
-	if (!permissions_fit(s, r->slot, new))
+		new += peers_permission_find(s, r->slot, &peer[i].addr) == TURN_NONE;
+	if (!peers_permissions_fit(s, r->slot, new))
 		return 508;
 	for (unsigned int i = 0; i < n; i++)
-		if (permission_set(s, r->slot, &peer[i].addr) == TURN_NONE)
+		if (peers_permission_set(s, r->slot, &peer[i].addr) == TURN_NONE)
 			return 508;
 	line_copy_channel(s, r->slot);
 	return 0;
@@ -372,8 +372,8 @@ unsigned int method_create_permission(struct turn_request *r)
 static bool binding_clashes(
 	const struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
 {
-	const uint32_t by_number = channel_by_number(s, slot, number);
-	const uint32_t by_peer = channel_by_peer(s, slot, peer);
+	const uint32_t by_number = peers_channel_by_number(s, slot, number);
+	const uint32_t by_peer = peers_channel_by_peer(s, slot, peer);
 
 	return by_number != by_peer;
 }
@@ -399,10 +399,10 @@ static unsigned int bind_channel(
 	unsigned int code;
 
 	if (s->shared.nb == 0)
-		return channel_set(s, r->slot, number, peer);
+		return peers_channel_set(s, r->slot, number, peer);
 	switch (shared_ask(s, r->slot, peer)) {
 	case SHARED_OURS:
-		return channel_set(s, r->slot, number, peer);
+		return peers_channel_set(s, r->slot, number, peer);
 	case SHARED_COLLISION:
 		r->reason = "Peer In Use On This Shared Relay Address";
 		return 400;
@@ -417,7 +417,7 @@ static unsigned int bind_channel(
 	endpoint = shared_register(s, r->slot, peer);
 	if (endpoint == TURN_NONE)
 		return 508;
-	code = channel_set(s, r->slot, number, peer);
+	code = peers_channel_set(s, r->slot, number, peer);
 	if (code == 0)
 		shared_keep(s, endpoint);
 	else
