@@ -2,7 +2,7 @@
 // Routing: looks up a burst and fetches its lines, then makes plans in arrival order. A datagram
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
-#include "requests/methods.h"
+#include "requests/method.h"
 #include "shard.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)

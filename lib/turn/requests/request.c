@@ -4,7 +4,7 @@
 #include "requests/request.h"
 #include "auth/nonce.h"
 #include "limits/stranger.h"
-#include "requests/methods.h"
+#include "requests/method.h"
 #include "route.h"
 #include "shard.h"
 

@@ -4,7 +4,7 @@
 // error nothing is left behind.
 #include <netinet/in.h>
 
-#include "requests/methods.h"
+#include "requests/method.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
