@@ -229,7 +229,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	if (plan->verdict == TURN_SEND)
 		way.path = (struct turn_path){side->src, side->dst, NULL};
 	else
-		turn_flow_path(w->shard, plan->flow, &way.path);
+		turn_route_path(w->shard, plan->flow, &way.path);
 	way.client = v->leg == TURN_FROM_CLIENT ? &v->src : &way.path.dst.addr;
 	if (plan->front_len == CHANNEL_HEADER_LEN) {
 		store_be16(channel, plan->channel);

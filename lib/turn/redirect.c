@@ -51,7 +51,7 @@ void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v,
 		.until_ms = until_ms};
 }
 
-unsigned int turn_shard_notes(
+unsigned int turn_redirect_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max)
 {
 	const unsigned int n = s->nb_notes < max ? s->nb_notes : max;
@@ -64,7 +64,7 @@ unsigned int turn_shard_notes(
 	return n;
 }
 
-void turn_shard_redirect(struct turn_shard *s, const struct turn_redirect_note *note)
+void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *note)
 {
 	const struct turn_view v = {.src = note->client.addr,
 		.src_port = note->client.port,

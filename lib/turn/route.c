@@ -415,7 +415,7 @@ static void path_of_channel(const struct turn_shard *s, uint32_t channel, struct
 	out->hop = NULL;
 }
 
-void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out)
+void turn_route_path(struct turn_shard *s, uint32_t flow, struct turn_path *out)
 {
 	const uint32_t index = flow & ~FLOW_KIND;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams and what to do with them: views go in, plans come out (RFC 8656). lib/turn knows
-// nothing of IP headers, mbufs, sockets or clocks; the data path executes the plans.
+// nothing of IP headers, mbufs, sockets or clocks; the data path executes the plans. The functions
+// are route.c's.
 #pragma once
 
 #include "addr.h"
@@ -67,7 +68,7 @@ struct turn_plan {
 	uint16_t channel; // RELAY with front_len 4: number for the ChannelData header in front
 	uint16_t front_len; // 0, 4, or the length of side->front
 	uint16_t off, len; // the part of the datagram that is sent on
-	uint32_t flow; // names the two ends: turn_flow_path
+	uint32_t flow; // names the two ends: turn_route_path
 };
 _Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
 
@@ -139,4 +140,4 @@ void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int 
 void turn_route_one(struct turn_shard *s, struct turn_burst *b);
 
 // Writes to *out the two ends of a flow that a plan of this round named.
-void turn_flow_path(struct turn_shard *s, uint32_t flow, struct turn_path *out);
+void turn_route_path(struct turn_shard *s, uint32_t flow, struct turn_path *out);

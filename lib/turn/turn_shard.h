@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All TURN state of one worker: making and ending it, its clock, expiry, statistics and listing.
-// Only the worker's own lcore may call these functions, unless a comment says otherwise.
+// Only the worker's own lcore may call these functions, unless a comment says otherwise. They are
+// grouped by file.
 #pragma once
 
 #include "turn.h"
@@ -12,6 +13,8 @@ struct turn_line;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
+
+// --- shard.c -------------------------------------------------------------------------------------
 
 struct turn_shard_params {
 	const struct turn_policy *policy;
@@ -52,7 +55,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 // left in *left_ms; else TURN_NONE.
 uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
-// Ends the allocation of a slot because its client is gone. Call turn_shard_notes afterwards.
+// Ends the allocation of a slot because its client is gone. Call turn_redirect_notes afterwards.
 void turn_shard_end(struct turn_shard *s, uint32_t slot);
 // Ends every allocation and reservation, and gives their quota back. The memory is the caller's to
 // free.
@@ -87,6 +90,8 @@ struct turn_info {
 unsigned int turn_shard_list(
 	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max);
 
+// --- redirect.c ----------------------------------------------------------------------------------
+
 // What a worker tells the worker that holds a redirect to one of its allocations: a redirect lasts
 // as long as the allocation it leads to.
 struct turn_redirect_note {
@@ -97,7 +102,7 @@ struct turn_redirect_note {
 
 // Moves up to max waiting notes to out and returns how many. Call it after each burst and each
 // turn_shard_expire.
-unsigned int turn_shard_notes(
+unsigned int turn_redirect_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max);
 // Applies a note that came from another worker.
-void turn_shard_redirect(struct turn_shard *s, const struct turn_redirect_note *note);
+void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *note);

@@ -99,13 +99,13 @@ static void relay(struct hold *h, unsigned int i)
 
 		p = fixture_channel_data(&h->f, &c, (uint16_t)(CHANNEL_MIN + k), "media", 5);
 		assert_int_equal(p->verdict, TURN_RELAY);
-		turn_flow_path(h->f.shard, p->flow, &path);
+		turn_route_path(h->f.shard, p->flow, &path);
 		assert_true(endpoint_eq(&path.src, &c.relay));
 		assert_true(endpoint_eq(&path.dst, &peer));
 		p = fixture_from_peer(&h->f, &c.relay, &peer, "media", 5);
 		assert_int_equal(p->verdict, TURN_RELAY);
 		assert_int_equal(p->channel, CHANNEL_MIN + k);
-		turn_flow_path(h->f.shard, p->flow, &path);
+		turn_route_path(h->f.shard, p->flow, &path);
 		assert_true(endpoint_eq(&path.dst, &c.at));
 	}
 }

@@ -53,7 +53,7 @@ static void check(unsigned int i, uint32_t ports, const struct endpoint *relay)
 	struct turn_path path;
 
 	assert_int_equal(plan->verdict, TURN_RELAY);
-	turn_flow_path(f.shard, plan->flow, &path);
+	turn_route_path(f.shard, plan->flow, &path);
 	assert_true(endpoint_eq(&path.dst, &c.at));
 }
 

@@ -43,7 +43,7 @@ static struct turn_path path_of(
 	if (p->verdict == TURN_SEND)
 		path = (struct turn_path){side->src, side->dst};
 	else if (p->verdict == TURN_RELAY)
-		turn_flow_path(f->shard, p->flow, &path);
+		turn_route_path(f->shard, p->flow, &path);
 	return path;
 }
 

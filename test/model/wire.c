@@ -458,7 +458,7 @@ static const char *decode_relay(
 	struct turn_path path = {side->src, side->dst};
 
 	if (p->verdict == TURN_RELAY)
-		turn_flow_path(f->shard, p->flow, &path);
+		turn_route_path(f->shard, p->flow, &path);
 	o->src = path.src;
 	o->dst = path.dst;
 	if (p->off + p->len > f->burst.view[i].len)

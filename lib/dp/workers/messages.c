@@ -72,7 +72,7 @@ void messages_notes(struct worker *w)
 	unsigned int sent = 0;
 
 	w->nb_notes +=
-		turn_shard_notes(w->shard, w->note + w->nb_notes, DP_NOTES_MAX - w->nb_notes);
+		turn_redirect_notes(w->shard, w->note + w->nb_notes, DP_NOTES_MAX - w->nb_notes);
 	if (likely(w->nb_notes == 0))
 		return;
 	// in order: the last word on a client must come last
@@ -89,7 +89,7 @@ void messages_apply(struct worker *w, struct rte_mbuf *m)
 	if (p->kind == MBUF_META_NEIGHBOUR)
 		nexthop_learn(w, p->port, &p->neighbour, p->from_ask);
 	else if (p->kind == MBUF_META_REDIRECT)
-		turn_shard_redirect(w->shard, &p->redirect);
+		turn_redirect_apply(w->shard, &p->redirect);
 	else
 		streams_end(w, &p->datagram);
 	rte_pktmbuf_free(m);

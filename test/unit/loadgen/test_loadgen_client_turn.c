@@ -101,14 +101,14 @@ static void assert_channel(uint32_t i)
 
 	plan = fixture_channel_data(&f, &c, cl->channel, "up", 2);
 	assert_int_equal(plan->verdict, TURN_RELAY);
-	turn_flow_path(f.shard, plan->flow, &path);
+	turn_route_path(f.shard, plan->flow, &path);
 	assert_true(endpoint_eq(&path.src, &cl->relay));
 	assert_true(endpoint_eq(&path.dst, &cl->peer));
 	plan = fixture_from_peer(&f, &cl->relay, &cl->peer, "down", 4);
 	assert_int_equal(plan->verdict, TURN_RELAY);
 	assert_int_equal(plan->front_len, CHANNEL_HEADER_LEN);
 	assert_int_equal(plan->channel, cl->channel);
-	turn_flow_path(f.shard, plan->flow, &path);
+	turn_route_path(f.shard, plan->flow, &path);
 	assert_true(endpoint_eq(&path.dst, &cl->at));
 }
 

@@ -350,10 +350,10 @@ static struct turn_plan moved(struct fixture *to, const struct fixture *from, ui
 static void carry_notes(struct fixture *from, struct fixture *to)
 {
 	struct turn_redirect_note note[8];
-	const unsigned int n = turn_shard_notes(from->shard, note, 8);
+	const unsigned int n = turn_redirect_notes(from->shard, note, 8);
 
 	for (unsigned int i = 0; i < n; i++)
-		turn_shard_redirect(to->shard, &note[i]);
+		turn_redirect_apply(to->shard, &note[i]);
 }
 
 // The token leads the client from its home worker (0) to the one that holds the port (1), and a

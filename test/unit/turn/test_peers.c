@@ -253,13 +253,13 @@ static void every_channel_of_several_works(void **state)
 		struct turn_path path;
 
 		assert_int_equal(to_peer((uint16_t)(0x4000 + i)), TURN_OK);
-		turn_flow_path(f.shard, f.burst.plan.flow, &path);
+		turn_route_path(f.shard, f.burst.plan.flow, &path);
 		assert_true(endpoint_eq(&path.src, &ivan.relay));
 		assert_true(endpoint_eq(&path.dst, &p));
 		fixture_from_peer(&f, &ivan.relay, &p, "hi", 2);
 		assert_int_equal(f.burst.plan.channel, 0x4000 + i);
 		assert_int_equal(f.burst.plan.front_len, 4);
-		turn_flow_path(f.shard, f.burst.plan.flow, &path);
+		turn_route_path(f.shard, f.burst.plan.flow, &path);
 		assert_true(endpoint_eq(&path.src, &f.config.listeners[0].at));
 		assert_true(endpoint_eq(&path.dst, &ivan.at));
 	}
@@ -338,7 +338,7 @@ static void send_indication_rules(void **state)
 	assert_int_equal(send_to(&peer, ""), TURN_OK); // section 11.2: may be empty
 	assert_int_equal(f.burst.plan.verdict, TURN_RELAY);
 	assert_int_equal(f.burst.plan.len, 0);
-	turn_flow_path(f.shard, f.burst.plan.flow, &path);
+	turn_route_path(f.shard, f.burst.plan.flow, &path);
 	assert_true(endpoint_eq(&path.src, &ivan.relay));
 	assert_true(endpoint_eq(&path.dst, &peer));
 	// to a second one, whose way is not kept
@@ -524,7 +524,7 @@ static void check_many(bool (*bound)(unsigned int i))
 			bound(i) ? TURN_OK : TURN_DROP_CHANNEL_UNBOUND);
 		if (!bound(i))
 			continue;
-		turn_flow_path(f.shard, f.burst.plan.flow, &path);
+		turn_route_path(f.shard, f.burst.plan.flow, &path);
 		assert_true(endpoint_eq(&path.dst, &to));
 		fixture_from_peer(&f, &ivan.relay, &to, "x", 1);
 		assert_int_equal(f.burst.plan.channel, CHANNEL_MIN + i);

@@ -39,7 +39,7 @@ static unsigned int refused(struct fixture_client *c, enum stun_method method)
 
 static unsigned int notes(struct turn_redirect_note *out, unsigned int max)
 {
-	return turn_shard_notes(f.shard, out, max);
+	return turn_redirect_notes(f.shard, out, max);
 }
 
 static void assert_ended(const struct turn_redirect_note *note, const struct fixture_client *c)

@@ -70,7 +70,7 @@ static struct endpoint client_of(const struct endpoint *relay, const struct endp
 	struct turn_path path;
 
 	assert_int_equal(plan->verdict, TURN_RELAY);
-	turn_flow_path(f.shard, plan->flow, &path);
+	turn_route_path(f.shard, plan->flow, &path);
 	return path.dst;
 }
 
@@ -481,7 +481,7 @@ static void owner_changes_within_a_burst(void **state)
 	turn_route_begin(f.shard, b);
 	turn_route_finish(f.shard, b, 0);
 	assert_int_equal(b->plan.verdict, TURN_RELAY);
-	turn_flow_path(f.shard, b->plan.flow, &path);
+	turn_route_path(f.shard, b->plan.flow, &path);
 	assert_true(endpoint_eq(&path.dst, &ivan.at));
 	turn_route_finish(f.shard, b, 1);
 	assert_int_equal(b->plan.verdict, TURN_REPLY);
@@ -491,7 +491,7 @@ static void owner_changes_within_a_burst(void **state)
 	assert_int_equal(b->plan.verdict, TURN_REPLY);
 	turn_route_finish(f.shard, b, 4);
 	assert_int_equal(b->plan.verdict, TURN_RELAY);
-	turn_flow_path(f.shard, b->plan.flow, &path);
+	turn_route_path(f.shard, b->plan.flow, &path);
 	assert_true(endpoint_eq(&path.dst, &olga.at));
 }
 
