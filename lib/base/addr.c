@@ -61,7 +61,7 @@ bool addr_nat64(const struct prefix *p, const struct addr *a, struct addr *v4)
 	unsigned int at = p->len / 8u;
 	uint8_t carried[4];
 
-	if (!prefix_contains(p, a))
+	if (!addr_prefix_contains(p, a))
 		return false;
 	for (unsigned int i = 0; i < 4; i++) {
 		at += at == NAT64_ZERO;
@@ -133,7 +133,7 @@ char *addr_format(const struct addr *a, char *buf, size_t len)
 	return buf;
 }
 
-char *endpoint_format(const struct endpoint *e, char *buf, size_t len)
+char *addr_format_endpoint(const struct endpoint *e, char *buf, size_t len)
 {
 	char text[ADDR_TEXT_LEN];
 
@@ -179,7 +179,7 @@ static int parse_len(const char *text, int max)
 	return len <= max ? len : -EINVAL;
 }
 
-int prefix_parse(const char *text, struct prefix *out)
+int addr_prefix_parse(const char *text, struct prefix *out)
 {
 	const char *slash = strchr(text, '/');
 	char host[ADDR_TEXT_LEN];
@@ -204,7 +204,7 @@ int prefix_parse(const char *text, struct prefix *out)
 	return 0;
 }
 
-bool prefix_contains(const struct prefix *p, const struct addr *a)
+bool addr_prefix_contains(const struct prefix *p, const struct addr *a)
 {
 	// ::/0 is all of IPv6; only in the 128-bit form do IPv4 addresses seem to lie in it
 	if (p->len < V4_BITS && addr_is_v4(a))
@@ -212,7 +212,7 @@ bool prefix_contains(const struct prefix *p, const struct addr *a)
 	return ((to_number(a) ^ to_number(&p->addr)) & ~low_bits(128u - p->len)) == 0;
 }
 
-struct addr_range prefix_range(const struct prefix *p)
+struct addr_range addr_prefix_range(const struct prefix *p)
 {
 	return (struct addr_range){
 		.lo = p->addr, .hi = from_number(to_number(&p->addr) | low_bits(128u - p->len))};
@@ -226,9 +226,9 @@ int addr_range_parse(const char *text, struct addr_range *out)
 	char lo[ADDR_TEXT_LEN];
 
 	if (dash == NULL) {
-		if (prefix_parse(text, &p) != 0)
+		if (addr_prefix_parse(text, &p) != 0)
 			return -EINVAL;
-		*out = prefix_range(&p);
+		*out = addr_prefix_range(&p);
 		return 0;
 	}
 	if (copy_addr(text, dash, lo) != 0 || addr_parse(lo, &r.lo) != 0 ||

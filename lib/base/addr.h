@@ -112,19 +112,19 @@ int addr_parse(const char *text, struct addr *out);
 // buf.
 char *addr_format(const struct addr *a, char *buf, size_t len);
 // "a.b.c.d:port" or "[v6]:port". len, the size of buf, is at least ADDR_TEXT_LEN + 8. Returns buf.
-char *endpoint_format(const struct endpoint *e, char *buf, size_t len);
+char *addr_format_endpoint(const struct endpoint *e, char *buf, size_t len);
 
 // Compares as 128-bit numbers: -1, 0 or 1.
 int addr_cmp(const struct addr *a, const struct addr *b);
 
 // Reads "addr/len" or "addr" (a host prefix). The length counts in the notation used: "10.0.0.0/8"
 // gives len 104. 0, or -EINVAL when the text is malformed or host bits are set.
-int prefix_parse(const char *text, struct prefix *out);
+int addr_prefix_parse(const char *text, struct prefix *out);
 // Whether the address is under the prefix. An IPv6 prefix never contains an IPv4 address, not even
 // ::/0.
-bool prefix_contains(const struct prefix *p, const struct addr *a);
+bool addr_prefix_contains(const struct prefix *p, const struct addr *a);
 // First and last address of a prefix.
-struct addr_range prefix_range(const struct prefix *p);
+struct addr_range addr_prefix_range(const struct prefix *p);
 
 // Reads "a", "a-b" (same family, a <= b) or a prefix. 0 or -EINVAL.
 int addr_range_parse(const char *text, struct addr_range *out);

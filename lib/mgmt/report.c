@@ -124,7 +124,7 @@ static void report_listeners(const struct turn_config *t)
 
 	for (uint32_t i = 0; i < t->nb_listeners && i < LISTENERS_TOLD; i++)
 		LOG(INFO, "listener: %s %s", transports[t->listeners[i].transport],
-			endpoint_format(&t->listeners[i].at, text, sizeof(text)));
+			addr_format_endpoint(&t->listeners[i].at, text, sizeof(text)));
 	if (t->nb_listeners > LISTENERS_TOLD)
 		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
 }

@@ -255,8 +255,10 @@ void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 	char text[ENDPOINT_LEN], user[TEXT_LEN];
 
 	rte_tel_data_add_dict_u64(t, "id", i->id);
-	rte_tel_data_add_dict_string(t, "client", endpoint_format(&i->client, text, sizeof(text)));
-	rte_tel_data_add_dict_string(t, "relay", endpoint_format(&i->relay, text, sizeof(text)));
+	rte_tel_data_add_dict_string(
+		t, "client", addr_format_endpoint(&i->client, text, sizeof(text)));
+	rte_tel_data_add_dict_string(
+		t, "relay", addr_format_endpoint(&i->relay, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "user", mgmt_rows_text(i->user, user, sizeof(user)));
 	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
 	rte_tel_data_add_dict_u64(t, "rx", i->rx);

@@ -83,8 +83,8 @@ static void fail(const struct endpoint *at, char *error, size_t len)
 		advice = " (see `ss -ltnp`)";
 	else if (errno == EACCES)
 		advice = " (ports below 1024 take CAP_NET_BIND_SERVICE)";
-	snprintf(error, len, "listeners: tcp %s: %s%s", endpoint_format(at, text, sizeof(text)),
-		strerror(errno), advice);
+	snprintf(error, len, "listeners: tcp %s: %s%s",
+		addr_format_endpoint(at, text, sizeof(text)), strerror(errno), advice);
 }
 
 static int listen_on(const struct thread *t, const struct endpoint *at)

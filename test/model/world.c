@@ -373,7 +373,7 @@ void model_print(const struct model_world *w, const struct op *op)
 
 	printf("op: %s, client %u %s listener %u, tid %u, user %s, sign %d, style %d, nonce of "
 	       "wall clock %llu%s\n",
-		kinds[op->kind], op->client, endpoint_format(&c->at, text, sizeof(text)),
+		kinds[op->kind], op->client, addr_format_endpoint(&c->at, text, sizeof(text)),
 		c->listener, op->tid, w->user[op->user].name, op->sign, op->style,
 		(unsigned long long)op->nonce.wall_s, op->nonce.junk ? " (junk)" : "");
 	printf("    transport %d, family %d, even %d, lifetime %u%s, token %d, malformed %d, "
@@ -383,10 +383,10 @@ void model_print(const struct model_world *w, const struct op *op)
 		op->garbage);
 	printf("    channel 0x%x, length %u, slack %d, DONT-FRAGMENT %d, relay %s\n", op->channel,
 		op->len, op->slack, op->df_attribute,
-		endpoint_format(&op->relay, text, sizeof(text)));
+		addr_format_endpoint(&op->relay, text, sizeof(text)));
 	for (unsigned int i = 0; i < op->nb_peers || (i == 0 && op->kind == OP_PEER); i++)
 		printf("    peer %s%s%s\n",
-			endpoint_format(&w->peer[op->peer[i]].at, text, sizeof(text)),
+			addr_format_endpoint(&w->peer[op->peer[i]].at, text, sizeof(text)),
 			w->peer[op->peer[i]].encoded ? " (as IPv6)" : "",
 			op->peer_malformed[i] ? " (malformed)" : "");
 }

@@ -54,7 +54,7 @@ uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst)
 	uint16_t hop;
 
 	// dst is on the link when its prefix, at the link's length, contains our own address
-	if (!prefix_contains(&link, &s->addrs.lo))
+	if (!addr_prefix_contains(&link, &s->addrs.lo))
 		target = &s->gateway;
 	if (addr_eq(target, &none) || addr_is_v4(target) != addr_is_v4(dst))
 		return HOP_NONE;

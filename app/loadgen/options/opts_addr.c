@@ -85,7 +85,7 @@ static int check_range(struct opts *o, const struct side *s)
 {
 	const struct addr *lo = &s->addrs.lo, *hi = &s->addrs.hi;
 	const struct prefix link = prefix_of(lo, s->prefix_len);
-	const struct addr_range all = prefix_range(&link);
+	const struct addr_range all = addr_prefix_range(&link);
 
 	if (!is_host(lo) || !is_host(hi))
 		return option_fail(o, o->now, "no address that a host can have");
@@ -94,7 +94,7 @@ static int check_range(struct opts *o, const struct side *s)
 		return option_fail(o, o->now, "%d addresses at most", ADDRS_MAX);
 	if (s->prefix_len == 0)
 		return 0;
-	if (!prefix_contains(&link, hi))
+	if (!addr_prefix_contains(&link, hi))
 		return option_fail(o, o->now, "the range leaves its subnet");
 	// Point-to-point prefixes may use all their addresses (RFC 3021, RFC 6164)
 	if (s->prefix_len >= 127)
@@ -169,7 +169,7 @@ static bool on_link(const struct side *s, const struct addr *a)
 	const struct prefix link = prefix_of(&s->addrs.lo, s->prefix_len);
 
 	// Every IPv6 link also has the link-local prefix
-	return prefix_contains(&link, a) ||
+	return addr_prefix_contains(&link, a) ||
 		(!addr_is_v4(&s->addrs.lo) && !addr_is_v4(a) && addr_class(a) == ADDR_LINK_LOCAL);
 }
 

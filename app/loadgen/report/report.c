@@ -56,7 +56,7 @@ static void begin_server(FILE *f, const struct config *c)
 
 	if (c->mode == MODE_DIRECT || (c->role & ROLE_CLIENT) == 0)
 		return;
-	fprintf(f, "%-11s%s", "server", endpoint_format(&c->server, text, sizeof(text)));
+	fprintf(f, "%-11s%s", "server", addr_format_endpoint(&c->server, text, sizeof(text)));
 	if (c->mode == MODE_BINDING || c->mode == MODE_INVALID || c->mode == MODE_UNAUTH) {
 		fputc('\n', f);
 		return;

@@ -81,7 +81,8 @@ static bool is_on_link(const struct conf_port *p, const struct addr *a)
 		const struct prefix s =
 			conf_addrs_prefix(&p->addresses[i].addr, p->addresses[i].prefix_len);
 
-		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) && prefix_contains(&s, a))
+		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) &&
+			addr_prefix_contains(&s, a))
 			return true;
 	}
 	return false;
@@ -348,7 +349,7 @@ static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const struct conf_address *own = &p->addresses[i];
 		const struct prefix s = conf_addrs_prefix(&own->addr, own->prefix_len);
-		const struct addr_range r = prefix_range(&s);
+		const struct addr_range r = addr_prefix_range(&s);
 
 		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))
 			return true;

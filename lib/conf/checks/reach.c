@@ -64,7 +64,7 @@ static const char *private_text(const struct addr *a)
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		struct prefix p;
 
-		if (prefix_parse(list[i].prefix, &p) == 0 && prefix_contains(&p, a))
+		if (addr_prefix_parse(list[i].prefix, &p) == 0 && addr_prefix_contains(&p, a))
 			return list[i].text;
 	}
 	return NULL;
@@ -105,7 +105,7 @@ void conf_reach_ports(const struct conf *c, struct conf_report *r)
 static bool is_carrier(const struct prefix *p)
 {
 	const struct addr first = addr_canonical(p->addr);
-	const struct addr_range r = prefix_range(p);
+	const struct addr_range r = addr_prefix_range(p);
 	const struct addr last = addr_canonical(r.hi);
 
 	return !addr_eq(&last, &r.hi) && addr_is_v4(&first) == addr_is_v4(&last);
@@ -119,9 +119,9 @@ static bool is_behind(const struct turn_config *t, const struct prefix *p)
 
 	for (uint32_t i = 0; i < t->nb_nat64; i++)
 		behind = behind ||
-			(p->len >= t->nat64[i].len && prefix_contains(&t->nat64[i], &p->addr));
+			(p->len >= t->nat64[i].len && addr_prefix_contains(&t->nat64[i], &p->addr));
 	for (uint32_t i = 0; i < t->nb_deny && behind; i++)
-		behind = p->len < t->deny[i].len || !prefix_contains(&t->deny[i], &p->addr);
+		behind = p->len < t->deny[i].len || !addr_prefix_contains(&t->deny[i], &p->addr);
 	return behind;
 }
 
@@ -144,7 +144,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 		[ADDR_MULTICAST] = "multicast addresses are",
 		[ADDR_RESERVED] = "reserved addresses are",
 		[ADDR_TRANSITION] = "addresses of transition mechanisms are"};
-	const struct addr_range r = prefix_range(p);
+	const struct addr_range r = addr_prefix_range(p);
 	const enum addr_class class = addr_class(&r.lo);
 
 	if (class != ADDR_UNICAST && class == addr_class(&r.hi))
@@ -211,8 +211,8 @@ static const struct conf_port *port_of(
 				&p->addresses[j].addr, p->addresses[j].prefix_len);
 
 			if (addr_is_v4(&s.addr) == v4 &&
-				(prefix_contains(&s, &peers->addr) ||
-					prefix_contains(peers, &s.addr)))
+				(addr_prefix_contains(&s, &peers->addr) ||
+					addr_prefix_contains(peers, &s.addr)))
 				return p;
 		}
 	}

@@ -145,7 +145,7 @@ static int check_host(
 	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
 {
 	const struct prefix p = conf_addrs_prefix(a, len);
-	const struct addr_range subnet = prefix_range(&p);
+	const struct addr_range subnet = addr_prefix_range(&p);
 	const char *class = class_text(a);
 	char text[ADDR_TEXT_LEN];
 
@@ -196,7 +196,7 @@ int conf_addrs_read_port(
 			"an address or a range with the prefix length of its subnet "
 			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24)");
 	p = conf_addrs_prefix(&r.lo, len);
-	if (!prefix_contains(&p, &r.hi))
+	if (!addr_prefix_contains(&p, &r.hi))
 		return conf_fail(x, n, "the range leaves its subnet: write one entry per subnet");
 	rc = check_host(x, n, &r.lo, len);
 	if (rc == 0)
@@ -219,7 +219,8 @@ int conf_addrs_read_nat64(
 	struct prefix p, *out;
 	enum addr_class class;
 
-	if (prefix_parse(n->text, &p) != 0 || strchr(n->text, '/') == NULL || addr_is_v4(&p.addr))
+	if (addr_prefix_parse(n->text, &p) != 0 || strchr(n->text, '/') == NULL ||
+		addr_is_v4(&p.addr))
 		return fail_syntax(x, n, "an IPv6 prefix (2001:db8:64::/96)");
 	class = addr_class(&p.addr);
 	if (!addr_nat64_prefix(&p))

@@ -73,7 +73,7 @@ static struct addr asker(const struct dp_port *p, const struct addr *target)
 
 		if (addr_is_v4(&a->addr) != is_v4)
 			continue;
-		if (prefix_contains(&net, &a->addr))
+		if (addr_prefix_contains(&net, &a->addr))
 			return a->addr;
 		if (!found)
 			first = a->addr;

@@ -38,7 +38,7 @@ static void add_own(struct local_addrs *t, const struct conf_address *a, uint8_t
 static void add_broadcast(struct local_addrs *t, const struct conf_address *a, uint8_t port)
 {
 	const struct prefix net = {.addr = a->addr, .len = a->prefix_len};
-	const struct addr b = prefix_range(&net).hi;
+	const struct addr b = addr_prefix_range(&net).hi;
 	struct local_addr *l;
 
 	if (!addr_is_v4(&b) || a->prefix_len > 126)

@@ -22,7 +22,7 @@ static bool on_link(const struct conf_port *c, const struct addr *a)
 		const struct prefix net = {
 			.addr = c->addresses[i].addr, .len = c->addresses[i].prefix_len};
 
-		if (prefix_contains(&net, a))
+		if (addr_prefix_contains(&net, a))
 			return true;
 	}
 	return false;

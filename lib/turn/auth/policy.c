@@ -300,7 +300,7 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 // still told to accept (RFC 1122 3.3.6). A /31 or /32 has none (RFC 3021).
 static void add_broadcasts(struct turn_policy *p, const struct prefix *subnet)
 {
-	const struct addr_range r = prefix_range(subnet);
+	const struct addr_range r = addr_prefix_range(subnet);
 
 	if (subnet->len > 126 || !addr_is_v4(&r.lo))
 		return;
@@ -393,7 +393,7 @@ static int make_rules(struct turn_policy *p, const struct turn_config *c)
 	for (size_t i = 0; i < NB_DENIED_BY_DEFAULT; i++) {
 		struct prefix prefix;
 
-		if (prefix_parse(denied_by_default[i], &prefix) != 0)
+		if (addr_prefix_parse(denied_by_default[i], &prefix) != 0)
 			return EINVAL;
 		add_rule(p, &prefix, POLICY_BUILTIN_DENY);
 	}

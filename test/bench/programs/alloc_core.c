@@ -120,9 +120,12 @@ static void configure(struct bench *b)
 	}
 	listener = (struct turn_listener){{address(192, 1), 3478}, TURN_OVER_UDP};
 	local[n].addr = listener.at.addr;
-	for (unsigned int i = 0; i <= n; i++)
-		if (prefix_parse(i < n ? "198.0.0.0/8" : "192.0.0.0/24", &local[i].subnet) != 0)
+	for (unsigned int i = 0; i <= n; i++) {
+		const char *subnet = i < n ? "198.0.0.0/8" : "192.0.0.0/24";
+
+		if (addr_prefix_parse(subnet, &local[i].subnet) != 0)
 			die("a prefix does not parse");
+	}
 	b->config = (struct turn_config){.realm = (char *)REALM,
 		.users = &user,
 		.nb_users = 1,

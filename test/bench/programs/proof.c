@@ -117,10 +117,10 @@ static void check_ends(const struct seen *s, const struct endpoint *src, const s
 	if (endpoint_eq(&s->src, src) && endpoint_eq(&s->dst, dst))
 		return;
 	box_die("%s goes from %s to %s, not from %s to %s", what,
-		endpoint_format(&s->src, text[0], sizeof(text[0])),
-		endpoint_format(&s->dst, text[1], sizeof(text[1])),
-		endpoint_format(src, text[2], sizeof(text[2])),
-		endpoint_format(dst, text[3], sizeof(text[3])));
+		addr_format_endpoint(&s->src, text[0], sizeof(text[0])),
+		addr_format_endpoint(&s->dst, text[1], sizeof(text[1])),
+		addr_format_endpoint(src, text[2], sizeof(text[2])),
+		addr_format_endpoint(dst, text[3], sizeof(text[3])));
 }
 
 static void check_media(const struct proof *p, const uint8_t *data, size_t len, bool up)

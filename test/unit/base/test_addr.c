@@ -53,11 +53,11 @@ static void test_format(void **state)
 	assert_addr(&a, "2001:db8::1:0:0:1");
 	a = addr_text("::ffff:10.1.2.3");
 	assert_addr(&a, "10.1.2.3");
-	assert_string_equal(endpoint_format(&e, buf, sizeof(buf)), "192.0.2.1:3478");
+	assert_string_equal(addr_format_endpoint(&e, buf, sizeof(buf)), "192.0.2.1:3478");
 	e = (struct endpoint){addr_text("2001:db8::1"), 65535};
-	assert_string_equal(endpoint_format(&e, buf, sizeof(buf)), "[2001:db8::1]:65535");
+	assert_string_equal(addr_format_endpoint(&e, buf, sizeof(buf)), "[2001:db8::1]:65535");
 	e.addr = addr_text("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
-	assert_string_equal(endpoint_format(&e, buf, sizeof(buf)),
+	assert_string_equal(addr_format_endpoint(&e, buf, sizeof(buf)),
 		"[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535");
 }
 
@@ -109,7 +109,7 @@ static void test_nat64(void **state)
 	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++) {
 		const struct addr a = addr_text(carried[i][1]);
 
-		assert_int_equal(prefix_parse(carried[i][0], &p), 0);
+		assert_int_equal(addr_prefix_parse(carried[i][0], &p), 0);
 		assert_true(addr_nat64_prefix(&p));
 		assert_true(addr_nat64(&p, &a, &v4));
 		assert_addr(&v4, "192.0.2.33");
@@ -118,7 +118,7 @@ static void test_nat64(void **state)
 		assert_addr(&v4, "2001:db9::1");
 	}
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-		assert_int_equal(prefix_parse(none[i], &p), 0);
+		assert_int_equal(addr_prefix_parse(none[i], &p), 0);
 		assert_false(addr_nat64_prefix(&p));
 	}
 }
@@ -214,26 +214,26 @@ static void test_prefix(void **state)
 	struct prefix p;
 	struct addr a;
 
-	assert_int_equal(prefix_parse("10.0.0.0/8", &p), 0);
+	assert_int_equal(addr_prefix_parse("10.0.0.0/8", &p), 0);
 	assert_int_equal(p.len, 104);
 	a = addr_text("10.255.255.255");
-	assert_true(prefix_contains(&p, &a));
+	assert_true(addr_prefix_contains(&p, &a));
 	a = addr_text("11.0.0.0");
-	assert_false(prefix_contains(&p, &a));
-	assert_int_equal(prefix_parse("::ffff:10.0.0.0/104", &p), 0);
+	assert_false(addr_prefix_contains(&p, &a));
+	assert_int_equal(addr_prefix_parse("::ffff:10.0.0.0/104", &p), 0);
 	assert_int_equal(p.len, 104);
-	assert_int_equal(prefix_parse("192.0.2.1", &p), 0);
+	assert_int_equal(addr_prefix_parse("192.0.2.1", &p), 0);
 	assert_int_equal(p.len, 128);
-	assert_int_equal(prefix_parse("0.0.0.0/0", &p), 0);
-	assert_true(prefix_contains(&p, &a));
+	assert_int_equal(addr_prefix_parse("0.0.0.0/0", &p), 0);
+	assert_true(addr_prefix_contains(&p, &a));
 	a = addr_text("2001:db8::1");
-	assert_false(prefix_contains(&p, &a));
-	assert_int_equal(prefix_parse("::/0", &p), 0);
-	assert_true(prefix_contains(&p, &a));
+	assert_false(addr_prefix_contains(&p, &a));
+	assert_int_equal(addr_prefix_parse("::/0", &p), 0);
+	assert_true(addr_prefix_contains(&p, &a));
 	a = addr_text("10.0.0.0");
-	assert_false(prefix_contains(&p, &a)); // IPv4 is no part of IPv6
+	assert_false(addr_prefix_contains(&p, &a)); // IPv4 is no part of IPv6
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (prefix_parse(bad[i], &p) != -EINVAL)
+		if (addr_prefix_parse(bad[i], &p) != -EINVAL)
 			fail_msg("accepted '%s'", bad[i]);
 }
 
@@ -288,16 +288,16 @@ static void test_range_property(void **state)
 		next = range.lo;
 		for (unsigned int k = 0; k < n; k++) {
 			assert_true(addr_eq(&next, &p[k].addr));
-			part = prefix_range(&p[k]);
-			assert_true(prefix_contains(&p[k], &part.hi));
+			part = addr_prefix_range(&p[k]);
+			assert_true(addr_prefix_contains(&p[k], &part.hi));
 			next = addr_next(&part.hi);
 			if (k > 0 && p[k].len == p[k - 1].len) {
 				const struct prefix joined = {p[k - 1].addr, p[k].len - 1};
 
-				assert_false(prefix_contains(&joined, &p[k].addr));
+				assert_false(addr_prefix_contains(&joined, &p[k].addr));
 			}
 		}
-		part = prefix_range(&p[n - 1]);
+		part = addr_prefix_range(&p[n - 1]);
 		assert_true(addr_eq(&part.hi, &range.hi));
 	}
 }

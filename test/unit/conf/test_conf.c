@@ -39,7 +39,7 @@ static void assert_prefix(const struct prefix *p, const char *text)
 {
 	struct prefix want;
 
-	assert_int_equal(prefix_parse(text, &want), 0);
+	assert_int_equal(addr_prefix_parse(text, &want), 0);
 	assert_true(addr_eq(&p->addr, &want.addr));
 	assert_int_equal(p->len, want.len);
 }

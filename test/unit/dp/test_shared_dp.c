@@ -21,7 +21,7 @@ static const char *text_of(const struct endpoint *e)
 {
 	static char text[ADDR_TEXT_LEN + 8];
 
-	return endpoint_format(e, text, sizeof(text));
+	return addr_format_endpoint(e, text, sizeof(text));
 }
 
 // From the peer to the client, which gets it with as many bytes in front.

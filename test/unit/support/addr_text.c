@@ -22,7 +22,7 @@ struct prefix addr_text_prefix(const char *text)
 {
 	struct prefix p;
 
-	if (prefix_parse(text, &p) != 0)
+	if (addr_prefix_parse(text, &p) != 0)
 		fail_msg("bad prefix %s", text);
 	return p;
 }

@@ -138,7 +138,7 @@ static void conf_turn(struct dp_world *w, const struct world_setup *s)
 	const char *allow[] = {"10.99.0.0/24", "fd99::/64", "198.51.100.0/24", "10.98.0.0/24"};
 
 	for (unsigned int i = 0; i < 4; i++)
-		assert_int_equal(prefix_parse(allow[i], &w->allow[i]), 0);
+		assert_int_equal(addr_prefix_parse(allow[i], &w->allow[i]), 0);
 	w->user = (struct turn_user){.name = "ivan", .password = "pw"};
 	*t = (struct turn_config){.realm = REALM,
 		.users = &w->user,
@@ -248,8 +248,8 @@ static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t 
 	struct prefix p;
 
 	for (unsigned int i = 0; i < RTE_DIM(nets); i++) {
-		assert_int_equal(prefix_parse(nets[i], &p), 0);
-		if (prefix_contains(&p, a)) {
+		assert_int_equal(addr_prefix_parse(nets[i], &p), 0);
+		if (addr_prefix_contains(&p, a)) {
 			mac_of(a, mac);
 			return;
 		}

@@ -332,7 +332,7 @@ static void weigh(struct verdict *v, const struct prefix *p, const struct addr *
 {
 	const int rank = p->len * 3 + 2 - origin;
 
-	if (prefix_contains(p, a) && rank > v->rank)
+	if (addr_prefix_contains(p, a) && rank > v->rank)
 		*v = (struct verdict){rank, origin == 1};
 }
 
