@@ -66,7 +66,7 @@ void dtls_clients_bye(struct worker *w, const struct session *c)
 	struct outlet o = {w, c};
 	struct dtls_wire wire = {.out = send_made, .ctx = &o};
 
-	dtls_close(c->dtls, &wire);
+	dtls_session_close(c->dtls, &wire);
 	w->live.dtls.unsealed += wire.unsealed;
 }
 
@@ -357,7 +357,7 @@ static int open_one(struct worker *w, struct session *c, struct sealed *s)
 	struct outlet o = {w, c};
 	struct dtls_wire wire = {.in = s->in, .in_len = s->in_len, .out = send_made, .ctx = &o};
 	uint8_t *message;
-	const int n = dtls_read(c->dtls, &wire, &message);
+	const int n = dtls_session_read(c->dtls, &wire, &message);
 
 	s->in = wire.in;
 	s->in_len = wire.in_len;
@@ -438,7 +438,7 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 		return DP_DROP_MTU;
 	if (r->at + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
 		return DP_DROP_HEADROOM;
-	n = dtls_write(c->dtls, r->message, r->len, r->at);
+	n = dtls_session_write(c->dtls, r->message, r->len, r->at);
 	if (n < 0) {
 		sessions_end(w, c, &w->live.dtls.failed);
 		return DP_DROP_DTLS_ENDED;

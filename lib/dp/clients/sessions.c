@@ -459,7 +459,7 @@ void sessions_free(struct worker *w)
 	if (s == NULL)
 		return;
 	for (uint32_t i = 0; i < s->used; i++)
-		dtls_free(s->session[i].dtls);
+		dtls_session_free(s->session[i].dtls);
 	dtls_cookies_free(s->cookies);
 	rte_free(s);
 	w->sessions = NULL;

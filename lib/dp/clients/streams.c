@@ -538,7 +538,7 @@ static void ring_drain(struct rte_ring *r)
 
 	while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0) {
 		if (mbuf_meta_of(m)->kind == MBUF_META_DTLS_NOTE)
-			dtls_free(mbuf_meta_of(m)->dtls.session);
+			dtls_session_free(mbuf_meta_of(m)->dtls.session);
 		rte_pktmbuf_free(m);
 	}
 }

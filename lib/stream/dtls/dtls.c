@@ -9,7 +9,7 @@
 
 #include "bytes.h"
 #include "dtls/cookie.h"
-#include "dtls/record.h"
+#include "dtls/dtls_session.h"
 #include "tls.h"
 
 #define CIPHERS_TEXT 4096

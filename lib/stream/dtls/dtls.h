@@ -50,22 +50,23 @@ bool dtls_is_sealed(const uint8_t *data, size_t len);
 int dtls_handshake(struct dtls_handshake *h, struct dtls_wire *w);
 // Sends the last flight again if that is due.
 void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w);
-// Makes the session of a handshake that is complete; dtls_free frees it. NULL without memory.
+// Makes the session of a handshake that is complete; dtls_session_free frees it. NULL without
+// memory.
 struct dtls_session *dtls_settle(const struct dtls_handshake *h);
 void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
 
-// --- record.c: sessions --------------------------------------------------------------------------
+// --- dtls_session.c: sessions --------------------------------------------------------------------
 
 // Decrypts the next message in w->in in place. Returns its length, with *message pointing at it,
 // and takes all up to the end of its record out of w->in. IO_LATER: there is no more, and w->in is
 // done with. IO_CLOSED, IO_FAILED: an alert has ended the session. Forged, replayed and empty
 // records leave no other trace. Handshake messages are answered, up to a limit: a repeated Finished
 // by our last flight, a ClientHello by a refusal.
-int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
+int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
 // Makes a record of a message, for a datagram of its own; record and message may overlap. Returns
 // the record's length. IO_LATER: the cipher failed, and the message is lost. IO_FAILED: the session
 // has used all its sequence numbers.
-int dtls_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record);
+int dtls_session_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record);
 // Sends close_notify.
-void dtls_close(struct dtls_session *s, struct dtls_wire *w);
-void dtls_free(struct dtls_session *s); // NULL is fine
+void dtls_session_close(struct dtls_session *s, struct dtls_wire *w);
+void dtls_session_free(struct dtls_session *s); // NULL is fine

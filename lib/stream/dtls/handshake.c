@@ -281,7 +281,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 		break;
 	case STREAM_GONE:
 		if (m->session != NULL) {
-			dtls_free(m->session);
+			dtls_session_free(m->session);
 			session_gone(t, &m->source);
 		} else if (*at != NULL) {
 			end(t, at, false);
@@ -351,7 +351,7 @@ static void free_list(struct thread *t, struct handshake *s)
 			session_gone(t, &s->source);
 		free_waiting(s);
 		dtls_handshake_free(s->handshake);
-		dtls_free(s->session);
+		dtls_session_free(s->session);
 		free(s);
 		s = next;
 	}

@@ -159,9 +159,9 @@ static __rte_noinline uint64_t run_records(void)
 		struct dtls_wire wire = {.in = s->data, .in_len = (uint16_t)s->len};
 
 		if (s->up)
-			s->len = dtls_read(s->session, &wire, &s->at);
+			s->len = dtls_session_read(s->session, &wire, &s->at);
 		else
-			s->len = dtls_write(s->session, s->data, (size_t)s->len, s->at);
+			s->len = dtls_session_write(s->session, s->data, (size_t)s->len, s->at);
 	}
 	return rte_rdtsc() - start;
 }

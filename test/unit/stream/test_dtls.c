@@ -144,7 +144,7 @@ static int session_read(const struct datagram *d, uint8_t *buf, size_t len)
 		opened = *d;
 		left = wire_of(&opened);
 	}
-	n = dtls_read(session, &left, &message);
+	n = dtls_session_read(session, &left, &message);
 	if (n > 0) {
 		assert_in_range(n, 1, len);
 		memcpy(buf, message, (size_t)n);
@@ -284,7 +284,7 @@ static void write_session(const void *message, size_t len)
 	int n;
 
 	memcpy(buf + 30, message, len);
-	n = dtls_write(session, buf + 30, len, buf + 7);
+	n = dtls_session_write(session, buf + 30, len, buf + 7);
 	assert_true(n > 0);
 	wire_put(&client.in, buf + 7, (size_t)n);
 }
@@ -418,7 +418,7 @@ static void test_close(void **state)
 	SSL_shutdown(client.ssl);
 	assert_true(wire_take(&client.out, &d));
 	assert_int_equal(session_read(&d, buf, sizeof(buf)), IO_CLOSED);
-	dtls_close(session, &w);
+	dtls_session_close(session, &w);
 	assert_int_equal(client.in.n, 1);
 	assert_int_equal(SSL_shutdown(client.ssl), 1); // it has seen ours
 	close_world();

@@ -119,16 +119,17 @@ static void hand_over(SSL_CTX *ctx, bool resumed)
 
 	assert_int_equal(SSL_session_reused(client.ssl), resumed);
 	for (unsigned int i = 0; i < 3; i++)
-		send_out(NULL, record, (size_t)dtls_write(s, (const uint8_t *)"ours", 4, record));
+		send_out(NULL, record,
+			(size_t)dtls_session_write(s, (const uint8_t *)"ours", 4, record));
 	for (unsigned int i = 0; i < 2; i++) {
 		struct datagram copy = finished;
 
 		w.in = copy.data;
 		w.in_len = copy.len;
-		assert_int_equal(dtls_read(s, &w, &message), IO_LATER);
+		assert_int_equal(dtls_session_read(s, &w, &message), IO_LATER);
 		assert_int_equal(w.outs, !resumed);
 	}
-	dtls_free(s);
+	dtls_session_free(s);
 }
 
 static void test_hand_over(void **state)

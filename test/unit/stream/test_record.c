@@ -11,7 +11,7 @@
 
 #include "bytes.h"
 #include "dtls/cookie.h"
-#include "dtls/record.h"
+#include "dtls/dtls_session.h"
 #include "test_rand.h"
 
 #define RECORD_MAX 2048
@@ -64,8 +64,8 @@ static void open_both(enum aead a, uint64_t next)
 
 static void close_both(void)
 {
-	dtls_free(ours);
-	dtls_free(theirs);
+	dtls_session_free(ours);
+	dtls_session_free(theirs);
 }
 
 static int receive(struct dtls_session *s, const uint8_t *record, size_t len, uint8_t *got)
@@ -75,7 +75,7 @@ static int receive(struct dtls_session *s, const uint8_t *record, size_t len, ui
 	int n;
 
 	memcpy(copy, record, len);
-	n = dtls_read(s, &w, &message);
+	n = dtls_session_read(s, &w, &message);
 	if (n > 0) {
 		assert_true(message >= copy && message + n <= copy + len);
 		memcpy(got, message, (size_t)n);
@@ -97,7 +97,8 @@ static void test_form(void **state)
 		open_both(a, 77);
 		for (unsigned int i = 0; i < 5; i++) {
 			uint8_t record[RECORD_MAX], got[RECORD_MAX];
-			const int n = dtls_write(ours, (const uint8_t *)"message", 7, record);
+			const int n =
+				dtls_session_write(ours, (const uint8_t *)"message", 7, record);
 
 			assert_int_equal(n, 13 + 7 + extra);
 			assert_int_equal(record[0], 23);
@@ -123,7 +124,7 @@ static void test_any_place(void **state)
 
 		test_rand_fill(&rnd, message, len);
 		memcpy(buf + from, message, len);
-		n = dtls_write(ours, buf + from, len, buf + to);
+		n = dtls_session_write(ours, buf + from, len, buf + to);
 		assert_int_equal(receive(theirs, buf + to, (size_t)n, got), len);
 		assert_memory_equal(got, message, len);
 	}
@@ -139,7 +140,7 @@ static void test_not_ours(void **state)
 		size_t len;
 
 		open_both(a, 1);
-		len = (size_t)dtls_write(theirs, (const uint8_t *)"0123456789", 10, record);
+		len = (size_t)dtls_session_write(theirs, (const uint8_t *)"0123456789", 10, record);
 		for (unsigned int bit = 0; bit < 8 * len; bit++) {
 			record[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			assert_int_equal(receive(ours, record, len, got), IO_LATER);
@@ -168,7 +169,7 @@ static void test_reflected(void **state)
 	size_t len;
 
 	open_both(AEAD_AES_256_GCM, 1);
-	len = (size_t)dtls_write(ours, (const uint8_t *)"mine", 4, record);
+	len = (size_t)dtls_session_write(ours, (const uint8_t *)"mine", 4, record);
 	assert_int_equal(receive(ours, record, len, got), IO_LATER);
 	close_both();
 }
@@ -180,8 +181,8 @@ static void test_empty(void **state)
 	size_t len;
 
 	open_both(AEAD_AES_128_GCM, 1);
-	len = (size_t)dtls_write(theirs, (const uint8_t *)"", 0, record);
-	len += (size_t)dtls_write(theirs, (const uint8_t *)"more", 4, record + len);
+	len = (size_t)dtls_session_write(theirs, (const uint8_t *)"", 0, record);
+	len += (size_t)dtls_session_write(theirs, (const uint8_t *)"more", 4, record + len);
 	assert_int_equal(receive(ours, record, len, got), 4);
 	close_both();
 }
@@ -199,7 +200,7 @@ static void test_window(void **state)
 
 	open_both(AEAD_AES_128_GCM, 0);
 	for (unsigned int i = 0; i < SHIFTS; i++)
-		len = dtls_write(theirs, (const uint8_t *)"x", 1, record[i]);
+		len = dtls_session_write(theirs, (const uint8_t *)"x", 1, record[i]);
 	for (unsigned int i = 0; i < 20000; i++) {
 		int at = top + 90 - (int)test_rand_below(&rnd, 200);
 		uint8_t got[RECORD_MAX];
@@ -232,7 +233,7 @@ static void test_window_ends(void **state)
 
 	open_both(AEAD_AES_128_GCM, 0);
 	for (unsigned int i = 0; i < 141; i++)
-		len = dtls_write(theirs, (const uint8_t *)"x", 1, record[i]);
+		len = dtls_session_write(theirs, (const uint8_t *)"x", 1, record[i]);
 	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		assert_int_equal(
 			receive(ours, record[order[i].at], (size_t)len, got), order[i].fresh);
@@ -246,7 +247,7 @@ static void test_window_forged(void **state)
 	size_t len;
 
 	open_both(AEAD_AES_128_GCM, 3);
-	len = (size_t)dtls_write(theirs, (const uint8_t *)"true", 4, record);
+	len = (size_t)dtls_session_write(theirs, (const uint8_t *)"true", 4, record);
 	memcpy(forged, record, len);
 	store_be32(forged + 7, 0x7fffffff);
 	assert_int_equal(receive(ours, forged, len, got), IO_LATER);
@@ -262,12 +263,12 @@ static void test_last_number(void **state)
 
 	open_both(AEAD_CHACHA20_POLY1305, SEQ_END - 1);
 	for (unsigned int i = 0; i < 2; i++) {
-		n = dtls_write(ours, (const uint8_t *)"end", 3, record);
+		n = dtls_session_write(ours, (const uint8_t *)"end", 3, record);
 		assert_int_equal(receive(theirs, record, (size_t)n, got), 3);
 	}
 	assert_int_equal(load_be64(record + 3), (UINT64_C(1) << 48) + SEQ_END);
-	assert_int_equal(dtls_write(ours, (const uint8_t *)"end", 3, record), IO_FAILED);
-	dtls_close(ours, &w);
+	assert_int_equal(dtls_session_write(ours, (const uint8_t *)"end", 3, record), IO_FAILED);
+	dtls_session_close(ours, &w);
 	assert_int_equal(w.outs, 0);
 	close_both();
 }
@@ -345,7 +346,7 @@ static void test_alerts(void **state)
 		if (type != DTLS_APPLICATION)
 			assert_int_equal(receive_as((uint8_t)type, (const uint8_t *)"", 0), 0);
 	assert_int_equal(sent_len, 0);
-	dtls_close(ours, &w);
+	dtls_session_close(ours, &w);
 	assert_int_equal(w.outs, 1);
 	assert_int_equal(sent[0], DTLS_ALERT);
 	memcpy(record, sent, sent_len);
@@ -377,7 +378,7 @@ static void open_at(uint64_t next, const uint8_t *bytes, size_t len)
 	struct dtls_keys k = keys_of(AEAD_AES_128_GCM, next);
 
 	open_both(AEAD_AES_128_GCM, 9);
-	dtls_free(ours);
+	dtls_session_free(ours);
 	k.flight = bytes;
 	k.flight_len = (uint16_t)len;
 	ours = dtls_session_create(&k);
@@ -430,7 +431,7 @@ static void test_long_flight(void **state)
 	uint8_t *message;
 
 	open_after(bytes, len);
-	assert_int_equal(dtls_read(ours, &w, &message), IO_LATER);
+	assert_int_equal(dtls_session_read(ours, &w, &message), IO_LATER);
 	assert_int_equal(w.outs, 2);
 	assert_int_equal(sent_len, len - 513); // the other one
 	assert_in_range(sent_len, 1, 548);
@@ -455,7 +456,7 @@ static void test_flight_limit(void **state)
 		w.in = records;
 		w.in_len = (uint16_t)len;
 		w.outs = 0;
-		assert_int_equal(dtls_read(ours, &w, &message), IO_LATER);
+		assert_int_equal(dtls_session_read(ours, &w, &message), IO_LATER);
 		outs += w.outs;
 	}
 	assert_in_range(outs, 6, 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a handshake hands over to the records of its session (from dtls.c to record.c).
+// What a handshake hands over to the records of its session (from dtls.c to dtls_session.c).
 #pragma once
 
 #include "dtls/aead.h"

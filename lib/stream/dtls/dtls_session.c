@@ -5,7 +5,7 @@
 
 #include "bytes.h"
 #include "dtls/cookie.h"
-#include "dtls/record.h"
+#include "dtls/dtls_session.h"
 
 #define VERSION 0xfefd // DTLS 1.2
 #define EPOCH UINT64_C(1)
@@ -224,7 +224,7 @@ static void handshake_input(
 
 // --- a session -----------------------------------------------------------------------------------
 
-// Handles the body of a record; returns as dtls_read does.
+// Handles the body of a record; returns as dtls_session_read does.
 static int input(
 	struct dtls_session *s, struct dtls_wire *w, struct header h, uint8_t *p, uint8_t **message)
 {
@@ -249,7 +249,7 @@ static int input(
 	return IO_LATER;
 }
 
-int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message)
+int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message)
 {
 	int n = IO_LATER;
 
@@ -268,14 +268,14 @@ int dtls_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message)
 	return n;
 }
 
-int dtls_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record)
+int dtls_session_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record)
 {
 	if (s->next[EPOCH] > SEQ_MAX)
 		return IO_FAILED;
 	return seal(s, DTLS_APPLICATION, message, (uint16_t)len, record);
 }
 
-void dtls_close(struct dtls_session *s, struct dtls_wire *w)
+void dtls_session_close(struct dtls_session *s, struct dtls_wire *w)
 {
 	send_alert(s, w, ALERT_WARNING, ALERT_CLOSE_NOTIFY);
 }
@@ -331,7 +331,7 @@ struct dtls_session *dtls_session_create(const struct dtls_keys *k)
 	for (unsigned int i = CLIENT; i <= SERVER; i++) {
 		s->key[i] = aead_key_create(k->aead, k->key[i]);
 		if (s->key[i] == NULL) {
-			dtls_free(s);
+			dtls_session_free(s);
 			return NULL;
 		}
 	}
@@ -339,7 +339,7 @@ struct dtls_session *dtls_session_create(const struct dtls_keys *k)
 	return s;
 }
 
-void dtls_free(struct dtls_session *s)
+void dtls_session_free(struct dtls_session *s)
 {
 	if (s == NULL)
 		return;
