@@ -2,7 +2,7 @@
 // Pure code reads packet buffers, and ASan does not know where a packet ends in its buffer. Here
 // the same code reads the same frames and messages in blocks of exactly their length.
 #include "datapath.h"
-#include "dtls/cookie.h"
+#include "dtls/dtls_hello.h"
 #include "exception/exception.h"
 #include "fuzz.h"
 #include "udp.h"
@@ -47,7 +47,7 @@ void fuzz_message_alone(const uint8_t *data, size_t len)
 			copy, (uint16_t)len, &c->peer[below(FUZZ_PEERS)], &data_len);
 		assert_true(at == 0 || at + data_len <= len);
 	}
-	if (dtls_is_hello(copy, len) && dtls_hello_read(copy, len, &hello))
+	if (dtls_hello_is(copy, len) && dtls_hello_read(copy, len, &hello))
 		assert_true(hello.suites + hello.suites_len <= copy + len);
 	free(copy);
 }

@@ -10,8 +10,9 @@
 #include "dp_burst.h"
 #include "dp_view.h"
 #include "drop_of.h"
-#include "dtls/cookie.h"
 #include "dtls/dtls.h"
+#include "dtls/dtls_cookie.h"
+#include "dtls/dtls_hello.h"
 #include "fastpath.h"
 #include "link/local_addrs.h"
 #include "net.h"
@@ -228,7 +229,7 @@ bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_v
 		worker_drop(w, m, DP_DROP_DTLS_PLAIN);
 	else if (v->len < DTLS_RECORD_LEN)
 		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);
-	else if (dtls_is_hello(v->data, v->len))
+	else if (dtls_hello_is(v->data, v->len))
 		hello(w, m, &of, &(struct endpoint){f.dst, f.dport});
 	else
 		record(w, m, &of);

@@ -27,8 +27,8 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_view.h"
-#include "dtls/cookie.h"
 #include "dtls/dtls.h"
+#include "dtls/dtls_hello.h"
 #include "hash.h"
 #include "link/local_addrs.h"
 #include "rates.h"
@@ -38,6 +38,7 @@
 #include "worker.h"
 
 struct conf;
+struct dtls_cookies;
 
 #define SESSION_NONE UINT32_MAX
 

@@ -8,7 +8,7 @@
 #include <openssl/kdf.h>
 
 #include "bytes.h"
-#include "dtls/cookie.h"
+#include "dtls/dtls_hello.h"
 #include "dtls/dtls_session.h"
 #include "tls.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "dtls/cookie.h"
+#include "dtls/dtls_hello.h"
 #include "dtls/dtls_session.h"
 
 #define VERSION 0xfefd // DTLS 1.2

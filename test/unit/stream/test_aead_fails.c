@@ -12,7 +12,7 @@
 #include <openssl/evp.h>
 
 #include "bytes.h"
-#include "dtls/cookie.h"
+#include "dtls/dtls_hello.h"
 #include "dtls/dtls_session.h"
 
 #define SEAL_CALLS 5 // nonce, AAD, text, end, tag

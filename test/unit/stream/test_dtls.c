@@ -158,7 +158,7 @@ static void serve(const struct datagram *d)
 	uint8_t answer[DTLS_VERIFY_LEN], buf[DATAGRAM_MAX];
 	struct dtls_hello h;
 
-	if (!dtls_is_hello(d->data, d->len)) {
+	if (!dtls_hello_is(d->data, d->len)) {
 		if (session != NULL)
 			assert_int_equal(session_read(d, buf, sizeof(buf)), IO_LATER);
 		else if (begun)

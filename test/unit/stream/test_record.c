@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "bytes.h"
-#include "dtls/cookie.h"
+#include "dtls/dtls_hello.h"
 #include "dtls/dtls_session.h"
 #include "test_rand.h"
 

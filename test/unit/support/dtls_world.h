@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <openssl/ssl.h>
 
-#include "dtls/cookie.h"
 #include "dtls/dtls.h"
+#include "dtls/dtls_cookie.h"
 
 #define WIRE_MAX 256
 #define DATAGRAM_MAX 2048

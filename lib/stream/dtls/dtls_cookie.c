@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads ClientHellos, and makes and checks their cookies. A cookie is an HMAC over what a client
-// must repeat.
+// Makes and checks the cookies of ClientHellos. A cookie is an HMAC over what a client must repeat.
 #include <stdlib.h>
 
 #include <openssl/core_names.h>
@@ -8,81 +7,12 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
-#include "dtls/cookie.h"
+#include "dtls/dtls_cookie.h"
 
-#define HANDSHAKE_LEN 12 // bytes of the header of a handshake message
-#define CLIENT_HELLO 1
 #define HELLO_VERIFY_REQUEST 3
-#define RANDOM_LEN 32
-#define SESSION_MAX 32
 #define DTLS_1_0 0xfeff
 #define MAC_LEN 32 // bytes; a cookie has the first DTLS_COOKIE_MAC_LEN of them
 #define NUMBER_LEN 8
-
-// --- reading -------------------------------------------------------------------------------------
-
-bool dtls_is_hello(const uint8_t *data, size_t len)
-{
-	return len > DTLS_RECORD_LEN && data[0] == DTLS_HANDSHAKE && data[3] == 0 && data[4] == 0 &&
-		data[DTLS_RECORD_LEN] == CLIENT_HELLO;
-}
-
-static uint32_t load_be24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | load_be16(p + 1);
-}
-
-// Steps over a vector with its length in front. False: the vector is longer than what is left.
-static bool step(const uint8_t **p, const uint8_t *end, unsigned int prefix, size_t max)
-{
-	size_t len;
-
-	if ((size_t)(end - *p) < prefix)
-		return false;
-	len = prefix == 1 ? (*p)[0] : load_be16(*p);
-	if (len > max || (size_t)(end - *p) < prefix + len)
-		return false;
-	*p += prefix + len;
-	return true;
-}
-
-static bool read_body(const uint8_t *p, const uint8_t *end, struct dtls_hello *h)
-{
-	if (end - p < 2 + RANDOM_LEN || p[0] != 0xfe)
-		return false;
-	h->random = p + 2;
-	p += 2 + RANDOM_LEN;
-	if (!step(&p, end, 1, SESSION_MAX))
-		return false;
-	h->cookie = p + 1;
-	if (!step(&p, end, 1, UINT8_MAX))
-		return false;
-	h->cookie_len = h->cookie[-1];
-	h->suites = p;
-	if (!step(&p, end, 2, UINT16_MAX) || !step(&p, end, 1, UINT8_MAX))
-		return false;
-	h->suites_len = (uint16_t)(p - h->suites);
-	return true;
-}
-
-bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
-{
-	const uint8_t *message = data + DTLS_RECORD_LEN;
-	uint32_t body;
-
-	*h = (struct dtls_hello){.record = data};
-	if (!dtls_is_hello(data, len) || len < DTLS_RECORD_LEN + HANDSHAKE_LEN || data[1] != 0xfe ||
-		load_be16(data + 11) != len - DTLS_RECORD_LEN)
-		return false;
-	body = load_be24(message + 1);
-	// a fragmented ClientHello would take state to put together
-	if (body != len - DTLS_RECORD_LEN - HANDSHAKE_LEN || load_be24(message + 6) != 0 ||
-		load_be24(message + 9) != body)
-		return false;
-	return read_body(message + HANDSHAKE_LEN, data + len, h);
-}
-
-// --- cookies -------------------------------------------------------------------------------------
 
 struct dtls_cookies {
 	EVP_MAC_CTX *now, *before;
@@ -159,7 +89,7 @@ static bool make(EVP_MAC_CTX *mac, const struct dtls_hello *h, const struct endp
 
 	return EVP_MAC_init(mac, NULL, 0, NULL) == 1 &&
 		EVP_MAC_update(mac, cookie, NUMBER_LEN) == 1 && add_endpoint(mac, client) &&
-		add_endpoint(mac, server) && EVP_MAC_update(mac, h->random, RANDOM_LEN) == 1 &&
+		add_endpoint(mac, server) && EVP_MAC_update(mac, h->random, DTLS_RANDOM_LEN) == 1 &&
 		EVP_MAC_update(mac, h->suites, h->suites_len) == 1 &&
 		EVP_MAC_final(mac, cookie + NUMBER_LEN, &len, MAC_LEN) == 1;
 }
@@ -181,7 +111,7 @@ bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
 bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server, uint8_t *out)
 {
-	const uint16_t body = DTLS_VERIFY_LEN - DTLS_RECORD_LEN - HANDSHAKE_LEN;
+	const uint16_t body = DTLS_VERIFY_LEN - DTLS_RECORD_LEN - DTLS_HANDSHAKE_LEN;
 	uint8_t *message = out + DTLS_RECORD_LEN, cookie[NUMBER_LEN + MAC_LEN];
 
 	store_be64(cookie, c->number);
@@ -191,12 +121,12 @@ bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 	out[0] = DTLS_HANDSHAKE;
 	store_be16(out + 1, DTLS_1_0); // whatever version is negotiated (RFC 6347 4.2.1)
 	memcpy(out + 5, h->record + 5, 6); // the sequence number of the ClientHello
-	store_be16(out + 11, HANDSHAKE_LEN + body);
+	store_be16(out + 11, DTLS_HANDSHAKE_LEN + body);
 	message[0] = HELLO_VERIFY_REQUEST;
 	store_be16(message + 2, body);
 	store_be16(message + 10, body);
-	store_be16(message + HANDSHAKE_LEN, DTLS_1_0);
-	message[HANDSHAKE_LEN + 2] = DTLS_COOKIE_LEN;
-	memcpy(message + HANDSHAKE_LEN + 3, cookie, DTLS_COOKIE_LEN);
+	store_be16(message + DTLS_HANDSHAKE_LEN, DTLS_1_0);
+	message[DTLS_HANDSHAKE_LEN + 2] = DTLS_COOKIE_LEN;
+	memcpy(message + DTLS_HANDSHAKE_LEN + 3, cookie, DTLS_COOKIE_LEN);
 	return true;
 }

@@ -6,40 +6,14 @@
 
 #include "addr.h"
 #include "bytes.h"
+#include "dtls/dtls_hello.h"
 
-#define DTLS_RECORD_LEN 13 // bytes of the header of a record
 #define DTLS_COOKIE_MAC_LEN 16
 #define DTLS_COOKIE_LEN (8 + DTLS_COOKIE_MAC_LEN) // its number comes first
 #define DTLS_COOKIE_KEY_LEN 32
-#define DTLS_VERIFY_LEN (DTLS_RECORD_LEN + 12 + 3 + DTLS_COOKIE_LEN) // of a HelloVerifyRequest
-// Bytes of the shortest ClientHello: version, random and four empty vectors.
-#define DTLS_HELLO_MIN (DTLS_RECORD_LEN + 12 + 2 + 32 + 1 + 1 + 2 + 1)
+// Bytes of a HelloVerifyRequest.
+#define DTLS_VERIFY_LEN (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN + 3 + DTLS_COOKIE_LEN)
 _Static_assert(DTLS_VERIFY_LEN <= DTLS_HELLO_MIN, "the answer is no longer than the question");
-
-// Content types of a record.
-enum { DTLS_CCS = 20, DTLS_ALERT = 21, DTLS_HANDSHAKE = 22, DTLS_APPLICATION = 23 };
-
-// True when a datagram with this first byte is DTLS (RFC 7983).
-static inline bool dtls_first_byte(uint8_t b)
-{
-	return (uint8_t)(b - 20) < 44;
-}
-
-// A ClientHello, by pointers into its datagram.
-struct dtls_hello {
-	const uint8_t *record; // the datagram
-	const uint8_t *random; // 32 bytes
-	const uint8_t *cookie;
-	const uint8_t *suites; // cipher suites and compression methods, with their lengths
-	uint16_t suites_len;
-	uint8_t cookie_len;
-};
-
-// True when the datagram's first record is in the clear and begins with a ClientHello, good or not.
-bool dtls_is_hello(const uint8_t *data, size_t len);
-// Reads a ClientHello that is whole and alone in its datagram. It may be of any version: libssl
-// knows how to refuse. False when the datagram is no such ClientHello.
-bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h);
 
 struct dtls_cookies;
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads ClientHellos.
+#include "bytes.h"
+#include "dtls/dtls_hello.h"
+
+#define CLIENT_HELLO 1
+#define SESSION_MAX 32
+
+bool dtls_hello_is(const uint8_t *data, size_t len)
+{
+	return len > DTLS_RECORD_LEN && data[0] == DTLS_HANDSHAKE && data[3] == 0 && data[4] == 0 &&
+		data[DTLS_RECORD_LEN] == CLIENT_HELLO;
+}
+
+static uint32_t load_be24(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 16 | load_be16(p + 1);
+}
+
+// Steps over a vector with its length in front. False: the vector is longer than what is left.
+static bool step(const uint8_t **p, const uint8_t *end, unsigned int prefix, size_t max)
+{
+	size_t len;
+
+	if ((size_t)(end - *p) < prefix)
+		return false;
+	len = prefix == 1 ? (*p)[0] : load_be16(*p);
+	if (len > max || (size_t)(end - *p) < prefix + len)
+		return false;
+	*p += prefix + len;
+	return true;
+}
+
+static bool read_body(const uint8_t *p, const uint8_t *end, struct dtls_hello *h)
+{
+	if (end - p < 2 + DTLS_RANDOM_LEN || p[0] != 0xfe)
+		return false;
+	h->random = p + 2;
+	p += 2 + DTLS_RANDOM_LEN;
+	if (!step(&p, end, 1, SESSION_MAX))
+		return false;
+	h->cookie = p + 1;
+	if (!step(&p, end, 1, UINT8_MAX))
+		return false;
+	h->cookie_len = h->cookie[-1];
+	h->suites = p;
+	if (!step(&p, end, 2, UINT16_MAX) || !step(&p, end, 1, UINT8_MAX))
+		return false;
+	h->suites_len = (uint16_t)(p - h->suites);
+	return true;
+}
+
+bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
+{
+	const uint8_t *message = data + DTLS_RECORD_LEN;
+	uint32_t body;
+
+	*h = (struct dtls_hello){.record = data};
+	if (!dtls_hello_is(data, len) || len < DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN ||
+		data[1] != 0xfe || load_be16(data + 11) != len - DTLS_RECORD_LEN)
+		return false;
+	body = load_be24(message + 1);
+	// a fragmented ClientHello would take state to put together
+	if (body != len - DTLS_RECORD_LEN - DTLS_HANDSHAKE_LEN || load_be24(message + 6) != 0 ||
+		load_be24(message + 9) != body)
+		return false;
+	return read_body(message + DTLS_HANDSHAKE_LEN, data + len, h);
+}

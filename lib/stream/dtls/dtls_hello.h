@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a DTLS 1.2 datagram is before there is a session, and its ClientHello. Pure.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DTLS_RECORD_LEN 13 // bytes of the header of a record
+#define DTLS_HANDSHAKE_LEN 12 // bytes of the header of a handshake message
+#define DTLS_RANDOM_LEN 32
+// Bytes of the shortest ClientHello: version, random and four empty vectors.
+#define DTLS_HELLO_MIN (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN + 2 + DTLS_RANDOM_LEN + 1 + 1 + 2 + 1)
+
+// Content types of a record.
+enum { DTLS_CCS = 20, DTLS_ALERT = 21, DTLS_HANDSHAKE = 22, DTLS_APPLICATION = 23 };
+
+// True when a datagram with this first byte is DTLS (RFC 7983).
+static inline bool dtls_first_byte(uint8_t b)
+{
+	return (uint8_t)(b - 20) < 44;
+}
+
+// A ClientHello, by pointers into its datagram.
+struct dtls_hello {
+	const uint8_t *record; // the datagram
+	const uint8_t *random; // DTLS_RANDOM_LEN bytes
+	const uint8_t *cookie;
+	const uint8_t *suites; // cipher suites and compression methods, with their lengths
+	uint16_t suites_len;
+	uint8_t cookie_len;
+};
+
+// True when the datagram's first record is in the clear and begins with a ClientHello, good or not.
+bool dtls_hello_is(const uint8_t *data, size_t len);
+// Reads a ClientHello that is whole and alone in its datagram. It may be of any version: libssl
+// knows how to refuse. False when the datagram is no such ClientHello.
+bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h);
