@@ -263,7 +263,7 @@ static void say_tls(void *ctx, enum stream_tls_key key, bool fatal, const char *
 		[STREAM_TLS_KEY] = &t->key,
 		[STREAM_TLS_CHAIN] = &t->chain,
 		[STREAM_TLS_CIPHERS] = &t->ciphers};
-	const struct conf_at at = {x->conf, fields[key], 0, stream_tls_key_name(key)};
+	const struct conf_at at = {x->conf, fields[key], 0, stream_review_key_name(key)};
 
 	conf_tell(x->report, fatal ? CONF_ERROR : CONF_WARNING, at, "%s", reason);
 }
@@ -275,7 +275,7 @@ void check_tls(const struct conf *c, struct conf_report *r)
 	const struct stream_tls tls = dp_tls(c);
 
 	if (conf_wants_tls(c))
-		stream_tls_review(&tls, &to);
+		stream_review_tls(&tls, &to);
 }
 
 void check_all(const struct conf *c, bool lcores, struct conf_report *r)

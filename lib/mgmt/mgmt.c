@@ -61,7 +61,7 @@ int mgmt_signals_block(void)
 static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
 {
 	mgmt_log(fatal ? LOG_ERR : LOG_WARNING, "%s: %s: %s", (const char *)ctx,
-		stream_tls_key_name(key), reason);
+		stream_review_key_name(key), reason);
 }
 
 // Reads the certificates again; connections that are open keep the old ones.
@@ -76,7 +76,7 @@ static void renew(struct loop *l, const char *signal)
 		LOG(INFO, "%s: no listener has a certificate to be renewed", signal);
 		return;
 	}
-	stream_tls_review(&tls, &to);
+	stream_review_tls(&tls, &to);
 	if (dp_streams_reload(l->dp, error, sizeof(error)) != 0)
 		LOG(ERR, "%s: the certificate stays as it was: %s", signal, error);
 	else

@@ -251,9 +251,9 @@ static void check_ciphers(struct review *r)
 static void tell_rest(struct review *r, const char *error)
 {
 	for (unsigned int i = 0; i <= STREAM_TLS_CIPHERS; i++) {
-		const size_t len = strlen(stream_tls_key_name(i));
+		const size_t len = strlen(stream_review_key_name(i));
 
-		if (strncmp(error, stream_tls_key_name(i), len) == 0 &&
+		if (strncmp(error, stream_review_key_name(i), len) == 0 &&
 			strncmp(error + len, ": ", 2) == 0) {
 			tell(r, i, true, "%s", error + len + 2);
 			return;
@@ -262,7 +262,7 @@ static void tell_rest(struct review *r, const char *error)
 	tell(r, STREAM_TLS_CERTIFICATE, true, "%s", error);
 }
 
-const char *stream_tls_key_name(enum stream_tls_key key)
+const char *stream_review_key_name(enum stream_tls_key key)
 {
 	static const char *const names[] = {[STREAM_TLS_CERTIFICATE] = "tls.certificate",
 		[STREAM_TLS_KEY] = "tls.key",
@@ -272,7 +272,7 @@ const char *stream_tls_key_name(enum stream_tls_key key)
 	return names[key];
 }
 
-void stream_tls_review(const struct stream_tls *tls, const struct stream_review *to)
+void stream_review_tls(const struct stream_tls *tls, const struct stream_review *to)
 {
 	struct review r = {.tls = tls, .to = to};
 	X509 *x = check_certificates(&r, STREAM_TLS_CERTIFICATE, tls->certificate, NULL);

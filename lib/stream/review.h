@@ -23,6 +23,6 @@ struct stream_review {
 // Tells all that is wrong with the files in tls, which must have certificate and key. Reasons for
 // which stream_tls_check fails are fatal. Reasons that clients or strangers will find (dates,
 // modes) are not.
-void stream_tls_review(const struct stream_tls *tls, const struct stream_review *to);
+void stream_review_tls(const struct stream_tls *tls, const struct stream_review *to);
 // The name of a key in the configuration: "tls.certificate" and so on.
-const char *stream_tls_key_name(enum stream_tls_key key);
+const char *stream_review_key_name(enum stream_tls_key key);

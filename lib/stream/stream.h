@@ -29,7 +29,7 @@ struct stream_listener {
 	uint8_t mode; // enum stream_mode
 };
 
-// Paths of PEM files. They are read at the start, and again by stream_reload.
+// Paths of PEM files. They are read at the start, and again by stream_tls_reload.
 struct stream_tls {
 	const char *certificate; // with or without those between it and the root; NULL: no TLS
 	const char *key;
@@ -181,7 +181,7 @@ struct streams *stream_start(const struct stream_config *c, char *error, size_t 
 void stream_stop(struct streams *s);
 // Reads the TLS files again, for connections from now on. 0, or -1 with the reason in error;
 // nothing has changed then. One thread at a time.
-int stream_reload(struct streams *s, char *error, size_t len);
+int stream_tls_reload(struct streams *s, char *error, size_t len);
 // Checks whether the files can be used. 0, or -1 with the reason in error.
 int stream_tls_check(const struct stream_tls *tls, char *error, size_t len);
 // Copies the counters: each is a snapshot, but not all of one moment. Any thread.

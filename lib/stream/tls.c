@@ -174,7 +174,7 @@ int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contex
 	return 0;
 }
 
-int stream_reload(struct streams *s, char *error, size_t len)
+int stream_tls_reload(struct streams *s, char *error, size_t len)
 {
 	struct tls_contexts fresh, old;
 

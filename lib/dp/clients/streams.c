@@ -612,5 +612,5 @@ bool dp_streams(const struct dp *d, struct stream_stats *out)
 
 int dp_streams_reload(struct dp *d, char *error, size_t len)
 {
-	return d->streams != NULL ? stream_reload(d->streams, error, len) : 0;
+	return d->streams != NULL ? stream_tls_reload(d->streams, error, len) : 0;
 }

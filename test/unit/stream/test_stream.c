@@ -305,7 +305,7 @@ static bool round_of_all(void)
 	if (!workers_round())
 		nanosleep(&pause, NULL);
 	if (test_rand_below(&rnd, 50) == 0)
-		assert_int_equal(stream_reload(streams, error, sizeof(error)), 0);
+		assert_int_equal(stream_tls_reload(streams, error, sizeof(error)), 0);
 	stream_stats(streams, &s);
 	assert_in_range(s.connections, 0, CLIENTS);
 	return more;

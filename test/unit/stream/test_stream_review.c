@@ -36,7 +36,7 @@ static void hear(void *ctx, enum stream_tls_key which, bool fatal, const char *r
 	h->nb++;
 	h->fatal += fatal;
 	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s: %s\n",
-		stream_tls_key_name(which), reason);
+		stream_review_key_name(which), reason);
 }
 
 static struct heard review(const struct stream_tls *tls)
@@ -45,7 +45,7 @@ static struct heard review(const struct stream_tls *tls)
 	const struct stream_review to = {.now = NOW, .say = hear, .ctx = &h};
 	char error[512];
 
-	stream_tls_review(tls, &to);
+	stream_review_tls(tls, &to);
 	// what is fatal here is so at the start, and the other way round
 	assert_int_equal(h.fatal > 0, stream_tls_check(tls, error, sizeof(error)) != 0);
 	assert_int_equal(ERR_peek_error(), 0);
@@ -192,7 +192,7 @@ static void test_missing(void **state)
 	unlink(key);
 	assert_int_equal(mkfifo(key, 0600), 0); // must not wait for a writer
 	h = (struct heard){0};
-	stream_tls_review(&(struct stream_tls){.certificate = cert, .key = key},
+	stream_review_tls(&(struct stream_tls){.certificate = cert, .key = key},
 		&(struct stream_review){.now = NOW, .say = hear, .ctx = &h});
 	assert_int_equal(h.fatal, 1);
 	assert_non_null(strstr(h.text, "is no regular file: name a PEM file"));
