@@ -62,6 +62,17 @@ static void md5_pieces(const struct piece *piece, size_t n, uint8_t out[MD5_DIGE
 	OPENSSL_cleanse(&d, sizeof(d));
 }
 
+static void sha256_pieces(const struct piece *piece, size_t n, uint8_t out[SHA256_DIGEST_LENGTH])
+{
+	SHA256_CTX d;
+
+	SHA256_Init(&d);
+	for (size_t i = 0; i < n; i++)
+		SHA256_Update(&d, piece[i].data, piece[i].len);
+	SHA256_Final(out, &d);
+	OPENSSL_cleanse(&d, sizeof(d));
+}
+
 bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *user,
 	size_t user_len, const char *realm, const void *password, size_t password_len,
 	struct stun_key *out)

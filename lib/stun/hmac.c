@@ -89,14 +89,3 @@ void hmac_pieces(const struct hmac_key *k, const struct piece *piece, size_t n, 
 	digest_add(k->sha256, &d, inner, len);
 	digest_end(k->sha256, &d, out);
 }
-
-void sha256_pieces(const struct piece *piece, size_t n, uint8_t out[HMAC_SHA256_LEN])
-{
-	SHA256_CTX d;
-
-	SHA256_Init(&d);
-	for (size_t i = 0; i < n; i++)
-		SHA256_Update(&d, piece[i].data, piece[i].len);
-	SHA256_Final(out, &d);
-	OPENSSL_cleanse(&d, sizeof(d));
-}

@@ -39,5 +39,3 @@ struct hmac_key {
 void hmac_key_set(struct hmac_key *k, const void *key, size_t len);
 // MAC of the n pieces in a row under a key that has been set; writes 20 or 32 bytes to out.
 void hmac_pieces(const struct hmac_key *k, const struct piece *piece, size_t n, uint8_t *out);
-// SHA-256 of the n pieces in a row.
-void sha256_pieces(const struct piece *piece, size_t n, uint8_t out[HMAC_SHA256_LEN]);
