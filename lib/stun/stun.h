@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The whole wire format of STUN (RFC 8489) and TURN (RFC 8656), and nothing else: a parser, an
 // append-only writer, integrity, fingerprint, ChannelData. PURE (+libcrypto): no state machine, no
-// clock. Numbers are in host order unless a comment says otherwise.
+// clock. Numbers are in host order unless a comment says otherwise. The functions are grouped by
+// the file that has them.
 #pragma once
 
 #include "addr.h"
@@ -11,6 +12,7 @@
 #define STUN_COOKIE 0x2112A442u
 #define STUN_TID_LEN 12
 #define STUN_TEXT_MAX 763 // bytes; longest USERNAME, REALM, NONCE (RFC 8489 14.3, 14.9, 14.10)
+#define STUN_DATA_FRONT_MAX 48 // bytes in front of the data of an indication, at most
 #define CHANNEL_HEADER_LEN 4
 #define CHANNEL_MIN 0x4000
 #define CHANNEL_MAX 0x4FFF
@@ -65,6 +67,8 @@ enum stun_attr {
 
 enum stun_algorithm { STUN_ALG_MD5 = 1, STUN_ALG_SHA256 = 2 }; // RFC 8489 18.5.1
 
+// --- parse.c: reading a message ------------------------------------------------------------------
+
 // A parsed message. It points into the datagram, which has to outlive it; nothing is copied.
 struct stun_msg {
 	const uint8_t *data;
@@ -108,7 +112,14 @@ bool stun_next(
 // The same for unknown comprehension-required attributes: finds their wire types.
 bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type);
 
-// --- integrity -----------------------------------------------------------------------------------
+// Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
+// then DATA, and nothing else. Returns where the data begins, 36 (IPv4) or 48 (IPv6), and its
+// length in *payload_len; stun_parse would find nothing wrong with such a message. 0: it is
+// something else, which may still be a Send indication.
+uint16_t stun_send_indication(
+	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len);
+
+// --- auth.c: keys and integrity ------------------------------------------------------------------
 
 // What libcrypto allows, and the keys used last; one per thread. stun_crypto_create returns NULL
 // when there is no memory, or libcrypto has no SHA-1 or no SHA-256. (FIPS set-ups without MD5 still
@@ -154,10 +165,13 @@ bool stun_integrity_ok(struct stun_crypto *c, const struct stun_msg *m, const st
 // Whether len bytes are equal, in a time that does not tell where they differ: for nonces and
 // tokens.
 bool stun_equal(const void *a, const void *b, size_t len);
+
+// --- fingerprint.c -------------------------------------------------------------------------------
+
 // The value of FINGERPRINT over len bytes: their CRC-32, XORed as RFC 8489 14.7 says.
 uint32_t stun_fingerprint(const uint8_t *data, size_t len);
 
-// --- writer --------------------------------------------------------------------------------------
+// --- build.c: writing a message ------------------------------------------------------------------
 
 // Writes a message by appending. Overflow is sticky. Every byte up to len has been written (padding
 // is zero).
@@ -186,15 +200,6 @@ void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_
 void stun_put_fingerprint(struct stun_writer *w);
 // Length of the finished message, or 0 when it did not fit or something else counted as overflow.
 uint16_t stun_end(struct stun_writer *w);
-
-#define STUN_DATA_FRONT_MAX 48
-
-// Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
-// then DATA, and nothing else. Returns where the data begins, 36 (IPv4) or 48 (IPv6), and its
-// length in *payload_len; stun_parse would find nothing wrong with such a message. 0: it is
-// something else, which may still be a Send indication.
-uint16_t stun_send_indication(
-	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len);
 
 // Writes the 36 (IPv4) or 48 (IPv6) bytes that go in front of payload_len bytes of data in a Data
 // indication: header, XOR-PEER-ADDRESS, header of the DATA attribute. Returns 36 or 48. The message
