@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames below the datagram: Ethernet, VLAN, ARP, IPv4, IPv6, ICMP, UDP, on plain bytes.
-// PURE: it does not know STUN, DPDK, or which addresses are ours.
+// PURE: it does not know STUN, DPDK, or which addresses are ours. The functions are grouped by the
+// file that has them.
 #pragma once
 
 #include "addr.h"
@@ -33,6 +34,8 @@
 #define X(id, name, text) id,
 enum net_drop { NET_OK, NET_DROPS(X) NET_DROP_END };
 #undef X
+
+// --- frame.c: reading frames ---------------------------------------------------------------------
 
 enum net_kind {
 	NET_UDP,
@@ -84,7 +87,7 @@ void net_frame_describe(
 const char *net_drop_name(enum net_drop reason);
 const char *net_drop_text(enum net_drop reason);
 
-// --- checksums -----------------------------------------------------------------------------------
+// --- csum.c: checksums ---------------------------------------------------------------------------
 // Sums are 32-bit accumulators of big-endian 16-bit words ("host value" sums), folded at the end.
 
 // Sum of len bytes at data, an odd last byte padded with zero, added to sum. Folded below 2^17.
@@ -112,7 +115,7 @@ static inline uint16_t csum_update(uint16_t old, uint32_t removed, uint32_t adde
 	return v != 0 ? v : 0xffff;
 }
 
-// --- writing headers -----------------------------------------------------------------------------
+// --- frame.c: writing headers --------------------------------------------------------------------
 
 // Where a datagram goes on layer 2.
 struct net_l2 {
@@ -141,7 +144,7 @@ uint8_t *net_write_udp(uint8_t *payload, uint16_t payload_len, const struct net_
 	const struct endpoint *src, const struct endpoint *dst, const struct net_ip *ip,
 	uint16_t udp_checksum);
 
-// --- ARP, ND, ICMP -------------------------------------------------------------------------------
+// --- neigh_msg.c: ARP and ND ---------------------------------------------------------------------
 
 #define NET_ND_FRAME_MAX (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + 32)
 
@@ -172,12 +175,14 @@ struct addr net_solicited_node(const struct addr *a);
 // EUI-64 link-local address of a MAC.
 struct addr net_link_local(const uint8_t mac[6]);
 
+// --- icmp.c --------------------------------------------------------------------------------------
+
 // Turns an ICMP or ICMPv6 echo request (whole frame, parsed as f) into its reply, in place: MACs,
 // addresses, type, checksums, TTL 64. src is the address that answers. False when it is no echo
 // request; the frame is then unchanged.
 bool net_echo_reply(uint8_t *data, const struct net_frame *f, const uint8_t mac[6]);
 
-// --- neighbour table -----------------------------------------------------------------------------
+// --- neigh.c: the neighbour table ----------------------------------------------------------------
 // ARP and ND in one fixed-size table: RFC 4861 states for both families. One replica per worker,
 // single owner. Held packets are opaque pointers that belong to the caller again once returned.
 

@@ -150,7 +150,7 @@ struct net_udp_rules {
 	} __attribute__((aligned(16))) v4, v6;
 };
 
-// For frames to this MAC. With a VLAN none is ever recognized.
+// Makes the rules for frames to this MAC; in frame.c. With a VLAN none is ever recognized.
 void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx);
 
 // value: bits under the mask only.
