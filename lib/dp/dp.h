@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data path as the management side sees it: start, stop, read counters. It is the only
-// public header of lib/dp.
+// public header of lib/dp. The functions are grouped by the file that has them.
 #pragma once
 
 #include "conf.h"
@@ -71,6 +71,29 @@ enum dp_drop {
 		DP_DROP_END
 };
 
+struct dp; // the running data path
+
+// --- dp.c ----------------------------------------------------------------------------------------
+
+// Opens and starts the ports, makes shards and rings, launches the workers. conf->workers and
+// conf->turn.workers are resolved; lcores[] holds one lcore id per worker. The conf stays with the
+// caller and outlives the data path. NULL with a reason in error, everything undone.
+struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *error, size_t len);
+// Stops the workers, frees every packet, closes the ports.
+void dp_stop(struct dp *d);
+
+unsigned int dp_workers(const struct dp *d);
+unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker);
+unsigned int dp_ports(const struct dp *d);
+struct port *dp_port(const struct dp *d, unsigned int index);
+// Profile of a port's driver, NULL when it has none.
+const struct conf_driver *dp_profile(const struct dp *d, unsigned int index);
+// To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
+// a link comes up is asked of worker 0), and whether steering does what it should.
+void dp_tick(struct dp *d);
+
+// --- control/stats.c -----------------------------------------------------------------------------
+
 const char *dp_drop_name(unsigned int reason); // NULL from DP_DROP_END on
 const char *dp_drop_text(unsigned int reason);
 
@@ -119,17 +142,16 @@ struct dp_stats {
 	struct turn_stats turn;
 };
 
-struct dp; // the running data path
+// Counters of a worker (any thread). False when the worker id is out of range.
+bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *out);
+// Sum over the workers.
+void dp_total_stats(const struct dp *d, struct dp_stats *out);
+// How much each counter has grown. For those that can fall (held, live allocations) the difference
+// means nothing.
+void dp_stats_since(
+	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
 
-// The files of the configuration's TLS, as lib/stream asks for them; all NULL where there is none.
-struct stream_tls dp_tls(const struct conf *c);
-
-// Opens and starts the ports, makes shards and rings, launches the workers. conf->workers and
-// conf->turn.workers are resolved; lcores[] holds one lcore id per worker. The conf stays with the
-// caller and outlives the data path. NULL with a reason in error, everything undone.
-struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *error, size_t len);
-// Stops the workers, frees every packet, closes the ports.
-void dp_stop(struct dp *d);
+// --- control/memory.c ----------------------------------------------------------------------------
 
 // Megabytes of memory dp_start will ask EAL for, with room to spare: for -m without hugepages.
 // Computed from the configuration alone, before EAL is up.
@@ -145,24 +167,15 @@ struct dp_pools {
 // What there is by a configuration whose number of workers is known.
 void dp_pools(const struct conf *c, struct dp_pools *out);
 
-unsigned int dp_workers(const struct dp *d);
-unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker);
-unsigned int dp_ports(const struct dp *d);
-struct port *dp_port(const struct dp *d, unsigned int index);
-// Profile of a port's driver, NULL when it has none.
-const struct conf_driver *dp_profile(const struct dp *d, unsigned int index);
-// Counters of a worker (any thread). False when the worker id is out of range.
-bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *out);
-// Sum over the workers.
-void dp_total_stats(const struct dp *d, struct dp_stats *out);
-// How much each counter has grown. For those that can fall (held, live allocations) the difference
-// means nothing.
-void dp_stats_since(
-	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
+// --- control/mailbox.c ---------------------------------------------------------------------------
+
 // One page (32 rows at most) of a worker's allocations, snapshot taken by the worker between
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
 // Any thread.
 int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32]);
+
+// --- steering/flow_ladder.c ----------------------------------------------------------------------
+
 // How packets from peers to the relay addresses of one family come home, on one port.
 struct dp_steering {
 	const char *step; // "t1", "t2", "t4"; "none" when there is nothing to steer
@@ -176,11 +189,19 @@ struct dp_steering {
 
 // Any thread. False when there is no such port. The texts live as long as the data path.
 bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_steering *out);
+
+// --- clients/streams.c ---------------------------------------------------------------------------
+
+// The files of the configuration's TLS, as lib/stream asks for them; all NULL where there is none.
+struct stream_tls dp_tls(const struct conf *c);
 // Counters of the threads for TCP and TLS clients. Any thread. False when there are none.
 bool dp_streams(const struct dp *d, struct stream_stats *out);
 // Reads the certificates again, for connections from now on. 0, or -1 with the reason in error, and
 // then nothing has changed.
 int dp_streams_reload(struct dp *d, char *error, size_t len);
+
+// --- exception/exception.c -----------------------------------------------------------------------
+
 // What has gone through the exception port behind a port, in datagrams as they are on the wire.
 #define DP_EXCEPTION_CLASSES 5
 extern const char *const dp_exception_classes[DP_EXCEPTION_CLASSES];
@@ -200,6 +221,3 @@ struct dp_exception {
 
 // Any thread. False when the port has none. The texts live as long as the data path.
 bool dp_exception(const struct dp *d, unsigned int port, struct dp_exception *out);
-// To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
-// a link comes up is asked of worker 0), and whether steering does what it should.
-void dp_tick(struct dp *d);
