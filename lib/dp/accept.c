@@ -76,15 +76,16 @@ static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 	return p->rss_home ? steer_nic_home(p, m, f) : w->id;
 }
 
-// Finds what a datagram is for and the worker that owns it. DP_SENT or a reason to drop it.
-static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mbuf *m,
-	const struct net_frame *f, struct turn_view *v, unsigned int *home)
+// Finds what a datagram that came in on v->port is for and the worker that owns it. DP_SENT or a
+// reason to drop it.
+static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
+	struct turn_view *v, unsigned int *home)
 {
 	const struct dp *dp = w->dp;
 	const struct local_addr *to = local_addrs_find(dp->local, &f->dst);
 	int listener;
 
-	if (to == NULL || to->kind != LOCAL_OWN || to->port != port)
+	if (to == NULL || to->kind != LOCAL_OWN || to->port != v->port)
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
@@ -94,7 +95,7 @@ static unsigned int classify(struct worker *w, uint8_t port, const struct rte_mb
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
-		*home = client_home(w, &dp->port[port], m, f);
+		*home = client_home(w, &dp->port[v->port], m, f);
 		return DP_SENT;
 	}
 	v->leg = TURN_FROM_PEER;
@@ -166,7 +167,7 @@ static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 		.flags = f.is_v4 ? DP_IPV4 : 0,
 		.via = TURN_NO_WORKER,
 		.port = port};
-	reason = classify(w, port, m, &f, v, &home);
+	reason = classify(w, m, &f, v, &home);
 	if (reason == DP_SENT)
 		return (int)home;
 	if (reason != DP_DROP_NO_LISTENER || !exception_udp(w, port, m, &f))
