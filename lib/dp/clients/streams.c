@@ -97,10 +97,9 @@ static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
 	return waiting < y->asks_max && waiting + DP_BURST < rte_ring_free_count(y->down);
 }
 
-static void put_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+static void put_up(struct stream_way *y, const struct stream_message *m,
 	const struct stream_from *from, enum mbuf_meta_kind kind)
 {
-	struct stream_way *y = way_of(ctx, t, w);
 	struct rte_mbuf *b = m->buf;
 	struct mbuf_meta *p = mbuf_meta_of(b);
 
@@ -122,7 +121,7 @@ static void put_up(void *ctx, unsigned int t, unsigned int w, const struct strea
 static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_from *from)
 {
-	put_up(ctx, t, w, m, from, MBUF_META_STREAM);
+	put_up(way_of(ctx, t, w), m, from, MBUF_META_STREAM);
 }
 
 static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
@@ -132,7 +131,7 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	if (!ops_take(ctx, t, w, &m))
 		return false;
 	m.len = 0;
-	put_up(ctx, t, w, &m, from, MBUF_META_STREAM_ENDED);
+	put_up(way_of(ctx, t, w), &m, from, MBUF_META_STREAM_ENDED);
 	return true;
 }
 
