@@ -520,41 +520,35 @@ static void fail(struct neigh_table *t, uint16_t i, uint64_t now_ms)
 }
 
 // First questions of a queue, as many as there is room for.
-static unsigned int ask_first(struct neigh_table *t, enum queue queue, uint64_t now_ms,
-	struct neigh_ask *asks, unsigned int max)
+static void ask_first(
+	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
 {
-	unsigned int n = 0;
-
-	while (n < max && t->head[queue] != NEIGH_NONE)
-		ask(t, t->head[queue], now_ms, &asks[n++]);
-	return n;
+	while (due->nb_asks < NEIGH_DUE_MAX && t->head[queue] != NEIGH_NONE)
+		ask(t, t->head[queue], now_ms, &due->ask[due->nb_asks++]);
 }
 
-unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask *asks,
-	unsigned int max, uint16_t *failed, unsigned int *nb_failed)
+void neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_due *due)
 {
-	unsigned int n;
-
-	*nb_failed = 0;
+	due->nb_asks = due->nb_failed = 0;
 	age_reachable(t, now_ms);
-	n = ask_first(t, Q_PROBE, now_ms, asks, max);
+	ask_first(t, Q_PROBE, now_ms, due);
 	for (unsigned int work = 0; work < WORK; work++) {
 		const uint16_t i = t->head[Q_WAIT];
 
 		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
 			break;
 		if (t->entry[i].tries < TRIES) {
-			if (n == max)
+			if (due->nb_asks == NEIGH_DUE_MAX)
 				break;
-			ask(t, i, now_ms, &asks[n++]);
+			ask(t, i, now_ms, &due->ask[due->nb_asks++]);
 		} else {
-			if (*nb_failed == max)
+			if (due->nb_failed == NEIGH_DUE_MAX)
 				break;
 			fail(t, i, now_ms);
-			failed[(*nb_failed)++] = i;
+			due->failed[due->nb_failed++] = i;
 		}
 	}
-	return n + ask_first(t, Q_ASK, now_ms, asks + n, max - n);
+	ask_first(t, Q_ASK, now_ms, due);
 }
 
 const struct neigh_hop *neigh_hops(const struct neigh_table *t)

@@ -246,11 +246,19 @@ unsigned int neigh_held_total(const struct neigh_table *t);
 // probe). Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
 	bool from_ask, uint64_t now_ms);
-// Ages entries (bounded work a call), retries (3 x 1 s), and writes questions to send, at most max.
-// failed[], with room for max too, gets the entries that failed in this call, their held packets to
-// be taken by neigh_held.
-unsigned int neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_ask *asks,
-	unsigned int max, uint16_t *failed, unsigned int *nb_failed);
+
+#define NEIGH_DUE_MAX 16 // lib/dp calls neigh_tick each millisecond
+
+// What a call of neigh_tick leaves to do.
+struct neigh_due {
+	unsigned int nb_asks, nb_failed;
+	struct neigh_ask ask[NEIGH_DUE_MAX]; // questions to send
+	uint16_t failed[NEIGH_DUE_MAX]; // entries whose held packets neigh_held gives back
+};
+
+// Ages entries (bounded work a call) and retries (3 x 1 s). Writes to *due the questions to send
+// and the entries that have failed in this call.
+void neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_due *due);
 // What a sender needs to know about an entry, kept beside it and always current: 16 bytes, indexed
 // as entries are. It is good for a note made by neigh_note when serial is the note's upper half.
 // Entries that are not usable, and those whose use has to be noted (STALE), have NEIGH_NO_SERIAL.

@@ -14,7 +14,6 @@
 #include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000
-#define TICK_ASKS 16 // questions sent, and failures taken, a millisecond
 
 static bool on_link(const struct conf_port *c, const struct addr *a)
 {
@@ -138,32 +137,29 @@ static void refresh_gateways(struct worker *w)
 
 void nexthop_tick(struct worker *w)
 {
-	struct neigh_ask asks[TICK_ASKS];
-	uint16_t failed[TICK_ASKS];
-	unsigned int nb_asks, nb_failed;
+	struct neigh_due due;
 
 	refresh_gateways(w);
-	nb_asks = neigh_tick(w->neigh, w->now_ms, asks, TICK_ASKS, failed, &nb_failed);
-	for (unsigned int i = 0; i < nb_failed; i++)
-		release(w, failed[i]);
-	for (unsigned int i = 0; i < nb_asks; i++)
-		host_ask(w, &asks[i]);
+	neigh_tick(w->neigh, w->now_ms, &due);
+	for (unsigned int i = 0; i < due.nb_failed; i++)
+		release(w, due.failed[i]);
+	for (unsigned int i = 0; i < due.nb_asks; i++)
+		host_ask(w, &due.ask[i]);
 }
 
 void nexthop_drain(struct worker *w)
 {
-	struct neigh_ask asks[TICK_ASKS];
-	uint16_t failed[TICK_ASKS];
+	struct neigh_due due;
 	void *held[DP_BURST];
-	unsigned int n, nb_failed;
+	unsigned int n;
 
 	// Time passes without answers until every entry that holds something has failed: three
-	// tries a second apart, TICK_ASKS entries a step.
+	// tries a second apart, NEIGH_DUE_MAX entries a step.
 	for (unsigned int step = 0; neigh_held_total(w->neigh) > 0 && step < 1u << 16; step++) {
 		w->now_ms += 1000;
-		neigh_tick(w->neigh, w->now_ms, asks, TICK_ASKS, failed, &nb_failed);
-		for (unsigned int i = 0; i < nb_failed; i++)
-			while ((n = neigh_held(w->neigh, failed[i], held, DP_BURST)) > 0)
+		neigh_tick(w->neigh, w->now_ms, &due);
+		for (unsigned int i = 0; i < due.nb_failed; i++)
+			while ((n = neigh_held(w->neigh, due.failed[i], held, DP_BURST)) > 0)
 				for (unsigned int k = 0; k < n; k++)
 					worker_drop(w, held[k], DP_DROP_STOPPING);
 	}

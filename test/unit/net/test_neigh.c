@@ -14,15 +14,11 @@
 #include "test_rand.h"
 
 #define PORT 3
-#define ASKS 128
 
 static const uint8_t mac1[6] = {2, 0, 0, 0, 0, 1}, mac2[6] = {2, 0, 0, 0, 0, 2};
 static const struct hash_key key = {{1, 2, 3, 4}};
 
-// What the last tick gave.
-static struct neigh_ask asks[ASKS];
-static uint16_t failed[ASKS];
-static unsigned int nb_asks, nb_failed;
+static struct neigh_due due; // what the last tick gave
 
 static struct neigh_table *make(const struct neigh_config *c)
 {
@@ -39,9 +35,9 @@ static struct neigh_table *make_default(void)
 
 static void tick(struct neigh_table *t, uint64_t now)
 {
-	nb_asks = neigh_tick(t, now, asks, ASKS, failed, &nb_failed);
-	assert_in_range(nb_asks, 0, ASKS);
-	assert_in_range(nb_failed, 0, ASKS);
+	neigh_tick(t, now, &due);
+	assert_in_range(due.nb_asks, 0, NEIGH_DUE_MAX);
+	assert_in_range(due.nb_failed, 0, NEIGH_DUE_MAX);
 }
 
 static struct addr host(uint32_t n)
@@ -105,10 +101,10 @@ static void test_resolve(void **state)
 	assert_int_not_equal(neigh_use(t, &a, PORT + 1, 1000), i); // another link
 	assert_null(neigh_mac(t, i, 1000));
 	tick(t, 1000);
-	assert_int_equal(nb_asks, 2);
-	assert_true(addr_eq(&asks[0].target, &a));
-	assert_false(asks[0].unicast);
-	assert_int_equal(asks[0].port, PORT);
+	assert_int_equal(due.nb_asks, 2);
+	assert_true(addr_eq(&due.ask[0].target, &a));
+	assert_false(due.ask[0].unicast);
+	assert_int_equal(due.ask[0].port, PORT);
 	assert_int_equal(answer(t, 1, mac1, 1010), i);
 	assert_memory_equal(neigh_mac(t, i, 1010), mac1, 6);
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
@@ -147,17 +143,17 @@ static void test_fail(void **state)
 
 	for (uint64_t now = 5000; now < 8000; now += 10) {
 		tick(t, now);
-		sent += nb_asks;
+		sent += due.nb_asks;
 		assert_int_equal(sent, (now - 5000) / 1000 + 1);
-		assert_int_equal(nb_failed, 0);
+		assert_int_equal(due.nb_failed, 0);
 		neigh_use(t, &a, PORT, now); // uses ask no more often
 	}
 	assert_true(neigh_hold(t, i, &sent));
 	assert_int_equal(neigh_held(t, i, &packet, 1), 0); // not yet
 	tick(t, 8000);
-	assert_int_equal(nb_asks, 0);
-	assert_int_equal(nb_failed, 1);
-	assert_int_equal(failed[0], i);
+	assert_int_equal(due.nb_asks, 0);
+	assert_int_equal(due.nb_failed, 1);
+	assert_int_equal(due.failed[0], i);
 	assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
 	assert_int_equal(neigh_held(t, i, &packet, 1), 1);
 	assert_ptr_equal(packet, &sent);
@@ -166,11 +162,11 @@ static void test_fail(void **state)
 	assert_int_equal(neigh_use(t, &a, PORT, 8999), i);
 	assert_null(neigh_mac(t, i, 8999));
 	tick(t, 8999);
-	assert_int_equal(nb_asks + nb_failed, 0);
+	assert_int_equal(due.nb_asks + due.nb_failed, 0);
 	assert_null(neigh_mac(t, i, 9000)); // a use by index is a use
 	assert_int_equal(neigh_state(t, i), NEIGH_INCOMPLETE);
 	tick(t, 9000);
-	assert_int_equal(nb_asks, 1);
+	assert_int_equal(due.nb_asks, 1);
 	free(t);
 }
 
@@ -183,15 +179,15 @@ static void test_stale_probe(void **state)
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	tick(t, 31000);
 	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
-	assert_int_equal(nb_asks, 0); // nobody uses it
+	assert_int_equal(due.nb_asks, 0); // nobody uses it
 	tick(t, 90000);
 	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
 	assert_memory_equal(neigh_mac(t, i, 90000), mac1, 6);
 	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
 	tick(t, 90001);
-	assert_int_equal(nb_asks, 1);
-	assert_true(asks[0].unicast);
-	assert_memory_equal(asks[0].mac, mac1, 6);
+	assert_int_equal(due.nb_asks, 1);
+	assert_true(due.ask[0].unicast);
+	assert_memory_equal(due.ask[0].mac, mac1, 6);
 	assert_int_equal(answer(t, 1, mac1, 90002), NEIGH_NONE); // confirmed, nothing changed
 	assert_int_equal(neigh_state(t, i), NEIGH_REACHABLE);
 	tick(t, 120001);
@@ -211,12 +207,12 @@ static void test_probe_fails(void **state)
 	neigh_mac(t, i, 30000);
 	for (uint64_t now = 30000; now < 33000; now += 1000) {
 		tick(t, now);
-		assert_int_equal(nb_asks, 1);
-		assert_true(asks[0].unicast);
+		assert_int_equal(due.nb_asks, 1);
+		assert_true(due.ask[0].unicast);
 		assert_non_null(neigh_mac(t, i, now)); // usable meanwhile
 	}
 	tick(t, 33000);
-	assert_int_equal(nb_failed, 1);
+	assert_int_equal(due.nb_failed, 1);
 	assert_null(neigh_mac(t, i, 33000));
 	assert_hop(t, neigh_note(t, i), NULL);
 	free(t);
@@ -238,8 +234,8 @@ static void test_spoofs(void **state)
 	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
 	assert_int_equal(answer(t, 1, mac2, 100), NEIGH_NONE); // not asked yet
 	tick(t, 101);
-	assert_int_equal(nb_asks, 1);
-	assert_memory_equal(asks[0].mac, mac1, 6); // the known owner is asked
+	assert_int_equal(due.nb_asks, 1);
+	assert_memory_equal(due.ask[0].mac, mac1, 6); // the known owner is asked
 	assert_int_equal(claim(t, 1, mac2, 102), NEIGH_NONE);
 	assert_int_equal(asked_by(t, 1, mac2, 102), NEIGH_NONE);
 	assert_memory_equal(neigh_mac(t, i, 102), mac1, 6);
@@ -356,14 +352,14 @@ static void test_scan(void **state)
 		now += n % 2;
 		if (n % 20 != 0)
 			continue;
-		nb_asks = neigh_tick(t, now, asks, 8, failed, &nb_failed);
-		for (unsigned int f = 0; f < nb_failed; f++)
-			assert_in_range(neigh_held(t, failed[f], out, 4), 0, 4);
+		tick(t, now);
+		for (unsigned int f = 0; f < due.nb_failed; f++)
+			assert_in_range(neigh_held(t, due.failed[f], out, 4), 0, 4);
 		for (uint32_t g = 0; g < 4; g++)
 			assert_memory_equal(neigh_mac(t, gateway[g], now), mac1, 6);
-		for (unsigned int k = 0; k < nb_asks; k++) // gateways answer a little later
-			if (asks[k].unicast)
-				answer(t, load_host(&asks[k].target), mac1, now);
+		for (unsigned int k = 0; k < due.nb_asks; k++) // gateways answer a little later
+			if (due.ask[k].unicast)
+				answer(t, load_host(&due.ask[k].target), mac1, now);
 	}
 	assert_true(refused > 0);
 	for (uint32_t g = 0; g < 4; g++) {
@@ -374,8 +370,8 @@ static void test_scan(void **state)
 	now += 10000; // when it is over, all comes back
 	for (int n = 0; n < 2000; n++) {
 		tick(t, now += 10);
-		for (unsigned int f = 0; f < nb_failed; f++)
-			neigh_held(t, failed[f], out, 4);
+		for (unsigned int f = 0; f < due.nb_failed; f++)
+			neigh_held(t, due.failed[f], out, 4);
 	}
 	assert_int_equal(neigh_held_total(t), 0);
 	free(t);
@@ -427,7 +423,7 @@ static void test_churn(void **state)
 		assert_int_equal(neigh_use(t, &a, PORT, now), i);
 		if (n % 64 != 63)
 			continue;
-		for (unsigned int tries = 0; tries < 8; tries++) // nobody answers
+		for (unsigned int s = 0; s < 4 * 64 / NEIGH_DUE_MAX; s++) // nobody answers
 			tick(t, now += 1000);
 		assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
 	}
@@ -495,7 +491,7 @@ static unsigned int asked_in(struct neigh_table *t, const struct addr *asker, ui
 	for (unsigned int i = 0; i < ms; i++) {
 		ask_for(t, from + i, 1, asker, now + i);
 		tick(t, now + i);
-		n += nb_asks;
+		n += due.nb_asks;
 	}
 	return n;
 }
@@ -572,26 +568,26 @@ static void test_share_back(void **state)
 
 	assert_int_equal(ask_for(t, 1, 3, &one, t0 + 1000), 1); // two, of three questions each
 	tick(t, t0 + 1000);
-	assert_int_equal(nb_asks, 2);
+	assert_int_equal(due.nb_asks, 2);
 	assert_int_not_equal(answer(t, 1, mac1, t0 + 1001), NEIGH_NONE);
 	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 1002), 1); // two are too few
 	assert_int_not_equal(answer(t, 2, mac1, t0 + 1003), NEIGH_NONE);
 	assert_int_equal(ask_for(t, 3, 2, &one, t0 + 1004), 1); // four are enough for one
 	for (uint64_t now = t0 + 1004; now <= t0 + 4004; now += 1000)
 		tick(t, now);
-	assert_int_equal(nb_failed, 1);
+	assert_int_equal(due.nb_failed, 1);
 	assert_int_equal(ask_for(t, 10, 1, &one, t0 + 4500), 0); // 1 and three in three seconds
 	assert_int_equal(ask_for(t, 3, 1, &one, t0 + 5100), 0); // still believed to have failed
 	tick(t, t0 + 5100);
-	assert_int_equal(nb_asks, 1); // of host 10
+	assert_int_equal(due.nb_asks, 1); // of host 10
 	assert_int_equal(neigh_state(t, neigh_use(t, &a, PORT, t0 + 5100)), NEIGH_REACHABLE);
 	ask_for(t, 3, 1, &one, t0 + 5200); // no question to be had
 	tick(t, t0 + 5200);
-	assert_int_equal(nb_asks, 0);
+	assert_int_equal(due.nb_asks, 0);
 	neigh_keep(t, neigh_use_for(t, (struct addr[]){host(3)}, PORT, &one, t0 + 5201));
 	ask_for(t, 3, 1, &one, t0 + 5202);
 	tick(t, t0 + 5202);
-	assert_int_equal(nb_asks, 1);
+	assert_int_equal(due.nb_asks, 1);
 	free(t);
 }
 
@@ -638,8 +634,8 @@ static void test_property(void **state)
 		case 4:
 			now += test_rand_below(&r, 400);
 			tick(t, now);
-			for (unsigned int f = 0; f < nb_failed; f++)
-				out_total += neigh_held(t, failed[f], out, 8);
+			for (unsigned int f = 0; f < due.nb_failed; f++)
+				out_total += neigh_held(t, due.failed[f], out, 8);
 			break;
 		default:
 			if (noted == NEIGH_NONE)
