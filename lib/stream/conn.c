@@ -439,7 +439,7 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 {
 	int n = IO_LATER;
 	const bool first = c->out.first == NULL;
-	bool begun;
+	struct queue_message rest = {.data = m->data, .len = m->len, .media = m->media};
 
 	if (first)
 		n = tls_io_write(c, m->data, m->len);
@@ -452,12 +452,11 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 		count(&t->stats.tx, 1);
 		return;
 	}
-	begun = n > 0 || (first && c->ssl != NULL); // libssl wants the same bytes again
-	count(&t->stats.queue_full,
-		queue_put(
-			&c->out, t->s->conf.queue, m->data, m->len, (uint16_t)n, begun, m->media));
+	rest.done = (uint16_t)n;
+	rest.begun = n > 0 || (first && c->ssl != NULL); // libssl wants the same bytes again
+	count(&t->stats.queue_full, queue_put(&c->out, t->s->conf.queue, &rest));
 	// no memory for the rest of a message that is begun, so the stream cannot go on
-	if (begun && c->out.first == NULL)
+	if (rest.begun && c->out.first == NULL)
 		conn_close(t, c, &t->stats.failed);
 	else
 		conn_watch(t, c);

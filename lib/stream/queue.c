@@ -41,33 +41,32 @@ static bool drop_oldest(struct queue *q)
 	return false;
 }
 
-unsigned int queue_put(struct queue *q, uint32_t max, const uint8_t *data, uint16_t len,
-	uint16_t done, bool begun, bool media)
+unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message *m)
 {
-	const uint32_t more = weight(len);
+	const uint32_t more = weight(m->len);
 	struct queue_item *i = NULL;
 	unsigned int dropped = 0;
 
-	while (!begun && q->bytes + more > max && drop_oldest(q))
+	while (!m->begun && q->bytes + more > max && drop_oldest(q))
 		dropped++;
-	if (begun || q->bytes + more <= max)
-		i = malloc(sizeof(*i) + len);
+	if (m->begun || q->bytes + more <= max)
+		i = malloc(sizeof(*i) + m->len);
 	if (i == NULL)
 		return dropped + 1;
 	i->next = NULL;
-	i->len = len;
-	i->media = media;
-	memcpy(i->data, data, len);
+	i->len = m->len;
+	i->media = m->media;
+	memcpy(i->data, m->data, m->len);
 	if (q->first == NULL) {
 		q->first = i;
-		q->done = done;
-		q->begun = begun;
+		q->done = m->done;
+		q->begun = m->begun;
 	} else {
 		q->last->next = i;
 	}
 	q->last = i;
 	q->bytes += more;
-	if (!media)
+	if (!m->media)
 		q->kept += more;
 	return dropped;
 }

@@ -24,12 +24,19 @@ struct queue {
 	bool begun; // some of the first item was written, or offered: it has to be finished
 };
 
-// Appends a message of len bytes, of which done bytes were written already. begun: some of it was
-// written, or was offered to libssl, which wants it again. To keep within max bytes, the queue
-// drops the oldest media. A message that is begun always has room. Returns how many messages were
-// dropped, this one included when there is no room (or no memory) for it.
-unsigned int queue_put(struct queue *q, uint32_t max, const uint8_t *data, uint16_t len,
-	uint16_t done, bool begun, bool media);
+// A message to append.
+struct queue_message {
+	const uint8_t *data; // is copied
+	uint16_t len;
+	uint16_t done; // bytes of it that were written already
+	bool begun; // some of it was written, or was offered to libssl, which wants it again
+	bool media; // may be dropped for a newer one
+};
+
+// Appends a message. To keep within max bytes, the queue drops the oldest media. A message that is
+// begun always has room. Returns how many messages were dropped, this one included when there is no
+// room (or no memory) for it.
+unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message *m);
 // The bytes to write next. They stay the queue's. False when there are none.
 bool queue_next(const struct queue *q, const uint8_t **data, uint16_t *len);
 // Call it when n of these bytes have been written. True when they end a message.

@@ -21,7 +21,7 @@ static unsigned int put(struct queue *q, uint32_t max, uint8_t mark, bool media)
 	uint8_t data[LEN];
 
 	memset(data, mark, sizeof(data));
-	return queue_put(q, max, data, LEN, 0, false, media);
+	return queue_put(q, max, &(struct queue_message){.data = data, .len = LEN, .media = media});
 }
 
 // Takes the next one whole and tells its mark; 0 when there is none.
@@ -92,11 +92,12 @@ static void test_begun_stays(void **state)
 {
 	struct queue q = {0};
 	uint8_t data[LEN];
+	const struct queue_message half = {data, LEN, .done = 30, .begun = true, .media = true};
 	const uint8_t *next;
 	uint16_t len;
 
 	memset(data, 1, sizeof(data));
-	assert_int_equal(queue_put(&q, 2 * WEIGHT, data, LEN, 30, true, true), 0);
+	assert_int_equal(queue_put(&q, 2 * WEIGHT, &half), 0);
 	put(&q, 2 * WEIGHT, 2, true);
 	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
 	assert_true(queue_next(&q, &next, &len));
