@@ -32,14 +32,6 @@ static int files_ask(uint32_t connections, char *error, size_t len)
 	return -1;
 }
 
-static bool wants_tls(const struct stream_config *c)
-{
-	for (unsigned int i = 0; i < c->nb_listeners; i++)
-		if (c->listeners[i].mode != STREAM_PLAIN)
-			return true;
-	return false;
-}
-
 // Makes everything that can fail, except the threads.
 static int prepare(struct streams *s, char *error, size_t len)
 {
@@ -47,7 +39,7 @@ static int prepare(struct streams *s, char *error, size_t len)
 
 	if (c->nb_listeners > 0 && files_ask(c->connections, error, len) != 0)
 		return -1;
-	if (tls_load_all(s, wants_tls(c), c->dtls.sessions > 0, &s->tls, error, len) != 0)
+	if (tls_load_all(c, &s->tls, error, len) != 0)
 		return -1;
 	for (unsigned int i = 0; i < c->threads; i++) {
 		s->thread[i] = thread_create(s, i);

@@ -153,18 +153,23 @@ int stream_tls_check(const struct stream_tls *tls, char *error, size_t len)
 	return 0;
 }
 
-int tls_load_all(const struct streams *s, bool tls, bool dtls, struct tls_contexts *out,
-	char *error, size_t len)
+static bool wants_tls(const struct stream_config *c)
 {
-	const struct stream_config *c = &s->conf;
+	for (unsigned int i = 0; i < c->nb_listeners; i++)
+		if (c->listeners[i].mode != STREAM_PLAIN)
+			return true;
+	return false;
+}
 
+int tls_load_all(const struct stream_config *c, struct tls_contexts *out, char *error, size_t len)
+{
 	*out = (struct tls_contexts){NULL, NULL};
-	if (tls) {
+	if (wants_tls(c)) {
 		out->tls = tls_load(&c->tls, error, len);
 		if (out->tls == NULL)
 			return -1;
 	}
-	if (dtls) {
+	if (c->dtls.sessions > 0) {
 		out->dtls = dtls_load(&c->tls, &c->dtls, error, len);
 		if (out->dtls == NULL) {
 			SSL_CTX_free(out->tls);
@@ -178,7 +183,7 @@ int stream_tls_reload(struct streams *s, char *error, size_t len)
 {
 	struct tls_contexts fresh, old;
 
-	if (tls_load_all(s, s->tls.tls != NULL, s->tls.dtls != NULL, &fresh, error, len) != 0)
+	if (tls_load_all(&s->conf, &fresh, error, len) != 0)
 		return -1;
 	pthread_mutex_lock(&s->tls_lock);
 	old = s->tls;

@@ -37,7 +37,7 @@ void clients_world_open(const struct world_setup *s)
 	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
 	assert_int_equal(conn_limits_init(&streams.sessions, 1000, 0, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
-	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
+	assert_int_equal(tls_load_all(&streams.conf, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);
 	assert_non_null(thread);
 	nb_clients = 0;

@@ -199,7 +199,7 @@ static void open_world(const char *ciphers)
 	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
 	assert_int_equal(conn_limits_init(&streams.sessions, SOURCE_MAX, SOURCE_MAX - 1, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
-	assert_int_equal(tls_load_all(&streams, false, true, &streams.tls, error, 256), 0);
+	assert_int_equal(tls_load_all(&streams.conf, &streams.tls, error, 256), 0);
 	thread = thread_create(&streams, 0);
 	assert_non_null(thread);
 	cookies = dtls_cookies_create(key);
