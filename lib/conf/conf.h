@@ -17,6 +17,7 @@
 struct conf_address {
 	struct addr addr;
 	uint8_t prefix_len;
+	struct addr external; // what the network translates addr to; :: = nothing
 };
 
 // How packets from peers are brought to their worker. AUTO takes the best step of the ladder; T1,

@@ -67,6 +67,7 @@ static void write_row(FILE *out, const struct conf_key *k)
 	fputs(" | ", out);
 	write_default(out, k);
 	fprintf(out, " | %s |\n", k->help);
+	write_rows(out, k); // of the items that are mappings
 }
 
 // Writes the rows of all values below parent, including those of sections inside it.

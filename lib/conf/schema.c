@@ -9,6 +9,7 @@
 
 #include "conf.h"
 #include "reading/ctx.h"
+#include "reading/port_addrs.h"
 
 #define CONF_ADDRESSES_MAX 4096 // in one list, with ranges and prefixes expanded
 
@@ -92,7 +93,15 @@ static const struct conf_key conf_schema[] = {
 {"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "
-	"run of them: `192.0.2.10-192.0.2.73/24`. No address may be on two ports."},
+	"run of them: `192.0.2.10-192.0.2.73/24`. No address may be on two ports. Where the "
+	"network translates one 1:1, as clouds do, the entry is a mapping of the two keys below."},
+{"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
+	.help = "The port's own address, or a run of them, with the prefix length."},
+{"ports[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
+	.help = "What the network translates the address to: `203.0.113.5`, or a run of as many "
+	"addresses. Clients are told it wherever an own address stands in a message. Listeners "
+	"and `relay.addresses` go on to name the port's own addresses. It counts as an address of "
+	"this box: clients reach each other by either, and nothing is sent to it."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers for all that is not on-link, at most one per family: on a subnet of the "
 	"port, or an IPv6 link-local address. Without one only on-link clients and peers are "
@@ -493,7 +502,8 @@ const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_ke
 	const char *leaf = key->path;
 
 	if (parent != NULL) {
-		const char *joint = parent->type == CONF_ITEMS ? "[]." : ".";
+		const bool listed = parent->type == CONF_ITEMS || parent->type == CONF_PORT_ADDRS;
+		const char *joint = listed ? "[]." : ".";
 		const size_t len = strlen(parent->path);
 
 		if (strncmp(leaf, parent->path, len) != 0 ||

@@ -259,6 +259,7 @@ void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 		t, "client", addr_format_endpoint(&i->client, text, sizeof(text)));
 	rte_tel_data_add_dict_string(
 		t, "relay", addr_format_endpoint(&i->relay, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "told", addr_format_endpoint(&i->told, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "user", mgmt_rows_text(i->user, user, sizeof(user)));
 	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
 	rte_tel_data_add_dict_u64(t, "rx", i->rx);

@@ -302,10 +302,12 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 // can foresee (RFC 8489 section 5): a counter under a keyed hash.
 uint16_t route_data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
-	const struct endpoint peer = {v->src, v->src_port};
 	const struct addr count = {.d = {++s->tids, 0}};
+	struct endpoint peer = {v->src, v->src_port};
 	uint8_t tid[16];
 
+	if (v->hairpin) // the peer is a relayed transport address of ours
+		peer.addr = external_told(&s->policy->external, &peer.addr);
 	hash_addr_wide(&s->tid_key, &count, 0, tid);
 	return stun_data_indication(front, tid, &peer, v->len);
 }

@@ -301,6 +301,8 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 		.tx = c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER],
 		.permissions = c->nb_permissions,
 		.channels = c->nb_channels};
+	out->told = out->relay;
+	out->told.addr = external_told(&s->policy->external, &out->relay.addr);
 	memcpy(out->user, c->name, c->name_len);
 }
 

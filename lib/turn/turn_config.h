@@ -40,6 +40,7 @@ static inline bool turn_listener_is_stream(const struct turn_listener *l)
 struct turn_local {
 	struct addr addr;
 	struct prefix subnet;
+	struct addr external; // what the network translates addr to, of its family; :: = nothing
 };
 
 struct turn_rate {

@@ -79,6 +79,7 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 struct turn_info {
 	uint64_t id; // unique in the life of the process
 	struct endpoint client, relay;
+	struct endpoint told; // relay as the client was told it: with the external address
 	char user[TURN_NAME_LEN + 1];
 	uint32_t expires_s; // from now
 	uint64_t rx, tx; // datagrams relayed from the client, to the client

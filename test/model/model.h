@@ -146,6 +146,8 @@ struct model_world {
 	bool has_token;
 	uint32_t tids;
 	struct turn_listener listener[3]; // that config points to
+	struct turn_local
+		local[2]; // config points to them, too; both or none have an external address
 };
 
 // What came of an op.

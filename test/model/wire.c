@@ -23,14 +23,43 @@ static void put_raw(struct stun_writer *w, uint16_t type, const void *value, siz
 	store_be16(w->buf + at, type);
 }
 
-static void put_peer(struct stun_writer *w, const struct model_peer *p, bool malformed)
+// The external address of an own one; NULL when there is none.
+static const struct addr *external_of(const struct model_world *m, const struct addr *own)
 {
+	static const struct addr none;
+
+	for (int i = 0; i < 2; i++)
+		if (addr_eq(&m->local[i].addr, own) && !addr_eq(&m->local[i].external, &none))
+			return &m->local[i].external;
+	return NULL;
+}
+
+// Turns an address that a client was told into what it stands for. False when the client should
+// have been told the external address.
+static bool inside_of(const struct model_world *m, struct addr *a)
+{
+	if (external_of(m, a) != NULL)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (external_of(m, &m->local[i].addr) != NULL && addr_eq(&m->local[i].external, a))
+			*a = m->local[i].addr;
+	return true;
+}
+
+// public: an address of the server's own is written as clients are told it.
+static void put_peer(
+	const struct model_world *m, struct stun_writer *w, const struct model_peer *p, bool public)
+{
+	const struct addr *external = external_of(m, &p->at.addr);
 	uint8_t value[20] = {0, 2};
 
-	if (malformed) {
-		stun_put(w, STUN_XOR_PEER_ADDRESS, value, 7);
+	if (public && external != NULL) {
+		const struct endpoint told = {*external, p->at.port};
+
+		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &told);
 		return;
 	}
+
 	if (!p->encoded) {
 		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->at);
 		return;
@@ -83,6 +112,7 @@ static void fill(uint8_t *to, const struct op *op, size_t len)
 // The attributes of the method.
 static void put_body(struct model_world *m, struct stun_writer *w, const struct op *op)
 {
+	static const uint8_t malformed[7] = {0, 2};
 	uint8_t data[MODEL_DATAGRAM];
 
 	if (op->kind == OP_ALLOCATE)
@@ -92,8 +122,12 @@ static void put_body(struct model_world *m, struct stun_writer *w, const struct 
 		stun_put_u32(w, STUN_LIFETIME, op->lifetime_s);
 	if (op->has_channel && op->kind == OP_BIND)
 		stun_put_u32(w, STUN_CHANNEL_NUMBER, (uint32_t)op->channel << 16);
-	for (unsigned int i = 0; i < op->nb_peers; i++)
-		put_peer(w, &m->peer[op->peer[i]], op->peer_malformed[i]);
+	for (unsigned int i = 0; i < op->nb_peers; i++) {
+		if (op->peer_malformed[i])
+			stun_put(w, STUN_XOR_PEER_ADDRESS, malformed, sizeof(malformed));
+		else
+			put_peer(m, w, &m->peer[op->peer[i]], (op->tid & 1) != 0);
+	}
 	if (op->df_attribute && op->kind == OP_SEND)
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
 	if (op->kind == OP_SEND && op->has_data) {
@@ -371,6 +405,8 @@ static const char *read_success(
 		return "XOR-RELAYED-ADDRESS missing or out of place";
 	if (allocate && !get_addr(m, STUN_XOR_RELAYED_ADDRESS, &o->relayed))
 		return "XOR-RELAYED-ADDRESS malformed";
+	if (allocate && !inside_of(w, &o->relayed.addr))
+		return "XOR-RELAYED-ADDRESS is not the external address";
 	o->has_token = stun_has(m, STUN_RESERVATION_TOKEN);
 	if (o->has_token && (!allocate || m->alen[STUN_RESERVATION_TOKEN] != 8))
 		return "RESERVATION-TOKEN out of place or malformed";
@@ -429,7 +465,8 @@ static const char *decode_reply(struct model_world *w, struct fixture *f, unsign
 
 // Reads a Data indication as the client will see it: front, payload, and the padding that the data
 // path adds.
-static const char *decode_data(const uint8_t *front, uint16_t front_len, struct outcome *o)
+static const char *decode_data(
+	const struct model_world *w, const uint8_t *front, uint16_t front_len, struct outcome *o)
 {
 	uint8_t message[MODEL_DATAGRAM + 64] = {0};
 	const size_t len = front_len + ((o->len + 3u) & ~3u);
@@ -442,6 +479,8 @@ static const char *decode_data(const uint8_t *front, uint16_t front_len, struct 
 		return "front is not that of a Data indication";
 	if (!get_addr(&m, STUN_XOR_PEER_ADDRESS, &o->peer))
 		return "Data indication without XOR-PEER-ADDRESS";
+	if (!inside_of(w, &o->peer.addr))
+		return "Data indication of a peer that has an external address";
 	if (m.off[STUN_DATA_ATTR] != front_len || m.alen[STUN_DATA_ATTR] != o->len)
 		return "Data indication whose DATA is not the payload";
 	if (front_len != (addr_is_v4(&o->peer.addr) ? 36 : 48))
@@ -450,8 +489,8 @@ static const char *decode_data(const uint8_t *front, uint16_t front_len, struct 
 	return NULL;
 }
 
-static const char *decode_relay(
-	struct fixture *f, unsigned int i, const struct op *op, struct outcome *o)
+static const char *decode_relay(const struct model_world *w, struct fixture *f, unsigned int i,
+	const struct op *op, struct outcome *o)
 {
 	const struct turn_plan *p = &f->burst.plan;
 	const struct turn_side *side = &f->burst.side;
@@ -470,7 +509,7 @@ static const char *decode_relay(
 	if (op->kind != OP_PEER)
 		return p->front_len == 0 ? NULL : "something in front of the data for a peer";
 	if (p->front_len > CHANNEL_HEADER_LEN)
-		return decode_data(side->front, p->front_len, o);
+		return decode_data(w, side->front, p->front_len, o);
 	return p->front_len == CHANNEL_HEADER_LEN ? NULL : "data for the client without a front";
 }
 
@@ -488,7 +527,7 @@ const char *model_decode(struct model_world *w, struct fixture *f, unsigned int 
 		return decode_reply(w, f, i, op, o);
 	case TURN_RELAY:
 	case TURN_SEND:
-		return decode_relay(f, i, op, o);
+		return decode_relay(w, f, i, op, o);
 	default:
 		return "a verdict that one worker alone cannot have";
 	}

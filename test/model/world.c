@@ -58,6 +58,16 @@ static void config_init(struct model_world *w)
 		(struct turn_listener){fixture_endpoint("10.99.0.1", 50004), TURN_OVER_UDP};
 	c->listeners = w->listener;
 	c->nb_listeners = 3;
+	w->local[0].addr = fixture_endpoint("10.99.0.1", 0).addr;
+	w->local[1].addr = fixture_endpoint("fd99::1", 0).addr;
+	if (percent(w, 50)) {
+		w->local[0].external = fixture_endpoint("203.0.113.1", 0).addr;
+		w->local[1].external = fixture_endpoint("2001:db8:5::1", 0).addr;
+	}
+	for (int i = 0; i < 2; i++)
+		w->local[i].subnet = (struct prefix){.addr = w->local[i].addr, .len = 128};
+	c->local = w->local;
+	c->nb_local = 2;
 	c->port_lo = (uint16_t)(50000 + below(w, 3));
 	c->port_hi = (uint16_t)(c->port_lo + ONE_OF(w, 8, 15, 16, MODEL_PORTS - 1));
 	c->quarantine_s = ONE_OF(w, 0, 2, 30, 300);

@@ -183,8 +183,9 @@ static int gather(struct conf_ctx *x)
 		for (uint32_t j = 0; j < p->nb_addresses; j++) {
 			const struct conf_address *a = &p->addresses[j];
 
-			c->turn.local[c->turn.nb_local++] = (struct turn_local){
-				a->addr, conf_addrs_prefix(&a->addr, a->prefix_len)};
+			c->turn.local[c->turn.nb_local++] = (struct turn_local){.addr = a->addr,
+				.subnet = conf_addrs_prefix(&a->addr, a->prefix_len),
+				.external = a->external};
 		}
 		for (uint32_t j = 0; j < p->nb_gateways; j++)
 			c->turn.gateways[c->turn.nb_gateways++] = p->gateways[j];
@@ -357,6 +358,41 @@ static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 	return false;
 }
 
+// An external address belongs to one own address, and is none itself.
+static int check_externals(struct conf_ctx *x, const struct owned *own)
+{
+	static const struct addr none;
+	const struct conf *c = x->conf;
+	struct owned *external = calloc(c->turn.nb_local, sizeof(*external));
+	char text[ADDR_TEXT_LEN];
+	uint32_t nb = 0;
+	int rc = 0;
+
+	if (external == NULL)
+		return conf_fail_memory(x);
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		for (uint32_t j = 0; j < p->nb_addresses; j++) {
+			const struct addr *a = &p->addresses[j].external;
+
+			if (addr_eq(a, &none))
+				continue;
+			external[nb] = (struct owned){*a, &p->addresses, j, nb};
+			if (is_owned(own, c->turn.nb_local, a))
+				rc = conf_fail(x, node_of(x, &external[nb]),
+					"external: %s is an address of this box already: give what "
+					"the network translates the address to",
+					addr_format(a, text, sizeof(text)));
+			nb++;
+		}
+	}
+	if (check_distinct(x, external, nb) != 0)
+		rc = -EINVAL;
+	free(external);
+	return rc;
+}
+
 static int check_routers(struct conf_ctx *x, const struct owned *own, const struct conf_port *p)
 {
 	char text[ADDR_TEXT_LEN];
@@ -389,6 +425,8 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 		}
 	}
 	rc = check_distinct(x, own, nb);
+	if (check_externals(x, own) != 0)
+		rc = -EINVAL;
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		if (check_routers(x, own, &c->ports[i]) != 0)
 			rc = -EINVAL;

@@ -70,6 +70,16 @@ static const char *private_text(const struct addr *a)
 	return NULL;
 }
 
+static bool has_external(const struct turn_config *t, const struct addr *a)
+{
+	static const struct addr none;
+
+	for (uint32_t i = 0; i < t->nb_local; i++)
+		if (addr_eq(&t->local[i].addr, a))
+			return !addr_eq(&t->local[i].external, &none);
+	return false;
+}
+
 // Warns once for each entry of the file; an entry may be a range.
 static void warn_private(const struct conf *c, struct conf_report *r)
 {
@@ -81,13 +91,13 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 			what != NULL ? conf_node_of(c->root, &c->turn.relay, i) : NULL;
 		char text[ADDR_TEXT_LEN];
 
-		if (what == NULL || n == last)
+		if (what == NULL || n == last || has_external(&c->turn, &c->turn.relay[i]))
 			continue;
 		last = n;
 		conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
 			"%s is %s, and clients are handed it as it is: no peer elsewhere reaches "
-			"it, give the port a public address (one that a cloud maps to another "
-			"cannot be named yet)",
+			"it, give the port a public address, or name the one that the network "
+			"translates it to (ports[].addresses[].external)",
 			addr_format(&c->turn.relay[i], text, sizeof(text)), what);
 	}
 }
@@ -150,8 +160,9 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 	if (class != ADDR_UNICAST && class == addr_class(&r.hi))
 		return text[class];
 	for (uint32_t i = 0; addr_eq(&r.lo, &r.hi) && i < c->turn.nb_local; i++)
-		if (addr_eq(&c->turn.local[i].addr, &r.lo))
-			return is_relay(c, &r.lo) ? NULL : "this box itself is";
+		if (addr_eq(&c->turn.local[i].addr, &r.lo) ||
+			addr_eq(&c->turn.local[i].external, &r.lo))
+			return is_relay(c, &c->turn.local[i].addr) ? NULL : "this box itself is";
 	return NULL;
 }
 

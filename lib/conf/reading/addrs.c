@@ -23,7 +23,7 @@ struct prefix conf_addrs_prefix(const struct addr *a, uint8_t len)
 	return p;
 }
 
-static int fail_syntax(struct conf_ctx *x, const struct conf_node *n, const char *form)
+int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *form)
 {
 	char shown[CONF_SHOWN_LEN];
 
@@ -34,13 +34,12 @@ int conf_addrs_read_one(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
-		return fail_syntax(
+		return conf_addrs_fail(
 			x, n, "an IPv4 or IPv6 address (without port, prefix length and brackets)");
 	return 0;
 }
 
-// Splits "addr/len"; len is that of the 128-bit form. False when text is not of that form.
-static bool split_prefix(const char *text, struct addr *a, uint8_t *len)
+bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len)
 {
 	const char *slash = strchr(text, '/');
 	char host[ADDR_TEXT_LEN];
@@ -70,8 +69,8 @@ static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct add
 
 	if (addr_range_parse(n->text, r) == 0)
 		return 0;
-	if (!split_prefix(n->text, &a, &len))
-		return fail_syntax(
+	if (!conf_addrs_split(n->text, &a, &len))
+		return conf_addrs_fail(
 			x, n, "an address, a range a-b (of one family, a <= b) or a prefix");
 	p = conf_addrs_prefix(&a, len);
 	addr_format(&p.addr, text, sizeof(text));
@@ -79,8 +78,7 @@ static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct add
 		conf_value_shown(n, shown), text, strchr(n->text, '/'), "the address alone");
 }
 
-// The number of addresses in a range; 0 with an error when they would make the list too long.
-static uint32_t range_size(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
+uint32_t conf_addrs_room(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
 	const void *base, const struct addr_range *r)
 {
 	const uint32_t *count = (const uint32_t *)((const char *)base + k->count);
@@ -115,7 +113,7 @@ int conf_addrs_read_list(
 			r.hi.b[15] &= 0xfe;
 		}
 	}
-	nb = range_size(x, k, n, base, &r);
+	nb = conf_addrs_room(x, k, n, base, &r);
 	out = nb > 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
 	for (uint32_t i = 0; out != NULL && i < nb; i++) {
 		out[i] = r.lo;
@@ -124,7 +122,7 @@ int conf_addrs_read_list(
 	return out != NULL ? 0 : -EINVAL;
 }
 
-static const char *class_text(const struct addr *a)
+const char *conf_addrs_class(const struct addr *a)
 {
 	static const char *const text[] = {
 		[ADDR_UNICAST] = NULL,
@@ -140,78 +138,6 @@ static const char *class_text(const struct addr *a)
 	return addr_eq(a, &canonical) ? text[addr_class(a)] : "an embedded IPv4 address";
 }
 
-// Fails unless a host on this subnet can have the address.
-static int check_host(
-	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
-{
-	const struct prefix p = conf_addrs_prefix(a, len);
-	const struct addr_range subnet = addr_prefix_range(&p);
-	const char *class = class_text(a);
-	char text[ADDR_TEXT_LEN];
-
-	addr_format(a, text, sizeof(text));
-	if (class != NULL)
-		return conf_fail(x, n, "%s is %s: no port can have it", text, class);
-	// Point-to-point prefixes use all their addresses (RFC 3021, RFC 6164)
-	if (len >= 127)
-		return 0;
-	if (addr_eq(a, &p.addr))
-		return conf_fail(
-			x, n, "%s is the subnet itself: give the address of the port in it", text);
-	if (addr_is_v4(a) && addr_eq(a, &subnet.hi))
-		return conf_fail(x, n, "%s is the broadcast address of its subnet", text);
-	return 0;
-}
-
-// Reads "a/len" or "a-b/len".
-static bool parse_port_addrs(const char *text, struct addr_range *r, uint8_t *len)
-{
-	const char *slash = strchr(text, '/');
-	char run[2 * ADDR_TEXT_LEN];
-	struct addr hi;
-
-	if (slash == NULL || (size_t)(slash - text) >= sizeof(run))
-		return false;
-	memcpy(run, text, (size_t)(slash - text));
-	run[slash - text] = '\0';
-	if (addr_range_parse(run, r) != 0)
-		return false;
-	// The length belongs to the last address: "10.0.0.1/24" or the "10.0.0.9/24" of a range
-	text = strchr(text, '-') != NULL ? strchr(text, '-') + 1 : text;
-	return split_prefix(text, &hi, len) && (*len > V4_BITS || !addr_is_v4(&hi)) && *len > 0;
-}
-
-int conf_addrs_read_port(
-	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
-{
-	struct conf_address *out;
-	struct addr_range r;
-	struct prefix p;
-	uint32_t nb;
-	uint8_t len;
-	int rc;
-
-	if (!parse_port_addrs(n->text, &r, &len))
-		return fail_syntax(x, n,
-			"an address or a range with the prefix length of its subnet "
-			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24)");
-	p = conf_addrs_prefix(&r.lo, len);
-	if (!addr_prefix_contains(&p, &r.hi))
-		return conf_fail(x, n, "the range leaves its subnet: write one entry per subnet");
-	rc = check_host(x, n, &r.lo, len);
-	if (rc == 0)
-		rc = check_host(x, n, &r.hi, len);
-	if (rc != 0)
-		return rc;
-	nb = range_size(x, k, n, base, &r);
-	out = nb > 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
-	for (uint32_t i = 0; out != NULL && i < nb; i++) {
-		out[i] = (struct conf_address){r.lo, len};
-		r.lo = addr_next(&r.lo);
-	}
-	return out != NULL ? 0 : -EINVAL;
-}
-
 int conf_addrs_read_nat64(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
@@ -221,7 +147,7 @@ int conf_addrs_read_nat64(
 
 	if (addr_prefix_parse(n->text, &p) != 0 || strchr(n->text, '/') == NULL ||
 		addr_is_v4(&p.addr))
-		return fail_syntax(x, n, "an IPv6 prefix (2001:db8:64::/96)");
+		return conf_addrs_fail(x, n, "an IPv6 prefix (2001:db8:64::/96)");
 	class = addr_class(&p.addr);
 	if (!addr_nat64_prefix(&p))
 		return conf_fail(x, n,
@@ -230,7 +156,7 @@ int conf_addrs_read_nat64(
 			conf_value_shown(n, shown));
 	if (class != ADDR_UNICAST && class != ADDR_TRANSITION)
 		return conf_fail(x, n, "'%s' is %s: no NAT64 can have it",
-			conf_value_shown(n, shown), class_text(&p.addr));
+			conf_value_shown(n, shown), conf_addrs_class(&p.addr));
 	out = conf_value_grow(x, k, n, base, 1);
 	if (out == NULL)
 		return -EINVAL;

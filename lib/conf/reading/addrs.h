@@ -2,6 +2,9 @@
 // The address types of the schema: single addresses, ranges, prefixes.
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "addr.h"
 
 struct conf_ctx;
@@ -13,12 +16,20 @@ int conf_addrs_read_one(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_list(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
-int conf_addrs_read_port(
-	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_nat64(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 
+// Fails at a node whose text is not `form`, in words. -EINVAL.
+int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *form);
+// Splits "addr/len"; len is that of the 128-bit form. False when text is not of that form.
+bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len);
+// Why no host of the Internet can have an address, in words; NULL when one can.
+const char *conf_addrs_class(const struct addr *a);
+// The number of addresses in a range; 0 with an error when they would make the list of key k too
+// long.
+uint32_t conf_addrs_room(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
+	const void *base, const struct addr_range *r);
 // The prefix of len bits (of the 128-bit form) that address a lies in.
 struct prefix conf_addrs_prefix(const struct addr *a, uint8_t len);

@@ -20,9 +20,6 @@
 
 // --- the walk ------------------------------------------------------------------------------------
 
-static int read_map(
-	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base);
-
 // What is odd about a key itself, or NULL. Merge keys belong to YAML. Some characters look like a
 // blank and are none to YAML.
 static const char *key_fault(const char *key)
@@ -131,7 +128,7 @@ static int read_items(
 		n->count = 1;
 		if (n->kind != CONF_MAP)
 			rc = conf_fail(x, n, "must be a mapping: {key: value, ...}");
-		else if (read_map(x, k, n, array + (size_t)n->index * k->size) != 0)
+		else if (conf_read_map(x, k, n, array + (size_t)n->index * k->size) != 0)
 			rc = -EINVAL;
 	}
 	return rc;
@@ -144,7 +141,7 @@ static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	if (rc != 0)
 		return rc;
 	if (k->type == CONF_SECTION)
-		return read_map(x, k, n, base);
+		return conf_read_map(x, k, n, base);
 	if (k->type == CONF_ITEMS)
 		return read_items(x, k, n, base);
 	return conf_value_read(x, k, n, base);
@@ -167,7 +164,7 @@ static int read_absent(
 			x, map, n.key, "missing, give it %s", conf_value_form(k->type));
 	if (k->type == CONF_SECTION) {
 		n.kind = CONF_MAP;
-		return read_map(x, k, &n, base);
+		return conf_read_map(x, k, &n, base);
 	}
 	if (k->def == NULL)
 		return 0;
@@ -208,8 +205,7 @@ static int read_entry(
 	return read_value(x, k, n, base);
 }
 
-// Reads all keys of a mapping: after a wrong key it goes on to the others.
-static int read_map(
+int conf_read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base)
 {
 	int rc = 0;
@@ -276,7 +272,7 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	if (x->root->kind != CONF_MAP)
 		return conf_fail_yaml(x, x->root->line, x->root->col,
 			"the file must be a mapping of keys: '%s: ...'", x->keys->key[0].path);
-	return read_map(x, NULL, x->root, base);
+	return conf_read_map(x, NULL, x->root, base);
 }
 
 // Wipes and frees what the keys below parent own: any of it may be a secret.

@@ -4,10 +4,15 @@
 
 struct conf_ctx;
 struct conf_key;
+struct conf_node;
 struct conf_table;
 
 // Reads x->path into x->root, and that into base by x->keys. 0 or -EINVAL. In either case the
 // caller frees the tree with conf_yaml_free, and what base holds with conf_read_free.
 int conf_read_file(struct conf_ctx *x, void *base);
+// Reads the keys below parent (NULL: all keys) from a mapping into base. After a wrong key it goes
+// on to the others. 0 or -EINVAL.
+int conf_read_map(
+	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base);
 // Wipes and frees what the keys below parent own (NULL: all keys): any of it may be a secret.
 void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base);

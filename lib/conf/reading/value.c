@@ -10,6 +10,7 @@
 
 #include "reading/addrs.h"
 #include "reading/fail.h"
+#include "reading/port_addrs.h"
 #include "reading/services.h"
 #include "stun.h"
 
@@ -236,6 +237,7 @@ static const struct value_type {
 	const char *form;
 	// Reads the value of a scalar type, or one item of a list type.
 	int (*read)(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+	bool maps; // read takes items that are mappings, too
 } types[] = {
 	[CONF_SECTION] = {CONF_MAP, "a mapping of keys", NULL},
 	[CONF_ITEMS] = {CONF_LIST, "a list of mappings", NULL},
@@ -247,7 +249,10 @@ static const struct value_type {
 	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},
 	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_addrs_read_list},
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
-		conf_addrs_read_port},
+		conf_port_addrs_read, .maps = true},
+	[CONF_PORT_RUN] = {CONF_SCALAR, "an address or a range, with prefix length",
+		conf_port_addrs_own},
+	[CONF_EXTERNAL] = {CONF_SCALAR, "an address or a range", conf_port_addrs_external},
 	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_addrs_read_prefixes},
 	[CONF_NAT64] = {CONF_LIST, "a list of prefixes", conf_addrs_read_nat64},
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
@@ -272,7 +277,7 @@ static int read_list(
 	int rc = 0;
 
 	for (struct conf_node *n = list->child; n != NULL && !conf_fail_enough(x); n = n->next) {
-		if (n->kind != CONF_SCALAR)
+		if (n->kind != CONF_SCALAR && !(types[k->type].maps && n->kind == CONF_MAP))
 			rc = conf_fail(x, n,
 				"must be a single value, not a list or a mapping "
 				"(text with ':' at its end needs quotes)");

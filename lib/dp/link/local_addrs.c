@@ -49,6 +49,16 @@ static void add_broadcast(struct local_addrs *t, const struct conf_address *a, u
 			.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
 }
 
+static void add_external(struct local_addrs *t, const struct conf_address *a, uint8_t port)
+{
+	static const struct addr none;
+	struct local_addr *l = slot_for(t, &a->external);
+
+	if (!addr_eq(&a->external, &none) && l->kind == LOCAL_FREE)
+		*l = (struct local_addr){
+			.addr = a->external, .kind = LOCAL_EXTERNAL, .port = port, .relay = -1};
+}
+
 // A UDP and a DTLS listener on one port are one here.
 static void add_listener(struct local_addrs *t, const struct turn_config *c, uint16_t *n,
 	const struct local_addr *l, uint8_t k)
@@ -112,6 +122,9 @@ static void add_addresses(
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
 			add_broadcast(t, &c->ports[p].addresses[i], (uint8_t)p);
+	for (uint32_t p = 0; p < c->nb_ports; p++)
+		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
+			add_external(t, &c->ports[p].addresses[i], (uint8_t)p);
 }
 
 static struct local_addrs *table_make(uint32_t entries, uint32_t listeners)
@@ -145,7 +158,7 @@ struct local_addrs *local_addrs_create(const struct conf *c, const struct turn_r
 		return NULL;
 	}
 	for (uint32_t p = 0; p < c->nb_ports; p++)
-		n += 2 * c->ports[p].nb_addresses;
+		n += 3 * c->ports[p].nb_addresses;
 	t = table_make(n, c->turn.nb_listeners);
 	if (t == NULL)
 		return NULL;

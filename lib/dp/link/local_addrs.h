@@ -10,9 +10,11 @@
 
 struct conf;
 
-enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST };
+// EXTERNAL: what the network translates an own address to. Nobody else has it, so nothing comes
+// from it. Nothing comes to it either, and nothing is sent there.
+enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST, LOCAL_EXTERNAL };
 
-// An own address, or the broadcast address of an on-link subnet.
+// An own address, its external address, or the broadcast address of an on-link subnet.
 struct local_addr {
 	struct addr addr;
 	int32_t relay; // index of a relay address, -1 = none

@@ -86,9 +86,10 @@ static const struct policy_rule *longest_match(const struct turn_policy *p, cons
 }
 
 // Judges an address that is under no translator's prefix, or the IPv4 address that a translator
-// leads to.
-static enum turn_peer_class judge(const struct turn_policy *p, const struct addr *a)
+// leads to. An external address is judged as the own address that it stands for.
+static enum turn_peer_class judge(const struct turn_policy *p, const struct addr *peer)
 {
+	const struct addr own = external_meant(&p->external, peer), *a = &own;
 	const struct policy_rule *rule;
 
 	if (addr_class(a) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
@@ -313,7 +314,8 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	p->relay = calloc(c->nb_relay + 1, sizeof(*p->relay));
 	p->local = calloc((size_t)c->nb_local + c->nb_listeners + 1, sizeof(*p->local));
 	p->broadcasts = calloc(2 * (size_t)c->nb_local + 1, sizeof(*p->broadcasts));
-	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL)
+	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL ||
+		!external_make(&p->external, c))
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[p->nb_relay++] = c->relay[i];
@@ -483,6 +485,7 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->table_mem);
 	free(p->relay);
 	free(p->local);
+	external_free(&p->external);
 	free(p->broadcasts);
 	free(p->rules);
 	free(p->nat64);

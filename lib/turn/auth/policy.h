@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hash.h"
+#include "relayed/external.h"
 #include "stun.h"
 #include "table.h"
 #include "turn_config.h"
@@ -43,6 +44,7 @@ struct turn_policy {
 	struct policy_rule *rules;
 	uint32_t nb_rules, rule_from[130];
 	struct addr *relay, *local; // sorted by addr_cmp
+	struct external external;
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
 	struct prefix *nat64; // of translators: a peer behind one is judged by its IPv4 address
 	uint32_t nb_relay, nb_local, nb_broadcasts, nb_nat64;

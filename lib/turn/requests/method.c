@@ -46,10 +46,11 @@ static void put_allocation(struct turn_request *r, uint32_t slot)
 {
 	const struct turn_shard *s = r->s;
 	const struct turn_cold *c = cold_at(s, slot);
-	const struct endpoint relay = alloc_relay(s, slot);
 	const struct endpoint client = {r->v->src, r->v->src_port};
+	struct endpoint relay = alloc_relay(s, slot);
 	uint8_t token[TURN_TOKEN_LEN];
 
+	relay.addr = external_told(&s->policy->external, &relay.addr);
 	stun_put_xor_addr(&r->w, STUN_XOR_RELAYED_ADDRESS, &relay);
 	stun_put_u32(&r->w, STUN_LIFETIME, (alloc_left(s, slot) + 999) / 1000);
 	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
@@ -299,6 +300,7 @@ unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const
 	if ((family == 4) != alloc_is_v4(s, slot))
 		return 443;
 	peer->addr = addr_canonical(peer->addr);
+	peer->addr = external_meant(&s->policy->external, &peer->addr);
 	return 0;
 }
 

@@ -41,12 +41,12 @@ static void test_few(void **state)
 	const struct local_addr *l;
 	const struct addr broadcast = addr_text("10.99.0.255"), other = addr_text("10.99.0.2"),
 			  a = addr_text("10.99.0.1"), b = addr_text("fd99::1"),
-			  c = addr_text("192.0.2.1");
+			  c = addr_text("192.0.2.1"), public = addr_text("203.0.113.1");
 
 	conf_init(2, 1);
-	addresses[0] = (struct conf_address){a, 96 + 24};
-	addresses[1] = (struct conf_address){b, 64};
-	addresses[2] = (struct conf_address){c, 96 + 31};
+	addresses[0] = (struct conf_address){.addr = a, .prefix_len = 96 + 24, .external = public};
+	addresses[1] = (struct conf_address){.addr = b, .prefix_len = 64};
+	addresses[2] = (struct conf_address){.addr = c, .prefix_len = 96 + 31};
 	relays[0] = c;
 	relays[1] = b;
 	conf.turn.nb_relay = 2;
@@ -76,6 +76,11 @@ static void test_few(void **state)
 	l = local_addrs_find(t, &broadcast);
 	assert_non_null(l);
 	assert_int_equal(l->kind, LOCAL_BROADCAST);
+	l = local_addrs_find(t, &public);
+	assert_non_null(l);
+	assert_int_equal(l->kind, LOCAL_EXTERNAL);
+	assert_int_equal(l->relay, -1);
+	assert_int_equal(local_addrs_listener(t, l, 3478), -1);
 	assert_null(local_addrs_find(t, &other));
 	// a /31 has no broadcast address (RFC 3021); ::ffff:10.99.0.1 is IPv4, ::10.99.0.1 is not
 	assert_null(local_addrs_find(t, &(struct addr){.w = {0, 0, 0, a.w[3]}}));
@@ -94,7 +99,7 @@ static void test_many(void **state)
 		// neighbours, as a configured range is
 		uint8_t v4[4] = {10, 99, (uint8_t)(i >> 8), (uint8_t)i};
 
-		addresses[i] = (struct conf_address){addr_from_v4(v4), 128};
+		addresses[i] = (struct conf_address){.addr = addr_from_v4(v4), .prefix_len = 128};
 		if (i % 2 != 0) {
 			addresses[i].addr = addr_text("fd99::");
 			addresses[i].addr.b[14] = (uint8_t)(i >> 8);
@@ -131,7 +136,7 @@ static void test_refused(void **state)
 	struct turn_relay_map *map;
 
 	conf_init(1, 0);
-	addresses[0] = (struct conf_address){addr_text("10.99.0.1"), 120};
+	addresses[0] = (struct conf_address){.addr = addr_text("10.99.0.1"), .prefix_len = 120};
 	listeners[0] = (struct turn_listener){{addr_text("10.99.0.2"), 3478}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 1;
 	map = turn_relay_map_create(&conf.turn);
@@ -157,7 +162,7 @@ static void test_dtls(void **state)
 	struct local_addrs *t;
 
 	conf_init(1, 0);
-	addresses[0] = (struct conf_address){a.addr, 120};
+	addresses[0] = (struct conf_address){.addr = a.addr, .prefix_len = 120};
 	listeners[0] = (struct turn_listener){a, TURN_OVER_DTLS};
 	listeners[1] = (struct turn_listener){b, TURN_OVER_DTLS};
 	listeners[2] = (struct turn_listener){a, TURN_OVER_UDP};

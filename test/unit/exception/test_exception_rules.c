@@ -14,7 +14,8 @@ static struct turn_listener listeners[2];
 
 static void make(const struct conf_service *allow, uint32_t nb)
 {
-	address = (struct conf_address){world_endpoint("10.99.0.1", 0).addr, 120};
+	address = (struct conf_address){
+		.addr = world_endpoint("10.99.0.1", 0).addr, .prefix_len = 120};
 	port = (struct conf_port){.addresses = &address,
 		.nb_addresses = 1,
 		.exception = {.allow = (struct conf_service *)(uintptr_t)allow,

@@ -231,8 +231,9 @@ const struct turn_plan *fixture_from_client(
 	return route(f);
 }
 
-const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
-	const struct endpoint *peer, const void *data, size_t len)
+// Routes a datagram to a relayed transport address: off the wire, or in process.
+static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len, bool hairpin)
 {
 	struct turn_view *v = &f->burst.view[0];
 	const int index = turn_relay_map_find(f->map, &relay->addr);
@@ -243,11 +244,24 @@ const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoi
 	v->src_port = peer->port;
 	v->leg = TURN_FROM_PEER;
 	v->via = TURN_NO_WORKER;
+	v->hairpin = hairpin;
 	assert_true(index >= 0);
 	assert_true(
 		turn_relay_map_home(f->map, (unsigned int)index, relay->port, &worker, &v->slot));
 	assert_int_equal(worker, f->params.worker);
 	return route(f);
+}
+
+const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len)
+{
+	return to_relay(f, relay, peer, data, len, false);
+}
+
+const struct turn_plan *fixture_hairpin(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len)
+{
+	return to_relay(f, relay, peer, data, len, true);
 }
 
 const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,

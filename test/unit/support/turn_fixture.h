@@ -118,6 +118,9 @@ const struct turn_plan *fixture_from_client(
 // Routes a datagram from a peer to a relayed transport address, which has to be one of the shard's.
 const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len);
+// The same for a datagram that comes in process, from another allocation of the server.
+const struct turn_plan *fixture_hairpin(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len);
 // Sends ChannelData.
 const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,
 	uint16_t channel, const void *data, size_t len);

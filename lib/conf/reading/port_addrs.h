@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The addresses of a port: runs with the length of their subnet, and what the network translates
+// them to.
+#pragma once
+
+#include "addr.h"
+
+struct conf_ctx;
+struct conf_key;
+struct conf_node;
+
+// One entry of ports[].addresses while it is read; it becomes one conf_address for each address.
+struct conf_port_run {
+	struct addr_range own, external; // external.lo is :: when nothing is translated
+	uint8_t prefix_len; // of the 128-bit form
+};
+
+// Reads one entry, a scalar or a mapping, into the list of base. 0 or -EINVAL.
+int conf_port_addrs_read(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+// Each reads a value of an entry into base, a conf_port_run. 0 or -EINVAL.
+int conf_port_addrs_own(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_port_addrs_external(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Own addresses that the network translates 1:1, and the public ones that others know them by. The
+// public form stands only in messages: whatever comes in is turned into the own form at once, and
+// everything inside has that form alone.
+#pragma once
+
+#include <stdbool.h>
+
+#include "turn_config.h"
+
+struct external_pair {
+	struct addr own, public;
+};
+
+// Immutable once made, as a part of the policy. Empty where nothing is translated.
+struct external {
+	struct external_pair *by_own,
+		*by_public; // nb each, sorted by the address they are named for
+	uint32_t nb;
+};
+
+// Collects the external addresses of c->local. False without memory. external_free frees what was
+// made in either case.
+bool external_make(struct external *e, const struct turn_config *c);
+void external_free(struct external *e);
+// What a client is told in place of an address: its public form when it is an own address that has
+// one, else the address itself.
+struct addr external_told(const struct external *e, const struct addr *a);
+// What a client means by an address: the own address whose public form it is, else the address
+// itself. The address is canonical.
+struct addr external_meant(const struct external *e, const struct addr *a);

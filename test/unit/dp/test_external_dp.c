@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A box whose addresses the network translates 1:1: from wire to wire the packets have the own
+// addresses, and what is for a public address of the box never leaves it.
+#include "bytes.h"
+#include "dp_world.h"
+#include "drop_of.h"
+
+#define CHANNEL 0x4000
+
+static struct dp_world world;
+static struct world_client client[2];
+
+// 10.99.0.1 is 203.0.113.1 outside, and fd99::1 is 2001:db8:5::1; 10.98.0.1, where no relay is, is
+// 203.0.113.2.
+static void translate(struct dp_world *w)
+{
+	w->addresses[0].external = world_endpoint("203.0.113.1", 0).addr;
+	w->addresses[1].external = world_endpoint("2001:db8:5::1", 0).addr;
+	w->side.external = world_endpoint("203.0.113.2", 0).addr;
+	for (unsigned int i = 0; i < 2; i++)
+		w->locals[i].external = w->addresses[i].external;
+	w->locals[2].external = w->side.external;
+}
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = translate},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = translate},
+};
+
+static uint64_t drops(unsigned int reason)
+{
+	return world_stats(&world).drop[reason];
+}
+
+// Two clients with allocations.
+static void open_pair(const struct world_setup *s, const char *a, const char *b, int family)
+{
+	world_open(&world, s);
+	world_client(&world, &client[0], a, 41000);
+	world_client(&world, &client[1], b, 41001);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(client_allocate(&world, &client[i], family), 0);
+}
+
+// The relayed transport address of a client as it stands in packets.
+static struct endpoint own_relay(const struct world_client *c)
+{
+	const bool is_v4 = addr_is_v4(&c->relay.addr);
+
+	return (struct endpoint){world.addresses[is_v4 ? 0 : 1].addr, c->relay.port};
+}
+
+static void packets_have_the_own_address_and_messages_the_public_one(void **state)
+{
+	const struct endpoint peer = world_endpoint("198.51.100.9", 7000);
+	const struct endpoint public = world_endpoint("203.0.113.1", 0);
+	struct world_datagram got;
+	struct endpoint own;
+
+	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
+	own = own_relay(&client[0]);
+	assert_true(addr_eq(&client[0].relay.addr, &public.addr));
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &peer), 0);
+	client_channel_data(&world, &client[0], CHANNEL, "ping", 4);
+	world_run(&world);
+	assert_true(world_take(&world, &peer, &got));
+	assert_true(endpoint_eq(&got.src, &own));
+	world_send_bytes(&world, &peer, &own, "pong", 4);
+	world_run(&world);
+	assert_true(world_take(&world, &client[0].at, &got));
+	assert_memory_equal(got.data + CHANNEL_HEADER_LEN, "pong", 4);
+	world_close(&world);
+}
+
+// By channel x -> y over the public address, and back over the own one.
+static void exchange(const struct world_setup *s, const char *a, const char *b, int family)
+{
+	struct world_datagram got;
+	struct endpoint own;
+	uint64_t tx;
+
+	open_pair(s, a, b, family);
+	own = own_relay(&client[0]);
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &client[1].relay), 0);
+	assert_int_equal(client_bind(&world, &client[1], CHANNEL, &own), 0);
+	tx = world_stats(&world).tx;
+	for (unsigned int i = 0; i < 20; i++) {
+		client_channel_data(&world, &client[i % 2], CHANNEL, &i, sizeof(i));
+		world_run(&world);
+		assert_true(world_take(&world, &client[1 - i % 2].at, &got));
+		assert_memory_equal(got.data + CHANNEL_HEADER_LEN, &i, sizeof(i));
+	}
+	assert_int_equal(world_stats(&world).tx, tx + 20); // to the clients and nobody else
+	assert_int_equal(world.nb_seen, 0);
+	world_close(&world);
+}
+
+static void clients_reach_each_other_in_process_by_either_form(void **state)
+{
+	exchange(*state, "10.99.0.20", "fd99::20", 4);
+	exchange(*state, "fd99::21", "10.99.0.21", 6);
+}
+
+// A public address with a port that nobody relays for: a free relay port, a listener, ssh.
+static void nothing_leaves_for_a_public_address_of_the_box(void **state)
+{
+	const unsigned int reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
+	const struct endpoint side = world_endpoint("203.0.113.2", 22);
+	struct endpoint to;
+	uint64_t tx;
+
+	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
+	for (unsigned int i = 0; i < 3; i++) {
+		to = client[1].relay;
+		to.port = i == 0 ? (uint16_t)(to.port ^ 0x80) : i == 1 ? 3478 : 22;
+		assert_int_equal(client_bind(&world, &client[0], (uint16_t)(CHANNEL + i), &to), 0);
+		tx = world_stats(&world).tx;
+		client_channel_data(&world, &client[0], (uint16_t)(CHANNEL + i), "lost", 4);
+		world_run(&world);
+		assert_int_equal(drops(reason), i + 1);
+		assert_int_equal(world_stats(&world).tx, tx);
+		assert_int_equal(world.nb_seen, 0);
+	}
+	assert_int_equal(client_permit(&world, &client[0], &side), 403);
+	world_close(&world);
+}
+
+// The network translates both ways: on our link nobody has our public address.
+static void a_public_address_of_the_box_is_no_source_and_no_destination(void **state)
+{
+	static const struct {
+		const char *src, *dst;
+		enum net_drop reason;
+	} cases[] = {
+		{"203.0.113.1", "10.99.0.1", NET_DROP_MARTIAN_SOURCE},
+		{"203.0.113.2", "10.99.0.1", NET_DROP_MARTIAN_SOURCE},
+		{"2001:db8:5::1", "fd99::1", NET_DROP_MARTIAN_SOURCE},
+		{"198.51.100.9", "203.0.113.1", NET_DROP_NOT_FOR_US},
+	};
+
+	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		const struct endpoint src = world_endpoint(cases[i].src, 5000);
+		const struct endpoint dst = world_endpoint(cases[i].dst, 3478);
+		const uint64_t before = drops(drop_of_net(cases[i].reason));
+
+		world_send_bytes(&world, &src, &dst, "\0\1\0\0\x21\x12\xa4\x42............", 20);
+		world_run(&world);
+		assert_int_equal(drops(drop_of_net(cases[i].reason)), before + 1);
+		assert_int_equal(world.nb_seen, 0);
+	}
+	world_close(&world);
+}
+
+#define WITH(test, i)                                                                        \
+	{                                                                                    \
+		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(packets_have_the_own_address_and_messages_the_public_one, 0),
+		WITH(packets_have_the_own_address_and_messages_the_public_one, 1),
+		WITH(clients_reach_each_other_in_process_by_either_form, 0),
+		WITH(clients_reach_each_other_in_process_by_either_form, 1),
+		WITH(nothing_leaves_for_a_public_address_of_the_box, 0),
+		WITH(nothing_leaves_for_a_public_address_of_the_box, 1),
+		WITH(a_public_address_of_the_box_is_no_source_and_no_destination, 0),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

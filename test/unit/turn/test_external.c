@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Own addresses that the network translates 1:1: clients are told the public form wherever an own
+// address stands in a message, and may use either form for a peer (RFC 8656 sections 7.3, 11).
+#include "stun.h"
+#include "turn_fixture.h"
+
+static struct fixture f;
+static struct turn_local local[3];
+static struct fixture_client ivan, eve;
+
+static struct addr at(const char *text)
+{
+	return fixture_endpoint(text, 0).addr;
+}
+
+static void assert_addr(const struct addr *a, const char *text)
+{
+	const struct addr b = at(text);
+
+	assert_true(addr_eq(a, &b));
+}
+
+// The usual box behind a translator: relay addresses 10.99.0.1 and fd99::1, and 10.99.0.2 without a
+// relay.
+static struct turn_config behind_translator(void)
+{
+	struct turn_config c = fixture_config();
+
+	local[0] = (struct turn_local){.addr = at("10.99.0.1"), .external = at("203.0.113.1")};
+	local[1] = (struct turn_local){.addr = at("10.99.0.2"), .external = at("203.0.113.2")};
+	local[2] = (struct turn_local){.addr = at("fd99::1"), .external = at("2001:db8:5::1")};
+	for (int i = 0; i < 3; i++)
+		local[i].subnet = (struct prefix){.addr = local[i].addr, .len = 128};
+	c.local = local;
+	c.nb_local = 3;
+	return c;
+}
+
+static void open_with(const struct turn_config *c)
+{
+	fixture_open(&f, c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	eve = fixture_client("198.51.100.8", 6000);
+	eve.user = "eve";
+	eve.password = "evil";
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+}
+
+static int setup(void **state)
+{
+	const struct turn_config c = behind_translator();
+
+	open_with(&c);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fixture_close(&f);
+	return 0;
+}
+
+// The relayed transport address of a client as it is inside.
+static struct endpoint own_relay(const struct fixture_client *c)
+{
+	return (struct endpoint){at("10.99.0.1"), c->relay.port};
+}
+
+// A datagram that one client has sent to the relayed transport address of another, in process.
+static const struct turn_plan *across(
+	const struct fixture_client *from, const struct fixture_client *to)
+{
+	const struct endpoint src = own_relay(from), dst = own_relay(to);
+
+	return fixture_hairpin(&f, &dst, &src, "hello", 5);
+}
+
+static const struct turn_plan *send_to(const char *addr, uint16_t port)
+{
+	const struct endpoint to = fixture_endpoint(addr, port);
+
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+	stun_put(&f.w, STUN_DATA_ATTR, "hello", 5);
+	return fixture_send(&f, &ivan);
+}
+
+static void relayed_address_is_told_in_its_public_form(void **state)
+{
+	struct endpoint again;
+
+	assert_addr(&ivan.relay.addr, "203.0.113.1");
+	fixture_resend(&f, &eve);
+	assert_int_equal(fixture_code(&f), 0);
+	again = fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS);
+	assert_true(endpoint_eq(&again, &eve.relay));
+	// the mapped address is the client's, not ours
+	again = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
+	assert_true(endpoint_eq(&again, &eve.at));
+}
+
+static void each_family_has_its_own_public_address(void **state)
+{
+	struct fixture_client six = fixture_client("2001:db8::7", 5000);
+
+	assert_int_equal(fixture_allocate(&f, &six, 6), 0);
+	assert_addr(&six.relay.addr, "2001:db8:5::1");
+	assert_int_equal(fixture_permit(&f, &six, "2001:db8:5::1"), 0);
+	assert_int_equal(fixture_permit(&f, &six, "203.0.113.1"), 443);
+}
+
+static void an_address_without_a_public_one_is_told_as_it_is(void **state)
+{
+	struct turn_config c;
+
+	fixture_close(&f);
+	c = behind_translator();
+	local[0].external = (struct addr){.d = {0, 0}};
+	open_with(&c);
+	assert_addr(&ivan.relay.addr, "10.99.0.1");
+}
+
+// What leaves has the own address as its source, whichever form the client has used for its peer.
+static void packets_have_the_own_address(void **state)
+{
+	struct turn_path path;
+	const struct turn_plan *plan;
+
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	plan = fixture_channel_data(&f, &ivan, 0x4000, "hello", 5);
+	assert_int_equal(plan->verdict, TURN_RELAY);
+	turn_route_path(f.shard, plan->flow, &path);
+	assert_addr(&path.src.addr, "10.99.0.1");
+}
+
+static void permission_by_one_form_holds_for_the_other(void **state)
+{
+	static const char *const form[] = {"10.99.0.1", "203.0.113.1"};
+
+	for (int i = 0; i < 2; i++) {
+		const struct turn_plan *plan;
+
+		assert_int_equal(fixture_permit(&f, &ivan, form[i]), 0);
+		for (int j = 0; j < 2; j++) {
+			plan = send_to(form[j], eve.relay.port);
+			assert_int_equal(plan->verdict, TURN_SEND);
+			assert_addr(&f.burst.side.dst.addr, "10.99.0.1");
+			assert_int_equal(f.burst.side.dst.port, eve.relay.port);
+		}
+		assert_int_equal(fixture_drop(across(&eve, &ivan)), TURN_OK);
+		fixture_close(&f);
+		setup(state);
+	}
+}
+
+static void data_of_another_client_names_its_public_address(void **state)
+{
+	const struct turn_plan *plan;
+	struct endpoint peer;
+	struct stun_msg m;
+	int family;
+
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.1"), 0);
+	plan = across(&eve, &ivan);
+	assert_int_equal(plan->verdict, TURN_RELAY);
+	assert_int_equal(plan->front_len, 36);
+	// the front lacks the data: its length counts it already
+	memcpy(f.burst.side.front + 36, "hello\0\0\0", 8);
+	assert_int_equal(stun_parse(f.burst.side.front, 44, &m), 0);
+	assert_true(stun_decode_xor_addr(
+		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &peer, &family));
+	assert_true(endpoint_eq(&peer, &eve.relay));
+	assert_addr(&peer.addr, "203.0.113.1");
+}
+
+// RFC 8656 section 12.2: both forms are one peer.
+static void both_forms_are_one_peer_to_channels(void **state)
+{
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "203.0.113.1", eve.relay.port), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.1", eve.relay.port), 400);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", eve.relay.port), 0);
+	assert_int_equal(across(&eve, &ivan)->channel, 0x4000);
+}
+
+static void public_address_without_a_relay_is_no_peer(void **state)
+{
+	assert_int_equal(fixture_permit(&f, &ivan, "203.0.113.2"), 403);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "203.0.113.2", 22), 403);
+	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.2"), 403);
+}
+
+// A translator of IPv6 to IPv4 would bring the datagram back to the box.
+static void public_address_is_no_peer_behind_nat64(void **state)
+{
+	struct prefix nat64 = {.addr = at("2001:db8:64::"), .len = 96};
+	struct fixture_client six = fixture_client("2001:db8::7", 5000);
+	struct turn_config c;
+
+	fixture_close(&f);
+	c = behind_translator();
+	c.nat64 = &nat64;
+	c.nb_nat64 = 1;
+	open_with(&c);
+	assert_int_equal(fixture_allocate(&f, &six, 6), 0);
+	assert_int_equal(fixture_permit(&f, &six, "2001:db8:64::198.41.0.4"), 0);
+	assert_int_equal(fixture_permit(&f, &six, "2001:db8:64::203.0.113.1"), 403);
+	assert_int_equal(fixture_permit(&f, &six, "2001:db8:64::203.0.113.2"), 403);
+}
+
+// The rules for peers name others; peers.hairpin alone decides on addresses of ours.
+static void hairpin_alone_decides_on_either_form(void **state)
+{
+	struct prefix denied[] = {{.addr = at("203.0.113.0"), .len = 96 + 24}};
+	struct turn_config c;
+
+	for (int hairpin = 0; hairpin < 2; hairpin++) {
+		fixture_close(&f);
+		c = behind_translator();
+		c.hairpin = hairpin;
+		c.deny = denied;
+		c.nb_deny = 1;
+		open_with(&c);
+		assert_int_equal(fixture_permit(&f, &ivan, "203.0.113.1"), hairpin ? 0 : 403);
+		assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.1"), hairpin ? 0 : 403);
+		assert_int_equal(fixture_permit(&f, &ivan, "203.0.113.9"), 403);
+	}
+}
+
+// A line would vouch for a packet from a port with such a source, which nobody else may have.
+static void no_line_has_a_public_address(void **state)
+{
+	const struct addr own = at("10.99.0.1"), public = at("203.0.113.1");
+
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "203.0.113.1", eve.relay.port), 0);
+	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
+	send_to("203.0.113.1", eve.relay.port);
+	for (uint32_t i = 0; i < turn_relay_map_slots(f.map, f.params.worker); i++) {
+		const struct turn_line *l = &turn_shard_lines(f.shard)[i];
+
+		assert_false(addr_eq(&l->end[TURN_FROM_PEER], &own));
+		assert_false(addr_eq(&l->end[TURN_FROM_PEER], &public));
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(relayed_address_is_told_in_its_public_form),
+		T(each_family_has_its_own_public_address),
+		T(an_address_without_a_public_one_is_told_as_it_is),
+		T(packets_have_the_own_address),
+		T(permission_by_one_form_holds_for_the_other),
+		T(data_of_another_client_names_its_public_address),
+		T(both_forms_are_one_peer_to_channels),
+		T(public_address_without_a_relay_is_no_peer),
+		T(public_address_is_no_peer_behind_nat64),
+		T(hairpin_alone_decides_on_either_form),
+		T(no_line_has_a_public_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
