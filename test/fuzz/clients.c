@@ -108,6 +108,26 @@ static void refused(struct fuzz_client *c, const struct stun_msg *m)
 		c->allocated = !c->allocated;
 }
 
+// What is ours inside has its own address; clients are told the external one, if there is one.
+static struct addr inside_of(const struct addr *told)
+{
+	static const struct addr none;
+	const struct local_addr *l = local_addrs_find(fuzz.world.dp->local, told);
+
+	assert_non_null(l);
+	for (unsigned int i = 0; i < fuzz.world.conf.turn.nb_local; i++) {
+		const struct turn_local *own = &fuzz.world.locals[i];
+
+		if (l->kind == LOCAL_EXTERNAL ? addr_eq(&own->external, told)
+					      : addr_eq(&own->addr, told)) {
+			assert_true(l->kind == LOCAL_EXTERNAL || addr_eq(&own->external, &none));
+			return own->addr;
+		}
+	}
+	fail_msg("an address that is none of ours was told");
+	return *told;
+}
+
 static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 {
 	struct endpoint relay;
@@ -118,7 +138,7 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 		return;
 	assert_true(stun_decode_xor_addr(m, m->off[STUN_XOR_RELAYED_ADDRESS],
 		m->alen[STUN_XOR_RELAYED_ADDRESS], &relay, &family));
-	assert_non_null(local_addrs_find(fuzz.world.dp->local, &relay.addr));
+	relay.addr = inside_of(&relay.addr);
 	c->c.relay = relay;
 	c->allocated = true;
 	memset(c->peer, 0, sizeof(c->peer));

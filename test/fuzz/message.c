@@ -7,14 +7,28 @@
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
 
+// An address of the box as it is inside, or as clients are told it.
+static struct endpoint either_form(struct endpoint e)
+{
+	static const struct addr none;
+
+	for (unsigned int i = 0; i < fuzz.world.conf.turn.nb_local; i++) {
+		const struct turn_local *l = &fuzz.world.locals[i];
+
+		if (addr_eq(&l->addr, &e.addr) && !addr_eq(&l->external, &none) && chance(50))
+			e.addr = l->external;
+	}
+	return e;
+}
+
 struct endpoint fuzz_peer(void)
 {
 	const struct fuzz_client *other = &fuzz.client[below(fuzz.nb_clients)];
 
 	if (chance(15) && other->allocated)
-		return other->c.relay; // relayed inside the process, without a wire
+		return either_form(other->c.relay); // relayed inside the process, without a wire
 	if (chance(4))
-		return other->c.server;
+		return either_form(other->c.server);
 	return (struct endpoint){fuzz_host(chance(60)), (uint16_t)(7000 + below(4))};
 }
 

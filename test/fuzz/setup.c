@@ -55,6 +55,22 @@ static void pick_nic(struct world_setup *s)
 		.misdeliver = chance(20)};
 }
 
+// Some addresses are translated 1:1 by the network.
+static void pick_externals(struct dp_world *w)
+{
+	for (unsigned int i = 0; i < w->conf.turn.nb_local; i++) {
+		struct turn_local *l = &w->locals[i];
+
+		if (chance(50))
+			continue;
+		l->external = l->addr;
+		l->external.b[addr_is_v4(&l->addr) ? 12 : 0] ^= 0x20;
+		for (unsigned int k = 0; k < RTE_DIM(w->addresses); k++)
+			if (addr_eq(&w->addresses[k].addr, &l->addr))
+				w->addresses[k].external = l->external;
+	}
+}
+
 // Changes more of the configuration. conf_load would accept all of it from a file.
 static void change(struct dp_world *w)
 {
@@ -72,6 +88,8 @@ static void change(struct dp_world *w)
 	w->conf.turn.nonce_lifetime_s = PICK(30, 600);
 	w->conf.turn.quarantine_s = PICK(0, 0, 2);
 	w->conf.turn.hairpin = chance(90);
+	if (chance(30))
+		pick_externals(w);
 	w->conf.turn.rfc5766_channels = chance(30);
 	l->permissions = l->channels = PICK(3, 16);
 	l->lifetime_default_s = PICK(30, 600);
