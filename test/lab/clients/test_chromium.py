@@ -14,7 +14,6 @@ import shipped
 import streams
 from lab import SERVER4, until
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chromium.html")
 PICTURE = os.path.join(labs.BUILD, "lab", "chromium.png")
 PATIENCE = 20 * labs.SLOW
 CALLS = (
@@ -44,7 +43,7 @@ def call(url, seconds):
 def distrustful(lab, server):
     """A browser that knows nothing of the CA does not get as far as TURN."""
     page = browser.Browser(lab, lab.cli, home=os.path.join(lab.dir, "other"))
-    page.open("file://" + PAGE)
+    page.open("file://" + browser.CALLS)
     before = streams.counters(server)
     (url, _) = CALLS[-1]
     answer = page.run(call(url, 2), timeout=PATIENCE)
@@ -62,7 +61,7 @@ def main(lab):
     trust(home, ca)
     server = lab.server(text=text, allow=LATE)
     page = browser.Browser(lab, lab.cli, home=home)
-    page.open("file://" + PAGE)
+    page.open("file://" + browser.CALLS)
     calls = ", ".join(call(url, PATIENCE) for url, _ in CALLS)
     answers = page.run(f"Promise.all([{calls}])", timeout=3 * PATIENCE)
     page.screenshot(PICTURE)

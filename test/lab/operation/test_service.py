@@ -20,6 +20,7 @@ CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),
+    "cloud.yaml": (),
     "multi-port.yaml": (),
     "slipring.yaml": (),
     "shared.yaml": (PORTS,),

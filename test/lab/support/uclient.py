@@ -53,14 +53,14 @@ USER = ("-u", "ivan", "-w", "pw")
 
 
 def start(lab, label, server, peer, *options, clients=1, messages=50, interval=20, size=100,
-          user=USER):  # fmt: skip
+          user=USER, ns=None):  # fmt: skip
     """Starts a process of several clients that each send messages to the peer and get them back.
 
     Without -c each client is a pair, RTP and RTCP, of which the first carries the messages.
     """
     said = tempfile.TemporaryFile("w+", errors="replace")
     process = lab.popen(
-        lab.cli,
+        ns or lab.cli,
         *("turnutils_uclient", *user, "-e", peer, "-m", str(clients)),
         *("-n", str(messages), "-z", str(interval), "-l", str(size), *options, server),
         stdout=said,

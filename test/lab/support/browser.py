@@ -11,6 +11,8 @@ import time
 
 import lab as labs
 
+# Calls between two ends of one browser that may use the relay alone
+CALLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chromium.html")
 OPTIONS = (
     "--headless", "--no-sandbox",  # which wants another user than root
     "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",

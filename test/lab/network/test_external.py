@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A box behind a 1:1 translation of addresses, as in a cloud: clients and peers before and behind it.
+
+The gateway of the lab translates: beyond it 10.99.0.1 is 203.0.113.1, and fd99::1 is 2001:db8:5::1.
+"""
+
+import json
+
+import browser
+import lab as labs
+import server as servers
+import turnlib
+import uclient
+from capture import Capture, from_server
+from lab import CLIENT4, CLIENT6, FAR4, FAR6, PEER4, PEER6, SERVER4, SERVER6
+from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+PUBLIC4, PUBLIC6 = "203.0.113.1", "2001:db8:5::1"
+RULES = f"""
+table ip nat {{
+	chain in {{ type nat hook prerouting priority dstnat; iifname f0 ip daddr {PUBLIC4} dnat to {SERVER4}; }}
+	chain out {{ type nat hook postrouting priority srcnat; oifname f0 ip saddr {SERVER4} snat to {PUBLIC4}; }}
+}}
+table ip6 nat {{
+	chain in {{ type nat hook prerouting priority dstnat; iifname f0 ip6 daddr {PUBLIC6} dnat to {SERVER6}; }}
+	chain out {{ type nat hook postrouting priority srcnat; oifname f0 ip6 saddr {SERVER6} snat to {PUBLIC6}; }}
+}}
+"""
+PORT = {
+    **servers.CONFIG["ports"][0],
+    "addresses": [
+        {"address": SERVER4 + "/24", "external": PUBLIC4},
+        {"address": SERVER6 + "/64", "external": PUBLIC6},
+    ],
+    "gateway": ["10.99.0.254", "fd99::fe"],
+}
+ALLOW = ["10.99.0.0/24", "10.98.0.0/24", "fd99::/64", "fd98::/64"]
+# Of ends that leave while the other still sends; what nobody has a relay for is refused by name.
+EXPECTED = {"peer-no-permission", "no-permission", "keepalive", "no-allocation",
+            "peer-no-allocation", "hairpin-no-allocation"}  # fmt: skip
+
+
+def client(lab, ip, relay6=False):
+    """A client of either side of the translation, with an allocation."""
+    outside = ip in (FAR4, FAR6)
+    v6 = ":" in ip
+    server = (PUBLIC6 if v6 else PUBLIC4) if outside else (SERVER6 if v6 else SERVER4)
+    made = turnlib.Client(
+        (lab.far if outside else lab.cli).udp(ip), (server, 3478), labs.ivan()
+    )
+    lab.cleanup.callback(made.close)
+    family = bytes([2 if relay6 else 1, 0, 0, 0])
+    assert made.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+    assert made.relayed[0] == (PUBLIC6 if relay6 else PUBLIC4), made.relayed
+    return made
+
+
+def peers(lab):
+    """Clients and peers on either side: what is relayed comes back, and says where it comes from."""
+    for ip, peer, ns in (
+        (FAR4, FAR4, lab.far), (FAR4, PEER4, lab.peer), (CLIENT4, FAR4, lab.far),
+        (FAR6, FAR6, lab.far), (FAR6, PEER6, lab.peer), (CLIENT6, FAR6, lab.far),
+    ):  # fmt: skip
+        echo = lab.echo(peer, ns=ns)
+        one = client(lab, ip, ":" in peer)
+        assert one.permit(echo.address).cls == SUCCESS
+        one.send(echo.address, b"indication")
+        assert one.wait("data") == ("data", echo.address, b"indication")
+        assert one.bind(0x4000, echo.address).cls == SUCCESS
+        for i in range(20):
+            one.send_channel(0x4000, b"%d" % i)
+            assert one.wait("channel") == ("channel", 0x4000, b"%d" % i)
+        # beyond the gateway the relay is known by its public address alone
+        inside = SERVER6 if ":" in peer else SERVER4
+        source = one.relayed if ns is lab.far else (inside, one.relayed[1])
+        assert {s for s, _ in echo.seen} == {source}, echo.seen[:3]
+        echo.close()
+        print(f"ok     client {ip}, peer {peer}")
+
+
+def pairs(lab):
+    """Two clients of the box: by the public relayed address as by the private one, in process."""
+    for one_ip, other_ip, v6 in (
+        (FAR4, FAR4, False), (FAR4, CLIENT4, False), (CLIENT4, CLIENT6, False),
+        (FAR6, CLIENT6, True), (FAR4, FAR6, True),
+    ):  # fmt: skip
+        one, other = client(lab, one_ip, v6), client(lab, other_ip, v6)
+        private = (SERVER6 if v6 else SERVER4, one.relayed[1])
+        with Capture(lab, lab.sw, "d0") as capture:
+            assert one.bind(0x4000, other.relayed).cls == SUCCESS
+            assert other.permit(private).cls == SUCCESS
+            for i in range(20):
+                one.send_channel(0x4000, b"there %d" % i)
+                assert other.wait("data") == ("data", one.relayed, b"there %d" % i)
+                other.send(private, b"back %d" % i)
+                assert one.wait("channel") == ("channel", 0x4000, b"back %d" % i)
+        stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
+        assert not stray, f"between two clients of the box, on the wire: {stray[:3]}"
+        print(f"ok     clients {one_ip} and {other_ip}")
+
+
+def refused(lab, server):
+    """What is for the box itself is a named drop, and never comes back by the public address."""
+    one = client(lab, FAR4)
+    before = server.drops()
+    with Capture(lab, lab.sw, "d0") as capture:
+        assert one.permit((PUBLIC4, 22)).cls == SUCCESS  # the address is that of relays, too
+        one.send((PUBLIC4, 22), b"ssh")
+        one.send((PUBLIC4, 3478), b"a listener")
+        assert one.bind(0x4000, (PUBLIC4, 50)).cls == SUCCESS
+        one.send_channel(0x4000, b"no relay port")
+        dropped = lambda: server.drops().get("hairpin-no-allocation", 0)
+        lost = before.get("hairpin-no-allocation", 0)
+        labs.until(lambda: dropped() == lost + 3, 3, f"three drops: {server.drops()}")
+    out = [f for f in capture.frames if f.dst == PUBLIC4]
+    assert not out, f"to the public address, on the wire: {out[:3]}"
+
+
+def foreign_clients(lab):
+    """turnutils_uclient and Chromium know nothing of the translation."""
+    uclient.start_peer(lab)
+    runs = [
+        uclient.start(lab, "uclient before the gateway", PUBLIC4, PEER4, "-c", ns=lab.far),
+        uclient.start(lab, "uclient, two clients", PUBLIC4, PEER4, "-c", "-y", clients=4,
+            ns=lab.far),
+        uclient.start(lab, "uclient, IPv6", PUBLIC6, PEER6, "-c", "-x", ns=lab.far),
+        uclient.start(lab, "uclient beside the box", SERVER4, PEER4, "-c", "-y", clients=4),
+    ]  # fmt: skip
+    bad = uclient.finish(runs)
+    assert not bad, bad
+    page = browser.Browser(lab, lab.far)
+    page.open("file://" + browser.CALLS)
+    patience = 20 * labs.SLOW
+    auth = labs.ivan()
+    args = (f"turn:{PUBLIC4}:3478?transport=udp", auth.user, auth.password, patience * 1000)
+    answer = page.run(f"call({', '.join(map(json.dumps, args))})", timeout=2 * patience)
+    assert answer["ok"] and answer["inOrder"], answer
+    for side in (answer["near"], answer["seen"]):
+        assert side["type"] == side["remote"] == "relay", side
+        assert side["address"].startswith(PUBLIC4 + ":"), side
+    print(f"ok     Chromium: {answer['seen']}")
+    page.close()
+
+
+def main(lab):
+    labs.need_own_server()
+    lab.gw.run("nft", "-f", "-", input=RULES)
+    server = lab.server({"ports": [PORT], "peers": {"allow": ALLOW}}, allow=EXPECTED)
+    peers(lab)
+    pairs(lab)
+    refused(lab, server)
+    foreign_clients(lab)
+    server.finish()
+    server = lab.server({"ports": [PORT], "peers": {"hairpin": False}})
+    one = client(lab, CLIENT4)
+    for ip in (PUBLIC4, SERVER4):
+        assert one.permit((ip, 50000)).code == 403 and one.bind(0x4000, (ip, 50000)).code == 403
+
+
+if __name__ == "__main__":
+    labs.run(main, gateway=True)
