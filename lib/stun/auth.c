@@ -73,16 +73,15 @@ static void sha256_pieces(const struct piece *piece, size_t n, uint8_t out[SHA25
 	OPENSSL_cleanse(&d, sizeof(d));
 }
 
-bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *user,
-	size_t user_len, const char *realm, const void *password, size_t password_len,
+bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_credential *of,
 	struct stun_key *out)
 {
 	const struct piece piece[] = {
-		{user, user_len},
+		{of->user, of->user_len},
 		{":", 1},
-		{realm, strlen(realm)},
+		{of->realm, strlen(of->realm)},
 		{":", 1},
-		{password, password_len},
+		{of->password, of->password_len},
 	};
 	const bool sha256 = alg == STUN_ALG_SHA256;
 

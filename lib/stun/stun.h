@@ -135,10 +135,18 @@ struct stun_key {
 	uint8_t len; // 16 (MD5) or 32 (SHA-256)
 };
 
-// Makes a long-term key of RFC 8489 9.2.2 (MD5) or 18.5.1.2 (SHA-256): H(user ":" realm ":"
-// password). Strings are taken as bytes. False when libcrypto does not have the digest.
-bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const void *user,
-	size_t user_len, const char *realm, const void *password, size_t password_len,
+// A long-term credential (RFC 8489 9.2). User and password are bytes, without a NUL.
+struct stun_credential {
+	const void *user;
+	size_t user_len;
+	const char *realm;
+	const void *password;
+	size_t password_len;
+};
+
+// Makes the key of a credential by RFC 8489 9.2.2 (MD5) or 18.5.1.2 (SHA-256): H(user ":" realm ":"
+// password). False when libcrypto does not have the digest.
+bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_credential *of,
 	struct stun_key *out);
 // Makes a USERHASH (RFC 8489 14.4): SHA-256(user ":" realm), 32 bytes.
 bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, const char *realm,

@@ -37,10 +37,11 @@ void fuzz_client_renew(struct fuzz_client *c)
 	c->c.server = *server;
 	c->c.at = (struct endpoint){fuzz_host(addr_is_v4(&server->addr)), fuzz.next_port};
 	fuzz.next_port = (uint16_t)(fuzz.next_port < 60000 ? fuzz.next_port + 1 : 20000);
-	assert_true(stun_key_make(fuzz.world.crypto, c->alg, "ivan", 4, "turn.test", secret,
-		strlen(secret), &c->c.key));
-	assert_true(stun_key_make(
-		fuzz.world.crypto, c->alg, "eve", 3, "turn.test", "evil", 4, &c->eve));
+	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
+		&(struct stun_credential){"ivan", 4, "turn.test", secret, strlen(secret)},
+		&c->c.key));
+	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
+		&(struct stun_credential){"eve", 3, "turn.test", "evil", 4}, &c->eve));
 	if (via == VIA_STREAM) {
 		static uint64_t generation = 1;
 

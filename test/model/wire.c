@@ -161,9 +161,10 @@ static void op_key(
 {
 	const struct model_user *u = &m->user[op->user];
 	const char *password = op->sign == SIGN_PASSWORD ? "wrong" : u->password;
+	const struct stun_credential own = {
+		u->name, strlen(u->name), FIXTURE_REALM, password, strlen(password)};
 
-	assert_true(stun_key_make(f->crypto, style_key(op), u->name, strlen(u->name), FIXTURE_REALM,
-		password, strlen(password), key));
+	assert_true(stun_key_make(f->crypto, style_key(op), &own, key));
 }
 
 static void put_user(

@@ -66,12 +66,15 @@ static bool rest_signed(
 	const struct check *k, const uint8_t mac[STUN_REST_MAC_LEN], struct stun_key *key)
 {
 	char password[STUN_REST_PASSWORD_SIZE];
+	const struct stun_credential own = {.user = k->name,
+		.user_len = k->name_len,
+		.realm = k->p->realm,
+		.password = password,
+		.password_len = sizeof(password) - 1};
 	bool ok;
 
 	stun_rest_text(mac, password);
-	ok = stun_key_make(k->c, k->alg, k->name, k->name_len, k->p->realm, password,
-		     strlen(password), key) &&
-		signed_with(k, key);
+	ok = stun_key_make(k->c, k->alg, &own, key) && signed_with(k, key);
 	explicit_bzero(password, sizeof(password));
 	return ok;
 }

@@ -198,25 +198,24 @@ const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const
 static int make_user(struct policy_user *u, const struct turn_user *from,
 	struct stun_crypto *crypto, const char *realm)
 {
-	const size_t len = strlen(from->name);
-	const char *pw = from->password;
+	struct stun_credential own = {
+		.user = from->name, .user_len = strlen(from->name), .realm = realm};
 
 	u->name = strdup(from->name);
 	if (u->name == NULL)
 		return ENOMEM;
-	if (!stun_userhash(crypto, u->name, len, realm, u->userhash))
+	if (!stun_userhash(crypto, own.user, own.user_len, realm, u->userhash))
 		return EIO;
 	u->md5 = from->md5;
 	u->sha256 = from->sha256;
-	if (pw == NULL)
+	if (from->password == NULL)
 		return u->md5.len == 0 && u->sha256.len == 0 ? EINVAL : 0;
+	own.password = from->password;
+	own.password_len = strlen(from->password);
 	// where libcrypto has no MD5 (FIPS), the user has only the SHA-256 key
-	if (u->md5.len == 0 &&
-		!stun_key_make(crypto, STUN_ALG_MD5, u->name, len, realm, pw, strlen(pw), &u->md5))
+	if (u->md5.len == 0 && !stun_key_make(crypto, STUN_ALG_MD5, &own, &u->md5))
 		u->md5.len = 0;
-	if (u->sha256.len == 0 &&
-		!stun_key_make(
-			crypto, STUN_ALG_SHA256, u->name, len, realm, pw, strlen(pw), &u->sha256))
+	if (u->sha256.len == 0 && !stun_key_make(crypto, STUN_ALG_SHA256, &own, &u->sha256))
 		return EIO;
 	return 0;
 }

@@ -189,8 +189,10 @@ static void open_all(struct bench *b)
 	b->client = calloc(b->o.allocations, sizeof(*b->client));
 	if (b->policy == NULL || b->map == NULL || b->quota == NULL || b->client == NULL)
 		die("out of memory");
-	if (!stun_key_make(b->crypto, STUN_ALG_MD5, USER, strlen(USER), REALM, PASSWORD,
-		    strlen(PASSWORD), &b->key))
+	if (!stun_key_make(b->crypto, STUN_ALG_MD5,
+		    &(struct stun_credential){
+			    USER, strlen(USER), REALM, PASSWORD, strlen(PASSWORD)},
+		    &b->key))
 		die("libcrypto makes no key");
 	for (unsigned int i = 0; i < b->o.allocations; i++)
 		b->client[i].at =

@@ -141,7 +141,8 @@ static void each(struct box *b, const struct options *o, bool first)
 	struct clients c = {.b = b, .o = o, .crypto = stun_crypto_create()};
 
 	if (c.crypto == NULL ||
-		!stun_key_make(c.crypto, STUN_ALG_MD5, USER, strlen(USER), USER, USER, strlen(USER),
+		!stun_key_make(c.crypto, STUN_ALG_MD5,
+			&(struct stun_credential){USER, strlen(USER), USER, USER, strlen(USER)},
 			&c.key))
 		box_die("no MD5 or HMAC-SHA1 from libcrypto");
 	for (c.flow = 0; c.flow < b->flows->nb; c.flow++) {

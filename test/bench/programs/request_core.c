@@ -254,8 +254,9 @@ static void bench_open(struct bench *n)
 		n->frame[RELEASE] == NULL)
 		box_die("no memory for %u clients", n->clients);
 	if (n->crypto == NULL ||
-		!stun_key_make(n->crypto, STUN_ALG_MD5, USER, strlen(USER), USER, USER,
-			strlen(USER), &n->key))
+		!stun_key_make(n->crypto, STUN_ALG_MD5,
+			&(struct stun_credential){USER, strlen(USER), USER, USER, strlen(USER)},
+			&n->key))
 		box_die("no MD5 or HMAC-SHA1 from libcrypto");
 	box_open(&n->box, &n->o, &n->flows);
 }

@@ -335,8 +335,8 @@ static void an_answer_with_sha1_to_sha256_is_ignored(void **state)
 	world_challenge(&w, 401);
 	world_begin(&w, STUN_SUCCESS);
 	world_put_success(&w);
-	assert_true(
-		stun_key_make(w.crypto, STUN_ALG_SHA256, "ivan", 4, WORLD_REALM, "pw", 2, &key));
+	assert_true(stun_key_make(w.crypto, STUN_ALG_SHA256,
+		&(struct stun_credential){"ivan", 4, WORLD_REALM, "pw", 2}, &key));
 	stun_put_integrity(&w.w, w.crypto, STUN_ALG_MD5, &key);
 	world_answer(&w);
 	assert_int_equal(world_stats(&w)->ignored, 1);

@@ -34,12 +34,14 @@ static int teardown(void **state)
 // Keys of the published messages, in their order.
 static struct stun_key vector_key(size_t v)
 {
+	const struct stun_credential own = {
+		RFC5769_USER, 18, RFC5769_REALM, RFC5769_LONGTERM_PASSWORD, 9};
+	const enum stun_algorithm alg = v == 3 ? STUN_ALG_MD5 : STUN_ALG_SHA256;
 	struct stun_key key = {.len = sizeof(RFC5769_PASSWORD) - 1};
 
 	memcpy(key.bytes, RFC5769_PASSWORD, key.len);
 	if (v >= 3)
-		assert_true(stun_key_make(crypto, v == 3 ? STUN_ALG_MD5 : STUN_ALG_SHA256,
-			RFC5769_USER, 18, RFC5769_REALM, RFC5769_LONGTERM_PASSWORD, 9, &key));
+		assert_true(stun_key_make(crypto, alg, &own, &key));
 	return key;
 }
 
@@ -55,8 +57,8 @@ static void test_key_md5(void **state)
 	// Twice: the context is reused. The strings are not terminated.
 	for (int i = 0; i < 2; i++) {
 		memset(&key, 0xA5, sizeof(key));
-		assert_true(stun_key_make(
-			crypto, STUN_ALG_MD5, "username", 4, "realm", "password", 4, &key));
+		assert_true(stun_key_make(crypto, STUN_ALG_MD5,
+			&(struct stun_credential){"username", 4, "realm", "password", 4}, &key));
 		assert_int_equal(key.len, 16);
 		assert_memory_equal(key.bytes, expect, 16);
 	}
@@ -70,7 +72,8 @@ static void test_key_sha256(void **state)
 		0x49, 0x22, 0xd7, 0x5e, 0x07, 0x30, 0xd8, 0x25, 0x1b};
 	struct stun_key key;
 
-	assert_true(stun_key_make(crypto, STUN_ALG_SHA256, "user", 4, "realm", "pass", 4, &key));
+	assert_true(stun_key_make(crypto, STUN_ALG_SHA256,
+		&(struct stun_credential){"user", 4, "realm", "pass", 4}, &key));
 	assert_int_equal(key.len, 32);
 	assert_memory_equal(key.bytes, expect, 32);
 }
@@ -425,9 +428,11 @@ static void test_no_md5(void **state)
 	md5_forbidden = false;
 	assert_non_null(crypto);
 	memset(&key, 0xA5, sizeof(key));
-	assert_false(stun_key_make(crypto, STUN_ALG_MD5, "user", 4, "realm", "pass", 4, &key));
+	assert_false(stun_key_make(crypto, STUN_ALG_MD5,
+		&(struct stun_credential){"user", 4, "realm", "pass", 4}, &key));
 	assert_int_equal(key.len, 0);
-	assert_true(stun_key_make(crypto, STUN_ALG_SHA256, "user", 4, "realm", "pass", 4, &key));
+	assert_true(stun_key_make(crypto, STUN_ALG_SHA256,
+		&(struct stun_credential){"user", 4, "realm", "pass", 4}, &key));
 	assert_int_equal(stun_parse(rfc5769_longterm, sizeof(rfc5769_longterm), &m), 0);
 	assert_true(stun_integrity_ok(crypto, &m, &md5));
 	stun_crypto_free(crypto);

@@ -37,11 +37,11 @@ static struct stun_key short_term_key(void)
 
 static struct stun_key long_term_key(enum stun_algorithm alg)
 {
+	const struct stun_credential own = {RFC5769_USER, sizeof(RFC5769_USER) - 1, RFC5769_REALM,
+		RFC5769_LONGTERM_PASSWORD, sizeof(RFC5769_LONGTERM_PASSWORD) - 1};
 	struct stun_key key;
 
-	assert_true(
-		stun_key_make(crypto, alg, RFC5769_USER, sizeof(RFC5769_USER) - 1, RFC5769_REALM,
-			RFC5769_LONGTERM_PASSWORD, sizeof(RFC5769_LONGTERM_PASSWORD) - 1, &key));
+	assert_true(stun_key_make(crypto, alg, &own, &key));
 	return key;
 }
 

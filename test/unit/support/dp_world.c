@@ -520,7 +520,8 @@ void world_client(struct dp_world *w, struct world_client *c, const char *addr, 
 {
 	*c = (struct world_client){.at = world_endpoint(addr, port)};
 	c->server = w->listeners[addr_is_v4(&c->at.addr) ? 0 : 1].at;
-	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5, "ivan", 4, REALM, "pw", 2, &c->key));
+	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5,
+		&(struct stun_credential){"ivan", 4, REALM, "pw", 2}, &c->key));
 }
 
 void world_stream_client(

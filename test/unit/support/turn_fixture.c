@@ -327,8 +327,10 @@ struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a)
 
 static void client_key(struct fixture *f, const struct fixture_client *c, struct stun_key *key)
 {
-	assert_true(stun_key_make(f->crypto, c->alg, c->user, strlen(c->user), FIXTURE_REALM,
-		c->password, strlen(c->password), key));
+	const struct stun_credential own = {
+		c->user, strlen(c->user), FIXTURE_REALM, c->password, strlen(c->password)};
+
+	assert_true(stun_key_make(f->crypto, c->alg, &own, key));
 }
 
 bool fixture_signed(struct fixture *f, const struct fixture_client *c)

@@ -143,8 +143,8 @@ static void answers_are_signed_as_requests_are(void **state)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const bool sha256 = kinds[i].integrity == STUN_ALG_SHA256;
 
-		assert_true(stun_key_make(
-			f.crypto, kinds[i].key, "ivan", 4, FIXTURE_REALM, "pw", 2, &key));
+		assert_true(stun_key_make(f.crypto, kinds[i].key,
+			&(struct stun_credential){"ivan", 4, FIXTURE_REALM, "pw", 2}, &key));
 		fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
 		stun_put(&f.w, STUN_USERNAME, "ivan", 4);
 		stun_put(&f.w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));

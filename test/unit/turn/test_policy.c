@@ -418,14 +418,13 @@ static void test_longest_match(void **state)
 
 static void check_keys(const struct policy_user *u, const char *password)
 {
-	const size_t len = strlen(u->name);
+	const struct stun_credential own = {
+		u->name, strlen(u->name), "turn.test", password, strlen(password)};
 	struct stun_key key;
 
-	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_SHA256, u->name, len, "turn.test",
-		password, strlen(password), &key));
+	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_SHA256, &own, &key));
 	assert_memory_equal(&u->sha256, &key, sizeof(key));
-	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_MD5, u->name, len, "turn.test",
-		password, strlen(password), &key));
+	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_MD5, &own, &key));
 	assert_memory_equal(&u->md5, &key, sizeof(key));
 }
 

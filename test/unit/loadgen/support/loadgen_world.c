@@ -174,9 +174,10 @@ static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *val
 static void key_of(struct loadgen_world *w, struct stun_key *key)
 {
 	const struct stun_msg *m = &w->request;
+	const struct stun_credential own = {m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME],
+		w->realm, w->password, strlen(w->password)};
 
-	assert_true(stun_key_make(w->crypto, w->alg, m->data + m->off[STUN_USERNAME],
-		m->alen[STUN_USERNAME], w->realm, w->password, strlen(w->password), key));
+	assert_true(stun_key_make(w->crypto, w->alg, &own, key));
 }
 
 bool world_signed(struct loadgen_world *w)
