@@ -229,20 +229,20 @@ static void claim(struct relay_ports *p, uint32_t slot, uint64_t *early)
 	pool_of(p, slot)->nb_free--;
 }
 
-bool relay_ports_take(struct relay_ports *p, bool is_v4, enum relay_ports_kind kind,
-	uint64_t now_ms, uint32_t quarantine_s, uint32_t *slot, uint64_t *early)
+bool relay_ports_take(
+	struct relay_ports *p, const struct relay_ports_want *want, uint32_t *slot, uint64_t *early)
 {
-	struct pool *o = &p->pool[!is_v4];
+	struct pool *o = &p->pool[!want->is_v4];
 	uint32_t s;
 
-	settle(p, o, kind, now_ms, quarantine_s * UINT64_C(1000));
-	s = choose(p, is_v4, kind);
+	settle(p, o, want->kind, want->now_ms, want->quarantine_s * UINT64_C(1000));
+	s = choose(p, want->is_v4, want->kind);
 	if (s == NONE)
-		s = reuse(p, o, kind, now_ms);
+		s = reuse(p, o, want->kind, want->now_ms);
 	if (s == NONE)
 		return false;
 	claim(p, s, early);
-	if (kind == RELAY_PORTS_PAIR)
+	if (want->kind == RELAY_PORTS_PAIR)
 		claim(p, s + 1, early);
 	*slot = s;
 	return true;

@@ -32,11 +32,20 @@ struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
 // True when the shard owns at least one port of the family.
 bool relay_ports_has_family(const struct relay_ports *p, bool is_v4);
+
+// What relay_ports_take is to take.
+struct relay_ports_want {
+	bool is_v4;
+	enum relay_ports_kind kind;
+	uint32_t quarantine_s;
+	uint64_t now_ms;
+};
+
 // Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at time t has rested
 // when now_ms >= t + quarantine and now_ms > t. If none has, the port that has rested longest is
 // taken, provided that it has rested 1 s; *early counts such ports. False when there is none.
-bool relay_ports_take(struct relay_ports *p, bool is_v4, enum relay_ports_kind kind,
-	uint64_t now_ms, uint32_t quarantine_s, uint32_t *slot, uint64_t *early);
+bool relay_ports_take(struct relay_ports *p, const struct relay_ports_want *want, uint32_t *slot,
+	uint64_t *early);
 // Gives a slot back; its port rests from now_ms on. Nothing happens if it is not taken.
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
 // Number of ports that are not taken, resting ones included. Ports outside the map do not count.

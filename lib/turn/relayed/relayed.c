@@ -50,12 +50,15 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 
 bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
 {
+	const struct relay_ports_want want = {.is_v4 = is_v4,
+		.kind = kind,
+		.quarantine_s = s->policy->quarantine_s,
+		.now_ms = s->now_ms};
 	struct shared *h = &s->shared;
 	uint32_t number;
 
 	if (h->nb == 0)
-		return relay_ports_take(s->ports, is_v4, kind, s->now_ms, s->policy->quarantine_s,
-			slot, &s->stats.port_reused_early);
+		return relay_ports_take(s->ports, &want, slot, &s->stats.port_reused_early);
 	number = choose(s, is_v4);
 	if (number == TURN_NONE)
 		return false;

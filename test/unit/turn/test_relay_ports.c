@@ -69,8 +69,8 @@ static void set_close(struct set *s)
 static bool take(
 	struct set *s, bool is_v4, enum relay_ports_kind kind, uint64_t now_ms, uint32_t *slot)
 {
-	const bool taken =
-		relay_ports_take(s->p, is_v4, kind, now_ms, QUARANTINE_S, slot, &s->early);
+	const struct relay_ports_want want = {is_v4, kind, QUARANTINE_S, now_ms};
+	const bool taken = relay_ports_take(s->p, &want, slot, &s->early);
 
 	// whoever has a port has its memory
 	if (taken)
@@ -147,16 +147,17 @@ static uint64_t model_oldest(const struct model *m, bool is_v4, enum relay_ports
 }
 
 // Checks one take against the model: the slot, or its absence, and the count of early ones.
-static bool check_take(struct set *s, struct model *m, bool is_v4, enum relay_ports_kind kind,
-	uint64_t now_ms, uint32_t quarantine_s)
+static bool check_take(struct set *s, struct model *m, const struct relay_ports_want *want)
 {
-	const uint64_t rest_ms = quarantine_s * 1000ull;
+	const bool is_v4 = want->is_v4;
+	const enum relay_ports_kind kind = want->kind;
+	const uint64_t now_ms = want->now_ms, rest_ms = want->quarantine_s * 1000ull;
 	const bool rested = model_any(m, is_v4, kind, now_ms, rest_ms);
 	const uint64_t early = s->early;
 	uint64_t resting;
 	uint32_t slot;
 
-	if (!relay_ports_take(s->p, is_v4, kind, now_ms, quarantine_s, &slot, &s->early)) {
+	if (!relay_ports_take(s->p, want, &slot, &s->early)) {
 		assert_false(rested);
 		assert_false(model_any(m, is_v4, kind, now_ms, 1000));
 		assert_int_equal(s->early, early);
@@ -220,9 +221,10 @@ static void run_model(struct set *s, struct model *m, uint32_t quarantine_s, int
 		else if (jump < 500)
 			now_ms += test_rand_below(&r, 300);
 		if (test_rand_below(&r, 100) < lean)
-			failed += !check_take(s, m, test_rand_below(&r, 2) == 0,
-				(enum relay_ports_kind)test_rand_below(&r, 3), now_ms,
-				quarantine_s);
+			failed += !check_take(s, m,
+				&(struct relay_ports_want){test_rand_below(&r, 2) == 0,
+					(enum relay_ports_kind)test_rand_below(&r, 3), quarantine_s,
+					now_ms});
 		else
 			give_random(s, m, &r, now_ms);
 		if (i % 16 == 0)
@@ -283,6 +285,7 @@ static void test_exhaustion(void **state)
 
 static void test_quarantine_exact(void **state)
 {
+	struct relay_ports_want want = {.kind = RELAY_PORTS_ANY, .now_ms = 900000}; // IPv6, no rest
 	struct set s;
 	uint32_t slot;
 
@@ -310,8 +313,9 @@ static void test_quarantine_exact(void **state)
 	assert_int_equal(s.early, 2);
 	// no quarantine: not in the same round, but in the next
 	relay_ports_give(s.p, slot, 900000);
-	assert_false(relay_ports_take(s.p, false, RELAY_PORTS_ANY, 900000, 0, &slot, &s.early));
-	assert_true(relay_ports_take(s.p, false, RELAY_PORTS_ANY, 900001, 0, &slot, &s.early));
+	assert_false(relay_ports_take(s.p, &want, &slot, &s.early));
+	want.now_ms++;
+	assert_true(relay_ports_take(s.p, &want, &slot, &s.early));
 	assert_int_equal(s.early, 2);
 	set_close(&s);
 }
@@ -452,7 +456,9 @@ static void check_choice(
 		n += cell[i];
 	draws = n * DRAWS_EACH;
 	for (uint32_t i = 0; i < draws; i++) {
-		assert_true(relay_ports_take(s->p, false, kind, ++*now_ms, 0, &slot, &s->early));
+		const struct relay_ports_want want = {.kind = kind, .now_ms = ++*now_ms};
+
+		assert_true(relay_ports_take(s->p, &want, &slot, &s->early));
 		count[slot]++;
 		relay_ports_give(s->p, slot, *now_ms);
 		if (kind == RELAY_PORTS_PAIR)
