@@ -95,6 +95,7 @@ void conf_free(struct conf *c)
 	conf_yaml_free(c->root);
 	free(c->turn.local);
 	free(c->turn.gateways);
+	free(c->turn.routes);
 	free(c->path);
 	free(c);
 }

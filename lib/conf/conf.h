@@ -48,12 +48,19 @@ struct conf_exception {
 	enum conf_uso tso; // whether TCP super-frames go out whole
 };
 
+// A route beside the gateways: a prefix, and a router on a subnet of the port.
+struct conf_route {
+	struct prefix to;
+	struct addr via;
+};
+
 struct conf_port {
 	char *name;
 	char *device; // PCI address or DPDK vdev string
 	struct conf_address *addresses;
 	struct addr *gateways; // at most one per family
-	uint32_t nb_addresses, nb_gateways;
+	struct conf_route *routes;
+	uint32_t nb_addresses, nb_gateways, nb_routes;
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;
 	enum conf_steering steering;
@@ -133,7 +140,7 @@ struct conf {
 	uint32_t icmp_rate; // echo replies per second, 0 = none
 	// The sections listeners:, relay:, auth:, limits: and peers:, in the form lib/turn reads.
 	// The configuration owns the strings and arrays. The app sets turn.workers once it has
-	// resolved workers. turn.local and turn.gateways are gathered from ports.
+	// resolved workers. turn.local, turn.gateways and turn.routes are gathered from ports.
 	struct turn_config turn;
 	struct turn_rate handshakes; // of TLS handshakes, and the same again of DTLS handshakes
 	struct conf_streams streams;
@@ -168,6 +175,9 @@ struct conf_at {
 	const char *key;
 };
 
+// Gathers turn.routes from ports: their subnets, routes and gateways. conf_load has done so. False
+// without memory; conf_free frees them.
+bool conf_routes_gather(struct conf *c);
 // True when a listener needs the files of tls.
 bool conf_wants_tls(const struct conf *c);
 

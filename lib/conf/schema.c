@@ -106,6 +106,14 @@ static const struct conf_key conf_schema[] = {
 	.help = "Routers for all that is not on-link, at most one per family: on a subnet of the "
 	"port, or an IPv6 link-local address. Without one only on-link clients and peers are "
 	"reached."},
+{"ports[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 256),
+	.help = "Routers for some destinations, beside the gateway. The longest prefix of all "
+	"subnets and routes of all ports says by which port a packet leaves, whatever port its "
+	"source address is on; a gateway serves the addresses of its own port alone."},
+{"ports[].routes[].to", CONF_PREFIX, ONE(conf_route, to), REQUIRED,
+	.help = "The destinations: `10.0.0.0/8`, `2001:db8:8::/48` or one address."},
+{"ports[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
+	.help = "The router: on a subnet of the port, or an IPv6 link-local address."},
 {"ports[].vlan", CONF_NUMBER, ONE(conf_port, vlan), RANGE(0, 4094), .def = "0",
 	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
@@ -277,6 +285,18 @@ static const struct conf_key conf_schema[] = {
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Addresses of the ports to relay from: single ones, `a-b` ranges and prefixes "
 	"(the network and broadcast address of an IPv4 prefix are left out)."},
+{"relay.pools", CONF_ITEMS, MANY(conf, turn.relay_pools, turn.nb_relay_pools), RANGE(0, 15),
+	.help = "Addresses that stand in for `relay.addresses` towards some peers, as where public "
+	"peers are behind one port and a private net of conference servers is behind another. An "
+	"allocation has one relayed transport address, which its client is told. Peers of a pool "
+	"see it by the pool's address with the same port, as behind a 1:1 translation."},
+{"relay.pools[].name", CONF_TEXT, ONE(turn_relay_pool, name), .flags = CONF_REQUIRED | CONF_WORD,
+	RANGE(1, 32), .help = "What the log calls it; unique."},
+{"relay.pools[].addresses", CONF_ADDRS, MANY(turn_relay_pool, addresses, nb_addresses), REQUIRED,
+	RANGE(1, CONF_ADDRESSES_MAX), .help = "Addresses of the ports, of a family as many as "
+	"there are relay addresses of it: the first stands for the first, and so on."},
+{"relay.pools[].for", CONF_PREFIXES, MANY(turn_relay_pool, peers, nb_peers), REQUIRED,
+	RANGE(1, 256), .help = "The peers of the pool. The longest prefix of all pools decides."},
 {"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = relay_choices, .def = "unique",
 	.help = "`unique`: every allocation has a relayed transport address of its own, as RFC "
 	"8656 wants it. `shared`: all of them share the few ports of `relay.ports`, for firewalls "

@@ -20,6 +20,7 @@ enum conf_type {
 	CONF_PORT_ADDRS, // each item a CONF_PORT_RUN, or a mapping of the keys below
 	CONF_PORT_RUN, // addr/len or a-b/len
 	CONF_EXTERNAL, // a or a-b
+	CONF_PREFIX, // one prefix, or one address
 	CONF_PREFIXES, // single addresses, a-b and prefixes, as prefixes
 	CONF_NAT64, // prefixes of NAT64 translators
 	CONF_PORT_RANGE, // lo-hi

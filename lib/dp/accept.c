@@ -5,7 +5,8 @@
 //
 //	question                    accept_plain                     accept_any
 //	form, lengths, checksums    udp_masked_eq, net_udp_scan4, 6  net_frame_parse
-//	to us, on this port?        local_addrs_guess                local_addrs_find
+//	to us, on this port?        local_addrs_guess                local_addrs_find,
+//	                                                             nexthop_find
 //	from another host?          accept_again, later              net_frame_parse,
 //	                                                             local_addrs_find
 //	to a listener?              the first of the address, else   local_addrs_listener
@@ -39,11 +40,13 @@
 #include "exception/exception.h"
 #include "link/host.h"
 #include "link/local_addrs.h"
+#include "link/nexthop.h"
 #include "net.h"
 #include "steering/steer.h"
 #include "steering/steer_counts.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_mark.h"
 #include "turn_relay_map.h"
 #include "udp.h"
 #include "worker.h"
@@ -76,6 +79,16 @@ static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 	return p->rss_home ? steer_nic_home(p, m, f) : w->id;
 }
 
+// An address is on one port. Another takes in what is for it from those who are reached that way.
+static bool is_taken_in(
+	const struct dp *dp, const struct local_addr *to, const struct addr *src, uint8_t port)
+{
+	struct addr via;
+	uint8_t way;
+
+	return to->port == port || (nexthop_find(dp, &to->addr, src, &way, &via) && way == port);
+}
+
 // Finds what a datagram that came in on v->port is for and the worker that owns it. DP_SENT or a
 // reason to drop it.
 static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
@@ -85,7 +98,7 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 	const struct local_addr *to = local_addrs_find(dp->local, &f->dst);
 	int listener;
 
-	if (to == NULL || to->kind != LOCAL_OWN || to->port != v->port)
+	if (to == NULL || to->kind != LOCAL_OWN || !is_taken_in(dp, to, &f->src, v->port))
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
@@ -99,6 +112,7 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 		return DP_SENT;
 	}
 	v->leg = TURN_FROM_PEER;
+	v->source = (uint16_t)turn_mark_from(to->plain_mark[TURN_FROM_PEER]);
 	if (to->relay >= 0 &&
 		turn_relay_map_home(dp->map, (unsigned int)to->relay, f->dport, home, &v->slot))
 		return DP_SENT;
@@ -229,6 +243,7 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 		return (int)client_home(w, p, m, &f);
 	}
 	v->leg = TURN_FROM_PEER;
+	v->source = (uint16_t)turn_mark_from(to->plain_mark[TURN_FROM_PEER]);
 	if (to->relay >= 0 &&
 		turn_relay_map_home(dp->map, (unsigned int)to->relay, dport, &home, &v->slot))
 		return (int)home;
@@ -297,7 +312,7 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 
 	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != a->port))
 		return NOBODY;
-	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark;
+	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark[from_peer];
 	v->slot = to->run.base + dport;
 	v->leg = (uint8_t)from_peer;
 	// in one word, or gcc branches on the leg

@@ -39,8 +39,6 @@ struct dp_port {
 	uint64_t verified; // the flags of an mbuf that are to be believed
 	struct net_l2 l2; // our MAC and tag; the destination is zero and filled in last
 	struct addr link_local; // answers ND and ping, never relays
-	struct addr gateway[2]; // [is_v4]
-	bool has_gateway[2];
 	bool rss_home; // the NIC's own hash says where a client lives
 	uint16_t home_mask;
 	uint8_t home[PORT_RETA_MAX]; // worker, by the hash under the mask

@@ -114,12 +114,6 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	p->l2 = (struct net_l2){.vlan = port->vlan};
 	memcpy(p->l2.src, port->mac, 6);
 	p->link_local = net_link_local(port->mac);
-	for (uint32_t g = 0; g < p->conf->nb_gateways; g++) {
-		const bool is_v4 = addr_is_v4(&p->conf->gateways[g]);
-
-		p->gateway[is_v4] = p->conf->gateways[g];
-		p->has_gateway[is_v4] = true;
-	}
 }
 
 // What the profile of a port's driver wants, for a port whose entry says nothing. Rings that would

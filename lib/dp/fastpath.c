@@ -25,6 +25,7 @@
 #include "turn_config.h"
 #include "turn_line.h"
 #include "turn_mark.h"
+#include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "udp.h"
 #include "worker.h"
@@ -41,15 +42,19 @@ static struct source source_of(const struct addr *a, uint16_t port)
 int fastpath_sources_create(struct dp *d)
 {
 	const struct turn_config *c = &d->conf->turn;
-	struct source *relays = calloc(c->nb_relay + 1, sizeof(*relays));
+	const uint32_t pools = c->nb_relay_pools + 1;
+	struct source *relays = calloc((size_t)pools * c->nb_relay + 1, sizeof(*relays));
 	struct source *listeners = calloc(TURN_LINE_LISTENER(c->nb_listeners), sizeof(*listeners));
 
 	d->source[TURN_FROM_CLIENT] = relays;
 	d->source[TURN_FROM_PEER] = listeners;
 	if (relays == NULL || listeners == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < c->nb_relay; i++)
-		relays[i] = source_of(&c->relay[i], 0);
+	for (uint32_t i = 0; i < pools * c->nb_relay; i++) {
+		const struct addr a = turn_relay_pool_addr(c, i / c->nb_relay, i % c->nb_relay);
+
+		relays[i] = source_of(&a, 0);
+	}
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
 		listeners[TURN_LINE_LISTENER(i)] =
 			source_of(&c->listeners[i].at.addr, c->listeners[i].at.port);

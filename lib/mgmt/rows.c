@@ -67,6 +67,7 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"redirects", s->turn.redirects},
 		{"port_reused_early", s->turn.port_reused_early},
 		{"pool_refused", s->turn.pool_refused},
+		{"unreachable", s->turn.unreachable},
 	};
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

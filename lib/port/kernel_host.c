@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the kernel's end of an exception port a host: addresses and default routes over rtnetlink.
+// Makes the kernel's end of an exception port a host: addresses and routes over rtnetlink.
 // They go with the interface, so nothing has to be undone.
 
 #include <errno.h>
@@ -201,28 +201,43 @@ static int add_addresses(struct session *s, bool *any_v6)
 	return 0;
 }
 
-static int add_gateways(struct session *s)
+static int add_route(struct session *s, const struct port_route *r)
 {
-	char text[ADDR_TEXT_LEN];
+	const bool is_v4 = addr_is_v4(&r->via);
+	struct nlmsghdr *n = begin(s, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+	struct rtmsg *m = mnl_nlmsg_put_extra_header(n, sizeof(*m));
 
-	for (uint32_t i = 0; i < s->host->nb_gateways; i++) {
-		const struct addr *gateway = &s->host->gateways[i];
-		struct nlmsghdr *n = begin(s, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
-		struct rtmsg *m = mnl_nlmsg_put_extra_header(n, sizeof(*m));
-		int rc;
+	m->rtm_family = is_v4 ? AF_INET : AF_INET6;
+	m->rtm_dst_len = is_v4 ? (uint8_t)(r->to.len - 96) : r->to.len;
+	m->rtm_table = RT_TABLE_MAIN;
+	m->rtm_protocol = RTPROT_STATIC;
+	m->rtm_scope = RT_SCOPE_UNIVERSE;
+	m->rtm_type = RTN_UNICAST;
+	if (m->rtm_dst_len != 0)
+		put_addr(n, RTA_DST, &r->to.addr);
+	put_addr(n, RTA_GATEWAY, &r->via);
+	mnl_attr_put_u32(n, RTA_OIF, (uint32_t)s->index);
+	mnl_attr_put_u32(n, RTA_PRIORITY, s->host->metric);
+	return ask(s, n);
+}
 
-		m->rtm_family = addr_is_v4(gateway) ? AF_INET : AF_INET6;
-		m->rtm_table = RT_TABLE_MAIN;
-		m->rtm_protocol = RTPROT_STATIC;
-		m->rtm_scope = RT_SCOPE_UNIVERSE;
-		m->rtm_type = RTN_UNICAST;
-		put_addr(n, RTA_GATEWAY, gateway);
-		mnl_attr_put_u32(n, RTA_OIF, (uint32_t)s->index);
-		mnl_attr_put_u32(n, RTA_PRIORITY, s->host->metric);
-		rc = ask(s, n);
+static int add_routes(struct session *s)
+{
+	char to[ADDR_TEXT_LEN], via[ADDR_TEXT_LEN];
+
+	for (uint32_t i = 0; i < s->host->nb_routes; i++) {
+		const struct port_route *r = &s->host->routes[i];
+		const unsigned int len = addr_is_v4(&r->via) ? r->to.len - 96u : r->to.len;
+		const int rc = add_route(s, r);
+
+		addr_format(&r->via, via, sizeof(via));
+		if (rc != 0 && len == 0)
+			return fail(
+				s, rc, "default route through %s, metric %u", via, s->host->metric);
 		if (rc != 0)
-			return fail(s, rc, "default route through %s, metric %u",
-				addr_format(gateway, text, sizeof(text)), s->host->metric);
+			return fail(s, rc, "route to %s/%u through %s, metric %u",
+				addr_format(&r->to.addr, to, sizeof(to)), len, via,
+				s->host->metric);
 	}
 	return 0;
 }
@@ -278,7 +293,7 @@ static int set_up_host(struct session *s)
 	rc = set_up(s);
 	if (rc != 0)
 		return fail(s, rc, "cannot be brought up");
-	return add_addresses(s, &any_v6) != 0 ? -1 : add_gateways(s);
+	return add_addresses(s, &any_v6) != 0 ? -1 : add_routes(s);
 }
 
 int port_kernel_host_start(struct port *p, const struct port_host *h, char *error, size_t len)

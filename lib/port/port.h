@@ -59,13 +59,18 @@ struct port_rule {
 };
 
 // What the kernel's end of an exception port has to be as a host.
+struct port_route {
+	struct prefix to;
+	struct addr via;
+};
+
 struct port_host {
 	const char *interface, *netns; // name, and name of its namespace (NULL = the process's)
 	const struct prefix *addresses; // each with the length of the subnet it is in
-	const struct addr *gateways;
-	uint32_t nb_addresses, nb_gateways;
+	const struct port_route *routes; // of one family each; a gateway is a route to everything
+	uint32_t nb_addresses, nb_routes;
 	struct addr link_local;
-	uint32_t metric; // of the default routes
+	uint32_t metric; // of the routes
 	uint16_t segments; // most segments in a TCP super-frame; 0 = whatever the kernel likes
 	uint32_t bytes; // the longest TCP super-frame
 };

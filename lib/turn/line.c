@@ -30,7 +30,9 @@ static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint
 	if (turn_policy_peer(s->policy, &peer->addr, peer->port) != TURN_PEER_ALLOW)
 		return false;
 	l->end[TURN_FROM_PEER] = peer->addr;
-	l->mark[TURN_FROM_PEER] = (l->mark[TURN_FROM_PEER] & 0xffff0000) | peer->port;
+	l->mark[TURN_FROM_PEER] = peer->port |
+		relay_pools_source(&s->policy->relay_pools, alloc_relay_index(s, slot), &peer->addr)
+			<< 16;
 	l->hop[TURN_FROM_PEER] = 0;
 	return true;
 }
@@ -95,12 +97,12 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot)
 }
 
 // Whether the copy is of a peer without a channel and a datagram comes from the line's end on its
-// leg. mask: which bits of the mark count.
+// leg.
 static bool vouches_without_channel(
-	const struct turn_line *l, const struct turn_view *v, uint32_t mask, uint32_t tick)
+	const struct turn_line *l, const struct turn_view *v, uint32_t tick)
 {
 	return l->channel == 0 && tick < l->until && addr_eq(&l->end[v->leg], &v->src) &&
-		((l->mark[v->leg] ^ v->mark) & mask) == 0;
+		l->mark[v->leg] == v->mark;
 }
 
 uint16_t turn_line_send(
@@ -108,7 +110,7 @@ uint16_t turn_line_send(
 {
 	const struct endpoint peer = {l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
 
-	if (!vouches_without_channel(l, v, UINT32_MAX, tick))
+	if (!vouches_without_channel(l, v, tick))
 		return 0;
 	return stun_send_indication(v->data, v->len, &peer, len);
 }
@@ -116,8 +118,7 @@ uint16_t turn_line_send(
 uint16_t turn_line_data(
 	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front)
 {
-	if (v->len > TURN_DATA_MAX ||
-		!vouches_without_channel(alloc_at(s, v->slot), v, 0xffff, tick))
+	if (v->len > TURN_DATA_MAX || !vouches_without_channel(alloc_at(s, v->slot), v, tick))
 		return 0;
 	return route_data_indication(s, v, front);
 }

@@ -246,7 +246,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	plan_relay(plan, slot | FLOW_PEER, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
 	if (!line_has(s, slot, &peer)) {
 		plan->verdict = TURN_SEND;
-		side->src = alloc_relay(s, slot);
+		side->src = alloc_source(s, slot, &peer.addr);
 		side->dst = peer;
 	}
 	if (stun_has(m, STUN_DONT_FRAGMENT))
@@ -403,7 +403,7 @@ static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *
 {
 	struct turn_line *l = alloc_at(s, slot);
 
-	out->src = alloc_relay(s, slot);
+	out->src = alloc_source(s, slot, &l->end[TURN_FROM_PEER]);
 	out->dst = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
 	out->hop = &l->hop[TURN_FROM_PEER];
 }
@@ -412,7 +412,7 @@ static void path_of_channel(const struct turn_shard *s, uint32_t channel, struct
 {
 	const struct turn_channel *c = &s->channel[channel];
 
-	out->src = alloc_relay(s, c->slot);
+	out->src = alloc_source(s, c->slot, &s->permission[c->permission].peer);
 	out->dst = (struct endpoint){s->permission[c->permission].peer, c->port};
 	out->hop = NULL;
 }

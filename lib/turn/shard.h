@@ -84,11 +84,20 @@ static inline bool share_allows(
 	return fits;
 }
 
+// Index of the relay address of an allocation. Its line says by which source the peer that it has a
+// copy of sees it (relay_pools.h).
+static inline uint32_t alloc_relay_index(const struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t from = turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]);
+	const struct relay_pools *p = &s->policy->relay_pools;
+
+	return p->nb_pools == 0 ? from : from % p->nb_relay;
+}
+
 // True when the relayed transport address is IPv4.
 static inline bool alloc_is_v4(const struct turn_shard *s, uint32_t slot)
 {
-	const struct addr a = turn_relay_map_addr(
-		s->map, turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]));
+	const struct addr a = turn_relay_map_addr(s->map, alloc_relay_index(s, slot));
 
 	return addr_is_v4(&a);
 }
@@ -98,9 +107,20 @@ static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t s
 {
 	const struct turn_line *l = alloc_at(s, slot);
 
-	return (struct endpoint){
-		turn_relay_map_addr(s->map, turn_mark_from(l->mark[TURN_FROM_PEER])),
+	return (struct endpoint){turn_relay_map_addr(s->map, alloc_relay_index(s, slot)),
 		__builtin_bswap16(l->relay_port)};
+}
+
+// The same as a peer sees it.
+static inline struct endpoint alloc_source(
+	const struct turn_shard *s, uint32_t slot, const struct addr *peer)
+{
+	const struct relay_pools *p = &s->policy->relay_pools;
+	struct endpoint e = alloc_relay(s, slot);
+
+	if (p->nb_pools > 0)
+		e.addr = p->addr[relay_pools_source(p, alloc_relay_index(s, slot), peer)];
+	return e;
 }
 
 // Milliseconds until an allocation expires; 0 when its time has passed, whether or not it has been

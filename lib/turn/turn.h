@@ -22,8 +22,16 @@ struct turn_view {
 	union {
 		struct {
 			uint16_t src_port;
-			uint8_t listener; // client leg: index of the listener
-			uint8_t state; // the data path leaves it 0; turn_route_begin sets it
+			union {
+				struct {
+					uint8_t listener; // client leg: index of the listener
+					// The data path leaves it 0; turn_route_begin sets it.
+					uint8_t state;
+				};
+				// Peer leg: which of our addresses it came to, as in the mark of a
+				// line. A datagram between allocations needs none.
+				uint16_t source;
+			};
 		};
 		uint32_t mark; // all three in one word, compared with a line's mark (turn_mark.h)
 	};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "addr.h"
+#include "routes.h"
 #include "stun.h"
 
 #define TURN_WORKERS_MAX 64
@@ -40,6 +41,7 @@ static inline bool turn_listener_is_stream(const struct turn_listener *l)
 struct turn_local {
 	struct addr addr;
 	struct prefix subnet;
+	uint8_t port; // index of the port it is on
 	struct addr external; // what the network translates addr to, of its family; :: = nothing
 };
 
@@ -67,6 +69,17 @@ struct turn_pools {
 	uint32_t per_user; // percent of those three that one user may hold
 };
 
+// Addresses that stand in for the relay addresses towards some peers: as many of a family as there
+// are relay addresses of it, each for one, in their order.
+struct turn_relay_pool {
+	char *name;
+	struct addr *addresses;
+	struct prefix *peers;
+	uint32_t nb_addresses, nb_peers;
+};
+
+#define TURN_SOURCES_MAX 65536 // relay addresses, and as many again for each pool
+
 struct turn_config {
 	char *realm;
 	struct turn_user *users;
@@ -76,11 +89,14 @@ struct turn_config {
 	char *nonce_secret; // "" = a random one for the life of the process
 	struct turn_listener *listeners;
 	struct addr *relay; // relay addresses, v4 and v6
+	struct turn_relay_pool *relay_pools;
 	struct turn_local *local; // all own addresses
-	struct addr *gateways;
+	struct addr *gateways; // and the routers of routes
+	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
 	struct prefix *allow, *deny;
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix
-	uint32_t nb_listeners, nb_relay, nb_local, nb_gateways, nb_allow, nb_deny, nb_nat64;
+	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
+		nb_deny, nb_nat64;
 	uint16_t port_lo, port_hi; // relay ports
 	// Whether allocations share relay ports; else each has a relayed transport address of its
 	// own.

@@ -57,8 +57,7 @@ static inline bool turn_line_vouches(
 
 	memcpy(&header, v->data, sizeof(header));
 	differs = (l->end[leg].d[0] ^ v->src.d[0]) | (l->end[leg].d[1] ^ v->src.d[1]);
-	differs |= ((l->mark[leg] ^ v->mark) & (0xffff | only_client)) |
-		((header ^ turn_line_front(l, v, leg)) & only_client);
+	differs |= (l->mark[leg] ^ v->mark) | ((header ^ turn_line_front(l, v, leg)) & only_client);
 	return differs == 0 && l->channel != 0 && tick < l->until;
 }
 

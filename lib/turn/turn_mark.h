@@ -3,10 +3,10 @@
 // compared at once. PURE.
 //
 //	 0..15  the end's port, in host order
-//	16..23  of a client: index of the listener    \ of a peer: index of the relay
-//	24..31  of a client: state of the line        / address
+//	16..23  of a client: index of the listener    \ of a peer: by which of our addresses
+//	24..31  of a client: state of the line        / it sees us (relay_pools.h)
 //
-// The mark of a client's view has state 0. In the mark of a peer's view only the port counts.
+// The mark of a client's view has state 0.
 #pragma once
 
 #include <stdint.h>
@@ -29,7 +29,8 @@ static inline uint16_t turn_mark_port(uint32_t mark)
 }
 
 // The upper half of a mark: where datagrams to this end are sent from. For the client of a live
-// line it is TURN_LINE_LISTENER, for a peer the index of the relay address.
+// line it is TURN_LINE_LISTENER, for a peer the index of the relay address or of what stands for
+// it.
 static inline uint32_t turn_mark_from(uint32_t mark)
 {
 	return mark >> 16;

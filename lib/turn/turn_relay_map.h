@@ -52,3 +52,12 @@ bool turn_relay_map_run(
 uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker);
 // Whether a slot belongs to a port that may be given out. Never true for shared ports.
 bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
+
+// --- relay_pools.c -------------------------------------------------------------------------------
+
+// The address that stands for the relay address with this index in a pool (from 1; pool 0 is the
+// relay addresses themselves). It is the relay address where the pool has none of its family.
+struct addr turn_relay_pool_addr(const struct turn_config *c, uint32_t pool, uint32_t relay);
+// The source (an index: pool * c->nb_relay + relay address) that an address of a pool is; -1 when
+// it is none.
+int turn_relay_pool_find(const struct turn_config *c, const struct addr *a);

@@ -319,6 +319,7 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 	v->src = p->at.addr;
 	v->src_port = p->at.port;
 	v->leg = TURN_FROM_PEER;
+	v->source = (uint16_t)index;
 	v->hairpin = op->hairpin;
 }
 

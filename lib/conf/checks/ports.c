@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checks/device_check.h"
+#include "checks/routers.h"
 #include "conf.h"
 #include "reading/addrs.h"
 #include "reading/ctx.h"
@@ -71,44 +72,6 @@ static bool is_owned(const struct owned *o, uint32_t nb, const struct addr *a)
 	return false;
 }
 
-static bool is_on_link(const struct conf_port *p, const struct addr *a)
-{
-	// An IPv6 router is most often named by its link-local address, which is on-link anywhere
-	// (RFC 4861 section 5.1)
-	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80)
-		return true;
-	for (uint32_t i = 0; i < p->nb_addresses; i++) {
-		const struct prefix s =
-			conf_addrs_prefix(&p->addresses[i].addr, p->addresses[i].prefix_len);
-
-		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) &&
-			addr_prefix_contains(&s, a))
-			return true;
-	}
-	return false;
-}
-
-static int check_gateways(struct conf_ctx *x, const struct conf_port *p)
-{
-	for (uint32_t i = 0; i < p->nb_gateways; i++) {
-		const struct conf_node *n = conf_node_of(x->root, &p->gateways, i);
-		const struct addr *g = &p->gateways[i];
-		char text[ADDR_TEXT_LEN];
-
-		addr_format(g, text, sizeof(text));
-		if (i > 0 && addr_is_v4(g) == addr_is_v4(&p->gateways[0]))
-			return conf_fail(x, n,
-				"%s is a second IPv%c gateway: a port has one per family", text,
-				addr_is_v4(g) ? '4' : '6');
-		if (!is_on_link(p, g))
-			return conf_fail(x, n,
-				"%s is not on-link: it must lie in the subnet of an address of "
-				"this port",
-				text);
-	}
-	return 0;
-}
-
 static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 {
 	bool v6 = false;
@@ -171,7 +134,7 @@ static int gather(struct conf_ctx *x)
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		local += c->ports[i].nb_addresses;
-		gateways += c->ports[i].nb_gateways;
+		gateways += c->ports[i].nb_gateways + c->ports[i].nb_routes;
 	}
 	c->turn.local = calloc(local, sizeof(*c->turn.local));
 	c->turn.gateways = calloc(gateways + 1, sizeof(*c->turn.gateways));
@@ -184,13 +147,16 @@ static int gather(struct conf_ctx *x)
 			const struct conf_address *a = &p->addresses[j];
 
 			c->turn.local[c->turn.nb_local++] = (struct turn_local){.addr = a->addr,
+				.port = (uint8_t)i,
 				.subnet = conf_addrs_prefix(&a->addr, a->prefix_len),
 				.external = a->external};
 		}
 		for (uint32_t j = 0; j < p->nb_gateways; j++)
 			c->turn.gateways[c->turn.nb_gateways++] = p->gateways[j];
+		for (uint32_t j = 0; j < p->nb_routes; j++)
+			c->turn.gateways[c->turn.nb_gateways++] = p->routes[j].via;
 	}
-	return 0;
+	return conf_routes_gather(c) ? 0 : conf_fail_memory(x);
 }
 
 // Listeners and relay addresses must be on a port: they are source addresses of packets, and the
@@ -344,20 +310,6 @@ static int check_relay(struct conf_ctx *x, const struct owned *own)
 	return rc != 0 ? rc : check_relay_ports(x);
 }
 
-// True when an address is the broadcast address of a subnet of the port.
-static bool is_broadcast(const struct conf_port *p, const struct addr *a)
-{
-	for (uint32_t i = 0; i < p->nb_addresses; i++) {
-		const struct conf_address *own = &p->addresses[i];
-		const struct prefix s = conf_addrs_prefix(&own->addr, own->prefix_len);
-		const struct addr_range r = addr_prefix_range(&s);
-
-		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))
-			return true;
-	}
-	return false;
-}
-
 // An external address belongs to one own address, and is none itself.
 static int check_externals(struct conf_ctx *x, const struct owned *own)
 {
@@ -393,23 +345,6 @@ static int check_externals(struct conf_ctx *x, const struct owned *own)
 	return rc;
 }
 
-static int check_routers(struct conf_ctx *x, const struct owned *own, const struct conf_port *p)
-{
-	char text[ADDR_TEXT_LEN];
-
-	for (uint32_t i = 0; i < p->nb_gateways; i++) {
-		if (is_broadcast(p, &p->gateways[i]))
-			return conf_fail(x, conf_node_of(x->root, &p->gateways, i),
-				"%s is the broadcast address of its subnet: name the router",
-				addr_format(&p->gateways[i], text, sizeof(text)));
-		if (is_owned(own, x->conf->turn.nb_local, &p->gateways[i]))
-			return conf_fail(x, conf_node_of(x->root, &p->gateways, i),
-				"%s is an address of this box itself: name the router",
-				addr_format(&p->gateways[i], text, sizeof(text)));
-	}
-	return 0;
-}
-
 static int check_addresses(struct conf_ctx *x, struct owned *own)
 {
 	const struct conf *c = x->conf;
@@ -428,7 +363,7 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 	if (check_externals(x, own) != 0)
 		rc = -EINVAL;
 	for (uint32_t i = 0; i < c->nb_ports; i++)
-		if (check_routers(x, own, &c->ports[i]) != 0)
+		if (conf_routers_check_hosts(x, &c->ports[i]) != 0)
 			rc = -EINVAL;
 	if (check_listeners(x, own) != 0)
 		rc = -EINVAL;
@@ -445,7 +380,7 @@ int conf_ports_check(struct conf_ctx *x)
 
 		if (check_port_names(x, i) != 0 || check_device(x, i) != 0)
 			rc = -EINVAL;
-		if (check_mtu(x, p) != 0 || check_gateways(x, p) != 0)
+		if (check_mtu(x, p) != 0 || conf_routers_check_port(x, p) != 0)
 			rc = -EINVAL;
 	}
 	if (gather(x) != 0)

@@ -8,6 +8,7 @@
 
 #include "checks/warn.h"
 #include "conf.h"
+#include "turn_relay_map.h"
 #include "reading/addrs.h"
 #include "reading/node.h"
 
@@ -19,6 +20,14 @@ static bool has_gateway(const struct conf_port *p, bool is_v4)
 {
 	for (uint32_t i = 0; i < p->nb_gateways; i++)
 		if (addr_is_v4(&p->gateways[i]) == is_v4)
+			return true;
+	return false;
+}
+
+static bool has_route(const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_routes; i++)
+		if (addr_is_v4(&p->routes[i].via) == is_v4)
 			return true;
 	return false;
 }
@@ -39,7 +48,7 @@ static void warn_gateways(const struct conf *c, struct conf_report *r)
 			const void *at = p->nb_gateways > 0 ? (const void *)&p->gateways
 							    : (const void *)&p->addresses;
 
-			if (has_family(p, v4) && !has_gateway(p, v4))
+			if (has_family(p, v4) && !has_gateway(p, v4) && !has_route(p, v4))
 				conf_tell(r, CONF_WARNING, (struct conf_at){c, at, 0, "ports"},
 					"port '%s' has no IPv%c gateway: clients and peers beyond "
 					"its own subnets are not reached, name the router in "
@@ -169,7 +178,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 // What is looked up for each of many peer rules.
 struct judge {
 	const struct conf *conf;
-	bool relays[CONF_PORTS_MAX][2], routed[CONF_PORTS_MAX][2]; // [is_v4], for each port
+	bool relays[CONF_PORTS_MAX][2]; // [is_v4], for each port
 	struct prefix *deny; // sorted
 };
 
@@ -181,13 +190,25 @@ static int prefix_cmp(const void *a, const void *b)
 	return diff != 0 ? diff : l->len - r->len;
 }
 
-static bool has_relay(const struct conf *c, const struct conf_port *p, bool is_v4)
+static bool is_on(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		for (uint32_t j = 0; j < c->turn.nb_relay; j++)
-			if (addr_is_v4(&p->addresses[i].addr) == is_v4 &&
-				addr_eq(&p->addresses[i].addr, &c->turn.relay[j]))
+		if (addr_eq(&p->addresses[i].addr, a))
+			return true;
+	return false;
+}
+
+// Whether packets of allocations are sent from an address of a family on this port: a relay
+// address, or one of a pool.
+static bool has_relay(const struct conf *c, const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t pool = 0; pool <= c->turn.nb_relay_pools; pool++)
+		for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
+			const struct addr a = turn_relay_pool_addr(&c->turn, pool, i);
+
+			if (addr_is_v4(&a) == is_v4 && is_on(p, &a))
 				return true;
+		}
 	return false;
 }
 
@@ -202,50 +223,38 @@ static bool judge_make(struct judge *g, const struct conf *c)
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		for (unsigned int v4 = 0; v4 < 2; v4++) {
 			g->relays[i][v4] = has_relay(c, &c->ports[i], v4);
-			g->routed[i][v4] = has_gateway(&c->ports[i], v4);
 		}
 	}
 	return true;
 }
 
-// The first port with a subnet that holds some of these peers; NULL when there is none.
-static const struct conf_port *port_of(
-	const struct judge *g, const struct prefix *peers, bool relaying)
-{
-	const bool v4 = addr_is_v4(&peers->addr);
-
-	for (uint32_t i = 0; i < g->conf->nb_ports; i++) {
-		const struct conf_port *p = &g->conf->ports[i];
-
-		for (uint32_t j = 0; j < p->nb_addresses && (!relaying || g->relays[i][v4]); j++) {
-			const struct prefix s = conf_addrs_prefix(
-				&p->addresses[j].addr, p->addresses[j].prefix_len);
-
-			if (addr_is_v4(&s.addr) == v4 &&
-				(addr_prefix_contains(&s, &peers->addr) ||
-					addr_prefix_contains(peers, &s.addr)))
-				return p;
-		}
-	}
-	return NULL;
-}
-
-// A packet leaves by the port of its relay address, to the subnets of that port or to its gateway.
+// Whether a packet from some relay address reaches some of these peers: by a subnet or a route of
+// any port, or by the gateway of the address's own.
 static bool is_reached(const struct judge *g, const struct prefix *peers)
 {
+	const struct turn_config *t = &g->conf->turn;
 	const bool v4 = addr_is_v4(&peers->addr);
+	bool relays = false;
 
 	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
-		if (g->routed[i][v4] && g->relays[i][v4])
+		relays = relays || g->relays[i][v4];
+	for (uint32_t i = 0; i < t->nb_routes && relays; i++) {
+		const struct route *r = &t->routes[i];
+
+		if (r->own && !g->relays[r->port][v4])
+			continue;
+		if (addr_is_v4(&r->to.addr) == v4 &&
+			(addr_prefix_contains(&r->to, &peers->addr) ||
+				addr_prefix_contains(peers, &r->to.addr)))
 			return true;
-	return port_of(g, peers, true) != NULL;
+	}
+	return false;
 }
 
 // True when an entry of peers.allow has a fault; text then says which.
 static bool allow_fault(const struct judge *g, const struct prefix *p, char *text, size_t len)
 {
 	const char *never = never_text(g->conf, p);
-	const struct conf_port *behind;
 
 	if (bsearch(p, g->deny, g->conf->turn.nb_deny, sizeof(*p), prefix_cmp) != NULL) {
 		snprintf(text, len, "is in peers.deny too, which wins: remove one of them");
@@ -265,17 +274,10 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	}
 	if (is_reached(g, p))
 		return false;
-	behind = port_of(g, p, false);
-	if (behind != NULL)
-		snprintf(text, len,
-			"is reached from no relay address: packets leave by the port of the relay "
-			"address, relay from an address of port '%s'",
-			behind->name);
-	else
-		snprintf(text, len,
-			"is reached from no relay address: no port that has one has these peers in "
-			"a subnet, or an IPv%c gateway",
-			addr_is_v4(&p->addr) ? '4' : '6');
+	snprintf(text, len,
+		"is reached from no relay address: no port has these peers in a subnet or behind a "
+		"route, and none with a relay address has an IPv%c gateway",
+		addr_is_v4(&p->addr) ? '4' : '6');
 	return true;
 }
 

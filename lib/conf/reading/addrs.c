@@ -164,6 +164,17 @@ int conf_addrs_read_nat64(
 	return 0;
 }
 
+int conf_addrs_read_prefix(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	struct prefix *out = (struct prefix *)((char *)base + k->offset);
+	struct addr_range r;
+	int rc = strchr(n->text, '-') == NULL ? parse_range(x, n, &r)
+					      : conf_addrs_fail(x, n, "a prefix or an address");
+
+	return rc != 0 || addr_range_prefixes(&r, out, 1) == 1 ? rc : -EINVAL;
+}
+
 int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {

@@ -253,6 +253,7 @@ static const struct value_type {
 	[CONF_PORT_RUN] = {CONF_SCALAR, "an address or a range, with prefix length",
 		conf_port_addrs_own},
 	[CONF_EXTERNAL] = {CONF_SCALAR, "an address or a range", conf_port_addrs_external},
+	[CONF_PREFIX] = {CONF_SCALAR, "a prefix", conf_addrs_read_prefix},
 	[CONF_PREFIXES] = {CONF_LIST, "a list of addresses and prefixes", conf_addrs_read_prefixes},
 	[CONF_NAT64] = {CONF_LIST, "a list of prefixes", conf_addrs_read_nat64},
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},

@@ -76,33 +76,48 @@ static int pool_make(struct exception *e, const struct port *p)
 	return e->pool != NULL ? 0 : -rte_errno;
 }
 
+// The kernel's addresses and routes are those of the port.
+static void host_describe(const struct conf_port *c, struct prefix *addresses,
+	struct port_route *routes, struct port_host *out)
+{
+	for (uint32_t i = 0; i < c->nb_addresses; i++)
+		addresses[i] = (struct prefix){c->addresses[i].addr, c->addresses[i].prefix_len};
+	for (uint32_t i = 0; i < c->nb_routes; i++)
+		routes[i] = (struct port_route){c->routes[i].to, c->routes[i].via};
+	for (uint32_t i = 0; i < c->nb_gateways; i++)
+		routes[c->nb_routes + i] = (struct port_route){
+			.to.len = addr_is_v4(&c->gateways[i]) ? 96 : 0, .via = c->gateways[i]};
+	out->addresses = addresses;
+	out->nb_addresses = c->nb_addresses;
+	out->routes = routes;
+	out->nb_routes = c->nb_routes + c->nb_gateways;
+}
+
 static int host_start(struct exception *e, char *error, size_t len)
 {
 	const struct dp_port *p = &e->dp->port[e->port];
-	struct prefix *addresses = calloc(p->conf->nb_addresses, sizeof(*addresses));
-	const struct port_host host = {.interface = e->conf->name,
+	const struct conf_port *c = p->conf;
+	struct prefix *addresses = calloc(c->nb_addresses, sizeof(*addresses));
+	struct port_route *routes = calloc(c->nb_routes + c->nb_gateways + 1, sizeof(*routes));
+	struct port_host host = {.interface = e->conf->name,
 		.netns = e->conf->netns,
-		.addresses = addresses,
-		.nb_addresses = p->conf->nb_addresses,
-		.gateways = p->conf->gateways,
-		.nb_gateways = p->conf->nb_gateways,
 		.link_local = p->link_local,
 		.metric = METRIC + e->port,
 		.segments = e->kernel->rx_super ? p->port->tso.segments : 0,
 		.bytes = p->port->tso.bytes};
 	int rc = -1;
 
-	for (uint32_t i = 0; addresses != NULL && i < p->conf->nb_addresses; i++)
-		addresses[i] = (struct prefix){
-			p->conf->addresses[i].addr, p->conf->addresses[i].prefix_len};
-	if (addresses == NULL)
+	if (addresses != NULL && routes != NULL)
+		host_describe(c, addresses, routes, &host);
+	if (addresses == NULL || routes == NULL)
 		snprintf(error, len, "out of memory");
 	else if (e->kernel->ops->host == NULL)
 		snprintf(error, len, "port %s: exception.device %s has no interface of the kernel",
-			p->conf->name, e->conf->device);
+			c->name, e->conf->device);
 	else
 		rc = e->kernel->ops->host(e->kernel, &host, error, len);
 	free(addresses);
+	free(routes);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "link/local_addrs.h"
 #include "addr.h"
 #include "conf.h"
+#include "turn.h"
 #include "turn_config.h"
 #include "turn_mark.h"
 #include "turn_relay_map.h"
@@ -21,15 +22,26 @@ static struct local_addr *slot_for(struct local_addrs *t, const struct addr *a)
 	return &t->slot[i];
 }
 
-static void add_own(struct local_addrs *t, const struct conf_address *a, uint8_t port,
-	const struct turn_relay_map *map)
+// The source that an own address is: a relay address, or what stands for one in a pool. -1: none.
+static int source_of(
+	const struct turn_config *c, const struct turn_relay_map *map, const struct addr *own)
+{
+	const int of_pool = turn_relay_pool_find(c, own);
+
+	return of_pool >= 0 ? of_pool : turn_relay_map_find(map, own);
+}
+
+static void add_own(struct local_addrs *t, const struct turn_config *c,
+	const struct conf_address *a, uint8_t port, const struct turn_relay_map *map)
 {
 	struct local_addr *l = slot_for(t, &a->addr);
+	const int source = source_of(c, map, &a->addr);
 
-	*l = (struct local_addr){.addr = a->addr,
-		.kind = LOCAL_OWN,
-		.port = port,
-		.relay = turn_relay_map_find(map, &a->addr)};
+	*l = (struct local_addr){.addr = a->addr, .kind = LOCAL_OWN, .port = port, .relay = -1};
+	if (source >= 0) {
+		l->relay = (int32_t)((uint32_t)source % c->nb_relay);
+		l->plain_mark[TURN_FROM_PEER] = (uint32_t)source << 16;
+	}
 	if (l->relay >= 0 && !turn_relay_map_run(map, (unsigned int)l->relay, &l->run))
 		l->run = (struct turn_relay_map_run){0};
 }
@@ -103,7 +115,8 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 		l->plain_port[addr_is_v4(&l->addr)] = l->port;
 		if (l->nb_listeners > 0) {
 			l->plain_listener = t->listener[l->listener_from].port;
-			l->plain_mark = turn_mark_client(0, t->listener[l->listener_from].index);
+			l->plain_mark[TURN_FROM_CLIENT] =
+				turn_mark_client(0, t->listener[l->listener_from].index);
 		}
 	}
 	// one that lies on no port would be silently deaf; those over streams are the kernel's
@@ -117,7 +130,7 @@ static void add_addresses(
 {
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
-			add_own(t, &c->ports[p].addresses[i], (uint8_t)p, map);
+			add_own(t, &c->turn, &c->ports[p].addresses[i], (uint8_t)p, map);
 	// after all own ones, which win
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)

@@ -17,7 +17,7 @@ enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST, LOCAL_EXTERNAL };
 // An own address, its external address, or the broadcast address of an on-link subnet.
 struct local_addr {
 	struct addr addr;
-	int32_t relay; // index of a relay address, -1 = none
+	int32_t relay; // index of the relay address that it is or stands for, -1 = none
 	uint16_t listener_from; // its listeners: [from, from + nb) of local_addrs.listener
 	uint8_t nb_listeners;
 	uint8_t port;
@@ -25,7 +25,7 @@ struct local_addr {
 	// What nearly all packets are to: a relay address all of whose ports are slots of one
 	// worker (else run.nb is 0), and the first listener.
 	struct turn_relay_map_run run;
-	uint32_t plain_mark; // the listener's part of a view's mark
+	uint32_t plain_mark[2]; // by leg, our part of a view's mark: the listener, or the source
 	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is none, without a listener
 	// port, by [is_v4] of the packet. UINT16_MAX when not OWN, and for packets of the other
 	// version: an IPv4-mapped address in IPv6 looks the same.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a destination to a MAC: our source address decides the port, what is on-link there goes
-// direct, all else to that port's gateway. Each worker has its own replica of the neighbours.
+// From a destination to a MAC: the routes of all ports say by which port and router. Each worker
+// has its own replica of the neighbours.
 #include "link/nexthop.h"
 #include "addr.h"
 #include "datapath.h"
@@ -10,38 +10,27 @@
 #include "link/local_addrs.h"
 #include "link/tx.h"
 #include "net.h"
+#include "routes.h"
+#include "turn_config.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000
 
-static bool on_link(const struct conf_port *c, const struct addr *a)
-{
-	for (uint32_t i = 0; i < c->nb_addresses; i++) {
-		const struct prefix net = {
-			.addr = c->addresses[i].addr, .len = c->addresses[i].prefix_len};
-
-		if (addr_prefix_contains(&net, a))
-			return true;
-	}
-	return false;
-}
-
 bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
 	struct addr *via)
 {
+	const struct turn_config *t = &d->conf->turn;
 	const struct local_addr *l = local_addrs_find(d->local, src);
-	const bool is_v4 = addr_is_v4(dst);
+	const struct route *r;
 
 	if (l == NULL || l->kind != LOCAL_OWN)
 		return false;
-	*port = l->port;
-	if (on_link(d->port[l->port].conf, dst))
-		*via = *dst;
-	else if (d->port[l->port].has_gateway[is_v4])
-		*via = d->port[l->port].gateway[is_v4];
-	else
+	r = routes_find(t->routes, t->nb_routes, l->port, dst);
+	if (r == NULL)
 		return false;
+	*port = r->port;
+	*via = r->direct ? *dst : r->via;
 	return true;
 }
 
@@ -111,27 +100,26 @@ bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *m
 	return true;
 }
 
-// If a gateway were forgotten, the first packets of the next burst would have to wait in the hold.
+// If a router were forgotten, the first packets of the next burst would have to wait in the hold.
 // So it keeps its entry, and uses of the entry keep it under probe.
-static void refresh_gateways(struct worker *w)
+static void refresh_routers(struct worker *w)
 {
+	const struct turn_config *t = &w->dp->conf->turn;
+
 	if (w->now_ms < w->gateways_ms)
 		return;
 	w->gateways_ms = w->now_ms + GATEWAY_REFRESH_MS;
-	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
-		const struct dp_port *port = &w->dp->port[p];
+	for (uint32_t i = 0; i < t->nb_routes; i++) {
+		const struct route *r = &t->routes[i];
+		uint16_t neigh;
 
-		for (unsigned int family = 0; family < 2; family++) {
-			uint16_t neigh;
-
-			if (!port->has_gateway[family])
-				continue;
-			neigh = neigh_use(w->neigh, &port->gateway[family], (uint8_t)p, w->now_ms);
-			if (neigh == NEIGH_NONE)
-				continue;
-			neigh_keep(w->neigh, neigh);
-			neigh_mac(w->neigh, neigh, w->now_ms);
-		}
+		if (r->direct)
+			continue;
+		neigh = neigh_use(w->neigh, &r->via, r->port, w->now_ms);
+		if (neigh == NEIGH_NONE)
+			continue;
+		neigh_keep(w->neigh, neigh);
+		neigh_mac(w->neigh, neigh, w->now_ms);
 	}
 }
 
@@ -139,7 +127,7 @@ void nexthop_tick(struct worker *w)
 {
 	struct neigh_due due;
 
-	refresh_gateways(w);
+	refresh_routers(w);
 	neigh_tick(w->neigh, w->now_ms, &due);
 	for (unsigned int i = 0; i < due.nb_failed; i++)
 		release(w, due.failed[i]);

@@ -148,6 +148,24 @@ enum turn_peer_class turn_policy_peer(
 	return strictest;
 }
 
+static int by_own_addr(const void *a, const void *b)
+{
+	return addr_cmp(
+		&((const struct turn_local *)a)->addr, &((const struct turn_local *)b)->addr);
+}
+
+bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer)
+{
+	const struct turn_local *own;
+	struct turn_local key;
+
+	if (p->routes == NULL)
+		return true;
+	key.addr = p->relay_pools.addr[relay_pools_source(&p->relay_pools, relay, peer)];
+	own = bsearch(&key, p->own, p->nb_own, sizeof(key), by_own_addr);
+	return own != NULL && routes_find(p->routes, p->nb_routes, own->port, peer) != NULL;
+}
+
 // --- users --------------------------------------------------------------------------------------
 
 static uint64_t name_hash(const struct turn_policy *p, const void *name, size_t len)
@@ -314,7 +332,7 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	p->local = calloc((size_t)c->nb_local + c->nb_listeners + 1, sizeof(*p->local));
 	p->broadcasts = calloc(2 * (size_t)c->nb_local + 1, sizeof(*p->broadcasts));
 	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL ||
-		!external_make(&p->external, c))
+		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c))
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[p->nb_relay++] = c->relay[i];
@@ -409,6 +427,22 @@ uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t se
 	return c->nb_users == 1 && c->nb_secrets == 0 ? 100 : several;
 }
 
+static int copy_routes(struct turn_policy *p, const struct turn_config *c)
+{
+	if (c->routes == NULL)
+		return 0;
+	p->own = calloc((size_t)c->nb_local + 1, sizeof(*p->own));
+	p->routes = calloc((size_t)c->nb_routes + 1, sizeof(*p->routes));
+	if (p->own == NULL || p->routes == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_local; i++)
+		p->own[p->nb_own++] = c->local[i];
+	qsort(p->own, p->nb_own, sizeof(*p->own), by_own_addr);
+	memcpy(p->routes, c->routes, c->nb_routes * sizeof(*p->routes));
+	p->nb_routes = c->nb_routes;
+	return 0;
+}
+
 static int copy_nat64(struct turn_policy *p, const struct turn_config *c)
 {
 	p->nat64 = calloc((size_t)c->nb_nat64 + 1, sizeof(*p->nat64));
@@ -449,6 +483,8 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 		err = make_rules(p, c);
 	if (err == 0)
 		err = copy_nat64(p, c);
+	if (err == 0)
+		err = copy_routes(p, c);
 	return err;
 }
 
@@ -485,8 +521,11 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->relay);
 	free(p->local);
 	external_free(&p->external);
+	relay_pools_free(&p->relay_pools);
 	free(p->broadcasts);
 	free(p->rules);
 	free(p->nat64);
+	free(p->own);
+	free(p->routes);
 	secret_free(p);
 }

@@ -4,6 +4,7 @@
 
 #include "hash.h"
 #include "relayed/external.h"
+#include "relayed/relay_pools.h"
 #include "stun.h"
 #include "table.h"
 #include "turn_config.h"
@@ -45,9 +46,12 @@ struct turn_policy {
 	uint32_t nb_rules, rule_from[130];
 	struct addr *relay, *local; // sorted by addr_cmp
 	struct external external;
+	struct relay_pools relay_pools;
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
+	struct turn_local *own; // own addresses with their ports, sorted by address
+	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
 	struct prefix *nat64; // of translators: a peer behind one is judged by its IPv4 address
-	uint32_t nb_relay, nb_local, nb_broadcasts, nb_nat64;
+	uint32_t nb_relay, nb_local, nb_own, nb_routes, nb_broadcasts, nb_nat64;
 };
 
 // The user with this USERNAME or USERHASH; NULL when there is none.
@@ -55,6 +59,8 @@ const struct policy_user *policy_user_by_name(
 	const struct turn_policy *p, const void *name, size_t len);
 const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32]);
 
+// Whether there is a route to a peer for what a relay address (its index) sends to it.
+bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);
 // How much one user may have of what users share, in percent: `given` if not 0; else 100 when there
 // can only be one user, `several` when there can be more.
 uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several);

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "turn_relay_map.h"
+
 // Each order looks at one address only, so a lone address can stand for a pair in bsearch.
 static int by_own(const void *a, const void *b)
 {
@@ -20,25 +22,50 @@ static int by_public(const void *a, const void *b)
 	return addr_cmp(&l->public, &r->public);
 }
 
+static size_t most_pairs(const struct turn_config *c)
+{
+	size_t nb = (size_t)c->nb_local + 1;
+
+	for (uint32_t i = 0; i < c->nb_relay_pools; i++)
+		nb += c->relay_pools[i].nb_addresses;
+	return nb;
+}
+
+// The relay address that an own address stands for in a pool, else the address itself.
+static struct addr inside_of(const struct turn_config *c, const struct addr *own)
+{
+	const int source = turn_relay_pool_find(c, own);
+
+	return source >= 0 ? c->relay[(uint32_t)source % c->nb_relay] : *own;
+}
+
+static void add_meant(struct external *e, const struct addr *own, const struct addr *public)
+{
+	e->by_public[e->nb_public++] = (struct external_pair){*own, *public};
+}
+
 bool external_make(struct external *e, const struct turn_config *c)
 {
 	static const struct addr none;
+	const size_t most = most_pairs(c);
 
-	*e = (struct external){.by_own = calloc((size_t)c->nb_local + 1, sizeof(*e->by_own)),
-		.by_public = calloc((size_t)c->nb_local + 1, sizeof(*e->by_public))};
+	*e = (struct external){.by_own = calloc(most, sizeof(*e->by_own)),
+		.by_public = calloc(most, sizeof(*e->by_public))};
 	if (e->by_own == NULL || e->by_public == NULL)
 		return false;
 	for (uint32_t i = 0; i < c->nb_local; i++) {
 		const struct turn_local *l = &c->local[i];
+		const struct addr inside = inside_of(c, &l->addr);
 
+		if (!addr_eq(&inside, &l->addr))
+			add_meant(e, &inside, &l->addr);
 		if (addr_eq(&l->external, &none))
 			continue;
-		e->by_own[e->nb] = e->by_public[e->nb] =
-			(struct external_pair){l->addr, l->external};
-		e->nb++;
+		add_meant(e, &inside, &l->external);
+		e->by_own[e->nb_own++] = (struct external_pair){l->addr, l->external};
 	}
-	qsort(e->by_own, e->nb, sizeof(*e->by_own), by_own);
-	qsort(e->by_public, e->nb, sizeof(*e->by_public), by_public);
+	qsort(e->by_own, e->nb_own, sizeof(*e->by_own), by_own);
+	qsort(e->by_public, e->nb_public, sizeof(*e->by_public), by_public);
 	return true;
 }
 
@@ -53,8 +80,8 @@ struct addr external_told(const struct external *e, const struct addr *a)
 {
 	const struct external_pair key = {.own = *a}, *found = NULL;
 
-	if (e->nb > 0)
-		found = bsearch(&key, e->by_own, e->nb, sizeof(key), by_own);
+	if (e->nb_own > 0)
+		found = bsearch(&key, e->by_own, e->nb_own, sizeof(key), by_own);
 	return found != NULL ? found->public : *a;
 }
 
@@ -62,7 +89,7 @@ struct addr external_meant(const struct external *e, const struct addr *a)
 {
 	const struct external_pair key = {.public = *a}, *found = NULL;
 
-	if (e->nb > 0)
-		found = bsearch(&key, e->by_public, e->nb, sizeof(key), by_public);
+	if (e->nb_public > 0)
+		found = bsearch(&key, e->by_public, e->nb_public, sizeof(key), by_public);
 	return found != NULL ? found->own : *a;
 }

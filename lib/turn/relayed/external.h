@@ -14,18 +14,20 @@ struct external_pair {
 
 // Immutable once made, as a part of the policy. Empty where nothing is translated.
 struct external {
-	struct external_pair *by_own,
-		*by_public; // nb each, sorted by the address they are named for
-	uint32_t nb;
+	struct external_pair *by_own; // nb_own, sorted by own: what clients are told
+	// nb_public, sorted by public: what clients mean. Addresses of relay pools are here too;
+	// they mean the relay address that they stand for.
+	struct external_pair *by_public;
+	uint32_t nb_own, nb_public;
 };
 
-// Collects the external addresses of c->local. False without memory. external_free frees what was
-// made in either case.
+// Collects the external addresses of c->local, and what addresses of pools stand for. False
+// without memory. external_free frees what was made in either case.
 bool external_make(struct external *e, const struct turn_config *c);
 void external_free(struct external *e);
 // What a client is told in place of an address: its public form when it is an own address that has
 // one, else the address itself.
 struct addr external_told(const struct external *e, const struct addr *a);
-// What a client means by an address: the own address whose public form it is, else the address
-// itself. The address is canonical.
+// What a client means by an address: the own address whose public form it is, the relay address
+// that it stands for in a pool, else the address itself. The address is canonical.
 struct addr external_meant(const struct external *e, const struct addr *a);

@@ -306,24 +306,32 @@ unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const
 
 // Judges a decoded peer: 0, 403, or 443 when its canonical form is of the other family. (An IPv6
 // address that carries an IPv4 address is judged as that IPv4 address first.)
-static unsigned int peer_admit(
-	const struct turn_request *r, const struct endpoint *peer, uint16_t port)
+static unsigned int peer_admit(struct turn_request *r, const struct endpoint *peer, uint16_t port)
 {
+	const bool is_v4 = alloc_is_v4(r->s, r->slot);
+
 	switch (turn_policy_peer(r->s->policy, &peer->addr, port)) {
 	case TURN_PEER_NEVER:
 	case TURN_PEER_DENY:
 		return 403;
 	case TURN_PEER_OWN:
+		return addr_is_v4(&peer->addr) == is_v4 ? 0 : 443;
 	case TURN_PEER_ALLOW:
 		break;
 	}
-	return addr_is_v4(&peer->addr) == alloc_is_v4(r->s, r->slot) ? 0 : 443;
+	if (addr_is_v4(&peer->addr) != is_v4)
+		return 443;
+	if (policy_reaches(r->s->policy, alloc_relay_index(r->s, r->slot), &peer->addr))
+		return 0;
+	r->s->stats.unreachable++;
+	r->reason = "No Route To Peer";
+	return 403;
 }
 
 // Decodes and judges all peers of a CreatePermission. *n gets their number; repeated addresses
 // count once. 0 or an error code.
 static unsigned int peers_wanted(
-	const struct turn_request *r, struct endpoint peer[PEERS_MAX], unsigned int *n)
+	struct turn_request *r, struct endpoint peer[PEERS_MAX], unsigned int *n)
 {
 	uint16_t pos = 0, off, alen;
 

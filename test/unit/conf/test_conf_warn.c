@@ -385,7 +385,8 @@ static void test_peers(void **state)
 	CHECK(list);
 }
 
-// Packets leave by the port of the relay address, whatever other ports are there.
+// A subnet or route of any port is reached, and what is behind the gateway of a port that has relay
+// addresses.
 static void test_unreached(void **state)
 {
 	static const struct edit none[] = {
@@ -397,23 +398,33 @@ static void test_unreached(void **state)
 	static const struct edit behind[] = {
 		{"198.51.100.254, ", ""},
 		{", 203.0.113.2-203.0.113.4", ""},
-		{"10.0.0.0/24", "203.0.113.77, 203.0.113.128/25"},
+		{"10.0.0.0/24", "203.0.113.77, 192.168.9.0/24"},
 		{", 10.1.0.1-10.1.0.6", ""},
+	};
+	static const struct edit routed[] = {
+		{"198.51.100.254, ", ""},
+		{", 203.0.113.2-203.0.113.4", ""},
+		{"10.0.0.0/24", "203.0.113.77, 192.168.9.0/24"},
+		{", 10.1.0.1-10.1.0.6", ""},
+		{"    gateway: [203.0.113.254]\n",
+			"    gateway: [203.0.113.254]\n"
+			"    routes: [{to: 192.168.0.0/16, via: 203.0.113.253}]\n"},
 	};
 	struct heard h = warned_all(none, 4);
 
-	// lan relays, so what is on its subnet is reached; all else of IPv4 is not
+	// what is on lan's subnet is reached; all else of IPv4 is not
 	assert_int_equal(h.nb, 3); // with two of gateways
 	assert_non_null(strstr(h.text,
-		"28:27: peers.allow[1]: is reached from no relay address: no port that has one has "
-		"these peers in a subnet, or an IPv4 gateway\n"));
+		"28:27: peers.allow[1]: is reached from no relay address: no port has these peers "
+		"in a subnet or behind a route, and none with a relay address has an IPv4 "
+		"gateway\n"));
 	// lan has a gateway, but nothing is relayed from its addresses
 	h = warned_all(behind, 4);
-	assert_int_equal(h.nb, 3);
-	assert_non_null(strstr(h.text,
-		"28:11: peers.allow[0]: is reached from no relay address: packets leave by the "
-		"port of the relay address, relay from an address of port 'lan'\n"));
+	assert_int_equal(h.nb, 2);
 	assert_non_null(strstr(h.text, "28:25: peers.allow[1]: is reached from no relay add"));
+	// a route is for all addresses
+	h = warned_all(routed, 5);
+	assert_int_equal(h.nb, 1);
 }
 
 // Long lists of the same mistake are not told to their end.

@@ -519,7 +519,8 @@ static void test_martians(void **state)
 		{"10.99.0.255", "10.99.0.1", 3478, DP_DROP_NET + NET_DROP_MARTIAN_SOURCE - 1},
 		{"10.99.0.20", "10.99.0.2", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
 		{"10.99.0.20", "10.99.0.255", 3478, DP_DROP_NET + NET_DROP_MARTIAN_DESTINATION - 1},
-		{"10.99.0.20", "10.98.0.1", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
+		// an address of the other port, by which 198.51.100.9 is not reached
+		{"198.51.100.9", "10.98.0.1", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
 		{"fd99::20", "fd99::2", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
 		{"10.99.0.20", "10.99.0.1", 3479, DP_DROP_NO_LISTENER},
 		{"10.99.0.20", "10.99.0.1", 49999, DP_DROP_NO_LISTENER},

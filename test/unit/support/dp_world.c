@@ -96,9 +96,9 @@ static void conf_ports(struct dp_world *w, const struct world_setup *s)
 	w->side_hosts = s->side_mtu != 0;
 }
 
-static struct turn_local local_of(const struct conf_address *a)
+static struct turn_local local_of(const struct conf_address *a, uint8_t port)
 {
-	struct turn_local l = {.addr = a->addr, .subnet = {a->addr, a->prefix_len}};
+	struct turn_local l = {.addr = a->addr, .port = port, .subnet = {a->addr, a->prefix_len}};
 
 	for (unsigned int bit = a->prefix_len; bit < 128; bit++)
 		l.subnet.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
@@ -111,7 +111,7 @@ static void conf_addresses(struct dp_world *w, const struct world_setup *s)
 	struct turn_config *t = &w->conf.turn;
 
 	for (unsigned int i = 0; i < 2 + 2 * s->relays; i++) {
-		w->locals[t->nb_local++] = local_of(&w->addresses[i]);
+		w->locals[t->nb_local++] = local_of(&w->addresses[i], 0);
 		if (i >= 2 || s->relays == 0)
 			w->relay[t->nb_relay++] = w->addresses[i].addr;
 	}
@@ -123,7 +123,7 @@ static void conf_addresses(struct dp_world *w, const struct world_setup *s)
 		? (struct turn_listener){{w->addresses[0].addr, 3478}, TURN_OVER_TCP}
 		: w->listeners[2];
 	if (s->two_ports)
-		w->locals[t->nb_local++] = local_of(&w->side);
+		w->locals[t->nb_local++] = local_of(&w->side, 1);
 	w->tcp = s->two_ports ? 3 : 2;
 	w->dtls = w->tcp + (s->stream_ring > 0);
 	for (unsigned int i = 0; i < 3; i++)
@@ -210,6 +210,7 @@ void world_open(struct dp_world *w, const struct world_setup *s)
 	conf_turn(w, s);
 	if (s->change != NULL)
 		s->change(w);
+	assert_true(conf_routes_gather(&w->conf));
 	w->ms = 1000000; // later than the end of any start
 	w->nic = s->nic;
 	w->dp = dp_create(
@@ -229,6 +230,7 @@ void world_close(struct dp_world *w)
 		assert_int_equal(s.held, 0);
 	}
 	dp_destroy(w->dp);
+	free(w->conf.turn.routes);
 	stun_crypto_free(w->crypto);
 }
 
@@ -241,7 +243,7 @@ static void mac_of(const struct addr *a, uint8_t mac[6])
 	memcpy(mac + 2, a->b + 12, 4);
 }
 
-// Gets the MAC by which a host on the link is reached: its own, or its gateway's.
+// Gets the MAC by which a host is reached: its own, or its router's.
 static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
 	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "fd99::/64"};
@@ -251,6 +253,12 @@ static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t 
 		assert_int_equal(addr_prefix_parse(nets[i], &p), 0);
 		if (addr_prefix_contains(&p, a)) {
 			mac_of(a, mac);
+			return;
+		}
+	}
+	for (uint32_t i = 0; i < w->ports[1].nb_routes; i++) {
+		if (addr_prefix_contains(&w->ports[1].routes[i].to, a)) {
+			mac_of(&w->ports[1].routes[i].via, mac);
 			return;
 		}
 	}
@@ -339,7 +347,8 @@ static void see_other(struct dp_world *w, unsigned int port, const struct net_fr
 		w->echoes++;
 }
 
-static void see_datagram(struct dp_world *w, const uint8_t *frame, const struct net_frame *f)
+static void see_datagram(
+	struct dp_world *w, uint8_t port, const uint8_t *frame, const struct net_frame *f)
 {
 	struct world_datagram *d;
 	uint8_t mac[6];
@@ -354,7 +363,8 @@ static void see_datagram(struct dp_world *w, const uint8_t *frame, const struct 
 		.tos = f->tos,
 		.ttl = f->ttl,
 		.df = f->df,
-		.no_checksum = f->l4_checksum == 0};
+		.no_checksum = f->l4_checksum == 0,
+		.port = port};
 	memcpy(d->data, frame + f->payload_off, f->payload_len);
 }
 
@@ -372,7 +382,7 @@ static bool receive(struct dp_world *w, unsigned int port)
 	memcpy(rx.mac, frame, 6);
 	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
 	if (f.kind == NET_UDP) {
-		see_datagram(w, frame, &f);
+		see_datagram(w, (uint8_t)port, frame, &f);
 		return true;
 	}
 	if (f.kind == NET_TCP) {

@@ -39,6 +39,7 @@ struct world_datagram {
 	uint8_t tos, ttl;
 	bool df;
 	bool no_checksum;
+	uint8_t port; // that it left by; world_take tells
 	uint8_t data[1600];
 };
 
@@ -83,7 +84,7 @@ struct dp_world {
 	unsigned int tcp, dtls; // index of the first listener of each kind
 	struct turn_local locals[3 + 2 * WORLD_RELAYS];
 	struct addr relay[2 * WORLD_RELAYS];
-	struct prefix allow[4];
+	struct prefix allow[5];
 	struct turn_user user;
 	char device[32];
 	bool nic;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table of some routes, searched from its longest prefix on: boxes have a handful of them.
+#include "routes.h"
+
+#include <stdlib.h>
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct route *l = a, *r = b;
+
+	if (l->to.len != r->to.len)
+		return r->to.len - l->to.len;
+	return l->port - r->port;
+}
+
+void routes_sort(struct route *r, uint32_t nb)
+{
+	qsort(r, nb, sizeof(*r), longer_first);
+}
+
+const struct route *routes_find(
+	const struct route *r, uint32_t nb, uint8_t port, const struct addr *dst)
+{
+	const struct route *found = NULL;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (found != NULL && r[i].to.len < found->to.len)
+			break;
+		if ((r[i].own && r[i].port != port) || !addr_prefix_contains(&r[i].to, dst))
+			continue;
+		if (r[i].port == port)
+			return &r[i];
+		found = found != NULL ? found : &r[i];
+	}
+	return found;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which port a destination is behind: on-link subnets, routes and gateways of all ports in one
+// small table. Pure; any thread, as a table is never written after routes_sort.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+// A way to the addresses of a prefix.
+struct route {
+	struct prefix to; // host bits are zero; a default route has len 96 (IPv4) or 0
+	struct addr via; // the router; not given when direct
+	uint8_t port;
+	bool direct; // on-link: the destination itself is the neighbour
+	bool own; // a gateway: only for what is sent from an address of this port
+};
+
+// Puts the routes into the order that routes_find searches: the longest prefix first.
+void routes_sort(struct route *r, uint32_t nb);
+// The route to dst for what is sent from an address of a port: the longest prefix, and among equal
+// ones that of the address's own port. NULL when there is none.
+const struct route *routes_find(
+	const struct route *r, uint32_t nb, uint8_t port, const struct addr *dst);

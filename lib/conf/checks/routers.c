@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks routers: those of gateways and of routes.
+#include "checks/routers.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "conf.h"
+#include "reading/addrs.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+
+static bool is_on_link(const struct conf_port *p, const struct addr *a)
+{
+	// An IPv6 router is most often named by its link-local address, which is on-link anywhere
+	// (RFC 4861 section 5.1)
+	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80)
+		return true;
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const struct prefix s =
+			conf_addrs_prefix(&p->addresses[i].addr, p->addresses[i].prefix_len);
+
+		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) &&
+			addr_prefix_contains(&s, a))
+			return true;
+	}
+	return false;
+}
+
+// A router is another host on a subnet of the port.
+static int check_router(struct conf_ctx *x, const struct conf_port *p, const struct addr *a,
+	const struct conf_node *n)
+{
+	char text[ADDR_TEXT_LEN];
+
+	addr_format(a, text, sizeof(text));
+	if (is_on_link(p, a))
+		return 0;
+	return conf_fail(x, n,
+		"%s is not on-link: it must lie in the subnet of an address of this port", text);
+}
+
+static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i)
+{
+	const struct conf_route *r = &p->routes[i];
+	const struct conf_node *n = conf_node_of(x->root, &r->to, 0);
+	const bool is_v4 = addr_is_v4(&r->via);
+
+	// An IPv6 prefix shorter than 96 bits begins like no IPv4 address
+	if (is_v4 != addr_is_v4(&r->to.addr))
+		return conf_fail(x, conf_node_of(x->root, &r->via, 0),
+			"is IPv%c, and 'to' IPv%c: a router and its destinations are of one family",
+			is_v4 ? '4' : '6', is_v4 ? '6' : '4');
+	if (r->to.len == (is_v4 ? 96 : 0))
+		return conf_fail(x, n, "is everything: name that router in ports[].gateway");
+	for (uint32_t j = 0; j < i; j++)
+		if (p->routes[j].to.len == r->to.len && addr_eq(&p->routes[j].to.addr, &r->to.addr))
+			return conf_fail(x, n, "is the same as routes[%u].to: remove one", j);
+	return check_router(x, p, &r->via, conf_node_of(x->root, &r->via, 0));
+}
+
+static int check_routes(struct conf_ctx *x, const struct conf_port *p)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->nb_routes; i++)
+		if (check_route(x, p, i) != 0)
+			rc = -EINVAL;
+	return rc;
+}
+
+static int check_gateways(struct conf_ctx *x, const struct conf_port *p)
+{
+	for (uint32_t i = 0; i < p->nb_gateways; i++) {
+		const struct conf_node *n = conf_node_of(x->root, &p->gateways, i);
+		const struct addr *g = &p->gateways[i];
+		char text[ADDR_TEXT_LEN];
+
+		addr_format(g, text, sizeof(text));
+		if (i > 0 && addr_is_v4(g) == addr_is_v4(&p->gateways[0]))
+			return conf_fail(x, n,
+				"%s is a second IPv%c gateway: a port has one per family", text,
+				addr_is_v4(g) ? '4' : '6');
+		if (check_router(x, p, g, n) != 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int conf_routers_check_port(struct conf_ctx *x, const struct conf_port *p)
+{
+	const int gateways = check_gateways(x, p), routes = check_routes(x, p);
+
+	return gateways != 0 ? gateways : routes;
+}
+
+// True when an address is the broadcast address of a subnet of the port.
+static bool is_broadcast(const struct conf_port *p, const struct addr *a)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const struct conf_address *own = &p->addresses[i];
+		const struct prefix s = conf_addrs_prefix(&own->addr, own->prefix_len);
+		const struct addr_range r = addr_prefix_range(&s);
+
+		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))
+			return true;
+	}
+	return false;
+}
+
+static bool is_own(const struct turn_config *t, const struct addr *a)
+{
+	for (uint32_t i = 0; i < t->nb_local; i++)
+		if (addr_eq(&t->local[i].addr, a))
+			return true;
+	return false;
+}
+
+// A router is neither a broadcast address nor this box.
+static int check_host(struct conf_ctx *x, const struct conf_port *p, const struct addr *a,
+	const struct conf_node *n)
+{
+	char text[ADDR_TEXT_LEN];
+
+	if (is_broadcast(p, a))
+		return conf_fail(x, n, "%s is the broadcast address of its subnet: name the router",
+			addr_format(a, text, sizeof(text)));
+	if (is_own(&x->conf->turn, a))
+		return conf_fail(x, n, "%s is an address of this box itself: name the router",
+			addr_format(a, text, sizeof(text)));
+	return 0;
+}
+
+int conf_routers_check_hosts(struct conf_ctx *x, const struct conf_port *p)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->nb_gateways && rc == 0; i++)
+		rc = check_host(x, p, &p->gateways[i], conf_node_of(x->root, &p->gateways, i));
+	for (uint32_t i = 0; i < p->nb_routes && rc == 0; i++)
+		rc = check_host(
+			x, p, &p->routes[i].via, conf_node_of(x->root, &p->routes[i].via, 0));
+	return rc;
+}

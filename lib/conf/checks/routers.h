@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of routers: gateways, and those that routes name.
+#pragma once
+
+struct conf_ctx;
+struct conf_port;
+
+// Checks what a port's own keys tell: routers are on its subnets, one gateway a family, no route
+// twice. 0 or -EINVAL.
+int conf_routers_check_port(struct conf_ctx *x, const struct conf_port *p);
+// Checks that the routers of a port are other hosts; turn.local has been gathered. 0 or -EINVAL.
+int conf_routers_check_hosts(struct conf_ctx *x, const struct conf_port *p);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which address of ours a peer sees. It takes one pass over the prefixes of all pools, and nothing
+// where there are no pools.
+#include "relayed/relay_pools.h"
+
+#include <stdlib.h>
+
+#include "turn_relay_map.h"
+
+// The element with this number among those of a family; -1 when there are not so many.
+static int nth_of(const struct addr *a, uint32_t nb, bool is_v4, uint32_t n)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (addr_is_v4(&a[i]) == is_v4 && n-- == 0)
+			return (int)i;
+	return -1;
+}
+
+// How many elements of its family come before this one.
+static uint32_t number_of(const struct addr *a, uint32_t index)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < index; i++)
+		n += addr_is_v4(&a[i]) == addr_is_v4(&a[index]);
+	return n;
+}
+
+struct addr turn_relay_pool_addr(const struct turn_config *c, uint32_t pool, uint32_t relay)
+{
+	const struct addr *a = &c->relay[relay];
+	const struct turn_relay_pool *p = pool > 0 ? &c->relay_pools[pool - 1] : NULL;
+	int i = -1;
+
+	if (p != NULL)
+		i = nth_of(
+			p->addresses, p->nb_addresses, addr_is_v4(a), number_of(c->relay, relay));
+	return i >= 0 ? p->addresses[i] : *a;
+}
+
+int turn_relay_pool_find(const struct turn_config *c, const struct addr *a)
+{
+	for (uint32_t k = 0; k < c->nb_relay_pools; k++) {
+		const struct turn_relay_pool *p = &c->relay_pools[k];
+
+		for (uint32_t i = 0; i < p->nb_addresses; i++)
+			if (addr_eq(&p->addresses[i], a))
+				return (int)((k + 1) * c->nb_relay) +
+					nth_of(c->relay, c->nb_relay, addr_is_v4(a),
+						number_of(p->addresses, i));
+	}
+	return -1;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+	return ((const struct relay_pool_rule *)b)->to.len -
+		((const struct relay_pool_rule *)a)->to.len;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	return addr_cmp(a, b);
+}
+
+bool relay_pools_make(struct relay_pools *p, const struct turn_config *c)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < c->nb_relay_pools; i++)
+		nb += c->relay_pools[i].nb_peers;
+	*p = (struct relay_pools){.rule = calloc((size_t)nb + 1, sizeof(*p->rule)),
+		.addr = calloc((c->nb_relay_pools + 1) * (size_t)c->nb_relay + 1, sizeof(*p->addr)),
+		.relay = calloc((size_t)c->nb_relay + 1, sizeof(*p->relay)),
+		.nb_relay = c->nb_relay,
+		.nb_pools = c->nb_relay_pools};
+	if (p->rule == NULL || p->addr == NULL || p->relay == NULL)
+		return false;
+	for (uint32_t i = 0; i < c->nb_relay; i++)
+		p->relay[i] = c->relay[i];
+	qsort(p->relay, p->nb_relay, sizeof(*p->relay), by_addr);
+	for (uint32_t pool = 0; pool <= c->nb_relay_pools; pool++)
+		for (uint32_t i = 0; i < c->nb_relay; i++)
+			p->addr[pool * c->nb_relay + i] = turn_relay_pool_addr(c, pool, i);
+	for (uint32_t i = 0; i < c->nb_relay_pools; i++)
+		for (uint32_t k = 0; k < c->relay_pools[i].nb_peers; k++)
+			p->rule[p->nb_rules++] =
+				(struct relay_pool_rule){c->relay_pools[i].peers[k], i + 1};
+	qsort(p->rule, p->nb_rules, sizeof(*p->rule), longer_first);
+	return true;
+}
+
+void relay_pools_free(struct relay_pools *p)
+{
+	free(p->rule);
+	free(p->addr);
+	free(p->relay);
+	*p = (struct relay_pools){0};
+}
+
+uint32_t relay_pools_source(const struct relay_pools *p, uint32_t relay, const struct addr *peer)
+{
+	if (p->nb_rules == 0 ||
+		bsearch(peer, p->relay, p->nb_relay, sizeof(*peer), by_addr) != NULL)
+		return relay;
+	for (uint32_t i = 0; i < p->nb_rules; i++)
+		if (addr_prefix_contains(&p->rule[i].to, peer))
+			return p->rule[i].pool * p->nb_relay + relay;
+	return relay;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Relay addresses that stand in for others towards some peers. An allocation has one relayed
+// transport address, which its client is told. A peer of a pool sees it by the pool's address, with
+// the same port, as behind a 1:1 translation.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "turn_config.h"
+
+struct relay_pool_rule {
+	struct prefix to;
+	uint32_t pool; // from 1
+};
+
+// Immutable once made, as a part of the policy. Empty where there are no pools.
+struct relay_pools {
+	struct relay_pool_rule *rule; // nb_rules, the longest prefix first
+	// By source: the relay addresses first, then those that stand for them in pool 1, and so
+	// on. A relay address that has none in a pool is there itself.
+	struct addr *addr; // (nb_pools + 1) * nb_relay
+	struct addr *relay; // nb_relay, sorted: other clients of the box are in no pool
+	uint32_t nb_rules, nb_relay, nb_pools;
+};
+
+// False without memory; relay_pools_free frees what was made in either case.
+bool relay_pools_make(struct relay_pools *p, const struct turn_config *c);
+void relay_pools_free(struct relay_pools *p);
+// The source by which a peer sees the relay address with this index: an index into p->addr. It is
+// the index itself when the peer is of no pool.
+uint32_t relay_pools_source(const struct relay_pools *p, uint32_t relay, const struct addr *peer);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ports[].routes, and the table of routes that is gathered from all ports.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "addr_text.h"
+#include "conf_file.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+// Of port lan, whose addresses are in 10.1.0.0/16
+#define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n"
+
+static struct conf *load(const char *by)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit(LAN, by);
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+// The route by which a destination is reached from an address of port wan, 0.
+static const struct route *to(const struct conf *c, const char *dst)
+{
+	const struct addr a = addr_text(dst);
+
+	return routes_find(c->turn.routes, c->turn.nb_routes, 0, &a);
+}
+
+static void subnets_routes_and_gateways_are_gathered(void **state)
+{
+	struct conf *c = load(LAN "    routes: [{to: 172.16.0.0/12, via: 10.1.0.254}, "
+				  "{via: 10.1.0.253, to: 172.16.5.5}]\n");
+	const struct addr router = addr_text("10.1.0.254"), other = addr_text("10.1.0.253");
+
+	// wan's two subnets, lan's one (nine addresses), two routes, one gateway
+	assert_int_equal(c->turn.nb_routes, 6);
+	assert_true(to(c, "10.0.0.7")->direct);
+	assert_int_equal(to(c, "10.1.7.7")->port, 1);
+	assert_true(to(c, "10.1.7.7")->direct);
+	assert_int_equal(to(c, "172.16.9.9")->port, 1);
+	assert_true(addr_eq(&to(c, "172.16.9.9")->via, &router));
+	assert_true(addr_eq(&to(c, "172.16.5.5")->via, &other));
+	assert_int_equal(to(c, "198.51.100.1")->port, 0);
+	assert_null(to(c, "2001:db8::1"));
+	// nobody relays to a router
+	assert_int_equal(c->turn.nb_gateways, 3);
+	conf_free(c);
+}
+
+static void a_subnet_of_one_address_is_no_route(void **state)
+{
+	struct conf *c = load("    addresses: [10.1.0.1/32, 10.1.0.2/32, 10.1.0.3/32, "
+			      "10.1.0.4/32]\n");
+
+	assert_int_equal(c->turn.nb_routes, 3);
+	assert_false(to(c, "10.1.0.2")->direct);
+	conf_free(c);
+}
+
+static void a_router_may_be_link_local(void **state)
+{
+	struct conf *c = load("    addresses: [10.1.0.1-10.1.0.9/16, 'fd01::1/64']\n"
+			      "    routes: [{to: 'fd10::/16', via: 'fe80::1'}]\n");
+
+	assert_int_equal(to(c, "fd10::7")->port, 1);
+	assert_false(to(c, "fd10::7")->direct);
+	conf_free(c);
+}
+
+#define WRONG(routes, error)                                 \
+	{                                                    \
+		LAN, LAN "    routes: [" routes "]\n", error \
+	}
+
+static void mistakes_are_told_at_their_places(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		WRONG("{to: 172.16.0.0/12, via: 10.2.0.1}",
+			"15:39: ports[1].routes[0].via: 10.2.0.1 is not on-link"),
+		WRONG("{to: 172.16.0.0/12, via: 10.1.0.9}",
+			"15:39: ports[1].routes[0].via: 10.1.0.9 is an address of this box itself"),
+		WRONG("{to: 172.16.0.0/12, via: 10.1.255.255}",
+			"15:39: ports[1].routes[0].via: 10.1.255.255 is the broadcast address"),
+		WRONG("{to: 172.16.0.0/12, via: 'fe80::1'}",
+			"15:39: ports[1].routes[0].via: is IPv6, and 'to' IPv4"),
+		WRONG("{to: 172.16.0.1/12, via: 10.1.0.254}",
+			"15:19: ports[1].routes[0].to: '172.16.0.1/12' has bits set behind the "
+			"prefix: write 172.16.0.0/12"),
+		WRONG("{to: 172.16.0.1-172.16.0.9, via: 10.1.0.254}",
+			"15:19: ports[1].routes[0].to: '172.16.0.1-172.16.0.9' is not a prefix"),
+		WRONG("{to: 0.0.0.0/0, via: 10.1.0.254}",
+			"15:19: ports[1].routes[0].to: is everything: name that router in "
+			"ports[].gateway"),
+		WRONG("{to: '::/0', via: 'fe80::1'}",
+			"15:19: ports[1].routes[0].to: is everything"),
+		WRONG("{to: 10.3.0.0/16, via: 10.1.0.254}, {to: 10.3.0.0/16, via: 10.1.0.253}",
+			"15:55: ports[1].routes[1].to: is the same as routes[0].to: remove one"),
+		WRONG("{to: 10.3.0.0/16}", "15:14: ports[1].routes[0].via: missing"),
+		WRONG("{via: 10.1.0.254}", "15:14: ports[1].routes[0].to: missing"),
+		WRONG("10.3.0.0/16", "15:14: ports[1].routes[0]: must be a mapping"),
+		WRONG("{to: office, via: 10.1.0.254}",
+			"15:19: ports[1].routes[0].to: 'office' is not an address"),
+	};
+
+	CHECK(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(subnets_routes_and_gateways_are_gathered),
+		cmocka_unit_test(a_subnet_of_one_address_is_no_route),
+		cmocka_unit_test(a_router_may_be_link_local),
+		cmocka_unit_test(mistakes_are_told_at_their_places),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two ports and a route: packets leave by the port of the longest prefix whatever port their source
+// is on, and come in where their sources are reached.
+#include "bytes.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "drop_of.h"
+
+#define CHANNEL 0x4000
+#define SIDE 1
+
+static struct dp_world world;
+static struct world_client client;
+static uint16_t channel; // the next one
+
+// Port side has the subnet 10.98.0.0/24 and leads to 9.9.9.0/24. All relay addresses and the
+// gateway are on port wan.
+static void lead(struct dp_world *w)
+{
+	static struct conf_route route;
+
+	route.via = world_endpoint("10.98.0.254", 0).addr;
+	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.to), 0);
+	w->ports[SIDE].routes = &route;
+	w->ports[SIDE].nb_routes = 1;
+}
+
+// The same, and 10.98.0.1 stands for 10.99.0.1 towards peers on that side.
+static void lead_with_pool(struct dp_world *w)
+{
+	static struct prefix peers[2];
+	static struct turn_relay_pool pool;
+
+	lead(w);
+	assert_int_equal(addr_prefix_parse("10.98.0.0/24", &peers[0]), 0);
+	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &peers[1]), 0);
+	pool = (struct turn_relay_pool){.name = "side",
+		.addresses = &w->side.addr,
+		.nb_addresses = 1,
+		.peers = peers,
+		.nb_peers = 2};
+	w->conf.turn.relay_pools = &pool;
+	w->conf.turn.nb_relay_pools = 1;
+}
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead},
+	{.workers = 2,
+		.rx_queues = 2,
+		.tx_queues = 2,
+		.two_ports = true,
+		.rss = true,
+		.change = lead},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead_with_pool},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead_with_pool},
+};
+
+static void open_with(const struct world_setup *s)
+{
+	channel = CHANNEL;
+	world_open(&world, s);
+	world_client(&world, &client, "10.99.0.20", 41000);
+	assert_int_equal(client_allocate(&world, &client, 4), 0);
+}
+
+// Sends a datagram to an address of the box by a port of the test's choice.
+static void send_by(unsigned int port, const struct endpoint *src, const struct endpoint *dst,
+	const void *data, size_t data_len)
+{
+	struct world_datagram d = {.src = *src, .dst = *dst, .len = (uint16_t)data_len};
+	uint8_t frame[2048];
+	size_t len;
+
+	memcpy(d.data, data, d.len);
+	len = world_frame(&world, &d, frame);
+	memcpy(frame, world.dp->port[port].port->mac, 6);
+	world_inject(&world, port, frame, len);
+	world_run(&world);
+}
+
+// Data goes to a peer and comes back, by a channel and by indications, through one port. The peer
+// sees it come from an address of ours.
+static void both_ways(const char *addr, unsigned int port, const char *seen)
+{
+	const struct endpoint peer = world_endpoint(addr, 7000);
+	const struct endpoint source = world_endpoint(seen, client.relay.port);
+	struct world_datagram got;
+
+	for (unsigned int i = 0; i < 40; i++) {
+		if (i == 20)
+			assert_int_equal(client_bind(&world, &client, channel, &peer), 0);
+		if (i < 20) {
+			assert_int_equal(client_permit(&world, &client, &peer), 0);
+		} else {
+			client_channel_data(&world, &client, channel, "ping", 4);
+			world_run(&world);
+			assert_true(world_take(&world, &peer, &got));
+			assert_true(endpoint_eq(&got.src, &source));
+			assert_int_equal(got.port, port);
+		}
+		send_by(port, &peer, &source, "pong", 4);
+		assert_true(world_take(&world, &client.at, &got));
+		assert_int_equal(got.port, 0);
+		assert_memory_equal(got.data + got.len - 4, "pong", 4);
+	}
+	assert_int_equal(world.nb_seen, 0);
+	channel++;
+}
+
+static void peers_on_a_subnet_of_another_port_are_reached_there(void **state)
+{
+	open_with(*state);
+	both_ways("10.98.0.30", SIDE, "10.99.0.1");
+	world_close(&world);
+}
+
+static void peers_behind_a_route_are_reached_by_its_router(void **state)
+{
+	open_with(*state);
+	both_ways("9.9.9.9", SIDE, "10.99.0.1");
+	world_close(&world);
+}
+
+static void all_other_peers_are_behind_the_gateway(void **state)
+{
+	open_with(*state);
+	both_ways("198.51.100.9", 0, "10.99.0.1");
+	world_close(&world);
+}
+
+static void peers_of_a_pool_see_its_address(void **state)
+{
+	open_with(*state);
+	both_ways("10.98.0.30", SIDE, "10.98.0.1");
+	both_ways("9.9.9.9", SIDE, "10.98.0.1");
+	both_ways("198.51.100.9", 0, "10.99.0.1");
+	world_close(&world);
+}
+
+// What its line knows of the peer is about the pool's address; the checksums must fit all the same.
+static void a_pools_peer_may_send_to_the_relay_address(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.98.0.30", 7000);
+	struct world_datagram got;
+
+	open_with(*state);
+	both_ways("10.98.0.30", SIDE, "10.98.0.1");
+	for (unsigned int i = 0; i < 20; i++) {
+		send_by(i % 2 ? SIDE : 0, &peer, &client.relay, "straight", 8);
+		assert_true(world_take(&world, &client.at, &got));
+		assert_memory_equal(got.data + got.len - 8, "straight", 8);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// To the pool's address as to the relay address: both are of one allocation.
+static void a_pools_address_without_an_allocation_is_a_named_drop(void **state)
+{
+	const unsigned int reason = drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION);
+	const struct endpoint peer = world_endpoint("10.98.0.30", 7000);
+	struct endpoint to;
+
+	open_with(*state);
+	to = world_endpoint("10.98.0.1", client.relay.port == 50000 ? 50001 : 50000);
+	send_by(SIDE, &peer, &to, "pong", 4);
+	assert_int_equal(world_stats(&world).drop[reason], 1);
+	world_close(&world);
+}
+
+static void clients_are_answered_by_the_port_they_are_behind(void **state)
+{
+	static const char *const hosts[] = {"10.98.0.30", "9.9.9.9"};
+	struct world_datagram got;
+
+	open_with(*state);
+	for (unsigned int i = 0; i < RTE_DIM(hosts); i++) {
+		const struct endpoint host = world_endpoint(hosts[i], 5000);
+		struct world_client c;
+
+		world_client(&world, &c, hosts[i], 5000);
+		client_begin(&world, &c, STUN_BINDING);
+		send_by(SIDE, &host, &c.server, c.message, stun_end(&c.w));
+		assert_true(world_take(&world, &host, &got));
+		assert_int_equal(got.port, SIDE);
+	}
+	world_close(&world);
+}
+
+// What could not be answered by the port that it came in on is not taken in there.
+static void nobody_comes_in_where_he_is_not_reached(void **state)
+{
+	static const char *const hosts[] = {"10.99.0.30", "198.51.100.9"};
+	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);
+	struct world_datagram got;
+
+	open_with(*state);
+	for (unsigned int i = 0; i < RTE_DIM(hosts); i++) {
+		const struct endpoint peer = world_endpoint(hosts[i], 7000);
+
+		assert_int_equal(client_permit(&world, &client, &peer), 0);
+		send_by(SIDE, &peer, &client.relay, "pong", 4);
+		assert_false(world_take(&world, &client.at, &got));
+		assert_int_equal(world_stats(&world).drop[reason], i + 1);
+		send_by(0, &peer, &client.relay, "pong", 4);
+		assert_true(world_take(&world, &client.at, &got));
+	}
+	world_close(&world);
+}
+
+#define WITH(test, i)                                                                        \
+	{                                                                                    \
+		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(peers_on_a_subnet_of_another_port_are_reached_there, 0),
+		WITH(peers_on_a_subnet_of_another_port_are_reached_there, 1),
+		WITH(peers_on_a_subnet_of_another_port_are_reached_there, 2),
+		WITH(peers_behind_a_route_are_reached_by_its_router, 0),
+		WITH(peers_behind_a_route_are_reached_by_its_router, 1),
+		WITH(all_other_peers_are_behind_the_gateway, 0),
+		WITH(all_other_peers_are_behind_the_gateway, 1),
+		WITH(peers_of_a_pool_see_its_address, 3),
+		WITH(peers_of_a_pool_see_its_address, 4),
+		WITH(a_pools_peer_may_send_to_the_relay_address, 3),
+		WITH(a_pools_peer_may_send_to_the_relay_address, 4),
+		WITH(a_pools_address_without_an_allocation_is_a_named_drop, 3),
+		WITH(clients_are_answered_by_the_port_they_are_behind, 0),
+		WITH(nobody_comes_in_where_he_is_not_reached, 0),
+		WITH(nobody_comes_in_where_he_is_not_reached, 1),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
