@@ -71,6 +71,37 @@ static void pick_externals(struct dp_world *w)
 	}
 }
 
+// The second port leads somewhere, and its address may stand for the first relay addresses.
+static void pick_routes(struct dp_world *w)
+{
+	static struct conf_route route;
+	static struct addr addresses[1];
+	static struct prefix peers[2];
+	static struct turn_relay_pool pool;
+	uint32_t nb_v4 = 0;
+
+	if (!fuzz.setup.two_ports)
+		return;
+	route.via = world_endpoint("10.98.0.254", 0).addr;
+	assert_int_equal(addr_prefix_parse("198.51.100.0/25", &route.to), 0);
+	w->ports[1].routes = &route;
+	w->ports[1].nb_routes = 1;
+	for (uint32_t i = 0; i < w->conf.turn.nb_relay; i++)
+		nb_v4 += addr_is_v4(&w->relay[i]);
+	if (nb_v4 != 1 || w->conf.turn.shared || chance(40))
+		return;
+	addresses[0] = w->side.addr;
+	assert_int_equal(addr_prefix_parse("10.98.0.0/24", &peers[0]), 0);
+	peers[1] = route.to;
+	pool = (struct turn_relay_pool){.name = "side",
+		.addresses = addresses,
+		.nb_addresses = 1,
+		.peers = peers,
+		.nb_peers = 2};
+	w->conf.turn.relay_pools = &pool;
+	w->conf.turn.nb_relay_pools = 1;
+}
+
 // Changes more of the configuration. conf_load would accept all of it from a file.
 static void change(struct dp_world *w)
 {
@@ -90,6 +121,8 @@ static void change(struct dp_world *w)
 	w->conf.turn.hairpin = chance(90);
 	if (chance(30))
 		pick_externals(w);
+	if (chance(40))
+		pick_routes(w);
 	w->conf.turn.rfc5766_channels = chance(30);
 	l->permissions = l->channels = PICK(3, 16);
 	l->lifetime_default_s = PICK(30, 600);
