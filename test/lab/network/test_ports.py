@@ -56,17 +56,22 @@ def two_ports(lab):
     server = lab.server({
         "ports": [wan, lan],
         "relay": {"addresses": [RELAY4, RELAY6]},
-        "peers": {"allow": ["10.97.0.0/24", "fd97::/64", "10.99.0.0/24"]},
+        "peers": {"allow": ["10.96.0.0/15", "fd97::/64", "10.99.0.0/24"]},
     }, allow=("no-route", "not-for-us"))  # fmt: skip
     for client_ip in (CLIENT4, CLIENT6):
         relay(lab, client_ip, BEHIND4, RELAY4)
         relay(lab, client_ip, BEHIND6, RELAY6)
-    # A peer on the other port's subnet is not on-link from the relay address: no way to it.
+    # A peer on the other port's subnet is reached by that port. It has no route back.
+    lab.peer.ip("route", "add", "10.97.0.0/24", "via", SERVER4, "dev", "p0", "metric", "1")
+    echo = lab.echo(PEER4)
     client = lab.client()
-    assert client.allocate().cls == SUCCESS and client.permit((PEER4, 9)).cls == SUCCESS
-    before = server.drops().get("no-route", 0)
-    client.send((PEER4, 9), b"astray")
-    labs.until(lambda: server.drops().get("no-route", 0) == before + 1, 2, "no-route is counted")
+    assert client.allocate().cls == SUCCESS and client.permit(echo.address).cls == SUCCESS
+    client.send(echo.address, b"across")
+    labs.until(lambda: echo.seen, 2, "the peer has it")
+    assert echo.seen[0] == (client.relayed, b"across"), echo.seen
+    # What neither a subnet nor a gateway leads to is refused at once.
+    answer = client.permit(("10.96.0.9", 9))
+    assert answer.code == 403 and answer.reason == "No Route To Peer", answer
     ports = server.telemetry.ask("/slipring/ports")
     assert "lan" in str(ports) and "wan" in str(ports), ports
     server.finish()

@@ -21,6 +21,7 @@ PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),
     "cloud.yaml": (),
+    "conference.yaml": (),
     "multi-port.yaml": (),
     "slipring.yaml": (),
     "shared.yaml": (PORTS,),
