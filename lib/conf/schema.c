@@ -106,7 +106,7 @@ static const struct conf_key conf_schema[] = {
 	.help = "Routers for all that is not on-link, at most one per family: on a subnet of the "
 	"port, or an IPv6 link-local address. Without one only on-link clients and peers are "
 	"reached."},
-{"ports[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 256),
+{"ports[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
 	.help = "Routers for some destinations, beside the gateway. The longest prefix of all "
 	"subnets and routes of all ports says by which port a packet leaves, whatever port its "
 	"source address is on; a gateway serves the addresses of its own port alone."},

@@ -163,6 +163,40 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 	return buf;
 }
 
+// External addresses, routes and pools: what makes packets go other ways than their addresses say.
+static void report_ways(const struct conf *c)
+{
+	static const struct addr none;
+	char text[ADDR_TEXT_LEN], other[ADDR_TEXT_LEN];
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < c->turn.nb_local && told < LISTENERS_TOLD; i++) {
+		const struct turn_local *l = &c->turn.local[i];
+
+		if (addr_eq(&l->external, &none))
+			continue;
+		LOG(INFO, "address %s is %s outside", addr_format(&l->addr, text, sizeof(text)),
+			addr_format(&l->external, other, sizeof(other)));
+		told++;
+	}
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		for (uint32_t k = 0; k < c->ports[i].nb_routes; k++) {
+			const struct conf_route *to = &c->ports[i].routes[k];
+			const bool is_v4 = addr_is_v4(&to->via);
+
+			LOG(INFO, "route: %s/%u by port %s through %s",
+				addr_format(&to->to.addr, text, sizeof(text)),
+				is_v4 ? to->to.len - 96u : to->to.len, c->ports[i].name,
+				addr_format(&to->via, other, sizeof(other)));
+		}
+	for (uint32_t i = 0; i < c->turn.nb_relay_pools; i++)
+		LOG(INFO, "relay pool %s: %s for peers in %s, %u prefixes in all",
+			c->turn.relay_pools[i].name,
+			addr_format(&c->turn.relay_pools[i].addresses[0], text, sizeof(text)),
+			addr_format(&c->turn.relay_pools[i].peers[0].addr, other, sizeof(other)),
+			c->turn.relay_pools[i].nb_peers);
+}
+
 void mgmt_report_start(const struct dp *d, const struct conf *c, const char *memory)
 {
 	const struct turn_config *t = &c->turn;
@@ -180,6 +214,7 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 	report_workers(d, c);
 	report_listeners(t);
 	LOG(INFO, "relay: %s", mgmt_report_relay(t, relay, sizeof(relay)));
+	report_ways(c);
 	LOG(INFO, "ready");
 }
 

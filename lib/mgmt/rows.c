@@ -282,6 +282,25 @@ static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
 	rte_tel_data_add_dict_u64(t, "binding_rate", l->binding.rate);
 }
 
+static uint64_t externals(const struct conf *c)
+{
+	static const struct addr none;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < c->turn.nb_local; i++)
+		n += !addr_eq(&c->turn.local[i].external, &none);
+	return n;
+}
+
+static uint64_t routes(const struct conf *c)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		n += c->ports[i].nb_routes;
+	return n;
+}
+
 // Adds facts by which to recognise a configuration. Secrets are counted, never shown.
 void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 {
@@ -294,6 +313,9 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "ports", c->nb_ports);
 	rte_tel_data_add_dict_u64(t, "listeners", c->turn.nb_listeners);
 	rte_tel_data_add_dict_u64(t, "relay_addresses", c->turn.nb_relay);
+	rte_tel_data_add_dict_u64(t, "relay_pools", c->turn.nb_relay_pools);
+	rte_tel_data_add_dict_u64(t, "external_addresses", externals(c));
+	rte_tel_data_add_dict_u64(t, "routes", routes(c));
 	rte_tel_data_add_dict_string(t, "relay_mode", c->turn.shared ? "shared" : "unique");
 	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
 	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);
