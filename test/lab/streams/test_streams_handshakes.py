@@ -15,11 +15,13 @@ from lab import until
 from links import join, over
 
 CLIENTS, SECONDS, ROUNDS = 100, 2, 3
-MEDIA = f"--clients {CLIENTS} --direction echo --pps 5k --size 160 --duration {SECONDS}".split()
+PPS = 5000 // labs.SLOW
+MEDIA = f"--clients {CLIENTS} --direction echo --pps {PPS} --size 160 --duration {SECONDS}".split()
 # What is late is not lost: on a busy machine half a second passes before a thread has its turn.
 DRAIN = ("--drain", str(labs.SLOW))
 RATE = 1000
 LATER_US = 20000
+SPARE_US = 5000  # p99 of the media alone, on a machine with CPU time to spare
 
 # Connects, says hello, waits for the server's flight, which is what costs, and resets. It does not
 # wait for one before it begins the next.
@@ -92,8 +94,10 @@ def beside_media(lab, gen, server):
         rates.append(flood.end())
     print(f"{min(rates):.0f} to {max(rates):.0f} handshakes a second beside {CLIENTS} clients")
     assert streams.counters(server)["queue_full"] == 0
-    # what else runs on this machine is in one round or the other
-    assert min(storm) - min(quiet) < LATER_US * labs.SLOW, (quiet, storm)
+    # What else runs on this machine is in one round or the other. Where it takes so much that the
+    # media alone is late, all that is done beside it takes as many times longer.
+    busy = max(1, min(quiet) / (SPARE_US * labs.SLOW))
+    assert min(storm) - min(quiet) < LATER_US * labs.SLOW * busy, (quiet, storm)
     assert max(rates) > RATE / 2 / labs.SLOW, rates
 
 
