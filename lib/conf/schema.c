@@ -195,11 +195,13 @@ static const struct conf_key conf_schema[] = {
 	"whether it speaks TLS, or `dtls` (1.2, over UDP, with the same certificate). A `udp` and "
 	"a `dtls` listener may have one address and port: the first byte of each datagram tells "
 	"whose it is (RFC 7983)."},
-{"listeners[].address", CONF_ADDR, ONE(turn_listener, at.addr), REQUIRED,
+{"listeners[].address", CONF_LISTEN_ADDR, ONE(turn_listener, at.addr), REQUIRED,
+	.count = offsetof(struct turn_listener, on),
 	.help = "A `udp` or `dtls` listener has an address of a port. TCP is the kernel's: a "
 	"`tcp`, `tls` or `auto` listener has any address that the kernel has, or will have (DHCP "
 	"may bring it later): one of a port with `exception`, where it needs no `allow`, or of "
-	"another interface. There is no wildcard: one entry per address."},
+	"another interface. `all`, `all-ipv4` and `all-ipv6` stand for all addresses of the ports, "
+	"for TCP of those with `exception`."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
 	"out of the relay range of the same address."},

@@ -27,9 +27,18 @@ enum turn_transport {
 	TURN_OVER_DTLS, // may share the port of a UDP listener; the first byte tells them apart
 };
 
+// Which addresses an entry of the file stands for. Once it is loaded, each listener has one.
+enum turn_listen_on {
+	TURN_LISTEN_ONE,
+	TURN_LISTEN_ALL,
+	TURN_LISTEN_ALL_IPV4,
+	TURN_LISTEN_ALL_IPV6
+};
+
 struct turn_listener {
 	struct endpoint at;
 	uint8_t transport; // enum turn_transport
+	uint8_t on; // enum turn_listen_on
 };
 
 static inline bool turn_listener_is_stream(const struct turn_listener *l)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checks/device_check.h"
+#include "checks/listeners.h"
 #include "checks/routers.h"
 #include "conf.h"
 #include "reading/addrs.h"
@@ -197,6 +198,14 @@ static int check_tls(struct conf_ctx *x, const struct turn_listener *l)
 	return 0;
 }
 
+// The entry of the file that a listener comes from.
+static const struct conf_node *entry_of(const struct conf_ctx *x, const struct turn_listener *l)
+{
+	const struct turn_config *t = &x->conf->turn;
+
+	return conf_node_of(x->root, &t->listeners, (uint32_t)(l - t->listeners));
+}
+
 static bool over_udp(const struct turn_listener *l)
 {
 	return !turn_listener_is_stream(l);
@@ -207,17 +216,15 @@ static bool over_udp(const struct turn_listener *l)
 static int check_pair(
 	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *other)
 {
-	const struct turn_config *t = &x->conf->turn;
-
 	if (!endpoint_eq(&l->at, &other->at) || over_udp(l) != over_udp(other) ||
 		(over_udp(l) && l->transport != other->transport))
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &t->listeners, (uint32_t)(l - t->listeners)),
+	return conf_fail(x, entry_of(x, l),
 		l->transport == other->transport
 			? "the same as listeners[%u]: remove one"
 			: "has the TCP port of listeners[%u]: give one entry transport: auto and "
 			  "remove the other",
-		(uint32_t)(other - t->listeners));
+		entry_of(x, other)->index);
 }
 
 static bool is_any_v4(const struct addr *a)
@@ -235,7 +242,7 @@ static int check_wildcard(struct conf_ctx *x, const struct turn_listener *l)
 	if (!addr_eq(&l->at.addr, &any) && !is_any_v4(&l->at.addr))
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
-		"there is no wildcard like %s: write one listener per address",
+		"%s is no address of a listener: write 'all' for all of this box",
 		addr_format(&l->at.addr, text, sizeof(text)));
 }
 
@@ -245,7 +252,7 @@ static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t 
 	const struct turn_listener *l = &t->listeners[i];
 	int rc = check_wildcard(x, l);
 
-	if (rc == 0)
+	if (rc == 0 && entry_of(x, l)->first == i) // once for an entry
 		rc = check_tls(x, l);
 	// over TCP the kernel will say whether it has the address
 	if (rc == 0 && over_udp(l))
@@ -383,7 +390,7 @@ int conf_ports_check(struct conf_ctx *x)
 		if (check_mtu(x, p) != 0 || conf_routers_check_port(x, p) != 0)
 			rc = -EINVAL;
 	}
-	if (gather(x) != 0)
+	if (gather(x) != 0 || conf_listeners_expand(x) != 0)
 		return -EINVAL;
 	own = calloc(x->conf->turn.nb_local, sizeof(*own));
 	if (own == NULL)

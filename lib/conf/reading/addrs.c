@@ -39,6 +39,22 @@ int conf_addrs_read_one(
 	return 0;
 }
 
+int conf_addrs_read_listen(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	static const char *const words[] = {[TURN_LISTEN_ALL] = "all",
+		[TURN_LISTEN_ALL_IPV4] = "all-ipv4",
+		[TURN_LISTEN_ALL_IPV6] = "all-ipv6"};
+
+	for (uint8_t i = TURN_LISTEN_ALL; i <= TURN_LISTEN_ALL_IPV6; i++) {
+		if (strcmp(n->text, words[i]) == 0) {
+			((uint8_t *)base)[k->count] = i;
+			return 0;
+		}
+	}
+	return conf_addrs_read_one(x, k, n, base);
+}
+
 bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len)
 {
 	const char *slash = strchr(text, '/');

@@ -14,6 +14,8 @@ struct conf_node;
 // Each reads one scalar, or one item of a list, of an address type into base. 0 or -EINVAL.
 int conf_addrs_read_one(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_addrs_read_listen(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_list(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_nat64(

@@ -247,6 +247,7 @@ static const struct value_type {
 	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
 	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},
 	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},
+	[CONF_LISTEN_ADDR] = {CONF_SCALAR, "an address, or all", conf_addrs_read_listen},
 	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_addrs_read_list},
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
 		conf_port_addrs_read, .maps = true},

@@ -284,12 +284,12 @@ static void test_addresses(void **state)
 		{"10.1.0.2-10.1.0.4", "10.0.0.0/8", "19:36: relay.addresses[2]: at most 4096"},
 		{"10.1.0.2-10.1.0.4", "'::/0'", "19:36: relay.addresses[2]: at most 4096"},
 		{"address: 10.0.0.1,", "address: 0.0.0.0,",
-			"16:31: listeners[0].address: there is no wildcard like 0.0.0.0: write one "
-			"listener per address"},
+			"16:31: listeners[0].address: 0.0.0.0 is no address of a listener: write "
+			"'all' for all of this box"},
 		{"udp, address: 10.0.0.1,", "tcp, address: 0.0.0.0,",
-			"16:31: listeners[0].address: there is no wildcard like 0.0.0.0: write"},
+			"16:31: listeners[0].address: 0.0.0.0 is no address of a"},
 		{"udp, address: 10.0.0.1,", "tls, address: '::',",
-			"16:31: listeners[0].address: there is no wildcard like ::: write one"},
+			"16:31: listeners[0].address: :: is no address of a listener"},
 		{"address: 10.0.0.1,", "address: 0.0.0.1,",
 			"16:31: listeners[0].address: 0.0.0.1 is not an address of any port"},
 		{"address: 10.0.0.1,", "address: eth0,",

@@ -47,7 +47,7 @@ static void test_syntax(void **state)
 			 "27:12: auth.secrets: must be a list of texts, not "},
 			"(text with ': ' in it, or ':' at its end, needs quotes)"},
 		{{"address: 10.0.0.1,", "address: [10.0.0.1],", "16:31: listeners[0].address: "},
-			"must be an address: remove the brackets"},
+			"must be an address, or all: remove the brackets"},
 		{{"[10.0.0.254]", "10.0.0.254", "9:14: ports[0].gateway: must be a list of "},
 			": put it in brackets, [...]"},
 		{{"address: 10.0.0.1,", "address: 10.0.0.1:3478,", "16:31: listeners[0].address:"},

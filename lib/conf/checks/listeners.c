@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Turns `address: all` into a listener for each address. The tree of the file is told where they
+// are now, so that later errors point at the entry.
+#include "checks/listeners.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+
+#define LISTENERS_MAX 254 // turn_view.listener is a byte, and lib/dp keeps one value for itself
+
+// The listeners of the file, and where those that stand for them begin.
+struct expansion {
+	struct turn_listener *old, *new;
+	uint32_t nb_old, nb_new;
+	uint32_t *first; // nb_old + 1
+};
+
+// TCP is the kernel's: it has the addresses of ports with an exception port.
+static bool is_wanted(
+	const struct conf *c, const struct turn_listener *l, const struct turn_local *a)
+{
+	const bool is_v4 = addr_is_v4(&a->addr);
+
+	if (turn_listener_is_stream(l) && c->ports[a->port].exception.name == NULL)
+		return false;
+	return l->on == TURN_LISTEN_ALL || (l->on == TURN_LISTEN_ALL_IPV4) == is_v4;
+}
+
+static uint32_t put_all(
+	const struct conf *c, const struct turn_listener *l, struct turn_listener *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->turn.nb_local; i++) {
+		if (!is_wanted(c, l, &c->turn.local[i]))
+			continue;
+		out[n] = *l;
+		out[n].at.addr = c->turn.local[i].addr;
+		out[n++].on = TURN_LISTEN_ONE;
+	}
+	return n;
+}
+
+// Moves the places of all values of listeners to the new array.
+static void move_places(struct conf_node *n, const struct turn_config *t, const struct expansion *e)
+{
+	for (; n != NULL; n = n->next) {
+		const uintptr_t at = (uintptr_t)n->field - (uintptr_t)e->old;
+		const uint32_t old = (uint32_t)(at / sizeof(*e->old));
+
+		if (n->field != NULL && at < e->nb_old * sizeof(*e->old)) {
+			n->field = (char *)&e->new[e->first[old]] + at % sizeof(*e->old);
+		} else if (n->field == &t->listeners) {
+			n->count = e->first[n->first + 1] - e->first[n->first];
+			n->first = e->first[n->first];
+		}
+		move_places(n->child, t, e);
+	}
+}
+
+static int expand(struct conf_ctx *x, struct expansion *e)
+{
+	const struct conf *c = x->conf;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < e->nb_old; i++) {
+		const struct turn_listener *l = &e->old[i];
+		uint32_t n = 1;
+
+		e->first[i] = e->nb_new;
+		if (l->on == TURN_LISTEN_ONE)
+			e->new[e->nb_new] = *l;
+		else
+			n = put_all(c, l, &e->new[e->nb_new]);
+		e->nb_new += n;
+		if (n == 0)
+			rc = conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
+				"no port%s has such an address",
+				turn_listener_is_stream(l)
+					? " with 'exception', by which the kernel does TCP,"
+					: "");
+	}
+	e->first[e->nb_old] = e->nb_new;
+	return rc;
+}
+
+int conf_listeners_expand(struct conf_ctx *x)
+{
+	struct turn_config *t = &x->conf->turn;
+	struct expansion e = {.old = t->listeners, .nb_old = t->nb_listeners};
+	const struct conf_node *n;
+	int rc;
+
+	e.new = calloc((size_t)e.nb_old * (t->nb_local + 1) + 1, sizeof(*e.new));
+	e.first = calloc((size_t)e.nb_old + 1, sizeof(*e.first));
+	if (e.new == NULL || e.first == NULL) {
+		free(e.new);
+		free(e.first);
+		return conf_fail_memory(x);
+	}
+	rc = expand(x, &e);
+	move_places(x->root, t, &e);
+	t->listeners = e.new;
+	t->nb_listeners = e.nb_new;
+	free(e.old);
+	free(e.first);
+	n = conf_node_of(x->root, &t->listeners, LISTENERS_MAX);
+	if (rc == 0 && e.nb_new > LISTENERS_MAX)
+		return conf_fail(x, n,
+			"%u listeners with one on each address: at most %u are possible", e.nb_new,
+			LISTENERS_MAX);
+	return rc;
+}

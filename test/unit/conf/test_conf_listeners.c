@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Listeners on all addresses.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "addr_text.h"
+#include "conf_file.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+// Ports wan (10.0.0.1, fd00::1) and lan (10.1.0.1 to 10.1.0.9); another listener is at fd00::1,
+// port 50000
+#define FIRST "  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
+#define SECOND "  - {transport: udp, address: 'fd00::1', port: 50000}\n"
+
+static struct conf *load(const char *piece, const char *by)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit(piece, by);
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static void assert_at(const struct conf *c, uint32_t i, const char *addr, uint16_t port)
+{
+	const struct addr a = addr_text(addr);
+
+	assert_true(addr_eq(&c->turn.listeners[i].at.addr, &a));
+	assert_int_equal(c->turn.listeners[i].at.port, port);
+	assert_int_equal(c->turn.listeners[i].on, TURN_LISTEN_ONE);
+}
+
+static void all_is_every_address_of_the_ports(void **state)
+{
+	struct conf *c = load(FIRST, "  - {address: all}\n");
+
+	assert_int_equal(c->turn.nb_listeners, 2 + 9 + 1);
+	assert_at(c, 0, "10.0.0.1", 3478);
+	assert_at(c, 1, "fd00::1", 3478);
+	assert_at(c, 2, "10.1.0.1", 3478);
+	assert_at(c, 10, "10.1.0.9", 3478);
+	assert_at(c, 11, "fd00::1", 50000);
+	conf_free(c);
+}
+
+static void a_family_may_be_chosen(void **state)
+{
+	struct conf *c = load(FIRST,
+		"  - {address: all-ipv4, port: 3479}\n"
+		"  - {address: all-ipv6}\n");
+
+	assert_int_equal(c->turn.nb_listeners, 10 + 1 + 1);
+	assert_at(c, 0, "10.0.0.1", 3479);
+	assert_at(c, 9, "10.1.0.9", 3479);
+	assert_at(c, 10, "fd00::1", 3478);
+	conf_free(c);
+}
+
+// The kernel has the addresses of ports with an exception port.
+static void over_tcp_all_are_those_that_the_kernel_has(void **state)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit("    mtu: 1500\n", "    exception: {name: sr0}\n");
+	char *all = conf_text_edit(text, FIRST, "  - {transport: tcp, address: all}\n");
+	struct conf *c = conf_file_load(all, strlen(all), error);
+
+	free(text);
+	free(all);
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_int_equal(c->turn.nb_listeners, 2 + 1);
+	assert_at(c, 0, "10.0.0.1", 3478);
+	assert_at(c, 1, "fd00::1", 3478);
+	assert_int_equal(c->turn.listeners[1].transport, TURN_OVER_TCP);
+	conf_free(c);
+}
+
+static void mistakes_are_told_at_their_places(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{FIRST, "  - {transport: tcp, address: all}\n",
+			"16:31: listeners[0].address: no port with 'exception', by"},
+		{FIRST, "  - {address: everything}\n",
+			"16:15: listeners[0].address: 'everything' is not an IPv4 or IPv6 address"},
+		{FIRST, "  - {address: [all]}\n",
+			"16:15: listeners[0].address: must be an address, or all"},
+		{FIRST, "  - {address: all}\n  - {address: 10.1.0.5}\n",
+			"17:5: listeners[1]: the same as listeners[0]: remove one"},
+		{FIRST, "  - {address: 10.1.0.5}\n  - {address: all-ipv4}\n",
+			"17:5: listeners[1]: the same as listeners[0]: remove one"},
+		{FIRST, "  - {transport: dtls, address: all}\n",
+			"16:17: listeners[0].transport: there is no tls.certificate"},
+		// places behind an entry that stands for many
+		{SECOND, "  - {address: all}\n  - {address: 10.2.0.1}\n",
+			"17:5: listeners[1]: the same as listeners[0]: remove one"},
+		{FIRST, "  - {address: all}\n  - {address: 10.2.0.1}\n",
+			"17:15: listeners[1].address: 10.2.0.1 is not an address of any port"},
+	};
+	char *text = conf_file_edit("10.1.0.1-10.1.0.9/16", "10.1.0.1-10.1.1.9/16");
+	char *all = conf_text_edit(text, FIRST, "  - {address: all}\n");
+	static const char many[] = "16:5: listeners[0]: 268 listeners with one on each address: at "
+				   "most 254 are possible";
+
+	CHECK(list);
+	conf_file_refused(all, strlen(all), many);
+	free(text);
+	free(all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_is_every_address_of_the_ports),
+		cmocka_unit_test(a_family_may_be_chosen),
+		cmocka_unit_test(over_tcp_all_are_those_that_the_kernel_has),
+		cmocka_unit_test(mistakes_are_told_at_their_places),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
