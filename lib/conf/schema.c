@@ -99,17 +99,17 @@ static const struct conf_key conf_schema[] = {
 	.help = "The port's own address, or a run of them, with the prefix length."},
 {"ports[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
 	.help = "What the network translates the address to: `203.0.113.5`, or a run of as many "
-	"addresses. Clients are told it wherever an own address stands in a message. Listeners "
-	"and `relay.addresses` go on to name the port's own addresses. It counts as an address of "
-	"this box: clients reach each other by either, and nothing is sent to it."},
+	"addresses. Clients are told it in place of a relay address. Listeners and "
+	"`relay.addresses` go on to name the port's own addresses. It counts as an address of this "
+	"box: clients reach each other by either, and nothing is sent to it."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
-	.help = "Routers for all that is not on-link, at most one per family: on a subnet of the "
-	"port, or an IPv6 link-local address. Without one only on-link clients and peers are "
-	"reached."},
+	.help = "Routers for all that is neither on-link nor behind a route, at most one per "
+	"family: on a subnet of the port, or an IPv6 link-local address. A gateway serves the "
+	"addresses of its own port."},
 {"ports[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
 	.help = "Routers for some destinations, beside the gateway. The longest prefix of all "
 	"subnets and routes of all ports says by which port a packet leaves, whatever port its "
-	"source address is on; a gateway serves the addresses of its own port alone."},
+	"source address is on. Among equal prefixes the source's own port wins."},
 {"ports[].routes[].to", CONF_PREFIX, ONE(conf_route, to), REQUIRED,
 	.help = "The destinations: `10.0.0.0/8`, `2001:db8:8::/48` or one address."},
 {"ports[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
@@ -298,7 +298,8 @@ static const struct conf_key conf_schema[] = {
 	RANGE(1, CONF_ADDRESSES_MAX), .help = "Addresses of the ports, of a family as many as "
 	"there are relay addresses of it: the first stands for the first, and so on."},
 {"relay.pools[].for", CONF_PREFIXES, MANY(turn_relay_pool, peers, nb_peers), REQUIRED,
-	RANGE(1, 256), .help = "The peers of the pool. The longest prefix of all pools decides."},
+	RANGE(1, 256), .help = "The peers of the pool; the longest prefix of all pools decides. "
+	"It does not allow them: `peers.allow` does."},
 {"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = relay_choices, .def = "unique",
 	.help = "`unique`: every allocation has a relayed transport address of its own, as RFC "
 	"8656 wants it. `shared`: all of them share the few ports of `relay.ports`, for firewalls "

@@ -11,7 +11,8 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-#define LISTENERS_MAX 254 // turn_view.listener is a byte, and lib/dp keeps one value for itself
+#define LISTENERS_MAX \
+	255 // turn_view.listener is a byte, and lib/dp keeps its last value for itself
 
 // The listeners of the file, and where those that stand for them begin.
 struct expansion {
@@ -80,10 +81,10 @@ static int expand(struct conf_ctx *x, struct expansion *e)
 		e->nb_new += n;
 		if (n == 0)
 			rc = conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
-				"no port%s has such an address",
 				turn_listener_is_stream(l)
-					? " with 'exception', by which the kernel does TCP,"
-					: "");
+					? "no port has 'exception' and such an address: TCP needs "
+					  "both (conf/transports.yaml)"
+					: "no port has an address of this family");
 	}
 	e->first[e->nb_old] = e->nb_new;
 	return rc;
@@ -112,7 +113,7 @@ int conf_listeners_expand(struct conf_ctx *x)
 	n = conf_node_of(x->root, &t->listeners, LISTENERS_MAX);
 	if (rc == 0 && e.nb_new > LISTENERS_MAX)
 		return conf_fail(x, n,
-			"%u listeners with one on each address: at most %u are possible", e.nb_new,
+			"%u listeners, with one on each address: at most %u are possible", e.nb_new,
 			LISTENERS_MAX);
 	return rc;
 }

@@ -41,7 +41,8 @@ static const char *fault(const struct turn_config *t, uint32_t pool, uint32_t i)
 	const struct addr *a = &t->relay_pools[pool].addresses[i];
 
 	if (!is_local(t, a))
-		return "is not an address of any port: add it to ports[].addresses";
+		return "is not an address of any port: add it to ports[].addresses (an external "
+		       "address has no place here)";
 	if (is_among(t->relay, t->nb_relay, a))
 		return "is in relay.addresses: a pool has addresses of its own";
 	for (uint32_t k = 0; k <= pool; k++)
@@ -75,9 +76,8 @@ static int check_addresses(struct conf_ctx *x, uint32_t pool)
 		const uint32_t relays = count(t->relay, t->nb_relay, is_v4);
 
 		if (nb != 0 && nb != relays)
-			return conf_fail(x, conf_node_of(x->root, &p->addresses, 0),
-				"has %u IPv%c addresses, and relay.addresses %u: each "
-				"stands for one",
+			return conf_fail(x, conf_node_of(x->root, &p->addresses, 0)->parent,
+				"%u IPv%c addresses for %u in relay.addresses: give one for each",
 				nb, is_v4 ? '4' : '6', relays);
 	}
 	return 0;
@@ -92,18 +92,20 @@ static int check_peers(struct conf_ctx *x, uint32_t pool)
 	for (uint32_t i = 0; i < p->nb_peers; i++) {
 		const bool is_v4 = addr_is_v4(&p->peers[i].addr);
 		const struct conf_node *n = conf_node_of(x->root, &p->peers, i);
+		const unsigned int len = is_v4 ? p->peers[i].len - 96u : p->peers[i].len;
 
 		addr_format(&p->peers[i].addr, text, sizeof(text));
 		if (count(p->addresses, p->nb_addresses, is_v4) == 0)
-			return conf_fail(x, n, "%s is IPv%c, and the pool has no such address",
-				text, is_v4 ? '4' : '6');
+			return conf_fail(x, n,
+				"%s/%u is IPv%c, and the pool has no address of that family", text,
+				len, is_v4 ? '4' : '6');
 		for (uint32_t k = 0; k < pool; k++)
 			for (uint32_t j = 0; j < t->relay_pools[k].nb_peers; j++)
 				if (t->relay_pools[k].peers[j].len == p->peers[i].len &&
 					addr_eq(&t->relay_pools[k].peers[j].addr,
 						&p->peers[i].addr))
-					return conf_fail(x, n, "%s is in pool '%s' already", text,
-						t->relay_pools[k].name);
+					return conf_fail(x, n, "%s/%u is in pool '%s' already",
+						text, len, t->relay_pools[k].name);
 	}
 	return 0;
 }

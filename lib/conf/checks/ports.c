@@ -169,8 +169,19 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 
 	if (is_owned(own, x->conf->turn.nb_local, a))
 		return 0;
-	return conf_fail(x, n, "%s is not an address of any port: add it to ports[].addresses",
-		addr_format(a, text, sizeof(text)));
+	addr_format(a, text, sizeof(text));
+	for (uint32_t i = 0; i < x->conf->turn.nb_local; i++) {
+		const struct turn_local *l = &x->conf->turn.local[i];
+		char inside[ADDR_TEXT_LEN];
+
+		if (addr_eq(&l->external, a))
+			return conf_fail(x, n, "%s is the external address of %s: write %s here",
+				text, addr_format(&l->addr, inside, sizeof(inside)), inside);
+	}
+	return conf_fail(x, n,
+		"%s is not an address of any port: add it to ports[].addresses; or, where the "
+		"network translates to it, as 'external' of the port's own address",
+		text);
 }
 
 bool conf_ports_listener_again(const struct turn_config *t, uint32_t i)
@@ -242,7 +253,7 @@ static int check_wildcard(struct conf_ctx *x, const struct turn_listener *l)
 	if (!addr_eq(&l->at.addr, &any) && !is_any_v4(&l->at.addr))
 		return 0;
 	return conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
-		"%s is no address of a listener: write 'all' for all of this box",
+		"%s is no address of a listener: write 'all' for all addresses of the ports",
 		addr_format(&l->at.addr, text, sizeof(text)));
 }
 
@@ -317,6 +328,14 @@ static int check_relay(struct conf_ctx *x, const struct owned *own)
 	return rc != 0 ? rc : check_relay_ports(x);
 }
 
+static bool is_router(const struct turn_config *t, const struct addr *a)
+{
+	for (uint32_t i = 0; i < t->nb_gateways; i++)
+		if (addr_eq(&t->gateways[i], a))
+			return true;
+	return false;
+}
+
 // An external address belongs to one own address, and is none itself.
 static int check_externals(struct conf_ctx *x, const struct owned *own)
 {
@@ -338,6 +357,11 @@ static int check_externals(struct conf_ctx *x, const struct owned *own)
 			if (addr_eq(a, &none))
 				continue;
 			external[nb] = (struct owned){*a, &p->addresses, j, nb};
+			if (is_router(&c->turn, a))
+				rc = conf_fail(x, node_of(x, &external[nb]),
+					"external: %s is a router of this box: are two addresses "
+					"swapped?",
+					addr_format(a, text, sizeof(text)));
 			if (is_owned(own, c->turn.nb_local, a))
 				rc = conf_fail(x, node_of(x, &external[nb]),
 					"external: %s is an address of this box already: give what "

@@ -12,6 +12,7 @@
 #include "reading/addrs.h"
 #include "reading/node.h"
 
+#define POOLS_MAX 15 // relay.pools
 #define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
 
 // --- ports and relay addresses -------------------------------------------------------------------
@@ -52,8 +53,8 @@ static void warn_gateways(const struct conf *c, struct conf_report *r)
 				conf_tell(r, CONF_WARNING, (struct conf_at){c, at, 0, "ports"},
 					"port '%s' has no IPv%c gateway: clients and peers beyond "
 					"its own subnets are not reached, name the router in "
-					"ports[%u].gateway",
-					p->name, v4 ? '4' : '6', i);
+					"ports[%u].gateway, or for some nets in ports[%u].routes",
+					p->name, v4 ? '4' : '6', i, i);
 		}
 	}
 }
@@ -79,14 +80,15 @@ static const char *private_text(const struct addr *a)
 	return NULL;
 }
 
-static bool has_external(const struct turn_config *t, const struct addr *a)
+// What the network translates an own address to; NULL when nothing.
+static const struct addr *external_of(const struct turn_config *t, const struct addr *a)
 {
 	static const struct addr none;
 
 	for (uint32_t i = 0; i < t->nb_local; i++)
-		if (addr_eq(&t->local[i].addr, a))
-			return !addr_eq(&t->local[i].external, &none);
-	return false;
+		if (addr_eq(&t->local[i].addr, a) && !addr_eq(&t->local[i].external, &none))
+			return &t->local[i].external;
+	return NULL;
 }
 
 // Warns once for each entry of the file; an entry may be a range.
@@ -95,19 +97,28 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 	const struct conf_node *last = NULL;
 
 	for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
-		const char *what = private_text(&c->turn.relay[i]);
+		const struct addr *external = external_of(&c->turn, &c->turn.relay[i]);
+		const struct addr *told = external != NULL ? external : &c->turn.relay[i];
+		const char *what = private_text(told);
 		const struct conf_node *n =
 			what != NULL ? conf_node_of(c->root, &c->turn.relay, i) : NULL;
 		char text[ADDR_TEXT_LEN];
 
-		if (what == NULL || n == last || has_external(&c->turn, &c->turn.relay[i]))
+		if (what == NULL || n == last)
 			continue;
 		last = n;
-		conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
-			"%s is %s, and clients are handed it as it is: no peer elsewhere reaches "
-			"it, give the port a public address, or name the one that the network "
-			"translates it to (ports[].addresses[].external)",
-			addr_format(&c->turn.relay[i], text, sizeof(text)), what);
+		addr_format(told, text, sizeof(text));
+		if (external != NULL)
+			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
+				"its external address %s is %s, and clients are told it: are "
+				"'address' and 'external' swapped?",
+				text, what);
+		else
+			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
+				"%s is %s, and clients are handed it as it is: no peer elsewhere reaches "
+				"it, give the port a public address, or name the one that the network "
+				"translates it to (ports[].addresses[].external)",
+				text, what);
 	}
 }
 
@@ -178,7 +189,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 // What is looked up for each of many peer rules.
 struct judge {
 	const struct conf *conf;
-	bool relays[CONF_PORTS_MAX][2]; // [is_v4], for each port
+	bool sends[POOLS_MAX + 1][CONF_PORTS_MAX][2]; // by pool (0: none), port and [is_v4]
 	struct prefix *deny; // sorted
 };
 
@@ -198,17 +209,15 @@ static bool is_on(const struct conf_port *p, const struct addr *a)
 	return false;
 }
 
-// Whether packets of allocations are sent from an address of a family on this port: a relay
-// address, or one of a pool.
-static bool has_relay(const struct conf *c, const struct conf_port *p, bool is_v4)
+// Whether a pool (0: the relay addresses themselves) has an address of a family on this port.
+static bool sends_from(const struct conf *c, uint32_t pool, const struct conf_port *p, bool is_v4)
 {
-	for (uint32_t pool = 0; pool <= c->turn.nb_relay_pools; pool++)
-		for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
-			const struct addr a = turn_relay_pool_addr(&c->turn, pool, i);
+	for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
+		const struct addr a = turn_relay_pool_addr(&c->turn, pool, i);
 
-			if (addr_is_v4(&a) == is_v4 && is_on(p, &a))
-				return true;
-		}
+		if (addr_is_v4(&a) == is_v4 && is_on(p, &a))
+			return true;
+	}
 	return false;
 }
 
@@ -220,28 +229,49 @@ static bool judge_make(struct judge *g, const struct conf *c)
 	for (uint32_t i = 0; i < c->turn.nb_deny; i++)
 		g->deny[i] = c->turn.deny[i];
 	qsort(g->deny, c->turn.nb_deny, sizeof(*g->deny), prefix_cmp);
-	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		for (unsigned int v4 = 0; v4 < 2; v4++) {
-			g->relays[i][v4] = has_relay(c, &c->ports[i], v4);
-		}
-	}
+	for (uint32_t pool = 0; pool <= c->turn.nb_relay_pools; pool++)
+		for (uint32_t i = 0; i < c->nb_ports; i++)
+			for (unsigned int v4 = 0; v4 < 2; v4++)
+				g->sends[pool][i][v4] = sends_from(c, pool, &c->ports[i], v4);
 	return true;
 }
 
-// Whether a packet from some relay address reaches some of these peers: by a subnet or a route of
-// any port, or by the gateway of the address's own.
+// The pool that these peers are of; 0 when they are of none.
+static uint32_t pool_of(const struct turn_config *t, const struct prefix *peers)
+{
+	uint32_t found = 0;
+	uint8_t longest = 0;
+
+	for (uint32_t i = 0; i < t->nb_relay_pools; i++) {
+		for (uint32_t k = 0; k < t->relay_pools[i].nb_peers; k++) {
+			const struct prefix *p = &t->relay_pools[i].peers[k];
+
+			if (p->len > peers->len || (found != 0 && p->len < longest) ||
+				addr_is_v4(&p->addr) != addr_is_v4(&peers->addr) ||
+				!addr_prefix_contains(p, &peers->addr))
+				continue;
+			found = i + 1;
+			longest = p->len;
+		}
+	}
+	return found;
+}
+
+// Whether a packet reaches some of these peers from the addresses that they see: by a subnet or a
+// route of any port, or by the gateway of the address's own.
 static bool is_reached(const struct judge *g, const struct prefix *peers)
 {
 	const struct turn_config *t = &g->conf->turn;
 	const bool v4 = addr_is_v4(&peers->addr);
-	bool relays = false;
+	const uint32_t pool = pool_of(t, peers);
+	bool sends = false;
 
 	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
-		relays = relays || g->relays[i][v4];
-	for (uint32_t i = 0; i < t->nb_routes && relays; i++) {
+		sends = sends || g->sends[pool][i][v4];
+	for (uint32_t i = 0; i < t->nb_routes && sends; i++) {
 		const struct route *r = &t->routes[i];
 
-		if (r->own && !g->relays[r->port][v4])
+		if (r->own && !g->sends[pool][r->port][v4])
 			continue;
 		if (addr_is_v4(&r->to.addr) == v4 &&
 			(addr_prefix_contains(&r->to, &peers->addr) ||
@@ -276,7 +306,7 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 		return false;
 	snprintf(text, len,
 		"is reached from no relay address: no port has these peers in a subnet or behind a "
-		"route, and none with a relay address has an IPv%c gateway",
+		"route, and none with the address that they see has an IPv%c gateway",
 		addr_is_v4(&p->addr) ? '4' : '6');
 	return true;
 }
@@ -295,6 +325,40 @@ static bool carrier_fault(
 		"that",
 		addr_format(&p->addr, addr, sizeof(addr)), p->len);
 	return true;
+}
+
+// Whether some of these peers may be peers: what is private only as far as peers.allow says.
+static bool is_allowed(const struct turn_config *t, const struct prefix *p)
+{
+	if (private_text(&p->addr) == NULL)
+		return true;
+	for (uint32_t i = 0; i < t->nb_allow; i++)
+		if (addr_prefix_contains(&t->allow[i], &p->addr) ||
+			addr_prefix_contains(p, &t->allow[i].addr))
+			return true;
+	return false;
+}
+
+// A pool says what peers see. It neither allows them nor leads to them.
+static void warn_pools(const struct judge *g, struct conf_report *r)
+{
+	const struct conf *c = g->conf;
+
+	for (uint32_t i = 0; i < c->turn.nb_relay_pools; i++) {
+		const struct turn_relay_pool *pool = &c->turn.relay_pools[i];
+
+		for (uint32_t k = 0; k < pool->nb_peers; k++) {
+			const struct conf_at at = {c, &pool->peers, k, "relay.pools"};
+
+			if (!is_allowed(&c->turn, &pool->peers[k]))
+				conf_tell(r, CONF_WARNING, at,
+					"no peer in here is allowed: add them to peers.allow");
+			if (!is_reached(g, &pool->peers[k]))
+				conf_tell(r, CONF_WARNING, at,
+					"no route leads to these peers from the pool's addresses: "
+					"add one to ports[].routes");
+		}
+	}
 }
 
 void conf_reach_peers(const struct conf *c, struct conf_report *r)
@@ -320,5 +384,6 @@ void conf_reach_peers(const struct conf *c, struct conf_report *r)
 			conf_tell(r, CONF_WARNING, at, "%s", text);
 		last = conf_node_of(c->root, at.field, k);
 	}
+	warn_pools(&g, r);
 	free(g.deny);
 }

@@ -52,7 +52,11 @@ int conf_addrs_read_listen(
 			return 0;
 		}
 	}
-	return conf_addrs_read_one(x, k, n, base);
+	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
+		return conf_addrs_fail(x, n,
+			"an IPv4 or IPv6 address (without port, prefix length and brackets), 'all', "
+			"'all-ipv4' or 'all-ipv6'");
+	return 0;
 }
 
 bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len)

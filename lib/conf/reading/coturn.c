@@ -23,9 +23,7 @@ static const struct {
 	{"listening-port", "write the port of each entry of listeners"},
 	{"tls-listening-port", "write an entry of listeners with transport: tls"},
 	{"relay-ip", "write relay: {addresses: [...]}"},
-	{"external-ip",
-		"name it with the address: addresses: [{address: 10.0.0.5/24, external: "
-		"203.0.113.5}]"},
+	{"external-ip", "write ports[].addresses: [{address: PRIVATE/LEN, external: PUBLIC}]"},
 	{"min-port", "write relay: {ports: MIN-MAX}"},
 	{"max-port", "write relay: {ports: MIN-MAX}"},
 	{"user-quota", "write limits: {per-user: N}"},

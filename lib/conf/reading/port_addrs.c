@@ -86,9 +86,10 @@ int conf_port_addrs_external(
 	struct conf_port_run *run = base;
 	const struct addr *ends[] = {&run->external.lo, &run->external.hi};
 
-	if (addr_range_parse(n->text, &run->external) != 0)
-		return conf_addrs_fail(
-			x, n, "an address or a range a-b (of one family, without prefix length)");
+	if (strchr(n->text, '/') != NULL || addr_range_parse(n->text, &run->external) != 0)
+		return conf_addrs_fail(x, n,
+			"an address or a range a-b (of one family, without prefix length and "
+			"brackets)");
 	for (int i = 0; i < 2; i++) {
 		const char *class = conf_addrs_class(ends[i]);
 		char text[ADDR_TEXT_LEN];

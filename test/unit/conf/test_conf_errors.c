@@ -285,7 +285,7 @@ static void test_addresses(void **state)
 		{"10.1.0.2-10.1.0.4", "'::/0'", "19:36: relay.addresses[2]: at most 4096"},
 		{"address: 10.0.0.1,", "address: 0.0.0.0,",
 			"16:31: listeners[0].address: 0.0.0.0 is no address of a listener: write "
-			"'all' for all of this box"},
+			"'all' for all addresses of the ports"},
 		{"udp, address: 10.0.0.1,", "tcp, address: 0.0.0.0,",
 			"16:31: listeners[0].address: 0.0.0.0 is no address of a"},
 		{"udp, address: 10.0.0.1,", "tls, address: '::',",

@@ -118,6 +118,11 @@ static void mistakes_are_told_at_their_places(void **state)
 			"[{address: 10.1.0.1/16, external: 203.0.113.1}, "
 			"{address: 10.1.0.2-10.1.0.9/16, external: 203.0.112.250-203.0.113.1}]",
 			"14:64: ports[1].addresses[1]: 203.0.113.1 is given twice"},
+		{WAN, "[{address: 10.0.0.1/24, external: 10.0.0.254}, 'fd00::1/64']",
+			"8:17: ports[0].addresses[0]: external: 10.0.0.254 is a router"},
+		{WAN "\n", "[{address: 10.0.0.2/24, external: 10.0.0.1}, 'fd00::1/64']\n",
+			"16:31: listeners[0].address: 10.0.0.1 is the external address of "
+			"10.0.0.2: write 10.0.0.2 here"},
 		{LAN, "[[10.1.0.1-10.1.0.9/16]]", "14:17: ports[1].addresses[0]: must be a single"},
 	};
 

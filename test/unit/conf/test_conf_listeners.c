@@ -86,7 +86,7 @@ static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{FIRST, "  - {transport: tcp, address: all}\n",
-			"16:31: listeners[0].address: no port with 'exception', by"},
+			"16:31: listeners[0].address: no port has 'exception' and"},
 		{FIRST, "  - {address: everything}\n",
 			"16:15: listeners[0].address: 'everything' is not an IPv4 or IPv6 address"},
 		{FIRST, "  - {address: [all]}\n",
@@ -105,8 +105,9 @@ static void mistakes_are_told_at_their_places(void **state)
 	};
 	char *text = conf_file_edit("10.1.0.1-10.1.0.9/16", "10.1.0.1-10.1.1.9/16");
 	char *all = conf_text_edit(text, FIRST, "  - {address: all}\n");
-	static const char many[] = "16:5: listeners[0]: 268 listeners with one on each address: at "
-				   "most 254 are possible";
+	static const char many[] =
+		"16:5: listeners[0]: 268 listeners, with one on each address: at "
+		"most 255 are possible";
 
 	CHECK(list);
 	conf_file_refused(all, strlen(all), many);

@@ -54,14 +54,14 @@ static void mistakes_are_told_at_their_places(void **state)
 		WRONG("{name: lan, addresses: [10.0.0.1], for: [10.5.0.0/16]}",
 			"20:35: relay.pools[0].addresses[0]: 10.0.0.1 is in relay.addresses"),
 		WRONG("{name: lan, addresses: [10.1.0.5-10.1.0.6], for: [10.5.0.0/16]}",
-			"20:35: relay.pools[0].addresses[0]: has 2 IPv4 addresses, and "
-			"relay.addresses 1: each stands for one"),
+			"20:34: relay.pools[0].addresses: 2 IPv4 addresses for 1 in "
+			"relay.addresses: give one for each"),
 		WRONG("{name: lan, addresses: [10.1.0.5], for: ['fd05::/16']}",
-			"20:52: relay.pools[0].for[0]: fd05:: is IPv6, and the pool has no such"),
+			"20:52: relay.pools[0].for[0]: fd05::/16 is IPv6, and the pool has no"),
 		WRONG(LAN ", {name: dmz, addresses: [10.1.0.5], for: [10.6.0.0/16]}",
 			"20:91: relay.pools[1].addresses[0]: 10.1.0.5 is in a pool already"),
 		WRONG(LAN ", {name: dmz, addresses: [10.1.0.6], for: [10.5.0.0/16]}",
-			"20:108: relay.pools[1].for[0]: 10.5.0.0 is in pool 'lan' already"),
+			"20:108: relay.pools[1].for[0]: 10.5.0.0/16 is in pool 'lan' already"),
 		WRONG(LAN ", {name: lan, addresses: [10.1.0.6], for: [10.6.0.0/16]}",
 			"20:74: relay.pools[1].name: another pool has the name 'lan'"),
 		WRONG("{name: lan, addresses: [10.1.0.5], for: []}",

@@ -51,7 +51,8 @@ static void test_syntax(void **state)
 		{{"[10.0.0.254]", "10.0.0.254", "9:14: ports[0].gateway: must be a list of "},
 			": put it in brackets, [...]"},
 		{{"address: 10.0.0.1,", "address: 10.0.0.1:3478,", "16:31: listeners[0].address:"},
-			" an IPv4 or IPv6 address (without port, prefix length and brackets)"},
+			" an IPv4 or IPv6 address (without port, prefix length and brackets), "
+			"'all', 'all-ipv4' or 'all-ipv6'"},
 		{{"{to: stderr, ", "{to: stderr ", "37:23: yaml: syntax: "},
 			": a ',' is missing, or the '}', or quotes around the text"},
 		{{"[hunter3]", "['hunter3'", "28:3: yaml: syntax: "},

@@ -387,6 +387,31 @@ static void test_peers(void **state)
 
 // A subnet or route of any port is reached, and what is behind the gateway of a port that has relay
 // addresses.
+// A pool neither allows its peers nor leads to them.
+static void a_pools_peers_are_allowed_and_reached(void **state)
+{
+#define POOL(for_)                                     \
+	"  addresses: [198.51.100.1, '2001:db8::1']\n" \
+	"  pools: [{name: lan, addresses: [203.0.113.2], for: [" for_ "]}]\n"
+#define RELAY "  addresses: [198.51.100.1, '2001:db8::1', 203.0.113.2-203.0.113.4]\n"
+	static const struct edit denied[] = {{RELAY, POOL("192.168.0.0/16")}};
+	static const struct edit allowed[] = {{RELAY, POOL("10.0.0.0/8")}};
+	static const struct edit lost[] = {{RELAY, POOL("10.0.0.0/8")},
+		{"    gateway: [203.0.113.254]\n",
+			"    routes: [{to: 9.9.9.0/24, via: 203.0.113.254}]\n"}};
+	struct heard h = warned_all(denied, 1);
+
+	assert_int_equal(h.nb, 1);
+	assert_non_null(strstr(h.text, "20:55: relay.pools[0].for[0]: no peer in here is allowed"));
+	h = warned_all(allowed, 1);
+	assert_int_equal(h.nb, 0);
+	// wan has a gateway, but not for the address that these peers see
+	h = warned_all(lost, 2);
+	assert_int_equal(h.nb, 3);
+	assert_non_null(strstr(h.text, "relay.pools[0].for[0]: no route leads to these peers"));
+	assert_non_null(strstr(h.text, "peers.allow[0]: is reached from no relay address"));
+}
+
 static void test_unreached(void **state)
 {
 	static const struct edit none[] = {
@@ -416,8 +441,8 @@ static void test_unreached(void **state)
 	assert_int_equal(h.nb, 3); // with two of gateways
 	assert_non_null(strstr(h.text,
 		"28:27: peers.allow[1]: is reached from no relay address: no port has these peers "
-		"in a subnet or behind a route, and none with a relay address has an IPv4 "
-		"gateway\n"));
+		"in a subnet or behind a route, and none with the address that they see has an "
+		"IPv4 gateway\n"));
 	// lan has a gateway, but nothing is relayed from its addresses
 	h = warned_all(behind, 4);
 	assert_int_equal(h.nb, 2);
@@ -453,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_private_range),
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_unreached),
+		cmocka_unit_test(a_pools_peers_are_allowed_and_reached),
 		cmocka_unit_test(test_enough),
 	};
 
