@@ -54,8 +54,8 @@ int conf_addrs_read_listen(
 	}
 	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
 		return conf_addrs_fail(x, n,
-			"an IPv4 or IPv6 address (without port, prefix length and brackets), 'all', "
-			"'all-ipv4' or 'all-ipv6'");
+			"an IPv4 or IPv6 address (without port, prefix length and brackets), "
+			"'all', 'all-ipv4' or 'all-ipv6'");
 	return 0;
 }
 

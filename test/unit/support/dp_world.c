@@ -231,6 +231,8 @@ void world_close(struct dp_world *w)
 	}
 	dp_destroy(w->dp);
 	free(w->conf.turn.routes);
+	w->conf.turn.routes = NULL; // some tests start from this configuration again
+	w->conf.turn.nb_routes = 0;
 	stun_crypto_free(w->crypto);
 }
 
