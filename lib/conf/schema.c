@@ -77,8 +77,9 @@ static const struct conf_key conf_schema[] = {
 	"for an `adaptive` worker where a sleep takes more than 5 us of the CPU."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
-	.help = "Network ports taken over from the kernel, with the addresses they answer for. A "
-	"packet leaves by the port its source address lies on."},
+	.help = "Network ports taken over from the kernel, with the addresses they answer for. The "
+	"longest prefix among the subnets, routes and gateways of all says by which a packet "
+	"leaves. What comes in on another port than its source is reached by is dropped."},
 {"ports[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_REQUIRED | CONF_WORD, RANGE(1, 32),
 	.help = "What logs and telemetry call it; unique."},
 {"ports[].device", CONF_TEXT, ONE(conf_port, device), REQUIRED, RANGE(1, 255),

@@ -79,14 +79,18 @@ static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 	return p->rss_home ? steer_nic_home(p, m, f) : w->id;
 }
 
-// An address is on one port. Another takes in what is for it from those who are reached that way.
+// Whether a port takes in what is for an address of ours from this source: the port by which the
+// source is reached, or the address's own if none is. Nobody gets at what is behind one port by
+// naming it as a source on another.
 static bool is_taken_in(
 	const struct dp *dp, const struct local_addr *to, const struct addr *src, uint8_t port)
 {
 	struct addr via;
 	uint8_t way;
 
-	return to->port == port || (nexthop_find(dp, &to->addr, src, &way, &via) && way == port);
+	if (dp->nb_ports == 1)
+		return to->port == port;
+	return nexthop_find(dp, &to->addr, src, &way, &via) ? way == port : to->port == port;
 }
 
 // Finds what a datagram that came in on v->port is for and the worker that owns it. DP_SENT or a
@@ -98,12 +102,15 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 	const struct local_addr *to = local_addrs_find(dp->local, &f->dst);
 	int listener;
 
-	if (to == NULL || to->kind != LOCAL_OWN || !is_taken_in(dp, to, &f->src, v->port))
+	if (to == NULL || to->kind != LOCAL_OWN)
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
 	if (local_addrs_find(dp->local, &f->src) != NULL) // ours, or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	if (!is_taken_in(dp, to, &f->src, v->port))
+		return drop_of_net(
+			to->port == v->port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
 	listener = local_addrs_listener(dp->local, to, f->dport);
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
@@ -189,6 +196,18 @@ static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	return NOBODY;
 }
 
+// Whether the source of a plain frame is behind the port that it came in on. Its destination stands
+// before the header of UDP.
+static bool comes_its_way(const struct worker *w, const struct turn_view *v)
+{
+	const uint8_t *udp = v->data - NET_UDP_LEN;
+	const struct addr dst =
+		(v->flags & DP_IPV4) != 0 ? addr_from_v4(udp - 4) : addr_from_v6(udp - 16);
+	const struct local_addr *to = local_addrs_find(w->dp->local, &dst);
+
+	return to != NULL && is_taken_in(w->dp, to, &v->src, v->port);
+}
+
 // Whether the source of a frame that accept_plain has taken is one that a host other than us can
 // have. False: accept_any finds out what is wrong.
 static bool source_is_fine(
@@ -201,7 +220,8 @@ static bool source_is_fine(
 		(v->flags & DP_IPV4) != 0 ? udp_martian4(first) : first == 0 || first >= 0xfe;
 
 	return !martian && v->src_port != 0 && (data[6] & 1) == 0 &&
-		memcmp(data + 6, src, 6) != 0 && local_addrs_find(w->dp->local, &v->src) == NULL;
+		memcmp(data + 6, src, 6) != 0 && local_addrs_find(w->dp->local, &v->src) == NULL &&
+		(w->dp->nb_ports == 1 || comes_its_way(w, v));
 }
 
 bool accept_again(struct worker *w, unsigned int i)

@@ -5,6 +5,7 @@
 #include "framing.h"
 #include "fuzz.h"
 #include "link/local_addrs.h"
+#include "link/nexthop.h"
 
 #include <stdlib.h>
 
@@ -249,7 +250,9 @@ void fuzz_peer_acts(void)
 	const uint32_t mtu = fuzz.world.ports[0].mtu;
 	const size_t len = chance(80) ? below(64) : chance(50) ? below(mtu) : mtu - below(100);
 	struct endpoint src = c->peer[below(FUZZ_PEERS)];
-	const struct endpoint *dst = &c->c.relay;
+	struct endpoint to = c->c.relay, *dst = &to;
+	struct addr via;
+	uint8_t port = 0;
 
 	if (!c->allocated)
 		return;
@@ -257,5 +260,9 @@ void fuzz_peer_acts(void)
 		src = (struct endpoint){
 			fuzz_host(addr_is_v4(&dst->addr)), (uint16_t)(7000 + below(8))};
 	test_rand_fill(&fuzz.rand, message, len);
-	fuzz_send("peer", 0, frame, fuzz_udp(frame, 0, &src, dst, message, len));
+	if (fuzz.world.conf.turn.nb_relay_pools > 0 && addr_is_v4(&dst->addr) && chance(50))
+		dst->addr = fuzz.world.conf.turn.relay_pools[0].addresses[0];
+	if (!nexthop_find(fuzz.world.dp, &dst->addr, &src.addr, &port, &via) || chance(5))
+		port = (uint8_t)below(fuzz.world.dp->nb_ports);
+	fuzz_send("peer", port, frame, fuzz_udp(frame, port, &src, dst, message, len));
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "conf.h"
 #include "reading/ctx.h"
@@ -21,13 +22,23 @@ struct expansion {
 	uint32_t *first; // nb_old + 1
 };
 
+// Whether the kernel has the addresses of the exception port's port, in the namespace where it
+// listens.
+static bool is_of_kernel(const struct conf *c, const struct conf_exception *e)
+{
+	const char *there = e->netns != NULL ? e->netns : "";
+	const char *here = c->streams.netns != NULL ? c->streams.netns : "";
+
+	return e->name != NULL && strcmp(there, here) == 0;
+}
+
 // TCP is the kernel's: it has the addresses of ports with an exception port.
 static bool is_wanted(
 	const struct conf *c, const struct turn_listener *l, const struct turn_local *a)
 {
 	const bool is_v4 = addr_is_v4(&a->addr);
 
-	if (turn_listener_is_stream(l) && c->ports[a->port].exception.name == NULL)
+	if (turn_listener_is_stream(l) && !is_of_kernel(c, &c->ports[a->port].exception))
 		return false;
 	return l->on == TURN_LISTEN_ALL || (l->on == TURN_LISTEN_ALL_IPV4) == is_v4;
 }

@@ -115,9 +115,9 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 				text, what);
 		else
 			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
-				"%s is %s, and clients are handed it as it is: no peer elsewhere reaches "
-				"it, give the port a public address, or name the one that the network "
-				"translates it to (ports[].addresses[].external)",
+				"%s is %s, and clients are handed it as it is: no peer elsewhere "
+				"reaches it, give the port a public address, or name the one that "
+				"the network translates it to (ports[].addresses[].external)",
 				text, what);
 	}
 }

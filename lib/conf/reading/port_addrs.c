@@ -15,6 +15,8 @@
 #include "reading/value.h"
 #include "schema.h"
 
+#define RUN_MAX 65536 // more addresses than a port can have
+
 // Fails unless a host on this subnet can have the address.
 static int check_host(
 	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
@@ -106,16 +108,19 @@ static int check_external(
 	struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {
 	struct addr own = run->own.lo, external = run->external.lo;
+	uint32_t most = RUN_MAX;
 
 	if (addr_is_v4(&own) != addr_is_v4(&external))
 		return conf_fail(x, n,
 			"is IPv%c, and the address IPv%c: a translation keeps the family",
 			addr_is_v4(&external) ? '4' : '6', addr_is_v4(&own) ? '4' : '6');
-	while (!addr_eq(&own, &run->own.hi) && !addr_eq(&external, &run->external.hi)) {
+	// Longer ones are refused, whatever they are translated to
+	while (most-- > 0 && !addr_eq(&own, &run->own.hi) &&
+		!addr_eq(&external, &run->external.hi)) {
 		own = addr_next(&own);
 		external = addr_next(&external);
 	}
-	if (addr_eq(&own, &run->own.hi) && addr_eq(&external, &run->external.hi))
+	if (addr_eq(&own, &run->own.hi) == addr_eq(&external, &run->external.hi))
 		return 0;
 	return conf_fail(x, n,
 		"has %s addresses than 'address': a run is translated to a run of equal size",

@@ -365,9 +365,15 @@ bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 	struct exception *e = w->dp->exception[port];
 	const struct exception_flow flow = {IPPROTO_UDP, f->dport, f->sport, f->dst};
 
+	unsigned int reason;
+
 	if (e == NULL || !exception_rules_in(&e->rules, &flow, false))
 		return false;
-	give_or_drop(w, e, m, EXC_UDP);
+	reason = check_addresses(w, port, f); // the rules are those of this port's addresses
+	if (reason == DP_SENT)
+		give_or_drop(w, e, m, EXC_UDP);
+	else
+		worker_drop(w, m, reason);
 	return true;
 }
 

@@ -147,11 +147,41 @@ static void a_pools_peer_may_send_to_the_relay_address(void **state)
 	open_with(*state);
 	both_ways("10.98.0.30", SIDE, "10.98.0.1");
 	for (unsigned int i = 0; i < 20; i++) {
-		send_by(i % 2 ? SIDE : 0, &peer, &client.relay, "straight", 8);
+		send_by(SIDE, &peer, &client.relay, "straight", 8);
 		assert_true(world_take(&world, &client.at, &got));
 		assert_memory_equal(got.data + got.len - 8, "straight", 8);
 	}
 	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// On the public side somebody names a host behind the other port as his source. Neither does its
+// allocation believe him, nor does an answer of ours go there.
+static void a_source_behind_another_port_is_a_martian(void **state)
+{
+	const unsigned int reason = drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	static const char *const hosts[] = {"10.98.0.30", "9.9.9.9"};
+	struct world_datagram got;
+	uint64_t tx;
+
+	open_with(*state);
+	for (unsigned int i = 0; i < RTE_DIM(hosts); i++) {
+		const struct endpoint host = world_endpoint(hosts[i], 7000);
+		struct world_client c;
+
+		both_ways(hosts[i], SIDE, "10.99.0.1");
+		tx = world_stats(&world).tx;
+		// a request to a listener
+		world_client(&world, &c, hosts[i], 5000);
+		client_begin(&world, &c, STUN_BINDING);
+		send_by(0, &c.at, &c.server, c.message, stun_end(&c.w));
+		assert_false(world_take(&world, &c.at, &got));
+		// data of a peer without a channel
+		send_by(0, &(struct endpoint){host.addr, 7001}, &client.relay, "pong", 4);
+		assert_false(world_take(&world, &client.at, &got));
+		assert_int_equal(world_stats(&world).drop[reason], 2 * (i + 1));
+		assert_int_equal(world_stats(&world).tx, tx);
+	}
 	world_close(&world);
 }
 
@@ -224,6 +254,8 @@ int main(void)
 		WITH(peers_behind_a_route_are_reached_by_its_router, 1),
 		WITH(all_other_peers_are_behind_the_gateway, 0),
 		WITH(all_other_peers_are_behind_the_gateway, 1),
+		WITH(a_source_behind_another_port_is_a_martian, 0),
+		WITH(a_source_behind_another_port_is_a_martian, 1),
 		WITH(peers_of_a_pool_see_its_address, 3),
 		WITH(peers_of_a_pool_see_its_address, 4),
 		WITH(a_pools_peer_may_send_to_the_relay_address, 3),
