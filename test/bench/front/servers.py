@@ -218,7 +218,7 @@ def newer_coturn():
 
 
 def able(bench, makers):
-    """Of the servers those that start. Who does not is said and left out; slipring has to."""
+    """The servers that start. Who does not is said and left out; slipring has to."""
     found = {}
     for name, make in makers.items():
         server = make()

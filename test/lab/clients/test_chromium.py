@@ -21,7 +21,7 @@ CALLS = (
     (f"turn:{SERVER4}:3478?transport=tcp", "tcp"),
     (f"turns:{SERVER4}:5349?transport=tcp", "tls"),
 )
-# Of ends that leave while the other still sends, and of mDNS (IGMP has an option of IP).
+# Ends that leave while the other still sends, and mDNS (IGMP has an option of IP).
 LATE = {"exception-foreign", "peer-no-permission", "no-permission", "keepalive", "no-allocation",
         "peer-no-allocation", "hairpin-no-allocation", "ip-options"}  # fmt: skip
 

@@ -124,7 +124,7 @@ def beside_calls(lab, server, gen, count):
     assert result["clients_ready"] == 8 and result["clients_failed"] == 0, result
     missed = sum(port["rx_missed"] for port in server.telemetry.ask("/slipring/ports"))
     assert missed == 0, f"{missed} frames never reached the server: the machine is too busy"
-    # The calls' requests may have been dropped too: each was repeated, but for a caller's last one.
+    # The calls' requests may have been dropped too: each was repeated, except a caller's last one.
     theirs = result["retransmissions"] + result["clients_ready"]
     known = storm.answers + dropped
     assert storm.sent <= known <= storm.sent + theirs, (storm.sent, known, theirs)

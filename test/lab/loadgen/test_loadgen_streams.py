@@ -162,7 +162,7 @@ class Proxy:
 
 
 def length(data):
-    """Of the message that data begins with, padding included; 0 while it is not known."""
+    """The length of the message that data begins with, padding included; 0 while it is not known."""
     if len(data) < 4:
         return 0
     size = struct.unpack_from("!H", data, 2)[0] + (20 if data[0] < 4 else 4)

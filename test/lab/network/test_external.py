@@ -36,7 +36,7 @@ PORT = {
     "gateway": ["10.99.0.254", "fd99::fe"],
 }
 ALLOW = ["10.99.0.0/24", "10.98.0.0/24", "fd99::/64", "fd98::/64"]
-# Of ends that leave while the other still sends; what nobody has a relay for is refused by name.
+# Ends that leave while the other still sends; what nobody has a relay for is refused by name.
 EXPECTED = {"peer-no-permission", "no-permission", "keepalive", "no-allocation",
             "peer-no-allocation", "hairpin-no-allocation"}  # fmt: skip
 

@@ -77,7 +77,7 @@ class Wire:
                 lab.add_address(ns, name, address)
 
     def status(self):
-        """Of both ends: counters and what the port says of itself."""
+        """Counters of both ends, and what the port says of itself."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())

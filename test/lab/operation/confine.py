@@ -79,7 +79,7 @@ class Argument(ctypes.Structure):
 
 
 class Filter:
-    """Of system calls: all are allowed but what is refused. Other architectures' end the process."""
+    """System calls: all are allowed except what is refused. Other architectures' end the process."""
 
     def __init__(self):
         self.lib = ctypes.CDLL("libseccomp.so.2")

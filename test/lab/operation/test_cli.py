@@ -70,7 +70,7 @@ def refused(lab, old, new, line, key, word):
 
 
 def example(lab, name):
-    """A file of conf/ has no errors, but for its certificate, which is to be put there."""
+    """A file of conf/ has no errors, except about its certificate, which is to be put there."""
     path = os.path.join(labs.TOP, "conf", name)
     with open(path) as file:
         text = file.read()

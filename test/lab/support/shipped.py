@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The example files of conf/, started as they are but for what is of the place: the device, the
+"""The example files of conf/, started as they are except for what is of the place: the device, the
 addresses, the paths of the certificate, and that peers are in the lab's private network.
 """
 

@@ -59,7 +59,7 @@ static void test_property(void **state)
 	}
 }
 
-// The ends of a large set, empty but for them; little memory beside the bits.
+// The two ends of a large set alone; little memory beside the bits.
 static void test_sparse(void **state)
 {
 	const uint32_t n = 3000000;

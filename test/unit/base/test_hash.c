@@ -69,7 +69,7 @@ static int id_cmp(const void *a, const void *b)
 	return memcmp(a, b, ID_LEN);
 }
 
-// Of a counter there come ids of which no two are alike; nor are their second halves.
+// No two ids that come of a counter are alike; nor are their second halves.
 static void test_counter(void **state)
 {
 	static const size_t from[] = {0, 8};

@@ -38,7 +38,7 @@ static uint16_t hello_write(uint8_t *out, uint8_t random, const uint8_t *cookie)
 	return len;
 }
 
-// Likewise, with what it takes to be answered by a ServerHello.
+// A ClientHello with all that it takes to be answered by a ServerHello.
 static uint16_t hello_write_whole(uint8_t *out, uint8_t random, const uint8_t *cookie)
 {
 	// a suite, no compression; groups, formats of points, signatures

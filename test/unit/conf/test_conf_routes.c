@@ -11,7 +11,7 @@
 #include "conf_file.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
-// Of port lan, whose addresses are in 10.1.0.0/16
+// The addresses of port lan, in 10.1.0.0/16.
 #define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n"
 
 static struct conf *load(const char *by)

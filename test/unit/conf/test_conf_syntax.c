@@ -140,7 +140,7 @@ static void test_turnserver(void **state)
 	}
 }
 
-// Of what editors leave in files nothing matters: a byte order mark, line ends of other systems.
+// What editors leave in files does not matter: a byte order mark, line ends of other systems.
 static void test_editors(void **state)
 {
 	char *text = malloc(2 * sizeof(conf_good)), error[CONF_ERROR_LEN];

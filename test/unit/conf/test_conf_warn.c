@@ -142,7 +142,7 @@ static void test_none_without_reason(void **state)
 	assert_silent("10.0.0.0/24", "198.51.100.1");
 	// what is next to what is refused, or holds more than that
 	assert_silent("10.0.0.0/24", "169.253.0.0/16, 0.0.0.0/1, '::/1', 'fe00::/9', 168.0.0.0/6");
-	// behind a translator: what is denied is, but for what is taken out of it; and what is none
+	// behind a translator: what is denied is, except what is taken out of it; and what is none
 	assert_silent("allow:", "nat64: ['2a00:64::/96']\n  allow:");
 	assert_silent("'fd00:1::/32'", "'2a00:64::a00:1']\n  nat64: ['2a00:64::/96'");
 	assert_silent("10.0.0.0/24, 10.1.0.1-10.1.0.6]\n  deny: ['fd00:1::/32'",

@@ -65,7 +65,7 @@ void line_round(void);
 struct line_outcome line_pass(enum line_way way, const struct world_client *c, unsigned int port,
 	const uint8_t *frame, size_t len);
 
-// Likewise by each way in turn: asserts that they make the same of it, but for ids, and checksums
+// The same by each way in turn. Asserts that they make the same of it, except ids, and checksums
 // that are right. Returns what the line's way made of it. No identification may come twice.
 struct line_outcome line_three_ways(
 	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len);
@@ -74,7 +74,7 @@ void line_new_ids(void);
 
 // --- checksums ----------------------------------------------------------------------------------
 
-// Of an untagged frame of UDP without IPv4 options.
+// The UDP header of an untagged frame without IPv4 options.
 uint8_t *frame_udp(uint8_t *frame);
 // What the checksums have to be (RFC 768, RFC 8200 8.1; RFC 791).
 uint16_t frame_udp_checksum(uint8_t *frame);

@@ -263,7 +263,7 @@ static void test_stripped_tagged(void **state)
 
 		judged(frame, len, 0, 0, DP_SENT);
 		judged(frame, len, strip, 7, wrong); // two tags
-		judged(frame, len, RTE_MBUF_F_RX_QINQ_STRIPPED, 7, wrong); // likewise
+		judged(frame, len, RTE_MBUF_F_RX_QINQ_STRIPPED, 7, wrong); // two as well
 		len = strip_tag(frame, len);
 		judged(frame, len, 0, 7, wrong); // it had none
 		judged(frame, len, strip, 8, wrong);

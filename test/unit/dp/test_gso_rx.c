@@ -111,7 +111,7 @@ static void all_arrive(void)
 
 // --- super-frames received ----------------------------------------------------------------------
 
-// sent[from, from + n), of one flow and of one size but for the last, as one chain.
+// sent[from, from + n), of one flow and, except the last, of one size, as one chain.
 static struct rte_mbuf *whole(unsigned int from, unsigned int n, uint32_t step)
 {
 	static uint8_t frame[70000];

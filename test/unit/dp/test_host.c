@@ -125,7 +125,7 @@ static void test_asker(void **state)
 		const char *target, *from;
 	} rows[] = {
 		{0, "10.99.0.77", "10.99.0.1"}, // the first that is on its link
-		{0, "10.97.0.77", "10.97.0.1"}, // likewise, though the last of all
+		{0, "10.97.0.77", "10.97.0.1"}, // also when it is the last of all
 		{0, "fd99::77", "fd99::1"},
 		{0, "203.0.113.7", "10.99.0.1"}, // off-link: the first of its family
 		{0, "2001:db8::7", "fd99::1"},

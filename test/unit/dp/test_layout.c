@@ -52,7 +52,7 @@ static void test_port(void **state)
 	assert_int_equal(sizeof(struct dp_port) % RTE_CACHE_LINE_SIZE, 0);
 }
 
-// Of an exception port a worker writes its lane's counters, the thread what is its own.
+// A worker writes its lane's counters of an exception port, the thread what is its own.
 static void test_exception(void **state)
 {
 	STARTS_LINE(exception, taken);

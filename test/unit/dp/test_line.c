@@ -40,7 +40,7 @@ static void random_headers(struct world_datagram *d)
 	d->no_checksum = odd() && addr_is_v4(&d->src.addr);
 }
 
-// Of a client (leg 0) or its peer. Returns whether its line should do.
+// A datagram of a client (leg 0) or its peer. Returns whether its line should do.
 static bool random_datagram(unsigned int i, unsigned int leg, struct world_datagram *d)
 {
 	const struct oddity o = {odd(), odd(), odd(), odd(), odd()};

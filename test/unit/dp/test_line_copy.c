@@ -13,7 +13,7 @@
 
 // --- requests -----------------------------------------------------------------------------------
 
-// Of a client who does not mind being refused. A nonce is asked for each time.
+// A request of a client who does not mind being refused. A nonce is asked for each time.
 static unsigned int ask(unsigned int i, enum stun_method method, const struct endpoint *to,
 	uint32_t number, uint32_t lifetime_s)
 {

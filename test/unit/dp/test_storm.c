@@ -477,7 +477,7 @@ static void test_strangers(void **state)
 	}
 }
 
-// Likewise a worker that has as much to relay as it can: nearly every burst is full.
+// The same of a worker that has as much to relay as it can: nearly every burst is full.
 static void test_strangers_busy(void **state)
 {
 	world_begin(1);

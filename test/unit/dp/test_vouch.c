@@ -50,7 +50,7 @@ static void test_spoofed(void **state)
 	world_close(&world);
 }
 
-// Of strangers to an allocation with a channel.
+// Strangers to an allocation with a channel.
 static void test_strangers(void **state)
 {
 	const struct world_setup *s = *state;

@@ -148,7 +148,7 @@ static void test_port_without(void **state)
 	assert_int_equal(left(), 32);
 }
 
-// Of a port that takes k more frames: their datagrams are sent, the others are not.
+// A port takes k more frames: their datagrams are sent, the others are not.
 static void test_no_room(void **state)
 {
 	for (unsigned int k = 0; k < 4; k++) {

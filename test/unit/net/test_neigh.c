@@ -540,7 +540,7 @@ static void test_share_of_others(void **state)
 	free(t);
 }
 
-// Of IPv6 the /64 is one client.
+// An IPv6 /64 is one client.
 static void test_share_v6(void **state)
 {
 	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});

@@ -320,7 +320,7 @@ static void test_refused_frames(void **state)
 	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
-// Those of TCP likewise; each kind is switched off by itself.
+// TCP's are cut in the same way, and each kind is switched off by itself.
 static void test_tcp(void **state)
 {
 	struct rte_mbuf *m[4];

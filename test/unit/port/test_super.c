@@ -494,7 +494,7 @@ static void test_lies(void **state)
 		total = build_super(&c, 20);
 		m = chain(&r, whole, total, 30);
 		mark(m, &c, l->way, 3);
-		check_cut(m, &c, 20, 3); // but for the lie it is good
+		check_cut(m, &c, 20, 3); // only the lie is wrong about it
 		rte_pktmbuf_free(m);
 		if (l->at >= 0) {
 			at = whole + l2_len(&c) + l->at % 100 + (l->at >= 100 ? l3_len(&c) : 0);

@@ -131,7 +131,7 @@ static void test_partial_zero(void **state)
 	}
 }
 
-// Of a packet inside another (VXLAN, say) it says nothing about the outer one.
+// The offset is that of a packet inside another (VXLAN, say): the outer one's checksum is its own.
 static void test_partial_inner(void **state)
 {
 	const struct shape inner = shape_of(0, 50), outer = shape_of(0, shape_len(&inner));

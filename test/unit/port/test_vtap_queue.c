@@ -76,7 +76,7 @@ static void wire_narrow(int room)
 	assert_int_equal(setsockopt(w.ours, SOL_SOCKET, SO_SNDBUF, &half, sizeof(half)), 0);
 }
 
-// The plain frame that segment i of a super-frame is, but for what changes from one to the next.
+// The plain frame that segment i of a super-frame is, except what changes from one to the next.
 static void assert_segment(const struct shape *s, uint16_t size, unsigned int i, uint32_t len)
 {
 	const uint32_t at = i * size, n = RTE_MIN((uint32_t)size, s->payload - at);

@@ -133,6 +133,16 @@ class Sentences(unittest.TestCase):
         self.assertEqual(bad("All are here but\nfor one of them."), 1)
         self.assertEqual(bad("Often it is so. This is of use, and `but for` is code."), 0)
 
+    def test_comments(self):
+        def bad(text):
+            return len(list(prose.check_comments("a.c", text)))
+
+        self.assertEqual(bad("// Of these it is not.\n"), 1)
+        self.assertEqual(bad("\tx = 1; " "// likewise\n"), 1)
+        self.assertEqual(bad('"""All are here but for one."""\n'), 1)
+        self.assertEqual(bad("// One\n// Of these, though, goes on.\n"), 0)
+        self.assertEqual(bad('puts("likewise");\n// Often.\nurl = "http://but.for"\n'), 0)
+
 
 class Budgets(unittest.TestCase):
     def test_parameters(self):

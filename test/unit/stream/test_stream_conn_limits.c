@@ -30,7 +30,7 @@ static void test_total(void **state)
 	conn_limits_fini(&c);
 }
 
-// Of IPv4 an address, of IPv6 a /64.
+// A source is an IPv4 address or an IPv6 /64.
 static void test_source(void **state)
 {
 	const struct addr a = addr_text("192.0.2.1"), b = addr_text("192.0.2.2");

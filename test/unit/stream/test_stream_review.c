@@ -245,7 +245,7 @@ static void test_pkcs12(void **state)
 	EVP_PKEY_free(k);
 }
 
-// Of both forms in which openssl writes one.
+// An encrypted key, in both forms in which openssl writes one.
 static void test_encrypted(void **state)
 {
 	EVP_PKEY *k = new_key();

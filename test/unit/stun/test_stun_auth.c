@@ -235,7 +235,7 @@ static void signed_attr(struct signed_msg *s, uint16_t type, const uint8_t *valu
 	set_length(s, s->len);
 }
 
-// Appends an integrity attribute of alen bytes, right but for its length; flip is XORed into its
+// Appends an integrity attribute of alen bytes, right except its length; flip is XORed into its
 // last byte.
 static void signed_mac(struct signed_msg *s, bool sha256, uint8_t alen, uint8_t flip)
 {

@@ -327,7 +327,7 @@ static void test_after_integrity(void **state)
 	assert_false(stun_has(&m, STUN_LIFETIME));
 	assert_int_equal(m.nb_unknown, 0);
 
-	// RFC 8489 9: likewise behind a lone MESSAGE-INTEGRITY-SHA256.
+	// RFC 8489 9: a lone MESSAGE-INTEGRITY-SHA256 ends the attributes too.
 	raw_begin(&r, 0x0003);
 	raw_attr(&r, 0x001c, mac, 16);
 	raw_attr(&r, 0x0008, mac, 20);

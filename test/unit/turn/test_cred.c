@@ -292,7 +292,7 @@ static void test_userhash(void **state)
 			hash[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
 	}
-	// Of a REST name there is no telling: 401, and no work done.
+	// A USERHASH cannot tell a REST name: 401, and no work done.
 	r = rest_request("1800000000:bob", "north", true);
 	userhash_of(r.user, hash);
 	r.user = NULL;
@@ -563,7 +563,7 @@ static void test_known(void **state)
 		assert_int_equal(verify(&r), 401);
 	}
 	assert_memory_equal(&known, &other, sizeof(known));
-	// Nor does its password prolong itself: signed with it, but for a name that ends later.
+	// Nor does its password prolong itself: signed with it, but under a name that ends later.
 	for (int modern = 0; modern < 2; modern++) {
 		char password[STUN_REST_PASSWORD_SIZE];
 		struct request r;

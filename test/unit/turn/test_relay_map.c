@@ -174,7 +174,7 @@ static void test_bijection_wide(void **state)
 	}
 }
 
-// The slices of a cut address differ by one at most between workers; whole addresses likewise.
+// Workers have as many slices of a cut address, or whole addresses, as each other, or one more.
 static void test_fair(void **state)
 {
 	struct addr relay[ADDRS_MAX];

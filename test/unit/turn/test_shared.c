@@ -358,7 +358,7 @@ static void where_fewest_allocations_are(void **state)
 	fixture_close(&f);
 }
 
-// Of equals any is taken: each of 8 about 100 times in 800; chi-square of 7 degrees, one in 10^6.
+// Any of equals is taken: each of 8 about 100 times in 800; chi-square of 7 degrees, one in 10^6.
 static void ties_are_drawn(void **state)
 {
 	unsigned int n[PORTS] = {0};
