@@ -33,15 +33,15 @@ static const char addresses[] =
 	"                           (over TCP, TLS, DTLS: addresses of this host's kernel)\n"
 	"  --client-ports FROM[-TO] UDP ports of each of these addresses (10000-59999)\n"
 	"  --client-gateway ADDR    next hop to all that is not on the link\n"
-	"  --peer-addr FROM[-TO]/LEN, --peer-ports, --peer-gateway   likewise of the peers;\n"
+	"  --peer-addr FROM[-TO]/LEN, --peer-ports, --peer-gateway   the same of the peers;\n"
 	"                           with --role client, where they are\n";
 
 static const char clients[] =
 	"\n"
 	"Clients\n"
 	"  --clients N              how many, each with an address and port of its own (1)\n"
-	"  --transport udp|tcp|tls|dtls  between clients and the server (udp); but for udp it is\n"
-	"                           this host's kernel and libssl that do it\n"
+	"  --transport udp|tcp|tls|dtls  between clients and the server (udp); all except udp\n"
+	"                           by this host's kernel and libssl\n"
 	"  --ca FILE                verify the server's certificate by those of a PEM file;\n"
 	"                           without it NONE IS VERIFIED, and in no case are names\n"
 	"  --tls-max 1.2|1.3        latest version of TLS that clients speak (1.3)\n"
