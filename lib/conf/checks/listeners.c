@@ -12,8 +12,8 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-#define LISTENERS_MAX \
-	255 // turn_view.listener is a byte, and lib/dp keeps its last value for itself
+// turn_view.listener is a byte, and lib/dp keeps its last value for itself.
+#define LISTENERS_MAX 255
 
 // The listeners of the file, and where those that stand for them begin.
 struct expansion {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "checks/ports.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -17,14 +18,6 @@ static uint32_t count(const struct addr *a, uint32_t nb, bool is_v4)
 	for (uint32_t i = 0; i < nb; i++)
 		n += addr_is_v4(&a[i]) == is_v4;
 	return n;
-}
-
-static bool is_local(const struct turn_config *t, const struct addr *a)
-{
-	for (uint32_t i = 0; i < t->nb_local; i++)
-		if (addr_eq(&t->local[i].addr, a))
-			return true;
-	return false;
 }
 
 static bool is_among(const struct addr *list, uint32_t nb, const struct addr *a)
@@ -40,7 +33,7 @@ static const char *fault(const struct turn_config *t, uint32_t pool, uint32_t i)
 {
 	const struct addr *a = &t->relay_pools[pool].addresses[i];
 
-	if (!is_local(t, a))
+	if (!conf_ports_own(t, a))
 		return "is not an address of any port: add it to ports[].addresses (an external "
 		       "address has no place here)";
 	if (is_among(t->relay, t->nb_relay, a))

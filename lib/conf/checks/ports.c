@@ -184,6 +184,14 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 		text);
 }
 
+bool conf_ports_own(const struct turn_config *t, const struct addr *a)
+{
+	for (uint32_t i = 0; i < t->nb_local; i++)
+		if (addr_eq(&t->local[i].addr, a))
+			return true;
+	return false;
+}
+
 bool conf_ports_listener_again(const struct turn_config *t, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)

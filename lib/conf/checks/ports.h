@@ -5,11 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct addr;
 struct conf_ctx;
 struct turn_config;
 
 // Checks ports, listeners and relay addresses, and gathers turn.local and turn.gateways. 0 or
 // -EINVAL.
 int conf_ports_check(struct conf_ctx *x);
+// True when a port has this address as its own. turn.local has been gathered.
+bool conf_ports_own(const struct turn_config *t, const struct addr *a);
 // True when a listener before listener i has the same address and port, for another transport.
 bool conf_ports_listener_again(const struct turn_config *t, uint32_t i);

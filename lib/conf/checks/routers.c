@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "checks/ports.h"
 #include "conf.h"
 #include "reading/addrs.h"
 #include "reading/ctx.h"
@@ -109,14 +110,6 @@ static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 	return false;
 }
 
-static bool is_own(const struct turn_config *t, const struct addr *a)
-{
-	for (uint32_t i = 0; i < t->nb_local; i++)
-		if (addr_eq(&t->local[i].addr, a))
-			return true;
-	return false;
-}
-
 // A router is neither a broadcast address nor this box.
 static int check_host(struct conf_ctx *x, const struct conf_port *p, const struct addr *a,
 	const struct conf_node *n)
@@ -126,7 +119,7 @@ static int check_host(struct conf_ctx *x, const struct conf_port *p, const struc
 	if (is_broadcast(p, a))
 		return conf_fail(x, n, "%s is the broadcast address of its subnet: name the router",
 			addr_format(a, text, sizeof(text)));
-	if (is_own(&x->conf->turn, a))
+	if (conf_ports_own(&x->conf->turn, a))
 		return conf_fail(x, n, "%s is an address of this box itself: name the router",
 			addr_format(a, text, sizeof(text)));
 	return 0;

@@ -14,18 +14,6 @@
 #define WAN "[10.0.0.1/24, 'fd00::1/64']"
 #define LAN "[10.1.0.1-10.1.0.9/16]"
 
-static struct conf *load(const char *piece, const char *by)
-{
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(piece, by);
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
-}
-
 static void assert_pair(const struct conf_address *a, const char *own, const char *external)
 {
 	const struct addr x = addr_text(own), y = addr_text(external);
@@ -36,7 +24,7 @@ static void assert_pair(const struct conf_address *a, const char *own, const cha
 
 static void single_addresses_have_external_ones(void **state)
 {
-	struct conf *c = load(WAN,
+	struct conf *c = conf_file_changed(WAN,
 		"[{address: 10.0.0.1/24, external: 203.0.113.1}, "
 		"{external: '2001:db8::1', address: 'fd00::1/64'}]");
 
@@ -52,8 +40,8 @@ static void single_addresses_have_external_ones(void **state)
 
 static void a_run_is_translated_to_a_run(void **state)
 {
-	struct conf *c =
-		load(LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: 203.0.113.254-203.0.114.6}]");
+	struct conf *c = conf_file_changed(
+		LAN, "[{address: 10.1.0.1-10.1.0.9/16, external: 203.0.113.254-203.0.114.6}]");
 
 	assert_int_equal(c->ports[1].nb_addresses, 9);
 	assert_pair(&c->ports[1].addresses[0], "10.1.0.1", "203.0.113.254");
@@ -64,7 +52,7 @@ static void a_run_is_translated_to_a_run(void **state)
 
 static void entries_of_both_kinds_may_be_mixed(void **state)
 {
-	struct conf *c = load(LAN,
+	struct conf *c = conf_file_changed(LAN,
 		"[10.1.0.1/16, {address: 10.1.0.2/16}, "
 		"{address: 10.1.0.3-10.1.0.4/16, external: "
 		"203.0.113.3-203.0.113.4}]");

@@ -16,18 +16,6 @@
 #define FIRST "  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
 #define SECOND "  - {transport: udp, address: 'fd00::1', port: 50000}\n"
 
-static struct conf *load(const char *piece, const char *by)
-{
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(piece, by);
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
-}
-
 static void assert_at(const struct conf *c, uint32_t i, const char *addr, uint16_t port)
 {
 	const struct addr a = addr_text(addr);
@@ -39,7 +27,7 @@ static void assert_at(const struct conf *c, uint32_t i, const char *addr, uint16
 
 static void all_is_every_address_of_the_ports(void **state)
 {
-	struct conf *c = load(FIRST, "  - {address: all}\n");
+	struct conf *c = conf_file_changed(FIRST, "  - {address: all}\n");
 
 	assert_int_equal(c->turn.nb_listeners, 2 + 9 + 1);
 	assert_at(c, 0, "10.0.0.1", 3478);
@@ -52,7 +40,7 @@ static void all_is_every_address_of_the_ports(void **state)
 
 static void a_family_may_be_chosen(void **state)
 {
-	struct conf *c = load(FIRST,
+	struct conf *c = conf_file_changed(FIRST,
 		"  - {address: all-ipv4, port: 3479}\n"
 		"  - {address: all-ipv6}\n");
 

@@ -14,18 +14,6 @@
 // The addresses of port lan, in 10.1.0.0/16.
 #define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n"
 
-static struct conf *load(const char *by)
-{
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(LAN, by);
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
-}
-
 // The route by which a destination is reached from an address of port wan, 0.
 static const struct route *to(const struct conf *c, const char *dst)
 {
@@ -36,8 +24,9 @@ static const struct route *to(const struct conf *c, const char *dst)
 
 static void subnets_routes_and_gateways_are_gathered(void **state)
 {
-	struct conf *c = load(LAN "    routes: [{to: 172.16.0.0/12, via: 10.1.0.254}, "
-				  "{via: 10.1.0.253, to: 172.16.5.5}]\n");
+	struct conf *c = conf_file_changed(LAN,
+		LAN "    routes: [{to: 172.16.0.0/12, via: 10.1.0.254}, "
+		    "{via: 10.1.0.253, to: 172.16.5.5}]\n");
 	const struct addr router = addr_text("10.1.0.254"), other = addr_text("10.1.0.253");
 
 	// wan's two subnets, lan's one (nine addresses), two routes, one gateway
@@ -57,8 +46,9 @@ static void subnets_routes_and_gateways_are_gathered(void **state)
 
 static void a_subnet_of_one_address_is_no_route(void **state)
 {
-	struct conf *c = load("    addresses: [10.1.0.1/32, 10.1.0.2/32, 10.1.0.3/32, "
-			      "10.1.0.4/32]\n");
+	struct conf *c = conf_file_changed(LAN,
+		"    addresses: [10.1.0.1/32, 10.1.0.2/32, 10.1.0.3/32, "
+		"10.1.0.4/32]\n");
 
 	assert_int_equal(c->turn.nb_routes, 3);
 	assert_false(to(c, "10.1.0.2")->direct);
@@ -67,8 +57,9 @@ static void a_subnet_of_one_address_is_no_route(void **state)
 
 static void a_router_may_be_link_local(void **state)
 {
-	struct conf *c = load("    addresses: [10.1.0.1-10.1.0.9/16, 'fd01::1/64']\n"
-			      "    routes: [{to: 'fd10::/16', via: 'fe80::1'}]\n");
+	struct conf *c = conf_file_changed(LAN,
+		"    addresses: [10.1.0.1-10.1.0.9/16, 'fd01::1/64']\n"
+		"    routes: [{to: 'fd10::/16', via: 'fe80::1'}]\n");
 
 	assert_int_equal(to(c, "fd10::7")->port, 1);
 	assert_false(to(c, "fd10::7")->direct);

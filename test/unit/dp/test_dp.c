@@ -615,31 +615,26 @@ static void test_threads(void **state)
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_relay, 0),
-		WITH(test_relay, 1),
-		WITH(test_relay, 2),
-		WITH(test_relay, 3),
-		WITH(test_relay, 4),
-		WITH(test_relay, 5),
-		WITH(test_relay, 6),
-		WITH(test_relay, 7),
+		WORLD_CASE(test_relay, setups, 0),
+		WORLD_CASE(test_relay, setups, 1),
+		WORLD_CASE(test_relay, setups, 2),
+		WORLD_CASE(test_relay, setups, 3),
+		WORLD_CASE(test_relay, setups, 4),
+		WORLD_CASE(test_relay, setups, 5),
+		WORLD_CASE(test_relay, setups, 6),
+		WORLD_CASE(test_relay, setups, 7),
 		cmocka_unit_test(test_tx_queues),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_neighbour_moves),
 		cmocka_unit_test(test_edges),
-		WITH(test_hairpin, 0),
-		WITH(test_hairpin, 3),
-		WITH(test_hairpin, 5),
-		WITH(test_redirect, 3),
-		WITH(test_redirect, 5),
+		WORLD_CASE(test_hairpin, setups, 0),
+		WORLD_CASE(test_hairpin, setups, 3),
+		WORLD_CASE(test_hairpin, setups, 5),
+		WORLD_CASE(test_redirect, setups, 3),
+		WORLD_CASE(test_redirect, setups, 5),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_wall_clock),
 		cmocka_unit_test(test_stop_in_flight),

@@ -152,21 +152,16 @@ static void a_public_address_of_the_box_is_no_source_and_no_destination(void **s
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(packets_have_the_own_address_and_messages_the_public_one, 0),
-		WITH(packets_have_the_own_address_and_messages_the_public_one, 1),
-		WITH(clients_reach_each_other_in_process_by_either_form, 0),
-		WITH(clients_reach_each_other_in_process_by_either_form, 1),
-		WITH(nothing_leaves_for_a_public_address_of_the_box, 0),
-		WITH(nothing_leaves_for_a_public_address_of_the_box, 1),
-		WITH(a_public_address_of_the_box_is_no_source_and_no_destination, 0),
+		WORLD_CASE(packets_have_the_own_address_and_messages_the_public_one, setups, 0),
+		WORLD_CASE(packets_have_the_own_address_and_messages_the_public_one, setups, 1),
+		WORLD_CASE(clients_reach_each_other_in_process_by_either_form, setups, 0),
+		WORLD_CASE(clients_reach_each_other_in_process_by_either_form, setups, 1),
+		WORLD_CASE(nothing_leaves_for_a_public_address_of_the_box, setups, 0),
+		WORLD_CASE(nothing_leaves_for_a_public_address_of_the_box, setups, 1),
+		WORLD_CASE(a_public_address_of_the_box_is_no_source_and_no_destination, setups, 0),
 	};
 
 	world_eal();

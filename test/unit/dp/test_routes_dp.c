@@ -239,31 +239,26 @@ static void nobody_comes_in_where_he_is_not_reached(void **state)
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(peers_on_a_subnet_of_another_port_are_reached_there, 0),
-		WITH(peers_on_a_subnet_of_another_port_are_reached_there, 1),
-		WITH(peers_on_a_subnet_of_another_port_are_reached_there, 2),
-		WITH(peers_behind_a_route_are_reached_by_its_router, 0),
-		WITH(peers_behind_a_route_are_reached_by_its_router, 1),
-		WITH(all_other_peers_are_behind_the_gateway, 0),
-		WITH(all_other_peers_are_behind_the_gateway, 1),
-		WITH(a_source_behind_another_port_is_a_martian, 0),
-		WITH(a_source_behind_another_port_is_a_martian, 1),
-		WITH(peers_of_a_pool_see_its_address, 3),
-		WITH(peers_of_a_pool_see_its_address, 4),
-		WITH(a_pools_peer_may_send_to_the_relay_address, 3),
-		WITH(a_pools_peer_may_send_to_the_relay_address, 4),
-		WITH(a_pools_address_without_an_allocation_is_a_named_drop, 3),
-		WITH(clients_are_answered_by_the_port_they_are_behind, 0),
-		WITH(nobody_comes_in_where_he_is_not_reached, 0),
-		WITH(nobody_comes_in_where_he_is_not_reached, 1),
+		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 0),
+		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 1),
+		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 2),
+		WORLD_CASE(peers_behind_a_route_are_reached_by_its_router, setups, 0),
+		WORLD_CASE(peers_behind_a_route_are_reached_by_its_router, setups, 1),
+		WORLD_CASE(all_other_peers_are_behind_the_gateway, setups, 0),
+		WORLD_CASE(all_other_peers_are_behind_the_gateway, setups, 1),
+		WORLD_CASE(a_source_behind_another_port_is_a_martian, setups, 0),
+		WORLD_CASE(a_source_behind_another_port_is_a_martian, setups, 1),
+		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 3),
+		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 4),
+		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 3),
+		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 4),
+		WORLD_CASE(a_pools_address_without_an_allocation_is_a_named_drop, setups, 3),
+		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 0),
+		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 0),
+		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 1),
 	};
 
 	world_eal();

@@ -91,6 +91,18 @@ char *conf_file_edit(const char *piece, const char *by)
 	return conf_text_edit(conf_good, piece, by);
 }
 
+struct conf *conf_file_changed(const char *piece, const char *by)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit(piece, by);
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
 void conf_file_refused(const char *text, size_t len, const char *want)
 {
 	char error[CONF_ERROR_LEN];

@@ -26,6 +26,9 @@ struct conf *conf_file_load(const char *text, size_t len, char *error);
 char *conf_text_edit(const char *text, const char *piece, const char *by);
 // The same, with conf_good as the text.
 char *conf_file_edit(const char *piece, const char *by);
+// Loads conf_good with a piece replaced, and fails the test if it is refused. The caller frees the
+// result with conf_free.
+struct conf *conf_file_changed(const char *piece, const char *by);
 // Asserts that a text is refused, that its error goes on with `want` after "FILE:", and that the
 // error contains none of the passwords, secrets and keys of conf_good and of the tests.
 void conf_file_refused(const char *text, size_t len, const char *want);

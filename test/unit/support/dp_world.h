@@ -26,6 +26,12 @@
 #include "test_rand.h"
 #include "turn.h"
 
+// A test of cmocka's with setup[i] as its initial state; its name ends with i.
+#define WORLD_CASE(test, setup, i)                                                          \
+	{                                                                                   \
+		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setup[i] \
+	}
+
 #define WORLD_SEEN 2048
 #define WORLD_STREAMS 64 // most connections of a world
 #define WORLD_RELAYS 16 // most further relay addresses of a family

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Own addresses that the network translates 1:1: clients are told the public form wherever an own
 // address stands in a message, and may use either form for a peer (RFC 8656 sections 7.3, 11).
+#include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
 
@@ -8,27 +9,18 @@ static struct fixture f;
 static struct turn_local local[3];
 static struct fixture_client ivan, eve;
 
-static struct addr at(const char *text)
-{
-	return fixture_endpoint(text, 0).addr;
-}
-
-static void assert_addr(const struct addr *a, const char *text)
-{
-	const struct addr b = at(text);
-
-	assert_true(addr_eq(a, &b));
-}
-
 // The usual box behind a translator: relay addresses 10.99.0.1 and fd99::1, and 10.99.0.2 without a
 // relay.
 static struct turn_config behind_translator(void)
 {
 	struct turn_config c = fixture_config();
 
-	local[0] = (struct turn_local){.addr = at("10.99.0.1"), .external = at("203.0.113.1")};
-	local[1] = (struct turn_local){.addr = at("10.99.0.2"), .external = at("203.0.113.2")};
-	local[2] = (struct turn_local){.addr = at("fd99::1"), .external = at("2001:db8:5::1")};
+	local[0] = (struct turn_local){
+		.addr = addr_text("10.99.0.1"), .external = addr_text("203.0.113.1")};
+	local[1] = (struct turn_local){
+		.addr = addr_text("10.99.0.2"), .external = addr_text("203.0.113.2")};
+	local[2] = (struct turn_local){
+		.addr = addr_text("fd99::1"), .external = addr_text("2001:db8:5::1")};
 	for (int i = 0; i < 3; i++)
 		local[i].subnet = (struct prefix){.addr = local[i].addr, .len = 128};
 	c.local = local;
@@ -64,7 +56,7 @@ static int teardown(void **state)
 // The relayed transport address of a client as it is inside.
 static struct endpoint own_relay(const struct fixture_client *c)
 {
-	return (struct endpoint){at("10.99.0.1"), c->relay.port};
+	return (struct endpoint){addr_text("10.99.0.1"), c->relay.port};
 }
 
 // A datagram that one client has sent to the relayed transport address of another, in process.
@@ -193,7 +185,7 @@ static void public_address_without_a_relay_is_no_peer(void **state)
 // A translator of IPv6 to IPv4 would bring the datagram back to the box.
 static void public_address_is_no_peer_behind_nat64(void **state)
 {
-	struct prefix nat64 = {.addr = at("2001:db8:64::"), .len = 96};
+	struct prefix nat64 = {.addr = addr_text("2001:db8:64::"), .len = 96};
 	struct fixture_client six = fixture_client("2001:db8::7", 5000);
 	struct turn_config c;
 
@@ -211,7 +203,7 @@ static void public_address_is_no_peer_behind_nat64(void **state)
 // The rules for peers name others; peers.hairpin alone decides on addresses of ours.
 static void hairpin_alone_decides_on_either_form(void **state)
 {
-	struct prefix denied[] = {{.addr = at("203.0.113.0"), .len = 96 + 24}};
+	struct prefix denied[] = {{.addr = addr_text("203.0.113.0"), .len = 96 + 24}};
 	struct turn_config c;
 
 	for (int hairpin = 0; hairpin < 2; hairpin++) {
@@ -230,7 +222,7 @@ static void hairpin_alone_decides_on_either_form(void **state)
 // A line would vouch for a packet from a port with such a source, which nobody else may have.
 static void no_line_has_a_public_address(void **state)
 {
-	const struct addr own = at("10.99.0.1"), public = at("203.0.113.1");
+	const struct addr own = addr_text("10.99.0.1"), public = addr_text("203.0.113.1");
 
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "203.0.113.1", eve.relay.port), 0);
 	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pools of relay addresses: what a peer sees, and that an allocation stays one allocation.
+#include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
 
 static struct fixture f;
 static struct fixture_client ivan, eve;
-
-static struct addr at(const char *text)
-{
-	return fixture_endpoint(text, 0).addr;
-}
-
-static void assert_addr(const struct addr *a, const char *text)
-{
-	const struct addr b = at(text);
-
-	assert_true(addr_eq(a, &b));
-}
 
 // Relay addresses 10.99.0.1 and fd99::1. Peers in 10.0.0.0/8 see 10.1.0.2 in place of the first;
 // those in 10.98.0.0/16 see 10.2.0.2.
@@ -28,17 +17,18 @@ static struct turn_config pooled(void)
 	static struct turn_local local[4];
 	struct turn_config c = fixture_config();
 
-	lan[0] = at("10.1.0.2");
-	dmz[0] = at("10.2.0.2");
+	lan[0] = addr_text("10.1.0.2");
+	dmz[0] = addr_text("10.2.0.2");
 	assert_int_equal(addr_prefix_parse("10.0.0.0/8", &lan_peers[0]), 0);
 	assert_int_equal(addr_prefix_parse("10.98.0.0/16", &dmz_peers[0]), 0);
 	allow[0] = lan_peers[0];
 	pools[0] = (struct turn_relay_pool){"lan", lan, lan_peers, 1, 1};
 	pools[1] = (struct turn_relay_pool){"dmz", dmz, dmz_peers, 1, 1};
-	local[0] = (struct turn_local){.addr = at("10.99.0.1"), .external = at("203.0.113.1")};
-	local[1] = (struct turn_local){.addr = at("fd99::1")};
+	local[0] = (struct turn_local){
+		.addr = addr_text("10.99.0.1"), .external = addr_text("203.0.113.1")};
+	local[1] = (struct turn_local){.addr = addr_text("fd99::1")};
 	local[2] = (struct turn_local){.addr = lan[0]};
-	local[3] = (struct turn_local){.addr = dmz[0], .external = at("203.0.113.2")};
+	local[3] = (struct turn_local){.addr = dmz[0], .external = addr_text("203.0.113.2")};
 	for (int i = 0; i < 4; i++)
 		local[i].subnet = (struct prefix){.addr = local[i].addr, .len = 128};
 	c.relay_pools = pools;
@@ -136,7 +126,7 @@ static void the_client_is_told_one_address(void **state)
 
 static void data_of_a_pools_peer_comes_by_its_channel(void **state)
 {
-	const struct endpoint relay = {at("10.99.0.1"), ivan.relay.port};
+	const struct endpoint relay = {addr_text("10.99.0.1"), ivan.relay.port};
 	const struct endpoint peer = fixture_endpoint("10.5.0.9", 7000);
 
 	seen_by("10.5.0.9", 0x4000);
