@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers to whom no route leads are refused when a permission or a channel is asked for.
+#include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
 
@@ -107,6 +108,31 @@ static void one_peer_of_many_without_a_route_refuses_all(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
+// The gateway of port 1 serves the addresses of that port. One of them is the pool's, which its
+// peers see.
+static void the_address_that_a_peer_sees_needs_the_route(void **state)
+{
+	struct addr lan[] = {addr_text("10.1.0.2")};
+	struct prefix peers[] = {addr_text_prefix("8.8.0.0/16")};
+	struct turn_relay_pool pool = {"lan", lan, peers, 1, 1};
+	struct turn_local local[] = {{.addr = addr_text("10.99.0.1")},
+		{.addr = addr_text("fd99::1")}, {.addr = lan[0], .port = 1}};
+	struct turn_config c;
+
+	fixture_close(&f);
+	c = routed();
+	for (int i = 0; i < 3; i++)
+		local[i].subnet = (struct prefix){.addr = local[i].addr, .len = 128};
+	c.local = local;
+	c.nb_local = 3;
+	c.relay_pools = &pool;
+	c.nb_relay_pools = 1;
+	open_with(&c);
+	assert_int_equal(fixture_permit(&f, &ivan, "8.8.8.8"), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, "8.9.8.8"), 403);
+	assert_says_why();
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, fixture_teardown)
 
 int main(void)
@@ -117,6 +143,7 @@ int main(void)
 		T(what_is_denied_is_not_said_to_lack_a_route),
 		T(own_relay_address_needs_no_route),
 		T(one_peer_of_many_without_a_route_refuses_all),
+		T(the_address_that_a_peer_sees_needs_the_route),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
