@@ -105,8 +105,9 @@ static const struct conf_key conf_schema[] = {
 	"box: clients reach each other by either, and nothing is sent to it."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers for all that is neither on-link nor behind a route, at most one per "
-	"family: on a subnet of the port, or an IPv6 link-local address. A gateway serves the "
-	"addresses of its own port."},
+	"family: on a subnet of the port, or an IPv6 link-local address. Where all addresses of "
+	"the family are lone ones (`203.0.113.5/32`), as clouds and hosters give them out, it may "
+	"be any address. A gateway serves the addresses of its own port."},
 {"ports[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
 	.help = "Routers for some destinations, beside the gateway. The longest prefix of all "
 	"subnets and routes of all ports says by which port a packet leaves, whatever port its "
@@ -114,7 +115,8 @@ static const struct conf_key conf_schema[] = {
 {"ports[].routes[].to", CONF_PREFIX, ONE(conf_route, to), REQUIRED,
 	.help = "The destinations: `10.0.0.0/8`, `2001:db8:8::/48` or one address."},
 {"ports[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
-	.help = "The router: on a subnet of the port, or an IPv6 link-local address."},
+	.help = "The router: as of a gateway, on a subnet of the port, or an IPv6 link-local "
+	"address."},
 {"ports[].vlan", CONF_NUMBER, ONE(conf_port, vlan), RANGE(0, 4094), .def = "0",
 	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",

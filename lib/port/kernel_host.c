@@ -213,6 +213,7 @@ static int add_route(struct session *s, const struct port_route *r)
 	m->rtm_protocol = RTPROT_STATIC;
 	m->rtm_scope = RT_SCOPE_UNIVERSE;
 	m->rtm_type = RTN_UNICAST;
+	m->rtm_flags = RTNH_F_ONLINK; // the router of a lone address is in no subnet of it
 	if (m->rtm_dst_len != 0)
 		put_addr(n, RTA_DST, &r->to.addr);
 	put_addr(n, RTA_GATEWAY, &r->via);

@@ -12,8 +12,12 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
+// A port whose addresses of a family are each a subnet of their own (/32, /128), as many clouds and
+// hosters give them out, has its routers on-link, wherever they are.
 static bool is_on_link(const struct conf_port *p, const struct addr *a)
 {
+	uint32_t own = 0, lone = 0; // addresses of the family
+
 	// An IPv6 router is most often named by its link-local address, which is on-link anywhere
 	// (RFC 4861 section 5.1)
 	if (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80)
@@ -22,11 +26,14 @@ static bool is_on_link(const struct conf_port *p, const struct addr *a)
 		const struct prefix s =
 			conf_addrs_prefix(&p->addresses[i].addr, p->addresses[i].prefix_len);
 
-		if (addr_is_v4(&p->addresses[i].addr) == addr_is_v4(a) &&
-			addr_prefix_contains(&s, a))
+		if (addr_is_v4(&p->addresses[i].addr) != addr_is_v4(a))
+			continue;
+		if (addr_prefix_contains(&s, a))
 			return true;
+		own++;
+		lone += s.len == 128;
 	}
-	return false;
+	return own > 0 && lone == own;
 }
 
 // A router is another host on a subnet of the port.
@@ -39,7 +46,9 @@ static int check_router(struct conf_ctx *x, const struct conf_port *p, const str
 	if (is_on_link(p, a))
 		return 0;
 	return conf_fail(x, n,
-		"%s is not on-link: it must lie in the subnet of an address of this port", text);
+		"%s is not on-link: it must lie in the subnet of an address of this port (only "
+		"where all its addresses of the family are /%u may it be anywhere)",
+		text, addr_is_v4(a) ? 32 : 128);
 }
 
 static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i)

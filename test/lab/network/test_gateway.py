@@ -24,8 +24,8 @@ def both_ways(client, echo, count=50):
 
 
 def far_peer(lab, ip):
-    """A near client, a peer behind the gateway of the family."""
-    echo = lab.echo(ip, ns=lab.far)
+    """A near client, a peer that is reached by the gateway of the family."""
+    echo = lab.echo(ip, ns=lab.far if ip in (FAR4, FAR6) else lab.peer)
     client = lab.client()
     family = bytes([2 if ":" in ip else 1, 0, 0, 0])
     assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
@@ -143,6 +143,20 @@ def oversize(lab, server):
         assert not client.fence() and echo.seen == []
 
 
+def lone(lab, allow):
+    """Clouds give out lone addresses: all else, the link's hosts too, is reached by the gateway."""
+    host = lab.namespace(lab.cleanup, "host")
+    exception = {"name": "sr0", "netns": host.name, "allow": ["icmp-to"]}
+    port = {**servers.CONFIG["ports"][0], "gateway": ["10.99.0.254", "fd99::fe"]}
+    port = {**port, "addresses": ["10.99.0.1/32", "fd99::1/128"], "exception": exception}
+    expected = ("exception-foreign",)  # of the kernel, which reports its multicast groups
+    lab.server({"ports": [port], "peers": {"allow": allow}}, allow=expected)
+    for ip in (FAR4, FAR6, PEER4):
+        far_peer(lab, ip)
+    host.run("ping", "-c1", "-W5", FAR4)
+    host.run("ping", "-6", "-c1", "-W5", FAR6)
+
+
 def main(lab):
     labs.need_own_server()
     allow = ["10.99.0.0/24", "10.98.0.0/24", "fd99::/64", "fd98::/64"]
@@ -159,8 +173,11 @@ def main(lab):
     # An IPv6 gateway known by its link-local address, as routers are.
     port = {**servers.CONFIG["ports"][0], "gateway": ["10.99.0.254", "fe80::fe"]}
     lab.server({"ports": [port], "peers": {"allow": allow}})
+    server = lab.servers[-1]
     far_peer(lab, FAR6)
     far_peer(lab, FAR4)
+    server.finish()
+    lone(lab, allow)
 
 
 if __name__ == "__main__":

@@ -403,6 +403,18 @@ static void test_gateways(void **state)
 			"this box itself"},
 		{"[10.0.0.254]", "[router]",
 			"9:15: ports[0].gateway[0]: 'router' is not an address"},
+		// a lone address has its router anywhere, but only where all are lone
+		{"10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
+			"10.0.0.1/32, 10.0.2.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
+			"9:15: ports[0].gateway[0]: 10.0.0.254 is not on-link: it must lie in the "
+			"subnet of an address of this port (only where all its addresses of the "
+			"family are /32 may it be anywhere)"},
+		{"10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
+			"10.0.0.1/32, 'fd00::1/64']\n    gateway: ['fd02::1']",
+			"9:15: ports[0].gateway[0]: fd02::1 is not on-link"},
+		{"10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
+			"10.0.0.1/32, 'fd00::1/64']\n    gateway: [10.0.0.1]",
+			"9:15: ports[0].gateway[0]: 10.0.0.1 is an address of this box itself"},
 		// on-link of the other port is not enough
 		{"[10.0.0.254]", "[10.1.0.254]",
 			"9:15: ports[0].gateway[0]: 10.1.0.254 is not "

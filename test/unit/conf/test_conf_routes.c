@@ -55,6 +55,22 @@ static void a_subnet_of_one_address_is_no_route(void **state)
 	conf_free(c);
 }
 
+static void the_gateway_of_lone_addresses_may_be_anywhere(void **state)
+{
+	struct conf *c = conf_file_changed(LAN,
+		"    addresses: [10.1.0.1/32, 10.1.0.2/32, "
+		"10.1.0.3/32, 10.1.0.4/32]\n"
+		"    gateway: [172.31.1.1]\n"
+		"    routes: [{to: 10.9.0.0/16, via: 172.31.1.2}]\n");
+	const struct addr router = addr_text("172.31.1.1"), lan = addr_text("9.9.9.9");
+	const struct route *r = routes_find(c->turn.routes, c->turn.nb_routes, 1, &lan);
+
+	assert_true(r->port == 1 && !r->direct && addr_eq(&r->via, &router));
+	// what is in the range of its addresses is not on-link
+	assert_addr(&to(c, "10.9.1.1")->via, "172.31.1.2");
+	conf_free(c);
+}
+
 static void a_router_may_be_link_local(void **state)
 {
 	struct conf *c = conf_file_changed(LAN,
@@ -109,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(subnets_routes_and_gateways_are_gathered),
 		cmocka_unit_test(a_subnet_of_one_address_is_no_route),
+		cmocka_unit_test(the_gateway_of_lone_addresses_may_be_anywhere),
 		cmocka_unit_test(a_router_may_be_link_local),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 	};
