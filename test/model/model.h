@@ -109,7 +109,8 @@ struct op {
 	struct endpoint relay; // OP_PEER: where the datagram goes
 };
 
-enum peer_class { PEER_OPEN, PEER_FORBIDDEN, PEER_OWN };
+// PEER_FAR: no route leads to it, where there are routes; open where all is reached.
+enum peer_class { PEER_OPEN, PEER_FAR, PEER_FORBIDDEN, PEER_OWN };
 
 struct model_peer {
 	struct endpoint at; // as on the wire
@@ -148,6 +149,7 @@ struct model_world {
 	struct turn_listener listener[3]; // that config points to
 	struct turn_local
 		local[2]; // config points to them, too; both or none have an external address
+	struct route route[2]; // and to these, if to any
 };
 
 // What came of an op.

@@ -52,6 +52,11 @@ static bool family_differs(const struct naive_hold *h, const struct addr *a)
 	return addr_is_v4(a) != addr_is_v4(&h->relay.addr);
 }
 
+static bool out_of_reach(const struct naive *n, const struct model_peer *p)
+{
+	return p->class == PEER_FAR && n->config->nb_routes > 0;
+}
+
 // Adds the codes that refuse peer i of a request, for any method. An IPv4 address written as an
 // IPv6 address may be taken for what it means or refused for what it looks like.
 static void peer_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
@@ -65,7 +70,8 @@ static void peer_codes(const struct naive *n, const struct naive_hold *h, const 
 	}
 	if (family_differs(h, &p->canonical) || p->encoded)
 		naive_may(may, 443);
-	if (p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin))
+	if (p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin) ||
+		out_of_reach(n, p))
 		naive_may(may, 403);
 }
 
@@ -77,7 +83,8 @@ static bool encoded_only(const struct naive *n, const struct naive_hold *h, cons
 		const struct model_peer *p = &n->w->peer[op->peer[i]];
 
 		if (op->peer_malformed[i] || family_differs(h, &p->canonical) ||
-			p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin))
+			p->class == PEER_FORBIDDEN ||
+			(p->class == PEER_OWN && !n->config->hairpin) || out_of_reach(n, p))
 			return false;
 		any = any || p->encoded;
 	}

@@ -16,12 +16,12 @@ static const struct {
 	{"10.98.0.1", 7001, PEER_OPEN, false},
 	{"10.98.0.2", 7000, PEER_OPEN, false},
 	{"10.98.0.3", 7000, PEER_OPEN, false},
-	{"10.98.0.4", 7000, PEER_OPEN, false},
-	{"10.98.0.5", 65535, PEER_OPEN, false},
+	{"10.98.0.4", 7000, PEER_FAR, false},
+	{"10.98.0.5", 65535, PEER_FAR, false},
 	{"fd99::10", 7000, PEER_OPEN, false},
 	{"fd99::10", 7001, PEER_OPEN, false},
 	{"fd99::11", 7000, PEER_OPEN, false},
-	{"fd99::12", 1, PEER_OPEN, false},
+	{"fd99::12", 1, PEER_FAR, false},
 	{"10.99.0.1", 50002, PEER_OWN, false},
 	{"fd99::1", 50002, PEER_OWN, false},
 	{"192.168.1.1", 7000, PEER_FORBIDDEN, false},
@@ -46,6 +46,20 @@ static bool percent(struct model_world *w, uint32_t p)
 	((const uint32_t[]){__VA_ARGS__}[below( \
 		w, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))])
 
+// In half of the worlds the network has no more than 10.98.0.0/30 and fd99::10/127.
+static void routes_init(struct model_world *w)
+{
+	static const char *const to[2] = {"10.98.0.0/30", "fd99::10/127"};
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(addr_prefix_parse(to[i], &w->route[i].to), 0);
+		w->route[i].direct = true;
+	}
+	routes_sort(w->route, 2);
+	w->config.routes = percent(w, 50) ? w->route : NULL;
+	w->config.nb_routes = w->config.routes != NULL ? 2 : 0;
+}
+
 static void config_init(struct model_world *w)
 {
 	struct turn_config *c = &w->config;
@@ -68,6 +82,7 @@ static void config_init(struct model_world *w)
 		w->local[i].subnet = (struct prefix){.addr = w->local[i].addr, .len = 128};
 	c->local = w->local;
 	c->nb_local = 2;
+	routes_init(w);
 	c->port_lo = (uint16_t)(50000 + below(w, 3));
 	c->port_hi = (uint16_t)(c->port_lo + ONE_OF(w, 8, 15, 16, MODEL_PORTS - 1));
 	c->quarantine_s = ONE_OF(w, 0, 2, 30, 300);
