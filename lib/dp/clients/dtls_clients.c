@@ -264,17 +264,31 @@ static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *messa
 	rewrite_set_frame(m, data, (uint32_t)head + len);
 }
 
+// The fields of IP that a message came with. What came before its session was this worker's has
+// lost its headers.
+static struct net_ip came_with(const struct sealed *s)
+{
+	const uint8_t *frame;
+	struct net_frame f;
+
+	if (s->bare)
+		return (struct net_ip){.ttl = FRESH_TTL + 1};
+	frame = rte_pktmbuf_mtod(s->m, const uint8_t *);
+	net_frame_describe(frame, (uint16_t)(s->view.data - frame), s->view.len, &f);
+	return (struct net_ip){.tos = f.tos, .ttl = f.ttl, .df = f.df};
+}
+
 // Puts a frame around a payload at REWRITE_ANSWER_AT that came in one datagram with others, or
 // before its session was this worker's.
-static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c, uint16_t len)
+static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c,
+	const struct net_ip *ip, uint16_t len)
 {
 	const struct source *to = fastpath_listener_source(w, c->listener);
 	const struct endpoint server = {to->addr, __builtin_bswap16(to->port)};
 	const struct endpoint client = client_of(c);
-	const struct net_ip ip = {.ttl = FRESH_TTL + 1};
 	static const struct net_l2 untagged;
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
-	uint8_t *frame = net_write_udp(payload, len, &untagged, &client, &server, &ip, 0);
+	uint8_t *frame = net_write_udp(payload, len, &untagged, &client, &server, ip, 0);
 
 	store_be16(payload - 2,
 		csum_udp(&client.addr, &server.addr, payload - NET_UDP_LEN,
@@ -306,9 +320,10 @@ static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint1
 	s->m = NULL;
 }
 
-static void add_copy(
-	struct worker *w, const struct session *c, const uint8_t *message, uint16_t len)
+static void add_copy(struct worker *w, const struct session *c, const struct sealed *s,
+	const uint8_t *message, uint16_t len)
 {
+	const struct net_ip ip = came_with(s);
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 	struct turn_view v = sessions_view(w, c);
 	uint8_t *at;
@@ -326,7 +341,7 @@ static void add_copy(
 		return;
 	}
 	memcpy(at, message, len);
-	wrap(w, m, c, len);
+	wrap(w, m, c, &ip, len);
 	add(w, m, &v);
 }
 
@@ -370,7 +385,7 @@ static int open_one(struct worker *w, struct session *c, struct sealed *s)
 	if (s->in_len == 0 && !s->bare)
 		add_last(w, s, message, (uint16_t)n);
 	else
-		add_copy(w, c, message, (uint16_t)n);
+		add_copy(w, c, s, message, (uint16_t)n);
 	c->heard_ms = w->now_ms;
 	w->live.dtls.rx++;
 	return s->in_len > 0 ? n : IO_LATER;
