@@ -206,7 +206,8 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
 		r->ip_id = rewrite_ip_id(w);
-		r->df |= f.df;
+		// RFC 8656 13: what comes over IPv6 takes no notice of DONT-FRAGMENT; 15: TCP does
+		r->df = f.df || (r->df && (f.is_v4 || r->fresh));
 		reason = rewrite_frame(m, &f, r);
 	}
 	if (unlikely(reason != DP_SENT))
