@@ -13,6 +13,9 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_NUMBER:
 		fprintf(out, "number, %u to %u", k->min, k->max);
 		break;
+	case CONF_DSCP:
+		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
+		break;
 	case CONF_TEXT:
 		fprintf(out, "text, %u to %u bytes", k->min, k->max);
 		break;

@@ -208,6 +208,12 @@ static const struct conf_key conf_schema[] = {
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
 	"out of the relay range of the same address."},
+{"listeners[].dscp", CONF_DSCP, ONE(turn_listener, dscp), RANGE(0, 63), .def = "copy",
+	.help = "DSCP of what leaves to the clients of this listener, and for them to their peers. "
+	"`copy`: as it came, which each sender chooses; answers, and what no packet brings, have "
+	"0. A number, 46 (EF) or 34 (AF41) for media: all has this one, answers and handshakes "
+	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
+	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
 
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2 "
 	"and SIGHUP read the files again, for connections and sessions from then on; where they "

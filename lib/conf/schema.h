@@ -16,6 +16,7 @@ enum conf_type {
 	CONF_BOOL,
 	CONF_CHOICE,
 	CONF_ADDR,
+	CONF_DSCP, // a number, or copy
 	CONF_LISTEN_ADDR, // an address, or a word for all of them, which goes to count
 	CONF_ADDRS, // single addresses, a-b and prefixes, expanded
 	CONF_PORT_ADDRS, // each item a CONF_PORT_RUN, or a mapping of the keys below

@@ -16,6 +16,7 @@
 #include "drop_of.h"
 #include "fast_headers.h"
 #include "indication.h"
+#include "link/dscp.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "net.h"
@@ -36,7 +37,22 @@ static struct source source_of(const struct addr *a, uint16_t port)
 {
 	return (struct source){.addr = *a,
 		.port = __builtin_bswap16(port),
-		.flags = addr_is_v4(a) ? DP_PLAIN | DP_IPV4 : DP_PLAIN};
+		.flags = addr_is_v4(a) ? DP_PLAIN | DP_IPV4 : DP_PLAIN,
+		.tos_kept = 0xff};
+}
+
+static struct source source_of_listener(const struct turn_listener *l)
+{
+	const enum client_transport spoken = client_transport_of(l);
+	struct source s = source_of(&l->at.addr, l->at.port);
+
+	if (spoken != CLIENT_UDP)
+		s.flags = spoken == CLIENT_DTLS ? SOURCE_DTLS : SOURCE_STREAM;
+	if (l->dscp != TURN_DSCP_COPY) {
+		s.tos_kept = NET_TOS_ECN;
+		s.tos = turn_listener_tos(l);
+	}
+	return s;
 }
 
 int fastpath_sources_create(struct dp *d)
@@ -56,15 +72,7 @@ int fastpath_sources_create(struct dp *d)
 		relays[i] = source_of(&a, 0);
 	}
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		listeners[TURN_LINE_LISTENER(i)] =
-			source_of(&c->listeners[i].at.addr, c->listeners[i].at.port);
-	for (uint32_t i = 0; i < c->nb_listeners; i++) {
-		const enum client_transport spoken = client_transport_of(&c->listeners[i]);
-
-		if (spoken != CLIENT_UDP)
-			listeners[TURN_LINE_LISTENER(i)].flags =
-				spoken == CLIENT_DTLS ? SOURCE_DTLS : SOURCE_STREAM;
-	}
+		listeners[TURN_LINE_LISTENER(i)] = source_of_listener(&c->listeners[i]);
 	return 0;
 }
 
@@ -84,6 +92,7 @@ void fastpath_wires_init(struct worker *w)
 	uint32_t mtu = UINT16_MAX;
 
 	memcpy(w->source, w->dp->source, sizeof(w->source));
+	w->marks = dscp_wanted(&w->dp->conf->turn);
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
 		const struct dp_port *port = &w->dp->port[p];
 		uint8_t tail[8];

@@ -18,6 +18,9 @@ struct source {
 	// SOURCE_STREAM and SOURCE_DTLS, which no view has, for listeners to whose clients no line
 	// sends.
 	uint8_t flags;
+	// A listener's traffic class: the bits that stay as they came, and what the others are. The
+	// latter is also the class of what is no relayed datagram.
+	uint8_t tos_kept, tos;
 };
 
 #define SOURCE_STREAM 0xff

@@ -253,7 +253,7 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 {
 	const struct source *from = fastpath_listener_source(w, listener);
 	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
-	const struct net_ip ip = {.ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
+	const struct net_ip ip = {.tos = from->tos, .ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
 	const uint32_t ip_len = net_headers_len(addr_is_v4(&src.addr), 0) - NET_ETH_LEN + len;
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
 	uint16_t neigh = NEIGH_NONE;

@@ -34,6 +34,7 @@
 #include "exception/exception.h"
 #include "fastpath.h"
 #include "idle.h"
+#include "link/dscp.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/nexthop.h"
@@ -69,6 +70,7 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	turn_route_begin(w->shard, &b->turn);
 	if (unlikely(b->turn.nb_elsewhere > 0))
 		handover_clients(w);
+	dscp_burst(w);
 	relayed = fastpath_burst(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);

@@ -2,6 +2,7 @@
 // Logs what was started, and at the end what the run has done.
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <rte_version.h>
@@ -122,9 +123,15 @@ static void report_listeners(const struct turn_config *t)
 		[TURN_OVER_DTLS] = "dtls"};
 	char text[ADDR_TEXT_LEN + 8];
 
-	for (uint32_t i = 0; i < t->nb_listeners && i < LISTENERS_TOLD; i++)
-		LOG(INFO, "listener: %s %s", transports[t->listeners[i].transport],
-			addr_format_endpoint(&t->listeners[i].at, text, sizeof(text)));
+	for (uint32_t i = 0; i < t->nb_listeners && i < LISTENERS_TOLD; i++) {
+		const struct turn_listener *l = &t->listeners[i];
+		char dscp[16] = "";
+
+		if (l->dscp != TURN_DSCP_COPY)
+			snprintf(dscp, sizeof(dscp), ", dscp %u", turn_listener_tos(l) >> 2);
+		LOG(INFO, "listener: %s %s%s", transports[l->transport],
+			addr_format_endpoint(&l->at, text, sizeof(text)), dscp);
+	}
 	if (t->nb_listeners > LISTENERS_TOLD)
 		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
 }

@@ -23,6 +23,8 @@
 #define NET_PROTO_ICMP6 58
 #define NET_PROTO_DESTINATION 60
 
+#define NET_TOS_ECN 3 // the bits of ECN in TOS and traffic class (RFC 3168)
+
 // IPv4 (RFC 791), without options
 #define NET_IP4_LEN 20
 #define NET_IP4_LENGTH_AT 2 // of the whole packet

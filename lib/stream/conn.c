@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "framing.h"
 #include "stun.h"
+#include "tos.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte from a TLS client: the content type of its record
 #define ASK_BURST 8 // requests of one connection before another one has its turn
@@ -16,6 +17,7 @@ static struct stream_from from_of(const struct thread *t, const struct conn *c)
 {
 	return (struct stream_from){.client = c->client,
 		.listener = t->s->listener[c->listener].index,
+		.tos = c->tos,
 		.conn = conn_handle(t, c)};
 }
 
@@ -115,6 +117,7 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 		.state = l->mode == STREAM_DETECT ? CONN_DETECT : CONN_OPEN,
 		.client = *client,
 		.listener = listener,
+		.tos = tos_accepted(fd, l),
 		.fresh = l->mode != STREAM_PLAIN,
 		.events = EPOLLIN,
 		.opened_ms = t->now_ms,

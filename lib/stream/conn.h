@@ -29,6 +29,7 @@ struct conn {
 	uint32_t events; // events that epoll watches for
 	uint8_t state; // enum conn_state
 	uint8_t listener; // element of the listeners in our configuration
+	uint8_t tos; // tos_accepted
 	uint8_t home, told; // home: its worker; told: workers told of its end (CONN_ENDED)
 	bool heard; // a whole message has come
 	bool young; // no message has come, not even one that waits: may have to give way

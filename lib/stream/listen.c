@@ -14,6 +14,7 @@
 
 #include "listen.h"
 #include "conn.h"
+#include "tos.h"
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts this to somaxconn
 #define ACCEPT_BURST 16
@@ -87,11 +88,11 @@ static void fail(const struct endpoint *at, char *error, size_t len)
 		addr_format_endpoint(at, text, sizeof(text)), strerror(errno), advice);
 }
 
-static int listen_on(const struct thread *t, const struct endpoint *at)
+static int listen_on(const struct thread *t, const struct stream_listener *l)
 {
 	static const int on = 1;
 	union address a;
-	const socklen_t len = address_of(at, &a);
+	const socklen_t len = address_of(&l->at, &a);
 	const int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -105,6 +106,7 @@ static int listen_on(const struct thread *t, const struct endpoint *at)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
 	else
 		setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
+	tos_listen(fd, l);
 	// each thread has its own socket; the kernel deals connections by a hash of the 5-tuple
 	if ((t->s->conf.threads > 1 &&
 		    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) ||
@@ -127,7 +129,7 @@ int listen_open(struct thread *t, char *error, size_t len)
 	for (unsigned int i = 0; i < conf->nb_listeners; i++) {
 		struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_LISTENER | i};
 
-		t->listen[i] = listen_on(t, &conf->listeners[i].at);
+		t->listen[i] = listen_on(t, &conf->listeners[i]);
 		if (t->listen[i] < 0 || epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0) {
 			fail(&conf->listeners[i].at, error, len);
 			return -1;

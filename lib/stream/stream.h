@@ -27,6 +27,8 @@ struct stream_listener {
 	struct endpoint at;
 	uint8_t index; // the workers' number for it
 	uint8_t mode; // enum stream_mode
+	bool marked; // its connections have tos; else what their clients' SYNs have
+	uint8_t tos; // DSCP as it stands in TOS, without ECN
 };
 
 // Paths of PEM files. They are read at the start, and again by stream_tls_reload.
@@ -76,6 +78,7 @@ struct stream_message {
 struct stream_from {
 	struct endpoint client;
 	uint8_t listener; // stream_listener.index
+	uint8_t tos; // DSCP of the connection as it stands in TOS, without ECN
 	uint64_t conn;
 };
 

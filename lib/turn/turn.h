@@ -54,7 +54,10 @@ struct turn_view {
 	};
 	uint64_t hash; // hash of the key that is looked up; turn_route_begin writes it
 	uint32_t shared; // number of the shared address; turn_route_begin writes it
-	uint32_t spare; // unused: makes the size a power of two
+	// For the data path: of a message over a stream, the DSCP of the connection as it stands in
+	// TOS.
+	uint8_t tos;
+	uint8_t spare[3]; // unused: makes the size a power of two
 	uint64_t stream; // for the data path: connection of a client over a stream
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");

@@ -39,7 +39,16 @@ struct turn_listener {
 	struct endpoint at;
 	uint8_t transport; // enum turn_transport
 	uint8_t on; // enum turn_listen_on
+	uint8_t dscp; // of its clients' traffic: TURN_DSCP_COPY, or the value and 1
 };
+
+#define TURN_DSCP_COPY 0 // as it came
+
+// The DSCP of a listener that has one, as it stands in TOS and traffic class; else 0.
+static inline uint8_t turn_listener_tos(const struct turn_listener *l)
+{
+	return l->dscp != TURN_DSCP_COPY ? (uint8_t)((l->dscp - 1) << 2) : 0;
+}
 
 static inline bool turn_listener_is_stream(const struct turn_listener *l)
 {

@@ -55,6 +55,13 @@ static void pick_nic(struct world_setup *s)
 		.misdeliver = chance(20)};
 }
 
+// Some listeners have a DSCP.
+static void pick_dscp(struct dp_world *w)
+{
+	for (unsigned int i = 0; i < w->conf.turn.nb_listeners; i++)
+		w->listeners[i].dscp = (uint8_t)PICK(TURN_DSCP_COPY, TURN_DSCP_COPY, 1, 46 + 1, 64);
+}
+
 // Some addresses are translated 1:1 by the network.
 static void pick_externals(struct dp_world *w)
 {
@@ -123,6 +130,8 @@ static void change(struct dp_world *w)
 		pick_externals(w);
 	if (chance(40))
 		pick_routes(w);
+	if (chance(40))
+		pick_dscp(w);
 	w->conf.turn.rfc5766_channels = chance(30);
 	l->permissions = l->channels = PICK(3, 16);
 	l->lifetime_default_s = PICK(30, 600);

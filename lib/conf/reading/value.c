@@ -13,6 +13,7 @@
 #include "reading/port_addrs.h"
 #include "reading/services.h"
 #include "stun.h"
+#include "turn_config.h"
 
 const char *conf_value_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN])
 {
@@ -95,6 +96,24 @@ static int read_number(
 		return conf_fail(x, n, "%s is out of range, it must be from %u to %u",
 			conf_value_shown(n, shown), k->min, k->max);
 	store_number(k, base, value);
+	return 0;
+}
+
+static int read_dscp(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char shown[CONF_SHOWN_LEN];
+	uint32_t value;
+
+	if (strcmp(n->text, "copy") == 0) {
+		store_number(k, base, TURN_DSCP_COPY);
+		return 0;
+	}
+	if (!n->plain || !conf_value_decimal(n->text, strlen(n->text), &value) || value > k->max)
+		return conf_fail(x, n,
+			"must be copy, or a DSCP as a decimal number from %u to %u (EF is 46, AF41 "
+			"is 34), not '%s'",
+			k->min, k->max, conf_value_shown(n, shown));
+	store_number(k, base, value + 1);
 	return 0;
 }
 
@@ -247,6 +266,7 @@ static const struct value_type {
 	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
 	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},
 	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},
+	[CONF_DSCP] = {CONF_SCALAR, "copy or a number", read_dscp},
 	[CONF_LISTEN_ADDR] = {CONF_SCALAR, "an address, or all", conf_addrs_read_listen},
 	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_addrs_read_list},
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",

@@ -111,6 +111,7 @@ static void put_up(struct stream_way *y, const struct stream_message *m,
 		.leg = TURN_FROM_CLIENT,
 		.data = m->data,
 		.flags = DP_STREAM,
+		.tos = from->tos,
 		.via = TURN_NO_WORKER,
 		.stream = from->conn};
 	rewrite_set_frame(b, m->data, m->len);
@@ -393,11 +394,12 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 
-	// RFC 8656 15: best effort, Not-ECT, DF only if DONT-FRAGMENT asks for it
+	// RFC 8656 15: the connection's DSCP, Not-ECT, DF only if DONT-FRAGMENT asks for it
 	*f = (struct net_frame){.src = v->src,
 		.sport = v->src_port,
 		.payload_off = (uint16_t)(v->data - data),
 		.payload_len = v->len,
+		.tos = v->tos,
 		.ttl = REPLY_TTL + 1};
 }
 
@@ -425,7 +427,11 @@ static unsigned int listeners_of(const struct conf *c, struct stream_listener *o
 		if (!turn_listener_is_stream(l))
 			continue;
 		if (out != NULL)
-			out[n] = (struct stream_listener){l->at, (uint8_t)i, modes[l->transport]};
+			out[n] = (struct stream_listener){.at = l->at,
+				.index = (uint8_t)i,
+				.mode = modes[l->transport],
+				.marked = l->dscp != TURN_DSCP_COPY,
+				.tos = turn_listener_tos(l)};
 		n++;
 	}
 	return n;

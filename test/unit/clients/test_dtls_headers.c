@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS runs over UDP, so RFC 8656 sections 13 and 14 say what header fields its messages leave with
-// in both directions: for IPv4 and IPv6 clients, one record to a datagram and two.
+// in both directions: for IPv4 and IPv6 clients, one record to a datagram and two. With
+// listeners[].dscp they have that of the DTLS listener, also where a UDP listener shares its port.
 #include <openssl/ssl.h>
 
 #include "clients/sessions.h"
@@ -124,11 +125,75 @@ static void test_to_clients(void **state)
 	clients_world_close();
 }
 
+// --- listeners[].dscp ----------------------------------------------------------------------------
+
+static uint8_t udp_dscp, dtls_dscp; // of the two listeners at 10.99.0.1:3478, and 1; 0: copy
+
+static void with_dscp(struct dp_world *w)
+{
+	w->listeners[0].dscp = udp_dscp;
+	w->listeners[w->dtls].dscp = dtls_dscp;
+}
+
+static unsigned int expected(unsigned int came)
+{
+	return dtls_dscp != 0 ? (dtls_dscp - 1u) << 2 | (came & 3) : came;
+}
+
+static void relay_both_ways(unsigned int came)
+{
+	const struct endpoint at = peer_of(0);
+	struct world_datagram d = {.src = at, .dst = client[0].relay, .ttl = 64, .len = 5};
+	struct world_datagram got;
+
+	d.tos = tos = (uint8_t)came;
+	for (unsigned int n = 0; n < 2; n++) { // two records to a datagram, then one
+		in_pairs = n == 0;
+		write_data(0);
+		if (in_pairs)
+			write_data(0);
+		settle(3);
+		assert_true(world_take(&world, &at, &got));
+		assert_int_equal(got.tos, expected(came));
+	}
+	assert_true(world_take(&world, &at, &got));
+	assert_int_equal(got.tos, expected(came));
+	world_send(&world, &d);
+	world_run(&world);
+	assert_true(world_take(&world, &client[0].at, &got));
+	assert_int_equal(got.tos, expected(came));
+}
+
+static void test_dscp(void **state)
+{
+	static const uint8_t pairs[][2] = {{46 + 1, 0}, {0, 34 + 1}, {46 + 1, 34 + 1}, {1, 63 + 1}};
+	struct world_setup s = setup;
+
+	s.change = with_dscp;
+	for (unsigned int n = 0; n < sizeof(pairs) / sizeof(pairs[0]); n++) {
+		udp_dscp = pairs[n][0];
+		dtls_dscp = pairs[n][1];
+		clients_world_open(&s);
+		tos = 0;
+		ttl = 64;
+		df = in_pairs = false;
+		on_the_wire = with_fields;
+		client_place("10.99.0.20", world.dtls);
+		shake_all();
+		allocate(0);
+		for (unsigned int came = 0; came < 256; came += 3)
+			relay_both_ways(came);
+		in_pairs = false;
+		clients_world_close();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_to_peers),
 		cmocka_unit_test(test_to_clients),
+		cmocka_unit_test(test_dscp),
 	};
 
 	world_eal();

@@ -53,7 +53,7 @@ static uint64_t allocations(void)
 
 // --- relaying -----------------------------------------------------------------------------------
 
-// RFC 8656 15: what the peer gets carries nothing of TCP's.
+// RFC 8656 15: what the peer gets has the DSCP of the connection, and nothing else of TCP's.
 static void expect_at_peer(const struct world_client *c, const struct endpoint *peer,
 	const uint8_t *data, uint16_t len, bool df)
 {
@@ -64,7 +64,7 @@ static void expect_at_peer(const struct world_client *c, const struct endpoint *
 	assert_true(endpoint_eq(&got.src, &c->relay));
 	assert_int_equal(got.len, len);
 	assert_memory_equal(got.data, data, len);
-	assert_int_equal(got.tos, 0);
+	assert_int_equal(got.tos, c->tos);
 	assert_int_equal(got.ttl, 64);
 	assert_int_equal(got.df, df && addr_is_v4(&peer->addr));
 	assert_false(got.no_checksum);
@@ -161,6 +161,7 @@ static void test_relay(void **state)
 			struct world_client c;
 
 			world_stream_client(&world, &c, clients[i / 3], (uint16_t)(40000 + i));
+			c.tos = (uint8_t)(i * 28); // a DSCP
 			assert_int_equal(client_allocate(&world, &c, i % 3 == 1 ? 6 : 4), 0);
 			assert_int_equal(client_bind(&world, &c, CHANNEL, &bound), 0);
 			relay_channel(&c, &bound);

@@ -162,6 +162,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_null(c->drivers);
 	assert_int_equal(c->turn.listeners[0].transport, d->turn.listeners[0].transport);
 	assert_int_equal(c->turn.listeners[0].at.port, d->turn.listeners[0].at.port);
+	assert_int_equal(c->turn.listeners[0].dscp, d->turn.listeners[0].dscp);
 	assert_int_equal(c->turn.port_lo, d->turn.port_lo);
 	assert_int_equal(c->turn.port_hi, d->turn.port_hi);
 	assert_int_equal(c->turn.quarantine_s, d->turn.quarantine_s);

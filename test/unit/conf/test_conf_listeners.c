@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
@@ -70,6 +71,28 @@ static void over_tcp_all_are_those_that_the_kernel_has(void **state)
 	conf_free(c);
 }
 
+static void a_dscp_is_copied_unless_there_is_one(void **state)
+{
+	static const struct {
+		const char *key;
+		bool copied;
+		uint8_t tos;
+	} list[] = {{"", true, 0}, {", dscp: copy", true, 0}, {", dscp: 0", false, 0},
+		{", dscp: 46", false, 0xb8}, {", dscp: 63", false, 0xfc}};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char text[128];
+		struct conf *c;
+
+		snprintf(text, sizeof(text), "  - {address: all-ipv6%s}\n", list[i].key);
+		c = conf_file_changed(FIRST, text); // for each address that it stands for
+		assert_int_equal(c->turn.listeners[0].dscp == TURN_DSCP_COPY, list[i].copied);
+		assert_int_equal(turn_listener_tos(&c->turn.listeners[0]), list[i].tos);
+		assert_int_equal(c->turn.listeners[1].dscp, TURN_DSCP_COPY);
+		conf_free(c);
+	}
+}
+
 static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
@@ -85,6 +108,19 @@ static void mistakes_are_told_at_their_places(void **state)
 			"17:5: listeners[1]: the same as listeners[0]: remove one"},
 		{FIRST, "  - {transport: dtls, address: all}\n",
 			"16:17: listeners[0].transport: there is no tls.certificate"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: 64}\n",
+			"16:31: listeners[0].dscp: must be copy, or a DSCP as a decimal number "
+			"from 0 to 63 (EF is 46, AF41 is 34), not '64'"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: ef}\n",
+			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: 0xb8}\n",
+			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: '46'}\n",
+			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: -1}\n",
+			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
+		{FIRST, "  - {address: 10.0.0.1, dscp: [46]}\n",
+			"16:31: listeners[0].dscp: must be copy or a number"},
 		// places behind an entry that stands for many
 		{SECOND, "  - {address: all}\n  - {address: 10.2.0.1}\n",
 			"17:5: listeners[1]: the same as listeners[0]: remove one"},
@@ -109,6 +145,7 @@ int main(void)
 		cmocka_unit_test(all_is_every_address_of_the_ports),
 		cmocka_unit_test(a_family_may_be_chosen),
 		cmocka_unit_test(over_tcp_all_are_those_that_the_kernel_has),
+		cmocka_unit_test(a_dscp_is_copied_unless_there_is_one),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 	};
 

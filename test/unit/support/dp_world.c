@@ -549,7 +549,8 @@ void world_stream_client(
 
 static struct stream_from stream_from(const struct dp_world *w, const struct world_client *c)
 {
-	return (struct stream_from){.client = c->at, .listener = (uint8_t)w->tcp, .conn = c->conn};
+	return (struct stream_from){
+		.client = c->at, .listener = (uint8_t)w->tcp, .tos = c->tos, .conn = c->conn};
 }
 
 bool world_stream_send(

@@ -121,6 +121,7 @@ struct world_client {
 	struct stun_key key;
 	uint8_t token[8];
 	uint64_t conn; // its connection; 0 = it uses UDP
+	uint8_t tos; // of its connection
 };
 
 struct endpoint world_endpoint(const char *addr, uint16_t port);

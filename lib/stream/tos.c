@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The DSCP of TCP connections, which the kernel sends. ECN is TCP's own and stays the kernel's.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "tos.h"
+#include "addr.h"
+
+#define DSCP_BITS 0xfc
+#define SYN_MAX 512 // bytes of IP and TCP headers: 60 and 60, and extension headers
+
+static void set(int fd, const struct stream_listener *l, uint8_t tos)
+{
+	const int value = tos;
+
+	if (addr_is_v4(&l->at.addr))
+		setsockopt(fd, IPPROTO_IP, IP_TOS, &value, sizeof(value));
+	else
+		setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof(value));
+}
+
+void tos_listen(int fd, const struct stream_listener *l)
+{
+	static const int on = 1;
+
+	if (l->marked)
+		set(fd, l, l->tos);
+	else
+		setsockopt(fd, IPPROTO_TCP, TCP_SAVE_SYN, &on, sizeof(on));
+}
+
+// The class of the SYN that the kernel has kept.
+static uint8_t class_of_syn(int fd)
+{
+	uint8_t syn[SYN_MAX];
+	socklen_t len = sizeof(syn);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_SAVED_SYN, syn, &len) != 0 || len < 2)
+		return 0;
+	return syn[0] >> 4 == 4 ? syn[1] : (uint8_t)(syn[0] << 4 | syn[1] >> 4);
+}
+
+uint8_t tos_accepted(int fd, const struct stream_listener *l)
+{
+	uint8_t tos = l->tos;
+
+	if (l->marked)
+		return tos;
+	tos = class_of_syn(fd) & DSCP_BITS;
+	if (tos != 0)
+		set(fd, l, tos);
+	return tos;
+}
