@@ -432,6 +432,14 @@ static const struct conf_key conf_schema[] = {
 	.def = "1000", .help = "Per second; 0 = no limit."},
 {"limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst), RANGE(1, 1000000),
 	.def = "2000", .help = "At once."},
+{"limits.icmp", CONF_SECTION, .help = "ICMP errors about the datagrams of one allocation (port "
+	"unreachable, packet too big and the like) that its client is told of, by a Data "
+	"indication with an ICMP attribute. Whoever knows both ends of a flow can send such "
+	"errors; past the limit they are dropped as `icmp-error-rate`."},
+{"limits.icmp.rate", CONF_NUMBER, ONE(conf, turn.limits.icmp.rate), RANGE(0, 1000000),
+	.def = "10", .help = "Per second; 0 = no limit."},
+{"limits.icmp.burst", CONF_NUMBER, ONE(conf, turn.limits.icmp.burst), RANGE(1, 1000000),
+	.def = "20", .help = "At once."},
 {"limits.handshakes", CONF_SECTION, .help = "Handshakes of TLS, and as many of DTLS, that may be "
 	"begun by a source (IPv4 address, IPv6 /64). It has shown by then that its address is its "
 	"own: nobody can use up another's, but those behind one address share. With the defaults "
@@ -523,6 +531,9 @@ static const struct conf_key conf_schema[] = {
 {"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
 {"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",
 	.help = "Echo replies per second; 0 = none."},
+{"icmp.errors-in", CONF_NUMBER, ONE(conf, icmp_errors_in), RANGE(0, 1000000), .def = "1000",
+	.help = "ICMP errors about relayed datagrams that clients are told of per second, of all "
+	"workers; 0 = none. `limits.icmp` bounds those of one allocation."},
 };
 // clang-format on
 

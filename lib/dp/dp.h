@@ -29,6 +29,10 @@
 	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                                \
 	X(DP_DROP_ICMP, "icmp", "ICMP or ND message that asks for nothing we do")                \
 	X(DP_DROP_ICMP_RATE, "icmp-rate", "echo request past the rate limit")                    \
+	X(DP_DROP_ICMP_QUOTE, "icmp-quote",                                                      \
+		"ICMP error that quotes no datagram that we can have sent")                      \
+	X(DP_DROP_ICMP_TOTAL, "icmp-error-total",                                                \
+		"ICMP error that a client could be told of, past icmp.errors-in")                \
 	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")      \
 	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")   \
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                       \

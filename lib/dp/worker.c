@@ -37,6 +37,7 @@
 #include "link/dscp.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
+#include "link/icmp_errors.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
 #include "port.h"
@@ -132,6 +133,9 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 			break;
 		case MBUF_META_FRAME:
 			tx_put(w, p->port, m);
+			break;
+		case MBUF_META_ICMP:
+			icmp_errors_take(w, m, &mbuf_meta_of(m)->icmp);
 			break;
 		case MBUF_META_SEAL:
 			dtls_clients_reply_for(w, m);

@@ -77,7 +77,7 @@ struct worker {
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget
 	uint16_t ip_id, ip_id_key[3];
-	struct bucket echo, facts;
+	struct bucket echo, facts, errors_in;
 	struct announcement announce[CONF_PORTS_MAX];
 	unsigned int nb_notes;
 	struct turn_redirect_note note[DP_NOTES_MAX]; // waiting for room in a ring

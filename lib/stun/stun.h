@@ -54,6 +54,7 @@ enum stun_method {
 	X(STUN_XOR_MAPPED_ADDRESS, 0x0020)       \
 	X(STUN_RESERVATION_TOKEN, 0x0022)        \
 	X(STUN_PASSWORD_ALGORITHMS, 0x8002)      \
+	X(STUN_ICMP, 0x8004)                     \
 	X(STUN_SOFTWARE, 0x8022)                 \
 	X(STUN_ALTERNATE_SERVER, 0x8023)         \
 	X(STUN_FINGERPRINT, 0x8028)

@@ -17,6 +17,8 @@
 // Writes to front (48 bytes at most) what goes before the data of a peer's datagram *v in a Data
 // indication; returns its length, 36 or 48.
 uint16_t route_data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front);
+// Writes a transaction id that nobody can foresee, for an indication of ours (RFC 8489 section 5).
+void route_indication_tid(struct turn_shard *s, uint8_t tid[16]);
 
 // Makes *plan drop the datagram for this reason.
 void route_drop(struct turn_plan *plan, enum turn_drop reason);

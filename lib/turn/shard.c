@@ -30,7 +30,7 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding;
+	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp;
 	void *permission_users, *channel_users;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
@@ -113,6 +113,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.stale = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.guesses = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.icmp = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
@@ -181,6 +182,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->stale = limiter_create(l.stale, TURN_LIMITER_BUCKETS, &s->key);
 	s->guesses = limiter_create(l.guesses, TURN_LIMITER_BUCKETS, &s->key);
 	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
+	s->icmp = limiter_create(l.icmp, TURN_LIMITER_BUCKETS, &s->key);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i];
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;

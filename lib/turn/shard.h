@@ -46,8 +46,8 @@ struct turn_shard {
 	struct relay_ports *ports;
 	// stranger.c limits answers by source (unauthenticated), answers to stale nonces by 5-tuple
 	// (stale) and failed verifications by source (guesses). binding limits answers to Binding
-	// requests by source.
-	struct limiter *unauthenticated, *stale, *guesses, *binding;
+	// requests by source, icmp ICMP errors by allocation.
+	struct limiter *unauthenticated, *stale, *guesses, *binding, *icmp;
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;

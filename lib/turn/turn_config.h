@@ -76,6 +76,7 @@ struct turn_limits {
 	struct turn_rate unauthenticated, binding;
 	struct turn_rate stale_nonce; // per 5-tuple
 	struct turn_rate guesses; // wrong passwords, per source
+	struct turn_rate icmp; // ICMP errors that a client is told of, per allocation
 };
 
 // How many permissions, channels and peers on shared addresses there is memory for: so many for

@@ -45,6 +45,12 @@
 	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
 		"request of an address that has signed wrongly more often than limits.guesses")    \
 	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request past limits.binding")           \
+	X(TURN_DROP_ICMP_NO_ALLOCATION, "icmp-no-allocation",                                      \
+		"ICMP error about a datagram that no live allocation can have sent")               \
+	X(TURN_DROP_ICMP_NO_PERMISSION, "icmp-no-permission",                                      \
+		"ICMP error about a datagram to a peer without permission")                        \
+	X(TURN_DROP_ICMP_RATE, "icmp-error-rate",                                                  \
+		"ICMP error about an allocation's datagram, past limits.icmp")                     \
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
 

@@ -183,6 +183,8 @@ void fuzz_message(struct fuzz_client *c, const uint8_t *data, size_t len)
 		refused(c, &m);
 	else if (m.cls == STUN_SUCCESS)
 		succeeded(c, &m);
+	else if (stun_has(&m, STUN_ICMP))
+		fuzz.seen.icmp_told++;
 	else
 		fuzz.seen.data_indications++;
 }

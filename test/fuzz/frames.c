@@ -173,18 +173,32 @@ static void echo(unsigned int port)
 			8 + below(chance(80) ? 64 : sizeof(icmp) - 8)));
 }
 
+// The ends of a datagram that the data path may have sent from e->dst: to a client, or from one to
+// its peer. Nothing is changed when the client that chance has picked is of another family.
+static void live_flow(const struct ends *e, struct endpoint *ours, struct endpoint *theirs)
+{
+	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
+	const struct endpoint *to = chance(30) ? &c->c.at : &c->peer[below(FUZZ_PEERS)];
+
+	if (addr_is_v4(&to->addr) != addr_is_v4(&e->dst))
+		return;
+	*theirs = *to;
+	ours->port = to == &c->c.at ? c->c.server.port : c->c.relay.port;
+}
+
 // Writes what an ICMP error quotes: a packet that we or the kernel may have sent.
 static size_t quote(const struct ends *e, uint8_t *quoted)
 {
-	const struct endpoint ours = {e->dst, fuzz_our_port()},
-			      theirs = {e->src, fuzz_their_port()};
+	struct endpoint ours = {e->dst, fuzz_our_port()}, theirs = {e->src, fuzz_their_port()};
 	const bool is_v4 = addr_is_v4(&e->src);
 	uint8_t data[1200] = {0};
 	size_t len, most;
 
+	if (chance(70))
+		live_flow(e, &ours, &theirs);
 	len = fuzz_udp(frame, FUZZ_KERNEL, &ours, &theirs, data, 12 + below(1000)) - NET_ETH_LEN;
 	memcpy(quoted, frame + NET_ETH_LEN, len);
-	if (chance(40)) // TCP, or an echo request
+	if (chance(30)) // TCP, or an echo request
 		quoted[is_v4 ? 9 : 6] = chance(50) ? IPPROTO_TCP : is_v4 ? 1 : 58;
 	if (chance(fuzz.mutate / 2))
 		quoted[below(RTE_MIN((uint32_t)len, 60u))] ^= (uint8_t)(1 << below(8));

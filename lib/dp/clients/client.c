@@ -101,6 +101,42 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		reply_datagram(w, m, v, answer, len);
 }
 
+// As what a peer has sent would be: dropped before any answer is.
+static void indicate_stream(
+	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len)
+{
+	uint8_t *at = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+	const struct turn_view v = {.data = at, .len = len, .slot = slot};
+	const struct rewrite r = {.front = at, .len = len};
+
+	memcpy(at, message, len);
+	streams_forward(w, m, &v, &r);
+}
+
+void client_indicate(
+	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len)
+{
+	const struct turn_line *l = &w->lines[slot];
+	struct turn_view v = {.src = l->end[TURN_FROM_CLIENT],
+		.mark = l->mark[TURN_FROM_CLIENT] & TURN_MARK_CLIENT,
+		.slot = slot,
+		.via = TURN_NO_WORKER};
+
+	switch (transport_of_slot(w, slot)) {
+	case CLIENT_UDP:
+		reply_datagram(w, m, &v, message, len);
+		break;
+	case CLIENT_STREAM:
+		indicate_stream(w, m, slot, message, len);
+		break;
+	case CLIENT_DTLS:
+		v.flags = DP_DTLS;
+		v.stream = w->stream_at[slot];
+		dtls_clients_reply(w, m, &v, message, len);
+		break;
+	}
+}
+
 void client_went(struct worker *w, const struct turn_view *v, unsigned int to)
 {
 	if (unlikely((v->flags & DP_DTLS) != 0))

@@ -77,5 +77,9 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 // front, off, len and pad, along way->path where the client has no stream. Takes the packet.
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct rewrite_way *way, struct rewrite *r);
+// Sends a message of ours that answers nothing, of len bytes which do not lie in m, to the client
+// of a live allocation, in the place of m. Takes the packet.
+void client_indicate(
+	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len);
 // To be told that the client of v, whose request it is, has been redirected to another worker.
 void client_went(struct worker *w, const struct turn_view *v, unsigned int to);

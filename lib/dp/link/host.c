@@ -6,6 +6,8 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
+#include "icmp_error.h"
+#include "link/icmp_errors.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
@@ -161,7 +163,7 @@ static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struc
 
 	// told apart before a token is spent
 	if (icmp[0] != (f->kind == NET_ICMP ? 8 : 128)) {
-		worker_drop(w, m, DP_DROP_ICMP);
+		worker_drop(w, m, net_icmp_error_is(f, icmp) ? DP_DROP_ICMP_QUOTE : DP_DROP_ICMP);
 		return;
 	}
 	if (!bucket_take(&w->echo, rate, ECHO_BURST, w->now_ms * BUCKET_MS)) {
@@ -181,6 +183,8 @@ static void icmp_input(
 {
 	if (addr_class(&f->dst) == ADDR_MULTICAST)
 		worker_drop(w, m, DP_DROP_ICMP);
+	else if (icmp_errors_input(w, m, f)) // by whatever port: routes may be asymmetric
+		return;
 	else if (!ours_on(w, port, &f->dst))
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
 	else if (local_addrs_find(w->dp->local, &f->src) != NULL)

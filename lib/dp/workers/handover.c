@@ -115,6 +115,12 @@ void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m)
 	put(w, to, m);
 }
 
+void handover_icmp(struct worker *w, unsigned int to, struct rte_mbuf *m)
+{
+	mbuf_meta_of(m)->kind = MBUF_META_ICMP;
+	put(w, to, m);
+}
+
 void handover_flush(struct worker *w)
 {
 	for (unsigned int to = 0; to < w->dp->nb_workers; to++)

@@ -25,6 +25,8 @@ void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8
 // Hands over a message that is to be sealed; mbuf_meta_of(m)->seal has been filled in. Takes the
 // packet.
 void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m);
+// Hands over an ICMP error; mbuf_meta_of(m)->icmp has been filled in. Takes the packet.
+void handover_icmp(struct worker *w, unsigned int to, struct rte_mbuf *m);
 void handover_flush(struct worker *w);
 // Up to DP_BURST packets from a worker. Messages among them are not datagrams and not counted.
 unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf **m);

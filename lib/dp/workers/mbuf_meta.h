@@ -6,6 +6,7 @@
 #include <rte_mbuf.h>
 
 #include "exception/exception_note.h"
+#include "link/icmp_errors.h"
 #include "net.h"
 #include "turn.h"
 #include "turn_shard.h"
@@ -13,6 +14,7 @@
 enum mbuf_meta_kind {
 	MBUF_META_DATAGRAM, // as if just received and found to belong to the other worker
 	MBUF_META_FRAME, // finished: to be sent on a port whose queue the other worker owns
+	MBUF_META_ICMP, // an ICMP error about what the other worker has sent: the whole frame
 	MBUF_META_SEAL, // to a DTLS client of the other worker: the message alone
 	MBUF_META_NEIGHBOUR, // message: what an ARP or ND packet told
 	MBUF_META_REDIRECT, // message: a redirect lives longer or ends
@@ -39,6 +41,7 @@ struct mbuf_meta {
 	bool from_ask; // NEIGHBOUR
 	union {
 		struct turn_view datagram;
+		struct icmp_note icmp;
 		struct net_neigh_msg neighbour;
 		struct turn_redirect_note redirect;
 		struct exception_note exception; // on the way to or from the kernel

@@ -94,6 +94,14 @@ uint32_t shared_slot_of(const struct turn_shard *s, const struct turn_view *v)
 	return i != TURN_NONE ? s->shared.endpoint[i].slot : TURN_NONE;
 }
 
+uint32_t shared_find(const struct turn_shard *s, uint32_t number, const struct endpoint *peer)
+{
+	const uint64_t hash = endpoint_hash(s, number, &peer->addr, peer->port);
+	const uint32_t i = endpoint_find(s, hash, number, &peer->addr, peer->port);
+
+	return i != TURN_NONE ? s->shared.endpoint[i].slot : TURN_NONE;
+}
+
 void shared_look_up(struct turn_shard *s, struct turn_burst *b)
 {
 	const struct shared *h = &s->shared;

@@ -62,6 +62,9 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b);
 // Slot of the allocation that has registered the sender of a view; TURN_NONE. shared_look_up has
 // seen the view.
 uint32_t shared_slot_of(const struct turn_shard *s, const struct turn_view *v);
+// Slot of the allocation that has registered a peer on the shared address with this number;
+// TURN_NONE.
+uint32_t shared_find(const struct turn_shard *s, uint32_t number, const struct endpoint *peer);
 // What stands in the way of registering a peer for an allocation. Anything past its time is ended
 // first and does not.
 enum shared_answer {

@@ -19,6 +19,8 @@ BINARY = os.path.join(labs.BUILD, "app/slipring/slipring")
 
 # Frames that kernels send on their own (neighbour discovery, MLD) and that ask nothing of us.
 BACKGROUND = {"arp", "icmp", "not-for-us", "ip-header", "ip-protocol", "martian-destination"}
+# What kernels say of sockets that a test has closed
+BACKGROUND |= {"icmp-quote", "icmp-no-allocation", "icmp-no-permission", "icmp-error-rate"}
 
 # The configuration of most tests. YAML is a superset of JSON, so it is written as JSON.
 CONFIG = {

@@ -298,10 +298,12 @@ static size_t unreachable(uint16_t ours, uint16_t theirs)
 	store_be16(frame + 24, (uint16_t)~csum_fold(csum_add(0, frame + 14, 20)));
 	memset(ip, 0, 28);
 	ip[0] = 0x45;
+	store_be16(ip + 2, 28);
 	ip[9] = IPPROTO_UDP;
 	memcpy(ip + 12, frame + 30, 4);
 	store_be16(ip + 20, ours);
 	store_be16(ip + 22, theirs);
+	store_be16(ip + 24, 8);
 	store_be16(icmp + 2, 0);
 	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(0, icmp, 36)));
 	return 34 + 36;
@@ -321,7 +323,7 @@ static void test_errors(void **state)
 	world_inject(&world, 0, frame, unreachable(3478, 53));
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 2);
+	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION)), 2);
 	exception_world_close();
 }
 
@@ -374,7 +376,7 @@ static void test_error_to_link_local(void **state)
 	world_inject(&world, 0, frame, unreachable_link_local(33333, 40001));
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_ICMP_QUOTE), 1);
 	assert_int_equal(world_drops(&world), 1);
 	exception_world_close();
 }

@@ -283,6 +283,7 @@ static void test_known_types(void **state)
 		{STUN_XOR_MAPPED_ADDRESS, 0x0020},
 		{STUN_RESERVATION_TOKEN, 0x0022},
 		{STUN_PASSWORD_ALGORITHMS, 0x8002},
+		{STUN_ICMP, 0x8004},
 		{STUN_SOFTWARE, 0x8022},
 		{STUN_ALTERNATE_SERVER, 0x8023},
 		// integrity and fingerprint last, in their order

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ICMP errors about what the data path has sent (RFC 8656 section 11.5). An error comes in on any
+// worker and goes to the one that has the allocation, which judges it.
+//
+// Anybody can send an error in the name of any router, so its source proves nothing and is not
+// asked for. What is asked is whether the quoted datagram is one that we can have sent: from the
+// relayed transport address of a live allocation to an address with a live permission, or from a
+// listener to the client of one.
+#include "link/icmp_errors.h"
+#include "addr.h"
+#include "clients/client.h"
+#include "conf.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "icmp_error.h"
+#include "link/local_addrs.h"
+#include "link/nexthop.h"
+#include "net.h"
+#include "steering/steer.h"
+#include "turn.h"
+#include "turn_icmp.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
+#include "worker.h"
+#include "workers/handover.h"
+#include "workers/mbuf_meta.h"
+
+// The worker of a client to whom we have sent: that of what it sends to us.
+static unsigned int client_home(
+	const struct worker *w, const struct net_icmp_error *e, uint8_t listener, uint8_t port)
+{
+	const struct dp *d = w->dp;
+	const struct net_frame of_client = {.src = e->dst.addr,
+		.dst = e->src.addr,
+		.sport = e->dst.port,
+		.dport = e->src.port,
+		.is_v4 = addr_is_v4(&e->dst.addr)};
+	const struct rte_mbuf none = {.ol_flags = 0};
+	struct addr via;
+
+	nexthop_find(d, &e->src.addr, &e->dst.addr, &port, &via);
+	return steer_client_home(d, &d->port[port], &none, &of_client, listener);
+}
+
+// Who has sent the datagram that an error is about, and which worker is to know. False: not the
+// data path.
+static bool find_home(const struct worker *w, const struct net_icmp_error *e,
+	struct icmp_note *note, unsigned int *home)
+{
+	const struct local_addrs *local = w->dp->local;
+	const struct local_addr *from = local_addrs_find(local, &e->src.addr);
+	int listener;
+
+	if (from == NULL || from->kind != LOCAL_OWN)
+		return false;
+	listener = local_addrs_listener(local, from, e->src.port);
+	if (listener < 0)
+		return from->relay >= 0 &&
+			turn_relay_map_home(w->dp->map, (unsigned int)from->relay, e->src.port,
+				home, &note->slot);
+	note->to_client = true;
+	note->listener = (uint8_t)listener;
+	note->dtls = local_addrs_dtls(local, from, e->src.port);
+	*home = client_home(w, e, note->listener, from->port);
+	return true;
+}
+
+bool icmp_errors_input(struct worker *w, struct rte_mbuf *m, const struct net_frame *f)
+{
+	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+	struct icmp_note note = {.off = f->payload_off, .len = f->payload_len, .is_v4 = f->is_v4};
+	struct net_icmp_error e;
+	unsigned int home;
+
+	if (!net_icmp_error_is(f, icmp) || !net_icmp_error_parse(f, icmp, &e) ||
+		!addr_eq(&e.src.addr, &f->dst) || !find_home(w, &e, &note, &home))
+		return false;
+	if (local_addrs_find(w->dp->local, &f->src) != NULL) {
+		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
+	} else if (local_addrs_find(w->dp->local, &e.dst.addr) != NULL) {
+		worker_drop(w, m, DP_DROP_ICMP_QUOTE); // what is for us never leaves us
+	} else if (home != w->id) {
+		mbuf_meta_of(m)->icmp = note;
+		handover_icmp(w, home, m);
+	} else {
+		icmp_errors_take(w, m, &note);
+	}
+	return true;
+}
+
+// --- at home ------------------------------------------------------------------------------------
+
+// One more indication within icmp.errors-in, of which each worker has a part.
+static bool may_tell(struct worker *w)
+{
+	const uint32_t rate = w->dp->conf->icmp_errors_in;
+	const uint32_t share = rate != 0 ? RTE_MAX(rate / w->dp->nb_workers, 1u) : 0;
+
+	return bucket_take(&w->errors_in, share, share, w->now_ms * BUCKET_MS);
+}
+
+static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,
+	const struct net_icmp_error *e)
+{
+	struct turn_icmp about = {.relay = e->src,
+		.peer = e->dst,
+		.slot = note->slot,
+		.data = e->mtu,
+		.type = e->type,
+		.code = e->code};
+	const enum turn_drop reason = turn_icmp_judge(w->shard, &about);
+	uint8_t message[TURN_ICMP_LEN_MAX];
+
+	if (reason != TURN_OK)
+		worker_drop(w, m, drop_of_turn(reason));
+	else if (!may_tell(w))
+		worker_drop(w, m, DP_DROP_ICMP_TOTAL);
+	else
+		client_indicate(
+			w, m, about.slot, message, turn_icmp_indication(w->shard, &about, message));
+}
+
+// Slot of the allocation of a client to whom we have sent, over UDP or DTLS.
+static uint32_t slot_of_client(
+	const struct worker *w, const struct icmp_note *note, const struct net_icmp_error *e)
+{
+	struct turn_view v = {
+		.src = e->dst.addr, .src_port = e->dst.port, .listener = note->listener};
+	uint32_t left_ms, slot = turn_shard_client(w->shard, &v, &left_ms);
+
+	if (slot != TURN_NONE || note->dtls == LOCAL_NO_DTLS)
+		return slot;
+	v.listener = note->dtls;
+	return turn_shard_client(w->shard, &v, &left_ms);
+}
+
+// A client that is gone need not be told that it is.
+static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,
+	const struct net_icmp_error *e)
+{
+	const uint32_t slot = slot_of_client(w, note, e);
+
+	worker_drop(w, m,
+		slot == TURN_NONE ? drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION) : DP_DROP_ICMP);
+}
+
+void icmp_errors_take(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note)
+{
+	const struct net_frame f = {.kind = note->is_v4 ? NET_ICMP : NET_ICMP6,
+		.payload_off = note->off,
+		.payload_len = note->len,
+		.is_v4 = note->is_v4};
+	struct net_icmp_error e;
+
+	// it has been parsed on the worker where it came in, and is parsed again for its contents
+	net_icmp_error_parse(&f, rte_pktmbuf_mtod_offset(m, const uint8_t *, note->off), &e);
+	if (note->to_client)
+		about_client(w, m, note, &e);
+	else
+		about_peer(w, m, note, &e);
+}

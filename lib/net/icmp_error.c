@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads ICMP errors about UDP datagrams.
+#include "icmp_error.h"
+#include "net_int.h"
+
+#define FRAGMENT_LEN 8
+
+// What is quoted behind the IP header.
+struct quoted {
+	const uint8_t *udp;
+	uint32_t room; // bytes of it
+	uint32_t len; // bytes of UDP in the packet or fragment, as the IP header tells
+	bool more; // fragments follow
+};
+
+bool net_icmp_error_is(const struct net_frame *f, const uint8_t *icmp)
+{
+	if (f->kind == NET_ICMP)
+		return icmp[0] == ICMP_UNREACHABLE || icmp[0] == ICMP_TIME_EXCEEDED;
+	return f->kind == NET_ICMP6 && icmp[0] >= ICMP6_UNREACHABLE &&
+		icmp[0] <= ICMP6_TIME_EXCEEDED;
+}
+
+// We send no options. A fragment that is not the first has no ports.
+static bool quoted4(const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
+{
+	uint16_t fragment;
+
+	if (room < NET_IP4_LEN + NET_UDP_LEN || ip[0] != 0x45 || ip[9] != NET_PROTO_UDP)
+		return false;
+	fragment = load_be16(ip + 6);
+	out->len = load_be16(ip + 2);
+	if ((fragment & 0x1fff) != 0 || out->len < NET_IP4_LEN + NET_UDP_LEN)
+		return false;
+	out->src.addr = addr_from_v4(ip + 12);
+	out->dst.addr = addr_from_v4(ip + 16);
+	*q = (struct quoted){.udp = ip + NET_IP4_LEN,
+		.room = room - NET_IP4_LEN,
+		.len = out->len - NET_IP4_LEN,
+		.more = (fragment & 0x2000) != 0};
+	return true;
+}
+
+static bool quoted6(const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
+{
+	uint8_t proto;
+
+	if (room < NET_IP6_LEN + NET_UDP_LEN || ip[0] >> 4 != 6)
+		return false;
+	proto = ip[6];
+	*q = (struct quoted){
+		.udp = ip + NET_IP6_LEN, .room = room - NET_IP6_LEN, .len = load_be16(ip + 4)};
+	out->len = q->len + NET_IP6_LEN;
+	out->src.addr = addr_from_v6(ip + 8);
+	out->dst.addr = addr_from_v6(ip + 24);
+	if (addr_is_v4(&out->src.addr) || addr_is_v4(&out->dst.addr)) // IPv4-mapped
+		return false;
+	if (proto == NET_PROTO_FRAGMENT) {
+		const uint16_t fragment = load_be16(q->udp + 2);
+
+		if (q->len < FRAGMENT_LEN || (fragment & 0xfff8) != 0)
+			return false;
+		proto = q->udp[0];
+		q->more = (fragment & 1) != 0;
+		q->udp += FRAGMENT_LEN;
+		q->room -= FRAGMENT_LEN;
+		q->len -= FRAGMENT_LEN;
+	}
+	return proto == NET_PROTO_UDP;
+}
+
+bool net_icmp_error_parse(
+	const struct net_frame *f, const uint8_t *icmp, struct net_icmp_error *out)
+{
+	const uint32_t room = f->payload_len - (uint32_t)ICMP_HEADER_LEN;
+	struct quoted q;
+	uint16_t udp_len;
+
+	*out = (struct net_icmp_error){.type = icmp[0], .code = icmp[1]};
+	if (f->is_v4 ? !quoted4(icmp + ICMP_HEADER_LEN, room, out, &q)
+		     : !quoted6(icmp + ICMP_HEADER_LEN, room, out, &q))
+		return false;
+	if (q.room < NET_UDP_LEN || q.len < NET_UDP_LEN)
+		return false;
+	out->src.port = load_be16(q.udp);
+	out->dst.port = load_be16(q.udp + 2);
+	udp_len = load_be16(q.udp + 4);
+	if (out->src.port == 0 || out->dst.port == 0 ||
+		(q.more ? udp_len <= q.len : udp_len != q.len))
+		return false;
+	if (!f->is_v4 && load_be16(q.udp + 6) == 0)
+		return false;
+	if (f->is_v4) {
+		out->too_big = icmp[0] == ICMP_UNREACHABLE && icmp[1] == ICMP_FRAGMENTATION_NEEDED;
+		out->mtu = out->too_big ? load_be16(icmp + 6) : 0; // RFC 1191 section 4
+	} else {
+		out->too_big = icmp[0] == ICMP6_TOO_BIG;
+		out->mtu = out->too_big ? load_be32(icmp + 4) : 0;
+	}
+	return true;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose an ICMP error is, and the Data indication that tells its client.
+#include "turn_icmp.h"
+#include "route.h"
+#include "shard.h"
+
+// The slot that is looked up must be one that a live allocation has.
+static bool is_live(const struct turn_shard *s, uint32_t slot)
+{
+	return slot < s->nb_slots && line_state(alloc_at(s, slot)) == ALLOC_LIVE &&
+		alloc_left(s, slot) > 0;
+}
+
+static uint32_t slot_of(const struct turn_shard *s, const struct turn_icmp *e)
+{
+	if (s->shared.nb == 0)
+		return e->slot;
+	return e->slot < s->shared.nb ? shared_find(s, e->slot, &e->peer) : TURN_NONE;
+}
+
+bool turn_icmp_allows(struct turn_shard *s, uint32_t slot)
+{
+	static const struct addr none;
+	const uint64_t who = hash_addr(&s->key, &none, (uint64_t)1 << 62 | slot);
+
+	return limiter_allow(s->icmp, &s->policy->limits.icmp, 1, who, s->now_ms);
+}
+
+enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e)
+{
+	struct endpoint seen;
+
+	e->slot = slot_of(s, e);
+	if (e->slot == TURN_NONE || !is_live(s, e->slot))
+		return TURN_DROP_ICMP_NO_ALLOCATION;
+	seen = alloc_source(s, e->slot, &e->peer.addr);
+	if (!endpoint_eq(&seen, &e->relay))
+		return TURN_DROP_ICMP_NO_ALLOCATION;
+	if (!peers_permission_live(s, e->slot, &e->peer.addr))
+		return TURN_DROP_ICMP_NO_PERMISSION;
+	return turn_icmp_allows(s, e->slot) ? TURN_OK : TURN_DROP_ICMP_RATE;
+}
+
+uint16_t turn_icmp_indication(
+	struct turn_shard *s, const struct turn_icmp *e, uint8_t out[TURN_ICMP_LEN_MAX])
+{
+	uint8_t tid[16], value[8] = {0}; // RFC 8656 18.13: two reserved bytes
+	struct stun_writer w;
+
+	route_indication_tid(s, tid);
+	value[2] = e->type;
+	value[3] = e->code;
+	store_be32(value + 4, e->data);
+	stun_begin(&w, out, TURN_ICMP_LEN_MAX, STUN_INDICATION, STUN_DATA, tid);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &e->peer);
+	stun_put(&w, STUN_ICMP, value, sizeof(value));
+	return stun_end(&w);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ICMP errors about relayed datagrams (RFC 8656 section 11.5). PURE; only the shard's own lcore may
+// call these functions.
+#pragma once
+
+#include "addr.h"
+#include "turn_drop.h"
+
+struct turn_shard;
+
+// Bytes of a Data indication with XOR-PEER-ADDRESS and ICMP, at most.
+#define TURN_ICMP_LEN_MAX 56
+
+// An error about a datagram that a relayed transport address of ours may have sent.
+struct turn_icmp {
+	struct endpoint relay, peer; // where the datagram came from and went to, as it quotes them
+	// What turn_relay_map_home says about relay. turn_icmp_judge puts the allocation's slot in
+	// the place of the number of a shared address.
+	uint32_t slot;
+	uint32_t data; // MTU of the next hop, host order; 0 for errors that have none
+	uint8_t type, code;
+};
+
+// Whether the client of an allocation is to be told. TURN_OK, with e->slot; else the reason: there
+// is no live allocation, relay is not what this peer sees of it, the peer's address has no live
+// permission, or limits.icmp is used up.
+enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e);
+// Writes the Data indication, without DATA, and returns its length: 44 or 56. turn_icmp_judge has
+// returned TURN_OK.
+uint16_t turn_icmp_indication(
+	struct turn_shard *s, const struct turn_icmp *e, uint8_t out[TURN_ICMP_LEN_MAX]);
+// Takes one from limits.icmp of a live allocation; false when there is none left. For errors about
+// what was sent to its client.
+bool turn_icmp_allows(struct turn_shard *s, uint32_t slot);
