@@ -534,6 +534,10 @@ static const struct conf_key conf_schema[] = {
 {"icmp.errors-in", CONF_NUMBER, ONE(conf, icmp_errors_in), RANGE(0, 1000000), .def = "1000",
 	.help = "ICMP errors about relayed datagrams that clients are told of per second, of all "
 	"workers; 0 = none. `limits.icmp` bounds those of one allocation."},
+{"icmp.path-mtu", CONF_NUMBER, ONE(conf, path_mtus), RANGE(0, 65536), .def = "1024",
+	.help = "Destinations, on each worker, of which it is known for ten minutes that longer "
+	"packets do not get there than ICMP errors have told; 0 = nothing is learnt. Values below "
+	"576 bytes, and 1280 with IPv6, are not believed."},
 };
 // clang-format on
 

@@ -28,6 +28,7 @@
 #include "hash.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
+#include "link/path_mtu.h"
 #include "net.h"
 #include "port.h"
 #include "steering/flow_ladder.h"
@@ -316,7 +317,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	w->hops = neigh_hops(w->neigh);
 	fastpath_wires_init(w);
 	worker_queues(w);
-	if (backlog_create(w, socket) != 0)
+	if (backlog_create(w, socket) != 0 || path_mtu_create(w, socket) != 0)
 		return -ENOMEM;
 	return worker_shard(w, socket);
 }
@@ -329,6 +330,7 @@ static void worker_free(struct worker *w)
 	mailbox_fini(&w->mailbox);
 	backlog_free(&w->backlog);
 	sessions_free(w);
+	path_mtu_free(w);
 	rte_free(w->shard_mem);
 	rte_free(w->neigh_mem);
 	rte_free(w);

@@ -19,6 +19,7 @@
 #include "link/dscp.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
+#include "link/path_mtu.h"
 #include "net.h"
 #include "rewrite.h"
 #include "stun.h"
@@ -142,7 +143,7 @@ static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 	uint16_t neigh;
 	uint8_t port;
 
-	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM &&
+	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM && !path_mtu_lowered(w, &l->end[to]) &&
 		local_addrs_find(w->dp->local, &l->end[to]) == NULL &&
 		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
 		l->hop[to] = neigh_note(w->neigh, neigh);

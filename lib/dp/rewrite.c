@@ -12,6 +12,7 @@
 #include "fastpath.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
+#include "link/path_mtu.h"
 #include "net.h"
 #include "stun.h"
 #include "turn.h"
@@ -155,7 +156,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 		return DP_SENT;
 	}
 	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);
-	if (reason == DP_SENT && path->hop != NULL)
+	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->dst.addr))
 		*path->hop = neigh_note(w->neigh, way->neigh);
 	return reason;
 }
@@ -198,7 +199,7 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	if (reason == DP_SENT) {
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
-		r->mtu = wire ? port->port->mtu : UINT16_MAX;
+		r->mtu = wire ? path_mtu(w, way->place, &r->dst->addr) : UINT16_MAX;
 		if (wire && fast_headers_relay(w, m, v, r, way->neigh))
 			return;
 		r->fresh = client_describe(m, v, &f);
@@ -208,6 +209,8 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 		r->ip_id = rewrite_ip_id(w);
 		// RFC 8656 13: what comes over IPv6 takes no notice of DONT-FRAGMENT; 15: TCP does
 		r->df = f.df || (r->df && (f.is_v4 || r->fresh));
+		if (wire && !r->df && addr_is_v4(&r->dst->addr))
+			r->mtu = port->port->mtu; // routers on the way may cut it
 		reason = rewrite_frame(m, &f, r);
 	}
 	if (unlikely(reason != DP_SENT))

@@ -17,6 +17,7 @@
 #include "dp_burst.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
+#include "pmtu.h"
 #include "steering/steer_counts.h"
 #include "turn.h"
 #include "turn_config.h"
@@ -77,7 +78,7 @@ struct worker {
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget
 	uint16_t ip_id, ip_id_key[3];
-	struct bucket echo, facts, errors_in;
+	struct bucket echo, facts, errors_in, learns;
 	struct announcement announce[CONF_PORTS_MAX];
 	unsigned int nb_notes;
 	struct turn_redirect_note note[DP_NOTES_MAX]; // waiting for room in a ring
@@ -91,6 +92,8 @@ struct worker {
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way
+	struct pmtu pmtu; // path MTUs that are known
+	void *pmtu_mem;
 	struct sessions *sessions; // DTLS clients; NULL: there is no such listener
 	struct dp_stats live; // counters as they stand; stats_publish makes them visible
 	// Shared with other threads.

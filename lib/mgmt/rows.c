@@ -60,6 +60,7 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"handed_out", s->handed_out},
 		{"allocations", s->turn.allocations},
 		{"allocations_total", s->turn.allocations_total},
+		{"path_mtus", s->path_mtus},
 		{"permissions", s->turn.permissions},
 		{"channels", s->turn.channels},
 		{"endpoints", s->turn.endpoints},

@@ -166,6 +166,11 @@ static void queue_remove(struct neigh_table *t, uint16_t i)
 		t->tail[e->queue] = e->prev;
 }
 
+static uint16_t next_serial(const struct entry *e)
+{
+	return e->serial < UINT16_MAX - 1 ? e->serial + 1 : 1;
+}
+
 static void hop_update(struct neigh_table *t, uint16_t i)
 {
 	const struct entry *e = &t->entry[i];
@@ -327,7 +332,7 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 	e->target = *target;
 	e->hash = hash;
 	e->port = port;
-	e->serial = e->serial < UINT16_MAX - 1 ? e->serial + 1 : 1;
+	e->serial = next_serial(e);
 	e->kept = false;
 	e->state = NEIGH_FREE; // until the caller enters another
 	memset(e->mac, 0, sizeof(e->mac));
@@ -568,6 +573,12 @@ uint16_t neigh_noted(const struct neigh_table *t, uint32_t note)
 	if (note == 0 || index >= t->config.entries || t->entry[index].serial != note >> 16)
 		return NEIGH_NONE;
 	return index;
+}
+
+void neigh_void_notes(struct neigh_table *t, uint16_t index)
+{
+	t->entry[index].serial = next_serial(&t->entry[index]);
+	hop_update(t, index);
 }
 
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index)

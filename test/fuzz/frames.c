@@ -217,8 +217,8 @@ static void icmp_error(unsigned int port)
 
 	icmp[0] = is_v4 ? types4[below(sizeof(types4))] : types6[below(sizeof(types6))];
 	icmp[1] = (uint8_t)below(6);
-	if (chance(20))
-		store_be32(icmp + 4, fuzz_edge());
+	if (chance(40))
+		store_be32(icmp + 4, chance(30) ? fuzz_edge() : 500 + below(1000));
 	fuzz_send("icmp error", port, frame,
 		packet(port, chance(70) || port == FUZZ_KERNEL ? &e.src : &router, &e.dst,
 			is_v4 ? 1 : 58, icmp, len));

@@ -145,6 +145,7 @@ static void change(struct dp_world *w)
 		w->conf.handshakes = (struct turn_rate){PICK(1, 5), 2};
 	if (chance(15))
 		w->conf.neigh_ask_rate = PICK(16, 100);
+	w->conf.path_mtus = PICK(0, 4, 64);
 	w->conf.icmp_errors_in = PICK(2, 100, 1000);
 	l->icmp = (struct turn_rate){PICK(0, 1, 10), PICK(1, 20)};
 	if (chance(30))

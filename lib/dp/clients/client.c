@@ -6,6 +6,7 @@
 #include "drop_of.h"
 #include "fastpath.h"
 #include "link/nexthop.h"
+#include "link/path_mtu.h"
 #include "rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"
@@ -50,7 +51,8 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 			.front = v->data,
 			.len = len,
 			.ip_id = rewrite_ip_id(w),
-			.mtu = w->dp->port[way->place].port->mtu,
+			.mtu = f.df || !f.is_v4 ? path_mtu(w, way->place, &way->path.dst.addr)
+						: w->dp->port[way->place].port->mtu,
 			.df = f.df,
 			.fresh = true};
 		reason = rewrite_frame(m, &f, r);

@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception.h"
+#include "link/path_mtu.h"
 #include "net.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
@@ -105,7 +106,8 @@ size_t dp_memory_mb(const struct conf *c)
 	size_t size = packets_size(c) + exceptions_size(c);
 
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
-	size += (size_t)c->workers * (sizeof(struct worker) + neigh_size(&nc) + backlog_size(c));
+	size += (size_t)c->workers *
+		(sizeof(struct worker) + neigh_size(&nc) + backlog_size(c) + path_mtu_size(c));
 	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
 	size += streams_size(c) + sessions_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)

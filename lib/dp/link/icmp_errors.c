@@ -15,6 +15,7 @@
 #include "icmp_error.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
+#include "link/path_mtu.h"
 #include "net.h"
 #include "steering/steer.h"
 #include "turn.h"
@@ -111,9 +112,13 @@ static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_n
 	const enum turn_drop reason = turn_icmp_judge(w->shard, &about);
 	uint8_t message[TURN_ICMP_LEN_MAX];
 
-	if (reason != TURN_OK)
+	if (reason != TURN_OK) {
 		worker_drop(w, m, drop_of_turn(reason));
-	else if (!may_tell(w))
+		return;
+	}
+	if (e->too_big)
+		path_mtu_learn(w, e, &w->lines[about.slot].end[TURN_FROM_CLIENT]);
+	if (!may_tell(w))
 		worker_drop(w, m, DP_DROP_ICMP_TOTAL);
 	else
 		client_indicate(
@@ -134,14 +139,26 @@ static uint32_t slot_of_client(
 	return turn_shard_client(w->shard, &v, &left_ms);
 }
 
-// A client that is gone need not be told that it is.
+// Only its path's MTU is of use: a client that is gone need not be told that it is.
 static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,
 	const struct net_icmp_error *e)
 {
 	const uint32_t slot = slot_of_client(w, note, e);
+	unsigned int reason = DP_SENT;
 
-	worker_drop(w, m,
-		slot == TURN_NONE ? drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION) : DP_DROP_ICMP);
+	if (slot == TURN_NONE)
+		reason = drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION);
+	else if (!e->too_big)
+		reason = DP_DROP_ICMP;
+	else if (!turn_icmp_allows(w->shard, slot))
+		reason = drop_of_turn(TURN_DROP_ICMP_RATE);
+	if (reason != DP_SENT) {
+		worker_drop(w, m, reason);
+		return;
+	}
+	path_mtu_learn(w, e, &e->dst.addr);
+	w->live.consumed++;
+	rte_pktmbuf_free(m);
 }
 
 void icmp_errors_take(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note)

@@ -202,6 +202,7 @@ void world_open(struct dp_world *w, const struct world_setup *s)
 		.neigh_ask_rate = s->ask_rate,
 		.icmp_rate = s->icmp_rate,
 		.icmp_errors_in = 1000,
+		.path_mtus = 64,
 		.handshakes = s->handshakes,
 		.streams = {.threads = 1, .ring = s->stream_ring > 0 ? s->stream_ring : 256},
 		.dtls = {.sessions = 1000,

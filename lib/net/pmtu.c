@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of path MTUs.
+#include "pmtu.h"
+
+#define WAYS 4
+
+struct pmtu_place {
+	struct addr dst;
+	uint64_t until_ms; // 0 = free
+	uint16_t mtu;
+};
+
+// RFC 1191 section 7.1
+static const uint16_t plateau[] = {65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, PMTU_MIN4};
+
+static uint32_t buckets(uint32_t entries)
+{
+	return (entries + WAYS - 1) / WAYS;
+}
+
+size_t pmtu_size(uint32_t entries)
+{
+	return (size_t)buckets(entries) * WAYS * sizeof(struct pmtu_place);
+}
+
+void pmtu_init(struct pmtu *t, void *mem, uint32_t entries, const struct hash_key *key)
+{
+	*t = (struct pmtu){.key = *key, .place = mem, .nb_buckets = buckets(entries)};
+}
+
+static struct pmtu_place *bucket_of(const struct pmtu *t, const struct addr *dst)
+{
+	const uint64_t hash = hash_addr(&t->key, dst, 0) >> 32;
+
+	return &t->place[(hash * t->nb_buckets >> 32) * WAYS];
+}
+
+uint16_t pmtu_look_up(const struct pmtu *t, const struct addr *dst, uint64_t now_ms)
+{
+	const struct pmtu_place *b = bucket_of(t, dst);
+
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (now_ms < b[i].until_ms && addr_eq(&b[i].dst, dst))
+			return b[i].mtu;
+	return PMTU_NONE;
+}
+
+uint16_t pmtu_reported(bool is_v4, uint32_t mtu, uint32_t len)
+{
+	if (is_v4 && mtu == 0) {
+		for (size_t i = 0; i < sizeof(plateau) / sizeof(plateau[0]); i++)
+			if (plateau[i] < len)
+				return plateau[i];
+		return PMTU_NONE;
+	}
+	if (mtu >= len || mtu >= PMTU_NONE || mtu < (is_v4 ? PMTU_MIN4 : PMTU_MIN6))
+		return PMTU_NONE;
+	return (uint16_t)mtu;
+}
+
+bool pmtu_lower(
+	struct pmtu *t, const struct addr *dst, uint16_t mtu, uint64_t now_ms, bool *lowered)
+{
+	struct pmtu_place *b, *to;
+	bool known;
+
+	*lowered = false;
+	if (t->nb_buckets == 0)
+		return false;
+	to = b = bucket_of(t, dst);
+	for (unsigned int i = 0; i < WAYS; i++) {
+		if (addr_eq(&b[i].dst, dst)) {
+			to = &b[i];
+			break;
+		}
+		if (b[i].until_ms < to->until_ms)
+			to = &b[i];
+	}
+	known = now_ms < to->until_ms && addr_eq(&to->dst, dst);
+	if (known && mtu >= to->mtu)
+		return false;
+	*to = (struct pmtu_place){.dst = *dst, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
+	t->until_ms = to->until_ms;
+	*lowered = true;
+	return !known;
+}

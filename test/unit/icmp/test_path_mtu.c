@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path MTU discovery on both legs: what is learnt, by whom, for how long, and what it costs others.
+#include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "icmp_frames.h"
+#include "turn_line.h"
+#include "turn_relay_map.h"
+#include "worker.h"
+
+#define CHANNEL 0x4000
+#define CLIENTS 4
+#define UDP4 28 // bytes of headers
+#define UDP6 48
+
+static struct dp_world world;
+static struct world_client client[CLIENTS];
+static struct endpoint peer; // of all of them
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
+};
+
+static void open_with(const struct world_setup *s, bool is_v4, unsigned int nb)
+{
+	world_open(&world, s);
+	peer = world_endpoint(is_v4 ? "198.51.100.30" : "fd99::30", 7000);
+	for (unsigned int i = 0; i < nb; i++) {
+		world_client(&world, &client[i], is_v4 ? "10.99.0.20" : "fd99::20",
+			(uint16_t)(5000 + i));
+		assert_int_equal(client_allocate(&world, &client[i], is_v4 ? 4 : 6), 0);
+		assert_int_equal(client_bind(&world, &client[i], CHANNEL, &peer), 0);
+	}
+}
+
+// A client sends so much that the packet to the peer has len bytes. Whether it gets there; if not
+// it is mtu-exceeded.
+static bool reaches_peer(const struct world_client *c, const struct endpoint *to, uint16_t channel,
+	uint16_t len, bool df)
+{
+	struct world_datagram d = {.src = c->at, .dst = c->server, .df = df}, got;
+	const uint16_t data = (uint16_t)(len - (addr_is_v4(&to->addr) ? UDP4 : UDP6));
+	const uint64_t before = world_dropped(&world, DP_DROP_MTU);
+	bool came;
+
+	store_be16(d.data, channel);
+	store_be16(d.data + 2, data);
+	d.len = (uint16_t)(data + 4);
+	world_send(&world, &d);
+	world_run(&world);
+	came = world_take(&world, to, &got);
+	if (came)
+		assert_int_equal(got.len, data);
+	assert_int_equal(world_dropped(&world, DP_DROP_MTU) - before, !came);
+	assert_int_equal(world.nb_seen, 0);
+	return came;
+}
+
+static bool reaches(const struct world_client *c, uint16_t len, bool df)
+{
+	return reaches_peer(c, &peer, CHANNEL, len, df);
+}
+
+// A router on the way says that a packet of len bytes was too big.
+static void too_big(
+	const struct endpoint *src, const struct endpoint *dst, uint32_t mtu, uint16_t len)
+{
+	const bool is_v4 = addr_is_v4(&src->addr);
+	const struct icmp_frame e = {.from = is_v4 ? "203.0.113.77" : "fd99::77",
+		.src = *src,
+		.dst = *dst,
+		.type = is_v4 ? 3 : 2,
+		.code = is_v4 ? 4 : 0,
+		.mtu = mtu,
+		.len = len};
+
+	icmp_frame_send(&world, &e);
+	world_run(&world);
+	world.nb_seen = 0; // what clients are told is another test's
+}
+
+static uint64_t learnt(void)
+{
+	return world_stats(&world).path_mtus;
+}
+
+// Whether the line of a client has a note on the way to its peer, without which it does not vouch.
+static bool is_noted(const struct world_client *c)
+{
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
+		const struct worker *w = world.dp->worker[i];
+
+		for (uint32_t slot = 0; slot < turn_relay_map_slots(world.dp->map, i); slot++) {
+			const struct turn_line *l = &w->lines[slot];
+
+			if (l->until != 0 && l->mark[0] != 0 && addr_eq(&l->end[0], &c->at.addr) &&
+				(uint16_t)l->mark[0] == c->at.port)
+				return neigh_noted(w->neigh, l->hop[1]) != NEIGH_NONE;
+		}
+	}
+	return false;
+}
+
+static void datagrams_to_a_peer_obey(void **state)
+{
+	open_with(*state, true, 1);
+	assert_true(reaches(&client[0], 1490, true));
+	assert_true(is_noted(&client[0]));
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_int_equal(learnt(), 1);
+	assert_true(reaches(&client[0], 1400, true));
+	assert_false(reaches(&client[0], 1401, true));
+	assert_true(reaches(&client[0], 1490, false)); // routers may cut it
+	assert_false(is_noted(&client[0]));
+	world_close(&world);
+	open_with(*state, false, 1);
+	assert_true(reaches(&client[0], 1490, false));
+	too_big(&client[0].relay, &peer, 1280, 1490);
+	assert_true(reaches(&client[0], 1280, false));
+	assert_false(reaches(&client[0], 1281, false));
+	world_close(&world);
+}
+
+static void datagrams_to_a_client_obey(void **state)
+{
+	struct world_datagram d = {.src = world_endpoint("198.51.100.30", 7000), .df = true}, got;
+
+	open_with(*state, true, 1);
+	d.dst = client[0].relay;
+	too_big(&client[0].server, &client[0].at, 1400, 1490);
+	assert_int_equal(learnt(), 1);
+	for (unsigned int i = 0; i < 2; i++) { // with the ChannelData header 1400, 1401
+		d.len = (uint16_t)(1400 - UDP4 - 4 + i);
+		world_send(&world, &d);
+		world_run(&world);
+		assert_int_equal(world_take(&world, &client[0].at, &got), i == 0);
+		assert_int_equal(world_dropped(&world, DP_DROP_MTU), i);
+	}
+	assert_true(reaches(&client[0], 1490, true)); // the other way is another path
+	world_close(&world);
+}
+
+// All datagrams of the worker to that peer, and nobody else's: not a line more is slow for long.
+static void it_is_the_destinations(void **state)
+{
+	const struct endpoint other = world_endpoint("198.51.100.31", 7000);
+
+	open_with(*state, true, 2); // one worker: it is everybody's
+	world_client(&world, &client[2], "10.99.0.21", 6000);
+	assert_int_equal(client_allocate(&world, &client[2], 4), 0);
+	assert_int_equal(client_bind(&world, &client[2], CHANNEL, &other), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_true(reaches(&client[i], 1490, true));
+	assert_true(reaches_peer(&client[2], &other, CHANNEL, 1490, true));
+	assert_true(is_noted(&client[1]) && is_noted(&client[2]));
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_false(reaches(&client[1], 1490, true)); // its line vouched a moment ago
+	assert_true(reaches(&client[1], 1400, true));
+	assert_false(is_noted(&client[1]));
+	assert_true(reaches_peer(&client[2], &other, CHANNEL, 1490, true));
+	assert_true(is_noted(&client[2]));
+	// new lines know it from the start
+	world_client(&world, &client[3], "10.99.0.22", 6000);
+	assert_int_equal(client_allocate(&world, &client[3], 4), 0);
+	assert_int_equal(client_bind(&world, &client[3], CHANNEL, &peer), 0);
+	assert_false(is_noted(&client[3]));
+	assert_false(reaches(&client[3], 1490, true));
+	world_close(&world);
+}
+
+static void what_is_not_plausible_is_not_believed(void **state)
+{
+	struct endpoint to;
+
+	open_with(*state, true, 1);
+	too_big(&client[0].relay, &peer, 68, 1490);
+	too_big(&client[0].relay, &peer, 575, 1490);
+	too_big(&client[0].relay, &peer, 1490, 1490);
+	too_big(&client[0].relay, &peer, 1500, 1501);
+	too_big(&client[0].relay, &peer, 1400, 1400);
+	to = peer;
+	to.addr.b[15]++; // no permission
+	too_big(&client[0].relay, &to, 1400, 1490);
+	to = client[0].relay;
+	to.port = (uint16_t)(to.port + (to.port < 50256 ? 128 : -128)); // no allocation
+	too_big(&to, &peer, 1400, 1490);
+	to = client[0].at;
+	to.port++; // nobody's client
+	too_big(&client[0].server, &to, 1400, 1490);
+	assert_int_equal(learnt(), 0);
+	assert_true(reaches(&client[0], 1490, true));
+	assert_true(is_noted(&client[0]));
+	// never more than is known
+	too_big(&client[0].relay, &peer, 1300, 1490);
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_int_equal(learnt(), 1);
+	assert_false(reaches(&client[0], 1301, true));
+	world_close(&world);
+	open_with(*state, false, 1);
+	too_big(&client[0].relay, &peer, 1279, 1490);
+	assert_int_equal(learnt(), 0);
+	world_close(&world);
+}
+
+static void after_ten_minutes_it_is_tried_again(void **state)
+{
+	struct world_client *c = &client[0];
+
+	open_with(*state, true, 1);
+	too_big(&c->relay, &peer, 1400, 1490);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_false(reaches(c, 1490, true));
+		world_wait(&world, 199 * 1000);
+		client_begin(&world, c, STUN_REFRESH);
+		assert_int_equal(client_ask(&world, c), 0);
+		assert_int_equal(client_bind(&world, c, CHANNEL, &peer), 0);
+	}
+	world_wait(&world, 4000);
+	assert_true(reaches(c, 1490, true));
+	assert_true(reaches(c, 1490, true));
+	assert_true(is_noted(c));
+	world_close(&world);
+}
+
+static void remember_four(struct dp_world *w)
+{
+	w->conf.path_mtus = 4;
+}
+
+static void remember_none(struct dp_world *w)
+{
+	w->conf.path_mtus = 0;
+}
+
+// One user has errors sent about his own peers until the table is full of them: a path that
+// somebody else needs is forgotten, so routers report it again; his flow goes on.
+static void a_user_who_fills_the_table_makes_others_learn_again(void **state)
+{
+	struct world_setup s = *(const struct world_setup *)*state;
+
+	s.change = remember_four;
+	open_with(&s, true, 1);
+	world_client(&world, &client[1], "10.99.0.21", 6000);
+	assert_int_equal(client_allocate(&world, &client[1], 4), 0);
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_false(reaches(&client[0], 1490, true));
+	for (uint8_t i = 0; i < 4; i++) {
+		const struct endpoint own = world_endpoint("198.51.100.100", (uint16_t)(7000 + i));
+		struct endpoint to = own;
+
+		to.addr.b[15] += i;
+		assert_int_equal(client_permit(&world, &client[1], &to), 0);
+		too_big(&client[1].relay, &to, 600, 1490);
+	}
+	assert_int_equal(learnt(), 5);
+	assert_true(reaches(&client[0], 1490, true)); // as before it was known
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_false(reaches(&client[0], 1490, true));
+	assert_true(reaches(&client[0], 1400, true));
+	world_close(&world);
+	s.change = remember_none;
+	open_with(&s, true, 1);
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_int_equal(learnt(), 0);
+	assert_true(reaches(&client[0], 1490, true));
+	world_close(&world);
+}
+
+static void permit_many(struct dp_world *w)
+{
+	w->conf.turn.limits.permissions = 256;
+}
+
+// New destinations are learnt at 10 a second, 50 at once: each makes every line of its way look
+// again.
+static void new_paths_are_learnt_at_a_bounded_rate(void **state)
+{
+	struct world_setup s = *(const struct world_setup *)*state;
+
+	s.change = permit_many;
+	open_with(&s, true, 1);
+	for (unsigned int i = 0; i < 100; i++) {
+		struct endpoint to = world_endpoint("198.51.100.100", 7000);
+
+		to.addr.b[15] += (uint8_t)i;
+		assert_int_equal(client_permit(&world, &client[0], &to), 0);
+	}
+	world_wait(&world, 100 * 1000);
+	for (unsigned int i = 0; i < 100; i++) {
+		const struct endpoint to = {
+			.addr = {.b = {[10] = 0xff, 0xff, 198, 51, 100, (uint8_t)(100 + i)}},
+			.port = 7000};
+
+		for (unsigned int again = 0; again < 2; again++) // lower: not new
+			too_big(&client[0].relay, &to, 1400 - again, 1490);
+	}
+	assert_in_range(learnt(), 2 * 50, 2 * 60);
+	world_close(&world);
+}
+
+#define WITH(test, i)                                                                        \
+	{                                                                                    \
+		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH(datagrams_to_a_peer_obey, 0),
+		WITH(datagrams_to_a_peer_obey, 1),
+		WITH(datagrams_to_a_client_obey, 0),
+		WITH(datagrams_to_a_client_obey, 1),
+		WITH(datagrams_to_a_client_obey, 2),
+		WITH(it_is_the_destinations, 0),
+		WITH(what_is_not_plausible_is_not_believed, 0),
+		WITH(what_is_not_plausible_is_not_believed, 1),
+		WITH(after_ten_minutes_it_is_tried_again, 0),
+		WITH(a_user_who_fills_the_table_makes_others_learn_again, 0),
+		WITH(new_paths_are_learnt_at_a_bounded_rate, 0),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

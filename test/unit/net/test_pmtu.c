@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Path MTUs that are remembered (RFC 1191, RFC 8201).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pmtu.h"
+
+#define ENTRIES 1024
+
+static struct pmtu table;
+static void *mem;
+static bool lowered;
+
+static struct addr host(uint32_t i)
+{
+	return (struct addr){.b = {0x20, 0x01, 0x0d, 0xb8, [12] = (uint8_t)(i >> 24),
+				     (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i}};
+}
+
+static int setup(void **state)
+{
+	const struct hash_key key = {{1, 2, 3, 4}};
+
+	mem = aligned_alloc(64, pmtu_size(ENTRIES));
+	assert_non_null(mem);
+	memset(mem, 0, pmtu_size(ENTRIES));
+	pmtu_init(&table, mem, ENTRIES, &key);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(mem);
+	return 0;
+}
+
+static void what_is_noted_is_found_for_ten_minutes(void **state)
+{
+	const struct addr a = host(1), b = host(2);
+
+	assert_int_equal(pmtu_find(&table, &a, 5000), PMTU_NONE);
+	assert_true(pmtu_lower(&table, &a, 1400, 5000, &lowered));
+	assert_true(lowered);
+	assert_int_equal(pmtu_find(&table, &a, 5000), 1400);
+	assert_int_equal(pmtu_find(&table, &b, 5000), PMTU_NONE);
+	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000 - 1), 1400);
+	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE);
+	assert_true(pmtu_lower(&table, &b, 1400, 300 * 1000, &lowered));
+	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE); // each by itself
+	assert_int_equal(pmtu_find(&table, &b, 5000 + 600 * 1000), 1400);
+	assert_true(pmtu_lower(&table, &a, 1450, 700 * 1000, &lowered)); // as if it were new
+	assert_true(lowered);
+}
+
+// RFC 8201 section 4: a report never raises what is known, and one that says the same does not make
+// it last.
+static void it_is_only_lowered(void **state)
+{
+	const struct addr a = host(1);
+
+	pmtu_lower(&table, &a, 1400, 1000, &lowered);
+	assert_false(pmtu_lower(&table, &a, 1401, 2000, &lowered));
+	assert_false(lowered);
+	assert_false(pmtu_lower(&table, &a, 1400, 2000, &lowered));
+	assert_false(lowered);
+	assert_int_equal(pmtu_find(&table, &a, 2000), 1400);
+	assert_false(pmtu_lower(&table, &a, 1399, 3000, &lowered)); // not new
+	assert_true(lowered);
+	assert_int_equal(pmtu_find(&table, &a, 3000), 1399);
+	assert_int_equal(pmtu_find(&table, &a, 3000 + 599 * 1000), 1399);
+}
+
+static void reports_are_judged_by_what_was_too_big(void **state)
+{
+	assert_int_equal(pmtu_reported(true, 1400, 1500), 1400);
+	assert_int_equal(pmtu_reported(true, 576, 1500), 576);
+	assert_int_equal(pmtu_reported(true, 575, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(true, 68, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(true, 1500, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(true, 1600, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(false, 1280, 1500), 1280);
+	assert_int_equal(pmtu_reported(false, 1279, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(false, 0, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(false, UINT32_MAX, 1500), PMTU_NONE);
+	assert_int_equal(pmtu_reported(false, 65535, 66000), PMTU_NONE);
+	// a router that names none: the next of the table in RFC 1191 section 7.1
+	assert_int_equal(pmtu_reported(true, 0, 1500), 1492);
+	assert_int_equal(pmtu_reported(true, 0, 1492), 1006);
+	assert_int_equal(pmtu_reported(true, 0, 1006), 576);
+	assert_int_equal(pmtu_reported(true, 0, 576), PMTU_NONE);
+}
+
+// Somebody who has many destinations pushes out the oldest of four, never more than one at a time,
+// and what he notes is all there.
+static void a_full_table_forgets_the_oldest(void **state)
+{
+	const struct addr victim = host(0);
+	unsigned int alive = 0;
+	uint32_t i;
+
+	pmtu_lower(&table, &victim, 1300, 1000, &lowered);
+	for (i = 1; pmtu_find(&table, &victim, 1000 + i) == 1300 && i < 100000; i++) {
+		const struct addr a = host(i);
+
+		assert_true(pmtu_lower(&table, &a, 1280, 1000 + i, &lowered));
+		assert_int_equal(pmtu_find(&table, &a, 1000 + i), 1280);
+	}
+	assert_in_range(i, 8, ENTRIES * 8); // it goes, but not at once
+	for (uint32_t k = 1; k < i; k++) {
+		const struct addr a = host(k);
+
+		alive += pmtu_find(&table, &a, 1000 + i) == 1280;
+	}
+	assert_true(alive <= ENTRIES);
+	assert_true(pmtu_lower(&table, &victim, 1300, 1000 + i, &lowered)); // and comes back
+	assert_int_equal(pmtu_find(&table, &victim, 1000 + i), 1300);
+}
+
+static void a_table_of_nothing_knows_nothing(void **state)
+{
+	const struct hash_key key = {{1, 2, 3, 4}};
+	const struct addr a = host(1);
+	struct pmtu none;
+
+	assert_int_equal(pmtu_size(0), 0);
+	pmtu_init(&none, NULL, 0, &key);
+	assert_false(pmtu_lower(&none, &a, 1300, 1000, &lowered));
+	assert_false(lowered);
+	assert_int_equal(pmtu_find(&none, &a, 1000), PMTU_NONE);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_noted_is_found_for_ten_minutes),
+		TEST(it_is_only_lowered),
+		TEST(reports_are_judged_by_what_was_too_big),
+		TEST(a_full_table_forgets_the_oldest),
+		TEST(a_table_of_nothing_knows_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
