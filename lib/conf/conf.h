@@ -139,6 +139,9 @@ struct conf {
 	uint32_t neigh_ask_rate; // requests per second of all workers together; 0 = no limit
 	uint32_t icmp_rate; // echo replies per second, 0 = none
 	uint32_t icmp_errors_in; // ICMP errors per second that clients are told of, 0 = none
+	uint32_t icmp_errors_out; // ICMP errors of ours per second, 0 = none
+	uint32_t icmp_errors_each; // of those, to one address; 0 = no limit
+	bool icmp_unreachable; // whether ports that nobody has are reported
 	uint32_t path_mtus; // destinations whose path MTU a worker can know
 	// The sections listeners:, relay:, auth:, limits: and peers:, in the form lib/turn reads.
 	// The configuration owns the strings and arrays. The app sets turn.workers once it has

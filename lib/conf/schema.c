@@ -534,6 +534,16 @@ static const struct conf_key conf_schema[] = {
 {"icmp.errors-in", CONF_NUMBER, ONE(conf, icmp_errors_in), RANGE(0, 1000000), .def = "1000",
 	.help = "ICMP errors about relayed datagrams that clients are told of per second, of all "
 	"workers; 0 = none. `limits.icmp` bounds those of one allocation."},
+{"icmp.errors-out", CONF_NUMBER, ONE(conf, icmp_errors_out), RANGE(0, 1000000), .def = "100",
+	.help = "ICMP errors sent per second, of all workers, to the senders of datagrams that "
+	"cannot be relayed: time exceeded, and packet too big where IPv6 or DF forbids fragments; "
+	"0 = none. What is more is only counted, as `icmp_errors_held_back`."},
+{"icmp.errors-out-each", CONF_NUMBER, ONE(conf, icmp_errors_each), RANGE(0, 1000000),
+	.def = "10", .help = "Of these, to one address (IPv6: /64) per second, of all workers but "
+	"at least one of each; 0 = no limit."},
+{"icmp.unreachable", CONF_BOOL, ONE(conf, icmp_unreachable), .def = "false",
+	.help = "Whether datagrams to ports of this box that nobody has are answered by port "
+	"unreachable, within the same limits. Silence tells a scanner less."},
 {"icmp.path-mtu", CONF_NUMBER, ONE(conf, path_mtus), RANGE(0, 65536), .def = "1024",
 	.help = "Destinations, on each worker, of which it is known for ten minutes that longer "
 	"packets do not get there than ICMP errors have told; 0 = nothing is learnt. Values below "

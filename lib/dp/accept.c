@@ -39,6 +39,7 @@
 #include "drop_of.h"
 #include "exception/exception.h"
 #include "link/host.h"
+#include "link/icmp_out.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "net.h"
@@ -191,8 +192,12 @@ static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	reason = classify(w, m, &f, v, &home);
 	if (reason == DP_SENT)
 		return (int)home;
-	if (reason != DP_DROP_NO_LISTENER || !exception_udp(w, port, m, &f))
-		worker_drop(w, m, reason);
+	if (reason == DP_DROP_NO_LISTENER) {
+		if (exception_udp(w, port, m, &f))
+			return NOBODY;
+		icmp_out_unreachable(w, m, &f);
+	}
+	worker_drop(w, m, reason);
 	return NOBODY;
 }
 

@@ -26,6 +26,7 @@
 #include "exception/exception_thread.h"
 #include "fastpath.h"
 #include "hash.h"
+#include "link/icmp_out.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/path_mtu.h"
@@ -316,6 +317,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	w->neigh = neigh_create(w->neigh_mem, &nc, &neigh_key);
 	w->hops = neigh_hops(w->neigh);
 	fastpath_wires_init(w);
+	icmp_out_init(w);
 	worker_queues(w);
 	if (backlog_create(w, socket) != 0 || path_mtu_create(w, socket) != 0)
 		return -ENOMEM;

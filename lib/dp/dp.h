@@ -140,6 +140,7 @@ struct dp_stats {
 	uint64_t tx_retried; // times the rest of such a burst was offered again
 	uint64_t uso_frames, uso_segments; // super-frames sent, and how much of tx was in them
 	uint64_t busy_cycles, total_cycles;
+	uint64_t errors_sent, errors_held_back; // ICMP errors of ours, and those past their limits
 	uint64_t path_mtus; // paths whose MTU was found to be less than what was known
 	uint64_t sleep_cost_ns; // CPU time of one sleep of late, no counter; 0 = none measured
 	uint64_t drop[DP_DROP_END];

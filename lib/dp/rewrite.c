@@ -10,6 +10,7 @@
 #include "drop_of.h"
 #include "fast_headers.h"
 #include "fastpath.h"
+#include "link/icmp_out.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/path_mtu.h"
@@ -213,10 +214,12 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 			r->mtu = port->port->mtu; // routers on the way may cut it
 		reason = rewrite_frame(m, &f, r);
 	}
-	if (unlikely(reason != DP_SENT))
-		worker_drop(w, m, reason);
-	else
+	if (likely(reason == DP_SENT)) {
 		dispatch(w, m, &f, way);
+		return;
+	}
+	icmp_out_relayed(w, m, v, r, reason);
+	worker_drop(w, m, reason);
 }
 
 static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
@@ -278,6 +281,14 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	nexthop_send(w, m, port, neigh);
 }
 
+static void unreachable(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)
+{
+	struct net_frame f;
+
+	client_describe(m, v, &f);
+	icmp_out_unreachable(w, m, &f);
+}
+
 void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 	const struct turn_plan *plan, const struct turn_side *side)
 {
@@ -295,6 +306,8 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		handover_datagram(w, plan->flow, m, v);
 		break;
 	case TURN_DROP:
+		if (unlikely(plan->reason == TURN_DROP_PEER_NO_ALLOCATION))
+			unreachable(w, m, v);
 		worker_drop(w, m, drop_of_turn(plan->reason));
 		break;
 	}

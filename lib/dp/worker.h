@@ -18,6 +18,7 @@
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "pmtu.h"
+#include "rates.h"
 #include "steering/steer_counts.h"
 #include "turn.h"
 #include "turn_config.h"
@@ -78,7 +79,7 @@ struct worker {
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget
 	uint16_t ip_id, ip_id_key[3];
-	struct bucket echo, facts, errors_in, learns;
+	struct bucket echo, facts, errors_in, errors_out, learns;
 	struct announcement announce[CONF_PORTS_MAX];
 	unsigned int nb_notes;
 	struct turn_redirect_note note[DP_NOTES_MAX]; // waiting for room in a ring
@@ -92,6 +93,8 @@ struct worker {
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way
+	struct rates errors_each; // ICMP errors of ours, by destination
+	uint64_t errors_due[1024];
 	struct pmtu pmtu; // path MTUs that are known
 	void *pmtu_mem;
 	struct sessions *sessions; // DTLS clients; NULL: there is no such listener

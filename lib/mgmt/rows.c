@@ -60,6 +60,8 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"handed_out", s->handed_out},
 		{"allocations", s->turn.allocations},
 		{"allocations_total", s->turn.allocations_total},
+		{"icmp_errors_sent", s->errors_sent},
+		{"icmp_errors_held_back", s->errors_held_back},
 		{"path_mtus", s->path_mtus},
 		{"permissions", s->turn.permissions},
 		{"channels", s->turn.channels},

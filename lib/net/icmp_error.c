@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads ICMP errors about UDP datagrams.
+// Reads and writes ICMP errors about UDP datagrams.
 #include "icmp_error.h"
 #include "net_int.h"
 
@@ -98,4 +98,63 @@ bool net_icmp_error_parse(
 		out->mtu = out->too_big ? load_be32(icmp + 4) : 0;
 	}
 	return true;
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+#define QUOTE_MAX4 (576 - NET_IP4_LEN - ICMP_HEADER_LEN)
+#define QUOTE_MAX6 (1280 - NET_IP6_LEN - ICMP_HEADER_LEN)
+#define INTERNETWORK_CONTROL 0xc0 // RFC 1812 section 4.3.2.5
+
+static size_t write4(uint8_t *p, const uint8_t *packet, size_t len, const struct net_icmp_report *r)
+{
+	static const uint8_t types[][2] = {[NET_ICMP_PORT] = {ICMP_UNREACHABLE, 3},
+		[NET_ICMP_TTL] = {ICMP_TIME_EXCEEDED, 0},
+		[NET_ICMP_TOO_BIG] = {ICMP_UNREACHABLE, ICMP_FRAGMENTATION_NEEDED}};
+	const size_t quoted = len < QUOTE_MAX4 ? len : QUOTE_MAX4;
+	const size_t total = NET_IP4_LEN + ICMP_HEADER_LEN + quoted;
+	uint8_t *icmp = p + NET_IP4_LEN;
+
+	store_be32(p, 0x45000000u | INTERNETWORK_CONTROL << 16 | (uint32_t)total);
+	store_be32(p + 4, (uint32_t)r->id << 16);
+	p[8] = TTL_DEFAULT;
+	p[9] = NET_PROTO_ICMP;
+	memcpy(p + 12, packet + 16, 4);
+	memcpy(p + 16, packet + 12, 4);
+	ip4_write_checksum(p);
+	icmp[0] = types[r->kind][0];
+	icmp[1] = types[r->kind][1];
+	store_be16(icmp + 2, 0);
+	store_be32(icmp + 4, r->kind == NET_ICMP_TOO_BIG ? r->mtu & 0xffff : 0);
+	memcpy(icmp + ICMP_HEADER_LEN, packet, quoted);
+	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(0, icmp, ICMP_HEADER_LEN + quoted)));
+	return total;
+}
+
+static size_t write6(uint8_t *p, const uint8_t *packet, size_t len, const struct net_icmp_report *r)
+{
+	static const uint8_t types[][2] = {[NET_ICMP_PORT] = {ICMP6_UNREACHABLE, 4},
+		[NET_ICMP_TTL] = {ICMP6_TIME_EXCEEDED, 0},
+		[NET_ICMP_TOO_BIG] = {ICMP6_TOO_BIG, 0}};
+	const size_t quoted = len < QUOTE_MAX6 ? len : QUOTE_MAX6;
+	const uint16_t icmp_len = (uint16_t)(ICMP_HEADER_LEN + quoted);
+	const struct ip6_fields fields = {icmp_len, 0, NET_PROTO_ICMP6, TTL_DEFAULT};
+	const struct addr src = addr_from_v6(packet + 24), dst = addr_from_v6(packet + 8);
+	uint8_t *icmp = ip6_write(p, fields, &src, &dst);
+
+	icmp[0] = types[r->kind][0];
+	icmp[1] = types[r->kind][1];
+	store_be32(icmp + 4, r->kind == NET_ICMP_TOO_BIG ? r->mtu : 0);
+	memcpy(icmp + ICMP_HEADER_LEN, packet, quoted);
+	icmp6_write_checksum(icmp, icmp_len, &src, &dst);
+	return NET_IP6_LEN + (size_t)icmp_len;
+}
+
+size_t net_icmp_error_write(uint8_t *buf, const struct net_l2 *l2, const uint8_t *packet,
+	size_t len, const struct net_icmp_report *r)
+{
+	const bool is_v4 = packet[0] >> 4 == 4;
+	uint8_t *ip = eth_write(buf, l2, is_v4 ? NET_ETHERTYPE_IP4 : NET_ETHERTYPE_IP6);
+
+	return (size_t)(ip - buf) + (is_v4 ? write4 : write6)(ip, packet, len, r);
 }

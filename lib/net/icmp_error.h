@@ -21,3 +21,27 @@ bool net_icmp_error_is(const struct net_frame *f, const uint8_t *icmp);
 // other, with port 0, or over IPv6 without a checksum. The quoted addresses are not judged.
 bool net_icmp_error_parse(
 	const struct net_frame *f, const uint8_t *icmp, struct net_icmp_error *out);
+
+// --- writing -------------------------------------------------------------------------------------
+
+enum net_icmp_kind {
+	NET_ICMP_PORT, // port unreachable
+	NET_ICMP_TTL, // TTL or hop limit exceeded in transit
+	NET_ICMP_TOO_BIG, // fragmentation needed and DF set, or Packet Too Big
+};
+
+// An error of ours. mtu: of NET_ICMP_TOO_BIG; id: IPv4 identification.
+struct net_icmp_report {
+	enum net_icmp_kind kind;
+	uint32_t mtu;
+	uint16_t id;
+};
+
+// Bytes of the longest frame that net_icmp_error_write makes.
+#define NET_ICMP_ERROR_MAX (NET_ETH_LEN + NET_VLAN_LEN + 1280)
+// Writes the frame of an error about an IP packet of len bytes that we have received: from the
+// address that it was sent to, to its source. As much of it is quoted as fits 576 bytes (RFC 1812
+// section 4.3.2.3), or 1280 with IPv6 (RFC 4443 section 3). Whether it may be reported at all is
+// the caller's to know. Returns the length of the frame; buf holds NET_ICMP_ERROR_MAX bytes.
+size_t net_icmp_error_write(uint8_t *buf, const struct net_l2 *l2, const uint8_t *packet,
+	size_t len, const struct net_icmp_report *r);

@@ -146,6 +146,9 @@ static void change(struct dp_world *w)
 	if (chance(15))
 		w->conf.neigh_ask_rate = PICK(16, 100);
 	w->conf.path_mtus = PICK(0, 4, 64);
+	w->conf.icmp_errors_out = PICK(0, 10, 1000);
+	w->conf.icmp_errors_each = PICK(0, 1, 10);
+	w->conf.icmp_unreachable = chance(50);
 	w->conf.icmp_errors_in = PICK(2, 100, 1000);
 	l->icmp = (struct turn_rate){PICK(0, 1, 10), PICK(1, 20)};
 	if (chance(30))

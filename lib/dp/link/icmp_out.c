@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ICMP errors of ours (RFC 1122 section 3.2.2, RFC 1812 section 4.3, RFC 4443 section 2.4, RFC 8656
+// sections 13 and 14). They are about UDP datagrams alone: whole ones, with good checksums, to an
+// address of ours and from one that a host can have. So none is about an ICMP error, a fragment, or
+// what came to many.
+#include "link/icmp_out.h"
+#include "addr.h"
+#include "clients/client.h"
+#include "conf.h"
+#include "datapath.h"
+#include "dp_view.h"
+#include "drop_of.h"
+#include "icmp_error.h"
+#include "link/local_addrs.h"
+#include "link/nexthop.h"
+#include "net.h"
+#include "rates.h"
+#include "rewrite.h"
+#include "turn.h"
+#include "worker.h"
+
+#define DATA_ROOM 48 // for the longest front of a Data indication (RFC 8656 section 13.2)
+#define LEAST4 68 // the MTU of the smallest links (RFC 791, RFC 8200)
+#define LEAST6 1280
+
+static uint32_t part(const struct worker *w, uint32_t whole)
+{
+	return whole != 0 ? RTE_MAX(whole / w->dp->nb_workers, 1u) : 0;
+}
+
+void icmp_out_init(struct worker *w)
+{
+	const uint32_t each = part(w, w->dp->conf->icmp_errors_each);
+
+	csprng_bytes(&w->rng, &w->errors_each.key, sizeof(w->errors_each.key));
+	rates_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), each, each);
+}
+
+// One more error to this address: its own budget first, so that nobody who is asked to be quiet
+// takes of what all have.
+static bool may_send(struct worker *w, const struct addr *to)
+{
+	const uint32_t rate = part(w, w->dp->conf->icmp_errors_out);
+
+	if (rate == 0)
+		return false;
+	if (rates_take(&w->errors_each, to, w->now_ms) &&
+		bucket_take(&w->errors_out, rate, rate, w->now_ms * BUCKET_MS))
+		return true;
+	w->live.errors_held_back++;
+	return false;
+}
+
+// Goes back by the ordinary way, not to the MAC that the datagram came from.
+static void report(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
+	struct net_icmp_report *r)
+{
+	const struct nexthop_way way = {&f->dst, &f->src, &f->src};
+	const uint8_t *packet = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->l3_off);
+	struct rte_mbuf *error;
+	uint16_t neigh;
+	uint8_t port;
+
+	if (local_addrs_find(w->dp->local, &f->src) != NULL || !may_send(w, &f->src) ||
+		nexthop_resolve(w, &way, &port, &neigh) != DP_SENT)
+		return;
+	error = rte_pktmbuf_alloc(w->dp->pool);
+	w->live.made++;
+	if (error == NULL) {
+		w->live.drop[DP_DROP_NO_MBUF]++;
+		return;
+	}
+	r->id = rewrite_ip_id(w);
+	error->data_len = (uint16_t)net_icmp_error_write(rte_pktmbuf_mtod(error, uint8_t *),
+		&w->dp->port[port].l2, packet, (size_t)f->payload_off + f->payload_len - f->l3_off,
+		r);
+	error->pkt_len = error->data_len;
+	w->live.errors_sent++;
+	nexthop_send(w, error, port, neigh);
+}
+
+// How long the sender's packets may be, so that what is made of them fits. A peer is told 48 bytes
+// less than the path has, because it is not known to it what it takes to reach the client.
+static uint32_t mtu_for_sender(
+	const struct net_frame *f, const struct turn_view *v, const struct rewrite *r)
+{
+	const uint32_t came = (uint32_t)f->payload_off + f->payload_len - f->l3_off;
+	const uint32_t made = net_headers_len(addr_is_v4(&r->src->addr), 0) - NET_ETH_LEN +
+		(uint32_t)r->front_len + r->len + r->pad;
+	const uint32_t least = f->is_v4 ? LEAST4 : LEAST6, excess = made - r->mtu;
+	uint32_t mtu = came > excess ? came - excess : 0;
+
+	if (v->leg == TURN_FROM_PEER)
+		mtu = RTE_MIN(mtu, (uint32_t)r->mtu - DATA_ROOM);
+	return RTE_MAX(mtu, least);
+}
+
+void icmp_out_relayed(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite *r, unsigned int reason)
+{
+	struct net_icmp_report about = {.kind = NET_ICMP_TTL};
+	struct net_frame f;
+
+	if ((reason != DP_DROP_TTL && reason != DP_DROP_MTU) || client_is_connected(v) ||
+		(v->leg == TURN_FROM_PEER && v->hairpin))
+		return;
+	client_describe(m, v, &f);
+	if (reason == DP_DROP_MTU) {
+		if (f.is_v4 && !f.df) // it may be as long as it likes
+			return;
+		about.kind = NET_ICMP_TOO_BIG;
+		about.mtu = mtu_for_sender(&f, v, r);
+	}
+	report(w, m, &f, &about);
+}
+
+void icmp_out_unreachable(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f)
+{
+	struct net_icmp_report about = {.kind = NET_ICMP_PORT};
+
+	if (w->dp->conf->icmp_unreachable)
+		report(w, m, f, &about);
+}
