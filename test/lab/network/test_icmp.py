@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""ICMP errors of real kernels: what clients are told of them (RFC 8656 11.5), what the server learns
+of a path, and what kernels believe of the server's own errors."""
+
+import errno
+import socket
+import struct
+
+import lab as labs
+from lab import FAR4, PEER4, PEER6, until
+from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, XOR_PEER_ADDRESS
+
+ICMP = 0x8004
+IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_RECVERR = 10, 2, 11
+NARROW = 1400
+HEADERS = 28  # IPv4 and UDP
+
+
+def told(client, peer, kind, code, data=0, timeout=5):
+    """The client gets a Data indication with an ICMP attribute and no data, about this peer."""
+    item = client.wait("stun", timeout, lambda item: item[1].has(ICMP))
+    assert item is not None, "nobody has told the client"
+    message = item[1]
+    assert message.address(XOR_PEER_ADDRESS) == peer, message.address(XOR_PEER_ADDRESS)
+    assert message.get(ICMP) == struct.pack("!HBBI", 0, kind, code, data), message.get(ICMP)
+
+
+def closed_ports(lab):
+    """A peer whose port is closed, with and without a channel."""
+    for ip, kind, code in ((PEER4, 3, 3), (PEER6, 1, 4)):
+        client = lab.client()
+        family = bytes([2 if ":" in ip else 1, 0, 0, 0])
+        assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
+        assert client.permit(ip).cls == SUCCESS
+        client.send((ip, 9), b"anybody?")
+        told(client, (ip, 9), kind, code)
+        assert client.bind(0x4000, (ip, 10)).cls == SUCCESS
+        client.send_channel(0x4000, b"anybody?")
+        told(client, (ip, 10), kind, code)
+
+
+def errors_of(sock):
+    """(type, code, value) of the ICMP errors that the kernel has queued for a socket."""
+    found = []
+    while True:
+        try:
+            _, ancillary, _, _ = sock.recvmsg(2048, 512, socket.MSG_ERRQUEUE)
+        except BlockingIOError:
+            return found
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_IP, IP_RECVERR):
+                _, _, icmp, code, _, info, _ = struct.unpack_from("=IBBBBII", data)
+                found.append((icmp, code, info))
+
+
+def narrow_hop(lab, server):
+    """Behind the gateway the MTU is less: its kernel says so, the client is told, and from then on
+    the server does what the gateway did. The client's kernel believes it."""
+    lab.gw.ip("link", "set", "f0", "mtu", str(NARROW))
+    lab.far.ip("link", "set", "r0", "mtu", str(NARROW))
+    echo = lab.echo(FAR4, ns=lab.far)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    client.sock.setsockopt(socket.SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+    client.sock.setsockopt(socket.SOL_IP, IP_RECVERR, 1)
+    too_long = bytes(1450 - HEADERS)
+    client.send_channel(0x4000, too_long)
+    told(client, echo.address, 3, 4, NARROW)
+    until(lambda: server.stats()["path_mtus"] == 1, 3, "the path is known")
+    client.send_channel(0x4000, too_long)
+    found = until(lambda: errors_of(client.sock), 3, "the client's kernel has got an error")
+    assert found == [(3, 4, NARROW + 4)], found
+    try:
+        client.send_channel(0x4000, too_long)
+        raise AssertionError("the client's kernel does not believe it")
+    except OSError as error:
+        assert error.errno == errno.EMSGSIZE, error
+    errors_of(client.sock)  # that one is queued too
+    fits = bytes(NARROW - HEADERS)
+    client.send_channel(0x4000, fits)
+    assert client.wait("channel") == ("channel", 0x4000, fits)
+    assert not [data for _, data in echo.seen if len(data) > len(fits)]
+
+
+def last_hop(lab):
+    """Who sends with one hop left is told so, as traceroute wants it."""
+    echo = lab.echo(PEER4)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    client.sock.setsockopt(socket.SOL_IP, IP_RECVERR, 1)
+    client.sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 1)
+    client.send_channel(0x4000, b"here?")
+    found = until(lambda: errors_of(client.sock), 3, "the client's kernel has got an error")
+    assert found == [(11, 0, 0)], found
+
+
+def main(lab):
+    labs.need_own_server()
+    server = lab.server(
+        {"peers": {"allow": ["10.99.0.0/24", "fd99::/64", "10.98.0.0/24"]}},
+        allow=("mtu-exceeded", "ttl-expired"),
+    )
+    closed_ports(lab)
+    narrow_hop(lab, server)
+    last_hop(lab)
+    assert server.stats()["icmp_errors_sent"] == 2, server.stats()
+
+
+if __name__ == "__main__":
+    labs.run(main, gateway=True)
