@@ -38,6 +38,7 @@
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/icmp_errors.h"
+#include "link/mld.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
 #include "port.h"
@@ -197,6 +198,7 @@ static void tick(struct worker *w)
 	w->more_due = turn_shard_expire(w->shard);
 	messages_notes(w);
 	nexthop_tick(w);
+	mld_tick(w);
 	if (w->sessions != NULL)
 		sessions_tick(w);
 	if (w->id == 0)

@@ -17,6 +17,7 @@
 #include "dp_burst.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
+#include "link/mld.h"
 #include "pmtu.h"
 #include "rates.h"
 #include "steering/steer_counts.h"
@@ -81,6 +82,7 @@ struct worker {
 	uint16_t ip_id, ip_id_key[3];
 	struct bucket echo, facts, errors_in, errors_out, learns;
 	struct announcement announce[CONF_PORTS_MAX];
+	struct mld mld[CONF_PORTS_MAX];
 	unsigned int nb_notes;
 	struct turn_redirect_note note[DP_NOTES_MAX]; // waiting for room in a ring
 	struct outbox tx[CONF_PORTS_MAX];

@@ -9,6 +9,7 @@
 #include "icmp_error.h"
 #include "link/icmp_errors.h"
 #include "link/local_addrs.h"
+#include "link/mld.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
 #include "net.h"
@@ -181,6 +182,8 @@ static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struc
 static void icmp_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
+	if (mld_input(w, port, m, f))
+		return;
 	if (addr_class(&f->dst) == ADDR_MULTICAST)
 		worker_drop(w, m, DP_DROP_ICMP);
 	else if (icmp_errors_input(w, m, f)) // by whatever port: routes may be asymmetric

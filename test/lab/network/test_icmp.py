@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """ICMP errors of real kernels: what clients are told of them (RFC 8656 11.5), what the server learns
-of a path, and what kernels believe of the server's own errors."""
+of a path, and what kernels believe of the server's own errors. Multicast listener discovery through
+a bridge that snoops."""
 
 import errno
 import socket
 import struct
 
 import lab as labs
-from lab import FAR4, PEER4, PEER6, until
+from lab import FAR4, PEER4, PEER6, SERVER6, until
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, XOR_PEER_ADDRESS
 
 ICMP = 0x8004
@@ -95,15 +96,47 @@ def last_hop(lab):
     assert found == [(11, 0, 0)], found
 
 
+def mld_query(source_mac):
+    """A general query of version 2, of a router on the segment (RFC 3810 5.1)."""
+    source = bytes.fromhex("fe80000000000000000000000000aaaa")
+    group = bytes.fromhex("ff020000000000000000000000000001")
+    icmp = struct.pack("!BBHHH16sBBH", 130, 0, 0, 100, 0, bytes(16), 2, 125, 0)
+    pseudo = source + group + struct.pack("!II", len(icmp), 58)
+    total = sum(struct.unpack(f"!{(len(pseudo) + len(icmp)) // 2}H", pseudo + icmp))
+    total = (total & 0xFFFF) + (total >> 16)
+    total = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+    icmp = icmp[:2] + struct.pack("!H", total) + icmp[4:]
+    alert = bytes((58, 0, 5, 2, 0, 0, 1, 0))
+    ip = struct.pack("!IHBB", 0x60000000, len(alert) + len(icmp), 0, 1) + source + group
+    ethernet = bytes.fromhex("333300000001") + source_mac + b"\x86\xdd"
+    return ethernet + ip + alert + icmp
+
+
+def snooping(lab):
+    """A switch that snoops learns from the answer to a query where the solicited-node group of
+    fd99::1 is, and a peer that knows no neighbour finds the server through it."""
+    lab.sw.ip("link", "set", "br0", "type", "bridge", "mcast_snooping", "1")
+    with lab.peer.raw("p0") as router:
+        router.send(mld_query(bytes.fromhex("0299000000aa")))
+        until(
+            lambda: "port d0 grp ff02::1:ff00:1" in lab.sw.run("bridge", "mdb", "show"),
+            5,
+            "the switch knows the group",
+        )
+    lab.peer.ip("neigh", "flush", "dev", "p0")
+    lab.peer.run("ping", "-6", "-c", "1", "-W", "3", SERVER6)
+
+
 def main(lab):
     labs.need_own_server()
     server = lab.server(
         {"peers": {"allow": ["10.99.0.0/24", "fd99::/64", "10.98.0.0/24"]}},
-        allow=("mtu-exceeded", "ttl-expired"),
+        allow=("mtu-exceeded", "ttl-expired", "ip-options"),  # the last one: the bridge's IGMP
     )
     closed_ports(lab)
     narrow_hop(lab, server)
     last_hop(lab)
+    snooping(lab)
     assert server.stats()["icmp_errors_sent"] == 2, server.stats()
 
 

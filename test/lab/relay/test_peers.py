@@ -110,7 +110,8 @@ def leaked(frames):
         # Neighbour advertisements and ARP replies to the client's kernel.
         answer = (frame.proto == 58 and to_client) or (frame.ethertype == 0x0806 and
             frame.data[20:22] == b"\0\2")  # fmt: skip
-        if not (to_client and listener or about or answer or frame.announces()):
+        told = frame.announces() or frame.reports_groups()
+        if not (to_client and listener or about or answer or told):
             out.append(frame)
     return out
 

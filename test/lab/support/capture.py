@@ -108,6 +108,10 @@ class Frame:
             return self.l4[8:24]
         return None
 
+    def reports_groups(self):
+        """Whether it is to those who want MLD version 2 reports (RFC 3810 5.2.14)."""
+        return self.dst == "ff02::16"
+
     def __repr__(self):
         ports = f" {self.sport}->{self.dport}" if self.sport is not None else ""
         about = f" asks for {self.asks_for()}" if self.asks_for() else ""
