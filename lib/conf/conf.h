@@ -147,6 +147,9 @@ struct conf {
 	// The configuration owns the strings and arrays. The app sets turn.workers once it has
 	// resolved workers. turn.local, turn.gateways and turn.routes are gathered from ports.
 	struct turn_config turn;
+	// enum turn_listen_on: what relay.addresses stands for. ONE, as in turn.listeners, once
+	// turn.relay has the addresses.
+	uint8_t relay_on;
 	struct turn_rate handshakes; // of TLS handshakes, and the same again of DTLS handshakes
 	struct conf_streams streams;
 	struct conf_dtls dtls;

@@ -31,6 +31,7 @@ static void write_range(FILE *out, const struct conf_key *k)
 		break;
 	case CONF_TEXTS:
 	case CONF_ADDRS:
+	case CONF_RELAY_ADDRS:
 	case CONF_PORT_ADDRS:
 	case CONF_PREFIXES:
 	case CONF_NAT64:

@@ -292,10 +292,12 @@ static const struct conf_key conf_schema[] = {
 	"allocation is closed; one with an allocation stays until that has expired."},
 
 {"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
-{"relay.addresses", CONF_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
+{"relay.addresses", CONF_RELAY_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Addresses of the ports to relay from: single ones, `a-b` ranges and prefixes "
-	"(the network and broadcast address of an IPv4 prefix are left out)."},
+	"(the network and broadcast address of an IPv4 prefix are left out). `all`, `all-ipv4` and "
+	"`all-ipv6` in place of the list stand for all addresses of the ports, except those of "
+	"`relay.pools`."},
 {"relay.pools", CONF_ITEMS, MANY(conf, turn.relay_pools, turn.nb_relay_pools), RANGE(0, 15),
 	.help = "Addresses that stand in for `relay.addresses` towards some peers, as where public "
 	"peers are behind one port and a private net of conference servers is behind another. An "

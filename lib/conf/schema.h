@@ -18,6 +18,7 @@ enum conf_type {
 	CONF_ADDR,
 	CONF_DSCP, // a number, or copy
 	CONF_LISTEN_ADDR, // an address, or a word for all of them, which goes to count
+	CONF_RELAY_ADDRS, // CONF_ADDRS, or a word for all of them, which goes to conf.relay_on
 	CONF_ADDRS, // single addresses, a-b and prefixes, expanded
 	CONF_PORT_ADDRS, // each item a CONF_PORT_RUN, or a mapping of the keys below
 	CONF_PORT_RUN, // addr/len or a-b/len

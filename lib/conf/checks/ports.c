@@ -8,6 +8,7 @@
 
 #include "checks/device_check.h"
 #include "checks/listeners.h"
+#include "checks/relay_all.h"
 #include "checks/routers.h"
 #include "conf.h"
 #include "reading/addrs.h"
@@ -320,7 +321,7 @@ static int check_relay_ports(struct conf_ctx *x)
 static int check_relay(struct conf_ctx *x, const struct owned *own)
 {
 	const struct turn_config *t = &x->conf->turn;
-	struct owned *relay = calloc(t->nb_relay, sizeof(*relay));
+	struct owned *relay = calloc((size_t)t->nb_relay + 1, sizeof(*relay));
 	int rc = 0;
 
 	if (relay == NULL)
@@ -409,6 +410,15 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 	return check_relay(x, own) != 0 ? -EINVAL : rc;
 }
 
+int conf_ports_gather(struct conf_ctx *x)
+{
+	int rc = gather(x);
+
+	if (rc == 0)
+		rc = conf_listeners_expand(x);
+	return conf_relay_all_expand(x) != 0 ? -EINVAL : rc;
+}
+
 int conf_ports_check(struct conf_ctx *x)
 {
 	struct owned *own;
@@ -422,8 +432,6 @@ int conf_ports_check(struct conf_ctx *x)
 		if (check_mtu(x, p) != 0 || conf_routers_check_port(x, p) != 0)
 			rc = -EINVAL;
 	}
-	if (gather(x) != 0 || conf_listeners_expand(x) != 0)
-		return -EINVAL;
 	own = calloc(x->conf->turn.nb_local, sizeof(*own));
 	if (own == NULL)
 		return conf_fail_memory(x);

@@ -9,8 +9,10 @@ struct addr;
 struct conf_ctx;
 struct turn_config;
 
-// Checks ports, listeners and relay addresses, and gathers turn.local and turn.gateways. 0 or
-// -EINVAL.
+// Gathers turn.local, turn.gateways and turn.routes, and puts addresses in the place of the words
+// that stand for all of them. Before all checks that look at addresses. 0 or -EINVAL.
+int conf_ports_gather(struct conf_ctx *x);
+// Checks ports, listeners and relay addresses. 0 or -EINVAL.
 int conf_ports_check(struct conf_ctx *x);
 // True when a port has this address as its own. turn.local has been gathered.
 bool conf_ports_own(const struct turn_config *t, const struct addr *a);

@@ -215,8 +215,8 @@ static int check_neighbours(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		check_shared, conf_ports_check, conf_pools_check, conf_exceptions_check, check_auth,
-		check_lifetime, check_neighbours};
+		conf_ports_gather, check_shared, conf_ports_check, conf_pools_check,
+		conf_exceptions_check, check_auth, check_lifetime, check_neighbours};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

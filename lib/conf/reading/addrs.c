@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
 #include "reading/value.h"
@@ -39,23 +40,47 @@ int conf_addrs_read_one(
 	return 0;
 }
 
-int conf_addrs_read_listen(
-	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+// What a word stands for; TURN_LISTEN_ONE for any other text.
+static uint8_t word(const char *text)
 {
 	static const char *const words[] = {[TURN_LISTEN_ALL] = "all",
 		[TURN_LISTEN_ALL_IPV4] = "all-ipv4",
 		[TURN_LISTEN_ALL_IPV6] = "all-ipv6"};
 
-	for (uint8_t i = TURN_LISTEN_ALL; i <= TURN_LISTEN_ALL_IPV6; i++) {
-		if (strcmp(n->text, words[i]) == 0) {
-			((uint8_t *)base)[k->count] = i;
-			return 0;
-		}
-	}
+	for (uint8_t i = TURN_LISTEN_ALL; i <= TURN_LISTEN_ALL_IPV6; i++)
+		if (strcmp(text, words[i]) == 0)
+			return i;
+	return TURN_LISTEN_ONE;
+}
+
+int conf_addrs_read_listen(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	const uint8_t on = word(n->text);
+
+	((uint8_t *)base)[k->count] = on;
+	if (on != TURN_LISTEN_ONE)
+		return 0;
 	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
 		return conf_addrs_fail(x, n,
 			"an IPv4 or IPv6 address (without port, prefix length and brackets), "
 			"'all', 'all-ipv4' or 'all-ipv6'");
+	return 0;
+}
+
+int conf_addrs_read_relay(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	const uint8_t on = word(n->text);
+
+	if (n->key == NULL && on != TURN_LISTEN_ONE)
+		return conf_fail(x, n, "write '%s' without brackets, and nothing else", n->text);
+	if (n->key == NULL) // an item of a list
+		return conf_addrs_read_list(x, k, n, base);
+	if (on == TURN_LISTEN_ONE)
+		return conf_addrs_fail(
+			x, n, "'all', 'all-ipv4' or 'all-ipv6' (put addresses in brackets, [...])");
+	x->conf->relay_on = on;
 	return 0;
 }
 

@@ -18,6 +18,8 @@ int conf_addrs_read_listen(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_list(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+int conf_addrs_read_relay(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_nat64(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 int conf_addrs_read_prefix(

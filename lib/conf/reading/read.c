@@ -102,7 +102,7 @@ static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct
 	if (none)
 		return conf_fail(x, n, "has no value, give it %s%s", conf_value_form(k->type),
 			k->type == CONF_TEXT ? " (in quotes, if it begins with '#')" : "");
-	if (n->kind != conf_value_kind(k->type))
+	if (!conf_value_fits(k->type, n->kind))
 		return conf_fail(x, n, "must be %s%s", conf_value_form(k->type), kind_advice(k, n));
 	return 0;
 }
@@ -292,9 +292,9 @@ void conf_read_free(const struct conf_table *t, const struct conf_key *parent, v
 		for (uint32_t n = 0; k->type == CONF_TEXTS && n < *count; n++)
 			secret_wipe((*(char ***)field)[n]);
 		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||
-			k->type == CONF_ADDRS || k->type == CONF_PORT_ADDRS ||
-			k->type == CONF_PREFIXES || k->type == CONF_NAT64 ||
-			k->type == CONF_SERVICES)
+			k->type == CONF_ADDRS || k->type == CONF_RELAY_ADDRS ||
+			k->type == CONF_PORT_ADDRS || k->type == CONF_PREFIXES ||
+			k->type == CONF_NAT64 || k->type == CONF_SERVICES)
 			secret_wipe(*(void **)field);
 	}
 }

@@ -257,6 +257,7 @@ static const struct value_type {
 	// Reads the value of a scalar type, or one item of a list type.
 	int (*read)(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 	bool maps; // read takes items that are mappings, too
+	bool word; // a list type: read takes a scalar in place of the list, too
 } types[] = {
 	[CONF_SECTION] = {CONF_MAP, "a mapping of keys", NULL},
 	[CONF_ITEMS] = {CONF_LIST, "a list of mappings", NULL},
@@ -268,6 +269,8 @@ static const struct value_type {
 	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},
 	[CONF_DSCP] = {CONF_SCALAR, "copy or a number", read_dscp},
 	[CONF_LISTEN_ADDR] = {CONF_SCALAR, "an address, or all", conf_addrs_read_listen},
+	[CONF_RELAY_ADDRS] = {CONF_LIST, "a list of addresses, or all", conf_addrs_read_relay,
+		.word = true},
 	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_addrs_read_list},
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
 		conf_port_addrs_read, .maps = true},
@@ -290,6 +293,11 @@ const char *conf_value_form(enum conf_type type)
 enum conf_kind conf_value_kind(enum conf_type type)
 {
 	return types[type].kind;
+}
+
+bool conf_value_fits(enum conf_type type, enum conf_kind kind)
+{
+	return kind == types[type].kind || (types[type].word && kind == CONF_SCALAR);
 }
 
 static int read_list(
@@ -317,7 +325,7 @@ static int read_list(
 
 int conf_value_read(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
-	if (types[k->type].kind == CONF_LIST)
+	if (n->kind == CONF_LIST)
 		return read_list(x, k, n, base);
 	n->field = (char *)base + k->offset;
 	n->count = 1;

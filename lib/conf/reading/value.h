@@ -17,6 +17,8 @@ int conf_value_read(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 const char *conf_value_form(enum conf_type type);
 // The kind of node that a value of this type is written as.
 enum conf_kind conf_value_kind(enum conf_type type);
+// True when a node of this kind can be a value of the type.
+bool conf_value_fits(enum conf_type type, enum conf_kind kind);
 // True for a scalar that is left empty or is YAML's null.
 bool conf_value_none(const struct conf_node *n);
 // Makes room for n more elements of a list, zeroes them, and records that node was read into them.
