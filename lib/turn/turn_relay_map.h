@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which worker owns which relayed transport address. The map is immutable for the life of the
-// process and shared by all workers.
+// process and shared by all workers, except that an address may be lost.
 #pragma once
 
 #include "addr.h"
@@ -32,6 +32,11 @@ bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index
 // address was dealt whole, all slices have the same worker. Control path. Not for shared ports.
 unsigned int turn_relay_map_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice);
+// Says that this box has a relay address no longer, or has it again: new allocations get one that
+// it has. Existing ones are left. Management lcore; workers see it some time later.
+void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool lost);
+// Whether it is lost. Any thread.
+bool turn_relay_map_lost(const struct turn_relay_map *m, uint32_t addr_index);
 // The relay address with this index.
 struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index);
 // Index of the relay address of a slot; *port gets the port in host order. Control path. Not for

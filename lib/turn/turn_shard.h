@@ -39,6 +39,7 @@ struct turn_stats {
 	uint64_t endpoints; // registered on shared addresses
 	uint64_t allocations_total, auth_failures, port_reused_early;
 	uint64_t unreachable; // requests refused because no route leads to their peer
+	uint64_t relay_lost; // allocations refused because this box has lost its relay addresses
 	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
 };
 

@@ -41,6 +41,7 @@ struct turn_relay_map {
 	// For the control path.
 	struct addr *addr;
 	uint32_t *by_addr; // indices into addr, sorted by address
+	bool *lost; // by address; management writes, workers read
 	uint32_t nb_addrs, workers;
 	struct segment *segment; // worker after worker, by base
 	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // where each worker's segments begin
@@ -160,6 +161,16 @@ uint32_t turn_relay_map_locate(
 	return m->segment[lo].addr;
 }
 
+void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool lost)
+{
+	__atomic_store_n(&m->lost[addr_index], lost, __ATOMIC_RELAXED);
+}
+
+bool turn_relay_map_lost(const struct turn_relay_map *m, uint32_t addr_index)
+{
+	return __atomic_load_n(&m->lost[addr_index], __ATOMIC_RELAXED);
+}
+
 struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index)
 {
 	return m->addr[index];
@@ -238,8 +249,9 @@ static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
 	m->nb_addrs = c->nb_relay;
 	m->addr = calloc(c->nb_relay + 1, sizeof(*m->addr));
 	m->by_addr = calloc(c->nb_relay + 1, sizeof(*m->by_addr));
+	m->lost = calloc(c->nb_relay + 1, sizeof(*m->lost));
 	m->place = calloc(c->nb_relay + 1, sizeof(*m->place));
-	if (m->addr == NULL || m->by_addr == NULL || m->place == NULL)
+	if (m->addr == NULL || m->by_addr == NULL || m->lost == NULL || m->place == NULL)
 		return ENOMEM;
 	for (uint32_t a = 0; a < c->nb_relay; a++) {
 		m->addr[a] = c->relay[a];
@@ -393,6 +405,7 @@ void turn_relay_map_free(struct turn_relay_map *m)
 	free(m->place);
 	free(m->addr);
 	free(m->by_addr);
+	free(m->lost);
 	free(m->segment);
 	free(m->bases);
 	free(m->bitmaps);

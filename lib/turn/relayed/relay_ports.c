@@ -258,6 +258,14 @@ void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 	pool_of(p, slot)->nb_free++;
 }
 
+void relay_ports_give_unused(struct relay_ports *p, uint32_t slot)
+{
+	if (state_of(p, slot) != PORT_TAKEN)
+		return;
+	set_state(p, slot, PORT_RESTED);
+	pool_of(p, slot)->nb_free++;
+}
+
 bool relay_ports_has_family(const struct relay_ports *p, bool is_v4)
 {
 	return p->pool[!is_v4].nb_usable > 0;

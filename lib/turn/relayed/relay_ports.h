@@ -48,5 +48,7 @@ bool relay_ports_take(struct relay_ports *p, const struct relay_ports_want *want
 	uint64_t *early);
 // Gives a slot back; its port rests from now_ms on. Nothing happens if it is not taken.
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
+// Gives back a slot that was not used: its port is as rested as one can be.
+void relay_ports_give_unused(struct relay_ports *p, uint32_t slot);
 // Number of ports that are not taken, resting ones included. Ports outside the map do not count.
 uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4);

@@ -5,6 +5,8 @@
 #include "relayed/relay_ports.h"
 #include "shard.h"
 
+#define TRIES 64
+
 bool relayed_has_family(const struct turn_shard *s, bool is_v4)
 {
 	for (uint32_t i = 0; i < s->shared.nb; i++)
@@ -34,7 +36,8 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 	for (i = 0; i < s->shared.nb; i++) {
 		const int order = best != NULL ? load_cmp(&address[i], best) : -1;
 
-		if (address[i].at.is_v4 != is_v4 || order > 0)
+		if (address[i].at.is_v4 != is_v4 || order > 0 ||
+			turn_relay_map_lost(s->map, address[i].at.addr))
 			continue;
 		nb = order < 0 ? 1 : nb + 1;
 		best = order < 0 ? &address[i] : best;
@@ -43,9 +46,30 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 		return TURN_NONE;
 	nth = csprng_below(s->rng, nb);
 	for (i = 0; i < s->shared.nb; i++)
-		if (address[i].at.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 && nth-- == 0)
+		if (address[i].at.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 &&
+			!turn_relay_map_lost(s->map, address[i].at.addr) && nth-- == 0)
 			break;
 	return i;
+}
+
+// Takes a port of an address that this box still has. Ports are chosen among all: with one of two
+// addresses lost, all tries fail once in 2^TRIES.
+static bool take_unique(struct turn_shard *s, const struct relay_ports_want *want, uint32_t *slot)
+{
+	for (unsigned int i = 0; i < TRIES; i++) {
+		uint16_t port;
+
+		if (!relay_ports_take(s->ports, want, slot, &s->stats.port_reused_early))
+			return false;
+		if (!turn_relay_map_lost(
+			    s->map, turn_relay_map_locate(s->map, s->worker, *slot, &port)))
+			return true;
+		relay_ports_give_unused(s->ports, *slot);
+		if (want->kind == RELAY_PORTS_PAIR)
+			relay_ports_give_unused(s->ports, *slot + 1);
+	}
+	s->stats.relay_lost++;
+	return false;
 }
 
 bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
@@ -58,10 +82,12 @@ bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, 
 	uint32_t number;
 
 	if (h->nb == 0)
-		return relay_ports_take(s->ports, &want, slot, &s->stats.port_reused_early);
+		return take_unique(s, &want, slot);
 	number = choose(s, is_v4);
-	if (number == TURN_NONE)
+	if (number == TURN_NONE) {
+		s->stats.relay_lost++; // there are some of each family that is asked for
 		return false;
+	}
 	*slot = pool_take(&h->slots);
 	if (*slot == TURN_NONE)
 		return false;

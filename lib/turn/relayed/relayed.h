@@ -10,7 +10,8 @@
 bool relayed_has_family(const struct turn_shard *s, bool is_v4);
 // Takes a slot for an allocation. On shared ports it also chooses the shared address: the one with
 // the fewest endpoints, among those the one with the fewest allocations, among those any. kind
-// matters for ports that are not shared. False when there is none left.
+// matters for ports that are not shared. False when there is none left, or none on an address that
+// this box still has.
 bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot);
 // Gives back a slot and its relayed transport address. Everything else of the allocation has ended
 // before.

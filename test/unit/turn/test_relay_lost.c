@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Relay addresses that the box has lost: no new allocation gets one, and all else goes on.
+#include "turn_fixture.h"
+
+static struct fixture f;
+static struct addr relay[4];
+
+// Relay addresses 10.99.0.1 and 10.99.0.5, 6 ports each.
+static void open(bool shared)
+{
+	struct turn_config c = fixture_config();
+
+	addr_parse("10.99.0.1", &relay[0]);
+	addr_parse("10.99.0.5", &relay[1]);
+	c.relay = relay;
+	c.nb_relay = 2;
+	c.port_hi = (uint16_t)(c.port_lo + 5);
+	c.shared = shared;
+	if (shared)
+		c.limits.allocations = 100;
+	fixture_open(&f, &c, 1);
+}
+
+static void lose(unsigned int i, bool lost)
+{
+	turn_relay_map_lose(f.map, i, lost);
+}
+
+static struct fixture_client client(uint16_t port)
+{
+	return fixture_client("198.51.100.7", port);
+}
+
+// All that there are on the other address, then no more.
+static void new_allocations_are_on_the_other(void **state)
+{
+	open(false);
+	lose(0, true);
+	for (uint16_t i = 0; i < 6; i++) {
+		struct fixture_client c = client((uint16_t)(1000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
+		assert_true(addr_eq(&c.relay.addr, &relay[1]));
+	}
+	for (uint16_t i = 0; i < 3; i++) {
+		struct fixture_client c = client((uint16_t)(2000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &c, 4), 508);
+	}
+	fixture_close(&f);
+}
+
+static void with_none_left_it_is_508_and_counted(void **state)
+{
+	struct fixture_client old = client(1), c = client(2);
+	struct turn_stats stats;
+
+	open(false);
+	assert_int_equal(fixture_allocate(&f, &old, 4), 0);
+	lose(0, true);
+	lose(1, true);
+	assert_int_equal(fixture_allocate(&f, &c, 4), 508);
+	turn_shard_stats(f.shard, &stats);
+	assert_int_equal(stats.relay_lost, 1);
+	// what there was goes on
+	assert_int_equal(fixture_refresh(&f, &old, 600), 0);
+	assert_int_equal(fixture_bind(&f, &old, 0x4000, "10.99.0.9", 7000), 0);
+	// and no port has been used up by those who asked in vain
+	lose(0, false);
+	lose(1, false);
+	for (uint16_t i = 0; i < 11; i++) {
+		struct fixture_client more = client((uint16_t)(1000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &more, 4), 0);
+	}
+	turn_shard_stats(f.shard, &stats);
+	assert_int_equal(stats.relay_lost, 1);
+	assert_int_equal(stats.port_reused_early, 0);
+	fixture_close(&f);
+}
+
+static void shared_ones_are_passed_over(void **state)
+{
+	struct fixture_client c[8];
+
+	open(true);
+	lose(1, true);
+	for (uint16_t i = 0; i < 8; i++) {
+		c[i] = client((uint16_t)(1000 + i));
+		assert_int_equal(fixture_allocate(&f, &c[i], 4), 0);
+		assert_true(addr_eq(&c[i].relay.addr, &relay[0]));
+	}
+	lose(0, true);
+	c[0] = client(2000);
+	assert_int_equal(fixture_allocate(&f, &c[0], 4), 508);
+	lose(1, false);
+	assert_int_equal(fixture_allocate(&f, &c[0], 4), 0);
+	assert_true(addr_eq(&c[0].relay.addr, &relay[1]));
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(new_allocations_are_on_the_other),
+		cmocka_unit_test(with_none_left_it_is_508_and_counted),
+		cmocka_unit_test(shared_ones_are_passed_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
