@@ -3,6 +3,7 @@
 // They go with the interface, so nothing has to be undone.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +121,38 @@ static int set_no_autoconf(struct session *s)
 	return ask(s, n);
 }
 
+// One setting of IPv6 of the interface, as sysctl has it. A read-only /proc/sys, as containers have
+// it, may hold the right value all the same.
+static void write_setting(struct session *s, const char *name, char value)
+{
+	char path[128], old = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", s->host->interface, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &old, 1) != 1)
+		old = 0;
+	if (fd >= 0)
+		close(fd);
+	if (old == value)
+		return;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, &value, 1) != 1)
+		PORT_LOG(NOTICE, "port %s: %s cannot be set to %c: %s", s->port->name, path, value,
+			strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+// Makes the kernel listen to router advertisements, also where it forwards, and make one address of
+// each prefix. It asks for them when it gets its link-local address.
+static void set_slaac(void *ctx)
+{
+	write_setting(ctx, "accept_ra", '2');
+	write_setting(ctx, "autoconf", '1');
+	write_setting(ctx, "use_tempaddr", '0');
+}
+
 static int set_up(struct session *s)
 {
 	struct nlmsghdr *n = begin(s, RTM_SETLINK, 0);
@@ -176,11 +209,26 @@ static int add_address(struct session *s, const struct addr *a, uint8_t len)
 	return ask(s, n);
 }
 
+// Advice where IPv6 addresses are refused.
+static const char *switched_off(int rc)
+{
+	return rc == -EACCES || rc == -EOPNOTSUPP
+		? " (switched off: sysctl net.ipv6.conf.default.disable_ipv6=0)"
+		: "";
+}
+
 static int add_addresses(struct session *s, bool *any_v6)
 {
 	const struct port_host *h = s->host;
 	char text[ADDR_TEXT_LEN];
 
+	if (h->slaac) {
+		const int rc = add_address(s, &h->link_local, 64);
+
+		if (rc != 0)
+			return fail(s, rc, "link-local address%s", switched_off(rc));
+		*any_v6 = true;
+	}
 	for (uint32_t i = 0; i < h->nb_addresses; i++) {
 		const struct prefix *p = &h->addresses[i];
 		const bool is_v6 = !addr_is_v4(&p->addr);
@@ -194,9 +242,7 @@ static int add_addresses(struct session *s, bool *any_v6)
 		if (rc == 0)
 			continue;
 		return fail(s, rc, "address %s%s", addr_format(&p->addr, text, sizeof(text)),
-			is_v6 && (rc == -EACCES || rc == -EOPNOTSUPP)
-				? " (switched off: sysctl net.ipv6.conf.default.disable_ipv6=0)"
-				: "");
+			is_v6 ? switched_off(rc) : "");
 	}
 	return 0;
 }
@@ -289,6 +335,8 @@ static int set_up_host(struct session *s)
 	rc = find(s);
 	if (rc != 0)
 		return fail(s, rc, "not there (its device has to make it)");
+	if (s->host->slaac)
+		port_netns_run(s->host->netns, set_slaac, s, NULL);
 	if (s->host->segments > 0)
 		set_limits(s);
 	rc = set_up(s);

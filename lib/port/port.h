@@ -70,6 +70,7 @@ struct port_host {
 	const struct port_route *routes; // of one family each; a gateway is a route to everything
 	uint32_t nb_addresses, nb_routes;
 	struct addr link_local;
+	bool slaac; // the kernel is to make IPv6 addresses by router advertisements
 	uint32_t metric; // of the routes
 	uint16_t segments; // most segments in a TCP super-frame; 0 = whatever the kernel likes
 	uint32_t bytes; // the longest TCP super-frame
