@@ -6,7 +6,7 @@
 build_packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
 libmnl-dev libcmocka-dev python3"
 packages="$build_packages dpdk coturn iproute2 iputils-ping ethtool tcpdump procps python3-venv
-ca-certificates openssl"
+ca-certificates openssl dnsmasq-base udhcpc"
 
 # Debian's release: 12, 13; nothing on other systems.
 debian_release() {

@@ -61,6 +61,9 @@ static int check(const struct opts *o)
 
 	if (c != NULL)
 		check_all(c, true, &r);
+	if (c != NULL && conf_pending(c))
+		printf("%s: what the network gives for dhcp and slaac is checked at the start\n",
+			o->config);
 	conf_free(c);
 	errors = r.nb[CONF_ERROR] == 1 ? "error" : "errors";
 	warnings = r.nb[CONF_WARNING] == 1 ? "warning" : "warnings";
@@ -105,6 +108,13 @@ static void log_problem(void *ctx, enum conf_weight weight, const char *line)
 	if (weight == CONF_ERROR)
 		start_failed(ctx, line);
 	else
+		LOG(WARNING, "%s", line);
+}
+
+// The first error is told with the failure of the start.
+static void log_warning(void *ctx, enum conf_weight weight, const char *line)
+{
+	if (weight == CONF_WARNING)
 		LOG(WARNING, "%s", line);
 }
 
@@ -195,14 +205,32 @@ static int show_needs(const struct opts *o)
 	return EXIT_SUCCESS;
 }
 
+static void tell_waiting(void *ctx, const char *line)
+{
+	LOG(INFO, "%s", line);
+}
+
+static bool stop_asked(void *ctx)
+{
+	return mgmt_stop_asked();
+}
+
 static int serve(struct conf *c, const struct eal *e)
 {
+	struct conf_report r = {.say = log_warning};
+	const struct dp_learning learning = {
+		.conf = c, .report = &r, .tell = tell_waiting, .stop = stop_asked};
 	char error[CONF_ERROR_LEN];
-	struct dp *d = dp_start(c, e->workers, error, sizeof(error));
+	struct dp *d = dp_start(c, e->workers, &learning, error, sizeof(error));
 	int rc;
 
+	if (d == NULL && mgmt_stop_asked()) {
+		LOG(NOTICE, "stopped: %s", error);
+		return EXIT_SUCCESS;
+	}
 	if (d == NULL)
 		return start_failed(c, error);
+	conf_forget_places(c);
 	conf_forget(c);
 	cores_spare();
 	rc = mgmt_run(d, c, e->memory);
@@ -268,7 +296,8 @@ static int run(const struct opts *o)
 		LOG(NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
 	}
 	check_all(c, !eal_args_lcores(o->eal, o->nb_eal), &r);
-	conf_forget_places(c);
+	if (!conf_pending(c)) // else conf_resolve needs them
+		conf_forget_places(c);
 	if (r.nb[CONF_ERROR] == 0) {
 		tell_drivers(o, c);
 		rc = run_configured(o, c);

@@ -12,11 +12,21 @@
 #define CONF_ERROR_LEN 512
 #define CONF_PORTS_MAX 16
 
+// Where an address of a port comes from.
+enum conf_learn {
+	CONF_LEARN_NONE, // the file
+	CONF_LEARN_DHCP, // IPv4, as the kernel's interface gets it
+	CONF_LEARN_SLAAC, // IPv6, as the kernel's interface gets it
+};
+
 // An address on a port, with the length of its on-link prefix. The length counts bits of the
 // 128-bit form: an IPv4 /24 is 120.
 struct conf_address {
 	struct addr addr;
 	uint8_t prefix_len;
+	uint8_t learn; // enum conf_learn
+	// addr is no address yet, only of the right family and like no other: until conf_resolve.
+	bool pending;
 	struct addr external; // what the network translates addr to; :: = nothing
 };
 
@@ -61,6 +71,7 @@ struct conf_port {
 	struct addr *gateways; // at most one per family
 	struct conf_route *routes;
 	uint32_t nb_addresses, nb_gateways, nb_routes;
+	uint32_t learn_wait_s; // for addresses that the network gives; 0 = without end
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;
 	enum conf_steering steering;
@@ -203,6 +214,27 @@ void conf_free(struct conf *c);
 // Wipes passwords, keys and secrets. Call it once the policy has its own copies. The number of them
 // stays known.
 void conf_forget(struct conf *c);
+
+// --- resolve.c: addresses that the network gives -------------------------------------------------
+
+// What the network has given to one entry of ports[].addresses.
+struct conf_learned {
+	uint32_t port, index; // whose: ports[port].addresses[index]
+	struct addr addr;
+	uint8_t prefix_len; // of the 128-bit form
+	struct addr gateway; // router of its family, taken where the file names none; :: = none
+};
+
+// True while an address is still to be given by the network.
+bool conf_pending(const struct conf *c);
+// True when an address of that family was, or is to be, given to a port by the network.
+bool conf_learns(const struct conf_port *p, bool is_v4);
+// Puts the addresses where the file has `dhcp` and `slaac`, and wherever they are meant by `all`.
+// Then everything is checked as if the file had them. Each pending address is in the list, once.
+// Places and secrets have not been forgotten. 0, or -EINVAL with the first error in error; r is
+// told all of them, and what is dubious about the addresses. After an error only conf_free is left.
+int conf_resolve(struct conf *c, const struct conf_learned *list, uint32_t nb,
+	struct conf_report *r, char error[CONF_ERROR_LEN]);
 
 // Tells r what is dubious in a file without errors.
 void conf_warnings(const struct conf *c, struct conf_report *r);

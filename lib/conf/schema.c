@@ -97,12 +97,20 @@ static const struct conf_key conf_schema[] = {
 	"run of them: `192.0.2.10-192.0.2.73/24`. No address may be on two ports. Where the "
 	"network translates one 1:1, as clouds do, the entry is a mapping of the two keys below."},
 {"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
-	.help = "The port's own address, or a run of them, with the prefix length."},
+	.help = "The port's own address, or a run of them, with the prefix length. Or what the "
+	"network gives to the kernel's interface of the port, which needs `exception`: `dhcp`, its "
+	"IPv4 address, for which a DHCP client has to run on that interface; `slaac`, its IPv6 "
+	"address, by router advertisements or from a DHCPv6 client. Each at most once a port. The "
+	"default router that comes with it is taken where `gateway` names none of its family. "
+	"Listeners and `relay.addresses` mean the address by `all`."},
 {"ports[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
 	.help = "What the network translates the address to: `203.0.113.5`, or a run of as many "
 	"addresses. Clients are told it in place of a relay address. Listeners and "
 	"`relay.addresses` go on to name the port's own addresses. It counts as an address of this "
 	"box: clients reach each other by either, and nothing is sent to it."},
+{"ports[].addresses-wait", CONF_NUMBER, ONE(conf_port, learn_wait_s), RANGE(0, 86400), .def = "60",
+	.help = "Seconds that the start waits for the addresses `dhcp` and `slaac`, and then "
+	"fails; 0 = it waits until they come."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers for all that is neither on-link nor behind a route, at most one per "
 	"family: on a subnet of the port, or an IPv6 link-local address. Where all addresses of "

@@ -158,7 +158,8 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	}
 	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, f);
 	if (bad != NET_OK) {
-		worker_drop(w, m, drop_of_net(bad));
+		if (!exception_learning(w, port, m))
+			worker_drop(w, m, drop_of_net(bad));
 		return false;
 	}
 	if (f->kind != NET_ARP && f->payload_off + f->payload_len - f->l3_off > p->port->mtu) {
@@ -192,11 +193,12 @@ static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	reason = classify(w, m, &f, v, &home);
 	if (reason == DP_SENT)
 		return (int)home;
-	if (reason == DP_DROP_NO_LISTENER) {
-		if (exception_udp(w, port, m, &f))
-			return NOBODY;
+	if (reason == DP_DROP_NO_LISTENER && exception_udp(w, port, m, &f))
+		return NOBODY;
+	if (exception_learning(w, port, m))
+		return NOBODY;
+	if (reason == DP_DROP_NO_LISTENER)
 		icmp_out_unreachable(w, m, &f);
-	}
 	worker_drop(w, m, reason);
 	return NOBODY;
 }

@@ -24,6 +24,7 @@
 #include "dp_burst.h"
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
+#include "exception/learn.h"
 #include "fastpath.h"
 #include "hash.h"
 #include "link/icmp_out.h"
@@ -183,7 +184,6 @@ static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t l
 		// only a started port knows how its NIC really spreads
 		steer_port_init(&d->port[i], d->nb_workers);
 		d->nb_started = i + 1;
-		flow_ladder_install(d, i);
 		if (exception_open(d, i, open, error, len) != 0)
 			return -1;
 	}
@@ -360,7 +360,7 @@ no_memory:
 
 // --- start and stop -----------------------------------------------------------------------------
 
-struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
+struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
 	char *error, size_t len)
 {
 	struct dp *d = rte_zmalloc("dp", sizeof(*d), RTE_CACHE_LINE_SIZE);
@@ -384,13 +384,33 @@ struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_o
 		dp_destroy(d);
 		return NULL;
 	}
-	if (maps_create(d, error, len) != 0 || ports_start(d, open, error, len) != 0 ||
-		workers_create(d, lcores, error, len) != 0) {
+	if (ports_start(d, open, error, len) != 0) {
 		dp_quiesce(d);
 		dp_destroy(d);
 		return NULL;
 	}
 	return d;
+}
+
+int dp_complete(struct dp *d, const unsigned int *lcores, char *error, size_t len)
+{
+	if (maps_create(d, error, len) != 0)
+		return -1;
+	for (uint32_t i = 0; i < d->nb_ports; i++)
+		flow_ladder_install(d, i);
+	return workers_create(d, lcores, error, len);
+}
+
+struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
+	char *error, size_t len)
+{
+	struct dp *d = dp_open(c, lcores, open, error, len);
+
+	if (d == NULL || dp_complete(d, lcores, error, len) == 0)
+		return d;
+	dp_quiesce(d);
+	dp_destroy(d);
+	return NULL;
 }
 
 int dp_launch(struct dp *d)
@@ -409,13 +429,20 @@ int dp_launch(struct dp *d)
 	return 0;
 }
 
-struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *error, size_t len)
+struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
+	const struct dp_learning *learning, char *error, size_t len)
 {
-	struct dp *d = dp_create(c, lcores, port_open, error, len);
+	struct dp *d = dp_open(c, lcores, port_open, error, len);
 	int rc;
 
 	if (d == NULL)
 		return NULL;
+	if (learn_addresses(d, learning, error, len) != 0 ||
+		dp_complete(d, lcores, error, len) != 0) {
+		dp_quiesce(d);
+		dp_destroy(d);
+		return NULL;
+	}
 	rc = dp_launch(d);
 	if (rc != 0)
 		snprintf(error, len, "lcore %u: worker cannot be launched: %s",
@@ -472,6 +499,7 @@ void dp_quiesce(struct dp *d)
 
 void dp_destroy(struct dp *d)
 {
+	learn_free(d);
 	exception_free_all(d);
 	handover_free(d);
 	streams_free(d);
@@ -542,5 +570,6 @@ void dp_tick(struct dp *d)
 			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
 		p->link_up = up;
 	}
+	learn_tick(d);
 	flow_ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);
 }

@@ -82,7 +82,10 @@ struct dp; // the running data path
 // Opens and starts the ports, makes shards and rings, launches the workers. conf->workers and
 // conf->turn.workers are resolved; lcores[] holds one lcore id per worker. The conf stays with the
 // caller and outlives the data path. NULL with a reason in error, everything undone.
-struct dp *dp_start(const struct conf *c, const unsigned int *lcores, char *error, size_t len);
+// learning: NULL when no address of conf is pending.
+struct dp_learning;
+struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
+	const struct dp_learning *learning, char *error, size_t len);
 // Stops the workers, frees every packet, closes the ports.
 void dp_stop(struct dp *d);
 
@@ -95,6 +98,35 @@ const struct conf_driver *dp_profile(const struct dp *d, unsigned int index);
 // To be called about once in 100 ms on the management lcore: link state (gratuitous ARP and NA when
 // a link comes up is asked of worker 0), and whether steering does what it should.
 void dp_tick(struct dp *d);
+
+// --- exception/learn.c ---------------------------------------------------------------------------
+
+// What dp_start does where the network gives addresses. All of it is called on the management
+// lcore.
+struct dp_learning {
+	struct conf *conf; // dp_start's: the addresses are put into it (conf_resolve)
+	struct conf_report *report; // conf_resolve's
+	void (*tell)(void *ctx, const char *line); // says, every few seconds, what is waited for
+	bool (*stop)(void *ctx); // asked often: true ends the waiting, and dp_start fails
+	void *ctx;
+};
+
+#define DP_LEARNED_MAX (2 * CONF_PORTS_MAX)
+
+// What has become of an address that the network has given.
+struct dp_learned {
+	const char *port, *interface; // names; of the configuration
+	bool is_v4;
+	bool lost; // the interface has it no longer: it gets no new allocations
+	struct addr addr; // in use
+	struct addr gateway; // in use; :: = none, or the file names it
+	struct addr other; // what the interface has in place of a lost address; :: = nothing
+	struct addr router; // the default router that the interface has now; :: = none
+};
+
+// Writes the addresses that the network has given to out (DP_LEARNED_MAX). Returns how many. Any
+// thread.
+unsigned int dp_learned(const struct dp *d, struct dp_learned *out);
 
 // --- control/stats.c -----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "addresses.h"
 #include "bursts.h"
 #include "log.h"
 #include "mgmt.h"
@@ -27,6 +28,7 @@ struct loop {
 	bool stop;
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
 	struct mgmt_bursts bursts;
+	struct mgmt_addresses addresses;
 };
 
 static uint64_t now_ms(void)
@@ -56,6 +58,13 @@ int mgmt_signals_block(void)
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -errno;
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+bool mgmt_stop_asked(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT));
 }
 
 static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
@@ -150,6 +159,7 @@ static void take_tick(struct loop *l)
 	watch_links(l);
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
 		watch_steering(l, i / 2, i % 2 == 0);
+	mgmt_addresses_tick(&l->addresses, l->dp);
 	mgmt_bursts_tick(&l->bursts, l->dp, now_ms());
 	mgmt_log_tick();
 }
@@ -234,6 +244,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 		for (unsigned int i = 0; i < dp_ports(d); i++)
 			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
 		mgmt_report_start(d, c, memory);
+		mgmt_addresses_start(&l.addresses, d);
 		rc = loop_run(&l);
 		if (rc != 0)
 			LOG(ERR, "management loop: %s", strerror(-rc));

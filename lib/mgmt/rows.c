@@ -71,6 +71,7 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"port_reused_early", s->turn.port_reused_early},
 		{"pool_refused", s->turn.pool_refused},
 		{"unreachable", s->turn.unreachable},
+		{"relay_lost", s->turn.relay_lost},
 	};
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -252,6 +253,28 @@ void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const str
 	add_classes_of(t, "from", e->from);
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
 		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
+}
+
+static void add_addr(struct rte_tel_data *t, const char *name, const struct addr *a)
+{
+	static const struct addr none;
+	char text[ADDR_TEXT_LEN];
+
+	rte_tel_data_add_dict_string(
+		t, name, addr_eq(a, &none) ? "" : addr_format(a, text, sizeof(text)));
+}
+
+void mgmt_rows_add_learned(struct rte_tel_data *t, const struct dp_learned *l)
+{
+	char text[128];
+
+	rte_tel_data_add_dict_string(t, "port", mgmt_rows_text(l->port, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "interface", l->interface);
+	add_addr(t, "address", &l->addr);
+	rte_tel_data_add_dict_u64(t, "lost", l->lost);
+	add_addr(t, "instead", &l->other);
+	add_addr(t, "gateway", &l->gateway);
+	add_addr(t, "router", &l->router);
 }
 
 void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)

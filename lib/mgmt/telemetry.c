@@ -193,6 +193,21 @@ static int handle_exception(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_addresses(const char *params, struct rte_tel_data *out)
+{
+	struct dp_learned rows[DP_LEARNED_MAX];
+	const unsigned int n = dp_learned(state.dp, rows);
+
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	for (unsigned int i = 0; i < n; i++) {
+		struct rte_tel_data *o = array_object(out);
+
+		if (o != NULL)
+			mgmt_rows_add_learned(o, &rows[i]);
+	}
+	return 0;
+}
+
 static int handle_allocations(const char *params, struct rte_tel_data *out)
 {
 	struct turn_info rows[PAGE_ROWS];
@@ -275,6 +290,8 @@ static const struct command {
 		"How packets from peers come home, by port and family."},
 	{"/slipring/exception", handle_exception,
 		"Exception ports: packets to and from the kernel, by class."},
+	{"/slipring/addresses", handle_addresses,
+		"Addresses that the network has given, and what has become of them."},
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},

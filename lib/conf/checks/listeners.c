@@ -101,6 +101,14 @@ static int expand(struct conf_ctx *x, struct expansion *e)
 	return rc;
 }
 
+static bool any_on_all(const struct turn_config *t)
+{
+	for (uint32_t i = 0; i < t->nb_listeners; i++)
+		if (t->listeners[i].on != TURN_LISTEN_ONE)
+			return true;
+	return false;
+}
+
 int conf_listeners_expand(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
@@ -108,6 +116,8 @@ int conf_listeners_expand(struct conf_ctx *x)
 	const struct conf_node *n;
 	int rc;
 
+	if (!any_on_all(t))
+		return 0;
 	e.new = calloc((size_t)e.nb_old * (t->nb_local + 1) + 1, sizeof(*e.new));
 	e.first = calloc((size_t)e.nb_old + 1, sizeof(*e.first));
 	if (e.new == NULL || e.first == NULL) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checks/device_check.h"
+#include "checks/learns.h"
 #include "checks/listeners.h"
 #include "checks/relay_all.h"
 #include "checks/routers.h"
@@ -412,8 +413,10 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 
 int conf_ports_gather(struct conf_ctx *x)
 {
-	int rc = gather(x);
+	int rc;
 
+	conf_learns_stand_in(x->conf);
+	rc = gather(x);
 	if (rc == 0)
 		rc = conf_listeners_expand(x);
 	return conf_relay_all_expand(x) != 0 ? -EINVAL : rc;
@@ -428,6 +431,8 @@ int conf_ports_check(struct conf_ctx *x)
 		const struct conf_port *p = &x->conf->ports[i];
 
 		if (check_port_names(x, i) != 0 || check_device(x, i) != 0)
+			rc = -EINVAL;
+		if (conf_learns_check(x, i) != 0)
 			rc = -EINVAL;
 		if (check_mtu(x, p) != 0 || conf_routers_check_port(x, p) != 0)
 			rc = -EINVAL;

@@ -122,7 +122,7 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 	}
 }
 
-void conf_reach_ports(const struct conf *c, struct conf_report *r)
+static void reach_ports(const struct conf *c, struct conf_report *r)
 {
 	warn_gateways(c, r);
 	warn_private(c, r);
@@ -361,7 +361,7 @@ static void warn_pools(const struct judge *g, struct conf_report *r)
 	}
 }
 
-void conf_reach_peers(const struct conf *c, struct conf_report *r)
+static void reach_peers(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
 	const struct conf_node *last = NULL;
@@ -386,4 +386,10 @@ void conf_reach_peers(const struct conf *c, struct conf_report *r)
 	}
 	warn_pools(&g, r);
 	free(g.deny);
+}
+
+void conf_reach_all(const struct conf *c, struct conf_report *r)
+{
+	reach_ports(c, r);
+	reach_peers(c, r);
 }

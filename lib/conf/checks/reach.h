@@ -5,7 +5,6 @@
 struct conf;
 struct conf_report;
 
-// Warns of ports without a gateway, and of relay addresses that the Internet does not reach.
-void conf_reach_ports(const struct conf *c, struct conf_report *r);
-// Warns of entries of peers.allow and peers.deny that never apply.
-void conf_reach_peers(const struct conf *c, struct conf_report *r);
+// Warns of ports without a gateway, of relay addresses that the Internet does not reach, and of
+// entries of peers.allow and peers.deny that never apply.
+void conf_reach_all(const struct conf *c, struct conf_report *r);

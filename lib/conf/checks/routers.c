@@ -12,6 +12,18 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
+// The subnets of a port that the network is yet to name, and the router that it has named, which
+// the kernel reaches even where it is in no subnet (the /32 of some clouds).
+static bool is_taken_on_trust(const struct conf_port *p, const struct addr *a, bool in_file)
+{
+	if (!conf_learns(p, addr_is_v4(a)))
+		return false;
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (p->addresses[i].pending)
+			return true;
+	return !in_file;
+}
+
 // A port whose addresses of a family are each a subnet of their own (/32, /128), as many clouds and
 // hosters give them out, has its routers on-link, wherever they are.
 static bool is_on_link(const struct conf_port *p, const struct addr *a)
@@ -43,7 +55,7 @@ static int check_router(struct conf_ctx *x, const struct conf_port *p, const str
 	char text[ADDR_TEXT_LEN];
 
 	addr_format(a, text, sizeof(text));
-	if (is_on_link(p, a))
+	if (is_on_link(p, a) || is_taken_on_trust(p, a, n != NULL))
 		return 0;
 	return conf_fail(x, n,
 		"%s is not on-link: it must lie in the subnet of an address of this port (only "

@@ -238,6 +238,6 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_seen_twice(c, r);
 	warn_relay(c, r);
 	warn_auth(c, r);
-	conf_reach_ports(c, r);
-	conf_reach_peers(c, r);
+	if (!conf_pending(c)) // conf_resolve does it
+		conf_reach_all(c, r);
 }

@@ -70,15 +70,33 @@ static int check_run(struct conf_ctx *x, const struct conf_node *n, const struct
 	return rc != 0 ? rc : check_host(x, n, &run->own.hi, run->prefix_len);
 }
 
+// Reads `dhcp` or `slaac`. False for any other text.
+static bool read_word(const char *text, struct conf_port_run *run)
+{
+	const bool is_v4 = strcmp(text, "dhcp") == 0;
+	struct addr any = {.b = {0}};
+
+	if (!is_v4 && strcmp(text, "slaac") != 0)
+		return false;
+	if (is_v4)
+		any = addr_from_v4(any.b);
+	run->own = (struct addr_range){any, any};
+	run->prefix_len = 128;
+	run->learn = is_v4 ? CONF_LEARN_DHCP : CONF_LEARN_SLAAC;
+	return true;
+}
+
 int conf_port_addrs_own(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct conf_port_run *run = base;
 
+	if (read_word(n->text, run))
+		return 0;
 	if (!parse_run(n->text, &run->own, &run->prefix_len))
 		return conf_addrs_fail(x, n,
 			"an address or a range with the prefix length of its subnet "
-			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24)");
+			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24), 'dhcp' or 'slaac'");
 	return check_run(x, n, run);
 }
 
@@ -170,6 +188,8 @@ int conf_port_addrs_read(
 	for (uint32_t i = 0; out != NULL && i < nb; i++) {
 		out[i] = (struct conf_address){.addr = run.own.lo,
 			.prefix_len = run.prefix_len,
+			.learn = run.learn,
+			.pending = run.learn != CONF_LEARN_NONE,
 			.external = run.external.lo};
 		run.own.lo = addr_next(&run.own.lo);
 		if (!addr_eq(&run.external.lo, &none))

@@ -13,6 +13,7 @@ struct conf_node;
 struct conf_port_run {
 	struct addr_range own, external; // external.lo is :: when nothing is translated
 	uint8_t prefix_len; // of the 128-bit form
+	uint8_t learn; // enum conf_learn: the network gives the address; own is 0.0.0.0 or ::
 };
 
 // Reads one entry, a scalar or a mapping, into the list of base. 0 or -EINVAL.

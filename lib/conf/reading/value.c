@@ -274,7 +274,7 @@ static const struct value_type {
 	[CONF_ADDRS] = {CONF_LIST, "a list of addresses", conf_addrs_read_list},
 	[CONF_PORT_ADDRS] = {CONF_LIST, "a list of addresses with prefix length",
 		conf_port_addrs_read, .maps = true},
-	[CONF_PORT_RUN] = {CONF_SCALAR, "an address or a range, with prefix length",
+	[CONF_PORT_RUN] = {CONF_SCALAR, "an address or a range, with prefix length, or a word",
 		conf_port_addrs_own},
 	[CONF_EXTERNAL] = {CONF_SCALAR, "an address or a range", conf_port_addrs_external},
 	[CONF_PREFIX] = {CONF_SCALAR, "a prefix", conf_addrs_read_prefix},

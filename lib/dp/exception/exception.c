@@ -76,21 +76,36 @@ static int pool_make(struct exception *e, const struct port *p)
 	return e->pool != NULL ? 0 : -rte_errno;
 }
 
+// Whether the kernel can be told of a router: not before it has an address beside it. Where the
+// network gives that, the kernel's routes come from there, too.
+static bool is_reached(const struct conf_port *c, const struct addr *router)
+{
+	return addr_class(router) == ADDR_LINK_LOCAL || !conf_learns(c, addr_is_v4(router));
+}
+
 // The kernel's addresses and routes are those of the port.
 static void host_describe(const struct conf_port *c, struct prefix *addresses,
 	struct port_route *routes, struct port_host *out)
 {
+	uint32_t nb = 0;
+
 	for (uint32_t i = 0; i < c->nb_addresses; i++)
-		addresses[i] = (struct prefix){c->addresses[i].addr, c->addresses[i].prefix_len};
+		if (!c->addresses[i].pending)
+			addresses[nb++] =
+				(struct prefix){c->addresses[i].addr, c->addresses[i].prefix_len};
+	out->nb_addresses = nb;
+	nb = 0;
 	for (uint32_t i = 0; i < c->nb_routes; i++)
-		routes[i] = (struct port_route){c->routes[i].to, c->routes[i].via};
+		if (is_reached(c, &c->routes[i].via))
+			routes[nb++] = (struct port_route){c->routes[i].to, c->routes[i].via};
 	for (uint32_t i = 0; i < c->nb_gateways; i++)
-		routes[c->nb_routes + i] = (struct port_route){
-			.to.len = addr_is_v4(&c->gateways[i]) ? 96 : 0, .via = c->gateways[i]};
+		if (is_reached(c, &c->gateways[i]))
+			routes[nb++] =
+				(struct port_route){.to.len = addr_is_v4(&c->gateways[i]) ? 96 : 0,
+					.via = c->gateways[i]};
+	out->nb_routes = nb;
 	out->addresses = addresses;
-	out->nb_addresses = c->nb_addresses;
 	out->routes = routes;
-	out->nb_routes = c->nb_routes + c->nb_gateways;
 }
 
 static int host_start(struct exception *e, char *error, size_t len)
@@ -102,6 +117,7 @@ static int host_start(struct exception *e, char *error, size_t len)
 	struct port_host host = {.interface = e->conf->name,
 		.netns = e->conf->netns,
 		.link_local = p->link_local,
+		.slaac = conf_learns(c, false),
 		.metric = METRIC + e->port,
 		.segments = e->kernel->rx_super ? p->port->tso.segments : 0,
 		.bytes = p->port->tso.bytes};
@@ -166,9 +182,7 @@ int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *er
 	e->rate = e->conf->rate;
 	e->burst = RTE_MAX(e->rate / BURSTS, (uint32_t)BURST_MIN);
 	e->to_meter.tokens = e->from_meter.tokens = e->burst;
-	rc = exception_rules_init(&e->rules, c, port);
-	if (rc == 0)
-		rc = pool_make(e, p);
+	rc = pool_make(e, p);
 	if (rc != 0) {
 		snprintf(error, len, "port %s: exception port: %s; about %zu MB are needed in all",
 			c->ports[port].name, rte_strerror(-rc), dp_memory_mb(c));
@@ -200,7 +214,7 @@ int exception_create_rings(struct dp *d)
 		if (e == NULL)
 			continue;
 		e->from = ring_make(e->conf->buffers + SPARE, d->socket);
-		if (e->from == NULL)
+		if (e->from == NULL || exception_rules_init(&e->rules, d->conf, p) != 0)
 			return -ENOMEM;
 		for (unsigned int w = 0; w < e->nb_lanes; w++) {
 			struct exception_lane *l = &e->lane[w];
@@ -388,6 +402,23 @@ bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t p
 	return local_addrs_listener(d->local, l, port) >= 0 ||
 		(l->relay >= 0 &&
 			turn_relay_map_home(d->map, (unsigned int)l->relay, port, &worker, &slot));
+}
+
+bool exception_learning(struct worker *w, uint8_t port, struct rte_mbuf *m)
+{
+	struct exception *e = w->dp->exception[port];
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *mac = w->dp->port[port].l2.src;
+	enum learn_kind kind;
+
+	if (likely(e == NULL || !(e->rules.learn.dhcp || e->rules.learn.slaac)))
+		return false;
+	kind = learn_rules_in(&e->rules.learn, data, m->data_len);
+	if ((kind != LEARN_DHCP && kind != LEARN_ROUTER) || memcmp(data + 6, mac, 6) == 0 ||
+		((data[0] & 1) == 0 && memcmp(data, mac, 6) != 0))
+		return false;
+	give_or_drop(w, e, m, kind == LEARN_DHCP ? EXC_UDP : EXC_ND);
+	return true;
 }
 
 bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)

@@ -81,7 +81,8 @@ typedef struct port *exception_opener(const struct port_config *c, char *error, 
 // Opens the exception port of a started port whose entry asks for one; else it does nothing. 0, or
 // -1 with the reason in error.
 int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len);
-// Makes the rings, once it is known how many workers there are. 0 or -ENOMEM.
+// Makes rings and rules, once it is known how many workers and which addresses there are. 0 or
+// -ENOMEM.
 int exception_create_rings(struct dp *d);
 // Takes back every packet and removes the interfaces. Thread and workers no longer run.
 void exception_close_all(struct dp *d);
@@ -94,6 +95,9 @@ size_t exception_pool_bytes(const struct conf *c, uint32_t port, uint32_t tx_rin
 void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
+// The same for DHCP and router advertisements, where the port learns addresses. The frame need not
+// be one that net_frame_parse takes.
+bool exception_learning(struct worker *w, uint8_t port, struct rte_mbuf *m);
 // Gives the kernel a copy of an ARP or ND packet.
 void exception_neighbour(
 	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f);

@@ -58,7 +58,11 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 	const struct conf_exception *e = &c->ports[port].exception;
 	int rc = 0;
 
-	*r = (struct exception_rules){.client_lo = e->client_lo, .client_hi = e->client_hi};
+	*r = (struct exception_rules){.client_lo = e->client_lo,
+		.client_hi = e->client_hi,
+		.learn = {.dhcp = conf_learns(&c->ports[port], true),
+			.slaac = conf_learns(&c->ports[port], false),
+			.vlan = c->ports[port].vlan}};
 	for (uint32_t i = 0; i < e->nb_allow; i++) {
 		const struct conf_service *s = &e->allow[i];
 		const bool tcp = s->proto == IPPROTO_TCP;

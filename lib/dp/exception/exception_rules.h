@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "exception/learn_rules.h"
 
 struct conf;
 struct net_frame;
@@ -19,6 +20,7 @@ struct exception_rules {
 	bool ping, ping_out; // pings both ways; those of the kernel
 	struct endpoint *at; // TCP listeners, each on its own address
 	uint32_t nb_at;
+	struct learn_rules learn; // what the port learns; nothing, for most
 };
 
 // One packet, from our side. proto is IPPROTO_TCP or _UDP.

@@ -176,6 +176,23 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 	return good ? DP_SENT : DP_DROP_EXC_FOREIGN;
 }
 
+// What keeps the addresses that the network has given: from where a host asks for them.
+static bool is_learning(
+	const struct exception *e, const uint8_t *data, size_t len, struct exception_note *note)
+{
+	static const uint8_t none[4];
+	const enum learn_kind kind = learn_rules_out(&e->rules.learn, data, len);
+	const uint8_t *ip = data + NET_ETH_LEN; // a tag of its own has none
+	struct addr src;
+
+	if (kind != LEARN_DHCP && kind != LEARN_ROUTER)
+		return false;
+	note->class = kind == LEARN_DHCP ? EXC_UDP : EXC_ND;
+	src = ip[0] >> 4 == 4 ? addr_from_v4(ip + 12) : addr_from_v6(ip + 8);
+	return is_ours(e, &src) || addr_eq(&src, &e->dp->port[e->port].link_local) ||
+		(addr_is_v4(&src) && memcmp(src.b + 12, none, 4) == 0);
+}
+
 // len: the whole frame's; at least its headers lie at data.
 static uint16_t judge_frame(
 	const struct exception *e, const uint8_t *data, uint32_t len, struct exception_note *note)
@@ -186,6 +203,8 @@ static uint16_t judge_frame(
 
 	if (len < NET_ETH_LEN || memcmp(data + 6, e->dp->port[e->port].l2.src, 6) != 0)
 		return DP_DROP_EXC_FOREIGN;
+	if (is_learning(e, data, len, note))
+		return DP_SENT;
 	memcpy(rx.mac, data, 6); // to whomever it is
 	// a tag of no VLAN would come to stand behind the port's own
 	if (net_frame_parse(data, len, &rx, &f) != NET_OK || f.l3_off != NET_ETH_LEN)

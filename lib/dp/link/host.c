@@ -182,7 +182,7 @@ static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struc
 static void icmp_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
-	if (mld_input(w, port, m, f))
+	if (mld_input(w, port, m, f) || (f->kind == NET_ICMP6 && exception_learning(w, port, m)))
 		return;
 	if (addr_class(&f->dst) == ADDR_MULTICAST)
 		worker_drop(w, m, DP_DROP_ICMP);

@@ -21,6 +21,7 @@ PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),
     "cloud.yaml": (),
+    "cloud-dhcp.yaml": (),
     "gcp.yaml": (),
     "azure.yaml": (),
     "one-nic.yaml": (),
@@ -37,6 +38,8 @@ NAMES = {PORTS: "CAP_NET_BIND_SERVICE", QUEUES: "CAP_BPF", NAMESPACES: "CAP_SYS_
 CHANGES = (
     ("0000:3b:00.0", "vtap:s0,queues=1"),
     ("0000:3b:00.1", "vtap:s1,queues=1"),
+    ("0000:00:06.0", "vtap:s0,queues=1"),
+    ("{address: dhcp, external: 203.0.113.5}, slaac", "10.0.0.5/24"),  # nobody gives them here
     ("f8615163-0001-1000-2000-000d3a123456", "vtap:s0,queues=1"),  # a device on VMBus
     ("vtap:d0", "vtap:s0"),
     ("count: 8, idle: busy", "count: 2"),

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks entries of ports[].addresses that the network gives an address to.
+#include "checks/learns.h"
+
+#include <errno.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+
+static const char *const words[] = {[CONF_LEARN_DHCP] = "dhcp", [CONF_LEARN_SLAAC] = "slaac"};
+
+// 0.0.PORT.INDEX and ::PORT:INDEX; the file has at most one of each on a port, but may try.
+static struct addr stand_in(uint8_t learn, uint32_t port, uint32_t index)
+{
+	const uint8_t v4[4] = {0, 0, (uint8_t)port, (uint8_t)(index + 1)};
+	struct addr v6 = {.b = {0}};
+
+	if (learn == CONF_LEARN_DHCP)
+		return addr_from_v4(v4);
+	v6.b[12] = 1; // neither :: nor ::1
+	v6.b[13] = (uint8_t)port;
+	v6.b[14] = (uint8_t)(index >> 8);
+	v6.b[15] = (uint8_t)index;
+	return v6;
+}
+
+void conf_learns_stand_in(struct conf *c)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++) {
+			struct conf_address *a = &c->ports[i].addresses[j];
+
+			if (a->pending)
+				a->addr = stand_in(a->learn, i, j);
+		}
+	}
+}
+
+int conf_learns_check(struct conf_ctx *x, uint32_t port)
+{
+	const struct conf_port *p = &x->conf->ports[port];
+	bool seen[CONF_LEARN_SLAAC + 1] = {false};
+
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const uint8_t learn = p->addresses[i].learn;
+		const struct conf_node *n = conf_node_of(x->root, &p->addresses, i);
+
+		if (learn == CONF_LEARN_NONE)
+			continue;
+		if (seen[learn])
+			return conf_fail(x, n, "a second '%s': a port has one", words[learn]);
+		seen[learn] = true;
+		if (p->exception.name == NULL)
+			return conf_fail(x, n,
+				"'%s' is for an address that the kernel's interface of the port "
+				"gets: add exception: {name: sr0} to the port%s",
+				words[learn],
+				learn == CONF_LEARN_DHCP ? ", and run a DHCP client on sr0" : "");
+	}
+	return 0;
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waits for addresses that the network gives to the kernel's interface of a port, and watches them.
+// DHCP has to run through a port that is ours before there is a data path, because its outcome is
+// what the relay map, the listeners and the policy are made of. So the management lcore carries
+// frames between the started port and the started interface itself, few and of few kinds.
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <rte_ether.h>
+
+#include "exception/learn.h"
+#include "bucket.h"
+#include "conf.h"
+#include "datapath.h"
+#include "dp.h"
+#include "exception/exception.h"
+#include "kernel_watch.h"
+#include "port.h"
+#include "turn_relay_map.h"
+
+#define CARRIED_RATE 1000 // frames a second each way, of all kinds, and at once
+#define CARRIED_BURST 200
+#define BURST 16
+#define PAUSE_NS (500 * 1000)
+#define LOOK_MS 100 // between two looks at the interface's addresses
+#define TELL_MS 5000 // between two lines about the waiting
+#define ROUTER_MS 3000 // for a default router, once there is an address
+
+// An entry of ports[].addresses, and what it got.
+struct learnt {
+	struct conf_learned entry;
+	bool found;
+	bool router_wanted; // the file names no gateway of this family
+	struct dp_learned state; // under the lock
+};
+
+// One port of them.
+struct learner {
+	struct exception *e;
+	struct port_kernel_watch *watch;
+	struct learn_rules rules;
+	struct bucket in, out;
+	uint64_t carried[2]; // to the kernel, from it
+	uint64_t since_ms; // all addresses have been there; 0 = not yet
+};
+
+// The management lcore's, except what the lock is for.
+struct learn {
+	struct learner port[CONF_PORTS_MAX];
+	struct learnt addr[DP_LEARNED_MAX];
+	unsigned int nb_ports, nb_addrs;
+	pthread_mutex_t lock; // telemetry threads read addr[].state
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool is_none(const struct addr *a)
+{
+	return (a->d[0] | a->d[1]) == 0;
+}
+
+// --- which address ------------------------------------------------------------------------------
+
+static bool is_in_file(const struct conf_port *p, const struct addr *a)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (p->addresses[i].learn == CONF_LEARN_NONE && addr_eq(&p->addresses[i].addr, a))
+			return true;
+	return false;
+}
+
+bool learn_choose(
+	const struct conf_port *p, const struct port_kernel_state *s, struct conf_learned *entry)
+{
+	const bool is_v4 = p->addresses[entry->index].learn == CONF_LEARN_DHCP;
+
+	entry->gateway = s->router[is_v4];
+	for (uint32_t i = 0; i < s->nb_addresses; i++) {
+		const struct port_kernel_address *a = &s->address[i];
+
+		if (addr_is_v4(&a->at.addr) != is_v4 || a->deprecated || is_in_file(p, &a->at.addr))
+			continue;
+		entry->addr = a->at.addr;
+		entry->prefix_len = a->at.len;
+		return true;
+	}
+	return false;
+}
+
+// --- carrying frames ----------------------------------------------------------------------------
+
+// A frame of the network, as the kernel is to have it: without the port's tag. Takes m if not.
+static bool to_kernel(const struct learner *l, struct rte_mbuf *m)
+{
+	const bool tagged = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
+
+	if (m->nb_segs == 1 && (!tagged || rte_vlan_insert(&m) == 0)) {
+		const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+
+		if (learn_rules_in(&l->rules, data, m->data_len) != LEARN_NONE &&
+			(l->rules.vlan == 0 || rte_vlan_strip(m) == 0)) {
+			m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+			return true;
+		}
+	}
+	rte_pktmbuf_free(m);
+	return false;
+}
+
+static bool to_network(const struct learner *l, struct rte_mbuf **m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(*m, const uint8_t *);
+
+	if ((*m)->nb_segs == 1 && learn_rules_out(&l->rules, data, (*m)->data_len) != LEARN_NONE) {
+		(*m)->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+		(*m)->vlan_tci = l->rules.vlan;
+		if (l->rules.vlan == 0 || rte_vlan_insert(m) == 0)
+			return true;
+	}
+	rte_pktmbuf_free(*m);
+	return false;
+}
+
+// What is beyond the rate is lost: all of it is asked for again.
+static void carry(struct learner *l, struct port *to, struct bucket *meter, struct rte_mbuf *m)
+{
+	const bool is_in = meter == &l->in;
+
+	if (!(is_in ? to_kernel(l, m) : to_network(l, &m)))
+		return;
+	if (bucket_see(meter, CARRIED_RATE, CARRIED_BURST, now_ns()) == 0 ||
+		port_tx(to, 0, &m, 1) == 0) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	bucket_spend(meter, 1);
+	l->carried[!is_in]++;
+}
+
+// Returns how many frames there were.
+static unsigned int carry_all(const struct dp *d, struct learner *l)
+{
+	struct port *wire = d->port[l->e->port].port, *kernel = l->e->kernel;
+	struct rte_mbuf *m[BURST];
+	unsigned int n, all = 0;
+
+	for (uint16_t q = 0; q < wire->nb_rxq; q++) {
+		n = port_rx(wire, q, m, BURST);
+		for (unsigned int i = 0; i < n; i++)
+			carry(l, kernel, &l->in, m[i]);
+		all += n;
+	}
+	n = port_rx(kernel, 0, m, BURST);
+	for (unsigned int i = 0; i < n; i++)
+		carry(l, wire, &l->out, m[i]);
+	return all + n;
+}
+
+// --- waiting ------------------------------------------------------------------------------------
+
+static bool wants_router(const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_gateways; i++)
+		if (addr_is_v4(&p->gateways[i]) == is_v4)
+			return false;
+	return true;
+}
+
+static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *error, size_t len)
+{
+	const struct conf_port *p = &d->conf->ports[port];
+	struct learner *l = &k->port[k->nb_ports++];
+
+	*l = (struct learner){.e = d->exception[port],
+		.rules = {conf_learns(p, true), conf_learns(p, false), p->vlan}};
+	l->in.tokens = l->out.tokens = CARRIED_BURST;
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const bool is_v4 = p->addresses[i].learn == CONF_LEARN_DHCP;
+
+		if (p->addresses[i].pending && k->nb_addrs < DP_LEARNED_MAX)
+			k->addr[k->nb_addrs++] =
+				(struct learnt){.entry = {.port = port, .index = i},
+					.router_wanted = wants_router(p, is_v4),
+					.state = {.port = p->name,
+						.interface = p->exception.name,
+						.is_v4 = is_v4}};
+	}
+	l->watch = port_kernel_watch_open(p->exception.netns, p->exception.name, error, len);
+	return l->watch != NULL ? 0 : -1;
+}
+
+static int learn_open(struct dp *d, char *error, size_t len)
+{
+	struct learn *k = calloc(1, sizeof(*k));
+
+	if (k == NULL) {
+		snprintf(error, len, "out of memory");
+		return -1;
+	}
+	pthread_mutex_init(&k->lock, NULL);
+	d->learn = k;
+	for (uint32_t i = 0; i < d->nb_ports; i++)
+		if ((conf_learns(&d->conf->ports[i], true) ||
+			    conf_learns(&d->conf->ports[i], false)) &&
+			learner_open(d, k, i, error, len) != 0)
+			return -1;
+	return 0;
+}
+
+// Looks what the interface of a port has by now. True when nothing more has to be waited for.
+static bool look(const struct dp *d, struct learn *k, struct learner *l, uint64_t now_ms)
+{
+	bool all = true, routers = true;
+	struct port_kernel_state s;
+
+	if (port_kernel_watch_news(l->watch) && port_kernel_watch_read(l->watch, &s) == 0) {
+		for (unsigned int i = 0; i < k->nb_addrs; i++) {
+			struct learnt *a = &k->addr[i];
+
+			if (a->entry.port == l->e->port)
+				a->found =
+					learn_choose(&d->conf->ports[a->entry.port], &s, &a->entry);
+		}
+	}
+	for (unsigned int i = 0; i < k->nb_addrs; i++) {
+		const struct learnt *a = &k->addr[i];
+
+		if (a->entry.port != l->e->port)
+			continue;
+		all = all && a->found;
+		routers = routers && (!a->router_wanted || !is_none(&a->entry.gateway));
+	}
+	if (!all)
+		l->since_ms = 0;
+	else if (l->since_ms == 0)
+		l->since_ms = now_ms;
+	return all && (routers || now_ms - l->since_ms >= ROUTER_MS);
+}
+
+// What is missing on a port, and where to look.
+static const char *missing(const struct learn *k, const struct learner *l, const char **hint)
+{
+	bool v4 = false, v6 = false;
+
+	for (unsigned int i = 0; i < k->nb_addrs; i++) {
+		const struct learnt *a = &k->addr[i];
+
+		if (a->entry.port == l->e->port && !a->found) {
+			v4 = v4 || a->state.is_v4;
+			v6 = v6 || !a->state.is_v4;
+		}
+	}
+	*hint = v4   ? " (is a DHCP client running on it?)"
+		: v6 ? " (does a router advertise a prefix?)"
+		     : "";
+	return v4 && v6 ? "an IPv4 and an IPv6 address"
+		: v4    ? "an IPv4 address"
+		: v6    ? "an IPv6 address"
+			: "a default router";
+}
+
+// What could be wrong, for whoever reads why it takes so long.
+static void describe(
+	const struct dp *d, const struct learn *k, const struct learner *l, char *buf, size_t len)
+{
+	const struct conf_exception *e = l->e->conf;
+	struct port *p = d->port[l->e->port].port;
+	const char *hint, *what = missing(k, l, &hint);
+
+	snprintf(buf, len,
+		"port %s: waiting for %s on %s%s%s%s; frames to the kernel %llu, from it %llu%s",
+		p->name, what, e->name, e->netns != NULL ? " in namespace " : "",
+		e->netns != NULL ? e->netns : "", hint, (unsigned long long)l->carried[0],
+		(unsigned long long)l->carried[1], p->ops->link(p) ? "" : "; the link is down");
+}
+
+static int give_up(
+	const struct dp *d, const struct learn *k, const struct learner *l, char *error, size_t len)
+{
+	char text[300];
+
+	describe(d, k, l, text, sizeof(text));
+	snprintf(error, len, "%s: given up after %u s (ports[].addresses-wait)", text,
+		d->conf->ports[l->e->port].learn_wait_s);
+	return -1;
+}
+
+// One look at all ports. 1: everything is there; 0: not yet; -1: too late, with the reason.
+static int look_all(struct dp *d, uint64_t waited_ms, uint64_t now_ms, char *error, size_t len)
+{
+	struct learn *k = d->learn;
+	int done = 1;
+
+	for (unsigned int i = 0; i < k->nb_ports; i++) {
+		struct learner *l = &k->port[i];
+		const uint32_t limit_s = d->conf->ports[l->e->port].learn_wait_s;
+
+		if (look(d, k, l, now_ms))
+			continue;
+		done = 0;
+		if (limit_s != 0 && waited_ms >= limit_s * UINT64_C(1000) && l->since_ms == 0)
+			return give_up(d, k, l, error, len);
+	}
+	return done;
+}
+
+static void tell_all(const struct dp *d, const struct dp_learning *how, uint64_t now_ms)
+{
+	char text[300];
+
+	for (unsigned int i = 0; i < d->learn->nb_ports; i++) {
+		struct learner *l = &d->learn->port[i];
+
+		if (look(d, d->learn, l, now_ms))
+			continue;
+		describe(d, d->learn, l, text, sizeof(text));
+		how->tell(how->ctx, text);
+	}
+}
+
+static int wait_for(struct dp *d, const struct dp_learning *how, char *error, size_t len)
+{
+	const uint64_t begun_ms = now_ns() / 1000000;
+	uint64_t look_ms = 0, tell_ms = begun_ms + 1000;
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int done = 0;
+
+	while (done == 0) {
+		const uint64_t now_ms = now_ns() / 1000000;
+		unsigned int work = 0;
+
+		for (unsigned int i = 0; i < d->learn->nb_ports; i++)
+			work += carry_all(d, &d->learn->port[i]);
+		if (now_ms >= look_ms) {
+			look_ms = now_ms + LOOK_MS;
+			done = look_all(d, now_ms - begun_ms, now_ms, error, len);
+			if (done == 0 && how->stop(how->ctx)) {
+				snprintf(error, len, "stopped while waiting for addresses");
+				return -1;
+			}
+		}
+		if (done == 0 && now_ms >= tell_ms) {
+			tell_ms = now_ms + TELL_MS;
+			tell_all(d, how, now_ms);
+		}
+		if (work == 0 && done == 0)
+			nanosleep(&pause, NULL);
+	}
+	return done > 0 ? 0 : -1;
+}
+
+static int take(struct dp *d, const struct dp_learning *how, char *error, size_t len)
+{
+	struct conf_learned list[DP_LEARNED_MAX];
+	char why[CONF_ERROR_LEN] = "";
+	struct learn *k = d->learn;
+
+	for (unsigned int i = 0; i < k->nb_addrs; i++) {
+		struct learnt *a = &k->addr[i];
+
+		if (!a->router_wanted)
+			a->entry.gateway = (struct addr){.b = {0}};
+		a->state.addr = a->entry.addr;
+		a->state.gateway = a->state.router = a->entry.gateway;
+		list[i] = a->entry;
+	}
+	if (conf_resolve(how->conf, list, k->nb_addrs, how->report, why) == 0)
+		return 0;
+	snprintf(error, len, "%s", why);
+	return -1;
+}
+
+int learn_addresses(struct dp *d, const struct dp_learning *how, char *error, size_t len)
+{
+	if (!conf_pending(d->conf))
+		return 0;
+	if (learn_open(d, error, len) != 0 || wait_for(d, how, error, len) != 0)
+		return -1;
+	return take(d, how, error, len);
+}
+
+// --- watching -----------------------------------------------------------------------------------
+
+static bool is_there(const struct port_kernel_state *s, const struct addr *a)
+{
+	for (uint32_t i = 0; i < s->nb_addresses; i++)
+		if (addr_eq(&s->address[i].at.addr, a))
+			return true;
+	return false;
+}
+
+static void see(struct dp *d, struct learnt *a, const struct port_kernel_state *s)
+{
+	const struct conf_port *p = &d->conf->ports[a->entry.port];
+	struct conf_learned other = {.port = a->entry.port, .index = a->entry.index};
+	const bool lost = !is_there(s, &a->entry.addr);
+	const int relay = turn_relay_map_find(d->map, &a->entry.addr);
+
+	if (lost)
+		learn_choose(p, s, &other);
+	if (relay >= 0)
+		turn_relay_map_lose(d->map, (unsigned int)relay, lost);
+	pthread_mutex_lock(&d->learn->lock);
+	a->state.lost = lost;
+	a->state.other = other.addr;
+	a->state.router = a->router_wanted ? s->router[a->state.is_v4] : a->state.gateway;
+	pthread_mutex_unlock(&d->learn->lock);
+}
+
+void learn_tick(struct dp *d)
+{
+	struct learn *k = d->learn;
+	struct port_kernel_state s;
+
+	for (unsigned int i = 0; k != NULL && i < k->nb_ports; i++) {
+		struct learner *l = &k->port[i];
+
+		if (!port_kernel_watch_news(l->watch) || port_kernel_watch_read(l->watch, &s) != 0)
+			continue;
+		for (unsigned int j = 0; j < k->nb_addrs; j++)
+			if (k->addr[j].entry.port == l->e->port)
+				see(d, &k->addr[j], &s);
+	}
+}
+
+unsigned int dp_learned(const struct dp *d, struct dp_learned *out)
+{
+	struct learn *k = d->learn;
+
+	if (k == NULL)
+		return 0;
+	pthread_mutex_lock(&k->lock);
+	for (unsigned int i = 0; i < k->nb_addrs; i++)
+		out[i] = k->addr[i].state;
+	pthread_mutex_unlock(&k->lock);
+	return k->nb_addrs;
+}
+
+void learn_free(struct dp *d)
+{
+	struct learn *k = d->learn;
+
+	if (k == NULL)
+		return;
+	for (unsigned int i = 0; i < k->nb_ports; i++)
+		port_kernel_watch_close(k->port[i].watch);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+	d->learn = NULL;
+}

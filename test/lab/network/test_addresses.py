@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Addresses that the network gives: a DHCP server and router advertisements (dnsmasq) on the
+segment, a DHCP client (udhcpc) on the kernel's interface of the port, and clients that get
+allocations on what came of it.
+
+        per: dnsmasq ── bridge ── vtap d0 ── slipring ── vtap sr0 :exc udhcpc, the kernel's SLAAC
+"""
+
+import os
+import shutil
+import signal
+import threading
+
+import lab as labs
+import server as servers
+from lab import CLIENT4, CLIENT6, DUT_MAC, FAR4, GATEWAY4, PEER4, PEER6, SERVER4, SLOW, until
+from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, Client
+
+SLAAC6 = "fd99::99:ff:fe00:1"  # fd99::/64 and the MAC of the port
+HOST6 = "fe80::99:ff:fe00:3"  # of dnsmasq's host: the router that it advertises
+OTHER4 = "10.99.0.77"
+# What the kernel says on its own, and the addresses it has beside those the data path knows
+KERNEL = {"exception-foreign"}
+UDHCPC = f"""#!/bin/sh
+case $1 in
+deconfig) ip -4 addr flush dev $interface; ip link set $interface up;;
+bound) ip addr add $ip/$mask dev $interface; ip route add default via $router dev $interface;;
+esac
+"""
+
+
+class Network:
+    """dnsmasq, a DHCP client for as long as there is sr0, and their logs."""
+
+    def __init__(self, lab):
+        self.lab, self.clients = lab, 0
+        self.log_path = os.path.join(lab.dir, "dnsmasq.log")
+        self.script = os.path.join(lab.dir, "udhcpc.sh")
+        with open(os.open(self.script, os.O_WRONLY | os.O_CREAT, 0o700), "w") as file:
+            file.write(UDHCPC)
+        self.client = None
+        with open(self.log_path, "ab") as out:
+            self.server = lab.popen(
+                lab.peer, "dnsmasq", "-k", "-C/dev/null", "-p0", "-8-", "-ip0", "-z", "--no-ping",
+                "--user=root", f"-l{lab.dir}/leases", f"-x{lab.dir}/dnsmasq.pid",
+                f"-F{SERVER4},static,120", f"-G{DUT_MAC},{SERVER4},120", f"-O3,{GATEWAY4}",
+                "--enable-ra", "--dhcp-range=::,constructor:p0,ra-only,64,600",
+                stdout=out, stderr=out,
+            )  # fmt: skip
+
+    def said(self, word):
+        with open(self.log_path) as file:
+            return file.read().count(word)
+
+    def run_client(self):
+        """Waits for the interface that the server makes, and asks for an address on it."""
+        until(lambda: "sr0" in self.lab.exc.ip("-br", "link"), 20, "sr0 is there")
+        argv = ["udhcpc", "-f", "-i", "sr0", "-s", self.script, "-t", "100", "-T", "1"]
+        with open(self.log_path, "ab") as out:
+            self.client = self.lab.popen(self.lab.exc, *argv, stdout=out, stderr=out)
+
+
+def config(lab, addresses, **more):
+    port = {**servers.CONFIG["ports"][0], "addresses": addresses, **more}
+    del port["gateway"]
+    port["exception"] = {"name": "sr0", "netns": lab.exc.name, "allow": ["icmp"]}
+    return {
+        "ports": [port],
+        "listeners": [{"address": "all"}],
+        "relay": {"addresses": "all"},
+        "peers": {"allow": ["10.99.0.0/24", "10.98.0.0/24", "fd99::/64"]},
+    }
+
+
+def client(lab, ip, server):
+    made = Client(lab.cli.udp(ip), (server, 3478), labs.ivan())
+    lab.cleanup.callback(made.close)
+    return made
+
+
+def addresses(made):
+    return {row["address"]: row for row in made.telemetry.ask("/slipring/addresses")}
+
+
+def echoed(turn, payload):
+    turn.send_channel(0x4000, payload)
+    assert turn.wait("channel") == ("channel", 0x4000, payload)
+
+
+def relays(lab, ip, server, peer):
+    """An allocation on the address that came, and data by it to a peer and back."""
+    turn = client(lab, ip, server)
+    family = b"\2\0\0\0" if ":" in server else b"\1\0\0\0"
+    answer = turn.allocate([(REQUESTED_ADDRESS_FAMILY, family)])
+    assert answer.cls == SUCCESS, answer
+    assert turn.bind(0x4000, peer.address).cls == SUCCESS
+    echoed(turn, b"there and back")
+    assert peer.seen[-1][0][0] == server, peer.seen[-1]
+    return turn
+
+
+def learned(lab, made):
+    """Both families, with the default routers that came along."""
+    rows = addresses(made)
+    assert set(rows) == {SERVER4, SLAAC6}, rows
+    assert rows[SERVER4]["gateway"] == GATEWAY4 and rows[SLAAC6]["gateway"] == HOST6, rows
+    assert not any(row["lost"] for row in rows.values()), rows
+    relays(lab, CLIENT4, SERVER4, lab.echo(PEER4))
+    relays(lab, CLIENT6, SLAAC6, lab.echo(PEER6))
+    relays(lab, CLIENT4, SERVER4, lab.echo(FAR4, ns=lab.far))  # behind the router
+    lab.cli.run("ping", "-c", "2", "-i", "0.1", SERVER4)
+
+
+def renewed(lab, made, net):
+    """Leases and advertisements go on, though the file allows nothing of the kind."""
+    before = net.said("DHCPACK")
+    net.client.send_signal(signal.SIGUSR1)
+    until(lambda: net.said("DHCPACK") > before, 10, "the lease is renewed")
+    net.client.send_signal(signal.SIGUSR2)  # released
+    until(lambda: addresses(made)[SERVER4]["lost"], 5, "the address is gone")
+    net.client.send_signal(signal.SIGUSR1)  # and asked for anew, by broadcast
+    until(lambda: not addresses(made)[SERVER4]["lost"], 20, "the address is there again")
+    (row,) = made.telemetry.ask("/slipring/exception")
+    assert row["to_kernel_udp"] >= 2 and row["from_kernel_udp"] >= 2, row
+
+
+def lost(lab, made):
+    """No new allocations on an address that the interface has lost; old ones go on."""
+    peer = lab.echo(PEER4)
+    old = relays(lab, CLIENT4, SERVER4, peer)
+    refused = made.stats()["relay_lost"]
+    lab.exc.ip("addr", "del", SERVER4 + "/24", "dev", "sr0")
+    until(lambda: addresses(made)[SERVER4]["lost"], 5, "the loss is seen")
+    new = client(lab, CLIENT4, SERVER4)
+    assert new.allocate().code == 508
+    assert made.stats()["relay_lost"] == refused + 1
+    echoed(old, b"as before")
+    assert old.refresh(600).cls == SUCCESS
+    relays(lab, CLIENT6, SLAAC6, lab.echo(PEER6))
+    lab.exc.ip("addr", "add", OTHER4 + "/24", "dev", "sr0")
+    until(lambda: addresses(made)[SERVER4]["instead"] == OTHER4, 5, "another address is seen")
+    until(lambda: f"has {OTHER4} now, no longer {SERVER4}" in made.log(), 5, "and told")
+    assert "a restart takes the new one" in made.log()
+    assert client(lab, CLIENT4, SERVER4).allocate().code == 508
+    lab.exc.ip("addr", "del", OTHER4 + "/24", "dev", "sr0")
+    lab.exc.ip("addr", "add", SERVER4 + "/24", "dev", "sr0")
+    until(lambda: not addresses(made)[SERVER4]["lost"], 5, "it is back")
+    assert new.allocate().cls == SUCCESS
+    log = made.log()
+    assert f"interface sr0 has {SERVER4} again" in log
+    assert log.count(f"has lost {SERVER4}") <= 3, log  # once for each time
+
+
+def in_vain(lab):
+    """Nobody answers: the log says what is waited for, and after addresses-wait the start fails."""
+    made = servers.make(lab, config(lab, ["dhcp"], **{"addresses-wait": 3}))
+    lab.cleanup.callback(made.kill)
+    with_port(made, lab)
+    assert made.process.wait(60 * SLOW) == 1
+    assert "waiting for an IPv4 address on sr0" in made.log(), made.log()
+    assert "(is a DHCP client running on it?)" in made.log(), made.log()
+    assert "given up after 3 s (ports[].addresses-wait)" in made.log(), made.log()
+    assert "sr0" not in lab.exc.ip("-br", "link")
+
+
+def stopped(lab):
+    """A stop ends the waiting, cleanly."""
+    made = servers.make(lab, config(lab, ["dhcp"], **{"addresses-wait": 0}))
+    lab.cleanup.callback(made.kill)
+    with_port(made, lab)
+    until(lambda: "waiting for an IPv4 address" in made.log(), 20, "it waits")
+    made.process.send_signal(signal.SIGTERM)
+    assert made.process.wait(20 * SLOW) == 0
+    assert "stopped while waiting" in made.log(), made.log()
+
+
+def with_port(made, lab):
+    """Starts a server that will not get ready."""
+    made.ready = made.running
+    made.start()
+
+
+def main(lab):
+    labs.need_own_server()
+    if not shutil.which("dnsmasq") or not shutil.which("udhcpc"):
+        raise labs.Skip("needs dnsmasq and udhcpc (dnsmasq-base, udhcpc)")
+    lab.exc = lab.namespace(lab.cleanup, "exc")
+    in_vain(lab)
+    stopped(lab)
+    net = Network(lab)
+    asking = threading.Thread(target=net.run_client, daemon=True)
+    asking.start()
+    made = lab.server(config(lab, ["dhcp", "slaac"]), allow=KERNEL)
+    asking.join()
+    learned(lab, made)
+    renewed(lab, made, net)
+    net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
+    lost(lab, made)
+
+
+if __name__ == "__main__":
+    labs.run(main, gateway=True, port="vtap")

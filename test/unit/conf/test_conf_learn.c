@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses that the network gives: `dhcp`, `slaac`, and conf_resolve.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "addr_text.h"
+#include "conf_file.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+#define WAN                                            \
+	"    addresses: [10.0.0.1/24, 'fd00::1/64']\n" \
+	"    gateway: [10.0.0.254]\n"                  \
+	"    vlan: 0\n"
+#define KERNEL "    exception: {name: sr0}\n"
+#define LISTEN                                                  \
+	"  - {transport: udp, address: 10.0.0.1, port: 3478}\n" \
+	"  - {transport: udp, address: 'fd00::1', port: 50000}\n"
+#define RELAY "  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n"
+
+// Port wan with an entry for `addresses`, all of them for listeners and relaying.
+static struct conf *load(const char *wan)
+{
+	char error[CONF_ERROR_LEN] = "", port[512];
+	char *text, *listeners, *relay;
+	struct conf *c;
+
+	snprintf(port, sizeof(port), "    addresses: %s\n" KERNEL, wan);
+	text = conf_file_edit(WAN, port);
+	listeners = conf_text_edit(text, LISTEN, "  - {address: all}\n");
+	relay = conf_text_edit(listeners, RELAY, "  addresses: all\n");
+	c = conf_file_load(relay, strlen(relay), error);
+	free(text);
+	free(listeners);
+	free(relay);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static struct conf_learned learned(uint32_t index, const char *addr, uint8_t len, const char *via)
+{
+	struct conf_learned l = {.index = index, .addr = addr_text(addr), .prefix_len = len};
+
+	if (via != NULL)
+		l.gateway = addr_text(via);
+	return l;
+}
+
+static int resolve(struct conf *c, const struct conf_learned *l, uint32_t nb, char *error)
+{
+	return conf_resolve(c, l, nb, NULL, error);
+}
+
+static void ignore(void *ctx, enum conf_weight weight, const char *line)
+{
+}
+
+static void the_words_ask_for_an_address(void **state)
+{
+	struct conf *c = load("[dhcp, slaac]");
+	const struct conf_port *p = &c->ports[0];
+
+	assert_true(conf_pending(c));
+	assert_int_equal(p->nb_addresses, 2);
+	assert_int_equal(p->addresses[0].learn, CONF_LEARN_DHCP);
+	assert_int_equal(p->addresses[1].learn, CONF_LEARN_SLAAC);
+	assert_true(addr_is_v4(&p->addresses[0].addr));
+	assert_false(addr_is_v4(&p->addresses[1].addr));
+	assert_true(conf_learns(p, true) && conf_learns(p, false));
+	assert_false(conf_learns(&c->ports[1], true));
+	assert_int_equal(p->learn_wait_s, 60);
+	// as many listeners and relay addresses as there will be: memory is counted by them
+	assert_int_equal(c->turn.nb_listeners, 2 + 9);
+	assert_int_equal(c->turn.nb_relay, 2 + 9);
+	conf_free(c);
+}
+
+static void what_is_learned_stands_wherever_the_word_was_meant(void **state)
+{
+	struct conf *c = load("[{address: dhcp, external: 203.0.113.5}, slaac]");
+	const struct conf_learned l[] = {learned(0, "10.7.0.9", 120, "10.7.0.1"),
+		learned(1, "2001:db8:7::9", 64, "fe80::1")};
+	struct conf_report r = {.say = ignore};
+	char error[CONF_ERROR_LEN] = "";
+
+	assert_int_equal(conf_resolve(c, l, 2, &r, error), 0);
+	assert_false(conf_pending(c));
+	assert_addr(&c->ports[0].addresses[0].addr, "10.7.0.9");
+	assert_int_equal(c->ports[0].addresses[0].prefix_len, 120);
+	assert_addr(&c->ports[0].addresses[0].external, "203.0.113.5");
+	assert_addr(&c->ports[0].addresses[1].addr, "2001:db8:7::9");
+	assert_int_equal(c->ports[0].nb_gateways, 2);
+	assert_addr(&c->ports[0].gateways[0], "10.7.0.1");
+	assert_addr(&c->ports[0].gateways[1], "fe80::1");
+	assert_addr(&c->turn.listeners[0].at.addr, "10.7.0.9");
+	assert_addr(&c->turn.listeners[1].at.addr, "2001:db8:7::9");
+	assert_addr(&c->turn.relay[0], "10.7.0.9");
+	assert_addr(&c->turn.relay[1], "2001:db8:7::9");
+	assert_int_equal(c->turn.nb_local, 2 + 9);
+	assert_addr(&c->turn.local[0].addr, "10.7.0.9");
+	assert_addr(&c->turn.local[0].subnet.addr, "10.7.0.0");
+	assert_addr(&c->turn.local[0].external, "203.0.113.5");
+	// both subnets of wan, that of lan, and two gateways
+	assert_int_equal(c->turn.nb_routes, 5);
+	assert_int_equal(c->turn.nb_gateways, 2);
+	conf_free(c);
+}
+
+// What the operator names wins over what the network says.
+static void a_gateway_of_the_file_stays(void **state)
+{
+	struct conf *c = load("[dhcp, slaac]\n    gateway: [10.7.0.254]");
+	const struct conf_learned l[] = {learned(0, "10.7.0.9", 120, "10.7.0.1"),
+		learned(1, "2001:db8:7::9", 64, "fe80::1")};
+	struct conf_report r = {.say = ignore};
+	char error[CONF_ERROR_LEN] = "";
+
+	assert_int_equal(conf_resolve(c, l, 2, &r, error), 0);
+	assert_int_equal(c->ports[0].nb_gateways, 2);
+	assert_addr(&c->ports[0].gateways[0], "10.7.0.254");
+	assert_addr(&c->ports[0].gateways[1], "fe80::1");
+	conf_free(c);
+}
+
+// Some clouds give a /32 and a router beside it.
+static void a_router_in_no_subnet_is_the_kernels_business(void **state)
+{
+	struct conf *c = load("[dhcp]");
+	const struct conf_learned l = learned(0, "10.7.0.9", 128, "10.7.0.1");
+	struct conf_report r = {.say = ignore};
+	char error[CONF_ERROR_LEN] = "";
+
+	assert_int_equal(conf_resolve(c, &l, 1, &r, error), 0);
+	assert_addr(&c->ports[0].gateways[0], "10.7.0.1");
+	conf_free(c);
+}
+
+static void assert_refused(const char *wan, const struct conf_learned *l, const char *want)
+{
+	struct conf *c = load(wan);
+	char error[CONF_ERROR_LEN] = "";
+
+	assert_int_equal(resolve(c, l, 1, error), -EINVAL);
+	if (strstr(error, want) == NULL)
+		fail_msg("%s\nwanted: %s", error, want);
+	conf_free(c);
+}
+
+// As errors of a file with that address in it, at the place of the word.
+static void addresses_that_do_not_fit_are_told_at_the_word(void **state)
+{
+	const struct conf_learned twice = learned(0, "10.1.0.5", 112, NULL);
+	const struct conf_learned loose = learned(0, "10.7.0.9", 120, NULL);
+	const struct conf_learned zeroconf = learned(0, "169.254.3.4", 112, NULL);
+	const struct conf_learned itself = learned(0, "10.7.0.9", 120, NULL);
+
+	assert_refused("[dhcp]", &twice, ": ports[1].addresses[0]: 10.1.0.5 is given twice, first");
+	assert_refused("[dhcp]\n    gateway: [10.8.0.1]", &loose,
+		"9:15: ports[0].gateway[0]: 10.8.0.1 is not on-link");
+	assert_refused("[dhcp]", &zeroconf,
+		"8:17: ports[0].addresses[0]: the network has given 169.254.3.4, which is a "
+		"link-local");
+	assert_refused("[{address: dhcp, external: 10.7.0.9}]", &itself,
+		"8:17: ports[0].addresses[0]: external: 10.7.0.9 is an address of this box");
+}
+
+static void mistakes_are_told_at_their_places(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp]\n",
+			"8:44: ports[0].addresses[2]: 'dhcp' is for an address that the kernel's "
+			"interface of the port gets: add exception: {name: sr0}"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', slaac, slaac]\n" KERNEL,
+			"8:51: ports[0].addresses[3]: a second 'slaac': a port has one"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', auto]\n" KERNEL,
+			"8:44: ports[0].addresses[2]: 'auto' is not an address or a range"},
+		{WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp/24]\n" KERNEL,
+			"8:44: ports[0].addresses[2]: 'dhcp/24' is not an address or a range"},
+		{WAN,
+			"    addresses: [10.0.0.1/24, 'fd00::1/64', "
+			"{address: dhcp, external: 'fd00::7'}]\n" KERNEL,
+			"8:70: ports[0].addresses[2].external: is IPv6, and the address IPv4"},
+		{WAN,
+			"    addresses: [10.0.0.1/24, 'fd00::1/64', "
+			"{address: dhcp, external: 203.0.113.5-203.0.113.6}]\n" KERNEL,
+			"8:70: ports[0].addresses[2].external: has more addresses than 'address'"},
+		{WAN "    mtu: 1500\n",
+			"    addresses: [10.0.0.1/24, 'fd00::1/64', slaac]\n    mtu: 1000\n" KERNEL,
+			"9:10: ports[0].mtu: 1000 is too small"},
+		{"    addresses: [10.1.0.1-10.1.0.9/16]\n",
+			"    addresses: [10.1.0.1-10.1.0.9/16]\n    addresses-wait: 90000\n",
+			"15:21: ports[1].addresses-wait: 90000 is out of range"},
+	};
+
+	CHECK(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_words_ask_for_an_address),
+		cmocka_unit_test(what_is_learned_stands_wherever_the_word_was_meant),
+		cmocka_unit_test(a_gateway_of_the_file_stays),
+		cmocka_unit_test(a_router_in_no_subnet_is_the_kernels_business),
+		cmocka_unit_test(addresses_that_do_not_fit_are_told_at_the_word),
+		cmocka_unit_test(mistakes_are_told_at_their_places),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
