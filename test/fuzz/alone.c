@@ -87,9 +87,12 @@ void fuzz_frame_alone(const uint8_t *frame, size_t len, unsigned int port)
 {
 	const struct dp_port *p = &fuzz.world.dp->port[port];
 	uint8_t *copy = block(frame, len);
+	const struct learn_rules learn = {true, true, chance(50) ? p->port->vlan : 0};
 	struct net_frame f;
 
 	scan(p, copy, len);
+	learn_rules_in(&learn, copy, len);
+	learn_rules_out(&learn, copy, len);
 	if (net_frame_parse(copy, len, &p->rx[below(4)], &f) == NET_OK)
 		parsed(&f, copy, len, port);
 	free(copy);

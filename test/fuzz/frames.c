@@ -252,6 +252,32 @@ static void udp(unsigned int port)
 	fuzz_send("udp", port, frame, fuzz_udp(frame, port, &src, &dst, data, len));
 }
 
+// DHCP, DHCPv6, and ICMPv6 of the types of router discovery.
+static void learning(unsigned int port)
+{
+	static const uint16_t dhcp[] = {67, 68}, dhcp6[] = {547, 546};
+	static const struct addr
+		everybody = {.b = {[10] = 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}, // 255.255.255.255
+		all_nodes = {.b = {0xff, 2, [15] = 1}}, nobody4 = {.b = {[10] = 0xff, 0xff}};
+	const bool kernel = port == FUZZ_KERNEL;
+	struct ends e = ends(port);
+	const bool is_v4 = addr_is_v4(&e.src);
+	const uint16_t *ports = is_v4 ? dhcp : dhcp6;
+	uint8_t data[300] = {(uint8_t)(133 + below(5))};
+	size_t len;
+
+	if (chance(50))
+		e.dst = is_v4 ? everybody : all_nodes;
+	if (kernel && chance(50))
+		e.src = is_v4 ? nobody4 : fuzz.world.dp->port[0].link_local;
+	if (!is_v4 && chance(50))
+		len = packet(port, &e.src, &e.dst, 58, data, 8 + below(100));
+	else
+		len = fuzz_udp(frame, port, &(struct endpoint){e.src, ports[kernel]},
+			&(struct endpoint){e.dst, ports[!kernel]}, data, below(sizeof(data)));
+	fuzz_send("learning", port, frame, len);
+}
+
 static void fragment(unsigned int port)
 {
 	const struct ends e = ends(port);
@@ -304,7 +330,7 @@ static void again(unsigned int port)
 void fuzz_any_frame(void)
 {
 	static void (*const kinds[])(unsigned int port) = {neighbour, neighbour, echo, icmp_error,
-		icmp_error, tcp, tcp, udp, udp, fragment, noise, again, again};
+		icmp_error, tcp, tcp, udp, udp, learning, fragment, noise, again, again};
 	unsigned int port = below(fuzz.world.conf.nb_ports);
 
 	if (fuzz_exception() != NULL && chance(35))

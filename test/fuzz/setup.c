@@ -241,6 +241,9 @@ void fuzz_open(void)
 	fuzz_clock_seed(test_rand(&fuzz.rand));
 	world_open(&fuzz.world, s);
 	fuzz.is_open = true;
+	if (fuzz_exception() != NULL)
+		fuzz_exception()->rules.learn = (struct learn_rules){
+			.dhcp = chance(50), .slaac = chance(50), .vlan = fuzz_port(0)->vlan};
 	fuzz.ns = fuzz.world.ms * 1000000;
 	each_buffer(poison);
 	pick_offloads();

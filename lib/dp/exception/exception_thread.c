@@ -185,7 +185,8 @@ static bool is_learning(
 	const uint8_t *ip = data + NET_ETH_LEN; // a tag of its own has none
 	struct addr src;
 
-	if (kind != LEARN_DHCP && kind != LEARN_ROUTER)
+	if ((kind != LEARN_DHCP && kind != LEARN_ROUTER) ||
+		len - NET_ETH_LEN > e->dp->port[e->port].port->mtu)
 		return false;
 	note->class = kind == LEARN_DHCP ? EXC_UDP : EXC_ND;
 	src = ip[0] >> 4 == 4 ? addr_from_v4(ip + 12) : addr_from_v6(ip + 8);

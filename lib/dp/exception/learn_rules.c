@@ -21,7 +21,8 @@ static enum learn_kind judge_ip4(const uint8_t *ip, size_t len, bool in)
 		(load_be16(ip + 6) & 0x3fff) != 0) // a fragment
 		return LEARN_NONE;
 	header = (ip[0] & 15u) * 4u;
-	if (header < NET_IP4_LEN || len < header + NET_UDP_LEN)
+	if (header < NET_IP4_LEN || load_be16(ip + 2) < header + NET_UDP_LEN ||
+		load_be16(ip + 2) > len)
 		return LEARN_NONE;
 	udp = ip + header;
 	return load_be16(udp) == (in ? DHCP_SERVER : DHCP_CLIENT) &&
@@ -57,8 +58,10 @@ static enum learn_kind judge_ip6(const uint8_t *ip, size_t len, bool in)
 	const uint8_t *l4;
 	uint8_t proto;
 
-	if (len < NET_IP6_LEN + HOP_BY_HOP_ALERT || ip[0] >> 4 != 6)
+	if (len < NET_IP6_LEN + HOP_BY_HOP_ALERT || ip[0] >> 4 != 6 ||
+		load_be16(ip + 4) > len - NET_IP6_LEN)
 		return LEARN_NONE;
+	len = NET_IP6_LEN + load_be16(ip + 4);
 	proto = ip[6];
 	if (proto == NET_PROTO_HOP_BY_HOP && ip[NET_IP6_LEN + 1] == 0) {
 		proto = ip[NET_IP6_LEN];

@@ -7,14 +7,17 @@ allocations on what came of it.
         per: dnsmasq ── bridge ── vtap d0 ── slipring ── vtap sr0 :exc udhcpc, the kernel's SLAAC
 """
 
+import contextlib
 import os
 import shutil
 import signal
+import struct
 import threading
 
+import frames
 import lab as labs
 import server as servers
-from lab import CLIENT4, CLIENT6, DUT_MAC, FAR4, GATEWAY4, PEER4, PEER6, SERVER4, SLOW, until
+from lab import CLIENT4, CLIENT6, DUT_MAC, FAR4, GATEWAY4, MAC, PEER4, PEER6, SERVER4, SLOW, until
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, Client
 
 SLAAC6 = "fd99::99:ff:fe00:1"  # fd99::/64 and the MAC of the port
@@ -152,6 +155,24 @@ def lost(lab, made):
     assert log.count(f"has lost {SERVER4}") <= 3, log  # once for each time
 
 
+def forged(lab, made):
+    """A router advertisement of anybody: the kernel may believe it, the data path is not moved."""
+    attacker = "fe80::99:ff:fe00:2"
+    router = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0x08, 1800, 0, 0)  # preference: high
+    prefix = struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 0, 0, 0) + frames.packed("fd99::")  # ends it
+    message = router + struct.pack("!BB", 1, 1) + frames.mac(MAC.format(2)) + prefix
+    frame = frames.eth(frames.icmp6(message, attacker, "ff02::1"), 0x86DD, "33:33:00:00:00:01")
+    before = made.telemetry.ask("/slipring/exception")[0]["to_kernel_nd"]
+    with contextlib.closing(lab.cli.raw("c0")) as raw:
+        raw.send(frame)
+    seen = lambda: made.telemetry.ask("/slipring/exception")[0]["to_kernel_nd"] > before
+    until(seen, 5, "the kernel is given it")
+    until(lambda: "deprecated" in lab.exc.ip("addr", "show", "sr0"), 5, "and believes it")
+    row = addresses(made)[SLAAC6]
+    assert row["gateway"] == HOST6 and not row["lost"], row
+    relays(lab, CLIENT6, SLAAC6, lab.echo(PEER6))
+
+
 def in_vain(lab):
     """Nobody answers: the log says what is waited for, and after addresses-wait the start fails."""
     made = servers.make(lab, config(lab, ["dhcp"], **{"addresses-wait": 3}))
@@ -197,6 +218,7 @@ def main(lab):
     renewed(lab, made, net)
     net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
     lost(lab, made)
+    forged(lab, made)
 
 
 if __name__ == "__main__":
