@@ -25,10 +25,11 @@ HOST6 = "fe80::99:ff:fe00:3"  # of dnsmasq's host: the router that it advertises
 OTHER4 = "10.99.0.77"
 # What the kernel says on its own, and the addresses it has beside those the data path knows
 KERNEL = {"exception-foreign"}
-UDHCPC = f"""#!/bin/sh
+# A slow client: the default router comes some time after the address, and has to be waited for.
+UDHCPC = """#!/bin/sh
 case $1 in
 deconfig) ip -4 addr flush dev $interface; ip link set $interface up;;
-bound) ip addr add $ip/$mask dev $interface; ip route add default via $router dev $interface;;
+bound) ip addr add $ip/$mask dev $interface; sleep 2; ip route add default via $router dev $interface;;
 esac
 """
 
