@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <rte_config.h>
+#include <rte_version.h>
 
 #include "check.h"
 #include "dp.h"
@@ -129,15 +130,15 @@ static bool driver_suits(const char *name)
 	return false;
 }
 
+// Compares one device of a port with the PCI devices in a directory. at is where the file names it.
 static void check_device(
-	const struct conf *c, uint32_t port, const char *pci, struct conf_report *r)
+	struct conf_at at, const char *device, const char *pci, struct conf_report *r)
 {
-	const struct conf_at at = AT(c, ports[port].device, "ports");
 	char bdf[PORT_PCI_LEN], path[PATH_MAX], target[PATH_MAX];
 	const char *driver;
 	ssize_t n;
 
-	if (!port_device_pci(c->ports[port].device, bdf))
+	if (!port_device_pci(device, bdf))
 		return;
 	snprintf(path, sizeof(path), "%s/%s", pci, bdf);
 	if (access(path, F_OK) != 0) {
@@ -158,10 +159,34 @@ static void check_device(
 			bdf, driver[0] != '\0' ? "the kernel's driver " : "no driver", driver, bdf);
 }
 
+// Before 24.11 the driver says "up" whatever the state of its interface.
+static void check_links(const struct conf *c, uint32_t port, struct conf_report *r)
+{
+	const struct conf_bond *b = &c->ports[port].bond;
+	const struct conf_at at = {c, &c->ports[port].bond.members, 0, "ports"};
+
+	if (RTE_VERSION < RTE_VERSION_NUM(24, 11, 0, 0) && b->nb_members > 0 &&
+		strncmp(b->members[0], "net_af_packet", 13) == 0)
+		conf_tell(r, CONF_WARNING, at,
+			"net_af_packet of this DPDK does not tell when its link goes down: no "
+			"other member takes over then");
+}
+
 void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 {
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		check_device(c, i, pci, r);
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		check_links(c, i, r);
+		for (uint32_t k = 0; k < conf_port_devices(p); k++) {
+			const struct conf_at at = {c,
+				p->bond.nb_members > 0 ? (const void *)&p->bond.members
+						       : (const void *)&p->device,
+				k, "ports"};
+
+			check_device(at, conf_port_device(p, k), pci, r);
+		}
+	}
 }
 
 // --- namespaces ----------------------------------------------------------------------------------

@@ -131,11 +131,15 @@ static int add_devices(struct eal_args *a, const struct conf *c, bool *pci)
 	int rc = 0;
 
 	*pci = false;
-	for (uint32_t i = 0; i < c->nb_ports && rc == 0; i++) {
-		if (!port_device_pci(c->ports[i].device, bdf))
-			continue;
-		*pci = true;
-		rc = add(a, "-a") != 0 || add(a, "%s", c->ports[i].device) != 0;
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		for (uint32_t k = 0; k < conf_port_devices(&c->ports[i]) && rc == 0; k++) {
+			const char *device = conf_port_device(&c->ports[i], k);
+
+			if (!port_device_pci(device, bdf))
+				continue;
+			*pci = true;
+			rc = add(a, "-a") != 0 || add(a, "%s", device) != 0;
+		}
 	}
 	if (rc == 0 && !*pci)
 		rc = add(a, "--no-pci");

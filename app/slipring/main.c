@@ -174,11 +174,13 @@ static void put_needs(const struct conf *c, const char *lcores)
 	put_pools(c);
 	printf(", \"ports\": [");
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		printf("%s{\"name\": ", i > 0 ? ", " : "");
-		put_json(c->ports[i].name);
-		printf(", \"device\": ");
-		put_json(c->ports[i].device);
-		putchar('}');
+		for (uint32_t k = 0; k < conf_port_devices(&c->ports[i]); k++) {
+			printf("%s{\"name\": ", i + k > 0 ? ", " : "");
+			put_json(c->ports[i].name);
+			printf(", \"device\": ");
+			put_json(conf_port_device(&c->ports[i], k));
+			putchar('}');
+		}
 	}
 	printf("]}\n");
 }

@@ -64,9 +64,22 @@ struct conf_route {
 	struct addr via;
 };
 
+enum conf_bond_mode { CONF_BOND_LACP, CONF_BOND_ACTIVE_BACKUP, CONF_BOND_BALANCE };
+
+#define CONF_BOND_MAX 8 // members
+
+// Several devices as one port. nb_members is 0 where the port is no bond.
+struct conf_bond {
+	enum conf_bond_mode mode;
+	char **members; // device strings
+	uint32_t nb_members;
+	char *primary; // the member that is used while its link is up; NULL = none is preferred
+};
+
 struct conf_port {
 	char *name;
-	char *device; // PCI address or DPDK vdev string
+	char *device; // PCI address or DPDK vdev string; "bond:NAME" when the port is a bond
+	struct conf_bond bond;
 	struct conf_address *addresses;
 	struct addr *gateways; // at most one per family
 	struct conf_route *routes;
@@ -79,6 +92,18 @@ struct conf_port {
 	uint16_t rx_ring, tx_ring; // descriptors; 0 = the driver's profile decides
 	struct conf_exception exception;
 };
+
+// The number of devices behind a port: the members of its bond, or the one.
+static inline uint32_t conf_port_devices(const struct conf_port *p)
+{
+	return p->bond.nb_members > 0 ? p->bond.nb_members : 1;
+}
+
+// The device string of device i of a port.
+static inline const char *conf_port_device(const struct conf_port *p, uint32_t i)
+{
+	return p->bond.nb_members > 0 ? p->bond.members[i] : p->device;
+}
 
 // Limits of TCP and TLS clients. Times are in seconds.
 struct conf_streams {

@@ -22,6 +22,8 @@ const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO}
 static const struct conf_choice transport_choices[] = {{"udp", TURN_OVER_UDP},
 	{"tcp", TURN_OVER_TCP}, {"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO},
 	{"dtls", TURN_OVER_DTLS}, {NULL, 0}};
+static const struct conf_choice bond_choices[] = {{"lacp", CONF_BOND_LACP},
+	{"active-backup", CONF_BOND_ACTIVE_BACKUP}, {"balance", CONF_BOND_BALANCE}, {NULL, 0}};
 static const struct conf_choice tls_choices[] = {
 	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
 static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
@@ -82,15 +84,29 @@ static const struct conf_key conf_schema[] = {
 	"leaves. What comes in on another port than its source is reached by is dropped."},
 {"ports[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_REQUIRED | CONF_WORD, RANGE(1, 32),
 	.help = "What logs and telemetry call it; unique."},
-{"ports[].device", CONF_TEXT, ONE(conf_port, device), REQUIRED, RANGE(1, 255),
-	.help = "A PCI address (`0000:3b:00.0`), a DPDK vdev string "
-	"(`net_af_packet0,iface=eth1,qpairs=2`), or `vtap:NAME`: a virtual NIC of which the "
+{"ports[].device", CONF_TEXT, ONE(conf_port, device), RANGE(1, 255),
+	.help = "Required where there is no `bond`. A PCI address (`0000:3b:00.0`), a DPDK vdev "
+	"string (`net_af_packet0,iface=eth1,qpairs=2`), or `vtap:NAME`: a virtual NIC of which the "
 	"kernel is the other end, as the interface NAME, there while slipring runs. More of a "
 	"vtap, behind commas: `queues=N` at most (default: one per worker); `netns=NS`, the "
 	"network namespace of the interface (default: that of the process); `role=lab` (default; "
 	"the kernel is another host, with a MAC of its own) or `role=exception` (the kernel is "
 	"this host: one MAC); `offload=uso`, `tso`, `csum` or `none`, the most that is asked of "
 	"the kernel (default: all); `mac=MAC` of the port (default: random)."},
+{"ports[].bond", CONF_SECTION, .help = "Several devices as one port, with one MAC, in place of "
+	"`device`, by DPDK's bonding driver."},
+{"ports[].bond.members", CONF_TEXTS, MANY(conf_port, bond.members, bond.nb_members),
+	RANGE(1, CONF_BOND_MAX), .help = "The devices: PCI addresses or DPDK vdev strings, of NICs "
+	"of one kind and speed. A vtap can be none. The MAC of the port is that of the first."},
+{"ports[].bond.mode", CONF_CHOICE, ONE(conf_port, bond.mode), .choices = bond_choices,
+	.def = "lacp", .help = "`lacp` (802.3ad): the switch has the links as one group that "
+	"speaks LACP; all links that it has accepted carry packets. `active-backup`: one link "
+	"carries packets and another takes over when it goes down; the switches need to know "
+	"nothing. `balance`: the switch has the links as a static group without LACP. With `lacp` "
+	"and `balance` a flow leaves by the link that the hash of its addresses and ports says."},
+{"ports[].bond.primary", CONF_TEXT, ONE(conf_port, bond.primary), RANGE(1, 255),
+	.help = "With `active-backup`: the member, as `members` spells it, that carries the "
+	"packets while its link is up. Without it the link that works stays in use."},
 {"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "

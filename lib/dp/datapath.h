@@ -44,9 +44,11 @@ struct dp_port {
 	uint16_t home_mask;
 	uint8_t home[PORT_RETA_MAX]; // worker, by the hash under the mask
 	uint32_t rss_key[PORT_RSS_KEY_MAX / 4]; // in the form rte_softrss_be takes
-	uint32_t announce; // grows when the link comes up; mgmt writes, worker 0 reads
+	// Grows when the link comes up, or a bond uses another one; mgmt writes, worker 0 reads.
+	uint32_t announce;
 	// Written by the mgmt lcore while workers read what is above.
 	bool link_up __rte_cache_aligned; // mgmt lcore only
+	uint32_t used; // members of a bond that carry packets, as bits; mgmt lcore only
 	struct steering steering[2]; // [is_v4]
 } __rte_cache_aligned;
 

@@ -75,7 +75,7 @@ uint16_t dp_data_room(const struct conf *c)
 static int pool_socket(const struct conf *c, unsigned int lcore)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		const int socket = port_device_socket(c->ports[i].device);
+		const int socket = port_device_socket(conf_port_device(&c->ports[i], 0));
 
 		if (socket >= 0)
 			return socket;
@@ -119,6 +119,15 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	p->link_local = net_link_local(port->mac);
 }
 
+static uint64_t devices(const struct conf *c)
+{
+	uint64_t nb = 0;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		nb += conf_port_devices(&c->ports[i]);
+	return nb;
+}
+
 // What the profile of a port's driver wants, for a port whose entry says nothing. Rings that would
 // take all of the pool are not used, so that no profile keeps a configuration from starting.
 static void decide_by_driver(void *ctx, const char *driver, struct port_profile *out)
@@ -126,7 +135,7 @@ static void decide_by_driver(void *ctx, const char *driver, struct port_profile 
 	const struct dp *d = ctx;
 	const struct conf *c = d->conf;
 	const struct conf_driver *p = conf_driver_find(c->drivers, driver);
-	const uint64_t queues = (uint64_t)c->nb_ports * d->nb_workers;
+	const uint64_t queues = devices(c) * d->nb_workers;
 	const uint32_t rx = p != NULL ? p->rx_ring : 0, tx = p != NULL ? p->tx_ring : 0;
 
 	out->rx_ring = (uint16_t)c->rx_ring;
@@ -137,17 +146,45 @@ static void decide_by_driver(void *ctx, const char *driver, struct port_profile 
 		out->tx_ring = (uint16_t)tx;
 }
 
-static struct port_config port_wanted(struct dp *d, uint32_t i)
+static const char *devargs_of(const struct dp *d, const char *device)
+{
+	const struct conf_driver *vdev = conf_driver_of_device(d->conf->drivers, device);
+
+	return vdev != NULL ? vdev->devargs : NULL;
+}
+
+// Fills out for a port that is a bond. NULL for any other.
+static const struct port_bond *bond_wanted(const struct dp *d, uint32_t i, struct port_bond *out)
+{
+	static const enum port_bond_mode mode[] = {[CONF_BOND_LACP] = PORT_BOND_LACP,
+		[CONF_BOND_ACTIVE_BACKUP] = PORT_BOND_ACTIVE_BACKUP,
+		[CONF_BOND_BALANCE] = PORT_BOND_BALANCE};
+	const struct conf_bond *b = &d->conf->ports[i].bond;
+
+	if (b->nb_members == 0)
+		return NULL;
+	*out = (struct port_bond){
+		.mode = mode[b->mode], .nb_members = b->nb_members, .primary = -1};
+	for (uint32_t k = 0; k < b->nb_members; k++) {
+		out->member[k].device = b->members[k];
+		out->member[k].devargs = devargs_of(d, b->members[k]);
+		if (b->primary != NULL && strcmp(b->primary, b->members[k]) == 0)
+			out->primary = (int)k;
+	}
+	return out;
+}
+
+static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond *bond)
 {
 	static const enum port_uso uso[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
 		[CONF_USO_ON] = PORT_USO_ON,
 		[CONF_USO_OFF] = PORT_USO_OFF};
 	const struct conf_port *p = &d->conf->ports[i];
-	const struct conf_driver *vdev = conf_driver_of_device(d->conf->drivers, p->device);
-	const int socket = port_device_socket(p->device);
+	const int socket = port_device_socket(conf_port_device(p, 0));
 
 	return (struct port_config){.name = p->name,
 		.device = p->device,
+		.bond = bond_wanted(d, i, bond),
 		.queues = (uint16_t)d->nb_workers,
 		.mtu = p->mtu,
 		.vlan = p->vlan,
@@ -155,7 +192,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i)
 		.tso = uso[p->exception.name != NULL ? p->exception.tso : CONF_USO_OFF],
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
-		.devargs = vdev != NULL ? vdev->devargs : NULL,
+		.devargs = devargs_of(d, p->device),
 		.by_driver = decide_by_driver,
 		.ctx = d,
 		.pool = d->pool,
@@ -167,7 +204,8 @@ static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t l
 	const struct conf *c = d->conf;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		const struct port_config pc = port_wanted(d, i);
+		struct port_bond bond;
+		const struct port_config pc = port_wanted(d, i, &bond);
 		struct port *port = open(&pc, error, len);
 		int rc;
 
@@ -560,15 +598,30 @@ const struct conf_driver *dp_profile(const struct dp *d, unsigned int index)
 	return d->port[index].profile;
 }
 
+// The members of a bond that carry packets, as bits; 0 for other ports.
+static uint32_t members_used(struct port *p)
+{
+	struct port_member m[PORT_MEMBERS_MAX];
+	const unsigned int n = p->ops->members != NULL ? p->ops->members(p, m) : 0;
+	uint32_t used = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		used |= (uint32_t)m[i].used << i;
+	return used;
+}
+
 void dp_tick(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		struct dp_port *p = &d->port[i];
 		const bool up = p->port->ops->link(p->port);
+		const uint32_t used = members_used(p->port);
 
-		if (up && !p->link_up)
+		// a switch learns from an announcement behind which of its ports we are now
+		if (up && (!p->link_up || (used & ~p->used) != 0))
 			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
 		p->link_up = up;
+		p->used = used;
 	}
 	learn_tick(d);
 	flow_ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);

@@ -185,6 +185,17 @@ static void clock_set(struct worker *w, uint64_t tsc)
 	w->wall_s = (uint64_t)wall.tv_sec;
 }
 
+// Lets ports do what they have to do without packets: a bond speaks LACP.
+static void tick_ports(struct worker *w)
+{
+	for (unsigned int i = 0; i < w->dp->nb_ports; i++) {
+		struct port *p = w->dp->port[i].port;
+
+		if (p->ops->tick != NULL)
+			p->ops->tick(p, w->id);
+	}
+}
+
 // Does what is due by time: once a millisecond, and in every round while expiry has more to do than
 // one portion.
 static void tick(struct worker *w)
@@ -199,6 +210,7 @@ static void tick(struct worker *w)
 	messages_notes(w);
 	nexthop_tick(w);
 	mld_tick(w);
+	tick_ports(w);
 	if (w->sessions != NULL)
 		sessions_tick(w);
 	if (w->id == 0)

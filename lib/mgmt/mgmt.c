@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "addresses.h"
+#include "bonds.h"
 #include "bursts.h"
 #include "log.h"
 #include "mgmt.h"
@@ -27,6 +28,7 @@ struct loop {
 	int epoll, signals, timer;
 	bool stop;
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
+	struct mgmt_bonds bonds;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
 };
@@ -157,6 +159,7 @@ static void take_tick(struct loop *l)
 		return;
 	dp_tick(l->dp);
 	watch_links(l);
+	mgmt_bonds_tick(&l->bonds, l->dp);
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
 		watch_steering(l, i / 2, i % 2 == 0);
 	mgmt_addresses_tick(&l->addresses, l->dp);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns structures of the data path into telemetry data, field by field.
+#include "bonds.h"
 #include "bursts.h"
 #include "dpdk_compat.h"
 #include "rows.h"
@@ -169,7 +170,7 @@ void mgmt_rows_add_drops(struct rte_tel_data *t, const struct dp_stats *s)
 void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 {
 	struct port_counters k;
-	char text[64];
+	char text[128];
 
 	rte_tel_data_add_dict_string(t, "name", mgmt_rows_text(p->name, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "kind", p->ops->kind);
@@ -192,6 +193,8 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_u64(t, "tx_errors", k.tx_errors);
 	rte_tel_data_add_dict_u64(t, "tx_cut", k.tx_cut);
 	rte_tel_data_add_dict_string(t, "offloads", port_offloads(p, text, sizeof(text)));
+	if (p->ops->members != NULL)
+		rte_tel_data_add_dict_string(t, "members", mgmt_bonds_text(p, text, sizeof(text)));
 }
 
 // Adds one of the driver's reasons, not two: a reply must have room for all ports.

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <rte_eth_bond.h>
+#include <rte_eth_bond_8023ad.h>
 #include <rte_lcore.h>
 #include <rte_telemetry.h>
 #include <rte_thread.h>
@@ -15,6 +17,9 @@
 // 23.11 has these names and deprecates the old ones.
 #define rte_tel_data_add_array_u64 rte_tel_data_add_array_uint
 #define rte_tel_data_add_dict_u64 rte_tel_data_add_dict_uint
+#define rte_eth_bond_slave_add rte_eth_bond_member_add
+#define rte_eth_bond_active_slaves_get rte_eth_bond_active_members_get
+#define rte_eth_bond_8023ad_slave_info rte_eth_bond_8023ad_member_info
 
 typedef uint32_t dpdk_thread_result;
 

@@ -12,6 +12,7 @@
 #define PORT_RETA_MAX 2048
 #define PORT_RSS_KEY_MAX 64
 #define PORT_PCI_LEN 24 // bytes of a full PCI address as text
+#define PORT_MEMBERS_MAX 8 // devices of a bond
 
 struct port;
 
@@ -27,9 +28,29 @@ struct port_profile {
 	uint16_t rx_ring, tx_ring; // descriptors of a queue
 };
 
+enum port_bond_mode { PORT_BOND_LACP, PORT_BOND_ACTIVE_BACKUP, PORT_BOND_BALANCE };
+
+// What a bond is asked for: several devices as one port (lib/port/ethdev/bond.h).
+struct port_bond {
+	enum port_bond_mode mode;
+	uint32_t nb_members; // from 1
+	struct {
+		const char *device, *devargs; // as in struct port_config
+	} member[PORT_MEMBERS_MAX];
+	int primary; // active-backup: the member to use while its link is up; -1 = none
+};
+
+// What a bond tells of a member.
+struct port_member {
+	const char *name; // the device string up to its arguments; lives as long as the port
+	bool link; // the link is up
+	bool used; // it carries packets: the active one, or one that LACP has accepted
+};
+
 // What a port is asked for, and the mempool that its receive queues take mbufs from.
 struct port_config {
 	const char *name, *device;
+	const struct port_bond *bond; // NULL = the port is the one device
 	uint16_t queues; // wanted, one per worker; the port may grant fewer
 	// The MTU is in bytes; vlan 0 = untagged.
 	uint16_t mtu, vlan;
@@ -77,7 +98,7 @@ struct port_host {
 };
 
 struct port_ops {
-	const char *kind; // "ethdev", "vtap", "replay"
+	const char *kind; // "ethdev", "bond", "vtap", "replay"
 	// On the worker lcore that alone uses the queue. rx returns the frames received, which the
 	// caller then owns. tx returns the frames taken, which the port then owns; the rest stays
 	// the caller's.
@@ -96,6 +117,13 @@ struct port_ops {
 	int (*flow_create)(
 		struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
 	void (*flow_destroy)(struct port *p, void *flow);
+	// Once a millisecond, whether there are packets or not, on the worker lcore that alone uses
+	// the queues of that number; there may be none. NULL: the port has nothing to do.
+	void (*tick)(struct port *p, uint16_t queue);
+	// On the management lcore and telemetry threads, between start and stop. Tells of the
+	// members of a bond, in the order of the configuration, and returns their number. NULL when
+	// the port is no bond.
+	unsigned int (*members)(struct port *p, struct port_member out[PORT_MEMBERS_MAX]);
 	// Called instead of start, on the management lcore. It starts the port, and makes a host of
 	// the kernel's interface behind it. All settings go with the interface when the port is
 	// closed. NULL when no kernel is behind this kind of port. 0, or -1 with the reason in
@@ -117,7 +145,7 @@ struct port {
 	const struct port_ops *ops;
 	void *priv;
 	const char *name; // the name in the configuration
-	const char *driver;
+	const char *driver; // of a bond that of its members, where they have the same
 	uint8_t index; // position in the data path's list
 	uint8_t mac[6];
 	uint16_t nb_rxq, nb_txq; // queues granted

@@ -36,10 +36,24 @@ static bool is_pci(const char *text)
 	return take_hex(&text, 1, 1, 7) && (*text == '\0' || *text == ',');
 }
 
+// True when text names DPDK's bonding driver, which cannot tell what its members can before it is
+// configured.
+static bool is_bond(const char *text)
+{
+	return strncmp(text, "net_bonding", 11) == 0 || strncmp(text, "eth_bond", 8) == 0 ||
+		strncmp(text, "bond:", 5) == 0;
+}
+
 bool conf_device_check(const char *device, char *reason, size_t len)
 {
 	const size_t end = strcspn(device, ",");
 
+	if (is_bond(device)) {
+		snprintf(reason, len,
+			"a bond is written in place of 'device': bond: {mode: lacp, members: "
+			"[...]}");
+		return false;
+	}
 	// Digits and ':' alone are no name of a driver
 	if (strspn(device, "0123456789abcdefABCDEF:.") == end && memchr(device, ':', end) != NULL) {
 		if (is_pci(device))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/bonds.h"
 #include "checks/device_check.h"
 #include "checks/learns.h"
 #include "checks/listeners.h"
@@ -97,6 +98,8 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 	struct vtap_spec this, other;
 	char reason[400];
 
+	if (ports[port].bond.nb_members > 0)
+		return 0;
 	if (!vtap_spec_is(ports[port].device))
 		return conf_device_check(ports[port].device, reason, sizeof(reason))
 			? 0
@@ -427,6 +430,8 @@ int conf_ports_check(struct conf_ctx *x)
 	struct owned *own;
 	int rc = 0;
 
+	if (conf_bonds_check(x) != 0)
+		return -EINVAL;
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++) {
 		const struct conf_port *p = &x->conf->ports[i];
 

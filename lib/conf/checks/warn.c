@@ -124,8 +124,9 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
 
-		each += (p->rx_ring != 0 ? p->rx_ring : c->rx_ring) +
-			(p->tx_ring != 0 ? p->tx_ring : c->tx_ring);
+		each += conf_port_devices(p) *
+			((p->rx_ring != 0 ? p->rx_ring : c->rx_ring) +
+				(p->tx_ring != 0 ? p->tx_ring : c->tx_ring));
 	}
 	if (cpus > 0 && (long)c->workers > cpus)
 		conf_tell(r, CONF_WARNING, AT(c, workers, 0, "workers.count"),
@@ -201,7 +202,7 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 		const struct conf_port *p = &c->ports[i];
 
 		if (p->exception.name == NULL || p->exception.netns != NULL ||
-			strncmp(p->device, SEEN_TWICE, strlen(SEEN_TWICE)) != 0)
+			strncmp(conf_port_device(p, 0), SEEN_TWICE, strlen(SEEN_TWICE)) != 0)
 			continue;
 		conf_tell(r, CONF_WARNING, AT(c, ports[i].exception.name, 0, "ports"),
 			"with " SEEN_TWICE " the kernel receives every packet itself, and would "

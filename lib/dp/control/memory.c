@@ -19,6 +19,7 @@
 #define MB (1024 * 1024)
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
 #define DESCRIPTOR 64 // bytes of driver memory for one, generously
+#define SLOW_BUFFER 576 // bytes of a buffer for a frame of LACP, with its header and headroom
 
 static size_t packets_size(const struct conf *c)
 {
@@ -81,7 +82,25 @@ static size_t descriptors(const struct conf *c)
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
 
-		sum += (p->rx_ring != 0 ? p->rx_ring : rx) + (p->tx_ring != 0 ? p->tx_ring : tx);
+		sum += conf_port_devices(p) *
+			((p->rx_ring != 0 ? p->rx_ring : rx) + (p->tx_ring != 0 ? p->tx_ring : tx));
+	}
+	return sum;
+}
+
+// What the bonding driver takes for LACP: on each member a buffer for each transmit descriptor.
+static size_t bonds_size(const struct conf *c)
+{
+	uint32_t rx, tx;
+	size_t sum = 0;
+
+	rings_longest(c, &rx, &tx);
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		if (p->bond.nb_members > 0 && p->bond.mode == CONF_BOND_LACP)
+			sum += p->bond.nb_members * (size_t)c->workers *
+				(p->tx_ring != 0 ? p->tx_ring : tx) * SLOW_BUFFER;
 	}
 	return sum;
 }
@@ -109,7 +128,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size += (size_t)c->workers *
 		(sizeof(struct worker) + neigh_size(&nc) + backlog_size(c) + path_mtu_size(c));
 	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
-	size += streams_size(c) + sessions_size(c);
+	size += streams_size(c) + sessions_size(c) + bonds_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) +
 			(streams_size(c) > 0 ? turn_relay_map_slots(map, w) * sizeof(uint64_t) : 0);

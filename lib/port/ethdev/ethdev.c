@@ -9,6 +9,7 @@
 #include <rte_errno.h>
 #include <rte_ether.h>
 
+#include "ethdev/bond.h"
 #include "ethdev/ethdev.h"
 #include "ethdev/flow.h"
 #include "ethdev/iface.h"
@@ -83,7 +84,10 @@ static void ethdev_close(struct port *p)
 	rc = rte_eth_dev_close(p->dpdk_id);
 	if (rc != 0)
 		PORT_LOG(WARNING, "port %s: close: %s", p->name, rte_strerror(-rc));
-	port_device_detach(&e->device);
+	if (e->bond != NULL)
+		port_bond_detach(e->bond);
+	else
+		port_device_detach(&e->device);
 	if (e->control >= 0)
 		close(e->control);
 	free((char *)(uintptr_t)p->name);
@@ -133,6 +137,21 @@ static void ethdev_counters(struct port *p, struct port_counters *out)
 		out->rx_missed = missed_by_ring(e, s.ipackets);
 }
 
+static bool bond_link(struct port *p)
+{
+	return port_bond_link(of(p)->bond);
+}
+
+static void bond_tick(struct port *p, uint16_t queue)
+{
+	port_bond_tick(of(p)->bond, p, queue);
+}
+
+static unsigned int bond_members(struct port *p, struct port_member out[PORT_MEMBERS_MAX])
+{
+	return port_bond_members(of(p)->bond, out);
+}
+
 static const struct port_ops ethdev_ops = {
 	.kind = "ethdev",
 	.rx = ethdev_rx,
@@ -147,6 +166,21 @@ static const struct port_ops ethdev_ops = {
 	.host = port_kernel_host_start,
 };
 
+static const struct port_ops bond_ops = {
+	.kind = "bond",
+	.rx = ethdev_rx,
+	.tx = ethdev_tx,
+	.start = ethdev_start,
+	.stop = ethdev_stop,
+	.close = ethdev_close,
+	.link = bond_link,
+	.counters = ethdev_counters,
+	.flow_create = port_flow_create,
+	.flow_destroy = port_flow_destroy,
+	.tick = bond_tick,
+	.members = bond_members,
+};
+
 // The largest MTU that the driver takes. Some drivers tell it, others only their longest frame.
 static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 {
@@ -157,14 +191,14 @@ static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 }
 
 // Checks that a buffer holds the MTU: the data path drops a frame that needs two buffers.
-static int check_mtu(const struct port_request *r, const struct ethdev *e)
+static int check_mtu(const struct port_request *r, const struct rte_eth_dev_info *info)
 {
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
 	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
 
-	if (r->c->mtu > mtu_max(&e->info) || r->c->mtu < e->info.min_mtu) {
+	if (r->c->mtu > mtu_max(info) || r->c->mtu < info->min_mtu) {
 		port_request_fail(r, "mtu %u: driver %s takes %u to %u", r->c->mtu,
-			e->info.driver_name, e->info.min_mtu, mtu_max(&e->info));
+			info->driver_name, info->min_mtu, mtu_max(info));
 		return -1;
 	}
 	if (frame > room) {
@@ -174,6 +208,17 @@ static int check_mtu(const struct port_request *r, const struct ethdev *e)
 		return -1;
 	}
 	return 0;
+}
+
+static int check_mtus(const struct port_request *r, const struct ethdev *e)
+{
+	struct rte_eth_dev_info info;
+
+	for (unsigned int i = 0; e->bond != NULL && i < port_bond_size(e->bond); i++)
+		if (rte_eth_dev_info_get(port_bond_member_id(e->bond, i), &info) == 0 &&
+			check_mtu(r, &info) != 0)
+			return -1;
+	return check_mtu(r, &e->info);
 }
 
 static void plan_queues(struct ethdev *e, uint16_t wanted)
@@ -262,11 +307,12 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	return rc != 0 ? -1 : 0;
 }
 
-// Sets the MTU. A driver without the call has taken the MTU when it was configured.
+// Sets the MTU. A driver without the call has taken the MTU when it was configured. A bond sets
+// that of its members when it starts.
 static int set_mtu(const struct port_request *r, const struct ethdev *e)
 {
 	uint16_t mtu;
-	int rc = rte_eth_dev_set_mtu(e->port.dpdk_id, r->c->mtu);
+	int rc = e->bond != NULL ? 0 : rte_eth_dev_set_mtu(e->port.dpdk_id, r->c->mtu);
 
 	if (rc == -ENOTSUP && rte_eth_dev_get_mtu(e->port.dpdk_id, &mtu) == 0 && mtu >= r->c->mtu)
 		rc = 0;
@@ -282,7 +328,7 @@ static int setup(const struct port_request *r, struct ethdev *e)
 	int rc;
 
 	*p = (struct port){
-		.ops = &ethdev_ops,
+		.ops = e->bond != NULL ? &bond_ops : &ethdev_ops,
 		.priv = e,
 		.mtu = r->c->mtu,
 		.vlan = r->c->vlan,
@@ -296,13 +342,13 @@ static int setup(const struct port_request *r, struct ethdev *e)
 		port_request_fail(r, "%s", rc != 0 ? rte_strerror(-rc) : "out of memory");
 		return -1;
 	}
-	p->driver = e->info.driver_name;
+	p->driver = e->bond != NULL ? port_bond_driver(e->bond) : e->info.driver_name;
 	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
-	if (strcmp(p->driver, "net_af_packet") == 0)
+	if (e->bond == NULL && strcmp(p->driver, "net_af_packet") == 0)
 		e->control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (e->control >= 0)
 		port_iface_received(e, &e->received_before);
-	if (check_mtu(r, e) != 0 || configure(r, e) != 0 || setup_queues(r, e) != 0)
+	if (check_mtus(r, e) != 0 || configure(r, e) != 0 || setup_queues(r, e) != 0)
 		return -1;
 	return set_mtu(r, e);
 }
@@ -316,7 +362,9 @@ struct port *port_ethdev_open(const struct port_request *r)
 		return NULL;
 	}
 	e->control = -1;
-	if (port_device_attach(r, &e->device) != 0) {
+	if (r->c->bond != NULL)
+		e->bond = port_bond_attach(r, &e->device);
+	if (r->c->bond != NULL ? e->bond == NULL : port_device_attach(r, &e->device) != 0) {
 		free(e);
 		return NULL;
 	}

@@ -7,8 +7,11 @@
 #include "ethdev/device.h"
 #include "port.h"
 
+struct bond;
+
 struct ethdev {
 	struct port port;
+	struct bond *bond; // NULL when the port is one device
 	struct port_device device;
 	struct rte_eth_dev_info info;
 	uint64_t rss_hf; // hash types to ask for; 0 = the port does not spread

@@ -181,6 +181,12 @@ static void test_sizes(void **state)
 		{"49152-65535", "50000-50126", "20:10: relay.ports: 127 ports are too few"},
 		{"device: net_a\n", "device: net_af_packet0,iface=e\n    exception: {name: sr0}\n",
 			"8:23: ports[0].exception.name: with net_af_packet the kernel receives"},
+		{"device: net_a\n",
+			"bond: {members: ['net_af_packet0,iface=e']}\n    exception: {name: sr0}\n",
+			"8:23: ports[0].exception.name: with net_af_packet the kernel receives"},
+		// 2 workers: of wan 2 x 4 x (1024 + 1024), of lan 2 x (1024 + 1024)
+		{"device: net_a\n", "bond: {members: [net_c, net_d, net_e, net_f]}\n",
+			"30:18: buffers.mbufs: 16384 buffers cannot fill"},
 	};
 
 	CHECK(list);

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rte_version.h>
+
 #include "check.h"
 #include "conf_file.h"
 
@@ -216,6 +218,29 @@ static void test_devices(void **state)
 	assert_heard(&h, 0, 0, "");
 }
 
+static void test_members(void **state)
+{
+	struct conf *c = load("    device: net_a\n",
+		"    bond: {members: ['0000:3b:00.1', net_null0, '0000:3b:00.0']}\n");
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	check_devices(c, dir, &r);
+	conf_free(c);
+	assert_heard(&h, 0, 1,
+		"7:49: ports[0].bond.members[2]: 0000:3b:00.0 is bound to the kernel's driver "
+		"ixgbe: most NICs need");
+	if (RTE_VERSION >= RTE_VERSION_NUM(24, 11, 0, 0))
+		return;
+	c = load("    device: net_a\n",
+		"    bond: {members: ['net_af_packet0,iface=d0', 'net_af_packet1,iface=d1']}\n");
+	h = (struct heard){{0}};
+	check_devices(c, dir, &r);
+	conf_free(c);
+	assert_heard(&h, 0, 1,
+		"7:22: ports[0].bond.members[0]: net_af_packet of this DPDK does not tell when");
+}
+
 static struct heard namespaces(const char *piece, const char *by)
 {
 	struct conf *c = load(piece, by);
@@ -305,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_affinity),
 		cmocka_unit_test(test_drivers),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_tls),

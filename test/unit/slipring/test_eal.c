@@ -156,6 +156,28 @@ static void test_pci(void **state)
 	eal_args_free(&a);
 }
 
+// EAL looks at the PCI bus for the members of a bond too.
+static void test_bond(void **state)
+{
+	char *members[] = {"0000:3b:00.0", "net_null0", "0000:3b:00.1"};
+	struct conf_port port = {
+		.name = "wan", .device = "bond:wan", .bond = {.members = members, .nb_members = 3}};
+	struct conf c = base_conf();
+	struct eal_params p = base_params(&c);
+	struct eal_args a;
+	unsigned int allowed = 0;
+
+	c.ports = &port;
+	assert_int_equal(eal_args_build(&a, &p), 0);
+	assert_false(has(&a, "--no-pci"));
+	for (unsigned int i = 1; i < a.argc; i++) {
+		if (strcmp(a.argv[i], "-a") == 0)
+			assert_string_equal(a.argv[i + 1], members[2 * allowed++]);
+	}
+	assert_int_equal(allowed, 2);
+	eal_args_free(&a);
+}
+
 // A vtap is no device of EAL's: nothing is said of it, with hugepages and without.
 static void test_vtap(void **state)
 {
@@ -315,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_no_hugepages),
 		cmocka_unit_test(test_pci),
+		cmocka_unit_test(test_bond),
 		cmocka_unit_test(test_vtap),
 		cmocka_unit_test(test_configured),
 		cmocka_unit_test(test_command_line_wins),

@@ -30,6 +30,8 @@ struct softport {
 	struct port_super uso; // as offered to the data path
 	unsigned int refuse; // the super-frame that is refused, counted from now; 0 = none
 	uint64_t supers, super_frames; // super-frames taken whole, and the datagrams in them
+	uint32_t used; // members of a bond that carry packets, as bits
+	uint64_t ticks;
 	bool started, up;
 };
 
@@ -191,6 +193,22 @@ static void soft_counters(struct port *p, struct port_counters *out)
 	*out = (struct port_counters){0};
 }
 
+static void soft_tick(struct port *p, uint16_t queue)
+{
+	((struct softport *)p->priv)->ticks++;
+}
+
+static unsigned int soft_members(struct port *p, struct port_member out[PORT_MEMBERS_MAX])
+{
+	static const char *const name[] = {"soft0", "soft1", "soft2", "soft3"};
+	const struct softport *s = p->priv;
+
+	for (unsigned int i = 0; i < RTE_DIM(name); i++)
+		out[i] = (struct port_member){
+			.name = name[i], .link = true, .used = (s->used >> i & 1) != 0};
+	return RTE_DIM(name);
+}
+
 static const struct port_ops ops = {
 	.kind = "soft",
 	.rx = soft_rx,
@@ -201,6 +219,19 @@ static const struct port_ops ops = {
 	.link = soft_link,
 	.counters = soft_counters,
 	.host = soft_host,
+};
+
+static const struct port_ops bond_ops = {
+	.kind = "soft",
+	.rx = soft_rx,
+	.tx = soft_tx,
+	.start = soft_start,
+	.stop = soft_stop,
+	.close = soft_close,
+	.link = soft_link,
+	.counters = soft_counters,
+	.tick = soft_tick,
+	.members = soft_members,
 };
 
 // Sets the key of the verification suite that all NICs' manuals quote, and a round-robin table.
@@ -331,6 +362,17 @@ uint64_t softport_supers(const struct port *p, uint64_t *datagrams)
 void softport_link(struct port *p, bool up)
 {
 	((struct softport *)p->priv)->up = up;
+}
+
+void softport_use(struct port *p, uint32_t used)
+{
+	p->ops = &bond_ops;
+	((struct softport *)p->priv)->used = used;
+}
+
+uint64_t softport_ticks(const struct port *p)
+{
+	return ((const struct softport *)p->priv)->ticks;
 }
 
 uint64_t softport_sent(const struct port *p, uint16_t queue)

@@ -31,5 +31,10 @@ void softport_uso(struct port *p, const struct port_super *uso, unsigned int ref
 uint64_t softport_supers(const struct port *p, uint64_t *datagrams);
 // Brings the link up or down.
 void softport_link(struct port *p, bool up);
+// From the first call on the port is a bond of four members with their links up: those in the set
+// bits of used carry packets.
+void softport_use(struct port *p, uint32_t used);
+// Number of times that a worker has let the port do what is due by time.
+uint64_t softport_ticks(const struct port *p);
 // Number of frames sent on a queue so far.
 uint64_t softport_sent(const struct port *p, uint16_t queue);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports that are bonds: which of their links are up and in use.
+#include <syslog.h>
+
+#include "bonds.h"
+#include "log.h"
+
+static unsigned int members(struct port *p, struct port_member m[PORT_MEMBERS_MAX])
+{
+	return p->ops->members != NULL ? p->ops->members(p, m) : 0;
+}
+
+static const char *state(const struct port_member *m)
+{
+	return m->used ? "used" : m->link ? "up" : "down";
+}
+
+char *mgmt_bonds_text(struct port *p, char *buf, size_t len)
+{
+	struct port_member m[PORT_MEMBERS_MAX];
+	const unsigned int n = members(p, m);
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (unsigned int i = 0; i < n && at < len; i++)
+		at += (size_t)snprintf(
+			buf + at, len - at, "%s%s=%s", i > 0 ? " " : "", m[i].name, state(&m[i]));
+	return buf;
+}
+
+static void tick_port(struct mgmt_bonds *b, unsigned int i, struct port *p)
+{
+	struct port_member m[PORT_MEMBERS_MAX];
+	const unsigned int n = members(p, m);
+	uint32_t up = 0, used = 0;
+	char text[128];
+
+	for (unsigned int k = 0; k < n; k++) {
+		up |= (uint32_t)m[k].link << k;
+		used |= (uint32_t)m[k].used << k;
+	}
+	if (n == 0 || (b->port[i].told && up == b->port[i].up && used == b->port[i].used))
+		return;
+	b->port[i].up = up;
+	b->port[i].used = used;
+	b->port[i].told = true;
+	mgmt_log(up == (1u << n) - 1 && used != 0 ? LOG_INFO : LOG_WARNING, "port %s: bond: %s",
+		p->name, mgmt_bonds_text(p, text, sizeof(text)));
+}
+
+void mgmt_bonds_tick(struct mgmt_bonds *b, const struct dp *d)
+{
+	for (unsigned int i = 0; i < dp_ports(d); i++)
+		tick_port(b, i, dp_port(d, i));
+}

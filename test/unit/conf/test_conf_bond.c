@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ports[].bond: several devices as one port.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "conf_file.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+#define DEVICE "    device: net_a\n"
+#define TWO "'0000:3b:00.0', '0000:3b:00.1,x=1'"
+
+static struct conf *load(const char *by)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit(DEVICE, by);
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static void a_bond_takes_the_place_of_the_device(void **state)
+{
+	struct conf *c = load("    bond: {members: [" TWO "]}\n");
+	const struct conf_port *p = &c->ports[0];
+
+	assert_int_equal(p->bond.mode, CONF_BOND_LACP);
+	assert_null(p->bond.primary);
+	assert_string_equal(p->device, "bond:wan");
+	assert_int_equal(conf_port_devices(p), 2);
+	assert_string_equal(conf_port_device(p, 0), "0000:3b:00.0");
+	assert_string_equal(conf_port_device(p, 1), "0000:3b:00.1,x=1");
+	assert_int_equal(conf_port_devices(&c->ports[1]), 1);
+	assert_string_equal(conf_port_device(&c->ports[1], 0), "net_b");
+	conf_free(c);
+}
+
+static void a_mode_and_a_preferred_member_may_be_given(void **state)
+{
+	struct conf *c = load("    bond: {members: [" TWO
+			      "], mode: active-backup, primary: '0000:3b:00.1,x=1'}\n");
+
+	assert_int_equal(c->ports[0].bond.mode, CONF_BOND_ACTIVE_BACKUP);
+	assert_string_equal(c->ports[0].bond.primary, "0000:3b:00.1,x=1");
+	conf_free(c);
+	c = load("    bond: {members: [net_tap0], mode: balance}\n");
+	assert_int_equal(c->ports[0].bond.mode, CONF_BOND_BALANCE);
+	conf_free(c);
+}
+
+#define WRONG(bond, error)                            \
+	{                                             \
+		DEVICE, "    bond: " bond "\n", error \
+	}
+
+static void mistakes_are_told_at_their_places(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		WRONG("{}", "6:5: ports[0].device: missing, give it text, or several devices as"),
+		WRONG("{mode: lacp}", "7:11: ports[0].bond.members: missing, give it a list"),
+		WRONG("{members: []}", "7:21: ports[0].bond.members: "),
+		WRONG("{primary: net_c}", "7:21: ports[0].bond.primary: the bond has no members"),
+		WRONG("{members: [net_c], mode: 802.3ad}",
+			"7:36: ports[0].bond.mode: '802.3ad' is not one of: lacp, active-backup, "
+			"balance"),
+		WRONG("{members: [net_c, net_d, net_c]}",
+			"7:36: ports[0].bond.members[2]: is a member of this bond already"),
+		WRONG("{members: ['0000:3b:00.0', '3B:00.0,x=2']}",
+			"7:38: ports[0].bond.members[1]: is a member of this bond already"),
+		WRONG("{members: [net_c, net_b]}",
+			"7:29: ports[0].bond.members[1]: port 'lan' has this device already"),
+		WRONG("{members: ['vtap:t0']}",
+			"7:22: ports[0].bond.members[0]: 'vtap:t0' can be no member of a bond"),
+		WRONG("{members: [eth1]}", "7:22: ports[0].bond.members[0]: 'eth1' is no device"),
+		WRONG("{members: [net_bonding0]}",
+			"7:22: ports[0].bond.members[0]: a bond is written in place of"),
+		WRONG("{members: [net_c, net_d], primary: net_c}",
+			"7:46: ports[0].bond.primary: all links of a bond in this mode carry"),
+		WRONG("{members: [net_c, net_d], mode: active-backup, primary: net_e}",
+			"7:67: ports[0].bond.primary: is none of the bond's members"),
+		{DEVICE, DEVICE "    bond: {members: [net_c]}\n",
+			"7:13: ports[0].device: the port has the members of a bond, too"},
+		{"net_a", "'net_bonding0,mode=4,slave=0000:3b:00.0'",
+			"7:13: ports[0].device: a bond is written in place of 'device'"},
+		{"net_b", "'bond:lan'", "13:13: ports[1].device: a bond is written in place"},
+	};
+
+	CHECK(list);
+}
+
+static void a_device_is_in_one_bond(void **state)
+{
+	static const char two[] = "net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: "
+				  "[10.0.0.254]\n    vlan: 0\n    mtu: 1500\n  - name: lan\n    "
+				  "device: net_b";
+	static const struct conf_file_mistake list[] = {
+		{two,
+			"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n  - name: lan\n    "
+			"bond: {members: [net_c, net_a]}",
+			"10:29: ports[1].bond.members[1]: port 'wan' has this device already"},
+		{"device: net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n    gateway: "
+		 "[10.0.0.254]\n    vlan: 0\n    mtu: 1500\n  - name: lan\n    device: net_b",
+			"bond: {members: [net_c, net_d]}\n    addresses: [10.0.0.1/24, "
+			"'fd00::1/64']\n  - name: lan\n    bond: {members: [net_e, net_d]}",
+			"10:29: ports[1].bond.members[1]: port 'wan' has this device already"},
+	};
+
+	CHECK(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bond_takes_the_place_of_the_device),
+		cmocka_unit_test(a_mode_and_a_preferred_member_may_be_given),
+		cmocka_unit_test(mistakes_are_told_at_their_places),
+		cmocka_unit_test(a_device_is_in_one_bond),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}

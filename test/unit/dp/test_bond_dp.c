@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the data path does for a port that is a bond.
+#include "datapath.h"
+#include "dp_world.h"
+
+static struct dp_world world;
+static const struct world_setup two = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
+
+// A switch knows where we are from what we send. When a bond takes another of its links, or one
+// more, an announcement says so. One less is no news.
+static void a_bond_announces_when_another_link_carries_its_packets(void **state)
+{
+	struct port *p;
+
+	world_open(&world, &two);
+	p = world.dp->port[0].port;
+	softport_use(p, 1);
+	dp_tick(world.dp);
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 6);
+	softport_use(p, 2); // active-backup: the other
+	dp_tick(world.dp);
+	world_wait(&world, 100);
+	assert_int_equal(world.announcements, 8); // both addresses, at once
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 12);
+	dp_tick(world.dp);
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 12);
+	softport_use(p, 3); // LACP: one more
+	dp_tick(world.dp);
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 18);
+	softport_use(p, 1);
+	dp_tick(world.dp);
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 18);
+	world_close(&world);
+}
+
+// Without a packet to receive or to send a bond still has to speak LACP.
+static void every_worker_lets_a_bond_tick_once_a_millisecond(void **state)
+{
+	uint64_t before;
+
+	world_open(&world, &two);
+	softport_use(world.dp->port[0].port, 1);
+	world_wait(&world, 1);
+	before = softport_ticks(world.dp->port[0].port);
+	world_wait(&world, 100);
+	assert_in_range(softport_ticks(world.dp->port[0].port) - before, 90 * world.dp->nb_workers,
+		100 * world.dp->nb_workers);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bond_announces_when_another_link_carries_its_packets),
+		cmocka_unit_test(every_worker_lets_a_bond_tick_once_a_millisecond),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
