@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A bond of two links under load: one fails, comes back, and the other fails.
+
+        slipring ── m0 ═ w0 ── s0: brA ──┐
+                                         ├── br0 of the lab: clients, peers
+                 ── m1 ═ w1 ── s1: brB ──┘
+
+For active-backup the links are on two switches, and br0 is a third one, which sees no link fail: it
+finds the server again only when something tells it. For LACP both are on br0, and a partner written
+from IEEE 802.1AX speaks for it. m0 and m1 are TAPs of net_tap, which tells its link. A bridge would
+take in for itself what is for a TAP's MAC, so cables of tc lie between.
+"""
+
+import socket
+import struct
+import threading
+import time
+
+import lab as labs
+import server as servers
+from lab import SERVER4, SERVER6
+from turnlib import SUCCESS
+
+PAUSE = 0.002  # between two datagrams of the load
+CHANNEL = 0x4000
+SLOW_MAC = bytes.fromhex("0180c2000002")
+SYSTEM = bytes.fromhex("02aaaaaaaaaa")
+IN_SYNC = 0x3D  # active, long timeout, aggregation, synchronization, collecting, distributing
+
+
+class Partner:
+    """What the switch says on one link of a group: IEEE 802.1AX, 6.4.2.3."""
+
+    def __init__(self, lab, interface, number):
+        self.number, self.stop = number, False
+        self.sock = lab.sw.raw(interface)
+        self.sock.settimeout(0.1)
+        self.heard = 0
+        self.thread = threading.Thread(target=self.loop, daemon=True)
+        self.thread.start()
+
+    def loop(self):
+        while not self.stop:
+            try:
+                frame, sender = self.sock.recvfrom(2048)
+            except TimeoutError:
+                continue
+            except OSError:  # the link is down
+                time.sleep(0.05)
+                continue
+            if sender[2] == socket.PACKET_OUTGOING or frame[:6] != SLOW_MAC:
+                continue
+            assert frame[12:16] == b"\x88\x09\x01\x01" and len(frame) == 124, frame.hex()
+            self.heard += 1
+            actor = struct.pack(">H6sHHHB3x", 0x8000, SYSTEM, 7, 0x8000, self.number, IN_SYNC)
+            answer = SLOW_MAC + SYSTEM + frame[12:16]
+            answer += b"\x01\x14" + actor + b"\x02\x14" + frame[18:36]
+            answer += b"\x03\x10" + bytes(14) + bytes(2 + 50)
+            try:
+                self.sock.send(answer)
+            except OSError:
+                continue
+
+    def close(self):
+        self.stop = True
+        self.thread.join()
+        self.sock.close()
+
+
+class Load:
+    """Numbered datagrams from a client to an echoing peer; what comes back is noted."""
+
+    def __init__(self, client):
+        self.client, self.stop = client, False
+        self.sent, self.back = 0, {}  # number: when it came back
+        self.threads = [threading.Thread(target=f, daemon=True) for f in (self.send, self.receive)]
+        client.sock.settimeout(0.1)
+        for thread in self.threads:
+            thread.start()
+
+    def send(self):
+        while not self.stop:
+            self.client.send_channel(CHANNEL, struct.pack(">I", self.sent))
+            self.sent += 1
+            time.sleep(PAUSE)
+
+    def receive(self):
+        while not self.stop:
+            try:
+                data = self.client.sock.recv(2048)
+            except TimeoutError:
+                continue
+            if data[:2] == struct.pack(">H", CHANNEL):
+                (number,) = struct.unpack(">I", data[4:8])
+                self.back.setdefault(number, time.monotonic())
+
+    def gap(self, since):
+        """The longest silence, in seconds, of what came back after a time."""
+        times = [since, *sorted(t for t in list(self.back.values()) if t > since), time.monotonic()]
+        return max(b - a for a, b in zip(times, times[1:]))
+
+    def lost(self, first, last):
+        return sum(n not in self.back for n in range(first, last))
+
+    def close(self):
+        self.stop = True
+        for thread in self.threads:
+            thread.join()
+
+
+def switches(lab, two):
+    """The other ends of the links, s0 and s1: on two switches, or both on the lab's."""
+    for i, bridge in enumerate(("brA", "brB") if two else ("br0", "br0")):
+        if two:
+            sides = f"t{bridge}", f"u{bridge}"
+            lab.sw.ip("link", "add", bridge, "type", "bridge", "stp_state", "0",
+                "mcast_snooping", "0")  # fmt: skip
+            lab.sw.ip("link", "add", sides[0], "type", "veth", "peer", "name", sides[1])
+            lab.sw.ip("link", "set", sides[0], "master", "br0", "up")
+            lab.sw.ip("link", "set", sides[1], "master", bridge, "up")
+            lab.sw.ip("link", "set", bridge, "up")
+        lab.sw.ip("link", "add", f"s{i}", "type", "veth", "peer", "name", f"w{i}",
+            "netns", lab.dut.name)  # fmt: skip
+        lab.sw.ip("link", "set", f"s{i}", "master", bridge, "up")
+        lab.dut.ip("link", "set", f"w{i}", "promisc", "on", "up")
+        if not two:  # links of one group: nothing goes from one to the other
+            lab.sw.run("bridge", "link", "set", "dev", f"s{i}", "isolated", "on")
+
+
+def no_switches(lab):
+    for name in ("s0", "s1", "tbrA", "tbrB", "brA", "brB"):
+        lab.sw.ip("link", "del", name, check=False)
+
+
+def cable(lab, one, other):
+    """Whatever comes in on either interface goes out on the other."""
+    for a, b in ((one, other), (other, one)):
+        lab.dut.run("tc", "qdisc", "del", "dev", a, "ingress", check=False)
+        lab.dut.run("tc", "qdisc", "add", "dev", a, "ingress")
+        lab.dut.run(*f"tc filter add dev {a} parent ffff: protocol all u32 match u32 0 0 "
+                    f"action mirred egress redirect dev {b}".split())  # fmt: skip
+
+
+def cut(lab, i, order):
+    """Takes a link down or up, at both ends."""
+    for interface in (f"m{i}", f"w{i}"):
+        lab.dut.ip("link", "set", interface, order)
+
+
+def members(server):
+    (port,) = server.telemetry.ask("/slipring/ports")
+    return dict(word.rsplit("=", 1) for word in port["members"].split())
+
+
+def await_members(server, first, second):
+    want = {"net_tap0": first, "net_tap1": second}
+    labs.until(lambda: members(server) == want, 20, f"members are {first} and {second}")
+
+
+def start(lab, bond):
+    # no gateway: asking for it would tell the switches, too
+    port = {"name": "wan", "addresses": [SERVER4 + "/24", SERVER6 + "/64"],
+            "bond": {"members": ["net_tap0,iface=m0", "net_tap1,iface=m1"], **bond}}  # fmt: skip
+    made = servers.Slipring(lab, {"workers": {"count": 1}}, allow=("tx-full",))
+    made.config["ports"] = [port]
+    made.text = servers.json.dumps(made.config)
+    lab.servers.append(made)
+    lab.cleanup.callback(made.kill)
+    made.start()
+    for i in range(2):
+        cable(lab, f"m{i}", f"w{i}")
+    return made
+
+
+def fail_over(lab, server, states):
+    """Takes m0 down and up, then m1, under load; the members' states after each step."""
+    echo = lab.echo()
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(CHANNEL, echo.address).cls == SUCCESS
+    load = Load(client)
+    time.sleep(1)
+    for link, order, want in (
+        (0, "down", states[0]), (0, "up", states[1]), (1, "down", states[2]), (1, "up", states[3]),
+    ):  # fmt: skip
+        first, begin = load.sent, time.monotonic()
+        cut(lab, link, order)
+        await_members(server, *want)
+        time.sleep(1.5)
+        lost, gap = load.lost(first, load.sent - 250), load.gap(begin)
+        print(f"link {link} {order}: {lost} datagrams of {load.sent - first} lost, "
+              f"silence of {1000 * gap:.0f} ms at most")  # fmt: skip
+        # it takes 0.1 s; without an announcement it would not end
+        assert gap < 1 * labs.SLOW, f"link {link} {order}: nothing came for {gap} s"
+    load.close()
+    echo.close()
+
+
+def active_backup(lab):
+    switches(lab, two=True)
+    server = start(lab, {"mode": "active-backup"})
+    await_members(server, "used", "up")
+    fail_over(lab, server, [("down", "used"), ("up", "used"), ("used", "down"), ("used", "up")])
+    (port,) = server.telemetry.ask("/slipring/ports")
+    assert port["kind"] == "bond" and port["driver"] == "net_tap" and port["link"] == 1, port
+    assert "bond: net_tap0=down net_tap1=used" in server.log()
+    server.finish()
+
+
+def preferred(lab):
+    """The preferred member is not the first; it takes over again when it is back."""
+    server = start(lab, {"mode": "active-backup", "primary": "net_tap1,iface=m1"})
+    await_members(server, "up", "used")
+    fail_over(lab, server, [("down", "used"), ("up", "used"), ("used", "down"), ("up", "used")])
+    server.finish()
+
+
+def lacp(lab):
+    switches(lab, two=False)
+    # a switch with a group learns nothing from LACP, and sends nothing to a link not in it yet
+    lab.sw.ip("link", "set", "br0", "type", "bridge", "no_linklocal_learn", "1")
+    server = start(lab, {"mode": "lacp"})
+    time.sleep(3)
+    assert set(members(server).values()) == {"up"}, members(server)  # nobody answers yet
+    partners = [Partner(lab, f"s{i}", i + 1) for i in range(2)]
+    await_members(server, "used", "used")
+    both, one, other = ("used", "used"), ("down", "used"), ("used", "down")
+    fail_over(lab, server, [one, both, other, both])
+    assert all(p.heard >= 3 for p in partners), [p.heard for p in partners]
+    for partner in partners:
+        partner.close()
+    server.finish()
+
+
+def main(lab):
+    labs.need_own_server()
+    if not lab.vtap:
+        raise labs.Skip("makes its links itself")
+    for ns in (lab.dut, lab.sw):
+        ns.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+    active_backup(lab)
+    preferred(lab)
+    no_switches(lab)
+    lacp(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main)
