@@ -144,7 +144,9 @@ static const struct conf_key conf_schema[] = {
 {"ports[].vlan", CONF_NUMBER, ONE(conf_port, vlan), RANGE(0, 4094), .def = "0",
 	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
-	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6."},
+	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6. All hosts of its "
+	"network have to have the same one. 9000 is usual for jumbo frames: the packet buffers of "
+	"all ports grow with the largest MTU, to 9.6 KB each."},
 {"ports[].steering", CONF_CHOICE, ONE(conf_port, steering), .choices = conf_steering_choices,
 	.def = "auto",
 	.help = "How the NIC brings packets from peers to the worker that owns their relay port. "

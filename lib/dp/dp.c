@@ -48,6 +48,9 @@
 
 #define POOL_CACHE_MAX 256
 #define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
+// NICs are told the length of a buffer in steps of up to so many bytes (ixgbe, igc). They are told
+// less where it is no multiple, and then cut frames that would have found room.
+#define ROOM_STEP 1024
 // A Data indication over IPv6 with its padding may follow the received frame's end.
 #define FRAME_SLACK 128
 
@@ -66,8 +69,8 @@ uint16_t dp_data_room(const struct conf *c)
 
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		room = RTE_MAX(room, c->ports[i].mtu + (uint32_t)NET_HEADERS_MAX + FRAME_SLACK);
-	return (uint16_t)RTE_MIN(RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(room, RTE_CACHE_LINE_SIZE),
-		(uint32_t)UINT16_MAX);
+	return (uint16_t)RTE_MIN(
+		RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(room, ROOM_STEP), (uint32_t)UINT16_MAX);
 }
 
 // Packets lie where the NIC is: its DMA then stays on the node. One pool serves all ports, so with

@@ -197,8 +197,10 @@ static int check_mtu(const struct port_request *r, const struct rte_eth_dev_info
 	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
 
 	if (r->c->mtu > mtu_max(info) || r->c->mtu < info->min_mtu) {
-		port_request_fail(r, "mtu %u: driver %s takes %u to %u", r->c->mtu,
-			info->driver_name, info->min_mtu, mtu_max(info));
+		port_request_fail(r,
+			"mtu %u: driver %s takes %u to %u: set ports[].mtu within that, on all "
+			"hosts of the network",
+			r->c->mtu, info->driver_name, info->min_mtu, mtu_max(info));
 		return -1;
 	}
 	if (frame > room) {

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <rte_ether.h>
 #include <rte_mempool.h>
 
 #define CLIENTS 12
@@ -615,6 +616,27 @@ static void test_threads(void **state)
 	world_close(&world);
 }
 
+// The longest frame fits one buffer with two tags and an FCS, also where a NIC is told the length
+// in steps of 1024 bytes; the largest MTU of all ports counts.
+static void a_buffer_holds_the_longest_frame_of_any_port(void **state)
+{
+	struct conf_port ports[2] = {{.mtu = 1500}, {.mtu = 1280}};
+	const struct conf c = {.ports = ports, .nb_ports = 2};
+
+	assert_int_equal(dp_data_room(&c), RTE_PKTMBUF_HEADROOM + 2048);
+	for (uint16_t mtu = 576; mtu <= 9216; mtu++) {
+		const uint32_t frame =
+			mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
+		uint32_t room;
+
+		ports[1].mtu = mtu;
+		room = dp_data_room(&c) - RTE_PKTMBUF_HEADROOM;
+		assert_in_range(room / 1024 * 1024, frame, room);
+		assert_true(room < frame + 2048);
+	}
+	assert_int_equal(dp_data_room(&c), RTE_PKTMBUF_HEADROOM + 10 * 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -626,6 +648,7 @@ int main(void)
 		WORLD_CASE(test_relay, setups, 5),
 		WORLD_CASE(test_relay, setups, 6),
 		WORLD_CASE(test_relay, setups, 7),
+		cmocka_unit_test(a_buffer_holds_the_longest_frame_of_any_port),
 		cmocka_unit_test(test_tx_queues),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_neighbour_moves),
