@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A port is where packets come in and go out: an ethdev (any DPDK driver), a virtual NIC on a Linux
-// TAP (vtap.h), a replay port (replay.h) for benchmarks, or a software port in tests. All of them
-// stand behind one table of functions (struct port_ops). lib/port knows no TURN.
+// TAP (vtap.h), a replay port (replay.h) for benchmarks, a VLAN on one of these (tagged.h), or a
+// software port in tests. All of them stand behind one table of functions (struct port_ops).
+// lib/port knows no TURN.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -77,6 +78,7 @@ struct port_rule {
 	// Matches when destination port & mask == port, in host byte order. mask 0: any port.
 	uint16_t port, mask;
 	uint16_t queue;
+	uint16_t vlan; // id of the tag that it comes with; 0: whatever the tag
 };
 
 // What the kernel's end of an exception port has to be as a host.
@@ -98,7 +100,7 @@ struct port_host {
 };
 
 struct port_ops {
-	const char *kind; // "ethdev", "bond", "vtap", "replay"
+	const char *kind; // "ethdev", "bond", "vlan", "vtap", "replay"
 	// On the worker lcore that alone uses the queue. rx returns the frames received, which the
 	// caller then owns. tx returns the frames taken, which the port then owns; the rest stays
 	// the caller's.
@@ -157,6 +159,8 @@ struct port {
 	// Workers read segments before each burst.
 	struct port_super uso, tso;
 	bool rx_super; // the port may receive super-frames
+	bool shared; // there are VLANs on its device (tagged.h): it receives their frames, too
+	struct port *on; // it is such a VLAN: the port that has the device; else NULL
 	// The port can verify checksums on receive; the flags of each mbuf tell what it found.
 	bool ip_checksum_good, l4_checksum_good;
 	// Valid once the port is started: only then the NIC can be asked what it really does.

@@ -112,6 +112,7 @@ static int make_whole(
 		}
 		rc = rule_add(out,
 			&(struct port_rule){.dst = *a,
+				.vlan = w->port->vlan,
 				.queue = (uint16_t)turn_relay_map_slice_worker(
 					w->map, (unsigned int)relay, 0)},
 			why);
@@ -140,6 +141,7 @@ static int make_shared(
 				continue;
 			rc = rule_add(out,
 				&(struct port_rule){.dst = w->port->addresses[i].addr,
+					.vlan = w->port->vlan,
 					.port = (uint16_t)p,
 					.mask = UINT16_MAX,
 					.queue = (uint16_t)worker},
@@ -238,6 +240,7 @@ static int make_sliced(const struct flow_rules_want *w, bool merge, struct flow_
 
 		for (unsigned int s = 0, len; s < TURN_SLICES && relay >= 0 && rc == 0; s += len) {
 			struct port_rule r = {.dst = w->port->addresses[i].addr,
+				.vlan = w->port->vlan,
 				.port = (uint16_t)(s << SLICE_SHIFT),
 				.queue = (uint16_t)turn_relay_map_slice_worker(
 					w->map, (unsigned int)relay, s)};

@@ -43,14 +43,14 @@ static void match_ip(struct match *m, const struct addr *dst)
 	}
 }
 
-static void match_make(struct match *m, const struct port *p, const struct port_rule *r)
+static void match_make(struct match *m, const struct port_rule *r)
 {
-	*m = (struct match){.vlan.tci = rte_cpu_to_be_16(p->vlan),
+	*m = (struct match){.vlan.tci = rte_cpu_to_be_16(r->vlan),
 		.vlan_mask.tci = RTE_BE16(VLAN_ID_MASK),
 		.udp.hdr.dst_port = rte_cpu_to_be_16(r->port),
 		.udp_mask.hdr.dst_port = rte_cpu_to_be_16(r->mask)};
 	item_add(m, RTE_FLOW_ITEM_TYPE_ETH, NULL, NULL);
-	if (p->vlan != 0)
+	if (r->vlan != 0)
 		item_add(m, RTE_FLOW_ITEM_TYPE_VLAN, &m->vlan, &m->vlan_mask);
 	match_ip(m, &r->dst);
 	// name the protocol even where any port will do: NICs that sort packets by protocol keep
@@ -73,7 +73,7 @@ int port_flow_create(struct port *p, const struct port_rule *r, void **flow, cha
 	struct match m;
 	int rc;
 
-	match_make(&m, p, r);
+	match_make(&m, r);
 	rte_errno = 0;
 	*flow = rte_flow_create(p->dpdk_id, &attr, m.item, actions, &error);
 	if (*flow != NULL)

@@ -88,6 +88,7 @@ struct port *nicmodel_open(const struct port_config *c, char *error, size_t len)
 struct packet {
 	struct addr src, dst;
 	uint16_t sport, dport;
+	uint16_t vlan;
 	bool is_udp; // a whole UDP datagram, not a fragment
 };
 
@@ -98,6 +99,7 @@ static bool look(const uint8_t *f, size_t len, struct packet *k)
 
 	*k = (struct packet){0};
 	if (type == 0x8100) {
+		k->vlan = load_be16(f + 14) & 0xfff;
 		type = load_be16(f + 16);
 		ip += 4;
 	}
@@ -158,7 +160,7 @@ uint16_t nicmodel_queue(const struct port *p, const void *frame, size_t len, uin
 		const struct port_rule *r = &table[i].rule;
 
 		if (table[i].port != p || !addr_eq(&r->dst, &k.dst) ||
-			(k.dport & r->mask) != r->port)
+			(r->vlan != 0 && r->vlan != k.vlan) || (k.dport & r->mask) != r->port)
 			continue;
 		return (uint16_t)((r->queue + nicmodel.misdeliver) % p->nb_rxq);
 	}
