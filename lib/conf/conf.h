@@ -76,6 +76,7 @@ struct conf_bond {
 	char *primary; // the member that is used while its link is up; NULL = none is preferred
 };
 
+// A network: a port of its own, or an entry of another one's vlans.
 struct conf_port {
 	char *name;
 	char *device; // PCI address or DPDK vdev string; "bond:NAME" when the port is a bond
@@ -87,6 +88,12 @@ struct conf_port {
 	uint32_t learn_wait_s; // for addresses that the network gives; 0 = without end
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;
+	// Entries of vlans while the file is read. Once it is checked they stand behind all ports.
+	struct conf_port *vlans;
+	uint32_t nb_vlans;
+	bool shares; // an entry of vlans: the device is that of port `on`, which stands before it
+	uint8_t on;
+	bool tagged_only; // there are vlans, and no addresses without a tag
 	enum conf_steering steering;
 	enum conf_uso uso;
 	uint16_t rx_ring, tx_ring; // descriptors; 0 = the driver's profile decides
@@ -96,6 +103,8 @@ struct conf_port {
 // The number of devices behind a port: the members of its bond, or the one.
 static inline uint32_t conf_port_devices(const struct conf_port *p)
 {
+	if (p->shares)
+		return 0;
 	return p->bond.nb_members > 0 ? p->bond.nb_members : 1;
 }
 

@@ -44,6 +44,7 @@ struct dp_port {
 	uint16_t home_mask;
 	uint8_t home[PORT_RETA_MAX]; // worker, by the hash under the mask
 	uint32_t rss_key[PORT_RSS_KEY_MAX / 4]; // in the form rte_softrss_be takes
+	uint8_t *by_tag; // port by VLAN id, where VLANs share its device (vlans.h); else NULL
 	// Grows when the link comes up, or a bond uses another one; mgmt writes, worker 0 reads.
 	uint32_t announce;
 	// Written by the mgmt lcore while workers read what is above.

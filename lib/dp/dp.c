@@ -31,11 +31,13 @@
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/path_mtu.h"
+#include "link/vlans.h"
 #include "net.h"
 #include "port.h"
 #include "steering/flow_ladder.h"
 #include "steering/steer.h"
 #include "stun.h"
+#include "tagged.h"
 #include "turn_config.h"
 #include "turn_policy.h"
 #include "turn_quota.h"
@@ -102,16 +104,17 @@ static struct rte_mempool *pool_make(const struct conf *c, int socket)
 static void port_learn(struct dp *d, unsigned int i, struct port *port)
 {
 	struct dp_port *p = &d->port[i];
+	const struct conf_port *c = &d->conf->ports[i];
 
 	port->index = (uint8_t)i;
 	p->port = port;
-	p->conf = &d->conf->ports[i];
+	p->conf = c;
 	p->profile = conf_driver_find(d->conf->drivers, port->driver);
 	for (unsigned int good = 0; good < RTE_DIM(p->rx); good++) {
-		p->rx[good] = (struct net_rx){.vlan = port->vlan,
+		p->rx[good] = (struct net_rx){.vlan = c->tagged_only ? NET_VLAN_NONE : port->vlan,
 			.ip_checksum_good = (good & 1) != 0,
 			.l4_checksum_good = (good & 2) != 0,
-			.tcp = p->conf->exception.name != NULL};
+			.tcp = c->exception.name != NULL};
 		memcpy(p->rx[good].mac, port->mac, 6);
 	}
 	net_udp_rules_init(&p->udp, &p->rx[0]);
@@ -177,11 +180,31 @@ static const struct port_bond *bond_wanted(const struct dp *d, uint32_t i, struc
 	return out;
 }
 
+static const enum port_uso uso_of[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
+	[CONF_USO_ON] = PORT_USO_ON,
+	[CONF_USO_OFF] = PORT_USO_OFF};
+
+// What is asked of a port in TCP super-frames: those that its exception port has. Of a device, what
+// one of its VLANs asks most.
+static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
+{
+	static const enum port_uso most[][3] = {
+		[PORT_USO_AUTO] = {PORT_USO_AUTO, PORT_USO_ON, PORT_USO_AUTO},
+		[PORT_USO_ON] = {PORT_USO_ON, PORT_USO_ON, PORT_USO_ON},
+		[PORT_USO_OFF] = {PORT_USO_AUTO, PORT_USO_ON, PORT_USO_OFF}};
+	enum port_uso wanted = PORT_USO_OFF;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		if ((i == port || (p->shares && p->on == port)) && p->exception.name != NULL)
+			wanted = most[wanted][uso_of[p->exception.tso]];
+	}
+	return wanted;
+}
+
 static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond *bond)
 {
-	static const enum port_uso uso[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
-		[CONF_USO_ON] = PORT_USO_ON,
-		[CONF_USO_OFF] = PORT_USO_OFF};
 	const struct conf_port *p = &d->conf->ports[i];
 	const int socket = port_device_socket(conf_port_device(p, 0));
 
@@ -191,8 +214,8 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond
 		.queues = (uint16_t)d->nb_workers,
 		.mtu = p->mtu,
 		.vlan = p->vlan,
-		.uso = uso[p->uso],
-		.tso = uso[p->exception.name != NULL ? p->exception.tso : CONF_USO_OFF],
+		.uso = uso_of[p->uso],
+		.tso = tso_wanted(d->conf, i),
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
 		.devargs = devargs_of(d, p->device),
@@ -202,14 +225,32 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond
 		.socket = socket >= 0 ? socket : d->socket};
 }
 
+// Opens a device, or a VLAN on one that is open.
+static struct port *port_make(
+	struct dp *d, uint32_t i, dp_port_opener *open, char *error, size_t len)
+{
+	struct port_bond bond;
+	const struct port_config pc = port_wanted(d, i, &bond);
+	const struct conf_port *c = &d->conf->ports[i];
+	struct port *port;
+
+	if (!c->shares)
+		return open(&pc, error, len);
+	port = port_tagged_open(d->port[c->on].port, &pc, error, len);
+	d->port[i].conf = c;
+	if (port == NULL || vlans_learn(d, i) == 0)
+		return port;
+	snprintf(error, len, "port %s: out of memory", c->name);
+	port->ops->close(port);
+	return NULL;
+}
+
 static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t len)
 {
 	const struct conf *c = d->conf;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		struct port_bond bond;
-		const struct port_config pc = port_wanted(d, i, &bond);
-		struct port *port = open(&pc, error, len);
+		struct port *port = port_make(d, i, open, error, len);
 		int rc;
 
 		if (port == NULL)
@@ -218,7 +259,7 @@ static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t l
 		d->nb_ports = i + 1;
 		rc = port->ops->start(port);
 		if (rc != 0) {
-			snprintf(error, len, "port %s: cannot be started: %s", pc.name,
+			snprintf(error, len, "port %s: cannot be started: %s", port->name,
 				strerror(-rc));
 			return -1;
 		}
@@ -286,7 +327,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 static void worker_queues(struct worker *w)
 {
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++)
-		for (uint16_t q = w->id;
+		for (uint16_t q = w->id; w->dp->port[p].port->on == NULL &&
 			q < w->dp->port[p].port->nb_rxq && w->nb_rx < DP_RX_QUEUES_MAX;
 			q = (uint16_t)(q + w->dp->nb_workers))
 			w->rx[w->nb_rx++] = (struct rx_queue){.port = (uint8_t)p, .queue = q};
@@ -546,6 +587,7 @@ void dp_destroy(struct dp *d)
 	streams_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
+	vlans_free(d);
 	fastpath_sources_free(d);
 	local_addrs_free(d->local);
 	turn_quota_free(d->quota);

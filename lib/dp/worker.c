@@ -41,6 +41,7 @@
 #include "link/mld.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
+#include "link/vlans.h"
 #include "port.h"
 #include "turn.h"
 #include "turn_shard.h"
@@ -89,13 +90,48 @@ static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 
 // --- the round ----------------------------------------------------------------------------------
 
+// Frames for one port, n of the `of` that were received together.
+static __rte_always_inline void receive_burst(
+	struct worker *w, uint8_t port, unsigned int n, unsigned int of)
+{
+	accept_burst(w, port, n);
+	burst_route(w, of, w->dp->port[port].rss_home ? 0 : w->dp->nb_workers);
+}
+
+// The same of a device that may receive super-frames.
+static void receive_supers(struct worker *w, uint8_t port, unsigned int n, unsigned int of)
+{
+	unsigned int ready = gso_rx_begin(w, port, n);
+
+	for (; ready > 0; ready = gso_rx_next(w, port))
+		receive_burst(w, port, ready, of);
+}
+
+// A burst of a device that takes more: of super-frames, or for several ports.
+static __rte_noinline void receive_special(struct worker *w, const struct port *p, unsigned int n)
+{
+	uint8_t port = p->index;
+	unsigned int ready = n;
+
+	if (p->shared) {
+		vlans_begin(w, port, n);
+		ready = vlans_next(w, &port);
+	}
+	while (ready > 0) {
+		if (p->rx_super) {
+			receive_supers(w, port, ready, n);
+		} else {
+			w->live.rx += ready;
+			receive_burst(w, port, ready, n);
+		}
+		ready = p->shared ? vlans_next(w, &port) : 0;
+	}
+}
+
 static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 {
-	struct burst *b = &w->burst;
 	struct port *p = w->dp->port[q->port].port;
-	const unsigned int homes = w->dp->port[q->port].rss_home ? 0 : w->dp->nb_workers;
-	const unsigned int n = port_rx(p, q->queue, b->m, DP_BURST);
-	unsigned int ready = n;
+	const unsigned int n = port_rx(p, q->queue, w->burst.m, DP_BURST);
 
 	if (n == 0) {
 		w->live.rx_empty++;
@@ -103,15 +139,12 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	}
 	w->live.rx_bursts++;
 	w->live.rx_hist[stats_class(n)]++;
-	if (unlikely(p->rx_super))
-		ready = gso_rx_begin(w, q->port, n);
-	else
-		w->live.rx += n;
-	do {
-		accept_burst(w, q->port, ready);
-		burst_route(w, n, homes);
-		ready = unlikely(p->rx_super) ? gso_rx_next(w, q->port) : 0;
-	} while (ready > 0);
+	if (unlikely(p->rx_super | p->shared)) {
+		receive_special(w, p, n);
+		return n;
+	}
+	w->live.rx += n;
+	receive_burst(w, q->port, n, n);
 	return n;
 }
 

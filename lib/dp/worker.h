@@ -18,6 +18,7 @@
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/mld.h"
+#include "link/vlans.h"
 #include "pmtu.h"
 #include "rates.h"
 #include "steering/steer_counts.h"
@@ -89,6 +90,7 @@ struct worker {
 	struct outbox hand[TURN_WORKERS_MAX];
 	struct burst burst;
 	struct pieces pieces;
+	struct sorting sorting;
 	struct backlog backlog;
 	uint64_t
 		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has

@@ -8,6 +8,7 @@
 #include "hash.h"
 #include "protocols.h"
 
+#define NET_VLAN_NONE 0x1000 // one more than an id can be
 #define NET_HEADERS_MAX (NET_ETH_LEN + NET_VLAN_LEN + NET_IP6_LEN + NET_UDP_LEN)
 
 // Every reason for which a frame can be refused here: X(enum, name, meaning). The name is the
@@ -48,7 +49,8 @@ enum net_kind {
 // What net_frame_parse is told about the port that the frame came in on.
 struct net_rx {
 	uint8_t mac[6]; // the port's
-	uint16_t vlan; // 0 = untagged (a priority tag, id 0, is accepted)
+	// 0 = untagged (a priority tag, id 0, is accepted), NET_VLAN_NONE = no frame is right
+	uint16_t vlan;
 	bool ip_checksum_good; // the port has verified the IPv4 header
 	bool l4_checksum_good; // the port has verified UDP
 	bool tcp; // somebody takes TCP; else it is NET_DROP_PROTOCOL

@@ -72,7 +72,7 @@ static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
 	}
 }
 
-// Descriptors of one queue of every port, at most.
+// Descriptors of one queue of every device, at most.
 static size_t descriptors(const struct conf *c)
 {
 	uint32_t rx, tx;

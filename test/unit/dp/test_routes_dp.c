@@ -54,6 +54,26 @@ static struct world_setup setups[] = {
 		.change = lead},
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead_with_pool},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead_with_pool},
+	// the second port is a VLAN on the device of the first
+	{.workers = 1,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.two_ports = true,
+		.side_vlan = 100,
+		.change = lead},
+	{.workers = 3,
+		.rx_queues = 3,
+		.tx_queues = 2,
+		.two_ports = true,
+		.side_vlan = 4094,
+		.change = lead},
+	{.workers = 2,
+		.rx_queues = 2,
+		.tx_queues = 2,
+		.two_ports = true,
+		.side_vlan = 1,
+		.nic = true,
+		.change = lead_with_pool},
 };
 
 static void open_with(const struct world_setup *s)
@@ -73,8 +93,7 @@ static void send_by(unsigned int port, const struct endpoint *src, const struct 
 	size_t len;
 
 	memcpy(d.data, data, d.len);
-	len = world_frame(&world, &d, frame);
-	memcpy(frame, world.dp->port[port].port->mac, 6);
+	len = world_frame_by(&world, port, &d, frame);
 	world_inject(&world, port, frame, len);
 	world_run(&world);
 }
@@ -259,6 +278,21 @@ int main(void)
 		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 0),
 		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 0),
 		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 1),
+		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 5),
+		WORLD_CASE(peers_on_a_subnet_of_another_port_are_reached_there, setups, 6),
+		WORLD_CASE(peers_behind_a_route_are_reached_by_its_router, setups, 5),
+		WORLD_CASE(peers_behind_a_route_are_reached_by_its_router, setups, 6),
+		WORLD_CASE(all_other_peers_are_behind_the_gateway, setups, 5),
+		WORLD_CASE(all_other_peers_are_behind_the_gateway, setups, 6),
+		WORLD_CASE(a_source_behind_another_port_is_a_martian, setups, 5),
+		WORLD_CASE(a_source_behind_another_port_is_a_martian, setups, 6),
+		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 5),
+		WORLD_CASE(clients_are_answered_by_the_port_they_are_behind, setups, 6),
+		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 5),
+		WORLD_CASE(nobody_comes_in_where_he_is_not_reached, setups, 6),
+		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 7),
+		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 7),
+		WORLD_CASE(a_pools_address_without_an_allocation_is_a_named_drop, setups, 7),
 	};
 
 	world_eal();

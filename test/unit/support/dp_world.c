@@ -6,6 +6,7 @@
 #include "dp_world.h"
 #include "framing.h"
 #include "nicmodel.h"
+#include "sender.h"
 #include "control/stats.h"
 #include "worker.h"
 
@@ -90,10 +91,12 @@ static void conf_ports(struct dp_world *w, const struct world_setup *s)
 		.device = w->device,
 		.addresses = &w->side,
 		.nb_addresses = 1,
-		.mtu = s->side_mtu != 0 ? s->side_mtu : w->ports[0].mtu};
+		.mtu = s->side_mtu != 0 ? s->side_mtu : w->ports[0].mtu,
+		.vlan = s->side_vlan,
+		.shares = s->side_vlan != 0};
 	if (s->exception != NULL)
 		w->ports[0].exception = *s->exception;
-	w->side_hosts = s->side_mtu != 0;
+	w->side_hosts = s->side_mtu != 0 || s->side_vlan != 0;
 }
 
 static struct turn_local local_of(const struct conf_address *a, uint8_t port)
@@ -250,7 +253,7 @@ static void mac_of(const struct addr *a, uint8_t mac[6])
 // Gets the MAC by which a host is reached: its own, or its router's.
 static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
-	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "fd99::/64"};
+	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "10.97.0.0/24", "fd99::/64"};
 	struct prefix p;
 
 	for (unsigned int i = 0; i < RTE_DIM(nets); i++) {
@@ -273,6 +276,8 @@ void world_inject(struct dp_world *w, unsigned int port, const void *frame, size
 {
 	struct port *p = w->dp->port[port].port;
 
+	if (p->on != NULL)
+		p = p->on;
 	if (w->nic)
 		nicmodel_put(p, frame, len);
 	else
@@ -284,9 +289,10 @@ unsigned int world_port_of(const struct dp_world *w, const struct addr *dst)
 	return w->side_hosts && addr_eq(dst, &w->side.addr);
 }
 
-size_t world_frame(struct dp_world *w, const struct world_datagram *d, uint8_t buf[2048])
+size_t world_frame_by(
+	struct dp_world *w, unsigned int port, const struct world_datagram *d, uint8_t buf[2048])
 {
-	const struct port *p = w->dp->port[world_port_of(w, &d->dst.addr)].port;
+	const struct port *p = w->dp->port[port].port;
 	const bool is_v4 = addr_is_v4(&d->src.addr);
 	uint8_t *payload = buf + net_headers_len(is_v4, p->vlan);
 	struct net_l2 l2 = {.vlan = p->vlan};
@@ -375,13 +381,18 @@ static void see_datagram(
 static bool receive(struct dp_world *w, unsigned int port)
 {
 	const struct port *p = w->dp->port[port].port;
-	struct net_rx rx = {.vlan = p->vlan, .tcp = true};
+	struct net_rx rx = {.tcp = true};
 	struct net_frame f;
 	uint8_t frame[2048];
-	const size_t len = softport_take(w->dp->port[port].port, frame, sizeof(frame));
+	const size_t len = p->on == NULL
+		? softport_take(w->dp->port[port].port, frame, sizeof(frame))
+		: 0; // what a VLAN sends leaves by the device
 
 	if (len == 0)
 		return false;
+	port = sender_of(w, port, frame);
+	p = w->dp->port[port].port;
+	rx.vlan = p->vlan;
 	assert_memory_equal(frame + 6, p->mac, 6);
 	memcpy(rx.mac, frame, 6);
 	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);

@@ -55,6 +55,7 @@ struct world_setup {
 	bool rss, two_ports;
 	uint16_t mtu, vlan;
 	uint16_t side_mtu; // 0 = mtu; else hosts send to side's address on side's link
+	uint16_t side_vlan; // not 0: side is this VLAN on wan's device, and its hosts send there
 	uint32_t neigh_entries, neigh_held_each, handover_ring, icmp_rate, ask_rate;
 	uint16_t relay_ports; // number per address; 0 = 512
 	bool nic;
@@ -133,13 +134,22 @@ void world_open(struct dp_world *w, const struct world_setup *s);
 // Stops the data path and asserts that every packet buffer has come back.
 void world_close(struct dp_world *w);
 
-// Puts a frame on a receive queue of a port. Chance or the NIC chooses the queue.
+// Puts a frame on a receive queue of a port, or of the device it is a VLAN of. Chance or the NIC
+// chooses the queue.
 void world_inject(struct dp_world *w, unsigned int port, const void *frame, size_t len);
 // Returns the port that a host reaches dst by: 0, unless dst is port side's address and is on
 // side's link.
 unsigned int world_port_of(const struct dp_world *w, const struct addr *dst);
-// Makes the frame of a datagram that a host on the link of its port sends. Returns the length.
-size_t world_frame(struct dp_world *w, const struct world_datagram *d, uint8_t frame[2048]);
+// Makes the frame of a datagram that a host sends by a port, with its MAC and tag. Returns the
+// length.
+size_t world_frame_by(
+	struct dp_world *w, unsigned int port, const struct world_datagram *d, uint8_t frame[2048]);
+// The same on the link of the port that the host reaches the datagram's destination by.
+static inline size_t world_frame(
+	struct dp_world *w, const struct world_datagram *d, uint8_t frame[2048])
+{
+	return world_frame_by(w, world_port_of(w, &d->dst.addr), d, frame);
+}
 // Sends a datagram from its host.
 void world_send(struct dp_world *w, const struct world_datagram *d);
 void world_send_bytes(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
