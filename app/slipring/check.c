@@ -212,7 +212,7 @@ void check_namespaces(const struct conf *c, const char *netns, struct conf_repor
 		struct vtap_spec spec;
 		char reason[160];
 
-		if (vtap_spec_is(p->device) &&
+		if (!p->shares && vtap_spec_is(p->device) &&
 			vtap_spec_parse(p->device, &spec, reason, sizeof(reason)))
 			check_netns(AT(c, ports[i].device, "ports"), spec.netns, netns, r);
 		if (p->exception.netns != NULL)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads and frees the configuration. A file is read in three steps: text to tree (reading/yaml.c),
 // tree to struct conf by the schema (reading/read.c, reading/value.c), then the checks that take
-// more than one key (checks/validate.c).
+// more than one key (checks/validate.c). Before these, VLANs become ports (checks/vlans.c).
 #include "conf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/validate.h"
+#include "checks/vlans.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/read.h"
@@ -24,6 +25,8 @@ static struct conf *load(struct conf_ctx *x)
 	if (c != NULL)
 		c->path = strdup(x->path);
 	rc = c != NULL && c->path != NULL ? conf_read_file(x, c) : conf_fail_memory(x);
+	if (rc == 0)
+		rc = conf_vlans_expand(x);
 	if (rc == 0)
 		rc = conf_validate(x);
 	if (rc == 0) {

@@ -107,11 +107,12 @@ static const struct conf_key conf_schema[] = {
 {"ports[].bond.primary", CONF_TEXT, ONE(conf_port, bond.primary), RANGE(1, 255),
 	.help = "With `active-backup`: the member, as `members` spells it, that carries the "
 	"packets while its link is up. Without it the link that works stays in use."},
-{"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
+{"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses),
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "
 	"run of them: `192.0.2.10-192.0.2.73/24`. No address may be on two ports. Where the "
-	"network translates one 1:1, as clouds do, the entry is a mapping of the two keys below."},
+	"network translates one 1:1, as clouds do, the entry is a mapping of the two keys below. "
+	"**Required**, unless there are `vlans`."},
 {"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
 	.help = "The port's own address, or a run of them, with the prefix length. Or what the "
 	"network gives to the kernel's interface of the port, which needs `exception`: `dhcp`, its "
@@ -142,7 +143,56 @@ static const struct conf_key conf_schema[] = {
 	.help = "The router: as of a gateway, on a subnet of the port, or an IPv6 link-local "
 	"address."},
 {"ports[].vlan", CONF_NUMBER, ONE(conf_port, vlan), RANGE(0, 4094), .def = "0",
-	.help = "802.1Q VLAN id of all its traffic; 0 is untagged."},
+	.help = "802.1Q VLAN id of all its traffic; 0 is untagged. Several: `vlans`."},
+{"ports[].vlans", CONF_ITEMS, MANY(conf_port, vlans, nb_vlans), RANGE(0, CONF_PORTS_MAX - 1),
+	.help = "802.1Q VLANs that the device carries beside the port's own addresses, which are "
+	"untagged, or without any. Each is a network like another port: listeners, relay "
+	"addresses and routes name its addresses, logs and telemetry its name. Nothing of one "
+	"comes in on another. Not together with `vlan`; at most 16 ports and VLANs in all. "
+	"`steering`, `uso` and the rings are those of the port."},
+{"ports[].vlans[].id", CONF_NUMBER, ONE(conf_port, vlan), REQUIRED, RANGE(1, 4094),
+	.help = "802.1Q VLAN id."},
+{"ports[].vlans[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_WORD, RANGE(1, 32),
+	.help = "What logs and telemetry call it; unique. Without it: the port's name and the id, "
+	"as in `wan.100`."},
+{"ports[].vlans[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
+	RANGE(1, CONF_ADDRESSES_MAX), .help = "Own addresses, as `ports[].addresses`."},
+{"ports[].vlans[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
+	.help = "As `ports[].addresses[].address`."},
+{"ports[].vlans[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
+	.help = "As `ports[].addresses[].external`."},
+{"ports[].vlans[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
+	.help = "Routers, as `ports[].gateway`."},
+{"ports[].vlans[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
+	.help = "Routers for some destinations, as `ports[].routes`."},
+{"ports[].vlans[].routes[].to", CONF_PREFIX, ONE(conf_route, to), REQUIRED,
+	.help = "The destinations."},
+{"ports[].vlans[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
+	.help = "The router."},
+{"ports[].vlans[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216),
+	.help = "Largest IP packet, in bytes, without the tag; not above the port's. Without it: "
+	"the port's."},
+{"ports[].vlans[].exception", CONF_SECTION, .help = "An exception port of the VLAN, as "
+	"`ports[].exception`. The kernel's end is untagged."},
+{"ports[].vlans[].exception.name", CONF_TEXT, ONE(conf_port, exception.name), .flags = CONF_WORD,
+	RANGE(1, 15), .help = "Name of the interface."},
+{"ports[].vlans[].exception.netns", CONF_TEXT, ONE(conf_port, exception.netns),
+	.flags = CONF_WORD, RANGE(1, 127), .help = "Network namespace of the interface."},
+{"ports[].vlans[].exception.allow", CONF_SERVICES,
+	MANY(conf_port, exception.allow, exception.nb_allow), RANGE(0, 256),
+	.help = "What is carried."},
+{"ports[].vlans[].exception.client-ports", CONF_PORT_RANGE,
+	.offset = offsetof(struct conf_port, exception.client_lo),
+	.count = offsetof(struct conf_port, exception.client_hi), .size = 2, RANGE(1, 65535),
+	.def = "32768-60999", .help = "UDP ports that the kernel asks from."},
+{"ports[].vlans[].exception.rate", CONF_NUMBER, ONE(conf_port, exception.rate),
+	RANGE(1, 10000000), .def = "100000", .help = "Packets per second each way."},
+{"ports[].vlans[].exception.buffers", CONF_NUMBER, ONE(conf_port, exception.buffers),
+	RANGE(64, 65536), .def = "512", .help = "Packet buffers that may wait."},
+{"ports[].vlans[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso),
+	.choices = uso_choices, .def = "auto", .help = "Whether super-frames of TCP leave whole."},
+{"ports[].vlans[].exception.device", CONF_TEXT, ONE(conf_port, exception.device), RANGE(1, 255),
+	.help = "A DPDK vdev string to use instead of a vtap."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
 	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6. All hosts of its "
 	"network have to have the same one. 9000 is usual for jumbo frames: the packet buffers of "

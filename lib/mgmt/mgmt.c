@@ -125,7 +125,7 @@ static void watch_links(struct loop *l)
 		struct port *p = dp_port(l->dp, i);
 		const bool up = p->ops->link(p);
 
-		if (up == l->link[i])
+		if (up == l->link[i] || p->on != NULL) // a VLAN's link is its device's
 			continue;
 		l->link[i] = up;
 		mgmt_log(up ? LOG_INFO : LOG_WARNING, "port %s: link %s", p->name,

@@ -48,6 +48,11 @@ static void report_port(const struct dp *d, unsigned int i)
 	char vlan[24] = "", steering[2 * STEERING_LEN + 16], offloads[64];
 
 	port_steering(d, i, steering, sizeof(steering));
+	if (p->on != NULL) {
+		LOG(INFO, "port %s: vlan %u on port %s, mtu %u, steering %s", p->name, p->vlan,
+			p->on->name, p->mtu, steering);
+		return;
+	}
 	if (p->vlan != 0)
 		snprintf(vlan, sizeof(vlan), ", vlan %u", p->vlan);
 	LOG(INFO,
@@ -66,6 +71,8 @@ static void report_profile(const struct dp *d, const struct conf *c, unsigned in
 	const struct conf_port *cp = &c->ports[i];
 	const struct port *p = dp_port(d, i);
 
+	if (cp->shares)
+		return; // its device has told
 	if (v == NULL) {
 		LOG(INFO, "port %s: rings rx %u tx %u, no profile of driver %s", p->name,
 			p->rx_ring, p->tx_ring, p->driver);

@@ -181,6 +181,8 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 	rte_tel_data_add_dict_u64(t, "link", p->ops->link(p));
 	rte_tel_data_add_dict_u64(t, "mtu", p->mtu);
 	rte_tel_data_add_dict_u64(t, "vlan", p->vlan);
+	rte_tel_data_add_dict_string(
+		t, "on", p->on != NULL ? mgmt_rows_text(p->on->name, text, sizeof(text)) : "");
 	rte_tel_data_add_dict_u64(t, "rx_queues", p->nb_rxq);
 	rte_tel_data_add_dict_u64(t, "tx_queues", p->nb_txq);
 	rte_tel_data_add_dict_u64(t, "rx_ring", p->rx_ring);

@@ -78,13 +78,16 @@ static bool is_owned(const struct owned *o, uint32_t nb, const struct addr *a)
 
 static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 {
+	const struct conf_port *said = p; // by whose key the MTU is
 	bool v6 = false;
 
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
 		v6 = v6 || !addr_is_v4(&p->addresses[i].addr);
 	// IPv6 needs an MTU of 1280 (RFC 8200 section 5)
+	if (p->shares && conf_node_of(x->root, &p->mtu, 0) == NULL)
+		said = &x->conf->ports[p->on];
 	if (v6 && p->mtu < 1280)
-		return conf_fail(x, conf_node_of(x->root, &p->mtu, 0),
+		return conf_fail(x, conf_node_of(x->root, &said->mtu, 0),
 			"%u is too small: a port with IPv6 addresses needs 1280", p->mtu);
 	return 0;
 }
@@ -98,7 +101,7 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 	struct vtap_spec this, other;
 	char reason[400];
 
-	if (ports[port].bond.nb_members > 0)
+	if (ports[port].shares || ports[port].bond.nb_members > 0)
 		return 0;
 	if (!vtap_spec_is(ports[port].device))
 		return conf_device_check(ports[port].device, reason, sizeof(reason))
@@ -119,12 +122,15 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 static int check_port_names(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *p = x->conf->ports, *this = &p[port];
+	const struct conf_node *n = conf_node_of(x->root, &this->name, 0);
 
+	if (n == NULL) // a VLAN named by default
+		n = conf_node_of(x->root, &this->vlan, 0);
 	for (uint32_t i = 0; i < port; i++) {
 		if (strcmp(p[i].name, this->name) == 0)
-			return conf_fail(x, conf_node_of(x->root, &this->name, 0),
-				"another port has the name '%s': give each its own", this->name);
-		if (strcmp(p[i].device, this->device) == 0)
+			return conf_fail(x, n, "another port has the name '%s': give each its own",
+				this->name);
+		if (!this->shares && strcmp(p[i].device, this->device) == 0)
 			return conf_fail(x, conf_node_of(x->root, &this->device, 0),
 				"port '%s' has this device already", p[i].name);
 	}

@@ -41,20 +41,34 @@ static bool has_family(const struct conf_port *p, bool is_v4)
 	return false;
 }
 
+// Writes what the file calls a port: "ports[0]" or "ports[0].vlans[1]".
+static void path_of(const struct conf *c, uint32_t port, char path[CONF_PATH_LEN])
+{
+	const struct conf_node *n = conf_node_of(c->root, &c->ports, port);
+
+	snprintf(path, CONF_PATH_LEN, "ports");
+	if (n != NULL)
+		conf_node_path(n, path, CONF_PATH_LEN);
+}
+
 static void warn_gateways(const struct conf *c, struct conf_report *r)
 {
+	char path[CONF_PATH_LEN];
+
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		for (int v4 = 1; v4 >= 0; v4--) {
 			const struct conf_port *p = &c->ports[i];
 			const void *at = p->nb_gateways > 0 ? (const void *)&p->gateways
 							    : (const void *)&p->addresses;
 
-			if (has_family(p, v4) && !has_gateway(p, v4) && !has_route(p, v4))
-				conf_tell(r, CONF_WARNING, (struct conf_at){c, at, 0, "ports"},
-					"port '%s' has no IPv%c gateway: clients and peers beyond "
-					"its own subnets are not reached, name the router in "
-					"ports[%u].gateway, or for some nets in ports[%u].routes",
-					p->name, v4 ? '4' : '6', i, i);
+			if (!has_family(p, v4) || has_gateway(p, v4) || has_route(p, v4))
+				continue;
+			path_of(c, i, path);
+			conf_tell(r, CONF_WARNING, (struct conf_at){c, at, 0, "ports"},
+				"port '%s' has no IPv%c gateway: clients and peers beyond its own "
+				"subnets are not reached, name the router in %s.gateway, or for "
+				"some nets in %s.routes",
+				p->name, v4 ? '4' : '6', path, path);
 		}
 	}
 }

@@ -119,11 +119,13 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const uint64_t workers = c->workers > 0 ? c->workers : 1;
 	const uint64_t waiting = workers * backlog_packets(c);
-	uint64_t each = 0; // descriptors of one queue of every port
+	uint64_t each = 0; // descriptors of one queue of every device
+	uint32_t devices = 0;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
 
+		devices += conf_port_devices(p);
 		each += conf_port_devices(p) *
 			((p->rx_ring != 0 ? p->rx_ring : c->rx_ring) +
 				(p->tx_ring != 0 ? p->tx_ring : c->tx_ring));
@@ -136,7 +138,7 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
 			"%u buffers cannot fill the rings of %u port%s, %u worker%s and %" PRIu64
 			" descriptors for each: packets may be dropped for want of buffers",
-			c->mbufs, c->nb_ports, c->nb_ports == 1 ? "" : "s", (uint32_t)workers,
+			c->mbufs, devices, devices == 1 ? "" : "s", (uint32_t)workers,
 			workers == 1 ? "" : "s", each);
 	else if (each * workers + waiting > c->mbufs)
 		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define CONF_PATH_LEN \
-	128 // bytes of a key path as text; the deepest has 30 characters and one index
+	128 // bytes of a key path as text; the deepest has 38 characters and two indexes
 
 enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
 

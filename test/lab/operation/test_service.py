@@ -27,6 +27,7 @@ NEEDS = {  # drop-ins of each file, which are all that there are
     "one-nic.yaml": (),
     "conference.yaml": (),
     "multi-port.yaml": (),
+    "vlans.yaml": (),
     "slipring.yaml": (),
     "shared.yaml": (PORTS,),
     "streams.yaml": (PORTS,),

@@ -214,6 +214,9 @@ static void test_devices(void **state)
 	h = device("0000:af:00.0");
 	assert_heard(&h, 0, 1,
 		"7:13: ports[0].device: there is no PCI device 0000:af:00.0 on this machine");
+	// what is to be said of a device is said once, whatever VLANs it carries
+	h = device("0000:af:00.0\n    vlans: [{id: 5, addresses: [10.5.0.1/24]}]");
+	assert_heard(&h, 0, 1, "7:13: ports[0].device: there is no PCI device 0000:af:00.0");
 	h = device("net_null0");
 	assert_heard(&h, 0, 0, "");
 }

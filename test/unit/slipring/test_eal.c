@@ -136,14 +136,15 @@ static void test_pci(void **state)
 {
 	struct conf_port ports[] = {{.name = "a", .device = "0000:03:00.0"},
 		{.name = "b", .device = "net_null0"},
-		{.name = "c", .device = "0000:03:00.1,mprq_en=1"}};
+		{.name = "c", .device = "0000:03:00.1,mprq_en=1"},
+		{.name = "a.5", .device = "0000:03:00.0", .vlan = 5, .shares = true}};
 	struct conf c = base_conf();
 	struct eal_params p = base_params(&c);
 	struct eal_args a;
 	unsigned int allowed = 0;
 
 	c.ports = ports;
-	c.nb_ports = 3;
+	c.nb_ports = 4; // a VLAN has no device of its own
 	assert_int_equal(eal_args_build(&a, &p), 0);
 	assert_false(has(&a, "--no-pci"));
 	for (unsigned int i = 1; i < a.argc; i++) {
