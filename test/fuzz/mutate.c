@@ -225,15 +225,21 @@ static size_t insert(uint8_t *f, size_t len, size_t at, const uint8_t *what, siz
 
 static size_t change_tag(uint8_t *f, size_t len, const struct layout *y)
 {
+	const uint16_t id = fuzz_port(below(fuzz.world.conf.nb_ports))->vlan;
 	uint8_t tag[4] = {0x81, 0};
 
 	if (y->l3 == 18 && chance(50)) { // takes it away
 		memmove(f + 12, f + 16, len - 16);
 		return len - 4;
 	}
+	if (y->l3 == 18 && chance(50)) { // a network's, maybe another one's
+		store_be16(f + 14, (uint16_t)(below(8) << 13 | id));
+		return len;
+	}
 	if (chance(20))
 		store_be16(tag, NET_ETHERTYPE_QINQ);
-	store_be16(tag + 2, (uint16_t)(below(8) << 13 | (chance(70) ? 0 : below(4096))));
+	store_be16(tag + 2,
+		(uint16_t)(below(8) << 13 | (chance(70) ? chance(50) ? id : 0 : below(4096))));
 	return len >= 14 ? insert(f, len, 12, tag, 4) : len;
 }
 

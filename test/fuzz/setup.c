@@ -197,8 +197,11 @@ static void pick_offloads(void)
 	p->rx_super = chance(50);
 	if (fuzz.mbufs < 8000) // a port that cuts super-frames needs buffers, or gives up
 		return;
-	if (chance(50))
+	if (chance(50)) {
 		softport_uso(p, &limits, PICK(0, 0, 20));
+		if (p->shared) // a VLAN takes over what its device can when it is opened
+			fuzz_port(1)->uso = limits;
+	}
 	if (fuzz_exception() == NULL)
 		return;
 	if (chance(60))
@@ -233,6 +236,11 @@ void fuzz_open(void)
 		.receive = fuzz_receive};
 	if (s->two_ports && chance(40))
 		s->side_mtu = (uint16_t)PICK(1280, 1500);
+	if (s->two_ports &&
+		chance(50)) { // a VLAN on the same device, whose MTU is as long at least
+		s->side_vlan = (uint16_t)PICK(1, 100, 4000);
+		s->side_mtu = RTE_MIN(s->side_mtu, s->mtu);
+	}
 	pick_nic(s);
 	if (chance(75))
 		pick_exception(s);
@@ -302,11 +310,12 @@ void fuzz_describe(void)
 {
 	const struct world_setup *s = &fuzz.setup;
 
-	printf("workers %u, queues %u/%u, ports %u, mtu %u/%u, vlan %u, neighbours %u/%u, ring %u, "
-	       "relays %u, shared %u, backlog %u/%u, streams %u, dtls %u, rss %u, nic %u, "
+	printf("workers %u, queues %u/%u, ports %u, mtu %u/%u, vlan %u/%u, neighbours %u/%u, "
+	       "ring %u, relays %u, shared %u, backlog %u/%u, streams %u, dtls %u, rss %u, nic %u, "
 	       "steering %u, exception %u, buffers %u, supers %u, mutate %u %%\n",
 		s->workers, s->rx_queues, s->tx_queues, 1 + s->two_ports, s->mtu, s->side_mtu,
-		s->vlan, s->neigh_entries, s->neigh_held_each, s->handover_ring, s->relays,
-		s->shared, s->requests, s->backlog, s->stream_ring, s->dtls, s->rss, s->nic,
-		s->steering, s->exception != NULL, fuzz.mbufs, fuzz_port(0)->rx_super, fuzz.mutate);
+		s->vlan, s->side_vlan, s->neigh_entries, s->neigh_held_each, s->handover_ring,
+		s->relays, s->shared, s->requests, s->backlog, s->stream_ring, s->dtls, s->rss,
+		s->nic, s->steering, s->exception != NULL, fuzz.mbufs, fuzz_port(0)->rx_super,
+		fuzz.mutate);
 }

@@ -43,7 +43,8 @@ static size_t udp_super(uint16_t size, unsigned int n)
 	const struct endpoint *dst = up ? &c->c.server : &c->c.relay;
 	const uint16_t len = (uint16_t)(n * size - below(size));
 	const bool is_v4 = addr_is_v4(&dst->addr);
-	struct net_l2 l = {.src = {2, 0xaa}, .vlan = fuzz_port(0)->vlan};
+	struct net_l2 l = {
+		.src = {2, 0xaa}, .vlan = fuzz_port(fuzz_port(0)->shared && chance(30))->vlan};
 	uint8_t *payload = whole + net_headers_len(is_v4, l.vlan);
 
 	if (!c->allocated || addr_is_v4(&src->addr) != is_v4)

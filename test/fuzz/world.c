@@ -7,6 +7,7 @@
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "nicmodel.h"
+#include "sender.h"
 #include "super.h"
 #include "worker.h"
 
@@ -62,6 +63,8 @@ static void queue_up(struct port *p, struct rte_mbuf *m)
 
 	memcpy(start, rte_pktmbuf_mtod(m, const uint8_t *),
 		RTE_MIN(sizeof(start), (size_t)m->data_len));
+	if (p->on != NULL)
+		p = p->on;
 	if (fuzz.world.nic) {
 		queue = nicmodel_queue(p, start, m->pkt_len, &m->hash.rss);
 		m->ol_flags |= RTE_MBUF_F_RX_RSS_HASH;
@@ -206,11 +209,13 @@ static void judge(unsigned int port, const uint8_t *frame, size_t len)
 
 bool fuzz_receive(struct dp_world *w, unsigned int port)
 {
-	struct rte_mbuf *m = softport_take_mbuf(w->dp->port[port].port);
+	struct port *p = w->dp->port[port].port;
+	struct rte_mbuf *m = p->on == NULL ? softport_take_mbuf(p) : NULL;
 	static uint8_t frame[FUZZ_FRAME];
 
 	if (m == NULL)
 		return false;
+	port = sender_of(w, port, rte_pktmbuf_mtod(m, const uint8_t *));
 	fuzz.seen.from_ports++;
 	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) { // softport.c has cut UDP super-frames
 		assert_true(m->nb_segs == 1 && m->pkt_len <= sizeof(frame));
@@ -270,7 +275,8 @@ static void count_buffers(void)
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		n += in_use_of(d->worker[i]);
 	for (unsigned int p = 0; p < d->nb_ports; p++)
-		for (uint16_t q = 0; q < d->port[p].port->nb_rxq; q++)
+		for (uint16_t q = 0; d->port[p].port->on == NULL && q < d->port[p].port->nb_rxq;
+			q++)
 			if (softport_waiting(d->port[p].port, q) > 0)
 				return; // of how many buffers each, nobody says
 	assert_int_equal(rte_mempool_in_use_count(d->pool), n);

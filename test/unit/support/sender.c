@@ -14,7 +14,7 @@ unsigned int sender_of(const struct dp_world *w, unsigned int port, const uint8_
 		const struct port *p = w->dp->port[i].port;
 
 		if (p->on == device && load_be16(frame + 12) == 0x8100 &&
-			load_be16(frame + 14) == p->vlan)
+			(load_be16(frame + 14) & 0x0fff) == p->vlan)
 			return i;
 	}
 	return port;
