@@ -129,6 +129,16 @@ struct conf_dtls {
 	uint32_t handshake_s, idle_s;
 };
 
+// Reassembly of fragments.
+struct conf_fragments {
+	uint32_t flows; // of all workers together; 0 = fragments are dropped
+	uint32_t per_source;
+	uint32_t longest; // bytes of a datagram, UDP header included
+	uint32_t buffers;
+	uint32_t timeout_ms;
+	uint32_t rate; // fragments a second of a source at a worker; 0 = no limit
+};
+
 enum conf_tls_version { CONF_TLS_1_2, CONF_TLS_1_3 };
 
 // PEM files for TLS and DTLS clients.
@@ -182,6 +192,7 @@ struct conf {
 	// neighbours
 	uint32_t neigh_entries, neigh_held, neigh_held_each;
 	uint32_t neigh_ask_rate; // requests per second of all workers together; 0 = no limit
+	struct conf_fragments fragments;
 	uint32_t icmp_rate; // echo replies per second, 0 = none
 	uint32_t icmp_errors_in; // ICMP errors per second that clients are told of, 0 = none
 	uint32_t icmp_errors_out; // ICMP errors of ours per second, 0 = none

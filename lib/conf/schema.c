@@ -606,6 +606,33 @@ static const struct conf_key conf_schema[] = {
 	"spends one share. Past it packets are dropped and counted as `neighbour-rate`. Known "
 	"neighbours and gateways are asked again without it."},
 
+{"fragments", CONF_SECTION, .help = "Datagrams of clients and peers that come in fragments of IP. "
+	"They are put together and relayed whole, or in fragments again where they are longer than "
+	"the MTU of the port they leave by and that is allowed (no DF; over IPv6, if they came in "
+	"fragments). Drops of fragments are counted as `fragment` and `fragment-...`."},
+{"fragments.flows", CONF_NUMBER, ONE(conf, fragments.flows), RANGE(0, 16384), .def = "64",
+	.help = "Datagrams that may be under way at a time, of all workers together; 8 for each "
+	"worker at least. Each takes memory for `fragments.datagram` bytes. Past it the oldest "
+	"gives way (`fragment-full`). 0: fragments are dropped (`fragment`)."},
+{"fragments.per-source", CONF_NUMBER, ONE(conf, fragments.per_source), RANGE(1, 256), .def = "4",
+	.help = "How many of them may be of one source (an IPv4 address, an IPv6 /64), per "
+	"worker. Past it the oldest of the same source gives way (`fragment-source`). NATs of "
+	"many users need more."},
+{"fragments.datagram", CONF_NUMBER, ONE(conf, fragments.longest), RANGE(1280, 65000),
+	.def = "9000", .help = "Bytes of the longest datagram, UDP header included. Past it, and "
+	"past 64 fragments, a datagram is dropped (`fragment-long`)."},
+{"fragments.buffers", CONF_NUMBER, ONE(conf, fragments.buffers), RANGE(8, 65536), .def = "16",
+	.help = "Buffers for datagrams that are whole and too long for those of `buffers.mbufs`, "
+	"on their way to another worker or to a client over TCP or TLS. Without one fragments are "
+	"dropped (`fragment-full`)."},
+{"fragments.timeout", CONF_NUMBER, ONE(conf, fragments.timeout_ms), RANGE(10, 60000),
+	.def = "1000", .help = "Milliseconds from the first fragment of a datagram that comes to "
+	"the last. Past it those that came are dropped (`fragment-timeout`)."},
+{"fragments.rate", CONF_NUMBER, ONE(conf, fragments.rate), RANGE(0, 10000000), .def = "10000",
+	.help = "Fragments a second of one source, per worker, of which a tenth may come at once; "
+	"0 = no limit. Past it they are dropped before anything is done for them "
+	"(`fragment-rate`)."},
+
 {"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
 {"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",
 	.help = "Echo replies per second; 0 = none."},

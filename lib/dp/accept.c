@@ -38,6 +38,7 @@
 #include "dp_view.h"
 #include "drop_of.h"
 #include "exception/exception.h"
+#include "link/fragments.h"
 #include "link/host.h"
 #include "link/icmp_out.h"
 #include "link/local_addrs.h"
@@ -157,6 +158,10 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 		return false;
 	}
 	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, f);
+	if (bad == NET_DROP_FRAGMENT) {
+		fragments_input(w, port, m, f);
+		return false;
+	}
 	if (bad != NET_OK) {
 		if (!exception_learning(w, port, m))
 			worker_drop(w, m, drop_of_net(bad));
@@ -175,32 +180,73 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	return false;
 }
 
-// The worker that owns the datagram, with v filled in; NOBODY when the frame has been dealt with.
-static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
+// The same as accept_any for a parsed datagram that came in on v->port.
+static int accept_parsed(
+	struct worker *w, struct rte_mbuf *m, const struct net_frame *f, struct turn_view *v)
 {
-	struct net_frame f;
+	const uint8_t port = v->port;
 	unsigned int reason, home;
 
-	if (!parse_any(w, port, m, &f))
-		return NOBODY;
-	*v = (struct turn_view){.src = f.src,
-		.src_port = f.sport,
-		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f.payload_off),
-		.len = f.payload_len,
-		.flags = f.is_v4 ? DP_IPV4 : 0,
+	*v = (struct turn_view){.src = f->src,
+		.src_port = f->sport,
+		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off),
+		.len = f->payload_len,
+		.flags = f->is_v4 ? DP_IPV4 : 0,
 		.via = TURN_NO_WORKER,
 		.port = port};
-	reason = classify(w, m, &f, v, &home);
+	reason = classify(w, m, f, v, &home);
 	if (reason == DP_SENT)
 		return (int)home;
-	if (reason == DP_DROP_NO_LISTENER && exception_udp(w, port, m, &f))
+	if (reason == DP_DROP_NO_LISTENER && exception_udp(w, port, m, f))
 		return NOBODY;
 	if (exception_learning(w, port, m))
 		return NOBODY;
 	if (reason == DP_DROP_NO_LISTENER)
-		icmp_out_unreachable(w, m, &f);
+		icmp_out_unreachable(w, m, f);
 	worker_drop(w, m, reason);
 	return NOBODY;
+}
+
+// The worker that owns the datagram, with v filled in; NOBODY when the frame has been dealt with.
+static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
+{
+	struct net_frame f;
+
+	if (!parse_any(w, port, m, &f))
+		return NOBODY;
+	v->port = port;
+	return accept_parsed(w, m, &f, v);
+}
+
+// These do not count as packets that came in elsewhere: no rule of a NIC brings fragments home.
+void accept_whole(struct worker *w, uint8_t port, unsigned int n)
+{
+	const struct net_rx *rules = &w->dp->port[port].rx[0]; // nobody has verified anything
+	struct burst *b = &w->burst;
+
+	b->n = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		struct rte_mbuf *m = b->m[i];
+		struct turn_view *v = &b->turn.view[b->n];
+		struct net_frame f;
+		enum net_drop bad = net_frame_parse(
+			rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, &f);
+		int home;
+
+		if (bad != NET_OK) {
+			worker_drop(w, m, drop_of_net(bad));
+			continue;
+		}
+		v->port = port;
+		home = accept_parsed(w, m, &f, v);
+		if (home == NOBODY)
+			continue;
+		v->flags |= DP_FRAGMENTED;
+		if (home != w->id)
+			handover_datagram(w, (unsigned int)home, m, v);
+		else
+			b->m[b->n++] = m;
+	}
 }
 
 // Whether the source of a plain frame is behind the port that it came in on. Its destination stands

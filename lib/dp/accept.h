@@ -9,6 +9,8 @@ struct worker;
 
 // Judges the n received packets in the burst. Datagrams for this worker's shard stay, moved
 // together, with their views; all other packets are dealt with.
+// Finds the owners of w->burst.m[0, n), frames that fragments have made; as accept_burst.
+void accept_whole(struct worker *w, uint8_t port, unsigned int n);
 void accept_burst(struct worker *w, uint8_t port, unsigned int n);
 // Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
 bool accept_again(struct worker *w, unsigned int i);

@@ -66,6 +66,7 @@ struct dp {
 	struct turn_quota *quota; // atomic inside; written by all workers
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
+	struct rte_mempool *datagrams; // of long buffers; NULL: fragments.flows is 0
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
 	struct hash_key client_key; // steer_client_home's and the shards'
 	struct source *source[2]; // see worker.source

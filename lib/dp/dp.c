@@ -27,6 +27,7 @@
 #include "exception/learn.h"
 #include "fastpath.h"
 #include "hash.h"
+#include "link/fragments.h"
 #include "link/icmp_out.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
@@ -401,7 +402,8 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	fastpath_wires_init(w);
 	icmp_out_init(w);
 	worker_queues(w);
-	if (backlog_create(w, socket) != 0 || path_mtu_create(w, socket) != 0)
+	if (backlog_create(w, socket) != 0 || path_mtu_create(w, socket) != 0 ||
+		fragments_create(w, socket) != 0)
 		return -ENOMEM;
 	return worker_shard(w, socket);
 }
@@ -415,6 +417,7 @@ static void worker_free(struct worker *w)
 	backlog_free(&w->backlog);
 	sessions_free(w);
 	path_mtu_free(w);
+	fragments_free(w);
 	rte_free(w->shard_mem);
 	rte_free(w->neigh_mem);
 	rte_free(w);
@@ -458,7 +461,7 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 	d->tsc_start = rte_rdtsc() - 1000 * d->tsc_per_ms;
 	d->socket = pool_socket(c, lcores[0]);
 	d->pool = pool_make(c, d->socket);
-	if (d->pool == NULL) {
+	if (d->pool == NULL || fragments_pool(c, d->socket, &d->datagrams) != 0) {
 		snprintf(error, len,
 			"packet pool of %u buffers: %s; about %zu MB are needed in all (hugepages, "
 			"or -m)",
@@ -563,6 +566,7 @@ void dp_quiesce(struct dp *d)
 		for (unsigned int from = 0; from < d->nb_workers; from++)
 			ring_drain(w, from);
 		backlog_drain(w);
+		fragments_drain(w);
 		if (w->neigh != NULL)
 			nexthop_drain(w);
 		if (w->shard != NULL)
@@ -595,6 +599,7 @@ void dp_destroy(struct dp *d)
 	turn_relay_map_free(d->map);
 	stun_crypto_free(d->crypto);
 	rte_mempool_free(d->pool);
+	rte_mempool_free(d->datagrams);
 	rte_free(d);
 }
 

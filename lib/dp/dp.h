@@ -62,6 +62,7 @@
 		"from the kernel: not its address, or nothing that exception.allow names")        \
 	X(DP_DROP_EXC_RATE, "exception-rate",                                                     \
 		"for the kernel: past exception.rate, or faster than it takes it")                \
+	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past fragments.rate")            \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.
@@ -170,6 +171,8 @@ struct dp_stats {
 	uint64_t hand_hist[DP_BURST_CLASSES]; // taken from rings, messages included
 	uint64_t tx_short; // bursts of which a port did not take all at once
 	uint64_t tx_retried; // times the rest of such a burst was offered again
+	// Fragments that were kept, datagrams they have made, fragments made for sending.
+	uint64_t fragments_in, reassembled, fragments_out;
 	uint64_t uso_frames, uso_segments; // super-frames sent, and how much of tx was in them
 	uint64_t busy_cycles, total_cycles;
 	uint64_t errors_sent, errors_held_back; // ICMP errors of ours, and those past their limits

@@ -20,6 +20,8 @@
 // Decrypted; the client is one over DTLS and its session is v->stream. For all except the answer
 // this is the datagram that it would have been over UDP.
 #define DP_DTLS 16
+// It came in fragments. It may then leave in fragments over IPv6 too (RFC 8656 section 13.2).
+#define DP_FRAGMENTED 32
 
 // A STUN request (RFC 8489 5): the class bits of the message type are zero.
 static inline bool dp_view_is_request(const struct turn_view *v)

@@ -8,8 +8,10 @@
 #include "clients/client.h"
 #include "datapath.h"
 #include "drop_of.h"
+#include "dp_view.h"
 #include "fast_headers.h"
 #include "fastpath.h"
+#include "link/fragment_out.h"
 #include "link/icmp_out.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
@@ -59,7 +61,7 @@ static unsigned int rewrite_check(const struct rte_mbuf *m, const struct net_fra
 
 	if (f->ttl <= 1)
 		return DP_DROP_TTL;
-	if (headers - link + new_len > r->mtu)
+	if (headers - link + new_len > (r->may_fragment ? UINT16_MAX : r->mtu))
 		return DP_DROP_MTU;
 	if ((uint32_t)r->front_len + headers > keep_at || keep_at + r->len + r->pad > m->buf_len)
 		return DP_DROP_HEADROOM;
@@ -164,24 +166,42 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 
 // --- plans --------------------------------------------------------------------------------------
 
-// Takes a rewritten packet, which f describes, to where it goes.
-static void dispatch(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *way)
+// RFC 8656 sections 13 to 15: to IPv4 the DF bit says so, and a message over a stream came in no
+// packet that could have been too long. From IPv4 to IPv6 the bit of the packet decides; IPv6 was
+// in fragments, or is not to be.
+bool rewrite_may_fragment(const struct turn_view *v, const struct net_frame *f, bool to_v4, bool df)
 {
-	struct turn_view v;
+	if (to_v4 || client_is_stream(v))
+		return !df;
+	return f->is_v4 ? !f->df : (v->flags & DP_FRAGMENTED) != 0;
+}
 
-	if (likely(way->hop == REWRITE_WIRE)) {
+void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
+	const struct rewrite_way *way, uint16_t mtu)
+{
+	const struct fragment_way out = {way->place, way->neigh, mtu};
+
+	if (unlikely(m->pkt_len - f->l3_off > mtu))
+		fragment_out_send(w, m, f, &out);
+	else
 		nexthop_send(w, m, way->place, way->neigh);
-		return;
-	}
-	v = (struct turn_view){.src = f->src,
+}
+
+// Gives a rewritten packet, which f describes, to the home of the relayed address that it is for,
+// with flags in its view.
+static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
+	const struct rewrite_way *way, uint8_t flags)
+{
+	const struct turn_view v = {.src = f->src,
 		.src_port = f->sport,
 		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off),
 		.len = f->payload_len,
 		.slot = way->slot,
 		.leg = TURN_FROM_PEER,
+		.flags = flags,
 		.via = TURN_NO_WORKER,
 		.hairpin = true};
+
 	handover_datagram(w, way->place, m, &v);
 }
 
@@ -194,6 +214,7 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	const bool wire = way->hop == REWRITE_WIRE;
 	const struct dp_port *port = &w->dp->port[wire && reason == DP_SENT ? way->place : 0];
 	struct net_frame f;
+	bool cut = false;
 
 	if (reason == DP_SENT && way->hop == REWRITE_NOWHERE)
 		reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
@@ -210,16 +231,18 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 		r->ip_id = rewrite_ip_id(w);
 		// RFC 8656 13: what comes over IPv6 takes no notice of DONT-FRAGMENT; 15: TCP does
 		r->df = f.df || (r->df && (f.is_v4 || r->fresh));
-		if (wire && !r->df && addr_is_v4(&r->dst->addr))
-			r->mtu = port->port->mtu; // routers on the way may cut it
+		cut = rewrite_may_fragment(v, &f, addr_is_v4(&r->dst->addr), r->df);
+		r->may_fragment = wire && cut;
 		reason = rewrite_frame(m, &f, r);
 	}
-	if (likely(reason == DP_SENT)) {
-		dispatch(w, m, &f, way);
-		return;
+	if (unlikely(reason != DP_SENT)) {
+		icmp_out_relayed(w, m, v, r, reason);
+		worker_drop(w, m, reason);
+	} else if (likely(wire)) {
+		rewrite_send(w, m, &f, way, r->mtu);
+	} else {
+		give_inside(w, m, &f, way, cut ? DP_FRAGMENTED : 0);
 	}
-	icmp_out_relayed(w, m, v, r, reason);
-	worker_drop(w, m, reason);
 }
 
 static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
@@ -267,7 +290,7 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct nexthop_way way = {&src.addr, &client->addr, &client->addr};
 	unsigned int reason = nexthop_resolve(w, &way, &port, &neigh);
 
-	if (reason == DP_SENT && ip_len > w->dp->port[port].port->mtu)
+	if (reason == DP_SENT && ip_len > path_mtu(w, port, &client->addr))
 		reason = DP_DROP_MTU;
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);

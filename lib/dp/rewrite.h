@@ -23,6 +23,7 @@ struct rewrite {
 	uint16_t ip_id;
 	uint16_t mtu;
 	bool df;
+	bool may_fragment; // what is longer than mtu leaves in fragments
 	bool fresh; // there is no old checksum to go by
 };
 
@@ -60,6 +61,14 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way);
 // Makes and sends front + payload[off, off + len) along a path. Takes the packet.
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct rewrite_way *way, struct rewrite *r);
+// Whether a datagram may leave in fragments for an address of a family: v and f tell how it came,
+// df is what it will say of itself over IPv4.
+bool rewrite_may_fragment(
+	const struct turn_view *v, const struct net_frame *f, bool to_v4, bool df);
+// Sends a rewritten packet, which f describes, to the neighbour of way; in fragments if it is
+// longer than mtu. Takes the packet.
+void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
+	const struct rewrite_way *way, uint16_t mtu);
 // Sends what m holds from REWRITE_ANSWER_AT on, of len bytes, to a client from a listener. Takes
 // the packet.
 #define REWRITE_ANSWER_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)

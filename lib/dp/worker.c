@@ -35,6 +35,7 @@
 #include "fastpath.h"
 #include "idle.h"
 #include "link/dscp.h"
+#include "link/fragments.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/icmp_errors.h"
@@ -94,8 +95,14 @@ static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 static __rte_always_inline void receive_burst(
 	struct worker *w, uint8_t port, unsigned int n, unsigned int of)
 {
+	const unsigned int homes = w->dp->port[port].rss_home ? 0 : w->dp->nb_workers;
+
 	accept_burst(w, port, n);
-	burst_route(w, of, w->dp->port[port].rss_home ? 0 : w->dp->nb_workers);
+	burst_route(w, of, homes);
+	if (unlikely(w->nb_whole > 0)) {
+		accept_whole(w, port, fragments_take(w, w->burst.m));
+		burst_route(w, of, homes);
+	}
 }
 
 // The same of a device that may receive super-frames.
@@ -244,6 +251,8 @@ static void tick(struct worker *w)
 	nexthop_tick(w);
 	mld_tick(w);
 	tick_ports(w);
+	if (w->fragments != NULL)
+		fragments_tick(w);
 	if (w->sessions != NULL)
 		sessions_tick(w);
 	if (w->id == 0)

@@ -28,6 +28,7 @@
 #include "turn_shard.h"
 
 struct dp;
+struct fragments;
 struct neigh_hop;
 struct neigh_table;
 struct rte_mbuf;
@@ -91,6 +92,8 @@ struct worker {
 	struct burst burst;
 	struct pieces pieces;
 	struct sorting sorting;
+	struct fragments *fragments; // NULL: fragments.flows is 0
+	unsigned int nb_whole; // datagrams that the fragments of the burst have made
 	struct backlog backlog;
 	uint64_t
 		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has

@@ -147,8 +147,6 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 	if (!rx->ip_checksum_good && ip4_header_sum(ip) != 0xffff)
 		return NET_DROP_IP_CHECKSUM;
 	fragment = load_be16(ip + 6);
-	if ((fragment & 0x3fff) != 0) // more fragments, or an offset
-		return NET_DROP_FRAGMENT;
 	f->src = addr_from_v4(ip + 12);
 	f->dst = addr_from_v4(ip + 16);
 	f->l4_off = (uint16_t)(l3_off + NET_IP4_LEN);
@@ -160,6 +158,10 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 		return NET_DROP_MARTIAN_SOURCE;
 	if (udp_martian4(ip[16]) || f->l2_multicast) // RFC 1122 section 3.3.6
 		return NET_DROP_MARTIAN_DESTINATION;
+	if ((fragment & NET_IP4_FRAGMENTED) != 0) {
+		f->payload_len = (uint16_t)(total - NET_IP4_LEN);
+		return NET_DROP_FRAGMENT;
+	}
 	if (ip[9] == NET_PROTO_UDP)
 		return parse_udp(data, rx, f, (uint16_t)(total - NET_IP4_LEN));
 	if (ip[9] == NET_PROTO_ICMP)
@@ -187,8 +189,15 @@ static bool options_skippable(const uint8_t *p, size_t len)
 	return true;
 }
 
+// Whether a Fragment header makes its packet no fragment: it begins at 0 and nothing follows (RFC
+// 6946). The header is then skipped, but in front of UDP alone: ND must not have one (RFC 6980).
+static bool is_atomic(const uint8_t *header)
+{
+	return (load_be16(header + 2) & 0xfff9) == 0 && header[0] == NET_PROTO_UDP;
+}
+
 // Walks the extension headers of the len bytes at p. Leaves the protocol behind them in *proto and
-// their length in *skipped.
+// their length in *skipped; of a fragment, the length in front of its Fragment header.
 static enum net_drop skip_extensions(
 	const uint8_t *p, size_t len, uint8_t *proto, uint16_t *skipped)
 {
@@ -197,13 +206,21 @@ static enum net_drop skip_extensions(
 	for (unsigned int n = 0;; n++) {
 		size_t ext_len;
 
-		if (*proto == NET_PROTO_FRAGMENT) // RFC 6946's atomic ones too
-			return NET_DROP_FRAGMENT;
+		*skipped = (uint16_t)at;
 		if (*proto != NET_PROTO_HOP_BY_HOP && *proto != NET_PROTO_ROUTING &&
-			*proto != NET_PROTO_DESTINATION)
-			break;
+			*proto != NET_PROTO_DESTINATION && *proto != NET_PROTO_FRAGMENT)
+			return NET_OK;
 		if (len - at < 8)
 			return NET_DROP_IP_HEADER;
+		if (*proto == NET_PROTO_FRAGMENT) {
+			if (n == EXT_HEADERS_MAX)
+				return NET_DROP_IP_HEADER;
+			if (!is_atomic(p + at))
+				return NET_DROP_FRAGMENT;
+			*proto = p[at];
+			at += 8;
+			continue;
+		}
 		ext_len = (p[at + 1] + 1u) * 8;
 		if (n == EXT_HEADERS_MAX || at + ext_len > EXT_BYTES_MAX || ext_len > len - at)
 			return NET_DROP_IP_HEADER;
@@ -220,8 +237,6 @@ static enum net_drop skip_extensions(
 		*proto = p[at];
 		at += ext_len;
 	}
-	*skipped = (uint16_t)at;
-	return NET_OK;
 }
 
 // An address that no IPv6 packet of any kind may carry (RFC 4291 section 2.5.3; IPv4-mapped ones
@@ -253,7 +268,7 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 	struct net_frame *f, uint16_t l3_off)
 {
 	const uint8_t *ip = data + l3_off;
-	enum net_drop drop;
+	enum net_drop drop = NET_OK, bad;
 	uint16_t l4_len, skipped = 0;
 	uint8_t proto;
 
@@ -267,7 +282,7 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 	proto = ip[6];
 	if (proto != NET_PROTO_UDP) {
 		drop = skip_extensions(ip + NET_IP6_LEN, l4_len, &proto, &skipped);
-		if (drop != NET_OK)
+		if (drop != NET_OK && drop != NET_DROP_FRAGMENT)
 			return drop;
 		l4_len = (uint16_t)(l4_len - skipped);
 	}
@@ -278,9 +293,13 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 	f->ttl = ip[7];
 	f->df = false;
 	f->is_v4 = false;
-	drop = check_addrs6(f, proto);
-	if (drop != NET_OK)
+	bad = check_addrs6(f, proto);
+	if (bad != NET_OK)
+		return bad;
+	if (drop != NET_OK) {
+		f->payload_len = l4_len;
 		return drop;
+	}
 	if (proto == NET_PROTO_UDP)
 		return parse_udp(data, rx, f, l4_len);
 	if (proto == NET_PROTO_TCP && rx->tcp)

@@ -23,7 +23,21 @@
 	X(NET_DROP_IP_OPTIONS, "ip-options", "IPv4 options present")                              \
 	X(NET_DROP_IP_LENGTH, "ip-length", "IP length larger than the frame")                     \
 	X(NET_DROP_IP_CHECKSUM, "ip-checksum", "IPv4 header checksum wrong")                      \
-	X(NET_DROP_FRAGMENT, "fragment", "IP fragment (reassembly is not built yet)")             \
+	X(NET_DROP_FRAGMENT, "fragment",                                                          \
+		"IP fragment of anything but UDP, or of anything with fragments.flows: 0")        \
+	X(NET_DROP_FRAGMENT_MALFORMED, "fragment-malformed",                                      \
+		"fragment of a length that none can have, or one that contradicts others")        \
+	X(NET_DROP_FRAGMENT_LONG, "fragment-long",                                                \
+		"fragment of a datagram longer than fragments.datagram, or of more than 64")      \
+	X(NET_DROP_FRAGMENT_OVERLAP, "fragment-overlap",                                          \
+		"fragment of a datagram whose fragments overlap (RFC 5722)")                      \
+	X(NET_DROP_FRAGMENT_DUPLICATE, "fragment-duplicate", "fragment that is there already")    \
+	X(NET_DROP_FRAGMENT_TIMEOUT, "fragment-timeout",                                          \
+		"the other fragments did not come within fragments.timeout")                      \
+	X(NET_DROP_FRAGMENT_SOURCE, "fragment-source",                                            \
+		"gave way to a newer datagram of its source: fragments.per-source")               \
+	X(NET_DROP_FRAGMENT_FULL, "fragment-full",                                                \
+		"gave way to a newer datagram: fragments.flows; or no buffer for its datagram")   \
 	X(NET_DROP_PROTOCOL, "ip-protocol", "not UDP, not ICMP")                                  \
 	X(NET_DROP_UDP_LENGTH, "udp-length", "UDP length does not match the IP length")           \
 	X(NET_DROP_UDP_CHECKSUM, "udp-checksum", "UDP or ICMP checksum wrong, or zero over IPv6") \
@@ -75,7 +89,9 @@ struct net_frame {
 
 // Checks everything that can be said about a frame without knowing our addresses and fills *f.
 // len is what lies contiguous at data; trailing Ethernet padding is fine. Returns NET_OK or the
-// reason. TCP needs only its header here, and its checksum is left to who takes it.
+// reason. TCP needs only its header here, and its checksum is left to who takes it. Of a fragment
+// (NET_DROP_FRAGMENT) *f has src, dst, tos, ttl, is_v4 and l3_off, l4_off is where the Fragment
+// header or, with IPv4, the data begins, and payload_len counts from there.
 // Martian rules: conformance section 4 (source 0/8, 127/8, 224/4, 240/4, ::, ::1, ff00::/8,
 // v4-mapped on the wire, src = dst).  :: and fe80::/10 sources are accepted for ICMPv6 (ND).
 enum net_drop net_frame_parse(

@@ -212,11 +212,29 @@ static int check_neighbours(struct conf_ctx *x)
 	return 0;
 }
 
+static int check_fragments(struct conf_ctx *x)
+{
+	const struct conf_fragments *f = &x->conf->fragments;
+
+	if (f->flows != 0 && f->per_source > f->flows) {
+		const struct conf_node *n = conf_node_of(x->root, &f->per_source, 0);
+
+		if (n == NULL)
+			n = conf_node_of(x->root, &f->flows, 0);
+		return conf_fail(x, n,
+			"%u datagrams of one source are more than %u in all: set "
+			"fragments.per-source and fragments.flows",
+			f->per_source, f->flows);
+	}
+	return 0;
+}
+
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, conf_ports_check, conf_pools_check,
-		conf_exceptions_check, check_auth, check_lifetime, check_neighbours};
+		conf_exceptions_check, check_auth, check_lifetime, check_neighbours,
+		check_fragments};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

@@ -5,7 +5,6 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "fastpath.h"
-#include "link/nexthop.h"
 #include "link/path_mtu.h"
 #include "rewrite.h"
 #include "turn.h"
@@ -51,16 +50,17 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 			.front = v->data,
 			.len = len,
 			.ip_id = rewrite_ip_id(w),
-			.mtu = f.df || !f.is_v4 ? path_mtu(w, way->place, &way->path.dst.addr)
-						: w->dp->port[way->place].port->mtu,
+			.mtu = path_mtu(w, way->place, &way->path.dst.addr),
 			.df = f.df,
+			.may_fragment =
+				rewrite_may_fragment(v, &f, addr_is_v4(&way->path.dst.addr), f.df),
 			.fresh = true};
 		reason = rewrite_frame(m, &f, r);
 	}
 	if (reason != DP_SENT)
 		worker_drop(w, m, reason);
 	else
-		nexthop_send(w, m, way->place, way->neigh);
+		rewrite_send(w, m, &f, way, r->mtu);
 }
 
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,

@@ -312,7 +312,8 @@ static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint1
 	shrink(s->m, &v, message, len);
 	v.data = message;
 	v.len = len;
-	v.flags = DP_DTLS | (v.flags & (DP_IPV4 | (len >= CHANNEL_HEADER_LEN ? DP_PLAIN : 0)));
+	v.flags = DP_DTLS |
+		(v.flags & (DP_IPV4 | DP_FRAGMENTED | (len >= CHANNEL_HEADER_LEN ? DP_PLAIN : 0)));
 	v.state = 0;
 	v.via = TURN_NO_WORKER;
 	v.stream = s->conn;

@@ -202,10 +202,13 @@ static bool ops_shaken(
 
 static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 {
-	struct stream_way *y = way_of(ctx, t, w);
+	const struct dp *d = ctx;
+	struct stream_way *y = way_of(d, t, w);
 	struct rte_mbuf *b = buf;
 
-	if (y->nb_spare < SPARE && RTE_MBUF_DIRECT(b) && rte_mbuf_refcnt_read(b) == 1) {
+	// the long buffers of reassembled datagrams are few
+	if (y->nb_spare < SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
+		rte_mbuf_refcnt_read(b) == 1) {
 		y->spare[y->nb_spare++] = b;
 		return;
 	}

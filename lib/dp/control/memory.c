@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception.h"
+#include "link/fragments.h"
 #include "link/path_mtu.h"
 #include "net.h"
 #include "turn_config.h"
@@ -122,7 +123,7 @@ size_t dp_memory_mb(const struct conf *c)
 	const struct neigh_config nc = dp_neigh_config(c);
 	struct turn_relay_map *map = turn_relay_map_create(&c->turn);
 	const ssize_t ring = rte_ring_get_memsize(rte_align32pow2(c->handover_ring));
-	size_t size = packets_size(c) + exceptions_size(c);
+	size_t size = packets_size(c) + exceptions_size(c) + fragments_bytes(c);
 
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers *

@@ -6,6 +6,7 @@
 #include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
+#include "link/fragments.h"
 #include "net.h"
 #include "turn_drop.h"
 #include "turn_shard.h"
@@ -48,7 +49,7 @@ void stats_publish(struct worker *w)
 	uint64_t *to = (uint64_t *)&p->stats;
 
 	w->since_publish = 0;
-	w->live.held = neigh_held_total(w->neigh) + w->backlog.n;
+	w->live.held = neigh_held_total(w->neigh) + w->backlog.n + fragments_held(w);
 	turn_shard_stats(w->shard, &w->live.turn);
 	__atomic_store_n(&p->sequence, p->sequence + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);

@@ -2,7 +2,8 @@
 // Chooses the queue of a TAP that a frame goes to. Left alone, the kernel moves a flow to the queue
 // that the flow's other direction was last sent on, and back after three seconds of silence. At
 // each move, frames that wait in one queue are overtaken by frames in the other. Instead a small
-// BPF program chooses by addresses and ports, for good.
+// BPF program chooses by addresses and ports, for good. For fragments, and for IPv6 with any
+// extension header, it is by addresses alone: all fragments of a datagram then come to one worker.
 
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -31,12 +32,14 @@
 static const struct bpf_insn program[] = {MOVE(6, 1), // r6: where the loads expect the frame
 	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 7, 0, 0, 0), LOAD(BPF_H, NET_ETH_TYPE_AT),
 	JUMP(BPF_JEQ, NET_ETHERTYPE_IP6, 10), // to IPv6
-	JUMP(BPF_JNE, NET_ETHERTYPE_IP4, 19), // all else: to the end
+	JUMP(BPF_JNE, NET_ETHERTYPE_IP4, 22), // all else: to the end
 	XOR_LOAD(26), XOR_LOAD(30), LOAD(BPF_H, 20),
-	JUMP(BPF_JSET, NET_IP4_FRAGMENTED, 13), // a fragment: to the end, all of a packet alike
-	XOR_LOAD(34), JUMP(BPF_JA, 0, 10), // to the end
-	XOR_LOAD(22), XOR_LOAD(34), XOR_LOAD(38), XOR_LOAD(50), XOR_LOAD(54), // IPv6
-	INSN(BPF_ALU | BPF_MUL | BPF_K, 7, 0, 0, (int32_t)0x9e3779b1), // the end: mix
+	JUMP(BPF_JSET, NET_IP4_FRAGMENTED, 16), // a fragment: to the end, all of a packet alike
+	XOR_LOAD(34), JUMP(BPF_JA, 0, 13), // to the end
+	XOR_LOAD(22), XOR_LOAD(34), XOR_LOAD(38), XOR_LOAD(50), // IPv6
+	LOAD(BPF_B, 20), JUMP(BPF_JEQ, NET_PROTO_UDP, 1),
+	JUMP(BPF_JNE, NET_PROTO_TCP, 2), // no ports there: to the end
+	XOR_LOAD(54), INSN(BPF_ALU | BPF_MUL | BPF_K, 7, 0, 0, (int32_t)0x9e3779b1), // the end: mix
 	INSN(BPF_ALU | BPF_RSH | BPF_K, 7, 0, 0, 16), MOVE(0, 7),
 	INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
 

@@ -52,7 +52,7 @@ FRAMES = (
     ("an IPv6 length beyond the frame", udp6(BIND, ip={"length": 1000}), "ip-length"),
     ("a fragment header", eth(
         ip6(struct.pack("!BBHI", 17, 0, 1, 9) + udp(BIND, CLIENT6, SERVER6), proto=44), 0x86DD),
-        "fragment"),
+        "fragment-malformed"),  # 28 bytes are no multiple of 8
     ("a routing header of type 0", eth(
         ip6(struct.pack("!BBBBI", 17, 2, 0, 1, 0) + bytes(16) + udp(BIND, CLIENT6, SERVER6),
             proto=43), 0x86DD), "ip-header"),

@@ -603,20 +603,39 @@ static void test_pipelined_elsewhere(void **state)
 	world_close(&world);
 }
 
-// Longer than a datagram may be.
+// Longer than a datagram may be: it leaves in fragments, unless the client does not want that (RFC
+// 8656 section 15).
 static void test_oversize(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
 	struct world_client c;
-	uint8_t message[1600] = {0x40, 0x01, 1500 >> 8, 1500 & 0xff};
+	uint8_t message[1600] = {0x40, 0x01, 1500 >> 8, 1500 & 0xff}, send[1700];
+	static struct ip_long got;
+	struct stun_writer writer;
 
 	open_world(1);
 	world_stream_client(&world, &c, "203.0.113.5", 40000);
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
 	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
+	test_rand_fill(&world.rand, message + 4, 1500);
 	assert_true(world_stream_send(&world, &c, message, 1504));
 	world_run(&world);
-	assert_int_equal(world_dropped(&world, DP_DROP_MTU), 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_MTU), 0);
+	assert_true(world_take_long(&world, &peer, &got));
+	assert_int_equal(got.pieces, 2);
+	assert_int_equal(got.len, 1500);
+	assert_memory_equal(got.data, message + 4, 1500);
+	for (unsigned int dont = 0; dont < 2; dont++) {
+		stun_begin(&writer, send, sizeof(send), STUN_INDICATION, STUN_SEND, got.data);
+		stun_put_xor_addr(&writer, STUN_XOR_PEER_ADDRESS, &peer);
+		if (dont == 1)
+			stun_put(&writer, STUN_DONT_FRAGMENT, "", 0);
+		stun_put(&writer, STUN_DATA_ATTR, message, 1500);
+		assert_true(world_stream_send(&world, &c, send, stun_end(&writer)));
+		world_run(&world);
+		assert_int_equal(world_take_long(&world, &peer, &got), dont == 0);
+		assert_int_equal(world_dropped(&world, DP_DROP_MTU), dont);
+	}
 	close_world();
 }
 

@@ -187,6 +187,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->backlog, d->backlog);
 	assert_int_equal(c->neigh_entries, d->neigh_entries);
 	assert_int_equal(c->neigh_held, d->neigh_held);
+	assert_memory_equal(&c->fragments, &d->fragments, sizeof(c->fragments));
 	assert_int_equal(c->neigh_held_each, d->neigh_held_each);
 	assert_int_equal(c->neigh_ask_rate, d->neigh_ask_rate);
 	assert_int_equal(c->icmp_rate, d->icmp_rate);
@@ -240,6 +241,8 @@ static void test_defaults(void **state)
 	assert_int_equal(d->backlog, 512);
 	assert_int_equal(d->neigh_entries, 4096);
 	assert_int_equal(d->neigh_held, 1024);
+	assert_int_equal(d->fragments.flows, 64);
+	assert_int_equal(d->fragments.longest, 9000);
 	assert_int_equal(d->neigh_held_each, 16);
 	assert_int_equal(d->neigh_ask_rate, 1000);
 	assert_int_equal(d->icmp_rate, 1000);

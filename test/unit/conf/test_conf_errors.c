@@ -229,6 +229,8 @@ static void test_ranges(void **state)
 		{"burst: 2000", "burst: 0", "32:32: limits.binding.burst: 0 is out of range"},
 		{"log: {", "neighbours: {held: 8}\nlog: {",
 			"37:20: neighbours.held: 16 packets held for one"},
+		{"log: {", "fragments: {flows: 3}\nlog: {",
+			"37:20: fragments.flows: 4 datagrams of one source are more than 3"},
 	};
 
 	CHECK(list);

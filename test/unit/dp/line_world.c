@@ -203,6 +203,29 @@ void line_round(void)
 	world_balance(&world, 0);
 }
 
+// Puts fragments, which come in order, together to the frame that they were.
+static void take_fragment(struct line_outcome *o, const uint8_t *frame, size_t len)
+{
+	const bool is_v4 = frame[12] == 0x08;
+	const size_t headers = is_v4 ? 34 : 62, at = is_v4 ? 34 : 54;
+	const size_t off =
+		is_v4 ? (load_be16(frame + 20) & 0x1fffu) * 8 : load_be16(frame + 56) & 0xfff8u;
+
+	assert_int_equal(o->len, off == 0 ? 0 : at + off);
+	if (off == 0)
+		memcpy(o->frame, frame, at);
+	memcpy(o->frame + at + off, frame + headers, len - headers);
+	o->len = at + off + len - headers;
+	if (!is_v4) {
+		o->frame[20] = 17;
+		store_be16(o->frame + 18, (uint16_t)(o->len - at));
+		return;
+	}
+	store_be16(o->frame + 16, (uint16_t)(o->len - 14));
+	store_be16(o->frame + 20, 0);
+	store_be16(o->frame + 24, frame_ip_checksum(o->frame));
+}
+
 // The only datagram sent. ARP and ND may be about.
 static void take_frame(struct line_outcome *o)
 {
@@ -212,6 +235,11 @@ static void take_frame(struct line_outcome *o)
 		size_t len;
 
 		while ((len = softport_take(port, frame, sizeof(frame))) > 0) {
+			if (frame[12] == 0x08 ? (load_be16(frame + 20) & 0x3fff) != 0
+					      : frame[20] == 44) {
+				take_fragment(o, frame, len);
+				continue;
+			}
 			if (frame[frame[12] == 0x08 ? 23 : 20] != 17)
 				continue;
 			assert_int_equal(o->len, 0);

@@ -350,7 +350,7 @@ static void test_edges(void **state)
 			store_be16(d.data, CHANNEL);
 			store_be16(d.data + 2, 4);
 		}
-		d = (struct world_datagram){.src = peer, .dst = c->relay};
+		d = (struct world_datagram){.src = peer, .dst = c->relay, .df = true};
 		for (uint16_t over = 0; over < 2; over++) {
 			d.len = (uint16_t)(most + over);
 			world_send(&world, &d);

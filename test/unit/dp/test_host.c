@@ -584,6 +584,7 @@ static void test_sizes(void **state)
 	assert_true(world_take(&world, &c.at, &got));
 	assert_int_equal(got.len, 1300 - 28);
 	d.len++;
+	d.df = true; // else it would leave in fragments
 	world_send(&world, &d);
 	world_run(&world);
 	only(DP_DROP_MTU, 1);

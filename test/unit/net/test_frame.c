@@ -383,7 +383,12 @@ static void test_extensions(void **state)
 		{60, 8, {17, 0, 0, 0, 0, 0, 0, 1}, 17, NET_DROP_IP_HEADER}, // no length byte
 		{60, 8, {17, 9, 1, 4}, 17, NET_DROP_IP_HEADER}, // header longer than the packet
 		{60, 8, {44, 0, 1, 4}, 17, NET_DROP_FRAGMENT},
-		{44, 8, {17, 0, 0, 0, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // atomic
+		{44, 8, {17, 0, 0, 0, 1, 2, 3, 4}, 17, NET_OK}, // atomic: no fragment (RFC 6946)
+		{44, 8, {17, 9, 0, 6, 1, 2, 3, 4}, 17, NET_OK}, // reserved bits are ignored
+		{44, 8, {17, 0, 0, 1, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // more follow
+		{44, 8, {17, 0, 0, 8, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // not the first
+		{44, 8, {58, 0, 0, 0, 1, 2, 3, 4}, 17, NET_DROP_FRAGMENT}, // ND never (RFC 6980)
+		{44, 16, {44, 0, 0, 0, 0, 0, 0, 0, 17}, 17, NET_DROP_FRAGMENT}, // twice
 		{60, 32,
 			{60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4, 0, 0, 0, 0,
 				17, 0, 1, 4},

@@ -228,6 +228,8 @@ void world_close(struct dp_world *w)
 {
 	dp_quiesce(w->dp);
 	assert_int_equal(rte_mempool_in_use_count(w->dp->pool), 0);
+	if (w->dp->datagrams != NULL)
+		assert_int_equal(rte_mempool_in_use_count(w->dp->datagrams), 0);
 	for (unsigned int i = 0; i < w->dp->nb_workers; i++) {
 		struct dp_stats s;
 
@@ -251,7 +253,7 @@ static void mac_of(const struct addr *a, uint8_t mac[6])
 }
 
 // Gets the MAC by which a host is reached: its own, or its router's.
-static void mac_on_link(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
+void world_mac(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
 	const char *nets[] = {"10.99.0.0/24", "10.98.0.0/24", "10.97.0.0/24", "fd99::/64"};
 	struct prefix p;
@@ -302,7 +304,7 @@ size_t world_frame_by(
 		.df = d->df};
 
 	memcpy(l2.dst, p->mac, 6);
-	mac_on_link(w, &d->src.addr, l2.src);
+	world_mac(w, &d->src.addr, l2.src);
 	memcpy(payload, d->data, d->len);
 	assert_ptr_equal(net_write_udp(payload, d->len, &l2, &d->src, &d->dst, &ip, 0), buf);
 	if (!d->no_checksum)
@@ -364,7 +366,7 @@ static void see_datagram(
 	uint8_t mac[6];
 
 	assert_true(w->nb_seen < WORLD_SEEN);
-	mac_on_link(w, &f->dst, mac);
+	world_mac(w, &f->dst, mac);
 	assert_memory_equal(frame, mac, 6); // it goes to the right neighbour
 	d = &w->seen[w->nb_seen++];
 	*d = (struct world_datagram){.src = {f->src, f->sport},
@@ -383,7 +385,7 @@ static bool receive(struct dp_world *w, unsigned int port)
 	const struct port *p = w->dp->port[port].port;
 	struct net_rx rx = {.tcp = true};
 	struct net_frame f;
-	uint8_t frame[2048];
+	uint8_t frame[2048], copy[2048];
 	const size_t len = p->on == NULL
 		? softport_take(w->dp->port[port].port, frame, sizeof(frame))
 		: 0; // what a VLAN sends leaves by the device
@@ -394,6 +396,9 @@ static bool receive(struct dp_world *w, unsigned int port)
 	p = w->dp->port[port].port;
 	rx.vlan = p->vlan;
 	assert_memory_equal(frame + 6, p->mac, 6);
+	memcpy(copy, frame, len);
+	if (world_see_fragment(w, p, copy, len))
+		return true;
 	memcpy(rx.mac, frame, 6);
 	assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
 	if (f.kind == NET_UDP) {
@@ -441,6 +446,23 @@ void world_balance(struct dp_world *w, unsigned int worker)
 	world_bursts(&s);
 }
 
+// A message for a client over a stream; what is too long for a datagram is among the long ones.
+static void see_message(struct dp_world *w, const struct stream_message *m)
+{
+	const struct endpoint src = world_endpoint("10.99.0.1", 3478);
+	struct world_datagram *d = &w->seen[w->nb_seen];
+
+	assert_true((uint32_t)m->conn < w->nb_streams && w->nb_seen < WORLD_SEEN);
+	if (m->len > sizeof(d->data)) {
+		world_see_long(w, &src, &w->stream[(uint32_t)m->conn], m->data, m->len);
+		return;
+	}
+	*d = (struct world_datagram){
+		.src = src, .dst = w->stream[(uint32_t)m->conn], .len = m->len};
+	memcpy(d->data, m->data, m->len);
+	w->nb_seen++;
+}
+
 // Takes what the workers have for clients over streams.
 static bool stream_receive(struct dp_world *w)
 {
@@ -451,14 +473,7 @@ static bool stream_receive(struct dp_world *w)
 		const unsigned int n = streams_ops.receive(w->dp, 0, worker, m, STREAM_BURST);
 
 		for (unsigned int i = 0; i < n; i++) {
-			struct world_datagram *d = &w->seen[w->nb_seen++];
-
-			assert_true(w->nb_seen <= WORLD_SEEN && m[i].len <= sizeof(d->data));
-			assert_true((uint32_t)m[i].conn < w->nb_streams);
-			*d = (struct world_datagram){.src = world_endpoint("10.99.0.1", 3478),
-				.dst = w->stream[(uint32_t)m[i].conn],
-				.len = m[i].len};
-			memcpy(d->data, m[i].data, m[i].len);
+			see_message(w, &m[i]);
 			streams_ops.release(w->dp, 0, worker, m[i].buf);
 			moved = true;
 		}

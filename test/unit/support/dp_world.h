@@ -21,6 +21,7 @@
 #include "addr.h"
 #include "conf.h"
 #include "dp.h"
+#include "ip_pieces.h"
 #include "softport.h"
 #include "stun.h"
 #include "test_rand.h"
@@ -33,6 +34,7 @@
 	}
 
 #define WORLD_SEEN 2048
+#define WORLD_LONGS 16 // datagrams that came in fragments
 #define WORLD_STREAMS 64 // most connections of a world
 #define WORLD_RELAYS 16 // most further relay addresses of a family
 
@@ -105,6 +107,11 @@ struct dp_world {
 	unsigned int segments; // TCP segments seen
 	unsigned int nb_seen;
 	struct world_datagram seen[WORLD_SEEN];
+	// What hosts have received in fragments, and clients over streams in long messages, oldest
+	// first; the test takes them out.
+	struct ip_assembly assembly;
+	unsigned int nb_longs;
+	struct ip_long longs[WORLD_LONGS];
 	uint8_t last[2048]; // the last frame that was no datagram
 	size_t last_len;
 	struct endpoint stream[WORLD_STREAMS]; // clients, by the index of their connection
@@ -152,6 +159,18 @@ static inline size_t world_frame(
 }
 // Sends a datagram from its host.
 void world_send(struct dp_world *w, const struct world_datagram *d);
+// Sends a datagram from its host, whose link has this MTU, in fragments that all come in on one
+// queue. The first one comes last if swapped.
+void world_send_long(struct dp_world *w, const struct ip_long *d, uint32_t mtu, bool swapped);
+// Takes the oldest datagram that a host received at dst in fragments; false when there is none.
+bool world_take_long(struct dp_world *w, const struct endpoint *dst, struct ip_long *out);
+// Notes what a host received at dst.
+void world_see_long(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
+	const void *data, uint32_t len);
+// Takes in a frame that has left a port if it is a fragment, else returns false. Takes its tag off.
+bool world_see_fragment(struct dp_world *w, const struct port *p, uint8_t *frame, size_t len);
+// Writes the MAC by which a host is reached: its own, or its router's.
+void world_mac(const struct dp_world *w, const struct addr *a, uint8_t mac[6]);
 void world_send_bytes(struct dp_world *w, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len);
 // Runs one round of every worker in random order, then receives what they sent. True when anything

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending what is longer than its way's MTU. Every fragment is copied into a buffer of its own: it
+// needs headers of its own, and whatever sends a frame takes it for one buffer.
+#include <rte_mbuf.h>
+
+#include "link/fragment_out.h"
+#include "csprng.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "fragment.h"
+#include "link/nexthop.h"
+#include "net.h"
+#include "rewrite.h"
+#include "worker.h"
+
+// Nobody can tell the next identification from those seen before (RFC 7739). With IPv4 none comes
+// back before 65,536 others.
+static uint32_t identification(struct worker *w, bool is_v4)
+{
+	uint32_t id;
+
+	if (is_v4)
+		return rewrite_ip_id(w);
+	csprng_bytes(&w->rng, &id, sizeof(id));
+	return id;
+}
+
+void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
+	const struct fragment_way *way)
+{
+	const uint32_t len = m->data_len - (uint32_t)f->l4_off;
+	const uint16_t room = net_fragment_room(f->is_v4, way->mtu);
+	const uint32_t n = (len + room - 1) / room;
+	struct net_fragment_cut c = {.id = identification(w, f->is_v4)};
+	struct rte_mbuf *out[NET_FRAGMENTS_MAX];
+
+	if (n > NET_FRAGMENTS_MAX) {
+		worker_drop(w, m, DP_DROP_MTU);
+		return;
+	}
+	if (rte_pktmbuf_alloc_bulk(w->dp->pool, out, n) != 0) {
+		worker_drop(w, m, DP_DROP_NO_MBUF);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *frame = rte_pktmbuf_mtod(out[i], uint8_t *);
+
+		c.off = (uint16_t)(i * room);
+		c.more = i + 1 < n;
+		c.len = (uint16_t)(c.more ? room : len - c.off);
+		out[i]->data_len = (uint16_t)net_fragment_write(
+			frame, rte_pktmbuf_mtod(m, const uint8_t *), f->l3_off, &c);
+		out[i]->pkt_len = out[i]->data_len;
+		nexthop_send(w, out[i], way->port, way->neigh);
+	}
+	w->live.made += n;
+	w->live.consumed++;
+	w->live.fragments_out += n;
+	rte_pktmbuf_free(m);
+}

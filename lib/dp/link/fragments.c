@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fragments received. The bytes of each are copied into the buffer of its datagram at once, so that
+// a flood of fragments takes no packet buffers. What has become whole waits for the end of its
+// burst, and then goes the way of any other datagram.
+//
+// Counters: a fragment that is kept is held; then it is consumed, with its datagram made, or lost
+// under the reason by which its datagram has ended.
+#include <errno.h>
+
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "link/fragments.h"
+#include "bytes.h"
+#include "conf.h"
+#include "csprng.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "fragment.h"
+#include "link/local_addrs.h"
+#include "net.h"
+#include "rates.h"
+#include "reassembly.h"
+#include "rewrite.h"
+#include "turn_relay_map.h"
+#include "worker.h"
+#include "workers/mbuf_meta.h"
+
+#define PLACES 1024 // of sources and their rates
+#define BURST_PART 10 // a source may send a tenth of its second at once
+#define FLOWS_LEAST 8 // for a worker
+// Where the UDP header of a datagram begins in its buffer, so that what relays it finds its
+// payload where the answer to a request would be.
+#define UDP_AT (REWRITE_ANSWER_AT - NET_UDP_LEN)
+#define SLACK 128 // behind it, as behind any packet: a Data indication's padding, a record's tag
+
+struct fragments {
+	struct reassembly *flows;
+	struct rates rates;
+	unsigned int nb_whole;
+	struct rte_mbuf *whole[DP_BURST]; // for the end of the burst
+	struct rte_mbuf **buffer; // by flow; NULL: to be taken from the pool when it is needed
+};
+
+static uint32_t flows_each(const struct conf *c)
+{
+	const uint32_t flows = c->fragments.flows / RTE_MAX(c->workers, 1u);
+
+	return RTE_MAX(flows, (uint32_t)FLOWS_LEAST);
+}
+
+static uint16_t room_of(const struct conf *c)
+{
+	const uint32_t room = UDP_AT + c->fragments.longest + SLACK;
+
+	return (uint16_t)RTE_MAX(
+		RTE_ALIGN_CEIL(room, RTE_CACHE_LINE_SIZE), (uint32_t)dp_data_room(c));
+}
+
+static uint32_t buffers_of(const struct conf *c)
+{
+	return flows_each(c) * RTE_MAX(c->workers, 1u) + c->fragments.buffers;
+}
+
+static uint8_t *room(void *ctx, uint32_t flow)
+{
+	const struct worker *w = ctx;
+	struct rte_mbuf **buffer = &w->fragments->buffer[flow];
+
+	if (*buffer == NULL)
+		*buffer = rte_pktmbuf_alloc(w->dp->datagrams);
+	return *buffer != NULL ? (uint8_t *)(*buffer)->buf_addr + UDP_AT : NULL;
+}
+
+static struct reassembly_config config_of(const struct conf *c)
+{
+	return (struct reassembly_config){.flows = flows_each(c),
+		.per_source = c->fragments.per_source,
+		.longest = c->fragments.longest,
+		.timeout_ms = c->fragments.timeout_ms,
+		.room = room};
+}
+
+int fragments_pool(const struct conf *c, int socket, struct rte_mempool **pool)
+{
+	*pool = NULL;
+	if (c->fragments.flows == 0)
+		return 0;
+	*pool = rte_pktmbuf_pool_create(
+		"datagrams", buffers_of(c), 0, DP_PRIV_SIZE, room_of(c), socket);
+	if (*pool == NULL)
+		*pool = rte_pktmbuf_pool_create(
+			"datagrams", buffers_of(c), 0, DP_PRIV_SIZE, room_of(c), SOCKET_ID_ANY);
+	return *pool != NULL ? 0 : -ENOMEM;
+}
+
+// What a worker has is one piece: the structure, rates, buffers, flows.
+static size_t worker_size(const struct reassembly_config *rc)
+{
+	return sizeof(struct fragments) + rates_size(PLACES) +
+		rc->flows * sizeof(struct rte_mbuf *) + reassembly_size(rc);
+}
+
+int fragments_create(struct worker *w, int socket)
+{
+	const struct conf_fragments *c = &w->dp->conf->fragments;
+	struct reassembly_config rc = config_of(w->dp->conf);
+	struct fragments *f;
+	uint8_t *mem;
+
+	if (w->dp->datagrams == NULL)
+		return 0;
+	f = rte_zmalloc_socket("fragments", worker_size(&rc), RTE_CACHE_LINE_SIZE, socket);
+	if (f == NULL)
+		return -ENOMEM;
+	w->fragments = f;
+	csprng_bytes(&w->rng, &f->rates.key, sizeof(f->rates.key));
+	csprng_bytes(&w->rng, &rc.key, sizeof(rc.key));
+	mem = (uint8_t *)(f + 1);
+	rates_init(&f->rates, mem, PLACES, c->rate, RTE_MAX(c->rate / BURST_PART, 1u));
+	mem += rates_size(PLACES);
+	f->buffer = (struct rte_mbuf **)mem;
+	mem += rc.flows * sizeof(struct rte_mbuf *);
+	rc.ctx = w;
+	f->flows = reassembly_create(mem, &rc);
+	return 0;
+}
+
+void fragments_free(struct worker *w)
+{
+	rte_free(w->fragments);
+}
+
+size_t fragments_bytes(const struct conf *c)
+{
+	const struct reassembly_config rc = config_of(c);
+	const uint32_t element = (uint32_t)(sizeof(struct rte_mbuf) + DP_PRIV_SIZE) + room_of(c);
+
+	if (c->fragments.flows == 0)
+		return 0;
+	return buffers_of(c) * (rte_mempool_calc_obj_size(element, 0, NULL) + sizeof(void *)) +
+		c->workers * worker_size(&rc);
+}
+
+// --- in -----------------------------------------------------------------------------------------
+
+// Counts fragments that were kept and are lost.
+static void count_lost(struct worker *w)
+{
+	struct reassembly *r = w->fragments->flows;
+
+	if (likely(!reassembly_any_lost(r)))
+		return;
+	for (unsigned int why = NET_DROP_FRAGMENT; why <= NET_DROP_FRAGMENT_FULL; why++)
+		w->live.drop[drop_of_net(why)] += reassembly_lost(r, why);
+}
+
+// What is for nobody needs no memory: the first fragment has the ports. DP_SENT or a reason.
+static unsigned int judge(
+	const struct worker *w, const struct net_fragment *p, uint8_t port, uint32_t ip_len)
+{
+	const struct local_addrs *local = w->dp->local;
+	const struct local_addr *to = local_addrs_find(local, &p->dst);
+	unsigned int home;
+	uint32_t slot;
+	uint16_t dport;
+
+	if (ip_len > w->dp->port[port].port->mtu)
+		return DP_DROP_RX_OVERSIZE;
+	if (to == NULL || to->kind != LOCAL_OWN)
+		return drop_of_net(NET_DROP_NOT_FOR_US);
+	if (local_addrs_find(local, &p->src) != NULL)
+		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	if (p->off != 0)
+		return DP_SENT;
+	dport = load_be16(p->data + 2);
+	if (local_addrs_listener(local, to, dport) >= 0 ||
+		(to->relay >= 0 &&
+			turn_relay_map_home(
+				w->dp->map, (unsigned int)to->relay, dport, &home, &slot)))
+		return DP_SENT;
+	return DP_DROP_NO_LISTENER;
+}
+
+// Writes the headers of a frame around what fragments have made; ports and checksum are its own. It
+// lies in the buffer of its flow.
+static unsigned int wrap(struct worker *w, uint8_t port, const uint8_t *src_mac,
+	const struct reassembly_whole *whole, struct rte_mbuf *m)
+{
+	uint8_t *udp = (uint8_t *)m->buf_addr + UDP_AT, *payload = udp + NET_UDP_LEN, *frame;
+	const struct endpoint src = {whole->src, load_be16(udp)};
+	const struct endpoint dst = {whole->dst, load_be16(udp + 2)};
+	const struct net_ip ip = {.tos = whole->tos, .ttl = whole->ttl};
+	const uint16_t len = (uint16_t)(whole->len - NET_UDP_LEN);
+	struct net_l2 l2 = {.vlan = w->dp->port[port].l2.vlan};
+
+	if (load_be16(udp + NET_UDP_LENGTH_AT) != whole->len)
+		return drop_of_net(NET_DROP_UDP_LENGTH);
+	memcpy(l2.dst, w->dp->port[port].l2.src, sizeof(l2.dst));
+	memcpy(l2.src, src_mac, sizeof(l2.src));
+	frame = net_write_udp(
+		payload, len, &l2, &src, &dst, &ip, load_be16(udp + NET_UDP_CHECKSUM_AT));
+	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
+	m->port = port;
+	return DP_SENT;
+}
+
+// A datagram that fits an ordinary buffer goes on in one, so that few are needed of the long ones.
+static struct rte_mbuf *shorten(struct worker *w, uint32_t flow)
+{
+	struct rte_mbuf **buffer = &w->fragments->buffer[flow], *m = *buffer, *n;
+
+	if (m->data_off + m->data_len + (uint32_t)SLACK > dp_data_room(w->dp->conf)) {
+		*buffer = NULL;
+		return m;
+	}
+	n = rte_pktmbuf_alloc(w->dp->pool);
+	if (n == NULL)
+		return NULL;
+	n->data_off = m->data_off;
+	n->data_len = m->data_len;
+	n->pkt_len = m->pkt_len;
+	memcpy(rte_pktmbuf_mtod(n, void *), rte_pktmbuf_mtod(m, void *), m->data_len);
+	return n;
+}
+
+static void finish(struct worker *w, uint8_t port, const uint8_t *src_mac,
+	const struct reassembly_whole *whole)
+{
+	struct fragments *f = w->fragments;
+	unsigned int reason = wrap(w, port, src_mac, whole, f->buffer[whole->flow]);
+	struct rte_mbuf *m = NULL;
+
+	w->live.consumed += whole->fragments;
+	w->live.made++;
+	w->live.reassembled++;
+	if (reason == DP_SENT) {
+		m = shorten(w, whole->flow);
+		reason = m != NULL ? DP_SENT : DP_DROP_NO_MBUF;
+	}
+	if (reason != DP_SENT) {
+		w->live.drop[reason]++;
+		return;
+	}
+	f->whole[f->nb_whole++] = m; // one for each frame of a burst, at most
+	w->nb_whole = f->nb_whole;
+}
+
+void fragments_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct reassembly_whole whole = {.flow = REASSEMBLY_NONE};
+	struct net_fragment p;
+	unsigned int reason;
+	enum net_drop bad;
+
+	bad = w->fragments != NULL ? net_fragment_read(data, f, &p) : NET_DROP_FRAGMENT;
+	if (bad != NET_OK) {
+		worker_drop(w, m, drop_of_net(bad));
+		return;
+	}
+	reason = judge(w, &p, port, (uint32_t)f->l4_off + f->payload_len - f->l3_off);
+	if (reason == DP_SENT && !rates_take(&w->fragments->rates, &p.src, w->now_ms))
+		reason = DP_DROP_FRAGMENT_RATE;
+	if (reason != DP_SENT) {
+		worker_drop(w, m, reason);
+		return;
+	}
+	bad = reassembly_add(w->fragments->flows, &p, w->now_ms, &whole);
+	count_lost(w);
+	if (bad != NET_OK) {
+		worker_drop(w, m, drop_of_net(bad));
+		return;
+	}
+	w->live.fragments_in++;
+	if (whole.flow != REASSEMBLY_NONE)
+		finish(w, port, data + 6, &whole);
+	rte_pktmbuf_free(m);
+}
+
+unsigned int fragments_take(struct worker *w, struct rte_mbuf **m)
+{
+	struct fragments *f = w->fragments;
+	const unsigned int n = f->nb_whole;
+
+	memcpy(m, f->whole, n * sizeof(f->whole[0]));
+	f->nb_whole = w->nb_whole = 0;
+	return n;
+}
+
+void fragments_tick(struct worker *w)
+{
+	reassembly_tick(w->fragments->flows, w->now_ms);
+	count_lost(w);
+}
+
+uint32_t fragments_held(const struct worker *w)
+{
+	return w->fragments != NULL ? reassembly_held(w->fragments->flows) : 0;
+}
+
+void fragments_drain(struct worker *w)
+{
+	struct fragments *f = w->fragments;
+	const uint32_t flows = flows_each(w->dp->conf);
+
+	if (f == NULL)
+		return;
+	w->live.drop[DP_DROP_STOPPING] += reassembly_clear(f->flows);
+	for (uint32_t i = 0; i < flows; i++)
+		rte_pktmbuf_free(f->buffer[i]);
+	memset(f->buffer, 0, flows * sizeof(f->buffer[0]));
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts that send UDP datagrams in fragments, and hosts that put fragments together. It is written
+// from RFC 791 and RFC 8200 and shares no code with lib/net's fragments.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+#define IP_PIECES_MAX 128
+#define IP_PIECES_OPEN 16
+
+// A datagram of any length.
+struct ip_long {
+	struct endpoint src, dst;
+	uint32_t len; // of data
+	uint8_t tos, ttl;
+	unsigned int pieces; // that it came in
+	uint32_t longest; // IP packet among these
+	uint32_t id;
+	uint8_t data[65536];
+};
+
+// The frames of a datagram.
+struct ip_pieces {
+	unsigned int n;
+	size_t len[IP_PIECES_MAX];
+	uint8_t frame[IP_PIECES_MAX][1600];
+};
+
+// Writes an untagged frame with a fragment: bytes [off, off + len) of what is at l4. proto is 17
+// where nothing else is wanted.
+size_t ip_piece(uint8_t *frame, const uint8_t macs[12], const struct ip_long *d, const uint8_t *l4,
+	uint32_t off, uint32_t len, bool more);
+// Writes the UDP header and data of a datagram, with its checksum, to l4. Returns the length.
+uint32_t ip_pieces_l4(const struct ip_long *d, uint8_t *l4);
+// Cuts a datagram into the fragments that a host makes whose link has this MTU, at most 1514 bytes.
+void ip_pieces_cut(
+	struct ip_pieces *p, const struct ip_long *d, const uint8_t macs[12], uint32_t mtu);
+
+// Fragments that a host waits for more of.
+struct ip_assembly {
+	struct ip_open {
+		bool used;
+		struct addr src, dst;
+		uint32_t id, total, got;
+		unsigned int pieces;
+		uint32_t longest, next;
+		uint8_t tos, ttl;
+		uint8_t there[65536], data[65536];
+	} open[IP_PIECES_OPEN];
+};
+
+// Whether an untagged frame is a fragment.
+bool ip_pieces_is(const uint8_t *frame);
+// Takes a fragment in. True: *out is the datagram that it has completed. Asserts that fragments
+// come in order and do not overlap, that all but the last are cut in eights, that DF is clear, and
+// that the checksum of the whole is right.
+bool ip_assembly_put(struct ip_assembly *a, const uint8_t *frame, size_t len, struct ip_long *out);
