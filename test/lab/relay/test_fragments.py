@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# alone: it counts fragments a second
+"""Kernel clients and peers send datagrams that are longer than the MTU, both ways, in every pair of
+families; then a flood of fragments that belong to nothing, beside them."""
+
+import random
+import struct
+import time
+
+import lab as labs
+from frames import eth, ip4, ip6
+from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6
+from turnlib import IPV4, IPV6, REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+SIZES = (1473, 1600, 2953, 4000, 8900)
+FLOOD = 100_000  # fragments
+BATCH = 256  # between two relayed datagrams: what the port's queue takes at once
+
+
+def both_ways(lab, server):
+    """Every size by ChannelData and by Send, there and back."""
+    count = 0
+    for ip in (CLIENT4, CLIENT6):
+        for peer_ip, family in ((PEER4, IPV4), (PEER6, IPV6)):
+            echo, client = lab.echo(peer_ip), lab.client(ip=ip)
+            other = lab.echo(peer_ip)
+            attr = (REQUESTED_ADDRESS_FAMILY, struct.pack("!B3x", family))
+            assert client.allocate([attr]).cls == SUCCESS
+            assert client.bind(0x4000, echo.address).cls == SUCCESS
+            assert client.permit(other.address).cls == SUCCESS
+            for size in SIZES:
+                payload = random.randbytes(size)
+                client.send_channel(0x4000, payload)
+                item = client.wait("channel")
+                assert item == ("channel", 0x4000, payload), (ip, peer_ip, size, item)
+                client.send(other.address, payload)
+                item = client.wait("data")
+                assert item == ("data", other.address, payload), (ip, peer_ip, size, item)
+                assert echo.seen[-1] == other.seen[-1] == (client.relayed[:2], payload)
+                count += 4
+            client.refresh(0)
+    stats = server.stats()
+    assert stats["reassembled"] >= count, (count, stats)
+    print(f"{count} datagrams of up to {SIZES[-1]} bytes: {stats['fragments_in']} fragments in, "
+        f"{stats['fragments_out']} out, none lost")  # fmt: skip
+
+
+def bomb(rng):
+    """First, middle and last fragments of many sources, some of which overlap."""
+    frames = []
+    for number in range(4096):
+        source4 = f"10.99.{rng.randrange(1, 255)}.{rng.randrange(1, 255)}"
+        source6 = f"2001:db8:{rng.randrange(65536):x}::{rng.randrange(1, 65536):x}"
+        offset, more = rng.choice(((0, 1), (8, 1), (185, 1), (185, 0), (370, 0)))
+        data = struct.pack("!HHHH", 40000, 3478, 4000, 0) + rng.randbytes(64)
+        ident = rng.randrange(65536) if number % 2 else 7
+        if number % 4:
+            packet = ip4(data, source4, SERVER4, flags=more << 13 | offset, ident=ident)
+            frames.append(eth(packet))
+        else:
+            head = struct.pack("!BBHI", 17, 0, offset << 3 | more, ident)
+            frames.append(eth(ip6(head + data, source6, SERVER6, proto=44), 0x86DD))
+    return frames
+
+
+def flood(lab, server):
+    """Relayed datagrams, short and in fragments, come back meanwhile."""
+    rng = random.Random(1)
+    frames = bomb(rng)
+    echo, client = lab.echo(), lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    wire = lab.cli.raw("c0")
+    before, start, sent, rounds = server.stats(), time.monotonic(), 0, 0
+    while sent < FLOOD:
+        for frame in frames[sent % 4096 : sent % 4096 + BATCH]:
+            wire.send(frame)
+        sent += BATCH
+        rounds += 1
+        payload = rng.randbytes(4000 if rounds % 16 == 0 else 100)
+        client.send_channel(0x4000, payload)
+        item = client.wait("channel")
+        assert item == ("channel", 0x4000, payload), (rounds, item and len(item[2]))
+    took = time.monotonic() - start
+    read = lambda: server.stats()["rx"] - before["rx"]
+    labs.until(lambda: read() >= sent, 5, f"all of {sent} are read: the port lost some")
+    labs.until(lambda: server.stats()["held"] == 0, 5, "nothing is kept of the flood")
+    print(f"{sent} fragments in {took:.1f} s, {sent / took:.0f} a second, {rounds} datagrams "
+        f"relayed meanwhile, none lost; {server.drops()}")  # fmt: skip
+    wire.close()
+
+
+def main(lab):
+    labs.need_own_server()
+    reasons = {f"fragment-{why}" for why in ("overlap", "timeout", "full", "malformed", "source",
+        "duplicate", "rate")}  # fmt: skip
+    server = lab.server(allow=reasons)
+    both_ways(lab, server)
+    server.check()
+    drops = server.drops()
+    assert not any(drops.get(reason) for reason in reasons), drops
+    flood(lab, server)
+
+
+if __name__ == "__main__":
+    labs.run(main)
