@@ -250,7 +250,10 @@ void fuzz_peer_acts(void)
 {
 	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
 	const uint32_t mtu = fuzz.world.ports[0].mtu;
-	const size_t len = chance(80) ? below(64) : chance(50) ? below(mtu) : mtu - below(100);
+	const size_t len = chance(3) ? below(9000)
+		: chance(80)         ? below(64)
+		: chance(50)         ? below(mtu)
+				     : mtu - below(100);
 	struct endpoint src = c->peer[below(FUZZ_PEERS)];
 	struct endpoint to = c->c.relay, *dst = &to;
 	struct addr via;

@@ -126,6 +126,11 @@ void fuzz_send(const char *kind, unsigned int port, uint8_t *buf, size_t len)
 
 	if (mutated)
 		len = fuzz_mutate(buf, len, port % FUZZ_KERNEL);
+	// what is too long for the link comes in fragments, and some of all else
+	if (port != FUZZ_KERNEL &&
+		(len > NET_ETH_LEN + (size_t)fuzz_port(port)->mtu || chance(3)) &&
+		fuzz_in_pieces("pieces", port, buf, len))
+		return;
 	for (unsigned int i = 0; i < copies; i++)
 		fuzz_put(kind, port, buf, len, mutated, !mutated && chance(70));
 }

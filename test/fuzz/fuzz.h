@@ -55,7 +55,7 @@ struct fuzz_seen {
 	uint64_t channel_data, data_indications, icmp_told; // to clients
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
-	uint64_t echoes, neighbours;
+	uint64_t echoes, neighbours, fragments;
 };
 
 struct fuzz {
@@ -65,6 +65,7 @@ struct fuzz {
 	struct conf_exception exception;
 	uint32_t mbufs;
 	unsigned int mutate; // percent of frames to mutate
+	unsigned int same_queue; // queue, plus 1, that all frames come in on; 0 = any
 	struct fuzz_client client[FUZZ_CLIENTS];
 	unsigned int nb_clients;
 	uint16_t next_port;
@@ -158,6 +159,11 @@ uint16_t fuzz_their_port(void);
 void fuzz_any_frame(void);
 // Sends a frame as it is or mutated, sometimes more than once.
 void fuzz_send(const char *kind, unsigned int port, uint8_t *frame, size_t len);
+
+// --- pieces.c: fragments that belong together ----------------------------------------------------
+
+// Sends a frame of UDP in fragments, or returns false: it is no such frame.
+bool fuzz_in_pieces(const char *kind, unsigned int port, const uint8_t *frame, size_t len);
 
 // --- supers.c: frames in several buffers ---------------------------------------------------------
 

@@ -238,6 +238,9 @@ static void table(void)
 	row("turn", "allocations", s->stats.turn.allocations_total, true);
 	row("turn", "redirects at the end", s->stats.turn.redirects, false);
 	row("turn", "ends on shared addresses", s->stats.turn.endpoints, true);
+	row("fragments", "kept", s->stats.fragments_in, true);
+	row("fragments", "reassembled", s->stats.reassembled, true);
+	row("fragments", "sent", s->fragments, true);
 	row("super", "sent whole", s->stats.uso_frames, true);
 	row("port", "no buffer to receive into", s->nic_full, false);
 #define X(field, text) row("dtls", #field, s->stats.dtls.field, false);

@@ -194,10 +194,12 @@ static size_t request(struct fuzz_client *c, uint8_t *buf, size_t cap)
 
 // --- data ----------------------------------------------------------------------------------------
 
-static size_t data_len(void)
+static size_t data_len(const struct fuzz_client *c)
 {
 	const uint32_t mtu = fuzz.world.ports[0].mtu;
 
+	if (c->via == VIA_UDP && chance(3)) // it is sent in fragments
+		return below(9000);
 	if (chance(80))
 		return below(64);
 	return chance(50) ? below(mtu) : mtu - below(120); // near the most that fits
@@ -207,7 +209,7 @@ static size_t indication(struct fuzz_client *c, uint8_t *buf, size_t cap)
 {
 	uint8_t tid[STUN_TID_LEN], data[FUZZ_FRAME];
 	const unsigned int k = below(FUZZ_PEERS);
-	const size_t len = data_len();
+	const size_t len = data_len(c);
 	struct stun_writer w;
 
 	if (c->peer[k].port == 0)
@@ -226,9 +228,9 @@ static size_t indication(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	return stun_end(&w);
 }
 
-static size_t channel_data(uint8_t *buf, size_t cap)
+static size_t channel_data(const struct fuzz_client *c, uint8_t *buf, size_t cap)
 {
-	const size_t len = RTE_MIN(data_len(), cap - 8);
+	const size_t len = RTE_MIN(data_len(c), cap - 8);
 
 	test_rand_fill(&fuzz.rand, buf, 4 + len);
 	store_be16(
@@ -242,7 +244,7 @@ size_t fuzz_client_message(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	size_t len;
 
 	if (c->allocated && chance(40))
-		len = channel_data(buf, cap);
+		len = channel_data(c, buf, cap);
 	else if (c->allocated && chance(35))
 		len = indication(c, buf, cap);
 	else

@@ -120,6 +120,12 @@ static void change(struct dp_world *w)
 	w->conf.turn.users = fuzz.users;
 	w->conf.turn.nb_users = 2;
 	w->conf.neigh_held = RTE_MAX(w->conf.neigh_held_each, PICK(64, 256));
+	w->conf.fragments = (struct conf_fragments){.flows = PICK(0, 8, 16, 64, 64),
+		.per_source = PICK(1, 4, 4, 8),
+		.longest = PICK(1280, 4000, 9000, 9000),
+		.buffers = PICK(8, 16),
+		.timeout_ms = PICK(10, 100, 1000),
+		.rate = PICK(0, 100, 10000)};
 	w->conf.dtls.sessions = PICK(4, 8, 1000);
 	w->conf.dtls.half_open = PICK(2, 4, 300);
 	w->conf.dtls.idle_s = PICK(5, 120);
@@ -179,6 +185,8 @@ static void unpoison(struct rte_mempool *pool, void *arg, void *obj, unsigned in
 static void each_buffer(rte_mempool_obj_cb_t *f)
 {
 	rte_mempool_obj_iter(fuzz.world.dp->pool, f, NULL);
+	if (fuzz.world.dp->datagrams != NULL)
+		rte_mempool_obj_iter(fuzz.world.dp->datagrams, f, NULL);
 	if (fuzz_exception() != NULL)
 		rte_mempool_obj_iter(fuzz_exception()->pool, f, NULL);
 }
