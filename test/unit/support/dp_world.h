@@ -33,6 +33,7 @@
 		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setup[i] \
 	}
 
+#define WORLD_REALM "turn.test"
 #define WORLD_SEEN 2048
 #define WORLD_LONGS 16 // datagrams that came in fragments
 #define WORLD_STREAMS 64 // most connections of a world

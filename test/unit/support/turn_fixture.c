@@ -3,6 +3,7 @@
 #include "turn_fixture.h"
 
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "addr_text.h"
