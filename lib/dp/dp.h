@@ -62,7 +62,7 @@
 		"from the kernel: not its address, or nothing that exception.allow names")        \
 	X(DP_DROP_EXC_RATE, "exception-rate",                                                     \
 		"for the kernel: past exception.rate, or faster than it takes it")                \
-	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past fragments.rate")            \
+	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past fragments.rate")     \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.

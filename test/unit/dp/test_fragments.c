@@ -293,13 +293,16 @@ static void off(void **state)
 }
 
 // A datagram that came whole and becomes too long by the header of a Data indication: RFC 8656
-// sections 13 and 14. IPv4 with DF, and IPv6, are dropped; IPv4 without DF leaves in fragments.
+// sections 13 and 14. To IPv4 it leaves in fragments unless it had DF, and to IPv6 if it was IPv4
+// without DF. Between IPv6 addresses it is dropped.
 static void grown(void **state)
 {
 	open_world(&one, false);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		for (unsigned int df = 0; df < 2; df++) {
-			const bool from_v4 = addr_is_v4(&peer[i].addr), fits = from_v4 && df == 0;
+			const bool from_v4 = addr_is_v4(&peer[i].addr);
+			const bool to_v4 = addr_is_v4(&client[i].at.addr);
+			const bool fits = from_v4 ? df == 0 : to_v4;
 			const uint16_t len = from_v4 ? 1460 : 1440;
 			const uint64_t before = world_dropped(&world, DP_DROP_MTU);
 			struct world_datagram d = {.src = peer[i],
