@@ -11,6 +11,7 @@
 #include "thread.h"
 
 #include <openssl/err.h>
+#include <stdlib.h>
 
 static struct streams streams;
 static struct thread *thread;

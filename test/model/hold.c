@@ -6,6 +6,7 @@
 #include "turn_fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ALLOCATIONS 100000
 #define PORTS 50000 // ports of each relay address

@@ -4,6 +4,7 @@
 // them is started and timed, and the allocations are made in it while the process grows. Not a
 // test: it takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

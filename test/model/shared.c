@@ -4,6 +4,7 @@
 // had. Prints memory and time. Not a test with that many: it takes half a minute.
 // SHARED_ALLOCATIONS=n sets the number; with some thousands it is one.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "turn_fixture.h"
 #include "shard.h"

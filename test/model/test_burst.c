@@ -7,6 +7,7 @@
 #include "model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define BURSTS 16000
 #define WORLDS 32

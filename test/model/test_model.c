@@ -4,6 +4,7 @@
 #include "naive.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define OPS 400000
 #define WORLDS 40 // configurations a run goes through

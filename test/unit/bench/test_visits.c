@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "bytes.h"
 #include "frames.h"
 #include "net.h"

@@ -6,6 +6,8 @@
 #include "datapath.h"
 #include "line_world.h"
 
+#include <stdlib.h>
+
 #include <rte_malloc.h>
 
 #define UNKNOWN_REQUIRED 0x7abc // no attribute of any RFC we know

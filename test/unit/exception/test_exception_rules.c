@@ -5,6 +5,7 @@
 #include "exception/exception.h"
 
 #include <netinet/in.h>
+#include <stdlib.h>
 
 static struct exception_rules rules;
 static struct conf conf;

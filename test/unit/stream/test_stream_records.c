@@ -3,6 +3,7 @@
 // epoll tells nothing, whatever its worker has room for.
 #include "stream_world.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -11,6 +11,7 @@
 
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include <rte_eal.h>
 #include <rte_mempool.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients dealt over shards by their hash: each burst is sorted by whose they are, none is lost or
 // moved past another, and what the hash decides first does not crowd the tables that it indexes.
+#include <stdlib.h>
+
 #include "turn_fixture.h"
 
 #include "table.h"
