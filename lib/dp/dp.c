@@ -18,6 +18,7 @@
 #include "clients/streams.h"
 #include "conf.h"
 #include "control/mailbox.h"
+#include "control/ports.h"
 #include "control/stats.h"
 #include "csprng.h"
 #include "datapath.h"
@@ -33,29 +34,19 @@
 #include "link/nexthop.h"
 #include "link/path_mtu.h"
 #include "link/vlans.h"
-#include "net.h"
 #include "port.h"
 #include "steering/flow_ladder.h"
-#include "steering/steer.h"
 #include "stun.h"
-#include "tagged.h"
 #include "turn_config.h"
 #include "turn_policy.h"
 #include "turn_quota.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
-#include "udp.h"
 #include "worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
 
 #define POOL_CACHE_MAX 256
-#define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
-// NICs are told the length of a buffer in steps of up to so many bytes (ixgbe, igc). They are told
-// less where it is no multiple, and then cut frames that would have found room.
-#define ROOM_STEP 1024
-// A Data indication over IPv6 with its padding may follow the received frame's end.
-#define FRAME_SLACK 128
 
 // --- pieces -------------------------------------------------------------------------------------
 
@@ -64,16 +55,6 @@ static void random_fill(void *ctx, void *buf, size_t len)
 {
 	if (RAND_bytes(buf, (int)len) != 1)
 		rte_panic("no randomness to be had from libcrypto\n");
-}
-
-uint16_t dp_data_room(const struct conf *c)
-{
-	uint32_t room = FRAME_ROOM;
-
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		room = RTE_MAX(room, c->ports[i].mtu + (uint32_t)NET_HEADERS_MAX + FRAME_SLACK);
-	return (uint16_t)RTE_MIN(
-		RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(room, ROOM_STEP), (uint32_t)UINT16_MAX);
 }
 
 // Packets lie where the NIC is: its DMA then stays on the node. One pool serves all ports, so with
@@ -100,177 +81,6 @@ static struct rte_mempool *pool_make(const struct conf *c, int socket)
 		pool = rte_pktmbuf_pool_create("packets", c->mbufs, cache & ~1u, DP_PRIV_SIZE,
 			dp_data_room(c), SOCKET_ID_ANY);
 	return pool;
-}
-
-static void port_learn(struct dp *d, unsigned int i, struct port *port)
-{
-	struct dp_port *p = &d->port[i];
-	const struct conf_port *c = &d->conf->ports[i];
-
-	port->index = (uint8_t)i;
-	p->port = port;
-	p->conf = c;
-	p->profile = conf_driver_find(d->conf->drivers, port->driver);
-	for (unsigned int good = 0; good < RTE_DIM(p->rx); good++) {
-		p->rx[good] = (struct net_rx){.vlan = c->tagged_only ? NET_VLAN_NONE : port->vlan,
-			.ip_checksum_good = (good & 1) != 0,
-			.l4_checksum_good = (good & 2) != 0,
-			.tcp = c->exception.name != NULL};
-		memcpy(p->rx[good].mac, port->mac, 6);
-	}
-	net_udp_rules_init(&p->udp, &p->rx[0]);
-	p->verified = (port->ip_checksum_good ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0) |
-		(port->l4_checksum_good ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
-	p->l2 = (struct net_l2){.vlan = port->vlan};
-	memcpy(p->l2.src, port->mac, 6);
-	p->link_local = net_link_local(port->mac);
-}
-
-static uint64_t devices(const struct conf *c)
-{
-	uint64_t nb = 0;
-
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		nb += conf_port_devices(&c->ports[i]);
-	return nb;
-}
-
-// What the profile of a port's driver wants, for a port whose entry says nothing. Rings that would
-// take all of the pool are not used, so that no profile keeps a configuration from starting.
-static void decide_by_driver(void *ctx, const char *driver, struct port_profile *out)
-{
-	const struct dp *d = ctx;
-	const struct conf *c = d->conf;
-	const struct conf_driver *p = conf_driver_find(c->drivers, driver);
-	const uint64_t queues = devices(c) * d->nb_workers;
-	const uint32_t rx = p != NULL ? p->rx_ring : 0, tx = p != NULL ? p->tx_ring : 0;
-
-	out->rx_ring = (uint16_t)c->rx_ring;
-	out->tx_ring = (uint16_t)c->tx_ring;
-	if (rx != 0 && queues * (rx + out->tx_ring) <= c->mbufs)
-		out->rx_ring = (uint16_t)rx;
-	if (tx != 0 && queues * (out->rx_ring + tx) <= c->mbufs)
-		out->tx_ring = (uint16_t)tx;
-}
-
-static const char *devargs_of(const struct dp *d, const char *device)
-{
-	const struct conf_driver *vdev = conf_driver_of_device(d->conf->drivers, device);
-
-	return vdev != NULL ? vdev->devargs : NULL;
-}
-
-// Fills out for a port that is a bond. NULL for any other.
-static const struct port_bond *bond_wanted(const struct dp *d, uint32_t i, struct port_bond *out)
-{
-	static const enum port_bond_mode mode[] = {[CONF_BOND_LACP] = PORT_BOND_LACP,
-		[CONF_BOND_ACTIVE_BACKUP] = PORT_BOND_ACTIVE_BACKUP,
-		[CONF_BOND_BALANCE] = PORT_BOND_BALANCE};
-	const struct conf_bond *b = &d->conf->ports[i].bond;
-
-	if (b->nb_members == 0)
-		return NULL;
-	*out = (struct port_bond){
-		.mode = mode[b->mode], .nb_members = b->nb_members, .primary = -1};
-	for (uint32_t k = 0; k < b->nb_members; k++) {
-		out->member[k].device = b->members[k];
-		out->member[k].devargs = devargs_of(d, b->members[k]);
-		if (b->primary != NULL && strcmp(b->primary, b->members[k]) == 0)
-			out->primary = (int)k;
-	}
-	return out;
-}
-
-static const enum port_uso uso_of[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
-	[CONF_USO_ON] = PORT_USO_ON,
-	[CONF_USO_OFF] = PORT_USO_OFF};
-
-// What is asked of a port in TCP super-frames: those that its exception port has. Of a device, what
-// one of its VLANs asks most.
-static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
-{
-	static const enum port_uso most[][3] = {
-		[PORT_USO_AUTO] = {PORT_USO_AUTO, PORT_USO_ON, PORT_USO_AUTO},
-		[PORT_USO_ON] = {PORT_USO_ON, PORT_USO_ON, PORT_USO_ON},
-		[PORT_USO_OFF] = {PORT_USO_AUTO, PORT_USO_ON, PORT_USO_OFF}};
-	enum port_uso wanted = PORT_USO_OFF;
-
-	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		const struct conf_port *p = &c->ports[i];
-
-		if ((i == port || (p->shares && p->on == port)) && p->exception.name != NULL)
-			wanted = most[wanted][uso_of[p->exception.tso]];
-	}
-	return wanted;
-}
-
-static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond *bond)
-{
-	const struct conf_port *p = &d->conf->ports[i];
-	const int socket = port_device_socket(conf_port_device(p, 0));
-
-	return (struct port_config){.name = p->name,
-		.device = p->device,
-		.bond = bond_wanted(d, i, bond),
-		.queues = (uint16_t)d->nb_workers,
-		.mtu = p->mtu,
-		.vlan = p->vlan,
-		.uso = uso_of[p->uso],
-		.tso = tso_wanted(d->conf, i),
-		.rx_ring = p->rx_ring,
-		.tx_ring = p->tx_ring,
-		.devargs = devargs_of(d, p->device),
-		.by_driver = decide_by_driver,
-		.ctx = d,
-		.pool = d->pool,
-		.socket = socket >= 0 ? socket : d->socket};
-}
-
-// Opens a device, or a VLAN on one that is open.
-static struct port *port_make(
-	struct dp *d, uint32_t i, dp_port_opener *open, char *error, size_t len)
-{
-	struct port_bond bond;
-	const struct port_config pc = port_wanted(d, i, &bond);
-	const struct conf_port *c = &d->conf->ports[i];
-	struct port *port;
-
-	if (!c->shares)
-		return open(&pc, error, len);
-	port = port_tagged_open(d->port[c->on].port, &pc, error, len);
-	d->port[i].conf = c;
-	if (port == NULL || vlans_learn(d, i) == 0)
-		return port;
-	snprintf(error, len, "port %s: out of memory", c->name);
-	port->ops->close(port);
-	return NULL;
-}
-
-static int ports_start(struct dp *d, dp_port_opener *open, char *error, size_t len)
-{
-	const struct conf *c = d->conf;
-
-	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		struct port *port = port_make(d, i, open, error, len);
-		int rc;
-
-		if (port == NULL)
-			return -1;
-		port_learn(d, i, port);
-		d->nb_ports = i + 1;
-		rc = port->ops->start(port);
-		if (rc != 0) {
-			snprintf(error, len, "port %s: cannot be started: %s", port->name,
-				strerror(-rc));
-			return -1;
-		}
-		// only a started port knows how its NIC really spreads
-		steer_port_init(&d->port[i], d->nb_workers);
-		d->nb_started = i + 1;
-		if (exception_open(d, i, open, error, len) != 0)
-			return -1;
-	}
-	return 0;
 }
 
 // What all workers read: which addresses are ours, who owns which relay port, the policy.
@@ -332,16 +142,6 @@ static void worker_queues(struct worker *w)
 			q < w->dp->port[p].port->nb_rxq && w->nb_rx < DP_RX_QUEUES_MAX;
 			q = (uint16_t)(q + w->dp->nb_workers))
 			w->rx[w->nb_rx++] = (struct rx_queue){.port = (uint8_t)p, .queue = q};
-}
-
-struct neigh_config dp_neigh_config(const struct conf *c)
-{
-	const uint32_t workers = RTE_MAX(c->workers, 1u);
-
-	return (struct neigh_config){.entries = (uint16_t)c->neigh_entries,
-		.held_total = (uint16_t)c->neigh_held,
-		.held_each = (uint16_t)c->neigh_held_each,
-		.asks = c->neigh_ask_rate > 0 ? RTE_MAX(c->neigh_ask_rate / workers, 1u) : 0};
 }
 
 static int worker_shard(struct worker *w, int socket)
@@ -469,7 +269,7 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 		dp_destroy(d);
 		return NULL;
 	}
-	if (ports_start(d, open, error, len) != 0) {
+	if (ports_open(d, open, error, len) != 0) {
 		dp_quiesce(d);
 		dp_destroy(d);
 		return NULL;
@@ -574,13 +374,7 @@ void dp_quiesce(struct dp *d)
 	}
 	streams_drain(d);
 	exception_close_all(d);
-	for (unsigned int i = d->nb_started; i-- > 0;) {
-		flow_ladder_remove(d, i);
-		d->port[i].port->ops->stop(d->port[i].port);
-	}
-	for (unsigned int i = d->nb_ports; i-- > 0;)
-		d->port[i].port->ops->close(d->port[i].port);
-	d->nb_started = d->nb_ports = 0;
+	ports_close(d);
 }
 
 void dp_destroy(struct dp *d)
@@ -648,31 +442,9 @@ const struct conf_driver *dp_profile(const struct dp *d, unsigned int index)
 	return d->port[index].profile;
 }
 
-// The members of a bond that carry packets, as bits; 0 for other ports.
-static uint32_t members_used(struct port *p)
-{
-	struct port_member m[PORT_MEMBERS_MAX];
-	const unsigned int n = p->ops->members != NULL ? p->ops->members(p, m) : 0;
-	uint32_t used = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		used |= (uint32_t)m[i].used << i;
-	return used;
-}
-
 void dp_tick(struct dp *d)
 {
-	for (unsigned int i = 0; i < d->nb_ports; i++) {
-		struct dp_port *p = &d->port[i];
-		const bool up = p->port->ops->link(p->port);
-		const uint32_t used = members_used(p->port);
-
-		// a switch learns from an announcement behind which of its ports we are now
-		if (up && (!p->link_up || (used & ~p->used) != 0))
-			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
-		p->link_up = up;
-		p->used = used;
-	}
+	ports_watch(d);
 	learn_tick(d);
 	flow_ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);
 }

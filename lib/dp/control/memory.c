@@ -21,6 +21,32 @@
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
 #define DESCRIPTOR 64 // bytes of driver memory for one, generously
 #define SLOW_BUFFER 576 // bytes of a buffer for a frame of LACP, with its header and headroom
+#define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
+// NICs are told the length of a buffer in steps of up to so many bytes (ixgbe, igc). They are told
+// less where it is no multiple, and then cut frames that would have found room.
+#define ROOM_STEP 1024
+// A Data indication over IPv6 with its padding may follow the received frame's end.
+#define FRAME_SLACK 128
+
+uint16_t dp_data_room(const struct conf *c)
+{
+	uint32_t room = FRAME_ROOM;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		room = RTE_MAX(room, c->ports[i].mtu + (uint32_t)NET_HEADERS_MAX + FRAME_SLACK);
+	return (uint16_t)RTE_MIN(
+		RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(room, ROOM_STEP), (uint32_t)UINT16_MAX);
+}
+
+struct neigh_config dp_neigh_config(const struct conf *c)
+{
+	const uint32_t workers = RTE_MAX(c->workers, 1u);
+
+	return (struct neigh_config){.entries = (uint16_t)c->neigh_entries,
+		.held_total = (uint16_t)c->neigh_held,
+		.held_each = (uint16_t)c->neigh_held_each,
+		.asks = c->neigh_ask_rate > 0 ? RTE_MAX(c->neigh_ask_rate / workers, 1u) : 0};
+}
 
 static size_t packets_size(const struct conf *c)
 {
