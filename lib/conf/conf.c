@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads and frees the configuration. A file is read in three steps: text to tree (reading/yaml.c),
 // tree to struct conf by the schema (reading/read.c, reading/value.c), then the checks that take
-// more than one key (checks/validate.c). Before these, VLANs become ports (checks/vlans.c).
+// more than one key (checks/validate.c). Before these, VLANs become ports (expanding/vlans.c).
 #include "conf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "checks/validate.h"
-#include "checks/vlans.h"
+#include "expanding/vlans.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/read.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of ports, and of the addresses that must lie on them.
+// Checks of ports.
 #pragma once
 
 #include <stdbool.h>

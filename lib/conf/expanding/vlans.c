@@ -2,7 +2,7 @@
 // Makes a port of every entry of ports[].vlans, behind all ports of the file. What comes later
 // needs to know of ports alone. The tree of the file is told where the entries are now, so that
 // later errors point at them.
-#include "checks/vlans.h"
+#include "expanding/vlans.h"
 
 #include <errno.h>
 #include <stdio.h>

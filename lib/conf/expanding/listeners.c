@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns `address: all` into a listener for each address. The tree of the file is told where they
 // are now, so that later errors point at the entry.
-#include "checks/listeners.h"
+#include "expanding/listeners.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns `relay: {addresses: all}` into addresses: all of the ports, except those that stand in for
 // relay addresses in a pool.
-#include "checks/relay_all.h"
+#include "expanding/relay_all.h"
 
 #include <errno.h>
 #include <stdlib.h>
