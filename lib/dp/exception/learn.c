@@ -9,21 +9,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <rte_ether.h>
-
 #include "exception/learn.h"
-#include "bucket.h"
 #include "conf.h"
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception.h"
+#include "exception/learn_carry.h"
 #include "kernel_watch.h"
 #include "port.h"
 #include "turn_relay_map.h"
 
-#define CARRIED_RATE 1000 // frames a second each way, of all kinds, and at once
-#define CARRIED_BURST 200
-#define BURST 16
 #define PAUSE_NS (500 * 1000)
 #define LOOK_MS 100 // between two looks at the interface's addresses
 #define TELL_MS 5000 // between two lines about the waiting
@@ -41,9 +36,7 @@ struct learnt {
 struct learner {
 	struct exception *e;
 	struct port_kernel_watch *watch;
-	struct learn_rules rules;
-	struct bucket in, out;
-	uint64_t carried[2]; // to the kernel, from it
+	struct learn_carry carry;
 	uint64_t since_ms; // all addresses have been there; 0 = not yet
 };
 
@@ -96,75 +89,6 @@ bool learn_choose(
 	return false;
 }
 
-// --- carrying frames ----------------------------------------------------------------------------
-
-// A frame of the network, as the kernel is to have it: without the port's tag. Takes m if not.
-static bool to_kernel(const struct learner *l, struct rte_mbuf *m)
-{
-	const bool tagged = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
-
-	if (m->nb_segs == 1 && (!tagged || rte_vlan_insert(&m) == 0)) {
-		const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-
-		if (learn_rules_in(&l->rules, data, m->data_len) != LEARN_NONE &&
-			(l->rules.vlan == 0 || rte_vlan_strip(m) == 0)) {
-			m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-			return true;
-		}
-	}
-	rte_pktmbuf_free(m);
-	return false;
-}
-
-static bool to_network(const struct learner *l, struct rte_mbuf **m)
-{
-	const uint8_t *data = rte_pktmbuf_mtod(*m, const uint8_t *);
-
-	if ((*m)->nb_segs == 1 && learn_rules_out(&l->rules, data, (*m)->data_len) != LEARN_NONE) {
-		(*m)->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-		(*m)->vlan_tci = l->rules.vlan;
-		if (l->rules.vlan == 0 || rte_vlan_insert(m) == 0)
-			return true;
-	}
-	rte_pktmbuf_free(*m);
-	return false;
-}
-
-// What is beyond the rate is lost: all of it is asked for again.
-static void carry(struct learner *l, struct port *to, struct bucket *meter, struct rte_mbuf *m)
-{
-	const bool is_in = meter == &l->in;
-
-	if (!(is_in ? to_kernel(l, m) : to_network(l, &m)))
-		return;
-	if (bucket_see(meter, CARRIED_RATE, CARRIED_BURST, now_ns()) == 0 ||
-		port_tx(to, 0, &m, 1) == 0) {
-		rte_pktmbuf_free(m);
-		return;
-	}
-	bucket_spend(meter, 1);
-	l->carried[!is_in]++;
-}
-
-// Returns how many frames there were.
-static unsigned int carry_all(const struct dp *d, struct learner *l)
-{
-	struct port *wire = d->port[l->e->port].port, *kernel = l->e->kernel;
-	struct rte_mbuf *m[BURST];
-	unsigned int n, all = 0;
-
-	for (uint16_t q = 0; q < wire->nb_rxq; q++) {
-		n = port_rx(wire, q, m, BURST);
-		for (unsigned int i = 0; i < n; i++)
-			carry(l, kernel, &l->in, m[i]);
-		all += n;
-	}
-	n = port_rx(kernel, 0, m, BURST);
-	for (unsigned int i = 0; i < n; i++)
-		carry(l, wire, &l->out, m[i]);
-	return all + n;
-}
-
 // --- waiting ------------------------------------------------------------------------------------
 
 static bool wants_router(const struct conf_port *p, bool is_v4)
@@ -180,9 +104,9 @@ static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *erro
 	const struct conf_port *p = &d->conf->ports[port];
 	struct learner *l = &k->port[k->nb_ports++];
 
-	*l = (struct learner){.e = d->exception[port],
-		.rules = {conf_learns(p, true), conf_learns(p, false), p->vlan}};
-	l->in.tokens = l->out.tokens = CARRIED_BURST;
+	*l = (struct learner){.e = d->exception[port]};
+	l->carry.rules = (struct learn_rules){conf_learns(p, true), conf_learns(p, false), p->vlan};
+	learn_carry_init(&l->carry);
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const bool is_v4 = p->addresses[i].learn == CONF_LEARN_DHCP;
 
@@ -279,8 +203,9 @@ static void describe(
 	snprintf(buf, len,
 		"port %s: waiting for %s on %s%s%s%s; frames to the kernel %llu, from it %llu%s",
 		p->name, what, e->name, e->netns != NULL ? " in namespace " : "",
-		e->netns != NULL ? e->netns : "", hint, (unsigned long long)l->carried[0],
-		(unsigned long long)l->carried[1], p->ops->link(p) ? "" : "; the link is down");
+		e->netns != NULL ? e->netns : "", hint, (unsigned long long)l->carry.carried[0],
+		(unsigned long long)l->carry.carried[1],
+		p->ops->link(p) ? "" : "; the link is down");
 }
 
 static int give_up(
@@ -327,6 +252,11 @@ static void tell_all(const struct dp *d, const struct dp_learning *how, uint64_t
 	}
 }
 
+static unsigned int carry(const struct dp *d, struct learner *l)
+{
+	return learn_carry(&l->carry, d->port[l->e->port].port, l->e->kernel, now_ns());
+}
+
 static int wait_for(struct dp *d, const struct dp_learning *how, char *error, size_t len)
 {
 	const uint64_t begun_ms = now_ns() / 1000000;
@@ -339,7 +269,7 @@ static int wait_for(struct dp *d, const struct dp_learning *how, char *error, si
 		unsigned int work = 0;
 
 		for (unsigned int i = 0; i < d->learn->nb_ports; i++)
-			work += carry_all(d, &d->learn->port[i]);
+			work += carry(d, &d->learn->port[i]);
 		if (now_ms >= look_ms) {
 			look_ms = now_ms + LOOK_MS;
 			done = look_all(d, now_ms - begun_ms, now_ms, error, len);
