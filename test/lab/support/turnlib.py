@@ -507,6 +507,18 @@ class Client:
     def send_channel(self, number, payload):
         self.send_raw(channel_data(number, payload))
 
+    def relay(self, echo, size=0):
+        """To an echo peer and back: by indications, then by channel 0x4000 with size bytes."""
+        assert self.permit(echo.address).cls == SUCCESS
+        for i in range(20):
+            self.send(echo.address, b"%d" % i)
+            assert self.wait("data") == ("data", echo.address, b"%d" % i)
+        assert self.bind(0x4000, echo.address).cls == SUCCESS
+        for i in range(50):
+            payload = (b"%d" % i).ljust(size, b".")
+            self.send_channel(0x4000, payload)
+            assert self.wait("channel") == ("channel", 0x4000, payload)
+
 
 def udp_socket(ip, port=0):
     """A bound UDP socket (make it inside a namespace with lab.Namespace.enter)."""

@@ -394,26 +394,21 @@ static struct world_setup setups[] = {
 	{.workers = 2, .rx_queues = 1, .tx_queues = 1, .dtls = true},
 };
 
-#define WITH(test, i)                                       \
-	{                                                   \
-#test " " #i, test, NULL, NULL, &setups[i], \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_clean, 0),
-		WITH(test_clean, 1),
-		WITH(test_clean, 2),
-		WITH(test_clean, 3),
-		WITH(test_clean, 4),
-		WITH(test_token, 1),
-		WITH(test_token, 3),
-		WITH(test_thread_full, 0),
-		WITH(test_ended, 0),
-		WITH(test_harmed, 0),
-		WITH(test_harmed, 1),
-		WITH(test_harmed, 2),
+		WORLD_CASE(test_clean, setups, 0),
+		WORLD_CASE(test_clean, setups, 1),
+		WORLD_CASE(test_clean, setups, 2),
+		WORLD_CASE(test_clean, setups, 3),
+		WORLD_CASE(test_clean, setups, 4),
+		WORLD_CASE(test_token, setups, 1),
+		WORLD_CASE(test_token, setups, 3),
+		WORLD_CASE(test_thread_full, setups, 0),
+		WORLD_CASE(test_ended, setups, 0),
+		WORLD_CASE(test_harmed, setups, 0),
+		WORLD_CASE(test_harmed, setups, 1),
+		WORLD_CASE(test_harmed, setups, 2),
 	};
 
 	world_eal();

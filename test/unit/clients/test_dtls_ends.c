@@ -165,23 +165,18 @@ static struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 1, .tx_queues = 3, .dtls = true},
 };
 
-#define WITH(test, i)                                       \
-	{                                                   \
-#test " " #i, test, NULL, NULL, &setups[i], \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_several, 0),
-		WITH(test_none, 0),
-		WITH(test_none, 1),
-		WITH(test_many, 0),
-		WITH(test_many, 1),
-		WITH(test_last_words, 0),
-		WITH(test_last_words, 1),
-		WITH(test_came_back, 0),
-		WITH(test_came_back, 1),
+		WORLD_CASE(test_several, setups, 0),
+		WORLD_CASE(test_none, setups, 0),
+		WORLD_CASE(test_none, setups, 1),
+		WORLD_CASE(test_many, setups, 0),
+		WORLD_CASE(test_many, setups, 1),
+		WORLD_CASE(test_last_words, setups, 0),
+		WORLD_CASE(test_last_words, setups, 1),
+		WORLD_CASE(test_came_back, setups, 0),
+		WORLD_CASE(test_came_back, setups, 1),
 	};
 
 	world_eal();

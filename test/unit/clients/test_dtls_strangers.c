@@ -411,27 +411,22 @@ static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .half_open = 8},
 };
 
-#define WITH(test, i)                                       \
-	{                                                   \
-#test " " #i, test, NULL, NULL, &setups[i], \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_length, 0),
-		WITH(test_spoofed, 0),
-		WITH(test_spoofed, 1),
-		WITH(test_rate, 2),
-		WITH(test_rate, 3),
-		WITH(test_alternated, 0),
-		WITH(test_alternated, 1),
-		WITH(test_alternated_at_once, 0),
-		WITH(test_spent, 0),
-		WITH(test_spent, 1),
-		WITH(test_not_spent, 0),
-		WITH(test_half_open, 4),
-		WITH(test_waiting, 0),
+		WORLD_CASE(test_length, setups, 0),
+		WORLD_CASE(test_spoofed, setups, 0),
+		WORLD_CASE(test_spoofed, setups, 1),
+		WORLD_CASE(test_rate, setups, 2),
+		WORLD_CASE(test_rate, setups, 3),
+		WORLD_CASE(test_alternated, setups, 0),
+		WORLD_CASE(test_alternated, setups, 1),
+		WORLD_CASE(test_alternated_at_once, setups, 0),
+		WORLD_CASE(test_spent, setups, 0),
+		WORLD_CASE(test_spent, setups, 1),
+		WORLD_CASE(test_not_spent, setups, 0),
+		WORLD_CASE(test_half_open, setups, 4),
+		WORLD_CASE(test_waiting, setups, 0),
 	};
 
 	dtls_client_timer_us = 1000000; // nothing is lost here

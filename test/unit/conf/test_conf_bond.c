@@ -15,14 +15,7 @@
 
 static struct conf *load(const char *by)
 {
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(DEVICE, by);
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
+	return conf_file_changed(DEVICE, by);
 }
 
 static void a_bond_takes_the_place_of_the_device(void **state)

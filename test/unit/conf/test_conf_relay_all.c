@@ -18,14 +18,7 @@
 
 static struct conf *load(const char *by)
 {
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(RELAY PORTS, by);
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
+	return conf_file_changed(RELAY PORTS, by);
 }
 
 static bool has(const struct conf *c, const char *text)

@@ -16,21 +16,9 @@
 #define AT "    vlan: 0\n" // line 10
 #define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n" // line 14, of port lan, net_b
 
-static struct conf *load(const char *piece, const char *by)
-{
-	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(piece, by);
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
-}
-
 static void each_vlan_becomes_a_port(void **state)
 {
-	struct conf *c = load(AT,
+	struct conf *c = conf_file_changed(AT,
 		"    steering: t2\n    rx-ring: 256\n    vlans:\n"
 		"      - {id: 100, addresses: [10.2.0.1/24], gateway: [10.2.0.254]}\n"
 		"      - id: 4094\n        name: voice\n        mtu: 1400\n"
@@ -74,7 +62,7 @@ static void each_vlan_becomes_a_port(void **state)
 
 static void a_port_may_be_of_vlans_alone(void **state)
 {
-	struct conf *c = load("    device: net_b\n" LAN,
+	struct conf *c = conf_file_changed("    device: net_b\n" LAN,
 		"    device: net_b\n    vlans: [{id: 1, addresses: [10.1.0.1-10.1.0.9/16]}]\n");
 
 	assert_int_equal(c->nb_ports, 3);
@@ -89,7 +77,7 @@ static void a_port_may_be_of_vlans_alone(void **state)
 // Two devices may have VLANs of one id, and an empty list is none.
 static void ids_are_of_a_device(void **state)
 {
-	struct conf *c = load(LAN,
+	struct conf *c = conf_file_changed(LAN,
 		LAN "    vlans: [{id: 7, addresses: [10.7.0.1/24]}]\n"
 		    "  - {name: third, device: net_c, addresses: [10.8.0.1/24], vlans: []}\n"
 		    "  - {name: fourth, device: net_d, vlans: [{id: 7, name: seven, "
@@ -204,7 +192,7 @@ static void there_is_a_bound(void **state)
 	for (unsigned int i = 1; i <= 14; i++)
 		sprintf(list + strlen(list), "      - {id: %u, addresses: [10.20.%u.1/24]}\n", i,
 			i);
-	c = load(AT, list);
+	c = conf_file_changed(AT, list);
 	assert_int_equal(c->nb_ports, CONF_PORTS_MAX);
 	conf_free(c);
 	strcat(list, "      - {id: 15, addresses: [10.20.15.1/24]}\n");

@@ -79,20 +79,15 @@ static struct setup setups[] = {
 	{.world = {.workers = 3, .rx_queues = 2, .tx_queues = 3, .rss = true}, .hash = true},
 };
 
-#define WITH(test, i)                                      \
-	{                                                  \
-#test " " #i, test, NULL, NULL, &setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_home, 0),
-		WITH(test_home, 1),
-		WITH(test_home, 2),
-		WITH(test_home, 3),
-		WITH(test_home, 4),
-		WITH(test_home, 5),
+		WORLD_CASE(test_home, setups, 0),
+		WORLD_CASE(test_home, setups, 1),
+		WORLD_CASE(test_home, setups, 2),
+		WORLD_CASE(test_home, setups, 3),
+		WORLD_CASE(test_home, setups, 4),
+		WORLD_CASE(test_home, setups, 5),
 	};
 
 	world_eal();

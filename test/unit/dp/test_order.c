@@ -306,22 +306,17 @@ static struct world_setup setups[] = {
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
 };
 
-#define WITH(test, i)                                      \
-	{                                                  \
-#test " " #i, test, NULL, NULL, &setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_bursts, 0),
-		WITH(test_bursts, 1),
-		WITH(test_bursts, 2),
-		WITH(test_bursts, 3),
-		WITH(test_bursts, 4),
-		WITH(test_mixes, 0),
-		WITH(test_mixes, 1),
-		WITH(test_mixes, 2),
+		WORLD_CASE(test_bursts, setups, 0),
+		WORLD_CASE(test_bursts, setups, 1),
+		WORLD_CASE(test_bursts, setups, 2),
+		WORLD_CASE(test_bursts, setups, 3),
+		WORLD_CASE(test_bursts, setups, 4),
+		WORLD_CASE(test_mixes, setups, 0),
+		WORLD_CASE(test_mixes, setups, 1),
+		WORLD_CASE(test_mixes, setups, 2),
 	};
 
 	world_eal();

@@ -195,24 +195,19 @@ static struct world_setup setups[] = {
 	{.workers = 6, .rx_queues = 6, .tx_queues = 6, .relays = 2, .shared = PORTS},
 };
 
-#define WITH(test, i)                                      \
-	{                                                  \
-#test " " #i, test, NULL, NULL, &setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(test_relay, 0),
-		WITH(test_relay, 1),
-		WITH(test_relay, 2),
-		WITH(test_relay, 3),
-		WITH(test_bursts, 0),
-		WITH(test_bursts, 1),
-		WITH(test_bursts, 3),
-		WITH(test_hairpin, 0),
-		WITH(test_hairpin, 1),
-		WITH(test_hairpin, 3),
+		WORLD_CASE(test_relay, setups, 0),
+		WORLD_CASE(test_relay, setups, 1),
+		WORLD_CASE(test_relay, setups, 2),
+		WORLD_CASE(test_relay, setups, 3),
+		WORLD_CASE(test_bursts, setups, 0),
+		WORLD_CASE(test_bursts, setups, 1),
+		WORLD_CASE(test_bursts, setups, 3),
+		WORLD_CASE(test_hairpin, setups, 0),
+		WORLD_CASE(test_hairpin, setups, 1),
+		WORLD_CASE(test_hairpin, setups, 3),
 	};
 
 	world_eal();

@@ -320,33 +320,28 @@ static void all_together_are_bounded(void **state)
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(clients_are_told, 0),
-		WITH(clients_are_told, 1),
-		WITH(clients_are_told, 2),
-		WITH(clients_are_told, 3),
-		WITH(clients_are_told, 4),
-		WITH(clients_are_told, 5),
-		WITH(behind_a_translation_packets_have_the_own_address, 1),
-		WITH(what_quotes_no_flow_of_ours_is_refused, 0),
-		WITH(what_quotes_no_flow_of_ours_is_refused, 1),
-		WITH(an_error_about_a_datagram_between_clients_is_a_lie, 0),
-		WITH(permission_and_allocation_have_to_be_live, 0),
-		WITH(a_wrong_checksum_is_refused, 0),
-		WITH(errors_about_what_clients_are_sent_end_here, 0),
-		WITH(errors_about_what_clients_are_sent_end_here, 1),
-		WITH(errors_about_what_clients_are_sent_end_here, 2),
-		WITH(a_flood_about_one_allocation_leaves_the_others_theirs, 0),
-		WITH(a_flood_about_one_allocation_leaves_the_others_theirs, 1),
-		WITH(all_together_are_bounded, 0),
-		WITH(all_together_are_bounded, 1),
+		WORLD_CASE(clients_are_told, setups, 0),
+		WORLD_CASE(clients_are_told, setups, 1),
+		WORLD_CASE(clients_are_told, setups, 2),
+		WORLD_CASE(clients_are_told, setups, 3),
+		WORLD_CASE(clients_are_told, setups, 4),
+		WORLD_CASE(clients_are_told, setups, 5),
+		WORLD_CASE(behind_a_translation_packets_have_the_own_address, setups, 1),
+		WORLD_CASE(what_quotes_no_flow_of_ours_is_refused, setups, 0),
+		WORLD_CASE(what_quotes_no_flow_of_ours_is_refused, setups, 1),
+		WORLD_CASE(an_error_about_a_datagram_between_clients_is_a_lie, setups, 0),
+		WORLD_CASE(permission_and_allocation_have_to_be_live, setups, 0),
+		WORLD_CASE(a_wrong_checksum_is_refused, setups, 0),
+		WORLD_CASE(errors_about_what_clients_are_sent_end_here, setups, 0),
+		WORLD_CASE(errors_about_what_clients_are_sent_end_here, setups, 1),
+		WORLD_CASE(errors_about_what_clients_are_sent_end_here, setups, 2),
+		WORLD_CASE(a_flood_about_one_allocation_leaves_the_others_theirs, setups, 0),
+		WORLD_CASE(a_flood_about_one_allocation_leaves_the_others_theirs, setups, 1),
+		WORLD_CASE(all_together_are_bounded, setups, 0),
+		WORLD_CASE(all_together_are_bounded, setups, 1),
 	};
 
 	world_eal();

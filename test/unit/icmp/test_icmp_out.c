@@ -325,27 +325,22 @@ static void a_limit_of_nothing_is_silence(void **state)
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(the_last_hop_is_reported, 0),
-		WITH(the_last_hop_is_reported, 1),
-		WITH(the_last_hop_is_reported, 5),
-		WITH(a_peers_packet_that_is_too_big_is_reported, 0),
-		WITH(a_peers_packet_that_is_too_big_is_reported, 1),
-		WITH(a_clients_packet_that_is_too_big_is_reported, 0),
-		WITH(a_clients_packet_that_is_too_big_is_reported, 1),
-		WITH(ports_that_nobody_has_are_silent_unless_asked, 0),
-		WITH(ports_that_nobody_has_are_silent_unless_asked, 2),
-		WITH(some_things_are_never_reported, 2),
-		WITH(a_client_over_a_stream_has_no_packet, 4),
-		WITH(errors_are_bounded, 2),
-		WITH(a_limit_of_nothing_is_silence, 3),
+		WORLD_CASE(the_last_hop_is_reported, setups, 0),
+		WORLD_CASE(the_last_hop_is_reported, setups, 1),
+		WORLD_CASE(the_last_hop_is_reported, setups, 5),
+		WORLD_CASE(a_peers_packet_that_is_too_big_is_reported, setups, 0),
+		WORLD_CASE(a_peers_packet_that_is_too_big_is_reported, setups, 1),
+		WORLD_CASE(a_clients_packet_that_is_too_big_is_reported, setups, 0),
+		WORLD_CASE(a_clients_packet_that_is_too_big_is_reported, setups, 1),
+		WORLD_CASE(ports_that_nobody_has_are_silent_unless_asked, setups, 0),
+		WORLD_CASE(ports_that_nobody_has_are_silent_unless_asked, setups, 2),
+		WORLD_CASE(some_things_are_never_reported, setups, 2),
+		WORLD_CASE(a_client_over_a_stream_has_no_packet, setups, 4),
+		WORLD_CASE(errors_are_bounded, setups, 2),
+		WORLD_CASE(a_limit_of_nothing_is_silence, setups, 3),
 	};
 
 	world_eal();

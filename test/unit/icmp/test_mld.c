@@ -282,24 +282,19 @@ static void a_flood_of_queries_is_answered_once_a_second(void **state)
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(groups_are_reported_twice_when_the_link_comes_up, 0),
-		WITH(groups_are_reported_twice_when_the_link_comes_up, 1),
-		WITH(groups_are_reported_twice_when_the_link_comes_up, 2),
-		WITH(many_groups_take_several_reports, 3),
-		WITH(queries_are_answered_within_their_time, 0),
-		WITH(queries_are_answered_within_their_time, 1),
-		WITH(queries_are_answered_within_their_time, 2),
-		WITH(a_router_of_version_1_is_answered_in_its_own, 0),
-		WITH(some_queries_are_not_believed, 0),
-		WITH(a_flood_of_queries_is_answered_once_a_second, 0),
+		WORLD_CASE(groups_are_reported_twice_when_the_link_comes_up, setups, 0),
+		WORLD_CASE(groups_are_reported_twice_when_the_link_comes_up, setups, 1),
+		WORLD_CASE(groups_are_reported_twice_when_the_link_comes_up, setups, 2),
+		WORLD_CASE(many_groups_take_several_reports, setups, 3),
+		WORLD_CASE(queries_are_answered_within_their_time, setups, 0),
+		WORLD_CASE(queries_are_answered_within_their_time, setups, 1),
+		WORLD_CASE(queries_are_answered_within_their_time, setups, 2),
+		WORLD_CASE(a_router_of_version_1_is_answered_in_its_own, setups, 0),
+		WORLD_CASE(some_queries_are_not_believed, setups, 0),
+		WORLD_CASE(a_flood_of_queries_is_answered_once_a_second, setups, 0),
 	};
 
 	world_eal();

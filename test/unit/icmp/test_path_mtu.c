@@ -316,25 +316,20 @@ static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 	world_close(&world);
 }
 
-#define WITH(test, i)                                                                        \
-	{                                                                                    \
-		.name = #test " " #i, .test_func = test, .initial_state = (void *)&setups[i] \
-	}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH(datagrams_to_a_peer_obey, 0),
-		WITH(datagrams_to_a_peer_obey, 1),
-		WITH(datagrams_to_a_client_obey, 0),
-		WITH(datagrams_to_a_client_obey, 1),
-		WITH(datagrams_to_a_client_obey, 2),
-		WITH(it_is_the_destinations, 0),
-		WITH(what_is_not_plausible_is_not_believed, 0),
-		WITH(what_is_not_plausible_is_not_believed, 1),
-		WITH(after_ten_minutes_it_is_tried_again, 0),
-		WITH(a_user_who_fills_the_table_makes_others_learn_again, 0),
-		WITH(new_paths_are_learnt_at_a_bounded_rate, 0),
+		WORLD_CASE(datagrams_to_a_peer_obey, setups, 0),
+		WORLD_CASE(datagrams_to_a_peer_obey, setups, 1),
+		WORLD_CASE(datagrams_to_a_client_obey, setups, 0),
+		WORLD_CASE(datagrams_to_a_client_obey, setups, 1),
+		WORLD_CASE(datagrams_to_a_client_obey, setups, 2),
+		WORLD_CASE(it_is_the_destinations, setups, 0),
+		WORLD_CASE(what_is_not_plausible_is_not_believed, setups, 0),
+		WORLD_CASE(what_is_not_plausible_is_not_believed, setups, 1),
+		WORLD_CASE(after_ten_minutes_it_is_tried_again, setups, 0),
+		WORLD_CASE(a_user_who_fills_the_table_makes_others_learn_again, setups, 0),
+		WORLD_CASE(new_paths_are_learnt_at_a_bounded_rate, setups, 0),
 	};
 
 	world_eal();

@@ -190,6 +190,15 @@ struct fixture_client fixture_client(const char *addr, uint16_t port)
 	return c;
 }
 
+struct fixture_client fixture_eve(const char *addr, uint16_t port)
+{
+	struct fixture_client c = fixture_client(addr, port);
+
+	c.user = "eve";
+	c.password = "evil";
+	return c;
+}
+
 void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method method)
 {
 	uint8_t tid[STUN_TID_LEN] = {'t', 'i', 'd'};

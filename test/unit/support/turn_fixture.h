@@ -100,6 +100,8 @@ void fixture_expire(struct fixture *f);
 // Returns a client of user ivan on the listener of the address's family. With "" as c->user it has
 // no user name.
 struct fixture_client fixture_client(const char *addr, uint16_t port);
+// The same for user eve.
+struct fixture_client fixture_eve(const char *addr, uint16_t port);
 struct endpoint fixture_endpoint(const char *addr, uint16_t port);
 
 // Begins a message with a new transaction id in f->w; the test then adds the method's attributes.

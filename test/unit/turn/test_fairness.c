@@ -33,9 +33,7 @@ static void open_world(const struct turn_config *c)
 {
 	fixture_open(&f, c, 1);
 	for (unsigned int i = 0; i < GREEDY; i++) {
-		eve[i] = fixture_client("198.51.100.66", (uint16_t)(1000 + i));
-		eve[i].user = "eve";
-		eve[i].password = "evil";
+		eve[i] = fixture_eve("198.51.100.66", (uint16_t)(1000 + i));
 		assert_int_equal(fixture_allocate(&f, &eve[i], 4), 0);
 	}
 }
@@ -191,9 +189,7 @@ static void a_peer_is_not_one_users_alone(void **state)
 	c.limits.peer_share = 50;
 	fixture_open(&f, &c, 1);
 	for (unsigned int i = 0; i < PORTS; i++) {
-		hog[i] = fixture_client("198.51.100.66", (uint16_t)(1000 + i));
-		hog[i].user = "eve";
-		hog[i].password = "evil";
+		hog[i] = fixture_eve("198.51.100.66", (uint16_t)(1000 + i));
 		assert_int_equal(fixture_allocate(&f, &hog[i], 4), 0);
 	}
 	for (unsigned int i = 0; i < PORTS; i++) {

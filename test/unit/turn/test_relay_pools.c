@@ -47,9 +47,7 @@ static int setup(void **state)
 	*state = &f;
 	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
-	eve = fixture_client("198.51.100.8", 6000);
-	eve.user = "eve";
-	eve.password = "evil";
+	eve = fixture_eve("198.51.100.8", 6000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	return 0;

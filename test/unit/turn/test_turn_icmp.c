@@ -168,9 +168,7 @@ static void on_a_shared_address_the_peer_tells(void **state)
 	c.limits.endpoints = 4;
 	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
-	eve = fixture_client("198.51.100.8", 6000);
-	eve.user = "eve";
-	eve.password = "evil";
+	eve = fixture_eve("198.51.100.8", 6000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	assert_true(endpoint_eq(&ivan.relay, &eve.relay));
