@@ -391,9 +391,9 @@ static const struct conf_key conf_schema[] = {
 	"that open no more, and are told apart by the peer's address and port. Peers then have to "
 	"send from the very port that the client has bound a channel or sent to, EVEN-PORT and "
 	"RESERVATION-TOKEN get 508, and of all clients on one shared address one alone can have a "
-	"given peer address and port: a second ChannelBind for it gets 400. New allocations go "
-	"where there are fewest such peers, so N shared addresses of a worker carry N clients of "
-	"one conference server."},
+	"given peer address and port: another's ChannelBind for it gets 508, and its Sends are "
+	"dropped. New allocations go where there are fewest such peers, so N shared addresses of a "
+	"worker carry N clients of one conference server."},
 {"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
 	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
 	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. "

@@ -414,8 +414,9 @@ static unsigned int bind_channel(
 	case SHARED_OURS:
 		return peers_channel_set(s, r->slot, number, peer);
 	case SHARED_COLLISION:
+		// not 400, at which a client would give up all its other peers (RFC 8656 12.3)
 		r->reason = "Peer In Use On This Shared Relay Address";
-		return 400;
+		return 508;
 	case SHARED_SHARE:
 		r->reason = "Peer In Use By Other Allocations Of This User";
 		return 508;

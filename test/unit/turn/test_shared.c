@@ -166,7 +166,9 @@ static void channel_bind_collides(void **state)
 	struct endpoint other = peer;
 
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
-	assert_int_equal(bind_as(&olga, 0x4000, &peer), 400);
+	// 400 would tell her that what she takes for bound is wrong, and to start afresh (RFC 8656
+	// 12.3)
+	assert_int_equal(bind_as(&olga, 0x4000, &peer), 508);
 	assert_true(f.answer.alen[STUN_ERROR_CODE] > 4 + 10); // says why
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, "Peer In Use", 11);
 	assert_int_equal(fixture_stats(&f).permissions, 1); // nothing is half done
@@ -178,7 +180,7 @@ static void channel_bind_collides(void **state)
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // one's own is none
 	other.port++;
 	assert_int_equal(bind_as(&olga, 0x4000, &other), 0);
-	// the other 400 keeps its phrase
+	// her own mistake: the peer has another number
 	assert_int_equal(bind_as(&olga, 0x4001, &other), 400);
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, "Bad Request", 11);
 }
@@ -189,7 +191,9 @@ static void send_collides(void **state)
 	assert_int_equal(fixture_permit(&f, &olga, "10.99.0.9"), 0); // never collides
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_int_equal(send_as(&olga, &peer), TURN_DROP_SHARED_COLLISION);
-	assert_int_equal(bind_as(&olga, 0x4000, &peer), 400);
+	assert_int_equal(bind_as(&olga, 0x4000, &peer), 508);
+	assert_int_equal(fixture_permit(&f, &olga, "10.99.0.9"), 0); // still
+	assert_int_equal(send_as(&olga, &peer), TURN_DROP_SHARED_COLLISION);
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_reaches(&ivan, &peer);
 	assert_int_equal(fixture_stats(&f).endpoints, 1);
@@ -300,7 +304,7 @@ static void as_many_clients_of_one_peer(void **state)
 			assert_int_equal(bind_as(&c[i], 0x4000, &peer), 0);
 		}
 		assert_int_equal(fixture_allocate(&f, &c[PORTS], 4), 0);
-		assert_int_equal(bind_as(&c[PORTS], 0x4000, &peer), 400);
+		assert_int_equal(bind_as(&c[PORTS], 0x4000, &peer), 508);
 		for (unsigned int i = 0; i < PORTS; i++)
 			assert_reaches(&c[i], &peer);
 		// one goes, and there is room for one that comes
@@ -398,7 +402,7 @@ static void expired_is_free(void **state)
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	fixture_advance(&f, 300000 - 1);
 	fresh();
-	assert_int_equal(bind_as(&olga, 0x4000, &peer), 400);
+	assert_int_equal(bind_as(&olga, 0x4000, &peer), 508);
 	fixture_advance(&f, 1);
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
 	fixture_expire(&f);
@@ -410,7 +414,7 @@ static void expired_is_free(void **state)
 	fixture_expire(&f);
 	ivan = fixture_client("198.51.100.9", 5001);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 400);
+	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 508);
 	fixture_advance(&f, 300000);
 	fixture_expire(&f);
 	assert_int_equal(fixture_stats(&f).endpoints, 1);
@@ -430,7 +434,7 @@ static void expired_allocation_is_free(void **state)
 	assert_int_equal(fixture_refresh(&f, &olga, 3600), 0);
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // until 900 s
 	fixture_advance(&f, 299999);
-	assert_int_equal(bind_as(&olga, 0x4000, &peer), 400);
+	assert_int_equal(bind_as(&olga, 0x4000, &peer), 508);
 	fixture_advance(&f, 1);
 	fresh();
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
