@@ -29,6 +29,7 @@ struct layout {
 	struct turn_cold *cold;
 	struct turn_permission *permission;
 	struct turn_channel *channel;
+	uint8_t *channel_form;
 	struct wheel_node *node;
 	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp;
 	void *permission_users, *channel_users;
@@ -106,6 +107,8 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.cold = arena_take(&a, sizeof(*l.cold) * l.nb_slots);
 	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
+	if (external_needed(p->config))
+		l.channel_form = arena_take(&a, l.nb_channels);
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
@@ -135,6 +138,7 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	s->cold = l->cold;
 	s->permission = l->permission;
 	s->channel = l->channel;
+	s->channel_form = l->channel_form;
 	s->reserved = l->reserved;
 	s->listener = l->listener;
 	s->nb_slots = l->nb_slots;

@@ -26,6 +26,9 @@ struct turn_shard {
 	struct turn_cold *cold; // nb_slots
 	struct turn_permission *permission;
 	struct turn_channel *channel;
+	// By channel: the form in which the client has named the peer (external_form). NULL where
+	// no address has several.
+	uint8_t *channel_form;
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect
 	// Trees: of permissions by address, of channels by number, of channels by port.

@@ -189,6 +189,8 @@ void model_learn_nonce(
 void model_print(const struct model_world *w, const struct op *op);
 
 // --- wire.c
+// Whether an op names its peer i, an address of the server's own, as clients are told it.
+bool model_peer_public(const struct model_world *w, const struct op *op, unsigned int i);
 // Builds the datagram of an op in buf; returns its length.
 uint16_t model_encode(
 	struct model_world *w, struct fixture *f, const struct op *op, uint8_t buf[MODEL_DATAGRAM]);

@@ -22,6 +22,7 @@ struct naive_channel {
 	uint16_t number;
 	struct endpoint peer;
 	uint64_t until_ms;
+	bool public; // how the client has last named the peer
 };
 
 // An allocation or a reservation: it occupies a port and counts in the quota.

@@ -157,12 +157,29 @@ static bool number_valid(const struct naive *n, const struct op *op)
 	return op->has_channel && op->channel >= 0x4000 && op->channel <= (old ? 0x7fff : 0x4fff);
 }
 
+// RFC 8656 12.2: the number is not bound to another peer, nor the peer to another number. Whoever
+// has bound the peer by its other address has not asked for that, and gets "some capacity limit or
+// similar".
+static void clash_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
+	const struct endpoint *peer, struct naive_set *may)
+{
+	const struct naive_channel *by_number = channel_numbered(n, h, op->channel);
+	const struct naive_channel *by_peer = channel_to(n, h, peer);
+
+	if (op->peer_malformed[0] || by_number == by_peer)
+		return;
+	if (by_number == NULL && by_peer->public != model_peer_public(n->w, op, 0))
+		naive_may(may, 508);
+	else
+		naive_may(may, 400);
+}
+
 void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
 	struct naive_set *may)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
 	const struct endpoint peer = {p->canonical, p->at.port};
-	const struct naive_channel *by_number, *by_peer;
+	const struct naive_channel *by_number = channel_numbered(n, h, op->channel);
 	struct room channels = {1, h->nb_channels + 1};
 
 	if (op->nb_peers == 0 || !number_valid(n, op))
@@ -172,11 +189,7 @@ void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const s
 	peer_codes(n, h, op, 0, may);
 	if (p->at.port == 0)
 		naive_may(may, 403);
-	by_number = channel_numbered(n, h, op->channel);
-	by_peer = channel_to(n, h, &peer);
-	if (!op->peer_malformed[0] && (by_number != NULL || by_peer != NULL) &&
-		by_number != by_peer)
-		naive_may(may, 400);
+	clash_codes(n, h, op, &peer, may);
 	// Good, except that it looks like an IPv6 address: may be refused for that.
 	if (may->n != 0 && !(may->n == 1 && naive_has(may, 443) && encoded_only(n, h, op)))
 		return;
@@ -220,7 +233,8 @@ void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op)
 		if (h->channel[i].number != op->channel && !endpoint_eq(&h->channel[i].peer, &peer))
 			h->channel[kept++] = h->channel[i];
 	assert_true(kept < NAIVE_RECORDS);
-	h->channel[kept++] = (struct naive_channel){op->channel, peer, n->now_ms + CHANNEL_MS};
+	h->channel[kept++] = (struct naive_channel){
+		op->channel, peer, n->now_ms + CHANNEL_MS, model_peer_public(n->w, op, 0)};
 	h->nb_channels = kept;
 	permit(n, h, &peer.addr);
 }

@@ -46,20 +46,23 @@ static bool inside_of(const struct model_world *m, struct addr *a)
 	return true;
 }
 
+bool model_peer_public(const struct model_world *w, const struct op *op, unsigned int i)
+{
+	return (op->tid & 1) != 0 && external_of(w, &w->peer[op->peer[i]].at.addr) != NULL;
+}
+
 // public: an address of the server's own is written as clients are told it.
 static void put_peer(
 	const struct model_world *m, struct stun_writer *w, const struct model_peer *p, bool public)
 {
-	const struct addr *external = external_of(m, &p->at.addr);
 	uint8_t value[20] = {0, 2};
 
-	if (public && external != NULL) {
-		const struct endpoint told = {*external, p->at.port};
+	if (public) {
+		const struct endpoint told = {*external_of(m, &p->at.addr), p->at.port};
 
 		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &told);
 		return;
 	}
-
 	if (!p->encoded) {
 		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->at);
 		return;
@@ -126,7 +129,7 @@ static void put_body(struct model_world *m, struct stun_writer *w, const struct 
 		if (op->peer_malformed[i])
 			stun_put(w, STUN_XOR_PEER_ADDRESS, malformed, sizeof(malformed));
 		else
-			put_peer(m, w, &m->peer[op->peer[i]], (op->tid & 1) != 0);
+			put_peer(m, w, &m->peer[op->peer[i]], model_peer_public(m, op, i));
 	}
 	if (op->df_attribute && op->kind == OP_SEND)
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);

@@ -31,22 +31,35 @@ static size_t most_pairs(const struct turn_config *c)
 	return nb;
 }
 
-// The relay address that an own address stands for in a pool, else the address itself.
-static struct addr inside_of(const struct turn_config *c, const struct addr *own)
-{
-	const int source = turn_relay_pool_find(c, own);
+static const struct addr none;
 
-	return source >= 0 ? c->relay[(uint32_t)source % c->nb_relay] : *own;
+bool external_needed(const struct turn_config *c)
+{
+	bool any = c->nb_relay_pools > 0;
+
+	for (uint32_t i = 0; i < c->nb_local; i++)
+		any = any || !addr_eq(&c->local[i].external, &none);
+	return any;
 }
 
-static void add_meant(struct external *e, const struct addr *own, const struct addr *public)
+// Adds what clients mean by an own address and by its public form: itself, or the relay address
+// that it stands for in a pool. A relay address has two forms, and two more in each pool.
+static void add_meant(struct external *e, const struct turn_config *c, const struct turn_local *l)
 {
-	e->by_public[e->nb_public++] = (struct external_pair){*own, *public};
+	const int source = turn_relay_pool_find(c, &l->addr);
+	const uint32_t pool = source >= 0 ? (uint32_t)source / c->nb_relay : 0;
+	const struct addr own = pool > 0 ? c->relay[(uint32_t)source % c->nb_relay] : l->addr;
+
+	if (!addr_eq(&own, &l->addr))
+		e->by_public[e->nb_public++] =
+			(struct external_pair){own, l->addr, (uint8_t)(2 * pool)};
+	if (!addr_eq(&l->external, &none))
+		e->by_public[e->nb_public++] =
+			(struct external_pair){own, l->external, (uint8_t)(2 * pool + 1)};
 }
 
 bool external_make(struct external *e, const struct turn_config *c)
 {
-	static const struct addr none;
 	const size_t most = most_pairs(c);
 
 	*e = (struct external){.by_own = calloc(most, sizeof(*e->by_own)),
@@ -55,14 +68,10 @@ bool external_make(struct external *e, const struct turn_config *c)
 		return false;
 	for (uint32_t i = 0; i < c->nb_local; i++) {
 		const struct turn_local *l = &c->local[i];
-		const struct addr inside = inside_of(c, &l->addr);
 
-		if (!addr_eq(&inside, &l->addr))
-			add_meant(e, &inside, &l->addr);
-		if (addr_eq(&l->external, &none))
-			continue;
-		add_meant(e, &inside, &l->external);
-		e->by_own[e->nb_own++] = (struct external_pair){l->addr, l->external};
+		add_meant(e, c, l);
+		if (!addr_eq(&l->external, &none))
+			e->by_own[e->nb_own++] = (struct external_pair){l->addr, l->external, 1};
 	}
 	qsort(e->by_own, e->nb_own, sizeof(*e->by_own), by_own);
 	qsort(e->by_public, e->nb_public, sizeof(*e->by_public), by_public);
@@ -85,11 +94,25 @@ struct addr external_told(const struct external *e, const struct addr *a)
 	return found != NULL ? found->public : *a;
 }
 
+static const struct external_pair *meant(const struct external *e, const struct addr *a)
+{
+	const struct external_pair key = {.public = *a};
+
+	if (e->nb_public == 0)
+		return NULL;
+	return bsearch(&key, e->by_public, e->nb_public, sizeof(key), by_public);
+}
+
 struct addr external_meant(const struct external *e, const struct addr *a)
 {
-	const struct external_pair key = {.public = *a}, *found = NULL;
+	const struct external_pair *found = meant(e, a);
 
-	if (e->nb_public > 0)
-		found = bsearch(&key, e->by_public, e->nb_public, sizeof(key), by_public);
 	return found != NULL ? found->own : *a;
+}
+
+uint8_t external_form(const struct external *e, const struct addr *a)
+{
+	const struct external_pair *found = meant(e, a);
+
+	return found != NULL ? found->form : 0;
 }

@@ -10,6 +10,7 @@
 
 struct external_pair {
 	struct addr own, public;
+	uint8_t form; // of own that public is; unlike for every public one of an own address
 };
 
 // Immutable once made, as a part of the policy. Empty where nothing is translated.
@@ -24,6 +25,8 @@ struct external {
 // Collects the external addresses of c->local, and what addresses of pools stand for. False
 // without memory. external_free frees what was made in either case.
 bool external_make(struct external *e, const struct turn_config *c);
+// Whether clients can mean one address by several, with this configuration.
+bool external_needed(const struct turn_config *c);
 void external_free(struct external *e);
 // What a client is told in place of an address: its public form when it is an own address that has
 // one, else the address itself.
@@ -31,3 +34,6 @@ struct addr external_told(const struct external *e, const struct addr *a);
 // What a client means by an address: the own address whose public form it is, the relay address
 // that it stands for in a pool, else the address itself. The address is canonical.
 struct addr external_meant(const struct external *e, const struct addr *a);
+// In which of its forms the address that external_meant returns is named by a: 0 when by itself.
+// Addresses that mean the same and have the same form are the same.
+uint8_t external_form(const struct external *e, const struct addr *a);

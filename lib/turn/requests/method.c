@@ -289,7 +289,8 @@ unsigned int method_refresh(struct turn_request *r)
 
 // --- CreatePermission and ChannelBind ------------------------------------------------------------
 
-unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
+// Decodes a peer in the form in which the client names it.
+static unsigned int peer_named(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
 	uint16_t off, struct endpoint *peer)
 {
 	const uint16_t alen = load_be16(m->data + off - 2);
@@ -300,8 +301,17 @@ unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const
 	if ((family == 4) != alloc_is_v4(s, slot))
 		return 443;
 	peer->addr = addr_canonical(peer->addr);
-	peer->addr = external_meant(&s->policy->external, &peer->addr);
 	return 0;
+}
+
+unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
+	uint16_t off, struct endpoint *peer)
+{
+	const unsigned int code = peer_named(s, slot, m, off, peer);
+
+	if (code == 0)
+		peer->addr = external_meant(&s->policy->external, &peer->addr);
+	return code;
 }
 
 // Judges a decoded peer: 0, 403, or 443 when its canonical form is of the other family. (An IPv6
@@ -378,14 +388,23 @@ unsigned int method_create_permission(struct turn_request *r)
 	return 0;
 }
 
-// RFC 8656 12.2: a number is bound to one peer, and a peer to one number.
-static bool binding_clashes(
-	const struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
+// RFC 8656 12.2: a number is bound to one peer, and a peer to one number; else 400, at which a
+// client starts afresh with a new allocation (12.3). A client that has named the peer in another
+// form before cannot know that it has a channel to it. It has asked for nothing wrong, and can do
+// without.
+static unsigned int binding_clash(
+	struct turn_request *r, uint16_t number, const struct endpoint *peer, uint8_t form)
 {
-	const uint32_t by_number = peers_channel_by_number(s, slot, number);
-	const uint32_t by_peer = peers_channel_by_peer(s, slot, peer);
+	const struct turn_shard *s = r->s;
+	const uint32_t by_number = peers_channel_by_number(s, r->slot, number);
+	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, peer);
 
-	return by_number != by_peer;
+	if (by_number == by_peer)
+		return 0;
+	if (by_number != TURN_NONE || s->channel_form == NULL || s->channel_form[by_peer] == form)
+		return 400;
+	r->reason = "Peer Has A Channel By Another Of Its Addresses";
+	return 508;
 }
 
 // RFC 8656 12 ends the channel numbers at 0x4FFF. RFC 5766 11 ended them at 0x7FFF, and its clients
@@ -442,6 +461,7 @@ unsigned int method_channel_bind(struct turn_request *r)
 	struct endpoint peer;
 	uint32_t value;
 	uint16_t number;
+	uint8_t form;
 	unsigned int code;
 
 	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
@@ -449,13 +469,19 @@ unsigned int method_channel_bind(struct turn_request *r)
 	number = (uint16_t)(value >> 16);
 	if (!number_valid(r, number))
 		return 400;
-	code = method_peer_decode(r->s, r->slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer);
-	if (code == 0)
-		code = peer_admit(r, &peer, peer.port);
+	code = peer_named(r->s, r->slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer);
+	if (code != 0)
+		return code;
+	form = external_form(&r->s->policy->external, &peer.addr);
+	peer.addr = external_meant(&r->s->policy->external, &peer.addr);
+	code = peer_admit(r, &peer, peer.port);
 	if (code != 0)
 		return code;
 	peers_settle(r->s, r->slot);
-	if (binding_clashes(r->s, r->slot, number, &peer))
-		return 400;
-	return bind_channel(r, number, &peer);
+	code = binding_clash(r, number, &peer, form);
+	if (code == 0)
+		code = bind_channel(r, number, &peer);
+	if (code == 0 && r->s->channel_form != NULL)
+		r->s->channel_form[peers_channel_by_number(r->s, r->slot, number)] = form;
+	return code;
 }

@@ -95,6 +95,11 @@ def pairs(lab):
                 assert other.wait("data") == ("data", one.relayed, b"there %d" % i)
                 other.send(private, b"back %d" % i)
                 assert one.wait("channel") == ("channel", 0x4000, b"back %d" % i)
+            # no second channel for the same peer, but what is sent without one arrives
+            answer = one.bind(0x4001, (private[0], other.relayed[1]))
+            assert answer.code == 508 and "Another" in answer.reason, answer
+            one.send((private[0], other.relayed[1]), b"by the other form")
+            assert other.wait("data") == ("data", one.relayed, b"by the other form")
         stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
         assert not stray, f"between two clients of the box, on the wire: {stray[:3]}"
         print(f"ok     clients {one_ip} and {other_ip}")

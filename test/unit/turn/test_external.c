@@ -164,13 +164,75 @@ static void data_of_another_client_names_its_public_address(void **state)
 	assert_addr(&peer.addr, "203.0.113.1");
 }
 
-// RFC 8656 section 12.2: both forms are one peer.
+static void assert_reason(const char *text)
+{
+	assert_int_equal(f.answer.alen[STUN_ERROR_CODE], 4 + strlen(text));
+	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, text, strlen(text));
+}
+
+// RFC 8656 section 12.2: a peer has one channel, and both forms are one peer. A client need not
+// know the latter: a 400 would tell it to start afresh (12.3).
 static void both_forms_are_one_peer_to_channels(void **state)
 {
-	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "203.0.113.1", eve.relay.port), 0);
-	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.1", eve.relay.port), 400);
-	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", eve.relay.port), 0);
-	assert_int_equal(across(&eve, &ivan)->channel, 0x4000);
+	const char *const form[] = {"203.0.113.1", "10.99.0.1"};
+
+	for (int i = 0; i < 2; i++) {
+		const char *bound = form[i], *other = form[1 - i];
+
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, eve.relay.port), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, other, eve.relay.port), 508);
+		assert_reason("Peer Has A Channel By Another Of Its Addresses");
+		assert_int_equal(fixture_stats(&f).channels, 1);
+		// its data is welcome all the same, and answers come by the channel
+		assert_int_equal(fixture_permit(&f, &ivan, other), 0);
+		assert_int_equal(fixture_drop(send_to(other, eve.relay.port)), TURN_OK);
+		assert_int_equal(across(&eve, &ivan)->channel, 0x4000);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, eve.relay.port), 0);
+		fixture_close(&f);
+		setup(state);
+	}
+}
+
+// What a client can see in its own requests is its own mistake.
+static void a_clash_in_the_clients_own_words_is_400(void **state)
+{
+	const char *const form[] = {"203.0.113.1", "10.99.0.1"};
+
+	for (int i = 0; i < 2; i++) {
+		const char *bound = form[i], *other = form[1 - i];
+		const uint16_t port = eve.relay.port;
+
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, port), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, bound, port), 400);
+		assert_reason("Bad Request");
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, port ^ 2), 400);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, other, port ^ 2), 400);
+		// the number and the peer each have another partner
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, "10.99.0.9", 7000), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, other, port), 400);
+		// the channel goes by the form in which it was renewed
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, other, port), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, other, port), 400);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, bound, port), 508);
+		fixture_close(&f);
+		setup(state);
+	}
+}
+
+// A record that is used again has forgotten the form of the peer before.
+static void a_new_channel_has_its_own_form(void **state)
+{
+	const uint16_t port = eve.relay.port;
+
+	for (int i = 0; i < 100; i++) {
+		const char *form = i % 2 == 0 ? "203.0.113.1" : "10.99.0.1";
+
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, form, port), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, form, port), 400);
+		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+		fixture_advance(&f, 1);
+		assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	}
 }
 
 static void public_address_without_a_relay_is_no_peer(void **state)
@@ -245,6 +307,8 @@ int main(void)
 		T(permission_by_one_form_holds_for_the_other),
 		T(data_of_another_client_names_its_public_address),
 		T(both_forms_are_one_peer_to_channels),
+		T(a_clash_in_the_clients_own_words_is_400),
+		T(a_new_channel_has_its_own_form),
 		T(public_address_without_a_relay_is_no_peer),
 		T(public_address_is_no_peer_behind_nat64),
 		T(hairpin_alone_decides_on_either_form),

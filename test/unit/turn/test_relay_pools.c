@@ -152,6 +152,23 @@ static void other_clients_are_in_no_pool(void **state)
 	}
 }
 
+// So it has one channel (RFC 8656 section 12.2), which another form does not get. A client that
+// knows nothing of pools has asked for nothing wrong then.
+static void another_form_gets_no_second_channel(void **state)
+{
+	static const char *const forms[] = {
+		"10.99.0.1", "203.0.113.1", "10.1.0.2", "10.2.0.2", "203.0.113.2"};
+
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, forms[i], eve.relay.port), 0);
+		for (int j = 0; j < 5; j++)
+			assert_int_equal(fixture_bind(&f, &ivan, 0x4001, forms[j], eve.relay.port),
+				i == j ? 400 : 508);
+		fixture_close(&f);
+		setup(state);
+	}
+}
+
 // IPv6 has no pool here.
 static void a_family_without_a_pool_has_its_relay_address(void **state)
 {
@@ -176,6 +193,7 @@ int main(void)
 		T(the_client_is_told_one_address),
 		T(data_of_a_pools_peer_comes_by_its_channel),
 		T(other_clients_are_in_no_pool),
+		T(another_form_gets_no_second_channel),
 		T(a_family_without_a_pool_has_its_relay_address),
 	};
 
