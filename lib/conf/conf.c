@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads and frees the configuration. A file is read in three steps: text to tree (reading/yaml.c),
 // tree to struct conf by the schema (reading/read.c, reading/value.c), then the checks that take
-// more than one key (checks/validate.c). Before these, VLANs become ports (expanding/vlans.c).
+// more than one key (checks/validate.c). Before these, each port gets its device (checks/bonds.c),
+// and VLANs become ports (expanding/vlans.c).
 #include "conf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/bonds.h"
 #include "checks/validate.h"
 #include "expanding/vlans.h"
 #include "reading/ctx.h"
@@ -25,6 +27,8 @@ static struct conf *load(struct conf_ctx *x)
 	if (c != NULL)
 		c->path = strdup(x->path);
 	rc = c != NULL && c->path != NULL ? conf_read_file(x, c) : conf_fail_memory(x);
+	if (rc == 0)
+		rc = conf_bonds_decide(x);
 	if (rc == 0)
 		rc = conf_vlans_expand(x);
 	if (rc == 0)

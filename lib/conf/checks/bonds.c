@@ -92,8 +92,8 @@ static int check_bond(struct conf_ctx *x, uint32_t i)
 	return rc;
 }
 
-// Checks that a port is either one device or a bond.
-static int check_kind(struct conf_ctx *x, uint32_t i)
+// Checks that a port is either one device or a bond, which gets its device.
+static int decide(struct conf_ctx *x, uint32_t i)
 {
 	struct conf_port *p = &x->conf->ports[i];
 	const struct conf_node *map = conf_node_of(x->root, &x->conf->ports, i);
@@ -121,14 +121,21 @@ static int check_kind(struct conf_ctx *x, uint32_t i)
 	return 0;
 }
 
+int conf_bonds_decide(struct conf_ctx *x)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
+		if (decide(x, i) != 0)
+			rc = -EINVAL;
+	return rc;
+}
+
 int conf_bonds_check(struct conf_ctx *x)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
-		if (check_kind(x, i) != 0)
-			rc = -EINVAL;
-	for (uint32_t i = 0; i < x->conf->nb_ports && rc == 0; i++)
 		if (x->conf->ports[i].bond.nb_members > 0 && check_bond(x, i) != 0)
 			rc = -EINVAL;
 	return rc;

@@ -4,6 +4,9 @@
 
 struct conf_ctx;
 
-// Checks that each port has either a device or members, and the members of all bonds. A bond gets
-// the device "bond:NAME". Returns 0, or -EINVAL after each error has been told.
+// Checks that each port of the file has either a device or members. A bond gets the device
+// "bond:NAME". Called once, before VLANs become ports: from then on every port has a device. 0, or
+// -EINVAL after each error has been told.
+int conf_bonds_decide(struct conf_ctx *x);
+// Checks the members of all bonds. Returns 0, or -EINVAL after each error has been told.
 int conf_bonds_check(struct conf_ctx *x);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "addr_text.h"
 #include "conf_file.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
@@ -47,6 +48,61 @@ static void a_mode_and_a_preferred_member_may_be_given(void **state)
 	conf_free(c);
 }
 
+#define VLANS                                                    \
+	"    vlans:\n"                                           \
+	"      - {id: 7, addresses: [10.7.0.1/24], mtu: 1400}\n" \
+	"      - {id: 8, addresses: [dhcp], exception: {name: sr8}}\n"
+
+// They have the device of their port, whatever that is.
+static void a_bond_may_have_vlans(void **state)
+{
+	struct conf *c = load("    bond: {members: [" TWO "], mode: active-backup}\n" VLANS);
+
+	assert_int_equal(c->nb_ports, 4);
+	assert_int_equal(conf_port_devices(&c->ports[0]), 2);
+	for (unsigned int i = 2; i < 4; i++) {
+		assert_true(c->ports[i].shares);
+		assert_int_equal(c->ports[i].on, 0);
+		assert_int_equal(c->ports[i].bond.nb_members, 0);
+		assert_int_equal(conf_port_devices(&c->ports[i]), 0);
+		assert_string_equal(c->ports[i].device, "bond:wan");
+	}
+	assert_int_equal(c->ports[2].mtu, 1400);
+	conf_free(c);
+}
+
+// What is learned is checked as if the file had it: the whole file once more.
+static void addresses_of_a_bond_may_be_learned(void **state)
+{
+	char *text = conf_file_edit("    gateway: [10.0.0.254]\n", "    exception: {name: sr0}\n");
+	char *learns = conf_text_edit(
+		text, DEVICE "    addresses: [10.0.0.1/24,", DEVICE "    addresses: [dhcp,");
+	char *bond = conf_text_edit(learns, DEVICE, "    bond: {members: [" TWO "]}\n" VLANS);
+	char *listen = conf_text_edit(bond, "address: 10.0.0.1,", "address: all-ipv4,");
+	char *all = conf_text_edit(listen, "[10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]", "all");
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(all, strlen(all), error);
+	const struct conf_learned l[] = {
+		{.port = 0, .addr = addr_text("10.20.0.9"), .prefix_len = 120},
+		{.port = 3, .addr = addr_text("10.8.0.9"), .prefix_len = 120},
+	};
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	if (conf_resolve(c, l, 2, NULL, error) != 0)
+		fail_msg("%s", error);
+	assert_false(conf_pending(c));
+	assert_string_equal(c->ports[0].device, "bond:wan");
+	assert_addr(&c->ports[0].addresses[0].addr, "10.20.0.9");
+	assert_addr(&c->ports[3].addresses[0].addr, "10.8.0.9");
+	conf_free(c);
+	free(all);
+	free(listen);
+	free(bond);
+	free(learns);
+	free(text);
+}
+
 #define WRONG(bond, error)                            \
 	{                                             \
 		DEVICE, "    bond: " bond "\n", error \
@@ -56,6 +112,15 @@ static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		WRONG("{}", "6:5: ports[0].device: missing, give it text, or several devices as"),
+		// whatever else asks for the device
+		{DEVICE, VLANS, "6:5: ports[0].device: missing, give it text, or several"},
+		{DEVICE, "    exception: {name: sr0}\n", "6:5: ports[0].device: missing, give it"},
+		{DEVICE, "    bond: {mode: lacp}\n    exception: {name: sr0}\n",
+			"7:11: ports[0].bond.members: missing, give it a list"},
+		{DEVICE, "    bond: {primary: net_c}\n" VLANS,
+			"7:21: ports[0].bond.primary: the bond has no members"},
+		{DEVICE, DEVICE "    bond: {members: [net_c]}\n" VLANS,
+			"7:13: ports[0].device: the port has the members of a bond, too"},
 		WRONG("{mode: lacp}", "7:11: ports[0].bond.members: missing, give it a list"),
 		WRONG("{members: []}", "7:21: ports[0].bond.members: "),
 		WRONG("{primary: net_c}", "7:21: ports[0].bond.primary: the bond has no members"),
@@ -112,6 +177,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bond_takes_the_place_of_the_device),
 		cmocka_unit_test(a_mode_and_a_preferred_member_may_be_given),
+		cmocka_unit_test(a_bond_may_have_vlans),
+		cmocka_unit_test(addresses_of_a_bond_may_be_learned),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 		cmocka_unit_test(a_device_is_in_one_bond),
 	};
