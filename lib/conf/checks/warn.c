@@ -202,9 +202,10 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
+		const struct conf_port *has = p->shares ? &c->ports[p->on] : p;
 
 		if (p->exception.name == NULL || p->exception.netns != NULL ||
-			strncmp(conf_port_device(p, 0), SEEN_TWICE, strlen(SEEN_TWICE)) != 0)
+			strncmp(conf_port_device(has, 0), SEEN_TWICE, strlen(SEEN_TWICE)) != 0)
 			continue;
 		conf_tell(r, CONF_WARNING, AT(c, ports[i].exception.name, 0, "ports"),
 			"with " SEEN_TWICE " the kernel receives every packet itself, and would "

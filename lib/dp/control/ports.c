@@ -199,11 +199,13 @@ void ports_close(struct dp *d)
 	d->nb_started = d->nb_ports = 0;
 }
 
-// The members of a bond that carry packets, as bits; 0 for other ports.
+// The members that carry packets, as bits, of a bond or of the bond that a VLAN is on; 0 for other
+// ports.
 static uint32_t members_used(struct port *p)
 {
+	struct port *device = p->on != NULL ? p->on : p;
 	struct port_member m[PORT_MEMBERS_MAX];
-	const unsigned int n = p->ops->members != NULL ? p->ops->members(p, m) : 0;
+	const unsigned int n = device->ops->members != NULL ? device->ops->members(device, m) : 0;
 	uint32_t used = 0;
 
 	for (unsigned int i = 0; i < n; i++)

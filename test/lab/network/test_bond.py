@@ -19,9 +19,12 @@ import time
 
 import lab as labs
 import server as servers
+import turnlib
 from lab import SERVER4, SERVER6
+from trunk import Trunk
 from turnlib import SUCCESS
 
+OWN100, HOST100, PEER100 = "10.100.0.1", "10.100.0.2", "10.100.0.3"
 PAUSE = 0.002  # between two datagrams of the load
 CHANNEL = 0x4000
 SLOW_MAC = bytes.fromhex("0180c2000002")
@@ -149,7 +152,7 @@ def cut(lab, i, order):
 
 
 def members(server):
-    (port,) = server.telemetry.ask("/slipring/ports")
+    port = server.telemetry.ask("/slipring/ports")[0]
     return dict(word.rsplit("=", 1) for word in port["members"].split())
 
 
@@ -158,11 +161,16 @@ def await_members(server, first, second):
     labs.until(lambda: members(server) == want, 20, f"members are {first} and {second}")
 
 
-def start(lab, bond):
+def start(lab, bond, networks=None, allow=()):
     # no gateway: asking for it would tell the switches, too
-    port = {"name": "wan", "addresses": [SERVER4 + "/24", SERVER6 + "/64"],
+    networks = networks or {"addresses": [SERVER4 + "/24", SERVER6 + "/64"]}
+    port = {"name": "wan", **networks,
             "bond": {"members": ["net_tap0,iface=m0", "net_tap1,iface=m1"], **bond}}  # fmt: skip
-    made = servers.Slipring(lab, {"workers": {"count": 1}}, allow=("tx-full",))
+    config = {"workers": {"count": 1}}
+    if "vlans" in networks:
+        config |= {"listeners": [{"address": "all"}], "relay": {"addresses": "all"},
+                   "peers": {"allow": ["10.100.0.0/24"]}}  # fmt: skip
+    made = servers.Slipring(lab, config, allow=("tx-full", *allow))
     made.config["ports"] = [port]
     made.text = servers.json.dumps(made.config)
     lab.servers.append(made)
@@ -173,10 +181,10 @@ def start(lab, bond):
     return made
 
 
-def fail_over(lab, server, states):
+def fail_over(lab, server, states, client=None, echo=None):
     """Takes m0 down and up, then m1, under load; the members' states after each step."""
-    echo = lab.echo()
-    client = lab.client()
+    echo = echo or lab.echo()
+    client = client or lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(CHANNEL, echo.address).cls == SUCCESS
     load = Load(client)
     time.sleep(1)
@@ -215,6 +223,21 @@ def preferred(lab):
     server.finish()
 
 
+def tagged(lab):
+    """All networks are VLANs: switches learn where they are from tagged announcements alone."""
+    host = Trunk(lab).host(100, 0x64, (HOST100, PEER100))
+    server = start(lab, {"mode": "active-backup"},
+        {"vlans": [{"id": 100, "addresses": [OWN100 + "/24"]}]}, allow=("vlan",))  # fmt: skip
+    rows = {row["name"]: row for row in server.telemetry.ask("/slipring/ports")}
+    assert rows["wan.100"]["on"] == "wan" and rows["wan.100"]["vlan"] == 100, rows
+    client = turnlib.Client(host.udp(HOST100), (OWN100, 3478), labs.ivan())
+    lab.cleanup.callback(client.close)
+    states = [("down", "used"), ("up", "used"), ("used", "down"), ("used", "up")]
+    await_members(server, "used", "up")
+    fail_over(lab, server, states, client, lab.echo(PEER100, ns=host))
+    server.finish()
+
+
 def lacp(lab):
     switches(lab, two=False)
     # a switch with a group learns nothing from LACP, and sends nothing to a link not in it yet
@@ -240,6 +263,7 @@ def main(lab):
         ns.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
     active_backup(lab)
     preferred(lab)
+    tagged(lab)
     no_switches(lab)
     lacp(lab)
 

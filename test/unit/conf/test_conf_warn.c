@@ -184,6 +184,12 @@ static void test_sizes(void **state)
 		{"device: net_a\n",
 			"bond: {members: ['net_af_packet0,iface=e']}\n    exception: {name: sr0}\n",
 			"8:23: ports[0].exception.name: with net_af_packet the kernel receives"},
+		{"    device: net_a\n",
+			"    bond: {members: ['net_af_packet0,iface=e']}\n    vlans:\n"
+			"      - {id: 7, addresses: [203.0.113.99/32], gateway: [203.0.113.254],\n"
+			"         exception: {name: sr0}}\n",
+			"10:28: ports[0].vlans[0].exception.name: with net_af_packet the kernel "
+			"receives"},
 		// 2 workers: of wan 2 x 4 x (1024 + 1024), of lan 2 x (1024 + 1024)
 		{"device: net_a\n", "bond: {members: [net_c, net_d, net_e, net_f]}\n",
 			"30:18: buffers.mbufs: 16384 buffers cannot fill"},

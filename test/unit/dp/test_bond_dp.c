@@ -38,6 +38,34 @@ static void a_bond_announces_when_another_link_carries_its_packets(void **state)
 	world_close(&world);
 }
 
+// Behind the new link there are all of its VLANs, and their hosts are behind other switches.
+static void a_bond_announces_on_its_vlans_too(void **state)
+{
+	static const struct world_setup s = {
+		.workers = 2, .rx_queues = 2, .tx_queues = 2, .two_ports = true, .side_vlan = 100};
+	struct port *p;
+	unsigned int before;
+
+	world_open(&world, &s);
+	p = world.dp->port[0].port;
+	softport_use(p, 1);
+	dp_tick(world.dp);
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 9); // wan has two addresses and the VLAN one
+	for (uint32_t used = 2; used <= 3; used++) { // the other link, then both
+		before = world.announcements;
+		softport_use(p, used);
+		dp_tick(world.dp);
+		world_wait(&world, 5000);
+		assert_int_equal(world.announcements - before, 9);
+	}
+	softport_use(p, 1);
+	dp_tick(world.dp);
+	world_wait(&world, 5000);
+	assert_int_equal(world.announcements, 27);
+	world_close(&world);
+}
+
 // Without a packet to receive or to send a bond still has to speak LACP.
 static void every_worker_lets_a_bond_tick_once_a_millisecond(void **state)
 {
@@ -57,6 +85,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bond_announces_when_another_link_carries_its_packets),
+		cmocka_unit_test(a_bond_announces_on_its_vlans_too),
 		cmocka_unit_test(every_worker_lets_a_bond_tick_once_a_millisecond),
 	};
 
