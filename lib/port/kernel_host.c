@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <libmnl/libmnl.h>
@@ -21,6 +22,7 @@
 
 #define MESSAGE_LEN 1024 // bytes; our longest message has some 100
 #define ANSWER_LEN 32768 // bytes; a link with all its attributes
+#define LEARNED_ADDRESSES 16 // IPv6 addresses beside ours, as many as the kernel's default
 
 struct session {
 	const struct port *port;
@@ -121,36 +123,52 @@ static int set_no_autoconf(struct session *s)
 	return ask(s, n);
 }
 
-// One setting of IPv6 of the interface, as sysctl has it. A read-only /proc/sys, as containers have
-// it, may hold the right value all the same.
-static void write_setting(struct session *s, const char *name, char value)
+// One setting of IPv6 of the interface, as sysctl has it: its number, -1 when it cannot be read.
+static int read_setting(const char *path)
 {
-	char path[128], old = 0;
-	int fd;
+	char text[16] = "";
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", s->host->interface, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, &old, 1) != 1)
-		old = 0;
 	if (fd >= 0)
 		close(fd);
-	if (old == value)
+	return n > 0 ? atoi(text) : -1;
+}
+
+// A read-only /proc/sys, as containers have it, may hold the right value all the same. Of a bound
+// that is a least value more is right, too, and 0 is none.
+static void write_setting(struct session *s, const char *name, int value, bool is_least)
+{
+	char path[128], text[16];
+	const int len = snprintf(text, sizeof(text), "%d", value);
+	int old, fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", s->host->interface, name);
+	old = read_setting(path);
+	if (old == value || (is_least && (old == 0 || old > value)))
 		return;
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, &value, 1) != 1)
-		PORT_LOG(NOTICE, "port %s: %s cannot be set to %c: %s", s->port->name, path, value,
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		PORT_LOG(NOTICE, "port %s: %s cannot be set to %d: %s", s->port->name, path, value,
 			strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
 
 // Makes the kernel listen to router advertisements, also where it forwards, and make one address of
-// each prefix. It asks for them when it gets its link-local address.
+// each prefix. It asks for them when it gets its link-local address. It makes none once it has
+// max_addresses, and counts ours among them.
 static void set_slaac(void *ctx)
 {
-	write_setting(ctx, "accept_ra", '2');
-	write_setting(ctx, "autoconf", '1');
-	write_setting(ctx, "use_tempaddr", '0');
+	const struct session *s = ctx;
+	int ours = 0;
+
+	for (uint32_t i = 0; i < s->host->nb_addresses; i++)
+		ours += !addr_is_v4(&s->host->addresses[i].addr);
+	write_setting(ctx, "accept_ra", 2, false);
+	write_setting(ctx, "autoconf", 1, false);
+	write_setting(ctx, "use_tempaddr", 0, false);
+	write_setting(ctx, "max_addresses", ours + LEARNED_ADDRESSES, true);
 }
 
 static int set_up(struct session *s)
