@@ -26,9 +26,12 @@ struct port_kernel_watch {
 	int fd[2], error; // the same: sockets' descriptors, errno
 	uint32_t index; // the interface's
 	unsigned int seq;
-	bool asked_first;
-	uint32_t metric[2]; // of the routes found so far, by [is_v4]
-	struct port_kernel_state *out; // while it is read
+	bool due; // not read yet, or the last reading failed
+	// While it is read: whom to tell of addresses, and the routers found so far, by [is_v4].
+	port_kernel_see *see;
+	void *ctx;
+	uint32_t metric[2];
+	struct addr router[2];
 	char answer[ANSWER_LEN];
 };
 
@@ -78,6 +81,7 @@ struct port_kernel_watch *port_kernel_watch_open(
 		return NULL;
 	}
 	w->fd[0] = w->fd[1] = -1;
+	w->due = true;
 	w->interface = interface;
 	rc = -port_netns_run(netns, open_sockets, w, NULL);
 	if (rc == 0)
@@ -110,10 +114,10 @@ void port_kernel_watch_close(struct port_kernel_watch *w)
 
 bool port_kernel_watch_news(struct port_kernel_watch *w)
 {
-	bool any = !w->asked_first;
+	bool any = w->due;
 	ssize_t len;
 
-	w->asked_first = true;
+	w->due = false;
 	while (true) {
 		len = mnl_socket_recvfrom(w->news, w->answer, sizeof(w->answer));
 		if (len < 0 && errno == EINTR)
@@ -164,12 +168,11 @@ static int see_address(const struct nlmsghdr *n, void *ctx)
 			flags = mnl_attr_get_u32(a);
 	}
 	if (!any || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0 ||
-		(!is_v4 && (flags & IFA_F_TEMPORARY) != 0) ||
-		w->out->nb_addresses == PORT_KERNEL_ADDRESSES)
+		(!is_v4 && (flags & IFA_F_TEMPORARY) != 0))
 		return MNL_CB_OK;
 	found.at.len = is_v4 ? (uint8_t)(m->ifa_prefixlen + 96) : m->ifa_prefixlen;
 	found.deprecated = (flags & IFA_F_DEPRECATED) != 0;
-	w->out->address[w->out->nb_addresses++] = found;
+	w->see(w->ctx, &found);
 	return MNL_CB_OK;
 }
 
@@ -199,8 +202,54 @@ static int see_route(const struct nlmsghdr *n, void *ctx)
 	if (!any || oif != w->index || metric >= w->metric[is_v4])
 		return MNL_CB_OK;
 	w->metric[is_v4] = metric;
-	w->out->router[is_v4] = router;
+	w->router[is_v4] = router;
 	return MNL_CB_OK;
+}
+
+// A question and how far its answer has been read.
+struct question {
+	mnl_cb_t see;
+	bool interrupted; // something has changed meanwhile, and may have been skipped
+	int rc; // MNL_CB_OK: there is more to come
+};
+
+// Answers to earlier questions may lie before: of those that failed half-way.
+static void read_part(struct port_kernel_watch *w, struct question *q, size_t bytes)
+{
+	const unsigned int self = mnl_socket_get_portid(w->questions);
+	const struct nlmsghdr *n = (const struct nlmsghdr *)w->answer;
+	int len = (int)bytes;
+
+	for (; q->rc == MNL_CB_OK && mnl_nlmsg_ok(n, len); n = mnl_nlmsg_next(n, &len)) {
+		const int32_t *code = mnl_nlmsg_get_payload(n);
+		const bool has_code = mnl_nlmsg_get_payload_len(n) >= sizeof(*code);
+
+		if (n->nlmsg_seq != w->seq || n->nlmsg_pid != self)
+			continue;
+		q->interrupted = q->interrupted || (n->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+		if (n->nlmsg_type == NLMSG_ERROR)
+			q->rc = has_code && *code < 0 ? *code : -EBADMSG;
+		else if (n->nlmsg_type == NLMSG_DONE)
+			q->rc = has_code && *code < 0 ? *code : MNL_CB_STOP;
+		else if (n->nlmsg_type >= NLMSG_MIN_TYPE)
+			q->see(n, w);
+	}
+}
+
+static int read_answer(struct port_kernel_watch *w, mnl_cb_t see)
+{
+	struct question q = {.see = see, .rc = MNL_CB_OK};
+
+	_Static_assert(MNL_CB_OK > 0 && MNL_CB_STOP == 0, "errors are below both");
+	while (q.rc == MNL_CB_OK) {
+		const ssize_t len = mnl_socket_recvfrom(w->questions, w->answer, sizeof(w->answer));
+
+		if (len >= 0)
+			read_part(w, &q, (size_t)len);
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return q.rc == MNL_CB_STOP && q.interrupted ? -EINTR : q.rc;
 }
 
 // Asks for all there is of a kind and a family.
@@ -208,8 +257,6 @@ static int dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_
 {
 	char buf[MESSAGE_LEN];
 	struct nlmsghdr *n = mnl_nlmsg_put_header(buf);
-	const unsigned int self = mnl_socket_get_portid(w->questions);
-	int rc = MNL_CB_OK;
 
 	n->nlmsg_type = type;
 	n->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
@@ -219,30 +266,26 @@ static int dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_
 		n, type == RTM_GETADDR ? sizeof(struct ifaddrmsg) : sizeof(struct rtmsg)) = family;
 	if (mnl_socket_sendto(w->questions, n, n->nlmsg_len) < 0)
 		return -errno;
-	while (rc == MNL_CB_OK) {
-		const ssize_t len = mnl_socket_recvfrom(w->questions, w->answer, sizeof(w->answer));
-
-		if (len < 0 && errno == EINTR)
-			continue;
-		if (len < 0)
-			return -errno;
-		rc = mnl_cb_run(w->answer, (size_t)len, w->seq, self, see, w);
-	}
-	return rc == MNL_CB_STOP ? 0 : -errno;
+	return read_answer(w, see);
 }
 
-int port_kernel_watch_read(struct port_kernel_watch *w, struct port_kernel_state *out)
+int port_kernel_watch_read(
+	struct port_kernel_watch *w, port_kernel_see *see, void *ctx, struct addr router[2])
 {
 	static const uint8_t families[] = {AF_INET, AF_INET6};
 	int rc = 0;
 
-	*out = (struct port_kernel_state){.nb_addresses = 0};
-	w->out = out;
+	w->see = see;
+	w->ctx = ctx;
 	w->metric[0] = w->metric[1] = UINT32_MAX;
+	w->router[0] = w->router[1] = (struct addr){.b = {0}};
 	for (int i = 0; i < 2 && rc == 0; i++) {
 		rc = dump(w, RTM_GETADDR, families[i], see_address);
 		if (rc == 0)
 			rc = dump(w, RTM_GETROUTE, families[i], see_route);
 	}
+	w->due = rc != 0;
+	router[0] = w->router[0];
+	router[1] = w->router[1];
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "dp.h"
 #include "exception/exception.h"
 #include "exception/learn_carry.h"
+#include "exception/learn_choose.h"
 #include "kernel_watch.h"
 #include "port.h"
 #include "turn_relay_map.h"
@@ -59,34 +60,6 @@ static uint64_t now_ns(void)
 static bool is_none(const struct addr *a)
 {
 	return (a->d[0] | a->d[1]) == 0;
-}
-
-// --- which address ------------------------------------------------------------------------------
-
-static bool is_in_file(const struct conf_port *p, const struct addr *a)
-{
-	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (p->addresses[i].learn == CONF_LEARN_NONE && addr_eq(&p->addresses[i].addr, a))
-			return true;
-	return false;
-}
-
-bool learn_choose(
-	const struct conf_port *p, const struct port_kernel_state *s, struct conf_learned *entry)
-{
-	const bool is_v4 = p->addresses[entry->index].learn == CONF_LEARN_DHCP;
-
-	entry->gateway = s->router[is_v4];
-	for (uint32_t i = 0; i < s->nb_addresses; i++) {
-		const struct port_kernel_address *a = &s->address[i];
-
-		if (addr_is_v4(&a->at.addr) != is_v4 || a->deprecated || is_in_file(p, &a->at.addr))
-			continue;
-		entry->addr = a->at.addr;
-		entry->prefix_len = a->at.len;
-		return true;
-	}
-	return false;
 }
 
 // --- waiting ------------------------------------------------------------------------------------
@@ -140,20 +113,28 @@ static int learn_open(struct dp *d, char *error, size_t len)
 	return 0;
 }
 
+static void choose(struct learnt *a, const struct learn_choice *c, const struct addr router[2])
+{
+	const bool is_v4 = a->state.is_v4;
+
+	a->found = c->any[is_v4];
+	a->entry.addr = c->first[is_v4].addr;
+	a->entry.prefix_len = c->first[is_v4].len;
+	a->entry.gateway = router[is_v4];
+}
+
 // Looks what the interface of a port has by now. True when nothing more has to be waited for.
 static bool look(const struct dp *d, struct learn *k, struct learner *l, uint64_t now_ms)
 {
 	bool all = true, routers = true;
-	struct port_kernel_state s;
+	struct learn_choice choice = {.port = &d->conf->ports[l->e->port]};
+	struct addr router[2];
 
-	if (port_kernel_watch_news(l->watch) && port_kernel_watch_read(l->watch, &s) == 0) {
-		for (unsigned int i = 0; i < k->nb_addrs; i++) {
-			struct learnt *a = &k->addr[i];
-
-			if (a->entry.port == l->e->port)
-				a->found =
-					learn_choose(&d->conf->ports[a->entry.port], &s, &a->entry);
-		}
+	if (port_kernel_watch_news(l->watch) &&
+		port_kernel_watch_read(l->watch, learn_choose, &choice, router) == 0) {
+		for (unsigned int i = 0; i < k->nb_addrs; i++)
+			if (k->addr[i].entry.port == l->e->port)
+				choose(&k->addr[i], &choice, router);
 	}
 	for (unsigned int i = 0; i < k->nb_addrs; i++) {
 		const struct learnt *a = &k->addr[i];
@@ -320,46 +301,44 @@ int learn_addresses(struct dp *d, const struct dp_learning *how, char *error, si
 
 // --- watching -----------------------------------------------------------------------------------
 
-static bool is_there(const struct port_kernel_state *s, const struct addr *a)
+static void see(
+	struct dp *d, struct learnt *a, const struct learn_choice *c, const struct addr router[2])
 {
-	for (uint32_t i = 0; i < s->nb_addresses; i++)
-		if (addr_eq(&s->address[i].at.addr, a))
-			return true;
-	return false;
-}
-
-static void see(struct dp *d, struct learnt *a, const struct port_kernel_state *s)
-{
-	const struct conf_port *p = &d->conf->ports[a->entry.port];
-	struct conf_learned other = {.port = a->entry.port, .index = a->entry.index};
-	const bool lost = !is_there(s, &a->entry.addr);
+	const bool is_v4 = a->state.is_v4, lost = !c->is_there[is_v4];
 	const int relay = turn_relay_map_find(d->map, &a->entry.addr);
 
-	if (lost)
-		learn_choose(p, s, &other);
 	if (relay >= 0)
 		turn_relay_map_lose(d->map, (unsigned int)relay, lost);
 	pthread_mutex_lock(&d->learn->lock);
 	a->state.lost = lost;
-	a->state.other = other.addr;
-	a->state.router = a->router_wanted ? s->router[a->state.is_v4] : a->state.gateway;
+	a->state.other = lost ? c->first[is_v4].addr : (struct addr){.b = {0}};
+	a->state.router = a->router_wanted ? router[is_v4] : a->state.gateway;
 	pthread_mutex_unlock(&d->learn->lock);
+}
+
+static void watch(struct dp *d, struct learner *l)
+{
+	struct learn *k = d->learn;
+	struct learn_choice choice = {.port = &d->conf->ports[l->e->port]};
+	struct addr router[2];
+
+	if (!port_kernel_watch_news(l->watch))
+		return;
+	for (unsigned int i = 0; i < k->nb_addrs; i++)
+		if (k->addr[i].entry.port == l->e->port)
+			choice.used[k->addr[i].state.is_v4] = k->addr[i].entry.addr;
+	// what has not been seen to the end is asked for again
+	if (port_kernel_watch_read(l->watch, learn_choose, &choice, router) != 0)
+		return;
+	for (unsigned int i = 0; i < k->nb_addrs; i++)
+		if (k->addr[i].entry.port == l->e->port)
+			see(d, &k->addr[i], &choice, router);
 }
 
 void learn_tick(struct dp *d)
 {
-	struct learn *k = d->learn;
-	struct port_kernel_state s;
-
-	for (unsigned int i = 0; k != NULL && i < k->nb_ports; i++) {
-		struct learner *l = &k->port[i];
-
-		if (!port_kernel_watch_news(l->watch) || port_kernel_watch_read(l->watch, &s) != 0)
-			continue;
-		for (unsigned int j = 0; j < k->nb_addrs; j++)
-			if (k->addr[j].entry.port == l->e->port)
-				see(d, &k->addr[j], &s);
-	}
+	for (unsigned int i = 0; d->learn != NULL && i < d->learn->nb_ports; i++)
+		watch(d, &d->learn->port[i]);
 }
 
 unsigned int dp_learned(const struct dp *d, struct dp_learned *out)

@@ -7,11 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct conf_learned;
 struct dp;
 struct dp_learning;
-struct port_kernel_state;
-struct conf_port;
 
 // Waits until every pending address of d->conf is there, and puts them into the configuration. The
 // ports and exception ports are started, nothing else is. 0, or -1 with the reason in error. With
@@ -20,8 +17,3 @@ int learn_addresses(struct dp *d, const struct dp_learning *l, char *error, size
 // Sees what has become of the addresses, and tells the relay map of those that are lost.
 void learn_tick(struct dp *d);
 void learn_free(struct dp *d);
-
-// Which of the interface's addresses the entry of a port gets: the first of its family that is not
-// deprecated and that no entry of the port names. Returns false when there is none. Pure.
-bool learn_choose(
-	const struct conf_port *p, const struct port_kernel_state *s, struct conf_learned *entry);

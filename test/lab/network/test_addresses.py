@@ -23,6 +23,7 @@ from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, Client
 SLAAC6 = "fd99::99:ff:fe00:1"  # fd99::/64 and the MAC of the port
 HOST6 = "fe80::99:ff:fe00:3"  # of dnsmasq's host: the router that it advertises
 OTHER4 = "10.99.0.77"
+CROWD = ["10.99.0.128-10.99.0.191/24", "fd98::1-fd98::14/64"]  # 64 of IPv4, 20 of IPv6
 # What the kernel says on its own, and the addresses it has beside those the data path knows
 KERNEL = {"exception-foreign"}
 # A slow client: the default router comes some time after the address, and has to be waited for.
@@ -156,22 +157,47 @@ def lost(lab, made):
     assert log.count(f"has lost {SERVER4}") <= 3, log  # once for each time
 
 
-def forged(lab, made):
-    """A router advertisement of anybody: the kernel may believe it, the data path is not moved."""
+def advertise(lab, made, *prefixes):
+    """A router advertisement of anybody: prefixes, and seconds that their addresses are valid."""
     attacker = "fe80::99:ff:fe00:2"
-    router = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0x08, 1800, 0, 0)  # preference: high
-    prefix = struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 0, 0, 0) + frames.packed("fd99::")  # ends it
-    message = router + struct.pack("!BB", 1, 1) + frames.mac(MAC.format(2)) + prefix
+    message = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0x08, 1800, 0, 0)  # preference: high
+    message += struct.pack("!BB", 1, 1) + frames.mac(MAC.format(2))
+    for prefix, seconds in prefixes:
+        message += struct.pack("!BBBBIII", 3, 4, 64, 0xC0, seconds, seconds, 0)
+        message += frames.packed(prefix)
     frame = frames.eth(frames.icmp6(message, attacker, "ff02::1"), 0x86DD, "33:33:00:00:00:01")
     before = made.telemetry.ask("/slipring/exception")[0]["to_kernel_nd"]
     with contextlib.closing(lab.cli.raw("c0")) as raw:
         raw.send(frame)
     seen = lambda: made.telemetry.ask("/slipring/exception")[0]["to_kernel_nd"] > before
     until(seen, 5, "the kernel is given it")
+
+
+def forged(lab, made):
+    """The kernel may believe anybody's advertisement: the data path is not moved."""
+    advertise(lab, made, ("fd99::", 0))  # ends the prefix
     until(lambda: "deprecated" in lab.exc.ip("addr", "show", "sr0"), 5, "and believes it")
     row = addresses(made)[SLAAC6]
     assert row["gateway"] == HOST6 and not row["lost"], row
     relays(lab, CLIENT6, SLAAC6, lab.echo(PEER6))
+
+
+def crowd(lab, net):
+    """Addresses beside many of the file, and beside those that somebody makes the kernel have."""
+    crowded = config(lab, [*CROWD, "dhcp", "slaac"])
+    crowded["relay"]["ports"] = "49152-49407"
+    made = start(lab, crowded, net)
+    assert len(lab.exc.ip("-6", "-o", "addr", "show", "sr0").splitlines()) >= 20 + 2
+    rows = addresses(made)
+    assert set(rows) == {SERVER4, SLAAC6} and not any(row["lost"] for row in rows.values()), rows
+    advertise(lab, made, *((f"fdaa:{i}::", 3600) for i in range(20)))
+    others = lambda: lab.exc.ip("-6", "-o", "addr", "show", "sr0", "-tentative").count("fdaa:")
+    until(lambda: others() >= 14, 10, "the kernel has 14 more")
+    lab.exc.ip("addr", "del", SERVER4 + "/24", "dev", "sr0")
+    until(lambda: addresses(made)[SERVER4]["lost"], 5, "that is looked at")
+    assert not addresses(made)[SLAAC6]["lost"], addresses(made)
+    lab.exc.ip("addr", "del", SLAAC6 + "/64", "dev", "sr0")
+    until(lambda: addresses(made)[SLAAC6]["lost"], 5, "the loss is seen among them")
 
 
 def in_vain(lab):
@@ -197,6 +223,15 @@ def stopped(lab):
     assert "stopped while waiting" in made.log(), made.log()
 
 
+def start(lab, text, net):
+    """A server that gets its addresses while a client asks for one."""
+    asking = threading.Thread(target=net.run_client, daemon=True)
+    asking.start()
+    made = lab.server(text, allow=KERNEL)
+    asking.join()
+    return made
+
+
 def with_port(made, lab):
     """Starts a server that will not get ready."""
     made.ready = made.running
@@ -211,15 +246,14 @@ def main(lab):
     in_vain(lab)
     stopped(lab)
     net = Network(lab)
-    asking = threading.Thread(target=net.run_client, daemon=True)
-    asking.start()
-    made = lab.server(config(lab, ["dhcp", "slaac"]), allow=KERNEL)
-    asking.join()
+    made = start(lab, config(lab, ["dhcp", "slaac"]), net)
     learned(lab, made)
     renewed(lab, made, net)
     net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
     lost(lab, made)
     forged(lab, made)
+    made.finish()
+    crowd(lab, net)
 
 
 if __name__ == "__main__":

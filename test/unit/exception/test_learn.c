@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A running data path whose port has learned its addresses: leases and advertisements are renewed
 // by the kernel. And which of an interface's addresses an entry gets.
-#include "exception/learn.h"
+#include "exception/learn_choose.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception_world.h"
-#include "kernel_watch.h"
+
+#include <stdio.h>
 
 static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
@@ -153,39 +154,80 @@ static void a_flood_of_advertisements_is_bounded(void **state)
 
 // --- choosing ------------------------------------------------------------------------------------
 
-static struct conf_address entries[3];
-static const struct conf_port port = {.addresses = entries, .nb_addresses = 3};
-static struct port_kernel_state kernel;
+#define STATIC 66 // entries of the file, the last two are words
+
+static struct conf_address entries[STATIC + 2];
+static const struct conf_port port = {.addresses = entries, .nb_addresses = STATIC + 2};
+static struct learn_choice choice;
+
+static void begin(void)
+{
+	for (unsigned int i = 0; i < STATIC; i++) {
+		entries[i].addr = world_endpoint(i % 2 == 0 ? "10.99.0.1" : "fd99::1", 0).addr;
+		entries[i].addr.b[15] = (uint8_t)(i + 1);
+	}
+	entries[STATIC] = (struct conf_address){.learn = CONF_LEARN_DHCP, .pending = true};
+	entries[STATIC + 1] = (struct conf_address){.learn = CONF_LEARN_SLAAC, .pending = true};
+	choice = (struct learn_choice){.port = &port};
+}
 
 static void has(const char *addr, uint8_t len, bool deprecated)
 {
-	kernel.address[kernel.nb_addresses++] =
-		(struct port_kernel_address){{world_endpoint(addr, 0).addr, len}, deprecated};
+	const struct port_kernel_address a = {{world_endpoint(addr, 0).addr, len}, deprecated};
+
+	learn_choose(&choice, &a);
+}
+
+static void has_those_of_the_file(void)
+{
+	for (unsigned int i = 0; i < STATIC; i++)
+		learn_choose(&choice, &(struct port_kernel_address){{entries[i].addr, 120}, false});
+}
+
+static void assert_first(bool is_v4, const char *addr, uint8_t len)
+{
+	const struct addr want = world_endpoint(addr, 0).addr;
+
+	assert_true(choice.any[is_v4]);
+	assert_true(addr_eq(&choice.first[is_v4].addr, &want));
+	assert_int_equal(choice.first[is_v4].len, len);
 }
 
 static void the_first_address_that_is_not_the_files_is_taken(void **state)
 {
-	const struct addr dhcp = world_endpoint("10.7.0.9", 0).addr;
-	const struct addr slaac = world_endpoint("2001:db8::9", 0).addr;
-	struct conf_learned v4 = {.index = 1}, v6 = {.index = 2};
-
-	entries[0] = (struct conf_address){.addr = world_endpoint("10.99.0.1", 0).addr};
-	entries[1] = (struct conf_address){.learn = CONF_LEARN_DHCP, .pending = true};
-	entries[2] = (struct conf_address){.learn = CONF_LEARN_SLAAC, .pending = true};
-	has("10.99.0.1", 120, false);
-	assert_false(learn_choose(&port, &kernel, &v4));
+	begin();
+	has_those_of_the_file();
+	assert_false(choice.any[0] || choice.any[1]);
 	has("10.7.0.9", 112, false);
-	has("10.8.0.9", 112, false);
-	has("2001:db8:1::9", 64, true);
-	assert_true(learn_choose(&port, &kernel, &v4));
-	assert_true(addr_eq(&v4.addr, &dhcp));
-	assert_int_equal(v4.prefix_len, 112);
-	assert_false(learn_choose(&port, &kernel, &v6));
+	has("10.8.0.9", 113, false);
+	has("2001:db8:1::9", 63, true);
+	assert_first(true, "10.7.0.9", 112);
+	assert_false(choice.any[0]);
 	has("2001:db8::9", 64, false);
-	kernel.router[0] = world_endpoint("fe80::1", 0).addr;
-	assert_true(learn_choose(&port, &kernel, &v6));
-	assert_true(addr_eq(&v6.addr, &slaac));
-	assert_true(addr_eq(&v6.gateway, &kernel.router[0]));
+	assert_first(false, "2001:db8::9", 64);
+	assert_false(choice.is_there[0] || choice.is_there[1]);
+}
+
+// Prefixes of anybody on the link become addresses, and newer ones come first.
+static void no_number_of_others_hides_an_address_in_use(void **state)
+{
+	char other[32];
+
+	begin();
+	choice.used[0] = world_endpoint("2001:db8::9", 0).addr;
+	choice.used[1] = world_endpoint("10.7.0.9", 0).addr;
+	for (unsigned int i = 0; i < 5000; i++) {
+		snprintf(other, sizeof(other), "2001:db8:%x::9", i + 1);
+		has(other, 64, false);
+	}
+	has_those_of_the_file();
+	assert_false(choice.is_there[0] || choice.is_there[1]);
+	has("2001:db8::9", 64, true); // deprecated is not lost
+	assert_true(choice.is_there[0]);
+	assert_false(choice.is_there[1]);
+	has("10.7.0.9", 112, false);
+	assert_true(choice.is_there[1]);
+	assert_first(false, "2001:db8:1::9", 64);
 }
 
 int main(void)
@@ -197,6 +239,7 @@ int main(void)
 		cmocka_unit_test(router_advertisements_reach_the_kernel),
 		cmocka_unit_test(a_flood_of_advertisements_is_bounded),
 		cmocka_unit_test(the_first_address_that_is_not_the_files_is_taken),
+		cmocka_unit_test(no_number_of_others_hides_an_address_in_use),
 	};
 
 	world_eal();
