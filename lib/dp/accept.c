@@ -95,24 +95,34 @@ static bool is_taken_in(
 	return nexthop_find(dp, &to->addr, src, &way, &via) ? way == port : to->port == port;
 }
 
+unsigned int accept_ends(const struct dp *dp, const struct addr *src, const struct addr *dst,
+	uint8_t port, const struct local_addr **to)
+{
+	*to = local_addrs_find(dp->local, dst);
+	if (*to == NULL || (*to)->kind != LOCAL_OWN)
+		return drop_of_net(*to != NULL && (*to)->kind == LOCAL_BROADCAST
+				? NET_DROP_MARTIAN_DESTINATION
+				: NET_DROP_NOT_FOR_US);
+	if (local_addrs_find(dp->local, src) != NULL) // ours, or a broadcast address
+		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	if (!is_taken_in(dp, *to, src, port))
+		return drop_of_net(
+			(*to)->port == port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
+	return DP_SENT;
+}
+
 // Finds what a datagram that came in on v->port is for and the worker that owns it. DP_SENT or a
 // reason to drop it.
 static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
 	struct turn_view *v, unsigned int *home)
 {
 	const struct dp *dp = w->dp;
-	const struct local_addr *to = local_addrs_find(dp->local, &f->dst);
+	const struct local_addr *to;
+	const unsigned int bad = accept_ends(dp, &f->src, &f->dst, v->port, &to);
 	int listener;
 
-	if (to == NULL || to->kind != LOCAL_OWN)
-		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
-				? NET_DROP_MARTIAN_DESTINATION
-				: NET_DROP_NOT_FOR_US);
-	if (local_addrs_find(dp->local, &f->src) != NULL) // ours, or a broadcast address
-		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	if (!is_taken_in(dp, to, &f->src, v->port))
-		return drop_of_net(
-			to->port == v->port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
+	if (bad != DP_SENT)
+		return bad;
 	listener = local_addrs_listener(dp->local, to, f->dport);
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;

@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 
 #include "link/fragments.h"
+#include "accept.h"
 #include "bytes.h"
 #include "conf.h"
 #include "csprng.h"
@@ -155,22 +156,23 @@ static void count_lost(struct worker *w)
 		w->live.drop[drop_of_net(why)] += reassembly_lost(r, why);
 }
 
-// What is for nobody needs no memory: the first fragment has the ports. DP_SENT or a reason.
+// Every fragment has to come by the port that its source is behind, or those of one network could
+// add to, and spoil, what comes by another. What is for nobody needs no memory: the first fragment
+// has the ports. DP_SENT or a reason.
 static unsigned int judge(
 	const struct worker *w, const struct net_fragment *p, uint8_t port, uint32_t ip_len)
 {
 	const struct local_addrs *local = w->dp->local;
-	const struct local_addr *to = local_addrs_find(local, &p->dst);
-	unsigned int home;
+	const struct local_addr *to;
+	unsigned int home, bad;
 	uint32_t slot;
 	uint16_t dport;
 
 	if (ip_len > w->dp->port[port].port->mtu)
 		return DP_DROP_RX_OVERSIZE;
-	if (to == NULL || to->kind != LOCAL_OWN)
-		return drop_of_net(NET_DROP_NOT_FOR_US);
-	if (local_addrs_find(local, &p->src) != NULL)
-		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	bad = accept_ends(w->dp, &p->src, &p->dst, port, &to);
+	if (bad != DP_SENT)
+		return bad;
 	if (p->off != 0)
 		return DP_SENT;
 	dport = load_be16(p->data + 2);
