@@ -621,8 +621,8 @@ static const struct conf_key conf_schema[] = {
 	"past 64 fragments, a datagram is dropped (`fragment-long`)."},
 {"fragments.buffers", CONF_NUMBER, ONE(conf, fragments.buffers), RANGE(8, 65536), .def = "16",
 	.help = "Buffers for datagrams that are whole and too long for those of `buffers.mbufs`, "
-	"on their way to another worker or to a client over TCP or TLS. Without one fragments are "
-	"dropped (`fragment-full`)."},
+	"on their way to another worker or to a client over TCP or TLS. Without one such a "
+	"datagram is dropped (`no-mbuf`); those that are not so long need none."},
 {"fragments.timeout", CONF_NUMBER, ONE(conf, fragments.timeout_ms), RANGE(10, 60000),
 	.def = "1000", .help = "Milliseconds from the first fragment of a datagram that comes to "
 	"the last. Past it those that came are dropped (`fragment-timeout`)."},

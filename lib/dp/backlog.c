@@ -161,15 +161,23 @@ static bool has_waited(const struct turn_view *v)
 	return client_is_stream(v) && v->via != TURN_NO_WORKER;
 }
 
-// DP_SENT when there is room for a packet in a queue, or a reason.
-static unsigned int refusal(
-	const struct backlog *b, enum backlog_whose to, const struct turn_view *v, uint64_t hash)
+static bool is_long(const struct worker *w, const struct rte_mbuf *m)
 {
+	return m->pool == w->dp->datagrams;
+}
+
+// DP_SENT when there is room for a packet in a queue, or a reason.
+static unsigned int refusal(const struct worker *w, const struct rte_mbuf *m, enum backlog_whose to,
+	const struct turn_view *v, uint64_t hash)
+{
+	const struct backlog *b = &w->backlog;
 	const struct backlog_queue *q = &b->queue[to];
 	const bool request = dp_view_is_request(v);
 	const uint32_t left = b->max - q->waiting[request];
 	const uint32_t share = RTE_MIN(RTE_MAX(left / CLIENT_SHARE, 1u), b->client_max);
 
+	if (is_long(w, m) && q->longs >= BACKLOG_LONG)
+		return to == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
 	if (client_is_stream(v) ? b->streams < b->stream_max
 				: left > 0 && !has_many(q, hash, tag_of(hash, request), share))
 		return DP_SENT;
@@ -217,12 +225,13 @@ bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		to = BACKLOG_STRANGERS;
 	else
 		return false;
-	bad = refusal(b, to, v, hash);
+	bad = refusal(w, m, to, v, hash);
 	if (bad != DP_SENT) {
 		worker_drop(w, m, bad);
 		return true;
 	}
 	mbuf_meta_of(m)->datagram = *v;
+	b->queue[to].longs += is_long(w, m);
 	append(b, &b->queue[to], m, hash);
 	return true;
 }
@@ -249,6 +258,7 @@ static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
 			streams_asked(w, v);
 	}
 	q->head = (q->head + 1) & (q->nb_slots - 1);
+	q->longs -= is_long(w, m);
 	q->n--;
 	b->n--;
 	return m;

@@ -10,9 +10,10 @@
 // is left. So strangers, however many, cost no allocation its refresh, and who sends in the name of
 // a client takes the room of that client. A session of DTLS costs no password: who has as many of
 // them as there is room for, from the addresses that dtls.per-source takes, can fill the queue of
-// the known. A request that finds no room is dropped and counted. Clients over TCP and TLS, who do
-// not ask twice, have room of their own here and no drops: while it is full their rings are not
-// read, and stream threads ask no more than it holds (streams.c).
+// the known. A request that finds no room is dropped and counted. Of those that came in fragments
+// and are too long for an ordinary buffer, BACKLOG_LONG may wait in each queue. Clients over TCP
+// and TLS, who do not ask twice, have room of their own here and no drops: while it is full their
+// rings are not read, and stream threads ask no more than it holds (streams.c).
 #pragma once
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@
 #include "turn.h"
 
 #define BACKLOG_BURST 32
+#define BACKLOG_LONG 1 // packets of a queue in buffers for long datagrams: these are few
 
 struct conf;
 struct rte_mbuf;
@@ -42,6 +44,7 @@ struct backlog_queue {
 	uint16_t *next; // by position: the next packet of the bucket
 	uint32_t nb_slots;
 	uint32_t head, n; // oldest packet, packets
+	uint32_t longs; // packets in buffers for long datagrams
 	uint32_t waiting[2]; // without those of streams: [1] requests, [0] what is behind them
 };
 

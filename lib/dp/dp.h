@@ -35,7 +35,7 @@
 		"ICMP error that a client could be told of, past icmp.errors-in")                 \
 	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")       \
 	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")    \
-	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty")                                        \
+	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty, or that for long datagrams")            \
 	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                          \
 	X(DP_DROP_BACKLOG, "request-backlog",                                                     \
 		"more requests than may wait, of clients without allocation")                     \

@@ -37,7 +37,7 @@
 	X(NET_DROP_FRAGMENT_SOURCE, "fragment-source",                                            \
 		"gave way to a newer datagram of its source: fragments.per-source")               \
 	X(NET_DROP_FRAGMENT_FULL, "fragment-full",                                                \
-		"gave way to a newer datagram: fragments.flows; or no buffer for its datagram")   \
+		"gave way to a newer datagram: fragments.flows")                                  \
 	X(NET_DROP_PROTOCOL, "ip-protocol", "not UDP, not ICMP")                                  \
 	X(NET_DROP_UDP_LENGTH, "udp-length", "UDP length does not match the IP length")           \
 	X(NET_DROP_UDP_CHECKSUM, "udp-checksum", "UDP or ICMP checksum wrong, or zero over IPv6") \

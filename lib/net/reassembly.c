@@ -191,7 +191,7 @@ static struct found look_up(
 	return found;
 }
 
-// Makes a flow for a fragment; REASSEMBLY_NONE: there is no memory for its bytes.
+// Makes a flow for a fragment.
 static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct found *found,
 	const struct net_fragment *p, uint64_t now_ms)
 {
@@ -207,8 +207,6 @@ static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct f
 	if (i != REASSEMBLY_NONE)
 		end_flow(r, i);
 	i = r->free;
-	if (r->c.room(r->c.ctx, i) == NULL)
-		return REASSEMBLY_NONE;
 	r->free = r->flow[i].next;
 	r->flow[i].src = p->src;
 	r->flow[i].dst = p->dst;
@@ -315,8 +313,6 @@ enum net_drop reassembly_add(struct reassembly *r, const struct net_fragment *p,
 	found = look_up(r, bucket, p);
 	if (found.flow == REASSEMBLY_NONE)
 		found.flow = begin_flow(r, bucket, &found, p, now_ms);
-	if (found.flow == REASSEMBLY_NONE)
-		return NET_DROP_FRAGMENT_FULL;
 	bad = put(r, found.flow, p);
 	if (bad == NET_OK && r->flow[found.flow].total == r->flow[found.flow].got)
 		finish(r, found.flow, whole);

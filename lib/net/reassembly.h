@@ -31,7 +31,7 @@ struct reassembly_config {
 	uint32_t timeout_ms; // from the first fragment that came to the last
 	struct hash_key key; // from the CSPRNG
 	// Memory for the bytes of a flow, of longest bytes, which is the same until the flow has
-	// ended. NULL: there is none.
+	// ended.
 	uint8_t *(*room)(void *ctx, uint32_t flow);
 	void *ctx;
 };

@@ -12,6 +12,7 @@
 
 #include "link/fragments.h"
 #include "accept.h"
+#include "backlog.h"
 #include "bytes.h"
 #include "conf.h"
 #include "csprng.h"
@@ -40,7 +41,7 @@ struct fragments {
 	struct rates rates;
 	unsigned int nb_whole;
 	struct rte_mbuf *whole[DP_BURST]; // for the end of the burst
-	struct rte_mbuf **buffer; // by flow; NULL: to be taken from the pool when it is needed
+	struct rte_mbuf **buffer; // by flow, from the pool of long ones; there is always one
 };
 
 static uint32_t flows_each(const struct conf *c)
@@ -58,19 +59,18 @@ static uint16_t room_of(const struct conf *c)
 		RTE_ALIGN_CEIL(room, RTE_CACHE_LINE_SIZE), (uint32_t)dp_data_room(c));
 }
 
+// Each flow has its own, and so has what may wait in backlogs. The others are lent: to what is on a
+// ring.
 static uint32_t buffers_of(const struct conf *c)
 {
-	return flows_each(c) * RTE_MAX(c->workers, 1u) + c->fragments.buffers;
+	return (flows_each(c) + 2 * BACKLOG_LONG) * RTE_MAX(c->workers, 1u) + c->fragments.buffers;
 }
 
 static uint8_t *room(void *ctx, uint32_t flow)
 {
 	const struct worker *w = ctx;
-	struct rte_mbuf **buffer = &w->fragments->buffer[flow];
 
-	if (*buffer == NULL)
-		*buffer = rte_pktmbuf_alloc(w->dp->datagrams);
-	return *buffer != NULL ? (uint8_t *)(*buffer)->buf_addr + UDP_AT : NULL;
+	return (uint8_t *)w->fragments->buffer[flow]->buf_addr + UDP_AT;
 }
 
 static struct reassembly_config config_of(const struct conf *c)
@@ -124,7 +124,7 @@ int fragments_create(struct worker *w, int socket)
 	mem += rc.flows * sizeof(struct rte_mbuf *);
 	rc.ctx = w;
 	f->flows = reassembly_create(mem, &rc);
-	return 0;
+	return rte_pktmbuf_alloc_bulk(w->dp->datagrams, f->buffer, rc.flows) == 0 ? 0 : -ENOMEM;
 }
 
 void fragments_free(struct worker *w)
@@ -208,12 +208,16 @@ static unsigned int wrap(struct worker *w, uint8_t port, const uint8_t *src_mac,
 }
 
 // A datagram that fits an ordinary buffer goes on in one, so that few are needed of the long ones.
+// Else it takes the flow's, if there is another for the flow. NULL: there is no buffer.
 static struct rte_mbuf *shorten(struct worker *w, uint32_t flow)
 {
 	struct rte_mbuf **buffer = &w->fragments->buffer[flow], *m = *buffer, *n;
 
 	if (m->data_off + m->data_len + (uint32_t)SLACK > dp_data_room(w->dp->conf)) {
-		*buffer = NULL;
+		n = rte_pktmbuf_alloc(w->dp->datagrams);
+		if (n == NULL)
+			return NULL;
+		*buffer = n;
 		return m;
 	}
 	n = rte_pktmbuf_alloc(w->dp->pool);

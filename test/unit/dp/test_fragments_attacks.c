@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What strangers do with fragments beside flooding (test_fragments_bomb.c): fragments by a way that
-// their source is not behind.
+// their source is not behind, and long requests that take buffers for long datagrams.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_world.h"
+#include "worker.h"
 
+#include <rte_mempool.h>
+
+#define CHANNEL 0x4001
 #define WAN 0
 #define SIDE 1
 #define SIDE_ID 100
+#define FLOWS 16
+#define LENT 8 // fragments.buffers
+#define FLOOD 4 // long requests a round
+#define LONG 3000 // bytes of one
 
 static struct dp_world world;
-static struct ip_long in;
+static struct world_client client;
+static struct endpoint peer;
+static struct ip_long in, got;
 static struct ip_pieces pieces;
 
 static void with_fragments(struct dp_world *w)
 {
-	w->conf.fragments = (struct conf_fragments){.flows = 16,
+	w->conf.fragments = (struct conf_fragments){.flows = FLOWS,
 		.per_source = 4,
 		.longest = 9000,
-		.buffers = 8,
+		.buffers = LENT,
 		.timeout_ms = 1000,
 		.rate = 10000};
 }
@@ -128,11 +138,175 @@ static void nobody_spoils_what_comes_by_another_way(void **state)
 	world_close(&world);
 }
 
+// --- long requests -------------------------------------------------------------------------------
+
+static const struct world_setup one = {.workers = 1,
+	.rx_queues = 1,
+	.tx_queues = 1,
+	.requests = 1,
+	.backlog = 256,
+	.change = with_fragments};
+
+static void cut_and_inject(void)
+{
+	uint8_t macs[12] = {[6] = 2, 9, 9, 9, 9, 9};
+
+	memcpy(macs, world.dp->port[0].port->mac, 6);
+	ip_pieces_cut(&pieces, &in, macs, 1500);
+	for (unsigned int i = 0; i < pieces.n; i++)
+		world_inject(&world, 0, pieces.frame[i], pieces.len[i]);
+}
+
+// An Allocate request that is long by an attribute which nobody has to understand.
+static void send_long_request(const struct endpoint *from, uint32_t id)
+{
+	memset(&in, 0, offsetof(struct ip_long, data));
+	in.src = *from;
+	in.dst = client.server;
+	in.len = LONG;
+	in.id = id;
+	in.ttl = 60;
+	memset(in.data, 0, LONG);
+	store_be16(in.data, 0x0003);
+	store_be16(in.data + 2, LONG - 20);
+	store_be32(in.data + 4, 0x2112a442);
+	store_be32(in.data + 8, id);
+	store_be16(in.data + 20, 0x8022);
+	store_be16(in.data + 22, LONG - 24);
+	cut_and_inject();
+}
+
+static void send_spoofed(uint32_t n)
+{
+	struct endpoint from = world_endpoint("198.51.0.0", (uint16_t)(1024 + n));
+
+	store_be16(from.addr.b + 14, (uint16_t)n);
+	send_long_request(&from, n);
+}
+
+// What the peer sends in two fragments.
+static void send_media(uint32_t id, uint32_t len)
+{
+	memset(&in, 0, offsetof(struct ip_long, data));
+	in.src = peer;
+	in.dst = client.relay;
+	in.len = len;
+	in.id = id;
+	in.ttl = 60;
+	memset(in.data, 'm', len);
+	cut_and_inject();
+}
+
+static void open_call(const struct world_setup *s)
+{
+	world_open(&world, s);
+	peer = world_endpoint("10.99.0.30", 7000);
+	world_client(&world, &client, "10.99.0.20", 40000);
+	assert_int_equal(client_allocate(&world, &client, 4), 0);
+	assert_int_equal(client_bind(&world, &client, CHANNEL, &peer), 0);
+}
+
+static unsigned int long_in_use(void)
+{
+	return rte_mempool_in_use_count(world.dp->datagrams);
+}
+
+// Rounds in which strangers ask more than is answered, and the call goes on. Returns how many
+// datagrams of len bytes of 50 came through.
+static unsigned int under_long_requests(uint32_t len)
+{
+	unsigned int came = 0;
+
+	for (unsigned int round = 0; round < 200; round++) {
+		client_channel_data(&world, &client, CHANNEL, "x", 1);
+		for (unsigned int i = 0; i < FLOOD; i++)
+			send_spoofed(round * FLOOD + i);
+		if (round % 4 == 0)
+			send_media(50000 + round, len);
+		world_round(&world);
+		while (world_take_long(&world, &client.at, &got))
+			came += got.len == len + 4;
+		world.nb_longs = world.nb_seen = 0;
+		assert_in_range(long_in_use(), FLOWS, FLOWS + 2);
+	}
+	return came;
+}
+
+static void long_requests_take_nothing_from_datagrams_in_fragments(void **state)
+{
+	open_call(&one);
+	assert_int_equal(long_in_use(), FLOWS);
+	assert_int_equal(under_long_requests(1600), 50);
+	assert_int_equal(under_long_requests(4000), 50); // these need long buffers themselves
+	assert_int_equal(dropped(NET_DROP_FRAGMENT_FULL), 0);
+	assert_int_equal(world_dropped(&world, DP_DROP_NO_MBUF), 0);
+	// all that were too many are counted
+	assert_in_range(world_dropped(&world, DP_DROP_BACKLOG), 1000, 1600);
+	world_close(&world);
+}
+
+// A long request is answered as any other. What waits behind it may be long as well, and finds the
+// place taken.
+static void a_long_request_is_answered(void **state)
+{
+	const struct endpoint from = world_endpoint("10.99.0.40", 40001);
+
+	open_call(&one);
+	for (uint32_t n = 1; n <= 20; n++) {
+		send_long_request(&from, n);
+		world_run(&world);
+		assert_int_equal(answers(), 1);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	// a client we know has a place of its own
+	for (uint32_t n = 21; n <= 23; n++)
+		send_spoofed(n);
+	send_long_request(&client.at, 24);
+	send_long_request(&client.at, 25);
+	world_run(&world);
+	assert_int_equal(answers(), 2);
+	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG), 2);
+	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG_KNOWN), 1);
+	assert_int_equal(long_in_use(), FLOWS);
+	world_close(&world);
+}
+
+// When all buffers to be lent are out, only what needs one is dropped.
+static void lent_buffers_are_not_those_of_flows(void **state)
+{
+	static struct rte_mbuf *taken[FLOWS + LENT + 8];
+	unsigned int n = 0;
+	uint64_t before;
+
+	open_call(&one);
+	while (n < RTE_DIM(taken) && (taken[n] = rte_pktmbuf_alloc(world.dp->datagrams)) != NULL)
+		n++;
+	assert_int_equal(n, LENT + 2); // two may wait in the backlog
+	for (uint32_t id = 0; id < 3 * FLOWS; id++) {
+		before = world_dropped(&world, DP_DROP_NO_MBUF);
+		send_media(id, 4000);
+		send_media(1000 + id, 1600);
+		world_run(&world);
+		assert_int_equal(world_dropped(&world, DP_DROP_NO_MBUF), before + 1);
+		assert_true(world_take_long(&world, &client.at, &got));
+		assert_int_equal(got.len, 1604);
+		assert_int_equal(world.nb_longs, 0);
+	}
+	rte_pktmbuf_free_bulk(taken, n);
+	send_media(9999, 4000);
+	world_run(&world);
+	assert_true(world_take_long(&world, &client.at, &got));
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fragments_come_the_way_of_their_source),
 		cmocka_unit_test(nobody_spoils_what_comes_by_another_way),
+		cmocka_unit_test(long_requests_take_nothing_from_datagrams_in_fragments),
+		cmocka_unit_test(a_long_request_is_answered),
+		cmocka_unit_test(lent_buffers_are_not_those_of_flows),
 	};
 
 	world_eal();
