@@ -7,6 +7,13 @@
 
 #define PIECES_MAX 80
 
+// A frame that is sent in pieces.
+struct whole {
+	const uint8_t *frame;
+	size_t len, l3;
+	uint32_t id;
+};
+
 struct piece {
 	size_t off, len;
 	bool more;
@@ -73,20 +80,20 @@ static void shuffle(void)
 	}
 }
 
-// Writes a fragment of a whole frame of so many bytes. What is beyond the frame's end is noise.
-static size_t write_piece(uint8_t *out, const uint8_t *frame, size_t len, size_t l3, uint32_t id,
-	const struct piece *p)
+// Writes a fragment of a frame. What is beyond the frame's end is noise.
+static size_t write_piece(uint8_t *out, const struct whole *w, const struct piece *p)
 {
-	const bool is_v4 = frame[l3] >> 4 == 4;
+	const size_t l3 = w->l3;
+	const bool is_v4 = w->frame[l3] >> 4 == 4;
 	const size_t l4 = l3 + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN), headers = l4 + (is_v4 ? 0 : 8);
-	const size_t there = l4 + p->off < len ? RTE_MIN(p->len, len - l4 - p->off) : 0;
+	const size_t there = l4 + p->off < w->len ? RTE_MIN(p->len, w->len - l4 - p->off) : 0;
 
-	memcpy(out, frame, l4);
-	memcpy(out + headers, frame + l4 + p->off, there);
+	memcpy(out, w->frame, l4);
+	memcpy(out + headers, w->frame + l4 + p->off, there);
 	test_rand_fill(&fuzz.rand, out + headers + there, p->len - there);
 	if (is_v4) {
 		store_be16(out + l3 + 2, (uint16_t)(NET_IP4_LEN + p->len));
-		store_be16(out + l3 + 4, (uint16_t)id);
+		store_be16(out + l3 + 4, (uint16_t)w->id);
 		store_be16(out + l3 + 6, (uint16_t)(p->off / 8 | (p->more ? 0x2000 : 0)));
 	} else {
 		store_be16(out + l3 + 4, (uint16_t)(8 + p->len));
@@ -94,7 +101,7 @@ static size_t write_piece(uint8_t *out, const uint8_t *frame, size_t len, size_t
 		out[l4] = NET_PROTO_UDP;
 		out[l4 + 1] = 0;
 		store_be16(out + l4 + 2, (uint16_t)((p->off & 0xfff8) | p->more));
-		store_be32(out + l4 + 4, id);
+		store_be32(out + l4 + 4, w->id);
 	}
 	fuzz_repair(out, headers + p->len, false);
 	return headers + p->len;
@@ -105,7 +112,8 @@ bool fuzz_in_pieces(const char *kind, unsigned int port, const uint8_t *frame, s
 	static uint8_t out[FUZZ_FRAME];
 	const size_t l3 = fuzz_port(port)->vlan != 0 ? NET_ETH_LEN + NET_VLAN_LEN : NET_ETH_LEN;
 	const size_t mtu = fuzz_port(port)->mtu;
-	const uint32_t id = chance(90) ? (uint32_t)test_rand(&fuzz.rand) : below(8);
+	const struct whole w = {
+		frame, len, l3, chance(90) ? (uint32_t)test_rand(&fuzz.rand) : below(8)};
 	size_t l4;
 	bool is_v4;
 
@@ -125,7 +133,7 @@ bool fuzz_in_pieces(const char *kind, unsigned int port, const uint8_t *frame, s
 		// what a NIC says of a checksum counts only where the datagram is whole
 		const bool whole = piece[i].off == 0 && !piece[i].more;
 
-		fuzz_put(kind, port, out, write_piece(out, frame, len, l3, id, &piece[i]), true,
+		fuzz_put(kind, port, out, write_piece(out, &w, &piece[i]), true,
 			!whole && chance(20));
 	}
 	fuzz.same_queue = 0;

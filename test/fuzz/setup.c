@@ -110,10 +110,51 @@ static void pick_routes(struct dp_world *w)
 }
 
 // Changes more of the configuration. conf_load would accept all of it from a file.
-static void change(struct dp_world *w)
+static void pick_rates(struct dp_world *w)
 {
 	struct turn_limits *l = &w->conf.turn.limits;
 
+	l->permissions = l->channels = PICK(3, 16);
+	l->lifetime_default_s = PICK(30, 600);
+	if (chance(25))
+		l->unauthenticated = (struct turn_rate){PICK(1, 20), 10};
+	if (chance(25))
+		l->binding = (struct turn_rate){PICK(1, 20), 5};
+	if (chance(15))
+		l->guesses = (struct turn_rate){PICK(1, 20), 5};
+	if (chance(15))
+		w->conf.handshakes = (struct turn_rate){PICK(1, 5), 2};
+	if (chance(15))
+		w->conf.neigh_ask_rate = PICK(16, 100);
+}
+
+static void pick_icmp(struct dp_world *w)
+{
+	w->conf.path_mtus = PICK(0, 4, 64);
+	w->conf.icmp_errors_out = PICK(0, 10, 1000);
+	w->conf.icmp_errors_each = PICK(0, 1, 10);
+	w->conf.icmp_unreachable = chance(50);
+	w->conf.icmp_errors_in = PICK(2, 100, 1000);
+	w->conf.turn.limits.icmp = (struct turn_rate){PICK(0, 1, 10), PICK(1, 20)};
+}
+
+static void pick_pools(struct dp_world *w)
+{
+	struct turn_limits *l = &w->conf.turn.limits;
+
+	if (chance(30))
+		w->conf.turn.pools =
+			(struct turn_pools){.permissions = 10, .channels = 5, .endpoints = 5};
+	if (chance(20) && !w->conf.turn.shared)
+		l->allocations = 10;
+	if (chance(20))
+		l->per_user = 12;
+	if (w->conf.turn.shared)
+		l->endpoints = PICK(2, 16);
+}
+
+static void change(struct dp_world *w)
+{
 	w->conf.mbufs = fuzz.mbufs;
 	fuzz.users[0] = w->user;
 	fuzz.users[1] = (struct turn_user){.name = "eve", .password = "evil"};
@@ -139,33 +180,9 @@ static void change(struct dp_world *w)
 	if (chance(40))
 		pick_dscp(w);
 	w->conf.turn.rfc5766_channels = chance(30);
-	l->permissions = l->channels = PICK(3, 16);
-	l->lifetime_default_s = PICK(30, 600);
-	if (chance(25))
-		l->unauthenticated = (struct turn_rate){PICK(1, 20), 10};
-	if (chance(25))
-		l->binding = (struct turn_rate){PICK(1, 20), 5};
-	if (chance(15))
-		l->guesses = (struct turn_rate){PICK(1, 20), 5};
-	if (chance(15))
-		w->conf.handshakes = (struct turn_rate){PICK(1, 5), 2};
-	if (chance(15))
-		w->conf.neigh_ask_rate = PICK(16, 100);
-	w->conf.path_mtus = PICK(0, 4, 64);
-	w->conf.icmp_errors_out = PICK(0, 10, 1000);
-	w->conf.icmp_errors_each = PICK(0, 1, 10);
-	w->conf.icmp_unreachable = chance(50);
-	w->conf.icmp_errors_in = PICK(2, 100, 1000);
-	l->icmp = (struct turn_rate){PICK(0, 1, 10), PICK(1, 20)};
-	if (chance(30))
-		w->conf.turn.pools =
-			(struct turn_pools){.permissions = 10, .channels = 5, .endpoints = 5};
-	if (chance(20) && !w->conf.turn.shared)
-		l->allocations = 10;
-	if (chance(20))
-		l->per_user = 12;
-	if (w->conf.turn.shared)
-		l->endpoints = PICK(2, 16);
+	pick_rates(w);
+	pick_icmp(w);
+	pick_pools(w);
 }
 
 // --- bounds of buffers ---------------------------------------------------------------------------
@@ -218,6 +235,16 @@ static void pick_offloads(void)
 		fuzz_exception()->kernel->tso.segments = 256;
 }
 
+static void pick_side(struct world_setup *s)
+{
+	if (chance(40))
+		s->side_mtu = (uint16_t)PICK(1280, 1500);
+	if (chance(50)) { // a VLAN on the same device, whose MTU is as long at least
+		s->side_vlan = (uint16_t)PICK(1, 100, 4000);
+		s->side_mtu = RTE_MIN(s->side_mtu, s->mtu);
+	}
+}
+
 void fuzz_open(void)
 {
 	struct world_setup *s = &fuzz.setup;
@@ -242,13 +269,8 @@ void fuzz_open(void)
 		.seed = test_rand(&fuzz.rand) | 1,
 		.change = change,
 		.receive = fuzz_receive};
-	if (s->two_ports && chance(40))
-		s->side_mtu = (uint16_t)PICK(1280, 1500);
-	if (s->two_ports &&
-		chance(50)) { // a VLAN on the same device, whose MTU is as long at least
-		s->side_vlan = (uint16_t)PICK(1, 100, 4000);
-		s->side_mtu = RTE_MIN(s->side_mtu, s->mtu);
-	}
+	if (s->two_ports)
+		pick_side(s);
 	pick_nic(s);
 	if (chance(75))
 		pick_exception(s);

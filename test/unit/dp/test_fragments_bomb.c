@@ -64,7 +64,8 @@ static size_t bomb(uint8_t *frame, enum kind kind, uint32_t n)
 		d.id = n / 64;
 		off = 8 * (n % 64);
 	}
-	return ip_piece(frame, macs, &d, l4, off, kind == OVERLAPS ? 16 : 8, more);
+	return ip_piece(
+		frame, macs, &d, l4, (struct ip_piece){off, kind == OVERLAPS ? 16 : 8, more});
 }
 
 static void relay(void)

@@ -94,7 +94,7 @@ static void verdict(bool is_v4, uint32_t off, uint32_t len, bool more, enum net_
 	size_t n;
 
 	make(is_v4, 1000);
-	n = ip_piece(frame, macs, &sent, l4, 0, len, more);
+	n = ip_piece(frame, macs, &sent, l4, (struct ip_piece){0, len, more});
 	if (is_v4) {
 		store_be16(frame + 20, (uint16_t)(off / 8 + (more ? 0x2000 : 0)));
 		frame[24] = frame[25] = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments as hosts make them, and put them together.
+// Fragments as hosts make them, and as hosts put them together.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,14 +46,14 @@ uint32_t ip_pieces_l4(const struct ip_long *d, uint8_t *l4)
 	return d->len + 8;
 }
 
-static size_t piece4(uint8_t *ip, const struct ip_long *d, uint32_t off, uint32_t len, bool more)
+static size_t piece4(uint8_t *ip, const struct ip_long *d, struct ip_piece p)
 {
 	memset(ip, 0, 20);
 	ip[0] = 0x45;
 	ip[1] = d->tos;
-	store_be16(ip + 2, (uint16_t)(20 + len));
+	store_be16(ip + 2, (uint16_t)(20 + p.len));
 	store_be16(ip + 4, (uint16_t)d->id);
-	store_be16(ip + 6, (uint16_t)(off / 8 + (more ? 0x2000 : 0)));
+	store_be16(ip + 6, (uint16_t)(p.off / 8 + (p.more ? 0x2000 : 0)));
 	ip[8] = d->ttl != 0 ? d->ttl : 64;
 	ip[9] = 17;
 	addrs_write(ip + 12, d);
@@ -61,32 +61,32 @@ static size_t piece4(uint8_t *ip, const struct ip_long *d, uint32_t off, uint32_
 	return 20;
 }
 
-static size_t piece6(uint8_t *ip, const struct ip_long *d, uint32_t off, uint32_t len, bool more)
+static size_t piece6(uint8_t *ip, const struct ip_long *d, struct ip_piece p)
 {
 	memset(ip, 0, 48);
 	ip[0] = (uint8_t)(0x60 | d->tos >> 4);
 	ip[1] = (uint8_t)(d->tos << 4);
-	store_be16(ip + 4, (uint16_t)(8 + len));
+	store_be16(ip + 4, (uint16_t)(8 + p.len));
 	ip[6] = 44;
 	ip[7] = d->ttl != 0 ? d->ttl : 64;
 	addrs_write(ip + 8, d);
 	ip[40] = 17;
-	store_be16(ip + 42, (uint16_t)(off + more));
+	store_be16(ip + 42, (uint16_t)(p.off + p.more));
 	store_be32(ip + 44, d->id);
 	return 48;
 }
 
 size_t ip_piece(uint8_t *frame, const uint8_t macs[12], const struct ip_long *d, const uint8_t *l4,
-	uint32_t off, uint32_t len, bool more)
+	struct ip_piece p)
 {
 	const bool is_v4 = addr_is_v4(&d->src.addr);
 	size_t at = 14;
 
 	memcpy(frame, macs, 12);
 	store_be16(frame + 12, is_v4 ? 0x0800 : 0x86dd);
-	at += is_v4 ? piece4(frame + 14, d, off, len, more) : piece6(frame + 14, d, off, len, more);
-	memcpy(frame + at, l4 + off, len);
-	return at + len;
+	at += is_v4 ? piece4(frame + 14, d, p) : piece6(frame + 14, d, p);
+	memcpy(frame + at, l4 + p.off, p.len);
+	return at + p.len;
 }
 
 void ip_pieces_cut(
@@ -101,8 +101,8 @@ void ip_pieces_cut(
 		const bool more = off + each < total;
 
 		assert_true(p->n < IP_PIECES_MAX);
-		p->len[p->n] =
-			ip_piece(p->frame[p->n], macs, d, l4, off, more ? each : total - off, more);
+		p->len[p->n] = ip_piece(p->frame[p->n], macs, d, l4,
+			(struct ip_piece){off, more ? each : total - off, more});
 		p->n++;
 	}
 }

@@ -30,10 +30,15 @@ struct ip_pieces {
 	uint8_t frame[IP_PIECES_MAX][1600];
 };
 
-// Writes an untagged frame with a fragment: bytes [off, off + len) of what is at l4. proto is 17
-// where nothing else is wanted.
+// A fragment: bytes [off, off + len) of the UDP header and data.
+struct ip_piece {
+	uint32_t off, len;
+	bool more;
+};
+
+// Writes an untagged frame with a fragment of what is at l4. Returns its length.
 size_t ip_piece(uint8_t *frame, const uint8_t macs[12], const struct ip_long *d, const uint8_t *l4,
-	uint32_t off, uint32_t len, bool more);
+	struct ip_piece p);
 // Writes the UDP header and data of a datagram, with its checksum, to l4. Returns the length.
 uint32_t ip_pieces_l4(const struct ip_long *d, uint8_t *l4);
 // Cuts a datagram into the fragments that a host makes whose link has this MTU, at most 1514 bytes.
