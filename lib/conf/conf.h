@@ -25,7 +25,7 @@ struct conf_address {
 	struct addr addr;
 	uint8_t prefix_len;
 	uint8_t learn; // enum conf_learn
-	// addr is no address yet, only of the right family and like no other: until conf_resolve.
+	// Until conf_resolve addr is no address. It is of the right family and like no other.
 	bool pending;
 	struct addr external; // what the network translates addr to; :: = nothing
 };

@@ -100,6 +100,7 @@ void dp_halt(struct dp *d);
 void dp_quiesce(struct dp *d);
 void dp_destroy(struct dp *d);
 
-// Bytes of a packet buffer behind the private area, headroom included.
+// control/memory.c: bytes of a packet buffer behind the private area, headroom included.
 uint16_t dp_data_room(const struct conf *c);
+// control/memory.c: the size of a worker's table of neighbours.
 struct neigh_config dp_neigh_config(const struct conf *c);

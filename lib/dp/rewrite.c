@@ -166,9 +166,9 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 
 // --- plans --------------------------------------------------------------------------------------
 
-// RFC 8656 sections 13 to 15: to IPv4 the DF bit says so, and a message over a stream came in no
-// packet that could have been too long. From IPv4 to IPv6 the bit of the packet decides; IPv6 was
-// in fragments, or is not to be.
+// RFC 8656 sections 13 to 15. To IPv4, and for a message over a stream, which came in no packet,
+// the DF that is wanted decides. From IPv4 to IPv6 the DF of the packet does. From IPv6 to IPv6 a
+// datagram may leave in fragments if it came in fragments.
 bool rewrite_may_fragment(const struct turn_view *v, const struct net_frame *f, bool to_v4, bool df)
 {
 	if (to_v4 || client_is_stream(v))

@@ -4,8 +4,11 @@
 //	port queue -> accept_burst: ours? this worker's? -> turn_route_begin -> fastpath_burst -> tx
 //	                  |                |                                       |
 //	              host.c: ARP,   handover.c: to its home worker,     turn_route_finish,
-//	              ND, echo       clients behind turn_route_begin     rewrite.c, client.c,
+//	              ND, ICMP       clients behind turn_route_begin     rewrite.c, client.c,
 //	                                                                 nexthop.c
+//
+// Beside this way: vlans.c cuts the burst of a device with VLANs into one for each network, and
+// fragments.c keeps fragments until their datagram is whole and comes in like any other.
 //
 // A round takes a burst from every port queue, from the ring of every worker and of every stream
 // thread, and then some of the requests that wait in the backlog. It does each burst to completion,

@@ -103,7 +103,7 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		reply_datagram(w, m, v, answer, len);
 }
 
-// As what a peer has sent would be: dropped before any answer is.
+// Treats it as media, which a full queue drops before any answer.
 static void indicate_stream(
 	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len)
 {

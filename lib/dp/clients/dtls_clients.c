@@ -264,8 +264,8 @@ static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *messa
 	rewrite_set_frame(m, data, (uint32_t)head + len);
 }
 
-// The fields of IP that a message came with. What came before its session was this worker's has
-// lost its headers.
+// The fields of IP that a message came with. A message that came before the session was this
+// worker's has lost its headers.
 static struct net_ip came_with(const struct sealed *s)
 {
 	const uint8_t *frame;

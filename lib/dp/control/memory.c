@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory the data path will ask EAL for: told before there is an EAL, so that one without
-// hugepages can be given enough.
+// How much memory the data path will ask EAL for, and the sizes that it is made of. Told before
+// there is an EAL, so that one without hugepages can be given enough.
 #include "backlog.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"

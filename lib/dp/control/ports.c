@@ -75,7 +75,7 @@ static const char *devargs_of(const struct dp *d, const char *device)
 	return vdev != NULL ? vdev->devargs : NULL;
 }
 
-// Fills out for a port that is a bond. NULL for any other.
+// Fills in *out for a port that is a bond, and returns it. NULL for any other.
 static const struct port_bond *bond_wanted(const struct dp *d, uint32_t i, struct port_bond *out)
 {
 	static const enum port_bond_mode mode[] = {[CONF_BOND_LACP] = PORT_BOND_LACP,
@@ -100,8 +100,8 @@ static const enum port_uso uso_of[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
 	[CONF_USO_ON] = PORT_USO_ON,
 	[CONF_USO_OFF] = PORT_USO_OFF};
 
-// What is asked of a port in TCP super-frames: those that its exception port has. Of a device, what
-// one of its VLANs asks most.
+// The TCP super-frames that a port is asked for: those that its exception port wants. A device is
+// asked for the most that one of its VLANs wants.
 static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
 {
 	static const enum port_uso most[][3] = {

@@ -2,7 +2,7 @@
 // Waits for addresses that the network gives to the kernel's interface of a port, and watches them.
 // DHCP has to run through a port that is ours before there is a data path, because its outcome is
 // what the relay map, the listeners and the policy are made of. So the management lcore carries
-// frames between the started port and the started interface itself, few and of few kinds.
+// frames between the started port and the started interface itself (learn_carry.c).
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Being a host on the link, which the kernel no longer is for these addresses: ARP, neighbour
-// discovery, echo, announcements.
+// discovery, echo, announcements. ICMP errors and MLD go on from here to icmp_errors.c and mld.c.
 #include "link/host.h"
 #include "addr.h"
 #include "datapath.h"

@@ -17,8 +17,8 @@ struct sorting {
 	uint32_t left; // those not given out yet, as bits
 };
 
-// Notes by which tag frames are for a port of its own: a VLAN on another port's device. 0 or
-// -ENOMEM. Mgmt lcore, before workers run.
+// Notes the tag of a port that is a VLAN on another port's device. 0 or -ENOMEM. Mgmt lcore, before
+// workers run.
 int vlans_learn(struct dp *d, unsigned int port);
 void vlans_free(struct dp *d);
 

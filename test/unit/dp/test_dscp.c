@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // listeners[].dscp: what clients of such a listener send and get leaves with its DSCP, by whichever
-// way and over however many workers, with the ECN that it came with (RFC 8656 14). Nobody else's
-// does, in the same burst neither.
+// way and over however many workers, with the ECN that it came with (RFC 8656 14). Nobody
+// else's does, not even in the same burst.
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"
