@@ -191,6 +191,8 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	w->ip_id_key[0] |= 1; // multiplying by an odd number can be undone: no two ids coincide
 	w->ip_id_key[1] |= 1;
 	csprng_bytes(&w->rng, &w->ip_id, sizeof(w->ip_id));
+	csprng_bytes(&w->rng, &w->fragment_key, sizeof(w->fragment_key));
+	csprng_bytes(&w->rng, &w->fragment_id, sizeof(w->fragment_id));
 	csprng_bytes(&w->rng, &neigh_key, sizeof(neigh_key));
 	w->crypto = stun_crypto_create();
 	w->neigh_mem =

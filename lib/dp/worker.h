@@ -15,6 +15,7 @@
 #include "csprng.h"
 #include "dp.h"
 #include "dp_burst.h"
+#include "hash.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/mld.h"
@@ -104,6 +105,8 @@ struct worker {
 	uint64_t errors_due[1024];
 	struct pmtu pmtu; // path MTUs that are known
 	void *pmtu_mem;
+	struct hash_key fragment_key; // for the identifications of what leaves in fragments
+	uint32_t fragment_id; // counts them
 	struct sessions *sessions; // DTLS clients; NULL: there is no such listener
 	struct dp_stats live; // counters as they stand; stats_publish makes them visible
 	// Shared with other threads.

@@ -6,6 +6,7 @@
 
 #define MORE_V4 0x2000 // in the flags and the offset, which counts in units
 #define MORE_V6 0x0001 // beside the offset, which counts in bytes
+#define ID_ROUNDS 10
 
 static void read_v4(const uint8_t *ip, struct net_fragment *out)
 {
@@ -84,6 +85,26 @@ static void write_v6(uint8_t *ip, const struct net_fragment_cut *c)
 	store_be16(header + 2, (uint16_t)(c->off | (c->more ? MORE_V6 : 0)));
 	store_be32(header + 4, c->id);
 	ip[NET_IP6_NEXT_AT] = NET_PROTO_FRAGMENT;
+}
+
+// A Feistel network. One with fewer rounds can be told from chance on halves of 8 bits.
+uint32_t net_fragment_id(
+	const struct hash_key *key, const struct addr *src, const struct addr *dst, uint32_t n)
+{
+	const unsigned int half = addr_is_v4(dst) ? 8 : 16;
+	const uint32_t mask = (1u << half) - 1;
+	uint32_t left = n >> half & mask, right = n & mask;
+	struct addr pair;
+
+	hash_addr_wide(key, dst, hash_addr(key, src, 0), pair.b);
+	for (uint64_t round = 0; round < ID_ROUNDS; round++) {
+		const struct addr in = {.d = {pair.d[0] ^ (round << 32 | right), pair.d[1]}};
+		const uint32_t next = (left ^ (uint32_t)hash_addr(key, &in, 0)) & mask;
+
+		left = right;
+		right = next;
+	}
+	return left << half | right;
 }
 
 uint32_t net_fragment_write(

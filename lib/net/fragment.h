@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "hash.h"
 #include "net.h"
 
 #define NET_FRAGMENT_HEADER_LEN 8 // of IPv6
@@ -34,6 +35,13 @@ enum net_drop net_fragment_read(
 // a multiple of 8. Over IPv6 a fragment never has more than 1280 bytes, headers included (RFC 8656
 // section 13.2).
 uint16_t net_fragment_room(bool is_v4, uint16_t mtu);
+
+// The identification of the nth datagram that leaves in fragments, to go from src to dst: 16 bits
+// with IPv4, 32 with IPv6. For each pair of addresses it is a permutation of n of its own, under a
+// key from the CSPRNG that nothing else is hashed with (RFC 7739 section 5). So none comes back
+// before all others of its pair, and identifications of other pairs tell nothing about it.
+uint32_t net_fragment_id(
+	const struct hash_key *key, const struct addr *src, const struct addr *dst, uint32_t n);
 
 // A part of a frame that is to be sent as a fragment of its own.
 struct net_fragment_cut {

@@ -4,26 +4,12 @@
 #include <rte_mbuf.h>
 
 #include "link/fragment_out.h"
-#include "csprng.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "fragment.h"
 #include "link/nexthop.h"
 #include "net.h"
-#include "rewrite.h"
 #include "worker.h"
-
-// Nobody can tell the next identification from those seen before (RFC 7739). With IPv4 none comes
-// back before 65,536 others.
-static uint32_t identification(struct worker *w, bool is_v4)
-{
-	uint32_t id;
-
-	if (is_v4)
-		return rewrite_ip_id(w);
-	csprng_bytes(&w->rng, &id, sizeof(id));
-	return id;
-}
 
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct fragment_way *way)
@@ -31,7 +17,8 @@ void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_fr
 	const uint32_t len = m->data_len - (uint32_t)f->l4_off;
 	const uint16_t room = net_fragment_room(f->is_v4, way->mtu);
 	const uint32_t n = (len + room - 1) / room;
-	struct net_fragment_cut c = {.id = identification(w, f->is_v4)};
+	struct net_fragment_cut c = {
+		.id = net_fragment_id(&w->fragment_key, &f->src, &f->dst, w->fragment_id++)};
 	struct rte_mbuf *out[NET_FRAGMENTS_MAX];
 
 	if (n > NET_FRAGMENTS_MAX) {

@@ -404,6 +404,29 @@ static void stream(void **state)
 	world_close(&world);
 }
 
+// Datagrams in fragments to one host: no identification comes back, and they are not counted up.
+static void identifications(void **state)
+{
+	static uint32_t id[400];
+	unsigned int steps = 0;
+
+	open_world(&one, true);
+	for (unsigned int i = 0; i < CLIENTS; i += 2) { // peers of both families
+		for (unsigned int n = 0; n < RTE_DIM(id); n++) {
+			make_up(i, 2000, true);
+			world_send_long(&world, &in, 1500, false);
+			world_wait(&world, 1);
+			peer_gets(i, 2000);
+			id[n] = out.id;
+			for (unsigned int k = 0; k < n; k++)
+				assert_int_not_equal(id[k], id[n]);
+			steps += n > 0 && id[n] == id[n - 1] + 1;
+		}
+	}
+	assert_in_range(steps, 0, 2);
+	world_close(&world);
+}
+
 // All fragments leave or none: seven come in and leave their buffers, eight would have to leave.
 static void no_buffers(void **state)
 {
@@ -460,6 +483,7 @@ int main(void)
 		cmocka_unit_test(dont_fragment),
 		cmocka_unit_test(hairpin),
 		cmocka_unit_test(stream),
+		cmocka_unit_test(identifications),
 		cmocka_unit_test(no_buffers),
 		cmocka_unit_test(stopping),
 	};

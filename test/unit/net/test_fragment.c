@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -12,6 +13,8 @@
 #include "fragment.h"
 #include "ip_pieces.h"
 #include "test_rand.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const uint8_t macs[12] = {2, 0, 0, 0, 0, 0xa, 2, 0, 0, 0, 0, 0xb};
 static const struct net_rx rx = {.mac = {2, 0, 0, 0, 0, 0xa}};
@@ -208,6 +211,108 @@ static void writes(void **state)
 	}
 }
 
+// --- identifications -----------------------------------------------------------------------------
+
+static struct hash_key key;
+
+static uint32_t id_of(uint32_t n)
+{
+	return net_fragment_id(&key, &sent.src.addr, &sent.dst.addr, n);
+}
+
+static void new_key(bool is_v4)
+{
+	test_rand_fill(&rand_, &key, sizeof(key));
+	make(is_v4, 0);
+}
+
+// RFC 6864: none comes back before all others, wherever one begins.
+static void ids_are_a_permutation(void **state)
+{
+	static uint8_t seen[65536];
+
+	for (unsigned int i = 0; i < 20; i++) {
+		const uint32_t from = (uint32_t)test_rand(&rand_);
+
+		new_key(true);
+		sent.dst.addr.b[15] = (uint8_t)i;
+		memset(seen, 0, sizeof(seen));
+		for (uint32_t n = 0; n < 65536; n++) {
+			const uint32_t id = id_of(from + n);
+
+			assert_in_range(id, 0, 65535);
+			assert_int_equal(seen[id]++, 0);
+		}
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+// 128 pairs of 2^20 random numbers of 32 bits would be equal.
+static void ids_of_v6_do_not_come_back(void **state)
+{
+	static uint32_t ids[1 << 20];
+
+	new_key(false);
+	for (uint32_t n = 0; n < COUNT(ids); n++)
+		ids[n] = id_of(0xfff80000 + n);
+	qsort(ids, COUNT(ids), sizeof(ids[0]), compare);
+	for (uint32_t n = 1; n < COUNT(ids); n++)
+		assert_int_not_equal(ids[n], ids[n - 1]);
+	assert_true(ids[COUNT(ids) - 1] > 0xff000000 && ids[0] < 0x01000000);
+}
+
+// How often the commonest difference occurs of 65,536. By chance each of 65,536 differences is
+// there once, and hardly one ten times.
+static unsigned int commonest(const uint16_t *difference)
+{
+	static uint16_t times[65536];
+	unsigned int most = 0;
+
+	memset(times, 0, sizeof(times));
+	for (uint32_t n = 0; n < 65536; n++) {
+		times[difference[n]]++;
+		most = times[difference[n]] > most ? times[difference[n]] : most;
+	}
+	return most;
+}
+
+// Neither the last identifications nor those of another pair or key at the same time tell one.
+static void ids_tell_nothing_of_each_other(void **state)
+{
+	static uint16_t step[65536], two[65536], other[65536], swapped[65536], keyed[65536];
+
+	for (unsigned int i = 0; i < 5; i++) {
+		struct hash_key last;
+		struct addr next;
+
+		new_key(true);
+		next = sent.dst.addr;
+		next.b[15]++;
+		test_rand_fill(&rand_, &last, sizeof(last));
+		for (uint32_t n = 0; n < 65536; n++) {
+			const struct addr *src = &sent.src.addr, *dst = &sent.dst.addr;
+			const uint32_t id = id_of(n);
+
+			step[n] = (uint16_t)(id_of(n + 1) - id);
+			two[n] = (uint16_t)(id_of(n + 1) ^ id);
+			other[n] = (uint16_t)(net_fragment_id(&key, src, &next, n) ^ id);
+			swapped[n] = (uint16_t)(net_fragment_id(&key, dst, src, n) ^ id);
+			keyed[n] = (uint16_t)(net_fragment_id(&last, src, dst, n) - id);
+		}
+		assert_in_range(commonest(step), 5, 16);
+		assert_in_range(commonest(two), 5, 24); // n and n + 1 may be each other's
+		assert_in_range(commonest(other), 5, 16);
+		assert_in_range(commonest(swapped), 5, 16);
+		assert_in_range(commonest(keyed), 5, 16);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +320,9 @@ int main(void)
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(others),
 		cmocka_unit_test(writes),
+		cmocka_unit_test(ids_are_a_permutation),
+		cmocka_unit_test(ids_of_v6_do_not_come_back),
+		cmocka_unit_test(ids_tell_nothing_of_each_other),
 	};
 
 	rand_ = test_rand_start("fragment");
