@@ -402,6 +402,17 @@ bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
 	return true;
 }
 
+unsigned int neigh_room(const struct neigh_table *t, uint16_t index)
+{
+	const struct entry *e = &t->entry[index];
+	const unsigned int each = t->config.held_each - e->nb_held;
+	const unsigned int all = t->config.held_total - t->nb_held;
+
+	if (e->state != NEIGH_INCOMPLETE)
+		return 0;
+	return each < all ? each : all;
+}
+
 unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max)
 {
 	struct entry *e = &t->entry[index];

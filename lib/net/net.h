@@ -256,6 +256,8 @@ void neigh_keep(struct neigh_table *t, uint16_t index);
 const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms);
 // Holds a packet until the entry resolves; false when a bound is reached or it has FAILED.
 bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet);
+// How many packets neigh_hold would take for an entry now.
+unsigned int neigh_room(const struct neigh_table *t, uint16_t index);
 // Takes back up to max held packets of an entry that has become usable or has failed.
 unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max);
 unsigned int neigh_held_total(const struct neigh_table *t);

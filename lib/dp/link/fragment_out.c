@@ -21,12 +21,13 @@ void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_fr
 		.id = net_fragment_id(&w->fragment_key, &f->src, &f->dst, w->fragment_id++)};
 	struct rte_mbuf *out[NET_FRAGMENTS_MAX];
 
-	if (n > NET_FRAGMENTS_MAX) {
-		worker_drop(w, m, DP_DROP_MTU);
-		return;
-	}
-	if (rte_pktmbuf_alloc_bulk(w->dp->pool, out, n) != 0) {
-		worker_drop(w, m, DP_DROP_NO_MBUF);
+	unsigned int reason;
+
+	reason = n > NET_FRAGMENTS_MAX ? DP_DROP_MTU : nexthop_takes(w, way->neigh, n);
+	if (reason == DP_SENT && rte_pktmbuf_alloc_bulk(w->dp->pool, out, n) != 0)
+		reason = DP_DROP_NO_MBUF;
+	if (reason != DP_SENT) {
+		worker_drop(w, m, reason);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {

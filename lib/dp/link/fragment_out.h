@@ -16,6 +16,7 @@ struct fragment_way {
 };
 
 // Sends a finished frame of UDP, which f describes and which may be fragmented, as fragments: in
-// order, and all or none. Takes the packet.
+// order, and all or none, whether the neighbour is known or has to be asked for. Only a full port
+// may take a part (tx-full). Takes the packet.
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct fragment_way *way);

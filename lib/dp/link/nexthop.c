@@ -47,14 +47,25 @@ unsigned int nexthop_resolve(
 	return *neigh != NEIGH_NONE ? DP_SENT : DP_DROP_NEIGH_FULL;
 }
 
+// Why an entry holds no more packets.
+static unsigned int not_held(const struct worker *w, uint16_t neigh)
+{
+	return neigh_state(w->neigh, neigh) == NEIGH_FAILED ? DP_DROP_NEIGH_FAILED
+							    : DP_DROP_NEIGH_HELD;
+}
+
+unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n)
+{
+	if (neigh_mac(w->neigh, neigh, w->now_ms) != NULL || neigh_room(w->neigh, neigh) >= n)
+		return DP_SENT;
+	return not_held(w, neigh);
+}
+
 static void hold(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)
 {
 	mbuf_meta_of(m)->port = port;
-	if (neigh_hold(w->neigh, neigh, m))
-		return;
-	worker_drop(w, m,
-		neigh_state(w->neigh, neigh) == NEIGH_FAILED ? DP_DROP_NEIGH_FAILED
-							     : DP_DROP_NEIGH_HELD);
+	if (!neigh_hold(w->neigh, neigh, m))
+		worker_drop(w, m, not_held(w, neigh));
 }
 
 void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)

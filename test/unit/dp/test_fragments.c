@@ -450,6 +450,40 @@ static void no_buffers(void **state)
 	world_close(&world);
 }
 
+// To a neighbour that has to be asked for all fragments wait, or none: it holds 16.
+static void unknown_neighbour(void **state)
+{
+	const struct endpoint other = world_endpoint("10.99.0.77", 7000);
+	const uint32_t lens[] = {8000, 8000, 8000, 4000, 4000};
+	uint64_t refused = 0;
+
+	struct world_setup s = one;
+
+	s.neigh_held_each = 16;
+	open_world(&s, true);
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &other), 0);
+	world.deaf = true;
+	for (unsigned int n = 0; n < RTE_DIM(lens); n++) { // of 6 and 3 fragments
+		make_up(0, lens[n], true);
+		store_be16(in.data, CHANNEL + 1);
+		world_send_long(&world, &in, 1500, false);
+		world_round(&world);
+		refused += n == 2 || n == 4;
+		assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_HELD), refused);
+	}
+	assert_int_equal(world_stats(&world).fragments_out, 6 + 6 + 3);
+	world.deaf = false;
+	world_wait(&world, 2000);
+	for (unsigned int n = 0; n < RTE_DIM(lens); n++) {
+		if (n == 2 || n == 4)
+			continue;
+		assert_true(world_take_long(&world, &other, &out));
+		assert_int_equal(out.len, lens[n]);
+	}
+	assert_int_equal(world.nb_longs, 0);
+	world_close(&world);
+}
+
 // What is under way when the appliance stops is dropped as all else is.
 static void stopping(void **state)
 {
@@ -485,6 +519,7 @@ int main(void)
 		cmocka_unit_test(stream),
 		cmocka_unit_test(identifications),
 		cmocka_unit_test(no_buffers),
+		cmocka_unit_test(unknown_neighbour),
 		cmocka_unit_test(stopping),
 	};
 

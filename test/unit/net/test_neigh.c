@@ -309,10 +309,14 @@ static void test_hold(void **state)
 	char packets[32];
 	void *out[32];
 
-	for (int n = 0; n < 17; n++)
+	for (int n = 0; n < 17; n++) {
+		assert_int_equal(neigh_room(t, i), 16 - (n < 16 ? n : 16));
 		assert_int_equal(neigh_hold(t, i, &packets[n]), n < 16);
-	for (int n = 0; n < 5; n++)
+	}
+	for (int n = 0; n < 5; n++) {
+		assert_int_equal(neigh_room(t, k), 4 - (n < 4 ? n : 4));
 		assert_int_equal(neigh_hold(t, k, &packets[20 + n]), n < 4);
+	}
 	assert_int_equal(neigh_held_total(t), 20);
 	tick(t, 0);
 	answer(t, 1, mac1, 1);
@@ -321,7 +325,8 @@ static void test_hold(void **state)
 	for (int n = 0; n < 16; n++)
 		assert_ptr_equal(out[n], &packets[n]); // in order
 	assert_int_equal(neigh_held(t, i, out, 10), 0);
-	assert_false(neigh_hold(t, i, packets)); // resolved: nothing to wait for
+	assert_int_equal(neigh_room(t, i), 0); // resolved: nothing to wait for
+	assert_false(neigh_hold(t, i, packets));
 	assert_int_equal(neigh_held(t, k, out, 10), 0);
 	assert_true(neigh_hold(t, k, packets)); // the pool has room again
 	assert_int_equal(neigh_held_total(t), 5);
