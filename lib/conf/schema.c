@@ -609,9 +609,10 @@ static const struct conf_key conf_schema[] = {
 	"the MTU of the port they leave by and that is allowed (no DF; over IPv6, if they came in "
 	"fragments). Drops of fragments are counted as `fragment` and `fragment-...`."},
 {"fragments.flows", CONF_NUMBER, ONE(conf, fragments.flows), RANGE(0, 16384), .def = "64",
-	.help = "Datagrams that may be under way at a time, of all workers together; 8 for each "
-	"worker at least. Each takes memory for `fragments.datagram` bytes. Past it the oldest "
-	"gives way (`fragment-full`). 0: fragments are dropped (`fragment`)."},
+	.help = "Datagrams that may be under way at a time, of all workers together, who have "
+	"equal parts of it; 8 for each worker at least. Each takes memory for "
+	"`fragments.datagram` bytes. Past it the oldest gives way (`fragment-full`). 0: fragments "
+	"are dropped (`fragment`)."},
 {"fragments.per-source", CONF_NUMBER, ONE(conf, fragments.per_source), RANGE(1, 256), .def = "4",
 	.help = "How many of them may be of one source (an IPv4 address, an IPv6 /64), per "
 	"worker. Past it the oldest of the same source gives way (`fragment-source`). NATs of "
