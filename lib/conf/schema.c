@@ -147,7 +147,7 @@ static const struct conf_key conf_schema[] = {
 	"untagged, or without any. Each is a network like another port: listeners, relay "
 	"addresses and routes name its addresses, logs and telemetry its name. Nothing of one "
 	"comes in on another. Not together with `vlan`; at most 16 ports and VLANs in all. "
-	"`steering`, `uso` and the rings are those of the port."},
+	"`addresses-wait`, `steering`, `uso` and the rings are those of the port."},
 {"ports[].vlans[].id", CONF_NUMBER, ONE(conf_port, vlan), REQUIRED, RANGE(1, 4094),
 	.help = "802.1Q VLAN id."},
 {"ports[].vlans[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_WORD, RANGE(1, 32),

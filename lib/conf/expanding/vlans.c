@@ -116,6 +116,7 @@ static bool inherit(struct conf *c, uint32_t port, uint32_t on)
 
 	v->shares = true;
 	v->on = (uint8_t)on;
+	v->learn_wait_s = p->learn_wait_s;
 	v->steering = p->steering;
 	v->uso = p->uso;
 	v->rx_ring = p->rx_ring;

@@ -45,7 +45,8 @@ struct learner {
 struct learn {
 	struct learner port[CONF_PORTS_MAX];
 	struct learnt addr[DP_LEARNED_MAX];
-	unsigned int nb_ports, nb_addrs;
+	struct learn_device device[CONF_PORTS_MAX];
+	unsigned int nb_ports, nb_addrs, nb_devices;
 	pthread_mutex_t lock; // telemetry threads read addr[].state
 };
 
@@ -72,14 +73,39 @@ static bool wants_router(const struct conf_port *p, bool is_v4)
 	return true;
 }
 
+// The device that a port is, or is a VLAN of.
+static struct learn_device *device_of(struct learn *k, struct port *p)
+{
+	struct port *on = p->on != NULL ? p->on : p;
+
+	for (unsigned int i = 0; i < k->nb_devices; i++)
+		if (k->device[i].port == on)
+			return &k->device[i];
+	k->device[k->nb_devices].port = on;
+	return &k->device[k->nb_devices++];
+}
+
+static void carry_open(struct dp *d, struct learn *k, struct learner *l)
+{
+	struct port *wire = d->port[l->e->port].port;
+	const struct conf_port *p = &d->conf->ports[l->e->port];
+	struct learn_device *on = device_of(k, wire);
+
+	l->carry = (struct learn_carry){
+		.rules = {conf_learns(p, true), conf_learns(p, false), p->vlan},
+		.wire = wire,
+		.kernel = l->e->kernel};
+	learn_carry_init(&l->carry);
+	on->way[on->nb_ways++] = &l->carry;
+}
+
 static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *error, size_t len)
 {
 	const struct conf_port *p = &d->conf->ports[port];
 	struct learner *l = &k->port[k->nb_ports++];
 
 	*l = (struct learner){.e = d->exception[port]};
-	l->carry.rules = (struct learn_rules){conf_learns(p, true), conf_learns(p, false), p->vlan};
-	learn_carry_init(&l->carry);
+	carry_open(d, k, l);
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const bool is_v4 = p->addresses[i].learn == CONF_LEARN_DHCP;
 
@@ -233,11 +259,6 @@ static void tell_all(const struct dp *d, const struct dp_learning *how, uint64_t
 	}
 }
 
-static unsigned int carry(const struct dp *d, struct learner *l)
-{
-	return learn_carry(&l->carry, d->port[l->e->port].port, l->e->kernel, now_ns());
-}
-
 static int wait_for(struct dp *d, const struct dp_learning *how, char *error, size_t len)
 {
 	const uint64_t begun_ms = now_ns() / 1000000;
@@ -249,8 +270,8 @@ static int wait_for(struct dp *d, const struct dp_learning *how, char *error, si
 		const uint64_t now_ms = now_ns() / 1000000;
 		unsigned int work = 0;
 
-		for (unsigned int i = 0; i < d->learn->nb_ports; i++)
-			work += carry(d, &d->learn->port[i]);
+		for (unsigned int i = 0; i < d->learn->nb_devices; i++)
+			work += learn_carry(&d->learn->device[i], now_ns());
 		if (now_ms >= look_ms) {
 			look_ms = now_ms + LOOK_MS;
 			done = look_all(d, now_ms - begun_ms, now_ms, error, len);

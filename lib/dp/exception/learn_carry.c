@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries frames between a port and its kernel interface while there are no workers: few, and of
-// the kinds of learn_rules.c alone.
+// Carries frames between a device and the kernel interfaces of its ports while there are no
+// workers: few, and of the kinds of learn_rules.c alone.
 #include <rte_ether.h>
 
 #include "exception/learn_carry.h"
@@ -10,52 +10,52 @@
 #define CARRIED_BURST 200
 #define BURST 16
 
-// A frame of the network, as the kernel is to have it: without the port's tag. Takes m if not.
-static bool to_kernel(const struct learn_carry *l, struct rte_mbuf *m)
+// Sends a frame of a kind on, or frees it. What is beyond the rate is lost: all of it is asked for
+// again.
+static bool send(struct bucket *meter, struct port *to, struct rte_mbuf *m, uint64_t now_ns)
+{
+	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	if (bucket_see(meter, CARRIED_RATE, CARRIED_BURST, now_ns) == 0 ||
+		port_tx(to, 0, &m, 1) == 0) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	bucket_spend(meter, 1);
+	return true;
+}
+
+// A frame of the network goes to the port whose tag it has, if any, and the kernel gets it without.
+static void to_kernel(struct learn_device *d, struct rte_mbuf *m, uint64_t now_ns)
 {
 	const bool tagged = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
 
 	if (m->nb_segs == 1 && (!tagged || rte_vlan_insert(&m) == 0)) {
-		const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+		for (unsigned int i = 0; i < d->nb_ways; i++) {
+			struct learn_carry *l = d->way[i];
+			const enum learn_kind kind = learn_rules_in(
+				&l->rules, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 
-		if (learn_rules_in(&l->rules, data, m->data_len) != LEARN_NONE &&
-			(l->rules.vlan == 0 || rte_vlan_strip(m) == 0)) {
-			m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-			return true;
+			if (kind == LEARN_NONE)
+				continue;
+			rte_vlan_strip(m);
+			l->carried[0] += send(&l->in, l->kernel, m, now_ns);
+			return;
 		}
 	}
 	rte_pktmbuf_free(m);
-	return false;
 }
 
-static bool to_network(const struct learn_carry *l, struct rte_mbuf **m)
+static void to_network(struct learn_carry *l, struct rte_mbuf *m, uint64_t now_ns)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(*m, const uint8_t *);
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+	const enum learn_kind kind =
+		m->nb_segs == 1 ? learn_rules_out(&l->rules, data, m->data_len) : LEARN_NONE;
 
-	if ((*m)->nb_segs == 1 && learn_rules_out(&l->rules, data, (*m)->data_len) != LEARN_NONE) {
-		(*m)->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-		(*m)->vlan_tci = l->rules.vlan;
-		if (l->rules.vlan == 0 || rte_vlan_insert(m) == 0)
-			return true;
-	}
-	rte_pktmbuf_free(*m);
-	return false;
-}
-
-// What is beyond the rate is lost: all of it is asked for again.
-static void carry(struct learn_carry *l, struct port *to, bool is_in, struct rte_mbuf *m)
-{
-	struct bucket *meter = is_in ? &l->in : &l->out;
-
-	if (!(is_in ? to_kernel(l, m) : to_network(l, &m)))
-		return;
-	if (bucket_see(meter, CARRIED_RATE, CARRIED_BURST, l->now_ns) == 0 ||
-		port_tx(to, 0, &m, 1) == 0) {
+	m->vlan_tci = l->rules.vlan;
+	if (kind == LEARN_NONE || (l->rules.vlan != 0 && rte_vlan_insert(&m) != 0))
 		rte_pktmbuf_free(m);
-		return;
-	}
-	bucket_spend(meter, 1);
-	l->carried[!is_in]++;
+	else
+		l->carried[1] += send(&l->out, l->wire, m, now_ns);
 }
 
 void learn_carry_init(struct learn_carry *l)
@@ -63,21 +63,22 @@ void learn_carry_init(struct learn_carry *l)
 	l->in.tokens = l->out.tokens = CARRIED_BURST;
 }
 
-unsigned int learn_carry(
-	struct learn_carry *l, struct port *wire, struct port *kernel, uint64_t now_ns)
+unsigned int learn_carry(struct learn_device *d, uint64_t now_ns)
 {
 	struct rte_mbuf *m[BURST];
 	unsigned int n, all = 0;
 
-	l->now_ns = now_ns;
-	for (uint16_t q = 0; q < wire->nb_rxq; q++) {
-		n = port_rx(wire, q, m, BURST);
+	for (uint16_t q = 0; q < d->port->nb_rxq; q++) {
+		n = port_rx(d->port, q, m, BURST);
 		for (unsigned int i = 0; i < n; i++)
-			carry(l, kernel, true, m[i]);
+			to_kernel(d, m[i], now_ns);
 		all += n;
 	}
-	n = port_rx(kernel, 0, m, BURST);
-	for (unsigned int i = 0; i < n; i++)
-		carry(l, wire, false, m[i]);
-	return all + n;
+	for (unsigned int w = 0; w < d->nb_ways; w++) {
+		n = port_rx(d->way[w]->kernel, 0, m, BURST);
+		for (unsigned int i = 0; i < n; i++)
+			to_network(d->way[w], m[i], now_ns);
+		all += n;
+	}
+	return all;
 }

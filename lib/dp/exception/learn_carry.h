@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// learn_carry.c: frames between a port and its kernel interface before there are workers.
+// learn_carry.c: frames between a device and the kernel interfaces of its ports before there are
+// workers.
 #pragma once
 
 #include <stdint.h>
 
 #include "bucket.h"
+#include "conf.h"
 #include "exception/learn_rules.h"
 
 struct port;
 
-// The way of one port. All zero but the rules, then learn_carry_init. Mgmt lcore.
+// The way of one port. All zero but rules and ports, then learn_carry_init. Mgmt lcore.
 struct learn_carry {
 	struct learn_rules rules;
+	struct port *wire, *kernel;
 	struct bucket in, out;
-	uint64_t now_ns; // of the round
 	uint64_t carried[2]; // frames to the kernel, from it
 };
 
+// A device, and the ports on it that learn: itself, VLANs, or both. All zero at first.
+struct learn_device {
+	struct port *port;
+	struct learn_carry *way[CONF_PORTS_MAX];
+	unsigned int nb_ways;
+};
+
 void learn_carry_init(struct learn_carry *l);
-// Carries what has come on each side to the other. Returns how many frames there were, those
-// included that were not carried.
-unsigned int learn_carry(
-	struct learn_carry *l, struct port *wire, struct port *kernel, uint64_t now_ns);
+// Carries what has come on the device to the kernel interface whose port it is for, and what these
+// send back. Returns how many frames there were, those included that were not carried.
+unsigned int learn_carry(struct learn_device *d, uint64_t now_ns);

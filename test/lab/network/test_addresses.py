@@ -18,12 +18,15 @@ import frames
 import lab as labs
 import server as servers
 from lab import CLIENT4, CLIENT6, DUT_MAC, FAR4, GATEWAY4, MAC, PEER4, PEER6, SERVER4, SLOW, until
+from trunk import Trunk
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, Client
 
 SLAAC6 = "fd99::99:ff:fe00:1"  # fd99::/64 and the MAC of the port
 HOST6 = "fe80::99:ff:fe00:3"  # of dnsmasq's host: the router that it advertises
 OTHER4 = "10.99.0.77"
 CROWD = ["10.99.0.128-10.99.0.191/24", "fd98::1-fd98::14/64"]  # 64 of IPv4, 20 of IPv6
+OWN100, OWN100_6 = "10.100.0.1", "fd64::99:ff:fe00:1"  # on VLAN 100, the same way
+HOST100, HOST100_6, PEER100 = "10.100.0.2", "fd64::2", "10.100.0.3"  # all of one host
 # What the kernel says on its own, and the addresses it has beside those the data path knows
 KERNEL = {"exception-foreign"}
 # A slow client: the default router comes some time after the address, and has to be waited for.
@@ -36,21 +39,23 @@ esac
 
 
 class Network:
-    """dnsmasq, a DHCP client for as long as there is sr0, and their logs."""
+    """dnsmasq on a host, a DHCP client for as long as there is the interface, and their logs."""
 
-    def __init__(self, lab):
-        self.lab, self.clients = lab, 0
-        self.log_path = os.path.join(lab.dir, "dnsmasq.log")
-        self.script = os.path.join(lab.dir, "udhcpc.sh")
+    def __init__(self, lab, host, lease, router, exc, interface):
+        self.lab, self.exc, self.interface = lab, exc, interface
+        self.log_path = os.path.join(lab.dir, f"dnsmasq-{interface}.log")
+        self.script = os.path.join(lab.dir, f"udhcpc-{interface}.sh")
         with open(os.open(self.script, os.O_WRONLY | os.O_CREAT, 0o700), "w") as file:
             file.write(UDHCPC)
         self.client = None
+        ns, name = host
+        files = os.path.join(lab.dir, interface)
         with open(self.log_path, "ab") as out:
             self.server = lab.popen(
-                lab.peer, "dnsmasq", "-k", "-C/dev/null", "-p0", "-8-", "-ip0", "-z", "--no-ping",
-                "--user=root", f"-l{lab.dir}/leases", f"-x{lab.dir}/dnsmasq.pid",
-                f"-F{SERVER4},static,120", f"-G{DUT_MAC},{SERVER4},120", f"-O3,{GATEWAY4}",
-                "--enable-ra", "--dhcp-range=::,constructor:p0,ra-only,64,600",
+                ns, "dnsmasq", "-k", "-C/dev/null", "-p0", "-8-", f"-i{name}", "-z", "--no-ping",
+                "--user=root", f"-l{files}.leases", f"-x{files}.pid",
+                f"-F{lease},static,120", f"-G{DUT_MAC},{lease},120", f"-O3,{router}",
+                "--enable-ra", f"--dhcp-range=::,constructor:{name},ra-only,64,600",
                 stdout=out, stderr=out,
             )  # fmt: skip
 
@@ -60,10 +65,11 @@ class Network:
 
     def run_client(self):
         """Waits for the interface that the server makes, and asks for an address on it."""
-        until(lambda: "sr0" in self.lab.exc.ip("-br", "link"), 20, "sr0 is there")
-        argv = ["udhcpc", "-f", "-i", "sr0", "-s", self.script, "-t", "100", "-T", "1"]
+        there = lambda: self.interface in self.exc.ip("-br", "link")
+        until(there, 20, f"{self.interface} is there")
+        argv = ["udhcpc", "-f", "-i", self.interface, "-s", self.script, "-t", "100", "-T", "1"]
         with open(self.log_path, "ab") as out:
-            self.client = self.lab.popen(self.lab.exc, *argv, stdout=out, stderr=out)
+            self.client = self.lab.popen(self.exc, *argv, stdout=out, stderr=out)
 
 
 def config(lab, addresses, **more):
@@ -117,16 +123,16 @@ def learned(lab, made):
     lab.cli.run("ping", "-c", "2", "-i", "0.1", SERVER4)
 
 
-def renewed(lab, made, net):
+def renewed(made, net, port, address):
     """Leases and advertisements go on, though the file allows nothing of the kind."""
     before = net.said("DHCPACK")
     net.client.send_signal(signal.SIGUSR1)
     until(lambda: net.said("DHCPACK") > before, 10, "the lease is renewed")
     net.client.send_signal(signal.SIGUSR2)  # released
-    until(lambda: addresses(made)[SERVER4]["lost"], 5, "the address is gone")
+    until(lambda: addresses(made)[address]["lost"], 5, "the address is gone")
     net.client.send_signal(signal.SIGUSR1)  # and asked for anew, by broadcast
-    until(lambda: not addresses(made)[SERVER4]["lost"], 20, "the address is there again")
-    (row,) = made.telemetry.ask("/slipring/exception")
+    until(lambda: not addresses(made)[address]["lost"], 20, "the address is there again")
+    (row,) = [row for row in made.telemetry.ask("/slipring/exception") if row["port"] == port]
     assert row["to_kernel_udp"] >= 2 and row["from_kernel_udp"] >= 2, row
 
 
@@ -198,6 +204,56 @@ def crowd(lab, net):
     assert not addresses(made)[SLAAC6]["lost"], addresses(made)
     lab.exc.ip("addr", "del", SLAAC6 + "/64", "dev", "sr0")
     until(lambda: addresses(made)[SLAAC6]["lost"], 5, "the loss is seen among them")
+    made.finish()
+
+
+def on_vlan(lab, exc, port):
+    """A file with a VLAN 100 that learns, beside what the port itself has."""
+    made = config(lab, ["dhcp", "slaac"])
+    made["ports"][0].update(port)
+    entry = {"id": 100, "addresses": ["dhcp", "slaac"]}
+    made["ports"][0]["vlans"] = [{**entry, "exception": {"name": "sr100", "netns": exc.name}}]
+    made["peers"]["allow"] += ["10.100.0.0/24", "fd64::/64"]
+    return made
+
+
+def vlan_in_vain(lab, exc):
+    """Nobody answers on a VLAN: the port's addresses-wait ends that, too."""
+    made = servers.make(lab, on_vlan(lab, exc, {"addresses": [SERVER4 + "/24"], "addresses-wait": 3}))
+    lab.cleanup.callback(made.kill)
+    with_port(made, lab)
+    assert made.process.wait(60 * SLOW) == 1
+    assert "port wan.100: waiting for an IPv4 and an IPv6 address on sr100" in made.log(), made.log()
+    assert "given up after 3 s (ports[].addresses-wait)" in made.log(), made.log()
+
+
+def vlans(lab, net):
+    """A VLAN learns beside the untagged network, each of its own hosts, and alone."""
+    exc = lab.namespace(lab.cleanup, "exc100")
+    vlan_in_vain(lab, exc)
+    host = Trunk(lab).host(100, 0x64, (HOST100, HOST100_6, PEER100))
+    tagged = Network(lab, (host, "h0"), OWN100, HOST100, exc, "sr100")
+    host.ip("route", "add", "10.99.0.0/24", "via", OWN100)
+    made = start(lab, on_vlan(lab, exc, {}), net, tagged)
+    rows = addresses(made)
+    want = {SERVER4: GATEWAY4, SLAAC6: HOST6, OWN100: HOST100, OWN100_6: "fe80::99:ff:fe00:64"}
+    assert {ip: row["gateway"] for ip, row in rows.items()} == want, rows
+    assert not any(row["lost"] for row in rows.values()), rows
+    renewed(made, tagged, "wan.100", OWN100)
+    assert client(lab, CLIENT4, SERVER4).binding().cls == SUCCESS
+    made.finish()
+    # no untagged network at all
+    only = on_vlan(lab, exc, {})
+    for key in ("addresses", "exception"):
+        del only["ports"][0][key]
+    made = start(lab, only, tagged, allow={"vlan"})
+    assert set(addresses(made)) == {OWN100, OWN100_6}, addresses(made)
+    turn = Client(host.udp(HOST100), (OWN100, 3478), labs.ivan())
+    lab.cleanup.callback(turn.close)
+    assert turn.allocate().cls == SUCCESS and turn.relayed[0] == OWN100
+    assert turn.bind(0x4000, lab.echo(PEER100, ns=host).address).cls == SUCCESS
+    echoed(turn, b"by the tag")
+    made.finish()
 
 
 def in_vain(lab):
@@ -223,12 +279,14 @@ def stopped(lab):
     assert "stopped while waiting" in made.log(), made.log()
 
 
-def start(lab, text, net):
-    """A server that gets its addresses while a client asks for one."""
-    asking = threading.Thread(target=net.run_client, daemon=True)
-    asking.start()
-    made = lab.server(text, allow=KERNEL)
-    asking.join()
+def start(lab, text, *nets, allow=frozenset()):
+    """A server that gets its addresses while clients ask for them."""
+    asking = [threading.Thread(target=net.run_client, daemon=True) for net in nets]
+    for thread in asking:
+        thread.start()
+    made = lab.server(text, allow=KERNEL | allow)
+    for thread in asking:
+        thread.join()
     return made
 
 
@@ -245,15 +303,16 @@ def main(lab):
     lab.exc = lab.namespace(lab.cleanup, "exc")
     in_vain(lab)
     stopped(lab)
-    net = Network(lab)
+    net = Network(lab, (lab.peer, "p0"), SERVER4, GATEWAY4, lab.exc, "sr0")
     made = start(lab, config(lab, ["dhcp", "slaac"]), net)
     learned(lab, made)
-    renewed(lab, made, net)
+    renewed(made, net, "wan", SERVER4)
     net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
     lost(lab, made)
     forged(lab, made)
     made.finish()
     crowd(lab, net)
+    vlans(lab, net)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,31 @@ static void what_is_learned_stands_wherever_the_word_was_meant(void **state)
 	conf_free(c);
 }
 
+// A VLAN learns as a port does, and waits as long as the one whose device it is.
+static void a_vlan_learns_too(void **state)
+{
+	struct conf *c = load("[dhcp]\n    addresses-wait: 7\n    vlans:\n"
+			      "      - id: 100\n        addresses: [dhcp, slaac]\n"
+			      "        exception: {name: sr100}");
+	struct conf_learned l[] = {learned(0, "10.7.0.9", 120, NULL),
+		learned(0, "10.8.0.9", 120, NULL), learned(1, "2001:db8:8::9", 64, "fe80::1")};
+	struct conf_report r = {.say = ignore};
+	char error[CONF_ERROR_LEN] = "";
+
+	assert_int_equal(c->nb_ports, 3);
+	assert_int_equal(c->ports[2].vlan, 100);
+	assert_int_equal(c->ports[0].learn_wait_s, 7);
+	assert_int_equal(c->ports[2].learn_wait_s, 7);
+	l[1].port = l[2].port = 2;
+	assert_int_equal(conf_resolve(c, l, 3, &r, error), 0);
+	assert_false(conf_pending(c));
+	assert_addr(&c->ports[0].addresses[0].addr, "10.7.0.9");
+	assert_addr(&c->ports[2].addresses[0].addr, "10.8.0.9");
+	assert_addr(&c->ports[2].addresses[1].addr, "2001:db8:8::9");
+	assert_addr(&c->ports[2].gateways[0], "fe80::1");
+	conf_free(c);
+}
+
 // What the operator names wins over what the network says.
 static void a_gateway_of_the_file_stays(void **state)
 {
@@ -205,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_words_ask_for_an_address),
 		cmocka_unit_test(what_is_learned_stands_wherever_the_word_was_meant),
+		cmocka_unit_test(a_vlan_learns_too),
 		cmocka_unit_test(a_gateway_of_the_file_stays),
 		cmocka_unit_test(a_router_in_no_subnet_is_the_kernels_business),
 		cmocka_unit_test(addresses_that_do_not_fit_are_told_at_the_word),

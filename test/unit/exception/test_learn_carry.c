@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is carried between a device and the kernel's interfaces while there are no workers: one
+// interface behind the untagged network, and one behind VLAN 100.
+#include "bytes.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "exception/learn_carry.h"
+#include "net.h"
+#include "port.h"
+
+#define VLAN 100
+#define UNTAGGED 0
+#define TAGGED 1
+
+static struct dp_world world;
+static struct port *kernel[2];
+static struct learn_carry way[2];
+static struct learn_device device;
+static uint8_t frame[256], got[256];
+static uint64_t now_ns;
+
+static const struct world_setup setup = {
+	.workers = 2, .rx_queues = 2, .tx_queues = 2, .two_ports = true, .side_vlan = VLAN};
+
+static void open_ways(bool untagged)
+{
+	char error[128];
+
+	world_open(&world, &setup);
+	device = (struct learn_device){.port = world.dp->port[0].port};
+	while (softport_take(device.port, got, sizeof(got)) > 0)
+		;
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct port_config pc = {
+			.name = "kernel", .device = "soft:1:1", .pool = world.dp->pool};
+
+		kernel[i] = softport_open(&pc, error, sizeof(error));
+		assert_non_null(kernel[i]);
+		assert_int_equal(kernel[i]->ops->start(kernel[i]), 0);
+		way[i] = (struct learn_carry){.rules = {true, true, i == TAGGED ? VLAN : 0},
+			.wire = world.dp->port[i].port,
+			.kernel = kernel[i]};
+		learn_carry_init(&way[i]);
+		if (i == TAGGED || untagged)
+			device.way[device.nb_ways++] = &way[i];
+	}
+	now_ns = 1000000000;
+}
+
+static void close_ways(void)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		while (softport_take(kernel[i], got, sizeof(got)) > 0)
+			;
+		kernel[i]->ops->stop(kernel[i]);
+		kernel[i]->ops->close(kernel[i]);
+	}
+	world_close(&world);
+}
+
+// A datagram to a DHCP client, or of one. tag -1: none.
+static size_t dhcp(bool is_in, int tag)
+{
+	const struct endpoint from = world_endpoint("10.0.0.1", is_in ? 67 : 68);
+	const struct endpoint to = world_endpoint("255.255.255.255", is_in ? 68 : 67);
+	const uint16_t headers = net_headers_len(true, tag > 0 ? (uint16_t)tag : 0);
+
+	memset(frame, 0, sizeof(frame));
+	net_write_udp(frame + headers, 20, &(struct net_l2){.vlan = tag > 0 ? (uint16_t)tag : 0},
+		&from, &to, &(struct net_ip){.ttl = 1}, 0);
+	if (tag != 0)
+		return headers + 20u;
+	memmove(frame + 16, frame + 12, headers + 8u); // a priority tag: id 0
+	memcpy(frame + 12, "\x81\x00\x60\x00", 4);
+	return headers + 24u;
+}
+
+static unsigned int carried(void)
+{
+	return learn_carry(&device, now_ns);
+}
+
+// The kernel behind `to` gets a DHCP answer without a tag, the other one nothing; -1: nobody does.
+static void assert_for(int to)
+{
+	uint8_t untagged[256];
+	size_t len;
+
+	assert_int_equal(carried(), 1);
+	len = dhcp(true, -1);
+	memcpy(untagged, frame, len);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(softport_take(kernel[i], got, sizeof(got)), i == to ? len : 0);
+		if (i == to)
+			assert_memory_equal(got, untagged, len);
+	}
+}
+
+static void a_frame_is_for_the_network_of_its_tag(void **state)
+{
+	struct rte_mbuf *m;
+
+	open_ways(true);
+	for (uint16_t queue = 0; queue < 2; queue++) {
+		softport_put(device.port, queue, frame, dhcp(true, -1));
+		assert_for(UNTAGGED);
+		softport_put(device.port, queue, frame, dhcp(true, VLAN));
+		assert_for(TAGGED);
+		softport_put(device.port, queue, frame, dhcp(true, VLAN + 1));
+		assert_for(-1);
+		softport_put(device.port, queue, frame, dhcp(true, 0));
+		assert_for(UNTAGGED);
+		m = softport_mbuf(device.port, frame, dhcp(true, -1)); // the NIC took it off
+		m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+		m->vlan_tci = VLAN;
+		softport_put_mbuf(device.port, queue, m);
+		assert_for(TAGGED);
+	}
+	assert_int_equal(way[UNTAGGED].carried[0], 4);
+	assert_int_equal(way[TAGGED].carried[0], 4);
+	close_ways();
+}
+
+static void an_untagged_network_that_learns_nothing_gets_nothing(void **state)
+{
+	open_ways(false);
+	softport_put(device.port, 0, frame, dhcp(true, -1));
+	assert_for(-1);
+	softport_put(device.port, 0, frame, dhcp(true, VLAN));
+	assert_for(TAGGED);
+	close_ways();
+}
+
+static void what_a_kernel_sends_gets_the_tag_of_its_network(void **state)
+{
+	size_t len;
+
+	open_ways(true);
+	for (unsigned int i = 0; i < 2; i++) {
+		softport_put(kernel[i], 0, frame, dhcp(false, -1));
+		assert_int_equal(carried(), 1);
+		len = dhcp(false, i == TAGGED ? VLAN : -1);
+		assert_int_equal(softport_take(device.port, got, sizeof(got)), len);
+		assert_memory_equal(got, frame, len);
+		assert_int_equal(way[i].carried[1], 1);
+	}
+	softport_put(kernel[0], 0, frame, dhcp(true, -1)); // it is no server
+	assert_int_equal(carried(), 1);
+	assert_int_equal(softport_take(device.port, got, sizeof(got)), 0);
+	close_ways();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_frame_is_for_the_network_of_its_tag),
+		cmocka_unit_test(an_untagged_network_that_learns_nothing_gets_nothing),
+		cmocka_unit_test(what_a_kernel_sends_gets_the_tag_of_its_network),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
