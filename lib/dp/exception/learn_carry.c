@@ -6,12 +6,12 @@
 #include "exception/learn_carry.h"
 #include "port.h"
 
-#define CARRIED_RATE 1000 // frames a second each way, of all kinds, and at once
+#define CARRIED_RATE 1000 // frames a second each way, of each kind, and at once
 #define CARRIED_BURST 200
 #define BURST 16
 
 // Sends a frame of a kind on, or frees it. What is beyond the rate is lost: all of it is asked for
-// again.
+// again. No kind takes the place of another: anybody can flood a link with ARP.
 static bool send(struct bucket *meter, struct port *to, struct rte_mbuf *m, uint64_t now_ns)
 {
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
@@ -38,7 +38,7 @@ static void to_kernel(struct learn_device *d, struct rte_mbuf *m, uint64_t now_n
 			if (kind == LEARN_NONE)
 				continue;
 			rte_vlan_strip(m);
-			l->carried[0] += send(&l->in, l->kernel, m, now_ns);
+			l->carried[0] += send(&l->in[kind], l->kernel, m, now_ns);
 			return;
 		}
 	}
@@ -55,12 +55,13 @@ static void to_network(struct learn_carry *l, struct rte_mbuf *m, uint64_t now_n
 	if (kind == LEARN_NONE || (l->rules.vlan != 0 && rte_vlan_insert(&m) != 0))
 		rte_pktmbuf_free(m);
 	else
-		l->carried[1] += send(&l->out, l->wire, m, now_ns);
+		l->carried[1] += send(&l->out[kind], l->wire, m, now_ns);
 }
 
 void learn_carry_init(struct learn_carry *l)
 {
-	l->in.tokens = l->out.tokens = CARRIED_BURST;
+	for (unsigned int i = 0; i < LEARN_KINDS; i++)
+		l->in[i].tokens = l->out[i].tokens = CARRIED_BURST;
 }
 
 unsigned int learn_carry(struct learn_device *d, uint64_t now_ns)

@@ -15,7 +15,7 @@ struct port;
 struct learn_carry {
 	struct learn_rules rules;
 	struct port *wire, *kernel;
-	struct bucket in, out;
+	struct bucket in[LEARN_KINDS], out[LEARN_KINDS];
 	uint64_t carried[2]; // frames to the kernel, from it
 };
 

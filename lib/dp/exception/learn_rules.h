@@ -15,7 +15,7 @@ struct learn_rules {
 
 // What a frame is to them. LINK is what only a host without a data path needs: ARP, neighbour
 // discovery, multicast listener discovery.
-enum learn_kind { LEARN_NONE, LEARN_DHCP, LEARN_ROUTER, LEARN_LINK };
+enum learn_kind { LEARN_NONE, LEARN_DHCP, LEARN_ROUTER, LEARN_LINK, LEARN_KINDS };
 
 // Judge len bytes of a frame that came from the network, and one that came out of the kernel, by
 // its kind and ports alone: the kernel verifies the rest. Nothing is learned: LEARN_NONE.

@@ -11,6 +11,7 @@
 #define VLAN 100
 #define UNTAGGED 0
 #define TAGGED 1
+#define RATE 1000 // doc/security.md: frames a second of each kind
 
 static struct dp_world world;
 static struct port *kernel[2];
@@ -73,6 +74,13 @@ static size_t dhcp(bool is_in, int tag)
 	memmove(frame + 16, frame + 12, headers + 8u); // a priority tag: id 0
 	memcpy(frame + 12, "\x81\x00\x60\x00", 4);
 	return headers + 24u;
+}
+
+static size_t arp(void)
+{
+	memset(frame, 0xff, 60);
+	store_be16(frame + NET_ETH_TYPE_AT, NET_ETHERTYPE_ARP);
+	return 60;
 }
 
 static unsigned int carried(void)
@@ -150,12 +158,37 @@ static void what_a_kernel_sends_gets_the_tag_of_its_network(void **state)
 	close_ways();
 }
 
+// Anybody on the link can send ARP without end. It is bounded, and takes nothing of DHCP's.
+static void a_flood_of_arp_leaves_room_for_dhcp(void **state)
+{
+	unsigned int arps = 0, dhcps = 0;
+	const unsigned int seconds = 3;
+
+	open_ways(true);
+	for (unsigned int ms = 0; ms < seconds * 1000; ms++) {
+		const size_t len = arp();
+
+		for (unsigned int i = 0; i < 10; i++)
+			softport_put(device.port, 0, frame, len);
+		if (ms % 100 == 99)
+			softport_put(device.port, 0, frame, dhcp(true, -1));
+		carried();
+		for (size_t n; (n = softport_take(kernel[0], got, sizeof(got))) > 0;)
+			*(n == len ? &arps : &dhcps) += 1;
+		now_ns += 1000000;
+	}
+	assert_int_equal(dhcps, seconds * 10);
+	assert_true(arps >= seconds * RATE && arps <= (seconds + 1) * RATE);
+	close_ways();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_is_for_the_network_of_its_tag),
 		cmocka_unit_test(an_untagged_network_that_learns_nothing_gets_nothing),
 		cmocka_unit_test(what_a_kernel_sends_gets_the_tag_of_its_network),
+		cmocka_unit_test(a_flood_of_arp_leaves_room_for_dhcp),
 	};
 
 	world_eal();
