@@ -76,6 +76,9 @@ struct conf_bond {
 	char *primary; // the member that is used while its link is up; NULL = none is preferred
 };
 
+// The member that primary names, in whatever spelling; -1 = none.
+int conf_bond_primary(const struct conf_bond *b);
+
 // A network: a port of its own, or an entry of another one's vlans.
 struct conf_port {
 	char *name;

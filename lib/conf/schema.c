@@ -103,8 +103,9 @@ static const struct conf_key conf_schema[] = {
 	"nothing. `balance`: the switch has the links as a static group without LACP. With `lacp` "
 	"and `balance` a flow leaves by the link that the hash of its addresses and ports says."},
 {"ports[].bond.primary", CONF_TEXT, ONE(conf_port, bond.primary), RANGE(1, 255),
-	.help = "With `active-backup`: the member, as `members` spells it, that carries the "
-	"packets while its link is up. Without it the link that works stays in use."},
+	.help = "With `active-backup`: the member that carries the packets while its link is up; "
+	"its arguments may be left out where they tell no members apart. Without it the link that "
+	"works stays in use."},
 {"ports[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses),
 	RANGE(1, CONF_ADDRESSES_MAX),
 	.help = "Its own addresses with the prefix length of their subnet: `192.0.2.1/24`, or a "

@@ -13,18 +13,6 @@
 #include "reading/node.h"
 #include "vtap_spec.h"
 
-// True when two device strings name one device: their arguments, and the domain 0000 of a PCI
-// address, do not matter.
-static bool same_device(const char *a, const char *b)
-{
-	size_t len;
-
-	a += strncmp(a, "0000:", 5) == 0 ? 5 : 0;
-	b += strncmp(b, "0000:", 5) == 0 ? 5 : 0;
-	len = strcspn(a, ",");
-	return len == strcspn(b, ",") && strncasecmp(a, b, len) == 0;
-}
-
 // The port that has the device besides member k of port i, if it comes earlier in the file or is no
 // bond; NULL when there is none.
 static const struct conf_port *other_owner(const struct conf *c, uint32_t i, uint32_t k)
@@ -38,7 +26,7 @@ static const struct conf_port *other_owner(const struct conf *c, uint32_t i, uin
 		for (uint32_t m = 0; m < conf_port_devices(p); m++) {
 			const bool earlier = !bond || o < i || (o == i && m < k);
 
-			if (earlier && same_device(conf_port_device(p, m), device))
+			if (earlier && conf_device_same(conf_port_device(p, m), device))
 				return p;
 		}
 	}
@@ -65,6 +53,14 @@ static int check_member(struct conf_ctx *x, uint32_t i, uint32_t k)
 	return 0;
 }
 
+int conf_bond_primary(const struct conf_bond *b)
+{
+	for (uint32_t k = 0; k < b->nb_members && b->primary != NULL; k++)
+		if (conf_device_same(b->members[k], b->primary))
+			return (int)k;
+	return -1;
+}
+
 static int check_primary(struct conf_ctx *x, const struct conf_bond *b)
 {
 	const struct conf_node *n = conf_node_of(x->root, &b->primary, 0);
@@ -75,9 +71,8 @@ static int check_primary(struct conf_ctx *x, const struct conf_bond *b)
 		return conf_fail(x, n,
 			"all links of a bond in this mode carry packets: remove it, or write "
 			"mode: active-backup");
-	for (uint32_t k = 0; k < b->nb_members; k++)
-		if (same_device(b->members[k], b->primary))
-			return 0;
+	if (conf_bond_primary(b) >= 0)
+		return 0;
 	return conf_fail(x, n, "is none of the bond's members: write one of them");
 }
 

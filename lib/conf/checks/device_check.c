@@ -6,8 +6,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-static bool take_hex(const char **text, unsigned int least, unsigned int most, unsigned long top)
+#include "vtap_spec.h"
+
+// A part of a PCI address: the hexadecimal digits that it may have, and the largest number.
+struct part {
+	unsigned int most;
+	unsigned long top;
+};
+
+static bool take_hex(const char **text, struct part part, unsigned long *out)
 {
 	unsigned long v = 0;
 	unsigned int n = 0;
@@ -17,23 +26,25 @@ static bool take_hex(const char **text, unsigned int least, unsigned int most, u
 			(unsigned long)(isdigit((unsigned char)**text)
 					? **text - '0'
 					: tolower((unsigned char)**text) - 'a' + 10);
-	return n >= least && n <= most && v <= top;
+	*out = v;
+	return n >= 1 && n <= part.most && v <= part.top;
 }
 
-// True when text is "[DDDD:]BB:DD.F" up to a comma or the end.
-static bool is_pci(const char *text)
+// Reads "[DDDD:]BB:DD.F" up to a comma or the end: domain, bus, device and function.
+static bool parse_pci(const char *text, unsigned long out[4])
 {
 	const char *dot = strchr(text, '.'), *colon = strchr(text, ':');
 	const bool domain = dot != NULL && colon != NULL && strchr(colon + 1, ':') != NULL &&
 		strchr(colon + 1, ':') < dot;
 
-	if (domain && (!take_hex(&text, 1, 8, UINT32_MAX) || *text++ != ':'))
+	out[0] = 0;
+	if (domain && (!take_hex(&text, (struct part){8, UINT32_MAX}, &out[0]) || *text++ != ':'))
 		return false;
-	if (!take_hex(&text, 1, 2, 0xff) || *text++ != ':')
+	if (!take_hex(&text, (struct part){2, 0xff}, &out[1]) || *text++ != ':')
 		return false;
-	if (!take_hex(&text, 1, 2, 0x1f) || *text++ != '.')
+	if (!take_hex(&text, (struct part){2, 0x1f}, &out[2]) || *text++ != '.')
 		return false;
-	return take_hex(&text, 1, 1, 7) && (*text == '\0' || *text == ',');
+	return take_hex(&text, (struct part){1, 7}, &out[3]) && (*text == '\0' || *text == ',');
 }
 
 // True when text names DPDK's bonding driver, which cannot tell what its members can before it is
@@ -47,6 +58,7 @@ static bool is_bond(const char *text)
 bool conf_device_check(const char *device, char *reason, size_t len)
 {
 	const size_t end = strcspn(device, ",");
+	unsigned long pci[4];
 
 	if (is_bond(device)) {
 		snprintf(reason, len,
@@ -56,7 +68,7 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 	}
 	// Digits and ':' alone are no name of a driver
 	if (strspn(device, "0123456789abcdefABCDEF:.") == end && memchr(device, ':', end) != NULL) {
-		if (is_pci(device))
+		if (parse_pci(device, pci))
 			return true;
 		snprintf(reason, len,
 			"'%.*s' is no PCI address: write DDDD:BB:DD.F, like 0000:3b:00.0 "
@@ -73,4 +85,49 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 		"vfio-pci; or \"net_af_packet0,iface=%.*s\", which shares it with the kernel",
 		(int)end, device, (int)end, device);
 	return false;
+}
+
+// The value of an argument, which ends at a comma or with the text; NULL where there is none.
+static const char *arg_of(const char *device, const char *key)
+{
+	const size_t len = strlen(key);
+
+	for (const char *at = strchr(device, ','); at != NULL; at = strchr(at + 1, ','))
+		if (strncmp(at + 1, key, len) == 0 && at[1 + len] == '=')
+			return at + 2 + len;
+	return NULL;
+}
+
+// True when both have the argument with one value, or neither has it.
+static bool same_arg(const char *a, const char *b, const char *key)
+{
+	const char *l = arg_of(a, key), *r = arg_of(b, key);
+	size_t len;
+
+	if (l == NULL || r == NULL)
+		return l == r;
+	len = strcspn(l, ",");
+	return len == strcspn(r, ",") && strncasecmp(l, r, len) == 0;
+}
+
+static bool is_ours(const char *device)
+{
+	return vtap_spec_is(device) || strncmp(device, "replay:", 7) == 0;
+}
+
+bool conf_device_same(const char *a, const char *b)
+{
+	static const char packet[] = "net_af_packet";
+	const size_t len = strcspn(a, ",");
+	unsigned long l[4], r[4];
+
+	if (is_ours(a) || is_ours(b))
+		return strcmp(a, b) == 0;
+	if (parse_pci(a, l) && parse_pci(b, r))
+		return memcmp(l, r, sizeof(l)) == 0 && same_arg(a, b, "port") &&
+			same_arg(a, b, "mac") && same_arg(a, b, "representor");
+	if (strncmp(a, packet, strlen(packet)) == 0 && strncmp(b, packet, strlen(packet)) == 0 &&
+		arg_of(a, "iface") != NULL && same_arg(a, b, "iface"))
+		return true;
+	return len == strcspn(b, ",") && strncasecmp(a, b, len) == 0;
 }

@@ -36,6 +36,12 @@ static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 	return 0;
 }
 
+// Neither a VLAN nor a bond, whose members are looked at by themselves.
+static bool is_device(const struct conf_port *p)
+{
+	return !p->shares && p->bond.nb_members == 0;
+}
+
 // Checks the device strings that are ours, those of vtaps. DPDK checks all others when it opens
 // them.
 static int check_device(struct conf_ctx *x, uint32_t port)
@@ -45,7 +51,7 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 	struct vtap_spec this, other;
 	char reason[400];
 
-	if (ports[port].shares || ports[port].bond.nb_members > 0)
+	if (!is_device(&ports[port]))
 		return 0;
 	if (!vtap_spec_is(ports[port].device))
 		return conf_device_check(ports[port].device, reason, sizeof(reason))
@@ -74,7 +80,8 @@ static int check_port_names(struct conf_ctx *x, uint32_t port)
 		if (strcmp(p[i].name, this->name) == 0)
 			return conf_fail(x, n, "another port has the name '%s': give each its own",
 				this->name);
-		if (!this->shares && strcmp(p[i].device, this->device) == 0)
+		if (is_device(this) && is_device(&p[i]) &&
+			conf_device_same(p[i].device, this->device))
 			return conf_fail(x, conf_node_of(x->root, &this->device, 0),
 				"port '%s' has this device already", p[i].name);
 	}

@@ -85,13 +85,12 @@ static const struct port_bond *bond_wanted(const struct dp *d, uint32_t i, struc
 
 	if (b->nb_members == 0)
 		return NULL;
-	*out = (struct port_bond){
-		.mode = mode[b->mode], .nb_members = b->nb_members, .primary = -1};
+	*out = (struct port_bond){.mode = mode[b->mode],
+		.nb_members = b->nb_members,
+		.primary = conf_bond_primary(b)};
 	for (uint32_t k = 0; k < b->nb_members; k++) {
 		out->member[k].device = b->members[k];
 		out->member[k].devargs = devargs_of(d, b->members[k]);
-		if (b->primary != NULL && strcmp(b->primary, b->members[k]) == 0)
-			out->primary = (int)k;
 	}
 	return out;
 }

@@ -42,10 +42,43 @@ static void a_mode_and_a_preferred_member_may_be_given(void **state)
 
 	assert_int_equal(c->ports[0].bond.mode, CONF_BOND_ACTIVE_BACKUP);
 	assert_string_equal(c->ports[0].bond.primary, "0000:3b:00.1,x=1");
+	assert_int_equal(conf_bond_primary(&c->ports[0].bond), 1);
 	conf_free(c);
 	c = load("    bond: {members: [net_tap0], mode: balance}\n");
 	assert_int_equal(c->ports[0].bond.mode, CONF_BOND_BALANCE);
+	assert_int_equal(conf_bond_primary(&c->ports[0].bond), -1);
 	conf_free(c);
+}
+
+// Which member is preferred is said in any spelling that names it.
+static void a_preferred_member_may_be_spelled_in_other_ways(void **state)
+{
+	static const struct {
+		const char *members, *primary;
+		int want;
+	} list[] = {
+		{TWO, "0000:3b:00.1,x=1", 1},
+		{TWO, "3b:00.1", 1},
+		{TWO, "0:3B:00.0,y=2", 0},
+		{"'3b:00.0', '0000:3B:0.1'", "0000:3b:00.1", 1},
+		{"'net_tap0,iface=a', 'net_tap1,iface=b'", "net_tap1", 1},
+		{"'net_af_packet0,iface=a', 'net_af_packet1,iface=b'", "net_af_packet0", 0},
+		// one NIC, told apart by an argument
+		{"'3b:00.0,mac=02:00:00:00:00:01', '3b:00.0,mac=02:00:00:00:00:02'",
+			"0000:3b:00.0,mac=02:00:00:00:00:02", 1},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char text[256];
+		struct conf *c;
+
+		snprintf(text, sizeof(text),
+			"    bond: {members: [%s], mode: active-backup, primary: '%s'}\n",
+			list[i].members, list[i].primary);
+		c = load(text);
+		assert_int_equal(conf_bond_primary(&c->ports[0].bond), list[i].want);
+		conf_free(c);
+	}
 }
 
 #define VLANS                                                    \
@@ -131,6 +164,11 @@ static void mistakes_are_told_at_their_places(void **state)
 			"7:36: ports[0].bond.members[2]: is a member of this bond already"),
 		WRONG("{members: ['0000:3b:00.0', '3B:00.0,x=2']}",
 			"7:38: ports[0].bond.members[1]: is a member of this bond already"),
+		WRONG("{members: ['3b:00.0,mac=02:00:00:00:00:01', "
+		      "'0:3b:0.0,mac=02:00:00:00:00:01']}",
+			"7:55: ports[0].bond.members[1]: is a member of this bond already"),
+		WRONG("{members: ['net_af_packet0,iface=e1', 'net_af_packet1,qpairs=2,iface=e1']}",
+			"7:49: ports[0].bond.members[1]: is a member of this bond already"),
 		WRONG("{members: [net_c, net_b]}",
 			"7:29: ports[0].bond.members[1]: port 'lan' has this device already"),
 		WRONG("{members: ['vtap:t0']}",
@@ -142,6 +180,9 @@ static void mistakes_are_told_at_their_places(void **state)
 			"7:46: ports[0].bond.primary: all links of a bond in this mode carry"),
 		WRONG("{members: [net_c, net_d], mode: active-backup, primary: net_e}",
 			"7:67: ports[0].bond.primary: is none of the bond's members"),
+		WRONG("{members: ['3b:00.0,mac=02:00:00:00:00:01'], mode: active-backup, primary: "
+		      "'3b:00.0'}",
+			"7:86: ports[0].bond.primary: is none of the bond's members"),
 		{DEVICE, DEVICE "    bond: {members: [net_c]}\n",
 			"7:13: ports[0].device: the port has the members of a bond, too"},
 		{"net_a", "'net_bonding0,mode=4,slave=0000:3b:00.0'",
@@ -177,6 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bond_takes_the_place_of_the_device),
 		cmocka_unit_test(a_mode_and_a_preferred_member_may_be_given),
+		cmocka_unit_test(a_preferred_member_may_be_spelled_in_other_ways),
 		cmocka_unit_test(a_bond_may_have_vlans),
 		cmocka_unit_test(addresses_of_a_bond_may_be_learned),
 		cmocka_unit_test(mistakes_are_told_at_their_places),

@@ -252,6 +252,19 @@ static void test_ports_and_eal(void **state)
 		{"name: lan", "name: 'l n'", "12:11: ports[1].name: may hold only letters"},
 		{"device: net_b", "device: net_a",
 			"13:13: ports[1].device: port 'wan' has this device"},
+		{TWO_PORTS, VTAP_PORTS("0000:3b:00.0", "3B:00.0"),
+			"10:13: ports[1].device: port 'wan' has this device already"},
+		{TWO_PORTS, VTAP_PORTS("3b:00.0,x=1", "0:3b:0.0,x=2"),
+			"10:13: ports[1].device: port 'wan' has this device already"},
+		{TWO_PORTS,
+			VTAP_PORTS("3b:00.0,mac=02:00:00:00:00:01",
+				"3b:00.0,x=1,mac=02:00:00:00:00:01"),
+			"10:13: ports[1].device: port 'wan' has this device already"},
+		{TWO_PORTS, VTAP_PORTS("net_tap0,iface=a", "net_tap0,iface=b"),
+			"10:13: ports[1].device: port 'wan' has this device already"},
+		{TWO_PORTS,
+			VTAP_PORTS("net_af_packet0,iface=e1", "net_af_packet1,qpairs=2,iface=e1"),
+			"10:13: ports[1].device: port 'wan' has this device already"},
 		{"device: net_b", "device: ''", "13:13: ports[1].device: must not be empty"},
 		{"0@(0-1),1@0,2@1", "0@0,1@1", "2:11: eal.lcores: names 2 lcores, 3 are needed"},
 		{"0@(0-1),1@0,2@1", "(0,0,1)", "2:11: eal.lcores: names 2 lcores, 3 are needed"},
@@ -273,6 +286,22 @@ static void test_ports_and_eal(void **state)
 	};
 
 	CHECK(list);
+}
+
+// Some drivers make several devices of one NIC, which an argument tells apart.
+static void test_devices_alike(void **state)
+{
+	static const char *const pairs[] = {VTAP_PORTS("3b:00.0", "3b:00.1"),
+		VTAP_PORTS("3b:00.0", "1:3b:00.0"),
+		VTAP_PORTS("3b:00.0,mac=02:00:00:00:00:01", "3b:00.0,mac=02:00:00:00:00:02"),
+		VTAP_PORTS("3b:00.0,port=0", "3b:00.0,port=1"),
+		VTAP_PORTS("3b:00.0", "3b:00.0,representor=0"),
+		VTAP_PORTS("3b:00.0,representor=0", "3b:00.0,representor=01"),
+		VTAP_PORTS("net_af_packet0,iface=e1", "net_af_packet1,iface=e10"),
+		VTAP_PORTS("net_tap0,iface=e1", "net_tap1,iface=e2")};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		conf_free(conf_file_changed(TWO_PORTS, pairs[i]));
 }
 
 static void test_devices(void **state)
@@ -316,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_gateways),
 		cmocka_unit_test(test_ports_and_eal),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_devices_alike),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
