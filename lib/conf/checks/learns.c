@@ -3,6 +3,7 @@
 #include "checks/learns.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "conf.h"
 #include "reading/ctx.h"
@@ -11,18 +12,16 @@
 
 static const char *const words[] = {[CONF_LEARN_DHCP] = "dhcp", [CONF_LEARN_SLAAC] = "slaac"};
 
-// 0.0.PORT.INDEX and ::PORT:INDEX; the file has at most one of each on a port, but may try.
+// 0.PORT.INDEX and ::1.PORT.INDEX, of which the index has 16 bits: conf_addrs_nobodys.
 static struct addr stand_in(uint8_t learn, uint32_t port, uint32_t index)
 {
-	const uint8_t v4[4] = {0, 0, (uint8_t)port, (uint8_t)(index + 1)};
+	uint8_t b[4] = {0, (uint8_t)(port + 1), (uint8_t)(index >> 8), (uint8_t)index};
 	struct addr v6 = {.b = {0}};
 
 	if (learn == CONF_LEARN_DHCP)
-		return addr_from_v4(v4);
-	v6.b[12] = 1; // neither :: nor ::1
-	v6.b[13] = (uint8_t)port;
-	v6.b[14] = (uint8_t)(index >> 8);
-	v6.b[15] = (uint8_t)index;
+		return addr_from_v4(b);
+	b[0] = 1; // neither :: nor ::1
+	memcpy(v6.b + 12, b, sizeof(b));
 	return v6;
 }
 

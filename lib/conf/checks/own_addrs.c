@@ -10,6 +10,7 @@
 #include "checks/ports.h"
 #include "checks/routers.h"
 #include "conf.h"
+#include "reading/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -85,6 +86,11 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 		const struct turn_local *l = &x->conf->turn.local[i];
 		char inside[ADDR_TEXT_LEN];
 
+		if (addr_eq(&l->external, a) && conf_addrs_nobodys(&l->addr))
+			return conf_fail(x, n,
+				"%s is the external address of what the network gives: write 'all' "
+				"here",
+				text);
 		if (addr_eq(&l->external, a))
 			return conf_fail(x, n, "%s is the external address of %s: write %s here",
 				text, addr_format(&l->addr, inside, sizeof(inside)), inside);
@@ -207,7 +213,9 @@ static int check_relay_ports(struct conf_ctx *x)
 		if (taken >= range)
 			return conf_fail(x, n,
 				"listeners take every port of the range on %s: make it larger",
-				addr_format(&t->relay[i], text, sizeof(text)));
+				conf_addrs_nobodys(&t->relay[i])
+					? "the address that the network gives"
+					: addr_format(&t->relay[i], text, sizeof(text)));
 	}
 	return 0;
 }

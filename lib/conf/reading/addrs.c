@@ -31,13 +31,34 @@ int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *f
 	return conf_fail(x, n, "'%s' is not %s", conf_value_shown(n, shown), form);
 }
 
+bool conf_addrs_nobodys(const struct addr *a)
+{
+	static const uint8_t zero[12];
+
+	if (addr_is_v4(a))
+		return a->b[12] == 0 && memcmp(a->b + 13, zero, 3) != 0;
+	return memcmp(a->b, zero, 12) == 0 && a->b[12] == 1;
+}
+
+static int check_host(struct conf_ctx *x, const struct conf_node *n, const struct addr *a)
+{
+	char text[ADDR_TEXT_LEN];
+
+	if (!conf_addrs_nobodys(a))
+		return 0;
+	return conf_fail(x, n, "no host has %s: write the address that is meant",
+		addr_format(a, text, sizeof(text)));
+}
+
 int conf_addrs_read_one(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
-	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
+	struct addr *out = (struct addr *)((char *)base + k->offset);
+
+	if (addr_parse(n->text, out) != 0)
 		return conf_addrs_fail(
 			x, n, "an IPv4 or IPv6 address (without port, prefix length and brackets)");
-	return 0;
+	return check_host(x, n, out);
 }
 
 // What a word stands for; TURN_LISTEN_ONE for any other text.
@@ -56,16 +77,17 @@ static uint8_t word(const char *text)
 int conf_addrs_read_listen(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
+	struct addr *out = (struct addr *)((char *)base + k->offset);
 	const uint8_t on = word(n->text);
 
 	((uint8_t *)base)[k->count] = on;
 	if (on != TURN_LISTEN_ONE)
 		return 0;
-	if (addr_parse(n->text, (struct addr *)((char *)base + k->offset)) != 0)
+	if (addr_parse(n->text, out) != 0)
 		return conf_addrs_fail(x, n,
 			"an IPv4 or IPv6 address (without port, prefix length and brackets), "
 			"'all', 'all-ipv4' or 'all-ipv6'");
-	return 0;
+	return check_host(x, n, out);
 }
 
 int conf_addrs_read_relay(
@@ -158,6 +180,8 @@ int conf_addrs_read_list(
 			r.hi.b[15] &= 0xfe;
 		}
 	}
+	if (check_host(x, n, &r.lo) != 0 || check_host(x, n, &r.hi) != 0)
+		return -EINVAL;
 	nb = conf_addrs_room(x, k, n, base, &r);
 	out = nb > 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
 	for (uint32_t i = 0; out != NULL && i < nb; i++) {

@@ -33,6 +33,9 @@ int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *f
 bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len);
 // Why no host of the Internet can have an address, in words; NULL when one can.
 const char *conf_addrs_class(const struct addr *a);
+// True for addresses that no host can have, which stand in for those that the network gives:
+// 0.0.0.0/8 without 0.0.0.0, and ::1.0.0.0/104. No address of a file is one of these.
+bool conf_addrs_nobodys(const struct addr *a);
 // The number of addresses in a range; 0 with an error when they would make the list of key k too
 // long.
 uint32_t conf_addrs_room(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,

@@ -225,6 +225,48 @@ static void mistakes_are_told_at_their_places(void **state)
 	CHECK(list);
 }
 
+// Until it is known an address has one that stands in for it, which is nobody's to name or to see.
+static void what_stands_in_is_no_address_of_the_file(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{"address: 10.0.0.1,", "address: 0.0.0.1,",
+			"16:31: listeners[0].address: no host has 0.0.0.1: write the address that "
+			"is meant"},
+		{"udp, address: 10.0.0.1,", "tcp, address: 0.1.0.0,",
+			"16:31: listeners[0].address: no host has 0.1.0.0"},
+		{"address: 'fd00::1',", "address: '::100:0',",
+			"17:31: listeners[1].address: no host has ::1.0.0.0"},
+		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, 0.1.0.0, 10.1.0.2",
+			"19:25: relay.addresses[1]: no host has 0.1.0.0"},
+		{"[10.0.0.1, 'fd00::1', 10.1.0.2", "[10.0.0.1, '::ff:fffe-::100:1', 10.1.0.2",
+			"19:25: relay.addresses[1]: no host has ::1.0.0.1"},
+		{"  ports: 49152-65535\n",
+			"  pools: [{name: x, addresses: [0.1.0.0], peers: [10.8.0.0/16]}]\n",
+			"20:33: relay.pools[0].addresses[0]: no host has 0.1.0.0"},
+		{"[10.0.0.254]", "[0.1.0.0]", "9:15: ports[0].gateway[0]: no host has 0.1.0.0"},
+	};
+	char *text = conf_file_edit(WAN, "    addresses: [dhcp]\n" KERNEL);
+	char *listen = conf_text_edit(text, LISTEN, "  - {address: all, port: 3478}\n");
+	char *relay = conf_text_edit(
+		listen, RELAY "  ports: 49152-65535\n", "  addresses: all\n  ports: 3478-3478\n");
+	char *outside =
+		conf_text_edit(text, "[dhcp]\n", "[{address: dhcp, external: 203.0.113.5}]\n");
+	char *named = conf_text_edit(outside, LISTEN, "  - {address: 203.0.113.5}\n");
+
+	CHECK(list);
+	conf_file_refused(relay, strlen(relay),
+		"18:10: relay.ports: listeners take every port of the range on the address that "
+		"the network gives: make it larger");
+	conf_file_refused(named, strlen(named),
+		"15:15: listeners[0].address: 203.0.113.5 is the external address of what the "
+		"network gives: write 'all' here");
+	free(named);
+	free(outside);
+	free(relay);
+	free(listen);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +277,7 @@ int main(void)
 		cmocka_unit_test(a_router_in_no_subnet_is_the_kernels_business),
 		cmocka_unit_test(addresses_that_do_not_fit_are_told_at_the_word),
 		cmocka_unit_test(mistakes_are_told_at_their_places),
+		cmocka_unit_test(what_stands_in_is_no_address_of_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -111,8 +111,8 @@ static void test_addresses(void **state)
 			"16:31: listeners[0].address: 0.0.0.0 is no address of a"},
 		{"udp, address: 10.0.0.1,", "tls, address: '::',",
 			"16:31: listeners[0].address: :: is no address of a listener"},
-		{"address: 10.0.0.1,", "address: 0.0.0.1,",
-			"16:31: listeners[0].address: 0.0.0.1 is not an address of any port"},
+		{"address: 10.0.0.1,", "address: 203.0.113.1,",
+			"16:31: listeners[0].address: 203.0.113.1 is not an address of any port"},
 		{"address: 10.0.0.1,", "address: eth0,",
 			"16:31: listeners[0].address: 'eth0' is not an IPv4 or IPv6 address"},
 		{"address: 'fd00::1', port: 50000", "address: 10.0.0.1, port: 3478",
@@ -162,8 +162,8 @@ static void test_stream_listeners(void **state)
 		{"transport: udp", "transport: tls",
 			"16:17: listeners[0].transport: there is no tls.certificate: name the PEM"},
 		{LISTENER,
-			LISTENER "\n  - {transport: tcp, address: 0.0.0.1}\n"
-				 "  - {transport: tcp, address: 0.0.0.1}",
+			LISTENER "\n  - {transport: tcp, address: 203.0.113.1}\n"
+				 "  - {transport: tcp, address: 203.0.113.1}",
 			"18:5: listeners[2]: the same as listeners[1]"},
 		{LISTENER,
 			LISTENER "\n  - {transport: tcp, address: 1.2.3.4}\n"
