@@ -68,10 +68,15 @@ int conf_file_close(void **state)
 	return close(conf_fd);
 }
 
-struct conf *conf_file_load(const char *text, size_t len, char *error)
+void conf_file_write(const char *text, size_t len)
 {
 	if (ftruncate(conf_fd, 0) != 0 || pwrite(conf_fd, text, len, 0) != (ssize_t)len)
 		abort();
+}
+
+struct conf *conf_file_load(const char *text, size_t len, char *error)
+{
+	conf_file_write(text, len);
 	return conf_load(conf_path, error);
 }
 

@@ -18,6 +18,8 @@ extern char conf_path[32];
 int conf_file_open(void **state);
 // Closes the file: teardown. Returns 0 or -1.
 int conf_file_close(void **state);
+// Makes the file one of len bytes.
+void conf_file_write(const char *text, size_t len);
 // Writes len bytes to the file and loads it. The caller frees the result with conf_free. NULL with
 // the reason in error, which has CONF_ERROR_LEN bytes.
 struct conf *conf_file_load(const char *text, size_t len, char *error);

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files of odd structure are refused or accepted, and nothing worse. test_conf_errors changes the
+// bytes of one file, in which two plain ports have a device each. Never seen there was a port
+// without one that something else asks for its device: a VLAN, an exception port, another port. Nor
+// was a bond, nor a file that is checked a second time once its addresses have been learned. So
+// these come in all combinations here, and every file of conf/ with each of its nodes left out or
+// something else.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "conf_file.h"
+#include "reading/ctx.h"
+#include "reading/node.h"
+#include "reading/yaml.h"
+
+#define TEXT_MAX 65536
+
+static char text[TEXT_MAX];
+static unsigned int nb_good, nb_bad, nb_resolved;
+
+// --- loading -------------------------------------------------------------------------------------
+
+// FILE:LINE:COL: key: reason, of one line.
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	const size_t path = strlen(conf_path);
+	unsigned int l, col;
+	int used = 0;
+
+	if (strncmp(line, conf_path, path) != 0 ||
+		sscanf(line + path, ":%u:%u: %n", &l, &col, &used) != 2 || used == 0 || l == 0 ||
+		col == 0 || strstr(line + path + used, ": ") == NULL || strchr(line, '\n') != NULL)
+		fail_msg("not FILE:LINE:COL: key: reason: %s\nof\n%s", line, text);
+}
+
+// Every pending address is given by the network. What fits the other addresses of the file is one
+// of its own, what does not is another.
+static void resolve(struct conf *c, struct conf_report *r, bool fits)
+{
+	struct conf_learned l[64];
+	char error[CONF_ERROR_LEN] = "";
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		for (uint32_t j = 0; j < c->ports[i].nb_addresses && nb < 64; j++) {
+			const uint8_t v4[4] = {10, 200, (uint8_t)i, fits ? (uint8_t)(j + 1) : 0};
+			struct addr v6 = {.b = {0x20, 0x01, 0x0d, 0xb9, [14] = (uint8_t)i}};
+
+			v6.b[15] = fits ? (uint8_t)(j + 1) : 0;
+			if (c->ports[i].addresses[j].pending)
+				l[nb++] = (struct conf_learned){.port = i,
+					.index = j,
+					.addr = addr_is_v4(&c->ports[i].addresses[j].addr)
+						? addr_from_v4(v4)
+						: v6,
+					.prefix_len = 120};
+		}
+	}
+	nb_resolved += conf_resolve(c, l, nb, r, error) == 0;
+}
+
+static void try_once(bool fits, bool *pending)
+{
+	struct conf_report r = {.say = hear};
+	struct conf *c = conf_load_all(conf_path, &r);
+
+	*pending = false;
+	nb_good += c != NULL;
+	nb_bad += c == NULL;
+	if (c == NULL) {
+		assert_in_range(r.nb[CONF_ERROR], 1, 20);
+		return;
+	}
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		assert_non_null(c->ports[i].name);
+		assert_non_null(c->ports[i].device);
+		assert_non_null(conf_port_device(&c->ports[i], 0));
+	}
+	conf_warnings(c, &r);
+	*pending = conf_pending(c);
+	if (*pending)
+		resolve(c, &r, fits);
+	conf_free(c);
+}
+
+static void try_text(void)
+{
+	bool pending;
+
+	conf_file_write(text, strlen(text));
+	try_once(true, &pending);
+	if (pending)
+		try_once(false, &pending);
+}
+
+// --- files with a node that is something else ----------------------------------------------------
+
+static const char *const others[] = {NULL, "~", "7", "''", "[]", "{}", "[{}]"};
+
+struct edit {
+	unsigned int node; // that is replaced, counted in the order of writing
+	const char *by; // NULL = left out, with its key
+	unsigned int at;
+};
+
+// Writes a node in flow style.
+static void put(FILE *out, const struct conf_node *n, struct edit *e)
+{
+	if (e->at++ == e->node) {
+		fprintf(out, "%s", e->by);
+	} else if (n->kind == CONF_SCALAR) {
+		if (n->plain)
+			fprintf(out, "%s", n->text);
+		else
+			fprintf(out, "\"%s\"", n->text);
+	} else {
+		fprintf(out, n->kind == CONF_MAP ? "{" : "[");
+		for (const struct conf_node *c = n->child; c != NULL; c = c->next) {
+			if (e->by == NULL && e->at == e->node) {
+				e->at++;
+				continue;
+			}
+			if (c->key != NULL)
+				fprintf(out, "%s: ", c->key);
+			put(out, c, e);
+			fprintf(out, ",\n");
+		}
+		fprintf(out, n->kind == CONF_MAP ? "}" : "]");
+	}
+}
+
+// Returns false when there is no such node.
+static bool write_edited(const struct conf_node *root, struct edit e)
+{
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	assert_non_null(out);
+	put(out, root, &e);
+	fputc('\n', out);
+	fputc('\0', out);
+	assert_false(ferror(out));
+	fclose(out);
+	return e.at > e.node;
+}
+
+static void change_every_node(const char *file)
+{
+	char error[CONF_ERROR_LEN] = "";
+	struct conf_ctx x = {.path = "file", .error = error};
+	struct conf_node *root;
+	size_t len;
+	FILE *in = fopen(file, "r");
+
+	assert_non_null(in);
+	len = fread(text, 1, sizeof(text) - 1, in);
+	fclose(in);
+	text[len] = '\0';
+	root = conf_yaml_parse(&x, text, len);
+	if (root == NULL)
+		fail_msg("%s: %s", file, error);
+	for (unsigned int node = 1;; node++) {
+		for (unsigned int i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+			if (!write_edited(root, (struct edit){.node = node, .by = others[i]})) {
+				conf_yaml_free(root);
+				return;
+			}
+			try_text();
+		}
+	}
+}
+
+static void every_file_with_each_of_its_nodes_changed(void **state)
+{
+	glob_t files;
+
+	nb_good = nb_bad = 0;
+	assert_int_equal(glob(SOURCE_ROOT "/conf/*.yaml", 0, NULL, &files), 0);
+	assert_in_range(files.gl_pathc, 10, 100);
+	for (size_t i = 0; i < files.gl_pathc; i++)
+		change_every_node(files.gl_pathv[i]);
+	globfree(&files);
+	assert_true(nb_good > 100 && nb_bad > 1000);
+}
+
+// --- ports of all kinds --------------------------------------------------------------------------
+
+// Each list has the ways to write one key of a port, the first of which leaves it out.
+static const char *const devices[] = {
+	"", "device: net_a, ", "device: 'vtap:w0', ", "device: ~, ", "device: 'bond:wan', "};
+static const char *const bonds[] = {"", "bond: ~, ", "bond: {}, ", "bond: {members: []}, ",
+	"bond: {mode: lacp}, ", "bond: {primary: net_c}, ", "bond: {members: [net_c, net_d]}, ",
+	"bond: {members: [net_c, 'vtap:w1'], primary: net_d}, ",
+	"bond: {members: [net_c, net_b], mode: active-backup, primary: 'net_c,x=1'}, "};
+static const char *const addresses[] = {"", "addresses: [10.0.0.1/24], ", "addresses: [dhcp], ",
+	"addresses: ['fd00::1/64', slaac], "};
+static const char *const vlans[] = {"", "vlans: [], ", "vlans: [{id: 7}], ",
+	"vlans: [{id: 7, addresses: [10.7.0.1/24]}], ",
+	"vlans: [{id: 7, addresses: [dhcp, slaac], exception: {name: sr7}}, "
+	"{id: 8, name: wan, addresses: ['fd08::1/64']}], "};
+static const char *const exceptions[] = {
+	"", "exception: {}, ", "exception: {name: sr0}, ", "exception: {device: net_tap7}, "};
+static const char *const seconds[] = {"",
+	"  - {name: lan, device: net_b, addresses: [10.1.0.1/24], exception: {name: sr0}}\n",
+	"  - {name: lan, addresses: [10.1.0.1/24], exception: {name: w0}}\n"};
+
+#define NB(list) (sizeof(list) / sizeof(list[0]))
+
+static void write_ports(unsigned int k)
+{
+	const char *device = devices[k % NB(devices)], *bond, *own, *vlan, *exception;
+
+	k /= NB(devices);
+	bond = bonds[k % NB(bonds)];
+	k /= NB(bonds);
+	own = addresses[k % NB(addresses)];
+	k /= NB(addresses);
+	vlan = vlans[k % NB(vlans)];
+	k /= NB(vlans);
+	exception = exceptions[k % NB(exceptions)];
+	k /= NB(exceptions);
+	snprintf(text, sizeof(text),
+		"ports:\n  - {%s%s%s%s%sname: wan}\n%slisteners:\n  - {address: all}\n"
+		"  - {address: all-ipv4, transport: tcp}\nrelay: {addresses: all}\n"
+		"auth: {realm: turn.test, secrets: [hunter2hunter2hunter2]}\n",
+		device, bond, own, vlan, exception, seconds[k]);
+}
+
+static void ports_of_all_kinds(void **state)
+{
+	const unsigned int nb =
+		NB(devices) * NB(bonds) * NB(addresses) * NB(vlans) * NB(exceptions) * NB(seconds);
+
+	nb_good = nb_bad = nb_resolved = 0;
+	for (unsigned int k = 0; k < nb; k++) {
+		write_ports(k);
+		try_text();
+	}
+	assert_true(nb_good > 50 && nb_bad > 1000 && nb_resolved > 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_file_with_each_of_its_nodes_changed),
+		cmocka_unit_test(ports_of_all_kinds),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
