@@ -12,6 +12,7 @@ from IEEE 802.1AX speaks for it. m0 and m1 are TAPs of net_tap, which tells its 
 take in for itself what is for a TAP's MAC, so cables of tc lie between.
 """
 
+import contextlib
 import socket
 import struct
 import threading
@@ -28,6 +29,7 @@ OWN100, HOST100, PEER100 = "10.100.0.1", "10.100.0.2", "10.100.0.3"
 PAUSE = 0.002  # between two datagrams of the load
 CHANNEL = 0x4000
 SLOW_MAC = bytes.fromhex("0180c2000002")
+LACP = b"\x88\x09\x01\x01"
 SYSTEM = bytes.fromhex("02aaaaaaaaaa")
 IN_SYNC = 0x3D  # active, long timeout, aggregation, synchronization, collecting, distributing
 
@@ -44,6 +46,7 @@ class Partner:
         self.thread.start()
 
     def loop(self):
+        self.say(bytes(18))  # an active end speaks first; the server may be silent for 29 s
         while not self.stop:
             try:
                 frame, sender = self.sock.recvfrom(2048)
@@ -54,16 +57,18 @@ class Partner:
                 continue
             if sender[2] == socket.PACKET_OUTGOING or frame[:6] != SLOW_MAC:
                 continue
-            assert frame[12:16] == b"\x88\x09\x01\x01" and len(frame) == 124, frame.hex()
+            assert frame[12:16] == LACP and len(frame) == 124, frame.hex()
             self.heard += 1
-            actor = struct.pack(">H6sHHHB3x", 0x8000, SYSTEM, 7, 0x8000, self.number, IN_SYNC)
-            answer = SLOW_MAC + SYSTEM + frame[12:16]
-            answer += b"\x01\x14" + actor + b"\x02\x14" + frame[18:36]
-            answer += b"\x03\x10" + bytes(14) + bytes(2 + 50)
-            try:
-                self.sock.send(answer)
-            except OSError:
-                continue
+            self.say(frame[18:36])
+
+    def say(self, other):
+        """other: what the other end has said of itself."""
+        actor = struct.pack(">H6sHHHB3x", 0x8000, SYSTEM, 7, 0x8000, self.number, IN_SYNC)
+        frame = SLOW_MAC + SYSTEM + LACP
+        frame += b"\x01\x14" + actor + b"\x02\x14" + other
+        frame += b"\x03\x10" + bytes(14) + bytes(2 + 50)
+        with contextlib.suppress(OSError):
+            self.sock.send(frame)
 
     def close(self):
         self.stop = True
@@ -136,19 +141,32 @@ def no_switches(lab):
         lab.sw.ip("link", "del", name, check=False)
 
 
-def cable(lab, one, other):
-    """Whatever comes in on either interface goes out on the other."""
-    for a, b in ((one, other), (other, one)):
-        lab.dut.run("tc", "qdisc", "del", "dev", a, "ingress", check=False)
+def cable(lab, i):
+    """Whatever comes in at either end of a link goes out at the other."""
+    unplug(lab, i)
+    for a, b in ((f"m{i}", f"w{i}"), (f"w{i}", f"m{i}")):
         lab.dut.run("tc", "qdisc", "add", "dev", a, "ingress")
         lab.dut.run(*f"tc filter add dev {a} parent ffff: protocol all u32 match u32 0 0 "
                     f"action mirred egress redirect dev {b}".split())  # fmt: skip
 
 
+def unplug(lab, i):
+    for end in "mw":
+        lab.dut.run("tc", "qdisc", "del", "dev", f"{end}{i}", "ingress", check=False)
+
+
 def cut(lab, i, order):
-    """Takes a link down or up, at both ends."""
-    for interface in (f"m{i}", f"w{i}"):
-        lab.dut.ip("link", "set", interface, order)
+    """Takes a link down or up, at both ends.
+
+    A TAP stays up and is no longer running. Were it set down, net_tap could undo that: it is told
+    before the kernel is done, reads all flags and writes them back. Without a carrier it would find
+    out up to a second later. The server's end comes up last: what it announces has to get through.
+    """
+    taps = lab.dut.ip("-brief", "link", "show", "type", "tun").split()
+    (unplug if order == "down" else cable)(lab, i)
+    for interface in (f"m{i}", f"w{i}") if order == "down" else (f"w{i}", f"m{i}"):
+        state = ("state", "dormant" if order == "down" else "up")
+        lab.dut.ip("link", "set", interface, *(state if interface in taps else (order,)))
 
 
 def members(server):
@@ -170,14 +188,14 @@ def start(lab, bond, networks=None, allow=()):
     if "vlans" in networks:
         config |= {"listeners": [{"address": "all"}], "relay": {"addresses": "all"},
                    "peers": {"allow": ["10.100.0.0/24"]}}  # fmt: skip
-    made = servers.Slipring(lab, config, allow=("tx-full", *allow))
+    made = servers.Slipring(lab, config, allow=allow)
     made.config["ports"] = [port]
     made.text = servers.json.dumps(made.config)
     lab.servers.append(made)
     lab.cleanup.callback(made.kill)
     made.start()
     for i in range(2):
-        cable(lab, f"m{i}", f"w{i}")
+        cable(lab, i)
     return made
 
 
