@@ -8,13 +8,22 @@
 
 For active-backup the links are on two switches, and br0 is a third one, which sees no link fail: it
 finds the server again only when something tells it. For LACP both are on br0, and a partner written
-from IEEE 802.1AX speaks for it. m0 and m1 are TAPs of net_tap, which tells its link. A bridge would
-take in for itself what is for a TAP's MAC, so cables of tc lie between.
+from IEEE 802.1AX speaks for it. Then the partner is dpdk-testpmd, whose bond is the driver that the
+server has, but which passes frames only on links that LACP has brought into use:
+
+        slipring ── m0 ═ w0 ── bond of
+                 ── m1 ═ w1 ── testpmd ── t2: br0
+
+m0 and m1 (and w0 and w1 of testpmd) are TAPs of net_tap, which tells its link. A bridge would take
+in for itself what is for a TAP's MAC, so cables of tc lie between.
 """
 
 import contextlib
+import os
+import shutil
 import socket
 import struct
+import subprocess
 import threading
 import time
 
@@ -74,6 +83,52 @@ class Partner:
         self.stop = True
         self.thread.join()
         self.sock.close()
+
+
+class Testpmd:
+    """dpdk-testpmd as a switch with a group: its bond of w0 and w1, and t2, which is on br0."""
+
+    def __init__(self, lab):
+        lab.attach(lab.dut, "t2", 0x50)
+        lab.dut.ip("link", "set", "t2", "arp", "off", "up")
+        old = "DPDK 22." in labs.command(servers.BINARY, "--version")
+        links = ",".join(f"{'slave' if old else 'member'}=net_tap{i}" for i in range(2))
+        self.log_path, prefix = os.path.join(lab.dir, "testpmd.log"), f"{lab.prefix}t"
+        cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        # EAL leaves it, empty
+        lab.cleanup.callback(shutil.rmtree, f"/var/run/dpdk/{prefix}", ignore_errors=True)
+        with open(self.log_path, "wb") as log:
+            self.process = lab.popen(
+                lab.dut, "stdbuf", "-o0", "dpdk-testpmd", "--lcores", f"0@({cpus}),1@({cpus})",
+                "--no-huge", "-m", "128", "--no-shconf", "--no-pci", "--no-telemetry",
+                "--file-prefix", prefix, "--vdev", "net_tap0,iface=w0",
+                "--vdev", "net_tap1,iface=w1", "--vdev", "net_af_packet0,iface=t2",
+                "--vdev", f"net_bonding0,mode=4,{links},xmit_policy=l34,socket_id=0", "--",
+                "-i", "--auto-start", "--total-num-mbufs=8192", "--portlist=2,3", "--nb-cores=1",
+                stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        labs.until(lambda: "io packet forwarding" in self.log(), 20, "testpmd forwards")
+        self.stop = False
+        self.thread = threading.Thread(target=self.tick, args=(lab.sw.raw("t2"),), daemon=True)
+        self.thread.start()
+
+    def log(self):
+        assert self.process.poll() is None, f"testpmd ended with {self.process.returncode}"
+        with open(self.log_path, errors="replace") as log:
+            return log.read()
+
+    def tick(self, sock):
+        """Its bond speaks LACP as often as it sends, and it sends only what it has received."""
+        with sock, contextlib.suppress(OSError):  # a failed test has removed t2
+            while not self.stop:
+                sock.send(bytes.fromhex("02bbbbbbbbbb02cccccccccc88b5") + bytes(46))
+                time.sleep(0.02)
+
+    def close(self):
+        self.stop = True
+        self.thread.join()
+        labs.end_process(self.process)
+        self.process.stdin.close()
 
 
 class Load:
@@ -200,15 +255,13 @@ def start(lab, bond, networks=None, allow=()):
 
 
 def fail_over(lab, server, states, client=None, echo=None):
-    """Takes m0 down and up, then m1, under load; the members' states after each step."""
+    """Takes m0 down and up, then m1, under load; states: the members', after each step wanted."""
     echo = echo or lab.echo()
     client = client or lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(CHANNEL, echo.address).cls == SUCCESS
     load = Load(client)
     time.sleep(1)
-    for link, order, want in (
-        (0, "down", states[0]), (0, "up", states[1]), (1, "down", states[2]), (1, "up", states[3]),
-    ):  # fmt: skip
+    for want, (link, order) in zip(states, ((0, "down"), (0, "up"), (1, "down"), (1, "up"))):
         first, begin = load.sent, time.monotonic()
         cut(lab, link, order)
         await_members(server, *want)
@@ -273,6 +326,18 @@ def lacp(lab):
     server.finish()
 
 
+def lacp_of_dpdk(lab):
+    if not shutil.which("dpdk-testpmd"):
+        raise labs.Skip("LACP with dpdk-testpmd needs dpdk-testpmd (dpdk-dev, dpdk), all else passed")
+    switch = Testpmd(lab)
+    server = start(lab, {"mode": "lacp"})
+    await_members(server, "used", "used")
+    fail_over(lab, server, [("down", "used"), ("used", "used"), ("used", "down")])
+    assert switch.process.poll() is None, switch.log()
+    switch.close()
+    server.finish()
+
+
 def main(lab):
     labs.need_own_server()
     if not lab.vtap:
@@ -284,6 +349,8 @@ def main(lab):
     tagged(lab)
     no_switches(lab)
     lacp(lab)
+    no_switches(lab)
+    lacp_of_dpdk(lab)
 
 
 if __name__ == "__main__":
