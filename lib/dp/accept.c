@@ -149,8 +149,10 @@ static unsigned int tag_back(struct rte_mbuf *m)
 	return rte_vlan_insert(&m) == 0 ? DP_SENT : DP_DROP_HEADROOM;
 }
 
-// True when the frame is a UDP datagram; else it has been dealt with.
-static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct net_frame *f)
+// True when the frame is a UDP datagram; else it has been dealt with, and *whole is the frame that
+// it has completed, the last fragment of a datagram, or stays as it is.
+static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct net_frame *f,
+	struct rte_mbuf **whole)
 {
 	const struct dp_port *p = &w->dp->port[port];
 	const struct net_rx *rules = &p->rx[ip_verified(p, m) | l4_verified(p, m) << 1];
@@ -169,7 +171,7 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	}
 	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, f);
 	if (bad == NET_DROP_FRAGMENT) {
-		fragments_input(w, port, m, f);
+		*whole = fragments_input(w, port, m, f);
 		return false;
 	}
 	if (bad != NET_OK) {
@@ -217,46 +219,47 @@ static int accept_parsed(
 	return NOBODY;
 }
 
-// The worker that owns the datagram, with v filled in; NOBODY when the frame has been dealt with.
-static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
-{
-	struct net_frame f;
-
-	if (!parse_any(w, port, m, &f))
-		return NOBODY;
-	v->port = port;
-	return accept_parsed(w, m, &f, v);
-}
-
-// These do not count as packets that came in elsewhere: no rule of a NIC brings fragments home.
-void accept_whole(struct worker *w, uint8_t port, unsigned int n)
+// The same for a frame that fragments have made. Nobody counts whether it came in elsewhere: no
+// rule of a NIC brings fragments home. So it is handed over here.
+static int accept_whole(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
 {
 	const struct net_rx *rules = &w->dp->port[port].rx[0]; // nobody has verified anything
-	struct burst *b = &w->burst;
+	struct net_frame f;
+	enum net_drop bad =
+		net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, &f);
+	int home;
 
-	b->n = 0;
-	for (unsigned int i = 0; i < n; i++) {
-		struct rte_mbuf *m = b->m[i];
-		struct turn_view *v = &b->turn.view[b->n];
-		struct net_frame f;
-		enum net_drop bad = net_frame_parse(
-			rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, &f);
-		int home;
-
-		if (bad != NET_OK) {
-			worker_drop(w, m, drop_of_net(bad));
-			continue;
-		}
-		v->port = port;
-		home = accept_parsed(w, m, &f, v);
-		if (home == NOBODY)
-			continue;
-		v->flags |= DP_FRAGMENTED;
-		if (home != w->id)
-			handover_datagram(w, (unsigned int)home, m, v);
-		else
-			b->m[b->n++] = m;
+	if (bad != NET_OK) {
+		worker_drop(w, m, drop_of_net(bad));
+		return NOBODY;
 	}
+	v->port = port;
+	home = accept_parsed(w, m, &f, v);
+	if (home == NOBODY)
+		return NOBODY;
+	v->flags |= DP_FRAGMENTED;
+	if (home == w->id)
+		return home;
+	handover_datagram(w, (unsigned int)home, m, v);
+	return NOBODY;
+}
+
+// The worker that owns the datagram, with v filled in; NOBODY when the frame has been dealt with.
+// A datagram takes the place of its last fragment in *m, and so its turn: what came behind it does
+// not overtake it.
+static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf **m, struct turn_view *v)
+{
+	struct rte_mbuf *whole = NULL;
+	struct net_frame f;
+
+	if (parse_any(w, port, *m, &f, &whole)) {
+		v->port = port;
+		return accept_parsed(w, *m, &f, v);
+	}
+	if (whole == NULL)
+		return NOBODY;
+	*m = whole;
+	return accept_whole(w, port, whole, v);
 }
 
 // Whether the source of a plain frame is behind the port that it came in on. Its destination stands
@@ -296,7 +299,7 @@ bool accept_again(struct worker *w, unsigned int i)
 		v->flags &= (uint8_t)~DP_UNJUDGED;
 		return true;
 	}
-	if (accept_any(w, v->port, w->burst.m[i], v) == NOBODY) // else ours, as before
+	if (accept_any(w, v->port, &w->burst.m[i], v) == NOBODY) // else ours, as before
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
@@ -377,7 +380,8 @@ static __rte_always_inline int owner(const struct accepting *a, int home, const 
 {
 	if (home == NOBODY)
 		return NOBODY;
-	a->came[(v->flags & DP_IPV4) != 0] += v->leg;
+	if ((v->flags & DP_FRAGMENTED) == 0)
+		a->came[(v->flags & DP_IPV4) != 0] += v->leg;
 	return home ^ a->id;
 }
 
@@ -506,8 +510,10 @@ static __rte_always_inline void accept_frames(
 		bytes += m->pkt_len;
 		v->origin = fresh.origin;
 		away = accept_plain(&a, m, v);
-		if (unlikely(away == NOBODY))
-			away = owner(&a, accept_any(w, port, m, v), v);
+		if (unlikely(away == NOBODY)) {
+			away = owner(&a, accept_any(w, port, &b->m[i], v), v);
+			m = b->m[i];
+		}
 		if (unlikely(away != 0)) {
 			if (away != NOBODY) {
 				elsewhere[(v->flags & DP_IPV4) != 0] += v->leg;

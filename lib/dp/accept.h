@@ -13,8 +13,6 @@ struct worker;
 // Judges the n received packets in the burst. Datagrams for this worker's shard stay, moved
 // together, with their views; all other packets are dealt with.
 void accept_burst(struct worker *w, uint8_t port, unsigned int n);
-// Finds the owners of w->burst.m[0, n), frames that fragments have made; as accept_burst.
-void accept_whole(struct worker *w, uint8_t port, unsigned int n);
 // Judges by its addresses what came in on a port: to an address of ours, *to, from another host,
 // and by the port that this host is behind. DP_SENT or a reason to drop it.
 unsigned int accept_ends(const struct dp *dp, const struct addr *src, const struct addr *dst,

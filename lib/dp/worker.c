@@ -102,10 +102,6 @@ static __rte_always_inline void receive_burst(
 
 	accept_burst(w, port, n);
 	burst_route(w, of, homes);
-	if (unlikely(w->nb_whole > 0)) {
-		accept_whole(w, port, fragments_take(w, w->burst.m));
-		burst_route(w, of, homes);
-	}
 }
 
 // The same of a device that may receive super-frames.

@@ -94,7 +94,6 @@ struct worker {
 	struct pieces pieces;
 	struct sorting sorting;
 	struct fragments *fragments; // NULL: fragments.flows is 0
-	unsigned int nb_whole; // datagrams that the fragments of the burst have made
 	struct backlog backlog;
 	uint64_t
 		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has

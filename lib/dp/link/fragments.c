@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fragments received. The bytes of each are copied into the buffer of its datagram at once, so that
-// a flood of fragments takes no packet buffers. What has become whole waits for the end of its
-// burst, and then goes the way of any other datagram.
+// a flood of fragments takes no packet buffers. What has become whole goes the way of any other
+// datagram, in the place of its last fragment.
 //
 // Counters: a fragment that is kept is held; then it is consumed, with its datagram made, or lost
 // under the reason by which its datagram has ended.
@@ -39,8 +39,6 @@
 struct fragments {
 	struct reassembly *flows;
 	struct rates rates;
-	unsigned int nb_whole;
-	struct rte_mbuf *whole[DP_BURST]; // for the end of the burst
 	struct rte_mbuf **buffer; // by flow, from the pool of long ones; there is always one
 };
 
@@ -230,11 +228,10 @@ static struct rte_mbuf *shorten(struct worker *w, uint32_t flow)
 	return n;
 }
 
-static void finish(struct worker *w, uint8_t port, const uint8_t *src_mac,
+static struct rte_mbuf *finish(struct worker *w, uint8_t port, const uint8_t *src_mac,
 	const struct reassembly_whole *whole)
 {
-	struct fragments *f = w->fragments;
-	unsigned int reason = wrap(w, port, src_mac, whole, f->buffer[whole->flow]);
+	unsigned int reason = wrap(w, port, src_mac, whole, w->fragments->buffer[whole->flow]);
 	struct rte_mbuf *m = NULL;
 
 	w->live.consumed += whole->fragments;
@@ -244,18 +241,17 @@ static void finish(struct worker *w, uint8_t port, const uint8_t *src_mac,
 		m = shorten(w, whole->flow);
 		reason = m != NULL ? DP_SENT : DP_DROP_NO_MBUF;
 	}
-	if (reason != DP_SENT) {
+	if (reason != DP_SENT)
 		w->live.drop[reason]++;
-		return;
-	}
-	f->whole[f->nb_whole++] = m; // one for each frame of a burst, at most
-	w->nb_whole = f->nb_whole;
+	return m;
 }
 
-void fragments_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
+struct rte_mbuf *fragments_input(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct reassembly_whole whole = {.flow = REASSEMBLY_NONE};
+	struct rte_mbuf *made = NULL;
 	struct net_fragment p;
 	unsigned int reason;
 	enum net_drop bad;
@@ -263,35 +259,26 @@ void fragments_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const s
 	bad = w->fragments != NULL ? net_fragment_read(data, f, &p) : NET_DROP_FRAGMENT;
 	if (bad != NET_OK) {
 		worker_drop(w, m, drop_of_net(bad));
-		return;
+		return NULL;
 	}
 	reason = judge(w, &p, port, (uint32_t)f->l4_off + f->payload_len - f->l3_off);
 	if (reason == DP_SENT && !rates_take(&w->fragments->rates, &p.src, w->now_ms))
 		reason = DP_DROP_FRAGMENT_RATE;
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);
-		return;
+		return NULL;
 	}
 	bad = reassembly_add(w->fragments->flows, &p, w->now_ms, &whole);
 	count_lost(w);
 	if (bad != NET_OK) {
 		worker_drop(w, m, drop_of_net(bad));
-		return;
+		return NULL;
 	}
 	w->live.fragments_in++;
 	if (whole.flow != REASSEMBLY_NONE)
-		finish(w, port, data + 6, &whole);
+		made = finish(w, port, data + 6, &whole);
 	rte_pktmbuf_free(m);
-}
-
-unsigned int fragments_take(struct worker *w, struct rte_mbuf **m)
-{
-	struct fragments *f = w->fragments;
-	const unsigned int n = f->nb_whole;
-
-	memcpy(m, f->whole, n * sizeof(f->whole[0]));
-	f->nb_whole = w->nb_whole = 0;
-	return n;
+	return made;
 }
 
 void fragments_tick(struct worker *w)

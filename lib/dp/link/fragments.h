@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dp_burst.h"
-
 struct conf;
 struct dp;
 struct net_frame;
@@ -24,10 +22,10 @@ void fragments_free(struct worker *w);
 // Bytes of memory that pool and workers take.
 size_t fragments_bytes(const struct conf *c);
 // Takes a frame about which net_frame_parse has said NET_DROP_FRAGMENT; f is as that has left it.
-void fragments_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
-// Takes up to DP_BURST frames that the fragments of a burst have made. Each is a frame of plain
-// UDP, as if it had come so.
-unsigned int fragments_take(struct worker *w, struct rte_mbuf **m);
+// Returns the frame that it has completed, of plain UDP, as if it had come so; the caller's. NULL:
+// none.
+struct rte_mbuf *fragments_input(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 // Once a millisecond.
 void fragments_tick(struct worker *w);
 // Fragments that wait for others.

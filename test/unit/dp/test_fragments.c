@@ -210,6 +210,33 @@ static void short_ones(void **state)
 	world_close(&world);
 }
 
+// What came behind the fragments of a datagram does not overtake it, nor does what came before them
+// fall behind: whole ones and such take turns, in one burst.
+static void in_order(void **state)
+{
+	static const struct world_setup one_queue = {
+		.workers = 2, .rx_queues = 1, .tx_queues = 1, .change = with_fragments};
+	struct world_datagram got;
+
+	for (unsigned int round = 0; round < 2; round++) {
+		open_world(round == 0 ? &one : &one_queue, true);
+		for (unsigned int i = 0; i < CLIENTS; i++) {
+			for (uint32_t n = 0; n < 6; n++) {
+				make_up(i, n % 2 == 0 ? 100 + n : 1300 + n, true);
+				world_send_long(&world, &in, 1280, n == 3);
+			}
+			world_run(&world);
+			for (uint32_t n = 0; n < 6; n++) {
+				assert_true(world_take(&world, &peer[i], &got));
+				assert_int_equal(got.len, n % 2 == 0 ? 100 + n : 1300 + n);
+			}
+		}
+		assert_int_equal(world_drops(&world), 0);
+		assert_int_equal(world_stats(&world).reassembled, 3 * CLIENTS);
+		world_close(&world);
+	}
+}
+
 static void drops_with(enum net_drop reason, uint64_t before)
 {
 	assert_int_equal(world_dropped(&world, drop_of_net(reason)), before + 1);
@@ -510,6 +537,7 @@ int main(void)
 		cmocka_unit_test(channels),
 		cmocka_unit_test(indications),
 		cmocka_unit_test(short_ones),
+		cmocka_unit_test(in_order),
 		cmocka_unit_test(wrong_wholes),
 		cmocka_unit_test(for_nobody),
 		cmocka_unit_test(off),
