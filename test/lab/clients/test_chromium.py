@@ -14,7 +14,7 @@ import shipped
 import streams
 from lab import SERVER4, until
 
-PICTURE = os.path.join(labs.BUILD, "lab", "chromium.png")
+PICTURE = os.path.join(labs.BUILD, "lab", f"{browser.NAME}.png")
 PATIENCE = 20 * labs.SLOW
 CALLS = (
     (f"turn:{SERVER4}:3478?transport=udp", "udp"),
@@ -26,23 +26,15 @@ LATE = {"exception-foreign", "peer-no-permission", "no-permission", "keepalive",
         "peer-no-allocation", "hairpin-no-allocation", "ip-options"}  # fmt: skip
 
 
-def trust(home, ca):
-    """Puts a CA among those that the browser with this home believes."""
-    store = os.path.join(home, ".pki/nssdb")
-    os.makedirs(store)
-    labs.command("certutil", "-d", "sql:" + store, "-N", "--empty-password")
-    labs.command("certutil", "-d", "sql:" + store, "-A", "-n", "lab", "-t", "C,,", "-i", ca)
-
-
-def call(url, seconds):
+def call(url, seconds, rsa=0):
     auth = shipped.credentials()
-    args = ", ".join(map(json.dumps, (url, auth.user, auth.password, seconds * 1000)))
+    args = ", ".join(map(json.dumps, (url, auth.user, auth.password, seconds * 1000, rsa)))
     return f"call({args})"
 
 
 def distrustful(lab, server):
     """A browser that knows nothing of the CA does not get as far as TURN."""
-    page = browser.Browser(lab, lab.cli, home=os.path.join(lab.dir, "other"))
+    page = browser.start(lab, lab.cli, home=os.path.join(lab.dir, "other"))
     page.open("file://" + browser.CALLS)
     before = streams.counters(server)
     (url, _) = CALLS[-1]
@@ -58,9 +50,9 @@ def main(lab):
     home = os.path.join(lab.dir, "home")
     text = shipped.text(lab, "transports.yaml")
     ca = streams.signed_certificate(lab, f"IP:{SERVER4}", "shipped")
-    trust(home, ca)
+    browser.trust(home, ca)
     server = lab.server(text=text, allow=LATE)
-    page = browser.Browser(lab, lab.cli, home=home)
+    page = browser.start(lab, lab.cli, home=home)
     page.open("file://" + browser.CALLS)
     calls = ", ".join(call(url, PATIENCE) for url, _ in CALLS)
     answers = page.run(f"Promise.all([{calls}])", timeout=3 * PATIENCE)

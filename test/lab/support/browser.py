@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headless Chromium in a namespace of the lab, told what to do over a pipe (DevTools protocol)."""
+"""Headless Chromium in a namespace of the lab, told what to do over a pipe (DevTools protocol).
+
+LAB_BROWSER=firefox puts Firefox in its place, which no run of scripts/test installs.
+"""
 
 import base64
 import json
@@ -9,8 +12,10 @@ import shutil
 import subprocess
 import time
 
+import firefox
 import lab as labs
 
+NAME = os.environ.get("LAB_BROWSER", "chromium")
 # Calls between two ends of one browser that may use the relay alone
 CALLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chromium.html")
 OPTIONS = (
@@ -21,6 +26,22 @@ OPTIONS = (
     "--autoplay-policy=no-user-gesture-required", "--window-size=1160,660",
     "--remote-debugging-pipe",
 )  # fmt: skip
+
+
+def trust(home, ca):
+    """Puts a CA among those that the browser with this home believes."""
+    store = os.path.join(home, ".pki/nssdb")
+    if NAME == "firefox":
+        store = firefox.profile(home)
+    os.makedirs(store, exist_ok=True)
+    labs.command("certutil", "-d", "sql:" + store, "-N", "--empty-password")
+    labs.command("certutil", "-d", "sql:" + store, "-A", "-n", "lab", "-t", "C,,", "-i", ca)
+
+
+def start(lab, ns, home=None):
+    """The browser that LAB_BROWSER names, or Chromium."""
+    kind = {"chromium": Browser, "firefox": firefox.Browser}[NAME]
+    return kind(lab, ns, home=home)
 
 
 class Browser:

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# alone: what a browser has not been answered in 50 ms it sends again
+"""Calls of a web browser over IPv6 whose DTLS flights are too long for the link, so that their Send
+and Data indications are in fragments: they arrive complete and in order, and nothing of a handshake
+has to be sent again. Then the same over TCP and TLS.
+"""
+
+import collections
+import os
+import struct
+
+import browser
+import lab as labs
+import shipped
+import streams
+from capture import Capture
+from lab import CLIENT6, SERVER4, SERVER6, until
+from test_chromium import LATE, PATIENCE, call
+from turnlib import DATA_ATTR, HEADER_LEN, REQUESTED_ADDRESS_FAMILY
+
+# What the link carries. DTLS datagrams of Chromium have 1200 bytes, those of Firefox 1420.
+MTU = {"chromium": 1280, "firefox": 1500}[browser.NAME]
+RSA = 4096  # a Certificate of 1.3 KB, a CertificateVerify of 0.5 KB
+TRIES = 4
+UDP = f"turn:[{SERVER6}]:3478?transport=udp"
+OVER_STREAMS = (
+    (f"turn:[{SERVER6}]:3478?transport=tcp", "tcp"),
+    (f"turns:[{SERVER6}]:5349?transport=tcp", "tls"),
+)[: 1 if browser.NAME == "firefox" else 2]  # which does not connect to turns: by an address
+ALLOCATE, SEND, DATA = 0x0003, 0x0016, 0x0017
+IPV6_FRAGMENT = 44
+
+
+def whole(frames):
+    """(frame, UDP payload, number of fragments) of each datagram over IPv6."""
+    parts = collections.defaultdict(list)
+    for frame in frames:
+        if frame.proto == 17 and ":" in frame.src:
+            yield frame, frame.payload, 1
+        elif frame.proto == IPV6_FRAGMENT:
+            offset, ident = struct.unpack_from("!HI", frame.l4, 2)
+            pieces = parts[frame.src, frame.dst, ident]
+            pieces.append((offset & ~7, not offset & 1, frame.l4[8:]))
+            pieces.sort()
+            data = b"".join(piece for _, _, piece in pieces)
+            (start, last, piece) = pieces[-1]
+            if last and start + len(piece) == len(data):
+                frame.sport, frame.dport = struct.unpack_from("!HH", data)
+                yield frame, data[8:], len(pieces)
+
+
+def attributes(message):
+    """(type, value) of each attribute of a STUN message."""
+    at = HEADER_LEN
+    while at + 4 <= len(message):
+        kind, size = struct.unpack_from("!HH", message, at)
+        yield kind, message[at + 4 : at + 4 + size]
+        at += 4 + (size + 3) // 4 * 4
+
+
+def relayed(message):
+    """What an indication or ChannelData carries, or nothing; and whether it is an indication."""
+    kind, length = struct.unpack_from("!HH", message)
+    if 0x4000 <= kind < 0x8000:
+        return message[4 : 4 + length], False
+    if kind not in (SEND, DATA):
+        return b"", False
+    return dict(attributes(message)).get(DATA_ATTR, b""), True
+
+
+def is_handshake(data):
+    """DTLS of a handshake: in the clear, or of 1.3's epoch 2 (RFC 9147 section 4)."""
+    return data[:1] and (data[0] in (20, 22) or data[0] & 0xE3 == 0x22)
+
+
+class Flights:
+    """The handshakes of a capture: what each port of the client has sent and got, how many of
+    either were indications in fragments, and whether an IPv6 relayed address was asked for."""
+
+    def __init__(self, frames):
+        self.sent, self.got = collections.defaultdict(list), collections.defaultdict(list)
+        self.cut_out = self.cut_in = 0
+        self.wants_ipv6 = False
+        for frame, message, pieces in whole(frames):
+            if SERVER6 not in (frame.src, frame.dst) or len(message) < HEADER_LEN:
+                continue
+            if struct.unpack_from("!H", message)[0] == ALLOCATE:
+                self.wants_ipv6 |= REQUESTED_ADDRESS_FAMILY in dict(attributes(message))
+            data, indication = relayed(message)
+            if not is_handshake(data):
+                continue
+            if frame.src == CLIENT6:
+                self.sent[frame.sport].append(data)
+                self.cut_out += indication and pieces > 1
+            else:
+                self.got[frame.dport].append(data)
+                self.cut_in += indication and pieces > 1
+
+    def in_order(self):
+        (one, other) = self.sent
+        return self.sent[one] == self.got[other] and self.sent[other] == self.got[one]
+
+    def repeated(self):
+        """What an end has sent more than once."""
+        names = [(port, name) for port, all in self.sent.items() for d in all for name in names_of(d)]
+        return [name for name, count in collections.Counter(names).items() if count > 1]
+
+
+def names_of(data):
+    """What a datagram has: handshake messages in the clear by type, number and offset. All else by
+    its length: no flight here has two datagrams of one."""
+    found, at = [], 0
+    while at + 25 <= len(data) and data[at] == 22 and not any(data[at + 3 : at + 5]):
+        found.append((data[at + 13], data[at + 17 : at + 22]))
+        at += 13 + struct.unpack_from("!H", data, at + 11)[0]
+    return found or [(data[0], len(data))]
+
+
+def over_udp(lab, page, server):
+    """A call. Nothing of its handshake is lost. True if it took one go and was in order: where the
+    CPUs are busy, the other end may answer too late, and two CPUs of the client swap datagrams."""
+    names = ("fragments_in", "reassembled", "fragments_out")
+    before = server.stats()
+    with Capture(lab, lab.cli, "c0") as capture:
+        answer = page.run(call(UDP, PATIENCE, RSA), timeout=3 * PATIENCE)
+    after = server.stats()
+    seen = Flights(capture.frames)
+    verify(answer, "udp", seen.wants_ipv6)
+    (one, other) = seen.sent
+    for here, there in ((one, other), (other, one)):
+        assert sorted(seen.sent[here]) == sorted(seen.got[there]), "a datagram was lost, or two came"
+    counted = {name: after[name] - before[name] for name in names}
+    again = seen.repeated()
+    print(f"DTLS datagrams of {' and '.join(str([len(d) for d in f]) for f in seen.sent.values())} "
+        f"bytes, {seen.cut_out} sent and {seen.cut_in} got as indications in fragments; {counted}; "
+        f"in order: {seen.in_order()}; sent again: {again}")  # fmt: skip
+    assert counted["reassembled"] >= seen.cut_out > 0, (seen.cut_out, counted)
+    assert counted["fragments_out"] >= 2 * seen.cut_in > 0, (seen.cut_in, counted)
+    return seen.in_order() and not again
+
+
+def verify(answer, protocol, wants_ipv6=False):
+    """What the browser's own statistics say of a call."""
+    assert answer["ok"] and answer["inOrder"], answer
+    address = SERVER6 if wants_ipv6 else SERVER4  # who does not ask gets IPv4: RFC 8656 7.2
+    for side in (answer["near"], answer["seen"]):
+        print(f"{protocol}: {side}")
+        assert side["type"] == side["remote"] == "relay" and side["protocol"] == protocol, side
+        assert side["address"].strip("[").startswith(address), side
+        assert side["dtls"] == "connected" and side["cipher"].startswith("TLS_"), side
+        assert side["sent"] > 0 and side["received"] > 0, side
+
+
+def link(lab):
+    """A cable that carries no more than MTU. Super-frames would hide what is on it."""
+    for ns in (lab.cli, lab.sw):
+        ns.ip("link", "set", "c0", "mtu", str(MTU))
+    labs.OFFLOAD = "csum"
+
+
+def main(lab):
+    labs.need_own_server()
+    link(lab)
+    home = os.path.join(lab.dir, "home")
+    # one worker: of several, one has the fragments of a flow, and another what comes whole
+    text = shipped.text(lab, "transports.yaml", workers=1)
+    text = text.replace("    addresses:", f"    mtu: {MTU}\n    addresses:", 1)
+    browser.trust(home, streams.signed_certificate(lab, f"IP:{SERVER6}", "shipped"))
+    server = lab.server(text=text, allow=LATE)
+    page = browser.start(lab, lab.cli, home=home)
+    page.open("file://" + browser.CALLS)
+    tries = 1
+    while not over_udp(lab, page, server):
+        assert tries < TRIES, "no handshake did without sending again"
+        tries += 1
+    calls = ", ".join(call(url, PATIENCE, RSA) for url, _ in OVER_STREAMS)
+    answers = page.run(f"Promise.all([{calls}])", timeout=3 * PATIENCE)
+    picture = os.path.join(labs.BUILD, "lab", f"{browser.NAME}6.png")
+    page.screenshot(picture)
+    print(f"screenshot: {picture}")
+    for (_, protocol), answer in zip(OVER_STREAMS, answers):
+        verify(answer, protocol)
+    rows = server.allocations()
+    assert rows and all(row["client"].startswith(f"[{CLIENT6}]:") for row in rows), rows
+    assert page.run("hangUp()") == 2 * (tries + len(OVER_STREAMS))
+    until(lambda: server.stats()["allocations"] == 0, 5, "the calls have ended")
+    stats = server.stats()
+    assert stats["path_mtus"] == stats["icmp_errors_sent"] == 0, stats
+
+
+if __name__ == "__main__":
+    labs.run(main)
