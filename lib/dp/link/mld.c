@@ -69,7 +69,7 @@ bool mld_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct 
 	w->live.consumed++;
 	rte_pktmbuf_free(m);
 	all = (q.group.d[0] | q.group.d[1]) == 0;
-	if (!has_ipv6(p) || (!all && (r->left > 0 || !listens(p, &q.group))))
+	if (!has_ipv6(p) || (!all && !listens(p, &q.group)))
 		return true;
 	if (q.v1)
 		r->v1_ms = w->now_ms + V1_MS;

@@ -208,6 +208,25 @@ static void queries_are_answered_within_their_time(void **state)
 	world_close(&world);
 }
 
+// RFC 3810 section 6.2: a group is answered for within the time of the query for it, however late
+// another answer is due.
+static void a_late_answer_delays_none_that_is_due_sooner(void **state)
+{
+	struct query q;
+
+	open_with(*state);
+	q = good(false);
+	q.code = 0xffff; // 0x1fff << 10 ms: hours
+	ask(&q);
+	q.code = 200;
+	group_of(&world.addresses[1].addr, q.group.b);
+	ask(&q);
+	world_wait(&world, 250);
+	assert_int_equal(nb_seen, 1);
+	is_whole(0, 2);
+	world_close(&world);
+}
+
 static void a_router_of_version_1_is_answered_in_its_own(void **state)
 {
 	struct query q;
@@ -292,6 +311,7 @@ int main(void)
 		WORLD_CASE(queries_are_answered_within_their_time, setups, 0),
 		WORLD_CASE(queries_are_answered_within_their_time, setups, 1),
 		WORLD_CASE(queries_are_answered_within_their_time, setups, 2),
+		WORLD_CASE(a_late_answer_delays_none_that_is_due_sooner, setups, 0),
 		WORLD_CASE(a_router_of_version_1_is_answered_in_its_own, setups, 0),
 		WORLD_CASE(some_queries_are_not_believed, setups, 0),
 		WORLD_CASE(a_flood_of_queries_is_answered_once_a_second, setups, 0),
