@@ -276,32 +276,31 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 }
 
 // Puts an answer in place of the request. It goes back by the ordinary way, not to the MAC that the
-// request came from: who can put a frame on the link is no router for that.
+// request came from: who can put a frame on the link is no router for that. It may leave in
+// fragments: over IPv4 it has no DF, and over IPv6 we are its source.
 void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct endpoint *client, uint16_t len)
 {
 	const struct source *from = fastpath_listener_source(w, listener);
 	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
 	const struct net_ip ip = {.tos = from->tos, .ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
-	const uint32_t ip_len = net_headers_len(addr_is_v4(&src.addr), 0) - NET_ETH_LEN + len;
-	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
-	uint16_t neigh = NEIGH_NONE;
-	uint8_t port = 0, *frame;
-	const struct nexthop_way way = {&src.addr, &client->addr, &client->addr};
-	unsigned int reason = nexthop_resolve(w, &way, &port, &neigh);
+	const struct nexthop_way to = {&src.addr, &client->addr, &client->addr};
+	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, *frame;
+	struct rewrite_way way = {.neigh = NEIGH_NONE};
+	const unsigned int reason = nexthop_resolve(w, &to, &way.place, &way.neigh);
+	struct net_frame f;
 
-	if (reason == DP_SENT && ip_len > path_mtu(w, port, &client->addr))
-		reason = DP_DROP_MTU;
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);
 		return;
 	}
-	frame = net_write_udp(payload, len, &w->dp->port[port].l2, &src, client, &ip, 0);
+	frame = net_write_udp(payload, len, &w->dp->port[way.place].l2, &src, client, &ip, 0);
 	store_be16(payload - 2,
 		csum_udp(&src.addr, &client->addr, payload - NET_UDP_LEN,
 			(uint16_t)(len + NET_UDP_LEN)));
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
-	nexthop_send(w, m, port, neigh);
+	net_frame_describe(frame, (uint16_t)(payload - frame), len, &f);
+	rewrite_send(w, m, &f, &way, path_mtu(w, way.place, &client->addr));
 }
 
 static void unreachable(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)

@@ -69,8 +69,8 @@ bool rewrite_may_fragment(
 // longer than mtu. Takes the packet.
 void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct rewrite_way *way, uint16_t mtu);
-// Sends what m holds from REWRITE_ANSWER_AT on, of len bytes, to a client from a listener. Takes
-// the packet.
+// Sends what m holds from REWRITE_ANSWER_AT on, of len bytes, to a client from a listener, in
+// fragments if it is longer than the path's MTU. Takes the packet.
 #define REWRITE_ANSWER_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)
 void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct endpoint *client, uint16_t len);

@@ -451,7 +451,7 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 
 	if (c == NULL || c->state != SESSION_OPEN)
 		return DP_DROP_DTLS_ENDED;
-	if (r->len > w->sessions->message)
+	if (r->len > DTLS_MESSAGE_MAX)
 		return DP_DROP_MTU;
 	if (r->at + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
 		return DP_DROP_HEADROOM;

@@ -423,7 +423,6 @@ static int create(struct worker *w)
 	s->free = s->oldest = s->youngest = SESSION_NONE;
 	s->max = max;
 	s->half_open = share_of(c->dtls.half_open, c->workers);
-	s->message = sessions_config(c).message;
 	s->rotated_ms = w->now_ms;
 	mem += RTE_ALIGN_CEIL(sizeof(*s), RTE_CACHE_LINE_SIZE);
 	table_init(&s->table, mem, max);

@@ -88,7 +88,6 @@ struct sessions {
 	uint32_t max, used, free, scan;
 	uint32_t half_open; // most handshakes
 	uint32_t oldest, youngest; // handshakes
-	uint16_t message; // longest to a client
 	struct hash_key key;
 	struct table table; // all except FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies *cookies;

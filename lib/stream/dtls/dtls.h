@@ -15,6 +15,7 @@ struct ssl_ctx_st; // libssl's SSL_CTX
 
 // Bytes that a record adds to a message at most: header, explicit nonce, tag.
 #define DTLS_OVERHEAD_MAX (13 + 8 + 16)
+#define DTLS_MESSAGE_MAX 16384 // RFC 5246 section 6.2.1
 
 // The result of a read, a write or a handshake: more than 0, or one of these.
 #define IO_LATER 0 // not now

@@ -28,6 +28,8 @@ bool wire_take(struct wire *w, struct datagram *out)
 
 // --- files ---------------------------------------------------------------------------------------
 
+bool dtls_with_rsa;
+
 static char cert_path[] = "/tmp/test_dtls_cert_XXXXXX", key_path[] = "/tmp/test_dtls_key_XXXXXX";
 
 static void remove_files(void)
@@ -55,7 +57,7 @@ struct stream_tls dtls_files(void)
 	if (made)
 		return tls;
 	made = true;
-	key = EVP_EC_gen("P-256");
+	key = dtls_with_rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256");
 	cert = X509_new();
 	assert_true(key != NULL && cert != NULL);
 	ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);

@@ -43,7 +43,9 @@ struct dtls_client {
 	struct wire in, out; // to and from the client
 };
 
-// Makes files with a certificate for this process; they are removed when it ends.
+// Makes files with a certificate for this process; they are removed when it ends. dtls_with_rsa,
+// set before the first call: one of RSA-2048, not of P-256.
+extern bool dtls_with_rsa;
 struct stream_tls dtls_files(void);
 // Time of the wall clock after which a client first sends again what is not answered; doubled each
 // time. 20 ms, for tests that lose datagrams. A test that loses none sets a second (RFC 6347

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is too long for the way to a DTLS client: cut where it may be.
+// The server's certificate is an RSA key's, so its flight is longer than the shortest path.
+#include <unistd.h>
+
+#include "bytes.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "dtls_clients_world.h"
+#include "icmp_frames.h"
+#include "worker.h"
+
+#define IP_UDP 28
+#define LINK 1500
+
+static void change(struct dp_world *w)
+{
+	w->conf.path_mtus = 1024;
+}
+
+static const struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .change = change},
+	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .dtls = true, .change = change},
+};
+
+static unsigned int in_fragments; // datagrams that clients have got so
+
+// What has come in fragments, for its client.
+static void take_longs(void)
+{
+	static struct ip_long got;
+
+	for (unsigned int i = 0; i < nb_clients; i++) {
+		while (world_take_long(&world, &client[i].at, &got)) {
+			assert_true(endpoint_eq(&got.src, &client[i].server));
+			wire_put(&end[i].in, got.data, got.len);
+			in_fragments++;
+		}
+	}
+}
+
+static bool shakes(unsigned int i)
+{
+	for (unsigned int n = 0; n < 1000; n++) {
+		if (n > 20)
+			usleep(1000);
+		if (dtls_client_shake(&end[i]))
+			return true;
+		step();
+		take_longs();
+	}
+	return false;
+}
+
+static void too_big(const struct endpoint *src, const struct endpoint *dst, uint32_t mtu)
+{
+	const struct icmp_frame e = {.from = "203.0.113.77",
+		.src = *src,
+		.dst = *dst,
+		.type = 3,
+		.code = 4,
+		.mtu = mtu,
+		.len = 1490};
+	const uint64_t before = world_stats(&world).path_mtus;
+
+	icmp_frame_send(&world, &e);
+	settle(3);
+	assert_int_equal(world_stats(&world).path_mtus, before + 1);
+}
+
+// Whoever knows a client can have a short path believed. The same client then comes back with a new
+// handshake, all of whose datagrams may be cut.
+static void a_short_path_stops_no_handshake(void **state)
+{
+	clients_world_open(*state);
+	on_the_wire = client_sends;
+	client_place("10.99.0.20", world.dtls + 2);
+	assert_true(shakes(0));
+	allocate(0);
+	too_big(&client[0].server, &client[0].at, 576);
+	in_fragments = 0;
+	dtls_client_close(&end[0]);
+	dtls_client_open(&end[0], NULL);
+	assert_true(shakes(0));
+	assert_true(in_fragments > 0);
+	assert_int_equal(world_dropped(&world, DP_DROP_MTU), 0);
+	clients_world_close();
+}
+
+static const char *const ciphers[] = {"AESGCM", "CHACHA20"};
+
+static void place(unsigned int cipher)
+{
+	client_place("10.99.0.20", world.dtls + 2);
+	assert_int_equal(SSL_set_cipher_list(end[nb_clients - 1].ssl, ciphers[cipher]), 1);
+	assert_true(shakes(nb_clients - 1));
+}
+
+// The second client's allocation is where the first one's is: with two workers mostly away from
+// its session.
+static void allocate_pair(unsigned int cipher)
+{
+	const unsigned int i = nb_clients;
+	uint8_t token[8];
+
+	place(cipher);
+	place(cipher);
+	get_nonce(i);
+	begin_allocate(i);
+	stun_put(&client[i].w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	finish_allocate(i);
+	memcpy(token, client[i].answer + client[i].reply.off[STUN_RESERVATION_TOKEN], 8);
+	assert_int_equal(bind_channel(i), 0);
+	get_nonce(i + 1);
+	begin_allocate(i + 1);
+	stun_put(&client[i + 1].w, STUN_RESERVATION_TOKEN, token, sizeof(token));
+	finish_allocate(i + 1);
+	assert_int_equal(bind_channel(i + 1), 0);
+}
+
+// Whether a datagram of so much data from its peer reaches client i.
+static bool arrives(unsigned int i, uint16_t len, uint8_t ttl, bool df)
+{
+	struct world_datagram d = {
+		.src = peer_of(i), .dst = client[i].relay, .ttl = ttl, .df = df, .len = len};
+	static uint8_t got[DATAGRAM_MAX];
+	int n;
+
+	test_rand_fill(&world.rand, d.data, len);
+	world_send(&world, &d);
+	for (unsigned int k = 0; k < 3; k++) {
+		step();
+		take_longs();
+	}
+	n = SSL_read(end[i].ssl, got, sizeof(got));
+	if (n <= 0)
+		return false;
+	assert_in_range(n, 4 + len, 4 + len + 3);
+	assert_int_equal(load_be16(got), CLIENT_CHANNEL);
+	assert_memory_equal(got + 4, d.data, len);
+	return true;
+}
+
+// Without DF the record is cut, wherever the session is.
+static void without_df_records_are_cut(void **state)
+{
+	clients_world_open(*state);
+	on_the_wire = client_sends;
+	for (unsigned int pair = 0; pair < 4; pair++)
+		allocate_pair(pair % 2);
+	for (unsigned int i = 0; i < nb_clients; i++) {
+		in_fragments = 0;
+		assert_true(arrives(i, LINK - IP_UDP, 64, false));
+		assert_true(arrives(i, LINK - IP_UDP - 1, 64, false));
+		assert_int_equal(in_fragments, 2);
+		assert_true(arrives(i, 1000, 64, false));
+		assert_int_equal(in_fragments, 2);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	clients_world_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_CASE(a_short_path_stops_no_handshake, setups, 0),
+		WORLD_CASE(a_short_path_stops_no_handshake, setups, 1),
+		WORLD_CASE(without_df_records_are_cut, setups, 0),
+		WORLD_CASE(without_df_records_are_cut, setups, 1),
+	};
+
+	dtls_with_rsa = true;
+	dtls_client_timer_us = 1000000;
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
