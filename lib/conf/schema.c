@@ -650,9 +650,10 @@ static const struct conf_key conf_schema[] = {
 	.help = "Whether datagrams to ports of this box that nobody has are answered by port "
 	"unreachable, within the same limits. Silence tells a scanner less."},
 {"icmp.path-mtu", CONF_NUMBER, ONE(conf, path_mtus), RANGE(0, 65536), .def = "1024",
-	.help = "Destinations, on each worker, of which it is known for ten minutes that longer "
-	"packets do not get there than ICMP errors have told; 0 = nothing is learnt. Values below "
-	"576 bytes, and 1280 with IPv6, are not believed."},
+	.help = "Paths, on each worker, of which it is known for ten minutes that longer packets "
+	"do not get there than ICMP errors have told: from an allocation to a peer's address, or "
+	"to its client; 0 = nothing is learnt. Values below 576 bytes, and 1280 with IPv6, are "
+	"not believed."},
 };
 // clang-format on
 

@@ -139,11 +139,14 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 {
 	const struct source *src = &w->source[to ^ 1][turn_mark_from(l->mark[to])];
+	const uint16_t sport = to == TURN_FROM_PEER ? l->relay_port : src->port;
+	const struct endpoint from = {src->addr, be16(sport)};
+	const struct endpoint at = {l->end[to], turn_mark_port(l->mark[to])};
 	const struct nexthop_way way = {&src->addr, &l->end[to], &l->end[TURN_FROM_CLIENT]};
 	uint16_t neigh;
 	uint8_t port;
 
-	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM && !path_mtu_lowered(w, &l->end[to]) &&
+	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM && !path_mtu_lowered(w, &from, &at) &&
 		local_addrs_find(w->dp->local, &l->end[to]) == NULL &&
 		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
 		l->hop[to] = neigh_note(w->neigh, neigh);

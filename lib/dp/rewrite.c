@@ -159,7 +159,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 		return DP_SENT;
 	}
 	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);
-	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->dst.addr))
+	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
 		*path->hop = neigh_note(w->neigh, way->neigh);
 	return reason;
 }
@@ -221,7 +221,7 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	if (reason == DP_SENT) {
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
-		r->mtu = wire ? path_mtu(w, way->place, &r->dst->addr) : UINT16_MAX;
+		r->mtu = wire ? path_mtu(w, way->place, r->src, r->dst) : UINT16_MAX;
 		if (wire && fast_headers_relay(w, m, v, r, way->neigh))
 			return;
 		r->fresh = client_describe(m, v, &f);
@@ -300,7 +300,7 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 			(uint16_t)(len + NET_UDP_LEN)));
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
 	net_frame_describe(frame, (uint16_t)(payload - frame), len, &f);
-	rewrite_send(w, m, &f, &way, path_mtu(w, way.place, &client->addr));
+	rewrite_send(w, m, &f, &way, path_mtu(w, way.place, &src, client));
 }
 
 static void unreachable(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)

@@ -586,12 +586,6 @@ uint16_t neigh_noted(const struct neigh_table *t, uint32_t note)
 	return index;
 }
 
-void neigh_void_notes(struct neigh_table *t, uint16_t index)
-{
-	t->entry[index].serial = next_serial(&t->entry[index]);
-	hop_update(t, index);
-}
-
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index)
 {
 	return t->entry[index].state;

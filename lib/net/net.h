@@ -292,8 +292,6 @@ const struct neigh_hop *neigh_hops(const struct neigh_table *t);
 // Names an entry and the target it has now: index in the lower half, serial above. Never 0; void
 // once the entry has been given to another target 65,534 times.
 uint32_t neigh_note(const struct neigh_table *t, uint16_t index);
-// Voids all notes that name an entry.
-void neigh_void_notes(struct neigh_table *t, uint16_t index);
 // Entry of a note, or NEIGH_NONE when it has another target now, or for 0.
 uint16_t neigh_noted(const struct neigh_table *t, uint32_t note);
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index);

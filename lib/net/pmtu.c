@@ -5,7 +5,7 @@
 #define WAYS 4
 
 struct pmtu_place {
-	struct addr dst;
+	struct pmtu_flow flow;
 	uint64_t until_ms; // 0 = free
 	uint16_t mtu;
 };
@@ -28,19 +28,30 @@ void pmtu_init(struct pmtu *t, void *mem, uint32_t entries, const struct hash_ke
 	*t = (struct pmtu){.key = *key, .place = mem, .nb_buckets = buckets(entries)};
 }
 
-static struct pmtu_place *bucket_of(const struct pmtu *t, const struct addr *dst)
+static struct pmtu_place *bucket_of(const struct pmtu *t, const struct pmtu_flow *flow)
 {
-	const uint64_t hash = hash_addr(&t->key, dst, 0) >> 32;
+	const uint64_t ours =
+		hash_addr(&t->key, &flow->src, (uint32_t)flow->src_port << 16 | flow->dst_port);
+	const uint64_t hash = hash_addr(&t->key, &flow->dst, ours) >> 32;
 
 	return &t->place[(hash * t->nb_buckets >> 32) * WAYS];
 }
 
-uint16_t pmtu_look_up(const struct pmtu *t, const struct addr *dst, uint64_t now_ms)
+static bool flow_eq(const struct pmtu_flow *a, const struct pmtu_flow *b)
 {
-	const struct pmtu_place *b = bucket_of(t, dst);
+	return addr_eq(&a->dst, &b->dst) && addr_eq(&a->src, &b->src) &&
+		a->src_port == b->src_port && a->dst_port == b->dst_port;
+}
 
+uint16_t pmtu_find(const struct pmtu *t, const struct pmtu_flow *flow, uint64_t now_ms)
+{
+	const struct pmtu_place *b;
+
+	if (!pmtu_any(t, now_ms))
+		return PMTU_NONE;
+	b = bucket_of(t, flow);
 	for (unsigned int i = 0; i < WAYS; i++)
-		if (now_ms < b[i].until_ms && addr_eq(&b[i].dst, dst))
+		if (now_ms < b[i].until_ms && flow_eq(&b[i].flow, flow))
 			return b[i].mtu;
 	return PMTU_NONE;
 }
@@ -58,29 +69,22 @@ uint16_t pmtu_reported(bool is_v4, uint32_t mtu, uint32_t len)
 	return (uint16_t)mtu;
 }
 
-bool pmtu_lower(
-	struct pmtu *t, const struct addr *dst, uint16_t mtu, uint64_t now_ms, bool *lowered)
+bool pmtu_lower(struct pmtu *t, const struct pmtu_flow *flow, uint16_t mtu, uint64_t now_ms)
 {
 	struct pmtu_place *b, *to;
-	bool known;
 
-	*lowered = false;
-	if (t->nb_buckets == 0)
+	if (t->nb_buckets == 0 || mtu >= pmtu_find(t, flow, now_ms))
 		return false;
-	to = b = bucket_of(t, dst);
+	to = b = bucket_of(t, flow);
 	for (unsigned int i = 0; i < WAYS; i++) {
-		if (addr_eq(&b[i].dst, dst)) {
+		if (flow_eq(&b[i].flow, flow)) {
 			to = &b[i];
 			break;
 		}
 		if (b[i].until_ms < to->until_ms)
 			to = &b[i];
 	}
-	known = now_ms < to->until_ms && addr_eq(&to->dst, dst);
-	if (known && mtu >= to->mtu)
-		return false;
-	*to = (struct pmtu_place){.dst = *dst, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
+	*to = (struct pmtu_place){.flow = *flow, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
 	t->until_ms = to->until_ms;
-	*lowered = true;
-	return !known;
+	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of the MTU of the path to some destinations, where it is less than that of the link
-// (RFC 1191, RFC 8201): a table of fixed size. A destination has four places under a keyed hash.
-// When all are taken, the oldest of the four gives way. PURE; one lcore at a time.
+// What is known of the MTU of some flows' paths, where it is less than that of the link (RFC 1191,
+// RFC 8201): a table of fixed size. A flow has four places under a keyed hash. When all are taken,
+// the oldest of the four gives way. PURE; one lcore at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -18,6 +18,13 @@
 
 struct pmtu_place;
 
+// What goes from an address and port of ours to a destination.
+struct pmtu_flow {
+	struct addr src, dst;
+	uint16_t src_port;
+	uint16_t dst_port; // 0: what goes to any of its ports
+};
+
 struct pmtu {
 	struct hash_key key;
 	struct pmtu_place *place;
@@ -25,21 +32,20 @@ struct pmtu {
 	uint64_t until_ms; // from then on nothing is known
 };
 
-// Bytes of memory, 64-byte aligned and zeroed, for so many destinations; rounded up to fours.
+// Bytes of memory, 64-byte aligned and zeroed, for so many flows; rounded up to fours.
 size_t pmtu_size(uint32_t entries);
 // Makes an empty table in mem, which outlives it.
 void pmtu_init(struct pmtu *t, void *mem, uint32_t entries, const struct hash_key *key);
-// The MTU of the path to a destination, at the most; PMTU_NONE. pmtu_find asks the table.
-uint16_t pmtu_look_up(const struct pmtu *t, const struct addr *dst, uint64_t now_ms);
-static inline uint16_t pmtu_find(const struct pmtu *t, const struct addr *dst, uint64_t now_ms)
+// Whether anything is known of any flow.
+static inline bool pmtu_any(const struct pmtu *t, uint64_t now_ms)
 {
-	return __builtin_expect(now_ms < t->until_ms, 0) ? pmtu_look_up(t, dst, now_ms) : PMTU_NONE;
+	return __builtin_expect(now_ms < t->until_ms, 0);
 }
+// The MTU of a flow's path, at the most; PMTU_NONE.
+uint16_t pmtu_find(const struct pmtu *t, const struct pmtu_flow *flow, uint64_t now_ms);
 // What a report says of a path on which a packet of len bytes was too big: the MTU that it names,
 // or where it names none (0, IPv4 alone) the next plateau below len (RFC 1191 section 7). PMTU_NONE
 // when it says nothing to go by: not less than len, or less than PMTU_MIN4 or PMTU_MIN6.
 uint16_t pmtu_reported(bool is_v4, uint32_t mtu, uint32_t len);
-// Notes the MTU of a path for PMTU_MS, if it is less than what is known. True when nothing was
-// known before; *lowered tells whether anything was noted.
-bool pmtu_lower(
-	struct pmtu *t, const struct addr *dst, uint16_t mtu, uint64_t now_ms, bool *lowered);
+// Notes the MTU of a flow's path for PMTU_MS, if it is less than what is known. False: it is not.
+bool pmtu_lower(struct pmtu *t, const struct pmtu_flow *flow, uint16_t mtu, uint64_t now_ms);

@@ -80,3 +80,15 @@ void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *
 	else
 		*redirect_until(alloc_at(s, i)) = note->until_ms;
 }
+
+uint8_t turn_redirect_to(const struct turn_shard *s, const struct turn_view *v)
+{
+	struct turn_view of = *v;
+	uint32_t i;
+
+	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	i = alloc_lookup(s, &of);
+	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT)
+		return TURN_NO_WORKER;
+	return (uint8_t)alloc_at(s, i)->channel;
+}

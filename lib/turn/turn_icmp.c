@@ -38,7 +38,7 @@ enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e)
 		return TURN_DROP_ICMP_NO_ALLOCATION;
 	if (!peers_permission_live(s, e->slot, &e->peer.addr))
 		return TURN_DROP_ICMP_NO_PERMISSION;
-	return turn_icmp_allows(s, e->slot) ? TURN_OK : TURN_DROP_ICMP_RATE;
+	return TURN_OK;
 }
 
 uint16_t turn_icmp_indication(

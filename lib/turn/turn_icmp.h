@@ -21,14 +21,13 @@ struct turn_icmp {
 	uint8_t type, code;
 };
 
-// Whether the client of an allocation is to be told. TURN_OK, with e->slot; else the reason: there
-// is no live allocation, relay is not what this peer sees of it, the peer's address has no live
-// permission, or limits.icmp is used up.
+// Whether the client of an allocation is to be told, if turn_icmp_allows. TURN_OK, with e->slot;
+// else the reason: there is no live allocation, relay is not what this peer sees of it, or the
+// peer's address has no live permission.
 enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e);
 // Writes the Data indication, without DATA, and returns its length: 44 or 56. turn_icmp_judge has
 // returned TURN_OK.
 uint16_t turn_icmp_indication(
 	struct turn_shard *s, const struct turn_icmp *e, uint8_t out[TURN_ICMP_LEN_MAX]);
-// Takes one from limits.icmp of a live allocation; false when there is none left. For errors about
-// what was sent to its client.
+// Takes one from limits.icmp of a live allocation; false when there is none left.
 bool turn_icmp_allows(struct turn_shard *s, uint32_t slot);

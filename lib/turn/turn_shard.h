@@ -109,3 +109,5 @@ unsigned int turn_redirect_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max);
 // Applies a note that came from another worker.
 void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *note);
+// Worker to which the client of a view has been redirected; TURN_NO_WORKER when it has not been.
+uint8_t turn_redirect_to(const struct turn_shard *s, const struct turn_view *v);

@@ -50,7 +50,7 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 			.front = v->data,
 			.len = len,
 			.ip_id = rewrite_ip_id(w),
-			.mtu = path_mtu(w, way->place, &way->path.dst.addr),
+			.mtu = path_mtu(w, way->place, &way->path.src, &way->path.dst),
 			.df = f.df,
 			.may_fragment =
 				rewrite_may_fragment(v, &f, addr_is_v4(&way->path.dst.addr), f.df),

@@ -109,54 +109,70 @@ static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_n
 		.data = e->mtu,
 		.type = e->type,
 		.code = e->code};
-	const enum turn_drop reason = turn_icmp_judge(w->shard, &about);
+	enum turn_drop reason = turn_icmp_judge(w->shard, &about);
 	uint8_t message[TURN_ICMP_LEN_MAX];
 
-	if (reason != TURN_OK) {
+	// first: lies use up what the client may be told, and are not to hide the truth from us
+	if (reason == TURN_OK && e->too_big)
+		path_mtu_learn(w, e, about.slot, TURN_FROM_PEER);
+	if (reason == TURN_OK && !turn_icmp_allows(w->shard, about.slot))
+		reason = TURN_DROP_ICMP_RATE;
+	if (reason != TURN_OK)
 		worker_drop(w, m, drop_of_turn(reason));
-		return;
-	}
-	if (e->too_big)
-		path_mtu_learn(w, e, &w->lines[about.slot].end[TURN_FROM_CLIENT]);
-	if (!may_tell(w))
+	else if (!may_tell(w))
 		worker_drop(w, m, DP_DROP_ICMP_TOTAL);
 	else
 		client_indicate(
 			w, m, about.slot, message, turn_icmp_indication(w->shard, &about, message));
 }
 
-// Slot of the allocation of a client to whom we have sent, over UDP or DTLS.
-static uint32_t slot_of_client(
-	const struct worker *w, const struct icmp_note *note, const struct net_icmp_error *e)
+// Slot of the allocation of a client to whom we have sent, over UDP or DTLS, or TURN_NONE. Then
+// *worker is the one to which the client has been redirected, or TURN_NO_WORKER.
+static uint32_t slot_of_client(const struct worker *w, const struct icmp_note *note,
+	const struct net_icmp_error *e, uint8_t *worker)
 {
-	struct turn_view v = {
-		.src = e->dst.addr, .src_port = e->dst.port, .listener = note->listener};
-	uint32_t left_ms, slot = turn_shard_client(w->shard, &v, &left_ms);
+	const uint8_t listeners[] = {note->listener, note->dtls};
 
-	if (slot != TURN_NONE || note->dtls == LOCAL_NO_DTLS)
-		return slot;
-	v.listener = note->dtls;
-	return turn_shard_client(w->shard, &v, &left_ms);
+	*worker = TURN_NO_WORKER;
+	for (unsigned int i = 0; i < RTE_DIM(listeners); i++) {
+		const struct turn_view v = {
+			.src = e->dst.addr, .src_port = e->dst.port, .listener = listeners[i]};
+		uint32_t left_ms, slot = turn_shard_client(w->shard, &v, &left_ms);
+
+		if (slot != TURN_NONE)
+			return slot;
+		if (*worker == TURN_NO_WORKER)
+			*worker = turn_redirect_to(w->shard, &v);
+	}
+	return TURN_NONE;
 }
 
 // Only its path's MTU is of use: a client that is gone need not be told that it is.
 static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,
 	const struct net_icmp_error *e)
 {
-	const uint32_t slot = slot_of_client(w, note, e);
 	unsigned int reason = DP_SENT;
+	uint8_t to;
+	const uint32_t slot = slot_of_client(w, note, e, &to);
 
+	if (slot == TURN_NONE && to != TURN_NO_WORKER && !note->redirected) {
+		mbuf_meta_of(m)->icmp = *note;
+		mbuf_meta_of(m)->icmp.redirected = true;
+		handover_icmp(w, to, m);
+		return;
+	}
 	if (slot == TURN_NONE)
 		reason = drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION);
 	else if (!e->too_big)
 		reason = DP_DROP_ICMP;
-	else if (!turn_icmp_allows(w->shard, slot))
+	else
+		path_mtu_learn(w, e, slot, TURN_FROM_CLIENT);
+	if (reason == DP_SENT && !turn_icmp_allows(w->shard, slot))
 		reason = drop_of_turn(TURN_DROP_ICMP_RATE);
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);
 		return;
 	}
-	path_mtu_learn(w, e, &e->dst.addr);
 	w->live.consumed++;
 	rte_pktmbuf_free(m);
 }

@@ -15,6 +15,7 @@ struct icmp_note {
 	uint16_t off, len; // of the ICMP message in the frame
 	bool is_v4;
 	bool to_client; // about a datagram to a client: of one of these listeners
+	bool redirected; // and the worker of that client has sent it on to that of its allocation
 	uint8_t listener, dtls; // LOCAL_ONLY_DTLS and LOCAL_NO_DTLS as in local_addrs.h
 };
 

@@ -2,10 +2,10 @@
 // Path MTU discovery (RFC 1191, RFC 8201) for what the data path sends. Each worker learns for
 // itself, from errors about packets of its own allocations.
 //
-// While nothing is known nobody looks at the table. When a destination is new in it, the notes of
-// all lines on the way there become void. So each line finds its way anew, once, by the general
-// way; a line to that destination gets no note as long as the entry lives, and does not vouch. All
-// others are noted again.
+// What is known is known of one allocation's packets alone: from its relayed transport address to a
+// peer's address, or from a listener to its client. So nobody has another's path made short. While
+// nothing is known nobody looks at the table. What is learnt takes away the note of the one line
+// that it is about, which gets none, and so does not vouch, as long as the entry lives.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -17,12 +17,12 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "icmp_error.h"
+#include "link/local_addrs.h"
 #include "link/nexthop.h"
-#include "net.h"
+#include "turn_line.h"
 #include "worker.h"
 
-// New destinations a second and at once. Each costs every line on its way one datagram by the
-// general way.
+// New flows a second and at once. Each may push out another one.
 #define LEARN_RATE 10
 #define LEARN_BURST 50
 
@@ -52,33 +52,63 @@ void path_mtu_free(struct worker *w)
 	rte_free(w->pmtu_mem);
 }
 
-uint16_t path_mtu(const struct worker *w, uint8_t port, const struct addr *dst)
+// One allocation's packets. Any port of a peer's address will do, as for permissions, so nobody can
+// name many. Where others have the same endpoint of ours, as clients have a listener, the port
+// tells whose they are.
+static struct pmtu_flow flow_of(
+	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
-	const uint16_t link = w->dp->port[port].port->mtu;
+	const struct local_addr *from = local_addrs_find(w->dp->local, &src->addr);
+	const bool one = !w->dp->conf->turn.shared && from != NULL &&
+		local_addrs_listener(w->dp->local, from, src->port) < 0;
 
-	return RTE_MIN(link, pmtu_find(&w->pmtu, dst, w->now_ms));
+	return (struct pmtu_flow){.src = src->addr,
+		.dst = dst->addr,
+		.src_port = src->port,
+		.dst_port = one ? 0 : dst->port};
 }
 
-bool path_mtu_lowered(const struct worker *w, const struct addr *dst)
+static uint16_t known(
+	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
-	return pmtu_find(&w->pmtu, dst, w->now_ms) != PMTU_NONE;
+	struct pmtu_flow flow;
+
+	if (!pmtu_any(&w->pmtu, w->now_ms))
+		return PMTU_NONE;
+	flow = flow_of(w, src, dst);
+	return pmtu_find(&w->pmtu, &flow, w->now_ms);
 }
 
-void path_mtu_learn(struct worker *w, const struct net_icmp_error *e, const struct addr *client)
+uint16_t path_mtu(const struct worker *w, uint8_t port, const struct endpoint *src,
+	const struct endpoint *dst)
+{
+	const uint16_t link = w->dp->port[port].port->mtu, path = known(w, src, dst);
+
+	return RTE_MIN(link, path);
+}
+
+bool path_mtu_lowered(
+	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
+{
+	return known(w, src, dst) != PMTU_NONE;
+}
+
+void path_mtu_learn(
+	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int to)
 {
 	const uint16_t mtu = pmtu_reported(addr_is_v4(&e->src.addr), e->mtu, e->len);
-	const struct nexthop_way way = {&e->src.addr, &e->dst.addr, client};
-	uint16_t neigh;
+	const struct pmtu_flow flow = flow_of(w, &e->src, &e->dst);
+	struct addr via;
 	uint8_t port;
-	bool lowered;
 
-	if (mtu == PMTU_NONE || nexthop_resolve(w, &way, &port, &neigh) != DP_SENT ||
-		mtu >= path_mtu(w, port, &e->dst.addr))
+	if (mtu == PMTU_NONE || !nexthop_find(w->dp, &e->src.addr, &e->dst.addr, &port, &via) ||
+		mtu >= path_mtu(w, port, &e->src, &e->dst))
 		return;
-	if (!path_mtu_lowered(w, &e->dst.addr) &&
+	if (!path_mtu_lowered(w, &e->src, &e->dst) &&
 		!bucket_take(&w->learns, LEARN_RATE, LEARN_BURST, w->now_ms * BUCKET_MS))
 		return;
-	if (pmtu_lower(&w->pmtu, &e->dst.addr, mtu, w->now_ms, &lowered))
-		neigh_void_notes(w->neigh, neigh);
-	w->live.path_mtus += lowered;
+	if (!pmtu_lower(&w->pmtu, &flow, mtu, w->now_ms))
+		return;
+	w->lines[slot].hop[to] = 0;
+	w->live.path_mtus++;
 }

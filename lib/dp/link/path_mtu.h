@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// path_mtu.c: how long a packet to a destination may be.
+// path_mtu.c: how long a packet of a flow may be.
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 #include "pmtu.h"
 
-struct addr;
 struct conf;
+struct endpoint;
 struct net_icmp_error;
 struct worker;
 
@@ -20,11 +20,15 @@ size_t path_mtu_size(const struct conf *c);
 // Makes the table of a worker whose rng is ready. 0 or -ENOMEM.
 int path_mtu_create(struct worker *w, int socket);
 void path_mtu_free(struct worker *w);
-// Bytes of the longest IP packet that gets to a destination by a port, as far as is known.
-uint16_t path_mtu(const struct worker *w, uint8_t port, const struct addr *dst);
-// Whether packets that leave by a port have to be looked at because of their destination. No line
-// may then vouch for what goes there.
-bool path_mtu_lowered(const struct worker *w, const struct addr *dst);
-// Learns from an error of a kind that too_big is true of, about a packet that we have sent. client:
-// on whose account a neighbour is asked for, if one has to be.
-void path_mtu_learn(struct worker *w, const struct net_icmp_error *e, const struct addr *client);
+// Bytes of the longest IP packet that gets from an endpoint of ours to a destination by a port, as
+// far as is known.
+uint16_t path_mtu(const struct worker *w, uint8_t port, const struct endpoint *src,
+	const struct endpoint *dst);
+// Whether packets from an endpoint of ours have to be looked at because of their destination. No
+// line may then vouch for what goes there.
+bool path_mtu_lowered(
+	const struct worker *w, const struct endpoint *src, const struct endpoint *dst);
+// Learns from an error of a kind that too_big is true of, about a packet that we have sent for the
+// live allocation of a slot. to: the end of its line that the packet was for, as in hop.
+void path_mtu_learn(
+	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int to);

@@ -21,6 +21,7 @@ static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = 4},
 };
 
 static void open_with(const struct world_setup *s, bool is_v4, unsigned int nb)
@@ -158,31 +159,140 @@ static void datagrams_to_a_client_obey(void **state)
 	world_close(&world);
 }
 
-// All datagrams of the worker to that peer, and nobody else's: not a line more is slow for long.
-static void it_is_the_destinations(void **state)
+// Whether what a peer sends gets to a client, as a packet of len bytes.
+static bool reaches_client(const struct world_client *c, uint16_t len)
 {
-	const struct endpoint other = world_endpoint("198.51.100.31", 7000);
+	struct world_datagram d = {.src = peer,
+				      .dst = c->relay,
+				      .df = true,
+				      .len = (uint16_t)(len - UDP4 - 4)},
+			      got;
 
-	open_with(*state, true, 2); // one worker: it is everybody's
-	world_client(&world, &client[2], "10.99.0.21", 6000);
-	assert_int_equal(client_allocate(&world, &client[2], 4), 0);
-	assert_int_equal(client_bind(&world, &client[2], CHANNEL, &other), 0);
-	for (unsigned int i = 0; i < 2; i++)
+	world_send(&world, &d);
+	world_run(&world);
+	return world_take(&world, &c->at, &got);
+}
+
+// A lie about one's own flow is believed of that flow: to the same peer, a conference server, all
+// others' packets go on as they were, and their lines vouch. So they do for clients behind one
+// address.
+static void it_is_one_allocations(void **state)
+{
+	open_with(*state, true, 3); // behind one address
+	for (unsigned int i = 0; i < 3; i++) {
 		assert_true(reaches(&client[i], 1490, true));
-	assert_true(reaches_peer(&client[2], &other, CHANNEL, 1490, true));
-	assert_true(is_noted(&client[1]) && is_noted(&client[2]));
-	too_big(&client[0].relay, &peer, 1400, 1490);
-	assert_false(reaches(&client[1], 1490, true)); // its line vouched a moment ago
-	assert_true(reaches(&client[1], 1400, true));
-	assert_false(is_noted(&client[1]));
-	assert_true(reaches_peer(&client[2], &other, CHANNEL, 1490, true));
-	assert_true(is_noted(&client[2]));
-	// new lines know it from the start
-	world_client(&world, &client[3], "10.99.0.22", 6000);
+		assert_true(reaches_client(&client[i], 1490));
+		assert_true(is_noted(&client[i]));
+	}
+	for (uint32_t mtu = 1400; mtu >= 600; mtu -= 200) { // each is news
+		too_big(&client[0].relay, &peer, mtu, 1490);
+		too_big(&client[0].server, &client[0].at, mtu, 1490);
+		for (unsigned int i = 1; i < 3; i++)
+			assert_true(is_noted(&client[i])); // not a datagram of theirs is slow
+	}
+	assert_int_equal(learnt(), 2 * 5);
+	assert_false(is_noted(&client[0]));
+	assert_false(reaches(&client[0], 601, true));
+	assert_false(reaches_client(&client[0], 601));
+	for (unsigned int i = 1; i < 3; i++) {
+		assert_true(reaches(&client[i], 1490, true));
+		assert_true(reaches_client(&client[i], 1490));
+	}
+	// a new allocation has its own path
+	world_client(&world, &client[3], "10.99.0.20", 6000);
 	assert_int_equal(client_allocate(&world, &client[3], 4), 0);
 	assert_int_equal(client_bind(&world, &client[3], CHANNEL, &peer), 0);
-	assert_false(is_noted(&client[3]));
-	assert_false(reaches(&client[3], 1490, true));
+	assert_true(is_noted(&client[3]));
+	assert_true(reaches(&client[3], 1490, true));
+	assert_true(reaches_client(&client[3], 1490));
+	world_close(&world);
+}
+
+// To all ports of a peer's address: who knows one permission cannot fill the table by ports. On
+// shared relay ports the peer's port tells whose the path is.
+static void a_peers_ports_share_a_path_unless_allocations_share_ours(void **state)
+{
+	const struct world_setup *s = *state;
+	struct endpoint other;
+
+	open_with(s, true, 1);
+	other = peer;
+	other.port++;
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &other), 0);
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_false(reaches(&client[0], 1490, true));
+	assert_int_equal(reaches_peer(&client[0], &other, CHANNEL + 1, 1490, true), s->shared != 0);
+	if (s->shared == 0) {
+		for (uint16_t port = 1; port < 1000; port++) {
+			other.port = port;
+			too_big(&client[0].relay, &other, 1400, 1490);
+		}
+		assert_int_equal(learnt(), 1);
+	}
+	world_close(&world);
+}
+
+static void one_error_a_second(struct dp_world *w)
+{
+	w->conf.turn.limits.icmp = (struct turn_rate){1, 1};
+}
+
+// Lies that use up what a client may be told leave its paths to be learnt: a value that is no news
+// costs nobody anything.
+static void lies_do_not_hide_the_truth(void **state)
+{
+	struct world_setup s = *(const struct world_setup *)*state;
+
+	s.change = one_error_a_second;
+	open_with(&s, true, 1);
+	for (unsigned int i = 0; i < 10; i++) {
+		too_big(&client[0].relay, &peer, 1490, 1490);
+		too_big(&client[0].server, &client[0].at, 1490, 1490);
+	}
+	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_ICMP_RATE)), 2 * 10 - 1);
+	too_big(&client[0].relay, &peer, 1400, 1490);
+	assert_int_equal(learnt(), 1);
+	assert_false(reaches(&client[0], 1490, true));
+	too_big(&client[0].server, &client[0].at, 1400, 1490);
+	assert_int_equal(learnt(), 2);
+	assert_false(reaches_client(&client[0], 1490));
+	world_close(&world);
+}
+
+// An allocation on a reserved port is not always on its client's worker, which is where errors
+// about what the client is sent come in.
+static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
+{
+	uint64_t redirected = 0;
+	int family;
+
+	open_with(*state, true, 0);
+	for (uint16_t i = 0; i < 16; i++) {
+		struct world_client *a = &client[0], *b = &client[1];
+
+		world_client(&world, a, "10.99.0.20", (uint16_t)(42000 + 2 * i));
+		world_client(&world, b, "10.99.0.20", (uint16_t)(42001 + 2 * i));
+		client_begin(&world, a, STUN_ALLOCATE);
+		stun_put_u32(&a->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+		stun_put(&a->w, STUN_EVEN_PORT, "\x80", 1);
+		assert_int_equal(client_ask(&world, a), 0);
+		memcpy(b->token, a->answer + a->reply.off[STUN_RESERVATION_TOKEN], 8);
+		client_begin(&world, b, STUN_ALLOCATE);
+		stun_put_u32(&b->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+		stun_put(&b->w, STUN_RESERVATION_TOKEN, b->token, 8);
+		assert_int_equal(client_ask(&world, b), 0);
+		assert_true(stun_decode_xor_addr(&b->reply, b->reply.off[STUN_XOR_RELAYED_ADDRESS],
+			b->reply.alen[STUN_XOR_RELAYED_ADDRESS], &b->relay, &family));
+		assert_int_equal(client_bind(&world, b, CHANNEL, &peer), 0);
+		redirected = world_stats(&world).turn.redirects;
+		assert_true(reaches_client(b, 1490));
+		too_big(&b->server, &b->at, 1400, 1490);
+		assert_int_equal(learnt(), i + 1);
+		assert_false(reaches_client(b, 1490));
+		assert_true(reaches_client(b, 1400));
+	}
+	assert_true(redirected > 0); // by chance about half of them, or two in three
+	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION)), 0);
 	world_close(&world);
 }
 
@@ -289,8 +399,7 @@ static void permit_many(struct dp_world *w)
 	w->conf.turn.limits.permissions = 256;
 }
 
-// New destinations are learnt at 10 a second, 50 at once: each makes every line of its way look
-// again.
+// New paths are learnt at 10 a second, 50 at once: each may push out another one.
 static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 {
 	struct world_setup s = *(const struct world_setup *)*state;
@@ -324,7 +433,14 @@ int main(void)
 		WORLD_CASE(datagrams_to_a_client_obey, setups, 0),
 		WORLD_CASE(datagrams_to_a_client_obey, setups, 1),
 		WORLD_CASE(datagrams_to_a_client_obey, setups, 2),
-		WORLD_CASE(it_is_the_destinations, setups, 0),
+		WORLD_CASE(it_is_one_allocations, setups, 0),
+		WORLD_CASE(it_is_one_allocations, setups, 1),
+		WORLD_CASE(a_peers_ports_share_a_path_unless_allocations_share_ours, setups, 0),
+		WORLD_CASE(a_peers_ports_share_a_path_unless_allocations_share_ours, setups, 3),
+		WORLD_CASE(lies_do_not_hide_the_truth, setups, 0),
+		WORLD_CASE(lies_do_not_hide_the_truth, setups, 1),
+		WORLD_CASE(the_worker_that_sends_to_a_redirected_client_learns, setups, 1),
+		WORLD_CASE(the_worker_that_sends_to_a_redirected_client_learns, setups, 2),
 		WORLD_CASE(what_is_not_plausible_is_not_believed, setups, 0),
 		WORLD_CASE(what_is_not_plausible_is_not_believed, setups, 1),
 		WORLD_CASE(after_ten_minutes_it_is_tried_again, setups, 0),

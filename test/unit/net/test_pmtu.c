@@ -14,12 +14,12 @@
 
 static struct pmtu table;
 static void *mem;
-static bool lowered;
 
-static struct addr host(uint32_t i)
+static struct pmtu_flow host(uint32_t i)
 {
-	return (struct addr){.b = {0x20, 0x01, 0x0d, 0xb8, [12] = (uint8_t)(i >> 24),
-				     (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i}};
+	return (struct pmtu_flow){.src_port = 3478,
+		.dst = {.b = {0x20, 0x01, 0x0d, 0xb8, [12] = (uint8_t)(i >> 24), (uint8_t)(i >> 16),
+				(uint8_t)(i >> 8), (uint8_t)i}}};
 }
 
 static int setup(void **state)
@@ -41,38 +41,54 @@ static int teardown(void **state)
 
 static void what_is_noted_is_found_for_ten_minutes(void **state)
 {
-	const struct addr a = host(1), b = host(2);
+	const struct pmtu_flow a = host(1), b = host(2);
 
 	assert_int_equal(pmtu_find(&table, &a, 5000), PMTU_NONE);
-	assert_true(pmtu_lower(&table, &a, 1400, 5000, &lowered));
-	assert_true(lowered);
+	assert_true(pmtu_lower(&table, &a, 1400, 5000));
 	assert_int_equal(pmtu_find(&table, &a, 5000), 1400);
 	assert_int_equal(pmtu_find(&table, &b, 5000), PMTU_NONE);
 	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000 - 1), 1400);
 	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE);
-	assert_true(pmtu_lower(&table, &b, 1400, 300 * 1000, &lowered));
+	assert_true(pmtu_lower(&table, &b, 1400, 300 * 1000));
 	assert_int_equal(pmtu_find(&table, &a, 5000 + 600 * 1000), PMTU_NONE); // each by itself
 	assert_int_equal(pmtu_find(&table, &b, 5000 + 600 * 1000), 1400);
-	assert_true(pmtu_lower(&table, &a, 1450, 700 * 1000, &lowered)); // as if it were new
-	assert_true(lowered);
+	assert_true(pmtu_lower(&table, &a, 1450, 700 * 1000)); // as if it were new
 }
 
 // RFC 8201 section 4: a report never raises what is known, and one that says the same does not make
 // it last.
 static void it_is_only_lowered(void **state)
 {
-	const struct addr a = host(1);
+	const struct pmtu_flow a = host(1);
 
-	pmtu_lower(&table, &a, 1400, 1000, &lowered);
-	assert_false(pmtu_lower(&table, &a, 1401, 2000, &lowered));
-	assert_false(lowered);
-	assert_false(pmtu_lower(&table, &a, 1400, 2000, &lowered));
-	assert_false(lowered);
+	pmtu_lower(&table, &a, 1400, 1000);
+	assert_false(pmtu_lower(&table, &a, 1401, 2000));
+	assert_false(pmtu_lower(&table, &a, 1400, 2000));
 	assert_int_equal(pmtu_find(&table, &a, 2000), 1400);
-	assert_false(pmtu_lower(&table, &a, 1399, 3000, &lowered)); // not new
-	assert_true(lowered);
+	assert_true(pmtu_lower(&table, &a, 1399, 3000));
 	assert_int_equal(pmtu_find(&table, &a, 3000), 1399);
 	assert_int_equal(pmtu_find(&table, &a, 3000 + 599 * 1000), 1399);
+}
+
+// Each part of a flow tells it apart: who learns about one path says nothing of another.
+static void every_flow_is_by_itself(void **state)
+{
+	const struct pmtu_flow a = {
+		.src = host(1).dst, .dst = host(2).dst, .src_port = 50000, .dst_port = 7000};
+	struct pmtu_flow b[4] = {a, a, a, a};
+
+	b[0].src.b[15]++;
+	b[1].dst.b[15]++;
+	b[2].src_port++;
+	b[3].dst_port++;
+	assert_true(pmtu_lower(&table, &a, 1400, 1000));
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(pmtu_find(&table, &b[i], 1000), PMTU_NONE);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_true(pmtu_lower(&table, &b[i], (uint16_t)(1300 + i), 1000));
+	assert_int_equal(pmtu_find(&table, &a, 1000), 1400);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(pmtu_find(&table, &b[i], 1000), 1300 + i);
 }
 
 static void reports_are_judged_by_what_was_too_big(void **state)
@@ -99,38 +115,37 @@ static void reports_are_judged_by_what_was_too_big(void **state)
 // and what he notes is all there.
 static void a_full_table_forgets_the_oldest(void **state)
 {
-	const struct addr victim = host(0);
+	const struct pmtu_flow victim = host(0);
 	unsigned int alive = 0;
 	uint32_t i;
 
-	pmtu_lower(&table, &victim, 1300, 1000, &lowered);
+	pmtu_lower(&table, &victim, 1300, 1000);
 	for (i = 1; pmtu_find(&table, &victim, 1000 + i) == 1300 && i < 100000; i++) {
-		const struct addr a = host(i);
+		const struct pmtu_flow a = host(i);
 
-		assert_true(pmtu_lower(&table, &a, 1280, 1000 + i, &lowered));
+		assert_true(pmtu_lower(&table, &a, 1280, 1000 + i));
 		assert_int_equal(pmtu_find(&table, &a, 1000 + i), 1280);
 	}
 	assert_in_range(i, 8, ENTRIES * 8); // it goes, but not at once
 	for (uint32_t k = 1; k < i; k++) {
-		const struct addr a = host(k);
+		const struct pmtu_flow a = host(k);
 
 		alive += pmtu_find(&table, &a, 1000 + i) == 1280;
 	}
 	assert_true(alive <= ENTRIES);
-	assert_true(pmtu_lower(&table, &victim, 1300, 1000 + i, &lowered)); // and comes back
+	assert_true(pmtu_lower(&table, &victim, 1300, 1000 + i)); // and comes back
 	assert_int_equal(pmtu_find(&table, &victim, 1000 + i), 1300);
 }
 
 static void a_table_of_nothing_knows_nothing(void **state)
 {
 	const struct hash_key key = {{1, 2, 3, 4}};
-	const struct addr a = host(1);
+	const struct pmtu_flow a = host(1);
 	struct pmtu none;
 
 	assert_int_equal(pmtu_size(0), 0);
 	pmtu_init(&none, NULL, 0, &key);
-	assert_false(pmtu_lower(&none, &a, 1300, 1000, &lowered));
-	assert_false(lowered);
+	assert_false(pmtu_lower(&none, &a, 1300, 1000));
 	assert_int_equal(pmtu_find(&none, &a, 1000), PMTU_NONE);
 }
 
@@ -141,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_noted_is_found_for_ten_minutes),
 		TEST(it_is_only_lowered),
+		TEST(every_flow_is_by_itself),
 		TEST(reports_are_judged_by_what_was_too_big),
 		TEST(a_full_table_forgets_the_oldest),
 		TEST(a_table_of_nothing_knows_nothing),

@@ -26,8 +26,10 @@ static struct turn_icmp error(const struct endpoint *relay, const char *peer, ui
 static enum turn_drop judge(const struct endpoint *relay, const char *peer, uint16_t port)
 {
 	struct turn_icmp e = error(relay, peer, port);
+	const enum turn_drop reason = turn_icmp_judge(f.shard, &e);
 
-	return turn_icmp_judge(f.shard, &e);
+	return reason == TURN_OK && !turn_icmp_allows(f.shard, e.slot) ? TURN_DROP_ICMP_RATE
+								       : reason;
 }
 
 static int setup(void **state)
