@@ -5,6 +5,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "fastpath.h"
+#include "link/icmp_out.h"
 #include "link/path_mtu.h"
 #include "rewrite.h"
 #include "turn.h"
@@ -25,42 +26,68 @@ static enum client_transport transport_of_slot(const struct worker *w, uint32_t 
 	return listener->flags == SOURCE_DTLS ? CLIENT_DTLS : CLIENT_UDP;
 }
 
-// To a client over DTLS: the headers follow from the peer's, the payload is a record.
-static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *way, struct rewrite *r)
+// What is in the way of a peer's datagram, which f describes, before it is encrypted: DP_SENT or a
+// reason. r then tells where the record goes, and how long the message may be.
+static unsigned int may_seal(struct worker *w, const struct turn_view *v,
+	const struct rewrite_way *way, const struct net_frame *f, struct rewrite *r)
 {
-	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	unsigned int reason = DP_SENT;
-	struct net_frame f;
-	uint16_t len = 0;
+	const struct endpoint *src = &way->path.src, *dst = &way->path.dst;
+	const uint16_t mtu = path_mtu(w, way->place, src, dst);
+	const uint32_t message = (uint32_t)r->front_len + r->len + r->pad;
+	const uint32_t headers = net_headers_len(addr_is_v4(&src->addr), 0) - NET_ETH_LEN;
 
-	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	if (!dtls_clients_seal(w, m, v, r, &len))
-		return;
-	reason = rewrite_find_way(w, way);
-	if (reason == DP_SENT && way->hop != REWRITE_WIRE)
-		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
-	if (reason == DP_SENT) {
-		// as if it had come so, without a checksum
-		f.payload_len = len;
-		f.l4_checksum = 0;
-		*r = (struct rewrite){.src = &way->path.src,
-			.dst = &way->path.dst,
-			.l2 = &w->dp->port[way->place].l2,
-			.front = v->data,
-			.len = len,
-			.ip_id = rewrite_ip_id(w),
-			.mtu = path_mtu(w, way->place, &way->path.src, &way->path.dst),
-			.df = f.df,
-			.may_fragment =
-				rewrite_may_fragment(v, &f, addr_is_v4(&way->path.dst.addr), f.df),
-			.fresh = true};
-		reason = rewrite_frame(m, &f, r);
-	}
+	r->src = src;
+	r->dst = dst;
+	r->may_fragment = rewrite_may_fragment(v, f, addr_is_v4(&dst->addr), f->df);
+	r->mtu = (uint16_t)(mtu - dtls_clients_overhead(w, v->slot));
+	if (f->ttl <= 1)
+		return DP_DROP_TTL;
+	return headers + message > r->mtu && !r->may_fragment ? DP_DROP_MTU : DP_SENT;
+}
+
+// Sends a record, which lies where the peer's data did, as if it had come so, without a checksum.
+static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct rewrite_way *way, struct net_frame *f)
+{
+	const struct rewrite r = {.src = &way->path.src,
+		.dst = &way->path.dst,
+		.l2 = &w->dp->port[way->place].l2,
+		.front = v->data,
+		.len = f->payload_len,
+		.ip_id = rewrite_ip_id(w),
+		.mtu = path_mtu(w, way->place, &way->path.src, &way->path.dst),
+		.df = f->df,
+		.may_fragment = rewrite_may_fragment(v, f, addr_is_v4(&way->path.dst.addr), f->df),
+		.fresh = true};
+	unsigned int reason;
+
+	f->l4_checksum = 0;
+	reason = rewrite_frame(m, f, &r);
 	if (reason != DP_SENT)
 		worker_drop(w, m, reason);
 	else
-		rewrite_send(w, m, &f, way, r->mtu);
+		rewrite_send(w, m, f, way, r.mtu);
+}
+
+// To a client over DTLS: the headers follow from the peer's, the payload is a record. Whatever the
+// peer is to be told of is found out first, while its datagram is whole.
+static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct rewrite_way *way, struct rewrite *r)
+{
+	unsigned int reason = rewrite_find_way(w, way);
+	struct net_frame f;
+
+	client_describe(m, v, &f);
+	if (reason == DP_SENT && way->hop != REWRITE_WIRE)
+		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
+	if (reason == DP_SENT) {
+		reason = may_seal(w, v, way, &f, r);
+		icmp_out_relayed(w, m, v, r, reason);
+	}
+	if (reason != DP_SENT)
+		worker_drop(w, m, reason);
+	else if (dtls_clients_seal(w, m, v, r, &f.payload_len))
+		send_sealed(w, m, v, way, &f);
 }
 
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,

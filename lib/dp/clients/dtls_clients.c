@@ -504,6 +504,15 @@ static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 	rewrite_answer(w, m, c->listener, &client, r.len);
 }
 
+uint16_t dtls_clients_overhead(const struct worker *w, uint32_t slot)
+{
+	const uint64_t conn = w->stream_at[slot];
+	const struct session *c = sessions_home(conn) == w->id ? sessions_of(w, conn) : NULL;
+
+	return c != NULL && c->state == SESSION_OPEN ? dtls_session_overhead(c->dtls)
+						     : DTLS_OVERHEAD_MAX;
+}
+
 bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t *len)
 {

@@ -23,6 +23,9 @@ static inline bool dtls_clients_waiting(const struct worker *w)
 	return w->sessions != NULL && w->sessions->n > 0;
 }
 
+// Bytes that the record for the client of a slot has more than its message; if another worker has
+// its session, at most.
+uint16_t dtls_clients_overhead(const struct worker *w, uint32_t slot);
 // Encrypts front and kept payload of r for the client of slot v->slot; the record, of *len bytes,
 // begins where the payload did. False: the packet has been taken.
 bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,

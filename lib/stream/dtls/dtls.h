@@ -64,6 +64,8 @@ void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
 // records leave no other trace. Handshake messages are answered, up to a limit: a repeated Finished
 // by our last flight, a ClientHello by a refusal.
 int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
+// Bytes that a record of the session has more than its message.
+uint16_t dtls_session_overhead(const struct dtls_session *s);
 // Makes a record of a message, for a datagram of its own; record and message may overlap. Returns
 // the record's length. IO_LATER: the cipher failed, and the message is lost. IO_FAILED: the session
 // has used all its sequence numbers.

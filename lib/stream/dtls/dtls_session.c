@@ -268,6 +268,11 @@ int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **mes
 	return n;
 }
 
+uint16_t dtls_session_overhead(const struct dtls_session *s)
+{
+	return (uint16_t)(DTLS_RECORD_LEN + s->explicit_len + AEAD_TAG_LEN);
+}
+
 int dtls_session_write(struct dtls_session *s, const uint8_t *message, size_t len, uint8_t *record)
 {
 	if (s->next[EPOCH] > SEQ_MAX)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is too long for the way to a DTLS client: cut where it may be.
+// What is too long for the way to a DTLS client: cut where it may be, reported where it may not.
 // The server's certificate is an RSA key's, so its flight is longer than the shortest path.
 #include <unistd.h>
 
 #include "bytes.h"
+#include "clients/sessions.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "dtls_clients_world.h"
@@ -15,6 +16,8 @@
 
 static void change(struct dp_world *w)
 {
+	w->conf.icmp_errors_out = 1000;
+	w->conf.icmp_errors_each = 0;
 	w->conf.path_mtus = 1024;
 }
 
@@ -88,6 +91,7 @@ static void a_short_path_stops_no_handshake(void **state)
 }
 
 static const char *const ciphers[] = {"AESGCM", "CHACHA20"};
+static const uint16_t overhead[] = {13 + 8 + 16, 13 + 16}; // RFC 5288 section 3, RFC 7905 section 2
 
 static void place(unsigned int cipher)
 {
@@ -118,6 +122,18 @@ static void allocate_pair(unsigned int cipher)
 	assert_int_equal(bind_channel(i + 1), 0);
 }
 
+static bool is_away(unsigned int i)
+{
+	for (unsigned int k = 0; k < world.dp->nb_workers; k++) {
+		const struct sessions *s = world.dp->worker[k]->sessions;
+
+		for (uint32_t n = 0; n < s->used; n++)
+			if (s->session[n].port == client[i].at.port && s->session[n].away != 0)
+				return true;
+	}
+	return false;
+}
+
 // Whether a datagram of so much data from its peer reaches client i.
 static bool arrives(unsigned int i, uint16_t len, uint8_t ttl, bool df)
 {
@@ -139,6 +155,58 @@ static bool arrives(unsigned int i, uint16_t len, uint8_t ttl, bool df)
 	assert_int_equal(load_be16(got), CLIENT_CHANNEL);
 	assert_memory_equal(got + 4, d.data, len);
 	return true;
+}
+
+// The last frame is an ICMP error to the peer, sent for the last datagram.
+static void assert_told(unsigned int before, uint8_t type, uint8_t code, uint32_t mtu)
+{
+	const uint8_t *icmp = world.last + 14 + 20;
+
+	assert_int_equal(world.echoes, before + 1);
+	assert_int_equal(icmp[0], type);
+	assert_int_equal(icmp[1], code);
+	assert_int_equal(load_be32(icmp + 4), mtu);
+}
+
+// RFC 8656 sections 13 and 14: with DF a peer is told, and what it is told then fits. Not a record
+// is made for nothing.
+static void peers_are_told(void **state)
+{
+	unsigned int away = 0;
+
+	clients_world_open(*state);
+	on_the_wire = client_sends;
+	for (unsigned int pair = 0; pair < 8; pair++)
+		allocate_pair(pair % 2);
+	for (unsigned int i = 0; i < nb_clients; i++) {
+		// another worker does not know the cipher of a session
+		const uint16_t more = overhead[is_away(i) ? 0 : i / 2 % 2];
+		const uint16_t fits = (uint16_t)(LINK - IP_UDP - more - 4);
+		uint64_t records = world_stats(&world).dtls.tx;
+		unsigned int errors = world.echoes;
+
+		away += is_away(i);
+		assert_false(arrives(i, fits + 1, 64, true));
+		assert_told(errors, 3, 4, LINK - more - 48);
+		errors++;
+		assert_false(arrives(i, LINK - IP_UDP, 64, true));
+		assert_told(errors, 3, 4, LINK - more - 48);
+		errors++;
+		assert_false(arrives(i, 100, 1, true));
+		assert_told(errors, 11, 0, 0);
+		errors++;
+		assert_false(arrives(i, 100, 1, false));
+		assert_told(errors, 11, 0, 0);
+		errors++;
+		assert_int_equal(world_stats(&world).dtls.tx, records);
+		assert_true(arrives(i, fits, 64, true));
+		assert_true(arrives(i, (uint16_t)(LINK - more - 48 - IP_UDP), 64, true));
+		assert_int_equal(world.echoes, errors);
+	}
+	assert_int_equal(away > 0, world.dp->nb_workers > 1);
+	assert_int_equal(world_dropped(&world, DP_DROP_MTU), 2 * nb_clients);
+	assert_int_equal(world_dropped(&world, DP_DROP_TTL), 2 * nb_clients);
+	clients_world_close();
 }
 
 // Without DF the record is cut, wherever the session is.
@@ -165,6 +233,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_CASE(a_short_path_stops_no_handshake, setups, 0),
 		WORLD_CASE(a_short_path_stops_no_handshake, setups, 1),
+		WORLD_CASE(peers_are_told, setups, 0),
+		WORLD_CASE(peers_are_told, setups, 1),
 		WORLD_CASE(without_df_records_are_cut, setups, 0),
 		WORLD_CASE(without_df_records_are_cut, setups, 1),
 	};
