@@ -287,8 +287,9 @@ def active_backup(lab):
 
 
 def preferred(lab):
-    """The preferred member is not the first; it takes over again when it is back."""
-    server = start(lab, {"mode": "active-backup", "primary": "net_tap1,iface=m1"})
+    """The preferred member is not the first; it takes over again when it is back. Its argument, the
+    interface, is left out."""
+    server = start(lab, {"mode": "active-backup", "primary": "net_tap1"})
     await_members(server, "up", "used")
     fail_over(lab, server, [("down", "used"), ("up", "used"), ("used", "down"), ("up", "used")])
     server.finish()
@@ -296,7 +297,8 @@ def preferred(lab):
 
 def tagged(lab):
     """All networks are VLANs: switches learn where they are from tagged announcements alone."""
-    host = Trunk(lab).host(100, 0x64, (HOST100, PEER100))
+    trunk = Trunk(lab)
+    host = trunk.host(100, 0x64, (HOST100, PEER100))
     server = start(lab, {"mode": "active-backup"},
         {"vlans": [{"id": 100, "addresses": [OWN100 + "/24"]}]}, allow=("vlan",))  # fmt: skip
     rows = {row["name"]: row for row in server.telemetry.ask("/slipring/ports")}
@@ -307,6 +309,7 @@ def tagged(lab):
     await_members(server, "used", "up")
     fail_over(lab, server, states, client, lab.echo(PEER100, ns=host))
     server.finish()
+    trunk.close()
 
 
 def lacp(lab):
