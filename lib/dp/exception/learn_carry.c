@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries frames between a device and the kernel interfaces of its ports while there are no
 // workers: few, and of the kinds of learn_rules.c alone.
+#include <rte_common.h>
 #include <rte_ether.h>
 
 #include "exception/learn_carry.h"
@@ -64,11 +65,25 @@ void learn_carry_init(struct learn_carry *l)
 		l->in[i].tokens = l->out[i].tokens = CARRIED_BURST;
 }
 
+// A bond speaks LACP, and carries nothing before the other end has agreed.
+static void tick(struct learn_device *d, uint64_t now_ms)
+{
+	struct port *p = d->port;
+	const uint16_t queues = RTE_MAX(p->nb_rxq, p->nb_txq);
+
+	if (p->ops->tick == NULL || now_ms == d->ticked_ms)
+		return;
+	d->ticked_ms = now_ms;
+	for (uint16_t q = 0; q < queues; q++)
+		p->ops->tick(p, q);
+}
+
 unsigned int learn_carry(struct learn_device *d, uint64_t now_ns)
 {
 	struct rte_mbuf *m[BURST];
 	unsigned int n, all = 0;
 
+	tick(d, now_ns / BUCKET_MS);
 	for (uint16_t q = 0; q < d->port->nb_rxq; q++) {
 		n = port_rx(d->port, q, m, BURST);
 		for (unsigned int i = 0; i < n; i++)

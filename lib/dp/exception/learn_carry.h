@@ -24,9 +24,11 @@ struct learn_device {
 	struct port *port;
 	struct learn_carry *way[CONF_PORTS_MAX];
 	unsigned int nb_ways;
+	uint64_t ticked_ms;
 };
 
 void learn_carry_init(struct learn_carry *l);
 // Carries what has come on the device to the kernel interface whose port it is for, and what these
-// send back. Returns how many frames there were, those included that were not carried.
+// send back. Once a millisecond it lets the device do what is due by time, as a worker would.
+// Returns how many frames there were, those included that were not carried.
 unsigned int learn_carry(struct learn_device *d, uint64_t now_ns);

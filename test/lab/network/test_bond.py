@@ -37,6 +37,7 @@ from turnlib import SUCCESS
 OWN100, HOST100, PEER100 = "10.100.0.1", "10.100.0.2", "10.100.0.3"
 PAUSE = 0.002  # between two datagrams of the load
 CHANNEL = 0x4000
+OTHER4 = "10.99.0.77"
 SLOW_MAC = bytes.fromhex("0180c2000002")
 LACP = b"\x88\x09\x01\x01"
 SYSTEM = bytes.fromhex("02aaaaaaaaaa")
@@ -50,7 +51,7 @@ class Partner:
         self.number, self.stop = number, False
         self.sock = lab.sw.raw(interface)
         self.sock.settimeout(0.1)
-        self.heard = 0
+        self.heard, self.agreed = 0, False
         self.thread = threading.Thread(target=self.loop, daemon=True)
         self.thread.start()
 
@@ -68,6 +69,7 @@ class Partner:
                 continue
             assert frame[12:16] == LACP and len(frame) == 124, frame.hex()
             self.heard += 1
+            self.agreed = frame[32] & 0x30 == 0x30  # the server: collecting, distributing
             self.say(frame[18:36])
 
     def say(self, other):
@@ -234,10 +236,10 @@ def await_members(server, first, second):
     labs.until(lambda: members(server) == want, 20, f"members are {first} and {second}")
 
 
-def start(lab, bond, networks=None, allow=()):
+def make(lab, bond, networks=None, allow=(), **more):
     # no gateway: asking for it would tell the switches, too
     networks = networks or {"addresses": [SERVER4 + "/24", SERVER6 + "/64"]}
-    port = {"name": "wan", **networks,
+    port = {"name": "wan", **networks, **more,
             "bond": {"members": ["net_tap0,iface=m0", "net_tap1,iface=m1"], **bond}}  # fmt: skip
     config = {"workers": {"count": 1}}
     if "vlans" in networks:
@@ -248,6 +250,11 @@ def start(lab, bond, networks=None, allow=()):
     made.text = servers.json.dumps(made.config)
     lab.servers.append(made)
     lab.cleanup.callback(made.kill)
+    return made
+
+
+def start(lab, bond, networks=None, allow=()):
+    made = make(lab, bond, networks, allow)
     made.start()
     for i in range(2):
         cable(lab, i)
@@ -341,6 +348,32 @@ def lacp_of_dpdk(lab):
     server.finish()
 
 
+def lacp_learns(lab):
+    """The start waits for an address, and nothing is sent on its behalf: LACP agrees meanwhile."""
+    exc = lab.namespace(lab.cleanup, "exc")
+    server = make(lab, {"mode": "lacp"}, {"addresses": [SERVER4 + "/24", "dhcp"]},
+                  ("exception-foreign",), exception={"name": "sr0", "netns": exc.name})  # fmt: skip
+    server.config["listeners"] = [{"address": "all"}]
+    server.config["relay"]["addresses"] = "all"
+    server.text = servers.json.dumps(server.config)
+    starting = threading.Thread(target=server.start, daemon=True)
+    starting.start()
+    labs.until(lambda: "waiting for an IPv4 address" in server.log(), 20, "it waits")
+    for i in range(2):
+        cable(lab, i)
+    partners = [Partner(lab, f"s{i}", i + 1) for i in range(2)]
+    labs.until(lambda: all(p.agreed for p in partners), 20, "both links distribute")
+    assert "ready" not in server.log()
+    exc.ip(*f"addr add {OTHER4}/24 dev sr0".split())  # what a DHCP client does in the end
+    starting.join()
+    (row,) = server.telemetry.ask("/slipring/addresses")
+    assert row["address"] == OTHER4 and not row["lost"], row
+    await_members(server, "used", "used")
+    for partner in partners:
+        partner.close()
+    server.finish()
+
+
 def main(lab):
     labs.need_own_server()
     if not lab.vtap:
@@ -352,6 +385,7 @@ def main(lab):
     tagged(lab)
     no_switches(lab)
     lacp(lab)
+    lacp_learns(lab)
     no_switches(lab)
     lacp_of_dpdk(lab)
 

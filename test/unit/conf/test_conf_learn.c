@@ -136,6 +136,28 @@ static void a_vlan_learns_too(void **state)
 	conf_free(c);
 }
 
+// The checks of a file are made again: what they have put into it before is no mistake then.
+static void a_bond_learns_too(void **state)
+{
+	char *text = conf_file_edit("    device: net_a\n", "    bond: {members: [net_a, net_c]}\n");
+	char *learning = conf_text_edit(
+		text, WAN, "    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp]\n" KERNEL);
+	struct conf_learned l = learned(2, "10.7.0.9", 120, NULL);
+	struct conf_report r = {.say = ignore};
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(learning, strlen(learning), error);
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	if (conf_resolve(c, &l, 1, &r, error) != 0)
+		fail_msg("%s", error);
+	assert_string_equal(c->ports[0].device, "bond:wan");
+	assert_addr(&c->ports[0].addresses[2].addr, "10.7.0.9");
+	conf_free(c);
+	free(learning);
+	free(text);
+}
+
 // What the operator names wins over what the network says.
 static void a_gateway_of_the_file_stays(void **state)
 {
@@ -273,6 +295,7 @@ int main(void)
 		cmocka_unit_test(the_words_ask_for_an_address),
 		cmocka_unit_test(what_is_learned_stands_wherever_the_word_was_meant),
 		cmocka_unit_test(a_vlan_learns_too),
+		cmocka_unit_test(a_bond_learns_too),
 		cmocka_unit_test(a_gateway_of_the_file_stays),
 		cmocka_unit_test(a_router_in_no_subnet_is_the_kernels_business),
 		cmocka_unit_test(addresses_that_do_not_fit_are_told_at_the_word),

@@ -182,6 +182,23 @@ static void a_flood_of_arp_leaves_room_for_dhcp(void **state)
 	close_ways();
 }
 
+// A bond has agreed on nothing yet: LACP speaks on every queue, as long as it takes.
+static void the_device_is_let_do_what_is_due(void **state)
+{
+	uint64_t before;
+
+	open_ways(true);
+	softport_use(device.port, 0); // no member carries anything
+	before = softport_ticks(device.port);
+	for (unsigned int ms = 0; ms < 10; ms++) {
+		for (unsigned int round = 0; round < 3; round++)
+			carried();
+		now_ns += 1000000;
+	}
+	assert_int_equal(softport_ticks(device.port) - before, 10 * 2);
+	close_ways();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +206,7 @@ int main(void)
 		cmocka_unit_test(an_untagged_network_that_learns_nothing_gets_nothing),
 		cmocka_unit_test(what_a_kernel_sends_gets_the_tag_of_its_network),
 		cmocka_unit_test(a_flood_of_arp_leaves_room_for_dhcp),
+		cmocka_unit_test(the_device_is_let_do_what_is_due),
 	};
 
 	world_eal();
