@@ -227,6 +227,15 @@ static int add_address(struct session *s, const struct addr *a, uint8_t len)
 	return ask(s, n);
 }
 
+// The kernel may have made it, the same one, before it was told not to: a DHCP client brings up an
+// interface as soon as it sees it.
+static int add_link_local(struct session *s)
+{
+	const int rc = add_address(s, &s->host->link_local, 64);
+
+	return rc == -EEXIST ? 0 : rc;
+}
+
 // Advice where IPv6 addresses are refused.
 static const char *switched_off(int rc)
 {
@@ -241,7 +250,7 @@ static int add_addresses(struct session *s, bool *any_v6)
 	char text[ADDR_TEXT_LEN];
 
 	if (h->slaac) {
-		const int rc = add_address(s, &h->link_local, 64);
+		const int rc = add_link_local(s);
 
 		if (rc != 0)
 			return fail(s, rc, "link-local address%s", switched_off(rc));
@@ -253,7 +262,7 @@ static int add_addresses(struct session *s, bool *any_v6)
 		int rc = 0;
 
 		if (is_v6 && !*any_v6)
-			rc = add_address(s, &h->link_local, 64);
+			rc = add_link_local(s);
 		if (rc == 0)
 			rc = add_address(s, &p->addr, p->len);
 		*any_v6 = *any_v6 || is_v6;
