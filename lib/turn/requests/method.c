@@ -12,7 +12,7 @@
 
 #define FAMILY_IPV4 1
 #define FAMILY_IPV6 2
-#define PEERS_MAX 128 // XOR-PEER-ADDRESS attributes that fit one datagram
+#define NAMED_MAX ((UINT16_MAX + 1) / 8)
 
 unsigned int method_binding(struct turn_request *r)
 {
@@ -338,52 +338,100 @@ static unsigned int peer_admit(struct turn_request *r, const struct endpoint *pe
 	return 403;
 }
 
-// Decodes and judges all peers of a CreatePermission. *n gets their number; repeated addresses
-// count once. 0 or an error code.
-static unsigned int peers_wanted(
-	struct turn_request *r, struct endpoint peer[PEERS_MAX], unsigned int *n)
+// Decodes and judges all peers of a CreatePermission. 0 or an error code.
+static unsigned int peers_wanted(struct turn_request *r)
 {
 	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+	bool any = false;
 
-	*n = 0;
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
-		unsigned int code, i = 0;
+		unsigned int code = method_peer_decode(r->s, r->slot, &r->m, off, &peer);
 
-		if (*n == PEERS_MAX)
-			return 508;
-		code = method_peer_decode(r->s, r->slot, &r->m, off, &peer[*n]);
 		// RFC 8656 10.2 ignores the port, so the policy is asked about any port that is not
 		// 0.
 		if (code == 0)
-			code = peer_admit(r, &peer[*n], 1);
+			code = peer_admit(r, &peer, 1);
 		if (code != 0)
 			return code;
-		while (i < *n && !addr_eq(&peer[i].addr, &peer[*n].addr))
-			i++;
-		if (i == *n)
-			(*n)++;
+		any = true;
 	}
-	return *n > 0 ? 0 : 400;
+	return any ? 0 : 400;
+}
+
+// Addresses that a request has named, each once: a table of where they stand in it, 0 = free. It
+// has an entry for every 8 bytes of the message. An address takes 12, so that a third is always
+// free. Nobody without the key of the hash can make the look-up long.
+struct named {
+	const struct turn_request *r;
+	uint32_t mask;
+	uint16_t off[NAMED_MAX];
+};
+
+static void named_begin(struct named *n, const struct turn_request *r)
+{
+	n->r = r;
+	n->mask = 7;
+	while (n->mask < r->m.len / 8u)
+		n->mask = 2 * n->mask + 1;
+	memset(n->off, 0, (n->mask + 1) * sizeof(n->off[0]));
+}
+
+// Adds the address that stands at off. False when it is there already.
+static bool named_add(struct named *n, uint16_t off, const struct addr *a)
+{
+	const struct turn_request *r = n->r;
+	uint64_t i = hash_addr(&r->s->key, a, r->slot);
+	struct endpoint other;
+
+	for (;; i++) {
+		uint16_t *entry = &n->off[i & n->mask];
+
+		if (*entry == 0) {
+			*entry = off;
+			return true;
+		}
+		method_peer_decode(r->s, r->slot, &r->m, *entry, &other);
+		if (addr_eq(&other.addr, a))
+			return false;
+	}
+}
+
+// How many addresses a request names that have no permission, each counted once. peers_wanted has
+// found nothing wrong with them.
+static uint32_t peers_new(const struct turn_request *r)
+{
+	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+	struct named n;
+	uint32_t nb = 0;
+
+	named_begin(&n, r);
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		method_peer_decode(r->s, r->slot, &r->m, off, &peer);
+		if (peers_permission_find(r->s, r->slot, &peer.addr) == TURN_NONE)
+			nb += named_add(&n, off, &peer.addr);
+	}
+	return nb;
 }
 
 unsigned int method_create_permission(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
-	struct endpoint peer[PEERS_MAX];
-	unsigned int n, code;
-	uint32_t new = 0;
+	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+	const unsigned int code = peers_wanted(r);
 
-	code = peers_wanted(r, peer, &n);
 	if (code != 0)
 		return code;
 	peers_settle(s, r->slot);
-	for (unsigned int i = 0; i < n; i++)
-		new += peers_permission_find(s, r->slot, &peer[i].addr) == TURN_NONE;
-	if (!peers_permissions_fit(s, r->slot, new))
+	if (!peers_permissions_fit(s, r->slot, peers_new(r)))
 		return 508;
-	for (unsigned int i = 0; i < n; i++)
-		if (peers_permission_set(s, r->slot, &peer[i].addr) == TURN_NONE)
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		method_peer_decode(s, r->slot, &r->m, off, &peer);
+		if (peers_permission_set(s, r->slot, &peer.addr) == TURN_NONE)
 			return 508;
+	}
 	line_copy_channel(s, r->slot);
 	return 0;
 }

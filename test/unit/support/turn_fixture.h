@@ -50,7 +50,7 @@ struct fixture {
 	const struct fixture *shares; // owner of the policy, map and quota; NULL = this one
 
 	struct stun_writer w; // the message being built
-	uint8_t message[2048];
+	uint8_t message[16384]; // the longest that a stream carries
 	uint32_t tids; // transaction ids made so far: every message has its own
 	uint8_t *datagram; // the last one sent, in a block of exactly its length
 	struct turn_burst burst; // view, plan and side of the last datagram are at [0]

@@ -137,6 +137,88 @@ static void caps_are_508_and_hurt_nobody(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.100"), 0);
 }
 
+// Begins a CreatePermission for so many peers, which go round after so many different ones.
+static void begin_permit(unsigned int nb, unsigned int different)
+{
+	fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+	for (unsigned int i = 0; i < nb; i++) {
+		struct endpoint e = fixture_endpoint("10.98.0.0", 7);
+
+		e.addr.b[14] = (uint8_t)(i % different >> 8);
+		e.addr.b[15] = (uint8_t)(i % different);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &e);
+	}
+}
+
+static unsigned int permit_many(unsigned int nb, unsigned int different)
+{
+	begin_permit(nb, different);
+	return fixture_ask(&f, &ivan);
+}
+
+static void open_with_permissions(uint32_t limit)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_close(&f);
+	c.limits.permissions = limit;
+	c.pools = (struct turn_pools){.permissions = 4096, .channels = 100, .per_user = 100};
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+}
+
+// Some clients renew all their permissions in one request.
+static void one_request_may_name_as_many_peers_as_are_allowed(void **state)
+{
+	const struct endpoint bad = fixture_endpoint("127.0.0.1", 1);
+
+	open_with_permissions(256);
+	assert_int_equal(permit_many(257, 257), 508);
+	assert_int_equal(fixture_stats(&f).permissions, 0); // all or nothing
+	begin_permit(256, 256);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &bad);
+	assert_int_equal(fixture_ask(&f, &ivan), 403);
+	assert_int_equal(fixture_stats(&f).permissions, 0);
+	assert_int_equal(permit_many(800, 256), 0); // each counts once
+	assert_int_equal(fixture_stats(&f).permissions, 256);
+	fixture_advance(&f, 200000);
+	assert_int_equal(permit_many(256, 256), 0);
+	assert_int_equal(permit_many(257, 257), 508);
+	fixture_advance(&f, 299999);
+	fixture_expire(&f);
+	assert_int_equal(fixture_stats(&f).permissions, 256); // a renewal of all
+	fixture_advance(&f, 1);
+	fixture_expire(&f);
+	assert_int_equal(fixture_stats(&f).permissions, 0);
+}
+
+// A request that fails has renewed nothing, and one that names old peers and new ones counts the
+// new ones alone.
+static void a_refused_request_renews_nothing(void **state)
+{
+	open_with_permissions(256);
+	assert_int_equal(permit_many(200, 200), 0);
+	fixture_advance(&f, 200000);
+	assert_int_equal(permit_many(257, 257), 508);
+	fixture_advance(&f, 100000);
+	fixture_expire(&f);
+	assert_int_equal(fixture_stats(&f).permissions, 0);
+	assert_int_equal(permit_many(200, 200), 0);
+	assert_int_equal(permit_many(256, 256), 0);
+	assert_int_equal(fixture_stats(&f).permissions, 256);
+}
+
+// 1,300 peers are 15,600 bytes; a stream carries 16,384.
+static void the_longest_message_of_a_stream_is_no_limit(void **state)
+{
+	open_with_permissions(1300);
+	assert_int_equal(permit_many(1301, 1301), 508);
+	assert_int_equal(fixture_stats(&f).permissions, 0);
+	assert_int_equal(permit_many(1301, 1300), 0);
+	assert_int_equal(fixture_stats(&f).permissions, 1300);
+}
+
 static void permissions_do_not_pass_to_the_next_owner(void **state)
 {
 	struct fixture_client next = fixture_client("198.51.100.9", 1);
@@ -580,6 +662,9 @@ int main(void)
 		T(create_permission_is_atomic),
 		T(create_permission_takes_several_and_ignores_the_port),
 		T(caps_are_508_and_hurt_nobody),
+		T(one_request_may_name_as_many_peers_as_are_allowed),
+		T(a_refused_request_renews_nothing),
+		T(the_longest_message_of_a_stream_is_no_limit),
 		T(permissions_do_not_pass_to_the_next_owner),
 		T(channel_bind_refusals),
 		T(channel_numbers_of_rfc_5766),
