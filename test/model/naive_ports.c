@@ -154,13 +154,16 @@ static bool same_source(const struct addr *a, const struct addr *b)
 	return addr_is_v4(a) || addr_is_v4(b) ? addr_eq(a, b) : memcmp(a, b, 8) == 0;
 }
 
-static void limit_code(
-	uint32_t limit, const unsigned int count[2], struct naive_set *may, bool *success)
+// RFC 8656 7.2: a pair of which one would fit is refused as a pair (8), not for the quota (10).
+static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int add,
+	struct naive_set *may, bool *success)
 {
 	if (limit == 0)
 		return;
-	if (count[1] > limit)
+	if (count[1] - (add - 1) > limit)
 		naive_may(may, 486);
+	if (add == 2 && count[1] > limit && count[0] - 1 <= limit)
+		naive_may(may, 508);
 	if (count[0] > limit)
 		*success = false;
 }
@@ -185,7 +188,7 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 			from[most] += same_source(&h->source, source);
 		}
 	}
-	limit_code(n->config->limits.allocations, total, may, success);
-	limit_code(n->config->limits.per_user, user, may, success);
-	limit_code(n->config->limits.per_source, from, may, success);
+	limit_code(n->config->limits.allocations, total, add, may, success);
+	limit_code(n->config->limits.per_user, user, add, may, success);
+	limit_code(n->config->limits.per_source, from, add, may, success);
 }

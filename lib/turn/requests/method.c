@@ -221,6 +221,9 @@ static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const s
 	return code;
 }
 
+// RFC 8656 7.2 (8): who may have one more and asks for a pair gets 508, at which a client may ask
+// for one at once. 486 would have it wait for a minute (7.4).
+//
 // Takes the quota before the port. A port that is taken and given back has to rest anew, so a
 // client at its limit could otherwise send all ports to rest in no time.
 static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *w)
@@ -233,9 +236,9 @@ static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *
 
 	while (counted < nb && count_one(r, &quota[counted]))
 		counted++;
-	if (counted < nb)
+	if (counted == 0)
 		code = 486;
-	else if (relayed_take(s, w->is_v4, w->kind, &slot))
+	else if (counted == nb && relayed_take(s, w->is_v4, w->kind, &slot))
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
 			       : allocate_on(r, slot, w, &quota[0], false);
 	while (counted > 0)

@@ -380,6 +380,29 @@ static void quotas_are_486(void **state)
 	assert_int_equal(fixture_allocate(&f, &three, 4), 0);
 }
 
+// RFC 8656 7.2 (8): a pair that there is no room for is 508, and 7.4 then lets the client ask for
+// one port at once. Who may have none gets 486.
+static void a_pair_with_one_place_left_is_508(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client two = fixture_client("198.51.100.20", 1);
+
+	fixture_close(&f);
+	c.limits.per_user = 2;
+	fixture_open(&f, &c, 4);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		begin_allocate();
+		stun_put(&f.w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+		assert_int_equal(fixture_ask(&f, &two), i == 0 ? 508 : 486);
+		assert_int_equal(turn_quota_total(f.quota), 1 + i);
+		if (i == 0)
+			assert_int_equal(fixture_allocate(&f, &two, 4), 0);
+		two.at.port = 2;
+		two.nonce_len = 0;
+	}
+}
+
 // The quota of REST users is that of the id behind the expiry: new credentials are no new person.
 static void rest_quota_is_by_id(void **state)
 {
@@ -448,6 +471,7 @@ int main(void)
 		T(reservation_lapses),
 		T(ports_run_out_with_508),
 		T(quotas_are_486),
+		T(a_pair_with_one_place_left_is_508),
 		T(rest_quota_is_by_id),
 		T(rest_credentials_do_not_prolong_themselves),
 	};
