@@ -127,6 +127,11 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	return l;
 }
 
+unsigned int turn_channel_bytes(const struct turn_config *c)
+{
+	return TURN_RECORD_BYTES + external_needed(c);
+}
+
 size_t turn_shard_size(const struct turn_shard_params *p)
 {
 	return layout_make(p, NULL).size;
