@@ -45,6 +45,7 @@ struct line_outcome {
 	unsigned int reason;
 	bool by_line; // relayed without a plan
 	uint32_t counted; // by the line of the client
+	bool in_fragments; // that have been put together
 	uint8_t frame[2048];
 };
 
