@@ -25,6 +25,8 @@ static const struct conf_choice bond_choices[] = {{"lacp", CONF_BOND_LACP},
 static const struct conf_choice tls_choices[] = {
 	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
 static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
+static const struct conf_choice icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},
+	{"all", TURN_ICMP_TELL_ALL}, {"none", TURN_ICMP_TELL_NONE}, {NULL, 0}};
 static const struct conf_choice log_to_choices[] = {
 	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
 static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
@@ -638,6 +640,12 @@ static const struct conf_key conf_schema[] = {
 {"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
 {"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",
 	.help = "Echo replies per second; 0 = none."},
+{"icmp.tell", CONF_CHOICE, ONE(conf, turn.icmp_tell), .choices = icmp_tell_choices,
+	.def = "rfc8489", .help = "Which clients are told of ICMP errors about their datagrams. "
+	"`rfc8489`: those whose Allocate answers as RFC 8489 says, by PASSWORD-ALGORITHMS. Older "
+	"ones need not know the indication, and some (pion's) read nothing more after one. The "
+	"MTU that an error tells is learnt for all. What is not told is dropped as "
+	"`icmp-untold`."},
 {"icmp.errors-in", CONF_NUMBER, ONE(conf, icmp_errors_in), RANGE(0, 1000000), .def = "1000",
 	.help = "ICMP errors about relayed datagrams that clients are told of per second, of all "
 	"workers; 0 = none. `limits.icmp` bounds those of one allocation."},

@@ -70,6 +70,7 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 	*c = (struct turn_cold){.made = c->made + 1,
 		.via = v->via,
 		.name_len = n->cred->name_len,
+		.rfc8489 = n->cred->rfc8489,
 		.alg = n->cred->alg,
 		.rest = n->cred->rest,
 		.has_token = n->has_token,

@@ -16,7 +16,8 @@
 struct turn_cold {
 	uint32_t made; // how many allocations the slot has had
 	uint8_t via; // worker that holds a redirect to this allocation, or TURN_NO_WORKER
-	uint8_t name_len;
+	uint8_t name_len : 7;
+	bool rfc8489 : 1; // the Allocate had PASSWORD-ALGORITHMS
 	uint8_t stale_s; // second (low 8 bits) in which stale_answers were counted
 	uint8_t stale_answers : 4; // 438s sent for a stale nonce, see stranger.c
 	uint8_t alg : 2; // enum stun_algorithm of the key

@@ -67,6 +67,13 @@ struct turn_rate {
 	uint32_t rate, burst; // answers per second and source; rate 0 = no limit
 };
 
+// Which clients are told of ICMP errors about what they have sent (RFC 8656 11.5).
+enum turn_icmp_tell {
+	TURN_ICMP_TELL_RFC8489, // those that send PASSWORD-ALGORITHMS back, as RFC 8489 wants it
+	TURN_ICMP_TELL_ALL,
+	TURN_ICMP_TELL_NONE
+};
+
 struct turn_limits {
 	uint32_t allocations, per_user, per_source; // 0 = only memory limits
 	uint32_t permissions, channels; // per allocation, hard caps
@@ -123,6 +130,7 @@ struct turn_config {
 	uint32_t quarantine_s;
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
+	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint32_t workers;
 	struct turn_limits limits;
 	struct turn_pools pools;

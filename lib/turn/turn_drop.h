@@ -49,6 +49,9 @@
 		"ICMP error about a datagram that no live allocation can have sent")               \
 	X(TURN_DROP_ICMP_NO_PERMISSION, "icmp-no-permission",                                      \
 		"ICMP error about a datagram to a peer without permission")                        \
+	X(TURN_DROP_ICMP_UNTOLD, "icmp-untold",                                                    \
+		"ICMP error about an allocation's datagram, of a kind of client that icmp.tell "   \
+		"leaves out")                                                                      \
 	X(TURN_DROP_ICMP_RATE, "icmp-error-rate",                                                  \
 		"ICMP error about an allocation's datagram, past limits.icmp")                     \
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \

@@ -41,6 +41,18 @@ enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e)
 	return TURN_OK;
 }
 
+bool turn_icmp_tells(const struct turn_shard *s, uint32_t slot)
+{
+	switch (s->policy->icmp_tell) {
+	case TURN_ICMP_TELL_ALL:
+		return true;
+	case TURN_ICMP_TELL_NONE:
+		return false;
+	default:
+		return cold_at(s, slot)->rfc8489;
+	}
+}
+
 uint16_t turn_icmp_indication(
 	struct turn_shard *s, const struct turn_icmp *e, uint8_t out[TURN_ICMP_LEN_MAX])
 {

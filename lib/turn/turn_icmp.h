@@ -21,10 +21,13 @@ struct turn_icmp {
 	uint8_t type, code;
 };
 
-// Whether the client of an allocation is to be told, if turn_icmp_allows. TURN_OK, with e->slot;
-// else the reason: there is no live allocation, relay is not what this peer sees of it, or the
-// peer's address has no live permission.
+// Whether the client of an allocation is to be told, if turn_icmp_tells and turn_icmp_allows.
+// TURN_OK, with e->slot; else the reason: there is no live allocation, relay is not what this peer
+// sees of it, or the peer's address has no live permission.
 enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e);
+// Whether the client of a live allocation can be expected to know the indication (icmp.tell). There
+// are older clients that stop reading at it, because it has no DATA.
+bool turn_icmp_tells(const struct turn_shard *s, uint32_t slot);
 // Writes the Data indication, without DATA, and returns its length: 44 or 56. turn_icmp_judge has
 // returned TURN_OK.
 uint16_t turn_icmp_indication(

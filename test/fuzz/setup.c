@@ -134,6 +134,8 @@ static void pick_icmp(struct dp_world *w)
 	w->conf.icmp_errors_out = PICK(0, 10, 1000);
 	w->conf.icmp_errors_each = PICK(0, 1, 10);
 	w->conf.icmp_unreachable = chance(50);
+	w->conf.turn.icmp_tell =
+		(uint8_t)PICK(TURN_ICMP_TELL_RFC8489, TURN_ICMP_TELL_ALL, TURN_ICMP_TELL_NONE);
 	w->conf.icmp_errors_in = PICK(2, 100, 1000);
 	w->conf.turn.limits.icmp = (struct turn_rate){PICK(0, 1, 10), PICK(1, 20)};
 }

@@ -141,7 +141,7 @@ static void check_coverage(const struct run *r)
 		TURN_DROP_GUESS_RATE, TURN_DROP_BINDING_RATE, TURN_DROP_INTERNAL,
 		TURN_DROP_PEER_OVERSIZE, TURN_DROP_SHARED_SHARE, TURN_DROP_SHARED_UNKNOWN_PEER,
 		TURN_DROP_SHARED_COLLISION, TURN_DROP_SHARED_FULL, TURN_DROP_ICMP_NO_ALLOCATION,
-		TURN_DROP_ICMP_NO_PERMISSION, TURN_DROP_ICMP_RATE};
+		TURN_DROP_ICMP_NO_PERMISSION, TURN_DROP_ICMP_UNTOLD, TURN_DROP_ICMP_RATE};
 	const size_t nb_not_here = sizeof(not_here) / sizeof(not_here[0]);
 
 	printf("%llu operations: %llu relayed (%llu as Data indications), %llu ports reused "

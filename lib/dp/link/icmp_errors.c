@@ -115,6 +115,8 @@ static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_n
 	// first: lies use up what the client may be told, and are not to hide the truth from us
 	if (reason == TURN_OK && e->too_big)
 		path_mtu_learn(w, e, about.slot, TURN_FROM_PEER);
+	if (reason == TURN_OK && !turn_icmp_tells(w->shard, about.slot))
+		reason = TURN_DROP_ICMP_UNTOLD;
 	if (reason == TURN_OK && !turn_icmp_allows(w->shard, about.slot))
 		reason = TURN_DROP_ICMP_RATE;
 	if (reason != TURN_OK)

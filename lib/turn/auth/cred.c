@@ -154,6 +154,7 @@ unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
 		return 401;
 	out->alg = (uint8_t)k.alg;
+	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);
 	user = user_of(p, m);
 	if (user != NULL) {
 		// A configured user hides a REST name of the same spelling, whoever holds a secret.

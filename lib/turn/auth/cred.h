@@ -12,6 +12,7 @@ struct turn_cred {
 	struct stun_key key;
 	uint8_t alg; // enum stun_algorithm of the key
 	bool rest; // a REST name, not a configured user
+	bool rfc8489; // the request had PASSWORD-ALGORITHMS, which older clients do not send
 	bool guess; // a password was tried, right or wrong, or no user has that name
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t name_len;

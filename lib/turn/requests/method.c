@@ -463,7 +463,7 @@ static unsigned int binding_clash(
 // such a client, because RFC 8489 9.2.5 makes newer clients send it (doc/decisions/0004).
 static bool number_valid(const struct turn_request *r, uint16_t number)
 {
-	const bool old = !stun_has(&r->m, STUN_PASSWORD_ALGORITHMS);
+	const bool old = !r->cred.rfc8489;
 	const uint16_t max =
 		old && r->s->policy->rfc5766_channels ? CHANNEL_MAX_RFC5766 : CHANNEL_MAX;
 

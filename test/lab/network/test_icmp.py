@@ -27,10 +27,15 @@ def told(client, peer, kind, code, data=0, timeout=5):
     assert message.get(ICMP) == struct.pack("!HBBI", 0, kind, code, data), message.get(ICMP)
 
 
+def newer(lab):
+    """A client that sends PASSWORD-ALGORITHMS back, as RFC 8489 wants it."""
+    return lab.client(labs.ivan(sha256=True))
+
+
 def closed_ports(lab):
     """A peer whose port is closed, with and without a channel."""
     for ip, kind, code in ((PEER4, 3, 3), (PEER6, 1, 4)):
-        client = lab.client()
+        client = newer(lab)
         family = bytes([2 if ":" in ip else 1, 0, 0, 0])
         assert client.allocate([(REQUESTED_ADDRESS_FAMILY, family)]).cls == SUCCESS
         assert client.permit(ip).cls == SUCCESS
@@ -39,6 +44,26 @@ def closed_ports(lab):
         assert client.bind(0x4000, (ip, 10)).cls == SUCCESS
         client.send_channel(0x4000, b"anybody?")
         told(client, (ip, 10), kind, code)
+
+
+def untold(lab, server):
+    """A client that does not show that it knows RFC 8489 gets what its peers send, and no errors."""
+    client, echo = lab.client(), lab.echo(PEER4)
+    assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
+    client.send((PEER4, 9), b"anybody?")
+    until(lambda: server.drops().get("icmp-untold") == 1, 5, "the error has come")
+    client.relay(echo)
+    client.fence()
+    assert not [item for item in client.inbox if item[0] == "stun"], client.inbox
+
+
+def told_all(lab):
+    """Where the configuration says so, older clients are told too."""
+    lab.server({"icmp": {"tell": "all"}})
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
+    client.send((PEER4, 9), b"anybody?")
+    told(client, (PEER4, 9), 3, 3)
 
 
 def errors_of(sock):
@@ -61,7 +86,7 @@ def narrow_hop(lab, server):
     lab.gw.ip("link", "set", "f0", "mtu", str(NARROW))
     lab.far.ip("link", "set", "r0", "mtu", str(NARROW))
     echo = lab.echo(FAR4, ns=lab.far)
-    client = lab.client()
+    client = newer(lab)
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
     client.sock.setsockopt(socket.SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
     client.sock.setsockopt(socket.SOL_IP, IP_RECVERR, 1)
@@ -131,13 +156,17 @@ def main(lab):
     labs.need_own_server()
     server = lab.server(
         {"peers": {"allow": ["10.99.0.0/24", "fd99::/64", "10.98.0.0/24"]}},
-        allow=("mtu-exceeded", "ttl-expired", "ip-options"),  # the last one: the bridge's IGMP
+        # the last one: the bridge's IGMP
+        allow=("icmp-untold", "mtu-exceeded", "ttl-expired", "ip-options"),
     )
     closed_ports(lab)
+    untold(lab, server)
     narrow_hop(lab, server)
     last_hop(lab)
     snooping(lab)
     assert server.stats()["icmp_errors_sent"] == 2, server.stats()
+    server.finish()
+    told_all(lab)
 
 
 if __name__ == "__main__":

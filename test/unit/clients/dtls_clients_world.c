@@ -187,6 +187,7 @@ void sign(unsigned int i)
 	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
 	stun_put(&c->w, STUN_REALM, "turn.test", 9);
 	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
+	client_algorithms(c);
 	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
 }
 

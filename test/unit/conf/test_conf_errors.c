@@ -101,6 +101,8 @@ static void test_types(void **state)
 		{"idle: adaptive", "idle: lazy",
 			"4:27: workers.idle: 'lazy' is not one of: adaptive, "
 			"busy, saving"},
+		{"log:", "icmp: {tell: some}\nlog:",
+			"37:14: icmp.tell: 'some' is not one of: rfc8489, all, none"},
 		{"vlan: 0", "uso: yes", "10:10: ports[0].uso: 'yes' is not one of: auto, on, off"},
 		{"transport: udp", "transport: sctp",
 			"16:17: listeners[0].transport: 'sctp' is not"},

@@ -63,6 +63,7 @@ static void open_client(const struct world_setup *s)
 {
 	world_open(&world, s);
 	world_client(&world, &client[0], "10.99.0.20", 5000);
+	client[0].rfc8489 = true;
 	assert_int_equal(client_allocate(&world, &client[0], 4), 0);
 }
 
@@ -87,6 +88,7 @@ static void clients_are_told(void **state)
 		else
 			world_client(&world, c, i % 4 < 2 ? "10.99.0.20" : "fd99::20",
 				(uint16_t)(5000 + i));
+		c->rfc8489 = true;
 		assert_int_equal(client_allocate(&world, c, is_v4 ? 4 : 6), 0);
 		if (i % 3 == 0 || s->shared != 0)
 			assert_int_equal(client_bind(&world, c, CHANNEL, &peer), 0);
@@ -278,6 +280,7 @@ static void a_flood_about_one_allocation_leaves_the_others_theirs(void **state)
 	s.change = limit_each;
 	open_client(&s);
 	world_client(&world, &client[1], "10.99.0.21", 5000);
+	client[1].rfc8489 = true;
 	assert_int_equal(client_allocate(&world, &client[1], 4), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_int_equal(client_permit(&world, &client[i], &peer), 0);

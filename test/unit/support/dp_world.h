@@ -129,6 +129,7 @@ struct world_client {
 	size_t nonce_len;
 	struct stun_key key;
 	uint8_t token[8];
+	bool rfc8489; // sends PASSWORD-ALGORITHMS back
 	uint64_t conn; // its connection; 0 = it uses UDP
 	uint8_t tos; // of its connection
 };
@@ -205,6 +206,8 @@ bool world_stream_send(
 void world_stream_end(struct dp_world *w, const struct world_client *c);
 // Begins a request in c->w.
 void client_begin(struct dp_world *w, struct world_client *c, enum stun_method method);
+// Adds what a client of RFC 8489 answers a challenge with, if it is one.
+void client_algorithms(struct world_client *c);
 // Signs and sends the request in c->w, runs the world and reads the answer, which has to come.
 // Returns 0 or the error code.
 unsigned int client_ask(struct dp_world *w, struct world_client *c);

@@ -99,6 +99,15 @@ static void nonce_get(struct dp_world *w, struct world_client *c)
 	memcpy(c->nonce, asker.answer + asker.reply.off[STUN_NONCE], c->nonce_len);
 }
 
+void client_algorithms(struct world_client *c)
+{
+	// RFC 8489 14.11, 14.12: SHA-256 and MD5 are offered, MD5 is taken
+	if (!c->rfc8489)
+		return;
+	stun_put(&c->w, STUN_PASSWORD_ALGORITHMS, "\0\2\0\0\0\1\0\0", 8);
+	stun_put(&c->w, STUN_PASSWORD_ALGORITHM, "\0\1\0\0", 4);
+}
+
 unsigned int client_ask(struct dp_world *w, struct world_client *c)
 {
 	struct stun_writer w0 = c->w;
@@ -109,6 +118,7 @@ unsigned int client_ask(struct dp_world *w, struct world_client *c)
 	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
 	stun_put(&c->w, STUN_REALM, WORLD_REALM, strlen(WORLD_REALM));
 	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
+	client_algorithms(c);
 	stun_put_integrity(&c->w, w->crypto, STUN_ALG_MD5, &c->key);
 	return exchange(w, c);
 }

@@ -213,6 +213,64 @@ static void each_allocation_has_its_own_budget(void **state)
 	assert_int_equal(judge(&ivan.relay, PEER, 7000), TURN_DROP_ICMP_RATE);
 }
 
+static bool tells(const struct fixture_client *c)
+{
+	struct turn_icmp e = error(&c->relay, PEER, 7000);
+
+	assert_int_equal(turn_icmp_judge(f.shard, &e), TURN_OK);
+	return turn_icmp_tells(f.shard, e.slot);
+}
+
+// RFC 8489 9.2.5: a client that knows it sends back the PASSWORD-ALGORITHMS of the challenge.
+static void who_is_told_is_chosen(void **state)
+{
+	static const struct {
+		uint8_t tell; // enum turn_icmp_tell
+		bool old, new;
+	} t[] = {{TURN_ICMP_TELL_RFC8489, false, true}, {TURN_ICMP_TELL_ALL, true, true},
+		{TURN_ICMP_TELL_NONE, false, false}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct turn_config c = fixture_config();
+
+		fixture_close(&f);
+		c.icmp_tell = t[i].tell;
+		fixture_open(&f, &c, 1);
+		ivan = fixture_client("198.51.100.7", 5000);
+		eve = fixture_eve("198.51.100.8", 6000);
+		eve.alg = STUN_ALG_SHA256;
+		assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+		assert_int_equal(fixture_permit(&f, &ivan, PEER), 0);
+		assert_int_equal(fixture_permit(&f, &eve, PEER), 0);
+		assert_int_equal(tells(&ivan), t[i].old);
+		assert_int_equal(tells(&eve), t[i].new);
+	}
+}
+
+// Who has a slot next is another client: nothing is left of what the last one knew.
+static void the_next_on_a_slot_is_judged_anew(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client after;
+
+	fixture_close(&f);
+	c.port_lo = c.port_hi = 50000;
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	ivan.alg = STUN_ALG_SHA256;
+	after = fixture_eve("198.51.100.8", 6000);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_permit(&f, &ivan, PEER), 0);
+	assert_true(tells(&ivan));
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	fixture_advance(&f, 1);
+	assert_int_equal(fixture_allocate(&f, &after, 4), 0);
+	assert_true(endpoint_eq(&ivan.relay, &after.relay));
+	assert_int_equal(fixture_permit(&f, &after, PEER), 0);
+	assert_false(tells(&after));
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -226,6 +284,8 @@ int main(void)
 		TEST(a_peer_of_a_pool_has_seen_the_pools_address),
 		TEST(on_a_shared_address_the_peer_tells),
 		TEST(each_allocation_has_its_own_budget),
+		TEST(who_is_told_is_chosen),
+		TEST(the_next_on_a_slot_is_judged_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
