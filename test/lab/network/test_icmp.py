@@ -156,8 +156,7 @@ def main(lab):
     labs.need_own_server()
     server = lab.server(
         {"peers": {"allow": ["10.99.0.0/24", "fd99::/64", "10.98.0.0/24"]}},
-        # the last one: the bridge's IGMP
-        allow=("icmp-untold", "mtu-exceeded", "ttl-expired", "ip-options"),
+        allow=("mtu-exceeded", "ttl-expired", "ip-options"),  # the last one: the bridge's IGMP
     )
     closed_ports(lab)
     untold(lab, server)
