@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "hash_portable.h"
+#include "table.h"
 #include "test_rand.h"
 
 #define IDS 200000
@@ -119,6 +120,64 @@ static void test_bits(void **state)
 	}
 }
 
+#define PLACES 64
+#define KEYS 50
+
+// Neighbours in some respect: IPv4 and IPv6 hosts, networks, and one address with other extras.
+static uint64_t hash_nth(const struct kind *k, const struct hash_key *key, int how, uint32_t n)
+{
+	const uint8_t v4[4] = {10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
+	uint8_t v6[16] = {0x20, 0x01, 0x0d, 0xb8};
+	struct addr a;
+
+	if (how == 0) {
+		a = addr_from_v4(v4);
+	} else {
+		memcpy(v6 + (how == 1 ? 12 : 4), v4, how < 3 ? sizeof(v4) : 0);
+		a = addr_from_v6(v6);
+	}
+	return k->narrow(key, &a, how == 3 ? n : 3);
+}
+
+// Inserts that find no place while a full table's entries are replaced, the oldest first.
+static unsigned int count_refused(const struct kind *k, const struct hash_key *key, int how)
+{
+	static _Alignas(64) uint8_t mem[16 * 64];
+	uint64_t hash[PLACES];
+	bool is_in[PLACES] = {false};
+	unsigned int refused = 0;
+	struct table t;
+
+	assert_in_range(table_size(PLACES), 1, sizeof(mem));
+	memset(mem, 0, sizeof(mem));
+	table_init(&t, mem, PLACES);
+	for (uint32_t n = 0; n < PLACES * 100; n++) {
+		const uint32_t i = n % PLACES;
+
+		if (is_in[i])
+			assert_true(table_remove(&t, hash[i], i));
+		hash[i] = hash_nth(k, key, how, n);
+		is_in[i] = table_insert(&t, hash[i], i);
+		refused += !is_in[i];
+	}
+	return refused;
+}
+
+// Keys that lie side by side spread over a table like random numbers, of which one in some millions
+// finds no place.
+static void test_places(void **state)
+{
+	unsigned int refused = 0;
+
+	for (unsigned int n = 0; n < KEYS; n++) {
+		const struct hash_key key = random_key();
+
+		for (int how = 0; how < 4; how++)
+			refused += count_refused(*state, &key, how);
+	}
+	assert_in_range(refused, 0, 8); // of 1,280,000
+}
+
 #define OF_EACH(test)                                             \
 	{#test, test, NULL, NULL, &kinds[0]},                     \
 	{                                                         \
@@ -131,6 +190,7 @@ int main(void)
 		OF_EACH(test_same_beginning),
 		OF_EACH(test_counter),
 		OF_EACH(test_bits),
+		OF_EACH(test_places),
 	};
 
 	rnd = test_rand_start("hash");
