@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "conf_file.h"
+#include "emulated.h"
 #include "secret.h"
 #include "test_rand.h"
 #include "turn_policy.h"
@@ -266,15 +267,30 @@ static void test_memory(void **state)
 		for (size_t k = 0; k < lens[i]; k++)
 			assert_int_equal(p[k], 0);
 		memset(p, 1, lens[i]);
-		if (lens[i] > 0) {
-			assert_false(is_dumped(p));
-			assert_false(is_dumped(p + lens[i] - 1));
-		}
 		secret_free(p);
 	}
 	assert_null(secret_alloc(SIZE_MAX));
 	secret_free(NULL);
 	secret_wipe(NULL);
+}
+
+// From the first byte to the last.
+static void test_dumps(void **state)
+{
+	static const size_t lens[] = {1, 4095, 4096, 100000};
+
+	if (emulated()) {
+		print_message("qemu-user takes MADV_DONTDUMP and does not tell the kernel\n");
+		skip();
+	}
+	for (unsigned int i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		uint8_t *p = secret_alloc(lens[i]);
+
+		assert_non_null(p);
+		assert_false(is_dumped(p));
+		assert_false(is_dumped(p + lens[i] - 1));
+		secret_free(p);
+	}
 }
 
 int main(void)
@@ -284,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_never_forgotten),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_dumps),
 	};
 
 	return cmocka_run_group_tests(tests, make_secrets, conf_file_close);

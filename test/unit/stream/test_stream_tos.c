@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "addr.h"
+#include "emulated.h"
 #include "tos.h"
 
 union address {
@@ -80,6 +81,10 @@ static int connect_with(const struct stream_listener *l, int tos)
 
 static void test_copied(void **state)
 {
+	if (emulated()) {
+		print_message("qemu-user takes the value of TCP_SAVED_SYN for an int\n");
+		skip();
+	}
 	for (unsigned int n = 0; n < 128; n++) {
 		const struct stream_listener l = listener(n % 2 == 0);
 		const int dscp = (int)(n / 2);
