@@ -73,7 +73,7 @@ struct worker {
 	// The longest plain frame: one that fits every port with a ChannelData header more. 0:
 	// there is a port that no frame may take the fast path to.
 	uint16_t plain_max;
-	bool marks; // some listener has a DSCP for its clients' traffic (link/dscp.h)
+	bool marks; // some listener has a DSCP for its clients' traffic (ip/dscp.h)
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;
 	struct stun_crypto *crypto;

@@ -6,7 +6,7 @@
 #include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
-#include "link/fragments.h"
+#include "ip/fragments.h"
 #include "net.h"
 #include "turn_drop.h"
 #include "turn_shard.h"

@@ -7,7 +7,7 @@
 #include "drop_of.h"
 #include "exception/exception.h"
 #include "icmp_error.h"
-#include "link/icmp_errors.h"
+#include "ip/icmp_errors.h"
 #include "link/local_addrs.h"
 #include "link/mld.h"
 #include "link/nexthop.h"

@@ -6,7 +6,7 @@
 #include <rte_mbuf.h>
 
 #include "exception/exception_note.h"
-#include "link/icmp_errors.h"
+#include "ip/icmp_errors.h"
 #include "net.h"
 #include "turn.h"
 #include "turn_shard.h"

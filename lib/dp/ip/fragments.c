@@ -10,7 +10,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "link/fragments.h"
+#include "ip/fragments.h"
 #include "accept.h"
 #include "backlog.h"
 #include "bytes.h"

@@ -3,7 +3,7 @@
 // needs headers of its own, and whatever sends a frame takes it for one buffer.
 #include <rte_mbuf.h>
 
-#include "link/fragment_out.h"
+#include "ip/fragment_out.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "fragment.h"

@@ -10,7 +10,7 @@
 
 #include <rte_malloc.h>
 
-#include "link/path_mtu.h"
+#include "ip/path_mtu.h"
 #include "addr.h"
 #include "conf.h"
 #include "csprng.h"

@@ -6,16 +6,16 @@
 // asked for. What is asked is whether the quoted datagram is one that we can have sent: from the
 // relayed transport address of a live allocation to an address with a live permission, or from a
 // listener to the client of one.
-#include "link/icmp_errors.h"
+#include "ip/icmp_errors.h"
 #include "addr.h"
 #include "clients/client.h"
 #include "conf.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "icmp_error.h"
+#include "ip/path_mtu.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
-#include "link/path_mtu.h"
 #include "net.h"
 #include "steering/steer.h"
 #include "turn.h"

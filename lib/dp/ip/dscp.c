@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Marks received datagrams with the DSCP of their client's listener. This is a pass of its own over
 // a burst, so that relaying costs nothing more where no listener has one.
-#include "link/dscp.h"
+#include "ip/dscp.h"
 #include "bytes.h"
 #include "dp_burst.h"
 #include "dp_view.h"

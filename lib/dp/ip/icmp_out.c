@@ -3,7 +3,7 @@
 // sections 13 and 14). They are about UDP datagrams alone: whole ones, with good checksums, to an
 // address of ours and from one that a host can have. So none is about an ICMP error, a fragment, or
 // what came to many.
-#include "link/icmp_out.h"
+#include "ip/icmp_out.h"
 #include "addr.h"
 #include "clients/client.h"
 #include "conf.h"
