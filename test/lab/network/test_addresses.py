@@ -49,6 +49,10 @@ class Network:
             file.write(UDHCPC)
         self.client = None
         ns, name = host
+        # A router says so in its neighbour advertisements, too. By one that does not, the kernel
+        # takes its default route away (RFC 4861, 7.2.5): when the data path has asked for it, or
+        # when it has itself, 5 s after it told this host its own address.
+        ns.run("sysctl", "-qw", f"net.ipv6.conf.{name}.forwarding=1")
         files = os.path.join(lab.dir, interface)
         with open(self.log_path, "ab") as out:
             self.server = lab.popen(
@@ -134,6 +138,8 @@ def renewed(made, net, port, address):
     until(lambda: not addresses(made)[address]["lost"], 20, "the address is there again")
     (row,) = [row for row in made.telemetry.ask("/slipring/exception") if row["port"] == port]
     assert row["to_kernel_udp"] >= 2 and row["from_kernel_udp"] >= 2, row
+    rows = [row for row in addresses(made).values() if ":" in row["address"]]
+    assert rows and all(row["router"] == row["gateway"] for row in rows), rows
 
 
 def lost(lab, made):
