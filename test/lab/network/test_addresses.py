@@ -67,6 +67,15 @@ class Network:
         with open(self.log_path) as file:
             return file.read().count(word)
 
+    @contextlib.contextmanager
+    def silent(self):
+        """The router advertises nothing meanwhile: so it takes back no word of another."""
+        self.server.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.server.send_signal(signal.SIGCONT)
+
     def run_client(self):
         """Waits for the interface that the server makes, and asks for an address on it."""
         there = lambda: self.interface in self.exc.ip("-br", "link")
@@ -185,10 +194,11 @@ def advertise(lab, made, *prefixes):
     until(seen, 5, "the kernel is given it")
 
 
-def forged(lab, made):
+def forged(lab, made, net):
     """The kernel may believe anybody's advertisement: the data path is not moved."""
-    advertise(lab, made, ("fd99::", 0))  # ends the prefix
-    until(lambda: "deprecated" in lab.exc.ip("addr", "show", "sr0"), 5, "and believes it")
+    with net.silent():
+        advertise(lab, made, ("fd99::", 0))  # ends the prefix
+        until(lambda: "deprecated" in lab.exc.ip("addr", "show", "sr0"), 5, "and believes it")
     row = addresses(made)[SLAAC6]
     assert row["gateway"] == HOST6 and not row["lost"], row
     relays(lab, CLIENT6, SLAAC6, lab.echo(PEER6))
@@ -315,7 +325,7 @@ def main(lab):
     renewed(made, net, "wan", SERVER4)
     net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
     lost(lab, made)
-    forged(lab, made)
+    forged(lab, made, net)
     made.finish()
     crowd(lab, net)
     vlans(lab, net)
