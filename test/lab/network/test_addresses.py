@@ -76,6 +76,12 @@ class Network:
         finally:
             self.server.send_signal(signal.SIGCONT)
 
+    def show(self, made):
+        """What both ends and the server have to say, of a lease that does not come."""
+        with open(self.log_path) as file:
+            print(file.read())
+        print(self.exc.ip("addr"), made.telemetry.ask("/slipring/exception"), made.drops())
+
     def run_client(self):
         """Waits for the interface that the server makes, and asks for an address on it."""
         there = lambda: self.interface in self.exc.ip("-br", "link")
@@ -144,7 +150,11 @@ def renewed(made, net, port, address):
     net.client.send_signal(signal.SIGUSR2)  # released
     until(lambda: addresses(made)[address]["lost"], 5, "the address is gone")
     net.client.send_signal(signal.SIGUSR1)  # and asked for anew, by broadcast
-    until(lambda: not addresses(made)[address]["lost"], 20, "the address is there again")
+    try:
+        until(lambda: not addresses(made)[address]["lost"], 20, "the address is there again")
+    except AssertionError:
+        net.show(made)
+        raise
     (row,) = [row for row in made.telemetry.ask("/slipring/exception") if row["port"] == port]
     assert row["to_kernel_udp"] >= 2 and row["from_kernel_udp"] >= 2, row
     rows = [row for row in addresses(made).values() if ":" in row["address"]]
