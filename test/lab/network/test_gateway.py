@@ -12,8 +12,6 @@ from lab import CLIENT4, FAR4, FAR6, PEER4, PEER6, SERVER4
 from turnlib import DONT_FRAGMENT, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 GATEWAY_MAC = labs.MAC.format(254)
-IP_MTU_DISCOVER, IP_PMTUDISC_DONT, IP_PMTUDISC_DO = 10, 0, 2
-IP_PMTUDISC_PROBE = 3
 TTL, TOS = 33, 0xB9  # expedited forwarding, ECT(1)
 
 
@@ -90,10 +88,10 @@ def header_fields(lab):
 
 def copied_df(lab, client, peer_ip):
     """8656 14.3: without DONT-FRAGMENT the DF bit is that of the packet that brought the data."""
-    for setting, wanted in ((IP_PMTUDISC_DONT, False), (IP_PMTUDISC_DO, True)):
-        client.sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, setting)
+    for setting, wanted in (("dont", False), ("do", True)):
+        labs.path_mtu(client.sock, setting)
         with Capture(lab, lab.sw, "d0") as capture:
-            client.send_channel(0x4000, b"%d" % setting)
+            client.send_channel(0x4000, setting.encode())
             assert client.wait("channel") is not None
         (frame,) = [f for f in from_server(capture.frames) if f.dst == peer_ip and f.sport]
         assert frame.df == wanted, (setting, frame)
@@ -121,11 +119,11 @@ def mtu(lab, server):
     # The Data indication back is 36 bytes longer than the datagram: 1472 fits one way only.
     client.send(echo.address, b"x" * 1400)
     assert client.wait("data") == ("data", echo.address, b"x" * 1400)
-    echo.sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT)
+    labs.path_mtu(echo.sock, "dont")
     echo.sock.sendto(b"y" * 1472, client.relayed)
     assert client.wait("data") == ("data", echo.address, b"y" * 1472)
     # Its kernel is told of a smaller MTU: a probe does not mind.
-    echo.sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
+    labs.path_mtu(echo.sock, "probe")
     echo.sock.sendto(b"y" * 1472, client.relayed)
     labs.until(lambda: server.drops().get("mtu-exceeded") == 1, 2, f"counted: {server.drops()}")
     assert not client.fence()

@@ -13,7 +13,7 @@ from lab import FAR4, PEER4, PEER6, SERVER6, until
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, XOR_PEER_ADDRESS
 
 ICMP = 0x8004
-IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_RECVERR = 10, 2, 11
+IP_RECVERR = 11
 NARROW = 1400
 HEADERS = 28  # IPv4 and UDP
 
@@ -88,7 +88,7 @@ def narrow_hop(lab, server):
     echo = lab.echo(FAR4, ns=lab.far)
     client = newer(lab)
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
-    client.sock.setsockopt(socket.SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+    labs.path_mtu(client.sock, "do")
     client.sock.setsockopt(socket.SOL_IP, IP_RECVERR, 1)
     too_long = bytes(1450 - HEADERS)
     client.send_channel(0x4000, too_long)

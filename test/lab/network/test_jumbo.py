@@ -16,7 +16,6 @@ from test_uso import SO_RCVBUFFORCE, channel, one_way
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 MTU = 9000
-IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, PMTUDISC_PROBE = 10, 23, 3
 CHANNEL = 0x4000
 SIZES = (1200, 1473, 2048, 4096, 8900)
 RECORD = 50  # less over DTLS, whose records have headers
@@ -60,18 +59,10 @@ def exchange(lab, client, peer_ip, less=0):
     other.close()
 
 
-def probe(sock, ip_version):
-    """Sends with DF, whatever ICMP errors say of the path."""
-    if ip_version == 4:
-        sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, PMTUDISC_PROBE)
-    else:
-        sock.setsockopt(socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_PROBE)
-
-
 def longest(lab, server, client_ip, peer_ip):
     """To the byte: the longest payload that reaches a client in one piece, and one more."""
     sender = lab.peer.udp(peer_ip)
-    probe(sender, version(peer_ip))
+    labs.path_mtu(sender, "probe")
     cut = (version(client_ip), version(peer_ip)) == (4, 6)  # RFC 8656 section 13: no DF then
     client = lab.client(ip=client_ip)
     allocate(client, peer_ip)

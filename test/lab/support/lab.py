@@ -72,6 +72,16 @@ def command(*args, check=True, **kwargs):
     return done.stdout
 
 
+def path_mtu(sock, mode):
+    """How a socket goes by the path's MTU, by Linux's words: dont, want, do or probe. The last sets DF
+    and does not believe ICMP errors."""
+    number = ("dont", "want", "do", "probe").index(mode)
+    if sock.family == socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, 23, number)  # IPV6_MTU_DISCOVER
+    else:
+        sock.setsockopt(socket.IPPROTO_IP, 10, number)  # IP_MTU_DISCOVER
+
+
 def until(condition, timeout, what, pause=0.01):
     """Polls until condition() is true and returns its value."""
     end = time.monotonic() + timeout * SLOW
