@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: waits for LACP
 """A bond of two links under load: one fails, comes back, and the other fails.
 
         slipring ── m0 ═ w0 ── s0: brA ──┐
