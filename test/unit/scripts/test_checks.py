@@ -75,6 +75,16 @@ class Names(unittest.TestCase):
         self.assertEqual(list(docs.unknown_tests(table, paths)), [(3, "lab gone")])
         self.assertEqual(list(docs.unknown_tests("| rule | what |\n|---|---|\n| a | gone |", paths)), [])
 
+    def test_an_old_build_is_told_by_its_sources(self):
+        with tempfile.TemporaryDirectory() as folder:
+            built, one, other = (os.path.join(folder, name) for name in ("built", "one.c", "other.h"))
+            for path, second in ((built, 10), (one, 9), (other, 10)):
+                with open(path, "w"):
+                    os.utime(path, (second, second))
+            self.assertFalse(docs.is_older(built, [one, other]))
+            os.utime(other, (11, 11))
+            self.assertTrue(docs.is_older(built, [one, other]))
+
     def test_decisions(self):
         pages = ["d/0001-a.md", "d/0002-b.md", "d/0002-c.md"]
         self.assertEqual(docs.same_number(pages), {"0002": ["d/0002-b.md", "d/0002-c.md"]})
