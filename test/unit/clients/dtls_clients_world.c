@@ -247,3 +247,21 @@ void allocate(unsigned int i)
 	finish_allocate(i);
 	assert_int_equal(bind_channel(i), 0);
 }
+
+void allocate_next(unsigned int i)
+{
+	uint8_t token[8];
+
+	get_nonce(i);
+	begin_allocate(i);
+	stun_put(&client[i].w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	finish_allocate(i);
+	memcpy(token, client[i].answer + client[i].reply.off[STUN_RESERVATION_TOKEN], 8);
+	assert_int_equal(bind_channel(i), 0);
+	get_nonce(i + 1);
+	begin_allocate(i + 1);
+	stun_put(&client[i + 1].w, STUN_RESERVATION_TOKEN, token, sizeof(token));
+	finish_allocate(i + 1);
+	assert_int_equal(client[i + 1].relay.port, client[i].relay.port + 1);
+	assert_int_equal(bind_channel(i + 1), 0);
+}

@@ -51,3 +51,5 @@ unsigned int bind_channel(unsigned int i);
 void finish_allocate(unsigned int i);
 // With a channel to its peer.
 void allocate(unsigned int i);
+// Client i's with EVEN-PORT and i + 1's by its token, so that both are on one worker.
+void allocate_next(unsigned int i);

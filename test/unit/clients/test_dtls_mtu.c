@@ -105,21 +105,10 @@ static void place(unsigned int cipher)
 static void allocate_pair(unsigned int cipher)
 {
 	const unsigned int i = nb_clients;
-	uint8_t token[8];
 
 	place(cipher);
 	place(cipher);
-	get_nonce(i);
-	begin_allocate(i);
-	stun_put(&client[i].w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
-	finish_allocate(i);
-	memcpy(token, client[i].answer + client[i].reply.off[STUN_RESERVATION_TOKEN], 8);
-	assert_int_equal(bind_channel(i), 0);
-	get_nonce(i + 1);
-	begin_allocate(i + 1);
-	stun_put(&client[i + 1].w, STUN_RESERVATION_TOKEN, token, sizeof(token));
-	finish_allocate(i + 1);
-	assert_int_equal(bind_channel(i + 1), 0);
+	allocate_next(i);
 }
 
 static bool is_away(unsigned int i)
