@@ -225,6 +225,14 @@ int conf_read_map(
 
 // --- the file ------------------------------------------------------------------------------------
 
+// Wipes of the file's text what was read, and frees it. NULL is fine. The rest was never touched.
+static void wipe_text(char *text, size_t len)
+{
+	if (text != NULL)
+		explicit_bzero(text, len);
+	free(text);
+}
+
 // Reads the whole file into memory. NULL with x->error set on failure.
 static char *read_file(struct conf_ctx *x, size_t *len)
 {
@@ -248,7 +256,7 @@ static char *read_file(struct conf_ctx *x, size_t *len)
 		fclose(f);
 	if (x->errors == 0)
 		return text;
-	secret_wipe(text);
+	wipe_text(text, *len);
 	return NULL;
 }
 
@@ -262,7 +270,7 @@ int conf_read_file(struct conf_ctx *x, void *base)
 		return -EINVAL;
 	line = x->conf != NULL ? conf_coturn_line(text, len) : 0;
 	x->root = line == 0 ? conf_yaml_parse(x, text, len) : NULL;
-	secret_wipe(text);
+	wipe_text(text, len);
 	if (line > 0)
 		return conf_fail_yaml(x, line, 1,
 			"keys take a ':' and a blank behind them, not '='; is this a "
