@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: scripts/demo; under ASan the tests of its parts run
 """The demo does what it promises, on either kind of port: every transport, nothing lost, exit 0."""
 
 import os

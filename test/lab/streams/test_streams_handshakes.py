@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: rounds of two seconds; under ASan it is the slowness of handshakes that is seen
 """1,000 TLS handshakes a second that nobody completes, beside the media of 100 TLS clients: none of it
 is lost, and it is not much later than in the rounds between without them. Then the limit of a source.
 """
