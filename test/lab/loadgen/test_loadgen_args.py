@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: a process each; under ASan loadgen_transports starts it
 """Bad arguments of the load generator: one clear line, exit code 1, before anything is started."""
 
 import subprocess

@@ -254,7 +254,8 @@ def main(lab):
     check_proxy(lab, gen)
     check_stalled(lab, gen)
     check_ended(lab, gen, server)
-    check_coturn(lab, gen)
+    if labs.LONG:
+        check_coturn(lab, gen)
 
 
 if __name__ == "__main__":
