@@ -253,7 +253,7 @@ def relaying(lab, made):
         count += 1
     stop.set()
     thread.join()
-    assert client.drain() == [] and client.retransmissions == 0
+    assert client.unanswered() == 0 and client.drain() == []
     media.close()
     echo.close()
     assert count > 100, count

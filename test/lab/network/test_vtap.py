@@ -287,7 +287,7 @@ def relay(lab, client_ip, peer_ip):
     for size in (0, 1, 172, 1200):
         client.send_channel(0x4000, bytes(size))
         assert client.wait("channel") == ("channel", 0x4000, bytes(size))
-    assert client.drain() == [] and client.retransmissions == 0
+    assert client.unanswered() == 0 and client.drain() == []
     echo.close()
 
 

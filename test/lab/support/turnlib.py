@@ -302,6 +302,7 @@ class Client:
         self.inbox = []
         self.relayed = self.mapped = self.token = self.granted = None
         self.retransmissions = 0
+        self.again = {}  # by transaction id: answers still to come of requests sent again
         sock.setblocking(False)
         self.poller = select.poll()  # not select(): it knows no descriptor above 1023
         self.poller.register(sock, select.POLLIN)
@@ -365,13 +366,36 @@ class Client:
         items, self.inbox = self.inbox, []
         return items
 
+    def is_late(self, item):
+        """Whether it is one more answer to a request that was sent again."""
+        tid = item[1].tid if item[0] == "stun" else None
+        if not self.again.get(tid):
+            return False
+        self.again[tid] -= 1
+        return True
+
+    def unanswered(self, timeout=5.0):
+        """How many of the requests sent again have not been answered as often as they were sent. On a
+        busy machine answers come late and requests are sent again, but none of them is lost."""
+        end = time.monotonic() + timeout
+        self.inbox = [item for item in self.inbox if not self.is_late(item)]
+        while any(self.again.values()):
+            item = self.receive(end - time.monotonic())
+            if item is None:
+                break
+            if not self.is_late(item):
+                self.inbox.append(item)
+        return sum(self.again.values())
+
     # -- asking
 
     def exchange(self, data, waits=RTO):
         """Sends a request (bytes), again on silence, and returns the answer with its id."""
         tid = data[8:20]
         for number, wait in enumerate(waits):
-            self.retransmissions += number > 0
+            if number > 0:
+                self.retransmissions += 1
+                self.again[tid] = self.again.get(tid, 0) + 1
             self.send_raw(data)
             item = self.wait("stun", wait, lambda item: item[1].tid == tid)
             if item is not None:
