@@ -9,6 +9,7 @@
 
 struct csprng;
 struct stun_crypto;
+struct turn_event;
 struct turn_line;
 struct turn_policy;
 struct turn_quota;
@@ -31,6 +32,8 @@ struct turn_shard_params {
 	// Called for a line that is new, or has another copy (or the same again), and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
+	// Called for each event, which is the caller's again afterwards. NULL = nobody wants to know.
+	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
 };
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker tells management of its clients: allocations made, refreshed and ended, requests
+// refused. Small records of one size, handed to whoever the shard was made for.
+#pragma once
+
+#include <stdbool.h>
+
+#include "turn_config.h"
+#include "turn_usage.h"
+
+#define TURN_EVENT_NAME_LEN 64 // bytes of a user name that an event has
+
+enum turn_event_kind {
+	TURN_EVENT_MADE, // an allocation
+	TURN_EVENT_INTERIM, // it was refreshed, and turn_config.interim_s have passed since the last
+	TURN_EVENT_ENDED,
+	TURN_EVENT_REFUSED, // a request
+};
+
+// Why an allocation has ended: X(enum, name, meaning).
+#define TURN_ENDS(X)                                                                       \
+	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0") \
+	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")          \
+	X(TURN_END_CONNECTION, "connection", "the client's TCP, TLS or DTLS connection has ended") \
+	X(TURN_END_KILLED, "killed", "an operator has ended it")                           \
+	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")
+
+enum turn_end {
+#define X(id, name, text) id,
+	TURN_ENDS(X)
+#undef X
+		TURN_END_END
+};
+
+// Name and meaning of a reason to end: static text; NULL for a number that is none. Any thread.
+const char *turn_end_name(unsigned int end);
+const char *turn_end_text(unsigned int end);
+
+struct turn_event {
+	uint64_t at_ms; // the shard's clock
+	uint64_t wall_s; // time of day
+	uint64_t id; // of the allocation; 0 = there is none
+	struct endpoint client, relay; // relay: as the client was told it; :: = there is none
+	struct endpoint peer; // that a permission or channel was asked for; :: = none
+	uint8_t kind; // enum turn_event_kind
+	uint8_t worker, listener;
+	bool proved; // the client has shown that its address is its own
+	uint16_t method; // REFUSED: of the request (STUN)
+	uint16_t why; // REFUSED: enum turn_refusal; ENDED: enum turn_end
+	uint32_t more; // REFUSED: so many like it were left out since the last one (a fold)
+	uint32_t lifetime_s; // MADE, INTERIM: until it expires; ENDED: how long it has lived
+	struct turn_usage usage; // INTERIM, ENDED
+	uint8_t name_len;
+	char name[TURN_EVENT_NAME_LEN]; // as the client sent it, any bytes; truncated
+};

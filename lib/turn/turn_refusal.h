@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every reason for which a request is refused: the code and phrase of its answer, the name of its
+// counter, and what an operator is told.
+#pragma once
+
+#include <stdint.h>
+
+// X(enum, code, name, phrase, meaning, advice). phrase "" is the usual one of the code, code 0 is no
+// answer at all. An empty advice: there is nothing wrong.
+#define TURN_REFUSALS(X)                                                                           \
+	X(TURN_REFUSED_CHALLENGE, 401, "challenge", "",                                            \
+		"request without credentials: it is asked for them, as every client is at first",  \
+		"")                                                                                \
+	X(TURN_REFUSED_NONCE_STALE, 438, "nonce-stale", "",                                        \
+		"nonce past its time: the client gets a new one and asks again", "")               \
+	X(TURN_REFUSED_NONCE_FOREIGN, 438, "nonce-foreign", "",                                    \
+		"nonce that this box has not made for this client",                                \
+		"usual after a restart without auth.nonce-secret, or when the client's address "   \
+		"has changed; else a forged request")                                              \
+	X(TURN_REFUSED_INCOMPLETE, 400, "credentials-incomplete", "",                              \
+		"signed request without USERNAME, REALM or NONCE",                                 \
+		"the client is broken: RFC 8489 9.2.4 wants all three")                            \
+	X(TURN_REFUSED_ALGORITHMS, 400, "password-algorithms", "",                                 \
+		"PASSWORD-ALGORITHMS or PASSWORD-ALGORITHM is not what was offered",               \
+		"somebody on the way has changed the answer, or the client is broken")             \
+	X(TURN_REFUSED_NAME_LONG, 400, "name-long", "", "USERNAME longer than a name may be",      \
+		"the client is broken: a name has 508 bytes at most")                              \
+	X(TURN_REFUSED_REALM, 401, "realm-wrong", "", "REALM is not this server's",                \
+		"the client was set up for another server's realm: compare with auth.realm")       \
+	X(TURN_REFUSED_USER_UNKNOWN, 401, "user-unknown", "",                                      \
+		"no user has that name, and it is no REST name",                                   \
+		"add the user under auth.users, or correct the name in the client")                \
+	X(TURN_REFUSED_PASSWORD, 401, "password-wrong", "",                                        \
+		"the user is known, and the signature is not by that password",                    \
+		"correct the password in the client")                                              \
+	X(TURN_REFUSED_REST_EXPIRED, 401, "rest-expired", "",                                      \
+		"the time in the REST name has passed",                                            \
+		"the application must hand out new credentials; compare the clocks of both boxes") \
+	X(TURN_REFUSED_REST_PASSWORD, 401, "rest-password-wrong", "",                              \
+		"the password of the REST name is by none of the secrets",                         \
+		"application and server have different secrets: compare auth.secrets")             \
+	X(TURN_REFUSED_GUESSES, 0, "guesses", "",                                                  \
+		"wrongly signed too often from that address: not answered",                        \
+		"see the refusals before it; limits.guesses says how often")                       \
+	X(TURN_REFUSED_UNANSWERED, 0, "unauthenticated", "",                                       \
+		"past the answers that an address may get unauthenticated: not answered",          \
+		"a flood, or many clients behind one address: limits.unauthenticated")             \
+	X(TURN_REFUSED_BINDING_RATE, 0, "binding", "",                                             \
+		"past the Binding requests that an address may ask: not answered",                 \
+		"a flood, or many clients behind one address: limits.binding")                     \
+	X(TURN_REFUSED_ATTRIBUTE, 420, "attribute-unknown", "",                                    \
+		"comprehension-required attribute that is not known here",                         \
+		"the client asks for an extension that this server does not have")                 \
+	X(TURN_REFUSED_MALFORMED, 400, "malformed", "",                                            \
+		"attribute missing, of a wrong length, or not allowed beside another",             \
+		"the client is broken: see the method's section in RFC 8656")                      \
+	X(TURN_REFUSED_NO_ALLOCATION, 437, "no-allocation", "",                                    \
+		"the client has no allocation",                                                    \
+		"it has expired or was ended, or the client's address has changed")                \
+	X(TURN_REFUSED_ALLOCATED, 437, "allocated-already", "",                                    \
+		"the client has an allocation already",                                            \
+		"the client uses one port for two allocations, or its last one has not ended")     \
+	X(TURN_REFUSED_OTHER_USER, 441, "other-user", "",                                          \
+		"the allocation belongs to another user",                                          \
+		"the client must refresh with the credentials it has allocated with")              \
+	X(TURN_REFUSED_FAMILY, 440, "family", "",                                                  \
+		"no relay address of the family that is asked for",                                \
+		"add an address of that family to relay.addresses")                                \
+	X(TURN_REFUSED_TRANSPORT, 442, "transport", "",                                            \
+		"REQUESTED-TRANSPORT is not UDP", "relaying over TCP (RFC 6062) is not built")     \
+	X(TURN_REFUSED_PEER_FAMILY, 443, "peer-family", "",                                        \
+		"peer, or asked family, is not of the allocation's family",                        \
+		"usual with clients that try all candidates")                                      \
+	X(TURN_REFUSED_QUOTA_USER, 486, "quota-user", "",                                          \
+		"the user has as many allocations as limits.allocations-per-user allows",          \
+		"raise the limit, or look for clients that leave allocations behind")              \
+	X(TURN_REFUSED_QUOTA_SOURCE, 486, "quota-source", "",                                      \
+		"the address has as many allocations as limits.allocations-per-source allows",     \
+		"raise the limit where many clients share an address")                             \
+	X(TURN_REFUSED_QUOTA_TOTAL, 486, "quota-total", "",                                        \
+		"the box has as many allocations as limits.allocations allows",                    \
+		"raise the limit, or add a box")                                                   \
+	X(TURN_REFUSED_QUOTA_PAIR, 508, "quota-pair", "",                                          \
+		"EVEN-PORT asks for two, and only one more is allowed",                            \
+		"raise the user's limit, or let the client ask for one port")                      \
+	X(TURN_REFUSED_NO_PORT, 508, "no-port", "", "no relay port is free",                       \
+		"add relay addresses, widen relay.ports, or shorten relay.quarantine")             \
+	X(TURN_REFUSED_RELAY_LOST, 508, "relay-lost", "",                                          \
+		"the network has taken the relay addresses from this box",                         \
+		"see /slipring/addresses, and the DHCP server or router")                          \
+	X(TURN_REFUSED_NO_MEMORY, 508, "no-memory", "", "a table of this worker is full",          \
+		"the tables follow limits.allocations: raise it")                                  \
+	X(TURN_REFUSED_TOKEN, 508, "reservation-unknown", "",                                      \
+		"nobody has reserved a port by that token, or its time has passed",                \
+		"usual when a client asks more than 30 seconds after EVEN-PORT")                   \
+	X(TURN_REFUSED_SHARED_PORT, 508, "shared-no-pair", "",                                     \
+		"EVEN-PORT or RESERVATION-TOKEN where relay ports are shared",                     \
+		"such clients need relay.mode unique")                                             \
+	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "",                                        \
+		"the peer is denied by the policy",                                                \
+		"if that peer is to be reached, name it under peers.allow")                        \
+	X(TURN_REFUSED_PEER_UNREACHABLE, 403, "peer-unreachable", "No Route To Peer",              \
+		"no route leads to the peer", "add a route or gateway to a port")                  \
+	X(TURN_REFUSED_PERMISSIONS, 508, "permissions-full", "",                                   \
+		"no room for the permission: of the allocation, the user's share or the pool",     \
+		"see limits.permissions, limits.sure and limits.pool")                             \
+	X(TURN_REFUSED_CHANNELS, 508, "channels-full", "",                                         \
+		"no room for the channel: of the allocation, the user's share or the pool",        \
+		"see limits.channels, limits.sure and limits.pool")                                \
+	X(TURN_REFUSED_CHANNEL_NUMBER, 400, "channel-number", "",                                  \
+		"channel number outside of the range",                                             \
+		"the client is broken; for old ones see auth.rfc5766-channels")                    \
+	X(TURN_REFUSED_CHANNEL_CLASH, 400, "channel-clash", "",                                    \
+		"the channel has another peer, or the peer another channel",                       \
+		"the client is broken (RFC 8656 12.2)")                                            \
+	X(TURN_REFUSED_CHANNEL_FORM, 508, "channel-form",                                          \
+		"Peer Has A Channel By Another Of Its Addresses",                                  \
+		"the peer has a channel by another of its addresses",                              \
+		"usual with peers of this box behind external addresses or pools")                 \
+	X(TURN_REFUSED_SHARED_PEER, 508, "shared-peer",                                            \
+		"Peer In Use On This Shared Relay Address",                                        \
+		"another allocation on the same shared relay port has the peer",                   \
+		"add relay addresses or ports: relay.shared-ports")                                \
+	X(TURN_REFUSED_SHARED_SHARE, 508, "shared-share",                                          \
+		"Peer In Use By Other Allocations Of This User",                                   \
+		"the user's other allocations have the peer on as many shared ports as allowed",   \
+		"see relay.peer-share")                                                            \
+	X(TURN_REFUSED_INTERNAL, 0, "internal", "",                                                \
+		"libcrypto failed, or the answer did not fit: not answered",                       \
+		"report it, with the log")
+
+enum turn_refusal {
+	TURN_GRANTED,
+#define X(id, code, name, phrase, text, advice) id,
+	TURN_REFUSALS(X)
+#undef X
+		TURN_REFUSAL_END
+};
+
+struct turn_refusal_info {
+	uint16_t code; // of the answer; 0 = not answered
+	const char *name; // of its counter
+	const char *phrase; // of the answer; "" = the usual one of the code
+	const char *text, *advice; // for people
+};
+
+// What is to be known of a reason; NULL for TURN_GRANTED or a number that is none. Any thread.
+const struct turn_refusal_info *turn_refusal_info(unsigned int refusal);
