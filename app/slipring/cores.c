@@ -11,7 +11,7 @@
 void cores_allow(bool yes)
 {
 	if (prctl(PR_SET_DUMPABLE, yes, 0, 0, 0) != 0)
-		LOG(WARNING, "core dumps cannot be switched %s", yes ? "on" : "off");
+		LOG(START, WARNING, "core dumps cannot be switched %s", yes ? "on" : "off");
 }
 
 static int spare(const struct rte_memseg_list *msl, void *arg)
@@ -22,7 +22,7 @@ static int spare(const struct rte_memseg_list *msl, void *arg)
 void cores_spare(void)
 {
 	if (rte_memseg_list_walk(spare, NULL) != 0)
-		LOG(WARNING,
+		LOG(START, WARNING,
 			"packets and keys of allocations are part of core dumps: the kernel "
 			"does not leave them out");
 }

@@ -72,7 +72,7 @@ static void tell_memory(struct eal *e, const struct eal_params *p)
 		break;
 	case EAL_MEMORY_NORMAL:
 		snprintf(e->memory, sizeof(e->memory), "normal pages, %zu MB", p->need_mb);
-		LOG(WARNING,
+		LOG(START, WARNING,
 			"%zu MB needed but %zu MB free in hugepages: normal pages are used, which "
 			"is slower (sysctl vm.nr_hugepages=%zu helps)",
 			p->need_mb, p->free_mb, p->need_mb / 2 + 1);
@@ -109,7 +109,7 @@ static int init(struct eal *e, char *error, size_t len)
 	const struct eal_args *a = &e->args;
 
 	for (unsigned int i = 1; i < a->argc; i++)
-		LOG(DEBUG, "EAL argument %u: %s", i, a->argv[i]);
+		LOG(START, DEBUG, "EAL argument %u: %s", i, a->argv[i]);
 	e->argv = malloc((a->argc + 1) * sizeof(*e->argv));
 	if (e->argv == NULL) {
 		snprintf(error, len, "out of memory");

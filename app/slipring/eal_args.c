@@ -189,7 +189,8 @@ int eal_args_build(struct eal_args *a, const struct eal_params *p)
 	// At its "info" level DPDK logs a lot that matters only for debugging; telemetry even warns
 	// that a socket of former days is missing. Where several patterns fit a log that does not
 	// exist yet, the first pattern counts.
-	const bool debug = p->conf->log_level >= LOG_DEBUG;
+	const bool debug = conf_area_level(&p->conf->log, CONF_AREA_DPDK) >= LOG_DEBUG;
+	const bool ports = conf_area_level(&p->conf->log, CONF_AREA_PORTS) >= LOG_DEBUG;
 	bool pci;
 	int rc;
 
@@ -197,6 +198,7 @@ int eal_args_build(struct eal_args *a, const struct eal_params *p)
 	rc = add(a, "slipring") != 0 ||
 		add(a, "--log-level=lib.telemetry:%s", debug ? "info" : "error") != 0 ||
 		add(a, "--log-level=*:%s", debug ? "info" : "warning") != 0 ||
+		add(a, "--log-level=port:%s", ports ? "info" : "warning") != 0 ||
 		add(a, PREFIX_OPTION "=%s", p->conf->eal_file_prefix) != 0 ||
 		add_lcores(a, p) != 0 || add_devices(a, p->conf, &pci) != 0 ||
 		add_memory(a, p, pci) != 0;

@@ -97,8 +97,8 @@ static int show_driver(const struct opts *o)
 // be found there as well.
 static int start_failed(const struct conf *c, const char *error)
 {
-	LOG(ERR, "%s", error);
-	if (c->log_to != CONF_LOG_STDERR)
+	LOG(START, ERR, "%s", error);
+	if (c->log.to != CONF_LOG_STDERR)
 		fprintf(stderr, "%sslipring: %s\n", mgmt_log_prefix(LOG_ERR), error);
 	return EXIT_FAILURE;
 }
@@ -108,14 +108,14 @@ static void log_problem(void *ctx, enum conf_weight weight, const char *line)
 	if (weight == CONF_ERROR)
 		start_failed(ctx, line);
 	else
-		LOG(WARNING, "%s", line);
+		LOG(CONFIG, WARNING, "%s", line);
 }
 
 // The first error is told with the failure of the start.
 static void log_warning(void *ctx, enum conf_weight weight, const char *line)
 {
 	if (weight == CONF_WARNING)
-		LOG(WARNING, "%s", line);
+		LOG(CONFIG, WARNING, "%s", line);
 }
 
 static void resolve_workers(struct conf *c, unsigned int nb_cpus)
@@ -126,7 +126,7 @@ static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 		c->workers = eal_workers_default(nb_cpus, lcores > 0 ? (unsigned int)lcores : 0);
 	c->turn.workers = c->workers;
 	if (c->workers > nb_cpus)
-		LOG(WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
+		LOG(WORKERS, WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
 }
 
 // Prints a text of the configuration as JSON; it holds no control characters.
@@ -209,7 +209,7 @@ static int show_needs(const struct opts *o)
 
 static void tell_waiting(void *ctx, const char *line)
 {
-	LOG(INFO, "%s", line);
+	LOG(ADDRESSES, INFO, "%s", line);
 }
 
 static bool stop_asked(void *ctx)
@@ -227,7 +227,7 @@ static int serve(struct conf *c, const struct eal *e)
 	int rc;
 
 	if (d == NULL && mgmt_stop_asked()) {
-		LOG(NOTICE, "stopped: %s", error);
+		LOG(START, NOTICE, "stopped: %s", error);
 		return EXIT_SUCCESS;
 	}
 	if (d == NULL)
@@ -239,7 +239,7 @@ static int serve(struct conf *c, const struct eal *e)
 	dp_stop(d);
 	if (rc != 0)
 		return EXIT_FAILURE;
-	LOG(INFO, "stopped");
+	LOG(START, INFO, "stopped");
 	return EXIT_SUCCESS;
 }
 
@@ -273,9 +273,9 @@ static int run_configured(const struct opts *o, struct conf *c)
 static void tell_drivers(const struct opts *o, const struct conf *c)
 {
 	if (c->drivers != NULL)
-		LOG(INFO, "driver profiles: %u in %s", c->drivers->nb, c->drivers->dir);
+		LOG(START, INFO, "driver profiles: %u in %s", c->drivers->nb, c->drivers->dir);
 	else
-		LOG(INFO, "driver profiles: none%s: ports run on what they report",
+		LOG(START, INFO, "driver profiles: none%s: ports run on what they report",
 			c->drivers_dir == NULL && o->drivers == NULL
 				? ", there is no " SLIPRING_DRIVERS_DIR
 				: "");
@@ -292,10 +292,10 @@ static int run(const struct opts *o)
 	if (c == NULL)
 		return EXIT_FAILURE;
 	r.ctx = c;
-	mgmt_log_open(c->log_to, c->log_level);
+	mgmt_log_open(&c->log);
 	if (c->core_dumps) {
 		cores_allow(true);
-		LOG(NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
+		LOG(START, NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
 	}
 	check_all(c, !eal_args_lcores(o->eal, o->nb_eal), &r);
 	if (!conf_pending(c)) // else conf_resolve needs them

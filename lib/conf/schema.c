@@ -3,8 +3,6 @@
 // Parsing, checks, freeing and doc/configuration.md all follow from this table.
 #include "schema.h"
 
-#include <syslog.h>
-
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/port_addrs.h"
@@ -27,10 +25,10 @@ static const struct conf_choice tls_choices[] = {
 static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
 static const struct conf_choice icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},
 	{"all", TURN_ICMP_TELL_ALL}, {"none", TURN_ICMP_TELL_NONE}, {NULL, 0}};
-static const struct conf_choice log_to_choices[] = {
-	{"stderr", CONF_LOG_STDERR}, {"syslog", CONF_LOG_SYSLOG}, {NULL, 0}};
-static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
-	{"notice", LOG_NOTICE}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
+static const struct conf_choice log_to_choices[] = {{"stderr", CONF_LOG_STDERR},
+	{"syslog", CONF_LOG_SYSLOG}, {"journal", CONF_LOG_JOURNAL}, {NULL, 0}};
+static const struct conf_choice log_format_choices[] = {
+	{"text", CONF_LOG_TEXT}, {"json", CONF_LOG_JSON}, {NULL, 0}};
 
 // ONE: a single field f of struct s. MANY: a list f of struct s with its count n.
 #define ONE(s, f) .offset = offsetof(struct s, f), .size = sizeof(((struct s *)NULL)->f)
@@ -39,6 +37,9 @@ static const struct conf_choice log_level_choices[] = {{"error", LOG_ERR}, {"war
 	.count = offsetof(struct s, n)
 #define REQUIRED .flags = CONF_REQUIRED
 #define RANGE(lo, hi) .min = lo, .max = hi
+#define AREA(id, name, what)                                                                      \
+	{"log.areas." name, CONF_CHOICE, ONE(conf, log.areas[id]), .choices = conf_level_choices, \
+		.help = "Of " what "."},
 
 // Parents come before their keys; the order is that of the manual.
 // clang-format off
@@ -559,12 +560,24 @@ static const struct conf_key conf_schema[] = {
 	.help = "Whether clients of the former standard may bind channel numbers up to its 0x7FFF. "
 	"Clients that answer as RFC 8489 says always end at the 0x4FFF of RFC 8656."},
 
-{"log", CONF_SECTION, .help = "Logging."},
-{"log.to", CONF_CHOICE, ONE(conf, log_to), .choices = log_to_choices, .def = "stderr",
-	.help = "Where to."},
-{"log.level", CONF_CHOICE, ONE(conf, log_level), .choices = log_level_choices, .def = "info",
+{"log", CONF_SECTION, .help = "Logging. Each line has a level and an area: what it is about."},
+{"log.to", CONF_CHOICE, ONE(conf, log.to), .choices = log_to_choices, .def = "stderr",
+	.help = "Where to. `journal`: to journald, with fields of its own (`SLIPRING_AREA` and "
+	"more: `journalctl -o verbose`); where journald is not there, lines go to standard error. "
+	"`stderr` under systemd reaches the journal as well, with levels and without fields."},
+{"log.format", CONF_CHOICE, ONE(conf, log.format), .choices = log_format_choices, .def = "text",
+	.help = "`json`: each line is an object with `time`, `level`, `area`, `text`, and the "
+	"facts of the text as members of their own. The journal takes fields instead."},
+{"log.journal", CONF_TEXT, ONE(conf, log.journal), RANGE(1, 107),
+	.def = "/run/systemd/journal/socket", .help = "With `to: journal`: journald's socket."},
+{"log.level", CONF_CHOICE, ONE(conf, log.level), .choices = conf_level_choices, .def = "info",
 	.help = "The least severe that is logged."},
-{"log.bursts", CONF_NUMBER, ONE(conf, log_bursts_s), RANGE(0, 86400), .def = "0",
+{"log.areas", CONF_SECTION, .help = "The same for an area. Without it: `log.level`."},
+CONF_AREAS(AREA)
+{"log.rate", CONF_NUMBER, ONE(conf, log.rate), RANGE(0, 100000), .def = "200",
+	.help = "Lines a second of each area; 0 = no limit. More are left out, and a line tells "
+	"how many."},
+{"log.bursts", CONF_NUMBER, ONE(conf, log.bursts_s), RANGE(0, 86400), .def = "0",
 	.help = "Seconds between two lines of each worker, at level `info`, on how full its bursts "
 	"were in between; 0 = none. Telemetry counts them always (`/slipring/bursts`)."},
 

@@ -61,6 +61,7 @@ struct conf_table {
 
 extern const struct conf_table conf_file_keys; // the configuration
 extern const struct conf_choice conf_steering_choices[];
+extern const struct conf_choice conf_level_choices[]; // areas.c
 
 // The part of key's path that is its name under parent (NULL: the file itself). NULL when key is
 // not directly below parent.

@@ -17,8 +17,8 @@ void mgmt_addresses_start(struct mgmt_addresses *a, const struct dp *d)
 		const struct dp_learned *l = &a->told[i];
 		char addr[ADDR_TEXT_LEN], router[ADDR_TEXT_LEN];
 
-		LOG(INFO, "port %s: address %s of interface %s, gateway from there: %s", l->port,
-			text_of(&l->addr, addr, sizeof(addr)), l->interface,
+		LOG(ADDRESSES, INFO, "port %s: address %s of interface %s, gateway from there: %s",
+			l->port, text_of(&l->addr, addr, sizeof(addr)), l->interface,
 			text_of(&l->gateway, router, sizeof(router)));
 	}
 }
@@ -30,14 +30,15 @@ static void tell_address(const struct dp_learned *l)
 
 	text_of(&l->addr, addr, sizeof(addr));
 	if (!l->lost)
-		LOG(NOTICE, "port %s: interface %s has %s again", l->port, l->interface, addr);
+		LOG(ADDRESSES, NOTICE, "port %s: interface %s has %s again", l->port, l->interface,
+			addr);
 	else if (addr_eq(&l->other, &none))
-		LOG(ERR,
+		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has lost %s: there are no new allocations on it, "
 			"those there are go on",
 			l->port, l->interface, addr);
 	else
-		LOG(ERR,
+		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has %s now, no longer %s: there are no new "
 			"allocations on that, a restart takes the new one",
 			l->port, l->interface, text_of(&l->other, other, sizeof(other)), addr);
@@ -47,7 +48,7 @@ static void tell_router(const struct dp_learned *l)
 {
 	char router[ADDR_TEXT_LEN], gateway[ADDR_TEXT_LEN];
 
-	LOG(WARNING,
+	LOG(ADDRESSES, WARNING,
 		"port %s: the default router of interface %s is %s now; the gateway goes on to be "
 		"%s, a restart takes the new one",
 		l->port, l->interface, text_of(&l->router, router, sizeof(router)),

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports that are bonds: which of their links are up and in use.
-#include <syslog.h>
-
 #include "bonds.h"
 #include "log.h"
 
@@ -28,12 +26,21 @@ char *mgmt_bonds_text(struct port *p, char *buf, size_t len)
 	return buf;
 }
 
+static void tell(struct port *p, bool whole)
+{
+	char text[128];
+	const struct mgmt_log_field fields[] = {mgmt_log_text("port", p->name),
+		mgmt_log_text("members", mgmt_bonds_text(p, text, sizeof(text)))};
+
+	mgmt_log_fields(CONF_AREA_PORTS, whole ? LOG_INFO : LOG_WARNING, fields, 2,
+		"port %s: bond: %s", p->name, text);
+}
+
 static void tick_port(struct mgmt_bonds *b, unsigned int i, struct port *p)
 {
 	struct port_member m[PORT_MEMBERS_MAX];
 	const unsigned int n = members(p, m);
 	uint32_t up = 0, used = 0;
-	char text[128];
 
 	for (unsigned int k = 0; k < n; k++) {
 		up |= (uint32_t)m[k].link << k;
@@ -44,8 +51,7 @@ static void tick_port(struct mgmt_bonds *b, unsigned int i, struct port *p)
 	b->port[i].up = up;
 	b->port[i].used = used;
 	b->port[i].told = true;
-	mgmt_log(up == (1u << n) - 1 && used != 0 ? LOG_INFO : LOG_WARNING, "port %s: bond: %s",
-		p->name, mgmt_bonds_text(p, text, sizeof(text)));
+	tell(p, up == (1u << n) - 1 && used != 0);
 }
 
 void mgmt_bonds_tick(struct mgmt_bonds *b, const struct dp *d)

@@ -116,7 +116,7 @@ void mgmt_bursts_tick(struct mgmt_bursts *b, const struct dp *d, uint64_t now_ms
 		dp_stats_since(&now, &b->before[w], &lately);
 		b->before[w] = now;
 		mgmt_bursts_line(text, sizeof(text), w, &lately);
-		LOG(INFO, "%s", text);
+		LOG(WORKERS, INFO, "%s", text);
 	}
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log: levels and limits of its lines, where they go, and how DPDK writes into it.
+// The log: which lines are written, and where they go.
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,33 +8,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_log.h>
-
 #include "log.h"
+#include "logging/log_dpdk.h"
+#include "logging/log_form.h"
+#include "logging/log_journal.h"
+
+#define RATE 200 // lines a second of an area, until the log is opened
+#define PATIENCE_MS 100 // that a line waits for journald
+
+struct area {
+	int level; // read without the lock
+	struct mgmt_log_limit limit;
+	uint64_t lines, suppressed;
+};
 
 static struct {
 	pthread_mutex_t lock; // guards all fields below
-	struct mgmt_log_limit limit;
 	enum conf_log_to to;
-	int level;
-	FILE *stream; // DPDK writes to it; NULL = not open
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .to = CONF_LOG_STDERR, .level = LOG_INFO};
+	enum conf_log_format format;
+	char journal[108]; // socket of journald
+	int fd; // to send to it from
+	bool away; // journald is not there, and that is told
+	bool stuck; // it is there, and did not take the last line
+	uint64_t lost, lost_told; // lines that it did not take
+	struct area area[CONF_AREA_END];
+} state = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.fd = -1,
+	.area = {[0 ... CONF_AREA_END - 1] = {LOG_INFO, {.rate = RATE}}},
+};
 
-static const char *level_name(int level)
-{
-	switch (level) {
-	case LOG_WARNING:
-		return "warn";
-	case LOG_NOTICE:
-		return "note";
-	case LOG_INFO:
-		return "info";
-	case LOG_DEBUG:
-		return "debug";
-	default:
-		return "error";
-	}
-}
+// --- standard error under journald ---------------------------------------------------------------
 
 bool mgmt_log_is_journal(int fd, const char *stream)
 {
@@ -60,84 +65,137 @@ const char *mgmt_log_prefix(int level)
 	return to_journal() ? prefix[level & 7] : "";
 }
 
-bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppressed)
+// --- writing; the caller holds the lock ----------------------------------------------------------
+
+static void write_stderr(const struct log_record *r)
 {
-	*suppressed = 0;
-	if (now_ms / 1000 != l->second) {
-		*suppressed = l->suppressed;
-		*l = (struct mgmt_log_limit){.second = now_ms / 1000};
-	}
-	if (l->lines < MGMT_LOG_LINES) {
-		l->lines++;
-		return true;
-	}
-	l->suppressed++;
-	return false;
-}
+	char buf[LOG_FORM_LEN];
+	const size_t n =
+		log_form(buf, r, state.format, to_journal() ? LOG_HEAD_PRIORITY : LOG_HEAD_TIME);
 
-// Appends a text. It may hold what strangers chose, so it must not move the cursor or start a line.
-static size_t append_text(char *buf, size_t at, size_t end, const char *text)
-{
-	for (; *text != '\0' && at < end; text++) {
-		const unsigned char c = (unsigned char)*text;
-
-		buf[at++] = c == '\t' ? ' ' : c < 0x20 || c == 0x7f ? '?' : *text;
-	}
-	return at;
-}
-
-size_t mgmt_log_format(
-	char buf[MGMT_LOG_LINE_LEN], const struct timespec *wall, int level, const char *text)
-{
-	struct tm tm;
-	size_t n;
-
-	if (wall == NULL) {
-		n = (size_t)snprintf(buf, MGMT_LOG_LINE_LEN, "<%d>", level & 7);
-		n = append_text(buf, n, MGMT_LOG_LINE_LEN - 2, text);
-		buf[n++] = '\n';
-		buf[n] = '\0';
-		return n;
-	}
-	gmtime_r(&wall->tv_sec, &tm);
-	n = strftime(buf, MGMT_LOG_LINE_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
-	n += (size_t)snprintf(buf + n, MGMT_LOG_LINE_LEN - n, ".%03uZ %-5s ",
-		(unsigned int)(wall->tv_nsec / 1000000), level_name(level));
-	n = append_text(buf, n, MGMT_LOG_LINE_LEN - 2, text);
-	buf[n++] = '\n';
-	buf[n] = '\0';
-	return n;
-}
-
-// Writes one line. The caller holds the lock.
-static void write_line(int level, const char *text)
-{
-	char buf[MGMT_LOG_LINE_LEN];
-	struct timespec wall;
-	size_t n;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	n = mgmt_log_format(buf, to_journal() ? NULL : &wall, level, text);
-	if (state.to == CONF_LOG_SYSLOG) {
-		// syslog adds time and level itself: give it only the cleaned text.
-		buf[append_text(buf, 0, sizeof(buf) - 1, text)] = '\0';
-		syslog(level, "%s", buf);
-		return;
-	}
 	// One write call, so that lines of several processes do not mix. When the log cannot be
 	// written, there is nobody to tell.
 	if (write(STDERR_FILENO, buf, n) < 0)
 		return;
 }
 
-static void write_suppressed(uint32_t n)
+static void tell_away(const struct timespec *wall, int error)
 {
+	char text[MGMT_LOG_LINE_LEN];
+	const struct log_record r = {
+		.wall = *wall, .area = CONF_AREA_CONTROL, .level = LOG_WARNING, .text = text};
+
+	snprintf(text, sizeof(text),
+		"no journal at %s: %s: lines go to standard error until there is one",
+		state.journal, strerror(error));
+	write_stderr(&r);
+}
+
+// Sends a datagram to journald. Its queue may be of ten only, so a burst of lines waits for it a
+// little; once that was in vain, nothing waits until it has taken something.
+static int send_patiently(const char *buf, size_t n)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int rc = log_journal_send(state.fd, state.journal, buf, n);
+
+	for (unsigned int i = 0; rc == -EAGAIN && !state.stuck && i < PATIENCE_MS; i++) {
+		nanosleep(&pause, NULL);
+		rc = log_journal_send(state.fd, state.journal, buf, n);
+	}
+	state.stuck = rc == -EAGAIN;
+	return rc;
+}
+
+// Where journald is not there, a line goes to standard error. Where it is there and does not read,
+// the line is lost.
+static void write_journal(const struct log_record *r)
+{
+	char buf[LOG_FORM_LEN];
+	const size_t n = log_journal_form(buf, r);
+	const int rc = state.fd < 0 ? state.fd : send_patiently(buf, n);
+
+	if (rc == -EAGAIN) {
+		state.lost++;
+		return;
+	}
+	if (rc != 0 && !state.away)
+		tell_away(&r->wall, -rc);
+	state.away = rc != 0;
+	if (rc != 0)
+		write_stderr(r);
+}
+
+static void write_record(struct log_record *r)
+{
+	char buf[LOG_FORM_LEN];
+
+	clock_gettime(CLOCK_REALTIME, &r->wall);
+	state.area[r->area].lines++;
+	switch (state.to) {
+	case CONF_LOG_JOURNAL:
+		write_journal(r);
+		break;
+	case CONF_LOG_SYSLOG:
+		log_form(buf, r, state.format, LOG_HEAD_NONE);
+		syslog(r->level, "%s", buf);
+		break;
+	case CONF_LOG_STDERR:
+		write_stderr(r);
+	}
+}
+
+static void write_suppressed(enum conf_area area, uint32_t n)
+{
+	const struct mgmt_log_field field = mgmt_log_number("suppressed", n);
 	char text[64];
+	struct log_record r = {
+		.area = area, .level = LOG_WARNING, .text = text, .fields = &field, .nb = 1};
 
 	if (n == 0)
 		return;
-	snprintf(text, sizeof(text), "suppressed %u lines", n);
-	write_line(LOG_WARNING, text);
+	snprintf(text, sizeof(text), "suppressed %u line%s", n, n == 1 ? "" : "s");
+	write_record(&r);
+}
+
+// Tells of lines that journald did not take, once it takes one again.
+static void write_lost(void)
+{
+	const uint64_t n = state.lost - state.lost_told;
+	const struct mgmt_log_field field = mgmt_log_number("lost", n);
+	char text[64];
+	struct log_record r = {.area = CONF_AREA_CONTROL,
+		.level = LOG_WARNING,
+		.text = text,
+		.fields = &field,
+		.nb = 1};
+
+	if (n == 0)
+		return;
+	snprintf(text, sizeof(text), "%llu line%s lost: the journal did not take them",
+		(unsigned long long)n, n == 1 ? "" : "s");
+	state.lost_told = state.lost;
+	write_record(&r);
+	if (state.lost == state.lost_told)
+		return;
+	state.lost = state.lost_told; // this line is not counted itself
+	state.lost_told -= n;
+}
+
+// --- lines ---------------------------------------------------------------------------------------
+
+bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppressed)
+{
+	*suppressed = 0;
+	if (now_ms / 1000 != l->second) {
+		*suppressed = l->suppressed;
+		*l = (struct mgmt_log_limit){.second = now_ms / 1000, .rate = l->rate};
+	}
+	if (l->rate == 0 || l->lines < l->rate) {
+		l->lines++;
+		return true;
+	}
+	l->suppressed++;
+	return false;
 }
 
 static uint64_t now_ms(void)
@@ -148,94 +206,157 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void log_text(int level, const char *text)
+bool mgmt_log_on(enum conf_area area, int level)
 {
+	return level <= __atomic_load_n(&state.area[area].level, __ATOMIC_RELAXED);
+}
+
+__attribute__((format(printf, 2, 0))) static void log_line(
+	struct log_record *r, const char *fmt, va_list ap)
+{
+	char raw[MGMT_LOG_LINE_LEN], text[MGMT_LOG_LINE_LEN];
+	struct area *a = &state.area[r->area];
 	uint32_t suppressed;
 	bool allowed;
 
+	if (!mgmt_log_on(r->area, r->level))
+		return;
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	log_form_clean(text, sizeof(text), raw);
+	r->text = text;
 	pthread_mutex_lock(&state.lock);
-	if (level <= state.level) {
-		allowed = mgmt_log_allow(&state.limit, now_ms(), &suppressed);
-		write_suppressed(suppressed);
-		if (allowed)
-			write_line(level, text);
-	}
+	allowed = mgmt_log_allow(&a->limit, now_ms(), &suppressed);
+	write_suppressed(r->area, suppressed);
+	if (allowed)
+		write_record(r);
+	else
+		a->suppressed++;
 	pthread_mutex_unlock(&state.lock);
 }
 
-void mgmt_log(int level, const char *fmt, ...)
+void mgmt_log(enum conf_area area, int level, const char *fmt, ...)
 {
-	char text[MGMT_LOG_LINE_LEN];
+	struct log_record r = {.area = area, .level = level};
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	log_line(&r, fmt, ap);
 	va_end(ap);
-	log_text(level, text);
 }
+
+void mgmt_log_fields(enum conf_area area, int level, const struct mgmt_log_field *fields,
+	unsigned int nb, const char *fmt, ...)
+{
+	struct log_record r = {.area = area, .level = level, .fields = fields, .nb = nb};
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_line(&r, fmt, ap);
+	va_end(ap);
+}
+
+// --- the log as a whole --------------------------------------------------------------------------
 
 void mgmt_log_tick(void)
 {
 	const uint64_t second = now_ms() / 1000;
 
 	pthread_mutex_lock(&state.lock);
-	if (state.limit.suppressed > 0 && state.limit.second != second) {
-		write_suppressed(state.limit.suppressed);
-		state.limit.suppressed = 0;
+	for (unsigned int i = 0; i < CONF_AREA_END; i++) {
+		struct mgmt_log_limit *l = &state.area[i].limit;
+
+		if (l->suppressed > 0 && l->second != second) {
+			write_suppressed(i, l->suppressed);
+			l->suppressed = 0;
+		}
 	}
+	write_lost();
 	pthread_mutex_unlock(&state.lock);
 }
 
-// Takes what DPDK logs: its levels are numbered one above syslog's, and a newline ends each line.
-static ssize_t stream_write(void *cookie, const char *data, size_t len)
+static void set_level(unsigned int area, int level)
 {
-	const int level = rte_log_cur_msg_loglevel() - 1;
-	char text[MGMT_LOG_LINE_LEN];
-	size_t at = 0;
-
-	while (at < len) {
-		const char *end = memchr(data + at, '\n', len - at);
-		const size_t n = end != NULL ? (size_t)(end - data) - at : len - at;
-
-		snprintf(text, sizeof(text), "%.*s", (int)n, data + at);
-		if (n > 0)
-			log_text(level < LOG_EMERG || level > LOG_DEBUG ? LOG_INFO : level, text);
-		at += n + 1;
-	}
-	return (ssize_t)len;
+	__atomic_store_n(&state.area[area].level, level, __ATOMIC_RELAXED);
 }
 
-void mgmt_log_open(enum conf_log_to to, int level)
+int mgmt_log_set(unsigned int area, int level)
 {
-	const cookie_io_functions_t io = {.write = stream_write};
-	FILE *stream = fopencookie(NULL, "w", io);
+	const char *name = conf_area_name(area), *now = conf_level_name(level);
+	int was;
+
+	if (name == NULL || now == NULL)
+		return -EINVAL;
+	pthread_mutex_lock(&state.lock);
+	was = state.area[area].level;
+	set_level(area, level);
+	pthread_mutex_unlock(&state.lock);
+	if ((was >= LOG_DEBUG) != (level >= LOG_DEBUG))
+		log_dpdk_debug(area, level >= LOG_DEBUG);
+	if (was != level)
+		LOG(CONTROL, NOTICE, "log: area %s from level %s to %s", name, conf_level_name(was),
+			now);
+	return 0;
+}
+
+bool mgmt_log_area(unsigned int area, struct mgmt_log_area *out)
+{
+	if (area >= CONF_AREA_END)
+		return false;
+	pthread_mutex_lock(&state.lock);
+	*out = (struct mgmt_log_area){
+		state.area[area].level, state.area[area].lines, state.area[area].suppressed};
+	pthread_mutex_unlock(&state.lock);
+	return true;
+}
+
+uint64_t mgmt_log_lost(void)
+{
+	uint64_t lost;
 
 	pthread_mutex_lock(&state.lock);
-	state.to = to;
-	state.level = level;
-	state.stream = stream;
-	if (to == CONF_LOG_SYSLOG)
-		openlog("slipring", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+	lost = state.lost;
 	pthread_mutex_unlock(&state.lock);
-	if (stream != NULL)
-		rte_openlog_stream(stream);
+	return lost;
+}
+
+void mgmt_log_open(const struct conf_log *c)
+{
+	pthread_mutex_lock(&state.lock);
+	state.to = c->to;
+	state.format = c->format;
+	state.away = state.stuck = false;
+	state.lost = state.lost_told = 0;
+	for (unsigned int i = 0; i < CONF_AREA_END; i++) {
+		set_level(i, conf_area_level(c, i));
+		state.area[i].limit = (struct mgmt_log_limit){.rate = c->rate};
+		state.area[i].lines = state.area[i].suppressed = 0;
+	}
+	if (c->to == CONF_LOG_SYSLOG)
+		openlog("slipring", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+	if (c->to == CONF_LOG_JOURNAL) {
+		snprintf(state.journal, sizeof(state.journal), "%s", c->journal);
+		state.fd = log_journal_open();
+	}
+	pthread_mutex_unlock(&state.lock);
+	log_dpdk_open();
 }
 
 void mgmt_log_close(void)
 {
-	FILE *stream;
-
-	// The stream stays open: DPDK's threads may be writing a last line.
-	rte_openlog_stream(NULL);
+	log_dpdk_close();
 	pthread_mutex_lock(&state.lock);
-	stream = state.stream;
-	state.stream = NULL;
-	write_suppressed(state.limit.suppressed);
+	for (unsigned int i = 0; i < CONF_AREA_END; i++) {
+		write_suppressed(i, state.area[i].limit.suppressed);
+		set_level(i, LOG_INFO);
+		state.area[i].limit = (struct mgmt_log_limit){.rate = RATE};
+	}
+	write_lost();
 	if (state.to == CONF_LOG_SYSLOG)
 		closelog();
+	if (state.fd >= 0)
+		close(state.fd);
+	state.fd = -1;
 	state.to = CONF_LOG_STDERR;
-	state.level = LOG_INFO;
+	state.format = CONF_LOG_TEXT;
 	pthread_mutex_unlock(&state.lock);
-	if (stream != NULL)
-		fflush(stream);
 }

@@ -71,7 +71,7 @@ bool mgmt_stop_asked(void)
 
 static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
 {
-	mgmt_log(fatal ? LOG_ERR : LOG_WARNING, "%s: %s: %s", (const char *)ctx,
+	mgmt_log(CONF_AREA_STREAMS, fatal ? LOG_ERR : LOG_WARNING, "%s: %s: %s", (const char *)ctx,
 		stream_review_key_name(key), reason);
 }
 
@@ -84,14 +84,14 @@ static void renew(struct loop *l, const char *signal)
 	char error[CONF_ERROR_LEN];
 
 	if (!conf_wants_tls(l->conf)) {
-		LOG(INFO, "%s: no listener has a certificate to be renewed", signal);
+		LOG(STREAMS, INFO, "%s: no listener has a certificate to be renewed", signal);
 		return;
 	}
 	stream_review_tls(&tls, &to);
 	if (dp_streams_reload(l->dp, error, sizeof(error)) != 0)
-		LOG(ERR, "%s: the certificate stays as it was: %s", signal, error);
+		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", signal, error);
 	else
-		LOG(INFO, "%s: TLS files read again, for connections from now on", signal);
+		LOG(STREAMS, INFO, "%s: TLS files read again, for connections from now on", signal);
 }
 
 static void take_signal(struct loop *l)
@@ -103,7 +103,7 @@ static void take_signal(struct loop *l)
 	switch (s.ssi_signo) {
 	case SIGHUP:
 		renew(l, "SIGHUP");
-		LOG(WARNING,
+		LOG(CONFIG, WARNING,
 			"SIGHUP: only certificates have been read: a changed configuration takes "
 			"a restart, reload of it is not built yet");
 		break;
@@ -111,12 +111,23 @@ static void take_signal(struct loop *l)
 		renew(l, "SIGUSR2");
 		break;
 	case SIGUSR1:
-		LOG(WARNING, "SIGUSR1: drain is not built yet: ignored");
+		LOG(CONFIG, WARNING, "SIGUSR1: drain is not built yet: ignored");
 		break;
 	default:
-		LOG(INFO, "stopping: %s from pid %u", strsignal((int)s.ssi_signo), s.ssi_pid);
+		LOG(START, INFO, "stopping: %s from pid %u", strsignal((int)s.ssi_signo),
+			s.ssi_pid);
 		l->stop = true;
 	}
+}
+
+static void tell_link(const char *port, bool up)
+{
+	const char *state = up ? "up" : "down";
+	const struct mgmt_log_field fields[] = {
+		mgmt_log_text("port", port), mgmt_log_text("link", state)};
+
+	mgmt_log_fields(CONF_AREA_PORTS, up ? LOG_INFO : LOG_WARNING, fields, 2, "port %s: link %s",
+		port, state);
 }
 
 static void watch_links(struct loop *l)
@@ -128,8 +139,7 @@ static void watch_links(struct loop *l)
 		if (up == l->link[i] || p->on != NULL) // a VLAN's link is its device's
 			continue;
 		l->link[i] = up;
-		mgmt_log(up ? LOG_INFO : LOG_WARNING, "port %s: link %s", p->name,
-			up ? "up" : "down");
+		tell_link(p->name, up);
 	}
 }
 
@@ -142,13 +152,13 @@ static void watch_steering(struct loop *l, unsigned int port, bool is_v4)
 		return;
 	l->degraded[port][is_v4] = s.degraded;
 	if (s.degraded)
-		LOG(WARNING,
+		LOG(PORTS, WARNING,
 			"port %s: steering %s of %s is degraded: the NIC has the rules, but brings "
 			"packets to other queues (see /slipring/steering); they are handed over, "
 			"which costs CPU time",
 			name, s.step, family);
 	else
-		LOG(INFO, "port %s: steering %s of %s works again", name, s.step, family);
+		LOG(PORTS, INFO, "port %s: steering %s of %s works again", name, s.step, family);
 }
 
 static void take_tick(struct loop *l)
@@ -233,14 +243,14 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 	int rc = loop_open(&l);
 
 	if (rc != 0) {
-		LOG(ERR, "management loop: %s", strerror(-rc));
+		LOG(START, ERR, "management loop: %s", strerror(-rc));
 		return rc;
 	}
 	rc = mgmt_telemetry_start(d, c);
 	if (rc != 0)
-		LOG(ERR, "telemetry: %s", strerror(-rc));
-	if (rc == 0 && mgmt_bursts_start(&l.bursts, d, c->log_bursts_s, started_ms) != 0) {
-		LOG(ERR, "log.bursts: out of memory");
+		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
+	if (rc == 0 && mgmt_bursts_start(&l.bursts, d, c->log.bursts_s, started_ms) != 0) {
+		LOG(WORKERS, ERR, "log.bursts: out of memory");
 		rc = -ENOMEM;
 	}
 	if (rc == 0) {
@@ -250,7 +260,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
 		mgmt_addresses_start(&l.addresses, d);
 		rc = loop_run(&l);
 		if (rc != 0)
-			LOG(ERR, "management loop: %s", strerror(-rc));
+			LOG(START, ERR, "management loop: %s", strerror(-rc));
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
 	}
 	mgmt_bursts_stop(&l.bursts);

@@ -49,13 +49,13 @@ static void report_port(const struct dp *d, unsigned int i)
 
 	port_steering(d, i, steering, sizeof(steering));
 	if (p->on != NULL) {
-		LOG(INFO, "port %s: vlan %u on port %s, mtu %u, steering %s", p->name, p->vlan,
-			p->on->name, p->mtu, steering);
+		LOG(START, INFO, "port %s: vlan %u on port %s, mtu %u, steering %s", p->name,
+			p->vlan, p->on->name, p->mtu, steering);
 		return;
 	}
 	if (p->vlan != 0)
 		snprintf(vlan, sizeof(vlan), ", vlan %u", p->vlan);
-	LOG(INFO,
+	LOG(START, INFO,
 		"port %s: %s, %02x:%02x:%02x:%02x:%02x:%02x, queues rx %u tx %u, mtu %u%s, rss %s, "
 		"offloads %s, steering %s, link %s",
 		p->name, p->driver, p->mac[0], p->mac[1], p->mac[2], p->mac[3], p->mac[4],
@@ -74,21 +74,21 @@ static void report_profile(const struct dp *d, const struct conf *c, unsigned in
 	if (cp->shares)
 		return; // its device has told
 	if (v == NULL) {
-		LOG(INFO, "port %s: rings rx %u tx %u, no profile of driver %s", p->name,
+		LOG(START, INFO, "port %s: rings rx %u tx %u, no profile of driver %s", p->name,
 			p->rx_ring, p->tx_ring, p->driver);
 		return;
 	}
-	LOG(INFO, "port %s: rings rx %u tx %u, profile %s (%s)", p->name, p->rx_ring, p->tx_ring,
-		v->path, v->tested);
+	LOG(START, INFO, "port %s: rings rx %u tx %u, profile %s (%s)", p->name, p->rx_ring,
+		p->tx_ring, v->path, v->tested);
 	if ((cp->rx_ring == 0 && p->rx_ring < v->rx_ring) ||
 		(cp->tx_ring == 0 && p->tx_ring < v->tx_ring))
-		LOG(WARNING,
+		LOG(PORTS, WARNING,
 			"port %s: %s asks for rings of %u and %u: the device has fewer "
 			"descriptors, or buffers.mbufs is too small for them",
 			p->name, v->path, v->rx_ring, v->tx_ring);
 	if (v->devargs != NULL && v->devargs[0] != '\0' &&
 		conf_driver_of_device(c->drivers, cp->device) != v)
-		LOG(WARNING,
+		LOG(PORTS, WARNING,
 			"port %s: devargs of %s are for devices that are named by driver: write "
 			"'%s' behind the address in ports[].device",
 			p->name, v->path, v->devargs);
@@ -101,7 +101,7 @@ static void report_exception(const struct dp *d, const struct conf *c, unsigned 
 
 	if (!dp_exception(d, i, &e))
 		return;
-	LOG(INFO,
+	LOG(START, INFO,
 		"port %s: exception port %s%s%s, %s, allows %u services, %u packets/s, offloads %s",
 		dp_port(d, i)->name, e.interface, e.netns[0] != '\0' ? " in namespace " : "",
 		e.netns, e.port->driver, c->ports[i].exception.nb_allow, c->ports[i].exception.rate,
@@ -117,8 +117,8 @@ static void report_workers(const struct dp *d, const struct conf *c)
 	for (unsigned int w = 0; w < dp_workers(d) && at + 8 < sizeof(lcores); w++)
 		at += (size_t)snprintf(
 			lcores + at, sizeof(lcores) - at, " %u", dp_worker_lcore(d, w));
-	LOG(INFO, "workers: %u, idle %s, on lcores%s", dp_workers(d), conf_idle_name(c->idle),
-		lcores);
+	LOG(START, INFO, "workers: %u, idle %s, on lcores%s", dp_workers(d),
+		conf_idle_name(c->idle), lcores);
 }
 
 static void report_listeners(const struct turn_config *t)
@@ -136,11 +136,11 @@ static void report_listeners(const struct turn_config *t)
 
 		if (l->dscp != TURN_DSCP_COPY)
 			snprintf(dscp, sizeof(dscp), ", dscp %u", turn_listener_tos(l) >> 2);
-		LOG(INFO, "listener: %s %s%s", transports[l->transport],
+		LOG(START, INFO, "listener: %s %s%s", transports[l->transport],
 			addr_format_endpoint(&l->at, text, sizeof(text)), dscp);
 	}
 	if (t->nb_listeners > LISTENERS_TOLD)
-		LOG(INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
+		LOG(START, INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
 }
 
 // The number of ports of a relay address in the relay range that no listener has.
@@ -189,7 +189,8 @@ static void report_ways(const struct conf *c)
 
 		if (addr_eq(&l->external, &none))
 			continue;
-		LOG(INFO, "address %s is %s outside", addr_format(&l->addr, text, sizeof(text)),
+		LOG(START, INFO, "address %s is %s outside",
+			addr_format(&l->addr, text, sizeof(text)),
 			addr_format(&l->external, other, sizeof(other)));
 		told++;
 	}
@@ -198,13 +199,13 @@ static void report_ways(const struct conf *c)
 			const struct conf_route *to = &c->ports[i].routes[k];
 			const bool is_v4 = addr_is_v4(&to->via);
 
-			LOG(INFO, "route: %s/%u by port %s through %s",
+			LOG(START, INFO, "route: %s/%u by port %s through %s",
 				addr_format(&to->to.addr, text, sizeof(text)),
 				is_v4 ? to->to.len - 96u : to->to.len, c->ports[i].name,
 				addr_format(&to->via, other, sizeof(other)));
 		}
 	for (uint32_t i = 0; i < c->turn.nb_relay_pools; i++)
-		LOG(INFO, "relay pool %s: %s for peers in %s, %u prefixes in all",
+		LOG(START, INFO, "relay pool %s: %s for peers in %s, %u prefixes in all",
 			c->turn.relay_pools[i].name,
 			addr_format(&c->turn.relay_pools[i].addresses[0], text, sizeof(text)),
 			addr_format(&c->turn.relay_pools[i].peers[0].addr, other, sizeof(other)),
@@ -216,9 +217,9 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 	const struct turn_config *t = &c->turn;
 	char relay[128];
 
-	LOG(INFO, "slipring %s, %s, pid %d, configuration %s", SLIPRING_VERSION, rte_version(),
-		(int)getpid(), c->path);
-	LOG(INFO, "memory: %s", memory);
+	LOG(START, INFO, "slipring %s, %s, pid %d, configuration %s", SLIPRING_VERSION,
+		rte_version(), (int)getpid(), c->path);
+	LOG(START, INFO, "memory: %s", memory);
 	for (unsigned int i = 0; i < dp_ports(d); i++)
 		report_port(d, i);
 	for (unsigned int i = 0; i < dp_ports(d); i++)
@@ -227,9 +228,9 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 		report_exception(d, c, i);
 	report_workers(d, c);
 	report_listeners(t);
-	LOG(INFO, "relay: %s", mgmt_report_relay(t, relay, sizeof(relay)));
+	LOG(START, INFO, "relay: %s", mgmt_report_relay(t, relay, sizeof(relay)));
 	report_ways(c);
-	LOG(INFO, "ready");
+	LOG(START, INFO, "ready");
 }
 
 // Logs all drop reasons that occurred, in one line.
@@ -244,12 +245,12 @@ static void report_drops(const struct dp_stats *s)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s %" PRIu64,
 			at > 0 ? ", " : "", dp_drop_name(i), s->drop[i]);
 		if (at > sizeof(line) - 64) {
-			LOG(INFO, "drops: %s", line);
+			LOG(START, INFO, "drops: %s", line);
 			at = 0;
 		}
 	}
 	if (at > 0)
-		LOG(INFO, "drops: %s", line);
+		LOG(START, INFO, "drops: %s", line);
 }
 
 void mgmt_report_stop(const struct dp *d, uint64_t uptime_s)
@@ -257,7 +258,7 @@ void mgmt_report_stop(const struct dp *d, uint64_t uptime_s)
 	struct dp_stats s;
 
 	dp_total_stats(d, &s);
-	LOG(INFO,
+	LOG(START, INFO,
 		"totals: up %" PRIu64 " s, rx %" PRIu64 " (%" PRIu64 " bytes), tx %" PRIu64
 		" (%" PRIu64 " bytes), allocations %" PRIu64 ", auth failures %" PRIu64,
 		uptime_s, s.rx, s.rx_bytes, s.tx, s.tx_bytes, s.turn.allocations_total,

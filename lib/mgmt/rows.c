@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns structures of the data path into telemetry data, field by field.
+#include <string.h>
+
 #include "bonds.h"
 #include "bursts.h"
 #include "dpdk_compat.h"
+#include "escape.h"
 #include "rows.h"
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)
@@ -29,17 +32,7 @@ char *mgmt_rows_name(const char *name, char *buf, size_t len)
 
 char *mgmt_rows_text(const char *text, char *buf, size_t len)
 {
-	size_t at = 0;
-
-	for (; *text != '\0' && at + 3 < len; text++) {
-		const unsigned char c = (unsigned char)*text;
-
-		if (c < 0x20 || c > 0x7e || c == '%' || c == '"' || c == '\\')
-			at += (size_t)snprintf(buf + at, 4, "%%%02X", c);
-		else
-			buf[at++] = *text;
-	}
-	buf[at] = '\0';
+	mgmt_escape(text, strlen(text), buf, len);
 	return buf;
 }
 

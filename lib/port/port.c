@@ -12,6 +12,11 @@
 
 RTE_LOG_REGISTER(port_logtype, port, INFO)
 
+int port_log_type(void)
+{
+	return port_logtype;
+}
+
 static struct port *open_kind(const struct port_request *r)
 {
 	if (vtap_spec_is(r->c->device))

@@ -194,6 +194,9 @@ struct port *port_open(const struct port_config *c, char *error, size_t len);
 // 64x65535, tso 128x65535, checksums" or "none". Returns buf. Any thread.
 const char *port_offloads(const struct port *p, char *buf, size_t len);
 
+// The type by which lib/port logs, for rte_log. Any thread.
+int port_log_type(void);
+
 // True when a device string names a PCI device; bdf then gets its full address.
 bool port_device_pci(const char *device, char bdf[PORT_PCI_LEN]);
 // The NUMA node of the device in a device string; -1 when it has none or nobody knows.

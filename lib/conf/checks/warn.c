@@ -235,8 +235,17 @@ static void warn_relay(const struct conf *c, struct conf_report *r)
 	}
 }
 
+static void warn_log(const struct conf *c, struct conf_report *r)
+{
+	if (c->log.to == CONF_LOG_JOURNAL && c->log.format == CONF_LOG_JSON)
+		conf_tell(r, CONF_WARNING, AT(c, log.format, 0, "log.format"),
+			"the journal gets fields and no text to parse: leave the key out, or write "
+			"to: stderr");
+}
+
 void conf_warnings(const struct conf *c, struct conf_report *r)
 {
+	warn_log(c, r);
 	warn_workers(c, r);
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);

@@ -8,6 +8,8 @@
 // --- keys ----------------------------------------------------------------------------------------
 
 #define CREDENTIALS "credentials are always demanded: remove it"
+#define NO_FILE "the log goes to standard error, syslog or the journal: write log: {to: ...}"
+#define VERBOSE "write log: {level: debug}, or log: {areas: {auth: debug}}"
 #define PEM "write tls: {certificate: FILE, key: FILE}"
 
 static const struct {
@@ -35,6 +37,13 @@ static const struct {
 	{"cert", PEM},
 	{"pkey", PEM},
 	{"relay-threads", "write workers: {count: N}"},
+	{"syslog", "write log: {to: syslog}, or to: journal"},
+	{"log-file", NO_FILE},
+	{"no-stdout-log", NO_FILE},
+	{"simple-log", "there is no log file to be named: remove it"},
+	{"new-log-timestamp", "lines have the time of day in UTC: remove it"},
+	{"verbose", VERBOSE},
+	{"Verbose", VERBOSE},
 };
 
 bool conf_coturn_key(const char *name, char *buf, size_t len)

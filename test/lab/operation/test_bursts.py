@@ -82,7 +82,7 @@ def check_telemetry(server, frames):
 
 def check_log(server, total):
     """A line of each worker every second; those until now add up to what telemetry says."""
-    shown = r"info +worker (\d): \S+ polls, (\d+\.\d) % empty, else (\d+\.\d) packets; rx (.*?); tx "
+    shown = r"info +workers: worker (\d): \S+ polls, (\d+\.\d) % empty, else (\d+\.\d) packets; rx (.*?); tx "
 
     def told():
         lines = re.findall(shown, server.log())

@@ -69,7 +69,7 @@ def signals(lab):
         until(lambda: len(server.log()) > before, 2, f"{sig.name} is logged")
         client.send_channel(0x4000, b"still")
         assert client.wait("channel") == ("channel", 0x4000, b"still")
-    only = "warn  SIGHUP: only certificates have been read: a changed configuration takes a restart"
+    only = "warn  config: SIGHUP: only certificates have been read: a changed configuration takes"
     assert only in server.log(), server.log()
     assert "SIGUSR2: no listener has a certificate" in server.log(), server.log()
     server.check()

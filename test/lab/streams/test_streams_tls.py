@@ -97,7 +97,7 @@ def reload(lab, server):
     for text in ("no certificate", None, "key of another"):
         spoil(lab, text)
         for sig in (signal.SIGUSR2, signal.SIGHUP):
-            told = f"error {sig.name}: the certificate stays"
+            told = f"error streams: {sig.name}: the certificate stays"
             before = server.log().count(told)
             server.process.send_signal(sig)
             until(lambda t=told, n=before: server.log().count(t) == n + 1, 5, "it is told")
@@ -120,7 +120,7 @@ def renew_again(lab, server):
     os.chmod(os.path.join(lab.dir, "cert.key"), 0o644)
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: certificate_name(lab) == "fifth", 5, "it is used")
-    told = "warn  SIGUSR2: tls.key: " + os.path.join(lab.dir, "cert.key") + ": everyone on this host"
+    told = "warn  streams: SIGUSR2: tls.key: " + os.path.join(lab.dir, "cert.key") + ": everyone on this host"
     assert told in server.log(), server.log()
 
 

@@ -108,8 +108,8 @@ static void test_issue_file(void **state)
 	assert_prefix(&t->allow[1], "fd99::/64");
 	assert_int_equal(t->nb_deny, 0);
 	assert_true(t->hairpin);
-	assert_int_equal(c->log_to, CONF_LOG_STDERR);
-	assert_int_equal(c->log_level, LOG_INFO);
+	assert_int_equal(c->log.to, CONF_LOG_STDERR);
+	assert_int_equal(c->log.level, LOG_INFO);
 	// gathered
 	assert_int_equal(t->nb_local, 2);
 	assert_addr(&t->local[1].addr, "fd99::1");
@@ -174,9 +174,13 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->turn.nb_deny, d->turn.nb_deny);
 	assert_int_equal(c->turn.nb_nat64, d->turn.nb_nat64);
 	assert_int_equal(c->turn.hairpin, d->turn.hairpin);
-	assert_int_equal(c->log_to, d->log_to);
-	assert_int_equal(c->log_level, d->log_level);
-	assert_int_equal(c->log_bursts_s, d->log_bursts_s);
+	assert_int_equal(c->log.to, d->log.to);
+	assert_int_equal(c->log.format, d->log.format);
+	assert_string_equal(c->log.journal, d->log.journal);
+	assert_int_equal(c->log.level, d->log.level);
+	assert_int_equal(c->log.rate, d->log.rate);
+	assert_int_equal(d->log.rate, 200);
+	assert_int_equal(c->log.bursts_s, d->log.bursts_s);
 	assert_false(c->core_dumps);
 	assert_false(d->core_dumps);
 	assert_int_equal(c->mbufs, d->mbufs);
@@ -431,10 +435,16 @@ static void test_values(void **state)
 	assert_int_equal(c->ports[0].uso, CONF_USO_OFF);
 	conf_free(c);
 	c = load_edit("level: info", "level: debug");
-	assert_int_equal(c->log_level, LOG_DEBUG);
+	assert_int_equal(c->log.level, LOG_DEBUG);
 	conf_free(c);
 	c = load_edit("to: stderr", "to: syslog");
-	assert_int_equal(c->log_to, CONF_LOG_SYSLOG);
+	assert_int_equal(c->log.to, CONF_LOG_SYSLOG);
+	conf_free(c);
+	c = load_edit("to: stderr", "to: journal, journal: /tmp/socket, rate: 0, format: json");
+	assert_int_equal(c->log.to, CONF_LOG_JOURNAL);
+	assert_int_equal(c->log.format, CONF_LOG_JSON);
+	assert_string_equal(c->log.journal, "/tmp/socket");
+	assert_int_equal(c->log.rate, 0);
 	conf_free(c);
 	// text that looks like something else is still text
 	c = load_edit("password: hunter2", "password: 123456");
@@ -458,8 +468,31 @@ static void test_values(void **state)
 	conf_free(c);
 	// a section whose lines are all commented out
 	c = load_edit("log: {to: stderr, level: info}", "log:\n#  level: debug");
-	assert_int_equal(c->log_level, LOG_INFO);
+	assert_int_equal(c->log.level, LOG_INFO);
 	conf_free(c);
+}
+
+// An area has its own level, or that of all.
+static void test_areas(void **state)
+{
+	struct conf *c =
+		load_edit("level: info", "level: warning, areas: {auth: debug, dpdk: error}");
+
+	for (unsigned int i = 0; i < CONF_AREA_END; i++)
+		assert_int_equal(conf_area_level(&c->log, i),
+			i == CONF_AREA_AUTH           ? LOG_DEBUG
+				: i == CONF_AREA_DPDK ? LOG_ERR
+						      : LOG_WARNING);
+	conf_free(c);
+	for (unsigned int i = 0; i < CONF_AREA_END; i++)
+		assert_int_equal(conf_area_find(conf_area_name(i)), i);
+	assert_null(conf_area_name(CONF_AREA_END));
+	assert_int_equal(conf_area_find("all"), -1);
+	for (int level = LOG_ERR; level <= LOG_DEBUG; level++)
+		assert_int_equal(conf_level_find(conf_level_name(level)), level);
+	assert_null(conf_level_name(LOG_CRIT));
+	assert_null(conf_level_name(LOG_DEBUG + 1));
+	assert_int_equal(conf_level_find("warn"), -1);
 }
 
 static void test_lcores_forms(void **state)
@@ -496,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_many_addresses),
 		cmocka_unit_test(test_link_local_gateway),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_areas),
 		cmocka_unit_test(test_lcores_forms),
 		cmocka_unit_test(test_realm_lengths),
 	};

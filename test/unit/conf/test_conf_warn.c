@@ -475,6 +475,25 @@ static void test_enough(void **state)
 	assert_in_range(warned("10.0.0.0/24", by).nb, 49, 50);
 }
 
+static void test_log(void **state)
+{
+	static const struct edit edits[][1] = {
+		{{"peers:", "log: {to: journal, format: json}\npeers:"}},
+		{{"peers:", "log: {to: journal}\npeers:"}},
+		{{"peers:", "log: {to: syslog, format: json}\npeers:"}},
+	};
+	struct heard h = warned_all(edits[0], 1);
+
+	assert_int_equal(h.nb, 1);
+	assert_string_equal(h.text,
+		"27:28: log.format: the journal gets fields and no text to parse: leave the key "
+		"out, or write to: stderr\n");
+	h = warned_all(edits[1], 1);
+	assert_int_equal(h.nb, 0);
+	h = warned_all(edits[2], 1);
+	assert_int_equal(h.nb, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -492,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_unreached),
 		cmocka_unit_test(a_pools_peers_are_allowed_and_reached),
 		cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, open_private, conf_file_close);

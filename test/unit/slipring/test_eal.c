@@ -28,7 +28,7 @@ static struct conf base_conf(void)
 		.workers = 2,
 		.ports = &veth,
 		.nb_ports = 1,
-		.log_level = LOG_INFO,
+		.log.level = LOG_INFO,
 	};
 }
 
@@ -106,6 +106,27 @@ static void test_plain(void **state)
 	assert_true(has(&a, "--log-level=*:warning"));
 	assert_false(has(&a, "--no-huge"));
 	assert_string_equal(a.file_prefix, "slipring");
+	eal_args_free(&a);
+}
+
+// DPDK says more where its area is at debug, and lib/port where that of ports is.
+static void test_areas(void **state)
+{
+	struct conf c = base_conf();
+	struct eal_params p = base_params(&c);
+	struct eal_args a;
+
+	c.log.areas[CONF_AREA_PORTS] = LOG_DEBUG;
+	assert_int_equal(eal_args_build(&a, &p), 0);
+	assert_true(has(&a, "--log-level=*:warning"));
+	assert_true(has(&a, "--log-level=port:info"));
+	eal_args_free(&a);
+	c.log.level = LOG_DEBUG;
+	c.log.areas[CONF_AREA_DPDK] = LOG_INFO;
+	c.log.areas[CONF_AREA_PORTS] = LOG_INFO;
+	assert_int_equal(eal_args_build(&a, &p), 0);
+	assert_true(has(&a, "--log-level=*:warning"));
+	assert_true(has(&a, "--log-level=port:warning"));
 	eal_args_free(&a);
 }
 
@@ -212,11 +233,12 @@ static void test_configured(void **state)
 	c.eal_file_prefix = "other";
 	c.eal_args = args;
 	c.nb_eal_args = 2;
-	c.log_level = LOG_DEBUG;
+	c.log.level = LOG_DEBUG;
 	assert_int_equal(eal_args_build(&a, &p), 0);
 	assert_true(has(&a, "--lcores=0@(0-1),1@0,2@1"));
 	assert_string_equal(a.file_prefix, "other");
 	assert_true(has(&a, "--log-level=*:info"));
+	assert_true(has(&a, "--log-level=port:info"));
 	assert_string_equal(a.argv[a.argc - 1], "--vdev=net_null7");
 	// A memory option of the operator's ends our say in it.
 	assert_int_equal(a.memory, EAL_MEMORY_OPERATOR);
@@ -345,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_hugepages_free),
 		cmocka_unit_test(test_cpus_allowed),
 		cmocka_unit_test(test_instance),
+		cmocka_unit_test(test_areas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

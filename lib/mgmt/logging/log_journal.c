@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes and sends datagrams of journald's native protocol. Why not by libsystemd:
+// doc/decisions/0024-log.md.
+#include "logging/log_journal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define NAME_LEN 64 // bytes of a field's name: journald takes no longer ones
+
+// "client" becomes "SLIPRING_CLIENT".
+static size_t put_name(char *buf, const char *name)
+{
+	size_t at = (size_t)snprintf(buf, NAME_LEN + 1, "SLIPRING_%s", name);
+
+	for (size_t i = 0; i < at; i++)
+		buf[i] = (char)toupper((unsigned char)buf[i]);
+	return at;
+}
+
+static bool has_control(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < 0x20)
+			return true;
+	return false;
+}
+
+// Appends a field, whole or not at all: NAME=value and a newline, or, where the value has controls,
+// NAME, a newline, the length as 64 bits in little endian, the value and a newline.
+static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
+{
+	const size_t name_len = sizeof("SLIPRING_") - 1 + strlen(f->name);
+	char digits[24];
+	const char *value = f->text;
+	size_t at, value_len = f->len;
+
+	if (value == NULL) {
+		value_len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, f->number);
+		value = digits;
+	}
+	if (name_len > NAME_LEN || value_len > len || name_len + 10 + value_len > len)
+		return 0;
+	at = put_name(buf, f->name);
+	if (has_control(value, value_len)) {
+		buf[at++] = '\n';
+		for (unsigned int i = 0; i < 8; i++)
+			buf[at++] = (char)((uint64_t)value_len >> 8 * i & 0xff);
+	} else {
+		buf[at++] = '=';
+	}
+	memcpy(buf + at, value, value_len);
+	at += value_len;
+	buf[at++] = '\n';
+	return at;
+}
+
+size_t log_journal_form(char buf[LOG_FORM_LEN], const struct log_record *r)
+{
+	size_t at = (size_t)snprintf(buf, LOG_FORM_LEN,
+		"PRIORITY=%d\nSYSLOG_IDENTIFIER=slipring\nSLIPRING_AREA=%s\nMESSAGE=%s\n",
+		r->level & 7, conf_area_name(r->area), r->text);
+
+	for (unsigned int i = 0; i < r->nb; i++)
+		at += put_field(buf + at, LOG_FORM_LEN - at, &r->fields[i]);
+	return at;
+}
+
+int log_journal_open(void)
+{
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd >= 0 ? fd : -errno;
+}
+
+int log_journal_send(int fd, const char *path, const char *data, size_t len)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	ssize_t n;
+
+	if (strlen(path) >= sizeof(to.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(to.sun_path, path);
+	n = sendto(fd, data, len, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to));
+	if (n >= 0)
+		return 0;
+	return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? -EAGAIN : -errno;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// journald's native protocol: a line of the log with its fields as one datagram
+// (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). Private to lib/mgmt.
+#pragma once
+
+#include "logging/log_form.h"
+
+// Writes the datagram of a line: PRIORITY, SYSLOG_IDENTIFIER, SLIPRING_AREA, MESSAGE, and each
+// field as SLIPRING_NAME, byte by byte as it is. A field that finds no room is left out. Returns
+// the length.
+size_t log_journal_form(char buf[LOG_FORM_LEN], const struct log_record *r);
+
+// A socket to send from; -errno on failure.
+int log_journal_open(void);
+// Sends a datagram to the socket at path. It never waits. 0; -EAGAIN when journald is there and
+// takes nothing now; else -errno: it is not there.
+int log_journal_send(int fd, const char *path, const char *data, size_t len);

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where lines go: standard error and a stand-in for the journal's socket, whole, stuck and gone;
+// the level and the limit of each area.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static char dir[32], path[64];
+static int real_stderr, file; // file: standard error while a test runs
+static struct conf_log conf;
+
+static int setup(void **state)
+{
+	strcpy(dir, "/tmp/log_sinksXXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", dir);
+	unsetenv("JOURNAL_STREAM");
+	conf = (struct conf_log){.journal = path, .level = LOG_INFO, .rate = 200};
+	file = memfd_create("stderr", MFD_CLOEXEC);
+	real_stderr = dup(STDERR_FILENO);
+	return file < 0 || real_stderr < 0 || dup2(file, STDERR_FILENO) < 0;
+}
+
+static int teardown(void **state)
+{
+	dup2(real_stderr, STDERR_FILENO);
+	close(real_stderr);
+	close(file);
+	unlink(path);
+	return rmdir(dir);
+}
+
+// What has been written to standard error since the last call; in a buffer of its own.
+static const char *written(void)
+{
+	static char buf[1 << 20];
+	const ssize_t n = pread(file, buf, sizeof(buf) - 1, 0);
+
+	assert_true(n >= 0);
+	buf[n] = '\0';
+	assert_int_equal(ftruncate(file, 0), 0);
+	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+	return buf;
+}
+
+static unsigned int lines_with(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what))
+		n++;
+	return n;
+}
+
+static int journal_make(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	strcpy(at.sun_path, path);
+	unlink(path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+// The next datagram as text; NULL when there is none.
+static const char *journal_next(int fd)
+{
+	static char buf[8192];
+	const ssize_t n = recv(fd, buf, sizeof(buf) - 1, 0);
+
+	if (n < 0)
+		return NULL;
+	buf[n] = '\0';
+	return buf;
+}
+
+// --- levels --------------------------------------------------------------------------------------
+
+static void test_areas(void **state)
+{
+	const char *text;
+
+	conf.level = LOG_WARNING;
+	conf.areas[CONF_AREA_AUTH] = LOG_DEBUG;
+	mgmt_log_open(&conf);
+	assert_true(mgmt_log_on(CONF_AREA_AUTH, LOG_DEBUG));
+	assert_false(mgmt_log_on(CONF_AREA_PORTS, LOG_INFO));
+	LOG(AUTH, DEBUG, "one");
+	LOG(PORTS, INFO, "two");
+	LOG(PORTS, WARNING, "three");
+	text = written();
+	assert_non_null(strstr(text, "debug auth: one\n"));
+	assert_null(strstr(text, "two"));
+	assert_non_null(strstr(text, "warn  ports: three\n"));
+	mgmt_log_close();
+	LOG(PORTS, INFO, "after the end: at info again");
+	assert_non_null(strstr(written(), "info  ports: after"));
+}
+
+static void test_set(void **state)
+{
+	struct mgmt_log_area a;
+	const char *text;
+
+	mgmt_log_open(&conf);
+	LOG(AUTH, DEBUG, "not yet");
+	assert_int_equal(mgmt_log_set(CONF_AREA_AUTH, LOG_DEBUG), 0);
+	LOG(AUTH, DEBUG, "now");
+	LOG(STREAMS, DEBUG, "not here");
+	assert_int_equal(mgmt_log_set(CONF_AREA_AUTH, LOG_ERR), 0);
+	LOG(AUTH, WARNING, "no more");
+	assert_true(mgmt_log_area(CONF_AREA_AUTH, &a));
+	assert_int_equal(a.level, LOG_ERR);
+	assert_int_equal(a.lines, 1);
+	assert_int_equal(a.suppressed, 0);
+	text = written();
+	assert_non_null(strstr(text, "note  control: log: area auth from level info to debug\n"));
+	assert_non_null(strstr(text, "debug auth: now\n"));
+	assert_non_null(strstr(text, "note  control: log: area auth from level debug to error\n"));
+	assert_int_equal(lines_with(text, "\n"), 3);
+	mgmt_log_close();
+}
+
+static void test_set_refused(void **state)
+{
+	struct mgmt_log_area a;
+
+	mgmt_log_open(&conf);
+	assert_int_equal(mgmt_log_set(CONF_AREA_END, LOG_INFO), -EINVAL);
+	assert_int_equal(mgmt_log_set(UINT32_MAX, LOG_INFO), -EINVAL);
+	assert_int_equal(mgmt_log_set(CONF_AREA_AUTH, LOG_DEBUG + 1), -EINVAL);
+	assert_int_equal(mgmt_log_set(CONF_AREA_AUTH, LOG_CRIT), -EINVAL);
+	assert_int_equal(mgmt_log_set(CONF_AREA_AUTH, -1), -EINVAL);
+	assert_false(mgmt_log_area(CONF_AREA_END, &a));
+	assert_true(mgmt_log_area(CONF_AREA_AUTH, &a));
+	assert_int_equal(a.level, LOG_INFO);
+	assert_string_equal(written(), "");
+	mgmt_log_close();
+}
+
+// --- limits --------------------------------------------------------------------------------------
+
+// A storm in one area costs lines of that one.
+static void test_storm(void **state)
+{
+	struct mgmt_log_area a;
+	const char *text;
+
+	conf.rate = 50;
+	mgmt_log_open(&conf);
+	for (unsigned int i = 0; i < 5000; i++)
+		LOG(AUTH, INFO, "refused");
+	LOG(PORTS, WARNING, "link down");
+	assert_true(mgmt_log_area(CONF_AREA_AUTH, &a));
+	assert_in_range(a.suppressed, 4500, 4950);
+	mgmt_log_close();
+	text = written();
+	// a second or two may pass here
+	assert_in_range(lines_with(text, "auth: refused\n"), 50, 500);
+	assert_int_equal(lines_with(text, "ports: link down\n"), 1);
+	assert_in_range(lines_with(text, "warn  auth: suppressed "), 1, 10);
+}
+
+// --- forms ---------------------------------------------------------------------------------------
+
+static void test_json(void **state)
+{
+	const struct mgmt_log_field user = mgmt_log_bytes("user", "a\nb", 3);
+	const char *text;
+
+	conf.format = CONF_LOG_JSON;
+	mgmt_log_open(&conf);
+	mgmt_log_fields(CONF_AREA_AUTH, LOG_INFO, &user, 1, "a\nb \"%s\"", "c");
+	text = written();
+	assert_memory_equal(text, "{\"time\":\"20", 11);
+	assert_non_null(strstr(text,
+		"\"level\":\"info\",\"area\":\"auth\",\"text\":\"a?b \\\"c\\\"\","
+		"\"user\":\"a%0Ab\"}\n"));
+	mgmt_log_close();
+}
+
+// --- the journal ---------------------------------------------------------------------------------
+
+static void test_journal(void **state)
+{
+	const struct mgmt_log_field user = mgmt_log_bytes("user", "ivan", 4);
+	const int fd = journal_make();
+	const char *data;
+
+	conf.to = CONF_LOG_JOURNAL;
+	mgmt_log_open(&conf);
+	mgmt_log_fields(CONF_AREA_AUTH, LOG_NOTICE, &user, 1, "refused %d", 401);
+	data = journal_next(fd);
+	assert_non_null(data);
+	assert_string_equal(data,
+		"PRIORITY=5\nSYSLOG_IDENTIFIER=slipring\nSLIPRING_AREA=auth\n"
+		"MESSAGE=refused 401\nSLIPRING_USER=ivan\n");
+	assert_null(journal_next(fd));
+	mgmt_log_close();
+	assert_string_equal(written(), "");
+	close(fd);
+}
+
+// journald may be away at the start, come, and be started anew with another socket.
+static void test_journal_gone(void **state)
+{
+	const char *text;
+	int fd;
+
+	conf.to = CONF_LOG_JOURNAL;
+	mgmt_log_open(&conf);
+	LOG(START, INFO, "one");
+	LOG(START, INFO, "two");
+	text = written();
+	assert_int_equal(lines_with(text, "warn  control: no journal at "), 1);
+	assert_non_null(strstr(text, "info  start: one\n"));
+	assert_non_null(strstr(text, "info  start: two\n"));
+	fd = journal_make();
+	LOG(START, INFO, "three");
+	assert_non_null(strstr(journal_next(fd), "MESSAGE=three\n"));
+	assert_string_equal(written(), "");
+	close(fd); // the file is there, and nobody behind it
+	LOG(START, INFO, "four");
+	text = written();
+	assert_int_equal(lines_with(text, "no journal at "), 1);
+	assert_non_null(strstr(text, "info  start: four\n"));
+	fd = journal_make();
+	LOG(START, INFO, "five");
+	assert_non_null(strstr(journal_next(fd), "MESSAGE=five\n"));
+	assert_int_equal(mgmt_log_lost(), 0);
+	mgmt_log_close();
+	close(fd);
+}
+
+// A journald that does not read costs lines and no time, and they are told when it reads again.
+static void test_journal_stuck(void **state)
+{
+	const int fd = journal_make();
+	unsigned int taken = 0, told = 0;
+	const char *data;
+	uint64_t lost;
+
+	conf.to = CONF_LOG_JOURNAL;
+	conf.rate = 0;
+	mgmt_log_open(&conf);
+	for (unsigned int i = 0; i < 5000; i++)
+		LOG(START, INFO, "line %u", i);
+	lost = mgmt_log_lost();
+	assert_in_range(lost, 1, 4999);
+	mgmt_log_tick(); // in vain
+	assert_int_equal(mgmt_log_lost(), lost);
+	while ((data = journal_next(fd)) != NULL) {
+		assert_non_null(strstr(data, "MESSAGE=line "));
+		taken++;
+	}
+	assert_int_equal(taken + lost, 5000);
+	mgmt_log_tick();
+	while ((data = journal_next(fd)) != NULL) {
+		char want[64];
+
+		snprintf(want, sizeof(want), "SLIPRING_LOST=%u\n", (unsigned int)lost);
+		assert_non_null(strstr(data, want));
+		told++;
+	}
+	assert_int_equal(told, 1);
+	mgmt_log_tick();
+	assert_null(journal_next(fd));
+	assert_string_equal(written(), "");
+	mgmt_log_close();
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_areas, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_set, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_set_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_storm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_json, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_journal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_journal_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_journal_stuck, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
