@@ -3,16 +3,24 @@
 """Where the secrets of a configuration are in a server that runs, and in what it leaves when it
 crashes: the text of the file is gone, a password has become a key, a REST secret is in one place.
 A crash leaves no core dump unless debug.core-dumps asks for one, and then without any of them.
+Nothing that a server or --check tells, at whatever level, has a piece of a secret.
 """
 
+import contextlib
 import glob
+import json
 import os
+import re
 import resource
 import signal
 import subprocess
 
 import lab as labs
+import server as servers
+import streams
+from turnlib import SUCCESS
 
+PIECE = 8  # characters in a row that tell too much
 PASSWORD, REST, NONCE = "planted-password-0a1b", "planted-rest-secret-2c3d", "planted-nonce-4e5f"
 CONFIG = {
     "auth": {
@@ -63,8 +71,88 @@ def in_core(path, text):
     return done.returncode == 0
 
 
+def planted(lab):
+    """A configuration with a secret in every key that can hold one, and all these secrets."""
+    _, key = streams.certificate(lab, "turn")
+    with open(key) as file:
+        pem = [line for line in file.read().splitlines() if not line.startswith("-----")]
+    password, rest, nonce, md5, sha256 = (os.urandom(n).hex() for n in (12, 12, 12, 16, 32))
+    config = {
+        "auth": {
+            "realm": "planted.realm",
+            "users": [{"name": "ivan", "password": password}, {"name": "olga", "key": md5},
+                {"name": "yuri", "key-sha256": sha256}],
+            "secrets": [rest],
+            "nonce": {"secret": nonce},
+        },
+        "listeners": [*servers.CONFIG["listeners"],
+            {"transport": "dtls", "address": labs.SERVER4, "port": 5349}],
+        "tls": {"certificate": key.replace(".key", ".pem"), "key": key},
+        "log": {"level": "debug", "format": "json", "rate": 0},
+    }  # fmt: skip
+    return config, [password, rest, nonce, md5, sha256, *pem]
+
+
+def assert_none(secrets, text, where):
+    """No piece of a secret, in any case and also where it is escaped."""
+    text = text.lower()
+    for secret in secrets:
+        for at in range(len(secret) - PIECE + 1):
+            piece = secret[at : at + PIECE].lower()
+            assert piece not in text, f"{piece} in {where}: {text[:4000]}"
+
+
+def run_and_tell(lab):
+    """All that a server says while it starts, serves clients good and bad, and ends."""
+    config, secrets = planted(lab)
+    server = lab.server(config)
+    good = lab.client(labs.turnlib.Auth("ivan", secrets[0]))
+    assert good.allocate().cls == SUCCESS
+    for name, password in (("ivan", "wrong"), ("nobody", "x"), ("1:ivan", "x"), ("2000000000:i", "x")):
+        assert lab.client(labs.turnlib.Auth(name, password)).allocate().cls != SUCCESS
+    for sig in (signal.SIGHUP, signal.SIGUSR2, signal.SIGUSR1):
+        before = len(server.log())
+        server.process.send_signal(sig)
+        labs.until(lambda n=before: len(server.log()) > n, 5, f"{sig.name} is told")
+    commands = [c for c in server.telemetry.ask("/") if c.startswith("/slipring/")]
+    assert len(commands) > 10, commands
+    answers = json.dumps([server.telemetry.ask(c + p) for c in commands for p in ("", ",0", ",0,0")])
+    assert "ivan" in answers and "planted.realm" in answers, "the search would find nothing"
+    assert_none(secrets, answers, "telemetry")
+    for name in ("cmdline", "environ"):
+        with open(f"/proc/{server.process.pid}/{name}", errors="replace") as file:
+            assert_none(secrets, file.read(), name)
+    server.stop()
+    log = server.log()
+    assert '"level":"debug"' in log and '"area":"dpdk"' in log, "it tells all it can"
+    assert_none(secrets, log, "the log")
+    print(f"told: {len(log.splitlines())} lines of log, {len(commands)} commands, no secret")
+    return server.text, secrets
+
+
+def check_and_tell(lab, text, secrets):
+    """What --check, --show-needs and a start say of a file with an error at each of its places."""
+    path = os.path.join(lab.dir, "broken.yaml")
+    spots = [m.start() for m in re.finditer(r'"(?:password|key|key-sha256|secrets?|nonce)"', text)]
+    spots += [m.end() for m in re.finditer("|".join(map(re.escape, secrets[:5])), text)]
+    said = ""
+    for at, args in [(at, ("--check",)) for at in spots] + [(0, ("--show-needs",)), (spots[0], ())]:
+        for piece in ("", ":", '"', "}", "\n", "- x: ") if args else ("}",):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(text[:at] + piece + text[at:])
+            done = subprocess.run([servers.BINARY, *args, "-c", path], capture_output=True,
+                text=True, timeout=60, check=False)  # fmt: skip
+            said += done.stdout + done.stderr
+    assert said.count("broken.yaml:") > len(spots), said[-1000:]
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    assert_none(secrets, said, "what --check says")
+
+
 def main(lab):
     labs.need_own_server()
+    text, secrets = run_and_tell(lab)
+    check_and_tell(lab, text, secrets)
     os.chdir(lab.dir)  # where the kernel puts a core dump with the pattern "core"
     server = lab.server(CONFIG)
     client = lab.client(labs.turnlib.Auth("ivan", PASSWORD))
