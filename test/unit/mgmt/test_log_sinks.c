@@ -16,7 +16,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_log.h>
+
 #include "log.h"
+#include "port.h"
 
 static char dir[32], path[64];
 static int real_stderr, file; // file: standard error while a test runs
@@ -151,6 +154,38 @@ static void test_set_refused(void **state)
 	assert_int_equal(a.level, LOG_INFO);
 	assert_string_equal(written(), "");
 	mgmt_log_close();
+}
+
+// DPDK's lines are of its own area, lib/port's of ports. At debug, and only there, DPDK says more:
+// its level info.
+static void test_dpdk(void **state)
+{
+	const uint32_t port = (uint32_t)port_log_type();
+	const char *text;
+
+	mgmt_log_open(&conf);
+	rte_log_set_level_pattern("*", RTE_LOG_WARNING);
+	rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_EAL, "EAL: one\nEAL: two\n");
+	rte_log(RTE_LOG_ERR, port, "port lan: three\n");
+	rte_log(RTE_LOG_INFO, port, "port lan: not asked for\n");
+	assert_int_equal(mgmt_log_set(CONF_AREA_PORTS, LOG_DEBUG), 0);
+	rte_log(RTE_LOG_INFO, port, "port lan: four\n");
+	rte_log(RTE_LOG_INFO, RTE_LOGTYPE_EAL, "EAL: not asked for\n");
+	assert_int_equal(mgmt_log_set(CONF_AREA_DPDK, LOG_DEBUG), 0);
+	assert_int_equal(mgmt_log_set(CONF_AREA_PORTS, LOG_NOTICE), 0);
+	rte_log(RTE_LOG_INFO, RTE_LOGTYPE_EAL, "EAL: five\n");
+	assert_int_equal(rte_log_get_level(port), RTE_LOG_WARNING);
+	assert_int_equal(mgmt_log_set(CONF_AREA_DPDK, LOG_INFO), 0);
+	assert_int_equal(rte_log_get_level(RTE_LOGTYPE_EAL), RTE_LOG_WARNING);
+	assert_int_equal(rte_log_get_level(port), RTE_LOG_WARNING);
+	mgmt_log_close();
+	text = written();
+	assert_non_null(strstr(text, "warn  dpdk: EAL: one\n"));
+	assert_non_null(strstr(text, "warn  dpdk: EAL: two\n"));
+	assert_non_null(strstr(text, "error ports: port lan: three\n"));
+	assert_non_null(strstr(text, "info  ports: port lan: four\n"));
+	assert_non_null(strstr(text, "info  dpdk: EAL: five\n"));
+	assert_null(strstr(text, "not asked for"));
 }
 
 // --- limits --------------------------------------------------------------------------------------
@@ -291,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_areas, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dpdk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_storm, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_journal, setup, teardown),
