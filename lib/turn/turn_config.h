@@ -132,6 +132,7 @@ struct turn_config {
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint32_t workers;
+	uint32_t interim_s; // seconds between two interim events of an allocation; 0 = none
 	struct turn_limits limits;
 	struct turn_pools pools;
 };

@@ -15,6 +15,9 @@ enum turn_event_kind {
 	TURN_EVENT_INTERIM, // it was refreshed, and turn_config.interim_s have passed since the last
 	TURN_EVENT_ENDED,
 	TURN_EVENT_REFUSED, // a request
+	// A connection over TCP, TLS or DTLS was refused or ended before its first message: why is
+	// an enum stream_refusal, client.port and listener (255) may be unknown.
+	TURN_EVENT_CONNECTION,
 };
 
 // Why an allocation has ended: X(enum, name, meaning).
