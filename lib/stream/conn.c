@@ -143,6 +143,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 
 	count(reason, 1);
 	count(&t->stats.connections, -1);
+	refused_by_counter(t, &c->client, t->s->listener[c->listener].index, reason);
 	// before the workers are told: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
 	if (c->ssl != NULL) {

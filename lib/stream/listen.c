@@ -151,29 +151,35 @@ void listen_close(struct thread *t)
 // --- accepting -----------------------------------------------------------------------------------
 
 // Resets a connection: the client learns of it at once, and the kernel keeps nothing of it.
-static void refuse(int fd, struct thread *t, uint64_t *reason)
+static void refuse(int fd, struct thread *t, const struct stream_from *from, uint64_t *reason)
 {
 	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	close(fd);
 	count(reason, 1);
+	refused_by_counter(t, &from->client, from->listener, reason);
 }
 
 // Refuses a connection when descriptors have run out. Without a descriptor we can neither accept
 // nor refuse, and a connection that waits would make epoll report it for ever. So one descriptor is
 // held back for refusing.
-static void refuse_waiting(struct thread *t, int listener)
+static void refuse_waiting(struct thread *t, unsigned int listener)
 {
+	struct stream_from from = {.listener = t->s->listener[listener].index};
+	union address a;
+	socklen_t len = sizeof(a);
 	int fd;
 
 	if (t->reserve >= 0)
 		close(t->reserve);
-	fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd >= 0)
-		refuse(fd, t, &t->stats.refused_files);
-	else
+	fd = accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0) {
+		from.client = endpoint_of(&a);
+		refuse(fd, t, &from, &t->stats.refused_files);
+	} else {
 		t->stalled = true;
+	}
 	t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -190,26 +196,28 @@ static void settle(const struct thread *t, int fd)
 
 static void admit(struct thread *t, int fd, unsigned int listener, const struct endpoint *client)
 {
+	const struct stream_from from = {
+		.client = *client, .listener = t->s->listener[listener].index};
 	enum conn_limits_answer answer = conn_limits_take(&t->s->caps, &client->addr);
 
 	if (answer == CONN_LIMITS_TOTAL && conn_give_way(t))
 		answer = conn_limits_take(&t->s->caps, &client->addr);
 	switch (answer) {
 	case CONN_LIMITS_TOTAL:
-		refuse(fd, t, &t->stats.refused_total);
+		refuse(fd, t, &from, &t->stats.refused_total);
 		return;
 	case CONN_LIMITS_SOURCE:
-		refuse(fd, t, &t->stats.refused_source);
+		refuse(fd, t, &from, &t->stats.refused_source);
 		return;
 	case CONN_LIMITS_NETWORK:
-		refuse(fd, t, &t->stats.refused_network);
+		refuse(fd, t, &from, &t->stats.refused_network);
 		return;
 	case CONN_LIMITS_OK:
 		break;
 	}
 	if (t->s->listener[listener].mode == STREAM_TLS && !tls_allowed(t, &client->addr)) {
 		conn_limits_give(&t->s->caps, &client->addr);
-		refuse(fd, t, &t->stats.refused_rate);
+		refuse(fd, t, &from, &t->stats.refused_rate);
 		return;
 	}
 	settle(t, fd);
@@ -218,7 +226,7 @@ static void admit(struct thread *t, int fd, unsigned int listener, const struct 
 		return;
 	}
 	conn_limits_give(&t->s->caps, &client->addr);
-	refuse(fd, t, &t->stats.refused_files);
+	refuse(fd, t, &from, &t->stats.refused_files);
 }
 
 void listen_accept(struct thread *t, unsigned int listener)
@@ -236,7 +244,7 @@ void listen_accept(struct thread *t, unsigned int listener)
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			refuse_waiting(t, t->listen[listener]);
+			refuse_waiting(t, listener);
 		if (errno != ECONNABORTED && errno != EINTR)
 			return;
 	}

@@ -58,6 +58,63 @@ enum stream_kind {
 	STREAM_GONE, // session is to be freed; NULL: its handshake is given up
 };
 
+// Why a connection, or the handshake of a session, came to nothing: X(enum, name, meaning, advice).
+#define STREAM_REFUSALS(X)                                                                        \
+	X(STREAM_REFUSED_TOTAL, "connections-total", "as many connections as there may be",       \
+		"raise streams.connections, or add a box")                                        \
+	X(STREAM_REFUSED_SOURCE, "connections-source", "as many of the address as it may have",   \
+		"raise streams.per-source where many clients share an address")                   \
+	X(STREAM_REFUSED_NETWORK, "connections-network", "as many of the /48 as it may have",     \
+		"raise streams.per-network where many clients share a network")                   \
+	X(STREAM_REFUSED_RATE, "handshake-rate", "past the handshakes that an address may begin", \
+		"a flood, or many clients behind one address: limits.handshakes")                 \
+	X(STREAM_REFUSED_FILES, "files", "no file descriptor, or no memory of the kernel, left",  \
+		"raise the limit of open files (LimitNOFILE=)")                                   \
+	X(STREAM_REFUSED_HANDSHAKE, "handshake-failed", "the TLS handshake has failed",           \
+		"the client does not trust the certificate, has no version or cipher in "         \
+		"common, or speaks no TLS: compare with tls")                                     \
+	X(STREAM_REFUSED_SLOW, "slow", "no whole message in time",                                \
+		"a port scan, or a client that waits: streams.handshake")                         \
+	X(STREAM_REFUSED_GAVE_WAY, "gave-way", "the oldest without a message gave way to others", \
+		"a flood of connections, or too few: streams.connections")                        \
+	X(STREAM_REFUSED_GARBAGE, "garbage", "neither STUN nor ChannelData",                      \
+		"it is no TURN client, or speaks TLS to a port without")                          \
+	X(STREAM_REFUSED_DTLS_TOTAL, "dtls-total", "as many DTLS sessions as there may be",       \
+		"raise dtls.sessions, or add a box")                                              \
+	X(STREAM_REFUSED_DTLS_SOURCE, "dtls-source", "as many sessions as the address may have",  \
+		"raise dtls.per-source where many clients share an address")                      \
+	X(STREAM_REFUSED_DTLS_NETWORK, "dtls-network", "as many sessions as the /48 may have",    \
+		"raise dtls.per-network where many clients share a network")                      \
+	X(STREAM_REFUSED_DTLS_HANDSHAKE, "dtls-handshake-failed",                                 \
+		"the DTLS handshake has failed, or was not complete in time",                     \
+		"as of handshake-failed, or datagrams of it are lost on the way")
+
+enum stream_refusal {
+#define X(id, name, text, advice) id,
+	STREAM_REFUSALS(X)
+#undef X
+		STREAM_REFUSAL_END
+};
+
+struct stream_refusal_info {
+	const char *name, *text, *advice; // for people
+};
+
+// What is to be known of a reason; NULL for a number that is none. Any thread.
+const struct stream_refusal_info *stream_refusal_info(unsigned int refusal);
+
+#define STREAM_NO_LISTENER 255
+
+// News of connections and handshakes refused: one, and those like it.
+struct stream_refused {
+	struct endpoint client; // port 0 where it is not known
+	uint8_t listener; // stream_listener.index; STREAM_NO_LISTENER where it is not known
+	uint8_t why; // enum stream_refusal
+	// 0 = this one. Else so many of the source have come since the last was told, for this
+	// reason, and this is the last of them.
+	uint32_t more;
+};
+
 struct dtls_session; // dtls.h
 
 // A message between a connection or session and a worker.
@@ -112,6 +169,8 @@ struct stream_ops {
 	// worker owns s from now on; or s is NULL. False: not now.
 	bool (*shaken)(
 		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
+	// Tells of refusals; NULL: nobody wants to know. False: there is no room for it.
+	bool (*refused)(void *ctx, unsigned int t, const struct stream_refused *r);
 };
 
 struct stream_config {
@@ -165,7 +224,8 @@ struct stream_config {
 	X(dtls_refused_total, "DTLS handshakes refused: dtls.sessions")                     \
 	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")                  \
 	X(dtls_refused_network, "DTLS handshakes refused: dtls.per-network")                \
-	X(dtls_overrun, "datagrams of DTLS handshakes dropped: too many waited")
+	X(dtls_overrun, "datagrams of DTLS handshakes dropped: too many waited")            \
+	X(untold, "refusals, of any kind, of which no event tells")
 
 struct stream_stats {
 #define X(field, text) uint64_t field;

@@ -179,6 +179,7 @@ static void round_of(struct thread *t)
 	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));
 	scan(t);
 	handshake_tick(t);
+	refused_tick(t);
 }
 
 // --- start and end -------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "dtls/handshake.h"
 #include "nap.h"
 #include "rates.h"
+#include "refused.h"
 #include "stream.h"
 #include "tls.h"
 
@@ -47,6 +48,8 @@ struct thread {
 	bool hungry; // this round left something undone: no nap
 	bool shaking; // handshakes have to go on
 	struct nap nap;
+	struct refused_place refused[REFUSED_PLACES]; // what was refused of late
+	uint64_t refused_ms; // when those that were left out were told last
 	uint64_t now_ms, scanned_ms;
 	uint32_t scan; // the next connection whose deadline to look at
 	struct stream_stats stats; // written by the thread, read by any thread

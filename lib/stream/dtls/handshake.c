@@ -78,6 +78,15 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 	put(way->t, way->s->worker, data, len, &what);
 }
 
+// Counts a handshake that came to nothing, and tells of it.
+static void refuse(struct thread *t, const struct handshake *s, uint64_t *reason)
+{
+	const struct endpoint client = {.addr = s->source};
+
+	count(reason, 1);
+	refused_by_counter(t, &client, STREAM_NO_LISTENER, reason);
+}
+
 static void session_gone(struct thread *t, const struct addr *source)
 {
 	conn_limits_give(&t->s->sessions, source);
@@ -158,7 +167,7 @@ static void end(struct thread *t, struct handshake **at, bool complete)
 		return;
 	}
 	if (complete) // there was no memory for the session
-		count(&t->stats.dtls_failed, 1);
+		refuse(t, s, &t->stats.dtls_failed);
 	if (s->counted)
 		session_gone(t, &s->source);
 }
@@ -178,7 +187,7 @@ static void feed(struct thread *t, struct handshake **at, uint8_t *data, uint16_
 	if (rc == IO_LATER)
 		return;
 	if (rc < 0)
-		count(&t->stats.dtls_failed, 1);
+		refuse(t, *at, &t->stats.dtls_failed);
 	end(t, at, rc > 0);
 }
 
@@ -187,13 +196,13 @@ static bool admit(struct thread *t, struct handshake *s)
 {
 	switch (conn_limits_take(&t->s->sessions, &s->source)) {
 	case CONN_LIMITS_TOTAL:
-		count(&t->stats.dtls_refused_total, 1);
+		refuse(t, s, &t->stats.dtls_refused_total);
 		return false;
 	case CONN_LIMITS_SOURCE:
-		count(&t->stats.dtls_refused_source, 1);
+		refuse(t, s, &t->stats.dtls_refused_source);
 		return false;
 	case CONN_LIMITS_NETWORK:
-		count(&t->stats.dtls_refused_network, 1);
+		refuse(t, s, &t->stats.dtls_refused_network);
 		return false;
 	case CONN_LIMITS_OK:
 		break;
@@ -217,7 +226,7 @@ static void open_with(struct thread *t, struct handshake **at, struct later *hel
 		feed(t, at, NULL, 0);
 		return;
 	}
-	count(&t->stats.dtls_failed, 1);
+	refuse(t, *at, &t->stats.dtls_failed);
 	end(t, at, false);
 }
 
@@ -331,7 +340,7 @@ void handshake_tick(struct thread *t)
 			struct dtls_wire w = {.out = send_out, .ctx = &way};
 
 			if (t->now_ms > (*at)->until_ms) {
-				count(&t->stats.dtls_failed, 1);
+				refuse(t, *at, &t->stats.dtls_failed);
 				end(t, at, false);
 				continue;
 			}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Folds refusals by source and reason, so that whoever is refused often causes few events.
+#include "refused.h"
+
+#include "thread.h"
+
+#define TICK_MS 1000
+
+static const struct stream_refusal_info refusals[STREAM_REFUSAL_END] = {
+#define X(id, name, text, advice) [id] = {name, text, advice},
+	STREAM_REFUSALS(X)
+#undef X
+};
+
+const struct stream_refusal_info *stream_refusal_info(unsigned int refusal)
+{
+	return refusal < STREAM_REFUSAL_END ? &refusals[refusal] : NULL;
+}
+
+// The part of an address that one host has: of IPv6 a /64.
+static struct addr source_of(const struct addr *a)
+{
+	struct addr s = *a;
+
+	if (!addr_is_v4(&s))
+		s.d[1] = 0;
+	return s;
+}
+
+static void tell(struct thread *t, const struct refused_place *p, uint32_t more)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_refused r = {
+		.client = p->client, .listener = p->listener, .why = p->why, .more = more};
+
+	if (!conf->ops->refused(conf->ctx, t->index, &r))
+		count(&t->stats.untold, more > 0 ? more : 1);
+}
+
+void refused_note(
+	struct thread *t, const struct endpoint *client, uint8_t listener, enum stream_refusal why)
+{
+	const struct addr source = source_of(&client->addr);
+	// the key of the rates serves here too: no hash leaves the process
+	const uint64_t hash = hash_addr(&t->s->rates.key, &source, (uint64_t)why + 1);
+	struct refused_place *p = &t->refused[hash % REFUSED_PLACES];
+	const struct addr there = source_of(&p->client.addr);
+	const bool same = p->until_ms != 0 && p->why == why && addr_eq(&there, &source);
+	const uint32_t more = same && p->more > 0 ? p->more + 1 : 0;
+
+	if (t->s->conf.ops->refused == NULL)
+		return;
+	if (t->now_ms < p->until_ms) {
+		if (same) {
+			p->more++;
+			p->client = *client;
+			p->listener = listener;
+		} else {
+			count(&t->stats.untold, 1);
+		}
+		return;
+	}
+	if (!same && p->until_ms != 0 && p->more > 0)
+		tell(t, p, p->more);
+	*p = (struct refused_place){.client = *client,
+		.until_ms = t->now_ms + REFUSED_PERIOD_MS,
+		.listener = listener,
+		.why = (uint8_t)why};
+	tell(t, p, more);
+}
+
+void refused_by_counter(
+	struct thread *t, const struct endpoint *client, uint8_t listener, const uint64_t *counter)
+{
+	const struct {
+		const uint64_t *counter;
+		enum stream_refusal why;
+	} rows[] = {
+		{&t->stats.refused_total, STREAM_REFUSED_TOTAL},
+		{&t->stats.refused_source, STREAM_REFUSED_SOURCE},
+		{&t->stats.refused_network, STREAM_REFUSED_NETWORK},
+		{&t->stats.refused_rate, STREAM_REFUSED_RATE},
+		{&t->stats.refused_files, STREAM_REFUSED_FILES},
+		{&t->stats.handshake_failed, STREAM_REFUSED_HANDSHAKE},
+		{&t->stats.slow, STREAM_REFUSED_SLOW},
+		{&t->stats.gave_way, STREAM_REFUSED_GAVE_WAY},
+		{&t->stats.garbage, STREAM_REFUSED_GARBAGE},
+		{&t->stats.dtls_refused_total, STREAM_REFUSED_DTLS_TOTAL},
+		{&t->stats.dtls_refused_source, STREAM_REFUSED_DTLS_SOURCE},
+		{&t->stats.dtls_refused_network, STREAM_REFUSED_DTLS_NETWORK},
+		{&t->stats.dtls_failed, STREAM_REFUSED_DTLS_HANDSHAKE},
+	};
+
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].counter == counter)
+			refused_note(t, client, listener, rows[i].why);
+}
+
+void refused_tick(struct thread *t)
+{
+	if (t->now_ms < t->refused_ms + TICK_MS)
+		return;
+	t->refused_ms = t->now_ms;
+	for (unsigned int i = 0; i < REFUSED_PLACES; i++) {
+		struct refused_place *p = &t->refused[i];
+
+		if (p->more == 0 || t->now_ms < p->until_ms)
+			continue;
+		tell(t, p, p->more);
+		p->more = 0;
+		p->until_ms = t->now_ms + REFUSED_PERIOD_MS;
+	}
+}

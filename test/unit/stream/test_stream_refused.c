@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stream threads tell of clients they have refused: the first of a source and reason at once,
+// the others as a number, and all are counted.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "addr_text.h"
+#include "thread.h"
+
+static struct stream_refused got[4096];
+static unsigned int nb_got;
+static bool room;
+
+static bool refused(void *ctx, unsigned int t, const struct stream_refused *r)
+{
+	assert_int_equal(t, 3);
+	if (!room)
+		return false;
+	assert_true(nb_got < sizeof(got) / sizeof(got[0]));
+	got[nb_got++] = *r;
+	return true;
+}
+
+static const struct stream_ops ops = {.refused = refused}, deaf;
+static struct streams streams;
+static struct thread thread;
+
+static int begin(void **state)
+{
+	memset(&thread, 0, sizeof(thread));
+	streams = (struct streams){.conf.ops = &ops, .rates.key = {{5, 6, 7, 8}}};
+	thread.s = &streams;
+	thread.index = 3;
+	thread.now_ms = 100000;
+	nb_got = 0;
+	room = true;
+	return 0;
+}
+
+static void note(const char *client, uint16_t port, enum stream_refusal why)
+{
+	const struct endpoint e = {addr_text(client), port};
+
+	refused_note(&thread, &e, 4, why);
+}
+
+static void test_folded(void **state)
+{
+	note("192.0.2.7", 1000, STREAM_REFUSED_RATE);
+	assert_int_equal(nb_got, 1);
+	assert_int_equal(got[0].client.port, 1000);
+	assert_int_equal(got[0].listener, 4);
+	assert_int_equal(got[0].why, STREAM_REFUSED_RATE);
+	assert_int_equal(got[0].more, 0);
+	for (uint16_t i = 0; i < 4211; i++, thread.now_ms++)
+		note("192.0.2.7", (uint16_t)(1001 + i), STREAM_REFUSED_RATE);
+	assert_int_equal(nb_got, 1);
+	// its period is over: the next one brings the number
+	thread.now_ms = 100000 + REFUSED_PERIOD_MS;
+	note("192.0.2.7", 9, STREAM_REFUSED_RATE);
+	assert_int_equal(nb_got, 2);
+	assert_int_equal(got[1].more, 4212);
+	// another reason, another source
+	note("192.0.2.7", 9, STREAM_REFUSED_GARBAGE);
+	note("192.0.2.8", 9, STREAM_REFUSED_RATE);
+	assert_int_equal(nb_got + thread.stats.untold, 4);
+	// an IPv6 host has its /64
+	begin(NULL);
+	note("2001:db8::1", 9, STREAM_REFUSED_RATE);
+	note("2001:db8::2", 9, STREAM_REFUSED_RATE);
+	assert_int_equal(nb_got, 1);
+	assert_int_equal(thread.stats.untold, 0);
+}
+
+// Nobody comes back: what was left out is told all the same, once.
+static void test_tick(void **state)
+{
+	for (unsigned int i = 0; i < 10; i++)
+		note("192.0.2.7", (uint16_t)(1000 + i), STREAM_REFUSED_SLOW);
+	thread.now_ms += REFUSED_PERIOD_MS - 1;
+	refused_tick(&thread);
+	assert_int_equal(nb_got, 1);
+	thread.now_ms += 1000;
+	refused_tick(&thread);
+	assert_int_equal(nb_got, 2);
+	assert_int_equal(got[0].more, 0);
+	assert_int_equal(got[1].more, 9);
+	assert_int_equal(got[1].client.port, 1009); // the last of them
+	for (unsigned int i = 0; i < 100; i++, thread.now_ms += 1000)
+		refused_tick(&thread);
+	assert_int_equal(nb_got, 2);
+}
+
+// More sources than places: bounded, and whatever is not told is counted.
+static void test_many(void **state)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < 100000; i++) {
+		const uint8_t be[4] = {10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
+		const struct endpoint e = {addr_from_v4(be), 1};
+
+		refused_note(&thread, &e, 4, STREAM_REFUSED_SOURCE);
+	}
+	assert_in_range(nb_got, REFUSED_PLACES / 2, REFUSED_PLACES);
+	for (unsigned int i = 0; i < 30; i++, thread.now_ms += 1000)
+		refused_tick(&thread);
+	for (unsigned int i = 0; i < nb_got; i++)
+		sum += got[i].more > 0 ? got[i].more : 1;
+	assert_int_equal(sum + thread.stats.untold, 100000);
+	// no room on the ring: counted, with all that it stands for
+	begin(NULL);
+	room = false;
+	note("192.0.2.7", 1, STREAM_REFUSED_SOURCE);
+	assert_int_equal(thread.stats.untold, 1);
+}
+
+// By the counter that was raised: every refusal has one, and no other counter is one.
+static void test_counters(void **state)
+{
+	const struct endpoint e = {addr_text("192.0.2.7"), 9};
+	uint64_t *counter = (uint64_t *)&thread.stats;
+	unsigned int seen[STREAM_REFUSAL_END] = {0};
+
+	for (size_t i = 0; i < sizeof(thread.stats) / sizeof(*counter); i++) {
+		memset(thread.refused, 0, sizeof(thread.refused));
+		refused_by_counter(&thread, &e, 4, &counter[i]);
+	}
+	assert_int_equal(nb_got, STREAM_REFUSAL_END);
+	for (unsigned int i = 0; i < nb_got; i++)
+		seen[got[i].why]++;
+	for (unsigned int i = 0; i < STREAM_REFUSAL_END; i++) {
+		assert_int_equal(seen[i], 1);
+		assert_non_null(stream_refusal_info(i));
+		assert_true(strlen(stream_refusal_info(i)->advice) > 0);
+	}
+	assert_null(stream_refusal_info(STREAM_REFUSAL_END));
+	// nobody wants to know
+	streams.conf.ops = &deaf;
+	note("192.0.2.9", 1, STREAM_REFUSED_SOURCE);
+	assert_int_equal(nb_got, STREAM_REFUSAL_END);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup(test, begin)
+	const struct CMUnitTest tests[] = {
+		CASE(test_folded), CASE(test_tick), CASE(test_many), CASE(test_counters)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
