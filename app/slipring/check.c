@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_config.h>
@@ -273,6 +274,27 @@ void check_listeners(const struct conf *c, struct conf_report *r)
 	freeifaddrs(list);
 }
 
+// --- records -------------------------------------------------------------------------------------
+
+// The file itself is made at the start. What is said here is known before.
+void check_records(const struct conf *c, struct conf_report *r)
+{
+	const struct conf_at at = AT(c, records.file, "records.file");
+	const char *file = c->records.file;
+	char dir[PATH_MAX];
+	struct stat st;
+
+	if (file == NULL)
+		return;
+	snprintf(dir, sizeof(dir), "%s", file);
+	*(strrchr(dir, '/') + 1) = '\0';
+	if (stat(dir, &st) != 0)
+		conf_tell(r, CONF_ERROR, at, "%s: %s: make the directory first", dir,
+			strerror(errno));
+	else if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode))
+		conf_tell(r, CONF_ERROR, at, "%s is no regular file: name one", file);
+}
+
 // --- TLS -----------------------------------------------------------------------------------------
 
 struct tls_ctx {
@@ -311,5 +333,6 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	check_devices(c, check_system.pci, r);
 	check_namespaces(c, check_system.netns, r);
 	check_listeners(c, r);
+	check_records(c, r);
 	check_tls(c, r);
 }

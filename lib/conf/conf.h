@@ -152,6 +152,15 @@ struct conf_tls {
 	enum conf_tls_version min_version;
 };
 
+// Where records of sessions go.
+struct conf_records {
+	char *file; // NULL = to no file
+	uint32_t rotate; // bytes; 0 = never
+	uint32_t keep; // files beside the present one
+	bool journal, syslog;
+	bool refusals;
+};
+
 enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY, CONF_IDLE_SAVING };
 // The name of an idle mode as the file spells it.
 static inline const char *conf_idle_name(enum conf_idle idle)
@@ -236,6 +245,7 @@ struct conf {
 	uint32_t requests; // requests that a worker answers in one round
 	uint32_t backlog; // requests that may wait at one worker
 	uint32_t handover_ring; // packets in a ring between two workers
+	uint32_t events; // that may wait for management, of a worker
 	// neighbours
 	uint32_t neigh_entries, neigh_held, neigh_held_each;
 	uint32_t neigh_ask_rate; // requests per second of all workers together; 0 = no limit
@@ -259,6 +269,7 @@ struct conf {
 	struct conf_tls tls;
 	// log:
 	struct conf_log log;
+	struct conf_records records; // turn.interim_s belongs to it
 	// debug:
 	bool core_dumps; // allows core dumps, and tracing by processes of the same user
 };

@@ -13,6 +13,9 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_NUMBER:
 		fprintf(out, "number, %u to %u", k->min, k->max);
 		break;
+	case CONF_SIZE:
+		fprintf(out, "bytes, %u to %u, or with `K`, `M`, `G`", k->min, k->max);
+		break;
 	case CONF_DSCP:
 		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
 		break;

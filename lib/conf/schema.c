@@ -581,6 +581,24 @@ CONF_AREAS(AREA)
 	.help = "Seconds between two lines of each worker, at level `info`, on how full its bursts "
 	"were in between; 0 = none. Telemetry counts them always (`/slipring/bursts`)."},
 
+{"records", CONF_SECTION, .help = "Records of sessions, one JSON object a line: allocations made "
+	"and ended, and what was refused ([operations.md](operations.md) has the fields). A disk "
+	"that is full or slow costs records, which are counted, and never a datagram."},
+{"records.file", CONF_TEXT, ONE(conf, records.file), RANGE(1, 1023),
+	.help = "Path of a regular file, from `/` on; made with mode 0640. Without it: no file."},
+{"records.rotate", CONF_SIZE, ONE(conf, records.rotate), RANGE(0, UINT32_MAX), .def = "100M",
+	.help = "Bytes after which the file becomes FILE.1, that FILE.2, and so on; 0 = never."},
+{"records.keep", CONF_NUMBER, ONE(conf, records.keep), RANGE(1, 1000), .def = "5",
+	.help = "How many files beside the present one are kept."},
+{"records.journal", CONF_BOOL, ONE(conf, records.journal), .def = "false",
+	.help = "Also to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
+{"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",
+	.help = "Also to syslog (`/dev/log`), facility daemon, level info."},
+{"records.interim", CONF_NUMBER, ONE(conf, turn.interim_s), RANGE(0, 86400), .def = "300",
+	.help = "Seconds after which the refresh of an allocation makes a record; 0 = none does."},
+{"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
+	.help = "Whether what was refused makes records too; a source's repetitions make one."},
+
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
 {"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",
 	.help = "A crash leaves a core dump, where the limits of the process allow one "
@@ -606,6 +624,10 @@ CONF_AREAS(AREA)
 	"finds none there is not read yet."},
 {"buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536), .def = "1024",
 	.help = "Packets that may wait between two workers, rounded up to a power of two."},
+{"buffers.events", CONF_NUMBER, ONE(conf, events), RANGE(64, 65536), .def = "1024",
+	.help = "Events (for `records` and the log) of each worker that may wait for management, "
+	"rounded up to a power of two. Refusals may fill half, those of unproved addresses a "
+	"quarter. Past it they are lost and counted (`events_lost`)."},
 
 {"neighbours", CONF_SECTION, .help = "ARP and ND, per worker."},
 {"neighbours.entries", CONF_NUMBER, ONE(conf, neigh_entries), RANGE(16, 65535), .def = "4096",

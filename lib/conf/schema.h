@@ -13,6 +13,7 @@ enum conf_type {
 	CONF_TEXT,
 	CONF_TEXTS,
 	CONF_NUMBER,
+	CONF_SIZE, // bytes: a number, with K, M or G behind it
 	CONF_BOOL,
 	CONF_CHOICE,
 	CONF_ADDR,

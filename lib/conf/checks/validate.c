@@ -229,12 +229,23 @@ static int check_fragments(struct conf_ctx *x)
 	return 0;
 }
 
+// The directory that slipring runs in says nothing to who reads the file.
+static int check_records(struct conf_ctx *x)
+{
+	const char *file = x->conf->records.file;
+
+	if (file != NULL && file[0] != '/')
+		return conf_fail(x, conf_node_of(x->root, &x->conf->records.file, 0),
+			"must be a whole path, as in /var/log/slipring/records.json");
+	return 0;
+}
+
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, conf_ports_check, conf_pools_check,
 		conf_exceptions_check, check_auth, check_lifetime, check_neighbours,
-		check_fragments};
+		check_fragments, check_records};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

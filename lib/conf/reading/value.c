@@ -99,6 +99,27 @@ static int read_number(
 	return 0;
 }
 
+// Bytes: a number, or one of K, M and G of 1024 behind it.
+static int read_size(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	static const char units[] = "KMG";
+	const size_t len = strlen(n->text);
+	const char *unit = len > 1 ? strchr(units, n->text[len - 1]) : NULL;
+	const unsigned int shift = unit != NULL ? 10 * (unsigned int)(unit - units + 1) : 0;
+	char shown[CONF_SHOWN_LEN];
+	uint32_t value;
+
+	if (!n->plain || !conf_value_decimal(n->text, len - (unit != NULL), &value))
+		return conf_fail(x, n,
+			"must be a number of bytes like 65536, 64K, 100M or 2G, not '%s'",
+			conf_value_shown(n, shown));
+	if ((uint64_t)value << shift < k->min || (uint64_t)value << shift > k->max)
+		return conf_fail(x, n, "%s is out of range, it must be from %u to %u bytes",
+			conf_value_shown(n, shown), k->min, k->max);
+	store_number(k, base, value << shift);
+	return 0;
+}
+
 static int read_dscp(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	char shown[CONF_SHOWN_LEN];
@@ -264,6 +285,7 @@ static const struct value_type {
 	[CONF_TEXT] = {CONF_SCALAR, "text", read_text},
 	[CONF_TEXTS] = {CONF_LIST, "a list of texts", read_texts},
 	[CONF_NUMBER] = {CONF_SCALAR, "a number", read_number},
+	[CONF_SIZE] = {CONF_SCALAR, "a number of bytes", read_size},
 	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
 	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},
 	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},

@@ -181,6 +181,11 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->log.rate, d->log.rate);
 	assert_int_equal(d->log.rate, 200);
 	assert_int_equal(c->log.bursts_s, d->log.bursts_s);
+	assert_memory_equal(&c->records, &d->records, sizeof(c->records));
+	assert_int_equal(c->records.rotate, 100 * 1024 * 1024);
+	assert_null(c->records.file);
+	assert_int_equal(c->turn.interim_s, d->turn.interim_s);
+	assert_int_equal(c->events, d->events);
 	assert_false(c->core_dumps);
 	assert_false(d->core_dumps);
 	assert_int_equal(c->mbufs, d->mbufs);

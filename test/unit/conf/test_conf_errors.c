@@ -137,6 +137,39 @@ static void test_types(void **state)
 	CHECK(list);
 }
 
+static void test_records(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{"log: {", "records: {file: records.json}\nlog: {",
+			"37:17: records.file: must be a whole path, as in /var/log/"},
+		{"log: {", "records: {file: ''}\nlog: {", "37:17: records.file: must not be empty"},
+		{"log: {", "records: {rotate: 100MB}\nlog: {",
+			"37:19: records.rotate: must be a number of bytes like 65536, 64K, 100M or "
+			"2G, not '100MB'"},
+		{"log: {", "records: {rotate: M}\nlog: {",
+			"37:19: records.rotate: must be a number of bytes"},
+		{"log: {", "records: {rotate: 1.5G}\nlog: {",
+			"37:19: records.rotate: must be a number of bytes"},
+		{"log: {", "records: {rotate: '1G'}\nlog: {",
+			"37:19: records.rotate: must be a number of bytes"},
+		{"log: {", "records: {rotate: -1}\nlog: {",
+			"37:19: records.rotate: must be a number of bytes"},
+		{"log: {", "records: {rotate: 4G}\nlog: {",
+			"37:19: records.rotate: 4G is out of range, it must be from 0 to "
+			"4294967295"},
+		{"log: {", "records: {rotate: 9999999999G}\nlog: {",
+			"37:19: records.rotate: 9999999999G is out of range"},
+		{"log: {", "records: {keep: 0}\nlog: {",
+			"37:17: records.keep: 0 is out of range, it must be from 1 to 1000"},
+		{"log: {", "records: {journal: no}\nlog: {",
+			"37:20: records.journal: must be true or false"},
+		{"log: {", "buffers: {events: 10}\nlog: {",
+			"37:19: buffers.events: 10 is out of range"},
+	};
+
+	CHECK(list);
+}
+
 static void test_shared(void **state)
 {
 	static const struct conf_file_mistake list[] = {
@@ -411,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_auth),

@@ -342,6 +342,33 @@ static void test_tls(void **state)
 	conf_free(c);
 }
 
+// What the start would find is said before.
+static void test_records(void **state)
+{
+	char piece[256];
+	struct conf *c;
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	c = load("listeners:", "records: {file: /nonexistent/r.json}\nlisteners:");
+	check_records(c, &r);
+	assert_heard(&h, 1, 0,
+		"15:17: records.file: /nonexistent/: No such file or directory: make the directory "
+		"first");
+	conf_free(c);
+	c = load("listeners:", "records: {file: /dev/null}\nlisteners:");
+	h = (struct heard){{0}};
+	check_records(c, &r);
+	assert_heard(&h, 1, 0, "15:17: records.file: /dev/null is no regular file: name one");
+	conf_free(c);
+	snprintf(piece, sizeof(piece), "records: {file: %s/r.json}\nlisteners:", dir);
+	c = load("listeners:", piece);
+	h = (struct heard){{0}};
+	check_records(c, &r);
+	assert_heard(&h, 0, 0, "");
+	conf_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_records),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
