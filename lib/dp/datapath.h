@@ -14,6 +14,7 @@
 #include "net.h"
 #include "port.h"
 #include "steering/flow_ladder.h"
+#include "stream.h"
 #include "turn_config.h"
 #include "udp.h"
 
@@ -21,10 +22,12 @@ struct exception;
 struct learn;
 struct local_addrs;
 struct rte_mempool;
+struct rte_ring;
 struct source;
 struct stream_way;
 struct streams;
 struct stun_crypto;
+struct turn_event;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
@@ -81,6 +84,12 @@ struct dp {
 	bool exception_running;
 	struct learn *learn; // NULL: no address is the network's
 	bool exception_stop; // mgmt writes, the thread reads
+	struct rte_ring *stream_events[STREAM_THREADS_MAX]; // of each stream thread
+	unsigned int events_next; // ring that dp_events takes from next; mgmt lcore only
+	// Who gets events once workers have stopped (dp_events_to); mgmt lcore only.
+	void (*events_take)(void *ctx, const struct turn_event *e);
+	void *events_ctx;
+	bool events_direct; // set when workers no longer run
 };
 
 typedef struct port *dp_port_opener(const struct port_config *c, char *error, size_t len);

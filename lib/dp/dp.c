@@ -17,6 +17,7 @@
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "conf.h"
+#include "control/events.h"
 #include "control/mailbox.h"
 #include "control/ports.h"
 #include "control/stats.h"
@@ -156,6 +157,7 @@ static int worker_shard(struct worker *w, int socket)
 		.worker = w->id,
 		.client_key = &d->client_key,
 		.line_made = fastpath_line_made,
+		.event = events_put,
 		.ctx = w};
 	void *mem =
 		rte_zmalloc_socket("shard", turn_shard_size(&params), RTE_CACHE_LINE_SIZE, socket);
@@ -232,7 +234,7 @@ static int workers_create(struct dp *d, const unsigned int *lcores, char *error,
 			goto no_memory;
 	if (handover_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
 		streams_create(d, (int)rte_lcore_to_socket_id(lcores[0])) != 0 ||
-		sessions_create(d) != 0 || exception_create_rings(d) != 0)
+		events_create(d) != 0 || sessions_create(d) != 0 || exception_create_rings(d) != 0)
 		goto no_memory;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		stats_publish(d->worker[i]);
@@ -375,6 +377,7 @@ void dp_quiesce(struct dp *d)
 			stats_publish(w);
 	}
 	streams_drain(d);
+	events_drain(d);
 	exception_close_all(d);
 	ports_close(d);
 }
@@ -385,6 +388,7 @@ void dp_destroy(struct dp *d)
 	exception_free_all(d);
 	handover_free(d);
 	streams_free(d);
+	events_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
 	vlans_free(d);

@@ -177,6 +177,9 @@ struct dp_stats {
 	uint64_t busy_cycles, total_cycles;
 	uint64_t errors_sent, errors_held_back; // ICMP errors of ours, and those past their limits
 	uint64_t path_mtus; // paths whose MTU was found to be less than what was known
+	// Events that found no room for them on the way to management, and those among them that
+	// were of allocations.
+	uint64_t events_lost, session_events_lost;
 	uint64_t sleep_cost_ns; // CPU time of one sleep of late, no counter; 0 = none measured
 	uint64_t drop[DP_DROP_END];
 	struct dp_dtls dtls;
@@ -214,6 +217,19 @@ void dp_pools(const struct conf *c, struct dp_pools *out);
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
 // Any thread.
 int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32]);
+
+// --- control/events.c ----------------------------------------------------------------------------
+
+struct turn_event;
+
+// Moves up to max events of workers and stream threads to out, those of each in their order.
+// Returns how many. Management lcore.
+unsigned int dp_events(struct dp *d, struct turn_event *out, unsigned int max);
+// The time of turn_event.at_ms now. Any thread.
+uint64_t dp_clock_ms(const struct dp *d);
+// Names who is to get, once workers have stopped, the events that are left then, and those of
+// allocations that dp_stop ends. NULL, as at first: nobody. Management lcore.
+void dp_events_to(struct dp *d, void (*take)(void *ctx, const struct turn_event *e), void *ctx);
 
 // --- steering/flow_ladder.c ----------------------------------------------------------------------
 

@@ -107,6 +107,7 @@ struct worker {
 	struct hash_key fragment_key; // for the identifications of what leaves in fragments
 	uint32_t fragment_id; // counts them
 	struct sessions *sessions; // DTLS clients; NULL: there is no such listener
+	struct rte_ring *events; // to management (control/events.h)
 	struct dp_stats live; // counters as they stand; stats_publish makes them visible
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read

@@ -11,6 +11,7 @@
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "conf.h"
+#include "control/events.h"
 #include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
@@ -216,6 +217,11 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	rte_ring_sp_enqueue(y->up, b);
 }
 
+static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)
+{
+	return events_put_refused(ctx, t, r);
+}
+
 const struct stream_ops streams_ops = {.home = ops_home,
 	.may_ask = ops_may_ask,
 	.take = ops_take,
@@ -224,7 +230,8 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.receive = ops_receive,
 	.release = ops_release,
 	.datagram = ops_datagram,
-	.shaken = ops_shaken};
+	.shaken = ops_shaken,
+	.refused = ops_refused};
 
 // --- the worker's side ---------------------------------------------------------------------------
 

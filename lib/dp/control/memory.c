@@ -4,6 +4,7 @@
 #include "backlog.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
+#include "control/events.h"
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception.h"
@@ -155,7 +156,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size += (size_t)c->workers *
 		(sizeof(struct worker) + neigh_size(&nc) + backlog_size(c) + path_mtu_size(c));
 	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
-	size += streams_size(c) + sessions_size(c) + bonds_size(c);
+	size += streams_size(c) + events_size(c) + sessions_size(c) + bonds_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) +
 			(streams_size(c) > 0 ? turn_relay_map_slots(map, w) * sizeof(uint64_t) : 0);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// events.c: rings of events, from workers and stream threads to the management lcore.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct conf;
+struct dp;
+struct stream_refused;
+struct turn_event;
+
+// Makes the rings, once there are workers and the number of stream threads is known. 0 or -ENOMEM.
+int events_create(struct dp *d);
+void events_free(struct dp *d);
+// Bytes of memory that events_create asks for.
+size_t events_size(const struct conf *c);
+
+// Leaves an event for management; worker is a struct worker. On a full ring it is lost, and
+// counted. Called by the worker, or once workers have stopped by the management lcore.
+void events_put(void *worker, const struct turn_event *e);
+// The same for a connection that stream thread t has refused. False when there is no room.
+bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r);
+
+// Neither workers nor threads run any more: gives what is left on the rings to whom dp_events_to
+// has named, and from now on each event at once.
+void events_drain(struct dp *d);
