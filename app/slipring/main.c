@@ -13,6 +13,7 @@
 #include "cores.h"
 #include "dp.h"
 #include "eal.h"
+#include "events.h"
 #include "log.h"
 #include "mgmt.h"
 #include "opts.h"
@@ -217,26 +218,45 @@ static bool stop_asked(void *ctx)
 	return mgmt_stop_asked();
 }
 
+// NULL once the reason has been told, at its place in the file.
+static struct mgmt_events *open_events(const struct conf *c)
+{
+	struct conf_report r = {.say = log_problem, .ctx = (void *)(uintptr_t)c};
+	const struct conf_at at = {c, &c->records.file, 0, "records.file"};
+	char error[CONF_ERROR_LEN];
+	struct mgmt_events *m = mgmt_events_open(c, error, sizeof(error));
+
+	if (m == NULL)
+		conf_tell(&r, CONF_ERROR, at, "%s", error);
+	return m;
+}
+
 static int serve(struct conf *c, const struct eal *e)
 {
 	struct conf_report r = {.say = log_warning};
 	const struct dp_learning learning = {
 		.conf = c, .report = &r, .tell = tell_waiting, .stop = stop_asked};
 	char error[CONF_ERROR_LEN];
-	struct dp *d = dp_start(c, e->workers, &learning, error, sizeof(error));
+	struct mgmt_events *m = open_events(c);
+	struct dp *d;
 	int rc;
 
-	if (d == NULL && mgmt_stop_asked()) {
+	if (m == NULL)
+		return EXIT_FAILURE;
+	d = dp_start(c, e->workers, &learning, error, sizeof(error));
+	if (d == NULL) {
+		mgmt_events_close(m);
+		if (!mgmt_stop_asked())
+			return start_failed(c, error);
 		LOG(START, NOTICE, "stopped: %s", error);
 		return EXIT_SUCCESS;
 	}
-	if (d == NULL)
-		return start_failed(c, error);
 	conf_forget_places(c);
 	conf_forget(c);
 	cores_spare();
-	rc = mgmt_run(d, c, e->memory);
+	rc = mgmt_run(d, c, e->memory, m);
 	dp_stop(d);
+	mgmt_events_close(m);
 	if (rc != 0)
 		return EXIT_FAILURE;
 	LOG(START, INFO, "stopped");

@@ -14,6 +14,7 @@
 #include "addresses.h"
 #include "bonds.h"
 #include "bursts.h"
+#include "events.h"
 #include "log.h"
 #include "mgmt.h"
 #include "report.h"
@@ -28,6 +29,7 @@ struct loop {
 	int epoll, signals, timer;
 	bool stop;
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
+	struct mgmt_events *events;
 	struct mgmt_bonds bonds;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
@@ -168,6 +170,7 @@ static void take_tick(struct loop *l)
 	if (read(l->timer, &missed, sizeof(missed)) != sizeof(missed))
 		return;
 	dp_tick(l->dp);
+	mgmt_events_tick(l->events);
 	watch_links(l);
 	mgmt_bonds_tick(&l->bonds, l->dp);
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
@@ -236,17 +239,18 @@ static int loop_run(struct loop *l)
 	return 0;
 }
 
-int mgmt_run(struct dp *d, const struct conf *c, const char *memory)
+int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt_events *m)
 {
 	const uint64_t started_ms = now_ms();
-	struct loop l = {.dp = d, .conf = c};
+	struct loop l = {.dp = d, .conf = c, .events = m};
 	int rc = loop_open(&l);
 
 	if (rc != 0) {
 		LOG(START, ERR, "management loop: %s", strerror(-rc));
 		return rc;
 	}
-	rc = mgmt_telemetry_start(d, c);
+	mgmt_events_attach(m, d);
+	rc = mgmt_telemetry_start(d, c, m);
 	if (rc != 0)
 		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
 	if (rc == 0 && mgmt_bursts_start(&l.bursts, d, c->log.bursts_s, started_ms) != 0) {

@@ -64,6 +64,8 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"channels", s->turn.channels},
 		{"endpoints", s->turn.endpoints},
 		{"auth_failures", s->turn.auth_failures},
+		{"events_lost", s->events_lost},
+		{"session_events_lost", s->session_events_lost},
 		{"redirects", s->turn.redirects},
 		{"port_reused_early", s->turn.port_reused_early},
 		{"pool_refused", s->turn.pool_refused},

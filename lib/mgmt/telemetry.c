@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "dpdk_compat.h"
+#include "events.h"
+#include "records/records.h"
 #include "rows.h"
 #include "telemetry.h"
 
@@ -19,6 +21,7 @@ static struct {
 	pthread_rwlock_t lock; // the management lcore writes, telemetry threads read
 	struct dp *dp; // NULL = not running
 	const struct conf *conf;
+	struct mgmt_events *events;
 	uint64_t started_s;
 } state = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
@@ -267,6 +270,18 @@ static int handle_dtls(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_records(const char *params, struct rte_tel_data *out)
+{
+	const struct records_counters c = records_counters(mgmt_events_records(state.events));
+
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "written", c.written);
+	rte_tel_data_add_dict_u64(out, "lost", c.lost);
+	rte_tel_data_add_dict_u64(out, "unsent", c.unsent);
+	rte_tel_data_add_dict_u64(out, "waiting", c.waiting);
+	return 0;
+}
+
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
@@ -296,6 +311,7 @@ static const struct command {
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
+	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	// last in the table, so that a client that sees "ready" can ask all others
 	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
@@ -317,13 +333,14 @@ static int dispatch(const char *cmd, const char *params, struct rte_tel_data *ou
 	return rc;
 }
 
-int mgmt_telemetry_start(struct dp *d, const struct conf *c)
+int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events *m)
 {
 	int rc = 0;
 
 	pthread_rwlock_wrlock(&state.lock);
 	state.dp = d;
 	state.conf = c;
+	state.events = m;
 	state.started_s = now_s();
 	pthread_rwlock_unlock(&state.lock);
 	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
@@ -336,5 +353,6 @@ void mgmt_telemetry_stop(void)
 	pthread_rwlock_wrlock(&state.lock);
 	state.dp = NULL;
 	state.conf = NULL;
+	state.events = NULL;
 	pthread_rwlock_unlock(&state.lock);
 }

@@ -7,5 +7,5 @@
 
 // start registers the commands; 0 or -errno. d and c must stay valid until mgmt_telemetry_stop
 // returns, which waits for handlers at work.
-int mgmt_telemetry_start(struct dp *d, const struct conf *c);
+int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events *m);
 void mgmt_telemetry_stop(void);

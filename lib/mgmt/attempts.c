@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each part is a table of sets of 16 entries; a key has one set, and the entry of it that was not
+// used for longest gives way. Which set says a keyed hash: of the key itself for users, of the
+// network that the client is in for all others. So a network that invents keys spends its own set.
+#include "attempts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream.h"
+#include "turn_refusal.h"
+
+#define WAYS 16
+#define USERS 4096
+#define NAMES 1024
+#define SOURCES 4096
+#define OTHERS 1024
+
+enum part { PART_USERS, PART_NAMES, PART_SOURCES, PART_OTHERS, PART_END };
+
+struct entry {
+	uint64_t key; // keyed hash; 0 = free
+	uint64_t used; // the clock of the store when it was used last
+	uint32_t nb; // attempts so far: the newest is at (nb - 1) % ATTEMPTS_EACH
+	struct attempt attempt[ATTEMPTS_EACH];
+};
+
+struct attempts {
+	struct hash_key key;
+	uint64_t clock; // grows with every note
+	struct {
+		struct entry *entry;
+		uint32_t sets;
+	} part[PART_END];
+};
+
+static const uint32_t sizes[PART_END] = {[PART_USERS] = USERS,
+	[PART_NAMES] = NAMES,
+	[PART_SOURCES] = SOURCES,
+	[PART_OTHERS] = OTHERS};
+
+struct attempts *attempts_create(const struct hash_key *key)
+{
+	struct attempts *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	a->key = *key;
+	for (unsigned int i = 0; i < PART_END; i++) {
+		a->part[i].sets = sizes[i] / WAYS;
+		a->part[i].entry = calloc(sizes[i], sizeof(struct entry));
+		if (a->part[i].entry == NULL) {
+			attempts_free(a);
+			return NULL;
+		}
+	}
+	return a;
+}
+
+void attempts_free(struct attempts *a)
+{
+	if (a == NULL)
+		return;
+	for (unsigned int i = 0; i < PART_END; i++)
+		free(a->part[i].entry);
+	free(a);
+}
+
+// --- keys ----------------------------------------------------------------------------------------
+
+// The user of a REST name is what stands behind its time and colon; any other name is a user.
+static const char *user_of(const char *name, size_t *len)
+{
+	size_t at = 0;
+
+	while (at < *len && name[at] >= '0' && name[at] <= '9')
+		at++;
+	if (at == 0 || at + 1 >= *len || name[at] != ':')
+		return name;
+	*len -= at + 1;
+	return name + at + 1;
+}
+
+static uint64_t name_key(const struct attempts *a, const char *name, size_t len)
+{
+	const uint64_t h = hash_bytes(&a->key, name, len);
+
+	return h != 0 ? h : 1;
+}
+
+static struct addr cut(const struct addr *a, unsigned int v4, unsigned int v6)
+{
+	struct addr net = *a;
+
+	for (unsigned int i = addr_is_v4(a) ? 12 + v4 : v6; i < 16; i++)
+		net.b[i] = 0;
+	return net;
+}
+
+static uint64_t source_key(const struct attempts *a, const struct addr *source)
+{
+	const struct addr host = cut(source, 4, 8);
+	const uint64_t h = hash_addr(&a->key, &host, 1);
+
+	return h != 0 ? h : 1;
+}
+
+static uint64_t network_key(const struct attempts *a, const struct addr *source)
+{
+	const struct addr net = cut(source, 3, 6);
+
+	return hash_addr(&a->key, &net, 2);
+}
+
+static struct entry *set_of(const struct attempts *a, enum part part, uint64_t hash)
+{
+	return &a->part[part].entry[hash % a->part[part].sets * WAYS];
+}
+
+// --- notes ---------------------------------------------------------------------------------------
+
+static struct entry *find(struct entry *set, uint64_t key)
+{
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (set[i].key == key)
+			return &set[i];
+	return NULL;
+}
+
+static void put(struct attempts *a, struct entry *set, uint64_t key, const struct attempt *what)
+{
+	struct entry *e = find(set, key);
+
+	if (e == NULL) {
+		e = set;
+		for (unsigned int i = 1; i < WAYS; i++)
+			if (set[i].used < e->used)
+				e = &set[i];
+		e->key = key;
+		e->nb = 0;
+	}
+	e->used = ++a->clock;
+	e->attempt[e->nb++ % ATTEMPTS_EACH] = *what;
+	if (e->nb == 2 * ATTEMPTS_EACH) // the same place, and no end to count to
+		e->nb = ATTEMPTS_EACH;
+}
+
+// Whether the name of an event is that of a user: nobody can invent one.
+static bool is_user(const struct turn_event *e)
+{
+	if (e->kind != TURN_EVENT_REFUSED)
+		return true;
+	switch ((enum turn_refusal)e->why) {
+	case TURN_REFUSED_CHALLENGE:
+	case TURN_REFUSED_NONCE_STALE:
+	case TURN_REFUSED_NONCE_FOREIGN:
+	case TURN_REFUSED_INCOMPLETE:
+	case TURN_REFUSED_ALGORITHMS:
+	case TURN_REFUSED_NAME_LONG:
+	case TURN_REFUSED_REALM:
+	case TURN_REFUSED_USER_UNKNOWN:
+	case TURN_REFUSED_REST_EXPIRED:
+	case TURN_REFUSED_REST_PASSWORD:
+	case TURN_REFUSED_GUESSES:
+	case TURN_REFUSED_UNANSWERED:
+	case TURN_REFUSED_BINDING_RATE:
+	case TURN_REFUSED_INTERNAL:
+		return false;
+	default:
+		return true;
+	}
+}
+
+void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms)
+{
+	struct attempt what = {.wall_ms = wall_ms,
+		.id = e->id,
+		.client = e->client,
+		.peer = e->peer,
+		.kind = e->kind,
+		.listener = e->listener,
+		.worker = e->worker,
+		.proved = e->proved || e->kind != TURN_EVENT_REFUSED,
+		.method = e->method,
+		.why = e->why,
+		.more = e->more,
+		.name_len = e->name_len < TURN_EVENT_NAME_LEN ? e->name_len : TURN_EVENT_NAME_LEN};
+	const uint64_t network = network_key(a, &e->client.addr);
+	const enum part source = what.proved ? PART_SOURCES : PART_OTHERS;
+	size_t len = what.name_len;
+	const char *name;
+	uint64_t key;
+
+	if (e->kind == TURN_EVENT_INTERIM)
+		return;
+	memcpy(what.name, e->name, what.name_len);
+	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);
+	// of the name of one that has ended there may be more than the event has
+	if (len == 0 || !what.proved || (e->kind == TURN_EVENT_ENDED && len >= TURN_NAME_LEN))
+		return;
+	name = user_of(what.name, &len);
+	key = name_key(a, name, len);
+	if (is_user(e))
+		put(a, set_of(a, PART_USERS, key), key, &what);
+	else
+		put(a, set_of(a, PART_NAMES, network), key, &what);
+}
+
+// --- look-ups ------------------------------------------------------------------------------------
+
+// What is found so far: the newest attempts, in order.
+struct found {
+	struct attempt *out;
+	unsigned int n, max;
+};
+
+static void insert(struct found *f, const struct attempt *what)
+{
+	unsigned int i = f->n;
+
+	if (f->n == f->max && (f->max == 0 || f->out[f->max - 1].wall_ms >= what->wall_ms))
+		return;
+	i = f->n < f->max ? f->n++ : f->max - 1;
+	for (; i > 0 && f->out[i - 1].wall_ms < what->wall_ms; i--)
+		f->out[i] = f->out[i - 1];
+	f->out[i] = *what;
+}
+
+// The newest first, so that of two of one time the later one stays in front.
+static void gather(struct found *f, const struct entry *e)
+{
+	const uint32_t nb = e->nb < ATTEMPTS_EACH ? e->nb : ATTEMPTS_EACH;
+
+	for (uint32_t i = 1; i <= nb; i++)
+		insert(f, &e->attempt[(e->nb - i) % ATTEMPTS_EACH]);
+}
+
+unsigned int attempts_of_user(const struct attempts *a, const char *name, size_t len,
+	struct attempt *out, unsigned int max)
+{
+	struct found f = {.out = out, .max = max};
+	const struct entry *e;
+	uint64_t key;
+
+	if (len > TURN_EVENT_NAME_LEN) // events have no more of it
+		len = TURN_EVENT_NAME_LEN;
+	name = user_of(name, &len);
+	key = name_key(a, name, len);
+	e = find(set_of(a, PART_USERS, key), key);
+	if (e != NULL)
+		gather(&f, e);
+	// a name may have been tried from many networks
+	for (uint32_t i = 0; i < NAMES; i++)
+		if (a->part[PART_NAMES].entry[i].key == key)
+			gather(&f, &a->part[PART_NAMES].entry[i]);
+	return f.n;
+}
+
+unsigned int attempts_of_source(
+	const struct attempts *a, const struct addr *source, struct attempt *out, unsigned int max)
+{
+	const uint64_t key = source_key(a, source), network = network_key(a, source);
+	struct found f = {.out = out, .max = max};
+
+	for (unsigned int part = PART_SOURCES; part <= PART_OTHERS; part++) {
+		const struct entry *e = find(set_of(a, part, network), key);
+
+		if (e != NULL)
+			gather(&f, e);
+	}
+	return f.n;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last attempts of users and addresses, for who asks why somebody cannot connect: what was
+// asked, what was answered, when. A fixed store. It never grows, and nobody pushes out others:
+//
+// part     key                     who can fill it                   whom that costs
+// users    name of a user          who has credentials, or guesses   other users: the one that was
+//                                  at the password of a user         not seen for longest
+// names    name that is no user's  anybody with an address           names from the same network
+// sources  address (IPv6: /64)     who has shown that it is his      addresses near it: of the /24
+//          that is proved                                            or /48, by a hash
+// others   address that is not     anybody, in any name              other such addresses
+//
+// Pure; one thread at a time. Private to lib/mgmt.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hash.h"
+#include "turn_event.h"
+
+#define ATTEMPTS_EACH 8 // that are kept of a key
+
+// One attempt: the event's fields that explain it.
+struct attempt {
+	uint64_t wall_ms, id;
+	struct endpoint client, peer;
+	uint8_t kind, listener, worker; // as turn_event's
+	bool proved;
+	uint16_t method, why;
+	uint32_t more; // 0 = once; else so many times since the attempt before
+	uint8_t name_len;
+	char name[TURN_EVENT_NAME_LEN];
+};
+
+struct attempts;
+
+// A store for 4,096 users and as many proved addresses, and 1,024 other names and addresses. key is
+// secret. NULL without memory.
+struct attempts *attempts_create(const struct hash_key *key);
+void attempts_free(struct attempts *a); // NULL is fine
+// Notes an event, except TURN_EVENT_INTERIM.
+void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms);
+// Writes up to max attempts of a user to out, the newest first, and returns how many. The name is
+// as the client sends it. With time and colon in front (REST) or without, all attempts of the user
+// behind them are found.
+unsigned int attempts_of_user(const struct attempts *a, const char *name, size_t len,
+	struct attempt *out, unsigned int max);
+// The same for a client's address; of IPv6 the attempts of its /64.
+unsigned int attempts_of_source(
+	const struct attempts *a, const struct addr *source, struct attempt *out, unsigned int max);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events of the data path in words, for the log, records and tables. Any thread. Private to
+// lib/mgmt.
+#pragma once
+
+#include <stdint.h>
+
+#include "turn_config.h"
+#include "turn_event.h"
+
+#define EVENT_TEXT_USER_LEN (3 * TURN_EVENT_NAME_LEN + 1)
+
+// Why a request or connection was refused, or an allocation has ended.
+struct event_text_why {
+	uint16_t code; // of the answer; 0 = there was none
+	const char *name, *text;
+	const char *advice; // what to do; "" = there is nothing wrong
+};
+
+// "made", "interim", "ended", "refused", "connection-refused"; "unknown" for a kind that is none.
+const char *event_text_kind(const struct turn_event *e);
+// "Allocate", "Refresh" and so on; "" where no request was made.
+const char *event_text_method(const struct turn_event *e);
+// All empty where nothing was refused or ended.
+struct event_text_why event_text_why(const struct turn_event *e);
+// Transport of the listener, as the file spells it; "" where it is not known.
+const char *event_text_transport(const struct turn_config *c, const struct turn_event *e);
+// The user's name, safe in any line: bytes that are not printable ASCII, '%', '"' and '\' become
+// %XX. Returns buf.
+char *event_text_user(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN]);

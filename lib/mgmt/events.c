@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes events from the rings and gives each to all sinks. Refusals are what strangers can make of
+// as many as they like, so those of them that are logged have a bound of their own: they cost no
+// other line its place in the log.
+#include "events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "attempts.h"
+#include "dp.h"
+#include "event_text.h"
+#include "log.h"
+#include "records/records.h"
+
+#define TICK_EVENTS 8192 // taken in one tick at most
+#define PIECE 64
+#define REFUSALS 20 // lines a second
+#define UNPROVED 5 // of these, about addresses that nobody has shown to be his
+#define SESSIONS 50 // lines a second, at level debug
+// Once all has stopped: how long writing may take in all, and how long it may stand still.
+#define STOP_MS 30000
+#define STILL_MS 3000
+
+struct mgmt_events {
+	const struct conf *conf;
+	struct dp *dp;
+	struct records *records;
+	struct attempts *attempts;
+	uint64_t stopped_ms; // when the first event came that is told at the stop; 0 = it runs
+	bool stuck; // since then: records are not written, so nothing waits for them
+	uint64_t second; // that the counts below are of
+	uint32_t refusals, unproved, sessions; // lines
+	uint32_t left_out; // refusals that had no line
+};
+
+static uint64_t clock_ms(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// --- the log -------------------------------------------------------------------------------------
+
+// The events of a second have lines within bounds.
+static bool may_log(struct mgmt_events *m, const struct turn_event *e)
+{
+	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_ENDED)
+		return m->sessions++ < SESSIONS;
+	if ((e->proved || m->unproved++ < UNPROVED) && m->refusals++ < REFUSALS)
+		return true;
+	m->left_out++;
+	return false;
+}
+
+static void new_second(struct mgmt_events *m)
+{
+	const uint64_t second = clock_ms(CLOCK_MONOTONIC) / 1000;
+
+	if (second == m->second)
+		return;
+	if (m->left_out > 0)
+		LOG(AUTH, INFO, "%u refusals more, of which no line tells", m->left_out);
+	m->second = second;
+	m->refusals = m->unproved = m->sessions = m->left_out = 0;
+}
+
+// Who an event is about, in words and as fields.
+struct about {
+	char user[EVENT_TEXT_USER_LEN], client[ADDR_TEXT_LEN + 8];
+	char who[EVENT_TEXT_USER_LEN + ADDR_TEXT_LEN + 32]; // "ivan at 192.0.2.7:5000 (udp)"
+	struct mgmt_log_field field[8];
+	unsigned int nb;
+};
+
+static void about_add(struct about *a, struct mgmt_log_field field)
+{
+	a->field[a->nb++] = field;
+}
+
+static void about_event(const struct mgmt_events *m, const struct turn_event *e, struct about *a)
+{
+	static const struct addr none;
+	const char *transport = event_text_transport(&m->conf->turn, e);
+
+	a->nb = 0;
+	event_text_user(e, a->user);
+	if (addr_eq(&e->client.addr, &none))
+		snprintf(a->client, sizeof(a->client), "many addresses");
+	else if (e->client.port != 0)
+		addr_format_endpoint(&e->client, a->client, sizeof(a->client));
+	else
+		addr_format(&e->client.addr, a->client, sizeof(a->client));
+	snprintf(a->who, sizeof(a->who), "%s%s%s (%s)", a->user, a->user[0] != '\0' ? " at " : "",
+		a->client, transport);
+	if (e->name_len > 0)
+		about_add(a, mgmt_log_bytes("user", e->name, e->name_len));
+	about_add(a, mgmt_log_text("client", a->client));
+	about_add(a, mgmt_log_text("transport", transport));
+}
+
+static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
+{
+	const struct event_text_why why = event_text_why(e);
+	// what every client goes through is no news
+	const int level = why.advice != NULL && why.advice[0] != '\0' ? LOG_INFO : LOG_DEBUG;
+	char more[48] = "", answer[32], to[80] = "", peer[ADDR_TEXT_LEN + 8];
+	static const struct addr none;
+	struct about a;
+
+	about_event(m, e, &a);
+	about_add(&a, mgmt_log_text("why", why.name));
+	if (e->more > 0)
+		snprintf(more, sizeof(more), " (%u times since the last)", e->more);
+	if (e->kind == TURN_EVENT_CONNECTION) {
+		mgmt_log_fields(CONF_AREA_AUTH, level, a.field, a.nb,
+			"%s: connection refused: %s: %s; %s%s", a.who, why.name, why.text,
+			why.advice, more);
+		return;
+	}
+	about_add(&a, mgmt_log_text("method", event_text_method(e)));
+	about_add(&a, mgmt_log_number("code", why.code));
+	if (!addr_eq(&e->peer.addr, &none)) {
+		addr_format_endpoint(&e->peer, peer, sizeof(peer));
+		about_add(&a, mgmt_log_text("peer", peer));
+		snprintf(to, sizeof(to), " for peer %s", peer);
+	}
+	snprintf(answer, sizeof(answer), why.code != 0 ? "answered %u" : "not answered", why.code);
+	mgmt_log_fields(CONF_AREA_AUTH, level, a.field, a.nb, "%s: %s%s %s: %s: %s%s%s%s", a.who,
+		event_text_method(e), to, answer, why.name, why.text,
+		why.advice[0] != '\0' ? "; " : "", why.advice, more);
+}
+
+static void log_session(const struct mgmt_events *m, const struct turn_event *e)
+{
+	char relay[ADDR_TEXT_LEN + 8];
+	struct about a;
+
+	about_event(m, e, &a);
+	addr_format_endpoint(&e->relay, relay, sizeof(relay));
+	about_add(&a, mgmt_log_number("allocation", e->id));
+	about_add(&a, mgmt_log_text("relay", relay));
+	if (e->kind == TURN_EVENT_MADE)
+		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
+			"%s: allocation %" PRIu64 " made, relay %s, for %u s", a.who, e->id, relay,
+			e->lifetime_s);
+	else
+		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
+			"%s: allocation %" PRIu64 " ended after %u s: %s", a.who, e->id,
+			e->lifetime_s, event_text_why(e).text);
+}
+
+static void log_event(struct mgmt_events *m, const struct turn_event *e)
+{
+	if (e->kind == TURN_EVENT_INTERIM || !may_log(m, e))
+		return;
+	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_ENDED)
+		log_session(m, e);
+	else
+		log_refusal(m, e);
+}
+
+// --- taking --------------------------------------------------------------------------------------
+
+static bool is_recorded(const struct mgmt_events *m, const struct turn_event *e)
+{
+	return m->conf->records.refusals ||
+		(e->kind != TURN_EVENT_REFUSED && e->kind != TURN_EVENT_CONNECTION);
+}
+
+static void put_last(struct mgmt_events *m, const struct record *r)
+{
+	const uint64_t now = clock_ms(CLOCK_MONOTONIC), end = m->stopped_ms + STOP_MS;
+
+	m->stuck = !records_put_until(m->records, r, now + STILL_MS < end ? now + STILL_MS : end);
+}
+
+static void take(struct mgmt_events *m, const struct turn_event *e)
+{
+	const uint64_t now = dp_clock_ms(m->dp), ago = now > e->at_ms ? now - e->at_ms : 0;
+	const struct record r = {.event = *e, .wall_ms = clock_ms(CLOCK_REALTIME) - ago};
+
+	log_event(m, e);
+	attempts_note(m->attempts, e, r.wall_ms);
+	if (!is_recorded(m, e))
+		return;
+	if (m->stopped_ms == 0 || m->stuck)
+		records_put(m->records, &r);
+	else
+		put_last(m, &r);
+}
+
+// The appliance stops: the last events come at once, and there is nothing left to hurry for.
+static void take_last(void *ctx, const struct turn_event *e)
+{
+	struct mgmt_events *m = ctx;
+
+	if (m->stopped_ms == 0)
+		m->stopped_ms = clock_ms(CLOCK_MONOTONIC);
+	take(m, e);
+}
+
+void mgmt_events_attach(struct mgmt_events *m, struct dp *d)
+{
+	m->dp = d;
+	dp_events_to(d, take_last, m);
+}
+
+void mgmt_events_tick(struct mgmt_events *m)
+{
+	struct turn_event e[PIECE];
+	unsigned int taken = 0, n;
+
+	new_second(m);
+	do {
+		n = dp_events(m->dp, e, PIECE);
+		for (unsigned int i = 0; i < n; i++)
+			take(m, &e[i]);
+		taken += n;
+	} while (n == PIECE && taken < TICK_EVENTS);
+}
+
+// --- start and end -------------------------------------------------------------------------------
+
+struct mgmt_events *mgmt_events_open(const struct conf *c, char *error, size_t len)
+{
+	struct mgmt_events *m = calloc(1, sizeof(*m));
+	struct hash_key key;
+
+	snprintf(error, len, "events: out of memory");
+	if (m == NULL)
+		return NULL;
+	m->conf = c;
+	if (getrandom(&key, sizeof(key), 0) == sizeof(key))
+		m->attempts = attempts_create(&key);
+	if (m->attempts != NULL && records_open(c, NULL, &m->records, error, len) == 0)
+		return m;
+	mgmt_events_close(m);
+	return NULL;
+}
+
+void mgmt_events_close(struct mgmt_events *m)
+{
+	if (m == NULL)
+		return;
+	records_close(m->records, STILL_MS);
+	attempts_free(m->attempts);
+	free(m);
+}
+
+struct records *mgmt_events_records(struct mgmt_events *m)
+{
+	return m->records;
+}
+
+struct attempts *mgmt_events_attempts(struct mgmt_events *m)
+{
+	return m->attempts;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the events of the data path go: records, the log, and the store of attempts. Management
+// lcore, unless a comment says otherwise.
+#pragma once
+
+#include <stddef.h>
+
+#include "conf.h"
+
+struct attempts;
+struct dp;
+struct mgmt_events;
+struct records;
+
+// Opens what c asks for, before there is a data path; c outlives it. NULL with the reason in error.
+struct mgmt_events *mgmt_events_open(const struct conf *c, char *error, size_t len);
+// Takes the events of d from now on: of those that are left when it stops, too. dp_stop comes
+// before mgmt_events_close.
+void mgmt_events_attach(struct mgmt_events *m, struct dp *d);
+// Takes events that wait, a bounded number. Ten times a second or more.
+void mgmt_events_tick(struct mgmt_events *m);
+// Writes what waits, for a few seconds at most, and frees m. NULL is fine.
+void mgmt_events_close(struct mgmt_events *m);
+
+// The sinks, for those who ask them: of records NULL where there are none.
+struct records *mgmt_events_records(struct mgmt_events *m);
+struct attempts *mgmt_events_attempts(struct mgmt_events *m);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records of sessions, to a file, journald and syslog. They are written by a thread of their own,
+// behind a bounded queue: a disk that is full, slow or gone costs records, which are counted, and
+// keeps nobody waiting. Private to lib/mgmt.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "conf.h"
+#include "records/records_line.h"
+
+struct records;
+
+struct records_counters {
+	uint64_t written; // lines in the file
+	uint64_t lost; // that should be in the file: it could not be written, or the queue was full
+	uint64_t unsent; // that journald or syslog did not take
+	uint32_t waiting; // in the queue
+};
+
+// What a test puts in the place of the system; all NULL and 0: nothing.
+struct records_hooks {
+	ssize_t (*write)(int fd, const void *data, size_t len); // of the file; may wait
+	const char *journal, *syslog; // paths of their sockets
+	uint32_t queue; // records
+};
+
+// Opens the file and starts the thread, if c asks for any record; c outlives them. *out is NULL
+// where it asks for none. hooks may be NULL. 0, or -1 with the reason in error.
+int records_open(const struct conf *c, const struct records_hooks *hooks, struct records **out,
+	char *error, size_t len);
+// Leaves a record for the thread; never waits for a disk. r may be NULL.
+void records_put(struct records *r, const struct record *record);
+// The same, but waits for room up to a time of CLOCK_MONOTONIC, in milliseconds: when the appliance
+// stops there may be a record for each allocation at once. False when there was no room even then.
+bool records_put_until(struct records *r, const struct record *record, uint64_t until_ms);
+// Has the file closed and opened again, once what waits is written. Any thread; r may be NULL.
+void records_reopen(struct records *r);
+// Any thread; all zero for NULL.
+struct records_counters records_counters(struct records *r);
+// Writes what waits, for patience_ms at most, ends the thread and frees r. A thread that a disk
+// does not let go is left behind, and the records that it leaves are told. NULL is fine.
+void records_close(struct records *r, uint64_t patience_ms);

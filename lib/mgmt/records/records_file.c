@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes lines behind each other, whole ones or none.
+#include "records/records_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+
+#define CHECK_MS 1000
+#define STUCK_MS 60000 // until a rotation that has failed is tried again
+#define SUFFIX_LEN 12
+
+static void add(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+// --- opening -------------------------------------------------------------------------------------
+
+static const char *why_not(int error)
+{
+	switch (error) {
+	case ELOOP:
+		return "is a symbolic link, name the file itself";
+	case EISDIR:
+	case ENXIO:
+	case EINVAL:
+		return "is no regular file";
+	case ENOENT:
+		return "there is no such directory, make it";
+	case EACCES:
+		return "may not be written by this user";
+	default:
+		return strerror(error);
+	}
+}
+
+// 0 or an errno.
+static int open_path(struct records_file *f)
+{
+	// without O_NONBLOCK the open of a FIFO would wait for a reader
+	const int flags =
+		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+	const int fd = open(f->path, flags, 0640);
+	struct stat st;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return EINVAL;
+	}
+	f->fd = fd;
+	f->size = (uint64_t)st.st_size;
+	f->torn = false;
+	return 0;
+}
+
+int records_file_open(struct records_file *f, char *error, size_t len)
+{
+	int rc;
+
+	f->fd = -1;
+	if (f->write == NULL)
+		f->write = write;
+	rc = open_path(f);
+	if (rc != 0)
+		snprintf(error, len, "%s: %s", f->path, why_not(rc));
+	return rc == 0 ? 0 : -1;
+}
+
+static void fail(struct records_file *f, int error)
+{
+	if (f->failed == error)
+		return;
+	if (f->failed == 0)
+		f->lost_before = f->lost;
+	f->failed = error;
+	LOG(SESSIONS, ERR, "records: %s: %s: records are lost until that is mended", f->path, why_not(error));
+}
+
+static void works(struct records_file *f)
+{
+	if (f->failed == 0)
+		return;
+	f->failed = 0;
+	LOG(SESSIONS, NOTICE, "records: %s is written again, %" PRIu64 " records were lost", f->path,
+		f->lost - f->lost_before);
+}
+
+void records_file_reopen(struct records_file *f)
+{
+	int rc;
+
+	records_file_flush(f);
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	rc = open_path(f);
+	if (rc != 0)
+		fail(f, rc);
+}
+
+void records_file_tick(struct records_file *f, uint64_t now_ms)
+{
+	struct stat there, own;
+
+	if (now_ms < f->checked_ms + CHECK_MS)
+		return;
+	f->checked_ms = now_ms;
+	if (f->fd < 0 || lstat(f->path, &there) != 0 || fstat(f->fd, &own) != 0 ||
+		there.st_ino != own.st_ino || there.st_dev != own.st_dev)
+		records_file_reopen(f);
+}
+
+// --- rotation ------------------------------------------------------------------------------------
+
+static int move(const struct records_file *f, uint32_t from, uint32_t to)
+{
+	char a[4096], b[4096];
+
+	if (strlen(f->path) + SUFFIX_LEN > sizeof(a))
+		return ENAMETOOLONG;
+	snprintf(a, sizeof(a), from > 0 ? "%s.%u" : "%s", f->path, from);
+	snprintf(b, sizeof(b), "%s.%u", f->path, to);
+	return rename(a, b) == 0 || (errno == ENOENT && from > 0) ? 0 : errno;
+}
+
+// The oldest file gives way. Where that fails the present file is written on.
+static void rotate(struct records_file *f)
+{
+	int rc = 0;
+
+	if (f->stuck_ms != 0 && f->checked_ms < f->stuck_ms + STUCK_MS)
+		return;
+	for (uint32_t i = f->keep; i-- > 0 && rc == 0;)
+		rc = move(f, i, i + 1);
+	if (rc == 0) {
+		f->stuck_ms = 0;
+		records_file_reopen(f);
+		return;
+	}
+	f->stuck_ms = f->checked_ms > 0 ? f->checked_ms : 1;
+	LOG(SESSIONS, WARNING, "records: %s cannot be rotated: %s: it grows on", f->path, strerror(rc));
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+static uint64_t lines_in(const char *data, size_t len)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += data[i] == '\n';
+	return n;
+}
+
+// Bytes of data that were written; errno says why not all.
+static size_t write_all(const struct records_file *f, const char *data, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		const ssize_t n = f->write(f->fd, data + at, len - at);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			break;
+	}
+	return at;
+}
+
+// Takes the beginning of a line off that did not find room as a whole.
+static void cut(struct records_file *f)
+{
+	f->torn = ftruncate(f->fd, (off_t)f->size) != 0;
+}
+
+void records_file_flush(struct records_file *f)
+{
+	const uint64_t lines = lines_in(f->buffer, f->at);
+	size_t done = 0, whole;
+	uint64_t written;
+	int why = ENOSPC;
+
+	if (f->at == 0)
+		return;
+	errno = 0;
+	if (f->fd >= 0 && (!f->torn || write_all(f, "\n", 1) == 1)) {
+		f->size += f->torn;
+		f->torn = false;
+		done = write_all(f, f->buffer, f->at);
+	}
+	if (errno != 0)
+		why = errno;
+	for (whole = done; whole > 0 && f->buffer[whole - 1] != '\n'; whole--)
+		;
+	written = lines_in(f->buffer, whole);
+	f->size += whole;
+	if (done > whole)
+		cut(f);
+	add(&f->written, written);
+	if (done == f->at)
+		works(f);
+	else if (f->fd >= 0)
+		fail(f, why);
+	add(&f->lost, lines - written);
+	f->at = 0;
+}
+
+void records_file_put(struct records_file *f, const char *line, size_t len)
+{
+	if (f->rotate > 0 && f->size + f->at > 0 && f->size + f->at + len > f->rotate) {
+		records_file_flush(f);
+		if (f->fd >= 0 && f->size > 0)
+			rotate(f);
+	}
+	if (f->at + len > sizeof(f->buffer))
+		records_file_flush(f);
+	memcpy(f->buffer + f->at, line, len);
+	f->at += len;
+}
+
+void records_file_close(struct records_file *f)
+{
+	if (f->fd < 0 && f->at == 0)
+		return;
+	records_file_flush(f);
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a JSON object of an event, field by field. Fields that have nothing to tell are left out.
+#include "records/records_line.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "event_text.h"
+
+static void put_text(json_t *o, const char *name, const char *text)
+{
+	if (text[0] != '\0')
+		json_object_set_new_nocheck(o, name, json_string_nocheck(text));
+}
+
+static void put_number(json_t *o, const char *name, uint64_t value)
+{
+	json_object_set_new_nocheck(o, name, json_integer((json_int_t)value));
+}
+
+static void put_endpoint(json_t *o, const char *name, const struct endpoint *e)
+{
+	static const struct addr none;
+	char text[ADDR_TEXT_LEN + 8];
+
+	if (addr_eq(&e->addr, &none))
+		return;
+	if (e->port != 0)
+		put_text(o, name, addr_format_endpoint(e, text, sizeof(text)));
+	else
+		put_text(o, name, addr_format(&e->addr, text, sizeof(text)));
+}
+
+static void put_time(json_t *o, uint64_t wall_ms)
+{
+	const time_t s = (time_t)(wall_ms / 1000);
+	char text[64];
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, sizeof(text) - n, ".%03uZ", (unsigned int)(wall_ms % 1000));
+	put_text(o, "time", text);
+}
+
+static void put_usage(json_t *o, const struct turn_usage *u)
+{
+	static const char *const legs[] = {"from_client", "from_peers"};
+	json_t *lost = json_object();
+
+	for (unsigned int i = 0; i < 2; i++) {
+		json_t *leg = json_object();
+
+		put_number(leg, "datagrams", u->leg[i].datagrams);
+		put_number(leg, "bytes", u->leg[i].bytes);
+		json_object_set_new_nocheck(o, legs[i], leg);
+	}
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		put_number(lost, turn_loss_name(i), u->lost[i]);
+	json_object_set_new_nocheck(o, "lost", lost);
+}
+
+static void put_why(json_t *o, const struct turn_event *e)
+{
+	const struct event_text_why why = event_text_why(e);
+
+	if (e->kind == TURN_EVENT_REFUSED)
+		put_number(o, "code", why.code);
+	put_text(o, "why", why.name);
+	if (e->more > 0)
+		put_number(o, "times", e->more);
+}
+
+struct json_t *records_line_object(const struct record *r, const struct turn_config *c)
+{
+	const struct turn_event *e = &r->event;
+	char user[EVENT_TEXT_USER_LEN];
+	json_t *o = json_object();
+
+	if (o == NULL)
+		return NULL;
+	put_time(o, r->wall_ms);
+	put_text(o, "event", event_text_kind(e));
+	if (e->id != 0)
+		put_number(o, "id", e->id);
+	put_text(o, "user", event_text_user(e, user));
+	put_endpoint(o, "client", &e->client);
+	put_text(o, "transport", event_text_transport(c, e));
+	if (e->kind != TURN_EVENT_CONNECTION)
+		put_number(o, "worker", e->worker);
+	put_endpoint(o, "relay", &e->relay);
+	put_endpoint(o, "peer", &e->peer);
+	put_text(o, "method", event_text_method(e));
+	put_why(o, e);
+	if (e->kind == TURN_EVENT_REFUSED)
+		json_object_set_new_nocheck(o, "proved", json_boolean(e->proved));
+	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_INTERIM)
+		put_number(o, "lifetime", e->lifetime_s);
+	if (e->kind == TURN_EVENT_ENDED)
+		put_number(o, "seconds", e->lifetime_s);
+	if (e->kind == TURN_EVENT_ENDED || e->kind == TURN_EVENT_INTERIM)
+		put_usage(o, &e->usage);
+	return o;
+}
+
+size_t records_line_write(const struct json_t *object, char *buf, size_t len)
+{
+	const size_t n = json_dumpb(object, buf, len, JSON_COMPACT | JSON_ENSURE_ASCII);
+
+	if (n == 0 || n >= len)
+		return 0;
+	buf[n] = '\n';
+	return n + 1;
+}

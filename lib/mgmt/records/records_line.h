@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An event as a JSON object: doc/operations.md has the fields. Private to lib/mgmt.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "turn_config.h"
+#include "turn_event.h"
+
+struct json_t;
+
+struct record {
+	struct turn_event event;
+	uint64_t wall_ms; // time of day
+};
+
+// The object of a record, the caller's; NULL without memory. Any thread.
+struct json_t *records_line_object(const struct record *r, const struct turn_config *c);
+// Writes an object as a line with its newline. Returns its length; 0 where it does not fit in len,
+// or without memory.
+size_t records_line_write(const struct json_t *object, char *buf, size_t len);

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records of what was refused, with a real server: connections of real clients, each reason with its
+record and its line in the log; what becomes of the file when somebody removes it, fills its disk or
+takes the directory away; and no secret in any of it. Records of sessions: test_sessions.
+"""
+
+import json
+import os
+import stat
+
+import lab as labs
+import streams
+from lab import CLIENT4, until
+from turnlib import SUCCESS
+
+PASSWORD, REST, NONCE = "planted-password-0a1b", "planted-rest-secret-2c3d", "planted-nonce-4e5f"
+PER_SOURCE = 4
+
+
+def records(path):
+    """All records of a file; each line has to be one whole JSON object."""
+    with open(path) as file:
+        lines = file.read().split("\n")
+    assert lines.pop() == "", "the last line is not whole"
+    return [json.loads(line) for line in lines]
+
+
+def wanted(path, count=1, **fields):
+    """Waits for records with these fields, and returns them."""
+
+    def found():
+        rows = [r for r in records(path) if all(r.get(k) == v for k, v in fields.items())]
+        return len(rows) >= count and rows
+
+    return until(found, 15, f"a record with {fields}")
+
+
+def connections(lab, server, path):
+    """Each way for a connection to come to nothing is told: to whom, by which listener, why."""
+    sock = streams.connect(lab)
+    port = sock.getsockname()[1]
+    sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    assert streams.is_closed(sock)
+    (row,) = wanted(path, why="garbage")
+    assert row["event"] == "connection-refused" and row["transport"] == "tcp", row
+    assert row["client"] == f"{CLIENT4}:{port}", row
+    assert row["time"].endswith("Z") and len(row["time"]) == len("2026-01-02T03:04:05.678Z"), row
+    assert "times" not in row and "user" not in row, row
+    until(lambda: f"auth: {CLIENT4}:{port} (tcp): connection refused: garbage" in server.log(), 5,
+        "the line in the log")  # fmt: skip
+
+    sock = streams.connect(lab, "tls")
+    sock.sendall(b"\x16\x03\x01\0\x05hello")
+    assert streams.is_closed(sock)
+    (row,) = wanted(path, why="handshake-failed")
+    assert row["transport"] == "tls", row
+
+    held = [streams.client(lab) for _ in range(PER_SOURCE)]
+    assert all(client.binding().cls == SUCCESS for client in held)
+    for _ in range(8):
+        assert streams.refused(lab)
+    first = wanted(path, why="connections-source")[0]
+    assert first["transport"] == "tcp", first
+    # one at once, and the others as a number: 10 s later
+    rows = wanted(path, 2, why="connections-source")
+    told = sum(row.get("times", 1) for row in rows)
+    counted = streams.counters(server)["refused_source"]
+    assert told == counted, (told, counted, rows)
+    for client in held:
+        client.close()
+
+
+def garbage(lab, ip):
+    """One refusal, of an address that has had none."""
+    labs.Lab.add_address(lab.cli, "c0", ip)
+    sock = streams.connect(lab, ip=ip)
+    sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    assert streams.is_closed(sock)
+    return ip
+
+
+def of(path, ip):
+    return [row for row in records(path) if row["client"].startswith(ip + ":")]
+
+
+def the_file(lab, server, path):
+    """Moved, and its directory gone and back."""
+    os.rename(path, path + ".moved")
+    until(lambda: os.path.exists(path), 15, "a new file")
+    ip = garbage(lab, "10.99.0.20")
+    until(lambda: of(path, ip), 15, "a record in the new file")
+    assert not of(path + ".moved", ip)
+    os.remove(path + ".moved")
+
+    log = os.path.dirname(path)
+    os.rename(log, log + "-away")
+    until(lambda: "records are lost until that is mended" in server.log(), 15, "it is told")
+    before = server.telemetry.ask("/slipring/records")["lost"]
+    garbage(lab, "10.99.0.21")
+    until(lambda: server.telemetry.ask("/slipring/records")["lost"] > before, 15, "it is counted")
+    os.rename(log + "-away", log)
+    # the thread looks at the path once a second; what comes before that is lost, and counted
+    used = []
+
+    def again():
+        used.append(garbage(lab, f"10.99.0.{22 + len(used)}"))
+        return any(of(path, ip) for ip in used)
+
+    until(again, 15, "records come again", pause=0.5)
+    until(lambda: "is written again" in server.log(), 5, "that is told")
+
+
+def full(lab, server, path):
+    """A disk without room: the server serves, and the file goes on once there is some."""
+    ballast = os.path.join(os.path.dirname(path), "ballast")
+    free = os.statvfs(os.path.dirname(path))
+    with open(ballast, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize)
+    before = server.telemetry.ask("/slipring/records")["lost"]
+    number = 60
+    while server.telemetry.ask("/slipring/records")["lost"] == before:
+        number += 1
+        assert number < 200, "nothing is ever lost"
+        garbage(lab, f"10.99.0.{number}")
+        with streams.client(lab) as client:
+            assert client.binding().cls == SUCCESS
+    os.remove(ballast)
+    ip = garbage(lab, "10.99.0.201")
+    until(lambda: of(path, ip), 15, "records come again")
+    records(path)
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    disk = os.path.join(lab.dir, "disk")
+    os.mkdir(disk)
+    labs.command("mount", "-t", "tmpfs", "-o", "size=96k", "none", disk)
+    lab.cleanup.callback(labs.command, "umount", "-l", disk, check=False)
+    path = os.path.join(disk, "log", "records.json")
+    os.mkdir(os.path.dirname(path))
+    config = streams.config(lab, ("tcp", "tls"), **{"per-source": PER_SOURCE})
+    config["auth"] = {
+        "realm": "planted.realm",
+        "users": [{"name": "ivan", "password": PASSWORD}],
+        "secrets": [REST],
+        "nonce": {"secret": NONCE},
+    }
+    config["records"] = {"file": path}
+    server = lab.server(config)
+    assert stat.S_IMODE(os.stat(path).st_mode) & ~0o640 == 0, oct(os.stat(path).st_mode)
+    connections(lab, server, path)
+    the_file(lab, server, path)
+    full(lab, server, path)
+    with open(path) as file:
+        written = file.read() + server.log()
+    assert "planted.realm" not in written  # not secret, but nothing asks for it
+    for text in (PASSWORD, REST, NONCE):
+        assert text not in written, text
+
+
+if __name__ == "__main__":
+    labs.run(main)

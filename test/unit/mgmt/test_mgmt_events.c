@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events from the rings of workers to records, log and attempts, and the end of it all. The log is
+// standard error, which goes to a file here.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "attempts.h"
+#include "control/events.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "events.h"
+#include "log.h"
+#include "records/records.h"
+#include "turn_event.h"
+#include "turn_refusal.h"
+
+#define DEADLINE_MS 20000
+
+static struct dp_world world;
+static struct mgmt_events *events;
+static char dir[] = "/tmp/events.XXXXXX", file[64], log_path[64];
+static bool refusals;
+
+static void change(struct dp_world *w)
+{
+	w->conf.records = (struct conf_records){.file = file, .keep = 1, .refusals = refusals};
+	w->conf.events = 4096;
+}
+
+static void open_all(bool with_refusals)
+{
+	const struct world_setup s = {
+		.workers = 2, .rx_queues = 2, .tx_queues = 2, .change = change};
+	char error[CONF_ERROR_LEN];
+
+	refusals = with_refusals;
+	unlink(file);
+	world_open(&world, &s);
+	events = mgmt_events_open(&world.conf, error, sizeof(error));
+	if (events == NULL)
+		fail_msg("%s", error);
+	mgmt_events_attach(events, world.dp);
+}
+
+static void close_all(void)
+{
+	world_close(&world);
+	mgmt_events_close(events);
+}
+
+static void put(unsigned int worker, struct turn_event e, const char *name)
+{
+	e.at_ms = dp_clock_ms(world.dp);
+	e.worker = (uint8_t)worker;
+	e.client = world_endpoint("192.0.2.7", 5000);
+	e.name_len = (uint8_t)strlen(name);
+	memcpy(e.name, name, e.name_len);
+	events_put(world.dp->worker[worker], &e);
+}
+
+// Records in the file, all whole; last: the newest, the caller's.
+static unsigned int records_in_file(json_t **last)
+{
+	FILE *f = fopen(file, "r");
+	json_t *o = NULL, *next;
+	unsigned int n = 0;
+
+	assert_non_null(f);
+	while ((next = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL)) != NULL) {
+		json_decref(o);
+		o = next;
+		n++;
+	}
+	fclose(f);
+	if (last != NULL)
+		*last = o;
+	else
+		json_decref(o);
+	return n;
+}
+
+// Lines of the log that have a text, in all.
+static unsigned int lines_with(const char *text)
+{
+	FILE *f = fopen(log_path, "r");
+	char line[MGMT_LOG_LINE_LEN + 2];
+	unsigned int n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL)
+		n += strstr(line, text) != NULL;
+	fclose(f);
+	return n;
+}
+
+static void test_sinks(void **state)
+{
+	const struct turn_event made = {.kind = TURN_EVENT_MADE, .id = 7, .lifetime_s = 600},
+				refused = {.kind = TURN_EVENT_REFUSED,
+					.proved = true,
+					.why = TURN_REFUSED_PASSWORD,
+					.method = STUN_ALLOCATE,
+					.more = 3};
+	const uint64_t before = (uint64_t)time(NULL);
+	const struct addr client = world_endpoint("192.0.2.7", 0).addr;
+	struct attempt found[8];
+	json_t *last;
+
+	open_all(true);
+	put(0, made, "ivan");
+	put(1, refused, "ev\nil%");
+	mgmt_events_tick(events);
+	assert_int_equal(attempts_of_user(mgmt_events_attempts(events), "ivan", 4, found, 8), 1);
+	assert_int_equal(found[0].id, 7);
+	assert_in_range(found[0].wall_ms / 1000, before, before + 60);
+	assert_int_equal(attempts_of_source(mgmt_events_attempts(events), &client, found, 8), 2);
+	// the words of doc/operations.md
+	assert_int_equal(lines_with("auth: ev%0Ail%25 at 192.0.2.7:5000 (udp): Allocate answered "
+				    "401: password-wrong: the user is known, and the signature is "
+				    "not by that password; correct the password in the client (3 "
+				    "times since the last)\n"),
+		1);
+	close_all();
+	assert_int_equal(records_in_file(&last), 2);
+	assert_string_equal(json_string_value(json_object_get(last, "user")), "ev%0Ail%25");
+	json_decref(last);
+}
+
+static void test_no_refusals(void **state)
+{
+	open_all(false);
+	put(0, (struct turn_event){.kind = TURN_EVENT_REFUSED, .why = 5}, "a");
+	put(0, (struct turn_event){.kind = TURN_EVENT_CONNECTION}, "");
+	put(0, (struct turn_event){.kind = TURN_EVENT_ENDED}, "a");
+	mgmt_events_tick(events);
+	close_all();
+	assert_int_equal(records_in_file(NULL), 1);
+}
+
+// However many refusals there are, the log has some of them, and the number of the others.
+static void test_log_bound(void **state)
+{
+	const unsigned int before = lines_with("answered 403");
+	const uint64_t end = (uint64_t)time(NULL) + DEADLINE_MS / 1000;
+	unsigned int lines, ticks = 0;
+
+	open_all(true);
+	while (lines_with("refusals more, of which no line tells") == 0) {
+		assert_true((uint64_t)time(NULL) < end);
+		for (unsigned int i = 0; i < 100; i++)
+			put(0,
+				(struct turn_event){.kind = TURN_EVENT_REFUSED,
+					.proved = true,
+					.why = TURN_REFUSED_PEER_DENIED,
+					.method = STUN_CHANNEL_BIND},
+				"ivan");
+		mgmt_events_tick(events);
+		ticks++;
+	}
+	lines = lines_with("answered 403") - before;
+	assert_in_range(lines, 20, 40); // of two seconds
+	assert_true(ticks * 100 > lines);
+	close_all();
+}
+
+// Refusals of addresses that nobody has shown to be his leave most of the lines to others.
+static void test_log_unproved(void **state)
+{
+	const unsigned int before = lines_with("answered 437");
+
+	open_all(true);
+	for (unsigned int i = 0; i < 200; i++)
+		put(0,
+			(struct turn_event){.kind = TURN_EVENT_REFUSED,
+				.why = TURN_REFUSED_NO_ALLOCATION,
+				.method = STUN_REFRESH},
+			"");
+	mgmt_events_tick(events);
+	assert_in_range(lines_with("answered 437") - before, 1, 10);
+	close_all();
+}
+
+// What every client goes through is no news at level info.
+static void test_log_usual(void **state)
+{
+	const unsigned int before = lines_with("challenge");
+
+	open_all(true);
+	put(0, (struct turn_event){.kind = TURN_EVENT_REFUSED, .why = TURN_REFUSED_CHALLENGE}, "");
+	mgmt_events_tick(events);
+	assert_int_equal(lines_with("challenge"), before);
+	close_all();
+}
+
+// What is on the rings at the stop, and what the shards' end brings, which is more than any queue
+// has room for.
+static void test_stop(void **state)
+{
+	const struct turn_event ended = {.kind = TURN_EVENT_ENDED, .why = TURN_END_STOPPED};
+
+	open_all(true);
+	for (unsigned int i = 0; i < 100; i++)
+		put(i & 1, ended, "ivan");
+	events_drain(world.dp);
+	for (unsigned int i = 0; i < 20000; i++)
+		put(i & 1, ended, "ivan");
+	close_all();
+	assert_int_equal(records_in_file(NULL), 20100);
+}
+
+static int begin(void **state)
+{
+	int fd;
+
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(file, sizeof(file), "%s/records.json", dir);
+	snprintf(log_path, sizeof(log_path), "%s/log", dir);
+	fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	return fd >= 0 && dup2(fd, STDERR_FILENO) >= 0 && close(fd) == 0 ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	return unlink(file) | unlink(log_path) | rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sinks),
+		cmocka_unit_test(test_no_refusals),
+		cmocka_unit_test(test_log_bound),
+		cmocka_unit_test(test_log_unproved),
+		cmocka_unit_test(test_log_usual),
+		cmocka_unit_test(test_stop),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, begin, end);
+}
