@@ -11,6 +11,7 @@
 
 #include "dpdk_compat.h"
 #include "events.h"
+#include "meanings.h"
 #include "records/records.h"
 #include "rows.h"
 #include "telemetry.h"
@@ -289,6 +290,14 @@ static int handle_config(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_meanings(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_dict(out);
+	if (!mgmt_meanings_add(out, params))
+		return answer_error(out, "usage: /slipring/meanings,drops|refusals|streams|dtls");
+	return 0;
+}
+
 static const struct command {
 	const char *name;
 	int (*handle)(const char *params, struct rte_tel_data *out);
@@ -313,6 +322,8 @@ static const struct command {
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
+	{"/slipring/meanings", handle_meanings,
+		"What counters mean. Parameter: drops, refusals, streams or dtls."},
 	// last in the table, so that a client that sees "ready" can ask all others
 	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
 };

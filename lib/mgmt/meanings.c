@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Answers what counters mean, in the words of the lists that make them: one text for the log, the
+// documents and whoever shows counters to people.
+#include <string.h>
+
+#include "dpdk_compat.h"
+#include "meanings.h"
+#include "rows.h"
+#include "turn_refusal.h"
+
+// What DPDK takes in one string, its end included.
+#define TEXT_MAX 128
+
+struct meaning {
+	const char *name, *text;
+};
+
+#define FITS(text) _Static_assert(sizeof(text) <= TEXT_MAX, "telemetry takes no longer string")
+#define X(id, name, text) FITS(text);
+NET_DROPS(X)
+TURN_DROPS(X)
+DP_DROPS(X)
+#undef X
+#define X(id, code, name, phrase, text, advice) FITS(#code " " text);
+TURN_REFUSALS(X)
+#undef X
+
+#define X(id, name, text) {name, text},
+static const struct meaning drops[] = {NET_DROPS(X) TURN_DROPS(X) DP_DROPS(X){NULL, NULL}};
+#undef X
+#define X(id, code, name, phrase, text, advice) {name, #code " " text},
+static const struct meaning refusals[] = {TURN_REFUSALS(X){NULL, NULL}};
+#undef X
+#define X(field, text) {#field, text},
+static const struct meaning streams[] = {STREAM_COUNTERS(X){NULL, NULL}};
+static const struct meaning dtls[] = {DP_DTLS_COUNTERS(X){NULL, NULL}};
+#undef X
+
+bool mgmt_meanings_add(struct rte_tel_data *t, const char *of)
+{
+	const struct {
+		const char *name;
+		const struct meaning *rows;
+	} lists[] = {
+		{"drops", drops},
+		{"refusals", refusals},
+		{"streams", streams},
+		{"dtls", dtls},
+	};
+	char name[64];
+
+	for (unsigned int i = 0; of != NULL && i < RTE_DIM(lists); i++) {
+		if (strcmp(of, lists[i].name) != 0)
+			continue;
+		for (const struct meaning *m = lists[i].rows; m->name != NULL; m++)
+			rte_tel_data_add_dict_string(
+				t, mgmt_rows_name(m->name, name, sizeof(name)), m->text);
+		return true;
+	}
+	return false;
+}
