@@ -7,6 +7,7 @@ an error: whoever adds one to the unit says here what it does. Filters are made 
 
 import ctypes
 import errno
+import grp
 import os
 import resource
 import sys
@@ -14,10 +15,13 @@ import sys
 # What starts and ends the service, and the texts about it
 NO_RESTRICTION = set(
     """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStartPre ExecStart
-    ExecReload Restart RestartSec TimeoutStopSec WantedBy""".split()
+    ExecStartPost ExecReload Restart RestartSec TimeoutStopSec WantedBy""".split()
 )
 # Views of the file system, which take a mount namespace: not applied here
-MOUNTS = {"ProtectSystem", "ProtectHome", "PrivateTmp", "ProtectControlGroups"}
+MOUNTS = {"ProtectSystem", "ProtectHome", "PrivateTmp", "ProtectControlGroups", "PrivateDevices"}
+MOUNTS |= {"ProtectProc", "ProcSubset", "ProtectKernelTunables"}
+# Rules of the service's control group: not applied here
+CGROUP = {"IPAddressDeny", "IPAddressAllow", "TasksMax", "MemoryMax"}
 # Repeated directives of these are joined (systemd.exec(5)), and an empty one forgets those before
 LISTS = {"CapabilityBoundingSet", "RestrictAddressFamilies", "RestrictNamespaces"}
 
@@ -41,6 +45,17 @@ PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 ALLOW, CTL_NNP = 0x7FFF0000, 3
 EQUAL, MASKED_EQUAL, UNEQUAL = 4, 7, 1
 SET_ID = (0o4000, 0o2000)
+NOBODY = 65534  # whom a dynamic user is here
+UNKNOWN_GROUP = 64999  # a group that this machine does not have
+# What systemd's groups of system calls are about (systemd-analyze syscall-filter)
+CALL_SETS = {
+    "@mount": "mount umount2 pivot_root chroot fsopen fsmount move_mount open_tree".split(),
+    "@swap": "swapon swapoff".split(),
+    "@reboot": "reboot kexec_load kexec_file_load".split(),
+    "@module": "init_module finit_module delete_module".split(),
+    "@raw-io": "iopl ioperm".split(),
+    "@debug": "ptrace perf_event_open process_vm_readv process_vm_writev pidfd_getfd".split(),
+}
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -173,6 +188,29 @@ def personality(value, filter_):
     filter_.refuse("personality", errno.EPERM, (0, UNEQUAL, 0, 0))
 
 
+def call_sets(value, filter_):
+    if not value.startswith("~") or not set(value[1:].split()) <= set(CALL_SETS):
+        sys.exit(f"SystemCallFilter={value}: only ~ and {' '.join(CALL_SETS)} are known")
+    for name in value[1:].split():
+        for call in CALL_SETS[name]:
+            filter_.refuse(call, errno.EPERM)
+
+
+def mask(value, filter_):
+    os.umask(int(value, 8))
+
+
+def groups(value, filter_):
+    known = {group.gr_name: group.gr_gid for group in grp.getgrall()}
+    os.setgroups([known.get(name, UNKNOWN_GROUP) for name in value.split()])
+
+
+def dynamic_user(value, filter_):
+    if is_on(value):
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+
 def native_only(value, filter_):
     if value != "native":
         sys.exit(f"SystemCallArchitectures={value}: only native is known")
@@ -191,6 +229,12 @@ HANDLERS = {
     "LockPersonality": personality,
     "SystemCallArchitectures": native_only,
     "NoNewPrivileges": no_new_privileges,
+    "ProtectClock": refused("clock_settime", "settimeofday", "clock_adjtime", "adjtimex"),
+    "RestrictRealtime": refused("sched_setscheduler", "sched_setattr"),
+    "SystemCallFilter": call_sets,
+    "UMask": mask,
+    "SupplementaryGroups": groups,
+    "DynamicUser": dynamic_user,  # the last: the others take root
 }
 
 
@@ -198,7 +242,7 @@ def main():
     split = sys.argv.index("--")
     units, command = sys.argv[1:split], sys.argv[split + 1 :]
     found = directives(units)
-    if unknown := set(found) - NO_RESTRICTION - MOUNTS - set(HANDLERS):
+    if unknown := set(found) - NO_RESTRICTION - MOUNTS - CGROUP - set(HANDLERS):
         sys.exit(f"confine.py does not know {', '.join(sorted(unknown))}")
     filter_ = Filter()
     for name, apply in HANDLERS.items():

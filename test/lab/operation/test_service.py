@@ -18,6 +18,7 @@ CONF = os.path.join(labs.TOP, "conf")
 UNIT = os.path.join(CONF, "slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
+METRICS = "metrics"  # what it does is for test_exporter
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),
     "cloud.yaml": (),
@@ -138,7 +139,7 @@ def main(lab):
     if not os.path.exists(server.BINARY):
         raise labs.Skip("not built")
     assert {os.path.basename(f) for f in glob.glob(CONF + "/*.yaml")} == set(NEEDS)
-    assert set(glob.glob(CONF + "/slipring.service.d/*")) == {drop_in(name) for name in NAMES}
+    assert set(glob.glob(CONF + "/slipring.service.d/*")) == {*map(drop_in, NAMES), drop_in(METRICS)}
     check_confine(lab)
     lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own, of streams.yaml
     for name, drop_ins in NEEDS.items():

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""slipring-exporter: metrics of a running slipring for Prometheus, asked of DPDK's telemetry socket by
+a process of its own that needs no privilege (doc/operations.md).
+"""
+
+import argparse
+import re
+import signal
+import sys
+import threading
+
+try:
+    from prometheus_client.core import CollectorRegistry
+    from prometheus_client.exposition import choose_encoder
+except ImportError:
+    sys.exit("slipring-exporter: no module prometheus_client: apt-get install python3-prometheus-client")
+
+from build import VERSION
+from metrics import Families, Slipring
+from share import share
+from telemetry import socket_path
+from web import TEXT, Shared, Web, listener
+
+DEFAULT = ("127.0.0.1:9641", "[::1]:9641")
+SHARE_S = 60  # how long --share waits for a socket that answers
+
+
+def address(text):
+    """(address, port) of ADDRESS:PORT or [ADDRESS]:PORT."""
+    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})", text)
+    if not found or not 0 < int(found[3]) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ADDRESS:PORT or [ADDRESS]:PORT")
+    return found[1] or found[2], int(found[3])
+
+
+def prefix(text):
+    if not re.fullmatch(r"[\w.-]+", text) or text in (".", ".."):
+        raise argparse.ArgumentTypeError(f"{text!r} is no --file-prefix of EAL")
+    return text
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0.05 <= value <= 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is not from 0.05 to 60 seconds")
+    return value
+
+
+def options(argv):
+    parser = argparse.ArgumentParser(
+        prog="slipring-exporter", allow_abbrev=False,
+        description="Metrics of a running slipring for Prometheus: /metrics, /healthz, /readyz.",
+        epilog="exit codes: 0 ended by SIGTERM or SIGINT, 1 cannot run, 2 wrong options",
+    )  # fmt: skip
+    parser.add_argument("--listen", metavar="ADDRESS:PORT", action="append", type=address,
+        help=f"where to answer HTTP; more than once for several (default: {', '.join(DEFAULT)})")
+    parser.add_argument("--file-prefix", metavar="NAME", type=prefix, default="slipring",
+        help="eal.file-prefix of the slipring to ask (default: slipring)")
+    parser.add_argument("--socket-dir", metavar="DIR", default="/var/run/dpdk",
+        help="EAL's runtime directory (default: /var/run/dpdk)")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=2.0,
+        help="for all of slipring's answers to one scrape (default: 2)")
+    parser.add_argument("--coturn-names", action="store_true",
+        help="also coturn's names for what slipring counts too")
+    parser.add_argument("--share", metavar="GROUP",
+        help="as root: give that group the socket once it answers, and end")
+    parser.add_argument("--version", action="version", version=f"slipring-exporter {VERSION}")
+    return parser.parse_args(argv)  # fmt: skip
+
+
+class Registry(CollectorRegistry):
+    """What prometheus_client is to write: given, not collected."""
+
+    def __init__(self, metrics):
+        super().__init__()
+        self.metrics = metrics
+
+    def collect(self):
+        return iter(self.metrics)
+
+
+def pages(slipring, web):
+    fetched, probed = Shared(slipring.metrics), Shared(slipring.health)
+
+    def metrics(accept):
+        own = Families()
+        own.add("c", "exporter_connections_refused", "Connections closed: too many at a time.",
+            web().refused)  # fmt: skip
+        encode, kind = choose_encoder(accept)
+        return 200, kind, encode(Registry([*own.metrics.values(), *fetched.get()]))
+
+    def health(accept):
+        alive, _ = probed.get()
+        return (200, TEXT, b"ok\n") if alive else (503, TEXT, b"the socket does not answer\n")
+
+    def ready(accept):
+        _, is_ready = probed.get()
+        return (200, TEXT, b"ready\n") if is_ready else (503, TEXT, b"slipring is not ready\n")
+
+    return {"/metrics": metrics, "/healthz": health, "/readyz": ready}
+
+
+def listeners(wanted):
+    """A default address that the host does not have (no IPv6) is left out."""
+    sockets, missing = [], None
+    for host, port in wanted or map(address, DEFAULT):
+        try:
+            sockets.append(listener(host, port))
+        except OSError as error:
+            missing = f"--listen: {host} port {port}: {error.strerror}"
+            if wanted or ":" not in host:
+                sys.exit(f"slipring-exporter: {missing}")
+    return sockets
+
+
+def main(argv):
+    given = options(argv)
+    if given.share:
+        return share(given.socket_dir, given.file_prefix, given.share, SHARE_S)
+    path = socket_path(given.socket_dir, given.file_prefix)
+    slipring = Slipring(path, given.timeout, VERSION, given.coturn_names)
+    web = Web(pages(slipring, lambda: web))
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # before there are threads
+    for sock in listeners(given.listen):
+        threading.Thread(target=web.serve, args=(sock,), daemon=True).start()
+    slipring.metrics()
+    if slipring.error:
+        print(f"slipring-exporter: {slipring.error}; asked again at every scrape", file=sys.stderr)
+    signal.sigwait(ends)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

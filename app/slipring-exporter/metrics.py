@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From slipring's answers to metrics. Numbers of series are bounded, whatever is answered."""
+
+import math
+import re
+import time
+
+import coturn
+import rows
+from prometheus_client.core import Metric
+from telemetry import Bad, Dead, Telemetry
+
+TYPES = {"c": "counter", "g": "gauge", "u": "unknown", "h": "histogram"}
+MOST = 512  # rows of one answer that are taken: workers, ports, reasons, statistics of a device
+WAYS = (("rx", "rx"), ("tx", "tx"), ("hand", "handed_in"))  # histogram, the sum of its bursts
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def plain(value):
+    """A label's value: printable, not long."""
+    return re.sub(r"[^ -~]", "?", str(value))[:160]
+
+
+class Families:
+    """Metrics by their names, as they are found."""
+
+    def __init__(self):
+        self.metrics = {}
+
+    def family(self, kind, name, text):
+        if name not in self.metrics:
+            self.metrics[name] = Metric("slipring_" + name, text, TYPES[kind])
+        return self.metrics[name]
+
+    def add(self, kind, name, text, value, /, **labels):
+        if is_number(value):
+            metric = self.family(kind, name, text)
+            labels = {label: plain(v) for label, v in labels.items()}
+            metric.add_sample(metric.name + ("_total" if kind == "c" else ""), labels, value)
+
+    def info(self, name, text, /, **labels):
+        self.add("g", name + "_info", text, 1, **labels)
+
+    def histogram(self, name, text, bounds, counts, total, **labels):
+        """counts: of each class; bounds: what each class has at most."""
+        metric, sum_ = self.family("h", name, text), 0
+        for bound, count in zip([*map(float, bounds), math.inf], [*counts, 0]):
+            sum_ += count
+            le = "+Inf" if math.isinf(bound) else str(bound)
+            metric.add_sample(metric.name + "_bucket", {**labels, "le": le}, sum_)
+        metric.add_sample(metric.name + "_count", labels, sum_)
+        metric.add_sample(metric.name + "_sum", labels, total)
+
+
+class Fetch:
+    """One conversation with slipring."""
+
+    def __init__(self, telemetry, known, on_bad):
+        """known: meanings by pid, of the fetches before; on_bad(command): an answer was of no use."""
+        self.telemetry, self.on_bad = telemetry, on_bad
+        self.out, self.answers = Families(), {}
+        self.commands = set(map(str, self.ask("/", list)))
+        self.info = self.ask("/slipring/info", dict)
+        if not self.info:
+            raise Dead("slipring does not answer, or is starting")
+        self.meanings = self.known_meanings(known)
+
+    def ask(self, command, kind):
+        """The answer, or an empty one of its kind."""
+        if command.split(",")[0] not in getattr(self, "commands", {"/", "/slipring/info"}):
+            return kind()
+        try:
+            answer = self.telemetry.ask(command)
+            if not isinstance(answer, kind):
+                raise Bad("of another kind")
+        except Bad:
+            self.on_bad(command.split(",")[0])
+            return kind()
+        return answer
+
+    def known_meanings(self, known):
+        pid = self.telemetry.greeting.get("pid")
+        if pid not in known:
+            known.clear()
+            known[pid] = {
+                of: self.ask(f"/slipring/meanings,{of}", dict)
+                for of in ("drops", "refusals", "streams", "dtls")
+            }
+        return known[pid]
+
+    def add_table(self, answer, table, prefix, command, **labels):
+        """The fields of one object."""
+        meanings = self.meanings.get(command.rpartition("/")[2], {})
+        for field, value in list(answer.items())[:MOST]:
+            row = table.get(field)
+            if row is None:
+                self.add_other(command, field, value, **labels)
+            elif row.kind != "-" and is_number(value):
+                text = row.text
+                if text == ".":
+                    text = str(meanings.get(field, f"{field} of {command}"))
+                    text = text[:1].upper() + text[1:] + "."
+                value *= rows.SCALES.get(field, 1)
+                self.out.add(row.kind, prefix + row.name, text, value, **dict(row.labels), **labels)
+
+    def add_other(self, command, field, value, **labels):
+        """What a newer slipring has."""
+        labels = {"worker": labels.get("worker", ""), "port": labels.get("port", "")}
+        if re.fullmatch(r"\w{1,64}", field):
+            self.out.add("u", "other", "A field of telemetry that this exporter does not know.",
+                value, command=command, field=field, **labels)  # fmt: skip
+
+    def add_info(self):
+        add = self.out.add
+        self.out.info("build", "The release.", version=self.info.get("version", ""))
+        add("g", "ready", "1 when slipring serves.", self.info.get("ready"))
+        add("g", "uptime_seconds", "Time since the start.", self.info.get("uptime"))
+        add("g", "workers", "Workers.", self.info.get("workers"))
+
+    def add_plain(self):
+        for command, (table, prefix) in rows.PLAIN.items():
+            self.answers[command] = self.ask(command, dict)
+            self.add_table(self.answers[command], table, prefix, command)
+        config = self.answers["/slipring/config"]
+        if config:
+            labels = {name: config.get(name, "") for name in ("realm", "relay_mode", "idle")}
+            self.out.info("config", "Of the configuration.", **labels)
+
+    def add_reasons(self):
+        """Drops and refusals, and what each means."""
+        drops = self.answers["drops"] = self.ask("/slipring/drops", dict)
+        for field, value in list(drops.items())[:MOST]:
+            reason = field.replace("_", "-")
+            self.out.add("c", "drops", "Datagrams dropped, by reason.", value, reason=reason)
+            if field in self.meanings["drops"]:
+                meaning = self.meanings["drops"][field]
+                self.out.info("drop_reason", "What a reason means.", reason=reason, meaning=meaning)
+        refusals = self.answers["refusals"] = self.ask("/slipring/refusals", dict)
+        for field, value in list(refusals.items())[:MOST]:
+            reason = field.replace("_", "-")
+            code, _, meaning = str(self.meanings["refusals"].get(field, "")).partition(" ")
+            labels = {"reason": reason, "error_code": "none" if code == "0" else code}
+            self.out.add("c", "refusals", "Requests refused, by the code of the answer and reason.",
+                value, **labels)  # fmt: skip
+            self.out.info("refusal_reason", "What a reason means.", meaning=meaning, **labels)
+
+    def add_workers(self):
+        for worker in self.ask("/slipring/workers", list)[:MOST]:
+            if not isinstance(worker, int):
+                continue
+            answer = self.ask(f"/slipring/worker,{worker}", dict)
+            table = {**rows.STATS, **rows.WORKER}
+            self.add_table(answer, table, "worker_", "/slipring/worker", worker=worker)
+            answer = self.ask(f"/slipring/bursts,{worker}", dict)
+            self.add_table(answer, rows.BURSTS, "worker_", "/slipring/bursts", worker=worker)
+            self.add_bursts(answer, str(worker))
+
+    def add_bursts(self, answer, worker):
+        try:
+            bounds = [int(c.split("-")[-1]) for c in answer["classes"]]
+            for way, total in WAYS:
+                counts = [int(n) for n in answer[way + "_hist"]]
+                self.out.histogram(
+                    "burst_datagrams",
+                    "Bursts by their number of frames; the sum is of datagrams, of which a super-frame"
+                    " has many. way: received, sent, taken from other workers.",
+                    bounds[:MOST], counts[:MOST], int(answer[total]), worker=worker, way=way,
+                )  # fmt: skip
+        except (KeyError, TypeError, ValueError, AttributeError):
+            if answer:
+                self.on_bad("/slipring/bursts")
+
+    def objects(self, command):
+        return [row for row in self.ask(command, list)[:MOST] if isinstance(row, dict) and row]
+
+    def add_ports(self):
+        ports = self.objects("/slipring/ports")
+        for row in ports:
+            port = row.get("name", "")
+            labels = {name: row.get(name, "") for name in ("kind", "driver", "mac", "on", "offloads")}
+            self.out.info("port", "What a port is.", port=port, **labels)
+            self.add_table(row, rows.PORT, "port_", "/slipring/ports", port=port)
+        for row in self.objects("/slipring/steering"):
+            labels = {"port": row.get("port", ""), "family": row.get("family", "")}
+            self.out.info("steering", "The step of the ladder.", step=row.get("step", ""), **labels)
+            self.add_table(row, rows.STEERING, "steering_", "/slipring/steering", **labels)
+        for row in self.objects("/slipring/exception"):
+            labels = {name: row.get(name, "") for name in ("port", "interface", "netns")}
+            self.out.info("exception", "The exception port of a port.", **labels)
+            port = row.get("port", "")
+            self.add_table(row, rows.EXCEPTION, "exception_", "/slipring/exception", port=port)
+        for row in self.objects("/slipring/addresses"):
+            labels = {name: row.get(name, "") for name in ("port", "interface", "address")}
+            text = "1 when the network has taken an address that it had given."
+            self.out.add("g", "address_lost", text, row.get("lost"), **labels)
+        self.add_devices(ports)
+
+    def add_devices(self, ports):
+        """The statistics of each device of DPDK, beside the port that has its MAC."""
+        by_mac = {}
+        for row in ports:
+            by_mac.setdefault(str(row.get("mac")).lower(), []).append(row.get("name", ""))
+        for device in self.ask("/ethdev/list", list)[:32]:
+            if not isinstance(device, int):
+                continue
+            info = self.ask(f"/ethdev/info,{device}", dict)
+            names = by_mac.get(str(info.get("mac_addr")).lower(), ())
+            port = names[0] if len(names) == 1 else ""
+            for name, value in list(self.ask(f"/ethdev/xstats,{device}", dict).items())[:MOST]:
+                self.out.add("u", "device_statistic", "A statistic of a device's driver (xstats).",
+                    value, port=port, device=info.get("name", device), name=name)  # fmt: skip
+
+    def all(self, with_coturn):
+        self.add_info()
+        self.add_plain()
+        self.add_reasons()
+        self.add_workers()
+        self.add_ports()
+        found = list(self.out.metrics.values())
+        return found + (list(coturn.families(self.answers)) if with_coturn else [])
+
+
+class Slipring:
+    """All that is asked of one slipring, whether it lives or not."""
+
+    def __init__(self, path, timeout, version, with_coturn=False):
+        self.path, self.timeout, self.version = path, timeout, version
+        self.with_coturn = with_coturn
+        self.known, self.bad, self.error = {}, {}, ""
+
+    def note_bad(self, command):
+        self.bad[command] = self.bad.get(command, 0) + 1
+
+    def metrics(self):
+        """Never fails. slipring_up tells whether the rest is there."""
+        begin, found = time.monotonic(), []
+        try:
+            with Telemetry(self.path, self.timeout) as telemetry:
+                found = Fetch(telemetry, self.known, self.note_bad).all(self.with_coturn)
+                self.error = ""
+        except (Dead, Bad) as dead:
+            self.error = str(dead)
+        own = Families()
+        own.add("g", "up", "1 when slipring has answered.", 0 if self.error else 1)
+        own.info("exporter_build", "The release of the exporter.", version=self.version)
+        own.add("g", "exporter_fetch_seconds", "Time that slipring's answers have taken.",
+            time.monotonic() - begin)  # fmt: skip
+        for command, count in self.bad.items() or (("none", 0),):
+            own.add("c", "exporter_bad_answers", "Answers that were of no use.", count,
+                command=command)  # fmt: skip
+        return [*own.metrics.values(), *found]
+
+    def health(self):
+        """(whether the socket answers, whether slipring says that it is ready)."""
+        try:
+            with Telemetry(self.path, self.timeout) as telemetry:
+                try:
+                    info = telemetry.ask("/slipring/info")
+                    return True, isinstance(info, dict) and info.get("ready") == 1
+                except Bad:
+                    return True, False
+        except (Dead, Bad):
+            return False, False

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A client of DPDK's telemetry socket: one SOCK_SEQPACKET exchange per question, all of them before
+one deadline, nothing taken on trust."""
+
+import json
+import socket
+import time
+
+ANSWER_MAX = 1 << 17  # bytes; DPDK sends 16 KiB at most
+
+
+class Dead(Exception):
+    """Nobody answers, or not in time."""
+
+
+class Bad(Exception):
+    """One answer is of no use; the next one may be."""
+
+
+def socket_path(directory, prefix):
+    return f"{directory}/{prefix}/dpdk_telemetry.v2"
+
+
+class Telemetry:
+    """One connection. Use as a context manager."""
+
+    def __init__(self, path, timeout):
+        self.deadline = time.monotonic() + timeout
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self.limit()
+            self.sock.connect(path)
+            self.greeting = self.receive()
+        except Bad as bad:
+            self.sock.close()
+            raise Dead(f"{path}: {bad}") from None
+        except OSError as error:
+            self.sock.close()
+            raise Dead(f"{path}: {error.strerror or error}") from None
+        except Dead:
+            self.sock.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+
+    def limit(self):
+        """Lets the next call last until the deadline."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise Dead("no answer in time")
+        self.sock.settimeout(left)
+
+    def receive(self):
+        self.limit()
+        answer, _, flags, _ = self.sock.recvmsg(ANSWER_MAX)
+        if flags & socket.MSG_TRUNC:
+            raise Bad(f"more than {ANSWER_MAX} bytes")
+        if not answer:
+            raise Dead("the connection was closed")
+        try:
+            value = json.loads(answer)
+        except (ValueError, RecursionError) as error:
+            raise Bad(f"no JSON: {error}") from None
+        if not isinstance(value, dict):
+            raise Bad("no object")
+        return value
+
+    def ask(self, command):
+        """The value of the answer. Bad when it is none, or says that there is an error."""
+        try:
+            self.limit()
+            self.sock.send(command.encode())
+            answer = self.receive()
+        except OSError as error:
+            raise Dead(str(error.strerror or error or "no answer in time")) from None
+        if list(answer) != [command.split(",")[0]] and list(answer) != [command]:
+            raise Bad("the answer to another question")
+        (value,) = answer.values()
+        if value is None or (isinstance(value, dict) and "error" in value):
+            raise Bad("not answered")
+        return value

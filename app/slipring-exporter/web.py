@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HTTP for scrapers: few requests at a time, each before a deadline, a GET and its answer, no more."""
+
+import contextlib
+import socket
+import threading
+import time
+import traceback
+
+HEAD_MAX = 8192  # bytes of a request
+AT_A_TIME = 32
+REQUEST_S, ANSWER_S = 5, 10  # to send a request, to take its answer
+HELP = b"slipring-exporter: /metrics for Prometheus, /healthz, /readyz\n"
+TEXT = "text/plain; charset=utf-8"
+PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
+PHRASES |= {500: "Internal Server Error", 503: "Service Unavailable"}
+
+
+class Shared:
+    """One call serves all who ask while it is under way."""
+
+    def __init__(self, call):
+        self.call, self.changed = call, threading.Condition()
+        self.running, self.serial, self.value = False, 0, None
+
+    def get(self):
+        with self.changed:
+            if self.running:
+                serial = self.serial
+                self.changed.wait_for(lambda: self.serial != serial)
+                return self.value
+            self.running = True
+        value = None
+        try:
+            value = self.call()
+        finally:
+            with self.changed:
+                self.running, self.value = False, value
+                self.serial += 1
+                self.changed.notify_all()
+        return value
+
+
+def listener(address, port):
+    """A listening socket; OSError when the address is not to be had."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind((address, port))
+        sock.listen(AT_A_TIME)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def read_head(conn):
+    """What stands before the empty line, or None."""
+    head, end = b"", time.monotonic() + REQUEST_S
+    while b"\r\n\r\n" not in head and b"\n\n" not in head:
+        left = end - time.monotonic()
+        if left <= 0:
+            return None
+        conn.settimeout(left)
+        more = conn.recv(HEAD_MAX)
+        if not more:
+            return None
+        head += more
+        if len(head) > HEAD_MAX:
+            return None
+    return head.decode("latin-1")
+
+
+def accept_of(head):
+    for line in head.splitlines()[1:]:
+        name, _, value = line.partition(":")
+        if name.strip().lower() == "accept":
+            return value.strip()
+    return ""
+
+
+class Web:
+    """pages: {path: function of the Accept header that gives (status, type, body)}."""
+
+    def __init__(self, pages):
+        self.pages = {"/": lambda accept: (200, TEXT, HELP), **pages}
+        self.room = threading.BoundedSemaphore(AT_A_TIME)
+        self.refused = 0  # connections, since there was no room
+
+    def serve(self, sock):
+        """Accepts for ever."""
+        while True:
+            try:
+                conn, _ = sock.accept()
+            except OSError:
+                time.sleep(0.1)  # no descriptor left, or a connection that is gone already
+                continue
+            if not self.room.acquire(blocking=False):
+                self.refused += 1
+                conn.close()
+                continue
+            try:
+                threading.Thread(target=self.one, args=(conn,), daemon=True).start()
+            except RuntimeError:  # no thread to be had
+                self.room.release()
+                conn.close()
+
+    def one(self, conn):
+        try:
+            with conn, contextlib.suppress(OSError):
+                head = read_head(conn)
+                if head is None:
+                    return
+                status, kind, body = self.answer(head)
+                lines = [f"HTTP/1.1 {status} {PHRASES[status]}", f"Content-Type: {kind}"]
+                lines += [f"Content-Length: {len(body)}", "Connection: close", "", ""]
+                conn.settimeout(ANSWER_S)
+                conn.sendall("\r\n".join(lines).encode() + (b"" if head[:4] == "HEAD" else body))
+        finally:
+            self.room.release()
+
+    def answer(self, head):
+        words = head.splitlines()[0].split() if head.splitlines() else []
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return 400, TEXT, b"no request of HTTP/1\n"
+        if words[0] not in ("GET", "HEAD"):
+            return 405, TEXT, b"GET only\n"
+        page = self.pages.get(words[1].partition("?")[0])
+        if page is None:
+            return 404, TEXT, HELP
+        try:
+            return page(accept_of(head))
+        except Exception as error:  # one page must not end the others
+            traceback.print_exc()
+            return 500, TEXT, f"{type(error).__name__}\n".encode()

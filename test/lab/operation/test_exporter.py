@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""slipring-exporter: every field of telemetry is there with its value, as nobody and under its unit; a
+slipring that is gone, comes back, or answers nonsense; scrapers that are many, slow or rude.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+
+import exporter as exporters
+import lab as labs
+from exporter import BINARY, Exporter
+from lab import CLIENT4, PEER4
+from turnlib import SUCCESS
+
+WORKERS = 2
+
+
+class Fake:
+    """The socket of a slipring that answers what a test wants."""
+
+    def __init__(self, lab, prefix):
+        self.directory = os.path.join(lab.dir, prefix)
+        os.makedirs(self.directory)
+        os.chmod(lab.dir, 0o755)
+        self.path = os.path.join(self.directory, "dpdk_telemetry.v2")
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.sock.bind(self.path)
+        os.chmod(self.path, 0o666)
+        self.sock.listen(64)
+        self.greeting = b'{"version":"DPDK","pid":1,"max_output_len":16384}'
+        self.answers, self.pause, self.conversations = {}, 0, 0
+        self.asked = set()
+        threading.Thread(target=self.loop, daemon=True).start()
+        lab.cleanup.callback(self.sock.close)
+
+    def loop(self):
+        while True:
+            try:
+                conn, _ = self.sock.accept()
+            except OSError:
+                return
+            self.conversations += 1
+            threading.Thread(target=self.talk, args=(conn,), daemon=True).start()
+
+    def talk(self, conn):
+        with conn:
+            try:
+                conn.send(self.greeting)
+                while asked := conn.recv(4096).decode():
+                    self.asked.add(asked)
+                    time.sleep(self.pause)
+                    command = asked.split(",")[0]
+                    answer = self.answers.get(asked, self.answers.get(command))
+                    if not isinstance(answer, bytes):
+                        answer = json.dumps({command: answer}).encode()
+                    conn.send(answer)
+            except OSError:
+                pass
+
+
+def good():
+    """Answers of a small slipring."""
+    commands = ["/", "/slipring/info", "/slipring/stats", "/slipring/workers", "/slipring/bursts"]
+    commands += ["/slipring/drops", "/slipring/worker", "/slipring/ports", "/slipring/refusals"]
+    commands += ["/slipring/meanings", "/slipring/steering", "/slipring/exception"]
+    commands += ["/slipring/addresses", "/slipring/allocations", "/ethdev/list", "/ethdev/info"]
+    return {
+        "/": [*commands, "/ethdev/xstats"],
+        "/slipring/info": {"version": "9", "uptime": 5, "workers": 1, "ready": 1},
+        "/slipring/stats": {"rx": 7, "tx": 5, "drops": 2, "allocations": 3, "novelty": 4},
+        "/slipring/workers": [0],
+        "/slipring/worker": {"lcore": 1, "rx": 7, "sleep_cost_ns": 2500},
+        "/slipring/bursts": {
+            "classes": ["1", "2", "3-4"], "rx_hist": [4, 1, 1], "tx_hist": [5, 0, 0],
+            "hand_hist": [0, 0, 0], "rx": 9, "tx": 5, "handed_in": 0,
+        },
+        "/slipring/drops": {"no_route": 2},
+        "/slipring/refusals": {"challenge": 6, "guesses": 1},
+        "/slipring/meanings,refusals": {"challenge": "401 asked", "guesses": "0 not answered"},
+        "/slipring/meanings,drops": {"no_route": 'neither "on-link" nor\nbehind'},
+        "/slipring/ports": [
+            {"name": 'a"b\\', "kind": "ethdev", "mac": "02:99:00:00:0a:01", "link": 1, "rx_missed": 8}
+        ],
+        "/slipring/steering": [{"port": "wan", "family": "ipv6", "step": "rss", "degraded": 1}],
+        "/slipring/exception": [{"port": "wan", "interface": "tap0", "netns": "",
+            "to_kernel_arp": 11, "from_kernel_tcp": 12}],
+        "/slipring/addresses": [{"port": "wan", "interface": "tap0", "address": "192.0.2.1",
+            "lost": 1, "gateway": ""}],
+        "/ethdev/list": [0],
+        "/ethdev/info,0": {"name": "0000:3b:00.0", "mac_addr": "02:99:00:00:0A:01"},
+        "/ethdev/xstats,0": {"rx_good_packets": 13},
+    }  # fmt: skip
+
+
+def check_values(fake, exporter):
+    """What the small slipring says, sample by sample."""
+    fake.answers = good()
+    found = exporter.scrape()
+    wanted = {
+        ("slipring_up", ""): 1,
+        ("slipring_rx_datagrams_total", ""): 7,
+        ("slipring_allocations", ""): 3,
+        ("slipring_worker_rx_datagrams_total", 'worker="0"'): 7,
+        ("slipring_worker_sleep_cost_seconds", 'worker="0"'): 2.5e-6,
+        ("slipring_drops_total", 'reason="no-route"'): 2,
+        ("slipring_refusals_total", 'error_code="401",reason="challenge"'): 6,
+        ("slipring_refusals_total", 'error_code="none",reason="guesses"'): 1,
+        ("slipring_port_link_up", r'port="a\"b\\"'): 1,
+        ("slipring_port_rx_missed_total", r'port="a\"b\\"'): 8,
+        ("slipring_burst_datagrams_bucket", 'le="1.0",way="rx",worker="0"'): 4,
+        ("slipring_burst_datagrams_bucket", 'le="2.0",way="rx",worker="0"'): 5,
+        ("slipring_burst_datagrams_bucket", 'le="4.0",way="rx",worker="0"'): 6,
+        ("slipring_burst_datagrams_bucket", 'le="+Inf",way="rx",worker="0"'): 6,
+        ("slipring_burst_datagrams_count", 'way="rx",worker="0"'): 6,
+        ("slipring_burst_datagrams_sum", 'way="rx",worker="0"'): 9,
+        ("slipring_other",
+            'command="/slipring/stats",field="novelty",port="",worker=""'): 4,
+        ("slipring_steering_degraded", 'family="ipv6",port="wan"'): 1,
+        ("slipring_exception_to_kernel_datagrams_total", 'class="arp",port="wan"'): 11,
+        ("slipring_exception_from_kernel_datagrams_total", 'class="tcp",port="wan"'): 12,
+        ("slipring_address_lost", 'address="192.0.2.1",interface="tap0",port="wan"'): 1,
+        ("slipring_device_statistic",
+            r'device="0000:3b:00.0",name="rx_good_packets",port="a\"b\\"'): 13,
+    }  # fmt: skip
+    for key, value in wanted.items():
+        assert found.get(key) == value, (key, found.get(key), value)
+    assert "/slipring/stats" in fake.asked
+    assert not any("allocations" in asked for asked in fake.asked), "a scrape walks nothing"
+
+
+def check_nonsense(fake, exporter):
+    """No answer, however bad, ends the exporter; the others are there."""
+    deep = b"[" * 90000
+    wrong = (b"", b"{", b"\xff\xfe", b"{} x", b"[]", deep, b"x" * 150000, b'{"/slipring/stats":7}',
+        b'{"/slipring/stats":{"rx":"many","tx":true,"held":NaN,"drops":1e999}}',
+        json.dumps({"/slipring/drops": {}}).encode())  # fmt: skip
+    for answer in wrong:
+        fake.answers = good() | {"/slipring/stats": answer}
+        found = exporter.scrape()
+        assert ("slipring_rx_datagrams_total", "") not in found, answer[:60]
+        # nothing at all is an end of the conversation: the rest of the queue is not to be trusted
+        assert found["slipring_up", ""] == (0 if answer == b"" else 1), answer[:60]
+    assert found["slipring_exporter_bad_answers_total", 'command="/slipring/stats"'] >= 7, found
+    many = {f"reason_{i}": i for i in range(4000)}
+    fake.answers = good() | {"/slipring/drops": many, "/slipring/bursts": {"classes": [None]}}
+    found = exporter.scrape()
+    assert sum(name == "slipring_drops_total" for name, _ in found) <= 512
+    fake.answers = good() | {"/": [{}, 7, None, "/slipring/info"], "/slipring/info": None}
+    assert exporter.scrape()["slipring_up", ""] == 0
+    fake.greeting = b"no JSON"
+    assert exporter.scrape()["slipring_up", ""] == 0
+    fake.greeting = b'{"pid":2}'
+    assert exporter.get("/readyz")[0] == 503 and exporter.get("/healthz")[0] == 200
+    fake.answers = good()
+    assert exporter.get("/readyz")[0] == 200
+
+
+def check_slow(fake, exporter):
+    """A slipring that hardly answers: the scrape does, and many scrapes are one conversation."""
+    fake.pause = 0.2
+    before, begin, results = fake.conversations, time.monotonic(), []
+    threads = [
+        threading.Thread(target=lambda: results.append(exporter.scrape())) for _ in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - begin < 6 * labs.SLOW, "the timeout is 1 s"
+    assert len(results) == 12 and all(r["slipring_up", ""] == 0 for r in results)
+    assert fake.conversations - before <= 4, "parallel scrapes share a fetch"
+    fake.pause = 0
+    assert exporter.scrape()["slipring_up", ""] == 1
+
+
+def check_rude(exporter):
+    """Requests that are none, and clients that say nothing."""
+    for request, status in (
+        (b"\r\n\r\n", b"400"), (b"GET /metrics\r\n\r\n", b"400"), (b"GET / HTTP/2\r\n\r\n", b"400"),
+        (b"POST /metrics HTTP/1.1\r\n\r\n", b"405"), (b"GET /../etc HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET /metrics?x=1 HTTP/1.0\n\n", b"200"), (b"\xff\xff \xff HTTP/1.1\r\n\r\n", b"405"),
+    ):  # fmt: skip
+        answer = exporter.exchange(request)
+        assert answer.split()[1] == status, (request, answer[:80])
+    assert exporter.exchange(b"HEAD / HTTP/1.1\r\n\r\n").endswith(b"\r\n\r\n")
+    with contextlib.suppress(ConnectionError):
+        answer = exporter.exchange(b"GET / HTTP/1.1\r\nX: " + b"x" * 9000 + b"\r\n\r\n")
+        assert answer == b"", "8 KiB at most"
+    silent = [exporter.connect() for _ in range(40)]  # more than there is room for
+    begin = time.monotonic()
+    labs.until(lambda: exporter.get("/")[0] == 200, 20, "silent clients are closed")
+    assert time.monotonic() - begin < 10 * labs.SLOW
+    for sock in silent:
+        sock.close()
+    found = exporter.scrape()
+    assert found["slipring_exporter_connections_refused_total", ""] >= 8, "40 and room for 32"
+
+
+def check_options():
+    """Errors name the option; exit codes."""
+    for arguments, code, word in (
+        (("--listen", "localhost"), 2, "--listen"), (("--listen", "1.2.3.4:99999"), 2, "--listen"),
+        (("--timeout", "0"), 2, "--timeout"), (("--file-prefix", "../x"), 2, "--file-prefix"),
+        (("--what",), 2, "--what"), (("--listen", "192.0.2.77:9641"), 1, "192.0.2.77"),
+        (("--share", "no-such-group"), 1, "groupadd"), (("--version",), 0, "slipring-exporter 0"),
+        (("--help",), 0, "--coturn-names"),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [BINARY, *arguments], capture_output=True, text=True, check=False, timeout=20
+        )
+        assert done.returncode == code and word in done.stdout + done.stderr, (arguments, done)
+        assert "Traceback" not in done.stderr, done.stderr
+
+
+def check_share(fake):
+    """It waits for a socket that answers, no longer than there is a slipring."""
+    where = ("--socket-dir", os.path.dirname(fake.directory))
+    begin = time.monotonic()
+    os.environ["MAINPID"] = str(1 << 30)
+    done = exporters.share("nobody-here", *where)
+    del os.environ["MAINPID"]
+    assert done.returncode == 1 and "--share:" in done.stderr, done
+    assert time.monotonic() - begin < 10 * labs.SLOW, "its slipring is gone"
+
+
+def relay(lab):
+    echo, client = lab.echo(PEER4), lab.client(ip=CLIENT4)
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    for i in range(100):
+        client.send_channel(0x4000, b"%d" % i)
+        assert client.wait("channel")
+
+
+def check_real(lab, server, exporter):
+    """Every field of the tree's own telemetry has its metric, with slipring's value."""
+    status, body = exporter.get("/metrics")
+    found, kinds = exporters.samples(body), exporters.types(body)
+    assert status == 200 and found["slipring_up", ""] == 1
+    unknown = [labels for name, labels in found if name == "slipring_other"]
+    assert not unknown, f"no row in app/slipring-exporter/rows.py for {unknown}"
+    assert found["slipring_exporter_bad_answers_total", 'command="none"'] == 0, body[-800:]
+    drops = server.telemetry.ask("/slipring/drops")
+    told = {labels for name, labels in found if name == "slipring_drops_total"}
+    assert told == {f'reason="{name.replace("_", "-")}"' for name in drops}
+    means = [labels for name, labels in found if name == "slipring_drop_reason_info"]
+    assert len(means) == len(drops), "each has a meaning"
+    assert any("neither on-link nor behind a gateway" in labels for labels in means)
+    assert sum(name == "slipring_worker_lcore" for name, _ in found) == WORKERS
+    assert found["slipring_allocations", ""] == 1
+    assert found["slipring_rx_datagrams_total", ""] >= 200
+    for name, kind in kinds.items():
+        if kind == "counter":
+            assert name.endswith("_total"), name
+        assert kind in ("counter", "gauge", "untyped", "histogram"), (name, kind)
+    check_promtool(body)
+    assert "# EOF" in exporter.get("/metrics", accept="application/openmetrics-text")[1]
+    assert exporter.get("/metrics", address="::1")[0] == 200
+    labs.until(server.settled, 3, "all is still")
+
+
+def check_promtool(body):
+    if not shutil.which("promtool"):
+        raise labs.Skip("no promtool: apt-get install prometheus")
+    done = subprocess.run(
+        ["promtool", "check", "metrics"], input=body, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def check_access(server):
+    """The socket and its directories: their owner's, and nobody's beside the group."""
+    path = server.telemetry.path
+    for place, mode in ((path, 0o760), (os.path.dirname(path), 0o710)):
+        found = os.stat(place)
+        assert found.st_gid == int(exporters.GROUP), place
+        assert stat.S_IMODE(found.st_mode) & 0o077 == mode & 0o077, (place, oct(found.st_mode))
+
+
+def check_restart(lab, server, exporter):
+    """A slipring that dies and comes back."""
+    server.telemetry.close()
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait()
+    begin = time.monotonic()
+    assert exporter.scrape()["slipring_up", ""] == 0
+    assert time.monotonic() - begin < 2 * labs.SLOW
+    assert exporter.get("/healthz")[0] == 503 and exporter.get("/readyz")[0] == 503
+    server.start()
+    assert exporter.scrape()["slipring_up", ""] == 0, "the new socket is root's"
+    done = exporters.share(server.prefix)
+    assert done.returncode == 0, done
+    assert exporter.scrape()["slipring_up", ""] == 1
+    assert exporter.get("/readyz") == (200, "ready\n")
+
+
+def main(lab):
+    labs.need_own_server()
+    exporters.need()
+    fake = Fake(lab, "fake")
+    small = Exporter(
+        lab, "--socket-dir", lab.dir, "--file-prefix", "fake", "--timeout", "1", port=9642
+    )
+    check_values(fake, small)
+    check_nonsense(fake, small)
+    check_slow(fake, small)
+    check_rude(small)
+    check_options()
+    check_share(fake)
+    server = lab.server()
+    exporter = Exporter(lab, "--file-prefix", server.prefix, "--coturn-names")
+    assert exporter.scrape()["slipring_up", ""] == 0, "the socket is root's"
+    mode = os.stat("/var/run/dpdk")
+    lab.cleanup.callback(os.chmod, "/var/run/dpdk", stat.S_IMODE(mode.st_mode))
+    lab.cleanup.callback(os.chown, "/var/run/dpdk", -1, mode.st_gid)
+    done = exporters.share(server.prefix)
+    assert done.returncode == 0, done
+    check_access(server)
+    relay(lab)
+    server.published()
+    check_real(lab, server, exporter)
+    found = exporter.scrape()
+    assert found["turn_total_allocations", 'type="all"'] == 1
+    assert found["turn_packet_processed", ""] == found["slipring_rx_datagrams_total", ""]
+    check_restart(lab, server, exporter)
+    for one in (small, exporter):
+        one.process.terminate()
+        assert one.process.wait(10) == 0, one.log()
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""slipring-exporter in the lab: started as its unit says, as nobody, and what it answers."""
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+
+import lab as labs
+
+BINARY = os.path.join(labs.BUILD, "app/slipring-exporter/slipring-exporter")
+CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
+UNIT = os.path.join(labs.TOP, "conf/slipring-exporter.service")
+GROUP = "64999"  # confine.py's for groups that this machine does not have
+PORT = 9641
+SAMPLE = re.compile(r"([a-z_]\w*)(?:{(.*)})? (\S+)")
+
+
+def need():
+    """Skips where something is missing."""
+    if not os.path.exists(BINARY):
+        raise labs.Skip(f"{BINARY} is not built")
+    with_module = [BINARY, "--version"]
+    done = subprocess.run(with_module, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise labs.Skip(done.stderr)
+
+
+def share(prefix, *options):
+    """What root does after each start of slipring."""
+    argv = [BINARY, "--share", GROUP, "--file-prefix", prefix, *options]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+class Exporter:
+    """One process in the namespace of the server, under its unit."""
+
+    def __init__(self, lab, *options, port=PORT):
+        self.lab, self.port = lab, port
+        self.log_path = os.path.join(lab.dir, f"exporter-{port}.log")
+        with open(self.log_path, "wb") as log:
+            self.process = lab.popen(
+                lab.dut, sys.executable, CONFINE, UNIT, "--", BINARY, "--listen",
+                f"127.0.0.1:{port}", "--listen", f"[::1]:{port}", *options, stderr=log,
+            )  # fmt: skip
+        labs.until(lambda: self.running() and self.get("/")[0] == 200, 20, "the exporter answers")
+
+    def running(self):
+        assert self.process.poll() is None, f"{self.process.returncode}: {self.log()}"
+        return True
+
+    def log(self):
+        with open(self.log_path) as file:
+            return file.read()
+
+    def connect(self, address="127.0.0.1"):
+        with self.lab.dut.enter():
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            sock = socket.socket(family)
+        sock.settimeout(15 * labs.SLOW)
+        sock.connect((address, self.port))
+        return sock
+
+    def exchange(self, request, address="127.0.0.1"):
+        """All that is answered to these bytes."""
+        answer = b""
+        with self.connect(address) as sock:
+            sock.sendall(request)
+            while more := sock.recv(1 << 16):
+                answer += more
+        return answer
+
+    def get(self, path, address="127.0.0.1", accept="text/plain"):
+        """(status, body); (0, "") when nobody listens, or there is no room."""
+        with contextlib.suppress(ConnectionError):
+            request = f"GET {path} HTTP/1.1\r\nHost: lab\r\nAccept: {accept}\r\n\r\n".encode()
+            head, _, body = self.exchange(request, address).partition(b"\r\n\r\n")
+            if not head:
+                return 0, ""
+            return int(head.split()[1]), body.decode()
+        return 0, ""
+
+    def scrape(self):
+        """{(name, labels): value} of all samples, labels as they are written."""
+        status, body = self.get("/metrics")
+        assert status == 200, (status, body)
+        return samples(body)
+
+
+def samples(body):
+    found = {}
+    for line in body.splitlines():
+        if not line.startswith("#"):
+            name, labels, value = SAMPLE.fullmatch(line).groups()
+            assert (name, labels) not in found, f"twice: {line}"
+            found[name, labels or ""] = float(value)
+    return found
+
+
+def types(body):
+    """{metric: type}; every one has a HELP text before its TYPE."""
+    helps = dict(re.findall(r"^# HELP (\S+) (.+)$", body, re.M))
+    found = dict(re.findall(r"^# TYPE (\S+) (\w+)$", body, re.M))
+    assert set(helps) == set(found), set(helps) ^ set(found)
+    return found
