@@ -12,7 +12,7 @@
 
 enum turn_event_kind {
 	TURN_EVENT_MADE, // an allocation
-	TURN_EVENT_INTERIM, // it was refreshed, and turn_config.interim_s have passed since the last
+	TURN_EVENT_INTERIM, // it was refreshed, turn_config.interim_s after the last one
 	TURN_EVENT_ENDED,
 	TURN_EVENT_REFUSED, // a request
 	// A connection over TCP, TLS or DTLS was refused or ended before its first message: why is
@@ -21,11 +21,11 @@ enum turn_event_kind {
 };
 
 // Why an allocation has ended: X(enum, name, meaning).
-#define TURN_ENDS(X)                                                                       \
-	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0") \
-	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")          \
+#define TURN_ENDS(X)                                                                               \
+	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0")      \
+	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")                  \
 	X(TURN_END_CONNECTION, "connection", "the client's TCP, TLS or DTLS connection has ended") \
-	X(TURN_END_KILLED, "killed", "an operator has ended it")                           \
+	X(TURN_END_KILLED, "killed", "an operator has ended it")                                   \
 	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")
 
 enum turn_end {

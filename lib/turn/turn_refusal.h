@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-// X(enum, code, name, phrase, meaning, advice). phrase "" is the usual one of the code, code 0 is no
-// answer at all. An empty advice: there is nothing wrong.
+// X(enum, code, name, phrase, meaning, advice). phrase "" is the usual one of the code, code 0 is
+// no answer at all. An empty advice: there is nothing wrong.
 #define TURN_REFUSALS(X)                                                                           \
 	X(TURN_REFUSED_CHALLENGE, 401, "challenge", "",                                            \
 		"request without credentials: it is asked for them, as every client is at first",  \
@@ -54,8 +54,7 @@
 	X(TURN_REFUSED_MALFORMED, 400, "malformed", "",                                            \
 		"attribute missing, of a wrong length, or not allowed beside another",             \
 		"the client is broken: see the method's section in RFC 8656")                      \
-	X(TURN_REFUSED_NO_ALLOCATION, 437, "no-allocation", "",                                    \
-		"the client has no allocation",                                                    \
+	X(TURN_REFUSED_NO_ALLOCATION, 437, "no-allocation", "", "the client has no allocation",    \
 		"it has expired or was ended, or the client's address has changed")                \
 	X(TURN_REFUSED_ALLOCATED, 437, "allocated-already", "",                                    \
 		"the client has an allocation already",                                            \
@@ -66,8 +65,8 @@
 	X(TURN_REFUSED_FAMILY, 440, "family", "",                                                  \
 		"no relay address of the family that is asked for",                                \
 		"add an address of that family to relay.addresses")                                \
-	X(TURN_REFUSED_TRANSPORT, 442, "transport", "",                                            \
-		"REQUESTED-TRANSPORT is not UDP", "relaying over TCP (RFC 6062) is not built")     \
+	X(TURN_REFUSED_TRANSPORT, 442, "transport", "", "REQUESTED-TRANSPORT is not UDP",          \
+		"relaying over TCP (RFC 6062) is not built")                                       \
 	X(TURN_REFUSED_PEER_FAMILY, 443, "peer-family", "",                                        \
 		"peer, or asked family, is not of the allocation's family",                        \
 		"usual with clients that try all candidates")                                      \
@@ -96,8 +95,7 @@
 	X(TURN_REFUSED_SHARED_PORT, 508, "shared-no-pair", "",                                     \
 		"EVEN-PORT or RESERVATION-TOKEN where relay ports are shared",                     \
 		"such clients need relay.mode unique")                                             \
-	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "",                                        \
-		"the peer is denied by the policy",                                                \
+	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "", "the peer is denied by the policy",    \
 		"if that peer is to be reached, name it under peers.allow")                        \
 	X(TURN_REFUSED_PEER_UNREACHABLE, 403, "peer-unreachable", "No Route To Peer",              \
 		"no route leads to the peer", "add a route or gateway to a port")                  \

@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 // Classes of drops of an allocation's datagrams: X(enum, name, meaning).
-#define TURN_LOSSES(X)                                                                     \
+#define TURN_LOSSES(X)                                                                           \
 	X(TURN_LOSS_PERMISSION, "permission", "no permission or channel, or the peer is denied") \
-	X(TURN_LOSS_SIZE, "size", "too long for the way")                                  \
-	X(TURN_LOSS_WAY, "way", "no route, or the neighbour does not answer")              \
-	X(TURN_LOSS_LIMIT, "limit", "past a limit")                                        \
+	X(TURN_LOSS_SIZE, "size", "too long for the way")                                        \
+	X(TURN_LOSS_WAY, "way", "no route, or the neighbour does not answer")                    \
+	X(TURN_LOSS_LIMIT, "limit", "past a limit")                                              \
 	X(TURN_LOSS_OTHER, "other", "malformed, or no memory")
 
 enum turn_loss {
