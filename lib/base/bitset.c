@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The set: bits, and two levels of counts above them that find the nth member.
+// The set: bits, and two levels of counts above them that find the nth member, and the next one.
 #include "bitset.h"
 
 #define WORD 64u
@@ -68,4 +68,21 @@ uint32_t bitset_nth(const struct bitset *b, uint32_t k)
 	for (; k > 0; k--)
 		bits &= bits - 1;
 	return word * WORD + (uint32_t)__builtin_ctzll(bits);
+}
+
+uint32_t bitset_next(const struct bitset *b, uint32_t i, uint32_t n)
+{
+	while (i < n) {
+		const uint64_t bits = b->word[i / WORD] >> i % WORD;
+
+		if (b->range[i / RANGE] == 0)
+			i = (i / RANGE + 1) * RANGE;
+		else if (b->block[i / BLOCK] == 0)
+			i = (i / BLOCK + 1) * BLOCK;
+		else if (bits == 0)
+			i = (i / WORD + 1) * WORD;
+		else
+			return i + (uint32_t)__builtin_ctzll(bits);
+	}
+	return n;
 }

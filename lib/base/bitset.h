@@ -26,6 +26,10 @@ bool bitset_put(struct bitset *b, uint32_t i, bool member);
 // takes at most 80 steps.
 uint32_t bitset_nth(const struct bitset *b, uint32_t k);
 
+// The smallest member that is not below i, of a set of numbers below n; n when there is none.
+// Passes over 512 numbers at a time, or 32,768, where there are no members.
+uint32_t bitset_next(const struct bitset *b, uint32_t i, uint32_t n);
+
 static inline bool bitset_has(const struct bitset *b, uint32_t i)
 {
 	return (b->word[i / 64] >> i % 64 & 1) != 0;

@@ -74,10 +74,34 @@ static void test_sparse(void **state)
 	free(b.word);
 }
 
+// The next one from any number on, in sets that are full, empty, or dense in places.
+static void test_next(void **state)
+{
+	struct test_rand r = test_rand_start("bitset-next");
+	const uint32_t n = 100000;
+
+	for (unsigned int round = 0; round < 20; round++) {
+		struct bitset b = make(n);
+		uint32_t next = n;
+
+		for (unsigned int i = 0; i < round * round; i++)
+			bitset_put(&b, (uint32_t)test_rand_below(&r, n), true);
+		for (uint32_t i = 70000; i < 70000 + 100 * round; i++)
+			bitset_put(&b, i, true);
+		assert_int_equal(bitset_next(&b, n, n), n);
+		for (uint32_t i = n; i-- > 0;) {
+			next = bitset_has(&b, i) ? i : next;
+			assert_int_equal(bitset_next(&b, i, n), next);
+		}
+		free(b.word);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_property),
+		cmocka_unit_test(test_next),
 		cmocka_unit_test(test_sparse),
 	};
 
