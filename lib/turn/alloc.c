@@ -76,6 +76,7 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.has_token = n->has_token,
 		.quota_user = n->quota.user,
 		.expires = (uint32_t)(s->now_ms + n->lifetime_s * UINT64_C(1000)),
+		.made_s = (uint32_t)(s->now_ms / 1000),
 		.tid = alloc_tid(s, n->tid),
 		.who = alloc_who(s, n->cred->ident),
 		.permissions = TURN_NONE,

@@ -31,6 +31,7 @@ struct turn_cold {
 			uint32_t permissions, channels; // roots of trees
 			uint16_t nb_permissions, nb_channels;
 			uint32_t rx_spills, tx_spills; // what turn_line_spill took from the line
+			uint32_t made_s; // the shard's clock, in seconds, when it was made
 			uint8_t mac[STUN_REST_MAC_LEN];
 			char name[TURN_NAME_LEN];
 		};
@@ -44,7 +45,7 @@ struct turn_cold {
 		struct trie_links unused; // shared ports: chains the slots that nobody has
 	};
 };
-_Static_assert(sizeof(struct turn_cold) == 88, "what an allocation costs beside its line");
+_Static_assert(sizeof(struct turn_cold) == 96, "what an allocation costs beside its line");
 
 // Milliseconds until a time of which only the low half is kept; 0 when it has passed. Every record
 // with such a time is looked at within minutes of it, long before the 24 days after which the time

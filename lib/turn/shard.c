@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker's allocations: memory, clock, making and ending, expiry, listing. There are no locks,
-// because one lcore owns all of it.
+// One worker's allocations: memory, clock, making and ending, expiry. There are no locks, because
+// one lcore owns all of it.
 #include "shard.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
@@ -297,34 +297,6 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 	out->channels = pool_used(&s->channels);
 	out->redirects = pool_used(&s->redirects);
 	out->endpoints = pool_used(&s->shared.endpoints);
-}
-
-static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_info *out)
-{
-	const struct turn_line *l = alloc_at(s, slot);
-	const struct turn_cold *c = cold_at(s, slot);
-
-	*out = (struct turn_info){.id = alloc_id(s, slot),
-		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
-		.relay = alloc_relay(s, slot),
-		.expires_s = (alloc_left(s, slot) + 999) / 1000,
-		.rx = c->rx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_CLIENT],
-		.tx = c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER],
-		.permissions = c->nb_permissions,
-		.channels = c->nb_channels};
-	out->told = out->relay;
-	out->told.addr = external_told(&s->policy->external, &out->relay.addr);
-	memcpy(out->user, c->name, c->name_len);
-}
-
-unsigned int turn_shard_list(
-	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max)
-{
-	unsigned int n = 0;
-
-	while (n < max && cursor < s->live.used)
-		info_fill(s, bitset_nth(&s->live, cursor++), &out[n++]);
-	return n;
 }
 
 uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)

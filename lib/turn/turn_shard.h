@@ -32,7 +32,8 @@ struct turn_shard_params {
 	// Called for a line that is new, or has another copy (or the same again), and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
-	// Called for each event, which is the caller's again afterwards. NULL = nobody wants to know.
+	// Called for each event, which is the caller's again afterwards. NULL = nobody wants to
+	// know.
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
 };
@@ -82,6 +83,8 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 // Copies the statistics to *out.
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 
+// --- listing.c: see also turn_listing.h ----------------------------------------------------------
+
 // One row of a listing.
 struct turn_info {
 	uint64_t id; // unique in the life of the process
@@ -91,6 +94,10 @@ struct turn_info {
 	uint32_t expires_s; // from now
 	uint64_t rx, tx; // datagrams relayed from the client, to the client
 	uint32_t permissions, channels;
+	uint64_t quota_user; // the same for all allocations of a user, as quota counts
+	uint32_t age_s; // since it was made
+	uint8_t listener, transport; // that its client came to; enum turn_transport
+	bool rest; // user is a REST name
 };
 
 // Writes up to max live allocations to out, beginning with number cursor in the order of slots;

@@ -218,13 +218,18 @@ uint64_t quota_source(const struct turn_quota *q, const struct addr *source)
 	return hash_addr(&q->key, &a, 2);
 }
 
-static struct quota_ref ref_of(
-	const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN], const struct addr *source)
+uint64_t quota_user(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN])
 {
 	const struct addr user = addr_from_v6(ident);
 
+	return hash_addr(&q->key, &user, 1);
+}
+
+static struct quota_ref ref_of(
+	const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN], const struct addr *source)
+{
 	return (struct quota_ref){
-		.user = hash_addr(&q->key, &user, 1),
+		.user = quota_user(q, ident),
 		.source = quota_source(q, source),
 	};
 }

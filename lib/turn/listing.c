@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The allocations of a shard as an operator sees them: filters, pages, sort keys, all about one,
+// and the end of some. A walk goes by slot, so what begins or ends meanwhile moves nothing in it.
+#include "turn_listing.h"
+#include "limits/quota.h"
+#include "relayed/external.h"
+#include "shard.h"
+
+#define COSTLY 8 // what a look-up of a peer, and an end, count for in a budget
+
+// --- filters -------------------------------------------------------------------------------------
+
+// The id behind the expiry of a REST name, or NULL.
+static const char *rest_id(const char *name)
+{
+	const size_t digits = strspn(name, "0123456789");
+
+	return digits > 0 && name[digits] == ':' && name[digits + 1] != '\0' ? name + digits + 1
+									     : NULL;
+}
+
+static bool user_of(const struct turn_quota *q, struct stun_crypto *c, const char *realm,
+	const char *name, uint64_t *out)
+{
+	uint8_t userhash[32];
+
+	if (!stun_userhash(c, name, strlen(name), realm, userhash))
+		return false;
+	*out = quota_user(q, userhash);
+	return true;
+}
+
+bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
+	const char *realm, const char *name)
+{
+	const char *id = rest_id(name);
+
+	f->wants |= TURN_FILTER_USER;
+	// a configured user may be called so: then the whole name is his
+	return user_of(q, c, realm, name, &f->user[0]) &&
+		user_of(q, c, realm, id != NULL ? id : name, &f->user[1]);
+}
+
+static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
+{
+	const uint8_t listener = line_listener(alloc_at(s, slot));
+
+	return listener < s->nb_listeners ? s->listener[listener].transport : TURN_OVER_UDP;
+}
+
+static bool matches(const struct turn_shard *s, const struct turn_filter *f, uint32_t slot)
+{
+	const uint64_t user = cold_at(s, slot)->quota_user;
+
+	if ((f->wants & TURN_FILTER_ID) != 0 && alloc_id(s, slot) != f->id)
+		return false;
+	if ((f->wants & TURN_FILTER_USER) != 0 && user != f->user[0] && user != f->user[1])
+		return false;
+	if ((f->wants & TURN_FILTER_CLIENT) != 0 &&
+		!addr_prefix_contains(&f->client, &alloc_at(s, slot)->end[TURN_FROM_CLIENT]))
+		return false;
+	if ((f->wants & TURN_FILTER_TRANSPORT) != 0 && transport_of(s, slot) != f->transport)
+		return false;
+	return (f->wants & TURN_FILTER_PEER) == 0 ||
+		peers_permission_find(s, slot, &f->peer) != TURN_NONE;
+}
+
+// --- the walk ------------------------------------------------------------------------------------
+
+// Moves to a place from which little has to be passed over one by one.
+static void walk_jump(const struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w)
+{
+	if ((f->wants & TURN_FILTER_ID) != 0 && w->slot == 0) {
+		w->slot = (uint32_t)(f->id >> 32) & ((UINT32_C(1) << 26) - 1);
+	} else if (f->wants == 0 && w->slot == 0 && w->skip > 0) {
+		const uint32_t by = w->skip < s->live.used ? w->skip : s->live.used;
+
+		w->skip -= by;
+		w->slot = by < s->live.used ? bitset_nth(&s->live, by) : s->nb_slots;
+	}
+}
+
+// The next allocation that the filter lets through; TURN_NONE at the end, or when the budget is
+// spent.
+static uint32_t walk_next(const struct turn_shard *s, const struct turn_filter *f,
+	struct turn_walk *w, unsigned int *budget)
+{
+	const unsigned int cost = (f->wants & TURN_FILTER_PEER) != 0 ? COSTLY : 1;
+
+	walk_jump(s, f, w);
+	while (*budget >= cost) {
+		const uint32_t slot = bitset_next(&s->live, w->slot, s->nb_slots);
+
+		if (slot == s->nb_slots || w->end) {
+			w->end = true;
+			break;
+		}
+		*budget -= cost;
+		w->slot = slot + 1;
+		w->end = (f->wants & TURN_FILTER_ID) != 0;
+		if (!matches(s, f, slot))
+			continue;
+		if (w->skip == 0)
+			return slot;
+		w->skip--;
+	}
+	return TURN_NONE;
+}
+
+// --- rows ----------------------------------------------------------------------------------------
+
+static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_info *out)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+	const struct turn_cold *c = cold_at(s, slot);
+
+	*out = (struct turn_info){.id = alloc_id(s, slot),
+		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
+		.relay = alloc_relay(s, slot),
+		.expires_s = (alloc_left(s, slot) + 999) / 1000,
+		.rx = c->rx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_CLIENT],
+		.tx = c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER],
+		.permissions = c->nb_permissions,
+		.channels = c->nb_channels,
+		.quota_user = c->quota_user,
+		.age_s = (uint32_t)(s->now_ms / 1000) - c->made_s,
+		.listener = line_listener(l),
+		.transport = transport_of(s, slot),
+		.rest = c->rest};
+	out->told = out->relay;
+	out->told.addr = external_told(&s->policy->external, &out->relay.addr);
+	memcpy(out->user, c->name, c->name_len);
+}
+
+unsigned int turn_shard_list(
+	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && cursor < s->live.used)
+		info_fill(s, bitset_nth(&s->live, cursor++), &out[n++]);
+	return n;
+}
+
+unsigned int turn_listing_rows(struct turn_shard *s, const struct turn_filter *f,
+	struct turn_walk *w, struct turn_info *out, unsigned int max)
+{
+	unsigned int budget = TURN_WALK_BUDGET, n = 0;
+	uint32_t slot;
+
+	while (n < max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE)
+		info_fill(s, slot, &out[n++]);
+	return n;
+}
+
+static uint64_t sort_value(const struct turn_shard *s, uint32_t slot, enum turn_sort sort)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+	const struct turn_cold *c = cold_at(s, slot);
+
+	if (sort == TURN_SORT_AGE)
+		return (uint32_t)(s->now_ms / 1000) - c->made_s;
+	return ((uint64_t)c->rx_spills + c->tx_spills) * TURN_LINE_SPILL +
+		l->count[TURN_FROM_CLIENT] + l->count[TURN_FROM_PEER];
+}
+
+unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_filter *f,
+	struct turn_walk *w, const struct turn_listing_keys *to)
+{
+	unsigned int budget = TURN_WALK_BUDGET, n = 0;
+	uint32_t slot;
+
+	while (n < to->max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE)
+		to->out[n++] = (struct turn_key){alloc_id(s, slot), sort_value(s, slot, to->sort),
+			cold_at(s, slot)->quota_user};
+	return n;
+}
+
+unsigned int turn_listing_kill(
+	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w)
+{
+	unsigned int budget = TURN_WALK_BUDGET, n = 0;
+	uint32_t slot;
+
+	while (budget >= COSTLY && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
+		alloc_end(s, slot);
+		budget -= budget < COSTLY ? budget : COSTLY;
+		n++;
+	}
+	return n;
+}
+
+// --- all about one -------------------------------------------------------------------------------
+
+// Rows that are still to be passed over, and those to be written to.
+struct part {
+	const struct turn_shard *s;
+	struct turn_detail *out;
+	unsigned int skip_permissions, skip_channels;
+};
+
+static uint32_t left_s(const struct turn_shard *s, uint32_t until)
+{
+	return (ms_left(until, s->now_ms) + 999) / 1000;
+}
+
+static void permissions_fill(struct part *p, uint32_t i)
+{
+	struct turn_detail *d = p->out;
+	const struct turn_permission *m;
+
+	if (i == TURN_NONE || d->nb_permissions == TURN_DETAIL_ROWS)
+		return;
+	m = &p->s->permission[i];
+	if (p->skip_permissions > 0)
+		p->skip_permissions--;
+	else
+		d->permission[d->nb_permissions++] =
+			(struct turn_permission_info){m->peer, left_s(p->s, m->until)};
+	permissions_fill(p, m->links.child[0]);
+	permissions_fill(p, m->links.child[1]);
+}
+
+static void channels_fill(struct part *p, uint32_t i)
+{
+	struct turn_detail *d = p->out;
+	const struct turn_channel *c;
+
+	if (i == TURN_NONE || d->nb_channels == TURN_DETAIL_ROWS)
+		return;
+	c = &p->s->channel[i];
+	if (p->skip_channels > 0)
+		p->skip_channels--;
+	else
+		d->channel[d->nb_channels++] =
+			(struct turn_channel_info){{p->s->permission[c->permission].peer, c->port},
+				left_s(p->s, c->until), c->number};
+	channels_fill(p, c->by_number.child[0]);
+	channels_fill(p, c->by_number.child[1]);
+}
+
+bool turn_listing_show(
+	const struct turn_shard *s, uint64_t id, unsigned int skip, struct turn_detail *out)
+{
+	const uint32_t slot = (uint32_t)(id >> 32) & ((UINT32_C(1) << 26) - 1);
+	struct part p = {s, out, skip, skip};
+	const struct turn_line *l;
+	const struct turn_cold *c;
+
+	if (slot >= s->nb_slots || !bitset_has(&s->live, slot) || alloc_id(s, slot) != id)
+		return false;
+	l = alloc_at(s, slot);
+	c = cold_at(s, slot);
+	*out = (struct turn_detail){
+		.via = c->via, .algorithm = c->alg, .rfc8489 = c->rfc8489, .token = c->has_token};
+	info_fill(s, slot, &out->info);
+	if (s->tick < l->until) {
+		out->copy = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
+		out->copy_channel = __builtin_bswap16(l->channel);
+	}
+	permissions_fill(&p, c->permissions);
+	channels_fill(&p, c->channels);
+	return true;
+}
