@@ -9,6 +9,7 @@
 #include "stream.h"
 #include "turn_config.h"
 #include "turn_drop.h"
+#include "turn_listing.h"
 #include "turn_shard.h"
 
 // Drop reasons of the data path itself: X(enum, counter name, meaning).
@@ -77,6 +78,7 @@ enum dp_drop {
 };
 
 struct dp; // the running data path
+struct stun_crypto;
 
 // --- dp.c ----------------------------------------------------------------------------------------
 
@@ -213,10 +215,75 @@ void dp_pools(const struct conf *c, struct dp_pools *out);
 
 // --- control/mailbox.c ---------------------------------------------------------------------------
 
+// What a worker can be asked about what only it may look at. It answers between its rounds, a
+// little in each, so that none of them gets long.
+enum dp_ask {
+	DP_ASK_ROWS, // rows of allocations
+	DP_ASK_KEYS, // what to sort them by
+	DP_ASK_DETAIL, // all about the one that filter.id names
+	DP_ASK_KILL, // ends them
+	DP_ASK_NEIGHBOURS, // walk.slot counts entries; no filter
+};
+
+#define DP_ANSWER_ROWS 128
+#define DP_ANSWER_KEYS 1024
+
+struct dp_question {
+	uint8_t kind; // enum dp_ask
+	uint8_t sort; // enum turn_sort: of KEYS
+	unsigned int max; // rows; at most what an answer has room for
+	struct turn_filter filter;
+	struct turn_walk walk; // where to begin: zero, or what the answer before has left
+};
+
+// Where datagrams to somebody go: by which port, through whom.
+struct dp_way {
+	bool known; // there is a route
+	uint8_t port;
+	struct addr via; // himself, or a gateway
+};
+
+struct dp_detail {
+	bool found;
+	const char
+		*cipher; // of a DTLS client's records, where this worker has its session; else NULL
+	struct dp_way client;
+	struct dp_way permission[TURN_DETAIL_ROWS]; // to the peer of each
+	struct turn_detail turn;
+};
+
+struct dp_answer {
+	struct turn_walk walk; // where the next question goes on
+	uint64_t at_ms; // the workers' clock
+	unsigned int nb; // rows, or allocations ended
+	union {
+		struct turn_info rows[DP_ANSWER_ROWS];
+		struct turn_key keys[DP_ANSWER_KEYS];
+		struct neigh_info neighbours[DP_ANSWER_ROWS];
+		struct dp_detail detail;
+	};
+};
+
+// Asks a worker. 0; -EBUSY: somebody else's question is under way, try again soon; -ERANGE: there
+// is no such worker. Then dp_answered is called until it returns an answer, which may be read until
+// dp_answer_done. The thread that has asked has to call both. Any thread.
+int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q);
+const struct dp_answer *dp_answered(struct dp *d, unsigned int worker); // NULL: not yet
+void dp_answer_done(struct dp *d, unsigned int worker);
+
 // One page (32 rows at most) of a worker's allocations, snapshot taken by the worker between
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
 // Any thread.
 int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32]);
+// turn_listing_user for this data path. crypto is the calling thread's.
+bool dp_filter_user(
+	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f);
+
+// --- control/advice.c ----------------------------------------------------------------------------
+
+// What an operator does about drops of a reason; "" = nothing, they are usual. NULL from
+// DP_DROP_END on.
+const char *dp_drop_advice(unsigned int reason);
 
 // --- control/events.c ----------------------------------------------------------------------------
 

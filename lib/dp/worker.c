@@ -239,7 +239,7 @@ static void tick_ports(struct worker *w)
 // one portion.
 static void tick(struct worker *w)
 {
-	mailbox_serve(w);
+	w->asked = mailbox_serve(w);
 	messages_notes(w);
 	if (likely(w->now_ms == w->ticked_ms && !w->more_due))
 		return;
@@ -283,7 +283,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 		w->since_publish++;
 	if (w->since_publish >= PUBLISH_ROUNDS || (work == 0 && w->since_publish > 0))
 		stats_publish(w);
-	return work > 0 || w->more_due || w->backlog.n > 0;
+	return work > 0 || w->more_due || w->asked || w->backlog.n > 0;
 }
 
 // --- the loop -----------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ struct worker {
 	uint64_t ticked_ms, gateways_ms, wall_ms; // when each was last done
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget
+	bool asked; // a question of management's is half answered
 	uint16_t ip_id, ip_id_key[3];
 	struct bucket echo, facts, errors_in, errors_out, learns;
 	struct announcement announce[CONF_PORTS_MAX];

@@ -590,3 +590,37 @@ enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index)
 {
 	return t->entry[index].state;
 }
+
+unsigned int neigh_list(
+	const struct neigh_table *t, uint16_t *index, struct neigh_info *out, unsigned int max)
+{
+	unsigned int n = 0;
+
+	for (; max > 0 && *index < t->config.entries; max--, ++*index) {
+		const struct entry *e = &t->entry[*index];
+
+		if (e->state == NEIGH_FREE)
+			continue;
+		out[n] = (struct neigh_info){.target = e->target,
+			.state = e->state,
+			.port = e->port,
+			.held = e->nb_held,
+			.kept = e->kept};
+		memcpy(out[n++].mac, e->mac, sizeof(e->mac));
+	}
+	if (*index >= t->config.entries)
+		*index = NEIGH_NONE;
+	return n;
+}
+
+const char *neigh_state_name(enum neigh_state state)
+{
+	static const char *const names[] = {[NEIGH_FREE] = "free",
+		[NEIGH_INCOMPLETE] = "incomplete",
+		[NEIGH_REACHABLE] = "reachable",
+		[NEIGH_STALE] = "stale",
+		[NEIGH_PROBE] = "probe",
+		[NEIGH_FAILED] = "failed"};
+
+	return names[state];
+}

@@ -295,3 +295,20 @@ uint32_t neigh_note(const struct neigh_table *t, uint16_t index);
 // Entry of a note, or NEIGH_NONE when it has another target now, or for 0.
 uint16_t neigh_noted(const struct neigh_table *t, uint32_t note);
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index);
+
+// An entry as people are shown it.
+struct neigh_info {
+	struct addr target;
+	uint8_t mac[6]; // zero: not known yet
+	uint8_t state; // enum neigh_state
+	uint8_t port;
+	uint16_t held; // packets that wait for it
+	bool kept; // a gateway
+};
+
+// Writes the entries in use to out, beginning with entry *index, and moves that on; looks at max of
+// them. Returns how many were written. *index is NEIGH_NONE after the last.
+unsigned int neigh_list(
+	const struct neigh_table *t, uint16_t *index, struct neigh_info *out, unsigned int max);
+// Name of a state: static text.
+const char *neigh_state_name(enum neigh_state state);

@@ -4,15 +4,20 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clients/client.h"
 #include "control/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
+#include "link/nexthop.h"
+#include "turn_listing.h"
+#include "turn_mark.h"
 #include "turn_shard.h"
 #include "worker.h"
 
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)
-#define PAGE_ROWS ((int)RTE_DIM(((struct mailbox *)NULL)->rows))
+#define PAGE_ROWS 32
+#define ENTRIES 128 // neighbours that are looked at in a round
 
 int mailbox_init(struct mailbox *b)
 {
@@ -24,31 +29,160 @@ void mailbox_fini(struct mailbox *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-void mailbox_serve(struct worker *w)
+// --- the worker's side ---------------------------------------------------------------------------
+
+static const char *cipher_of(const struct worker *w, uint32_t slot)
+{
+	const uint64_t conn = w->stream_at != NULL ? w->stream_at[slot] : 0;
+	const struct session *c;
+
+	if (w->sessions == NULL || conn == 0 || sessions_home(conn) != w->id)
+		return NULL;
+	c = sessions_of(w, conn);
+	return c != NULL && c->state == SESSION_OPEN ? dtls_session_cipher(c->dtls) : NULL;
+}
+
+static struct dp_way way_to(const struct worker *w, const struct addr *src, const struct addr *dst)
+{
+	struct dp_way way = {0};
+
+	way.known = nexthop_find(w->dp, src, dst, &way.port, &way.via);
+	return way;
+}
+
+// One call writes all: the tables of an allocation are small.
+static void answer_detail(struct worker *w, const struct dp_question *q, struct dp_answer *a)
+{
+	const struct turn_config *t = &w->dp->conf->turn;
+	struct dp_detail *d = &a->detail;
+	const struct turn_info *i = &d->turn.info;
+
+	*d = (struct dp_detail){0};
+	a->walk.end = true;
+	d->found = turn_listing_show(w->shard, q->filter.id, q->walk.skip, &d->turn);
+	if (!d->found)
+		return;
+	a->nb = 1;
+	if (i->transport == TURN_OVER_DTLS)
+		d->cipher = cipher_of(w, (uint32_t)(i->id >> 32) & ((UINT32_C(1) << 26) - 1));
+	d->client = way_to(w, &t->listeners[i->listener].at.addr, &i->client.addr);
+	for (unsigned int k = 0; k < d->turn.nb_permissions; k++)
+		d->permission[k] = way_to(w, &i->relay.addr, &d->turn.permission[k].peer);
+}
+
+static void answer_neighbours(struct worker *w, unsigned int max, struct dp_answer *a)
+{
+	const unsigned int room = RTE_MIN(max - a->nb, (unsigned int)ENTRIES);
+	uint16_t at = (uint16_t)a->walk.slot;
+
+	a->nb += neigh_list(w->neigh, &at, a->neighbours + a->nb, room);
+	a->walk.slot = at;
+	a->walk.end = at == NEIGH_NONE;
+}
+
+// Writes more of the answer. True when it is complete.
+static bool answer_more(struct worker *w, const struct dp_question *q, struct dp_answer *a)
+{
+	const unsigned int room = q->kind == DP_ASK_KEYS ? (unsigned int)DP_ANSWER_KEYS
+							 : (unsigned int)DP_ANSWER_ROWS;
+	const unsigned int max = RTE_MIN(q->max, room);
+
+	switch ((enum dp_ask)q->kind) {
+	case DP_ASK_ROWS:
+		a->nb += turn_listing_rows(
+			w->shard, &q->filter, &a->walk, a->rows + a->nb, max - a->nb);
+		break;
+	case DP_ASK_KEYS:
+		a->nb += turn_listing_keys(w->shard, &q->filter, &a->walk,
+			&(struct turn_listing_keys){q->sort, max - a->nb, a->keys + a->nb});
+		break;
+	case DP_ASK_DETAIL:
+		answer_detail(w, q, a);
+		break;
+	case DP_ASK_KILL:
+		a->nb += turn_listing_kill(w->shard, &q->filter, &a->walk);
+		return a->walk.end;
+	case DP_ASK_NEIGHBOURS:
+		answer_neighbours(w, max, a);
+		break;
+	}
+	return a->walk.end || a->nb >= max;
+}
+
+bool mailbox_serve(struct worker *w)
 {
 	struct mailbox *b = &w->mailbox;
 	const uint64_t asked = __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE);
 
 	if (likely(asked == b->answered))
-		return;
-	b->nb = (int)turn_shard_list(
-		w->shard, (uint32_t)asked * PAGE_ROWS, b->rows, (unsigned int)PAGE_ROWS);
+		return false;
+	if (b->begun != asked) {
+		b->begun = asked;
+		b->answer.nb = 0;
+		b->answer.at_ms = w->now_ms;
+		b->answer.walk = b->question.walk;
+	}
+	if (!answer_more(w, &b->question, &b->answer))
+		return true;
 	__atomic_store_n(&b->answered, asked, __ATOMIC_RELEASE);
+	return false;
+}
+
+// --- the requester's side ------------------------------------------------------------------------
+
+static bool is_answered(const struct mailbox *b)
+{
+	return __atomic_load_n(&b->answered, __ATOMIC_ACQUIRE) == b->asked;
+}
+
+// Asks; the lock is held. False while a question that somebody gave up is not answered yet.
+static bool put(struct mailbox *b, const struct dp_question *q)
+{
+	if (!is_answered(b))
+		return false;
+	b->question = *q;
+	__atomic_store_n(&b->asked, b->asked + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q)
+{
+	struct mailbox *b;
+
+	if (worker >= d->nb_workers)
+		return -ERANGE;
+	b = &d->worker[worker]->mailbox;
+	if (pthread_mutex_trylock(&b->lock) != 0)
+		return -EBUSY;
+	if (put(b, q))
+		return 0;
+	pthread_mutex_unlock(&b->lock);
+	return -EBUSY;
+}
+
+const struct dp_answer *dp_answered(struct dp *d, unsigned int worker)
+{
+	const struct mailbox *b = &d->worker[worker]->mailbox;
+
+	return is_answered(b) ? &b->answer : NULL;
+}
+
+void dp_answer_done(struct dp *d, unsigned int worker)
+{
+	pthread_mutex_unlock(&d->worker[worker]->mailbox.lock);
 }
 
 // Asks and waits; the lock is held.
-static int ask(struct mailbox *b, unsigned int page, struct turn_info *out)
+static int ask(struct mailbox *b, const struct dp_question *q, struct turn_info *out)
 {
-	const uint64_t number = (b->asked >> 32) + 1;
-	const uint64_t asked = number << 32 | page;
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	bool asked = false;
 
-	__atomic_store_n(&b->asked, asked, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < ANSWER_MS * 1000u * 1000u / LOOK_NS; i++) {
-		// by its number a late answer to a question given up is told from this one's
-		if (__atomic_load_n(&b->answered, __ATOMIC_ACQUIRE) == asked) {
-			memcpy(out, b->rows, (size_t)b->nb * sizeof(*out));
-			return b->nb;
+		asked = asked || put(b, q);
+		if (asked && is_answered(b)) {
+			memcpy(out, b->answer.rows, b->answer.nb * sizeof(*out));
+			return (int)b->answer.nb;
 		}
 		nanosleep(&pause, NULL);
 	}
@@ -57,6 +191,8 @@ static int ask(struct mailbox *b, unsigned int page, struct turn_info *out)
 
 int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32])
 {
+	const struct dp_question q = {
+		.kind = DP_ASK_ROWS, .max = PAGE_ROWS, .walk = {.skip = page * PAGE_ROWS}};
 	struct mailbox *b;
 	struct timespec until;
 	int n;
@@ -72,7 +208,13 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 	}
 	if (pthread_mutex_clocklock(&b->lock, CLOCK_MONOTONIC, &until) != 0)
 		return -EBUSY;
-	n = ask(b, page, out);
+	n = ask(b, &q, out);
 	pthread_mutex_unlock(&b->lock);
 	return n;
+}
+
+bool dp_filter_user(
+	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f)
+{
+	return turn_listing_user(f, d->quota, crypto, d->conf->turn.realm, name);
 }

@@ -3,25 +3,30 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_common.h>
 
-#include "turn_shard.h"
+#include "dp.h"
 
 struct worker;
 
-// A question to a worker for a page, and the answer. The requester stores number << 32 | page in
-// asked, and the worker stores the same in answered when rows and nb hold the answer. The rows live
-// here, so a late answer is written to memory that is still there, and the next one overwrites it.
+// A question to a worker and its answer. The requester writes the question and then its number to
+// asked. The worker writes the same to answered when the answer is complete, which may take it
+// several rounds. The requester takes it, or gives up: nobody asks anew before the worker has
+// answered what was given up, so that neither of the two structs is written while it is read.
 struct mailbox {
 	uint64_t asked; // written by the requester that holds lock
 	pthread_mutex_t lock; // one requester at a time
+	struct dp_question question; // by the requester, before asked
 	uint64_t answered __rte_cache_aligned; // written by the worker
-	int nb; // by the worker, before answered
-	struct turn_info rows[32]; // by the worker, before answered
+	uint64_t begun; // the worker's: the question that answer is of, or is being made of
+	struct dp_answer answer; // by the worker, before answered
 };
 
 int mailbox_init(struct mailbox *b);
 void mailbox_fini(struct mailbox *b);
-void mailbox_serve(struct worker *w);
+// Answers what is asked, as much of it as a round has time for: about 50 us. True when there is
+// more to be answered. Call messages_notes afterwards.
+bool mailbox_serve(struct worker *w);

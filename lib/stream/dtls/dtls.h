@@ -73,3 +73,5 @@ int dtls_session_write(struct dtls_session *s, const uint8_t *message, size_t le
 // Sends close_notify.
 void dtls_session_close(struct dtls_session *s, struct dtls_wire *w);
 void dtls_session_free(struct dtls_session *s); // NULL is fine
+// Name of the cipher of its records: static text.
+const char *dtls_session_cipher(const struct dtls_session *s);

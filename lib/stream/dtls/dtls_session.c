@@ -24,6 +24,7 @@ struct dtls_session {
 	struct aead_key *key[2]; // for what the client writes, and for what we write
 	uint8_t salt[2][AEAD_NONCE_LEN];
 	uint8_t explicit_len; // bytes of the nonce that stand in a record
+	uint8_t aead; // enum aead
 	uint64_t next[2]; // our next sequence number, by epoch
 	uint64_t nonce; // our next explicit nonce
 	uint64_t seen_end; // the client's highest number + 1
@@ -268,6 +269,15 @@ int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **mes
 	return n;
 }
 
+const char *dtls_session_cipher(const struct dtls_session *s)
+{
+	static const char *const names[AEAD_NB] = {[AEAD_AES_128_GCM] = "AES128-GCM",
+		[AEAD_AES_256_GCM] = "AES256-GCM",
+		[AEAD_CHACHA20_POLY1305] = "CHACHA20-POLY1305"};
+
+	return names[s->aead];
+}
+
 uint16_t dtls_session_overhead(const struct dtls_session *s)
 {
 	return (uint16_t)(DTLS_RECORD_LEN + s->explicit_len + AEAD_TAG_LEN);
@@ -327,6 +337,7 @@ struct dtls_session *dtls_session_create(const struct dtls_keys *k)
 
 	if (s == NULL)
 		return NULL;
+	s->aead = (uint8_t)k->aead;
 	s->explicit_len = k->aead == AEAD_CHACHA20_POLY1305 ? 0 : EXPLICIT_LEN;
 	s->next[0] = k->next[0];
 	s->next[EPOCH] = k->next[EPOCH];

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Questions to workers: answered over several rounds, given up and asked anew, one requester at a
+// time; and what every drop is explained by.
+#include <errno.h>
+#include <string.h>
+
+#include "datapath.h"
+#include "dp_world.h"
+#include "worker.h"
+
+#define CLIENTS 150 // more than an answer has rows, and than one call ends
+
+static struct dp_world world;
+static struct world_client client[CLIENTS];
+static const struct world_setup one = {
+	.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1024};
+
+static void open_world(unsigned int clients)
+{
+	world_open(&world, &one);
+	for (unsigned int i = 0; i < clients; i++) {
+		world_client(&world, &client[i], "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, &client[i], 4), 0);
+	}
+}
+
+static bool round_once(void)
+{
+	return worker_round(
+		world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+}
+
+// Asks and runs rounds until there is an answer. Returns how many rounds it took.
+static unsigned int ask(const struct dp_question *q, const struct dp_answer **a)
+{
+	unsigned int rounds = 0;
+
+	assert_int_equal(dp_ask(world.dp, 0, q), 0);
+	while ((*a = dp_answered(world.dp, 0)) == NULL) {
+		round_once();
+		assert_true(++rounds < 1000);
+	}
+	return rounds;
+}
+
+static void rows_come_page_by_page(void **state)
+{
+	struct dp_question q = {.kind = DP_ASK_ROWS, .max = 1000};
+	const struct dp_answer *a;
+	uint64_t last;
+
+	open_world(CLIENTS);
+	ask(&q, &a);
+	assert_int_equal(a->nb, DP_ANSWER_ROWS);
+	assert_false(a->walk.end);
+	last = a->rows[a->nb - 1].id;
+	q.walk = a->walk;
+	dp_answer_done(world.dp, 0);
+	ask(&q, &a);
+	assert_int_equal(a->nb, CLIENTS - DP_ANSWER_ROWS);
+	assert_true(a->walk.end);
+	assert_true(a->rows[0].id > last);
+	dp_answer_done(world.dp, 0);
+	world_close(&world);
+}
+
+// A round ends 64 allocations at most, and is busy until all are ended: the worker does not sleep.
+static void an_order_goes_on_over_rounds(void **state)
+{
+	const struct dp_question q = {.kind = DP_ASK_KILL};
+	const struct dp_answer *a;
+
+	open_world(CLIENTS);
+	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+	assert_true(round_once());
+	assert_null(dp_answered(world.dp, 0));
+	assert_true(round_once());
+	assert_null(dp_answered(world.dp, 0));
+	round_once();
+	a = dp_answered(world.dp, 0);
+	assert_non_null(a);
+	assert_int_equal(a->nb, CLIENTS);
+	dp_answer_done(world.dp, 0);
+	world_round(&world);
+	assert_int_equal(world_stats(&world).turn.allocations, 0);
+	client_begin(&world, &client[0], STUN_REFRESH);
+	assert_int_equal(client_ask(&world, &client[0]), 437); // RFC 8656 5
+	world_close(&world);
+}
+
+static void one_question_at_a_time(void **state)
+{
+	const struct dp_question q = {.kind = DP_ASK_KEYS, .max = 8};
+	static struct turn_info rows[32];
+	const struct dp_answer *a;
+
+	open_world(3);
+	assert_int_equal(dp_ask(world.dp, 1, &q), -ERANGE);
+	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
+	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
+	assert_null(dp_answered(world.dp, 0));
+	round_once();
+	a = dp_answered(world.dp, 0);
+	assert_int_equal(a->nb, 3);
+	dp_answer_done(world.dp, 0);
+	// a question that was given up is not overwritten before the worker has seen it
+	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
+	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
+	round_once();
+	ask(&q, &a);
+	assert_int_equal(a->nb, 3);
+	dp_answer_done(world.dp, 0);
+	world_close(&world);
+}
+
+static void detail_says_the_way(void **state)
+{
+	struct dp_question q = {.kind = DP_ASK_ROWS, .max = 1};
+	const struct endpoint near = world_endpoint("10.99.0.30", 7000),
+			      far = world_endpoint("198.51.100.9", 7000),
+			      gateway = world_endpoint("10.99.0.254", 0);
+	const struct dp_answer *a;
+
+	open_world(1);
+	assert_int_equal(client_permit(&world, &client[0], &near), 0);
+	assert_int_equal(client_bind(&world, &client[0], 0x4000, &far), 0);
+	ask(&q, &a);
+	q = (struct dp_question){
+		.kind = DP_ASK_DETAIL, .filter = {.wants = TURN_FILTER_ID, .id = a->rows[0].id}};
+	dp_answer_done(world.dp, 0);
+	ask(&q, &a);
+	assert_true(a->detail.found);
+	assert_true(a->detail.client.known);
+	assert_true(addr_eq(&a->detail.client.via, &client[0].at.addr)); // on-link
+	assert_int_equal(a->detail.turn.nb_permissions, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct addr *peer = &a->detail.turn.permission[i].peer;
+
+		assert_true(addr_eq(&a->detail.permission[i].via,
+			addr_eq(peer, &far.addr) ? &gateway.addr : peer));
+	}
+	assert_null(a->detail.cipher);
+	dp_answer_done(world.dp, 0);
+	q.filter.id++;
+	ask(&q, &a);
+	assert_false(a->detail.found);
+	dp_answer_done(world.dp, 0);
+	world_close(&world);
+}
+
+static void neighbours_are_those_of_the_link(void **state)
+{
+	const struct dp_question q = {.kind = DP_ASK_NEIGHBOURS, .max = DP_ANSWER_ROWS};
+	struct dp_question next = q;
+	const struct dp_answer *a;
+	unsigned int found = 0;
+	bool end = false;
+
+	open_world(1);
+	while (!end) {
+		ask(&next, &a);
+		for (unsigned int i = 0; i < a->nb; i++) {
+			found += addr_eq(&a->neighbours[i].target, &client[0].at.addr);
+			if (addr_eq(&a->neighbours[i].target, &client[0].at.addr))
+				assert_int_equal(a->neighbours[i].state, NEIGH_REACHABLE);
+		}
+		next.walk = a->walk;
+		end = a->walk.end;
+		dp_answer_done(world.dp, 0);
+	}
+	assert_int_equal(found, 1);
+	world_close(&world);
+}
+
+static void every_drop_is_explained(void **state)
+{
+	for (unsigned int i = 0; i < DP_DROP_END; i++) {
+		if (dp_drop_advice(i) == NULL)
+			print_error("%s\n", dp_drop_name(i));
+		assert_non_null(dp_drop_advice(i));
+		assert_in_range(strlen(dp_drop_text(i)), 4, 200);
+	}
+	assert_null(dp_drop_advice(DP_DROP_END));
+	assert_string_not_equal(dp_drop_advice(DP_DROP_NO_ROUTE), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_come_page_by_page),
+		cmocka_unit_test(an_order_goes_on_over_rounds),
+		cmocka_unit_test(one_question_at_a_time),
+		cmocka_unit_test(detail_says_the_way),
+		cmocka_unit_test(neighbours_are_those_of_the_link),
+		cmocka_unit_test(every_drop_is_explained),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
