@@ -217,6 +217,13 @@ const char *conf_level_name(int level);
 int conf_level_find(const char *name);
 // The level that an area has by the configuration.
 int conf_area_level(const struct conf_log *l, enum conf_area area);
+// The control socket.
+struct conf_control {
+	char *socket; // NULL = the default, "" = none
+	char *group; // NULL = its owner alone may use it
+	uint32_t connections;
+};
+
 
 struct conf {
 	char *path; // the file that was read
@@ -270,6 +277,7 @@ struct conf {
 	// log:
 	struct conf_log log;
 	struct conf_records records; // turn.interim_s belongs to it
+	struct conf_control control;
 	// debug:
 	bool core_dumps; // allows core dumps, and tracing by processes of the same user
 };

@@ -599,6 +599,19 @@ CONF_AREAS(AREA)
 {"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
 	.help = "Whether what was refused makes records too; a source's repetitions make one."},
 
+{"control", CONF_SECTION, .help = "The control socket: what `slipringctl` asks and orders by."},
+{"control.socket", CONF_TEXT, ONE(conf, control.socket), RANGE(0, 107),
+	.help = "Path of the Unix socket; empty = none. Without it: `/run/slipring/control.sock`, "
+	"or `/run/slipring/NAME.sock` where `eal.file-prefix` is another NAME, in a folder that is "
+	"made if need be; where that cannot be, the log says so and there is none. With this key "
+	"the start fails then. What a dead process has left there is replaced, and the file is "
+	"removed at the end. Who may open it may see all users and allocations, and end them."},
+{"control.group", CONF_TEXT, ONE(conf, control.group), RANGE(1, 32), .flags = CONF_WORD,
+	.help = "Group whose members may use the socket (mode 0660). Without it: the user that "
+	"slipring runs as alone (0600)."},
+{"control.connections", CONF_NUMBER, ONE(conf, control.connections), RANGE(1, 1024), .def = "64",
+	.help = "Most at a time. Who comes then is told so and closed; root has 4 more."},
+
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
 {"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",
 	.help = "A crash leaves a core dump, where the limits of the process allow one "

@@ -14,6 +14,7 @@
 #include "addresses.h"
 #include "bonds.h"
 #include "bursts.h"
+#include "control.h"
 #include "events.h"
 #include "log.h"
 #include "mgmt.h"
@@ -243,6 +244,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt
 {
 	const uint64_t started_ms = now_ms();
 	struct loop l = {.dp = d, .conf = c, .events = m};
+	struct control *control = NULL;
 	int rc = loop_open(&l);
 
 	if (rc != 0) {
@@ -257,6 +259,8 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt
 		LOG(WORKERS, ERR, "log.bursts: out of memory");
 		rc = -ENOMEM;
 	}
+	if (rc == 0)
+		rc = mgmt_control_start(&control, d, c);
 	if (rc == 0) {
 		for (unsigned int i = 0; i < dp_ports(d); i++)
 			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
@@ -267,6 +271,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt
 			LOG(START, ERR, "management loop: %s", strerror(-rc));
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
 	}
+	mgmt_control_stop(control);
 	mgmt_bursts_stop(&l.bursts);
 	mgmt_telemetry_stop();
 	loop_close(&l);

@@ -240,12 +240,22 @@ static int check_records(struct conf_ctx *x)
 	return 0;
 }
 
+static int check_control(struct conf_ctx *x)
+{
+	const char *path = x->conf->control.socket;
+
+	if (path == NULL || path[0] == '\0' || path[0] == '/')
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, &x->conf->control.socket, 0),
+		"must be an absolute path, such as /run/slipring/control.sock, or empty");
+}
+
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, conf_ports_check, conf_pools_check,
 		conf_exceptions_check, check_auth, check_lifetime, check_neighbours,
-		check_fragments, check_records};
+		check_fragments, check_records, check_control};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

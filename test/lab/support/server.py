@@ -49,6 +49,7 @@ CONFIG = {
     "limits": {"unauthenticated": {"rate": 0}},
     "peers": {"allow": ["10.99.0.0/24", "fd99::/64"]},
     "log": {"to": "stderr", "level": "info"},
+    "control": {"socket": ""},
 }
 
 

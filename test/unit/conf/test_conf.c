@@ -471,6 +471,11 @@ static void test_values(void **state)
 	c = load_edit("log: {", "drivers: \"\"\nlog: {");
 	assert_string_equal(c->drivers_dir, "");
 	conf_free(c);
+	c = load_edit("log: {", "control: {socket: \"\", group: adm}\nlog: {");
+	assert_string_equal(c->control.socket, "");
+	assert_string_equal(c->control.group, "adm");
+	assert_int_equal(c->control.connections, 64);
+	conf_free(c);
 	// a section whose lines are all commented out
 	c = load_edit("log: {to: stderr, level: info}", "log:\n#  level: debug");
 	assert_int_equal(c->log.level, LOG_INFO);

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What people are shown of each answer: lines of text."""
+
+from ctl.tables import count, pairs, seconds, table, wrapped
+
+
+def status(answer, style):
+    rates, links = answer["rates"], answer["links"]
+    load = " ".join(f"{percent:.0f}%" for percent in answer["load"])
+    ports = "  ".join(
+        f"{link['port']} {style('green', 'up') if link['up'] else style('red', 'down')}"
+        for link in links
+    )
+    rows = [
+        ("version", f"{answer['version']}, pid {answer['pid']}, up {seconds(answer['uptime'])}"),
+        ("file", answer["configuration"]),
+        ("realm", answer["realm"]),
+        ("links", ports),
+        ("load", f"{load}  (workers)"),
+        (
+            "allocations",
+            f"{answer['allocations']} of {answer['allocations_most']}, "
+            f"{rates['allocations']} new/s; {answer['permissions']} permissions, "
+            f"{answer['channels']} channels",
+        ),
+        ("clients", f"{answer['streams']} over TCP and TLS, {answer['dtls']} over DTLS"),
+        ("received", f"{count(rates['rx'])}/s, {count(8 * rates['rx_bytes'])}bit/s"),
+        ("sent", f"{count(rates['tx'])}/s, {count(8 * rates['tx_bytes'])}bit/s"),
+        ("dropped", f"{count(rates['drops'])}/s, {count(answer['drops'])} in all"),
+        ("refused", f"{count(rates['auth_failures'])} wrong passwords/s"),
+    ]
+    out = pairs(rows)
+    for warning in answer["warnings"]:
+        lines = wrapped("! " + warning, 0)
+        out += [style("yellow", line) for line in lines]
+    return out
+
+
+def paged(answer, lines, style):
+    """With a line that says how to see more."""
+    if "next" in answer:
+        lines.append(style("dim", f"more: --page {answer['next']}, or --all"))
+    return lines
+
+
+def allocations(answer, style):
+    rows = answer["rows"]
+    if not rows:
+        return ["no allocations"]
+    head = ["ID", "USER", "CLIENT", "OVER", "AGE", "LEFT", "RX", "TX"]
+    cells = [
+        [r["id"], r["user"], r["client"], r["transport"], seconds(r["age"]),
+         seconds(r["expires"]), count(r["rx"]), count(r["tx"])]
+        for r in rows
+    ]  # fmt: skip
+    if "rate" in rows[0]:
+        head.append("/S")
+        for cell, r in zip(cells, rows):
+            cell.append(count(r["rate"]))
+    return paged(answer, table(head, cells, style, (1, 2), range(4, len(head))), style)
+
+
+def show(answer, style):
+    a = answer["allocation"]
+    way = a["way"]
+    rows = [
+        ("id", a["id"]),
+        ("user", a["user"] + (" (REST)" if a["rest"] else "")),
+        ("client", f"{a['client']} over {a['transport']}"),
+        ("way", f"port {way['port']} via {way['via']}" if way["port"] else "no route"),
+        ("relay", a["relay"] + (f", told {a['told']}" if a["told"] != a["relay"] else "")),
+        ("worker", str(a["worker"])),
+        ("age", f"{seconds(a['age'])}, {a['expires']} s left"),
+        ("datagrams", f"{a['rx']} from the client, {a['tx']} to it"),
+        ("signed by", a["algorithm"] + (", knows RFC 8489" if a["rfc8489"] else "")),
+    ]
+    if "cipher" in a:
+        rows.append(("cipher", a["cipher"]))
+    if "line" in a:
+        rows.append(("line", a["line"]))
+    out = pairs(rows)
+    if a["permissions"]:
+        cells = [[p["peer"], f"{p['left']}s", p["port"], p["via"]] for p in a["permissions"]]
+        out += ["", *table(["PEER", "LEFT", "PORT", "VIA"], cells, style, (0, 3), (1,))]
+    if a["bound"]:
+        cells = [[c["channel"], c["peer"], f"{c['left']}s"] for c in a["bound"]]
+        out += ["", *table(["CHANNEL", "PEER", "LEFT"], cells, style, (1,), (2,))]
+    return paged(answer, out, style)
+
+
+def kill(answer, style):
+    n = answer["killed"]
+    return [f"{n} allocation{'' if n == 1 else 's'} ended"]
+
+
+def users(answer, style):
+    if not answer["rows"]:
+        return ["no users have allocations"]
+    value = "bytes" if "bytes" in answer["rows"][0] else "datagrams"
+    cells = [[r["user"], r["allocations"], count(r[value])] for r in answer["rows"]]
+    lines = table(["USER", "ALLOCATIONS", value.upper()], cells, style, (0,), (1, 2))
+    return paged(answer, [*lines, style("dim", f"{answer['users']} users in all")], style)
+
+
+def ports(answer, style):
+    head = ["PORT", "LINK", "DRIVER", "MAC", "MTU", "QUEUES", "MISSED", "ERRORS"]
+    cells = [
+        [r["port"], r["link"], r["driver"], r["mac"], r["mtu"],
+         f"{r['rx_queues']}/{r['tx_queues']}", count(r["rx_missed"] + r["rx_nombuf"]),
+         count(r["rx_errors"] + r["tx_errors"])]
+        for r in answer["rows"]
+    ]  # fmt: skip
+    out = table(head, cells, style, (0, 2), (4, 6, 7))
+    for r in answer["rows"]:
+        if r.get("members"):
+            out.append(f"{r['port']}: {r['members']}")
+        for name, value in r.get("xstats", {}).items():
+            out.append(f"{r['port']}: {name} {value}")
+    return out
+
+
+def workers(answer, style):
+    head = ["WORKER", "LCORE", "LOAD", "ALLOCATIONS", "RX/S", "TX/S", "DROPS/S", "HANDED", "HELD"]
+    cells = [
+        [r["worker"], r["lcore"], f"{r['load']:.0f}%", r["allocations"], count(r["rates"]["rx"]),
+         count(r["rates"]["tx"]), count(r["rates"]["drops"]), count(r["handed_out"]), r["held"]]
+        for r in answer["rows"]
+    ]  # fmt: skip
+    return table(head, cells, style, (), range(len(head)))
+
+
+def steering(answer, style):
+    head = ["PORT", "FAMILY", "STEP", "RULES", "HOME", "HANDED", "STATE"]
+    cells = [
+        [r["port"], r["family"], r["step"], r["rules"], count(r["hits"]),
+         count(r["handed_over"]), "degraded" if r["degraded"] else "good"]
+        for r in answer["rows"]
+    ]  # fmt: skip
+    out = table(head, cells, style, (0,), (3, 4, 5))
+    for r in answer["rows"]:
+        for step, why in (("t1", r["why_t1"]), (r["step"], r["why"])):
+            if why:
+                out += wrapped(f"{r['port']} {r['family']}: {step}: {why}", 0)
+    return out
+
+
+def neighbours(answer, style):
+    if not answer["rows"]:
+        return ["no neighbours"]
+    head = ["ADDRESS", "PORT", "MAC", "STATE", "HELD", "KIND"]
+    cells = [
+        [r["address"], r["port"], r["mac"], r["state"], r["held"],
+         "gateway" if r["gateway"] else ""]
+        for r in answer["rows"]
+    ]  # fmt: skip
+    return paged(answer, table(head, cells, style, (0, 1), (4,)), style)
+
+
+def drops(answer, style):
+    if not answer["rows"]:
+        return ["nothing was dropped"]
+    out = []
+    for r in sorted(answer["rows"], key=lambda r: -r["count"]):
+        rate = f", {count(r['rate'])}/s" if r["rate"] else ""
+        out.append(f"{style('bold', r['drop'])}  {r['count']}{rate}")
+        out += wrapped(r["meaning"], 4)
+        if r["advice"]:
+            out += wrapped("-> " + r["advice"], 4)
+    return out

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The control socket: one JSON object a line each way."""
+
+import errno
+import grp
+import json
+import os
+import socket
+
+VERSION = 1
+LONGEST = 4 * 1024 * 1024  # bytes of an answer; the server sends 1 MB at most
+
+
+class NoServer(Exception):
+    """Nobody answers; the text says why and what to do."""
+
+
+class Refused(Exception):
+    """The server has refused the request, by the text."""
+
+
+def group_of(path):
+    """The group that may use the socket, as far as its folder lets us see."""
+    try:
+        there = os.stat(path)
+        return grp.getgrgid(there.st_gid).gr_name if there.st_mode & 0o060 else None
+    except (OSError, KeyError):
+        return None
+
+
+def why_not(path, error):
+    """What keeps us from the server, and what to do."""
+    if error.errno == errno.ENOENT:
+        return (
+            f"{path}: there is no such socket: slipring does not run, or its control.socket is"
+            " another path (say which by --socket)"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM):
+        group = group_of(path)
+        if group:
+            return f"{path}: no permission: become a member of group {group}, or use sudo"
+        return f"{path}: no permission: use sudo, or let a group in by control.group"
+    if error.errno == errno.ECONNREFUSED:
+        return f"{path}: nobody listens there: slipring does not run"
+    return f"{path}: {error.strerror or error}"
+
+
+class Server:
+    """A connection to a running slipring."""
+
+    def __init__(self, path, timeout=60):
+        self.path = path
+        self.rest = b""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(timeout)
+        try:
+            self.sock.connect(path)
+        except OSError as error:
+            raise NoServer(why_not(path, error)) from error
+
+    def line(self):
+        """The next line of the server."""
+        while b"\n" not in self.rest:
+            try:
+                more = self.sock.recv(65536)
+            except OSError as error:
+                raise NoServer(f"{self.path}: no answer: {error}") from error
+            if not more or len(self.rest) > LONGEST:
+                raise NoServer(f"{self.path}: the server has closed the connection")
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
+        return line
+
+    def ask(self, command, **fields):
+        """The answer to a command; fields that are None are left out."""
+        request = {"v": VERSION, "cmd": command}
+        request.update((name, value) for name, value in fields.items() if value is not None)
+        try:
+            self.sock.sendall(json.dumps(request).encode() + b"\n")
+        except OSError:
+            pass  # a server that refuses us has said why before it closed
+        try:
+            answer = json.loads(self.line())
+        except ValueError as error:
+            raise NoServer(f"{self.path}: what answers there is no slipring: {error}") from error
+        if not isinstance(answer, dict) or not answer.get("ok"):
+            raise Refused(answer.get("error", "?") if isinstance(answer, dict) else "?")
+        return answer

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread of the control socket: clients, scans, and a look at the counters each second.
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "log.h"
+#include "socket/commands.h"
+#include "socket/place.h"
+#include "stun.h"
+
+#define TICK_MS 1000
+
+struct running {
+	struct control control; // first: see mgmt_control_start
+	struct place place;
+	pthread_t thread;
+	int stop; // eventfd
+};
+
+static void gone(void *ctx, struct client *c)
+{
+	scans_gone(ctx, c);
+}
+
+// How long to wait for clients, in ms. A scan waits for a worker: it has slept then.
+static int wait_ms(int64_t scans_us, uint64_t now_ms, uint64_t tick_ms)
+{
+	const struct timespec pause = {.tv_nsec = scans_us * 1000};
+	const uint64_t tick = tick_ms > now_ms ? tick_ms - now_ms : 0;
+
+	if (scans_us >= 0 && scans_us < 1000) {
+		if (scans_us > 0)
+			nanosleep(&pause, NULL);
+		return 0;
+	}
+	if (scans_us >= 0 && (uint64_t)scans_us / 1000 < tick)
+		return (int)(scans_us / 1000);
+	return (int)tick;
+}
+
+static void *loop(void *arg)
+{
+	struct running *r = arg;
+	struct control *k = &r->control;
+	uint64_t tick_ms = clients_now_ms() + TICK_MS;
+	bool stop = false;
+
+	while (!stop) {
+		const int64_t us = scans_step(k);
+
+		stop = clients_serve(&k->clients, wait_ms(us, clients_now_ms(), tick_ms), r->stop);
+		if (clients_now_ms() < tick_ms)
+			continue;
+		facts_tick(k);
+		tick_ms = clients_now_ms() + TICK_MS;
+	}
+	return NULL;
+}
+
+static void free_all(struct running *r)
+{
+	clients_close(&r->control.clients);
+	facts_close(&r->control);
+	place_close(&r->place);
+	stun_crypto_free(r->control.crypto);
+	if (r->stop >= 0)
+		close(r->stop);
+	free(r);
+}
+
+static int prepare(struct running *r)
+{
+	struct control *k = &r->control;
+	struct epoll_event stop = {.events = EPOLLIN};
+	int rc;
+
+	k->crypto = stun_crypto_create();
+	if (k->crypto == NULL || facts_open(k) != 0)
+		return -ENOMEM;
+	rc = clients_open(&k->clients, r->place.fd, k->conf->control.connections);
+	if (rc != 0)
+		return rc;
+	r->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->stop < 0 || epoll_ctl(k->clients.epoll, EPOLL_CTL_ADD, r->stop, &stop) != 0)
+		return -errno;
+	k->clients.line = commands_line;
+	k->clients.gone = gone;
+	k->clients.ctx = k;
+	rc = -pthread_create(&r->thread, NULL, loop, r);
+	if (rc == 0)
+		pthread_setname_np(r->thread, "slipring-ctl");
+	return rc;
+}
+
+// Whether the appliance starts without: only if nobody has asked for this socket.
+static int without(const struct conf *c, int rc, const char *error)
+{
+	if (c->control.socket != NULL || c->control.group != NULL) {
+		LOG(CONTROL, ERR, "%s", error);
+		return rc;
+	}
+	LOG(CONTROL, WARNING, "%s; there is no control socket for slipringctl", error);
+	return 0;
+}
+
+int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c)
+{
+	struct running *r = calloc(1, sizeof(*r));
+	char error[256] = "out of memory";
+	int rc;
+
+	*out = NULL;
+	if (r == NULL)
+		return without(c, -ENOMEM, error);
+	r->stop = r->control.clients.epoll = r->control.clients.spare = -1;
+	r->control.dp = d;
+	r->control.conf = c;
+	rc = place_open(&r->place, c, error, sizeof(error));
+	if (rc == 0) {
+		rc = prepare(r);
+		snprintf(error, sizeof(error), "%s", strerror(-rc));
+	}
+	if (rc != 0) {
+		free_all(r);
+		return rc == 1 ? 0 : without(c, rc, error);
+	}
+	LOG(CONTROL, INFO, "%s, for %s%s", r->place.path,
+		c->control.group != NULL ? "group " : "the user of this process",
+		c->control.group != NULL ? c->control.group : "");
+	*out = &r->control;
+	return 0;
+}
+
+void mgmt_control_stop(struct control *c)
+{
+	struct running *r = (struct running *)c;
+	const uint64_t one = 1;
+
+	if (r == NULL)
+		return;
+	if (write(r->stop, &one, sizeof(one)) != sizeof(one))
+		LOG(CONTROL, ERR, "the thread cannot be told to stop: %s", strerror(errno));
+	pthread_join(r->thread, NULL);
+	scans_close(c);
+	free_all(r);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections of the control socket. Each has one request under way at a time: while an answer is
+// made or sent, nothing more is read. So a client that never reads costs one answer, for ten
+// seconds.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "socket/clients.h"
+
+#define READ_BYTES 16384
+#define EVENTS 32
+#define LINES_A_TURN 16 // of one client: then it is the others' turn
+#define TELL_MS 10000 // between lines of the log about clients that were refused
+
+uint64_t clients_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// --- one client ----------------------------------------------------------------------------------
+
+static void want(const struct clients *cs, struct client *c)
+{
+	struct epoll_event e = {.data.ptr = c};
+
+	if (c->out != NULL)
+		e.events = EPOLLOUT;
+	else if (!c->waits)
+		e.events = EPOLLIN;
+	epoll_ctl(cs->epoll, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+// It is freed at the end of the turn, as events of it may be waiting.
+static void end(struct clients *cs, struct client *c)
+{
+	if (c->dead)
+		return;
+	c->dead = true;
+	if (cs->gone != NULL)
+		cs->gone(cs->ctx, c);
+	close(c->fd);
+	cs->nb--;
+}
+
+static void sweep(struct clients *cs)
+{
+	struct client **at = &cs->first;
+
+	while (*at != NULL) {
+		struct client *c = *at;
+
+		if (!c->dead) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		lines_free(&c->in);
+		free(c->out);
+		free(c);
+	}
+}
+
+static void send_more(struct clients *cs, struct client *c)
+{
+	const ssize_t n = send(
+		c->fd, c->out + c->out_sent, c->out_len - c->out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		end(cs, c);
+		return;
+	}
+	if (n > 0) {
+		c->out_sent += (size_t)n;
+		c->moved_ms = clients_now_ms();
+	}
+	if (c->out_sent < c->out_len)
+		return;
+	free(c->out);
+	c->out = NULL;
+	if (c->ends)
+		end(cs, c);
+}
+
+// Gives out lines that are there, until one is not answered at once.
+static void lines_serve(struct clients *cs, struct client *c)
+{
+	unsigned int left = LINES_A_TURN;
+	size_t len;
+	char *line;
+
+	c->serves = true;
+	while (!c->dead && !c->waits && c->out == NULL && left > 0 &&
+		(line = lines_next(&c->in, &len)) != NULL) {
+		c->waits = true;
+		cs->line(cs->ctx, c, line, len);
+		left--;
+	}
+	c->serves = false;
+	cs->more = cs->more || left == 0;
+}
+
+static void answer_put(struct clients *cs, struct client *c, char *text, size_t len)
+{
+	c->waits = false;
+	if (c->dead || text == NULL) {
+		free(text);
+		end(cs, c);
+		return;
+	}
+	c->out = text;
+	c->out_len = len;
+	c->out_sent = 0;
+	c->moved_ms = clients_now_ms();
+	send_more(cs, c);
+}
+
+void clients_answer(struct clients *cs, struct client *c, char *text, size_t len)
+{
+	if (c->bad >= CLIENTS_BAD && !c->ends) {
+		c->ends = true;
+		cs->broken++;
+	}
+	answer_put(cs, c, text, len);
+	if (!c->serves)
+		lines_serve(cs, c);
+	if (!c->dead)
+		want(cs, c);
+}
+
+static void read_some(struct clients *cs, struct client *c)
+{
+	static const char too_long[] =
+		"{\"v\":1,\"ok\":false,\"error\":\"request is longer than 65536 bytes\"}\n";
+	char buf[READ_BYTES];
+	const ssize_t n = recv(c->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	enum lines_put put;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		end(cs, c);
+		return;
+	}
+	put = lines_put(&c->in, buf, (size_t)n);
+	if (put == LINES_NO_MEMORY) {
+		end(cs, c);
+	} else if (put == LINES_LONG) {
+		c->ends = true;
+		cs->broken++;
+		answer_put(cs, c, strdup(too_long), sizeof(too_long) - 1);
+	}
+}
+
+static void client_ready(struct clients *cs, struct client *c, uint32_t events)
+{
+	if (c->dead)
+		return;
+	if (c->out != NULL && (events & EPOLLOUT) != 0)
+		send_more(cs, c);
+	else if ((events & EPOLLIN) != 0 && !c->waits && c->out == NULL)
+		read_some(cs, c);
+	else if ((events & (EPOLLHUP | EPOLLERR)) != 0)
+		end(cs, c);
+	lines_serve(cs, c);
+	if (!c->dead)
+		want(cs, c);
+}
+
+// --- all of them ---------------------------------------------------------------------------------
+
+// Tells a client that it is one too many, as far as its socket takes that.
+static void refuse(struct clients *cs, int fd)
+{
+	static const char full[] = "{\"v\":1,\"ok\":false,\"error\":\"too many connections: close "
+				   "some, or raise control.connections\"}\n";
+
+	cs->refused++;
+	if (send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		LOG(CONTROL, DEBUG, "a refused client does not listen");
+	close(fd);
+}
+
+static void client_add(struct clients *cs, int fd)
+{
+	struct ucred who = {.uid = (uid_t)-1};
+	socklen_t len = sizeof(who);
+	struct client *c = NULL;
+	struct epoll_event e = {.events = EPOLLIN};
+	unsigned int max = cs->max;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == 0)
+		max += CLIENTS_FOR_ROOT;
+	if (cs->nb < max)
+		c = calloc(1, sizeof(*c));
+	e.data.ptr = c;
+	if (c == NULL || epoll_ctl(cs->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
+		free(c);
+		refuse(cs, fd);
+		return;
+	}
+	c->fd = fd;
+	c->uid = who.uid;
+	c->pid = who.pid;
+	c->next = cs->first;
+	cs->first = c;
+	cs->nb++;
+}
+
+static void accept_all(struct clients *cs)
+{
+	for (unsigned int i = 0; i < EVENTS; i++) {
+		int fd = accept4(cs->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE) && cs->spare >= 0) {
+			// else it would wait there for ever, and we would never sleep again
+			close(cs->spare);
+			fd = accept4(cs->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+			if (fd >= 0)
+				refuse(cs, fd);
+			cs->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+			continue;
+		}
+		if (fd < 0)
+			return;
+		client_add(cs, fd);
+	}
+}
+
+// Closes who does not read, and tells the log now and then of all that were closed or refused.
+static void look_after(struct clients *cs, uint64_t now_ms)
+{
+	uint64_t all;
+
+	for (struct client *c = cs->first; c != NULL; c = c->next)
+		if (!c->dead && c->out != NULL && now_ms - c->moved_ms >= CLIENTS_READ_MS) {
+			cs->unread++;
+			end(cs, c);
+		}
+	all = cs->refused + cs->unread + cs->broken;
+	if (all == cs->told || (cs->told > 0 && now_ms - cs->told_ms < TELL_MS))
+		return;
+	cs->told = all;
+	cs->told_ms = now_ms;
+	LOG(CONTROL, WARNING,
+		"clients in all: %ju refused (control.connections), %ju closed that did "
+		"not read, %ju closed that sent no requests",
+		(uintmax_t)cs->refused, (uintmax_t)cs->unread, (uintmax_t)cs->broken);
+}
+
+// Lines that nobody will be woken for, as they have been read already.
+static void serve_rest(struct clients *cs)
+{
+	cs->more = false;
+	for (struct client *c = cs->first; c != NULL; c = c->next) {
+		lines_serve(cs, c);
+		if (!c->dead)
+			want(cs, c);
+	}
+}
+
+bool clients_serve(struct clients *cs, int wait_ms, int other)
+{
+	struct epoll_event e[EVENTS];
+	const int n = epoll_wait(cs->epoll, e, EVENTS, cs->more ? 0 : wait_ms);
+	bool ready = false;
+
+	if (cs->more)
+		serve_rest(cs);
+	for (int i = 0; i < n; i++) {
+		if (e[i].data.ptr == &cs->listener)
+			accept_all(cs);
+		else if (e[i].data.ptr == NULL)
+			ready = true;
+		else
+			client_ready(cs, e[i].data.ptr, e[i].events);
+	}
+	look_after(cs, clients_now_ms());
+	sweep(cs);
+	return ready && other >= 0;
+}
+
+int clients_open(struct clients *cs, int listener, unsigned int max)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = &cs->listener};
+
+	cs->listener = listener;
+	cs->max = max;
+	cs->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	cs->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (cs->epoll < 0 || epoll_ctl(cs->epoll, EPOLL_CTL_ADD, listener, &e) != 0)
+		return -errno;
+	return 0;
+}
+
+void clients_close(struct clients *cs)
+{
+	for (struct client *c = cs->first; c != NULL; c = c->next)
+		end(cs, c);
+	sweep(cs);
+	if (cs->spare >= 0)
+		close(cs->spare);
+	if (cs->epoll >= 0)
+		close(cs->epoll);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands of the control socket: their names, their fields, and the form of requests and
+// answers.
+#include <stdarg.h>
+#include <string.h>
+
+#include "log.h"
+#include "socket/commands.h"
+#include "socket/listings.h"
+
+static enum command_end help(struct command *c);
+
+// fields: those that a request may have beside v and cmd, each between spaces.
+static const struct {
+	const char *name;
+	enum command_end (*run)(struct command *c);
+	const char *fields, *help;
+} commands[] = {
+	{"help", help, " ", "The commands, and the fields of each."},
+	{"status", facts_status, " ", "The box: links, load, limits, rates, warnings."},
+	{"allocations", listings_allocations, " user client peer transport worker sort page rows ",
+		"Live allocations. sort: rate, age, datagrams, bytes."},
+	{"show", listings_show, " id page ", "All about one allocation."},
+	{"kill", listings_kill, " id user source ", "Ends allocations; answers how many."},
+	{"users", listings_users, " user sort page rows ",
+		"Users that have allocations. sort: allocations, datagrams, bytes."},
+	{"ports", facts_ports, " xstats ",
+		"Ports, their links and counters. xstats: the driver's, too."},
+	{"workers", facts_workers, " ", "Workers, their load and counters."},
+	{"steering", facts_steering, " ", "How packets of peers come home."},
+	{"neighbours", listings_neighbours, " worker page rows ", "ARP and ND of a worker."},
+	{"drops", facts_drops, " all ", "Dropped datagrams, what that means, and what to do."},
+};
+
+#define NB (sizeof(commands) / sizeof(commands[0]))
+
+static enum command_end help(struct command *c)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < NB; i++) {
+		// without the space at either end
+		const char *fields = commands[i].fields + 1;
+		const size_t len = strlen(fields);
+
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s%, s:s}", "cmd", commands[i].name, "fields", fields,
+				len > 0 ? len - 1 : 0, "help", commands[i].help));
+	}
+	json_object_set_new(c->out, "rows", rows);
+	return COMMAND_DONE;
+}
+
+enum command_end commands_refuse(struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->error, sizeof(c->error), fmt, ap);
+	va_end(ap);
+	return COMMAND_REFUSED;
+}
+
+void commands_answer(struct control *k, struct client *c, json_t *out, const char *error)
+{
+	static const char lost[] = "{\"v\":1,\"ok\":false,\"error\":\"answer is too long, or there "
+				   "is no memory: ask for fewer rows\"}\n";
+	json_t *all = error == NULL
+		? json_pack("{s:i, s:b}", "v", COMMANDS_VERSION, "ok", 1)
+		: json_pack("{s:i, s:b, s:s}", "v", COMMANDS_VERSION, "ok", 0, "error", error);
+	char *text = NULL, *line;
+	size_t len;
+
+	if (error == NULL && json_object_update(all, out) != 0)
+		json_object_clear(all);
+	if (json_object_size(all) > 0)
+		text = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(all);
+	json_decref(out);
+	len = text != NULL ? strlen(text) : 0;
+	line = text != NULL && len < CLIENTS_ANSWER_MAX ? realloc(text, len + 2) : NULL;
+	if (line == NULL) {
+		free(text);
+		clients_answer(&k->clients, c, strdup(lost), sizeof(lost) - 1);
+		return;
+	}
+	memcpy(line + len, "\n", 2);
+	clients_answer(&k->clients, c, line, len + 1);
+}
+
+// A field that the command does not have, or NULL.
+static const char *strange_field(const json_t *in, const char *fields)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)in, key, value)
+	{
+		char word[32];
+
+		if (strcmp(key, "v") == 0 || strcmp(key, "cmd") == 0)
+			continue;
+		if (snprintf(word, sizeof(word), " %s ", key) >= (int)sizeof(word) ||
+			strchr(key, ' ') != NULL || strstr(fields, word) == NULL)
+			return key;
+	}
+	return NULL;
+}
+
+static enum command_end run(struct command *c)
+{
+	const json_t *v = json_object_get(c->in, "v");
+	const char *name = json_string_value(json_object_get(c->in, "cmd"));
+	const char *strange;
+
+	if (v != NULL && json_integer_value(v) != COMMANDS_VERSION)
+		return commands_refuse(c, "v: this server speaks version 1");
+	if (name == NULL)
+		return commands_refuse(c, "cmd: missing, or no text");
+	for (size_t i = 0; i < NB; i++) {
+		if (strcmp(name, commands[i].name) != 0)
+			continue;
+		strange = strange_field(c->in, commands[i].fields);
+		if (strange != NULL)
+			return commands_refuse(
+				c, "%.32s: %s has no such field; see help", strange, name);
+		return commands[i].run(c);
+	}
+	return commands_refuse(c, "cmd: %.32s: no such command; see help", name);
+}
+
+// Reads a request. NULL with the reason in error when it is none.
+static json_t *read_request(struct client *c, const char *line, size_t len, char *error)
+{
+	json_error_t why;
+	json_t *in;
+
+	if (lines_depth(line, len) > COMMANDS_DEPTH) {
+		snprintf(
+			error, COMMANDS_ERROR, "no request: nested deeper than %d", COMMANDS_DEPTH);
+		return NULL;
+	}
+	in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+	if (json_is_object(in))
+		return in;
+	snprintf(error, COMMANDS_ERROR, "no request: %.160s",
+		in == NULL ? why.text : "a JSON object is wanted, one a line");
+	json_decref(in);
+	return NULL;
+}
+
+void commands_line(void *control, struct client *client, char *line, size_t len)
+{
+	struct command c = {.control = control, .client = client};
+	enum command_end end = COMMAND_REFUSED;
+
+	c.in = read_request(client, line, len, c.error);
+	client->bad = c.in == NULL ? client->bad + 1 : 0;
+	c.out = json_object();
+	if (c.in != NULL && c.out != NULL)
+		end = run(&c);
+	json_decref(c.in);
+	if (end == COMMAND_LATER)
+		return;
+	commands_answer(c.control, client, c.out, end == COMMAND_DONE ? NULL : c.error);
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Status, drops, workers, steering.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "socket/commands.h"
+#include "socket/fields.h"
+#include "socket/shown.h"
+
+// --- looks at the counters -----------------------------------------------------------------------
+
+static bool look_make(struct facts_look *l, unsigned int workers)
+{
+	l->of = calloc(workers, sizeof(*l->of));
+	return l->of != NULL;
+}
+
+static void look_take(const struct control *k, struct facts_look *l)
+{
+	l->at_ms = clients_now_ms();
+	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
+		dp_worker_stats(k->dp, w, &l->of[w]);
+}
+
+int facts_open(struct control *k)
+{
+	const unsigned int n = dp_workers(k->dp);
+	struct facts *f = &k->facts;
+
+	if (!look_make(&f->last, n) || !look_make(&f->before, n) || !look_make(&f->now, n))
+		return -ENOMEM;
+	f->started_ms = clients_now_ms();
+	look_take(k, &f->before);
+	look_take(k, &f->last);
+	return 0;
+}
+
+void facts_tick(struct control *k)
+{
+	const struct facts_look oldest = k->facts.before;
+
+	k->facts.before = k->facts.last;
+	k->facts.last = oldest;
+	look_take(k, &k->facts.last);
+}
+
+void facts_close(struct control *k)
+{
+	free(k->facts.last.of);
+	free(k->facts.before.of);
+	free(k->facts.now.of);
+}
+
+static const struct facts_look *look_now(struct command *c)
+{
+	look_take(c->control, &c->control->facts.now);
+	return &c->control->facts.now;
+}
+
+// How much a counter grows in a second, of one worker, or, with -1, of all.
+#define RATE(k, worker, field) \
+	rate((k), (worker),    \
+		(size_t)((const char *)&((struct dp_stats *)NULL)->field - (char *)NULL))
+
+static uint64_t counter(const struct facts_look *l, unsigned int worker, size_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, (const char *)&l->of[worker] + at, sizeof(v));
+	return v;
+}
+
+static uint64_t grown(const struct control *k, int worker, size_t at)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
+		if (worker < 0 || w == (unsigned int)worker)
+			sum += counter(&k->facts.now, w, at) - counter(&k->facts.before, w, at);
+	return sum;
+}
+
+static uint64_t rate(const struct control *k, int worker, size_t at)
+{
+	const uint64_t ms = k->facts.now.at_ms - k->facts.before.at_ms;
+
+	return ms > 0 ? grown(k, worker, at) * 1000 / ms : 0;
+}
+
+static uint64_t drop_rate(const struct control *k, int worker, unsigned int reason)
+{
+	return rate(k, worker, offsetof(struct dp_stats, drop) + reason * sizeof(uint64_t));
+}
+
+static uint64_t drops_sum(const struct dp_stats *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		sum += s->drop[i];
+	return sum;
+}
+
+static uint64_t drops_rate(const struct control *k, int worker)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++)
+		sum += drop_rate(k, worker, i);
+	return sum;
+}
+
+// Percent of its time that a worker was busy.
+static double load_of(const struct control *k, int worker)
+{
+	const uint64_t total = grown(k, worker, offsetof(struct dp_stats, total_cycles));
+	const uint64_t busy = grown(k, worker, offsetof(struct dp_stats, busy_cycles));
+
+	return total > 0 ? (double)(busy * 1000 / total) / 10 : 0;
+}
+
+static void add_rates(json_t *o, const struct control *k, int worker)
+{
+	const struct {
+		const char *name;
+		size_t at;
+	} rows[] = {
+		{"rx", offsetof(struct dp_stats, rx)},
+		{"tx", offsetof(struct dp_stats, tx)},
+		{"rx_bytes", offsetof(struct dp_stats, rx_bytes)},
+		{"tx_bytes", offsetof(struct dp_stats, tx_bytes)},
+		{"allocations", offsetof(struct dp_stats, turn.allocations_total)},
+		{"auth_failures", offsetof(struct dp_stats, turn.auth_failures)},
+	};
+	json_t *rates = json_object();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json_object_set_new(rates, rows[i].name, shown_number(rate(k, worker, rows[i].at)));
+	json_object_set_new(rates, "drops", shown_number(drops_rate(k, worker)));
+	json_object_set_new(o, "rates", rates);
+}
+
+// --- warnings ------------------------------------------------------------------------------------
+
+__attribute__((format(printf, 2, 3))) static void warn(json_t *list, const char *fmt, ...)
+{
+	char text[384];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(list, json_string(text)); // names of ports are words
+}
+
+static void warn_ports(const struct control *k, json_t *list)
+{
+	for (unsigned int i = 0; i < dp_ports(k->dp); i++) {
+		struct port *p = dp_port(k->dp, i);
+
+		if (!p->ops->link(p))
+			warn(list, "port %s: its link is down: see the cable or the switch",
+				p->name);
+		for (int is_v4 = 0; is_v4 < 2; is_v4++) {
+			struct dp_steering s;
+
+			if (dp_steering(k->dp, i, is_v4, &s) && s.degraded)
+				warn(list, "port %s: steering of %s is degraded: see steering",
+					p->name, is_v4 ? "IPv4" : "IPv6");
+		}
+	}
+}
+
+static void warn_addresses(const struct control *k, json_t *list)
+{
+	struct dp_learned rows[DP_LEARNED_MAX];
+	const unsigned int n = dp_learned(k->dp, rows);
+	char text[ADDR_TEXT_LEN];
+
+	for (unsigned int i = 0; i < n; i++)
+		if (rows[i].lost)
+			warn(list,
+				"port %s: the network has taken the address %s away: it gets no "
+				"new allocations; see the DHCP server or router",
+				rows[i].port, addr_format(&rows[i].addr, text, sizeof(text)));
+}
+
+// Only drops about which somebody can do something.
+static void warn_drops(const struct control *k, json_t *list)
+{
+	for (unsigned int i = 0; i < DP_DROP_END; i++) {
+		const uint64_t n = drop_rate(k, -1, i);
+
+		if (n > 0 && dp_drop_advice(i)[0] != '\0')
+			warn(list, "drops: %s, %" PRIu64 " a second: %s", dp_drop_name(i), n,
+				dp_drop_advice(i));
+	}
+}
+
+static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t most)
+{
+	json_t *list = json_array();
+
+	warn_ports(k, list);
+	warn_addresses(k, list);
+	if (most > 0 && allocations * 10 >= most * 9)
+		warn(list,
+			"%" PRIu64 " of %" PRIu64
+			" allocations: the limit is near; see limits.allocations",
+			allocations, most);
+	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
+		if (load_of(k, (int)w) >= 90)
+			warn(list, "worker %u: busy for %.1f %% of its time: add workers", w,
+				load_of(k, (int)w));
+	warn_drops(k, list);
+	return list;
+}
+
+// --- commands ------------------------------------------------------------------------------------
+
+static void add_counters(json_t *o, const struct dp_stats *s)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"rx", s->rx},
+		{"tx", s->tx},
+		{"rx_bytes", s->rx_bytes},
+		{"tx_bytes", s->tx_bytes},
+		{"drops", drops_sum(s)},
+		{"held", s->held},
+		{"allocations", s->turn.allocations},
+		{"permissions", s->turn.permissions},
+		{"channels", s->turn.channels},
+		{"allocations_total", s->turn.allocations_total},
+		{"auth_failures", s->turn.auth_failures},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json_object_set_new(o, rows[i].name, shown_number(rows[i].value));
+}
+
+static json_t *links(const struct control *k)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < dp_ports(k->dp); i++) {
+		struct port *p = dp_port(k->dp, i);
+
+		json_array_append_new(list,
+			json_pack("{s:o, s:b}", "port", shown_text(p->name), "up",
+				(int)p->ops->link(p)));
+	}
+	return list;
+}
+
+static json_t *own_clients(const struct control *k)
+{
+	const struct clients *cs = &k->clients;
+	json_t *o = json_object();
+
+	json_object_set_new(o, "connections", shown_number(cs->nb));
+	json_object_set_new(o, "refused", shown_number(cs->refused));
+	json_object_set_new(o, "unread", shown_number(cs->unread));
+	json_object_set_new(o, "broken", shown_number(cs->broken));
+	return o;
+}
+
+enum command_end facts_status(struct command *c)
+{
+	struct control *k = c->control;
+	const struct facts_look *now = look_now(c);
+	struct dp_stats total;
+	struct stream_stats streams = {0};
+	struct dp_pools pools;
+	uint64_t most;
+	json_t *o = c->out, *load = json_array();
+
+	dp_total_stats(k->dp, &total);
+	dp_pools(k->conf, &pools);
+	dp_streams(k->dp, &streams);
+	most = k->conf->turn.limits.allocations;
+	if (most == 0 || most > pools.allocations)
+		most = pools.allocations;
+	json_object_set_new(o, "version", json_string(SLIPRING_VERSION));
+	json_object_set_new(o, "pid", shown_number((uint64_t)getpid()));
+	json_object_set_new(o, "configuration", shown_text(k->conf->path));
+	json_object_set_new(o, "realm", shown_text(k->conf->turn.realm));
+	json_object_set_new(o, "uptime", shown_number((now->at_ms - k->facts.started_ms) / 1000));
+	add_counters(o, &total);
+	json_object_set_new(o, "allocations_most", shown_number(most));
+	json_object_set_new(o, "streams", shown_number(streams.connections));
+	json_object_set_new(o, "dtls", shown_number(total.dtls.open));
+	add_rates(o, k, -1);
+	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
+		json_array_append_new(load, json_real(load_of(k, (int)w)));
+	json_object_set_new(o, "load", load);
+	json_object_set_new(o, "links", links(k));
+	json_object_set_new(o, "control", own_clients(k));
+	json_object_set_new(o, "warnings", warnings(k, total.turn.allocations, most));
+	return COMMAND_DONE;
+}
+
+enum command_end facts_drops(struct command *c)
+{
+	const json_t *all = json_object_get(c->in, "all");
+	const struct facts_look *now = look_now(c);
+	json_t *rows = json_array();
+
+	for (unsigned int i = 0; i < DP_DROP_END; i++) {
+		uint64_t n = 0;
+		json_t *o;
+
+		for (unsigned int w = 0; w < dp_workers(c->control->dp); w++)
+			n += now->of[w].drop[i];
+		if (n == 0 && !json_is_true(all))
+			continue;
+		o = json_object();
+		json_object_set_new(o, "drop", json_string(dp_drop_name(i)));
+		json_object_set_new(o, "count", shown_number(n));
+		json_object_set_new(o, "rate", shown_number(drop_rate(c->control, -1, i)));
+		json_object_set_new(o, "meaning", json_string(dp_drop_text(i)));
+		json_object_set_new(o, "advice", json_string(dp_drop_advice(i)));
+		json_array_append_new(rows, o);
+	}
+	json_object_set_new(c->out, "rows", rows);
+	return COMMAND_DONE;
+}
+
+enum command_end facts_workers(struct command *c)
+{
+	const struct facts_look *now = look_now(c);
+	json_t *rows = json_array();
+
+	for (unsigned int w = 0; w < dp_workers(c->control->dp); w++) {
+		const struct dp_stats *s = &now->of[w];
+		json_t *o = json_object();
+
+		json_object_set_new(o, "worker", shown_number(w));
+		json_object_set_new(o, "lcore", shown_number(dp_worker_lcore(c->control->dp, w)));
+		json_object_set_new(o, "load", json_real(load_of(c->control, (int)w)));
+		add_counters(o, s);
+		json_object_set_new(o, "handed_in", shown_number(s->handed_in));
+		json_object_set_new(o, "handed_out", shown_number(s->handed_out));
+		json_object_set_new(o, "rx_bursts", shown_number(s->rx_bursts));
+		add_rates(o, c->control, (int)w);
+		json_array_append_new(rows, o);
+	}
+	json_object_set_new(c->out, "rows", rows);
+	return COMMAND_DONE;
+}
+
+enum command_end facts_steering(struct command *c)
+{
+	json_t *rows = json_array();
+
+	for (unsigned int i = 0; i < 2 * dp_ports(c->control->dp); i++) {
+		struct dp_steering s;
+		json_t *o;
+
+		if (!dp_steering(c->control->dp, i / 2, i % 2 == 0, &s))
+			continue;
+		o = json_object();
+		json_object_set_new(o, "port", shown_text(dp_port(c->control->dp, i / 2)->name));
+		json_object_set_new(o, "family", json_string(i % 2 == 0 ? "ipv4" : "ipv6"));
+		json_object_set_new(o, "step", json_string(s.step));
+		json_object_set_new(o, "rules", shown_number(s.rules));
+		json_object_set_new(o, "hits", shown_number(s.hits));
+		json_object_set_new(o, "handed_over", shown_number(s.handed_over));
+		json_object_set_new(o, "degraded", json_boolean(s.degraded));
+		json_object_set_new(o, "why", shown_text(s.why));
+		json_object_set_new(o, "why_t1", shown_text(s.why_t1));
+		json_array_append_new(rows, o);
+	}
+	json_object_set_new(c->out, "rows", rows);
+	return COMMAND_DONE;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the fields of requests.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "socket/fields.h"
+
+#define NAME_MAX_LEN 513 // STUN's longest USERNAME
+
+const char *const fields_transports[] = {[TURN_OVER_UDP] = "udp",
+	[TURN_OVER_TCP] = "tcp",
+	[TURN_OVER_TLS] = "tls",
+	[TURN_OVER_AUTO] = "auto",
+	[TURN_OVER_DTLS] = "dtls",
+	[TURN_OVER_DTLS + 1] = NULL};
+
+bool fields_number(
+	struct command *c, const char *name, const struct fields_range *range, uint64_t *out)
+{
+	const json_t *v = json_object_get(c->in, name);
+
+	if (v == NULL)
+		return true;
+	if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+		(uint64_t)json_integer_value(v) < range->lo ||
+		(uint64_t)json_integer_value(v) > range->hi) {
+		commands_refuse(c, "%s: a number from %" PRIu64 " to %" PRIu64 " is wanted", name,
+			range->lo, range->hi);
+		return false;
+	}
+	*out = (uint64_t)json_integer_value(v);
+	return true;
+}
+
+bool fields_id(struct command *c, bool *has, uint64_t *id)
+{
+	const json_t *v = json_object_get(c->in, "id");
+	const char *text = json_string_value(v);
+	char *end = NULL;
+
+	*has = v != NULL;
+	if (v == NULL)
+		return true;
+	errno = 0;
+	if (json_is_integer(v) && json_integer_value(v) >= 0) {
+		*id = (uint64_t)json_integer_value(v);
+		return true;
+	}
+	if (text != NULL && text[0] >= '0' && text[0] <= '9')
+		*id = strtoull(text, &end, 10);
+	if (end != NULL && *end == '\0' && errno == 0)
+		return true;
+	commands_refuse(c, "id: the number of an allocation is wanted, as allocations shows it");
+	return false;
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// Reads a name as answers write it: %XX stands for a byte.
+static bool name_read(const char *text, char out[NAME_MAX_LEN])
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++) {
+		int byte = (unsigned char)*text;
+
+		if (*text == '%') {
+			const int hi = hex(text[1]), lo = hi < 0 ? -1 : hex(text[2]);
+
+			byte = lo < 0 ? 0 : hi << 4 | lo;
+			text += 2;
+		}
+		if (byte == 0 || n + 1 == NAME_MAX_LEN)
+			return false;
+		out[n++] = (char)byte;
+	}
+	out[n] = '\0';
+	return n > 0;
+}
+
+static bool field_user(struct command *c, struct turn_filter *f)
+{
+	const json_t *v = json_object_get(c->in, "user");
+	const char *text = json_string_value(v);
+	char name[NAME_MAX_LEN];
+
+	if (v == NULL)
+		return true;
+	if (text == NULL || !name_read(text, name)) {
+		commands_refuse(c,
+			"user: a name is wanted, as allocations shows it: %%XX stands for "
+			"a byte that is not printable, and %%25 for %%");
+		return false;
+	}
+	if (dp_filter_user(c->control->dp, c->control->crypto, name, f))
+		return true;
+	commands_refuse(c, "user: libcrypto failed");
+	return false;
+}
+
+static bool field_client(struct command *c, const char *name, struct turn_filter *f)
+{
+	const json_t *v = json_object_get(c->in, name);
+	const char *text = json_string_value(v);
+
+	if (v == NULL)
+		return true;
+	f->wants |= TURN_FILTER_CLIENT;
+	if (text != NULL && addr_prefix_parse(text, &f->client) == 0)
+		return true;
+	commands_refuse(c, "%s: an address or prefix is wanted, such as 192.0.2.0/24", name);
+	return false;
+}
+
+static bool field_peer(struct command *c, struct turn_filter *f)
+{
+	const json_t *v = json_object_get(c->in, "peer");
+	const char *text = json_string_value(v);
+
+	if (v == NULL)
+		return true;
+	f->wants |= TURN_FILTER_PEER;
+	if (text != NULL && addr_parse(text, &f->peer) == 0)
+		return true;
+	commands_refuse(c, "peer: an address is wanted, without a port");
+	return false;
+}
+
+bool fields_word(struct command *c, const char *name, const char *const *words, unsigned int *out)
+{
+	const json_t *v = json_object_get(c->in, name);
+	const char *text = json_string_value(v);
+	char list[128] = "";
+
+	if (v == NULL)
+		return true;
+	for (unsigned int i = 0; words[i] != NULL; i++) {
+		if (text != NULL && strcmp(text, words[i]) == 0) {
+			*out = i;
+			return true;
+		}
+		if (words[i][0] != '\0')
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+				list[0] != '\0' ? ", " : "", words[i]);
+	}
+	commands_refuse(c, "%s: one of %s is wanted", name, list);
+	return false;
+}
+
+bool fields_filter(struct command *c, struct turn_filter *f)
+{
+	unsigned int transport = UINT8_MAX;
+	bool has;
+
+	*f = (struct turn_filter){0};
+	if (!fields_id(c, &has, &f->id) || !field_user(c, f) || !field_client(c, "client", f) ||
+		!field_client(c, "source", f) || !field_peer(c, f) ||
+		!fields_word(c, "transport", fields_transports, &transport))
+		return false;
+	if (has)
+		f->wants |= TURN_FILTER_ID;
+	if (transport != UINT8_MAX)
+		f->wants |= TURN_FILTER_TRANSPORT;
+	f->transport = (uint8_t)transport;
+	return true;
+}
+
+bool fields_page(struct command *c, unsigned int *page, unsigned int *rows)
+{
+	uint64_t p = 0, r = FIELDS_ROWS;
+
+	if (!fields_number(
+		    c, "page", &(struct fields_range){0, UINT32_MAX / FIELDS_ROWS_MAX}, &p) ||
+		!fields_number(c, "rows", &(struct fields_range){1, FIELDS_ROWS_MAX}, &r))
+		return false;
+	*page = (unsigned int)p;
+	*rows = (unsigned int)r;
+	return true;
+}
+
+bool fields_worker(struct command *c, int *worker)
+{
+	uint64_t w = UINT64_MAX;
+
+	*worker = -1;
+	if (!fields_number(
+		    c, "worker", &(struct fields_range){0, dp_workers(c->control->dp) - 1}, &w))
+		return false;
+	if (w != UINT64_MAX)
+		*worker = (int)w;
+	return true;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fields of requests: which allocations are meant, which page of how many rows. Each function
+// returns false with a reason in c->error when a field is not what it has to be. Private to
+// lib/mgmt. The control thread only.
+#pragma once
+
+#include "socket/commands.h"
+
+#define FIELDS_ROWS 50 // a page, unless the request says otherwise
+#define FIELDS_ROWS_MAX 512
+
+// A number from lo to hi; *out stays as it is when the request has none.
+struct fields_range {
+	uint64_t lo, hi;
+};
+bool fields_number(
+	struct command *c, const char *name, const struct fields_range *range, uint64_t *out);
+// The id of an allocation: a text of digits, or a number. *has: whether there is one.
+bool fields_id(struct command *c, bool *has, uint64_t *id);
+// id, user, client or source, peer and transport, as far as the request has them.
+bool fields_filter(struct command *c, struct turn_filter *f);
+// One of the words of a list that ends with NULL: its number in *out, which stays as it is when the
+// request has none.
+bool fields_word(struct command *c, const char *name, const char *const *words, unsigned int *out);
+// A page and its rows.
+bool fields_page(struct command *c, unsigned int *page, unsigned int *rows);
+// worker: its number, or -1 when the request has none.
+bool fields_worker(struct command *c, int *worker);
+// Names of transports, by enum turn_transport, and NULL.
+extern const char *const fields_transports[];

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands that ask workers. A sorted listing asks for the keys of all allocations, keeps the
+// largest as far as its page reaches, and then asks for the rows of these. By rate, it asks for the
+// keys twice, a second apart.
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "socket/fields.h"
+#include "socket/listings.h"
+#include "socket/shown.h"
+
+#define SORTED_MAX 65536 // rows that a sorted listing reaches
+#define RATE_MS 1000 // between the two looks that a rate is made of
+
+enum listing_sort { SORT_NONE, SORT_RATE, SORT_AGE, SORT_DATAGRAMS, SORT_BYTES };
+static const char *const sorts[] = {"", "rate", "age", "datagrams", "bytes", NULL};
+enum users_sort { USERS_BY_ALLOCATIONS, USERS_BY_DATAGRAMS, USERS_BY_BYTES };
+static const char *const user_sorts[] = {"allocations", "datagrams", "bytes", NULL};
+enum phase { PHASE_ROWS, PHASE_KEYS, PHASE_SAMPLES, PHASE_RATES, PHASE_FETCH };
+
+static enum command_end begin(struct command *c, struct scan *s)
+{
+	if (s == NULL)
+		return commands_refuse(c, "no memory");
+	s->list = json_array();
+	s->begun_ms = clients_now_ms();
+	json_object_set_new(c->out, "rows", s->list);
+	scans_begin(s);
+	return COMMAND_LATER;
+}
+
+static bool fail(struct scan *s, const char *why)
+{
+	snprintf(s->error, sizeof(s->error), "%s", why);
+	return false;
+}
+
+static void add_next(struct scan *s)
+{
+	json_object_set_new(s->out, "next", shown_number(s->page + 1));
+}
+
+// --- rows in the order of slots ------------------------------------------------------------------
+
+static bool rows_take(struct scan *s, const struct dp_answer *a)
+{
+	for (unsigned int i = 0; i < a->nb; i++) {
+		if (s->got == s->rows) {
+			add_next(s);
+			s->enough = true;
+			return true;
+		}
+		json_array_append_new(s->list, shown_allocation(&a->rows[i]));
+		s->got++;
+	}
+	s->question.max = s->rows + 1 - s->got;
+	return true;
+}
+
+// --- sorted --------------------------------------------------------------------------------------
+
+static bool sample_put(struct scan *s, const struct turn_key *key, uint64_t at_ms)
+{
+	if (s->nb_samples == s->room_samples) {
+		const size_t room = s->room_samples != 0 ? 2 * s->room_samples : 4096;
+		struct scan_sample *more = realloc(s->sample, room * sizeof(*more));
+
+		if (more == NULL)
+			return false;
+		s->sample = more;
+		s->room_samples = room;
+	}
+	s->sample[s->nb_samples++] = (struct scan_sample){key->id, key->value, (uint32_t)at_ms};
+	return true;
+}
+
+// Both walks go by worker and slot, as ids do, so one look forward finds what there was before.
+static void rate_put(struct scan *s, const struct turn_key *key, uint64_t at_ms)
+{
+	struct turn_key rate = *key;
+	const struct scan_sample *b;
+	uint32_t ms;
+
+	while (s->at_sample < s->nb_samples && s->sample[s->at_sample].id < key->id)
+		s->at_sample++;
+	b = &s->sample[s->at_sample];
+	if (s->at_sample == s->nb_samples || b->id != key->id) {
+		rate.value = key->value * 1000 / RATE_MS; // it is younger than that
+	} else {
+		ms = (uint32_t)at_ms - b->at_ms;
+		rate.value = ms > 0 ? (key->value - b->value) * 1000 / ms : 0;
+	}
+	ranking_put(&s->ranking, &rate);
+}
+
+static bool keys_take(struct scan *s, const struct dp_answer *a)
+{
+	for (unsigned int i = 0; i < a->nb; i++) {
+		if (s->phase == PHASE_KEYS)
+			ranking_put(&s->ranking, &a->keys[i]);
+		else if (s->phase == PHASE_RATES)
+			rate_put(s, &a->keys[i], a->at_ms);
+		else if (!sample_put(s, &a->keys[i], a->at_ms))
+			return fail(s, "no memory for rates of so many allocations");
+	}
+	return true;
+}
+
+// The row that is fetched next.
+static const struct turn_key *fetched(const struct scan *s)
+{
+	return &s->ranking.key[s->page * s->rows + s->got];
+}
+
+// Asks for the next row of the page. True when there is none.
+static bool fetch_next(struct scan *s)
+{
+	const unsigned int at = s->page * s->rows + s->got;
+
+	if (s->got == s->rows && at < s->ranking.n)
+		add_next(s);
+	if (s->got == s->rows || at >= s->ranking.n)
+		return true;
+	s->question = (struct dp_question){.kind = DP_ASK_ROWS,
+		.max = 1,
+		.filter = {.wants = TURN_FILTER_ID, .id = fetched(s)->id}};
+	s->first = s->last = turn_listing_worker(fetched(s)->id);
+	return false;
+}
+
+static bool sorted_take(struct scan *s, const struct dp_answer *a)
+{
+	json_t *row;
+
+	if (s->phase == PHASE_ROWS)
+		return rows_take(s, a);
+	if (s->phase != PHASE_FETCH)
+		return keys_take(s, a);
+	if (a->nb > 0) { // else it has ended since
+		row = shown_allocation(&a->rows[0]);
+		if (s->sort == SORT_RATE)
+			json_object_set_new(row, "rate", shown_number(fetched(s)->value));
+		json_array_append_new(s->list, row);
+	}
+	return true;
+}
+
+static bool sorted_end(struct scan *s)
+{
+	switch ((enum phase)s->phase) {
+	case PHASE_ROWS:
+		return true;
+	case PHASE_SAMPLES:
+		s->phase = PHASE_RATES;
+		s->rest_until_ms = s->begun_ms + RATE_MS;
+		return false;
+	case PHASE_KEYS:
+	case PHASE_RATES:
+		ranking_sort(&s->ranking);
+		s->phase = PHASE_FETCH;
+		return fetch_next(s);
+	case PHASE_FETCH:
+		s->got++;
+		return fetch_next(s);
+	}
+	return true;
+}
+
+static const struct scan_kind rows_kind = {.take = sorted_take, .end = sorted_end};
+static const struct scan_kind sorted_kind = {.heavy = true, .take = sorted_take, .end = sorted_end};
+
+static enum turn_sort sort_of(unsigned int sort)
+{
+	return sort == SORT_AGE      ? TURN_SORT_AGE
+		: sort == SORT_BYTES ? TURN_SORT_BYTES
+				     : TURN_SORT_DATAGRAMS;
+}
+
+static bool page_fits(struct command *c, unsigned int page, unsigned int rows)
+{
+	if ((uint64_t)(page + 1) * rows <= SORTED_MAX)
+		return true;
+	commands_refuse(c, "page: a sorted listing has %d rows at most; use filters, or no sort",
+		SORTED_MAX);
+	return false;
+}
+
+enum command_end listings_allocations(struct command *c)
+{
+	struct dp_question q = {0};
+	unsigned int page, rows, sort = SORT_NONE;
+	struct scan *s;
+	int worker;
+
+	if (!fields_filter(c, &q.filter) || !fields_page(c, &page, &rows) ||
+		!fields_worker(c, &worker) || !fields_word(c, "sort", sorts, &sort) ||
+		(sort != SORT_NONE && !page_fits(c, page, rows)))
+		return COMMAND_REFUSED;
+	s = scans_new(c, sort == SORT_NONE ? &rows_kind : &sorted_kind, worker);
+	if (s != NULL && sort != SORT_NONE && !ranking_init(&s->ranking, (page + 1) * rows + 1)) {
+		free(s);
+		s = NULL;
+	}
+	if (s == NULL)
+		return begin(c, s);
+	q.kind = sort == SORT_NONE ? DP_ASK_ROWS : DP_ASK_KEYS;
+	q.sort = (uint8_t)sort_of(sort);
+	q.max = sort == SORT_NONE ? rows + 1 : DP_ANSWER_KEYS;
+	q.walk.skip = sort == SORT_NONE ? page * rows : 0;
+	s->question = q;
+	s->page = page;
+	s->rows = rows;
+	s->sort = sort;
+	s->phase = sort == SORT_NONE ? PHASE_ROWS : sort == SORT_RATE ? PHASE_SAMPLES : PHASE_KEYS;
+	return begin(c, s);
+}
+
+// --- users ---------------------------------------------------------------------------------------
+
+static bool users_take(struct scan *s, const struct dp_answer *a)
+{
+	const struct tally_row *t;
+	json_t *row;
+
+	if (s->phase == PHASE_KEYS) {
+		for (unsigned int i = 0; i < a->nb; i++)
+			if (!tally_put(&s->tally, &a->keys[i]))
+				return fail(s, "no memory for so many users");
+		return true;
+	}
+	t = tally_find(&s->tally, fetched(s)->user);
+	if (a->nb == 0 || t == NULL)
+		return true;
+	row = json_object();
+	json_object_set_new(row, "user", shown_user(&a->rows[0]));
+	json_object_set_new(row, "allocations", shown_number(t->count));
+	json_object_set_new(
+		row, s->sort == USERS_BY_BYTES ? "bytes" : "datagrams", shown_number(t->sum));
+	json_array_append_new(s->list, row);
+	return true;
+}
+
+static bool users_end(struct scan *s)
+{
+	if (s->phase == PHASE_FETCH) {
+		s->got++;
+		return fetch_next(s);
+	}
+	for (uint32_t i = 0; i < s->tally.size; i++) {
+		const struct tally_row *t = &s->tally.row[i];
+		const uint64_t value = s->sort == USERS_BY_ALLOCATIONS ? t->count : t->sum;
+
+		if (t->count > 0)
+			ranking_put(&s->ranking, &(struct turn_key){t->id, value, t->user});
+	}
+	json_object_set_new(s->out, "users", shown_number(s->tally.used));
+	ranking_sort(&s->ranking);
+	s->phase = PHASE_FETCH;
+	return fetch_next(s);
+}
+
+static const struct scan_kind users_kind = {.heavy = true, .take = users_take, .end = users_end};
+
+enum command_end listings_users(struct command *c)
+{
+	unsigned int page, rows, sort = USERS_BY_ALLOCATIONS;
+	struct dp_question q = {.kind = DP_ASK_KEYS, .max = DP_ANSWER_KEYS};
+	struct scan *s;
+
+	if (!fields_filter(c, &q.filter) || !fields_page(c, &page, &rows) ||
+		!fields_word(c, "sort", user_sorts, &sort) || !page_fits(c, page, rows))
+		return COMMAND_REFUSED;
+	s = scans_new(c, &users_kind, -1);
+	if (s != NULL && !ranking_init(&s->ranking, (page + 1) * rows + 1)) {
+		free(s);
+		s = NULL;
+	}
+	if (s == NULL)
+		return begin(c, s);
+	q.sort = sort == USERS_BY_BYTES ? TURN_SORT_BYTES : TURN_SORT_DATAGRAMS;
+	s->question = q;
+	s->page = page;
+	s->rows = rows;
+	s->sort = sort;
+	s->phase = PHASE_KEYS;
+	return begin(c, s);
+}
+
+// --- one allocation ------------------------------------------------------------------------------
+
+static bool show_take(struct scan *s, const struct dp_answer *a)
+{
+	json_t *o;
+
+	if (!a->detail.found)
+		return fail(s, "id: there is no such allocation: it has ended, or never was");
+	o = shown_detail(s->control->dp, &a->detail, s->page);
+	json_object_del(s->out, "rows");
+	json_object_update(s->out, o);
+	json_decref(o);
+	return true;
+}
+
+static bool at_end(struct scan *s)
+{
+	return true;
+}
+
+static const struct scan_kind show_kind = {.take = show_take, .end = at_end};
+
+enum command_end listings_show(struct command *c)
+{
+	struct dp_question q = {.kind = DP_ASK_DETAIL};
+	uint64_t page = 0;
+	struct scan *s;
+
+	if (!fields_filter(c, &q.filter) ||
+		!fields_number(c, "page", &(struct fields_range){0, 4096}, &page))
+		return COMMAND_REFUSED;
+	if ((q.filter.wants & TURN_FILTER_ID) == 0)
+		return commands_refuse(c, "id: say which allocation; allocations shows their ids");
+	if (turn_listing_worker(q.filter.id) >= dp_workers(c->control->dp))
+		return commands_refuse(
+			c, "id: there is no such allocation: no worker has such numbers");
+	s = scans_new(c, &show_kind, (int)turn_listing_worker(q.filter.id));
+	if (s == NULL)
+		return begin(c, s);
+	q.walk.skip = (uint32_t)page * TURN_DETAIL_ROWS;
+	s->question = q;
+	s->page = (unsigned int)page;
+	return begin(c, s);
+}
+
+// --- ending allocations --------------------------------------------------------------------------
+
+static bool kill_take(struct scan *s, const struct dp_answer *a)
+{
+	s->got += a->nb;
+	return true;
+}
+
+static bool kill_end(struct scan *s)
+{
+	LOG(CONTROL, NOTICE, "%u allocation%s ended by order %s", s->got, s->got == 1 ? "" : "s",
+		s->what);
+	json_object_del(s->out, "rows");
+	json_object_set_new(s->out, "killed", shown_number(s->got));
+	return true;
+}
+
+static const struct scan_kind kill_kind = {.orders = true, .take = kill_take, .end = kill_end};
+
+// What was ordered and by whom, for the log.
+static char *order_text(const struct command *c)
+{
+	char *in = json_dumps(c->in, JSON_COMPACT | JSON_ENSURE_ASCII), *text = NULL;
+
+	if (in != NULL &&
+		asprintf(&text, "%.512s of uid %u, pid %d", in, (unsigned int)c->client->uid,
+			(int)c->client->pid) < 0)
+		text = NULL;
+	free(in);
+	return text;
+}
+
+enum command_end listings_kill(struct command *c)
+{
+	struct dp_question q = {.kind = DP_ASK_KILL};
+	int worker = -1;
+	struct scan *s;
+
+	if (!fields_filter(c, &q.filter))
+		return COMMAND_REFUSED;
+	if (q.filter.wants == 0)
+		return commands_refuse(c, "say which allocations: by id, user or source");
+	if ((q.filter.wants & TURN_FILTER_ID) != 0)
+		worker = (int)turn_listing_worker(q.filter.id);
+	if (worker >= (int)dp_workers(c->control->dp))
+		return commands_refuse(
+			c, "id: there is no such allocation: no worker has such numbers");
+	s = scans_new(c, &kill_kind, worker);
+	if (s == NULL)
+		return begin(c, s);
+	s->question = q;
+	s->what = order_text(c);
+	if (s->what == NULL) {
+		free(s);
+		s = NULL;
+	}
+	return begin(c, s);
+}
+
+// --- neighbours ----------------------------------------------------------------------------------
+
+static bool neighbours_take(struct scan *s, const struct dp_answer *a)
+{
+	for (unsigned int i = 0; i < a->nb; i++, s->got++) {
+		if (s->got < s->page * s->rows)
+			continue;
+		if (s->got == (s->page + 1) * s->rows) {
+			add_next(s);
+			s->enough = true;
+			return true;
+		}
+		json_array_append_new(s->list, shown_neighbour(s->control->dp, &a->neighbours[i]));
+	}
+	return true;
+}
+
+static const struct scan_kind neighbours_kind = {.take = neighbours_take, .end = at_end};
+
+enum command_end listings_neighbours(struct command *c)
+{
+	unsigned int page, rows;
+	struct scan *s;
+	int worker;
+
+	if (!fields_page(c, &page, &rows) || !fields_worker(c, &worker))
+		return COMMAND_REFUSED;
+	s = scans_new(c, &neighbours_kind, worker >= 0 ? worker : 0);
+	if (s == NULL)
+		return begin(c, s);
+	s->question = (struct dp_question){.kind = DP_ASK_NEIGHBOURS, .max = DP_ANSWER_ROWS};
+	s->page = page;
+	s->rows = rows;
+	json_object_set_new(c->out, "worker", shown_number(s->first));
+	return begin(c, s);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes and removes the file of the control socket.
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "socket/place.h"
+
+#define FOLDER "/run/slipring"
+#define BACKLOG 64
+
+// The path that is used: what the key says, else one by the name of the instance.
+static int path_of(struct place *p, const struct conf *c)
+{
+	const char *prefix = c->eal_file_prefix;
+	int n;
+
+	if (c->control.socket != NULL)
+		n = snprintf(p->path, sizeof(p->path), "%s", c->control.socket);
+	else if (prefix == NULL || strcmp(prefix, "slipring") == 0)
+		n = snprintf(p->path, sizeof(p->path), FOLDER "/control.sock");
+	else
+		n = snprintf(p->path, sizeof(p->path), FOLDER "/%s.sock", prefix);
+	return n < (int)sizeof(p->path) ? 0 : -ENAMETOOLONG;
+}
+
+static struct sockaddr_un address_of(const struct place *p)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	memcpy(a.sun_path, p->path, sizeof(a.sun_path));
+	return a;
+}
+
+// The folder, locked, so that of two processes that find a dead socket one replaces it. -errno.
+static int folder_lock(const struct place *p, bool make)
+{
+	char copy[sizeof(p->path)];
+	const char *folder;
+	int fd;
+
+	memcpy(copy, p->path, sizeof(copy));
+	folder = dirname(copy);
+	if (make && mkdir(folder, 0755) != 0 && errno != EEXIST)
+		return -errno;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX) != 0) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
+// Removes what a dead process has left. -EADDRINUSE: somebody listens; -ENOTSOCK: another file.
+static int clear(const struct place *p)
+{
+	const struct sockaddr_un a = address_of(p);
+	struct stat st;
+	int fd, rc;
+
+	if (lstat(p->path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	rc = connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0 ? 0 : errno;
+	close(fd);
+	// EAGAIN: its backlog is full, so somebody has it
+	if (rc != ECONNREFUSED)
+		return -EADDRINUSE;
+	return unlink(p->path) == 0 ? 0 : -errno;
+}
+
+// Gives the socket to its group. Nobody but its owner could open it until then.
+static int give(const struct place *p, const char *name, char *error, size_t len)
+{
+	const struct group *g = getgrnam(name);
+
+	if (g == NULL) {
+		snprintf(error, len, "control.group: there is no group %s on this host", name);
+		return -ENOENT;
+	}
+	if (chown(p->path, (uid_t)-1, g->gr_gid) == 0 && chmod(p->path, 0660) == 0)
+		return 0;
+	snprintf(error, len,
+		"control.group: %s cannot be given to group %s: %s (the unit may need "
+		"SupplementaryGroups=%s or CAP_CHOWN)",
+		p->path, name, strerror(errno), name);
+	return -EPERM;
+}
+
+static const char *advice(int rc)
+{
+	switch (-rc) {
+	case EADDRINUSE:
+		return "another process listens there; give this one another control.socket";
+	case ENOTSOCK:
+		return "a file that is no socket lies there; remove it";
+	case ENOENT:
+		return "its folder is missing; make it, or RuntimeDirectory= in the unit";
+	default:
+		return strerror(-rc);
+	}
+}
+
+static int bind_there(struct place *p)
+{
+	const struct sockaddr_un a = address_of(p);
+
+	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	// the mode before there is a file: it is never open to others
+	if (p->fd < 0 || fchmod(p->fd, 0600) != 0 ||
+		bind(p->fd, (const struct sockaddr *)&a, sizeof(a)) != 0 ||
+		lstat(p->path, &p->made) != 0 || chmod(p->path, 0600) != 0 ||
+		listen(p->fd, BACKLOG) != 0)
+		return -errno;
+	return 0;
+}
+
+int place_open(struct place *p, const struct conf *c, char *error, size_t len)
+{
+	int rc, folder;
+
+	*p = (struct place){.fd = -1};
+	if (c->control.socket != NULL && c->control.socket[0] == '\0')
+		return 1;
+	rc = path_of(p, c);
+	folder = rc == 0 ? folder_lock(p, c->control.socket == NULL) : rc;
+	rc = folder < 0 ? folder : clear(p);
+	if (rc == 0)
+		rc = bind_there(p);
+	if (rc != 0)
+		snprintf(error, len, "control.socket: %s: %s", p->path, advice(rc));
+	else if (c->control.group != NULL)
+		rc = give(p, c->control.group, error, len);
+	if (folder >= 0)
+		close(folder);
+	if (rc != 0)
+		place_close(p);
+	return rc;
+}
+
+void place_close(struct place *p)
+{
+	struct stat st;
+
+	if (p->fd >= 0 && p->made.st_ino != 0 && lstat(p->path, &st) == 0 &&
+		st.st_ino == p->made.st_ino && st.st_dev == p->made.st_dev)
+		unlink(p->path);
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The scans under way. Each has one question out at a time; workers answer it over their rounds.
+#include <stdlib.h>
+
+#include "socket/commands.h"
+#include "socket/scans.h"
+
+#define LOOK_US 50 // between looks for an answer
+#define ANSWER_MS 30000 // a worker that takes longer does not run
+
+struct scan *scans_new(struct command *c, const struct scan_kind *kind, int worker)
+{
+	struct scan *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->kind = kind;
+	s->control = c->control;
+	s->client = c->client;
+	s->out = c->out;
+	s->first = s->worker = worker >= 0 ? (unsigned int)worker : 0;
+	s->last = worker >= 0 ? (unsigned int)worker : dp_workers(c->control->dp) - 1;
+	return s;
+}
+
+void scans_begin(struct scan *s)
+{
+	struct scan **at = &s->control->scans.first;
+
+	while (*at != NULL) // the last one: they take turns in the order in which they came
+		at = &(*at)->next;
+	*at = s;
+}
+
+// Takes it off the list, answers and frees it.
+static void finish(struct scan *s)
+{
+	struct control *k = s->control;
+	struct scan **at = &k->scans.first;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	k->scans.heavy -= s->begun && s->kind->heavy;
+	if (s->client != NULL)
+		commands_answer(k, s->client, s->out, s->error[0] != '\0' ? s->error : NULL);
+	else
+		json_decref(s->out);
+	ranking_free(&s->ranking);
+	tally_free(&s->tally);
+	free(s->sample);
+	free(s->what);
+	free(s);
+}
+
+// The worker has answered, or all have been asked: what is next. True when the scan is complete.
+static bool go_on(struct scan *s, const struct turn_walk *walk)
+{
+	s->question.walk = *walk;
+	if (!walk->end && !s->enough)
+		return false;
+	s->question.walk = (struct turn_walk){.skip = walk->skip};
+	if (s->worker++ < s->last && !s->enough)
+		return false;
+	s->enough = false;
+	if (s->kind->end(s))
+		return true;
+	s->worker = s->first;
+	return false;
+}
+
+// Looks for the answer. True when the scan is complete.
+static bool look(struct scan *s)
+{
+	const struct dp_answer *a = dp_answered(s->control->dp, s->worker);
+	const unsigned int worker = s->worker;
+	struct turn_walk walk;
+	bool ok;
+
+	if (a == NULL && clients_now_ms() - s->asked_ms < ANSWER_MS)
+		return false;
+	s->asked = false;
+	if (a == NULL) {
+		dp_answer_done(s->control->dp, worker);
+		snprintf(s->error, sizeof(s->error), "worker %u does not answer", worker);
+		return true;
+	}
+	walk = a->walk;
+	ok = s->kind->take(s, a);
+	dp_answer_done(s->control->dp, worker);
+	return !ok || go_on(s, &walk);
+}
+
+// One step of one scan. True when there is nothing to wait for before the next.
+static bool step(struct scan *s, bool *complete)
+{
+	struct scans *all = &s->control->scans;
+
+	*complete = false;
+	if (s->client == NULL && !s->kind->orders && !s->asked) {
+		*complete = true;
+		return true;
+	}
+	if (!s->begun && s->kind->heavy && all->heavy >= SCANS_HEAVY)
+		return false;
+	if (!s->begun)
+		all->heavy += s->kind->heavy;
+	s->begun = true;
+	if (s->asked) {
+		*complete = look(s);
+		return !s->asked;
+	}
+	s->asked = dp_ask(s->control->dp, s->worker, &s->question) == 0;
+	s->asked_ms = clients_now_ms();
+	return false;
+}
+
+int64_t scans_step(struct control *k)
+{
+	const uint64_t now_ms = clients_now_ms();
+	int64_t wait_us = -1;
+	struct scan *next;
+
+	for (struct scan *s = k->scans.first; s != NULL; s = next) {
+		bool complete = false, again;
+		int64_t us;
+
+		next = s->next;
+		if (s->rest_until_ms > now_ms && s->client != NULL) {
+			us = (int64_t)(s->rest_until_ms - now_ms) * 1000;
+		} else {
+			again = step(s, &complete);
+			us = again ? 0 : LOOK_US;
+		}
+		if (complete)
+			finish(s);
+		if (wait_us < 0 || us < wait_us)
+			wait_us = us;
+	}
+	return k->scans.first != NULL ? wait_us : -1;
+}
+
+void scans_gone(struct control *k, const struct client *c)
+{
+	for (struct scan *s = k->scans.first; s != NULL; s = s->next)
+		if (s->client == c)
+			s->client = NULL;
+}
+
+void scans_close(struct control *k)
+{
+	while (k->scans.first != NULL) {
+		struct scan *s = k->scans.first;
+
+		if (s->asked)
+			dp_answer_done(k->dp, s->worker);
+		s->client = NULL;
+		finish(s);
+	}
+}

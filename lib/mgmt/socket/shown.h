@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Structures of the data path as JSON. Texts of strangers are written so that nothing in them can
+// be taken for anything else (mgmt_rows_text). Private to lib/mgmt. The control thread only.
+#pragma once
+
+#include <jansson.h>
+
+#include "dp.h"
+
+json_t *shown_text(const char *text);
+json_t *shown_number(uint64_t n);
+json_t *shown_addr(const struct addr *a); // "" for ::
+json_t *shown_endpoint(const struct endpoint *e);
+json_t *shown_id(uint64_t id); // text: many a reader of JSON keeps 53 bits of a number
+// The name by which a user counts: of a REST name the id behind its expiry.
+json_t *shown_user(const struct turn_info *i);
+json_t *shown_allocation(const struct turn_info *i);
+json_t *shown_detail(const struct dp *d, const struct dp_detail *t, unsigned int page);
+json_t *shown_neighbour(const struct dp *d, const struct neigh_info *n);

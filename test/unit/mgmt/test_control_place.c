@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control socket as a file: its mode, a dead process's and a live one's, what is not ours.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "conf.h"
+#include "socket/place.h"
+
+static char folder[] = "/tmp/control-XXXXXX", path[64], error[256];
+static struct conf conf;
+
+static int setup(void **state)
+{
+	memcpy(folder, "/tmp/control-XXXXXX", sizeof(folder));
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/control.sock", folder);
+	conf = (struct conf){.control = {.socket = path}};
+	error[0] = '\0';
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlink(path);
+	return rmdir(folder);
+}
+
+static void only_its_owner_may_open_it(void **state)
+{
+	struct place p;
+	struct stat st;
+
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISSOCK(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0600);
+	place_close(&p);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void its_group_may_when_there_is_one(void **state)
+{
+	struct place p;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	conf.control.group = (char *)(uintptr_t) "daemon";
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	assert_int_equal(st.st_gid, 1); // Debian's
+	place_close(&p);
+	conf.control.group = (char *)(uintptr_t) "no-such-group";
+	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "control.group"));
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_dead_process_is_replaced_and_a_live_one_is_not(void **state)
+{
+	struct place live, late;
+	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	memcpy(a.sun_path, path, sizeof(path));
+	assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
+	close(fd); // and the file stays
+	assert_int_equal(place_open(&live, &conf, error, sizeof(error)), 0);
+	assert_true(place_open(&late, &conf, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "another process"));
+	assert_int_equal(access(path, F_OK), 0);
+	place_close(&live);
+}
+
+static void a_file_that_is_no_socket_stays(void **state)
+{
+	struct place p;
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fclose(file);
+	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "no socket"));
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+// Whoever has taken the path since keeps it.
+static void what_is_not_ours_any_more_stays(void **state)
+{
+	struct place p;
+	FILE *file;
+
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(unlink(path), 0);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fclose(file);
+	place_close(&p);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void none_and_no_folder(void **state)
+{
+	struct place p;
+
+	conf.control.socket = (char *)(uintptr_t) "";
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 1);
+	conf.control.socket = (char *)(uintptr_t) "/tmp/no/such/folder/control.sock";
+	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "RuntimeDirectory"));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(only_its_owner_may_open_it),
+		T(its_group_may_when_there_is_one),
+		T(a_dead_process_is_replaced_and_a_live_one_is_not),
+		T(a_file_that_is_no_socket_stays),
+		T(what_is_not_ours_any_more_stays),
+		T(none_and_no_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
