@@ -11,6 +11,7 @@
 
 #include "dpdk_compat.h"
 #include "events.h"
+#include "log.h"
 #include "meanings.h"
 #include "records/records.h"
 #include "rows.h"
@@ -298,6 +299,27 @@ static int handle_meanings(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+// Three entries an area. (An object in an object is more than DPDK 22.11 writes.)
+static int handle_log(const char *params, struct rte_tel_data *out)
+{
+	struct mgmt_log_area a;
+	char name[64];
+
+	rte_tel_data_start_dict(out);
+	for (unsigned int i = 0; mgmt_log_area(i, &a); i++) {
+		const char *area = conf_area_name(i);
+
+		snprintf(name, sizeof(name), "%s_level", area);
+		rte_tel_data_add_dict_string(out, name, conf_level_name(a.level));
+		snprintf(name, sizeof(name), "%s_lines", area);
+		rte_tel_data_add_dict_u64(out, name, a.lines);
+		snprintf(name, sizeof(name), "%s_suppressed", area);
+		rte_tel_data_add_dict_u64(out, name, a.suppressed);
+	}
+	rte_tel_data_add_dict_u64(out, "lost", mgmt_log_lost());
+	return 0;
+}
+
 static const struct command {
 	const char *name;
 	int (*handle)(const char *params, struct rte_tel_data *out);
@@ -324,6 +346,7 @@ static const struct command {
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"What counters mean. Parameter: drops, refusals, streams or dtls."},
+	{"/slipring/log", handle_log, "Areas of the log: level, lines written and left out."},
 	// last in the table, so that a client that sees "ready" can ask all others
 	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
 };

@@ -147,6 +147,9 @@ def journal_away(lab):
     lost = stand_in.told(b"lost: the journal did not take")[0]
     assert int(lost["SLIPRING_LOST"]) > 0 and lost["PRIORITY"] == b"4", lost
     assert len(server.log()) == before, "nothing more on standard error"
+    counts = server.telemetry.ask("/slipring/log")
+    assert counts["lost"] == int(lost["SLIPRING_LOST"]), counts
+    assert counts["config_level"] == "info" and counts["config_suppressed"] == 0, counts
     stand_in.close()
     until(lambda: server.log().count("no journal at ") == 2, 5, "it is gone again")
     client.close()
