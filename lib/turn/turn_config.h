@@ -131,6 +131,7 @@ struct turn_config {
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell
+	uint32_t interim_s; // between two events of a live allocation (turn_event.h); 0 = no such
 	uint32_t workers;
 	uint32_t interim_s; // seconds between two interim events of an allocation; 0 = none
 	struct turn_limits limits;

@@ -12,7 +12,7 @@
 
 enum turn_event_kind {
 	TURN_EVENT_MADE, // an allocation
-	TURN_EVENT_INTERIM, // it was refreshed, turn_config.interim_s after the last one
+	TURN_EVENT_INTERIM, // it was refreshed turn_config.interim_s after the last one, or later
 	TURN_EVENT_ENDED,
 	TURN_EVENT_REFUSED, // a request
 	// A connection over TCP, TLS or DTLS was refused or ended before its first message: why is
@@ -21,11 +21,11 @@ enum turn_event_kind {
 };
 
 // Why an allocation has ended: X(enum, name, meaning).
-#define TURN_ENDS(X)                                                                               \
-	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0")      \
-	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")                  \
-	X(TURN_END_CONNECTION, "connection", "the client's TCP, TLS or DTLS connection has ended") \
-	X(TURN_END_KILLED, "killed", "an operator has ended it")                                   \
+#define TURN_ENDS(X)                                                                           \
+	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0")  \
+	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")              \
+	X(TURN_END_CONNECTION, "connection", "the client's TCP, TLS or DTLS connection ended") \
+	X(TURN_END_KILLED, "killed", "an operator has ended it")                               \
 	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")
 
 enum turn_end {
@@ -40,19 +40,24 @@ const char *turn_end_name(unsigned int end);
 const char *turn_end_text(unsigned int end);
 
 struct turn_event {
-	uint64_t at_ms; // the shard's clock
+	uint64_t at_ms; // the shard's clock; of a fold, when the last of them came
 	uint64_t wall_s; // time of day
 	uint64_t id; // of the allocation; 0 = there is none
 	struct endpoint client, relay; // relay: as the client was told it; :: = there is none
-	struct endpoint peer; // that a permission or channel was asked for; :: = none
+	struct endpoint peer; // that a permission or channel was asked for, as named; :: = none
 	uint8_t kind; // enum turn_event_kind
 	uint8_t worker, listener;
 	bool proved; // the client has shown that its address is its own
 	uint16_t method; // REFUSED: of the request (STUN)
 	uint16_t why; // REFUSED: enum turn_refusal; ENDED: enum turn_end
-	uint32_t more; // REFUSED: so many like it were left out since the last one (a fold)
+	// REFUSED: 0 = this one request. Else a fold: so many more like it, from one source, have
+	// come since the last event, and the other members are those of the last of them. client is
+	// :: where they came from more unproved sources than are told apart.
+	uint32_t more;
 	uint32_t lifetime_s; // MADE, INTERIM: until it expires; ENDED: how long it has lived
 	struct turn_usage usage; // INTERIM, ENDED
 	uint8_t name_len;
-	char name[TURN_EVENT_NAME_LEN]; // as the client sent it, any bytes; truncated
+	// USERNAME as the client sent it, any bytes, truncated; behind a USERHASH the configured
+	// name. ENDED: what the allocation keeps of it, TURN_NAME_LEN bytes.
+	char name[TURN_EVENT_NAME_LEN];
 };

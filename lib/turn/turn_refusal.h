@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every reason for which a request is refused: the code and phrase of its answer, the name of its
-// counter, and what an operator is told.
+// counter, and what an operator is told. turn_stats counts every refused request by its reason.
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 		"nonce past its time: the client gets a new one and asks again", "")               \
 	X(TURN_REFUSED_NONCE_FOREIGN, 438, "nonce-foreign", "",                                    \
 		"nonce that this box has not made for this client",                                \
-		"usual after a restart without auth.nonce-secret, or when the client's address "   \
+		"usual after a restart without auth.nonce.secret, or when the client's address "   \
 		"has changed; else a forged request")                                              \
 	X(TURN_REFUSED_INCOMPLETE, 400, "credentials-incomplete", "",                              \
 		"signed request without USERNAME, REALM or NONCE",                                 \
@@ -28,7 +28,7 @@
 	X(TURN_REFUSED_REALM, 401, "realm-wrong", "", "REALM is not this server's",                \
 		"the client was set up for another server's realm: compare with auth.realm")       \
 	X(TURN_REFUSED_USER_UNKNOWN, 401, "user-unknown", "",                                      \
-		"no user has that name, and it is no REST name",                                   \
+		"no user has that name, and it is no REST name, or there are no auth.secrets",     \
 		"add the user under auth.users, or correct the name in the client")                \
 	X(TURN_REFUSED_PASSWORD, 401, "password-wrong", "",                                        \
 		"the user is known, and the signature is not by that password",                    \
@@ -71,17 +71,17 @@
 		"peer, or asked family, is not of the allocation's family",                        \
 		"usual with clients that try all candidates")                                      \
 	X(TURN_REFUSED_QUOTA_USER, 486, "quota-user", "",                                          \
-		"the user has as many allocations as limits.allocations-per-user allows",          \
+		"the user has as many allocations as limits.per-user allows",                      \
 		"raise the limit, or look for clients that leave allocations behind")              \
 	X(TURN_REFUSED_QUOTA_SOURCE, 486, "quota-source", "",                                      \
-		"the address has as many allocations as limits.allocations-per-source allows",     \
+		"the address has as many allocations as limits.per-source allows",                 \
 		"raise the limit where many clients share an address")                             \
 	X(TURN_REFUSED_QUOTA_TOTAL, 486, "quota-total", "",                                        \
 		"the box has as many allocations as limits.allocations allows",                    \
 		"raise the limit, or add a box")                                                   \
 	X(TURN_REFUSED_QUOTA_PAIR, 508, "quota-pair", "",                                          \
 		"EVEN-PORT asks for two, and only one more is allowed",                            \
-		"raise the user's limit, or let the client ask for one port")                      \
+		"raise the limit that is met, or let the client ask for one port")                 \
 	X(TURN_REFUSED_NO_PORT, 508, "no-port", "", "no relay port is free",                       \
 		"add relay addresses, widen relay.ports, or shorten relay.quarantine")             \
 	X(TURN_REFUSED_RELAY_LOST, 508, "relay-lost", "",                                          \
@@ -91,7 +91,7 @@
 		"the tables follow limits.allocations: raise it")                                  \
 	X(TURN_REFUSED_TOKEN, 508, "reservation-unknown", "",                                      \
 		"nobody has reserved a port by that token, or its time has passed",                \
-		"usual when a client asks more than 30 seconds after EVEN-PORT")                   \
+		"the client asks more than 60 seconds after EVEN-PORT, or twice")                  \
 	X(TURN_REFUSED_SHARED_PORT, 508, "shared-no-pair", "",                                     \
 		"EVEN-PORT or RESERVATION-TOKEN where relay ports are shared",                     \
 		"such clients need relay.mode unique")                                             \
@@ -107,7 +107,7 @@
 		"see limits.channels, limits.sure and limits.pool")                                \
 	X(TURN_REFUSED_CHANNEL_NUMBER, 400, "channel-number", "",                                  \
 		"channel number outside of the range",                                             \
-		"the client is broken; for old ones see auth.rfc5766-channels")                    \
+		"the client is broken; for old ones see peers.rfc5766-channels")                   \
 	X(TURN_REFUSED_CHANNEL_CLASH, 400, "channel-clash", "",                                    \
 		"the channel has another peer, or the peer another channel",                       \
 		"the client is broken (RFC 8656 12.2)")                                            \
@@ -118,11 +118,15 @@
 	X(TURN_REFUSED_SHARED_PEER, 508, "shared-peer",                                            \
 		"Peer In Use On This Shared Relay Address",                                        \
 		"another allocation on the same shared relay port has the peer",                   \
-		"add relay addresses or ports: relay.shared-ports")                                \
+		"add relay addresses, or ports to relay.ports")                                    \
 	X(TURN_REFUSED_SHARED_SHARE, 508, "shared-share",                                          \
 		"Peer In Use By Other Allocations Of This User",                                   \
 		"the user's other allocations have the peer on as many shared ports as allowed",   \
 		"see relay.peer-share")                                                            \
+	X(TURN_REFUSED_SHARED_FULL, 508, "shared-full", "",                                        \
+		"no room for the peer on the shared port: of the allocation, the user's share or " \
+		"the pool",                                                                        \
+		"see relay.peers-per-allocation, limits.sure and limits.pool")                     \
 	X(TURN_REFUSED_INTERNAL, 0, "internal", "",                                                \
 		"libcrypto failed, or the answer did not fit: not answered",                       \
 		"report it, with the log")

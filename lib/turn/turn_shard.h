@@ -32,7 +32,7 @@ struct turn_shard_params {
 	// Called for a line that is new, or has another copy (or the same again), and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
-	// Called for each event, which is the caller's again afterwards. NULL = nobody wants to
+	// Called for each event, which is the shard's again afterwards. NULL = nobody wants to
 	// know.
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of what events tell.
+// Names and meanings of the reasons for which allocations end.
 #include "turn_event.h"
 
 static const struct {
 	const char *name, *text;
-} ends[TURN_END_END] = {
-#define X(id, name, text) [id] = {name, text},
+} ends[] = {
+#define X(id, n, t) [id] = {n, t},
 	TURN_ENDS(X)
 #undef X
 };

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fold of refusals: one event at once, then one that says how many more; whose entries give way
+// to whom; and that no refusal is lost or told twice.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "limits/fold.h"
+#include "turn_refusal.h"
+
+#define START_MS 1000000
+
+static struct fold *fold;
+static uint64_t now_ms;
+static uint64_t events, sum; // told; a fold counts as many as it says
+static struct turn_event last;
+
+static void told(void *ctx, const struct turn_event *e)
+{
+	assert_ptr_equal(ctx, &last);
+	last = *e;
+	events++;
+	sum += e->more > 0 ? e->more : 1;
+}
+
+static int setup(void **state)
+{
+	const struct hash_key key = {.k = {1, 2}};
+	const size_t size = (fold_size() + 63) & ~(size_t)63;
+	void *mem = aligned_alloc(64, size);
+
+	assert_non_null(mem);
+	memset(mem, 0, size);
+	fold = fold_create(mem, &key, told, &last);
+	now_ms = START_MS;
+	events = sum = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(fold);
+	return 0;
+}
+
+static void refuse(const struct addr *source, uint16_t port, enum turn_refusal why, bool proved)
+{
+	const struct turn_event e = {.at_ms = now_ms,
+		.kind = TURN_EVENT_REFUSED,
+		.client = {*source, port},
+		.why = (uint16_t)why,
+		.proved = proved};
+
+	fold_refused(fold, &e);
+}
+
+static struct addr source(uint32_t n)
+{
+	const uint8_t be[4] = {
+		(uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
+
+	return addr_from_v4(be);
+}
+
+static void password(uint32_t from, uint16_t port)
+{
+	const struct addr a = source(from);
+
+	refuse(&a, port, TURN_REFUSED_PASSWORD, true);
+}
+
+static void expire(void)
+{
+	while (fold_expire(fold, now_ms))
+		;
+}
+
+static void first_at_once_and_the_rest_after_ten_seconds(void **state)
+{
+	password(1, 1000);
+	assert_int_equal(events, 1);
+	assert_int_equal(last.more, 0);
+	for (uint16_t i = 0; i < 4211; i++) {
+		now_ms++;
+		password(1, (uint16_t)(2000 + i));
+	}
+	assert_int_equal(events, 1);
+	now_ms = START_MS + FOLD_MS - 1;
+	expire();
+	assert_int_equal(events, 1);
+	now_ms++;
+	expire();
+	assert_int_equal(events, 2);
+	assert_int_equal(last.more, 4211);
+	assert_int_equal(last.client.port, 2000 + 4210); // the last of them
+	// then it begins anew
+	password(1, 7);
+	assert_int_equal(events, 3);
+	assert_int_equal(last.more, 0);
+	now_ms += FOLD_MS;
+	expire();
+	assert_int_equal(events, 3); // there were no more
+}
+
+// Also where nobody has swept it.
+static void an_entry_past_its_time_is_over(void **state)
+{
+	password(1, 1);
+	password(1, 2);
+	now_ms += FOLD_MS;
+	password(1, 3);
+	assert_int_equal(events, 3);
+	assert_int_equal(last.more, 0);
+	assert_int_equal(last.client.port, 3);
+	assert_int_equal(sum, 3);
+}
+
+static void reasons_and_sources_are_told_apart(void **state)
+{
+	struct addr a = source(1), b = source(2), six[3];
+	static const uint8_t net[16] = {0x20, 1, 0xd, 0xb8};
+
+	refuse(&a, 1, TURN_REFUSED_PASSWORD, true);
+	refuse(&b, 1, TURN_REFUSED_PASSWORD, true);
+	refuse(&a, 1, TURN_REFUSED_PEER_DENIED, true);
+	refuse(&a, 1, TURN_REFUSED_PASSWORD, false);
+	assert_int_equal(events, 4);
+	// of IPv6 a /64 is one source
+	for (int i = 0; i < 3; i++)
+		six[i] = addr_from_v6(net);
+	six[1].b[15] = six[1].b[8] = 1;
+	six[2].b[7] = 1;
+	for (int i = 0; i < 3; i++)
+		refuse(&six[i], 1, TURN_REFUSED_PASSWORD, true);
+	assert_int_equal(events, 6);
+}
+
+// A flood of spoofed addresses makes a bounded number of events, and takes nothing from those who
+// have proved theirs.
+static void spoofed_addresses_push_nobody_out(void **state)
+{
+	const uint32_t flood = 1000000;
+	uint64_t before;
+
+	for (uint32_t i = 0; i < 4; i++)
+		password(i, 1);
+	before = events;
+	for (uint32_t i = 0; i < flood; i++) {
+		const struct addr a = source(1000 + i);
+
+		refuse(&a, 1, TURN_REFUSED_UNANSWERED, false);
+	}
+	assert_true(events - before <= 129);
+	for (uint32_t i = 0; i < 4; i++)
+		password(i, 2);
+	assert_true(events - before <= 129);
+	now_ms += FOLD_MS;
+	expire();
+	assert_true(events - before <= 2 * 129 + 4);
+	assert_int_equal(sum, flood + 8);
+	fold_flush(fold);
+	assert_int_equal(sum, flood + 8); // nothing was left
+}
+
+// Whose address is not told apart any more is told as ::.
+static void the_rest_has_no_address(void **state)
+{
+	const struct addr none = {.d = {0}};
+	uint64_t nameless = 0;
+
+	for (uint32_t i = 0; i < 10000; i++) {
+		const struct addr a = source(i);
+
+		refuse(&a, 1, TURN_REFUSED_BINDING_RATE, false);
+	}
+	now_ms += FOLD_MS;
+	for (bool more = true; more;) {
+		const uint64_t before = events;
+
+		more = fold_expire(fold, now_ms);
+		assert_true(events - before <= 8); // bounded work
+		if (events > before && addr_eq(&last.client.addr, &none))
+			nameless += last.more;
+	}
+	fold_flush(fold);
+	assert_int_equal(sum, 10000);
+	assert_true(nameless > 9000);
+}
+
+// Who has many proved addresses makes room by saying what the oldest had counted.
+static void proved_sources_push_out_the_oldest(void **state)
+{
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 5000; i++) {
+			password(i, 1);
+			password(i, 2);
+		}
+	fold_flush(fold);
+	assert_int_equal(sum, 20000);
+	assert_true(events > 10000);
+}
+
+static void an_attempt_is_known_for_forty_seconds(void **state)
+{
+	const uint64_t attempt = 0x123456789abcdef0;
+
+	assert_false(fold_again(fold, attempt, true, now_ms));
+	assert_false(fold_again(fold, attempt, false, now_ms));
+	// another one in the place of the latter
+	assert_false(fold_again(fold, attempt + (UINT64_C(2) << 32), false, now_ms));
+	// as a client sends it (RFC 8489 6.2.1): 0.5, 1.5, 3.5, 7.5, 15.5, 31.5 s after the first
+	for (uint64_t after_ms = 500; after_ms <= 31500; after_ms = 2 * after_ms + 500)
+		assert_true(fold_again(fold, attempt, true, now_ms + after_ms));
+	assert_false(fold_again(fold, attempt, true, now_ms + 31500 + 41000));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(first_at_once_and_the_rest_after_ten_seconds),
+		T(an_entry_past_its_time_is_over),
+		T(reasons_and_sources_are_told_apart),
+		T(spoofed_addresses_push_nobody_out),
+		T(the_rest_has_no_address),
+		T(proved_sources_push_out_the_oldest),
+		T(an_attempt_is_known_for_forty_seconds),
+	};
+
+	return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
+}
