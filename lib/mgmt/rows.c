@@ -69,8 +69,8 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"redirects", s->turn.redirects},
 		{"port_reused_early", s->turn.port_reused_early},
 		{"pool_refused", s->turn.pool_refused},
-		{"unreachable", s->turn.unreachable},
-		{"relay_lost", s->turn.relay_lost},
+		{"unreachable", s->turn.refused[TURN_REFUSED_PEER_UNREACHABLE]},
+		{"relay_lost", s->turn.refused[TURN_REFUSED_RELAY_LOST]},
 	};
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -157,7 +157,7 @@ static uint32_t channel_new(
 	return i;
 }
 
-unsigned int peers_channel_set(
+enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
 {
 	const bool known = peers_permission_find(s, slot, &peer->addr) != TURN_NONE;
@@ -165,20 +165,20 @@ unsigned int peers_channel_set(
 	uint32_t permission;
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
-		return 508;
+		return TURN_REFUSED_PERMISSIONS;
 	if (i == TURN_NONE && !channel_fits(s, slot))
-		return 508;
+		return TURN_REFUSED_CHANNELS;
 	permission = peers_permission_set(s, slot, &peer->addr);
 	if (permission == TURN_NONE)
-		return 508;
+		return TURN_REFUSED_PERMISSIONS;
 	if (i == TURN_NONE)
 		i = channel_new(s, slot, number, peer->port, permission);
 	if (i == TURN_NONE)
-		return 508;
+		return TURN_REFUSED_CHANNELS;
 	s->channel[i].until = (uint32_t)(s->now_ms + TURN_CHANNEL_MS);
 	alloc_timer(s, slot, s->now_ms + TURN_CHANNEL_MS);
 	line_copy_channel(s, slot);
-	return 0;
+	return TURN_GRANTED;
 }
 
 uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)

@@ -4,6 +4,7 @@
 
 #include "trie.h"
 #include "turn.h"
+#include "turn_refusal.h"
 
 #define TURN_PERMISSION_MS (300 * 1000) // RFC 8656 9: exactly 300 seconds
 #define TURN_CHANNEL_MS (600 * 1000) // RFC 8656 12
@@ -52,9 +53,10 @@ bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
 // Installs or refreshes a permission; the caller has asked peers_permissions_fit. Returns its
 // index, or TURN_NONE when the pool is empty.
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// Binds or refreshes a channel and its permission. 0, or 508 when there is no room; the caller has
-// checked that number and peer do not clash with another binding.
-unsigned int peers_channel_set(
+// Binds or refreshes a channel and its permission. TURN_REFUSED_PERMISSIONS or
+// TURN_REFUSED_CHANNELS when there is no room; the caller has checked that number and peer do not
+// clash with another binding.
+enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
 // Frees expired channels, and expired permissions that no channel names. Returns the milliseconds
 // to the earliest expiry that is left (UINT32_MAX: none).

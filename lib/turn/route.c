@@ -221,9 +221,9 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	if (slot == TURN_NONE || !slot_live(s, slot))
 		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
 	switch (method_peer_decode(s, slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
-	case 0:
+	case TURN_GRANTED:
 		break;
-	case 400:
+	case TURN_REFUSED_MALFORMED:
 		return route_drop(plan, TURN_DROP_INDICATION);
 	default:
 		return route_drop(plan, TURN_DROP_PEER_DENIED);

@@ -31,7 +31,8 @@ struct layout {
 	struct turn_channel *channel;
 	uint8_t *channel_form;
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp;
+	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp,
+		*fold;
 	void *permission_users, *channel_users;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
@@ -117,6 +118,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.guesses = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
 	l.icmp = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.fold = arena_take(&a, fold_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
@@ -192,6 +194,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->guesses = limiter_create(l.guesses, TURN_LIMITER_BUCKETS, &s->key);
 	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
 	s->icmp = limiter_create(l.icmp, TURN_LIMITER_BUCKETS, &s->key);
+	s->fold = fold_create(l.fold, &s->key, p->event, p->ctx);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i];
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
@@ -201,6 +204,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;
 	s->line_made = p->line_made;
+	s->event = p->event;
 	s->ctx = p->ctx;
 	s->now_ms = now_ms;
 	s->tick = (uint32_t)(now_ms / TURN_LINE_MS);
@@ -214,6 +218,7 @@ void turn_shard_close(struct turn_shard *s)
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
 			reservation_lapse(s, slot);
+	fold_flush(s->fold);
 }
 
 struct turn_line *turn_shard_lines(struct turn_shard *s)
@@ -287,7 +292,7 @@ bool turn_shard_expire(struct turn_shard *s)
 	// one at a time: an allocation may have several hundred permissions and channels
 	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
 		spent += timer_due(s, due);
-	return wheel_behind(&s->wheel, s->now_ms);
+	return fold_expire(s->fold, s->now_ms) | wheel_behind(&s->wheel, s->now_ms);
 }
 
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)

@@ -5,6 +5,7 @@
 #include "alloc.h"
 #include "auth/policy.h"
 #include "bitset.h"
+#include "limits/fold.h"
 #include "limits/limiter.h"
 #include "limits/pool.h"
 #include "limits/share.h"
@@ -51,6 +52,7 @@ struct turn_shard {
 	// (stale) and failed verifications by source (guesses). binding limits answers to Binding
 	// requests by source, icmp ICMP errors by allocation.
 	struct limiter *unauthenticated, *stale, *guesses, *binding, *icmp;
+	struct fold *fold; // of refusals
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
@@ -61,6 +63,7 @@ struct turn_shard {
 	struct shared shared;
 	struct turn_stats stats;
 	void (*line_made)(void *ctx, uint32_t slot);
+	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;

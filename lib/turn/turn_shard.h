@@ -6,10 +6,11 @@
 
 #include "turn.h"
 #include "turn_config.h"
+#include "turn_event.h"
+#include "turn_refusal.h"
 
 struct csprng;
 struct stun_crypto;
-struct turn_event;
 struct turn_line;
 struct turn_policy;
 struct turn_quota;
@@ -41,10 +42,12 @@ struct turn_shard_params {
 struct turn_stats {
 	uint64_t allocations, permissions, channels, redirects; // live
 	uint64_t endpoints; // registered on shared addresses
-	uint64_t allocations_total, auth_failures, port_reused_early;
-	uint64_t unreachable; // requests refused because no route leads to their peer
-	uint64_t relay_lost; // allocations refused because this box has lost its relay addresses
+	uint64_t allocations_total, port_reused_early;
+	// Attempts whose credentials were wrong. A request that comes again, on the same 5-tuple
+	// with the same transaction id, is the same attempt.
+	uint64_t auth_failures;
 	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
+	uint64_t refused[TURN_REFUSAL_END]; // requests, repeated ones too; by enum turn_refusal
 };
 
 // turn_shard_pools: the sizes that the pools of a worker will have. TURN_RECORD_BYTES is what a
@@ -65,8 +68,8 @@ uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
 // Ends the allocation of a slot because its client is gone. Call turn_redirect_notes afterwards.
 void turn_shard_end(struct turn_shard *s, uint32_t slot);
-// Ends every allocation and reservation, and gives their quota back. The memory is the caller's to
-// free.
+// Ends every allocation and reservation, and gives their quota back. All of it is told by events.
+// The memory is the caller's to free.
 void turn_shard_close(struct turn_shard *s);
 // The lines of all slots; the pointer is good as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);

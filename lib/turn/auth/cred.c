@@ -79,8 +79,8 @@ static bool rest_signed(
 	return ok;
 }
 
-static bool rest_verify(const struct check *k, uint64_t wall_s, const struct turn_cred *known,
-	struct turn_cred *out)
+static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
+	const struct turn_cred *known, struct turn_cred *out)
 {
 	uint8_t userhash[32];
 	uint64_t expiry_s;
@@ -88,32 +88,34 @@ static bool rest_verify(const struct check *k, uint64_t wall_s, const struct tur
 	// The expiry is checked before anything that costs, and also when the password is known:
 	// the credentials of an allocation end, and with them its refreshes.
 	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s))
-		return false;
+		return TURN_REFUSED_USER_UNKNOWN;
 	out->guess = expiry_s >= wall_s;
-	if (!out->guess || !stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
-		return false;
+	if (!out->guess)
+		return TURN_REFUSED_REST_EXPIRED;
+	if (!stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
+		return TURN_REFUSED_INTERNAL;
 	memcpy(out->ident, userhash, TURN_IDENT_LEN);
 	out->rest = true;
 	if (known != NULL && known->rest && known->alg == k->alg &&
 		memcmp(known->ident, userhash, TURN_IDENT_LEN) == 0 &&
 		rest_signed(k, known->mac, &out->key)) {
 		memcpy(out->mac, known->mac, sizeof(out->mac));
-		return true;
+		return TURN_GRANTED;
 	}
 	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
 		if (stun_rest_mac(k->c, k->p->secrets[i], k->name, k->name_len, out->mac) &&
 			rest_signed(k, out->mac, &out->key))
-			return true;
-	return false;
+			return TURN_GRANTED;
+	return TURN_REFUSED_REST_PASSWORD;
 }
 
-static bool user_verify(
+static enum turn_refusal user_verify(
 	const struct check *k, const struct policy_user *user, struct turn_cred *out)
 {
 	// A user may lack a key. It is then empty, and nothing verifies with an empty key.
 	out->key = k->alg == STUN_ALG_SHA256 ? user->sha256 : user->md5;
 	memcpy(out->ident, user->userhash, TURN_IDENT_LEN);
-	return signed_with(k, &out->key);
+	return signed_with(k, &out->key) ? TURN_GRANTED : TURN_REFUSED_PASSWORD;
 }
 
 static void name_set(struct turn_cred *cred, const void *name, size_t len)
@@ -132,7 +134,7 @@ static const struct policy_user *user_of(const struct turn_policy *p, const stru
 	return policy_user_by_hash(p, m->data + m->off[STUN_USERHASH]);
 }
 
-unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
+enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
 	struct turn_cred *out)
 {
@@ -143,16 +145,18 @@ unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 		.name = m->data + m->off[STUN_USERNAME],
 		.name_len = m->alen[STUN_USERNAME],
 	};
+	enum turn_refusal why = TURN_REFUSED_USER_UNKNOWN;
 	const struct policy_user *user;
-	bool ok;
 
 	memset(out, 0, sizeof(*out));
-	if (!algorithm_of(m, &k.alg) || k.name_len > STUN_TEXT_MAX)
-		return 400;
+	if (!algorithm_of(m, &k.alg))
+		return TURN_REFUSED_ALGORITHMS;
+	if (k.name_len > STUN_TEXT_MAX)
+		return TURN_REFUSED_NAME_LONG;
 	// The key is made with our realm, so a client that names another realm cannot have signed
 	// with it.
 	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
-		return 401;
+		return TURN_REFUSED_REALM;
 	out->alg = (uint8_t)k.alg;
 	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);
 	user = user_of(p, m);
@@ -160,19 +164,20 @@ unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 		// A configured user hides a REST name of the same spelling, whoever holds a secret.
 		name_set(out, user->name, strlen(user->name));
 		out->guess = true;
-		ok = user_verify(&k, user, out);
+		why = user_verify(&k, user, out);
 	} else {
 		name_set(out, k.name, k.name_len);
 		out->guess = true;
-		ok = stun_has(m, STUN_USERNAME) && rest_verify(&k, wall_s, known, out);
+		if (stun_has(m, STUN_USERNAME))
+			why = rest_verify(&k, wall_s, known, out);
 	}
-	if (!ok) {
+	if (why != TURN_GRANTED) {
 		const bool guess = out->guess;
 
 		explicit_bzero(out, sizeof(*out));
 		out->guess = guess;
 	}
-	return ok ? 0 : 401;
+	return why;
 }
 
 bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,

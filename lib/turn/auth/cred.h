@@ -4,6 +4,7 @@
 
 #include "stun.h"
 #include "turn_config.h"
+#include "turn_refusal.h"
 
 struct turn_policy;
 
@@ -23,12 +24,12 @@ struct turn_cred {
 // Authenticates a request whose nonce is valid and which has MESSAGE-INTEGRITY or -SHA256, USERNAME
 // or USERHASH, REALM and NONCE (RFC 8489 9.2.4, from "password algorithms" on). known is the cred
 // of the allocation on the 5-tuple, or NULL: it spares a REST user the derivation of the MAC from
-// the secrets, never the check of the expiry. wall_s is the time of day in seconds. Returns 0, 400
-// or 401. 400 is a bid-down (PASSWORD-ALGORITHMS differs from what we sent, only one of the pair is
-// there, or the algorithm is not in the list) or a USERNAME that is too long. A configured user of
-// the name is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it costs at
-// most nb_secrets derivations, and none when expired.
-unsigned int cred_verify(const struct turn_policy *p, struct stun_crypto *c,
+// the secrets, never the check of the expiry. wall_s is the time of day in seconds. Returns
+// TURN_GRANTED or why not. TURN_REFUSED_ALGORITHMS is a bid-down: PASSWORD-ALGORITHMS differs from
+// what we sent, only one of the pair is there, or the algorithm is not in the list. A configured
+// user of the name is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it
+// costs at most nb_secrets derivations, and none when expired.
+enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
 	struct turn_cred *out);
 

@@ -234,29 +234,29 @@ static struct quota_ref ref_of(
 	};
 }
 
-bool quota_take(struct turn_quota *q, const struct turn_limits *l,
+enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref)
 {
 	const struct quota_ref r = ref_of(q, ident, source);
 	struct stripe *const user = stripe_of(q, r.user);
 	struct stripe *const from = stripe_of(q, r.source);
-	bool ok;
+	enum turn_refusal why = TURN_GRANTED;
 
 	lock_both(user, from);
-	ok = count_up(user, r.user, l->per_user);
-	if (ok && !count_up(from, r.source, l->per_source)) {
+	if (!count_up(user, r.user, l->per_user)) {
+		why = TURN_REFUSED_QUOTA_USER;
+	} else if (!count_up(from, r.source, l->per_source)) {
 		count_down(user, r.user);
-		ok = false;
-	}
-	if (ok && !total_up(q, l->allocations)) {
+		why = TURN_REFUSED_QUOTA_SOURCE;
+	} else if (!total_up(q, l->allocations)) {
 		count_down(from, r.source);
 		count_down(user, r.user);
-		ok = false;
+		why = TURN_REFUSED_QUOTA_TOTAL;
 	}
 	unlock_both(user, from);
-	if (ok)
+	if (why == TURN_GRANTED)
 		*ref = r;
-	return ok;
+	return why;
 }
 
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],

@@ -4,15 +4,17 @@
 
 #include "turn_config.h"
 #include "turn_quota.h"
+#include "turn_refusal.h"
 
 struct quota_ref {
 	uint64_t user, source; // opaque
 };
 
 // Counts one allocation of a user from a source address (for IPv6 from its /64) and writes to *ref
-// what quota_give needs. False, and nothing is counted, when a limit of l is reached. Exact with
-// any number of workers at once; any thread.
-bool quota_take(struct turn_quota *q, const struct turn_limits *l,
+// what quota_give needs. When a limit of l is reached, nothing is counted, and the result says
+// which: that of the user, of the source or of all, in this order. (A full table counts as a
+// limit, too: see quota.c.) Exact with any number of workers at once; any thread.
+enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref);
 // Whether quota_take would count a user and a source as ref.
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],

@@ -54,25 +54,26 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 
 // Takes a port of an address that this box still has. Ports are chosen among all: with one of two
 // addresses lost, all tries fail once in 2^TRIES.
-static bool take_unique(struct turn_shard *s, const struct relay_ports_want *want, uint32_t *slot)
+static enum turn_refusal take_unique(
+	struct turn_shard *s, const struct relay_ports_want *want, uint32_t *slot)
 {
 	for (unsigned int i = 0; i < TRIES; i++) {
 		uint16_t port;
 
 		if (!relay_ports_take(s->ports, want, slot, &s->stats.port_reused_early))
-			return false;
+			return TURN_REFUSED_NO_PORT;
 		if (!turn_relay_map_lost(
 			    s->map, turn_relay_map_locate(s->map, s->worker, *slot, &port)))
-			return true;
+			return TURN_GRANTED;
 		relay_ports_give_unused(s->ports, *slot);
 		if (want->kind == RELAY_PORTS_PAIR)
 			relay_ports_give_unused(s->ports, *slot + 1);
 	}
-	s->stats.relay_lost++;
-	return false;
+	return TURN_REFUSED_RELAY_LOST;
 }
 
-bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
+enum turn_refusal relayed_take(
+	struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
 {
 	const struct relay_ports_want want = {.is_v4 = is_v4,
 		.kind = kind,
@@ -84,16 +85,14 @@ bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, 
 	if (h->nb == 0)
 		return take_unique(s, &want, slot);
 	number = choose(s, is_v4);
-	if (number == TURN_NONE) {
-		s->stats.relay_lost++; // there are some of each family that is asked for
-		return false;
-	}
+	if (number == TURN_NONE) // there are some of each family that is asked for
+		return TURN_REFUSED_RELAY_LOST;
 	*slot = pool_take(&h->slots);
 	if (*slot == TURN_NONE)
-		return false;
+		return TURN_REFUSED_NO_MEMORY;
 	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
 	h->address[number].allocations++;
-	return true;
+	return TURN_GRANTED;
 }
 
 void relayed_give(struct turn_shard *s, uint32_t slot)

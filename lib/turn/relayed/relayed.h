@@ -5,14 +5,17 @@
 
 #include "relayed/relay_ports.h"
 #include "turn.h"
+#include "turn_refusal.h"
 
 // Whether the shard has relayed transport addresses of a family.
 bool relayed_has_family(const struct turn_shard *s, bool is_v4);
 // Takes a slot for an allocation. On shared ports it also chooses the shared address: the one with
 // the fewest endpoints, among those the one with the fewest allocations, among those any. kind
-// matters for ports that are not shared. False when there is none left, or none on an address that
-// this box still has.
-bool relayed_take(struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot);
+// matters for ports that are not shared. TURN_REFUSED_NO_PORT when there is none left,
+// TURN_REFUSED_RELAY_LOST when none is on an address that this box still has, and
+// TURN_REFUSED_NO_MEMORY when no slot is left for a shared one.
+enum turn_refusal relayed_take(
+	struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot);
 // Gives back a slot and its relayed transport address. Everything else of the allocation has ended
 // before.
 void relayed_give(struct turn_shard *s, uint32_t slot);

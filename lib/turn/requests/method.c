@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What each method does once its request is authenticated (RFC 8656 sections 7.2, 8.2, 10.2, 12.2),
-// with the checks in the order of the text. Each handler returns 0 or a STUN error code; after an
-// error nothing is left behind.
+// with the checks in the order of the text. A handler that refuses leaves nothing behind.
 #include <netinet/in.h>
 
 #include "requests/method.h"
@@ -14,12 +13,12 @@
 #define FAMILY_IPV6 2
 #define NAMED_MAX ((UINT16_MAX + 1) / 8)
 
-unsigned int method_binding(struct turn_request *r)
+enum turn_refusal method_binding(struct turn_request *r)
 {
 	const struct endpoint client = {r->v->src, r->v->src_port};
 
 	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
-	return 0;
+	return TURN_GRANTED;
 }
 
 // --- Allocate ------------------------------------------------------------------------------------
@@ -60,14 +59,14 @@ static void put_allocation(struct turn_request *r, uint32_t slot)
 
 // The 5-tuple is in use. A retransmission gets the same answer again (RFC 8489 6.3.1), every other
 // Allocate a 437.
-static unsigned int allocate_again(struct turn_request *r)
+static enum turn_refusal allocate_again(struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
 
 	if (c->tid != alloc_tid(r->s, stun_tid(&r->m)) || c->who != alloc_who(r->s, r->cred.ident))
-		return 437;
+		return TURN_REFUSED_ALLOCATED;
 	put_allocation(r, r->slot);
-	return 0;
+	return TURN_GRANTED;
 }
 
 // What an Allocate asks for, checked.
@@ -78,7 +77,7 @@ struct wanted {
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
 
-static unsigned int family_wanted(const struct turn_request *r, struct wanted *w)
+static enum turn_refusal family_wanted(const struct turn_request *r, struct wanted *w)
 {
 	const struct stun_msg *m = &r->m;
 	const uint8_t *value = m->data + m->off[STUN_REQUESTED_ADDRESS_FAMILY];
@@ -86,53 +85,54 @@ static unsigned int family_wanted(const struct turn_request *r, struct wanted *w
 	w->is_v4 = true;
 	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
 		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
-			return 400;
+			return TURN_REFUSED_MALFORMED;
 		if (value[0] != FAMILY_IPV4 && value[0] != FAMILY_IPV6)
-			return 440;
+			return TURN_REFUSED_FAMILY;
 		w->is_v4 = value[0] == FAMILY_IPV4;
 	}
 	// A shard may own ports of one family only. It still knows whether the box has the other
 	// family, because every family is dealt over all workers.
-	return relayed_has_family(r->s, w->is_v4) ? 0 : 440;
+	return relayed_has_family(r->s, w->is_v4) ? TURN_GRANTED : TURN_REFUSED_FAMILY;
 }
 
 // Checks 3 to 8 of RFC 8656 7.2.
-static unsigned int allocate_wanted(const struct turn_request *r, struct wanted *w)
+static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wanted *w)
 {
 	const struct stun_msg *m = &r->m;
 	bool zero;
 
 	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
-		return 400;
+		return TURN_REFUSED_MALFORMED;
 	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP)
-		return 442;
+		return TURN_REFUSED_TRANSPORT;
 	if (!lifetime_of(r, &w->lifetime_s, &zero))
-		return 400;
+		return TURN_REFUSED_MALFORMED;
 	if (stun_has(m, STUN_RESERVATION_TOKEN)) {
 		if (stun_has(m, STUN_EVEN_PORT) || stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY) ||
 			m->alen[STUN_RESERVATION_TOKEN] != TURN_TOKEN_LEN)
-			return 400;
+			return TURN_REFUSED_MALFORMED;
 		w->token = m->data + m->off[STUN_RESERVATION_TOKEN];
-		return 0;
+		return TURN_GRANTED;
 	}
 	if (stun_has(m, STUN_EVEN_PORT)) {
 		if (m->alen[STUN_EVEN_PORT] != 1)
-			return 400;
+			return TURN_REFUSED_MALFORMED;
 		w->kind = (m->data[m->off[STUN_EVEN_PORT]] & 0x80) != 0 ? RELAY_PORTS_PAIR
 									: RELAY_PORTS_EVEN;
 	}
 	return family_wanted(r, w);
 }
 
-// Counts one allocation of the requester; false when a quota is reached.
-static bool count_one(const struct turn_request *r, struct quota_ref *ref)
+// Counts one allocation of the requester, or says which quota is reached.
+static enum turn_refusal count_one(const struct turn_request *r, struct quota_ref *ref)
 {
 	const struct turn_shard *s = r->s;
 	uint8_t ident[TURN_IDENT_LEN];
 
-	return cred_quota_ident(s->policy, s->crypto, &r->m, &r->cred, ident) &&
-		quota_take(s->quota, &s->policy->limits, ident, &r->v->src, ref);
+	if (!cred_quota_ident(s->policy, s->crypto, &r->m, &r->cred, ident))
+		return TURN_REFUSED_INTERNAL;
+	return quota_take(s->quota, &s->policy->limits, ident, &r->v->src, ref);
 }
 
 // Whether ref is what one allocation of the requester would count as.
@@ -147,7 +147,7 @@ static bool is_counted(const struct turn_request *r, const struct quota_ref *ref
 
 // Makes the allocation on a slot that is taken and counted in the quota. If it fails, both are
 // given back.
-static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const struct wanted *w,
+static enum turn_refusal allocate_on(struct turn_request *r, uint32_t slot, const struct wanted *w,
 	const struct quota_ref *quota, bool has_token)
 {
 	struct turn_shard *s = r->s;
@@ -161,64 +161,67 @@ static unsigned int allocate_on(struct turn_request *r, uint32_t slot, const str
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
 		relayed_give(s, slot);
-		return 508;
+		return TURN_REFUSED_NO_MEMORY;
 	}
 	r->slot = slot;
 	put_allocation(r, slot);
-	return 0;
+	return TURN_GRANTED;
 }
 
 // Allocates a reserved port, or hands the request to the worker that the token's first byte names.
-static unsigned int allocate_reserved(struct turn_request *r, const struct wanted *w)
+static enum turn_refusal allocate_reserved(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
 	const uint8_t home = w->token[0];
+	enum turn_refusal why;
 	struct quota_ref quota;
 	uint32_t slot;
 
 	if (home != s->worker) {
-		if (home >= s->workers || r->v->via != TURN_NO_WORKER ||
-			!redirect_make(s, r->v, home))
-			return 508;
+		if (home >= s->workers || r->v->via != TURN_NO_WORKER)
+			return TURN_REFUSED_TOKEN;
+		if (!redirect_make(s, r->v, home))
+			return TURN_REFUSED_NO_MEMORY;
 		r->handover = true;
 		r->worker = home;
-		return 0;
+		return TURN_GRANTED;
 	}
 	slot = reservation_find(s, w->token);
 	if (slot == TURN_NONE)
-		return 508;
+		return TURN_REFUSED_TOKEN;
 	// Whoever made the reservation has been counted for it. Anybody else may be at their limit;
 	// a refusal then must leave the reservation as it is.
 	if (is_counted(r, &cold_at(s, slot)->reserved.quota)) {
 		quota = cold_at(s, slot)->reserved.quota;
 		reservation_take(s, slot);
-	} else if (count_one(r, &quota)) {
-		reservation_end(s, slot);
 	} else {
-		return 486;
+		why = count_one(r, &quota);
+		if (why != TURN_GRANTED)
+			return why;
+		reservation_end(s, slot);
 	}
 	return allocate_on(r, slot, w, &quota, false);
 }
 
 // Allocates an even port and holds its odd neighbour back for a later Allocate. Both count in the
 // quota.
-static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const struct wanted *w,
-	const struct quota_ref quota[2])
+static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
+	const struct wanted *w, const struct quota_ref quota[2])
 {
 	struct turn_shard *s = r->s;
-	unsigned int code;
+	enum turn_refusal why;
 
 	if (!reservation_make(s, slot + 1, &quota[1])) {
 		for (int i = 0; i < 2; i++) {
 			quota_give(s->quota, &quota[i]);
 			relay_ports_give(s->ports, slot + i, s->now_ms);
 		}
-		return 508;
+		return TURN_REFUSED_INTERNAL;
 	}
-	code = allocate_on(r, slot, w, &quota[0], true);
-	if (code != 0)
+	why = allocate_on(r, slot, w, &quota[0], true);
+	if (why != TURN_GRANTED)
 		reservation_lapse(s, slot + 1);
-	return code;
+	return why;
 }
 
 // RFC 8656 7.2 (8): who may have one more and asks for a pair gets 508, at which a client may ask
@@ -226,59 +229,62 @@ static unsigned int allocate_pair(struct turn_request *r, uint32_t slot, const s
 //
 // Takes the quota before the port. A port that is taken and given back has to rest anew, so a
 // client at its limit could otherwise send all ports to rest in no time.
-static unsigned int allocate_fresh(struct turn_request *r, const struct wanted *w)
+static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
 	const unsigned int nb = w->kind == RELAY_PORTS_PAIR ? 2 : 1;
 	struct quota_ref quota[2];
-	unsigned int counted = 0, code = 508;
-	uint32_t slot;
+	enum turn_refusal why = TURN_GRANTED;
+	unsigned int counted = 0;
+	uint32_t slot = TURN_NONE;
 
-	while (counted < nb && count_one(r, &quota[counted]))
+	while (counted < nb && (why = count_one(r, &quota[counted])) == TURN_GRANTED)
 		counted++;
-	if (counted == 0)
-		code = 486;
-	else if (counted == nb && relayed_take(s, w->is_v4, w->kind, &slot))
+	if (counted == 1 && why != TURN_GRANTED)
+		why = TURN_REFUSED_QUOTA_PAIR;
+	if (why == TURN_GRANTED)
+		why = relayed_take(s, w->is_v4, w->kind, &slot);
+	if (why == TURN_GRANTED)
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
 			       : allocate_on(r, slot, w, &quota[0], false);
 	while (counted > 0)
 		quota_give(s->quota, &quota[--counted]);
-	return code;
+	return why;
 }
 
-unsigned int method_allocate(struct turn_request *r)
+enum turn_refusal method_allocate(struct turn_request *r)
 {
+	enum turn_refusal why;
 	struct wanted w;
-	unsigned int code;
 
 	if (r->slot != TURN_NONE)
 		return allocate_again(r);
-	code = allocate_wanted(r, &w);
-	if (code != 0)
-		return code;
+	why = allocate_wanted(r, &w);
+	if (why != TURN_GRANTED)
+		return why;
 	// nobody can have a shared port for themselves, still less its neighbour
 	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
-		return 508;
+		return TURN_REFUSED_SHARED_PORT;
 	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
 }
 
 // --- Refresh -------------------------------------------------------------------------------------
 
-unsigned int method_refresh(struct turn_request *r)
+enum turn_refusal method_refresh(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
 	uint32_t lifetime_s;
 	bool zero;
 
 	if (!lifetime_of(r, &lifetime_s, &zero))
-		return 400;
+		return TURN_REFUSED_MALFORMED;
 	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
 		const uint8_t family = alloc_is_v4(r->s, r->slot) ? FAMILY_IPV4 : FAMILY_IPV6;
 
 		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
-			return 400;
+			return TURN_REFUSED_MALFORMED;
 		if (m->data[m->off[STUN_REQUESTED_ADDRESS_FAMILY]] != family)
-			return 443;
+			return TURN_REFUSED_PEER_FAMILY;
 	}
 	if (zero) {
 		alloc_end(r->s, r->slot);
@@ -287,79 +293,90 @@ unsigned int method_refresh(struct turn_request *r)
 		alloc_refresh(r->s, r->slot, lifetime_s);
 	}
 	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
-	return 0;
+	return TURN_GRANTED;
 }
 
 // --- CreatePermission and ChannelBind ------------------------------------------------------------
 
 // Decodes a peer in the form in which the client names it.
-static unsigned int peer_named(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
-	uint16_t off, struct endpoint *peer)
+static enum turn_refusal peer_named(const struct turn_shard *s, uint32_t slot,
+	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
 {
 	const uint16_t alen = load_be16(m->data + off - 2);
 	int family;
 
 	if (!stun_decode_xor_addr(m, off, alen, peer, &family))
-		return 400;
+		return TURN_REFUSED_MALFORMED;
 	if ((family == 4) != alloc_is_v4(s, slot))
-		return 443;
+		return TURN_REFUSED_PEER_FAMILY;
 	peer->addr = addr_canonical(peer->addr);
-	return 0;
+	return TURN_GRANTED;
 }
 
-unsigned int method_peer_decode(const struct turn_shard *s, uint32_t slot, const struct stun_msg *m,
-	uint16_t off, struct endpoint *peer)
+enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t slot,
+	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
 {
-	const unsigned int code = peer_named(s, slot, m, off, peer);
+	const enum turn_refusal why = peer_named(s, slot, m, off, peer);
 
-	if (code == 0)
+	if (why == TURN_GRANTED)
 		peer->addr = external_meant(&s->policy->external, &peer->addr);
-	return code;
+	return why;
 }
 
-// Judges a decoded peer: 0, 403, or 443 when its canonical form is of the other family. (An IPv6
-// address that carries an IPv4 address is judged as that IPv4 address first.)
-static unsigned int peer_admit(struct turn_request *r, const struct endpoint *peer, uint16_t port)
+// Decodes a peer that a request asks for, in the form in which the client names it. If the request
+// is refused, the event will have it.
+static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct endpoint *peer)
 {
-	const bool is_v4 = alloc_is_v4(r->s, r->slot);
+	const enum turn_refusal why = peer_named(r->s, r->slot, &r->m, off, peer);
+
+	r->peer = why != TURN_REFUSED_MALFORMED ? *peer : (struct endpoint){0};
+	return why;
+}
+
+// Judges a decoded peer. Also when its canonical form is of the other family, it is of the wrong
+// one. (An IPv6 address that carries an IPv4 address is judged as that IPv4 address first.)
+static enum turn_refusal peer_admit(
+	struct turn_request *r, const struct endpoint *peer, uint16_t port)
+{
+	const bool is_same = addr_is_v4(&peer->addr) == alloc_is_v4(r->s, r->slot);
 
 	switch (turn_policy_peer(r->s->policy, &peer->addr, port)) {
 	case TURN_PEER_NEVER:
 	case TURN_PEER_DENY:
-		return 403;
+		return TURN_REFUSED_PEER_DENIED;
 	case TURN_PEER_OWN:
-		return addr_is_v4(&peer->addr) == is_v4 ? 0 : 443;
+		return is_same ? TURN_GRANTED : TURN_REFUSED_PEER_FAMILY;
 	case TURN_PEER_ALLOW:
 		break;
 	}
-	if (addr_is_v4(&peer->addr) != is_v4)
-		return 443;
+	if (!is_same)
+		return TURN_REFUSED_PEER_FAMILY;
 	if (policy_reaches(r->s->policy, alloc_relay_index(r->s, r->slot), &peer->addr))
-		return 0;
-	r->s->stats.unreachable++;
-	r->reason = "No Route To Peer";
-	return 403;
+		return TURN_GRANTED;
+	return TURN_REFUSED_PEER_UNREACHABLE;
 }
 
-// Decodes and judges all peers of a CreatePermission. 0 or an error code.
-static unsigned int peers_wanted(struct turn_request *r)
+// Decodes and judges all peers of a CreatePermission.
+static enum turn_refusal peers_wanted(struct turn_request *r)
 {
 	uint16_t pos = 0, off, alen;
 	struct endpoint peer;
 	bool any = false;
 
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
-		unsigned int code = method_peer_decode(r->s, r->slot, &r->m, off, &peer);
+		enum turn_refusal why = peer_asked(r, off, &peer);
 
 		// RFC 8656 10.2 ignores the port, so the policy is asked about any port that is not
 		// 0.
-		if (code == 0)
-			code = peer_admit(r, &peer, 1);
-		if (code != 0)
-			return code;
+		if (why == TURN_GRANTED) {
+			peer.addr = external_meant(&r->s->policy->external, &peer.addr);
+			why = peer_admit(r, &peer, 1);
+		}
+		if (why != TURN_GRANTED)
+			return why;
 		any = true;
 	}
-	return any ? 0 : 400;
+	return any ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
 }
 
 // Addresses that a request has named, each once: a table of where they stand in it, 0 = free. It
@@ -418,32 +435,32 @@ static uint32_t peers_new(const struct turn_request *r)
 	return nb;
 }
 
-unsigned int method_create_permission(struct turn_request *r)
+enum turn_refusal method_create_permission(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
 	uint16_t pos = 0, off, alen;
 	struct endpoint peer;
-	const unsigned int code = peers_wanted(r);
+	const enum turn_refusal why = peers_wanted(r);
 
-	if (code != 0)
-		return code;
+	if (why != TURN_GRANTED)
+		return why;
 	peers_settle(s, r->slot);
 	if (!peers_permissions_fit(s, r->slot, peers_new(r)))
-		return 508;
+		return TURN_REFUSED_PERMISSIONS;
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
 		method_peer_decode(s, r->slot, &r->m, off, &peer);
 		if (peers_permission_set(s, r->slot, &peer.addr) == TURN_NONE)
-			return 508;
+			return TURN_REFUSED_PERMISSIONS;
 	}
 	line_copy_channel(s, r->slot);
-	return 0;
+	return TURN_GRANTED;
 }
 
 // RFC 8656 12.2: a number is bound to one peer, and a peer to one number; else 400, at which a
 // client starts afresh with a new allocation (12.3). A client that has named the peer in another
 // form before cannot know that it has a channel to it. It has asked for nothing wrong, and can do
 // without.
-static unsigned int binding_clash(
+static enum turn_refusal binding_clash(
 	struct turn_request *r, uint16_t number, const struct endpoint *peer, uint8_t form)
 {
 	const struct turn_shard *s = r->s;
@@ -451,11 +468,10 @@ static unsigned int binding_clash(
 	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, peer);
 
 	if (by_number == by_peer)
-		return 0;
+		return TURN_GRANTED;
 	if (by_number != TURN_NONE || s->channel_form == NULL || s->channel_form[by_peer] == form)
-		return 400;
-	r->reason = "Peer Has A Channel By Another Of Its Addresses";
-	return 508;
+		return TURN_REFUSED_CHANNEL_CLASH;
+	return TURN_REFUSED_CHANNEL_FORM;
 }
 
 // RFC 8656 12 ends the channel numbers at 0x4FFF. RFC 5766 11 ended them at 0x7FFF, and its clients
@@ -471,12 +487,12 @@ static bool number_valid(const struct turn_request *r, uint16_t number)
 }
 
 // Binds the channel and, on a shared address, registers its peer: it does both or neither.
-static unsigned int bind_channel(
+static enum turn_refusal bind_channel(
 	struct turn_request *r, uint16_t number, const struct endpoint *peer)
 {
 	struct turn_shard *s = r->s;
 	uint32_t endpoint;
-	unsigned int code;
+	enum turn_refusal why;
 
 	if (s->shared.nb == 0)
 		return peers_channel_set(s, r->slot, number, peer);
@@ -485,54 +501,52 @@ static unsigned int bind_channel(
 		return peers_channel_set(s, r->slot, number, peer);
 	case SHARED_COLLISION:
 		// not 400, at which a client would give up all its other peers (RFC 8656 12.3)
-		r->reason = "Peer In Use On This Shared Relay Address";
-		return 508;
+		return TURN_REFUSED_SHARED_PEER;
 	case SHARED_SHARE:
-		r->reason = "Peer In Use By Other Allocations Of This User";
-		return 508;
+		return TURN_REFUSED_SHARED_SHARE;
 	case SHARED_FULL:
-		return 508;
+		return TURN_REFUSED_SHARED_FULL;
 	case SHARED_FREE:
 		break;
 	}
 	endpoint = shared_register(s, r->slot, peer);
 	if (endpoint == TURN_NONE)
-		return 508;
-	code = peers_channel_set(s, r->slot, number, peer);
-	if (code == 0)
+		return TURN_REFUSED_SHARED_FULL;
+	why = peers_channel_set(s, r->slot, number, peer);
+	if (why == TURN_GRANTED)
 		shared_keep(s, endpoint);
 	else
 		shared_withdraw(s, endpoint);
-	return code;
+	return why;
 }
 
-unsigned int method_channel_bind(struct turn_request *r)
+enum turn_refusal method_channel_bind(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
 	struct endpoint peer;
 	uint32_t value;
 	uint16_t number;
 	uint8_t form;
-	unsigned int code;
+	enum turn_refusal why;
 
 	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
-		return 400;
+		return TURN_REFUSED_MALFORMED;
 	number = (uint16_t)(value >> 16);
 	if (!number_valid(r, number))
-		return 400;
-	code = peer_named(r->s, r->slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer);
-	if (code != 0)
-		return code;
+		return TURN_REFUSED_CHANNEL_NUMBER;
+	why = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &peer);
+	if (why != TURN_GRANTED)
+		return why;
 	form = external_form(&r->s->policy->external, &peer.addr);
 	peer.addr = external_meant(&r->s->policy->external, &peer.addr);
-	code = peer_admit(r, &peer, peer.port);
-	if (code != 0)
-		return code;
+	why = peer_admit(r, &peer, peer.port);
+	if (why != TURN_GRANTED)
+		return why;
 	peers_settle(r->s, r->slot);
-	code = binding_clash(r, number, &peer, form);
-	if (code == 0)
-		code = bind_channel(r, number, &peer);
-	if (code == 0 && r->s->channel_form != NULL)
+	why = binding_clash(r, number, &peer, form);
+	if (why == TURN_GRANTED)
+		why = bind_channel(r, number, &peer);
+	if (why == TURN_GRANTED && r->s->channel_form != NULL)
 		r->s->channel_form[peers_channel_by_number(r->s, r->slot, number)] = form;
-	return code;
+	return why;
 }

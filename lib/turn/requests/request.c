@@ -3,19 +3,19 @@
 // 8489 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
 #include "requests/request.h"
 #include "auth/nonce.h"
+#include "events/tell.h"
 #include "limits/stranger.h"
 #include "requests/method.h"
 #include "route.h"
 #include "shard.h"
 
 #define SOFTWARE "slipring"
-#define SILENCE UINT32_MAX // stands in for an error code: send no answer at all
 
 static const struct method {
 	uint16_t method;
 	bool authenticated; // demands long-term credentials
 	bool allocation; // demands an allocation
-	unsigned int (*handle)(struct turn_request *r);
+	enum turn_refusal (*handle)(struct turn_request *r);
 } methods[] = {
 	{STUN_BINDING, false, false, method_binding},
 	{STUN_ALLOCATE, true, false, method_allocate},
@@ -24,6 +24,7 @@ static const struct method {
 	{STUN_CHANNEL_BIND, true, true, method_channel_bind},
 };
 
+// The usual phrases (RFC 8489 14.8, RFC 8656 19).
 static const struct reason {
 	unsigned int code;
 	const char *text;
@@ -40,10 +41,12 @@ static const struct reason {
 	{508, "Insufficient Capacity"},
 };
 
-static const char *reason_of(unsigned int code)
+static const char *phrase_of(const struct turn_refusal_info *info)
 {
+	if (info->phrase[0] != '\0')
+		return info->phrase;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (reasons[i].code == code)
+		if (reasons[i].code == info->code)
 			return reasons[i].text;
 	return "";
 }
@@ -86,19 +89,19 @@ static bool put_challenge(struct turn_request *r)
 }
 
 // Begins an error response in the writer's buffer, over anything that is there.
-static void begin_error(struct turn_request *r, unsigned int code, bool signed_)
+static void begin_error(struct turn_request *r, enum turn_refusal why, bool signed_)
 {
+	const struct turn_refusal_info *info = turn_refusal_info(why);
+
 	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method, stun_tid(&r->m));
-	stun_put_error(&r->w, code,
-		!signed_                    ? ""
-			: r->reason != NULL ? r->reason
-					    : reason_of(code));
-	if (code == 420)
+	stun_put_error(&r->w, info->code, signed_ ? phrase_of(info) : "");
+	if (why == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
 }
 
-// Appends integrity and fingerprint, and makes the plan.
-static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
+// Appends integrity and fingerprint, and makes the plan. Returns why, or that there is no answer.
+static enum turn_refusal finish(
+	struct turn_request *r, enum turn_refusal why, bool signed_, struct turn_plan *plan)
 {
 	uint16_t len;
 
@@ -115,45 +118,47 @@ static void finish(struct turn_request *r, bool signed_, struct turn_plan *plan)
 		stun_put_fingerprint(&r->w);
 	len = stun_end(&r->w);
 	if (len == 0)
-		return route_drop(plan, TURN_DROP_INTERNAL);
+		return TURN_REFUSED_INTERNAL;
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
+	return why;
 }
 
 // Answers a request whose sender has not proved who they are, as far as the budgets allow; else
-// stays silent.
-static void answer_stranger(struct turn_request *r, unsigned int code, struct turn_plan *plan)
+// stays silent. Returns what has become of it.
+static enum turn_refusal answer_stranger(
+	struct turn_request *r, enum turn_refusal why, struct turn_plan *plan)
 {
-	if (code == SILENCE)
-		return route_drop(plan, TURN_DROP_GUESS_RATE);
-	if (code == 401 && stun_has(&r->m, STUN_NONCE))
-		r->s->stats.auth_failures++;
+	const unsigned int code = turn_refusal_info(why)->code;
+
+	if (code == 0)
+		return why;
 	if (!stranger_answers(r))
-		return route_drop(plan, TURN_DROP_UNAUTHENTICATED_RATE);
-	begin_error(r, code, false);
+		return TURN_REFUSED_UNANSWERED;
+	begin_error(r, why, false);
 	if ((code == 401 || code == 438) && !put_challenge(r))
-		return route_drop(plan, TURN_DROP_INTERNAL);
-	finish(r, false, plan);
+		return TURN_REFUSED_INTERNAL;
+	return finish(r, why, false, plan);
 }
 
 // Calls cred_verify with what the allocation keeps of the REST name that made it.
-static unsigned int verify(struct turn_request *r)
+static enum turn_refusal verify(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
 	const struct stun_msg *m = &r->m;
 	const size_t len = m->alen[STUN_USERNAME];
 	struct turn_cred known;
 	uint8_t userhash[32];
+	enum turn_refusal why;
 	bool has_known;
-	unsigned int code;
 
 	has_known = r->slot != TURN_NONE && cold_at(s, r->slot)->rest && len <= STUN_TEXT_MAX &&
 		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, s->policy->realm,
 			userhash) &&
 		alloc_cred(s, r->slot, userhash, &known);
-	code = cred_verify(s->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
+	why = cred_verify(s->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
 	if (has_known)
 		explicit_bzero(&known, sizeof(known));
-	return code;
+	return why;
 }
 
 // Finds out what the NONCE of a request shows about its source address.
@@ -175,40 +180,42 @@ static enum nonce_state prove(struct turn_request *r)
 }
 
 // Authenticates as RFC 8489 9.2.4 says, but checks the nonce first: a stale one is answered before
-// any key is looked up or derived (doc/decisions/0002). Returns 0, the error code, or SILENCE.
-static unsigned int authenticate(struct turn_request *r)
+// any key is looked up or derived (doc/decisions/0002).
+static enum turn_refusal authenticate(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
-	unsigned int code;
+	enum nonce_state nonce;
+	enum turn_refusal why;
 
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
-		return 401;
+		return TURN_REFUSED_CHALLENGE;
 	if ((!stun_has(m, STUN_USERNAME) && !stun_has(m, STUN_USERHASH)) ||
 		!stun_has(m, STUN_REALM) || !stun_has(m, STUN_NONCE))
-		return 400;
-	if (prove(r) != NONCE_VALID)
-		return 438;
+		return TURN_REFUSED_INCOMPLETE;
+	nonce = prove(r);
+	if (nonce != NONCE_VALID)
+		return nonce == NONCE_STALE ? TURN_REFUSED_NONCE_STALE : TURN_REFUSED_NONCE_FOREIGN;
 	if (!stranger_may_guess(r))
-		return SILENCE;
-	code = verify(r);
-	if (code == 401 && r->cred.guess)
+		return TURN_REFUSED_GUESSES;
+	why = verify(r);
+	if (why != TURN_GRANTED && why != TURN_REFUSED_INTERNAL && r->cred.guess)
 		stranger_guessed(r);
-	return code;
+	return why;
 }
 
 // Checks that every authenticated request has to pass before its handler (RFC 8489 6.3.1, RFC 8656
 // 5).
-static unsigned int admit(struct turn_request *r, const struct method *method)
+static enum turn_refusal admit(struct turn_request *r, const struct method *method)
 {
 	if (r->m.nb_unknown > 0)
-		return 420;
+		return TURN_REFUSED_ATTRIBUTE;
 	if (!method->allocation)
-		return 0;
+		return TURN_GRANTED;
 	if (r->slot == TURN_NONE)
-		return 437;
+		return TURN_REFUSED_NO_ALLOCATION;
 	if (cold_at(r->s, r->slot)->who != alloc_who(r->s, r->cred.ident))
-		return 441;
-	return 0;
+		return TURN_REFUSED_OTHER_USER;
+	return TURN_GRANTED;
 }
 
 // If an Allocate that came by a redirect has failed, the redirect is ended.
@@ -218,45 +225,81 @@ static void drop_redirect(struct turn_request *r, const struct method *method)
 		redirect_note(r->s, r->v->via, r->v, 0);
 }
 
-static void handle_signed(
+static enum turn_refusal handle_signed(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
-	unsigned int code = admit(r, method);
+	enum turn_refusal why = admit(r, method);
 
-	if (code == 0) {
+	if (why == TURN_GRANTED) {
 		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
-		code = method->handle(r);
+		why = method->handle(r);
 	}
 	if (r->handover) {
 		*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = r->worker};
-		return;
+		return TURN_GRANTED;
 	}
-	if (code != 0) {
-		begin_error(r, code, true);
+	if (why != TURN_GRANTED) {
 		drop_redirect(r, method);
+		if (turn_refusal_info(why)->code == 0)
+			return why;
+		begin_error(r, why, true);
 	} else if (method->method == STUN_ALLOCATE || method->method == STUN_REFRESH) {
 		stun_put(&r->w, STUN_SOFTWARE, SOFTWARE, strlen(SOFTWARE));
 	}
-	finish(r, true, plan);
+	return finish(r, why, true, plan);
 }
 
 // Binding is never authenticated (RFC 8489 12). Over UDP its answers have a budget of their own.
-static void handle_binding(
+static enum turn_refusal handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
 	struct turn_shard *s = r->s;
+	enum turn_refusal why = TURN_REFUSED_ATTRIBUTE;
 
 	if (r->proof != PROOF_ADDRESS &&
 		!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
 			limiter_source(s->binding, &r->v->src), s->now_ms))
-		return route_drop(plan, TURN_DROP_BINDING_RATE);
+		return TURN_REFUSED_BINDING_RATE;
 	if (r->m.nb_unknown > 0) {
-		begin_error(r, 420, false);
+		begin_error(r, why, false);
 	} else {
 		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
-		method->handle(r);
+		why = method->handle(r);
 	}
-	finish(r, false, plan);
+	return finish(r, why, false, plan);
+}
+
+static enum turn_refusal handle(
+	struct turn_request *r, const struct method *method, struct turn_plan *plan)
+{
+	enum turn_refusal why;
+
+	if (!method->authenticated)
+		return handle_binding(r, method, plan);
+	// An allocation past its time that has not been swept yet counts as gone.
+	if (r->slot != TURN_NONE && alloc_left(r->s, r->slot) == 0) {
+		alloc_end(r->s, r->slot);
+		r->slot = TURN_NONE;
+	}
+	why = authenticate(r);
+	if (why != TURN_GRANTED)
+		return answer_stranger(r, why, plan);
+	return handle_signed(r, method, plan);
+}
+
+// The drop of a request that is refused without an answer.
+static enum turn_drop drop_of(enum turn_refusal why)
+{
+	switch (why) {
+	case TURN_REFUSED_GUESSES:
+		return TURN_DROP_GUESS_RATE;
+	case TURN_REFUSED_UNANSWERED:
+		return TURN_DROP_UNAUTHENTICATED_RATE;
+	case TURN_REFUSED_BINDING_RATE:
+		return TURN_DROP_BINDING_RATE;
+	default:
+		return TURN_DROP_INTERNAL;
+	}
 }
 
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
@@ -264,7 +307,7 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 {
 	struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->slot};
 	const struct method *method = method_find(m->method);
-	unsigned int code;
+	enum turn_refusal why;
 
 	if (method == NULL)
 		return route_drop(plan, TURN_DROP_METHOD);
@@ -272,15 +315,10 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 	r.w.cap = sizeof(side->front);
 	if (shard_handshakes(s, v->listener))
 		r.proof = PROOF_ADDRESS;
-	if (!method->authenticated)
-		return handle_binding(&r, method, plan);
-	// An allocation past its time that has not been swept yet counts as gone.
-	if (r.slot != TURN_NONE && alloc_left(s, r.slot) == 0) {
-		alloc_end(s, r.slot);
-		r.slot = TURN_NONE;
-	}
-	code = authenticate(&r);
-	if (code != 0)
-		return answer_stranger(&r, code, plan);
-	handle_signed(&r, method, plan);
+	why = handle(&r, method, plan);
+	if (why == TURN_GRANTED)
+		return;
+	if (turn_refusal_info(why)->code == 0)
+		route_drop(plan, drop_of(why));
+	tell_refused(&r, why);
 }

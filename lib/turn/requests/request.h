@@ -5,6 +5,7 @@
 #include "auth/cred.h"
 #include "stun.h"
 #include "turn.h"
+#include "turn_refusal.h"
 
 // One request on its way through its handler.
 struct turn_request {
@@ -15,7 +16,7 @@ struct turn_request {
 	struct turn_cred cred; // whoever signed it; key.len 0 = nobody
 	struct stun_writer w; // the success response, begun before the handler runs
 	uint8_t proof; // enum proof
-	const char *reason; // reason phrase of the error response; NULL = the usual one of the code
+	struct endpoint peer; // that a refused request has named, for the event; :: = none
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;
 };

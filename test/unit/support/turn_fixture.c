@@ -72,6 +72,35 @@ static void count_made(void *ctx, uint32_t slot)
 	f->lines_made++;
 }
 
+static void keep_event(void *ctx, const struct turn_event *e)
+{
+	struct fixture_told *t = &((struct fixture *)ctx)->told;
+
+	t->event[t->nb++ % FIXTURE_EVENTS] = *e;
+	switch ((enum turn_event_kind)e->kind) {
+	case TURN_EVENT_MADE:
+		t->made++;
+		break;
+	case TURN_EVENT_INTERIM:
+		t->interim++;
+		break;
+	case TURN_EVENT_ENDED:
+		assert_non_null(turn_end_name(e->why));
+		t->ended[e->why]++;
+		break;
+	case TURN_EVENT_REFUSED:
+		assert_non_null(turn_refusal_info(e->why));
+		t->refused[e->why] += e->more > 0 ? e->more : 1;
+		break;
+	}
+}
+
+const struct turn_event *fixture_event(const struct fixture *f, uint32_t n)
+{
+	assert_true(n < FIXTURE_EVENTS && n < f->told.nb);
+	return &f->told.event[(f->told.nb - 1 - n) % FIXTURE_EVENTS];
+}
+
 static void shard_open(struct fixture *f, uint8_t worker)
 {
 	size_t size;
@@ -88,6 +117,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	f->params.rng = &f->rng;
 	f->params.worker = worker;
 	f->params.line_made = count_made;
+	f->params.event = keep_event;
 	f->params.ctx = f;
 	size = turn_shard_size(&f->params);
 	mem = aligned_alloc(64, (size + 63) & ~(size_t)63);

@@ -24,9 +24,11 @@
 #include "turn.h"
 #include "turn_config.h"
 #include "turn_drop.h"
+#include "turn_event.h"
 #include "turn_line.h"
 #include "turn_policy.h"
 #include "turn_quota.h"
+#include "turn_refusal.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 
@@ -34,6 +36,16 @@
 // Monotonic clock, and time of day, at the start
 #define FIXTURE_NOW_MS 1000000
 #define FIXTURE_WALL_S 1700000000
+
+#define FIXTURE_EVENTS 64
+
+// What the shard has told.
+struct fixture_told {
+	uint64_t made, interim, ended[TURN_END_END]; // events of allocations
+	uint64_t refused[TURN_REFUSAL_END]; // refusals; a fold counts as many as it says
+	uint32_t nb; // events
+	struct turn_event event[FIXTURE_EVENTS]; // event i is at i % FIXTURE_EVENTS
+};
 
 struct fixture {
 	struct turn_config config;
@@ -47,6 +59,7 @@ struct fixture {
 	struct turn_shard_params params;
 	uint64_t now_ms, wall_s;
 	uint32_t lines_made; // calls of line_made so far
+	struct fixture_told told;
 	const struct fixture *shares; // owner of the policy, map and quota; NULL = this one
 
 	struct stun_writer w; // the message being built
@@ -137,6 +150,8 @@ struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a);
 // Asserts that the last answer is a challenge with the fields it needs, and with nothing more that
 // would make it longer or tell a stranger something.
 void fixture_assert_challenge(const struct fixture *f);
+// Returns the last event but n; asserts that there are so many.
+const struct turn_event *fixture_event(const struct fixture *f, uint32_t n);
 // Returns the shard's counters.
 struct turn_stats fixture_stats(const struct fixture *f);
 // Returns the machine's clock, which is not the fixture's, in seconds: it tells how long something

@@ -129,13 +129,13 @@ static struct turn_cred cred; // result of the last one
 static uint8_t bytes[2048];
 static uint16_t bytes_len;
 
-// The answer of cred_verify on an exact-size copy; derivations counts from zero.
-static unsigned int verify_with(const struct turn_policy *p, const struct request *r)
+// What cred_verify says of an exact-size copy; derivations counts from zero.
+static enum turn_refusal verify_with(const struct turn_policy *p, const struct request *r)
 {
 	struct stun_writer w;
 	struct stun_msg m;
+	enum turn_refusal why;
 	uint8_t *exact;
-	unsigned int code;
 
 	stun_begin(&w, bytes, sizeof(bytes), STUN_REQUEST, STUN_ALLOCATE, tid);
 	if (r->user != NULL)
@@ -159,17 +159,18 @@ static unsigned int verify_with(const struct turn_policy *p, const struct reques
 	assert_int_equal(stun_parse(exact, w.len, &m), 0);
 	memset(&cred, 0xA5, sizeof(cred));
 	derivations = 0;
-	code = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
+	why = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
 	free(exact);
-	if (code != 0) { // nothing of a failed attempt is left, but whether it was a guess
+	if (why !=
+		TURN_GRANTED) { // nothing of a failed attempt is left, but whether it was a guess
 		const struct turn_cred zero = {.guess = cred.guess};
 
 		assert_memory_equal(&cred, &zero, sizeof(cred));
 	}
-	return code;
+	return why;
 }
 
-static unsigned int verify(const struct request *r)
+static enum turn_refusal verify(const struct request *r)
 {
 	return verify_with(policy, r);
 }
@@ -233,16 +234,16 @@ static void test_user(void **state)
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
 
 		r = request("alice", "pwd", modern);
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 		r = request("Alice", "pw", modern);
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 		r = request("alic", "pw", modern);
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 		r = request("", "pw", modern);
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 		r = request("alice", "pw", modern);
 		r.key = request("onlymd5", "pw", modern).key; // another's
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 	}
 }
 
@@ -262,12 +263,12 @@ static void test_single_keys(void **state)
 	assert_int_equal(verify(&r), 0);
 	assert_cred(&r, STUN_ALG_MD5, "onlymd5");
 	r = request("onlymd5", "pw", true);
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 	r = request("onlysha", "pw", true);
 	assert_int_equal(verify(&r), 0);
 	assert_cred(&r, STUN_ALG_SHA256, "onlysha");
 	r = request("onlysha", "pw", false);
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 }
 
 static void test_userhash(void **state)
@@ -284,11 +285,12 @@ static void test_userhash(void **state)
 		assert_int_equal(verify(&r), 0);
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
 		for (r.userhash_len = 0; r.userhash_len <= 33; r.userhash_len++)
-			assert_int_equal(verify(&r), r.userhash_len == 32 ? 0 : 401);
+			assert_int_equal(
+				verify(&r), r.userhash_len == 32 ? 0 : TURN_REFUSED_USER_UNKNOWN);
 		r.userhash_len = 32;
 		for (int bit = 0; bit < 256; bit++) {
 			hash[bit / 8] ^= (uint8_t)(1 << bit % 8);
-			assert_int_equal(verify(&r), 401);
+			assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 			hash[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
 	}
@@ -298,7 +300,7 @@ static void test_userhash(void **state)
 	r.user = NULL;
 	r.userhash = hash;
 	r.userhash_len = 32;
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 	assert_int_equal(derivations, 0);
 }
 
@@ -309,9 +311,10 @@ static void test_realm(void **state)
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		r.realm = other[i];
-		assert_int_equal(verify(&r), 401); // signed with our realm all the same
+		assert_int_equal(
+			verify(&r), TURN_REFUSED_REALM); // signed with our realm all the same
 		r.key = key_of(STUN_ALG_MD5, "alice", other[i], "pw");
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_REALM);
 		r.key = key_of(STUN_ALG_MD5, "alice", REALM, "pw");
 	}
 }
@@ -326,7 +329,8 @@ static void test_name_lengths(void **state)
 		memset(name, 'n', len);
 		name[len] = '\0';
 		r = request(name, "pw", false);
-		assert_int_equal(verify(&r), len <= 763 ? 401 : 400);
+		assert_int_equal(verify(&r),
+			len <= 763 ? TURN_REFUSED_USER_UNKNOWN : TURN_REFUSED_NAME_LONG);
 	}
 	memset(name, 'n', 763); // the longest is not cut: it verifies whole
 	memcpy(name, "1800000000:", 11);
@@ -335,7 +339,7 @@ static void test_name_lengths(void **state)
 	assert_int_equal(verify(&r), 0);
 	assert_cred(&r, STUN_ALG_SHA256, name);
 	name[762] = 'm';
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 }
 
 // --- bid-down ------------------------------------------------------------------------------------
@@ -352,30 +356,40 @@ static void test_bid_down(void **state)
 		const uint8_t *chosen;
 		size_t chosen_len;
 		enum stun_algorithm alg;
-		unsigned int code;
+		enum turn_refusal why;
 	} t[] = {
 		{NONE, NONE, STUN_ALG_MD5, 0},
 		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 0},
 		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 0},
 		// one of the pair
-		{NONE, ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
-		{NONE, ALG(0, 1, 0, 0), STUN_ALG_MD5, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), NONE, STUN_ALG_MD5, 400},
+		{NONE, ALG(0, 2, 0, 0), STUN_ALG_SHA256, TURN_REFUSED_ALGORITHMS},
+		{NONE, ALG(0, 1, 0, 0), STUN_ALG_MD5, TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), NONE, STUN_ALG_MD5, TURN_REFUSED_ALGORITHMS},
 		// another list than we sent: SHA-256 taken out, the order turned, more, less
-		{ALG(0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 400},
-		{ALG(0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
-		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 400},
-		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 1), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 1), ALG(0, 2, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
 		// a choice that is not in the list
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 3, 0, 0), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 0, 0, 0), STUN_ALG_MD5, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(2, 0, 0, 0), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 4), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2), STUN_ALG_SHA256, 400},
-		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0, 0, 0, 0, 0), STUN_ALG_SHA256, 400},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 3, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 0, 0, 0), STUN_ALG_MD5,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(2, 0, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 4), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2), STUN_ALG_SHA256, TURN_REFUSED_ALGORITHMS},
+		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0, 0, 0, 0, 0), STUN_ALG_SHA256,
+			TURN_REFUSED_ALGORITHMS},
 	};
 
 	assert_memory_equal(cred_algorithms, list, 8);
@@ -392,11 +406,13 @@ static void test_bid_down(void **state)
 		for (int sha = 0; sha < 2; sha++) {
 			r.sha256 = sha;
 			r.user = "alice";
-			assert_int_equal(verify(&r), t[i].code);
-			if (t[i].code == 0)
+			assert_int_equal(verify(&r), t[i].why);
+			if (t[i].why == 0)
 				assert_cred(&r, t[i].alg, "alice");
 			r.user = "nobody"; // comes before the name in the order of the text
-			assert_int_equal(verify(&r), t[i].code == 0 ? 401 : 400);
+			assert_int_equal(verify(&r),
+				t[i].why == 0 ? TURN_REFUSED_USER_UNKNOWN
+					      : TURN_REFUSED_ALGORITHMS);
 		}
 	}
 }
@@ -407,11 +423,11 @@ static void test_wrong_algorithm(void **state)
 	struct request r = request("alice", "pw", true);
 
 	r.chosen = md5;
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 	r.key = key_of(STUN_ALG_MD5, "alice", REALM, "pw");
 	assert_int_equal(verify(&r), 0);
 	r.chosen = sha256;
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 }
 
 // --- REST ----------------------------------------------------------------------------------------
@@ -435,7 +451,7 @@ static void test_rest(void **state)
 			assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, names[i]);
 			assert_int_equal(derivations, 2);
 			r = rest_request(names[i], "west", modern); // not a secret of ours
-			assert_int_equal(verify(&r), 401);
+			assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 			assert_int_equal(derivations, 2);
 		}
 	}
@@ -450,11 +466,11 @@ static void test_rest_expired(void **state)
 	r.wall_s = 1700000000;
 	assert_int_equal(verify(&r), 0);
 	for (r.wall_s = 1700000001; r.wall_s < 1700000010; r.wall_s++) {
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_REST_EXPIRED);
 		assert_int_equal(derivations, 0);
 	}
 	r = rest_request("0:bob", "north", false);
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_REST_EXPIRED);
 	assert_int_equal(derivations, 0);
 }
 
@@ -470,7 +486,7 @@ static void test_rest_malformed(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct request r = rest_request(names[i], "north", false);
 
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 		assert_int_equal(derivations, 0);
 	}
 }
@@ -482,16 +498,16 @@ static void test_no_secrets(void **state)
 	struct request r = rest_request("1800000000:bob", "north", false);
 
 	assert_non_null(p);
-	assert_int_equal(verify_with(p, &r), 401);
+	assert_int_equal(verify_with(p, &r), TURN_REFUSED_USER_UNKNOWN);
 	assert_int_equal(derivations, 0);
 	r = rest_request("1800000000:bob", "", false);
-	assert_int_equal(verify_with(p, &r), 401);
+	assert_int_equal(verify_with(p, &r), TURN_REFUSED_USER_UNKNOWN);
 	// All secrets withdrawn: an allocation made with one of them does not help.
 	r = rest_request("1800000000:bob", "north", false);
 	assert_int_equal(verify(&r), 0);
 	known = cred;
 	r.known = &known;
-	assert_int_equal(verify_with(p, &r), 401);
+	assert_int_equal(verify_with(p, &r), TURN_REFUSED_USER_UNKNOWN);
 	r = request("alice", "pw", false);
 	assert_int_equal(verify_with(p, &r), 0);
 	turn_policy_free(p);
@@ -508,7 +524,7 @@ static void test_shadowed(void **state)
 	assert_int_equal(verify(&r), 0);
 	assert_int_equal(derivations, 0);
 	r = rest_request("1800000000:static", "north", false);
-	assert_int_equal(verify(&r), 401);
+	assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 	assert_int_equal(derivations, 0);
 }
 
@@ -530,7 +546,7 @@ static void test_known(void **state)
 		r.wall_s = 1800000000;
 		assert_int_equal(verify(&r), 0);
 		r.wall_s = 1800000001; // the expiry counts for a Refresh too
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_REST_EXPIRED);
 		assert_int_equal(derivations, 0);
 
 		// A new password of the same name (a secret was added), and a wrong one.
@@ -541,7 +557,7 @@ static void test_known(void **state)
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "1800000000:bob");
 		r = rest_request("1800000000:bob", "west", modern);
 		r.known = &known;
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 		assert_int_equal(derivations, 2);
 
 		// The same name with the other algorithm has another key.
@@ -560,7 +576,8 @@ static void test_known(void **state)
 
 		r.key = known.key;
 		r.known = &known;
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(
+			verify(&r), i == 0 ? TURN_REFUSED_REST_PASSWORD : TURN_REFUSED_PASSWORD);
 	}
 	assert_memory_equal(&known, &other, sizeof(known));
 	// Nor does its password prolong itself: signed with it, but under a name that ends later.
@@ -571,7 +588,7 @@ static void test_known(void **state)
 		rest_password("south", "1800000000:bob", password);
 		r = request("1900000000:bob", password, modern);
 		r.known = &known;
-		assert_int_equal(verify(&r), 401);
+		assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 	}
 	// A configured user needs no help and takes none.
 	struct request r = request("alice", "pw", true);

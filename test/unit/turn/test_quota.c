@@ -33,16 +33,24 @@ static struct who who(uint32_t user, uint32_t source)
 	return w;
 }
 
+static enum turn_refusal why_not(struct turn_quota *q, const struct turn_limits *l,
+	const struct who *w, struct quota_ref *ref)
+{
+	return quota_take(q, l, w->ident, &w->source, ref);
+}
+
 static bool take(struct turn_quota *q, const struct turn_limits *l, const struct who *w,
 	struct quota_ref *ref)
 {
-	return quota_take(q, l, w->ident, &w->source, ref);
+	return why_not(q, l, w, ref) == TURN_GRANTED;
 }
 
 static void test_limits(void **state)
 {
 	static const struct turn_limits cases[] = {
 		{.per_user = 3}, {.per_source = 3}, {.allocations = 3}};
+	static const enum turn_refusal which[] = {
+		TURN_REFUSED_QUOTA_USER, TURN_REFUSED_QUOTA_SOURCE, TURN_REFUSED_QUOTA_TOTAL};
 	struct turn_quota *q = turn_quota_create(100, &key);
 	struct quota_ref ref[5];
 
@@ -51,7 +59,7 @@ static void test_limits(void **state)
 			// the others of the three are all different
 			const struct who w = who(c == 0 ? 1 : i, c == 1 ? 1 : i);
 
-			assert_int_equal(take(q, &cases[c], &w, &ref[i]), i != 3);
+			assert_int_equal(why_not(q, &cases[c], &w, &ref[i]), i == 3 ? which[c] : 0);
 			assert_int_equal(turn_quota_total(q), i < 3 ? i + 1 : 3);
 			if (i == 3)
 				quota_give(q, &ref[1]);

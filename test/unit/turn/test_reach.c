@@ -63,7 +63,7 @@ static void a_peer_without_a_route_is_refused_with_a_reason(void **state)
 	assert_says_why();
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "8.8.8.8", 53), 403);
 	assert_says_why();
-	assert_int_equal(fixture_stats(&f).unreachable, 2);
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PEER_UNREACHABLE], 2);
 	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
@@ -72,7 +72,7 @@ static void subnets_and_routes_of_any_port_lead_to_peers(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.77"), 0);
 	assert_int_equal(fixture_permit(&f, &ivan, "9.9.9.9"), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "9.9.9.9", 7000), 0);
-	assert_int_equal(fixture_stats(&f).unreachable, 0);
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PEER_UNREACHABLE], 0);
 }
 
 static void what_is_denied_is_not_said_to_lack_a_route(void **state)
@@ -80,7 +80,7 @@ static void what_is_denied_is_not_said_to_lack_a_route(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "192.168.1.1"), 403);
 	assert_int_not_equal(f.answer.alen[STUN_ERROR_CODE], 4 + strlen("No Route To Peer"));
 	assert_int_equal(fixture_permit(&f, &ivan, "fd99::7"), 443);
-	assert_int_equal(fixture_stats(&f).unreachable, 0);
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PEER_UNREACHABLE], 0);
 }
 
 // Its datagrams stay inside.

@@ -61,7 +61,7 @@ static void with_none_left_it_is_508_and_counted(void **state)
 	lose(1, true);
 	assert_int_equal(fixture_allocate(&f, &c, 4), 508);
 	turn_shard_stats(f.shard, &stats);
-	assert_int_equal(stats.relay_lost, 1);
+	assert_int_equal(stats.refused[TURN_REFUSED_RELAY_LOST], 1);
 	// what there was goes on
 	assert_int_equal(fixture_refresh(&f, &old, 600), 0);
 	assert_int_equal(fixture_bind(&f, &old, 0x4000, "10.99.0.9", 7000), 0);
@@ -74,7 +74,7 @@ static void with_none_left_it_is_508_and_counted(void **state)
 		assert_int_equal(fixture_allocate(&f, &more, 4), 0);
 	}
 	turn_shard_stats(f.shard, &stats);
-	assert_int_equal(stats.relay_lost, 1);
+	assert_int_equal(stats.refused[TURN_REFUSED_RELAY_LOST], 1);
 	assert_int_equal(stats.port_reused_early, 0);
 	fixture_close(&f);
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counts and tells what happens to requests.
+#include "events/tell.h"
+#include "limits/fold.h"
+#include "limits/stranger.h"
+#include "shard.h"
+
+static struct turn_event event_begin(const struct turn_shard *s, enum turn_event_kind kind)
+{
+	return (struct turn_event){.at_ms = s->now_ms,
+		.wall_s = s->wall_s,
+		.kind = (uint8_t)kind,
+		.worker = s->worker};
+}
+
+static void name_set(struct turn_event *e, const void *name, size_t len)
+{
+	e->name_len = (uint8_t)(len < sizeof(e->name) ? len : sizeof(e->name));
+	memcpy(e->name, name, e->name_len);
+}
+
+// The name that a request gives. A USERHASH that nobody has stands for none.
+static void name_of_request(struct turn_event *e, const struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	const struct policy_user *user = NULL;
+
+	if (stun_has(m, STUN_USERNAME))
+		return name_set(e, m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME]);
+	if (m->alen[STUN_USERHASH] == sizeof(user->userhash))
+		user = policy_user_by_hash(r->s->policy, m->data + m->off[STUN_USERHASH]);
+	if (user != NULL)
+		name_set(e, user->name, strlen(user->name));
+}
+
+// --- allocations ---------------------------------------------------------------------------------
+
+static void event_allocation(struct turn_event *e, const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+
+	e->id = alloc_id(s, slot);
+	e->client = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
+	e->listener = line_listener(l);
+	e->relay = alloc_relay(s, slot);
+	e->relay.addr = external_told(&s->policy->external, &e->relay.addr);
+	e->proved = true;
+}
+
+// --- refusals ------------------------------------------------------------------------------------
+
+// A request without credentials, or with a nonce past its time, is how every client begins.
+static bool is_usual(enum turn_refusal why)
+{
+	return why == TURN_REFUSED_CHALLENGE || why == TURN_REFUSED_NONCE_STALE;
+}
+
+static bool is_auth_failure(enum turn_refusal why)
+{
+	return why >= TURN_REFUSED_REALM && why <= TURN_REFUSED_REST_PASSWORD;
+}
+
+// What makes up an attempt: the 5-tuple, the transaction id and the reason.
+static uint64_t attempt_of(const struct turn_request *r, enum turn_refusal why)
+{
+	const uint8_t *tid = stun_tid(&r->m);
+	const struct addr a = {.d = {r->v->hash, load_be64(tid)}};
+
+	return hash_addr(&r->s->key, &a, (uint64_t)why << 32 | load_be32(tid + 8));
+}
+
+void tell_refused(struct turn_request *r, enum turn_refusal why)
+{
+	struct turn_shard *s = r->s;
+	const bool proved = r->proof == PROOF_ADDRESS;
+	struct turn_event e;
+
+	s->stats.refused[why]++;
+	if (is_usual(why) || fold_again(s->fold, attempt_of(r, why), proved, s->now_ms))
+		return;
+	s->stats.auth_failures += is_auth_failure(why);
+	if (s->event == NULL)
+		return;
+	e = event_begin(s, TURN_EVENT_REFUSED);
+	if (r->slot != TURN_NONE)
+		event_allocation(&e, s, r->slot);
+	e.client = (struct endpoint){r->v->src, r->v->src_port};
+	e.listener = r->v->listener;
+	e.proved = proved;
+	e.method = r->m.method;
+	e.why = (uint16_t)why;
+	e.peer = r->peer;
+	name_of_request(&e, r);
+	fold_refused(s->fold, &e);
+}
