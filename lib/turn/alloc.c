@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Making, refreshing and ending allocations; the client table.
 #include "alloc.h"
+#include "events/tell.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 
@@ -74,9 +75,10 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.alg = n->cred->alg,
 		.rest = n->cred->rest,
 		.has_token = n->has_token,
+		.made_s = (uint32_t)(s->now_ms / 1000),
+		.told_s = (uint32_t)(s->now_ms / 1000),
 		.quota_user = n->quota.user,
 		.expires = (uint32_t)(s->now_ms + n->lifetime_s * UINT64_C(1000)),
-		.made_s = (uint32_t)(s->now_ms / 1000),
 		.tid = alloc_tid(s, n->tid),
 		.who = alloc_who(s, n->cred->ident),
 		.permissions = TURN_NONE,
@@ -137,13 +139,14 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 	redirect_note(s, c->via, &v, expires_ms);
 }
 
-void alloc_end(struct turn_shard *s, uint32_t slot)
+void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = alloc_client_view(s, slot);
 	const struct quota_ref quota = {c->quota_user, quota_source(s->quota, &v.src)};
 
+	tell_ended(s, slot, why);
 	peers_end(s, slot);
 	table_remove(&s->clients, v.hash, slot);
 	wheel_cancel(&s->wheel, slot);

@@ -9,6 +9,7 @@
 #include "relayed/reservation.h"
 #include "trie.h"
 #include "turn.h"
+#include "turn_event.h"
 
 // What an allocation needs beside its line (turn_line.h). made stays when the allocation ends.
 // While the port rests, relay_ports uses the union. Times of 32 bits are the low half of the
@@ -23,6 +24,8 @@ struct turn_cold {
 	uint8_t alg : 2; // enum stun_algorithm of the key
 	bool rest : 1; // the user has a REST name: mac is set
 	bool has_token : 1; // a RESERVATION-TOKEN was given with it
+	uint32_t made_s,
+		told_s; // seconds of the clock: when it was made, and last told (events/tell.h)
 	union {
 		struct {
 			uint64_t quota_user; // of its quota_ref; the client tells the source half
@@ -31,7 +34,6 @@ struct turn_cold {
 			uint32_t permissions, channels; // roots of trees
 			uint16_t nb_permissions, nb_channels;
 			uint32_t rx_spills, tx_spills; // what turn_line_spill took from the line
-			uint32_t made_s; // the shard's clock, in seconds, when it was made
 			uint8_t mac[STUN_REST_MAC_LEN];
 			char name[TURN_NAME_LEN];
 		};
@@ -77,8 +79,9 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 // Makes the allocation expire lifetime_s seconds from now, and says so to the worker that holds a
 // redirect to it.
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s);
-// Ends an allocation with its permissions and channels; gives back its quota and its relay port.
-void alloc_end(struct turn_shard *s, uint32_t slot);
+// Ends an allocation with its permissions and channels, and tells why; gives back its quota and its
+// relay port.
+void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
 
 // Sees to it that the timer of a slot fires no later than at_ms.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);

@@ -183,7 +183,7 @@ unsigned int turn_listing_kill(
 	uint32_t slot;
 
 	while (budget >= COSTLY && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
-		alloc_end(s, slot);
+		alloc_end(s, slot, TURN_END_KILLED);
 		budget -= budget < COSTLY ? budget : COSTLY;
 		n++;
 	}

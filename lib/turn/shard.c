@@ -214,7 +214,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 void turn_shard_close(struct turn_shard *s)
 {
 	while (s->live.used > 0)
-		alloc_end(s, bitset_nth(&s->live, 0));
+		alloc_end(s, bitset_nth(&s->live, 0), TURN_END_STOPPED);
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
 			reservation_lapse(s, slot);
@@ -258,7 +258,7 @@ static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 	uint32_t next_ms;
 
 	if (left_ms == 0) {
-		alloc_end(s, slot);
+		alloc_end(s, slot, TURN_END_EXPIRED);
 		return objects;
 	}
 	next_ms = peers_purge(s, slot);
@@ -317,7 +317,7 @@ uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v
 	return *left_ms > 0 ? slot : TURN_NONE;
 }
 
-void turn_shard_end(struct turn_shard *s, uint32_t slot)
+void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {
-	alloc_end(s, slot);
+	alloc_end(s, slot, why);
 }

@@ -133,7 +133,6 @@ struct turn_config {
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint32_t interim_s; // between two events of a live allocation (turn_event.h); 0 = no such
 	uint32_t workers;
-	uint32_t interim_s; // seconds between two interim events of an allocation; 0 = none
 	struct turn_limits limits;
 	struct turn_pools pools;
 };

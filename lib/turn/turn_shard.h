@@ -66,8 +66,8 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 // left in *left_ms; else TURN_NONE.
 uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
-// Ends the allocation of a slot because its client is gone. Call turn_redirect_notes afterwards.
-void turn_shard_end(struct turn_shard *s, uint32_t slot);
+// Ends the allocation of a slot. Call turn_redirect_notes afterwards.
+void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
 // Ends every allocation and reservation, and gives their quota back. All of it is told by events.
 // The memory is the caller's to free.
 void turn_shard_close(struct turn_shard *s);

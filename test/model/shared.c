@@ -76,7 +76,7 @@ static double end(unsigned int from)
 	}
 	start = fixture_seconds();
 	for (unsigned int i = 0; i < ENDS; i++)
-		alloc_end(f.shard, slots[i]);
+		alloc_end(f.shard, slots[i], TURN_END_KILLED);
 	return fixture_seconds() - start;
 }
 

@@ -259,7 +259,7 @@ void streams_end(struct worker *w, const struct turn_view *v)
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
 
 	if (slot != TURN_NONE && w->stream_at[slot] == v->stream)
-		turn_shard_end(w->shard, slot);
+		turn_shard_end(w->shard, slot, TURN_END_CONNECTION);
 }
 
 unsigned int streams_take(
@@ -354,7 +354,7 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 	w->stream_at[slot] = v->stream;
 	if (alive)
 		return (left_ms + 999) / 1000;
-	turn_shard_end(w->shard, slot);
+	turn_shard_end(w->shard, slot, TURN_END_CONNECTION);
 	return 0;
 }
 

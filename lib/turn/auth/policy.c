@@ -470,6 +470,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	p->rfc5766_channels = c->rfc5766_channels;
 	p->icmp_tell = c->icmp_tell;
 	p->quarantine_s = c->quarantine_s;
+	p->interim_s = c->interim_s;
 	p->realm = strdup(c->realm != NULL ? c->realm : "");
 	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);
 	if (err == 0)

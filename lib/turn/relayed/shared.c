@@ -139,7 +139,7 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b)
 static void settle(struct turn_shard *s, uint32_t slot)
 {
 	if (alloc_left(s, slot) == 0)
-		alloc_end(s, slot);
+		alloc_end(s, slot, TURN_END_EXPIRED);
 	else
 		peers_settle(s, slot);
 }

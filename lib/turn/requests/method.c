@@ -3,6 +3,7 @@
 // with the checks in the order of the text. A handler that refuses leaves nothing behind.
 #include <netinet/in.h>
 
+#include "events/tell.h"
 #include "requests/method.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
@@ -165,6 +166,7 @@ static enum turn_refusal allocate_on(struct turn_request *r, uint32_t slot, cons
 	}
 	r->slot = slot;
 	put_allocation(r, slot);
+	tell_made(r);
 	return TURN_GRANTED;
 }
 
@@ -287,10 +289,11 @@ enum turn_refusal method_refresh(struct turn_request *r)
 			return TURN_REFUSED_PEER_FAMILY;
 	}
 	if (zero) {
-		alloc_end(r->s, r->slot);
+		alloc_end(r->s, r->slot, TURN_END_CLIENT);
 		lifetime_s = 0;
 	} else {
 		alloc_refresh(r->s, r->slot, lifetime_s);
+		tell_interim(r);
 	}
 	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
 	return TURN_GRANTED;

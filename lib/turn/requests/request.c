@@ -278,7 +278,7 @@ static enum turn_refusal handle(
 		return handle_binding(r, method, plan);
 	// An allocation past its time that has not been swept yet counts as gone.
 	if (r->slot != TURN_NONE && alloc_left(r->s, r->slot) == 0) {
-		alloc_end(r->s, r->slot);
+		alloc_end(r->s, r->slot, TURN_END_EXPIRED);
 		r->slot = TURN_NONE;
 	}
 	why = authenticate(r);

@@ -21,6 +21,7 @@
 #include "turn.h"
 #include "turn_config.h"
 #include "turn_drop.h"
+#include "turn_event.h"
 #include "turn_line.h"
 #include "turn_policy.h"
 #include "turn_quota.h"
@@ -58,6 +59,7 @@ struct bench {
 	struct turn_policy *policy;
 	struct turn_relay_map *map;
 	struct turn_quota *quota;
+	struct turn_event event; // the last one
 	struct stun_crypto *crypto;
 	struct csprng rng;
 	struct turn_shard_params params;
@@ -148,6 +150,12 @@ static void configure(struct bench *b)
 			.lifetime_max_s = 3600}};
 }
 
+// Copies an event, as a worker puts it into a ring.
+static void take_event(void *ctx, const struct turn_event *e)
+{
+	*(struct turn_event *)ctx = *e;
+}
+
 static void open_shard(struct bench *b)
 {
 	size_t size;
@@ -158,7 +166,9 @@ static void open_shard(struct bench *b)
 		.map = b->map,
 		.quota = b->quota,
 		.crypto = b->crypto,
-		.rng = &b->rng};
+		.rng = &b->rng,
+		.event = take_event,
+		.ctx = &b->event};
 	size = (turn_shard_size(&b->params) + 63) & ~(size_t)63;
 	mem = aligned_alloc(64, size);
 	if (mem == NULL)

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a shard tells of allocations and of refused requests: when, how often, and with what in it.
+#include <stdlib.h>
+
+#include "addr_text.h"
+#include "stun.h"
+#include "turn_fixture.h"
+
+static struct fixture f;
+static struct fixture_client ivan;
+
+static int setup(void **state)
+{
+	*state = &f;
+	ivan = fixture_open_ivan(&f);
+	return 0;
+}
+
+static void reopen(const struct turn_config *c)
+{
+	fixture_close(&f);
+	fixture_open(&f, c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+}
+
+static void assert_name(const struct turn_event *e, const char *name)
+{
+	assert_int_equal(e->name_len, strlen(name));
+	assert_memory_equal(e->name, name, strlen(name));
+}
+
+static void assert_of_ivan(const struct turn_event *e, enum turn_event_kind kind)
+{
+	struct turn_info row;
+
+	assert_int_equal(e->kind, kind);
+	assert_true(endpoint_eq(&e->client, &ivan.at));
+	assert_true(endpoint_eq(&e->relay, &ivan.relay));
+	assert_int_equal(e->listener, ivan.listener);
+	assert_int_equal(e->worker, 0);
+	assert_true(e->proved);
+	assert_int_equal(e->more, 0);
+	assert_int_equal(e->at_ms, f.now_ms);
+	assert_int_equal(e->wall_s, f.wall_s);
+	if (kind == TURN_EVENT_ENDED)
+		return;
+	assert_int_equal(turn_shard_list(f.shard, 0, &row, 1), 1);
+	assert_true(row.id == e->id);
+}
+
+// --- allocations ---------------------------------------------------------------------------------
+
+static void an_allocation_is_told_from_beginning_to_end(void **state)
+{
+	uint64_t id;
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(f.told.nb, 1); // the challenge before it is no event
+	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_MADE);
+	assert_int_equal(fixture_event(&f, 0)->lifetime_s, 600);
+	assert_name(fixture_event(&f, 0), "ivan");
+	id = fixture_event(&f, 0)->id;
+	assert_true(id != 0);
+	fixture_resend(&f, &ivan); // answered, and not made again
+	assert_int_equal(fixture_code(&f), 0);
+	assert_int_equal(f.told.nb, 1);
+	fixture_advance(&f, 90500);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	assert_int_equal(f.told.nb, 2);
+	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_ENDED);
+	assert_int_equal(fixture_event(&f, 0)->why, TURN_END_CLIENT);
+	assert_in_range(fixture_event(&f, 0)->lifetime_s, 90, 91);
+	assert_true(fixture_event(&f, 0)->id == id);
+	assert_name(fixture_event(&f, 0), "ivan");
+}
+
+// What a client is told, not what is inside.
+static void relay_is_as_the_client_was_told(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct turn_local local[2];
+
+	memcpy(local, c.local, sizeof(local));
+	local[0].external = addr_text("203.0.113.1");
+	c.local = local;
+	reopen(&c);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_true(addr_eq(&ivan.relay.addr, &local[0].external));
+	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_MADE);
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_ENDED);
+	fixture_close(&f);
+	ivan = fixture_open_ivan(&f);
+}
+
+static void each_way_to_end_is_told(void **state)
+{
+	struct fixture_client again = ivan;
+	uint32_t left_ms;
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	fixture_advance(&f, 601000);
+	fixture_expire(&f);
+	assert_int_equal(f.told.ended[TURN_END_EXPIRED], 1);
+	// past its time, and found by a request before it is swept
+	assert_int_equal(fixture_allocate(&f, &again, 4), 0);
+	fixture_advance(&f, 600000);
+	again.nonce_len = 0;
+	assert_int_equal(fixture_allocate(&f, &again, 4), 0);
+	assert_int_equal(f.told.ended[TURN_END_EXPIRED], 2);
+	assert_int_equal(f.told.made, 3);
+	turn_shard_end(f.shard, turn_shard_client(f.shard, &f.burst.view[0], &left_ms),
+		TURN_END_CONNECTION);
+	assert_int_equal(f.told.ended[TURN_END_CONNECTION], 1);
+	assert_int_equal(fixture_event(&f, 0)->why, TURN_END_CONNECTION);
+	assert_int_equal(fixture_allocate(&f, &again, 4), 0);
+	turn_shard_close(f.shard);
+	assert_int_equal(f.told.ended[TURN_END_STOPPED], 1);
+	assert_int_equal(f.told.made, 4);
+}
+
+static void refreshes_are_told_by_the_period(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	for (int i = 0; i < 10; i++) { // never, unless the configuration says so
+		fixture_advance(&f, 60000);
+		ivan.nonce_len = 0;
+		assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+	}
+	assert_int_equal(f.told.interim, 0);
+	c.interim_s = 300;
+	reopen(&c);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	for (int s = 0; s < 1200; s += 100) {
+		assert_int_equal(f.told.interim, s / 300);
+		fixture_advance(&f, 100000);
+		ivan.nonce_len = 0;
+		assert_int_equal(fixture_refresh(&f, &ivan, 777), 0);
+	}
+	assert_int_equal(f.told.interim, 4);
+	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_INTERIM);
+	assert_int_equal(fixture_event(&f, 0)->lifetime_s, 777);
+	assert_name(fixture_event(&f, 0), "ivan");
+}
+
+static void the_end_says_how_much_was_relayed(void **state)
+{
+	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
+	const unsigned int to_peer = 40000, to_client = 70000; // past what a line counts alone
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	for (unsigned int i = 0; i < to_peer; i++)
+		fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
+	for (unsigned int i = 0; i < to_client; i++)
+		fixture_from_peer(&f, &ivan.relay, &peer, "x", 1);
+	assert_int_equal(f.told.nb, 1); // nothing is told of what is relayed
+	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+	assert_int_equal(fixture_event(&f, 0)->usage.leg[TURN_FROM_CLIENT].datagrams, to_peer);
+	assert_int_equal(fixture_event(&f, 0)->usage.leg[TURN_FROM_PEER].datagrams, to_client);
+}
+
+// By name as it was sent, as far as there is room; by USERHASH as it is configured.
+static void names_are_those_of_requests(void **state)
+{
+	const char *const longest =
+		"a-name-of-more-than-sixty-four-bytes-is-cut-where-the-room-for-it-ends";
+	struct turn_config c = fixture_config();
+	struct turn_user users[1] = {{.name = (char *)longest, .password = (char *)"pw"}};
+
+	c.users = users;
+	c.nb_users = 1;
+	c.nb_secrets = 0;
+	reopen(&c);
+	ivan.user = longest;
+	for (int hash = 0; hash < 2; hash++) {
+		ivan.userhash = hash == 1;
+		ivan.alg = hash == 1 ? STUN_ALG_SHA256 : STUN_ALG_MD5;
+		ivan.password = "wrong";
+		fixture_advance(&f, 10000);
+		assert_int_equal(fixture_allocate(&f, &ivan, 4), 401);
+		assert_int_equal(fixture_event(&f, 0)->name_len, 64);
+		assert_memory_equal(fixture_event(&f, 0)->name, longest, 64);
+		ivan.password = "pw";
+		assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+		assert_int_equal(fixture_event(&f, 0)->name_len, 64);
+		assert_memory_equal(fixture_event(&f, 0)->name, longest, 64);
+		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+		assert_int_equal(fixture_event(&f, 0)->name_len, TURN_NAME_LEN);
+		assert_memory_equal(fixture_event(&f, 0)->name, longest, TURN_NAME_LEN);
+	}
+	// a hash that is nobody's
+	ivan.user = "nobody";
+	fixture_advance(&f, 10000);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 401);
+	assert_int_equal(fixture_event(&f, 0)->why, TURN_REFUSED_USER_UNKNOWN);
+	assert_int_equal(fixture_event(&f, 0)->name_len, 0);
+}
+
+// --- refusals ------------------------------------------------------------------------------------
+
+// RFC 8489 6.2.1: over UDP a client sends a request up to seven times.
+static void retransmissions_are_one_attempt(void **state)
+{
+	uint64_t after_ms = 500;
+
+	ivan.password = "wrong";
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+	for (int i = 0; i < 6; i++) {
+		fixture_advance(&f, after_ms);
+		fixture_expire(&f);
+		fixture_resend(&f, &ivan);
+		assert_int_equal(fixture_code(&f), 401);
+		after_ms *= 2;
+	}
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PASSWORD], 7);
+	assert_int_equal(fixture_stats(&f).auth_failures, 1);
+	assert_int_equal(f.told.nb, 1);
+	// another transaction is another attempt, and so is another 5-tuple
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+	assert_int_equal(fixture_stats(&f).auth_failures, 2);
+	ivan.at.port++;
+	ivan.nonce_len = 0;
+	f.tids -= 1; // asks for a nonce first, and has the same transaction id then
+	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+	f.tids -= 2;
+	assert_int_equal(fixture_ask(&f, &ivan), 401);
+	assert_int_equal(fixture_stats(&f).auth_failures, 3);
+	fixture_advance(&f, FIXTURE_NOW_MS);
+	fixture_expire(&f);
+	assert_int_equal(f.told.refused[TURN_REFUSED_PASSWORD], 3);
+}
+
+// What clients do at first, and a nonce past its time: counted, and no event.
+static void what_is_usual_is_no_event(void **state)
+{
+	for (int i = 0; i < 10; i++) {
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		fixture_send(&f, &ivan);
+		assert_int_equal(fixture_code(&f), 401);
+	}
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_CHALLENGE], 10);
+	assert_int_equal(fixture_stats(&f).auth_failures, 0);
+	assert_int_equal(f.told.nb, 0);
+}
+
+// A storm of one source: an event at once, one ten seconds later, and whose refusals they are.
+static void a_storm_is_folded(void **state)
+{
+	const uint32_t storm = 5000;
+
+	ivan.password = "wrong";
+	for (uint32_t i = 0; i < storm; i++) {
+		assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+		ivan.at.port = (uint16_t)(5000 + i % 100);
+		ivan.nonce_len = 0;
+	}
+	assert_int_equal(f.told.nb, 1);
+	fixture_advance(&f, 10000);
+	fixture_expire(&f);
+	assert_int_equal(f.told.nb, 2);
+	assert_int_equal(fixture_event(&f, 0)->more, storm - 1);
+	assert_int_equal(fixture_stats(&f).auth_failures, storm);
+	fixture_expire(&f);
+	assert_int_equal(f.told.nb, 2);
+}
+
+// What a shard has counted and not told yet, it tells when it is closed.
+static void nothing_is_lost_at_the_end(void **state)
+{
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fixture_refresh(&f, &ivan, 600), 437);
+	assert_int_equal(f.told.refused[TURN_REFUSED_NO_ALLOCATION], 1);
+	turn_shard_close(f.shard);
+	assert_int_equal(f.told.refused[TURN_REFUSED_NO_ALLOCATION], 3);
+}
+
+// Without anybody who wants to know, it is counted all the same.
+static void counters_need_no_listener(void **state)
+{
+	struct turn_shard_params p = f.params;
+	void *mem = aligned_alloc(64, (turn_shard_size(&p) + 63) & ~(size_t)63);
+	struct turn_shard *told = f.shard;
+
+	assert_non_null(mem);
+	memset(mem, 0, turn_shard_size(&p));
+	p.event = NULL;
+	f.shard = turn_shard_create(mem, &p, f.now_ms);
+	turn_shard_round(f.shard, f.now_ms, f.wall_s);
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437);
+	ivan.password = "wrong";
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+		fixture_resend(&f, &ivan);
+	}
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_NO_ALLOCATION], 1);
+	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PASSWORD], 6);
+	assert_int_equal(fixture_stats(&f).auth_failures, 3);
+	assert_int_equal(f.told.nb, 0);
+	turn_shard_close(f.shard);
+	free(mem);
+	f.shard = told;
+}
+
+static void ends_have_names(void **state)
+{
+	for (unsigned int i = 0; i < TURN_END_END; i++) {
+		assert_true(strlen(turn_end_name(i)) > 0);
+		assert_true(strlen(turn_end_text(i)) > 0);
+	}
+	assert_null(turn_end_name(TURN_END_END));
+	assert_null(turn_end_text(TURN_END_END));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(an_allocation_is_told_from_beginning_to_end),
+		T(relay_is_as_the_client_was_told),
+		T(each_way_to_end_is_told),
+		T(refreshes_are_told_by_the_period),
+		T(the_end_says_how_much_was_relayed),
+		T(names_are_those_of_requests),
+		T(retransmissions_are_one_attempt),
+		T(what_is_usual_is_no_event),
+		T(a_storm_is_folded),
+		T(nothing_is_lost_at_the_end),
+		T(counters_need_no_listener),
+		T(ends_have_names),
+	};
+
+	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+}
