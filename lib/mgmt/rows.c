@@ -165,6 +165,16 @@ void mgmt_rows_add_drops(struct rte_tel_data *t, const struct dp_stats *s)
 			t, mgmt_rows_name(dp_drop_name(i), name, sizeof(name)), s->drop[i]);
 }
 
+void mgmt_rows_add_refusals(struct rte_tel_data *t, const struct dp_stats *s)
+{
+	char name[64];
+
+	for (unsigned int i = TURN_GRANTED + 1; i < TURN_REFUSAL_END; i++)
+		rte_tel_data_add_dict_u64(t,
+			mgmt_rows_name(turn_refusal_info(i)->name, name, sizeof(name)),
+			s->turn.refused[i]);
+}
+
 void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 {
 	struct port_counters k;

@@ -19,6 +19,7 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_drops(struct rte_tel_data *t, const struct dp_stats *s);
+void mgmt_rows_add_refusals(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p);
 void mgmt_rows_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4);

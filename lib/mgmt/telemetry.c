@@ -117,6 +117,16 @@ static int handle_drops(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_refusals(const char *params, struct rte_tel_data *out)
+{
+	struct dp_stats s;
+
+	dp_total_stats(state.dp, &s);
+	rte_tel_data_start_dict(out);
+	mgmt_rows_add_refusals(out, &s);
+	return 0;
+}
+
 static int handle_workers(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_array(out, RTE_TEL_INT_VAL);
@@ -327,6 +337,7 @@ static const struct command {
 } commands[] = {
 	{"/slipring/stats", handle_stats, "Counters of all workers together."},
 	{"/slipring/drops", handle_drops, "Datagrams dropped, by reason."},
+	{"/slipring/refusals", handle_refusals, "Requests refused, by reason."},
 	{"/slipring/workers", handle_workers, "Ids of the workers."},
 	{"/slipring/worker", handle_worker, "Counters of one. Parameter: worker."},
 	{"/slipring/bursts", handle_bursts,

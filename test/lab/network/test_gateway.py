@@ -54,6 +54,7 @@ def no_route(lab, server):
     for answer in (client.bind(0x4000, ("fd98::1", 9)), client.permit(("fd98::1", 9))):
         assert answer.code == 403 and answer.reason == "No Route To Peer", answer
     labs.until(lambda: server.stats()["unreachable"] == 2, 2, "both are counted")
+    assert server.refusals()["peer-unreachable"] == 2
 
 
 def header_fields(lab):

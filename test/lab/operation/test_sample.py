@@ -46,7 +46,7 @@ def telemetry(server, client):
     assert all(keys <= set(row) and row["user"] == "ivan" for row in rows), rows
     mine = [row for row in rows if str(client.relayed[1]) in row["relay"]]
     assert len(mine) == 1 and 0 < mine[0]["expires"] <= 600, rows
-    for name in ("ports", "steering", "config"):
+    for name in ("refusals", "ports", "steering", "config"):
         assert server.telemetry.ask("/slipring/" + name), name
     for unknown in ("/slipring/worker,99", "/slipring/worker,x", "/slipring/allocations,99,0"):
         server.telemetry.ask(unknown)  # no such thing, no harm

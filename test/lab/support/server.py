@@ -207,10 +207,16 @@ class Slipring(Process):
     def stats(self):
         return self.counters("/slipring/stats")
 
-    def drops(self):
+    def reasons(self, command):
         """Reasons counted at least once, by their names (telemetry keys cannot have a hyphen)."""
-        counts = self.counters("/slipring/drops")
+        counts = self.counters(command)
         return {name.replace("_", "-"): count for name, count in counts.items() if count}
+
+    def drops(self):
+        return self.reasons("/slipring/drops")
+
+    def refusals(self):
+        return self.reasons("/slipring/refusals")
 
     def workers(self):
         """Counters of every worker; each snapshot has to balance."""

@@ -25,6 +25,24 @@ docs, prose, style = script("check-docs"), script("check-prose"), script("check-
 commits, layers = script("commit-msg"), script("check-layers")
 
 
+class Refusals(unittest.TestCase):
+    HEADER = 'X(A, 401, "wrong", "", "wrong by far", \\\n\t"see auth.realm, " \\\n\t"or not") \\\nX(B, 0, "none", "P", "t", "")'
+    TABLE = "| reason | code | meaning | what to do |\n|---|---|---|---|\n"
+    GOOD = ("| `wrong` | 401 | wrong by far | see `auth.realm`, or not |\n", "| `none` |  | t |  |\n")
+
+    def found(self, rows):
+        return [number for number, _ in docs.unlike_refusals(self.HEADER, self.TABLE + rows)]
+
+    def test_a_table_that_says_what_the_list_says(self):
+        self.assertEqual(len(docs.refusals(self.HEADER)), 2)
+        self.assertEqual(self.found("".join(self.GOOD)), [])
+
+    def test_rows_that_differ_or_are_missing(self):
+        self.assertEqual(self.found(self.GOOD[0]), [1])
+        for was, now in (("401", "403"), ("far", "near"), ("or not", "or so"), ("`wrong`", "`wrung`")):
+            self.assertIn(3, self.found("".join(self.GOOD).replace(was, now)))
+
+
 class Layers(unittest.TestCase):
     def test_a_cycle_is_told_with_its_way(self):
         graph = {"a.h": ["b.h"], "b.h": ["c.h"], "c.h": ["b.h"], "d.h": ["a.h"]}
