@@ -54,6 +54,10 @@ struct naive {
 	struct naive_port port[2][MODEL_PORTS]; // by family (IPv4 first) and number
 	int early; // last Allocate reused a port early: 1 = surely, 0 = surely not, -1 = unsure
 	uint64_t successes, errors[700], drops[TURN_DROP_END], relayed, indications;
+	// Refused requests by reason, and those of them that were not sent again. last_tid is the
+	// newest transaction id.
+	uint64_t refused[TURN_REFUSAL_END], fresh[TURN_REFUSAL_END];
+	uint32_t last_tid;
 };
 
 // A set of answers or drops that are allowed.
@@ -71,6 +75,11 @@ void naive_swept(struct naive *n);
 const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o);
 // Judges the listing that the shard gives of its allocations. Returns NULL, or what is wrong.
 const char *naive_judge_listing(struct naive *n, const struct turn_shard *s, uint32_t quota_total);
+// Judges what an op has added to the counters, which were before, and to the events of the shard.
+const char *naive_judge_told(struct naive *n, const struct op *op, const struct outcome *o,
+	const struct turn_stats *before, const struct fixture *f);
+// Judges all that a shard has told, once it is closed.
+const char *naive_judge_end(const struct naive *n, const struct fixture_told *told);
 // Returns the next time at which something expires; UINT64_MAX = never.
 uint64_t naive_edge(const struct naive *n);
 

@@ -17,6 +17,7 @@ struct run {
 	struct test_rand rand; // of the run itself: chooses seeds of worlds, and time jumps
 	uint64_t ops, early;
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
+	uint64_t refused[TURN_REFUSAL_END];
 };
 
 static void complain(const struct run *r, const struct op *op, const char *wrong)
@@ -88,6 +89,7 @@ static void step(struct run *r)
 {
 	const struct op op = model_op(&r->w);
 	const uint64_t early = early_count(r);
+	const struct turn_stats before = fixture_stats(&r->f);
 	struct outcome o;
 	const char *wrong;
 
@@ -96,6 +98,8 @@ static void step(struct run *r)
 	r->n.early = 0;
 	if (wrong == NULL)
 		wrong = naive_judge(&r->n, &op, &o);
+	if (wrong == NULL)
+		wrong = naive_judge_told(&r->n, &op, &o, &before, &r->f);
 	if (wrong == NULL && r->n.early >= 0 && (early_count(r) > early) != (r->n.early == 1))
 		wrong = "port_reused_early counts wrong";
 	r->early += early_count(r) - early;
@@ -113,6 +117,8 @@ static void sum_up(struct run *r)
 		r->errors[i] += r->n.errors[i];
 	for (int i = 0; i < TURN_DROP_END; i++)
 		r->drops[i] += r->n.drops[i];
+	for (int i = 0; i < TURN_REFUSAL_END; i++)
+		r->refused[i] += r->n.refused[i];
 	r->relayed += r->n.relayed;
 	r->indications += r->n.indications;
 }
@@ -120,6 +126,7 @@ static void sum_up(struct run *r)
 static void run_world(struct run *r, uint64_t ops)
 {
 	const uint64_t end = r->ops + ops;
+	const char *wrong;
 
 	model_world_init(&r->w, test_rand(&r->rand));
 	fixture_open(&r->f, &r->w.config, test_rand(&r->rand));
@@ -129,7 +136,43 @@ static void run_world(struct run *r, uint64_t ops)
 		step(r);
 	}
 	fixture_close(&r->f); // finds what is left in the quota
+	wrong = naive_judge_end(&r->n, &r->f.told);
+	if (wrong != NULL)
+		complain(r, NULL, wrong);
 	sum_up(r);
+}
+
+// Refusals of what one shard and these worlds do not have.
+static bool is_not_here(enum turn_refusal why)
+{
+	switch (why) {
+	case TURN_GRANTED:
+	case TURN_REFUSED_NAME_LONG:
+	case TURN_REFUSED_REALM:
+	case TURN_REFUSED_GUESSES:
+	case TURN_REFUSED_UNANSWERED:
+	case TURN_REFUSED_BINDING_RATE:
+	case TURN_REFUSED_RELAY_LOST:
+	case TURN_REFUSED_NO_MEMORY:
+	case TURN_REFUSED_SHARED_PORT:
+	case TURN_REFUSED_SHARED_PEER:
+	case TURN_REFUSED_SHARED_SHARE:
+	case TURN_REFUSED_SHARED_FULL:
+	case TURN_REFUSED_INTERNAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void check_refusals(const struct run *r)
+{
+	for (unsigned int why = TURN_GRANTED + 1; why < TURN_REFUSAL_END; why++) {
+		printf("  refused %s: %llu\n", turn_refusal_info(why)->name,
+			(unsigned long long)r->refused[why]);
+		if (r->ops >= OPS)
+			assert_int_equal(r->refused[why] == 0, is_not_here(why));
+	}
 }
 
 // A run in which some error or drop never occurred has not tested it.
@@ -152,6 +195,7 @@ static void check_coverage(const struct run *r)
 		printf("  answer %3u: %llu\n", codes[i], (unsigned long long)r->errors[codes[i]]);
 	for (unsigned int d = 1; d < TURN_DROP_END; d++)
 		printf("  drop %s: %llu\n", turn_drop_name(d), (unsigned long long)r->drops[d]);
+	check_refusals(r);
 	if (r->ops < OPS)
 		return;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)

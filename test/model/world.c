@@ -89,7 +89,7 @@ static void config_init(struct model_world *w)
 	c->hairpin = percent(w, 75);
 	c->rfc5766_channels = percent(w, 50);
 	c->limits.allocations = ONE_OF(w, 0, 0, 14);
-	c->limits.per_user = ONE_OF(w, 0, 7, 11);
+	c->limits.per_user = ONE_OF(w, 0, 4, 9);
 	c->limits.per_source = ONE_OF(w, 0, 5);
 	c->limits.permissions = ONE_OF(w, 3, 4, 16);
 	c->limits.channels = ONE_OF(w, 2, 3, 8);

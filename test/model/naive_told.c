@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters and events: each refused request has one reason, which fits its answer and what the
+// model knows of the request, and what is told of allocations adds up to what there is.
+#include "naive.h"
+
+#include <stdio.h>
+
+// The reason to refuse somebody who has not proved who they are (RFC 8489 9.2.4), TURN_GRANTED when
+// the model has none.
+static enum turn_refusal stranger_reason(const struct naive *n, const struct op *op)
+{
+	const struct model_user *u = &n->w->user[op->user];
+	const bool ours =
+		!op->nonce.junk && endpoint_eq(&op->nonce.client, &n->w->client[op->client].at);
+
+	switch (op->sign) {
+	case SIGN_NONE:
+		return TURN_REFUSED_CHALLENGE;
+	case SIGN_NO_USER:
+	case SIGN_NO_REALM:
+	case SIGN_NO_NONCE:
+		return TURN_REFUSED_INCOMPLETE;
+	default:
+		break;
+	}
+	if (!ours)
+		return TURN_REFUSED_NONCE_FOREIGN;
+	if (n->wall_s > op->nonce.wall_s + n->config->nonce_lifetime_s)
+		return TURN_REFUSED_NONCE_STALE;
+	if (op->sign == SIGN_LIST_ONLY || op->sign == SIGN_CHOICE_ONLY ||
+		op->sign == SIGN_LIST_OTHER)
+		return TURN_REFUSED_ALGORITHMS;
+	if (!u->known || (u->expires_s != 0 && op->style == STYLE_USERHASH))
+		return TURN_REFUSED_USER_UNKNOWN;
+	if (u->expires_s != 0 && u->expires_s < n->wall_s)
+		return TURN_REFUSED_REST_EXPIRED;
+	if (op->sign != SIGN_GOOD)
+		return u->expires_s != 0 ? TURN_REFUSED_REST_PASSWORD : TURN_REFUSED_PASSWORD;
+	return TURN_GRANTED;
+}
+
+// Whether a reason is one that the model can do without a word about. Those of strangers it knows
+// exactly, except in the second in which a REST name expires.
+static bool reason_fits(const struct naive *n, const struct op *op, enum turn_refusal why)
+{
+	const enum turn_refusal stranger =
+		op->kind == OP_BINDING ? TURN_GRANTED : stranger_reason(n, op);
+
+	if (n->w->user[op->user].expires_s == n->wall_s)
+		return true;
+	if (stranger != TURN_GRANTED)
+		return why == stranger;
+	return why >= TURN_REFUSED_ATTRIBUTE && why != TURN_REFUSED_INTERNAL;
+}
+
+// The one reason that has been counted; TURN_GRANTED when none has, TURN_REFUSAL_END when several.
+static enum turn_refusal counted(const struct turn_stats *before, const struct turn_stats *after)
+{
+	enum turn_refusal why = TURN_GRANTED;
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < TURN_REFUSAL_END; i++) {
+		sum += after->refused[i] - before->refused[i];
+		if (after->refused[i] != before->refused[i])
+			why = i;
+	}
+	return sum <= 1 ? why : TURN_REFUSAL_END;
+}
+
+static bool is_auth_failure(enum turn_refusal why)
+{
+	return turn_refusal_info(why)->code == 401 && why != TURN_REFUSED_CHALLENGE;
+}
+
+static const char *judge_refusal(struct naive *n, const struct op *op, const struct outcome *o,
+	const struct turn_stats *before, const struct turn_stats *after)
+{
+	const enum turn_refusal why = counted(before, after);
+	const uint64_t failures = after->auth_failures - before->auth_failures;
+	const bool refused = o->verdict == TURN_REPLY && o->code != 0;
+	static char text[80];
+	// a bit that is changed after signing may be one of the transaction id, which then is an
+	// old one
+	const bool fresh = op->tid > n->last_tid && op->sign != SIGN_TAMPERED;
+
+	if (!refused)
+		return why == TURN_GRANTED && failures == 0 ? NULL : "a refusal that there is not";
+	if (why == TURN_GRANTED || why == TURN_REFUSAL_END)
+		return "a refusal without one reason";
+	snprintf(text, sizeof(text), "refused as %s", turn_refusal_info(why)->name);
+	if (turn_refusal_info(why)->code != o->code || !reason_fits(n, op, why))
+		return text;
+	if (failures > is_auth_failure(why) || (fresh && failures != is_auth_failure(why)))
+		return "auth_failures counts wrong";
+	n->refused[why]++;
+	n->fresh[why] += fresh;
+	return NULL;
+}
+
+static const char *judge_made(const struct naive *n, const struct op *op, const struct outcome *o,
+	const struct fixture_told *told)
+{
+	const struct turn_event *e = &told->event[(told->nb - 1) % FIXTURE_EVENTS];
+
+	if (o->verdict != TURN_REPLY || op->kind != OP_ALLOCATE || o->code != 0)
+		return "an allocation told that there is not";
+	if (e->kind != TURN_EVENT_MADE || !endpoint_eq(&e->client, &n->w->client[op->client].at) ||
+		e->relay.port != o->relayed.port || e->lifetime_s != o->lifetime_s)
+		return "an allocation told wrongly";
+	return NULL;
+}
+
+const char *naive_judge_told(struct naive *n, const struct op *op, const struct outcome *o,
+	const struct turn_stats *before, const struct fixture *f)
+{
+	const struct turn_stats after = fixture_stats(f);
+	const struct fixture_told *t = &f->told;
+	const char *wrong = judge_refusal(n, op, o, before, &after);
+	uint64_t ended = 0;
+
+	for (unsigned int i = 0; i < TURN_END_END; i++)
+		ended += t->ended[i];
+	if (op->tid > n->last_tid)
+		n->last_tid = op->tid;
+	if (wrong == NULL &&
+		(t->made != after.allocations_total || t->made - ended != after.allocations))
+		wrong = "other allocations told than there are";
+	if (wrong == NULL && after.allocations_total != before->allocations_total)
+		wrong = judge_made(n, op, o, t);
+	return wrong;
+}
+
+const char *naive_judge_end(const struct naive *n, const struct fixture_told *told)
+{
+	uint64_t ended = 0;
+
+	for (unsigned int i = 0; i < TURN_END_END; i++)
+		ended += told->ended[i];
+	if (ended != told->made)
+		return "an allocation whose end was not told";
+	for (unsigned int why = 0; why < TURN_REFUSAL_END; why++) {
+		const bool usual = why == TURN_REFUSED_CHALLENGE || why == TURN_REFUSED_NONCE_STALE;
+
+		if (told->refused[why] < (usual ? 0 : n->fresh[why]) ||
+			told->refused[why] > (usual ? 0 : n->refused[why]))
+			return "refusals told that do not add up";
+	}
+	return NULL;
+}
