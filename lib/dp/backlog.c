@@ -6,6 +6,7 @@
 #include "addr.h"
 #include "clients/client.h"
 #include "clients/streams.h"
+#include "control/losses.h"
 #include "csprng.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -227,6 +228,8 @@ bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		return false;
 	bad = refusal(w, m, to, v, hash);
 	if (bad != DP_SENT) {
+		if (!dp_view_is_request(v))
+			turn_usage_unplanned(w->shard, v, (enum turn_loss)losses_of(bad));
 		worker_drop(w, m, bad);
 		return true;
 	}

@@ -186,6 +186,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))
 		return false;
+	turn_line_add(l, leg, turn_view_data(v, leg));
 	front = turn_line_front(l, v, leg);
 	sums = l->sums ^ on;
 	p = fast_headers_from_line(l, src, data, leg);
@@ -203,7 +204,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 		fast_headers_send(w, hop, m, fast_headers_write_ip4(w, &p), true);
 	else
 		fast_headers_send(w, hop, m, fast_headers_write_ip6(&p), false);
-	turn_line_count(w->shard, l, v, leg);
+	turn_line_added(w->shard, l, v->slot, leg);
 	return true;
 }
 

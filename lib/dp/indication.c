@@ -47,26 +47,30 @@ static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct tu
 	fast_headers_send(w, hop, m, ip, is_v4);
 }
 
-static bool relay_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct fast_headers *p, uint32_t tick)
+static bool relay_send(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct fast_headers *p)
 {
+	struct turn_line *l = &w->lines[v->slot];
 	uint16_t len = 0;
-	const uint16_t front = turn_line_send(&w->lines[v->slot], v, tick, &len), end = front + len;
+	const uint16_t front = turn_line_send(l, v, &len), end = front + len;
 
 	if (unlikely(front == 0))
 		return false;
+	turn_line_add(l, TURN_FROM_CLIENT, len);
 	p->moved = front;
 	p->udp += fast_headers_sum(v->data, front, false) +
 		fast_headers_sum(v->data + end, v->len - end, (end & 1) != 0);
 	change_len(p, v, v->len - (unsigned int)len);
+	turn_line_added(w->shard, l, v->slot, TURN_FROM_CLIENT);
 	write_and_send(w, m, v, p, NULL);
 	return true;
 }
 
-static bool relay_data(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct fast_headers *p, uint32_t tick)
+static bool relay_data(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct fast_headers *p)
 {
 	const unsigned int pad = -v->len & 3; // RFC 8489 14
+	struct turn_line *l = &w->lines[v->slot];
 	uint8_t front[STUN_DATA_FRONT_MAX];
 	uint16_t front_len;
 
@@ -74,13 +78,15 @@ static bool relay_data(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	if (m->data_len + sizeof(front) + pad > w->plain_max + (unsigned int)CHANNEL_HEADER_LEN ||
 		m->data_off < sizeof(front) || pad > rte_pktmbuf_tailroom(m))
 		return false;
-	front_len = turn_line_data(w->shard, v, tick, front);
+	front_len = turn_line_data(w->shard, v, front);
 	if (unlikely(front_len == 0))
 		return false;
+	turn_line_add(l, TURN_FROM_PEER, v->len);
 	p->moved = -front_len;
 	p->udp += (uint16_t)~fast_headers_sum(front, front_len, false);
 	change_len(p, v, front_len + pad);
 	memset(p->payload + v->len, 0, pad);
+	turn_line_added(w->shard, l, v->slot, TURN_FROM_PEER);
 	write_and_send(w, m, v, p, front);
 	return true;
 }
@@ -88,24 +94,20 @@ static bool relay_data(struct worker *w, struct rte_mbuf *m, const struct turn_v
 bool indication_relay(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
 {
-	struct turn_line *l = &w->lines[v->slot];
+	const struct turn_line *l = &w->lines[v->slot];
 	const unsigned int leg = v->leg, to = leg ^ 1;
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
 	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
 	const uint32_t sums = leg == TURN_FROM_CLIENT ? l->sums : ~l->sums;
 	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
 	struct fast_headers p;
-	bool relayed;
 
 	// in this order: src may lie outside its array if the line is no allocation's
-	if (hop->serial != l->hop[to] >> 16 || (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
+	if (!turn_line_vouches_peer(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
+		(v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
 		return false;
 	p = fast_headers_from_line(l, src, payload, leg);
 	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
 	p.ip = sums >> 16;
-	relayed = leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p, tick)
-					  : relay_data(w, m, v, &p, tick);
-	if (likely(relayed))
-		turn_line_count(w->shard, l, v, leg);
-	return relayed;
+	return leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p) : relay_data(w, m, v, &p);
 }

@@ -269,10 +269,12 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		// a Data indication: its DATA attribute is padded to 4 (RFC 8489 14)
 		r.pad = -plan->len & 3;
 	}
+	w->losses = (struct losses){m, {v->slot, plan->len, v->leg}};
 	if (v->leg == TURN_FROM_PEER)
 		client_forward(w, m, v, &way, &r);
 	else
 		rewrite_forward(w, m, v, &way, &r);
+	w->losses.m = NULL;
 }
 
 // Puts an answer in place of the request. It goes back by the ordinary way, not to the MAC that the

@@ -59,6 +59,8 @@
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 {
 	w->live.drop[reason]++;
+	if (unlikely(m == w->losses.m))
+		losses_planned(w, reason);
 	rte_pktmbuf_free(m);
 }
 

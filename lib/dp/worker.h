@@ -10,6 +10,7 @@
 #include "backlog.h"
 #include "bucket.h"
 #include "conf.h"
+#include "control/losses.h"
 #include "control/mailbox.h"
 #include "control/stats.h"
 #include "csprng.h"
@@ -92,6 +93,7 @@ struct worker {
 	struct outbox tx[CONF_PORTS_MAX];
 	struct outbox hand[TURN_WORKERS_MAX];
 	struct burst burst;
+	struct losses losses;
 	struct pieces pieces;
 	struct sorting sorting;
 	struct fragments *fragments; // NULL: fragments.flows is 0

@@ -290,6 +290,23 @@ void mgmt_rows_add_learned(struct rte_tel_data *t, const struct dp_learned *l)
 	add_addr(t, "router", &l->router);
 }
 
+static void add_usage(struct rte_tel_data *t, const struct turn_usage *u)
+{
+	static const char *const lost[] = {[TURN_LOSS_PERMISSION] = "lost_permission",
+		[TURN_LOSS_SIZE] = "lost_size",
+		[TURN_LOSS_WAY] = "lost_way",
+		[TURN_LOSS_LIMIT] = "lost_limit",
+		[TURN_LOSS_OTHER] = "lost_other"};
+	_Static_assert(RTE_DIM(lost) == TURN_LOSS_END, "every class of losses");
+
+	rte_tel_data_add_dict_u64(t, "rx", u->leg[TURN_FROM_CLIENT].datagrams);
+	rte_tel_data_add_dict_u64(t, "tx", u->leg[TURN_FROM_PEER].datagrams);
+	rte_tel_data_add_dict_u64(t, "rx_bytes", u->leg[TURN_FROM_CLIENT].bytes);
+	rte_tel_data_add_dict_u64(t, "tx_bytes", u->leg[TURN_FROM_PEER].bytes);
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		rte_tel_data_add_dict_u64(t, lost[i], u->lost[i]);
+}
+
 void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 {
 	char text[ENDPOINT_LEN], user[TEXT_LEN];
@@ -302,8 +319,7 @@ void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 	rte_tel_data_add_dict_string(t, "told", addr_format_endpoint(&i->told, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "user", mgmt_rows_text(i->user, user, sizeof(user)));
 	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
-	rte_tel_data_add_dict_u64(t, "rx", i->rx);
-	rte_tel_data_add_dict_u64(t, "tx", i->tx);
+	add_usage(t, &i->usage);
 	rte_tel_data_add_dict_u64(t, "peers", i->permissions);
 	rte_tel_data_add_dict_u64(t, "channels", i->channels);
 }

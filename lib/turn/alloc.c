@@ -75,8 +75,6 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.alg = n->cred->alg,
 		.rest = n->cred->rest,
 		.has_token = n->has_token,
-		.made_s = (uint32_t)(s->now_ms / 1000),
-		.told_s = (uint32_t)(s->now_ms / 1000),
 		.quota_user = n->quota.user,
 		.expires = (uint32_t)(s->now_ms + n->lifetime_s * UINT64_C(1000)),
 		.tid = alloc_tid(s, n->tid),
@@ -85,6 +83,7 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.channels = TURN_NONE};
 	memcpy(c->mac, n->cred->mac, sizeof(c->mac));
 	memcpy(c->name, n->cred->name, sizeof(c->name));
+	usage_begin(s, n->slot);
 }
 
 static void line_make(struct turn_shard *s, uint32_t slot)

@@ -24,8 +24,6 @@ struct turn_cold {
 	uint8_t alg : 2; // enum stun_algorithm of the key
 	bool rest : 1; // the user has a REST name: mac is set
 	bool has_token : 1; // a RESERVATION-TOKEN was given with it
-	uint32_t made_s,
-		told_s; // seconds of the clock: when it was made, and last told (events/tell.h)
 	union {
 		struct {
 			uint64_t quota_user; // of its quota_ref; the client tells the source half
@@ -33,7 +31,6 @@ struct turn_cold {
 			uint32_t tid, who; // keyed hashes of a tid and an ident: see alloc_tid()
 			uint32_t permissions, channels; // roots of trees
 			uint16_t nb_permissions, nb_channels;
-			uint32_t rx_spills, tx_spills; // what turn_line_spill took from the line
 			uint8_t mac[STUN_REST_MAC_LEN];
 			char name[TURN_NAME_LEN];
 		};
@@ -47,7 +44,7 @@ struct turn_cold {
 		struct trie_links unused; // shared ports: chains the slots that nobody has
 	};
 };
-_Static_assert(sizeof(struct turn_cold) == 96, "what an allocation costs beside its line");
+_Static_assert(sizeof(struct turn_cold) == 80, "what an allocation costs beside its line");
 
 // Milliseconds until a time of which only the low half is kept; 0 when it has passed. Every record
 // with such a time is looked at within minutes of it, long before the 24 days after which the time

@@ -14,7 +14,7 @@ bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *
 {
 	const struct turn_line *l = alloc_at(s, slot);
 
-	return s->tick < l->until && copy_is_of(l, peer);
+	return line_copies(l, s->tick) && copy_is_of(l, peer);
 }
 
 // Makes this peer the line's. False when the policy does not plainly allow the peer: it may be one
@@ -42,8 +42,11 @@ static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 {
 	const uint32_t alloc_ms = alloc_left(s, slot);
 	const uint64_t until_ms = s->now_ms + (left_ms < alloc_ms ? left_ms : alloc_ms);
+	const uint64_t latest = (uint64_t)s->tick + TURN_LINE_AHEAD;
+	const uint64_t until = until_ms / TURN_LINE_MS;
+	const uint16_t low = (uint16_t)(until < latest ? until : latest);
 
-	alloc_at(s, slot)->until = (uint32_t)(until_ms / TURN_LINE_MS);
+	alloc_at(s, slot)->until = low != 0 ? low : UINT16_MAX; // a tick sooner: 0 is no copy
 	if (s->line_made != NULL)
 		s->line_made(s->ctx, slot);
 }
@@ -81,44 +84,37 @@ void line_copy_channel(struct turn_shard *s, uint32_t slot)
 	line_copy(s, slot, channel);
 }
 
-void turn_line_spill(struct turn_shard *s, uint32_t slot)
+void turn_line_spill(struct turn_shard *s, uint32_t slot, unsigned int leg)
 {
-	struct turn_line *l = alloc_at(s, slot);
-	struct turn_cold *c = cold_at(s, slot);
+	struct line_count c = line_count(alloc_at(s, slot), leg);
+	struct usage *u = &s->usage[slot];
 
-	if (l->count[TURN_FROM_CLIENT] >= TURN_LINE_SPILL) {
-		c->rx_spills++;
-		l->count[TURN_FROM_CLIENT] -= TURN_LINE_SPILL;
+	if (c.bytes >= TURN_SPILL_BYTES) {
+		u->bytes[leg]++;
+		c.bytes -= TURN_SPILL_BYTES;
 	}
-	if (l->count[TURN_FROM_PEER] >= TURN_LINE_SPILL) {
-		c->tx_spills++;
-		l->count[TURN_FROM_PEER] -= TURN_LINE_SPILL;
+	if (c.datagrams >= TURN_SPILL_DATAGRAMS) {
+		u->datagrams[leg]++;
+		c.datagrams -= TURN_SPILL_DATAGRAMS;
 	}
+	line_set_count(alloc_at(s, slot), leg, c);
 }
 
-// Whether the copy is of a peer without a channel and a datagram comes from the line's end on its
-// leg.
-static bool vouches_without_channel(
-	const struct turn_line *l, const struct turn_view *v, uint32_t tick)
+void line_forget_all(struct turn_shard *s)
 {
-	return l->channel == 0 && tick < l->until && addr_eq(&l->end[v->leg], &v->src) &&
-		l->mark[v->leg] == v->mark;
+	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
+		if (line_state(alloc_at(s, slot)) == ALLOC_LIVE)
+			line_copy(s, slot, TURN_NONE);
 }
 
-uint16_t turn_line_send(
-	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len)
+uint16_t turn_line_send(const struct turn_line *l, const struct turn_view *v, uint16_t *len)
 {
 	const struct endpoint peer = {l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
 
-	if (!vouches_without_channel(l, v, tick))
-		return 0;
 	return stun_send_indication(v->data, v->len, &peer, len);
 }
 
-uint16_t turn_line_data(
-	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front)
+uint16_t turn_line_data(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
-	if (v->len > TURN_DATA_MAX || !vouches_without_channel(alloc_at(s, v->slot), v, tick))
-		return 0;
-	return route_data_indication(s, v, front);
+	return v->len <= TURN_DATA_MAX ? route_data_indication(s, v, front) : 0;
 }

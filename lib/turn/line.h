@@ -35,6 +35,36 @@ static inline uint64_t *redirect_until(struct turn_line *l)
 	return &l->end[TURN_FROM_PEER].d[0];
 }
 
+// What a line has counted for a leg and has not spilled.
+struct line_count {
+	uint32_t bytes, datagrams;
+};
+
+static inline struct line_count line_count(const struct turn_line *l, unsigned int leg)
+{
+	const uint32_t both = (uint32_t)(l->counts >> TURN_LEG_BITS * leg);
+
+	return (struct line_count){both & (2 * TURN_SPILL_BYTES - 1),
+		both >> TURN_BYTES_BITS & (2 * TURN_SPILL_DATAGRAMS - 1)};
+}
+
+static inline void line_set_count(struct turn_line *l, unsigned int leg, struct line_count c)
+{
+	const uint64_t mask = (UINT64_C(1) << TURN_LEG_BITS) - 1;
+	const uint64_t both = c.bytes | c.datagrams << TURN_BYTES_BITS;
+
+	l->counts = (l->counts & ~(mask << TURN_LEG_BITS * leg)) | both << TURN_LEG_BITS * leg;
+}
+
+// Whether the line has a copy, of a channel or of a peer without one, that is still good.
+static inline bool line_copies(const struct turn_line *l, uint32_t tick)
+{
+	return l->until != 0 && turn_line_good(l, tick);
+}
+
+// A standstill of so many ticks makes the shard forget all copies (doc/decisions/0023-usage.md).
+#define LINE_STANDSTILL 16384
+
 // Renews the copy of a channel in the line, after any change to what the copy depends on. It copies
 // the same channel again if that is still there, else the newest channel.
 void line_copy_channel(struct turn_shard *s, uint32_t slot);
@@ -42,5 +72,7 @@ void line_copy_channel(struct turn_shard *s, uint32_t slot);
 void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
 // Makes the line hold a copy of a peer that has a live permission and no channel.
 void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
+// Makes every line hold a copy of none.
+void line_forget_all(struct turn_shard *s);
 // Whether the line has a copy of this peer, with or without a channel, that is still good.
 bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);

@@ -118,15 +118,14 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
 		.relay = alloc_relay(s, slot),
 		.expires_s = (alloc_left(s, slot) + 999) / 1000,
-		.rx = c->rx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_CLIENT],
-		.tx = c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER],
 		.permissions = c->nb_permissions,
 		.channels = c->nb_channels,
 		.quota_user = c->quota_user,
-		.age_s = (uint32_t)(s->now_ms / 1000) - c->made_s,
+		.age_s = (uint32_t)(s->now_ms / 1000) - s->usage[slot].made_s,
 		.listener = line_listener(l),
 		.transport = transport_of(s, slot),
 		.rest = c->rest};
+	usage_of(s, slot, &out->usage);
 	out->told = out->relay;
 	out->told.addr = external_told(&s->policy->external, &out->relay.addr);
 	memcpy(out->user, c->name, c->name_len);
@@ -155,13 +154,13 @@ unsigned int turn_listing_rows(struct turn_shard *s, const struct turn_filter *f
 
 static uint64_t sort_value(const struct turn_shard *s, uint32_t slot, enum turn_sort sort)
 {
-	const struct turn_line *l = alloc_at(s, slot);
-	const struct turn_cold *c = cold_at(s, slot);
+	struct turn_usage u;
 
 	if (sort == TURN_SORT_AGE)
-		return (uint32_t)(s->now_ms / 1000) - c->made_s;
-	return ((uint64_t)c->rx_spills + c->tx_spills) * TURN_LINE_SPILL +
-		l->count[TURN_FROM_CLIENT] + l->count[TURN_FROM_PEER];
+		return (uint32_t)(s->now_ms / 1000) - s->usage[slot].made_s;
+	usage_of(s, slot, &u);
+	return sort == TURN_SORT_BYTES ? u.leg[0].bytes + u.leg[1].bytes
+				       : u.leg[0].datagrams + u.leg[1].datagrams;
 }
 
 unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_filter *f,

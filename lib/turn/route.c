@@ -151,7 +151,7 @@ static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct e
 {
 	const struct turn_line *l = alloc_at(s, slot);
 
-	if (l->channel == 0 && (s->tick >= l->until || ++s->passed_over % TAKE_OVER == 0))
+	if (l->channel == 0 && (!line_copies(l, s->tick) || ++s->passed_over % TAKE_OVER == 0))
 		line_copy_peer(s, slot, peer);
 }
 
@@ -176,7 +176,6 @@ static void relay_channel_data(
 	if (!peers_channel_live(s, channel))
 		return route_drop(plan, TURN_DROP_NO_PERMISSION);
 	passed_over(s, v->slot, channel);
-	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
@@ -242,7 +241,6 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 		if (peers_channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
 	}
-	turn_line_count(s, alloc_at(s, slot), v, v->leg);
 	plan_relay(plan, slot | FLOW_PEER, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
 	if (!line_has(s, slot, &peer)) {
 		plan->verdict = TURN_SEND;
@@ -328,7 +326,6 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 		return route_drop(plan, TURN_DROP_PEER_OVERSIZE);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
 	plan->front_len = route_data_indication(s, v, side->front);
-	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
 // A datagram from a peer to the relayed transport address of v->slot (RFC 8656 11.3, 12.5).
@@ -361,7 +358,6 @@ static void route_peer(
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
 	plan->front_len = CHANNEL_HEADER_LEN;
 	plan->channel = s->channel[channel].number;
-	turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 }
 
 // Plans a datagram that turn_line_vouches has recognized (turn_line.h).
@@ -383,11 +379,16 @@ void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int 
 	if (v->len >= CHANNEL_HEADER_LEN && v->slot != TURN_NONE &&
 		turn_line_vouches(alloc_at(s, v->slot), v, v->leg, s->tick)) {
 		route_usual(v, alloc_at(s, v->slot), &b->plan);
-		turn_line_count(s, alloc_at(s, v->slot), v, v->leg);
 	} else if (v->leg == TURN_FROM_PEER) {
 		route_peer(s, v, &b->plan, &b->side);
 	} else {
 		route_client(s, v, b->epoch, &b->plan, &b->side);
+	}
+	if (b->plan.verdict == TURN_RELAY || b->plan.verdict == TURN_SEND) {
+		turn_line_add(alloc_at(s, v->slot), v->leg, b->plan.len);
+		turn_line_added(s, alloc_at(s, v->slot), v->slot, v->leg);
+	} else if (b->plan.verdict == TURN_DROP) {
+		usage_refused(s, v->slot, b->plan.reason);
 	}
 }
 

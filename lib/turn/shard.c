@@ -27,6 +27,7 @@ struct layout {
 	struct turn_shard *s;
 	struct turn_line *alloc;
 	struct turn_cold *cold;
+	struct usage *usage;
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	uint8_t *channel_form;
@@ -106,6 +107,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.s = arena_take(&a, sizeof(*l.s));
 	l.alloc = arena_take(&a, sizeof(*l.alloc) * (l.nb_slots + l.nb_redirects));
 	l.cold = arena_take(&a, sizeof(*l.cold) * l.nb_slots);
+	l.usage = arena_take(&a, sizeof(*l.usage) * l.nb_slots);
 	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
 	if (external_needed(p->config))
@@ -143,6 +145,7 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 {
 	s->alloc = l->alloc;
 	s->cold = l->cold;
+	s->usage = l->usage;
 	s->permission = l->permission;
 	s->channel = l->channel;
 	s->channel_form = l->channel_form;
@@ -228,8 +231,12 @@ struct turn_line *turn_shard_lines(struct turn_shard *s)
 
 void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 {
+	const uint32_t tick = (uint32_t)(now_ms / TURN_LINE_MS);
+
+	if (__builtin_expect(tick - s->tick > LINE_STANDSTILL, 0))
+		line_forget_all(s);
 	s->now_ms = now_ms;
-	s->tick = (uint32_t)(now_ms / TURN_LINE_MS);
+	s->tick = tick;
 	s->wall_s = wall_s;
 	pool_round(&s->permissions);
 	pool_round(&s->channels);

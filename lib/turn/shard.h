@@ -15,6 +15,7 @@
 #include "relayed/shared.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
+#include "usage.h"
 #include "wheel.h"
 
 #define TURN_LIMITER_BUCKETS 8192
@@ -25,6 +26,7 @@ struct turn_shard {
 	uint64_t now_ms, wall_s;
 	struct turn_line *alloc; // nb_slots + nb_redirects
 	struct turn_cold *cold; // nb_slots
+	struct usage *usage; // nb_slots
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	// By channel: the form in which the client has named the peer (external_form). NULL where

@@ -13,18 +13,33 @@ struct turn_line {
 	// The ends that datagrams come from, by leg: the client, and the peer of the copy.
 	struct addr end[2];
 	uint32_t mark[2]; // their ports and more (turn_mark.h)
-	uint32_t until; // unit TURN_LINE_MS, rounded down: the copy is good before it; 0 = no copy
+	union {
+		uint64_t counts; // what was relayed, by leg: see turn_line_add
+		struct {
+			uint8_t counts_[6];
+			// The copy is good before it: the low half of a tick, rounded down. 0 = no
+			// copy, and then channel is 0 too.
+			uint16_t until;
+		};
+	};
 	// In network byte order: the channel number (0 = the copy is of no channel), and the port
 	// of the relayed transport address. For a redirect, channel is the worker where it leads,
 	// in host order.
 	uint16_t channel, relay_port;
-	uint16_t count[2]; // datagrams relayed, by leg; turn_line_spill moves them before they wrap
 	uint32_t sums; // the data path's, which makes them when line_made tells it of the line
 	uint32_t hop[2]; // the data path's note on the way to each end, 0 = none
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct turn_line) == 64, "one cache line");
 
-#define TURN_LINE_MS 64
+#define TURN_LINE_MS 64 // a tick
+// Ticks that until may lie ahead, at most; beyond that it would be taken for one that has passed.
+#define TURN_LINE_AHEAD INT16_MAX
+
+// Whether a copy that the line has is still good. tick is now_ms / TURN_LINE_MS.
+static inline bool turn_line_good(const struct turn_line *l, uint32_t tick)
+{
+	return (int16_t)(tick - l->until) < 0;
+}
 
 // Bytes of data in a datagram of the usual kind, without the ChannelData header. leg, here and
 // below, is v->leg; callers that have views of one leg only pass a constant.
@@ -44,9 +59,9 @@ static inline uint32_t turn_line_front(
 // Whether a view that turn_route_begin has looked up is of the usual kind and needs no plan: a
 // whole ChannelData message on the channel that the line has a copy of, or a datagram of that
 // channel's peer. If true, the caller takes the ChannelData header off or puts it on, sends the
-// datagram to the line's other end and counts it with turn_line_count. tick is now_ms /
-// TURN_LINE_MS. The caller makes sure that a client's datagram has CHANNEL_HEADER_LEN bytes, and
-// that so many bytes can be read of any datagram.
+// datagram to the line's other end and counts it with turn_line_add. The caller makes sure that a
+// client's datagram has CHANNEL_HEADER_LEN bytes, and that so many bytes can be read of any
+// datagram.
 static inline bool turn_line_vouches(
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
@@ -58,29 +73,48 @@ static inline bool turn_line_vouches(
 	memcpy(&header, v->data, sizeof(header));
 	differs = (l->end[leg].d[0] ^ v->src.d[0]) | (l->end[leg].d[1] ^ v->src.d[1]);
 	differs |= (l->mark[leg] ^ v->mark) | ((header ^ turn_line_front(l, v, leg)) & only_client);
-	return differs == 0 && l->channel != 0 && tick < l->until;
+	return differs == 0 && l->channel != 0 && turn_line_good(l, tick);
 }
 
-// The same for a Send indication of the usual kind, when the line has a copy of a peer without a
-// channel. Returns where the data begins, 36 or 48, and its length in *len; the caller sends the
-// data to the peer. 0: it is no such indication, and needs a plan.
-uint16_t turn_line_send(
-	const struct turn_line *l, const struct turn_view *v, uint32_t tick, uint16_t *len);
-// The same for a datagram of that peer. Writes the front of the Data indication for the client, 36
-// or 48 bytes, and returns its length; the caller puts it in front and pads the datagram to 4
-// bytes. 0: it is no such datagram, and needs a plan.
-uint16_t turn_line_data(
-	struct turn_shard *s, const struct turn_view *v, uint32_t tick, uint8_t *front);
-
-#define TURN_LINE_SPILL 0x8000
-
-// Moves the counts of a line to where there is more room.
-void turn_line_spill(struct turn_shard *s, uint32_t slot);
-
-// Counts a datagram of the view that is relayed by its line, by leg.
-static inline void turn_line_count(
-	struct turn_shard *s, struct turn_line *l, const struct turn_view *v, unsigned int leg)
+// The same for a line that has a copy of a peer without a channel. True: what the end sends in the
+// usual form needs no plan, and the next functions tell whether it has that form.
+static inline bool turn_line_vouches_peer(
+	const struct turn_line *l, const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
-	if (__builtin_expect(++l->count[leg] >= TURN_LINE_SPILL, 0))
-		turn_line_spill(s, v->slot);
+	return l->channel == 0 && l->until != 0 && turn_line_good(l, tick) &&
+		addr_eq(&l->end[leg], &v->src) && l->mark[leg] == v->mark;
+}
+
+// Whether the client's message is a Send indication of the usual kind. Returns where the data
+// begins, 36 or 48, and its length in *len; the caller sends the data to the peer and counts it. 0:
+// it is no such indication, and needs a plan.
+uint16_t turn_line_send(const struct turn_line *l, const struct turn_view *v, uint16_t *len);
+// For a datagram of the peer: writes the front of the Data indication for the client, 36 or 48
+// bytes, and returns its length; the caller puts it in front, pads the datagram to 4 bytes and
+// counts it. 0: it is too long, and needs a plan.
+uint16_t turn_line_data(struct turn_shard *s, const struct turn_view *v, uint8_t *front);
+
+// Each leg has 24 bits of counts: bytes of data in the lower ones, datagrams above. The top bit of
+// both is free: when one is set, turn_line_spill moves it to the allocation's usage record, before
+// the next datagram. So nothing is ever carried into what lies beside it.
+#define TURN_LEG_BITS 24
+#define TURN_BYTES_BITS 17
+#define TURN_SPILL_BYTES (UINT32_C(1) << (TURN_BYTES_BITS - 1))
+#define TURN_SPILL_DATAGRAMS (UINT32_C(1) << (TURN_LEG_BITS - 1 - TURN_BYTES_BITS))
+
+void turn_line_spill(struct turn_shard *s, uint32_t slot, unsigned int leg);
+
+// Counts a datagram with so many bytes of data, 65535 at most, that is relayed by its line. The
+// caller calls turn_line_added behind it, before anything else is counted.
+static inline void turn_line_add(struct turn_line *l, unsigned int leg, uint32_t bytes)
+{
+	l->counts += (uint64_t)(bytes + (1u << TURN_BYTES_BITS)) << TURN_LEG_BITS * leg;
+}
+
+static inline void turn_line_added(
+	struct turn_shard *s, const struct turn_line *l, uint32_t slot, unsigned int leg)
+{
+	// the third byte of the leg has both top bits
+	if (__builtin_expect((l->counts_[3 * leg + 2] & 0x81) != 0, 0))
+		turn_line_spill(s, slot, leg);
 }

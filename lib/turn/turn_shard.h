@@ -8,6 +8,7 @@
 #include "turn_config.h"
 #include "turn_event.h"
 #include "turn_refusal.h"
+#include "turn_usage.h"
 
 struct csprng;
 struct stun_crypto;
@@ -95,7 +96,7 @@ struct turn_info {
 	struct endpoint told; // relay as the client was told it: with the external address
 	char user[TURN_NAME_LEN + 1];
 	uint32_t expires_s; // from now
-	uint64_t rx, tx; // datagrams relayed from the client, to the client
+	struct turn_usage usage;
 	uint32_t permissions, channels;
 	uint64_t quota_user; // the same for all allocations of a user, as quota counts
 	uint32_t age_s; // since it was made

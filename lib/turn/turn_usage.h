@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+struct turn_shard;
+struct turn_view;
+
 // Classes of drops of an allocation's datagrams: X(enum, name, meaning).
 #define TURN_LOSSES(X)                                                                           \
 	X(TURN_LOSS_PERMISSION, "permission", "no permission or channel, or the peer is denied") \
@@ -22,10 +25,31 @@ enum turn_loss {
 // Name and meaning of a class: static text; NULL for a number that is none. Any thread.
 const char *turn_loss_name(unsigned int loss);
 const char *turn_loss_text(unsigned int loss);
+// Class of a drop (enum turn_drop) of an allocation's datagram. TURN_LOSS_END: none, as what is
+// dropped so is of no allocation, or is no data. Any thread.
+unsigned int turn_loss_of(unsigned int drop);
 
 struct turn_usage {
 	struct {
-		uint64_t datagrams, bytes; // relayed; bytes of application data, without headers
+		uint64_t datagrams,
+			bytes; // relayed; bytes of data, without TURN's headers and below
 	} leg[2]; // by enum turn_leg: from the client, from its peers
 	uint32_t lost[TURN_LOSS_END]; // datagrams dropped, by class; stops at UINT32_MAX
 };
+
+// A datagram that an allocation has relayed, as far as it was counted.
+struct turn_relayed {
+	uint32_t slot;
+	uint16_t bytes;
+	uint8_t leg; // enum turn_leg
+};
+
+// Takes back that a datagram was relayed, by the allocation that has its slot, and counts it as
+// lost: its plan could not be carried out. Worker's lcore only, as the
+// following ones.
+void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum turn_loss loss);
+// Counts a loss that was no plan's: of a client's datagram, if the line that turn_route_begin found
+// is its client's.
+void turn_usage_unplanned(struct turn_shard *s, const struct turn_view *v, enum turn_loss loss);
+// Which allocation of a slot that has had one there is: it tells later whether it still is.
+uint32_t turn_usage_number(const struct turn_shard *s, uint32_t slot);

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "nicmodel.h"
 #include "control/stats.h"
+#include "worker.h"
 
 #include <rte_mempool.h>
 
@@ -319,6 +320,34 @@ static void add_up(void)
 	add((uint64_t *)&fuzz.seen.stats, (const uint64_t *)&s, sizeof(s) / sizeof(uint64_t));
 }
 
+// No allocation claims to have relayed what no worker has received. What is delivered in process is
+// relayed twice, and handed in once more.
+static void usage_is_possible(void)
+{
+	struct dp_stats total;
+	uint64_t datagrams = 0, bytes = 0;
+
+	dp_total_stats(fuzz.world.dp, &total);
+	for (unsigned int i = 0; i < fuzz.world.dp->nb_workers; i++) {
+		const struct worker *w = fuzz.world.dp->worker[i];
+		struct turn_info rows[32];
+		uint32_t at = 0, n;
+
+		while ((n = turn_shard_list(w->shard, at, rows, 32)) > 0) {
+			for (uint32_t k = 0; k < n; k++)
+				for (unsigned int leg = 0; leg < 2; leg++) {
+					datagrams += rows[k].usage.leg[leg].datagrams;
+					bytes += rows[k].usage.leg[leg].bytes;
+				}
+			at += n;
+		}
+	}
+	assert_true(datagrams <= total.rx + total.made + total.handed_in);
+	assert_true(bytes <= datagrams * UINT16_MAX);
+	if (total.handed_in + total.made == 0)
+		assert_true(bytes <= total.rx_bytes);
+}
+
 void fuzz_close(void)
 {
 	fuzz_threads_stop();
@@ -328,6 +357,7 @@ void fuzz_close(void)
 		stats_publish(fuzz.world.dp->worker[i]);
 		world_balance(&fuzz.world, i);
 	}
+	usage_is_possible();
 	add_up();
 	fuzz_clients_close();
 	if (fuzz_exception() != NULL)

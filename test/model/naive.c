@@ -312,6 +312,8 @@ static const char *judge_garbage(struct naive *n, const struct op *op, const str
 	if (o->verdict != TURN_DROP)
 		return "garbage has to be dropped";
 	n->drops[o->reason]++;
+	if (op->garbage != GARBAGE_KEEPALIVE) // which asks for nothing, so nothing is lost
+		naive_lost(naive_allocation(n, op->client), o->reason);
 	if (o->reason == reason[op->garbage])
 		return NULL;
 	// First bytes 80..127 were ChannelData once (RFC 5766 11.4), on channels that nobody can
@@ -386,8 +388,13 @@ static const char *judge_row(
 		return "listing: another user";
 	if (row->expires_s != (left_ms + 999) / 1000 && row->expires_s != left_ms / 1000)
 		return "listing: another expiry";
-	if (row->rx != h->rx || row->tx != h->tx)
-		return "listing: other counts of datagrams";
+	for (unsigned int leg = 0; leg < 2; leg++)
+		if (row->usage.leg[leg].datagrams != h->usage.leg[leg].datagrams ||
+			row->usage.leg[leg].bytes != h->usage.leg[leg].bytes)
+			return "listing: other counts of datagrams or bytes";
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		if (row->usage.lost[i] != h->usage.lost[i])
+			return "listing: other losses";
 	if (naive_live(n, h) &&
 		(row->permissions < permissions || row->permissions > h->nb_permissions ||
 			row->channels < channels || row->channels > h->nb_channels))

@@ -38,7 +38,7 @@ struct naive_hold {
 	unsigned int nb_permissions, nb_channels;
 	struct naive_permission permission[NAIVE_RECORDS];
 	struct naive_channel channel[NAIVE_RECORDS];
-	uint64_t rx, tx;
+	struct turn_usage usage;
 };
 
 // When a port became free: at some time from lo to hi.
@@ -113,5 +113,6 @@ void naive_permit(struct naive *n, struct naive_hold *h, const struct op *op);
 void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op);
 // Forgets permissions and channels that the server has surely swept.
 void naive_purge(const struct naive *n, struct naive_hold *h);
+void naive_lost(struct naive_hold *h, unsigned int reason);
 // Judges the outcome of Send, ChannelData and peer datagrams. Returns NULL, or what is wrong.
 const char *naive_judge_data(struct naive *n, const struct op *op, const struct outcome *o);

@@ -304,12 +304,26 @@ static const char *judge_to_peer(struct naive *n, struct naive_hold *h, const st
 		return "goes to another peer";
 	if (!df_right(n, h, op, o->df))
 		return "wrong DF";
-	h->rx++;
+	h->usage.leg[TURN_FROM_CLIENT].datagrams++;
+	h->usage.leg[TURN_FROM_CLIENT].bytes += op->len;
 	n->relayed++;
 	return check_payload(op, o);
 }
 
-static const char *judge_drop(struct naive *n, const struct naive_set *may, const struct outcome *o)
+// What a drop of a client's or peer's datagram costs the allocation, by its class; h is NULL where
+// there is none.
+void naive_lost(struct naive_hold *h, unsigned int reason)
+{
+	const bool refused = reason == TURN_DROP_NO_PERMISSION ||
+		reason == TURN_DROP_PEER_NO_PERMISSION || reason == TURN_DROP_PEER_DENIED ||
+		reason == TURN_DROP_CHANNEL_UNBOUND;
+
+	if (h != NULL)
+		h->usage.lost[refused ? TURN_LOSS_PERMISSION : TURN_LOSS_OTHER]++;
+}
+
+static const char *judge_drop(
+	struct naive *n, struct naive_hold *h, const struct naive_set *may, const struct outcome *o)
 {
 	static char text[80];
 
@@ -321,6 +335,7 @@ static const char *judge_drop(struct naive *n, const struct naive_set *may, cons
 		return text;
 	}
 	n->drops[o->reason]++;
+	naive_lost(h, o->reason);
 	return NULL;
 }
 
@@ -353,7 +368,7 @@ static const char *judge_send(struct naive *n, const struct op *op, const struct
 			naive_may(&may, TURN_DROP_PEER_DENIED);
 	}
 	if (may.n > 0)
-		return judge_drop(n, &may, o);
+		return judge_drop(n, h, &may, o);
 	return judge_to_peer(n, h, op, o, &peer);
 }
 
@@ -376,7 +391,7 @@ static const char *judge_channel_data(struct naive *n, const struct op *op, cons
 	else if (!naive_permitted(n, h, &c->peer.addr)) // a channel outlives its permission
 		naive_may(&may, TURN_DROP_NO_PERMISSION);
 	if (may.n > 0)
-		return judge_drop(n, &may, o);
+		return judge_drop(n, h, &may, o);
 	return judge_to_peer(n, h, op, o, &c->peer);
 }
 
@@ -406,7 +421,8 @@ static const char *judge_to_client(struct naive *n, struct naive_hold *h, const 
 		return "has to go by its channel";
 	if (c == NULL && (!o->data_indication || !endpoint_eq(&o->peer, peer)))
 		return "has to go in a Data indication that names the peer";
-	h->tx++;
+	h->usage.leg[TURN_FROM_PEER].datagrams++;
+	h->usage.leg[TURN_FROM_PEER].bytes += op->len;
 	n->relayed++;
 	n->indications += c == NULL;
 	return check_payload(op, o);
@@ -425,7 +441,7 @@ static const char *judge_peer(struct naive *n, const struct op *op, const struct
 	else if (!naive_permitted(n, h, &p->at.addr))
 		naive_may(&may, TURN_DROP_PEER_NO_PERMISSION);
 	if (may.n > 0)
-		return judge_drop(n, &may, o);
+		return judge_drop(n, h, &may, o);
 	return judge_to_client(n, h, op, o, &p->at);
 }
 

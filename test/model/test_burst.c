@@ -136,8 +136,7 @@ static void compare_totals(const struct twin *t)
 		assert_true(endpoint_eq(&a[i].relay, &b[i].relay));
 		assert_string_equal(a[i].user, b[i].user);
 		assert_int_equal(a[i].expires_s, b[i].expires_s);
-		assert_int_equal(a[i].rx, b[i].rx);
-		assert_int_equal(a[i].tx, b[i].tx);
+		assert_memory_equal(&a[i].usage, &b[i].usage, sizeof(a[i].usage));
 		assert_int_equal(a[i].permissions, b[i].permissions);
 		assert_int_equal(a[i].channels, b[i].channels);
 	}

@@ -3,6 +3,7 @@
 // has its own replica of the neighbours.
 #include "link/nexthop.h"
 #include "addr.h"
+#include "control/losses.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
@@ -64,6 +65,7 @@ unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n)
 static void hold(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)
 {
 	mbuf_meta_of(m)->port = port;
+	losses_hold(w, m);
 	if (!neigh_hold(w->neigh, neigh, m))
 		worker_drop(w, m, not_held(w, neigh));
 }
@@ -92,6 +94,7 @@ static void release(struct worker *w, uint16_t neigh)
 			struct rte_mbuf *m = held[i];
 
 			if (mac == NULL) {
+				losses_held(w, m, DP_DROP_NEIGH_FAILED);
 				worker_drop(w, m, DP_DROP_NEIGH_FAILED);
 				continue;
 			}

@@ -5,6 +5,7 @@
 
 #include <rte_mbuf.h>
 
+#include "control/losses.h"
 #include "exception/exception_note.h"
 #include "ip/icmp_errors.h"
 #include "net.h"
@@ -45,6 +46,7 @@ struct mbuf_meta {
 		struct net_neigh_msg neighbour;
 		struct turn_redirect_note redirect;
 		struct exception_note exception; // on the way to or from the kernel
+		struct losses_held held; // of packets that a neighbour entry holds
 		struct {
 			uint64_t conn;
 			uint32_t lease_s;

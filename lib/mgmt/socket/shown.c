@@ -50,6 +50,19 @@ json_t *shown_user(const struct turn_info *i)
 	return shown_text(colon != NULL && colon[1] != '\0' ? colon + 1 : i->user);
 }
 
+static void shown_usage(json_t *o, const struct turn_usage *u)
+{
+	json_t *lost = json_object();
+
+	json_object_set_new(o, "rx", shown_number(u->leg[TURN_FROM_CLIENT].datagrams));
+	json_object_set_new(o, "tx", shown_number(u->leg[TURN_FROM_PEER].datagrams));
+	json_object_set_new(o, "rx_bytes", shown_number(u->leg[TURN_FROM_CLIENT].bytes));
+	json_object_set_new(o, "tx_bytes", shown_number(u->leg[TURN_FROM_PEER].bytes));
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		json_object_set_new(lost, turn_loss_name(i), shown_number(u->lost[i]));
+	json_object_set_new(o, "lost", lost);
+}
+
 json_t *shown_allocation(const struct turn_info *i)
 {
 	json_t *o = json_object();
@@ -63,8 +76,7 @@ json_t *shown_allocation(const struct turn_info *i)
 	json_object_set_new(o, "told", shown_endpoint(&i->told));
 	json_object_set_new(o, "age", shown_number(i->age_s));
 	json_object_set_new(o, "expires", shown_number(i->expires_s));
-	json_object_set_new(o, "rx", shown_number(i->rx));
-	json_object_set_new(o, "tx", shown_number(i->tx));
+	shown_usage(o, &i->usage);
 	json_object_set_new(o, "peers", shown_number(i->permissions));
 	json_object_set_new(o, "channels", shown_number(i->channels));
 	return o;

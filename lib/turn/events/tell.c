@@ -52,29 +52,18 @@ static void event_allocation(struct turn_event *e, const struct turn_shard *s, u
 	e->proved = true;
 }
 
-static void event_usage(struct turn_event *e, const struct turn_shard *s, uint32_t slot)
-{
-	const struct turn_line *l = alloc_at(s, slot);
-	const struct turn_cold *c = cold_at(s, slot);
-
-	e->usage.leg[TURN_FROM_CLIENT].datagrams =
-		c->rx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_CLIENT];
-	e->usage.leg[TURN_FROM_PEER].datagrams =
-		c->tx_spills * (uint64_t)TURN_LINE_SPILL + l->count[TURN_FROM_PEER];
-}
-
 // Tells of an allocation that lives on, with the name that its request gives.
 static void tell_live(struct turn_request *r, enum turn_event_kind kind)
 {
 	struct turn_shard *s = r->s;
 	struct turn_event e = event_begin(s, kind);
 
-	cold_at(s, r->slot)->told_s = now_s(s);
+	s->usage[r->slot].told_s = now_s(s);
 	if (s->event == NULL)
 		return;
 	event_allocation(&e, s, r->slot);
 	if (kind == TURN_EVENT_INTERIM)
-		event_usage(&e, s, r->slot);
+		usage_of(s, r->slot, &e.usage);
 	e.lifetime_s = (alloc_left(s, r->slot) + 999) / 1000;
 	name_of_request(&e, r);
 	s->event(s->ctx, &e);
@@ -89,7 +78,7 @@ void tell_interim(struct turn_request *r)
 {
 	const uint32_t interim_s = r->s->policy->interim_s;
 
-	if (interim_s != 0 && now_s(r->s) - cold_at(r->s, r->slot)->told_s >= interim_s)
+	if (interim_s != 0 && now_s(r->s) - r->s->usage[r->slot].told_s >= interim_s)
 		tell_live(r, TURN_EVENT_INTERIM);
 }
 
@@ -102,9 +91,9 @@ void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)
 		return;
 	e = event_begin(s, TURN_EVENT_ENDED);
 	event_allocation(&e, s, slot);
-	event_usage(&e, s, slot);
+	usage_of(s, slot, &e.usage);
 	e.why = (uint16_t)why;
-	e.lifetime_s = now_s(s) - c->made_s;
+	e.lifetime_s = now_s(s) - s->usage[slot].made_s;
 	name_set(&e, c->name, c->name_len);
 	s->event(s->ctx, &e);
 }

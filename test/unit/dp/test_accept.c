@@ -417,7 +417,8 @@ static void test_told(void **state)
 	usual(true, false);
 	told_of(2);
 	for (uint32_t i = 0; i < turn_relay_map_slots(world.dp->map, 0); i++)
-		world.dp->worker[0]->lines[i].until = 0; // no copy is good any more
+		world.dp->worker[0]->lines[i].until =
+			(uint16_t)(world.ms / TURN_LINE_MS); // no copy is good any more
 	usual(true, true);
 	usual(false, true);
 	spoofed();

@@ -109,7 +109,8 @@ static bool copy_is_of(unsigned int i, const struct endpoint *e)
 {
 	const struct turn_line *l = line_of(&client[i]);
 
-	return l->channel == 0 && world.ms / TURN_LINE_MS < l->until &&
+	return l->channel == 0 && l->until != 0 &&
+		turn_line_good(l, (uint32_t)(world.ms / TURN_LINE_MS)) &&
 		addr_eq(&l->end[1], &e->addr) && (uint16_t)l->mark[1] == e->port;
 }
 

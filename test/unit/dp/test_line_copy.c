@@ -282,19 +282,24 @@ static void test_changes(void **state)
 
 // --- what is listed -----------------------------------------------------------------------------
 
-static void assert_counts(unsigned int i, uint64_t rx, uint64_t tx)
+static struct turn_usage listed(unsigned int i)
 {
 	struct turn_info info[LINE_CLIENTS];
 	const unsigned int n = turn_shard_list(line_worker()->shard, 0, info, LINE_CLIENTS);
 
-	for (unsigned int k = 0; k < n; k++) {
-		if (!endpoint_eq(&info[k].client, &client[i].at))
-			continue;
-		assert_int_equal(info[k].rx, rx);
-		assert_int_equal(info[k].tx, tx);
-		return;
-	}
+	for (unsigned int k = 0; k < n; k++)
+		if (endpoint_eq(&info[k].client, &client[i].at))
+			return info[k].usage;
 	fail_msg("client %u is not listed", i);
+	return (struct turn_usage){0};
+}
+
+static void assert_counts(unsigned int i, uint64_t rx, uint64_t tx)
+{
+	const struct turn_usage u = listed(i);
+
+	assert_int_equal(u.leg[TURN_FROM_CLIENT].datagrams, rx);
+	assert_int_equal(u.leg[TURN_FROM_PEER].datagrams, tx);
 }
 
 // --- a slot of somebody else's ------------------------------------------------------------------
@@ -338,33 +343,59 @@ static void test_reuse(void **state)
 
 // --- counts -------------------------------------------------------------------------------------
 
-// Full bursts, the share of each leg at random, until both counts have spilled several times: the
-// list is exact all the time.
+#define SIZES 5
+
+// Frames of client 0 on its channel, of client 1 in indications, by leg and size.
+static struct {
+	uint16_t bytes;
+	size_t len;
+	uint8_t data[2048];
+} frame[2][2][SIZES];
+
+static void frames_make(void)
+{
+	static const uint16_t sizes[SIZES] = {0, 1, 20, 200, 1400};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int k = 0; k < SIZES; k++) {
+			struct world_datagram d = i == 0 ? on_channel(0, LINE_CHANNEL, sizes[k])
+							 : in_send(1, &peer[1], sizes[k]);
+
+			frame[i][0][k].len = world_frame(&world, &d, frame[i][0][k].data);
+			d = from_peer(i, &peer[i], sizes[k]);
+			frame[i][1][k].len = world_frame(&world, &d, frame[i][1][k].data);
+			frame[i][0][k].bytes = frame[i][1][k].bytes = sizes[k];
+		}
+	}
+}
+
+// Full bursts, the share of each leg and size at random, until both counts have spilled many times:
+// the list is exact all the time.
 static void test_counts(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
-	uint64_t count[2][2] = {{2, 2}, {0, 0}}; // line_open has sent two each way
-	uint8_t frame[2][2][2048], sent[2048];
-	size_t len[2][2];
+	struct turn_usage count[2];
+	uint8_t sent[2048];
 
 	line_open(&s, 1);
 	line_client(1);
 	assert_int_equal(client_permit(&world, &client[1], &peer[1]), 0);
-	for (unsigned int i = 0; i < 2; i++) {
-		struct world_datagram d =
-			i == 0 ? on_channel(0, LINE_CHANNEL, 20) : in_send(1, &peer[1], 20);
-
-		len[i][0] = world_frame(&world, &d, frame[i][0]);
-		d = from_peer(i, &peer[i], 20);
-		len[i][1] = world_frame(&world, &d, frame[i][1]);
+	frames_make();
+	count[0] = count[1] = (struct turn_usage){0};
+	for (unsigned int leg = 0; leg < 2; leg++) { // line_open has sent two each way
+		count[0].leg[leg].datagrams = 2;
+		count[0].leg[leg].bytes = listed(0).leg[leg].bytes;
 	}
-	for (unsigned int n = 0; count[0][0] < 3 * 32768 || count[1][1] < 2 * 32768; n++) {
+	for (unsigned int n = 0; n < 2000; n++) {
 		for (unsigned int k = 0; k < DP_BURST; k++) {
 			const unsigned int i = test_rand_below(&world.rand, 3) == 0;
 			const unsigned int leg = test_rand_below(&world.rand, 2);
+			const unsigned int size = test_rand_below(&world.rand, SIZES);
 
-			softport_put(world.dp->port[0].port, 0, frame[i][leg], len[i][leg]);
-			count[i][leg]++;
+			softport_put(world.dp->port[0].port, 0, frame[i][leg][size].data,
+				frame[i][leg][size].len);
+			count[i].leg[leg].datagrams++;
+			count[i].leg[leg].bytes += frame[i][leg][size].bytes;
 		}
 		line_round();
 		if (n < 3) {
@@ -373,8 +404,11 @@ static void test_counts(void **state)
 		}
 		while (softport_take(world.dp->port[0].port, sent, sizeof(sent)) > 0)
 			;
-		for (unsigned int i = 0; i < 2; i++)
-			assert_counts(i, count[i][0], count[i][1]);
+		for (unsigned int i = 0; i < 2; i++) {
+			const struct turn_usage got = listed(i);
+
+			assert_memory_equal(&got, &count[i], sizeof(got));
+		}
 	}
 	world_close(&world);
 }

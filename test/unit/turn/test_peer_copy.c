@@ -47,7 +47,8 @@ static struct turn_line *line(void)
 static bool sends(const struct turn_line *l, const struct turn_view *v, uint32_t at)
 {
 	uint16_t len = 0;
-	const uint16_t front = turn_line_send(l, v, at, &len);
+	const uint16_t front =
+		turn_line_vouches_peer(l, v, v->leg, at) ? turn_line_send(l, v, &len) : 0;
 
 	assert_true(front == 0 || (front == 36 && len == DATA_LEN));
 	return front != 0;
@@ -56,7 +57,9 @@ static bool sends(const struct turn_line *l, const struct turn_view *v, uint32_t
 static bool answers(const struct turn_view *v, uint32_t at)
 {
 	uint8_t front[STUN_DATA_FRONT_MAX];
-	const uint16_t len = turn_line_data(f.shard, v, at, front);
+	const struct turn_line *l = &turn_shard_lines(f.shard)[v->slot];
+	const uint16_t len =
+		turn_line_vouches_peer(l, v, v->leg, at) ? turn_line_data(f.shard, v, front) : 0;
 
 	assert_true(len == 0 || len == 36);
 	return len != 0;

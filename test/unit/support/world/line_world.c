@@ -268,12 +268,19 @@ static void receive_frame(unsigned int port, const uint8_t *frame, size_t len)
 	softport_put_mbuf(p, (uint16_t)test_rand_below(&world.rand, p->nb_rxq), m);
 }
 
+// Datagrams that the line of a client has counted, as far as it has them still: modulo what spills.
+static uint32_t datagrams_of(const struct world_client *c)
+{
+	const uint64_t counts = line_of(c)->counts >> TURN_BYTES_BITS;
+
+	return (uint32_t)(counts + (counts >> TURN_LEG_BITS));
+}
+
 static struct line_outcome pass(
 	const struct world_client *c, unsigned int port, const uint8_t *frame, size_t len)
 {
 	uint8_t *verdict = &line_worker()->burst.turn.plan.verdict;
-	const struct turn_line *l = line_of(c);
-	struct line_outcome o = {.counted = l->count[0] + l->count[1]};
+	struct line_outcome o = {.counted = datagrams_of(c)};
 	struct dp_stats before = world_stats(&world), after;
 
 	mark_frames();
@@ -284,7 +291,7 @@ static struct line_outcome pass(
 	take_frame(&o);
 	o.by_line = o.by_line && *verdict == NO_PLAN;
 	after = world_stats(&world);
-	o.counted = l->count[0] + l->count[1] - o.counted;
+	o.counted = (datagrams_of(c) - o.counted) % TURN_SPILL_DATAGRAMS;
 	for (unsigned int i = 0; i < DP_DROP_END && o.len == 0; i++)
 		if (after.drop[i] != before.drop[i])
 			o.reason = i;
@@ -297,16 +304,16 @@ struct line_outcome line_pass(enum line_way way, const struct world_client *c, u
 {
 	struct turn_line *l = line_of(c);
 	const uint16_t plain_max = line_worker()->plain_max;
-	const uint32_t until = l->until;
+	const uint16_t until = l->until, passed = (uint16_t)(world.ms / TURN_LINE_MS - 1);
 	struct line_outcome o;
 
 	if (way != LINE_BY_LINE)
 		line_worker()->plain_max = 0;
 	if (way == LINE_BY_TREES)
-		l->until = 0;
+		l->until = passed;
 	o = pass(c, port, frame, len);
 	line_worker()->plain_max = plain_max;
-	if (l->until == 0)
+	if (l->until == passed)
 		l->until = until;
 	assert_false(way != LINE_BY_LINE && o.by_line);
 	return o;
