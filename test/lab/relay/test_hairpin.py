@@ -41,6 +41,15 @@ def talk(one, other):
     assert not one.drain() and not other.drain()
 
 
+def usage(server, client):
+    """What the listing says of a client's allocation: its losses, by class without those of none."""
+    rows = [r for r in server.allocations() if r["relay"].endswith(f":{client.relayed[1]}")]
+    assert len(rows) == 1, rows
+    row = rows[0]
+    losses = {k[5:]: n for k, n in row.items() if k.startswith("lost_") and n != 0}
+    return row["rx"], row["rx_bytes"], row["tx"], row["tx_bytes"], losses
+
+
 def refused(lab, server):
     """Dead relayed addresses, and receivers that have not permitted the sender."""
     one, other = relay(lab, CLIENT4, False), relay(lab, CLIENT4, False)
@@ -60,6 +69,9 @@ def refused(lab, server):
 
     labs.until(lambda: sum(dropped()) >= 3, 3, "all three are dropped")
     assert dropped() == (1, 2), dropped()
+    # What goes to a relay port has been relayed, whoever is there; other has lost one of them.
+    assert usage(server, one) == (2, 19 + 12, 0, 0, {"way": 1}), usage(server, one)
+    assert usage(server, other) == (0, 0, 0, 0, {"permission": 1}), usage(server, other)
     assert not one.fence() and not other.fence()
     # To itself: a client may have its own relayed address as a peer.
     one.send(one.relayed, b"to myself")

@@ -157,10 +157,11 @@ class Flood:
         for _ in range(count):
             self.sock.sendto(b"%08d" % self.number + b"x" * 1000, self.client.relayed)
             self.number += 1
-        until(lambda: self.relayed() == self.number, 5, f"{self.number} are relayed", pause=0.001)
+        until(lambda: self.routed() == self.number, 5, f"{self.number} are routed", pause=0.001)
 
-    def relayed(self):
-        return sum(row["tx"] for row in self.server.allocations())
+    def routed(self):
+        # what found the ring full is the allocation's loss
+        return sum(row["tx"] + row["lost_limit"] for row in self.server.allocations())
 
     def ring_full(self):
         return self.server.drops().get("stream-full", 0)
