@@ -264,9 +264,9 @@ struct dp_answer {
 	};
 };
 
-// Asks a worker. 0; -EBUSY: somebody else's question is under way, try again soon; -ERANGE: there
-// is no such worker. Then dp_answered is called until it returns an answer, which may be read until
-// dp_answer_done. The thread that has asked has to call both. Any thread.
+// Asks a worker. 0; -EBUSY: somebody else's question is under way or waits, try again; -ERANGE:
+// there is no such worker. Then dp_answered is called until it returns an answer, which may be read
+// until dp_answer_done. The thread that has asked has to call both. Any thread.
 int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q);
 const struct dp_answer *dp_answered(struct dp *d, unsigned int worker); // NULL: not yet
 void dp_answer_done(struct dp *d, unsigned int worker);

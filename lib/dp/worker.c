@@ -241,7 +241,8 @@ static void tick_ports(struct worker *w)
 // one portion.
 static void tick(struct worker *w)
 {
-	w->asked = mailbox_serve(w);
+	if (unlikely(mailbox_is_asked(&w->mailbox)))
+		w->asked = mailbox_serve(w);
 	messages_notes(w);
 	if (likely(w->now_ms == w->ticked_ms && !w->more_due))
 		return;

@@ -114,8 +114,6 @@ bool mailbox_serve(struct worker *w)
 	struct mailbox *b = &w->mailbox;
 	const uint64_t asked = __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE);
 
-	if (likely(asked == b->answered))
-		return false;
 	if (b->begun != asked) {
 		b->begun = asked;
 		b->answer.nb = 0;
@@ -152,7 +150,8 @@ int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q)
 	if (worker >= d->nb_workers)
 		return -ERANGE;
 	b = &d->worker[worker]->mailbox;
-	if (pthread_mutex_trylock(&b->lock) != 0)
+	if (__atomic_load_n(&b->waiting, __ATOMIC_RELAXED) > 0 ||
+		pthread_mutex_trylock(&b->lock) != 0)
 		return -EBUSY;
 	if (put(b, q))
 		return 0;
@@ -195,7 +194,7 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 		.kind = DP_ASK_ROWS, .max = PAGE_ROWS, .walk = {.skip = page * PAGE_ROWS}};
 	struct mailbox *b;
 	struct timespec until;
-	int n;
+	int n, rc;
 
 	if (worker >= d->nb_workers || page > UINT32_MAX / PAGE_ROWS)
 		return -ERANGE;
@@ -206,7 +205,10 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 		until.tv_nsec -= 1000 * 1000 * 1000;
 		until.tv_sec++;
 	}
-	if (pthread_mutex_clocklock(&b->lock, CLOCK_MONOTONIC, &until) != 0)
+	__atomic_fetch_add(&b->waiting, 1, __ATOMIC_RELAXED);
+	rc = pthread_mutex_clocklock(&b->lock, CLOCK_MONOTONIC, &until);
+	__atomic_fetch_sub(&b->waiting, 1, __ATOMIC_RELAXED);
+	if (rc != 0)
 		return -EBUSY;
 	n = ask(b, &q, out);
 	pthread_mutex_unlock(&b->lock);

@@ -19,6 +19,7 @@ struct worker;
 struct mailbox {
 	uint64_t asked; // written by the requester that holds lock
 	pthread_mutex_t lock; // one requester at a time
+	unsigned int waiting; // requesters in dp_list: they come before who asks all the time
 	struct dp_question question; // by the requester, before asked
 	uint64_t answered __rte_cache_aligned; // written by the worker
 	uint64_t begun; // the worker's: the question that answer is of, or is being made of
@@ -27,6 +28,12 @@ struct mailbox {
 
 int mailbox_init(struct mailbox *b);
 void mailbox_fini(struct mailbox *b);
+// Whether the worker has something to answer.
+static inline bool mailbox_is_asked(const struct mailbox *b)
+{
+	return __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE) != b->answered;
+}
+
 // Answers what is asked, as much of it as a round has time for: about 50 us. True when there is
 // more to be answered. Call messages_notes afterwards.
 bool mailbox_serve(struct worker *w);

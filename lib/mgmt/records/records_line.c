@@ -22,6 +22,16 @@ static void put_number(json_t *o, const char *name, uint64_t value)
 	json_object_set_new_nocheck(o, name, json_integer((json_int_t)value));
 }
 
+// As text: many readers of JSON have no whole numbers of 64 bits.
+static void put_id(json_t *o, uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	if (id != 0)
+		put_text(o, "id", text);
+}
+
 static void put_endpoint(json_t *o, const char *name, const struct endpoint *e)
 {
 	static const struct addr none;
@@ -86,8 +96,7 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 		return NULL;
 	put_time(o, r->wall_ms);
 	put_text(o, "event", event_text_kind(e));
-	if (e->id != 0)
-		put_number(o, "id", e->id);
+	put_id(o, e->id);
 	put_text(o, "user", event_text_user(e, user));
 	put_endpoint(o, "client", &e->client);
 	put_text(o, "transport", event_text_transport(c, e));

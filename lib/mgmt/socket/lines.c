@@ -12,7 +12,8 @@ static bool make_room(struct lines *l, size_t more)
 	size_t room = l->room != 0 ? l->room : ROOM_FIRST;
 	char *buf;
 
-	memmove(l->buf, l->buf + l->taken, l->taken > 0 ? l->len - l->taken : 0);
+	if (l->taken > 0)
+		memmove(l->buf, l->buf + l->taken, l->len - l->taken);
 	l->len -= l->taken;
 	l->taken = 0;
 	while (room < l->len + more + 1)

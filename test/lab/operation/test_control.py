@@ -351,7 +351,10 @@ def main(lab):
     there = os.stat(path)
     assert (stat.S_IMODE(there.st_mode), there.st_gid) == (0o660, 1), there
     assert "allocations" in ctl(path, "status")
-    again.stop()
+    with Control(path) as one:  # a scan under way is no reason to stay
+        one.sock.sendall(b'{"cmd":"allocations","sort":"rate"}\n')
+        again.stop()
+        assert one.line() is None
     assert not os.path.exists(path), "removed at the end"
 
 

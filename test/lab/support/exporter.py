@@ -29,7 +29,9 @@ def need():
 
 
 def share(prefix, *options):
-    """What root does after each start of slipring."""
+    """What root does after each start of slipring. /var/run/dpdk stays open to the group: another test
+    may be at it.
+    """
     argv = [BINARY, "--share", GROUP, "--file-prefix", prefix, *options]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 

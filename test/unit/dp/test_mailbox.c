@@ -2,6 +2,7 @@
 // Questions to workers: answered over several rounds, given up and asked anew, one requester at a
 // time; and what every drop is explained by.
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "datapath.h"
@@ -114,6 +115,43 @@ static void one_question_at_a_time(void **state)
 	world_close(&world);
 }
 
+static void *list_thread(void *result)
+{
+	static struct turn_info rows[32];
+
+	*(int *)result = dp_list(world.dp, 0, 0, rows);
+	return NULL;
+}
+
+// A scan asks again and again. Who asks once, as telemetry does, comes before its next question.
+static void who_waits_comes_next(void **state)
+{
+	const struct dp_question q = {.kind = DP_ASK_KEYS, .max = 8};
+	struct mailbox *b;
+	const struct dp_answer *a;
+	int result = 0;
+	pthread_t thread;
+
+	open_world(3);
+	b = &world.dp->worker[0]->mailbox;
+	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+	assert_int_equal(pthread_create(&thread, NULL, list_thread, &result), 0);
+	while (__atomic_load_n(&b->waiting, __ATOMIC_RELAXED) == 0) {
+	}
+	round_once();
+	assert_non_null(dp_answered(world.dp, 0));
+	dp_answer_done(world.dp, 0);
+	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
+	while (__atomic_load_n(&b->asked, __ATOMIC_ACQUIRE) == b->answered && result == 0) {
+	}
+	round_once();
+	pthread_join(thread, NULL);
+	assert_int_equal(result, 3);
+	ask(&q, &a);
+	dp_answer_done(world.dp, 0);
+	world_close(&world);
+}
+
 static void detail_says_the_way(void **state)
 {
 	struct dp_question q = {.kind = DP_ASK_ROWS, .max = 1};
@@ -191,6 +229,7 @@ int main(void)
 		cmocka_unit_test(rows_come_page_by_page),
 		cmocka_unit_test(an_order_goes_on_over_rounds),
 		cmocka_unit_test(one_question_at_a_time),
+		cmocka_unit_test(who_waits_comes_next),
 		cmocka_unit_test(detail_says_the_way),
 		cmocka_unit_test(neighbours_are_those_of_the_link),
 		cmocka_unit_test(every_drop_is_explained),
