@@ -224,7 +224,6 @@ struct conf_control {
 	uint32_t connections;
 };
 
-
 struct conf {
 	char *path; // the file that was read
 	struct conf_node *root; // for lib/conf alone: where each value stands in the file

@@ -9,27 +9,6 @@
 
 #define CONF_ADDRESSES_MAX 4096 // in one list, with ranges and prefixes expanded
 
-static const struct conf_choice idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE},
-	{"busy", CONF_IDLE_BUSY}, {"saving", CONF_IDLE_SAVING}, {NULL, 0}};
-static const struct conf_choice uso_choices[] = {
-	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
-const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
-	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
-static const struct conf_choice transport_choices[] = {{"udp", TURN_OVER_UDP},
-	{"tcp", TURN_OVER_TCP}, {"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO},
-	{"dtls", TURN_OVER_DTLS}, {NULL, 0}};
-static const struct conf_choice bond_choices[] = {{"lacp", CONF_BOND_LACP},
-	{"active-backup", CONF_BOND_ACTIVE_BACKUP}, {"balance", CONF_BOND_BALANCE}, {NULL, 0}};
-static const struct conf_choice tls_choices[] = {
-	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
-static const struct conf_choice relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
-static const struct conf_choice icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},
-	{"all", TURN_ICMP_TELL_ALL}, {"none", TURN_ICMP_TELL_NONE}, {NULL, 0}};
-static const struct conf_choice log_to_choices[] = {{"stderr", CONF_LOG_STDERR},
-	{"syslog", CONF_LOG_SYSLOG}, {"journal", CONF_LOG_JOURNAL}, {NULL, 0}};
-static const struct conf_choice log_format_choices[] = {
-	{"text", CONF_LOG_TEXT}, {"json", CONF_LOG_JSON}, {NULL, 0}};
-
 // ONE: a single field f of struct s. MANY: a list f of struct s with its count n.
 #define ONE(s, f) .offset = offsetof(struct s, f), .size = sizeof(((struct s *)NULL)->f)
 #define MANY(s, f, n)                                                            \
@@ -65,7 +44,7 @@ static const struct conf_key conf_schema[] = {
 {"workers", CONF_SECTION, .help = "Worker threads: each polls its queues on an lcore of its own."},
 {"workers.count", CONF_NUMBER, ONE(conf, workers), RANGE(1, TURN_WORKERS_MAX),
 	.help = "How many. Without it: one per allowed CPU except one, at least one."},
-{"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = idle_choices, .def = "adaptive",
+{"workers.idle", CONF_CHOICE, ONE(conf, idle), .choices = conf_idle_choices, .def = "adaptive",
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
 	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
 	"where they do not. It measures the CPU time of its sleeps: where one takes more than 5 "
@@ -99,7 +78,7 @@ static const struct conf_key conf_schema[] = {
 {"ports[].bond.members", CONF_TEXTS, MANY(conf_port, bond.members, bond.nb_members),
 	RANGE(1, CONF_BOND_MAX), .help = "The devices: PCI addresses or DPDK vdev strings, of NICs "
 	"of one kind and speed. A vtap can be none. The MAC of the port is that of the first."},
-{"ports[].bond.mode", CONF_CHOICE, ONE(conf_port, bond.mode), .choices = bond_choices,
+{"ports[].bond.mode", CONF_CHOICE, ONE(conf_port, bond.mode), .choices = conf_bond_choices,
 	.def = "lacp", .help = "`lacp` (802.3ad): the switch has the links as one group that "
 	"speaks LACP; all links that it has accepted carry packets. `active-backup`: one link "
 	"carries packets and another takes over when it goes down; the switches need to know "
@@ -192,7 +171,8 @@ static const struct conf_key conf_schema[] = {
 {"ports[].vlans[].exception.buffers", CONF_NUMBER, ONE(conf_port, exception.buffers),
 	RANGE(64, 65536), .def = "512", .help = "Packet buffers that may wait."},
 {"ports[].vlans[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso),
-	.choices = uso_choices, .def = "auto", .help = "Whether super-frames of TCP leave whole."},
+	.choices = conf_uso_choices, .def = "auto",
+	.help = "Whether super-frames of TCP leave whole."},
 {"ports[].vlans[].exception.device", CONF_TEXT, ONE(conf_port, exception.device), RANGE(1, 255),
 	.help = "A DPDK vdev string to use instead of a vtap."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
@@ -207,7 +187,7 @@ static const struct conf_key conf_schema[] = {
 	"rules, what comes to the wrong worker is handed over by software. `auto` is what the "
 	"profile of the driver says, else it tries them in this order; `t1` and `t2` try that one "
 	"alone. What the NIC refuses is `t4`, and the log and `/slipring/steering` say why."},
-{"ports[].uso", CONF_CHOICE, ONE(conf_port, uso), .choices = uso_choices, .def = "auto",
+{"ports[].uso", CONF_CHOICE, ONE(conf_port, uso), .choices = conf_uso_choices, .def = "auto",
 	.help = "Whether runs of datagrams of one flow leave as one super-frame that the port cuts "
 	"(UDP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
 	"on a NIC whose driver offers it, of which most then send without their vectorised "
@@ -257,7 +237,7 @@ static const struct conf_key conf_schema[] = {
 	.def = "512", .help = "Packet buffers that may wait: for the kernel on each worker, out of "
 	"`buffers.mbufs`; from the kernel in all, out of a pool of their own. A super-frame takes "
 	"up to 34."},
-{"ports[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso), .choices = uso_choices,
+{"ports[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso), .choices = conf_uso_choices,
 	.def = "auto", .help = "Whether super-frames of TCP leave the kernel and this port whole "
 	"(TCP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
 	"on a NIC whose driver offers it, of which most then send without their vectorised "
@@ -270,12 +250,12 @@ static const struct conf_key conf_schema[] = {
 
 {"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
 	.help = "Where TURN clients are served."},
-{"listeners[].transport", CONF_CHOICE, ONE(turn_listener, transport), .choices = transport_choices,
-	.def = "udp", .help = "Transport of the client leg: `udp`, `tcp`, `tls` (over TCP, with "
-	"the certificate of `tls`), `auto`: TCP, where the first byte of each client tells "
-	"whether it speaks TLS, or `dtls` (1.2, over UDP, with the same certificate). A `udp` and "
-	"a `dtls` listener may have one address and port: the first byte of each datagram tells "
-	"whose it is (RFC 7983)."},
+{"listeners[].transport", CONF_CHOICE, ONE(turn_listener, transport),
+	.choices = conf_transport_choices, .def = "udp",
+	.help = "Transport of the client leg: `udp`, `tcp`, `tls` (over TCP, with the certificate "
+	"of `tls`), `auto`: TCP, where the first byte of each client tells whether it speaks TLS, "
+	"or `dtls` (1.2, over UDP, with the same certificate). A `udp` and a `dtls` listener may "
+	"have one address and port: the first byte of each datagram tells whose it is (RFC 7983)."},
 {"listeners[].address", CONF_LISTEN_ADDR, ONE(turn_listener, at.addr), REQUIRED,
 	.count = offsetof(struct turn_listener, on),
 	.help = "A `udp` or `dtls` listener has an address of a port. TCP is the kernel's: a "
@@ -314,7 +294,8 @@ static const struct conf_key conf_schema[] = {
 	"`ECDHE+AESGCM:ECDHE+CHACHA20`, the suites that RFC 9325 recommends; `DEFAULT` is what "
 	"OpenSSL has, with static RSA and CBC. Those of TLS 1.3 are OpenSSL's. Groups are X25519, "
 	"P-256 and P-384."},
-{"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version), .choices = tls_choices, .def = "1.2",
+{"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version),
+	.choices = conf_tls_choices, .def = "1.2",
 	.help = "Lowest version: `1.2` or `1.3`. With `1.3` there can be no `dtls` listener: there "
 	"is no DTLS 1.3 here."},
 
@@ -389,7 +370,7 @@ static const struct conf_key conf_schema[] = {
 {"relay.pools[].for", CONF_PREFIXES, MANY(turn_relay_pool, peers, nb_peers), REQUIRED,
 	RANGE(1, 256), .help = "The peers of the pool; the longest prefix of all pools decides. "
 	"It does not allow them: `peers.allow` does."},
-{"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = relay_choices, .def = "unique",
+{"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = conf_relay_choices, .def = "unique",
 	.help = "`unique`: every allocation has a relayed transport address of its own, as RFC "
 	"8656 wants it. `shared`: all of them share the few ports of `relay.ports`, for firewalls "
 	"that open no more, and are told apart by the peer's address and port. Peers then have to "
@@ -466,8 +447,7 @@ static const struct conf_key conf_schema[] = {
 {"limits.pool", CONF_SECTION, .help = "What there is for all allocations beyond that, divided by "
 	"the number of workers. Past it, or past `per-user`, 508."},
 {"limits.pool.permissions", CONF_NUMBER, ONE(conf, turn.pools.permissions), RANGE(1, 268435456),
-	.help = "Permissions, 32 bytes each. Without it: one and a half for each allocation that "
-	"can exist."},
+	.help = "Permissions, 32 bytes each. Without it: one for each allocation that can exist."},
 {"limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456),
 	.help = "Channels, 32 or 33 bytes each. Without it: one for each allocation that can "
 	"exist."},
@@ -561,11 +541,12 @@ static const struct conf_key conf_schema[] = {
 	"Clients that answer as RFC 8489 says always end at the 0x4FFF of RFC 8656."},
 
 {"log", CONF_SECTION, .help = "Logging. Each line has a level and an area: what it is about."},
-{"log.to", CONF_CHOICE, ONE(conf, log.to), .choices = log_to_choices, .def = "stderr",
+{"log.to", CONF_CHOICE, ONE(conf, log.to), .choices = conf_log_to_choices, .def = "stderr",
 	.help = "Where to. `journal`: to journald, with fields of its own (`SLIPRING_AREA` and "
 	"more: `journalctl -o verbose`); where journald is not there, lines go to standard error. "
 	"`stderr` under systemd reaches the journal as well, with levels and without fields."},
-{"log.format", CONF_CHOICE, ONE(conf, log.format), .choices = log_format_choices, .def = "text",
+{"log.format", CONF_CHOICE, ONE(conf, log.format),
+	.choices = conf_log_format_choices, .def = "text",
 	.help = "`json`: each line is an object with `time`, `level`, `area`, `text`, and the "
 	"facts of the text as members of their own. The journal takes fields instead."},
 {"log.journal", CONF_TEXT, ONE(conf, log.journal), RANGE(1, 107),
@@ -594,7 +575,7 @@ CONF_AREAS(AREA)
 	.help = "Also to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
 {"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",
 	.help = "Also to syslog (`/dev/log`), facility daemon, level info."},
-{"records.interim", CONF_NUMBER, ONE(conf, turn.interim_s), RANGE(0, 86400), .def = "300",
+{"records.interim", CONF_NUMBER, ONE(conf, turn.interim_s), RANGE(0, 65535), .def = "300",
 	.help = "Seconds after which the refresh of an allocation makes a record; 0 = none does."},
 {"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
 	.help = "Whether what was refused makes records too; a source's repetitions make one."},
@@ -688,7 +669,7 @@ CONF_AREAS(AREA)
 {"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
 {"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",
 	.help = "Echo replies per second; 0 = none."},
-{"icmp.tell", CONF_CHOICE, ONE(conf, turn.icmp_tell), .choices = icmp_tell_choices,
+{"icmp.tell", CONF_CHOICE, ONE(conf, turn.icmp_tell), .choices = conf_icmp_tell_choices,
 	.def = "rfc8489", .help = "Which clients are told of ICMP errors about their datagrams. "
 	"`rfc8489`: those whose Allocate answers as RFC 8489 says, by PASSWORD-ALGORITHMS. Older "
 	"ones need not know the indication, and some (pion's) read nothing more after one. The "

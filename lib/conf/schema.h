@@ -61,8 +61,18 @@ struct conf_table {
 };
 
 extern const struct conf_table conf_file_keys; // the configuration
-extern const struct conf_choice conf_steering_choices[];
 extern const struct conf_choice conf_level_choices[]; // areas.c
+// schema_choices.c
+extern const struct conf_choice conf_idle_choices[];
+extern const struct conf_choice conf_uso_choices[];
+extern const struct conf_choice conf_steering_choices[];
+extern const struct conf_choice conf_transport_choices[];
+extern const struct conf_choice conf_bond_choices[];
+extern const struct conf_choice conf_tls_choices[];
+extern const struct conf_choice conf_relay_choices[];
+extern const struct conf_choice conf_icmp_tell_choices[];
+extern const struct conf_choice conf_log_to_choices[];
+extern const struct conf_choice conf_log_format_choices[];
 
 // The part of key's path that is its name under parent (NULL: the file itself). NULL when key is
 // not directly below parent.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The words that keys with a choice take, each list with a NULL behind it.
+#include "conf.h"
+#include "schema.h"
+
+const struct conf_choice conf_idle_choices[] = {{"adaptive", CONF_IDLE_ADAPTIVE},
+	{"busy", CONF_IDLE_BUSY}, {"saving", CONF_IDLE_SAVING}, {NULL, 0}};
+const struct conf_choice conf_uso_choices[] = {
+	{"auto", CONF_USO_AUTO}, {"on", CONF_USO_ON}, {"off", CONF_USO_OFF}, {NULL, 0}};
+const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO},
+	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
+const struct conf_choice conf_transport_choices[] = {{"udp", TURN_OVER_UDP}, {"tcp", TURN_OVER_TCP},
+	{"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO}, {"dtls", TURN_OVER_DTLS}, {NULL, 0}};
+const struct conf_choice conf_bond_choices[] = {{"lacp", CONF_BOND_LACP},
+	{"active-backup", CONF_BOND_ACTIVE_BACKUP}, {"balance", CONF_BOND_BALANCE}, {NULL, 0}};
+const struct conf_choice conf_tls_choices[] = {
+	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
+const struct conf_choice conf_relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
+const struct conf_choice conf_icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},
+	{"all", TURN_ICMP_TELL_ALL}, {"none", TURN_ICMP_TELL_NONE}, {NULL, 0}};
+const struct conf_choice conf_log_to_choices[] = {{"stderr", CONF_LOG_STDERR},
+	{"syslog", CONF_LOG_SYSLOG}, {"journal", CONF_LOG_JOURNAL}, {NULL, 0}};
+const struct conf_choice conf_log_format_choices[] = {
+	{"text", CONF_LOG_TEXT}, {"json", CONF_LOG_JSON}, {NULL, 0}};
