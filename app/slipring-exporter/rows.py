@@ -183,6 +183,7 @@ rx_bytes         c rx_bytes              Bytes received, TLS taken off.
 tx_bytes         c tx_bytes              Bytes written, before TLS.
 oversize         c oversize_messages     .
 queue_full       c queue_full_messages   .
+untold           c untold_refusals       .
 late             c late_messages         .
 stalled          c stalls                .
 dtls_sessions    g dtls_sessions         .

@@ -59,7 +59,7 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 	return (struct turn_pools){
 		.sure_permissions = c->sure_permissions != 0 ? c->sure_permissions : 2,
 		.sure_channels = c->sure_channels != 0 ? c->sure_channels : 1,
-		.permissions = part_of(c->permissions, n, slots + slots / 2),
+		.permissions = part_of(c->permissions, n, slots),
 		.channels = part_of(c->channels, n, slots),
 		.endpoints = p->config->shared ? part_of(c->endpoints, n, 2 * slots) : 0,
 		.per_user = policy_percent(p->config, c->per_user, 25),

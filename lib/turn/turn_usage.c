@@ -62,7 +62,7 @@ void usage_begin(struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t now_s = (uint32_t)(s->now_ms / 1000);
 
-	*usage_at(s, slot) = (struct usage){.made_s = now_s, .told_s = now_s};
+	*usage_at(s, slot) = (struct usage){.made_s = now_s, .told_s = (uint16_t)now_s};
 }
 
 void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
@@ -77,14 +77,15 @@ void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 			u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS + c.datagrams;
 		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes;
 	}
-	memcpy(out->lost, u->lost, sizeof(out->lost));
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		out->lost[i] = u->lost[i];
 }
 
 static void lose(struct turn_shard *s, uint32_t slot, unsigned int loss)
 {
-	uint32_t *lost = &usage_at(s, slot)->lost[loss];
+	uint16_t *lost = &usage_at(s, slot)->lost[loss];
 
-	*lost += *lost != UINT32_MAX;
+	*lost = (uint16_t)(*lost + (*lost != UINT16_MAX));
 }
 
 void usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)

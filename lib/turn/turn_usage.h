@@ -34,7 +34,7 @@ struct turn_usage {
 		uint64_t datagrams,
 			bytes; // relayed; bytes of data, without TURN's headers and below
 	} leg[2]; // by enum turn_leg: from the client, from its peers
-	uint32_t lost[TURN_LOSS_END]; // datagrams dropped, by class; stops at UINT32_MAX
+	uint32_t lost[TURN_LOSS_END]; // datagrams dropped, by class; stops at 65,535
 };
 
 // A datagram that an allocation has relayed, as far as it was counted.

@@ -13,10 +13,11 @@
 struct usage {
 	// By leg, what has spilled from the line, in TURN_SPILL_BYTES and TURN_SPILL_DATAGRAMS.
 	uint32_t bytes[2], datagrams[2];
-	uint32_t lost[TURN_LOSS_END];
-	uint32_t made_s, told_s; // seconds of the clock: when it was made, and last told (tell.h)
+	uint16_t lost[TURN_LOSS_END]; // each stops at UINT16_MAX
+	uint16_t told_s; // low half of the clock's seconds when it was last told (tell.h)
+	uint32_t made_s; // the clock's seconds when it was made
 };
-_Static_assert(sizeof(struct usage) == 44, "what counting costs an allocation");
+_Static_assert(sizeof(struct usage) == 32, "what counting costs an allocation");
 
 // Begins the record of a new allocation.
 void usage_begin(struct turn_shard *s, uint32_t slot);

@@ -241,8 +241,8 @@ void records_close(struct records *r, uint64_t patience_ms)
 		return;
 	}
 	// the thread may still use what it has, so nothing of it is freed
-	LOG(SESSIONS, ERR, "records: %u are not written, %s does not take them", records_counters(r).waiting,
-		r->to_file ? r->file.path : "a socket");
+	LOG(SESSIONS, ERR, "records: %u are not written, %s does not take them",
+		records_counters(r).waiting, r->to_file ? r->file.path : "a socket");
 }
 
 // --- for others ----------------------------------------------------------------------------------
@@ -256,7 +256,8 @@ static bool add(struct records *r, const struct record *record)
 	}
 	__atomic_add_fetch(&r->full, 1, __ATOMIC_RELAXED);
 	if (!r->told_full)
-		LOG(SESSIONS, ERR, "records: %u wait to be written, and those that come now are lost",
+		LOG(SESSIONS, ERR,
+			"records: %u wait to be written, and those that come now are lost",
 			r->size);
 	r->told_full = true;
 	return false;

@@ -82,7 +82,8 @@ static void fail(struct records_file *f, int error)
 	if (f->failed == 0)
 		f->lost_before = f->lost;
 	f->failed = error;
-	LOG(SESSIONS, ERR, "records: %s: %s: records are lost until that is mended", f->path, why_not(error));
+	LOG(SESSIONS, ERR, "records: %s: %s: records are lost until that is mended", f->path,
+		why_not(error));
 }
 
 static void works(struct records_file *f)
@@ -90,8 +91,8 @@ static void works(struct records_file *f)
 	if (f->failed == 0)
 		return;
 	f->failed = 0;
-	LOG(SESSIONS, NOTICE, "records: %s is written again, %" PRIu64 " records were lost", f->path,
-		f->lost - f->lost_before);
+	LOG(SESSIONS, NOTICE, "records: %s is written again, %" PRIu64 " records were lost",
+		f->path, f->lost - f->lost_before);
 }
 
 void records_file_reopen(struct records_file *f)
@@ -147,7 +148,8 @@ static void rotate(struct records_file *f)
 		return;
 	}
 	f->stuck_ms = f->checked_ms > 0 ? f->checked_ms : 1;
-	LOG(SESSIONS, WARNING, "records: %s cannot be rotated: %s: it grows on", f->path, strerror(rc));
+	LOG(SESSIONS, WARNING, "records: %s cannot be rotated: %s: it grows on", f->path,
+		strerror(rc));
 }
 
 // --- writing -------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ static void tell_live(struct turn_request *r, enum turn_event_kind kind)
 	struct turn_shard *s = r->s;
 	struct turn_event e = event_begin(s, kind);
 
-	s->usage[r->slot].told_s = now_s(s);
+	s->usage[r->slot].told_s = (uint16_t)now_s(s);
 	if (s->event == NULL)
 		return;
 	event_allocation(&e, s, r->slot);
@@ -78,7 +78,7 @@ void tell_interim(struct turn_request *r)
 {
 	const uint32_t interim_s = r->s->policy->interim_s;
 
-	if (interim_s != 0 && now_s(r->s) - r->s->usage[r->slot].told_s >= interim_s)
+	if (interim_s != 0 && (uint16_t)(now_s(r->s) - r->s->usage[r->slot].told_s) >= interim_s)
 		tell_live(r, TURN_EVENT_INTERIM);
 }
 

@@ -15,6 +15,7 @@ import resource
 import signal
 import subprocess
 
+import control
 import lab as labs
 import server as servers
 import streams
@@ -89,6 +90,8 @@ def planted(lab):
             {"transport": "dtls", "address": labs.SERVER4, "port": 5349}],
         "tls": {"certificate": key.replace(".key", ".pem"), "key": key},
         "log": {"level": "debug", "format": "json", "rate": 0},
+        "records": {"file": os.path.join(lab.dir, "records.json"), "interim": 1},
+        "control": {"socket": os.path.join(lab.dir, "control.sock")},
     }  # fmt: skip
     return config, [password, rest, nonce, md5, sha256, *pem]
 
@@ -100,6 +103,15 @@ def assert_none(secrets, text, where):
         for at in range(len(secret) - PIECE + 1):
             piece = secret[at : at + PIECE].lower()
             assert piece not in text, f"{piece} in {where}: {text[:4000]}"
+
+
+def ask_control(path):
+    """What the control socket answers to everything that it lists."""
+    client = control.Control(path)
+    rows = client.all("allocations")
+    facts = ("status", "ports", "workers", "steering", "neighbours", "drops")
+    answers = [rows, client.all("users"), *(client.ask(fact) for fact in facts)]
+    return json.dumps([*answers, *(client.ask("show", id=row["id"]) for row in rows)])
 
 
 def run_and_tell(lab):
@@ -116,9 +128,12 @@ def run_and_tell(lab):
         labs.until(lambda n=before: len(server.log()) > n, 5, f"{sig.name} is told")
     commands = [c for c in server.telemetry.ask("/") if c.startswith("/slipring/")]
     assert len(commands) > 10, commands
-    answers = json.dumps([server.telemetry.ask(c + p) for c in commands for p in ("", ",0", ",0,0")])
+    answers = json.dumps([server.telemetry.ask(c + p) for c in commands for p in ("", ",0", ",0,0", ",1,0")])
     assert "ivan" in answers and "planted.realm" in answers, "the search would find nothing"
     assert_none(secrets, answers, "telemetry")
+    asked = ask_control(config["control"]["socket"])
+    assert "ivan" in asked and "drops" in asked, "the search would find nothing"
+    assert_none(secrets, asked, "answers of the control socket")
     for name in ("cmdline", "environ"):
         with open(f"/proc/{server.process.pid}/{name}", errors="replace") as file:
             assert_none(secrets, file.read(), name)
@@ -126,6 +141,10 @@ def run_and_tell(lab):
     log = server.log()
     assert '"level":"debug"' in log and '"area":"dpdk"' in log, "it tells all it can"
     assert_none(secrets, log, "the log")
+    with open(config["records"]["file"]) as file:
+        records = file.read()
+    assert records.count('"made"') == records.count('"ended"') == 1 < records.count('"refused"')
+    assert_none(secrets, records, "records")
     print(f"told: {len(log.splitlines())} lines of log, {len(commands)} commands, no secret")
     return server.text, secrets
 

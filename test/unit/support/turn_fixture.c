@@ -88,6 +88,9 @@ static void keep_event(void *ctx, const struct turn_event *e)
 		assert_non_null(turn_end_name(e->why));
 		t->ended[e->why]++;
 		break;
+	case TURN_EVENT_CONNECTION:
+		fail_msg("a shard has no connections");
+		break;
 	case TURN_EVENT_REFUSED:
 		assert_non_null(turn_refusal_info(e->why));
 		t->refused[e->why] += e->more > 0 ? e->more : 1;

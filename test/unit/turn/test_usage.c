@@ -197,10 +197,10 @@ static void losses_stop(void **state)
 {
 	const uint32_t slot = (relay(0, 1), f.burst.view[0].slot);
 
-	f.shard->usage[slot].lost[TURN_LOSS_OTHER] = UINT32_MAX - 1;
+	f.shard->usage[slot].lost[TURN_LOSS_OTHER] = UINT16_MAX - 1;
 	for (unsigned int i = 0; i < 3; i++)
 		fixture_from_client(&f, &ivan, "\x04x", 2);
-	assert_int_equal(usage().lost[TURN_LOSS_OTHER], UINT32_MAX);
+	assert_int_equal(usage().lost[TURN_LOSS_OTHER], UINT16_MAX);
 }
 
 // --- the time of a copy --------------------------------------------------------------------------
