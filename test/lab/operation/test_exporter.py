@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: a program of Python; under ASan the log and secrets ask telemetry
 """slipring-exporter: every field of telemetry is there with its value, as nobody and under its unit; a
 slipring that is gone, comes back, or answers nonsense; scrapers that are many, slow or rude.
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: starts Prometheus
 """conf/monitoring beside a box that relays: Debian's Prometheus scrapes slipring-exporter, and every
 query of every panel and rule has an answer. What needs more than the lab has is named here. Scrapes
 lose no datagram.

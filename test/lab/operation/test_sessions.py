@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: waits for lifetimes; under ASan unit tests tell events
 """Records of sessions and refusals of requests, with real clients: a record for each allocation made,
 refreshed and ended, whose numbers are those of the client; one for each reason that a client can be
 refused for, with its line in the log; and none lost at the stop of a server with many allocations.
