@@ -66,10 +66,28 @@ void attempts_free(struct attempts *a)
 	free(a);
 }
 
+struct turn_event attempts_event(const struct attempt *a)
+{
+	struct turn_event e = {.wall_s = a->wall_ms / 1000,
+		.id = a->id,
+		.client = a->client,
+		.peer = a->peer,
+		.kind = a->kind,
+		.worker = a->worker,
+		.listener = a->listener,
+		.proved = a->proved,
+		.method = a->method,
+		.why = a->why,
+		.more = a->more,
+		.name_len = a->name_len};
+
+	memcpy(e.name, a->name, a->name_len);
+	return e;
+}
+
 // --- keys ----------------------------------------------------------------------------------------
 
-// The user of a REST name is what stands behind its time and colon; any other name is a user.
-static const char *user_of(const char *name, size_t *len)
+const char *attempts_user(const char *name, size_t *len)
 {
 	size_t at = 0;
 
@@ -198,7 +216,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	// of the name of one that has ended there may be more than the event has
 	if (len == 0 || !what.proved || (e->kind == TURN_EVENT_ENDED && len >= TURN_NAME_LEN))
 		return;
-	name = user_of(what.name, &len);
+	name = attempts_user(what.name, &len);
 	key = name_key(a, name, len);
 	if (is_user(e))
 		put(a, set_of(a, PART_USERS, key), key, &what);
@@ -244,7 +262,7 @@ unsigned int attempts_of_user(const struct attempts *a, const char *name, size_t
 
 	if (len > TURN_EVENT_NAME_LEN) // events have no more of it
 		len = TURN_EVENT_NAME_LEN;
-	name = user_of(name, &len);
+	name = attempts_user(name, &len);
 	key = name_key(a, name, len);
 	e = find(set_of(a, PART_USERS, key), key);
 	if (e != NULL)

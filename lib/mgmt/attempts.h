@@ -36,6 +36,11 @@ struct attempt {
 
 struct attempts;
 
+// The event of an attempt, as far as the store keeps it: the rest is 0.
+struct turn_event attempts_event(const struct attempt *a);
+// The user of a name: of a REST name what stands behind its time and colon, else all of it.
+const char *attempts_user(const char *name, size_t *len);
+
 // A store for 4,096 users and as many proved addresses, and 1,024 other names and addresses. key is
 // secret. NULL without memory.
 struct attempts *attempts_create(const struct hash_key *key);

@@ -110,7 +110,8 @@ static int without(const struct conf *c, int rc, const char *error)
 	return 0;
 }
 
-int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c)
+int mgmt_control_start(
+	struct control **out, struct dp *d, const struct conf *c, struct mgmt_events *m)
 {
 	struct running *r = calloc(1, sizeof(*r));
 	char error[256] = "out of memory";
@@ -122,6 +123,7 @@ int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c)
 	r->stop = r->control.clients.epoll = r->control.clients.spare = -1;
 	r->control.dp = d;
 	r->control.conf = c;
+	r->control.events = m;
 	rc = place_open(&r->place, c, error, sizeof(error));
 	if (rc == 0) {
 		rc = prepare(r);

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
 
-#include "attempts.h"
 #include "dp.h"
 #include "event_text.h"
 #include "log.h"
@@ -30,6 +30,7 @@ struct mgmt_events {
 	const struct conf *conf;
 	struct dp *dp;
 	struct records *records;
+	pthread_mutex_t lock; // of attempts
 	struct attempts *attempts;
 	uint64_t stopped_ms; // when the first event came that is told at the stop; 0 = it runs
 	bool stuck; // since then: records are not written, so nothing waits for them
@@ -187,7 +188,9 @@ static void take(struct mgmt_events *m, const struct turn_event *e)
 	const struct record r = {.event = *e, .wall_ms = clock_ms(CLOCK_REALTIME) - ago};
 
 	log_event(m, e);
+	pthread_mutex_lock(&m->lock);
 	attempts_note(m->attempts, e, r.wall_ms);
+	pthread_mutex_unlock(&m->lock);
 	if (!is_recorded(m, e))
 		return;
 	if (m->stopped_ms == 0 || m->stuck)
@@ -237,6 +240,7 @@ struct mgmt_events *mgmt_events_open(const struct conf *c, char *error, size_t l
 	if (m == NULL)
 		return NULL;
 	m->conf = c;
+	pthread_mutex_init(&m->lock, NULL);
 	if (getrandom(&key, sizeof(key), 0) == sizeof(key))
 		m->attempts = attempts_create(&key);
 	if (m->attempts != NULL && records_open(c, NULL, &m->records, error, len) == 0)
@@ -251,6 +255,7 @@ void mgmt_events_close(struct mgmt_events *m)
 		return;
 	records_close(m->records, STILL_MS);
 	attempts_free(m->attempts);
+	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
 
@@ -259,7 +264,24 @@ struct records *mgmt_events_records(struct mgmt_events *m)
 	return m->records;
 }
 
-struct attempts *mgmt_events_attempts(struct mgmt_events *m)
+unsigned int mgmt_events_of_user(
+	struct mgmt_events *m, const char *name, size_t len, struct attempt *out, unsigned int max)
 {
-	return m->attempts;
+	unsigned int n;
+
+	pthread_mutex_lock(&m->lock);
+	n = attempts_of_user(m->attempts, name, len, out, max);
+	pthread_mutex_unlock(&m->lock);
+	return n;
+}
+
+unsigned int mgmt_events_of_source(
+	struct mgmt_events *m, const struct addr *source, struct attempt *out, unsigned int max)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&m->lock);
+	n = attempts_of_source(m->attempts, source, out, max);
+	pthread_mutex_unlock(&m->lock);
+	return n;
 }

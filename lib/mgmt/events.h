@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
+#include "attempts.h"
 #include "conf.h"
 
-struct attempts;
 struct dp;
 struct mgmt_events;
 struct records;
@@ -22,6 +22,11 @@ void mgmt_events_tick(struct mgmt_events *m);
 // Writes what waits, for a few seconds at most, and frees m. NULL is fine.
 void mgmt_events_close(struct mgmt_events *m);
 
-// The sinks, for those who ask them: of records NULL where there are none.
+// Where the records go; NULL where there are none. Any thread but workers.
 struct records *mgmt_events_records(struct mgmt_events *m);
-struct attempts *mgmt_events_attempts(struct mgmt_events *m);
+// What the store of attempts knows, as attempts_of_user and attempts_of_source have it. Any thread
+// but workers. The management lcore waits meanwhile: a look-up reads no more than 1,040 entries.
+unsigned int mgmt_events_of_user(
+	struct mgmt_events *m, const char *name, size_t len, struct attempt *out, unsigned int max);
+unsigned int mgmt_events_of_source(
+	struct mgmt_events *m, const struct addr *source, struct attempt *out, unsigned int max);

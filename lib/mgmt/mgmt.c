@@ -260,7 +260,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt
 		rc = -ENOMEM;
 	}
 	if (rc == 0)
-		rc = mgmt_control_start(&control, d, c);
+		rc = mgmt_control_start(&control, d, c, m);
 	if (rc == 0) {
 		for (unsigned int i = 0; i < dp_ports(d); i++)
 			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));

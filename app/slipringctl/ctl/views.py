@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What people are shown of each answer: lines of text."""
 
+from ctl.attempts import explain  # noqa: F401
 from ctl.tables import count, pairs, seconds, table, wrapped
 
 

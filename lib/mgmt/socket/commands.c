@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "explain/explain.h"
 #include "log.h"
 #include "socket/commands.h"
 #include "socket/listings.h"
@@ -30,6 +31,8 @@ static const struct {
 	{"steering", facts_steering, " ", "How packets of peers come home."},
 	{"neighbours", listings_neighbours, " worker page rows ", "ARP and ND of a worker."},
 	{"drops", facts_drops, " all ", "Dropped datagrams, what that means, and what to do."},
+	{"explain", explain, " user source rows ",
+		"The last attempts of a user or an address, and what is likely wrong."},
 };
 
 #define NB (sizeof(commands) / sizeof(commands[0]))

@@ -11,6 +11,7 @@
 #include "socket/facts.h"
 #include "socket/scans.h"
 
+struct mgmt_events;
 struct stun_crypto;
 
 #define COMMANDS_VERSION 1
@@ -21,6 +22,7 @@ struct stun_crypto;
 struct control {
 	struct dp *dp;
 	const struct conf *conf;
+	struct mgmt_events *events;
 	struct stun_crypto *crypto; // of this thread
 	struct clients clients;
 	struct scans scans;

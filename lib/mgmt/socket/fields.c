@@ -7,8 +7,6 @@
 
 #include "socket/fields.h"
 
-#define NAME_MAX_LEN 513 // STUN's longest USERNAME
-
 const char *const fields_transports[] = {[TURN_OVER_UDP] = "udp",
 	[TURN_OVER_TCP] = "tcp",
 	[TURN_OVER_TLS] = "tls",
@@ -65,7 +63,7 @@ static int hex(char c)
 }
 
 // Reads a name as answers write it: %XX stands for a byte.
-static bool name_read(const char *text, char out[NAME_MAX_LEN])
+static bool name_read(const char *text, char out[FIELDS_NAME_LEN])
 {
 	size_t n = 0;
 
@@ -78,7 +76,7 @@ static bool name_read(const char *text, char out[NAME_MAX_LEN])
 			byte = lo < 0 ? 0 : hi << 4 | lo;
 			text += 2;
 		}
-		if (byte == 0 || n + 1 == NAME_MAX_LEN)
+		if (byte == 0 || n + 1 == FIELDS_NAME_LEN)
 			return false;
 		out[n++] = (char)byte;
 	}
@@ -86,20 +84,29 @@ static bool name_read(const char *text, char out[NAME_MAX_LEN])
 	return n > 0;
 }
 
-static bool field_user(struct command *c, struct turn_filter *f)
+bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN])
 {
 	const json_t *v = json_object_get(c->in, "user");
 	const char *text = json_string_value(v);
-	char name[NAME_MAX_LEN];
 
-	if (v == NULL)
+	*has = v != NULL;
+	if (v == NULL || (text != NULL && name_read(text, out)))
 		return true;
-	if (text == NULL || !name_read(text, name)) {
-		commands_refuse(c,
-			"user: a name is wanted, as allocations shows it: %%XX stands for "
-			"a byte that is not printable, and %%25 for %%");
+	commands_refuse(c,
+		"user: a name is wanted, as allocations shows it: %%XX stands for "
+		"a byte that is not printable, and %%25 for %%");
+	return false;
+}
+
+static bool field_user(struct command *c, struct turn_filter *f)
+{
+	char name[FIELDS_NAME_LEN];
+	bool has;
+
+	if (!fields_name(c, &has, name))
 		return false;
-	}
+	if (!has)
+		return true;
 	if (dp_filter_user(c->control->dp, c->control->crypto, name, f))
 		return true;
 	commands_refuse(c, "user: libcrypto failed");

@@ -17,6 +17,10 @@ bool fields_number(
 	struct command *c, const char *name, const struct fields_range *range, uint64_t *out);
 // The id of an allocation: a text of digits, or a number. *has: whether there is one.
 bool fields_id(struct command *c, bool *has, uint64_t *id);
+// user: a name as answers write it, where %XX stands for a byte; at most 512 bytes and a NUL. *has:
+// whether there is one.
+#define FIELDS_NAME_LEN 513 // STUN's longest USERNAME, and more
+bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN]);
 // id, user, client or source, peer and transport, as far as the request has them.
 bool fields_filter(struct command *c, struct turn_filter *f);
 // One of the words of a list that ends with NULL: its number in *out, which stays as it is when the

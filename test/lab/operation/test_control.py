@@ -269,8 +269,8 @@ def deaf(path, ask):
 
 def program(path, row):
     """slipringctl: tables of 80 columns, JSON, exit codes, what to do about errors."""
-    for word in (*WORDS, "show", "drops"):
-        args = [word, row["id"]] if word == "show" else [word]
+    for word in (*WORDS, "show", "drops", "explain"):
+        args = [word, *{"show": [row["id"]], "explain": ["ivan"]}.get(word, [])]
         args += ["--all"] if word == "drops" else []
         text = ctl(path, *args)
         assert text and "\033" not in text, word

@@ -116,10 +116,10 @@ static void test_sinks(void **state)
 	put(0, made, "ivan");
 	put(1, refused, "ev\nil%");
 	mgmt_events_tick(events);
-	assert_int_equal(attempts_of_user(mgmt_events_attempts(events), "ivan", 4, found, 8), 1);
+	assert_int_equal(mgmt_events_of_user(events, "ivan", 4, found, 8), 1);
 	assert_int_equal(found[0].id, 7);
 	assert_in_range(found[0].wall_ms / 1000, before, before + 60);
-	assert_int_equal(attempts_of_source(mgmt_events_attempts(events), &client, found, 8), 2);
+	assert_int_equal(mgmt_events_of_source(events, &client, found, 8), 2);
 	// the words of doc/operations.md
 	assert_int_equal(lines_with("auth: ev%0Ail%25 at 192.0.2.7:5000 (udp): Allocate answered "
 				    "401: password-wrong: the user is known, and the signature is "

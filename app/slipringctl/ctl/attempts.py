@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Why somebody cannot connect: the last attempts, and what is likely wrong."""
+
+from ctl.tables import seconds, wrapped
+
+TIME = 10  # columns before what happened
+
+
+def who(row):
+    user = row.get("user", "")
+    place = row.get("client", "many addresses")
+    over = f" over {row['transport']}" if row.get("transport") else ""
+    return f"{user} at {place}{over}" if user else f"{place}{over}"
+
+
+def happened(row):
+    """What was asked and what became of it."""
+    event, why = row["event"], row.get("why", "")
+    times = f", {row['times']} times" if row["times"] > 1 else ""
+    if event == "made":
+        return f"allocation {row['id']} made"
+    if event == "ended":
+        return f"allocation {row['id']} ended: {why}"
+    if event == "connection-refused":
+        return f"connection refused: {why}{times}"
+    peer = f" for peer {row['peer']}" if "peer" in row else ""
+    answer = f"answered {row['code']}" if row["code"] else "not answered"
+    return f"{row['method']}{peer} {answer}: {why}{times}"
+
+
+def attempt(row, told, style):
+    """Lines about one attempt; a reason is told once."""
+    begin = f"{row['time'][11:19]}  {seconds(row['ago'])} ago  {who(row)}"
+    lines = [style("bold", line) for line in wrapped(begin, 0)] + wrapped(happened(row), TIME)
+    if row["event"] == "refused" and not row["proved"]:
+        lines += wrapped("(the address is not proved: somebody else may have sent it)", TIME)
+    reason = (row["event"], row.get("why"))
+    if reason not in told and row["event"] != "made":
+        told.add(reason)
+        lines += wrapped(row["text"], TIME)
+        if row["advice"]:
+            lines += wrapped("-> " + row["advice"], TIME)
+    return lines
+
+
+def explain(answer, style):
+    told, out = set(), []
+    for row in answer["rows"]:
+        out += attempt(row, told, style)
+    if not out:
+        return wrapped(answer["cause"], 0) + wrapped("-> " + answer["advice"], 0)
+    cause = answer["cause"] + (f"; {answer['advice']}" if answer["advice"] else "")
+    row = answer["rows"][answer.get("row", 0)]
+    whose = row.get("user") or row.get("client", "many addresses")
+    lines = wrapped(f"likely cause ({row['time'][11:19]}, {whose}): {cause}", 0)
+    return [*out, "", *(style("yellow", line) for line in lines)]

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every attempt has a weight: how well it explains that somebody cannot connect. The heaviest is
+// the cause, and the newest of these. One that the same client got over later has none.
+#include "explain/cause.h"
+
+#include <string.h>
+
+#include "event_text.h"
+#include "stun.h"
+#include "turn_refusal.h"
+
+enum weight {
+	WEIGHT_NONE,
+	WEIGHT_USUAL, // nothing is wrong
+	WEIGHT_GOOD, // it worked
+	WEIGHT_FOLLOWS, // a refusal that follows from something else, or that working clients get
+	WEIGHT_ENDED, // not by the client
+	WEIGHT_REFUSED,
+};
+
+static enum weight weight_refused(const struct attempt *a)
+{
+	if (a->kind == TURN_EVENT_CONNECTION)
+		return WEIGHT_REFUSED;
+	switch ((enum turn_refusal)a->why) {
+	case TURN_REFUSED_NO_ALLOCATION:
+	case TURN_REFUSED_GUESSES:
+	case TURN_REFUSED_NONCE_FOREIGN:
+	case TURN_REFUSED_PEER_FAMILY:
+		return WEIGHT_FOLLOWS;
+	default:
+		return WEIGHT_REFUSED;
+	}
+}
+
+static enum weight weight_of(const struct attempt *a)
+{
+	switch ((enum turn_event_kind)a->kind) {
+	case TURN_EVENT_MADE:
+		return WEIGHT_GOOD;
+	case TURN_EVENT_ENDED:
+		if (a->why == TURN_END_CLIENT)
+			return WEIGHT_GOOD;
+		return a->why == TURN_END_KILLED ? WEIGHT_REFUSED : WEIGHT_ENDED;
+	case TURN_EVENT_REFUSED:
+	case TURN_EVENT_CONNECTION:
+		return cause_advice(a)[0] == '\0' ? WEIGHT_USUAL : weight_refused(a);
+	default:
+		return WEIGHT_NONE;
+	}
+}
+
+// Whether two attempts are of one user at one address. What has ended keeps less of a name.
+static bool is_same(const struct attempt *made, const struct attempt *a)
+{
+	size_t of_made = made->name_len, of_a = a->name_len;
+	const char *name = attempts_user(made->name, &of_made);
+	const char *other = attempts_user(a->name, &of_a);
+
+	if (a->kind == TURN_EVENT_CONNECTION) // nobody has told his name yet
+		return addr_eq(&made->client.addr, &a->client.addr);
+	if (a->kind == TURN_EVENT_ENDED && of_made > of_a)
+		of_made = of_a;
+	return addr_eq(&made->client.addr, &a->client.addr) && of_made == of_a &&
+		memcmp(name, other, of_a) == 0;
+}
+
+// Whether an allocation was made after what a[i] tells, so that it is no longer in the way.
+static bool is_overcome(const struct attempt *a, unsigned int i)
+{
+	if (a[i].kind == TURN_EVENT_MADE ||
+		(a[i].kind == TURN_EVENT_REFUSED &&
+			(a[i].method == STUN_CREATE_PERMISSION ||
+				a[i].method == STUN_CHANNEL_BIND)))
+		return false;
+	for (unsigned int k = 0; k < i; k++)
+		if (a[k].kind == TURN_EVENT_MADE && is_same(&a[k], &a[i]))
+			return true;
+	return false;
+}
+
+const char *cause_advice(const struct attempt *a)
+{
+	const struct turn_event e = attempts_event(a);
+
+	if (a->kind == TURN_EVENT_MADE)
+		return "nothing is wrong so far; if no media comes, slipringctl show ID tells its "
+		       "peers and what is lost";
+	if (a->kind != TURN_EVENT_ENDED)
+		return event_text_why(&e).advice;
+	switch ((enum turn_end)a->why) {
+	case TURN_END_KILLED:
+		return "the log has who has ordered that";
+	case TURN_END_EXPIRED:
+		return "the client is gone, or its packets no longer arrive: slipringctl drops";
+	case TURN_END_CONNECTION:
+		return "the client or the network has ended it";
+	default:
+		return "";
+	}
+}
+
+// Nothing is kept of who was asked for credentials and has given none: all clients begin so.
+static const struct cause nothing = {-1,
+	"nothing is known: no attempt was granted or refused since the start, or the room for it "
+	"went to others",
+	"slipringctl ports and drops tell whether packets arrive at all, and whether "
+	"limits.unauthenticated or limits.guesses hold somebody back; the file of records has what "
+	"came earlier; a client that was asked for credentials and gave none is not kept"};
+
+struct cause cause_find(const struct attempt *a, unsigned int n)
+{
+	enum weight most = WEIGHT_NONE;
+	struct turn_event e;
+	int of = -1;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const enum weight w = is_overcome(a, i) ? WEIGHT_NONE : weight_of(&a[i]);
+
+		if (w > most) {
+			most = w;
+			of = (int)i;
+		}
+	}
+	if (of < 0)
+		return nothing;
+	e = attempts_event(&a[of]);
+	if (e.kind == TURN_EVENT_MADE)
+		return (struct cause){of, "an allocation was made", cause_advice(&a[of])};
+	return (struct cause){of, event_text_why(&e).text, cause_advice(&a[of])};
+}

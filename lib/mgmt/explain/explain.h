@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command that tells why somebody cannot connect. Private to lib/mgmt. The control thread only.
+#pragma once
+
+#include "socket/commands.h"
+
+enum command_end explain(struct command *c);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of the last attempts tells why somebody cannot connect.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "addr_text.h"
+#include "explain/cause.h"
+#include "stun.h"
+#include "turn_refusal.h"
+
+static struct attempt row(const char *client, const char *name, enum turn_event_kind kind, int why)
+{
+	struct attempt a = {.kind = (uint8_t)kind,
+		.client = {addr_text(client), 5000},
+		.method = STUN_ALLOCATE,
+		.proved = true,
+		.why = (uint16_t)why,
+		.name_len = (uint8_t)strlen(name)};
+
+	memcpy(a.name, name, a.name_len);
+	return a;
+}
+
+#define REFUSED(name, why) row("192.0.2.7", name, TURN_EVENT_REFUSED, TURN_REFUSED_##why)
+#define MADE(name) row("192.0.2.7", name, TURN_EVENT_MADE, 0)
+#define ENDED(name, why) row("192.0.2.7", name, TURN_EVENT_ENDED, TURN_END_##why)
+// The attempt that is the cause among those given, the newest first.
+#define CAUSE(...)                                  \
+	cause_find((struct attempt[]){__VA_ARGS__}, \
+		sizeof((struct attempt[]){__VA_ARGS__}) / sizeof(struct attempt))
+
+static void test_none(void **state)
+{
+	const struct cause c = cause_find(NULL, 0);
+
+	assert_int_equal(c.of, -1);
+	assert_non_null(strstr(c.text, "nothing is known"));
+	assert_non_null(strstr(c.advice, "drops"));
+	assert_non_null(strstr(c.advice, "records"));
+	assert_non_null(strstr(c.advice, "limits."));
+}
+
+// A refusal tells in its own words, and the newest tells.
+static void test_refused(void **state)
+{
+	const struct cause c = CAUSE(REFUSED("", CHALLENGE), REFUSED("ivan", PASSWORD),
+		REFUSED("ivan", REALM), REFUSED("", CHALLENGE));
+
+	assert_int_equal(c.of, 1);
+	assert_string_equal(c.text, turn_refusal_info(TURN_REFUSED_PASSWORD)->text);
+	assert_string_equal(c.advice, turn_refusal_info(TURN_REFUSED_PASSWORD)->advice);
+}
+
+// What a client goes through at first is no cause.
+static void test_challenge(void **state)
+{
+	const struct cause alone = CAUSE(REFUSED("", CHALLENGE), REFUSED("", NONCE_STALE));
+
+	assert_int_equal(alone.of, 0);
+	assert_string_equal(alone.advice, "");
+	assert_int_equal(CAUSE(REFUSED("", CHALLENGE), MADE("ivan")).of, 1);
+}
+
+// An allocation at the same address by the same user ends a refusal's time; other people's do not.
+static void test_overcome(void **state)
+{
+	const struct attempt elsewhere = row("192.0.2.8", "ivan", TURN_EVENT_MADE, 0);
+	struct cause c = CAUSE(MADE("ivan"), REFUSED("ivan", PASSWORD));
+
+	assert_int_equal(c.of, 0);
+	assert_non_null(strstr(c.advice, "nothing is wrong"));
+	assert_int_equal(CAUSE(MADE("olga"), REFUSED("ivan", PASSWORD)).of, 1);
+	assert_int_equal(CAUSE(elsewhere, REFUSED("ivan", PASSWORD)).of, 1);
+	assert_int_equal(CAUSE(REFUSED("ivan", QUOTA_USER), MADE("ivan")).of, 0);
+	// each REST name is another, the user is one
+	assert_int_equal(
+		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:anna", REST_EXPIRED)).of, 0);
+	assert_int_equal(
+		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:olga", REST_EXPIRED)).of, 1);
+	// a connection has not told its user
+	assert_int_equal(CAUSE(MADE("ivan"), row("192.0.2.7", "", TURN_EVENT_CONNECTION, 0)).of, 0);
+}
+
+// A new allocation does not make a denied peer reachable.
+static void test_peers(void **state)
+{
+	struct attempt denied = REFUSED("ivan", PEER_DENIED);
+
+	denied.method = STUN_CREATE_PERMISSION;
+	assert_int_equal(CAUSE(MADE("ivan"), denied, MADE("ivan")).of, 1);
+	denied.method = STUN_CHANNEL_BIND;
+	assert_int_equal(CAUSE(MADE("ivan"), denied).of, 1);
+}
+
+// What follows from something else gives way to it.
+static void test_follows(void **state)
+{
+	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES), REFUSED("ivan", PASSWORD)).of, 1);
+	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES)).of, 0);
+	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", EXPIRED)).of, 1);
+	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", CLIENT)).of, 0);
+}
+
+static void test_ended(void **state)
+{
+	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", KILLED),
+				 REFUSED("ivan", PEER_DENIED))
+				 .of,
+		1);
+	assert_int_equal(CAUSE(ENDED("ivan", CLIENT), MADE("ivan")).of, 0);
+	assert_int_equal(CAUSE(ENDED("ivan", EXPIRED), MADE("ivan")).of, 0);
+	assert_int_equal(CAUSE(MADE("ivan"), ENDED("ivan", KILLED)).of, 0);
+	// it keeps 20 bytes of a name
+	assert_int_equal(
+		CAUSE(MADE("1700000600:anna.longer"), ENDED("1700000000:anna.long", KILLED)).of, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_challenge),
+		cmocka_unit_test(test_overcome),
+		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_follows),
+		cmocka_unit_test(test_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
