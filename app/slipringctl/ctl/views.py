@@ -48,10 +48,13 @@ def allocations(answer, style):
     rows = answer["rows"]
     if not rows:
         return ["no allocations"]
-    head = ["ID", "USER", "CLIENT", "OVER", "AGE", "LEFT", "RX", "TX"]
+    by_bytes = answer.get("sort") == "bytes"
+    rx, tx = ("rx_bytes", "tx_bytes") if by_bytes else ("rx", "tx")
+    ways = ["RX-B", "TX-B"] if by_bytes else ["RX", "TX"]
+    head = ["ID", "USER", "CLIENT", "OVER", "AGE", "LEFT", *ways]
     cells = [
         [r["id"], r["user"], r["client"], r["transport"], seconds(r["age"]),
-         seconds(r["expires"]), count(r["rx"]), count(r["tx"])]
+         seconds(r["expires"]), count(r[rx]), count(r[tx])]
         for r in rows
     ]  # fmt: skip
     if "rate" in rows[0]:
@@ -59,6 +62,15 @@ def allocations(answer, style):
         for cell, r in zip(cells, rows):
             cell.append(count(r["rate"]))
     return paged(answer, table(head, cells, style, (1, 2), range(4, len(head))), style)
+
+
+def relayed(a, leg):
+    return f"{a[leg]} datagrams, {a[leg + '_bytes']} bytes"
+
+
+def lost(a):
+    classes = [f"{n} {name}" for name, n in a["lost"].items() if n]
+    return ", ".join(classes) or "nothing"
 
 
 def show(answer, style):
@@ -72,7 +84,9 @@ def show(answer, style):
         ("relay", a["relay"] + (f", told {a['told']}" if a["told"] != a["relay"] else "")),
         ("worker", str(a["worker"])),
         ("age", f"{seconds(a['age'])}, {a['expires']} s left"),
-        ("datagrams", f"{a['rx']} from the client, {a['tx']} to it"),
+        ("from client", relayed(a, "rx")),
+        ("from peers", relayed(a, "tx")),
+        ("lost", lost(a)),
         ("signed by", a["algorithm"] + (", knows RFC 8489" if a["rfc8489"] else "")),
     ]
     if "cipher" in a:
@@ -168,3 +182,23 @@ def drops(answer, style):
         if r["advice"]:
             out += wrapped("-> " + r["advice"], 4)
     return out
+
+
+def log(answer, style):
+    if "reopened" in answer:
+        return [f"{answer['reopened']} is opened anew"]
+    cells = [[r["area"], r["level"], count(r["lines"]), count(r["suppressed"])] for r in answer["rows"]]
+    out = table(["AREA", "LEVEL", "LINES", "SUPPRESSED"], cells, style, (), (2, 3))
+    if answer["lost"]:
+        out.append(style("yellow", f"{answer['lost']} lines were not taken by journald"))
+    return out
+
+
+def records(answer, style):
+    return pairs([
+        ("file", answer.get("file", "none: see records.file")),
+        ("written", f"{answer['written']} lines in the file"),
+        ("lost", f"{answer['lost']} that should be there: file or queue could not take them"),
+        ("unsent", f"{answer['unsent']} that journald or syslog did not take"),
+        ("waiting", f"{answer['waiting']} in the queue now"),
+    ])  # fmt: skip

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "socket/commands.h"
 #include "socket/listings.h"
+#include "socket/logs.h"
 
 static enum command_end help(struct command *c);
 
@@ -33,6 +34,9 @@ static const struct {
 	{"drops", facts_drops, " all ", "Dropped datagrams, what that means, and what to do."},
 	{"explain", explain, " user source rows ",
 		"The last attempts of a user or an address, and what is likely wrong."},
+	{"log", logs_log, " area level reopen ",
+		"Areas of the log. area and level: sets one. reopen: the file of records."},
+	{"records", logs_records, " ", "What was written of records, and lost."},
 };
 
 #define NB (sizeof(commands) / sizeof(commands[0]))
@@ -62,6 +66,18 @@ enum command_end commands_refuse(struct command *c, const char *fmt, ...)
 	vsnprintf(c->error, sizeof(c->error), fmt, ap);
 	va_end(ap);
 	return COMMAND_REFUSED;
+}
+
+char *commands_order(const struct command *c)
+{
+	char *in = json_dumps(c->in, JSON_COMPACT | JSON_ENSURE_ASCII), *text = NULL;
+
+	if (in != NULL &&
+		asprintf(&text, "%.512s of uid %u, pid %d", in, (unsigned int)c->client->uid,
+			(int)c->client->pid) < 0)
+		text = NULL;
+	free(in);
+	return text;
 }
 
 void commands_answer(struct control *k, struct client *c, json_t *out, const char *error)

@@ -51,3 +51,5 @@ void commands_answer(struct control *k, struct client *c, json_t *out, const cha
 // Writes why a request is refused. Returns COMMAND_REFUSED.
 __attribute__((format(printf, 2, 3))) enum command_end commands_refuse(
 	struct command *c, const char *fmt, ...);
+// What was ordered and by whom, for the log: the caller frees it. NULL without memory.
+char *commands_order(const struct command *c);

@@ -351,19 +351,6 @@ static bool kill_end(struct scan *s)
 
 static const struct scan_kind kill_kind = {.orders = true, .take = kill_take, .end = kill_end};
 
-// What was ordered and by whom, for the log.
-static char *order_text(const struct command *c)
-{
-	char *in = json_dumps(c->in, JSON_COMPACT | JSON_ENSURE_ASCII), *text = NULL;
-
-	if (in != NULL &&
-		asprintf(&text, "%.512s of uid %u, pid %d", in, (unsigned int)c->client->uid,
-			(int)c->client->pid) < 0)
-		text = NULL;
-	free(in);
-	return text;
-}
-
 enum command_end listings_kill(struct command *c)
 {
 	struct dp_question q = {.kind = DP_ASK_KILL};
@@ -383,7 +370,7 @@ enum command_end listings_kill(struct command *c)
 	if (s == NULL)
 		return begin(c, s);
 	s->question = q;
-	s->what = order_text(c);
+	s->what = commands_order(c);
 	if (s->what == NULL) {
 		free(s);
 		s = NULL;

@@ -24,7 +24,7 @@ from server import BINARY
 from turnlib import SUCCESS
 
 CONNECTIONS = 64
-WORDS = "status allocations users ports workers steering neighbours drops".split()
+WORDS = "status allocations users ports workers steering neighbours drops log records".split()
 
 
 def rest_user(name):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """slipringctl explain: real clients fail, each for another reason, and the operator finds by their names
-and by their address why, and what to do. Also the record
-of an allocation that an operator has ended."""
+and by their address why, and what to do. Also the log's levels, a new file of records, the record
+of an allocation that an operator has ended, and orders by bytes."""
 
 import json
 import os
@@ -130,6 +130,54 @@ def nothing(ask, path):
     assert "nothing is known" in ctl(path, "explain", "--user", OTHER4)
 
 
+def logs(ask, server, path, file):
+    """Levels are set while it runs; the file of records is opened anew."""
+    rows = {row["area"]: row for row in ask.ask("log")["rows"]}
+    assert rows["auth"]["level"] == "info" and rows["auth"]["lines"] >= 4, rows
+    text = ctl(path, "log", "sessions", "debug")
+    assert any(line.split()[:2] == ["sessions", "debug"] for line in text.splitlines()), text
+    until(lambda: "area sessions from level info to debug" in server.log(), 5, "it is told")
+    assert '"area":"sessions"' in server.log() and "by order" in server.log()
+    assert "sessions" in ctl(path, "log", "colour", "debug", code=1)
+    assert "warning" in ctl(path, "log", "auth", "colour", code=1)
+    ctl(path, "log", "auth", code=2)
+    assert ask.refused("log", area="auth").startswith("level:")
+    assert ask.refused("log", reopen=1).startswith("reopen:")
+    assert ask.refused("log", reopen=True, area="auth").startswith("reopen:")
+    before = ask.ask("records")
+    assert before["file"] == file and before["written"] >= 4 and before["lost"] == 0, before
+    assert file in ctl(path, "records")
+    os.rename(file, file + ".old")
+    assert file in ctl(path, "log", "reopen")
+    until(lambda: os.path.exists(file), 10, "a new file")
+
+
+def by_bytes(lab, ask, path):
+    """Few long datagrams come before many short ones, by bytes; show tells legs and losses."""
+    echo = lab.echo()
+    few, many = lab.client(Auth(*rest_credentials(REST, time.time() + 600, "few"))), lab.client()
+    for client, count, size in ((few, 5, 1000), (many, 50, 10)):
+        assert client.allocate().cls == SUCCESS
+        assert client.bind(0x4001, echo.address).cls == SUCCESS
+        for _ in range(count):
+            client.send_channel(0x4001, bytes(size))
+            assert client.wait("channel")
+    few.send(("10.99.0.77", 9), b"nobody has permitted it")
+    first = lambda what, sort: ask.ask(what, sort=sort)["rows"][0]
+    assert first("users", "bytes")["user"] == "few"
+    assert first("users", "bytes")["bytes"] == 2 * 5000, first("users", "bytes")
+    assert first("users", "datagrams")["user"] == "ivan"
+    row = first("allocations", "bytes")
+    assert (row["rx"], row["rx_bytes"], row["tx_bytes"]) == (5, 5000, 5000), row
+    assert first("allocations", "datagrams")["user"] == "ivan"
+    text = ctl(path, "allocations", "--sort", "bytes", "--rows", "1")
+    assert "RX-B" in text and "5.0k" in text, text
+    shown = lambda: " ".join(ctl(path, "show", row["id"]).split())
+    until(lambda: "lost 1 permission" in shown(), 5, "the loss is shown")
+    assert "from client 5 datagrams, 5000 bytes" in shown(), shown()
+    assert "from peers 5 datagrams, 5000 bytes" in shown(), shown()
+
+
 def main(lab):
     labs.need_own_server()
     path = os.path.join(lab.dir, "control.sock")
@@ -141,12 +189,14 @@ def main(lab):
         "auth": {"realm": "turn.test", "users": users, "secrets": [REST]},
         "limits": {"per-user": PER_USER},
     }
-    lab.server(config, allow={"no-permission", "peer-no-permission"})
+    server = lab.server(config, allow={"no-permission", "peer-no-permission"})
     with Control(path) as ask:
         failures(lab, ask, path)
         client = peers(lab, ask, path)
         killed(ask, path, file, client)
         nothing(ask, path)
+        logs(ask, server, path, file)
+        by_bytes(lab, ask, path)
 
 
 if __name__ == "__main__":

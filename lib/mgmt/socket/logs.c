@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The log: its areas, their levels, and what was written; the file of records, and a new one.
+#include "socket/logs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "events.h"
+#include "log.h"
+#include "records/records.h"
+#include "socket/shown.h"
+
+static enum command_end areas(struct command *c)
+{
+	json_t *rows = json_array();
+	struct mgmt_log_area a;
+
+	for (unsigned int i = 0; mgmt_log_area(i, &a); i++) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "area", json_string(conf_area_name(i)));
+		json_object_set_new(o, "level", json_string(conf_level_name(a.level)));
+		json_object_set_new(o, "lines", shown_number(a.lines));
+		json_object_set_new(o, "suppressed", shown_number(a.suppressed));
+		json_array_append_new(rows, o);
+	}
+	json_object_set_new(c->out, "rows", rows);
+	json_object_set_new(c->out, "lost", shown_number(mgmt_log_lost()));
+	return COMMAND_DONE;
+}
+
+// Tells the log who has ordered what: before it is done, as it may be the end of such lines.
+static bool tell(const struct command *c, const char *what)
+{
+	char *order = commands_order(c);
+
+	if (order == NULL)
+		return false;
+	LOG(CONTROL, NOTICE, "%s by order %s", what, order);
+	free(order);
+	return true;
+}
+
+// Names that exist, separated by commas.
+static const char *list(const char *(*name)(unsigned int i), unsigned int n, char buf[160])
+{
+	buf[0] = '\0';
+	for (unsigned int i = 0; i < n; i++) {
+		const size_t at = strlen(buf);
+
+		if (name(i) != NULL)
+			snprintf(buf + at, 160 - at, "%s%s", at > 0 ? ", " : "", name(i));
+	}
+	return buf;
+}
+
+static const char *level_name(unsigned int i)
+{
+	return conf_level_name((int)i);
+}
+
+static enum command_end set(struct command *c)
+{
+	const char *area_text = json_string_value(json_object_get(c->in, "area"));
+	const char *level_text = json_string_value(json_object_get(c->in, "level"));
+	const int area = area_text != NULL ? conf_area_find(area_text) : -1;
+	const int level = level_text != NULL ? conf_level_find(level_text) : -1;
+	char names[160];
+
+	if (area < 0)
+		return commands_refuse(
+			c, "area: one of %s is wanted", list(conf_area_name, CONF_AREA_END, names));
+	if (level < 0)
+		return commands_refuse(
+			c, "level: one of %s is wanted", list(level_name, LOG_DEBUG + 1, names));
+	if (!tell(c, "level of the log set"))
+		return commands_refuse(c, "no memory");
+	mgmt_log_set((unsigned int)area, level);
+	return areas(c);
+}
+
+static enum command_end reopen(struct command *c)
+{
+	const char *file = c->control->conf->records.file;
+
+	if (!json_is_true(json_object_get(c->in, "reopen")))
+		return commands_refuse(c, "reopen: true is wanted");
+	if (file == NULL)
+		return commands_refuse(c, "reopen: no file has records: see records.file");
+	if (!tell(c, "file of records opened anew"))
+		return commands_refuse(c, "no memory");
+	records_reopen(mgmt_events_records(c->control->events));
+	json_object_set_new(c->out, "reopened", shown_text(file));
+	return COMMAND_DONE;
+}
+
+enum command_end logs_log(struct command *c)
+{
+	const bool sets =
+		json_object_get(c->in, "area") != NULL || json_object_get(c->in, "level") != NULL;
+
+	if (json_object_get(c->in, "reopen") == NULL)
+		return sets ? set(c) : areas(c);
+	if (sets)
+		return commands_refuse(c, "reopen: not beside area and level");
+	return reopen(c);
+}
+
+enum command_end logs_records(struct command *c)
+{
+	const struct conf *conf = c->control->conf;
+	const struct records_counters n = records_counters(mgmt_events_records(c->control->events));
+
+	if (conf->records.file != NULL)
+		json_object_set_new(c->out, "file", shown_text(conf->records.file));
+	json_object_set_new(c->out, "written", shown_number(n.written));
+	json_object_set_new(c->out, "lost", shown_number(n.lost));
+	json_object_set_new(c->out, "unsent", shown_number(n.unsent));
+	json_object_set_new(c->out, "waiting", shown_number(n.waiting));
+	return COMMAND_DONE;
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands about the log and the records. Private to lib/mgmt. The control thread only.
+#pragma once
+
+#include "socket/commands.h"
+
+enum command_end logs_log(struct command *c);
+enum command_end logs_records(struct command *c);
