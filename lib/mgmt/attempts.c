@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "stream.h"
+#include "stun.h"
 #include "turn_refusal.h"
 
 #define WAYS 16
@@ -213,8 +214,10 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		return;
 	memcpy(what.name, e->name, what.name_len);
 	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);
-	// of the name of one that has ended there may be more than the event has
-	if (len == 0 || !what.proved || (e->kind == TURN_EVENT_ENDED && len >= TURN_NAME_LEN))
+	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
+	// ended there may be more than the event has.
+	if (len == 0 || (e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) ||
+		!what.proved || (e->kind == TURN_EVENT_ENDED && len >= TURN_NAME_LEN))
 		return;
 	name = attempts_user(what.name, &len);
 	key = name_key(a, name, len);

@@ -178,12 +178,15 @@ unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_fil
 unsigned int turn_listing_kill(
 	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w)
 {
-	unsigned int budget = TURN_WALK_BUDGET, n = 0;
+	unsigned int budget = TURN_WALK_BUDGET, n = 0, cost;
 	uint32_t slot;
 
 	while (budget >= COSTLY && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
+		const struct turn_cold *c = cold_at(s, slot);
+
+		cost = COSTLY * (1u + c->nb_permissions + c->nb_channels);
 		alloc_end(s, slot, TURN_END_KILLED);
-		budget -= budget < COSTLY ? budget : COSTLY;
+		budget -= budget < cost ? budget : cost;
 		n++;
 	}
 	return n;
@@ -253,7 +256,7 @@ bool turn_listing_show(
 	*out = (struct turn_detail){
 		.via = c->via, .algorithm = c->alg, .rfc8489 = c->rfc8489, .token = c->has_token};
 	info_fill(s, slot, &out->info);
-	if (s->tick < l->until) {
+	if (line_copies(l, s->tick)) {
 		out->copy = (struct endpoint){l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
 		out->copy_channel = __builtin_bswap16(l->channel);
 	}

@@ -89,7 +89,9 @@ static void rate_put(struct scan *s, const struct turn_key *key, uint64_t at_ms)
 		rate.value = key->value * 1000 / RATE_MS; // it is younger than that
 	} else {
 		ms = (uint32_t)at_ms - b->at_ms;
-		rate.value = ms > 0 ? (key->value - b->value) * 1000 / ms : 0;
+		// a count falls when what waited for a neighbour is lost
+		rate.value =
+			ms > 0 && key->value > b->value ? (key->value - b->value) * 1000 / ms : 0;
 	}
 	ranking_put(&s->ranking, &rate);
 }
@@ -153,7 +155,7 @@ static bool sorted_end(struct scan *s)
 		return true;
 	case PHASE_SAMPLES:
 		s->phase = PHASE_RATES;
-		s->rest_until_ms = s->begun_ms + RATE_MS;
+		s->rest_until_ms = clients_now_ms() + RATE_MS;
 		return false;
 	case PHASE_KEYS:
 	case PHASE_RATES:

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "conf.h"
@@ -16,6 +17,8 @@
 
 #define FOLDER "/run/slipring"
 #define BACKLOG 64
+#define LOCK_MS 1000 // how long another process may hold the lock
+#define LOCK_LOOK_MS 10
 
 // The path that is used: what the key says, else one by the name of the instance.
 static int path_of(struct place *p, const struct conf *c)
@@ -40,23 +43,27 @@ static struct sockaddr_un address_of(const struct place *p)
 	return a;
 }
 
-// The folder, locked, so that of two processes that find a dead socket one replaces it. -errno.
-static int folder_lock(const struct place *p, bool make)
+// Locks a file beside the socket, so that of two processes that find a dead socket one replaces it.
+// Nobody else can open that file, so nobody else can hold the start up. -errno.
+static int place_lock(const struct place *p, bool make)
 {
-	char copy[sizeof(p->path)];
-	const char *folder;
-	int fd;
+	char copy[sizeof(p->path)], name[sizeof(p->path) + 8];
+	const struct timespec pause = {.tv_nsec = LOCK_LOOK_MS * 1000000L};
+	int fd, rc = -1;
 
 	memcpy(copy, p->path, sizeof(copy));
-	folder = dirname(copy);
-	if (make && mkdir(folder, 0755) != 0 && errno != EEXIST)
+	if (make && mkdir(dirname(copy), 0755) != 0 && errno != EEXIST)
 		return -errno;
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "%s.lock", p->path);
+	fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX) != 0) {
+	for (unsigned int i = 0; rc != 0 && i < LOCK_MS / LOCK_LOOK_MS; i++)
+		if ((rc = flock(fd, LOCK_EX | LOCK_NB)) != 0)
+			nanosleep(&pause, NULL);
+	if (rc != 0) {
 		close(fd);
-		return -errno;
+		return -EBUSY;
 	}
 	return fd;
 }
@@ -137,7 +144,7 @@ int place_open(struct place *p, const struct conf *c, char *error, size_t len)
 	if (c->control.socket != NULL && c->control.socket[0] == '\0')
 		return 1;
 	rc = path_of(p, c);
-	folder = rc == 0 ? folder_lock(p, c->control.socket == NULL) : rc;
+	folder = rc == 0 ? place_lock(p, c->control.socket == NULL) : rc;
 	rc = folder < 0 ? folder : clear(p);
 	if (rc == 0)
 		rc = bind_there(p);

@@ -111,13 +111,15 @@ static bool is_auth_failure(enum turn_refusal why)
 	return why >= TURN_REFUSED_REALM && why <= TURN_REFUSED_REST_PASSWORD;
 }
 
-// What makes up an attempt: the 5-tuple, the transaction id and the reason.
+// What makes up an attempt: the 5-tuple, every byte of the request, and the reason. What is sent
+// again has the same bytes (RFC 8489 6.2.1); a guess at another password has not, whatever its
+// transaction id.
 static uint64_t attempt_of(const struct turn_request *r, enum turn_refusal why)
 {
-	const uint8_t *tid = stun_tid(&r->m);
-	const struct addr a = {.d = {r->v->hash, load_be64(tid)}};
+	const struct hash_key *key = &r->s->key;
+	const struct addr a = {.d = {r->v->hash, hash_bytes(key, r->m.data, r->m.len)}};
 
-	return hash_addr(&r->s->key, &a, (uint64_t)why << 32 | load_be32(tid + 8));
+	return hash_addr(key, &a, why);
 }
 
 void tell_refused(struct turn_request *r, enum turn_refusal why)

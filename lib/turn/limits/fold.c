@@ -57,7 +57,8 @@ bool fold_again(struct fold *f, uint64_t attempt, bool proved, uint64_t now_ms)
 	const uint32_t tag = (uint32_t)(attempt >> 32) | 1, now_s = (uint32_t)(now_ms / 1000);
 	const bool again = a->tag == tag && now_s - a->at_s < FOLD_ATTEMPT_S;
 
-	*a = (struct attempt){tag, now_s};
+	if (!again) // the time is that of the first
+		*a = (struct attempt){tag, now_s};
 	return again;
 }
 

@@ -166,6 +166,17 @@ static void test_forged(void **state)
 	assert_false(out[0].proved);
 }
 
+// A Binding is never signed. Over TCP its sender is proved, and may give any name.
+static void test_binding_names_nobody(void **state)
+{
+	struct turn_event e = event_of("192.0.2.9", "ivan", TURN_REFUSED_ATTRIBUTE);
+
+	e.method = 1; // Binding
+	attempts_note(store, &e, 1);
+	assert_int_equal(of_user("ivan"), 0);
+	assert_int_equal(of_source("192.0.2.9"), 1);
+}
+
 // One network that invents names, from all its addresses, pushes out names and addresses of its own
 // set, and no user.
 static void test_invented(void **state)
@@ -219,6 +230,7 @@ int main(void)
 		CASE(test_names),
 		CASE(test_kinds),
 		CASE(test_forged),
+		CASE(test_binding_names_nobody),
 		CASE(test_invented),
 		CASE(test_users_full),
 	};

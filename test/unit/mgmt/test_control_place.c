@@ -4,9 +4,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@
 #include "conf.h"
 #include "socket/place.h"
 
-static char folder[] = "/tmp/control-XXXXXX", path[64], error[256];
+static char folder[] = "/tmp/control-XXXXXX", path[64], lock[80], error[256];
 static struct conf conf;
 
 static int setup(void **state)
@@ -31,6 +33,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	unlink(path);
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	unlink(lock);
 	return rmdir(folder);
 }
 
@@ -64,6 +68,36 @@ static void its_group_may_when_there_is_one(void **state)
 	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "control.group"));
 	assert_int_equal(access(path, F_OK), -1);
+}
+
+// A user who may read the folder can lock it. That holds no start up.
+static void a_lock_on_the_folder_holds_nobody_up(void **state)
+{
+	const int fd = open(folder, O_RDONLY | O_DIRECTORY);
+	struct place p;
+	struct stat st;
+
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	assert_int_equal(stat(lock, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	place_close(&p);
+	close(fd);
+}
+
+// Another start that stands still in the middle is not waited for either.
+static void a_lock_that_stays_is_an_error(void **state)
+{
+	struct place p;
+	int fd;
+
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	fd = open(lock, O_RDWR | O_CREAT, 0600);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_int_not_equal(error[0], '\0');
+	close(fd);
 }
 
 static void a_dead_process_is_replaced_and_a_live_one_is_not(void **state)
@@ -127,6 +161,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(only_its_owner_may_open_it),
 		T(its_group_may_when_there_is_one),
+		T(a_lock_on_the_folder_holds_nobody_up),
+		T(a_lock_that_stays_is_an_error),
 		T(a_dead_process_is_replaced_and_a_live_one_is_not),
 		T(a_file_that_is_no_socket_stays),
 		T(what_is_not_ours_any_more_stays),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a shard tells of allocations and of refused requests: when, how often, and with what in it.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
@@ -233,6 +234,20 @@ static void retransmissions_are_one_attempt(void **state)
 	assert_int_equal(f.told.refused[TURN_REFUSED_PASSWORD], 3);
 }
 
+// A guesser may use one transaction id for all guesses: each is an attempt of its own.
+static void guesses_of_one_transaction_are_attempts(void **state)
+{
+	static char guess[8];
+
+	ivan.password = guess;
+	for (int i = 0; i < 5; i++) {
+		snprintf(guess, sizeof(guess), "wrong%d", i);
+		assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
+		f.tids--;
+	}
+	assert_int_equal(fixture_stats(&f).auth_failures, 5);
+}
+
 // What clients do at first, and a nonce past its time: counted, and no event.
 static void what_is_usual_is_no_event(void **state)
 {
@@ -326,6 +341,7 @@ int main(void)
 		T(the_end_says_how_much_was_relayed),
 		T(names_are_those_of_requests),
 		T(retransmissions_are_one_attempt),
+		T(guesses_of_one_transaction_are_attempts),
 		T(what_is_usual_is_no_event),
 		T(a_storm_is_folded),
 		T(nothing_is_lost_at_the_end),

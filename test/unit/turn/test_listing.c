@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an operator asks a shard: walks with filters, pages and budgets, all about one allocation,
 // and ending some.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,10 +208,14 @@ static void keys_say_age_and_datagrams(void **state)
 // RFC 8656 9: a permission lasts 300 s; 12: a channel 600 s, and its permission 300 s.
 static void all_about_one(void **state)
 {
-	struct fixture_client a = allocate("198.51.100.7", 1);
+	struct fixture_client a;
 	static struct turn_detail d;
 	static struct turn_info row;
 
+	fixture_advance(
+		&f, 5000000); // longer than 16 bits of ticks: a line keeps no more of the time
+	fixture_expire(&f);
+	a = allocate("198.51.100.7", 1);
 	assert_int_equal(fixture_permit(&f, &a, "10.99.0.8"), 0);
 	fixture_advance(&f, 100000);
 	assert_int_equal(fixture_bind(&f, &a, 0x4001, "10.99.0.9", 7000), 0);
@@ -279,6 +284,27 @@ static void a_call_ends_64_at_most(void **state)
 	assert_int_equal(turn_quota_total(f.quota), 0);
 }
 
+// What an allocation has costs as much as itself.
+static void permissions_count_in_a_kill(void **state)
+{
+	struct turn_walk w = {0};
+	unsigned int n;
+
+	for (uint16_t i = 0; i < 8; i++) {
+		struct fixture_client a = allocate("198.51.100.7", (uint16_t)(i + 1));
+
+		for (unsigned int j = 0; j < 8; j++) {
+			char peer[32];
+
+			snprintf(peer, sizeof(peer), "10.99.0.%u", 100 + j);
+			assert_int_equal(fixture_permit(&f, &a, peer), 0);
+		}
+	}
+	n = turn_listing_kill(f.shard, &(struct turn_filter){0}, &w);
+	assert_in_range(n, 1, 7); // nine records each, of 64 a call
+	assert_int_equal(turn_listing_kill(f.shard, &(struct turn_filter){0}, &w), 8 - n);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
@@ -293,6 +319,7 @@ int main(void)
 		T(all_about_one),
 		T(killed_is_gone_and_the_others_stay),
 		T(a_call_ends_64_at_most),
+		T(permissions_count_in_a_kill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
