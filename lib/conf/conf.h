@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "addr.h"
+#include "conf_log.h"
 #include "turn_config.h"
 
 #define CONF_ERROR_LEN 512
@@ -172,51 +173,6 @@ static inline const char *conf_idle_name(enum conf_idle idle)
 	return names[idle];
 }
 
-// Areas of the log, each with a level of its own: X(enum, name, what its lines are about).
-#define CONF_AREAS(X)                                                                     \
-	X(CONF_AREA_START, "start", "starting and stopping, and what was started with")   \
-	X(CONF_AREA_CONFIG, "config", "problems of the configuration, and its signals")   \
-	X(CONF_AREA_PORTS, "ports", "ports: links, bonds, steering")                      \
-	X(CONF_AREA_ADDRESSES, "addresses", "addresses that the network gives and takes") \
-	X(CONF_AREA_STREAMS, "streams", "TCP, TLS and DTLS: certificates, connections")   \
-	X(CONF_AREA_AUTH, "auth", "refused requests")                                     \
-	X(CONF_AREA_SESSIONS, "sessions", "allocations made and ended")                   \
-	X(CONF_AREA_WORKERS, "workers", "the workers: batching")                          \
-	X(CONF_AREA_DPDK, "dpdk", "what DPDK itself and its drivers say")                 \
-	X(CONF_AREA_CONTROL, "control", "telemetry, control and this log")
-
-enum conf_area {
-#define X(id, name, what) id,
-	CONF_AREAS(X)
-#undef X
-		CONF_AREA_END
-};
-
-enum conf_log_to { CONF_LOG_STDERR, CONF_LOG_SYSLOG, CONF_LOG_JOURNAL };
-enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON };
-
-struct conf_log {
-	enum conf_log_to to;
-	enum conf_log_format format;
-	char *journal; // socket of journald
-	int level; // syslog's LOG_ERR .. LOG_DEBUG
-	int areas[CONF_AREA_END]; // the same, of one area; 0 = as level
-	uint32_t rate; // lines a second of an area; 0 = no limit
-	uint32_t bursts_s; // seconds between log lines on batching; 0 = none
-};
-
-// --- areas.c -------------------------------------------------------------------------------------
-
-// The name of an area as the file spells it; NULL for a number that is none.
-const char *conf_area_name(unsigned int area);
-// The area of that name, or -1.
-int conf_area_find(const char *name);
-// The name of a level of the log; NULL for one that no key can have.
-const char *conf_level_name(int level);
-// The level of that name (syslog's number), or -1.
-int conf_level_find(const char *name);
-// The level that an area has by the configuration.
-int conf_area_level(const struct conf_log *l, enum conf_area area);
 // The control socket.
 struct conf_control {
 	char *socket; // NULL = the default, "" = none

@@ -61,7 +61,7 @@ struct conf_table {
 };
 
 extern const struct conf_table conf_file_keys; // the configuration
-extern const struct conf_choice conf_level_choices[]; // areas.c
+extern const struct conf_choice conf_level_choices[]; // conf_log.c
 // schema_choices.c
 extern const struct conf_choice conf_idle_choices[];
 extern const struct conf_choice conf_uso_choices[];

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "conf.h"
+#include "conf_log.h"
 #include "schema.h"
 
 const struct conf_choice conf_level_choices[] = {{"error", LOG_ERR}, {"warning", LOG_WARNING},
