@@ -218,6 +218,15 @@ static void an_attempt_is_known_for_forty_seconds(void **state)
 	assert_false(fold_again(fold, attempt, true, now_ms + 31500 + 41000));
 }
 
+// Who repeats it for ever makes a new one of it all the same: the time is that of the first.
+static void an_attempt_without_end_counts_anew(void **state)
+{
+	for (uint64_t after_ms = 0; after_ms <= 600000; after_ms += 60000) {
+		assert_false(fold_again(fold, 7, true, now_ms + after_ms));
+		assert_true(fold_again(fold, 7, true, now_ms + after_ms + 30000));
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -230,6 +239,7 @@ int main(void)
 		T(the_rest_has_no_address),
 		T(proved_sources_push_out_the_oldest),
 		T(an_attempt_is_known_for_forty_seconds),
+		T(an_attempt_without_end_counts_anew),
 	};
 
 	return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
