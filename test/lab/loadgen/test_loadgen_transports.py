@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: two that start programs beside polling lcores wait for the kernel, minutes for half a minute
+# long: ways by which other lab tests go under ASan too
 """slipring-loadgen over every transport, on relay ports of the allocation's own and on shared ones, over
 IPv4 and over IPv6, as the example files of conf/ set them up: every datagram counted, none lost.
 """

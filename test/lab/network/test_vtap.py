@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: an answer that takes a quarter of a second fails it
+# long: a wire and a port, which all lab tests have under ASan too
 """vtaps with real kernels at their ends: a wire of two of them between namespaces, and the server.
 
         lft: t0 10.96.0.1, fd96::1 ── vtap_wire ── t1 10.96.0.2, fd96::2 :rgt

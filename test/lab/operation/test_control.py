@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: allocations have to be gone within 100 ms of an order
+# long: what it asks is asked by the unit tests under ASan too
 """The control socket and slipringctl: each command's answer is the truth, orders are carried out, and
 clients of the socket that behave badly take nothing from others."""
 

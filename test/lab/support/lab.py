@@ -12,7 +12,7 @@ what a killed run left behind is removed by the next one.
 The port d0 is a vtap, whose kernel end is plugged into the bridge, or (LAB_PORT=af_packet, and for
 other servers) one end of a veth in dut.
 
-scripts/test runs two tests at a time, except one that has a line "# alone: why": that is for what
+scripts/test runs three tests at a time, except one that has a line "# alone: why": that is for what
 fails when it has to share the CPUs, not for what is slow. One that has a line "# long: what" does the
 more of it that LAB_LONG asks for in scripts/test --all, and only there runs in the ASan build too: for
 campaigns of many rounds, of which a few show the rule.

@@ -422,7 +422,7 @@ static size_t mutate(struct test_rand *r, char *text, size_t len)
 static void test_mutations(void **state)
 {
 	struct test_rand r = test_rand_start("test_mutations");
-	const unsigned int texts = emulated() ? 2000 : 20000;
+	const unsigned int texts = slowed() ? 2000 : 20000;
 	unsigned int good = 0;
 
 	for (unsigned int i = 0; i < texts; i++) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "conf_file.h"
+#include "emulated.h"
 #include "reading/ctx.h"
 #include "reading/node.h"
 #include "reading/yaml.h"
@@ -235,13 +236,14 @@ static void ports_of_all_kinds(void **state)
 {
 	const unsigned int nb =
 		NB(devices) * NB(bonds) * NB(addresses) * NB(vlans) * NB(exceptions) * NB(seconds);
+	const unsigned int step = slowed() ? 7 : 1; // no list has 7 or 14 elements
 
 	nb_good = nb_bad = nb_resolved = 0;
-	for (unsigned int k = 0; k < nb; k++) {
+	for (unsigned int k = 0; k < nb; k += step) {
 		write_ports(k);
 		try_text();
 	}
-	assert_true(nb_good > 50 && nb_bad > 1000 && nb_resolved > 20);
+	assert_true(nb_good > 50 / step && nb_bad > 1000 / step && nb_resolved > 20 / step);
 }
 
 int main(void)

@@ -15,3 +15,14 @@ static inline bool emulated(void)
 
 	return wrapper != NULL && strstr(wrapper, "qemu-") != NULL;
 }
+
+// Returns true where code takes many times as long: emulated, or with AddressSanitizer. Tests of
+// very many cases take some of them there.
+static inline bool slowed(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#else
+	return emulated();
+#endif
+}
