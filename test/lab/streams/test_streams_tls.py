@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import ssl
-import threading
 
 import lab as labs
 import streams
@@ -290,31 +289,23 @@ def late_addresses(lab):
 
 
 def fresh_address(lab):
-    """An IPv6 address of which the kernel is not sure yet that it is its own, until the server waits
-    for it: the listener before it is there. Then the kernel is told not to mind, which takes it no
-    time, as the end of its doubts may."""
+    """An IPv6 address of which the kernel is not sure yet that it is its own: the server starts, and
+    serves there once the kernel is."""
     fresh = "fd99::6"
     lab.dut.run("sysctl", "-qw", "net.ipv6.conf.k0.accept_dad=1", "net.ipv6.conf.k0.dad_transmits=100")
+    in_doubt = lambda: "tentative" in lab.dut.ip("-6", "addr", "show", "dev", "k0", "to", fresh)
     lab.dut.ip("-6", "addr", "add", fresh + "/64", "dev", "k0")
-    assert "tentative" in lab.dut.ip("-6", "addr", "show", "dev", "k0")
-
-    def read(path):
-        with open(path) as file:
-            return file.read()
-
-    def give_way():
-        listening = f":{streams.PORTS['tcp']:04X} 00000000:0000 0A"
-        with lab.dut.enter():
-            until(lambda: listening in read("/proc/thread-self/net/tcp"), 15, "the server listens")
-            with open("/proc/sys/net/ipv6/ip_nonlocal_bind", "w") as file:
-                file.write("1")
-
-    thread = threading.Thread(target=give_way)
-    thread.start()
+    assert in_doubt()
     tcp = [{"transport": "tcp", "address": address} for address in (streams.V4, fresh)]
-    lab.server({"listeners": [{"address": SERVER4}, *tcp]}).finish()
-    thread.join()
-    lab.dut.run("sysctl", "-qw", "net.ipv6.ip_nonlocal_bind=0")
+    server = lab.server({"listeners": [{"address": SERVER4}, *tcp]})
+    assert in_doubt(), "the server has waited for the kernel"
+    lab.dut.ip("-6", "addr", "del", fresh + "/64", "dev", "k0")
+    lab.dut.ip("-6", "addr", "add", fresh + "/64", "dev", "k0", "nodad")
+    client = streams.Client(streams.connect(lab, "tcp", CLIENT6, server=fresh))
+    assert client.binding().cls == SUCCESS
+    client.sock.close()
+    server.finish()
+    lab.dut.ip("-6", "addr", "del", fresh + "/64", "dev", "k0")
 
 
 def failing(lab, config, words):

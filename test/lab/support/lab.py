@@ -355,7 +355,16 @@ def terminated(*_):
 
 
 def run(main, **kwargs):
-    """Runs main(lab) and exits: 0 passed, 77 skipped, 1 failed (with the server's log)."""
+    """Runs main(lab) and exits: 0 passed, 77 skipped, 1 failed (with the server's log). An assertion
+    of a thread fails it as one of main does.
+    """
+    of_threads = []
+
+    def keep(told):
+        threading.__excepthook__(told)
+        of_threads.append(told.exc_type.__name__)
+
+    threading.excepthook = keep
     if os.geteuid() != 0:
         sys.exit("the lab needs root (network namespaces)")
     signal.signal(signal.SIGTERM, terminated)
@@ -365,6 +374,7 @@ def run(main, **kwargs):
             main(lab)
             for server in lab.servers:
                 server.finish()
+            assert not of_threads, f"threads have ended by {of_threads}"
         except Skip as skip:
             print(skip)
             sys.exit(77)
