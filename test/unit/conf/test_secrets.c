@@ -47,10 +47,15 @@ static bool is_piece(const uint8_t *at, const uint8_t *piece)
 
 static void count_in(const uint8_t *mem, size_t len, unsigned int found[NB][LEN / PIECE])
 {
+	bool begins[256] = {false}; // a piece, with this byte
+
 	if (mem[0] == 0 && memcmp(mem, mem + 1, len - 1) == 0)
 		return; // nothing has ever been there
+	for (unsigned int i = 0; i < NB; i++)
+		for (unsigned int k = 0; k < LEN / PIECE; k++)
+			begins[masked[i][k * PIECE] ^ MASK] = true;
 	for (size_t at = 0; at + PIECE <= len; at++)
-		for (unsigned int i = 0; i < NB; i++)
+		for (unsigned int i = 0; begins[mem[at]] && i < NB; i++)
 			for (unsigned int k = 0; k < LEN / PIECE; k++)
 				found[i][k] += is_piece(mem + at, masked[i] + k * PIECE);
 }
