@@ -238,11 +238,11 @@ static void tick_ports(struct worker *w)
 }
 
 // Does what is due by time: once a millisecond, and in every round while expiry has more to do than
-// one portion.
-static void tick(struct worker *w)
+// one portion. work: what the round has done so far.
+static void tick(struct worker *w, unsigned int work)
 {
 	if (unlikely(mailbox_is_asked(&w->mailbox)))
-		w->asked = mailbox_serve(w);
+		w->asked = mailbox_serve(w, work);
 	messages_notes(w);
 	if (likely(w->now_ms == w->ticked_ms && !w->more_due))
 		return;
@@ -277,7 +277,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	burst_route(w, 0, 0);
 	if (unlikely(w->dp->nb_exceptions > 0))
 		work += exception_round(w);
-	tick(w);
+	tick(w, work);
 	tx_flush(w);
 	handover_flush(w);
 	if (unlikely(w->stream_wake != 0))

@@ -17,6 +17,7 @@
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)
 #define PAGE_ROWS 32
+#define FULL_ROUND 16 // so much work: the next round has no less, and questions wait
 #define ENTRIES 128 // neighbours that are looked at in a round
 
 int mailbox_init(struct mailbox *b)
@@ -109,11 +110,14 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 	return a->walk.end || a->nb >= max;
 }
 
-bool mailbox_serve(struct worker *w)
+bool mailbox_serve(struct worker *w, unsigned int work)
 {
 	struct mailbox *b = &w->mailbox;
 	const uint64_t asked = __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE);
 
+	if (work >= FULL_ROUND && b->served_ms == w->now_ms)
+		return true;
+	b->served_ms = w->now_ms;
 	if (b->begun != asked) {
 		b->begun = asked;
 		b->answer.nb = 0;

@@ -23,6 +23,7 @@ struct mailbox {
 	struct dp_question question; // by the requester, before asked
 	uint64_t answered __rte_cache_aligned; // written by the worker
 	uint64_t begun; // the worker's: the question that answer is of, or is being made of
+	uint64_t served_ms; // the worker's: when it last worked at an answer
 	struct dp_answer answer; // by the worker, before answered
 };
 
@@ -34,6 +35,8 @@ static inline bool mailbox_is_asked(const struct mailbox *b)
 	return __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE) != b->answered;
 }
 
-// Answers what is asked, as much of it as a round has time for: about 50 us. True when there is
+// Answers what is asked, as much of it as a round has time for: about 50 us, and that once a
+// millisecond while rounds are full of work, so that a worker that does not keep up loses a
+// twentieth of its time at most. work: datagrams and messages of this round. True when there is
 // more to be answered. Call messages_notes afterwards.
-bool mailbox_serve(struct worker *w);
+bool mailbox_serve(struct worker *w, unsigned int work);

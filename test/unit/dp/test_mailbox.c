@@ -7,14 +7,22 @@
 
 #include "datapath.h"
 #include "dp_world.h"
+#include "turn_event.h"
+#include "turn_quota.h"
 #include "worker.h"
 
 #define CLIENTS 150 // more than an answer has rows, and than one call ends
 
 static struct dp_world world;
 static struct world_client client[CLIENTS];
+
+static void wide_ring(struct dp_world *w)
+{
+	w->conf.events = 1024;
+}
+
 static const struct world_setup one = {
-	.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1024};
+	.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1024, .change = wide_ring};
 
 static void open_world(unsigned int clients)
 {
@@ -86,6 +94,33 @@ static void an_order_goes_on_over_rounds(void **state)
 	assert_int_equal(world_stats(&world).turn.allocations, 0);
 	client_begin(&world, &client[0], STUN_REFRESH);
 	assert_int_equal(client_ask(&world, &client[0]), 437); // RFC 8656 5
+	world_close(&world);
+}
+
+// A worker that does not keep up gives questions one portion a millisecond, and datagrams the rest.
+static void datagrams_come_before_questions(void **state)
+{
+	const struct dp_question q = {.kind = DP_ASK_KILL};
+	const struct endpoint from = world_endpoint("10.99.0.21", 5000);
+	unsigned int left = CLIENTS, ms = 0;
+
+	open_world(CLIENTS);
+	world.ms++;
+	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+	for (; dp_answered(world.dp, 0) == NULL; world.ms++, ms++) {
+		const unsigned int before = left;
+
+		for (unsigned int i = 0; i < 10; i++) {
+			for (unsigned int k = 0; k < 32; k++)
+				world_send_bytes(&world, &from, &client[0].server, "12345678", 8);
+			assert_true(round_once());
+		}
+		left = turn_quota_total(world.dp->quota);
+		assert_in_range(before - left, 1, 64);
+	}
+	assert_int_equal(left, 0);
+	assert_int_equal(ms, 3);
+	dp_answer_done(world.dp, 0);
 	world_close(&world);
 }
 
@@ -228,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_come_page_by_page),
 		cmocka_unit_test(an_order_goes_on_over_rounds),
+		cmocka_unit_test(datagrams_come_before_questions),
 		cmocka_unit_test(one_question_at_a_time),
 		cmocka_unit_test(who_waits_comes_next),
 		cmocka_unit_test(detail_says_the_way),
