@@ -221,7 +221,7 @@ enum dp_ask {
 	DP_ASK_ROWS, // rows of allocations
 	DP_ASK_KEYS, // what to sort them by
 	DP_ASK_DETAIL, // all about the one that filter.id names
-	DP_ASK_KILL, // ends them
+	DP_ASK_KILL, // ends them, as many as the ring of events has room for
 	DP_ASK_NEIGHBOURS, // walk.slot counts entries; no filter
 };
 

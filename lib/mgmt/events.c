@@ -19,6 +19,7 @@
 
 #define TICK_EVENTS 8192 // taken in one tick at most
 #define PIECE 64
+#define SOON_PART 4 // of a worker's ring: who has taken so much comes back soon
 #define REFUSALS 20 // lines a second
 #define UNPROVED 5 // of these, about addresses that nobody has shown to be his
 #define SESSIONS 50 // lines a second, at level debug
@@ -215,7 +216,7 @@ void mgmt_events_attach(struct mgmt_events *m, struct dp *d)
 	dp_events_to(d, take_last, m);
 }
 
-void mgmt_events_tick(struct mgmt_events *m)
+bool mgmt_events_tick(struct mgmt_events *m)
 {
 	struct turn_event e[PIECE];
 	unsigned int taken = 0, n;
@@ -227,6 +228,7 @@ void mgmt_events_tick(struct mgmt_events *m)
 			take(m, &e[i]);
 		taken += n;
 	} while (n == PIECE && taken < TICK_EVENTS);
+	return taken >= m->conf->events / SOON_PART;
 }
 
 // --- start and end -------------------------------------------------------------------------------

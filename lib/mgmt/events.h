@@ -3,6 +3,7 @@
 // lcore, unless a comment says otherwise.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "attempts.h"
@@ -17,8 +18,9 @@ struct mgmt_events *mgmt_events_open(const struct conf *c, char *error, size_t l
 // Takes the events of d from now on: of those that are left when it stops, too. dp_stop comes
 // before mgmt_events_close.
 void mgmt_events_attach(struct mgmt_events *m, struct dp *d);
-// Takes events that wait, a bounded number. Ten times a second or more.
-void mgmt_events_tick(struct mgmt_events *m);
+// Takes events that wait, a bounded number. Ten times a second or more. True when there were so
+// many that the next call should come soon.
+bool mgmt_events_tick(struct mgmt_events *m);
 // Writes what waits, for a few seconds at most, and frees m. NULL is fine.
 void mgmt_events_close(struct mgmt_events *m);
 

@@ -23,12 +23,14 @@
 #include "telemetry.h"
 
 #define TICK_MS 100
+#define SOON_MS 10 // between looks for events while many come
 
 struct loop {
 	struct dp *dp;
 	const struct conf *conf;
 	int epoll, signals, timer;
 	bool stop;
+	bool soon; // many events come
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
 	struct mgmt_events *events;
 	struct mgmt_bonds bonds;
@@ -171,7 +173,7 @@ static void take_tick(struct loop *l)
 	if (read(l->timer, &missed, sizeof(missed)) != sizeof(missed))
 		return;
 	dp_tick(l->dp);
-	mgmt_events_tick(l->events);
+	l->soon = mgmt_events_tick(l->events);
 	watch_links(l);
 	mgmt_bonds_tick(&l->bonds, l->dp);
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
@@ -224,12 +226,14 @@ static int loop_run(struct loop *l)
 	struct epoll_event e[2];
 
 	while (!l->stop) {
-		const int n = epoll_wait(l->epoll, e, 2, -1);
+		const int n = epoll_wait(l->epoll, e, 2, l->soon ? SOON_MS : -1);
 
 		// Drivers may use signals of their own (net_tap does). These only interrupt the
 		// wait.
 		if (n < 0 && errno != EINTR)
 			return -errno;
+		if (n == 0)
+			l->soon = mgmt_events_tick(l->events);
 		for (int i = 0; i < n; i++) {
 			if (e[i].data.fd == l->signals)
 				take_signal(l);

@@ -176,12 +176,12 @@ unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_fil
 }
 
 unsigned int turn_listing_kill(
-	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w)
+	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w, unsigned int max)
 {
 	unsigned int budget = TURN_WALK_BUDGET, n = 0, cost;
 	uint32_t slot;
 
-	while (budget >= COSTLY && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
+	while (budget >= COSTLY && n < max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
 		const struct turn_cold *c = cold_at(s, slot);
 
 		cost = COSTLY * (1u + c->nb_permissions + c->nb_channels);

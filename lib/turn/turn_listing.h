@@ -47,8 +47,8 @@ struct turn_key {
 };
 
 // Each looks at so many allocations at most (a filter by peer counts for 8, an end for 8), begins
-// where *w says and moves it on. Returns how many rows were written, or allocations ended. Call
-// turn_redirect_notes after turn_listing_kill.
+// where *w says and moves it on. Returns how many rows were written, or allocations ended: max at
+// most. Call turn_redirect_notes after turn_listing_kill.
 #define TURN_WALK_BUDGET 512
 unsigned int turn_listing_rows(struct turn_shard *s, const struct turn_filter *f,
 	struct turn_walk *w, struct turn_info *out, unsigned int max);
@@ -60,7 +60,7 @@ struct turn_listing_keys {
 unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_filter *f,
 	struct turn_walk *w, const struct turn_listing_keys *to);
 unsigned int turn_listing_kill(
-	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w);
+	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w, unsigned int max);
 
 // Permissions and channels of one allocation.
 #define TURN_DETAIL_ROWS 64

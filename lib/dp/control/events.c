@@ -20,6 +20,7 @@
 #define THREAD_EVENTS 256 // of a stream thread, which folds what it refuses
 #define REFUSED_PART 2 // refusals may fill one part in so many of a ring
 #define UNPROVED_PART 4 // and those of unproved addresses
+#define ORDER_PARTS 3 // of four: so far an order may fill it
 
 _Static_assert(sizeof(struct turn_event) % 4 == 0, "an element of a ring");
 
@@ -106,6 +107,14 @@ void events_put(void *worker, const struct turn_event *e)
 		return;
 	w->live.events_lost++;
 	w->live.session_events_lost += !is_refusal(e);
+}
+
+unsigned int events_room(const struct worker *w)
+{
+	const unsigned int most = rte_ring_get_size(w->events) * ORDER_PARTS / 4;
+	const unsigned int used = rte_ring_count(w->events);
+
+	return used < most ? most - used : 0;
 }
 
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r)

@@ -10,6 +10,7 @@ struct conf;
 struct dp;
 struct stream_refused;
 struct turn_event;
+struct worker;
 
 // Makes the rings, once there are workers and the number of stream threads is known. 0 or -ENOMEM.
 int events_create(struct dp *d);
@@ -20,7 +21,10 @@ size_t events_size(const struct conf *c);
 // Leaves an event for management; worker is a struct worker. On a full ring it is lost, and
 // counted. Called by the worker, or once workers have stopped by the management lcore.
 void events_put(void *worker, const struct turn_event *e);
-// The same for a connection that stream thread t has refused. False when there is no room.
+// How many events an order may make on a worker's ring now. Refusals cannot take all of that,
+// and a quarter is left to what clients do.
+unsigned int events_room(const struct worker *w);
+// As events_put, for a connection that stream thread t has refused. False when there is no room.
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r);
 
 // Neither workers nor threads run any more: gives what is left on the rings to whom dp_events_to

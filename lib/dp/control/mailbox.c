@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "clients/client.h"
+#include "control/events.h"
 #include "control/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
@@ -81,6 +82,16 @@ static void answer_neighbours(struct worker *w, unsigned int max, struct dp_answ
 	a->walk.end = at == NEIGH_NONE;
 }
 
+// Each end is an event, and management takes them off the ring now and then. Where there is no room
+// the answer is complete, so that the worker waits for nothing.
+static bool answer_kill(struct worker *w, const struct dp_question *q, struct dp_answer *a)
+{
+	const unsigned int room = events_room(w);
+
+	a->nb += turn_listing_kill(w->shard, &q->filter, &a->walk, room);
+	return a->walk.end || room == 0;
+}
+
 // Writes more of the answer. True when it is complete.
 static bool answer_more(struct worker *w, const struct dp_question *q, struct dp_answer *a)
 {
@@ -101,8 +112,7 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		answer_detail(w, q, a);
 		break;
 	case DP_ASK_KILL:
-		a->nb += turn_listing_kill(w->shard, &q->filter, &a->walk);
-		return a->walk.end;
+		return answer_kill(w, q, a);
 	case DP_ASK_NEIGHBOURS:
 		answer_neighbours(w, max, a);
 		break;

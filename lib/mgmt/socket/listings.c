@@ -11,6 +11,8 @@
 #include "socket/shown.h"
 
 #define SORTED_MAX 65536 // rows that a sorted listing reaches
+#define ROOM_MS 5 // an order that finds no room for events rests so long
+#define ROOM_MAX_MS 10000 // and ends when there is none for so long
 #define RATE_MS 1000 // between the two looks that a rate is made of
 
 enum listing_sort { SORT_NONE, SORT_RATE, SORT_AGE, SORT_DATAGRAMS, SORT_BYTES };
@@ -336,10 +338,22 @@ enum command_end listings_show(struct command *c)
 
 // --- ending allocations --------------------------------------------------------------------------
 
+// Their ends leave records, for which there has to be room: management makes some, soon.
 static bool kill_take(struct scan *s, const struct dp_answer *a)
 {
+	const uint64_t now_ms = clients_now_ms();
+
 	s->got += a->nb;
-	return true;
+	if (a->walk.end)
+		return true;
+	if (a->walk.slot != s->question.walk.slot)
+		s->begun_ms = now_ms;
+	s->rest_until_ms = now_ms + ROOM_MS;
+	if (now_ms - s->begun_ms < ROOM_MAX_MS)
+		return true;
+	LOG(CONTROL, ERR, "%u allocations ended, and no more: no room for events: order %s", s->got,
+		s->what);
+	return fail(s, "not all are ended: there is no room for events");
 }
 
 static bool kill_end(struct scan *s)

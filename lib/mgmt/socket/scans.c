@@ -126,7 +126,7 @@ int64_t scans_step(struct control *k)
 		int64_t us;
 
 		next = s->next;
-		if (s->rest_until_ms > now_ms && s->client != NULL) {
+		if (s->rest_until_ms > now_ms && (s->client != NULL || s->kind->orders)) {
 			us = (int64_t)(s->rest_until_ms - now_ms) * 1000;
 		} else {
 			again = step(s, &complete);

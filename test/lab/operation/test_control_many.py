@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: times are taken
 # long: a million allocations
-"""Listings of many allocations while they relay: complete, in time, and at no datagram's cost."""
+"""Listings of many allocations while they relay: complete, in time, and at no datagram's cost; and the
+end of all by one order, each with its record.
+"""
 
 import os
 import time
@@ -53,26 +55,54 @@ def pages(ask):
     assert (ivan["user"], ivan["allocations"]) == ("ivan", COUNT), ivan
 
 
+def clients(gen, seconds):
+    """COUNT of them, which relay."""
+    return gen.start(
+        *probes(*IVAN, clients="10.99.0.20-10.99.0.39/24"),
+        *("--peer-port", "net_af_packet1,iface=l1", "--peer-addr", PEERS4),
+        *("--clients", str(COUNT), "--setup-rate", "20k", "--direction", "both"),
+        *("--duration", str(seconds), *"--pps 5k --stats-period 0".split()),
+    )
+
+
+def live_all(ask):
+    """Waits until all clients have an allocation."""
+    there = lambda: ask.ask("status")["allocations"] == COUNT
+    labs.until(there, 30 + COUNT / 4000, f"{COUNT} allocations", pause=0.5)
+
+
+def killed(server, ask, path):
+    """An order to end all is quicker than the rings of events are emptied, and loses none of them."""
+    lost = server.stats()["session_events_lost"]
+    begin = time.monotonic()
+    answer = ask.ask("kill", user="ivan")
+    print(f"kill: {(time.monotonic() - begin) * 1000:.0f} ms")
+    assert answer["killed"] == COUNT, answer
+
+    def records():
+        with open(path) as file:
+            return sum('"event":"ended"' in line and '"why":"killed"' in line for line in file)
+
+    labs.until(lambda: records() >= COUNT, 10 + COUNT / 20000, "the records are written", pause=0.1)
+    assert records() == COUNT and server.stats()["session_events_lost"] == lost
+    assert ask.ask("records")["lost"] == 0
+
+
 def main(lab):
     labs.need_own_server()
     path = os.path.join(lab.dir, "control.sock")
+    records = os.path.join(lab.dir, "records.json")
     config = {
         "relay": {"addresses": [*RELAYS, SERVER6], "ports": "1025-65535", "quarantine": 1},
         "limits": {"allocations": COUNT},
         "control": {"socket": path},
+        "records": {"file": records, "rotate": 0},
     }
     server = lab.server(config, more=[f"{address}/24" for address in RELAYS])
     gen = loadgen.Generator(lab)
-    run = gen.start(
-        *probes(*IVAN, clients="10.99.0.20-10.99.0.39/24"),
-        *("--peer-port", "net_af_packet1,iface=l1", "--peer-addr", PEERS4),
-        *("--clients", str(COUNT), "--setup-rate", "20k", "--direction", "both"),
-        *("--duration", "40" if labs.LONG else "8"),
-        *"--pps 5k --stats-period 0".split(),
-    )
+    run = clients(gen, 40 if labs.LONG else 6)
     with Control(path, timeout=60) as ask:
-        live = lambda: ask.ask("status")["allocations"] == COUNT
-        labs.until(live, 30 + COUNT / 4000, f"{COUNT} allocations", pause=0.5)
+        live_all(ask)
         labs.until(lambda: ask.ask("status")["rates"]["rx"] > 2000, 60, "they relay", pause=0.5)
         pages(ask)
         assert run.process.poll() is None, "they still relay"
@@ -82,6 +112,12 @@ def main(lab):
         for name, way in result["ways"].items():
             assert way["delivered"] == way["sent"] > 4000 and way["corrupted"] == 0, (name, way)
         labs.until(lambda: ask.ask("status")["allocations"] == 0, 60, "all are released")
+        server.check()
+        server.allow |= {"no-allocation", "peer-no-allocation"}  # of the clients that are ended
+        again = clients(gen, 600)
+        live_all(ask)
+        killed(server, ask, records)
+        again.process.kill()
 
 
 if __name__ == "__main__":

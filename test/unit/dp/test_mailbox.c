@@ -187,6 +187,67 @@ static void who_waits_comes_next(void **state)
 	world_close(&world);
 }
 
+static void small_ring(struct dp_world *w)
+{
+	w->conf.events = 64;
+}
+
+// Takes what is on the ring; returns how many ends were among it.
+static unsigned int ends_taken(void)
+{
+	struct turn_event e[64];
+	unsigned int n, ends = 0;
+
+	while ((n = dp_events(world.dp, e, 64)) > 0)
+		for (unsigned int i = 0; i < n; i++)
+			ends += e[i].kind == TURN_EVENT_ENDED;
+	return ends;
+}
+
+// Each end has its event: an order of more than the ring has room for waits for management, and the
+// worker waits for nothing.
+static void an_order_leaves_room_for_events(void **state)
+{
+	const struct world_setup small = {.workers = 1,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.relay_ports = 1024,
+		.change = small_ring};
+	struct dp_question q = {.kind = DP_ASK_KILL};
+	unsigned int killed = 0, ends = 0;
+	const struct dp_answer *a;
+
+	world_open(&world, &small);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		world_client(&world, &client[i], "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, &client[i], 4), 0);
+		ends_taken();
+	}
+	for (bool end = false; !end;) {
+		const unsigned int before = killed;
+
+		ask(&q, &a);
+		killed += a->nb;
+		q.walk = a->walk;
+		end = a->walk.end;
+		dp_answer_done(world.dp, 0);
+		// nobody takes events: the next answer comes at once, and says that none was ended
+		if (!end) {
+			assert_int_equal(ask(&q, &a), 1);
+			assert_int_equal(a->nb, 0);
+			assert_false(a->walk.end);
+			dp_answer_done(world.dp, 0);
+			assert_false(round_once());
+			assert_true(killed > before);
+		}
+		ends += ends_taken();
+	}
+	assert_int_equal(killed, CLIENTS);
+	assert_int_equal(ends, CLIENTS);
+	assert_int_equal(world_stats(&world).session_events_lost, 0);
+	world_close(&world);
+}
+
 static void detail_says_the_way(void **state)
 {
 	struct dp_question q = {.kind = DP_ASK_ROWS, .max = 1};
@@ -266,6 +327,7 @@ int main(void)
 		cmocka_unit_test(datagrams_come_before_questions),
 		cmocka_unit_test(one_question_at_a_time),
 		cmocka_unit_test(who_waits_comes_next),
+		cmocka_unit_test(an_order_leaves_room_for_events),
 		cmocka_unit_test(detail_says_the_way),
 		cmocka_unit_test(neighbours_are_those_of_the_link),
 		cmocka_unit_test(every_drop_is_explained),

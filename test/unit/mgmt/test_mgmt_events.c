@@ -198,6 +198,20 @@ static void test_log_usual(void **state)
 	close_all();
 }
 
+// Who is told that many came looks again soon: a ring fills up faster than ten times a second.
+static void test_soon(void **state)
+{
+	open_all(false);
+	assert_false(mgmt_events_tick(events));
+	for (unsigned int i = 0; i < 1500; i++)
+		put(0, (struct turn_event){.kind = TURN_EVENT_ENDED}, "ivan");
+	assert_true(mgmt_events_tick(events));
+	put(0, (struct turn_event){.kind = TURN_EVENT_ENDED}, "ivan");
+	assert_false(mgmt_events_tick(events));
+	close_all();
+	assert_int_equal(records_in_file(NULL), 1501);
+}
+
 // What is on the rings at the stop, and what the shards' end brings, which is more than any queue
 // has room for.
 static void test_stop(void **state)
@@ -239,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_log_bound),
 		cmocka_unit_test(test_log_unproved),
 		cmocka_unit_test(test_log_usual),
+		cmocka_unit_test(test_soon),
 		cmocka_unit_test(test_stop),
 	};
 

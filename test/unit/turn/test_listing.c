@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an operator asks a shard: walks with filters, pages and budgets, all about one allocation,
 // and ending some.
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,10 @@ static void killed_is_gone_and_the_others_stay(void **state)
 
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	assert_int_equal(fixture_bind(&f, &a, 0x4000, "10.99.0.9", 7000), 0);
-	assert_int_equal(turn_listing_kill(f.shard, &ivan, &w), 2);
+	assert_int_equal(turn_listing_kill(f.shard, &ivan, &w, 0), 0);
+	assert_false(w.end);
+	assert_int_equal(turn_listing_kill(f.shard, &ivan, &w, 1), 1);
+	assert_int_equal(turn_listing_kill(f.shard, &ivan, &w, 64), 1);
 	assert_true(w.end);
 	assert_int_equal(turn_quota_total(f.quota), 1);
 	fixture_advance(&f, 1);
@@ -273,7 +277,8 @@ static void a_call_ends_64_at_most(void **state)
 
 	allocate_many();
 	while (!w.end) {
-		const unsigned int n = turn_listing_kill(f.shard, &(struct turn_filter){0}, &w);
+		const unsigned int n =
+			turn_listing_kill(f.shard, &(struct turn_filter){0}, &w, UINT_MAX);
 
 		assert_in_range(n, 0, 64);
 		killed += n;
@@ -300,9 +305,9 @@ static void permissions_count_in_a_kill(void **state)
 			assert_int_equal(fixture_permit(&f, &a, peer), 0);
 		}
 	}
-	n = turn_listing_kill(f.shard, &(struct turn_filter){0}, &w);
+	n = turn_listing_kill(f.shard, &(struct turn_filter){0}, &w, UINT_MAX);
 	assert_in_range(n, 1, 7); // nine records each, of 64 a call
-	assert_int_equal(turn_listing_kill(f.shard, &(struct turn_filter){0}, &w), 8 - n);
+	assert_int_equal(turn_listing_kill(f.shard, &(struct turn_filter){0}, &w, UINT_MAX), 8 - n);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
