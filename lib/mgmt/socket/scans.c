@@ -6,6 +6,8 @@
 #include "socket/scans.h"
 
 #define LOOK_US 50 // between looks for an answer
+#define SOON_MS 5 // it may come within that; later looks are rarer
+#define LATER_US 1000
 #define ANSWER_MS 30000 // a worker that takes longer does not run
 
 struct scan *scans_new(struct command *c, const struct scan_kind *kind, int worker)
@@ -69,6 +71,27 @@ static bool go_on(struct scan *s, const struct turn_walk *walk)
 	return false;
 }
 
+static bool is_late(const struct scan *s)
+{
+	return clients_now_ms() - s->since_ms >= ANSWER_MS;
+}
+
+static bool give_up(struct scan *s)
+{
+	snprintf(s->error, sizeof(s->error), "worker %u does not answer", s->worker);
+	return true;
+}
+
+// Asks, unless the worker has not yet answered what somebody else has asked and given up. True when
+// the scan is complete.
+static bool ask(struct scan *s)
+{
+	if (s->since_ms == 0)
+		s->since_ms = clients_now_ms();
+	s->asked = dp_ask(s->control->dp, s->worker, &s->question) == 0;
+	return !s->asked && is_late(s) && give_up(s);
+}
+
 // Looks for the answer. True when the scan is complete.
 static bool look(struct scan *s)
 {
@@ -77,13 +100,13 @@ static bool look(struct scan *s)
 	struct turn_walk walk;
 	bool ok;
 
-	if (a == NULL && clients_now_ms() - s->asked_ms < ANSWER_MS)
+	if (a == NULL && !is_late(s))
 		return false;
 	s->asked = false;
+	s->since_ms = 0;
 	if (a == NULL) {
 		dp_answer_done(s->control->dp, worker);
-		snprintf(s->error, sizeof(s->error), "worker %u does not answer", worker);
-		return true;
+		return give_up(s);
 	}
 	walk = a->walk;
 	ok = s->kind->take(s, a);
@@ -110,9 +133,14 @@ static bool step(struct scan *s, bool *complete)
 		*complete = look(s);
 		return !s->asked;
 	}
-	s->asked = dp_ask(s->control->dp, s->worker, &s->question) == 0;
-	s->asked_ms = clients_now_ms();
+	*complete = ask(s);
 	return false;
+}
+
+// How long to wait for what a scan waits for.
+static int64_t pause_us(const struct scan *s, uint64_t now_ms)
+{
+	return s->since_ms + SOON_MS > now_ms ? LOOK_US : LATER_US;
 }
 
 int64_t scans_step(struct control *k)
@@ -130,7 +158,7 @@ int64_t scans_step(struct control *k)
 			us = (int64_t)(s->rest_until_ms - now_ms) * 1000;
 		} else {
 			again = step(s, &complete);
-			us = again ? 0 : LOOK_US;
+			us = again ? 0 : pause_us(s, now_ms);
 		}
 		if (complete)
 			finish(s);

@@ -43,7 +43,8 @@ struct scan {
 	struct dp_question question;
 	unsigned int first, last, worker;
 	bool begun, asked, enough;
-	uint64_t asked_ms, rest_until_ms;
+	uint64_t since_ms; // when the worker was to be asked; 0 = nothing is waited for
+	uint64_t rest_until_ms;
 	// For the kinds.
 	unsigned int page, rows, got, phase, sort;
 	json_t *list; // rows, borrowed from out

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scans of a worker that does not answer: they end, they look for an answer more rarely then, and
+// leave nothing behind for the next.
+#include <string.h>
+
+#include "datapath.h"
+#include "dp_world.h"
+#include "socket/commands.h"
+#include "socket/scans.h"
+#include "worker.h"
+
+#define PATIENCE_MS 30000
+#define REST_US 1000
+
+static struct dp_world world;
+static struct control control;
+static unsigned int taken, ended;
+
+static bool take(struct scan *s, const struct dp_answer *a)
+{
+	taken++;
+	return true;
+}
+
+static bool end(struct scan *s)
+{
+	ended++;
+	return true;
+}
+
+// Goes on without a client, as an order does.
+static const struct scan_kind kind = {.orders = true, .take = take, .end = end};
+
+static int setup(void **state)
+{
+	const struct world_setup one = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+
+	world_open(&world, &one);
+	control = (struct control){.dp = world.dp};
+	taken = ended = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_close(&world);
+	return 0;
+}
+
+static struct scan *begin(void)
+{
+	struct command c = {.control = &control, .out = json_object()};
+	struct scan *s = scans_new(&c, &kind, 0);
+
+	assert_non_null(s);
+	s->question = (struct dp_question){.kind = DP_ASK_ROWS, .max = 8};
+	scans_begin(s);
+	return s;
+}
+
+static void round_once(void)
+{
+	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+}
+
+static void an_answer_ends_it(void **state)
+{
+	begin();
+	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
+	round_once();
+	assert_int_equal(scans_step(&control), -1);
+	assert_null(control.scans.first);
+	assert_int_equal(taken + ended, 2);
+}
+
+static void without_an_answer_it_ends(void **state)
+{
+	struct scan *s = begin();
+
+	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
+	s->since_ms -= 100;
+	assert_int_equal(scans_step(&control), REST_US);
+	s->since_ms -= PATIENCE_MS;
+	assert_int_equal(scans_step(&control), -1);
+	assert_null(control.scans.first);
+	// the worker answers late: nobody is confused, and the next scan has its own answer
+	round_once();
+	begin();
+	scans_step(&control);
+	round_once();
+	assert_int_equal(scans_step(&control), -1);
+	assert_int_equal(taken + ended, 2);
+}
+
+// What somebody else has asked and given up keeps it from asking: that has an end, too.
+static void behind_a_question_without_answer_it_ends(void **state)
+{
+	const struct dp_question q = {.kind = DP_ASK_ROWS, .max = 1};
+	struct scan *s = begin();
+
+	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+	dp_answer_done(world.dp, 0);
+	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
+	assert_false(s->asked);
+	s->since_ms -= 100;
+	assert_int_equal(scans_step(&control), REST_US);
+	s->since_ms -= PATIENCE_MS;
+	assert_int_equal(scans_step(&control), -1);
+	assert_null(control.scans.first);
+	assert_int_equal(taken + ended, 0);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(an_answer_ends_it),
+		CASE(without_an_answer_it_ends),
+		CASE(behind_a_question_without_answer_it_ends),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
