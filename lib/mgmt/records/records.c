@@ -22,21 +22,23 @@
 #define BATCH 32
 #define LINE 4096 // bytes of a record as text; it has about 600
 #define TICK_MS 1000
+#define PATIENCE_MS 100 // that a record waits for journald or syslog
 
 struct records {
 	const struct conf *conf;
-	const char *journal, *syslog; // paths; NULL = not asked for
-	int socket;
+	struct records_sink journal, syslog; // the thread's
 	bool to_file;
 	pthread_t thread;
-	pthread_mutex_t lock; // guards what follows, down to reopen
+	pthread_mutex_t lock; // guards what follows, down to told_full
 	pthread_cond_t more, less;
 	struct record *queue;
 	uint32_t size, first, n;
+	uint32_t before_reopen; // how many of these belong to the file as it is
 	bool stop, reopen;
+	uint64_t patient_until_ms; // after the stop
+	bool told_full; // the queue is full, and that was told
 	// Written by those who put records, under the lock, and by the thread; atomic.
 	uint64_t full, unsent;
-	bool told_full; // the queue is full, and that was told; under the lock
 	struct records_file file; // the thread's, except its counters
 };
 
@@ -56,6 +58,28 @@ static struct timespec at_ms(uint64_t ms)
 
 // --- the thread ----------------------------------------------------------------------------------
 
+// Whether a record may wait for a daemon. Where many wait already the file's would be lost for it.
+static bool is_patient(struct records *r)
+{
+	bool patient;
+
+	pthread_mutex_lock(&r->lock);
+	patient = r->n < r->size / 2 && (!r->stop || now_ms() < r->patient_until_ms);
+	pthread_mutex_unlock(&r->lock);
+	return patient;
+}
+
+static void send_one(struct records *r, const json_t *o, const char *line)
+{
+	uint64_t unsent = 0;
+
+	if (r->journal.path != NULL)
+		unsent += !records_socket_journal(&r->journal, is_patient(r), o, line);
+	if (r->syslog.path != NULL)
+		unsent += !records_socket_syslog(&r->syslog, is_patient(r), line);
+	__atomic_add_fetch(&r->unsent, unsent, __ATOMIC_RELAXED);
+}
+
 static void write_one(struct records *r, const struct record *record)
 {
 	json_t *o = records_line_object(record, &r->conf->turn);
@@ -70,15 +94,36 @@ static void write_one(struct records *r, const struct record *record)
 	if (r->to_file)
 		records_file_put(&r->file, line, n);
 	line[n - 1] = '\0';
-	if (r->journal != NULL && !records_socket_journal(r->socket, r->journal, o, line))
-		__atomic_add_fetch(&r->unsent, 1, __ATOMIC_RELAXED);
-	if (r->syslog != NULL && !records_socket_syslog(r->socket, r->syslog, line))
-		__atomic_add_fetch(&r->unsent, 1, __ATOMIC_RELAXED);
+	send_one(r, o, line);
 	json_decref(o);
 }
 
-// Waits for something to do, and takes records. False: the end has come and there are none.
-static bool take(struct records *r, struct record out[BATCH], uint32_t *n, bool *reopen)
+// What the thread has taken to do.
+struct batch {
+	struct record record[BATCH];
+	uint32_t n;
+	bool reopen; // behind these records
+	bool room; // the queue was full, and that is over
+};
+
+// Takes records, as many as belong to the file as it is; the lock is held.
+static void take_records(struct records *r, struct batch *b)
+{
+	for (b->n = 0; b->n < BATCH && r->n > 0; b->n++, r->n--) {
+		if (r->reopen && r->before_reopen == 0)
+			break;
+		r->before_reopen -= r->reopen;
+		b->record[b->n] = r->queue[r->first];
+		r->first = (r->first + 1) % r->size;
+	}
+	b->reopen = r->reopen && r->before_reopen == 0;
+	r->reopen = r->reopen && !b->reopen;
+	b->room = r->told_full && r->n < r->size / 2;
+	r->told_full = r->told_full && !b->room;
+}
+
+// Waits for something to do, and takes it. False: the end has come and there is nothing.
+static bool take(struct records *r, struct batch *b)
 {
 	const struct timespec until = at_ms(now_ms() + TICK_MS);
 	bool stop;
@@ -86,19 +131,9 @@ static bool take(struct records *r, struct record out[BATCH], uint32_t *n, bool 
 	pthread_mutex_lock(&r->lock);
 	if (r->n == 0 && !r->stop && !r->reopen)
 		pthread_cond_clockwait(&r->more, &r->lock, CLOCK_MONOTONIC, &until);
-	for (*n = 0; *n < BATCH && r->n > 0; (*n)++, r->n--) {
-		out[*n] = r->queue[r->first];
-		r->first = (r->first + 1) % r->size;
-	}
-	*reopen = r->reopen && r->n == 0;
-	if (*reopen)
-		r->reopen = false;
-	if (r->told_full && r->n < r->size / 2) {
-		r->told_full = false;
-		LOG(SESSIONS, NOTICE, "records: the queue has room again");
-	}
-	stop = r->stop && *n == 0;
-	if (*n > 0)
+	take_records(r, b);
+	stop = r->stop && r->n == 0 && b->n == 0;
+	if (b->n > 0)
 		pthread_cond_broadcast(&r->less);
 	pthread_mutex_unlock(&r->lock);
 	return !stop;
@@ -107,17 +142,17 @@ static bool take(struct records *r, struct record out[BATCH], uint32_t *n, bool 
 static void *run(void *arg)
 {
 	struct records *r = arg;
-	struct record batch[BATCH];
-	bool reopen;
-	uint32_t n;
+	struct batch b;
 
-	while (take(r, batch, &n, &reopen)) {
-		for (uint32_t i = 0; i < n; i++)
-			write_one(r, &batch[i]);
+	while (take(r, &b)) {
+		if (b.room)
+			LOG(SESSIONS, NOTICE, "records: the queue has room again");
+		for (uint32_t i = 0; i < b.n; i++)
+			write_one(r, &b.record[i]);
 		// full batches are followed by others
-		if (r->to_file && n < BATCH)
+		if (r->to_file && b.n < BATCH)
 			records_file_flush(&r->file);
-		if (r->to_file && reopen)
+		if (r->to_file && b.reopen)
 			records_file_reopen(&r->file);
 		if (r->to_file)
 			records_file_tick(&r->file, now_ms());
@@ -130,8 +165,8 @@ static void *run(void *arg)
 
 static void records_free(struct records *r)
 {
-	if (r->socket >= 0)
-		close(r->socket);
+	records_socket_close(&r->journal);
+	records_socket_close(&r->syslog);
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->more);
 	pthread_cond_destroy(&r->less);
@@ -146,12 +181,12 @@ static struct records *records_make(const struct conf *c, const struct records_h
 	if (r == NULL)
 		return NULL;
 	r->conf = c;
-	r->socket = -1;
+	r->journal.fd = r->syslog.fd = -1;
 	r->to_file = c->records.file != NULL;
 	if (c->records.journal)
-		r->journal = h->journal != NULL ? h->journal : RECORDS_SOCKET_JOURNAL;
+		r->journal.path = h->journal != NULL ? h->journal : RECORDS_SOCKET_JOURNAL;
 	if (c->records.syslog)
-		r->syslog = h->syslog != NULL ? h->syslog : RECORDS_SOCKET_SYSLOG;
+		r->syslog.path = h->syslog != NULL ? h->syslog : RECORDS_SOCKET_SYSLOG;
 	r->file.path = c->records.file;
 	r->file.rotate = c->records.rotate;
 	r->file.keep = c->records.keep;
@@ -188,13 +223,16 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 {
 	static const struct records_hooks none;
 	const struct conf_records *k = &c->records;
+	unsigned int patience;
 	struct records *r;
 	int rc = 0;
 
 	*out = NULL;
+	if (hooks == NULL)
+		hooks = &none;
 	if (k->file == NULL && !k->journal && !k->syslog)
 		return 0;
-	r = records_make(c, hooks != NULL ? hooks : &none);
+	r = records_make(c, hooks);
 	if (r == NULL) {
 		snprintf(error, len, "records: out of memory");
 		return -1;
@@ -203,10 +241,11 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 		records_free(r);
 		return -1;
 	}
-	if (k->journal || k->syslog) {
-		r->socket = records_socket_open();
-		rc = r->socket < 0 ? errno : 0;
-	}
+	patience = hooks->patience_ms > 0 ? hooks->patience_ms : PATIENCE_MS;
+	if (k->journal)
+		rc = -records_socket_open(&r->journal, patience);
+	if (rc == 0 && k->syslog)
+		rc = -records_socket_open(&r->syslog, patience);
 	if (rc == 0)
 		rc = thread_start(r);
 	if (rc == 0) {
@@ -221,13 +260,15 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 
 void records_close(struct records *r, uint64_t patience_ms)
 {
-	const struct timespec until = at_ms(now_ms() + patience_ms);
+	const uint64_t now = now_ms();
+	const struct timespec until = at_ms(now + patience_ms);
 	struct records_counters c;
 
 	if (r == NULL)
 		return;
 	pthread_mutex_lock(&r->lock);
 	r->stop = true;
+	r->patient_until_ms = now + patience_ms / 2; // the other half is for what then still waits
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
 	if (pthread_clockjoin_np(r->thread, NULL, CLOCK_MONOTONIC, &until) == 0) {
@@ -247,7 +288,8 @@ void records_close(struct records *r, uint64_t patience_ms)
 
 // --- for others ----------------------------------------------------------------------------------
 
-static bool add(struct records *r, const struct record *record)
+// Adds a record; the lock is held. *tell becomes true when that is the first without room.
+static bool add(struct records *r, const struct record *record, bool *tell)
 {
 	if (r->n < r->size) {
 		r->queue[(r->first + r->n++) % r->size] = *record;
@@ -255,27 +297,34 @@ static bool add(struct records *r, const struct record *record)
 		return true;
 	}
 	__atomic_add_fetch(&r->full, 1, __ATOMIC_RELAXED);
-	if (!r->told_full)
-		LOG(SESSIONS, ERR,
-			"records: %u wait to be written, and those that come now are lost",
-			r->size);
+	*tell = !r->told_full;
 	r->told_full = true;
 	return false;
 }
 
+static void tell_full(const struct records *r)
+{
+	LOG(SESSIONS, ERR, "records: %u wait to be written, and those that come now are lost",
+		r->size);
+}
+
 void records_put(struct records *r, const struct record *record)
 {
+	bool tell = false;
+
 	if (r == NULL)
 		return;
 	pthread_mutex_lock(&r->lock);
-	add(r, record);
+	add(r, record, &tell);
 	pthread_mutex_unlock(&r->lock);
+	if (tell)
+		tell_full(r);
 }
 
 bool records_put_until(struct records *r, const struct record *record, uint64_t until_ms)
 {
 	const struct timespec until = at_ms(until_ms);
-	bool good;
+	bool good, tell = false;
 
 	if (r == NULL)
 		return true;
@@ -283,8 +332,10 @@ bool records_put_until(struct records *r, const struct record *record, uint64_t 
 	while (r->n == r->size &&
 		pthread_cond_clockwait(&r->less, &r->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
-	good = add(r, record);
+	good = add(r, record, &tell);
 	pthread_mutex_unlock(&r->lock);
+	if (tell)
+		tell_full(r);
 	return good;
 }
 
@@ -293,6 +344,8 @@ void records_reopen(struct records *r)
 	if (r == NULL)
 		return;
 	pthread_mutex_lock(&r->lock);
+	if (!r->reopen)
+		r->before_reopen = r->n;
 	r->reopen = true;
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);

@@ -25,6 +25,7 @@ struct records_counters {
 struct records_hooks {
 	ssize_t (*write)(int fd, const void *data, size_t len); // of the file; may wait
 	const char *journal, *syslog; // paths of their sockets
+	unsigned int patience_ms; // with them
 	uint32_t queue; // records
 };
 
@@ -37,7 +38,8 @@ void records_put(struct records *r, const struct record *record);
 // The same, but waits for room up to a time of CLOCK_MONOTONIC, in milliseconds: when the appliance
 // stops there may be a record for each allocation at once. False when there was no room even then.
 bool records_put_until(struct records *r, const struct record *record, uint64_t until_ms);
-// Has the file closed and opened again, once what waits is written. Any thread; r may be NULL.
+// Has the file closed and opened again, once the records that wait now are written: those that come
+// later go to the new one. Any thread; r may be NULL.
 void records_reopen(struct records *r);
 // Any thread; all zero for NULL.
 struct records_counters records_counters(struct records *r);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends records to the host's log daemons. Not by syslog(3): it waits for a daemon that is slow,
-// and holds a lock meanwhile that the log of the appliance wants too.
+// however long that takes.
 #include "records/records_socket.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
@@ -23,20 +25,37 @@ struct fields {
 	size_t at;
 };
 
-int records_socket_open(void)
+int records_socket_open(struct records_sink *s, unsigned int patience_ms)
 {
-	return socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const struct timeval patience = {
+		.tv_sec = patience_ms / 1000, .tv_usec = (suseconds_t)(patience_ms % 1000) * 1000};
+
+	s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s->fd < 0 ||
+		setsockopt(s->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
+		return -errno;
+	return 0;
 }
 
-static bool send_to(int fd, const char *path, const char *data, size_t len)
+void records_socket_close(struct records_sink *s)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
 
-	if (strlen(path) >= sizeof(to.sun_path))
+static bool send_to(struct records_sink *s, bool waits, const struct fields *f)
+{
+	const int flags = MSG_NOSIGNAL | (waits && !s->stuck ? 0 : MSG_DONTWAIT);
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	ssize_t n;
+
+	if (strlen(s->path) >= sizeof(to.sun_path))
 		return false;
-	strcpy(to.sun_path, path);
-	return sendto(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to,
-		       sizeof(to)) == (ssize_t)len;
+	strcpy(to.sun_path, s->path);
+	n = sendto(s->fd, f->text, f->at, flags, (const struct sockaddr *)&to, sizeof(to));
+	s->stuck = n < 0 && errno == EAGAIN;
+	return n == (ssize_t)f->at;
 }
 
 __attribute__((format(printf, 2, 3))) static void put(struct fields *f, const char *fmt, ...)
@@ -84,16 +103,17 @@ static void put_fields(struct fields *f, const char *outer, const json_t *object
 	}
 }
 
-bool records_socket_journal(int fd, const char *path, const struct json_t *object, const char *text)
+bool records_socket_journal(
+	struct records_sink *s, bool waits, const struct json_t *object, const char *text)
 {
 	struct fields f = {.at = 0};
 
 	put(&f, "PRIORITY=%d\nSYSLOG_IDENTIFIER=slipring\nMESSAGE=%s\n", LOG_INFO, text);
 	put_fields(&f, "", object);
-	return send_to(fd, path, f.text, f.at);
+	return send_to(s, waits, &f);
 }
 
-bool records_socket_syslog(int fd, const char *path, const char *text)
+bool records_socket_syslog(struct records_sink *s, bool waits, const char *text)
 {
 	const time_t now = time(NULL);
 	struct fields f = {.at = 0};
@@ -103,5 +123,5 @@ bool records_socket_syslog(int fd, const char *path, const char *text)
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%b %e %H:%M:%S", &tm);
 	put(&f, "<%d>%s slipring[%d]: %s", LOG_DAEMON | LOG_INFO, when, (int)getpid(), text);
-	return send_to(fd, path, f.text, f.at);
+	return send_to(s, waits, &f);
 }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records where a sink is slow or stuck, and which file a record belongs to: daemons that take
+// their time lose nothing, those that take nothing cost the others nothing, and the file is opened
+// anew between the records before the order and those after it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "records/records.h"
+
+#define DEADLINE_MS 20000
+#define MANY 500 // more than the queue of a datagram socket has room for
+#define SLOW_READS 100
+
+static char dir[] = "/tmp/records.XXXXXX";
+static char file[64], journal[80], syslog_path[80];
+static struct turn_listener listeners[1] = {{.transport = TURN_OVER_UDP}};
+static struct conf conf;
+static struct records *records;
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void nap(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+static int make_dir(void **state)
+{
+	strcpy(dir, "/tmp/records.XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(file, sizeof(file), "%s/records.json", dir);
+	snprintf(journal, sizeof(journal), "%s/journal", dir);
+	snprintf(syslog_path, sizeof(syslog_path), "%s/log", dir);
+	conf = (struct conf){.turn = {.listeners = listeners, .nb_listeners = 1},
+		.records = {.file = file, .keep = 3}};
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static void start(const struct records_hooks *hooks)
+{
+	char error[CONF_ERROR_LEN];
+
+	if (records_open(&conf, hooks, &records, error, sizeof(error)) != 0)
+		fail_msg("%s", error);
+}
+
+static void put(uint64_t first, uint64_t last)
+{
+	for (uint64_t id = first; id <= last; id++) {
+		const struct record r = {.event = {.kind = TURN_EVENT_ENDED, .id = id}};
+
+		records_put(records, &r);
+	}
+}
+
+// Ids of a file's lines. Asserts that each is the next after the one before.
+static unsigned int ids_of(const char *path, uint64_t first)
+{
+	FILE *f = fopen(path, "r");
+	char line[8192];
+	unsigned int n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		json_t *o = json_loads(line, 0, NULL);
+
+		assert_non_null(o);
+		assert_int_equal(first + n++,
+			strtoull(json_string_value(json_object_get(o, "id")), NULL, 10));
+		json_decref(o);
+	}
+	fclose(f);
+	return n;
+}
+
+static int listen_at(const char *path)
+{
+	const struct timeval patience = {.tv_sec = DEADLINE_MS / 1000};
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strcpy(at.sun_path, path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	return fd;
+}
+
+// --- daemons -------------------------------------------------------------------------------------
+
+static void *read_slowly(void *fd)
+{
+	char got[8192];
+
+	for (intptr_t n = 0; n < MANY; n++) {
+		if (n < SLOW_READS)
+			nap();
+		if (recv(*(int *)fd, got, sizeof(got), 0) <= 0)
+			return (void *)n;
+	}
+	return (void *)(intptr_t)MANY;
+}
+
+// It takes ten or some hundred at once and the others a little later: nothing is lost.
+static void a_daemon_may_take_its_time(void **state)
+{
+	const struct records_hooks hooks = {
+		.journal = journal, .syslog = syslog_path, .patience_ms = DEADLINE_MS};
+	int fd[2] = {listen_at(journal), listen_at(syslog_path)};
+	pthread_t thread[2];
+	void *n[2];
+
+	conf.records.journal = conf.records.syslog = true;
+	start(&hooks);
+	put(1, MANY);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, read_slowly, &fd[i]), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		pthread_join(thread[i], &n[i]);
+		assert_int_equal((intptr_t)n[i], MANY);
+		close(fd[i]);
+	}
+	assert_int_equal(records_counters(records).unsent, 0);
+	records_close(records, DEADLINE_MS);
+	assert_int_equal(ids_of(file, 1), MANY);
+}
+
+// It takes nothing: that is waited for once, and costs the file no record.
+static void a_stuck_daemon_is_waited_for_once(void **state)
+{
+	const struct records_hooks hooks = {
+		.journal = journal, .syslog = syslog_path, .patience_ms = 300};
+	const uint64_t begin = now_ms();
+	const int fd = listen_at(journal);
+	unsigned int taken = 0;
+	char got[8192];
+
+	conf.records.journal = true;
+	start(&hooks);
+	put(1, MANY);
+	while (records_counters(records).written < MANY) {
+		assert_true(now_ms() - begin < DEADLINE_MS);
+		nap();
+	}
+	// once is 0.3 s, each time would be minutes
+	assert_true(now_ms() - begin >= 300);
+	records_close(records, DEADLINE_MS);
+	while (recv(fd, got, sizeof(got), MSG_DONTWAIT) > 0)
+		taken++;
+	assert_in_range(taken, 1, MANY - 1);
+	close(fd);
+	assert_int_equal(ids_of(file, 1), MANY);
+}
+
+// --- which file ----------------------------------------------------------------------------------
+
+static sem_t entered, go_on;
+static unsigned int lines[2]; // written before the file was opened anew, and after
+
+// The first file loses O_NONBLOCK, by which it is known.
+static ssize_t held_write(int fd, const void *data, size_t len)
+{
+	static bool marked;
+
+	if (!marked)
+		assert_int_equal(fcntl(fd, F_SETFL, O_APPEND), 0);
+	marked = true;
+	for (size_t i = 0; i < len; i++)
+		lines[(fcntl(fd, F_GETFL) & O_NONBLOCK) != 0] += ((const char *)data)[i] == '\n';
+	sem_post(&entered);
+	while (sem_wait(&go_on) != 0)
+		;
+	sem_post(&go_on); // from now on all pass
+	return write(fd, data, len);
+}
+
+// However many records come behind the order, it is done between those before and those after it.
+static void the_file_is_opened_anew_where_it_was_ordered(void **state)
+{
+	const struct records_hooks hooks = {.write = held_write};
+
+	assert_int_equal(sem_init(&entered, 0, 0), 0);
+	assert_int_equal(sem_init(&go_on, 0, 0), 0);
+	start(&hooks);
+	put(1, 1);
+	while (sem_wait(&entered) != 0)
+		;
+	put(2, 150);
+	records_reopen(records);
+	put(151, 1000);
+	sem_post(&go_on);
+	records_close(records, DEADLINE_MS);
+	assert_int_equal(lines[0], 150);
+	assert_int_equal(lines[1], 850);
+	assert_int_equal(ids_of(file, 1), 1000);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
+	const struct CMUnitTest tests[] = {
+		CASE(a_daemon_may_take_its_time),
+		CASE(a_stuck_daemon_is_waited_for_once),
+		CASE(the_file_is_opened_anew_where_it_was_ordered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
