@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log: which lines are written, and where they go.
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,9 +13,11 @@
 #include "logging/log_dpdk.h"
 #include "logging/log_form.h"
 #include "logging/log_journal.h"
+#include "logging/log_socket.h"
+#include "logging/log_syslog.h"
 
 #define RATE 200 // lines a second of an area, until the log is opened
-#define PATIENCE_MS 100 // that a line waits for journald
+#define PATIENCE_MS 100 // in a second, that lines wait for who takes them
 
 struct area {
 	int level; // read without the lock
@@ -22,15 +25,19 @@ struct area {
 	uint64_t lines, suppressed;
 };
 
+static const char *syslog_path = LOG_SYSLOG_PATH;
+
 static struct {
 	pthread_mutex_t lock; // guards all fields below
 	enum conf_log_to to;
 	enum conf_log_format format;
-	char journal[108]; // socket of journald
+	char path[108]; // socket of journald or syslog
 	int fd; // to send to it from
-	bool away; // journald is not there, and that is told
-	bool stuck; // it is there, and did not take the last line
-	uint64_t lost, lost_told; // lines that it did not take
+	bool away; // nobody is there, and that is told
+	bool stuck, stderr_stuck; // it is there, and did not take the last line
+	uint64_t patience_s; // the second that is left belongs to
+	unsigned int left_ms; // of it, to wait
+	uint64_t lost, lost_told; // lines that were not taken
 	struct area area[CONF_AREA_END];
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -67,16 +74,55 @@ const char *mgmt_log_prefix(int level)
 
 // --- writing; the caller holds the lock ----------------------------------------------------------
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// Whether one more millisecond may be waited. Signals, addresses and telemetry wait with us.
+static bool may_wait(void)
+{
+	const uint64_t second = now_ms() / 1000;
+
+	if (second != state.patience_s)
+		state.left_ms = PATIENCE_MS;
+	state.patience_s = second;
+	if (state.left_ms == 0)
+		return false;
+	state.left_ms--;
+	return true;
+}
+
+// Waits until standard error takes a line: whoever has redirected it may not read. Once that was in
+// vain, nothing waits until a line is taken. A pipe or socket that is ready takes all of a line.
+static bool stderr_ready(void)
+{
+	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+	int n = poll(&p, 1, 0);
+
+	while (n == 0 && !state.stderr_stuck && may_wait())
+		n = poll(&p, 1, 1);
+	state.stderr_stuck = n == 0;
+	return n != 0;
+}
+
 static void write_stderr(const struct log_record *r)
 {
 	char buf[LOG_FORM_LEN];
 	const size_t n =
 		log_form(buf, r, state.format, to_journal() ? LOG_HEAD_PRIORITY : LOG_HEAD_TIME);
 
-	// One write call, so that lines of several processes do not mix. When the log cannot be
-	// written, there is nobody to tell.
-	if (write(STDERR_FILENO, buf, n) < 0)
-		return;
+	// One write call, so that lines of several processes do not mix.
+	if (!stderr_ready() || write(STDERR_FILENO, buf, n) < 0)
+		state.lost++;
+}
+
+static const char *daemon_name(void)
+{
+	return state.to == CONF_LOG_SYSLOG ? "syslog" : "journal";
 }
 
 static void tell_away(const struct timespec *wall, int error)
@@ -86,32 +132,33 @@ static void tell_away(const struct timespec *wall, int error)
 		.wall = *wall, .area = CONF_AREA_CONTROL, .level = LOG_WARNING, .text = text};
 
 	snprintf(text, sizeof(text),
-		"no journal at %s: %s: lines go to standard error until there is one",
-		state.journal, strerror(error));
+		"no %s at %s: %s: lines go to standard error until there is one", daemon_name(),
+		state.path, strerror(error));
 	write_stderr(&r);
 }
 
-// Sends a datagram to journald. Its queue may be of ten only, so a burst of lines waits for it a
-// little; once that was in vain, nothing waits until it has taken something.
+// Sends a datagram to journald or syslog. Its queue may be of ten only, so a burst of lines waits
+// for it a little; once that was in vain, nothing waits until it has taken something.
 static int send_patiently(const char *buf, size_t n)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
-	int rc = log_journal_send(state.fd, state.journal, buf, n);
+	int rc = log_socket_send(state.fd, state.path, buf, n);
 
-	for (unsigned int i = 0; rc == -EAGAIN && !state.stuck && i < PATIENCE_MS; i++) {
+	while (rc == -EAGAIN && !state.stuck && may_wait()) {
 		nanosleep(&pause, NULL);
-		rc = log_journal_send(state.fd, state.journal, buf, n);
+		rc = log_socket_send(state.fd, state.path, buf, n);
 	}
 	state.stuck = rc == -EAGAIN;
 	return rc;
 }
 
-// Where journald is not there, a line goes to standard error. Where it is there and does not read,
+// Where nobody is there, a line goes to standard error. Where somebody is there and does not read,
 // the line is lost.
-static void write_journal(const struct log_record *r)
+static void write_daemon(const struct log_record *r)
 {
-	char buf[LOG_FORM_LEN];
-	const size_t n = log_journal_form(buf, r);
+	char buf[LOG_SYSLOG_LEN];
+	const size_t n = state.to == CONF_LOG_SYSLOG ? log_syslog_form(buf, r, state.format)
+						     : log_journal_form(buf, r);
 	const int rc = state.fd < 0 ? state.fd : send_patiently(buf, n);
 
 	if (rc == -EAGAIN) {
@@ -127,21 +174,12 @@ static void write_journal(const struct log_record *r)
 
 static void write_record(struct log_record *r)
 {
-	char buf[LOG_FORM_LEN];
-
 	clock_gettime(CLOCK_REALTIME, &r->wall);
 	state.area[r->area].lines++;
-	switch (state.to) {
-	case CONF_LOG_JOURNAL:
-		write_journal(r);
-		break;
-	case CONF_LOG_SYSLOG:
-		log_form(buf, r, state.format, LOG_HEAD_NONE);
-		syslog(r->level, "%s", buf);
-		break;
-	case CONF_LOG_STDERR:
+	if (state.to == CONF_LOG_STDERR)
 		write_stderr(r);
-	}
+	else
+		write_daemon(r);
 }
 
 static void write_suppressed(enum conf_area area, uint32_t n)
@@ -157,12 +195,15 @@ static void write_suppressed(enum conf_area area, uint32_t n)
 	write_record(&r);
 }
 
-// Tells of lines that journald did not take, once it takes one again.
+// Tells of lines that were not taken, once one is taken again.
 static void write_lost(void)
 {
 	const uint64_t n = state.lost - state.lost_told;
 	const struct mgmt_log_field field = mgmt_log_number("lost", n);
-	char text[64];
+	const char *who = state.to == CONF_LOG_STDERR || state.away ? "standard error"
+		: state.to == CONF_LOG_SYSLOG                       ? "syslog"
+								    : "the journal";
+	char text[80];
 	struct log_record r = {.area = CONF_AREA_CONTROL,
 		.level = LOG_WARNING,
 		.text = text,
@@ -171,8 +212,8 @@ static void write_lost(void)
 
 	if (n == 0)
 		return;
-	snprintf(text, sizeof(text), "%llu line%s lost: the journal did not take them",
-		(unsigned long long)n, n == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "%llu line%s lost: %s did not take them",
+		(unsigned long long)n, n == 1 ? "" : "s", who);
 	state.lost_told = state.lost;
 	write_record(&r);
 	if (state.lost == state.lost_told)
@@ -196,14 +237,6 @@ bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppres
 	}
 	l->suppressed++;
 	return false;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 bool mgmt_log_on(enum conf_area area, int level)
@@ -309,6 +342,11 @@ bool mgmt_log_area(unsigned int area, struct mgmt_log_area *out)
 	return true;
 }
 
+void mgmt_log_syslog_at(const char *path)
+{
+	syslog_path = path;
+}
+
 uint64_t mgmt_log_lost(void)
 {
 	uint64_t lost;
@@ -324,18 +362,17 @@ void mgmt_log_open(const struct conf_log *c)
 	pthread_mutex_lock(&state.lock);
 	state.to = c->to;
 	state.format = c->format;
-	state.away = state.stuck = false;
+	state.away = state.stuck = state.stderr_stuck = false;
 	state.lost = state.lost_told = 0;
 	for (unsigned int i = 0; i < CONF_AREA_END; i++) {
 		set_level(i, conf_area_level(c, i));
 		state.area[i].limit = (struct mgmt_log_limit){.rate = c->rate};
 		state.area[i].lines = state.area[i].suppressed = 0;
 	}
-	if (c->to == CONF_LOG_SYSLOG)
-		openlog("slipring", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-	if (c->to == CONF_LOG_JOURNAL) {
-		snprintf(state.journal, sizeof(state.journal), "%s", c->journal);
-		state.fd = log_journal_open();
+	if (c->to != CONF_LOG_STDERR) {
+		snprintf(state.path, sizeof(state.path), "%s",
+			c->to == CONF_LOG_SYSLOG ? syslog_path : c->journal);
+		state.fd = log_socket_open();
 	}
 	pthread_mutex_unlock(&state.lock);
 	log_dpdk_open();
@@ -351,8 +388,6 @@ void mgmt_log_close(void)
 		state.area[i].limit = (struct mgmt_log_limit){.rate = RATE};
 	}
 	write_lost();
-	if (state.to == CONF_LOG_SYSLOG)
-		closelog();
 	if (state.fd >= 0)
 		close(state.fd);
 	state.fd = -1;

@@ -74,12 +74,15 @@ struct mgmt_log_area {
 
 // What an area is set to and has written. False for a number that is none.
 bool mgmt_log_area(unsigned int area, struct mgmt_log_area *out);
-// Lines that journald did not take, since the log was opened.
+// Lines that nobody took in time, since the log was opened: of standard error, journald or syslog.
 uint64_t mgmt_log_lost(void);
 
 // --- the parts, for tests ------------------------------------------------------------------------
 
 #define MGMT_LOG_LINE_LEN 1024 // bytes of a text
+
+// The socket of syslog for the next mgmt_log_open; the caller's.
+void mgmt_log_syslog_at(const char *path);
 
 // True when a descriptor is the journal's stream, which systemd names in JOURNAL_STREAM as
 // "DEVICE:INODE". stream is that text and may be NULL.

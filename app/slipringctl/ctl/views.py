@@ -190,7 +190,7 @@ def log(answer, style):
     cells = [[r["area"], r["level"], count(r["lines"]), count(r["suppressed"])] for r in answer["rows"]]
     out = table(["AREA", "LEVEL", "LINES", "SUPPRESSED"], cells, style, (), (2, 3))
     if answer["lost"]:
-        out.append(style("yellow", f"{answer['lost']} lines were not taken by journald"))
+        out.append(style("yellow", f"{answer['lost']} lines were not taken by who reads the log"))
     return out
 
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes and sends datagrams of journald's native protocol. Why not by libsystemd:
+// Writes datagrams of journald's native protocol. Why not by libsystemd:
 // doc/decisions/0024-log.md.
 #include "logging/log_journal.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #define NAME_LEN 64 // bytes of a field's name: journald takes no longer ones
 
@@ -69,25 +66,4 @@ size_t log_journal_form(char buf[LOG_FORM_LEN], const struct log_record *r)
 	for (unsigned int i = 0; i < r->nb; i++)
 		at += put_field(buf + at, LOG_FORM_LEN - at, &r->fields[i]);
 	return at;
-}
-
-int log_journal_open(void)
-{
-	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	return fd >= 0 ? fd : -errno;
-}
-
-int log_journal_send(int fd, const char *path, const char *data, size_t len)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	ssize_t n;
-
-	if (strlen(path) >= sizeof(to.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(to.sun_path, path);
-	n = sendto(fd, data, len, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to));
-	if (n >= 0)
-		return 0;
-	return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? -EAGAIN : -errno;
 }

@@ -9,9 +9,3 @@
 // field as SLIPRING_NAME, byte by byte as it is. A field that finds no room is left out. Returns
 // the length.
 size_t log_journal_form(char buf[LOG_FORM_LEN], const struct log_record *r);
-
-// A socket to send from; -errno on failure.
-int log_journal_open(void);
-// Sends a datagram to the socket at path. It never waits. 0; -EAGAIN when journald is there and
-// takes nothing now; else -errno: it is not there.
-int log_journal_send(int fd, const char *path, const char *data, size_t len);

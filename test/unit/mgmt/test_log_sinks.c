@@ -320,6 +320,85 @@ static void test_journal_stuck(void **state)
 	close(fd);
 }
 
+// --- who does not read ---------------------------------------------------------------------------
+
+// A pipe that nobody reads costs lines and no time, and they are told when it is read again.
+static void test_stderr_stuck(void **state)
+{
+	static char text[1 << 20];
+	unsigned int taken;
+	int pipes[2];
+	char want[96];
+	uint64_t lost;
+	ssize_t n;
+
+	conf.rate = 0;
+	assert_int_equal(pipe(pipes), 0);
+	assert_true(dup2(pipes[1], STDERR_FILENO) >= 0);
+	mgmt_log_open(&conf);
+	for (unsigned int i = 0; i < 5000; i++)
+		LOG(START, INFO, "line %u", i);
+	lost = mgmt_log_lost();
+	assert_in_range(lost, 1, 4999);
+	mgmt_log_tick(); // in vain
+	assert_int_equal(mgmt_log_lost(), lost);
+	n = read(pipes[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	taken = lines_with(text, "start: line ");
+	assert_int_equal(taken + lost, 5000);
+	assert_int_equal(lines_with(text, "\n"), taken); // each whole
+	mgmt_log_tick();
+	LOG(START, INFO, "line 5000");
+	mgmt_log_tick();
+	n = read(pipes[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	snprintf(want, sizeof(want), "warn  control: %u lines lost: standard error did not take",
+		(unsigned int)lost);
+	assert_non_null(strstr(text, want));
+	assert_int_equal(lines_with(text, "\n"), 2);
+	mgmt_log_close();
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+// --- syslog --------------------------------------------------------------------------------------
+
+static void test_syslog(void **state)
+{
+	char head[64];
+	const char *data;
+	int fd, at = 0;
+
+	mgmt_log_syslog_at(path);
+	conf.rate = 0;
+	conf.to = CONF_LOG_SYSLOG;
+	mgmt_log_open(&conf);
+	LOG(START, INFO, "one");
+	assert_int_equal(lines_with(written(), "warn  control: no syslog at "), 1);
+	fd = journal_make();
+	LOG(AUTH, NOTICE, "refused %d", 401);
+	data = journal_next(fd);
+	assert_non_null(data);
+	// RFC 3164 4.1: daemon is 3, notice 5; the day of the month has two places
+	assert_int_equal(sscanf(data, "<29>%*3[A-Z a-z] %*2d %*2d:%*2d:%*2d%n", &at), 0);
+	assert_int_equal(at, strlen("<29>Jan  2 03:04:05"));
+	snprintf(head, sizeof(head), " slipring[%d]: auth: refused 401", (int)getpid());
+	assert_string_equal(data + at, head);
+	assert_string_equal(written(), "");
+	// it does not read: that costs lines
+	for (unsigned int i = 0; i < 5000; i++)
+		LOG(START, ERR, "line %u", i);
+	assert_in_range(mgmt_log_lost(), 1, 4999);
+	while (journal_next(fd) != NULL) {
+	}
+	mgmt_log_tick();
+	assert_non_null(strstr(journal_next(fd), "lines lost: syslog did not take them"));
+	mgmt_log_close();
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +411,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_journal_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_journal_stuck, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stderr_stuck, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_syslog, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
