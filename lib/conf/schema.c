@@ -591,7 +591,7 @@ CONF_AREAS(AREA)
 	.help = "Group whose members may use the socket (mode 0660). Without it: the user that "
 	"slipring runs as alone (0600)."},
 {"control.connections", CONF_NUMBER, ONE(conf, control.connections), RANGE(1, 1024), .def = "64",
-	.help = "Most at a time. Who comes then is told so and closed; root has 4 more."},
+	.help = "Root has 4 more. Past it who is idle for a minute is closed, or who comes."},
 
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
 {"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",

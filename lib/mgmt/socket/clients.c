@@ -17,6 +17,7 @@
 #define READ_BYTES 16384
 #define EVENTS 32
 #define LINES_A_TURN 16 // of one client: then it is the others' turn
+#define DEAF_MS 100 // how long nobody is accepted when there is no descriptor
 #define TELL_MS 10000 // between lines of the log about clients that were refused
 
 uint64_t clients_now_ms(void)
@@ -87,6 +88,7 @@ static void send_more(struct clients *cs, struct client *c)
 		return;
 	free(c->out);
 	c->out = NULL;
+	c->asked_ms = clients_now_ms();
 	if (c->ends)
 		end(cs, c);
 }
@@ -151,6 +153,7 @@ static void read_some(struct clients *cs, struct client *c)
 		end(cs, c);
 		return;
 	}
+	c->asked_ms = clients_now_ms();
 	put = lines_put(&c->in, buf, (size_t)n);
 	if (put == LINES_NO_MEMORY) {
 		end(cs, c);
@@ -176,6 +179,11 @@ static void client_ready(struct clients *cs, struct client *c, uint32_t events)
 		want(cs, c);
 }
 
+static int spare_open(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 // --- all of them ---------------------------------------------------------------------------------
 
 // Tells a client that it is one too many, as far as its socket takes that.
@@ -190,6 +198,22 @@ static void refuse(struct clients *cs, int fd)
 	close(fd);
 }
 
+// Ends the client that has been idle for longest, if that is long.
+static void make_room(struct clients *cs)
+{
+	const uint64_t now_ms = clients_now_ms();
+	struct client *oldest = NULL;
+
+	for (struct client *c = cs->first; c != NULL; c = c->next)
+		if (!c->dead && !c->waits && c->out == NULL &&
+			(oldest == NULL || c->asked_ms < oldest->asked_ms))
+			oldest = c;
+	if (oldest == NULL || now_ms - oldest->asked_ms < CLIENTS_IDLE_MS)
+		return;
+	cs->idle++;
+	end(cs, oldest);
+}
+
 static void client_add(struct clients *cs, int fd)
 {
 	struct ucred who = {.uid = (uid_t)-1};
@@ -200,6 +224,8 @@ static void client_add(struct clients *cs, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == 0)
 		max += CLIENTS_FOR_ROOT;
+	if (cs->nb >= max)
+		make_room(cs);
 	if (cs->nb < max)
 		c = calloc(1, sizeof(*c));
 	e.data.ptr = c;
@@ -211,9 +237,25 @@ static void client_add(struct clients *cs, int fd)
 	c->fd = fd;
 	c->uid = who.uid;
 	c->pid = who.pid;
+	c->asked_ms = clients_now_ms();
 	c->next = cs->first;
 	cs->first = c;
 	cs->nb++;
+}
+
+static void watch_listener(struct clients *cs, bool on)
+{
+	struct epoll_event e = {.events = on ? EPOLLIN : 0, .data.ptr = &cs->listener};
+
+	epoll_ctl(cs->epoll, EPOLL_CTL_MOD, cs->listener, &e);
+	cs->deaf_ms = on ? 0 : clients_now_ms();
+}
+
+// Nobody can be accepted: who waits there would keep us awake for nothing.
+static void accept_failed(struct clients *cs, int error)
+{
+	if (error != EAGAIN && error != EINTR && error != ECONNABORTED)
+		watch_listener(cs, false);
 }
 
 static void accept_all(struct clients *cs)
@@ -227,16 +269,19 @@ static void accept_all(struct clients *cs)
 			fd = accept4(cs->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 			if (fd >= 0)
 				refuse(cs, fd);
-			cs->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+			cs->spare = spare_open(); // another thread may have been quicker
 			continue;
 		}
-		if (fd < 0)
+		if (fd < 0) {
+			accept_failed(cs, errno);
 			return;
+		}
 		client_add(cs, fd);
 	}
 }
 
-// Closes who does not read, and tells the log now and then of all that were closed or refused.
+// Closes who does not read, accepts again, and tells the log now and then of all that were closed
+// or refused.
 static void look_after(struct clients *cs, uint64_t now_ms)
 {
 	uint64_t all;
@@ -246,15 +291,21 @@ static void look_after(struct clients *cs, uint64_t now_ms)
 			cs->unread++;
 			end(cs, c);
 		}
-	all = cs->refused + cs->unread + cs->broken;
+	if (cs->deaf_ms != 0 && now_ms - cs->deaf_ms >= DEAF_MS) {
+		if (cs->spare < 0)
+			cs->spare = spare_open();
+		watch_listener(cs, true);
+	}
+	all = cs->refused + cs->unread + cs->broken + cs->idle;
 	if (all == cs->told || (cs->told > 0 && now_ms - cs->told_ms < TELL_MS))
 		return;
 	cs->told = all;
 	cs->told_ms = now_ms;
 	LOG(CONTROL, WARNING,
 		"clients in all: %ju refused (control.connections), %ju closed that did "
-		"not read, %ju closed that sent no requests",
-		(uintmax_t)cs->refused, (uintmax_t)cs->unread, (uintmax_t)cs->broken);
+		"not read, %ju closed that sent no requests, %ju idle ones that gave way",
+		(uintmax_t)cs->refused, (uintmax_t)cs->unread, (uintmax_t)cs->broken,
+		(uintmax_t)cs->idle);
 }
 
 // Lines that nobody will be woken for, as they have been read already.
@@ -295,7 +346,7 @@ int clients_open(struct clients *cs, int listener, unsigned int max)
 
 	cs->listener = listener;
 	cs->max = max;
-	cs->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	cs->spare = spare_open();
 	cs->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (cs->epoll < 0 || epoll_ctl(cs->epoll, EPOLL_CTL_ADD, listener, &e) != 0)
 		return -errno;

@@ -12,6 +12,7 @@
 #define CLIENTS_ANSWER_MAX (1024 * 1024) // bytes of an answer
 #define CLIENTS_READ_MS 10000 // who reads nothing of an answer for so long is closed
 #define CLIENTS_FOR_ROOT 4 // connections of root beyond control.connections
+#define CLIENTS_IDLE_MS 60000 // who has asked nothing for so long gives way where there is no room
 #define CLIENTS_BAD 5 // lines in a row that are no requests, and then a client is closed
 
 struct client {
@@ -23,6 +24,7 @@ struct client {
 	char *out; // an answer on its way
 	size_t out_len, out_sent;
 	uint64_t moved_ms; // when something of it was read last
+	uint64_t asked_ms; // when something of it came last, or an answer had gone
 	unsigned int bad; // lines in a row that were no requests
 	bool waits; // its request is being answered: nothing more is read meanwhile
 	bool serves; // its lines are being given out
@@ -32,7 +34,8 @@ struct client {
 
 struct clients {
 	int listener, epoll;
-	int spare; // descriptor that is given up to refuse who comes when there is none left
+	int spare; // descriptor to give up, to refuse who comes when there is none left; -1: gone
+	uint64_t deaf_ms; // since when nobody is accepted, for want of descriptors; 0 = all are
 	unsigned int max, nb;
 	bool more; // lines of some client have not had their turn
 	struct client *first;
@@ -40,7 +43,8 @@ struct clients {
 	void (*line)(void *ctx, struct client *c, char *line, size_t len);
 	void (*gone)(void *ctx, struct client *c); // the last that is heard of it
 	void *ctx;
-	uint64_t refused, unread, broken; // clients so far: too many, did not read, no JSON
+	// Clients so far: too many, did not read, no JSON, gave way to others.
+	uint64_t refused, unread, broken, idle;
 	uint64_t told_ms; // when the log was told of such clients last
 	uint64_t told; // how many had come by then
 };

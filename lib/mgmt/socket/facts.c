@@ -267,6 +267,7 @@ static json_t *own_clients(const struct control *k)
 	json_object_set_new(o, "refused", shown_number(cs->refused));
 	json_object_set_new(o, "unread", shown_number(cs->unread));
 	json_object_set_new(o, "broken", shown_number(cs->broken));
+	json_object_set_new(o, "idle", shown_number(cs->idle));
 	return o;
 }
 

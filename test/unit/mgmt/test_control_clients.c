@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections of the control socket where there is no room: who gives way and who does not, and
+// that a process without descriptors sleeps, and accepts again when it has some.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "socket/clients.h"
+
+#define MAX 3 // connections
+#define DESCRIPTORS 64
+#define WAIT_MS 20
+
+static char dir[] = "/tmp/clients.XXXXXX", path[64];
+static struct clients clients;
+static struct client *asked; // of the line that came last
+static int listener, sock[MAX + CLIENTS_FOR_ROOT + 1];
+static unsigned int all; // connections that this process may have
+
+static void line(void *ctx, struct client *c, char *text, size_t len)
+{
+	asked = c;
+	if (strcmp(text, "answer") == 0)
+		clients_answer(&clients, c, strdup("done\n"), 5);
+}
+
+static int setup(void **state)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+	strcpy(dir, "/tmp/clients.XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", dir);
+	strcpy(at.sun_path, path);
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	memset(sock, -1, sizeof(sock));
+	all = MAX + (geteuid() == 0 ? CLIENTS_FOR_ROOT : 0);
+	clients = (struct clients){.line = line};
+	return bind(listener, (const struct sockaddr *)&at, sizeof(at)) != 0 ||
+		listen(listener, 64) != 0 || clients_open(&clients, listener, MAX) != 0;
+}
+
+static int teardown(void **state)
+{
+	clients_close(&clients);
+	for (unsigned int i = 0; i <= all; i++)
+		close(sock[i]);
+	close(listener);
+	unlink(path);
+	return rmdir(dir);
+}
+
+static void serve(void)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		clients_serve(&clients, 0, -1);
+}
+
+static int join(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	strcpy(at.sun_path, path);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static void say(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+	serve();
+}
+
+// What has come: its length, 0 = closed, -1 = nothing.
+static ssize_t got(int fd)
+{
+	char buf[256];
+
+	return recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+}
+
+// All the room is taken. All have been silent for more than a minute, and sock[0] for longest.
+static void fill(void)
+{
+	const uint64_t now_ms = clients_now_ms();
+	unsigned int i = all;
+
+	for (unsigned int k = 0; k < all; k++) {
+		sock[k] = join();
+		serve();
+	}
+	assert_int_equal(clients.nb, all);
+	for (struct client *c = clients.first; c != NULL; c = c->next) // the newest is the first
+		c->asked_ms = now_ms - CLIENTS_IDLE_MS - 1000 * (all - i--);
+}
+
+static void the_longest_idle_gives_way(void **state)
+{
+	fill(); // all have been idle for a minute and more, sock[0] for longest
+	sock[all] = join();
+	serve();
+	assert_int_equal(clients.nb, all);
+	assert_int_equal(clients.idle, 1);
+	assert_int_equal(clients.refused, 0);
+	assert_int_equal(got(sock[0]), 0);
+	for (unsigned int i = 1; i <= all; i++)
+		assert_int_equal(got(sock[i]), -1);
+	say(sock[all], "answer\n");
+	assert_int_equal(got(sock[all]), 5);
+}
+
+// Nobody gives way who has asked within the last minute, or waits for an answer.
+static void who_is_served_does_not_give_way(void **state)
+{
+	uint64_t before;
+
+	fill();
+	for (unsigned int i = 0; i < all; i++)
+		say(sock[i], i == 0 ? "later\n" : "answer\n");
+	clients.first->asked_ms -= CLIENTS_IDLE_MS - 1000; // a second is missing
+	for (struct client *c = clients.first; c != NULL; c = c->next)
+		if (c->waits)
+			c->asked_ms -= 10 * CLIENTS_IDLE_MS;
+	before = clients.refused;
+	sock[all] = join();
+	serve();
+	assert_true(got(sock[all]) > 0); // why not
+	assert_int_equal(got(sock[all]), 0);
+	assert_int_equal(clients.refused, before + 1);
+	assert_int_equal(clients.idle, 0);
+	assert_int_equal(clients.nb, all);
+}
+
+// The last descriptor that was kept for this has gone to somebody else.
+static void without_descriptors_it_sleeps(void **state)
+{
+	const uint64_t begin = clients_now_ms();
+	struct rlimit before, few;
+	int taken[DESCRIPTORS];
+	unsigned int n = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){DESCRIPTORS, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	sock[0] = join();
+	close(clients.spare);
+	clients.spare = -1;
+	while ((taken[n] = dup(listener)) >= 0)
+		n++;
+	for (unsigned int i = 0; i < 20; i++)
+		clients_serve(&clients, WAIT_MS, -1);
+	assert_true(clients_now_ms() - begin >= 10 * WAIT_MS);
+	assert_int_equal(clients.nb, 0);
+	while (n > 0)
+		close(taken[--n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	while (clients.nb == 0) {
+		assert_true(clients_now_ms() - begin < 20000);
+		clients_serve(&clients, WAIT_MS, -1);
+	}
+	assert_true(clients.spare >= 0);
+	say(sock[0], "answer\n");
+	assert_int_equal(got(sock[0]), 5);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(the_longest_idle_gives_way),
+		CASE(who_is_served_does_not_give_way),
+		CASE(without_descriptors_it_sleeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
