@@ -82,14 +82,14 @@ class Fetch:
         return answer
 
     def known_meanings(self, known):
+        """Those that were not answered are asked for again next time."""
         pid = self.telemetry.greeting.get("pid")
         if pid not in known:
             known.clear()
-            known[pid] = {
-                of: self.ask(f"/slipring/meanings,{of}", dict)
-                for of in ("drops", "refusals", "streams", "dtls")
-            }
-        return known[pid]
+        of_all = known.setdefault(pid, {})
+        for of in ("drops", "refusals", "streams", "dtls"):
+            of_all[of] = of_all.get(of) or self.ask(f"/slipring/meanings,{of}", dict)
+        return of_all
 
     def add_table(self, answer, table, prefix, command, **labels):
         """The fields of one object."""

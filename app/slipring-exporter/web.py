@@ -87,7 +87,9 @@ class Web:
 
     def __init__(self, pages):
         self.pages = {"/": lambda accept: (200, TEXT, HELP), **pages}
-        self.room = threading.BoundedSemaphore(AT_A_TIME)
+        self.lock = threading.Lock()  # of what follows
+        self.count = 0  # connections that are served
+        self.silent = {}  # those of them that have not asked yet, the oldest first
         self.refused = 0  # connections, since there was no room
 
     def serve(self, sock):
@@ -98,21 +100,48 @@ class Web:
             except OSError:
                 time.sleep(0.1)  # no descriptor left, or a connection that is gone already
                 continue
-            if not self.room.acquire(blocking=False):
-                self.refused += 1
+            if not self.enter(conn):
                 conn.close()
                 continue
             try:
                 threading.Thread(target=self.one, args=(conn,), daemon=True).start()
             except RuntimeError:  # no thread to be had
-                self.room.release()
+                self.leave(self.heard(conn))
                 conn.close()
 
+    def enter(self, conn):
+        """Takes a connection in. Where there is no room the oldest that says nothing gives way."""
+        with self.lock:
+            if self.count < AT_A_TIME:
+                self.count += 1
+            else:
+                self.refused += 1
+                if not self.silent:
+                    return False
+                oldest = next(iter(self.silent))
+                del self.silent[oldest]
+                with contextlib.suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread reads the end
+            self.silent[conn] = None
+            return True
+
+    def heard(self, conn):
+        """It has asked, or ended. False when it has given way, and its place is another's."""
+        with self.lock:
+            return self.silent.pop(conn, self) is None
+
+    def leave(self, had_place):
+        with self.lock:
+            self.count -= had_place
+
     def one(self, conn):
+        head = None
+        with contextlib.suppress(OSError):
+            head = read_head(conn)
+        had_place = self.heard(conn)
         try:
             with conn, contextlib.suppress(OSError):
-                head = read_head(conn)
-                if head is None:
+                if head is None or not had_place:
                     return
                 status, kind, body = self.answer(head)
                 lines = [f"HTTP/1.1 {status} {PHRASES[status]}", f"Content-Type: {kind}"]
@@ -120,7 +149,7 @@ class Web:
                 conn.settimeout(ANSWER_S)
                 conn.sendall("\r\n".join(lines).encode() + (b"" if head[:4] == "HEAD" else body))
         finally:
-            self.room.release()
+            self.leave(had_place)
 
     def answer(self, head):
         words = head.splitlines()[0].split() if head.splitlines() else []
