@@ -334,6 +334,7 @@ def check_revived(lab, server, exporter):
 def main(lab):
     labs.need_own_server()
     exporters.need()
+    exporters.keep(lab)
     fake = Fake(lab, "fake")
     small = Exporter(
         lab, "--socket-dir", lab.dir, "--file-prefix", "fake", "--timeout", "1", port=9642

@@ -161,6 +161,7 @@ def check_cost(lab, exporter):
 def main(lab):
     labs.need_own_server()
     exporters.need()
+    exporters.keep(lab)
     for program in ("prometheus", "promtool", "turnutils_uclient"):
         if not shutil.which(program):
             raise labs.Skip(f"no {program}")

@@ -2,9 +2,11 @@
 """slipring-exporter in the lab: started as its unit says, as nobody, and what it answers."""
 
 import contextlib
+import fcntl
 import os
 import re
 import socket
+import stat
 import subprocess
 import sys
 
@@ -13,6 +15,8 @@ import lab as labs
 BINARY = os.path.join(labs.BUILD, "app/slipring-exporter/slipring-exporter")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 UNIT = os.path.join(labs.TOP, "conf/slipring-exporter.service")
+RUN = "/var/run/dpdk"
+LOCK = "/run/slipring-lab.lock"
 GROUP = "64999"  # confine.py's for groups that this machine does not have
 PORT = 9641
 SAMPLE = re.compile(r"([a-z_]\w*)(?:{(.*)})? (\S+)")
@@ -28,10 +32,32 @@ def need():
         raise labs.Skip(done.stderr)
 
 
-def share(prefix, *options):
-    """What root does after each start of slipring. /var/run/dpdk stays open to the group: another test
-    may be at it.
+def give_back(file):
+    with file, contextlib.suppress(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.seek(0)
+        uid, gid, mode = map(int, file.read().split())
+        os.chown(RUN, uid, gid)
+        os.chmod(RUN, mode)
+
+
+def keep(lab):
+    """Gives EAL's directory back at the end as it was: of tests that run at the same time the last one
+    does.
     """
+    os.makedirs(RUN, mode=0o700, exist_ok=True)
+    file = open(LOCK, "a+")
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is nobody's: so it was
+        was = os.stat(RUN)
+        file.truncate(0)
+        print(was.st_uid, was.st_gid, stat.S_IMODE(was.st_mode), file=file, flush=True)
+    fcntl.flock(file, fcntl.LOCK_SH)
+    lab.cleanup.callback(give_back, file)
+
+
+def share(prefix, *options):
+    """What root does after each start of slipring."""
     argv = [BINARY, "--share", GROUP, "--file-prefix", prefix, *options]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
