@@ -80,6 +80,7 @@ struct turn_event attempts_event(const struct attempt *a)
 		.method = a->method,
 		.why = a->why,
 		.more = a->more,
+		.others = a->others,
 		.name_len = a->name_len};
 
 	memcpy(e.name, a->name, a->name_len);
@@ -203,6 +204,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		.method = e->method,
 		.why = e->why,
 		.more = e->more,
+		.others = e->others,
 		.name_len = e->name_len < TURN_EVENT_NAME_LEN ? e->name_len : TURN_EVENT_NAME_LEN};
 	const uint64_t network = network_key(a, &e->client.addr);
 	const enum part source = what.proved ? PART_SOURCES : PART_OTHERS;

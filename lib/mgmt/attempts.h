@@ -30,6 +30,7 @@ struct attempt {
 	bool proved;
 	uint16_t method, why;
 	uint32_t more; // 0 = once; else so many times since the attempt before
+	bool others; // not all of them in that name
 	uint8_t name_len;
 	char name[TURN_EVENT_NAME_LEN];
 };

@@ -76,7 +76,7 @@ static void new_second(struct mgmt_events *m)
 // Who an event is about, in words and as fields.
 struct about {
 	char user[EVENT_TEXT_USER_LEN], client[ADDR_TEXT_LEN + 8];
-	char who[EVENT_TEXT_USER_LEN + ADDR_TEXT_LEN + 32]; // "ivan at 192.0.2.7:5000 (udp)"
+	char who[EVENT_TEXT_USER_LEN + ADDR_TEXT_LEN + 48]; // "ivan at 192.0.2.7:5000 (udp)"
 	struct mgmt_log_field field[8];
 	unsigned int nb;
 };
@@ -99,8 +99,8 @@ static void about_event(const struct mgmt_events *m, const struct turn_event *e,
 		addr_format_endpoint(&e->client, a->client, sizeof(a->client));
 	else
 		addr_format(&e->client.addr, a->client, sizeof(a->client));
-	snprintf(a->who, sizeof(a->who), "%s%s%s (%s)", a->user, a->user[0] != '\0' ? " at " : "",
-		a->client, transport);
+	snprintf(a->who, sizeof(a->who), "%s%s%s%s (%s)", a->user, e->others ? " and others" : "",
+		a->user[0] != '\0' || e->others ? " at " : "", a->client, transport);
 	if (e->name_len > 0)
 		about_add(a, mgmt_log_bytes("user", e->name, e->name_len));
 	about_add(a, mgmt_log_text("client", a->client));

@@ -56,6 +56,7 @@ struct turn_event {
 	uint32_t more;
 	uint32_t lifetime_s; // MADE, INTERIM: until it expires; ENDED: how long it has lived
 	struct turn_usage usage; // INTERIM, ENDED
+	bool others; // REFUSED: not all that more counts were in this name
 	uint8_t name_len;
 	// USERNAME as the client sent it, any bytes, truncated; behind a USERHASH the configured
 	// name. ENDED: what the allocation keeps of it, TURN_NAME_LEN bytes.

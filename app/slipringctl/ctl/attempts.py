@@ -7,7 +7,7 @@ TIME = 10  # columns before what happened
 
 
 def who(row):
-    user = row.get("user", "")
+    user = row.get("user", "") + (" and others" if row.get("others") else "")
     place = row.get("client", "many addresses")
     over = f" over {row['transport']}" if row.get("transport") else ""
     return f"{user} at {place}{over}" if user else f"{place}{over}"

@@ -98,6 +98,8 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	put_text(o, "event", event_text_kind(e));
 	put_id(o, e->id);
 	put_text(o, "user", event_text_user(e, user));
+	if (e->others)
+		json_object_set_new_nocheck(o, "others", json_true());
 	put_endpoint(o, "client", &e->client);
 	put_text(o, "transport", event_text_transport(c, e));
 	if (e->kind != TURN_EVENT_CONNECTION)

@@ -136,12 +136,19 @@ static uint64_t key_of(const struct fold *f, const struct turn_event *event)
 	return hash_addr(&f->key, &a, event->why);
 }
 
+static bool same_name(const struct turn_event *a, const struct turn_event *b)
+{
+	return a->name_len == b->name_len && memcmp(a->name, b->name, a->name_len) == 0;
+}
+
 // Counts a refusal like the one that was told last.
 static void entry_count(struct entry *e, const struct turn_event *event)
 {
 	const uint32_t more = e->last.more;
+	const bool others = e->last.others || (more > 0 && !same_name(&e->last, event));
 
 	e->last = *event;
+	e->last.others = others;
 	e->last.more = more < UINT32_MAX ? more + 1 : more;
 }
 

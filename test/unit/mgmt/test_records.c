@@ -222,9 +222,15 @@ static void test_refused(void **state)
 	assert_string_equal(text_of(o, "why"), "password-wrong");
 	assert_string_equal(text_of(o, "peer"), "[2001:db8::1]:9");
 	assert_int_equal(number_of(o, "times"), 4211);
+	assert_null(json_object_get(o, "others"));
 	assert_true(json_is_true(json_object_get(o, "proved")));
 	assert_null(json_object_get(o, "id"));
 	assert_null(json_object_get(o, "lost"));
+	json_decref(o);
+	r.event.others = true;
+	o = object_of(&r);
+	assert_string_equal(text_of(o, "user"), "ivan");
+	assert_true(json_is_true(json_object_get(o, "others")));
 	json_decref(o);
 }
 
@@ -236,7 +242,7 @@ static void test_values(void **state)
 			struct record r = record_of(UINT64_MAX);
 
 			memset(&r.event, why & 1 ? 0xff : 0, sizeof(r.event));
-			r.event.proved = true;
+			r.event.proved = r.event.others = true;
 			r.event.kind = (uint8_t)kind;
 			r.event.why = (uint16_t)(why < 299 ? why : UINT16_MAX);
 			r.wall_ms = why & 2 ? 0 : WALL_MS;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "limits/fold.h"
 #include "turn_refusal.h"
@@ -104,6 +105,56 @@ static void first_at_once_and_the_rest_after_ten_seconds(void **state)
 	now_ms += FOLD_MS;
 	expire();
 	assert_int_equal(events, 3); // there were no more
+}
+
+static void named(const char *name)
+{
+	struct turn_event e = {.at_ms = now_ms,
+		.kind = TURN_EVENT_REFUSED,
+		.client = {source(1), 1000},
+		.why = TURN_REFUSED_PASSWORD,
+		.proved = true,
+		.name_len = (uint8_t)strlen(name)};
+
+	memcpy(e.name, name, strlen(name));
+	fold_refused(fold, &e);
+}
+
+static void ten_seconds(void)
+{
+	now_ms += FOLD_MS;
+	expire();
+}
+
+// Behind one address there may be several users: not all of what is counted is put down to one.
+static void a_fold_of_several_names_says_so(void **state)
+{
+	static const char *const alone[] = {"ivan", "olga", "olga"};
+	static const char *const mixed[] = {"ivan", "olga", "ivan", "ivan"};
+	static const char *const longer[] = {"", "iva", "ivan", "ivan", "ivan"};
+
+	for (unsigned int i = 0; i < 3; i++)
+		named(alone[i]); // ivan is told at once, the others are olga's
+	ten_seconds();
+	assert_int_equal(last.more, 2);
+	assert_false(last.others);
+	assert_memory_equal(last.name, "olga", 4);
+	for (unsigned int i = 0; i < 4; i++)
+		named(mixed[i]);
+	assert_false(last.others);
+	ten_seconds();
+	assert_int_equal(last.more, 3);
+	assert_true(last.others);
+	assert_memory_equal(last.name, "ivan", 4); // the last of them
+	for (unsigned int i = 0; i < 5; i++)
+		named(longer[i]);
+	ten_seconds();
+	assert_true(last.others);
+	// and not for ever
+	named("ivan");
+	named("ivan");
+	ten_seconds();
+	assert_false(last.others);
 }
 
 // Also where nobody has swept it.
@@ -233,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(first_at_once_and_the_rest_after_ten_seconds),
+		T(a_fold_of_several_names_says_so),
 		T(an_entry_past_its_time_is_over),
 		T(reasons_and_sources_are_told_apart),
 		T(spoofed_addresses_push_nobody_out),
