@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# long: unit tests provoke each reason under ASan (test_refusals)
+"""Each reason for which a request is refused, provoked by a real client: what it is answered (RFC 8656,
+RFC 8489), and that the operator finds the reason by its user and its address, and in the records.
+Reasons of connections: test_reasons_streams.
+"""
+
+import itertools
+
+import lab as labs
+import reasons
+from lab import PEER4, PEER6, SERVER4, SERVER6
+from reasons import Cases, rest
+from server import CONFIG
+from turnlib import (
+    ALLOCATE,
+    BINDING,
+    CREATE_PERMISSION,
+    EVEN_PORT,
+    NONCE,
+    PASSWORD_ALGORITHM,
+    PASSWORD_ALGORITHMS,
+    REALM,
+    REFRESH,
+    REQUEST,
+    REQUESTED_ADDRESS_FAMILY,
+    REQUESTED_TRANSPORT,
+    RESERVATION_TOKEN,
+    SUCCESS,
+    UDP,
+    Auth,
+    build,
+)
+
+# What no client can provoke here, or makes no event, and which test has it.
+ELSEWHERE = {
+    "challenge": "how every client begins: counted only (test_exporter)",
+    "nonce-stale": "how long sessions go on: counted only (test_limits)",
+    "relay-lost": "the network has to take an address back (test_addresses)",
+    "no-memory": "a table that is full before limits are (unit test refusals)",
+    "internal": "libcrypto has to fail (unit test refusals)",
+}
+ASK = (REQUESTED_TRANSPORT, UDP)
+PEER = (PEER4, 5000)
+FAR = "198.51.100.7"  # behind no route
+PUBLIC4 = "203.0.113.1"
+
+wide, narrow, shared = Cases(), Cases(), Cases()
+
+# --- credentials ----------------------------------------------------------------------------------
+
+
+@wide.case(438, proved=False, named=False)  # whose address is not proved may give any name
+def nonce_foreign(me):
+    client = me.challenged()
+    nonce = client.auth.nonce
+    client.auth.nonce = nonce[:-1] + (b"A" if nonce[-1:] != b"A" else b"B")
+    return client.exchange(client.signed(ALLOCATE, [ASK]))
+
+
+@wide.case(400, proved=False, named=False)
+def credentials_incomplete(me):
+    client = me.challenged()
+    attrs = [ASK, (REALM, client.auth.realm.encode()), (NONCE, client.auth.nonce)]
+    return client.exchange(build(REQUEST, ALLOCATE, attrs, key=client.auth.key()))
+
+
+@wide.case(400)
+def password_algorithms(me):
+    client = me.challenged()
+    other = b"\0\7\0\0"
+    attrs = [ASK, (PASSWORD_ALGORITHMS, other), (PASSWORD_ALGORITHM, other)]
+    return client.exchange(client.signed(ALLOCATE, attrs))
+
+
+@wide.case(400, named=False)
+def name_long(me):
+    client = me.challenged(auth=Auth("n" * 800, "pw"))
+    return client.exchange(client.signed(ALLOCATE, [ASK]))
+
+
+@wide.case(401)
+def realm_wrong(me):
+    client = me.challenged()
+    client.auth.realm = "other.test"
+    return client.exchange(client.signed(ALLOCATE, [ASK]))
+
+
+@wide.case(401)
+def user_unknown(me):
+    return me.client(auth=Auth("nobody", "pw")).allocate()
+
+
+@wide.case(401)
+def password_wrong(me):
+    return me.client(auth=Auth("ivan", "wrong")).allocate()
+
+
+@wide.case(401)
+def rest_expired(me):
+    answer = me.client(auth=rest("rest-expired", after=-60)).allocate()
+    me.user = "rest-expired"
+    return answer
+
+
+@wide.case(401)
+def rest_password_wrong(me):
+    answer = me.client(auth=rest("rest-password-wrong", secret="another")).allocate()
+    me.user = "rest-password-wrong"
+    return answer
+
+
+@wide.case(method="Refresh")
+def guesses(me):
+    client = me.challenged(auth=Auth("ivan", "wrong"))
+    for _ in range(8):
+        client.send_raw(client.signed(REFRESH))
+
+
+@wide.case(proved=False, named=False)
+def unauthenticated(me):
+    client = me.client()
+    for _ in range(60):
+        client.send_raw(build(REQUEST, ALLOCATE, [ASK]))
+
+
+@wide.case(method="Binding", proved=False, named=False)
+def binding(me):
+    client = me.client()
+    for _ in range(20):
+        client.send_raw(build(REQUEST, BINDING))
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+@wide.case(420)
+def attribute_unknown(me):
+    return me.client().request(ALLOCATE, [ASK, (0x7F00, b"")])
+
+
+@wide.case(400, "CreatePermission")
+def malformed(me):
+    return me.allocated().request(CREATE_PERMISSION)
+
+
+@wide.case(437, "Refresh")
+def no_allocation(me):
+    return me.client().refresh()
+
+
+@wide.case(437)
+def allocated_already(me):
+    return me.allocated().allocate()
+
+
+@wide.case(441, "Refresh")
+def other_user(me):
+    client = me.allocated()
+    client.auth = Auth("olga", "geheim", realm=client.auth.realm, nonce=client.auth.nonce)
+    me.user = "olga"
+    return client.refresh()
+
+
+@wide.case(440)
+def family(me):
+    return me.client().allocate([(REQUESTED_ADDRESS_FAMILY, b"\5\0\0\0")])
+
+
+@wide.case(442)
+def transport(me):
+    return me.client().allocate(transport=b"\x06\0\0\0")
+
+
+@wide.case(443, "CreatePermission")
+def peer_family(me):
+    return me.allocated().permit((PEER6, 1))
+
+
+@wide.case(508)
+def reservation_unknown(me):
+    return me.client().allocate([(RESERVATION_TOKEN, b"\x12" * 8)])
+
+
+# --- peers ----------------------------------------------------------------------------------------
+
+
+@wide.case(403, "CreatePermission")
+def peer_denied(me):
+    return me.allocated().permit(("10.1.2.3", 9))
+
+
+@wide.case(403, "CreatePermission")
+def peer_unreachable(me):
+    return me.allocated().permit((FAR, 9))
+
+
+@wide.case(508, "CreatePermission")
+def permissions_full(me):
+    return me.allocated().permit(*((f"10.99.0.{host}", 9) for host in range(240, 244)))
+
+
+@wide.case(508, "ChannelBind")
+def channels_full(me):
+    client = me.allocated()
+    for number in range(2):
+        assert client.bind(0x4000 + number, (PEER4, 6000 + number)).cls == SUCCESS
+    return client.bind(0x4002, (PEER4, 6002))
+
+
+@wide.case(400, "ChannelBind")
+def channel_number(me):
+    return me.allocated().bind(0x3FFF, PEER)
+
+
+@wide.case(400, "ChannelBind")
+def channel_clash(me):
+    client = me.allocated()
+    assert client.bind(0x4000, PEER).cls == SUCCESS
+    return client.bind(0x4000, (PEER4, 5001))
+
+
+# --- quotas; the last of them fills the box -------------------------------------------------------
+
+
+@wide.case(486)
+def quota_user(me):
+    assert all(me.allocated() for _ in range(2))
+    return me.client().allocate()
+
+
+@wide.case(508)
+def quota_pair(me):
+    me.allocated()
+    return me.client().allocate([(EVEN_PORT, b"\x80")])
+
+
+@wide.case(486)
+def quota_source(me):
+    assert all(me.allocated(user=f"one of {number}") for number in range(4))
+    return me.client().allocate()
+
+
+@wide.case(486)
+def quota_total(me):
+    """Each of the others has an address of its own, so no other quota is in the way."""
+    for number in itertools.count():
+        filler = me.lab.client(rest(f"filler {number}"), ip=reasons.address(me.lab))
+        if filler.allocate().code:
+            break
+    return me.client().allocate()
+
+
+# --- where relay ports are few, and the network translates them -----------------------------------
+
+
+@narrow.case(508, "ChannelBind")
+def channel_form(me):
+    """By the peer's external address and by its own: it has one channel (508: nothing is wrong)."""
+    peer, client = me.allocated(user="peer"), me.allocated()
+    assert client.bind(0x4000, peer.relayed).cls == SUCCESS
+    return client.bind(0x4001, (SERVER4, peer.relayed[1]))
+
+
+@narrow.case(508)
+def no_port(me):
+    for number in range(64):
+        answer = me.client().allocate()
+        if answer.code:
+            break
+    return answer
+
+
+# --- where allocations share relay ports ----------------------------------------------------------
+
+
+@shared.case(508)
+def shared_no_pair(me):
+    return me.client().allocate([(EVEN_PORT, b"\0")])
+
+
+@shared.case(508, "ChannelBind")
+def shared_peer(me):
+    """As many have a peer as there are shared addresses, and one more."""
+    for number in range(16):
+        client = me.allocated(user=f"user {number}")
+        answer = client.bind(0x4000, (PEER4, 7000))
+        if answer.code:
+            break
+    return answer
+
+
+@shared.case(508, "ChannelBind")
+def shared_share(me):
+    """One user has it on more than half of the shared addresses."""
+    for _ in range(16):
+        answer = me.allocated().bind(0x4000, (PEER4, 7001))
+        if answer.code:
+            break
+    return answer
+
+
+@shared.case(508, "ChannelBind")
+def shared_full(me):
+    client = me.allocated()
+    for number in range(2):
+        assert client.bind(0x4000 + number, (PEER4, 7100 + number)).cls == SUCCESS
+    return client.bind(0x4002, (PEER4, 7102))
+
+
+def main(lab):
+    labs.need_own_server()
+    whole = {**CONFIG["ports"][0], "addresses": [SERVER4 + reasons.NETWORK, SERVER6 + "/64"]}
+    port = {key: value for key, value in whole.items() if key != "gateway"}
+    quick = {"rate": 1, "burst": 4}
+    limits = {"allocations": 24, "per-user": 2, "per-source": 4, "permissions": 3, "channels": 2}
+    limits |= {"guesses": quick, "binding": quick, "unauthenticated": {"rate": 1, "burst": 16}}
+    peers = {"allow": ["10.99.0.0/24", "fd99::/64", FAR]}
+    config = reasons.config(lab, "wide", ports=[port], limits=limits, peers=peers)
+    server = lab.server(config, allow={"guess-rate", "binding-rate", "unauthenticated-rate"})
+    reasons.check(lab, server, wide)
+    server.finish()
+
+    own = {"address": SERVER4 + reasons.NETWORK, "external": PUBLIC4}
+    port = {**whole, "addresses": [own]}
+    config = reasons.config(lab, "narrow", ports=[port],
+        listeners=[{"transport": "udp", "address": SERVER4}],
+        relay={"addresses": [SERVER4], "ports": "49152-49159"})  # fmt: skip
+    server = lab.server(config)
+    reasons.check(lab, server, narrow)
+    server.finish()
+
+    relay = {"mode": "shared", "ports": "3480-3483", "peers-per-allocation": 2, "peer-share": 50}
+    limits = {"allocations": 200}
+    server = lab.server(reasons.config(lab, "shared", ports=[whole], relay=relay, limits=limits))
+    reasons.check(lab, server, shared)
+    server.finish()
+    reasons.complete("lib/turn/turn_refusal.h", "TURN_REFUSALS", (wide, narrow, shared), ELSEWHERE)
+
+
+if __name__ == "__main__":
+    labs.run(main)

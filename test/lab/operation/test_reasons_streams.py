@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# long: unit tests provoke each reason under ASan (test_stream_refused, test_dtls_limits)
+"""Each reason for which a connection over TCP, TLS or DTLS is refused, provoked by a real client, and
+found by the operator by its address, and in the records. Reasons of requests: test_reasons.
+"""
+
+import contextlib
+import os
+import re
+
+import dtls
+import lab as labs
+import reasons
+import streams
+from lab import SERVER4, SERVER6, until
+from reasons import Cases
+from server import CONFIG
+from turnlib import SUCCESS
+
+PER_SOURCE, PER_NETWORK, TOTAL = 3, 4, 6
+ELSEWHERE = {}
+
+tcp, datagrams = Cases(), Cases()
+
+
+def none_left(me):
+    """What cases before have made is gone."""
+    gone = lambda: streams.counters(me.server)["connections"] == 0
+    until(gone, 10, "no connection is left")
+
+
+def held(me, ip, count):
+    """Connections that have said something, so that they do not give way to others."""
+    clients = [streams.client(me.lab, ip=ip) for _ in range(count)]
+    assert all(client.binding().cls == SUCCESS for client in clients)
+    return clients
+
+
+def close(clients):
+    for client in clients:
+        client.close()
+
+
+def subnets(lab, count):
+    """Addresses of the client host in as many /64 of one /48, with a way back."""
+    lab.dut.ip("-6", "route", "replace", "fd99:0:0::/48", "dev", "k0")
+    for number in range(1, count + 1):
+        ip = f"fd99:0:0:{number}::2"
+        lab.cli.ip("-6", "addr", "add", ip + "/128", "dev", "c0", "nodad", check=False)
+        yield ip
+
+
+# --- TCP and TLS ----------------------------------------------------------------------------------
+
+
+@tcp.case(named=False)
+def garbage(me):
+    sock = streams.connect(me.lab, ip=me.ip)
+    sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    assert streams.is_closed(sock)
+
+
+@tcp.case(named=False)
+def handshake_failed(me):
+    sock = streams.connect(me.lab, "tls", ip=me.ip)
+    sock.sendall(b"\x16\x03\x01\0\x05hello")
+    assert streams.is_closed(sock)
+
+
+@tcp.case(named=False)
+def slow(me):
+    assert streams.is_closed(streams.connect(me.lab, ip=me.ip))
+
+
+@tcp.case(named=False)
+def connections_source(me):
+    clients = held(me, me.ip, PER_SOURCE)
+    assert streams.refused(me.lab, me.ip)
+    close(clients)
+
+
+@tcp.case(named=False)
+def connections_network(me):
+    none_left(me)
+    *some, me.ip = subnets(me.lab, PER_NETWORK + 1)
+    clients = [client for ip in some for client in held(me, ip, 1)]
+    assert streams.refused(me.lab, me.ip)
+    close(clients)
+
+
+@tcp.case(named=False)
+def connections_total(me):
+    none_left(me)
+    places = [reasons.address(me.lab) for _ in range(TOTAL // PER_SOURCE)]
+    clients = [client for ip in places for client in held(me, ip, PER_SOURCE)]
+    assert streams.refused(me.lab, me.ip)
+    close(clients)
+
+
+@tcp.case(named=False)
+def gave_way(me):
+    """The first of as many as there are places, none of which has said anything."""
+    none_left(me)
+    first = streams.connect(me.lab, ip=me.ip)
+    places = [me.ip] * (PER_SOURCE - 1) + [reasons.address(me.lab)] * (TOTAL - PER_SOURCE)
+    others = [streams.connect(me.lab, ip=ip) for ip in places]
+    last = streams.client(me.lab, ip=reasons.address(me.lab))
+    assert last.binding().cls == SUCCESS and streams.is_closed(first)
+    close([*others, last])
+
+
+@tcp.case(named=False)
+def handshake_rate(me):
+    for _ in range(12):
+        none_left(me)
+        try:
+            streams.client(me.lab, "tls", ip=me.ip).close()
+        except OSError:  # reset in its handshake
+            return
+    raise AssertionError("no handshake is one too many")
+
+
+@tcp.case(named=False)
+def files(me):
+    """Out of file descriptors, until the limit is raised again."""
+    none_left(me)
+    pid = str(me.server.process.pid)
+    limit = re.search(r"NOFILE\s.*?(\d+)\s+(\d+)", labs.command("prlimit", "-p", pid, "-n"))
+    used = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
+    labs.command("prlimit", "-p", pid, f"--nofile={used + 1}:{limit[2]}")
+    taken, places = [], [me.ip, reasons.address(me.lab)]
+    refused = lambda: streams.counters(me.server)["refused_files"]
+    dealt_with = lambda: refused() + streams.counters(me.server)["accepted"]
+    for number in range(TOTAL):
+        before = dealt_with()
+        with contextlib.suppress(ConnectionError):
+            taken.append(streams.connect(me.lab, ip=places[number % 2 if not refused() else 0]))
+        until(lambda before=before: dealt_with() > before, 3, "it is accepted or refused")
+    labs.command("prlimit", "-p", pid, f"--nofile={limit[1]}:{limit[2]}")
+    close(taken)
+
+
+# --- DTLS -----------------------------------------------------------------------------------------
+
+
+def none_open(me):
+    until(lambda: dtls.counters(me.server)["open"] == 0, 10, "no session is left")
+
+
+@datagrams.case(named=False)
+def dtls_source(me):
+    sessions = [dtls.client(me.lab, ip=me.ip) for _ in range(PER_SOURCE)]
+    unanswered(me)
+    close(sessions)
+
+
+@datagrams.case(named=False)
+def dtls_network(me):
+    none_open(me)
+    *some, me.ip = subnets(me.lab, PER_NETWORK + 1)
+    sessions = [dtls.client(me.lab, ip=ip) for ip in some]
+    unanswered(me)
+    close(sessions)
+
+
+@datagrams.case(named=False)
+def dtls_total(me):
+    none_open(me)
+    places = [reasons.address(me.lab) for _ in range(TOTAL // PER_SOURCE)]
+    sessions = [dtls.client(me.lab, ip=ip) for ip in places for _ in range(PER_SOURCE)]
+    unanswered(me)
+    close(sessions)
+
+
+@datagrams.case(named=False)
+def dtls_handshake_failed(me):
+    """Its cookie is good, and then it says nothing more."""
+    none_open(me)
+    begun(me)
+
+
+def begun(me):
+    """A ClientHello with its cookie."""
+    sock = me.lab.cli.udp(me.ip)
+    sock.settimeout(5 * labs.SLOW)
+    sock.connect((SERVER6 if ":" in me.ip else SERVER4, dtls.PORT))
+    random = os.urandom(32)
+    sock.send(dtls.hello(random=random))
+    answer = sock.recv(2000)
+    assert answer[13] == 3, answer.hex()  # HelloVerifyRequest (RFC 6347 4.2.1)
+    sock.send(dtls.hello(cookie=answer[28 : 28 + answer[27]], random=random))
+    return sock
+
+
+def unanswered(me):
+    """One session too many: the first flight of its handshake is not answered."""
+    before = dtls.counters(me.server)
+    sock = begun(me)
+    refused = lambda c: sum(c[f"refused_{limit}"] for limit in ("total", "source", "network"))
+    until(lambda: refused(dtls.counters(me.server)) > refused(before), 5, "it is refused")
+    sock.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        raise AssertionError(sock.recv(2000).hex())
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    lab.dut.ip("route", "add", "10.99.0.0" + reasons.NETWORK, "dev", "k0")
+    config = streams.config(lab, ("tcp", "tls"), handshake=1)
+    config["streams"] |= {"connections": TOTAL, "per-source": PER_SOURCE, "per-network": PER_NETWORK}
+    config["listeners"] += [
+        {"transport": "dtls", "address": address, "port": dtls.PORT} for address in (SERVER4, SERVER6)
+    ]
+    limits = {"sessions": TOTAL, "per-source": PER_SOURCE, "per-network": PER_NETWORK}
+    config["dtls"] = {**limits, "handshake": 1}
+    config["limits"] = {"handshakes": {"rate": 1, "burst": 8}}
+    addresses = [SERVER4 + reasons.NETWORK, SERVER6 + "/48"]
+    config["ports"] = [{**CONFIG["ports"][0], "addresses": addresses}]
+    allow = {"dtls-full", "dtls-record", "dtls-ended", "dtls-unknown", "dtls-rate"}
+    server = lab.server(reasons.config(lab, "streams", **config), allow=allow)
+    reasons.check(lab, server, tcp, "connection-refused")
+    reasons.check(lab, server, datagrams, "connection-refused")
+    reasons.complete("lib/stream/stream.h", "STREAM_REFUSALS", (tcp, datagrams), ELSEWHERE)
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reasons of refusals, each provoked by a real client: who was refused, and what the operator finds of
+it in slipringctl explain and in the records. Which reasons there are say the lists of the sources.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import time
+from dataclasses import dataclass
+
+import lab as labs
+from control import Control
+from lab import until
+from turnlib import SUCCESS, Auth, rest_credentials
+
+SECRET = "reasons"
+# Each client is in a /24 of its own: no more than 16 addresses of one are remembered (attempts.c).
+NETWORK = "/16"  # of the server's address
+_networks = itertools.count(1)
+
+
+@dataclass
+class Case:
+    """How a reason is provoked. run(me) returns the answer, or None where silence is one."""
+
+    reason: str
+    code: int
+    method: str
+    proved: bool  # whether the client has shown that its address is its own
+    named: bool  # whether the request says who asks
+    run: callable
+
+
+class Cases:
+    """A table of them: the decorator case() adds a function whose name is that of the reason."""
+
+    def __init__(self):
+        self.rows = []
+
+    def case(self, code=0, method="Allocate", proved=True, named=True):
+        def add(run):
+            reason = run.__name__.replace("_", "-")
+            self.rows.append(Case(reason, code, method, proved, named, run))
+            return run
+
+        return add
+
+
+class Me:
+    """The client of one case, with an address that nobody else has. Its REST name is the reason."""
+
+    def __init__(self, lab, server, case):
+        self.lab, self.server, self.case = lab, server, case
+        self.ip = address(lab)
+        self.user = case.reason
+
+    def client(self, auth=None, user=None):
+        self.user = auth.user if auth else user or self.case.reason
+        return self.lab.client(auth or rest(self.user), ip=self.ip)
+
+    def allocated(self, **kwargs):
+        client = self.client(**kwargs)
+        answer = client.allocate()
+        assert answer.cls == SUCCESS, (self.case.reason, answer)
+        return client
+
+    def challenged(self, **kwargs):
+        client = self.client(**kwargs)
+        client.challenge()
+        return client
+
+
+def rest(name, after=600, secret=SECRET):
+    return Auth(*rest_credentials(secret, time.time() + after, name))
+
+
+def address(lab):
+    """One more of the client host."""
+    ip = f"10.99.{next(_networks)}.2"
+    lab.add_address(lab.cli, "c0", ip)
+    return ip
+
+
+def listed(path, macro):
+    """The names of an X-list of reasons in a header, with the codes where it has any."""
+    with open(os.path.join(labs.TOP, path)) as file:
+        text = file.read().replace("\\\n", " ")
+    body = next(line for line in text.splitlines() if line.startswith(f"#define {macro}(X)"))
+    rows = re.findall(r'X\(\w+,\s*(?:(\d+),\s*)?"([a-z0-9-]+)"', body)
+    assert len(rows) == body.count("X("), rows
+    return {name: int(code or 0) for code, name in rows}
+
+
+def provoke(lab, server, case):
+    """Runs a case; the client that was refused."""
+    me = Me(lab, server, case)
+    answer = case.run(me)
+    assert (answer.code if answer else 0) == case.code, (case.reason, answer)
+    return me
+
+
+def host(client):
+    """The address of a client as records have it: 192.0.2.1:5, [2001:db8::1]:5, or without a port."""
+    if client.startswith("["):
+        return client[1:].split("]")[0]
+    return client.split(":")[0] if client.count(":") == 1 else client
+
+
+def attempt(ask, me, **whom):
+    """What explain tells of it, if it does."""
+    rows = ask.ask("explain", **whom)["rows"]
+    mine = lambda r: r.get("why") == me.case.reason and host(r.get("client", "")) == me.ip
+    return next(filter(mine, rows), None)
+
+
+def told(ask, lab, server, me):
+    """Waits until explain tells of it. Stream threads fold refusals of two sources into one where they
+    share a place (lib/stream/refused.h): then another source has to be refused.
+    """
+    for _ in range(5):
+        try:
+            until(lambda: attempt(ask, me, source=me.ip), 2, "it is told")
+            return me
+        except AssertionError:
+            me = provoke(lab, server, me.case)
+    raise AssertionError(f"{me.case.reason} is not told")
+
+
+def explained(ask, me, event="refused"):
+    """Found by the client's address, and by the name of who asks where there is one."""
+    case = me.case
+    places = [{"source": me.ip}] + [{"user": me.user}] * case.named
+    for whom in places:
+        row = attempt(ask, me, **whom)
+        assert row, f"{case.reason} of {whom}"
+        assert row["event"] == event, row
+        assert row["text"] and row["advice"] and 0 <= row["ago"] <= 60 * labs.SLOW, row
+        if event == "refused":
+            assert (row["code"], row["method"], row["proved"]) == (
+                case.code, case.method, case.proved), row  # fmt: skip
+        assert not case.named or row["user"].endswith(me.user), row
+
+
+def recorded(path, people):
+    """Each has a record, too."""
+
+    def missing():
+        with open(path) as file:
+            rows = [json.loads(line) for line in file.read().splitlines(keepends=True) if line[-1] == "\n"]
+        found = {(row.get("why"), row.get("code", 0), host(row.get("client", ""))) for row in rows}
+        return [me.case.reason for me in people if (me.case.reason, me.case.code, me.ip) not in found]
+
+    with contextlib.suppress(AssertionError):
+        until(lambda: not missing(), 15, "the records")
+    assert not missing(), missing()
+
+
+def check(lab, server, cases, event="refused"):
+    """All of it, on one server: see config()."""
+    begin = time.monotonic()
+    people = [provoke(lab, server, case) for case in cases.rows]
+    with Control(server.config["control"]["socket"]) as ask:
+        people = [told(ask, lab, server, me) for me in people]
+        for me in people:
+            explained(ask, me, event)
+    recorded(server.config["records"]["file"], people)
+    print(f"{len(people)} reasons in {time.monotonic() - begin:.1f} s:", *(m.case.reason for m in people))
+
+
+def config(lab, name, **more):
+    """What a server of such a test has: a control socket, records, REST users."""
+    users = [{"name": "ivan", "password": "pw"}, {"name": "olga", "password": "geheim"}]
+    return {
+        "control": {"socket": os.path.join(lab.dir, name + ".sock")},
+        "records": {"file": os.path.join(lab.dir, name + ".json")},
+        "auth": {"realm": "turn.test", "users": users, "secrets": [SECRET]},
+        "workers": {"count": 1},  # rates are divided by the number of workers
+        **more,
+    }
+
+
+def complete(path, macro, tables, elsewhere):
+    """Every reason of a list is in a table, or elsewhere says why not; and the codes are those that
+    the clients have got."""
+    names = listed(path, macro)
+    cases = {case.reason: case.code for cases in tables for case in cases.rows}
+    assert not set(cases) - set(names), set(cases) - set(names)
+    left = set(names) - set(cases) - set(elsewhere)
+    assert not left, f"no test provokes {left}"
+    for reason, code in cases.items():
+        assert names[reason] == code, (reason, code, names[reason])
