@@ -7,7 +7,8 @@ import re
 import subprocess
 
 import lab as labs
-from lab import PEER4
+from control import ctl
+from lab import PEER4, until
 from server import BINARY, CONFIG
 from turnlib import SUCCESS
 
@@ -72,6 +73,24 @@ def profiles(lab):
     check(lab, {"drivers": own}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
 
 
+def statistics(lab):
+    """What the driver counts is shown, within 80 columns, and is what the workers have counted."""
+    path = os.path.join(lab.dir, "control.sock")
+    server = lab.server({"control": {"socket": path}})
+    relays(lab)
+
+    def same():
+        before = server.stats()
+        text = ctl(path, "ports", "--xstats")
+        shown = dict(re.findall(r"^wan: ([rt]x)_good_packets (\d+)$", text, re.M))
+        assert shown and all(len(line) <= 80 for line in text.splitlines()), text
+        return shown == {way: str(before[way]) for way in ("rx", "tx")}
+
+    until(same, 5, "xstats are as the counters")
+    assert "_good_packets" not in ctl(path, "ports")
+    server.finish()
+
+
 def slipring(*args):
     return subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=20, check=False)
 
@@ -112,6 +131,7 @@ def main(lab):
     labs.need_own_server()
     refusals(lab)
     profiles(lab)
+    statistics(lab)
 
 
 if __name__ == "__main__":
