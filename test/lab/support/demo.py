@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 
+import control
 import lab as labs
 import server
 import shipped
@@ -173,6 +174,11 @@ def counted(appliance):
     return good
 
 
+def control_socket(appliance):
+    """Where it is without control.socket in the file."""
+    return f"/run/slipring/{appliance.prefix}.sock"
+
+
 def reach(lab, appliance):
     say(f"""
 Still running. TURN server 10.99.0.1 and [fd99::1]: UDP and TCP on 3478, TLS and DTLS on 5349, TCP and
@@ -180,6 +186,8 @@ TLS on 443.
   more clients   ip netns exec {lab.cli.name} turnutils_uclient {USER} -e {PEER4} {SERVER4}
   with TLS       ip netns exec {lab.cli.name} turnutils_uclient -t -S {USER} -e {PEER4} {SERVER4}
   with DTLS      ip netns exec {lab.cli.name} turnutils_uclient -S {USER} -e {PEER4} {SERVER4}
+  who is there   {control.PROGRAM} --socket {control_socket(appliance)} allocations
+                 (or status, users, explain USER, drops, ...)
   counters       dpdk-telemetry.py -f {appliance.prefix}     (/slipring/stats, /slipring/drops, ...)
   log            {appliance.log_path}
   end it         kill {os.getpid()}""")
