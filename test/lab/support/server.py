@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import glob
 import json
 import os
 import re
@@ -183,6 +184,8 @@ class Slipring(Process):
 
     def remove_leftovers(self):
         shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)  # EAL leaves it, empty
+        for path in glob.glob(f"/run/slipring/{self.prefix}.sock*"):  # a control socket's lock stays
+            os.unlink(path)
 
     # -- telemetry
 
