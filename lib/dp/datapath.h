@@ -18,6 +18,7 @@
 #include "turn_config.h"
 #include "udp.h"
 
+struct dp_capture;
 struct exception;
 struct learn;
 struct local_addrs;
@@ -90,6 +91,7 @@ struct dp {
 	void (*events_take)(void *ctx, const struct turn_event *e);
 	void *events_ctx;
 	bool events_direct; // set when workers no longer run
+	struct dp_capture *capture; // NULL: none; changed while no worker knows of it
 };
 
 typedef struct port *dp_port_opener(const struct port_config *c, char *error, size_t len);

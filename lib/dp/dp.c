@@ -14,6 +14,7 @@
 #include "dp.h"
 #include "addr.h"
 #include "backlog.h"
+#include "capture/capture.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "conf.h"
@@ -384,6 +385,7 @@ void dp_quiesce(struct dp *d)
 
 void dp_destroy(struct dp *d)
 {
+	capture_free(d);
 	learn_free(d);
 	exception_free_all(d);
 	handover_free(d);

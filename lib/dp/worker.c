@@ -25,6 +25,7 @@
 #include "worker.h"
 #include "accept.h"
 #include "backlog.h"
+#include "capture/capture.h"
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
@@ -59,6 +60,8 @@
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 {
 	w->live.drop[reason]++;
+	if (unlikely(w->capture != NULL))
+		capture_drop(w, m, reason);
 	if (unlikely(m == w->losses.m))
 		losses_planned(w, reason);
 	rte_pktmbuf_free(m);
@@ -90,8 +93,13 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 {
 	burst_once(w, of, homes);
-	while (unlikely(dtls_clients_waiting(w)))
-		burst_once(w, dtls_clients_open_burst(w), 0);
+	while (unlikely(dtls_clients_waiting(w))) {
+		const unsigned int opened = dtls_clients_open_burst(w);
+
+		if (unlikely(w->capture != NULL))
+			capture_burst(w, DP_CAPTURE_DTLS_IN);
+		burst_once(w, opened, 0);
+	}
 }
 
 // --- the round ----------------------------------------------------------------------------------
@@ -147,6 +155,8 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	}
 	w->live.rx_bursts++;
 	w->live.rx_hist[stats_class(n)]++;
+	if (unlikely(w->capture != NULL))
+		capture_rx(w, q->port, n);
 	if (unlikely(p->rx_super | p->shared)) {
 		receive_special(w, p, n);
 		return n;
@@ -208,6 +218,8 @@ static unsigned int receive_stream(struct worker *w, unsigned int thread)
 	b->n = streams_take(w, thread, b->m, &taken);
 	for (unsigned int i = 0; i < b->n; i++)
 		b->turn.view[i] = mbuf_meta_of(b->m[i])->datagram;
+	if (unlikely(w->capture != NULL))
+		capture_burst(w, DP_CAPTURE_STREAM_IN);
 	burst_route(w, b->n, 0);
 	streams_settle(w);
 	return taken;

@@ -29,6 +29,7 @@
 #include "turn_line.h"
 #include "turn_shard.h"
 
+struct capture;
 struct dp;
 struct fragments;
 struct neigh_hop;
@@ -75,6 +76,7 @@ struct worker {
 	// there is a port that no frame may take the fast path to.
 	uint16_t plain_max;
 	bool marks; // some listener has a DSCP for its clients' traffic (ip/dscp.h)
+	struct capture *capture; // NULL: nobody captures (capture/capture.h)
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;
 	struct stun_crypto *crypto;

@@ -4,6 +4,7 @@
 #include "clients/dtls_clients.h"
 #include "addr.h"
 #include "bytes.h"
+#include "capture/capture.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -443,6 +444,15 @@ struct record {
 	uint16_t len; // the message's, then the record's
 };
 
+static void capture(struct worker *w, const struct session *c, const struct record *r)
+{
+	struct turn_view v = sessions_view(w, c);
+
+	v.data = r->message;
+	v.len = r->len;
+	capture_message(w, DP_CAPTURE_DTLS_OUT, &v);
+}
+
 // DP_SENT or a reason.
 static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 {
@@ -455,6 +465,8 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 		return DP_DROP_MTU;
 	if (r->at + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
 		return DP_DROP_HEADROOM;
+	if (unlikely(w->capture != NULL))
+		capture(w, c, r);
 	n = dtls_session_write(c->dtls, r->message, r->len, r->at);
 	if (n < 0) {
 		sessions_end(w, c, &w->live.dtls.failed);

@@ -8,6 +8,7 @@
 
 #include "clients/streams.h"
 #include "backlog.h"
+#include "capture/capture.h"
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "conf.h"
@@ -23,6 +24,8 @@
 #include "stream.h"
 #include "turn.h"
 #include "turn_config.h"
+#include "turn_line.h"
+#include "turn_mark.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "worker.h"
@@ -312,6 +315,16 @@ void streams_settle(struct worker *w)
 		messages_notes(w);
 }
 
+// Captures a message that m has for a client.
+static void capture(struct worker *w, const struct rte_mbuf *m, const struct turn_view *client)
+{
+	struct turn_view v = *client;
+
+	v.data = rte_pktmbuf_mtod(m, const uint8_t *);
+	v.len = m->data_len;
+	capture_message(w, DP_CAPTURE_STREAM_OUT, &v);
+}
+
 static void put_down(
 	struct worker *w, struct rte_mbuf *m, uint64_t conn, bool media, uint32_t lease_s)
 {
@@ -379,6 +392,8 @@ void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	}
 	memcpy(at, answer, len);
 	rewrite_set_frame(m, at, len);
+	if (unlikely(w->capture != NULL))
+		capture(w, m, v);
 	put_down(w, m, v->stream, false, lease_s);
 }
 
@@ -387,6 +402,7 @@ void streams_forward(
 {
 	uint8_t *at = (uint8_t *)(uintptr_t)v->data + r->off - r->front_len;
 	const uint8_t *first = m->buf_addr;
+	const struct turn_line *l = &w->lines[v->slot];
 	const uint16_t pad = -r->len & 3; // RFC 8656 12.5; in a Data indication that of its DATA
 	const uint32_t len = (uint32_t)r->front_len + r->len + pad;
 
@@ -397,6 +413,10 @@ void streams_forward(
 	memcpy(at, r->front, r->front_len);
 	memset(at + r->front_len + r->len, 0, pad);
 	rewrite_set_frame(m, at, len);
+	if (unlikely(w->capture != NULL))
+		capture(w, m,
+			&(struct turn_view){.src = l->end[TURN_FROM_CLIENT],
+				.mark = l->mark[TURN_FROM_CLIENT] & TURN_MARK_CLIENT});
 	put_down(w, m, w->stream_at[v->slot], true, 0);
 }
 

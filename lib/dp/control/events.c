@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 #include <rte_ring_elem.h>
 
+#include "capture/capture.h"
 #include "control/events.h"
 #include "datapath.h"
 #include "dp.h"
@@ -98,6 +99,8 @@ void events_put(void *worker, const struct turn_event *e)
 	struct worker *w = worker;
 	const struct dp *d = w->dp;
 
+	if (unlikely(w->capture != NULL))
+		capture_event(w, e);
 	if (unlikely(d->events_direct)) {
 		d->events_take(d->events_ctx, e);
 		return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "capture/capture.h"
 #include "clients/client.h"
 #include "control/events.h"
 #include "control/mailbox.h"
@@ -115,6 +116,10 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		return answer_kill(w, q, a);
 	case DP_ASK_NEIGHBOURS:
 		answer_neighbours(w, max, a);
+		break;
+	case DP_ASK_CAPTURE:
+		capture_set(w, q->capture);
+		a->walk.end = true;
 		break;
 	}
 	return a->walk.end || a->nb >= max;

@@ -2,6 +2,7 @@
 // Frames on their way out. A queue has one owner, so there are no locks: a worker without a queue
 // of its own on a port gives its frames to one that has.
 #include "link/tx.h"
+#include "capture/capture.h"
 #include "coalesce.h"
 #include "control/stats.h"
 #include "datapath.h"
@@ -84,6 +85,8 @@ static void flush_one(struct worker *w, uint8_t index)
 	if (unlikely(__atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED) > 1))
 		frames = coalesce(w, p, o);
 	w->live.tx_hist[stats_class(frames)]++;
+	if (unlikely(w->capture != NULL))
+		capture_tx(w, index, o->m, frames);
 	sent = port_tx(p, w->id, o->m, (uint16_t)frames);
 	if (unlikely(sent < frames))
 		offer_rest(w, p, o->m + sent, frames - sent, sent == 0);
@@ -110,6 +113,8 @@ void tx_put_super(
 	struct port *p = w->dp->port[port].port;
 
 	flush_one(w, port);
+	if (unlikely(w->capture != NULL))
+		capture_tx(w, port, &m, 1);
 	for (unsigned int tries = 0; tries <= TX_RETRIES; tries++) {
 		if (port_tx(p, w->id, &m, 1) == 0)
 			continue;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matches frames against a few allocations. Nearly every frame of a busy worker is somebody else's:
+// two looks at a bitmap of ports tell so.
+#include "capture/capture_filter.h"
+#include "protocols.h"
+#include "turn_relay_map.h"
+
+static void port_set(struct capture_filter *f, uint16_t port)
+{
+	f->ports[port / 64] |= UINT64_C(1) << port % 64;
+}
+
+static void ports_of(struct capture_filter *f, const struct capture_end *e)
+{
+	port_set(f, e->client.port);
+	if (e->relay_port != 0)
+		port_set(f, e->relay_port);
+}
+
+void capture_filter_init(struct capture_filter *f, const struct dp_capture_wanted *wanted)
+{
+	*f = (struct capture_filter){.wanted = *wanted};
+}
+
+// The addresses by which peers see a relay address: itself, and what stands for it in pools.
+static void relays_of(struct capture_end *e, const struct turn_config *c, const struct addr *relay)
+{
+	uint32_t index = 0;
+
+	while (index < c->nb_relay && !addr_eq(&c->relay[index], relay))
+		index++;
+	e->relay[e->nb_relays++] = *relay;
+	for (uint32_t p = 1; index < c->nb_relay && p <= c->nb_relay_pools && p < CAPTURE_RELAYS;
+		p++)
+		e->relay[e->nb_relays++] = turn_relay_pool_addr(c, p, index);
+}
+
+bool capture_filter_add(
+	struct capture_filter *f, const struct turn_config *c, const struct turn_info *i)
+{
+	const struct turn_listener *l = &c->listeners[i->listener];
+	struct capture_end *e = &f->end[f->nb];
+
+	if (f->nb == DP_CAPTURE_ENDS || i->listener >= c->nb_listeners)
+		return false;
+	for (unsigned int k = 0; k < f->nb; k++)
+		if (f->end[k].id == i->id)
+			return false;
+	*e = (struct capture_end){.id = i->id,
+		.client = i->client,
+		.server = l->at,
+		.proto = turn_listener_is_stream(l) ? NET_PROTO_TCP : NET_PROTO_UDP,
+		.listener = i->listener};
+	if (!c->shared) {
+		e->relay_port = i->relay.port;
+		relays_of(e, c, &i->relay.addr);
+	}
+	ports_of(f, e);
+	f->nb++;
+	return true;
+}
+
+bool capture_filter_remove(struct capture_filter *f, uint64_t id)
+{
+	unsigned int k = 0;
+
+	while (k < f->nb && f->end[k].id != id)
+		k++;
+	if (k == f->nb)
+		return false;
+	f->end[k] = f->end[--f->nb];
+	memset(f->ports, 0, sizeof(f->ports));
+	for (k = 0; k < f->nb; k++)
+		ports_of(f, &f->end[k]);
+	return true;
+}
+
+// Whether a flow between us and another has this end of an allocation at `ours` or `other`.
+static bool is_of(const struct capture_end *e, uint8_t proto, const struct endpoint *ours,
+	const struct endpoint *other)
+{
+	if (proto == e->proto && endpoint_eq(other, &e->client) && endpoint_eq(ours, &e->server))
+		return true;
+	if (proto != NET_PROTO_UDP || e->relay_port == 0 || ours->port != e->relay_port)
+		return false;
+	for (unsigned int i = 0; i < e->nb_relays; i++)
+		if (addr_eq(&ours->addr, &e->relay[i]))
+			return true;
+	return false;
+}
+
+bool capture_filter_frame(
+	const struct capture_filter *f, const struct capture_look *l, uint64_t *id)
+{
+	const struct endpoint *a = &l->end[0], *b = &l->end[1];
+
+	*id = 0;
+	if (l->flow && (capture_filter_port(f, a->port) || capture_filter_port(f, b->port))) {
+		for (unsigned int k = 0; k < f->nb; k++) {
+			if (!is_of(&f->end[k], l->proto, a, b) &&
+				!is_of(&f->end[k], l->proto, b, a))
+				continue;
+			*id = f->end[k].id;
+			return true;
+		}
+	}
+	return f->wanted.of_source && l->ip &&
+		(addr_prefix_contains(&f->wanted.source, &l->src) ||
+			addr_prefix_contains(&f->wanted.source, &l->dst));
+}
+
+bool capture_filter_message(const struct capture_filter *f, const struct endpoint *client,
+	uint8_t listener, uint64_t *id)
+{
+	*id = 0;
+	for (unsigned int k = 0; k < f->nb; k++) {
+		if (f->end[k].listener != listener || !endpoint_eq(&f->end[k].client, client))
+			continue;
+		*id = f->end[k].id;
+		return true;
+	}
+	return f->wanted.of_source && addr_prefix_contains(&f->wanted.source, &client->addr);
+}
