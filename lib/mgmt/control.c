@@ -26,7 +26,14 @@ struct running {
 
 static void gone(void *ctx, struct client *c)
 {
+	captures_gone(ctx, c);
 	scans_gone(ctx, c);
+}
+
+// The shorter of two times; -1 = for ever.
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 // How long to wait for clients, in ms. A scan waits for a worker: it has slept then.
@@ -53,7 +60,8 @@ static void *loop(void *arg)
 	bool stop = false;
 
 	while (!stop) {
-		const int64_t us = scans_step(k);
+		const int64_t captures_us = captures_step(k);
+		const int64_t us = sooner(captures_us, scans_step(k));
 
 		stop = clients_serve(&k->clients, wait_ms(us, clients_now_ms(), tick_ms), r->stop);
 		if (clients_now_ms() < tick_ms)
@@ -151,5 +159,6 @@ void mgmt_control_stop(struct control *c)
 		LOG(CONTROL, ERR, "the thread cannot be told to stop: %s", strerror(errno));
 	pthread_join(r->thread, NULL);
 	scans_close(c);
+	captures_close(c);
 	free_all(r);
 }

@@ -24,6 +24,10 @@ static const struct {
 		"Live allocations. sort: rate, age, datagrams, bytes."},
 	{"show", listings_show, " id page ", "All about one allocation."},
 	{"kill", listings_kill, " id user source ", "Ends allocations; answers how many."},
+	{"capture", captures_command,
+		" id user client drop payload decrypted seconds datagrams bytes snap more stop ",
+		"Frames of allocations, of an address or a drop reason; more: what there is by "
+		"now."},
 	{"users", listings_users, " user sort page rows ",
 		"Users that have allocations. sort: allocations, datagrams, bytes."},
 	{"ports", facts_ports, " xstats ",

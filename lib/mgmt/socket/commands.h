@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "capture/captures.h"
 #include "conf.h"
 #include "dp.h"
 #include "socket/clients.h"
@@ -26,6 +27,7 @@ struct control {
 	struct stun_crypto *crypto; // of this thread
 	struct clients clients;
 	struct scans scans;
+	struct captures captures;
 	struct facts facts;
 };
 

@@ -44,6 +44,8 @@ static void finish(struct scan *s)
 		at = &(*at)->next;
 	*at = s->next;
 	k->scans.heavy -= s->begun && s->kind->heavy;
+	if (s->kind->done != NULL)
+		s->kind->done(s);
 	if (s->client != NULL)
 		commands_answer(k, s->client, s->out, s->error[0] != '\0' ? s->error : NULL);
 	else

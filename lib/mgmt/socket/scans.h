@@ -25,6 +25,8 @@ struct scan_kind {
 	// All workers from s->first to s->last have been asked, or s->enough. True: s->out is the
 	// answer, or s->error is. False: go on; question and workers say how.
 	bool (*end)(struct scan *s);
+	// It is complete, or has failed by s->error, and its client is answered next. May be NULL.
+	void (*done)(struct scan *s);
 };
 
 struct scan_sample {

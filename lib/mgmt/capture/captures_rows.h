@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Captured frames as JSON. Private to lib/mgmt. The control thread only.
+#pragma once
+
+#include <jansson.h>
+
+#include "dp.h"
+
+// Most bytes of JSON that a frame of so many captured bytes takes.
+#define CAPTURES_ROW_BYTES(cut) (((cut) + 2) / 3 * 4 + 512)
+
+json_t *captures_row(const struct dp *d, const struct conf *c, const struct dp_capture_frame *f);
