@@ -137,6 +137,13 @@ void fuzz_round(void);
 // Judges the next frame that left a port; it is world_setup.receive.
 bool fuzz_receive(struct dp_world *w, unsigned int port);
 
+// --- captures.c: somebody looks on ---------------------------------------------------------------
+
+// Begins a capture in some configurations. It ends with the world.
+void fuzz_captures_open(void);
+// Takes what was captured, and changes what is captured as allocations come and go.
+void fuzz_captures_round(void);
+
 // --- alone.c: parsers in blocks of just the length ----------------------------------------------
 
 // The pure parsers read the frame or message in a block of exactly its length.

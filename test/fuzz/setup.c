@@ -290,6 +290,7 @@ void fuzz_open(void)
 	pick_offloads();
 	fuzz_threads_open();
 	fuzz_clients_open();
+	fuzz_captures_open();
 }
 
 static void add(uint64_t *to, const uint64_t *from, size_t n)

@@ -315,5 +315,6 @@ void fuzz_round(void)
 	world_round(&fuzz.world);
 	fuzz_threads_round();
 	kernel_round();
+	fuzz_captures_round();
 	count_buffers();
 }
