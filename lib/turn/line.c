@@ -92,10 +92,12 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot, unsigned int leg)
 	if (c.bytes >= TURN_SPILL_BYTES) {
 		u->bytes[leg]++;
 		c.bytes -= TURN_SPILL_BYTES;
+		sums_bytes(s, leg, TURN_SPILL_BYTES);
 	}
 	if (c.datagrams >= TURN_SPILL_DATAGRAMS) {
 		u->datagrams[leg]++;
 		c.datagrams -= TURN_SPILL_DATAGRAMS;
+		sums_datagrams(s, leg, TURN_SPILL_DATAGRAMS);
 	}
 	line_set_count(alloc_at(s, slot), leg, c);
 }

@@ -5,6 +5,7 @@
 #include "alloc.h"
 #include "auth/policy.h"
 #include "bitset.h"
+#include "events/sums.h"
 #include "limits/fold.h"
 #include "limits/limiter.h"
 #include "limits/pool.h"
@@ -64,6 +65,7 @@ struct turn_shard {
 	struct turn_listener *listener;
 	struct shared shared;
 	struct turn_stats stats;
+	struct sums_ahead ahead; // of stats.sums
 	void (*line_made)(void *ctx, uint32_t slot);
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;

@@ -49,6 +49,7 @@ struct turn_stats {
 	uint64_t auth_failures;
 	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
 	uint64_t refused[TURN_REFUSAL_END]; // requests, repeated ones too; by enum turn_refusal
+	struct turn_sums sums;
 };
 
 // turn_shard_pools: the sizes that the pools of a worker will have. TURN_RECORD_BYTES is what a

@@ -86,6 +86,7 @@ static void lose(struct turn_shard *s, uint32_t slot, unsigned int loss)
 	uint16_t *lost = &usage_at(s, slot)->lost[loss];
 
 	*lost = (uint16_t)(*lost + (*lost != UINT16_MAX));
+	s->stats.sums.lost[loss]++;
 }
 
 void usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)
@@ -111,10 +112,12 @@ void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum tu
 	if (c.bytes < r->bytes) {
 		u->bytes[r->leg]--;
 		c.bytes += TURN_SPILL_BYTES;
+		s->ahead.bytes[r->leg] += TURN_SPILL_BYTES;
 	}
 	if (c.datagrams == 0) {
 		u->datagrams[r->leg]--;
 		c.datagrams = TURN_SPILL_DATAGRAMS;
+		s->ahead.datagrams[r->leg] += TURN_SPILL_DATAGRAMS;
 	}
 	c.bytes -= r->bytes;
 	c.datagrams--;

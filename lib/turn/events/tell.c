@@ -85,15 +85,17 @@ void tell_interim(struct turn_request *r)
 void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {
 	const struct turn_cold *c = cold_at(s, slot);
+	const uint32_t lifetime_s = now_s(s) - s->usage[slot].made_s;
 	struct turn_event e;
 
+	sums_ended(s, slot, lifetime_s);
 	if (s->event == NULL)
 		return;
 	e = event_begin(s, TURN_EVENT_ENDED);
 	event_allocation(&e, s, slot);
 	usage_of(s, slot, &e.usage);
 	e.why = (uint16_t)why;
-	e.lifetime_s = now_s(s) - s->usage[slot].made_s;
+	e.lifetime_s = lifetime_s;
 	name_set(&e, c->name, c->name_len);
 	s->event(s->ctx, &e);
 }

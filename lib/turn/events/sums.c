@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums over all allocations of a shard, and histograms of those that have ended.
+#include "events/sums.h"
+#include "shard.h"
+#include "usage.h"
+
+#define SIZE_FIRST 10 // the first class of sizes is up to 2 to the power of this
+#define SIZE_STEP 2 // and each later one up to 2 to the power of this times as much
+
+// The least n for which v <= 2^n.
+static unsigned int log2_up(uint64_t v)
+{
+	return v <= 1 ? 0 : 64 - (unsigned int)__builtin_clzll(v - 1);
+}
+
+static unsigned int least(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+static unsigned int lifetime_class(uint32_t seconds)
+{
+	return least(log2_up(seconds), TURN_LIFETIME_CLASSES - 1);
+}
+
+static unsigned int size_class(uint64_t bytes)
+{
+	const unsigned int bits = log2_up(bytes);
+
+	if (bits <= SIZE_FIRST)
+		return 0;
+	return least((bits - SIZE_FIRST + SIZE_STEP - 1) / SIZE_STEP, TURN_SIZE_CLASSES - 1);
+}
+
+uint64_t turn_lifetime_bound(unsigned int class)
+{
+	return class < TURN_LIFETIME_CLASSES - 1 ? UINT64_C(1) << class : UINT64_MAX;
+}
+
+uint64_t turn_size_bound(unsigned int class)
+{
+	return class < TURN_SIZE_CLASSES - 1 ? UINT64_C(1) << (SIZE_FIRST + class * SIZE_STEP)
+					     : UINT64_MAX;
+}
+
+static void add(uint64_t *sum, uint64_t *ahead, uint32_t n)
+{
+	const uint64_t known = *ahead < n ? *ahead : n;
+
+	*ahead -= known;
+	*sum += n - known;
+}
+
+void sums_bytes(struct turn_shard *s, unsigned int leg, uint32_t n)
+{
+	add(&s->stats.sums.bytes[leg], &s->ahead.bytes[leg], n);
+}
+
+void sums_datagrams(struct turn_shard *s, unsigned int leg, uint32_t n)
+{
+	add(&s->stats.sums.datagrams[leg], &s->ahead.datagrams[leg], n);
+}
+
+void sums_ended(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
+{
+	struct turn_sums *sums = &s->stats.sums;
+	struct turn_usage u;
+	uint64_t bytes;
+
+	for (unsigned int leg = 0; leg < 2; leg++) {
+		const struct line_count c = line_count(alloc_at(s, slot), leg);
+
+		sums_bytes(s, leg, c.bytes);
+		sums_datagrams(s, leg, c.datagrams);
+	}
+	usage_of(s, slot, &u);
+	bytes = u.leg[TURN_FROM_CLIENT].bytes + u.leg[TURN_FROM_PEER].bytes;
+	sums->lifetimes[lifetime_class(lifetime_s)]++;
+	sums->lifetime_s += lifetime_s;
+	sums->sizes[size_class(bytes)]++;
+	sums->ended_bytes += bytes;
+}
