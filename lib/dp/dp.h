@@ -140,6 +140,9 @@ const char *dp_drop_text(unsigned int reason);
 // Burst sizes are counted in classes: 1, 2, 3-4, 5-8, 9-16, 17-32.
 #define DP_BURST_CLASSES 6
 
+// Times are counted in classes: up to 250 ns, 500 ns, 1 us ... 131 ms, and more.
+#define DP_TIME_CLASSES 21
+
 // Counters of a worker's DTLS sessions: X(field, meaning). The first two are levels.
 #define DP_DTLS_COUNTERS(X)                                                   \
 	X(open, "sessions whose handshake is complete")                       \
@@ -183,6 +186,9 @@ struct dp_stats {
 	// Events that found no room for them on the way to management, and those among them that
 	// were of allocations.
 	uint64_t events_lost, session_events_lost;
+	// Times of one datagram in 1,024, from when a port has received it until a port had taken
+	// what became of it in the same burst, and their sum.
+	uint64_t time_hist[DP_TIME_CLASSES], time_ns;
 	uint64_t sleep_cost_ns; // CPU time of one sleep of late, no counter; 0 = none measured
 	uint64_t drop[DP_DROP_END];
 	struct dp_dtls dtls;
@@ -197,6 +203,11 @@ void dp_total_stats(const struct dp *d, struct dp_stats *out);
 // means nothing.
 void dp_stats_since(
 	const struct dp_stats *now, const struct dp_stats *before, struct dp_stats *out);
+
+// --- control/timing.c ----------------------------------------------------------------------------
+
+// The longest time of a class (dp_stats.time_hist), in nanoseconds; UINT64_MAX for the last one.
+uint64_t dp_time_bound(unsigned int class);
 
 // --- control/memory.c ----------------------------------------------------------------------------
 

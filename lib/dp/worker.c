@@ -32,6 +32,7 @@
 #include "conf.h"
 #include "control/mailbox.h"
 #include "control/stats.h"
+#include "control/timing.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_view.h"
@@ -64,6 +65,8 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 		capture_drop(w, m, reason);
 	if (unlikely(m == w->losses.m))
 		losses_planned(w, reason);
+	if (unlikely(m == w->timing.m))
+		w->timing.m = NULL;
 	rte_pktmbuf_free(m);
 }
 
@@ -110,8 +113,12 @@ static __rte_always_inline void receive_burst(
 {
 	const unsigned int homes = w->dp->port[port].rss_home ? 0 : w->dp->nb_workers;
 
+	if (unlikely(timing_due(&w->timing, n)))
+		timing_begin(w, n);
 	accept_burst(w, port, n);
 	burst_route(w, of, homes);
+	if (unlikely(w->timing.m != NULL))
+		timing_settle(w);
 }
 
 // The same of a device that may receive super-frames.
@@ -129,6 +136,7 @@ static __rte_noinline void receive_special(struct worker *w, const struct port *
 	uint8_t port = p->index;
 	unsigned int ready = n;
 
+	w->timing.taken = rte_rdtsc(); // some of them have to wait for others
 	if (p->shared) {
 		vlans_begin(w, port, n);
 		ready = vlans_next(w, &port);
@@ -142,6 +150,7 @@ static __rte_noinline void receive_special(struct worker *w, const struct port *
 		}
 		ready = p->shared ? vlans_next(w, &port) : 0;
 	}
+	w->timing.taken = 0;
 }
 
 static unsigned int receive_port(struct worker *w, const struct rx_queue *q)

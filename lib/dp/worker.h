@@ -13,6 +13,7 @@
 #include "control/losses.h"
 #include "control/mailbox.h"
 #include "control/stats.h"
+#include "control/timing.h"
 #include "csprng.h"
 #include "dp.h"
 #include "dp_burst.h"
@@ -87,6 +88,7 @@ struct worker {
 	bool more_due; // expiry stopped at its budget
 	bool asked; // a question of management's is half answered
 	uint16_t ip_id, ip_id_key[3];
+	struct timing timing;
 	struct bucket echo, facts, errors_in, errors_out, learns;
 	struct announcement announce[CONF_PORTS_MAX];
 	struct mld mld[CONF_PORTS_MAX];

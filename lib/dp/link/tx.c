@@ -5,6 +5,7 @@
 #include "capture/capture.h"
 #include "coalesce.h"
 #include "control/stats.h"
+#include "control/timing.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "drop_of.h"
@@ -29,6 +30,7 @@ static void drop_unsent(struct worker *w, struct rte_mbuf *m)
 		n = (m->pkt_len - headers + m->tso_segsz - 1) / m->tso_segsz;
 		w->live.uso_frames--;
 		w->live.uso_segments -= n;
+		timing_lost(w, m);
 	}
 	w->live.tx -= n;
 	w->live.tx_bytes -= m->pkt_len + (n - 1) * headers;
@@ -75,9 +77,11 @@ static void flush_one(struct worker *w, uint8_t index)
 	struct port *p = w->dp->port[index].port;
 	unsigned int frames = o->n, sent;
 	uint64_t bytes = 0;
+	bool timed;
 
 	if (o->n == 0)
 		return;
+	timed = unlikely(w->timing.m != NULL) && timing_goes(w, o);
 	for (unsigned int i = 0; i < o->n; i++)
 		bytes += o->m[i]->pkt_len;
 	w->live.tx_bytes += bytes;
@@ -90,6 +94,8 @@ static void flush_one(struct worker *w, uint8_t index)
 	sent = port_tx(p, w->id, o->m, (uint16_t)frames);
 	if (unlikely(sent < frames))
 		offer_rest(w, p, o->m + sent, frames - sent, sent == 0);
+	if (unlikely(timed))
+		timing_sent(w);
 	o->n = 0;
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time that datagrams spend in a worker. One in many is found again by its buffer where bursts
+// go out. That is sure as long as the buffer is in a burst or an outbox, and no longer.
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "control/timing.h"
+#include "control/stats.h"
+#include "datapath.h"
+#include "dp.h"
+#include "dp_burst.h"
+#include "worker.h"
+
+#define FIRST_NS 250 // the first class has up to so much, each later one up to twice as much
+
+uint64_t dp_time_bound(unsigned int class)
+{
+	return class < DP_TIME_CLASSES - 1 ? (uint64_t)FIRST_NS << class : UINT64_MAX;
+}
+
+unsigned int timing_class(uint64_t ns)
+{
+	const uint64_t units = (ns + FIRST_NS - 1) / FIRST_NS;
+	const uint64_t most = UINT64_C(1) << (DP_TIME_CLASSES - 1);
+
+	return stats_class((unsigned int)RTE_MIN(RTE_MAX(units, UINT64_C(1)), most));
+}
+
+void timing_begin(struct worker *w, unsigned int n)
+{
+	struct timing *t = &w->timing;
+	const uint64_t now = rte_rdtsc();
+	const int32_t at = t->left + (int32_t)n;
+	// the low bits of the clock, mixed
+	const uint16_t place = (uint16_t)(now * UINT64_C(0x9e3779b97f4a7c15) >> 55);
+
+	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "a place in the first half");
+	t->left = at - (int32_t)n + TIMING_EACH - t->place + place;
+	t->place = place;
+	if (t->m != NULL)
+		return; // only if there are as many datagrams in a round
+	t->m = w->burst.m[at];
+	t->since = t->taken != 0 ? t->taken : now;
+}
+
+bool timing_goes(const struct worker *w, const struct outbox *o)
+{
+	for (unsigned int i = 0; i < o->n; i++)
+		if (o->m[i] == w->timing.m)
+			return true;
+	return false;
+}
+
+void timing_settle(struct worker *w)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < w->dp->nb_ports && !found; i++)
+		found = timing_goes(w, &w->tx[i]);
+	if (!found)
+		w->timing.m = NULL;
+}
+
+void timing_sent(struct worker *w)
+{
+	struct timing *t = &w->timing;
+	uint64_t ns;
+
+	if (t->m == NULL)
+		return;
+	ns = (rte_rdtsc() - t->since) * UINT64_C(1000000) / w->dp->tsc_per_ms;
+	w->live.time_hist[timing_class(ns)]++;
+	w->live.time_ns += ns;
+	t->m = NULL;
+}
+
+void timing_lost(struct worker *w, const struct rte_mbuf *m)
+{
+	for (; m != NULL; m = m->next)
+		if (m == w->timing.m)
+			w->timing.m = NULL;
+}
