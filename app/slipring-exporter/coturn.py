@@ -6,6 +6,24 @@ so all of them are untyped here. doc/coturn.md says which names there cannot be,
 from prometheus_client.core import Metric
 
 
+def traffic(realms):
+    """What was relayed, by realm and in all. coturn adds a session's when it has ended, and counts
+    headers of TURN too.
+    """
+    for way, field, what in (
+        ("rcv", "rx", "received from clients"), ("sent", "tx", "sent to clients"),
+        ("peer_rcv", "tx", "received from peers"), ("peer_sent", "rx", "sent to peers"),
+    ):  # fmt: skip
+        for unit, of, word in (("p", field, "Datagrams"), ("b", field + "_bytes", "Bytes")):
+            text = f"{word} {what}."
+            counts = {str(row.get("realm", ""))[:160]: row.get(of) for row in realms}
+            counts = {realm: count for realm, count in counts.items() if isinstance(count, int)}
+            for realm, count in counts.items():
+                yield f"turn_traffic_{way}{unit}", text, count, {"realm": realm}
+            if counts:
+                yield f"turn_total_traffic_{way}{unit}", text, sum(counts.values()), {}
+
+
 def families(answers):
     stats = answers.get("/slipring/stats", {})
     drops, refusals = answers.get("drops", {}), answers.get("refusals", {})
@@ -28,8 +46,9 @@ def families(answers):
             {},
         ),
     )
-    for name, text, value, labels in found:
+    metrics = {}
+    for name, text, value, labels in (*found, *traffic(answers.get("realms", ()))):
         if isinstance(value, int):
-            metric = Metric(name, text, "unknown")
+            metric = metrics.setdefault(name, Metric(name, text, "unknown"))
             metric.add_sample(name, labels, value)
-            yield metric
+    return list(metrics.values())

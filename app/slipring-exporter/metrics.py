@@ -47,7 +47,7 @@ class Families:
     def histogram(self, name, text, bounds, counts, total, **labels):
         """counts: of each class; bounds: what each class has at most."""
         metric, sum_ = self.family("h", name, text), 0
-        for bound, count in zip([*map(float, bounds), math.inf], [*counts, 0]):
+        for bound, count in zip([*map(float, bounds), math.inf], [*counts, 0]):  # a 0, or the last
             sum_ += count
             le = "+Inf" if math.isinf(bound) else str(bound)
             metric.add_sample(metric.name + "_bucket", {**labels, "le": le}, sum_)
@@ -157,6 +157,29 @@ class Fetch:
             answer = self.ask(f"/slipring/bursts,{worker}", dict)
             self.add_table(answer, rows.BURSTS, "worker_", "/slipring/bursts", worker=worker)
             self.add_bursts(answer, str(worker))
+            self.add_histograms(f"/slipring/histograms,{worker}", True, worker=str(worker))
+
+    def add_histograms(self, command, of_worker, **labels):
+        """Those of one worker, or of all together."""
+        answer = self.ask(command, dict)
+        try:
+            for field, unit, name, scale, by_worker, text in rows.HISTOGRAMS:
+                if not answer or by_worker != of_worker:
+                    continue
+                bounds = [round(int(b) * scale, 9) for b in answer[f"{field}_bounds{unit}"]]
+                counts = [int(n) for n in answer[f"{field}_hist"]]
+                total = int(answer[f"{field}_sum{unit}"]) * scale
+                if len(counts) != len(bounds) + 1:
+                    raise ValueError("a class has no bound")
+                self.out.histogram(name, text, bounds[:MOST], counts[:MOST], total, **labels)
+        except (KeyError, TypeError, ValueError):
+            self.on_bad("/slipring/histograms")
+
+    def add_realms(self):
+        found = self.answers["realms"] = self.objects("/slipring/realms")
+        for row in found:
+            realm = row.get("realm", "")
+            self.add_table(row, rows.REALM, "", "/slipring/realms", realm=realm)
 
     def add_bursts(self, answer, worker):
         try:
@@ -218,9 +241,11 @@ class Fetch:
         self.add_plain()
         self.add_reasons()
         self.add_workers()
+        self.add_histograms("/slipring/histograms", False)
+        self.add_realms()
         self.add_ports()
         found = list(self.out.metrics.values())
-        return found + (list(coturn.families(self.answers)) if with_coturn else [])
+        return found + (coturn.families(self.answers) if with_coturn else [])
 
 
 class Slipring:

@@ -246,6 +246,29 @@ stale_nonce_rate     g limit_stale_nonce_per_second Answers 438 a source may get
 guess_rate           g limit_guesses_per_second limits.guesses; 0 = no limit.
 binding_rate         g limit_binding_per_second limits.binding; 0 = no limit.
 """)
+REALM = table("""
+realm             -
+allocations       g realm_allocations      Live allocations.
+allocations_total c realm_allocations_made Allocations made.
+rx                c realm_datagrams{from=client} Datagrams relayed, by who sent them.
+tx                c realm_datagrams{from=peers}  .
+rx_bytes          c realm_bytes{from=client}     Bytes of data relayed, without headers, by who sent them.
+tx_bytes          c realm_bytes{from=peers}      .
+lost_permission   c realm_lost_datagrams{class=permission} Datagrams of allocations dropped, by class.
+lost_size         c realm_lost_datagrams{class=size}       .
+lost_way          c realm_lost_datagrams{class=way}        .
+lost_limit        c realm_lost_datagrams{class=limit}      .
+lost_other        c realm_lost_datagrams{class=other}      .
+""")
+# Histograms: (their fields begin with this, unit in these names, metric, its scale, of each worker)
+HISTOGRAMS = (
+    ("time", "_ns", "datagram_seconds", 1e-9, True,
+        "Time from receiving a datagram until what became of it was sent, of one in 1,024."),
+    ("lifetime", "_s", "allocation_lifetime_seconds", 1, False,
+        "Lifetimes of allocations that have ended."),
+    ("bytes", "", "allocation_bytes", 1, False,
+        "Bytes of data, of both directions, of allocations that have ended."),
+)  # fmt: skip
 RECORDS = table("""
 written c written       Records of sessions written.
 lost    c lost          Records of sessions lost.
@@ -262,5 +285,5 @@ PLAIN = {
 }
 # Commands that are told otherwise, and why not at all
 HANDLED = {"info", "drops", "refusals", "workers", "worker", "bursts", "ports", "steering"}
-HANDLED |= {"exception", "addresses", "meanings"}
+HANDLED |= {"exception", "addresses", "meanings", "histograms", "realms"}
 LEFT_OUT = {"/slipring/allocations"}  # walks what there is, and names users

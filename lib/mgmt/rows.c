@@ -77,7 +77,8 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
 }
 
-static void add_hist(struct rte_tel_data *t, const char *name, const uint64_t *v, unsigned int n)
+void mgmt_rows_add_array(
+	struct rte_tel_data *t, const char *name, const uint64_t *v, unsigned int n)
 {
 	struct rte_tel_data *a = rte_tel_data_alloc();
 
@@ -100,8 +101,8 @@ void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
 	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);
 	rte_tel_data_add_dict_u64(t, "uso_segments", s->uso_segments);
-	add_hist(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
-	add_hist(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
+	mgmt_rows_add_array(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
+	mgmt_rows_add_array(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
 }
 
 // Adds a fraction as text: telemetry of DPDK 22.11 has only whole numbers.
@@ -151,9 +152,9 @@ void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
 	add_ratio(t, "rx_average", s->rx, s->rx_bursts);
 	add_ratio(t, "uso_fraction", s->uso_segments, s->tx);
 	add_classes(t);
-	add_hist(t, "rx_hist", s->rx_hist, DP_BURST_CLASSES);
-	add_hist(t, "tx_hist", s->tx_hist, DP_BURST_CLASSES);
-	add_hist(t, "hand_hist", s->hand_hist, DP_BURST_CLASSES);
+	mgmt_rows_add_array(t, "rx_hist", s->rx_hist, DP_BURST_CLASSES);
+	mgmt_rows_add_array(t, "tx_hist", s->tx_hist, DP_BURST_CLASSES);
+	mgmt_rows_add_array(t, "hand_hist", s->hand_hist, DP_BURST_CLASSES);
 }
 
 void mgmt_rows_add_drops(struct rte_tel_data *t, const struct dp_stats *s)

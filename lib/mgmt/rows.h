@@ -14,6 +14,10 @@ char *mgmt_rows_name(const char *name, char *buf, size_t len);
 // buf.
 char *mgmt_rows_text(const char *text, char *buf, size_t len);
 
+// Adds an array of numbers to the dictionary t.
+void mgmt_rows_add_array(
+	struct rte_tel_data *t, const char *name, const uint64_t *v, unsigned int n);
+
 // Each adds the fields of one structure to the dictionary t.
 void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s);
 void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s);

@@ -15,6 +15,7 @@
 #include "meanings.h"
 #include "records/records.h"
 #include "rows.h"
+#include "sums/sums.h"
 #include "telemetry.h"
 
 #define PAGE_ROWS 32
@@ -165,6 +166,38 @@ static int handle_bursts(const char *params, struct rte_tel_data *out)
 		return answer_error(out, "no such worker");
 	rte_tel_data_start_dict(out);
 	mgmt_rows_add_bursts(out, &s);
+	return 0;
+}
+
+static int handle_histograms(const char *params, struct rte_tel_data *out)
+{
+	struct dp_stats s;
+	unsigned int w;
+	const int n = numbers(params, &w, 1);
+
+	if (n < 0)
+		return answer_error(
+			out, "usage: /slipring/histograms or /slipring/histograms,WORKER");
+	if (n == 0)
+		dp_total_stats(state.dp, &s);
+	else if (!dp_worker_stats(state.dp, w, &s))
+		return answer_error(out, "no such worker");
+	rte_tel_data_start_dict(out);
+	mgmt_sums_add_histograms(out, &s);
+	return 0;
+}
+
+static int handle_realms(const char *params, struct rte_tel_data *out)
+{
+	struct rte_tel_data *o;
+	struct dp_stats s;
+
+	dp_total_stats(state.dp, &s);
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	o = array_object(out);
+	if (o == NULL)
+		return -ENOMEM;
+	mgmt_sums_add_realm(o, state.conf, &s);
 	return 0;
 }
 
@@ -342,6 +375,9 @@ static const struct command {
 	{"/slipring/worker", handle_worker, "Counters of one. Parameter: worker."},
 	{"/slipring/bursts", handle_bursts,
 		"Batching: how full bursts were. Parameter: worker; all without it."},
+	{"/slipring/histograms", handle_histograms,
+		"Times in a worker; lifetimes and bytes of allocations. Parameter: worker."},
+	{"/slipring/realms", handle_realms, "What each realm has relayed and lost."},
 	{"/slipring/ports", handle_ports, "Ports and their counters."},
 	{"/slipring/steering", handle_steering,
 		"How packets from peers come home, by port and family."},

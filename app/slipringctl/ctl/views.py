@@ -5,6 +5,15 @@ from ctl.attempts import explain  # noqa: F401
 from ctl.tables import count, pairs, seconds, table, wrapped
 
 
+def of_realm(realm):
+    """In all, of its allocations."""
+    client, peers, lost = realm["from_client"], realm["from_peers"], sum(realm["lost"].values())
+    return (
+        f"{count(client['datagrams'])} from clients ({count(client['bytes'])}B), "
+        f"{count(peers['datagrams'])} from peers ({count(peers['bytes'])}B), {count(lost)} lost"
+    )
+
+
 def status(answer, style):
     rates, links = answer["rates"], answer["links"]
     load = " ".join(f"{percent:.0f}%" for percent in answer["load"])
@@ -28,6 +37,7 @@ def status(answer, style):
         ("received", f"{count(rates['rx'])}/s, {count(8 * rates['rx_bytes'])}bit/s"),
         ("sent", f"{count(rates['tx'])}/s, {count(8 * rates['tx_bytes'])}bit/s"),
         ("dropped", f"{count(rates['drops'])}/s, {count(answer['drops'])} in all"),
+        *(("relayed", of_realm(realm)) for realm in answer["realms"]),
         ("refused", f"{count(rates['auth_failures'])} wrong passwords/s"),
     ]
     out = pairs(rows)

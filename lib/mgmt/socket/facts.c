@@ -244,6 +244,26 @@ static void add_counters(json_t *o, const struct dp_stats *s)
 		json_object_set_new(o, rows[i].name, shown_number(rows[i].value));
 }
 
+// What each realm has relayed and lost, in the words of records.
+static json_t *realms(const struct control *k, const struct dp_stats *s)
+{
+	static const char *const legs[] = {
+		[TURN_FROM_CLIENT] = "from_client", [TURN_FROM_PEER] = "from_peers"};
+	const struct turn_sums *u = &s->turn.sums;
+	json_t *list = json_array(), *o = json_object(), *lost = json_object();
+
+	json_object_set_new(o, "realm", shown_text(k->conf->turn.realm));
+	for (unsigned int leg = 0; leg < 2; leg++)
+		json_object_set_new(o, legs[leg],
+			json_pack("{s:o, s:o}", "datagrams", shown_number(u->datagrams[leg]),
+				"bytes", shown_number(u->bytes[leg])));
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		json_object_set_new(lost, turn_loss_name(i), shown_number(u->lost[i]));
+	json_object_set_new(o, "lost", lost);
+	json_array_append_new(list, o);
+	return list;
+}
+
 static json_t *links(const struct control *k)
 {
 	json_t *list = json_array();
@@ -300,6 +320,7 @@ enum command_end facts_status(struct command *c)
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		json_array_append_new(load, json_real(load_of(k, (int)w)));
 	json_object_set_new(o, "load", load);
+	json_object_set_new(o, "realms", realms(k, &total));
 	json_object_set_new(o, "links", links(k));
 	json_object_set_new(o, "control", own_clients(k));
 	json_object_set_new(o, "warnings", warnings(k, total.turn.allocations, most));

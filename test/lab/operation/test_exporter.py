@@ -72,6 +72,7 @@ def good():
     """Answers of a small slipring."""
     commands = ["/", "/slipring/info", "/slipring/stats", "/slipring/workers", "/slipring/bursts"]
     commands += ["/slipring/drops", "/slipring/worker", "/slipring/ports", "/slipring/refusals"]
+    commands += ["/slipring/histograms", "/slipring/realms"]
     commands += ["/slipring/meanings", "/slipring/steering", "/slipring/exception"]
     commands += ["/slipring/addresses", "/slipring/allocations", "/ethdev/list", "/ethdev/info"]
     return {
@@ -84,6 +85,14 @@ def good():
             "classes": ["1", "2", "3-4"], "rx_hist": [4, 1, 1], "tx_hist": [5, 0, 0],
             "hand_hist": [0, 0, 0], "rx": 9, "tx": 5, "handed_in": 0,
         },
+        "/slipring/histograms": {
+            "lifetime_bounds_s": [1, 2], "lifetime_hist": [3, 0, 2], "lifetime_sum_s": 47,
+            "bytes_bounds": [1024], "bytes_hist": [1, 1], "bytes_sum": 5000,
+        },
+        "/slipring/histograms,0": {"time_bounds_ns": [250, 500, 1000], "time_hist": [1, 4, 0, 2],
+            "time_sum_ns": 5500},
+        "/slipring/realms": [{"realm": "turn.test", "rx": 21, "tx": 22, "rx_bytes": 2100,
+            "tx_bytes": 2200, "lost_way": 3, "allocations": 1}],
         "/slipring/drops": {"no_route": 2},
         "/slipring/refusals": {"challenge": 6, "guesses": 1},
         "/slipring/meanings,refusals": {"challenge": "401 asked", "guesses": "0 not answered"},
@@ -125,6 +134,19 @@ def check_values(fake, exporter):
         ("slipring_burst_datagrams_bucket", 'le="+Inf",way="rx",worker="0"'): 6,
         ("slipring_burst_datagrams_count", 'way="rx",worker="0"'): 6,
         ("slipring_burst_datagrams_sum", 'way="rx",worker="0"'): 9,
+        ("slipring_datagram_seconds_bucket", 'le="2.5e-07",worker="0"'): 1,
+        ("slipring_datagram_seconds_bucket", 'le="5e-07",worker="0"'): 5,
+        ("slipring_datagram_seconds_bucket", 'le="1e-06",worker="0"'): 5,
+        ("slipring_datagram_seconds_bucket", 'le="+Inf",worker="0"'): 7,
+        ("slipring_datagram_seconds_count", 'worker="0"'): 7,
+        ("slipring_allocation_lifetime_seconds_bucket", 'le="1.0"'): 3,
+        ("slipring_allocation_lifetime_seconds_bucket", 'le="+Inf"'): 5,
+        ("slipring_allocation_lifetime_seconds_sum", ""): 47,
+        ("slipring_allocation_bytes_bucket", 'le="1024.0"'): 1,
+        ("slipring_allocation_bytes_count", ""): 2,
+        ("slipring_realm_datagrams_total", 'from="client",realm="turn.test"'): 21,
+        ("slipring_realm_bytes_total", 'from="peers",realm="turn.test"'): 2200,
+        ("slipring_realm_lost_datagrams_total", 'class="way",realm="turn.test"'): 3,
         ("slipring_other",
             'command="/slipring/stats",field="novelty",port="",worker=""'): 4,
         ("slipring_steering_degraded", 'family="ipv6",port="wan"'): 1,
@@ -136,6 +158,7 @@ def check_values(fake, exporter):
     }  # fmt: skip
     for key, value in wanted.items():
         assert found.get(key) == value, (key, found.get(key), value)
+    assert abs(found["slipring_datagram_seconds_sum", 'worker="0"'] - 5.5e-6) < 1e-12
     assert "/slipring/stats" in fake.asked
     assert not any("allocations" in asked for asked in fake.asked), "a scrape walks nothing"
 
@@ -169,6 +192,13 @@ def check_nonsense(fake, exporter):
     fake.answers = good() | {"/slipring/drops": many, "/slipring/bursts": {"classes": [None]}}
     found = exporter.scrape()
     assert sum(name == "slipring_drops_total" for name, _ in found) <= 512
+    short = {"time_bounds_ns": [250], "time_hist": [1], "time_sum_ns": 1}
+    for answer in ({"time_hist": []}, short, short | {"time_bounds_ns": "x"}, [], 7):
+        fake.answers = good() | {"/slipring/histograms,0": answer, "/slipring/realms": [7, {}]}
+        found = exporter.scrape()
+        assert found["slipring_up", ""] == 1
+        assert ("slipring_datagram_seconds_count", 'worker="0"') not in found, answer
+    assert found["slipring_exporter_bad_answers_total", 'command="/slipring/histograms"'] >= 4
     fake.answers = good() | {"/": [{}, 7, None, "/slipring/info"], "/slipring/info": None}
     assert exporter.scrape()["slipring_up", ""] == 0
     fake.greeting = b"no JSON"
@@ -250,12 +280,17 @@ def check_share(fake):
 
 
 def relay(lab):
-    echo, client = lab.echo(PEER4), lab.client(ip=CLIENT4)
-    assert client.allocate().cls == SUCCESS
-    assert client.bind(0x4000, echo.address).cls == SUCCESS
-    for i in range(100):
-        client.send_channel(0x4000, b"%d" % i)
-        assert client.wait("channel")
+    """With an allocation that ends, and another one that does not."""
+    echo = lab.echo(PEER4)
+    for ends in (True, False):
+        client = lab.client(ip=CLIENT4)
+        assert client.allocate().cls == SUCCESS
+        assert client.bind(0x4000, echo.address).cls == SUCCESS
+        for _ in range(700):
+            client.send_channel(0x4000, b"ten bytes.")
+            assert client.wait("channel")
+        if ends:
+            assert client.refresh(0).cls == SUCCESS
 
 
 def check_real(lab, server, exporter):
@@ -277,6 +312,7 @@ def check_real(lab, server, exporter):
     assert found["slipring_rx_datagrams_total", ""] >= 200
     assert found["slipring_rx_bytes_total", ""] >= 200 * 42  # Ethernet, IPv4, UDP
     assert ("slipring_worker_uso_datagrams_total", 'worker="0"') in found
+    check_sums(found)
     for name, kind in kinds.items():
         if kind == "counter":
             assert name.endswith("_total"), name
@@ -285,6 +321,22 @@ def check_real(lab, server, exporter):
     assert "# EOF" in exporter.get("/metrics", accept="application/openmetrics-text")[1]
     assert exporter.get("/metrics", address="::1")[0] == 200
     labs.until(server.settled, 3, "all is still")
+
+
+def check_sums(found):
+    """Histograms and sums of what relay() has done: 700 datagrams each way end with an allocation, and
+    of the live one all but 63.
+    """
+    timed = sum(found["slipring_datagram_seconds_count", f'worker="{i}"'] for i in range(WORKERS))
+    assert 1 <= timed <= 2 * WORKERS + 1, timed  # of 2,800, and not of those handed over
+    assert found["slipring_allocation_lifetime_seconds_count", ""] == 1
+    assert found["slipring_allocation_bytes_sum", ""] == 2 * 7000
+    assert found["slipring_allocation_bytes_bucket", 'le="4096.0"'] == 0
+    assert found["slipring_allocation_bytes_bucket", 'le="16384.0"'] == 1
+    for who in ("client", "peers"):
+        (count,) = (value for (name, labels), value in found.items()
+            if name == "slipring_realm_datagrams_total" and f'from="{who}"' in labels)  # fmt: skip
+        assert 1400 - 63 <= count <= 1400, count
 
 
 def check_promtool(body):
@@ -357,6 +409,8 @@ def main(lab):
     check_real(lab, server, exporter)
     found = exporter.scrape()
     assert found["turn_total_allocations", 'type="all"'] == 1
+    assert found["turn_total_traffic_rcvp", ""] >= 1337
+    assert sum(name == "turn_traffic_peer_sentb" for name, _ in found) == 1
     assert found["turn_packet_processed", ""] == found["slipring_rx_datagrams_total", ""]
     check_restart(lab, server, exporter)
     exporter = check_revived(lab, server, exporter)

@@ -22,6 +22,7 @@ import lab as labs
 import uclient
 from exporter import Exporter
 from lab import CLIENT4, PEER4, SERVER4
+from turnlib import SUCCESS
 
 HOME = os.path.join(labs.TOP, "conf/monitoring")
 PROMETHEUS = "127.0.0.1:9090"
@@ -177,7 +178,20 @@ def main(lab):
     run = uclient.start(lab, "load", SERVER4, PEER4, "-c", clients=4, messages=400)
     stranger = lab.cli.udp(CLIENT4)
 
+    echo = lab.echo(PEER4)
+    # many flows: what one worker hands to another is not timed
+    steady = [lab.client(ip=CLIENT4) for _ in range(8)]
+    for client in steady:
+        assert client.allocate().cls == SUCCESS
+        assert client.bind(0x4000, echo.address).cls == SUCCESS
+
     def scraped():
+        with lab.client(ip=CLIENT4) as brief:  # a lifetime
+            assert brief.allocate().cls == SUCCESS and brief.refresh(0).cls == SUCCESS
+        for _ in range(200):
+            for client in steady:
+                client.send_channel(0x4000, b"x" * 100)
+            assert all(client.wait("channel") for client in steady)
         stranger.sendto(b"\xffnothing that is known", (SERVER4, 3478))  # something to be dropped
         return prometheus.has_scraped(SCRAPES)
 
