@@ -89,7 +89,7 @@ struct worker {
 	bool asked; // a question of management's is half answered
 	uint16_t ip_id, ip_id_key[3];
 	struct timing timing;
-	struct bucket echo, facts, errors_in, errors_out, learns;
+	struct bucket echo, facts, errors_in, errors_out, learns, unproved;
 	struct announcement announce[CONF_PORTS_MAX];
 	struct mld mld[CONF_PORTS_MAX];
 	unsigned int nb_notes;

@@ -191,6 +191,11 @@ static bool is_user(const struct turn_event *e)
 	}
 }
 
+static bool is_refusal(const struct turn_event *e)
+{
+	return e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION;
+}
+
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms)
 {
 	struct attempt what = {.wall_ms = wall_ms,
@@ -200,7 +205,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		.kind = e->kind,
 		.listener = e->listener,
 		.worker = e->worker,
-		.proved = e->proved || e->kind != TURN_EVENT_REFUSED,
+		.proved = e->proved || !is_refusal(e),
 		.method = e->method,
 		.why = e->why,
 		.more = e->more,

@@ -87,7 +87,27 @@ enum stream_kind {
 		"raise dtls.per-network where many clients share a network")                      \
 	X(STREAM_REFUSED_DTLS_HANDSHAKE, "dtls-handshake-failed",                                 \
 		"the DTLS handshake has failed, or was not complete in time",                     \
-		"as of handshake-failed, or datagrams of it are lost on the way")
+		"as of handshake-failed, or datagrams of it are lost on the way")                 \
+	STREAM_DTLS_REFUSALS(X)
+
+// Those that workers find, before a stream thread has the handshake. Of the last three the sender
+// has not shown that its address is its own.
+#define STREAM_DTLS_REFUSALS(X)                                                                   \
+	X(STREAM_REFUSED_DTLS_RATE, "dtls-rate", "past the handshakes that an address may begin", \
+		"a flood, or many clients behind one address: limits.handshakes")                 \
+	X(STREAM_REFUSED_DTLS_FULL, "dtls-full", "as many DTLS handshakes as there may be",       \
+		"a flood of handshakes, or too few: dtls.half-open, dtls.sessions")               \
+	X(STREAM_REFUSED_DTLS_GAVE_WAY, "dtls-gave-way",                                          \
+		"the oldest DTLS handshake gave way to another",                                  \
+		"a flood of handshakes, or too few: dtls.half-open")                              \
+	X(STREAM_REFUSED_DTLS_HELLO, "dtls-hello",                                                \
+		"ClientHello malformed, in fragments, or not alone in its datagram",              \
+		"a broken client, or one whose ClientHello is too long for a datagram")           \
+	X(STREAM_REFUSED_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session",               \
+		"usual after a restart, or when the client's address has changed: it has to "     \
+		"make a new session")                                                             \
+	X(STREAM_REFUSED_DTLS_PLAIN, "dtls-plain", "STUN in the clear where only DTLS is spoken", \
+		"a client set up for UDP: it has to use DTLS there, or another port")
 
 enum stream_refusal {
 #define X(id, name, text, advice) id,

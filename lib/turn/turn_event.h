@@ -20,6 +20,8 @@ enum turn_event_kind {
 	TURN_EVENT_CONNECTION,
 };
 
+#define TURN_CONNECTION_REASONS 32 // reasons of TURN_EVENT_CONNECTION are below this
+
 // Why an allocation has ended: X(enum, name, meaning).
 #define TURN_ENDS(X)                                                                           \
 	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0")  \

@@ -85,6 +85,11 @@ bool turn_shard_expire(struct turn_shard *s);
 // Makes the shard use another policy, which must stay alive until it is replaced in turn.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 
+// Tells of a connection or session that the worker has refused, one that has no allocation: an
+// event TURN_EVENT_CONNECTION, folded by source and reason as refused requests are. why is below
+// TURN_CONNECTION_REASONS; proved: the client has shown that its address is its own.
+void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uint8_t listener,
+	unsigned int why, bool proved);
 // Copies the statistics to *out.
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 

@@ -32,7 +32,7 @@ def attempt(row, told, style):
     """Lines about one attempt; a reason is told once."""
     begin = f"{row['time'][11:19]}  {seconds(row['ago'])} ago  {who(row)}"
     lines = [style("bold", line) for line in wrapped(begin, 0)] + wrapped(happened(row), TIME)
-    if row["event"] == "refused" and not row["proved"]:
+    if not row.get("proved", True):
         lines += wrapped("(the address is not proved: somebody else may have sent it)", TIME)
     reason = (row["event"], row.get("why"))
     if reason not in told and row["event"] != "made":

@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
+#include "control/events.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_view.h"
@@ -15,6 +16,7 @@
 #include "dtls/dtls_cookie.h"
 #include "dtls/dtls_hello.h"
 #include "fastpath.h"
+#include "framing.h"
 #include "link/local_addrs.h"
 #include "net.h"
 #include "rates.h"
@@ -99,6 +101,16 @@ static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	rewrite_answer(w, m, v->listener, &client, sizeof(answer));
 }
 
+// Drops what no client can connect with, and tells of it.
+static void refuse(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	unsigned int reason, enum stream_refusal why)
+{
+	const struct endpoint client = {v->src, v->src_port};
+
+	events_refused(w, &client, v->listener, why);
+	worker_drop(w, m, reason);
+}
+
 // Gives a datagram of a handshake to its thread. False: it has been dropped.
 static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct session *c,
 	enum stream_kind kind)
@@ -132,14 +144,14 @@ static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 	struct session *c;
 
 	if (!rates_take(&w->sessions->rates, &v->src, w->now_ms)) {
-		worker_drop(w, m, DP_DROP_DTLS_RATE);
+		refuse(w, m, v, DP_DROP_DTLS_RATE, STREAM_REFUSED_DTLS_RATE);
 		return;
 	}
 	if (other != NULL)
 		sessions_give_up(w, other);
 	c = sessions_add(w, &v->src, v->src_port, v->listener);
 	if (c == NULL) {
-		worker_drop(w, m, DP_DROP_DTLS_FULL);
+		refuse(w, m, v, DP_DROP_DTLS_FULL, STREAM_REFUSED_DTLS_FULL);
 		return;
 	}
 	c->hello = mark;
@@ -175,7 +187,7 @@ static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 	struct dtls_hello h;
 
 	if (!dtls_hello_read(v->data, v->len, &h))
-		worker_drop(w, m, DP_DROP_DTLS_HELLO);
+		refuse(w, m, v, DP_DROP_DTLS_HELLO, STREAM_REFUSED_DTLS_HELLO);
 	else if (dtls_cookie_good(w->sessions->cookies, &h, &client, server))
 		cookied(w, m, v, &h, server);
 	else
@@ -211,7 +223,7 @@ static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	else if (open != NULL)
 		keep(w, m, v, sessions_conn(w, open), false);
 	else
-		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);
+		refuse(w, m, v, DP_DROP_DTLS_UNKNOWN, STREAM_REFUSED_DTLS_UNKNOWN);
 }
 
 bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
@@ -226,7 +238,9 @@ bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	of.listener = to != NULL ? local_addrs_dtls(w->dp->local, to, f.dport) : LOCAL_NO_DTLS;
 	if (of.listener == LOCAL_NO_DTLS)
 		return false; // a UDP listener's
-	if (v->len == 0 || !dtls_first_byte(v->data[0]))
+	if (v->len > 0 && v->data[0] <= STUN_FIRST_MAX)
+		refuse(w, m, &of, DP_DROP_DTLS_PLAIN, STREAM_REFUSED_DTLS_PLAIN);
+	else if (v->len == 0 || !dtls_first_byte(v->data[0]))
 		worker_drop(w, m, DP_DROP_DTLS_PLAIN);
 	else if (v->len < DTLS_RECORD_LEN)
 		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);

@@ -9,6 +9,7 @@
 #include "addr.h"
 #include "clients/dtls_clients.h"
 #include "clients/streams.h"
+#include "control/events.h"
 #include "csprng.h"
 #include "datapath.h"
 #include "dp_view.h"
@@ -132,6 +133,8 @@ static bool give_way(struct worker *w)
 	if (w->now_ms < c->heard_ms + FAIR_MS)
 		return false;
 	w->live.dtls.gave_way++;
+	events_refused(w, &(struct endpoint){c->client, c->port}, c->listener,
+		STREAM_REFUSED_DTLS_GAVE_WAY);
 	sessions_give_up(w, c);
 	return true;
 }

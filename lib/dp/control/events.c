@@ -11,10 +11,11 @@
 
 #include "capture/capture.h"
 #include "control/events.h"
+#include "bucket.h"
 #include "datapath.h"
 #include "dp.h"
-#include "stream.h"
 #include "turn_event.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 #define EVENTS_MIN 64
@@ -23,7 +24,12 @@
 #define UNPROVED_PART 4 // and those of unproved addresses
 #define ORDER_PARTS 3 // of four: so far an order may fill it
 
+// What a worker folds in a second of datagrams whose sender is not proved; a flood of them costs it
+// no more than the drops.
+#define UNPROVED_RATE 100
+
 _Static_assert(sizeof(struct turn_event) % 4 == 0, "an element of a ring");
+_Static_assert(STREAM_REFUSAL_END <= TURN_CONNECTION_REASONS, "those that a shard folds");
 
 static unsigned int entries(const struct conf *c)
 {
@@ -118,6 +124,16 @@ unsigned int events_room(const struct worker *w)
 	const unsigned int used = rte_ring_count(w->events);
 
 	return used < most ? most - used : 0;
+}
+
+void events_refused(
+	struct worker *w, const struct endpoint *client, uint8_t listener, enum stream_refusal why)
+{
+	const bool proved = why < STREAM_REFUSED_DTLS_HELLO; // by its cookie
+
+	if (proved ||
+		bucket_take(&w->unproved, UNPROVED_RATE, UNPROVED_RATE, w->now_ms * BUCKET_MS))
+		turn_shard_refused(w->shard, client, listener, why, proved);
 }
 
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r)

@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "addr.h"
+#include "stream.h"
+
 struct conf;
 struct dp;
-struct stream_refused;
 struct turn_event;
 struct worker;
 
@@ -24,6 +26,10 @@ void events_put(void *worker, const struct turn_event *e);
 // How many events an order may make on a worker's ring now. Refusals cannot take all of that,
 // and a quarter is left to what clients do.
 unsigned int events_room(const struct worker *w);
+// Tells of a DTLS client whose handshake or datagram the worker has refused, folded with those like
+// it. Those whose sender is not proved are looked at some times a second at most.
+void events_refused(
+	struct worker *w, const struct endpoint *client, uint8_t listener, enum stream_refusal why);
 // As events_put, for a connection that stream thread t has refused. False when there is no room.
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "event_text.h"
+#include "stream.h"
 #include "stun.h"
 #include "turn_refusal.h"
 
@@ -21,7 +22,7 @@ enum weight {
 static enum weight weight_refused(const struct attempt *a)
 {
 	if (a->kind == TURN_EVENT_CONNECTION)
-		return WEIGHT_REFUSED;
+		return a->why == STREAM_REFUSED_DTLS_UNKNOWN ? WEIGHT_FOLLOWS : WEIGHT_REFUSED;
 	switch ((enum turn_refusal)a->why) {
 	case TURN_REFUSED_NO_ALLOCATION:
 	case TURN_REFUSED_GUESSES:

@@ -148,3 +148,18 @@ void tell_refused(struct turn_request *r, enum turn_refusal why)
 	name_of_request(&e, r);
 	fold_refused(s->fold, &e);
 }
+
+void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uint8_t listener,
+	unsigned int why, bool proved)
+{
+	struct turn_event e;
+
+	if (s->event == NULL)
+		return;
+	e = event_begin(s, TURN_EVENT_CONNECTION);
+	e.client = *client;
+	e.listener = listener;
+	e.why = (uint16_t)why;
+	e.proved = proved;
+	fold_refused(s->fold, &e);
+}

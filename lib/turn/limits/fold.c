@@ -7,7 +7,8 @@
 #define WAYS 4u
 #define SETS 32u // of proved and of unproved senders, each
 #define OWN (2 * SETS * WAYS)
-#define ENTRIES (OWN + TURN_REFUSAL_END) // behind the sets, one for the rest of each reason
+#define REASONS (TURN_REFUSAL_END + TURN_CONNECTION_REASONS) // of requests, then of connections
+#define ENTRIES (OWN + REASONS) // behind the sets, one for the rest of each reason
 #define ATTEMPTS 1024u // of proved and of unproved senders, each
 #define EXPIRE_BUDGET 8 // entries a call
 #define NONE UINT16_MAX
@@ -126,6 +127,11 @@ static uint16_t entry_find(const struct fold *f, bool proved, uint64_t key)
 	return best;
 }
 
+static unsigned int reason_of(const struct turn_event *event)
+{
+	return event->kind == TURN_EVENT_CONNECTION ? TURN_REFUSAL_END + event->why : event->why;
+}
+
 // What names a source and a reason: of an IPv6 host its /64, all of which it can use.
 static uint64_t key_of(const struct fold *f, const struct turn_event *event)
 {
@@ -133,7 +139,7 @@ static uint64_t key_of(const struct fold *f, const struct turn_event *event)
 
 	if (!addr_is_v4(&a))
 		a.d[1] = 0;
-	return hash_addr(&f->key, &a, event->why);
+	return hash_addr(&f->key, &a, reason_of(event));
 }
 
 static bool same_name(const struct turn_event *a, const struct turn_event *b)
@@ -170,7 +176,7 @@ void fold_refused(struct fold *f, const struct turn_event *event)
 	const uint64_t key = key_of(f, event);
 	const uint16_t i = entry_find(f, event->proved, key);
 	const struct entry *e = &f->entry[i];
-	const uint16_t rest = (uint16_t)(OWN + event->why);
+	const uint16_t rest = (uint16_t)(OWN + reason_of(event));
 
 	if (event->proved || !e->used || e->key == key || is_over(e, event->at_ms))
 		return entry_take(f, i, key, event);

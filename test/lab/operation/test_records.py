@@ -5,14 +5,17 @@ record and its line in the log; what becomes of the file when somebody removes i
 takes the directory away; and no secret in any of it. Records of sessions: test_sessions.
 """
 
+import contextlib
 import json
 import os
 import stat
 
+import dtls
 import lab as labs
 import streams
-from lab import CLIENT4, until
-from turnlib import SUCCESS
+from control import Control
+from lab import CLIENT4, SERVER4, until
+from turnlib import BINDING, REQUEST, SUCCESS, Silence, build
 
 PASSWORD, REST, NONCE = "planted-password-0a1b", "planted-rest-secret-2c3d", "planted-nonce-4e5f"
 PER_SOURCE = 4
@@ -69,6 +72,36 @@ def connections(lab, server, path):
     assert told == counted, (told, counted, rows)
     for client in held:
         client.close()
+
+
+def datagrams(lab, path, control):
+    """What workers refuse of DTLS, also by explain: only who has shown its cookie is named as proved."""
+    sock = lab.cli.udp(CLIENT4)
+    hello = b"\x01\0\x01\0" + bytes(5) + b"\0\0\x30" + bytes(48)  # the first of its fragments
+    for why, message in (
+        ("dtls-plain", build(REQUEST, BINDING)),
+        ("dtls-unknown", b"\x17\xfe\xfd" + bytes(9) + b"\x10" + bytes(16)),
+        ("dtls-hello", b"\x16\xfe\xff" + bytes(9) + bytes([len(hello)]) + hello),
+    ):
+        sock.sendto(message, (SERVER4, dtls.PORT))
+        (row,) = wanted(path, why=why)
+        assert row["event"] == "connection-refused" and row["transport"] == "dtls", row
+        assert row["client"] == f"{CLIENT4}:{sock.getsockname()[1]}", row
+        assert row["proved"] is False, row
+
+    def refused():
+        with contextlib.suppress(Silence):  # whoever is refused asks again, for some seconds
+            dtls.client(lab, CLIENT4, dtls.PORT).close()
+        return [row for row in records(path) if row.get("why") == "dtls-rate"]
+
+    row = until(refused, 20, "handshakes are refused")[0]
+    assert row["transport"] == "dtls" and row["proved"] is True, row
+    with Control(control) as ask:
+        rows = ask.ask("explain", source=CLIENT4, rows=64)["rows"]
+    found = {row["why"]: row for row in rows if row["event"] == "connection-refused"}
+    for why in ("dtls-plain", "dtls-unknown", "dtls-hello", "dtls-rate"):
+        row = found[why]
+        assert row["proved"] is (why == "dtls-rate") and row["text"] and row["advice"], row
 
 
 addresses = (f"10.99.0.{host}" for host in range(10, 250))
@@ -161,9 +194,15 @@ def main(lab):
         "nonce": {"secret": NONCE},
     }
     config["records"] = {"file": path}
-    server = lab.server(config)
+    control = os.path.join(lab.dir, "control.sock")
+    config["control"] = {"socket": control}
+    config["limits"] = {"handshakes": {"rate": 4, "burst": 4}}
+    config["listeners"].append({"transport": "dtls", "address": SERVER4, "port": dtls.PORT})
+    allow = {f"dtls-{name}" for name in ("plain", "unknown", "hello", "rate")}
+    server = lab.server(config, allow=allow)
     assert stat.S_IMODE(os.stat(path).st_mode) & ~0o640 == 0, oct(os.stat(path).st_mode)
     connections(lab, server, path)
+    datagrams(lab, path, control)
     the_file(lab, server, path)
     full(lab, server, path)
     with open(path) as file:

@@ -6,6 +6,7 @@
 #include "drop_of.h"
 #include "dtls_clients_world.h"
 #include "thread.h"
+#include "turn_event.h"
 
 #define CLIENTS 12
 #define TRIES 20000
@@ -54,6 +55,37 @@ static uint16_t hello_write_whole(uint8_t *out, uint8_t random, const uint8_t *c
 	return len;
 }
 
+// --- what is told --------------------------------------------------------------------------------
+
+// Refusals for a reason that events have told so far; a fold counts as many as it says.
+static unsigned int told[STREAM_REFUSAL_END];
+static struct turn_event last_told;
+
+static void hear(void)
+{
+	struct turn_event e[64];
+	unsigned int n;
+
+	while ((n = dp_events(world.dp, e, RTE_DIM(e))) > 0) {
+		for (unsigned int i = 0; i < n; i++) {
+			if (e[i].kind != TURN_EVENT_CONNECTION)
+				continue;
+			assert_true(e[i].why < STREAM_REFUSAL_END);
+			told[e[i].why] += e[i].more > 0 ? e[i].more : 1;
+			last_told = e[i];
+		}
+	}
+}
+
+// Also what was folded until now.
+static void hear_all(void)
+{
+	for (unsigned int i = 0; i < 11; i++) {
+		world_wait(&world, 1000);
+		hear();
+	}
+}
+
 // --- before a cookie -----------------------------------------------------------------------------
 
 // The shortest that is understood is longer than what it is answered; what is shorter still is not,
@@ -65,6 +97,9 @@ static void test_length(void **state)
 	uint8_t hello[HELLO_LEN + DTLS_COOKIE_LEN];
 
 	clients_world_open(*state);
+	world_wait(&world, 1000);
+	hear();
+	memset(told, 0, sizeof(told));
 	for (uint16_t len = 14; len <= HELLO_LEN; len++) {
 		const struct endpoint server = world.listeners[world.dtls + 2].at;
 		uint64_t lost;
@@ -86,6 +121,50 @@ static void test_length(void **state)
 		assert_true(got.len <= len);
 		assert_int_equal(got.data[13], 3); // HelloVerifyRequest
 	}
+	hear_all();
+	assert_int_equal(told[STREAM_REFUSED_DTLS_HELLO], HELLO_LEN - 14);
+	assert_false(last_told.proved);
+	assert_true(endpoint_eq(&last_told.client, &at));
+	assert_int_equal(last_told.listener, world.dtls + 2);
+	clients_world_close();
+}
+
+// What is no ClientHello is told where somebody may have meant it: STUN in the clear, a record of a
+// session that is no more. Nobody is proved by it, and a flood of it is told in part.
+static void test_told(void **state)
+{
+	static const uint8_t stun[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	static const uint8_t record[32] = {23, 0xfe, 0xfd, [12] = 19};
+	const struct endpoint at = world_endpoint("10.99.0.20", 7000);
+	struct endpoint server;
+
+	clients_world_open(*state);
+	server = world.listeners[world.dtls + 2].at;
+	world_wait(&world, 2000);
+	hear();
+	memset(told, 0, sizeof(told));
+	world_send_bytes(&world, &at, &server, stun, sizeof(stun));
+	world_send_bytes(&world, &at, &server, "\xff\xff\xff\xff", 4);
+	world_run(&world);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_PLAIN), 2);
+	hear();
+	assert_int_equal(told[STREAM_REFUSED_DTLS_PLAIN], 1);
+	assert_false(last_told.proved);
+	assert_int_equal(last_told.listener, world.dtls + 2);
+	for (unsigned int i = 0; i < 1000; i++) {
+		const struct endpoint from = world_endpoint("10.99.0.20", (uint16_t)(7000 + i));
+
+		world_send_bytes(&world, &from, &server, record, sizeof(record));
+		if (i % 20 == 0)
+			world_run(&world);
+	}
+	world_run(&world);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_UNKNOWN), 1000);
+	hear_all();
+	assert_int_equal(told[STREAM_REFUSED_DTLS_PLAIN], 1);
+	// a second's worth of each worker, and what the time of the test adds
+	assert_in_range(told[STREAM_REFUSED_DTLS_UNKNOWN], 90, 150 * world.conf.workers);
+	assert_false(last_told.proved);
 	clients_world_close();
 }
 
@@ -171,6 +250,7 @@ static void test_rate(void **state)
 	unsigned int tries = 0, begun;
 
 	clients_world_open(*state);
+	memset(told, 0, sizeof(told));
 	cookies_get(at, cookies);
 	while (tries < TRIES) {
 		for (unsigned int k = 0; k < 20; k++, tries++, at.port++)
@@ -184,6 +264,11 @@ static void test_rate(void **state)
 	assert_int_equal(thread->stats.dtls_failed, begun); // there is no cipher in common
 	client_place("198.51.100.5", world.dtls + 2);
 	shake_all();
+	hear_all();
+	assert_int_equal(told[STREAM_REFUSED_DTLS_RATE], TRIES - begun); // whoever sent them
+	assert_true(last_told.proved);
+	assert_true(addr_eq(&last_told.client.addr, &at.addr));
+	assert_int_equal(last_told.listener, world.dtls + 2);
 	clients_world_close();
 }
 
@@ -341,6 +426,7 @@ static void test_half_open(void **state)
 	struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
 
 	clients_world_open(*state);
+	memset(told, 0, sizeof(told));
 	for (unsigned int i = 0; i < BATCH; i++, at.port++) {
 		world_send_bytes(&world, &at, &world.listeners[world.dtls + 2].at, hello,
 			hello_write_whole(hello, 0, NULL));
@@ -364,6 +450,9 @@ static void test_half_open(void **state)
 	assert_int_equal(sum_open(), 1);
 	assert_int_equal(sum_half_open(), most - 1);
 	assert_int_equal(world_stats(&world).dtls.gave_way, 4);
+	hear_all();
+	assert_int_equal(told[STREAM_REFUSED_DTLS_FULL], most);
+	assert_int_equal(told[STREAM_REFUSED_DTLS_GAVE_WAY], 4);
 	clients_world_close();
 }
 
@@ -415,6 +504,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_CASE(test_length, setups, 0),
+		WORLD_CASE(test_told, setups, 0),
+		WORLD_CASE(test_told, setups, 1),
 		WORLD_CASE(test_spoofed, setups, 0),
 		WORLD_CASE(test_spoofed, setups, 1),
 		WORLD_CASE(test_rate, setups, 2),

@@ -10,6 +10,7 @@
 
 #include "addr_text.h"
 #include "explain/cause.h"
+#include "stream.h"
 #include "stun.h"
 #include "turn_refusal.h"
 
@@ -104,6 +105,12 @@ static void test_follows(void **state)
 	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES)).of, 0);
 	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", EXPIRED)).of, 1);
 	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", CLIENT)).of, 0);
+	// records of a session that has gone with a restart
+	assert_int_equal(
+		CAUSE(row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_DTLS_UNKNOWN),
+			row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_DTLS_RATE))
+			.of,
+		1);
 }
 
 static void test_ended(void **state)

@@ -280,12 +280,38 @@ static void an_attempt_without_end_counts_anew(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+// Reasons of requests and of connections have numbers of their own, the last ones too.
+static void connections_are_apart_from_requests(void **state)
+{
+	struct turn_event e = {
+		.at_ms = now_ms, .client = {source(1), 1000}, .proved = true, .why = 3};
+
+	e.kind = TURN_EVENT_REFUSED;
+	fold_refused(fold, &e);
+	e.kind = TURN_EVENT_CONNECTION;
+	fold_refused(fold, &e);
+	assert_int_equal(events, 2);
+	assert_int_equal(last.kind, TURN_EVENT_CONNECTION);
+	fold_refused(fold, &e);
+	assert_int_equal(events, 2);
+	e.proved = false;
+	e.why = TURN_CONNECTION_REASONS - 1;
+	for (uint32_t i = 0; i < 10000; i++) {
+		e.client.addr = source(i);
+		fold_refused(fold, &e);
+	}
+	fold_flush(fold);
+	assert_int_equal(sum, 3 + 10000);
+	assert_int_equal(last.why, TURN_CONNECTION_REASONS - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(first_at_once_and_the_rest_after_ten_seconds),
 		T(a_fold_of_several_names_says_so),
 		T(an_entry_past_its_time_is_over),
+		T(connections_are_apart_from_requests),
 		T(reasons_and_sources_are_told_apart),
 		T(spoofed_addresses_push_nobody_out),
 		T(the_rest_has_no_address),

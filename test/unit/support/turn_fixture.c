@@ -89,7 +89,8 @@ static void keep_event(void *ctx, const struct turn_event *e)
 		t->ended[e->why]++;
 		break;
 	case TURN_EVENT_CONNECTION:
-		fail_msg("a shard has no connections");
+		assert_true(e->why < TURN_CONNECTION_REASONS);
+		t->connections[e->why] += e->more > 0 ? e->more : 1;
 		break;
 	case TURN_EVENT_REFUSED:
 		assert_non_null(turn_refusal_info(e->why));
