@@ -259,8 +259,9 @@ struct dp_way {
 
 struct dp_detail {
 	bool found;
-	const char
-		*cipher; // of a DTLS client's records, where this worker has its session; else NULL
+	// A TLS client's connection has it, and a DTLS client's session if this worker has that;
+	// else NULL. Static text.
+	const char *cipher;
 	struct dp_way client;
 	struct dp_way permission[TURN_DETAIL_ROWS]; // to the peer of each
 	struct turn_detail turn;

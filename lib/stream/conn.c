@@ -131,6 +131,7 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 		slot_give(t, c);
 		return false;
 	}
+	__atomic_store_n(&t->cipher[i], NULL, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->live[i], c->generation, __ATOMIC_RELEASE);
 	count(&t->stats.connections, 1);
 	young_add(t, c);
@@ -505,6 +506,8 @@ static void shake(struct thread *t, struct conn *c)
 
 	if (rc > 0) {
 		c->state = CONN_OPEN;
+		__atomic_store_n(
+			&t->cipher[c - t->conn], SSL_get_cipher_name(c->ssl), __ATOMIC_RELAXED);
 		count(&t->stats.handshakes, 1);
 	} else if (rc != IO_LATER) {
 		conn_close(t, c, &t->stats.handshake_failed);

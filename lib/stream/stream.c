@@ -169,6 +169,16 @@ bool stream_alive(const struct streams *s, uint64_t conn)
 	return __atomic_load_n(&t->live[i], __ATOMIC_SEQ_CST) == conn >> 32;
 }
 
+const char *stream_cipher(const struct streams *s, uint64_t conn)
+{
+	const struct thread *t = s->thread[stream_thread_of(conn)];
+	const uint32_t i = (uint32_t)conn & 0xffffff;
+	const char *name = __atomic_load_n(&t->cipher[i], __ATOMIC_ACQUIRE);
+
+	// it is this connection's name if that is still open now: before, no other had its place
+	return stream_alive(s, conn) ? name : NULL;
+}
+
 void stream_wake(struct streams *s, unsigned int thread)
 {
 	static const uint64_t once = 1;

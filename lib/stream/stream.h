@@ -281,5 +281,8 @@ static inline unsigned int stream_thread_of(uint64_t conn)
 // False when a connection has ended or is just ending. After the first false, and after ops.ended,
 // it is always false.
 bool stream_alive(const struct streams *s, uint64_t conn);
+// The cipher of a connection over TLS, in libssl's words: static text. NULL: it is plain, or has
+// ended.
+const char *stream_cipher(const struct streams *s, uint64_t conn);
 // Call it after leaving something for a thread's ops.receive: it wakes the thread if that sleeps.
 void stream_wake(struct streams *s, unsigned int thread);

@@ -266,14 +266,16 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 	t->listen = calloc(s->conf.nb_listeners + 1, sizeof(*t->listen));
 	t->conn = calloc(t->max, sizeof(*t->conn));
 	t->live = calloc(t->max, sizeof(*t->live));
+	t->cipher = calloc(t->max, sizeof(*t->cipher));
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->fresh = epoll_create1(EPOLL_CLOEXEC);
 	t->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	for (unsigned int i = 0; t->listen != NULL && i < s->conf.nb_listeners; i++)
 		t->listen[i] = -1;
-	if (t->listen != NULL && t->conn != NULL && t->live != NULL && t->epoll >= 0 &&
-		t->event >= 0 && epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0 &&
-		t->fresh >= 0 && epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->fresh, &fresh) == 0)
+	if (t->listen != NULL && t->conn != NULL && t->live != NULL && t->cipher != NULL &&
+		t->epoll >= 0 && t->event >= 0 &&
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0 && t->fresh >= 0 &&
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->fresh, &fresh) == 0)
 		return t;
 	thread_free(t);
 	return NULL;
@@ -296,5 +298,6 @@ void thread_free(struct thread *t)
 	free(t->listen);
 	free(t->conn);
 	free(t->live);
+	free(t->cipher);
 	free(t);
 }

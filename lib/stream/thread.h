@@ -38,6 +38,7 @@ struct thread {
 	uint32_t free, ended; // heads of lists
 	uint32_t oldest, youngest; // list of the connections that may have to give way
 	uint32_t *live; // by connection: generation while it is open, else 0; workers read it
+	const char **cipher; // by connection: of its TLS, in libssl's text; workers read it
 	uint32_t blocked[STREAM_WORKERS_MAX]; // the connection that waits for a worker's buffers
 	struct held { // connections that wait to ask a worker: first come, first served
 		uint32_t first, last;

@@ -433,6 +433,13 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 		.ttl = REPLY_TTL + 1};
 }
 
+const char *streams_cipher(const struct worker *w, uint64_t conn)
+{
+	const struct streams *s = streams_of(w->dp);
+
+	return s != NULL ? stream_cipher(s, conn) : NULL;
+}
+
 void streams_wake(struct worker *w)
 {
 	struct streams *s = streams_of(w->dp);

@@ -50,6 +50,8 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive);
 // Ends the allocation of a view's client, if it is that of v->stream.
 void streams_end(struct worker *w, const struct turn_view *v);
+// The cipher of a connection over TLS; NULL: it is plain, or has ended.
+const char *streams_cipher(const struct worker *w, uint64_t conn);
 // Gives a packet of kind MBUF_META_DTLS or MBUF_META_DTLS_NOTE to a thread; false: there is only
 // the room left on the ring that is for answers to TCP and TLS clients, and the packet is the
 // caller's.

@@ -34,12 +34,16 @@ void mailbox_fini(struct mailbox *b)
 
 // --- the worker's side ---------------------------------------------------------------------------
 
-static const char *cipher_of(const struct worker *w, uint32_t slot)
+static const char *cipher_of(const struct worker *w, uint32_t slot, enum turn_transport over)
 {
 	const uint64_t conn = w->stream_at != NULL ? w->stream_at[slot] : 0;
 	const struct session *c;
 
-	if (w->sessions == NULL || conn == 0 || sessions_home(conn) != w->id)
+	if (conn == 0 || over == TURN_OVER_UDP || over == TURN_OVER_TCP)
+		return NULL;
+	if (over != TURN_OVER_DTLS)
+		return streams_cipher(w, conn);
+	if (w->sessions == NULL || sessions_home(conn) != w->id)
 		return NULL;
 	c = sessions_of(w, conn);
 	return c != NULL && c->state == SESSION_OPEN ? dtls_session_cipher(c->dtls) : NULL;
@@ -66,8 +70,7 @@ static void answer_detail(struct worker *w, const struct dp_question *q, struct 
 	if (!d->found)
 		return;
 	a->nb = 1;
-	if (i->transport == TURN_OVER_DTLS)
-		d->cipher = cipher_of(w, (uint32_t)(i->id >> 32) & ((UINT32_C(1) << 26) - 1));
+	d->cipher = cipher_of(w, (uint32_t)(i->id >> 32) & ((UINT32_C(1) << 26) - 1), i->transport);
 	d->client = way_to(w, &t->listeners[i->listener].at.addr, &i->client.addr);
 	for (unsigned int k = 0; k < d->turn.nb_permissions; k++)
 		d->permission[k] = way_to(w, &i->relay.addr, &d->turn.permission[k].peer);

@@ -10,6 +10,7 @@ import ssl
 
 import lab as labs
 import streams
+from control import Control
 from lab import CLIENT4, CLIENT6, PEER4, SERVER4, until
 from turnlib import BINDING, REQUEST, SUCCESS, build
 
@@ -59,6 +60,22 @@ def versions(lab):
     old = s_client(lab, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0")
     assert "Cipher is (NONE)" in old, old
     streams.no_renegotiation(lab, f"{streams.V4}:5349", "-tls1_2")
+
+
+def ciphers(lab, path):
+    """slipringctl show tells what the client's own library says of its connection."""
+    with Control(path) as ask:
+        for version, transport in (
+            (ssl.TLSVersion.TLSv1_2, "tls"), (ssl.TLSVersion.TLSv1_3, "tls"),
+            (ssl.TLSVersion.TLSv1_3, "auto"), (None, "auto"),
+        ):  # fmt: skip
+            tls = version and streams.context(minimum_version=version, maximum_version=version)
+            with streams.client(lab, transport, tls=tls) as client:
+                assert client.allocate().cls == SUCCESS
+                (row,) = ask.ask("allocations")["rows"]
+                found = ask.ask("show", id=row["id"])["allocation"].get("cipher")
+                assert found == (client.sock.cipher()[0] if tls else None), (found, version)
+            until(lambda: not ask.ask("allocations")["rows"], 3, "it has ended")
 
 
 def resumption(lab):
@@ -325,9 +342,11 @@ def main(lab):
     late_addresses(lab)
     fresh_address(lab)
     config = streams.config(lab, ("tls", "auto"), handshake=HANDSHAKE, threads=2)
+    path = config.setdefault("control", {})["socket"] = os.path.join(lab.dir, "control.sock")
     server = lab.server(config)
     alpn(lab)
     versions(lab)
+    ciphers(lab, path)
     resumption(lab)
     bad_handshakes(lab, server)
     hostile_records(lab, server)
