@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "escape.h"
 #include "explain/explain.h"
 #include "log.h"
 #include "socket/commands.h"
@@ -111,6 +112,15 @@ void commands_answer(struct control *k, struct client *c, json_t *out, const cha
 	clients_answer(&k->clients, c, line, len + 1);
 }
 
+#define QUOTED 32 // bytes of a name that a refusal tells
+
+// The beginning of a name out of a request: half a character of UTF-8 would spoil the answer.
+static const char *quoted(const char *name, char buf[3 * QUOTED + 1])
+{
+	mgmt_escape(name, strnlen(name, QUOTED), buf, 3 * QUOTED + 1);
+	return buf;
+}
+
 // A field that the command does not have, or NULL.
 static const char *strange_field(const json_t *in, const char *fields)
 {
@@ -134,6 +144,7 @@ static enum command_end run(struct command *c)
 {
 	const json_t *v = json_object_get(c->in, "v");
 	const char *name = json_string_value(json_object_get(c->in, "cmd"));
+	char text[3 * QUOTED + 1];
 	const char *strange;
 
 	if (v != NULL && json_integer_value(v) != COMMANDS_VERSION)
@@ -145,11 +156,11 @@ static enum command_end run(struct command *c)
 			continue;
 		strange = strange_field(c->in, commands[i].fields);
 		if (strange != NULL)
-			return commands_refuse(
-				c, "%.32s: %s has no such field; see help", strange, name);
+			return commands_refuse(c, "%s: %s has no such field; see help",
+				quoted(strange, text), name);
 		return commands[i].run(c);
 	}
-	return commands_refuse(c, "cmd: %.32s: no such command; see help", name);
+	return commands_refuse(c, "cmd: %s: no such command; see help", quoted(name, text));
 }
 
 // Reads a request. NULL with the reason in error when it is none.
