@@ -48,6 +48,13 @@ static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
 	return listener < s->nb_listeners ? s->listener[listener].transport : TURN_OVER_UDP;
 }
 
+// Permissions know no ports (RFC 8656 9); a channel has one.
+static bool has_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
+{
+	return (peer->port == 0 ? peers_permission_find(s, slot, &peer->addr)
+				: peers_channel_by_peer(s, slot, peer)) != TURN_NONE;
+}
+
 static bool matches(const struct turn_shard *s, const struct turn_filter *f, uint32_t slot)
 {
 	const uint64_t user = cold_at(s, slot)->quota_user;
@@ -61,8 +68,7 @@ static bool matches(const struct turn_shard *s, const struct turn_filter *f, uin
 		return false;
 	if ((f->wants & TURN_FILTER_TRANSPORT) != 0 && transport_of(s, slot) != f->transport)
 		return false;
-	return (f->wants & TURN_FILTER_PEER) == 0 ||
-		peers_permission_find(s, slot, &f->peer) != TURN_NONE;
+	return (f->wants & TURN_FILTER_PEER) == 0 || has_peer(s, slot, &f->peer);
 }
 
 // --- the walk ------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ struct turn_filter {
 	uint64_t id;
 	uint64_t user[2]; // users as quota counts them: either
 	struct prefix client;
-	struct addr peer; // has a permission, live or not yet removed
+	struct endpoint peer; // has a permission, with a port a channel; live or not yet removed
 	uint8_t transport; // enum turn_transport
 };
 

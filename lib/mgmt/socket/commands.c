@@ -24,7 +24,7 @@ static const struct {
 	{"allocations", listings_allocations, " user client peer transport worker sort page rows ",
 		"Live allocations. sort: rate, age, datagrams, bytes."},
 	{"show", listings_show, " id page ", "All about one allocation."},
-	{"kill", listings_kill, " id user source ", "Ends allocations; answers how many."},
+	{"kill", listings_kill, " id user source peer ", "Ends allocations; answers how many."},
 	{"capture", captures_command,
 		" id user client drop payload decrypted seconds datagrams bytes snap more stop ",
 		"Frames of allocations, of an address or a drop reason; more: what there is by "

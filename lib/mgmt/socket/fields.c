@@ -127,6 +127,28 @@ static bool field_client(struct command *c, const char *name, struct turn_filter
 	return false;
 }
 
+// "a.b.c.d:port" or "[v6]:port".
+static bool endpoint_read(const char *text, struct endpoint *out)
+{
+	const char *colon = strrchr(text, ':');
+	const bool v6 = text[0] == '[';
+	const size_t len = colon != NULL ? (size_t)(colon - text) : 0;
+	char host[ADDR_TEXT_LEN + 2], *end;
+	unsigned long port;
+
+	if (len <= 2 || len >= sizeof(host) || (text[len - 1] == ']') != v6 || colon[1] < '0' ||
+		colon[1] > '9')
+		return false;
+	memcpy(host, text, len);
+	host[len - v6] = '\0';
+	port = strtoul(colon + 1, &end, 10);
+	if (*end != '\0' || port == 0 || port > UINT16_MAX ||
+		addr_parse(host + v6, &out->addr) != 0 || (strchr(host, ':') != NULL) != v6)
+		return false;
+	out->port = (uint16_t)port;
+	return true;
+}
+
 static bool field_peer(struct command *c, struct turn_filter *f)
 {
 	const json_t *v = json_object_get(c->in, "peer");
@@ -135,10 +157,15 @@ static bool field_peer(struct command *c, struct turn_filter *f)
 	if (v == NULL)
 		return true;
 	f->wants |= TURN_FILTER_PEER;
-	if (text != NULL && addr_parse(text, &f->peer) == 0)
-		return true;
-	commands_refuse(c, "peer: an address is wanted, without a port");
-	return false;
+	if (text == NULL ||
+		(addr_parse(text, &f->peer.addr) != 0 && !endpoint_read(text, &f->peer))) {
+		commands_refuse(c,
+			"peer: an address is wanted, or with the port of a channel: "
+			"192.0.2.1:5000, [2001:db8::1]:5000");
+		return false;
+	}
+	f->peer.addr = addr_canonical(f->peer.addr); // as permissions have it
+	return true;
 }
 
 bool fields_word(struct command *c, const char *name, const char *const *words, unsigned int *out)

@@ -376,7 +376,7 @@ enum command_end listings_kill(struct command *c)
 	if (!fields_filter(c, &q.filter))
 		return COMMAND_REFUSED;
 	if (q.filter.wants == 0)
-		return commands_refuse(c, "say which allocations: by id, user or source");
+		return commands_refuse(c, "say which allocations: by id, user, source or peer");
 	if ((q.filter.wants & TURN_FILTER_ID) != 0)
 		worker = (int)turn_listing_worker(q.filter.id);
 	if (worker >= (int)dp_workers(c->control->dp))

@@ -88,6 +88,8 @@ def listed(ask, who, echo):
     those("ivan6", client="fd99::/64")
     those("olga", peer="10.99.0.77")
     those("ivan4", peer=echo.address[0])
+    those("ivan4", peer="%s:%d" % echo.address)
+    those(peer="10.99.0.77:5000")
     those("ivan4", user="ivan", peer=echo.address[0], client=CLIENT4)
     workers = [ask.all("allocations", worker=w) for w in (0, 1)]
     assert relays(workers[0]) | relays(workers[1]) == relays(rows)
@@ -188,6 +190,12 @@ def killed(ask, who, rows):
     assert who["ivan4"].allocate().cls == SUCCESS
     begin = time.monotonic()
     assert gone(who["ivan4"], ask.ask("kill", source=CLIENT4 + "/32"), begin) == 2
+    assert who["ivan4"].allocate().cls == SUCCESS
+    assert who["ivan4"].permit("10.99.0.77").cls == SUCCESS
+    for peer in ("10.99.0.78", "10.99.0.77:5000"):
+        assert ask.ask("kill", peer=peer)["killed"] == 0, peer
+    begin = time.monotonic()
+    assert gone(who["ivan4"], ask.ask("kill", peer="10.99.0.77"), begin) == 1
     assert ask.ask("allocations")["rows"] == []
 
 
@@ -199,6 +207,7 @@ def wrong(path):
             ({"user": "%zz"}, "user:"),
             ({"client": "10.0.0.0/40"}, "client:"),
             ({"peer": "host"}, "peer:"),
+            ({"peer": "10.99.0.77:0"}, "peer:"),
             ({"transport": "sctp"}, "transport:"),
             ({"worker": 2}, "worker:"),
             ({"page": -1}, "page:"),

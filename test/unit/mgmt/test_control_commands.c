@@ -73,7 +73,7 @@ static void reasons_are_told(void **state)
 	assert_refused("{\"cmd\":\"delete\"}", "cmd: delete: no such command; see help");
 	assert_refused("{\"cmd\":\"status\",\"user\":\"ivan\"}",
 		"user: status has no such field; see help");
-	assert_refused("{\"cmd\":\"kill\"}", "say which allocations: by id, user or source");
+	assert_refused("{\"cmd\":\"kill\"}", "say which allocations: by id, user, source or peer");
 }
 
 // %XX stands for a byte that is not printable ASCII, as in all answers.
@@ -103,6 +103,26 @@ static void a_cut_character_leaves_an_answer(void **state)
 	}
 }
 
+static void peers_that_are_none(void **state)
+{
+	static const char *const wrong[] = {"", "host", "192.0.2.1:", "192.0.2.1:0",
+		"192.0.2.1:65536", "192.0.2.1:5000x", "192.0.2.1: 5000", "192.0.2.1:+5",
+		"192.0.2.1:99999999999999999999", "192.0.2.0/24", ":5000", "[]:5000",
+		"[192.0.2.1]:5000", "[2001:db8::1:5000", "2001:db8::1]:5000", "[2001:db8::1]",
+		"[2001:db8::1]5000", "[2001:db8::1]:0", "[[2001:db8::1]]:5000",
+		"[2001:db8:0000:0000:0000:0000:0000:0000:0000:0001:2]:1"};
+
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		char line[256];
+		json_t *error;
+
+		snprintf(line, sizeof(line), "{\"cmd\":\"kill\",\"peer\":\"%s\"}", wrong[i]);
+		error = refused(line);
+		assert_memory_equal(json_string_value(error), "peer: an address", 16);
+		json_decref(error);
+	}
+}
+
 // Lines that are no JSON: five in a row, then the client is closed.
 static void no_request_is_answered(void **state)
 {
@@ -125,6 +145,7 @@ int main(void)
 		T(reasons_are_told),
 		T(strange_names_are_escaped),
 		T(a_cut_character_leaves_an_answer),
+		T(peers_that_are_none),
 		T(no_request_is_answered),
 	};
 

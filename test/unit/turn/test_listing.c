@@ -159,7 +159,7 @@ static void by_peer_id_and_two_at_once(void **state)
 {
 	struct fixture_client a = allocate("198.51.100.7", 1), b = allocate("203.0.113.9", 2);
 	struct turn_filter filter = {
-		.wants = TURN_FILTER_PEER, .peer = fixture_endpoint("10.99.0.9", 0).addr};
+		.wants = TURN_FILTER_PEER, .peer = fixture_endpoint("10.99.0.9", 0)};
 	static struct turn_info rows[4];
 	uint64_t id;
 
@@ -177,8 +177,37 @@ static void by_peer_id_and_two_at_once(void **state)
 	assert_int_equal(walk(&filter, 0, rows, 4), 0);
 	filter = (struct turn_filter){.wants = TURN_FILTER_ID | TURN_FILTER_PEER,
 		.id = id,
-		.peer = fixture_endpoint("10.99.0.8", 0).addr};
+		.peer = fixture_endpoint("10.99.0.8", 0)};
 	assert_int_equal(walk(&filter, 0, rows, 4), 0);
+}
+
+// RFC 8656 9: a permission is of an address; 12: a channel is bound to address and port.
+static void by_peer_with_a_port(void **state)
+{
+	struct fixture_client a = allocate("198.51.100.7", 1), b = allocate("203.0.113.9", 2);
+	struct turn_filter filter = {
+		.wants = TURN_FILTER_PEER, .peer = fixture_endpoint("10.99.0.9", 7000)};
+	static struct turn_info rows[4];
+	struct turn_walk w = {0};
+
+	assert_int_equal(fixture_permit(&f, &a, "10.99.0.9"), 0);
+	assert_int_equal(walk(&filter, 0, rows, 4), 0); // a permission knows no port
+	assert_int_equal(fixture_bind(&f, &b, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(walk(&filter, 0, rows, 4), 1);
+	assert_true(endpoint_eq(&rows[0].client, &b.at));
+	filter.peer.port = 7001;
+	assert_int_equal(walk(&filter, 0, rows, 4), 0);
+	filter.peer.port = 7000;
+	assert_int_equal(turn_listing_kill(f.shard, &filter, &w, 64), 1);
+	filter.peer.port = 0;
+	fixture_advance(&f, 1);
+	assert_int_equal(walk(&filter, 0, rows, 4), 1);
+	assert_true(endpoint_eq(&rows[0].client, &a.at));
+	w = (struct turn_walk){0};
+	assert_int_equal(turn_listing_kill(f.shard, &filter, &w, 64), 1);
+	fixture_advance(&f, 1);
+	assert_int_equal(fixture_refresh(&f, &a, 600), 437);
+	assert_int_equal(fixture_refresh(&f, &b, 600), 437);
 }
 
 static void keys_say_age_and_datagrams(void **state)
@@ -320,6 +349,7 @@ int main(void)
 		T(a_call_looks_at_512_at_most),
 		T(users_as_quota_counts_them),
 		T(by_peer_id_and_two_at_once),
+		T(by_peer_with_a_port),
 		T(keys_say_age_and_datagrams),
 		T(all_about_one),
 		T(killed_is_gone_and_the_others_stay),
