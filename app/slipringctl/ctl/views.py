@@ -67,10 +67,11 @@ def allocations(answer, style):
          seconds(r["expires"]), count(r[rx]), count(r[tx])]
         for r in rows
     ]  # fmt: skip
-    if "rate" in rows[0]:
-        head.append("/S")
-        for cell, r in zip(cells, rows):
-            cell.append(count(r["rate"]))
+    for name, title in (("rate", "/S"), ("bitrate", "BIT/S")):
+        if name in rows[0]:
+            head.append(title)
+            for cell, r in zip(cells, rows):
+                cell.append(count(r[name]))
     return paged(answer, table(head, cells, style, (1, 2), range(4, len(head))), style)
 
 
@@ -121,9 +122,10 @@ def kill(answer, style):
 def users(answer, style):
     if not answer["rows"]:
         return ["no users have allocations"]
-    value = "bytes" if "bytes" in answer["rows"][0] else "datagrams"
+    titles = {"bytes": "BYTES", "datagrams": "DATAGRAMS", "rate": "/S", "bitrate": "BIT/S"}
+    value = next(name for name in titles if name in answer["rows"][0])
     cells = [[r["user"], r["allocations"], count(r[value])] for r in answer["rows"]]
-    lines = table(["USER", "ALLOCATIONS", value.upper()], cells, style, (0,), (1, 2))
+    lines = table(["USER", "ALLOCATIONS", titles[value]], cells, style, (0,), (1, 2))
     return paged(answer, [*lines, style("dim", f"{answer['users']} users in all")], style)
 
 

@@ -22,7 +22,7 @@ static const struct {
 	{"help", help, " ", "The commands, and the fields of each."},
 	{"status", facts_status, " ", "The box: links, load, limits, rates, warnings."},
 	{"allocations", listings_allocations, " user client peer transport worker sort page rows ",
-		"Live allocations. sort: rate, age, datagrams, bytes."},
+		"Live allocations. sort: rate, bitrate, age, datagrams, bytes."},
 	{"show", listings_show, " id page ", "All about one allocation."},
 	{"kill", listings_kill, " id user source peer ", "Ends allocations; answers how many."},
 	{"capture", captures_command,
@@ -30,7 +30,7 @@ static const struct {
 		"Frames of allocations, of an address or a drop reason; more: what there is by "
 		"now."},
 	{"users", listings_users, " user sort page rows ",
-		"Users that have allocations. sort: allocations, datagrams, bytes."},
+		"Users that have allocations. sort: allocations, rate, bitrate, datagrams, bytes."},
 	{"ports", facts_ports, " xstats ",
 		"Ports, their links and counters. xstats: the driver's, too."},
 	{"workers", facts_workers, " ", "Workers, their load and counters."},

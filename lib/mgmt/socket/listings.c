@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands that ask workers. A sorted listing asks for the keys of all allocations, keeps the
-// largest as far as its page reaches, and then asks for the rows of these. By rate, it asks for the
-// keys twice, a second apart.
+// largest as far as its page reaches, and then asks for the rows of these. By a rate, it asks for
+// the keys twice, a second apart. Users are a sum of keys each.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +15,18 @@
 #define ROOM_MAX_MS 10000 // and ends when there is none for so long
 #define RATE_MS 1000 // between the two looks that a rate is made of
 
-enum listing_sort { SORT_NONE, SORT_RATE, SORT_AGE, SORT_DATAGRAMS, SORT_BYTES };
-static const char *const sorts[] = {"", "rate", "age", "datagrams", "bytes", NULL};
-enum users_sort { USERS_BY_ALLOCATIONS, USERS_BY_DATAGRAMS, USERS_BY_BYTES };
-static const char *const user_sorts[] = {"allocations", "datagrams", "bytes", NULL};
+enum listing_sort {
+	SORT_NONE,
+	SORT_RATE,
+	SORT_BITRATE,
+	SORT_AGE,
+	SORT_DATAGRAMS,
+	SORT_BYTES,
+	SORT_ALLOCATIONS,
+};
+static const char *const sorts[] = {"", "rate", "bitrate", "age", "datagrams", "bytes", NULL};
+static const char *const user_sorts[] = {
+	"", "rate", "bitrate", "", "datagrams", "bytes", "allocations", NULL};
 enum phase { PHASE_ROWS, PHASE_KEYS, PHASE_SAMPLES, PHASE_RATES, PHASE_FETCH };
 
 static enum command_end begin(struct command *c, struct scan *s)
@@ -77,9 +85,16 @@ static bool sample_put(struct scan *s, const struct turn_key *key, uint64_t at_m
 	return true;
 }
 
-// Both walks go by worker and slot, as ids do, so one look forward finds what there was before.
-static void rate_put(struct scan *s, const struct turn_key *key, uint64_t at_ms)
+static bool by_rate(unsigned int sort)
 {
+	return sort == SORT_RATE || sort == SORT_BITRATE;
+}
+
+// A key whose value is what it grows by in a second, in datagrams or in bits. Both walks go by
+// worker and slot, as ids do, so one look forward finds what there was before.
+static struct turn_key rate_of(struct scan *s, const struct turn_key *key, uint64_t at_ms)
+{
+	const uint64_t unit = s->sort == SORT_BITRATE ? 8 : 1;
 	struct turn_key rate = *key;
 	const struct scan_sample *b;
 	uint32_t ms;
@@ -88,25 +103,33 @@ static void rate_put(struct scan *s, const struct turn_key *key, uint64_t at_ms)
 		s->at_sample++;
 	b = &s->sample[s->at_sample];
 	if (s->at_sample == s->nb_samples || b->id != key->id) {
-		rate.value = key->value * 1000 / RATE_MS; // it is younger than that
+		rate.value = unit * key->value * 1000 / RATE_MS; // it is younger than that
 	} else {
 		ms = (uint32_t)at_ms - b->at_ms;
 		// a count falls when what waited for a neighbour is lost
-		rate.value =
-			ms > 0 && key->value > b->value ? (key->value - b->value) * 1000 / ms : 0;
+		rate.value = ms > 0 && key->value > b->value
+			? unit * (key->value - b->value) * 1000 / ms
+			: 0;
 	}
-	ranking_put(&s->ranking, &rate);
+	return rate;
 }
 
 static bool keys_take(struct scan *s, const struct dp_answer *a)
 {
 	for (unsigned int i = 0; i < a->nb; i++) {
-		if (s->phase == PHASE_KEYS)
-			ranking_put(&s->ranking, &a->keys[i]);
-		else if (s->phase == PHASE_RATES)
-			rate_put(s, &a->keys[i], a->at_ms);
-		else if (!sample_put(s, &a->keys[i], a->at_ms))
-			return fail(s, "no memory for rates of so many allocations");
+		struct turn_key key = a->keys[i];
+
+		if (s->phase == PHASE_SAMPLES) {
+			if (!sample_put(s, &key, a->at_ms))
+				return fail(s, "no memory for rates of so many allocations");
+			continue;
+		}
+		if (s->phase == PHASE_RATES)
+			key = rate_of(s, &key, a->at_ms);
+		if (!s->by_user)
+			ranking_put(&s->ranking, &key);
+		else if (!tally_put(&s->tally, &key))
+			return fail(s, "no memory for so many users");
 	}
 	return true;
 }
@@ -143,11 +166,18 @@ static bool sorted_take(struct scan *s, const struct dp_answer *a)
 		return keys_take(s, a);
 	if (a->nb > 0) { // else it has ended since
 		row = shown_allocation(&a->rows[0]);
-		if (s->sort == SORT_RATE)
-			json_object_set_new(row, "rate", shown_number(fetched(s)->value));
+		if (by_rate(s->sort))
+			json_object_set_new(row, sorts[s->sort], shown_number(fetched(s)->value));
 		json_array_append_new(s->list, row);
 	}
 	return true;
+}
+
+static bool samples_end(struct scan *s)
+{
+	s->phase = PHASE_RATES;
+	s->rest_until_ms = clients_now_ms() + RATE_MS;
+	return false;
 }
 
 static bool sorted_end(struct scan *s)
@@ -156,9 +186,7 @@ static bool sorted_end(struct scan *s)
 	case PHASE_ROWS:
 		return true;
 	case PHASE_SAMPLES:
-		s->phase = PHASE_RATES;
-		s->rest_until_ms = clients_now_ms() + RATE_MS;
-		return false;
+		return samples_end(s);
 	case PHASE_KEYS:
 	case PHASE_RATES:
 		ranking_sort(&s->ranking);
@@ -176,9 +204,9 @@ static const struct scan_kind sorted_kind = {.heavy = true, .take = sorted_take,
 
 static enum turn_sort sort_of(unsigned int sort)
 {
-	return sort == SORT_AGE      ? TURN_SORT_AGE
-		: sort == SORT_BYTES ? TURN_SORT_BYTES
-				     : TURN_SORT_DATAGRAMS;
+	if (sort == SORT_AGE)
+		return TURN_SORT_AGE;
+	return sort == SORT_BYTES || sort == SORT_BITRATE ? TURN_SORT_BYTES : TURN_SORT_DATAGRAMS;
 }
 
 static bool page_fits(struct command *c, unsigned int page, unsigned int rows)
@@ -216,44 +244,45 @@ enum command_end listings_allocations(struct command *c)
 	s->page = page;
 	s->rows = rows;
 	s->sort = sort;
-	s->phase = sort == SORT_NONE ? PHASE_ROWS : sort == SORT_RATE ? PHASE_SAMPLES : PHASE_KEYS;
+	s->phase = sort == SORT_NONE ? PHASE_ROWS : by_rate(sort) ? PHASE_SAMPLES : PHASE_KEYS;
 	return begin(c, s);
 }
 
 // --- users ---------------------------------------------------------------------------------------
 
-static bool users_take(struct scan *s, const struct dp_answer *a)
+static bool user_take(struct scan *s, const struct dp_answer *a)
 {
-	const struct tally_row *t;
+	const struct tally_row *t = tally_find(&s->tally, fetched(s)->user);
 	json_t *row;
 
-	if (s->phase == PHASE_KEYS) {
-		for (unsigned int i = 0; i < a->nb; i++)
-			if (!tally_put(&s->tally, &a->keys[i]))
-				return fail(s, "no memory for so many users");
-		return true;
-	}
-	t = tally_find(&s->tally, fetched(s)->user);
 	if (a->nb == 0 || t == NULL)
 		return true;
 	row = json_object();
 	json_object_set_new(row, "user", shown_user(&a->rows[0]));
 	json_object_set_new(row, "allocations", shown_number(t->count));
-	json_object_set_new(
-		row, s->sort == USERS_BY_BYTES ? "bytes" : "datagrams", shown_number(t->sum));
+	json_object_set_new(row,
+		s->sort == SORT_ALLOCATIONS ? user_sorts[SORT_DATAGRAMS] : user_sorts[s->sort],
+		shown_number(t->sum));
 	json_array_append_new(s->list, row);
 	return true;
 }
 
+static bool users_take(struct scan *s, const struct dp_answer *a)
+{
+	return s->phase == PHASE_FETCH ? user_take(s, a) : keys_take(s, a);
+}
+
 static bool users_end(struct scan *s)
 {
+	if (s->phase == PHASE_SAMPLES)
+		return samples_end(s);
 	if (s->phase == PHASE_FETCH) {
 		s->got++;
 		return fetch_next(s);
 	}
 	for (uint32_t i = 0; i < s->tally.size; i++) {
 		const struct tally_row *t = &s->tally.row[i];
-		const uint64_t value = s->sort == USERS_BY_ALLOCATIONS ? t->count : t->sum;
+		const uint64_t value = s->sort == SORT_ALLOCATIONS ? t->count : t->sum;
 
 		if (t->count > 0)
 			ranking_put(&s->ranking, &(struct turn_key){t->id, value, t->user});
@@ -268,7 +297,7 @@ static const struct scan_kind users_kind = {.heavy = true, .take = users_take, .
 
 enum command_end listings_users(struct command *c)
 {
-	unsigned int page, rows, sort = USERS_BY_ALLOCATIONS;
+	unsigned int page, rows, sort = SORT_ALLOCATIONS;
 	struct dp_question q = {.kind = DP_ASK_KEYS, .max = DP_ANSWER_KEYS};
 	struct scan *s;
 
@@ -282,12 +311,13 @@ enum command_end listings_users(struct command *c)
 	}
 	if (s == NULL)
 		return begin(c, s);
-	q.sort = sort == USERS_BY_BYTES ? TURN_SORT_BYTES : TURN_SORT_DATAGRAMS;
+	q.sort = (uint8_t)sort_of(sort);
 	s->question = q;
 	s->page = page;
 	s->rows = rows;
-	s->sort = sort;
-	s->phase = PHASE_KEYS;
+	s->sort = sort != SORT_NONE ? sort : SORT_ALLOCATIONS;
+	s->by_user = true;
+	s->phase = by_rate(sort) ? PHASE_SAMPLES : PHASE_KEYS;
 	return begin(c, s);
 }
 

@@ -49,6 +49,7 @@ struct scan {
 	uint64_t rest_until_ms;
 	// For the kinds.
 	unsigned int page, rows, got, phase, sort;
+	bool by_user; // sums, not allocations
 	json_t *list; // rows, borrowed from out
 	char *what; // an order, for the log
 	struct ranking ranking;

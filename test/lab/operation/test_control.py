@@ -105,19 +105,24 @@ def listed(ask, who, echo):
     return by_relay
 
 
-def rated(ask, client):
-    """By rate: who relays now stands first, with about what it relays."""
+def rated(ask, client, other):
+    """By a rate: who relays now stands first, with about what it relays."""
     end = time.monotonic() + 2.5
     sent = 0
-    with contextlib.closing(client):
+    with contextlib.closing(client), contextlib.closing(other):
         client.sock.sendall(b'{"v":1,"cmd":"allocations","sort":"rate","rows":1}\n')
+        other.sock.sendall(b'{"v":1,"cmd":"users","sort":"bitrate","rows":1}\n')
         while time.monotonic() < end:
             ask.send_channel(0x4001, b"rate")
             assert ask.wait("channel")
             sent += 1
         (row,) = client.line()["rows"]
+        (user,) = other.line()["rows"]
     assert row["relay"] == relay_of(ask), row
-    assert 0.3 * 2 * sent / 2.5 < row["rate"] < 3 * 2 * sent / 2.5, (row["rate"], sent)
+    rate = 2 * sent / 2.5
+    assert 0.3 * rate < row["rate"] < 3 * rate, (row["rate"], sent)
+    assert (user["user"], user["allocations"]) == ("ivan", 4), user
+    assert 0.3 * rate < user["bitrate"] / (8 * len("rate")) < 3 * rate, (user, sent)
 
 
 def shown(ask, row, echo):
@@ -338,7 +343,7 @@ def main(lab):
     who, echo = people(lab)
     with Control(path) as ask:
         rows = listed(ask, who, echo)
-        rated(who["ivan4"], Control(path))
+        rated(who["ivan4"], Control(path), Control(path))
         row = rows[relay_of(who["ivan4"])]
         shown(ask, row, echo)
         boxed(lab, ask, server, echo)
