@@ -135,7 +135,7 @@ static bool keys_take(struct scan *s, const struct dp_answer *a)
 }
 
 // The row that is fetched next.
-static const struct turn_key *fetched(const struct scan *s)
+static struct turn_key *fetched(const struct scan *s)
 {
 	return &s->ranking.key[s->page * s->rows + s->got];
 }
@@ -255,8 +255,13 @@ static bool user_take(struct scan *s, const struct dp_answer *a)
 	const struct tally_row *t = tally_find(&s->tally, fetched(s)->user);
 	json_t *row;
 
-	if (a->nb == 0 || t == NULL)
+	if (t == NULL)
 		return true;
+	if (a->nb == 0) { // it has ended since: perhaps another one of the user's has not
+		s->again = t->last != fetched(s)->id;
+		fetched(s)->id = t->last;
+		return true;
+	}
 	row = json_object();
 	json_object_set_new(row, "user", shown_user(&a->rows[0]));
 	json_object_set_new(row, "allocations", shown_number(t->count));
@@ -277,7 +282,8 @@ static bool users_end(struct scan *s)
 	if (s->phase == PHASE_SAMPLES)
 		return samples_end(s);
 	if (s->phase == PHASE_FETCH) {
-		s->got++;
+		s->got += s->again ? 0 : 1;
+		s->again = false;
 		return fetch_next(s);
 	}
 	for (uint32_t i = 0; i < s->tally.size; i++) {

@@ -112,6 +112,7 @@ bool tally_put(struct tally *t, const struct turn_key *k)
 		*row = (struct tally_row){.user = k->user, .id = k->id};
 		t->used++;
 	}
+	row->last = k->id;
 	row->count++;
 	row->sum += k->value;
 	return true;

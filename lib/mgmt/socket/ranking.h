@@ -19,7 +19,7 @@ void ranking_free(struct ranking *r);
 
 struct tally_row {
 	uint64_t user;
-	uint64_t id; // of one of the user's allocations
+	uint64_t id, last; // of the user's allocations: the first one put, and the last
 	uint64_t sum; // of their values
 	uint32_t count; // of allocations; 0 = a free place
 };

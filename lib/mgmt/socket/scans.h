@@ -50,6 +50,7 @@ struct scan {
 	// For the kinds.
 	unsigned int page, rows, got, phase, sort;
 	bool by_user; // sums, not allocations
+	bool again; // the row is to be fetched by another id
 	json_t *list; // rows, borrowed from out
 	char *what; // an order, for the log
 	struct ranking ranking;

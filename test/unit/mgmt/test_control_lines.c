@@ -147,7 +147,8 @@ static void sums_by_user(void **state)
 		assert_non_null(row);
 		assert_int_equal(row->count, 3);
 		assert_int_equal(row->sum, 3 * u + 3 * USERS);
-		assert_int_equal(row->id % USERS, u);
+		assert_int_equal(row->id, u);
+		assert_int_equal(row->last, 2 * USERS + u);
 	}
 	assert_null(tally_find(&t, 1));
 	tally_free(&t);

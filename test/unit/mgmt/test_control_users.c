@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The list of users while allocations end between the look at all of them and the fetch of a row.
+// The control socket's scans and the rounds of a worker take turns here.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "datapath.h"
+#include "dp_world.h"
+#include "socket/commands.h"
+#include "worker.h"
+
+#define CLIENTS 3 // of one user
+
+static struct dp_world world;
+static struct world_client client[CLIENTS];
+static struct control control;
+static struct client asker;
+static int other;
+
+// Puts the clients in the order in which a walk meets their allocations: the first and the last one
+// that it has met of a user are those that are asked for.
+static void sort_clients(void)
+{
+	struct turn_info rows[CLIENTS];
+
+	assert_int_equal(turn_shard_list(world.dp->worker[0]->shard, 0, rows, CLIENTS), CLIENTS);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		for (unsigned int k = i + 1; k < CLIENTS; k++)
+			if (endpoint_eq(&client[k].at, &rows[i].client)) {
+				const struct world_client c = client[i];
+
+				client[i] = client[k];
+				client[k] = c;
+			}
+}
+
+static void open_all(void)
+{
+	const struct world_setup one = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	int ends[2];
+
+	world_open(&world, &one);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		world_client(&world, &client[i], "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, &client[i], 4), 0);
+	}
+	sort_clients();
+	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	control = (struct control){.dp = world.dp, .clients = {.epoll = -1, .listener = -1}};
+	asker = (struct client){.fd = ends[0]};
+	other = ends[1];
+}
+
+static void close_all(void)
+{
+	close(asker.fd);
+	close(other);
+	world_close(&world);
+}
+
+// One step of the scans, and rounds of the worker. True while there is a scan. A scan rests by the
+// machine's clock.
+static bool step(void)
+{
+	const int64_t us = scans_step(&control);
+
+	world_round(&world);
+	if (us > 0)
+		usleep((useconds_t)us);
+	return us >= 0;
+}
+
+// All users have been counted; the rows are still to be fetched.
+static bool counted(void)
+{
+	return control.scans.first != NULL && control.scans.first->ranking.n > 0;
+}
+
+static void end(unsigned int i)
+{
+	client_begin(&world, &client[i], STUN_REFRESH);
+	stun_put_u32(&client[i].w, STUN_LIFETIME, 0);
+	assert_int_equal(client_ask(&world, &client[i]), 0);
+}
+
+// The rows of the answer, which the caller frees, when the allocations from first to last have
+// ended in the middle of the scan.
+static json_t *listed(unsigned int first, unsigned int last)
+{
+	char text[] = "{\"cmd\":\"users\"}", answer[4096];
+	unsigned int steps = 0;
+	json_t *o, *rows;
+	ssize_t n;
+
+	commands_line(&control, &asker, text, strlen(text));
+	while (!counted()) {
+		assert_true(step());
+		assert_true(++steps < 1000);
+	}
+	for (unsigned int i = first; i < last; i++)
+		end(i);
+	while (step())
+		assert_true(++steps < 1000);
+	n = recv(other, answer, sizeof(answer), MSG_DONTWAIT);
+	assert_in_range(n, 1, sizeof(answer));
+	o = json_loadb(answer, (size_t)n, 0, NULL);
+	assert_non_null(o);
+	rows = json_incref(json_object_get(o, "rows"));
+	json_decref(o);
+	return rows;
+}
+
+static void assert_counted(unsigned int first, unsigned int last)
+{
+	json_t *rows, *row;
+
+	open_all();
+	rows = listed(first, last);
+	assert_int_equal(json_array_size(rows), 1);
+	row = json_array_get(rows, 0);
+	assert_string_equal(json_string_value(json_object_get(row, "user")), "ivan");
+	assert_int_equal(json_integer_value(json_object_get(row, "allocations")), CLIENTS);
+	json_decref(rows);
+	close_all();
+}
+
+static void a_user_who_has_others_stays(void **state)
+{
+	assert_counted(0, 0);
+	assert_counted(0, 1);
+	assert_counted(0, CLIENTS - 1);
+	assert_counted(1, CLIENTS);
+}
+
+static void a_user_who_has_none_left_goes(void **state)
+{
+	json_t *rows;
+
+	open_all();
+	rows = listed(0, CLIENTS);
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_user_who_has_others_stays),
+		cmocka_unit_test(a_user_who_has_none_left_goes),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
