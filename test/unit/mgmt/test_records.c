@@ -556,6 +556,7 @@ static void test_stuck_at_end(void **state)
 	left = records;
 	records_close(records, 100);
 	assert_in_range(now_ms() - before, 300, DEADLINE_MS / 2);
+	assert_non_null(left);
 	sem_post(&go_on); // lets the thread go, which nobody waits for
 }
 
