@@ -8,6 +8,7 @@ found by the operator by its address, and in the records. Reasons of requests: t
 import contextlib
 import os
 import re
+import time
 
 import dtls
 import lab as labs
@@ -16,12 +17,13 @@ import streams
 from lab import SERVER4, SERVER6, until
 from reasons import Cases
 from server import CONFIG
-from turnlib import SUCCESS
+from turnlib import BINDING, REQUEST, SUCCESS, build
 
-PER_SOURCE, PER_NETWORK, TOTAL = 3, 4, 6
+PER_SOURCE, PER_NETWORK, TOTAL, BURST = 3, 4, 6, 8
+HALF_OPEN = 4  # fewer than TOTAL, or threads would refuse before workers do
 ELSEWHERE = {}
 
-tcp, datagrams = Cases(), Cases()
+tcp, datagrams, workers = Cases(), Cases(), Cases()
 
 
 def none_left(me):
@@ -180,11 +182,11 @@ def dtls_handshake_failed(me):
     begun(me)
 
 
-def begun(me):
+def begun(me, ip=None):
     """A ClientHello with its cookie."""
-    sock = me.lab.cli.udp(me.ip)
+    sock = me.lab.cli.udp(ip or me.ip)
     sock.settimeout(5 * labs.SLOW)
-    sock.connect((SERVER6 if ":" in me.ip else SERVER4, dtls.PORT))
+    sock.connect((SERVER6 if ":" in (ip or me.ip) else SERVER4, dtls.PORT))
     random = os.urandom(32)
     sock.send(dtls.hello(random=random))
     answer = sock.recv(2000)
@@ -204,6 +206,64 @@ def unanswered(me):
         raise AssertionError(sock.recv(2000).hex())
 
 
+# --- DTLS, refused by workers ---------------------------------------------------------------------
+
+
+def sent(me, data):
+    me.lab.cli.udp(me.ip).sendto(data, (SERVER4, dtls.PORT))
+
+
+@workers.case(named=False, proved=False)
+def dtls_plain(me):
+    sent(me, build(REQUEST, BINDING))
+
+
+@workers.case(named=False, proved=False)
+def dtls_unknown(me):
+    sent(me, b"\x17\xfe\xfd" + bytes(9) + b"\x10" + bytes(16))
+
+
+@workers.case(named=False, proved=False)
+def dtls_hello(me):
+    """The first of its fragments."""
+    hello = b"\x01\0\x01\0" + bytes(5) + b"\0\0\x30" + bytes(48)
+    sent(me, b"\x16\xfe\xff" + bytes(9) + bytes([len(hello)]) + hello)
+
+
+@workers.case(named=False)
+def dtls_rate(me):
+    for _ in range(BURST + 2):
+        begun(me)
+
+
+def others_begun(me, count):
+    """By addresses that may have no more than PER_SOURCE each."""
+    places = [reasons.address(me.lab) for _ in range(2)]
+    for number in range(count):
+        begun(me, places[number % 2])
+
+
+def none_begun(me):
+    until(lambda: dtls.counters(me.server)["half_open"] == 0, 10, "no handshake is left")
+
+
+@workers.case(named=False)
+def dtls_full(me):
+    none_begun(me)
+    others_begun(me, HALF_OPEN)
+    begun(me)
+
+
+@workers.case(named=False)
+def dtls_gave_way(me):
+    """The first of as many as there may be, once it has had half a second."""
+    none_begun(me)
+    begun(me)
+    others_begun(me, HALF_OPEN - 1)
+    time.sleep(0.6)
+    others_begun(me, 1)
+
+
 def main(lab):
     labs.need_own_server()
     streams.join(lab)
@@ -214,15 +274,17 @@ def main(lab):
         {"transport": "dtls", "address": address, "port": dtls.PORT} for address in (SERVER4, SERVER6)
     ]
     limits = {"sessions": TOTAL, "per-source": PER_SOURCE, "per-network": PER_NETWORK}
-    config["dtls"] = {**limits, "handshake": 1}
-    config["limits"] = {"handshakes": {"rate": 1, "burst": 8}}
+    config["dtls"] = {**limits, "handshake": 1, "half-open": HALF_OPEN}
+    config["limits"] = {"handshakes": {"rate": 1, "burst": BURST}}
     addresses = [SERVER4 + reasons.NETWORK, SERVER6 + "/48"]
     config["ports"] = [{**CONFIG["ports"][0], "addresses": addresses}]
-    allow = {"dtls-full", "dtls-record", "dtls-ended", "dtls-unknown", "dtls-rate"}
+    allow = {f"dtls-{name}" for name in ("full", "record", "ended", "unknown", "rate", "plain", "hello")}
     server = lab.server(reasons.config(lab, "streams", **config), allow=allow)
     reasons.check(lab, server, tcp, "connection-refused")
     reasons.check(lab, server, datagrams, "connection-refused")
+    reasons.check(lab, server, workers, "connection-refused")
     reasons.complete("lib/stream/stream.h", "STREAM_REFUSALS", (tcp, datagrams), ELSEWHERE)
+    reasons.complete("lib/stream/stream.h", "STREAM_DTLS_REFUSALS", (workers,), ELSEWHERE)
 
 
 if __name__ == "__main__":

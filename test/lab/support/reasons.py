@@ -138,9 +138,9 @@ def explained(ask, me, event="refused"):
         assert row, f"{case.reason} of {whom}"
         assert row["event"] == event, row
         assert row["text"] and row["advice"] and 0 <= row["ago"] <= 60 * labs.SLOW, row
+        assert row["proved"] is case.proved, row
         if event == "refused":
-            assert (row["code"], row["method"], row["proved"]) == (
-                case.code, case.method, case.proved), row  # fmt: skip
+            assert (row["code"], row["method"]) == (case.code, case.method), row
         assert not case.named or row["user"].endswith(me.user), row
 
 
