@@ -19,6 +19,28 @@ class Refused(Exception):
     """The server has refused the request, by the text."""
 
 
+def printable(text):
+    """A text that steers no terminal: what is not printable becomes %XX for each of its bytes."""
+    if text.isprintable():
+        return text
+    parts = []
+    for char in text:
+        raw = b"" if char.isprintable() else char.encode("utf-8", "surrogatepass")
+        parts.append("".join(f"%{byte:02X}" for byte in raw) or char)
+    return "".join(parts)
+
+
+def cleaned(answer):
+    """An answer all of whose texts are printable."""
+    if isinstance(answer, str):
+        return printable(answer)
+    if isinstance(answer, list):
+        return [cleaned(one) for one in answer]
+    if isinstance(answer, dict):
+        return {printable(name): cleaned(one) for name, one in answer.items()}
+    return answer
+
+
 def group_of(path):
     """The group that may use the socket, as far as its folder lets us see."""
     try:
@@ -56,7 +78,17 @@ class Server:
         try:
             self.sock.connect(path)
         except OSError as error:
+            self.close()
             raise NoServer(why_not(path, error)) from error
+
+    def close(self):
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
     def line(self):
         """The next line of the server."""

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""slipringctl without a server of ours: nothing that an answer has steers a terminal, exit codes and
+--json hold."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import ctl_world as world
+
+from ctl import wire
+
+EVIL = "\x1b]0;owned\x07\x9b2J\u202e\udcff\r\x00"
+
+
+def run(path, *args, env=None):
+    return subprocess.run(
+        [sys.executable, world.PROGRAM, "--socket", path, *args], capture_output=True, timeout=60,
+        check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+    )  # fmt: skip
+
+
+def evil(answer):
+    """An answer with hostile bytes behind each text."""
+    if isinstance(answer, str):
+        return answer + EVIL
+    if isinstance(answer, list):
+        return [evil(one) for one in answer]
+    if isinstance(answer, dict):
+        return {name: evil(value) for name, value in answer.items()}
+    return answer
+
+
+def steers(data):
+    """What of some output a terminal would obey."""
+    return re.findall(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", data)
+
+
+ANSWERS = {
+    "status": world.status(links=[{"port": "wan", "up": True}], warnings=["port wan: its link is down"]),
+    "workers": {"rows": [{**world.worker(), "lcore": 1, "handed_out": 0, "held": 0}]},
+    "log": {"rows": [{"area": "auth", "level": "info", "lines": 1, "suppressed": 0}], "lost": 1},
+    "records": {"file": "/var/log/x", "written": 1, "lost": 0, "unsent": 0, "waiting": 0},
+    "ports": {"rows": [{
+        "port": "wan", "link": "up", "driver": "net_vtap", "mac": "02:00:00:00:00:01", "mtu": 1500,
+        "rx_queues": 1, "tx_queues": 1, "rx_missed": 0, "rx_nombuf": 0, "rx_errors": 0,
+        "tx_errors": 0, "members": "a b", "xstats": {"rx_" + EVIL: 1}}]},
+    "steering": {"rows": [{
+        "port": "wan", "family": "ipv4", "step": "t4", "rules": 0, "hits": 0, "handed_over": 0,
+        "degraded": False, "why": "none", "why_t1": ""}]},
+    "neighbours": {"rows": [{
+        "address": "192.0.2.1", "port": "wan", "mac": "02:00:00:00:00:01", "state": "reachable",
+        "held": 0, "gateway": True}]},
+    "kill": {"killed": 1},
+    "show": {"allocation": {
+        **world.allocation(1), "way": {"port": "wan", "via": "192.0.2.1"}, "relay": "192.0.2.9:1",
+        "told": "192.0.2.9:1", "worker": 0, "lost": {"way" + EVIL: 1}, "algorithm": "md5",
+        "rfc8489": True, "rest": True, "cipher": "AES", "line": "192.0.2.8:5",
+        "permissions": [{"peer": "192.0.2.8", "left": 5, "port": "wan", "via": "192.0.2.8"}],
+        "bound": [{"channel": "0x4000", "peer": "192.0.2.8:5", "left": 5}]}},
+    "explain": {"cause": "the password is wrong", "advice": "tell them", "row": 0, "rows": [{
+        "event": "refused", "why": "wrong-password", "times": 2, "user": "ivan", "proved": False,
+        "client": "192.0.2.1:5", "transport": "udp", "method": "Allocate", "code": 401, "ago": 3,
+        "time": "2026-11-23T20:31:12.000Z", "text": "the password is wrong", "advice": "tell them"}]},
+}  # fmt: skip
+ARGUMENTS = {"show": ["1"], "kill": ["1"], "explain": ["ivan"]}
+
+
+class Answers(unittest.TestCase):
+    def test_no_answer_steers_a_terminal(self):
+        with world.Box() as box:
+            box.answers = {name: evil(answer) for name, answer in {**box.answers, **ANSWERS}.items()}
+            for name in box.answers:
+                done = run(box.path, name, *ARGUMENTS.get(name, []))
+                self.assertEqual((name, done.returncode, done.stderr), (name, 0, b""))
+                self.assertTrue(name in ("workers", "kill") or b"%1B" in done.stdout, done)
+                self.assertEqual(steers(done.stdout), [], name)
+                done = run(box.path, name, *ARGUMENTS.get(name, []), "--json")
+                self.assertEqual((done.returncode, steers(done.stdout)), (0, []), name)
+                json.loads(done.stdout)
+
+    def test_no_error_does(self):
+        refusal = json.dumps({"v": 1, "ok": False, "error": "no: " + EVIL}).encode()
+        with world.Box(status=lambda request: refusal) as box:
+            done = run(box.path, "status")
+            self.assertEqual((done.returncode, steers(done.stderr)), (1, []), done)
+            self.assertIn(b"%1B", done.stderr)
+            typed = "\x1b[2J\x9b2J"
+            for args in ((box.path + typed, "status"), (box.path, typed), (box.path, "status", typed)):
+                done = run(*args)
+                self.assertIn(done.returncode, (2, 3))
+                self.assertEqual(steers(done.stderr), [], done)
+
+    def test_printable_keeps_what_is_printable(self):
+        self.assertEqual(wire.printable("ivan äöü %1B"), "ivan äöü %1B")
+        self.assertEqual(wire.printable("a\x1b\u202eb"), "a%1B%E2%80%AEb")
+        self.assertEqual(wire.cleaned({"\n": ["\t", 1, None]}), {"%0A": ["%09", 1, None]})
+
+    def test_a_terminal_that_knows_no_utf8(self):
+        rows = {"rows": [world.allocation(1, user="a" * 200)]}
+        with world.Box(allocations=rows) as box:
+            done = run(box.path, "allocations", env={"PYTHONIOENCODING": "ascii"})
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
+class ExitCodes(unittest.TestCase):
+    def test_of_each_kind(self):
+        with world.Box(kill={"killed": 0}, show=lambda _: b'{"ok":false,"error":"gone"}') as box:
+            for code, *args in (
+                (0, "status"), (1, "kill", "1"), (1, "show", "1"), (2, "kill"), (2, "colour"), (2,),
+                (2, "explain"), (2, "log", "auth"),
+            ):  # fmt: skip
+                done = run(box.path, *args, *(["--json"] if code < 2 else []))
+                self.assertEqual(done.returncode, code, (args, done))
+                self.assertNotIn(b"Traceback", done.stderr)
+            for command in ("status", "users"):
+                self.assertEqual(run(box.path + "x", command).returncode, 3)
+        with world.Box(status=lambda _: b"no slipring") as box:
+            self.assertEqual(run(box.path, "status").returncode, 3)
+
+    def test_kill_by_peer_asks_for_it(self):
+        with world.Box(kill={"killed": 2}) as box:
+            self.assertEqual(run(box.path, "kill", "--peer", "[2001:db8::1]:5000").returncode, 0)
+            self.assertEqual(box.asked, [{"v": 1, "cmd": "kill", "peer": "[2001:db8::1]:5000"}])
+
+
+if __name__ == "__main__":
+    unittest.main()
