@@ -17,7 +17,7 @@ def width():
 class Style:
     """Colours, or none."""
 
-    CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+    CODES = {"bold": "1", "dim": "2", "reverse": "7", "red": "31", "green": "32", "yellow": "33"}
 
     def __init__(self, when="auto"):
         terminal = sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
@@ -66,11 +66,12 @@ def fit(widths, soft, most):
     return widths
 
 
-def table(head, rows, style, soft=(), right=()):
-    """Lines of a table. soft: columns that may be cut; right: that are set to the right."""
+def table(head, rows, style, soft=(), right=(), most=None):
+    """Lines of a table. soft: columns that may be cut; right: that are set to the right; most: columns
+    of the terminal."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
-    widths = fit(widths, soft, width())
+    widths = fit(widths, soft, most or width())
 
     def line(row):
         parts = []

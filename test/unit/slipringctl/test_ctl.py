@@ -67,14 +67,14 @@ ANSWERS = {
         "client": "192.0.2.1:5", "transport": "udp", "method": "Allocate", "code": 401, "ago": 3,
         "time": "2026-11-23T20:31:12.000Z", "text": "the password is wrong", "advice": "tell them"}]},
 }  # fmt: skip
-ARGUMENTS = {"show": ["1"], "kill": ["1"], "explain": ["ivan"]}
+ARGUMENTS = {"show": ["1"], "kill": ["1"], "explain": ["ivan"], "top": ["--once", "--sort", "bytes"]}
 
 
 class Answers(unittest.TestCase):
     def test_no_answer_steers_a_terminal(self):
         with world.Box() as box:
             box.answers = {name: evil(answer) for name, answer in {**box.answers, **ANSWERS}.items()}
-            for name in box.answers:
+            for name in (*box.answers, "top"):
                 done = run(box.path, name, *ARGUMENTS.get(name, []))
                 self.assertEqual((name, done.returncode, done.stderr), (name, 0, b""))
                 self.assertTrue(name in ("workers", "kill") or b"%1B" in done.stdout, done)
@@ -112,15 +112,17 @@ class ExitCodes(unittest.TestCase):
         with world.Box(kill={"killed": 0}, show=lambda _: b'{"ok":false,"error":"gone"}') as box:
             for code, *args in (
                 (0, "status"), (1, "kill", "1"), (1, "show", "1"), (2, "kill"), (2, "colour"), (2,),
-                (2, "explain"), (2, "log", "auth"),
+                (2, "top", "-i", "0.5"), (2, "top", "-n", "-1"), (2, "top", "--rows", "x"),
+                (2, "top", "--sort", "age"), (2, "explain"), (2, "log", "auth"),
             ):  # fmt: skip
                 done = run(box.path, *args, *(["--json"] if code < 2 else []))
                 self.assertEqual(done.returncode, code, (args, done))
                 self.assertNotIn(b"Traceback", done.stderr)
-            for command in ("status", "users"):
+            for command in ("status", "top"):
                 self.assertEqual(run(box.path + "x", command).returncode, 3)
         with world.Box(status=lambda _: b"no slipring") as box:
-            self.assertEqual(run(box.path, "status").returncode, 3)
+            for command in ("status", "top"):
+                self.assertEqual(run(box.path, command).returncode, 3)
 
     def test_kill_by_peer_asks_for_it(self):
         with world.Box(kill={"killed": 2}) as box:
