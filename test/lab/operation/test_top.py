@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """slipringctl top on a terminal and without one: keys, sizes, a server that starts anew, and a terminal
-that is left as it was."""
+that is left as it was; and completion of what a running slipring has."""
 
 import contextlib
 import json
@@ -175,6 +175,31 @@ def restarted(lab, server, path, config):
     again.stop()
 
 
+def completed(path, line):
+    """What bash offers at the Tab key."""
+    text = (
+        'source "$1"; COMP_LINE=$2; COMP_POINT=${#COMP_LINE}; _slipringctl "$3"'
+        '; [ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    file = os.path.join(labs.TOP, "app/slipringctl/slipringctl.bash")
+    done = subprocess.run(
+        ["bash", "-c", text, "bash", file, line, PROGRAM], capture_output=True, text=True, check=True,
+        env={**os.environ, "SLIPRING_SOCKET": path})  # fmt: skip
+    return done.stdout.splitlines()
+
+
+def completion(path):
+    ids = {row["id"] for row in json.loads(ctl(path, "allocations", "--json"))["rows"]}
+    for line, words in (
+        ("kill 1 ", ids),
+        ("kill --user ", {"ivan", "olga", r"e%1B\[2J\;\$\(a"}),
+        ("allocations --worker=", {"0", "1"}),
+    ):
+        # a server that does not answer at once is not waited for
+        there = lambda line=line, words=words: set(completed(path, f"slipringctl {line}")) == words
+        labs.until(there, 10, f"{line!r} is completed by {words}")
+
+
 def main(lab):
     labs.need_own_server()
     path = os.path.join(lab.dir, "control.sock")
@@ -187,6 +212,7 @@ def main(lab):
         ends(path)
         keys(path)
         rates(running)
+        completion(path)
     restarted(lab, server, path, config)
 
 

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """slipringctl without a server of ours: nothing that an answer has steers a terminal, exit codes and
---json hold."""
+--json hold, each subcommand and option is known to completion."""
 
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import unittest
 
 import ctl_world as world
 
-from ctl import wire
+from ctl import complete, wire
 
+ctl = world.program()
 EVIL = "\x1b]0;owned\x07\x9b2J\u202e\udcff\r\x00"
 
 
@@ -128,6 +130,88 @@ class ExitCodes(unittest.TestCase):
         with world.Box(kill={"killed": 2}) as box:
             self.assertEqual(run(box.path, "kill", "--peer", "[2001:db8::1]:5000").returncode, 0)
             self.assertEqual(box.asked, [{"v": 1, "cmd": "kill", "peer": "[2001:db8::1]:5000"}])
+
+
+def all_options():
+    """(command or "", option) of all that argparse takes."""
+    parser = ctl.arguments()
+    for name, one in {"": parser, **complete.commands_of(parser)}.items():
+        for option in complete.options_of(one):
+            yield name, option
+
+
+class Completion(unittest.TestCase):
+    BREAKS = " \t\n\"'@><=;|&(:"  # bash's own
+
+    def offered(self, line, path="/nonexistent"):
+        done = subprocess.run(
+            [sys.executable, world.PROGRAM, complete.OPTION, line, self.BREAKS], capture_output=True,
+            text=True, check=True, env={**os.environ, "SLIPRING_SOCKET": path}
+        )  # fmt: skip
+        self.assertEqual(done.stderr, "")
+        return done.stdout.splitlines()
+
+    def words(self, line):
+        words, word, _ = complete.words_of(line, set(":="))
+        return complete.candidates(complete.Line(ctl.arguments(), words[1:]), word, "/nonexistent")
+
+    def test_every_option_of_every_command(self):
+        for command, option in all_options():
+            self.assertIn(option, self.words(f"slipringctl {command} -"), command)
+        commands = set(complete.commands_of(ctl.arguments()))
+        self.assertEqual(set(self.words("slipringctl ")), commands)
+        self.assertEqual(set(self.words("slipringctl --socket /x ")), commands)
+        self.assertGreater(len(commands), 13)
+
+    def test_values(self):
+        for line, words in (
+            ("allocations --transport ", "udp tcp tls auto dtls"),
+            ("allocations --user olga --sort ", "rate bitrate age datagrams bytes"),
+            ("users --sort ", "allocations rate bitrate datagrams bytes"),
+            ("top --sort ", "rate bitrate datagrams bytes"),
+            ("status --color ", "auto always never"),
+            ("log auth ", "error warning notice info debug"),
+        ):
+            self.assertEqual(self.words("slipringctl " + line), words.split(), line)
+        self.assertIsNone(self.words("slipringctl --socket "), "files")
+        self.assertEqual(self.words("slipringctl allocations --page "), [])
+        self.assertEqual(self.offered("slipringctl top --sort=b"), ["bitrate", "bytes"])
+
+    def test_areas_and_levels_are_those_of_the_log(self):
+        with open(os.path.join(world.TOP, "lib/conf/conf_log.h")) as file:
+            areas = re.findall(r'X\(CONF_AREA_\w+, "(\w+)"', file.read())
+        with open(os.path.join(world.TOP, "lib/conf/conf_log.c")) as file:
+            levels = re.findall(r'\{"(\w+)", LOG_', file.read())
+        self.assertEqual(self.words("slipringctl log "), [*areas, "reopen"])
+        self.assertEqual(self.words("slipringctl log auth "), levels)
+
+    def test_what_the_server_has(self):
+        rows = {"rows": [world.allocation(1), world.allocation(2, "a b$(x)'\x1b")]}
+        rows["rows"][1]["client"] = "[2001:db8::7]:5000"
+        ids = [row["id"] for row in rows["rows"]]
+        users = {"rows": [world.user(row["user"]) for row in rows["rows"]]}
+        with world.Box(allocations=rows, users=users) as box:
+            for line, words in (
+                ("show ", ids),
+                (f"kill {ids[0]} {ids[1][:-1]}", ids),
+                ("users --user ", [r"a\ b\$\(x\)\'%1B", "ivan"]),
+                (r"users --user a\ ", [r"a\ b\$\(x\)\'%1B"]),
+                ("kill --source 2001:d", ["db8::7"]),
+                ("users --user 'iv", []),
+            ):
+                self.assertEqual(self.offered("slipringctl " + line, box.path), words, line)
+            self.assertEqual(self.offered(f"slipringctl --socket {box.path} show "), ids)
+            box.answers["status"] = world.status(allocations=10**6)
+            del box.asked[:]
+            self.assertEqual(len(self.offered("slipringctl explain ", box.path)), 4)
+            self.assertNotIn("users", [r["cmd"] for r in box.asked], "that looks at a million allocations")
+
+    def test_a_server_that_does_not_answer_is_not_waited_for(self):
+        with socket.socket(socket.AF_UNIX) as sock, world.Box() as box:
+            path = os.path.join(box.folder.name, "deaf")
+            sock.bind(path)
+            sock.listen(1)
+            self.assertEqual(self.offered("slipringctl show ", path), [])
 
 
 if __name__ == "__main__":
