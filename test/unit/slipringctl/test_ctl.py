@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """slipringctl without a server of ours: nothing that an answer has steers a terminal, exit codes and
---json hold, each subcommand and option is known to completion."""
+--json hold, each subcommand and option is known to completion and to the manual page."""
 
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -212,6 +213,40 @@ class Completion(unittest.TestCase):
             sock.bind(path)
             sock.listen(1)
             self.assertEqual(self.offered("slipringctl show ", path), [])
+
+
+class Manual(unittest.TestCase):
+    def page(self, path):
+        with open(os.path.join(world.TOP, path)) as file:
+            text = file.read()
+        return re.sub(r"\\f[A-Z]|\\", "", text.replace("\\-", "-"))
+
+    def test_every_command_and_option(self):
+        text = self.page("app/slipringctl/slipringctl.1")
+        parts = {part.split()[0]: part for part in re.split(r"^\.SS ", text, flags=re.M)[1:]}
+        for command in complete.commands_of(ctl.arguments()):
+            self.assertIn(command, parts, "has no .SS in the manual page")
+        for command, option in all_options():
+            shared = option in ("-h", "--help", "--json", "--color")
+            where = text if shared or not command else parts[command]
+            self.assertRegex(where, rf"(?m)^\.B.*(?<![\w-]){option}(?![\w-])", command)
+
+    def test_the_exporter(self):
+        text = self.page("app/slipring-exporter/slipring-exporter.1")
+        with open(os.path.join(world.TOP, "app/slipring-exporter/__main__.py")) as file:
+            options = re.findall(r'add_argument\("(--[\w-]+)"', file.read())
+        self.assertGreater(len(options), 6)
+        for option in options:
+            self.assertRegex(text, rf"(?m)^\.B.*{option}(?![\w-])")
+
+    @unittest.skipUnless(shutil.which("man"), "there is no man")
+    def test_man_has_nothing_to_say(self):
+        for name in ("slipringctl/slipringctl.1", "slipring-exporter/slipring-exporter.1"):
+            done = subprocess.run(
+                ["man", "--warnings", "-l", "-Tutf8", "-Z", os.path.join(world.TOP, "app", name)],
+                capture_output=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}
+            )  # fmt: skip
+            self.assertEqual(done.stderr, b"")
 
 
 if __name__ == "__main__":
