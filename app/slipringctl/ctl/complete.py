@@ -76,6 +76,10 @@ def workers(path):
     return [str(i) for i in range(len(asked(path, "status")["load"]))]
 
 
+def reasons(path):
+    return [row["drop"] for row in asked(path, "drops", all=True)["rows"]]
+
+
 BY_METAVAR = {
     "ID": ids,
     "NAME": users,
@@ -83,6 +87,7 @@ BY_METAVAR = {
     "USER|ADDRESS": lambda path: users(path) + clients(path),
     "ADDRESS": clients,
     "ADDRESS[/LEN]": clients,
+    "REASON": reasons,
 }
 
 

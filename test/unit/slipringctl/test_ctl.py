@@ -207,6 +207,15 @@ class Completion(unittest.TestCase):
             self.assertEqual(len(self.offered("slipringctl explain ", box.path)), 4)
             self.assertNotIn("users", [r["cmd"] for r in box.asked], "that looks at a million allocations")
 
+    def test_each_kind_of_value_has_a_source(self):
+        with world.Box(drops={"rows": [world.drop("no-route"), world.drop("martian-source")]}) as box:
+            for metavar, words in (
+                ("REASON", ["martian-source", "no-route"]),
+                ("ADDRESS", ["192.0.2.1"]),
+                ("USER|ADDRESS", ["192.0.2.1", "ivan"]),
+            ):
+                self.assertEqual(complete.live(complete.BY_METAVAR[metavar], box.path), words)
+
     def test_a_server_that_does_not_answer_is_not_waited_for(self):
         with socket.socket(socket.AF_UNIX) as sock, world.Box() as box:
             path = os.path.join(box.folder.name, "deaf")
