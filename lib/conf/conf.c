@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changes/said.h"
 #include "checks/bonds.h"
 #include "checks/validate.h"
 #include "expanding/vlans.h"
@@ -33,6 +34,10 @@ static struct conf *load(struct conf_ctx *x)
 		rc = conf_vlans_expand(x);
 	if (rc == 0)
 		rc = conf_validate(x);
+	if (rc == 0 && x->hash != NULL) {
+		c->said = said_take(x->keys, x->root, x->hash);
+		rc = c->said != NULL ? 0 : conf_fail_memory(x);
+	}
 	if (rc == 0) {
 		conf_yaml_strip(x->root);
 		c->root = x->root;
@@ -52,8 +57,14 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 
 struct conf *conf_load_all(const char *path, struct conf_report *r)
 {
+	return conf_load_said(path, r, NULL);
+}
+
+struct conf *conf_load_said(const char *path, struct conf_report *r, const struct hash_key *hash)
+{
 	char error[CONF_ERROR_LEN];
-	struct conf_ctx x = {.path = path, .error = error, .keys = &conf_file_keys, .report = r};
+	struct conf_ctx x = {
+		.path = path, .error = error, .keys = &conf_file_keys, .report = r, .hash = hash};
 
 	return load(&x);
 }
@@ -100,6 +111,7 @@ void conf_free(struct conf *c)
 	conf_read_free(&conf_file_keys, NULL, c);
 	conf_drivers_free(c->drivers);
 	conf_yaml_free(c->root);
+	said_free(c->said);
 	free(c->turn.local);
 	free(c->turn.gateways);
 	free(c->turn.routes);

@@ -10,6 +10,8 @@
 #include "conf_log.h"
 #include "turn_config.h"
 
+struct hash_key;
+
 #define CONF_ERROR_LEN 512
 #define CONF_PORTS_MAX 16
 
@@ -183,6 +185,7 @@ struct conf_control {
 struct conf {
 	char *path; // the file that was read
 	struct conf_node *root; // for lib/conf alone: where each value stands in the file
+	struct conf_said *said; // for lib/conf alone: what it says; NULL = nobody has asked
 	// eal:
 	char *eal_lcores; // NULL = lcores are dealt over the allowed CPUs
 	char *eal_file_prefix; // default "slipring"
@@ -273,6 +276,9 @@ void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at at
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);
 // The same, but tells r every error: those of reading the file, or those of checking what was read.
 struct conf *conf_load_all(const char *path, struct conf_report *r);
+// The same, for conf_changes: of secrets a hash under that key is kept, which has to be the same
+// for all that are compared.
+struct conf *conf_load_said(const char *path, struct conf_report *r, const struct hash_key *hash);
 // Wipes the secrets in the configuration and frees it. NULL is fine.
 void conf_free(struct conf *c);
 // Wipes passwords, keys and secrets. Call it once the policy has its own copies. The number of them

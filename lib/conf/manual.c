@@ -2,6 +2,7 @@
 // Prints doc/configuration.md from the schema.
 #include <stdio.h>
 
+#include "changes/hot.h"
 #include "conf.h"
 #include "reading/node.h"
 #include "reading/value.h"
@@ -73,7 +74,7 @@ static void write_row(FILE *out, const struct conf_key *k)
 	write_range(out, k);
 	fputs(" | ", out);
 	write_default(out, k);
-	fprintf(out, " | %s |\n", k->help);
+	fprintf(out, " | %s%s |\n", k->help, hot_is_hot(k->path) ? " *Reload.*" : "");
 	write_rows(out, k); // of the items that are mappings
 }
 
@@ -90,7 +91,7 @@ static const char intro[] =
 	"<!-- Generated from lib/conf/schema.c by scripts/manual; do not edit. -->\n"
 	"# Configuration\n"
 	"\n"
-	"One YAML file, read at start. `slipring --check -c FILE` reads and checks it without\n"
+	"One YAML file. `slipring --check -c FILE` reads and checks it without\n"
 	"touching a port; `conf/` has a commented file of all keys and shorter ones to start\n"
 	"from.\n"
 	"\n"
@@ -105,6 +106,11 @@ static const char intro[] =
 	"quotes. Anchors, aliases, tags, more than one document and unquoted values over several\n"
 	"lines are refused, and so is a file above 1 MiB. User names, passwords, secrets and\n"
 	"the realm are taken byte by byte.\n"
+	"\n"
+	"A running server reads the file again at SIGHUP and by `slipringctl config reload`,\n"
+	"whole or not at all. It takes up the keys marked *Reload*. A file that changes another\n"
+	"one is refused, and says which: that takes a restart\n"
+	"([operations.md](operations.md)).\n"
 	"\n"
 	"Addresses: an IPv6 address is written without brackets. A list of addresses takes\n"
 	"single ones (`192.0.2.1`), ranges (`192.0.2.10-192.0.2.73`) and prefixes\n"

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct conf;
+struct hash_key;
 struct conf_node;
 struct conf_report;
 struct conf_table;
@@ -16,5 +17,6 @@ struct conf_ctx {
 	uint32_t errors;
 	struct conf_node *root; // NULL until the text has become a tree
 	const struct conf_table *keys; // all keys the file may hold
+	const struct hash_key *hash; // of secrets, in what is noted of the file; NULL = nothing is
 	struct conf *conf; // NULL when the file is a driver profile
 };

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compares what two files say.
+#include "conf_changes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "changes/hot.h"
+#include "changes/said.h"
+#include "conf.h"
+#include "reading/value.h"
+#include "schema.h"
+
+#define SHOWN 256 // bytes of a value that are told
+
+struct telling {
+	void (*tell)(void *ctx, const struct conf_change *c);
+	void *ctx;
+	unsigned int nb;
+	const char *under; // an entry that is new or gone: nothing below it is told
+};
+
+// Whether a list of '\n' between its elements has this one.
+static bool has(const char *list, const char *element, size_t len)
+{
+	for (const char *at = list; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
+		if (strcspn(at, "\n") == len && memcmp(at, element, len) == 0)
+			return true;
+	return false;
+}
+
+// Writes the elements of list that other lacks, as far as there is room. NULL when there are none.
+static const char *lacking(const char *list, const char *other, char buf[SHOWN])
+{
+	size_t used = 0, more = 0;
+
+	for (const char *at = list; *at != '\0'; at += *at == '\n') {
+		const size_t len = strcspn(at, "\n");
+
+		if (!has(other, at, len)) {
+			if (used + len + 24 < SHOWN && more == 0)
+				used += (size_t)snprintf(buf + used, SHOWN - used, "%s%.*s",
+					used > 0 ? ", " : "", (int)len, at);
+			else
+				more++;
+		}
+		at += len;
+	}
+	if (more > 0)
+		snprintf(buf + used, SHOWN - used, "%s%zu more", used > 0 ? " and " : "", more);
+	return used > 0 || more > 0 ? buf : NULL;
+}
+
+static const char *cut(const char *text, char buf[SHOWN])
+{
+	if (text == NULL || strlen(text) < SHOWN)
+		return text;
+	snprintf(buf, SHOWN, "%.*s...", SHOWN - 4, text);
+	return buf;
+}
+
+// Tells of a key that only one of the two has, or that they have in two ways.
+static void tell(struct telling *t, const struct said *from, const struct said *to)
+{
+	const struct said *any = from != NULL ? from : to;
+	char before[SHOWN], after[SHOWN];
+	struct conf_change c = {.key = any->path,
+		.entry = any->text == NULL,
+		.secret = any->secret,
+		.hot = hot_is_hot(any->key->path)};
+
+	t->nb++;
+	if (c.entry) {
+		t->under = any->path;
+		c.from = from != NULL ? "" : NULL;
+		c.to = to != NULL ? "" : NULL;
+	} else if (!c.secret && conf_value_kind(any->key->type) == CONF_LIST) {
+		c.from = from != NULL ? lacking(from->text, to != NULL ? to->text : "", before)
+				      : NULL;
+		c.to = to != NULL ? lacking(to->text, from != NULL ? from->text : "", after) : NULL;
+	} else if (!c.secret) {
+		c.from = cut(from != NULL ? from->text : NULL, before);
+		c.to = cut(to != NULL ? to->text : NULL, after);
+	}
+	if (t->tell != NULL)
+		t->tell(t->ctx, &c);
+}
+
+static bool is_under(const struct telling *t, const char *path)
+{
+	const size_t len = t->under != NULL ? strlen(t->under) : 0;
+
+	return len > 0 && strncmp(path, t->under, len) == 0 && path[len] == '.';
+}
+
+static void only_in(struct telling *t, const struct said *from, const struct said *to)
+{
+	if (!is_under(t, from != NULL ? from->path : to->path))
+		tell(t, from, to);
+}
+
+unsigned int conf_changes(const struct conf *before, const struct conf *after,
+	void (*to_tell)(void *ctx, const struct conf_change *c), void *ctx)
+{
+	const struct conf_said *a = before->said, *b = after->said;
+	struct telling t = {.tell = to_tell, .ctx = ctx};
+	uint32_t i = 0, j = 0;
+
+	while (i < a->nb || j < b->nb) {
+		const int order = i == a->nb ? 1
+			: j == b->nb         ? -1
+					     : strcmp(a->list[i].path, b->list[j].path);
+
+		if (order < 0) {
+			only_in(&t, &a->list[i++], NULL);
+		} else if (order > 0) {
+			only_in(&t, NULL, &b->list[j++]);
+		} else {
+			if (a->list[i].text != NULL &&
+				strcmp(a->list[i].text, b->list[j].text) != 0)
+				tell(&t, &a->list[i], &b->list[j]);
+			i++;
+			j++;
+		}
+	}
+	return t.nb;
+}

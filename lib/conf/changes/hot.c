@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys that take no restart, and those that are secrets.
+#include "changes/hot.h"
+
+#include <stddef.h>
+#include <string.h>
+
+// Each with all keys below it. What else there is decides over memory, devices, threads and
+// sockets, which are made at the start.
+static const char *const hot[] = {
+	"auth.users",
+	"auth.secrets",
+	"auth.nonce",
+	"icmp.tell",
+	"limits.allocations",
+	"limits.binding",
+	"limits.channels",
+	"limits.guesses",
+	"limits.icmp",
+	"limits.lifetime",
+	"limits.on-lower",
+	"limits.per-source",
+	"limits.per-user",
+	"limits.permissions",
+	"limits.stale-nonce",
+	"limits.unauthenticated",
+	"peers",
+	"records.interim",
+	"relay.peer-share",
+	"relay.peers-per-allocation",
+};
+
+static const char *const secrets[] = {"auth.users[].password", "auth.users[].key",
+	"auth.users[].key-sha256", "auth.secrets", "auth.nonce.secret"};
+
+// Whether path is key, or below it.
+static bool is_in(const char *path, const char *key)
+{
+	const size_t len = strlen(key);
+
+	return strncmp(path, key, len) == 0 &&
+		(path[len] == '\0' || path[len] == '.' || path[len] == '[');
+}
+
+bool hot_is_hot(const char *path)
+{
+	for (size_t i = 0; i < sizeof(hot) / sizeof(hot[0]); i++)
+		if (is_in(path, hot[i]))
+			return true;
+	return false;
+}
+
+bool hot_is_secret(const char *path)
+{
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+		if (strcmp(path, secrets[i]) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks the tree of a file along the schema, as reading it does, and notes what it says.
+#include "changes/said.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addr.h"
+#include "changes/hot.h"
+#include "reading/node.h"
+#include "schema.h"
+
+#define PATH_MAX_LEN 768 // user names have up to 508 bytes
+
+// What tells the entries of a list apart, where it is not their number.
+static const struct {
+	const char *list, *by[3];
+} ids[] = {
+	{"ports", {"name"}},
+	{"ports[].vlans", {"id"}},
+	{"ports[].routes", {"to"}},
+	{"ports[].vlans[].routes", {"to"}},
+	{"listeners", {"transport", "address", "port"}},
+	{"relay.pools", {"name"}},
+	{"auth.users", {"name"}},
+};
+
+static const struct conf_node *child_of(const struct conf_node *map, const char *name)
+{
+	const struct conf_node *n = map != NULL && map->kind == CONF_MAP ? map->child : NULL;
+
+	while (n != NULL && strcmp(n->key, name) != 0)
+		n = n->next;
+	return n;
+}
+
+// --- spelling ------------------------------------------------------------------------------------
+
+// The one spelling of an address, with what stands behind it; other texts as they are. False when
+// there is no room.
+static bool spell_addr(const char *text, char *buf, size_t len)
+{
+	const size_t n = strcspn(text, "/-");
+	char first[ADDR_TEXT_LEN], shown[ADDR_TEXT_LEN];
+	struct addr a;
+
+	snprintf(first, sizeof(first), "%.*s", (int)n, text);
+	if (n < sizeof(first) && addr_parse(first, &a) == 0)
+		return (size_t)snprintf(buf, len, "%s%s", addr_format(&a, shown, sizeof(shown)),
+			       text + n) < len;
+	return (size_t)snprintf(buf, len, "%s", text) < len;
+}
+
+static bool spell_size(const char *text, char *buf, size_t len)
+{
+	static const char units[] = "KMG";
+	char *end;
+	const unsigned long long n = strtoull(text, &end, 10);
+	const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+	const unsigned int shift = unit != NULL ? 10 * (unsigned int)(unit - units + 1) : 0;
+
+	return (size_t)snprintf(buf, len, "%llu", n << shift) < len;
+}
+
+// A copy of text as it compares; the caller frees it.
+static char *spell(const struct conf_key *k, const char *text)
+{
+	char buf[128];
+
+	if (k->type == CONF_SIZE ? spell_size(text, buf, sizeof(buf))
+				 : k->type != CONF_TEXT && k->type != CONF_TEXTS &&
+				k->type != CONF_CHOICE && spell_addr(text, buf, sizeof(buf)))
+		return strdup(buf);
+	return strdup(text);
+}
+
+// Appends a text and a '\n' before it to *list; takes text.
+static bool join(char **list, char *text)
+{
+	const size_t before = *list != NULL ? strlen(*list) + 1 : 0;
+	char *both = text != NULL ? realloc(*list, before + strlen(text) + 1) : NULL;
+
+	if (both != NULL) {
+		if (before > 0)
+			both[before - 1] = '\n';
+		strcpy(both + before, text);
+		*list = both;
+	}
+	free(text);
+	return both != NULL;
+}
+
+// --- notes ---------------------------------------------------------------------------------------
+
+// Takes text.
+static void note(struct conf_said *s, const struct conf_key *k, const char *path, char *text)
+{
+	if (s->nb == s->room) {
+		const uint32_t room = s->room > 0 ? 2 * s->room : 256;
+		struct said *list = realloc(s->list, room * sizeof(*list));
+
+		if (list == NULL) {
+			s->failed = true;
+			free(text);
+			return;
+		}
+		s->list = list;
+		s->room = room;
+	}
+	s->list[s->nb] = (struct said){
+		.key = k, .path = strdup(path), .text = text, .secret = hot_is_secret(k->path)};
+	s->failed |= s->list[s->nb++].path == NULL;
+}
+
+static char *hashed(const struct conf_said *s, const char *text)
+{
+	char *hex = malloc(17);
+
+	if (hex != NULL)
+		snprintf(hex, 17, "%016llx",
+			(unsigned long long)hash_bytes(&s->hash, text, strlen(text)));
+	return hex;
+}
+
+static void note_value(
+	struct conf_said *s, const struct conf_key *k, const struct conf_node *n, const char *path)
+{
+	const bool secret = hot_is_secret(k->path);
+	char *text = NULL;
+
+	if (n == NULL && k->def == NULL)
+		return;
+	if (n == NULL || n->kind == CONF_SCALAR) {
+		const char *said = n != NULL ? n->text : strcmp(k->def, "\"\"") == 0 ? "" : k->def;
+
+		text = secret ? hashed(s, said) : spell(k, said);
+		s->failed |= text == NULL;
+	} else {
+		for (n = n->child; n != NULL; n = n->next)
+			if (!join(&text, secret ? hashed(s, n->text) : spell(k, n->text)))
+				s->failed = true;
+		if (text == NULL)
+			text = strdup("");
+		s->failed |= text == NULL;
+	}
+	note(s, k, path, text);
+}
+
+static void walk(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
+	const struct conf_node *map, const char *path);
+
+// What an entry has for a key, or the default; NULL when there is neither.
+static const char *text_of(const struct conf_table *t, const struct conf_key *list,
+	const struct conf_node *n, const char *name)
+{
+	const struct conf_node *c = child_of(n, name);
+
+	return c != NULL ? c->text : conf_schema_child(t, list, name)->def;
+}
+
+// Writes the path of an entry of a list: what the file says it is, or its number.
+static void entry_path(const struct conf_table *t, const struct conf_key *list,
+	const struct conf_node *n, const char *path, char buf[PATH_MAX_LEN])
+{
+	int at = snprintf(buf, PATH_MAX_LEN, "%s[", path);
+	const int empty = at;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		for (unsigned int k = 0; strcmp(ids[i].list, list->path) == 0 && k < 3; k++) {
+			const char *by = ids[i].by[k];
+			const char *text = by != NULL ? text_of(t, list, n, by) : NULL;
+
+			if (text != NULL && at < PATH_MAX_LEN)
+				at += snprintf(buf + at, PATH_MAX_LEN - (size_t)at, "%s%s",
+					at > empty ? " " : "", text);
+		}
+	if (at == empty)
+		at += snprintf(buf + at, PATH_MAX_LEN - (size_t)at, "%u", n->index);
+	snprintf(buf + (at < PATH_MAX_LEN - 2 ? at : PATH_MAX_LEN - 2), 2, "]");
+}
+
+static void walk_items(struct conf_said *s, const struct conf_table *t, const struct conf_key *k,
+	const struct conf_node *list, const char *path)
+{
+	char entry[PATH_MAX_LEN];
+
+	for (const struct conf_node *n = list != NULL ? list->child : NULL; n != NULL;
+		n = n->next) {
+		entry_path(t, k, n, path, entry);
+		note(s, k, entry, NULL);
+		walk(s, t, k, n, entry);
+	}
+}
+
+// Each is an address, or a mapping that begins with one.
+static void walk_addresses(struct conf_said *s, const struct conf_table *t,
+	const struct conf_key *k, const struct conf_node *list, const char *path)
+{
+	const struct conf_key *external = conf_schema_child(t, k, "external");
+	char entry[PATH_MAX_LEN], deeper[PATH_MAX_LEN + 16], shown[128];
+
+	for (const struct conf_node *n = list != NULL ? list->child : NULL; n != NULL;
+		n = n->next) {
+		const struct conf_node *a = n->kind == CONF_SCALAR ? n : child_of(n, "address");
+		const struct conf_node *e = child_of(n, "external");
+
+		if (a == NULL || !spell_addr(a->text, shown, sizeof(shown)))
+			continue;
+		if ((size_t)snprintf(entry, sizeof(entry), "%s[%s]", path, shown) >= sizeof(entry))
+			continue;
+		note(s, k, entry, NULL);
+		snprintf(deeper, sizeof(deeper), "%s.external", entry);
+		if (e != NULL)
+			note_value(s, external, e, deeper);
+	}
+}
+
+static void walk(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
+	const struct conf_node *map, const char *path)
+{
+	char below[PATH_MAX_LEN];
+
+	for (unsigned int i = 0; i < t->nb; i++) {
+		const struct conf_key *k = &t->key[i];
+		const char *leaf = conf_schema_leaf(parent, k);
+		const struct conf_node *n;
+
+		if (leaf == NULL)
+			continue;
+		n = child_of(map, leaf);
+		snprintf(below, sizeof(below), "%s%s%s", path, path[0] != '\0' ? "." : "", leaf);
+		if (k->type == CONF_SECTION)
+			walk(s, t, k, n, below);
+		else if (k->type == CONF_ITEMS)
+			walk_items(s, t, k, n, below);
+		else if (k->type == CONF_PORT_ADDRS)
+			walk_addresses(s, t, k, n, below);
+		else
+			note_value(s, k, n, below);
+	}
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct said *)a)->path, ((const struct said *)b)->path);
+}
+
+struct conf_said *said_take(
+	const struct conf_table *t, const struct conf_node *root, const struct hash_key *hash)
+{
+	struct conf_said *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->hash = *hash;
+	walk(s, t, NULL, root, "");
+	if (s->failed) {
+		said_free(s);
+		return NULL;
+	}
+	qsort(s->list, s->nb, sizeof(*s->list), by_path);
+	return s;
+}
+
+void said_free(struct conf_said *s)
+{
+	if (s == NULL)
+		return;
+	for (uint32_t i = 0; i < s->nb; i++) {
+		free(s->list[i].path);
+		free(s->list[i].text);
+	}
+	free(s->list);
+	free(s);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What differs between two configurations, key by key: to be told, and to decide whether a running
+// server can take it up.
+#pragma once
+
+#include <stdbool.h>
+
+#include "turn_config.h"
+
+struct conf;
+struct conf_report;
+
+// A key of which the files say different things, or an entry of a list that one of them lacks.
+struct conf_change {
+	const char *key; // "auth.users[ivan].password", "auth.users[ivan]"
+	// As the files spell them; of a list what the other one lacks. Cut where they are long.
+	// NULL where there is nothing, and for secrets.
+	const char *from, *to;
+	bool entry; // of a list, as a whole: from is NULL when it is new, to when it is gone
+	bool secret; // whatever it is, it is not told
+	bool hot; // takes no restart
+};
+
+// Tells what is different in after, in the order of keys; returns how many. Both have to be of
+// conf_load_said. Of entries that are new or gone only the entry is told.
+unsigned int conf_changes(const struct conf *before, const struct conf *after,
+	void (*tell)(void *ctx, const struct conf_change *c), void *ctx);
+
+// Loads the file of a running configuration again, as conf_load_said.
+struct conf *conf_load_again(const struct conf *running, struct conf_report *r);
+// What lib/turn is to be configured with: of fresh what is hot, all else of running. It owns
+// nothing.
+struct turn_config conf_merged(const struct conf *running, const struct conf *fresh);
+// Gives running what is hot in fresh, and fresh what running had of it. Whoever reads these members
+// of running in another thread has to bear that numbers change.
+void conf_adopt(struct conf *running, struct conf *fresh);

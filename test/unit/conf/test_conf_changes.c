@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is told to be different between two files.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "conf_changes.h"
+#include "conf_file.h"
+#include "hash.h"
+
+#define MAX 16
+
+static const struct hash_key hash = {{1, 2, 3, 4}};
+
+static const char base[] =
+	"workers: {count: 1}\n"
+	"ports:\n"
+	"  - name: wan\n"
+	"    device: net_a\n"
+	"    addresses: [10.0.0.1/24, {address: 10.0.0.2/24, external: 203.0.113.2}]\n"
+	"    gateway: [10.0.0.254]\n"
+	"    routes: [{to: 10.8.0.0/16, via: 10.0.0.253}]\n"
+	"listeners: [{address: 10.0.0.1}]\n"
+	"relay: {addresses: [10.0.0.1]}\n"
+	"auth:\n"
+	"  realm: turn.test\n"
+	"  users: [{name: ivan, password: Kestrel7Quartz}, {name: olga, password: Walnut3Cobalt}]\n"
+	"  secrets: [JuniperGranite0001]\n"
+	"peers: {allow: [10.1.0.0/16, 10.2.0.0/16], deny: [192.0.2.0/24]}\n"
+	"records: {rotate: 64M}\n";
+
+struct told {
+	char key[128], from[64], to[64]; // "-" = NULL
+	bool entry, secret, hot;
+};
+
+static struct told told[MAX];
+static unsigned int nb_told;
+
+static void hear(void *ctx, const struct conf_change *c)
+{
+	struct told *t = &told[nb_told++];
+
+	assert_true(nb_told <= MAX);
+	snprintf(t->key, sizeof(t->key), "%s", c->key);
+	snprintf(t->from, sizeof(t->from), "%s", c->from != NULL ? c->from : "-");
+	snprintf(t->to, sizeof(t->to), "%s", c->to != NULL ? c->to : "-");
+	t->entry = c->entry;
+	t->secret = c->secret;
+	t->hot = c->hot;
+}
+
+static struct conf *load(const char *text)
+{
+	struct conf *c;
+
+	conf_file_write(text, strlen(text));
+	c = conf_load_said(conf_path, NULL, &hash);
+	assert_non_null(c);
+	return c;
+}
+
+// Replaces a piece of base, and compares.
+static void change(const char *piece, const char *by)
+{
+	char *text = conf_text_edit(base, piece, by);
+	struct conf *before = load(base), *after = load(text);
+	unsigned int nb;
+
+	nb_told = 0;
+	nb = conf_changes(before, after, hear, NULL);
+	assert_int_equal(nb, nb_told);
+	conf_free(before);
+	conf_free(after);
+	free(text);
+}
+
+static void assert_told(unsigned int i, const char *key, const char *from, const char *to, bool hot)
+{
+	assert_true(i < nb_told);
+	assert_string_equal(told[i].key, key);
+	assert_string_equal(told[i].from, from);
+	assert_string_equal(told[i].to, to);
+	assert_int_equal(told[i].hot, hot);
+}
+
+static void assert_one(const char *key, const char *from, const char *to, bool hot)
+{
+	assert_int_equal(nb_told, 1);
+	assert_told(0, key, from, to, hot);
+}
+
+// A default that is written out, and the same in other words.
+static void what_means_the_same_is_no_change(void **state)
+{
+	static const char *const same[][2] = {{"rotate: 64M", "rotate: 65536K"},
+		{"rotate: 64M", "rotate: 67108864"},
+		{"{address: 10.0.0.1}", "{transport: udp, address: 10.0.0.1, port: 3478}"},
+		{"    device: net_a\n", "    mtu: 1500\n    device: 'net_a'\n"},
+		{"peers: {", "peers: {hairpin: true, "},
+		{"password: Kestrel7Quartz", "password: \"Kestrel7Quartz\""}};
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		change(same[i][0], same[i][1]);
+		assert_int_equal(nb_told, 0);
+	}
+}
+
+static void values_are_told_as_the_files_have_them(void **state)
+{
+	change("deny: [192.0.2.0/24]", "deny: []");
+	assert_one("peers.deny", "192.0.2.0/24", "-", true);
+	change("workers: {count: 1}", "workers: {count: 2}");
+	assert_one("workers.count", "1", "2", false);
+	change("    device: net_a\n", "    device: net_b\n");
+	assert_one("ports[wan].device", "net_a", "net_b", false);
+	change("rotate: 64M", "rotate: 1M, journal: true");
+	assert_int_equal(nb_told, 2);
+	assert_told(0, "records.journal", "false", "true", false);
+	assert_told(1, "records.rotate", "67108864", "1048576", false);
+}
+
+static void of_lists_the_difference_is_told(void **state)
+{
+	change("[10.1.0.0/16, 10.2.0.0/16]", "[10.2.0.0/16, 10.3.0.0/16]");
+	assert_one("peers.allow", "10.1.0.0/16", "10.3.0.0/16", true);
+	change("[10.1.0.0/16, 10.2.0.0/16]", "[10.1.0.0/16, 10.2.0.0/16, 10.3.0.0/16]");
+	assert_one("peers.allow", "-", "10.3.0.0/16", true);
+}
+
+static void entries_come_and_go_as_a_whole(void **state)
+{
+	change(", {name: olga, password: Walnut3Cobalt}", "");
+	assert_one("auth.users[olga]", "", "-", true);
+	assert_true(told[0].entry);
+	change("name: olga", "name: petr");
+	assert_int_equal(nb_told, 2);
+	assert_told(0, "auth.users[olga]", "", "-", true);
+	assert_told(1, "auth.users[petr]", "-", "", true);
+	change("[10.0.0.1/24, ", "[10.0.0.1/24, 10.0.0.3/24, ");
+	assert_one("ports[wan].addresses[10.0.0.3/24]", "-", "", false);
+	change("routes: [", "routes: [{to: 10.9.0.0/16, via: 10.0.0.253}, ");
+	assert_one("ports[wan].routes[10.9.0.0/16]", "-", "", false);
+}
+
+static void inside_an_entry_the_key_is_told(void **state)
+{
+	change("external: 203.0.113.2", "external: 203.0.113.9");
+	assert_one(
+		"ports[wan].addresses[10.0.0.2/24].external", "203.0.113.2", "203.0.113.9", false);
+	change("via: 10.0.0.253", "via: 10.0.0.252");
+	assert_one("ports[wan].routes[10.8.0.0/16].via", "10.0.0.253", "10.0.0.252", false);
+}
+
+static void secrets_are_not_told(void **state)
+{
+	change("Kestrel7Quartz", "Kestrel7Quarts");
+	assert_one("auth.users[ivan].password", "-", "-", true);
+	assert_true(told[0].secret);
+	change("[JuniperGranite0001]", "[JuniperGranite0001, JuniperGranite0002]");
+	assert_one("auth.secrets", "-", "-", true);
+	assert_true(told[0].secret);
+	change("password: Kestrel7Quartz", "key: 0123456789abcdef0123456789abcdef");
+	assert_int_equal(nb_told, 2);
+	assert_told(0, "auth.users[ivan].key", "-", "-", true);
+	assert_told(1, "auth.users[ivan].password", "-", "-", true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_means_the_same_is_no_change),
+		cmocka_unit_test(values_are_told_as_the_files_have_them),
+		cmocka_unit_test(of_lists_the_difference_is_told),
+		cmocka_unit_test(entries_come_and_go_as_a_whole),
+		cmocka_unit_test(inside_an_entry_the_key_is_told),
+		cmocka_unit_test(secrets_are_not_told),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
