@@ -28,6 +28,9 @@ enum turn_event_kind {
 	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")              \
 	X(TURN_END_CONNECTION, "connection", "the client's TCP, TLS or DTLS connection ended") \
 	X(TURN_END_KILLED, "killed", "an operator has ended it")                               \
+	X(TURN_END_USER, "user-gone", "a reload: its user is configured no longer")            \
+	X(TURN_END_PEER, "peer-denied", "a reload: one of its peers is denied now")            \
+	X(TURN_END_QUOTA, "quota-lowered", "a reload: past a limit that is lower now")         \
 	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")
 
 enum turn_end {

@@ -278,3 +278,23 @@ void quota_give(struct turn_quota *q, const struct quota_ref *ref)
 	atomic_fetch_sub_explicit(&q->total, 1, memory_order_relaxed);
 	unlock_both(user, from);
 }
+
+enum turn_refusal quota_over(
+	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref)
+{
+	struct stripe *const user = stripe_of(q, ref->user);
+	struct stripe *const from = stripe_of(q, ref->source);
+	uint32_t of_user, of_source;
+
+	lock_both(user, from);
+	of_user = count_of(*place_of(user, ref->user));
+	of_source = count_of(*place_of(from, ref->source));
+	unlock_both(user, from);
+	if (l->per_user != 0 && of_user > l->per_user)
+		return TURN_REFUSED_QUOTA_USER;
+	if (l->per_source != 0 && of_source > l->per_source)
+		return TURN_REFUSED_QUOTA_SOURCE;
+	if (l->allocations != 0 && turn_quota_total(q) > l->allocations)
+		return TURN_REFUSED_QUOTA_TOTAL;
+	return TURN_GRANTED;
+}

@@ -21,6 +21,10 @@ bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref);
 // Takes back one count of quota_take.
 void quota_give(struct turn_quota *q, const struct quota_ref *ref);
+// Whether more is counted than l allows: of the user, of the source, or of all, in this order.
+// TURN_GRANTED when none is.
+enum turn_refusal quota_over(
+	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref);
 // The user half of a ref.
 uint64_t quota_user(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN]);
 // The source half of a ref; the address alone tells it, so it need not be kept.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a policy that takes the place of another means for allocations that live: those that it
+// would not have let come to be are ended. The management side makes a judge; workers read it.
+#pragma once
+
+#include <stdbool.h>
+
+struct turn_judge;
+struct turn_policy;
+struct turn_quota;
+struct turn_shard;
+struct turn_walk;
+
+// Compares two policies. lower: allocations past limits.allocations, per-user or per-source of
+// after are ended, too, until there are no more than that. Both policies are only read here. NULL
+// without memory.
+struct turn_judge *turn_judge_create(const struct turn_policy *before,
+	const struct turn_policy *after, const struct turn_quota *quota, bool lower);
+// NULL is fine.
+void turn_judge_free(struct turn_judge *j);
+// Looks at some more allocations by the policy that the shard has now, and ends those that it
+// denies, max at most; returns how many. As turn_listing_kill (turn_listing.h). The worker.
+unsigned int turn_judge_walk(
+	struct turn_shard *s, const struct turn_judge *j, struct turn_walk *w, unsigned int max);

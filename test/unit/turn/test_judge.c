@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What another policy does to allocations that live: those that break it end, the others do not
+// notice.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "addr_text.h"
+#include "turn_fixture.h"
+#include "turn_judge.h"
+#include "turn_listing.h"
+
+static struct fixture f;
+static struct turn_policy *fresh;
+
+// base64(HMAC-SHA1("s3cret", "1900000000:olga")), by the openssl program
+#define REST_PASSWORD "cHl2ksP+H/fQax0w77tk1E8Otdk="
+
+static int setup(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	*state = &f;
+	fixture_open(&f, &c, 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	const int rc = fixture_teardown(state);
+
+	turn_policy_free(fresh);
+	fresh = NULL;
+	return rc;
+}
+
+// Gives the shard a policy of c, and has it judged to the end; returns how many have ended.
+static unsigned int reload(const struct turn_config *c, bool lower)
+{
+	static const uint8_t key[32];
+	struct turn_judge *j;
+	struct turn_walk w = {0};
+	unsigned int ended = 0;
+
+	fresh = turn_policy_create(c, f.crypto, key);
+	assert_non_null(fresh);
+	j = turn_judge_create(f.policy, fresh, f.quota, lower);
+	assert_non_null(j);
+	turn_shard_set_policy(f.shard, fresh);
+	for (unsigned int calls = 0; !w.end; calls++) {
+		assert_true(calls < 1000);
+		ended += turn_judge_walk(f.shard, j, &w, 1000);
+	}
+	turn_judge_free(j);
+	return ended;
+}
+
+static struct fixture_client rest_client(const char *addr)
+{
+	struct fixture_client c = fixture_client(addr, 5000);
+	static char password[64];
+
+	c.user = "1900000000:olga";
+	// base64(HMAC-SHA1("s3cret", user)) by openssl
+	snprintf(password, sizeof(password), "%s", REST_PASSWORD);
+	c.password = password;
+	return c;
+}
+
+static void who_breaks_nothing_stays(void **state)
+{
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	struct fixture_client olga = rest_client("198.51.100.9");
+	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
+	struct turn_config c = f.config;
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &olga, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+	c.limits.per_user = 7;
+	assert_int_equal(reload(&c, true), 0);
+	assert_int_equal(fixture_stats(&f).allocations, 2);
+	assert_int_equal(fixture_from_peer(&f, &ivan.relay, &peer, "x", 1)->verdict, TURN_RELAY);
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+}
+
+static void a_user_who_is_gone_ends(void **state)
+{
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	struct fixture_client eve = fixture_eve("198.51.100.8", 5000);
+	struct fixture_client olga = rest_client("198.51.100.9");
+	struct turn_config c = f.config;
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &olga, 4), 0);
+	c.nb_users = 1; // ivan
+	assert_int_equal(reload(&c, false), 1);
+	assert_int_equal(f.told.ended[TURN_END_USER], 1);
+	assert_int_equal(fixture_event(&f, 0)->name_len, 3);
+	assert_memory_equal(fixture_event(&f, 0)->name, "eve", 3);
+	eve.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &eve, 600), 401); // nobody of that name
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+}
+
+static void without_secrets_rest_users_end(void **state)
+{
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	struct fixture_client olga = rest_client("198.51.100.9");
+	struct turn_config c = f.config;
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &olga, 4), 0);
+	c.nb_secrets = 0;
+	assert_int_equal(reload(&c, false), 1);
+	assert_int_equal(f.told.ended[TURN_END_USER], 1);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+}
+
+// It is found among any number of peers, wherever in the tree.
+static void a_peer_who_is_denied_ends(void **state)
+{
+	struct fixture_client a = fixture_client("198.51.100.7", 5000);
+	struct fixture_client b = fixture_client("198.51.100.8", 5000);
+	const struct endpoint peer = fixture_endpoint("10.98.0.77", 7000);
+	struct turn_config c = f.config;
+	struct prefix deny[1] = {addr_text_prefix("10.98.0.77/32")};
+	char text[32];
+
+	assert_int_equal(fixture_allocate(&f, &a, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &b, 4), 0);
+	for (unsigned int i = 70; i < 80; i++) {
+		snprintf(text, sizeof(text), "10.98.0.%u", i);
+		assert_int_equal(fixture_permit(&f, &a, text), 0);
+	}
+	assert_int_equal(fixture_permit(&f, &b, "10.98.0.76"), 0);
+	c.deny = deny;
+	c.nb_deny = 1;
+	assert_int_equal(reload(&c, false), 1);
+	assert_int_equal(f.told.ended[TURN_END_PEER], 1);
+	assert_int_equal(fixture_from_peer(&f, &a.relay, &peer, "x", 1)->verdict, TURN_DROP);
+	b.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &b, 600), 0);
+}
+
+static void a_lower_quota_ends_by_choice(void **state)
+{
+	struct fixture_client ivan[5];
+	struct fixture_client eve = fixture_eve("198.51.100.8", 5000);
+	struct turn_config c = f.config;
+
+	for (uint16_t i = 0; i < 5; i++) {
+		ivan[i] = fixture_client("198.51.100.7", (uint16_t)(5000 + i));
+		assert_int_equal(fixture_allocate(&f, &ivan[i], 4), 0);
+	}
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+	c.limits.per_user = 2;
+	assert_int_equal(reload(&c, false), 0);
+	turn_policy_free(fresh);
+	assert_int_equal(reload(&c, true), 3);
+	assert_int_equal(f.told.ended[TURN_END_QUOTA], 3);
+	assert_int_equal(fixture_stats(&f).allocations, 3);
+	turn_policy_free(fresh);
+	c.limits.per_user = 0;
+	c.limits.allocations = 1;
+	assert_int_equal(reload(&c, true), 2);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+	turn_policy_free(fresh);
+	c.limits.allocations = 0;
+	c.limits.per_source = 1;
+	assert_int_equal(reload(&c, true), 0);
+}
+
+// A call looks at no more than a listing does.
+static void a_call_does_bounded_work(void **state)
+{
+	struct turn_config c = f.config;
+	struct turn_judge *j;
+	struct turn_walk w = {0};
+	unsigned int most = 0, all = 0;
+
+	for (uint16_t i = 0; i < 200; i++) {
+		struct fixture_client eve = fixture_eve("198.51.100.8", (uint16_t)(5000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+	}
+	c.nb_users = 1;
+	fresh = turn_policy_create(&c, f.crypto, (const uint8_t[32]){0});
+	j = turn_judge_create(f.policy, fresh, f.quota, false);
+	turn_shard_set_policy(f.shard, fresh);
+	assert_int_equal(turn_judge_walk(f.shard, j, &w, 0), 0);
+	assert_int_equal(turn_judge_walk(f.shard, j, &w, 7), 7);
+	all = 7;
+	while (!w.end) {
+		const unsigned int n = turn_judge_walk(f.shard, j, &w, 1000);
+
+		most = n > most ? n : most;
+		all += n;
+	}
+	turn_judge_free(j);
+	assert_int_equal(all, 200);
+	assert_in_range(most, 1, TURN_WALK_BUDGET / 8);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(who_breaks_nothing_stays),
+		T(a_user_who_is_gone_ends),
+		T(without_secrets_rest_users_end),
+		T(a_peer_who_is_denied_ends),
+		T(a_lower_quota_ends_by_choice),
+		T(a_call_does_bounded_work),
+	};
+
+	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
+}
