@@ -67,6 +67,8 @@ struct dp {
 	struct local_addrs *local;
 	struct turn_relay_map *map;
 	struct turn_policy *policy;
+	struct reload *reload; // under way, or NULL; management lcore
+	uint8_t boot_key[32]; // of nonces; the same for all policies
 	struct turn_quota *quota; // atomic inside; written by all workers
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;

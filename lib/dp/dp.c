@@ -21,6 +21,7 @@
 #include "control/events.h"
 #include "control/mailbox.h"
 #include "control/ports.h"
+#include "control/reload.h"
 #include "control/stats.h"
 #include "csprng.h"
 #include "datapath.h"
@@ -90,12 +91,11 @@ static int maps_create(struct dp *d, char *error, size_t len)
 {
 	const struct turn_config *t = &d->conf->turn;
 	struct hash_key quota_key;
-	uint8_t boot_key[32];
 	uint32_t slots = 0;
 
 	random_fill(NULL, &d->client_key, sizeof(d->client_key));
 	random_fill(NULL, &quota_key, sizeof(quota_key));
-	random_fill(NULL, boot_key, sizeof(boot_key));
+	random_fill(NULL, d->boot_key, sizeof(d->boot_key));
 	d->crypto = stun_crypto_create();
 	if (d->crypto == NULL) {
 		snprintf(error, len, "no memory, or libcrypto lacks SHA-1 or SHA-256");
@@ -114,8 +114,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 			d->nb_workers, strerror(errno));
 		return -1;
 	}
-	d->policy = turn_policy_create(t, d->crypto, boot_key);
-	explicit_bzero(boot_key, sizeof(boot_key));
+	d->policy = turn_policy_create(t, d->crypto, d->boot_key);
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);
@@ -386,6 +385,7 @@ void dp_quiesce(struct dp *d)
 void dp_destroy(struct dp *d)
 {
 	capture_free(d);
+	reload_free(d);
 	learn_free(d);
 	exception_free_all(d);
 	handover_free(d);
@@ -402,6 +402,7 @@ void dp_destroy(struct dp *d)
 	stun_crypto_free(d->crypto);
 	rte_mempool_free(d->pool);
 	rte_mempool_free(d->datagrams);
+	explicit_bzero(d->boot_key, sizeof(d->boot_key));
 	rte_free(d);
 }
 

@@ -236,6 +236,8 @@ enum dp_ask {
 	DP_ASK_KILL, // ends them, as many as the ring of events has room for
 	DP_ASK_NEIGHBOURS, // walk.slot counts entries; no filter
 	DP_ASK_CAPTURE, // to begin, change or end its part in a capture
+	DP_ASK_POLICY, // takes the question's policy in the place of its own
+	DP_ASK_JUDGE, // ends what the question's judge says, as far as KILL
 };
 
 #define DP_ANSWER_ROWS 128
@@ -248,6 +250,8 @@ struct dp_question {
 	struct turn_filter filter;
 	struct turn_walk walk; // where to begin: zero, or what the answer before has left
 	const struct capture_filter *capture; // of CAPTURE: dp_capture_filter, or NULL to end it
+	const struct turn_policy *policy; // of POLICY
+	const struct turn_judge *judge; // of JUDGE
 };
 
 // Where datagrams to somebody go: by which port, through whom.
@@ -360,6 +364,16 @@ bool dp_capture_note(struct dp *d, struct dp_capture_note *out); // false: there
 // How many frames found no room, and how many notes.
 uint64_t dp_capture_lost(const struct dp *d, uint64_t *notes);
 void dp_capture_close(struct dp *d); // nothing is open: fine
+// --- control/reload.c ----------------------------------------------------------------------------
+
+// Makes a policy of t for all workers. lower: as turn_judge_create. 0, or -1 with the reason in
+// error, and then nothing has changed. It takes as long as hashing all passwords. One reload at a
+// time, and no dp_reload_step beside it; any thread.
+int dp_reload_begin(struct dp *d, const struct turn_config *t, bool lower, char *error, size_t len);
+// Goes on with it: the workers take the policy, and end what it denies. -EAGAIN: call it again,
+// some milliseconds later. Else it has ended, and the result says how many allocations were.
+// Management lcore.
+int dp_reload_step(struct dp *d);
 
 // --- control/advice.c ----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@
 #include "datapath.h"
 #include "dp.h"
 #include "link/nexthop.h"
+#include "turn_judge.h"
 #include "turn_listing.h"
 #include "turn_mark.h"
 #include "turn_shard.h"
@@ -96,6 +97,14 @@ static bool answer_kill(struct worker *w, const struct dp_question *q, struct dp
 	return a->walk.end || room == 0;
 }
 
+static bool answer_judge(struct worker *w, const struct dp_question *q, struct dp_answer *a)
+{
+	const unsigned int room = events_room(w);
+
+	a->nb += turn_judge_walk(w->shard, q->judge, &a->walk, room);
+	return a->walk.end || room == 0;
+}
+
 // Writes more of the answer. True when it is complete.
 static bool answer_more(struct worker *w, const struct dp_question *q, struct dp_answer *a)
 {
@@ -124,6 +133,12 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		capture_set(w, q->capture);
 		a->walk.end = true;
 		break;
+	case DP_ASK_POLICY:
+		turn_shard_set_policy(w->shard, q->policy);
+		a->walk.end = true;
+		break;
+	case DP_ASK_JUDGE:
+		return answer_judge(w, q, a);
 	}
 	return a->walk.end || a->nb >= max;
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gives all workers another policy, and has them end what it denies. Each is asked by its mailbox,
+// all at once, and answers between two rounds. The old policy is freed once nobody can read it.
+#include "control/reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datapath.h"
+#include "dp.h"
+#include "stun.h"
+#include "turn_judge.h"
+#include "turn_policy.h"
+#include "worker.h"
+
+enum phase { TAKE, JUDGE, DONE };
+enum state { TO_ASK, ASKED, ANSWERED };
+
+struct reload {
+	struct turn_policy *fresh; // NULL once all workers have it
+	struct turn_judge *judge;
+	enum phase phase;
+	enum state state[TURN_WORKERS_MAX];
+	struct turn_walk walk[TURN_WORKERS_MAX]; // of the judge
+	unsigned int ended;
+};
+
+int dp_reload_begin(struct dp *d, const struct turn_config *t, bool lower, char *error, size_t len)
+{
+	struct stun_crypto *crypto = stun_crypto_create();
+	struct reload *r = calloc(1, sizeof(*r));
+
+	if (d->reload == NULL && r != NULL && crypto != NULL) {
+		r->fresh = turn_policy_create(t, crypto, d->boot_key);
+		if (r->fresh != NULL)
+			r->judge = turn_judge_create(d->policy, r->fresh, d->quota, lower);
+	}
+	stun_crypto_free(crypto);
+	if (r != NULL && r->judge != NULL) {
+		d->reload = r;
+		return 0;
+	}
+	snprintf(error, len, "auth and peers: %s",
+		d->reload != NULL ? "the last reload has not ended" : "policy cannot be made");
+	if (r != NULL)
+		turn_policy_free(r->fresh);
+	free(r);
+	return -1;
+}
+
+// Goes on with one worker. True when it has answered.
+static bool step_worker(struct dp *d, unsigned int worker)
+{
+	struct reload *r = d->reload;
+	const struct dp_question q = {.kind = r->phase == TAKE ? DP_ASK_POLICY : DP_ASK_JUDGE,
+		.max = 1,
+		.walk = r->walk[worker],
+		.policy = r->fresh,
+		.judge = r->judge};
+	const struct dp_answer *a;
+
+	if (r->state[worker] == TO_ASK && dp_ask(d, worker, &q) == 0)
+		r->state[worker] = ASKED;
+	a = r->state[worker] == ASKED ? dp_answered(d, worker) : NULL;
+	if (a != NULL) {
+		r->ended += a->nb;
+		r->walk[worker] = a->walk;
+		r->state[worker] = a->walk.end ? ANSWERED : TO_ASK;
+		dp_answer_done(d, worker);
+	}
+	return r->state[worker] == ANSWERED;
+}
+
+int dp_reload_step(struct dp *d)
+{
+	struct reload *r = d->reload;
+	unsigned int answered = 0, ended;
+
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		answered += step_worker(d, i);
+	if (answered < d->nb_workers)
+		return -EAGAIN;
+	memset(r->state, 0, sizeof(r->state));
+	memset(r->walk, 0, sizeof(r->walk));
+	if (r->phase++ == TAKE) {
+		turn_policy_free(d->policy);
+		d->policy = r->fresh;
+		r->fresh = NULL;
+		return -EAGAIN;
+	}
+	ended = r->ended;
+	reload_free(d);
+	return (int)ended;
+}
+
+void reload_free(struct dp *d)
+{
+	struct reload *r = d->reload;
+
+	if (r == NULL)
+		return;
+	for (unsigned int i = 0; i < d->nb_made; i++) {
+		if (r->state[i] == ASKED)
+			dp_answer_done(d, i);
+		if (r->fresh != NULL && d->worker[i]->shard != NULL) // it may have taken it
+			turn_shard_set_policy(d->worker[i]->shard, d->policy);
+	}
+	turn_policy_free(r->fresh);
+	turn_judge_free(r->judge);
+	free(r);
+	d->reload = NULL;
+}

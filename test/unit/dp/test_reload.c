@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A policy that takes the place of another while workers relay: nothing is lost, everybody is
+// judged by one policy at a time, and the old one is freed when nobody can read it.
+#include <errno.h>
+
+#include "datapath.h"
+#include "dp_world.h"
+#include "turn_event.h"
+#include "worker.h"
+
+#define RELOADS 1000
+
+static struct dp_world world;
+static const struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
+	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .rss = true},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+};
+
+static void begin(const struct turn_config *t)
+{
+	char error[256];
+
+	assert_int_equal(dp_reload_begin(world.dp, t, false, error, sizeof(error)), 0);
+}
+
+// Runs rounds until the reload has ended; returns how many allocations it has ended. Each end
+// leaves an event, which somebody has to take.
+static unsigned int finish(void)
+{
+	static struct turn_event events[64];
+
+	for (unsigned int i = 0; i < 1000; i++) {
+		const int ended = dp_reload_step(world.dp);
+
+		if (ended >= 0)
+			return (unsigned int)ended;
+		assert_int_equal(ended, -EAGAIN);
+		dp_events(world.dp, events, 64);
+		world_round(&world);
+	}
+	fail_msg("it does not end");
+	return 0;
+}
+
+static void assert_relays(struct world_client *c, const struct endpoint *peer)
+{
+	struct world_datagram got;
+
+	client_channel_data(&world, c, 0x4000, "to the peer", 11);
+	world_send_bytes(&world, peer, &c->relay, "to the client", 13);
+	world_round(&world);
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	assert_int_equal(got.len, 11);
+	assert_true(world_take(&world, &c->at, &got));
+	assert_int_equal(got.len, 4 + 13);
+}
+
+// Datagrams are on their way at each step of each reload; every other one makes a user or takes it
+// away.
+static void nothing_is_lost(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct turn_user users[2];
+	struct world_client c[4];
+	struct turn_config t;
+
+	world_open(&world, *state);
+	for (unsigned int i = 0; i < 4; i++) {
+		world_client(&world, &c[i], "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
+		assert_int_equal(client_bind(&world, &c[i], 0x4000, &peer), 0);
+	}
+	t = world.conf.turn;
+	users[0] = t.users[0];
+	users[1] = (struct turn_user){.name = (char *)"petr", .password = (char *)"pw"};
+	t.users = users;
+	for (unsigned int n = 0; n < RELOADS; n++) {
+		t.nb_users = 1 + n % 2;
+		t.limits.per_user = n % 7;
+		begin(&t);
+		for (unsigned int i = 0; i < 4; i++) {
+			assert_relays(&c[i], &peer);
+			if (world.dp->reload != NULL)
+				dp_reload_step(world.dp);
+		}
+		if (world.dp->reload != NULL)
+			assert_int_equal(finish(), 0);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	assert_int_equal(world_stats(&world).turn.allocations, 4);
+	world_close(&world);
+}
+
+// Every worker ends its own of whoever has a peer that is denied now, within a second of rounds.
+static void who_is_denied_ends(void **state)
+{
+	const struct endpoint good = world_endpoint("10.99.0.30", 7000);
+	const struct endpoint bad = world_endpoint("10.99.0.31", 7000);
+	struct world_client c[40];
+	struct prefix deny = {bad.addr, 128};
+	struct turn_config t;
+	struct world_datagram got;
+
+	world_open(&world, *state);
+	for (unsigned int i = 0; i < 40; i++) {
+		world_client(&world, &c[i], "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
+		assert_int_equal(client_bind(&world, &c[i], 0x4000, i % 4 == 0 ? &bad : &good), 0);
+	}
+	t = world.conf.turn;
+	t.deny = &deny;
+	t.nb_deny = 1;
+	begin(&t);
+	assert_int_equal(finish(), 10);
+	world_run(&world);
+	assert_int_equal(world_stats(&world).turn.allocations, 30);
+	client_channel_data(&world, &c[0], 0x4000, "x", 1);
+	world_run(&world);
+	assert_false(world_take(&world, &bad, &got));
+	client_begin(&world, &c[0], STUN_REFRESH);
+	assert_int_equal(client_ask(&world, &c[0]), 437);
+	assert_relays(&c[1], &good);
+	world_close(&world);
+}
+
+// A policy that cannot be made changes nothing; nor does the end of the process half way.
+static void what_does_not_end_does_no_harm(void **state)
+{
+	struct turn_user twice[2];
+	struct world_client c;
+	struct turn_config t;
+	char error[256] = "";
+
+	world_open(&world, *state);
+	world_client(&world, &c, "10.99.0.20", 20000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	t = world.conf.turn;
+	twice[0] = twice[1] = t.users[0];
+	t.users = twice;
+	t.nb_users = 2;
+	assert_int_equal(dp_reload_begin(world.dp, &t, false, error, sizeof(error)), -1);
+	assert_string_not_equal(error, "");
+	assert_null(world.dp->reload);
+	begin(&world.conf.turn);
+	assert_int_equal(
+		dp_reload_begin(world.dp, &world.conf.turn, false, error, sizeof(error)), -1);
+	assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
+	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	world_close(&world); // one worker has the new policy, none of the others, and nobody leaks
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_CASE(nothing_is_lost, setups, 0),
+		WORLD_CASE(nothing_is_lost, setups, 1),
+		WORLD_CASE(nothing_is_lost, setups, 2),
+		WORLD_CASE(who_is_denied_ends, setups, 0),
+		WORLD_CASE(who_is_denied_ends, setups, 2),
+		WORLD_CASE(what_does_not_end_does_no_harm, setups, 0),
+		WORLD_CASE(what_does_not_end_does_no_harm, setups, 2),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
