@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include <rte_version.h>
 
@@ -14,6 +15,7 @@
 #include "dp.h"
 #include "eal.h"
 #include "events.h"
+#include "hash.h"
 #include "log.h"
 #include "mgmt.h"
 #include "opts.h"
@@ -42,7 +44,15 @@ static int load_drivers(const struct opts *o, const struct conf *c, struct conf_
 static struct conf *load(const struct opts *o, struct conf_report *r)
 {
 	char error[CONF_ERROR_LEN];
-	struct conf *c = conf_load_all(o->config, r);
+	struct conf *c;
+	struct hash_key hash;
+
+	if (getrandom(&hash, sizeof(hash), 0) != sizeof(hash)) {
+		r->nb[CONF_ERROR]++;
+		r->say(r->ctx, CONF_ERROR, "no randomness to be had from the kernel");
+		return NULL;
+	}
+	c = conf_load_said(o->config, r, &hash);
 
 	if (c != NULL && (o->drivers != NULL || check_drivers(c, r))) {
 		if (load_drivers(o, c, &c->drivers, error) == 0)

@@ -118,8 +118,8 @@ static int without(const struct conf *c, int rc, const char *error)
 	return 0;
 }
 
-int mgmt_control_start(
-	struct control **out, struct dp *d, const struct conf *c, struct mgmt_events *m)
+int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c,
+	struct mgmt_events *m, struct mgmt_reload *reload)
 {
 	struct running *r = calloc(1, sizeof(*r));
 	char error[256] = "out of memory";
@@ -132,6 +132,7 @@ int mgmt_control_start(
 	r->control.dp = d;
 	r->control.conf = c;
 	r->control.events = m;
+	r->control.reload = reload;
 	rc = place_open(&r->place, c, error, sizeof(error));
 	if (rc == 0) {
 		rc = prepare(r);

@@ -18,12 +18,14 @@
 #include "events.h"
 #include "log.h"
 #include "mgmt.h"
+#include "reload.h"
 #include "report.h"
 #include "review.h"
 #include "telemetry.h"
 
 #define TICK_MS 100
 #define SOON_MS 10 // between looks for events while many come
+#define RELOAD_MS 2 // between two looks at a reload that is under way
 
 struct loop {
 	struct dp *dp;
@@ -33,6 +35,7 @@ struct loop {
 	bool soon; // many events come
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
 	struct mgmt_events *events;
+	struct mgmt_reload *reload;
 	struct mgmt_bonds bonds;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
@@ -108,9 +111,7 @@ static void take_signal(struct loop *l)
 	switch (s.ssi_signo) {
 	case SIGHUP:
 		renew(l, "SIGHUP");
-		LOG(CONFIG, WARNING,
-			"SIGHUP: only certificates have been read: a changed configuration takes "
-			"a restart, reload of it is not built yet");
+		mgmt_reload_ask(l->reload, "SIGHUP");
 		break;
 	case SIGUSR2:
 		renew(l, "SIGUSR2");
@@ -226,7 +227,9 @@ static int loop_run(struct loop *l)
 	struct epoll_event e[2];
 
 	while (!l->stop) {
-		const int n = epoll_wait(l->epoll, e, 2, l->soon ? SOON_MS : -1);
+		const bool reloads = mgmt_reload_tick(l->reload);
+		const int ms = reloads ? RELOAD_MS : l->soon ? SOON_MS : -1;
+		const int n = epoll_wait(l->epoll, e, 2, ms);
 
 		// Drivers may use signals of their own (net_tap does). These only interrupt the
 		// wait.
@@ -244,7 +247,27 @@ static int loop_run(struct loop *l)
 	return 0;
 }
 
-int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt_events *m)
+// Starts what runs beside the loop. Telemetry comes last: who sees it ready finds all else. 0 or
+// -errno, and then the log says why.
+static int parts_start(struct loop *l, struct conf *c, struct control **control, uint64_t now)
+{
+	int rc;
+
+	l->reload = mgmt_reload_open(l->dp, c);
+	if (l->reload == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
+		LOG(START, ERR, "management: out of memory");
+		return -ENOMEM;
+	}
+	rc = mgmt_control_start(control, l->dp, c, l->events, l->reload);
+	if (rc != 0)
+		return rc;
+	rc = mgmt_telemetry_start(l->dp, c, l->events);
+	if (rc != 0)
+		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
+	return rc;
+}
+
+int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_events *m)
 {
 	const uint64_t started_ms = now_ms();
 	struct loop l = {.dp = d, .conf = c, .events = m};
@@ -256,15 +279,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt
 		return rc;
 	}
 	mgmt_events_attach(m, d);
-	rc = mgmt_telemetry_start(d, c, m);
-	if (rc != 0)
-		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
-	if (rc == 0 && mgmt_bursts_start(&l.bursts, d, c->log.bursts_s, started_ms) != 0) {
-		LOG(WORKERS, ERR, "log.bursts: out of memory");
-		rc = -ENOMEM;
-	}
-	if (rc == 0)
-		rc = mgmt_control_start(&control, d, c, m);
+	rc = parts_start(&l, c, &control, started_ms);
 	if (rc == 0) {
 		for (unsigned int i = 0; i < dp_ports(d); i++)
 			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
@@ -276,6 +291,7 @@ int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
 	}
 	mgmt_control_stop(control);
+	mgmt_reload_close(l.reload);
 	mgmt_bursts_stop(&l.bursts);
 	mgmt_telemetry_stop();
 	loop_close(&l);

@@ -13,6 +13,6 @@ int mgmt_signals_block(void);
 // Whether a signal that would end mgmt_run waits for it, once signals are blocked.
 bool mgmt_stop_asked(void);
 
-// Serves until a signal ends it. memory says, for the log, how EAL got its memory. Events go to m
-// (events.h), also those of dp_stop, which is to follow. 0 or -errno.
-int mgmt_run(struct dp *d, const struct conf *c, const char *memory, struct mgmt_events *m);
+// Serves until a signal ends it. A reload gives c new values. memory says, for the log, how EAL got
+// its memory. Events go to m (events.h), also those of dp_stop, which is to follow. 0 or -errno.
+int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_events *m);

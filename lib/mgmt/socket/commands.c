@@ -8,6 +8,7 @@
 #include "explain/explain.h"
 #include "log.h"
 #include "socket/commands.h"
+#include "socket/configs.h"
 #include "socket/listings.h"
 #include "socket/logs.h"
 
@@ -41,6 +42,8 @@ static const struct {
 		"The last attempts of a user or an address, and what is likely wrong."},
 	{"log", logs_log, " area level reopen ",
 		"Areas of the log. area and level: sets one. reopen: the file of records."},
+	{"config", configs_config, " do ",
+		"How the last reload has ended. do: diff, what one would change; reload."},
 	{"records", logs_records, " ", "What was written of records, and lost."},
 };
 

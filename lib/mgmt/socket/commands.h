@@ -13,6 +13,7 @@
 #include "socket/scans.h"
 
 struct mgmt_events;
+struct mgmt_reload;
 struct stun_crypto;
 
 #define COMMANDS_VERSION 1
@@ -24,6 +25,7 @@ struct control {
 	struct dp *dp;
 	const struct conf *conf;
 	struct mgmt_events *events;
+	struct mgmt_reload *reload;
 	struct stun_crypto *crypto; // of this thread
 	struct clients clients;
 	struct scans scans;

@@ -90,7 +90,7 @@ def journal(lab):
     server = lab.server(config)
     assert lab.client().allocate().cls == SUCCESS
     server.process.send_signal(signal.SIGHUP)
-    until(lambda: stand_in.told(b"takes a restart"), 5, "SIGHUP is told")
+    until(lambda: stand_in.told(b"reload by SIGHUP"), 5, "SIGHUP is told")
     lab.sw.ip("link", "set", "d0", "down")
     down = until(lambda: stand_in.told(b"port wan: link down"), 5, "the link is told")
     lab.sw.ip("link", "set", "d0", "up")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""config: what has become of reloads, what one would change, and the order for one."""
+
+import json
+import time
+
+from ctl.tables import Style, table
+from ctl.wire import cleaned
+
+PAUSE = 0.02  # seconds between two looks at a reload that is under way
+
+
+def add(command):
+    """The subcommand and its options."""
+    config = command(
+        "config",
+        "How the last reload has ended. diff: what one would change; reload: takes up the file,"
+        " whole or not at all.",
+    )
+    config.add_argument("do", metavar="diff | reload", nargs="?", choices=("diff", "reload"))
+
+
+def shown(value):
+    return "(none)" if value is None else value
+
+
+def cells(row):
+    """A changed key: what it was, what it will be, and whether that takes a restart."""
+    known = "from" in row
+    told = [shown(row["from"]), shown(row["to"])] if known else [f"({row['change']})", ""]
+    return [row["key"], *told, "restart" if row["restart"] else ""]
+
+
+def diff(answer, style):
+    rows = answer["rows"]
+    if not rows:
+        return ["the file says what is in use"]
+    lines = table(["KEY", "IN USE", "FILE", "TAKES"], [cells(row) for row in rows], style, (0, 1, 2))
+    if len(rows) < answer["changes"]:
+        lines.append(f"and {answer['changes'] - len(rows)} more")
+    if any(row["restart"] for row in rows):
+        lines.append(style("yellow", "a reload refuses the file: some changes take a restart"))
+    return lines
+
+
+def state(answer, style):
+    if answer["how"] == "none":
+        return [f"{answer['file']}: no reload since the start"]
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(answer["at"]))
+    colour = "red" if answer["how"] == "refused" else "green"
+    return [f"{answer['file']}: reload of {when}: {style(colour, answer['how'])}", answer["text"]]
+
+
+def reloaded(server):
+    """Orders a reload; the state when it has ended."""
+    answer = server.ask("config", do="reload")
+    asked = answer["asked"]
+    while answer["ended"] < asked:
+        time.sleep(PAUSE)
+        answer = server.ask("config")
+    return answer
+
+
+def run(server, args):
+    """True when what was asked for is done."""
+    answer = reloaded(server) if args.do == "reload" else server.ask("config", do=args.do)
+    if args.json:
+        print(json.dumps(answer))
+    else:
+        view = diff if args.do == "diff" else state
+        print("\n".join(view(cleaned(answer), Style(args.color))))
+    return args.do != "reload" or answer["how"] != "refused"

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the file again. A thread loads it and makes the policy, which may take a while; the tick of
+// the management lcore hands that to the workers, and then what is in use is the file's.
+#include "reload.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "conf.h"
+#include "conf_changes.h"
+#include "dp.h"
+#include "log.h"
+
+#define TOLD 100 // changes that the log tells one by one
+
+enum step { IDLE, LOADING, LOADED, TAKING };
+
+struct mgmt_reload {
+	struct dp *dp;
+	struct conf *running, *fresh;
+	pthread_t thread;
+	enum step step; // LOADED is written by the thread
+	bool good; // of what the thread has loaded: the workers can take it
+	unsigned int changes, cold;
+	pthread_mutex_t lock; // of what follows, and of running where it changes
+	struct mgmt_reload_state state;
+	char by[96];
+	char first[192]; // the first reason to refuse it
+};
+
+static void refuse(struct mgmt_reload *r, const char *why)
+{
+	if (r->first[0] == '\0')
+		snprintf(r->first, sizeof(r->first), "%.180s", why);
+}
+
+static void say(void *ctx, enum conf_weight weight, const char *line)
+{
+	if (weight == CONF_WARNING) {
+		LOG(CONFIG, WARNING, "reload: %s", line);
+		return;
+	}
+	LOG(CONFIG, ERR, "reload: %s", line);
+	refuse(ctx, line);
+}
+
+// --- what has changed ----------------------------------------------------------------------------
+
+static void tell_cold(void *ctx, const struct conf_change *c)
+{
+	struct mgmt_reload *r = ctx;
+	char why[160];
+
+	if (c->hot)
+		return;
+	snprintf(why, sizeof(why), "%.120s takes a restart", c->key);
+	refuse(r, why);
+	if (r->cold++ < TOLD)
+		LOG(CONFIG, ERR, "reload: %s: nothing of the file is taken", why);
+}
+
+static void tell_change(void *ctx, const struct conf_change *c)
+{
+	unsigned int *told = ctx;
+
+	if ((*told)++ >= TOLD)
+		return;
+	if (c->entry)
+		LOG(CONFIG, NOTICE, "reload: %s: %s", c->key, c->to != NULL ? "new" : "gone");
+	else if (c->secret)
+		LOG(CONFIG, NOTICE, "reload: %s: changed", c->key);
+	else
+		LOG(CONFIG, NOTICE, "reload: %s: %s -> %s", c->key,
+			c->from != NULL ? c->from : "(none)", c->to != NULL ? c->to : "(none)");
+}
+
+// --- the thread ----------------------------------------------------------------------------------
+
+static bool load(struct mgmt_reload *r)
+{
+	struct conf_report report = {.say = say, .ctx = r};
+	char error[CONF_ERROR_LEN];
+	struct turn_config t;
+
+	r->fresh = conf_load_again(r->running, &report);
+	if (r->fresh == NULL)
+		return false;
+	r->changes = conf_changes(r->running, r->fresh, tell_cold, r);
+	if (r->cold > 0)
+		return false;
+	if (r->changes == 0)
+		return true;
+	conf_warnings(r->fresh, &report);
+	t = conf_merged(r->running, r->fresh);
+	if (dp_reload_begin(r->dp, &t, false, error, sizeof(error)) == 0)
+		return true;
+	LOG(CONFIG, ERR, "reload: %s", error);
+	refuse(r, error);
+	return false;
+}
+
+static void *thread(void *arg)
+{
+	struct mgmt_reload *r = arg;
+
+	r->good = load(r);
+	__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+// --- the management lcore ------------------------------------------------------------------------
+
+static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int allocations)
+{
+	struct mgmt_reload_state *s = &r->state;
+
+	pthread_mutex_lock(&r->lock);
+	s->ended++;
+	s->how = how;
+	s->at_s = (uint64_t)time(NULL);
+	s->changes = how == MGMT_RELOAD_DONE ? r->changes : 0;
+	s->allocations = allocations;
+	if (how == MGMT_RELOAD_DONE)
+		snprintf(s->text, sizeof(s->text), "%u change%s in use; %u allocation%s ended",
+			r->changes, r->changes == 1 ? " is" : "s are", allocations,
+			allocations == 1 ? "" : "s");
+	else if (how == MGMT_RELOAD_SAME)
+		snprintf(s->text, sizeof(s->text), "the file says what is in use");
+	else
+		snprintf(s->text, sizeof(s->text), "nothing has changed: %s", r->first);
+	pthread_mutex_unlock(&r->lock);
+	mgmt_log(CONF_AREA_CONFIG, how == MGMT_RELOAD_REFUSED ? LOG_ERR : LOG_NOTICE,
+		"reload by %s: %s", r->by, s->text);
+	conf_free(r->fresh);
+	r->fresh = NULL;
+	r->step = IDLE;
+}
+
+static void begin(struct mgmt_reload *r)
+{
+	int rc;
+
+	r->changes = r->cold = 0;
+	r->first[0] = '\0';
+	r->step = LOADING;
+	rc = pthread_create(&r->thread, NULL, thread, r);
+	if (rc == 0)
+		return;
+	refuse(r, strerror(rc));
+	end(r, MGMT_RELOAD_REFUSED, 0);
+}
+
+static void take(struct mgmt_reload *r)
+{
+	const int ended = dp_reload_step(r->dp);
+	unsigned int told = 0;
+
+	if (ended < 0)
+		return;
+	conf_changes(r->running, r->fresh, tell_change, &told);
+	if (told > TOLD)
+		LOG(CONFIG, NOTICE, "reload: and %u changes more", told - TOLD);
+	pthread_mutex_lock(&r->lock);
+	conf_adopt(r->running, r->fresh);
+	conf_forget(r->running);
+	pthread_mutex_unlock(&r->lock);
+	end(r, MGMT_RELOAD_DONE, (unsigned int)ended);
+}
+
+bool mgmt_reload_tick(struct mgmt_reload *r)
+{
+	switch (__atomic_load_n(&r->step, __ATOMIC_ACQUIRE)) {
+	case IDLE:
+		if (r->state.asked != r->state.ended)
+			begin(r);
+		break;
+	case LOADING:
+		break;
+	case LOADED:
+		pthread_join(r->thread, NULL);
+		if (!r->good)
+			end(r, MGMT_RELOAD_REFUSED, 0);
+		else if (r->changes == 0)
+			end(r, MGMT_RELOAD_SAME, 0);
+		else
+			r->step = TAKING;
+		break;
+	case TAKING:
+		take(r);
+		break;
+	}
+	return r->step != IDLE || r->state.asked != r->state.ended;
+}
+
+// The first error is the answer, and warnings are told by the reload itself.
+static void keep_error(void *ctx, enum conf_weight weight, const char *line)
+{
+	char *error = ctx;
+
+	if (weight == CONF_ERROR && error[0] == '\0')
+		snprintf(error, CONF_ERROR_LEN, "%s", line);
+}
+
+int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct conf_change *c),
+	void *ctx, char *error, size_t len)
+{
+	char first[CONF_ERROR_LEN] = "";
+	struct conf_report report = {.say = keep_error, .ctx = first};
+	struct conf *c;
+	int n = -1;
+
+	pthread_mutex_lock(&r->lock);
+	c = conf_load_again(r->running, &report);
+	if (c != NULL)
+		n = (int)conf_changes(r->running, c, tell, ctx);
+	pthread_mutex_unlock(&r->lock);
+	snprintf(error, len, "%s", first);
+	conf_free(c);
+	return n;
+}
+
+void mgmt_reload_ask(struct mgmt_reload *r, const char *by)
+{
+	pthread_mutex_lock(&r->lock);
+	// one that has begun may have read the file already
+	r->state.asked =
+		r->state.ended + (__atomic_load_n(&r->step, __ATOMIC_RELAXED) == IDLE ? 1 : 2);
+	snprintf(r->by, sizeof(r->by), "%s", by);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out)
+{
+	pthread_mutex_lock(&r->lock);
+	*out = r->state;
+	pthread_mutex_unlock(&r->lock);
+}
+
+struct mgmt_reload *mgmt_reload_open(struct dp *d, struct conf *running)
+{
+	struct mgmt_reload *r = calloc(1, sizeof(*r));
+
+	if (r == NULL || pthread_mutex_init(&r->lock, NULL) != 0) {
+		free(r);
+		return NULL;
+	}
+	r->dp = d;
+	r->running = running;
+	return r;
+}
+
+void mgmt_reload_close(struct mgmt_reload *r)
+{
+	if (r == NULL)
+		return;
+	if (r->step == LOADING || r->step == LOADED)
+		pthread_join(r->thread, NULL);
+	conf_free(r->fresh);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}

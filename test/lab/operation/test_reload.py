@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reload of a running server: users, secrets, quotas, peers change and no call that may go on notices;
+what a file has that takes a restart, or is wrong, changes nothing."""
+
+import json
+import os
+import signal
+
+import control
+import lab as labs
+import turnlib
+from lab import PEER4, until
+from server import merge
+from turnlib import SUCCESS
+
+
+def write(server, change):
+    """The file with these changes, as an editor does it: a new one in the place of the old."""
+    with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        text = change if isinstance(change, str) else json.dumps(merge(server.config, change))
+        file.write(server.lab.device(text))
+    os.rename(server.path + ".new", server.path)
+
+
+def reload(server, change=None):
+    """What the log says of a reload of the file with these changes."""
+    told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
+    before = len(told())
+    if change is not None:
+        write(server, change)
+    server.process.send_signal(signal.SIGHUP)
+    return until(lambda: told()[before:], 10, "the reload ends")[0]
+
+
+def client_of(lab, name, password, echo):
+    client = lab.client(turnlib.Auth(name, password))
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    return client
+
+
+def relays(client):
+    client.send_channel(0x4000, b"media")
+    return client.wait("channel", timeout=1) == ("channel", 0x4000, b"media")
+
+
+USERS = [{"name": "ivan", "password": "pw"}, {"name": "olga", "password": "first-of-olga"}]
+
+
+def users(lab, server, echo):
+    ivan = client_of(lab, "ivan", "pw", echo)
+    olga = client_of(lab, "olga", "first-of-olga", echo)
+    line = reload(server, {"auth": {"users": [*USERS, {"name": "petr", "password": "of-petr"}]}})
+    assert "1 change is in use; 0 allocations ended" in line, line
+    assert "reload: auth.users[petr]: new" in server.log()
+    petr = client_of(lab, "petr", "of-petr", echo)
+    line = reload(server, {"auth": {"users": [USERS[0], {"name": "petr", "password": "of-petr"}]}})
+    assert "1 change is in use; 1 allocation ended" in line, line
+    assert not relays(olga), "her allocation has ended"
+    assert olga.refresh().code == 401, "and nobody knows her"
+    for client in (ivan, petr):
+        assert relays(client) and client.refresh().cls == SUCCESS
+    line = reload(server, {"auth": {"users": [USERS[0], {"name": "petr", "password": "other"}]}})
+    assert "auth.users[petr].password: changed" in server.log() and "of-petr" not in server.log()
+    assert relays(petr) and petr.refresh().code == 401, "his password is another now"
+    assert "1 allocation ended" in reload(server, {})
+    return ivan
+
+
+def peers(lab, server, ivan, echo):
+    line = reload(server, {"peers": {"deny": [f"{PEER4}/32"]}})
+    assert "1 allocation ended" in line, line
+    assert ivan.refresh().code == 437
+    assert ivan.allocate().cls == SUCCESS
+    assert ivan.permit(echo.address).code == 403
+    reload(server, {})
+    assert ivan.bind(0x4000, echo.address).cls == SUCCESS and relays(ivan)
+
+
+def quotas(lab, server, ivan):
+    reload(server, {"limits": {"per-user": 1}})
+    second = lab.client()
+    assert second.allocate().code == 486
+    reload(server, {"limits": {"per-user": 2}})
+    assert second.allocate().cls == SUCCESS
+    second.close()
+
+
+def refused(lab, server, ivan):
+    """What cannot be taken: nothing is, not even what could be."""
+    before = reload(server)
+    assert "the file says what is in use" in before, before
+    change = {"limits": {"per-user": 1}}
+    for wrong, why in (
+        ({**change, "workers": {"count": 1}, "buffers": {"mbufs": 8192}}, "buffers.mbufs takes a restart"),
+        ({**change, "listeners": [{"address": "10.99.0.1", "port": 3479}]}, "takes a restart"),
+        ({**change, "auth": {"realm": "other.test"}}, "auth.realm takes a restart"),
+        ({**change, "peers": {"deny": ["10.1.2.3/99"]}}, "peers.deny"),
+        ("limits: {per-user: 1}\n", "missing"),
+        ("\0\1\2", "nothing has changed"),
+    ):
+        line = reload(server, wrong)
+        assert "nothing has changed: " in line and why in line, line
+        assert relays(ivan)
+        assert "error" in line.split("config: ")[0], line
+    os.remove(server.path)
+    assert "nothing has changed: " in reload(server)
+    second = lab.client()
+    assert second.allocate().cls == SUCCESS, "the limit is none of those that were refused"
+    second.close()
+    assert relays(ivan)
+
+
+def program(server, path):
+    """slipringctl config: what a reload would change, the order for one, and what became of it."""
+    reload(server, {})
+    assert "the file says what is in use" in control.ctl(path, "config", "diff")
+    write(server, {"limits": {"per-user": 5}, "auth": {"users": [*USERS, {"name": "a", "password": "planted-of-a"}]}})
+    out = control.ctl(path, "config", "diff")
+    assert "limits.per-user" in out and "auth.users[a]" in out and "restart" not in out, out
+    assert max(map(len, out.splitlines())) <= 80, out
+    out = control.ctl(path, "config", "reload")
+    assert "2 changes are in use; 0 allocations ended" in out and "done" in out, out
+    print(out)
+    write(server, {"buffers": {"mbufs": 8192}, "auth": {"secrets": ["planted-secret-of-this-test"]}})
+    out = control.ctl(path, "config", "diff")
+    assert "buffers.mbufs" in out and "restart" in out and "auth.secrets" in out, out
+    print(out)
+    assert "planted" not in out + server.log(), "secrets are not told"
+    out = control.ctl(path, "config", "reload", code=1)
+    assert "refused" in out and "buffers.mbufs takes a restart" in out, out
+    assert control.ctl(path, "config", code=0) == out
+    rows = json.loads(control.ctl(path, "config", "diff", "--json"))["rows"]
+    assert {row["key"]: row["restart"] for row in rows}["buffers.mbufs"] is True, rows
+    write(server, "{")
+    assert "nothing has changed" in control.ctl(path, "config", "reload", code=1)
+    reload(server, {})
+
+
+def main(lab):
+    labs.need_own_server()
+    path = os.path.join(lab.dir, "control.sock")
+    server = lab.server({"auth": {"users": USERS}, "control": {"socket": path}}, allow=["no-allocation"])
+    echo = lab.echo()
+    ivan = users(lab, server, echo)
+    peers(lab, server, ivan, echo)
+    quotas(lab, server, ivan)
+    program(server, path)
+    refused(lab, server, ivan)
+
+
+if __name__ == "__main__":
+    labs.run(main)
