@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "capture/capture_ring.h"
-#include "dp.h"
+#include "dp_capture.h"
 
 struct capture_filter;
 struct rte_mbuf;

@@ -7,7 +7,7 @@
 
 #include "bytes.h"
 #include "capture/capture_look.h"
-#include "dp.h"
+#include "dp_capture.h"
 #include "protocols.h"
 #include "turn_config.h"
 

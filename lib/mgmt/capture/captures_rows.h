@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "dp.h"
+#include "dp_capture.h"
 
 // Most bytes of JSON that a frame of so many captured bytes takes.
 #define CAPTURES_ROW_BYTES(cut) (((cut) + 2) / 3 * 4 + 512)

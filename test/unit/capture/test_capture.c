@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "clients/streams.h"
 #include "datapath.h"
+#include "dp_capture.h"
 #include "dp_world.h"
 #include "drop_of.h"
 #include "turn_drop.h"
