@@ -40,7 +40,7 @@ static const struct conf_key keys[] = {
 };
 // clang-format on
 
-static const struct conf_table driver_keys = {keys, sizeof(keys) / sizeof(keys[0])};
+static const struct conf_table driver_keys = {keys, sizeof(keys) / sizeof(keys[0]), NULL};
 
 // --- one file ------------------------------------------------------------------------------------
 

@@ -81,14 +81,16 @@ static void write_row(FILE *out, const struct conf_key *k)
 // Writes the rows of all values below parent, including those of sections inside it.
 static void write_rows(FILE *out, const struct conf_key *parent)
 {
-	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {
-		if (conf_schema_leaf(parent, &conf_file_keys.key[i]) != NULL)
-			write_row(out, &conf_file_keys.key[i]);
+	const struct conf_key *k;
+
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
+		if (conf_schema_leaf(parent, k) != NULL)
+			write_row(out, k);
 	}
 }
 
 static const char intro[] =
-	"<!-- Generated from lib/conf/schema.c by scripts/manual; do not edit. -->\n"
+	"<!-- Generated from lib/conf/schema*.c by scripts/manual; do not edit. -->\n"
 	"# Configuration\n"
 	"\n"
 	"One YAML file. `slipring --check -c FILE` reads and checks it without\n"
@@ -121,10 +123,10 @@ static const char table_head[] = "| key | value | default | |\n|---|---|---|---|
 
 void conf_manual(FILE *out)
 {
-	fputs(intro, out);
-	for (unsigned int i = 0; i < conf_file_keys.nb; i++) {
-		const struct conf_key *k = &conf_file_keys.key[i];
+	const struct conf_key *k;
 
+	fputs(intro, out);
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
 		if (conf_schema_leaf(NULL, k) == NULL)
 			continue;
 		fprintf(out, "\n## %s\n\n", k->path);

@@ -54,11 +54,15 @@ struct conf_key {
 	const char *help;
 };
 
-// All keys of one kind of file; parents come before their keys.
+// All keys of one kind of file, in one array or several; parents come before their keys.
 struct conf_table {
 	const struct conf_key *key;
 	unsigned int nb;
+	const struct conf_table *more; // NULL = that was all
 };
+
+// Key number i of all; NULL when there are not so many.
+const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i);
 
 extern const struct conf_table conf_file_keys; // the configuration
 extern const struct conf_choice conf_level_choices[]; // conf_log.c

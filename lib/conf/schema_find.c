@@ -8,6 +8,16 @@
 
 #include "reading/ctx.h"
 
+const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i)
+{
+	for (; t != NULL; t = t->more) {
+		if (i < t->nb)
+			return &t->key[i];
+		i -= t->nb;
+	}
+	return NULL;
+}
+
 const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_key *key)
 {
 	const char *leaf = key->path;
@@ -28,11 +38,13 @@ const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_ke
 const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name)
 {
-	for (unsigned int i = 0; i < t->nb; i++) {
-		const char *leaf = conf_schema_leaf(parent, &t->key[i]);
+	const struct conf_key *k;
+
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+		const char *leaf = conf_schema_leaf(parent, k);
 
 		if (leaf != NULL && strcmp(leaf, name) == 0)
-			return &t->key[i];
+			return k;
 	}
 	return NULL;
 }
@@ -66,9 +78,10 @@ static void list_keys(
 	const struct conf_table *t, const struct conf_key *parent, char *buf, size_t len)
 {
 	size_t n = (size_t)snprintf(buf, len, "known here:");
+	const struct conf_key *k;
 
-	for (unsigned int i = 0; i < t->nb && n < len; i++) {
-		const char *leaf = conf_schema_leaf(parent, &t->key[i]);
+	for (unsigned int i = 0; n < len && (k = conf_schema_at(t, i)) != NULL; i++) {
+		const char *leaf = conf_schema_leaf(parent, k);
 
 		if (leaf != NULL)
 			n += (size_t)snprintf(buf + n, len - n, " %s", leaf);
@@ -81,10 +94,11 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 	const struct conf_table *t = x->keys;
 	// A word with up to this many wrong letters is taken for a slip of the pen
 	unsigned int best = strlen(name) > 4 ? 3 : 2;
+	const struct conf_key *k;
 	const char *near = NULL;
 
-	for (unsigned int i = 0; i < t->nb; i++) {
-		const char *leaf = conf_schema_leaf(parent, &t->key[i]);
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+		const char *leaf = conf_schema_leaf(parent, k);
 		const unsigned int d = leaf != NULL ? distance(name, leaf) : best;
 
 		if (d < best) {
@@ -96,11 +110,11 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 		snprintf(buf, len, "did you mean '%s'?", near);
 		return near;
 	}
-	for (unsigned int i = 0; i < t->nb; i++) {
-		const char *path = t->key[i].path, *dot = strrchr(path, '.');
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+		const char *dot = strrchr(k->path, '.');
 
-		if (strcmp(dot != NULL ? dot + 1 : path, name) == 0) {
-			snprintf(buf, len, "'%s' is known: it belongs there", path);
+		if (strcmp(dot != NULL ? dot + 1 : k->path, name) == 0) {
+			snprintf(buf, len, "'%s' is known: it belongs there", k->path);
 			return NULL;
 		}
 	}

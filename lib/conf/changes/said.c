@@ -220,9 +220,9 @@ static void walk(struct conf_said *s, const struct conf_table *t, const struct c
 	const struct conf_node *map, const char *path)
 {
 	char below[PATH_MAX_LEN];
+	const struct conf_key *k;
 
-	for (unsigned int i = 0; i < t->nb; i++) {
-		const struct conf_key *k = &t->key[i];
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
 		const char *leaf = conf_schema_leaf(parent, k);
 		const struct conf_node *n;
 

@@ -208,13 +208,14 @@ static int read_entry(
 int conf_read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base)
 {
+	const struct conf_key *k;
 	int rc = 0;
 
 	for (struct conf_node *n = map->child; n != NULL && !conf_fail_enough(x); n = n->next)
 		if (read_entry(x, parent, n, base) != 0)
 			rc = -EINVAL;
-	for (unsigned int i = 0; i < x->keys->nb && !conf_fail_enough(x); i++) {
-		const struct conf_key *k = &x->keys->key[i];
+	for (unsigned int i = 0; (k = conf_schema_at(x->keys, i)) != NULL && !conf_fail_enough(x);
+		i++) {
 		const char *leaf = conf_schema_leaf(parent, k);
 
 		if (leaf != NULL && !is_given(map, leaf) && read_absent(x, k, map, base) != 0)
@@ -286,8 +287,9 @@ int conf_read_file(struct conf_ctx *x, void *base)
 // Wipes and frees what the keys below parent own: any of it may be a secret.
 void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
-	for (unsigned int i = 0; i < t->nb; i++) {
-		const struct conf_key *k = &t->key[i];
+	const struct conf_key *k;
+
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
 		void *field = (char *)base + k->offset;
 		const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 

@@ -197,10 +197,11 @@ static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const y
 static const char *find_key(const struct conf_ctx *x, const char *text)
 {
 	const size_t len = strcspn(text, " =");
+	const struct conf_key *k;
 
-	for (unsigned int i = 0; i < x->keys->nb; i++) {
-		const char *dot = strrchr(x->keys->key[i].path, '.');
-		const char *leaf = dot != NULL ? dot + 1 : x->keys->key[i].path;
+	for (unsigned int i = 0; (k = conf_schema_at(x->keys, i)) != NULL; i++) {
+		const char *dot = strrchr(k->path, '.');
+		const char *leaf = dot != NULL ? dot + 1 : k->path;
 
 		if (strlen(leaf) == len && strncmp(leaf, text, len) == 0)
 			return leaf;

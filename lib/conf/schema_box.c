@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of the box: its log and records, the control socket, memory, neighbours, fragments,
+// ICMP.
+#include "reading/ctx.h"
+#include "schema_rows.h"
+
+#define AREA(id, name, what)                                                                      \
+	{"log.areas." name, CONF_CHOICE, ONE(conf, log.areas[id]), .choices = conf_level_choices, \
+		.help = "Of " what "."},
+
+// clang-format off
+static const struct conf_key rows[] = {
+{"log", CONF_SECTION, .help = "Logging. Each line has a level and an area: what it is about."},
+{"log.to", CONF_CHOICE, ONE(conf, log.to), .choices = conf_log_to_choices, .def = "stderr",
+	.help = "Where to. `journal`: to journald, with fields of its own (`SLIPRING_AREA` and "
+	"more: `journalctl -o verbose`); where journald is not there, lines go to standard error. "
+	"`stderr` under systemd reaches the journal as well, with levels and without fields."},
+{"log.format", CONF_CHOICE, ONE(conf, log.format),
+	.choices = conf_log_format_choices, .def = "text",
+	.help = "`json`: each line is an object with `time`, `level`, `area`, `text`, and the "
+	"facts of the text as members of their own. The journal takes fields instead."},
+{"log.journal", CONF_TEXT, ONE(conf, log.journal), RANGE(1, 107),
+	.def = "/run/systemd/journal/socket", .help = "With `to: journal`: journald's socket."},
+{"log.level", CONF_CHOICE, ONE(conf, log.level), .choices = conf_level_choices, .def = "info",
+	.help = "The least severe that is logged."},
+{"log.areas", CONF_SECTION, .help = "The same for an area. Without it: `log.level`."},
+CONF_AREAS(AREA)
+{"log.rate", CONF_NUMBER, ONE(conf, log.rate), RANGE(0, 100000), .def = "200",
+	.help = "Lines a second of each area; 0 = no limit. More are left out, and a line tells "
+	"how many."},
+{"log.bursts", CONF_NUMBER, ONE(conf, log.bursts_s), RANGE(0, 86400), .def = "0",
+	.help = "Seconds between two lines of each worker, at level `info`, on how full its bursts "
+	"were in between; 0 = none. Telemetry counts them always (`/slipring/bursts`)."},
+
+{"records", CONF_SECTION, .help = "Records of sessions, one JSON object a line: allocations made "
+	"and ended, and what was refused ([operations.md](operations.md) has the fields). A disk "
+	"that is full or slow costs records, which are counted, and never a datagram."},
+{"records.file", CONF_TEXT, ONE(conf, records.file), RANGE(1, 1023),
+	.help = "Path of a regular file, from `/` on; made with mode 0640. Without it: no file."},
+{"records.rotate", CONF_SIZE, ONE(conf, records.rotate), RANGE(0, UINT32_MAX), .def = "100M",
+	.help = "Bytes after which the file becomes FILE.1, that FILE.2, and so on; 0 = never."},
+{"records.keep", CONF_NUMBER, ONE(conf, records.keep), RANGE(1, 1000), .def = "5",
+	.help = "How many files beside the present one are kept."},
+{"records.journal", CONF_BOOL, ONE(conf, records.journal), .def = "false",
+	.help = "Also to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
+{"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",
+	.help = "Also to syslog (`/dev/log`), facility daemon, level info."},
+{"records.interim", CONF_NUMBER, ONE(conf, turn.interim_s), RANGE(0, 65535), .def = "300",
+	.help = "Seconds after which the refresh of an allocation makes a record; 0 = none does."},
+{"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
+	.help = "Whether what was refused makes records too; a source's repetitions make one."},
+
+{"control", CONF_SECTION, .help = "The control socket: what `slipringctl` asks and orders by."},
+{"control.socket", CONF_TEXT, ONE(conf, control.socket), RANGE(0, 107),
+	.help = "Path of the Unix socket; empty = none. Without it: `/run/slipring/control.sock`, "
+	"or `/run/slipring/NAME.sock` where `eal.file-prefix` is another NAME, in a folder that is "
+	"made if need be; where that cannot be, the log says so and there is none. With this key "
+	"the start fails then. What a dead process has left there is replaced, and the file is "
+	"removed at the end. Who may open it may see all users and allocations, and end them."},
+{"control.group", CONF_TEXT, ONE(conf, control.group), RANGE(1, 32), .flags = CONF_WORD,
+	.help = "Group whose members may use the socket (mode 0660). Without it: the user that "
+	"slipring runs as alone (0600)."},
+{"control.connections", CONF_NUMBER, ONE(conf, control.connections), RANGE(1, 1024), .def = "64",
+	.help = "Root has 4 more. Past it who is idle for a minute is closed, or who comes."},
+
+{"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
+{"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",
+	.help = "A crash leaves a core dump, where the limits of the process allow one "
+	"(`LimitCORE=infinity` in its unit), and debuggers of its own user may attach. Packets, "
+	"allocations and the users' keys and secrets are left out of it, but private keys and "
+	"sessions of TLS and DTLS are in it: keep it as you keep these."},
+
+{"buffers", CONF_SECTION, .help = "Memory of the data path."},
+{"buffers.mbufs", CONF_NUMBER, ONE(conf, mbufs), RANGE(1024, 4194304), .def = "16384",
+	.help = "Packet buffers in the pool that all ports and workers share."},
+{"buffers.rx-ring", CONF_NUMBER, ONE(conf, rx_ring), RANGE(64, 32768), .def = "1024",
+	.help = "Receive descriptors of a queue, adjusted to what the driver takes; for ports "
+	"whose own entry and driver profile say nothing."},
+{"buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024",
+	.help = "Transmit descriptors of a queue, adjusted to what the driver takes; for ports "
+	"whose own entry and driver profile say nothing."},
+{"buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512",
+	.help = "Requests that may wait on a worker of clients it knows (with an allocation, or "
+	"over DTLS), as many of strangers, and as many datagrams behind either; each holds a "
+	"packet buffer. Past it they are dropped and counted as `request-known` and "
+	"`request-backlog`; past a quarter of the room that is left for one client, as "
+	"`request-client`. Clients over TCP and TLS have as much room of their own, and what "
+	"finds none there is not read yet."},
+{"buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536), .def = "1024",
+	.help = "Packets that may wait between two workers, rounded up to a power of two."},
+{"buffers.events", CONF_NUMBER, ONE(conf, events), RANGE(64, 65536), .def = "1024",
+	.help = "Events (for `records` and the log) of each worker that may wait for management, "
+	"rounded up to a power of two. Refusals may fill half, those of unproved addresses a "
+	"quarter. Past it they are lost and counted (`events_lost`)."},
+
+{"neighbours", CONF_SECTION, .help = "ARP and ND, per worker."},
+{"neighbours.entries", CONF_NUMBER, ONE(conf, neigh_entries), RANGE(16, 65535), .def = "4096",
+	.help = "Neighbours known at a time."},
+{"neighbours.held", CONF_NUMBER, ONE(conf, neigh_held), RANGE(1, 65535), .def = "1024",
+	.help = "Packets held in all until a neighbour answers."},
+{"neighbours.held-each", CONF_NUMBER, ONE(conf, neigh_held_each), RANGE(1, 1024), .def = "16",
+	.help = "Packets held for one neighbour."},
+{"neighbours.ask-rate", CONF_NUMBER, ONE(conf, neigh_ask_rate), RANGE(0, 1000000), .def = "1000",
+	.help = "Questions (ARP and ND) a second, of all workers, for addresses that nobody has "
+	"answered for yet; 0 = no limit. Half is for clients on the link that are to be answered, "
+	"half for peers on the link. Either half is cut into eight shares, by the client's address "
+	"(IPv6: /64), each of which has a second's worth at once: a client that asks for many "
+	"spends one share. Past it packets are dropped and counted as `neighbour-rate`. Known "
+	"neighbours and gateways are asked again without it."},
+
+{"fragments", CONF_SECTION, .help = "Datagrams of clients and peers that come in fragments of IP. "
+	"They are put together and relayed whole, or in fragments again where they are longer than "
+	"the MTU of the port they leave by and that is allowed (no DF; over IPv6, if they came in "
+	"fragments). Drops of fragments are counted as `fragment` and `fragment-...`."},
+{"fragments.flows", CONF_NUMBER, ONE(conf, fragments.flows), RANGE(0, 16384), .def = "64",
+	.help = "Datagrams that may be under way at a time, of all workers together, who have "
+	"equal parts of it; 8 for each worker at least. Each takes memory for "
+	"`fragments.datagram` bytes. Past it the oldest gives way (`fragment-full`). 0: fragments "
+	"are dropped (`fragment`)."},
+{"fragments.per-source", CONF_NUMBER, ONE(conf, fragments.per_source), RANGE(1, 256), .def = "4",
+	.help = "How many of them may be of one source (an IPv4 address, an IPv6 /64), per "
+	"worker. Past it the oldest of the same source gives way (`fragment-source`). NATs of "
+	"many users need more."},
+{"fragments.datagram", CONF_NUMBER, ONE(conf, fragments.longest), RANGE(1280, 65000),
+	.def = "9000", .help = "Bytes of the longest datagram, UDP header included. Past it, and "
+	"past 64 fragments, a datagram is dropped (`fragment-long`)."},
+{"fragments.buffers", CONF_NUMBER, ONE(conf, fragments.buffers), RANGE(8, 65536), .def = "16",
+	.help = "Buffers for datagrams that are whole and too long for those of `buffers.mbufs`, "
+	"on their way to another worker or to a client over TCP or TLS. Without one such a "
+	"datagram is dropped (`no-mbuf`); those that are not so long need none."},
+{"fragments.timeout", CONF_NUMBER, ONE(conf, fragments.timeout_ms), RANGE(10, 60000),
+	.def = "1000", .help = "Milliseconds from the first fragment of a datagram that comes to "
+	"the last. Past it those that came are dropped (`fragment-timeout`)."},
+{"fragments.rate", CONF_NUMBER, ONE(conf, fragments.rate), RANGE(0, 10000000), .def = "10000",
+	.help = "Fragments a second of one source, per worker, of which a tenth may come at once; "
+	"0 = no limit. Past it they are dropped before anything is done for them "
+	"(`fragment-rate`)."},
+
+{"icmp", CONF_SECTION, .help = "ICMP and ICMPv6."},
+{"icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000",
+	.help = "Echo replies per second; 0 = none."},
+{"icmp.tell", CONF_CHOICE, ONE(conf, turn.icmp_tell), .choices = conf_icmp_tell_choices,
+	.def = "rfc8489", .help = "Which clients are told of ICMP errors about their datagrams. "
+	"`rfc8489`: those whose Allocate answers as RFC 8489 says, by PASSWORD-ALGORITHMS. Older "
+	"ones need not know the indication, and some (pion's) read nothing more after one. The "
+	"MTU that an error tells is learnt for all. What is not told is dropped as "
+	"`icmp-untold`."},
+{"icmp.errors-in", CONF_NUMBER, ONE(conf, icmp_errors_in), RANGE(0, 1000000), .def = "1000",
+	.help = "ICMP errors about relayed datagrams that clients are told of per second, of all "
+	"workers; 0 = none. `limits.icmp` bounds those of one allocation."},
+{"icmp.errors-out", CONF_NUMBER, ONE(conf, icmp_errors_out), RANGE(0, 1000000), .def = "100",
+	.help = "ICMP errors sent per second, of all workers, to the senders of datagrams that "
+	"cannot be relayed: time exceeded, and packet too big where IPv6 or DF forbids fragments; "
+	"0 = none. What is more is only counted, as `icmp_errors_held_back`."},
+{"icmp.errors-out-each", CONF_NUMBER, ONE(conf, icmp_errors_each), RANGE(0, 1000000),
+	.def = "10", .help = "Of these, to one address (IPv6: /64) per second, of all workers but "
+	"at least one of each; 0 = no limit."},
+{"icmp.unreachable", CONF_BOOL, ONE(conf, icmp_unreachable), .def = "false",
+	.help = "Whether datagrams to ports of this box that nobody has are answered by port "
+	"unreachable, within the same limits. Silence tells a scanner less."},
+{"icmp.path-mtu", CONF_NUMBER, ONE(conf, path_mtus), RANGE(0, 65536), .def = "1024",
+	.help = "Paths, on each worker, of which it is known for ten minutes that longer packets "
+	"do not get there than ICMP errors have told: from an allocation to a peer's address, or "
+	"to its client; 0 = nothing is learnt. Values below 576 bytes, and 1280 with IPv6, are "
+	"not believed."},
+};
+// clang-format on
+
+const struct conf_table conf_schema_box = TABLE(rows, NULL);

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of what is served, and to whom: listeners, relay addresses, users, limits, peers.
+#include "reading/ctx.h"
+#include "schema_rows.h"
+
+// clang-format off
+static const struct conf_key rows[] = {
+{"listeners", CONF_ITEMS, MANY(conf, turn.listeners, turn.nb_listeners), REQUIRED, RANGE(1, 255),
+	.help = "Where TURN clients are served."},
+{"listeners[].transport", CONF_CHOICE, ONE(turn_listener, transport),
+	.choices = conf_transport_choices, .def = "udp",
+	.help = "Transport of the client leg: `udp`, `tcp`, `tls` (over TCP, with the certificate "
+	"of `tls`), `auto`: TCP, where the first byte of each client tells whether it speaks TLS, "
+	"or `dtls` (1.2, over UDP, with the same certificate). A `udp` and a `dtls` listener may "
+	"have one address and port: the first byte of each datagram tells whose it is (RFC 7983)."},
+{"listeners[].address", CONF_LISTEN_ADDR, ONE(turn_listener, at.addr), REQUIRED,
+	.count = offsetof(struct turn_listener, on),
+	.help = "A `udp` or `dtls` listener has an address of a port. TCP is the kernel's: a "
+	"`tcp`, `tls` or `auto` listener has any address that the kernel has, or will have (DHCP "
+	"may bring it later): one of a port with `exception`, where it needs no `allow`, or of "
+	"another interface. `all`, `all-ipv4` and `all-ipv6` stand for all addresses of the ports, "
+	"for TCP of those with `exception`."},
+{"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
+	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
+	"out of the relay range of the same address."},
+{"listeners[].dscp", CONF_DSCP, ONE(turn_listener, dscp), RANGE(0, 63), .def = "copy",
+	.help = "DSCP of what leaves to the clients of this listener, and for them to their peers. "
+	"`copy`: as it came, which each sender chooses; answers, and what no packet brings, have "
+	"0. A number, 46 (EF) or 34 (AF41) for media: all has this one, answers and handshakes "
+	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
+	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
+
+{"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2 "
+	"and SIGHUP read the files again, for connections and sessions from then on; where they "
+	"are of no use, the old ones stay and the log says why. `--check`, each start and each "
+	"renewal tell of a certificate that has expired or will in 30 days. Session tickets have "
+	"another key every hour, and from each renewal on; the one of the hour before is still "
+	"taken. ALPN: `stun.turn` and "
+	"`stun.nat-discovery` (RFC 7443)."},
+{"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
+	.help = "PEM file with the certificate of the server, and behind it those between it and "
+	"the root. Required where there is TLS."},
+{"tls.key", CONF_TEXT, ONE(conf, tls.key), RANGE(1, 4095),
+	.help = "PEM file with its private key, without a pass phrase. Required where there is "
+	"TLS."},
+{"tls.chain", CONF_TEXT, ONE(conf, tls.chain), RANGE(1, 4095),
+	.help = "PEM file with certificates between the server's and the root, where `certificate` "
+	"does not have them."},
+{"tls.ciphers", CONF_TEXT, ONE(conf, tls.ciphers), RANGE(1, 1023),
+	.help = "Cipher list of TLS 1.2 and DTLS in OpenSSL's words. Without it: "
+	"`ECDHE+AESGCM:ECDHE+CHACHA20`, the suites that RFC 9325 recommends; `DEFAULT` is what "
+	"OpenSSL has, with static RSA and CBC. Those of TLS 1.3 are OpenSSL's. Groups are X25519, "
+	"P-256 and P-384."},
+{"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version),
+	.choices = conf_tls_choices, .def = "1.2",
+	.help = "Lowest version: `1.2` or `1.3`. With `1.3` there can be no `dtls` listener: there "
+	"is no DTLS 1.3 here."},
+
+{"streams", CONF_SECTION, .help = "TCP and TLS clients: threads of their own, on the CPUs of "
+	"management, between the kernel's sockets and the workers."},
+{"streams.threads", CONF_NUMBER, ONE(conf, streams.threads), RANGE(1, 16), .def = "1",
+	.help = "How many. The kernel deals the connections over them."},
+{"streams.connections", CONF_NUMBER, ONE(conf, streams.connections), RANGE(1, 1048576),
+	.def = "10000", .help = "Connections at a time. Each takes an open file: `LimitNOFILE` of "
+	"the unit must be higher. For one more the oldest gives way that has not sent a whole "
+	"message yet; where there is none it is refused by a reset."},
+{"streams.per-source", CONF_NUMBER, ONE(conf, streams.per_source), RANGE(0, 1048576),
+	.def = "100", .help = "Connections at a time of one client address (IPv6: of its /64); "
+	"0 = no limit."},
+{"streams.per-network", CONF_NUMBER, ONE(conf, streams.per_network), RANGE(0, 1048576),
+	.def = "1000", .help = "Connections at a time of one IPv6 /48, which is what one site may "
+	"have, with 65,536 of /64; 0 = no limit."},
+{"streams.handshake", CONF_NUMBER, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
+	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
+	"message that has begun."},
+{"streams.idle", CONF_NUMBER, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120",
+	.help = "Seconds without a message after which a connection without an allocation is "
+	"closed; one with an allocation stays until that has expired."},
+{"streams.queue", CONF_NUMBER, ONE(conf, streams.queue), RANGE(8192, 16777216), .def = "65536",
+	.help = "Bytes that may wait for a client that reads slower than it is sent to, here and "
+	"again in the kernel. Past it the oldest media is dropped."},
+{"streams.ring", CONF_NUMBER, ONE(conf, streams.ring), RANGE(64, 65536), .def = "1024",
+	.help = "Messages that may wait between a stream thread and a worker, each way, rounded up "
+	"to a power of two; each holds a packet buffer."},
+{"streams.netns", CONF_TEXT, ONE(conf, streams.netns), RANGE(1, 63), .flags = CONF_WORD,
+	.help = "Network namespace (`ip netns`) of the TCP listeners; that of the exception ports "
+	"they are on. Without it: that of the process."},
+
+{"dtls", CONF_SECTION, .help = "DTLS clients. Handshakes are made by the threads of "
+	"`streams.threads`, over rings of `streams.ring`; the records of a session are the "
+	"worker's. A session takes 3 KB of memory outside of EAL's, a handshake up to 56 and one "
+	"whose client means harm up to 400. Those of `tls.ciphers` with AES-GCM or "
+	"ChaCha20-Poly1305 are used."},
+{"dtls.sessions", CONF_NUMBER, ONE(conf, dtls.sessions), RANGE(1, 1048576), .def = "10000",
+	.help = "Sessions at a time, handshakes included. What is more is not answered."},
+{"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "100",
+	.help = "Sessions at a time of one client address (IPv6: of its /64); 0 = no limit."},
+{"dtls.per-network", CONF_NUMBER, ONE(conf, dtls.per_network), RANGE(0, 1048576),
+	.def = "1000", .help = "Sessions at a time of one IPv6 /48; 0 = no limit."},
+{"dtls.half-open", CONF_NUMBER, ONE(conf, dtls.half_open), RANGE(1, 65536), .def = "256",
+	.help = "Handshakes at a time, of clients whose address has been verified by a cookie. "
+	"Divided by the number of workers, at least 1 each. For one more the oldest gives way, "
+	"once it is half a second old; before, what is more is dropped and comes again."},
+{"dtls.handshake", CONF_NUMBER, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
+	.help = "Seconds for a handshake."},
+{"dtls.idle", CONF_NUMBER, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",
+	.help = "Seconds without a message of the client after which a session without an "
+	"allocation is closed; one with an allocation stays until that has expired."},
+
+{"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
+{"relay.addresses", CONF_RELAY_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
+	RANGE(1, CONF_ADDRESSES_MAX),
+	.help = "Addresses of the ports to relay from: single ones, `a-b` ranges and prefixes "
+	"(the network and broadcast address of an IPv4 prefix are left out). `all`, `all-ipv4` and "
+	"`all-ipv6` in place of the list stand for all addresses of the ports, except those of "
+	"`relay.pools`."},
+{"relay.pools", CONF_ITEMS, MANY(conf, turn.relay_pools, turn.nb_relay_pools), RANGE(0, 15),
+	.help = "Addresses that stand in for `relay.addresses` towards some peers, as where public "
+	"peers are behind one port and a private net of conference servers is behind another. An "
+	"allocation has one relayed transport address, which its client is told. Peers of a pool "
+	"see it by the pool's address with the same port, as behind a 1:1 translation."},
+{"relay.pools[].name", CONF_TEXT, ONE(turn_relay_pool, name), .flags = CONF_REQUIRED | CONF_WORD,
+	RANGE(1, 32), .help = "What the log calls it; unique."},
+{"relay.pools[].addresses", CONF_ADDRS, MANY(turn_relay_pool, addresses, nb_addresses), REQUIRED,
+	RANGE(1, CONF_ADDRESSES_MAX), .help = "Addresses of the ports, of a family as many as "
+	"there are relay addresses of it: the first stands for the first, and so on."},
+{"relay.pools[].for", CONF_PREFIXES, MANY(turn_relay_pool, peers, nb_peers), REQUIRED,
+	RANGE(1, 256), .help = "The peers of the pool; the longest prefix of all pools decides. "
+	"It does not allow them: `peers.allow` does."},
+{"relay.mode", CONF_CHOICE, ONE(conf, turn.shared), .choices = conf_relay_choices, .def = "unique",
+	.help = "`unique`: every allocation has a relayed transport address of its own, as RFC "
+	"8656 wants it. `shared`: all of them share the few ports of `relay.ports`, for firewalls "
+	"that open no more, and are told apart by the peer's address and port. Peers then have to "
+	"send from the very port that the client has bound a channel or sent to, EVEN-PORT and "
+	"RESERVATION-TOKEN get 508, and of all clients on one shared address one alone can have a "
+	"given peer address and port: another's ChannelBind for it gets 508, and its Sends are "
+	"dropped. New allocations go where there are fewest such peers, so N shared addresses of a "
+	"worker carry N clients of one conference server."},
+{"relay.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.port_lo),
+	.count = offsetof(struct conf, turn.port_hi), .size = 2, RANGE(1024, 65535),
+	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. "
+	"Shared ones are 3480-3487 by default, and at most 4096 with all addresses; each belongs "
+	"to one worker, and there must be one of each family for every worker."},
+{"relay.peers-per-allocation", CONF_NUMBER, ONE(conf, turn.limits.endpoints), RANGE(1, 65535),
+	.def = "256",
+	.help = "On shared ports: addresses and ports of peers that an allocation can have "
+	"registered, by a channel or by sending to them. They stay as long as its permission for "
+	"the address, or a channel, lives."},
+{"relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100),
+	.help = "Shared ports: percent of a worker's shared addresses of a family on which the "
+	"allocations of one user may have one and the same peer, so that nobody can take a "
+	"conference server for himself. Without it: 50, but 100 where there is one configured user "
+	"and no secret."},
+{"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
+	.help = "Seconds a freed relay port rests before it is given out again, so that late "
+	"packets of a former peer reach nobody. When no rested port is left, the one that has "
+	"rested longest (1 s at least) is taken and counted. Shared ports never rest."},
+
+{"auth", CONF_SECTION, REQUIRED,
+	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret."},
+{"auth.realm", CONF_TEXT, ONE(conf, turn.realm), REQUIRED, RANGE(1, 763),
+	.help = "The realm. Up to 16 bytes keep unauthenticated answers within 3 times their "
+	"request (amplification)."},
+{"auth.users", CONF_ITEMS, MANY(conf, turn.users, turn.nb_users), RANGE(0, 65536),
+	.help = "Configured users: each has a password, or keys made of it for this realm."},
+{"auth.users[].name", CONF_TEXT, ONE(turn_user, name), REQUIRED, RANGE(1, 508),
+	.help = "User name, taken byte by byte; unique."},
+{"auth.users[].password", CONF_TEXT, ONE(turn_user, password), RANGE(1, 1023),
+	.help = "Password, taken byte by byte."},
+{"auth.users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
+	.help = "Instead of a password: MD5 of `name:realm:password`. Serves MESSAGE-INTEGRITY."},
+{"auth.users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
+	.help = "Instead of a password, alone or beside `key`: SHA-256 of `name:realm:password`."},
+{"auth.secrets", CONF_TEXTS, MANY(conf, turn.secrets, turn.nb_secrets), RANGE(0, 16),
+	.help = "Secrets shared with a web service that hands out time-limited users "
+	"(`expiry:id`, as coturn's `static-auth-secret`). Several, so that they can be rotated."},
+{"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
+	"them."},
+{"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
+	.def = "600", .help = "Seconds until a nonce is stale and the client is told a new one."},
+{"auth.nonce.secret", CONF_TEXT, ONE(conf, turn.nonce_secret), RANGE(0, 1023), .def = "\"\"",
+	.help = "The same on all servers of a fleet, or to keep nonces good over a restart. "
+	"Empty: a random one for the life of the process."},
+
+{"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
+{"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
+	.def = "100000", .help = "Allocations in all; 0 = no limit but the memory, which shared "
+	"relay ports do not allow."},
+{"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216), .def = "0",
+	.help = "Allocations of one user; 0 = no limit."},
+{"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),
+	.def = "0", .help = "Allocations of one client address (IPv6: of its /64); 0 = no limit."},
+{"limits.permissions", CONF_NUMBER, ONE(conf, turn.limits.permissions), RANGE(1, 4096),
+	.def = "256", .help = "Permissions of one allocation."},
+{"limits.channels", CONF_NUMBER, ONE(conf, turn.limits.channels), RANGE(1, 4096), .def = "256",
+	.help = "Channels of one allocation."},
+{"limits.sure", CONF_SECTION, .help = "What every allocation that can exist is sure of, whatever "
+	"others take. `slipring --show-needs` tells the memory."},
+{"limits.sure.permissions", CONF_NUMBER, ONE(conf, turn.pools.sure_permissions), RANGE(1, 16),
+	.def = "2", .help = "Permissions, and peers on shared relay ports. 32 bytes each."},
+{"limits.sure.channels", CONF_NUMBER, ONE(conf, turn.pools.sure_channels), RANGE(1, 16),
+	.def = "1", .help = "Channels. 32 bytes each, 33 where there are external addresses or "
+	"pools."},
+{"limits.pool", CONF_SECTION, .help = "What there is for all allocations beyond that, divided by "
+	"the number of workers. Past it, or past `per-user`, 508."},
+{"limits.pool.permissions", CONF_NUMBER, ONE(conf, turn.pools.permissions), RANGE(1, 268435456),
+	.help = "Permissions, 32 bytes each. Without it: one for each allocation that can exist."},
+{"limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456),
+	.help = "Channels, 32 or 33 bytes each. Without it: one for each allocation that can "
+	"exist."},
+{"limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456),
+	.help = "Peers on shared relay ports, 78 bytes each. Without it: two for each allocation "
+	"that can exist."},
+{"limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100),
+	.help = "Percent of each pool that one user's allocations may hold, on each worker. "
+	"Without it: 25, but 100 where there is one configured user and no secret."},
+{"limits.lifetime", CONF_SECTION, .help = "Lifetime of allocations, in seconds."},
+{"limits.lifetime.default", CONF_NUMBER, ONE(conf, turn.limits.lifetime_default_s),
+	RANGE(1, 86400), .def = "600", .help = "For clients that ask for none, or for less."},
+{"limits.lifetime.max", CONF_NUMBER, ONE(conf, turn.limits.lifetime_max_s), RANGE(1, 86400),
+	.def = "3600", .help = "The longest a client is granted."},
+{"limits.unauthenticated", CONF_SECTION, .help = "Answers over UDP to requests that prove "
+	"nothing, not even that their source address is their own, per source (IPv4 address, IPv6 "
+	"/64): what is reflected to an address that somebody spoofs. Past it there is silence and "
+	"a counter. Requests with a nonce of ours, and all over TCP, TLS and DTLS, do without. "
+	"With the defaults 5,000 clients of one address are back within 15 seconds, and a spoofed "
+	"address is sent 60 KB a second (doc/security.md). Rates are divided by the number of "
+	"workers."},
+{"limits.unauthenticated.rate", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.rate),
+	RANGE(0, 1000000), .def = "500", .help = "Per second; 0 = no limit."},
+{"limits.unauthenticated.burst", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.burst),
+	RANGE(1, 1000000), .def = "2500", .help = "At once."},
+{"limits.stale-nonce", CONF_SECTION, .help = "Answers that tell the next nonce (438) to requests "
+	"with one that was ours but is stale, per 5-tuple without an allocation; beyond that "
+	"`limits.unauthenticated` counts. The client of an allocation has 15 a second."},
+{"limits.stale-nonce.rate", CONF_NUMBER, ONE(conf, turn.limits.stale_nonce.rate),
+	RANGE(0, 1000000), .def = "10", .help = "Per second; 0 = no limit."},
+{"limits.stale-nonce.burst", CONF_NUMBER, ONE(conf, turn.limits.stale_nonce.burst),
+	RANGE(1, 1000000), .def = "20", .help = "At once."},
+{"limits.guesses", CONF_SECTION, .help = "Requests with a good nonce and a wrong password or user, "
+	"per source (IPv4 address, IPv6 /64), over all transports. Past it all requests of the "
+	"source are dropped unread, except those in the name of the user whose allocation they "
+	"are for. Rates are divided by the number of workers."},
+{"limits.guesses.rate", CONF_NUMBER, ONE(conf, turn.limits.guesses.rate), RANGE(0, 1000000),
+	.def = "20", .help = "Per second; 0 = no limit."},
+{"limits.guesses.burst", CONF_NUMBER, ONE(conf, turn.limits.guesses.burst), RANGE(1, 1000000),
+	.def = "100", .help = "At once."},
+{"limits.binding", CONF_SECTION, .help = "Answers to STUN Binding requests, per source, "
+	"over all transports. Past it there is silence and a counter."},
+{"limits.binding.rate", CONF_NUMBER, ONE(conf, turn.limits.binding.rate), RANGE(0, 1000000),
+	.def = "1000", .help = "Per second; 0 = no limit."},
+{"limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst), RANGE(1, 1000000),
+	.def = "2000", .help = "At once."},
+{"limits.icmp", CONF_SECTION, .help = "ICMP errors about the datagrams of one allocation (port "
+	"unreachable, packet too big and the like) that its client is told of, by a Data "
+	"indication with an ICMP attribute. Whoever knows both ends of a flow can send such "
+	"errors; past the limit they are dropped as `icmp-error-rate`."},
+{"limits.icmp.rate", CONF_NUMBER, ONE(conf, turn.limits.icmp.rate), RANGE(0, 1000000),
+	.def = "10", .help = "Per second; 0 = no limit."},
+{"limits.icmp.burst", CONF_NUMBER, ONE(conf, turn.limits.icmp.burst), RANGE(1, 1000000),
+	.def = "20", .help = "At once."},
+{"limits.handshakes", CONF_SECTION, .help = "Handshakes of TLS, and as many of DTLS, that may be "
+	"begun by a source (IPv4 address, IPv6 /64). It has shown by then that its address is its "
+	"own: nobody can use up another's, but those behind one address share. With the defaults "
+	"5,000 clients of one address are back within 15 seconds, where `streams.per-source` and "
+	"`dtls.per-source` allow them. Past it a connection of TLS is reset (`refused_rate`), and "
+	"a client of DTLS not answered (`dtls-rate`): it asks again by itself. The rate of DTLS "
+	"is divided by the number of workers."},
+{"limits.handshakes.rate", CONF_NUMBER, ONE(conf, handshakes.rate), RANGE(0, 1000000),
+	.def = "200", .help = "Per second; 0 = no limit."},
+{"limits.handshakes.burst", CONF_NUMBER, ONE(conf, handshakes.burst), RANGE(1, 1000000),
+	.def = "2000", .help = "At once."},
+
+{"limits.requests", CONF_NUMBER, ONE(conf, requests), RANGE(1, 32), .def = "8",
+	.help = "STUN and TURN requests that a worker which relays answers before it turns to its "
+	"queues again, a few microseconds each; the others wait. While a queue gives full bursts "
+	"nearly all of them wait."},
+
+{"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
+	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "
+	"addresses are denied unless allowed here; loopback, link-local, multicast, reserved and "
+	"own addresses are never reached."},
+{"peers.allow", CONF_PREFIXES, MANY(conf, turn.allow, turn.nb_allow), RANGE(0, 65536),
+	.help = "Single addresses, `a-b` ranges and prefixes."},
+{"peers.deny", CONF_PREFIXES, MANY(conf, turn.deny, turn.nb_deny), RANGE(0, 65536),
+	.help = "Single addresses, `a-b` ranges and prefixes."},
+{"peers.nat64", CONF_NAT64, MANY(conf, turn.nat64, turn.nb_nat64), RANGE(0, 16),
+	.help = "IPv6 prefixes of NAT64 translators that relayed datagrams can reach, of 32, 40, "
+	"48, 56, 64 or 96 bits. Whoever is behind one is judged by the IPv4 address that "
+	"`2001:db8:64::a00:1` carries, by RFC 6052: what is denied of IPv4 is denied there, and "
+	"no entry of `peers.allow` for the prefix opens it. The well-known `64:ff9b::/96` needs "
+	"no entry."},
+{"peers.hairpin", CONF_BOOL, ONE(conf, turn.hairpin), .def = "true",
+	.help = "Whether clients of this server may be each other's peers by their relayed "
+	"addresses."},
+{"peers.rfc5766-channels", CONF_BOOL, ONE(conf, turn.rfc5766_channels), .def = "true",
+	.help = "Whether clients of the former standard may bind channel numbers up to its 0x7FFF. "
+	"Clients that answer as RFC 8489 says always end at the 0x4FFF of RFC 8656."},
+};
+// clang-format on
+
+const struct conf_table conf_schema_turn = TABLE(rows, &conf_schema_box);
