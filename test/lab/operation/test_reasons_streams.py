@@ -6,6 +6,7 @@ found by the operator by its address, and in the records. Reasons of requests: t
 """
 
 import contextlib
+import itertools
 import os
 import re
 import time
@@ -23,6 +24,7 @@ PER_SOURCE, PER_NETWORK, TOTAL, BURST = 3, 4, 6, 8
 HALF_OPEN = 4  # fewer than TOTAL, or threads would refuse before workers do
 ELSEWHERE = {}
 
+NUMBERS = itertools.count(1)  # of subnets
 tcp, datagrams, workers = Cases(), Cases(), Cases()
 
 
@@ -45,10 +47,11 @@ def close(clients):
 
 
 def subnets(lab, count):
-    """Addresses of the client host in as many /64 of one /48, with a way back."""
+    """Addresses of the client host in as many /64 of one /48, with a way back; others each time, so
+    that a source that shares its place with another one is not met again."""
     lab.dut.ip("-6", "route", "replace", "fd99:0:0::/48", "dev", "k0")
-    for number in range(1, count + 1):
-        ip = f"fd99:0:0:{number}::2"
+    for number in itertools.islice(NUMBERS, count):
+        ip = f"fd99:0:0:{number:x}::2"
         lab.cli.ip("-6", "addr", "add", ip + "/128", "dev", "c0", "nodad", check=False)
         yield ip
 
