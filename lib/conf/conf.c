@@ -18,7 +18,7 @@
 #include "reading/yaml.h"
 #include "schema.h"
 
-static struct conf *load(struct conf_ctx *x)
+struct conf *conf_load_by(struct conf_ctx *x)
 {
 	struct conf *c = calloc(1, sizeof(*c));
 	int rc;
@@ -52,7 +52,7 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 {
 	struct conf_ctx x = {.path = path, .error = error, .keys = &conf_file_keys};
 
-	return load(&x);
+	return conf_load_by(&x);
 }
 
 struct conf *conf_load_all(const char *path, struct conf_report *r)
@@ -66,7 +66,7 @@ struct conf *conf_load_said(const char *path, struct conf_report *r, const struc
 	struct conf_ctx x = {
 		.path = path, .error = error, .keys = &conf_file_keys, .report = r, .hash = hash};
 
-	return load(&x);
+	return conf_load_by(&x);
 }
 
 bool conf_wants_tls(const struct conf *c)
@@ -112,6 +112,9 @@ void conf_free(struct conf *c)
 	conf_drivers_free(c->drivers);
 	conf_yaml_free(c->root);
 	said_free(c->said);
+	for (uint32_t i = 0; i < c->nb_included; i++)
+		free(c->included[i]);
+	free(c->included);
 	free(c->turn.local);
 	free(c->turn.gateways);
 	free(c->turn.routes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The configuration file: text goes in, validated plain data comes out. One schema table (schema.c)
 // drives parsing, checking, defaults and the generated manual page. PURE (+libyaml): the library
-// reads the one file it is given; it never logs or exits.
+// reads the file it is given and those that this one names; it never logs or exits.
 #pragma once
 
 #include <stdio.h>
@@ -14,6 +14,7 @@ struct hash_key;
 
 #define CONF_ERROR_LEN 512
 #define CONF_PORTS_MAX 16
+#define CONF_VERSION 1 // of the configuration file
 
 // Where an address of a port comes from.
 enum conf_learn {
@@ -186,6 +187,10 @@ struct conf {
 	char *path; // the file that was read
 	struct conf_node *root; // for lib/conf alone: where each value stands in the file
 	struct conf_said *said; // for lib/conf alone: what it says; NULL = nobody has asked
+	uint32_t version; // of the file
+	char *include; // as the file has it; NULL = nothing
+	char **included; // the files that were included, in their order
+	uint32_t nb_included;
 	// eal:
 	char *eal_lcores; // NULL = lcores are dealt over the allowed CPUs
 	char *eal_file_prefix; // default "slipring"

@@ -40,7 +40,7 @@ static const struct conf_key keys[] = {
 };
 // clang-format on
 
-static const struct conf_table driver_keys = {keys, sizeof(keys) / sizeof(keys[0]), NULL};
+static const struct conf_table driver_keys = {.key = keys, .nb = sizeof(keys) / sizeof(keys[0])};
 
 // --- one file ------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prints doc/configuration.md from the schema.
 #include <stdio.h>
+#include <string.h>
 
 #include "changes/hot.h"
 #include "conf.h"
@@ -59,33 +60,48 @@ static void write_default(FILE *out, const struct conf_key *k)
 		fputs("none", out);
 }
 
-static void write_rows(FILE *out, const struct conf_key *parent);
+static void write_rows(FILE *out, const struct conf_table *t, const struct conf_key *parent);
+
+// Writes under which names a key is taken, too.
+static void write_renames(FILE *out, const struct conf_table *t, const struct conf_key *k)
+{
+	for (const struct conf_rename *r = t->renames; r != NULL && r->from != NULL; r++)
+		if (strcmp(r->to, k->path) == 0 && t->version < r->since + CONF_RENAME_LASTS)
+			fprintf(out,
+				" Was `%s` before version %u, and is taken as that up to "
+				"version %u.",
+				r->from, r->since, r->since + CONF_RENAME_LASTS - 1);
+}
 
 // Writes the row of one value.
-static void write_row(FILE *out, const struct conf_key *k)
+static void write_row(FILE *out, const struct conf_table *t, const struct conf_key *k)
 {
 	if (k->type == CONF_SECTION || k->type == CONF_ITEMS) {
-		fprintf(out, "| `%s` | %s | %s | %s |\n", k->path, conf_value_form(k->type),
+		fprintf(out, "| `%s` | %s | %s | %s", k->path, conf_value_form(k->type),
 			k->type == CONF_ITEMS ? "`[]`" : "", k->help);
-		write_rows(out, k);
+		write_renames(out, t, k);
+		fputs(" |\n", out);
+		write_rows(out, t, k);
 		return;
 	}
 	fprintf(out, "| `%s` | ", k->path);
 	write_range(out, k);
 	fputs(" | ", out);
 	write_default(out, k);
-	fprintf(out, " | %s%s |\n", k->help, hot_is_hot(k->path) ? " *Reload.*" : "");
-	write_rows(out, k); // of the items that are mappings
+	fprintf(out, " | %s", k->help);
+	write_renames(out, t, k);
+	fprintf(out, "%s |\n", hot_is_hot(k->path) ? " *Reload.*" : "");
+	write_rows(out, t, k); // of the items that are mappings
 }
 
 // Writes the rows of all values below parent, including those of sections inside it.
-static void write_rows(FILE *out, const struct conf_key *parent)
+static void write_rows(FILE *out, const struct conf_table *t, const struct conf_key *parent)
 {
 	const struct conf_key *k;
 
-	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
 		if (conf_schema_leaf(parent, k) != NULL)
-			write_row(out, k);
+			write_row(out, t, k);
 	}
 }
 
@@ -109,6 +125,9 @@ static const char intro[] =
 	"lines are refused, and so is a file above 1 MiB. User names, passwords, secrets and\n"
 	"the realm are taken byte by byte.\n"
 	"\n"
+	"A file can `include` others, as many as a directory has: errors and warnings then name\n"
+	"the file that each stands in.\n"
+	"\n"
 	"A running server reads the file again at SIGHUP and by `slipringctl config reload`,\n"
 	"whole or not at all. It takes up the keys marked *Reload*. A file that changes another\n"
 	"one is refused, and says which: that takes a restart\n"
@@ -123,24 +142,30 @@ static const char table_head[] = "| key | value | default | |\n|---|---|---|---|
 
 void conf_manual(FILE *out)
 {
+	conf_manual_of(out, &conf_file_keys);
+}
+
+void conf_manual_of(FILE *out, const struct conf_table *t)
+{
 	const struct conf_key *k;
 
 	fputs(intro, out);
-	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
+	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
 		if (conf_schema_leaf(NULL, k) == NULL)
 			continue;
 		fprintf(out, "\n## %s\n\n", k->path);
 		if (conf_value_kind(k->type) == CONF_SCALAR) {
 			fputs(table_head, out);
-			write_row(out, k);
+			write_row(out, t, k);
 			continue;
 		}
 		fputs(k->help, out);
+		write_renames(out, t, k);
 		if ((k->flags & CONF_REQUIRED) != 0)
 			fputs(" Required.", out);
 		if (k->type == CONF_ITEMS)
 			fprintf(out, " A list of %u to %u entries.", k->min, k->max);
 		fprintf(out, "\n\n%s", table_head);
-		write_rows(out, k);
+		write_rows(out, t, k);
 	}
 }

@@ -9,6 +9,17 @@
 // Parents come before their keys; the order is that of the manual.
 // clang-format off
 static const struct conf_key rows[] = {
+{"version", CONF_NUMBER, ONE(conf, version), RANGE(1, CONF_VERSION), .def = "1",
+	.help = "What the file is written for. There is version 1 alone so far. A file of a later "
+	"version than slipring knows is refused. A key that is renamed in some version is taken "
+	"under its old name in that version and in the next one, with a warning."},
+{"include", CONF_TEXT, ONE(conf, include), RANGE(1, 1023),
+	.help = "A directory, of which all files `*.yaml` are read in the order of their names, "
+	"but for those that begin with a dot; or one file. Their keys are joined with those of "
+	"this file: lists are appended, behind those of this file, and what can be there only "
+	"once is an error if it is given twice. A relative name is one beside this file. An "
+	"included file includes none. At most 256 files, 1 MiB each and 16 MiB in all."},
+
 {"eal", CONF_SECTION, .help = "DPDK's environment. The whole section may be left out."},
 {"eal.lcores", CONF_TEXT, ONE(conf, eal_lcores), RANGE(1, 1023),
 	.help = "Lcores and the CPUs they run on, as for EAL's `--lcores`. The lowest lcore is "
@@ -236,4 +247,11 @@ static const struct conf_key rows[] = {
 };
 // clang-format on
 
-const struct conf_table conf_file_keys = TABLE(rows, &conf_schema_turn);
+// Keys that have another name today. An entry stays for ever: it tells what to write.
+static const struct conf_rename renames[] = {{NULL, NULL, 0}};
+
+const struct conf_table conf_file_keys = {.key = rows,
+	.nb = sizeof(rows) / sizeof(rows[0]),
+	.more = &conf_schema_turn,
+	.version = CONF_VERSION,
+	.renames = renames};

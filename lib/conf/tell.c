@@ -23,18 +23,39 @@ void conf_tell_report(struct conf_report *r, enum conf_weight weight, const char
 	r->say(r->ctx, weight, line);
 }
 
+// Where a node stands, or the first line of c (NULL). path has room for CONF_PATH_LEN bytes.
+static struct conf_place place_of(
+	const struct conf *c, const struct conf_node *n, const char *key, char *path)
+{
+	if (n == NULL)
+		return (struct conf_place){c->path, 1, 1, key};
+	path[0] = '\0';
+	conf_node_path(n, path, CONF_PATH_LEN);
+	return (struct conf_place){n->file != NULL ? n->file : c->path, n->line, n->col, path};
+}
+
 void conf_tell(
 	struct conf_report *r, enum conf_weight weight, struct conf_at at, const char *fmt, ...)
 {
 	const struct conf_node *n =
 		at.field != NULL ? conf_node_of(at.conf->root, at.field, at.index) : NULL;
-	char line[CONF_ERROR_LEN], path[CONF_PATH_LEN] = "";
-	const struct conf_place place = {at.conf->path, n != NULL ? n->line : 1,
-		n != NULL ? n->col : 1, n != NULL ? path : at.key};
+	char line[CONF_ERROR_LEN], path[CONF_PATH_LEN];
+	const struct conf_place place = place_of(at.conf, n, at.key, path);
 	va_list ap;
 
-	if (n != NULL)
-		conf_node_path(n, path, sizeof(path));
+	va_start(ap, fmt);
+	conf_tell_line(line, &place, fmt, ap);
+	va_end(ap);
+	conf_tell_report(r, weight, line);
+}
+
+void conf_tell_node(struct conf_report *r, enum conf_weight weight, const struct conf *c,
+	const struct conf_node *n, const char *fmt, ...)
+{
+	char line[CONF_ERROR_LEN], path[CONF_PATH_LEN];
+	const struct conf_place place = place_of(c, n, NULL, path);
+	va_list ap;
+
 	va_start(ap, fmt);
 	conf_tell_line(line, &place, fmt, ap);
 	va_end(ap);

@@ -12,6 +12,7 @@ static const char *const hot[] = {
 	"auth.secrets",
 	"auth.nonce",
 	"icmp.tell",
+	"include", // what is included is compared itself
 	"limits.allocations",
 	"limits.binding",
 	"limits.channels",
@@ -28,6 +29,7 @@ static const char *const hot[] = {
 	"records.interim",
 	"relay.peer-share",
 	"relay.peers-per-allocation",
+	"version",
 };
 
 static const char *const secrets[] = {"auth.users[].password", "auth.users[].key",

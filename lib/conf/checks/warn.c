@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "checks/reach.h"
+#include "checks/warn_files.h"
 #include "conf.h"
 #include "turn_relay_map.h"
 
@@ -80,12 +80,7 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
 	const size_t realm = strlen(t->realm);
-	struct stat st;
 
-	// Every configuration holds a password, a key or a secret
-	if (stat(c->path, &st) == 0 && (st.st_mode & S_IROTH) != 0)
-		conf_tell(r, CONF_WARNING, (struct conf_at){.conf = c, .key = "auth"},
-			"everyone on this host can read the secrets in the file: chmod o-r");
 	if (realm > REALM_SHORT)
 		conf_tell(r, CONF_WARNING, AT(c, turn.realm, 0, "auth.realm"),
 			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
@@ -250,6 +245,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);
 	warn_relay(c, r);
+	conf_warn_files(c, r);
 	warn_auth(c, r);
 	if (!conf_pending(c)) // conf_resolve does it
 		conf_reach_all(c, r);

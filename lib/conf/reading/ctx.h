@@ -12,6 +12,7 @@ struct conf_table;
 
 struct conf_ctx {
 	const char *path; // of the file
+	const char *included; // the file that is being included; NULL = the file itself
 	char *error; // CONF_ERROR_LEN bytes: the first error
 	struct conf_report *report; // is told every error; NULL = nobody is told
 	uint32_t errors;
@@ -20,3 +21,6 @@ struct conf_ctx {
 	const struct hash_key *hash; // of secrets, in what is noted of the file; NULL = nothing is
 	struct conf *conf; // NULL when the file is a driver profile
 };
+
+// Loads x->path by the keys of x->keys (conf.c). NULL with the reason in x->error.
+struct conf *conf_load_by(struct conf_ctx *x);

@@ -11,6 +11,14 @@
 #include "reading/node.h"
 #include "tell.h"
 
+// The file that a node stands in; of none, the one that is being read.
+static const char *file_of(const struct conf_ctx *x, const struct conf_node *n)
+{
+	const char *included = n != NULL ? n->file : x->included;
+
+	return included != NULL ? included : x->path;
+}
+
 bool conf_fail_enough(const struct conf_ctx *x)
 {
 	return x->errors >= CONF_ERRORS_MAX;
@@ -35,7 +43,7 @@ int conf_fail(struct conf_ctx *x, const struct conf_node *at, const char *fmt, .
 {
 	char key[CONF_PATH_LEN] = "";
 	const struct conf_place place = {
-		x->path, at != NULL ? at->line : 1, at != NULL ? at->col : 1, key};
+		file_of(x, at), at != NULL ? at->line : 1, at != NULL ? at->col : 1, key};
 	va_list ap;
 	int rc;
 
@@ -52,7 +60,7 @@ int conf_fail_key(
 {
 	const struct conf_node n = {.parent = (struct conf_node *)map, .key = (char *)key};
 	char path[CONF_PATH_LEN];
-	const struct conf_place place = {x->path, map->line, map->col, path};
+	const struct conf_place place = {file_of(x, map), map->line, map->col, path};
 	va_list ap;
 	int rc;
 
@@ -68,7 +76,7 @@ int conf_fail_unknown(
 {
 	const struct conf_node shown = {.parent = n->parent, .key = (char *)name};
 	char path[CONF_PATH_LEN];
-	const struct conf_place place = {x->path, n->key_line, n->key_col, path};
+	const struct conf_place place = {file_of(x, n), n->key_line, n->key_col, path};
 	va_list ap;
 	int rc;
 
@@ -81,7 +89,7 @@ int conf_fail_unknown(
 
 int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt, ...)
 {
-	const struct conf_place place = {x->path, line, col, "yaml"};
+	const struct conf_place place = {file_of(x, NULL), line, col, "yaml"};
 	va_list ap;
 	int rc;
 

@@ -35,6 +35,41 @@ size_t conf_node_path(const struct conf_node *n, char *buf, size_t len)
 	return at;
 }
 
+struct conf_node *conf_node_child(const struct conf_node *map, const char *key)
+{
+	struct conf_node *n = map != NULL && map->kind == CONF_MAP ? map->child : NULL;
+
+	while (n != NULL && strcmp(n->key, key) != 0)
+		n = n->next;
+	return n;
+}
+
+void conf_node_append(struct conf_node *parent, struct conf_node *n)
+{
+	if (n->parent != NULL)
+		conf_node_remove(n);
+	n->parent = parent;
+	if (parent->last == NULL)
+		parent->child = n;
+	else
+		parent->last->next = n;
+	n->index = parent->last != NULL ? parent->last->index + 1 : 0;
+	parent->last = n;
+}
+
+void conf_node_remove(struct conf_node *n)
+{
+	struct conf_node **at = &n->parent->child, *before = NULL;
+
+	for (; *at != n; at = &(*at)->next)
+		before = *at;
+	*at = n->next;
+	if (n->parent->last == n)
+		n->parent->last = before;
+	n->next = NULL;
+	n->parent = NULL;
+}
+
 bool conf_node_in_auth(const struct conf_node *n)
 {
 	char path[CONF_PATH_LEN] = "";

@@ -9,6 +9,8 @@
 #define CONF_PATH_LEN \
 	128 // bytes of a key path as text; the deepest has 38 characters and two indexes
 
+struct conf_rename;
+
 enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
 
 struct conf_node {
@@ -25,7 +27,17 @@ struct conf_node {
 	// write this; conf_node_of reads it, so that a later check can point at the node.
 	const void *field;
 	uint32_t first, count;
+	// Where not all is of one file: the included file that the node stands in (NULL = the one
+	// that includes), and the one that has added to it last (NULL = none).
+	const char *file, *added;
+	const struct conf_rename *renamed; // the file has its old name; NULL = it has not
 };
+
+// The child of a mapping under that key; NULL where there is none, or where map is no mapping.
+struct conf_node *conf_node_child(const struct conf_node *map, const char *key);
+// Puts a node behind the last child of another; takes it out of where it is.
+void conf_node_append(struct conf_node *parent, struct conf_node *n);
+void conf_node_remove(struct conf_node *n);
 
 // The node that element index of a field was read from; NULL when the value is a default.
 const struct conf_node *conf_node_of(

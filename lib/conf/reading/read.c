@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expanding/include.h"
+#include "expanding/versions.h"
 #include "reading/coturn.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
+#include "reading/text.h"
 #include "reading/value.h"
 #include "reading/yaml.h"
 #include "schema.h"
 #include "secret.h"
-
-#define CONF_FILE_MAX (1u << 20) // bytes
 
 // --- the walk ------------------------------------------------------------------------------------
 
@@ -156,6 +157,7 @@ static int read_absent(
 		.plain = true,
 		.line = map->line,
 		.col = map->col,
+		.file = map->file,
 		.parent = map};
 
 	n.key = (char *)(leaf != NULL ? leaf + 1 : k->path);
@@ -173,15 +175,6 @@ static int read_absent(
 	return conf_value_read(x, k, &n, base);
 }
 
-static const struct conf_node *find_entry(const struct conf_node *map, const char *key)
-{
-	const struct conf_node *n = map->child;
-
-	while (n != NULL && strcmp(n->key, key) != 0)
-		n = n->next;
-	return n;
-}
-
 // True when a key is in the file, even under a name that has been reported as wrong.
 static bool is_given(const struct conf_node *map, const char *key)
 {
@@ -195,7 +188,7 @@ static int read_entry(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n, void *base)
 {
 	const struct conf_key *k = conf_schema_child(x->keys, parent, n->key);
-	const struct conf_node *first = find_entry(n->parent, n->key);
+	const struct conf_node *first = conf_node_child(n->parent, n->key);
 
 	if (k == NULL)
 		return fail_unknown(x, parent, n);
@@ -226,61 +219,47 @@ int conf_read_map(
 
 // --- the file ------------------------------------------------------------------------------------
 
-// Wipes of the file's text what was read, and frees it. NULL is fine. The rest was never touched.
-static void wipe_text(char *text, size_t len)
+struct conf_node *conf_read_tree(struct conf_ctx *x)
 {
-	if (text != NULL)
-		explicit_bzero(text, len);
-	free(text);
+	struct conf_node *root = NULL;
+	size_t len = 0, line;
+	char *text = conf_text_read(x, &len);
+
+	if (text == NULL)
+		return NULL;
+	line = x->conf != NULL ? conf_coturn_line(text, len) : 0;
+	if (line == 0)
+		root = conf_yaml_parse(x, text, len);
+	conf_text_wipe(text, len);
+	if (line > 0)
+		conf_fail_yaml(x, line, 1,
+			"keys take a ':' and a blank behind them, not '='; is this a "
+			"turnserver.conf? see doc/coturn.md");
+	if (root == NULL || root->kind == CONF_MAP)
+		return root;
+	conf_fail_yaml(x, root->line, root->col, "the file must be a mapping of keys: '%s: ...'",
+		conf_schema_at(x->keys, 0)->path);
+	conf_yaml_free(root);
+	return NULL;
 }
 
-// Reads the whole file into memory. NULL with x->error set on failure.
-static char *read_file(struct conf_ctx *x, size_t *len)
+// What becomes of the tree of a configuration before its keys are read.
+static int prepare(struct conf_ctx *x)
 {
-	FILE *f = fopen(x->path, "re");
-	char *text = malloc(CONF_FILE_MAX + 1);
+	int rc = conf_versions_check(x);
 
-	if (text == NULL) {
-		conf_fail_memory(x);
-	} else if (f == NULL) {
-		conf_fail(x, NULL, "cannot be opened: %s", strerror(errno));
-	} else {
-		setvbuf(f, NULL, _IONBF, 0); // stdio keeps no second copy of the file
-		*len = fread(text, 1, CONF_FILE_MAX + 1, f);
-		if (ferror(f))
-			conf_fail(x, NULL, "cannot be read: %s", strerror(errno));
-		else if (*len > CONF_FILE_MAX)
-			conf_fail(x, NULL, "larger than %u bytes: is it a configuration?",
-				CONF_FILE_MAX);
-	}
-	if (f != NULL)
-		fclose(f);
-	if (x->errors == 0)
-		return text;
-	wipe_text(text, *len);
-	return NULL;
+	if (rc == 0)
+		rc = conf_include(x);
+	return rc == 0 ? conf_versions_rename(x) : rc;
 }
 
 int conf_read_file(struct conf_ctx *x, void *base)
 {
-	size_t len = 0, line;
-	char *text;
-
-	text = read_file(x, &len);
-	if (text == NULL)
-		return -EINVAL;
-	line = x->conf != NULL ? conf_coturn_line(text, len) : 0;
-	x->root = line == 0 ? conf_yaml_parse(x, text, len) : NULL;
-	wipe_text(text, len);
-	if (line > 0)
-		return conf_fail_yaml(x, line, 1,
-			"keys take a ':' and a blank behind them, not '='; is this a "
-			"turnserver.conf? see doc/coturn.md");
+	x->root = conf_read_tree(x);
 	if (x->root == NULL)
 		return -EINVAL;
-	if (x->root->kind != CONF_MAP)
-		return conf_fail_yaml(x, x->root->line, x->root->col,
-			"the file must be a mapping of keys: '%s: ...'", x->keys->key[0].path);
+	if (x->conf != NULL && prepare(x) != 0)
+		return -EINVAL;
 	return conf_read_map(x, NULL, x->root, base);
 }
 

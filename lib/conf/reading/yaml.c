@@ -156,18 +156,6 @@ static int fail_syntax(struct reader *r)
 		p->context_mark.line + 1, hint);
 }
 
-static void link_node(struct conf_node *parent, struct conf_node *n)
-{
-	n->parent = parent;
-	if (parent->last == NULL) {
-		parent->child = n;
-	} else {
-		parent->last->next = n;
-		n->index = parent->last->index + 1;
-	}
-	parent->last = n;
-}
-
 // Adds a new node at its place in the tree; it takes over the pending key. NULL: out of memory.
 static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const yaml_mark_t *m)
 {
@@ -180,6 +168,7 @@ static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const y
 	n->kind = kind;
 	n->line = (uint32_t)m->line + 1;
 	n->col = (uint32_t)m->column + 1;
+	n->file = r->x->included;
 	n->key = r->key;
 	if (r->key != NULL) {
 		n->key_line = (uint32_t)r->key_mark.line + 1;
@@ -187,7 +176,7 @@ static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const y
 	}
 	r->key = NULL;
 	if (r->open != NULL)
-		link_node(r->open, n);
+		conf_node_append(r->open, n);
 	else
 		r->root = n;
 	return n;
@@ -342,7 +331,7 @@ static int read_events(struct reader *r)
 		rc = take_event(r, &e);
 		yaml_event_delete(&e);
 	} while (rc == 0 && type != YAML_STREAM_END_EVENT);
-	if (rc == 0 && r->root == NULL)
+	if (rc == 0 && r->root == NULL && r->x->included == NULL)
 		return conf_fail_yaml(r->x, 1, 1, "the file is empty");
 	return rc;
 }

@@ -7,7 +7,8 @@
 struct conf_ctx;
 struct conf_node;
 
-// Builds the tree of a file. Returns NULL with x->error set on failure.
+// Builds the tree of a file. Returns NULL with x->error set on failure. An included file may be
+// empty: NULL without an error.
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
 // Wipes and frees the tree. NULL is fine.
 void conf_yaml_free(struct conf_node *root);

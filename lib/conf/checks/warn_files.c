@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Warns of keys under an old name, and of secrets that everybody on the host can read.
+#include "checks/warn_files.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "checks/warn.h"
+#include "conf.h"
+#include "reading/node.h"
+#include "schema.h"
+#include "tell.h"
+
+#define CHMOD "everyone on this host can read the secrets in the file: chmod o-r"
+
+static bool is_secret(const struct conf_node *n)
+{
+	static const char *const names[] = {"password", "key", "key-sha256", "secret"};
+
+	for (size_t i = 0; n->key != NULL && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(n->key, names[i]) == 0)
+			return true;
+	return n->parent != NULL && n->parent->key != NULL &&
+		strcmp(n->parent->key, "secrets") == 0;
+}
+
+// The first secret, at n or behind or below it, that stands in a file; NULL = in the file itself.
+static const struct conf_node *secret_in(const struct conf_node *n, const char *file)
+{
+	for (; n != NULL; n = n->next) {
+		const struct conf_node *below = secret_in(n->child, file);
+
+		if (n->kind == CONF_SCALAR && n->file == file && is_secret(n))
+			return n;
+		if (below != NULL)
+			return below;
+	}
+	return NULL;
+}
+
+static bool is_open(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (st.st_mode & S_IROTH) != 0;
+}
+
+static void warn_nodes(const struct conf *c, const struct conf_node *n, struct conf_report *r)
+{
+	for (; n != NULL && !conf_warned(r); n = n->next) {
+		if (n->renamed != NULL)
+			conf_tell_node(r, CONF_WARNING, c, n,
+				"written under its old name %s, which is refused from version %u "
+				"on: write %s",
+				n->renamed->from, n->renamed->since + CONF_RENAME_LASTS,
+				n->renamed->to);
+		warn_nodes(c, n->child, r);
+	}
+}
+
+void conf_warn_files(const struct conf *c, struct conf_report *r)
+{
+	const struct conf_node *auth = conf_node_child(c->root, "auth");
+
+	if (is_open(c->path) && (auth == NULL || secret_in(auth->child, NULL) != NULL))
+		conf_tell(r, CONF_WARNING, (struct conf_at){.conf = c, .key = "auth"}, CHMOD);
+	for (uint32_t i = 0; i < c->nb_included && auth != NULL && !conf_warned(r); i++) {
+		const struct conf_node *n = secret_in(auth->child, c->included[i]);
+
+		if (n != NULL && is_open(c->included[i]))
+			conf_tell_node(r, CONF_WARNING, c, n, CHMOD);
+	}
+	warn_nodes(c, c->root, r);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Warnings of old names in the file, and of files that everybody can read.
+#pragma once
+
+struct conf;
+struct conf_report;
+
+void conf_warn_files(const struct conf *c, struct conf_report *r);

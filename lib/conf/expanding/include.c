@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the files that the key include names, and joins their trees with that of the file.
+#include "expanding/include.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "reading/read.h"
+#include "reading/value.h"
+#include "reading/yaml.h"
+
+#define SUFFIX ".yaml"
+#define CHILDREN_MAX 256 // of a mapping; no section has half as many keys
+
+// --- joining two trees ---------------------------------------------------------------------------
+
+// Fails on a node of an included file whose key stands elsewhere already.
+static int fail_twice(struct conf_ctx *x, const struct conf_node *n, const struct conf_node *first)
+{
+	return conf_fail(x, n, "given twice, first at %s:%u:%u: remove one",
+		first->file != NULL ? first->file : x->path, first->key_line, first->key_col);
+}
+
+static int join(struct conf_ctx *x, struct conf_node *into, struct conf_node *from);
+
+// Joins n, of an included file, with what has its key already. What is left of n goes.
+static int join_entry(struct conf_ctx *x, struct conf_node *has, struct conf_node *n)
+{
+	// All of a section may be commented out
+	const bool empty = conf_value_none(n) && has->kind == CONF_MAP;
+	const bool again = has->file == n->file || has->added == n->file;
+	int rc = 0;
+
+	if (!empty && (again || has->kind != n->kind || n->kind == CONF_SCALAR))
+		return fail_twice(x, n, has);
+	if (n->kind == CONF_MAP)
+		rc = join(x, has, n);
+	while (n->kind == CONF_LIST && n->child != NULL)
+		conf_node_append(has, n->child);
+	has->added = n->file;
+	conf_node_remove(n);
+	conf_yaml_free(n);
+	return rc;
+}
+
+// Moves what stands below one mapping into another.
+static int join(struct conf_ctx *x, struct conf_node *into, struct conf_node *from)
+{
+	struct conf_node *next;
+	int rc = 0;
+
+	if (from->last != NULL && from->last->index >= CHILDREN_MAX)
+		return conf_fail(
+			x, from, "has %u keys: is it a configuration?", from->last->index + 1);
+	for (struct conf_node *n = from->child; n != NULL; n = next) {
+		struct conf_node *has = conf_node_child(into, n->key);
+
+		next = n->next;
+		if (has != NULL && conf_value_none(has) && n->kind == CONF_MAP) {
+			conf_node_remove(has);
+			conf_yaml_free(has);
+			has = NULL;
+		}
+		if (has == NULL)
+			conf_node_append(into, n);
+		else if (join_entry(x, has, n) != 0)
+			rc = -EINVAL;
+	}
+	return rc;
+}
+
+// --- the files -----------------------------------------------------------------------------------
+
+// Fails on what only the file itself may have.
+static int check_keys(struct conf_ctx *x, const struct conf_node *root)
+{
+	const struct conf_node *include = conf_node_child(root, "include");
+	const struct conf_node *version = conf_node_child(root, "version");
+
+	if (include != NULL)
+		conf_fail(x, include,
+			"an included file includes none: put all of them in one directory");
+	if (version != NULL)
+		conf_fail(x, version, "stands in the file that includes this one, for all of them");
+	return include != NULL || version != NULL ? -EINVAL : 0;
+}
+
+// Notes the name of an included file, which nodes and reports refer to. NULL without memory.
+static const char *keep_name(struct conf *c, const char *path)
+{
+	char **names = realloc(c->included, (c->nb_included + 1) * sizeof(*names));
+
+	if (names == NULL)
+		return NULL;
+	c->included = names;
+	names[c->nb_included] = strdup(path);
+	if (names[c->nb_included] == NULL)
+		return NULL;
+	return names[c->nb_included++];
+}
+
+// The size of a file that can be included; -1 with the reason told at the node that names it.
+static off_t size_of(struct conf_ctx *x, const struct conf_node *n, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		conf_fail(x, n, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		conf_fail(x, n, "%s is no regular file", path);
+	else
+		return st.st_size;
+	return -1;
+}
+
+// total: bytes of all so far.
+static int add_file(struct conf_ctx *x, const struct conf_node *n, const char *path, off_t *total)
+{
+	const off_t size = size_of(x, n, path);
+	struct conf_node *root;
+	uint32_t before;
+	int rc = -EINVAL;
+
+	if (size < 0)
+		return -EINVAL;
+	*total += size;
+	if (*total > CONF_INCLUDED_MAX)
+		return conf_fail(x, n, "%s: more than %u bytes in all files: is this right?", path,
+			CONF_INCLUDED_MAX);
+	x->included = keep_name(x->conf, path);
+	if (x->included == NULL)
+		return conf_fail_memory(x);
+	before = x->errors;
+	root = conf_read_tree(x);
+	if (root != NULL)
+		rc = check_keys(x, root) != 0 ? -EINVAL : join(x, x->root, root);
+	else if (x->errors == before)
+		rc = 0; // it is empty
+	conf_yaml_free(root);
+	x->included = NULL;
+	return rc;
+}
+
+static int is_ours(const struct dirent *e)
+{
+	const size_t len = strlen(e->d_name), end = strlen(SUFFIX);
+
+	return e->d_name[0] != '.' && len > end && strcmp(e->d_name + len - end, SUFFIX) == 0;
+}
+
+// By bytes: the same on every host, whatever its language.
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_directory(struct conf_ctx *x, const struct conf_node *n, const char *path)
+{
+	struct dirent **list = NULL;
+	const int nb = scandir(path, &list, is_ours, by_name);
+	char file[PATH_MAX];
+	off_t total = 0;
+	int rc = 0;
+
+	if (nb < 0)
+		return conf_fail(x, n, "%s: %s", path, strerror(errno));
+	if (nb > CONF_INCLUDES_MAX)
+		rc = conf_fail(x, n, "%s has %d files, at most %u are allowed", path, nb,
+			CONF_INCLUDES_MAX);
+	for (int i = 0; i < nb; i++) {
+		if (nb <= CONF_INCLUDES_MAX && !conf_fail_enough(x)) {
+			if ((size_t)snprintf(file, sizeof(file), "%s/%s", path, list[i]->d_name) >=
+				sizeof(file))
+				rc = conf_fail(x, n, "the names are too long");
+			else if (add_file(x, n, file, &total) != 0)
+				rc = -EINVAL;
+		}
+		free(list[i]);
+	}
+	free(list);
+	return rc;
+}
+
+int conf_include(struct conf_ctx *x)
+{
+	const struct conf_node *n = conf_node_child(x->root, "include");
+	const char *slash = strrchr(x->path, '/');
+	char path[PATH_MAX];
+	off_t total = 0;
+	struct stat st;
+
+	// What is no text is told when the key is read
+	if (n == NULL || n->kind != CONF_SCALAR || n->text[0] == '\0')
+		return 0;
+	if ((size_t)snprintf(path, sizeof(path), "%.*s%s",
+		    n->text[0] != '/' && slash != NULL ? (int)(slash + 1 - x->path) : 0, x->path,
+		    n->text) >= sizeof(path))
+		return conf_fail(x, n, "the name is too long");
+	if (stat(path, &st) != 0)
+		return conf_fail(x, n, "%s: %s", path, strerror(errno));
+	return S_ISDIR(st.st_mode) ? add_directory(x, n, path) : add_file(x, n, path, &total);
+}

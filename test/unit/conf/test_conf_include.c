@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a file includes: which files, what becomes of their keys, and where errors are said to be.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "conf_changes.h"
+#include "conf_dir.h"
+#include "conf_file.h"
+#include "hash.h"
+
+#define MIB (1u << 20)
+#define HUNTER_FILE "auth: {users: [{name: petr, password: hunter5hunter5hu}]}\n"
+
+static const struct hash_key hash = {{1, 2, 3, 4}};
+static char main_text[4096]; // conf_good, and what it includes in line 39
+static char lines[8192]; // what was told last
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	const size_t at = strlen(lines);
+
+	assert_null(strstr(line, "hunter"));
+	snprintf(lines + at, sizeof(lines) - at, "%s%s\n",
+		weight == CONF_WARNING ? "warning: " : "", line);
+}
+
+// Loads conf_good with that include; NULL with what is wrong in lines.
+static struct conf *load_with(const char *include)
+{
+	struct conf_report r = {.say = hear};
+
+	lines[0] = '\0';
+	snprintf(main_text, sizeof(main_text), "%sinclude: %s\n", conf_good, include);
+	conf_file_write(main_text, strlen(main_text));
+	return conf_load_said(conf_path, &r, &hash);
+}
+
+static struct conf *load(void)
+{
+	struct conf *c = load_with(conf_dir_path("d"));
+
+	if (c == NULL)
+		fail_msg("%s", lines);
+	return c;
+}
+
+// Asserts that it is refused in these words, the first being a file's name.
+static void assert_refused(const char *file, const char *want, const char *rest)
+{
+	char line[CONF_ERROR_LEN];
+	struct conf *c = load_with(conf_dir_path("d"));
+
+	snprintf(line, sizeof(line), "%s:%s%s", file, want, rest);
+	if (c != NULL)
+		fail_msg("accepted, wanted: %s", line);
+	if (strncmp(lines, line, strlen(line)) != 0)
+		fail_msg("wanted: %s\n   got: %s", line, lines);
+}
+
+static void refused_in(const char *text, const char *want)
+{
+	char file[128];
+
+	conf_dir_put("d/a.yaml", text);
+	snprintf(file, sizeof(file), "%s", conf_dir_path("d/a.yaml"));
+	assert_refused(file, want, "");
+}
+
+// The first one: what stands in conf_good at that place.
+static void refused_twice(const char *text, const char *want, const char *first)
+{
+	char file[128], told[192];
+
+	conf_dir_put("d/a.yaml", text);
+	snprintf(file, sizeof(file), "%s", conf_dir_path("d/a.yaml"));
+	snprintf(
+		told, sizeof(told), " given twice, first at %s:%s: remove one\n", conf_path, first);
+	assert_refused(file, want, told);
+}
+
+static void put_user(const char *file, const char *name)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "auth: {users: [{name: %s, password: hunter6}]}\n", name);
+	conf_dir_put(file, text);
+}
+
+static int make(void **state)
+{
+	return conf_file_open(state) == 0 ? conf_dir_open(state) : -1;
+}
+
+static int clean(void **state)
+{
+	conf_dir_remove("d");
+	conf_dir_put("d/keep", "");
+	return 0;
+}
+
+static int end(void **state)
+{
+	return conf_file_close(state) == 0 ? conf_dir_close(state) : -1;
+}
+
+// --- which files, and what becomes of them -------------------------------------------------------
+
+static void files_come_in_the_order_of_their_names(void **state)
+{
+	static const char *const names[] = {"ivan", "olga", "u10", "u9", "uB", "ua"};
+	struct conf *c;
+
+	put_user("d/a.yaml", "ua");
+	put_user("d/B.yaml", "uB");
+	put_user("d/9.yaml", "u9");
+	put_user("d/10.yaml", "u10");
+	c = load();
+	assert_int_equal(c->turn.nb_users, 6);
+	for (unsigned int i = 0; i < 6; i++)
+		assert_string_equal(c->turn.users[i].name, names[i]);
+	assert_int_equal(c->nb_included, 4);
+	assert_string_equal(c->included[0], conf_dir_path("d/10.yaml"));
+	assert_string_equal(c->turn.users[0].password, "hunter2");
+	assert_string_equal(c->turn.users[5].password, "hunter6");
+	conf_free(c);
+}
+
+static void other_files_are_left_out(void **state)
+{
+	static const char *const others[] = {"d/.a.yaml", "d/a.yml", "d/a.yaml~",
+		"d/a.yaml.dpkg-old", "d/README", "d/yaml", "d/.yaml", "d/sub/a.yaml"};
+	struct conf *c;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		conf_dir_put(others[i], "nonsense: [\n");
+	c = load();
+	assert_int_equal(c->nb_included, 0);
+	assert_int_equal(c->turn.nb_users, 2);
+	conf_free(c);
+}
+
+static void empty_ones_are_fine(void **state)
+{
+	struct conf *c;
+
+	conf_dir_put("d/a.yaml", "");
+	conf_dir_put("d/b.yaml", "# nothing yet\n");
+	conf_dir_put("d/c.yaml", "auth:\n#  realm: x\n");
+	c = load();
+	assert_int_equal(c->nb_included, 3);
+	conf_free(c);
+}
+
+static void mappings_are_joined_and_lists_appended(void **state)
+{
+	struct conf *c;
+
+	conf_dir_put("d/a.yaml",
+		"ports:\n  - {name: dmz, device: net_c, addresses: [10.2.0.1/24]}\n"
+		"listeners: [{address: 10.2.0.1}]\n"
+		"auth: {secrets: [hunter7hunter7hunter7]}\n"
+		"limits: {per-user: 3, stale-nonce: {rate: 5}}\n"
+		"peers: {allow: [192.0.2.0/24]}\n"
+		"fragments: {flows: 0}\n");
+	conf_dir_put("d/b.yaml", "limits: {stale-nonce: {burst: 6}}\nfragments: {timeout: 900}\n");
+	c = load();
+	assert_int_equal(c->nb_ports, 3);
+	assert_string_equal(c->ports[2].name, "dmz");
+	assert_int_equal(c->turn.nb_listeners, 3);
+	assert_int_equal(c->turn.nb_secrets, 2);
+	assert_string_equal(c->turn.secrets[1], "hunter7hunter7hunter7");
+	assert_int_equal(c->turn.limits.allocations, 1000);
+	assert_int_equal(c->turn.limits.per_user, 3);
+	assert_int_equal(c->turn.limits.stale_nonce.rate, 5);
+	assert_int_equal(c->turn.limits.stale_nonce.burst, 6);
+	assert_int_equal(c->turn.nb_allow, 6);
+	assert_int_equal(c->fragments.flows, 0);
+	assert_int_equal(c->fragments.timeout_ms, 900);
+	conf_free(c);
+}
+
+// The main file is found by a path of its own, so a relative name is seen to be beside it.
+static void a_name_is_relative_to_the_file(void **state)
+{
+	char text[2048], error[CONF_ERROR_LEN], path[64];
+	struct conf *c;
+
+	put_user("d/a.yaml", "ua");
+	for (unsigned int i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text), "include: %s\n%s", i == 0 ? "d" : "d/a.yaml",
+			conf_good);
+		conf_dir_put("main.yaml", text);
+		snprintf(path, sizeof(path), "%s", conf_dir_path("main.yaml"));
+		c = conf_load(path, error);
+		if (c == NULL)
+			fail_msg("%s", error);
+		assert_int_equal(c->turn.nb_users, 3);
+		conf_free(c);
+	}
+}
+
+// --- what is refused, and where ------------------------------------------------------------------
+
+static void what_is_given_twice_is_told_with_both_places(void **state)
+{
+	refused_twice("auth:\n  realm: x\n", "2:10: auth.realm:", "23:3");
+	refused_twice("limits: {lifetime: {max: 5}}\n", "1:26: limits.lifetime.max:", "31:28");
+	refused_twice("relay: {addresses: all}\n", "1:20: relay.addresses:", "19:3");
+	refused_twice("peers: [10.0.0.0/8]\n", "1:8: peers:", "33:1");
+	refused_twice("auth:\n  realm:\n", "2:9: auth.realm:", "23:3");
+}
+
+static void two_included_files_may_not_have_it_either(void **state)
+{
+	char file[128], told[192];
+
+	conf_dir_put("d/a.yaml", "limits: {per-user: 3}\n");
+	conf_dir_put("d/b.yaml", "# b\nlimits: {per-user: 4}\n");
+	snprintf(file, sizeof(file), "%s", conf_dir_path("d/b.yaml"));
+	snprintf(told, sizeof(told), " given twice, first at %s:1:10: remove one\n",
+		conf_dir_path("d/a.yaml"));
+	assert_refused(file, "2:20: limits.per-user:", told);
+}
+
+static void one_file_may_not_have_it_twice(void **state)
+{
+	conf_dir_put("d/a.yaml", "auth: {secrets: [hunter8]}\n\nauth: {secrets: [hunter9]}\n");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "a.yaml:3:7: auth: given twice"));
+	conf_dir_put("d/a.yaml", "fragments: {flows: 1}\nfragments: {flows: 2}\n");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "a.yaml:2:12: fragments: given twice"));
+	conf_dir_put("d/a.yaml", "fragments: {flows: 1, flows: 2}\n");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "a.yaml:1:30: fragments.flows: given twice"));
+}
+
+static void errors_name_the_included_file(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} bad[] = {
+		{"limits: {per-user: many}\n", "1:20: limits.per-user: must be a decimal number"},
+		{"auth:\n  users:\n    - name: petr\n",
+			"3:7: auth.users[2]: this user has neither"},
+		{"auth: {users: [{name: ivan, password: hunter5}]}\n",
+			"1:23: auth.users[2].name: auth.users[0] has this name already"},
+		{"auth: {users: [{password: hunter5}]}\n", "1:16: auth.users[2].name: missing"},
+		{"auth: {relm: hunter5}\n", "1:8: auth.relm: unknown key, did you mean"},
+		{"nonsense: 1\n", "1:1: nonsense: unknown key"},
+		{"auth: [\n", "2:1: yaml: syntax"},
+		{"- a\n", "1:1: yaml: the file must be a mapping of keys"},
+		{"listening-port=3478\n", "1:1: yaml: keys take a ':'"},
+		{"include: x\n", "1:10: include: an included file includes none"},
+		{"version: 1\n", "1:10: version: stands in the file that includes"},
+		{"listeners: [{address: 10.9.9.9}]\n", "1:23: listeners[2].address: "},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refused_in(bad[i].text, bad[i].want);
+}
+
+static void errors_of_several_files_are_all_told(void **state)
+{
+	conf_dir_put("d/a.yaml", "limits: {per-user: x}\n");
+	conf_dir_put("d/b.yaml", "limits: {per-source: y}\n");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "d/a.yaml:1:20: limits.per-user"));
+	assert_non_null(strstr(lines, "d/b.yaml:1:22: limits.per-source"));
+	conf_dir_put("d/a.yaml", "{\n");
+	conf_dir_put("d/b.yaml", "[\n");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "d/a.yaml:2:1: yaml"));
+	assert_non_null(strstr(lines, "d/b.yaml:2:1: yaml"));
+}
+
+static void what_cannot_be_read_is_refused(void **state)
+{
+	const size_t main_at = strlen(conf_path);
+
+	assert_null(load_with("/nonexistent/conf.d"));
+	assert_int_equal(strncmp(lines, conf_path, main_at), 0);
+	assert_string_equal(lines + main_at,
+		":39:10: include: /nonexistent/conf.d: No such file or directory\n");
+	assert_null(load_with("[d]"));
+	assert_non_null(strstr(lines, ":39:10: include: must be text"));
+	assert_null(load_with("''"));
+	assert_non_null(strstr(lines, ":39:10: include: must not be empty"));
+	assert_null(load_with("/dev/null"));
+	assert_non_null(strstr(lines, "/dev/null is no regular file"));
+	conf_dir_put("d/sub.yaml/x", "");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "d/sub.yaml is no regular file"));
+}
+
+static void there_are_bounds(void **state)
+{
+	char name[32], *text = malloc(MIB + 1);
+	struct conf *c;
+
+	for (unsigned int i = 0; i < 256; i++) {
+		snprintf(name, sizeof(name), "d/%03u.yaml", i);
+		conf_dir_put(name, "");
+	}
+	c = load();
+	assert_int_equal(c->nb_included, 256);
+	conf_free(c);
+	conf_dir_put("d/more.yaml", "");
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "has 257 files, at most 256 are allowed"));
+	clean(state);
+	memset(text, '#', MIB);
+	text[MIB] = '#';
+	conf_dir_write("d/a.yaml", 0600, text, MIB);
+	conf_free(load());
+	conf_dir_write("d/a.yaml", 0600, text, MIB + 1);
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "d/a.yaml:1:1: file: larger than 1048576 bytes"));
+	for (unsigned int i = 0; i < 17; i++) {
+		snprintf(name, sizeof(name), "d/%02u.yaml", i);
+		conf_dir_write(name, 0600, "#", 1);
+		assert_int_equal(truncate(conf_dir_path(name), MIB), 0); // never read
+	}
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "more than 16777216 bytes in all files"));
+	free(text);
+}
+
+static void a_mapping_of_too_many_keys_is_refused(void **state)
+{
+	char *text = calloc(1, 65536);
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < 2000; i++)
+		at += (size_t)sprintf(text + at, "k%u: 1\n", i);
+	conf_dir_put("d/a.yaml", text);
+	assert_null(load_with(conf_dir_path("d")));
+	assert_non_null(strstr(lines, "d/a.yaml:1:1: file: has 2000 keys"));
+	free(text);
+}
+
+// --- what else looks at the file -----------------------------------------------------------------
+
+static void warnings_name_the_included_file(void **state)
+{
+	struct conf_report r = {.say = hear};
+	struct conf *c;
+
+	conf_dir_write("d/a.yaml", 0644, "auth: {secrets: [short]}\n", 25);
+	conf_dir_write("d/b.yaml", 0644, "limits: {per-user: 3}\n", 22);
+	c = load();
+	conf_warnings(c, &r);
+	assert_non_null(strstr(lines, "d/a.yaml:1:18: auth.secrets[1]: shorter than"));
+	assert_non_null(strstr(lines, "d/a.yaml:1:18: auth.secrets[1]: everyone on this host"));
+	assert_null(strstr(lines, "d/b.yaml"));
+	conf_free(c);
+}
+
+struct told {
+	unsigned int nb;
+	char key[64];
+};
+
+static void keep(void *ctx, const struct conf_change *c)
+{
+	struct told *t = ctx;
+
+	t->nb++;
+	snprintf(t->key, sizeof(t->key), "%s", c->key);
+	assert_true(c->hot);
+}
+
+static void what_is_included_is_compared(void **state)
+{
+	struct conf *before = load(), *after;
+	struct told t = {0};
+
+	put_user("d/a.yaml", "ua");
+	after = load();
+	assert_int_equal(conf_changes(before, after, keep, &t), 1);
+	assert_string_equal(t.key, "auth.users[ua]");
+	conf_free(before);
+	// moved to another file it is still the same
+	conf_dir_remove("d/a.yaml");
+	put_user("d/b.yaml", "ua");
+	before = load();
+	assert_int_equal(conf_changes(before, after, keep, &t), 0);
+	conf_free(before);
+	conf_free(after);
+}
+
+// No piece of a password is told of a file that is damaged somewhere.
+static void damaged_files_tell_no_password(void **state)
+{
+	for (size_t at = 0; at < strlen(HUNTER_FILE); at++)
+		for (const char *by = ":{}[]'\",#\n &*"; *by != '\0'; by++) {
+			char text[] = HUNTER_FILE;
+
+			text[at] = *by;
+			conf_dir_put("d/a.yaml", text);
+			conf_free(load_with(conf_dir_path("d")));
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(files_come_in_the_order_of_their_names, clean),
+		cmocka_unit_test_setup(other_files_are_left_out, clean),
+		cmocka_unit_test_setup(empty_ones_are_fine, clean),
+		cmocka_unit_test_setup(mappings_are_joined_and_lists_appended, clean),
+		cmocka_unit_test_setup(a_name_is_relative_to_the_file, clean),
+		cmocka_unit_test_setup(what_is_given_twice_is_told_with_both_places, clean),
+		cmocka_unit_test_setup(two_included_files_may_not_have_it_either, clean),
+		cmocka_unit_test_setup(one_file_may_not_have_it_twice, clean),
+		cmocka_unit_test_setup(errors_name_the_included_file, clean),
+		cmocka_unit_test_setup(errors_of_several_files_are_all_told, clean),
+		cmocka_unit_test_setup(what_cannot_be_read_is_refused, clean),
+		cmocka_unit_test_setup(there_are_bounds, clean),
+		cmocka_unit_test_setup(a_mapping_of_too_many_keys_is_refused, clean),
+		cmocka_unit_test_setup(warnings_name_the_included_file, clean),
+		cmocka_unit_test_setup(what_is_included_is_compared, clean),
+		cmocka_unit_test_setup(damaged_files_tell_no_password, clean),
+	};
+
+	return cmocka_run_group_tests(tests, make, end);
+}
