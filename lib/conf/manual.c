@@ -41,6 +41,7 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_PREFIXES:
 	case CONF_NAT64:
 	case CONF_SERVICES:
+	case CONF_SECRET_FILES:
 		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
 		break;
 	default:
@@ -126,7 +127,8 @@ static const char intro[] =
 	"the realm are taken byte by byte.\n"
 	"\n"
 	"A file can `include` others, as many as a directory has: errors and warnings then name\n"
-	"the file that each stands in.\n"
+	"the file that each stands in. Passwords and secrets can stand in files of their own,\n"
+	"among them systemd's credentials.\n"
 	"\n"
 	"A running server reads the file again at SIGHUP and by `slipringctl config reload`,\n"
 	"whole or not at all. It takes up the keys marked *Reload*. A file that changes another\n"

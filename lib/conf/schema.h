@@ -30,6 +30,8 @@ enum conf_type {
 	CONF_NAT64, // prefixes of NAT64 translators
 	CONF_PORT_RANGE, // lo-hi
 	CONF_HEX, // into a struct stun_key
+	CONF_SECRET_FILE, // a file's name; the field gets what is in it, and is another key's, too
+	CONF_SECRET_FILES, // a list of them
 	CONF_SERVICES, // tcp/22, tcp-to/179, udp/161, udp-to/53, icmp, icmp-to
 };
 

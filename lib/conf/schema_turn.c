@@ -167,6 +167,8 @@ static const struct conf_key rows[] = {
 	.help = "User name, taken byte by byte; unique."},
 {"auth.users[].password", CONF_TEXT, ONE(turn_user, password), RANGE(1, 1023),
 	.help = "Password, taken byte by byte."},
+{"auth.users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), RANGE(1, 1023),
+	.help = "Instead of a password: a file that has it, as `auth.secret-files`."},
 {"auth.users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
 	.help = "Instead of a password: MD5 of `name:realm:password`. Serves MESSAGE-INTEGRITY."},
 {"auth.users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
@@ -174,6 +176,11 @@ static const struct conf_key rows[] = {
 {"auth.secrets", CONF_TEXTS, MANY(conf, turn.secrets, turn.nb_secrets), RANGE(0, 16),
 	.help = "Secrets shared with a web service that hands out time-limited users "
 	"(`expiry:id`, as coturn's `static-auth-secret`). Several, so that they can be rotated."},
+{"auth.secret-files", CONF_SECRET_FILES, MANY(conf, turn.secrets, turn.nb_secrets), RANGE(0, 16),
+	.help = "Files with one more such secret each, 16 with `auth.secrets` together. A relative "
+	"name is looked for in `$CREDENTIALS_DIRECTORY` where that is set (systemd's "
+	"`LoadCredential=`), else beside the configuration file that names it. The file is one "
+	"line; a line feed at its end is no part of the secret. A reload reads it again."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
 	"them."},
 {"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
@@ -181,6 +188,8 @@ static const struct conf_key rows[] = {
 {"auth.nonce.secret", CONF_TEXT, ONE(conf, turn.nonce_secret), RANGE(0, 1023), .def = "\"\"",
 	.help = "The same on all servers of a fleet, or to keep nonces good over a restart. "
 	"Empty: a random one for the life of the process."},
+{"auth.nonce.secret-file", CONF_SECRET_FILE, ONE(conf, turn.nonce_secret), RANGE(1, 1023),
+	.help = "Instead of `secret`: a file that has it, as `auth.secret-files`."},
 
 {"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
 {"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),

@@ -10,6 +10,7 @@
 static const char *const hot[] = {
 	"auth.users",
 	"auth.secrets",
+	"auth.secret-files",
 	"auth.nonce",
 	"icmp.tell",
 	"include", // what is included is compared itself
@@ -32,8 +33,9 @@ static const char *const hot[] = {
 	"version",
 };
 
-static const char *const secrets[] = {"auth.users[].password", "auth.users[].key",
-	"auth.users[].key-sha256", "auth.secrets", "auth.nonce.secret"};
+static const char *const secrets[] = {"auth.users[].password", "auth.users[].password-file",
+	"auth.users[].key", "auth.users[].key-sha256", "auth.secrets", "auth.secret-files",
+	"auth.nonce.secret", "auth.nonce.secret-file"};
 
 // Whether path is key, or below it.
 static bool is_in(const char *path, const char *key)

@@ -54,6 +54,10 @@ static void warn_nodes(const struct conf *c, const struct conf_node *n, struct c
 				"on: write %s",
 				n->renamed->from, n->renamed->since + CONF_RENAME_LASTS,
 				n->renamed->to);
+		if (n->open)
+			conf_tell_node(r, CONF_WARNING, c, n,
+				"everyone on this host can read the secret in that file: chmod "
+				"o-r");
 		warn_nodes(c, n->child, r);
 	}
 }

@@ -20,7 +20,9 @@ struct conf_node {
 	uint32_t key_line, key_col; // where the key stands, when there is one
 	uint32_t index; // position among its siblings
 	char *key; // NULL when the node is no entry of a mapping
-	const char *meant; // of an unknown key: the known key that was most likely meant, or NULL
+	// The known key that an unknown one was most likely meant to be, or that a key is given in
+	// place of; NULL = none
+	const char *meant;
 	char *text; // text of a scalar, without NUL and control characters
 	struct conf_node *parent, *child, *last, *next;
 	// The node was read into elements [first, first + count) of field. value.c and read.c
@@ -31,6 +33,7 @@ struct conf_node {
 	// that includes), and the one that has added to it last (NULL = none).
 	const char *file, *added;
 	const struct conf_rename *renamed; // the file has its old name; NULL = it has not
+	bool open; // everybody on the host can read the file that its text has come from
 };
 
 // The child of a mapping under that key; NULL where there is none, or where map is no mapping.

@@ -11,6 +11,7 @@
 #include "reading/addrs.h"
 #include "reading/fail.h"
 #include "reading/port_addrs.h"
+#include "reading/secret_file.h"
 #include "reading/services.h"
 #include "stun.h"
 #include "turn_config.h"
@@ -191,15 +192,19 @@ static int check_text(struct conf_ctx *x, const struct conf_key *k, const struct
 	return 0;
 }
 
-static int read_text(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+int conf_value_set_text(struct conf_ctx *x, const struct conf_node *n, char **field)
 {
-	char **field = (char **)((char *)base + k->offset);
-	int rc = check_text(x, k, n);
-
-	if (rc != 0)
-		return rc;
+	if (*field != NULL)
+		return conf_fail(x, n, "is given here and in a file: keep one of the two");
 	*field = strdup(n->text);
 	return *field != NULL ? 0 : conf_fail_memory(x);
+}
+
+static int read_text(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	int rc = check_text(x, k, n);
+
+	return rc == 0 ? conf_value_set_text(x, n, (char **)((char *)base + k->offset)) : rc;
 }
 
 // Reads one item of a list of texts.
@@ -213,10 +218,7 @@ static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	if (n->text[0] == '\0')
 		return conf_fail(x, n, "must not be empty");
 	item = conf_value_grow(x, k, n, base, 1);
-	if (item == NULL)
-		return -EINVAL;
-	*item = strdup(n->text);
-	return *item != NULL ? 0 : conf_fail_memory(x);
+	return item != NULL ? conf_value_set_text(x, n, item) : -EINVAL;
 }
 
 static int hex_digit(char c)
@@ -304,6 +306,8 @@ static const struct value_type {
 	[CONF_NAT64] = {CONF_LIST, "a list of prefixes", conf_addrs_read_nat64},
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
 	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
+	[CONF_SECRET_FILE] = {CONF_SCALAR, "the name of a file", conf_secret_file_read},
+	[CONF_SECRET_FILES] = {CONF_LIST, "a list of names of files", conf_secret_file_read_list},
 	[CONF_SERVICES] = {CONF_LIST, "a list of services", conf_services_read},
 };
 

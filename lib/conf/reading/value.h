@@ -25,6 +25,9 @@ bool conf_value_none(const struct conf_node *n);
 // Returns the first of them, or NULL with x->error set.
 void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
 	void *base, uint32_t n);
+// Gives a field, or an element of a list, a copy of the text of a node. Fails where it has one.
+// 0 or -EINVAL.
+int conf_value_set_text(struct conf_ctx *x, const struct conf_node *n, char **field);
 // A scalar as an error may quote it: cut short, and printable. Never call it for a secret.
 const char *conf_value_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN]);
 // Reads a number of decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.

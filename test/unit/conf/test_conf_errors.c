@@ -278,7 +278,7 @@ static void test_auth(void **state)
 			"a blank must follow the ':'"},
 		{"password: hunter2", "hunter2",
 			"25:20: auth.users[0].?: unknown key, known here: "
-			"name password key key-sha256"},
+			"name password password-file key key-sha256"},
 		{"password: hunter2", "hunter2:hunter5: x",
 			"25:20: auth.users[0].?: unknown key, a "
 			"blank must follow the ':'"},

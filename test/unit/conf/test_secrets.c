@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "conf_file.h"
@@ -197,6 +198,50 @@ static void test_life(void **state)
 	conf_free(c);
 }
 
+// A file in memory that holds one of the secrets, and a line feed. Its path is for the life of the
+// descriptor.
+static int secret_file(unsigned int which, char path[32])
+{
+	const int fd = memfd_create("secret", MFD_CLOEXEC);
+
+	for (unsigned int i = 0; i < LEN; i++) {
+		const uint8_t c = masked[which][i] ^ MASK;
+
+		assert_int_equal(write(fd, &c, 1), 1);
+	}
+	assert_int_equal(write(fd, "\n", 1), 1);
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+// Out of files of their own: the same, and nothing is left of a file with an error either.
+static void test_from_files(void **state)
+{
+	char error[CONF_ERROR_LEN], path[3][32], text[512];
+	const int fd[] = {secret_file(PASSWORD, path[0]), secret_file(REST, path[1]),
+		secret_file(NONCE, path[2])};
+
+	for (unsigned int bad = 0; bad < 2; bad++) {
+		struct conf *c;
+
+		snprintf(text, sizeof(text),
+			"ports:\n  - {name: wan, device: net_a, addresses: [10.0.0.1/24]}\n"
+			"listeners:\n  - {address: 10.0.0.1}\nrelay: {addresses: [10.0.0.1]}\n"
+			"auth: {realm: turn.test, users: [{name: ivan, password-file: %s}], "
+			"secret-files: [%s], nonce: {secret-file: %s}}\n%s",
+			path[0], path[1], path[2], bad == 0 ? "" : "log: {level: debag}\n");
+		conf_file_write(text, strlen(text));
+		c = conf_load(conf_path, error);
+		assert_int_equal(c == NULL, bad);
+		if (c != NULL)
+			assert_copies(1, 0, 1, 1);
+		conf_free(c);
+		assert_copies(0, 0, 0, 0);
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		close(fd[i]);
+}
+
 static void test_never_forgotten(void **state)
 {
 	char error[CONF_ERROR_LEN];
@@ -302,6 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_from_files),
 		cmocka_unit_test(test_never_forgotten),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_memory),

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads secrets out of files of their own.
+#include "reading/secret_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "reading/value.h"
+#include "schema.h"
+#include "secret.h"
+
+#define SECRET_MAX 1023 // bytes
+#define CREDENTIALS "CREDENTIALS_DIRECTORY" // systemd sets it where a unit has LoadCredential=
+
+// Writes the path of the file to buf, and where a relative name is looked for to place, for errors.
+static bool find(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX],
+	const char **place)
+{
+	const char *in = n->file != NULL ? n->file : x->path, *slash = strrchr(in, '/');
+	const char *credentials = getenv(CREDENTIALS);
+	int len;
+
+	if (n->text[0] == '/') {
+		*place = "";
+		len = snprintf(path, PATH_MAX, "%s", n->text);
+	} else if (credentials != NULL && credentials[0] != '\0') {
+		*place = " (looked for in $" CREDENTIALS ")";
+		len = snprintf(path, PATH_MAX, "%s/%s", credentials, n->text);
+	} else {
+		*place = " (looked for beside the configuration: $" CREDENTIALS " is not set)";
+		len = snprintf(path, PATH_MAX, "%.*s%s", slash != NULL ? (int)(slash + 1 - in) : 0,
+			in, n->text);
+	}
+	return len < PATH_MAX;
+}
+
+// Opens the file; -1 with the reason told.
+static int open_file(struct conf_ctx *x, struct conf_node *n)
+{
+	char path[PATH_MAX];
+	const char *place;
+	struct stat st;
+	int fd;
+
+	if (!find(x, n, path, &place)) {
+		conf_fail(x, n, "the name is too long");
+		return -1;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // a FIFO would wait
+	if (fd < 0) {
+		conf_fail(x, n, "the file cannot be opened: %s%s", strerror(errno), place);
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		n->open = (st.st_mode & S_IROTH) != 0;
+		return fd;
+	}
+	conf_fail(x, n, "is %s: name a file%s",
+		S_ISDIR(st.st_mode) ? "a directory" : "no regular file", place);
+	close(fd);
+	return -1;
+}
+
+// Tells what a secret of len bytes cannot be.
+static int check(struct conf_ctx *x, const struct conf_node *n, const char *text, size_t len)
+{
+	if (len == 0)
+		return conf_fail(x, n, "the file is empty: put the secret into it");
+	if (len > SECRET_MAX)
+		return conf_fail(
+			x, n, "the file has more than %u bytes: is it the right one?", SECRET_MAX);
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			return conf_fail(x, n,
+				"byte %zu of the file is a control character (line feed, carriage "
+				"return, NUL...): it has to be one line, which may end in a line "
+				"feed",
+				i + 1);
+	return 0;
+}
+
+// Puts what the file has in the place of its name.
+static int load(struct conf_ctx *x, struct conf_node *n)
+{
+	const size_t most = SECRET_MAX + 2; // a line feed, and one byte that is too many
+	const int fd = open_file(x, n);
+	char *text = fd >= 0 ? calloc(1, most + 1) : NULL;
+	size_t len = 0;
+	ssize_t got = 1;
+
+	if (fd >= 0 && text == NULL)
+		conf_fail_memory(x);
+	while (text != NULL && len < most && got > 0) {
+		got = read(fd, text + len, most - len);
+		len += got > 0 ? (size_t)got : 0;
+	}
+	if (got < 0)
+		conf_fail(x, n, "the file cannot be read: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (len > 0 && text[len - 1] == '\n')
+		text[--len] = '\0';
+	if (text == NULL || got < 0 || check(x, n, text, len) != 0) {
+		secret_wipe(text);
+		return -EINVAL;
+	}
+	secret_wipe(n->text);
+	n->text = text;
+	return 0;
+}
+
+// The key that a text is of which key k reads from a file: the one without "-file".
+static const char *other_key(const struct conf_ctx *x, const struct conf_key *k)
+{
+	const size_t len = strlen(k->path) - strlen("-file");
+	const struct conf_key *other;
+
+	for (unsigned int i = 0; (other = conf_schema_at(x->keys, i)) != NULL; i++)
+		if (strlen(other->path) == len && strncmp(other->path, k->path, len) == 0)
+			return strrchr(other->path, '.') + 1;
+	return NULL;
+}
+
+static int check_name(struct conf_ctx *x, const struct conf_node *n)
+{
+	return n->text[0] != '\0' ? 0 : conf_fail(x, n, "must not be empty");
+}
+
+int conf_secret_file_read(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char **field = (char **)((char *)base + k->offset);
+
+	if (check_name(x, n) != 0 || load(x, n) != 0)
+		return -EINVAL;
+	n->meant = other_key(x, k);
+	return conf_value_set_text(x, n, field);
+}
+
+int conf_secret_file_read_list(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char **item;
+
+	if (check_name(x, n) != 0 || load(x, n) != 0)
+		return -EINVAL;
+	item = conf_value_grow(x, k, n, base, 1);
+	return item != NULL ? conf_value_set_text(x, n, item) : -EINVAL;
+}
