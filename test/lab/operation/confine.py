@@ -10,6 +10,8 @@ import errno
 import grp
 import os
 import resource
+import shutil
+import subprocess
 import sys
 
 # What starts and ends the service, and the texts about it
@@ -20,11 +22,13 @@ NO_RESTRICTION = set(
 )
 # Views of the file system, which take a mount namespace: not applied here
 MOUNTS = {"ProtectSystem", "ProtectHome", "PrivateTmp", "ProtectControlGroups", "PrivateDevices"}
-MOUNTS |= {"ProtectProc", "ProcSubset", "ProtectKernelTunables"}
+MOUNTS |= {"ProtectProc", "ProcSubset", "ProtectKernelTunables", "PrivateMounts"}
 # Rules of the service's control group: not applied here
-CGROUP = {"IPAddressDeny", "IPAddressAllow", "TasksMax", "MemoryMax"}
+CGROUP = {"IPAddressDeny", "IPAddressAllow", "TasksMax", "MemoryMax", "DevicePolicy", "DeviceAllow"}
 # Repeated directives of these are joined (systemd.exec(5)), and an empty one forgets those before
-LISTS = {"CapabilityBoundingSet", "RestrictAddressFamilies", "RestrictNamespaces"}
+LISTS = {"CapabilityBoundingSet", "RestrictAddressFamilies", "RestrictNamespaces", "SystemCallFilter"}
+
+ELSEWHERE = {"AmbientCapabilities", "SystemCallErrorNumber"}  # see main(); EPERM it is
 
 CAPABILITIES = """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
     LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE
@@ -43,7 +47,9 @@ NAMESPACES = {
     "uts": 0x04000000,
 }
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
-ALLOW, CTL_NNP = 0x7FFF0000, 3
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, PR_SET_KEEPCAPS, CAP_VERSION = 47, 2, 8, 0x20080522
+ALLOW, REFUSE, CTL_NNP = 0x7FFF0000, 0x00050000, 3
+PROT_WRITE, PROT_EXEC = 2, 4
 EQUAL, MASKED_EQUAL, UNEQUAL = 4, 7, 1
 SET_ID = (0o4000, 0o2000)
 NOBODY = 65534  # whom a dynamic user is here
@@ -95,12 +101,14 @@ class Argument(ctypes.Structure):
 
 
 class Filter:
-    """System calls: all are allowed except what is refused. Other architectures' end the process."""
+    """System calls: all are allowed except what is refused, or the other way round with another
+    default. Other architectures' end the process.
+    """
 
-    def __init__(self):
+    def __init__(self, default=ALLOW):
         self.lib = ctypes.CDLL("libseccomp.so.2")
         self.lib.seccomp_init.restype = ctypes.c_void_p
-        self.handle = ctypes.c_void_p(self.lib.seccomp_init(ALLOW))
+        self.handle = ctypes.c_void_p(self.lib.seccomp_init(ctypes.c_uint32(default)))
         self.lib.seccomp_attr_set(self.handle, CTL_NNP, 0)
 
     def refuse(self, call, error, *where):
@@ -112,6 +120,12 @@ class Filter:
         rc = self.lib.seccomp_rule_add_array(
             self.handle, 0x00050000 | error, number, len(where), arguments
         )
+        if rc != 0:
+            sys.exit(f"{call}: {os.strerror(-rc)}")
+
+    def allow(self, call):
+        number = self.lib.seccomp_syscall_resolve_name(call.encode())
+        rc = self.lib.seccomp_rule_add_array(self.handle, ALLOW, number, 0, None) if number >= 0 else 0
         if rc != 0:
             sys.exit(f"{call}: {os.strerror(-rc)}")
 
@@ -189,7 +203,38 @@ def personality(value, filter_):
     filter_.refuse("personality", errno.EPERM, (0, UNEQUAL, 0, 0))
 
 
+def members(name):
+    """The system calls of one of systemd's groups, as this machine's systemd has them."""
+    if not name.startswith("@"):
+        return {name}
+    out = subprocess.run(
+        ["systemd-analyze", "syscall-filter", name], capture_output=True, text=True, check=True
+    ).stdout
+    lines = [line.strip() for line in out.splitlines()[1:]]
+    return set().union(*(members(line) for line in lines if line and line[0] != "#"))
+
+
+def only(names):
+    """Nothing but these, and what the program is started by."""
+    if not shutil.which("systemd-analyze"):
+        return print("SystemCallFilter is not applied: no systemd-analyze says what it has")
+    filter_ = Filter(REFUSE | errno.EPERM)
+    for call in sorted(set().union(*map(members, names))):
+        filter_.allow(call)
+    filter_.load()
+
+
+def no_writable_code(value, filter_):
+    both = PROT_WRITE | PROT_EXEC
+    if is_on(value):
+        filter_.refuse("mmap", errno.EPERM, (2, MASKED_EQUAL, both, both))
+        for call in ("mprotect", "pkey_mprotect"):
+            filter_.refuse(call, errno.EPERM, (2, MASKED_EQUAL, PROT_EXEC, PROT_EXEC))
+
+
 def call_sets(value, filter_):
+    if not value.startswith("~"):
+        return  # main() applies it last
     if not value.startswith("~") or not set(value[1:].split()) <= set(CALL_SETS):
         sys.exit(f"SystemCallFilter={value}: only ~ and {' '.join(CALL_SETS)} are known")
     for name in value[1:].split():
@@ -210,6 +255,27 @@ def dynamic_user(value, filter_):
     if is_on(value):
         os.setgid(NOBODY)
         os.setuid(NOBODY)
+
+
+def user(value, filter_):
+    """Keeps capabilities, for ambient()."""
+    if value == "root":
+        return
+    libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def ambient(value):
+    """Gives these to a process that is no longer root."""
+    bits = sum(1 << CAPABILITIES.index(name.removeprefix("CAP_")) for name in value.split())
+    header = (ctypes.c_uint32 * 2)(CAP_VERSION, 0)
+    low, high = bits & 0xFFFFFFFF, bits >> 32
+    if libc.capset(header, (ctypes.c_uint32 * 6)(low, low, low, high, high, high)) != 0:
+        sys.exit(f"AmbientCapabilities: {os.strerror(ctypes.get_errno())}")
+    for number in range(len(CAPABILITIES)):
+        if bits >> number & 1:
+            libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0)
 
 
 def native_only(value, filter_):
@@ -235,6 +301,8 @@ HANDLERS = {
     "SystemCallFilter": call_sets,
     "UMask": mask,
     "SupplementaryGroups": groups,
+    "MemoryDenyWriteExecute": no_writable_code,
+    "User": user,
     "DynamicUser": dynamic_user,  # the last: the others take root
 }
 
@@ -243,13 +311,18 @@ def main():
     split = sys.argv.index("--")
     units, command = sys.argv[1:split], sys.argv[split + 1 :]
     found = directives(units)
-    if unknown := set(found) - NO_RESTRICTION - MOUNTS - CGROUP - set(HANDLERS):
+    if unknown := set(found) - NO_RESTRICTION - MOUNTS - CGROUP - ELSEWHERE - set(HANDLERS):
         sys.exit(f"confine.py does not know {', '.join(sorted(unknown))}")
     filter_ = Filter()
     for name, apply in HANDLERS.items():
         if name in found:
             apply(found[name], filter_)
+    if "AmbientCapabilities" in found:
+        ambient(found["AmbientCapabilities"])
     filter_.load()
+    allowed = found.get("SystemCallFilter", "~")
+    if not allowed.startswith("~"):
+        only(allowed.split())
     os.execv(command[0], command)
 
 

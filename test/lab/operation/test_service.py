@@ -7,8 +7,11 @@ that name the capability.
 
 import glob
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import lab as labs
 import server
@@ -19,6 +22,8 @@ UNIT = os.path.join(CONF, "slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 METRICS = "metrics"  # what it does is for test_exporter
+USER = "own-user"
+EXPOSED_MOST = 3.0
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),
     "cloud.yaml": (),
@@ -114,11 +119,11 @@ def check_confine(lab):
     """What confine.py does not know is an error, and what it takes away is gone."""
     odd = os.path.join(lab.dir, "odd.conf")
     with open(odd, "w") as file:
-        file.write("[Service]\nMemoryDenyWriteExecute=yes\n")
+        file.write("[Service]\nProtectFromRain=yes\n")
     done = subprocess.run(
         [sys.executable, CONFINE, UNIT, odd, "--", "/bin/true"], capture_output=True, check=False
     )
-    assert done.returncode and b"MemoryDenyWriteExecute" in done.stderr, done
+    assert done.returncode and b"ProtectFromRain" in done.stderr, done
     done = subprocess.run(
         [sys.executable, CONFINE, UNIT, "--", "/bin/cat", "/proc/self/status"],
         capture_output=True, text=True, check=True,
@@ -134,12 +139,38 @@ def check_confine(lab):
     assert done.returncode != 0, "a namespace is made"
 
 
+def exposure(*drop_ins):
+    """What systemd-analyze says of the unit with these."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(UNIT, folder)
+        os.mkdir(os.path.join(folder, "slipring.service.d"))
+        for name in drop_ins:
+            shutil.copy(drop_in(name), os.path.join(folder, "slipring.service.d"))
+        # The tool reads drop-ins of units that it is given by path from beside them
+        done = subprocess.run(
+            ["systemd-analyze", "security", "--offline=true", "--no-pager", os.path.join(folder, "slipring.service")],
+            capture_output=True, text=True, check=False, env={**os.environ, "LANG": "C.UTF-8"},
+        )  # fmt: skip
+    return float(re.search(r"Overall exposure level for slipring.service: ([\d.]+)", done.stdout)[1])
+
+
+def check_exposure():
+    if not shutil.which("systemd-analyze"):
+        return print("no systemd-analyze here: the exposure is not judged")
+    alone = exposure()
+    assert alone <= EXPOSED_MOST, alone
+    each = {name: exposure(name) for name in (*NAMES, METRICS, USER)}
+    print(f"exposure: {alone}; with {each}", flush=True)
+    assert each[USER] < alone < each[NAMESPACES], each  # the tool has seen them
+
+
 def main(lab):
     labs.need_own_server()
+    check_exposure()
     if not os.path.exists(server.BINARY):
         raise labs.Skip("not built")
     assert {os.path.basename(f) for f in glob.glob(CONF + "/*.yaml")} == set(NEEDS)
-    assert set(glob.glob(CONF + "/slipring.service.d/*")) == {*map(drop_in, NAMES), drop_in(METRICS)}
+    assert set(glob.glob(CONF + "/slipring.service.d/*")) == {*map(drop_in, (*NAMES, METRICS, USER))}
     check_confine(lab)
     lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own, of streams.yaml
     for name, drop_ins in NEEDS.items():
