@@ -16,6 +16,7 @@ struct turn_line;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
+struct turn_state;
 
 // --- shard.c -------------------------------------------------------------------------------------
 
@@ -31,6 +32,8 @@ struct turn_shard_params {
 	// a random one.
 	const struct hash_key *client_key;
 	uint32_t redirects; // 0 = 1024
+	// Where the shard writes what is to survive the process (turn_state.h). NULL = nothing is.
+	struct turn_state *state;
 	// Called for a line that is new, or has another copy (or the same again), and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
