@@ -4,6 +4,8 @@
 #include "events/tell.h"
 #include "relayed/relayed.h"
 #include "shard.h"
+#include "state/writer.h"
+#include "usage.h"
 
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 {
@@ -76,14 +78,14 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.rest = n->cred->rest,
 		.has_token = n->has_token,
 		.quota_user = n->quota.user,
-		.expires = (uint32_t)(s->now_ms + n->lifetime_s * UINT64_C(1000)),
+		.expires = (uint32_t)(s->now_ms + n->lifetime_ms),
 		.tid = alloc_tid(s, n->tid),
 		.who = alloc_who(s, n->cred->ident),
 		.permissions = TURN_NONE,
 		.channels = TURN_NONE};
 	memcpy(c->mac, n->cred->mac, sizeof(c->mac));
 	memcpy(c->name, n->cred->name, sizeof(c->name));
-	usage_begin(s, n->slot);
+	usage_begin(s, n->slot, n->age_s);
 }
 
 static void line_make(struct turn_shard *s, uint32_t slot)
@@ -98,12 +100,13 @@ static void line_make(struct turn_shard *s, uint32_t slot)
 
 bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
 {
-	const uint64_t expires_ms = s->now_ms + n->lifetime_s * UINT64_C(1000);
+	const uint64_t expires_ms = s->now_ms + n->lifetime_ms;
 
 	if (!alloc_client_insert(s, v, n->slot))
 		return false;
 	line_make(s, n->slot);
 	cold_make(s, v, n);
+	state_made(s, n, expires_ms);
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
 	s->stats.allocations_total++;
@@ -133,6 +136,7 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 	const uint64_t expires_ms = s->now_ms + lifetime_s * UINT64_C(1000);
 
 	c->expires = (uint32_t)expires_ms;
+	state_refreshed(s, slot, expires_ms);
 	alloc_timer(s, slot, expires_ms);
 	line_copy_channel(s, slot);
 	redirect_note(s, c->via, &v, expires_ms);
@@ -145,6 +149,7 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	const struct turn_view v = alloc_client_view(s, slot);
 	const struct quota_ref quota = {c->quota_user, quota_source(s->quota, &v.src)};
 
+	state_ended(s, slot);
 	tell_ended(s, slot, why);
 	peers_end(s, slot);
 	table_remove(&s->clients, v.hash, slot);

@@ -63,7 +63,7 @@ uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v);
 // What alloc_make needs to make an allocation.
 struct alloc_new {
 	uint32_t slot; // taken by the caller
-	uint32_t lifetime_s;
+	uint32_t lifetime_ms, age_s; // age_s: it was made so long ago; 0 for a request
 	const uint8_t *tid;
 	const struct turn_cred *cred;
 	struct quota_ref quota;

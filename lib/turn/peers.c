@@ -5,6 +5,7 @@
 // hostile client may have thousands; a path is then little longer than log2 of their number.
 #include "peers.h"
 #include "shard.h"
+#include "state/writer.h"
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -128,16 +129,24 @@ static uint32_t permission_new(
 	return i;
 }
 
-uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
+uint32_t peers_permission_put(
+	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms)
 {
 	uint32_t *link = permission_link(s, slot, peer);
-	const uint32_t i = *link != TURN_NONE ? *link : permission_new(s, slot, peer, link);
+	const bool is_new = *link == TURN_NONE;
+	const uint32_t i = is_new ? permission_new(s, slot, peer, link) : *link;
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
-	s->permission[i].until = (uint32_t)(s->now_ms + TURN_PERMISSION_MS);
-	alloc_timer(s, slot, s->now_ms + TURN_PERMISSION_MS);
+	s->permission[i].until = (uint32_t)(s->now_ms + left_ms);
+	state_permission(s, slot, i, left_ms, is_new);
+	alloc_timer(s, slot, s->now_ms + left_ms);
 	return i;
+}
+
+uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
+{
+	return peers_permission_put(s, slot, peer, TURN_PERMISSION_MS);
 }
 
 // Makes a channel of an allocation that has room for it. TURN_NONE when the pool is empty.
@@ -157,28 +166,59 @@ static uint32_t channel_new(
 	return i;
 }
 
-enum turn_refusal peers_channel_set(
-	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer)
+// Where a channel belongs: its permission, the channel itself if it is there already, and its time.
+struct place {
+	uint32_t permission, channel, left_ms;
+};
+
+// Binds or refreshes a channel of an allocation that has room for it.
+static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
+	const struct peers_channel *want, const struct place *at)
 {
-	const bool known = peers_permission_find(s, slot, &peer->addr) != TURN_NONE;
-	uint32_t i = peers_channel_by_number(s, slot, number);
-	uint32_t permission;
+	bool is_new = at->channel == TURN_NONE;
+	const uint32_t i = is_new
+		? channel_new(s, slot, want->number, want->peer.port, at->permission)
+		: at->channel;
+
+	if (i == TURN_NONE)
+		return TURN_REFUSED_CHANNELS;
+	if (s->channel_form != NULL) {
+		is_new |= s->channel_form[i] != want->form;
+		s->channel_form[i] = want->form;
+	}
+	s->channel[i].until = (uint32_t)(s->now_ms + at->left_ms);
+	state_channel(s, i, at->left_ms, is_new);
+	alloc_timer(s, slot, s->now_ms + at->left_ms);
+	line_copy_channel(s, slot);
+	return TURN_GRANTED;
+}
+
+enum turn_refusal peers_channel_put(
+	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms)
+{
+	const struct place at = {peers_permission_find(s, slot, &want->peer.addr),
+		peers_channel_by_number(s, slot, want->number), left_ms};
+
+	if (at.channel == TURN_NONE && !channel_fits(s, slot))
+		return TURN_REFUSED_CHANNELS;
+	return channel_put(s, slot, want, &at);
+}
+
+enum turn_refusal peers_channel_set(
+	struct turn_shard *s, uint32_t slot, const struct peers_channel *want)
+{
+	const bool known = peers_permission_find(s, slot, &want->peer.addr) != TURN_NONE;
+	struct place at = {.channel = peers_channel_by_number(s, slot, want->number),
+		.left_ms = TURN_CHANNEL_MS};
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
 		return TURN_REFUSED_PERMISSIONS;
-	if (i == TURN_NONE && !channel_fits(s, slot))
+	if (at.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	permission = peers_permission_set(s, slot, &peer->addr);
-	if (permission == TURN_NONE)
+	at.permission = peers_permission_set(s, slot, &want->peer.addr);
+	if (at.permission == TURN_NONE)
 		return TURN_REFUSED_PERMISSIONS;
-	if (i == TURN_NONE)
-		i = channel_new(s, slot, number, peer->port, permission);
-	if (i == TURN_NONE)
-		return TURN_REFUSED_CHANNELS;
-	s->channel[i].until = (uint32_t)(s->now_ms + TURN_CHANNEL_MS);
-	alloc_timer(s, slot, s->now_ms + TURN_CHANNEL_MS);
-	line_copy_channel(s, slot);
-	return TURN_GRANTED;
+	return channel_put(s, slot, want, &at);
 }
 
 uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
@@ -216,6 +256,7 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	trie_remove(&s->by_number, link);
 	trie_remove(&s->by_port, port_link(s, s->channel[i].permission, s->channel[i].port));
 	share_give(&s->channel_share, c->quota_user, c->nb_channels--);
+	state_channel_gone(s, i);
 	pool_give(&s->channels, i);
 }
 
@@ -239,6 +280,7 @@ static void permissions_purge(
 	shared_forget(s, i);
 	trie_remove(&s->by_address, link);
 	share_give(&s->permission_share, c->quota_user, c->nb_permissions--);
+	state_permission_gone(s, i);
 	pool_give(&s->permissions, i);
 }
 

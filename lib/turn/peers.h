@@ -53,11 +53,24 @@ bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
 // Installs or refreshes a permission; the caller has asked peers_permissions_fit. Returns its
 // index, or TURN_NONE when the pool is empty.
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
+// The same, with the time that it has left; 0 = it has passed.
+uint32_t peers_permission_put(
+	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms);
+
+// A channel that is asked for, and the form in which the client has named its peer (external_form).
+struct peers_channel {
+	struct endpoint peer;
+	uint16_t number;
+	uint8_t form;
+};
 // Binds or refreshes a channel and its permission. TURN_REFUSED_PERMISSIONS or
 // TURN_REFUSED_CHANNELS when there is no room; the caller has checked that number and peer do not
 // clash with another binding.
 enum turn_refusal peers_channel_set(
-	struct turn_shard *s, uint32_t slot, uint16_t number, const struct endpoint *peer);
+	struct turn_shard *s, uint32_t slot, const struct peers_channel *want);
+// Binds a channel that has left_ms left. Its permission is there, and stays as it is.
+enum turn_refusal peers_channel_put(
+	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms);
 // Frees expired channels, and expired permissions that no channel names. Returns the milliseconds
 // to the earliest expiry that is left (UINT32_MAX: none).
 uint32_t peers_purge(struct turn_shard *s, uint32_t slot);

@@ -2,9 +2,11 @@
 // One worker's allocations: memory, clock, making and ending, expiry. There are no locks, because
 // one lcore owns all of it.
 #include "shard.h"
+#include "turn_state.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
+#include "state/area.h"
 
 #define RESERVED_CHAIN 32 // slots for each chain of reserved slots
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short, however much expires at once
@@ -107,7 +109,8 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.s = arena_take(&a, sizeof(*l.s));
 	l.alloc = arena_take(&a, sizeof(*l.alloc) * (l.nb_slots + l.nb_redirects));
 	l.cold = arena_take(&a, sizeof(*l.cold) * l.nb_slots);
-	l.usage = arena_take(&a, sizeof(*l.usage) * l.nb_slots);
+	if (p->state == NULL)
+		l.usage = arena_take(&a, sizeof(*l.usage) * l.nb_slots);
 	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
 	if (external_needed(p->config))
@@ -187,6 +190,8 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
 	csprng_bytes(p->rng, &s->tid_key, sizeof(s->tid_key));
 	shard_tables(s, &l);
+	if (p->state != NULL)
+		state_open(s, p->state);
 	wheel_init(&s->wheel, l.node, l.nb_slots + l.nb_redirects, now_ms);
 	if (l.shared != NULL)
 		shared_init(s, l.shared, &l.of_shared);
@@ -221,6 +226,11 @@ void turn_shard_close(struct turn_shard *s)
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
 			reservation_lapse(s, slot);
+	fold_flush(s->fold);
+}
+
+void turn_shard_keep(struct turn_shard *s)
+{
 	fold_flush(s->fold);
 }
 

@@ -14,6 +14,7 @@
 #include "peers.h"
 #include "redirect.h"
 #include "relayed/shared.h"
+#include "state/record.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "usage.h"
@@ -66,6 +67,7 @@ struct turn_shard {
 	struct shared shared;
 	struct turn_stats stats;
 	struct sums_ahead ahead; // of stats.sums
+	struct state_writer state; // where it writes what survives the process
 	void (*line_made)(void *ctx, uint32_t slot);
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;

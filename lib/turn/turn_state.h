@@ -73,12 +73,12 @@ void turn_state_seal(struct turn_state *a);
 void turn_state_clock(struct turn_state *a, uint64_t boot_ms, uint64_t clock_ms);
 
 // Why an area is not taken up: X(enum, name, meaning).
-#define TURN_STATE_REFUSALS(X)                                                                  \
-	X(TURN_STATE_GOOD, "good", "it is taken up")                                            \
-	X(TURN_STATE_FOREIGN, "foreign", "it is no state area of this program")                 \
-	X(TURN_STATE_LAYOUT_OTHER, "layout", "a version with another layout has written it")    \
-	X(TURN_STATE_TRUNCATED, "truncated", "it is shorter or longer than it says")            \
-	X(TURN_STATE_DAMAGED, "damaged", "its header does not fit its check")                   \
+#define TURN_STATE_REFUSALS(X)                                                                   \
+	X(TURN_STATE_GOOD, "good", "it is taken up")                                             \
+	X(TURN_STATE_FOREIGN, "foreign", "it is no state area of this program")                  \
+	X(TURN_STATE_LAYOUT_OTHER, "layout", "a version with another layout has written it")     \
+	X(TURN_STATE_TRUNCATED, "truncated", "it is shorter than it says")                       \
+	X(TURN_STATE_DAMAGED, "damaged", "its header does not fit its check")                    \
 	X(TURN_STATE_UNFINISHED, "unfinished", "the process that made it died before it was up") \
 	X(TURN_STATE_OTHER_BOOT, "other-boot", "the machine has been restarted since")
 
@@ -127,7 +127,8 @@ void turn_state_about(const void *mem, struct turn_state_about *out);
 	X(TURN_STATE_LOST_PERMISSION, "permission", "a permission past a limit, or unreachable")   \
 	X(TURN_STATE_LOST_CHANNEL, "channel", "a channel that has no place")                       \
 	X(TURN_STATE_LOST_HALF, "half-written", "the process died while it wrote this record")     \
-	X(TURN_STATE_LOST_DAMAGED, "damaged", "the record does not fit its check, or makes no sense")
+	X(TURN_STATE_LOST_DAMAGED, "damaged",                                                      \
+		"the record does not fit its check, or makes no sense")
 
 enum turn_state_loss {
 #define X(id, name, text) id,
@@ -170,7 +171,7 @@ void turn_state_redirects(const struct turn_state_adoption *a, uint32_t nb[TURN_
 // shard that would have had them or else of the first). 0, or ENOMEM; then nothing was taken up.
 int turn_state_adopt(const struct turn_state_adoption *a, struct turn_state_adopted *out);
 
-// --- state/record.c ------------------------------------------------------------------------------
+// --- shard.c -------------------------------------------------------------------------------------
 
 // The end of a shard whose area the next process is to take up: ends and tells nothing that lives.
 // Folded refusals are told. In place of turn_shard_close, worker's lcore or after it has stopped.

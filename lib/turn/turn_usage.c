@@ -58,11 +58,11 @@ static struct usage *usage_at(const struct turn_shard *s, uint32_t slot)
 	return &s->usage[slot];
 }
 
-void usage_begin(struct turn_shard *s, uint32_t slot)
+void usage_begin(struct turn_shard *s, uint32_t slot, uint32_t age_s)
 {
 	const uint32_t now_s = (uint32_t)(s->now_ms / 1000);
 
-	*usage_at(s, slot) = (struct usage){.made_s = now_s, .told_s = (uint16_t)now_s};
+	*usage_at(s, slot) = (struct usage){.made_s = now_s - age_s, .told_s = (uint16_t)now_s};
 }
 
 void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)

@@ -19,8 +19,8 @@ struct usage {
 };
 _Static_assert(sizeof(struct usage) == 32, "what counting costs an allocation");
 
-// Begins the record of a new allocation.
-void usage_begin(struct turn_shard *s, uint32_t slot);
+// Begins the record of an allocation that was made age_s ago.
+void usage_begin(struct turn_shard *s, uint32_t slot, uint32_t age_s);
 // Writes to *out what the allocation of a slot has relayed and lost: of one that is live, or has
 // ended and not been followed by another.
 void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out);

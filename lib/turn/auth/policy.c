@@ -173,11 +173,11 @@ static uint64_t name_hash(const struct turn_policy *p, const void *name, size_t 
 	return hash_bytes(&p->key, name, len);
 }
 
-static uint64_t userhash_hash(const struct turn_policy *p, const uint8_t userhash[32])
+static uint64_t userhash_hash(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
 {
-	const struct addr ident = addr_from_v6(userhash);
+	const struct addr a = addr_from_v6(ident);
 
-	return hash_addr(&p->key, &ident, 0);
+	return hash_addr(&p->key, &a, 0);
 }
 
 const struct policy_user *policy_user_by_name(
@@ -207,6 +207,19 @@ const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const
 			return &p->users[i];
 	}
 	return NULL;
+}
+
+bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
+{
+	const uint64_t h = userhash_hash(p, ident);
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&p->by_hash, h, &it, &i)) {
+		if (memcmp(p->users[i].userhash, ident, TURN_IDENT_LEN) == 0)
+			return true;
+	}
+	return false;
 }
 
 // --- making: users and secrets ------------------------------------------------------------------

@@ -59,6 +59,8 @@ struct turn_policy {
 const struct policy_user *policy_user_by_name(
 	const struct turn_policy *p, const void *name, size_t len);
 const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32]);
+// Whether there is a user with this ident.
+bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
 
 // Whether there is a route to a peer for what a relay address (its index) sends to it.
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);

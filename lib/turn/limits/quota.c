@@ -234,10 +234,10 @@ static struct quota_ref ref_of(
 	};
 }
 
-enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
-	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref)
+enum turn_refusal quota_take_ref(
+	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref)
 {
-	const struct quota_ref r = ref_of(q, ident, source);
+	const struct quota_ref r = *ref;
 	struct stripe *const user = stripe_of(q, r.user);
 	struct stripe *const from = stripe_of(q, r.source);
 	enum turn_refusal why = TURN_GRANTED;
@@ -254,6 +254,15 @@ enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 		why = TURN_REFUSED_QUOTA_TOTAL;
 	}
 	unlock_both(user, from);
+	return why;
+}
+
+enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
+	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref)
+{
+	const struct quota_ref r = ref_of(q, ident, source);
+	const enum turn_refusal why = quota_take_ref(q, l, &r);
+
 	if (why == TURN_GRANTED)
 		*ref = r;
 	return why;

@@ -16,6 +16,9 @@ struct quota_ref {
 // limit, too: see quota.c.) Exact with any number of workers at once; any thread.
 enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref);
+// The same for one that was counted as *ref by a table with the same key.
+enum turn_refusal quota_take_ref(
+	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref);
 // Whether quota_take would count a user and a source as ref.
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref);

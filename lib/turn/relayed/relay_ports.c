@@ -248,6 +248,16 @@ bool relay_ports_take(
 	return true;
 }
 
+bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot)
+{
+	uint64_t early = 0; // it never is
+
+	if (!bitset_has(&p->rested, slot))
+		return false;
+	claim(p, slot, &early);
+	return true;
+}
+
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
 	// a port given back twice would be on a FIFO twice, and later two clients would have it

@@ -46,6 +46,8 @@ struct relay_ports_want {
 // taken, provided that it has rested 1 s; *early counts such ports. False when there is none.
 bool relay_ports_take(struct relay_ports *p, const struct relay_ports_want *want, uint32_t *slot,
 	uint64_t *early);
+// Takes a slot if its port is rested.
+bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot);
 // Gives a slot back; its port rests from now_ms on. Nothing happens if it is not taken.
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
 // Gives back a slot that was not used: its port is as rested as one can be.

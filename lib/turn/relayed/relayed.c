@@ -72,6 +72,18 @@ static enum turn_refusal take_unique(
 	return TURN_REFUSED_RELAY_LOST;
 }
 
+static enum turn_refusal take_shared(struct turn_shard *s, uint32_t number, uint32_t *slot)
+{
+	struct shared *h = &s->shared;
+
+	*slot = pool_take(&h->slots);
+	if (*slot == TURN_NONE)
+		return TURN_REFUSED_NO_MEMORY;
+	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
+	h->address[number].allocations++;
+	return TURN_GRANTED;
+}
+
 enum turn_refusal relayed_take(
 	struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
 {
@@ -79,20 +91,28 @@ enum turn_refusal relayed_take(
 		.kind = kind,
 		.quarantine_s = s->policy->quarantine_s,
 		.now_ms = s->now_ms};
-	struct shared *h = &s->shared;
 	uint32_t number;
 
-	if (h->nb == 0)
+	if (s->shared.nb == 0)
 		return take_unique(s, &want, slot);
 	number = choose(s, is_v4);
 	if (number == TURN_NONE) // there are some of each family that is asked for
 		return TURN_REFUSED_RELAY_LOST;
-	*slot = pool_take(&h->slots);
-	if (*slot == TURN_NONE)
-		return TURN_REFUSED_NO_MEMORY;
-	h->slot[*slot] = (struct shared_slot){.number = (uint16_t)number};
-	h->address[number].allocations++;
-	return TURN_GRANTED;
+	return take_shared(s, number, slot);
+}
+
+enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint32_t *slot)
+{
+	uint16_t port;
+
+	if (s->shared.nb > 0)
+		return turn_relay_map_lost(s->map, s->shared.address[at].at.addr)
+			? TURN_REFUSED_RELAY_LOST
+			: take_shared(s, at, slot);
+	if (turn_relay_map_lost(s->map, turn_relay_map_locate(s->map, s->worker, at, &port)))
+		return TURN_REFUSED_RELAY_LOST;
+	*slot = at;
+	return relay_ports_take_slot(s->ports, at) ? TURN_GRANTED : TURN_REFUSED_NO_PORT;
 }
 
 void relayed_give(struct turn_shard *s, uint32_t slot)

@@ -16,6 +16,10 @@ bool relayed_has_family(const struct turn_shard *s, bool is_v4);
 // TURN_REFUSED_NO_MEMORY when no slot is left for a shared one.
 enum turn_refusal relayed_take(
 	struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot);
+// Takes the slot for a relayed transport address of this shard: at is what turn_relay_map_home says
+// of it, a slot or the number of a shared address. Refusals as of relayed_take;
+// TURN_REFUSED_NO_PORT when it is taken, or still rests.
+enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint32_t *slot);
 // Gives back a slot and its relayed transport address. Everything else of the allocation has ended
 // before.
 void relayed_give(struct turn_shard *s, uint32_t slot);

@@ -3,6 +3,7 @@
 #include "relayed/reservation.h"
 #include "bytes.h"
 #include "shard.h"
+#include "state/writer.h"
 
 // Head of the chain of a token.
 static uint32_t *chain_of(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN])
@@ -29,23 +30,30 @@ bool reservation_token(
 	return true;
 }
 
-bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota)
+void reservation_put(struct turn_shard *s, uint32_t slot, const struct reservation *r)
 {
 	struct turn_cold *c = cold_at(s, slot);
-	uint8_t token[TURN_TOKEN_LEN];
-	uint32_t *head;
+	uint32_t *head = chain_of(s, r->token);
 
-	if (!reservation_token(s, slot - 1, cold_at(s, slot - 1)->made + 1, token))
-		return false;
-	head = chain_of(s, token);
-	c->reserved.quota = *quota;
-	c->reserved.until = (uint32_t)(s->now_ms + TURN_RESERVATION_MS);
+	c->reserved.quota = r->quota;
+	c->reserved.until = (uint32_t)(s->now_ms + r->left_ms);
 	c->reserved.next = *head;
-	memcpy(c->reserved.token, token, TURN_TOKEN_LEN);
+	memcpy(c->reserved.token, r->token, TURN_TOKEN_LEN);
 	*head = slot;
 	*alloc_at(s, slot) = (struct turn_line){0};
 	line_set_state(alloc_at(s, slot), ALLOC_RESERVED);
-	wheel_set(&s->wheel, slot, s->now_ms + TURN_RESERVATION_MS);
+	state_reserved(s, slot, r->left_ms);
+	wheel_set(&s->wheel, slot, s->now_ms + r->left_ms);
+}
+
+bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota)
+{
+	uint8_t token[TURN_TOKEN_LEN];
+	const struct reservation r = {token, *quota, TURN_RESERVATION_MS};
+
+	if (!reservation_token(s, slot - 1, cold_at(s, slot - 1)->made + 1, token))
+		return false;
+	reservation_put(s, slot, &r);
 	return true;
 }
 
@@ -68,6 +76,7 @@ void reservation_take(struct turn_shard *s, uint32_t slot)
 	while (*link != slot)
 		link = &cold_at(s, *link)->reserved.next;
 	*link = cold_at(s, slot)->reserved.next;
+	state_ended(s, slot);
 	wheel_cancel(&s->wheel, slot);
 	line_set_state(alloc_at(s, slot), ALLOC_FREE);
 }

@@ -8,10 +8,18 @@
 #define TURN_RESERVATION_MS (60 * 1000) // RFC 8656 7.2: at least 30 seconds
 #define TURN_TOKEN_LEN 8
 
+struct reservation {
+	const uint8_t *token; // TURN_TOKEN_LEN bytes
+	struct quota_ref quota; // where it is counted
+	uint32_t left_ms;
+};
+
 // Reserves an odd slot, which the caller has taken, under the token of the allocation that will be
 // made on the even one. A reservation counts in the quota like an allocation. False when libcrypto
 // fails.
 bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota);
+// Reserves a slot, which the caller has taken, under a token, for left_ms.
+void reservation_put(struct turn_shard *s, uint32_t slot, const struct reservation *r);
 // The token of the allocation on an even slot whose `made` has this value. The token is not kept
 // but computed again, so that a retransmission gets the same one. False when libcrypto fails.
 bool reservation_token(

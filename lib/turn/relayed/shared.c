@@ -6,6 +6,7 @@
 #include "relayed/shared.h"
 #include "relayed/relay_map.h"
 #include "shard.h"
+#include "state/writer.h"
 
 // --- memory -------------------------------------------------------------------------------------
 
@@ -211,8 +212,10 @@ uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpo
 void shared_keep(struct turn_shard *s, uint32_t endpoint)
 {
 	struct shared_endpoint *e = &s->shared.endpoint[endpoint];
-	uint32_t *head = &s->shared.of_permission[peers_permission_find(s, e->slot, &e->addr)];
+	const uint32_t permission = peers_permission_find(s, e->slot, &e->addr);
+	uint32_t *head = &s->shared.of_permission[permission];
 
+	state_endpoint(s, endpoint, permission);
 	e->links.child[0] = *head;
 	*head = endpoint;
 }
@@ -222,6 +225,7 @@ void shared_withdraw(struct turn_shard *s, uint32_t endpoint)
 	struct shared *h = &s->shared;
 	const struct shared_endpoint *e = &h->endpoint[endpoint];
 
+	state_endpoint_gone(s, endpoint);
 	share_give(&h->share, cold_at(s, e->slot)->quota_user, h->slot[e->slot].endpoints);
 	holdings_remove(&h->holdings, who_has(s, e->slot, &e->addr, e->port));
 	table_remove(&h->table, endpoint_hash(s, e->number, &e->addr, e->port), endpoint);

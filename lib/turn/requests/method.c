@@ -153,7 +153,7 @@ static enum turn_refusal allocate_on(struct turn_request *r, uint32_t slot, cons
 {
 	struct turn_shard *s = r->s;
 	const struct alloc_new n = {.slot = slot,
-		.lifetime_s = w->lifetime_s,
+		.lifetime_ms = w->lifetime_s * 1000,
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
 		.quota = *quota,
@@ -336,14 +336,14 @@ static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct
 	return why;
 }
 
-// Judges a decoded peer. Also when its canonical form is of the other family, it is of the wrong
-// one. (An IPv6 address that carries an IPv4 address is judged as that IPv4 address first.)
-static enum turn_refusal peer_admit(
-	struct turn_request *r, const struct endpoint *peer, uint16_t port)
+// Also when its canonical form is of the other family, it is of the wrong one. (An IPv6 address
+// that carries an IPv4 address is judged as that IPv4 address first.)
+enum turn_refusal method_peer_admit(
+	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer, uint16_t port)
 {
-	const bool is_same = addr_is_v4(&peer->addr) == alloc_is_v4(r->s, r->slot);
+	const bool is_same = addr_is_v4(&peer->addr) == alloc_is_v4(s, slot);
 
-	switch (turn_policy_peer(r->s->policy, &peer->addr, port)) {
+	switch (turn_policy_peer(s->policy, &peer->addr, port)) {
 	case TURN_PEER_NEVER:
 	case TURN_PEER_DENY:
 		return TURN_REFUSED_PEER_DENIED;
@@ -354,7 +354,7 @@ static enum turn_refusal peer_admit(
 	}
 	if (!is_same)
 		return TURN_REFUSED_PEER_FAMILY;
-	if (policy_reaches(r->s->policy, alloc_relay_index(r->s, r->slot), &peer->addr))
+	if (policy_reaches(s->policy, alloc_relay_index(s, slot), &peer->addr))
 		return TURN_GRANTED;
 	return TURN_REFUSED_PEER_UNREACHABLE;
 }
@@ -373,7 +373,7 @@ static enum turn_refusal peers_wanted(struct turn_request *r)
 		// 0.
 		if (why == TURN_GRANTED) {
 			peer.addr = external_meant(&r->s->policy->external, &peer.addr);
-			why = peer_admit(r, &peer, 1);
+			why = method_peer_admit(r->s, r->slot, &peer, 1);
 		}
 		if (why != TURN_GRANTED)
 			return why;
@@ -464,15 +464,16 @@ enum turn_refusal method_create_permission(struct turn_request *r)
 // form before cannot know that it has a channel to it. It has asked for nothing wrong, and can do
 // without.
 static enum turn_refusal binding_clash(
-	struct turn_request *r, uint16_t number, const struct endpoint *peer, uint8_t form)
+	const struct turn_request *r, const struct peers_channel *want)
 {
 	const struct turn_shard *s = r->s;
-	const uint32_t by_number = peers_channel_by_number(s, r->slot, number);
-	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, peer);
+	const uint32_t by_number = peers_channel_by_number(s, r->slot, want->number);
+	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, &want->peer);
 
 	if (by_number == by_peer)
 		return TURN_GRANTED;
-	if (by_number != TURN_NONE || s->channel_form == NULL || s->channel_form[by_peer] == form)
+	if (by_number != TURN_NONE || s->channel_form == NULL ||
+		s->channel_form[by_peer] == want->form)
 		return TURN_REFUSED_CHANNEL_CLASH;
 	return TURN_REFUSED_CHANNEL_FORM;
 }
@@ -490,18 +491,17 @@ static bool number_valid(const struct turn_request *r, uint16_t number)
 }
 
 // Binds the channel and, on a shared address, registers its peer: it does both or neither.
-static enum turn_refusal bind_channel(
-	struct turn_request *r, uint16_t number, const struct endpoint *peer)
+static enum turn_refusal bind_channel(struct turn_request *r, const struct peers_channel *want)
 {
 	struct turn_shard *s = r->s;
 	uint32_t endpoint;
 	enum turn_refusal why;
 
 	if (s->shared.nb == 0)
-		return peers_channel_set(s, r->slot, number, peer);
-	switch (shared_ask(s, r->slot, peer)) {
+		return peers_channel_set(s, r->slot, want);
+	switch (shared_ask(s, r->slot, &want->peer)) {
 	case SHARED_OURS:
-		return peers_channel_set(s, r->slot, number, peer);
+		return peers_channel_set(s, r->slot, want);
 	case SHARED_COLLISION:
 		// not 400, at which a client would give up all its other peers (RFC 8656 12.3)
 		return TURN_REFUSED_SHARED_PEER;
@@ -512,10 +512,10 @@ static enum turn_refusal bind_channel(
 	case SHARED_FREE:
 		break;
 	}
-	endpoint = shared_register(s, r->slot, peer);
+	endpoint = shared_register(s, r->slot, &want->peer);
 	if (endpoint == TURN_NONE)
 		return TURN_REFUSED_SHARED_FULL;
-	why = peers_channel_set(s, r->slot, number, peer);
+	why = peers_channel_set(s, r->slot, want);
 	if (why == TURN_GRANTED)
 		shared_keep(s, endpoint);
 	else
@@ -526,30 +526,24 @@ static enum turn_refusal bind_channel(
 enum turn_refusal method_channel_bind(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
-	struct endpoint peer;
+	struct peers_channel want;
 	uint32_t value;
-	uint16_t number;
-	uint8_t form;
 	enum turn_refusal why;
 
 	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
 		return TURN_REFUSED_MALFORMED;
-	number = (uint16_t)(value >> 16);
-	if (!number_valid(r, number))
+	want.number = (uint16_t)(value >> 16);
+	if (!number_valid(r, want.number))
 		return TURN_REFUSED_CHANNEL_NUMBER;
-	why = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &peer);
+	why = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &want.peer);
 	if (why != TURN_GRANTED)
 		return why;
-	form = external_form(&r->s->policy->external, &peer.addr);
-	peer.addr = external_meant(&r->s->policy->external, &peer.addr);
-	why = peer_admit(r, &peer, peer.port);
+	want.form = external_form(&r->s->policy->external, &want.peer.addr);
+	want.peer.addr = external_meant(&r->s->policy->external, &want.peer.addr);
+	why = method_peer_admit(r->s, r->slot, &want.peer, want.peer.port);
 	if (why != TURN_GRANTED)
 		return why;
 	peers_settle(r->s, r->slot);
-	why = binding_clash(r, number, &peer, form);
-	if (why == TURN_GRANTED)
-		why = bind_channel(r, number, &peer);
-	if (why == TURN_GRANTED && r->s->channel_form != NULL)
-		r->s->channel_form[peers_channel_by_number(r->s, r->slot, number)] = form;
-	return why;
+	why = binding_clash(r, &want);
+	return why == TURN_GRANTED ? bind_channel(r, &want) : why;
 }

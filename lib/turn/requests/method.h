@@ -17,3 +17,7 @@ enum turn_refusal method_channel_bind(struct turn_request *r);
 // relayed transport address.
 enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t slot,
 	const struct stun_msg *m, uint16_t off, struct endpoint *peer);
+// Judges a peer that an allocation asks for: its address in canonical form, and a port for the
+// policy.
+enum turn_refusal method_peer_admit(
+	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer, uint16_t port);

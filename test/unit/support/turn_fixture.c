@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "addr_text.h"
+#include "turn_state.h"
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
 
@@ -141,27 +142,30 @@ void fixture_open(struct fixture *f, const struct turn_config *config, uint64_t 
 void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	const struct turn_shard_params *sizes, uint64_t seed)
 {
-	struct hash_key key;
-	uint8_t boot_key[32];
+	struct turn_state_keys keys;
 	uint32_t slots = 0;
 
 	*f = (struct fixture){.config = *config,
-		.params = {.redirects = sizes->redirects, .client_key = sizes->client_key},
+		.params = {.redirects = sizes->redirects,
+			.client_key = sizes->client_key,
+			.state = sizes->state},
 		.rand = {seed},
 		.now_ms = FIXTURE_NOW_MS,
 		.wall_s = FIXTURE_WALL_S};
-	test_rand_fill(&f->rand, &key, sizeof(key));
-	test_rand_fill(&f->rand, boot_key, sizeof(boot_key));
+	test_rand_fill(&f->rand, &keys.quota, sizeof(keys.quota));
+	test_rand_fill(&f->rand, keys.boot, sizeof(keys.boot));
+	if (sizes->state != NULL)
+		turn_state_keys_of(sizes->state, &keys);
 	f->crypto = stun_crypto_create();
 	assert_non_null(f->crypto);
-	f->policy = turn_policy_create(&f->config, f->crypto, boot_key);
+	f->policy = turn_policy_create(&f->config, f->crypto, keys.boot);
 	stun_crypto_free(f->crypto);
 	f->map = turn_relay_map_create(&f->config);
 	assert_non_null(f->policy);
 	assert_non_null(f->map);
 	for (uint32_t w = 0; w < config->workers; w++)
 		slots += turn_relay_map_slots(f->map, w);
-	f->quota = turn_quota_create(slots, &key);
+	f->quota = turn_quota_create(slots, &keys.quota);
 	assert_non_null(f->quota);
 	shard_open(f, 0);
 }
@@ -172,6 +176,9 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 		.policy = first->policy,
 		.map = first->map,
 		.quota = first->quota,
+		.params = {.redirects = first->params.redirects,
+			.client_key = first->params.client_key,
+			.state = first->params.state},
 		.rand = {first->rand.s + worker},
 		.now_ms = first->now_ms,
 		.wall_s = first->wall_s,
@@ -182,13 +189,19 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 void fixture_close(struct fixture *f)
 {
 	turn_shard_close(f->shard);
+	if (f->shares == NULL) // every shard has given back its quota
+		assert_int_equal(turn_quota_total(f->quota), 0);
+	fixture_forget(f);
+}
+
+void fixture_forget(struct fixture *f)
+{
 	free(f->shard);
 	f->shard = NULL;
 	stun_crypto_free(f->crypto);
 	free(f->datagram);
 	if (f->shares != NULL)
 		return;
-	assert_int_equal(turn_quota_total(f->quota), 0); // every shard has given back its quota
 	turn_policy_free(f->policy);
 	turn_relay_map_free(f->map);
 	turn_quota_free(f->quota);

@@ -93,7 +93,8 @@ struct turn_config fixture_config(void);
 
 // Makes the shard and everything around it.
 void fixture_open(struct fixture *f, const struct turn_config *config, uint64_t seed);
-// The same, with the sizes of its pools given (the other members of sizes are ignored).
+// The same, with redirects, client_key and state of sizes (the other members are ignored). With a
+// state area it has the keys of that area.
 void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	const struct turn_shard_params *sizes, uint64_t seed);
 // Makes another worker's shard of the same server. It uses the policy, map and quota of first,
@@ -103,6 +104,8 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 struct fixture_client fixture_open_ivan(struct fixture *f);
 // Frees everything, and asserts that the shard has given all back.
 void fixture_close(struct fixture *f);
+// Frees everything, as when a process dies: nothing is given back, nothing is told.
+void fixture_forget(struct fixture *f);
 // Teardown of a test: closes the fixture that *state points at.
 int fixture_teardown(void **state);
 

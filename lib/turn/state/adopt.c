@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes up the allocations and reservations of an old state area. Each goes through the calls that
+// a request would have made: quota, relay port, client table. A record says what was asked for, and
+// never how tables or trees were linked.
+#include "state/adopt.h"
+
+#include <errno.h>
+
+#include "relayed/relayed.h"
+#include "relayed/reservation.h"
+#include "shard.h"
+
+// --- what has no place --------------------------------------------------------------------------
+
+static enum turn_end end_of(enum turn_state_loss why)
+{
+	switch (why) {
+	case TURN_STATE_LOST_EXPIRED:
+		return TURN_END_EXPIRED;
+	case TURN_STATE_LOST_STREAM:
+		return TURN_END_CONNECTION;
+	case TURN_STATE_LOST_USER:
+		return TURN_END_USER;
+	case TURN_STATE_LOST_QUOTA:
+		return TURN_END_QUOTA;
+	default:
+		return TURN_END_RESTART;
+	}
+}
+
+static void usage_read(const struct adopt *d, uint32_t slot, struct turn_usage *out)
+{
+	const struct usage *u = (const struct usage *)state_at(d->h, d->part->usage_at) + slot;
+
+	for (unsigned int leg = 0; leg < 2; leg++) {
+		out->leg[leg].datagrams = u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS;
+		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES;
+	}
+	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+		out->lost[i] = u->lost[i];
+}
+
+static uint32_t age_s(const struct adopt *d, const struct state_alloc *r)
+{
+	return d->a->boot_ms > r->made_ms ? (uint32_t)((d->a->boot_ms - r->made_ms) / 1000) : 0;
+}
+
+// Tells that an allocation of the old area has ended; it keeps the id under which its making was
+// told.
+static void gone(
+	struct adopt *d, const struct state_alloc *r, uint32_t slot, enum turn_state_loss why)
+{
+	struct turn_shard *s = d->a->shards[0];
+	const int listener = d->listener[r->listener];
+	struct turn_event e;
+
+	adopt_lost(d, why);
+	if (s->event == NULL)
+		return;
+	e = (struct turn_event){.at_ms = s->now_ms,
+		.wall_s = s->wall_s,
+		.id = (uint64_t)d->worker << 58 | (uint64_t)slot << 32 | r->made,
+		.client = {r->client, r->client_port},
+		.relay = {*state_relay(d->h, r->relay), r->relay_port},
+		.kind = TURN_EVENT_ENDED,
+		.listener = listener >= 0 ? (uint8_t)listener : UINT8_MAX,
+		.proved = true,
+		.why = (uint16_t)end_of(why),
+		.lifetime_s = age_s(d, r),
+		.name_len = r->name_len};
+	e.relay.addr = external_told(&s->policy->external, &e.relay.addr);
+	memcpy(e.name, r->name, r->name_len);
+	usage_read(d, slot, &e.usage);
+	s->event(s->ctx, &e);
+}
+
+void adopt_notes(struct adopt *d, struct turn_shard *s)
+{
+	struct turn_redirect_note note[TURN_NOTES_MAX];
+	const unsigned int n = turn_redirect_notes(s, note, TURN_NOTES_MAX);
+
+	for (unsigned int i = 0; i < n; i++)
+		turn_redirect_apply(d->a->shards[note[i].to], &note[i]);
+}
+
+void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
+{
+	struct turn_shard *s = d->a->shards[p->worker];
+
+	alloc_end(s, p->slot, why);
+	adopt_notes(d, s);
+	d->out->allocations--;
+	p->is_taken_up = false;
+}
+
+// --- allocations --------------------------------------------------------------------------------
+
+// What keeps an allocation from being taken up that can be told before anything is taken;
+// TURN_STATE_LOST_END when nothing does.
+static enum turn_state_loss refused(
+	const struct adopt *d, const struct state_alloc *r, struct adopt_home *home)
+{
+	const struct turn_policy *p = d->a->shards[0]->policy;
+
+	if (adopt_left(d, r->word, UINT32_MAX) == 0)
+		return TURN_STATE_LOST_EXPIRED;
+	if (state_listener(d->h, r->listener)->transport != TURN_OVER_UDP)
+		return TURN_STATE_LOST_STREAM;
+	if (d->listener[r->listener] < 0)
+		return TURN_STATE_LOST_LISTENER;
+	if (!adopt_home(d, r, home))
+		return TURN_STATE_LOST_RELAY;
+	if ((r->flags & STATE_REST) != 0 ? p->nb_secrets == 0 : !policy_has_ident(p, r->ident))
+		return TURN_STATE_LOST_USER;
+	return TURN_STATE_LOST_END;
+}
+
+static struct turn_cred cred_of(const struct state_alloc *r)
+{
+	struct turn_cred c = {.alg = r->alg,
+		.rest = (r->flags & STATE_REST) != 0,
+		.rfc8489 = (r->flags & STATE_RFC8489) != 0,
+		.name_len = r->name_len};
+
+	memcpy(c.ident, r->ident, sizeof(c.ident));
+	memcpy(c.mac, r->mac, sizeof(c.mac));
+	memcpy(c.name, r->name, sizeof(c.name));
+	return c;
+}
+
+// The client as a shard sees it whose allocation is taken up on worker owner. Its home leads it
+// there when that is another worker.
+static struct turn_view view_of(
+	const struct adopt *d, const struct state_alloc *r, const struct turn_shard *s)
+{
+	const uint8_t listener = (uint8_t)d->listener[r->listener];
+	const struct endpoint client = {r->client, r->client_port};
+	struct turn_view v = {.src = r->client, .src_port = r->client_port, .listener = listener};
+	const unsigned int home = d->a->home(d->a->ctx, &client, listener);
+
+	v.hash = shard_client_hash(s, &v.src, v.src_port, listener);
+	v.via = home == s->worker || home >= s->workers ? TURN_NO_WORKER : (uint8_t)home;
+	return v;
+}
+
+// Makes the redirect that leads the client to its allocation, if it needs one.
+static bool redirect(struct adopt *d, const struct turn_view *v, const struct turn_shard *s)
+{
+	struct turn_shard *home = v->via != TURN_NO_WORKER ? d->a->shards[v->via] : NULL;
+
+	return home == NULL ||
+		(alloc_lookup(home, v) == TURN_NONE && redirect_make(home, v, s->worker));
+}
+
+// What the slot has counted before goes on.
+static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t slot, uint32_t old)
+{
+	const struct usage *was = (const struct usage *)state_at(d->h, d->part->usage_at) + old;
+	struct usage *u = &s->usage[slot];
+
+	memcpy(u->bytes, was->bytes, sizeof(u->bytes));
+	memcpy(u->datagrams, was->datagrams, sizeof(u->datagrams));
+	memcpy(u->lost, was->lost, sizeof(u->lost));
+}
+
+// Makes the allocation on a slot that is taken and counted in the quota. False when there is no
+// room; then only the redirect may be left.
+static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
+	const struct alloc_new *n, struct turn_shard *s)
+{
+	const struct turn_view v = view_of(d, r, s);
+
+	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s))
+		return false;
+	if (s->worker == d->worker && n->slot == old) // it keeps its id
+		cold_at(s, n->slot)->made = r->made - 1;
+	if (!alloc_make(s, &v, n)) {
+		redirect_note(s, v.via, &v, 0);
+		adopt_notes(d, s);
+		return false;
+	}
+	adopt_notes(d, s);
+	usage_take_up(d, s, n->slot, old);
+	s->stats.allocations_total--; // counts those that requests have made
+	d->out->redirects += v.via != TURN_NO_WORKER;
+	return true;
+}
+
+// Takes up an allocation that `refused` has nothing against. Why not; TURN_STATE_LOST_END: it is
+// taken up.
+static enum turn_state_loss alloc_place(
+	struct adopt *d, const struct state_alloc *r, uint32_t old, const struct adopt_home *home)
+{
+	struct turn_shard *s = d->a->shards[home->worker];
+	const struct turn_limits *l = &s->policy->limits;
+	const struct turn_cred cred = cred_of(r);
+	struct alloc_new n = {
+		.lifetime_ms = adopt_left(d, r->word, l->lifetime_max_s * UINT64_C(1000)),
+		.age_s = age_s(d, r),
+		.tid = r->tid,
+		.cred = &cred,
+		.quota = {r->user, quota_source(s->quota, &r->client)}};
+
+	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
+		return TURN_STATE_LOST_QUOTA;
+	if (relayed_take_at(s, home->at, &n.slot) != TURN_GRANTED) {
+		quota_give(s->quota, &n.quota);
+		return TURN_STATE_LOST_PORT;
+	}
+	if (!alloc_take_up(d, r, old, &n, s)) {
+		relayed_give(s, n.slot);
+		quota_give(s->quota, &n.quota);
+		return TURN_STATE_LOST_ROOM;
+	}
+	d->place[old] = (struct adopt_place){r->made, n.slot, s->worker, true};
+	d->out->allocations++;
+	return TURN_STATE_LOST_END;
+}
+
+// --- reservations, ports that rest --------------------------------------------------------------
+
+// A token names the worker that has it. If another one owns the port now, nobody finds it.
+static bool reservation_place(struct adopt *d, const struct state_alloc *r,
+	const struct adopt_home *home, uint32_t left_ms)
+{
+	struct turn_shard *s = d->a->shards[home->worker];
+	const struct reservation made = {r->token, {r->user, r->source}, left_ms};
+	uint32_t slot;
+
+	if (r->token[0] != s->worker || s->shared.nb > 0 ||
+		quota_take_ref(s->quota, &s->policy->limits, &made.quota) != TURN_GRANTED)
+		return false;
+	if (relayed_take_at(s, home->at, &slot) != TURN_GRANTED) {
+		quota_give(s->quota, &made.quota);
+		return false;
+	}
+	reservation_put(s, slot, &made);
+	d->out->reservations++;
+	return true;
+}
+
+static void reservation_take_up(struct adopt *d, const struct state_alloc *r)
+{
+	const uint32_t left_ms = adopt_left(d, r->word, TURN_RESERVATION_MS);
+	struct adopt_home home;
+
+	if (left_ms > 0 && (!adopt_home(d, r, &home) || !reservation_place(d, r, &home, left_ms)))
+		adopt_lost(d, TURN_STATE_LOST_RESERVATION);
+}
+
+// The port of an allocation that has ended goes on resting: anew, so that the ports rest in the
+// order in which they are given back.
+static void rest_on(struct adopt *d, const struct state_alloc *r)
+{
+	const uint64_t ended_ms = state_time(r->word) & ~STATE_ENDED;
+	const uint64_t rest_ms = d->a->shards[0]->policy->quarantine_s * UINT64_C(1000);
+	struct turn_shard *s;
+	struct adopt_home home;
+	uint32_t slot;
+
+	if (d->a->boot_ms - ended_ms >= rest_ms || !adopt_home(d, r, &home))
+		return;
+	s = d->a->shards[home.worker];
+	if (s->shared.nb > 0 || relayed_take_at(s, home.at, &slot) != TURN_GRANTED)
+		return;
+	relayed_give(s, slot);
+	d->out->resting++;
+}
+
+static void slot_take_up(struct adopt *d, uint32_t slot)
+{
+	enum turn_state_loss why;
+	struct state_alloc r;
+	struct adopt_home home;
+
+	switch (adopt_read(d, slot, &r)) {
+	case ADOPT_NONE:
+		return;
+	case ADOPT_ENDED:
+		return rest_on(d, &r);
+	case ADOPT_GOOD:
+		break;
+	}
+	if (r.kind == STATE_RESERVATION)
+		return reservation_take_up(d, &r);
+	why = refused(d, &r, &home);
+	if (why == TURN_STATE_LOST_END)
+		why = alloc_place(d, &r, slot, &home);
+	if (why != TURN_STATE_LOST_END)
+		gone(d, &r, slot, why);
+}
+
+// --- all ----------------------------------------------------------------------------------------
+
+static void worker_take_up(struct adopt *d, unsigned int worker, uint64_t *done, uint64_t all)
+{
+	adopt_worker(d, worker);
+	for (uint32_t slot = 0; slot < d->part->nb_slots; slot++) {
+		slot_take_up(d, slot);
+		if (++*done % TURN_STATE_STEP == 0 && d->a->progress != NULL)
+			d->a->progress(d->a->ctx, *done, all);
+	}
+	adopt_peers(d);
+}
+
+int turn_state_adopt(const struct turn_state_adoption *a, struct turn_state_adopted *out)
+{
+	struct adopt d = {.a = a, .out = out, .h = a->area};
+	struct turn_state_about about;
+	uint64_t done = 0;
+
+	*out = (struct turn_state_adopted){0};
+	if (!adopt_open(&d)) {
+		adopt_close(&d);
+		return ENOMEM;
+	}
+	turn_state_about(a->area, &about);
+	for (unsigned int w = 0; w < a->config->workers; w++)
+		turn_shard_round(a->shards[w], a->clock_ms, a->wall_s);
+	for (unsigned int w = 0; w < d.h->workers; w++)
+		worker_take_up(&d, w, &done, about.slots);
+	adopt_close(&d);
+	return 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes up the permissions, the peers on shared addresses and the channels of allocations that were
+// taken up. Each has to pass what a CreatePermission, Send or ChannelBind would have to.
+#include "state/adopt.h"
+
+#include "peers.h"
+#include "relayed/shared.h"
+#include "requests/method.h"
+#include "shard.h"
+
+static const struct state_permission *permission_at(const struct adopt *d, uint32_t i)
+{
+	return (const struct state_permission *)state_at(d->h, d->part->permission_at) + i;
+}
+
+// The allocation that a record belongs to; NULL when that is over or was not taken up.
+static struct adopt_place *place_of(struct adopt *d, uint32_t slot, uint32_t made)
+{
+	struct adopt_place *p = slot < d->part->nb_slots ? &d->place[slot] : NULL;
+
+	return p != NULL && p->is_taken_up && p->made == made ? p : NULL;
+}
+
+// --- permissions --------------------------------------------------------------------------------
+
+static void permission_take_up(struct adopt *d, uint32_t i)
+{
+	const struct state_permission r = *permission_at(d, i);
+	const uint64_t digest = state_digest_permission(&d->h->record_key, &r);
+	const struct endpoint peer = {r.peer, 1};
+	enum turn_refusal why;
+	struct adopt_place *p;
+	struct turn_shard *s;
+
+	if (adopt_word(d, r.word, digest, STATE_PLACE_PERMISSION | i) != ADOPT_GOOD)
+		return;
+	p = place_of(d, r.slot, r.made);
+	if (p == NULL)
+		return;
+	s = d->a->shards[p->worker];
+	why = method_peer_admit(s, p->slot, &peer, 1);
+	if (why == TURN_REFUSED_PEER_DENIED) { // as after a reload
+		adopt_lost(d, TURN_STATE_LOST_PEER);
+		return adopt_end(d, p, TURN_END_PEER);
+	}
+	if (why != TURN_GRANTED || peers_permission_find(s, p->slot, &r.peer) != TURN_NONE ||
+		!peers_permissions_fit(s, p->slot, 1) ||
+		peers_permission_put(s, p->slot, &r.peer,
+			adopt_left(d, r.word, TURN_PERMISSION_MS)) == TURN_NONE)
+		return adopt_lost(d, TURN_STATE_LOST_PERMISSION);
+	d->out->permissions++;
+}
+
+// The address of the permission that a record of this allocation names, if it was taken up.
+static bool peer_of(struct adopt *d, const struct state_channel *r, const struct adopt_place *p,
+	struct addr *out)
+{
+	const struct state_permission *m =
+		r->permission < d->part->nb_permissions ? permission_at(d, r->permission) : NULL;
+
+	if (m == NULL || m->slot != r->slot || m->made != r->made)
+		return false;
+	*out = m->peer;
+	return peers_permission_find(d->a->shards[p->worker], p->slot, out) != TURN_NONE;
+}
+
+// --- peers on shared addresses ------------------------------------------------------------------
+
+static void endpoint_take_up(struct adopt *d, uint32_t i)
+{
+	const struct state_channel r =
+		((const struct state_channel *)state_at(d->h, d->part->endpoint_at))[i];
+	const uint64_t digest = state_digest_channel(&d->h->record_key, &r);
+	struct endpoint peer = {.port = r.port};
+	struct adopt_place *p;
+	struct turn_shard *s;
+	uint32_t endpoint = TURN_NONE;
+
+	if (adopt_word(d, r.word, digest, STATE_PLACE_ENDPOINT | i) != ADOPT_GOOD)
+		return;
+	p = place_of(d, r.slot, r.made);
+	if (p == NULL)
+		return;
+	s = d->a->shards[p->worker];
+	if (s->shared.nb > 0 && peer_of(d, &r, p, &peer.addr) &&
+		shared_ask(s, p->slot, &peer) == SHARED_FREE)
+		endpoint = shared_register(s, p->slot, &peer);
+	if (endpoint == TURN_NONE)
+		return adopt_lost(d, TURN_STATE_LOST_CHANNEL);
+	shared_keep(s, endpoint);
+	d->out->endpoints++;
+}
+
+// --- channels -----------------------------------------------------------------------------------
+
+static bool channel_place(
+	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms)
+{
+	const uint16_t max = s->policy->rfc5766_channels ? CHANNEL_MAX_RFC5766 : CHANNEL_MAX;
+
+	return want->number >= CHANNEL_MIN && want->number <= max &&
+		method_peer_admit(s, slot, &want->peer, want->peer.port) == TURN_GRANTED &&
+		peers_channel_by_number(s, slot, want->number) == TURN_NONE &&
+		peers_channel_by_peer(s, slot, &want->peer) == TURN_NONE &&
+		(s->shared.nb == 0 || shared_ask(s, slot, &want->peer) == SHARED_OURS) &&
+		peers_channel_put(s, slot, want, left_ms) == TURN_GRANTED;
+}
+
+static void channel_take_up(struct adopt *d, uint32_t i)
+{
+	const struct state_channel r =
+		((const struct state_channel *)state_at(d->h, d->part->channel_at))[i];
+	const uint64_t digest = state_digest_channel(&d->h->record_key, &r);
+	const uint32_t left_ms = adopt_left(d, r.word, TURN_CHANNEL_MS);
+	struct peers_channel want = {.peer.port = r.port, .number = r.number, .form = r.form};
+	struct adopt_place *p;
+
+	if (adopt_word(d, r.word, digest, STATE_PLACE_CHANNEL | i) != ADOPT_GOOD || left_ms == 0)
+		return;
+	p = place_of(d, r.slot, r.made);
+	if (p == NULL)
+		return;
+	if (!peer_of(d, &r, p, &want.peer.addr) ||
+		!channel_place(d->a->shards[p->worker], p->slot, &want, left_ms))
+		return adopt_lost(d, TURN_STATE_LOST_CHANNEL);
+	d->out->channels++;
+}
+
+void adopt_peers(struct adopt *d)
+{
+	for (uint32_t i = 0; i < d->part->nb_permissions; i++)
+		if (permission_at(d, i)->word != STATE_EMPTY)
+			permission_take_up(d, i);
+	for (uint32_t i = 0; i < d->part->nb_endpoints; i++)
+		endpoint_take_up(d, i);
+	for (uint32_t i = 0; i < d->part->nb_channels; i++)
+		channel_take_up(d, i);
+}

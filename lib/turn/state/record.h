@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state area as it lies in memory: its header, its tables, and records of fixed size that check
+// themselves. Whatever is changed here changes the layout (TURN_STATE_LAYOUT). PURE
+#pragma once
+
+#include "stun.h"
+#include "turn_relay_map.h"
+#include "turn_state.h"
+#include "usage.h"
+
+// A record counts when its first word says so:
+//
+//	63      the allocation has ended, and its port rests from the time on
+//	24..62  time in milliseconds of CLOCK_BOOTTIME: when it expires, or ended
+//	 0..23  check: a keyed hash over body, place and time
+//
+// 0 is no record. STATE_WRITING is one that is being written; no check goes with the time 0.
+// A writer sets STATE_WRITING, then the body, then the word. A process dies at one point in each of
+// its threads, and memory keeps all that was stored before: so the order of stores is all it takes.
+#define STATE_EMPTY UINT64_C(0)
+#define STATE_WRITING UINT64_C(1)
+#define STATE_ENDED (UINT64_C(1) << 63)
+#define STATE_TIME_SHIFT 24
+#define STATE_TIME_MASK ((UINT64_C(1) << 39) - 1) // 17 years
+
+enum state_kind { STATE_ALLOCATION = 1, STATE_RESERVATION = 2 };
+
+#define STATE_REST 1 // flags of a state_alloc
+#define STATE_RFC8489 2
+
+// An allocation, or a reserved port. One for each slot of a shard.
+struct state_alloc {
+	uint64_t word;
+	uint64_t digest; // keyed hash of all that follows
+	uint64_t made_ms; // CLOCK_BOOTTIME when it was made
+	uint64_t user; // as quota counts it
+	struct addr client;
+	union {
+		uint8_t ident[TURN_IDENT_LEN]; // allocation
+		struct { // reservation
+			uint64_t source; // as quota counts it
+			uint8_t token[8];
+		};
+	};
+	uint32_t made; // how many allocations the slot has had
+	uint16_t client_port, relay_port;
+	uint16_t relay; // index into the table of relay addresses
+	uint8_t listener; // index into the table of listeners
+	uint8_t kind; // enum state_kind
+	uint8_t flags, alg, name_len, spare;
+	uint8_t tid[STUN_TID_LEN]; // of the Allocate
+	uint8_t mac[STUN_REST_MAC_LEN];
+	char name[TURN_NAME_LEN];
+	// Room for what comes: a second relayed transport address, a realm, a ticket. All 0.
+	uint16_t relay2, relay2_port, realm, spare2;
+	uint8_t ticket[16];
+	uint8_t spare3[4];
+};
+_Static_assert(sizeof(struct state_alloc) == 160, "what an allocation takes in the area");
+
+// A permission. It belongs to the allocation of the slot that has this number (made), and to no
+// later one; so nobody has to end it when the allocation ends.
+struct state_permission {
+	uint64_t word;
+	struct addr peer;
+	uint32_t slot, made;
+};
+_Static_assert(sizeof(struct state_permission) == 32, "what a permission takes in the area");
+
+// A channel, or (in an array of its own, with number 0) a peer registered on a shared address.
+struct state_channel {
+	uint64_t word;
+	uint32_t slot, made;
+	uint32_t permission; // index of the permission of its peer
+	uint16_t number, port;
+	uint8_t form; // external_form
+	uint8_t spare[7];
+};
+_Static_assert(sizeof(struct state_channel) == 32, "what a channel takes in the area");
+
+struct state_listener {
+	struct addr addr;
+	uint16_t port;
+	uint8_t transport; // enum turn_transport
+	uint8_t spare[5];
+};
+
+// Where the records of a worker lie, in bytes from the start of the area, and how many there are.
+struct state_part {
+	uint64_t alloc_at, usage_at, permission_at, channel_at, endpoint_at;
+	uint32_t nb_slots, nb_permissions, nb_channels, nb_endpoints;
+};
+
+#define STATE_MAGIC "SRstate"
+
+struct state_header {
+	char magic[8];
+	uint32_t layout; // TURN_STATE_LAYOUT
+	uint32_t workers;
+	uint64_t layout_digest; // turn_state_digest
+	uint64_t size; // of the area
+	uint64_t check; // hash of header and tables, without check and without what can change
+	uint64_t listeners_at, relay_at, parts_at; // the tables
+	uint32_t nb_listeners, nb_relay;
+	uint32_t shared; // 1: relay ports are shared
+	uint32_t spare;
+	char version[TURN_STATE_VERSION_LEN];
+	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
+	struct turn_state_keys keys;
+	struct hash_key record_key; // of digests and checks of records
+	// What can change. Management writes; workers read the offset.
+	uint64_t offset __attribute__((aligned(64))); // CLOCK_BOOTTIME - the shards' clock
+	uint64_t alive_ms; // CLOCK_BOOTTIME when the offset was last set
+	uint64_t sealed; // 1: all that the area is to hold was there
+} __attribute__((aligned(64)));
+
+struct turn_state {
+	struct state_header header;
+};
+
+// What a shard needs to write its records.
+struct state_writer {
+	struct state_alloc *alloc; // nb_slots; NULL = there is no area
+	struct state_permission *permission; // nb_permissions
+	struct state_channel *channel, *endpoint; // nb_channels, nb_endpoints
+	const uint64_t *offset; // of the header
+	struct hash_key key;
+};
+
+// --- words -------------------------------------------------------------------------------------
+
+static inline uint64_t state_digest_alloc(const struct hash_key *key, const struct state_alloc *r)
+{
+	return hash_bytes(key, &r->made_ms, sizeof(*r) - offsetof(struct state_alloc, made_ms));
+}
+
+static inline uint64_t state_digest_permission(
+	const struct hash_key *key, const struct state_permission *r)
+{
+	return hash_addr(key, &r->peer, (uint64_t)r->slot << 32 | r->made);
+}
+
+static inline uint64_t state_digest_channel(
+	const struct hash_key *key, const struct state_channel *r)
+{
+	struct addr a;
+	uint64_t last;
+
+	memcpy(&a, &r->slot, sizeof(a)); // slot, made, permission, number and port
+	memcpy(&last, &r->form, sizeof(last)); // form and spare
+	return hash_addr(key, &a, last);
+}
+
+// The word of a record whose body has this digest. place: kind of array and index. time: with
+// STATE_ENDED or without, at least 1.
+static inline uint64_t state_word(
+	const struct hash_key *key, uint64_t digest, uint64_t place, uint64_t time)
+{
+	const struct addr a = {.d = {digest, place}};
+	const uint64_t check = hash_addr(key, &a, time);
+	const uint64_t low = check & ((UINT64_C(1) << STATE_TIME_SHIFT) - 1);
+
+	return (time & STATE_ENDED) | (time & STATE_TIME_MASK) << STATE_TIME_SHIFT | low;
+}
+
+// The time of a word, with STATE_ENDED if it has that.
+static inline uint64_t state_time(uint64_t word)
+{
+	return (word & STATE_ENDED) | (word >> STATE_TIME_SHIFT & STATE_TIME_MASK);
+}
+
+// Place of a record: which array, and the index in it.
+#define STATE_PLACE_ALLOC (UINT64_C(1) << 32)
+#define STATE_PLACE_PERMISSION (UINT64_C(2) << 32)
+#define STATE_PLACE_CHANNEL (UINT64_C(3) << 32)
+#define STATE_PLACE_ENDPOINT (UINT64_C(4) << 32)

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes records. The word comes last, so that a process that dies leaves the record as it was,
+// none, or one that says it is half-written.
+#include "state/writer.h"
+#include "shard.h"
+
+// The compiler keeps stores on their side of it. The CPU needs nothing: what a thread has stored
+// before it dies is there in its order for whoever looks later.
+static void order(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void put_word(uint64_t *word, uint64_t value)
+{
+	order();
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+	order();
+}
+
+// CLOCK_BOOTTIME at a time of the shard's clock.
+static uint64_t boot_ms(const struct turn_shard *s, uint64_t ms)
+{
+	return ms + __atomic_load_n(s->state.offset, __ATOMIC_RELAXED);
+}
+
+// --- allocations and reservations ----------------------------------------------------------------
+
+// Writes a whole record. *body has everything but word and digest.
+static void alloc_put(
+	struct turn_shard *s, uint32_t slot, struct state_alloc *body, uint64_t until_ms)
+{
+	const struct hash_key *key = &s->state.key;
+	struct state_alloc *r = &s->state.alloc[slot];
+
+	body->word = STATE_WRITING;
+	body->digest = state_digest_alloc(key, body);
+	put_word(&r->word, STATE_WRITING);
+	*r = *body;
+	put_word(&r->word,
+		state_word(key, body->digest, STATE_PLACE_ALLOC | slot, boot_ms(s, until_ms)));
+}
+
+void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms)
+{
+	const struct turn_cold *c = cold_at(s, n->slot);
+	const struct turn_line *l = alloc_at(s, n->slot);
+	struct state_alloc body;
+
+	if (s->state.alloc == NULL)
+		return;
+	body = (struct state_alloc){.made_ms = boot_ms(s, s->now_ms) - n->age_s * UINT64_C(1000),
+		.user = c->quota_user,
+		.client = l->end[TURN_FROM_CLIENT],
+		.made = c->made,
+		.client_port = line_port(l, TURN_FROM_CLIENT),
+		.relay_port = __builtin_bswap16(l->relay_port),
+		.relay = (uint16_t)alloc_relay_index(s, n->slot),
+		.listener = line_listener(l),
+		.kind = STATE_ALLOCATION,
+		.flags = (c->rest ? STATE_REST : 0) | (c->rfc8489 ? STATE_RFC8489 : 0),
+		.alg = c->alg,
+		.name_len = c->name_len};
+	memcpy(body.ident, n->cred->ident, sizeof(body.ident));
+	memcpy(body.tid, n->tid, sizeof(body.tid));
+	memcpy(body.mac, c->mac, sizeof(body.mac));
+	memcpy(body.name, c->name, sizeof(body.name));
+	alloc_put(s, n->slot, &body, expires_ms);
+}
+
+void state_reserved(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+	struct state_alloc body;
+	uint16_t port;
+
+	if (s->state.alloc == NULL)
+		return;
+	body = (struct state_alloc){.made_ms = boot_ms(s, s->now_ms),
+		.user = c->reserved.quota.user,
+		.source = c->reserved.quota.source,
+		.made = c->made,
+		.relay = (uint16_t)turn_relay_map_locate(s->map, s->worker, slot, &port),
+		.kind = STATE_RESERVATION};
+	body.relay_port = port;
+	memcpy(body.token, c->reserved.token, sizeof(body.token));
+	alloc_put(s, slot, &body, s->now_ms + left_ms);
+}
+
+// Gives the slot's record another time. The digest shares a cache line with the word.
+static void alloc_time(struct turn_shard *s, uint32_t slot, uint64_t time)
+{
+	struct state_alloc *r = &s->state.alloc[slot];
+
+	put_word(&r->word, state_word(&s->state.key, r->digest, STATE_PLACE_ALLOC | slot, time));
+}
+
+void state_refreshed(struct turn_shard *s, uint32_t slot, uint64_t expires_ms)
+{
+	if (s->state.alloc != NULL)
+		alloc_time(s, slot, boot_ms(s, expires_ms));
+}
+
+void state_ended(struct turn_shard *s, uint32_t slot)
+{
+	if (s->state.alloc != NULL)
+		alloc_time(s, slot, boot_ms(s, s->now_ms) | STATE_ENDED);
+}
+
+// --- permissions, channels, shared endpoints -----------------------------------------------------
+
+void state_permission(
+	struct turn_shard *s, uint32_t slot, uint32_t permission, uint32_t left_ms, bool is_new)
+{
+	struct state_permission body, *r;
+	uint64_t digest;
+
+	if (s->state.alloc == NULL)
+		return;
+	r = &s->state.permission[permission];
+	body = (struct state_permission){.word = STATE_WRITING,
+		.peer = s->permission[permission].peer,
+		.slot = slot,
+		.made = cold_at(s, slot)->made};
+	digest = state_digest_permission(&s->state.key, &body);
+	if (is_new) {
+		put_word(&r->word, STATE_WRITING);
+		*r = body;
+	}
+	put_word(&r->word,
+		state_word(&s->state.key, digest, STATE_PLACE_PERMISSION | permission,
+			boot_ms(s, s->now_ms + left_ms)));
+}
+
+void state_permission_gone(struct turn_shard *s, uint32_t permission)
+{
+	if (s->state.alloc != NULL)
+		put_word(&s->state.permission[permission].word, STATE_EMPTY);
+}
+
+void state_channel(struct turn_shard *s, uint32_t channel, uint32_t left_ms, bool is_new)
+{
+	const struct turn_channel *c = &s->channel[channel];
+	struct state_channel body, *r;
+	uint64_t digest;
+
+	if (s->state.alloc == NULL)
+		return;
+	r = &s->state.channel[channel];
+	body = (struct state_channel){.word = STATE_WRITING,
+		.slot = c->slot,
+		.made = cold_at(s, c->slot)->made,
+		.permission = c->permission,
+		.number = c->number,
+		.port = c->port,
+		.form = s->channel_form != NULL ? s->channel_form[channel] : 0};
+	digest = state_digest_channel(&s->state.key, &body);
+	if (is_new) {
+		put_word(&r->word, STATE_WRITING);
+		*r = body;
+	}
+	put_word(&r->word,
+		state_word(&s->state.key, digest, STATE_PLACE_CHANNEL | channel,
+			boot_ms(s, s->now_ms + left_ms)));
+}
+
+void state_channel_gone(struct turn_shard *s, uint32_t channel)
+{
+	if (s->state.alloc != NULL)
+		put_word(&s->state.channel[channel].word, STATE_EMPTY);
+}
+
+void state_endpoint(struct turn_shard *s, uint32_t endpoint, uint32_t permission)
+{
+	const struct shared_endpoint *e = &s->shared.endpoint[endpoint];
+	struct state_channel body, *r;
+	uint64_t digest;
+
+	if (s->state.alloc == NULL)
+		return;
+	r = &s->state.endpoint[endpoint];
+	body = (struct state_channel){.word = STATE_WRITING,
+		.slot = e->slot,
+		.made = cold_at(s, e->slot)->made,
+		.permission = permission,
+		.port = e->port};
+	digest = state_digest_channel(&s->state.key, &body);
+	put_word(&r->word, STATE_WRITING);
+	*r = body;
+	// it lives as long as its permission
+	put_word(&r->word,
+		state_word(&s->state.key, digest, STATE_PLACE_ENDPOINT | endpoint,
+			boot_ms(s, s->now_ms)));
+}
+
+void state_endpoint_gone(struct turn_shard *s, uint32_t endpoint)
+{
+	if (s->state.alloc != NULL)
+		put_word(&s->state.endpoint[endpoint].word, STATE_EMPTY);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Servers that come and go over one state area.
+#include "restart_world.h"
+
+#include <stdlib.h>
+
+#define BOOT_MS UINT64_C(77000000) // the machine was up that long before the first server
+
+static struct turn_state *area_make(
+	struct restart *r, const struct turn_config *c, size_t *size, uint64_t now_ms)
+{
+	struct turn_relay_map *map = turn_relay_map_create(c);
+	struct csprng rng;
+	const struct turn_state_new n = {.config = c,
+		.map = map,
+		.keys = &r->keys,
+		.rng = &rng,
+		.boot_id = r->boot_id,
+		.version = "test",
+		.boot_ms = r->boot_ms,
+		.clock_ms = now_ms};
+	void *mem;
+
+	assert_non_null(map);
+	csprng_init(&rng, test_rand_source, &r->rand);
+	*size = turn_state_size(c, map);
+	mem = aligned_alloc(64, (*size + 63) & ~(size_t)63);
+	assert_non_null(mem);
+	memset(mem, 0, *size);
+	turn_state_create(mem, &n);
+	turn_relay_map_free(map);
+	return mem;
+}
+
+static unsigned int home_of(void *ctx, const struct endpoint *client, uint8_t listener)
+{
+	const struct restart *r = ctx;
+
+	return turn_client_home(turn_client_hash(&r->keys.clients, &client->addr,
+					client->port | (uint32_t)listener << 16),
+		r->nb);
+}
+
+static void note_progress(void *ctx, uint64_t done, uint64_t all)
+{
+	assert_true(done <= all);
+	((struct restart *)ctx)->progress = done;
+}
+
+static struct turn_state_adoption adoption(
+	struct restart *r, const void *area, const struct turn_config *c)
+{
+	return (struct turn_state_adoption){.area = area,
+		.boot_ms = r->boot_ms,
+		.clock_ms = FIXTURE_NOW_MS,
+		.wall_s = r->wall_s,
+		.config = c,
+		.home = home_of,
+		.progress = note_progress,
+		.ctx = r};
+}
+
+// Makes the workers, with so many redirects each.
+static void workers_open(struct restart *r, const struct turn_config *c, uint32_t redirects)
+{
+	const struct turn_shard_params sizes = {
+		.state = r->area, .client_key = &r->keys.clients, .redirects = redirects};
+
+	fixture_open_sized(&r->worker[0], c, &sizes, test_rand(&r->rand));
+	for (unsigned int w = 1; w < r->nb; w++)
+		fixture_open_worker(&r->worker[w], &r->worker[0], (uint8_t)w);
+	for (unsigned int w = 0; w < r->nb; w++) {
+		r->worker[w].wall_s = r->wall_s;
+		r->worker[w].tids = ++r->lives << 20; // no transaction id comes again
+		fixture_advance(&r->worker[w], 0);
+	}
+}
+
+void restart_open(struct restart *r, const struct turn_config *c, uint64_t seed)
+{
+	*r = (struct restart){
+		.rand = {seed}, .nb = c->workers, .boot_ms = BOOT_MS, .wall_s = FIXTURE_WALL_S};
+	assert_in_range(r->nb, 1, RESTART_WORKERS);
+	test_rand_fill(&r->rand, &r->keys, sizeof(r->keys));
+	test_rand_fill(&r->rand, r->boot_id, sizeof(r->boot_id));
+	r->area = area_make(r, c, &r->size, FIXTURE_NOW_MS);
+	workers_open(r, c, 0);
+	turn_state_seal(r->area);
+}
+
+void restart_die(struct restart *r)
+{
+	for (unsigned int w = r->nb; w-- > 0;)
+		fixture_forget(&r->worker[w]);
+}
+
+void restart_up(struct restart *r, const struct turn_config *c, uint64_t gone_ms)
+{
+	struct turn_state *old = r->area;
+	struct turn_shard *shards[RESTART_WORKERS];
+	struct turn_state_adoption a;
+	uint32_t redirects[TURN_WORKERS_MAX], most = 0;
+	struct turn_relay_map *map = turn_relay_map_create(c);
+
+	assert_non_null(map);
+	r->wall_s += (r->boot_ms % 1000 + gone_ms) / 1000;
+	r->boot_ms += gone_ms;
+	r->nb = c->workers;
+	assert_int_equal(turn_state_check(old, r->size, r->boot_id), TURN_STATE_GOOD);
+	turn_state_keys_of(old, &r->keys);
+	a = adoption(r, old, c);
+	a.map = map;
+	turn_state_redirects(&a, redirects);
+	for (unsigned int w = 0; w < r->nb; w++)
+		most = redirects[w] > most ? redirects[w] : most;
+	r->area = area_make(r, c, &r->size, FIXTURE_NOW_MS);
+	workers_open(r, c, most + 64);
+	for (unsigned int w = 0; w < r->nb; w++)
+		shards[w] = r->worker[w].shard;
+	a.map = r->worker[0].map;
+	a.shards = shards;
+	assert_int_equal(turn_state_adopt(&a, &r->adopted), 0);
+	turn_state_seal(r->area);
+	turn_relay_map_free(map);
+	free(old);
+}
+
+void restart_again(struct restart *r, const struct turn_config *c, uint64_t gone_ms)
+{
+	restart_die(r);
+	restart_up(r, c, gone_ms);
+}
+
+void restart_close(struct restart *r)
+{
+	for (unsigned int w = r->nb; w-- > 1;)
+		fixture_close(&r->worker[w]);
+	fixture_close(&r->worker[0]);
+	free(r->area);
+}
+
+void restart_advance(struct restart *r, uint64_t ms)
+{
+	r->boot_ms += ms;
+	for (unsigned int w = 0; w < r->nb; w++)
+		fixture_advance(&r->worker[w], ms);
+	r->wall_s = r->worker[0].wall_s;
+	turn_state_clock(r->area, r->boot_ms, r->worker[0].now_ms);
+}
+
+void restart_notes(struct restart *r)
+{
+	struct turn_redirect_note note[64];
+
+	for (unsigned int w = 0; w < r->nb; w++) {
+		const unsigned int n = turn_redirect_notes(r->worker[w].shard, note, 64);
+
+		for (unsigned int i = 0; i < n; i++)
+			turn_redirect_apply(r->worker[note[i].to].shard, &note[i]);
+	}
+}
+
+unsigned int restart_home(const struct restart *r, const struct fixture_client *c)
+{
+	const unsigned int home = home_of((void *)r, &c->at, c->listener);
+	const struct turn_view v = {
+		.src = c->at.addr, .src_port = c->at.port, .listener = c->listener};
+	const uint8_t to = turn_redirect_to(r->worker[home].shard, &v);
+
+	return to != TURN_NO_WORKER ? to : home;
+}
+
+struct fixture *restart_at(struct restart *r, const struct fixture_client *c)
+{
+	return &r->worker[restart_home(r, c)];
+}
+
+struct fixture *restart_owner(struct restart *r, const struct endpoint *relay)
+{
+	const struct turn_relay_map *map = r->worker[0].map;
+	const int addr = turn_relay_map_find(map, &relay->addr);
+	unsigned int worker;
+	uint32_t slot;
+
+	assert_true(addr >= 0);
+	assert_true(turn_relay_map_home(map, (unsigned int)addr, relay->port, &worker, &slot));
+	return &r->worker[worker];
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server of one or more workers that writes a state area. It can be thrown away at any moment,
+// and another one, of another configuration, takes up what it has left. Asserts with cmocka.
+#pragma once
+
+#include "turn_fixture.h"
+#include "turn_state.h"
+
+#define RESTART_WORKERS 4
+
+struct restart {
+	struct fixture worker[RESTART_WORKERS]; // nb
+	unsigned int nb;
+	struct turn_state *area; // size bytes; of a server that has died: what it has left
+	size_t size;
+	struct turn_state_keys keys;
+	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
+	uint64_t boot_ms; // CLOCK_BOOTTIME, which goes on while no server runs
+	uint64_t wall_s;
+	struct turn_state_adopted adopted; // by the last restart_up
+	uint64_t progress; // the last call of turn_state_adoption.progress said so
+	uint32_t lives; // workers that there were so far
+	struct test_rand rand;
+};
+
+// Starts a server with an empty area.
+void restart_open(struct restart *r, const struct turn_config *c, uint64_t seed);
+// The process dies: all is gone but the area.
+void restart_die(struct restart *r);
+// Another one starts with this configuration after so long, and takes the area up.
+void restart_up(struct restart *r, const struct turn_config *c, uint64_t gone_ms);
+// Both.
+void restart_again(struct restart *r, const struct turn_config *c, uint64_t gone_ms);
+// Ends the server in an orderly way, and asserts that all was given back.
+void restart_close(struct restart *r);
+// Moves all clocks; all workers begin a round.
+void restart_advance(struct restart *r, uint64_t ms);
+// Hands notes about redirects to whom they are for. Call it after each request.
+void restart_notes(struct restart *r);
+// The worker that is home to a client; where a redirect leads it, that worker.
+unsigned int restart_home(const struct restart *r, const struct fixture_client *c);
+struct fixture *restart_at(struct restart *r, const struct fixture_client *c);
+// The worker that owns a relayed transport address.
+struct fixture *restart_owner(struct restart *r, const struct endpoint *relay);
