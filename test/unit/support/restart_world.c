@@ -3,11 +3,30 @@
 #include "restart_world.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
 
 #define BOOT_MS UINT64_C(77000000) // the machine was up that long before the first server
 
+static void *private_memory(size_t size)
+{
+	void *mem = aligned_alloc(64, (size + 63) & ~(size_t)63);
+
+	assert_non_null(mem);
+	memset(mem, 0, size);
+	return mem;
+}
+
+static void *shared_memory(size_t size)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(mem != MAP_FAILED);
+	return mem;
+}
+
 static struct turn_state *area_make(
-	struct restart *r, const struct turn_config *c, size_t *size, uint64_t now_ms)
+	struct restart *r, const struct turn_config *c, size_t *size, void *memory(size_t))
 {
 	struct turn_relay_map *map = turn_relay_map_create(c);
 	struct csprng rng;
@@ -18,18 +37,24 @@ static struct turn_state *area_make(
 		.boot_id = r->boot_id,
 		.version = "test",
 		.boot_ms = r->boot_ms,
-		.clock_ms = now_ms};
+		.clock_ms = FIXTURE_NOW_MS};
 	void *mem;
 
 	assert_non_null(map);
 	csprng_init(&rng, test_rand_source, &r->rand);
 	*size = turn_state_size(c, map);
-	mem = aligned_alloc(64, (*size + 63) & ~(size_t)63);
-	assert_non_null(mem);
-	memset(mem, 0, *size);
+	mem = memory(*size);
 	turn_state_create(mem, &n);
 	turn_relay_map_free(map);
 	return mem;
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static unsigned int home_of(void *ctx, const struct endpoint *client, uint8_t listener)
@@ -76,16 +101,39 @@ static void workers_open(struct restart *r, const struct turn_config *c, uint32_
 	}
 }
 
-void restart_open(struct restart *r, const struct turn_config *c, uint64_t seed)
+static void open_in(
+	struct restart *r, const struct turn_config *c, uint64_t seed, void *memory(size_t))
 {
 	*r = (struct restart){
 		.rand = {seed}, .nb = c->workers, .boot_ms = BOOT_MS, .wall_s = FIXTURE_WALL_S};
 	assert_in_range(r->nb, 1, RESTART_WORKERS);
 	test_rand_fill(&r->rand, &r->keys, sizeof(r->keys));
 	test_rand_fill(&r->rand, r->boot_id, sizeof(r->boot_id));
-	r->area = area_make(r, c, &r->size, FIXTURE_NOW_MS);
+	r->area = area_make(r, c, &r->size, memory);
 	workers_open(r, c, 0);
 	turn_state_seal(r->area);
+}
+
+void restart_open(struct restart *r, const struct turn_config *c, uint64_t seed)
+{
+	open_in(r, c, seed, private_memory);
+}
+
+void restart_open_shared(struct restart *r, const struct turn_config *c, uint64_t seed)
+{
+	open_in(r, c, seed, shared_memory);
+}
+
+void restart_look(const struct restart *r, const void *mem, struct restart *out)
+{
+	*out = (struct restart){.size = r->size,
+		.boot_ms = r->boot_ms,
+		.wall_s = r->wall_s,
+		.area = private_memory(r->size),
+		.rand = {1}};
+	memcpy(out->boot_id, r->boot_id, sizeof(out->boot_id));
+	memcpy(out->area, mem, r->size);
+	restart_up(out, &r->worker[0].config, 0);
 }
 
 void restart_die(struct restart *r)
@@ -113,13 +161,15 @@ void restart_up(struct restart *r, const struct turn_config *c, uint64_t gone_ms
 	turn_state_redirects(&a, redirects);
 	for (unsigned int w = 0; w < r->nb; w++)
 		most = redirects[w] > most ? redirects[w] : most;
-	r->area = area_make(r, c, &r->size, FIXTURE_NOW_MS);
+	r->area = area_make(r, c, &r->size, private_memory);
 	workers_open(r, c, most + 64);
 	for (unsigned int w = 0; w < r->nb; w++)
 		shards[w] = r->worker[w].shard;
 	a.map = r->worker[0].map;
 	a.shards = shards;
+	r->took_s = cpu_seconds();
 	assert_int_equal(turn_state_adopt(&a, &r->adopted), 0);
+	r->took_s = cpu_seconds() - r->took_s;
 	turn_state_seal(r->area);
 	turn_relay_map_free(map);
 	free(old);

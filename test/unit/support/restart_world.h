@@ -18,6 +18,7 @@ struct restart {
 	uint64_t boot_ms; // CLOCK_BOOTTIME, which goes on while no server runs
 	uint64_t wall_s;
 	struct turn_state_adopted adopted; // by the last restart_up
+	double took_s; // seconds of CPU time that turn_state_adopt took
 	uint64_t progress; // the last call of turn_state_adoption.progress said so
 	uint32_t lives; // workers that there were so far
 	struct test_rand rand;
@@ -25,6 +26,11 @@ struct restart {
 
 // Starts a server with an empty area.
 void restart_open(struct restart *r, const struct turn_config *c, uint64_t seed);
+// The same with an area that a fork shares with its parent. Whoever opens it so lets it be and does
+// not restart it: restart_look takes up a copy.
+void restart_open_shared(struct restart *r, const struct turn_config *c, uint64_t seed);
+// Starts another server that takes up a copy of an area of r, r->size bytes at mem. r goes on.
+void restart_look(const struct restart *r, const void *mem, struct restart *out);
 // The process dies: all is gone but the area.
 void restart_die(struct restart *r);
 // Another one starts with this configuration after so long, and takes the area up.
