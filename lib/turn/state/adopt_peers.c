@@ -13,6 +13,11 @@ static const struct state_permission *permission_at(const struct adopt *d, uint3
 	return (const struct state_permission *)state_at(d->h, d->part->permission_at) + i;
 }
 
+static const struct state_channel *channel_at(const struct adopt *d, uint32_t i)
+{
+	return (const struct state_channel *)state_at(d->h, d->part->channel_at) + i;
+}
+
 // The allocation that a record belongs to; NULL when that is over or was not taken up.
 static struct adopt_place *place_of(struct adopt *d, uint32_t slot, uint32_t made)
 {
@@ -108,8 +113,7 @@ static bool channel_place(
 
 static void channel_take_up(struct adopt *d, uint32_t i)
 {
-	const struct state_channel r =
-		((const struct state_channel *)state_at(d->h, d->part->channel_at))[i];
+	const struct state_channel r = *channel_at(d, i);
 	const uint64_t digest = state_digest_channel(&d->h->record_key, &r);
 	const uint32_t left_ms = adopt_left(d, r.word, TURN_CHANNEL_MS);
 	struct peers_channel want = {.peer.port = r.port, .number = r.number, .form = r.form};
@@ -126,13 +130,62 @@ static void channel_take_up(struct adopt *d, uint32_t i)
 	d->out->channels++;
 }
 
-void adopt_peers(struct adopt *d)
+// Records come in the order in which they were made, and allocations in that of their ports: what
+// the next records need is fetched while others are taken up.
+#define AHEAD 8
+
+static void prefetch_place(const struct adopt *d, uint32_t slot)
 {
-	for (uint32_t i = 0; i < d->part->nb_permissions; i++)
+	if (slot < d->part->nb_slots)
+		__builtin_prefetch(&d->place[slot]);
+}
+
+static void prefetch_allocation(const struct adopt *d, uint32_t slot)
+{
+	const struct adopt_place *p = slot < d->part->nb_slots ? &d->place[slot] : NULL;
+	const struct turn_shard *s;
+
+	if (p == NULL || !p->is_taken_up)
+		return;
+	s = d->a->shards[p->worker];
+	__builtin_prefetch(cold_at(s, p->slot), 1);
+	__builtin_prefetch((const uint8_t *)(cold_at(s, p->slot) + 1) - 1, 1);
+	__builtin_prefetch(alloc_at(s, p->slot), 1);
+	__builtin_prefetch(&s->wheel.node[p->slot], 1);
+}
+
+static void permissions_take_up(struct adopt *d)
+{
+	const uint32_t nb = d->part->nb_permissions;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (i + 2 * AHEAD < nb)
+			prefetch_place(d, permission_at(d, i + 2 * AHEAD)->slot);
+		if (i + AHEAD < nb)
+			prefetch_allocation(d, permission_at(d, i + AHEAD)->slot);
 		if (permission_at(d, i)->word != STATE_EMPTY)
 			permission_take_up(d, i);
+	}
+}
+
+static void channels_take_up(struct adopt *d)
+{
+	const uint32_t nb = d->part->nb_channels;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (i + 2 * AHEAD < nb)
+			prefetch_place(d, channel_at(d, i + 2 * AHEAD)->slot);
+		if (i + AHEAD < nb)
+			prefetch_allocation(d, channel_at(d, i + AHEAD)->slot);
+		if (channel_at(d, i)->word != STATE_EMPTY)
+			channel_take_up(d, i);
+	}
+}
+
+void adopt_peers(struct adopt *d)
+{
+	permissions_take_up(d);
 	for (uint32_t i = 0; i < d->part->nb_endpoints; i++)
 		endpoint_take_up(d, i);
-	for (uint32_t i = 0; i < d->part->nb_channels; i++)
-		channel_take_up(d, i);
+	channels_take_up(d);
 }

@@ -4,8 +4,9 @@
 // of this thread. Between cycles the shard's clock moves past the quarantine, so that every port
 // rests as long as configured.
 //
-//	alloc_core [--allocations N] [--relay-addresses N] [--quarantine S] [--cycles N]
+//	alloc_core [--allocations N] [--relay-addresses N] [--quarantine S] [--cycles N] [--state]
 //
+// --state: the shard writes a state area, too, in ordinary memory.
 // Prints one JSON object.
 #include <errno.h>
 #include <getopt.h>
@@ -27,6 +28,7 @@
 #include "turn_quota.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
+#include "turn_state.h"
 
 #define REALM "turn.bench"
 #define USER "ivan"
@@ -51,6 +53,7 @@ struct client {
 
 struct options {
 	unsigned int allocations, relay_addresses, quarantine_s, cycles;
+	bool state;
 };
 
 struct bench {
@@ -156,6 +159,27 @@ static void take_event(void *ctx, const struct turn_event *e)
 	*(struct turn_event *)ctx = *e;
 }
 
+static struct turn_state *open_state(struct bench *b)
+{
+	static const uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
+	static const struct turn_state_keys keys;
+	const size_t size = (turn_state_size(&b->config, b->map) + 63) & ~(size_t)63;
+	const struct turn_state_new n = {.config = &b->config,
+		.map = b->map,
+		.keys = &keys,
+		.rng = &b->rng,
+		.boot_id = boot_id,
+		.version = "bench",
+		.boot_ms = 2 * NOW_MS,
+		.clock_ms = NOW_MS};
+	void *mem = aligned_alloc(64, size);
+
+	if (mem == NULL)
+		die("no memory for a state area of %zu bytes", size);
+	memset(mem, 0, size);
+	return turn_state_create(mem, &n);
+}
+
 static void open_shard(struct bench *b)
 {
 	size_t size;
@@ -169,6 +193,8 @@ static void open_shard(struct bench *b)
 		.rng = &b->rng,
 		.event = take_event,
 		.ctx = &b->event};
+	if (b->o.state)
+		b->params.state = open_state(b);
 	size = (turn_shard_size(&b->params) + 63) & ~(size_t)63;
 	mem = aligned_alloc(64, size);
 	if (mem == NULL)
@@ -214,6 +240,7 @@ static void close_all(struct bench *b)
 {
 	turn_shard_close(b->shard);
 	free(b->shard);
+	free(b->params.state);
 	if (turn_quota_total(b->quota) != 0)
 		die("the quota was not given back");
 	turn_policy_free(b->policy);
@@ -405,7 +432,7 @@ static void parse(int argc, char **argv, struct options *o)
 	static const struct option options[] = {{"allocations", required_argument, NULL, 'a'},
 		{"relay-addresses", required_argument, NULL, 'r'},
 		{"quarantine", required_argument, NULL, 'q'},
-		{"cycles", required_argument, NULL, 'c'}, {0}};
+		{"cycles", required_argument, NULL, 'c'}, {"state", no_argument, NULL, 's'}, {0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -417,6 +444,8 @@ static void parse(int argc, char **argv, struct options *o)
 			o->quarantine_s = number("quarantine", optarg, 0, 3600);
 		else if (c == 'c')
 			o->cycles = number("cycles", optarg, 1, 1000000);
+		else if (c == 's')
+			o->state = true;
 		else
 			exit(1);
 	}
