@@ -3,6 +3,7 @@
 // goes the same way backwards.
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -19,6 +20,7 @@
 #include "log.h"
 #include "mgmt.h"
 #include "opts.h"
+#include "turn_state.h"
 
 static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 {
@@ -339,6 +341,22 @@ static int run(const struct opts *o)
 	return rc;
 }
 
+// The first line says whether two builds have the same layout; the fields say where they differ.
+static int show_layout(void)
+{
+	unsigned int nb;
+	const struct turn_state_field *f = turn_state_fields(&nb);
+
+	printf("state layout %d, digest %016" PRIx64 "\n", TURN_STATE_LAYOUT, turn_state_digest());
+	for (unsigned int i = 0; i < nb; i++)
+		if (f[i].name[0] == '\0')
+			printf("%s: %u bytes\n", f[i].record, f[i].size);
+		else
+			printf("%s.%s: %u bytes at %u\n", f[i].record, f[i].name, f[i].size,
+				f[i].offset);
+	return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	char error[256];
@@ -358,6 +376,8 @@ int main(int argc, char **argv)
 	case OPTS_MANUAL:
 		conf_manual(stdout);
 		return EXIT_SUCCESS;
+	case OPTS_LAYOUT:
+		return show_layout();
 	case OPTS_CHECK:
 		return check(&o);
 	case OPTS_NEEDS:

@@ -15,6 +15,7 @@ static const struct option long_options[] = {
 	{"show-driver", required_argument, NULL, 's'},
 	{"show-needs", no_argument, NULL, 'n'},
 	{"manual", no_argument, NULL, 'm'},
+	{"state-layout", no_argument, NULL, 'l'},
 	{"version", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -49,6 +50,8 @@ void opts_help(FILE *out)
 		"lcores,\n"
 		"                     memory, devices (scripts/tune reads it)\n"
 		"      --manual       print the reference of all configuration keys (Markdown)\n"
+		"      --state-layout print the layout of the state area: calls survive upgrades\n"
+		"                     to the same one (scripts/upgrade-check)\n"
 		"      --version      print the versions of slipring and DPDK\n"
 		"  -h, --help         print this\n"
 		"\n"
@@ -98,6 +101,9 @@ static int take(struct opts *o, int option, char **argv, char *error, size_t len
 		return 0;
 	case 'm':
 		o->action = OPTS_MANUAL;
+		return 0;
+	case 'l':
+		o->action = OPTS_LAYOUT;
 		return 0;
 	case 'v':
 		o->action = OPTS_VERSION;

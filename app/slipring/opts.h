@@ -11,6 +11,7 @@ enum opts_action {
 	OPTS_DRIVER,
 	OPTS_NEEDS,
 	OPTS_MANUAL,
+	OPTS_LAYOUT,
 	OPTS_VERSION,
 	OPTS_HELP
 };

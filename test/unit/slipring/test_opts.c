@@ -66,6 +66,8 @@ static void test_actions(void **state)
 	assert_int_equal(o.action, OPTS_HELP);
 	assert_int_equal(PARSE(&o, "--manual"), 0);
 	assert_int_equal(o.action, OPTS_MANUAL);
+	assert_int_equal(PARSE(&o, "--state-layout"), 0);
+	assert_int_equal(o.action, OPTS_LAYOUT);
 	assert_int_equal(PARSE(&o, "--show-needs", "-c", "a.yaml"), 0);
 	assert_int_equal(o.action, OPTS_NEEDS);
 	assert_int_equal(PARSE(&o, "--show-driver", "ice"), 0);
