@@ -8,6 +8,7 @@
 
 #include "addr.h"
 #include "conf_log.h"
+#include "conf_state.h"
 #include "turn_config.h"
 
 struct hash_key;
@@ -241,6 +242,7 @@ struct conf {
 	struct conf_log log;
 	struct conf_records records; // turn.interim_s belongs to it
 	struct conf_control control;
+	struct conf_state state;
 	// debug:
 	bool core_dumps; // allows core dumps, and tracing by processes of the same user
 };

@@ -63,6 +63,20 @@ CONF_AREAS(AREA)
 {"control.connections", CONF_NUMBER, ONE(conf, control.connections), RANGE(1, 1024), .def = "64",
 	.help = "Root has 4 more. Past it who is idle for a minute is closed, or who comes."},
 
+{"state", CONF_SECTION, .help = "What lets a restart keep calls: allocations, permissions, "
+	"channels and reservations of UDP clients lie in a file in memory, which the next process "
+	"takes up ([operations.md](operations.md))."},
+{"state.file", CONF_TEXT, ONE(conf, state.file), RANGE(2, 1023),
+	.help = "Path of the file, from `/` on, in a directory of root or of the user that "
+	"slipring runs as, where nobody else may write, on a file system in memory (tmpfs, "
+	"hugetlbfs): it holds keys, which do not belong on a disk. Made with mode 0600. Beside it "
+	"lie FILE.lock and, while a process starts, FILE.new. Without this key calls end with the "
+	"process."},
+{"state.on-stop", CONF_CHOICE, ONE(conf, state.on_stop), .choices = conf_on_stop_choices,
+	.def = "keep", .help = "What an ordinary stop does to calls. `keep`: the next process "
+	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can say "
+	"otherwise."},
+
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
 {"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",
 	.help = "A crash leaves a core dump, where the limits of the process allow one "

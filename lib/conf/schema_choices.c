@@ -22,3 +22,5 @@ const struct conf_choice conf_log_to_choices[] = {{"stderr", CONF_LOG_STDERR},
 	{"syslog", CONF_LOG_SYSLOG}, {"journal", CONF_LOG_JOURNAL}, {NULL, 0}};
 const struct conf_choice conf_log_format_choices[] = {
 	{"text", CONF_LOG_TEXT}, {"json", CONF_LOG_JSON}, {NULL, 0}};
+const struct conf_choice conf_on_stop_choices[] = {
+	{"keep", CONF_ON_STOP_KEEP}, {"forget", CONF_ON_STOP_FORGET}, {NULL, 0}};

@@ -250,12 +250,26 @@ static int check_control(struct conf_ctx *x)
 		"must be an absolute path, such as /run/slipring/control.sock, or empty");
 }
 
+static int check_state(struct conf_ctx *x)
+{
+	const char *file = x->conf->state.file;
+	const char *name = file != NULL ? strrchr(file, '/') : NULL;
+
+	if (file == NULL)
+		return 0;
+	if (file[0] != '/' || strlen(name) < 2 || strcmp(name, "/.") == 0 ||
+		strcmp(name, "/..") == 0)
+		return conf_fail(x, conf_node_of(x->root, &x->conf->state.file, 0),
+			"must be the whole path of a file, as in /run/slipring/state");
+	return 0;
+}
+
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, conf_ports_check, conf_pools_check,
 		conf_exceptions_check, check_auth, check_lifetime, check_neighbours,
-		check_fragments, check_records, check_control};
+		check_fragments, check_records, check_control, check_state};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

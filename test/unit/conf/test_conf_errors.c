@@ -174,6 +174,24 @@ static void test_records(void **state)
 	CHECK(list);
 }
 
+static void test_state(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{"log: {", "state: {file: state}\nlog: {",
+			"37:15: state.file: must be the whole path of a file, as in /run/slip"},
+		{"log: {", "state: {file: /run/slipring/}\nlog: {",
+			"37:15: state.file: must be the whole path of a file"},
+		{"log: {", "state: {file: /run/..}\nlog: {",
+			"37:15: state.file: must be the whole path of a file"},
+		{"log: {", "state: {file: ''}\nlog: {", "37:15: state.file: must not be empty"},
+		{"log: {", "state: {on-stop: drop}\nlog: {",
+			"37:18: state.on-stop: 'drop' is not one of: keep, forget"},
+		{"log: {", "state: {files: /run/state}\nlog: {", "37:9: state.files: unknown key"},
+	};
+
+	CHECK(list);
+}
+
 static void test_shared(void **state)
 {
 	static const struct conf_file_mistake list[] = {
@@ -449,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_auth),
