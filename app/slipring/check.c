@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "dp.h"
+#include "dp_state.h"
 #include "port.h"
 #include "review.h"
 #include "vtap_spec.h"
@@ -295,6 +296,17 @@ void check_records(const struct conf *c, struct conf_report *r)
 		conf_tell(r, CONF_ERROR, at, "%s is no regular file: name one", file);
 }
 
+// --- the state area -----------------------------------------------------------------------------
+
+// That another process has the file is no matter of a check: it may be the one that runs.
+void check_state(const struct conf *c, struct conf_report *r)
+{
+	char error[256];
+
+	if (c->state.file != NULL && dp_state_check(c->state.file, error, sizeof(error)) != 0)
+		conf_tell(r, CONF_ERROR, AT(c, state.file, "state.file"), "%s", error);
+}
+
 // --- TLS -----------------------------------------------------------------------------------------
 
 struct tls_ctx {
@@ -334,5 +346,6 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	check_namespaces(c, check_system.netns, r);
 	check_listeners(c, r);
 	check_records(c, r);
+	check_state(c, r);
 	check_tls(c, r);
 }

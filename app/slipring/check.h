@@ -27,4 +27,5 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 void check_namespaces(const struct conf *c, const char *netns, struct conf_report *r);
 void check_listeners(const struct conf *c, struct conf_report *r);
 void check_records(const struct conf *c, struct conf_report *r);
+void check_state(const struct conf *c, struct conf_report *r);
 void check_tls(const struct conf *c, struct conf_report *r);

@@ -14,6 +14,7 @@
 #include "conf.h"
 #include "cores.h"
 #include "dp.h"
+#include "dp_state.h"
 #include "eal.h"
 #include "events.h"
 #include "hash.h"
@@ -243,13 +244,25 @@ static struct mgmt_events *open_events(const struct conf *c)
 	return m;
 }
 
+static void tell_progress(void *ctx, const char *line)
+{
+	LOG(START, INFO, "%s", line);
+}
+
+static void take_events(void *ctx, struct dp *d)
+{
+	mgmt_events_attach(ctx, d);
+}
+
 static int serve(struct conf *c, const struct eal *e)
 {
 	struct conf_report r = {.say = log_warning};
-	const struct dp_learning learning = {
-		.conf = c, .report = &r, .tell = tell_waiting, .stop = stop_asked};
 	char error[CONF_ERROR_LEN];
 	struct mgmt_events *m = open_events(c);
+	const struct dp_state_watch watch = {
+		.begin = take_events, .progress = tell_progress, .ctx = m};
+	const struct dp_learning learning = {
+		.conf = c, .report = &r, .tell = tell_waiting, .stop = stop_asked, .state = &watch};
 	struct dp *d;
 	int rc;
 

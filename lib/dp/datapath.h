@@ -18,6 +18,7 @@
 #include "turn_config.h"
 #include "udp.h"
 
+struct carry;
 struct dp_capture;
 struct exception;
 struct learn;
@@ -93,6 +94,7 @@ struct dp {
 	void (*events_take)(void *ctx, const struct turn_event *e);
 	void *events_ctx;
 	bool events_direct; // set when workers no longer run
+	struct carry *carry; // the state area (state/carry.h); NULL: there is none
 	struct dp_capture *capture; // NULL: none; changed while no worker knows of it
 };
 

@@ -38,6 +38,7 @@
 #include "link/nexthop.h"
 #include "link/vlans.h"
 #include "port.h"
+#include "state/carry.h"
 #include "steering/flow_ladder.h"
 #include "stun.h"
 #include "turn_config.h"
@@ -45,6 +46,7 @@
 #include "turn_quota.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
+#include "turn_state.h"
 #include "worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
@@ -87,15 +89,11 @@ static struct rte_mempool *pool_make(const struct conf *c, int socket)
 }
 
 // What all workers read: which addresses are ours, who owns which relay port, the policy.
-static int maps_create(struct dp *d, char *error, size_t len)
+static int maps_create(struct dp *d, const struct hash_key *quota_key, char *error, size_t len)
 {
 	const struct turn_config *t = &d->conf->turn;
-	struct hash_key quota_key;
 	uint32_t slots = 0;
 
-	random_fill(NULL, &d->client_key, sizeof(d->client_key));
-	random_fill(NULL, &quota_key, sizeof(quota_key));
-	random_fill(NULL, d->boot_key, sizeof(d->boot_key));
 	d->crypto = stun_crypto_create();
 	if (d->crypto == NULL) {
 		snprintf(error, len, "no memory, or libcrypto lacks SHA-1 or SHA-256");
@@ -118,7 +116,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);
-	d->quota = turn_quota_create(slots, &quota_key);
+	d->quota = turn_quota_create(slots, quota_key);
 	d->local = local_addrs_create(d->conf, d->map);
 	if (fastpath_sources_create(d) != 0) {
 		snprintf(error, len, "out of memory");
@@ -132,6 +130,26 @@ static int maps_create(struct dp *d, char *error, size_t len)
 					   : "listeners: more than 255, or one on no port",
 		strerror(errno));
 	return -1;
+}
+
+// The same, with the keys of a state area that is to be taken up, and the area that is to follow.
+static int shared_create(struct dp *d, char *error, size_t len)
+{
+	struct turn_state_keys keys;
+	struct csprng rng;
+	int rc;
+
+	random_fill(NULL, &keys, sizeof(keys));
+	carry_keys(d, &keys);
+	d->client_key = keys.clients;
+	memcpy(d->boot_key, keys.boot, sizeof(d->boot_key));
+	csprng_init(&rng, random_fill, NULL);
+	rc = maps_create(d, &keys.quota, error, len);
+	if (rc == 0)
+		rc = carry_make(d, &keys, &rng, error, len);
+	explicit_bzero(&keys, sizeof(keys));
+	explicit_bzero(&rng, sizeof(rng));
+	return rc;
 }
 
 // --- workers ------------------------------------------------------------------------------------
@@ -156,6 +174,8 @@ static int worker_shard(struct worker *w, int socket)
 		.rng = &w->rng,
 		.worker = w->id,
 		.client_key = &d->client_key,
+		.redirects = carry_redirects(d, w->id),
+		.state = carry_area(d),
 		.line_made = fastpath_line_made,
 		.event = events_put,
 		.ctx = w};
@@ -215,7 +235,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 static void worker_free(struct worker *w)
 {
 	if (w->shard != NULL)
-		turn_shard_close(w->shard);
+		carry_close_shard(w->dp, w->shard);
 	stun_crypto_free(w->crypto);
 	mailbox_fini(&w->mailbox);
 	backlog_free(&w->backlog);
@@ -273,7 +293,7 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 		dp_destroy(d);
 		return NULL;
 	}
-	if (ports_open(d, open, error, len) != 0) {
+	if (carry_open(d, error, len) != 0 || ports_open(d, open, error, len) != 0) {
 		dp_quiesce(d);
 		dp_destroy(d);
 		return NULL;
@@ -283,11 +303,13 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 
 int dp_complete(struct dp *d, const unsigned int *lcores, char *error, size_t len)
 {
-	if (maps_create(d, error, len) != 0)
+	if (shared_create(d, error, len) != 0)
 		return -1;
 	for (uint32_t i = 0; i < d->nb_ports; i++)
 		flow_ladder_install(d, i);
-	return workers_create(d, lcores, error, len);
+	if (workers_create(d, lcores, error, len) != 0)
+		return -1;
+	return carry_take(d, error, len);
 }
 
 struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
@@ -326,6 +348,7 @@ struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
 
 	if (d == NULL)
 		return NULL;
+	carry_watch(d, learning != NULL ? learning->state : NULL);
 	if (learn_addresses(d, learning, error, len) != 0 ||
 		dp_complete(d, lcores, error, len) != 0) {
 		dp_quiesce(d);
@@ -338,6 +361,7 @@ struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
 			d->worker[d->nb_launched]->lcore, strerror(-rc));
 	else
 		rc = streams_start(d, error, len);
+	carry_started(d);
 	if (rc == 0)
 		return d;
 	dp_stop(d);
@@ -393,6 +417,7 @@ void dp_destroy(struct dp *d)
 	events_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
+	carry_free(d);
 	vlans_free(d);
 	fastpath_sources_free(d);
 	local_addrs_free(d->local);
@@ -453,6 +478,7 @@ const struct conf_driver *dp_profile(const struct dp *d, unsigned int index)
 
 void dp_tick(struct dp *d)
 {
+	carry_tick(d);
 	ports_watch(d);
 	learn_tick(d);
 	flow_ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);

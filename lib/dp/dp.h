@@ -78,6 +78,7 @@ enum dp_drop {
 };
 
 struct capture_filter;
+struct dp_state_watch;
 struct dp; // the running data path
 struct stun_crypto;
 
@@ -113,6 +114,7 @@ struct dp_learning {
 	void (*tell)(void *ctx, const char *line); // says, every few seconds, what is waited for
 	bool (*stop)(void *ctx); // asked often: true ends the waiting, and dp_start fails
 	void *ctx;
+	const struct dp_state_watch *state; // dp_state.h; NULL = nobody is told
 };
 
 #define DP_LEARNED_MAX (2 * CONF_PORTS_MAX)

@@ -11,6 +11,7 @@
 #include "ip/fragments.h"
 #include "ip/path_mtu.h"
 #include "net.h"
+#include "state/carry.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
@@ -60,8 +61,11 @@ static size_t packets_size(const struct conf *c)
 static size_t shard_size(
 	const struct conf *c, const struct turn_relay_map *map, unsigned int worker)
 {
-	const struct turn_shard_params params = {
-		.config = &c->turn, .map = map, .worker = (uint8_t)worker};
+	const uint32_t slots = turn_relay_map_slots(map, worker);
+	const struct turn_shard_params params = {.config = &c->turn,
+		.map = map,
+		.worker = (uint8_t)worker,
+		.redirects = carry_redirects_most(c, slots)};
 
 	return turn_shard_size(&params);
 }

@@ -64,6 +64,18 @@ unsigned int steer_nic_home(
 	return p->home[hash & p->home_mask];
 }
 
+unsigned int steer_tuple_home(
+	const struct dp_port *p, const struct endpoint *client, const struct endpoint *to)
+{
+	const struct net_frame f = {.is_v4 = addr_is_v4(&to->addr),
+		.src = client->addr,
+		.dst = to->addr,
+		.sport = client->port,
+		.dport = to->port};
+
+	return p->home[toeplitz(p, &f) & p->home_mask];
+}
+
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f, uint8_t listener)
 {

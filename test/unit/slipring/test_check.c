@@ -369,6 +369,27 @@ static void test_records(void **state)
 	conf_free(c);
 }
 
+static void test_state(void **state)
+{
+	struct conf *c;
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	c = load("listeners:", "state: {file: /nonexistent/state}\nlisteners:");
+	check_state(c, &r);
+	assert_heard(&h, 1, 0,
+		"15:15: state.file: /nonexistent: No such file or directory: make the directory "
+		"first, or RuntimeDirectory= in the unit");
+	conf_free(c);
+	c = load("listeners:", "state: {file: /proc/self/state}\nlisteners:");
+	h = (struct heard){{0}};
+	check_state(c, &r);
+	assert_heard(&h, 1, 0,
+		"15:15: state.file: /proc/self is on no file system in memory, and the file holds "
+		"keys: name a directory on tmpfs or hugetlbfs");
+	conf_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_state),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

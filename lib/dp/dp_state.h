@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state area, by which a restart keeps calls (doc/decisions/0031-restart.md): what this process
+// has taken up at its start, and what its end leaves behind. lib/turn/turn_state.h has the area
+// itself. Public, as dp.h.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "turn_state.h"
+
+struct dp;
+
+// What dp_start tells while it takes up an area. On the management lcore.
+struct dp_state_watch {
+	// Before the first event comes: dp_events_to may be called. Until dp_start returns, events
+	// go there at once.
+	void (*begin)(void *ctx, struct dp *d);
+	// How far it has come, for people; only where it takes long.
+	void (*progress)(void *ctx, const char *line);
+	void *ctx;
+};
+
+enum dp_state_start {
+	DP_STATE_EMPTY, // there was no area
+	DP_STATE_TAKEN, // it was taken up
+	DP_STATE_REFUSED, // it was not, and lies aside
+};
+
+// Times are in milliseconds.
+struct dp_state {
+	const char *file; // of the configuration
+	uint64_t bytes; // of the file
+	uint32_t each; // of these, for each allocation that can exist
+	enum dp_state_start start;
+	char why[192]; // REFUSED: the reason; else ""
+	char warning[256]; // what is wrong with the new file, and what to do; "" = nothing
+	bool aside; // REFUSED: it is FILE.refused now; else it could not be renamed
+	char version[TURN_STATE_VERSION_LEN]; // of the program that wrote what was taken up
+	// That program has lived until away_ms before, or up to a second less; taking up has taken
+	// took_ms.
+	uint64_t away_ms, took_ms;
+	struct turn_state_adopted adopted;
+};
+
+// What has become of the area at the start. Any thread. False when the configuration names none.
+// The text lives as long as the configuration.
+bool dp_state(const struct dp *d, struct dp_state *out);
+// What dp_stop does. forget: all allocations end, and the file is removed. Else both stay for the
+// next process, and so they do until this is called. Management lcore.
+void dp_state_forget(struct dp *d, bool forget);
+// Whether the file of an area may lie there. 0, or -1 with the reason and what to do in error.
+int dp_state_check(const char *file, char *error, size_t len);

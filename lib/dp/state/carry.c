@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state area in the life of a process: what the last one has left is looked at before anything
+// is made of which it decides the keys, taken up before a worker runs, and replaced by an area of
+// our own in the same moment. From then on workers write to that, and management tells it the time.
+#include "state/carry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "conf.h"
+#include "datapath.h"
+#include "dp.h"
+#include "dp_state.h"
+#include "link/local_addrs.h"
+#include "state/state_file.h"
+#include "steering/steer.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
+#include "turn_state.h"
+#include "worker.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define CLOCK_MS 1000 // between two times that the area is told
+#define REDIRECTS 1024 // beside those of allocations that are taken up
+#define SHORT_MS 2000 // a taking up that takes no longer has no line of progress
+
+struct carry {
+	struct state_file file;
+	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
+	struct turn_state *area; // in file.fresh
+	struct dp_state told;
+	const struct dp_state_watch *watch; // while it starts, or NULL
+	uint32_t redirects[TURN_WORKERS_MAX];
+	uint64_t began_ms, clock_ms; // when taking up began; when the area was last told the time
+	bool forget;
+};
+
+static uint64_t now_ms(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// --- what is there -------------------------------------------------------------------------------
+
+// Which start of the kernel this is: its text has 32 hexadecimal digits between dashes.
+static int boot_id_read(uint8_t id[TURN_STATE_BOOT_ID_LEN])
+{
+	char text[40] = "";
+	unsigned int digits = 0;
+	const int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	memset(id, 0, TURN_STATE_BOOT_ID_LEN);
+	for (ssize_t i = 0; i < n && digits < 2 * TURN_STATE_BOOT_ID_LEN; i++) {
+		char digit[2] = {text[i], '\0'}, *end;
+		const unsigned long v = strtoul(digit, &end, 16);
+
+		if (end == digit)
+			continue;
+		id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | v);
+		digits++;
+	}
+	return digits == 2 * TURN_STATE_BOOT_ID_LEN ? 0 : -1;
+}
+
+static bool has_old(const struct carry *s)
+{
+	return s->file.old.mem != NULL;
+}
+
+static void refuse(struct carry *s, const char *why)
+{
+	s->told.start = DP_STATE_REFUSED;
+	snprintf(s->told.why, sizeof(s->told.why), "%s", why);
+	state_file_unmap(&s->file);
+}
+
+// Maps what the last process has left, unless it is of no use.
+static void look(struct carry *s)
+{
+	struct turn_state_about about;
+	char reason[160];
+	const int rc = state_file_map(&s->file, reason, sizeof(reason));
+	unsigned int refusal;
+
+	if (rc == -ENOENT)
+		return;
+	if (rc != 0) {
+		refuse(s, reason);
+		return;
+	}
+	refusal = turn_state_check(s->file.old.mem, s->file.old.size, s->boot_id);
+	if (refusal != TURN_STATE_GOOD) {
+		refuse(s, turn_state_refusal_text(refusal));
+		return;
+	}
+	turn_state_about(s->file.old.mem, &about);
+	memcpy(s->told.version, about.version, sizeof(s->told.version));
+	s->told.away_ms = now_ms(CLOCK_BOOTTIME) - about.boot_ms;
+}
+
+int carry_open(struct dp *d, char *error, size_t len)
+{
+	struct carry *s;
+
+	if (d->conf->state.file == NULL)
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (s == NULL) {
+		snprintf(error, len, "out of memory");
+		return -1;
+	}
+	d->carry = s;
+	s->told.file = d->conf->state.file;
+	if (state_file_open(&s->file, d->conf->state.file, error, len) != 0)
+		return -1;
+	if (boot_id_read(s->boot_id) != 0) {
+		snprintf(error, len, "state.file: " BOOT_ID " cannot be read");
+		return -1;
+	}
+	look(s);
+	return 0;
+}
+
+void carry_watch(struct dp *d, const struct dp_state_watch *watch)
+{
+	if (d->carry != NULL)
+		d->carry->watch = watch;
+}
+
+void carry_keys(const struct dp *d, struct turn_state_keys *keys)
+{
+	if (d->carry != NULL && has_old(d->carry))
+		turn_state_keys_of(d->carry->file.old.mem, keys);
+}
+
+// --- taking up -----------------------------------------------------------------------------------
+
+// The worker that is home to a client, as a packet of his will show it.
+static unsigned int home(void *ctx, const struct endpoint *client, uint8_t listener)
+{
+	const struct dp *d = ctx;
+	const struct endpoint *at = &d->conf->turn.listeners[listener].at;
+	const struct local_addr *own = local_addrs_find(d->local, &at->addr);
+
+	if (own == NULL || !d->port[own->port].rss_home)
+		return steer_keyed_home(d, &client->addr, client->port, listener);
+	return steer_tuple_home(&d->port[own->port], client, at);
+}
+
+static void progress(void *ctx, uint64_t done, uint64_t all)
+{
+	const struct dp *d = ctx;
+	const struct carry *s = d->carry;
+	char line[96];
+
+	if (s->watch == NULL || now_ms(CLOCK_BOOTTIME) - s->began_ms < SHORT_MS)
+		return;
+	snprintf(line, sizeof(line), "calls are taken up: %" PRIu64 " of %" PRIu64 " done", done,
+		all);
+	s->watch->progress(s->watch->ctx, line);
+}
+
+static struct turn_state_adoption adoption(struct dp *d, struct turn_shard *const *shards)
+{
+	return (struct turn_state_adoption){.area = d->carry->file.old.mem,
+		.boot_ms = now_ms(CLOCK_BOOTTIME),
+		.clock_ms = dp_clock_ms(d),
+		.wall_s = (uint64_t)time(NULL),
+		.config = &d->conf->turn,
+		.map = d->map,
+		.shards = shards,
+		.home = home,
+		.progress = progress,
+		.ctx = d};
+}
+
+int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *rng, char *error,
+	size_t len)
+{
+	struct carry *s = d->carry;
+	const struct turn_state_new n = {.config = &d->conf->turn,
+		.map = d->map,
+		.keys = keys,
+		.rng = rng,
+		.boot_id = s != NULL ? s->boot_id : NULL,
+		.version = SLIPRING_VERSION,
+		.boot_ms = now_ms(CLOCK_BOOTTIME),
+		.clock_ms = dp_clock_ms(d)};
+	uint32_t slots = 0;
+	size_t size;
+	int rc;
+
+	if (s == NULL)
+		return 0;
+	size = turn_state_size(n.config, d->map);
+	rc = state_file_make(&s->file, size, error, len);
+	if (rc < 0)
+		return -1;
+	if (rc > 0)
+		snprintf(s->told.warning, sizeof(s->told.warning), "%s", error);
+	for (unsigned int w = 0; w < d->nb_workers; w++)
+		slots += turn_relay_map_slots(d->map, w);
+	s->told.bytes = s->file.fresh.size;
+	s->told.each = (uint32_t)(size / RTE_MAX(slots, 1u));
+	s->area = turn_state_create(s->file.fresh.mem, &n);
+	if (has_old(s)) {
+		const struct turn_state_adoption a = adoption(d, NULL);
+
+		turn_state_redirects(&a, s->redirects);
+	}
+	return 0;
+}
+
+struct turn_state *carry_area(const struct dp *d)
+{
+	return d->carry != NULL ? d->carry->area : NULL;
+}
+
+uint32_t carry_redirects_most(const struct conf *c, uint32_t slots)
+{
+	return c->state.file != NULL ? slots + REDIRECTS : 0;
+}
+
+uint32_t carry_redirects(const struct dp *d, unsigned int worker)
+{
+	const uint32_t slots = turn_relay_map_slots(d->map, worker);
+
+	if (d->carry == NULL)
+		return 0;
+	return RTE_MIN(
+		d->carry->redirects[worker] + REDIRECTS, carry_redirects_most(d->conf, slots));
+}
+
+static int adopt(struct dp *d, char *error, size_t len)
+{
+	struct turn_shard *shards[TURN_WORKERS_MAX];
+	struct turn_state_adoption a;
+	struct carry *s = d->carry;
+	int rc;
+
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		shards[i] = d->worker[i]->shard;
+	if (s->watch != NULL)
+		s->watch->begin(s->watch->ctx, d);
+	a = adoption(d, shards);
+	s->began_ms = a.boot_ms;
+	d->events_direct = d->events_take != NULL; // more may end than a ring has room for
+	rc = turn_state_adopt(&a, &s->told.adopted);
+	d->events_direct = false;
+	if (rc != 0) {
+		snprintf(error, len, "state.file: %s: %s", s->file.path, strerror(rc));
+		return -1;
+	}
+	s->told.start = DP_STATE_TAKEN;
+	s->told.took_ms = now_ms(CLOCK_BOOTTIME) - a.boot_ms;
+	return 0;
+}
+
+int carry_take(struct dp *d, char *error, size_t len)
+{
+	struct carry *s = d->carry;
+
+	if (s == NULL)
+		return 0;
+	if (has_old(s) && adopt(d, error, len) != 0)
+		return -1;
+	carry_tick(d);
+	turn_state_seal(s->area);
+	if (s->told.start == DP_STATE_REFUSED)
+		s->told.aside = state_file_aside(&s->file) == 0;
+	return state_file_settle(&s->file, error, len);
+}
+
+void carry_started(struct dp *d)
+{
+	if (d->carry == NULL)
+		return;
+	d->carry->watch = NULL;
+	state_file_unmap(&d->carry->file);
+}
+
+// --- living and ending ---------------------------------------------------------------------------
+
+void carry_tick(struct dp *d)
+{
+	const uint64_t clock_ms = dp_clock_ms(d);
+
+	if (d->carry == NULL || clock_ms - d->carry->clock_ms < CLOCK_MS)
+		return;
+	d->carry->clock_ms = clock_ms;
+	turn_state_clock(d->carry->area, now_ms(CLOCK_BOOTTIME), clock_ms);
+}
+
+void carry_close_shard(const struct dp *d, struct turn_shard *s)
+{
+	if (d->carry != NULL && !d->carry->forget)
+		turn_shard_keep(s);
+	else
+		turn_shard_close(s);
+}
+
+void carry_free(struct dp *d)
+{
+	if (d->carry == NULL)
+		return;
+	if (d->carry->area != NULL) {
+		d->carry->clock_ms = 0; // the next process says how long there was none
+		carry_tick(d);
+	}
+	state_file_close(&d->carry->file, d->carry->forget);
+	free(d->carry);
+	d->carry = NULL;
+}
+
+bool dp_state(const struct dp *d, struct dp_state *out)
+{
+	if (d->carry == NULL)
+		return false;
+	*out = d->carry->told;
+	return true;
+}
+
+void dp_state_forget(struct dp *d, bool forget)
+{
+	if (d->carry != NULL)
+		d->carry->forget = forget;
+}
+
+int dp_state_check(const char *file, char *error, size_t len)
+{
+	return state_file_check(file, error, len);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file that the state area lies in. Keys are in it, so it is never on a disk, and nobody but
+// our user can open it. A new process fills a file of its own and then renames it over the old one,
+// so whoever dies in between leaves the old one as good as it was.
+#include "state/state_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define NAME_LEN (NAME_MAX + 1)
+
+static const char *name_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+// "NAME.what" in the directory of the file. False where that is too long.
+static bool beside(const struct state_file *f, const char *what, char out[NAME_LEN])
+{
+	return snprintf(out, NAME_LEN, "%s.%s", f->name, what) < NAME_LEN;
+}
+
+static int fail(const struct state_file *f, const char *what, char *error, size_t len)
+{
+	snprintf(error, len, "state.file: %s%s: %s", f->path, what, strerror(errno));
+	return -1;
+}
+
+// --- the directory -------------------------------------------------------------------------------
+
+static bool is_memory(int dir)
+{
+	struct statfs s;
+
+	if (fstatfs(dir, &s) != 0)
+		return false;
+	return s.f_type == TMPFS_MAGIC || s.f_type == RAMFS_MAGIC || s.f_type == HUGETLBFS_MAGIC;
+}
+
+static int dir_judge(int dir, const char *path, char *error, size_t len)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) != 0)
+		snprintf(error, len, "%s: %s", path, strerror(errno));
+	else if (st.st_uid != 0 && st.st_uid != geteuid())
+		snprintf(error, len,
+			"%s belongs to uid %u: name a directory of root or of uid %u, as slipring "
+			"runs",
+			path, st.st_uid, geteuid());
+	else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		snprintf(error, len, "others may write to %s: chmod go-w %s", path, path);
+	else if (!is_memory(dir))
+		snprintf(error, len,
+			"%s is on no file system in memory, and the file holds keys: name a "
+			"directory on tmpfs or hugetlbfs, such as /run/slipring",
+			path);
+	else
+		return 0;
+	return -1;
+}
+
+// The descriptor of the directory of a file, or -1 with the reason in error.
+static int dir_open(const char *path, char *error, size_t len)
+{
+	char dir[PATH_MAX];
+	int fd;
+
+	if (strlen(path) >= sizeof(dir) || strlen(name_of(path)) + sizeof(".refused") > NAME_MAX) {
+		snprintf(error, len, "the name is too long");
+		return -1;
+	}
+	memcpy(dir, path, strlen(path) + 1);
+	dir[name_of(path) - path - (name_of(path) - path > 1)] = '\0';
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(error, len,
+			"%s: %s: make the directory first, or RuntimeDirectory= in the unit", dir,
+			strerror(errno));
+		return -1;
+	}
+	if (dir_judge(fd, dir, error, len) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int state_file_check(const char *path, char *error, size_t len)
+{
+	const int fd = dir_open(path, error, len);
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+// --- the lock ------------------------------------------------------------------------------------
+
+// A lock of fcntl, because the kernel then knows the holder, and a process that this one starts
+// does not inherit it. Nothing can be written to a file on hugetlbfs.
+static int lock(struct state_file *f, char *error, size_t len)
+{
+	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char name[NAME_LEN];
+
+	if (!beside(f, "lock", name)) {
+		errno = ENAMETOOLONG;
+		return fail(f, ".lock", error, len);
+	}
+	f->lock = openat(f->dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (f->lock < 0)
+		return fail(f, ".lock", error, len);
+	if (fcntl(f->lock, F_SETLK, &l) == 0)
+		return 0;
+	if ((errno != EACCES && errno != EAGAIN) || fcntl(f->lock, F_GETLK, &l) != 0)
+		return fail(f, ".lock", error, len);
+	snprintf(error, len,
+		"state.file: %s is in use by pid %d: stop that process, or give this one a file of "
+		"its own",
+		f->path, (int)l.l_pid);
+	return -1;
+}
+
+int state_file_open(struct state_file *f, const char *path, char *error, size_t len)
+{
+	char reason[256];
+
+	*f = (struct state_file){.path = path, .name = name_of(path), .dir = -1, .lock = -1};
+	f->dir = dir_open(path, reason, sizeof(reason));
+	if (f->dir < 0) {
+		snprintf(error, len, "state.file: %s", reason);
+		return -1;
+	}
+	return lock(f, error, len);
+}
+
+// --- what is there -------------------------------------------------------------------------------
+
+// Why a file that is open is not used; NULL = it may be.
+static const char *file_judge(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "it is no regular file";
+	if (st->st_uid != geteuid())
+		return "it belongs to another user";
+	if ((st->st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		return "others may open it";
+	if (st->st_nlink != 1)
+		return "it has another name too";
+	return st->st_size == 0 ? "it is empty" : NULL;
+}
+
+static int map(struct state_map *m, int fd, size_t size, int prot)
+{
+	void *mem = mmap(NULL, size, prot, MAP_SHARED | MAP_POPULATE, fd, 0);
+
+	if (mem == MAP_FAILED)
+		return -1;
+	*m = (struct state_map){mem, size};
+	// keys are in it, and a child needs none of them
+	madvise(mem, size, MADV_DONTDUMP);
+	madvise(mem, size, MADV_DONTFORK);
+	return 0;
+}
+
+int state_file_map(struct state_file *f, char *error, size_t len)
+{
+	const int fd = openat(f->dir, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const char *reason = NULL;
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0)
+		reason = errno == ELOOP ? "it is a symbolic link" : strerror(errno);
+	else if (fstat(fd, &st) != 0)
+		reason = strerror(errno);
+	else
+		reason = file_judge(&st);
+	if (reason == NULL && map(&f->old, fd, (size_t)st.st_size, PROT_READ) != 0)
+		reason = strerror(errno);
+	if (fd >= 0)
+		close(fd);
+	if (reason == NULL)
+		return 0;
+	snprintf(error, len, "%s", reason);
+	return -1;
+}
+
+static void unmap(struct state_map *m)
+{
+	if (m->mem != NULL)
+		munmap(m->mem, m->size);
+	*m = (struct state_map){0};
+}
+
+void state_file_unmap(struct state_file *f)
+{
+	unmap(&f->old);
+}
+
+int state_file_aside(struct state_file *f)
+{
+	char name[NAME_LEN];
+
+	if (!beside(f, "refused", name))
+		return -ENAMETOOLONG;
+	return renameat(f->dir, f->name, f->dir, name) == 0 ? 0 : -errno;
+}
+
+// --- a new one -----------------------------------------------------------------------------------
+
+// Sizes on hugetlbfs are in its pages.
+static size_t round_up(int fd, size_t size)
+{
+	struct statfs s;
+	size_t page;
+
+	if (fstatfs(fd, &s) != 0 || s.f_type != HUGETLBFS_MAGIC)
+		return size;
+	page = (size_t)s.f_bsize;
+	return (size + page - 1) / page * page;
+}
+
+// Memory is had here and now: a page that is missing later would be SIGBUS in a worker.
+static int fill(struct state_file *f, int fd, size_t size, char *error, size_t len)
+{
+	const size_t whole = round_up(fd, size);
+	const int rc = posix_fallocate(fd, 0, (off_t)whole);
+
+	if (rc == 0 && map(&f->fresh, fd, whole, PROT_READ | PROT_WRITE) == 0)
+		return 0;
+	snprintf(error, len,
+		"state.file: %s: %zu MB cannot be had: %s: give its file system more (size= of "
+		"tmpfs, hugepages), or take fewer relay.ports",
+		f->path, whole >> 20, strerror(rc != 0 ? rc : errno));
+	return -1;
+}
+
+int state_file_make(struct state_file *f, size_t size, char *error, size_t len)
+{
+	char name[NAME_LEN];
+	int fd, rc;
+
+	if (!beside(f, "new", name)) {
+		errno = ENAMETOOLONG;
+		return fail(f, ".new", error, len);
+	}
+	// of a process that has died while it started
+	if (unlinkat(f->dir, name, 0) != 0 && errno != ENOENT)
+		return fail(f, ".new", error, len);
+	fd = openat(f->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail(f, ".new", error, len);
+	rc = fill(f, fd, size, error, len);
+	close(fd);
+	if (rc != 0) {
+		unlinkat(f->dir, name, 0);
+		return -1;
+	}
+	if (mlock(f->fresh.mem, f->fresh.size) == 0)
+		return 0;
+	snprintf(error, len,
+		"%s cannot be locked in memory: %s: keys may reach swap (LimitMEMLOCK=infinity in "
+		"the unit, or ulimit -l)",
+		f->path, strerror(errno));
+	return 1;
+}
+
+int state_file_settle(struct state_file *f, char *error, size_t len)
+{
+	char name[NAME_LEN];
+
+	if (!beside(f, "new", name) || renameat(f->dir, name, f->dir, f->name) != 0)
+		return fail(f, "", error, len);
+	f->settled = true;
+	return 0;
+}
+
+void state_file_close(struct state_file *f, bool remove)
+{
+	char name[NAME_LEN];
+
+	if (f->fresh.mem != NULL && !f->settled && beside(f, "new", name))
+		unlinkat(f->dir, name, 0);
+	if (f->settled && remove)
+		unlinkat(f->dir, f->name, 0);
+	unmap(&f->old);
+	unmap(&f->fresh);
+	// the lock goes last
+	if (f->dir >= 0)
+		close(f->dir);
+	if (f->lock >= 0)
+		close(f->lock);
+	f->dir = f->lock = -1;
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of the state area: what is made, what is found and what is refused, whoever else has put
+// something there.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "state/state_file.h"
+
+#define SIZE 100000
+
+static char dir[64], file[96], error[320];
+
+static int begin(void **state)
+{
+	snprintf(dir, sizeof(dir), "/dev/shm/state.XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(file, sizeof(file), "%s/area", dir);
+	error[0] = '\0';
+	return 0;
+}
+
+static int end(void **state)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static const char *beside(const char *what)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", file, what);
+	return path;
+}
+
+static bool is_there(const char *what)
+{
+	struct stat st;
+
+	return lstat(beside(what), &st) == 0;
+}
+
+static void open_file(struct state_file *f)
+{
+	if (state_file_open(f, file, error, sizeof(error)) != 0)
+		fail_msg("%s", error);
+}
+
+static void make(struct state_file *f, size_t size)
+{
+	if (state_file_make(f, size, error, sizeof(error)) < 0)
+		fail_msg("%s", error);
+}
+
+// A process that fills a file with a byte, and dies before or after it has settled it.
+static void process(uint8_t byte, bool settles)
+{
+	struct state_file f;
+
+	open_file(&f);
+	make(&f, SIZE);
+	for (size_t i = 0; i < f.fresh.size; i++)
+		assert_int_equal(((const uint8_t *)f.fresh.mem)[i], 0);
+	memset(f.fresh.mem, byte, f.fresh.size);
+	if (settles && state_file_settle(&f, error, sizeof(error)) != 0)
+		fail_msg("%s", error);
+	// what the kernel does at death
+	close(f.lock);
+	f.lock = -1;
+}
+
+static void assert_found(uint8_t byte)
+{
+	struct state_file f;
+
+	open_file(&f);
+	assert_int_equal(state_file_map(&f, error, sizeof(error)), 0);
+	assert_int_equal(f.old.size, SIZE);
+	for (size_t i = 0; i < SIZE; i++)
+		assert_int_equal(((const uint8_t *)f.old.mem)[i], byte);
+	state_file_close(&f, false);
+}
+
+static void the_next_process_finds_it(void **state)
+{
+	struct state_file f;
+	struct stat st;
+
+	open_file(&f);
+	assert_int_equal(state_file_map(&f, error, sizeof(error)), -ENOENT);
+	state_file_close(&f, false);
+	process(1, true);
+	assert_found(1);
+	assert_false(is_there(".new"));
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	process(2, true);
+	assert_found(2);
+}
+
+static void death_at_the_start_leaves_the_old_one(void **state)
+{
+	process(1, true);
+	process(2, false);
+	assert_true(is_there(".new"));
+	assert_found(1);
+	process(3, true);
+	assert_found(3);
+	assert_false(is_there(".new"));
+}
+
+static void an_end_removes_what_it_shall(void **state)
+{
+	struct state_file f;
+
+	process(1, true);
+	open_file(&f);
+	make(&f, SIZE);
+	state_file_close(&f, true); // not ours: it was never settled
+	assert_false(is_there(".new"));
+	assert_found(1);
+	open_file(&f);
+	make(&f, SIZE);
+	assert_int_equal(state_file_settle(&f, error, sizeof(error)), 0);
+	state_file_close(&f, true);
+	assert_false(is_there(""));
+}
+
+// --- what is refused -----------------------------------------------------------------------------
+
+static void assert_refused(const char *reason)
+{
+	struct state_file f;
+
+	open_file(&f);
+	assert_int_equal(state_file_map(&f, error, sizeof(error)), -1);
+	assert_null(f.old.mem);
+	assert_non_null(strstr(error, reason));
+	assert_int_equal(state_file_aside(&f), 0);
+	assert_true(is_there(".refused"));
+	assert_int_equal(state_file_map(&f, error, sizeof(error)), -ENOENT);
+	state_file_close(&f, false);
+	assert_int_equal(remove(beside(".refused")), 0);
+}
+
+static void put(mode_t mode, const char *text)
+{
+	const int fd = open(file, O_WRONLY | O_CREAT | O_EXCL, mode);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, mode), 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void what_is_not_ours_is_refused(void **state)
+{
+	char other[128];
+
+	put(0640, "x");
+	assert_refused("others may open it");
+	put(0602, "x");
+	assert_refused("others may open it");
+	put(0600, "");
+	assert_refused("it is empty");
+	assert_int_equal(symlink("/etc/passwd", file), 0);
+	assert_refused("symbolic link");
+	assert_int_equal(mkfifo(file, 0600), 0);
+	assert_refused("no regular file");
+	assert_int_equal(mkdir(file, 0700), 0);
+	assert_refused("no regular file");
+	put(0600, "x");
+	snprintf(other, sizeof(other), "%s", beside(".other"));
+	assert_int_equal(link(file, other), 0);
+	assert_refused("another name");
+	if (geteuid() != 0)
+		return;
+	put(0600, "x");
+	assert_int_equal(chown(file, 12345, 12345), 0);
+	assert_refused("another user");
+}
+
+static void assert_no_place(const char *path, const char *reason)
+{
+	struct state_file f;
+
+	assert_int_equal(state_file_check(path, error, sizeof(error)), -1);
+	if (strstr(error, reason) == NULL)
+		fail_msg("%s: %s", path, error);
+	assert_int_equal(state_file_open(&f, path, error, sizeof(error)), -1);
+	assert_non_null(strstr(error, reason));
+	state_file_close(&f, true);
+}
+
+static void a_place_that_is_none_is_refused(void **state)
+{
+	char path[400];
+
+	assert_int_equal(state_file_check(file, error, sizeof(error)), 0);
+	assert_no_place("/proc/self/area", "no file system in memory");
+	snprintf(path, sizeof(path), "%s/missing/area", dir);
+	assert_no_place(path, "make the directory first");
+	snprintf(path, sizeof(path), "%s/%0300d", dir, 0);
+	assert_no_place(path, "too long");
+	assert_int_equal(chmod(dir, 0770), 0);
+	assert_no_place(file, "others may write");
+	assert_int_equal(chmod(dir, 0707), 0);
+	assert_no_place(file, "others may write");
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(state_file_check(file, error, sizeof(error)), 0);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(chown(dir, 12345, 12345), 0);
+	assert_no_place(file, "belongs to uid 12345");
+}
+
+static void memory_that_is_not_there_is_told(void **state)
+{
+	struct state_file f;
+
+	open_file(&f);
+	assert_int_equal(state_file_make(&f, (size_t)1 << 45, error, sizeof(error)), -1);
+	assert_non_null(strstr(error, "cannot be had"));
+	assert_false(is_there(".new"));
+	state_file_close(&f, false);
+}
+
+// --- two of them ---------------------------------------------------------------------------------
+
+static void two_processes_never_share_it(void **state)
+{
+	struct state_file f;
+	char wanted[32], byte;
+	int go[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(go[0]);
+		_exit(state_file_open(&f, file, error, sizeof(error)) == 0 &&
+					write(go[1], "x", 1) == 1 && pause() == 0
+				? 0
+				: 1);
+	}
+	assert_int_equal(read(go[0], &byte, 1), 1);
+	assert_int_equal(state_file_open(&f, file, error, sizeof(error)), -1);
+	snprintf(wanted, sizeof(wanted), "in use by pid %d", (int)pid);
+	assert_non_null(strstr(error, wanted));
+	state_file_close(&f, true);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	open_file(&f);
+	state_file_close(&f, false);
+	close(go[0]);
+	close(go[1]);
+}
+
+// Keys are in it: not in a core dump (dd), not in a child (dc), not in swap (lo).
+static void it_stays_where_it_is(void **state)
+{
+	char line[512], range[40];
+	struct state_file f;
+	bool found = false, in = false;
+	FILE *maps;
+	int rc;
+
+	open_file(&f);
+	rc = state_file_make(&f, SIZE, error, sizeof(error));
+	assert_true(rc >= 0);
+	snprintf(range, sizeof(range), "%lx-", (unsigned long)(uintptr_t)f.fresh.mem);
+	maps = fopen("/proc/self/smaps", "r");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		in = in || strncmp(line, range, strlen(range)) == 0;
+		if (!in || strncmp(line, "VmFlags:", 8) != 0)
+			continue;
+		assert_non_null(strstr(line, " dd"));
+		assert_non_null(strstr(line, " dc"));
+		assert_true((strstr(line, " lo") != NULL) == (rc == 0));
+		found = true;
+		break;
+	}
+	fclose(maps);
+	assert_true(found);
+	state_file_close(&f, false);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(the_next_process_finds_it),
+		TEST(death_at_the_start_leaves_the_old_one),
+		TEST(an_end_removes_what_it_shall),
+		TEST(what_is_not_ours_is_refused),
+		TEST(a_place_that_is_none_is_refused),
+		TEST(memory_that_is_not_there_is_told),
+		TEST(two_processes_never_share_it),
+		TEST(it_stays_where_it_is),
+	};
+
+	return cmocka_run_group_tests_name("state_file", tests, NULL, NULL);
+}
