@@ -76,7 +76,7 @@ uso_segments  -
 rx_hist       -
 tx_hist       -
 """)
-SCALES = {"sleep_cost_ns": 1e-9}
+SCALES = {"sleep_cost_ns": 1e-9, "away_ms": 1e-3, "took_ms": 1e-3}
 # Bursts of one worker; metrics.py takes classes and histograms apart
 BURSTS = table("""
 rx_empty     c empty_polls      Polls of a queue that found nothing.
@@ -275,6 +275,37 @@ lost    c lost          Records of sessions lost.
 unsent  c unsent        Records of sessions that could not be sent.
 waiting g waiting       Records of sessions that wait to be written.
 """)
+# The state area: all of it is of the start
+STATE = table("""
+start        -
+why          -
+version      -
+bytes        g state_bytes        Size of the state area.
+bytes_each   g state_bytes_each   Of that, for each allocation that can exist.
+away_ms      g state_away_seconds Time from when the last process was there until its calls were taken up.
+took_ms      g state_took_seconds How long taking up calls took.
+allocations  g state_allocations  Allocations taken up at the start.
+permissions  g state_permissions  Permissions taken up at the start.
+channels     g state_channels     Channels taken up at the start.
+endpoints    g state_shared_peers Peers on shared relay ports taken up at the start.
+reservations g state_reservations Reserved ports taken up at the start.
+redirects    g state_redirects    Of these allocations, those that live on another worker than their client.
+resting      g state_resting      Relay ports that go on resting.
+lost_expired       g state_lost{reason=expired} Records of the last process that were not taken up, by reason.
+lost_stream        g state_lost{reason=stream} .
+lost_listener      g state_lost{reason=listener} .
+lost_relay         g state_lost{reason=relay} .
+lost_port          g state_lost{reason=port} .
+lost_user          g state_lost{reason=user} .
+lost_peer          g state_lost{reason=peer} .
+lost_quota         g state_lost{reason=quota} .
+lost_room          g state_lost{reason=room} .
+lost_reservation   g state_lost{reason=reservation} .
+lost_permission    g state_lost{reason=permission} .
+lost_channel       g state_lost{reason=channel} .
+lost_half_written  g state_lost{reason=half-written} .
+lost_damaged       g state_lost{reason=damaged} .
+""")
 # The commands whose answer is one object of numbers: (table, prefix of the metrics)
 PLAIN = {
     "/slipring/stats": (STATS, ""),
@@ -282,6 +313,7 @@ PLAIN = {
     "/slipring/dtls": (DTLS, "dtls_"),
     "/slipring/config": (CONFIG, "config_"),
     "/slipring/records": (RECORDS, "records_"),
+    "/slipring/state": (STATE, ""),
 }
 # Commands that are told otherwise, and why not at all
 HANDLED = {"info", "drops", "refusals", "workers", "worker", "bursts", "ports", "steering"}

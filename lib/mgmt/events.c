@@ -213,6 +213,9 @@ static void take_last(void *ctx, const struct turn_event *e)
 void mgmt_events_attach(struct mgmt_events *m, struct dp *d)
 {
 	m->dp = d;
+	// what ended while calls were taken up came as what comes last does
+	m->stopped_ms = 0;
+	m->stuck = false;
 	dp_events_to(d, take_last, m);
 }
 

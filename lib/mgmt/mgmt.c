@@ -21,6 +21,7 @@
 #include "reload.h"
 #include "report.h"
 #include "review.h"
+#include "state/stop.h"
 #include "telemetry.h"
 
 #define TICK_MS 100
@@ -289,6 +290,7 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 		if (rc != 0)
 			LOG(START, ERR, "management loop: %s", strerror(-rc));
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
+		stop_settle(d, c);
 	}
 	mgmt_control_stop(control);
 	mgmt_reload_close(l.reload);

@@ -9,6 +9,7 @@
 
 #include "log.h"
 #include "report.h"
+#include "state/state_facts.h"
 
 #define LISTENERS_TOLD 16
 #define STEERING_LEN 256 // bytes: a step and two reasons
@@ -230,6 +231,7 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 	report_listeners(t);
 	LOG(START, INFO, "relay: %s", mgmt_report_relay(t, relay, sizeof(relay)));
 	report_ways(c);
+	state_facts_log(d);
 	LOG(START, INFO, "ready");
 }
 

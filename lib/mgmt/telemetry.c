@@ -15,6 +15,7 @@
 #include "meanings.h"
 #include "records/records.h"
 #include "rows.h"
+#include "state/state_facts.h"
 #include "sums/sums.h"
 #include "telemetry.h"
 
@@ -327,6 +328,13 @@ static int handle_records(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_state(const char *params, struct rte_tel_data *out)
+{
+	rte_tel_data_start_dict(out);
+	state_facts_add(out, state.dp);
+	return 0;
+}
+
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
@@ -390,6 +398,7 @@ static const struct command {
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
+	{"/slipring/state", handle_state, "The state area, and what was taken up at the start."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"What counters mean. Parameter: drops, refusals, streams or dtls."},

@@ -2,6 +2,7 @@
 """What people are shown of each answer: lines of text."""
 
 from ctl.attempts import explain  # noqa: F401
+from ctl.stop import state
 from ctl.tables import count, pairs, seconds, table, wrapped
 
 
@@ -39,6 +40,7 @@ def status(answer, style):
         ("dropped", f"{count(rates['drops'])}/s, {count(answer['drops'])} in all"),
         *(("relayed", of_realm(realm)) for realm in answer["realms"]),
         ("refused", f"{count(rates['auth_failures'])} wrong passwords/s"),
+        *state(answer),
     ]
     out = pairs(rows)
     for warning in answer["warnings"]:

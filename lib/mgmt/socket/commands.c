@@ -11,6 +11,7 @@
 #include "socket/configs.h"
 #include "socket/listings.h"
 #include "socket/logs.h"
+#include "state/stop.h"
 
 static enum command_end help(struct command *c);
 
@@ -44,6 +45,8 @@ static const struct {
 		"Areas of the log. area and level: sets one. reopen: the file of records."},
 	{"config", configs_config, " do ",
 		"How the last reload has ended. do: diff, what one would change; reload."},
+	{"stop", stop_command, " keep forget ",
+		"Stops slipring. keep: the next process takes calls up; forget: they end."},
 	{"records", logs_records, " ", "What was written of records, and lost."},
 };
 

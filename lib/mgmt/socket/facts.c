@@ -9,6 +9,7 @@
 #include "socket/commands.h"
 #include "socket/fields.h"
 #include "socket/shown.h"
+#include "state/state_facts.h"
 
 // --- looks at the counters -----------------------------------------------------------------------
 
@@ -323,6 +324,7 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "realms", realms(k, &total));
 	json_object_set_new(o, "links", links(k));
 	json_object_set_new(o, "control", own_clients(k));
+	json_object_set_new(o, "state", state_facts_shown(k->dp));
 	json_object_set_new(o, "warnings", warnings(k, total.turn.allocations, most));
 	return COMMAND_DONE;
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What became of the state area at the start, in the log and for those who ask.
+#include "state/state_facts.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_telemetry.h>
+
+#include "dp.h"
+#include "dp_state.h"
+#include "log.h"
+#include "rows.h"
+#include "socket/shown.h"
+
+static const char *const starts[] = {
+	[DP_STATE_EMPTY] = "empty", [DP_STATE_TAKEN] = "taken", [DP_STATE_REFUSED] = "refused"};
+
+// What was taken up, and how big the area is: names are those of telemetry and the control socket.
+static const struct {
+	const char *name;
+	size_t at, size; // in struct dp_state
+} numbers[] = {
+#define NUMBER(name, field)                                            \
+	{                                                              \
+		name, offsetof(struct dp_state, field),                \
+			sizeof(((const struct dp_state *)NULL)->field) \
+	}
+	NUMBER("bytes", bytes),
+	NUMBER("bytes_each", each),
+	NUMBER("away_ms", away_ms),
+	NUMBER("took_ms", took_ms),
+	NUMBER("allocations", adopted.allocations),
+	NUMBER("permissions", adopted.permissions),
+	NUMBER("channels", adopted.channels),
+	NUMBER("endpoints", adopted.endpoints),
+	NUMBER("reservations", adopted.reservations),
+	NUMBER("redirects", adopted.redirects),
+	NUMBER("resting", adopted.resting),
+#undef NUMBER
+};
+#define NB (sizeof(numbers) / sizeof(numbers[0]))
+
+static uint64_t number(const struct dp_state *s, size_t i)
+{
+	const char *at = (const char *)s + numbers[i].at;
+	uint64_t wide;
+	uint32_t narrow;
+
+	memcpy(&narrow, at, sizeof(narrow));
+	if (numbers[i].size == sizeof(narrow))
+		return narrow;
+	memcpy(&wide, at, sizeof(wide));
+	return wide;
+}
+
+// --- the log -------------------------------------------------------------------------------------
+
+static void log_taken(const struct dp_state *s)
+{
+	const struct turn_state_adopted *a = &s->adopted;
+
+	LOG(START, NOTICE,
+		"state: %" PRIu64 " allocations taken up in %" PRIu64 " ms, with %" PRIu64
+		" permissions, %" PRIu64 " channels, %" PRIu64 " reservations, %" PRIu64
+		" redirects; slipring %s has left them %" PRIu64 " ms before",
+		a->allocations, s->took_ms, a->permissions, a->channels, a->reservations,
+		a->redirects, s->version, s->away_ms);
+	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
+		if (a->lost[i] > 0)
+			LOG(START, NOTICE, "state: %" PRIu64 " not taken up: %s: %s", a->lost[i],
+				turn_state_loss_name(i), turn_state_loss_text(i));
+}
+
+void state_facts_log(const struct dp *d)
+{
+	struct dp_state s;
+
+	if (!dp_state(d, &s))
+		return;
+	LOG(START, INFO, "state: %s, %" PRIu64 " MB, %u bytes for each allocation that can exist",
+		s.file, s.bytes >> 20, s.each);
+	if (s.warning[0] != '\0')
+		LOG(START, WARNING, "state: %s", s.warning);
+	if (s.start == DP_STATE_TAKEN)
+		log_taken(&s);
+	if (s.start == DP_STATE_REFUSED)
+		LOG(START, WARNING,
+			"state: what the last process has left cannot be taken up, and its calls "
+			"have ended: %s%s%s%s",
+			s.why, s.aside ? "; it lies in " : "", s.aside ? s.file : "",
+			s.aside ? ".refused, which may be removed" : "");
+}
+
+// --- who asks ------------------------------------------------------------------------------------
+
+void state_facts_add(struct rte_tel_data *t, const struct dp *d)
+{
+	char name[64] = "lost_";
+	struct dp_state s;
+
+	if (!dp_state(d, &s))
+		return;
+	rte_tel_data_add_dict_string(t, "start", starts[s.start]);
+	rte_tel_data_add_dict_string(t, "why", s.why);
+	rte_tel_data_add_dict_string(t, "version", s.version);
+	for (size_t i = 0; i < NB; i++)
+		rte_tel_data_add_dict_u64(t, numbers[i].name, number(&s, i));
+	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++) {
+		mgmt_rows_name(turn_state_loss_name(i), name + 5, sizeof(name) - 5);
+		rte_tel_data_add_dict_u64(t, name, s.adopted.lost[i]);
+	}
+}
+
+json_t *state_facts_shown(const struct dp *d)
+{
+	json_t *o, *lost;
+	struct dp_state s;
+
+	if (!dp_state(d, &s))
+		return json_null();
+	o = json_object();
+	lost = json_object();
+	json_object_set_new(o, "file", shown_text(s.file));
+	json_object_set_new(o, "start", json_string(starts[s.start]));
+	json_object_set_new(o, "why", shown_text(s.why));
+	json_object_set_new(o, "version", shown_text(s.version));
+	for (size_t i = 0; i < NB; i++)
+		json_object_set_new(o, numbers[i].name, shown_number(number(&s, i)));
+	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
+		if (s.adopted.lost[i] > 0)
+			json_object_set_new(
+				lost, turn_state_loss_name(i), shown_number(s.adopted.lost[i]));
+	json_object_set_new(o, "lost", lost);
+	return o;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stop that slipringctl orders is SIGTERM with a word on what becomes of calls.
+#include "state/stop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dp_state.h"
+#include "log.h"
+#include "socket/shown.h"
+
+enum order { AS_CONFIGURED, KEEP, FORGET };
+
+// What the last command says; the control thread writes it, the management lcore reads it once it
+// stops.
+static enum order ordered;
+
+static bool keeps(const struct conf *c, enum order o)
+{
+	return c->state.file != NULL &&
+		(o == KEEP || (o == AS_CONFIGURED && c->state.on_stop == CONF_ON_STOP_KEEP));
+}
+
+enum command_end stop_command(struct command *c)
+{
+	const bool keep = json_is_true(json_object_get(c->in, "keep"));
+	const bool forget = json_is_true(json_object_get(c->in, "forget"));
+	const enum order o = keep ? KEEP : forget ? FORGET : AS_CONFIGURED;
+	const struct conf *conf = c->control->conf;
+	struct dp_stats s;
+	char *text;
+
+	if (keep && forget)
+		return commands_refuse(c, "keep, forget: only one of them makes sense");
+	if (keep && conf->state.file == NULL)
+		return commands_refuse(c,
+			"keep: there is no state.file in the configuration that calls could be "
+			"kept in");
+	text = commands_order(c);
+	if (text == NULL)
+		return commands_refuse(c, "no memory");
+	LOG(CONTROL, NOTICE, "%s", text);
+	free(text);
+	dp_total_stats(c->control->dp, &s);
+	json_object_set_new(c->out, "kept", json_boolean(keeps(conf, o)));
+	json_object_set_new(c->out, "allocations", shown_number(s.turn.allocations));
+	__atomic_store_n(&ordered, o, __ATOMIC_RELEASE);
+	kill(getpid(), SIGTERM);
+	return COMMAND_DONE;
+}
+
+void stop_settle(struct dp *d, const struct conf *c)
+{
+	const enum order o = __atomic_load_n(&ordered, __ATOMIC_ACQUIRE);
+
+	if (c->state.file == NULL)
+		return;
+	dp_state_forget(d, !keeps(c, o));
+	LOG(START, INFO,
+		keeps(c, o) ? "calls are kept in %s for the next process"
+			    : "calls end, and %s is removed",
+		c->state.file);
+}
