@@ -114,7 +114,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
+                env={"ASAN_OPTIONS": "detect_leaks=1", **os.environ, **(env or {})},
             )
 
     def log(self):
@@ -162,6 +162,7 @@ class Slipring(Process):
         self.args, self.under = args, under
         self.allow = set(allow)
         self.path = os.path.join(lab.dir, f"{self.prefix}.yaml")
+        self.binary = BINARY
         self.telemetry = Telemetry(self.prefix)
 
     def start(self):
@@ -169,11 +170,13 @@ class Slipring(Process):
             raise labs.Skip(f"{BINARY} is not built")
         with open(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(self.text)
-        options = os.environ.get("ASAN_OPTIONS", "detect_leaks=1")
-        self.spawn(*self.under, BINARY, "-c", self.path, *self.args, env={"ASAN_OPTIONS": options})
+        self.spawn(*self.argv())
         if "vtap:d0" in self.text:
             until(lambda: self.running() and self.lab.plugged(), 15, "the port is there")
         until(self.ready, 60, "the server is ready")
+
+    def argv(self):
+        return (*self.under, self.binary, "-c", self.path, *self.args)
 
     def ready(self):
         self.running()

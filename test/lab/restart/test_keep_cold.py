@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# long: every way to spoil an area
+"""A restart with another configuration ends only what has no place in it. An area that is none, or
+another process's, is refused with a reason."""
+
+import os
+import subprocess
+
+import keep
+import lab as labs
+import server as servers
+import turnlib
+from lab import SERVER4, SERVER6
+from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+IPV6 = [(REQUESTED_ADDRESS_FAMILY, bytes([2, 0, 0, 0]))]
+
+
+def of_olga(lab, calls):
+    """A client over IPv4 with a relayed address of IPv6, of another user."""
+    client = lab.client(turnlib.Auth("olga", "geheim"))
+    assert client.allocate(keep.LONG_LIFE + IPV6).cls == SUCCESS
+    client.family, client.channel = 6, True
+    assert client.bind(0x4000, calls.echo[6].address).cls == SUCCESS
+    assert calls.relays(client)
+    return client
+
+
+def places(lab, server, calls):
+    """A listener is gone, then a relay address, then a user."""
+    of = lambda family: [client for client in calls.clients if client.family == family]
+    keep.change(server, {"listeners": [{"address": SERVER4, "port": 3478}]})
+    keep.restart(server)
+    assert keep.told(server)["lost_listener"] == len(of(6)), keep.told(server)
+    assert keep.ended(server) == ["restart"] * len(of(6)), keep.ended(server)
+    calls.check(of(4))
+    olga = of_olga(lab, calls)
+    keep.change(server, {"relay": {"addresses": [SERVER4]}})
+    keep.restart(server)
+    assert keep.told(server)["lost_relay"] == 1, keep.told(server)
+    assert "1 not taken up: relay: " in server.log()
+    calls.check(of(4))
+    assert olga.refresh().code == 437
+    keep.change(server, {"auth": {"users": [{"name": "olga", "password": "geheim"}]}})
+    keep.restart(server)
+    assert keep.told(server)["lost_user"] == len(of(4)), keep.told(server)
+    assert keep.ended(server).count("user-gone") == len(of(4))
+    assert not server.allocations()
+    keep.change(server, {})
+
+
+def truncate(path):
+    os.truncate(path, os.path.getsize(path) // 2)
+
+
+def foreign(path):
+    os.truncate(path, 0)
+    with open(path, "r+b") as file:
+        file.write(b"what somebody else has put there\n" * 1000)
+
+
+def flip(at):
+    """Another bit in the header: at 8 the number of the layout is, further on the check tells."""
+
+    def change(path):
+        with open(path, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 1]))
+
+    return change
+
+
+def refused(lab, server):
+    """The box starts empty, says why, and keeps aside what it has found."""
+    ways = (
+        (truncate, "it is shorter than it says"),
+        (flip(8), "a version with another layout has written it"),
+        (lambda path: os.chmod(path, 0o640), "others may open it"),
+        (foreign, "it is no state area of this program"),
+        (flip(60), "its header does not fit its check"),
+    )
+    for spoil, why in ways if labs.LONG else ways[:3]:
+        with lab.client() as client:
+            assert client.allocate().cls == SUCCESS
+            server.stop()
+            spoil(server.area)
+            before = len(server.log())
+            server.start()
+            assert keep.told(server)["why"] == why, keep.told(server)
+            assert keep.told(server)["start"] == "refused"
+            log = server.log()[before:]
+            assert "warn  start: state: " in log and why in log, log
+            assert not server.allocations()
+            assert os.path.exists(server.area + ".refused")
+            assert client.refresh().code == 437
+
+
+def locked(lab, server):
+    """Two processes never share it: the second one does not start."""
+    config = servers.merge(server.config, {"eal": {"file-prefix": server.prefix + "x"}})
+    path = os.path.join(lab.dir, "second.yaml")
+    with open(path, "w") as file:
+        file.write(lab.device(servers.json.dumps(config)))
+    done = subprocess.run(lab.dut.argv(servers.BINARY, "-c", path), capture_output=True, text=True,
+        timeout=60, check=False)  # fmt: skip
+    assert done.returncode == 1, done
+    assert f"state.file: {server.area} is in use by pid {keep.pid(server)}" in done.stderr, done.stderr
+    servers.shutil.rmtree(f"/var/run/dpdk/{server.prefix}x", ignore_errors=True)
+
+
+def main(lab):
+    labs.need_own_server()
+    keep.need_memory()
+    server = keep.start(lab)
+    calls = keep.Calls(lab, 4)
+    places(lab, server, calls)
+    keep.restart(server)
+    locked(lab, server)
+    refused(lab, server)
+
+
+if __name__ == "__main__":
+    labs.run(main)

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What becomes of calls at a restart with another number of workers, and where slipringctl stop says
+that they are kept, or that they end."""
+
+import os
+
+import keep
+import lab as labs
+from control import ctl
+
+
+def workers(server, calls):
+    """Another number of them: homes and owners differ, redirects are made anew."""
+    for count in (3, 1):
+        keep.change(server, {"workers": {"count": count}})
+        keep.restart(server)
+        calls.check()
+        print(f"{count} workers: {keep.told(server)['redirects']} redirects")
+
+
+def ordered(server, option):
+    """slipringctl stop; what it says."""
+    out = ctl(server.control, "stop", option)
+    server.telemetry.close()
+    assert server.process.wait(20 * labs.SLOW) == 0
+    return out
+
+
+def orders(server, calls):
+    """slipringctl stop says what becomes of calls, whatever the file says."""
+    keep.change(server, {"state": {"on-stop": "forget"}})
+    keep.restart(server)
+    keep.change(server, {})
+    out = ordered(server, "--keep")
+    assert "kept for the next process" in out, out
+    server.start()
+    calls.check()
+    out = ctl(server.control, "status")
+    assert "taken up in" in out and server.area in out, out
+    assert not keep.ended(server)
+    ctl(server.control, "stop", "--keep", "--forget", code=2)
+    out = ordered(server, "--forget")
+    assert " end" in out, out
+    assert keep.ended(server) == ["stopped"] * len(calls.clients), keep.ended(server)
+    assert os.listdir(os.path.dirname(server.area)) == ["state.lock"]
+
+
+def main(lab):
+    labs.need_own_server()
+    keep.need_memory()
+    server = keep.start(lab)
+    calls = keep.Calls(lab)
+    workers(server, calls)
+    orders(server, calls)
+
+
+if __name__ == "__main__":
+    labs.run(main)

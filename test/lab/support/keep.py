@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Restarts that keep calls: a server with a state area, calls through it, and the ends of a process."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+
+import lab as labs
+import server as servers
+import turnlib
+from lab import CLIENT6, PEER4, PEER6, SLOW, until
+from turnlib import LIFETIME, REFRESH, SUCCESS, u32
+
+LONG_LIFE = [(LIFETIME, u32(600))]
+
+
+def folder(lab):
+    """A directory on a file system in memory, for the area."""
+    path = tempfile.mkdtemp(prefix="lab-", dir="/dev/shm")
+    lab.cleanup.callback(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+def start(lab, config=None, **kwargs):
+    """A server with an area, a control socket and a file of records."""
+    path = folder(lab)
+    own = {
+        "state": {"file": os.path.join(path, "state")},
+        "control": {"socket": os.path.join(lab.dir, "control.sock")},
+        "records": {"file": os.path.join(lab.dir, "records.json")},
+    }
+    server = lab.server(servers.merge(own, config or {}), **kwargs)
+    server.area = own["state"]["file"]
+    server.control = own["control"]["socket"]
+    server.records_path = own["records"]["file"]
+    server.allow |= {"no-allocation", "peer-no-allocation"}
+    return server
+
+
+def change(server, changes):
+    """The configuration of the next process."""
+    config = servers.merge(server.config, changes)
+    server.text = server.lab.device(json.dumps(config, indent=1))
+
+
+def die(server):
+    """kill -9."""
+    server.telemetry.close()
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait()
+
+
+def stop(server):
+    """A stop; when the process had ended."""
+    server.check()
+    server.stop()
+    return time.monotonic()
+
+
+def kill(server):
+    """kill -9, and the pause of the unit (RestartSec=); when the process had ended."""
+    die(server)
+    ended = time.monotonic()
+    time.sleep(0.1)
+    return ended
+
+
+def restart(server, end=stop):
+    """The next process, once the one before has ended; when it had."""
+    ended = end(server)
+    server.start()
+    return ended
+
+
+def told(server):
+    """What telemetry says of the area."""
+    return server.telemetry.ask("/slipring/state")
+
+
+def ended(server):
+    """Reasons of the records of allocations that have ended."""
+    with contextlib.suppress(FileNotFoundError), open(server.records_path) as file:
+        return [row["why"] for row in map(json.loads, file) if row["event"] == "ended"]
+    return []
+
+
+def first(client, method=REFRESH, attrs=()):
+    """The answer to a request as it is first sent: nothing is learned from a challenge."""
+    return client.exchange(client.signed(method, attrs))
+
+
+class Calls:
+    """Clients with allocations of both families, with channels and with permissions alone."""
+
+    def __init__(self, lab, number=8):
+        self.lab = lab
+        self.echo = {4: lab.echo(), 6: lab.echo(PEER6)}
+        self.stranger = {4: lab.peer.udp(PEER4), 6: lab.peer.udp(PEER6)}
+        self.clients = [self.make(6 if i % 4 == 3 else 4, i % 2 == 0) for i in range(number)]
+        self.number = 0
+
+    def make(self, family, channel):
+        client = self.lab.client(ip=CLIENT6) if family == 6 else self.lab.client()
+        attrs = [(turnlib.REQUESTED_ADDRESS_FAMILY, bytes([2, 0, 0, 0]))] if family == 6 else []
+        assert client.allocate(LONG_LIFE + attrs).cls == SUCCESS
+        client.family, client.channel = family, channel
+        echo = self.echo[family].address
+        assert client.permit(echo).cls == SUCCESS
+        assert not channel or client.bind(0x4000, echo).cls == SUCCESS
+        return client
+
+    def relays(self, client):
+        """To the peer and back, and from the peer on its own account."""
+        self.number += 1
+        text, echo = b"media %d" % self.number, self.echo[client.family].address
+        kind = "channel" if client.channel else "data"
+        if client.channel:
+            client.send_channel(0x4000, text)
+        else:
+            client.send(echo, text)
+        back = client.wait(kind, 2 * SLOW, lambda item: item[2] == text)
+        stranger = self.stranger[client.family]
+        stranger.sendto(b"from the " + text, client.relayed)
+        data = client.wait("data", 2 * SLOW, lambda item: item[2] == b"from the " + text)
+        return back is not None and data is not None and data[1] == stranger.getsockname()[:2]
+
+    def check(self, clients=None):
+        """All go on as if nothing had been: media, and no challenge."""
+        for client in self.clients if clients is None else clients:
+            assert self.relays(client), f"no media by {client.relayed}"
+            answer = first(client, attrs=LONG_LIFE)
+            assert answer.cls == SUCCESS, answer
+            assert self.relays(client)
+
+    def relayed(self):
+        return {client.relayed for client in self.clients}
+
+
+def shown(server):
+    """The relayed transport addresses of the server's allocations."""
+    split = lambda text: (text.rsplit(":", 1)[0].strip("[]"), int(text.rsplit(":", 1)[1]))
+    return {split(row["relay"]) for row in server.allocations()}
+
+
+class Media:
+    """A client that sends all the time; when its datagrams come back tells how long it was silent."""
+
+    def __init__(self, calls, pause=0.002):
+        self.client, self.pause = calls.make(4, True), pause
+        self.back, self.stopping = [], False
+        self.thread = threading.Thread(target=self.loop, daemon=True)
+        self.thread.start()
+
+    def loop(self):
+        while not self.stopping:
+            with contextlib.suppress(OSError):  # errors that the kernel has been told of
+                self.client.send_channel(0x4000, b"media")
+            item = self.client.receive(self.pause)
+            while item is not None:
+                if item[0] == "channel":
+                    self.back.append(time.monotonic())
+                item = self.client.receive(0)
+            time.sleep(self.pause)
+
+    def again(self, after):
+        """Seconds from then to the first datagram that came back."""
+        there = lambda: next((at for at in reversed(self.back) if at > after), None)
+        until(there, 20, "media flows again")
+        return min(at for at in self.back if at > after) - after
+
+    def close(self):
+        self.stopping = True
+        self.thread.join()
+
+
+def need_memory():
+    if not os.path.isdir("/dev/shm"):
+        raise labs.Skip("no /dev/shm")
+
+
+def pid(server):
+    return server.telemetry.ask("/slipring/info")["pid"]
