@@ -17,8 +17,8 @@ import sys
 # What starts and ends the service, and the texts about it
 NO_RESTRICTION = set(
     """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStartPre ExecStart
-    ExecStartPost ExecReload Restart RestartSec RuntimeDirectory LogsDirectory TimeoutStopSec
-    WantedBy""".split()
+    ExecStartPost ExecReload Restart RestartSec RuntimeDirectory RuntimeDirectoryPreserve LogsDirectory
+    TimeoutStopSec WantedBy""".split()
 )
 # Views of the file system, which take a mount namespace: not applied here
 MOUNTS = {"ProtectSystem", "ProtectHome", "PrivateTmp", "ProtectControlGroups", "PrivateDevices"}
