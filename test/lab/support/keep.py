@@ -16,6 +16,7 @@ import turnlib
 from lab import CLIENT6, PEER4, PEER6, SLOW, until
 from turnlib import LIFETIME, REFRESH, SUCCESS, u32
 
+PLANNED, CRASH = 1.0, 3.0  # seconds from the end of a process until media flows again
 LONG_LIFE = [(LIFETIME, u32(600))]
 
 
@@ -38,7 +39,8 @@ def start(lab, config=None, **kwargs):
     server.area = own["state"]["file"]
     server.control = own["control"]["socket"]
     server.records_path = own["records"]["file"]
-    server.allow |= {"no-allocation", "peer-no-allocation"}
+    # a process that begins knows no neighbour, and all media has waited for it
+    server.allow |= {"no-allocation", "peer-no-allocation", "neighbour-hold-full"}
     return server
 
 
@@ -155,6 +157,7 @@ class Media:
         self.back, self.stopping = [], False
         self.thread = threading.Thread(target=self.loop, daemon=True)
         self.thread.start()
+        calls.lab.cleanup.callback(self.close)
 
     def loop(self):
         while not self.stopping:
@@ -176,6 +179,19 @@ class Media:
     def close(self):
         self.stopping = True
         self.thread.join()
+
+
+def in_time(server, calls, took, end):
+    """Media has to flow again in time after such an end. On a machine that others use it is tried again."""
+    most = {stop: PLANNED, kill: CRASH}[end] * SLOW
+    for _ in range(4):
+        if took <= most:
+            break
+        media = Media(calls)
+        took = media.again(restart(server, end))
+        media.close()
+        assert media.client.refresh(0).cls == SUCCESS
+    assert took <= most, f"media after {took:.2f} s, {most} s are promised"
 
 
 def need_memory():
