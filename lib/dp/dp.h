@@ -4,6 +4,7 @@
 #pragma once
 
 #include "conf.h"
+#include "dp_progress.h"
 #include "net.h"
 #include "port.h"
 #include "stream.h"
@@ -240,6 +241,7 @@ enum dp_ask {
 	DP_ASK_CAPTURE, // to begin, change or end its part in a capture
 	DP_ASK_POLICY, // takes the question's policy in the place of its own
 	DP_ASK_JUDGE, // ends what the question's judge says, as far as KILL
+	DP_ASK_FAULT, // has a fault, under debug.faults
 };
 
 #define DP_ANSWER_ROWS 128
@@ -254,6 +256,7 @@ struct dp_question {
 	const struct capture_filter *capture; // of CAPTURE: dp_capture_filter, or NULL to end it
 	const struct turn_policy *policy; // of POLICY
 	const struct turn_judge *judge; // of JUDGE
+	struct dp_fault_order fault; // of FAULT
 };
 
 // Where datagrams to somebody go: by which port, through whom.

@@ -31,6 +31,7 @@
 #include "clients/streams.h"
 #include "conf.h"
 #include "control/mailbox.h"
+#include "control/progress.h"
 #include "control/stats.h"
 #include "control/timing.h"
 #include "datapath.h"
@@ -156,12 +157,15 @@ static __rte_noinline void receive_special(struct worker *w, const struct port *
 static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 {
 	struct port *p = w->dp->port[q->port].port;
-	const unsigned int n = port_rx(p, q->queue, w->burst.m, DP_BURST);
+	unsigned int n;
 
+	progress_at(&w->progress, DP_STAGE_PORT, q->port, 0);
+	n = port_rx(p, q->queue, w->burst.m, DP_BURST);
 	if (n == 0) {
 		w->live.rx_empty++;
 		return 0;
 	}
+	progress_at(&w->progress, DP_STAGE_PORT, q->port, n);
 	w->live.rx_bursts++;
 	w->live.rx_hist[stats_class(n)]++;
 	if (unlikely(w->capture != NULL))
@@ -180,6 +184,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 	struct burst *b = &w->burst;
 	const unsigned int n = handover_take(w, from, b->m);
 
+	progress_at(&w->progress, DP_STAGE_WORKER, from, n);
 	b->n = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
@@ -224,7 +229,9 @@ static unsigned int receive_stream(struct worker *w, unsigned int thread)
 	struct burst *b = &w->burst;
 	unsigned int taken;
 
+	progress_at(&w->progress, DP_STAGE_STREAM, thread, 0);
 	b->n = streams_take(w, thread, b->m, &taken);
+	progress_at(&w->progress, DP_STAGE_STREAM, thread, b->n);
 	for (unsigned int i = 0; i < b->n; i++)
 		b->turn.view[i] = mbuf_meta_of(b->m[i])->datagram;
 	if (unlikely(w->capture != NULL))
@@ -286,6 +293,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 {
 	unsigned int work = 0;
 
+	progress_round(&w->progress);
 	clock_set(w, tsc);
 	turn_shard_round(w->shard, w->now_ms, w->wall_s);
 	for (unsigned int i = 0; i < w->nb_rx; i++)
@@ -294,11 +302,16 @@ bool worker_round(struct worker *w, uint64_t tsc)
 		work += receive_ring(w, from);
 	for (unsigned int thread = 0; thread < w->dp->nb_streams; thread++)
 		work += receive_stream(w, thread);
+	progress_at(&w->progress, DP_STAGE_BACKLOG, 0, 0);
 	work += backlog_fill(w);
 	burst_route(w, 0, 0);
-	if (unlikely(w->dp->nb_exceptions > 0))
+	if (unlikely(w->dp->nb_exceptions > 0)) {
+		progress_at(&w->progress, DP_STAGE_EXCEPTION, 0, 0);
 		work += exception_round(w);
+	}
+	progress_at(&w->progress, DP_STAGE_TICK, 0, 0);
 	tick(w, work);
+	progress_at(&w->progress, DP_STAGE_SEND, 0, 0);
 	tx_flush(w);
 	handover_flush(w);
 	if (unlikely(w->stream_wake != 0))
@@ -326,6 +339,7 @@ static void idle_sleep(struct worker *w, struct idle *idle, uint64_t cycles)
 	const bool measure = idle_measures(idle);
 	const uint64_t before = measure ? cpu_ns() : 0;
 
+	progress_at(&w->progress, DP_STAGE_SLEEP, 0, 0);
 	nanosleep(&ts, NULL);
 	if (!measure)
 		return;
@@ -358,5 +372,6 @@ int worker_run(void *worker)
 		w->live.total_cycles += rte_rdtsc() - start;
 	}
 	stats_publish(w);
+	progress_at(&w->progress, DP_STAGE_ENDED, 0, 0);
 	return 0;
 }

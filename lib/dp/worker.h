@@ -10,8 +10,10 @@
 #include "backlog.h"
 #include "bucket.h"
 #include "conf.h"
+#include "control/fault.h"
 #include "control/losses.h"
 #include "control/mailbox.h"
+#include "control/progress.h"
 #include "control/stats.h"
 #include "control/timing.h"
 #include "csprng.h"
@@ -83,6 +85,7 @@ struct worker {
 	struct stun_crypto *crypto;
 	struct csprng rng;
 	uint64_t now_ms, wall_s;
+	struct progress progress; // others read it
 	uint64_t ticked_ms, gateways_ms, wall_ms; // when each was last done
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget
@@ -115,6 +118,7 @@ struct worker {
 	uint32_t fragment_id; // counts them
 	struct sessions *sessions; // DTLS clients; NULL: there is no such listener
 	struct rte_ring *events; // to management (control/events.h)
+	struct fault fault;
 	struct dp_stats live; // counters as they stand; stats_publish makes them visible
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read

@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "clients/client.h"
 #include "control/events.h"
+#include "control/fault.h"
 #include "control/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
@@ -139,6 +140,10 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		break;
 	case DP_ASK_JUDGE:
 		return answer_judge(w, q, a);
+	case DP_ASK_FAULT:
+		fault_take(w, &q->fault);
+		a->walk.end = true;
+		break;
 	}
 	return a->walk.end || a->nb >= max;
 }

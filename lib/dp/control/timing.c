@@ -5,6 +5,7 @@
 #include <rte_mbuf.h>
 
 #include "control/timing.h"
+#include "control/fault.h"
 #include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
@@ -35,6 +36,8 @@ void timing_begin(struct worker *w, unsigned int n)
 	const uint16_t place = (uint16_t)(now * UINT64_C(0x9e3779b97f4a7c15) >> 55);
 
 	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "a place in the first half");
+	if (unlikely(w->fault.armed))
+		fault_commit(w);
 	t->left = at - (int32_t)n + TIMING_EACH - t->place + place;
 	t->place = place;
 	if (t->m != NULL)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Faults on order: what the watchdog is to see, and what a crash report is to tell. They wait in
+// what times one datagram in 1,024, so that no datagram takes an instruction more for them.
+#include "control/fault.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include <rte_debug.h>
+
+#include "worker.h"
+
+static const char *const names[] = {
+#define X(id, name) [id] = name,
+	DP_FAULTS(X)
+#undef X
+};
+
+const char *dp_fault_name(unsigned int fault)
+{
+	return fault < DP_FAULT_END ? names[fault] : NULL;
+}
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// For a time that it has the CPU for: how full the machine is makes no difference.
+static void spin(uint32_t ms)
+{
+	const uint64_t end = cpu_ms() + ms;
+
+	while (ms == 0 || cpu_ms() < end)
+		;
+}
+
+// To an absolute time: a signal that comes meanwhile ends no sleep.
+static void block(uint32_t ms)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += ms == 0 ? INT32_MAX : (time_t)(ms / 1000);
+	end.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (end.tv_nsec >= 1000000000) {
+		end.tv_nsec -= 1000000000;
+		end.tv_sec++;
+	}
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) != 0)
+		;
+}
+
+// Overflows the stack.
+static __rte_noinline unsigned int deeper(volatile unsigned int *n)
+{
+	volatile unsigned int room[1024] = {*n + 1};
+
+	return *n < UINT32_MAX ? deeper(room) + room[1023] : room[0];
+}
+
+void dp_fault_now(const struct dp_fault_order *o)
+{
+	static volatile uint8_t *volatile nowhere = (volatile uint8_t *)24;
+	volatile unsigned int n = 0;
+
+	switch ((enum dp_fault)o->fault) {
+	case DP_FAULT_SPIN:
+		spin(o->ms);
+		break;
+	case DP_FAULT_BLOCK:
+		block(o->ms);
+		break;
+	case DP_FAULT_SEGV:
+		*nowhere = 1;
+		break;
+	case DP_FAULT_BUS:
+		raise(SIGBUS);
+		break;
+	case DP_FAULT_FPE:
+		raise(SIGFPE);
+		break;
+	case DP_FAULT_ILL:
+		raise(SIGILL);
+		break;
+	case DP_FAULT_ABORT:
+		abort();
+	case DP_FAULT_PANIC:
+		rte_panic("by order\n");
+	case DP_FAULT_STACK:
+		deeper(&n);
+		break;
+	case DP_FAULT_END:
+		break;
+	}
+}
+
+void fault_take(struct worker *w, const struct dp_fault_order *o)
+{
+	w->fault = (struct fault){.armed = o->in_burst, .order = *o};
+	if (o->in_burst)
+		w->timing.left = 0; // the next datagram of a port is to be timed
+	else
+		dp_fault_now(o);
+}
+
+void fault_commit(struct worker *w)
+{
+	w->fault.armed = false;
+	dp_fault_now(&w->fault.order);
+}
