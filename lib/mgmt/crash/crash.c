@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The handler of the signals that end a process, and the report that it writes. Lines go out one by
+// one, what is sure before what may fault: a fault in the handler ends the process at once, and
+// leaves what was written until then.
+#include "crash/crash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crash/crash_out.h"
+#include "crash/crash_stack.h"
+
+#define FRAMES 48
+#define GRACE_S 5 // a report that takes longer, on a disk that stands still, is given up
+
+static const struct {
+	int number;
+	const char *name;
+} signals[] = {
+	{SIGSEGV, "SIGSEGV"},
+	{SIGBUS, "SIGBUS"},
+	{SIGFPE, "SIGFPE"},
+	{SIGILL, "SIGILL"},
+	{SIGABRT, "SIGABRT"},
+};
+
+#define NB (sizeof(signals) / sizeof(signals[0]))
+
+static struct {
+	const char *version, *path;
+	int fd;
+	int pipe[2]; // crash_copy's: the kernel looks whether memory is good
+	crash_more *more;
+	void *ctx;
+	char reason[128];
+	pid_t by; // thread that writes the report; 0 = none
+	struct crash_out out;
+	void *frames[FRAMES];
+} state = {.fd = STDERR_FILENO, .pipe = {-1, -1}};
+
+bool crash_copy(void *to, const void *from, size_t len)
+{
+	ssize_t n;
+
+	if (len > 4096)
+		return false;
+	n = write(state.pipe[1], from, len);
+	if (n < 0)
+		return false;
+	return read(state.pipe[0], to, (size_t)n) == n && (size_t)n == len;
+}
+
+// --- the report ----------------------------------------------------------------------------------
+
+static void line(struct crash_out *o, const char *name, const char *text)
+{
+	crash_out_text(o, name);
+	crash_out_text(o, text);
+	crash_out_end(o);
+}
+
+static void put_place(struct crash_out *o, uintptr_t at)
+{
+	struct crash_place p;
+
+	crash_stack_find(at, &p);
+	if (p.name != NULL) {
+		crash_out_text(o, p.name);
+		crash_out_text(o, "+");
+		crash_out_hex(o, p.offset);
+		crash_out_text(o, " (");
+	}
+	crash_out_text(o, p.module != NULL ? p.module : "?");
+	crash_out_text(o, "+");
+	crash_out_hex(o, p.module_offset);
+	crash_out_text(o, p.name != NULL ? ")" : "");
+}
+
+static const char *name_of(int signal)
+{
+	for (size_t i = 0; i < NB; i++)
+		if (signals[i].number == signal)
+			return signals[i].name;
+	return "?";
+}
+
+static void put_signal(struct crash_out *o, const siginfo_t *info)
+{
+	crash_out_text(o, "signal: ");
+	crash_out_text(o, name_of(info->si_signo));
+	if (info->si_code > 0) {
+		crash_out_text(o, " at address ");
+		crash_out_hex(o, (uintptr_t)info->si_addr);
+		crash_out_text(o, ", code ");
+		crash_out_number(o, (uint64_t)info->si_code);
+	} else {
+		crash_out_text(o, " sent by pid ");
+		crash_out_number(o, (uint64_t)info->si_pid);
+	}
+	crash_out_end(o);
+}
+
+static void put_head(struct crash_out *o, const siginfo_t *info, const void *context)
+{
+	struct timespec now = {0};
+	char thread[17] = "";
+
+	line(o, "slipring crash report 1", "");
+	line(o, "version: ", state.version);
+	clock_gettime(CLOCK_REALTIME, &now);
+	crash_out_text(o, "time: ");
+	crash_out_time(o, now.tv_sec);
+	crash_out_end(o);
+	crash_out_text(o, "pid: ");
+	crash_out_number(o, (uint64_t)getpid());
+	crash_out_end(o);
+	put_signal(o, info);
+	if (state.reason[0] != '\0')
+		line(o, "reason: ", state.reason);
+	prctl(PR_GET_NAME, thread, 0, 0, 0);
+	crash_out_text(o, "thread: ");
+	crash_out_number(o, (uint64_t)gettid());
+	crash_out_text(o, " ");
+	line(o, thread, "");
+	crash_out_text(o, "at: ");
+	put_place(o, crash_stack_pc(context));
+	crash_out_text(o, ", stack ");
+	crash_out_hex(o, crash_stack_sp(context));
+	crash_out_end(o);
+}
+
+static void put_stack(struct crash_out *o, const void *context)
+{
+	const int n = crash_stack_take(state.frames, FRAMES, context);
+
+	for (int i = 0; i < n; i++) {
+		crash_out_text(o, "stack ");
+		crash_out_number(o, (uint64_t)i);
+		crash_out_text(o, ": ");
+		put_place(o, (uintptr_t)state.frames[i] - (i > 0));
+		crash_out_end(o);
+	}
+}
+
+// In the log of who has standard error.
+static void tell_where(int signal)
+{
+	struct crash_out o = {.fd = STDERR_FILENO};
+
+	if (state.fd == STDERR_FILENO)
+		return;
+	crash_out_text(&o, "slipring: ");
+	crash_out_text(&o, name_of(signal));
+	crash_out_text(&o, ": the report is in ");
+	line(&o, state.path, "");
+}
+
+// The usual end of the signal comes when the handler returns: the same fault again, or the signal
+// that waits meanwhile.
+static void end(const siginfo_t *info)
+{
+	signal(info->si_signo, SIG_DFL);
+	if (info->si_code <= 0)
+		tgkill(getpid(), gettid(), info->si_signo);
+}
+
+static void handler(int number, siginfo_t *info, void *context)
+{
+	pid_t nobody = 0;
+
+	if (!__atomic_compare_exchange_n(
+		    &state.by, &nobody, gettid(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		while (nobody != gettid())
+			pause(); // another thread's report ends the process
+		end(info);
+		return;
+	}
+	signal(SIGALRM, SIG_DFL);
+	alarm(GRACE_S);
+	state.out = (struct crash_out){.fd = state.fd};
+	put_head(&state.out, info, context);
+	if (state.more != NULL)
+		state.more(&state.out, state.ctx);
+	put_stack(&state.out, context);
+	line(&state.out, "end of report", "");
+	tell_where(number);
+	end(info);
+}
+
+// --- before --------------------------------------------------------------------------------------
+
+int crash_open(const char *version)
+{
+	struct sigaction take = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+	// a fault while all are blocked ends the process at once
+	sigfillset(&take.sa_mask);
+	state.version = version;
+	if (pipe2(state.pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+		return -errno;
+	crash_stack_open();
+	for (size_t i = 0; i < NB; i++)
+		if (sigaction(signals[i].number, &take, NULL) != 0)
+			return -errno;
+	return 0;
+}
+
+void crash_to(int fd, const char *path)
+{
+	state.path = path;
+	state.fd = fd >= 0 ? fd : STDERR_FILENO;
+}
+
+void crash_about(crash_more *more, void *ctx)
+{
+	state.ctx = ctx;
+	state.more = more;
+}
+
+void crash_reason(const char *text)
+{
+	if (state.reason[0] == '\0')
+		strncpy(state.reason, text, sizeof(state.reason) - 1);
+}
+
+void crash_close(void)
+{
+	for (size_t i = 0; i < NB; i++)
+		signal(signals[i].number, SIG_DFL);
+	for (unsigned int i = 0; i < 2; i++) {
+		if (state.pipe[i] >= 0)
+			close(state.pipe[i]);
+		state.pipe[i] = -1;
+	}
+	crash_to(-1, NULL);
+	crash_about(NULL, NULL);
+}
