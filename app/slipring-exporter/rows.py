@@ -306,6 +306,13 @@ lost_channel       g state_lost{reason=channel} .
 lost_half_written  g state_lost{reason=half-written} .
 lost_damaged       g state_lost{reason=damaged} .
 """)
+WATCHDOG = table("""
+alarms_workers    c alarms{of=workers}    Times that workers or management made no progress.
+alarms_management c alarms{of=management} .
+ticks             c ticks                 Looks of the watchdog.
+late_ticks        c late_ticks            Looks that came too late to count: the machine was full, or stood still.
+crash_reports     g crash_reports         Reports of crashes that are kept.
+""")
 # The commands whose answer is one object of numbers: (table, prefix of the metrics)
 PLAIN = {
     "/slipring/stats": (STATS, ""),
@@ -314,6 +321,7 @@ PLAIN = {
     "/slipring/config": (CONFIG, "config_"),
     "/slipring/records": (RECORDS, "records_"),
     "/slipring/state": (STATE, ""),
+    "/slipring/watchdog": (WATCHDOG, "watchdog_"),
 }
 # Commands that are told otherwise, and why not at all
 HANDLED = {"info", "drops", "refusals", "workers", "worker", "bursts", "ports", "steering"}

@@ -22,6 +22,7 @@
 #include "mgmt.h"
 #include "opts.h"
 #include "turn_state.h"
+#include "watch/watch.h"
 
 static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 {
@@ -308,10 +309,16 @@ static int run_configured(const struct opts *o, struct conf *c)
 	// Before EAL makes threads, which inherit the mask: only the management loop takes signals.
 	if (mgmt_signals_block() != 0)
 		return start_failed(c, "signals cannot be blocked");
-	if (eal_start(&e, &p, error, sizeof(error)) != 0)
+	if (watch_start(c, error, sizeof(error)) != 0)
 		return start_failed(c, error);
-	rc = serve(c, &e);
+	if (eal_start(&e, &p, error, sizeof(error)) != 0) {
+		watch_stop();
+		return start_failed(c, error);
+	}
+	rc = watch_lcores(e.args.file_prefix, error, sizeof(error)) == 0 ? serve(c, &e)
+									 : start_failed(c, error);
 	eal_stop(&e);
+	watch_stop();
 	return rc;
 }
 
@@ -338,7 +345,7 @@ static int run(const struct opts *o)
 		return EXIT_FAILURE;
 	r.ctx = c;
 	mgmt_log_open(&c->log);
-	if (c->core_dumps) {
+	if (c->debug.core_dumps) {
 		cores_allow(true);
 		LOG(START, NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
 	}

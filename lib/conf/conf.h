@@ -9,6 +9,7 @@
 #include "addr.h"
 #include "conf_log.h"
 #include "conf_state.h"
+#include "conf_watch.h"
 #include "turn_config.h"
 
 struct hash_key;
@@ -243,8 +244,9 @@ struct conf {
 	struct conf_records records; // turn.interim_s belongs to it
 	struct conf_control control;
 	struct conf_state state;
-	// debug:
-	bool core_dumps; // allows core dumps, and tracing by processes of the same user
+	struct conf_watch watch; // watchdog:
+	struct conf_crash crash;
+	struct conf_debug debug;
 };
 
 // --- problems ------------------------------------------------------------------------------------

@@ -77,8 +77,34 @@ CONF_AREAS(AREA)
 	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can say "
 	"otherwise."},
 
+{"watchdog", CONF_SECTION, .help = "Looks after workers and management from a thread of its "
+	"own. It counts the time in which both it and they could run, so a machine that stands "
+	"still, or is full, harms nobody."},
+{"watchdog.alarm-ms", CONF_NUMBER, ONE(conf, watch.alarm_ms), RANGE(0, 60000), .def = "200",
+	.help = "Milliseconds without progress after which the log tells of a worker and shows its "
+	"stack; five times as long for management. 0 = never."},
+{"watchdog.abort-ms", CONF_NUMBER, ONE(conf, watch.abort_ms), RANGE(0, 600000), .def = "2000",
+	.help = "Milliseconds after which a worker that makes no progress ends the process with a "
+	"crash report, so that whoever supervises it starts it again. 0 = never. Management ends "
+	"nothing: workers relay without it."},
+{"watchdog.management-ms", CONF_NUMBER, ONE(conf, watch.management_ms), RANGE(1000, 3600000),
+	.def = "90000", .help = "Under systemd with `WatchdogSec=`: milliseconds that management "
+	"may make no progress until systemd is told no more that all is well, and restarts the "
+	"unit."},
+
+{"crash", CONF_SECTION, .help = "A crash leaves a report: where, the stack, what each worker was "
+	"doing, and the headers of its burst. It has no payload, no names and no keys."},
+{"crash.directory", CONF_TEXT, ONE(conf, crash.directory), RANGE(0, 1023),
+	.help = "Where reports are kept: a directory that is there. Empty: standard error has "
+	"them. Without it: /var/log/slipring, if it is there, else standard error."},
+{"crash.keep", CONF_NUMBER, ONE(conf, crash.keep), RANGE(1, 1000), .def = "10",
+	.help = "How many are kept; the oldest goes."},
+
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
-{"debug.core-dumps", CONF_BOOL, ONE(conf, core_dumps), .def = "false",
+{"debug.faults", CONF_BOOL, ONE(conf, debug.faults), .def = "false",
+	.help = "The control socket takes orders to hang and to crash (`fault`), to try watchdog, "
+	"reports and supervision. For tests alone."},
+{"debug.core-dumps", CONF_BOOL, ONE(conf, debug.core_dumps), .def = "false",
 	.help = "A crash leaves a core dump, where the limits of the process allow one "
 	"(`LimitCORE=infinity` in its unit), and debuggers of its own user may attach. Packets, "
 	"allocations and the users' keys and secrets are left out of it, but private keys and "

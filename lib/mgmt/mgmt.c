@@ -23,6 +23,7 @@
 #include "review.h"
 #include "state/stop.h"
 #include "telemetry.h"
+#include "watch/watch.h"
 
 #define TICK_MS 100
 #define SOON_MS 10 // between looks for events while many come
@@ -244,6 +245,8 @@ static int loop_run(struct loop *l)
 			else
 				take_tick(l);
 		}
+		watch_works();
+		watch_reloads(reloads);
 	}
 	return 0;
 }
@@ -286,7 +289,9 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
 		mgmt_report_start(d, c, memory);
 		mgmt_addresses_start(&l.addresses, d);
+		watch_ready(d);
 		rc = loop_run(&l);
+		watch_stopping();
 		if (rc != 0)
 			LOG(START, ERR, "management loop: %s", strerror(-rc));
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);

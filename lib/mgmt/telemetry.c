@@ -18,6 +18,7 @@
 #include "state/state_facts.h"
 #include "sums/sums.h"
 #include "telemetry.h"
+#include "watch/watch.h"
 
 #define PAGE_ROWS 32
 
@@ -371,6 +372,20 @@ static int handle_log(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+static int handle_watchdog(const char *params, struct rte_tel_data *out)
+{
+	struct watch_counters c;
+
+	watch_counters(&c);
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "alarms_workers", c.workers);
+	rte_tel_data_add_dict_u64(out, "alarms_management", c.management);
+	rte_tel_data_add_dict_u64(out, "ticks", c.ticks);
+	rte_tel_data_add_dict_u64(out, "late_ticks", c.late);
+	rte_tel_data_add_dict_u64(out, "crash_reports", c.reports);
+	return 0;
+}
+
 static const struct command {
 	const char *name;
 	int (*handle)(const char *params, struct rte_tel_data *out);
@@ -402,6 +417,8 @@ static const struct command {
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"What counters mean. Parameter: drops, refusals, streams or dtls."},
+	{"/slipring/watchdog", handle_watchdog,
+		"Alarms about workers and management; reports of crashes."},
 	{"/slipring/log", handle_log, "Areas of the log: level, lines written and left out."},
 	// last in the table, so that a client that sees "ready" can ask all others
 	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "fatal.h"
 #include "listen.h"
 
 #define EVENTS 64
@@ -208,13 +209,13 @@ static void *run(void *arg)
 	return NULL;
 }
 
-// Starts a thread with all signals blocked: other threads handle them.
+// Starts a thread with all signals blocked except those of a crash: other threads handle them.
 static int create(pthread_t *id, void *(*function)(void *), void *arg)
 {
 	sigset_t all, before;
 	int rc;
 
-	sigfillset(&all);
+	fatal_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(id, NULL, function, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -264,12 +264,39 @@ static int check_state(struct conf_ctx *x)
 	return 0;
 }
 
+// A worker that hangs is to be told of before it ends the process.
+static int check_watch(struct conf_ctx *x)
+{
+	const struct conf_watch *w = &x->conf->watch;
+	const struct conf_node *n = conf_node_of(x->root, &w->abort_ms, 0);
+
+	if (w->abort_ms == 0 || w->abort_ms > w->alarm_ms)
+		return 0;
+	if (n == NULL)
+		n = conf_node_of(x->root, &w->alarm_ms, 0);
+	return conf_fail(x, n,
+		"%u ms until the end are not more than %u ms until the alarm: set "
+		"watchdog.abort-ms and watchdog.alarm-ms",
+		w->abort_ms, w->alarm_ms);
+}
+
+static int check_crash(struct conf_ctx *x)
+{
+	const char *path = x->conf->crash.directory;
+
+	if (path == NULL || path[0] == '\0' || path[0] == '/')
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, &x->conf->crash.directory, 0),
+		"must be a whole path, as in /var/log/slipring, or empty");
+}
+
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, conf_ports_check, conf_pools_check,
 		conf_exceptions_check, check_auth, check_lifetime, check_neighbours,
-		check_fragments, check_records, check_control, check_state};
+		check_fragments, check_records, check_control, check_state, check_watch,
+		check_crash};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

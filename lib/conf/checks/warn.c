@@ -238,9 +238,18 @@ static void warn_log(const struct conf *c, struct conf_report *r)
 			"to: stderr");
 }
 
+static void warn_debug(const struct conf *c, struct conf_report *r)
+{
+	if (c->debug.faults)
+		conf_tell(r, CONF_WARNING, AT(c, debug.faults, 0, "debug.faults"),
+			"whoever may use the control socket can have slipring hang and crash: for "
+			"tests alone");
+}
+
 void conf_warnings(const struct conf *c, struct conf_report *r)
 {
 	warn_log(c, r);
+	warn_debug(c, r);
 	warn_workers(c, r);
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);

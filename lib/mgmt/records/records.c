@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "fatal.h"
 #include "log.h"
 #include "records/records_file.h"
 #include "records/records_socket.h"
@@ -209,7 +210,7 @@ static int thread_start(struct records *r)
 	sigset_t all, before;
 	int rc;
 
-	sigfillset(&all);
+	fatal_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&r->thread, NULL, run, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "socket/commands.h"
 #include "socket/configs.h"
+#include "socket/crashes.h"
 #include "socket/listings.h"
 #include "socket/logs.h"
 #include "state/stop.h"
@@ -48,6 +49,9 @@ static const struct {
 	{"stop", stop_command, " keep forget ",
 		"Stops slipring. keep: the next process takes calls up; forget: they end."},
 	{"records", logs_records, " ", "What was written of records, and lost."},
+	{"crash", crashes_crash, " name ", "Reports of crashes; name: the lines of one."},
+	{"fault", crashes_fault, " what worker ms burst ",
+		"Has a worker, or without it management, hang or crash: for tests (debug.faults)."},
 };
 
 #define NB (sizeof(commands) / sizeof(commands[0]))

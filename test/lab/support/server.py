@@ -51,6 +51,7 @@ CONFIG = {
     "peers": {"allow": ["10.99.0.0/24", "fd99::/64"]},
     "log": {"to": "stderr", "level": "info"},
     "control": {"socket": ""},
+    "crash": {"directory": ""},  # to the log
 }
 
 

@@ -186,8 +186,13 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_null(c->records.file);
 	assert_int_equal(c->turn.interim_s, d->turn.interim_s);
 	assert_int_equal(c->events, d->events);
-	assert_false(c->core_dumps);
-	assert_false(d->core_dumps);
+	assert_false(c->debug.core_dumps);
+	assert_false(d->debug.core_dumps);
+	assert_false(c->debug.faults);
+	assert_memory_equal(&c->watch, &d->watch, sizeof(c->watch));
+	assert_memory_equal(&c->crash, &d->crash, sizeof(c->crash));
+	assert_memory_equal(&c->debug, &d->debug, sizeof(c->debug));
+	assert_int_equal(c->watch.abort_ms, 2000);
 	assert_int_equal(c->mbufs, d->mbufs);
 	assert_int_equal(c->rx_ring, d->rx_ring);
 	assert_int_equal(c->tx_ring, d->tx_ring);

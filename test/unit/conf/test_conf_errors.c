@@ -146,6 +146,14 @@ static void test_records(void **state)
 	static const struct conf_file_mistake list[] = {
 		{"log: {", "records: {file: records.json}\nlog: {",
 			"37:17: records.file: must be a whole path, as in /var/log/"},
+		{"log: {", "crash: {directory: crashes}\nlog: {",
+			"37:20: crash.directory: must be a whole path, as in /var/log/"},
+		{"log: {", "crash: {keep: 0}\nlog: {", "37:15: crash.keep: "},
+		{"log: {", "watchdog: {alarm-ms: 500, abort-ms: 400}\nlog: {",
+			"37:37: watchdog.abort-ms: 400 ms until the end are not more than 500 ms"},
+		{"log: {", "watchdog: {alarm-ms: 2000}\nlog: {",
+			"37:22: watchdog.alarm-ms: 2000 ms until the end are not more than 2000"},
+		{"log: {", "watchdog: {alarm-ms: 60001}\nlog: {", "37:22: watchdog.alarm-ms: "},
 		{"log: {", "records: {file: ''}\nlog: {", "37:17: records.file: must not be empty"},
 		{"log: {", "records: {rotate: 100MB}\nlog: {",
 			"37:19: records.rotate: must be a number of bytes like 65536, 64K, 100M or "

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reports of crashes, and faults on order. Private to lib/mgmt. The control thread only.
+#pragma once
+
+#include "socket/commands.h"
+
+enum command_end crashes_crash(struct command *c);
+enum command_end crashes_fault(struct command *c);

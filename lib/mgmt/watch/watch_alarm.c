@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An alarm: the log has the stack of the thread, once that has answered a signal with it. Later the
+// thread is made to crash, so that the report has its stack, too.
+#include "watch/watch_alarm.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crash/crash.h"
+#include "log.h"
+#include "watch/watched.h"
+
+#define ANSWER_NS UINT64_C(100000000) // that a stack is waited for
+#define END_S 1 // until the watchdog ends a process whose thread does not
+
+static uint64_t stalled_ms(const struct watched *t)
+{
+	return t->judge.stalled_ns / 1000000;
+}
+
+static void tell(struct watched *t, const struct watch_about *a)
+{
+	char stack[768];
+
+	t->told = true;
+	LOG(WORKERS, ERR, "%s makes no progress for %llu ms%s%s; stack: %s", a->name,
+		(unsigned long long)stalled_ms(t), a->stage != NULL ? ", at stage " : "",
+		a->stage != NULL ? a->stage : "", watched_stack(t, stack, sizeof(stack)));
+}
+
+static void tell_again(struct watched *t, const struct watch_about *a, uint64_t ns)
+{
+	if (t->alarmed && !t->told)
+		tell(t, a);
+	if (t->alarmed)
+		LOG(WORKERS, NOTICE, "%s goes on: it made no progress for %llu ms", a->name,
+			(unsigned long long)(ns / 1000000));
+	t->alarmed = t->told = false;
+	t->asked = 0;
+}
+
+static void end(struct watched *t, const struct watch_about *a)
+{
+	const struct timespec wait = {.tv_sec = END_S};
+	char reason[128];
+
+	snprintf(reason, sizeof(reason), "watchdog: %s made no progress for %llu ms", a->name,
+		(unsigned long long)stalled_ms(t));
+	crash_reason(reason);
+	LOG(WORKERS, ERR, "%s: the process ends (watchdog.abort-ms)", reason);
+	tgkill(getpid(), t->tid, SIGABRT);
+	nanosleep(&wait, NULL);
+	abort(); // it handles no signal
+}
+
+void watch_alarm(struct watched *t, const struct watch_tick *k, const struct watch_about *a)
+{
+	const uint64_t first_ms = a->alarm_ms != 0 ? a->alarm_ms : a->abort_ms;
+	const uint64_t stalled_ns = t->judge.stalled_ns;
+	struct watch_sample s = {.progress = a->progress, .rests = a->rests};
+
+	if (s.progress == t->judge.progress)
+		watched_look(t, &s);
+	if (watch_judge_tick(&t->judge, &s, k->ns, k->late)) {
+		tell_again(t, a, stalled_ns);
+		return;
+	}
+	if (first_ms == 0 || stalled_ms(t) < first_ms / 2)
+		return;
+	if (a->alarm_ms != 0 && stalled_ms(t) >= a->alarm_ms && !t->alarmed) {
+		t->alarmed = true;
+		__atomic_store_n(&t->alarms, t->alarms + 1, __ATOMIC_RELAXED);
+		watched_ask(t, true);
+		return;
+	}
+	if (t->alarmed && !t->told &&
+		(watched_has_stack(t) || stalled_ms(t) >= a->alarm_ms + ANSWER_NS / 1000000))
+		tell(t, a);
+	if (a->abort_ms != 0 && stalled_ms(t) >= a->abort_ms)
+		end(t, a);
+	watched_ask(t, false);
+}

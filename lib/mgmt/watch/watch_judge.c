@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a tick without progress counts (watch_judge.h).
+#include "watch/watch_judge.h"
+
+#define UNANSWERED 10 // a tick counts one part in so many of itself
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+// CPU time tells one that runs from one that waits for a CPU. It does not tell one that runs from
+// one whose CPU the hypervisor has taken away, but the latter handles no signal. Nor does one that
+// runs in the kernel: that is why the tick counts at all.
+static uint64_t runs(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
+{
+	const uint64_t cpu = s->cpu_ns > j->cpu_ns ? s->cpu_ns - j->cpu_ns : 0;
+	const uint64_t counts = least(cpu, ns);
+
+	return s->asked && !s->answered ? counts / UNANSWERED : counts;
+}
+
+static uint64_t counts(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
+{
+	switch (s->state) {
+	case 'D': // waits for a device, and handles no signals
+		return ns;
+	case 'S': // waits for something that does not come
+		if (s->rests)
+			return 0;
+		return s->asked && !s->answered ? ns / UNANSWERED : ns;
+	case 'R':
+		return s->rests ? 0 : runs(j, s, ns);
+	}
+	return 0; // stopped: by a debugger, or it has ended
+}
+
+bool watch_judge_tick(struct watch_judge *j, const struct watch_sample *s, uint64_t ns, bool late)
+{
+	const bool goes_on = s->progress != j->progress;
+
+	if (goes_on)
+		j->stalled_ns = 0;
+	else if (!late)
+		j->stalled_ns += counts(j, s, ns);
+	j->progress = s->progress;
+	j->cpu_ns = s->cpu_ns;
+	return goes_on;
+}

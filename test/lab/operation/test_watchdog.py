@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The watchdog: a worker that hangs is an alarm with its stack, and goes on or ends the process; one
+that has no CPU, or a process that stands still, is none; without management datagrams are relayed as
+ever, and what it has missed it does afterwards.
+"""
+# long: management frozen for a minute
+
+import os
+import re
+import signal
+import threading
+import time
+
+import lab as labs
+import watch
+from lab import until
+from turnlib import SUCCESS
+
+FROZEN_S = 60 if labs.LONG else 3.5
+STOPPED_S = 3 if labs.LONG else 1
+
+
+def counters(server):
+    return server.telemetry.ask("/slipring/watchdog")
+
+
+def alarms(server):
+    now = counters(server)
+    return now["alarms_workers"], now["alarms_management"]
+
+
+def relaying(lab, echo):
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
+    return client
+
+
+def relays(client, text=b"x"):
+    client.send_channel(0x4000, text)
+    return client.wait("channel", timeout=2 * labs.SLOW) == ("channel", 0x4000, text)
+
+
+def worker_hangs(lab, server, what, ms):
+    """For a while: the log tells who, where, and that it goes on."""
+    before = alarms(server)
+    at = len(server.log())
+    watch.order(server, what, worker=0, ms=ms)
+    told = lambda: server.log()[at:]
+    until(lambda: "worker 0 " in told() and "goes on: it made no progress for" in told(), 10, "alarm")
+    line = next(line for line in told().splitlines() if "makes no progress" in line)
+    assert re.search(r"worker 0 \(lcore \d+\) makes no progress for \d+ ms, at stage tick; stack: ", line), line
+    assert "dp_fault_now+" in line and "worker_run+" in line, line
+    print(line)
+    assert alarms(server) == (before[0] + 1, before[1])
+
+
+def stopped(lab, server, client):
+    """SIGSTOP of the whole process, as a machine that is paused: nobody has hung."""
+    before = alarms(server)
+    os.kill(server.process.pid, signal.SIGSTOP)
+    time.sleep(STOPPED_S)
+    os.kill(server.process.pid, signal.SIGCONT)
+    until(lambda: relays(client), 5, "it relays again")
+    ticks = counters(server)["ticks"]
+    until(lambda: counters(server)["ticks"] > ticks + 20, 10, "the watchdog looks on")
+    assert alarms(server) == before, "the process stood still, and that is no alarm"
+    assert counters(server)["late_ticks"] > 0
+
+
+def received(client, n, timeout=0.1):
+    """How many of n datagrams come, each within a time: a busy machine lets them wait."""
+    got = 0
+    while got < n and client.wait("channel", timeout=timeout * labs.SLOW) is not None:
+        got += 1
+    return got
+
+
+def frozen(lab, server, client, echo):
+    """Management stands still: not one datagram is lost, and later it has missed nothing."""
+    before = alarms(server)
+    at = len(server.log())
+    watch.order(server, "block", ms=int(FROZEN_S * 1000))
+    told = lambda: server.log()[at:]
+    until(lambda: "management makes no progress" in told(), 10, "management is frozen")
+    assert "dp_fault_now+" in told()
+    end = time.monotonic() + FROZEN_S - 1.5
+    sent, got = 0, 0
+    with relaying(lab, echo) as short:  # made and ended meanwhile
+        assert relays(short)
+        assert short.refresh(0).cls == SUCCESS
+    while time.monotonic() < end:
+        for _ in range(20):
+            client.send_channel(0x4000, b"%d" % sent)
+            sent += 1
+        got += received(client, sent - got)
+        time.sleep(0.002)
+    got += received(client, sent - got, 5)
+    assert got == sent > 0, (sent, got, server.drops(), server.telemetry.ask("/slipring/ports"))
+    assert relays(client) and client.refresh().cls == SUCCESS
+    assert "sessions" not in told(), "management has not woken yet"
+    until(lambda: "management goes on" in told(), 10, "management goes on")
+    until(lambda: "ended" in told() and "made" in told(), 10, "what happened meanwhile is told")
+    assert alarms(server) == (before[0], before[1] + 1)
+    assert "worker" not in re.sub(r"fault by order.*", "", told()).replace("workers:", ""), told()
+    print(f"management frozen for {FROZEN_S} s: {sent} datagrams, none lost")
+
+
+def starved(lab, server):
+    """Others take all the CPUs there are: that is no alarm, and no end."""
+    before = alarms(server)
+    stop = threading.Event()
+    busy = [labs.subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * os.cpu_count())]
+    time.sleep(1)
+    stop.set()
+    for process in busy:
+        process.kill()
+        process.wait()
+    assert alarms(server) == before, (before, alarms(server))
+
+
+def refused(lab, server):
+    """Orders that make no sense, and any order where they are not allowed."""
+    with watch.control.Control(server.config["control"]["socket"]) as client:
+        assert "is wanted" in client.refused("fault", what="dance")
+        assert "what: missing" in client.refused("fault", worker=0)
+        assert "management" in client.refused("fault", what="segv")
+        assert "worker" in client.refused("fault", what="spin", worker=99)
+        assert "such field" in client.refused("fault", what="spin", colour=1)
+
+
+def not_allowed(lab):
+    server = lab.server({**watch.config(lab), "debug": {"faults": False}})
+    with watch.control.Control(server.config["control"]["socket"]) as client:
+        assert "debug.faults" in client.refused("fault", what="segv", worker=0)
+    server.finish()
+
+
+def hangs_for_ever(lab, what):
+    """The process ends, and its last words are whose fault it was."""
+    server = lab.server(watch.config(lab, watchdog={"alarm-ms": 100, "abort-ms": 400}))
+    begin = time.monotonic()
+    watch.order(server, what, worker=1)
+    watch.ended(server, signal.SIGABRT)
+    took = time.monotonic() - begin
+    log = server.log()
+    assert "watchdog: worker 1 " in log and "the process ends (watchdog.abort-ms)" in log, log
+    report = watch.Report(log[log.index("slipring crash report") :])
+    assert report.whole and "worker 1 " in report.rows["reason"], report.text
+    assert "dp_fault_now" in report.stack() and "worker_run" in report.stack(), report.text
+    print(f"{what} for ever: ended after {took:.2f} s")
+
+
+def main(lab):
+    labs.need_own_server()
+    not_allowed(lab)
+    server = lab.server(watch.config(lab, log={"areas": {"sessions": "debug"}}))
+    echo = lab.echo()
+    client = relaying(lab, echo)
+    assert relays(client)
+    refused(lab, server)
+    worker_hangs(lab, server, "spin", 500)
+    worker_hangs(lab, server, "block", 1500)
+    stopped(lab, server, client)
+    frozen(lab, server, client, echo)
+    starved(lab, server)
+    assert relays(client)
+    server.finish()
+    for what in ("spin", "block"):
+        hangs_for_ever(lab, what)
+
+
+if __name__ == "__main__":
+    labs.run(main)

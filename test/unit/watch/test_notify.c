@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What systemd is told, on a socket of the test's own: paths, names without a file, and who the
+// watchdog's time is meant for (sd_notify(3), sd_watchdog_enabled(3)).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "watch/notify.h"
+
+static int receiver = -1;
+
+// Binds a socket there, and sets the variable as systemd does: '@' for a name without a file.
+static void listen_at(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	const size_t len = strlen(path);
+
+	memcpy(at.sun_path, path, len);
+	if (path[0] == '@')
+		at.sun_path[0] = '\0';
+	receiver = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(receiver, (struct sockaddr *)&at,
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
+		0);
+	setenv("NOTIFY_SOCKET", path, 1);
+}
+
+static int tidy(void **state)
+{
+	notify_close();
+	if (receiver >= 0)
+		close(receiver);
+	receiver = -1;
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+	return 0;
+}
+
+static void assert_told(const char *want)
+{
+	char got[600] = "";
+	const ssize_t n = recv(receiver, got, sizeof(got) - 1, 0);
+
+	assert_int_equal(n, (ssize_t)strlen(want));
+	assert_string_equal(got, want);
+}
+
+static void assert_tells(const char *path)
+{
+	listen_at(path);
+	assert_int_equal(notify_open(), 0);
+	assert_true(notify_is_open());
+	notify_send("READY=1\nSTATUS=%s", "relaying");
+	notify_send("WATCHDOG=1");
+	assert_told("READY=1\nSTATUS=relaying");
+	assert_told("WATCHDOG=1");
+	assert_int_equal(recv(receiver, (char[1]){0}, 1, 0), -1);
+}
+
+static void test_path(void **state)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/slipring-notify-%d", (int)getpid());
+	unlink(path);
+	assert_tells(path);
+	unlink(path);
+}
+
+static void test_abstract(void **state)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "@slipring-notify-%d", (int)getpid());
+	assert_tells(path);
+}
+
+static void test_nobody(void **state)
+{
+	assert_int_equal(notify_open(), 0);
+	assert_false(notify_is_open());
+	notify_send("READY=1");
+	setenv("NOTIFY_SOCKET", "", 1);
+	assert_int_equal(notify_open(), 0);
+	assert_false(notify_is_open());
+	setenv("NOTIFY_SOCKET", "/nonexistent/socket", 1);
+	assert_int_equal(notify_open(), 0);
+	notify_send("READY=1"); // nobody is there, and nothing happens
+}
+
+static void test_no_address(void **state)
+{
+	char much[200];
+
+	memset(much, 'x', sizeof(much) - 1);
+	much[0] = '/';
+	much[sizeof(much) - 1] = '\0';
+	for (unsigned int i = 0; i < 3; i++) {
+		setenv("NOTIFY_SOCKET", ((const char *[]){"vsock:2:1234", "@", much})[i], 1);
+		assert_true(notify_open() < 0);
+		assert_false(notify_is_open());
+	}
+}
+
+static void test_watchdog(void **state)
+{
+	char pid[16];
+
+	listen_at("@slipring-notify-watchdog");
+	assert_int_equal(notify_open(), 0);
+	assert_int_equal(notify_watchdog_us(), 0);
+	notify_close();
+	setenv("WATCHDOG_USEC", "5000000", 1);
+	assert_int_equal(notify_open(), 0);
+	assert_int_equal(notify_watchdog_us(), 5000000);
+	notify_close();
+	setenv("WATCHDOG_PID", "1", 1); // another's
+	assert_int_equal(notify_open(), 0);
+	assert_int_equal(notify_watchdog_us(), 0);
+	notify_close();
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("WATCHDOG_PID", pid, 1);
+	assert_int_equal(notify_open(), 0);
+	assert_int_equal(notify_watchdog_us(), 5000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_path, tidy),
+		cmocka_unit_test_teardown(test_abstract, tidy),
+		cmocka_unit_test_teardown(test_nobody, tidy),
+		cmocka_unit_test_teardown(test_no_address, tidy),
+		cmocka_unit_test_teardown(test_watchdog, tidy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
