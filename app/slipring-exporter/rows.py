@@ -307,8 +307,9 @@ lost_half_written  g state_lost{reason=half-written} .
 lost_damaged       g state_lost{reason=damaged} .
 """)
 WATCHDOG = table("""
-alarms_workers    c alarms{of=workers}    Times that workers or management made no progress.
+alarms_workers    c alarms{of=workers}    Times that workers, management or other threads made no progress.
 alarms_management c alarms{of=management} .
+alarms_threads    c alarms{of=threads}    .
 ticks             c ticks                 Looks of the watchdog.
 late_ticks        c late_ticks            Looks that came too late to count: the machine was full, or stood still.
 crash_reports     g crash_reports         Reports of crashes that are kept.

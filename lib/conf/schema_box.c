@@ -82,7 +82,7 @@ CONF_AREAS(AREA)
 	"still, or is full, harms nobody."},
 {"watchdog.alarm-ms", CONF_NUMBER, ONE(conf, watch.alarm_ms), RANGE(0, 60000), .def = "200",
 	.help = "Milliseconds without progress after which the log tells of a worker and shows its "
-	"stack; five times as long for management. 0 = never."},
+	"stack; five times as long for management and the other threads. 0 = never."},
 {"watchdog.abort-ms", CONF_NUMBER, ONE(conf, watch.abort_ms), RANGE(0, 600000), .def = "2000",
 	.help = "Milliseconds after which a worker that makes no progress ends the process with a "
 	"crash report, so that whoever supervises it starts it again. 0 = never. Management ends "

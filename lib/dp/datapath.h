@@ -86,6 +86,8 @@ struct dp {
 	unsigned int nb_exceptions;
 	pthread_t exception_thread; // mgmt lcore only, as the next one
 	bool exception_running;
+	pid_t exception_tid; // the thread writes, any thread reads; so the next one
+	uint64_t exception_rounds;
 	struct learn *learn; // NULL: no address is the network's
 	bool exception_stop; // mgmt writes, the thread reads
 	struct rte_ring *stream_events[STREAM_THREADS_MAX]; // of each stream thread

@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "stream.h"
 
 struct dp;
 
@@ -40,6 +44,19 @@ struct dp_progress {
 // What a worker does at this moment. False when there is no such worker. Any thread, and a signal
 // handler.
 bool dp_progress(const struct dp *d, unsigned int worker, struct dp_progress *out);
+// The threads beside the workers: of streams, and, if there is one, that of exception ports.
+struct dp_thread {
+	char name[16];
+	uint64_t rounds;
+	pid_t tid; // the kernel's number; 0: it does not run yet
+	clockid_t clock; // of its CPU time
+};
+
+#define DP_THREADS_MAX (STREAM_THREADS_MAX + 1)
+
+// That one of them goes on. False when there is none of that number. Any thread, between dp_start
+// and dp_stop.
+bool dp_thread_progress(const struct dp *d, unsigned int index, struct dp_thread *out);
 const char *dp_stage_name(unsigned int stage); // NULL from DP_STAGE_END on
 
 // Copies len bytes from an address that may be bad. False: they cannot be read.

@@ -380,6 +380,7 @@ static int handle_watchdog(const char *params, struct rte_tel_data *out)
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_u64(out, "alarms_workers", c.workers);
 	rte_tel_data_add_dict_u64(out, "alarms_management", c.management);
+	rte_tel_data_add_dict_u64(out, "alarms_threads", c.threads);
 	rte_tel_data_add_dict_u64(out, "ticks", c.ticks);
 	rte_tel_data_add_dict_u64(out, "late_ticks", c.late);
 	rte_tel_data_add_dict_u64(out, "crash_reports", c.reports);

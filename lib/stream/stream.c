@@ -161,6 +161,19 @@ void stream_stats(const struct streams *s, struct stream_stats *out)
 	}
 }
 
+bool stream_progress(const struct streams *s, unsigned int index, struct stream_progress *out)
+{
+	const struct stream_progress *p;
+
+	if (index >= s->nb_threads)
+		return false;
+	p = &s->thread[index]->progress;
+	out->tid = __atomic_load_n(&p->tid, __ATOMIC_ACQUIRE);
+	out->clock = p->clock;
+	out->rounds = __atomic_load_n(&p->rounds, __ATOMIC_RELAXED);
+	return true;
+}
+
 bool stream_alive(const struct streams *s, uint64_t conn)
 {
 	const struct thread *t = s->thread[stream_thread_of(conn)];

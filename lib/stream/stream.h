@@ -10,6 +10,9 @@
 // (dtls.h).
 #pragma once
 
+#include <sys/types.h>
+#include <time.h>
+
 #include "addr.h"
 
 #define STREAM_THREADS_MAX 16
@@ -269,6 +272,16 @@ int stream_tls_reload(struct streams *s, char *error, size_t len);
 int stream_tls_check(const struct stream_tls *tls, char *error, size_t len);
 // Copies the counters: each is a snapshot, but not all of one moment. Any thread.
 void stream_stats(const struct streams *s, struct stream_stats *out);
+
+// That a thread goes on: at least ten times a second.
+struct stream_progress {
+	uint64_t rounds;
+	pid_t tid; // the kernel's number of it; 0: it does not run yet
+	clockid_t clock; // of its CPU time
+};
+
+// False: there is no such thread. Any thread, while the threads run.
+bool stream_progress(const struct streams *s, unsigned int index, struct stream_progress *out);
 
 // For workers.
 

@@ -151,6 +151,7 @@ static void round_of(struct thread *t)
 	bool at_once;
 	int n;
 
+	count(&t->progress.rounds, 1);
 	if (t->nap.on && !t->hungry)
 		nanosleep(&nap, NULL);
 	t->now_ms = clock_ms();
@@ -204,12 +205,15 @@ static void *run(void *arg)
 {
 	struct thread *t = arg;
 
+	pthread_getcpuclockid(pthread_self(), &t->progress.clock);
+	__atomic_store_n(&t->progress.tid, gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
 		round_of(t);
 	return NULL;
 }
 
-// Starts a thread with all signals blocked except those of a crash: other threads handle them.
+// Starts a thread with all signals blocked except those that every thread takes: other threads
+// handle them.
 static int create(pthread_t *id, void *(*function)(void *), void *arg)
 {
 	sigset_t all, before;

@@ -28,6 +28,7 @@ struct thread {
 	struct streams *s __attribute__((aligned(64)));
 	unsigned int index;
 	pthread_t id;
+	struct stream_progress progress; // written by the thread; tid comes last
 	bool started;
 	int epoll; // of connections that are open, which come first
 	int fresh; // epoll of other connections and of the listeners; the first epoll watches it

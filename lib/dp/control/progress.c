@@ -43,6 +43,25 @@ bool dp_progress(const struct dp *d, unsigned int worker, struct dp_progress *ou
 	return true;
 }
 
+bool dp_thread_progress(const struct dp *d, unsigned int index, struct dp_thread *out)
+{
+	struct stream_progress s;
+
+	if (d->streams != NULL && stream_progress(d->streams, index, &s)) {
+		*out = (struct dp_thread){.rounds = s.rounds, .tid = s.tid, .clock = s.clock};
+		snprintf(out->name, sizeof(out->name), "stream-%u", index);
+		return true;
+	}
+	if (!d->exception_running || index != (d->streams != NULL ? d->nb_streams : 0))
+		return false;
+	*out = (struct dp_thread){.name = "exception",
+		.tid = __atomic_load_n(&d->exception_tid, __ATOMIC_ACQUIRE),
+		.rounds = __atomic_load_n(&d->exception_rounds, __ATOMIC_RELAXED)};
+	if (pthread_getcpuclockid(d->exception_thread, &out->clock) != 0)
+		return false;
+	return true;
+}
+
 // --- headers -------------------------------------------------------------------------------------
 
 // Bytes of the header of a message, which may be told; n: of the payload that can be read.

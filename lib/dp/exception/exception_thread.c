@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <netinet/in.h>
 #include <rte_ether.h>
@@ -356,10 +357,12 @@ static dpdk_thread_result thread_run(void *arg)
 	unsigned int idle = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	__atomic_store_n(&d->exception_tid, gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&d->exception_stop, __ATOMIC_ACQUIRE)) {
 		struct timespec pause = {.tv_nsec = SLEEP_NS_MIN};
 		unsigned int work = 0;
 
+		__atomic_store_n(&d->exception_rounds, d->exception_rounds + 1, __ATOMIC_RELAXED);
 		for (unsigned int p = 0; p < d->nb_ports; p++)
 			if (d->exception[p] != NULL)
 				work += exception_thread_turn(d->exception[p], now_ns());

@@ -32,7 +32,7 @@
 #define TICKS 8 // in the time until an alarm
 #define TICK_MS_MAX 100
 #define TICK_MS_MIN 5
-#define MANAGEMENT 5 // times as long until its alarm: it waits for logs and links
+#define OTHERS 5 // times as long until their alarm: they wait for logs, links and sockets
 #define STATUS_NS UINT64_C(5000000000)
 
 static struct {
@@ -43,6 +43,7 @@ static struct {
 	// Once there are lcores; the watched threads by lcore.
 	struct watched lcore[RTE_MAX_LCORE];
 	struct watched management;
+	struct watched others[DP_THREADS_MAX]; // as dp_thread_progress has them
 	uint64_t beats; // rounds of the management loop
 	struct crash_files files;
 	pthread_mutex_t lock; // of dp
@@ -83,16 +84,34 @@ static void look_at_worker(unsigned int i, const struct watch_tick *k)
 			.abort_ms = state.conf->watch.abort_ms});
 }
 
+// Clients over TCP, TLS and DTLS, or the kernel, wait for such a thread; media over UDP does not.
+static void look_at_threads(const struct watch_tick *k)
+{
+	struct dp_thread p;
+
+	for (unsigned int i = 0; i < DP_THREADS_MAX; i++) {
+		if (!dp_thread_progress(state.dp, i, &p) || p.tid == 0)
+			continue;
+		watched_know(&state.others[i], p.tid, p.clock);
+		watch_alarm(&state.others[i], k,
+			&(struct watch_about){.name = p.name,
+				.progress = p.rounds,
+				.alarm_ms = OTHERS * state.conf->watch.alarm_ms});
+	}
+}
+
 static void look_at_all(const struct watch_tick *k)
 {
 	pthread_mutex_lock(&state.lock);
 	for (unsigned int i = 0; state.dp != NULL && i < dp_workers(state.dp); i++)
 		look_at_worker(i, k);
 	if (state.dp != NULL)
+		look_at_threads(k);
+	if (state.dp != NULL)
 		watch_alarm(&state.management, k,
 			&(struct watch_about){.name = "management",
 				.progress = __atomic_load_n(&state.beats, __ATOMIC_RELAXED),
-				.alarm_ms = MANAGEMENT * state.conf->watch.alarm_ms});
+				.alarm_ms = OTHERS * state.conf->watch.alarm_ms});
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -317,6 +336,8 @@ void watch_counters(struct watch_counters *out)
 		.reports = state.files.kept};
 	for (unsigned int i = 0; i < RTE_MAX_LCORE; i++)
 		out->workers += __atomic_load_n(&state.lcore[i].alarms, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < DP_THREADS_MAX; i++)
+		out->threads += __atomic_load_n(&state.others[i].alarms, __ATOMIC_RELAXED);
 }
 
 const struct crash_files *watch_crashes(void)

@@ -29,7 +29,7 @@ void watch_stopping(void);
 void watch_stop(void);
 
 struct watch_counters {
-	uint64_t workers, management; // alarms
+	uint64_t workers, management, threads; // alarms; threads: of streams and exception ports
 	uint64_t ticks, late; // looks of the watchdog, and those that came too late to count
 	uint64_t reports; // of crashes that are kept
 };

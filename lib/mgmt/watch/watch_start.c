@@ -16,10 +16,11 @@ void watch_start_begin(struct watch_starting *s, const struct conf *c, uint64_t 
 	uint64_t most_s = MOST_S;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		// 0: until they come
-		const uint32_t wait = c->ports[i].learn_wait_s;
+		const struct conf_port *p = &c->ports[i];
 
-		most_s += wait > 0 || !conf_pending(c) ? wait : UINT32_MAX;
+		if (conf_learns(p, true) || conf_learns(p, false))
+			// 0: until they come
+			most_s += p->learn_wait_s > 0 ? p->learn_wait_s : UINT32_MAX;
 	}
 	*s = (struct watch_starting){.until_ns = now_ns + most_s * SECOND};
 }

@@ -35,6 +35,9 @@ struct watched {
 int watched_open(void);
 // Makes t the calling thread's: it has a stack of its own for signals from now on. 0 or -errno.
 int watched_enter(struct watched *t);
+// Makes t that of a thread which cannot be had to call watched_enter. clock: of its CPU time. By
+// the thread that watches.
+void watched_know(struct watched *t, pid_t tid, clockid_t clock);
 // The calling thread's; NULL: it is not watched. For signal handlers, too.
 const struct watched *watched_self(void);
 

@@ -13,7 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "conf.h"
 #include "watch/notify.h"
+#include "watch/watch_start.h"
 
 static int receiver = -1;
 
@@ -133,6 +135,46 @@ static void test_watchdog(void **state)
 	assert_int_equal(notify_watchdog_us(), 5000000);
 }
 
+#define SECOND UINT64_C(1000000000)
+
+// So many seconds of a start; how often it has asked for more time.
+static unsigned int starts(const struct conf *c, unsigned int seconds)
+{
+	const uint64_t begin = 1000 * SECOND;
+	struct watch_starting s;
+	unsigned int asked = 0;
+	char got[600];
+
+	watch_start_begin(&s, c, begin);
+	for (uint64_t now = begin; now < begin + seconds * SECOND; now += SECOND / 10) {
+		watch_start_tell(&s, now);
+		while (recv(receiver, got, sizeof(got), 0) > 0) {
+			assert_int_equal(strncmp(got, "EXTEND_TIMEOUT_USEC=15000000\n", 29), 0);
+			asked++;
+		}
+	}
+	return asked;
+}
+
+// Every two seconds, in good time for the fifteen that it asks for; for ten minutes and what the
+// file says that addresses may take, and no longer.
+static void test_long_start(void **state)
+{
+	static struct conf_address dhcp = {.learn = CONF_LEARN_DHCP};
+	struct conf_port port = {.learn_wait_s = 300, .addresses = &dhcp, .nb_addresses = 1};
+	struct conf_port fixed = {.learn_wait_s = 300};
+	const struct conf none = {.ports = &fixed, .nb_ports = 1};
+	const struct conf learns = {.ports = &port, .nb_ports = 1};
+
+	listen_at("@slipring-notify-start");
+	assert_int_equal(notify_open(), 0);
+	assert_int_equal(starts(&none, 10), 5);
+	assert_in_range(starts(&none, 2000), 300, 301);
+	assert_in_range(starts(&learns, 2000), 450, 451);
+	port.learn_wait_s = 0; // until they come
+	assert_int_equal(starts(&learns, 4000), 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +183,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_nobody, tidy),
 		cmocka_unit_test_teardown(test_no_address, tidy),
 		cmocka_unit_test_teardown(test_watchdog, tidy),
+		cmocka_unit_test_teardown(test_long_start, tidy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
