@@ -16,6 +16,7 @@ const struct conf_choice conf_bond_choices[] = {{"lacp", CONF_BOND_LACP},
 const struct conf_choice conf_tls_choices[] = {
 	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
 const struct conf_choice conf_relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
+const struct conf_choice conf_lower_choices[] = {{"keep", false}, {"end", true}, {NULL, 0}};
 const struct conf_choice conf_icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},
 	{"all", TURN_ICMP_TELL_ALL}, {"none", TURN_ICMP_TELL_NONE}, {NULL, 0}};
 const struct conf_choice conf_log_to_choices[] = {{"stderr", CONF_LOG_STDERR},

@@ -199,6 +199,10 @@ static const struct conf_key rows[] = {
 	.help = "Allocations of one user; 0 = no limit."},
 {"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),
 	.def = "0", .help = "Allocations of one client address (IPv6: of its /64); 0 = no limit."},
+{"limits.on-lower", CONF_CHOICE, ONE(conf, lower_ends), .choices = conf_lower_choices,
+	.def = "keep", .help = "What a reload that lowers one of these three does to who has more: "
+	"`keep`: he keeps them, and gets no others; `end`: as many as are too many end, whichever "
+	"they are, with `quota-lowered` in their record."},
 {"limits.permissions", CONF_NUMBER, ONE(conf, turn.limits.permissions), RANGE(1, 4096),
 	.def = "256", .help = "Permissions of one allocation."},
 {"limits.channels", CONF_NUMBER, ONE(conf, turn.limits.channels), RANGE(1, 4096), .def = "256",

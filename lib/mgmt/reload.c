@@ -97,7 +97,7 @@ static bool load(struct mgmt_reload *r)
 		return true;
 	conf_warnings(r->fresh, &report);
 	t = conf_merged(r->running, r->fresh);
-	if (dp_reload_begin(r->dp, &t, false, error, sizeof(error)) == 0)
+	if (dp_reload_begin(r->dp, &t, r->fresh->lower_ends, error, sizeof(error)) == 0)
 		return true;
 	LOG(CONFIG, ERR, "reload: %s", error);
 	refuse(r, error);

@@ -38,10 +38,13 @@ void conf_adopt(struct conf *running, struct conf *fresh)
 {
 	const struct turn_config with = conf_merged(running, fresh);
 	const struct turn_config without = conf_merged(fresh, running);
+	const bool lower_ends = running->lower_ends;
 	struct conf_said *said = running->said;
 
 	running->turn = with;
 	fresh->turn = without;
+	running->lower_ends = fresh->lower_ends;
+	fresh->lower_ends = lower_ends;
 	running->said = fresh->said;
 	fresh->said = said;
 }

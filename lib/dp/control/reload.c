@@ -14,12 +14,14 @@
 #include "turn_policy.h"
 #include "worker.h"
 
-enum phase { TAKE, JUDGE, DONE };
+// LOWER is for one worker after the other: two that see at once that a user has one too many would
+// end two.
+enum phase { TAKE, JUDGE, LOWER, DONE };
 enum state { TO_ASK, ASKED, ANSWERED };
 
 struct reload {
 	struct turn_policy *fresh; // NULL once all workers have it
-	struct turn_judge *judge;
+	struct turn_judge *judge, *lower; // lower: NULL, quotas end nobody
 	enum phase phase;
 	enum state state[TURN_WORKERS_MAX];
 	struct turn_walk walk[TURN_WORKERS_MAX]; // of the judge
@@ -34,17 +36,21 @@ int dp_reload_begin(struct dp *d, const struct turn_config *t, bool lower, char 
 	if (d->reload == NULL && r != NULL && crypto != NULL) {
 		r->fresh = turn_policy_create(t, crypto, d->boot_key);
 		if (r->fresh != NULL)
-			r->judge = turn_judge_create(d->policy, r->fresh, d->quota, lower);
+			r->judge = turn_judge_create(d->policy, r->fresh, d->quota, false);
+		if (r->judge != NULL && lower)
+			r->lower = turn_judge_create(d->policy, r->fresh, d->quota, true);
 	}
 	stun_crypto_free(crypto);
-	if (r != NULL && r->judge != NULL) {
+	if (r != NULL && r->judge != NULL && (r->lower != NULL || !lower)) {
 		d->reload = r;
 		return 0;
 	}
 	snprintf(error, len, "auth and peers: %s",
 		d->reload != NULL ? "the last reload has not ended" : "policy cannot be made");
-	if (r != NULL)
+	if (r != NULL) {
 		turn_policy_free(r->fresh);
+		turn_judge_free(r->judge);
+	}
 	free(r);
 	return -1;
 }
@@ -57,7 +63,7 @@ static bool step_worker(struct dp *d, unsigned int worker)
 		.max = 1,
 		.walk = r->walk[worker],
 		.policy = r->fresh,
-		.judge = r->judge};
+		.judge = r->phase == LOWER ? r->lower : r->judge};
 	const struct dp_answer *a;
 
 	if (r->state[worker] == TO_ASK && dp_ask(d, worker, &q) == 0)
@@ -77,7 +83,7 @@ int dp_reload_step(struct dp *d)
 	struct reload *r = d->reload;
 	unsigned int answered = 0, ended;
 
-	for (unsigned int i = 0; i < d->nb_workers; i++)
+	for (unsigned int i = 0; i < d->nb_workers && (r->phase != LOWER || answered == i); i++)
 		answered += step_worker(d, i);
 	if (answered < d->nb_workers)
 		return -EAGAIN;
@@ -89,6 +95,8 @@ int dp_reload_step(struct dp *d)
 		r->fresh = NULL;
 		return -EAGAIN;
 	}
+	if (r->phase == LOWER && r->lower != NULL)
+		return -EAGAIN;
 	ended = r->ended;
 	reload_free(d);
 	return (int)ended;
@@ -108,6 +116,7 @@ void reload_free(struct dp *d)
 	}
 	turn_policy_free(r->fresh);
 	turn_judge_free(r->judge);
+	turn_judge_free(r->lower);
 	free(r);
 	d->reload = NULL;
 }

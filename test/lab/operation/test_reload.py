@@ -78,13 +78,26 @@ def peers(lab, server, ivan, echo):
     assert ivan.bind(0x4000, echo.address).cls == SUCCESS and relays(ivan)
 
 
-def quotas(lab, server, ivan):
+def quotas(lab, server):
     reload(server, {"limits": {"per-user": 1}})
     second = lab.client()
     assert second.allocate().code == 486
     reload(server, {"limits": {"per-user": 2}})
     assert second.allocate().cls == SUCCESS
+    assert second.refresh(0).cls == SUCCESS
     second.close()
+    users = {"auth": {"users": [*USERS, {"name": "petr", "password": "of-petr"}]}}
+    reload(server, users)
+    clients = [lab.client(turnlib.Auth("petr", "of-petr")) for _ in range(3)]
+    assert [client.allocate().cls for client in clients] == [SUCCESS] * 3
+    line = reload(server, {**users, "limits": {"per-user": 2}})
+    assert "0 allocations ended" in line, f"{line}: he keeps what he has"
+    line = reload(server, {**users, "limits": {"per-user": 1, "on-lower": "end"}})
+    assert "2 allocations ended" in line, line
+    assert sorted(client.refresh().code for client in clients) == [0, 437, 437]
+    assert "1 allocation ended" in reload(server, {}), "with the user"
+    for client in clients:
+        client.close()
 
 
 def refused(lab, server, ivan):
@@ -145,7 +158,7 @@ def main(lab):
     echo = lab.echo()
     ivan = users(lab, server, echo)
     peers(lab, server, ivan, echo)
-    quotas(lab, server, ivan)
+    quotas(lab, server)
     program(server, path)
     refused(lab, server, ivan)
 

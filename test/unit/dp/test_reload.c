@@ -17,11 +17,16 @@ static const struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 };
 
-static void begin(const struct turn_config *t)
+static void begin_with(const struct turn_config *t, bool lower)
 {
 	char error[256];
 
-	assert_int_equal(dp_reload_begin(world.dp, t, false, error, sizeof(error)), 0);
+	assert_int_equal(dp_reload_begin(world.dp, t, lower, error, sizeof(error)), 0);
+}
+
+static void begin(const struct turn_config *t)
+{
+	begin_with(t, false);
 }
 
 // Runs rounds until the reload has ended; returns how many allocations it has ended. Each end
@@ -125,6 +130,33 @@ static void who_is_denied_ends(void **state)
 	world_close(&world);
 }
 
+// A user who has too many keeps as many as he may have now, neither more nor fewer, wherever they
+// are.
+static void a_lower_quota_ends_so_many(void **state)
+{
+	struct world_client c[40];
+	struct turn_config t;
+
+	world_open(&world, *state);
+	for (unsigned int i = 0; i < 40; i++) {
+		world_client(&world, &c[i], "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
+	}
+	t = world.conf.turn;
+	t.limits.per_user = 25;
+	begin(&t);
+	assert_int_equal(finish(), 0);
+	begin_with(&t, true);
+	assert_int_equal(finish(), 15);
+	assert_int_equal(world_stats(&world).turn.allocations, 25);
+	t.limits.per_user = 0;
+	t.limits.allocations = 7;
+	begin_with(&t, true);
+	assert_int_equal(finish(), 18);
+	assert_int_equal(world_stats(&world).turn.allocations, 7);
+	world_close(&world);
+}
+
 // A policy that cannot be made changes nothing; nor does the end of the process half way.
 static void what_does_not_end_does_no_harm(void **state)
 {
@@ -159,6 +191,8 @@ int main(void)
 		WORLD_CASE(nothing_is_lost, setups, 2),
 		WORLD_CASE(who_is_denied_ends, setups, 0),
 		WORLD_CASE(who_is_denied_ends, setups, 2),
+		WORLD_CASE(a_lower_quota_ends_so_many, setups, 0),
+		WORLD_CASE(a_lower_quota_ends_so_many, setups, 2),
 		WORLD_CASE(what_does_not_end_does_no_harm, setups, 0),
 		WORLD_CASE(what_does_not_end_does_no_harm, setups, 2),
 	};
