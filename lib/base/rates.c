@@ -5,12 +5,17 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS UINT64_C(1000000)
 
-void rates_init(struct rates *r, void *mem, uint32_t places, uint32_t rate, uint32_t burst)
+void rates_set(struct rates *r, uint32_t rate, uint32_t burst)
 {
 	r->gap_ns = rate > 0 ? SECOND_NS / rate : 0;
 	if (rate > 0 && r->gap_ns == 0)
 		r->gap_ns = 1;
 	r->most_ns = (burst > 0 ? burst - 1 : 0) * r->gap_ns;
+}
+
+void rates_init(struct rates *r, void *mem, uint32_t places, uint32_t rate, uint32_t burst)
+{
+	rates_set(r, rate, burst);
 	r->mask = places - 1;
 	r->due_ns = mem;
 }

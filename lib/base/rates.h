@@ -25,5 +25,7 @@ static inline size_t rates_size(uint32_t places)
 // Sets up r in mem, rates_size(places) zeroed bytes that outlive it; the caller has set r->key.
 // rate is events a second, 0: no limit; burst is how many may come at once, at least 1.
 void rates_init(struct rates *r, void *mem, uint32_t places, uint32_t rate, uint32_t burst);
+// Changes rate and burst; what sources owe they go on owing.
+void rates_set(struct rates *r, uint32_t rate, uint32_t burst);
 // Whether a source may cause one more event now; if so it is counted.
 bool rates_take(struct rates *r, const struct addr *source, uint64_t now_ms);

@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#include "turn_config.h"
-
 struct conf;
 struct conf_report;
 
@@ -26,11 +24,15 @@ struct conf_change {
 unsigned int conf_changes(const struct conf *before, const struct conf *after,
 	void (*tell)(void *ctx, const struct conf_change *c), void *ctx);
 
-// Loads the file of a running configuration again, as conf_load_said.
+// Loads the file of a running configuration again, as conf_load_said. Where the network gives
+// addresses the file gets those that running has.
 struct conf *conf_load_again(const struct conf *running, struct conf_report *r);
-// What lib/turn is to be configured with: of fresh what is hot, all else of running. It owns
-// nothing.
-struct turn_config conf_merged(const struct conf *running, const struct conf *fresh);
-// Gives running what is hot in fresh, and fresh what running had of it. Whoever reads these members
-// of running in another thread has to bear that numbers change.
-void conf_adopt(struct conf *running, struct conf *fresh);
+// The configuration as it is to be: of fresh what is hot, all else of running, whatever the order
+// of entries in the two files. It needs both, which own nearly all it points to. conf_merge_free
+// frees it. NULL without memory.
+struct conf *conf_merge(const struct conf *running, const struct conf *fresh);
+void conf_merge_free(struct conf *merged); // NULL is fine
+// Gives running what is hot in fresh, and fresh what running had of it. merged is conf_merge's of
+// these two, and only to be freed afterwards, before them. It cannot fail. Whoever reads these
+// members of running in another thread has to bear that numbers change.
+void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged);

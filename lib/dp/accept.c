@@ -85,27 +85,27 @@ static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 // source is reached, or the address's own if none is. Nobody gets at what is behind one port by
 // naming it as a source on another.
 static bool is_taken_in(
-	const struct dp *dp, const struct local_addr *to, const struct addr *src, uint8_t port)
+	const struct worker *w, const struct local_addr *to, const struct addr *src, uint8_t port)
 {
 	struct addr via;
 	uint8_t way;
 
-	if (dp->nb_ports == 1)
+	if (w->dp->nb_ports == 1)
 		return to->port == port;
-	return nexthop_find(dp, &to->addr, src, &way, &via) ? way == port : to->port == port;
+	return nexthop_find(w->hot, &to->addr, src, &way, &via) ? way == port : to->port == port;
 }
 
-unsigned int accept_ends(const struct dp *dp, const struct addr *src, const struct addr *dst,
+unsigned int accept_ends(const struct worker *w, const struct addr *src, const struct addr *dst,
 	uint8_t port, const struct local_addr **to)
 {
-	*to = local_addrs_find(dp->local, dst);
+	*to = local_addrs_find(w->local, dst);
 	if (*to == NULL || (*to)->kind != LOCAL_OWN)
 		return drop_of_net(*to != NULL && (*to)->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
-	if (local_addrs_find(dp->local, src) != NULL) // ours, or a broadcast address
+	if (local_addrs_find(w->local, src) != NULL) // ours, or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	if (!is_taken_in(dp, *to, src, port))
+	if (!is_taken_in(w, *to, src, port))
 		return drop_of_net(
 			(*to)->port == port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
 	return DP_SENT;
@@ -118,12 +118,12 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 {
 	const struct dp *dp = w->dp;
 	const struct local_addr *to;
-	const unsigned int bad = accept_ends(dp, &f->src, &f->dst, v->port, &to);
+	const unsigned int bad = accept_ends(w, &f->src, &f->dst, v->port, &to);
 	int listener;
 
 	if (bad != DP_SENT)
 		return bad;
-	listener = local_addrs_listener(dp->local, to, f->dport);
+	listener = local_addrs_listener(w->local, to, f->dport);
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
@@ -269,9 +269,9 @@ static bool comes_its_way(const struct worker *w, const struct turn_view *v)
 	const uint8_t *udp = v->data - NET_UDP_LEN;
 	const struct addr dst =
 		(v->flags & DP_IPV4) != 0 ? addr_from_v4(udp - 4) : addr_from_v6(udp - 16);
-	const struct local_addr *to = local_addrs_find(w->dp->local, &dst);
+	const struct local_addr *to = local_addrs_find(w->local, &dst);
 
-	return to != NULL && is_taken_in(w->dp, to, &v->src, v->port);
+	return to != NULL && is_taken_in(w, to, &v->src, v->port);
 }
 
 // Whether the source of a frame that accept_plain has taken is one that a host other than us can
@@ -286,7 +286,7 @@ static bool source_is_fine(
 		(v->flags & DP_IPV4) != 0 ? udp_martian4(first) : first == 0 || first >= 0xfe;
 
 	return !martian && v->src_port != 0 && (data[6] & 1) == 0 &&
-		memcmp(data + 6, src, 6) != 0 && local_addrs_find(w->dp->local, &v->src) == NULL &&
+		memcmp(data + 6, src, 6) != 0 && local_addrs_find(w->local, &v->src) == NULL &&
 		(w->dp->nb_ports == 1 || comes_its_way(w, v));
 }
 
@@ -318,7 +318,7 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 	const struct dp *dp = w->dp;
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint16_t dport = load_be16(v->data - NET_UDP_LEN + 2);
-	const int listener = local_addrs_listener(dp->local, to, dport);
+	const int listener = local_addrs_listener(w->local, to, dport);
 	struct net_frame f;
 	unsigned int home;
 
@@ -491,7 +491,7 @@ static __rte_always_inline void accept_frames(
 	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // from peers
 	const struct accepting a = {.w = w,
 		.p = p,
-		.local = *w->dp->local,
+		.local = *w->local,
 		.looked_at = p->verified | STRIPPED,
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
 		.port = port,

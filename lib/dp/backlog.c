@@ -6,6 +6,7 @@
 #include "addr.h"
 #include "clients/client.h"
 #include "clients/streams.h"
+#include "control/hot.h"
 #include "control/losses.h"
 #include "csprng.h"
 #include "datapath.h"
@@ -72,7 +73,7 @@ int backlog_create(struct worker *w, int socket)
 	*b = (struct backlog){.max = c->backlog,
 		.stream_max = streams_of(c),
 		.client_max = RTE_MAX(c->backlog / 4, (uint32_t)CLIENT_MIN),
-		.budget = c->requests};
+		.budget = w->hot->requests};
 	b->mem = rte_zmalloc_socket("backlog", backlog_size(c), RTE_CACHE_LINE_SIZE, socket);
 	if (b->mem == NULL)
 		return -ENOMEM;

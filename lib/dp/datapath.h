@@ -21,11 +21,11 @@
 struct carry;
 struct dp_capture;
 struct exception;
+struct hot;
 struct learn;
 struct local_addrs;
 struct rte_mempool;
 struct rte_ring;
-struct source;
 struct stream_way;
 struct streams;
 struct stun_crypto;
@@ -65,7 +65,8 @@ struct dp {
 	struct worker *worker[TURN_WORKERS_MAX];
 	unsigned int nb_ports, nb_workers;
 	unsigned int nb_started, nb_made, nb_launched; // ports and workers so far; mgmt lcore only
-	struct local_addrs *local;
+	struct local_addrs *local; // of the start: own addresses and listeners stay the same
+	struct hot *hot; // that all workers have; mgmt lcore only
 	struct turn_relay_map *map;
 	struct turn_policy *policy;
 	struct reload *reload; // under way, or NULL; management lcore
@@ -76,7 +77,6 @@ struct dp {
 	struct rte_mempool *datagrams; // of long buffers; NULL: fragments.flows is 0
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
 	struct hash_key client_key; // steer_client_home's and the shards'
-	struct source *source[2]; // see worker.source
 	struct streams *streams; // NULL: not running, or nobody listens
 	struct stream_way *stream_way; // between each stream thread and each worker
 	unsigned int nb_streams; // threads

@@ -19,6 +19,7 @@
 #include "clients/streams.h"
 #include "conf.h"
 #include "control/events.h"
+#include "control/hot.h"
 #include "control/mailbox.h"
 #include "control/ports.h"
 #include "control/reload.h"
@@ -118,12 +119,13 @@ static int maps_create(struct dp *d, const struct hash_key *quota_key, char *err
 		slots += turn_relay_map_slots(d->map, w);
 	d->quota = turn_quota_create(slots, quota_key);
 	d->local = local_addrs_create(d->conf, d->map);
-	if (fastpath_sources_create(d) != 0) {
+	if (d->policy != NULL && d->quota != NULL && d->local != NULL) {
+		d->hot = hot_create(d->conf, d->map);
+		if (d->hot != NULL)
+			return 0;
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
-	if (d->policy != NULL && d->quota != NULL && d->local != NULL)
-		return 0;
 	snprintf(error, len, "%s: %s",
 		d->policy == NULL          ? "auth and peers: policy cannot be made"
 			: d->quota == NULL ? "limits: quota table cannot be made"
@@ -226,6 +228,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	fastpath_wires_init(w);
 	icmp_out_init(w);
 	worker_queues(w);
+	hot_take(w, d->hot);
 	if (backlog_create(w, socket) != 0 || path_mtu_create(w, socket) != 0 ||
 		fragments_create(w, socket) != 0)
 		return -ENOMEM;
@@ -419,7 +422,7 @@ void dp_destroy(struct dp *d)
 		worker_free(d->worker[i]);
 	carry_free(d);
 	vlans_free(d);
-	fastpath_sources_free(d);
+	hot_free(d->hot);
 	local_addrs_free(d->local);
 	turn_quota_free(d->quota);
 	turn_policy_free(d->policy);

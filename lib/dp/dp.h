@@ -81,6 +81,7 @@ enum dp_drop {
 struct capture_filter;
 struct dp_state_watch;
 struct dp; // the running data path
+struct hot;
 struct stun_crypto;
 
 // --- dp.c ----------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ enum dp_ask {
 	DP_ASK_KILL, // ends them, as many as the ring of events has room for
 	DP_ASK_NEIGHBOURS, // walk.slot counts entries; no filter
 	DP_ASK_CAPTURE, // to begin, change or end its part in a capture
-	DP_ASK_POLICY, // takes the question's policy in the place of its own
+	DP_ASK_POLICY, // takes the question's policy and hot in the place of its own
 	DP_ASK_JUDGE, // ends what the question's judge says, as far as KILL
 	DP_ASK_FAULT, // has a fault, under debug.faults
 };
@@ -254,7 +255,8 @@ struct dp_question {
 	struct turn_filter filter;
 	struct turn_walk walk; // where to begin: zero, or what the answer before has left
 	const struct capture_filter *capture; // of CAPTURE: dp_capture_filter, or NULL to end it
-	const struct turn_policy *policy; // of POLICY
+	const struct turn_policy *policy; // of POLICY, as hot
+	const struct hot *hot;
 	const struct turn_judge *judge; // of JUDGE
 	struct dp_fault_order fault; // of FAULT
 };
@@ -305,12 +307,13 @@ bool dp_filter_user(
 
 // --- control/reload.c ----------------------------------------------------------------------------
 
-// Makes a policy of t for all workers. lower: as turn_judge_create. 0, or -1 with the reason in
-// error, and then nothing has changed. It takes as long as hashing all passwords. One reload at a
-// time, and no dp_reload_step beside it; any thread.
-int dp_reload_begin(struct dp *d, const struct turn_config *t, bool lower, char *error, size_t len);
-// Goes on with it: the workers take the policy, and end what it denies. -EAGAIN: call it again,
-// some milliseconds later. Else it has ended, and the result says how many allocations were.
+// Makes all that workers are to have by a configuration that is like the running one except for
+// what is hot (conf_merge); c may go afterwards. 0, or -1 with the reason in error, and then
+// nothing has changed. It takes as long as hashing all passwords. One reload at a time, and no
+// dp_reload_step beside it; any thread.
+int dp_reload_begin(struct dp *d, const struct conf *c, char *error, size_t len);
+// Goes on with it: the workers take it over, and end what the policy denies. -EAGAIN: call it
+// again, some milliseconds later. Else it has ended, and the result says how many allocations were.
 // Management lcore.
 int dp_reload_step(struct dp *d);
 

@@ -56,15 +56,14 @@ static struct source source_of_listener(const struct turn_listener *l)
 	return s;
 }
 
-int fastpath_sources_create(struct dp *d)
+int fastpath_sources_make(const struct turn_config *c, struct source *out[2])
 {
-	const struct turn_config *c = &d->conf->turn;
 	const uint32_t pools = c->nb_relay_pools + 1;
 	struct source *relays = calloc((size_t)pools * c->nb_relay + 1, sizeof(*relays));
 	struct source *listeners = calloc(TURN_LINE_LISTENER(c->nb_listeners), sizeof(*listeners));
 
-	d->source[TURN_FROM_CLIENT] = relays;
-	d->source[TURN_FROM_PEER] = listeners;
+	out[TURN_FROM_CLIENT] = relays;
+	out[TURN_FROM_PEER] = listeners;
 	if (relays == NULL || listeners == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < pools * c->nb_relay; i++) {
@@ -82,18 +81,10 @@ const struct source *fastpath_listener_source(const struct worker *w, uint8_t li
 	return &w->source[TURN_FROM_PEER][TURN_LINE_LISTENER(listener)];
 }
 
-void fastpath_sources_free(struct dp *d)
-{
-	free(d->source[0]);
-	free(d->source[1]);
-}
-
 void fastpath_wires_init(struct worker *w)
 {
 	uint32_t mtu = UINT16_MAX;
 
-	memcpy(w->source, w->dp->source, sizeof(w->source));
-	w->marks = dscp_wanted(&w->dp->conf->turn);
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
 		const struct dp_port *port = &w->dp->port[p];
 		uint8_t tail[8];
@@ -147,7 +138,7 @@ static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 	uint8_t port;
 
 	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM && !path_mtu_lowered(w, &from, &at) &&
-		local_addrs_find(w->dp->local, &l->end[to]) == NULL &&
+		local_addrs_find(w->local, &l->end[to]) == NULL &&
 		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
 		l->hop[to] = neigh_note(w->neigh, neigh);
 }

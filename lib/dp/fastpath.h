@@ -7,7 +7,7 @@
 
 #include "addr.h"
 
-struct dp;
+struct turn_config;
 struct worker;
 
 // An address datagrams are sent from, for headers.
@@ -26,9 +26,10 @@ struct source {
 #define SOURCE_STREAM 0xff
 #define SOURCE_DTLS 0xfe
 
-// Fills dp.source and the tails of worker.tx.
-int fastpath_sources_create(struct dp *d);
-void fastpath_sources_free(struct dp *d);
+// Makes the sources of each leg (worker.source), which free() frees, also after an error. 0 or
+// -ENOMEM.
+int fastpath_sources_make(const struct turn_config *c, struct source *out[2]);
+// Fills the tails of worker.tx, and plain_max.
 void fastpath_wires_init(struct worker *w);
 const struct source *fastpath_listener_source(const struct worker *w, uint8_t listener);
 // turn_shard_params.line_made.

@@ -23,6 +23,7 @@ struct idle {
 	uint64_t spin, sleep_min, sleep_max;
 	uint64_t worth_max; // however much a sleep costs, sleep_min is no longer
 	bool saving; // sleep_max whenever there is nothing; the owner may set it
+	bool never; // the owner does not ask: it polls on; the owner may set it
 	uint64_t worked; // when there was work last
 	uint64_t gap; // between two datagrams of late: a moving average
 	uint64_t cost_ns; // CPU time of a sleep: a moving average

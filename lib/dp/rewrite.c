@@ -153,7 +153,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 			return DP_SENT;
 		}
 	}
-	inside = local_addrs_find(w->dp->local, &path->dst.addr);
+	inside = local_addrs_find(w->local, &path->dst.addr);
 	if (inside != NULL) {
 		aim_inside(w, way, inside);
 		return DP_SENT;

@@ -29,7 +29,6 @@
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
-#include "conf.h"
 #include "control/mailbox.h"
 #include "control/progress.h"
 #include "control/stats.h"
@@ -39,7 +38,6 @@
 #include "dp_view.h"
 #include "exception/exception.h"
 #include "fastpath.h"
-#include "idle.h"
 #include "ip/dscp.h"
 #include "ip/fragments.h"
 #include "ip/icmp_errors.h"
@@ -333,42 +331,40 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void idle_sleep(struct worker *w, struct idle *idle, uint64_t cycles)
+static void idle_sleep(struct worker *w, uint64_t cycles)
 {
 	const struct timespec ts = {.tv_nsec = (long)(cycles * 1000000 / w->dp->tsc_per_ms)};
-	const bool measure = idle_measures(idle);
+	const bool measure = idle_measures(&w->idle);
 	const uint64_t before = measure ? cpu_ns() : 0;
 
 	progress_at(&w->progress, DP_STAGE_SLEEP, 0, 0);
 	nanosleep(&ts, NULL);
 	if (!measure)
 		return;
-	idle_learn(idle, cpu_ns() - before);
-	w->live.sleep_cost_ns = idle->cost_ns;
+	idle_learn(&w->idle, cpu_ns() - before);
+	w->live.sleep_cost_ns = w->idle.cost_ns;
 }
 
 int worker_run(void *worker)
 {
 	struct worker *w = worker;
 	const struct dp *d = w->dp;
-	const bool sleeps = d->conf->idle != CONF_IDLE_BUSY;
-	struct idle idle = idle_init(rte_rdtsc(), d->tsc_per_ms / 1000, d->conf->idle_sleep_us);
 
-	idle.saving = d->conf->idle == CONF_IDLE_SAVING;
+	w->idle.worked = rte_rdtsc();
 	// without this every short sleep lasts 50 us longer
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	while (likely(!__atomic_load_n(&d->stopping, __ATOMIC_ACQUIRE))) {
 		const uint64_t before = w->live.rx + w->live.handed_in, start = rte_rdtsc();
 		const bool busy = worker_round(w, start);
 		const uint64_t got = w->live.rx + w->live.handed_in - before;
-		const uint64_t pause = sleeps ? idle_after(&idle, start, busy, got) : 0;
+		const uint64_t pause = w->idle.never ? 0 : idle_after(&w->idle, start, busy, got);
 
 		if (busy)
 			w->live.busy_cycles += rte_rdtsc() - start;
 		else if (pause == 0)
 			rte_pause();
 		else
-			idle_sleep(w, &idle, pause);
+			idle_sleep(w, pause);
 		w->live.total_cycles += rte_rdtsc() - start;
 	}
 	stats_publish(w);

@@ -20,6 +20,7 @@
 #include "dp.h"
 #include "dp_burst.h"
 #include "hash.h"
+#include "idle.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/mld.h"
@@ -35,6 +36,8 @@
 struct capture;
 struct dp;
 struct fragments;
+struct hot;
+struct local_addrs;
 struct neigh_hop;
 struct neigh_table;
 struct rte_mbuf;
@@ -71,6 +74,9 @@ struct worker {
 	struct turn_shard *shard;
 	struct turn_line *lines; // the shard's
 	const struct neigh_hop *hops; // neigh's
+	// Replaced between two rounds (control/hot.h), and what of it is met most.
+	const struct hot *hot;
+	const struct local_addrs *local;
 	// The addresses that datagrams are sent from: by leg, and then by the upper half of the
 	// mark of the line's other end. Clients' datagrams leave from relay addresses, peers' from
 	// listeners.
@@ -92,6 +98,7 @@ struct worker {
 	bool asked; // a question of management's is half answered
 	uint16_t ip_id, ip_id_key[3];
 	struct timing timing;
+	struct idle idle;
 	struct bucket echo, facts, errors_in, errors_out, learns, unproved;
 	struct announcement announce[CONF_PORTS_MAX];
 	struct mld mld[CONF_PORTS_MAX];

@@ -22,7 +22,7 @@ enum step { IDLE, LOADING, LOADED, TAKING };
 
 struct mgmt_reload {
 	struct dp *dp;
-	struct conf *running, *fresh;
+	struct conf *running, *fresh, *merged;
 	pthread_t thread;
 	enum step step; // LOADED is written by the thread
 	bool good; // of what the thread has loaded: the workers can take it
@@ -84,8 +84,7 @@ static void tell_change(void *ctx, const struct conf_change *c)
 static bool load(struct mgmt_reload *r)
 {
 	struct conf_report report = {.say = say, .ctx = r};
-	char error[CONF_ERROR_LEN];
-	struct turn_config t;
+	char error[CONF_ERROR_LEN] = "out of memory";
 
 	r->fresh = conf_load_again(r->running, &report);
 	if (r->fresh == NULL)
@@ -96,8 +95,8 @@ static bool load(struct mgmt_reload *r)
 	if (r->changes == 0)
 		return true;
 	conf_warnings(r->fresh, &report);
-	t = conf_merged(r->running, r->fresh);
-	if (dp_reload_begin(r->dp, &t, r->fresh->lower_ends, error, sizeof(error)) == 0)
+	r->merged = conf_merge(r->running, r->fresh);
+	if (r->merged != NULL && dp_reload_begin(r->dp, r->merged, error, sizeof(error)) == 0)
 		return true;
 	LOG(CONFIG, ERR, "reload: %s", error);
 	refuse(r, error);
@@ -136,8 +135,9 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	pthread_mutex_unlock(&r->lock);
 	mgmt_log(CONF_AREA_CONFIG, how == MGMT_RELOAD_REFUSED ? LOG_ERR : LOG_NOTICE,
 		"reload by %s: %s", r->by, s->text);
+	conf_merge_free(r->merged);
 	conf_free(r->fresh);
-	r->fresh = NULL;
+	r->fresh = r->merged = NULL;
 	r->step = IDLE;
 }
 
@@ -166,7 +166,7 @@ static void take(struct mgmt_reload *r)
 	if (told > TOLD)
 		LOG(CONFIG, NOTICE, "reload: and %u changes more", told - TOLD);
 	pthread_mutex_lock(&r->lock);
-	conf_adopt(r->running, r->fresh);
+	conf_adopt(r->running, r->fresh, r->merged);
 	conf_forget(r->running);
 	pthread_mutex_unlock(&r->lock);
 	end(r, MGMT_RELOAD_DONE, (unsigned int)ended);
@@ -260,6 +260,7 @@ void mgmt_reload_close(struct mgmt_reload *r)
 		return;
 	if (r->step == LOADING || r->step == LOADED)
 		pthread_join(r->thread, NULL);
+	conf_merge_free(r->merged);
 	conf_free(r->fresh);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

@@ -206,8 +206,8 @@ bool conn_tell(struct thread *t, struct conn *c)
 
 void conn_judge(struct thread *t, struct conn *c)
 {
-	const uint64_t patience = t->s->conf.handshake_s * UINT64_C(1000);
-	const uint64_t idle = t->s->conf.idle_s * UINT64_C(1000);
+	const uint64_t patience = changing(&t->s->conf.handshake_s) * UINT64_C(1000);
+	const uint64_t idle = changing(&t->s->conf.idle_s) * UINT64_C(1000);
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
 	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
 	// the client is not late when a worker makes its bytes wait, or when we do not read

@@ -51,6 +51,14 @@ void conn_limits_fini(struct conn_limits *c)
 	levels_free(c);
 }
 
+void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_network)
+{
+	pthread_mutex_lock(&c->lock);
+	c->level[CONN_LIMITS_BY_SOURCE].most = per_source;
+	c->level[CONN_LIMITS_BY_NETWORK].most = per_network;
+	pthread_mutex_unlock(&c->lock);
+}
+
 // The part of an address that a level counts by. False: the level does not count such addresses.
 static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 {

@@ -46,6 +46,8 @@ enum conn_limits_answer {
 int conn_limits_init(
 	struct conn_limits *c, uint32_t max, uint32_t per_source, uint32_t per_network);
 void conn_limits_fini(struct conn_limits *c);
+// Changes the limits of a source and of a network; nobody who is past them is ended.
+void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_network);
 // Counts a connection of a source, unless a limit forbids it.
 enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct addr *source);
 // Takes back one counted connection of a source.

@@ -139,6 +139,12 @@ int listen_open(struct thread *t, char *error, size_t len)
 	return 0;
 }
 
+void listen_mark(const struct thread *t)
+{
+	for (unsigned int i = 0; i < t->s->conf.nb_listeners; i++)
+		tos_listen(t->listen[i], &t->s->listener[i]);
+}
+
 void listen_close(struct thread *t)
 {
 	for (unsigned int i = 0; i < t->s->conf.nb_listeners; i++)
@@ -186,7 +192,7 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 static void settle(const struct thread *t, int fd)
 {
 	const int on = 1, unsent = (int)t->s->conf.queue;
-	const unsigned int patience_ms = t->s->conf.idle_s * 1000;
+	const unsigned int patience_ms = changing(&t->s->conf.idle_s) * 1000;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	// bound the kernel's queue like ours, so that media does not grow old there

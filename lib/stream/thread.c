@@ -145,7 +145,7 @@ static void shake_hands(struct thread *t)
 static void round_of(struct thread *t)
 {
 	static const struct timespec pause = {.tv_nsec = STALL_NS};
-	const struct timespec nap = {.tv_nsec = t->s->conf.nap_us * 1000L};
+	const struct timespec nap = {.tv_nsec = changing(&t->s->conf.nap_us) * 1000L};
 	struct epoll_event e[EVENTS];
 	unsigned int busy;
 	bool at_once;

@@ -79,6 +79,12 @@ static inline void count(uint64_t *counter, int64_t n)
 	__atomic_store_n(counter, *counter + (uint64_t)n, __ATOMIC_RELAXED);
 }
 
+// A number of the configuration that stream_change may write meanwhile.
+static inline uint32_t changing(const uint32_t *number)
+{
+	return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
+
 // The values of epoll's data: a connection's index, or one of these.
 #define WATCH_EVENT (UINT64_C(1) << 32)
 #define WATCH_LISTENER (UINT64_C(2) << 32)

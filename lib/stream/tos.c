@@ -23,12 +23,10 @@ static void set(int fd, const struct stream_listener *l, uint8_t tos)
 
 void tos_listen(int fd, const struct stream_listener *l)
 {
-	static const int on = 1;
+	const int save = !l->marked;
 
-	if (l->marked)
-		set(fd, l, l->tos);
-	else
-		setsockopt(fd, IPPROTO_TCP, TCP_SAVE_SYN, &on, sizeof(on));
+	set(fd, l, l->tos);
+	setsockopt(fd, IPPROTO_TCP, TCP_SAVE_SYN, &save, sizeof(save));
 }
 
 // The class of the SYN that the kernel has kept.
@@ -44,9 +42,9 @@ static uint8_t class_of_syn(int fd)
 
 uint8_t tos_accepted(int fd, const struct stream_listener *l)
 {
-	uint8_t tos = l->tos;
+	uint8_t tos = __atomic_load_n(&l->tos, __ATOMIC_RELAXED);
 
-	if (l->marked)
+	if (__atomic_load_n(&l->marked, __ATOMIC_RELAXED))
 		return tos;
 	tos = class_of_syn(fd) & DSCP_BITS;
 	if (tos != 0)

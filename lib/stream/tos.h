@@ -7,7 +7,7 @@
 
 #include "stream.h"
 
-// Sets a listening socket up, which connections inherit, before it listens.
+// Sets a listening socket up, for connections from then on.
 void tos_listen(int fd, const struct stream_listener *l);
 // Sets a connection up that was accepted from it. Returns its DSCP as it stands in TOS, without
 // ECN; 0 where the kernel has not kept the SYN (a SYN cookie was used).

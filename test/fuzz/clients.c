@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients that act on every answer they get, and their peers.
+#include "control/hot.h"
 #include "datapath.h"
 #include "dtls_world.h"
 #include "framing.h"
@@ -114,7 +115,7 @@ static void refused(struct fuzz_client *c, const struct stun_msg *m)
 static struct addr inside_of(const struct addr *told)
 {
 	static const struct addr none;
-	const struct local_addr *l = local_addrs_find(fuzz.world.dp->local, told);
+	const struct local_addr *l = local_addrs_find(fuzz.world.dp->hot->local, told);
 
 	assert_non_null(l);
 	for (unsigned int i = 0; i < fuzz.world.conf.turn.nb_local; i++) {
@@ -267,7 +268,7 @@ void fuzz_peer_acts(void)
 	test_rand_fill(&fuzz.rand, message, len);
 	if (fuzz.world.conf.turn.nb_relay_pools > 0 && addr_is_v4(&dst->addr) && chance(50))
 		dst->addr = fuzz.world.conf.turn.relay_pools[0].addresses[0];
-	if (!nexthop_find(fuzz.world.dp, &dst->addr, &src.addr, &port, &via) || chance(5))
+	if (!nexthop_find(fuzz.world.dp->hot, &dst->addr, &src.addr, &port, &via) || chance(5))
 		port = (uint8_t)below(fuzz.world.dp->nb_ports);
 	fuzz_send("peer", port, frame, fuzz_udp(frame, port, &src, dst, message, len));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Puts frames into the world, and judges each frame that leaves it.
+#include "control/hot.h"
 #include "datapath.h"
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
@@ -140,7 +141,7 @@ static void answer(unsigned int port, const struct net_neigh_msg *msg)
 static void judge_datagram(const struct port *p, const uint8_t *frame, size_t len,
 	const struct net_rx *rx, const struct net_frame *f)
 {
-	const struct local_addr *own = local_addrs_find(fuzz.world.dp->local, &f->src);
+	const struct local_addr *own = local_addrs_find(fuzz.world.dp->hot->local, &f->src);
 	const struct endpoint src = {f->src, f->sport}, dst = {f->dst, f->dport};
 	struct net_frame again;
 	struct addr via;
@@ -149,10 +150,11 @@ static void judge_datagram(const struct port *p, const uint8_t *frame, size_t le
 	assert_int_equal(net_frame_parse(frame, len, rx, &again), NET_OK);
 	assert_true(own != NULL && own->kind == LOCAL_OWN);
 	assert_true(own->port == p->index ||
-		(nexthop_find(fuzz.world.dp, &f->src, &f->dst, &port, &via) && port == p->index));
+		(nexthop_find(fuzz.world.dp->hot, &f->src, &f->dst, &port, &via) &&
+			port == p->index));
 	assert_int_equal(f->payload_off + f->payload_len, len);
 	assert_true(f->ttl > 0);
-	assert_null(local_addrs_find(fuzz.world.dp->local, &f->dst));
+	assert_null(local_addrs_find(fuzz.world.dp->hot->local, &f->dst));
 	fuzz_datagram(&src, &dst, frame + f->payload_off, f->payload_len);
 }
 
@@ -179,7 +181,7 @@ static bool is_learning(unsigned int port, const uint8_t *frame, size_t len)
 static void judge_fragment(
 	unsigned int port, const uint8_t *frame, size_t len, const struct net_frame *f)
 {
-	const struct local_addr *own = local_addrs_find(fuzz.world.dp->local, &f->src);
+	const struct local_addr *own = local_addrs_find(fuzz.world.dp->hot->local, &f->src);
 	struct net_fragment p;
 
 	assert_true(own != NULL && own->kind == LOCAL_OWN);
@@ -187,7 +189,7 @@ static void judge_fragment(
 	assert_int_equal(p.data + p.len - frame, len);
 	assert_in_range(len - f->l3_off, 0, fuzz_port(port)->mtu);
 	assert_true(f->ttl > 0 && !f->df);
-	assert_null(local_addrs_find(fuzz.world.dp->local, &f->dst));
+	assert_null(local_addrs_find(fuzz.world.dp->hot->local, &f->dst));
 	fuzz.seen.fragments++;
 }
 

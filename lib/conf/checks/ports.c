@@ -88,21 +88,20 @@ static int check_port_names(struct conf_ctx *x, uint32_t port)
 	return 0;
 }
 
-// Gathers turn.local and turn.gateways: the addresses and routers of all ports, in the order of the
-// file.
-static int gather(struct conf_ctx *x)
+// Addresses and routers in the order of the file.
+bool conf_ports_list(struct conf *c)
 {
-	struct conf *c = x->conf;
 	uint32_t local = 0, gateways = 0;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		local += c->ports[i].nb_addresses;
 		gateways += c->ports[i].nb_gateways + c->ports[i].nb_routes;
 	}
+	c->turn.nb_local = c->turn.nb_gateways = 0;
 	c->turn.local = calloc(local, sizeof(*c->turn.local));
 	c->turn.gateways = calloc(gateways + 1, sizeof(*c->turn.gateways));
 	if (c->turn.local == NULL || c->turn.gateways == NULL)
-		return conf_fail_memory(x);
+		return false;
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
 
@@ -119,7 +118,7 @@ static int gather(struct conf_ctx *x)
 		for (uint32_t j = 0; j < p->nb_routes; j++)
 			c->turn.gateways[c->turn.nb_gateways++] = p->routes[j].via;
 	}
-	return conf_routes_gather(c) ? 0 : conf_fail_memory(x);
+	return conf_routes_gather(c);
 }
 
 bool conf_ports_own(const struct turn_config *t, const struct addr *a)
@@ -143,7 +142,7 @@ int conf_ports_gather(struct conf_ctx *x)
 	int rc;
 
 	conf_learns_stand_in(x->conf);
-	rc = gather(x);
+	rc = conf_ports_list(x->conf) ? 0 : conf_fail_memory(x);
 	if (rc == 0)
 		rc = conf_listeners_expand(x);
 	return conf_relay_all_expand(x) != 0 ? -EINVAL : rc;

@@ -6,9 +6,13 @@
 #include <stdint.h>
 
 struct addr;
+struct conf;
 struct conf_ctx;
 struct turn_config;
 
+// Makes turn.local, turn.gateways and turn.routes of ports. What they were is not freed. False
+// without memory; conf_free frees them.
+bool conf_ports_list(struct conf *c);
 // Gathers turn.local, turn.gateways and turn.routes, and puts addresses in the place of the words
 // that stand for all of them. Before all checks that look at addresses. 0 or -EINVAL.
 int conf_ports_gather(struct conf_ctx *x);

@@ -234,8 +234,8 @@ bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	const struct local_addr *to;
 
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	to = local_addrs_find(w->dp->local, &f.dst);
-	of.listener = to != NULL ? local_addrs_dtls(w->dp->local, to, f.dport) : LOCAL_NO_DTLS;
+	to = local_addrs_find(w->local, &f.dst);
+	of.listener = to != NULL ? local_addrs_dtls(w->local, to, f.dport) : LOCAL_NO_DTLS;
 	if (of.listener == LOCAL_NO_DTLS)
 		return false; // a UDP listener's
 	if (v->len > 0 && v->data[0] <= STUN_FIRST_MAX)

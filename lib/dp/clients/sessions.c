@@ -10,6 +10,7 @@
 #include "clients/dtls_clients.h"
 #include "clients/streams.h"
 #include "control/events.h"
+#include "control/hot.h"
 #include "csprng.h"
 #include "datapath.h"
 #include "dp_view.h"
@@ -306,20 +307,20 @@ static bool allocated(const struct worker *w, const struct session *c)
 
 static void judge(struct worker *w, struct session *c)
 {
-	const struct conf_dtls *conf = &w->dp->conf->dtls;
+	const struct hot *h = w->hot;
 
 	switch ((enum session_state)c->state) {
 	case SESSION_FREE:
 		break;
 	case SESSION_SHAKING:
-		if (w->now_ms > c->heard_ms + conf->handshake_s * UINT64_C(1000) + GIVE_UP_MS)
+		if (w->now_ms > c->heard_ms + h->dtls_handshake_s * UINT64_C(1000) + GIVE_UP_MS)
 			sessions_give_up(w, c);
 		break;
 	case SESSION_GIVEN_UP:
 		c->told = c->told || sessions_note(w, c, NULL);
 		break;
 	case SESSION_OPEN:
-		if (w->now_ms > c->heard_ms + conf->idle_s * UINT64_C(1000) && !allocated(w, c)) {
+		if (w->now_ms > c->heard_ms + h->dtls_idle_s * UINT64_C(1000) && !allocated(w, c)) {
 			dtls_clients_bye(w, c);
 			sessions_end(w, c, &w->live.dtls.idle);
 		}
@@ -431,8 +432,7 @@ static int create(struct worker *w)
 	table_init(&s->table, mem, max);
 	mem += RTE_ALIGN_CEIL(table_size(max), RTE_CACHE_LINE_SIZE);
 	csprng_bytes(&w->rng, &s->rates.key, sizeof(s->rates.key));
-	rates_init(&s->rates, mem, SOURCES, share_of(c->handshakes.rate, c->workers),
-		share_of(c->handshakes.burst, c->workers));
+	rates_init(&s->rates, mem, SOURCES, w->hot->handshakes.rate, w->hot->handshakes.burst);
 	mem += rates_size(SOURCES);
 	s->spent = (uint64_t *)mem;
 	mem += SPENT * sizeof(*s->spent);

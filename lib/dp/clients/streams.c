@@ -534,11 +534,10 @@ int streams_create(struct dp *d, int socket)
 	return 0;
 }
 
-int streams_start(struct dp *d, char *error, size_t len)
+void streams_config(struct dp *d, const struct conf *c, struct stream_listener *listeners,
+	struct stream_config *out)
 {
-	const struct conf *c = d->conf;
-	struct stream_listener listeners[UINT8_MAX];
-	const struct stream_config sc = {.listeners = listeners,
+	*out = (struct stream_config){.listeners = listeners,
 		.nb_listeners = listeners_of(c, listeners),
 		.threads = c->streams.threads,
 		.workers = d->nb_workers,
@@ -558,10 +557,17 @@ int streams_start(struct dp *d, char *error, size_t len)
 		.dtls = sessions_config(c),
 		.ops = &streams_ops,
 		.ctx = d};
+}
+
+int streams_start(struct dp *d, char *error, size_t len)
+{
+	struct stream_listener listeners[UINT8_MAX];
+	struct stream_config sc;
 	struct streams *s;
 
-	if (!streams_wanted(c))
+	if (!streams_wanted(d->conf))
 		return 0;
+	streams_config(d, d->conf, listeners, &sc);
 	s = stream_start(&sc, error, len);
 	__atomic_store_n(&d->streams, s, __ATOMIC_RELEASE);
 	return s != NULL ? 0 : -1;

@@ -8,6 +8,7 @@
 #include "clients/client.h"
 #include "control/events.h"
 #include "control/fault.h"
+#include "control/hot.h"
 #include "control/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
@@ -55,7 +56,7 @@ static struct dp_way way_to(const struct worker *w, const struct addr *src, cons
 {
 	struct dp_way way = {0};
 
-	way.known = nexthop_find(w->dp, src, dst, &way.port, &way.via);
+	way.known = nexthop_find(w->hot, src, dst, &way.port, &way.via);
 	return way;
 }
 
@@ -136,6 +137,7 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		break;
 	case DP_ASK_POLICY:
 		turn_shard_set_policy(w->shard, q->policy);
+		hot_take(w, q->hot);
 		a->walk.end = true;
 		break;
 	case DP_ASK_JUDGE:

@@ -7,8 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change/stream_change.h"
+#include "clients/streams.h"
+#include "conf.h"
+#include "control/hot.h"
 #include "datapath.h"
 #include "dp.h"
+#include "stream.h"
 #include "stun.h"
 #include "turn_judge.h"
 #include "turn_policy.h"
@@ -20,7 +25,10 @@ enum phase { TAKE, JUDGE, LOWER, DONE };
 enum state { TO_ASK, ASKED, ANSWERED };
 
 struct reload {
-	struct turn_policy *fresh; // NULL once all workers have it
+	struct turn_policy *policy; // NULL once all workers have it, as hot
+	struct hot *hot;
+	struct stream_listener listeners[UINT8_MAX]; // of streams
+	struct stream_config streams;
 	struct turn_judge *judge, *lower; // lower: NULL, quotas end nobody
 	enum phase phase;
 	enum state state[TURN_WORKERS_MAX];
@@ -28,30 +36,50 @@ struct reload {
 	unsigned int ended;
 };
 
-int dp_reload_begin(struct dp *d, const struct turn_config *t, bool lower, char *error, size_t len)
+static void made_free(struct reload *r)
 {
-	struct stun_crypto *crypto = stun_crypto_create();
+	turn_policy_free(r->policy);
+	hot_free(r->hot);
+	turn_judge_free(r->judge);
+	turn_judge_free(r->lower);
+	free(r);
+}
+
+// NULL without memory, or when the policy cannot be made.
+static struct reload *make(struct dp *d, const struct conf *c, struct stun_crypto *crypto)
+{
 	struct reload *r = calloc(1, sizeof(*r));
 
-	if (d->reload == NULL && r != NULL && crypto != NULL) {
-		r->fresh = turn_policy_create(t, crypto, d->boot_key);
-		if (r->fresh != NULL)
-			r->judge = turn_judge_create(d->policy, r->fresh, d->quota, false);
-		if (r->judge != NULL && lower)
-			r->lower = turn_judge_create(d->policy, r->fresh, d->quota, true);
+	if (r == NULL)
+		return NULL;
+	r->policy = turn_policy_create(&c->turn, crypto, d->boot_key);
+	r->hot = hot_create(c, d->map);
+	streams_config(d, c, r->listeners, &r->streams);
+	if (r->policy != NULL && r->hot != NULL)
+		r->judge = turn_judge_create(d->policy, r->policy, d->quota, false);
+	if (r->judge != NULL && c->lower_ends)
+		r->lower = turn_judge_create(d->policy, r->policy, d->quota, true);
+	if (r->judge != NULL && (r->lower != NULL || !c->lower_ends))
+		return r;
+	made_free(r);
+	return NULL;
+}
+
+int dp_reload_begin(struct dp *d, const struct conf *c, char *error, size_t len)
+{
+	struct stun_crypto *crypto;
+
+	if (d->reload != NULL) {
+		snprintf(error, len, "the last reload has not ended");
+		return -1;
 	}
+	crypto = stun_crypto_create();
+	if (crypto != NULL)
+		d->reload = make(d, c, crypto);
 	stun_crypto_free(crypto);
-	if (r != NULL && r->judge != NULL && (r->lower != NULL || !lower)) {
-		d->reload = r;
+	if (d->reload != NULL)
 		return 0;
-	}
-	snprintf(error, len, "auth and peers: %s",
-		d->reload != NULL ? "the last reload has not ended" : "policy cannot be made");
-	if (r != NULL) {
-		turn_policy_free(r->fresh);
-		turn_judge_free(r->judge);
-	}
-	free(r);
+	snprintf(error, len, "auth and peers: policy cannot be made");
 	return -1;
 }
 
@@ -62,7 +90,8 @@ static bool step_worker(struct dp *d, unsigned int worker)
 	const struct dp_question q = {.kind = r->phase == TAKE ? DP_ASK_POLICY : DP_ASK_JUDGE,
 		.max = 1,
 		.walk = r->walk[worker],
-		.policy = r->fresh,
+		.policy = r->policy,
+		.hot = r->hot,
 		.judge = r->phase == LOWER ? r->lower : r->judge};
 	const struct dp_answer *a;
 
@@ -78,6 +107,21 @@ static bool step_worker(struct dp *d, unsigned int worker)
 	return r->state[worker] == ANSWERED;
 }
 
+// All workers have what is new, and nobody what was.
+static void take_over(struct dp *d)
+{
+	struct reload *r = d->reload;
+
+	turn_policy_free(d->policy);
+	hot_free(d->hot);
+	d->policy = r->policy;
+	d->hot = r->hot;
+	r->policy = NULL;
+	r->hot = NULL;
+	if (d->streams != NULL)
+		stream_change(d->streams, &r->streams);
+}
+
 int dp_reload_step(struct dp *d)
 {
 	struct reload *r = d->reload;
@@ -90,9 +134,7 @@ int dp_reload_step(struct dp *d)
 	memset(r->state, 0, sizeof(r->state));
 	memset(r->walk, 0, sizeof(r->walk));
 	if (r->phase++ == TAKE) {
-		turn_policy_free(d->policy);
-		d->policy = r->fresh;
-		r->fresh = NULL;
+		take_over(d);
 		return -EAGAIN;
 	}
 	if (r->phase == LOWER && r->lower != NULL)
@@ -111,12 +153,11 @@ void reload_free(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		if (r->state[i] == ASKED)
 			dp_answer_done(d, i);
-		if (r->fresh != NULL && d->worker[i]->shard != NULL) // it may have taken it
+		if (r->policy != NULL && d->worker[i]->shard != NULL) { // it may have taken it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);
+			hot_take(d->worker[i], d->hot);
+		}
 	}
-	turn_policy_free(r->fresh);
-	turn_judge_free(r->judge);
-	turn_judge_free(r->lower);
-	free(r);
+	made_free(r);
 	d->reload = NULL;
 }

@@ -335,15 +335,14 @@ static void give_or_drop(
 // To an address of this port, from none of ours.
 static unsigned int check_addresses(const struct worker *w, uint8_t port, const struct net_frame *f)
 {
-	const struct local_addr *to = local_addrs_find(w->dp->local, &f->dst);
+	const struct local_addr *to = local_addrs_find(w->local, &f->dst);
 
 	if (to == NULL || to->kind != LOCAL_OWN || to->port != port)
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
-	return local_addrs_find(w->dp->local, &f->src) == NULL
-		? DP_SENT
-		: drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	return local_addrs_find(w->local, &f->src) == NULL ? DP_SENT
+							   : drop_of_net(NET_DROP_MARTIAN_SOURCE);
 }
 
 // DP_SENT when the kernel is to have a segment.

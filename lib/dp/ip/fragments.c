@@ -160,7 +160,7 @@ static void count_lost(struct worker *w)
 static unsigned int judge(
 	const struct worker *w, const struct net_fragment *p, uint8_t port, uint32_t ip_len)
 {
-	const struct local_addrs *local = w->dp->local;
+	const struct local_addrs *local = w->local;
 	const struct local_addr *to;
 	unsigned int home, bad;
 	uint32_t slot;
@@ -168,7 +168,7 @@ static unsigned int judge(
 
 	if (ip_len > w->dp->port[port].port->mtu)
 		return DP_DROP_RX_OVERSIZE;
-	bad = accept_ends(w->dp, &p->src, &p->dst, port, &to);
+	bad = accept_ends(w, &p->src, &p->dst, port, &to);
 	if (bad != DP_SENT)
 		return bad;
 	if (p->off != 0)

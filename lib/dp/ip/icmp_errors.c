@@ -9,7 +9,7 @@
 #include "ip/icmp_errors.h"
 #include "addr.h"
 #include "clients/client.h"
-#include "conf.h"
+#include "control/hot.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "icmp_error.h"
@@ -39,7 +39,7 @@ static unsigned int client_home(
 	const struct rte_mbuf none = {.ol_flags = 0};
 	struct addr via;
 
-	nexthop_find(d, &e->src.addr, &e->dst.addr, &port, &via);
+	nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via);
 	return steer_client_home(d, &d->port[port], &none, &of_client, listener);
 }
 
@@ -48,7 +48,7 @@ static unsigned int client_home(
 static bool find_home(const struct worker *w, const struct net_icmp_error *e,
 	struct icmp_note *note, unsigned int *home)
 {
-	const struct local_addrs *local = w->dp->local;
+	const struct local_addrs *local = w->local;
 	const struct local_addr *from = local_addrs_find(local, &e->src.addr);
 	int listener;
 
@@ -76,9 +76,9 @@ bool icmp_errors_input(struct worker *w, struct rte_mbuf *m, const struct net_fr
 	if (!net_icmp_error_is(f, icmp) || !net_icmp_error_parse(f, icmp, &e) ||
 		!addr_eq(&e.src.addr, &f->dst) || !find_home(w, &e, &note, &home))
 		return false;
-	if (local_addrs_find(w->dp->local, &f->src) != NULL) {
+	if (local_addrs_find(w->local, &f->src) != NULL) {
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
-	} else if (local_addrs_find(w->dp->local, &e.dst.addr) != NULL) {
+	} else if (local_addrs_find(w->local, &e.dst.addr) != NULL) {
 		worker_drop(w, m, DP_DROP_ICMP_QUOTE); // what is for us never leaves us
 	} else if (home != w->id) {
 		mbuf_meta_of(m)->icmp = note;
@@ -94,8 +94,7 @@ bool icmp_errors_input(struct worker *w, struct rte_mbuf *m, const struct net_fr
 // One more indication within icmp.errors-in, of which each worker has a part.
 static bool may_tell(struct worker *w)
 {
-	const uint32_t rate = w->dp->conf->icmp_errors_in;
-	const uint32_t share = rate != 0 ? RTE_MAX(rate / w->dp->nb_workers, 1u) : 0;
+	const uint32_t share = w->hot->errors_in;
 
 	return bucket_take(&w->errors_in, share, share, w->now_ms * BUCKET_MS);
 }

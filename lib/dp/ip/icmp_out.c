@@ -6,7 +6,7 @@
 #include "ip/icmp_out.h"
 #include "addr.h"
 #include "clients/client.h"
-#include "conf.h"
+#include "control/hot.h"
 #include "datapath.h"
 #include "dp_view.h"
 #include "drop_of.h"
@@ -23,24 +23,17 @@
 #define LEAST4 68 // the MTU of the smallest links (RFC 791, RFC 8200)
 #define LEAST6 1280
 
-static uint32_t part(const struct worker *w, uint32_t whole)
-{
-	return whole != 0 ? RTE_MAX(whole / w->dp->nb_workers, 1u) : 0;
-}
-
 void icmp_out_init(struct worker *w)
 {
-	const uint32_t each = part(w, w->dp->conf->icmp_errors_each);
-
 	csprng_bytes(&w->rng, &w->errors_each.key, sizeof(w->errors_each.key));
-	rates_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), each, each);
+	rates_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), 0, 0);
 }
 
 // One more error to this address: its own budget first, so that nobody who is asked to be quiet
 // takes of what all have.
 static bool may_send(struct worker *w, const struct addr *to)
 {
-	const uint32_t rate = part(w, w->dp->conf->icmp_errors_out);
+	const uint32_t rate = w->hot->errors_out;
 
 	if (rate == 0)
 		return false;
@@ -61,7 +54,7 @@ static void report(struct worker *w, const struct rte_mbuf *m, const struct net_
 	uint16_t neigh;
 	uint8_t port;
 
-	if (local_addrs_find(w->dp->local, &f->src) != NULL || !may_send(w, &f->src) ||
+	if (local_addrs_find(w->local, &f->src) != NULL || !may_send(w, &f->src) ||
 		nexthop_resolve(w, &way, &port, &neigh) != DP_SENT)
 		return;
 	error = rte_pktmbuf_alloc(w->dp->pool);
@@ -118,6 +111,6 @@ void icmp_out_unreachable(struct worker *w, const struct rte_mbuf *m, const stru
 {
 	struct net_icmp_report about = {.kind = NET_ICMP_PORT};
 
-	if (w->dp->conf->icmp_unreachable)
+	if (w->hot->unreachable)
 		report(w, m, f, &about);
 }

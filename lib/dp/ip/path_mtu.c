@@ -58,9 +58,9 @@ void path_mtu_free(struct worker *w)
 static struct pmtu_flow flow_of(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
-	const struct local_addr *from = local_addrs_find(w->dp->local, &src->addr);
+	const struct local_addr *from = local_addrs_find(w->local, &src->addr);
 	const bool one = !w->dp->conf->turn.shared && from != NULL &&
-		local_addrs_listener(w->dp->local, from, src->port) < 0;
+		local_addrs_listener(w->local, from, src->port) < 0;
 
 	return (struct pmtu_flow){.src = src->addr,
 		.dst = dst->addr,
@@ -101,7 +101,7 @@ void path_mtu_learn(
 	struct addr via;
 	uint8_t port;
 
-	if (mtu == PMTU_NONE || !nexthop_find(w->dp, &e->src.addr, &e->dst.addr, &port, &via) ||
+	if (mtu == PMTU_NONE || !nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via) ||
 		mtu >= path_mtu(w, port, &e->src, &e->dst))
 		return;
 	if (!path_mtu_lowered(w, &e->src, &e->dst) &&

@@ -3,6 +3,7 @@
 // discovery, echo, announcements. ICMP errors and MLD go on from here to icmp_errors.c and mld.c.
 #include "link/host.h"
 #include "addr.h"
+#include "control/hot.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "exception/exception.h"
@@ -30,7 +31,7 @@ static void consume(struct worker *w, struct rte_mbuf *m)
 // One of our addresses, and on this port.
 static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
 {
-	const struct local_addr *l = local_addrs_find(w->dp->local, a);
+	const struct local_addr *l = local_addrs_find(w->local, a);
 
 	return (l != NULL && l->kind == LOCAL_OWN && l->port == port) ||
 		addr_eq(a, &w->dp->port[port].link_local);
@@ -38,7 +39,7 @@ static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
 
 static bool ours(const struct worker *w, uint8_t port, const struct addr *a)
 {
-	const struct local_addr *l = local_addrs_find(w->dp->local, a);
+	const struct local_addr *l = local_addrs_find(w->local, a);
 
 	return (l != NULL && l->kind == LOCAL_OWN) || addr_eq(a, &w->dp->port[port].link_local);
 }
@@ -157,8 +158,7 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
-	const uint32_t share = w->dp->conf->icmp_rate / w->dp->nb_workers;
-	const uint32_t rate = w->dp->conf->icmp_rate != 0 ? RTE_MAX(share, 1u) : 0;
+	const uint32_t rate = w->hot->echoes;
 	const uint16_t len = f->payload_off + f->payload_len;
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 
@@ -190,7 +190,7 @@ static void icmp_input(
 		return;
 	else if (!ours_on(w, port, &f->dst))
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
-	else if (local_addrs_find(w->dp->local, &f->src) != NULL)
+	else if (local_addrs_find(w->local, &f->src) != NULL)
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else if (!exception_icmp(w, port, m, f))
 		echo(w, port, m, f);

@@ -3,6 +3,7 @@
 // has its own replica of the neighbours.
 #include "link/nexthop.h"
 #include "addr.h"
+#include "control/hot.h"
 #include "control/losses.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -12,22 +13,20 @@
 #include "link/tx.h"
 #include "net.h"
 #include "routes.h"
-#include "turn_config.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000
 
-bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
-	struct addr *via)
+bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr *dst,
+	uint8_t *port, struct addr *via)
 {
-	const struct turn_config *t = &d->conf->turn;
-	const struct local_addr *l = local_addrs_find(d->local, src);
+	const struct local_addr *l = local_addrs_find(h->local, src);
 	const struct route *r;
 
 	if (l == NULL || l->kind != LOCAL_OWN)
 		return false;
-	r = routes_find(t->routes, t->nb_routes, l->port, dst);
+	r = routes_find(h->routes, h->nb_routes, l->port, dst);
 	if (r == NULL)
 		return false;
 	*port = r->port;
@@ -40,7 +39,7 @@ unsigned int nexthop_resolve(
 {
 	struct addr via;
 
-	if (!nexthop_find(w->dp, to->src, to->dst, port, &via))
+	if (!nexthop_find(w->hot, to->src, to->dst, port, &via))
 		return DP_DROP_NO_ROUTE;
 	*neigh = neigh_use_for(w->neigh, &via, *port, to->client, w->now_ms);
 	if (*neigh == NEIGH_REFUSED)
@@ -118,13 +117,13 @@ bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *m
 // So it keeps its entry, and uses of the entry keep it under probe.
 static void refresh_routers(struct worker *w)
 {
-	const struct turn_config *t = &w->dp->conf->turn;
+	const struct hot *h = w->hot;
 
 	if (w->now_ms < w->gateways_ms)
 		return;
 	w->gateways_ms = w->now_ms + GATEWAY_REFRESH_MS;
-	for (uint32_t i = 0; i < t->nb_routes; i++) {
-		const struct route *r = &t->routes[i];
+	for (uint32_t i = 0; i < h->nb_routes; i++) {
+		const struct route *r = &h->routes[i];
 		uint16_t neigh;
 
 		if (r->direct)

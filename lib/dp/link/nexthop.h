@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 struct addr;
-struct dp;
+struct hot;
 struct net_neigh_msg;
 struct rte_mbuf;
 struct worker;
 
 // Finds the port by which our address src reaches dst, and the neighbour on the way (via). The port
 // need not be the one that src is on. False: there is no route.
-bool nexthop_find(const struct dp *d, const struct addr *src, const struct addr *dst, uint8_t *port,
-	struct addr *via);
+bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr *dst,
+	uint8_t *port, struct addr *via);
 // From one of our addresses to a destination, on account of a client, who may be the destination
 // himself: if the neighbour has to be asked for, that is taken from the client's share.
 struct nexthop_way {

@@ -264,7 +264,7 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 	*s = (struct handshake){.next = *at,
 		.conn = m->conn,
 		.source = m->source,
-		.until_ms = t->now_ms + conf->dtls.handshake_s * UINT64_C(1000),
+		.until_ms = t->now_ms + changing(&conf->dtls.handshake_s) * UINT64_C(1000),
 		.worker = (uint8_t)w};
 	*at = s;
 	if (admit(t, s))

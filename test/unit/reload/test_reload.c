@@ -17,16 +17,14 @@ static const struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 };
 
-static void begin_with(const struct turn_config *t, bool lower)
+static void begin(const struct turn_config *t, bool lower)
 {
+	struct conf c = world.conf;
 	char error[256];
 
-	assert_int_equal(dp_reload_begin(world.dp, t, lower, error, sizeof(error)), 0);
-}
-
-static void begin(const struct turn_config *t)
-{
-	begin_with(t, false);
+	c.turn = *t;
+	c.lower_ends = lower;
+	assert_int_equal(dp_reload_begin(world.dp, &c, error, sizeof(error)), 0);
 }
 
 // Runs rounds until the reload has ended; returns how many allocations it has ended. Each end
@@ -84,7 +82,7 @@ static void nothing_is_lost(void **state)
 	for (unsigned int n = 0; n < RELOADS; n++) {
 		t.nb_users = 1 + n % 2;
 		t.limits.per_user = n % 7;
-		begin(&t);
+		begin(&t, false);
 		for (unsigned int i = 0; i < 4; i++) {
 			assert_relays(&c[i], &peer);
 			if (world.dp->reload != NULL)
@@ -117,7 +115,7 @@ static void who_is_denied_ends(void **state)
 	t = world.conf.turn;
 	t.deny = &deny;
 	t.nb_deny = 1;
-	begin(&t);
+	begin(&t, false);
 	assert_int_equal(finish(), 10);
 	world_run(&world);
 	assert_int_equal(world_stats(&world).turn.allocations, 30);
@@ -144,14 +142,14 @@ static void a_lower_quota_ends_so_many(void **state)
 	}
 	t = world.conf.turn;
 	t.limits.per_user = 25;
-	begin(&t);
+	begin(&t, false);
 	assert_int_equal(finish(), 0);
-	begin_with(&t, true);
+	begin(&t, true);
 	assert_int_equal(finish(), 15);
 	assert_int_equal(world_stats(&world).turn.allocations, 25);
 	t.limits.per_user = 0;
 	t.limits.allocations = 7;
-	begin_with(&t, true);
+	begin(&t, true);
 	assert_int_equal(finish(), 18);
 	assert_int_equal(world_stats(&world).turn.allocations, 7);
 	world_close(&world);
@@ -163,6 +161,7 @@ static void what_does_not_end_does_no_harm(void **state)
 	struct turn_user twice[2];
 	struct world_client c;
 	struct turn_config t;
+	struct conf bad;
 	char error[256] = "";
 
 	world_open(&world, *state);
@@ -172,12 +171,13 @@ static void what_does_not_end_does_no_harm(void **state)
 	twice[0] = twice[1] = t.users[0];
 	t.users = twice;
 	t.nb_users = 2;
-	assert_int_equal(dp_reload_begin(world.dp, &t, false, error, sizeof(error)), -1);
+	bad = world.conf;
+	bad.turn = t;
+	assert_int_equal(dp_reload_begin(world.dp, &bad, error, sizeof(error)), -1);
 	assert_string_not_equal(error, "");
 	assert_null(world.dp->reload);
-	begin(&world.conf.turn);
-	assert_int_equal(
-		dp_reload_begin(world.dp, &world.conf.turn, false, error, sizeof(error)), -1);
+	begin(&world.conf.turn, false);
+	assert_int_equal(dp_reload_begin(world.dp, &world.conf, error, sizeof(error)), -1);
 	assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	world_close(&world); // one worker has the new policy, none of the others, and nobody leaks

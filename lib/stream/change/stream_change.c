@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Changes limits, times and marks beside running threads: each is a number that they read anew
+// whenever they need it, or has a lock of its own.
+#include "change/stream_change.h"
+
+#include "listen.h"
+#include "thread.h"
+
+static void set(uint32_t *number, uint32_t to)
+{
+	__atomic_store_n(number, to, __ATOMIC_RELAXED);
+}
+
+static void set_times(struct stream_config *own, const struct stream_config *c)
+{
+	set(&own->idle_s, c->idle_s);
+	set(&own->handshake_s, c->handshake_s);
+	set(&own->dtls.handshake_s, c->dtls.handshake_s);
+	set(&own->nap_us, c->nap_us > NAP_US ? c->nap_us : NAP_US);
+}
+
+void stream_change(struct streams *s, const struct stream_config *c)
+{
+	set_times(&s->conf, c);
+	conn_limits_set(&s->caps, c->per_source, c->per_network);
+	conn_limits_set(&s->sessions, c->dtls.per_source, c->dtls.per_network);
+	pthread_mutex_lock(&s->rates_lock);
+	rates_set(&s->rates, c->rate, c->burst);
+	pthread_mutex_unlock(&s->rates_lock);
+	for (unsigned int i = 0; i < s->conf.nb_listeners; i++) {
+		__atomic_store_n(&s->listener[i].tos, c->listeners[i].tos, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->listener[i].marked, c->listeners[i].marked, __ATOMIC_RELAXED);
+	}
+	for (unsigned int i = 0; i < s->nb_threads; i++)
+		listen_mark(s->thread[i]);
+}

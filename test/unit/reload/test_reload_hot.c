@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What else of a configuration changes while workers relay: limits of answers, DSCP, the idle mode.
+// Nothing is lost meanwhile.
+#include "control/hot.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "turn_event.h"
+#include "worker.h"
+
+#define CHANNEL 0x4000
+#define SIDE 1
+#define RELOADS 500
+
+static struct dp_world world;
+static struct conf_route route;
+static struct world_client client;
+static const char far_away[] = "9.9.9.9";
+
+// Port side leads to 9.9.9.0/24.
+static void lead(struct dp_world *w)
+{
+	route.via = world_endpoint("10.98.0.254", 0).addr;
+	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.to), 0);
+	w->ports[SIDE].routes = &route;
+	w->ports[SIDE].nb_routes = 1;
+}
+
+static const struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead},
+	{.workers = 2,
+		.rx_queues = 2,
+		.tx_queues = 2,
+		.two_ports = true,
+		.rss = true,
+		.change = lead},
+};
+
+static void begin(const struct conf *c)
+{
+	char error[256];
+
+	assert_int_equal(dp_reload_begin(world.dp, c, error, sizeof(error)), 0);
+}
+
+static void finish(void)
+{
+	for (unsigned int i = 0; i < 1000 && world.dp->reload != NULL; i++) {
+		dp_reload_step(world.dp);
+		world_round(&world);
+	}
+	assert_null(world.dp->reload);
+}
+
+static void reload(const struct conf *c)
+{
+	begin(c);
+	finish();
+}
+
+// A client with a channel to a peer far away, over whom it has sent already.
+static void open_client(const struct world_setup *s, const struct endpoint *peer)
+{
+	struct world_datagram got;
+
+	world_open(&world, s);
+	world_client(&world, &client, "10.99.0.20", 41000);
+	assert_int_equal(client_allocate(&world, &client, 4), 0);
+	assert_int_equal(client_bind(&world, &client, CHANNEL, peer), 0);
+	client_channel_data(&world, &client, CHANNEL, "x", 1);
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	assert_int_equal(got.port, SIDE);
+}
+
+// Sends a datagram with this traffic class from the client, and returns the one that arrives.
+static struct world_datagram relayed(const struct endpoint *peer, uint8_t tos)
+{
+	struct world_datagram d = {.src = client.at, .dst = client.server, .len = 8, .tos = tos},
+			      got;
+
+	memcpy(d.data, "\x40\x00\x00\x04ping", 8);
+	world_send(&world, &d);
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	return got;
+}
+
+// The DSCP of a listener, set, changed and taken away while datagrams are on their way: each has
+// one of the two, ECN stays, and none is lost.
+static void marks_change_between_two_datagrams(void **state)
+{
+	const struct endpoint peer = world_endpoint(far_away, 7000);
+	static const uint8_t dscp[] = {46, 34, 0};
+	struct turn_listener listeners[7];
+	struct conf c;
+
+	open_client(*state, &peer);
+	for (unsigned int n = 0; n < RELOADS; n++) {
+		c = world.conf;
+		memcpy(listeners, world.listeners, sizeof(listeners));
+		for (unsigned int i = 0; i < c.turn.nb_listeners; i++)
+			listeners[i].dscp =
+				n % 4 == 3 ? TURN_DSCP_COPY : (uint8_t)(dscp[n % 4] + 1);
+		c.turn.listeners = listeners;
+		c.requests = 1 + n % 32;
+		c.handshakes.rate = n % 5;
+		begin(&c);
+		while (world.dp->reload != NULL) {
+			relayed(&peer, 0x21);
+			dp_reload_step(world.dp);
+		}
+		assert_int_equal(relayed(&peer, 0x21).tos,
+			n % 4 == 3 ? 0x21 : (unsigned int)dscp[n % 4] << 2 | 1);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// Each number reaches the workers, as a part of it where they divide it.
+static void numbers_reach_the_workers(void **state)
+{
+	const struct world_setup *s = *state;
+	const struct worker *w;
+	struct conf c;
+
+	world_open(&world, s);
+	c = world.conf;
+	c.icmp_rate = 300;
+	c.icmp_errors_in = 30;
+	c.icmp_errors_out = 60;
+	c.icmp_errors_each = 1; // at least that for each worker
+	c.icmp_unreachable = true;
+	c.requests = 5;
+	c.handshakes = (struct turn_rate){12, 24};
+	c.idle = CONF_IDLE_SAVING;
+	c.idle_sleep_us = 700;
+	reload(&c);
+	for (unsigned int i = 0; i < s->workers; i++) {
+		w = world.dp->worker[i];
+		assert_int_equal(w->hot->echoes, 300 / s->workers);
+		assert_int_equal(w->hot->errors_in, 30 / s->workers);
+		assert_int_equal(w->hot->errors_out, 60 / s->workers);
+		assert_int_equal(w->hot->errors_each, 1);
+		assert_true(w->hot->unreachable);
+		assert_int_equal(w->backlog.budget, 5);
+		assert_int_equal(w->hot->handshakes.rate, 12 / s->workers);
+		assert_true(w->idle.saving && !w->idle.never);
+		assert_int_equal(w->idle.sleep_max, 700 * w->idle.per_us);
+	}
+	c.idle = CONF_IDLE_BUSY;
+	c.icmp_rate = 0;
+	reload(&c);
+	for (unsigned int i = 0; i < s->workers; i++) {
+		assert_true(world.dp->worker[i]->idle.never);
+		assert_int_equal(world.dp->worker[i]->hot->echoes, 0);
+	}
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_CASE(marks_change_between_two_datagrams, setups, 0),
+		WORLD_CASE(marks_change_between_two_datagrams, setups, 1),
+		WORLD_CASE(numbers_reach_the_workers, setups, 0),
+		WORLD_CASE(numbers_reach_the_workers, setups, 1),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
