@@ -30,9 +30,10 @@ static const struct conf_key rows[] = {
 	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
 	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
 
-{"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2 "
-	"and SIGHUP read the files again, for connections and sessions from then on; where they "
-	"are of no use, the old ones stay and the log says why. `--check`, each start and each "
+{"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "
+	"SIGHUP and `slipringctl config reload` read the files again, for connections and "
+	"sessions from then on; where they are of no use, the old ones stay and the log says why. "
+	"`--check`, each start and each "
 	"renewal tell of a certificate that has expired or will in 30 days. Session tickets have "
 	"another key every hour, and from each renewal on; the one of the hour before is still "
 	"taken. ALPN: `stun.turn` and "

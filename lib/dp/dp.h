@@ -308,10 +308,10 @@ bool dp_filter_user(
 // --- control/reload.c ----------------------------------------------------------------------------
 
 // Makes all that workers are to have by a configuration that is like the running one except for
-// what is hot (conf_merge); c may go afterwards. 0, or -1 with the reason in error, and then
-// nothing has changed. It takes as long as hashing all passwords. One reload at a time, and no
-// dp_reload_step beside it; any thread.
-int dp_reload_begin(struct dp *d, const struct conf *c, char *error, size_t len);
+// what is hot (conf_merge); c may go afterwards, except for the paths of tls. renew: reads the
+// certificates, too. 0, or -1 with the reason in error, and then nothing has changed. It takes as
+// long as hashing all passwords. One reload at a time, and no dp_reload_step beside it; any thread.
+int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error, size_t len);
 // Goes on with it: the workers take it over, and end what the policy denies. -EAGAIN: call it
 // again, some milliseconds later. Else it has ended, and the result says how many allocations were.
 // Management lcore.

@@ -30,7 +30,7 @@
 struct mgmt_events {
 	const struct conf *conf;
 	struct dp *dp;
-	struct records *records;
+	struct records *records; // NULL: nobody has asked for any
 	pthread_mutex_t lock; // of attempts
 	struct attempts *attempts;
 	uint64_t stopped_ms; // when the first event came that is told at the stop; 0 = it runs
@@ -266,8 +266,57 @@ void mgmt_events_close(struct mgmt_events *m)
 
 struct records *mgmt_events_records(struct mgmt_events *m)
 {
-	return m->records;
+	return __atomic_load_n(&m->records, __ATOMIC_ACQUIRE);
 }
+
+// --- other sinks ---------------------------------------------------------------------------------
+
+struct mgmt_events_change {
+	struct records *records; // where there were none
+	struct records_sinks *sinks; // else
+};
+
+struct mgmt_events_change *mgmt_events_prepare(
+	struct mgmt_events *m, const struct conf *c, char *error, size_t len)
+{
+	const struct records_hooks hooks = {.turn = &m->conf->turn};
+	struct mgmt_events_change *change = calloc(1, sizeof(*change));
+
+	if (change == NULL) {
+		snprintf(error, len, "records: out of memory");
+		return NULL;
+	}
+	if (m->records == NULL) {
+		if (records_open(c, &hooks, &change->records, error, len) == 0)
+			return change;
+	} else {
+		change->sinks = records_sinks_open(&c->records, &hooks, error, len);
+		if (change->sinks != NULL)
+			return change;
+	}
+	free(change);
+	return NULL;
+}
+
+void mgmt_events_change(struct mgmt_events *m, struct mgmt_events_change *change)
+{
+	if (change->sinks != NULL)
+		records_change(m->records, change->sinks);
+	else
+		__atomic_store_n(&m->records, change->records, __ATOMIC_RELEASE);
+	free(change);
+}
+
+void mgmt_events_change_free(struct mgmt_events_change *change)
+{
+	if (change == NULL)
+		return;
+	records_close(change->records, STILL_MS);
+	records_sinks_close(change->sinks);
+	free(change);
+}
+
+// --- for others ----------------------------------------------------------------------------------
 
 unsigned int mgmt_events_of_user(
 	struct mgmt_events *m, const char *name, size_t len, struct attempt *out, unsigned int max)

@@ -26,6 +26,14 @@ void mgmt_events_close(struct mgmt_events *m);
 
 // Where the records go; NULL where there are none. Any thread but workers.
 struct records *mgmt_events_records(struct mgmt_events *m);
+// Opens the sinks of records that c asks for; c may go afterwards. NULL with the reason in error.
+// Any thread, but one at a time.
+struct mgmt_events_change *mgmt_events_prepare(
+	struct mgmt_events *m, const struct conf *c, char *error, size_t len);
+// Has them take the place of those there are, for records from now on; takes change. Management
+// lcore.
+void mgmt_events_change(struct mgmt_events *m, struct mgmt_events_change *change);
+void mgmt_events_change_free(struct mgmt_events_change *change); // NULL is fine
 // What the store of attempts knows, as attempts_of_user and attempts_of_source have it. Any thread
 // but workers. The management lcore waits meanwhile: a look-up reads no more than 1,040 entries.
 unsigned int mgmt_events_of_user(

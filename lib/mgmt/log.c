@@ -357,22 +357,45 @@ uint64_t mgmt_log_lost(void)
 	return lost;
 }
 
-void mgmt_log_open(const struct conf_log *c)
+// Sends lines to where c has them from now on; the lock is held.
+static void point(const struct conf_log *c)
 {
-	pthread_mutex_lock(&state.lock);
+	if (state.fd >= 0)
+		close(state.fd);
+	state.fd = -1;
 	state.to = c->to;
 	state.format = c->format;
 	state.away = state.stuck = state.stderr_stuck = false;
+	if (c->to == CONF_LOG_STDERR)
+		return;
+	snprintf(state.path, sizeof(state.path), "%s",
+		c->to == CONF_LOG_SYSLOG ? syslog_path : c->journal);
+	state.fd = log_socket_open();
+}
+
+void mgmt_log_change(const struct conf_log *from, const struct conf_log *to)
+{
+	pthread_mutex_lock(&state.lock);
+	if (from->to != to->to || from->format != to->format ||
+		(to->to == CONF_LOG_JOURNAL && strcmp(from->journal, to->journal) != 0))
+		point(to);
+	for (unsigned int i = 0; i < CONF_AREA_END; i++)
+		state.area[i].limit.rate = to->rate;
+	pthread_mutex_unlock(&state.lock);
+	for (unsigned int i = 0; i < CONF_AREA_END; i++)
+		if (conf_area_level(from, i) != conf_area_level(to, i))
+			mgmt_log_set(i, conf_area_level(to, i));
+}
+
+void mgmt_log_open(const struct conf_log *c)
+{
+	pthread_mutex_lock(&state.lock);
+	point(c);
 	state.lost = state.lost_told = 0;
 	for (unsigned int i = 0; i < CONF_AREA_END; i++) {
 		set_level(i, conf_area_level(c, i));
 		state.area[i].limit = (struct mgmt_log_limit){.rate = c->rate};
 		state.area[i].lines = state.area[i].suppressed = 0;
-	}
-	if (c->to != CONF_LOG_STDERR) {
-		snprintf(state.path, sizeof(state.path), "%s",
-			c->to == CONF_LOG_SYSLOG ? syslog_path : c->journal);
-		state.fd = log_socket_open();
 	}
 	pthread_mutex_unlock(&state.lock);
 	log_dpdk_open();

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "mgmt.h"
 #include "reload.h"
+#include "reload/own_change.h"
 #include "report.h"
 #include "review.h"
 #include "state/stop.h"
@@ -113,7 +114,7 @@ static void take_signal(struct loop *l)
 	switch (s.ssi_signo) {
 	case SIGHUP:
 		renew(l, "SIGHUP");
-		mgmt_reload_ask(l->reload, "SIGHUP");
+		mgmt_reload_ask(l->reload, "SIGHUP", false);
 		break;
 	case SIGUSR2:
 		renew(l, "SIGUSR2");
@@ -255,9 +256,10 @@ static int loop_run(struct loop *l)
 // -errno, and then the log says why.
 static int parts_start(struct loop *l, struct conf *c, struct control **control, uint64_t now)
 {
+	const struct own_parts own = {l->dp, l->events, &l->bursts};
 	int rc;
 
-	l->reload = mgmt_reload_open(l->dp, c);
+	l->reload = mgmt_reload_open(&own, c);
 	if (l->reload == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
 		LOG(START, ERR, "management: out of memory");
 		return -ENOMEM;

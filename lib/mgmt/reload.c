@@ -15,19 +15,26 @@
 #include "conf_changes.h"
 #include "dp.h"
 #include "log.h"
+#include "reload/own_change.h"
+#include "review.h"
+#include "stream.h"
 
 #define TOLD 100 // changes that the log tells one by one
 
 enum step { IDLE, LOADING, LOADED, TAKING };
 
 struct mgmt_reload {
-	struct dp *dp;
+	struct own_parts parts;
+	struct own_change own;
 	struct conf *running, *fresh, *merged;
 	pthread_t thread;
 	enum step step; // LOADED is written by the thread
 	bool good; // of what the thread has loaded: the workers can take it
+	bool renews; // certificates are read, whatever the file says
+	bool tls; // its tls has changed
 	unsigned int changes, cold;
 	pthread_mutex_t lock; // of what follows, and of running where it changes
+	bool to_renew; // renews, of the next one
 	struct mgmt_reload_state state;
 	char by[96];
 	char first[192]; // the first reason to refuse it
@@ -56,6 +63,7 @@ static void tell_cold(void *ctx, const struct conf_change *c)
 	struct mgmt_reload *r = ctx;
 	char why[160];
 
+	r->tls |= strncmp(c->key, "tls.", 4) == 0;
 	if (c->hot)
 		return;
 	snprintf(why, sizeof(why), "%.120s takes a restart", c->key);
@@ -81,6 +89,37 @@ static void tell_change(void *ctx, const struct conf_change *c)
 
 // --- the thread ----------------------------------------------------------------------------------
 
+static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
+{
+	LOG(STREAMS, WARNING, "reload: %s: %s", stream_review_key_name(key), reason);
+}
+
+// Whether certificates are to be read; says what is dubious about them.
+static bool certificates(const struct mgmt_reload *r)
+{
+	const struct stream_tls tls = dp_tls(r->fresh);
+	const struct stream_review to = {.now = time(NULL), .say = say_review};
+
+	if (!conf_wants_tls(r->fresh) || (!r->renews && !r->tls))
+		return false;
+	stream_review_tls(&tls, &to);
+	return true;
+}
+
+// Gets ready what workers and stream threads are to have. False with the reason in error.
+static bool prepare(struct mgmt_reload *r, char error[CONF_ERROR_LEN])
+{
+	const bool renew = certificates(r);
+
+	if (r->changes == 0)
+		return !renew || dp_streams_reload(r->parts.dp, error, CONF_ERROR_LEN) == 0;
+	if (own_change_prepare(&r->own, &r->parts, r->running, r->fresh, error) != 0)
+		return false;
+	r->merged = conf_merge(r->running, r->fresh);
+	return r->merged != NULL &&
+		dp_reload_begin(r->parts.dp, r->merged, renew, error, CONF_ERROR_LEN) == 0;
+}
+
 static bool load(struct mgmt_reload *r)
 {
 	struct conf_report report = {.say = say, .ctx = r};
@@ -92,11 +131,9 @@ static bool load(struct mgmt_reload *r)
 	r->changes = conf_changes(r->running, r->fresh, tell_cold, r);
 	if (r->cold > 0)
 		return false;
-	if (r->changes == 0)
-		return true;
-	conf_warnings(r->fresh, &report);
-	r->merged = conf_merge(r->running, r->fresh);
-	if (r->merged != NULL && dp_reload_begin(r->dp, r->merged, error, sizeof(error)) == 0)
+	if (r->changes > 0)
+		conf_warnings(r->fresh, &report);
+	if (prepare(r, error))
 		return true;
 	LOG(CONFIG, ERR, "reload: %s", error);
 	refuse(r, error);
@@ -135,6 +172,7 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	pthread_mutex_unlock(&r->lock);
 	mgmt_log(CONF_AREA_CONFIG, how == MGMT_RELOAD_REFUSED ? LOG_ERR : LOG_NOTICE,
 		"reload by %s: %s", r->by, s->text);
+	own_change_free(&r->own);
 	conf_merge_free(r->merged);
 	conf_free(r->fresh);
 	r->fresh = r->merged = NULL;
@@ -146,7 +184,12 @@ static void begin(struct mgmt_reload *r)
 	int rc;
 
 	r->changes = r->cold = 0;
+	r->tls = false;
 	r->first[0] = '\0';
+	pthread_mutex_lock(&r->lock);
+	r->renews = r->to_renew;
+	r->to_renew = false;
+	pthread_mutex_unlock(&r->lock);
 	r->step = LOADING;
 	rc = pthread_create(&r->thread, NULL, thread, r);
 	if (rc == 0)
@@ -157,7 +200,7 @@ static void begin(struct mgmt_reload *r)
 
 static void take(struct mgmt_reload *r)
 {
-	const int ended = dp_reload_step(r->dp);
+	const int ended = dp_reload_step(r->parts.dp);
 	unsigned int told = 0;
 
 	if (ended < 0)
@@ -165,6 +208,7 @@ static void take(struct mgmt_reload *r)
 	conf_changes(r->running, r->fresh, tell_change, &told);
 	if (told > TOLD)
 		LOG(CONFIG, NOTICE, "reload: and %u changes more", told - TOLD);
+	own_change_take(&r->own, &r->parts, r->running, r->fresh);
 	pthread_mutex_lock(&r->lock);
 	conf_adopt(r->running, r->fresh, r->merged);
 	conf_forget(r->running);
@@ -224,9 +268,10 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 	return n;
 }
 
-void mgmt_reload_ask(struct mgmt_reload *r, const char *by)
+void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew)
 {
 	pthread_mutex_lock(&r->lock);
+	r->to_renew |= renew;
 	// one that has begun may have read the file already
 	r->state.asked =
 		r->state.ended + (__atomic_load_n(&r->step, __ATOMIC_RELAXED) == IDLE ? 1 : 2);
@@ -241,7 +286,7 @@ void mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
-struct mgmt_reload *mgmt_reload_open(struct dp *d, struct conf *running)
+struct mgmt_reload *mgmt_reload_open(const struct own_parts *parts, struct conf *running)
 {
 	struct mgmt_reload *r = calloc(1, sizeof(*r));
 
@@ -249,7 +294,7 @@ struct mgmt_reload *mgmt_reload_open(struct dp *d, struct conf *running)
 		free(r);
 		return NULL;
 	}
-	r->dp = d;
+	r->parts = *parts;
 	r->running = running;
 	return r;
 }
@@ -260,6 +305,7 @@ void mgmt_reload_close(struct mgmt_reload *r)
 		return;
 	if (r->step == LOADING || r->step == LOADED)
 		pthread_join(r->thread, NULL);
+	own_change_free(&r->own);
 	conf_merge_free(r->merged);
 	conf_free(r->fresh);
 	pthread_mutex_destroy(&r->lock);

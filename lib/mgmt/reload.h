@@ -10,6 +10,7 @@ struct conf;
 struct conf_change;
 struct dp;
 struct mgmt_reload;
+struct own_parts;
 
 // What has become of the last one that has ended.
 enum mgmt_reload_end {
@@ -27,13 +28,14 @@ struct mgmt_reload_state {
 	char text[256]; // a sentence for the log and for people
 };
 
-// running: what the data path was started with by conf_load_said; it gets the new values. NULL
-// without memory.
-struct mgmt_reload *mgmt_reload_open(struct dp *d, struct conf *running);
+// running: what the data path was started with by conf_load_said; it gets the new values. The parts
+// outlive it. NULL without memory.
+struct mgmt_reload *mgmt_reload_open(const struct own_parts *parts, struct conf *running);
 // Gives up what is under way. Before dp_stop. NULL is fine.
 void mgmt_reload_close(struct mgmt_reload *r);
-// Asks for a reload; the next one, where one is under way. by: who asks, for the log. Any thread.
-void mgmt_reload_ask(struct mgmt_reload *r, const char *by);
+// Asks for a reload; the next one, where one is under way. by: who asks, for the log. renew: of the
+// certificates, too, which are else read where the file names others. Any thread.
+void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew);
 // Goes on with what was asked for, on the management lcore. True when it is to be called again
 // within milliseconds; else a tick is soon enough.
 bool mgmt_reload_tick(struct mgmt_reload *r);

@@ -54,6 +54,9 @@ static void take_values(struct conf *to, const struct conf *from)
 	to->dtls.per_network = from->dtls.per_network;
 	to->dtls.handshake_s = from->dtls.handshake_s;
 	to->dtls.idle_s = from->dtls.idle_s;
+	to->tls = from->tls;
+	to->log = from->log;
+	to->records = from->records;
 	to->said = from->said;
 }
 

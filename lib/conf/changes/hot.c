@@ -38,8 +38,9 @@ static const char *const hot[] = {
 	"limits.stale-nonce",
 	"limits.unauthenticated",
 	"listeners[].dscp",
+	"log",
 	"peers",
-	"records.interim",
+	"records",
 	"relay.peer-share",
 	"relay.peers-per-allocation",
 	"version",
@@ -47,6 +48,7 @@ static const char *const hot[] = {
 	"streams.idle",
 	"streams.per-network",
 	"streams.per-source",
+	"tls",
 	"workers.idle",
 	"workers.idle-sleep",
 };

@@ -29,6 +29,7 @@ struct reload {
 	struct hot *hot;
 	struct stream_listener listeners[UINT8_MAX]; // of streams
 	struct stream_config streams;
+	struct stream_renewal *certificates; // NULL: those in use stay
 	struct turn_judge *judge, *lower; // lower: NULL, quotas end nobody
 	enum phase phase;
 	enum state state[TURN_WORKERS_MAX];
@@ -40,6 +41,7 @@ static void made_free(struct reload *r)
 {
 	turn_policy_free(r->policy);
 	hot_free(r->hot);
+	stream_renewal_free(r->certificates);
 	turn_judge_free(r->judge);
 	turn_judge_free(r->lower);
 	free(r);
@@ -65,7 +67,18 @@ static struct reload *make(struct dp *d, const struct conf *c, struct stun_crypt
 	return NULL;
 }
 
-int dp_reload_begin(struct dp *d, const struct conf *c, char *error, size_t len)
+// Reads the certificates, if anybody needs them. False with the reason in error.
+static bool read_certificates(struct dp *d, char *error, size_t len)
+{
+	struct reload *r = d->reload;
+
+	if (d->streams == NULL)
+		return true;
+	r->certificates = stream_renewal_load(&r->streams, error, len);
+	return r->certificates != NULL;
+}
+
+int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error, size_t len)
 {
 	struct stun_crypto *crypto;
 
@@ -77,9 +90,14 @@ int dp_reload_begin(struct dp *d, const struct conf *c, char *error, size_t len)
 	if (crypto != NULL)
 		d->reload = make(d, c, crypto);
 	stun_crypto_free(crypto);
-	if (d->reload != NULL)
+	if (d->reload == NULL) {
+		snprintf(error, len, "auth and peers: policy cannot be made");
+		return -1;
+	}
+	if (!renew || read_certificates(d, error, len))
 		return 0;
-	snprintf(error, len, "auth and peers: policy cannot be made");
+	made_free(d->reload);
+	d->reload = NULL;
 	return -1;
 }
 
@@ -120,6 +138,9 @@ static void take_over(struct dp *d)
 	r->hot = NULL;
 	if (d->streams != NULL)
 		stream_change(d->streams, &r->streams);
+	if (r->certificates != NULL)
+		stream_renew(d->streams, r->certificates);
+	r->certificates = NULL;
 }
 
 int dp_reload_step(struct dp *d)

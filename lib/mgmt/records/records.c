@@ -16,21 +16,20 @@
 
 #include "fatal.h"
 #include "log.h"
-#include "records/records_file.h"
-#include "records/records_socket.h"
 
 #define QUEUE 16384 // records, 4 MB
 #define BATCH 32
 #define LINE 4096 // bytes of a record as text; it has about 600
 #define TICK_MS 1000
-#define PATIENCE_MS 100 // that a record waits for journald or syslog
 
 struct records {
-	const struct conf *conf;
-	struct records_sink journal, syslog; // the thread's
-	bool to_file;
+	const struct turn_config *turn;
 	pthread_t thread;
 	pthread_mutex_t lock; // guards what follows, down to told_full
+	// The thread's, which alone changes the pointer. Others read it, and counters, under the
+	// lock.
+	struct records_sinks *sinks;
+	struct records_sinks *next; // to take their place, behind before_reopen records
 	pthread_cond_t more, less;
 	struct record *queue;
 	uint32_t size, first, n;
@@ -40,7 +39,6 @@ struct records {
 	bool told_full; // the queue is full, and that was told
 	// Written by those who put records, under the lock, and by the thread; atomic.
 	uint64_t full, unsent;
-	struct records_file file; // the thread's, except its counters
 };
 
 static uint64_t now_ms(void)
@@ -74,16 +72,16 @@ static void send_one(struct records *r, const json_t *o, const char *line)
 {
 	uint64_t unsent = 0;
 
-	if (r->journal.path != NULL)
-		unsent += !records_socket_journal(&r->journal, is_patient(r), o, line);
-	if (r->syslog.path != NULL)
-		unsent += !records_socket_syslog(&r->syslog, is_patient(r), line);
+	if (r->sinks->journal.path != NULL)
+		unsent += !records_socket_journal(&r->sinks->journal, is_patient(r), o, line);
+	if (r->sinks->syslog.path != NULL)
+		unsent += !records_socket_syslog(&r->sinks->syslog, is_patient(r), line);
 	__atomic_add_fetch(&r->unsent, unsent, __ATOMIC_RELAXED);
 }
 
 static void write_one(struct records *r, const struct record *record)
 {
-	json_t *o = records_line_object(record, &r->conf->turn);
+	json_t *o = records_line_object(record, r->turn);
 	char line[LINE];
 	const size_t n = o != NULL ? records_line_write(o, line, sizeof(line)) : 0;
 
@@ -92,8 +90,8 @@ static void write_one(struct records *r, const struct record *record)
 		json_decref(o);
 		return;
 	}
-	if (r->to_file)
-		records_file_put(&r->file, line, n);
+	if (r->sinks->path != NULL)
+		records_file_put(&r->sinks->file, line, n);
 	line[n - 1] = '\0';
 	send_one(r, o, line);
 	json_decref(o);
@@ -104,21 +102,30 @@ struct batch {
 	struct record record[BATCH];
 	uint32_t n;
 	bool reopen; // behind these records
+	struct records_sinks *next; // the same, in place of those there are
 	bool room; // the queue was full, and that is over
 };
 
 // Takes records, as many as belong to the file as it is; the lock is held.
 static void take_records(struct records *r, struct batch *b)
 {
+	const bool ends = r->reopen || r->next != NULL; // for the file as it is
+
+	b->reopen = false;
+	b->next = NULL;
 	for (b->n = 0; b->n < BATCH && r->n > 0; b->n++, r->n--) {
-		if (r->reopen && r->before_reopen == 0)
+		if (ends && r->before_reopen == 0)
 			break;
-		r->before_reopen -= r->reopen;
+		r->before_reopen -= ends;
 		b->record[b->n] = r->queue[r->first];
 		r->first = (r->first + 1) % r->size;
 	}
-	b->reopen = r->reopen && r->before_reopen == 0;
-	r->reopen = r->reopen && !b->reopen;
+	if (ends && r->before_reopen == 0) {
+		b->reopen = r->reopen;
+		b->next = r->next;
+		r->reopen = false;
+		r->next = NULL;
+	}
 	b->room = r->told_full && r->n < r->size / 2;
 	r->told_full = r->told_full && !b->room;
 }
@@ -130,14 +137,25 @@ static bool take(struct records *r, struct batch *b)
 	bool stop;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->n == 0 && !r->stop && !r->reopen)
+	if (r->n == 0 && !r->stop && !r->reopen && r->next == NULL)
 		pthread_cond_clockwait(&r->more, &r->lock, CLOCK_MONOTONIC, &until);
 	take_records(r, b);
-	stop = r->stop && r->n == 0 && b->n == 0;
+	stop = r->stop && r->n == 0 && b->n == 0 && b->next == NULL;
 	if (b->n > 0)
 		pthread_cond_broadcast(&r->less);
 	pthread_mutex_unlock(&r->lock);
 	return !stop;
+}
+
+static void change(struct records *r, struct records_sinks *next)
+{
+	struct records_sinks *before = r->sinks;
+
+	records_sinks_follow(next, before);
+	pthread_mutex_lock(&r->lock);
+	r->sinks = next;
+	pthread_mutex_unlock(&r->lock);
+	records_sinks_close(before);
 }
 
 static void *run(void *arg)
@@ -150,15 +168,18 @@ static void *run(void *arg)
 			LOG(SESSIONS, NOTICE, "records: the queue has room again");
 		for (uint32_t i = 0; i < b.n; i++)
 			write_one(r, &b.record[i]);
+		if (b.next != NULL)
+			change(r, b.next);
+		if (r->sinks->path == NULL)
+			continue;
 		// full batches are followed by others
-		if (r->to_file && b.n < BATCH)
-			records_file_flush(&r->file);
-		if (r->to_file && b.reopen)
-			records_file_reopen(&r->file);
-		if (r->to_file)
-			records_file_tick(&r->file, now_ms());
+		if (b.n < BATCH)
+			records_file_flush(&r->sinks->file);
+		if (b.reopen)
+			records_file_reopen(&r->sinks->file);
+		records_file_tick(&r->sinks->file, now_ms());
 	}
-	records_file_close(&r->file);
+	records_file_close(&r->sinks->file);
 	return NULL;
 }
 
@@ -166,8 +187,8 @@ static void *run(void *arg)
 
 static void records_free(struct records *r)
 {
-	records_socket_close(&r->journal);
-	records_socket_close(&r->syslog);
+	records_sinks_close(r->sinks);
+	records_sinks_close(r->next);
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->more);
 	pthread_cond_destroy(&r->less);
@@ -175,24 +196,13 @@ static void records_free(struct records *r)
 	free(r);
 }
 
-static struct records *records_make(const struct conf *c, const struct records_hooks *h)
+static struct records *records_make(const struct turn_config *t, const struct records_hooks *h)
 {
 	struct records *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
 		return NULL;
-	r->conf = c;
-	r->journal.fd = r->syslog.fd = -1;
-	r->to_file = c->records.file != NULL;
-	if (c->records.journal)
-		r->journal.path = h->journal != NULL ? h->journal : RECORDS_SOCKET_JOURNAL;
-	if (c->records.syslog)
-		r->syslog.path = h->syslog != NULL ? h->syslog : RECORDS_SOCKET_SYSLOG;
-	r->file.path = c->records.file;
-	r->file.rotate = c->records.rotate;
-	r->file.keep = c->records.keep;
-	r->file.write = h->write;
-	r->file.fd = -1;
+	r->turn = t;
 	r->size = h->queue > 0 ? h->queue : QUEUE;
 	r->queue = calloc(r->size, sizeof(*r->queue));
 	pthread_mutex_init(&r->lock, NULL);
@@ -224,37 +234,30 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 {
 	static const struct records_hooks none;
 	const struct conf_records *k = &c->records;
-	unsigned int patience;
 	struct records *r;
-	int rc = 0;
+	int rc;
 
 	*out = NULL;
 	if (hooks == NULL)
 		hooks = &none;
 	if (k->file == NULL && !k->journal && !k->syslog)
 		return 0;
-	r = records_make(c, hooks);
+	r = records_make(hooks->turn != NULL ? hooks->turn : &c->turn, hooks);
 	if (r == NULL) {
 		snprintf(error, len, "records: out of memory");
 		return -1;
 	}
-	if (r->to_file && records_file_open(&r->file, error, len) != 0) {
+	r->sinks = records_sinks_open(k, hooks, error, len);
+	if (r->sinks == NULL) {
 		records_free(r);
 		return -1;
 	}
-	patience = hooks->patience_ms > 0 ? hooks->patience_ms : PATIENCE_MS;
-	if (k->journal)
-		rc = -records_socket_open(&r->journal, patience);
-	if (rc == 0 && k->syslog)
-		rc = -records_socket_open(&r->syslog, patience);
-	if (rc == 0)
-		rc = thread_start(r);
+	rc = thread_start(r);
 	if (rc == 0) {
 		*out = r;
 		return 0;
 	}
 	snprintf(error, len, "records: %s", strerror(rc));
-	records_file_close(&r->file);
 	records_free(r);
 	return -1;
 }
@@ -284,7 +287,7 @@ void records_close(struct records *r, uint64_t patience_ms)
 	}
 	// the thread may still use what it has, so nothing of it is freed
 	LOG(SESSIONS, ERR, "records: %u are not written, %s does not take them",
-		records_counters(r).waiting, r->to_file ? r->file.path : "a socket");
+		records_counters(r).waiting, r->sinks->path != NULL ? r->sinks->path : "a socket");
 }
 
 // --- for others ----------------------------------------------------------------------------------
@@ -345,11 +348,40 @@ void records_reopen(struct records *r)
 	if (r == NULL)
 		return;
 	pthread_mutex_lock(&r->lock);
-	if (!r->reopen)
+	if (!r->reopen && r->next == NULL)
 		r->before_reopen = r->n;
 	r->reopen = true;
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
+}
+
+void records_change(struct records *r, struct records_sinks *sinks)
+{
+	struct records_sinks *unused;
+
+	pthread_mutex_lock(&r->lock);
+	if (!r->reopen && r->next == NULL)
+		r->before_reopen = r->n;
+	unused = r->next;
+	r->next = sinks;
+	pthread_cond_signal(&r->more);
+	pthread_mutex_unlock(&r->lock);
+	records_sinks_close(unused);
+}
+
+const char *records_path(struct records *r, char *buf, size_t len)
+{
+	const struct records_sinks *s;
+
+	if (r == NULL)
+		return NULL;
+	buf[0] = '\0';
+	pthread_mutex_lock(&r->lock);
+	s = r->next != NULL ? r->next : r->sinks;
+	if (s->path != NULL)
+		snprintf(buf, len, "%s", s->path);
+	pthread_mutex_unlock(&r->lock);
+	return buf[0] != '\0' ? buf : NULL;
 }
 
 struct records_counters records_counters(struct records *r)
@@ -360,10 +392,10 @@ struct records_counters records_counters(struct records *r)
 		return c;
 	pthread_mutex_lock(&r->lock);
 	c.waiting = r->n;
-	pthread_mutex_unlock(&r->lock);
-	c.written = __atomic_load_n(&r->file.written, __ATOMIC_RELAXED);
+	c.written = __atomic_load_n(&r->sinks->file.written, __ATOMIC_RELAXED);
 	c.lost = __atomic_load_n(&r->full, __ATOMIC_RELAXED) +
-		__atomic_load_n(&r->file.lost, __ATOMIC_RELAXED);
+		__atomic_load_n(&r->sinks->file.lost, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&r->lock);
 	c.unsent = __atomic_load_n(&r->unsent, __ATOMIC_RELAXED);
 	return c;
 }

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "conf.h"
 #include "records/records_line.h"
+#include "records/records_sinks.h"
 
 struct records;
 
@@ -21,16 +21,8 @@ struct records_counters {
 	uint32_t waiting; // in the queue
 };
 
-// What a test puts in the place of the system; all NULL and 0: nothing.
-struct records_hooks {
-	ssize_t (*write)(int fd, const void *data, size_t len); // of the file; may wait
-	const char *journal, *syslog; // paths of their sockets
-	unsigned int patience_ms; // with them
-	uint32_t queue; // records
-};
-
-// Opens the file and starts the thread, if c asks for any record; c outlives them. *out is NULL
-// where it asks for none. hooks may be NULL. 0, or -1 with the reason in error.
+// Opens the file and starts the thread, if c asks for any record; c->turn outlives them. *out is
+// NULL where it asks for none. hooks may be NULL. 0, or -1 with the reason in error.
 int records_open(const struct conf *c, const struct records_hooks *hooks, struct records **out,
 	char *error, size_t len);
 // Leaves a record for the thread; never waits for a disk. r may be NULL.
@@ -41,6 +33,11 @@ bool records_put_until(struct records *r, const struct record *record, uint64_t 
 // Has the file closed and opened again, once the records that wait now are written: those that come
 // later go to the new one. Any thread; r may be NULL.
 void records_reopen(struct records *r);
+// Writes the records that come from now on to other sinks, which it takes. Any thread.
+void records_change(struct records *r, struct records_sinks *sinks);
+// Writes the path of the file to buf, and returns buf; NULL where there is none, or no r. Any
+// thread.
+const char *records_path(struct records *r, char *buf, size_t len);
 // Any thread; all zero for NULL.
 struct records_counters records_counters(struct records *r);
 // Writes what waits, for patience_ms at most, ends the thread and frees r. A thread that a disk

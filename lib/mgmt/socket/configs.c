@@ -90,7 +90,7 @@ enum command_end configs_config(struct command *c)
 	order = commands_order(c);
 	if (order == NULL)
 		return commands_refuse(c, "no memory");
-	mgmt_reload_ask(c->control->reload, order);
+	mgmt_reload_ask(c->control->reload, order, true);
 	free(order);
 	return state(c);
 }

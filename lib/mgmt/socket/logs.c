@@ -81,7 +81,9 @@ static enum command_end set(struct command *c)
 
 static enum command_end reopen(struct command *c)
 {
-	const char *file = c->control->conf->records.file;
+	struct records *r = mgmt_events_records(c->control->events);
+	char buf[4096];
+	const char *file = records_path(r, buf, sizeof(buf));
 
 	if (!json_is_true(json_object_get(c->in, "reopen")))
 		return commands_refuse(c, "reopen: true is wanted");
@@ -89,7 +91,7 @@ static enum command_end reopen(struct command *c)
 		return commands_refuse(c, "reopen: no file has records: see records.file");
 	if (!tell(c, "file of records opened anew"))
 		return commands_refuse(c, "no memory");
-	records_reopen(mgmt_events_records(c->control->events));
+	records_reopen(r);
 	json_object_set_new(c->out, "reopened", shown_text(file));
 	return COMMAND_DONE;
 }
@@ -108,11 +110,13 @@ enum command_end logs_log(struct command *c)
 
 enum command_end logs_records(struct command *c)
 {
-	const struct conf *conf = c->control->conf;
-	const struct records_counters n = records_counters(mgmt_events_records(c->control->events));
+	struct records *r = mgmt_events_records(c->control->events);
+	const struct records_counters n = records_counters(r);
+	char buf[4096];
+	const char *file = records_path(r, buf, sizeof(buf));
 
-	if (conf->records.file != NULL)
-		json_object_set_new(c->out, "file", shown_text(conf->records.file));
+	if (file != NULL)
+		json_object_set_new(c->out, "file", shown_text(file));
 	json_object_set_new(c->out, "written", shown_number(n.written));
 	json_object_set_new(c->out, "lost", shown_number(n.lost));
 	json_object_set_new(c->out, "unsent", shown_number(n.unsent));

@@ -3,8 +3,17 @@
 // whenever they need it, or has a lock of its own.
 #include "change/stream_change.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "listen.h"
 #include "thread.h"
+#include "tls.h"
+
+struct stream_renewal {
+	struct stream_tls tls;
+	struct tls_contexts contexts;
+};
 
 static void set(uint32_t *number, uint32_t to)
 {
@@ -33,4 +42,41 @@ void stream_change(struct streams *s, const struct stream_config *c)
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		listen_mark(s->thread[i]);
+}
+
+struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *error, size_t len)
+{
+	struct stream_renewal *r = calloc(1, sizeof(*r));
+
+	if (r == NULL) {
+		snprintf(error, len, "tls: out of memory");
+		return NULL;
+	}
+	r->tls = c->tls;
+	if (tls_load_all(c, &r->contexts, error, len) == 0)
+		return r;
+	free(r);
+	return NULL;
+}
+
+void stream_renewal_free(struct stream_renewal *r)
+{
+	if (r == NULL)
+		return;
+	SSL_CTX_free(r->contexts.tls);
+	SSL_CTX_free(r->contexts.dtls);
+	free(r);
+}
+
+void stream_renew(struct streams *s, struct stream_renewal *r)
+{
+	struct tls_contexts old;
+
+	pthread_mutex_lock(&s->tls_lock);
+	old = s->tls;
+	s->tls = r->contexts;
+	pthread_mutex_unlock(&s->tls_lock);
+	s->conf.tls = r->tls;
+	r->contexts = old; // connections made with them still hold them
+	stream_renewal_free(r);
 }

@@ -2,10 +2,21 @@
 // stream_change.c: what of a configuration stream threads take up while they run.
 #pragma once
 
+#include <stddef.h>
+
 struct stream_config;
+struct stream_renewal; // certificates, read and ready for use
 struct streams;
 
 // Takes the limits by source and network, idle_s, handshake_s, rate, burst and nap_us of c, and the
 // DSCP of its listeners, which are those of stream_start in their order. Connections keep the DSCP
 // that they have; all else holds for them, too. One thread at a time, which may be any.
 void stream_change(struct streams *s, const struct stream_config *c);
+
+// Reads the TLS files that c names, if its listeners need any. NULL with a reason in error (len
+// bytes). Any thread.
+struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *error, size_t len);
+void stream_renewal_free(struct stream_renewal *r); // NULL is fine
+// Uses them for connections and sessions from now on; takes r. The paths in c have to live on, for
+// stream_tls_reload. It cannot fail. One thread at a time.
+void stream_renew(struct streams *s, struct stream_renewal *r);

@@ -119,8 +119,8 @@ static void values_are_told_as_the_files_have_them(void **state)
 	assert_one("ports[wan].device", "net_a", "net_b", false);
 	change("rotate: 64M", "rotate: 1M, journal: true");
 	assert_int_equal(nb_told, 2);
-	assert_told(0, "records.journal", "false", "true", false);
-	assert_told(1, "records.rotate", "67108864", "1048576", false);
+	assert_told(0, "records.journal", "false", "true", true);
+	assert_told(1, "records.rotate", "67108864", "1048576", true);
 }
 
 static void of_lists_the_difference_is_told(void **state)

@@ -139,6 +139,38 @@ static void test_set(void **state)
 	mgmt_log_close();
 }
 
+// A reload: another place, form and level; an area that was set by hand stays, unless it is meant.
+static void test_change(void **state)
+{
+	struct conf_log other = conf;
+	const int fd = journal_make();
+	const char *text;
+
+	mgmt_log_open(&conf);
+	mgmt_log_set(CONF_AREA_PORTS, LOG_DEBUG);
+	written();
+	other.to = CONF_LOG_JOURNAL;
+	other.areas[CONF_AREA_AUTH] = LOG_DEBUG;
+	mgmt_log_change(&conf, &other);
+	assert_non_null(strstr(journal_next(fd), "log: area auth from level info to debug"));
+	LOG(PORTS, DEBUG, "by hand");
+	assert_non_null(strstr(journal_next(fd), "MESSAGE=by hand"));
+	assert_string_equal(written(), "");
+	conf.format = CONF_LOG_JSON;
+	conf.rate = 1;
+	mgmt_log_change(&other, &conf);
+	written();
+	LOG(AUTH, DEBUG, "too deep");
+	LOG(AUTH, INFO, "one");
+	LOG(AUTH, INFO, "one too many");
+	text = written();
+	assert_int_equal(lines_with(text, "\"text\":"), 1);
+	assert_non_null(strstr(text, "\"one\""));
+	assert_null(journal_next(fd));
+	mgmt_log_close();
+	close(fd);
+}
+
 static void test_set_refused(void **state)
 {
 	struct mgmt_log_area a;
@@ -404,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_areas, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dpdk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_storm, setup, teardown),

@@ -228,6 +228,52 @@ static void the_file_is_opened_anew_where_it_was_ordered(void **state)
 	assert_int_equal(ids_of(file, 1), 1000);
 }
 
+// Other sinks get the records that come from then on, and counters count on. No file is one, too.
+static void other_sinks_follow_where_it_was_ordered(void **state)
+{
+	const struct records_hooks none = {.write = NULL};
+	struct conf_records other = conf.records;
+	char second[80], error[CONF_ERROR_LEN], buf[128];
+	struct records_sinks *sinks;
+
+	snprintf(second, sizeof(second), "%s/second.json", dir);
+	start(&none);
+	put(1, 200);
+	other.file = second;
+	sinks = records_sinks_open(&other, &none, error, sizeof(error));
+	assert_non_null(sinks);
+	records_change(records, sinks);
+	assert_string_equal(records_path(records, buf, sizeof(buf)), second);
+	put(201, 500);
+	while (records_counters(records).written < 500)
+		nap();
+	other.file = NULL;
+	sinks = records_sinks_open(&other, &none, error, sizeof(error));
+	assert_non_null(sinks);
+	records_change(records, sinks);
+	assert_null(records_path(records, buf, sizeof(buf)));
+	put(501, 600);
+	while (records_counters(records).waiting > 0)
+		nap();
+	assert_int_equal(records_counters(records).lost, 0);
+	records_close(records, DEADLINE_MS);
+	assert_int_equal(ids_of(file, 1), 200);
+	assert_int_equal(ids_of(second, 201), 300);
+}
+
+// Nothing is opened that cannot be.
+static void sinks_that_cannot_be_opened_are_refused(void **state)
+{
+	const struct records_hooks none = {.write = NULL};
+	struct conf_records other = conf.records;
+	char error[CONF_ERROR_LEN] = "", away[96];
+
+	snprintf(away, sizeof(away), "%s/away/records.json", dir);
+	other.file = away;
+	assert_null(records_sinks_open(&other, &none, error, sizeof(error)));
+	assert_non_null(strstr(error, away));
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
@@ -235,6 +281,8 @@ int main(void)
 		CASE(a_daemon_may_take_its_time),
 		CASE(a_stuck_daemon_is_waited_for_once),
 		CASE(the_file_is_opened_anew_where_it_was_ordered),
+		CASE(other_sinks_follow_where_it_was_ordered),
+		CASE(sinks_that_cannot_be_opened_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

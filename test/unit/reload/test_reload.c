@@ -24,7 +24,7 @@ static void begin(const struct turn_config *t, bool lower)
 
 	c.turn = *t;
 	c.lower_ends = lower;
-	assert_int_equal(dp_reload_begin(world.dp, &c, error, sizeof(error)), 0);
+	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), 0);
 }
 
 // Runs rounds until the reload has ended; returns how many allocations it has ended. Each end
@@ -173,11 +173,11 @@ static void what_does_not_end_does_no_harm(void **state)
 	t.nb_users = 2;
 	bad = world.conf;
 	bad.turn = t;
-	assert_int_equal(dp_reload_begin(world.dp, &bad, error, sizeof(error)), -1);
+	assert_int_equal(dp_reload_begin(world.dp, &bad, false, error, sizeof(error)), -1);
 	assert_string_not_equal(error, "");
 	assert_null(world.dp->reload);
 	begin(&world.conf.turn, false);
-	assert_int_equal(dp_reload_begin(world.dp, &world.conf, error, sizeof(error)), -1);
+	assert_int_equal(dp_reload_begin(world.dp, &world.conf, false, error, sizeof(error)), -1);
 	assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	world_close(&world); // one worker has the new policy, none of the others, and nobody leaks

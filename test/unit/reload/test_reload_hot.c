@@ -40,7 +40,7 @@ static void begin(const struct conf *c)
 {
 	char error[256];
 
-	assert_int_equal(dp_reload_begin(world.dp, c, error, sizeof(error)), 0);
+	assert_int_equal(dp_reload_begin(world.dp, c, false, error, sizeof(error)), 0);
 }
 
 static void finish(void)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that records are written to: a file, journald, syslog, or none of these. One thread at a
+// time, except for counters. Private to lib/mgmt.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "conf.h"
+#include "records/records_file.h"
+#include "records/records_socket.h"
+
+// What a test puts in the place of the system, and a reload of the configuration; all NULL and 0:
+// nothing.
+struct records_hooks {
+	ssize_t (*write)(int fd, const void *data, size_t len); // of the file; may wait
+	const char *journal, *syslog; // paths of their sockets
+	unsigned int patience_ms; // with them
+	uint32_t queue; // records
+	const struct turn_config *turn; // in the place of the configuration's
+};
+
+struct records_sinks {
+	struct records_sink journal, syslog;
+	char *path; // of file; NULL = none
+	struct records_file file;
+};
+
+// Opens what k asks for; k may go afterwards. NULL with the reason in error (len bytes).
+struct records_sinks *records_sinks_open(
+	const struct conf_records *k, const struct records_hooks *hooks, char *error, size_t len);
+// Writes what there is, and closes and frees all. NULL is fine.
+void records_sinks_close(struct records_sinks *s);
+// Goes on where before was: its counters count on, and a file is opened anew, as it may have been
+// rotated since.
+void records_sinks_follow(struct records_sinks *s, struct records_sinks *before);

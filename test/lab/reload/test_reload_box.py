@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reload of what is no policy: the log, records, certificates, DSCP, limits of connections, the idle
+mode, and a gateway, beside a client who relays all the time."""
+
+import contextlib
+import json
+import os
+import re
+
+import control
+import lab as labs
+import streams
+from lab import until
+from server import merge
+from test_reload import relays, write
+from turnlib import SUCCESS
+
+
+def order(server, path, change, code=0):
+    """slipringctl config reload of the file with these changes, and what it says."""
+    write(server, change)
+    return control.ctl(path, "config", "reload", code=code)
+
+
+def certificate_name(lab):
+    """Whom openssl s_client finds at the TLS listener."""
+    said = lab.cli.run("openssl", "s_client", "-connect", f"{streams.V4}:5349", check=False, input="Q\n")
+    return re.search(r"subject=CN ?= ?(\S+)", said)[1]
+
+
+def log_and_records(lab, server, path, client):
+    first, second = (os.path.join(lab.dir, f"{name}.json") for name in ("first", "second"))
+    lines = lambda file: [json.loads(line) for line in open(file)] if os.path.exists(file) else []
+    order(server, path, {"log": {"areas": {"sessions": "debug"}}, "records": {"file": first}})
+    with lab.client() as other:
+        assert other.allocate().cls == SUCCESS
+        until(lambda: [line for line in lines(first) if line["event"] == "made"], 5, "it has a record")
+        until(lambda: "allocation" in server.log().rsplit("reload", 1)[1], 5, "and a line")
+        order(server, path, {"log": {"format": "json"}, "records": {"file": second}})
+        assert other.refresh(0).cls == SUCCESS
+    until(lambda: [line for line in lines(second) if line["event"] == "ended"], 5, "it has a record")
+    assert not [line for line in lines(first) if line["event"] == "ended"]
+    assert json.loads(server.log().splitlines()[-1])["area"]
+    assert json.loads(control.ctl(path, "records", "--json"))["file"] == second
+    away = os.path.join(lab.dir, "away", "records.json")
+    out = order(server, path, {"records": {"file": away}, "limits": {"per-user": 1}}, code=1)
+    assert away in out and "no such directory" in out, out
+    with lab.client() as other:
+        assert other.allocate().cls == SUCCESS, "of a file that is refused nothing is taken"
+    assert relays(client)
+
+
+def certificates(lab, server, path, client):
+    """Other files, and the same with other contents; one that is of no use refuses all."""
+    assert certificate_name(lab) == "first"
+    streams.certificate(lab, "second", "second")
+    files = {"certificate": os.path.join(lab.dir, "second.pem"), "key": os.path.join(lab.dir, "second.key")}
+    out = order(server, path, {"tls": files, "streams": {"per-source": 3}})
+    assert "3 changes are in use" in out, out
+    assert certificate_name(lab) == "second"
+    streams.certificate(lab, "third", "second")
+    out = order(server, path, {"tls": files, "streams": {"per-source": 3}})
+    assert "the file says what is in use" in out, out
+    assert certificate_name(lab) == "third", "read again, as it was asked for"
+    with open(files["certificate"], "w") as file:
+        file.write("no certificate")
+    out = order(server, path, {"tls": files, "limits": {"per-user": 1}}, code=1)
+    assert "tls.certificate" in out and "nothing has changed" in out, out
+    assert certificate_name(lab) == "third"
+    with lab.client() as other:
+        assert other.allocate().cls == SUCCESS
+    assert relays(client)
+
+
+def connections(lab, server, path):
+    """streams.per-source, for who comes from then on."""
+    clients = [streams.client(lab, "tcp") for _ in range(3)]
+    assert [c.binding().cls for c in clients] == [SUCCESS] * 3
+    out = order(server, path, {"streams": {"per-source": 2}, "workers": {"idle": "saving"}})
+    assert "in use" in out
+    with contextlib.suppress(ConnectionResetError):
+        streams.connect(lab)
+    streams.counted(server, "refused_source")
+    assert clients[0].binding().cls == SUCCESS, "who is there stays"
+    order(server, path, {})
+    for c in clients:
+        c.close()
+    assert re.search(r"workers.idle: saving -> \S+", server.log())
+
+
+def main(lab):
+    labs.need_own_server()
+    path = os.path.join(lab.dir, "control.sock")
+    streams.join(lab)
+    config = streams.config(lab, ("tcp", "tls"))
+    server = lab.server(merge(config, {"control": {"socket": path}}))
+    echo = lab.echo()
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    certificates(lab, server, path, client)
+    connections(lab, server, path)
+    log_and_records(lab, server, path, client)
+    assert relays(client)
+
+
+if __name__ == "__main__":
+    labs.run(main)
