@@ -96,6 +96,8 @@ struct worker {
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget
 	bool asked; // a question of management's is half answered
+	bool renounces; // routes have changed, and notes of neighbours from renounced on are to go
+	uint16_t renounced;
 	uint16_t ip_id, ip_id_key[3];
 	struct timing timing;
 	struct idle idle;

@@ -586,6 +586,20 @@ uint16_t neigh_noted(const struct neigh_table *t, uint32_t note)
 	return index;
 }
 
+bool neigh_renounce(struct neigh_table *t, uint16_t *index, unsigned int n)
+{
+	for (; n > 0 && *index < t->config.entries; n--, ++*index) {
+		struct entry *e = &t->entry[*index];
+
+		if (e->state == NEIGH_FREE)
+			continue;
+		e->serial = next_serial(e);
+		e->kept = false;
+		hop_update(t, *index);
+	}
+	return *index < t->config.entries;
+}
+
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index)
 {
 	return t->entry[index].state;

@@ -294,6 +294,9 @@ const struct neigh_hop *neigh_hops(const struct neigh_table *t);
 uint32_t neigh_note(const struct neigh_table *t, uint16_t index);
 // Entry of a note, or NEIGH_NONE when it has another target now, or for 0.
 uint16_t neigh_noted(const struct neigh_table *t, uint32_t note);
+// Voids the notes of the next n entries from *index on, and keeps none of them any more; what they
+// know stays. For when routes have changed: begin with *index 0. True when there are more.
+bool neigh_renounce(struct neigh_table *t, uint16_t *index, unsigned int n);
 enum neigh_state neigh_state(const struct neigh_table *t, uint16_t index);
 
 // An entry as people are shown it.

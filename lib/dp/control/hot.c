@@ -9,12 +9,14 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "addr.h"
 #include "clients/sessions.h"
 #include "datapath.h"
 #include "fastpath.h"
 #include "idle.h"
 #include "ip/dscp.h"
 #include "link/local_addrs.h"
+#include "link/nexthop.h"
 #include "rates.h"
 #include "routes.h"
 #include "worker.h"
@@ -89,6 +91,19 @@ static void take_idle(struct worker *w, const struct hot *before)
 	w->idle.saving = h->idle == CONF_IDLE_SAVING;
 }
 
+static bool same_routes(const struct hot *a, const struct hot *b)
+{
+	bool same = a->nb_routes == b->nb_routes;
+
+	for (uint32_t i = 0; i < a->nb_routes && same; i++)
+		same = a->routes[i].port == b->routes[i].port &&
+			a->routes[i].direct == b->routes[i].direct &&
+			a->routes[i].to.len == b->routes[i].to.len &&
+			addr_eq(&a->routes[i].to.addr, &b->routes[i].to.addr) &&
+			addr_eq(&a->routes[i].via, &b->routes[i].via);
+	return same;
+}
+
 void hot_take(struct worker *w, const struct hot *h)
 {
 	const struct hot *before = w->hot;
@@ -103,4 +118,6 @@ void hot_take(struct worker *w, const struct hot *h)
 	if (w->sessions != NULL)
 		rates_set(&w->sessions->rates, h->handshakes.rate, h->handshakes.burst);
 	take_idle(w, before);
+	if (before != NULL && !same_routes(before, h))
+		nexthop_change(w);
 }

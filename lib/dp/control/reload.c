@@ -17,6 +17,7 @@
 #include "stun.h"
 #include "turn_judge.h"
 #include "turn_policy.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 // LOWER is for one worker after the other: two that see at once that a user has one too many would
@@ -84,6 +85,10 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 
 	if (d->reload != NULL) {
 		snprintf(error, len, "the last reload has not ended");
+		return -1;
+	}
+	if (turn_channel_bytes(&c->turn) > d->channel_bytes) {
+		snprintf(error, len, "ports: the first external address takes a restart");
 		return -1;
 	}
 	crypto = stun_crypto_create();

@@ -17,6 +17,7 @@
 #include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000
+#define RENOUNCED 1024 // entries a millisecond
 
 bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr *dst,
 	uint8_t *port, struct addr *via)
@@ -136,10 +137,26 @@ static void refresh_routers(struct worker *w)
 	}
 }
 
+// Lines note the neighbours on their ways. By other routes those may be others.
+static void renounce(struct worker *w)
+{
+	w->renounces = neigh_renounce(w->neigh, &w->renounced, RENOUNCED);
+	if (!w->renounces)
+		w->gateways_ms = w->now_ms; // routers are kept again
+}
+
+void nexthop_change(struct worker *w)
+{
+	w->renounces = true;
+	w->renounced = 0;
+}
+
 void nexthop_tick(struct worker *w)
 {
 	struct neigh_due due;
 
+	if (unlikely(w->renounces))
+		renounce(w);
 	refresh_routers(w);
 	neigh_tick(w->neigh, w->now_ms, &due);
 	for (unsigned int i = 0; i < due.nb_failed; i++)

@@ -32,5 +32,7 @@ void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t n
 bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
 // Ages, asks, gives up; keeps the gateways known. Once a millisecond at most.
 void nexthop_tick(struct worker *w);
+// The routes have changed: within milliseconds every line finds its ways anew.
+void nexthop_change(struct worker *w);
 // Drops what is held; the worker is no longer running.
 void nexthop_drain(struct worker *w);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What else of a configuration changes while workers relay: limits of answers, DSCP, the idle mode.
-// Nothing is lost meanwhile.
+// What else of a configuration changes while workers relay: limits of answers, DSCP, the idle mode,
+// routes, external addresses. Nothing is lost meanwhile.
+#include <errno.h>
+
 #include "control/hot.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -16,13 +18,15 @@ static struct conf_route route;
 static struct world_client client;
 static const char far_away[] = "9.9.9.9";
 
-// Port side leads to 9.9.9.0/24.
+// Port side leads to 9.9.9.0/24, by one router, and the box has external addresses.
 static void lead(struct dp_world *w)
 {
 	route.via = world_endpoint("10.98.0.254", 0).addr;
 	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.to), 0);
 	w->ports[SIDE].routes = &route;
 	w->ports[SIDE].nb_routes = 1;
+	w->addresses[0].external = world_endpoint("203.0.113.1", 0).addr;
+	w->locals[0].external = w->addresses[0].external;
 }
 
 static const struct world_setup setups[] = {
@@ -84,6 +88,136 @@ static struct world_datagram relayed(const struct endpoint *peer, uint8_t tos)
 	world_run(&world);
 	assert_true(world_take(&world, peer, &got));
 	return got;
+}
+
+// A configuration with other routes of port side, which is the caller's to free (turn.routes).
+static struct conf with_routes(struct conf_port ports[2], struct conf_route *r)
+{
+	struct conf c = world.conf;
+
+	memcpy(ports, world.conf.ports, 2 * sizeof(*ports));
+	ports[SIDE].routes = r;
+	ports[SIDE].nb_routes = r != NULL ? 1 : 0;
+	c.ports = ports;
+	assert_true(conf_routes_gather(&c));
+	return c;
+}
+
+// The ways to the peer far away: another router of port side, the gateway of port wan, the first
+// router.
+static const struct way {
+	const char *via;
+	bool by_side;
+} ways[] = {{"10.98.0.253", true}, {"10.99.0.254", false}, {"10.98.0.254", true}};
+
+// Whatever way the datagrams go that are on it while the routes change, they arrive.
+static void live_allocations_follow_changed_routes(void **state)
+{
+	const struct endpoint peer = world_endpoint(far_away, 7000);
+	unsigned int sent = 0, arrived = 0;
+
+	open_client(*state, &peer);
+	world.rerouted = true;
+	for (unsigned int n = 0; n < 30; n++) {
+		const struct way *way = &ways[n % 3];
+		struct conf_route r = {.to = route.to, .via = world_endpoint(way->via, 0).addr};
+		struct conf_port ports[2];
+		struct conf c = with_routes(ports, way->by_side ? &r : NULL);
+		struct world_datagram got;
+
+		begin(&c);
+		for (; world.dp->reload != NULL; sent++) {
+			client_channel_data(&world, &client, CHANNEL, "x", 1);
+			dp_reload_step(world.dp);
+			world_round(&world);
+		}
+		world_wait(&world, 20); // every line has found its way anew
+		while (world_take(&world, &peer, &got))
+			arrived++;
+		got = relayed(&peer, 0);
+		assert_int_equal(got.port, way->by_side ? SIDE : 0);
+		assert_memory_equal(got.mac + 2, r.via.b + 12, 4);
+		free(c.turn.routes);
+	}
+	assert_int_equal(arrived, sent);
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// A peer that no route leads to any more is a named drop, and a permission for another 403.
+static void without_a_route_there_is_no_way(void **state)
+{
+	const struct endpoint peer = world_endpoint(far_away, 7000);
+	struct conf_port ports[2];
+	struct conf c;
+
+	open_client(*state, &peer);
+	world.rerouted = true;
+	c = with_routes(ports, NULL);
+	free(c.turn.routes);
+	ports[0].nb_gateways = 0;
+	assert_true(conf_routes_gather(&c));
+	reload(&c);
+	world_wait(&world, 20);
+	client_channel_data(&world, &client, CHANNEL, "x", 1);
+	world_run(&world);
+	assert_int_equal(world_dropped(&world, DP_DROP_NO_ROUTE), 1);
+	assert_int_equal(client_permit(&world, &client, &peer), 403);
+	reload(&world.conf);
+	world_wait(&world, 20);
+	assert_int_equal(relayed(&peer, 0).port, SIDE);
+	assert_int_equal(world_drops(&world), 1);
+	free(c.turn.routes);
+	world_close(&world);
+}
+
+// The new external address is told from then on; who was told the old one goes on.
+static void another_external_address_is_told(void **state)
+{
+	const struct endpoint peer = world_endpoint(far_away, 7000);
+	const struct addr new = world_endpoint("203.0.113.9", 0).addr;
+	struct conf_address addresses[2 + 2 * WORLD_RELAYS];
+	struct turn_local locals[3 + 2 * WORLD_RELAYS];
+	struct world_client second;
+	struct conf_port ports[2];
+	struct conf c = world.conf;
+
+	open_client(*state, &peer);
+	c = world.conf;
+	memcpy(ports, world.conf.ports, sizeof(ports));
+	memcpy(addresses, world.addresses, sizeof(addresses));
+	memcpy(locals, world.locals, sizeof(locals));
+	ports[0].addresses = addresses;
+	addresses[0].external = locals[0].external = new;
+	c.ports = ports;
+	c.turn.local = locals;
+	reload(&c);
+	world_client(&world, &second, "10.99.0.21", 41001);
+	assert_int_equal(client_allocate(&world, &second, 4), 0);
+	assert_true(addr_eq(&second.relay.addr, &new));
+	assert_false(addr_eq(&client.relay.addr, &new));
+	relayed(&peer, 0);
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// Shards have no memory for the names of peers where the file named no external address.
+static void the_first_external_address_takes_a_restart(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	struct turn_local locals[3 + 2 * WORLD_RELAYS];
+	struct conf c;
+	char error[256] = "";
+
+	world_open(&world, &s);
+	c = world.conf;
+	memcpy(locals, world.locals, sizeof(locals));
+	locals[0].external = world_endpoint("203.0.113.9", 0).addr;
+	c.turn.local = locals;
+	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
+	assert_non_null(strstr(error, "external"));
+	assert_null(world.dp->reload);
+	world_close(&world);
 }
 
 // The DSCP of a listener, set, changed and taken away while datagrams are on their way: each has
@@ -161,6 +295,14 @@ static void numbers_reach_the_workers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_CASE(live_allocations_follow_changed_routes, setups, 0),
+		WORLD_CASE(live_allocations_follow_changed_routes, setups, 1),
+		WORLD_CASE(live_allocations_follow_changed_routes, setups, 2),
+		WORLD_CASE(without_a_route_there_is_no_way, setups, 0),
+		WORLD_CASE(without_a_route_there_is_no_way, setups, 1),
+		WORLD_CASE(another_external_address_is_told, setups, 0),
+		WORLD_CASE(another_external_address_is_told, setups, 1),
+		cmocka_unit_test(the_first_external_address_takes_a_restart),
 		WORLD_CASE(marks_change_between_two_datagrams, setups, 0),
 		WORLD_CASE(marks_change_between_two_datagrams, setups, 1),
 		WORLD_CASE(numbers_reach_the_workers, setups, 0),

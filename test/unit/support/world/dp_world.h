@@ -48,7 +48,7 @@ struct world_datagram {
 	uint8_t tos, ttl;
 	bool df;
 	bool no_checksum;
-	uint8_t port; // that it left by; world_take tells
+	uint8_t port, mac[6]; // that it left by, and to; world_take tells
 	uint8_t data[1600];
 };
 
@@ -104,6 +104,7 @@ struct dp_world {
 	bool (*receive)(struct dp_world *w, unsigned int port);
 	uint64_t ms; // the data path's clock
 	bool deaf; // nobody answers ARP or ND
+	bool rerouted; // routes change: nobody but the test knows the right neighbour
 	unsigned int asks, answers, announcements, echoes; // ARP and ND frames, echo replies seen
 	unsigned int segments; // TCP segments seen
 	unsigned int nb_seen;

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a running configuration takes of a file that was read again, and that it then says the same
+// as that file.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "addr_text.h"
+#include "conf.h"
+#include "conf_changes.h"
+#include "conf_file.h"
+#include "hash.h"
+
+static const struct hash_key hash = {{1, 2, 3, 4}};
+
+#define WAN                                                                             \
+	"  - name: wan\n"                                                               \
+	"    device: net_a\n"                                                           \
+	"    addresses: [10.0.0.1/24, {address: 10.0.0.2/24, external: 203.0.113.2}]\n" \
+	"    gateway: [10.0.0.254]\n"                                                   \
+	"    routes: [{to: 10.8.0.0/16, via: 10.0.0.253}]\n"
+#define LAN "  - {name: lan, device: net_b, addresses: [10.1.0.1/24]}\n"
+#define FIRST "  - {address: 10.0.0.1, dscp: 46}\n"
+#define SECOND "  - {address: 10.0.0.2, port: 3479}\n"
+#define REST                                                  \
+	"relay: {addresses: [10.0.0.1]}\n"                    \
+	"auth:\n"                                             \
+	"  realm: turn.test\n"                                \
+	"  users: [{name: ivan, password: Kestrel7Quartz}]\n" \
+	"limits: {on-lower: keep, requests: 8}\n"             \
+	"workers: {count: 2, idle: adaptive}\n"               \
+	"icmp: {rate: 100, errors-in: 200}\n"                 \
+	"log: {level: info}\n"                                \
+	"records: {rotate: 64M}\n"                            \
+	"streams: {idle: 120, per-source: 7}\n"
+
+static const char base[] = "ports:\n" WAN LAN "listeners:\n" FIRST SECOND REST;
+
+static struct conf *load(const char *text)
+{
+	struct conf *c;
+
+	conf_file_write(text, strlen(text));
+	c = conf_load_said(conf_path, NULL, &hash);
+	assert_non_null(c);
+	return c;
+}
+
+static unsigned int nb_cold;
+
+static void count_cold(void *ctx, const struct conf_change *c)
+{
+	nb_cold += !c->hot;
+}
+
+// Loads base as the running configuration, and has it take text. Returns how many keys differed.
+static unsigned int adopt(struct conf **running, const char *text)
+{
+	struct conf *fresh, *merged;
+	unsigned int changes;
+
+	*running = load(base);
+	fresh = load(text);
+	nb_cold = 0;
+	changes = conf_changes(*running, fresh, count_cold, NULL);
+	assert_int_equal(nb_cold, 0);
+	merged = conf_merge(*running, fresh);
+	assert_non_null(merged);
+	assert_int_equal(merged->nb_ports, (*running)->nb_ports);
+	conf_adopt(*running, fresh, merged);
+	conf_merge_free(merged);
+	conf_free(fresh);
+	fresh = load(text);
+	assert_int_equal(conf_changes(*running, fresh, NULL, NULL), 0);
+	conf_free(fresh);
+	return changes;
+}
+
+static void numbers_are_taken(void **state)
+{
+	char *a = conf_text_edit(base, "keep, requests: 8", "end, requests: 3");
+	char *b = conf_text_edit(a, "rate: 100, errors-in: 200", "rate: 0, errors-in: 5");
+	char *c = conf_text_edit(b, "idle: adaptive", "idle: saving");
+	char *d = conf_text_edit(c, "level: info", "level: debug");
+	char *e = conf_text_edit(d, "rotate: 64M", "rotate: 1M, file: /var/log/a");
+	char *f = conf_text_edit(e, "idle: 120, per-source: 7", "idle: 60, per-source: 8");
+	struct conf *r;
+
+	assert_int_equal(adopt(&r, f), 10);
+	assert_true(r->lower_ends);
+	assert_int_equal(r->requests, 3);
+	assert_int_equal(r->icmp_rate, 0);
+	assert_int_equal(r->icmp_errors_in, 5);
+	assert_int_equal(r->idle, CONF_IDLE_SAVING);
+	assert_int_equal(conf_area_level(&r->log, CONF_AREA_START), conf_level_find("debug"));
+	assert_string_equal(r->records.file, "/var/log/a");
+	assert_int_equal(r->records.rotate, 1024 * 1024);
+	assert_int_equal(r->streams.idle_s, 60);
+	assert_int_equal(r->streams.per_source, 8);
+	assert_int_equal(r->workers, 2);
+	conf_free(r);
+	free(a);
+	free(b);
+	free(c);
+	free(d);
+	free(e);
+	free(f);
+}
+
+// Ports and listeners keep their numbers, whatever order the other file has them in.
+static void the_order_of_entries_means_nothing(void **state)
+{
+	static const char other[] =
+		"ports:\n" LAN "  - name: wan\n"
+		"    device: net_a\n"
+		"    addresses: [10.0.0.1/24, {address: 10.0.0.2/24, external: 203.0.113.9}]\n"
+		"    gateway: [10.0.0.252]\n"
+		"    routes: [{to: 10.9.0.0/16, via: 10.0.0.251}]\n"
+		"listeners:\n"
+		"  - {address: 10.0.0.2, port: 3479, dscp: 34}\n"
+		"  - {address: 10.0.0.1}\n" REST;
+	const struct turn_config *t;
+	struct conf *r;
+	bool found = false;
+
+	assert_int_equal(adopt(&r, other), 6);
+	t = &r->turn;
+	assert_string_equal(r->ports[0].name, "wan");
+	assert_string_equal(r->ports[1].name, "lan");
+	assert_true(addr_eq(&r->ports[0].gateways[0], (struct addr[]){addr_text("10.0.0.252")}));
+	assert_true(addr_eq(
+		&r->ports[0].addresses[1].external, (struct addr[]){addr_text("203.0.113.9")}));
+	assert_int_equal(r->ports[1].nb_gateways, 0);
+	assert_int_equal(t->listeners[0].dscp, TURN_DSCP_COPY);
+	assert_int_equal(t->listeners[1].dscp, 34 + 1);
+	assert_int_equal(t->nb_local, 3);
+	assert_true(addr_eq(&t->local[1].external, &r->ports[0].addresses[1].external));
+	assert_int_equal(t->local[2].port, 1);
+	assert_int_equal(t->nb_gateways, 2);
+	for (uint32_t i = 0; i < t->nb_routes; i++) {
+		if (addr_eq(&t->routes[i].via, (struct addr[]){addr_text("10.0.0.251")})) {
+			assert_int_equal(t->routes[i].port, 0);
+			assert_true(addr_eq(
+				&t->routes[i].to.addr, (struct addr[]){addr_text("10.9.0.0")}));
+			found = true;
+		}
+	}
+	assert_true(found);
+	conf_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_taken),
+		cmocka_unit_test(the_order_of_entries_means_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
