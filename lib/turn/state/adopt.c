@@ -9,6 +9,7 @@
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "shard.h"
+#include "state/writer.h"
 
 // --- what has no place --------------------------------------------------------------------------
 
@@ -239,32 +240,38 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 	return true;
 }
 
-static void reservation_take_up(struct adopt *d, const struct state_alloc *r)
+// The port of what ended at ended_ms goes on resting: anew, so that the ports rest in
+// the order in which they are given back.
+static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended_ms)
 {
-	const uint32_t left_ms = adopt_left(d, r->word, TURN_RESERVATION_MS);
-	struct adopt_home home;
-
-	if (left_ms > 0 && (!adopt_home(d, r, &home) || !reservation_place(d, r, &home, left_ms)))
-		adopt_lost(d, TURN_STATE_LOST_RESERVATION);
-}
-
-// The port of an allocation that has ended goes on resting: anew, so that the ports rest in the
-// order in which they are given back.
-static void rest_on(struct adopt *d, const struct state_alloc *r)
-{
-	const uint64_t ended_ms = state_time(r->word) & ~STATE_ENDED;
 	const uint64_t rest_ms = d->a->shards[0]->policy->quarantine_s * UINT64_C(1000);
 	struct turn_shard *s;
 	struct adopt_home home;
 	uint32_t slot;
 
-	if (d->a->boot_ms - ended_ms >= rest_ms || !adopt_home(d, r, &home))
+	// as relay_ports.h says when a port has rested
+	if (d->a->boot_ms > ended_ms && d->a->boot_ms - ended_ms >= rest_ms)
+		return;
+	if (!adopt_home(d, r, &home))
 		return;
 	s = d->a->shards[home.worker];
 	if (s->shared.nb > 0 || relayed_take_at(s, home.at, &slot) != TURN_GRANTED)
 		return;
 	relayed_give(s, slot);
+	state_resting(s, slot); // the next process wants to know it, too
 	d->out->resting++;
+}
+
+static void reservation_take_up(struct adopt *d, const struct state_alloc *r)
+{
+	const uint32_t left_ms = adopt_left(d, r->word, TURN_RESERVATION_MS);
+	struct adopt_home home;
+
+	if (left_ms > 0 && adopt_home(d, r, &home) && reservation_place(d, r, &home, left_ms))
+		return;
+	if (left_ms > 0)
+		adopt_lost(d, TURN_STATE_LOST_RESERVATION);
+	rest_on(d, r, d->a->boot_ms);
 }
 
 static void slot_take_up(struct adopt *d, uint32_t slot)
@@ -277,7 +284,7 @@ static void slot_take_up(struct adopt *d, uint32_t slot)
 	case ADOPT_NONE:
 		return;
 	case ADOPT_ENDED:
-		return rest_on(d, &r);
+		return rest_on(d, &r, state_time(r.word) & ~STATE_ENDED);
 	case ADOPT_GOOD:
 		break;
 	}
@@ -286,8 +293,10 @@ static void slot_take_up(struct adopt *d, uint32_t slot)
 	why = refused(d, &r, &home);
 	if (why == TURN_STATE_LOST_END)
 		why = alloc_place(d, &r, slot, &home);
-	if (why != TURN_STATE_LOST_END)
-		gone(d, &r, slot, why);
+	if (why == TURN_STATE_LOST_END)
+		return;
+	gone(d, &r, slot, why);
+	rest_on(d, &r, d->a->boot_ms);
 }
 
 // --- all ----------------------------------------------------------------------------------------

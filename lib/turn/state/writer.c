@@ -26,9 +26,8 @@ static uint64_t boot_ms(const struct turn_shard *s, uint64_t ms)
 
 // --- allocations and reservations ----------------------------------------------------------------
 
-// Writes a whole record. *body has everything but word and digest.
-static void alloc_put(
-	struct turn_shard *s, uint32_t slot, struct state_alloc *body, uint64_t until_ms)
+// Writes a whole record. *body has everything but word and digest; time is that of its word.
+static void alloc_put(struct turn_shard *s, uint32_t slot, struct state_alloc *body, uint64_t time)
 {
 	const struct hash_key *key = &s->state.key;
 	struct state_alloc *r = &s->state.alloc[slot];
@@ -37,8 +36,7 @@ static void alloc_put(
 	body->digest = state_digest_alloc(key, body);
 	put_word(&r->word, STATE_WRITING);
 	*r = *body;
-	put_word(&r->word,
-		state_word(key, body->digest, STATE_PLACE_ALLOC | slot, boot_ms(s, until_ms)));
+	put_word(&r->word, state_word(key, body->digest, STATE_PLACE_ALLOC | slot, time));
 }
 
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms)
@@ -65,26 +63,42 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 	memcpy(body.tid, n->tid, sizeof(body.tid));
 	memcpy(body.mac, c->mac, sizeof(body.mac));
 	memcpy(body.name, c->name, sizeof(body.name));
-	alloc_put(s, n->slot, &body, expires_ms);
+	alloc_put(s, n->slot, &body, boot_ms(s, expires_ms));
+}
+
+// What a slot without an allocation has for a record: a port.
+static struct state_alloc port_body(const struct turn_shard *s, uint32_t slot)
+{
+	struct state_alloc body = {.made_ms = boot_ms(s, s->now_ms),
+		.made = cold_at(s, slot)->made,
+		.kind = STATE_RESERVATION};
+
+	body.relay = (uint16_t)turn_relay_map_locate(s->map, s->worker, slot, &body.relay_port);
+	return body;
 }
 
 void state_reserved(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 	struct state_alloc body;
-	uint16_t port;
 
 	if (s->state.alloc == NULL)
 		return;
-	body = (struct state_alloc){.made_ms = boot_ms(s, s->now_ms),
-		.user = c->reserved.quota.user,
-		.source = c->reserved.quota.source,
-		.made = c->made,
-		.relay = (uint16_t)turn_relay_map_locate(s->map, s->worker, slot, &port),
-		.kind = STATE_RESERVATION};
-	body.relay_port = port;
+	body = port_body(s, slot);
+	body.user = c->reserved.quota.user;
+	body.source = c->reserved.quota.source;
 	memcpy(body.token, c->reserved.token, sizeof(body.token));
-	alloc_put(s, slot, &body, s->now_ms + left_ms);
+	alloc_put(s, slot, &body, boot_ms(s, s->now_ms + left_ms));
+}
+
+void state_resting(struct turn_shard *s, uint32_t slot)
+{
+	struct state_alloc body;
+
+	if (s->state.alloc == NULL)
+		return;
+	body = port_body(s, slot);
+	alloc_put(s, slot, &body, boot_ms(s, s->now_ms) | STATE_ENDED);
 }
 
 // Gives the slot's record another time. The digest shares a cache line with the word.

@@ -14,6 +14,8 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 void state_refreshed(struct turn_shard *s, uint32_t slot, uint64_t expires_ms);
 // The reservation on a slot, complete except for its timer.
 void state_reserved(struct turn_shard *s, uint32_t slot, uint32_t left_ms);
+// The port of a slot that has had neither in this process rests from now on.
+void state_resting(struct turn_shard *s, uint32_t slot);
 // The slot's allocation or reservation is over.
 void state_ended(struct turn_shard *s, uint32_t slot);
 // A permission, or a channel, with the time that it has left. is_new: more than its time is new.

@@ -282,6 +282,20 @@ static void test_resting(void **state)
 	assert_int_equal(fixture_stats(f()).port_reused_early, 0);
 }
 
+// A port rests over several deaths, and when its allocation or reservation ended while none ran.
+static void test_resting_on(void **state)
+{
+	pair();
+	config.quarantine_s = 60;
+	restart_again(&r, &config, 600000);
+	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_EXPIRED], 2);
+	assert_int_equal(r.adopted.resting, 3);
+	restart_again(&r, &config, 59999);
+	assert_int_equal(r.adopted.resting, 3);
+	restart_again(&r, &config, 60000);
+	assert_int_equal(r.adopted.resting, 0);
+}
+
 static void test_usage(void **state)
 {
 	struct turn_usage before, after;
@@ -338,6 +352,7 @@ int main(void)
 		T(test_reservation),
 		T(test_reservation_lapses),
 		T(test_resting),
+		T(test_resting_on),
 		T(test_usage),
 		T(test_keep),
 		T(test_often),
