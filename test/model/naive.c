@@ -334,6 +334,29 @@ const char *naive_judge(struct naive *n, const struct op *op, const struct outco
 
 // --- time, and the whole
 
+void naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted)
+{
+	naive_clock(n, now_ms, wall_s);
+	n->adopted = adopted;
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
+		struct naive_hold *h = &n->hold[i];
+
+		if (h->used && !naive_live(n, h))
+			naive_release(n, h);
+		if (!h->used || h->reservation)
+			continue;
+		// An Allocate that comes again is answered without its token. Of what was relayed,
+		// whole batches of 64 datagrams and of 64 KiB are known.
+		h->has_token = false;
+		memset(h->token, 0, sizeof(h->token));
+		for (unsigned int leg = 0; leg < 2; leg++) {
+			h->usage.leg[leg].datagrams &= ~UINT64_C(63);
+			h->usage.leg[leg].bytes &= ~UINT64_C(0xffff);
+		}
+	}
+	naive_rest_anew(n);
+}
+
 void naive_swept(struct naive *n)
 {
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {

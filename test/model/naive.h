@@ -58,6 +58,7 @@ struct naive {
 	// newest transaction id.
 	uint64_t refused[TURN_REFUSAL_END], fresh[TURN_REFUSAL_END];
 	uint32_t last_tid;
+	uint64_t adopted; // by naive_restarted
 };
 
 // A set of answers or drops that are allowed.
@@ -69,6 +70,9 @@ struct naive_set {
 void naive_init(struct naive *n, const struct model_world *w, uint64_t now_ms, uint64_t wall_s);
 // Moves the clocks.
 void naive_clock(struct naive *n, uint64_t now_ms, uint64_t wall_s);
+// Tells that the process has died and another one has taken up what it left, at this time. adopted:
+// how many allocations it has taken up, or told to have ended.
+void naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted);
 // Tells that the server has swept all that was due.
 void naive_swept(struct naive *n);
 // Judges the outcome of an op. Returns NULL when the RFC allows it, else what is wrong.
@@ -90,6 +94,8 @@ bool naive_live(const struct naive *n, const struct naive_hold *h);
 struct naive_hold *naive_holder(struct naive *n, const struct endpoint *e);
 // Ends a hold; its port becomes free.
 void naive_release(struct naive *n, struct naive_hold *h);
+// Ports that may be resting do so anew from now, or go on as they were.
+void naive_rest_anew(struct naive *n);
 // Adds the error codes that a lack of ports or of quota allows. Clears *success where an Allocate
 // cannot succeed.
 void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success);

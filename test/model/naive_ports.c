@@ -97,6 +97,17 @@ static bool was_never_used(const struct naive_port *p)
 	return p->hi_ms == 0;
 }
 
+void naive_rest_anew(struct naive *n)
+{
+	for (unsigned int family = 0; family < 2; family++)
+		for (unsigned int i = 0; i < MODEL_PORTS; i++) {
+			struct naive_port *p = &n->port[family][i];
+
+			if (!was_never_used(p) && !is_past(n, p->hi_ms, rest_ms(n)))
+				p->hi_ms = n->now_ms;
+		}
+}
+
 void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success)
 {
 	struct endpoint e = {.addr = n->config->relay[op->family == 2 ? 1 : 0]};

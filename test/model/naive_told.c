@@ -123,7 +123,8 @@ const char *naive_judge_told(struct naive *n, const struct op *op, const struct 
 	if (op->tid > n->last_tid)
 		n->last_tid = op->tid;
 	if (wrong == NULL &&
-		(t->made != after.allocations_total || t->made - ended != after.allocations))
+		(t->made != after.allocations_total ||
+			t->made + n->adopted - ended != after.allocations))
 		wrong = "other allocations told than there are";
 	if (wrong == NULL && after.allocations_total != before->allocations_total)
 		wrong = judge_made(n, op, o, t);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random operations with time jumps on one shard. A naive model of RFC 8656 judges each of them.
+// Random operations with time jumps and restarts on one shard. A naive model of RFC 8656 judges each of them.
 // TEST_SEED=n repeats a run, TEST_OPS=n sets its length.
 #include "naive.h"
+#include "restart_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +10,28 @@
 #define OPS 400000
 #define WORLDS 40 // configurations a run goes through
 #define LISTING_EVERY 64
+#define RESTART_EVERY 500
 
 struct run {
 	struct model_world w;
-	struct fixture f;
+	struct restart s;
 	struct naive n;
+	struct fixture_told told; // of servers that are gone
 	struct test_rand rand; // of the run itself: chooses seeds of worlds, and time jumps
-	uint64_t ops, early;
+	uint64_t ops, early, restarts, taken_up;
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
 	uint64_t refused[TURN_REFUSAL_END];
 };
 
+static struct fixture *f_of(struct run *r)
+{
+	return &r->s.worker[0];
+}
+
 static void complain(const struct run *r, const struct op *op, const char *wrong)
 {
-	printf("%s, at operation %llu, %llu ms after the start\n", wrong,
-		(unsigned long long)r->ops, (unsigned long long)(r->f.now_ms - FIXTURE_NOW_MS));
+	printf("%s, at operation %llu, at %llu ms\n", wrong, (unsigned long long)r->ops,
+		(unsigned long long)r->s.boot_ms);
 	if (op != NULL)
 		model_print(&r->w, op);
 	fail_msg("%s", wrong);
@@ -41,7 +49,7 @@ static uint64_t pick_jump(struct run *r)
 	if (dice < 1980)
 		return test_rand_below(&r->rand, 40);
 	if (dice < 1990 && edge != UINT64_MAX)
-		return edge - r->f.now_ms + test_rand_below(&r->rand, 3) - 1;
+		return edge - r->s.boot_ms + test_rand_below(&r->rand, 3) - 1;
 	if (dice < 1998)
 		return test_rand_below(&r->rand, 20000);
 	if (dice < 1999)
@@ -51,37 +59,37 @@ static uint64_t pick_jump(struct run *r)
 
 static void step_clock(struct run *r)
 {
-	fixture_advance(&r->f, pick_jump(r));
-	naive_clock(&r->n, r->f.now_ms, r->f.wall_s);
+	restart_advance(&r->s, pick_jump(r));
+	naive_clock(&r->n, r->s.boot_ms, r->s.wall_s);
 	// Sweeping may lag; what has expired is gone even so.
-	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(r->f.shard))
+	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(f_of(r)->shard))
 		naive_swept(&r->n);
 }
 
 static void route(struct run *r, const struct op *op)
 {
 	uint8_t *datagram = malloc(MODEL_DATAGRAM);
-	struct turn_burst *b = &r->f.burst;
+	struct turn_burst *b = &f_of(r)->burst;
 	uint16_t len;
 
 	assert_non_null(datagram);
-	len = model_encode(&r->w, &r->f, op, datagram);
+	len = model_encode(&r->w, f_of(r), op, datagram);
 	datagram = realloc(datagram, len > 0 ? len : 1); // reads beyond the end are found by ASan
 	assert_non_null(datagram);
-	free(r->f.datagram);
-	r->f.datagram = datagram;
-	model_view(&r->w, &r->f, op, &b->view[0]);
+	free(f_of(r)->datagram);
+	f_of(r)->datagram = datagram;
+	model_view(&r->w, f_of(r), op, &b->view[0]);
 	b->view[0].data = datagram;
 	b->view[0].len = len;
 	b->n = 1;
-	turn_route_one(r->f.shard, b);
+	turn_route_one(f_of(r)->shard, b);
 }
 
-static uint64_t early_count(const struct run *r)
+static uint64_t early_count(struct run *r)
 {
 	struct turn_stats stats;
 
-	turn_shard_stats(r->f.shard, &stats);
+	turn_shard_stats(f_of(r)->shard, &stats);
 	return stats.port_reused_early;
 }
 
@@ -89,22 +97,23 @@ static void step(struct run *r)
 {
 	const struct op op = model_op(&r->w);
 	const uint64_t early = early_count(r);
-	const struct turn_stats before = fixture_stats(&r->f);
+	const struct turn_stats before = fixture_stats(f_of(r));
 	struct outcome o;
 	const char *wrong;
 
 	route(r, &op);
-	wrong = model_decode(&r->w, &r->f, 0, &op, &o);
+	wrong = model_decode(&r->w, f_of(r), 0, &op, &o);
 	r->n.early = 0;
 	if (wrong == NULL)
 		wrong = naive_judge(&r->n, &op, &o);
 	if (wrong == NULL)
-		wrong = naive_judge_told(&r->n, &op, &o, &before, &r->f);
+		wrong = naive_judge_told(&r->n, &op, &o, &before, f_of(r));
 	if (wrong == NULL && r->n.early >= 0 && (early_count(r) > early) != (r->n.early == 1))
 		wrong = "port_reused_early counts wrong";
 	r->early += early_count(r) - early;
 	if (wrong == NULL && r->ops % LISTING_EVERY == 0)
-		wrong = naive_judge_listing(&r->n, r->f.shard, turn_quota_total(r->f.quota));
+		wrong = naive_judge_listing(
+			&r->n, f_of(r)->shard, turn_quota_total(f_of(r)->quota));
 	if (wrong != NULL)
 		complain(r, &op, wrong);
 	model_learn(&r->w, &op, &o);
@@ -123,20 +132,53 @@ static void sum_up(struct run *r)
 	r->indications += r->n.indications;
 }
 
+static void told_add(struct run *r)
+{
+	const struct fixture_told *t = &f_of(r)->told;
+
+	r->told.made += t->made;
+	for (unsigned int i = 0; i < TURN_END_END; i++)
+		r->told.ended[i] += t->ended[i];
+	for (unsigned int i = 0; i < TURN_REFUSAL_END; i++)
+		r->told.refused[i] += t->refused[i];
+}
+
+// Now and then the process goes, and another one takes up what it leaves.
+static void step_restart(struct run *r)
+{
+	const struct turn_state_adopted *a = &r->s.adopted;
+
+	if (test_rand_below(&r->rand, RESTART_EVERY) != 0)
+		return;
+	turn_shard_keep(f_of(r)->shard);
+	told_add(r);
+	restart_again(&r->s, &r->w.config, pick_jump(r));
+	r->restarts++;
+	r->taken_up += a->allocations;
+	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
+		if (i != TURN_STATE_LOST_EXPIRED && a->lost[i] != 0)
+			complain(r, NULL, turn_state_loss_text(i));
+	naive_restarted(&r->n, r->s.boot_ms, r->s.wall_s,
+		a->allocations + a->lost[TURN_STATE_LOST_EXPIRED]);
+}
+
 static void run_world(struct run *r, uint64_t ops)
 {
 	const uint64_t end = r->ops + ops;
 	const char *wrong;
 
 	model_world_init(&r->w, test_rand(&r->rand));
-	fixture_open(&r->f, &r->w.config, test_rand(&r->rand));
-	naive_init(&r->n, &r->w, r->f.now_ms, r->f.wall_s);
+	restart_open(&r->s, &r->w.config, test_rand(&r->rand));
+	r->told = (struct fixture_told){0};
+	naive_init(&r->n, &r->w, r->s.boot_ms, r->s.wall_s);
 	while (r->ops < end) {
 		step_clock(r);
+		step_restart(r);
 		step(r);
 	}
-	fixture_close(&r->f); // finds what is left in the quota
-	wrong = naive_judge_end(&r->n, &r->f.told);
+	restart_close(&r->s); // finds what is left in the quota
+	told_add(r);
+	wrong = naive_judge_end(&r->n, &r->told);
 	if (wrong != NULL)
 		complain(r, NULL, wrong);
 	sum_up(r);
@@ -191,6 +233,8 @@ static void check_coverage(const struct run *r)
 	       "early\n",
 		(unsigned long long)r->ops, (unsigned long long)r->relayed,
 		(unsigned long long)r->indications, (unsigned long long)r->early);
+	printf("  %llu restarts, %llu allocations taken up\n", (unsigned long long)r->restarts,
+		(unsigned long long)r->taken_up);
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		printf("  answer %3u: %llu\n", codes[i], (unsigned long long)r->errors[codes[i]]);
 	for (unsigned int d = 1; d < TURN_DROP_END; d++)
@@ -210,6 +254,7 @@ static void check_coverage(const struct run *r)
 	assert_true(r->relayed > r->ops / 50);
 	assert_true(r->indications > 0 && r->indications < r->relayed);
 	assert_true(r->early > 0);
+	assert_true(r->taken_up > r->restarts);
 }
 
 static void test_model(void **state)
