@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random operations with time jumps and restarts on one shard. A naive model of RFC 8656 judges each of them.
-// TEST_SEED=n repeats a run, TEST_OPS=n sets its length.
+// Random operations on one shard, with time jumps and restarts. A naive model of RFC 8656 judges
+// each of them. TEST_SEED=n repeats a run, TEST_OPS=n sets its length.
 #include "naive.h"
 #include "restart_world.h"
 

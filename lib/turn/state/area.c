@@ -84,8 +84,7 @@ size_t turn_state_size(const struct turn_config *c, const struct turn_relay_map 
 	return h.size;
 }
 
-// Over the header and the tables: all that stands from the start on.
-static uint64_t header_check(const struct state_header *h)
+uint64_t state_header_check(const struct state_header *h)
 {
 	static const struct hash_key key = {{0x7274730a, 0x61746573, 0x0d0a1a0a, 1}};
 	const uint64_t tables = h->parts_at + h->workers * sizeof(struct state_part);
@@ -120,7 +119,7 @@ struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n)
 	h->keys = *n->keys;
 	csprng_bytes(n->rng, &h->record_key, sizeof(h->record_key));
 	turn_state_clock(a, n->boot_ms, n->clock_ms);
-	h->check = header_check(h);
+	h->check = state_header_check(h);
 	return a;
 }
 
@@ -176,7 +175,7 @@ static bool header_fits(const struct state_header *h)
 		!lies_in(h, h->listeners_at, sizeof(struct state_listener), h->nb_listeners) ||
 		!lies_in(h, h->relay_at, sizeof(struct addr), h->nb_relay) ||
 		!lies_in(h, h->parts_at, sizeof(struct state_part), h->workers) ||
-		header_check(h) != h->check || h->version[sizeof(h->version) - 1] != 0)
+		state_header_check(h) != h->check || h->version[sizeof(h->version) - 1] != 0)
 		return false;
 	for (unsigned int w = 0; w < h->workers; w++)
 		if (!part_fits(h, state_part(h, w)))

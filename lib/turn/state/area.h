@@ -6,6 +6,9 @@
 
 // Makes a shard write to its part of an area. The rest of the shard's memory is set up.
 void state_open(struct turn_shard *s, struct turn_state *area);
+// What stands in header.check: over the header and the tables, which lie within the area, all that
+// stands from the start on.
+uint64_t state_header_check(const struct state_header *h);
 // Something at a place in an area that turn_state_check has found good, or that is being made.
 static inline const void *state_at(const struct state_header *h, uint64_t at)
 {
