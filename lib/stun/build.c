@@ -21,9 +21,9 @@ static void header_write(uint8_t *buf, uint16_t type, uint16_t len, const uint8_
 	memcpy(buf + 8, tid, STUN_TID_LEN);
 }
 
-// Writes the XOR form of an address (RFC 8489 14.2) and returns its length, 8 or 20. mask is the
-// header from the cookie on.
-static size_t xor_addr_write(uint8_t *value, const struct endpoint *e, const uint8_t *mask)
+// Writes an address, XORed with mask, and returns its length, 8 or 20. mask is the header from the
+// cookie on for the form of RFC 8489 14.2, zeros for that of 14.1.
+static size_t addr_write(uint8_t *value, const struct endpoint *e, const uint8_t *mask)
 {
 	const bool v4 = addr_is_v4(&e->addr);
 	const uint8_t *const ip = v4 ? &e->addr.b[12] : e->addr.b;
@@ -92,7 +92,16 @@ void stun_put_xor_addr(struct stun_writer *w, enum stun_attr a, const struct end
 	uint8_t *const p = attr_append(w, a, addr_is_v4(&e->addr) ? 8 : 20);
 
 	if (p != NULL)
-		xor_addr_write(p, e, w->buf + 4);
+		addr_write(p, e, w->buf + 4);
+}
+
+void stun_put_addr(struct stun_writer *w, enum stun_attr a, const struct endpoint *e)
+{
+	static const uint8_t zeros[16];
+	uint8_t *const p = attr_append(w, a, addr_is_v4(&e->addr) ? 8 : 20);
+
+	if (p != NULL)
+		addr_write(p, e, zeros);
 }
 
 void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason)
@@ -156,7 +165,7 @@ uint16_t stun_data_indication(uint8_t *buf, const uint8_t tid[STUN_TID_LEN],
 		(uint16_t)(front - STUN_HEADER_LEN + padded(payload_len)), tid);
 	store_be16(attr, wire_type[STUN_XOR_PEER_ADDRESS]);
 	store_be16(attr + 2, (uint16_t)addr_len);
-	xor_addr_write(attr + ATTR_HEADER_LEN, peer, buf + 4);
+	addr_write(attr + ATTR_HEADER_LEN, peer, buf + 4);
 	store_be16(data_attr, wire_type[STUN_DATA_ATTR]);
 	store_be16(data_attr + 2, payload_len);
 	return (uint16_t)front;

@@ -54,6 +54,7 @@ enum stun_method {
 	X(STUN_XOR_MAPPED_ADDRESS, 0x0020)       \
 	X(STUN_RESERVATION_TOKEN, 0x0022)        \
 	X(STUN_PASSWORD_ALGORITHMS, 0x8002)      \
+	X(STUN_ALTERNATE_DOMAIN, 0x8003)         \
 	X(STUN_ICMP, 0x8004)                     \
 	X(STUN_SOFTWARE, 0x8022)                 \
 	X(STUN_ALTERNATE_SERVER, 0x8023)         \
@@ -199,6 +200,8 @@ void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t
 void stun_put_u32(struct stun_writer *w, enum stun_attr a, uint32_t value);
 // Appends an XOR-*-ADDRESS (RFC 8489 14.2); the address decides about the family.
 void stun_put_xor_addr(struct stun_writer *w, enum stun_attr a, const struct endpoint *e);
+// Appends an address in the plain form of MAPPED-ADDRESS (RFC 8489 14.1).
+void stun_put_addr(struct stun_writer *w, enum stun_attr a, const struct endpoint *e);
 // Appends an ERROR-CODE. code is 300..699, anything else counts as overflow; reason may be "".
 void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason);
 // Appends MESSAGE-INTEGRITY (alg MD5) or MESSAGE-INTEGRITY-SHA256 (alg SHA256) over everything so

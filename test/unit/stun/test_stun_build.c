@@ -173,6 +173,20 @@ static void test_xor_addr_published(void **state)
 		0xb5, 0xbe, 0xd2, 0xb9, 0xd9);
 }
 
+// RFC 8489 14.1, figure 5: a zero, the family, the port, the address; nothing is XORed.
+static void test_addr(void **state)
+{
+	struct endpoint e4 = {.port = 3478}, e6 = {.port = 5349};
+
+	assert_int_equal(addr_parse("192.0.2.1", &e4.addr), 0);
+	assert_int_equal(addr_parse("2001:db8:1234:5678:11:2233:4455:6677", &e6.addr), 0);
+	ASSERT_ATTR(stun_put_addr(&w, STUN_ALTERNATE_SERVER, &e4), 0x80, 0x23, 0, 8, 0x00, 0x01,
+		0x0d, 0x96, 192, 0, 2, 1);
+	ASSERT_ATTR(stun_put_addr(&w, STUN_ALTERNATE_SERVER, &e6), 0x80, 0x23, 0, 20, 0x00, 0x02,
+		0x14, 0xe5, 0x20, 0x01, 0x0d, 0xb8, 0x12, 0x34, 0x56, 0x78, 0x00, 0x11, 0x22, 0x33,
+		0x44, 0x55, 0x66, 0x77);
+}
+
 static void test_xor_addr_round_trip(void **state)
 {
 	struct test_rand rnd = test_rand_start("xor_addr_round_trip");
@@ -484,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_error_code),
 		cmocka_unit_test(test_error_code_refused),
+		cmocka_unit_test(test_addr),
 		cmocka_unit_test(test_xor_addr_published),
 		cmocka_unit_test(test_xor_addr_round_trip),
 		cmocka_unit_test(test_rebuild_longterm),
