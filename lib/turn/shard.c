@@ -265,6 +265,11 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 	s->policy = p;
 }
 
+void turn_shard_set_drain(struct turn_shard *s, const struct turn_drain *d)
+{
+	s->drain = d;
+}
+
 // Called when an allocation's timer fires: the allocation has expired, or one of its permissions or
 // channels has. Returns how many objects were looked at.
 static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)

@@ -70,6 +70,13 @@
 	X(TURN_REFUSED_PEER_FAMILY, 443, "peer-family", "",                                        \
 		"peer, or asked family, is not of the allocation's family",                        \
 		"usual with clients that try all candidates")                                      \
+	X(TURN_REFUSED_ALTERNATE, 300, "alternate", "",                                            \
+		"this box drains, and the client was sent to one of drain.alternates",             \
+		"a client that does not come through there: see that server, and whether the "     \
+		"client follows a 300")                                                            \
+	X(TURN_REFUSED_DRAINING, 508, "draining", "Draining",                                      \
+		"this box drains, and drain.alternates has none of the client's family",           \
+		"name one there, or end the drain: slipringctl undrain")                           \
 	X(TURN_REFUSED_QUOTA_USER, 486, "quota-user", "",                                          \
 		"the user has as many allocations as limits.per-user allows",                      \
 		"raise the limit, or look for clients that leave allocations behind")              \

@@ -13,6 +13,7 @@
 struct csprng;
 struct stun_crypto;
 struct turn_line;
+struct turn_drain;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
@@ -87,6 +88,9 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s);
 bool turn_shard_expire(struct turn_shard *s);
 // Makes the shard use another policy, which must stay alive until it is replaced in turn.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
+// Makes the shard refuse new allocations with what d tells; NULL, as at first: it makes them. d
+// must stay alive until it is replaced.
+void turn_shard_set_drain(struct turn_shard *s, const struct turn_drain *d);
 
 // Tells of a connection or session that the worker has refused, one that has no allocation: an
 // event TURN_EVENT_CONNECTION, folded by source and reason as refused requests are. why is below

@@ -165,6 +165,8 @@ struct outcome {
 	uint16_t channel; // 0: sent to a peer, or in a Data indication
 	bool data_indication, df;
 	struct endpoint peer; // that the Data indication names
+	struct endpoint alternate[2]; // that a 300 names
+	unsigned int nb_alternates;
 	const uint8_t *payload;
 	uint16_t len;
 };

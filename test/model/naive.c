@@ -69,6 +69,35 @@ static uint32_t lifetime(const struct naive *n, const struct op *op)
 	return asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
 }
 
+// The alternate of the family by which a client comes; NULL when there is none.
+static const struct turn_alternate *alternate_of(const struct naive *n, const struct op *op)
+{
+	const bool is_v4 = addr_is_v4(&n->w->client[op->client].at.addr);
+
+	for (unsigned int i = 0; i < n->nb_alternates; i++)
+		if (addr_is_v4(&n->alternate[i].addr) == is_v4)
+			return &n->alternate[i];
+	return NULL;
+}
+
+// RFC 8489 10: first the one of the client's family, then that of the other. Each has the port that
+// the client came to.
+static const char *judge_alternates(
+	const struct naive *n, const struct op *op, const struct outcome *o)
+{
+	const struct turn_alternate *a = alternate_of(n, op);
+	const uint16_t port = n->config->listeners[n->w->client[op->client].listener].at.port;
+
+	if (o->nb_alternates != n->nb_alternates)
+		return "other alternates than there are";
+	for (unsigned int i = 0; i < o->nb_alternates; i++) {
+		if (!addr_eq(&o->alternate[i].addr, &a->addr) || o->alternate[i].port != port)
+			return "another alternate than the client's";
+		a = a == n->alternate ? n->alternate + 1 : n->alternate;
+	}
+	return NULL;
+}
+
 // Error codes of Allocate in the order of RFC 8656 7.2. A malformed attribute may be found at any
 // step.
 static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *may)
@@ -88,6 +117,8 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 		return naive_may(may, 442);
 	if (op->has_token && (op->even >= 0 || op->family != 0))
 		return naive_may(may, 400);
+	if (n->draining && op->family <= 2)
+		return naive_may(may, alternate_of(n, op) != NULL ? 300 : 508);
 	if (op->has_token) {
 		r = reservation(n, op->token);
 		if (r == NULL)
@@ -281,6 +312,8 @@ static const char *judge_request(struct naive *n, const struct op *op, const str
 		return text;
 	}
 	n->errors[o->code]++;
+	if (o->code == 300)
+		return judge_alternates(n, op, o);
 	if (o->code != 0 || op->kind == OP_BINDING)
 		return NULL;
 	n->successes++;

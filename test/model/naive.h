@@ -8,6 +8,7 @@
 #pragma once
 
 #include "model.h"
+#include "turn_drain.h"
 
 #define NAIVE_HOLDS 128
 #define NAIVE_RECORDS 64
@@ -52,6 +53,10 @@ struct naive {
 	uint64_t now_ms, wall_s;
 	struct naive_hold hold[NAIVE_HOLDS];
 	struct naive_port port[2][MODEL_PORTS]; // by family (IPv4 first) and number
+	// Whether the server drains, and where to: to nobody, by one family, by both.
+	bool draining;
+	struct turn_alternate alternate[2];
+	unsigned int nb_alternates;
 	int early; // last Allocate reused a port early: 1 = surely, 0 = surely not, -1 = unsure
 	uint64_t successes, errors[700], drops[TURN_DROP_END], relayed, indications;
 	// Refused requests by reason, and those of them that were not sent again. last_tid is the

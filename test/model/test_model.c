@@ -17,7 +17,8 @@ struct run {
 	struct restart s;
 	struct naive n;
 	struct fixture_told told; // of servers that are gone
-	struct test_rand rand; // of the run itself: chooses seeds of worlds, and time jumps
+	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, drains
+	struct turn_drain *drain;
 	uint64_t ops, early, restarts, taken_up;
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
 	uint64_t refused[TURN_REFUSAL_END];
@@ -64,6 +65,39 @@ static void step_clock(struct run *r)
 	// Sweeping may lag; what has expired is gone even so.
 	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(f_of(r)->shard))
 		naive_swept(&r->n);
+}
+
+// The end of a drain; a shard that goes on has been told.
+static void no_drain(struct run *r)
+{
+	turn_drain_free(r->drain);
+	r->drain = NULL;
+	r->n.draining = false;
+}
+
+// Now and then the server drains for a while, with the alternates that it has then.
+static void step_drain(struct run *r)
+{
+	static const char *const alternates[2] = {"203.0.113.9", "2001:db8:9::9"};
+	struct naive *n = &r->n;
+	struct turn_drain *old = r->drain;
+
+	if (test_rand_below(&r->rand, n->draining ? 100 : 1000) != 0)
+		return;
+	n->draining = !n->draining;
+	n->nb_alternates = 0;
+	r->drain = NULL;
+	if (n->draining) {
+		const uint32_t which = test_rand_below(&r->rand, 4);
+
+		for (unsigned int i = 0; i < 2; i++)
+			if ((which & 1u << i) != 0)
+				addr_parse(alternates[i], &n->alternate[n->nb_alternates++].addr);
+		r->drain = turn_drain_create(n->alternate, n->nb_alternates);
+		assert_non_null(r->drain);
+	}
+	turn_shard_set_drain(f_of(r)->shard, r->drain);
+	turn_drain_free(old);
 }
 
 static void route(struct run *r, const struct op *op)
@@ -160,6 +194,7 @@ static void step_restart(struct run *r)
 			complain(r, NULL, turn_state_loss_text(i));
 	naive_restarted(&r->n, r->s.boot_ms, r->s.wall_s,
 		a->allocations + a->lost[TURN_STATE_LOST_EXPIRED]);
+	no_drain(r); // it is of a process
 }
 
 static void run_world(struct run *r, uint64_t ops)
@@ -174,8 +209,10 @@ static void run_world(struct run *r, uint64_t ops)
 	while (r->ops < end) {
 		step_clock(r);
 		step_restart(r);
+		step_drain(r);
 		step(r);
 	}
+	no_drain(r);
 	restart_close(&r->s); // finds what is left in the quota
 	told_add(r);
 	wrong = naive_judge_end(&r->n, &r->told);
@@ -221,7 +258,7 @@ static void check_refusals(const struct run *r)
 static void check_coverage(const struct run *r)
 {
 	static const unsigned int codes[] = {
-		0, 400, 401, 403, 420, 437, 438, 440, 441, 442, 443, 486, 508};
+		0, 300, 400, 401, 403, 420, 437, 438, 440, 441, 442, 443, 486, 508};
 	static const enum turn_drop not_here[] = {TURN_OK, TURN_DROP_UNAUTHENTICATED_RATE,
 		TURN_DROP_GUESS_RATE, TURN_DROP_BINDING_RATE, TURN_DROP_INTERNAL,
 		TURN_DROP_PEER_OVERSIZE, TURN_DROP_SHARED_SHARE, TURN_DROP_SHARED_UNKNOWN_PEER,

@@ -420,6 +420,25 @@ static const char *read_success(
 	return NULL;
 }
 
+// ALTERNATE-SERVER has the form of MAPPED-ADDRESS: a zero, the family, port and address (RFC 8489
+// 14.1, 14.15). These worlds have no TLS, so there is no name.
+static const char *read_alternates(const struct stun_msg *m, struct outcome *o)
+{
+	uint16_t pos = 0, off, alen;
+
+	while (stun_next(m, STUN_ALTERNATE_SERVER, &pos, &off, &alen)) {
+		const uint8_t *v = m->data + off;
+
+		if (o->nb_alternates == 2)
+			return "300 with more than two alternates";
+		if (v[0] != 0 || alen != (v[1] == 1 ? 8 : 20) || v[1] < 1 || v[1] > 2)
+			return "300 with an ALTERNATE-SERVER that is malformed";
+		o->alternate[o->nb_alternates++] = (struct endpoint){
+			v[1] == 1 ? addr_from_v4(v + 4) : addr_from_v6(v + 4), load_be16(v + 2)};
+	}
+	return stun_has(m, STUN_ALTERNATE_DOMAIN) ? "300 with a name for TLS" : NULL;
+}
+
 static const char *read_error(struct model_world *w, struct fixture *f, const struct stun_msg *m,
 	const struct op *op, struct outcome *o)
 {
@@ -439,6 +458,8 @@ static const char *read_error(struct model_world *w, struct fixture *f, const st
 	}
 	if (o->code == 420 && check_unknown(m) != NULL)
 		return check_unknown(m);
+	if (o->code == 300 && read_alternates(m, o) != NULL)
+		return "300 with alternates that are none";
 	// Malformed, not wrongly signed: nobody has been authenticated.
 	if (o->code == 400 && op->sign != SIGN_GOOD)
 		return stun_has(m, STUN_NONCE) || is_signed ? "400 with NONCE or integrity" : NULL;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
+#include "requests/drain.h"
 #include "requests/method.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
@@ -262,6 +263,8 @@ enum turn_refusal method_allocate(struct turn_request *r)
 	if (r->slot != TURN_NONE)
 		return allocate_again(r);
 	why = allocate_wanted(r, &w);
+	if (why == TURN_GRANTED)
+		why = drain_refusal(r);
 	if (why != TURN_GRANTED)
 		return why;
 	// nobody can have a shared port for themselves, still less its neighbour

@@ -5,6 +5,7 @@
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
+#include "requests/drain.h"
 #include "requests/method.h"
 #include "route.h"
 #include "shard.h"
@@ -29,6 +30,7 @@ static const struct reason {
 	unsigned int code;
 	const char *text;
 } reasons[] = {
+	{300, "Try Alternate"},
 	{400, "Bad Request"},
 	{403, "Forbidden"},
 	{420, "Unknown Attribute"},
@@ -97,6 +99,8 @@ static void begin_error(struct turn_request *r, enum turn_refusal why, bool sign
 	stun_put_error(&r->w, info->code, signed_ ? phrase_of(info) : "");
 	if (why == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
+	if (why == TURN_REFUSED_ALTERNATE)
+		drain_put(r);
 }
 
 // Appends integrity and fingerprint, and makes the plan. Returns why, or that there is no answer.

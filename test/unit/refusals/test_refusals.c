@@ -5,6 +5,7 @@
 
 #include "addr_text.h"
 #include "stun.h"
+#include "turn_drain.h"
 #include "turn_fixture.h"
 
 static struct fixture f;
@@ -230,6 +231,29 @@ static void transport(void)
 	open();
 	begin_allocate(IPPROTO_TCP);
 	fixture_ask(&f, &ivan);
+}
+
+static void drain_to(const char *addr)
+{
+	const struct turn_alternate other = {.addr = addr_text(addr)};
+	static struct turn_drain *drain;
+
+	open();
+	turn_drain_free(drain);
+	drain = turn_drain_create(&other, 1);
+	turn_shard_set_drain(f.shard, drain);
+	fixture_allocate(&f, &ivan, 4);
+}
+
+static void alternate(void)
+{
+	drain_to("203.0.113.9");
+}
+
+// None of the client's family
+static void draining(void)
+{
+	drain_to("2001:db8::9");
 }
 
 static void second(struct fixture_client *of)
@@ -469,6 +493,8 @@ static const struct refusal {
 	{TURN_REFUSED_FAMILY, family, STUN_ALLOCATE, 440, IVAN, true},
 	{TURN_REFUSED_TRANSPORT, transport, STUN_ALLOCATE, 442, IVAN, true},
 	{TURN_REFUSED_PEER_FAMILY, peer_family, STUN_CREATE_PERMISSION, 443, IVAN, true, "fd99::9"},
+	{TURN_REFUSED_ALTERNATE, alternate, STUN_ALLOCATE, 300, IVAN, true},
+	{TURN_REFUSED_DRAINING, draining, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_QUOTA_USER, quota_user, STUN_ALLOCATE, 486, IVAN, true},
 	{TURN_REFUSED_QUOTA_SOURCE, quota_source, STUN_ALLOCATE, 486, "eve", true},
 	{TURN_REFUSED_QUOTA_TOTAL, quota_total, STUN_ALLOCATE, 486, "eve", true},

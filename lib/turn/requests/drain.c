@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A drain, and whom it sends where: to alternates of the family by which the client came, dealt by
+// a hash of its transport address, so that a request that comes again gets the same answer.
+#include "requests/drain.h"
+
+#include <stdlib.h>
+
+#include "shard.h"
+#include "turn_drain.h"
+
+struct turn_drain {
+	uint32_t nb;
+	struct turn_alternate alternate[];
+};
+
+struct turn_drain *turn_drain_create(const struct turn_alternate *list, uint32_t nb)
+{
+	struct turn_drain *d = calloc(1, sizeof(*d) + nb * sizeof(d->alternate[0]));
+
+	for (; d != NULL && d->nb < nb; d->nb++) {
+		struct turn_alternate *a = &d->alternate[d->nb];
+
+		*a = list[d->nb];
+		if (a->name == NULL)
+			continue;
+		a->name = strdup(a->name);
+		if (a->name == NULL) {
+			turn_drain_free(d);
+			return NULL;
+		}
+	}
+	return d;
+}
+
+void turn_drain_free(struct turn_drain *d)
+{
+	if (d == NULL)
+		return;
+	for (uint32_t i = 0; i < d->nb; i++)
+		free(d->alternate[i].name);
+	free(d);
+}
+
+static enum turn_transport transport_of(const struct turn_request *r)
+{
+	return (enum turn_transport)r->s->listener[r->v->listener].transport;
+}
+
+// Whether the client of a request may speak TLS or DTLS.
+static bool is_secure(const struct turn_request *r)
+{
+	const enum turn_transport over = transport_of(r);
+
+	return over != TURN_OVER_UDP && over != TURN_OVER_TCP;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+// What an alternate has to be: of a family and, if it stands beside another one, with its name. An
+// answer has room for one name.
+struct sought {
+	bool is_v4;
+	const struct turn_alternate *beside;
+};
+
+static bool fits(const struct turn_alternate *a, const struct sought *x)
+{
+	return addr_is_v4(&a->addr) == x->is_v4 &&
+		(x->beside == NULL || same_name(a->name, x->beside->name));
+}
+
+// The alternate for the client of a request, of those that fit; NULL when there is none.
+static const struct turn_alternate *deal(const struct turn_request *r, const struct sought *x)
+{
+	const struct turn_drain *d = r->s->drain;
+	uint32_t nb = 0, nth;
+
+	for (uint32_t i = 0; i < d->nb; i++)
+		nb += fits(&d->alternate[i], x);
+	if (nb == 0)
+		return NULL;
+	nth = (uint32_t)((hash_addr(&r->s->key, &r->v->src, r->v->src_port) >> 32) * nb >> 32);
+	for (uint32_t i = 0;; i++)
+		if (fits(&d->alternate[i], x) && nth-- == 0)
+			return &d->alternate[i];
+}
+
+enum turn_refusal drain_refusal(const struct turn_request *r)
+{
+	const struct sought same = {.is_v4 = addr_is_v4(&r->v->src)};
+
+	if (r->s->drain == NULL)
+		return TURN_GRANTED;
+	return deal(r, &same) != NULL ? TURN_REFUSED_ALTERNATE : TURN_REFUSED_DRAINING;
+}
+
+// Appends ALTERNATE-SERVER. The client keeps its transport (RFC 8489 10). On a listener with both
+// TCP and TLS nobody here knows which one that is, and then its port is like ours.
+static void put_server(struct turn_request *r, const struct turn_alternate *a)
+{
+	const enum turn_transport over = transport_of(r);
+	struct endpoint e = {.addr = a->addr};
+
+	if (over == TURN_OVER_TLS || over == TURN_OVER_DTLS)
+		e.port = a->tls_port;
+	else if (over != TURN_OVER_AUTO)
+		e.port = a->port;
+	if (e.port == 0)
+		e.port = r->s->listener[r->v->listener].at.port;
+	stun_put_addr(&r->w, STUN_ALTERNATE_SERVER, &e);
+}
+
+void drain_put(struct turn_request *r)
+{
+	struct sought x = {.is_v4 = addr_is_v4(&r->v->src)};
+	const struct turn_alternate *first = deal(r, &x), *other;
+
+	put_server(r, first);
+	x.is_v4 = !x.is_v4;
+	x.beside = is_secure(r) ? first : NULL;
+	other = deal(r, &x);
+	if (other != NULL)
+		put_server(r, other);
+	if (is_secure(r) && first->name != NULL)
+		stun_put(&r->w, STUN_ALTERNATE_DOMAIN, first->name, strlen(first->name));
+}
