@@ -10,6 +10,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
+#include "control/drain.h"
 #include "hash.h"
 #include "net.h"
 #include "port.h"
@@ -71,6 +72,7 @@ struct dp {
 	struct turn_policy *policy;
 	unsigned int channel_bytes; // that shards have for each channel
 	struct reload *reload; // under way, or NULL; management lcore
+	struct drain drain;
 	uint8_t boot_key[32]; // of nonces; the same for all policies
 	struct turn_quota *quota; // atomic inside; written by all workers
 	struct stun_crypto *crypto; // mgmt lcore only

@@ -140,6 +140,10 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		hot_take(w, q->hot);
 		a->walk.end = true;
 		break;
+	case DP_ASK_DRAIN:
+		turn_shard_set_drain(w->shard, q->drain);
+		a->walk.end = true;
+		break;
 	case DP_ASK_JUDGE:
 		return answer_judge(w, q, a);
 	case DP_ASK_FAULT:
