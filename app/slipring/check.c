@@ -307,6 +307,18 @@ void check_state(const struct conf *c, struct conf_report *r)
 		conf_tell(r, CONF_ERROR, AT(c, state.file, "state.file"), "%s", error);
 }
 
+// --- draining ------------------------------------------------------------------------------------
+
+// It may still be made before the first change.
+void check_drain(const struct conf *c, struct conf_report *r)
+{
+	const struct conf_drain *d = &c->drain;
+
+	if (d->nb_on_change > 0 && access(d->on_change[0], X_OK) != 0)
+		conf_tell(r, CONF_WARNING, AT(c, drain.on_change, "drain.on-change"),
+			"%s: %s: nobody will be told of a drain", d->on_change[0], strerror(errno));
+}
+
 // --- TLS -----------------------------------------------------------------------------------------
 
 struct tls_ctx {
@@ -347,5 +359,6 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	check_listeners(c, r);
 	check_records(c, r);
 	check_state(c, r);
+	check_drain(c, r);
 	check_tls(c, r);
 }

@@ -28,4 +28,5 @@ void check_namespaces(const struct conf *c, const char *netns, struct conf_repor
 void check_listeners(const struct conf *c, struct conf_report *r);
 void check_records(const struct conf *c, struct conf_report *r);
 void check_state(const struct conf *c, struct conf_report *r);
+void check_drain(const struct conf *c, struct conf_report *r);
 void check_tls(const struct conf *c, struct conf_report *r);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "addr.h"
+#include "conf_drain.h"
 #include "conf_log.h"
 #include "conf_state.h"
 #include "conf_watch.h"
@@ -244,6 +245,7 @@ struct conf {
 	struct conf_log log;
 	struct conf_records records; // turn.interim_s belongs to it
 	struct conf_control control;
+	struct conf_drain drain;
 	struct conf_state state;
 	struct conf_watch watch; // watchdog:
 	struct conf_crash crash;

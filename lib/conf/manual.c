@@ -18,6 +18,9 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_SIZE:
 		fprintf(out, "bytes, %u to %u, or with `K`, `M`, `G`", k->min, k->max);
 		break;
+	case CONF_TIME:
+		fprintf(out, "seconds, %u to %u, or with `s`, `m`, `h`, `d`", k->min, k->max);
+		break;
 	case CONF_DSCP:
 		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
 		break;
@@ -40,6 +43,7 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_PORT_ADDRS:
 	case CONF_PREFIXES:
 	case CONF_NAT64:
+	case CONF_COMMAND:
 	case CONF_SERVICES:
 	case CONF_SECRET_FILES:
 		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);

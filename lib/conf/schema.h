@@ -15,6 +15,7 @@ enum conf_type {
 	CONF_TEXTS,
 	CONF_NUMBER,
 	CONF_SIZE, // bytes: a number, with K, M or G behind it
+	CONF_TIME, // seconds: a number, with s, m, h or d behind it
 	CONF_BOOL,
 	CONF_CHOICE,
 	CONF_ADDR,
@@ -32,6 +33,7 @@ enum conf_type {
 	CONF_HEX, // into a struct stun_key
 	CONF_SECRET_FILE, // a file's name; the field gets what is in it, and is another key's, too
 	CONF_SECRET_FILES, // a list of them
+	CONF_COMMAND, // a program and its arguments: a list, or one text with blanks between them
 	CONF_SERVICES, // tcp/22, tcp-to/179, udp/161, udp-to/53, icmp, icmp-to
 };
 
@@ -42,6 +44,7 @@ struct conf_choice {
 
 #define CONF_REQUIRED 1 // no default
 #define CONF_WORD 2 // text that holds letters, digits and ._- only
+#define CONF_SHORT 4 // an entry of CONF_ITEMS may be the value of its first key alone
 
 struct conf_key {
 	const char *path; // "ports[].name"

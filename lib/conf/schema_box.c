@@ -100,6 +100,39 @@ CONF_AREAS(AREA)
 {"crash.keep", CONF_NUMBER, ONE(conf, crash.keep), RANGE(1, 1000), .def = "10",
 	.help = "How many are kept; the oldest goes."},
 
+{"drain", CONF_SECTION, .help = "A drain empties the box (`slipringctl drain`, SIGUSR1): new "
+	"allocations are refused, live ones go on, and at the end the process exits "
+	"([operations.md](operations.md))."},
+{"drain.alternates", CONF_ITEMS, MANY(conf, drain.alternates, drain.nb_alternates),
+	.flags = CONF_SHORT, RANGE(0, 64), .help = "Servers that take the clients: they are told "
+	"one in a 300, of the family by which they come (and one of the other), dealt by a hash of "
+	"the client. Where there is none of its family, a client gets 508. An entry may be its "
+	"`address` alone. The users must be known there, too."},
+{"drain.alternates[].address", CONF_ADDR, ONE(turn_alternate, addr), REQUIRED,
+	.help = "Where clients reach it: an external address, if the network translates."},
+{"drain.alternates[].port", CONF_NUMBER, ONE(turn_alternate, port), RANGE(1, 65535),
+	.help = "Its port for UDP and TCP. Without it: that of the listener by which the client "
+	"has come."},
+{"drain.alternates[].tls-port", CONF_NUMBER, ONE(turn_alternate, tls_port), RANGE(1, 65535),
+	.help = "Its port for TLS and DTLS. Without it: that of the listener. Clients of a "
+	"listener with `transport: auto` are always told the listener's."},
+{"drain.alternates[].name", CONF_TEXT, ONE(turn_alternate, name), RANGE(1, 253),
+	.help = "The DNS name in its certificate, which clients of TLS and DTLS are told "
+	"(ALTERNATE-DOMAIN). Without it: its certificate has a name of this server's."},
+{"drain.deadline", CONF_TIME, ONE(conf, drain.deadline_s), RANGE(0, 2592000), .def = "1h",
+	.help = "How long a drain lasts at most, unless it is ordered with another one. Then the "
+	"process exits, and what allocations are left end. 0 = no limit."},
+{"drain.below", CONF_NUMBER, ONE(conf, drain.below), RANGE(0, 16777216), .def = "0",
+	.help = "A drain ends when there are no more allocations than this."},
+{"drain.on-change", CONF_COMMAND, MANY(conf, drain.on_change, drain.nb_on_change), RANGE(0, 32),
+	.help = "A program that is told of each change: `ready` once the box serves, `draining`, "
+	"and `ready` again after `slipringctl undrain`. The word is its last argument and "
+	"`SLIPRING_STATE`. As text it is parted at blanks; a list takes words as they are, as in "
+	"`[/bin/sh, -c, 'logger $0']`. A process of its own, that is made before the file is "
+	"read, runs it as the same user, without capabilities."},
+{"drain.on-change-timeout", CONF_TIME, ONE(conf, drain.on_change_s), RANGE(1, 3600),
+	.def = "30", .help = "After it the program is killed, and the log says so."},
+
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
 {"debug.faults", CONF_BOOL, ONE(conf, debug.faults), .def = "false",
 	.help = "The control socket takes orders to hang and to crash (`fault`), to try watchdog, "

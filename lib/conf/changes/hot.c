@@ -8,10 +8,13 @@
 // Each with all keys below it. What else there is decides over memory, devices, threads and
 // sockets, which are made at the start.
 static const char *const hot[] = {
-	"auth.users",
-	"auth.secrets",
-	"auth.secret-files",
 	"auth.nonce",
+	"auth.secret-files",
+	"auth.secrets",
+	"auth.users",
+	"drain.alternates",
+	"drain.below",
+	"drain.deadline",
 	"dtls.handshake",
 	"dtls.idle",
 	"dtls.per-network",
@@ -21,8 +24,8 @@ static const char *const hot[] = {
 	"icmp.errors-out-each",
 	"icmp.rate",
 	"icmp.tell",
-	"include", // what is included is compared itself
 	"icmp.unreachable",
+	"include", // what is included is compared itself
 	"limits.allocations",
 	"limits.binding",
 	"limits.channels",
@@ -49,12 +52,12 @@ static const char *const hot[] = {
 	"records",
 	"relay.peer-share",
 	"relay.peers-per-allocation",
-	"version",
 	"streams.handshake",
 	"streams.idle",
 	"streams.per-network",
 	"streams.per-source",
 	"tls",
+	"version",
 	"workers.idle",
 	"workers.idle-sleep",
 };

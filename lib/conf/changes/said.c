@@ -9,6 +9,7 @@
 #include "addr.h"
 #include "changes/hot.h"
 #include "reading/node.h"
+#include "reading/value.h"
 #include "schema.h"
 
 #define PATH_MAX_LEN 768 // user names have up to 508 bytes
@@ -24,6 +25,7 @@ static const struct {
 	{"listeners", {"transport", "address", "port"}},
 	{"relay.pools", {"name"}},
 	{"auth.users", {"name"}},
+	{"drain.alternates", {"address"}},
 };
 
 static const struct conf_node *child_of(const struct conf_node *map, const char *name)
@@ -63,16 +65,29 @@ static bool spell_size(const char *text, char *buf, size_t len)
 	return (size_t)snprintf(buf, len, "%llu", n << shift) < len;
 }
 
+static bool spell_time(const char *text, char *buf, size_t len)
+{
+	char *end;
+	const unsigned long long n = strtoull(text, &end, 10);
+
+	return (size_t)snprintf(buf, len, "%llu", n * (*end != '\0' ? conf_value_unit(*end) : 1)) <
+		len;
+}
+
 // A copy of text as it compares; the caller frees it.
 static char *spell(const struct conf_key *k, const char *text)
 {
 	char buf[128];
+	bool spelled = false;
 
-	if (k->type == CONF_SIZE ? spell_size(text, buf, sizeof(buf))
-				 : k->type != CONF_TEXT && k->type != CONF_TEXTS &&
-				k->type != CONF_CHOICE && spell_addr(text, buf, sizeof(buf)))
-		return strdup(buf);
-	return strdup(text);
+	if (k->type == CONF_SIZE)
+		spelled = spell_size(text, buf, sizeof(buf));
+	else if (k->type == CONF_TIME)
+		spelled = spell_time(text, buf, sizeof(buf));
+	else if (k->type != CONF_TEXT && k->type != CONF_TEXTS && k->type != CONF_COMMAND &&
+		k->type != CONF_CHOICE)
+		spelled = spell_addr(text, buf, sizeof(buf));
+	return strdup(spelled ? buf : text);
 }
 
 // Appends a text and a '\n' before it to *list; takes text.

@@ -108,6 +108,34 @@ static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct
 	return 0;
 }
 
+// Writes out an entry that is the value of its first key alone. False without memory.
+static bool write_out(const struct conf_ctx *x, const struct conf_key *list, struct conf_node *n)
+{
+	struct conf_node *value = calloc(1, sizeof(*value));
+	const char *leaf = NULL;
+
+	for (unsigned int i = 0; leaf == NULL && conf_schema_at(x->keys, i) != NULL; i++)
+		leaf = conf_schema_leaf(list, conf_schema_at(x->keys, i));
+	if (value != NULL)
+		*value = (struct conf_node){.kind = CONF_SCALAR,
+			.plain = n->plain,
+			.line = n->line,
+			.col = n->col,
+			.key_line = n->line,
+			.key_col = n->col,
+			.key = leaf != NULL ? strdup(leaf) : NULL,
+			.text = n->text,
+			.parent = n};
+	if (value == NULL || value->key == NULL) {
+		free(value);
+		return false;
+	}
+	n->kind = CONF_MAP;
+	n->text = NULL;
+	n->child = n->last = value;
+	return true;
+}
+
 static int read_items(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *list, void *base)
 {
@@ -127,6 +155,9 @@ static int read_items(
 		n->field = (char *)base + k->offset;
 		n->first = n->index;
 		n->count = 1;
+		if ((k->flags & CONF_SHORT) != 0 && n->kind == CONF_SCALAR && !conf_value_none(n) &&
+			!write_out(x, k, n))
+			return conf_fail_memory(x);
 		if (n->kind != CONF_MAP)
 			rc = conf_fail(x, n, "must be a mapping: {key: value, ...}");
 		else if (conf_read_map(x, k, n, array + (size_t)n->index * k->size) != 0)
@@ -263,6 +294,11 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	return conf_read_map(x, NULL, x->root, base);
 }
 
+static bool is_texts(const struct conf_key *k)
+{
+	return k->type == CONF_TEXTS || k->type == CONF_COMMAND;
+}
+
 // Wipes and frees what the keys below parent own: any of it may be a secret.
 void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
@@ -278,9 +314,9 @@ void conf_read_free(const struct conf_table *t, const struct conf_key *parent, v
 			conf_read_free(t, k, base);
 		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)
 			conf_read_free(t, k, *(char **)field + (size_t)n * k->size);
-		for (uint32_t n = 0; k->type == CONF_TEXTS && n < *count; n++)
+		for (uint32_t n = 0; is_texts(k) && n < *count; n++)
 			secret_wipe((*(char ***)field)[n]);
-		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || k->type == CONF_TEXTS ||
+		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || is_texts(k) ||
 			k->type == CONF_ADDRS || k->type == CONF_RELAY_ADDRS ||
 			k->type == CONF_PORT_ADDRS || k->type == CONF_PREFIXES ||
 			k->type == CONF_NAT64 || k->type == CONF_SERVICES)

@@ -55,6 +55,22 @@ void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	return fresh;
 }
 
+uint32_t conf_value_unit(char unit)
+{
+	switch (unit) {
+	case 's':
+		return 1;
+	case 'm':
+		return 60;
+	case 'h':
+		return 3600;
+	case 'd':
+		return 86400;
+	default:
+		return 0;
+	}
+}
+
 static void store_number(const struct conf_key *k, void *base, uint32_t value)
 {
 	char *field = (char *)base + k->offset;
@@ -118,6 +134,29 @@ static int read_size(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 		return conf_fail(x, n, "%s is out of range, it must be from %u to %u bytes",
 			conf_value_shown(n, shown), k->min, k->max);
 	store_number(k, base, value << shift);
+	return 0;
+}
+
+// Seconds: a number, or one with s, m, h or d behind it.
+static int read_time(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	const size_t len = strlen(n->text);
+	const uint32_t unit = len > 1 ? conf_value_unit(n->text[len - 1]) : 0;
+	char shown[CONF_SHOWN_LEN];
+	uint64_t seconds;
+	uint32_t value;
+
+	// with a unit it is a text to YAML, whose quotes change nothing
+	if ((!n->plain && unit == 0) || !conf_value_decimal(n->text, len - (unit != 0), &value))
+		return conf_fail(x, n,
+			"must be a number of seconds like 600, or like 600s, 10m, 2h or 1d, not "
+			"'%s'",
+			conf_value_shown(n, shown));
+	seconds = (uint64_t)value * (unit != 0 ? unit : 1);
+	if (seconds < k->min || seconds > k->max)
+		return conf_fail(x, n, "%s is out of range, it must be from %u to %u seconds",
+			conf_value_shown(n, shown), k->min, k->max);
+	store_number(k, base, (uint32_t)seconds);
 	return 0;
 }
 
@@ -221,6 +260,41 @@ static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	return item != NULL ? conf_value_set_text(x, n, item) : -EINVAL;
 }
 
+// Reads a command that is one text: blanks part its words, and nothing quotes them.
+static int read_words(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char *text = strdup(n->text), *save = NULL;
+	uint32_t nb = 0;
+	char **words;
+	int rc = 0;
+
+	if (text == NULL)
+		return conf_fail_memory(x);
+	for (const char *at = n->text + strspn(n->text, " "); *at != '\0'; at += strspn(at, " ")) {
+		at += strcspn(at, " ");
+		nb++;
+	}
+	if (nb == 0)
+		rc = conf_fail(x, n, "must not be empty");
+	else if (nb > k->max)
+		rc = conf_fail(x, n, "has more than %u words: put them into a script", k->max);
+	words = rc == 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
+	for (uint32_t i = 0; words != NULL && i < nb; i++) {
+		words[i] = strdup(strtok_r(i == 0 ? text : NULL, " ", &save));
+		if (words[i] == NULL)
+			rc = conf_fail_memory(x);
+	}
+	free(text);
+	return words != NULL ? rc : -EINVAL;
+}
+
+// Reads a command, or one word of a list.
+static int read_command(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	return n->key != NULL ? read_words(x, k, n, base) : read_texts(x, k, n, base);
+}
+
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -288,6 +362,7 @@ static const struct value_type {
 	[CONF_TEXTS] = {CONF_LIST, "a list of texts", read_texts},
 	[CONF_NUMBER] = {CONF_SCALAR, "a number", read_number},
 	[CONF_SIZE] = {CONF_SCALAR, "a number of bytes", read_size},
+	[CONF_TIME] = {CONF_SCALAR, "a time in seconds", read_time},
 	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
 	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},
 	[CONF_ADDR] = {CONF_SCALAR, "an address", conf_addrs_read_one},
@@ -308,6 +383,8 @@ static const struct value_type {
 	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
 	[CONF_SECRET_FILE] = {CONF_SCALAR, "the name of a file", conf_secret_file_read},
 	[CONF_SECRET_FILES] = {CONF_LIST, "a list of names of files", conf_secret_file_read_list},
+	[CONF_COMMAND] = {CONF_LIST, "a command, or a list of its words", read_command,
+		.word = true},
 	[CONF_SERVICES] = {CONF_LIST, "a list of services", conf_services_read},
 };
 

@@ -30,5 +30,7 @@ void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_
 int conf_value_set_text(struct conf_ctx *x, const struct conf_node *n, char **field);
 // A scalar as an error may quote it: cut short, and printable. Never call it for a secret.
 const char *conf_value_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN]);
+// The seconds of a unit of time: s, m, h or d; 0 for what is none.
+uint32_t conf_value_unit(char unit);
 // Reads a number of decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
 bool conf_value_decimal(const char *text, size_t len, uint32_t *value);

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The section drain: what it may say, what it becomes, and each mistake at its place.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addr_text.h"
+#include "conf_changes.h"
+#include "conf_file.h"
+#include "hash.h"
+
+#define LOG "log: {to: stderr, level: info}\n"
+
+static struct conf *with(const char *drain)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), LOG "drain: {%s}\n", drain);
+	return conf_file_changed(LOG, text);
+}
+
+static void assert_alternate(const struct conf *c, uint32_t i, const char *addr)
+{
+	const struct addr want = addr_text(addr);
+
+	assert_in_range(i, 0, c->drain.nb_alternates - 1);
+	assert_true(addr_eq(&c->drain.alternates[i].addr, &want));
+}
+
+static void without_it_there_are_defaults(void **state)
+{
+	struct conf *c = conf_file_changed(LOG, LOG);
+
+	assert_int_equal(c->drain.nb_alternates, 0);
+	assert_int_equal(c->drain.deadline_s, 3600);
+	assert_int_equal(c->drain.below, 0);
+	assert_int_equal(c->drain.nb_on_change, 0);
+	assert_int_equal(c->drain.on_change_s, 30);
+	conf_free(c);
+}
+
+// An entry is an address, or says more.
+static void alternates(void **state)
+{
+	struct conf *c =
+		with("alternates: [203.0.113.9, 'fd07::9', {address: 10.7.0.1, port: 3479, "
+		     "tls-port: 443, name: turn2.example.org}]");
+
+	assert_int_equal(c->drain.nb_alternates, 3);
+	assert_alternate(c, 0, "203.0.113.9");
+	assert_alternate(c, 1, "fd07::9");
+	assert_alternate(c, 2, "10.7.0.1");
+	assert_null(c->drain.alternates[0].name);
+	assert_int_equal(c->drain.alternates[0].port, 0);
+	assert_int_equal(c->drain.alternates[0].tls_port, 0);
+	assert_string_equal(c->drain.alternates[2].name, "turn2.example.org");
+	assert_int_equal(c->drain.alternates[2].port, 3479);
+	assert_int_equal(c->drain.alternates[2].tls_port, 443);
+	conf_free(c);
+}
+
+static void times(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t seconds;
+	} t[] = {{"0", 0}, {"600", 600}, {"90s", 90}, {"10m", 600}, {"'10m'", 600}, {"2h", 7200},
+		{"30d", 2592000}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		char text[64];
+		struct conf *c;
+
+		snprintf(text, sizeof(text), "deadline: %s, below: 7", t[i].text);
+		c = with(text);
+		assert_int_equal(c->drain.deadline_s, t[i].seconds);
+		assert_int_equal(c->drain.below, 7);
+		conf_free(c);
+	}
+}
+
+// As text it is parted at blanks; as a list each word is what it is.
+static void commands(void **state)
+{
+	struct conf *c = with("on-change: /usr/bin/env  X=1 true, on-change-timeout: 2m");
+
+	assert_int_equal(c->drain.nb_on_change, 3);
+	assert_string_equal(c->drain.on_change[0], "/usr/bin/env");
+	assert_string_equal(c->drain.on_change[1], "X=1");
+	assert_string_equal(c->drain.on_change[2], "true");
+	assert_int_equal(c->drain.on_change_s, 120);
+	conf_free(c);
+	c = with("on-change: [/bin/sh, -c, 'echo $0  >/tmp/x']");
+	assert_int_equal(c->drain.nb_on_change, 3);
+	assert_string_equal(c->drain.on_change[2], "echo $0  >/tmp/x");
+	conf_free(c);
+}
+
+#define WRONG(text, error)                            \
+	{                                             \
+		LOG, LOG "drain: {" text "}\n", error \
+	}
+#define MANY33 "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a"
+
+static void mistakes_are_told_at_their_places(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		WRONG("alternates: [203.0.113.9/32]",
+			"38:22: drain.alternates[0].address: '203.0.113.9/32' is not"),
+		WRONG("alternates: ['203.0.113.9:3478']",
+			"38:22: drain.alternates[0].address: '203.0.113.9:3478' is not"),
+		WRONG("alternates: [turn2.example.org]", "38:22: drain.alternates[0].address: '"),
+		WRONG("alternates: 203.0.113.9", "38:21: drain.alternates: must be a list"),
+		WRONG("alternates: [[203.0.113.9]]",
+			"38:22: drain.alternates[0]: must be a mapping"),
+		WRONG("alternates: [null]", "38:22: drain.alternates[0]: must be a mapping"),
+		WRONG("alternates: [{port: 3478}]", "38:22: drain.alternates[0].address: missing"),
+		WRONG("alternates: [127.0.0.1]",
+			"38:22: drain.alternates[0].address: 127.0.0.1 is a loopback address"),
+		WRONG("alternates: ['ff02::1']",
+			"38:22: drain.alternates[0].address: ff02::1 is a multicast address"),
+		WRONG("alternates: [10.0.0.1]",
+			"38:22: drain.alternates[0].address: 10.0.0.1 is an "
+			"address of this server"),
+		WRONG("alternates: [203.0.113.9, {address: 203.0.113.9, port: 1}]",
+			"38:45: drain.alternates[1].address: 203.0.113.9 is there already"),
+		WRONG("alternates: [{address: 203.0.113.9, port: 0}]",
+			"38:51: drain.alternates[0].port: 0 is out of range"),
+		WRONG("alternates: [{address: 203.0.113.9, tls-port: 65536}]",
+			"38:55: drain.alternates[0].tls-port: 65536 is out of range"),
+		WRONG("alternates: [{address: 203.0.113.9, name: ''}]",
+			"38:51: drain.alternates[0].name: must not be empty"),
+		WRONG("alternates: [{address: 203.0.113.9, name: turn_2.example.org}]",
+			"38:51: drain.alternates[0].name: must be the DNS name"),
+		WRONG("alternates: [{address: 203.0.113.9, name: -a.example}]",
+			"38:51: drain.alternates[0].name: must be the DNS name"),
+		WRONG("alternates: [{address: 203.0.113.9, name: a..example}]",
+			"38:51: drain.alternates[0].name: must be the DNS name"),
+		WRONG("alternates: [{address: 203.0.113.9, names: a}]",
+			"38:45: drain.alternates[0].names: unknown key"),
+		WRONG("deadline: soon", "38:19: drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: 10 m", "38:19: drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: m", "38:19: drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: -1", "38:19: drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: '600'", "38:19: drain.deadline: must be a number of seconds like"),
+		WRONG("deadline: 31d", "38:19: drain.deadline: 31d is out of range"),
+		WRONG("deadline: 4294967295d",
+			"38:19: drain.deadline: 4294967295d is out of range"),
+		WRONG("below: 10m", "38:16: drain.below: must be a decimal number"),
+		WRONG("below: 16777217", "38:16: drain.below: 16777217 is out of range"),
+		WRONG("on-change: on-change",
+			"38:20: drain.on-change: must begin with the whole path"),
+		WRONG("on-change: [logger, x]",
+			"38:21: drain.on-change[0]: must begin with the whole path"),
+		WRONG("on-change: ''", "38:20: drain.on-change: must not be empty"),
+		WRONG("on-change: '  '", "38:20: drain.on-change: must not be empty"),
+		WRONG("on-change: [/bin/true, '']", "38:32: drain.on-change[1]: must not be empty"),
+		WRONG("on-change: {program: /bin/true}",
+			"38:20: drain.on-change: must be a command"),
+		WRONG("on-change: /" MANY33, "38:20: drain.on-change: has more than 32 words"),
+		WRONG("on-change-timeout: 0", "38:28: drain.on-change-timeout: 0 is out of range"),
+		WRONG("on-change-timeout: 2h",
+			"38:28: drain.on-change-timeout: 2h is out of range"),
+	};
+
+	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
+}
+
+static char warned[512];
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	assert_int_equal(weight, CONF_WARNING);
+	if (strstr(line, "drain.") != NULL)
+		snprintf(warned, sizeof(warned), "%s", line);
+}
+
+// conf_good has listeners of both families.
+static void a_family_without_alternates_is_a_warning(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} t[] = {{"alternates: [203.0.113.9]",
+			 "none is of IPv6: clients of the IPv6 listeners get 508"},
+		{"alternates: ['2001:db8::9']", "none is of IPv4"},
+		{"alternates: [203.0.113.9, '2001:db8::9']", ""}, {"below: 0", ""}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct conf_report r = {.say = hear};
+		struct conf *c = with(t[i].text);
+
+		warned[0] = '\0';
+		conf_warnings(c, &r);
+		assert_non_null(strstr(warned, t[i].want));
+		assert_int_equal(warned[0] == '\0', t[i].want[0] == '\0');
+		conf_free(c);
+	}
+}
+
+// --- a file that is read again -------------------------------------------------------------------
+
+static struct conf *said(const char *drain)
+{
+	static const struct hash_key hash = {{1, 2, 3, 4}};
+	char text[1024], *all;
+	struct conf *c;
+
+	snprintf(text, sizeof(text), LOG "drain: {%s}\n", drain);
+	all = conf_file_edit(LOG, text);
+	conf_file_write(all, strlen(all));
+	c = conf_load_said(conf_path, NULL, &hash);
+	assert_non_null(c);
+	free(all);
+	return c;
+}
+
+static unsigned int hot, cold;
+
+static void count(void *ctx, const struct conf_change *c)
+{
+	hot += c->hot;
+	cold += !c->hot;
+}
+
+static void assert_changes(
+	const char *from, const char *to, unsigned int nb_hot, unsigned int nb_cold)
+{
+	struct conf *a = said(from), *b = said(to);
+
+	hot = cold = 0;
+	conf_changes(a, b, count, NULL);
+	assert_int_equal(hot, nb_hot);
+	assert_int_equal(cold, nb_cold);
+	conf_free(a);
+	conf_free(b);
+}
+
+// All but the program: the process that runs it was told at the start.
+static void what_a_reload_takes(void **state)
+{
+	struct conf *running = said("alternates: [203.0.113.9], on-change: /bin/true");
+	struct conf *fresh = said("alternates: [203.0.113.8, 10.7.0.1], below: 3, deadline: 5m, "
+				  "on-change: /bin/true");
+
+	assert_changes("deadline: 600", "deadline: 10m", 0, 0);
+	assert_changes("deadline: 1h", "below: 0", 0, 0);
+	assert_changes("alternates: [203.0.113.9]", "alternates: [{address: 203.0.113.9}]", 0, 0);
+	assert_changes("alternates: [203.0.113.9]", "alternates: [203.0.113.9, 10.7.0.1]", 1, 0);
+	assert_changes(
+		"alternates: [203.0.113.9]", "alternates: [{address: 203.0.113.9, port: 1}]", 1, 0);
+	assert_changes("below: 1", "below: 2, deadline: 5m", 2, 0);
+	assert_changes("on-change: /bin/true", "on-change: /bin/false", 0, 1);
+	assert_changes("on-change: /bin/true", "on-change-timeout: 5", 0, 2);
+	conf_adopt(running, fresh);
+	conf_free(fresh);
+	assert_int_equal(running->drain.nb_alternates, 2);
+	assert_alternate(running, 0, "203.0.113.8");
+	assert_int_equal(running->drain.below, 3);
+	assert_int_equal(running->drain.deadline_s, 300);
+	assert_string_equal(running->drain.on_change[0], "/bin/true");
+	conf_free(running);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_it_there_are_defaults),
+		cmocka_unit_test(alternates),
+		cmocka_unit_test(times),
+		cmocka_unit_test(commands),
+		cmocka_unit_test(mistakes_are_told_at_their_places),
+		cmocka_unit_test(a_family_without_alternates_is_a_warning),
+		cmocka_unit_test(what_a_reload_takes),
+	};
+
+	return cmocka_run_group_tests_name("conf_drain", tests, conf_file_open, conf_file_close);
+}
