@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include <rte_version.h>
@@ -15,6 +16,7 @@
 #include "cores.h"
 #include "dp.h"
 #include "dp_state.h"
+#include "drain/hook.h"
 #include "eal.h"
 #include "events.h"
 #include "hash.h"
@@ -333,9 +335,24 @@ static void tell_drivers(const struct opts *o, const struct conf *c)
 				: "");
 }
 
+// Tells the process that runs drain.on-change what that is. forked: what its making has returned.
+static bool tell_hook(const struct conf *c, int forked)
+{
+	const int rc = mgmt_hook_command(&c->drain);
+	char error[CONF_ERROR_LEN];
+
+	if (rc == 0)
+		return true;
+	snprintf(error, sizeof(error), "drain.on-change: no process can run it: %s",
+		strerror(forked != 0 ? -forked : -rc));
+	start_failed(c, error);
+	return false;
+}
+
 static int run(const struct opts *o)
 {
 	struct conf_report unread = {.say = print_problem}, r = {.say = log_problem};
+	const int forked = mgmt_hook_fork(); // while there is nothing in the memory
 	struct conf *c;
 	int rc = EXIT_FAILURE;
 
@@ -352,10 +369,11 @@ static int run(const struct opts *o)
 	check_all(c, !eal_args_lcores(o->eal, o->nb_eal), &r);
 	if (!conf_pending(c)) // else conf_resolve needs them
 		conf_forget_places(c);
-	if (r.nb[CONF_ERROR] == 0) {
+	if (r.nb[CONF_ERROR] == 0 && tell_hook(c, forked)) {
 		tell_drivers(o, c);
 		rc = run_configured(o, c);
 	}
+	mgmt_hook_close();
 	mgmt_log_close();
 	conf_free(c);
 	return rc;

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The process that runs drain.on-change. It has no threads and no secrets, gives up all
+// capabilities, and runs one program at a time. States that come meanwhile wait; of several that
+// wait only the last is of interest.
+#include "drain/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_FD 3 // behind standard input, output and error
+
+struct helper {
+	int fd, signals;
+	bool closed; // nobody is at the other end any more
+	char **argv; // of the program; argv[nb - 1] is the state
+	uint32_t nb;
+	uint64_t timeout_ms;
+	pid_t child; // 0 = none runs
+	bool late; // it was killed
+	uint64_t since_ms;
+	uint8_t state; // it was told
+	bool waits; // another state does
+	uint8_t next;
+};
+
+const char *helper_state_name(uint8_t state)
+{
+	return state == HELPER_DRAINING ? "draining" : "ready";
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// Who started us may have much that the program has no use for. An error means that it was not
+// there to be given up.
+static void drop_privileges(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	syscall(SYS_capset, &header, none);
+}
+
+// Whoever ends the appliance, and all its processes with it, does not end the program half way: its
+// end is that of the socket.
+static int make_signals(void)
+{
+	sigset_t set;
+
+	setsid();
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// --- the program ---------------------------------------------------------------------------------
+
+// Starts it. 0 or an errno value.
+static int spawn(struct helper *h)
+{
+	char state[32],
+		path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	char *env[] = {path, state, NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc;
+
+	snprintf(state, sizeof(state), "SLIPRING_STATE=%s", helper_state_name(h->state));
+	h->argv[h->nb - 1] = state + strlen("SLIPRING_STATE=");
+	if (posix_spawnattr_init(&attr) != 0)
+		return ENOMEM;
+	if (posix_spawn_file_actions_init(&files) != 0) {
+		posix_spawnattr_destroy(&attr);
+		return ENOMEM;
+	}
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setpgroup(&attr, 0); // it and all that it starts are killed together
+	posix_spawnattr_setflags(
+		&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+	rc = posix_spawn(&h->child, h->argv[0], &files, &attr, h->argv, env);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return rc;
+}
+
+static void report(const struct helper *h, uint8_t state, enum helper_end how, int code)
+{
+	const struct helper_report r = {.state = state,
+		.how = (uint8_t)how,
+		.code = code,
+		.took_ms = how == HELPER_SKIPPED ? 0 : (uint32_t)(now_ms() - h->since_ms)};
+
+	send(h->fd, &r, sizeof(r), MSG_NOSIGNAL | MSG_DONTWAIT); // whoever is gone need not know
+}
+
+static void start(struct helper *h)
+{
+	int rc;
+
+	h->state = h->next;
+	h->waits = h->late = false;
+	h->since_ms = now_ms();
+	rc = spawn(h);
+	if (rc == 0)
+		return;
+	h->child = 0;
+	report(h, h->state, HELPER_FAILED, rc);
+}
+
+// Looks whether it has ended.
+static void reap(struct helper *h)
+{
+	int status;
+
+	if (h->child == 0 || waitpid(h->child, &status, WNOHANG) != h->child)
+		return;
+	h->child = 0;
+	if (h->late)
+		report(h, h->state, HELPER_TIMEOUT, 0);
+	else if (WIFSIGNALED(status))
+		report(h, h->state, HELPER_KILLED, WTERMSIG(status));
+	else
+		report(h, h->state, HELPER_EXITED, WEXITSTATUS(status));
+}
+
+// --- the loop ------------------------------------------------------------------------------------
+
+// Milliseconds until the program has to be killed; -1 = nothing is to be waited for.
+static int patience(const struct helper *h)
+{
+	const uint64_t gone = now_ms() - h->since_ms;
+
+	if (h->child == 0 || h->late)
+		return -1;
+	return gone < h->timeout_ms ? (int)(h->timeout_ms - gone) : 0;
+}
+
+static void take_state(struct helper *h)
+{
+	uint8_t state;
+	const ssize_t n = recv(h->fd, &state, sizeof(state), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	h->closed = n != sizeof(state);
+	if (h->closed)
+		return;
+	if (h->waits)
+		report(h, h->next, HELPER_SKIPPED, 0);
+	h->waits = true;
+	h->next = state;
+}
+
+static void serve(struct helper *h)
+{
+	struct signalfd_siginfo info;
+	struct pollfd fds[2] = {
+		{.fd = h->signals, .events = POLLIN}, {.fd = h->fd, .events = POLLIN}};
+
+	for (;;) {
+		if (h->child == 0 && h->waits)
+			start(h);
+		if (h->child == 0 && h->closed)
+			return;
+		fds[1].fd = h->closed ? -1 : h->fd;
+		if (poll(fds, 2, patience(h)) < 0 && errno != EINTR)
+			return;
+		while (read(h->signals, &info, sizeof(info)) == sizeof(info))
+			continue;
+		if (fds[1].fd >= 0 && fds[1].revents != 0)
+			take_state(h);
+		reap(h);
+		if (h->child != 0 && !h->late && patience(h) == 0) {
+			h->late = true;
+			kill(-h->child, SIGKILL);
+		}
+	}
+}
+
+// Waits for the command. False when there is none, and nothing to be done.
+static bool take_command(struct helper *h)
+{
+	struct helper_command *c;
+	ssize_t len = recv(h->fd, NULL, 0, MSG_PEEK | MSG_TRUNC);
+	char *word;
+
+	if (len <= (ssize_t)sizeof(*c))
+		return false;
+	c = calloc(1, (size_t)len + 1);
+	if (c == NULL || recv(h->fd, c, (size_t)len, 0) != len)
+		return false;
+	h->argv = calloc((size_t)c->nb + 2, sizeof(*h->argv));
+	if (h->argv == NULL)
+		return false;
+	word = c->words;
+	for (uint32_t i = 0; i < c->nb && word < (char *)c + len; i++) {
+		h->argv[i] = word;
+		word += strlen(word) + 1;
+	}
+	h->nb = c->nb + 1;
+	h->timeout_ms = c->timeout_s * UINT64_C(1000);
+	return true;
+}
+
+void helper_run(int fd)
+{
+	struct helper h = {.fd = FIRST_FD};
+
+	prctl(PR_SET_NAME, "slipring-hook", 0, 0, 0);
+	if (fd != FIRST_FD && dup3(fd, FIRST_FD, O_CLOEXEC) < 0)
+		_exit(EXIT_FAILURE);
+	close_range(FIRST_FD + 1, ~0U, 0);
+	drop_privileges();
+	h.signals = make_signals();
+	if (h.signals >= 0 && take_command(&h))
+		serve(&h);
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This side of the process that runs drain.on-change: it is told by a socket, and tells how each
+// run has ended.
+#include "drain/hook.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conf_drain.h"
+#include "drain/helper.h"
+#include "log.h"
+
+static struct {
+	pid_t pid; // 0 = there is none
+	int fd;
+	const char *program; // the configuration's, which outlives this; NULL = no command
+	unsigned int told, done; // so many changes
+} hook;
+
+int mgmt_hook_fork(void)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return -errno;
+	hook.pid = fork();
+	if (hook.pid == 0)
+		helper_run(ends[1]);
+	close(ends[1]);
+	if (hook.pid < 0) {
+		const int rc = -errno;
+
+		close(ends[0]);
+		hook.pid = 0;
+		return rc;
+	}
+	hook.fd = ends[0];
+	return 0;
+}
+
+// Waits for the process, which has nothing to do any more.
+static void bury(void)
+{
+	close(hook.fd);
+	waitpid(hook.pid, NULL, 0);
+	hook.pid = 0;
+	hook.program = NULL;
+	hook.done = hook.told;
+}
+
+int mgmt_hook_command(const struct conf_drain *d)
+{
+	struct helper_command *c;
+	size_t len = 0, at = 0;
+	ssize_t n;
+
+	if (hook.pid == 0)
+		return d->nb_on_change > 0 ? -ESRCH : 0;
+	if (d->nb_on_change == 0) {
+		bury();
+		return 0;
+	}
+	for (uint32_t i = 0; i < d->nb_on_change; i++)
+		len += strlen(d->on_change[i]) + 1;
+	c = malloc(sizeof(*c) + len);
+	if (c == NULL)
+		return -ENOMEM;
+	*c = (struct helper_command){.nb = d->nb_on_change, .timeout_s = d->on_change_s};
+	for (uint32_t i = 0; i < d->nb_on_change; i++)
+		at += (size_t)(stpcpy(c->words + at, d->on_change[i]) - (c->words + at)) + 1;
+	n = send(hook.fd, c, sizeof(*c) + len, MSG_NOSIGNAL);
+	free(c);
+	if (n < 0)
+		return -errno;
+	hook.program = d->on_change[0];
+	return 0;
+}
+
+void mgmt_hook_close(void)
+{
+	if (hook.pid == 0)
+		return;
+	close(hook.fd);
+	hook.pid = 0;
+	hook.program = NULL;
+}
+
+// --- management lcore ----------------------------------------------------------------------------
+
+void mgmt_hook_tell(bool draining)
+{
+	const uint8_t state = draining ? HELPER_DRAINING : HELPER_READY;
+
+	if (hook.program == NULL)
+		return;
+	if (send(hook.fd, &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(state))
+		hook.told++;
+	else
+		LOG(CONFIG, ERR, "drain.on-change: %s cannot be told %s: %s", hook.program,
+			helper_state_name(state), strerror(errno));
+}
+
+static void tell_report(const struct helper_report *r)
+{
+	const char *state = helper_state_name(r->state);
+
+	switch ((enum helper_end)r->how) {
+	case HELPER_EXITED:
+		mgmt_log(CONF_AREA_CONFIG, r->code == 0 ? LOG_INFO : LOG_ERR,
+			"drain.on-change: %s %s: exit code %d after %u ms", hook.program, state,
+			r->code, r->took_ms);
+		break;
+	case HELPER_KILLED:
+		LOG(CONFIG, ERR, "drain.on-change: %s %s: ended by signal %d after %u ms",
+			hook.program, state, r->code, r->took_ms);
+		break;
+	case HELPER_TIMEOUT:
+		LOG(CONFIG, ERR,
+			"drain.on-change: %s %s: killed after %u ms, see drain.on-change-timeout",
+			hook.program, state, r->took_ms);
+		break;
+	case HELPER_FAILED:
+		LOG(CONFIG, ERR, "drain.on-change: %s %s: cannot be run: %s", hook.program, state,
+			strerror(r->code));
+		break;
+	case HELPER_SKIPPED:
+		LOG(CONFIG, NOTICE, "drain.on-change: %s %s: not run, the state has changed again",
+			hook.program, state);
+		break;
+	}
+}
+
+void mgmt_hook_tick(void)
+{
+	struct helper_report r;
+	ssize_t n;
+
+	if (hook.program == NULL)
+		return;
+	while ((n = recv(hook.fd, &r, sizeof(r), MSG_DONTWAIT)) == sizeof(r)) {
+		tell_report(&r);
+		hook.done++;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	LOG(CONFIG, ERR,
+		"drain.on-change: the process that runs %s is gone: nobody is told of changes "
+		"until a restart",
+		hook.program);
+	bury();
+}
+
+bool mgmt_hook_busy(void)
+{
+	return hook.done != hook.told;
+}
