@@ -52,7 +52,7 @@ def seconds(text):
 def options(argv):
     parser = argparse.ArgumentParser(
         prog="slipring-exporter", allow_abbrev=False,
-        description="Metrics of a running slipring for Prometheus: /metrics, /healthz, /readyz.",
+        description="Metrics of a running slipring for Prometheus: /metrics, /livez, /readyz.",
         epilog="exit codes: 0 ended by SIGTERM or SIGINT, 1 cannot run, 2 wrong options",
     )  # fmt: skip
     parser.add_argument("--listen", metavar="ADDRESS:PORT", action="append", type=address,
@@ -97,10 +97,10 @@ def pages(slipring, web):
         return (200, TEXT, b"ok\n") if alive else (503, TEXT, b"the socket does not answer\n")
 
     def ready(accept):
-        _, is_ready = probed.get()
-        return (200, TEXT, b"ready\n") if is_ready else (503, TEXT, b"slipring is not ready\n")
+        _, why = probed.get()
+        return (503, TEXT, f"{why}\n".encode()) if why else (200, TEXT, b"ready\n")
 
-    return {"/metrics": metrics, "/healthz": health, "/readyz": ready}
+    return {"/metrics": metrics, "/healthz": health, "/livez": health, "/readyz": ready}
 
 
 def listeners(wanted):

@@ -248,6 +248,19 @@ class Fetch:
         return found + (coturn.families(self.answers) if with_coturn else [])
 
 
+STARTS = "slipring is not ready"
+
+
+def why_not_ready(telemetry, info):
+    """What a slipring that answers says."""
+    drain = telemetry.ask("/slipring/drain") if isinstance(info, dict) and "ready" in info else None
+    if not isinstance(drain, dict) or drain.get("draining") != 1:
+        return STARTS
+    left, deadline = drain.get("allocations"), drain.get("deadline")
+    ends = f", ends in {deadline} s at most" if is_number(deadline) else ""
+    return f"slipring drains: {left} allocations left{ends}" if is_number(left) else "slipring drains"
+
+
 class Slipring:
     """All that is asked of one slipring, whether it lives or not."""
 
@@ -279,13 +292,15 @@ class Slipring:
         return [*own.metrics.values(), *found]
 
     def health(self):
-        """(whether the socket answers, whether slipring says that it is ready)."""
+        """(whether the socket answers, why slipring is not ready): "" when it is."""
         try:
             with Telemetry(self.path, self.timeout) as telemetry:
                 try:
                     info = telemetry.ask("/slipring/info")
-                    return True, isinstance(info, dict) and info.get("ready") == 1
+                    if isinstance(info, dict) and info.get("ready") == 1:
+                        return True, ""
+                    return True, why_not_ready(telemetry, info)
                 except Bad:
-                    return True, False
+                    return True, STARTS
         except (Dead, Bad):
-            return False, False
+            return False, "slipring does not answer"

@@ -314,6 +314,14 @@ ticks             c ticks                 Looks of the watchdog.
 late_ticks        c late_ticks            Looks that came too late to count: the machine was full, or stood still.
 crash_reports     g crash_reports         Reports of crashes that are kept.
 """)
+DRAIN = table("""
+draining    g active           1 while the box drains: it makes no new allocations.
+deadline    g deadline_seconds Time until a box that drains ends at the latest.
+below       g below            Allocations at which a box that drains ends.
+since       -
+allocations -
+refused     -
+""")
 # The commands whose answer is one object of numbers: (table, prefix of the metrics)
 PLAIN = {
     "/slipring/stats": (STATS, ""),
@@ -323,6 +331,7 @@ PLAIN = {
     "/slipring/records": (RECORDS, "records_"),
     "/slipring/state": (STATE, ""),
     "/slipring/watchdog": (WATCHDOG, "watchdog_"),
+    "/slipring/drain": (DRAIN, "drain_"),
 }
 # Commands that are told otherwise, and why not at all
 HANDLED = {"info", "drops", "refusals", "workers", "worker", "bursts", "ports", "steering"}

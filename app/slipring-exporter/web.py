@@ -10,7 +10,7 @@ import traceback
 HEAD_MAX = 8192  # bytes of a request
 AT_A_TIME = 32
 REQUEST_S, ANSWER_S = 5, 10  # to send a request, to take its answer
-HELP = b"slipring-exporter: /metrics for Prometheus, /healthz, /readyz\n"
+HELP = b"slipring-exporter: /metrics for Prometheus, /livez, /readyz\n"
 TEXT = "text/plain; charset=utf-8"
 PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 PHRASES |= {500: "Internal Server Error", 503: "Service Unavailable"}

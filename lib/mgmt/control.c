@@ -118,8 +118,8 @@ static int without(const struct conf *c, int rc, const char *error)
 	return 0;
 }
 
-int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c,
-	struct mgmt_events *m, struct mgmt_reload *reload)
+int mgmt_control_start(
+	struct control **out, struct dp *d, const struct conf *c, const struct control_parts *parts)
 {
 	struct running *r = calloc(1, sizeof(*r));
 	char error[256] = "out of memory";
@@ -131,8 +131,9 @@ int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c,
 	r->stop = r->control.clients.epoll = r->control.clients.spare = -1;
 	r->control.dp = d;
 	r->control.conf = c;
-	r->control.events = m;
-	r->control.reload = reload;
+	r->control.events = parts->events;
+	r->control.reload = parts->reload;
+	r->control.drain = parts->drain;
 	rc = place_open(&r->place, c, error, sizeof(error));
 	if (rc == 0) {
 		rc = prepare(r);

@@ -15,6 +15,7 @@
 #include "bonds.h"
 #include "bursts.h"
 #include "control.h"
+#include "drain/drain.h"
 #include "events.h"
 #include "log.h"
 #include "mgmt.h"
@@ -39,6 +40,7 @@ struct loop {
 	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
+	struct mgmt_drain *drain;
 	struct mgmt_bonds bonds;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
@@ -120,7 +122,7 @@ static void take_signal(struct loop *l)
 		renew(l, "SIGUSR2");
 		break;
 	case SIGUSR1:
-		LOG(CONFIG, WARNING, "SIGUSR1: drain is not built yet: ignored");
+		mgmt_drain_ask(l->drain, "SIGUSR1", &(struct mgmt_drain_order){0});
 		break;
 	default:
 		LOG(START, INFO, "stopping: %s from pid %u", strsignal((int)s.ssi_signo),
@@ -231,8 +233,15 @@ static int loop_run(struct loop *l)
 
 	while (!l->stop) {
 		const bool reloads = mgmt_reload_tick(l->reload);
-		const int ms = reloads ? RELOAD_MS : l->soon ? SOON_MS : -1;
-		const int n = epoll_wait(l->epoll, e, 2, ms);
+		const enum mgmt_drain_step drains = mgmt_drain_tick(l->drain, now_ms());
+		const bool asks = reloads || drains == MGMT_DRAIN_SOON;
+		const int n = drains == MGMT_DRAIN_ENDED ? 0
+							 : epoll_wait(l->epoll, e, 2,
+								   asks              ? RELOAD_MS
+									   : l->soon ? SOON_MS
+										     : -1);
+
+		l->stop = drains == MGMT_DRAIN_ENDED;
 
 		// Drivers may use signals of their own (net_tap does). These only interrupt the
 		// wait.
@@ -260,14 +269,17 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 	int rc;
 
 	l->reload = mgmt_reload_open(&own, c);
-	if (l->reload == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
+	if (l->reload != NULL)
+		l->drain = mgmt_drain_open(l->dp, c, l->reload);
+	if (l->drain == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
 		LOG(START, ERR, "management: out of memory");
 		return -ENOMEM;
 	}
-	rc = mgmt_control_start(control, l->dp, c, l->events, l->reload);
+	rc = mgmt_control_start(
+		control, l->dp, c, &(struct control_parts){l->events, l->reload, l->drain});
 	if (rc != 0)
 		return rc;
-	rc = mgmt_telemetry_start(l->dp, c, l->events);
+	rc = mgmt_telemetry_start(l->dp, c, l->events, l->drain);
 	if (rc != 0)
 		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
 	return rc;
@@ -300,9 +312,10 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 		stop_settle(d, c);
 	}
 	mgmt_control_stop(control);
+	mgmt_telemetry_stop();
+	mgmt_drain_close(l.drain);
 	mgmt_reload_close(l.reload);
 	mgmt_bursts_stop(&l.bursts);
-	mgmt_telemetry_stop();
 	loop_close(&l);
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dpdk_compat.h"
+#include "drain/drain.h"
 #include "events.h"
 #include "log.h"
 #include "meanings.h"
@@ -27,6 +28,7 @@ static struct {
 	struct dp *dp; // NULL = not running
 	const struct conf *conf;
 	struct mgmt_events *events;
+	struct mgmt_drain *drain;
 	uint64_t started_s;
 } state = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
@@ -90,13 +92,35 @@ static int numbers(const char *params, unsigned int *v, int max)
 
 static int handle_info(const char *params, struct rte_tel_data *out)
 {
+	struct mgmt_drain_state drain;
+
+	mgmt_drain_state(state.drain, &drain);
 	rte_tel_data_start_dict(out);
 	rte_tel_data_add_dict_string(out, "name", "slipring");
 	rte_tel_data_add_dict_string(out, "version", SLIPRING_VERSION);
 	rte_tel_data_add_dict_u64(out, "pid", (uint64_t)getpid());
 	rte_tel_data_add_dict_u64(out, "uptime", now_s() - state.started_s);
 	rte_tel_data_add_dict_u64(out, "workers", dp_workers(state.dp));
-	rte_tel_data_add_dict_u64(out, "ready", 1);
+	rte_tel_data_add_dict_u64(out, "ready", drain.draining ? 0 : 1);
+	return 0;
+}
+
+// Where it does not drain, that alone. deadline is missing where there is none.
+static int handle_drain(const char *params, struct rte_tel_data *out)
+{
+	struct mgmt_drain_state s;
+
+	mgmt_drain_state(state.drain, &s);
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "draining", s.draining);
+	if (!s.draining)
+		return 0;
+	rte_tel_data_add_dict_u64(out, "since", s.since_s);
+	if (s.has_deadline)
+		rte_tel_data_add_dict_u64(out, "deadline", s.left_s);
+	rte_tel_data_add_dict_u64(out, "below", s.below);
+	rte_tel_data_add_dict_u64(out, "allocations", s.allocations);
+	rte_tel_data_add_dict_u64(out, "refused", s.refused);
 	return 0;
 }
 
@@ -415,6 +439,7 @@ static const struct command {
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/state", handle_state, "The state area, and what was taken up at the start."},
+	{"/slipring/drain", handle_drain, "Whether the box drains, and how far it is."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"What counters mean. Parameter: drops, refusals, streams or dtls."},
@@ -422,7 +447,8 @@ static const struct command {
 		"Alarms about workers and management; reports of crashes."},
 	{"/slipring/log", handle_log, "Areas of the log: level, lines written and left out."},
 	// last in the table, so that a client that sees "ready" can ask all others
-	{"/slipring/info", handle_info, "Name, version, pid, uptime, number of workers, ready."},
+	{"/slipring/info", handle_info,
+		"Name, version, pid, uptime, number of workers, ready: 0 while it drains."},
 };
 
 static int dispatch(const char *cmd, const char *params, struct rte_tel_data *out)
@@ -441,7 +467,8 @@ static int dispatch(const char *cmd, const char *params, struct rte_tel_data *ou
 	return rc;
 }
 
-int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events *m)
+int mgmt_telemetry_start(
+	struct dp *d, const struct conf *c, struct mgmt_events *m, struct mgmt_drain *drain)
 {
 	int rc = 0;
 
@@ -449,6 +476,7 @@ int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events 
 	state.dp = d;
 	state.conf = c;
 	state.events = m;
+	state.drain = drain;
 	state.started_s = now_s();
 	pthread_rwlock_unlock(&state.lock);
 	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
@@ -462,5 +490,6 @@ void mgmt_telemetry_stop(void)
 	state.dp = NULL;
 	state.conf = NULL;
 	state.events = NULL;
+	state.drain = NULL;
 	pthread_rwlock_unlock(&state.lock);
 }

@@ -5,7 +5,11 @@
 #include "conf.h"
 #include "dp.h"
 
-// start registers the commands; 0 or -errno. d and c must stay valid until mgmt_telemetry_stop
-// returns, which waits for handlers at work.
-int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events *m);
+struct mgmt_drain;
+struct mgmt_events;
+
+// start registers the commands; 0 or -errno. All must stay valid until mgmt_telemetry_stop returns,
+// which waits for handlers at work.
+int mgmt_telemetry_start(
+	struct dp *d, const struct conf *c, struct mgmt_events *m, struct mgmt_drain *drain);
 void mgmt_telemetry_stop(void);

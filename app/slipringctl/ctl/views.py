@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What people are shown of each answer: lines of text."""
 
+from ctl import drain as drains
 from ctl.attempts import explain  # noqa: F401
 from ctl.stop import state
 from ctl.tables import count, pairs, seconds, table, wrapped
@@ -42,6 +43,8 @@ def status(answer, style):
         ("refused", f"{count(rates['auth_failures'])} wrong passwords/s"),
         *state(answer),
     ]
+    if answer.get("drain", {}).get("draining"):
+        rows.insert(1, ("drains", style("yellow", drains.told(answer["drain"]))))
     out = pairs(rows)
     for warning in answer["warnings"]:
         lines = wrapped("! " + warning, 0)
@@ -129,6 +132,9 @@ def users(answer, style):
     cells = [[r["user"], r["allocations"], count(r[value])] for r in answer["rows"]]
     lines = table(["USER", "ALLOCATIONS", titles[value]], cells, style, (0,), (1, 2))
     return paged(answer, [*lines, style("dim", f"{answer['users']} users in all")], style)
+
+
+drain = undrain = drains.view
 
 
 def ports(answer, style):

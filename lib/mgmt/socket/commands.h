@@ -26,6 +26,7 @@ struct control {
 	const struct conf *conf;
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
+	struct mgmt_drain *drain;
 	struct stun_crypto *crypto; // of this thread
 	struct clients clients;
 	struct scans scans;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drain/drains.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
 #include "socket/shown.h"
@@ -204,7 +205,10 @@ static void warn_drops(const struct control *k, json_t *list)
 static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t most)
 {
 	json_t *list = json_array();
+	char text[256];
 
+	if (drains_told(k->drain, text, sizeof(text)))
+		warn(list, "%s", text);
 	warn_ports(k, list);
 	warn_addresses(k, list);
 	if (most > 0 && allocations * 10 >= most * 9)
@@ -325,6 +329,7 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "links", links(k));
 	json_object_set_new(o, "control", own_clients(k));
 	json_object_set_new(o, "state", state_facts_shown(k->dp));
+	json_object_set_new(o, "drain", drains_shown(k->drain));
 	json_object_set_new(o, "warnings", warnings(k, total.turn.allocations, most));
 	return COMMAND_DONE;
 }

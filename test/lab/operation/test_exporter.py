@@ -207,6 +207,25 @@ def check_nonsense(fake, exporter):
     assert exporter.get("/readyz")[0] == 503 and exporter.get("/healthz")[0] == 200
     fake.answers = good()
     assert exporter.get("/readyz")[0] == 200
+    check_draining(fake, exporter)
+
+
+def check_draining(fake, exporter):
+    """Why it is not ready, as far as it says so."""
+    drain = {"draining": 1, "since": 1, "deadline": 7, "below": 0, "allocations": 3, "refused": 9}
+    not_ready = good() | {"/slipring/info": {"version": "9", "ready": 0}}
+    without = {name: value for name, value in drain.items() if name != "deadline"}
+    for answer, why in (
+        (drain, "slipring drains: 3 allocations left, ends in 7 s at most\n"),
+        (without, "slipring drains: 3 allocations left\n"),
+        ({"draining": 1, "allocations": "x"}, "slipring drains\n"),
+        ({"draining": 0}, "slipring is not ready\n"), (None, "slipring is not ready\n"),
+        ([], "slipring is not ready\n"), (b"no JSON", "slipring is not ready\n"),
+    ):  # fmt: skip
+        fake.answers = not_ready | {"/slipring/drain": answer}
+        assert exporter.get("/readyz") == (503, why), answer
+        assert exporter.get("/livez") == (200, "ok\n"), answer
+    fake.answers = good()
 
 
 def check_slow(fake, exporter):

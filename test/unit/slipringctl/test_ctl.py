@@ -59,6 +59,9 @@ ANSWERS = {
         "address": "192.0.2.1", "port": "wan", "mac": "02:00:00:00:00:01", "state": "reachable",
         "held": 0, "gateway": True}]},
     "kill": {"killed": 1},
+    "drain": {"drain": {"draining": True, "since": 1, "deadline": 5, "below": 1, "allocations": 2,
+        "refused": 3}},
+    "undrain": {"drain": {"draining": False}},
     "show": {"allocation": {
         **world.allocation(1), "way": {"port": "wan", "via": "192.0.2.1"}, "relay": "192.0.2.9:1",
         "told": "192.0.2.9:1", "worker": 0, "lost": {"way" + EVIL: 1}, "algorithm": "md5",
@@ -80,7 +83,7 @@ class Answers(unittest.TestCase):
             for name in (*box.answers, "top"):
                 done = run(box.path, name, *ARGUMENTS.get(name, []))
                 self.assertEqual((name, done.returncode, done.stderr), (name, 0, b""))
-                self.assertTrue(name in ("workers", "kill") or b"%1B" in done.stdout, done)
+                self.assertTrue(name in ("workers", "kill", "drain", "undrain") or b"%1B" in done.stdout, done)
                 self.assertEqual(steers(done.stdout), [], name)
                 done = run(box.path, name, *ARGUMENTS.get(name, []), "--json")
                 self.assertEqual((done.returncode, steers(done.stdout)), (0, []), name)
@@ -117,6 +120,8 @@ class ExitCodes(unittest.TestCase):
                 (0, "status"), (1, "kill", "1"), (1, "show", "1"), (2, "kill"), (2, "colour"), (2,),
                 (2, "top", "-i", "0.5"), (2, "top", "-n", "-1"), (2, "top", "--rows", "x"),
                 (2, "top", "--sort", "age"), (2, "explain"), (2, "log", "auth"),
+                (2, "drain", "--deadline", "soon"), (2, "drain", "--deadline", "10 m"),
+                (2, "drain", "--below", "-1"), (2, "undrain", "now"),
             ):  # fmt: skip
                 done = run(box.path, *args, *(["--json"] if code < 2 else []))
                 self.assertEqual(done.returncode, code, (args, done))
@@ -131,6 +136,28 @@ class ExitCodes(unittest.TestCase):
         with world.Box(kill={"killed": 2}) as box:
             self.assertEqual(run(box.path, "kill", "--peer", "[2001:db8::1]:5000").returncode, 0)
             self.assertEqual(box.asked, [{"v": 1, "cmd": "kill", "peer": "[2001:db8::1]:5000"}])
+
+
+class Drain(unittest.TestCase):
+    def test_times_are_seconds(self):
+        for text, seconds in (("600", 600), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400)):
+            with world.Box(drain=ANSWERS["drain"]) as box:
+                done = run(box.path, "drain", "--deadline", text, "--below", "4")
+                self.assertEqual(done.returncode, 0, done)
+                self.assertEqual(
+                    box.asked, [{"v": 1, "cmd": "drain", "deadline": seconds, "below": 4}])
+                self.assertIn(b"2 allocations left (ends at 1), 3 refused, ends in 5s", done.stdout)
+
+    def test_what_is_left_out_is_not_said(self):
+        with world.Box(drain=ANSWERS["drain"], undrain=ANSWERS["undrain"]) as box:
+            self.assertEqual(run(box.path, "drain").returncode, 0)
+            done = run(box.path, "undrain")
+            self.assertEqual(box.asked, [{"v": 1, "cmd": "drain"}, {"v": 1, "cmd": "undrain"}])
+            self.assertEqual(done.stdout, b"new allocations are made\n")
+
+    def test_status_tells_it(self):
+        with world.Box(status=world.status(drain=ANSWERS["drain"]["drain"])) as box:
+            self.assertIn(b"2 allocations left", run(box.path, "status").stdout)
 
 
 def all_options():

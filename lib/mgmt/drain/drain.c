@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Drains. Any thread orders; the tick of the management lcore has the workers do it, tells the
+// program of drain.on-change, and says when it is over.
+#include "drain/drain.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "conf.h"
+#include "dp.h"
+#include "dp_drain.h"
+#include "drain/hook.h"
+#include "log.h"
+#include "reload.h"
+
+#define SURE_MS 100 // for so long there have to be few enough: counters of workers are a little old
+#define TELL_MS 60000 // between two lines on how far it is
+
+struct mgmt_drain {
+	struct dp *dp;
+	const struct conf *conf;
+	struct mgmt_reload *reload;
+	pthread_mutex_t lock; // of what follows up to the empty line
+	bool draining;
+	uint64_t since_s, deadline_ms; // of the order; 0 = no deadline
+	uint32_t below;
+	uint64_t refused_before;
+	uint32_t deadline_s, below_first; // the configuration's
+
+	// Management lcore
+	bool given, told; // what workers, and the program, were told last
+	uint64_t reloads; // that have ended, of those whose alternates are in use
+	uint64_t few_ms; // since when there are few enough; 0 = there are not
+	uint64_t tell_ms; // when to tell next how far it is
+};
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static uint64_t refused(const struct dp_stats *s)
+{
+	return s->turn.refused[TURN_REFUSED_ALTERNATE] + s->turn.refused[TURN_REFUSED_DRAINING];
+}
+
+static void take_defaults(struct mgmt_drain *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->deadline_s = m->conf->drain.deadline_s;
+	m->below_first = m->conf->drain.below;
+	pthread_mutex_unlock(&m->lock);
+}
+
+struct mgmt_drain *mgmt_drain_open(struct dp *d, const struct conf *c, struct mgmt_reload *r)
+{
+	struct mgmt_drain *m = calloc(1, sizeof(*m));
+
+	if (m == NULL || pthread_mutex_init(&m->lock, NULL) != 0) {
+		free(m);
+		return NULL;
+	}
+	m->dp = d;
+	m->conf = c;
+	m->reload = r;
+	take_defaults(m);
+	mgmt_hook_tell(false);
+	return m;
+}
+
+void mgmt_drain_close(struct mgmt_drain *m)
+{
+	if (m == NULL)
+		return;
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+// --- orders --------------------------------------------------------------------------------------
+
+static void tell_order(const char *by, uint32_t below, uint64_t deadline_ms, uint64_t now_ms)
+{
+	if (deadline_ms > 0)
+		LOG(CONFIG, NOTICE,
+			"drain by %s: the end is at %" PRIu32 " allocations, or after %" PRIu64
+			" s",
+			by, below, (deadline_ms - now_ms + 999) / 1000);
+	else
+		LOG(CONFIG, NOTICE, "drain by %s: the end is at %" PRIu32 " allocations", by,
+			below);
+}
+
+void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drain_order *order)
+{
+	const uint64_t now_ms = clock_ms();
+	uint64_t deadline_ms;
+	struct dp_stats s;
+	uint32_t below;
+
+	dp_total_stats(m->dp, &s);
+	pthread_mutex_lock(&m->lock);
+	if (!m->draining || order->has_deadline) {
+		const uint32_t seconds = order->has_deadline ? order->deadline_s : m->deadline_s;
+
+		m->deadline_ms = seconds > 0 ? now_ms + seconds * UINT64_C(1000) : 0;
+	}
+	if (!m->draining || order->has_below)
+		m->below = order->has_below ? order->below : m->below_first;
+	if (!m->draining) {
+		m->since_s = (uint64_t)time(NULL);
+		m->refused_before = refused(&s);
+	}
+	m->draining = true;
+	below = m->below;
+	deadline_ms = m->deadline_ms;
+	pthread_mutex_unlock(&m->lock);
+	tell_order(by, below, deadline_ms, now_ms);
+}
+
+void mgmt_drain_undo(struct mgmt_drain *m, const char *by)
+{
+	bool was;
+
+	pthread_mutex_lock(&m->lock);
+	was = m->draining;
+	m->draining = false;
+	pthread_mutex_unlock(&m->lock);
+	if (was)
+		LOG(CONFIG, NOTICE, "undrain by %s: new allocations are made again", by);
+}
+
+void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
+{
+	const uint64_t now_ms = clock_ms();
+	struct dp_stats s;
+
+	dp_total_stats(m->dp, &s);
+	pthread_mutex_lock(&m->lock);
+	*out = (struct mgmt_drain_state){
+		.draining = m->draining, .allocations = s.turn.allocations};
+	if (m->draining) {
+		out->since_s = m->since_s;
+		out->below = m->below;
+		out->has_deadline = m->deadline_ms > 0;
+		if (m->deadline_ms > now_ms)
+			out->left_s = (m->deadline_ms - now_ms + 999) / 1000;
+		out->refused = refused(&s) - m->refused_before;
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+// --- the management lcore ------------------------------------------------------------------------
+
+// Gives the workers what they should have, where that is something else than what they have. False
+// without memory: the next tick tries again.
+static bool give(struct mgmt_drain *m, bool draining)
+{
+	const struct conf_drain *c = &m->conf->drain;
+	struct mgmt_reload_state r;
+	struct turn_drain *d = NULL;
+	bool changed;
+
+	mgmt_reload_state(m->reload, &r);
+	changed = r.ended != m->reloads;
+	if (changed)
+		take_defaults(m);
+	if (draining == m->given && !(changed && draining)) {
+		m->reloads = r.ended;
+		return true;
+	}
+	if (draining)
+		d = turn_drain_create(c->alternates, c->nb_alternates);
+	if (draining && d == NULL)
+		return false;
+	if (dp_drain_set(m->dp, d) != 0) { // cannot be: the last one was taken
+		turn_drain_free(d);
+		return false;
+	}
+	m->given = draining;
+	m->reloads = r.ended;
+	return true;
+}
+
+static void tell_progress(struct mgmt_drain *m, uint64_t now_ms)
+{
+	struct mgmt_drain_state s;
+
+	if (now_ms < m->tell_ms)
+		return;
+	m->tell_ms = now_ms + TELL_MS;
+	mgmt_drain_state(m, &s);
+	LOG(CONFIG, INFO, "draining: allocations left: %" PRIu64 ", new ones refused: %" PRIu64,
+		s.allocations, s.refused);
+}
+
+// Whether it is over. The workers refuse new allocations.
+static bool is_over(struct mgmt_drain *m, uint32_t below, uint64_t deadline_ms, uint64_t now_ms)
+{
+	struct dp_stats s;
+
+	dp_total_stats(m->dp, &s);
+	if (deadline_ms > 0 && now_ms >= deadline_ms) {
+		LOG(CONFIG, NOTICE, "drained: the deadline is over, allocations left: %" PRIu64,
+			s.turn.allocations);
+		return true;
+	}
+	if (s.turn.allocations > below)
+		m->few_ms = 0;
+	else if (m->few_ms == 0)
+		m->few_ms = now_ms;
+	// The end of the process could be that of the program's, too: it is told in full
+	if (m->few_ms == 0 || now_ms - m->few_ms < SURE_MS || mgmt_hook_busy())
+		return false;
+	LOG(CONFIG, NOTICE, "drained: allocations left: %" PRIu64, s.turn.allocations);
+	return true;
+}
+
+enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms)
+{
+	uint64_t deadline_ms;
+	uint32_t below;
+	bool draining;
+
+	mgmt_hook_tick();
+	pthread_mutex_lock(&m->lock);
+	draining = m->draining;
+	deadline_ms = m->deadline_ms;
+	below = m->below;
+	pthread_mutex_unlock(&m->lock);
+	if (draining != m->told) {
+		m->told = draining;
+		m->few_ms = 0;
+		m->tell_ms = now_ms;
+		mgmt_hook_tell(draining);
+	}
+	if (!dp_drain_step(m->dp))
+		return MGMT_DRAIN_SOON;
+	if (!give(m, draining))
+		return MGMT_DRAIN_WAITS;
+	if (!dp_drain_step(m->dp))
+		return MGMT_DRAIN_SOON;
+	if (!draining)
+		return MGMT_DRAIN_WAITS;
+	tell_progress(m, now_ms);
+	return is_over(m, below, deadline_ms, now_ms) ? MGMT_DRAIN_ENDED : MGMT_DRAIN_WAITS;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Draining by the control socket.
+#include "drain/drains.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "drain/drain.h"
+#include "log.h"
+#include "socket/fields.h"
+#include "socket/shown.h"
+
+#define DEADLINE_MAX 2592000 // as drain.deadline
+#define BELOW_MAX 16777216 // as drain.below
+
+json_t *drains_shown(struct mgmt_drain *m)
+{
+	json_t *o = json_object();
+	struct mgmt_drain_state s;
+
+	mgmt_drain_state(m, &s);
+	json_object_set_new(o, "draining", json_boolean(s.draining));
+	if (!s.draining)
+		return o;
+	json_object_set_new(o, "since", shown_number(s.since_s));
+	json_object_set_new(o, "deadline", s.has_deadline ? shown_number(s.left_s) : json_null());
+	json_object_set_new(o, "below", shown_number(s.below));
+	json_object_set_new(o, "allocations", shown_number(s.allocations));
+	json_object_set_new(o, "refused", shown_number(s.refused));
+	return o;
+}
+
+bool drains_told(struct mgmt_drain *m, char *buf, size_t len)
+{
+	struct mgmt_drain_state s;
+
+	mgmt_drain_state(m, &s);
+	if (s.draining)
+		snprintf(buf, len,
+			"this server drains: allocations left: %" PRIu64 ", new ones refused: "
+			"%" PRIu64,
+			s.allocations, s.refused);
+	return s.draining;
+}
+
+static enum command_end answer(struct command *c)
+{
+	json_object_set_new(c->out, "drain", drains_shown(c->control->drain));
+	return COMMAND_DONE;
+}
+
+// Reads a number that the request may have. False: it has one that is none, and c->error says so.
+static bool optional(struct command *c, const char *name, uint64_t hi, bool *has, uint32_t *out)
+{
+	const struct fields_range range = {0, hi};
+	uint64_t value = 0;
+
+	*has = json_object_get(c->in, name) != NULL;
+	if (!fields_number(c, name, &range, &value))
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+enum command_end drains_drain(struct command *c)
+{
+	struct mgmt_drain_order o;
+	char *order;
+
+	if (!optional(c, "deadline", DEADLINE_MAX, &o.has_deadline, &o.deadline_s) ||
+		!optional(c, "below", BELOW_MAX, &o.has_below, &o.below))
+		return COMMAND_REFUSED;
+	order = commands_order(c);
+	if (order == NULL)
+		return commands_refuse(c, "no memory");
+	mgmt_drain_ask(c->control->drain, order, &o);
+	free(order);
+	return answer(c);
+}
+
+enum command_end drains_undrain(struct command *c)
+{
+	char *order = commands_order(c);
+
+	if (order == NULL)
+		return commands_refuse(c, "no memory");
+	mgmt_drain_undo(c->control->drain, order);
+	free(order);
+	return answer(c);
+}

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Drain: calls that live go on without loss while new ones are sent to another server (a coturn, to
+which an unmodified client follows), the program of drain.on-change and /readyz say so, and the process
+ends when it is empty, at its deadline, or is taken back."""
+
+import contextlib
+import os
+import shutil
+import signal
+import struct
+import time
+
+import control
+import dtls
+import exporter as exporters
+import lab as labs
+import streams
+import turnlib
+import uclient
+from control import Control
+from exporter import Exporter
+from lab import CLIENT6, PEER4, SERVER4, until
+from turnlib import SUCCESS
+
+HOOK = """#!/bin/sh
+echo "$1 $SLIPRING_STATE $#" >>{}
+"""
+
+
+def coturn(lab):
+    """Another server that knows the user, in the namespace of the peers."""
+    with open(os.path.join(lab.dir, "coturn-alternate.log"), "wb") as log:
+        lab.popen(
+            lab.peer, "turnserver", "-n", "--lt-cred-mech", "--user=ivan:pw", "--realm=turn.test",
+            "--no-tls", "--no-dtls", "--no-tcp", "--no-cli", f"--listening-ip={PEER4}",
+            f"--relay-ip={PEER4}", "--log-file=stdout", "--simple-log",
+            f"--pidfile={lab.dir}/alternate.pid", f"--userdb={lab.dir}/alternate.db",
+            stdout=log, stderr=log,
+        )  # fmt: skip
+    listens = lambda: lab.peer.run("ss", "-lnuH", f"src {PEER4} and sport = 3478")
+    until(listens, 15, "coturn listens")
+
+
+def alternates(answer):
+    """The servers that a 300 tells of: MAPPED-ADDRESS's form (RFC 8489 14.1)."""
+    found = []
+    for kind, value, _ in answer.attrs:
+        if kind == turnlib.ALTERNATE_SERVER:
+            zero, family, port, packed = *struct.unpack("!BBH", value[:4]), value[4:]
+            assert zero == 0 and family == (1 if len(packed) == 4 else 2), value
+            found.append((".".join(map(str, packed)) if family == 1 else packed.hex(), port))
+    return found
+
+
+def relays(client, number):
+    client.send_channel(0x4000, b"%d" % number)
+    return client.wait("channel", timeout=2) == ("channel", 0x4000, b"%d" % number)
+
+
+def told(path):
+    """What the program has been told."""
+    with contextlib.suppress(FileNotFoundError), open(path) as file:
+        return file.read().splitlines()
+    return []
+
+
+def hook(lab, name):
+    """A program that notes what it is told, and where."""
+    path, note = os.path.join(lab.dir, name), os.path.join(lab.dir, name + ".told")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
+        file.write(HOOK.format(note))
+    return path, note
+
+
+def drains(lab, server, path, note, exporter):
+    """The order, and who is told of it."""
+    out = control.ctl(path, "drain", "--deadline", "10m")
+    assert "3 allocations left" in out and "0 refused" in out, out
+    until(lambda: len(told(note)) == 2, 10, "the program is told")
+    assert told(note)[1] == "draining draining 1", told(note)
+    until(lambda: "draining: allocations left: 3" in server.log(), 5, "workers have it")
+    assert server.telemetry.ask("/slipring/info")["ready"] == 0
+    until(lambda: "draining: exit code 0 after" in server.log(), 5, "its end is told")
+    if exporter:
+        code, body = exporter.get("/readyz")
+        assert code == 503 and body.startswith("slipring drains: 3 allocations left, ends in "), body
+        assert exporter.get("/livez")[0] == 200
+        assert exporter.scrape()["slipring_drain_active", ""] == 1
+
+
+def refused(lab, server, path):
+    """New allocations, by family; an unmodified client goes where it is sent, and is under way then."""
+    client = lab.client()
+    answer = client.allocate()
+    assert answer.code == 300 and alternates(answer) == [(PEER4, 3478)], (answer, alternates(answer))
+    assert client.binding().cls == SUCCESS
+    assert lab.client(ip=CLIENT6).allocate().code == 508, "there is no alternate for IPv6"
+    run = uclient.start(lab, "sent elsewhere", SERVER4, PEER4, "-c", messages=10)
+    drain = until(lambda: control_of(path, 3), 5, "three were refused at least")
+    assert drain["draining"] is True and drain["below"] == 1 and 0 < drain["deadline"] <= 600, drain
+    assert drain["since"] <= time.time() and drain["allocations"] in (2, 3), drain
+    out = control.ctl(path, "explain", "ivan")
+    assert "Allocate answered 300: alternate" in out and "this box drains" in out, out
+    assert "drains" in control.ctl(path, "status")
+    assert "this server drains" in control.ctl(path, "top", "--once")
+    assert server.refusals()["draining"] >= 1
+    return run
+
+
+def control_of(path, refusals):
+    with Control(path) as c:
+        drain = c.ask("status")["drain"]
+    return drain if drain["refused"] >= refusals else None
+
+
+def wrong(path):
+    """Bad arguments change nothing."""
+    for option, value in (("--deadline", "soon"), ("--deadline", "-1"), ("--below", "-1"), ("--below", "x")):
+        assert option in control.ctl(path, "drain", f"{option}={value}", code=2)
+    with Control(path) as c:
+        assert "deadline" in c.refused("drain", deadline="10m")
+        assert "deadline" in c.refused("drain", deadline=2592001)
+        assert "below" in c.refused("drain", below=-1)
+        assert "no such field" in c.refused("undrain", deadline=1)
+        assert c.ask("status")["drain"] == {"draining": False}
+
+
+def undrained(lab, server, path, note, exporter):
+    out = control.ctl(path, "undrain")
+    assert "new allocations are made" in out, out
+    until(lambda: len(told(note)) == 3, 10, "the program is told")
+    assert told(note)[2] == "ready ready 1", told(note)
+    assert not exporter or exporter.get("/readyz") == (200, "ready\n")
+    client = lab.client()
+    until(lambda: client.allocate().cls == SUCCESS, 5, "new allocations are made")
+    assert client.refresh(0).cls == SUCCESS
+
+
+def empties(lab):
+    """The whole way, with media of two calls that were there before. uclient begins with an allocation
+    that it never uses, and leaves that behind."""
+    path = os.path.join(lab.dir, "control.sock")
+    program, note = hook(lab, "hook")
+    server = lab.server(
+        {"control": {"socket": path}, "drain": {"alternates": [PEER4], "on-change": program}})
+    exporter = metrics(lab, server)
+    until(lambda: told(note) == ["ready ready 1"], 10, "it is told at the start")
+    wrong(path)
+    uclient.start_peer(lab)
+    media = uclient.start(lab, "before the drain", SERVER4, PEER4, "-c", messages=150, interval=20)
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS
+    echo = lab.echo()
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    until(lambda: server.stats()["allocations"] == 3, 10, "all are there")
+    drains(lab, server, path, note, exporter)
+    undrained(lab, server, path, note, exporter)
+    assert "(ends at 1)" in control.ctl(path, "drain", "--below", "1", "--deadline", "10m")
+    until(lambda: server.log().count("draining: allocations left") == 2, 5, "workers have it")
+    elsewhere = refused(lab, server, path)
+    assert client.permit(PEER4).cls == SUCCESS and client.refresh().cls == SUCCESS
+    for number in range(50):
+        assert relays(client, number), number
+    assert uclient.finish([media, elsewhere]) == [], "a call that was there lost something"
+    server.check()
+    server.telemetry.close()
+    assert client.refresh(0).cls == SUCCESS
+    assert server.process.wait(10 * labs.SLOW) == 0
+    assert "drained: allocations left: 1" in server.log(), server.log()
+    assert told(note)[-1] == "draining draining 1"
+
+
+def metrics(lab, server):
+    """An exporter of the server, where there can be one."""
+    try:
+        exporters.need()
+    except labs.Skip as why:
+        print("no exporter:", why)
+        return None
+    exporters.keep(lab)
+    assert exporters.share(server.prefix).returncode == 0
+    return Exporter(lab, "--file-prefix", server.prefix)
+
+
+def children(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+def ends_at_the_deadline(lab):
+    """By SIGUSR1, with a program that hangs, and then without the process that runs it."""
+    server = lab.server({"drain": {
+        "deadline": "1s", "on-change": ["/bin/sh", "-c", "sleep 1000"], "on-change-timeout": 1}})
+    until(lambda: "ready: killed after" in server.log(), 10, "a program that hangs is killed")
+    assert len(children(server.process)) == 1, children(server.process)
+    os.kill(children(server.process)[0], signal.SIGKILL)
+    until(lambda: "is gone: nobody is told" in server.log(), 5, "who runs it is missed")
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS
+    begin = time.monotonic()
+    server.process.send_signal(signal.SIGUSR1)
+    server.telemetry.close()
+    assert server.process.wait(10 * labs.SLOW) == 0
+    took = time.monotonic() - begin
+    assert took >= 1, took
+    assert "drain by SIGUSR1: the end is at 0 allocations, or after 1 s" in server.log(), server.log()
+    assert "the deadline is over, allocations left: 1" in server.log(), server.log()
+    print(f"ended {took:.2f} s after the order, with a deadline of 1 s")
+
+
+def refused_over(client, port):
+    """The answer to a client of TLS or DTLS has the name of the other certificate."""
+    answer = client.allocate()
+    assert answer.code == 300 and alternates(answer) == [(PEER4, port)], (answer, alternates(answer))
+    assert answer.get(turnlib.ALTERNATE_DOMAIN) == (None if port == 3478 else b"turn2.example.org")
+    client.close()
+
+
+def stops_at_once(lab):
+    """Connections are taken while it drains. SIGTERM ends a drain that waits; a server without a program
+    has no process for it."""
+    streams.join(lab)
+    config = streams.config(lab, ("tcp", "tls"))
+    config["listeners"].append({"transport": "dtls", "address": SERVER4, "port": dtls.PORT})
+    other = {"address": PEER4, "tls-port": 443, "name": "turn2.example.org"}
+    server = lab.server({**config, "drain": {"alternates": [other]}})
+    assert children(server.process) == []
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS
+    server.process.send_signal(signal.SIGUSR1)
+    until(lambda: "drain by SIGUSR1" in server.log(), 5, "it drains")
+    until(lambda: lab.client().allocate().code == 300, 5, "workers refuse")
+    refused_over(streams.client(lab, "tcp"), 3478)
+    refused_over(streams.client(lab, "tls"), 443)
+    refused_over(dtls.client(lab), 443)
+    took = server.stop()
+    assert took < 5 * labs.SLOW, took
+
+
+def main(lab):
+    labs.need_own_server()
+    for program in ("turnserver", "turnutils_uclient", "turnutils_peer"):
+        if not shutil.which(program):
+            raise labs.Skip(f"{program} is not installed")
+    coturn(lab)
+    empties(lab)
+    ends_at_the_deadline(lab)
+    stops_at_once(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main)

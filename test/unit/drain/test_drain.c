@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Drains as they are ordered: when one is over, what a second order changes, what takes it back,
+// and what a reload of the file brings.
+#include "addr_text.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "drain/drain.h"
+#include "reload.h"
+#include "worker.h"
+
+#define SECOND UINT64_C(1000)
+
+static struct dp_world world;
+static struct mgmt_drain *drain;
+static struct mgmt_reload *reload;
+static struct turn_alternate other;
+static uint64_t now_ms;
+static struct mgmt_reload_state reloaded;
+
+static const struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+};
+
+// A reload that has ended whenever the test says so.
+void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out);
+void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out)
+{
+	*out = reloaded;
+}
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void open_with(const struct world_setup *setup)
+{
+	world_open(&world, setup);
+	other = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
+	world.conf.drain = (struct conf_drain){
+		.alternates = &other, .nb_alternates = 1, .deadline_s = 3600, .below = 0};
+	reloaded = (struct mgmt_reload_state){0};
+	drain = mgmt_drain_open(world.dp, &world.conf, reload);
+	assert_non_null(drain);
+	now_ms = clock_ms();
+}
+
+static void close_all(void)
+{
+	mgmt_drain_close(drain);
+	world_close(&world);
+}
+
+// Rounds and ticks for so long, or until the end; returns whether it is over.
+static bool run(uint64_t ms)
+{
+	for (const uint64_t end = now_ms + ms; now_ms < end; now_ms += 20) {
+		const enum mgmt_drain_step step = mgmt_drain_tick(drain, now_ms);
+
+		if (step == MGMT_DRAIN_ENDED)
+			return true;
+		world_round(&world);
+		world_run(&world);
+	}
+	return false;
+}
+
+static void ask(const struct mgmt_drain_order *o)
+{
+	mgmt_drain_ask(drain, "the test", o);
+}
+
+static struct mgmt_drain_state now(void)
+{
+	struct mgmt_drain_state s;
+
+	mgmt_drain_state(drain, &s);
+	return s;
+}
+
+static void client(struct world_client *c, unsigned int i)
+{
+	world_client(&world, c, "10.99.0.20", (uint16_t)(20000 + i));
+}
+
+static void end_of(struct world_client *c)
+{
+	client_begin(&world, c, STUN_REFRESH);
+	stun_put_u32(&c->w, STUN_LIFETIME, 0);
+	assert_int_equal(client_ask(&world, c), 0);
+}
+
+// The last allocation's end is the end; until then new ones are refused, and counted.
+static void it_ends_when_nothing_is_left(void **state)
+{
+	struct world_client c[3];
+
+	open_with(*state);
+	for (unsigned int i = 0; i < 3; i++)
+		client(&c[i], i);
+	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
+	assert_int_equal(client_allocate(&world, &c[1], 4), 0);
+	assert_false(run(SECOND));
+	assert_false(now().draining);
+	ask(&(struct mgmt_drain_order){0});
+	assert_true(now().draining); // at once, whatever the workers do
+	assert_false(run(10 * SECOND));
+	assert_int_equal(client_allocate(&world, &c[2], 4), 300);
+	assert_int_equal(now().allocations, 2);
+	assert_int_equal(now().refused, 1);
+	assert_true(now().has_deadline);
+	assert_in_range(now().left_s, 3500, 3600);
+	end_of(&c[0]);
+	assert_false(run(10 * SECOND));
+	end_of(&c[1]);
+	assert_true(run(SECOND));
+	close_all();
+}
+
+static void nothing_there_ends_at_once(void **state)
+{
+	open_with(*state);
+	ask(&(struct mgmt_drain_order){0});
+	assert_true(run(SECOND));
+	close_all();
+}
+
+static void below(void **state)
+{
+	struct world_client c[4];
+
+	open_with(*state);
+	for (unsigned int i = 0; i < 4; i++) {
+		client(&c[i], i);
+		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
+	}
+	ask(&(struct mgmt_drain_order){.has_below = true, .below = 2});
+	assert_int_equal(now().below, 2);
+	end_of(&c[0]);
+	assert_false(run(SECOND));
+	end_of(&c[1]);
+	assert_true(run(SECOND));
+	assert_int_equal(now().allocations, 2);
+	close_all();
+}
+
+static void the_deadline(void **state)
+{
+	struct world_client c;
+
+	open_with(*state);
+	client(&c, 0);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	ask(&(struct mgmt_drain_order){.has_deadline = true, .deadline_s = 5});
+	assert_false(run(4 * SECOND));
+	assert_true(run(2 * SECOND));
+	close_all();
+}
+
+// What a second order leaves out stays as it is; 0 is no deadline.
+static void a_second_order_changes_the_first(void **state)
+{
+	struct world_client c;
+
+	open_with(*state);
+	client(&c, 0);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	ask(&(struct mgmt_drain_order){.has_deadline = true, .deadline_s = 100});
+	ask(&(struct mgmt_drain_order){.has_below = true, .below = 0});
+	assert_in_range(now().left_s, 50, 100);
+	ask(&(struct mgmt_drain_order){.has_deadline = true, .deadline_s = 0});
+	assert_false(now().has_deadline);
+	assert_false(run(200 * SECOND));
+	ask(&(struct mgmt_drain_order){.has_below = true, .below = 1});
+	assert_true(run(SECOND));
+	close_all();
+}
+
+static void undrain(void **state)
+{
+	struct world_client c[2];
+
+	open_with(*state);
+	client(&c[0], 0);
+	client(&c[1], 1);
+	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
+	mgmt_drain_undo(drain, "the test"); // of nothing
+	ask(&(struct mgmt_drain_order){.has_deadline = true, .deadline_s = 5});
+	assert_false(run(SECOND));
+	assert_int_equal(client_allocate(&world, &c[1], 4), 300);
+	mgmt_drain_undo(drain, "the test");
+	assert_false(now().draining);
+	assert_false(run(10 * SECOND));
+	assert_int_equal(client_allocate(&world, &c[1], 4), 0);
+	end_of(&c[0]);
+	end_of(&c[1]);
+	assert_false(run(10 * SECOND));
+	ask(&(struct mgmt_drain_order){0});
+	assert_int_equal(now().refused, 0);
+	assert_in_range(now().left_s, 3500, 3600);
+	mgmt_drain_undo(drain, "the test"); // before anybody has looked
+	assert_false(run(10 * SECOND));
+	close_all();
+}
+
+// A reload: other alternates for who is refused from now on, and defaults for orders from now on.
+static void a_reload_while_it_drains(void **state)
+{
+	struct world_client c[2];
+
+	open_with(*state);
+	client(&c[0], 0);
+	client(&c[1], 1);
+	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
+	ask(&(struct mgmt_drain_order){0});
+	assert_false(run(SECOND));
+	assert_int_equal(client_allocate(&world, &c[1], 4), 300);
+	world.conf.drain.nb_alternates = 0;
+	world.conf.drain.deadline_s = 60;
+	assert_false(run(SECOND));
+	assert_int_equal(client_allocate(&world, &c[1], 4), 300); // nobody has said so yet
+	reloaded.ended++;
+	assert_false(run(SECOND));
+	assert_int_equal(client_allocate(&world, &c[1], 4), 508);
+	assert_in_range(now().left_s, 3000, 3600); // of this drain as it was
+	mgmt_drain_undo(drain, "the test");
+	assert_false(run(SECOND));
+	ask(&(struct mgmt_drain_order){0});
+	assert_in_range(now().left_s, 30, 60);
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_CASE(it_ends_when_nothing_is_left, setups, 0),
+		WORLD_CASE(it_ends_when_nothing_is_left, setups, 1),
+		WORLD_CASE(nothing_there_ends_at_once, setups, 1),
+		WORLD_CASE(below, setups, 1),
+		WORLD_CASE(the_deadline, setups, 0),
+		WORLD_CASE(a_second_order_changes_the_first, setups, 1),
+		WORLD_CASE(undrain, setups, 1),
+		WORLD_CASE(a_reload_while_it_drains, setups, 1),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
