@@ -23,7 +23,7 @@ def table(text):
     for line in text.strip().splitlines():
         field, kind, *rest = line.split(None, 3)
         name, text = (*rest, "", "")[:2]
-        found = re.fullmatch(r"(\w*)(?:{(\w+)=(\w+)})?", name)
+        found = re.fullmatch(r"(\w*)(?:{(\w+)=([\w-]+)})?", name)
         labels = ((found[2], found[3]),) if found[2] else ()
         if labels and text == ".":
             text = next(row.text for row in rows.values() if row.name == found[1])

@@ -16,6 +16,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
+#include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_state.h"
@@ -265,6 +266,8 @@ static int adopt(struct dp *d, char *error, size_t len)
 		snprintf(error, len, "state.file: %s: %s", s->file.path, strerror(rc));
 		return -1;
 	}
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		stats_publish(d->worker[i]);
 	s->told.start = DP_STATE_TAKEN;
 	s->told.took_ms = now_ms(CLOCK_BOOTTIME) - a.boot_ms;
 	return 0;

@@ -35,6 +35,7 @@ static const struct turn_state_field fields[] = {
 	FIELD(state_header, offset),
 	FIELD(state_header, alive_ms),
 	FIELD(state_header, sealed),
+	FIELD(state_header, spare2),
 	RECORD(state_listener),
 	FIELD(state_listener, addr),
 	FIELD(state_listener, port),

@@ -108,11 +108,14 @@ struct state_header {
 	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
 	struct turn_state_keys keys;
 	struct hash_key record_key; // of digests and checks of records
-	// What can change. Management writes; workers read the offset.
-	uint64_t offset __attribute__((aligned(64))); // CLOCK_BOOTTIME - the shards' clock
+	// What can change, on a line of its own. Management writes; workers read the offset.
+	uint64_t offset; // CLOCK_BOOTTIME - the shards' clock
 	uint64_t alive_ms; // CLOCK_BOOTTIME when the offset was last set
 	uint64_t sealed; // 1: all that the area is to hold was there
-} __attribute__((aligned(64)));
+	uint8_t spare2[40];
+};
+_Static_assert(offsetof(struct state_header, offset) % 64 == 0, "on a line of its own");
+_Static_assert(sizeof(struct state_header) % 64 == 0, "nor does anything else share it");
 
 struct turn_state {
 	struct state_header header;

@@ -51,7 +51,7 @@ def planned(lab, server, calls):
     even, (short, begin) = reserve(lab), lifetimes(lab, server)
     media = keep.Media(calls)
     ended = keep.restart(server)
-    took = media.again(ended)
+    took = media.again(server, ended)
     media.close()
     print(f"planned: media after {took:.2f} s, {keep.told(server)}")
     until(lambda: keep.shown(server) >= calls.relayed(), 1, "the same relayed addresses")
@@ -68,7 +68,7 @@ def planned(lab, server, calls):
 def crashed(server, calls):
     media = keep.Media(calls)
     ended = keep.restart(server, keep.kill)
-    took = media.again(ended)
+    took = media.again(server, ended)
     media.close()
     print(f"kill -9: media after {took:.2f} s")
     calls.check()

@@ -39,7 +39,7 @@ def clients(gen):
 
 def over(server, calls, end, before):
     media = keep.Media(calls)
-    took = media.again(keep.restart(server, end))
+    took = media.again(server, keep.restart(server, end))
     media.close()
     told = keep.told(server)
     print(f"{end.__name__}: media after {took:.2f} s; {told['allocations']} allocations in "
@@ -63,7 +63,7 @@ def campaign(lab):
     run = clients(loadgen.Generator(lab))
     with Control(server.control, timeout=60) as ask:
         there = lambda: ask.ask("status")["allocations"] == COUNT
-        labs.until(there, 30 + COUNT / 4000, f"{COUNT} allocations", pause=0.2)
+        labs.until(there, 60 + COUNT / 1000, f"{COUNT} allocations", pause=0.2)
     before = relays(server)
     assert len(before) == COUNT, len(before)
     over(server, calls, keep.stop, before)

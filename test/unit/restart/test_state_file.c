@@ -294,7 +294,9 @@ static void it_stays_where_it_is(void **state)
 			continue;
 		assert_non_null(strstr(line, " dd"));
 		assert_non_null(strstr(line, " dc"));
+#ifndef __SANITIZE_ADDRESS__ // which does nothing for mlock
 		assert_true((strstr(line, " lo") != NULL) == (rc == 0));
+#endif
 		found = true;
 		break;
 	}

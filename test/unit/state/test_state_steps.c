@@ -19,7 +19,7 @@
 
 static struct restart r;
 static struct turn_config config;
-static struct fixture_client ivan, eve, bob;
+static struct fixture_client ivan, eve, bob; // bob: another client of ivan
 
 // --- the reader ----------------------------------------------------------------------------------
 
@@ -206,9 +206,11 @@ static void judge_tape(struct tape *t, const char *name, unsigned int least)
 
 // --- operations ----------------------------------------------------------------------------------
 
+// A request is built and signed before the child is stepped through what the server does with it.
 struct operation {
 	const char *name;
-	void (*prepare)(void); // not stepped
+	uint32_t later_ms; // the clock goes on before it
+	void (*build)(void); // not stepped
 	void (*run)(void);
 	unsigned int stores; // at least so many change the area
 };
@@ -220,27 +222,45 @@ static struct fixture *f(void)
 
 static void allocate(void)
 {
-	fixture_allocate(f(), &ivan, 4);
+	fixture_begin(f(), STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f()->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	fixture_sign(f(), &ivan);
 }
 
 static void permit(void)
 {
-	fixture_permit(f(), &ivan, "10.98.0.2");
+	const struct endpoint peer = fixture_endpoint("10.98.0.2", 0);
+
+	fixture_begin(f(), STUN_REQUEST, STUN_CREATE_PERMISSION);
+	stun_put_xor_addr(&f()->w, STUN_XOR_PEER_ADDRESS, &peer);
+	fixture_sign(f(), &ivan);
 }
 
 static void bind(void)
 {
-	fixture_bind(f(), &ivan, CHANNEL, "10.98.0.1", 7000);
+	const struct endpoint peer = fixture_endpoint("10.98.0.1", 7000);
+
+	fixture_begin(f(), STUN_REQUEST, STUN_CHANNEL_BIND);
+	stun_put_u32(&f()->w, STUN_CHANNEL_NUMBER, (uint32_t)CHANNEL << 16);
+	stun_put_xor_addr(&f()->w, STUN_XOR_PEER_ADDRESS, &peer);
+	fixture_sign(f(), &ivan);
+}
+
+static void refresh_by(uint32_t lifetime_s)
+{
+	fixture_begin(f(), STUN_REQUEST, STUN_REFRESH);
+	stun_put_u32(&f()->w, STUN_LIFETIME, lifetime_s);
+	fixture_sign(f(), &ivan);
 }
 
 static void refresh(void)
 {
-	fixture_refresh(f(), &ivan, 3600);
+	refresh_by(3600);
 }
 
 static void end(void)
 {
-	fixture_refresh(f(), &ivan, 0);
+	refresh_by(0);
 }
 
 static void pair(void)
@@ -250,37 +270,47 @@ static void pair(void)
 	fixture_begin(f(), STUN_REQUEST, STUN_ALLOCATE);
 	stun_put_u32(&f()->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
 	stun_put(&f()->w, STUN_EVEN_PORT, even, sizeof(even));
-	assert_int_equal(fixture_ask(f(), &eve), 0);
-	memcpy(eve.token, f()->answer.data + f()->answer.off[STUN_RESERVATION_TOKEN], 8);
+	fixture_sign(f(), &eve);
 }
 
 static void take_up(void)
 {
+	uint8_t token[8];
+
+	assert_int_equal(fixture_code(f()), 0); // of the pair
+	memcpy(token, f()->answer.data + f()->answer.off[STUN_RESERVATION_TOKEN], sizeof(token));
 	fixture_begin(f(), STUN_REQUEST, STUN_ALLOCATE);
 	stun_put_u32(&f()->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-	stun_put(&f()->w, STUN_RESERVATION_TOKEN, eve.token, 8);
-	assert_int_equal(fixture_ask(f(), &bob), 0);
+	stun_put(&f()->w, STUN_RESERVATION_TOKEN, token, sizeof(token));
+	fixture_sign(f(), &bob);
 }
 
-static void send_indication(void)
+static void indicate(void)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.2", 9000);
 
 	fixture_begin(f(), STUN_INDICATION, STUN_SEND);
 	stun_put_xor_addr(&f()->w, STUN_XOR_PEER_ADDRESS, &peer);
 	stun_put(&f()->w, STUN_DATA_ATTR, "hello", 5);
+}
+
+static void nothing(void)
+{
+}
+
+static void ivan_sends(void)
+{
 	fixture_send(f(), &ivan);
 }
 
-static void later(void)
+static void eve_sends(void)
 {
-	fixture_advance(f(), 2000);
+	fixture_send(f(), &eve);
 }
 
-// All times but the allocation's are over.
-static void much_later(void)
+static void bob_sends(void)
 {
-	fixture_advance(f(), 700000);
+	fixture_send(f(), &bob);
 }
 
 static void sweep(void)
@@ -288,35 +318,29 @@ static void sweep(void)
 	fixture_expire(f());
 }
 
-// A nonce may be too old, and ports have rested.
-static void reset(void)
-{
-	later();
-	ivan.nonce_len = 0;
-	fixture_advance(f(), 0);
-}
-
 static const struct operation operations[] = {
-	{"Allocate", reset, allocate, 4}, {"CreatePermission", later, permit, 3},
-	{"ChannelBind", later, bind, 6}, {"CreatePermission again", later, permit, 1},
-	{"ChannelBind again", later, bind, 2}, {"Refresh", later, refresh, 1},
-	{"Allocate of a pair", later, pair, 8},
-	{"Allocate of the reserved port", later, take_up, 5},
-	{"end of permissions and channels", much_later, sweep, 3},
-	{"ChannelBind anew", reset, bind, 6}, {"Refresh to nothing", later, end, 1},
-	{"Allocate on a slot that had one", reset, allocate, 4},
-	{"ChannelBind on records that others had", later, bind, 6},
-	{"Allocate once more", reset, allocate, 0}, // 437
+	{"Allocate", 0, allocate, ivan_sends, 4}, {"CreatePermission", 2000, permit, ivan_sends, 3},
+	{"ChannelBind", 2000, bind, ivan_sends, 6},
+	{"CreatePermission again", 2000, permit, ivan_sends, 1},
+	{"ChannelBind again", 2000, bind, ivan_sends, 2}, {"Refresh", 2000, refresh, ivan_sends, 1},
+	{"Allocate of a pair", 2000, pair, eve_sends, 8},
+	{"Allocate of the reserved port", 2000, take_up, bob_sends, 5},
+	{"end of permissions and channels", 700000, nothing, sweep, 3},
+	{"ChannelBind anew", 0, bind, ivan_sends, 6},
+	{"Refresh to nothing", 2000, end, ivan_sends, 1},
+	{"Allocate on a slot that had one", 2000, allocate, ivan_sends, 4},
+	{"ChannelBind on records that others had", 2000, bind, ivan_sends, 6},
+	{"Allocate once more", 2000, allocate, ivan_sends, 0}, // 437
 };
 
 static const struct operation shared_operations[] = {
-	{"Allocate on a shared port", reset, allocate, 4},
-	{"CreatePermission", later, permit, 3},
-	{"Send", later, send_indication, 3},
-	{"ChannelBind", later, bind, 9},
-	{"Refresh to nothing", later, end, 3},
-	{"Allocate on a slot that had one", reset, allocate, 4},
-	{"ChannelBind on records that others had", later, bind, 9},
+	{"Allocate on a shared port", 0, allocate, ivan_sends, 4},
+	{"CreatePermission", 2000, permit, ivan_sends, 3},
+	{"Send", 2000, indicate, ivan_sends, 3},
+	{"ChannelBind", 2000, bind, ivan_sends, 9},
+	{"Refresh to nothing", 2000, end, ivan_sends, 3},
+	{"Allocate on a slot that had one", 2000, allocate, ivan_sends, 4},
+	{"ChannelBind on records that others had", 2000, bind, ivan_sends, 9},
 };
 
 static void child_run(const struct operation *ops, size_t nb)
@@ -324,7 +348,8 @@ static void child_run(const struct operation *ops, size_t nb)
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 		_exit(77);
 	for (size_t i = 0; i < nb; i++) {
-		ops[i].prepare();
+		fixture_advance(f(), ops[i].later_ms);
+		ops[i].build();
 		raise(SIGSTOP);
 		ops[i].run();
 		raise(SIGSTOP);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A data path that ends and another that begins with its area: clients go on, on ports of all kinds
+// and with another number of workers.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "datapath.h"
+#include "dp_state.h"
+#include "dp_world.h"
+#include "net.h"
+#include "steering/steer.h"
+#include "worker.h"
+
+#define CLIENTS 60
+
+static struct dp_world world;
+static char dir[64], file[96];
+
+struct change {
+	struct world_setup before, after;
+};
+
+static void name_file(struct dp_world *w)
+{
+	w->conf.state.file = file;
+}
+
+static void open_world(const struct world_setup *s)
+{
+	struct world_setup with = *s;
+
+	with.change = name_file;
+	world_open(&world, &with);
+	// the world's own time would be far ahead of that in which areas are taken up
+	world.ms = dp_clock_ms(world.dp) + 1;
+}
+
+static int begin(void **state)
+{
+	snprintf(dir, sizeof(dir), "/dev/shm/carry.XXXXXX");
+	if (mkdtemp(dir) == NULL)
+		return -1;
+	snprintf(file, sizeof(file), "%s/state", dir);
+	return 0;
+}
+
+static int end(void **state)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static void make_client(struct world_client *c, unsigned int i, const struct endpoint *peer)
+{
+	static const char *const hosts[] = {"10.99.0.20", "fd99::20", "198.51.100.5"};
+
+	world_client(&world, c, hosts[i % 3], (uint16_t)(20000 + i));
+	assert_int_equal(client_allocate(&world, c, 4), 0);
+	assert_int_equal(client_bind(&world, c, 0x4000, peer), 0);
+}
+
+static void assert_relays(struct world_client *c, const struct endpoint *peer)
+{
+	struct world_datagram got;
+
+	client_channel_data(&world, c, 0x4000, "to the peer", 11);
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	assert_true(endpoint_eq(&got.src, &c->relay));
+	assert_int_equal(got.len, 11);
+	world_send_bytes(&world, peer, &c->relay, "to the client", 13);
+	world_run(&world);
+	assert_true(world_take(&world, &c->at, &got));
+	assert_int_equal(got.len, 4 + 13);
+}
+
+static void calls_go_on(void **state)
+{
+	static struct world_client c[CLIENTS];
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	const struct change *s = *state;
+	struct dp_state told;
+
+	open_world(&s->before);
+	assert_true(dp_state(world.dp, &told));
+	assert_int_equal(told.start, DP_STATE_EMPTY);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		make_client(&c[i], i, &peer);
+	world_close(&world);
+	open_world(&s->after);
+	assert_true(dp_state(world.dp, &told));
+	assert_int_equal(told.start, DP_STATE_TAKEN);
+	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
+		if (told.adopted.lost[i] != 0)
+			fail_msg("%lu lost: %s", told.adopted.lost[i], turn_state_loss_name(i));
+	assert_int_equal(told.adopted.allocations, CLIENTS);
+	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		assert_relays(&c[i], &peer);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		client_begin(&world, &c[i], STUN_REFRESH);
+		assert_int_equal(client_ask(&world, &c[i]), 0); // by the nonce that it has
+		assert_relays(&c[i], &peer);
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+// The home that is told of a client is where its packets go.
+static void the_home_is_that_of_packets(void **state)
+{
+	const struct change *s = *state;
+	const char *const hosts[] = {"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
+	static struct rte_mbuf none; // no hash of the NIC
+
+	open_world(&s->after);
+	for (unsigned int n = 0; n < 1000; n++) {
+		const struct dp_port *wan = &world.dp->port[0];
+		struct world_datagram d = {.len = 20, .data = {0xff}};
+		struct net_frame f;
+		uint8_t frame[2048];
+		size_t len;
+
+		d.src = world_endpoint(hosts[n % 4], (uint16_t)(1024 + n * 7));
+		d.dst = world.listeners[n % 2].at;
+		len = world_frame(&world, &d, frame);
+		assert_int_equal(net_frame_parse(frame, len, &wan->rx[0], &f), NET_OK);
+		if (wan->rss_home)
+			assert_int_equal(steer_tuple_home(wan, &d.src, &d.dst),
+				steer_client_home(world.dp, wan, &none, &f, n % 2));
+	}
+	world_close(&world);
+}
+
+static void an_end_may_be_for_good(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	const struct change *s = *state;
+	struct world_client c;
+	struct dp_state told;
+	struct stat st;
+
+	open_world(&s->before);
+	make_client(&c, 0, &peer);
+	dp_state_forget(world.dp, true);
+	world_close(&world);
+	assert_int_equal(stat(file, &st), -1);
+	open_world(&s->after);
+	assert_true(dp_state(world.dp, &told));
+	assert_int_equal(told.start, DP_STATE_EMPTY);
+	assert_int_equal(world_stats(&world).turn.allocations, 0);
+	world_close(&world);
+}
+
+static struct change changes[] = {
+	{{.workers = 1, .rx_queues = 1, .tx_queues = 1},
+		{.workers = 1, .rx_queues = 1, .tx_queues = 1}},
+	{{.workers = 2, .rx_queues = 2, .tx_queues = 2},
+		{.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true}},
+	{{.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true},
+		{.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true}},
+	{{.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true},
+		{.workers = 2, .rx_queues = 1, .tx_queues = 2}},
+};
+
+#define CASE(test, i)                                                         \
+	{                                                                     \
+		.name = #test " " #i, .test_func = test, .setup_func = begin, \
+		.teardown_func = end, .initial_state = &changes[i]            \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(calls_go_on, 0),
+		CASE(calls_go_on, 1),
+		CASE(calls_go_on, 2),
+		CASE(calls_go_on, 3),
+		CASE(the_home_is_that_of_packets, 1),
+		CASE(an_end_may_be_for_good, 0),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests_name("carry", tests, NULL, NULL);
+}
