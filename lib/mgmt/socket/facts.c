@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crash/crash_files.h"
 #include "drain/drains.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
 #include "socket/shown.h"
 #include "state/state_facts.h"
+#include "watch/watch.h"
 
 // --- looks at the counters -----------------------------------------------------------------------
 
@@ -202,6 +204,20 @@ static void warn_drops(const struct control *k, json_t *list)
 	}
 }
 
+static void warn_watch(json_t *list)
+{
+	struct watch_counters n;
+
+	watch_counters(&n);
+	if (watch_crashes()->newest[0] != '\0')
+		warn(list, "the last run has crashed: see crash newest");
+	if (n.workers + n.management + n.threads > 0)
+		warn(list,
+			"alarms since the start: workers %" PRIu64 ", management %" PRIu64
+			", other threads %" PRIu64 ": they made no progress; see the log",
+			n.workers, n.management, n.threads);
+}
+
 static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t most)
 {
 	json_t *list = json_array();
@@ -221,6 +237,7 @@ static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t 
 			warn(list, "worker %u: busy for %.1f %% of its time: add workers", w,
 				load_of(k, (int)w));
 	warn_drops(k, list);
+	warn_watch(list);
 	return list;
 }
 

@@ -242,7 +242,9 @@ int watch_lcores(const char *file_prefix, char *error, unsigned int len)
 	if (crash_files_open(&state.files, &state.conf->crash, file_prefix, error, len) != 0)
 		return -1;
 	if (state.files.fd < 0)
-		LOG(START, INFO, "reports of crashes go to standard error");
+		LOG(START, INFO, "reports of crashes go to standard error%s%s",
+			state.conf->crash.directory == NULL ? ": " : "",
+			state.conf->crash.directory == NULL ? error : "");
 	crash_to(state.files.fd, state.files.waiting);
 	tell_crash(&state.files);
 	return 0;

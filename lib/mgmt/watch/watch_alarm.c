@@ -14,11 +14,14 @@
 #include "watch/watched.h"
 
 #define ANSWER_NS UINT64_C(100000000) // that a stack is waited for
+#define MS UINT64_C(1000000)
+#define LOOK_PART 8 // of the time until its alarm: a thread is looked at after so long
+#define LOOK_MS 1000 // that time for one that has no alarm
 #define END_S 1 // until the watchdog ends a process whose thread does not
 
 static uint64_t stalled_ms(const struct watched *t)
 {
-	return t->judge.stalled_ns / 1000000;
+	return t->judge.stalled_ns / MS;
 }
 
 static void tell(struct watched *t, const struct watch_about *a)
@@ -37,7 +40,7 @@ static void tell_again(struct watched *t, const struct watch_about *a, uint64_t 
 		tell(t, a);
 	if (t->alarmed)
 		LOG(WORKERS, NOTICE, "%s goes on: it made no progress for %llu ms", a->name,
-			(unsigned long long)(ns / 1000000));
+			(unsigned long long)(ns / MS));
 	t->alarmed = t->told = false;
 	t->asked = 0;
 }
@@ -60,9 +63,12 @@ void watch_alarm(struct watched *t, const struct watch_tick *k, const struct wat
 {
 	const uint64_t first_ms = a->alarm_ms != 0 ? a->alarm_ms : a->abort_ms;
 	const uint64_t stalled_ns = t->judge.stalled_ns;
-	struct watch_sample s = {.progress = a->progress, .rests = a->rests};
+	struct watch_sample s = {
+		.progress = a->progress, .rests = a->rests, .cpu_ns = t->judge.cpu_ns};
 
-	if (s.progress == t->judge.progress)
+	// a look takes system calls: not at one that goes round ten times a second
+	t->quiet_ns = s.progress == t->judge.progress ? t->quiet_ns + k->ns : 0;
+	if (t->quiet_ns >= (first_ms != 0 ? first_ms : LOOK_MS) * MS / LOOK_PART)
 		watched_look(t, &s);
 	if (watch_judge_tick(&t->judge, &s, k->ns, k->late)) {
 		tell_again(t, a, stalled_ns);
@@ -77,7 +83,7 @@ void watch_alarm(struct watched *t, const struct watch_tick *k, const struct wat
 		return;
 	}
 	if (t->alarmed && !t->told &&
-		(watched_has_stack(t) || stalled_ms(t) >= a->alarm_ms + ANSWER_NS / 1000000))
+		(watched_has_stack(t) || stalled_ms(t) >= a->alarm_ms + ANSWER_NS / MS))
 		tell(t, a);
 	if (a->abort_ms != 0 && stalled_ms(t) >= a->abort_ms)
 		end(t, a);

@@ -22,6 +22,7 @@ struct watched {
 	void *stack[WATCHED_FRAMES];
 	// The watchdog's.
 	struct watch_judge judge;
+	uint64_t quiet_ns; // without progress, for whatever reason
 	uint64_t asked, seen; // signals sent, and answers when the last one was
 	bool told; // the log knows that it hangs
 	bool alarmed;

@@ -101,7 +101,7 @@ def bursts(lab, directory):
     raise AssertionError("always another frame was first")
 
 
-def kinds(lab, directory):
+def kinds(lab):
     """Each way to crash, to standard error."""
     for what, number in KINDS.items():
         if labs.SANITIZED and what == "stack":
@@ -118,12 +118,25 @@ def kinds(lab, directory):
         print(f"{what}: {number.name}, {len(report.text)} bytes")
 
 
+def by_signal(lab):
+    """Somebody else's signal ends it as ever, and the report says whose."""
+    server = start(lab, "")
+    os.kill(server.process.pid, signal.SIGSEGV)
+    watch.ended(server, signal.SIGSEGV)
+    log = server.log()
+    report = watch.Report(log[log.index("slipring crash report") :])
+    assert report.whole and report.rows["signal"] == f"SIGSEGV sent by pid {os.getpid()}", report.text
+    assert not report.named("frame "), report.text
+    assert_no_secret(report.text)
+
+
 def again(lab, server, directory):
     """The next start: the log tells of the report, and slipringctl shows it."""
     name = server.prefix
     server.start()
     socket = server.config["control"]["socket"]
     assert f"crash-{name}-" in server.log() and "the last run has crashed" in server.log(), server.log()
+    assert "! the last run has crashed" in control.ctl(socket, "status")
     listed = control.ctl(socket, "crash")
     assert f"crash-{name}-" in listed and "SIGSEGV" in listed, listed
     with control.Control(socket) as client:
@@ -156,7 +169,8 @@ def main(lab):
     server = bursts(lab, directory)
     again(lab, server, directory)
     shutil.rmtree(directory)
-    kinds(lab, directory)
+    kinds(lab)
+    by_signal(lab)
     no_directory(lab)
 
 

@@ -48,21 +48,28 @@ class Systemd:
         return [at for at, row in self.listen() if "WATCHDOG" in row]
 
 
+def hungry(systemd, server, **fault):
+    """A service that hangs for a while says nothing meanwhile, and goes on afterwards."""
+    at = len(server.log())
+    watch.order(server, "block", **fault)
+    until(lambda: "makes no progress" in server.log()[at:], 10, "it hangs")
+    alarm = time.monotonic()
+    until(lambda: "goes on" in server.log()[at:], 10, "it goes on")
+    goes_on = time.monotonic()
+    fed = [at for at in systemd.feeds() if alarm + 0.1 < at < goes_on - 0.3]
+    assert not fed, f"it is fed while it hangs: {fault}"
+    until(lambda: any(at > goes_on for at in systemd.feeds()), 10, "it is fed again")
+
+
 def feeding(systemd, server):
-    """WATCHDOG=1 comes twice in its time, and not from a service whose worker hangs."""
+    """WATCHDOG=1 comes twice in its time, and not from a service that hangs."""
     begin = time.monotonic()
     until(lambda: len([at for at in systemd.feeds() if at > begin]) >= 6, 10, "it is fed")
     gaps = sorted(b - a for a, b in zip(systemd.feeds()[:-1], systemd.feeds()[1:]))
     print(f"WATCHDOG=1 each {gaps[len(gaps) // 2] * 1000:.0f} ms of {WATCHDOG_US / 1000:.0f}")
     assert gaps[len(gaps) // 2] <= WATCHDOG_US / 1e6 / 2 * (1 if not labs.SANITIZED else 2), gaps
-    watch.order(server, "block", worker=0, ms=2500)
-    until(lambda: "makes no progress" in server.log(), 10, "it hangs")
-    alarm = time.monotonic()
-    until(lambda: "goes on" in server.log(), 10, "it goes on")
-    goes_on = time.monotonic()
-    hungry = [at for at in systemd.feeds() if alarm + 0.1 < at < goes_on - 0.3]
-    assert not hungry, "it is fed while a worker hangs"
-    until(lambda: any(at > goes_on for at in systemd.feeds()), 10, "it is fed again")
+    hungry(systemd, server, worker=0, ms=1500)
+    hungry(systemd, server, ms=2500)
 
 
 def reloading(systemd, server):
@@ -83,7 +90,7 @@ def main(lab):
     path = os.path.join(lab.dir, "notify")
     systemd = Systemd(path)
     server = lab.server(
-        watch.config(lab, watchdog={"abort-ms": 0}),
+        watch.config(lab, watchdog={"abort-ms": 0, "management-ms": 1000}),
         under=systemd.under(WATCHDOG_USEC=WATCHDOG_US),
     )
     until(lambda: systemd.has("READY"), 5, "it says that it is ready")
