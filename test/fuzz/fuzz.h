@@ -55,7 +55,7 @@ struct fuzz_seen {
 	uint64_t channel_data, data_indications, icmp_told; // to clients
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
-	uint64_t echoes, neighbours, fragments;
+	uint64_t echoes, neighbours, fragments, reloads;
 };
 
 struct fuzz {
@@ -72,6 +72,7 @@ struct fuzz {
 	uint8_t token[FUZZ_TOKENS][8]; // of reservations of any client
 	uint64_t ns, nb_frames, nb_before, configuration; // nb_before: in earlier configurations
 	bool is_open;
+	bool rerouted; // routes have changed
 	struct turn_user users[2]; // ivan, and eve, who has no right to his allocations
 	struct fuzz_frame recent[FUZZ_RECENT]; // the last frames of this configuration
 	struct fuzz_seen seen;
@@ -143,6 +144,12 @@ bool fuzz_receive(struct dp_world *w, unsigned int port);
 void fuzz_captures_open(void);
 // Takes what was captured, and changes what is captured as allocations come and go.
 void fuzz_captures_round(void);
+
+// --- reloads.c: the configuration changes --------------------------------------------------------
+
+// Changes it, in some configurations, while the world runs.
+void fuzz_reloads_open(void);
+void fuzz_reloads_round(void);
 
 // --- alone.c: parsers in blocks of just the length ----------------------------------------------
 

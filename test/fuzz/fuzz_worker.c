@@ -228,6 +228,7 @@ static void table(void)
 	row("relayed", "as ChannelData", s->channel_data, true);
 	row("relayed", "as Data indications", s->data_indications, true);
 	row("relayed", "as ICMP errors", s->icmp_told, true);
+	row("reloads", "of the configuration", s->reloads, true);
 	row("path MTU", "lowered", s->stats.path_mtus, true);
 	row("clients", "messages over UDP", s->via[VIA_UDP], true);
 	row("clients", "messages over streams", s->via[VIA_STREAM], true);

@@ -291,6 +291,7 @@ void fuzz_open(void)
 	fuzz_threads_open();
 	fuzz_clients_open();
 	fuzz_captures_open();
+	fuzz_reloads_open();
 }
 
 static void add(uint64_t *to, const uint64_t *from, size_t n)

@@ -117,6 +117,7 @@ struct model_peer {
 	struct addr canonical;
 	enum peer_class class;
 	bool encoded; // an IPv4 address written as an IPv6 address
+	bool denied; // by a reload; the class is then PEER_FORBIDDEN
 };
 
 struct model_user {

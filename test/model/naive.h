@@ -92,6 +92,14 @@ const char *naive_judge_end(const struct naive *n, const struct fixture_told *to
 // Returns the next time at which something expires; UINT64_MAX = never.
 uint64_t naive_edge(const struct naive *n);
 
+// --- reload.c
+// Gives the shard another policy, at random, and has it judged. Returns how many have ended.
+unsigned int model_reload(struct model_world *w, struct fixture *f);
+// Whether it is sure what the server has swept.
+bool naive_sure(const struct naive *n);
+// Ends whom the policy would not have let in; returns how many.
+unsigned int naive_reload(struct naive *n);
+
 // --- shared by naive.c, naive_ports.c and naive_peers.c
 // Whether a hold has not expired yet.
 bool naive_live(const struct naive *n, const struct naive_hold *h);

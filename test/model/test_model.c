@@ -11,6 +11,7 @@
 #define WORLDS 40 // configurations a run goes through
 #define LISTING_EVERY 64
 #define RESTART_EVERY 500
+#define RELOAD_EVERY 500
 
 struct run {
 	struct model_world w;
@@ -20,6 +21,7 @@ struct run {
 	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, drains
 	struct turn_drain *drain;
 	uint64_t ops, early, restarts, taken_up;
+	uint64_t reloads, ended; // by reloads
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
 	uint64_t refused[TURN_REFUSAL_END];
 };
@@ -154,6 +156,24 @@ static void step(struct run *r)
 	r->ops++;
 }
 
+// Everything that has expired is swept first, so that it is sure who is there.
+static void reload(struct run *r)
+{
+	unsigned int ended, expected;
+
+	while (turn_shard_expire(f_of(r)->shard))
+		;
+	naive_swept(&r->n);
+	if (!naive_sure(&r->n))
+		return;
+	ended = model_reload(&r->w, f_of(r));
+	expected = naive_reload(&r->n);
+	if (ended != expected)
+		complain(r, NULL, "a reload has ended more or fewer than it had to");
+	r->reloads++;
+	r->ended += ended;
+}
+
 static void sum_up(struct run *r)
 {
 	for (int i = 0; i < 700; i++)
@@ -210,6 +230,8 @@ static void run_world(struct run *r, uint64_t ops)
 		step_clock(r);
 		step_restart(r);
 		step_drain(r);
+		if (test_rand_below(&r->rand, RELOAD_EVERY) == 0)
+			reload(r);
 		step(r);
 	}
 	no_drain(r);
@@ -272,6 +294,8 @@ static void check_coverage(const struct run *r)
 		(unsigned long long)r->indications, (unsigned long long)r->early);
 	printf("  %llu restarts, %llu allocations taken up\n", (unsigned long long)r->restarts,
 		(unsigned long long)r->taken_up);
+	printf("  %llu reloads have ended %llu\n", (unsigned long long)r->reloads,
+		(unsigned long long)r->ended);
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		printf("  answer %3u: %llu\n", codes[i], (unsigned long long)r->errors[codes[i]]);
 	for (unsigned int d = 1; d < TURN_DROP_END; d++)
@@ -292,6 +316,7 @@ static void check_coverage(const struct run *r)
 	assert_true(r->indications > 0 && r->indications < r->relayed);
 	assert_true(r->early > 0);
 	assert_true(r->taken_up > r->restarts);
+	assert_true(r->reloads > r->ops / RELOAD_EVERY / 2 && r->ended > r->reloads / 10);
 }
 
 static void test_model(void **state)

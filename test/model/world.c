@@ -103,6 +103,7 @@ static void config_init(struct model_world *w)
 	c->limits.lifetime_default_s = ONE_OF(w, 30, 600, 600);
 	c->limits.lifetime_max_s = ONE_OF(w, 900, 3600);
 	c->nonce_lifetime_s = ONE_OF(w, 300, 600, 3600);
+	c->nonce_secret = (char *)"the same for all policies"; // that a world gets
 }
 
 static void rest_user(struct model_user *u, uint64_t expires_s, const char *id)

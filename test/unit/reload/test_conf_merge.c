@@ -152,11 +152,44 @@ static void the_order_of_entries_means_nothing(void **state)
 	conf_free(r);
 }
 
+// What the network has given stays, also where the file names no gateway any more.
+static void addresses_of_the_network_stay(void **state)
+{
+	static const char text[] =
+		"ports:\n"
+		"  - {name: wan, device: net_a, addresses: [dhcp], exception: {name: sr0}}\n"
+		"listeners: [{address: all}]\n"
+		"relay: {addresses: all}\n"
+		"auth: {realm: turn.test, users: [{name: ivan, password: Kestrel7Quartz}]}\n";
+	const struct conf_learned given = {.addr = addr_text("10.0.0.7"),
+		.prefix_len = 96 + 24,
+		.gateway = addr_text("10.0.0.254")};
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *running = load(text), *fresh, *merged;
+
+	assert_int_equal(conf_resolve(running, &given, 1, NULL, error), 0);
+	fresh = conf_load_again(running, NULL);
+	assert_non_null(fresh);
+	assert_false(conf_pending(fresh));
+	assert_int_equal(conf_changes(running, fresh, NULL, NULL), 0);
+	merged = conf_merge(running, fresh);
+	assert_non_null(merged);
+	conf_adopt(running, fresh, merged);
+	conf_merge_free(merged);
+	conf_free(fresh);
+	assert_true(addr_eq(&running->turn.local[0].addr, &given.addr));
+	assert_int_equal(running->turn.nb_gateways, 1);
+	assert_true(addr_eq(&running->turn.gateways[0], &given.gateway));
+	assert_true(addr_eq(&running->turn.listeners[0].at.addr, &given.addr));
+	conf_free(running);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_taken),
 		cmocka_unit_test(the_order_of_entries_means_nothing),
+		cmocka_unit_test(addresses_of_the_network_stay),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
