@@ -246,6 +246,7 @@ static void what_a_reload_takes(void **state)
 	struct conf *running = said("alternates: [203.0.113.9], on-change: /bin/true");
 	struct conf *fresh = said("alternates: [203.0.113.8, 10.7.0.1], below: 3, deadline: 5m, "
 				  "on-change: /bin/true");
+	struct conf *merged;
 
 	assert_changes("deadline: 600", "deadline: 10m", 0, 0);
 	assert_changes("deadline: 1h", "below: 0", 0, 0);
@@ -256,7 +257,10 @@ static void what_a_reload_takes(void **state)
 	assert_changes("below: 1", "below: 2, deadline: 5m", 2, 0);
 	assert_changes("on-change: /bin/true", "on-change: /bin/false", 0, 1);
 	assert_changes("on-change: /bin/true", "on-change-timeout: 5", 0, 2);
-	conf_adopt(running, fresh);
+	merged = conf_merge(running, fresh);
+	assert_non_null(merged);
+	conf_adopt(running, fresh, merged);
+	conf_merge_free(merged);
 	conf_free(fresh);
 	assert_int_equal(running->drain.nb_alternates, 2);
 	assert_alternate(running, 0, "203.0.113.8");
