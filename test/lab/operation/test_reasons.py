@@ -35,6 +35,8 @@ from turnlib import (
 
 # What no client can provoke here, or makes no event, and which test has it.
 ELSEWHERE = {
+    "draining": "an operator has to ask for it (test_drain)",
+    "alternate": "an operator has to ask for it (test_drain)",
     "challenge": "how every client begins: counted only (test_exporter)",
     "nonce-stale": "how long sessions go on: counted only (test_limits)",
     "relay-lost": "the network has to take an address back (test_addresses)",

@@ -24,6 +24,7 @@ PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 METRICS = "metrics"  # what it does is for test_exporter
 USER = "own-user"
 EXPOSED_MOST = 3.0
+LEAKS = ("env", "ASAN_OPTIONS=detect_leaks=0")  # to look for them takes ptrace(2), which the unit refuses
 NEEDS = {  # drop-ins of each file, which are all that there are
     "minimal.yaml": (),
     "cloud.yaml": (),
@@ -85,7 +86,7 @@ def start(lab, config, drop_ins):
     return lab.server(
         text=config,
         args=("--drivers", os.path.join(labs.TOP, "drivers-config")),
-        under=(sys.executable, CONFINE, *units, "--"),
+        under=(*LEAKS, sys.executable, CONFINE, *units, "--"),
     )
 
 

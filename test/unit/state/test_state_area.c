@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "state/area.h"
+
 #define CLIENTS 40
 
 // Changing any of these needs a new TURN_STATE_LAYOUT and a decision page: a box that is upgraded
@@ -199,6 +201,25 @@ static void test_record_bits(void **state)
 	}
 }
 
+// A record that is right, of a client that no datagram can come from.
+static void test_port_zero(void **state)
+{
+	struct state_header *h = &r.area->header;
+	struct state_alloc *a =
+		(struct state_alloc *)((uint8_t *)r.area + state_part(h, 0)->alloc_at);
+	uint32_t slot = 0;
+
+	while (a[slot].client_port != client[3].at.port)
+		slot++;
+	a[slot].client_port = 0;
+	a[slot].digest = state_digest_alloc(&h->record_key, &a[slot]);
+	a[slot].word = state_word(
+		&h->record_key, a[slot].digest, STATE_PLACE_ALLOC | slot, state_time(a[slot].word));
+	restart_again(&r, &config, 10);
+	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_DAMAGED], 1);
+	assert_int_equal(r.adopted.allocations, CLIENTS - 1);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -210,6 +231,7 @@ int main(void)
 		T(test_refused),
 		T(test_header_bytes),
 		T(test_record_bits),
+		T(test_port_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -405,6 +405,7 @@ static void test_steps(void **state)
 	config.nonce_lifetime_s = 3600;
 	open_with(&config);
 	step_all(operations, sizeof(operations) / sizeof(operations[0]));
+	restart_close(&r);
 }
 
 static void test_steps_shared(void **state)
@@ -417,6 +418,7 @@ static void test_steps_shared(void **state)
 	config.limits.peer_share = 100;
 	open_with(&config);
 	step_all(shared_operations, sizeof(shared_operations) / sizeof(shared_operations[0]));
+	restart_close(&r);
 }
 
 int main(void)

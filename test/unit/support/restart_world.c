@@ -122,6 +122,7 @@ void restart_open(struct restart *r, const struct turn_config *c, uint64_t seed)
 void restart_open_shared(struct restart *r, const struct turn_config *c, uint64_t seed)
 {
 	open_in(r, c, seed, shared_memory);
+	r->shared = true;
 }
 
 void restart_look(const struct restart *r, const void *mem, struct restart *out)
@@ -186,7 +187,10 @@ void restart_close(struct restart *r)
 	for (unsigned int w = r->nb; w-- > 1;)
 		fixture_close(&r->worker[w]);
 	fixture_close(&r->worker[0]);
-	free(r->area);
+	if (r->shared)
+		munmap(r->area, r->size);
+	else
+		free(r->area);
 }
 
 void restart_advance(struct restart *r, uint64_t ms)

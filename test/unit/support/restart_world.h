@@ -13,6 +13,7 @@ struct restart {
 	unsigned int nb;
 	struct turn_state *area; // size bytes; of a server that has died: what it has left
 	size_t size;
+	bool shared; // mapped, for a child too
 	struct turn_state_keys keys;
 	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
 	uint64_t boot_ms; // CLOCK_BOOTTIME, which goes on while no server runs
