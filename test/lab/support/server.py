@@ -18,8 +18,9 @@ from lab import SERVER4, SERVER6, SLOW, until
 
 BINARY = os.path.join(labs.BUILD, "app/slipring/slipring")
 
-# Frames that kernels send on their own (neighbour discovery, MLD) and that ask nothing of us.
+# Frames that kernels send on their own (neighbour discovery, MLD, IGMP) and that ask nothing of us.
 BACKGROUND = {"arp", "icmp", "not-for-us", "ip-header", "ip-protocol", "martian-destination"}
+BACKGROUND |= {"ip-options"}
 # What kernels say of sockets that a test has closed
 BACKGROUND |= {"icmp-quote", "icmp-no-allocation", "icmp-no-permission", "icmp-error-rate"}
 BACKGROUND |= {"icmp-untold"}
