@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "thread.h"
+#include "tls_paths.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
 #define SOURCES 8192 // entries in the table of handshake rates
@@ -89,7 +90,9 @@ static struct streams *create(const struct stream_config *c)
 		s->conf.nap_us = NAP_US;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
 	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
-	if (s->netns == NULL || s->listener == NULL || rates_make(s) != 0 || caps_make(s) != 0) {
+	if (!tls_paths_own(&s->conf.tls) || s->netns == NULL || s->listener == NULL ||
+		rates_make(s) != 0 || caps_make(s) != 0) {
+		tls_paths_free(&s->conf.tls);
 		free(s->rates.due_ns);
 		free(s->netns);
 		free(s->listener);
@@ -142,6 +145,7 @@ void stream_stop(struct streams *s)
 	conn_limits_fini(&s->sessions);
 	pthread_mutex_destroy(&s->rates_lock);
 	pthread_mutex_destroy(&s->tls_lock);
+	tls_paths_free(&s->conf.tls);
 	free(s->rates.due_ns);
 	free(s->netns);
 	free(s->listener);

@@ -259,7 +259,7 @@ struct stream_stats {
 struct streams;
 
 // Opens the listeners and starts the threads, which block all signals and run on the caller's CPUs.
-// c->ctx, c->ops and the paths of tls must outlive the streams; all else is copied. On failure
+// c->ctx and c->ops must outlive the streams; all else is copied. On failure
 // returns NULL with a reason in error (len bytes), and nothing is left behind.
 struct streams *stream_start(const struct stream_config *c, char *error, size_t len);
 // Ends the threads, closes all connections and frees s. Workers are no longer told, and may have

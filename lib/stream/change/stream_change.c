@@ -9,6 +9,7 @@
 #include "listen.h"
 #include "thread.h"
 #include "tls.h"
+#include "tls_paths.h"
 
 struct stream_renewal {
 	struct stream_tls tls;
@@ -53,9 +54,11 @@ struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *
 		return NULL;
 	}
 	r->tls = c->tls;
-	if (tls_load_all(c, &r->contexts, error, len) == 0)
+	if (!tls_paths_own(&r->tls))
+		snprintf(error, len, "tls: out of memory");
+	else if (tls_load_all(c, &r->contexts, error, len) == 0)
 		return r;
-	free(r);
+	stream_renewal_free(r);
 	return NULL;
 }
 
@@ -65,11 +68,13 @@ void stream_renewal_free(struct stream_renewal *r)
 		return;
 	SSL_CTX_free(r->contexts.tls);
 	SSL_CTX_free(r->contexts.dtls);
+	tls_paths_free(&r->tls);
 	free(r);
 }
 
 void stream_renew(struct streams *s, struct stream_renewal *r)
 {
+	const struct stream_tls tls = s->conf.tls;
 	struct tls_contexts old;
 
 	pthread_mutex_lock(&s->tls_lock);
@@ -77,6 +82,7 @@ void stream_renew(struct streams *s, struct stream_renewal *r)
 	s->tls = r->contexts;
 	pthread_mutex_unlock(&s->tls_lock);
 	s->conf.tls = r->tls;
+	r->tls = tls;
 	r->contexts = old; // connections made with them still hold them
 	stream_renewal_free(r);
 }

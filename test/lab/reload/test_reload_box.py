@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 
 import control
 import lab as labs
@@ -73,6 +74,20 @@ def certificates(lab, server, path, client):
     assert relays(client)
 
 
+def by_signal(lab, server):
+    """SIGUSR2 reads the files of the configuration in use, also after a reload that was about others."""
+    write(server, {"limits": {"per-user": 7}})
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: "reload by SIGHUP: 1 change is in use" in server.log(), 10, "the limit is taken up")
+    streams.certificate(lab, "again")
+    server.process.send_signal(signal.SIGUSR2)
+    until(lambda: "SIGUSR2: " in server.log(), 10, "the files are read")
+    assert certificate_name(lab) == "again", server.log()
+    streams.certificate(lab, "first")
+    out = order(server, os.path.join(lab.dir, "control.sock"), {})
+    assert "1 change is in use" in out and certificate_name(lab) == "first", out
+
+
 def connections(lab, server, path):
     """streams.per-source, for who comes from then on."""
     clients = [streams.client(lab, "tcp") for _ in range(3)]
@@ -99,6 +114,7 @@ def main(lab):
     client = lab.client()
     assert client.allocate().cls == SUCCESS
     assert client.bind(0x4000, echo.address).cls == SUCCESS
+    by_signal(lab, server)
     certificates(lab, server, path, client)
     connections(lab, server, path)
     log_and_records(lab, server, path, client)

@@ -208,6 +208,7 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 	const int held = hold_port(at);
 	const struct stream_listener listener = {
 		.at = {addr_from_v4("\x7f\0\0\1"), ntohs(at->sin_port)}, .mode = STREAM_DETECT};
+	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start
 	char error[256] = "";
 	struct streams *s;
 
@@ -216,11 +217,14 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 	c.threads = STREAM_WORLD_THREADS;
 	c.workers = STREAM_WORLD_WORKERS;
 	c.room = STREAM_WORLD_ROOM;
-	c.tls = (struct stream_tls){.certificate = cert, .key = key};
+	c.tls = (struct stream_tls){.certificate = paths[0], .key = paths[1]};
 	c.ops = &ops;
 	s = stream_start(&c, error, sizeof(error));
 	if (s == NULL)
 		fail_msg("%s", error);
+	memset(paths[0], '?', strlen(paths[0]));
+	free(paths[0]);
+	free(paths[1]);
 	close(held);
 	return s;
 }
