@@ -55,6 +55,9 @@ bool turn_relay_map_run(
 	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out);
 // Number of slots of a worker. Some may belong to no usable port (see turn_relay_map_usable).
 uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker);
+// Number of slots that each worker has for limits.allocations with shared ports: its share and half
+// as much again, because clients are not dealt evenly.
+uint32_t turn_relay_map_shared_slots(const struct turn_config *c);
 // Whether a slot belongs to a port that may be given out. Never true for shared ports.
 bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, uint32_t slot);
 

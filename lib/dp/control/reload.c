@@ -17,6 +17,7 @@
 #include "stun.h"
 #include "turn_judge.h"
 #include "turn_policy.h"
+#include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "worker.h"
 
@@ -79,16 +80,24 @@ static bool read_certificates(struct dp *d, char *error, size_t len)
 	return r->certificates != NULL;
 }
 
+// What was made at the start and has no room for the file. NULL: nothing.
+static const char *too_small(const struct dp *d, const struct turn_config *c)
+{
+	if (turn_channel_bytes(c) > d->channel_bytes)
+		return "ports: the first external address takes a restart";
+	if (c->shared && turn_relay_map_shared_slots(c) > turn_relay_map_slots(d->map, 0))
+		return "limits.allocations: more than at the start takes a restart, as shared "
+		       "relay ports have places for so many";
+	return NULL;
+}
+
 int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error, size_t len)
 {
+	const char *small = too_small(d, &c->turn);
 	struct stun_crypto *crypto;
 
-	if (d->reload != NULL) {
-		snprintf(error, len, "the last reload has not ended");
-		return -1;
-	}
-	if (turn_channel_bytes(&c->turn) > d->channel_bytes) {
-		snprintf(error, len, "ports: the first external address takes a restart");
+	if (d->reload != NULL || small != NULL) {
+		snprintf(error, len, "%s", small != NULL ? small : "the last reload has not ended");
 		return -1;
 	}
 	crypto = stun_crypto_create();

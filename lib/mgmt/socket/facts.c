@@ -33,7 +33,10 @@ int facts_open(struct control *k)
 {
 	const unsigned int n = dp_workers(k->dp);
 	struct facts *f = &k->facts;
+	struct dp_pools pools;
 
+	dp_pools(k->conf, &pools); // a reload does not change them
+	f->most = pools.allocations;
 	if (!look_make(&f->last, n) || !look_make(&f->before, n) || !look_make(&f->now, n))
 		return -ENOMEM;
 	f->started_ms = clients_now_ms();
@@ -319,16 +322,14 @@ enum command_end facts_status(struct command *c)
 	const struct facts_look *now = look_now(c);
 	struct dp_stats total;
 	struct stream_stats streams = {0};
-	struct dp_pools pools;
 	uint64_t most;
 	json_t *o = c->out, *load = json_array();
 
 	dp_total_stats(k->dp, &total);
-	dp_pools(k->conf, &pools);
 	dp_streams(k->dp, &streams);
 	most = k->conf->turn.limits.allocations;
-	if (most == 0 || most > pools.allocations)
-		most = pools.allocations;
+	if (most == 0 || most > k->facts.most)
+		most = k->facts.most;
 	json_object_set_new(o, "version", json_string(SLIPRING_VERSION));
 	json_object_set_new(o, "pid", shown_number((uint64_t)getpid()));
 	json_object_set_new(o, "configuration", shown_text(k->conf->path));

@@ -354,7 +354,7 @@ static int share(struct turn_relay_map *m, const struct turn_config *c)
 	m->port_lo = UINT16_MAX;
 	m->port_hi = 0;
 	for (unsigned int w = 0; w < m->workers; w++)
-		m->slots[w] = shared_map_slots(c);
+		m->slots[w] = turn_relay_map_shared_slots(c);
 	return 0;
 }
 

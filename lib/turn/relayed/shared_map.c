@@ -55,7 +55,7 @@ struct shared_place shared_map_place(
 		.is_v4 = m->is_v4[i / m->nb_ports]};
 }
 
-uint32_t shared_map_slots(const struct turn_config *c)
+uint32_t turn_relay_map_shared_slots(const struct turn_config *c)
 {
 	const uint64_t all = c->limits.allocations;
 	const uint64_t share = all / c->workers * 3 / 2 + SPARE_SLOTS;

@@ -26,6 +26,3 @@ uint32_t shared_map_count(const struct shared_map *m, unsigned int worker);
 // The shared address of a worker with this number, which is below shared_map_count.
 struct shared_place shared_map_place(
 	const struct shared_map *m, unsigned int worker, uint32_t number);
-// Number of allocations that a worker has room for. It is the worker's share and half as much
-// again, because clients are not dealt evenly.
-uint32_t shared_map_slots(const struct turn_config *c);

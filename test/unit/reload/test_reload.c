@@ -15,6 +15,7 @@ static const struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .rss = true},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .rss = true, .shared = 16},
 };
 
 static void begin(const struct turn_config *t, bool lower)
@@ -183,6 +184,25 @@ static void what_does_not_end_does_no_harm(void **state)
 	world_close(&world); // one worker has the new policy, none of the others, and nobody leaks
 }
 
+// Places of allocations on shared ports are made at the start, and are not less for a lower limit.
+static void shared_ports_have_so_many_places(void **state)
+{
+	struct conf c;
+	char error[256] = "";
+
+	world_open(&world, *state);
+	c = world.conf;
+	c.turn.limits.allocations *= 100;
+	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
+	assert_non_null(strstr(error, "limits.allocations: more than at the start"));
+	c.turn.limits.allocations = 1;
+	begin(&c.turn, false);
+	assert_int_equal(finish(), 0);
+	begin(&world.conf.turn, false);
+	assert_int_equal(finish(), 0);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +215,7 @@ int main(void)
 		WORLD_CASE(a_lower_quota_ends_so_many, setups, 2),
 		WORLD_CASE(what_does_not_end_does_no_harm, setups, 0),
 		WORLD_CASE(what_does_not_end_does_no_harm, setups, 2),
+		WORLD_CASE(shared_ports_have_so_many_places, setups, 3),
 	};
 
 	world_eal();
