@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "hash.h"
+
 struct conf;
 struct conf_report;
 
@@ -27,6 +29,11 @@ unsigned int conf_changes(const struct conf *before, const struct conf *after,
 // Loads the file of a running configuration again, as conf_load_said. Where the network gives
 // addresses the file gets those that running has.
 struct conf *conf_load_again(const struct conf *running, struct conf_report *r);
+// The key that conf_load_said was given for c, or has made.
+struct hash_key conf_said_key(const struct conf *c);
+// The second half of conf_load_again, for what conf_load_said has loaded by the path and the key of
+// running. Takes c: returns it, or NULL after an error.
+struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct conf_report *r);
 // The configuration as it is to be: of fresh what is hot, all else of running, whatever the order
 // of entries in the two files. It needs both, which own nearly all it points to. conf_merge_free
 // frees it. NULL without memory.

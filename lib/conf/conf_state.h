@@ -2,6 +2,9 @@
 // What the configuration says of the state area, by which a restart keeps calls.
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 // What becomes of allocations at an ordinary stop.
 enum conf_on_stop {
 	CONF_ON_STOP_KEEP, // the next process takes them up
@@ -12,3 +15,9 @@ struct conf_state {
 	char *file; // NULL = no area
 	enum conf_on_stop on_stop;
 };
+
+// Whether calls go on over an ordinary restart.
+static inline bool conf_restart_keeps(const struct conf_state *s)
+{
+	return s->file != NULL && s->on_stop == CONF_ON_STOP_KEEP;
+}

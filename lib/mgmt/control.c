@@ -27,6 +27,7 @@ struct running {
 static void gone(void *ctx, struct client *c)
 {
 	captures_gone(ctx, c);
+	diffs_gone(ctx, c);
 	scans_gone(ctx, c);
 }
 
@@ -61,7 +62,7 @@ static void *loop(void *arg)
 
 	while (!stop) {
 		const int64_t captures_us = captures_step(k);
-		const int64_t us = sooner(captures_us, scans_step(k));
+		const int64_t us = sooner(sooner(captures_us, scans_step(k)), diffs_step(k));
 
 		stop = clients_serve(&k->clients, wait_ms(us, clients_now_ms(), tick_ms), r->stop);
 		if (clients_now_ms() < tick_ms)
@@ -160,6 +161,7 @@ void mgmt_control_stop(struct control *c)
 	if (write(r->stop, &one, sizeof(one)) != sizeof(one))
 		LOG(CONTROL, ERR, "the thread cannot be told to stop: %s", strerror(errno));
 	pthread_join(r->thread, NULL);
+	diffs_close(c);
 	scans_close(c);
 	captures_close(c);
 	free_all(r);

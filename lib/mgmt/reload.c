@@ -15,6 +15,7 @@
 #include "conf_changes.h"
 #include "dp.h"
 #include "log.h"
+#include "reload/in_use.h"
 #include "reload/own_change.h"
 #include "review.h"
 #include "stream.h"
@@ -33,7 +34,7 @@ struct mgmt_reload {
 	bool renews; // certificates are read, whatever the file says
 	bool tls; // its tls has changed
 	unsigned int changes, cold;
-	pthread_mutex_t lock; // of what follows, and of running where it changes
+	pthread_mutex_t lock; // of what follows
 	bool to_renew; // renews, of the next one
 	struct mgmt_reload_state state;
 	char by[96];
@@ -61,12 +62,14 @@ static void say(void *ctx, enum conf_weight weight, const char *line)
 static void tell_cold(void *ctx, const struct conf_change *c)
 {
 	struct mgmt_reload *r = ctx;
-	char why[160];
+	char why[192];
 
 	r->tls |= strncmp(c->key, "tls.", 4) == 0;
 	if (c->hot)
 		return;
-	snprintf(why, sizeof(why), "%.120s takes a restart", c->key);
+	snprintf(why, sizeof(why), "%.110s takes a restart, which %s", c->key,
+		conf_restart_keeps(&r->running->state) ? "keeps calls"
+						       : "ends calls without state.file");
 	refuse(r, why);
 	if (r->cold++ < TOLD)
 		LOG(CONFIG, ERR, "reload: %s: nothing of the file is taken", why);
@@ -209,10 +212,10 @@ static void take(struct mgmt_reload *r)
 	if (told > TOLD)
 		LOG(CONFIG, NOTICE, "reload: and %u changes more", told - TOLD);
 	own_change_take(&r->own, &r->parts, r->running, r->fresh);
-	pthread_mutex_lock(&r->lock);
+	in_use_change();
 	conf_adopt(r->running, r->fresh, r->merged);
 	conf_forget(r->running);
-	pthread_mutex_unlock(&r->lock);
+	in_use_done();
 	end(r, MGMT_RELOAD_DONE, (unsigned int)ended);
 }
 
@@ -255,14 +258,20 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 {
 	char first[CONF_ERROR_LEN] = "";
 	struct conf_report report = {.say = keep_error, .ctx = first};
+	struct hash_key hash;
 	struct conf *c;
 	int n = -1;
 
-	pthread_mutex_lock(&r->lock);
-	c = conf_load_again(r->running, &report);
+	in_use_read();
+	hash = conf_said_key(r->running);
+	in_use_done();
+	c = conf_load_said(r->running->path, &report, &hash);
+	in_use_read();
+	if (c != NULL)
+		c = conf_learn_again(r->running, c, &report);
 	if (c != NULL)
 		n = (int)conf_changes(r->running, c, tell, ctx);
-	pthread_mutex_unlock(&r->lock);
+	in_use_done();
 	snprintf(error, len, "%s", first);
 	conf_free(c);
 	return n;

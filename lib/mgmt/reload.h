@@ -40,7 +40,8 @@ void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew);
 // within milliseconds; else a tick is soon enough.
 bool mgmt_reload_tick(struct mgmt_reload *r);
 // Tells what a reload would change now. Returns how many keys, or -1 with the first reason to
-// refuse the file in error. It loads the file: not on the management lcore.
+// refuse the file in error. It loads the file, which may take seconds: in a thread that nobody
+// waits for.
 int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct conf_change *c),
 	void *ctx, char *error, size_t len);
 // Any thread.

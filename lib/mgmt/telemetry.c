@@ -15,6 +15,7 @@
 #include "log.h"
 #include "meanings.h"
 #include "records/records.h"
+#include "reload/in_use.h"
 #include "rows.h"
 #include "state/state_facts.h"
 #include "sums/sums.h"
@@ -363,7 +364,9 @@ static int handle_state(const char *params, struct rte_tel_data *out)
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
+	in_use_read();
 	mgmt_rows_add_config(out, state.conf);
+	in_use_done();
 	return 0;
 }
 

@@ -39,7 +39,8 @@ def diff(answer, style):
     if len(rows) < answer["changes"]:
         lines.append(f"and {answer['changes'] - len(rows)} more")
     if any(row["restart"] for row in rows):
-        lines.append(style("yellow", "a reload refuses the file: some changes take a restart"))
+        calls = "keeps calls" if answer["restart_keeps_calls"] else "ends calls without state.file"
+        lines.append(style("yellow", f"a reload refuses the file: some changes take a restart, which {calls}"))
     return lines
 
 

@@ -231,14 +231,18 @@ static uint32_t learned(const struct conf *running, const struct conf *fresh,
 	return n;
 }
 
-struct conf *conf_load_again(const struct conf *running, struct conf_report *r)
+struct hash_key conf_said_key(const struct conf *c)
 {
-	struct conf *c = conf_load_said(running->path, r, &running->said->hash);
+	return c->said->hash;
+}
+
+struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct conf_report *r)
+{
 	struct conf_learned list[2 * CONF_PORTS_MAX];
 	char error[CONF_ERROR_LEN];
 	uint32_t n;
 
-	if (c == NULL || !conf_pending(c))
+	if (!conf_pending(c))
 		return c;
 	n = learned(running, c, list);
 	if (n == 0 || conf_resolve(c, list, n, NULL, error) == 0)
@@ -247,4 +251,11 @@ struct conf *conf_load_again(const struct conf *running, struct conf_report *r)
 		conf_tell_report(r, CONF_ERROR, error);
 	conf_free(c);
 	return NULL;
+}
+
+struct conf *conf_load_again(const struct conf *running, struct conf_report *r)
+{
+	struct conf *c = conf_load_said(running->path, r, &running->said->hash);
+
+	return c != NULL ? conf_learn_again(running, c, r) : NULL;
 }

@@ -78,6 +78,8 @@ static void tell(struct telling *t, const struct said *from, const struct said *
 		c.from = from != NULL ? lacking(from->text, to != NULL ? to->text : "", before)
 				      : NULL;
 		c.to = to != NULL ? lacking(to->text, from != NULL ? from->text : "", after) : NULL;
+		if (from != NULL && to != NULL && c.from == NULL && c.to == NULL)
+			c.to = "(the same, in another order)";
 	} else if (!c.secret) {
 		c.from = cut(from != NULL ? from->text : NULL, before);
 		c.to = cut(to != NULL ? to->text : NULL, after);

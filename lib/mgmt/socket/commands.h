@@ -9,6 +9,7 @@
 #include "conf.h"
 #include "dp.h"
 #include "socket/clients.h"
+#include "socket/diffs.h"
 #include "socket/facts.h"
 #include "socket/scans.h"
 
@@ -31,6 +32,7 @@ struct control {
 	struct clients clients;
 	struct scans scans;
 	struct captures captures;
+	struct diffs diffs;
 	struct facts facts;
 };
 
@@ -46,7 +48,7 @@ struct command {
 enum command_end {
 	COMMAND_DONE, // out is the answer
 	COMMAND_REFUSED, // error is
-	COMMAND_LATER, // a scan has taken out, and will answer
+	COMMAND_LATER, // a scan or a diff has taken out, and will answer
 };
 
 // clients.line: answers a line, now or later.

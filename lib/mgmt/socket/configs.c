@@ -5,54 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf_changes.h"
 #include "log.h"
 #include "reload.h"
+#include "socket/diffs.h"
 #include "socket/shown.h"
-
-#define ROWS 1000 // changes that are answered
-
-static json_t *text_or_null(const char *text)
-{
-	return text != NULL ? shown_text(text) : json_null();
-}
-
-static void add_change(void *ctx, const struct conf_change *c)
-{
-	json_t *rows = ctx, *o = json_object();
-
-	if (json_array_size(rows) == ROWS) {
-		json_decref(o);
-		return;
-	}
-	json_object_set_new(o, "key", shown_text(c->key));
-	if (!c->secret && !c->entry) {
-		json_object_set_new(o, "from", text_or_null(c->from));
-		json_object_set_new(o, "to", text_or_null(c->to));
-	}
-	json_object_set_new(o, "change",
-		json_string(!c->entry           ? "changed"
-				: c->to != NULL ? "new"
-						: "gone"));
-	json_object_set_new(o, "restart", json_boolean(!c->hot));
-	json_array_append_new(rows, o);
-}
-
-static enum command_end diff(struct command *c)
-{
-	json_t *rows = json_array();
-	char error[COMMANDS_ERROR];
-	const int n =
-		mgmt_reload_diff(c->control->reload, add_change, rows, error, sizeof(error) - 1);
-
-	if (n < 0) {
-		json_decref(rows);
-		return commands_refuse(c, "%s", error[0] != '\0' ? error : "no memory");
-	}
-	json_object_set_new(c->out, "rows", rows);
-	json_object_set_new(c->out, "changes", shown_number((uint64_t)n));
-	return COMMAND_DONE;
-}
 
 // How the last reload has ended, and whether one is under way.
 static enum command_end state(struct command *c)
@@ -84,7 +40,7 @@ enum command_end configs_config(struct command *c)
 	if (what == NULL)
 		return state(c);
 	if (text != NULL && strcmp(text, "diff") == 0)
-		return diff(c);
+		return diffs_begin(c);
 	if (text == NULL || strcmp(text, "reload") != 0)
 		return commands_refuse(c, "do: reload or diff is wanted");
 	order = commands_order(c);

@@ -142,13 +142,34 @@ def program(server, path):
     print(out)
     assert "planted" not in out + server.log(), "secrets are not told"
     out = control.ctl(path, "config", "reload", code=1)
-    assert "refused" in out and "buffers.mbufs takes a restart" in out, out
+    assert "refused" in out and "buffers.mbufs takes a restart, which ends calls" in out, out
     assert control.ctl(path, "config", code=0) == out
     rows = json.loads(control.ctl(path, "config", "diff", "--json"))["rows"]
     assert {row["key"]: row["restart"] for row in rows}["buffers.mbufs"] is True, rows
     write(server, "{")
     assert "nothing has changed" in control.ctl(path, "config", "reload", code=1)
     reload(server, {})
+
+
+def slow_file(lab, server, path):
+    """A diff of a file that takes its time keeps nobody else waiting. The file is a pipe here."""
+    reload(server, {})
+    with open(server.path) as file:
+        text = file.read()
+    os.remove(server.path)
+    os.mkfifo(server.path)
+    with control.Control(path) as client, control.Control(path) as other:
+        client.sock.sendall(b'{"v":1,"cmd":"config","do":"diff"}\n')
+        assert "one at a time" in until(lambda: other.refused("config", do="diff"), 5, "it is under way")
+        assert other.ask("status")["allocations"] >= 0
+        server.process.send_signal(signal.SIGUSR2)
+        until(lambda: "SIGUSR2: no listener has a certificate" in server.log(), 10, "management goes on")
+        with open(server.path, "w") as pipe:
+            pipe.write(text)
+        answer = client.line()
+        assert answer["ok"] and answer["rows"] == [] and answer["changes"] == 0, answer
+    os.remove(server.path)
+    write(server, {})
 
 
 def main(lab):
@@ -160,6 +181,7 @@ def main(lab):
     peers(lab, server, ivan, echo)
     quotas(lab, server)
     program(server, path)
+    slow_file(lab, server, path)
     refused(lab, server, ivan)
 
 

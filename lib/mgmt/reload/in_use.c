@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One lock for the one configuration of the process.
+#include "reload/in_use.h"
+
+#include <pthread.h>
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+
+void in_use_read(void)
+{
+	pthread_rwlock_rdlock(&lock);
+}
+
+void in_use_change(void)
+{
+	pthread_rwlock_wrlock(&lock);
+}
+
+void in_use_done(void)
+{
+	pthread_rwlock_unlock(&lock);
+}
