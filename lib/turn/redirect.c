@@ -4,7 +4,7 @@
 #include "redirect.h"
 #include "shard.h"
 
-bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker)
+static bool make(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t until_ms)
 {
 	const uint32_t r = pool_take(&s->redirects);
 	const uint32_t index = s->nb_slots + r;
@@ -17,9 +17,14 @@ bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t work
 	}
 	line_set_state(alloc_at(s, index), ALLOC_REDIRECT);
 	alloc_at(s, index)->channel = worker;
-	*redirect_until(alloc_at(s, index)) = s->now_ms + TURN_REDIRECT_PENDING_MS;
-	wheel_set(&s->wheel, index, s->now_ms + TURN_REDIRECT_PENDING_MS);
+	*redirect_until(alloc_at(s, index)) = until_ms;
+	wheel_set(&s->wheel, index, until_ms);
 	return true;
+}
+
+bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker)
+{
+	return make(s, v, worker, s->now_ms + TURN_REDIRECT_PENDING_MS);
 }
 
 void redirect_end(struct turn_shard *s, uint32_t index)
@@ -47,6 +52,7 @@ void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v,
 		return;
 	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},
 		.listener = v->listener,
+		.from = s->worker,
 		.to = via,
 		.until_ms = until_ms};
 }
@@ -73,7 +79,13 @@ void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *
 			s, &note->client.addr, note->client.port, note->listener)};
 	const uint32_t i = alloc_lookup(s, &v);
 
-	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT)
+	if (i == TURN_NONE) {
+		// Without room, what the client sends finds no allocation.
+		if (note->until_ms > s->now_ms)
+			make(s, &v, note->from, note->until_ms);
+		return;
+	}
+	if (line_state(alloc_at(s, i)) != ALLOC_REDIRECT || alloc_at(s, i)->channel != note->from)
 		return;
 	if (note->until_ms == 0)
 		redirect_end(s, i);
@@ -88,7 +100,8 @@ uint8_t turn_redirect_to(const struct turn_shard *s, const struct turn_view *v)
 
 	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
 	i = alloc_lookup(s, &of);
-	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT)
+	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT ||
+		*redirect_until(alloc_at(s, i)) <= s->now_ms)
 		return TURN_NO_WORKER;
 	return (uint8_t)alloc_at(s, i)->channel;
 }

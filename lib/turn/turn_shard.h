@@ -128,7 +128,8 @@ unsigned int turn_shard_list(
 // as long as the allocation it leads to.
 struct turn_redirect_note {
 	struct endpoint client;
-	uint8_t listener, to; // to: the worker that holds the redirect, to which the note goes
+	uint8_t listener;
+	uint8_t from, to; // workers: of the allocation; with the redirect, to which the note goes
 	uint64_t until_ms; // 0 = gone
 };
 
@@ -136,7 +137,9 @@ struct turn_redirect_note {
 // turn_shard_expire.
 unsigned int turn_redirect_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max);
-// Applies a note that came from another worker.
+// Applies a note that came from another worker. Notes of one worker are applied in their order. One
+// about an allocation to which the redirect does not lead changes nothing; one about an allocation
+// that lives and has no redirect any more makes it anew: requests, words and timers cross.
 void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *note);
 // Worker to which the client of a view has been redirected; TURN_NO_WORKER when it has not been.
 uint8_t turn_redirect_to(const struct turn_shard *s, const struct turn_view *v);

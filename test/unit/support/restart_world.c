@@ -226,7 +226,10 @@ unsigned int restart_home(const struct restart *r, const struct fixture_client *
 
 struct fixture *restart_at(struct restart *r, const struct fixture_client *c)
 {
-	return &r->worker[restart_home(r, c)];
+	const unsigned int home = home_of(r, &c->at, c->listener), at = restart_home(r, c);
+
+	r->worker[at].via = at != home ? (uint8_t)home : TURN_NO_WORKER;
+	return &r->worker[at];
 }
 
 struct fixture *restart_owner(struct restart *r, const struct endpoint *relay)

@@ -44,7 +44,8 @@ void restart_close(struct restart *r);
 void restart_advance(struct restart *r, uint64_t ms);
 // Hands notes about redirects to whom they are for. Call it after each request.
 void restart_notes(struct restart *r);
-// The worker that is home to a client; where a redirect leads it, that worker.
+// The worker that is home to a client; where a redirect leads it, that worker. restart_at has it
+// take what the client sends next as led there.
 unsigned int restart_home(const struct restart *r, const struct fixture_client *c);
 struct fixture *restart_at(struct restart *r, const struct fixture_client *c);
 // The worker that owns a relayed transport address.

@@ -151,7 +151,8 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 			.state = sizes->state},
 		.rand = {seed},
 		.now_ms = FIXTURE_NOW_MS,
-		.wall_s = FIXTURE_WALL_S};
+		.wall_s = FIXTURE_WALL_S,
+		.via = TURN_NO_WORKER};
 	test_rand_fill(&f->rand, &keys.quota, sizeof(keys.quota));
 	test_rand_fill(&f->rand, keys.boot, sizeof(keys.boot));
 	if (sizes->state != NULL)
@@ -182,6 +183,7 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 		.rand = {first->rand.s + worker},
 		.now_ms = first->now_ms,
 		.wall_s = first->wall_s,
+		.via = TURN_NO_WORKER,
 		.shares = first};
 	shard_open(f, worker);
 }
@@ -284,7 +286,7 @@ const struct turn_plan *fixture_from_client(
 	v->src_port = c->at.port;
 	v->leg = TURN_FROM_CLIENT;
 	v->listener = c->listener;
-	v->via = TURN_NO_WORKER;
+	v->via = f->via;
 	return route(f);
 }
 

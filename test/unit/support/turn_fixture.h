@@ -59,6 +59,7 @@ struct fixture {
 	struct turn_shard *shard;
 	struct turn_shard_params params;
 	uint64_t now_ms, wall_s;
+	uint8_t via; // worker whose redirect leads clients here; TURN_NO_WORKER at first
 	uint32_t lines_made; // calls of line_made so far
 	struct fixture_told told;
 	const struct fixture *shares; // owner of the policy, map and quota; NULL = this one
