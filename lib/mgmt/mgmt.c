@@ -297,6 +297,7 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 		return rc;
 	}
 	mgmt_events_attach(m, d);
+	watch_workers(d);
 	rc = parts_start(&l, c, &control, started_ms);
 	if (rc == 0) {
 		for (unsigned int i = 0; i < dp_ports(d); i++)
@@ -310,6 +311,8 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 			LOG(START, ERR, "management loop: %s", strerror(-rc));
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
 		stop_settle(d, c);
+	} else {
+		watch_stopping();
 	}
 	mgmt_control_stop(control);
 	mgmt_telemetry_stop();

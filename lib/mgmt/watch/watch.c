@@ -250,12 +250,16 @@ int watch_lcores(const char *file_prefix, char *error, unsigned int len)
 	return 0;
 }
 
+void watch_workers(const struct dp *d)
+{
+	watch_report_open(d, state.lcore);
+}
+
 void watch_ready(const struct dp *d)
 {
 	pthread_mutex_lock(&state.lock);
 	state.dp = d;
 	pthread_mutex_unlock(&state.lock);
-	watch_report_open(d, state.lcore);
 	__atomic_store_n(&state.ready, true, __ATOMIC_RELEASE);
 	notify_send("READY=1\nSTATUS=relaying");
 }

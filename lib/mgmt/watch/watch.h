@@ -17,7 +17,10 @@ struct dp;
 int watch_start(const struct conf *c, char *error, unsigned int len);
 // Once EAL has its lcores: makes them known, and opens the file for a crash report. 0 or -1.
 int watch_lcores(const char *file_prefix, char *error, unsigned int len);
-// The workers of d run: from now on they are watched, and the service is ready.
+// The workers of d run: a crash report tells of them, until watch_stopping. Call it before anybody
+// can ask anything of them.
+void watch_workers(const struct dp *d);
+// All runs: from now on the workers are watched, and the service is ready.
 void watch_ready(const struct dp *d);
 // The management loop goes round.
 void watch_works(void);
