@@ -38,14 +38,18 @@ class Control:
         self.sock.sendall(data)
         return self.line()
 
+    def answer(self, command, **fields):
+        """The answer to a request, whatever it is; None when the server has closed."""
+        return self.raw(json.dumps({"v": 1, "cmd": command, **fields}).encode() + b"\n")
+
     def refused(self, command, **fields):
         """Why a request is refused."""
-        answer = self.raw(json.dumps({"v": 1, "cmd": command, **fields}).encode() + b"\n")
+        answer = self.answer(command, **fields)
         assert answer["ok"] is False and answer["v"] == 1, answer
         return answer["error"]
 
     def ask(self, command, **fields):
-        answer = self.raw(json.dumps({"v": 1, "cmd": command, **fields}).encode() + b"\n")
+        answer = self.answer(command, **fields)
         assert answer["ok"] is True and answer["v"] == 1, answer
         return answer
 

@@ -20,9 +20,12 @@ def config(lab, directory="", **more):
 
 
 def order(server, what, **fields):
-    """Orders a fault; the server may be gone afterwards."""
+    """Orders a fault. The server may be gone afterwards, and even before it has answered: the worker
+    that crashes does not wait for the thread that answers.
+    """
     with control.Control(server.config["control"]["socket"]) as client:
-        client.ask("fault", what=what, **fields)
+        answer = client.answer("fault", what=what, **fields)
+    assert answer is None or answer["ok"], answer
 
 
 def ended(server, number):
