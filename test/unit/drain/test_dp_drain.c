@@ -42,20 +42,6 @@ static void client(struct world_client *c, uint16_t port)
 	world_client(&world, c, "10.99.0.20", port);
 }
 
-static void assert_relays(struct world_client *c, const struct endpoint *peer)
-{
-	struct world_datagram got;
-
-	client_channel_data(&world, c, 0x4000, "to the peer", 11);
-	world_send_bytes(&world, peer, &c->relay, "to the client", 13);
-	world_round(&world);
-	world_run(&world);
-	assert_true(world_take(&world, peer, &got));
-	assert_int_equal(got.len, 11);
-	assert_true(world_take(&world, &c->at, &got));
-	assert_int_equal(got.len, 4 + 13);
-}
-
 // A drain begins, is changed and ends, again and again, while clients of all workers relay.
 static void nothing_is_lost(void **state)
 {
@@ -71,7 +57,7 @@ static void nothing_is_lost(void **state)
 	for (unsigned int n = 0; n < ROUNDS; n++) {
 		assert_int_equal(dp_drain_set(world.dp, n % 3 == 2 ? NULL : to("203.0.113.9")), 0);
 		for (unsigned int i = 0; i < 4; i++) {
-			assert_relays(&c[i], &peer);
+			client_assert_relays(&world, &c[i], 0x4000, &peer);
 			dp_drain_step(world.dp);
 		}
 		finish();

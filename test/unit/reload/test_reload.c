@@ -47,20 +47,6 @@ static unsigned int finish(void)
 	return 0;
 }
 
-static void assert_relays(struct world_client *c, const struct endpoint *peer)
-{
-	struct world_datagram got;
-
-	client_channel_data(&world, c, 0x4000, "to the peer", 11);
-	world_send_bytes(&world, peer, &c->relay, "to the client", 13);
-	world_round(&world);
-	world_run(&world);
-	assert_true(world_take(&world, peer, &got));
-	assert_int_equal(got.len, 11);
-	assert_true(world_take(&world, &c->at, &got));
-	assert_int_equal(got.len, 4 + 13);
-}
-
 // Datagrams are on their way at each step of each reload; every other one makes a user or takes it
 // away.
 static void nothing_is_lost(void **state)
@@ -85,7 +71,7 @@ static void nothing_is_lost(void **state)
 		t.limits.per_user = n % 7;
 		begin(&t, false);
 		for (unsigned int i = 0; i < 4; i++) {
-			assert_relays(&c[i], &peer);
+			client_assert_relays(&world, &c[i], 0x4000, &peer);
 			if (world.dp->reload != NULL)
 				dp_reload_step(world.dp);
 		}
@@ -125,7 +111,7 @@ static void who_is_denied_ends(void **state)
 	assert_false(world_take(&world, &bad, &got));
 	client_begin(&world, &c[0], STUN_REFRESH);
 	assert_int_equal(client_ask(&world, &c[0]), 437);
-	assert_relays(&c[1], &good);
+	client_assert_relays(&world, &c[1], 0x4000, &good);
 	world_close(&world);
 }
 

@@ -169,3 +169,18 @@ void client_channel_data(
 	else
 		world_send(w, &d);
 }
+
+void client_assert_relays(
+	struct dp_world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer)
+{
+	struct world_datagram got;
+
+	client_channel_data(w, c, channel, "to the peer", 11);
+	world_send_bytes(w, peer, &c->relay, "to the client", 13);
+	world_round(w);
+	world_run(w);
+	assert_true(world_take(w, peer, &got));
+	assert_int_equal(got.len, 11);
+	assert_true(world_take(w, &c->at, &got));
+	assert_int_equal(got.len, 4 + 13);
+}
