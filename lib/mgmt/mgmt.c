@@ -227,6 +227,16 @@ static int loop_open(struct loop *l)
 	return 0;
 }
 
+// How long the loop may wait for an event; -1 = until one comes.
+static int wait_ms(const struct loop *l, bool reloads, enum mgmt_drain_step drains)
+{
+	if (drains == MGMT_DRAIN_ENDED)
+		return 0;
+	if (reloads || drains == MGMT_DRAIN_SOON)
+		return RELOAD_MS;
+	return l->soon ? SOON_MS : -1;
+}
+
 static int loop_run(struct loop *l)
 {
 	struct epoll_event e[2];
@@ -234,12 +244,7 @@ static int loop_run(struct loop *l)
 	while (!l->stop) {
 		const bool reloads = mgmt_reload_tick(l->reload);
 		const enum mgmt_drain_step drains = mgmt_drain_tick(l->drain, now_ms());
-		const bool asks = reloads || drains == MGMT_DRAIN_SOON;
-		const int n = drains == MGMT_DRAIN_ENDED ? 0
-							 : epoll_wait(l->epoll, e, 2,
-								   asks              ? RELOAD_MS
-									   : l->soon ? SOON_MS
-										     : -1);
+		const int n = epoll_wait(l->epoll, e, 2, wait_ms(l, reloads, drains));
 
 		l->stop = drains == MGMT_DRAIN_ENDED;
 
