@@ -15,6 +15,7 @@
 #include <rte_version.h>
 
 #include "check.h"
+#include "check_user.h"
 #include "dp.h"
 #include "dp_state.h"
 #include "port.h"
@@ -361,4 +362,5 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	check_state(c, r);
 	check_drain(c, r);
 	check_tls(c, r);
+	check_user(c, r);
 }

@@ -115,6 +115,9 @@ void conf_free(struct conf *c)
 	for (uint32_t i = 0; i < c->nb_included; i++)
 		free(c->included[i]);
 	free(c->included);
+	for (uint32_t i = 0; i < c->nb_secret_files; i++)
+		free(c->secret_files[i]);
+	free(c->secret_files);
 	free(c->turn.local);
 	free(c->turn.gateways);
 	free(c->turn.routes);

@@ -9,6 +9,7 @@
 #include "addr.h"
 #include "conf_drain.h"
 #include "conf_log.h"
+#include "conf_process.h"
 #include "conf_state.h"
 #include "conf_watch.h"
 #include "turn_config.h"
@@ -194,6 +195,8 @@ struct conf {
 	char *include; // as the file has it; NULL = nothing
 	char **included; // the files that were included, in their order
 	uint32_t nb_included;
+	char **secret_files; // paths of those that were read
+	uint32_t nb_secret_files;
 	// eal:
 	char *eal_lcores; // NULL = lcores are dealt over the allowed CPUs
 	char *eal_file_prefix; // default "slipring"
@@ -246,6 +249,7 @@ struct conf {
 	struct conf_records records; // turn.interim_s belongs to it
 	struct conf_control control;
 	struct conf_drain drain;
+	struct conf_process process;
 	struct conf_state state;
 	struct conf_watch watch; // watchdog:
 	struct conf_crash crash;

@@ -98,6 +98,7 @@ extern const struct conf_choice conf_icmp_tell_choices[];
 extern const struct conf_choice conf_log_to_choices[];
 extern const struct conf_choice conf_log_format_choices[];
 extern const struct conf_choice conf_on_stop_choices[];
+extern const struct conf_choice conf_seccomp_choices[];
 
 // The part of key's path that is its name under parent (NULL: the file itself). NULL when key is
 // not directly below parent.

@@ -133,6 +133,18 @@ CONF_AREAS(AREA)
 {"drain.on-change-timeout", CONF_TIME, ONE(conf, drain.on_change_s), RANGE(1, 3600),
 	.def = "30", .help = "After it the program is killed, and the log says so."},
 
+{"process", CONF_SECTION, .help = "What slipring gives up once ports, sockets and files are open: "
+	"all capabilities but those that its ports need while it runs, and any way to new ones."},
+{"process.user", CONF_TEXT, ONE(conf, process.user), .flags = CONF_WORD, RANGE(1, 32),
+	.help = "Whom it becomes, with the groups of that user. Started by another than root it "
+	"can only be that user itself. A reload, and a certificate that is renewed, are read by "
+	"that user: `--check` warns of what it cannot read. Without it: whoever has started it."},
+{"process.seccomp", CONF_CHOICE, ONE(conf, process.seccomp), .choices = conf_seccomp_choices,
+	.def = "log", .help = "What becomes of a system call that is not one of its thread. "
+	"Workers may make those of their ports, stream threads those of sockets and memory, all "
+	"others what a server does, but start no programs. `log`: it fails, and is in the "
+	"kernel's audit log; `kill`: it ends the process; `off`: there are no filters."},
+
 {"debug", CONF_SECTION, .help = "To find faults of slipring itself."},
 {"debug.faults", CONF_BOOL, ONE(conf, debug.faults), .def = "false",
 	.help = "The control socket takes orders to hang and to crash (`fault`), to try watchdog, "

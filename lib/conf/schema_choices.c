@@ -25,3 +25,5 @@ const struct conf_choice conf_log_format_choices[] = {
 	{"text", CONF_LOG_TEXT}, {"json", CONF_LOG_JSON}, {NULL, 0}};
 const struct conf_choice conf_on_stop_choices[] = {
 	{"keep", CONF_ON_STOP_KEEP}, {"forget", CONF_ON_STOP_FORGET}, {NULL, 0}};
+const struct conf_choice conf_seccomp_choices[] = {{"log", CONF_SECCOMP_LOG},
+	{"kill", CONF_SECCOMP_KILL}, {"off", CONF_SECCOMP_OFF}, {NULL, 0}};

@@ -14,6 +14,7 @@
 #include "addresses.h"
 #include "bonds.h"
 #include "bursts.h"
+#include "confine/confine.h"
 #include "control.h"
 #include "drain/drain.h"
 #include "events.h"
@@ -266,8 +267,8 @@ static int loop_run(struct loop *l)
 	return 0;
 }
 
-// Starts what runs beside the loop. Telemetry comes last: who sees it ready finds all else. 0 or
-// -errno, and then the log says why.
+// Starts what runs beside the loop, and gives up what only a start needs. 0 or -errno, and then the
+// log says why.
 static int parts_start(struct loop *l, struct conf *c, struct control **control, uint64_t now)
 {
 	const struct own_parts own = {l->dp, l->events, &l->bursts};
@@ -282,11 +283,28 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 	}
 	rc = mgmt_control_start(
 		control, l->dp, c, &(struct control_parts){l->events, l->reload, l->drain});
-	if (rc != 0)
-		return rc;
-	rc = mgmt_telemetry_start(l->dp, c, l->events, l->drain);
-	if (rc != 0)
+	return rc == 0 ? confine_enter(c) : rc;
+}
+
+// Telemetry comes last: who sees it ready finds all else. 0 or -errno.
+static int serve(struct loop *l, const struct conf *c, const char *memory)
+{
+	struct dp *d = l->dp;
+	int rc;
+
+	for (unsigned int i = 0; i < dp_ports(d); i++)
+		l->link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
+	mgmt_report_start(d, c, memory);
+	mgmt_addresses_start(&l->addresses, d);
+	watch_ready(d);
+	rc = mgmt_telemetry_start(d, c, l->events, l->drain);
+	if (rc != 0) {
 		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
+		return rc;
+	}
+	rc = loop_run(l);
+	if (rc != 0)
+		LOG(START, ERR, "management loop: %s", strerror(-rc));
 	return rc;
 }
 
@@ -305,15 +323,8 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 	watch_workers(d);
 	rc = parts_start(&l, c, &control, started_ms);
 	if (rc == 0) {
-		for (unsigned int i = 0; i < dp_ports(d); i++)
-			l.link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
-		mgmt_report_start(d, c, memory);
-		mgmt_addresses_start(&l.addresses, d);
-		watch_ready(d);
-		rc = loop_run(&l);
+		rc = serve(&l, c, memory);
 		watch_stopping();
-		if (rc != 0)
-			LOG(START, ERR, "management loop: %s", strerror(-rc));
 		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
 		stop_settle(d, c);
 	} else {

@@ -13,6 +13,7 @@
 
 #include "conf.h"
 #include "conf_changes.h"
+#include "confine/confine.h"
 #include "dp.h"
 #include "log.h"
 #include "reload/in_use.h"
@@ -147,6 +148,7 @@ static void *thread(void *arg)
 {
 	struct mgmt_reload *r = arg;
 
+	confine_thread();
 	r->good = load(r);
 	__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
 	return NULL;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -43,6 +44,21 @@ static bool find(const struct conf_ctx *x, const struct conf_node *n, char path[
 	return len < PATH_MAX;
 }
 
+// For those who ask whether another user may read it. False without memory.
+static bool note_path(struct conf *c, const char *path)
+{
+	char **paths = realloc(c->secret_files, (c->nb_secret_files + 1) * sizeof(*paths));
+
+	if (paths == NULL)
+		return false;
+	c->secret_files = paths;
+	paths[c->nb_secret_files] = strdup(path);
+	if (paths[c->nb_secret_files] == NULL)
+		return false;
+	c->nb_secret_files++;
+	return true;
+}
+
 // Opens the file; -1 with the reason told.
 static int open_file(struct conf_ctx *x, struct conf_node *n)
 {
@@ -62,7 +78,11 @@ static int open_file(struct conf_ctx *x, struct conf_node *n)
 	}
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		n->open = (st.st_mode & S_IROTH) != 0;
-		return fd;
+		if (x->conf == NULL || note_path(x->conf, path))
+			return fd;
+		conf_fail_memory(x);
+		close(fd);
+		return -1;
 	}
 	conf_fail(x, n, "is %s: name a file%s",
 		S_ISDIR(st.st_mode) ? "a directory" : "no regular file", place);

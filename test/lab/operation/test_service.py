@@ -7,6 +7,7 @@ that name the capability.
 
 import glob
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -140,6 +141,32 @@ def check_confine(lab):
     assert done.returncode != 0, "a namespace is made"
 
 
+def as_a_user(lab):
+    """With own-user it is never root: ambient capabilities open the port, and then are given up."""
+    print(f"minimal.yaml: starts as another user with {USER}", flush=True)
+    nobody = pwd.getpwnam("nobody")
+    under = (sys.executable, CONFINE, UNIT, drop_in(USER), "--")
+    drivers = os.path.join(labs.TOP, "drivers-config")
+    s = server.Slipring(lab, text=text(lab, "minimal.yaml"), args=("--drivers", drivers), under=under)
+    lab.servers.append(s)
+    lab.cleanup.callback(s.kill)
+    os.chmod(lab.dir, 0o711)  # mkdtemp makes it for root alone
+    runtime = os.path.join(lab.dir, "runtime")  # as RuntimeDirectory= makes it
+    os.mkdir(runtime, 0o755)
+    open(s.path, "w").close()
+    for path in (runtime, s.path):
+        os.chown(path, nobody.pw_uid, nobody.pw_gid)
+    s.telemetry.path = f"{runtime}/dpdk/{s.prefix}/dpdk_telemetry.v2"
+    os.environ["RUNTIME_DIRECTORY"] = runtime
+    try:
+        s.start()
+    finally:
+        del os.environ["RUNTIME_DIRECTORY"]
+    want = f"privileges: user {nobody.pw_uid}, capabilities: CAP_NET_ADMIN"
+    labs.until(lambda: s.running() and want in s.log(), 10, want)
+    s.stop()
+
+
 def exposure(*drop_ins):
     """What systemd-analyze says of the unit with these."""
     with tempfile.TemporaryDirectory() as folder:
@@ -180,6 +207,7 @@ def main(lab):
             check(lab, name, text(lab, name), (), NAMES[missing])
         starts(lab, name, text(lab, name), drop_ins)
         assert not any(cap in lab.servers[-1].log() for cap in NAMES.values())
+    as_a_user(lab)
     device = f"vtap:s0,netns={lab.sw.name}"
     config = text(lab, "minimal.yaml", device)
     refused(lab, device, config, (), NAMES[NAMESPACES])

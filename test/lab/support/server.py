@@ -53,6 +53,7 @@ CONFIG = {
     "log": {"to": "stderr", "level": "info"},
     "control": {"socket": ""},
     "crash": {"directory": ""},  # to the log
+    "process": {"seccomp": "kill"},  # whatever a thread has no business with is a failure
 }
 
 

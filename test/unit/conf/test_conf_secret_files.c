@@ -96,6 +96,9 @@ static void what_the_files_hold_is_taken(void **state)
 	assert_string_equal(c->turn.secrets[1], "Kestrel8QuartzJuniper");
 	assert_string_equal(c->turn.secrets[2], "Kestrel9QuartzJuniper");
 	assert_string_equal(c->turn.nonce_secret, "Kestrel6QuartzJuniper");
+	assert_int_equal(c->nb_secret_files, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(access(c->secret_files[i], R_OK), 0);
 	conf_warnings(c, &r);
 	assert_string_equal(lines, "");
 	conf_free(c);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tries what the server may do with files once it has given up its privileges.
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check_user.h"
+#include "conf.h"
+
+#define USUAL_CRASHES "/var/log/slipring" // crash.directory, if it is there
+
+#define AT(c, f, key) ((struct conf_at){c, &(c)->f, 0, key})
+
+struct who {
+	const struct passwd *p; // NULL = root goes on as root, but what others alone may it may not
+	const char *name;
+};
+
+static bool become(const struct passwd *p)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	if (p == NULL)
+		return syscall(SYS_capset, &header, none) == 0;
+	return initgroups(p->pw_name, p->pw_gid) == 0 &&
+		setresgid(p->pw_gid, p->pw_gid, p->pw_gid) == 0 &&
+		setresuid(p->pw_uid, p->pw_uid, p->pw_uid) == 0;
+}
+
+// Whether somebody may: by a process that becomes that one, because nothing else knows all rules.
+static bool may(const struct who *w, const char *path, int mode)
+{
+	const pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		_exit(become(w->p) && access(path, mode) != 0 ? 1 : 0);
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return true;
+	return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+}
+
+static void check_file(
+	const struct who *w, const char *path, struct conf_at at, struct conf_report *r)
+{
+	if (path != NULL && access(path, R_OK) == 0 && !may(w, path, R_OK))
+		conf_tell(r, CONF_WARNING, at,
+			"%s cannot read %s, which will not be read again: give it to that user, or "
+			"to one of its groups with mode 0640, or make it a credential "
+			"(LoadCredential=)",
+			w->name, path);
+}
+
+// Whether a user may make and remove files where a file is, if that directory is there.
+static bool may_change(const struct who *w, const char *file, char dir[PATH_MAX])
+{
+	char *slash;
+
+	snprintf(dir, PATH_MAX, "%s", file);
+	slash = strrchr(dir, '/');
+	if (slash == NULL)
+		snprintf(dir, PATH_MAX, ".");
+	else
+		slash[1] = '\0';
+	return access(dir, F_OK) != 0 || may(w, dir, W_OK | X_OK);
+}
+
+static void check_records(const struct who *w, const struct conf *c, struct conf_report *r)
+{
+	const char *file = c->records.file;
+	char dir[PATH_MAX];
+
+	if (file != NULL && !may_change(w, file, dir))
+		conf_tell(r, CONF_WARNING, AT(c, records.file, "records.file"),
+			"%s cannot make files in %s, so records are not rotated: chown it", w->name,
+			dir);
+}
+
+static void check_state(const struct who *w, const struct conf *c, struct conf_report *r)
+{
+	const char *file = c->state.file;
+	char dir[PATH_MAX];
+
+	if (file != NULL && !may_change(w, file, dir))
+		conf_tell(r, CONF_WARNING, AT(c, state.file, "state.file"),
+			"%s cannot remove files in %s, so a stop that forgets leaves an empty "
+			"state: chown it",
+			w->name, dir);
+}
+
+// The reports themselves become that user's.
+static void check_crash(const struct who *w, const struct conf *c, struct conf_report *r)
+{
+	const char *dir = c->crash.directory != NULL ? c->crash.directory : USUAL_CRASHES;
+
+	if (dir[0] != '\0' && access(dir, F_OK) == 0 && !may(w, dir, R_OK | W_OK | X_OK))
+		conf_tell(r, CONF_WARNING, AT(c, crash.directory, "crash.directory"),
+			"%s cannot list %s and remove files there, so slipringctl crash may "
+			"show nothing, and a stop leaves an empty report: chown it",
+			w->name, dir);
+}
+
+void check_user(const struct conf *c, struct conf_report *r)
+{
+	const char *name = c->process.user;
+	const struct passwd *p = name != NULL ? getpwnam(name) : NULL;
+	char text[64] = "root without capabilities";
+	const struct who who = {p, text};
+
+	if (name != NULL && p == NULL)
+		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
+			"there is no user %s: make it with `useradd --system %s`", name, name);
+	if ((name != NULL && p == NULL) || geteuid() != 0)
+		return;
+	if (p != NULL)
+		snprintf(text, sizeof(text), "user %s", name);
+	check_file(&who, c->path, (struct conf_at){.conf = c, .key = "file"}, r);
+	for (uint32_t i = 0; i < c->nb_included; i++)
+		check_file(&who, c->included[i], AT(c, include, "include"), r);
+	for (uint32_t i = 0; i < c->nb_secret_files; i++)
+		check_file(&who, c->secret_files[i], (struct conf_at){.conf = c, .key = "auth"}, r);
+	check_file(&who, c->tls.certificate, AT(c, tls.certificate, "tls.certificate"), r);
+	check_file(&who, c->tls.key, AT(c, tls.key, "tls.key"), r);
+	check_file(&who, c->tls.chain, AT(c, tls.chain, "tls.chain"), r);
+	check_records(&who, c, r);
+	check_state(&who, c, r);
+	check_crash(&who, c, r);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gives up privileges in every thread: the kernel keeps user, capabilities and filter for each of
+// them by itself.
+#include "confine/confine.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "confine/broadcast.h"
+#include "confine/calls.h"
+#include "confine/give.h"
+#include "log.h"
+#include "port.h"
+#include "vtap_spec.h"
+
+#define GROUPS_MAX 64
+#define BIT(cap) (UINT64_C(1) << (cap))
+
+struct confining {
+	struct calls worker, stream, other;
+	bool filters;
+	uint64_t keep; // capabilities of the management lcore and of the thread of interrupts
+	bool becomes; // somebody else
+	uid_t uid;
+	gid_t gid, groups[GROUPS_MAX];
+	int nb_groups;
+	uint32_t workers; // that have had their turn
+};
+
+static bool entered;
+
+// --- in each thread ------------------------------------------------------------------------------
+
+static void drop_bounding(void)
+{
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0,
+			0); // without CAP_SETPCAP they stay, and are of no use
+}
+
+// By the system calls themselves: the functions of the C library have every thread make them.
+static int become(const struct confining *c, bool keeps)
+{
+	if (prctl(PR_SET_KEEPCAPS, keeps, 0, 0, 0) != 0 ||
+		syscall(SYS_setgroups, c->nb_groups, c->groups) != 0 ||
+		syscall(SYS_setresgid, c->gid, c->gid, c->gid) != 0 ||
+		syscall(SYS_setresuid, c->uid, c->uid, c->uid) != 0)
+		return -errno;
+	return 0;
+}
+
+// Keeps of the capabilities that there are those of a mask.
+static int keep_only(uint64_t mask)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	for (unsigned int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(mask >> 32 * i);
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
+}
+
+void confine_thread(void)
+{
+	if (__atomic_load_n(&entered, __ATOMIC_ACQUIRE))
+		keep_only(0);
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+// EAL's names for workers, by its release.
+static bool works(const char *name)
+{
+	return begins(name, "rte-worker") || begins(name, "lcore-worker") ||
+		begins(name, "dpdk-worker");
+}
+
+static int give_up(const char *name, void *ctx)
+{
+	struct confining *c = ctx;
+	const bool manages = syscall(SYS_gettid) == getpid();
+	const bool keeps = manages || begins(name, "eal-intr") || begins(name, "dpdk-intr");
+	int rc;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
+	drop_bounding();
+	rc = c->becomes ? become(c, keeps && c->keep != 0) : 0;
+	if (rc == 0)
+		rc = keep_only(keeps ? c->keep : 0);
+	if (rc != 0 || !c->filters)
+		return rc;
+	if (works(name)) {
+		c->workers++;
+		return calls_apply(&c->worker);
+	}
+	return calls_apply(begins(name, "stream-") ? &c->stream : &c->other);
+}
+
+// --- what is to be given up ----------------------------------------------------------------------
+
+// Whether a PCI device was given away by the kernel, so that its driver asks nothing of it.
+static bool is_given_away(const char *bdf)
+{
+	static const char *const drivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", bdf);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	name = strrchr(target, '/');
+	for (size_t i = 0; name != NULL && i < sizeof(drivers) / sizeof(drivers[0]); i++)
+		if (strcmp(name + 1, drivers[i]) == 0)
+			return true;
+	return false;
+}
+
+static unsigned int kind_of(const char *device)
+{
+	char bdf[PORT_PCI_LEN];
+
+	if (vtap_spec_is(device))
+		return CALLS_VTAP;
+	if (begins(device, "net_af_packet") || begins(device, "net_af_xdp"))
+		return CALLS_SOCKET;
+	if (begins(device, "net_tap"))
+		return CALLS_TAP;
+	return port_device_pci(device, bdf) && is_given_away(bdf) ? 0 : CALLS_DRIVER;
+}
+
+static unsigned int kinds_of(const struct conf *c)
+{
+	unsigned int kinds = 0;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_exception *e = &c->ports[i].exception;
+
+		for (uint32_t k = 0; k < conf_port_devices(&c->ports[i]); k++)
+			kinds |= kind_of(conf_port_device(&c->ports[i], k));
+		if (e->name != NULL)
+			kinds |= e->device != NULL ? CALLS_DRIVER : CALLS_VTAP;
+	}
+	return kinds;
+}
+
+// Interfaces of the kernel are brought down, and have their MAC changed by bonds; drivers that
+// share a device with the kernel make queues and rules in it.
+static uint64_t needs(unsigned int kinds)
+{
+	const bool shares = (kinds & (CALLS_SOCKET | CALLS_TAP | CALLS_DRIVER)) != 0;
+
+#ifdef __SANITIZE_ADDRESS__ // it looks for leaks by tracing
+	return BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_SYS_PTRACE);
+#endif
+	return (kinds != 0 ? BIT(CAP_NET_ADMIN) : 0) | (shares ? BIT(CAP_NET_RAW) : 0);
+}
+
+static int find_user(struct confining *x, const char *name, char *error, size_t len)
+{
+	const struct passwd *p = getpwnam(name);
+
+	if (p == NULL) {
+		snprintf(error, len, "process.user: there is no user %s", name);
+		return -ENOENT;
+	}
+	x->uid = p->pw_uid;
+	x->gid = p->pw_gid;
+	x->nb_groups = GROUPS_MAX;
+	if (getgrouplist(name, p->pw_gid, x->groups, &x->nb_groups) < 0) {
+		snprintf(
+			error, len, "process.user: %s is in more than %d groups", name, GROUPS_MAX);
+		return -E2BIG;
+	}
+	x->becomes = x->uid != geteuid();
+	if (!x->becomes || geteuid() == 0)
+		return 0;
+	snprintf(error, len, "process.user: only root can become %s", name);
+	return -EPERM;
+}
+
+int confine_enter(const struct conf *c)
+{
+	static const char *const how[] = {[CONF_SECCOMP_LOG] = "others fail and are logged",
+		[CONF_SECCOMP_KILL] = "any other ends the process",
+		[CONF_SECCOMP_OFF] = "all"};
+	static struct confining x; // its filters are too large for a stack
+	const bool kill = c->process.seccomp == CONF_SECCOMP_KILL;
+	const int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	const unsigned int kinds = kinds_of(c);
+	char error[128];
+	int rc = 0;
+
+	x = (struct confining){
+		.filters = c->process.seccomp != CONF_SECCOMP_OFF, .keep = needs(kinds)};
+	calls_make(&x.worker, CALLS_WORKER, kinds, kill);
+	calls_make(&x.stream, CALLS_STREAM, kinds, kill);
+	calls_make(&x.other, CALLS_OTHER, kinds, kill);
+	if (c->process.user != NULL)
+		rc = find_user(&x, c->process.user, error, sizeof(error));
+	if (rc == 0 && x.becomes)
+		give_files(c, x.uid, x.gid);
+	if (rc == 0)
+		rc = broadcast_run(give_up, &x, error, sizeof(error));
+	if (rc == 0 && x.filters && x.workers != c->workers) {
+		snprintf(error, sizeof(error), "%u of %u workers have names of EAL", x.workers,
+			c->workers);
+		rc = -ENOENT;
+	}
+	if (rc != 0) {
+		LOG(START, ERR, "privileges cannot be given up: %s", error);
+		return rc;
+	}
+	__atomic_store_n(&entered, true, __ATOMIC_RELEASE);
+	prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); // another user has changed it
+	LOG(START, INFO, "privileges: user %u, capabilities: %s%s; system calls of each thread: %s",
+		(unsigned int)geteuid(), x.keep != 0 ? "CAP_NET_ADMIN" : "none",
+		(x.keep & BIT(CAP_NET_RAW)) != 0 ? ", CAP_NET_RAW" : "", how[c->process.seccomp]);
+	return 0;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The filters of system calls: what a thread of each role may do and may not, tried by processes
+// that end after it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "confine/calls.h"
+
+static struct calls calls;
+
+// How a child ends that makes a call under the filter: 0 it may, EPERM it may not, -SIGNAL.
+static int try(long (*call)(void))
+{
+	const pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || calls_apply(&calls) != 0)
+			syscall(SYS_exit_group, 99);
+		errno = 0;
+		call();
+		syscall(SYS_exit_group, errno == EPERM ? EPERM : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static long sleeps(void)
+{
+	const struct timespec t = {.tv_nsec = 1};
+
+	return nanosleep(&t, NULL);
+}
+
+static long writes_to_a_vtap(void)
+{
+	return syscall(SYS_writev, -1, NULL, 0);
+}
+
+static long sends(void)
+{
+	return syscall(SYS_sendto, -1, NULL, 0, 0, NULL, 0);
+}
+
+static long receives(void)
+{
+	return syscall(SYS_recvfrom, -1, NULL, 0, 0, NULL, NULL);
+}
+
+static long opens(void)
+{
+	return syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY);
+}
+
+static long finds_no_file(void)
+{
+	if (opens() >= 0 || errno != ENOENT)
+		syscall(SYS_exit_group, 98);
+	errno = 0;
+	return 0;
+}
+
+static long makes_a_socket(void)
+{
+	return syscall(SYS_socket, AF_INET, SOCK_DGRAM, 0);
+}
+
+static long maps(void)
+{
+	return syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static long maps_code(void)
+{
+	return syscall(
+		SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static long makes_code(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return syscall(SYS_mprotect, page, 4096, PROT_READ | PROT_EXEC);
+}
+
+static long runs_a_program(void)
+{
+	return syscall(SYS_execve, "/nonexistent", NULL, NULL);
+}
+
+static long leaves_the_namespace(void)
+{
+	return syscall(SYS_unshare, 0);
+}
+
+static long traces(void)
+{
+	return syscall(SYS_ptrace, 0, 0, 0, 0);
+}
+
+static long renames(void)
+{
+	return syscall(SYS_renameat2, AT_FDCWD, "/nonexistent/a", AT_FDCWD, "/nonexistent/b", 0);
+}
+
+static long sets_timer_slack(void)
+{
+	return prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+}
+
+static long names_itself(void)
+{
+	return prctl(PR_SET_NAME, "another", 0, 0, 0);
+}
+
+#ifdef __x86_64__
+// The same number as a call of x32.
+static long calls_as_x32(void)
+{
+	return syscall(0x40000000 | SYS_getpid);
+}
+#endif
+
+static void assert_may(long (*call)(void), bool may)
+{
+	assert_int_equal(try(call), may ? 0 : EPERM);
+}
+
+static void a_worker_may_do_what_its_ports_do(void **state)
+{
+	static const unsigned int kinds[] = {
+		0, CALLS_VTAP, CALLS_SOCKET, CALLS_TAP, CALLS_VTAP | CALLS_SOCKET};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		calls_make(&calls, CALLS_WORKER, kinds[i], false);
+		assert_may(sleeps, true);
+		assert_may(sets_timer_slack, true);
+		assert_may(writes_to_a_vtap, (kinds[i] & (CALLS_VTAP | CALLS_TAP)) != 0);
+		assert_may(receives, (kinds[i] & CALLS_SOCKET) != 0);
+		assert_may(sends, true); // a line of DPDK's to the log
+		assert_may(names_itself, false);
+		assert_may(makes_a_socket, false);
+		assert_may(renames, false);
+		assert_may(runs_a_program, false);
+		assert_may(leaves_the_namespace, false);
+		assert_may(maps, true);
+		assert_may(maps_code, false);
+		assert_may(makes_code, false);
+#ifndef __SANITIZE_ADDRESS__
+		assert_may(opens, false);
+#endif
+	}
+}
+
+static void a_stream_thread_may_do_what_sockets_take(void **state)
+{
+	calls_make(&calls, CALLS_STREAM, 0, false);
+	assert_may(sleeps, true);
+	assert_may(sends, true);
+	assert_may(maps, true);
+	assert_may(maps_code, false);
+	assert_may(makes_a_socket, true);
+	assert_may(renames, false);
+	assert_may(runs_a_program, false);
+	assert_may(traces, false);
+#ifndef __SANITIZE_ADDRESS__
+	assert_int_equal(try(finds_no_file), 0);
+#endif
+}
+
+static void nobody_may_go_further(void **state)
+{
+	calls_make(&calls, CALLS_OTHER, 0, false);
+	assert_may(sleeps, true);
+	assert_may(opens, true);
+	assert_may(renames, true);
+	assert_may(makes_a_socket, true);
+	assert_may(runs_a_program, false);
+	assert_may(leaves_the_namespace, false);
+#ifndef __SANITIZE_ADDRESS__
+	assert_may(traces, false);
+#endif
+}
+
+// A driver of which nothing is known: its worker may do what all others may.
+static void a_worker_of_an_unknown_driver_may_do_more(void **state)
+{
+	calls_make(&calls, CALLS_WORKER, CALLS_DRIVER | CALLS_VTAP, false);
+	assert_may(opens, true);
+	assert_may(maps, true);
+	assert_may(runs_a_program, false);
+}
+
+static void with_kill_the_process_ends(void **state)
+{
+	static const enum calls_role roles[] = {CALLS_WORKER, CALLS_STREAM, CALLS_OTHER};
+
+	for (size_t i = 0; i < 3; i++) {
+		calls_make(&calls, roles[i], 0, true);
+		assert_int_equal(try(sleeps), 0);
+		assert_int_equal(try(runs_a_program), -SIGSYS);
+	}
+}
+
+static void another_way_to_call_is_none(void **state)
+{
+#ifdef __x86_64__
+	calls_make(&calls, CALLS_OTHER, 0, true);
+	assert_int_equal(try(calls_as_x32), -SIGSYS);
+#else
+	skip();
+#endif
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_worker_may_do_what_its_ports_do),
+		cmocka_unit_test(a_stream_thread_may_do_what_sockets_take),
+		cmocka_unit_test(nobody_may_go_further),
+		cmocka_unit_test(a_worker_of_an_unknown_driver_may_do_more),
+		cmocka_unit_test(with_kill_the_process_ends),
+		cmocka_unit_test(another_way_to_call_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
