@@ -88,7 +88,8 @@ bool dp_progress_headers(const struct dp *d, unsigned int worker, unsigned int i
 	X(DP_FAULT_ILL, "ill")     \
 	X(DP_FAULT_ABORT, "abort") \
 	X(DP_FAULT_PANIC, "panic") \
-	X(DP_FAULT_STACK, "stack")
+	X(DP_FAULT_STACK, "stack") \
+	X(DP_FAULT_CALL, "call")
 
 enum dp_fault {
 #define X(id, name) id,
@@ -104,5 +105,6 @@ struct dp_fault_order {
 };
 
 const char *dp_fault_name(unsigned int fault); // NULL from DP_FAULT_END on
-// Has that fault, now. It returns from SPIN and BLOCK alone. Any thread.
+// Has that fault, now. It returns from SPIN and BLOCK, and from CALL where a filter has that fail.
+// Any thread.
 void dp_fault_now(const struct dp_fault_order *o);

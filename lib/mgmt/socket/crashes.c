@@ -110,9 +110,10 @@ static enum command_end order(struct command *c, int worker, const struct dp_fau
 	int rc;
 
 	if (worker < 0) {
-		if (o->fault != DP_FAULT_BLOCK || o->ms == 0)
-			return commands_refuse(c, "management: block is all there is, with ms");
-		watch_hang(o->ms);
+		if (o->fault != DP_FAULT_CALL && (o->fault != DP_FAULT_BLOCK || o->ms == 0))
+			return commands_refuse(
+				c, "management: block, with ms, and call are all there is");
+		watch_fault(o);
 		return COMMAND_DONE;
 	}
 	rc = dp_ask(d, (unsigned int)worker, &q);

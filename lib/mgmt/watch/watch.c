@@ -52,7 +52,7 @@ static struct {
 	bool ready, reloading;
 	uint64_t ticks, late; // read by any thread
 	uint64_t fed_ns, status_ns; // when systemd was told last
-	uint32_t hang_ms;
+	uint64_t ordered; // fault << 32 | milliseconds; 0 = none
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .files = {.fd = -1}};
 
 static uint64_t now_ns(void)
@@ -264,12 +264,13 @@ void watch_ready(const struct dp *d)
 	notify_send("READY=1\nSTATUS=relaying");
 }
 
-static void hang(void)
+static void take_fault(void)
 {
-	const uint32_t ms = __atomic_exchange_n(&state.hang_ms, 0, __ATOMIC_RELAXED);
+	const uint64_t o = __atomic_exchange_n(&state.ordered, 0, __ATOMIC_RELAXED);
 
-	if (ms > 0)
-		dp_fault_now(&(struct dp_fault_order){.fault = DP_FAULT_BLOCK, .ms = ms});
+	if (o != 0)
+		dp_fault_now(
+			&(struct dp_fault_order){.fault = (uint8_t)(o >> 32), .ms = (uint32_t)o});
 }
 
 // By management: a worker that hangs with its counters half published keeps who reads them waiting.
@@ -288,13 +289,13 @@ void watch_works(void)
 {
 	__atomic_store_n(&state.beats, state.beats + 1, __ATOMIC_RELAXED);
 	tell_status(now_ns());
-	if (__atomic_load_n(&state.hang_ms, __ATOMIC_RELAXED) > 0)
-		hang();
+	if (__atomic_load_n(&state.ordered, __ATOMIC_RELAXED) != 0)
+		take_fault();
 }
 
-void watch_hang(uint32_t ms)
+void watch_fault(const struct dp_fault_order *o)
 {
-	__atomic_store_n(&state.hang_ms, ms, __ATOMIC_RELAXED);
+	__atomic_store_n(&state.ordered, (uint64_t)o->fault << 32 | o->ms, __ATOMIC_RELAXED);
 }
 
 // The time says which of several reloads a READY=1 is about (sd_notify(3)).

@@ -9,6 +9,7 @@
 struct conf;
 struct crash_files;
 struct dp;
+struct dp_fault_order;
 
 // In this order, on the thread that becomes the management lcore:
 
@@ -41,5 +42,6 @@ struct watch_counters {
 void watch_counters(struct watch_counters *out);
 // The files of reports; for the control thread.
 const struct crash_files *watch_crashes(void);
-// Has the management loop hang for so many milliseconds, the next time it goes round. Any thread.
-void watch_hang(uint32_t ms);
+// Has the management loop do that fault, BLOCK for a time or CALL, the next time it goes round. Any
+// thread.
+void watch_fault(const struct dp_fault_order *o);
