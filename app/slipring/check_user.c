@@ -84,18 +84,6 @@ static void check_records(const struct who *w, const struct conf *c, struct conf
 			dir);
 }
 
-static void check_state(const struct who *w, const struct conf *c, struct conf_report *r)
-{
-	const char *file = c->state.file;
-	char dir[PATH_MAX];
-
-	if (file != NULL && !may_change(w, file, dir))
-		conf_tell(r, CONF_WARNING, AT(c, state.file, "state.file"),
-			"%s cannot remove files in %s, so a stop that forgets leaves an empty "
-			"state: chown it",
-			w->name, dir);
-}
-
 // The reports themselves become that user's.
 static void check_crash(const struct who *w, const struct conf *c, struct conf_report *r)
 {
@@ -131,6 +119,5 @@ void check_user(const struct conf *c, struct conf_report *r)
 	check_file(&who, c->tls.key, AT(c, tls.key, "tls.key"), r);
 	check_file(&who, c->tls.chain, AT(c, tls.chain, "tls.chain"), r);
 	check_records(&who, c, r);
-	check_state(&who, c, r);
 	check_crash(&who, c, r);
 }

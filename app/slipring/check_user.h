@@ -7,6 +7,6 @@ struct conf_report;
 
 // An error when there is no process.user of that name. Where root asks, a warning for each file
 // that this user, or root without capabilities, cannot read when the configuration is reloaded or a
-// certificate renewed, and for directories of records, state and crash reports where it cannot
+// certificate renewed, and for directories of records and crash reports where it cannot
 // make and remove files.
 void check_user(const struct conf *c, struct conf_report *r);

@@ -34,6 +34,9 @@ static int fail(const struct state_file *f, const char *what, char *error, size_
 	return -1;
 }
 
+// In the place of a state that was to be removed
+static const char emptied[] = "slipring: this state was to be removed\n";
+
 // --- the directory -------------------------------------------------------------------------------
 
 static bool is_memory(int dir)
@@ -172,6 +175,18 @@ static int map(struct state_map *m, int fd, size_t size, int prot)
 	return 0;
 }
 
+static void unmap(struct state_map *m)
+{
+	if (m->mem != NULL)
+		munmap(m->mem, m->size);
+	*m = (struct state_map){0};
+}
+
+static bool is_emptied(const struct state_map *m)
+{
+	return m->size >= sizeof(emptied) && memcmp(m->mem, emptied, sizeof(emptied)) == 0;
+}
+
 int state_file_map(struct state_file *f, char *error, size_t len)
 {
 	const int fd = openat(f->dir, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -190,17 +205,14 @@ int state_file_map(struct state_file *f, char *error, size_t len)
 		reason = strerror(errno);
 	if (fd >= 0)
 		close(fd);
+	if (reason == NULL && is_emptied(&f->old)) {
+		unmap(&f->old);
+		return -ENOENT;
+	}
 	if (reason == NULL)
 		return 0;
 	snprintf(error, len, "%s", reason);
 	return -1;
-}
-
-static void unmap(struct state_map *m)
-{
-	if (m->mem != NULL)
-		munmap(m->mem, m->size);
-	*m = (struct state_map){0};
 }
 
 void state_file_unmap(struct state_file *f)
@@ -286,14 +298,21 @@ int state_file_settle(struct state_file *f, char *error, size_t len)
 	return 0;
 }
 
+// Who has become another user since may not remove the file. It keeps nothing but a mark.
+static void empty(struct state_map *m)
+{
+	memset(m->mem, 0, m->size);
+	memcpy(m->mem, emptied, sizeof(emptied));
+}
+
 void state_file_close(struct state_file *f, bool remove)
 {
 	char name[NAME_LEN];
 
 	if (f->fresh.mem != NULL && !f->settled && beside(f, "new", name))
 		unlinkat(f->dir, name, 0);
-	if (f->settled && remove)
-		unlinkat(f->dir, f->name, 0);
+	if (f->settled && remove && unlinkat(f->dir, f->name, 0) != 0)
+		empty(&f->fresh);
 	unmap(&f->old);
 	unmap(&f->fresh);
 	// the lock goes last

@@ -41,4 +41,5 @@ int state_file_make(struct state_file *f, size_t size, char *error, size_t len);
 // reason in error.
 int state_file_settle(struct state_file *f, char *error, size_t len);
 // Ends it. A file that was never settled is removed. remove: FILE as well, if it is ours.
+// Where it cannot be removed it is emptied, and nobody finds it any more.
 void state_file_close(struct state_file *f, bool remove);

@@ -205,7 +205,6 @@ def check_says(lab, folder, user):
     """--check, asked by root, names each file that this user cannot read."""
     options, secret = config(lab, folder, user=USER), os.path.join(folder, "secret")
     options["auth"] = {"secret-files": [secret]}
-    options["state"] = {"file": os.path.join(folder, "state")}
     options["crash"] = {"directory": folder}
     with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         file.write("one-that-is-long-enough")
@@ -220,7 +219,6 @@ def check_says(lab, folder, user):
     for path in files:
         assert f"user {USER} cannot read {path}" in out, out
     assert f"records.file: user {USER} cannot make files in {folder}/" in out, out
-    assert f"state.file: user {USER} cannot remove files in {folder}/" in out, out
     assert f"crash.directory: user {USER} cannot list {folder} " in out, out
     assert f"{USER} cannot read {folder}/tls.pem" not in out, out
     for path in (*files, folder):

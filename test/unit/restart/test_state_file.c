@@ -21,6 +21,8 @@
 #include "state/state_file.h"
 
 #define SIZE 100000
+#define NOBODY 65534
+#define SECRET 0xa5
 
 static char dir[64], file[96], error[320];
 
@@ -141,6 +143,43 @@ static void an_end_removes_what_it_shall(void **state)
 	assert_int_equal(state_file_settle(&f, error, sizeof(error)), 0);
 	state_file_close(&f, true);
 	assert_false(is_there(""));
+}
+
+// As a process does that has become another user in the meantime.
+static void what_cannot_be_removed_is_emptied(void **state)
+{
+	struct state_file f;
+	unsigned int secrets = 0;
+	pid_t child;
+	int status, byte;
+	FILE *in;
+
+	if (geteuid() != 0)
+		skip();
+	child = fork();
+	if (child == 0) {
+		open_file(&f);
+		make(&f, SIZE);
+		memset(f.fresh.mem, SECRET, f.fresh.size);
+		if (state_file_settle(&f, error, sizeof(error)) != 0 || seteuid(NOBODY) != 0)
+			_exit(1);
+		state_file_close(&f, true);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(is_there(""));
+	in = fopen(file, "r");
+	assert_non_null(in);
+	while ((byte = fgetc(in)) != EOF)
+		secrets += byte == SECRET;
+	fclose(in);
+	assert_int_equal(secrets, 0);
+	open_file(&f);
+	assert_int_equal(state_file_map(&f, error, sizeof(error)), -ENOENT);
+	state_file_close(&f, false);
+	process(2, true);
+	assert_found(2);
 }
 
 // --- what is refused -----------------------------------------------------------------------------
@@ -312,6 +351,7 @@ int main(void)
 		TEST(the_next_process_finds_it),
 		TEST(death_at_the_start_leaves_the_old_one),
 		TEST(an_end_removes_what_it_shall),
+		TEST(what_cannot_be_removed_is_emptied),
 		TEST(what_is_not_ours_is_refused),
 		TEST(a_place_that_is_none_is_refused),
 		TEST(memory_that_is_not_there_is_told),
