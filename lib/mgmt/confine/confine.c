@@ -47,6 +47,18 @@ static void drop_bounding(void)
 			0); // without CAP_SETPCAP they stay, and are of no use
 }
 
+// Whether a thread that has had its turn has made this one.
+static bool became(const struct confining *c)
+{
+	uid_t uid[3];
+	gid_t gid[3];
+
+	return syscall(SYS_getresuid, &uid[0], &uid[1], &uid[2]) == 0 &&
+		syscall(SYS_getresgid, &gid[0], &gid[1], &gid[2]) == 0 && uid[0] == c->uid &&
+		uid[1] == c->uid && uid[2] == c->uid && gid[0] == c->gid && gid[1] == c->gid &&
+		gid[2] == c->gid;
+}
+
 // By the system calls themselves: the functions of the C library have every thread make them.
 static int become(const struct confining *c, bool keeps)
 {
@@ -103,7 +115,7 @@ static int give_up(const char *name, void *ctx)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	drop_bounding();
-	rc = c->becomes ? become(c, keeps && c->keep != 0) : 0;
+	rc = c->becomes && !became(c) ? become(c, keeps && c->keep != 0) : 0;
 	if (rc == 0)
 		rc = keep_only(keeps ? c->keep : 0);
 	if (rc != 0 || !c->filters)

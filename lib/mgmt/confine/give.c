@@ -39,7 +39,7 @@ static void give_reports(const struct crash_files *f, uid_t uid, gid_t gid)
 	for (int i = 0; i < n; i++) {
 		char path[CRASH_PATH_LEN + CRASH_NAME_LEN];
 
-		snprintf(path, sizeof(path), "%s/%s", f->directory, rows[i].name);
+		snprintf(path, sizeof(path), "%s/%.*s", f->directory, CRASH_NAME_LEN, rows[i].name);
 		give(path, uid, gid);
 	}
 	give(f->waiting, uid, gid);

@@ -41,6 +41,7 @@ static unsigned int there; // threads
 static bool go; // all have given up
 static unsigned int can[NB]; // what each thread could do then
 static bool deaf; // one thread does not open the signal
+static bool fertile; // one makes another thread once it has had its turn
 
 static struct conf_port port = {.name = "p", .device = "vtap:p"};
 
@@ -60,6 +61,25 @@ static unsigned int look(void)
 		may(syscall(SYS_execve, "/nonexistent", NULL, NULL), MAY_RUN);
 }
 
+static void *late(void *arg)
+{
+	while (!__atomic_load_n(&go, __ATOMIC_ACQUIRE))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return NULL;
+}
+
+// As DPDK's telemetry does for a client: what comes while others still have to give up.
+static void beget(void)
+{
+	const long uid = syscall(SYS_geteuid);
+	pthread_t id;
+
+	while (syscall(SYS_geteuid) == uid)
+		;
+	if (pthread_create(&id, NULL, late, NULL) != 0)
+		_exit(92);
+}
+
 static void *thread(void *arg)
 {
 	const size_t i = (size_t)arg;
@@ -70,6 +90,8 @@ static void *thread(void *arg)
 	if (!deaf || i != NB - 1)
 		pthread_sigmask(SIG_SETMASK, &set, NULL);
 	__atomic_fetch_add(&there, 1, __ATOMIC_RELEASE);
+	if (fertile && i == NB - 2)
+		beget();
 	while (!__atomic_load_n(&go, __ATOMIC_ACQUIRE))
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	can[i] = look();
@@ -200,6 +222,20 @@ static void root_becomes_the_user(void **state)
 	assert_int_equal(result(&c, nobody->pw_uid), 0);
 }
 
+static void a_thread_of_one_that_has_given_up_has_nothing_to_give(void **state)
+{
+	struct conf c = conf_with(CONF_SECCOMP_LOG);
+	const struct passwd *nobody = getpwnam("nobody");
+
+	if (geteuid() != 0 || nobody == NULL)
+		skip();
+	c.process.user = "nobody";
+	fertile = true;
+	for (unsigned int i = 0; i < 10; i++)
+		assert_int_equal(result(&c, nobody->pw_uid), 0);
+	fertile = false;
+}
+
 static void who_is_not_root_becomes_nobody_else(void **state)
 {
 	struct conf c = conf_with(CONF_SECCOMP_LOG);
@@ -232,6 +268,7 @@ int main(void)
 		cmocka_unit_test(each_thread_can_do_what_its_role_says),
 		cmocka_unit_test(without_filters_the_rest_is_given_up),
 		cmocka_unit_test(root_becomes_the_user),
+		cmocka_unit_test(a_thread_of_one_that_has_given_up_has_nothing_to_give),
 		cmocka_unit_test(who_is_not_root_becomes_nobody_else),
 		cmocka_unit_test(a_worker_that_is_not_found_is_an_error),
 		cmocka_unit_test(a_thread_that_does_not_answer_is_an_error),
