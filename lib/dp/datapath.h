@@ -73,12 +73,13 @@ struct dp {
 	unsigned int channel_bytes; // that shards have for each channel
 	struct reload *reload; // under way, or NULL; management lcore
 	struct drain drain;
-	uint8_t boot_key[32]; // of nonces; the same for all policies
+	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes
 	struct turn_quota *quota; // atomic inside; written by all workers
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
 	struct rte_mempool *datagrams; // of long buffers; NULL: fragments.flows is 0
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
+	struct hash_key quota_key;
 	struct hash_key client_key; // steer_client_home's and the shards'
 	struct streams *streams; // NULL: not running, or nobody listens
 	struct stream_way *stream_way; // between each stream thread and each worker

@@ -91,7 +91,7 @@ static struct rte_mempool *pool_make(const struct conf *c, int socket)
 }
 
 // What all workers read: which addresses are ours, who owns which relay port, the policy.
-static int maps_create(struct dp *d, const struct hash_key *quota_key, char *error, size_t len)
+static int maps_create(struct dp *d, char *error, size_t len)
 {
 	const struct turn_config *t = &d->conf->turn;
 	uint32_t slots = 0;
@@ -119,7 +119,7 @@ static int maps_create(struct dp *d, const struct hash_key *quota_key, char *err
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);
-	d->quota = turn_quota_create(slots, quota_key);
+	d->quota = turn_quota_create(slots, &d->quota_key);
 	d->local = local_addrs_create(d->conf, d->map);
 	if (d->policy != NULL && d->quota != NULL && d->local != NULL) {
 		d->hot = hot_create(d->conf, d->map);
@@ -136,19 +136,30 @@ static int maps_create(struct dp *d, const struct hash_key *quota_key, char *err
 	return -1;
 }
 
-// The same, with the keys of a state area that is to be taken up, and the area that is to follow.
-static int shared_create(struct dp *d, char *error, size_t len)
+// The keys of a state area that is to be taken up, or else new ones. 0.
+static int keys_choose(struct dp *d)
 {
 	struct turn_state_keys keys;
-	struct csprng rng;
-	int rc;
 
 	random_fill(NULL, &keys, sizeof(keys));
 	carry_keys(d, &keys);
 	d->client_key = keys.clients;
+	d->quota_key = keys.quota;
 	memcpy(d->boot_key, keys.boot, sizeof(d->boot_key));
+	explicit_bzero(&keys, sizeof(keys));
+	return 0;
+}
+
+// The same as maps_create, and the area that is to follow.
+static int shared_create(struct dp *d, char *error, size_t len)
+{
+	struct turn_state_keys keys = {.clients = d->client_key, .quota = d->quota_key};
+	struct csprng rng;
+	int rc;
+
+	memcpy(keys.boot, d->boot_key, sizeof(keys.boot));
 	csprng_init(&rng, random_fill, NULL);
-	rc = maps_create(d, &keys.quota, error, len);
+	rc = maps_create(d, error, len);
 	if (rc == 0)
 		rc = carry_make(d, &keys, &rng, error, len);
 	explicit_bzero(&keys, sizeof(keys));
@@ -298,7 +309,9 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 		dp_destroy(d);
 		return NULL;
 	}
-	if (carry_open(d, error, len) != 0 || ports_open(d, open, error, len) != 0) {
+	// the keys come first: NICs spread by one that is made of them
+	if (carry_open(d, error, len) != 0 || keys_choose(d) != 0 ||
+		ports_open(d, open, error, len) != 0) {
 		dp_quiesce(d);
 		dp_destroy(d);
 		return NULL;
@@ -434,6 +447,7 @@ void dp_destroy(struct dp *d)
 	rte_mempool_free(d->pool);
 	rte_mempool_free(d->datagrams);
 	explicit_bzero(d->boot_key, sizeof(d->boot_key));
+	explicit_bzero(&d->quota_key, sizeof(d->quota_key));
 	rte_free(d);
 }
 

@@ -57,6 +57,8 @@ struct port_config {
 	uint16_t mtu, vlan;
 	enum port_uso uso, tso; // super-frames of UDP, and of TCP
 	uint16_t rx_ring, tx_ring; // descriptors; the driver may adjust them; 0 = by_driver decides
+	// PORT_RSS_KEY_MAX bytes of a key that the NIC spreads by; NULL: one is drawn. Copied.
+	const uint8_t *rss_key;
 	const char *devargs; // NULL, or "key=value,..." to add when the device is hot-plugged
 	// Fills out with values for a driver, where this struct leaves them open. May be NULL when
 	// it leaves none open.

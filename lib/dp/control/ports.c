@@ -13,6 +13,7 @@
 #include "net.h"
 #include "port.h"
 #include "steering/flow_ladder.h"
+#include "steering/rss_secret.h"
 #include "steering/steer.h"
 #include "tagged.h"
 #include "udp.h"
@@ -118,14 +119,22 @@ static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
 	return wanted;
 }
 
-static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond *bond)
+// What a port_config points to.
+struct wanted {
+	struct port_bond bond;
+	uint8_t rss_key[PORT_RSS_KEY_MAX];
+};
+
+static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w)
 {
 	const struct conf_port *p = &d->conf->ports[i];
 	const int socket = port_device_socket(conf_port_device(p, 0));
+	// who keeps no calls has no use for the same homes
+	const bool keep_key = d->carry != NULL && rss_secret_key(d->boot_key, p->name, w->rss_key);
 
 	return (struct port_config){.name = p->name,
 		.device = p->device,
-		.bond = bond_wanted(d, i, bond),
+		.bond = bond_wanted(d, i, &w->bond),
 		.queues = (uint16_t)d->nb_workers,
 		.mtu = p->mtu,
 		.vlan = p->vlan,
@@ -133,6 +142,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond
 		.tso = tso_wanted(d->conf, i),
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
+		.rss_key = keep_key ? w->rss_key : NULL,
 		.devargs = devargs_of(d, p->device),
 		.by_driver = decide_by_driver,
 		.ctx = d,
@@ -144,8 +154,8 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct port_bond
 static struct port *port_make(
 	struct dp *d, uint32_t i, dp_port_opener *open, char *error, size_t len)
 {
-	struct port_bond bond;
-	const struct port_config pc = port_wanted(d, i, &bond);
+	struct wanted w;
+	const struct port_config pc = port_wanted(d, i, &w);
 	const struct conf_port *c = &d->conf->ports[i];
 	struct port *port;
 

@@ -268,7 +268,7 @@ static int configure(const struct port_request *r, struct ethdev *e)
 		port_request_fail(r, "driver %s offers no queues", e->info.driver_name);
 		return -1;
 	}
-	port_rss_plan(e);
+	port_rss_plan(e, r->c->rss_key);
 	e->cuts = tx_offloads != 0;
 	rc = device_configure(e, r->c->mtu, tx_offloads);
 	if (rc != 0 && e->rss_hf != 0) {

@@ -13,7 +13,7 @@
 #define RSS_KEY_DEFAULT 40 // bytes that Toeplitz needs for IPv6 and two ports
 #define RETA_GROUPS (PORT_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE)
 
-void port_rss_plan(struct ethdev *e)
+void port_rss_plan(struct ethdev *e, const uint8_t *key)
 {
 	struct port *p = &e->port;
 	const uint64_t offered = e->info.flow_type_rss_offloads;
@@ -26,9 +26,10 @@ void port_rss_plan(struct ethdev *e)
 		len = RSS_KEY_DEFAULT;
 	if (len < RSS_KEY_DEFAULT || len > PORT_RSS_KEY_MAX)
 		return;
-	// Every start draws a new key: a sender who does not know it cannot aim all flows at one
-	// queue.
-	if (getrandom(p->rss_key, len, 0) != len)
+	// It is secret: a sender who does not know it cannot aim all flows at one queue.
+	if (key != NULL)
+		memcpy(p->rss_key, key, len);
+	else if (getrandom(p->rss_key, len, 0) != len)
 		return;
 	p->rss_key_len = len;
 	if ((offered & RSS_UDP) == RSS_UDP)

@@ -186,6 +186,39 @@ static void test_rss(void **state)
 	p->ops->close(p);
 }
 
+// Who gives a key gets homes that are the same at the next start; else each start has another one.
+static void test_rss_key(void **state)
+{
+	uint8_t key[PORT_RSS_KEY_MAX], drawn[40] = {0};
+	struct port_config c = {.name = "wan",
+		.device = "net_null0",
+		.queues = 3,
+		.mtu = 1500,
+		.rx_ring = 256,
+		.tx_ring = 256,
+		.pool = pool,
+		.socket = SOCKET_ID_ANY};
+
+	memset(key, 0xa5, sizeof(key));
+	for (unsigned int i = 0; i < 4; i++) {
+		struct port *p;
+
+		c.rss_key = i < 2 ? key : NULL;
+		p = port_open(&c, error, sizeof(error));
+		assert_non_null(p);
+		assert_int_equal(p->ops->start(p), 0);
+		assert_true(p->rss);
+		assert_int_equal(p->rss_key_len, sizeof(drawn));
+		if (i < 2)
+			assert_memory_equal(p->rss_key, key, sizeof(drawn));
+		else
+			assert_memory_not_equal(p->rss_key, drawn, sizeof(drawn));
+		memcpy(drawn, p->rss_key, sizeof(drawn));
+		p->ops->stop(p);
+		p->ops->close(p);
+	}
+}
+
 static void test_refusals(void **state)
 {
 	assert_refused("vtap:", 1500, "interface name is empty");
@@ -259,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_open_start_close),
 		cmocka_unit_test(test_rss),
+		cmocka_unit_test(test_rss_key),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_offloads),
 		cmocka_unit_test(test_used_twice),

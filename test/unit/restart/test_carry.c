@@ -99,6 +99,8 @@ static void calls_go_on(void **state)
 		if (told.adopted.lost[i] != 0)
 			fail_msg("%lu lost: %s", told.adopted.lost[i], turn_state_loss_name(i));
 	assert_int_equal(told.adopted.allocations, CLIENTS);
+	if (s->before.rss && s->after.rss && s->before.workers == s->after.workers)
+		assert_int_equal(told.adopted.redirects, 0);
 	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		assert_relays(&c[i], &peer);
@@ -108,6 +110,36 @@ static void calls_go_on(void **state)
 		assert_relays(&c[i], &peer);
 	}
 	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
+static void rss_key_of(unsigned int i, uint8_t key[40])
+{
+	assert_true(world.dp->port[i].rss_home);
+	memcpy(key, world.dp->port[i].port->rss_key, 40);
+}
+
+// A NIC spreads after a restart as it did before, or every client would have another home. Another
+// box spreads in another way, and so does another port, or a box that keeps nothing.
+static void the_nic_spreads_as_before(void **state)
+{
+	const struct world_setup s = {
+		.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true, .two_ports = true};
+	uint8_t first[40], again[40], other[40];
+
+	open_world(&s);
+	rss_key_of(0, first);
+	rss_key_of(1, other);
+	assert_memory_not_equal(first, other, sizeof(first));
+	world_close(&world);
+	open_world(&s);
+	rss_key_of(0, again);
+	assert_memory_equal(first, again, sizeof(first));
+	dp_state_forget(world.dp, true);
+	world_close(&world);
+	open_world(&s);
+	rss_key_of(0, again);
+	assert_memory_not_equal(first, again, sizeof(first));
 	world_close(&world);
 }
 
@@ -182,6 +214,7 @@ int main(void)
 		CASE(calls_go_on, 2),
 		CASE(calls_go_on, 3),
 		CASE(the_home_is_that_of_packets, 1),
+		CASE(the_nic_spreads_as_before, 2),
 		CASE(an_end_may_be_for_good, 0),
 	};
 

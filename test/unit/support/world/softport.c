@@ -234,8 +234,9 @@ static const struct port_ops bond_ops = {
 	.members = soft_members,
 };
 
-// Sets the key of the verification suite that all NICs' manuals quote, and a round-robin table.
-static void rss_fill(struct port *p)
+// Sets the key that is given, or else that of the verification suite that all NICs' manuals quote,
+// and a round-robin table.
+static void rss_fill(struct port *p, const uint8_t *given)
 {
 	static const uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
 		0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4,
@@ -244,7 +245,7 @@ static void rss_fill(struct port *p)
 
 	p->rss = true;
 	p->rss_udp = true;
-	memcpy(p->rss_key, key, sizeof(key));
+	memcpy(p->rss_key, given != NULL ? given : key, sizeof(key));
 	p->rss_key_len = sizeof(key);
 	p->reta_size = 128;
 	for (uint16_t i = 0; i < p->reta_size; i++)
@@ -276,7 +277,7 @@ struct port *softport_open(const struct port_config *c, char *error, size_t len)
 		.vlan = c->vlan,
 		.dpdk_id = RTE_MAX_ETHPORTS};
 	if (strcmp(rss, "rss") == 0)
-		rss_fill(&s->port);
+		rss_fill(&s->port, c->rss_key);
 	return &s->port;
 }
 
