@@ -217,7 +217,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	const char *name;
 	uint64_t key;
 
-	if (e->kind == TURN_EVENT_INTERIM)
+	if (e->kind == TURN_EVENT_INTERIM || e->kind == TURN_EVENT_MOVED)
 		return;
 	memcpy(what.name, e->name, what.name_len);
 	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);

@@ -46,7 +46,7 @@ const char *attempts_user(const char *name, size_t *len);
 // secret. NULL without memory.
 struct attempts *attempts_create(const struct hash_key *key);
 void attempts_free(struct attempts *a); // NULL is fine
-// Notes an event, except TURN_EVENT_INTERIM.
+// Notes an event, except TURN_EVENT_INTERIM and TURN_EVENT_MOVED.
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms);
 // Writes up to max attempts of a user to out, the newest first, and returns how many. The name is
 // as the client sends it. With time and colon in front (REST) or without, all attempts of the user

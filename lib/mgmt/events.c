@@ -50,10 +50,16 @@ static uint64_t clock_ms(clockid_t clock)
 
 // --- the log -------------------------------------------------------------------------------------
 
+static bool is_session(const struct turn_event *e)
+{
+	return e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_MOVED ||
+		e->kind == TURN_EVENT_ENDED;
+}
+
 // The events of a second have lines within bounds.
 static bool may_log(struct mgmt_events *m, const struct turn_event *e)
 {
-	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_ENDED)
+	if (is_session(e))
 		return m->sessions++ < SESSIONS;
 	if ((e->proved || m->unproved++ < UNPROVED) && m->refusals++ < REFUSALS)
 		return true;
@@ -152,6 +158,10 @@ static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
 			"%s: allocation %" PRIu64 " made, relay %s, for %u s", a.who, e->id, relay,
 			e->lifetime_s);
+	else if (e->kind == TURN_EVENT_MOVED)
+		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
+			"%s: allocation %" PRIu64 " taken up, which was %" PRIu64, a.who, e->id,
+			e->was);
 	else
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
 			"%s: allocation %" PRIu64 " ended after %u s: %s", a.who, e->id,
@@ -162,7 +172,7 @@ static void log_event(struct mgmt_events *m, const struct turn_event *e)
 {
 	if (e->kind == TURN_EVENT_INTERIM || !may_log(m, e))
 		return;
-	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_ENDED)
+	if (is_session(e))
 		log_session(m, e);
 	else
 		log_refusal(m, e);

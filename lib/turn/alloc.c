@@ -60,9 +60,16 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 	return true;
 }
 
+uint32_t alloc_number(const struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t last = cold_at(s, slot)->made, before = s->state.numbers;
+
+	return (last > before ? last : before) + 1;
+}
+
 uint64_t alloc_id(const struct turn_shard *s, uint32_t slot)
 {
-	// the worker in 6 bits, the slot in 26, how many allocations the slot has had in 32
+	// the worker in 6 bits, the slot in 26, the number in 32
 	return (uint64_t)s->worker << 58 | (uint64_t)slot << 32 | cold_at(s, slot)->made;
 }
 
@@ -70,7 +77,7 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 {
 	struct turn_cold *c = cold_at(s, n->slot);
 
-	*c = (struct turn_cold){.made = c->made + 1,
+	*c = (struct turn_cold){.made = n->number != 0 ? n->number : alloc_number(s, n->slot),
 		.via = v->via,
 		.name_len = n->cred->name_len,
 		.rfc8489 = n->cred->rfc8489,

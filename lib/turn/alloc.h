@@ -15,7 +15,7 @@
 // While the port rests, relay_ports uses the union. Times of 32 bits are the low half of the
 // clock's milliseconds: see ms_left().
 struct turn_cold {
-	uint32_t made; // how many allocations the slot has had
+	uint32_t made; // number of its last allocation: see alloc_number()
 	uint8_t via; // worker that holds a redirect to this allocation, or TURN_NO_WORKER
 	uint8_t name_len : 7;
 	bool rfc8489 : 1; // the Allocate had PASSWORD-ALGORITHMS
@@ -64,6 +64,7 @@ uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v);
 struct alloc_new {
 	uint32_t slot; // taken by the caller
 	uint32_t lifetime_ms, age_s; // age_s: it was made so long ago; 0 for a request
+	uint32_t number; // 0 = alloc_number(); else that which it had
 	const uint8_t *tid;
 	const struct turn_cred *cred;
 	struct quota_ref quota;
@@ -92,7 +93,12 @@ uint32_t alloc_who(const struct turn_shard *s, const uint8_t ident[TURN_IDENT_LE
 // False when REST credentials did not make it, or those of another ident did.
 bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[TURN_IDENT_LEN],
 	struct turn_cred *out);
-// Number of an allocation, unique for the life of the process.
+// The number that the next allocation of a slot gets: one more than the last, or than all that
+// processes before have given, where they have left a state area.
+uint32_t alloc_number(const struct turn_shard *s, uint32_t slot);
+// Names an allocation: its worker, slot and number. Unique for the life of the process, and over
+// restarts by a state area: until a slot has had 2^20 allocations in one process, or the area 2^12
+// processes.
 uint64_t alloc_id(const struct turn_shard *s, uint32_t slot);
 
 // Adds the client of v with this index to the client table and starts the index's line anew. False

@@ -53,6 +53,7 @@ struct turn_state_new {
 	const struct turn_config *config;
 	const struct turn_relay_map *map;
 	const struct turn_state_keys *keys; // copied
+	const void *before; // an area that is to be taken up, which has passed; NULL = none
 	struct csprng *rng; // makes the key of the records' checks; only used in the call
 	const uint8_t *boot_id; // TURN_STATE_BOOT_ID_LEN bytes: which start of the kernel this is
 	const char *version; // of this program; cut off at TURN_STATE_VERSION_LEN - 1

@@ -196,6 +196,7 @@ int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *
 	const struct turn_state_new n = {.config = &d->conf->turn,
 		.map = d->map,
 		.keys = keys,
+		.before = s != NULL ? s->file.old.mem : NULL,
 		.rng = rng,
 		.boot_id = s != NULL ? s->boot_id : NULL,
 		.version = SLIPRING_VERSION,

@@ -23,13 +23,13 @@ static void put_number(json_t *o, const char *name, uint64_t value)
 }
 
 // As text: many readers of JSON have no whole numbers of 64 bits.
-static void put_id(json_t *o, uint64_t id)
+static void put_id(json_t *o, const char *name, uint64_t id)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, id);
 	if (id != 0)
-		put_text(o, "id", text);
+		put_text(o, name, text);
 }
 
 static void put_endpoint(json_t *o, const char *name, const struct endpoint *e)
@@ -96,7 +96,9 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 		return NULL;
 	put_time(o, r->wall_ms);
 	put_text(o, "event", event_text_kind(e));
-	put_id(o, e->id);
+	put_id(o, "id", e->id);
+	if (e->kind == TURN_EVENT_MOVED)
+		put_id(o, "was", e->was);
 	put_text(o, "user", event_text_user(e, user));
 	if (e->others)
 		json_object_set_new_nocheck(o, "others", json_true());
@@ -110,7 +112,8 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	put_why(o, e);
 	if (e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION)
 		json_object_set_new_nocheck(o, "proved", json_boolean(e->proved));
-	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_INTERIM)
+	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_INTERIM ||
+		e->kind == TURN_EVENT_MOVED)
 		put_number(o, "lifetime", e->lifetime_s);
 	if (e->kind == TURN_EVENT_ENDED)
 		put_number(o, "seconds", e->lifetime_s);

@@ -82,6 +82,20 @@ void tell_interim(struct turn_request *r)
 		tell_live(r, TURN_EVENT_INTERIM);
 }
 
+void tell_moved(struct turn_shard *s, uint32_t slot, uint64_t was)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+	struct turn_event e = event_begin(s, TURN_EVENT_MOVED);
+
+	if (s->event == NULL)
+		return;
+	event_allocation(&e, s, slot);
+	e.was = was;
+	e.lifetime_s = (alloc_left(s, slot) + 999) / 1000;
+	name_set(&e, c->name, c->name_len);
+	s->event(s->ctx, &e);
+}
+
 void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {
 	const struct turn_cold *c = cold_at(s, slot);

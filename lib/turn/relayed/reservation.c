@@ -51,7 +51,7 @@ bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_re
 	uint8_t token[TURN_TOKEN_LEN];
 	const struct reservation r = {token, *quota, TURN_RESERVATION_MS};
 
-	if (!reservation_token(s, slot - 1, cold_at(s, slot - 1)->made + 1, token))
+	if (!reservation_token(s, slot - 1, alloc_number(s, slot - 1), token))
 		return false;
 	reservation_put(s, slot, &r);
 	return true;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "events/tell.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "shard.h"
@@ -46,6 +47,12 @@ static uint32_t age_s(const struct adopt *d, const struct state_alloc *r)
 	return d->a->boot_ms > r->made_ms ? (uint32_t)((d->a->boot_ms - r->made_ms) / 1000) : 0;
 }
 
+// The id under which an allocation of the old area was told.
+static uint64_t id_of(const struct adopt *d, const struct state_alloc *r, uint32_t slot)
+{
+	return (uint64_t)d->worker << 58 | (uint64_t)slot << 32 | r->made;
+}
+
 // Tells that an allocation of the old area has ended; it keeps the id under which its making was
 // told.
 static void gone(
@@ -60,7 +67,7 @@ static void gone(
 		return;
 	e = (struct turn_event){.at_ms = s->now_ms,
 		.wall_s = s->wall_s,
-		.id = (uint64_t)d->worker << 58 | (uint64_t)slot << 32 | r->made,
+		.id = id_of(d, r, slot),
 		.client = {r->client, r->client_port},
 		.relay = {*state_relay(d->h, r->relay), r->relay_port},
 		.kind = TURN_EVENT_ENDED,
@@ -167,14 +174,14 @@ static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t 
 // Makes the allocation on a slot that is taken and counted in the quota. False when there is no
 // room; then only the redirect may be left.
 static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
-	const struct alloc_new *n, struct turn_shard *s)
+	struct alloc_new *n, struct turn_shard *s)
 {
 	const struct turn_view v = view_of(d, r, s);
+	const bool stays = s->worker == d->worker && n->slot == old;
 
 	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s))
 		return false;
-	if (s->worker == d->worker && n->slot == old) // it keeps its id
-		cold_at(s, n->slot)->made = r->made - 1;
+	n->number = stays ? r->made : 0; // it keeps its id
 	if (!alloc_make(s, &v, n)) {
 		redirect_note(s, v.via, &v, 0);
 		adopt_notes(d, s);
@@ -184,6 +191,8 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 	usage_take_up(d, s, n->slot, old);
 	s->stats.allocations_total--; // counts those that requests have made
 	d->out->redirects += v.via != TURN_NO_WORKER;
+	if (!stays)
+		tell_moved(s, n->slot, id_of(d, r, old));
 	return true;
 }
 

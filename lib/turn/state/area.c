@@ -114,6 +114,8 @@ struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n)
 	memcpy((void *)state_relay(h, 0), c->relay, c->nb_relay * sizeof(*c->relay));
 	for (uint32_t w = 0; w < c->workers; w++)
 		part[w] = part_make(c, n->map, (uint8_t)w, &h->size);
+	if (n->before != NULL)
+		h->life = (((const struct state_header *)n->before)->life + 1) & STATE_LIFE_MASK;
 	memcpy(h->version, n->version, strnlen(n->version, sizeof(h->version) - 1));
 	memcpy(h->boot_id, n->boot_id, sizeof(h->boot_id));
 	h->keys = *n->keys;
@@ -146,7 +148,8 @@ void state_open(struct turn_shard *s, struct turn_state *area)
 		.channel = (struct state_channel *)(base + p->channel_at),
 		.endpoint = (struct state_channel *)(base + p->endpoint_at),
 		.offset = &h->offset,
-		.key = h->record_key};
+		.key = h->record_key,
+		.numbers = (h->life & STATE_LIFE_MASK) << STATE_LIFE_SHIFT};
 }
 
 // --- checking -----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ static const struct turn_state_field fields[] = {
 	FIELD(state_header, nb_listeners),
 	FIELD(state_header, nb_relay),
 	FIELD(state_header, shared),
-	FIELD(state_header, spare),
+	FIELD(state_header, life),
 	FIELD(state_header, version),
 	FIELD(state_header, boot_id),
 	FIELD(state_header, keys.clients),

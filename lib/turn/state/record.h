@@ -42,7 +42,7 @@ struct state_alloc {
 			uint8_t token[8];
 		};
 	};
-	uint32_t made; // how many allocations the slot has had
+	uint32_t made; // number of the slot's allocation
 	uint16_t client_port, relay_port;
 	uint16_t relay; // index into the table of relay addresses
 	uint8_t listener; // index into the table of listeners
@@ -103,7 +103,7 @@ struct state_header {
 	uint64_t listeners_at, relay_at, parts_at; // the tables
 	uint32_t nb_listeners, nb_relay;
 	uint32_t shared; // 1: relay ports are shared
-	uint32_t spare;
+	uint32_t life; // how many processes there were before, from one area to the next
 	char version[TURN_STATE_VERSION_LEN];
 	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
 	struct turn_state_keys keys;
@@ -128,7 +128,14 @@ struct state_writer {
 	struct state_channel *channel, *endpoint; // nb_channels, nb_endpoints
 	const uint64_t *offset; // of the header
 	struct hash_key key;
+	uint32_t numbers; // of allocations are above this; without an area 0
 };
+
+// The numbers of each process are its own: so many lives are told apart, and so many allocations of
+// a slot in one.
+#define STATE_LIFE_BITS 12
+#define STATE_LIFE_MASK ((UINT32_C(1) << STATE_LIFE_BITS) - 1)
+#define STATE_LIFE_SHIFT (32 - STATE_LIFE_BITS)
 
 // --- words -------------------------------------------------------------------------------------
 

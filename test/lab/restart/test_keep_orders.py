@@ -3,6 +3,8 @@
 """What becomes of calls at a restart with another number of workers, and where slipringctl stop says
 that they are kept, or that they end."""
 
+import collections
+import json
 import os
 
 import keep
@@ -10,12 +12,26 @@ import lab as labs
 from control import ctl
 
 
+def followed(server):
+    """Ids of the allocations that live, by the records alone: made, moved and ended."""
+    ids = collections.Counter()
+    with open(server.records_path) as file:
+        for row in map(json.loads, file):
+            if row["event"] in ("made", "moved"):
+                ids[row["id"]] += 1
+            if row["event"] in ("moved", "ended"):
+                ids[row.get("was", row["id"])] -= 1
+    return +ids
+
+
 def workers(server, calls):
-    """Another number of them: homes and owners differ, redirects are made anew."""
+    """Another number of them: homes and owners differ, redirects are made anew, ids are told."""
     for count in (3, 1):
         keep.change(server, {"workers": {"count": count}})
         keep.restart(server)
         calls.check()
+        live = collections.Counter(str(row["id"]) for row in server.allocations())
+        assert len(live) == len(calls.clients) and followed(server) == live, (followed(server), live)
         print(f"{count} workers: {keep.told(server)['redirects']} redirects")
 
 

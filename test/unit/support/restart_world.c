@@ -33,6 +33,7 @@ static struct turn_state *area_make(
 	const struct turn_state_new n = {.config = c,
 		.map = map,
 		.keys = &r->keys,
+		.before = r->area,
 		.rng = &rng,
 		.boot_id = r->boot_id,
 		.version = "test",

@@ -41,7 +41,7 @@
 
 // What the shard has told.
 struct fixture_told {
-	uint64_t made, interim, ended[TURN_END_END]; // events of allocations
+	uint64_t made, interim, moved, ended[TURN_END_END]; // events of allocations
 	uint64_t refused[TURN_REFUSAL_END]; // refusals; a fold counts as many as it says
 	uint64_t connections[TURN_CONNECTION_REASONS]; // the same of those that have no requests
 	uint32_t nb; // events
