@@ -35,8 +35,8 @@ struct turn_state_field {
 
 // All fields; *nb gets how many. Static memory, any thread.
 const struct turn_state_field *turn_state_fields(unsigned int *nb);
-// A digest of TURN_STATE_LAYOUT and of all fields: two builds that differ in it do not take up each
-// other's areas. Any thread.
+// A digest of TURN_STATE_LAYOUT, of all fields and of known answers of the hash: two builds that
+// differ in it do not take up each other's areas. Any thread.
 uint64_t turn_state_digest(void);
 
 // --- state/area.c: making and checking an area; management thread, unless a comment says otherwise
