@@ -284,6 +284,7 @@ bytes        g state_bytes        Size of the state area.
 bytes_each   g state_bytes_each   Of that, for each allocation that can exist.
 away_ms      g state_away_seconds Time from when the last process was there until its calls were taken up.
 took_ms      g state_took_seconds How long taking up calls took.
+deaths       g state_deaths       Processes in a row before this one that have died within a minute of their start.
 allocations  g state_allocations  Allocations taken up at the start.
 permissions  g state_permissions  Permissions taken up at the start.
 channels     g state_channels     Channels taken up at the start.

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // What becomes of allocations at an ordinary stop.
 enum conf_on_stop {
@@ -14,6 +15,7 @@ enum conf_on_stop {
 struct conf_state {
 	char *file; // NULL = no area
 	enum conf_on_stop on_stop;
+	uint32_t crashes; // so many young deaths in a row put the area aside; 0 = none do
 };
 
 // Whether calls go on over an ordinary restart.

@@ -76,6 +76,10 @@ CONF_AREAS(AREA)
 	.def = "keep", .help = "What an ordinary stop does to calls. `keep`: the next process "
 	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can say "
 	"otherwise."},
+{"state.crashes", CONF_NUMBER, ONE(conf, state.crashes), RANGE(0, 200), .def = "3",
+	.help = "So many processes in a row that have died within a minute of their start, without "
+	"an ordinary stop, have the next one start without their calls: one of these may be what "
+	"they died of. The file is then FILE.crashed. 0 = calls are always taken up."},
 
 {"watchdog", CONF_SECTION, .help = "Looks after workers and management from a thread of its "
 	"own. It counts the time in which both it and they could run, so a machine that stands "

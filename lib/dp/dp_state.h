@@ -26,6 +26,7 @@ enum dp_state_start {
 	DP_STATE_EMPTY, // there was no area
 	DP_STATE_TAKEN, // it was taken up
 	DP_STATE_REFUSED, // it was not, and lies aside
+	DP_STATE_CRASHED, // the same, because who took it up has died, again and again
 };
 
 // Times are in milliseconds.
@@ -34,9 +35,10 @@ struct dp_state {
 	uint64_t bytes; // of the file
 	uint32_t each; // of these, for each allocation that can exist
 	enum dp_state_start start;
-	char why[192]; // REFUSED: the reason; else ""
+	uint32_t deaths; // processes in a row before this one that have died young
+	char why[192]; // REFUSED, CRASHED: the reason; else ""
 	char warning[256]; // what is wrong with the new file, and what to do; "" = nothing
-	bool aside; // REFUSED: it is FILE.refused now; else it could not be renamed
+	bool aside; // it is FILE.refused or FILE.crashed now; else it could not be renamed
 	char version[TURN_STATE_VERSION_LEN]; // of the program that wrote what was taken up
 	// That program has lived until away_ms before, or up to a second less; taking up has taken
 	// took_ms.

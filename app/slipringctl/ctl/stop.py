@@ -22,8 +22,8 @@ def state(answer):
         return []
     if told["start"] == "empty":
         text = "nothing was there at the start"
-    elif told["start"] == "refused":
-        text = f"refused at the start: {told['why']}"
+    elif told["start"] in ("refused", "crashed"):
+        text = f"not taken up at the start: {told['why']}"
     else:
         lost = sum(told["lost"].values())
         text = f"{told['allocations']} taken up in {told['took_ms']} ms, {lost} records lost"

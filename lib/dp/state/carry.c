@@ -21,6 +21,7 @@
 #include "dp.h"
 #include "dp_state.h"
 #include "link/local_addrs.h"
+#include "state/state_deaths.h"
 #include "state/state_file.h"
 #include "steering/steer.h"
 #include "turn_relay_map.h"
@@ -31,6 +32,7 @@
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define CLOCK_MS 1000 // between two times that the area is told
 #define REDIRECTS 1024 // beside those of allocations that are taken up
+#define YOUNG_MS 60000 // who dies later has not died of what was taken up
 #define SHORT_MS 2000 // a taking up that takes no longer has no line of progress
 
 struct carry {
@@ -41,7 +43,10 @@ struct carry {
 	const struct dp_state_watch *watch; // while it starts, or NULL
 	uint32_t redirects[TURN_WORKERS_MAX];
 	uint64_t began_ms, clock_ms; // when taking up began; when the area was last told the time
+	uint64_t up_ms; // when the area became this process's
 	bool forget;
+	bool counted; // FILE.lock has this process among those that have died young
+	bool up; // the area is this process's
 };
 
 static uint64_t now_ms(clockid_t clock)
@@ -82,15 +87,16 @@ static bool has_old(const struct carry *s)
 	return s->file.old.mem != NULL;
 }
 
-static void refuse(struct carry *s, const char *why)
+static void refuse(struct carry *s, enum dp_state_start how, const char *why)
 {
-	s->told.start = DP_STATE_REFUSED;
+	s->told.start = how;
 	snprintf(s->told.why, sizeof(s->told.why), "%s", why);
 	state_file_unmap(&s->file);
 }
 
-// Maps what the last process has left, unless it is of no use.
-static void look(struct carry *s)
+// Maps what the last process has left, unless it is of no use, or may be what the last few have
+// died of. most: how many that takes; 0 = none does.
+static void look(struct carry *s, uint32_t most)
 {
 	struct turn_state_about about;
 	char reason[160];
@@ -100,12 +106,19 @@ static void look(struct carry *s)
 	if (rc == -ENOENT)
 		return;
 	if (rc != 0) {
-		refuse(s, reason);
+		refuse(s, DP_STATE_REFUSED, reason);
+		return;
+	}
+	if (most > 0 && s->told.deaths >= most) {
+		snprintf(reason, sizeof(reason),
+			"%u processes in a row have died within %d seconds of their start",
+			s->told.deaths, YOUNG_MS / 1000);
+		refuse(s, DP_STATE_CRASHED, reason);
 		return;
 	}
 	refusal = turn_state_check(s->file.old.mem, s->file.old.size, s->boot_id);
 	if (refusal != TURN_STATE_GOOD) {
-		refuse(s, turn_state_refusal_text(refusal));
+		refuse(s, DP_STATE_REFUSED, turn_state_refusal_text(refusal));
 		return;
 	}
 	turn_state_about(s->file.old.mem, &about);
@@ -132,7 +145,10 @@ int carry_open(struct dp *d, char *error, size_t len)
 		snprintf(error, len, "state.file: " BOOT_ID " cannot be read");
 		return -1;
 	}
-	look(s);
+	s->told.deaths = state_deaths(&s->file);
+	state_deaths_set(&s->file, s->told.deaths + 1);
+	s->counted = true;
+	look(s, d->conf->state.crashes);
 	return 0;
 }
 
@@ -285,8 +301,16 @@ int carry_take(struct dp *d, char *error, size_t len)
 	carry_tick(d);
 	turn_state_seal(s->area);
 	if (s->told.start == DP_STATE_REFUSED)
-		s->told.aside = state_file_aside(&s->file) == 0;
-	return state_file_settle(&s->file, error, len);
+		s->told.aside = state_file_aside(&s->file, "refused") == 0;
+	if (s->told.start == DP_STATE_CRASHED)
+		s->told.aside = state_file_aside(&s->file, "crashed") == 0;
+	if (state_file_settle(&s->file, error, len) != 0)
+		return -1;
+	if (s->told.start != DP_STATE_TAKEN)
+		state_deaths_set(&s->file, 1); // whoever died before had other calls
+	s->up = true;
+	s->up_ms = dp_clock_ms(d);
+	return 0;
 }
 
 void carry_started(struct dp *d)
@@ -305,6 +329,10 @@ void carry_tick(struct dp *d)
 
 	if (d->carry == NULL || clock_ms - d->carry->clock_ms < CLOCK_MS)
 		return;
+	if (d->carry->counted && d->carry->up && clock_ms - d->carry->up_ms >= YOUNG_MS) {
+		state_deaths_set(&d->carry->file, 0);
+		d->carry->counted = false;
+	}
 	d->carry->clock_ms = clock_ms;
 	turn_state_clock(d->carry->area, now_ms(CLOCK_BOOTTIME), clock_ms);
 }
@@ -325,6 +353,8 @@ void carry_free(struct dp *d)
 		d->carry->clock_ms = 0; // the next process says how long there was none
 		carry_tick(d);
 	}
+	if (d->carry->counted) // a start that has failed is neither a death nor a life
+		state_deaths_set(&d->carry->file, d->carry->up ? 0 : d->carry->told.deaths);
 	state_file_close(&d->carry->file, d->carry->forget);
 	free(d->carry);
 	d->carry = NULL;

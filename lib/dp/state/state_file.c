@@ -220,11 +220,11 @@ void state_file_unmap(struct state_file *f)
 	unmap(&f->old);
 }
 
-int state_file_aside(struct state_file *f)
+int state_file_aside(struct state_file *f, const char *what)
 {
 	char name[NAME_LEN];
 
-	if (!beside(f, "refused", name))
+	if (!beside(f, what, name))
 		return -ENAMETOOLONG;
 	return renameat(f->dir, f->name, f->dir, name) == 0 ? 0 : -errno;
 }

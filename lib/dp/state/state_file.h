@@ -31,8 +31,8 @@ int state_file_open(struct state_file *f, const char *path, char *error, size_t 
 int state_file_map(struct state_file *f, char *error, size_t len);
 // Unmaps FILE, which stays.
 void state_file_unmap(struct state_file *f);
-// Renames FILE to FILE.refused, in place of what lies there. 0 or -errno.
-int state_file_aside(struct state_file *f);
+// Renames FILE to FILE.what ("refused", "crashed"), in place of what lies there. 0 or -errno.
+int state_file_aside(struct state_file *f, const char *what);
 // Makes FILE.new of size bytes or more, all zero, mapped, locked in memory, and left out of core
 // dumps and of child processes. 0; 1: it cannot be locked in memory, and error says so; -1 with the
 // reason in error.

@@ -15,8 +15,10 @@
 #include "rows.h"
 #include "socket/shown.h"
 
-static const char *const starts[] = {
-	[DP_STATE_EMPTY] = "empty", [DP_STATE_TAKEN] = "taken", [DP_STATE_REFUSED] = "refused"};
+static const char *const starts[] = {[DP_STATE_EMPTY] = "empty",
+	[DP_STATE_TAKEN] = "taken",
+	[DP_STATE_REFUSED] = "refused",
+	[DP_STATE_CRASHED] = "crashed"};
 
 // What was taken up, and how big the area is: names are those of telemetry and the control socket.
 static const struct {
@@ -32,6 +34,7 @@ static const struct {
 	NUMBER("bytes_each", each),
 	NUMBER("away_ms", away_ms),
 	NUMBER("took_ms", took_ms),
+	NUMBER("deaths", deaths),
 	NUMBER("allocations", adopted.allocations),
 	NUMBER("permissions", adopted.permissions),
 	NUMBER("channels", adopted.channels),
@@ -86,6 +89,16 @@ void state_facts_log(const struct dp *d)
 		LOG(START, WARNING, "state: %s", s.warning);
 	if (s.start == DP_STATE_TAKEN)
 		log_taken(&s);
+	if (s.start == DP_STATE_CRASHED)
+		LOG(START, ERR,
+			"state: what the last process has left is not taken up, and its calls have "
+			"ended: %s, and may have died of it; %s%s%s: slipringctl crash tells why "
+			"they died; please report it",
+			s.why, s.aside ? "it lies in " : "it could not be renamed",
+			s.aside ? s.file : "", s.aside ? ".crashed" : "");
+	else if (s.deaths > 0)
+		LOG(START, WARNING, "state: %u processes in a row have died young before this one",
+			s.deaths);
 	if (s.start == DP_STATE_REFUSED)
 		LOG(START, WARNING,
 			"state: what the last process has left cannot be taken up, and its calls "

@@ -93,7 +93,8 @@ def dies_while_it_starts(server, calls):
 def main(lab):
     labs.need_own_server()
     keep.need_memory()
-    server = keep.start(lab, {"limits": {"lifetime": {"default": 4, "max": 600}}})
+    short = {"lifetime": {"default": 4, "max": 600}}
+    server = keep.start(lab, {"limits": short, "state": {"crashes": 0}})
     calls = keep.Calls(lab)
     keep.in_time(server, calls, planned(lab, server, calls), keep.stop)
     keep.in_time(server, calls, crashed(server, calls), keep.kill)

@@ -194,6 +194,8 @@ static void test_state(void **state)
 		{"log: {", "state: {file: ''}\nlog: {", "37:15: state.file: must not be empty"},
 		{"log: {", "state: {on-stop: drop}\nlog: {",
 			"37:18: state.on-stop: 'drop' is not one of: keep, forget"},
+		{"log: {", "state: {crashes: 201}\nlog: {",
+			"37:18: state.crashes: 201 is out of range, it must be from 0 to 200"},
 		{"log: {", "state: {files: /run/state}\nlog: {", "37:9: state.files: unknown key"},
 	};
 

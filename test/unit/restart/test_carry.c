@@ -11,6 +11,7 @@
 #include "dp_state.h"
 #include "dp_world.h"
 #include "net.h"
+#include "state/carry.h"
 #include "steering/steer.h"
 #include "worker.h"
 
@@ -26,6 +27,7 @@ struct change {
 static void name_file(struct dp_world *w)
 {
 	w->conf.state.file = file;
+	w->conf.state.crashes = 3;
 }
 
 static void open_world(const struct world_setup *s)
@@ -189,6 +191,87 @@ static void an_end_may_be_for_good(void **state)
 	world_close(&world);
 }
 
+// --- deaths --------------------------------------------------------------------------------------
+
+static off_t lock_size(void)
+{
+	char path[112];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s.lock", file);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+// As many processes have died young since.
+static void die(unsigned int times)
+{
+	char path[112];
+
+	snprintf(path, sizeof(path), "%s.lock", file);
+	assert_int_equal(truncate(path, (off_t)times * 4096), 0);
+}
+
+// A process counts as dead until it has lived for a minute, or has ended in order.
+static void a_minute_is_a_life(void **state)
+{
+	const struct change *s = *state;
+
+	open_world(&s->before);
+	assert_int_equal(lock_size(), 4096);
+	world.dp->tsc_start -= 58000 * world.dp->tsc_per_ms;
+	carry_tick(world.dp);
+	assert_int_equal(lock_size(), 4096);
+	world.dp->tsc_start -= 2000 * world.dp->tsc_per_ms;
+	carry_tick(world.dp);
+	assert_int_equal(lock_size(), 0);
+	world_close(&world);
+	open_world(&s->before);
+	assert_int_equal(lock_size(), 4096);
+	world_close(&world);
+	assert_int_equal(lock_size(), 0);
+}
+
+// What three have died of is not taken up by a fourth.
+static void three_deaths_are_enough(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	const struct change *s = *state;
+	struct world_client c;
+	struct dp_state told;
+	char path[112];
+	struct stat st;
+
+	open_world(&s->before);
+	make_client(&c, 0, &peer);
+	world_close(&world);
+	die(2);
+	open_world(&s->before);
+	assert_true(dp_state(world.dp, &told));
+	assert_int_equal(told.start, DP_STATE_TAKEN);
+	assert_int_equal(told.deaths, 2);
+	assert_int_equal(lock_size(), 3 * 4096);
+	world_close(&world);
+	die(3);
+	open_world(&s->before);
+	assert_true(dp_state(world.dp, &told));
+	assert_int_equal(told.start, DP_STATE_CRASHED);
+	assert_non_null(strstr(told.why, "3 processes in a row have died"));
+	assert_true(told.aside);
+	assert_int_equal(world_stats(&world).turn.allocations, 0);
+	assert_int_equal(lock_size(), 4096); // and this one is the first of others
+	snprintf(path, sizeof(path), "%s.crashed", file);
+	assert_int_equal(stat(path, &st), 0);
+	world_close(&world);
+	die(3);
+	assert_int_equal(unlink(file), 0); // there is nothing to be taken up
+	open_world(&s->before);
+	assert_true(dp_state(world.dp, &told));
+	assert_int_equal(told.start, DP_STATE_EMPTY);
+	assert_int_equal(lock_size(), 4096);
+	world_close(&world);
+}
+
 static struct change changes[] = {
 	{{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 		{.workers = 1, .rx_queues = 1, .tx_queues = 1}},
@@ -216,6 +299,8 @@ int main(void)
 		CASE(the_home_is_that_of_packets, 1),
 		CASE(the_nic_spreads_as_before, 2),
 		CASE(an_end_may_be_for_good, 0),
+		CASE(a_minute_is_a_life, 0),
+		CASE(three_deaths_are_enough, 0),
 	};
 
 	world_eal();

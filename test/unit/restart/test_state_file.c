@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "state/state_deaths.h"
 #include "state/state_file.h"
 
 #define SIZE 100000
@@ -192,7 +193,7 @@ static void assert_refused(const char *reason)
 	assert_int_equal(state_file_map(&f, error, sizeof(error)), -1);
 	assert_null(f.old.mem);
 	assert_non_null(strstr(error, reason));
-	assert_int_equal(state_file_aside(&f), 0);
+	assert_int_equal(state_file_aside(&f, "refused"), 0);
 	assert_true(is_there(".refused"));
 	assert_int_equal(state_file_map(&f, error, sizeof(error)), -ENOENT);
 	state_file_close(&f, false);
@@ -281,6 +282,27 @@ static void memory_that_is_not_there_is_told(void **state)
 	state_file_close(&f, false);
 }
 
+// --- deaths in a row -----------------------------------------------------------------------------
+
+static void deaths_are_counted_from_process_to_process(void **state)
+{
+	struct state_file f;
+	struct stat st;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		open_file(&f);
+		assert_int_equal(state_deaths(&f), i < 255 ? i : 255);
+		state_deaths_set(&f, state_deaths(&f) + 1);
+		state_file_close(&f, false);
+	}
+	assert_int_equal(stat(beside(".lock"), &st), 0);
+	assert_int_equal(st.st_blocks, 0); // it takes no memory
+	open_file(&f);
+	state_deaths_set(&f, 0);
+	assert_int_equal(state_deaths(&f), 0);
+	state_file_close(&f, true);
+}
+
 // --- two of them ---------------------------------------------------------------------------------
 
 static void two_processes_never_share_it(void **state)
@@ -355,6 +377,7 @@ int main(void)
 		TEST(what_is_not_ours_is_refused),
 		TEST(a_place_that_is_none_is_refused),
 		TEST(memory_that_is_not_there_is_told),
+		TEST(deaths_are_counted_from_process_to_process),
 		TEST(two_processes_never_share_it),
 		TEST(it_stays_where_it_is),
 	};

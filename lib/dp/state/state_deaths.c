@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The count is the size of FILE.lock in blocks of its file system, because nothing can be written
+// to a file on hugetlbfs, whose sizes are in its pages. No block is ever taken.
+#include "state/state_deaths.h"
+
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "state/state_file.h"
+
+#define MOST 255
+
+static off_t unit(const struct state_file *f)
+{
+	struct statfs s;
+
+	return fstatfs(f->lock, &s) == 0 && s.f_bsize > 0 ? (off_t)s.f_bsize : 4096;
+}
+
+uint32_t state_deaths(const struct state_file *f)
+{
+	struct stat st;
+	off_t nb;
+
+	if (fstat(f->lock, &st) != 0)
+		return 0;
+	nb = st.st_size / unit(f);
+	return nb < MOST ? (uint32_t)nb : MOST;
+}
+
+void state_deaths_set(const struct state_file *f, uint32_t nb)
+{
+	if (ftruncate(f->lock, (off_t)(nb < MOST ? nb : MOST) * unit(f)) != 0)
+		return; // a start too many that takes calls up, or one that does not
+}
