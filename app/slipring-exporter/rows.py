@@ -280,6 +280,7 @@ STATE = table("""
 start        -
 why          -
 version      -
+kept         g state_kept         1: a restart keeps the calls of this process; 0: there was no room for its area.
 bytes        g state_bytes        Size of the state area.
 bytes_each   g state_bytes_each   Of that, for each allocation that can exist.
 away_ms      g state_away_seconds Time from when the last process was there until its calls were taken up.

@@ -303,9 +303,14 @@ void check_records(const struct conf *c, struct conf_report *r)
 void check_state(const struct conf *c, struct conf_report *r)
 {
 	char error[256];
+	int rc;
 
-	if (c->state.file != NULL && dp_state_check(c->state.file, error, sizeof(error)) != 0)
-		conf_tell(r, CONF_ERROR, AT(c, state.file, "state.file"), "%s", error);
+	if (c->state.file == NULL)
+		return;
+	rc = dp_state_check(c, error, sizeof(error));
+	if (rc != 0)
+		conf_tell(r, rc < 0 ? CONF_ERROR : CONF_WARNING, AT(c, state.file, "state.file"),
+			"%s", error);
 }
 
 // --- draining ------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 
 #include "turn_state.h"
 
+struct conf;
 struct dp;
 
 // What dp_start tells while it takes up an area. On the management lcore.
@@ -37,6 +38,9 @@ struct dp_state {
 	enum dp_state_start start;
 	uint32_t deaths; // processes in a row before this one that have died young
 	char why[192]; // REFUSED, CRASHED: the reason; else ""
+	char room[256]; // why the next start will find no room for its area; "" = it will
+	// Why this process has no area, and what to do: its calls end with it. "" = it has one.
+	char unkept[320];
 	char warning[256]; // what is wrong with the new file, and what to do; "" = nothing
 	bool aside; // it is FILE.refused or FILE.crashed now; else it could not be renamed
 	char version[TURN_STATE_VERSION_LEN]; // of the program that wrote what was taken up
@@ -52,5 +56,8 @@ bool dp_state(const struct dp *d, struct dp_state *out);
 // What dp_stop does. forget: all allocations end, and the file is removed. Else both stay for the
 // next process, and so they do until this is called. Management lcore.
 void dp_state_forget(struct dp *d, bool forget);
-// Whether the file of an area may lie there. 0, or -1 with the reason and what to do in error.
-int dp_state_check(const char *file, char *error, size_t len);
+// Whether the area of a configuration may lie in the file that it names, and has room there. 0; 1:
+// less room than it takes for a restart to keep calls; -1: it may not. error says what to do.
+int dp_state_check(const struct conf *c, char *error, size_t len);
+// What is told of a file system that has room for so many bytes, and an area of size.
+void dp_state_room_text(uint64_t room, uint64_t size, char *text, size_t len);

@@ -27,6 +27,8 @@ def state(answer):
     else:
         lost = sum(told["lost"].values())
         text = f"{told['allocations']} taken up in {told['took_ms']} ms, {lost} records lost"
+    if told["unkept"]:
+        text += f". Calls end with this process: {told['unkept']}"
     return [("state", f"{told['file']}, {count(told['bytes'])}B; {text}")]
 
 

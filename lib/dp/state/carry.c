@@ -23,6 +23,7 @@
 #include "link/local_addrs.h"
 #include "state/state_deaths.h"
 #include "state/state_file.h"
+#include "state/state_room.h"
 #include "steering/steer.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
@@ -205,6 +206,21 @@ static struct turn_state_adoption adoption(struct dp *d, struct turn_shard *cons
 		.ctx = d};
 }
 
+// What is told of the new area, in s->file.fresh.
+static void tell_area(struct dp *d, size_t size)
+{
+	struct carry *s = d->carry;
+	const uint64_t room = state_room(s->file.dir, s->file.name);
+	uint32_t slots = 0;
+
+	for (unsigned int w = 0; w < d->nb_workers; w++)
+		slots += turn_relay_map_slots(d->map, w);
+	s->told.bytes = s->file.fresh.size;
+	s->told.each = (uint32_t)(size / RTE_MAX(slots, 1u));
+	if (room / 2 < s->told.bytes)
+		dp_state_room_text(room, s->told.bytes, s->told.room, sizeof(s->told.room));
+}
+
 int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *rng, char *error,
 	size_t len)
 {
@@ -218,7 +234,6 @@ int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *
 		.version = SLIPRING_VERSION,
 		.boot_ms = now_ms(CLOCK_BOOTTIME),
 		.clock_ms = dp_clock_ms(d)};
-	uint32_t slots = 0;
 	size_t size;
 	int rc;
 
@@ -226,15 +241,16 @@ int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *
 		return 0;
 	size = turn_state_size(n.config, d->map);
 	rc = state_file_make(&s->file, size, error, len);
-	if (rc < 0)
+	if (rc < 0 && rc != -ENOSPC)
 		return -1;
-	if (rc > 0)
+	if (rc == 1)
 		snprintf(s->told.warning, sizeof(s->told.warning), "%s", error);
-	for (unsigned int w = 0; w < d->nb_workers; w++)
-		slots += turn_relay_map_slots(d->map, w);
-	s->told.bytes = s->file.fresh.size;
-	s->told.each = (uint32_t)(size / RTE_MAX(slots, 1u));
-	s->area = turn_state_create(s->file.fresh.mem, &n);
+	if (rc == -ENOSPC) { // calls that end with this process are better than none
+		snprintf(s->told.unkept, sizeof(s->told.unkept), "%s", error);
+	} else {
+		tell_area(d, size);
+		s->area = turn_state_create(s->file.fresh.mem, &n);
+	}
 	if (has_old(s)) {
 		const struct turn_state_adoption a = adoption(d, NULL);
 
@@ -298,13 +314,17 @@ int carry_take(struct dp *d, char *error, size_t len)
 		return 0;
 	if (has_old(s) && adopt(d, error, len) != 0)
 		return -1;
-	carry_tick(d);
-	turn_state_seal(s->area);
+	if (s->area != NULL) {
+		carry_tick(d);
+		turn_state_seal(s->area);
+	}
 	if (s->told.start == DP_STATE_REFUSED)
 		s->told.aside = state_file_aside(&s->file, "refused") == 0;
 	if (s->told.start == DP_STATE_CRASHED)
 		s->told.aside = state_file_aside(&s->file, "crashed") == 0;
-	if (state_file_settle(&s->file, error, len) != 0)
+	if (s->area == NULL)
+		state_file_drop(&s->file); // nobody takes up again what has been
+	else if (state_file_settle(&s->file, error, len) != 0)
 		return -1;
 	if (s->told.start != DP_STATE_TAKEN)
 		state_deaths_set(&s->file, 1); // whoever died before had other calls
@@ -334,12 +354,13 @@ void carry_tick(struct dp *d)
 		d->carry->counted = false;
 	}
 	d->carry->clock_ms = clock_ms;
-	turn_state_clock(d->carry->area, now_ms(CLOCK_BOOTTIME), clock_ms);
+	if (d->carry->area != NULL)
+		turn_state_clock(d->carry->area, now_ms(CLOCK_BOOTTIME), clock_ms);
 }
 
 void carry_close_shard(const struct dp *d, struct turn_shard *s)
 {
-	if (d->carry != NULL && !d->carry->forget)
+	if (d->carry != NULL && d->carry->area != NULL && !d->carry->forget)
 		turn_shard_keep(s);
 	else
 		turn_shard_close(s);
@@ -372,9 +393,4 @@ void dp_state_forget(struct dp *d, bool forget)
 {
 	if (d->carry != NULL)
 		d->carry->forget = forget;
-}
-
-int dp_state_check(const char *file, char *error, size_t len)
-{
-	return state_file_check(file, error, len);
 }

@@ -3,6 +3,7 @@
 // our user can open it. A new process fills a file of its own and then renames it over the old one,
 // so whoever dies in between leaves the old one as good as it was.
 #include "state/state_file.h"
+#include "state/state_room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,13 +97,20 @@ static int dir_open(const char *path, char *error, size_t len)
 	return -1;
 }
 
+int state_file_look(struct state_file *f, const char *path, char *error, size_t len)
+{
+	*f = (struct state_file){.path = path, .name = name_of(path), .lock = -1};
+	f->dir = dir_open(path, error, len);
+	return f->dir >= 0 ? 0 : -1;
+}
+
 int state_file_check(const char *path, char *error, size_t len)
 {
-	const int fd = dir_open(path, error, len);
+	struct state_file f;
 
-	if (fd < 0)
+	if (state_file_look(&f, path, error, len) != 0)
 		return -1;
-	close(fd);
+	close(f.dir);
 	return 0;
 }
 
@@ -137,9 +145,7 @@ int state_file_open(struct state_file *f, const char *path, char *error, size_t 
 {
 	char reason[256];
 
-	*f = (struct state_file){.path = path, .name = name_of(path), .dir = -1, .lock = -1};
-	f->dir = dir_open(path, reason, sizeof(reason));
-	if (f->dir < 0) {
+	if (state_file_look(f, path, reason, sizeof(reason)) != 0) {
 		snprintf(error, len, "state.file: %s", reason);
 		return -1;
 	}
@@ -255,10 +261,10 @@ static int fill(struct state_file *f, int fd, size_t size, char *error, size_t l
 		"state.file: %s: %zu MB cannot be had: %s: give its file system more (size= of "
 		"tmpfs, hugepages), or take fewer relay.ports",
 		f->path, whole >> 20, strerror(rc != 0 ? rc : errno));
-	return -1;
+	return -ENOSPC;
 }
 
-int state_file_make(struct state_file *f, size_t size, char *error, size_t len)
+static int make(struct state_file *f, size_t size, char *error, size_t len)
 {
 	char name[NAME_LEN];
 	int fd, rc;
@@ -275,10 +281,19 @@ int state_file_make(struct state_file *f, size_t size, char *error, size_t len)
 		return fail(f, ".new", error, len);
 	rc = fill(f, fd, size, error, len);
 	close(fd);
-	if (rc != 0) {
+	if (rc != 0)
 		unlinkat(f->dir, name, 0);
-		return -1;
-	}
+	return rc;
+}
+
+int state_file_make(struct state_file *f, size_t size, char *error, size_t len)
+{
+	int rc = make(f, size, error, len);
+
+	if (rc == -ENOSPC && state_room_spare(f))
+		rc = make(f, size, error, len);
+	if (rc != 0)
+		return rc;
 	if (mlock(f->fresh.mem, f->fresh.size) == 0)
 		return 0;
 	snprintf(error, len,
@@ -286,6 +301,11 @@ int state_file_make(struct state_file *f, size_t size, char *error, size_t len)
 		"the unit, or ulimit -l)",
 		f->path, strerror(errno));
 	return 1;
+}
+
+void state_file_drop(struct state_file *f)
+{
+	unlinkat(f->dir, f->name, 0);
 }
 
 int state_file_settle(struct state_file *f, char *error, size_t len)

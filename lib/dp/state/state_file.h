@@ -23,6 +23,8 @@ struct state_file {
 // Whether a file may lie there: a directory that nobody but root and our user can write, on a file
 // system in memory. 0, or -1 with the reason and what to do in error.
 int state_file_check(const char *path, char *error, size_t len);
+// The same. *f gets the directory, open, and nothing else; the caller closes that.
+int state_file_look(struct state_file *f, const char *path, char *error, size_t len);
 // Opens the directory, which state_file_check judges, and takes the lock. 0, or -1 with the reason
 // in error: for a lock, the process that has it. state_file_close has to follow either way.
 int state_file_open(struct state_file *f, const char *path, char *error, size_t len);
@@ -34,9 +36,11 @@ void state_file_unmap(struct state_file *f);
 // Renames FILE to FILE.what ("refused", "crashed"), in place of what lies there. 0 or -errno.
 int state_file_aside(struct state_file *f, const char *what);
 // Makes FILE.new of size bytes or more, all zero, mapped, locked in memory, and left out of core
-// dumps and of child processes. 0; 1: it cannot be locked in memory, and error says so; -1 with the
-// reason in error.
+// dumps and of child processes. What was put aside makes room for it. 0; 1: it cannot be locked in
+// memory, and error says so; -ENOSPC: there is no room, or -1: each with the reason in error.
 int state_file_make(struct state_file *f, size_t size, char *error, size_t len);
+// Removes FILE, which is not this process's. What is mapped stays.
+void state_file_drop(struct state_file *f);
 // FILE.new becomes FILE, whose memory is given back unless it is still mapped. 0, or -1 with the
 // reason in error.
 int state_file_settle(struct state_file *f, char *error, size_t len);

@@ -83,8 +83,14 @@ void state_facts_log(const struct dp *d)
 
 	if (!dp_state(d, &s))
 		return;
-	LOG(START, INFO, "state: %s, %" PRIu64 " MB, %u bytes for each allocation that can exist",
-		s.file, s.bytes >> 20, s.each);
+	if (s.unkept[0] != '\0')
+		LOG(START, ERR, "state: the calls of this process will end with it: %s", s.unkept);
+	else
+		LOG(START, INFO,
+			"state: %s, %" PRIu64 " MB, %u bytes for each allocation that can exist",
+			s.file, s.bytes >> 20, s.each);
+	if (s.room[0] != '\0')
+		LOG(START, WARNING, "state.file: %s", s.room);
 	if (s.warning[0] != '\0')
 		LOG(START, WARNING, "state: %s", s.warning);
 	if (s.start == DP_STATE_TAKEN)
@@ -119,6 +125,7 @@ void state_facts_add(struct rte_tel_data *t, const struct dp *d)
 	rte_tel_data_add_dict_string(t, "start", starts[s.start]);
 	rte_tel_data_add_dict_string(t, "why", s.why);
 	rte_tel_data_add_dict_string(t, "version", s.version);
+	rte_tel_data_add_dict_u64(t, "kept", s.unkept[0] == '\0');
 	for (size_t i = 0; i < NB; i++)
 		rte_tel_data_add_dict_u64(t, numbers[i].name, number(&s, i));
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++) {
@@ -139,6 +146,7 @@ json_t *state_facts_shown(const struct dp *d)
 	json_object_set_new(o, "file", shown_text(s.file));
 	json_object_set_new(o, "start", json_string(starts[s.start]));
 	json_object_set_new(o, "why", shown_text(s.why));
+	json_object_set_new(o, "unkept", shown_text(s.unkept));
 	json_object_set_new(o, "version", shown_text(s.version));
 	for (size_t i = 0; i < NB; i++)
 		json_object_set_new(o, numbers[i].name, shown_number(number(&s, i)));
