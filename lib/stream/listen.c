@@ -120,6 +120,12 @@ static int listen_on(const struct thread *t, const struct stream_listener *l)
 	return fd;
 }
 
+// A descriptor of no use. A thread that has given up its privileges opens no file.
+static int reserve_make(const struct thread *t)
+{
+	return fcntl(t->fresh, F_DUPFD_CLOEXEC, 0);
+}
+
 int listen_open(struct thread *t, char *error, size_t len)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -135,7 +141,7 @@ int listen_open(struct thread *t, char *error, size_t len)
 			return -1;
 		}
 	}
-	t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	t->reserve = reserve_make(t);
 	return 0;
 }
 
@@ -186,7 +192,7 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 	} else {
 		t->stalled = true;
 	}
-	t->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	t->reserve = reserve_make(t);
 }
 
 static void settle(const struct thread *t, int fd)
