@@ -15,6 +15,7 @@
 #include "dp.h"
 #include "event_text.h"
 #include "log.h"
+#include "records/event_time.h"
 #include "records/records.h"
 
 #define TICK_EVENTS 8192 // taken in one tick at most
@@ -31,6 +32,7 @@ struct mgmt_events {
 	const struct conf *conf;
 	struct dp *dp;
 	struct records *records; // NULL: nobody has asked for any
+	struct event_time time;
 	pthread_mutex_t lock; // of attempts
 	struct attempts *attempts;
 	uint64_t stopped_ms; // when the first event came that is told at the stop; 0 = it runs
@@ -195,8 +197,9 @@ static void put_last(struct mgmt_events *m, const struct record *r)
 
 static void take(struct mgmt_events *m, const struct turn_event *e)
 {
-	const uint64_t now = dp_clock_ms(m->dp), ago = now > e->at_ms ? now - e->at_ms : 0;
-	const struct record r = {.event = *e, .wall_ms = clock_ms(CLOCK_REALTIME) - ago};
+	const struct record r = {.event = *e,
+		.wall_ms = event_time_wall(
+			&m->time, e->at_ms, dp_clock_ms(m->dp), clock_ms(CLOCK_REALTIME))};
 
 	log_event(m, e);
 	pthread_mutex_lock(&m->lock);
