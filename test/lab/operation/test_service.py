@@ -145,7 +145,7 @@ def as_a_user(lab):
     """With own-user it is never root: ambient capabilities open the port, and then are given up."""
     print(f"minimal.yaml: starts as another user with {USER}", flush=True)
     nobody = pwd.getpwnam("nobody")
-    under = (sys.executable, CONFINE, UNIT, drop_in(USER), "--")
+    under = (*LEAKS, sys.executable, CONFINE, UNIT, drop_in(USER), "--")
     drivers = os.path.join(labs.TOP, "drivers-config")
     s = server.Slipring(lab, text=text(lab, "minimal.yaml"), args=("--drivers", drivers), under=under)
     lab.servers.append(s)
