@@ -314,6 +314,9 @@ bool dp_filter_user(
 // certificates, too. 0, or -1 with the reason in error, and then nothing has changed. It takes as
 // long as hashing all passwords. One reload at a time, and no dp_reload_step beside it; any thread.
 int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error, size_t len);
+// Gives the kernel behind exception ports the routes of c, that of dp_reload_begin. 0, or -1 with
+// the reason in error, and then there is no reload. Before dp_reload_step; management lcore.
+int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len);
 // Goes on with it: the workers take it over, and end what the policy denies. -EAGAIN: call it
 // again, some milliseconds later. Else it has ended, and the result says how many allocations were.
 // Management lcore.

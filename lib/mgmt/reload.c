@@ -203,6 +203,18 @@ static void begin(struct mgmt_reload *r)
 	end(r, MGMT_RELOAD_REFUSED, 0);
 }
 
+// What can still fail, and needs rights that only this lcore has.
+static bool ready(struct mgmt_reload *r)
+{
+	char error[CONF_ERROR_LEN];
+
+	if (r->changes == 0 || dp_reload_routes(r->parts.dp, r->merged, error, sizeof(error)) == 0)
+		return true;
+	LOG(CONFIG, ERR, "reload: %s", error);
+	refuse(r, error);
+	return false;
+}
+
 static void take(struct mgmt_reload *r)
 {
 	const int ended = dp_reload_step(r->parts.dp);
@@ -232,7 +244,7 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 		break;
 	case LOADED:
 		pthread_join(r->thread, NULL);
-		if (!r->good)
+		if (!r->good || !ready(r))
 			end(r, MGMT_RELOAD_REFUSED, 0);
 		else if (r->changes == 0)
 			end(r, MGMT_RELOAD_SAME, 0);

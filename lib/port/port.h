@@ -15,6 +15,7 @@
 #define PORT_PCI_LEN 24 // bytes of a full PCI address as text
 #define PORT_MEMBERS_MAX 8 // devices of a bond
 
+struct kernel_host;
 struct port;
 
 // Whether a port may be handed super-frames (struct port_super).
@@ -89,6 +90,11 @@ struct port_route {
 	struct addr via;
 };
 
+struct port_routes {
+	const struct port_route *route;
+	uint32_t nb;
+};
+
 struct port_host {
 	const char *interface, *netns; // name, and name of its namespace (NULL = the process's)
 	const struct prefix *addresses; // each with the length of the subnet it is in
@@ -133,6 +139,11 @@ struct port_ops {
 	// closed. NULL when no kernel is behind this kind of port. 0, or -1 with the reason in
 	// error (len bytes).
 	int (*host)(struct port *p, const struct port_host *h, char *error, size_t len);
+	// Gives the kernel of a port that host has started the routes after in the place of before:
+	// first what is new, then what is gone is deleted. 0, or -1 with the reason in error, and
+	// then it has those of before. NULL as host. Management lcore.
+	int (*reroute)(struct port *p, const struct port_routes *before,
+		const struct port_routes *after, char *error, size_t len);
 };
 
 // Super-frames that a port takes on transmit: many datagrams or segments of one flow in one chain
@@ -163,6 +174,7 @@ struct port {
 	bool rx_super; // the port may receive super-frames
 	bool shared; // there are VLANs on its device (tagged.h): it receives their frames, too
 	struct port *on; // it is such a VLAN: the port that has the device; else NULL
+	struct kernel_host *kernel_host; // of ops->host, once that was called; else NULL
 	// The port can verify checksums on receive; the flags of each mbuf tell what it found.
 	bool ip_checksum_good, l4_checksum_good;
 	// Valid once the port is started: only then the NIC can be asked what it really does.

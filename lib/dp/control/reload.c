@@ -13,6 +13,7 @@
 #include "control/hot.h"
 #include "datapath.h"
 #include "dp.h"
+#include "exception/exception_host.h"
 #include "stream.h"
 #include "stun.h"
 #include "turn_judge.h"
@@ -109,6 +110,15 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 		return -1;
 	}
 	if (!renew || read_certificates(d, error, len))
+		return 0;
+	made_free(d->reload);
+	d->reload = NULL;
+	return -1;
+}
+
+int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len)
+{
+	if (exception_host_reroute(d, c, error, len) == 0)
 		return 0;
 	made_free(d->reload);
 	d->reload = NULL;

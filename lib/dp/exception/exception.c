@@ -8,6 +8,7 @@
 #include <rte_malloc.h>
 
 #include "exception/exception.h"
+#include "exception/exception_host.h"
 #include "conf.h"
 #include "datapath.h"
 #include "dp.h"
@@ -25,7 +26,6 @@
 #define BURSTS 50 // a second: at once may pass what belongs to 20 ms
 #define BURST_MIN 64
 #define RING 512 // frames that may wait in the kernel's interface
-#define METRIC 1024 // the first port's default routes; one more for each further port
 // Buffers of the pool beyond those that wait: what the port holds for the next frame, what was read
 // between two looks at the bounds, the pieces of a super-frame that has to be cut.
 #define SPARE 1024
@@ -76,67 +76,6 @@ static int pool_make(struct exception *e, const struct port *p)
 	return e->pool != NULL ? 0 : -rte_errno;
 }
 
-// Whether the kernel can be told of a router: not before it has an address beside it. Where the
-// network gives that, the kernel's routes come from there, too.
-static bool is_reached(const struct conf_port *c, const struct addr *router)
-{
-	return addr_class(router) == ADDR_LINK_LOCAL || !conf_learns(c, addr_is_v4(router));
-}
-
-// The kernel's addresses and routes are those of the port.
-static void host_describe(const struct conf_port *c, struct prefix *addresses,
-	struct port_route *routes, struct port_host *out)
-{
-	uint32_t nb = 0;
-
-	for (uint32_t i = 0; i < c->nb_addresses; i++)
-		if (!c->addresses[i].pending)
-			addresses[nb++] =
-				(struct prefix){c->addresses[i].addr, c->addresses[i].prefix_len};
-	out->nb_addresses = nb;
-	nb = 0;
-	for (uint32_t i = 0; i < c->nb_routes; i++)
-		if (is_reached(c, &c->routes[i].via))
-			routes[nb++] = (struct port_route){c->routes[i].to, c->routes[i].via};
-	for (uint32_t i = 0; i < c->nb_gateways; i++)
-		if (is_reached(c, &c->gateways[i]))
-			routes[nb++] =
-				(struct port_route){.to.len = addr_is_v4(&c->gateways[i]) ? 96 : 0,
-					.via = c->gateways[i]};
-	out->nb_routes = nb;
-	out->addresses = addresses;
-	out->routes = routes;
-}
-
-static int host_start(struct exception *e, char *error, size_t len)
-{
-	const struct dp_port *p = &e->dp->port[e->port];
-	const struct conf_port *c = p->conf;
-	struct prefix *addresses = calloc(c->nb_addresses, sizeof(*addresses));
-	struct port_route *routes = calloc(c->nb_routes + c->nb_gateways + 1, sizeof(*routes));
-	struct port_host host = {.interface = e->conf->name,
-		.netns = e->conf->netns,
-		.link_local = p->link_local,
-		.slaac = conf_learns(c, false),
-		.metric = METRIC + e->port,
-		.segments = e->kernel->rx_super ? p->port->tso.segments : 0,
-		.bytes = p->port->tso.bytes};
-	int rc = -1;
-
-	if (addresses != NULL && routes != NULL)
-		host_describe(c, addresses, routes, &host);
-	if (addresses == NULL || routes == NULL)
-		snprintf(error, len, "out of memory");
-	else if (e->kernel->ops->host == NULL)
-		snprintf(error, len, "port %s: exception.device %s has no interface of the kernel",
-			c->name, e->conf->device);
-	else
-		rc = e->kernel->ops->host(e->kernel, &host, error, len);
-	free(addresses);
-	free(routes);
-	return rc;
-}
-
 static int kernel_open(struct exception *e, exception_opener *open, char *error, size_t len)
 {
 	const struct dp_port *p = &e->dp->port[e->port];
@@ -154,7 +93,7 @@ static int kernel_open(struct exception *e, exception_opener *open, char *error,
 	snprintf(name, sizeof(name), "%s.exception", p->conf->name);
 	device_text(e->conf, p->port, device, sizeof(device));
 	e->kernel = open(&pc, error, len);
-	return e->kernel != NULL ? host_start(e, error, len) : -1;
+	return e->kernel != NULL ? exception_host_start(e, error, len) : -1;
 }
 
 int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *error, size_t len)

@@ -15,7 +15,7 @@
 #include "ethdev/iface.h"
 #include "ethdev/rss.h"
 #include "ethdev/uso.h"
-#include "kernel_host.h"
+#include "host/kernel_host.h"
 #include "port_log.h"
 #include "request.h"
 
@@ -81,6 +81,7 @@ static void ethdev_close(struct port *p)
 	int rc;
 
 	ethdev_stop(p);
+	port_kernel_host_close(p);
 	rc = rte_eth_dev_close(p->dpdk_id);
 	if (rc != 0)
 		PORT_LOG(WARNING, "port %s: close: %s", p->name, rte_strerror(-rc));
@@ -164,6 +165,7 @@ static const struct port_ops ethdev_ops = {
 	.flow_create = port_flow_create,
 	.flow_destroy = port_flow_destroy,
 	.host = port_kernel_host_start,
+	.reroute = port_kernel_host_reroute,
 };
 
 static const struct port_ops bond_ops = {

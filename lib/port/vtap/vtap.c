@@ -7,7 +7,7 @@
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
-#include "kernel_host.h"
+#include "host/kernel_host.h"
 #include "port_log.h"
 #include "request.h"
 #include "vtap.h"
@@ -59,6 +59,7 @@ static void vtap_close(struct port *p)
 		vtap_rx_free(&v->rx[i]);
 		vtap_tx_free(&v->tx[i]);
 	}
+	port_kernel_host_close(p);
 	vtap_iface_close(&v->iface);
 	free((char *)(uintptr_t)p->name);
 	rte_free(v);
@@ -98,6 +99,7 @@ static const struct port_ops vtap_ops = {
 	.link = vtap_link,
 	.counters = vtap_counters,
 	.host = port_kernel_host_start,
+	.reroute = port_kernel_host_reroute,
 };
 
 // Checks that a buffer holds an ordinary frame whole.

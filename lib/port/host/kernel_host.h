@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a host of the kernel's interface behind a port. Private to lib/port.
+#pragma once
+
+#include "port.h"
+
+// port_ops.host for a port with an interface of the kernel behind it.
+int port_kernel_host_start(struct port *p, const struct port_host *h, char *error, size_t len);
+// port_ops.reroute of such a port, which port_kernel_host_start has made a host.
+int port_kernel_host_reroute(struct port *p, const struct port_routes *before,
+	const struct port_routes *after, char *error, size_t len);
+// Frees what port_kernel_host_start has left in a port, if anything. The port is being closed.
+void port_kernel_host_close(struct port *p);
