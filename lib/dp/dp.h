@@ -293,11 +293,13 @@ struct dp_answer {
 };
 
 // Asks a worker. 0; -EBUSY: somebody else's question is under way or waits, try again; -ERANGE:
-// there is no such worker. Then dp_answered is called until it returns an answer, which may be read
-// until dp_answer_done. The thread that has asked has to call both. Any thread.
+// there is no such worker. Then dp_answered is called with the question's kind until it returns an
+// answer, which may be read until dp_answer_done. The thread that has asked has to call both. What
+// only asks holds off no order, and KILL, CAPTURE and FAULT not the other orders. Any thread.
 int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q);
-const struct dp_answer *dp_answered(struct dp *d, unsigned int worker); // NULL: not yet
-void dp_answer_done(struct dp *d, unsigned int worker);
+// NULL: not yet.
+const struct dp_answer *dp_answered(struct dp *d, unsigned int worker, enum dp_ask kind);
+void dp_answer_done(struct dp *d, unsigned int worker, enum dp_ask kind);
 
 // One page (32 rows at most) of a worker's allocations, snapshot taken by the worker between
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.

@@ -34,9 +34,9 @@ static bool step_worker(struct dp *d, unsigned int worker)
 
 	if (*state == TO_ASK && dp_ask(d, worker, &q) == 0)
 		*state = ASKED;
-	if (*state == ASKED && dp_answered(d, worker) != NULL) {
+	if (*state == ASKED && dp_answered(d, worker, DP_ASK_DRAIN) != NULL) {
 		*state = ANSWERED;
-		dp_answer_done(d, worker);
+		dp_answer_done(d, worker, DP_ASK_DRAIN);
 	}
 	return *state == ANSWERED;
 }
@@ -65,7 +65,7 @@ void drain_free(struct dp *d)
 
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		if (s->under_way && s->state[i] == ASKED)
-			dp_answer_done(d, i);
+			dp_answer_done(d, i, DP_ASK_DRAIN);
 		if (d->worker[i]->shard != NULL)
 			turn_shard_set_drain(d->worker[i]->shard, NULL);
 	}

@@ -27,12 +27,33 @@
 
 int mailbox_init(struct mailbox *b)
 {
-	return -pthread_mutex_init(&b->lock, NULL);
+	int rc = 0;
+
+	for (unsigned int i = 0; i < MAILBOX_SLOTS && rc == 0; i++)
+		rc = -pthread_mutex_init(&b->slot[i].lock, NULL);
+	return rc;
 }
 
 void mailbox_fini(struct mailbox *b)
 {
-	pthread_mutex_destroy(&b->lock);
+	for (unsigned int i = 0; i < MAILBOX_SLOTS; i++)
+		pthread_mutex_destroy(&b->slot[i].lock);
+}
+
+static struct mailbox_slot *slot_of(struct mailbox *b, unsigned int kind)
+{
+	switch (kind) {
+	case DP_ASK_POLICY:
+	case DP_ASK_JUDGE:
+	case DP_ASK_DRAIN:
+		return &b->slot[MAILBOX_CHANGES];
+	case DP_ASK_KILL:
+	case DP_ASK_CAPTURE:
+	case DP_ASK_FAULT:
+		return &b->slot[MAILBOX_ORDERS];
+	default:
+		return &b->slot[MAILBOX_QUESTIONS];
+	}
 }
 
 // --- the worker's side ---------------------------------------------------------------------------
@@ -154,82 +175,104 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 	return a->walk.end || a->nb >= max;
 }
 
+static bool is_asked(const struct mailbox_slot *s)
+{
+	return __atomic_load_n(&s->asked, __ATOMIC_ACQUIRE) != s->answered;
+}
+
+// The slot whose question is next, or goes on; NULL when there is none.
+static struct mailbox_slot *next(struct mailbox *b)
+{
+	struct mailbox_slot *pages = &b->slot[MAILBOX_PAGES];
+
+	for (unsigned int i = 0; i < MAILBOX_PAGES; i++)
+		if (is_asked(&b->slot[i]) &&
+			(i != MAILBOX_QUESTIONS || b->last != &b->slot[i] || !is_asked(pages)))
+			return &b->slot[i];
+	return is_asked(pages) ? pages : NULL;
+}
+
 bool mailbox_serve(struct worker *w, unsigned int work)
 {
 	struct mailbox *b = &w->mailbox;
-	const uint64_t asked = __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE);
+	struct mailbox_slot *s = next(b);
 
+	if (s == NULL) // whoever asks has not told of it yet
+		return false;
 	if (work >= FULL_ROUND && b->served_ms == w->now_ms)
 		return true;
 	b->served_ms = w->now_ms;
-	if (b->begun != asked) {
-		b->begun = asked;
-		b->answer.nb = 0;
-		b->answer.at_ms = w->now_ms;
-		b->answer.walk = b->question.walk;
+	if (s->begun != s->asked) {
+		s->begun = s->asked;
+		s->answer.nb = 0;
+		s->answer.at_ms = w->now_ms;
+		s->answer.walk = s->question.walk;
 	}
-	if (!answer_more(w, &b->question, &b->answer))
+	if (!answer_more(w, &s->question, &s->answer))
 		return true;
-	__atomic_store_n(&b->answered, asked, __ATOMIC_RELEASE);
-	return false;
+	__atomic_store_n(&s->answered, s->begun, __ATOMIC_RELEASE);
+	b->answered++;
+	b->last = s;
+	return mailbox_is_asked(b);
 }
 
 // --- the requester's side ------------------------------------------------------------------------
 
-static bool is_answered(const struct mailbox *b)
+static bool is_answered(const struct mailbox_slot *s)
 {
-	return __atomic_load_n(&b->answered, __ATOMIC_ACQUIRE) == b->asked;
+	return __atomic_load_n(&s->answered, __ATOMIC_ACQUIRE) == s->asked;
 }
 
-// Asks; the lock is held. False while a question that somebody gave up is not answered yet.
-static bool put(struct mailbox *b, const struct dp_question *q)
+// Asks; the slot's lock is held. False while a question that somebody gave up is not answered yet.
+static bool put(struct worker *w, struct mailbox_slot *s, const struct dp_question *q)
 {
-	if (!is_answered(b))
+	if (!is_answered(s))
 		return false;
-	b->question = *q;
-	__atomic_store_n(&b->asked, b->asked + 1, __ATOMIC_RELEASE);
+	s->question = *q;
+	__atomic_store_n(&s->asked, s->asked + 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&w->mailbox.asked, 1, __ATOMIC_RELEASE);
 	return true;
 }
 
 int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q)
 {
-	struct mailbox *b;
+	struct mailbox_slot *s;
 
 	if (worker >= d->nb_workers)
 		return -ERANGE;
-	b = &d->worker[worker]->mailbox;
-	if (__atomic_load_n(&b->waiting, __ATOMIC_RELAXED) > 0 ||
-		pthread_mutex_trylock(&b->lock) != 0)
+	s = slot_of(&d->worker[worker]->mailbox, q->kind);
+	if (pthread_mutex_trylock(&s->lock) != 0)
 		return -EBUSY;
-	if (put(b, q))
+	if (put(d->worker[worker], s, q))
 		return 0;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&s->lock);
 	return -EBUSY;
 }
 
-const struct dp_answer *dp_answered(struct dp *d, unsigned int worker)
+const struct dp_answer *dp_answered(struct dp *d, unsigned int worker, enum dp_ask kind)
 {
-	const struct mailbox *b = &d->worker[worker]->mailbox;
+	const struct mailbox_slot *s = slot_of(&d->worker[worker]->mailbox, kind);
 
-	return is_answered(b) ? &b->answer : NULL;
+	return is_answered(s) ? &s->answer : NULL;
 }
 
-void dp_answer_done(struct dp *d, unsigned int worker)
+void dp_answer_done(struct dp *d, unsigned int worker, enum dp_ask kind)
 {
-	pthread_mutex_unlock(&d->worker[worker]->mailbox.lock);
+	pthread_mutex_unlock(&slot_of(&d->worker[worker]->mailbox, kind)->lock);
 }
 
 // Asks and waits; the lock is held.
-static int ask(struct mailbox *b, const struct dp_question *q, struct turn_info *out)
+static int ask(struct worker *w, const struct dp_question *q, struct turn_info *out)
 {
+	struct mailbox_slot *s = &w->mailbox.slot[MAILBOX_PAGES];
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	bool asked = false;
 
 	for (unsigned int i = 0; i < ANSWER_MS * 1000u * 1000u / LOOK_NS; i++) {
-		asked = asked || put(b, q);
-		if (asked && is_answered(b)) {
-			memcpy(out, b->answer.rows, b->answer.nb * sizeof(*out));
-			return (int)b->answer.nb;
+		asked = asked || put(w, s, q);
+		if (asked && is_answered(s)) {
+			memcpy(out, s->answer.rows, s->answer.nb * sizeof(*out));
+			return (int)s->answer.nb;
 		}
 		nanosleep(&pause, NULL);
 	}
@@ -240,26 +283,24 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 {
 	const struct dp_question q = {
 		.kind = DP_ASK_ROWS, .max = PAGE_ROWS, .walk = {.skip = page * PAGE_ROWS}};
-	struct mailbox *b;
+	struct mailbox_slot *s;
 	struct timespec until;
 	int n, rc;
 
 	if (worker >= d->nb_workers || page > UINT32_MAX / PAGE_ROWS)
 		return -ERANGE;
-	b = &d->worker[worker]->mailbox;
+	s = &d->worker[worker]->mailbox.slot[MAILBOX_PAGES];
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += ANSWER_MS * 1000 * 1000;
 	if (until.tv_nsec >= 1000 * 1000 * 1000) {
 		until.tv_nsec -= 1000 * 1000 * 1000;
 		until.tv_sec++;
 	}
-	__atomic_fetch_add(&b->waiting, 1, __ATOMIC_RELAXED);
-	rc = pthread_mutex_clocklock(&b->lock, CLOCK_MONOTONIC, &until);
-	__atomic_fetch_sub(&b->waiting, 1, __ATOMIC_RELAXED);
+	rc = pthread_mutex_clocklock(&s->lock, CLOCK_MONOTONIC, &until);
 	if (rc != 0)
 		return -EBUSY;
-	n = ask(b, &q, out);
-	pthread_mutex_unlock(&b->lock);
+	n = ask(d->worker[worker], &q, out);
+	pthread_mutex_unlock(&s->lock);
 	return n;
 }
 

@@ -139,12 +139,12 @@ static bool step_worker(struct dp *d, unsigned int worker)
 
 	if (r->state[worker] == TO_ASK && dp_ask(d, worker, &q) == 0)
 		r->state[worker] = ASKED;
-	a = r->state[worker] == ASKED ? dp_answered(d, worker) : NULL;
+	a = r->state[worker] == ASKED ? dp_answered(d, worker, q.kind) : NULL;
 	if (a != NULL) {
 		r->ended += a->nb;
 		r->walk[worker] = a->walk;
 		r->state[worker] = a->walk.end ? ANSWERED : TO_ASK;
-		dp_answer_done(d, worker);
+		dp_answer_done(d, worker, q.kind);
 	}
 	return r->state[worker] == ANSWERED;
 }
@@ -197,7 +197,7 @@ void reload_free(struct dp *d)
 		return;
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		if (r->state[i] == ASKED)
-			dp_answer_done(d, i);
+			dp_answer_done(d, i, DP_ASK_JUDGE);
 		if (r->policy != NULL && d->worker[i]->shard != NULL) { // it may have taken it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);
 			hot_take(d->worker[i], d->hot);

@@ -97,8 +97,8 @@ static bool ask(struct scan *s)
 // Looks for the answer. True when the scan is complete.
 static bool look(struct scan *s)
 {
-	const struct dp_answer *a = dp_answered(s->control->dp, s->worker);
-	const unsigned int worker = s->worker;
+	const struct dp_answer *a = dp_answered(s->control->dp, s->worker, s->question.kind);
+	const unsigned int worker = s->worker, kind = s->question.kind;
 	struct turn_walk walk;
 	bool ok;
 
@@ -107,12 +107,12 @@ static bool look(struct scan *s)
 	s->asked = false;
 	s->since_ms = 0;
 	if (a == NULL) {
-		dp_answer_done(s->control->dp, worker);
+		dp_answer_done(s->control->dp, worker, kind);
 		return give_up(s);
 	}
 	walk = a->walk;
 	ok = s->kind->take(s, a);
-	dp_answer_done(s->control->dp, worker);
+	dp_answer_done(s->control->dp, worker, kind);
 	return !ok || go_on(s, &walk);
 }
 
@@ -183,7 +183,7 @@ void scans_close(struct control *k)
 		struct scan *s = k->scans.first;
 
 		if (s->asked)
-			dp_answer_done(k->dp, s->worker);
+			dp_answer_done(k->dp, s->worker, s->question.kind);
 		s->client = NULL;
 		finish(s);
 	}

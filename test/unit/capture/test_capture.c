@@ -44,7 +44,7 @@ static const struct dp_answer *ask(unsigned int worker, const struct dp_question
 	const struct dp_answer *a;
 
 	assert_int_equal(dp_ask(world.dp, worker, q), 0);
-	for (unsigned int n = 0; (a = dp_answered(world.dp, worker)) == NULL; n++) {
+	for (unsigned int n = 0; (a = dp_answered(world.dp, worker, q->kind)) == NULL; n++) {
 		assert_true(n < 100);
 		world_round(&world);
 	}
@@ -63,7 +63,7 @@ static struct turn_info info_of(const struct world_client *c)
 		for (unsigned int k = 0; k < a->nb; k++)
 			if (endpoint_eq(&a->rows[k].client, &c->at))
 				found = a->rows[k];
-		dp_answer_done(world.dp, i);
+		dp_answer_done(world.dp, i, q.kind);
 	}
 	assert_int_not_equal(found.id, 0);
 	return found;
@@ -95,7 +95,7 @@ static void set(const struct capture_filter *f)
 
 	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
 		ask(i, &q);
-		dp_answer_done(world.dp, i);
+		dp_answer_done(world.dp, i, q.kind);
 	}
 }
 

@@ -34,7 +34,9 @@ static void test_mailbox(void **state)
 {
 	STARTS_LINE(mailbox, answered);
 	assert_int_not_equal(LINE(mailbox, asked), LINE(mailbox, answered));
-	assert_int_not_equal(LINE(mailbox, lock), LINE(mailbox, answered));
+	assert_int_not_equal(LINE(mailbox, slot), LINE(mailbox, answered));
+	STARTS_LINE(mailbox_slot, answered);
+	assert_int_not_equal(LINE(mailbox_slot, lock), LINE(mailbox_slot, answered));
 	assert_int_equal(sizeof(struct mailbox) % RTE_CACHE_LINE_SIZE, 0);
 }
 

@@ -45,7 +45,7 @@ static unsigned int ask(const struct dp_question *q, const struct dp_answer **a)
 	unsigned int rounds = 0;
 
 	assert_int_equal(dp_ask(world.dp, 0, q), 0);
-	while ((*a = dp_answered(world.dp, 0)) == NULL) {
+	while ((*a = dp_answered(world.dp, 0, q->kind)) == NULL) {
 		round_once();
 		assert_true(++rounds < 1000);
 	}
@@ -64,12 +64,12 @@ static void rows_come_page_by_page(void **state)
 	assert_false(a->walk.end);
 	last = a->rows[a->nb - 1].id;
 	q.walk = a->walk;
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	ask(&q, &a);
 	assert_int_equal(a->nb, CLIENTS - DP_ANSWER_ROWS);
 	assert_true(a->walk.end);
 	assert_true(a->rows[0].id > last);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	world_close(&world);
 }
 
@@ -82,14 +82,14 @@ static void an_order_goes_on_over_rounds(void **state)
 	open_world(CLIENTS);
 	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
 	assert_true(round_once());
-	assert_null(dp_answered(world.dp, 0));
+	assert_null(dp_answered(world.dp, 0, q.kind));
 	assert_true(round_once());
-	assert_null(dp_answered(world.dp, 0));
+	assert_null(dp_answered(world.dp, 0, q.kind));
 	round_once();
-	a = dp_answered(world.dp, 0);
+	a = dp_answered(world.dp, 0, q.kind);
 	assert_non_null(a);
 	assert_int_equal(a->nb, CLIENTS);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	world_round(&world);
 	assert_int_equal(world_stats(&world).turn.allocations, 0);
 	client_begin(&world, &client[0], STUN_REFRESH);
@@ -107,7 +107,7 @@ static void datagrams_come_before_questions(void **state)
 	open_world(CLIENTS);
 	world.ms++;
 	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
-	for (; dp_answered(world.dp, 0) == NULL; world.ms++, ms++) {
+	for (; dp_answered(world.dp, 0, q.kind) == NULL; world.ms++, ms++) {
 		const unsigned int before = left;
 
 		for (unsigned int i = 0; i < 10; i++) {
@@ -120,7 +120,7 @@ static void datagrams_come_before_questions(void **state)
 	}
 	assert_int_equal(left, 0);
 	assert_int_equal(ms, 3);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	world_close(&world);
 }
 
@@ -134,19 +134,17 @@ static void one_question_at_a_time(void **state)
 	assert_int_equal(dp_ask(world.dp, 1, &q), -ERANGE);
 	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
 	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
-	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
-	assert_null(dp_answered(world.dp, 0));
-	round_once();
-	a = dp_answered(world.dp, 0);
-	assert_int_equal(a->nb, 3);
-	dp_answer_done(world.dp, 0);
+	assert_null(dp_answered(world.dp, 0, q.kind));
 	// a question that was given up is not overwritten before the worker has seen it
 	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
+	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
+	dp_answer_done(world.dp, 0, q.kind);
 	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
+	assert_true(round_once());
 	round_once();
 	ask(&q, &a);
 	assert_int_equal(a->nb, 3);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	world_close(&world);
 }
 
@@ -158,32 +156,80 @@ static void *list_thread(void *result)
 	return NULL;
 }
 
-// A scan asks again and again. Who asks once, as telemetry does, comes before its next question.
-static void who_waits_comes_next(void **state)
+// Has a page asked for by another thread.
+static pthread_t list_begin(int *result)
+{
+	const struct mailbox_slot *s = &world.dp->worker[0]->mailbox.slot[MAILBOX_PAGES];
+	const uint64_t before = s->asked;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, list_thread, result), 0);
+	while (__atomic_load_n(&s->asked, __ATOMIC_ACQUIRE) == before) {
+	}
+	return thread;
+}
+
+// A scan asks again and again, and so does a reader of metrics: they take turns.
+static void scans_and_pages_take_turns(void **state)
 {
 	const struct dp_question q = {.kind = DP_ASK_KEYS, .max = 8};
-	struct mailbox *b;
 	const struct dp_answer *a;
-	int result = 0;
+
+	open_world(3);
+	ask(&q, &a);
+	dp_answer_done(world.dp, 0, q.kind);
+	for (unsigned int i = 0; i < 3; i++) {
+		int result = -1;
+		pthread_t thread;
+
+		assert_int_equal(dp_ask(world.dp, 0, &q), 0);
+		thread = list_begin(&result);
+		assert_true(round_once());
+		assert_null(dp_answered(world.dp, 0, q.kind));
+		pthread_join(thread, NULL);
+		assert_int_equal(result, 3);
+		thread = list_begin(&result);
+		assert_true(round_once());
+		assert_int_equal(dp_answered(world.dp, 0, q.kind)->nb, 3);
+		dp_answer_done(world.dp, 0, q.kind);
+		round_once();
+		pthread_join(thread, NULL);
+		assert_int_equal(result, 3);
+		ask(&q, &a);
+		dp_answer_done(world.dp, 0, q.kind);
+	}
+	world_close(&world);
+}
+
+// Whoever may read metrics asks for pages all the time, one behind the other. Orders wait neither
+// for their turn among these nor for their answers, and those of management for no others.
+static void orders_wait_for_no_list(void **state)
+{
+	const struct dp_question list = {.kind = DP_ASK_KEYS, .max = 8},
+				 kill = {.kind = DP_ASK_KILL}, drain = {.kind = DP_ASK_DRAIN};
+	int result = -1;
 	pthread_t thread;
 
 	open_world(3);
-	b = &world.dp->worker[0]->mailbox;
-	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
-	assert_int_equal(pthread_create(&thread, NULL, list_thread, &result), 0);
-	while (__atomic_load_n(&b->waiting, __ATOMIC_RELAXED) == 0) {
-	}
+	assert_int_equal(dp_ask(world.dp, 0, &list), 0);
+	thread = list_begin(&result);
+	assert_int_equal(dp_ask(world.dp, 0, &kill), 0);
+	assert_int_equal(dp_ask(world.dp, 0, &drain), 0);
+	assert_int_equal(dp_ask(world.dp, 0, &kill), -EBUSY);
+	assert_true(round_once());
+	assert_non_null(dp_answered(world.dp, 0, drain.kind));
+	assert_null(dp_answered(world.dp, 0, kill.kind));
+	assert_true(round_once());
+	assert_int_equal(dp_answered(world.dp, 0, kill.kind)->nb, 3);
+	assert_null(dp_answered(world.dp, 0, list.kind));
 	round_once();
-	assert_non_null(dp_answered(world.dp, 0));
-	dp_answer_done(world.dp, 0);
-	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
-	while (__atomic_load_n(&b->asked, __ATOMIC_ACQUIRE) == b->answered && result == 0) {
-	}
 	round_once();
+	assert_int_equal(dp_answered(world.dp, 0, list.kind)->nb, 0); // what was there has ended
 	pthread_join(thread, NULL);
-	assert_int_equal(result, 3);
-	ask(&q, &a);
-	dp_answer_done(world.dp, 0);
+	assert_int_equal(result, 0);
+	dp_answer_done(world.dp, 0, drain.kind);
+	dp_answer_done(world.dp, 0, kill.kind);
+	dp_answer_done(world.dp, 0, list.kind);
 	world_close(&world);
 }
 
@@ -230,13 +276,13 @@ static void an_order_leaves_room_for_events(void **state)
 		killed += a->nb;
 		q.walk = a->walk;
 		end = a->walk.end;
-		dp_answer_done(world.dp, 0);
+		dp_answer_done(world.dp, 0, q.kind);
 		// nobody takes events: the next answer comes at once, and says that none was ended
 		if (!end) {
 			assert_int_equal(ask(&q, &a), 1);
 			assert_int_equal(a->nb, 0);
 			assert_false(a->walk.end);
-			dp_answer_done(world.dp, 0);
+			dp_answer_done(world.dp, 0, q.kind);
 			assert_false(round_once());
 			assert_true(killed > before);
 		}
@@ -262,7 +308,7 @@ static void detail_says_the_way(void **state)
 	ask(&q, &a);
 	q = (struct dp_question){
 		.kind = DP_ASK_DETAIL, .filter = {.wants = TURN_FILTER_ID, .id = a->rows[0].id}};
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	ask(&q, &a);
 	assert_true(a->detail.found);
 	assert_true(a->detail.client.known);
@@ -275,11 +321,11 @@ static void detail_says_the_way(void **state)
 			addr_eq(peer, &far.addr) ? &gateway.addr : peer));
 	}
 	assert_null(a->detail.cipher);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	q.filter.id++;
 	ask(&q, &a);
 	assert_false(a->detail.found);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	world_close(&world);
 }
 
@@ -301,7 +347,7 @@ static void neighbours_are_those_of_the_link(void **state)
 		}
 		next.walk = a->walk;
 		end = a->walk.end;
-		dp_answer_done(world.dp, 0);
+		dp_answer_done(world.dp, 0, q.kind);
 	}
 	assert_int_equal(found, 1);
 	world_close(&world);
@@ -326,7 +372,8 @@ int main(void)
 		cmocka_unit_test(an_order_goes_on_over_rounds),
 		cmocka_unit_test(datagrams_come_before_questions),
 		cmocka_unit_test(one_question_at_a_time),
-		cmocka_unit_test(who_waits_comes_next),
+		cmocka_unit_test(scans_and_pages_take_turns),
+		cmocka_unit_test(orders_wait_for_no_list),
 		cmocka_unit_test(an_order_leaves_room_for_events),
 		cmocka_unit_test(detail_says_the_way),
 		cmocka_unit_test(neighbours_are_those_of_the_link),

@@ -99,7 +99,7 @@ static void behind_a_question_without_answer_it_ends(void **state)
 	struct scan *s = begin();
 
 	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
-	dp_answer_done(world.dp, 0);
+	dp_answer_done(world.dp, 0, q.kind);
 	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
 	assert_false(s->asked);
 	s->since_ms -= 100;
