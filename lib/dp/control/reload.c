@@ -34,6 +34,7 @@ struct reload {
 	struct stream_config streams;
 	struct stream_renewal *certificates; // NULL: those in use stay
 	struct turn_judge *judge, *lower; // lower: NULL, quotas end nobody
+	bool lowers; // and whether they may now
 	enum phase phase;
 	enum state state[TURN_WORKERS_MAX];
 	struct turn_walk walk[TURN_WORKERS_MAX]; // of the judge
@@ -64,6 +65,8 @@ static struct reload *make(struct dp *d, const struct conf *c, struct stun_crypt
 		r->judge = turn_judge_create(d->policy, r->policy, d->quota, false);
 	if (r->judge != NULL && c->lower_ends)
 		r->lower = turn_judge_create(d->policy, r->policy, d->quota, true);
+	// until now `keep` may have kept some that are past a quota
+	r->lowers = r->lower != NULL && (!d->conf->lower_ends || turn_judge_needed(r->lower));
 	if (r->judge != NULL && (r->lower != NULL || !c->lower_ends))
 		return r;
 	made_free(r);
@@ -182,7 +185,7 @@ int dp_reload_step(struct dp *d)
 		take_over(d);
 		return -EAGAIN;
 	}
-	if (r->phase == LOWER && r->lower != NULL)
+	if (r->phase == LOWER && r->lowers)
 		return -EAGAIN;
 	ended = r->ended;
 	reload_free(d);

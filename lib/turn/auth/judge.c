@@ -3,26 +3,101 @@
 #include "turn_judge.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "auth/policy.h"
 #include "limits/quota.h"
 #include "shard.h"
 #include "turn_listing.h"
 
-#define END_COST 8 // what an end, or a look at a peer, counts for in a budget
+// What things count for in a budget; a look at an allocation is 1.
+#define END_COST 8 // the end of one, and of each of its channels
+#define PERMISSION_COST 1 // the end of a permission
+#define PEER_COST 2 // a look at a peer
+#define QUOTA_COST 2
 
 struct turn_judge {
 	uint64_t *gone; // configured users of before, as quota counts them; sorted
 	uint32_t nb_gone;
 	bool rest_gone; // REST credentials were taken, and are no longer
-	bool lower;
+	bool peers; // what peers are judged by is another
+	bool by_quotas, lower; // lower: one is
 };
+
+// --- what has changed ----------------------------------------------------------------------------
+
+static bool same_addrs(const struct addr *a, uint32_t nb_a, const struct addr *b, uint32_t nb_b)
+{
+	return nb_a == nb_b && (nb_a == 0 || memcmp(a, b, nb_a * sizeof(*a)) == 0);
+}
+
+static bool same_prefix(const struct prefix *a, const struct prefix *b)
+{
+	return a->len == b->len && addr_eq(&a->addr, &b->addr);
+}
+
+static bool same_rules(const struct turn_policy *a, const struct turn_policy *b)
+{
+	bool same = a->nb_rules == b->nb_rules && a->nb_nat64 == b->nb_nat64;
+
+	for (uint32_t i = 0; same && i < a->nb_rules; i++)
+		same = a->rules[i].origin == b->rules[i].origin &&
+			same_prefix(&a->rules[i].prefix, &b->rules[i].prefix);
+	for (uint32_t i = 0; same && i < a->nb_nat64; i++)
+		same = same_prefix(&a->nat64[i], &b->nat64[i]);
+	return same;
+}
+
+static bool same_external(const struct external *a, const struct external *b)
+{
+	bool same = a->nb_public == b->nb_public;
+
+	for (uint32_t i = 0; same && i < a->nb_public; i++)
+		same = addr_eq(&a->by_public[i].own, &b->by_public[i].own) &&
+			addr_eq(&a->by_public[i].public, &b->by_public[i].public);
+	return same;
+}
+
+// Whether turn_policy_peer says the same by both.
+static bool same_peers(const struct turn_policy *a, const struct turn_policy *b)
+{
+	return a->hairpin == b->hairpin && same_rules(a, b) &&
+		same_external(&a->external, &b->external) &&
+		same_addrs(a->relay, a->nb_relay, b->relay, b->nb_relay) &&
+		same_addrs(a->local, a->nb_local, b->local, b->nb_local) &&
+		same_addrs(a->broadcasts, a->nb_broadcasts, b->broadcasts, b->nb_broadcasts);
+}
+
+// 0 is no limit.
+static bool is_lower(uint32_t after, uint32_t before)
+{
+	return after != 0 && (before == 0 || after < before);
+}
+
+static bool any_lower(const struct turn_limits *after, const struct turn_limits *before)
+{
+	return is_lower(after->per_user, before->per_user) ||
+		is_lower(after->per_source, before->per_source) ||
+		is_lower(after->allocations, before->allocations);
+}
+
+// --- a judge -------------------------------------------------------------------------------------
 
 static int by_value(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
+}
+
+static void find_gone(struct turn_judge *j, const struct turn_policy *before,
+	const struct turn_policy *after, const struct turn_quota *quota)
+{
+	for (uint32_t i = 0; i < before->nb_users; i++)
+		if (policy_user_by_hash(after, before->users[i].userhash) == NULL)
+			j->gone[j->nb_gone++] = quota_user(quota, before->users[i].userhash);
+	qsort(j->gone, j->nb_gone, sizeof(*j->gone), by_value);
+	j->rest_gone = before->nb_secrets > 0 && after->nb_secrets == 0;
 }
 
 struct turn_judge *turn_judge_create(const struct turn_policy *before,
@@ -36,13 +111,19 @@ struct turn_judge *turn_judge_create(const struct turn_policy *before,
 		free(j);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < before->nb_users; i++)
-		if (policy_user_by_hash(after, before->users[i].userhash) == NULL)
-			j->gone[j->nb_gone++] = quota_user(quota, before->users[i].userhash);
-	qsort(j->gone, j->nb_gone, sizeof(*j->gone), by_value);
-	j->rest_gone = before->nb_secrets > 0 && after->nb_secrets == 0;
-	j->lower = lower;
+	j->by_quotas = lower;
+	if (lower) {
+		j->lower = any_lower(&after->limits, &before->limits);
+		return j;
+	}
+	find_gone(j, before, after, quota);
+	j->peers = !same_peers(before, after);
 	return j;
+}
+
+bool turn_judge_needed(const struct turn_judge *j)
+{
+	return j->nb_gone > 0 || j->rest_gone || j->peers || j->lower;
 }
 
 void turn_judge_free(struct turn_judge *j)
@@ -80,20 +161,36 @@ static enum turn_end verdict(const struct turn_shard *s, const struct turn_judge
 	const struct quota_ref ref = {
 		c->quota_user, quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
 
+	if (j->by_quotas)
+		return quota_over(s->quota, &s->policy->limits, &ref) != TURN_GRANTED
+			? TURN_END_QUOTA
+			: TURN_END_END;
 	if (is_gone(j, c))
 		return TURN_END_USER;
-	if (is_denied(s, c->permissions))
-		return TURN_END_PEER;
-	if (j->lower && quota_over(s->quota, &s->policy->limits, &ref) != TURN_GRANTED)
-		return TURN_END_QUOTA;
-	return TURN_END_END;
+	return j->peers && is_denied(s, c->permissions) ? TURN_END_PEER : TURN_END_END;
+}
+
+// What the look at an allocation has cost, and its end if why says so.
+static unsigned int cost_of(
+	const struct turn_judge *j, const struct turn_cold *c, enum turn_end why)
+{
+	unsigned int cost = 1;
+
+	if (j->by_quotas)
+		cost += QUOTA_COST;
+	if (j->peers)
+		cost += PEER_COST * c->nb_permissions;
+	if (why != TURN_END_END)
+		cost += END_COST * (1u + c->nb_channels) + PERMISSION_COST * c->nb_permissions;
+	return cost;
 }
 
 unsigned int turn_judge_walk(
 	struct turn_shard *s, const struct turn_judge *j, struct turn_walk *w, unsigned int max)
 {
-	unsigned int budget = TURN_WALK_BUDGET, n = 0;
+	unsigned int budget = TURN_JUDGE_BUDGET, n = 0;
 
+	w->end = w->end || !(j->by_quotas || turn_judge_needed(j));
 	while (budget > 0 && n < max && !w->end) {
 		const uint32_t slot = bitset_next(&s->live, w->slot, s->nb_slots);
 		unsigned int cost;
@@ -103,10 +200,9 @@ unsigned int turn_judge_walk(
 		if (w->end)
 			break;
 		w->slot = slot + 1;
-		cost = 1 + END_COST * cold_at(s, slot)->nb_permissions;
 		why = verdict(s, j, slot);
+		cost = cost_of(j, cold_at(s, slot), why);
 		if (why != TURN_END_END) {
-			cost += END_COST * (1u + cold_at(s, slot)->nb_channels);
 			alloc_end(s, slot, why);
 			n++;
 		}

@@ -189,6 +189,90 @@ static void shared_ports_have_so_many_places(void **state)
 	world_close(&world);
 }
 
+// --- how long it takes ---------------------------------------------------------------------------
+
+#define CROWD 8000 // what it takes grows with them
+#define CROWD_MS (CROWD / 100) // a hundred thousand: a second
+
+static void wide(struct dp_world *w)
+{
+	w->conf.events = 1024;
+}
+
+// A millisecond of a worker that is full of datagrams, of none of our clients.
+static void full_millisecond(struct worker *w, const struct endpoint *to)
+{
+	const struct endpoint from = world_endpoint("10.99.0.21", 5000);
+
+	for (unsigned int i = 0; i < 4; i++) {
+		for (unsigned int k = 0; k < 32; k++)
+			world_send_bytes(&world, &from, to, "12345678", 8);
+		worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
+	}
+	world.ms++;
+}
+
+// Management looks every 2 ms, at the reload and at events.
+static unsigned int reload_ms(const struct turn_config *t, bool lower, const struct endpoint *to)
+{
+	static struct turn_event events[64];
+	const uint64_t from_ms = world.ms;
+	int ended = -EAGAIN;
+
+	for (begin(t, lower); ended == -EAGAIN; ended = dp_reload_step(world.dp)) {
+		while (dp_events(world.dp, events, 64) > 0) {
+		}
+		full_millisecond(world.dp->worker[0], to);
+		full_millisecond(world.dp->worker[0], to);
+		assert_in_range(world.ms - from_ms, 0, 10 * CROWD_MS);
+	}
+	print_message(
+		"%u ended within %u ms\n", (unsigned int)ended, (unsigned int)(world.ms - from_ms));
+	return (unsigned int)ended;
+}
+
+// Many allocations with three permissions each; the client is the last of them.
+static void crowd(struct world_client *c)
+{
+	static const char *const peer[] = {"10.99.0.30", "10.99.0.31", "10.99.0.32"};
+	static struct turn_event events[64];
+
+	for (unsigned int i = 0; i < CROWD; i++) {
+		world_client(&world, c, "10.99.0.20", (uint16_t)(20000 + i));
+		assert_int_equal(client_allocate(&world, c, 4), 0);
+		for (unsigned int k = 0; k < 3; k++) {
+			const struct endpoint to = world_endpoint(peer[k], 7000);
+
+			assert_int_equal(client_permit(&world, c, &to), 0);
+		}
+		while (dp_events(world.dp, events, 64) > 0) {
+		}
+	}
+}
+
+// A worker that does not keep up has all of them ended within a second for each hundred thousand,
+// and with quotas that are judged one worker after the other no later.
+static void a_full_worker_ends_a_crowd_in_time(void **state)
+{
+	static const struct world_setup one = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 12288, .change = wide};
+	struct turn_user other = {.name = (char *)"petr", .password = (char *)"pw"};
+	struct world_client c;
+	struct turn_config t;
+	uint64_t from_ms;
+
+	world_open(&world, &one);
+	crowd(&c);
+	t = world.conf.turn;
+	t.users = &other;
+	t.nb_users = 1;
+	from_ms = world.ms;
+	assert_int_equal(reload_ms(&t, true, &c.server), CROWD);
+	assert_in_range(world.ms - from_ms, 1, CROWD_MS);
+	assert_int_equal(world_stats(&world).session_events_lost, 0);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +283,7 @@ int main(void)
 		WORLD_CASE(who_is_denied_ends, setups, 2),
 		WORLD_CASE(a_lower_quota_ends_so_many, setups, 0),
 		WORLD_CASE(a_lower_quota_ends_so_many, setups, 2),
+		cmocka_unit_test(a_full_worker_ends_a_crowd_in_time),
 		WORLD_CASE(what_does_not_end_does_no_harm, setups, 0),
 		WORLD_CASE(what_does_not_end_does_no_harm, setups, 2),
 		WORLD_CASE(shared_ports_have_so_many_places, setups, 3),

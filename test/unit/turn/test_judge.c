@@ -173,7 +173,7 @@ static void a_lower_quota_ends_by_choice(void **state)
 	assert_int_equal(reload(&c, true), 0);
 }
 
-// A call looks at no more than a listing does.
+// A call ends no more than its budget.
 static void a_call_does_bounded_work(void **state)
 {
 	struct turn_config c = f.config;
@@ -181,7 +181,7 @@ static void a_call_does_bounded_work(void **state)
 	struct turn_walk w = {0};
 	unsigned int most = 0, all = 0;
 
-	for (uint16_t i = 0; i < 200; i++) {
+	for (uint16_t i = 0; i < 250; i++) {
 		struct fixture_client eve = fixture_eve("198.51.100.8", (uint16_t)(5000 + i));
 
 		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
@@ -200,10 +200,110 @@ static void a_call_does_bounded_work(void **state)
 		all += n;
 	}
 	turn_judge_free(j);
-	assert_int_equal(all, 200);
-	assert_in_range(most, 1, TURN_WALK_BUDGET / 8);
+	assert_int_equal(all, 250);
+	assert_in_range(most, 1, TURN_JUDGE_BUDGET / 8);
 }
 
+// --- how long it takes ---------------------------------------------------------------------------
+
+#define MANY 8000 // calls grow with them
+#define CALLS (MANY / 100) // a call a millisecond: 100,000 within a second
+#define ROOM 768 // for events, at most, as a ring has
+
+static struct turn_user crowd[2] = {{.name = (char *)"ivan", .password = (char *)"pw"},
+	{.name = (char *)"eve", .password = (char *)"evil"}};
+static const char *const peer_text[3] = {"10.98.0.1", "10.98.0.2", "10.98.0.3"};
+
+static int setup_many(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	*state = &f;
+	c.port_lo = 49152;
+	c.port_hi = 65535;
+	c.users = crowd;
+	fixture_open(&f, &c, 1);
+	for (unsigned int i = 0; i < MANY; i++) {
+		struct fixture_client eve = fixture_eve("198.51.100.8", (uint16_t)(5000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+		for (unsigned int k = 0; k < 3; k++)
+			assert_int_equal(fixture_permit(&f, &eve, peer_text[k]), 0);
+	}
+	return 0;
+}
+
+// Calls until all are judged by a policy of c; *ended tells how many of them it has ended.
+static unsigned int calls_of(const struct turn_config *c, bool lower, unsigned int *ended)
+{
+	struct turn_walk w = {0};
+	struct turn_judge *j;
+	unsigned int calls = 0;
+	double begin;
+
+	fresh = turn_policy_create(c, f.crypto, (const uint8_t[32]){0});
+	j = turn_judge_create(f.policy, fresh, f.quota, lower);
+	turn_shard_set_policy(f.shard, fresh);
+	begin = fixture_seconds();
+	for (*ended = 0; !w.end; calls++)
+		*ended += turn_judge_walk(f.shard, j, &w, ROOM);
+	begin = fixture_seconds() - begin;
+	print_message(
+		"%u calls of %.1f us: %u of %u ended\n", calls, begin / calls * 1e6, *ended, MANY);
+	turn_judge_free(j);
+	return calls;
+}
+
+static void all_of_a_user_end_within_a_second(void **state)
+{
+	struct turn_config c = f.config;
+	unsigned int ended;
+
+	c.nb_users = 1;
+	assert_in_range(calls_of(&c, false, &ended), 1, CALLS);
+	assert_int_equal(ended, MANY);
+}
+
+static void all_of_a_peer_end_within_a_second(void **state)
+{
+	struct prefix deny = addr_text_prefix("10.98.0.3/32");
+	struct turn_config c = f.config;
+	unsigned int ended;
+
+	c.deny = &deny;
+	c.nb_deny = 1;
+	assert_in_range(calls_of(&c, false, &ended), 1, CALLS);
+	assert_int_equal(ended, MANY);
+}
+
+static void all_past_a_quota_end_within_a_second(void **state)
+{
+	struct turn_config c = f.config;
+	unsigned int ended;
+
+	c.limits.per_user = 10;
+	assert_in_range(calls_of(&c, true, &ended), 1, CALLS);
+	assert_int_equal(ended, MANY - 10);
+}
+
+// What has not changed costs nothing, and what nobody has broken little.
+static void what_is_the_same_is_not_judged(void **state)
+{
+	struct turn_config c = f.config;
+	unsigned int ended;
+
+	c.limits.per_user = 1;
+	assert_int_equal(calls_of(&c, false, &ended), 1);
+	assert_int_equal(ended, 0);
+	turn_policy_free(fresh);
+	c.limits.per_user = 0;
+	crowd[0].name = (char *)"olga";
+	assert_in_range(calls_of(&c, false, &ended), 1, CALLS / 10);
+	assert_int_equal(ended, 0);
+	crowd[0].name = (char *)"ivan";
+}
+
+#define M(name) cmocka_unit_test_setup_teardown(name, setup_many, teardown)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -215,6 +315,10 @@ int main(void)
 		T(a_peer_who_is_denied_ends),
 		T(a_lower_quota_ends_by_choice),
 		T(a_call_does_bounded_work),
+		M(all_of_a_user_end_within_a_second),
+		M(all_of_a_peer_end_within_a_second),
+		M(all_past_a_quota_end_within_a_second),
+		M(what_is_the_same_is_not_judged),
 	};
 
 	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
