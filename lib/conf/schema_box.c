@@ -75,7 +75,7 @@ CONF_AREAS(AREA)
 {"state.on-stop", CONF_CHOICE, ONE(conf, state.on_stop), .choices = conf_on_stop_choices,
 	.def = "keep", .help = "What an ordinary stop does to calls. `keep`: the next process "
 	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can say "
-	"otherwise."},
+	"otherwise. At the end of a drain they end."},
 {"state.crashes", CONF_NUMBER, ONE(conf, state.crashes), RANGE(0, 200), .def = "3",
 	.help = "So many processes in a row that have died within a minute of their start, without "
 	"an ordinary stop, have the next one start without their calls: one of these may be what "
@@ -125,7 +125,8 @@ CONF_AREAS(AREA)
 	"(ALTERNATE-DOMAIN). Without it: its certificate has a name of this server's."},
 {"drain.deadline", CONF_TIME, ONE(conf, drain.deadline_s), RANGE(0, 2592000), .def = "1h",
 	.help = "How long a drain lasts at most, unless it is ordered with another one. Then the "
-	"process exits, and what allocations are left end. 0 = no limit."},
+	"process exits, and what allocations are left end, also where there is a `state.file` "
+	"(`slipringctl drain --keep` leaves them to the next process). 0 = no limit."},
 {"drain.below", CONF_NUMBER, ONE(conf, drain.below), RANGE(0, 16777216), .def = "0",
 	.help = "A drain ends when there are no more allocations than this."},
 {"drain.on-change", CONF_COMMAND, MANY(conf, drain.on_change, drain.nb_on_change), RANGE(0, 32),

@@ -27,6 +27,8 @@ def add(command, number):
         help="the end at the latest, from now on: 600, 10m, 2h, 1d; 0: none (default: drain.deadline)")
     drain.add_argument("--below", type=number, metavar="N",
         help="end when no more allocations than this are left (default: drain.below)")  # fmt: skip
+    drain.add_argument("--keep", action="store_true", default=None,
+        help="what is left at the end is left to the next process, and does not end")  # fmt: skip
     command("undrain", "Takes a drain back: new allocations are made again.")
 
 
@@ -35,9 +37,10 @@ def told(drain):
     since = time.strftime("%H:%M:%S", time.localtime(drain["since"]))
     ends = "no deadline" if drain["deadline"] is None else f"ends in {drain['deadline']}s at most"
     below = f" (ends at {drain['below']})" if drain["below"] else ""
+    kept = ", and what is left then is kept" if drain.get("keep") else ""
     return (
         f"since {since}, {drain['allocations']} allocations left{below}, "
-        f"{drain['refused']} refused, {ends}"
+        f"{drain['refused']} refused, {ends}{kept}"
     )
 
 

@@ -14,6 +14,7 @@
 #include "drain/hook.h"
 #include "log.h"
 #include "reload.h"
+#include "state/stop.h"
 
 #define SURE_MS 100 // for so long there have to be few enough: counters of workers are a little old
 #define TELL_MS 60000 // between two lines on how far it is
@@ -26,6 +27,7 @@ struct mgmt_drain {
 	bool draining;
 	uint64_t since_s, deadline_ms; // of the order; 0 = no deadline
 	uint32_t below;
+	bool keep;
 	uint64_t refused_before;
 	uint32_t deadline_s, below_first; // the configuration's
 
@@ -111,6 +113,8 @@ void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drai
 	}
 	if (!m->draining || order->has_below)
 		m->below = order->has_below ? order->below : m->below_first;
+	if (!m->draining || order->has_keep)
+		m->keep = order->has_keep && order->keep;
 	if (!m->draining) {
 		m->since_s = (uint64_t)time(NULL);
 		m->refused_before = refused(&s);
@@ -146,6 +150,7 @@ void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
 	if (m->draining) {
 		out->since_s = m->since_s;
 		out->below = m->below;
+		out->keep = m->keep;
 		out->has_deadline = m->deadline_ms > 0;
 		if (m->deadline_ms > now_ms)
 			out->left_s = (m->deadline_ms - now_ms + 999) / 1000;
@@ -224,13 +229,14 @@ enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms)
 {
 	uint64_t deadline_ms;
 	uint32_t below;
-	bool draining;
+	bool draining, keep;
 
 	mgmt_hook_tick();
 	pthread_mutex_lock(&m->lock);
 	draining = m->draining;
 	deadline_ms = m->deadline_ms;
 	below = m->below;
+	keep = m->keep;
 	pthread_mutex_unlock(&m->lock);
 	if (draining != m->told) {
 		m->told = draining;
@@ -247,5 +253,8 @@ enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms)
 	if (!draining)
 		return MGMT_DRAIN_WAITS;
 	tell_progress(m, now_ms);
-	return is_over(m, below, deadline_ms, now_ms) ? MGMT_DRAIN_ENDED : MGMT_DRAIN_WAITS;
+	if (!is_over(m, below, deadline_ms, now_ms))
+		return MGMT_DRAIN_WAITS;
+	stop_drained(keep);
+	return MGMT_DRAIN_ENDED;
 }

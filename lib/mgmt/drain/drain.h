@@ -14,9 +14,10 @@ struct mgmt_reload;
 // What an order says. What it leaves out is the configuration's at first, and stays as it is where
 // the appliance drains already.
 struct mgmt_drain_order {
-	bool has_deadline, has_below;
+	bool has_deadline, has_below, has_keep;
 	uint32_t deadline_s; // from the order on; 0 = none
 	uint32_t below;
+	bool keep; // what is left at the end is kept for the next process, and does not end
 };
 
 struct mgmt_drain_state {
@@ -25,6 +26,7 @@ struct mgmt_drain_state {
 	bool has_deadline;
 	uint64_t left_s; // until the deadline
 	uint64_t below;
+	bool keep;
 	uint64_t allocations; // left
 	uint64_t refused; // new ones, since
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "conf.h"
 #include "drain/drain.h"
 #include "log.h"
 #include "socket/fields.h"
@@ -26,6 +27,7 @@ json_t *drains_shown(struct mgmt_drain *m)
 	json_object_set_new(o, "since", shown_number(s.since_s));
 	json_object_set_new(o, "deadline", s.has_deadline ? shown_number(s.left_s) : json_null());
 	json_object_set_new(o, "below", shown_number(s.below));
+	json_object_set_new(o, "keep", json_boolean(s.keep));
 	json_object_set_new(o, "allocations", shown_number(s.allocations));
 	json_object_set_new(o, "refused", shown_number(s.refused));
 	return o;
@@ -71,6 +73,12 @@ enum command_end drains_drain(struct command *c)
 	if (!optional(c, "deadline", DEADLINE_MAX, &o.has_deadline, &o.deadline_s) ||
 		!optional(c, "below", BELOW_MAX, &o.has_below, &o.below))
 		return COMMAND_REFUSED;
+	o.has_keep = json_object_get(c->in, "keep") != NULL;
+	o.keep = json_is_true(json_object_get(c->in, "keep"));
+	if (o.keep && c->control->conf->state.file == NULL)
+		return commands_refuse(c,
+			"keep: there is no state.file in the configuration that calls could be "
+			"kept in");
 	order = commands_order(c);
 	if (order == NULL)
 		return commands_refuse(c, "no memory");

@@ -49,8 +49,9 @@ static const struct {
 		"How the last reload has ended. do: diff, what one would change; reload."},
 	{"stop", stop_command, " keep forget ",
 		"Stops slipring. keep: the next process takes calls up; forget: they end."},
-	{"drain", drains_drain, " deadline below ",
-		"Empties the box: no new allocations; the end is at below, or after deadline s."},
+	{"drain", drains_drain, " deadline below keep ",
+		"Empties the box: no new allocations; the end is at below, or after deadline s. "
+		"keep: the next process takes up what is left then."},
 	{"undrain", drains_undrain, " ", "Takes a drain back."},
 	{"records", logs_records, " ", "What was written of records, and lost."},
 	{"crash", crashes_crash, " name ", "Reports of crashes; name: the lines of one."},

@@ -67,6 +67,14 @@ enum command_end stop_command(struct command *c)
 	return COMMAND_DONE;
 }
 
+void stop_drained(bool keep)
+{
+	enum order none = AS_CONFIGURED;
+
+	__atomic_compare_exchange_n(
+		&ordered, &none, keep ? KEEP : FORGET, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void stop_settle(struct dp *d, const struct conf *c)
 {
 	const enum order o = __atomic_load_n(&ordered, __ATOMIC_ACQUIRE);

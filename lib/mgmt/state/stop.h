@@ -2,12 +2,17 @@
 // Orders to stop, and whether calls are to be kept. Private to lib/mgmt.
 #pragma once
 
+#include <stdbool.h>
+
 #include "conf.h"
 #include "dp.h"
 #include "socket/commands.h"
 
 // The command stop. The control thread only.
 enum command_end stop_command(struct command *c);
+// A drain has ended: calls that are left end, or are kept, unless a stop was ordered, too. Management
+// lcore.
+void stop_drained(bool keep);
 // Tells the data path, before dp_stop, what becomes of calls: as an order says, else as the
 // configuration does. Management lcore.
 void stop_settle(struct dp *d, const struct conf *c);

@@ -14,6 +14,7 @@ import time
 import control
 import dtls
 import exporter as exporters
+import keep
 import lab as labs
 import streams
 import turnlib
@@ -209,6 +210,24 @@ def ends_at_the_deadline(lab):
     print(f"ended {took:.2f} s after the order, with a deadline of 1 s")
 
 
+def ends_what_is_left(lab):
+    """At the end what is left ends, although there is a state file, unless it is to be kept."""
+    server = keep.start(lab)
+    for option, left, why in ((), 0, ["stopped"]), (("--keep",), 1, ["stopped"]):
+        client = lab.client()
+        assert client.allocate().cls == SUCCESS
+        out = control.ctl(server.control, "drain", "--deadline", "1s", *option)
+        assert ("kept" in out) == bool(option), out
+        server.telemetry.close()
+        assert server.process.wait(10 * labs.SLOW) == 0
+        assert "the deadline is over, allocations left: 1" in server.log(), server.log()
+        assert keep.ended(server) == why, keep.ended(server)
+        server.start()
+        assert server.stats()["allocations"] == left
+    assert client.refresh(0).cls == SUCCESS, "it is there"
+    server.finish()
+
+
 def refused_over(client, port):
     """The answer to a client of TLS or DTLS has the name of the other certificate."""
     answer = client.allocate()
@@ -246,6 +265,7 @@ def main(lab):
     coturn(lab)
     empties(lab)
     ends_at_the_deadline(lab)
+    ends_what_is_left(lab)
     stops_at_once(lab)
 
 

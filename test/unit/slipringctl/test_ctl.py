@@ -142,10 +142,10 @@ class Drain(unittest.TestCase):
     def test_times_are_seconds(self):
         for text, seconds in (("600", 600), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400)):
             with world.Box(drain=ANSWERS["drain"]) as box:
-                done = run(box.path, "drain", "--deadline", text, "--below", "4")
+                done = run(box.path, "drain", "--deadline", text, "--below", "4", "--keep")
                 self.assertEqual(done.returncode, 0, done)
                 self.assertEqual(
-                    box.asked, [{"v": 1, "cmd": "drain", "deadline": seconds, "below": 4}])
+                    box.asked, [{"v": 1, "cmd": "drain", "deadline": seconds, "below": 4, "keep": True}])
                 self.assertIn(b"2 allocations left (ends at 1), 3 refused, ends in 5s", done.stdout)
 
     def test_what_is_left_out_is_not_said(self):
