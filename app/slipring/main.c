@@ -308,9 +308,10 @@ static int run_configured(const struct opts *o, struct conf *c)
 	resolve_workers(c, p.nb_cpus);
 	p.need_mb = dp_memory_mb(c);
 	p.free_mb = eal_hugepages_free_mb("/sys/kernel/mm/hugepages");
-	// Before EAL makes threads, which inherit the mask: only the management loop takes signals.
-	if (mgmt_signals_block() != 0)
-		return start_failed(c, "signals cannot be blocked");
+	if (mgmt_stop_asked()) { // while the file was read
+		LOG(START, NOTICE, "stopped before the start");
+		return EXIT_SUCCESS;
+	}
 	if (watch_start(c, error, sizeof(error)) != 0)
 		return start_failed(c, error);
 	if (eal_start(&e, &p, error, sizeof(error)) != 0) {
@@ -356,6 +357,12 @@ static int run(const struct opts *o)
 	struct conf *c;
 	int rc = EXIT_FAILURE;
 
+	// Before there are threads, which inherit the mask: only the management loop takes signals,
+	// and those that come while the file is read wait for it. The hook's process has its own.
+	if (mgmt_signals_block() != 0) {
+		fprintf(stderr, "slipring: signals cannot be blocked\n");
+		return EXIT_FAILURE;
+	}
 	cores_allow(false); // from here on the memory holds secrets
 	c = load(o, &unread);
 	if (c == NULL)

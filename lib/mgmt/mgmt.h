@@ -8,7 +8,7 @@
 struct mgmt_events;
 
 // Blocks the signals that mgmt_run takes, for the calling thread and the threads it will make. Call
-// it before EAL starts. Real-time signals stay open, because net_tap needs them. 0 or -errno.
+// it before the file is read. Real-time signals stay open, because net_tap needs them. 0 or -errno.
 int mgmt_signals_block(void);
 // Whether a signal that would end mgmt_run waits for it, once signals are blocked.
 bool mgmt_stop_asked(void);

@@ -75,6 +75,38 @@ def signals(lab):
     server.stop(signal.SIGINT)
 
 
+def early(lab, *signals):
+    """A server that gets signals while it reads its file, which is a pipe until then."""
+    server = servers.make(lab)
+    lab.servers.append(server)
+    lab.cleanup.callback(server.kill)
+    os.mkfifo(server.path)
+    server.spawn(*server.argv())
+    with open(server.path, "w") as pipe:  # opened once the other end is
+        with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write(server.text)
+        os.rename(server.path + ".new", server.path)
+        for sig in signals:
+            server.process.send_signal(sig)
+        pipe.write(server.text)
+    return server
+
+
+def early_signals(lab):
+    """Signals that come while the file is read are for who has read it."""
+    server = early(lab, signal.SIGHUP, signal.SIGUSR2)
+    until(lambda: server.running() and lab.plugged(), 15, "the port is there")
+    until(server.ready, 60, "it is ready")
+    until(lambda: "reload by SIGHUP: the file says what is in use" in server.log(), 5, "no change")
+    assert "SIGUSR2: no listener has a certificate" in server.log(), server.log()
+    server.finish()
+    for sig, said in (signal.SIGUSR1, "drain by SIGUSR1"), (signal.SIGTERM, "stopped before the start"):
+        server = early(lab, sig)
+        assert server.process.wait(30 * labs.SLOW) == 0, server.log()
+        assert said in server.log(), server.log()
+        server.remove_leftovers()
+
+
 def second_instance(lab):
     """The same file prefix twice: the second one gives up with a reason, the first goes on."""
     server = lab.server()
@@ -107,6 +139,7 @@ def main(lab):
     labs.need_own_server()
     stop_and_start(lab)
     signals(lab)
+    early_signals(lab)
     second_instance(lab)
     no_such_interface(lab)
 
