@@ -73,6 +73,8 @@ static void conf_write(FILE *out, const struct options *o)
 		o->workers, o->workers, o->verified ? ",checksums=verified" : "", net, net, end,
 		o->is_v4 ? 24 : 64, net, o->is_v4 ? "254" : "fe", net, FLOWS_SERVER_PORT, net,
 		RELAY_FIRST, net, end, o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
+	if (o->state != NULL)
+		fprintf(out, "state: {file: \"%s\"}\n", o->state);
 }
 
 // Loads the configuration from a file, so that an operator's defaults apply to the rest.

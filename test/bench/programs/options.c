@@ -30,6 +30,7 @@ enum {
 	OPT_WORKERS,
 	OPT_HANDOVER,
 	OPT_VERIFIED,
+	OPT_STATE,
 	OPT_HELP,
 };
 
@@ -49,6 +50,7 @@ static const struct option long_options[] = {
 	{"workers", required_argument, NULL, OPT_WORKERS},
 	{"handover", no_argument, NULL, OPT_HANDOVER},
 	{"verified", no_argument, NULL, OPT_VERIFIED},
+	{"state", required_argument, NULL, OPT_STATE},
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
 };
@@ -73,6 +75,7 @@ void options_help(void)
 	       "  --handover         each packet comes in on another worker's queue and is handed\n"
 	       "                     over; all workers' rounds are run by one lcore in turn\n"
 	       "  --verified         the port has verified the checksums, as NICs do\n"
+	       "  --state FILE       a state area is written, too\n"
 	       "  --memory           print what memory this takes and exit\n"
 	       "  --run KIND         one run: relay, or forward (receive and send alone); with\n"
 	       "  --packets N        a multiple of %u, or\n"
@@ -192,6 +195,9 @@ static bool take(struct options *o, int option, const char *text)
 		return true;
 	case OPT_HANDOVER:
 		o->handover = true;
+		return true;
+	case OPT_STATE:
+		o->state = text;
 		return true;
 	default:
 		return take_number(o, option, text);
