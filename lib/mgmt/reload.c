@@ -161,6 +161,7 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	struct mgmt_reload_state *s = &r->state;
 
 	pthread_mutex_lock(&r->lock);
+	r->step = IDLE; // at once with the next line: see mgmt_reload_ask
 	s->ended++;
 	s->how = how;
 	s->at_s = (uint64_t)time(NULL);
@@ -181,7 +182,6 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	conf_merge_free(r->merged);
 	conf_free(r->fresh);
 	r->fresh = r->merged = NULL;
-	r->step = IDLE;
 }
 
 static void begin(struct mgmt_reload *r)
