@@ -27,10 +27,11 @@ class Reader:
         self.thread.start()
 
     def read(self):
-        with contextlib.suppress(OSError, ValueError):  # the server has ended
-            while not self.stop.is_set():
-                self.answers += bool(self.telemetry.ask("/slipring/allocations,0,0"))
-        self.telemetry.close()
+        while not self.stop.is_set():
+            with contextlib.suppress(OSError, ValueError):  # there may be ten, and one that has left may count
+                while not self.stop.is_set():
+                    self.answers += bool(self.telemetry.ask("/slipring/allocations,0,0"))
+            self.telemetry.close()
 
 
 def reloads(server, first, n):
@@ -70,7 +71,7 @@ def main(lab):
     alone = max(reloads(server, 10, 3))
     stop = threading.Event()
     readers = [Reader(server, stop) for _ in range(READERS)]
-    labs.until(lambda: all(r.answers for r in readers), 5, "all read")
+    labs.until(lambda: all(r.answers for r in readers), 20, "all read")
     before = [r.answers for r in readers]
     beside = reloads(server, 20, RELOADS)
     took = orders(lab, path, client)
