@@ -38,7 +38,8 @@ struct mgmt_reload {
 	pthread_mutex_t lock; // of what follows
 	bool to_renew; // renews, of the next one
 	struct mgmt_reload_state state;
-	char by[96];
+	char next_by[96]; // who has asked for the next one
+	char by[96]; // and for the one under way; management lcore
 	char first[192]; // the first reason to refuse it
 };
 
@@ -192,6 +193,7 @@ static void begin(struct mgmt_reload *r)
 	r->tls = false;
 	r->first[0] = '\0';
 	pthread_mutex_lock(&r->lock);
+	memcpy(r->by, r->next_by, sizeof(r->by));
 	r->renews = r->to_renew;
 	r->to_renew = false;
 	pthread_mutex_unlock(&r->lock);
@@ -298,7 +300,7 @@ void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew)
 	// one that has begun may have read the file already
 	r->state.asked =
 		r->state.ended + (__atomic_load_n(&r->step, __ATOMIC_RELAXED) == IDLE ? 1 : 2);
-	snprintf(r->by, sizeof(r->by), "%s", by);
+	snprintf(r->next_by, sizeof(r->next_by), "%s", by);
 	pthread_mutex_unlock(&r->lock);
 }
 
