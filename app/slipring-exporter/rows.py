@@ -73,6 +73,7 @@ rx_bursts     -
 rx_empty      -
 uso_frames    -
 uso_segments  -
+whole_frames  -
 rx_hist       -
 tx_hist       -
 """)
@@ -84,6 +85,7 @@ tx_short     c tx_short_bursts  Bursts of which a port did not take all at once.
 tx_retried   c tx_retries       Times the rest of such a burst was offered again.
 uso_frames   c uso_frames       Super-frames sent.
 uso_segments c uso_datagrams    Datagrams sent in super-frames.
+whole_frames c whole_frames     Super-frames received whole and sent whole.
 polls        -
 rx_bursts    -
 rx           -

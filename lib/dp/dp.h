@@ -184,6 +184,7 @@ struct dp_stats {
 	// Fragments that were kept, datagrams they have made, fragments made for sending.
 	uint64_t fragments_in, reassembled, fragments_out;
 	uint64_t uso_frames, uso_segments; // super-frames sent, and how much of tx was in them
+	uint64_t whole_frames; // of these, received whole too
 	uint64_t busy_cycles, total_cycles;
 	uint64_t errors_sent, errors_held_back; // ICMP errors of ours, and those past their limits
 	uint64_t path_mtus; // paths whose MTU was found to be less than what was known

@@ -199,6 +199,24 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	return true;
 }
 
+// Asks what relay_line asks. One function for both would cost each datagram six instructions.
+bool fastpath_vouches(const struct worker *w, uint8_t *port)
+{
+	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
+	const struct turn_view *v = &w->burst.turn.view[0];
+	const unsigned int leg = v->leg;
+	const struct turn_line *l = &w->lines[v->slot];
+	const struct neigh_hop *hop;
+
+	if (v->slot == TURN_NONE || w->backlog.n > 0 || !turn_line_vouches(l, v, leg, tick))
+		return false;
+	hop = &w->hops[(uint16_t)l->hop[leg ^ 1]];
+	*port = hop->port;
+	return hop->serial == l->hop[leg ^ 1] >> 16 &&
+		(v->flags & (DP_PLAIN | DP_IPV4)) ==
+		w->source[leg][turn_mark_from(l->mark[leg ^ 1])].flags;
+}
+
 // Does any other datagram by its plan, unless it has to wait. True: it was relayed.
 static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 {

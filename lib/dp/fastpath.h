@@ -34,6 +34,9 @@ void fastpath_wires_init(struct worker *w);
 const struct source *fastpath_listener_source(const struct worker *w, uint8_t listener);
 // turn_shard_params.line_made.
 void fastpath_line_made(void *worker, uint32_t slot);
+// Whether the one datagram in the burst, after turn_route_begin, is one that fastpath_burst relays
+// by its line, and nothing waits that it would have to wait for. *port is then where it leaves.
+bool fastpath_vouches(const struct worker *w, uint8_t *port);
 // Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
 // backlog if they may. Returns how many datagrams were relayed.
 unsigned int fastpath_burst(struct worker *w, bool may_wait);

@@ -42,6 +42,7 @@
 #include "ip/fragments.h"
 #include "ip/icmp_errors.h"
 #include "link/gso_rx.h"
+#include "link/gso_whole.h"
 #include "link/host.h"
 #include "link/mld.h"
 #include "link/nexthop.h"
@@ -85,6 +86,8 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	if (unlikely(b->turn.nb_elsewhere > 0))
 		handover_clients(w);
 	dscp_burst(w);
+	if (unlikely(w->pieces.whole.m != NULL))
+		gso_whole_look(w);
 	relayed = fastpath_burst(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);

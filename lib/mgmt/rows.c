@@ -101,6 +101,7 @@ void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
 	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);
 	rte_tel_data_add_dict_u64(t, "uso_segments", s->uso_segments);
+	rte_tel_data_add_dict_u64(t, "whole_frames", s->whole_frames);
 	mgmt_rows_add_array(t, "rx_hist", s->rx_hist, RTE_DIM(s->rx_hist));
 	mgmt_rows_add_array(t, "tx_hist", s->tx_hist, RTE_DIM(s->tx_hist));
 }
@@ -145,6 +146,7 @@ void mgmt_rows_add_bursts(struct rte_tel_data *t, const struct dp_stats *s)
 		{"tx_retried", s->tx_retried},
 		{"uso_frames", s->uso_frames},
 		{"uso_segments", s->uso_segments},
+		{"whole_frames", s->whole_frames},
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++)

@@ -13,6 +13,7 @@
 
 #include "bytes.h"
 #include "port.h"
+#include "super_shape.h"
 #include "udp.h"
 
 #define SLOTS 64 // twice the frames of a burst
@@ -181,37 +182,6 @@ static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2
 	return b->n++;
 }
 
-// Finishes a run: its headers become those of one frame as long as the whole.
-static void run_finish(const struct run *r)
-{
-	struct rte_mbuf *m = r->first;
-	const uint16_t udp_len = (uint16_t)(m->pkt_len - r->head.all + NET_UDP_LEN);
-	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, r->head.l2);
-	uint8_t *udp = ip + r->head.all - r->head.l2 - NET_UDP_LEN;
-	uint32_t pseudo;
-
-	m->tx_offload = 0;
-	m->l2_len = r->head.l2 & 0x7f;
-	m->l3_len = (uint16_t)(udp - ip) & 0x1ff;
-	m->l4_len = NET_UDP_LEN;
-	m->tso_segsz = r->head.len;
-	m->ol_flags |= RTE_MBUF_F_TX_UDP_SEG;
-	if (r->head.is_v4) {
-		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
-		store_be16(ip + NET_IP4_LENGTH_AT, (uint16_t)(NET_IP4_LEN + udp_len));
-		store_be16(ip + NET_IP4_CHECKSUM_AT, 0);
-		store_be16(ip + NET_IP4_CHECKSUM_AT,
-			(uint16_t)~csum_fold(csum_add(0, ip, NET_IP4_LEN)));
-		pseudo = csum_add(0, ip + NET_IP4_ADDRS_AT, NET_IP4_ADDRS_LEN);
-	} else {
-		m->ol_flags |= RTE_MBUF_F_TX_IPV6;
-		store_be16(ip + NET_IP6_LENGTH_AT, udp_len);
-		pseudo = csum_add(0, ip + NET_IP6_ADDRS_AT, NET_IP6_ADDRS_LEN);
-	}
-	store_be16(udp + NET_UDP_LENGTH_AT, udp_len);
-	store_be16(udp + NET_UDP_CHECKSUM_AT, csum_fold(pseudo + NET_PROTO_UDP + udp_len));
-}
-
 // --- the call -----------------------------------------------------------------------------------
 
 struct port_coalesced port_coalesce(const struct port_super *limits, uint16_t vlan,
@@ -235,7 +205,8 @@ struct port_coalesced port_coalesce(const struct port_super *limits, uint16_t vl
 		m[i] = b.run[i].first;
 		if (b.run[i].n == 1)
 			continue;
-		run_finish(&b.run[i]);
+		super_finish(m[i], l2, (uint16_t)(b.run[i].head.all - l2 - NET_UDP_LEN),
+			b.run[i].head.len);
 		c.supers++;
 		c.segments += b.run[i].n;
 	}

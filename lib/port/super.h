@@ -27,6 +27,7 @@ unsigned int port_super_frames(const struct rte_mbuf *m);
 // it. Any thread.
 struct port_super_info {
 	unsigned int frames;
+	uint32_t len; // bytes of payload
 	uint32_t bytes; // of all the frames together
 	uint32_t mtu; // MTU that the longest of their IP packets needs
 	bool tcp; // TCP, else UDP
@@ -54,4 +55,9 @@ bool port_super_forward(struct rte_mbuf *m);
 // sent) that are not those of the headers, or a wrong IPv4 header checksum (received). m stays the
 // caller's and is never changed. Any thread.
 unsigned int port_super_cut(const struct rte_mbuf *m, struct rte_mempool *pool,
+	struct rte_mbuf **out, unsigned int max);
+
+// The same in two steps: the first frame alone, NULL in the place of 0, and later all others.
+struct rte_mbuf *port_super_first(const struct rte_mbuf *m, struct rte_mempool *pool);
+unsigned int port_super_rest(const struct rte_mbuf *m, struct rte_mempool *pool,
 	struct rte_mbuf **out, unsigned int max);

@@ -243,6 +243,7 @@ static void table(void)
 	row("fragments", "reassembled", s->stats.reassembled, true);
 	row("fragments", "sent", s->fragments, true);
 	row("super", "sent whole", s->stats.uso_frames, true);
+	row("super", "received and sent whole", s->stats.whole_frames, true);
 	row("port", "no buffer to receive into", s->nic_full, false);
 #define X(field, text) row("dtls", #field, s->stats.dtls.field, false);
 	DP_DTLS_COUNTERS(X)

@@ -51,8 +51,11 @@ static size_t udp_super(uint16_t size, unsigned int n)
 		return 0;
 	test_rand_fill(&fuzz.rand, payload, 64);
 	for (uint32_t at = 0; up && at + 4 <= len; at += size) {
+		const uint32_t left =
+			chance(50) ? len - at : size; // the last one's length, or a lie
+
 		store_be16(payload + at, 0x4000);
-		store_be16(payload + at + 2, (uint16_t)(size - 4));
+		store_be16(payload + at + 2, (uint16_t)(RTE_MIN(left, (uint32_t)size) - 4));
 	}
 	memcpy(l.dst, fuzz_port(0)->mac, 6);
 	net_write_udp(payload, len, &l, src, dst, &(struct net_ip){.ttl = 64, .df = true}, 0);

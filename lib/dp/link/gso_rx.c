@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames received: cut at the entrance into the datagrams they stand for, which then go the
-// way of any other. Counters count those datagrams, so that a sender's habits do not show in them.
+// way of any other, or whole if they all go the same way (gso_whole.c). Counters count those
+// datagrams, so that a sender's habits do not show in them.
 #include "link/gso_rx.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -35,10 +36,25 @@ static unsigned int super_check(
 	return DP_SENT;
 }
 
-// Cuts m into pieces and frees it; nothing of one that is dropped.
-static void super_cut(struct worker *w, uint8_t port, struct rte_mbuf *m)
+// The datagrams of m into the pieces, and m is freed; nothing of one that is dropped. rest: without
+// the first.
+static void super_cut(
+	struct worker *w, struct rte_mbuf *m, const struct port_super_info *s, bool rest)
 {
 	struct pieces *b = &w->pieces;
+
+	b->nb_cut = rest ? port_super_rest(m, w->dp->pool, b->cut, DP_SUPER_MAX)
+			 : port_super_cut(m, w->dp->pool, b->cut, DP_SUPER_MAX);
+	if (b->nb_cut == 0)
+		super_drop(w, m, s, DP_DROP_NO_MBUF);
+	else
+		rte_pktmbuf_free(m);
+}
+
+// Takes a super-frame. True: its first datagram is in the burst, to go ahead. False: it is cut, or
+// has been dealt with.
+static bool super_take(struct worker *w, uint8_t port, struct rte_mbuf *m)
+{
 	struct port_super_info s;
 	unsigned int reason;
 
@@ -46,7 +62,7 @@ static void super_cut(struct worker *w, uint8_t port, struct rte_mbuf *m)
 		w->live.rx++;
 		w->live.rx_bytes += m->pkt_len;
 		worker_drop(w, m, DP_DROP_SUPER);
-		return;
+		return false;
 	}
 	w->live.rx += s.frames;
 	reason = super_check(w, port, m->ol_flags, &s);
@@ -55,18 +71,28 @@ static void super_cut(struct worker *w, uint8_t port, struct rte_mbuf *m)
 		reason = exception_super(w, port, m, &s);
 		if (reason == DP_SENT) {
 			w->live.rx_bytes += s.bytes;
-			return;
+			return false;
 		}
 	}
 	if (reason != DP_SENT) {
 		super_drop(w, m, &s, reason);
-		return;
+		return false;
 	}
-	b->nb_cut = port_super_cut(m, w->dp->pool, b->cut, DP_SUPER_MAX);
-	if (b->nb_cut == 0)
-		super_drop(w, m, &s, DP_DROP_NO_MBUF);
-	else
-		rte_pktmbuf_free(m);
+	if (gso_whole_begin(w, m, &s))
+		return true;
+	super_cut(w, m, &s, false);
+	return false;
+}
+
+// Goes on with a super-frame whose first datagram has gone ahead.
+static void super_rest(struct worker *w, uint8_t port)
+{
+	const struct whole *x = &w->pieces.whole;
+	struct rte_mbuf *m = x->m;
+	const struct port_super_info rest = {.frames = x->frames - 1, .bytes = x->rest_bytes};
+
+	if (!gso_whole_end(w, port))
+		super_cut(w, m, &rest, true);
 }
 
 unsigned int gso_rx_begin(struct worker *w, uint8_t port, unsigned int n)
@@ -84,6 +110,8 @@ unsigned int gso_rx_next(struct worker *w, uint8_t port)
 	struct pieces *b = &w->pieces;
 	unsigned int n = 0;
 
+	if (b->whole.m != NULL)
+		super_rest(w, port);
 	while (n < DP_BURST) {
 		struct rte_mbuf *m;
 
@@ -93,14 +121,19 @@ unsigned int gso_rx_next(struct worker *w, uint8_t port)
 		}
 		if (b->in_at == b->nb_in)
 			break;
-		m = b->in[b->in_at++];
-		b->cut_at = b->nb_cut = 0;
-		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) != 0) {
-			super_cut(w, port, m);
+		m = b->in[b->in_at];
+		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0) {
+			w->live.rx++;
+			w->burst.m[n++] = m;
+			b->in_at++;
 			continue;
 		}
-		w->live.rx++;
-		w->burst.m[n++] = m;
+		if (n > 0)
+			break; // what came before it goes first
+		b->in_at++;
+		b->cut_at = b->nb_cut = 0;
+		if (super_take(w, port, m))
+			return 1;
 	}
 	return n;
 }

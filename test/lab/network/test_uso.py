@@ -108,7 +108,9 @@ def main(lab):
         raise labs.Skip("this kernel has no tap with USO")
     # what leaves an IPv6 side towards IPv4 has no DF and leaves alone: one way in six
     assert share > 0.3, on
-    print(f"{on['uso_segments']} of {on['tx']} datagrams left in {on['uso_frames']} super-frames")
+    assert on["whole_frames"] > 0 and off["whole_frames"] == 0, (on, off)
+    print(f"{on['uso_segments']} of {on['tx']} datagrams left in {on['uso_frames']} super-frames, "
+          f"{on['whole_frames']} of which came as such")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Super-frames that leave whole. The first datagram goes the way of any other, as a frame of its
+// own. If the line of its allocation vouches for it, it does so for all datagrams of the flow in
+// the same form, as nothing but their lengths differs. They then leave behind the first one, in the
+// same frame. Else they are cut, and each is judged by itself.
+#include "link/gso_whole.h"
+#include "datapath.h"
+#include "dp_burst.h"
+#include "fastpath.h"
+#include "link/tx.h"
+#include "port.h"
+#include "stun.h"
+#include "super.h"
+#include "turn_line.h"
+#include "worker.h"
+
+static struct port_super limits_of(const struct worker *w, uint8_t port)
+{
+	const struct port_super *uso = &w->dp->port[port].port->uso;
+
+	return (struct port_super){.segments = __atomic_load_n(&uso->segments, __ATOMIC_RELAXED),
+		.bufs = uso->bufs,
+		.bytes = uso->bytes};
+}
+
+static bool any_takes(const struct worker *w)
+{
+	for (unsigned int i = 0; i < w->dp->nb_ports; i++)
+		if (limits_of(w, (uint8_t)i).segments > 1)
+			return true;
+	return false;
+}
+
+bool gso_whole_begin(struct worker *w, struct rte_mbuf *m, const struct port_super_info *info)
+{
+	struct rte_mbuf *first;
+
+	if (info->frames < 2 || w->plain_max == 0 || w->capture != NULL || !any_takes(w))
+		return false;
+	first = port_super_first(m, w->dp->pool);
+	if (first == NULL)
+		return false;
+	w->pieces.whole = (struct whole){.m = m,
+		.first = first,
+		.frames = info->frames,
+		.len = info->len,
+		.rest_bytes = info->bytes - first->pkt_len};
+	w->burst.m[0] = first;
+	return true;
+}
+
+// What happens to the front of each: a ChannelData header is taken off or put on.
+static void edit_of(const struct worker *w, struct whole *x)
+{
+	const struct turn_view *v = &w->burst.turn.view[0];
+	const struct turn_line *l = &w->lines[v->slot];
+	const uint32_t full = turn_line_front(l, v, v->leg);
+	struct turn_view last = *v;
+	uint32_t shorter;
+
+	last.len = (uint16_t)(x->len - (x->frames - 1) * v->len);
+	shorter = turn_line_front(l, &last, v->leg);
+	if (v->leg == TURN_FROM_CLIENT)
+		x->edit.taken = CHANNEL_HEADER_LEN;
+	else
+		x->edit.put = CHANNEL_HEADER_LEN;
+	memcpy(x->edit.front[0], &full, sizeof(full));
+	memcpy(x->edit.front[1], &shorter, sizeof(shorter));
+}
+
+void gso_whole_look(struct worker *w)
+{
+	const struct turn_view *v = &w->burst.turn.view[0];
+	struct whole *x = &w->pieces.whole;
+
+	if (w->burst.n != 1 || w->burst.m[0] != x->first || w->burst.turn.nb_elsewhere > 0 ||
+		!fastpath_vouches(w, &x->out))
+		return;
+	x->slot = v->slot;
+	x->leg = v->leg;
+	edit_of(w, x);
+	x->vouched = x->leg == TURN_FROM_PEER || port_super_alike(x->m, &x->edit);
+	if (x->vouched && w->tx[x->out].n >= DP_BURST - 1)
+		tx_flush(w); // it has to stay in its outbox
+}
+
+// Counts all except the first one, as if each had been relayed by itself.
+static void count(struct worker *w, const struct whole *x, const struct rte_mbuf *first)
+{
+	const uint32_t headers = first->l2_len + first->l3_len + first->l4_len;
+	const uint32_t rest = x->frames - 1, size = first->tso_segsz - x->edit.put;
+	const uint32_t last = (first->pkt_len - headers - rest * first->tso_segsz) - x->edit.put;
+	struct turn_line *l = &w->lines[x->slot];
+
+	for (uint32_t i = 1; i <= rest; i++) {
+		turn_line_add(l, x->leg, i < rest ? size : last);
+		turn_line_added(w->shard, l, x->slot, x->leg);
+	}
+	w->live.rx_bytes += x->rest_bytes;
+	w->live.tx += rest;
+	w->live.tx_bytes += (uint64_t)rest * headers;
+	w->live.uso_frames++;
+	w->live.uso_segments += x->frames;
+	w->live.whole_frames++;
+}
+
+bool gso_whole_end(struct worker *w, uint8_t port)
+{
+	struct whole *x = &w->pieces.whole;
+	const struct outbox *o = &w->tx[x->out];
+	const struct port_super limits = limits_of(w, x->out);
+	struct rte_mbuf *m = x->m, *first;
+
+	x->m = NULL;
+	if (!x->vouched || o->n == 0 || o->m[o->n - 1] != x->first)
+		return false;
+	first = o->m[o->n - 1];
+	if (!port_super_follow(first, m, &x->edit, &limits, w->dp->pool))
+		return false;
+	count(w, x, first);
+	if (x->leg == TURN_FROM_PEER && w->dp->nb_workers > 1)
+		steer_count(w->steer[port].came, (first->ol_flags & RTE_MBUF_F_TX_IPV4) != 0,
+			x->frames - 1);
+	rte_pktmbuf_free(m);
+	return true;
+}
