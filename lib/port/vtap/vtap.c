@@ -13,12 +13,14 @@
 #include "vtap.h"
 #include "vtap/vtap_iface.h"
 #include "vtap/vtap_rx.h"
+#include "vtap/vtap_steer.h"
 #include "vtap/vtap_tx.h"
 
 struct vtap {
 	struct port port;
 	struct vtap_spec spec;
 	struct vtap_iface iface;
+	struct vtap_steer steer;
 	struct vtap_rx rx[VTAP_QUEUES_MAX];
 	struct vtap_tx tx[VTAP_QUEUES_MAX];
 };
@@ -61,6 +63,7 @@ static void vtap_close(struct port *p)
 	}
 	port_kernel_host_close(p);
 	vtap_iface_close(&v->iface);
+	vtap_steer_close(&v->steer);
 	free((char *)(uintptr_t)p->name);
 	rte_free(v);
 }
@@ -89,6 +92,17 @@ static void vtap_counters(struct port *p, struct port_counters *out)
 	}
 }
 
+static int vtap_flow_create(
+	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+{
+	return vtap_steer_rule(&of(p)->steer, r, flow, why, len);
+}
+
+static void vtap_flow_destroy(struct port *p, void *flow)
+{
+	vtap_steer_unrule(&of(p)->steer, flow);
+}
+
 static const struct port_ops vtap_ops = {
 	.kind = "vtap",
 	.rx = vtap_rx,
@@ -98,6 +112,8 @@ static const struct port_ops vtap_ops = {
 	.close = vtap_close,
 	.link = vtap_link,
 	.counters = vtap_counters,
+	.flow_create = vtap_flow_create,
+	.flow_destroy = vtap_flow_destroy,
 	.host = port_kernel_host_start,
 	.reroute = port_kernel_host_reroute,
 };
@@ -149,6 +165,20 @@ static int learn_mac(struct vtap *v, const struct port_request *r)
 	return rc != 0 ? -1 : 0;
 }
 
+static void steer(struct vtap *v, const struct port_request *r)
+{
+	int rc;
+
+	if (v->port.nb_rxq == 1)
+		return;
+	rc = vtap_steer_open(&v->steer, v->iface.queue[0], &v->port, r->c->rss_key);
+	if (rc != 0)
+		PORT_LOG(WARNING,
+			"port %s: datagrams may arrive out of order where the kernel moves a flow "
+			"to another queue: %s (root or CAP_BPF keeps it from that, or queues=1)",
+			r->c->name, strerror(-rc));
+}
+
 static int setup(struct vtap *v, const struct port_request *r)
 {
 	port_request_rings(r, &v->port);
@@ -157,6 +187,7 @@ static int setup(struct vtap *v, const struct port_request *r)
 		learn_mac(v, r) != 0)
 		return -1;
 	learn_offloads(v);
+	steer(v, r);
 	for (unsigned int i = 0; i < v->port.nb_rxq; i++) {
 		const int fd = v->iface.queue[i];
 

@@ -17,10 +17,8 @@
 #include <linux/virtio_net.h>
 
 #include "netns.h"
-#include "port_log.h"
 #include "request.h"
 #include "vtap/vtap_iface.h"
-#include "vtap/vtap_steer.h"
 
 // Debian 12's headers lack these (Linux 6.2).
 #ifndef TUN_F_USO4
@@ -227,12 +225,6 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 		set_mac(v, r, spec) != 0)
 		return -1;
 	v->granted = negotiate(v, spec->offload);
-	rc = p->nb_rxq > 1 ? vtap_steer(v->queue[0]) : 0;
-	if (rc != 0)
-		PORT_LOG(WARNING,
-			"port %s: datagrams may arrive out of order where the kernel moves a flow "
-			"to another queue: %s (root or CAP_BPF keeps it from that, or queues=1)",
-			r->c->name, strerror(-rc));
 	return 0;
 }
 

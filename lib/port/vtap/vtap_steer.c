@@ -1,62 +1,145 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chooses the queue of a TAP that a frame goes to. Left alone, the kernel moves a flow to the queue
 // that the flow's other direction was last sent on, and back after three seconds of silence. At
-// each move, frames that wait in one queue are overtaken by frames in the other. Instead a small
-// BPF program chooses by addresses and ports, for good. For fragments, and for IPv6 with any
-// extension header, it is by addresses alone: all fragments of a datagram then come to one worker.
+// each move, frames that wait in one queue are overtaken by frames in the other. Instead a BPF
+// program (steer_program.c) chooses as a NIC does that has RSS and flow rules. So workers get what
+// is theirs, and need not hand it over.
+#include "vtap/vtap_steer.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
 #include <linux/if_tun.h>
-#include <rte_common.h>
 
-#include "net.h"
-#include "vtap/vtap_steer.h"
+#include "vtap/steer_program.h"
+#include "vtap/steer_table.h"
 
-#define INSN(c, d, s, o, i)                                                         \
-	{                                                                           \
-		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) \
-	}
-// r0 = the field at an offset of the frame, in host byte order. Beyond the frame's end the program
-// ends with 0.
-#define LOAD(size, at) INSN(BPF_LD | BPF_ABS | (size), 0, 0, 0, at)
-#define XOR_LOAD(at) LOAD(BPF_W, at), INSN(BPF_ALU | BPF_XOR | BPF_X, 7, 0, 0, 0)
-#define MOVE(to, from) INSN(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
-#define JUMP(condition, value, over) INSN(BPF_JMP | (condition) | BPF_K, 0, 0, over, value)
-
-// The kernel takes the result modulo the number of queues.
-static const struct bpf_insn program[] = {MOVE(6, 1), // r6: where the loads expect the frame
-	INSN(BPF_ALU64 | BPF_MOV | BPF_K, 7, 0, 0, 0), LOAD(BPF_H, NET_ETH_TYPE_AT),
-	JUMP(BPF_JEQ, NET_ETHERTYPE_IP6, 10), // to IPv6
-	JUMP(BPF_JNE, NET_ETHERTYPE_IP4, 22), // all else: to the end
-	XOR_LOAD(26), XOR_LOAD(30), LOAD(BPF_H, 20),
-	JUMP(BPF_JSET, NET_IP4_FRAGMENTED, 16), // a fragment: to the end, all of a packet alike
-	XOR_LOAD(34), JUMP(BPF_JA, 0, 13), // to the end
-	XOR_LOAD(22), XOR_LOAD(34), XOR_LOAD(38), XOR_LOAD(50), // IPv6
-	LOAD(BPF_B, 20), JUMP(BPF_JEQ, NET_PROTO_UDP, 1),
-	JUMP(BPF_JNE, NET_PROTO_TCP, 2), // no ports there: to the end
-	XOR_LOAD(54), INSN(BPF_ALU | BPF_MUL | BPF_K, 7, 0, 0, (int32_t)0x9e3779b1), // the end: mix
-	INSN(BPF_ALU | BPF_RSH | BPF_K, 7, 0, 0, 16), MOVE(0, 7),
-	INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
-
-int vtap_steer(int queue)
+static int bpf(int command, union bpf_attr *attr)
 {
+	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
+
+// Makes a table that the kernel shares. Its descriptor or -errno.
+static int make_table(struct steer_table **out)
+{
+	union bpf_attr map = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = sizeof(uint32_t),
+		.value_size = sizeof(struct steer_table),
+		.max_entries = 1,
+		.map_flags = BPF_F_MMAPABLE,
+	};
+	const int fd = bpf(BPF_MAP_CREATE, &map);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	*out = mmap(NULL, sizeof(**out), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*out != MAP_FAILED)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+// 0 or -errno. The interface holds the program then, and the program the table.
+static int attach(int queue, int table)
+{
+	struct bpf_insn program[STEER_INSNS_MAX];
 	union bpf_attr load = {
 		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
 		.insns = (uintptr_t)program,
-		.insn_cnt = RTE_DIM(program),
+		.insn_cnt = steer_program_make(program, table),
 		.license = (uintptr_t) "BSD",
 	};
-	const int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load));
+	const int fd = bpf(BPF_PROG_LOAD, &load);
 	int rc;
 
 	if (fd < 0)
 		return -errno;
 	rc = ioctl(queue, TUNSETSTEERINGEBPF, &fd) == 0 ? 0 : -errno;
-	close(fd); // the interface holds the program
+	close(fd);
 	return rc;
+}
+
+static int take_key(struct port *p, const uint8_t *key)
+{
+	if (key != NULL)
+		memcpy(p->rss_key, key, STEER_KEY);
+	else if (getrandom(p->rss_key, STEER_KEY, 0) != STEER_KEY)
+		return -errno;
+	p->rss_key_len = STEER_KEY;
+	return 0;
+}
+
+int vtap_steer_open(struct vtap_steer *s, int queue, struct port *p, const uint8_t *key)
+{
+	struct steer_table *table;
+	int rc = take_key(p, key), fd;
+
+	if (rc != 0)
+		return rc;
+	fd = make_table(&table);
+	if (fd < 0)
+		return fd;
+	steer_table_init(table, p->rss_key, p->nb_rxq);
+	rc = attach(queue, fd);
+	close(fd);
+	if (rc != 0) {
+		munmap(table, sizeof(*table));
+		return rc;
+	}
+	s->table = table;
+	p->rss = p->rss_udp = true;
+	p->reta_size = STEER_RETA;
+	for (unsigned int i = 0; i < STEER_RETA; i++)
+		p->reta[i] = table->reta[i];
+	return 0;
+}
+
+void vtap_steer_close(struct vtap_steer *s)
+{
+	if (s->table != NULL)
+		munmap(s->table, sizeof(*s->table));
+	s->table = NULL;
+}
+
+int vtap_steer_rule(
+	struct vtap_steer *s, const struct port_rule *r, void **flow, char *why, size_t len)
+{
+	struct port_rule *kept;
+	int rc;
+
+	if (s->table == NULL) {
+		snprintf(why, len, "one queue, or the kernel chooses it: CAP_BPF is missing");
+		return -ENOTSUP;
+	}
+	kept = malloc(sizeof(*kept));
+	if (kept == NULL) {
+		snprintf(why, len, "out of memory");
+		return -ENOMEM;
+	}
+	rc = steer_table_add(s->table, r);
+	if (rc != 0) {
+		snprintf(why, len, "more than %d addresses", STEER_ADDRS);
+		free(kept);
+		return rc;
+	}
+	*kept = *r;
+	*flow = kept;
+	return 0;
+}
+
+void vtap_steer_unrule(struct vtap_steer *s, void *flow)
+{
+	steer_table_remove(s->table, flow);
+	free(flow);
 }

@@ -68,7 +68,7 @@ static void test_shipped(void **state)
 		{"net_virtio_user", CONF_STEERING_T4},
 		{"net_af_packet", CONF_STEERING_T4},
 		{"net_af_xdp", CONF_STEERING_T4},
-		{"vtap", CONF_STEERING_T4},
+		{"vtap", CONF_STEERING_AUTO},
 	};
 	struct conf_drivers *d = load(SOURCE_ROOT "/drivers-config");
 	unsigned int names = 0;
