@@ -130,6 +130,18 @@ struct port_ops {
 	// Once a millisecond, whether there are packets or not, on the worker lcore that alone uses
 	// the queues of that number; there may be none. NULL: the port has nothing to do.
 	void (*tick)(struct port *p, uint16_t queue);
+	// The descriptor that wakes the worker of a receive queue: it is readable (EPOLLIN) while a
+	// frame waits there, and nobody but the port reads it. It stays the port's, and the same
+	// one until stop. -1, or NULL for all queues: this port cannot wake, and is polled between
+	// sleeps. On the management lcore, between start and stop, before workers run.
+	int (*wake_fd)(struct port *p, uint16_t queue);
+	// Where the descriptor is of an interrupt that has to be enabled. on: from now on a frame
+	// makes it readable, and what has made it so before is forgotten; the caller then asks rx
+	// once more before it waits, since a frame that came earlier may wake nobody. Off: frames
+	// need not do that any more. 0, or -errno: this time it cannot wake. On the worker lcore
+	// that alone uses the queue. NULL: a frame that waits makes the descriptor readable at any
+	// time.
+	int (*wake_arm)(struct port *p, uint16_t queue, bool on);
 	// On the management lcore and telemetry threads, between start and stop. Tells of the
 	// members of a bond, in the order of the configuration, and returns their number. NULL when
 	// the port is no bond.

@@ -10,7 +10,7 @@
 
 struct tagged {
 	struct port port;
-	struct port_ops ops; // without rules, where the device takes none
+	struct port_ops ops; // without what the device has not
 	char name[64];
 };
 
@@ -80,6 +80,16 @@ static void tagged_flow_destroy(struct port *p, void *flow)
 	p->on->ops->flow_destroy(p->on, flow);
 }
 
+static int tagged_wake_fd(struct port *p, uint16_t queue)
+{
+	return p->on->ops->wake_fd(p->on, queue);
+}
+
+static int tagged_wake_arm(struct port *p, uint16_t queue, bool on)
+{
+	return p->on->ops->wake_arm(p->on, queue, on);
+}
+
 static const struct port_ops tagged_ops = {
 	.kind = "vlan",
 	.rx = tagged_rx,
@@ -91,6 +101,8 @@ static const struct port_ops tagged_ops = {
 	.counters = tagged_counters,
 	.flow_create = tagged_flow_create,
 	.flow_destroy = tagged_flow_destroy,
+	.wake_fd = tagged_wake_fd,
+	.wake_arm = tagged_wake_arm,
 };
 
 struct port *port_tagged_open(struct port *on, const struct port_config *c, char *error, size_t len)
@@ -105,6 +117,10 @@ struct port *port_tagged_open(struct port *on, const struct port_config *c, char
 	t->ops = tagged_ops;
 	if (on->ops->flow_create == NULL)
 		t->ops.flow_create = NULL;
+	if (on->ops->wake_fd == NULL)
+		t->ops.wake_fd = NULL;
+	if (on->ops->wake_arm == NULL)
+		t->ops.wake_arm = NULL;
 	t->port = *on;
 	t->port.ops = &t->ops;
 	t->port.priv = t;

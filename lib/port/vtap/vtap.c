@@ -103,6 +103,12 @@ static void vtap_flow_destroy(struct port *p, void *flow)
 	vtap_steer_unrule(&of(p)->steer, flow);
 }
 
+// A TAP is readable while a frame waits in it.
+static int vtap_wake_fd(struct port *p, uint16_t queue)
+{
+	return queue < p->nb_rxq ? of(p)->rx[queue].fd : -1;
+}
+
 static const struct port_ops vtap_ops = {
 	.kind = "vtap",
 	.rx = vtap_rx,
@@ -114,6 +120,7 @@ static const struct port_ops vtap_ops = {
 	.counters = vtap_counters,
 	.flow_create = vtap_flow_create,
 	.flow_destroy = vtap_flow_destroy,
+	.wake_fd = vtap_wake_fd,
 	.host = port_kernel_host_start,
 	.reroute = port_kernel_host_reroute,
 };
