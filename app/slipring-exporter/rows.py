@@ -69,6 +69,10 @@ lcore         g lcore              The lcore of the worker.
 busy_cycles   c busy_cycles        CPU cycles (TSC) spent on rounds that found something to do.
 total_cycles  c cycles             CPU cycles (TSC) in all.
 sleep_cost_ns g sleep_cost_seconds CPU time of one sleep of late; 0 when none was measured.
+waits         c waits              Times that the worker has blocked until something came or was due.
+woken_by_port c woken_by_port      Of these, ended by a frame at a port.
+woken_by_kick c woken_by_kick      Of these, ended by another worker or thread, or by a question.
+woken_by_time c woken_by_time      Of these, ended by what was due by time.
 rx_bursts     -
 rx_empty      -
 uso_frames    -

@@ -225,3 +225,10 @@ bool wheel_behind(const struct wheel *w, uint64_t now_ms)
 {
 	return w->due != WHEEL_NONE || w->tick <= now_ms / WHEEL_TICK_MS;
 }
+
+uint64_t wheel_next_ms(const struct wheel *w)
+{
+	const uint64_t event = w->due != WHEEL_NONE ? 0 : next_event(w);
+
+	return event != UINT64_MAX ? event * WHEEL_TICK_MS : UINT64_MAX;
+}

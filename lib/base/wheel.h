@@ -46,5 +46,8 @@ bool wheel_later(const struct wheel *w, uint32_t id, uint64_t now_ms);
 // again while wheel_behind(). The work of a call is bounded: it may return fewer nodes than are
 // due, even none, because it moved others down.
 unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max);
+// The time until which wheel_expire() has nothing to do: no timer fires before it, and none that is
+// armed now has to wait for longer than a tick if it is called then. UINT64_MAX: nothing is armed.
+uint64_t wheel_next_ms(const struct wheel *w);
 // Whether wheel_expire() has more to do at this time.
 bool wheel_behind(const struct wheel *w, uint64_t now_ms);

@@ -86,6 +86,7 @@ struct dp {
 	unsigned int nb_streams; // threads
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
 	bool stopping; // mgmt writes, workers read
+	uint64_t waiters; // workers that kicks may have to wake, as bits (workers/waiter.h)
 	struct exception *exception[CONF_PORTS_MAX]; // by port, NULL = none
 	unsigned int nb_exceptions;
 	pthread_t exception_thread; // mgmt lcore only, as the next one

@@ -214,6 +214,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	struct worker *w =
 		rte_zmalloc_socket("worker", sizeof(*w), _Alignof(struct worker), socket);
 	struct hash_key neigh_key;
+	int rc;
 
 	if (w == NULL)
 		return -ENOMEM;
@@ -241,6 +242,9 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	fastpath_wires_init(w);
 	icmp_out_init(w);
 	worker_queues(w);
+	rc = waiter_open(w);
+	if (rc != 0)
+		return rc;
 	hot_take(w, d->hot);
 	if (backlog_create(w, socket) != 0 || path_mtu_create(w, socket) != 0 ||
 		fragments_create(w, socket) != 0)
@@ -254,6 +258,7 @@ static void worker_free(struct worker *w)
 		carry_close_shard(w->dp, w->shard);
 	stun_crypto_free(w->crypto);
 	mailbox_fini(&w->mailbox);
+	waiter_close(w);
 	backlog_free(&w->backlog);
 	sessions_free(w);
 	path_mtu_free(w);
@@ -454,6 +459,8 @@ void dp_destroy(struct dp *d)
 void dp_halt(struct dp *d)
 {
 	__atomic_store_n(&d->stopping, true, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < d->nb_launched; i++)
+		waiter_kick(&d->worker[i]->waiter);
 	// busy-waits, but no longer than a round and a sleep of the worker
 	for (unsigned int i = 0; i < d->nb_launched; i++)
 		rte_eal_wait_lcore(d->worker[i]->lcore);

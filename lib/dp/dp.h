@@ -194,6 +194,9 @@ struct dp_stats {
 	// Times of one datagram in 1,024, from when a port has received it until a port had taken
 	// what became of it in the same burst, and their sum.
 	uint64_t time_hist[DP_TIME_CLASSES], time_ns;
+	// Times that the worker has blocked, and what has ended that: a frame at a port, somebody
+	// else, or the time of what was due. A signal has ended the others.
+	uint64_t waits, woken_by_port, woken_by_kick, woken_by_time;
 	uint64_t sleep_cost_ns; // CPU time of one sleep of late, no counter; 0 = none measured
 	uint64_t drop[DP_DROP_END];
 	struct dp_dtls dtls;

@@ -30,6 +30,8 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 		.sleep_max = sleep_max,
 		.worth_max = sleep_max_us > 0 ? sleep_max : IDLE_COSTLY_US * per_us,
 		.worked = now,
+		.batch = sleep_max_us > 0 ? sleep_max : IDLE_BATCH_US * per_us,
+		.told = sleep_max_us > 0,
 		.gap = GAP_MAX * sleep_max,
 		.cost_ns = CHEAP_NS};
 
@@ -42,17 +44,38 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 static void see(struct idle *i, uint64_t elapsed, uint64_t datagrams)
 {
 	const uint64_t nb = datagrams < GAP_SHARE ? datagrams : GAP_SHARE;
+	const uint64_t most = GAP_MAX * (i->saving && i->wakes ? i->batch : i->sleep_max);
 	uint64_t gap = elapsed / datagrams;
 
-	if (gap > GAP_MAX * i->sleep_max)
-		gap = GAP_MAX * i->sleep_max;
+	if (gap > most)
+		gap = most;
 	i->gap = (i->gap * (GAP_SHARE - nb) + gap * nb) / GAP_SHARE;
+}
+
+uint64_t idle_sleep(const struct idle *i)
+{
+	const uint64_t sleep = i->gap < i->sleep_max ? i->gap : i->sleep_max;
+
+	if (i->saving)
+		return i->sleep_max;
+	return sleep > i->sleep_min ? sleep : i->sleep_min;
+}
+
+// Sleeps only where enough come in a sleep. elapsed: since there was work; who has slept for that
+// long in vain waits.
+static uint64_t gather(const struct idle *i, uint64_t elapsed)
+{
+	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;
+	uint64_t sleep = i->saving ? i->batch : i->sleep_min;
+
+	if (i->saving && !i->told && sleep > IDLE_BATCH * i->gap)
+		sleep = IDLE_BATCH * i->gap > i->sleep_min ? IDLE_BATCH * i->gap : i->sleep_min;
+	return elapsed < sleep && enough * i->gap <= sleep ? sleep : IDLE_WAIT;
 }
 
 uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 {
 	const uint64_t elapsed = now - i->worked;
-	uint64_t sleep;
 
 	if (busy) {
 		i->worked = now;
@@ -60,12 +83,9 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 			see(i, elapsed, datagrams);
 		return 0;
 	}
-	if (i->saving)
-		return i->sleep_max;
-	if (i->gap < i->spin && elapsed < i->spin)
+	if (!i->saving && i->gap < i->spin && elapsed < i->spin)
 		return 0;
-	sleep = i->gap < i->sleep_max ? i->gap : i->sleep_max;
-	return sleep > i->sleep_min ? sleep : i->sleep_min;
+	return i->wakes ? gather(i, elapsed) : idle_sleep(i);
 }
 
 bool idle_measures(struct idle *i)

@@ -6,8 +6,12 @@
 // gives back. What a sleep takes of the CPU is learned: 3 to 5 us on iron, 20 to 50 in a virtual
 // machine. Where it is much, sleeps are longer in proportion, and it polls through shorter gaps
 // only: all that comes in one sleep then costs one sleep. Who would rather have the CPU than the
-// time (saving) sleeps the longest whenever there is nothing. Pure arithmetic: the caller reads the
-// clocks and sleeps.
+// time (saving) sleeps the longest whenever there is nothing.
+//
+// Where the ports wake the worker it waits for that in place of a sleep: nothing comes late, and
+// nothing is done while nothing comes. A wake costs what a sleep does, though. Where so many
+// datagrams come in one sleep that it is the cheaper by far (IDLE_GATHER, or two for one that
+// saves), it sleeps as before. Pure arithmetic: the caller reads the clocks, sleeps and waits.
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +20,12 @@
 #define IDLE_SPIN_US 20 // about what a short sleep takes, falling asleep and waking up included
 #define IDLE_SLEEP_US 50 // a sleep as short as that takes up to a tenth of it on iron
 #define IDLE_COSTLY_US 250 // the longest where it takes more, unless told otherwise
+#define IDLE_GATHER 16 // datagrams of one sleep that are worth it where a port would wake
+// The sleep of one that saves, where a port would wake, unless told otherwise; and no more than so
+// many datagrams are to come in it.
+#define IDLE_BATCH_US 500
+#define IDLE_BATCH 64
+#define IDLE_WAIT UINT64_MAX // no sleep: until a port or somebody else wakes
 
 // One worker's. Times are in units of the caller's clock unless they say otherwise.
 struct idle {
@@ -24,6 +34,9 @@ struct idle {
 	uint64_t worth_max; // however much a sleep costs, sleep_min is no longer
 	bool saving; // sleep_max whenever there is nothing; the owner may set it
 	bool never; // the owner does not ask: it polls on; the owner may set it
+	bool wakes; // all that comes wakes the owner, who waits for it; the owner may set it
+	uint64_t batch; // the longest sleep where it saves and wakes
+	bool told; // that it is what the file says
 	uint64_t worked; // when there was work last
 	uint64_t gap; // between two datagrams of late: a moving average
 	uint64_t cost_ns; // CPU time of a sleep: a moving average
@@ -35,8 +48,11 @@ struct idle {
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us);
 
 // To be told of every round: the time at its begin, whether it found work, and how many datagrams.
-// Returns how long to sleep before the next; 0: not at all.
+// Returns how long to sleep before the next; 0: not at all, IDLE_WAIT (only if wakes is set): until
+// something comes.
 uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams);
+// How long to sleep in place of IDLE_WAIT, when waiting is not possible after all.
+uint64_t idle_sleep(const struct idle *i);
 
 // To be asked before every sleep: whether to measure the CPU time that it takes, which is a system
 // call before it and one behind it. The first sleeps are measured each, then few.

@@ -315,6 +315,8 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	progress_at(&w->progress, DP_STAGE_SEND, 0, 0);
 	tx_flush(w);
 	handover_flush(w);
+	if (unlikely(w->kicks != 0))
+		waiter_kick_others(w);
 	if (unlikely(w->stream_wake != 0))
 		streams_wake(w);
 	if (work > 0)
@@ -334,18 +336,46 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void idle_sleep(struct worker *w, uint64_t cycles)
+// Sleeps, or with IDLE_WAIT waits, and measures what that takes of the CPU.
+static void rest(struct worker *w, uint64_t cycles)
 {
 	const struct timespec ts = {.tv_nsec = (long)(cycles * 1000000 / w->dp->tsc_per_ms)};
 	const bool measure = idle_measures(&w->idle);
 	const uint64_t before = measure ? cpu_ns() : 0;
 
 	progress_at(&w->progress, DP_STAGE_SLEEP, 0, 0);
-	nanosleep(&ts, NULL);
+	if (cycles == IDLE_WAIT)
+		waiter_block(w);
+	else
+		nanosleep(&ts, NULL);
 	if (!measure)
 		return;
 	idle_learn(&w->idle, cpu_ns() - before);
 	w->live.sleep_cost_ns = w->idle.cost_ns;
+}
+
+// Waits, in two steps: the flag goes up, and if the next round finds nothing either, the worker
+// blocks.
+static void wait(struct worker *w)
+{
+	if (w->waiter.up)
+		rest(w, IDLE_WAIT);
+	else if (waiter_in_vain(w) || !waiter_arm(w))
+		rest(w, idle_sleep(&w->idle));
+}
+
+// What a worker does behind a round that has found nothing. pause: as idle_after has said.
+static void pass(struct worker *w, uint64_t pause)
+{
+	if (pause == IDLE_WAIT) {
+		wait(w);
+		return;
+	}
+	waiter_disarm(w);
+	if (pause == 0)
+		rte_pause();
+	else
+		rest(w, pause);
 }
 
 int worker_run(void *worker)
@@ -362,14 +392,16 @@ int worker_run(void *worker)
 		const uint64_t got = w->live.rx + w->live.handed_in - before;
 		const uint64_t pause = w->idle.never ? 0 : idle_after(&w->idle, start, busy, got);
 
-		if (busy)
+		if (busy) {
+			waiter_disarm(w);
+			w->waiter.vain = false;
 			w->live.busy_cycles += rte_rdtsc() - start;
-		else if (pause == 0)
-			rte_pause();
-		else
-			idle_sleep(w, pause);
+		} else {
+			pass(w, pause);
+		}
 		w->live.total_cycles += rte_rdtsc() - start;
 	}
+	waiter_disarm(w);
 	stats_publish(w);
 	progress_at(&w->progress, DP_STAGE_ENDED, 0, 0);
 	return 0;

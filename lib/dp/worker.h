@@ -32,6 +32,7 @@
 #include "turn_config.h"
 #include "turn_line.h"
 #include "turn_shard.h"
+#include "workers/waiter.h"
 
 struct capture;
 struct dp;
@@ -116,6 +117,7 @@ struct worker {
 	struct backlog backlog;
 	uint64_t
 		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has
+	uint64_t kicks; // workers to whose rings the round has put something, as bits
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way
@@ -133,6 +135,7 @@ struct worker {
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
 	struct stats_page page;
 	struct mailbox mailbox __rte_cache_aligned;
+	struct waiter waiter;
 } __rte_cache_aligned;
 
 int worker_run(void *worker);

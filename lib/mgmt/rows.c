@@ -97,6 +97,10 @@ void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
 	rte_tel_data_add_dict_u64(t, "total_cycles", s->total_cycles);
 	rte_tel_data_add_dict_u64(t, "sleep_cost_ns", s->sleep_cost_ns);
+	rte_tel_data_add_dict_u64(t, "waits", s->waits);
+	rte_tel_data_add_dict_u64(t, "woken_by_port", s->woken_by_port);
+	rte_tel_data_add_dict_u64(t, "woken_by_kick", s->woken_by_kick);
+	rte_tel_data_add_dict_u64(t, "woken_by_time", s->woken_by_time);
 	rte_tel_data_add_dict_u64(t, "rx_bursts", s->rx_bursts);
 	rte_tel_data_add_dict_u64(t, "rx_empty", s->rx_empty);
 	rte_tel_data_add_dict_u64(t, "uso_frames", s->uso_frames);

@@ -567,6 +567,22 @@ void neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_due *due)
 	ask_first(t, Q_ASK, now_ms, due);
 }
 
+uint64_t neigh_next_ms(const struct neigh_table *t)
+{
+	static const enum queue timed[] = {Q_WAIT, Q_REACHABLE};
+	uint64_t next = UINT64_MAX;
+
+	if (t->head[Q_PROBE] != NEIGH_NONE || t->head[Q_ASK] != NEIGH_NONE)
+		return 0;
+	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++) {
+		const uint16_t first = t->head[timed[i]];
+
+		if (first != NEIGH_NONE && t->entry[first].due_ms < next)
+			next = t->entry[first].due_ms;
+	}
+	return next;
+}
+
 const struct neigh_hop *neigh_hops(const struct neigh_table *t)
 {
 	return t->hop;

@@ -279,6 +279,9 @@ struct neigh_due {
 // Ages entries (bounded work a call) and retries (3 x 1 s). Writes to *due the questions to send
 // and the entries that have failed in this call.
 void neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_due *due);
+// The time until which neigh_tick has nothing to do, as things are now. 0: it has something;
+// UINT64_MAX: there is nothing that ages.
+uint64_t neigh_next_ms(const struct neigh_table *t);
 // What a sender needs to know about an entry, kept beside it and always current: 16 bytes, indexed
 // as entries are. It is good for a note made by neigh_note when serial is the note's upper half.
 // Entries that are not usable, and those whose use has to be noted (STALE), have NEIGH_NO_SERIAL.

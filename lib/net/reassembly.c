@@ -166,6 +166,12 @@ void reassembly_tick(struct reassembly *r, uint64_t now_ms)
 	}
 }
 
+uint64_t reassembly_next_ms(const struct reassembly *r)
+{
+	return r->oldest != REASSEMBLY_NONE ? r->flow[r->oldest].born_ms + r->c.timeout_ms
+					    : UINT64_MAX;
+}
+
 // What a walk along a bucket has found for a fragment.
 struct found {
 	uint32_t flow; // its own, or REASSEMBLY_NONE

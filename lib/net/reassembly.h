@@ -55,6 +55,8 @@ enum net_drop reassembly_add(struct reassembly *r, const struct net_fragment *p,
 	struct reassembly_whole *whole);
 // Ends flows whose time is over, REASSEMBLY_TICK at most.
 void reassembly_tick(struct reassembly *r, uint64_t now_ms);
+// When reassembly_tick has something to end next; UINT64_MAX: never, as it is now.
+uint64_t reassembly_next_ms(const struct reassembly *r);
 // Fragments that are kept.
 uint32_t reassembly_held(const struct reassembly *r);
 // Whether fragments that were kept have been lost since reassembly_lost was last called.

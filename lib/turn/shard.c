@@ -317,6 +317,13 @@ bool turn_shard_expire(struct turn_shard *s)
 	return fold_expire(s->fold, s->now_ms) | wheel_behind(&s->wheel, s->now_ms);
 }
 
+uint64_t turn_shard_next_ms(const struct turn_shard *s)
+{
+	const uint64_t fold = fold_next_ms(s->fold), timer = wheel_next_ms(&s->wheel);
+
+	return fold < timer ? fold : timer;
+}
+
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 {
 	*out = s->stats;

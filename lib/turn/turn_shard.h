@@ -86,6 +86,9 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s);
 // Ends what has expired; true when more is due. A call does bounded work: about 64 allocations,
 // permissions and channels, or one allocation with all its own.
 bool turn_shard_expire(struct turn_shard *s);
+// The time until which turn_shard_expire has nothing to do, as things are now; UINT64_MAX: there is
+// nothing that expires.
+uint64_t turn_shard_next_ms(const struct turn_shard *s);
 // Makes the shard use another policy, which must stay alive until it is replaced in turn.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
 // Makes the shard refuse new allocations with what d tells; NULL, as at first: it makes them. d

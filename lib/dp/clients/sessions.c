@@ -31,6 +31,7 @@
 
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // each millisecond one part of all sessions: each once a second
+#define SCAN_MS 16 // between two looks of a worker that rests, at most
 #define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
 #define FAIR_MS 500 // that a handshake has before it may have to give way
 #define SPENT 4096 // places for clients with spent cookies
@@ -341,13 +342,21 @@ static void rotate(struct worker *w)
 	explicit_bzero(key, sizeof(key));
 }
 
+uint64_t sessions_next_ms(const struct worker *w)
+{
+	return w->sessions != NULL && w->sessions->used > 0 ? w->sessions->ticked_ms + SCAN_MS
+							    : UINT64_MAX;
+}
+
 void sessions_tick(struct worker *w)
 {
 	struct sessions *s = w->sessions;
-	uint32_t n = s->used / SCAN_PARTS + 1;
+	const uint64_t passed = w->now_ms - s->ticked_ms;
+	uint32_t n = (s->used / SCAN_PARTS + 1) * (uint32_t)RTE_MIN(passed, (uint64_t)SCAN_MS);
 
-	if (s->used == 0)
-		n = 0;
+	s->ticked_ms = w->now_ms;
+	if (n > s->used)
+		n = s->used;
 	for (; n > 0; n--) {
 		if (s->scan >= s->used)
 			s->scan = 0;

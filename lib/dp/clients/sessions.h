@@ -147,6 +147,8 @@ bool sessions_note(struct worker *w, const struct session *c, struct dtls_sessio
 struct turn_view sessions_view(const struct worker *w, const struct session *c);
 // What is due by time. Once a millisecond at most.
 void sessions_tick(struct worker *w);
+// When sessions_tick has something to do next, as things are now; UINT64_MAX: never.
+uint64_t sessions_next_ms(const struct worker *w);
 
 static inline unsigned int sessions_thread(const struct worker *w, const struct session *c)
 {

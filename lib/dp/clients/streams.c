@@ -65,17 +65,27 @@ static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t l
 	return steer_keyed_home(ctx, &client->addr, client->port, listener);
 }
 
+// Wakes a worker, which has been given something or is to give something.
+static void kick(const struct dp *d, unsigned int w)
+{
+	waiter_kick(&d->worker[w]->waiter);
+}
+
 static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
 {
 	struct stream_way *y = way_of(ctx, t, w);
 	void *b;
 
-	if (rte_ring_free_count(y->up) == 0)
+	if (rte_ring_free_count(y->up) == 0) {
+		kick(ctx, w);
 		return false;
-	if (y->nb_spare > 0)
+	}
+	if (y->nb_spare > 0) {
 		b = y->spare[--y->nb_spare];
-	else if (rte_ring_sc_dequeue(y->fill, &b) != 0)
+	} else if (rte_ring_sc_dequeue(y->fill, &b) != 0) {
+		kick(ctx, w); // its rounds fill the ring
 		return false;
+	}
 	m->buf = b;
 	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + MESSAGE_AT;
 	return true;
@@ -127,6 +137,7 @@ static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct str
 	const struct stream_from *from)
 {
 	put_up(way_of(ctx, t, w), m, from, MBUF_META_STREAM);
+	kick(ctx, w);
 }
 
 static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
@@ -137,6 +148,7 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 		return false;
 	m.len = 0;
 	put_up(way_of(ctx, t, w), &m, from, MBUF_META_STREAM_ENDED);
+	kick(ctx, w);
 	return true;
 }
 
@@ -148,6 +160,8 @@ static unsigned int ops_receive(
 	const unsigned int room = rte_ring_free_count(y->up);
 	struct rte_mbuf *b[STREAM_BURST];
 
+	if (unlikely(room == 0))
+		kick(ctx, w);
 	n = rte_ring_sc_dequeue_burst(
 		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
 	for (unsigned int i = 0; i < n; i++) {
@@ -182,6 +196,7 @@ static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct str
 	p->dtls.kind = m->kind;
 	rewrite_set_frame(b, m->data, m->len);
 	rte_ring_sp_enqueue(way_of(ctx, t, w)->up, b);
+	kick(ctx, w);
 }
 
 static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m)

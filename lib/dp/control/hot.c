@@ -89,6 +89,7 @@ static void take_idle(struct worker *w, const struct hot *before)
 		w->idle = idle_init(rte_rdtsc(), w->dp->tsc_per_ms / 1000, h->idle_sleep_us);
 	w->idle.never = h->idle == CONF_IDLE_BUSY;
 	w->idle.saving = h->idle == CONF_IDLE_SAVING;
+	w->idle.wakes = w->waiter.can;
 }
 
 static bool same_routes(const struct hot *a, const struct hot *b)

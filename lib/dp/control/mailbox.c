@@ -231,6 +231,7 @@ static bool put(struct worker *w, struct mailbox_slot *s, const struct dp_questi
 	s->question = *q;
 	__atomic_store_n(&s->asked, s->asked + 1, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&w->mailbox.asked, 1, __ATOMIC_RELEASE);
+	waiter_kick(&w->waiter);
 	return true;
 }
 

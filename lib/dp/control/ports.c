@@ -17,6 +17,7 @@
 #include "steering/steer.h"
 #include "tagged.h"
 #include "udp.h"
+#include "worker.h"
 
 static void port_learn(struct dp *d, unsigned int i, struct port *port)
 {
@@ -230,8 +231,11 @@ void ports_watch(struct dp *d)
 		const uint32_t used = members_used(p->port);
 
 		// a switch learns from an announcement behind which of its ports we are now
-		if (up && (!p->link_up || (used & ~p->used) != 0))
+		if (up && (!p->link_up || (used & ~p->used) != 0)) {
 			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
+			if (d->nb_made > 0)
+				waiter_kick(&d->worker[0]->waiter);
+		}
 		p->link_up = up;
 		p->used = used;
 	}

@@ -237,6 +237,18 @@ static uint32_t share(const struct exception *e, bool neighbour)
 	return neighbour ? e->conf->buffers / 4 : e->conf->buffers - e->conf->buffers / 4;
 }
 
+// Takes back what the thread has done with.
+static void collect(struct exception_lane *l)
+{
+	struct rte_mbuf *m[DP_BURST];
+	const unsigned int n = rte_ring_sc_dequeue_burst(l->done, (void **)m, DP_BURST, NULL);
+
+	for (unsigned int i = 0; i < n; i++) {
+		l->given[is_neighbour(mbuf_meta_of(m[i])->exception.class)] -= m[i]->nb_segs;
+		rte_pktmbuf_free(m[i]);
+	}
+}
+
 // Puts a packet on its way. DP_SENT, or DP_DROP_EXC_RATE, and then it is still the caller's.
 static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf *m,
 	const struct exception_note *note)
@@ -244,6 +256,8 @@ static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf 
 	struct exception_lane *l = &e->lane[w->id];
 	const bool neighbour = is_neighbour(note->class);
 
+	if (l->given[neighbour] + m->nb_segs > share(e, neighbour))
+		collect(l); // a worker that has waited has done so long ago
 	if (l->given[neighbour] + m->nb_segs > share(e, neighbour)) {
 		count(&l->to_full, note->frames);
 		return DP_DROP_EXC_RATE;
@@ -419,17 +433,6 @@ unsigned int exception_super(
 }
 
 // --- from the kernel -----------------------------------------------------------------------------
-
-static void collect(struct exception_lane *l)
-{
-	struct rte_mbuf *m[DP_BURST];
-	const unsigned int n = rte_ring_sc_dequeue_burst(l->done, (void **)m, DP_BURST, NULL);
-
-	for (unsigned int i = 0; i < n; i++) {
-		l->given[is_neighbour(mbuf_meta_of(m[i])->exception.class)] -= m[i]->nb_segs;
-		rte_pktmbuf_free(m[i]);
-	}
-}
 
 static void send_one(struct worker *w, struct exception *e, struct rte_mbuf *m)
 {

@@ -22,6 +22,7 @@
 #include "net.h"
 #include "port.h"
 #include "super.h"
+#include "worker.h"
 #include "workers/mbuf_meta.h"
 
 #define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB
@@ -348,7 +349,12 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 
 unsigned int exception_thread_turn(struct exception *e, uint64_t now_ns)
 {
-	return write_all(e, now_ns) + read_all(e, now_ns);
+	const unsigned int written = write_all(e, now_ns), queued = e->queued,
+			   work = written + read_all(e, now_ns);
+
+	if (e->queued != queued)
+		waiter_kick(&e->dp->worker[e->server]->waiter);
+	return work;
 }
 
 static dpdk_thread_result thread_run(void *arg)

@@ -287,6 +287,11 @@ void fragments_tick(struct worker *w)
 	count_lost(w);
 }
 
+uint64_t fragments_next_ms(const struct worker *w)
+{
+	return w->fragments != NULL ? reassembly_next_ms(w->fragments->flows) : UINT64_MAX;
+}
+
 uint32_t fragments_held(const struct worker *w)
 {
 	return w->fragments != NULL ? reassembly_held(w->fragments->flows) : 0;

@@ -28,6 +28,8 @@ struct rte_mbuf *fragments_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 // Once a millisecond.
 void fragments_tick(struct worker *w);
+// When fragments_tick has something to do next, as things are now; UINT64_MAX: never.
+uint64_t fragments_next_ms(const struct worker *w);
 // Fragments that wait for others.
 uint32_t fragments_held(const struct worker *w);
 // The worker has stopped: drops what it keeps.

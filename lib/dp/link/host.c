@@ -244,3 +244,18 @@ void host_announce_tick(struct worker *w)
 	for (unsigned int i = 0; i < w->dp->nb_ports; i++)
 		announce_port(w, (uint8_t)i);
 }
+
+uint64_t host_announce_next_ms(const struct worker *w)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned int i = 0; i < w->dp->nb_ports; i++) {
+		const struct announcement *n = &w->announce[i];
+
+		if (__atomic_load_n(&w->dp->port[i].announce, __ATOMIC_ACQUIRE) != n->seen)
+			return w->now_ms;
+		if (n->left > 0)
+			next = RTE_MIN(next, n->at_ms);
+	}
+	return next;
+}

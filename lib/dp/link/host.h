@@ -22,5 +22,7 @@ struct announcement {
 void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 // Announces addresses where a link has come up. Worker 0 only.
 void host_announce_tick(struct worker *w);
+// When host_announce_tick has something to do next, as things are now; UINT64_MAX: never.
+uint64_t host_announce_next_ms(const struct worker *w);
 // Asks for a neighbour.
 void host_ask(struct worker *w, const struct neigh_ask *ask);

@@ -155,3 +155,19 @@ void mld_tick(struct worker *w)
 	for (unsigned int i = 0; i < w->dp->nb_ports; i++)
 		port_tick(w, (uint8_t)i);
 }
+
+uint64_t mld_next_ms(const struct worker *w)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned int i = 0; i < w->dp->nb_ports; i++) {
+		const struct mld *r = &w->mld[i];
+
+		if (w->id == 0 &&
+			__atomic_load_n(&w->dp->port[i].announce, __ATOMIC_ACQUIRE) != r->seen)
+			return w->now_ms;
+		if (r->left > 0)
+			next = RTE_MIN(next, r->at_ms);
+	}
+	return next;
+}

@@ -23,3 +23,5 @@ struct mld {
 bool mld_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 // Sends what is due. Once a millisecond at most.
 void mld_tick(struct worker *w);
+// When mld_tick has something to do next, as things are now; UINT64_MAX: never.
+uint64_t mld_next_ms(const struct worker *w);

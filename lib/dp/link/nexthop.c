@@ -165,6 +165,11 @@ void nexthop_tick(struct worker *w)
 		host_ask(w, &due.ask[i]);
 }
 
+uint64_t nexthop_next_ms(const struct worker *w)
+{
+	return w->renounces ? w->now_ms : RTE_MIN(w->gateways_ms, neigh_next_ms(w->neigh));
+}
+
 void nexthop_drain(struct worker *w)
 {
 	struct neigh_due due;

@@ -32,6 +32,8 @@ void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t n
 bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
 // Ages, asks, gives up; keeps the gateways known. Once a millisecond at most.
 void nexthop_tick(struct worker *w);
+// When nexthop_tick has something to do next, as things are now.
+uint64_t nexthop_next_ms(const struct worker *w);
 // The routes have changed: within milliseconds every line finds its ways anew.
 void nexthop_change(struct worker *w);
 // Drops what is held; the worker is no longer running.

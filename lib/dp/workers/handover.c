@@ -64,6 +64,7 @@ static void flush_one(struct worker *w, unsigned int to)
 		return;
 	n = rte_ring_sp_enqueue_burst(w->out[to], (void **)o->m, o->n, NULL);
 	w->live.handed_out += n;
+	w->kicks |= UINT64_C(1) << to & w->dp->waiters;
 	for (unsigned int i = n; i < o->n; i++)
 		worker_drop(w, o->m[i], DP_DROP_HANDOVER_FULL);
 	o->n = 0;

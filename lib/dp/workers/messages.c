@@ -22,8 +22,10 @@ static struct rte_mbuf *make(struct worker *w, enum mbuf_meta_kind kind)
 // Frees the message when there is no room.
 static bool send(struct worker *w, unsigned int to, struct rte_mbuf *m)
 {
-	if (rte_ring_sp_enqueue(w->out[to], m) == 0)
+	if (rte_ring_sp_enqueue(w->out[to], m) == 0) {
+		w->kicks |= UINT64_C(1) << to & w->dp->waiters;
 		return true;
+	}
 	rte_pktmbuf_free(m);
 	return false;
 }

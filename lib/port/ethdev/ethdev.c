@@ -15,6 +15,7 @@
 #include "ethdev/iface.h"
 #include "ethdev/rss.h"
 #include "ethdev/uso.h"
+#include "ethdev/wake.h"
 #include "host/kernel_host.h"
 #include "port_log.h"
 #include "request.h"
@@ -81,6 +82,7 @@ static void ethdev_close(struct port *p)
 	int rc;
 
 	ethdev_stop(p);
+	port_wake_close(e);
 	port_kernel_host_close(p);
 	rc = rte_eth_dev_close(p->dpdk_id);
 	if (rc != 0)
@@ -101,8 +103,13 @@ static bool ethdev_link(struct port *p)
 	const struct ethdev *e = of(p);
 	struct rte_eth_link link;
 
-	if (e->control >= 0)
-		return port_iface_running(e);
+	if (e->control >= 0) {
+		const bool up = port_iface_running(e);
+
+		if (up) // whatever its interface has been through
+			port_wake_settle(e);
+		return up;
+	}
 	return rte_eth_link_get_nowait(p->dpdk_id, &link) == 0 &&
 		link.link_status == RTE_ETH_LINK_UP;
 }
@@ -164,6 +171,7 @@ static const struct port_ops ethdev_ops = {
 	.counters = ethdev_counters,
 	.flow_create = port_flow_create,
 	.flow_destroy = port_flow_destroy,
+	.wake_fd = port_wake_fd,
 	.host = port_kernel_host_start,
 	.reroute = port_kernel_host_reroute,
 };
@@ -180,6 +188,7 @@ static const struct port_ops bond_ops = {
 	.flow_create = port_flow_create,
 	.flow_destroy = port_flow_destroy,
 	.tick = bond_tick,
+	.wake_fd = port_wake_bond_fd,
 	.members = bond_members,
 };
 

@@ -18,6 +18,7 @@ struct ethdev {
 	int control; // socket to ask the kernel about the interface behind it; -1 = none
 	uint64_t received_before; // frames received before this port (af_packet); any thread
 	uint64_t cut_lost; // datagrams of cut super-frames that found no room; written by workers
+	int *wake; // of a bond, by queue (wake.h); -1 = none; NULL = nobody has asked
 	bool started;
 	bool cuts; // configured to take super-frames
 };

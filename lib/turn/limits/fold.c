@@ -194,6 +194,11 @@ bool fold_expire(struct fold *f, uint64_t now_ms)
 	return f->oldest != NONE && is_over(&f->entry[f->oldest], now_ms);
 }
 
+uint64_t fold_next_ms(const struct fold *f)
+{
+	return f->oldest != NONE ? f->entry[f->oldest].since_ms + FOLD_MS : UINT64_MAX;
+}
+
 void fold_flush(struct fold *f)
 {
 	while (f->oldest != NONE)

@@ -38,5 +38,7 @@ bool fold_again(struct fold *f, uint64_t attempt, bool proved, uint64_t now_ms);
 void fold_refused(struct fold *f, const struct turn_event *e);
 // Ends what is older than FOLD_MS, a few entries a call. True when more is due.
 bool fold_expire(struct fold *f, uint64_t now_ms);
+// When fold_expire has something to end next; UINT64_MAX: never, as it is now.
+uint64_t fold_next_ms(const struct fold *f);
 // Ends all, and tells what was counted.
 void fold_flush(struct fold *f);

@@ -258,6 +258,36 @@ static void test_property(void **state)
 	}
 }
 
+// Nothing fires before wheel_next_ms, whatever is armed; and who calls wheel_expire only at these
+// times has each timer fire as soon as who calls it all the time.
+static void test_next(void **state)
+{
+	struct test_rand r = test_rand_start("wheel_next");
+	uint64_t now = 5000, when[32];
+	uint32_t id;
+
+	wheel_init(&wheel, nodes, 32, now);
+	assert_int_equal(wheel_next_ms(&wheel), UINT64_MAX);
+	for (unsigned int i = 0; i < 2000; i++) {
+		id = test_rand_below(&r, 32);
+		when[id] =
+			now + test_rand_below(&r, 1u << test_rand_below(&r, 31)); // up to 12 days
+		wheel_set(&wheel, id, when[id]);
+		assert_true(wheel_next_ms(&wheel) <= (when[id] + 15) / 16 * 16);
+		if (wheel_next_ms(&wheel) > now) {
+			now = wheel_next_ms(&wheel) - 1;
+			assert_true(silent(now));
+		}
+		for (unsigned int n = 0; n < 8 && wheel_next_ms(&wheel) != UINT64_MAX; n++) {
+			if (wheel_next_ms(&wheel) > now)
+				now = wheel_next_ms(&wheel);
+			while (wheel_expire(&wheel, now, &id, 1) == 1)
+				assert_in_range(now, when[id], when[id] + WHEEL_TICK_MS + 1);
+			assert_false(wheel_behind(&wheel, now));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_long_gaps),
 		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_property),
+		cmocka_unit_test(test_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

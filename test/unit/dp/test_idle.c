@@ -22,6 +22,7 @@ struct sim {
 	uint64_t asleep, sleeps, longest; // time, number, the longest one asked for
 	uint64_t latest; // the longest that a datagram waited
 	uint64_t cost; // CPU time of a sleep; 0: as on iron, and not measured
+	uint64_t waits;
 };
 
 static struct sim start(uint32_t sleep_max_us)
@@ -37,7 +38,7 @@ static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int tog
 {
 	const uint64_t end = s->now + length;
 
-	s->asleep = s->sleeps = s->longest = s->latest = 0;
+	s->asleep = s->sleeps = s->longest = s->latest = s->waits = 0;
 	s->next = s->now + every;
 	while (s->now < end) {
 		const uint64_t begin = s->now;
@@ -50,6 +51,14 @@ static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int tog
 		}
 		sleep = idle_after(&s->idle, begin, n > 0, n);
 		assert_true(n == 0 || sleep == 0);
+		if (sleep == IDLE_WAIT) { // until the next one
+			assert_true(s->idle.wakes);
+			s->waits++;
+			s->now = s->next + (s->cost > 0 ? s->cost : WAKE);
+			if (idle_measures(&s->idle) && s->cost > 0)
+				idle_learn(&s->idle, s->cost);
+			continue;
+		}
 		s->now += ROUND + sleep + (sleep > 0 ? s->cost > 0 ? s->cost : WAKE : 0);
 		if (sleep > 0 && idle_measures(&s->idle) && s->cost > 0)
 			idle_learn(&s->idle, s->cost);
@@ -361,6 +370,111 @@ static void test_cost_saving(void **state)
 	}
 }
 
+static struct sim woken(uint32_t sleep_max_us, bool saving, uint64_t cost)
+{
+	struct sim s = start(sleep_max_us);
+
+	s.idle.wakes = true;
+	s.idle.saving = saving;
+	s.cost = cost;
+	return s;
+}
+
+// Where ports wake and few come, each datagram is a wait: nothing is late, whatever a sleep costs.
+static void test_woken(void **state)
+{
+	const uint64_t every[] = {40, 70, 100, 333, 1000, 20000}, cost[] = {0, 24 * US, 30 * US};
+	const uint32_t longest[] = {0, 50, 1000};
+
+	for (unsigned int k = 0; k < 9; k++) {
+		for (unsigned int i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+			struct sim s = woken(longest[k / 3], false, cost[k % 3]);
+			const uint64_t late = s.cost > 0 ? s.cost : (uint64_t)WAKE;
+
+			run(&s, SECOND / 10, every[i] * US, 1);
+			run(&s, SECOND, every[i] * US, 1);
+			assert_int_equal(s.sleeps, 0);
+			assert_in_range(s.latest, 0, late + ROUND);
+			assert_in_range(s.waits, 900000 / every[i] - 2, 1000000 / every[i] + 2);
+		}
+	}
+}
+
+// In a silence it waits; it asks for no sleep.
+static void test_woken_silence(void **state)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		struct sim s = woken(0, i == 1, 24 * US);
+
+		run(&s, SECOND, 2 * (uint64_t)SECOND, 1);
+		assert_in_range(s.sleeps, 0, 1); // it knows nothing yet
+		assert_int_equal(s.waits, 1);
+		assert_in_range(idle_sleep(&s.idle), 50 * US, 250 * US); // if it cannot wait
+	}
+}
+
+// Where many come it polls, or sleeps for what is worth it: as if nobody woke it.
+static void test_woken_flood(void **state)
+{
+	const uint64_t every[] = {1, 2, 3, 8, 12};
+
+	for (unsigned int i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+		struct sim s = woken(0, false, 24 * US), plain = start(0);
+
+		plain.cost = 24 * US;
+		run(&s, SECOND / 10, 1000 * US, 1); // it has learned what a sleep costs
+		run(&plain, SECOND / 10, 1000 * US, 1);
+		run(&s, SECOND / 10, every[i] * US, 1);
+		run(&plain, SECOND / 10, every[i] * US, 1);
+		run(&s, SECOND, every[i] * US, 1);
+		run(&plain, SECOND, every[i] * US, 1);
+		assert_in_range(s.waits, 0, 20);
+		assert_in_range(s.sleeps, plain.sleeps * 98 / 100, plain.sleeps * 102 / 100);
+		assert_in_range(s.latest, 0, (IDLE_COSTLY_US + 1) * US + s.cost);
+	}
+}
+
+// At the end of a stream one sleep is in vain, or the rest of its polling, and then it waits.
+static void test_woken_end_of_stream(void **state)
+{
+	const uint64_t every[] = {2, 10};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct sim s = woken(0, i == 1, 24 * US);
+
+		run(&s, SECOND / 10, every[i] * US, 1);
+		run(&s, SECOND, 2 * (uint64_t)SECOND, 1);
+		assert_in_range(s.sleeps, 0, 2);
+		assert_int_equal(s.waits, 1);
+	}
+}
+
+// One that saves lets some gather, for no longer than told: 500 us where nothing is said, and no
+// more than 64 of them.
+static void test_woken_saving(void **state)
+{
+	static const struct {
+		uint32_t told, every, sleep;
+	} t[] = {{0, 5, 320}, {0, 20, 500}, {0, 100, 500}, {0, 200, 500}, {0, 400, 0}, {0, 5000, 0},
+		{1000, 5, 1000}, {1000, 400, 1000}, {1000, 800, 0}, {200, 50, 200}, {200, 180, 0}};
+
+	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct sim s = woken(t[i].told, true, 24 * US);
+
+		run(&s, SECOND / 10, t[i].every * US, 1);
+		run(&s, SECOND, t[i].every * US, 1);
+		if (t[i].sleep == 0) {
+			assert_in_range(s.sleeps, 0, 20); // before it knows
+			assert_in_range(s.latest, 0, s.longest + s.cost + ROUND);
+			continue;
+		}
+		assert_in_range(s.asleep / s.sleeps, t[i].sleep * US * 95 / 100,
+			t[i].sleep * US * 105 / 100);
+		assert_in_range(s.waits, 0, 20);
+		assert_in_range(s.latest, 0, s.longest + s.cost + ROUND);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +495,11 @@ int main(void)
 		cmocka_unit_test(test_cost_share),
 		cmocka_unit_test(test_cost_flood),
 		cmocka_unit_test(test_cost_saving),
+		cmocka_unit_test(test_woken),
+		cmocka_unit_test(test_woken_silence),
+		cmocka_unit_test(test_woken_flood),
+		cmocka_unit_test(test_woken_end_of_stream),
+		cmocka_unit_test(test_woken_saving),
 	};
 
 	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_mempool.h>
 
@@ -16,6 +18,9 @@
 
 #define FIFO_LEN 4096
 
+enum softport_wake softport_wake;
+
+// One thread puts, one takes.
 struct fifo {
 	struct rte_mbuf *m[FIFO_LEN];
 	uint32_t head, tail;
@@ -33,6 +38,9 @@ struct softport {
 	uint32_t used; // members of a bond that carry packets, as bits
 	uint64_t ticks;
 	bool started, up;
+	enum softport_wake wake;
+	int event[PORT_QUEUES_MAX];
+	bool armed[PORT_QUEUES_MAX];
 };
 
 static void fifo_put(struct fifo *f, struct rte_mbuf *m)
@@ -41,12 +49,18 @@ static void fifo_put(struct fifo *f, struct rte_mbuf *m)
 		fprintf(stderr, "softport: queue full\n");
 		abort();
 	}
-	f->m[f->tail++ % FIFO_LEN] = m;
+	f->m[f->tail % FIFO_LEN] = m;
+	__atomic_store_n(&f->tail, f->tail + 1, __ATOMIC_RELEASE);
+}
+
+static bool fifo_is_empty(const struct fifo *f)
+{
+	return f->head == __atomic_load_n(&f->tail, __ATOMIC_ACQUIRE);
 }
 
 static struct rte_mbuf *fifo_take(struct fifo *f)
 {
-	return f->head != f->tail ? f->m[f->head++ % FIFO_LEN] : NULL;
+	return !fifo_is_empty(f) ? f->m[f->head++ % FIFO_LEN] : NULL;
 }
 
 static void fifo_drain(struct fifo *f)
@@ -57,6 +71,22 @@ static void fifo_drain(struct fifo *f)
 		rte_pktmbuf_free(m);
 }
 
+static void tell(const struct softport *s, uint16_t queue)
+{
+	const uint64_t one = 1;
+
+	if (write(s->event[queue], &one, sizeof(one)) < 0)
+		abort();
+}
+
+static void forget(const struct softport *s, uint16_t queue)
+{
+	uint64_t times;
+
+	if (read(s->event[queue], &times, sizeof(times)) < 0 && errno != EAGAIN)
+		abort();
+}
+
 static uint16_t soft_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
 	struct softport *s = p->priv;
@@ -64,7 +94,27 @@ static uint16_t soft_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 
 	while (i < n && (m[i] = fifo_take(&s->in[queue])) != NULL)
 		i++;
+	if (s->wake == SOFTPORT_LEVEL && fifo_is_empty(&s->in[queue])) {
+		forget(s, queue);
+		if (!fifo_is_empty(&s->in[queue]))
+			tell(s, queue); // that one came in between
+	}
 	return i;
+}
+
+static int soft_wake_fd(struct port *p, uint16_t queue)
+{
+	return ((struct softport *)p->priv)->event[queue];
+}
+
+static int soft_wake_arm(struct port *p, uint16_t queue, bool on)
+{
+	struct softport *s = p->priv;
+
+	if (on)
+		forget(s, queue);
+	__atomic_store_n(&s->armed[queue], on, __ATOMIC_SEQ_CST);
+	return 0;
 }
 
 static void put_copy(void *port, const uint8_t *frame, size_t len)
@@ -180,6 +230,8 @@ static void soft_close(struct port *p)
 	for (unsigned int q = 0; q < PORT_QUEUES_MAX; q++)
 		fifo_drain(&s->in[q]);
 	fifo_drain(&s->out);
+	for (unsigned int q = 0; s->wake != SOFTPORT_SILENT && q < s->port.nb_rxq; q++)
+		close(s->event[q]);
 	free(s);
 }
 
@@ -221,6 +273,30 @@ static const struct port_ops ops = {
 	.host = soft_host,
 };
 
+static const struct port_ops wake_ops[] = {
+	[SOFTPORT_LEVEL] = {.kind = "soft",
+		.rx = soft_rx,
+		.tx = soft_tx,
+		.start = soft_start,
+		.stop = soft_stop,
+		.close = soft_close,
+		.link = soft_link,
+		.counters = soft_counters,
+		.host = soft_host,
+		.wake_fd = soft_wake_fd},
+	[SOFTPORT_INTERRUPT] = {.kind = "soft",
+		.rx = soft_rx,
+		.tx = soft_tx,
+		.start = soft_start,
+		.stop = soft_stop,
+		.close = soft_close,
+		.link = soft_link,
+		.counters = soft_counters,
+		.host = soft_host,
+		.wake_fd = soft_wake_fd,
+		.wake_arm = soft_wake_arm},
+};
+
 static const struct port_ops bond_ops = {
 	.kind = "soft",
 	.rx = soft_rx,
@@ -252,6 +328,17 @@ static void rss_fill(struct port *p, const uint8_t *given)
 		p->reta[i] = i % p->nb_rxq;
 }
 
+static void wakes(struct softport *s)
+{
+	s->wake = softport_wake;
+	s->port.ops = &wake_ops[s->wake];
+	for (unsigned int q = 0; q < s->port.nb_rxq; q++) {
+		s->event[q] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (s->event[q] < 0)
+			abort();
+	}
+}
+
 struct port *softport_open(const struct port_config *c, char *error, size_t len)
 {
 	struct softport *s = calloc(1, sizeof(*s));
@@ -278,12 +365,21 @@ struct port *softport_open(const struct port_config *c, char *error, size_t len)
 		.dpdk_id = RTE_MAX_ETHPORTS};
 	if (strcmp(rss, "rss") == 0)
 		rss_fill(&s->port, c->rss_key);
+	if (softport_wake != SOFTPORT_SILENT)
+		wakes(s);
 	return &s->port;
 }
 
 void softport_put_mbuf(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
-	fifo_put(&((struct softport *)p->priv)->in[queue], m);
+	struct softport *s = p->priv;
+
+	fifo_put(&s->in[queue], m);
+	if (s->wake == SOFTPORT_LEVEL)
+		tell(s, queue);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (s->wake == SOFTPORT_INTERRUPT && __atomic_load_n(&s->armed[queue], __ATOMIC_SEQ_CST))
+		tell(s, queue);
 }
 
 struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len)

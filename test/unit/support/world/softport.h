@@ -6,6 +6,15 @@
 
 #include "port.h"
 
+// How the ports that are opened from now on wake their workers. Then one thread may put frames
+// while a worker runs.
+enum softport_wake {
+	SOFTPORT_SILENT, // not at all, as at first
+	SOFTPORT_LEVEL, // a descriptor that is readable while a frame waits
+	SOFTPORT_INTERRUPT, // one that has to be armed, and tells of frames that come from then on
+};
+extern enum softport_wake softport_wake;
+
 // A dp_port_opener. The port's MAC ends in the last character of its name.
 struct port *softport_open(const struct port_config *c, char *error, size_t len);
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of a worker have to do by time comes together in its tick, and here: each part
+// says when its tick has something to do next. One that does not know says now, which is a
+// millisecond from the last tick.
+#include "workers/due.h"
+
+#include <rte_common.h>
+
+#include "clients/sessions.h"
+#include "datapath.h"
+#include "ip/fragments.h"
+#include "link/host.h"
+#include "link/mld.h"
+#include "link/nexthop.h"
+#include "port.h"
+#include "turn_shard.h"
+#include "worker.h"
+
+static uint64_t longest_ms(const struct dp *d)
+{
+	for (unsigned int i = 0; i < d->nb_ports; i++)
+		if (d->port[i].port->ops->tick != NULL)
+			return DUE_PORTS_MS;
+	return DUE_MS;
+}
+
+uint64_t due_next_ms(const struct worker *w)
+{
+	uint64_t next = w->now_ms + longest_ms(w->dp);
+
+	if (w->nb_notes > 0) // a ring was full
+		next = w->now_ms;
+	next = RTE_MIN(next, turn_shard_next_ms(w->shard));
+	next = RTE_MIN(next, nexthop_next_ms(w));
+	next = RTE_MIN(next, mld_next_ms(w));
+	next = RTE_MIN(next, fragments_next_ms(w));
+	next = RTE_MIN(next, sessions_next_ms(w));
+	if (w->id == 0)
+		next = RTE_MIN(next, host_announce_next_ms(w));
+	return RTE_MAX(next, w->ticked_ms + 1);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the sockets of af_packet. No function of DPDK tells them. The driver's receive queue, to
+// which the table of fast calls of a port leads, begins with its socket (22.11 to 24.11). That is
+// not taken on trust: a number found there counts only if the kernel says that it is a packet
+// socket of this process, bound to the port's interface. Where it is anything else the port cannot
+// wake.
+#include "ethdev/wake.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if_packet.h>
+
+#include "ethdev/bond.h"
+#include "ethdev/ethdev.h"
+
+static bool is_socket_on(int fd, unsigned int interface)
+{
+	struct sockaddr_ll at = {0};
+	socklen_t len = sizeof(int), at_len = sizeof(at);
+	int domain;
+
+	return fd > STDERR_FILENO && getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+		domain == AF_PACKET && getsockname(fd, (struct sockaddr *)&at, &at_len) == 0 &&
+		at.sll_ifindex == (int)interface;
+}
+
+static int socket_of(uint16_t id, uint16_t queue)
+{
+	struct rte_eth_dev_info info;
+	const int *rxq;
+
+	if (rte_eth_dev_info_get(id, &info) != 0 || queue >= info.nb_rx_queues ||
+		strcmp(info.driver_name, "net_af_packet") != 0)
+		return -1;
+	rxq = rte_eth_fp_ops[id].rxq.data != NULL ? rte_eth_fp_ops[id].rxq.data[queue] : NULL;
+	return rxq != NULL && is_socket_on(*rxq, info.if_index) ? *rxq : -1;
+}
+
+int port_wake_fd(struct port *p, uint16_t queue)
+{
+	return socket_of(p->dpdk_id, queue);
+}
+
+static bool add_members(const struct bond *b, int epoll, uint16_t queue)
+{
+	for (unsigned int i = 0; i < port_bond_size(b); i++) {
+		struct epoll_event e = {.events = EPOLLIN};
+		const int fd = socket_of(port_bond_member_id(b, i), queue);
+
+		if (fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) != 0)
+			return false;
+	}
+	return true;
+}
+
+int port_wake_bond_fd(struct port *p, uint16_t queue)
+{
+	struct ethdev *e = p->priv;
+
+	if (queue >= p->nb_rxq)
+		return -1;
+	if (e->wake == NULL) {
+		e->wake = calloc(p->nb_rxq, sizeof(*e->wake));
+		for (unsigned int i = 0; e->wake != NULL && i < p->nb_rxq; i++)
+			e->wake[i] = -1;
+	}
+	if (e->wake == NULL || e->wake[queue] >= 0)
+		return e->wake != NULL ? e->wake[queue] : -1;
+	e->wake[queue] = epoll_create1(EPOLL_CLOEXEC);
+	if (e->wake[queue] >= 0 && !add_members(e->bond, e->wake[queue], queue)) {
+		close(e->wake[queue]);
+		e->wake[queue] = -1;
+	}
+	return e->wake[queue];
+}
+
+void port_wake_close(struct ethdev *e)
+{
+	for (unsigned int i = 0; e->wake != NULL && i < e->port.nb_rxq; i++)
+		if (e->wake[i] >= 0)
+			close(e->wake[i]);
+	free(e->wake);
+	e->wake = NULL;
+}
+
+static void settle(uint16_t id, uint16_t nb)
+{
+	for (uint16_t q = 0; q < nb; q++) {
+		const int fd = socket_of(id, q);
+		socklen_t len = sizeof(int);
+		int error;
+
+		if (fd < 0)
+			return;
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len); // reading it clears it
+	}
+}
+
+void port_wake_settle(const struct ethdev *e)
+{
+	for (unsigned int i = 0; e->bond != NULL && i < port_bond_size(e->bond); i++)
+		settle(port_bond_member_id(e->bond, i), e->port.nb_rxq);
+	if (e->bond == NULL)
+		settle(e->port.dpdk_id, e->port.nb_rxq);
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# alone: it measures times
+"""Workers that wait are woken by each datagram that comes, and take next to nothing of a CPU while
+nothing does.
+
+A wake that is lost shows as a datagram that waits for the next thing that is due by time, up to 100
+ms. One that comes at any time of a wait would wait for 50 ms on average, and most of them for more
+than 20. A machine that is busy with others delays some, too. How much is seen by datagrams in
+between that a thread on the workers' CPUs echoes without the server. Where even these are late, the
+times say nothing, and what has ended the waits has to: the server counts that.
+"""
+
+import os
+import random
+import statistics
+import time
+
+import lab as labs
+from lab import CLIENT4, PEER4
+from turnlib import SUCCESS
+
+LATE = 0.02 * labs.SLOW  # seconds
+ROUNDS = 60 if labs.LONG else 12
+CLIENTS = 3
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu(pid):
+    """Seconds of CPU time of a process, its kernel part included."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def woken(server):
+    """Counters of all workers' waits."""
+    sums = {}
+    for number in server.telemetry.ask("/slipring/workers"):
+        answer = server.telemetry.ask(f"/slipring/worker,{number}")
+        for name in ("waits", "woken_by_port", "woken_by_kick", "woken_by_time"):
+            sums[name] = sums.get(name, 0) + answer[name]
+    return sums
+
+
+def relayed(client, payload):
+    client.send_channel(0x4001, payload)
+    item = client.wait("channel", timeout=30)
+    assert item == ("channel", 0x4001, payload), item
+
+
+def direct(sock, address, payload):
+    sock.sendto(payload, address)
+    sock.settimeout(30)
+    assert sock.recv(2000) == payload
+
+
+class PinnedEcho(labs.EchoPeer):
+    """An echo that has to run where a worker does."""
+
+    def __init__(self, sock, cpus):
+        self.cpus = cpus
+        super().__init__(sock)
+
+    def loop(self):
+        os.sched_setaffinity(0, self.cpus)  # of this thread
+        super().loop()
+
+
+def cpus_of_workers(server):
+    """The CPUs of each worker."""
+    for thread in sorted(os.listdir(f"/proc/{server.process.pid}/task")):
+        with open(f"/proc/{server.process.pid}/task/{thread}/comm") as comm:
+            if "worker" in comm.read():
+                yield os.sched_getaffinity(int(thread))
+
+
+def timed(rng, function, *args):
+    """Seconds that a datagram takes to the peer and back, after a silence of 1 to 200 ms."""
+    time.sleep(rng.uniform(0.001, 0.2))
+    payload = rng.randbytes(100)
+    begin = time.monotonic()
+    function(*args, payload)
+    return time.monotonic() - begin
+
+
+def connected(lab, echo):
+    """A client with a channel to the echo."""
+    client = lab.client()
+    assert client.allocate().cls == SUCCESS
+    assert client.bind(0x4001, echo.address).cls == SUCCESS
+    return client
+
+
+def text(times):
+    return (f"median {statistics.median(times) * 1e6:.0f} us, longest {max(times) * 1e3:.1f} ms, "
+            f"{sum(t > LATE for t in times)} late")  # fmt: skip
+
+
+def check(lab, name, config):
+    rng = random.Random(7)
+    server, echo = lab.server(config), lab.echo(PEER4)
+    # of several clients, some are another worker's than the one that their datagrams come in on
+    clients = [connected(lab, echo) for _ in range(CLIENTS)]
+    pinned = [PinnedEcho(lab.peer.udp(PEER4), cpus) for cpus in cpus_of_workers(server)]
+    plain = lab.cli.udp(CLIENT4)
+    before = woken(server)
+    times, without = [], []
+    for _ in range(ROUNDS):
+        times += [timed(rng, relayed, client) for client in clients]
+        without += [timed(rng, direct, plain, other.address) for other in pinned]
+    after = {key: value - before[key] for key, value in woken(server).items()}
+    nb = len(times)
+    print(f"{name}: {nb} relayed: {text(times)}; without the server: {text(without)}; {after}")
+    # each comes in twice; on a busy machine a worker may be woken by time just then
+    assert after["woken_by_port"] >= nb // 2, after
+    if sum(t > LATE for t in without) <= len(without) // 20:
+        assert statistics.median(times) < LATE / 2, sorted(times)
+        assert sum(t > LATE for t in times) <= nb // 6, sorted(times)
+    else:
+        print("this machine is busy with others: the times are not judged")
+    for end in (*clients, *pinned, plain, echo):
+        end.close()
+    return server
+
+
+def idle_box(server):
+    """The CPU time that a box takes where nothing comes."""
+    length = 10 if labs.LONG else 3
+    begin, before, waits = time.monotonic(), cpu(server.process.pid), woken(server)
+    time.sleep(length)
+    took = time.monotonic() - begin
+    share = (cpu(server.process.pid) - before) / took
+    made = (woken(server)["waits"] - waits["waits"]) / took
+    print(f"idle: {share:.2%} of a CPU, {made:.0f} waits a second")
+    assert share < 0.03 or labs.SANITIZED, share
+    assert made < 200, made
+
+
+def main(lab):
+    labs.need_own_server()
+    for idle in ("adaptive", "saving"):
+        server = check(lab, idle, {"workers": {"count": 2, "idle": idle}})
+        idle_box(server)
+        server.finish()
+
+
+if __name__ == "__main__":
+    for port in ("vtap", "af_packet"):
+        print(port)
+        labs.run(main, port=port)
