@@ -332,15 +332,35 @@ struct tls_ctx {
 	struct conf_report *report;
 };
 
-static void say_tls(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
+// Where the file has a key of tls.
+static const void *tls_field(
+	const struct conf *c, const struct stream_tls *tls, enum stream_tls_key key)
+{
+	const void *const fields[] = {[STREAM_TLS_CERTIFICATE] = &c->tls.certificate,
+		[STREAM_TLS_KEY] = &c->tls.key,
+		[STREAM_TLS_CHAIN] = &c->tls.chain,
+		[STREAM_TLS_CIPHERS] = &c->tls.ciphers};
+
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
+		const struct turn_listener_tls *own = &c->turn.listeners[i].tls;
+
+		if (own->certificate != tls->certificate)
+			continue;
+		if (key == STREAM_TLS_CERTIFICATE)
+			return &own->certificate;
+		if (key == STREAM_TLS_KEY)
+			return &own->key;
+	}
+	return fields[key];
+}
+
+static void say_tls(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
+	const char *reason)
 {
 	const struct tls_ctx *x = ctx;
-	const struct conf_tls *t = &x->conf->tls;
-	const void *const fields[] = {[STREAM_TLS_CERTIFICATE] = &t->certificate,
-		[STREAM_TLS_KEY] = &t->key,
-		[STREAM_TLS_CHAIN] = &t->chain,
-		[STREAM_TLS_CIPHERS] = &t->ciphers};
-	const struct conf_at at = {x->conf, fields[key], 0, stream_review_key_name(key)};
+	char name[STREAM_REVIEW_NAME_LEN];
+	const struct conf_at at = {
+		x->conf, tls_field(x->conf, tls, key), 0, stream_review_key_name(tls, key, name)};
 
 	conf_tell(x->report, fatal ? CONF_ERROR : CONF_WARNING, at, "%s", reason);
 }
@@ -349,10 +369,10 @@ void check_tls(const struct conf *c, struct conf_report *r)
 {
 	struct tls_ctx ctx = {c, r};
 	const struct stream_review to = {.now = time(NULL), .say = say_tls, .ctx = &ctx};
-	const struct stream_tls tls = dp_tls(c);
+	struct stream_identities all;
 
-	if (conf_wants_tls(c))
-		stream_review_tls(&tls, &to);
+	dp_identities(c, &all);
+	stream_review_all(&all, &to);
 }
 
 void check_all(const struct conf *c, bool lcores, struct conf_report *r)

@@ -59,6 +59,23 @@ static void check_file(
 			w->name, path);
 }
 
+// Certificates and keys, of all listeners and of one.
+static void check_certificates(const struct who *w, const struct conf *c, struct conf_report *r)
+{
+	check_file(w, c->tls.certificate, AT(c, tls.certificate, "tls.certificate"), r);
+	check_file(w, c->tls.key, AT(c, tls.key, "tls.key"), r);
+	check_file(w, c->tls.chain, AT(c, tls.chain, "tls.chain"), r);
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
+		const struct turn_listener *l = &c->turn.listeners[i];
+
+		if (i > 0 && l->entry == l[-1].entry)
+			continue; // another address of the same entry
+		check_file(w, l->tls.certificate,
+			(struct conf_at){c, &l->tls.certificate, 0, "listeners"}, r);
+		check_file(w, l->tls.key, (struct conf_at){c, &l->tls.key, 0, "listeners"}, r);
+	}
+}
+
 // Whether a user may make and remove files where a file is, if that directory is there.
 static bool may_change(const struct who *w, const char *file, char dir[PATH_MAX])
 {
@@ -115,9 +132,7 @@ void check_user(const struct conf *c, struct conf_report *r)
 		check_file(&who, c->included[i], AT(c, include, "include"), r);
 	for (uint32_t i = 0; i < c->nb_secret_files; i++)
 		check_file(&who, c->secret_files[i], (struct conf_at){.conf = c, .key = "auth"}, r);
-	check_file(&who, c->tls.certificate, AT(c, tls.certificate, "tls.certificate"), r);
-	check_file(&who, c->tls.key, AT(c, tls.key, "tls.key"), r);
-	check_file(&who, c->tls.chain, AT(c, tls.chain, "tls.chain"), r);
+	check_certificates(&who, c, r);
 	check_records(&who, c, r);
 	check_crash(&who, c, r);
 }

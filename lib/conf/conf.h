@@ -157,6 +157,8 @@ struct conf_tls {
 	char *certificate, *key; // NULL = none
 	char *chain; // NULL = the certificate file holds the whole chain
 	char *ciphers; // NULL = ECDHE with an AEAD cipher
+	char **alpn; // names that clients may ask for; none: what they offer is not looked at
+	uint32_t nb_alpn;
 	enum conf_tls_version min_version;
 };
 

@@ -29,6 +29,16 @@ static const struct conf_key rows[] = {
 	"0. A number, 46 (EF) or 34 (AF41) for media: all has this one, answers and handshakes "
 	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
 	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
+{"listeners[].tls", CONF_SECTION, .help = "For one listener with `transport: tls`, `auto` or "
+	"`dtls`; what is not said here is as in `tls`. A session that began on a listener with "
+	"another certificate or ALPN is not resumed here."},
+{"listeners[].tls.certificate", CONF_TEXT, ONE(turn_listener, tls.certificate), RANGE(1, 4095),
+	.help = "PEM file with the certificate of this listener, and behind it those between it "
+	"and the root: `tls.chain` is of `tls.certificate` alone."},
+{"listeners[].tls.key", CONF_TEXT, ONE(turn_listener, tls.key), RANGE(1, 4095),
+	.help = "PEM file with its private key. Both, or none of the two."},
+{"listeners[].tls.alpn", CONF_TEXTS, MANY(turn_listener, tls.alpn, tls.nb_alpn), RANGE(0, 16),
+	.help = "As `tls.alpn`, which it replaces."},
 
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "
 	"SIGHUP and `slipringctl config reload` read the files again, for connections and "
@@ -36,8 +46,7 @@ static const struct conf_key rows[] = {
 	"`--check`, each start and each "
 	"renewal tell of a certificate that has expired or will in 30 days. Session tickets have "
 	"another key every hour, and from each renewal on; the one of the hour before is still "
-	"taken. ALPN: `stun.turn` and "
-	"`stun.nat-discovery` (RFC 7443)."},
+	"taken."},
 {"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
 	.help = "PEM file with the certificate of the server, and behind it those between it and "
 	"the root. Required where there is TLS."},
@@ -52,6 +61,12 @@ static const struct conf_key rows[] = {
 	"`ECDHE+AESGCM:ECDHE+CHACHA20`, the suites that RFC 9325 recommends; `DEFAULT` is what "
 	"OpenSSL has, with static RSA and CBC. Those of TLS 1.3 are OpenSSL's. Groups are X25519, "
 	"P-256 and P-384."},
+{"tls.alpn", CONF_TEXTS, MANY(conf, tls.alpn, tls.nb_alpn), RANGE(0, 16),
+	.def = "stun.turn, stun.nat-discovery",
+	.help = "Names of protocols that clients may ask for (ALPN, RFC 7301), of up to 255 bytes "
+	"each; the first that a client offers too is taken. A client that offers others alone is "
+	"refused, one that offers none is not. With `[]` what clients offer is not looked at. The "
+	"default has those of RFC 7443."},
 {"tls.min-version", CONF_CHOICE, ONE(conf, tls.min_version),
 	.choices = conf_tls_choices, .def = "1.2",
 	.help = "Lowest version: `1.2` or `1.3`. With `1.3` there can be no `dtls` listener: there "

@@ -363,10 +363,14 @@ struct dp_steering {
 // Any thread. False when there is no such port. The texts live as long as the data path.
 bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_steering *out);
 
+// --- clients/identities.c ------------------------------------------------------------------------
+
+// The certificates and ALPN of the listeners, as lib/stream asks for them; none where nobody needs
+// any. Points into c.
+void dp_identities(const struct conf *c, struct stream_identities *out);
+
 // --- clients/streams.c ---------------------------------------------------------------------------
 
-// The files of the configuration's TLS, as lib/stream asks for them; all NULL where there is none.
-struct stream_tls dp_tls(const struct conf *c);
 // Counters of the threads for TCP and TLS clients. Any thread. False when there are none.
 bool dp_streams(const struct dp *d, struct stream_stats *out);
 // Reads the certificates again, for connections from now on. 0, or -1 with the reason in error, and

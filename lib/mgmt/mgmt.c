@@ -83,10 +83,13 @@ bool mgmt_stop_asked(void)
 	return sigpending(&set) == 0 && (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT));
 }
 
-static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
+static void say_review(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
+	const char *reason)
 {
+	char name[STREAM_REVIEW_NAME_LEN];
+
 	mgmt_log(CONF_AREA_STREAMS, fatal ? LOG_ERR : LOG_WARNING, "%s: %s: %s", (const char *)ctx,
-		stream_review_key_name(key), reason);
+		stream_review_key_name(tls, key, name), reason);
 }
 
 // Reads the certificates again; connections that are open keep the old ones.
@@ -94,14 +97,15 @@ static void renew(struct loop *l, const char *signal)
 {
 	const struct stream_review to = {
 		.now = time(NULL), .say = say_review, .ctx = (void *)(uintptr_t)signal};
-	const struct stream_tls tls = dp_tls(l->conf);
+	struct stream_identities all;
 	char error[CONF_ERROR_LEN];
 
 	if (!conf_wants_tls(l->conf)) {
 		LOG(STREAMS, INFO, "%s: no listener has a certificate to be renewed", signal);
 		return;
 	}
-	stream_review_tls(&tls, &to);
+	dp_identities(l->conf, &all);
+	stream_review_all(&all, &to);
 	if (dp_streams_reload(l->dp, error, sizeof(error)) != 0)
 		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", signal, error);
 	else

@@ -33,7 +33,7 @@ struct mgmt_reload {
 	enum step step; // LOADED is written by the thread
 	bool good; // of what the thread has loaded: the workers can take it
 	bool renews; // certificates are read, whatever the file says
-	bool tls; // its tls has changed
+	bool tls; // its tls, or that of a listener, has changed
 	unsigned int changes, cold;
 	pthread_mutex_t lock; // of what follows
 	bool to_renew; // renews, of the next one
@@ -61,12 +61,19 @@ static void say(void *ctx, enum conf_weight weight, const char *line)
 
 // --- what has changed ----------------------------------------------------------------------------
 
+// Whether a key is of certificates or ALPN: of all listeners, or of one.
+static bool is_tls(const char *key)
+{
+	return strncmp(key, "tls.", 4) == 0 ||
+		(strncmp(key, "listeners[", 10) == 0 && strstr(key, "].tls.") != NULL);
+}
+
 static void tell_cold(void *ctx, const struct conf_change *c)
 {
 	struct mgmt_reload *r = ctx;
 	char why[192];
 
-	r->tls |= strncmp(c->key, "tls.", 4) == 0;
+	r->tls |= is_tls(c->key);
 	if (c->hot)
 		return;
 	snprintf(why, sizeof(why), "%.110s takes a restart, which %s", c->key,
@@ -94,20 +101,24 @@ static void tell_change(void *ctx, const struct conf_change *c)
 
 // --- the thread ----------------------------------------------------------------------------------
 
-static void say_review(void *ctx, enum stream_tls_key key, bool fatal, const char *reason)
+static void say_review(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
+	const char *reason)
 {
-	LOG(STREAMS, WARNING, "reload: %s: %s", stream_review_key_name(key), reason);
+	char name[STREAM_REVIEW_NAME_LEN];
+
+	LOG(STREAMS, WARNING, "reload: %s: %s", stream_review_key_name(tls, key, name), reason);
 }
 
 // Whether certificates are to be read; says what is dubious about them.
 static bool certificates(const struct mgmt_reload *r)
 {
-	const struct stream_tls tls = dp_tls(r->fresh);
+	struct stream_identities all;
 	const struct stream_review to = {.now = time(NULL), .say = say_review};
 
 	if (!conf_wants_tls(r->fresh) || (!r->renews && !r->tls))
 		return false;
-	stream_review_tls(&tls, &to);
+	dp_identities(r->fresh, &all);
+	stream_review_all(&all, &to);
 	return true;
 }
 

@@ -36,7 +36,7 @@ __attribute__((format(printf, 4, 5))) static void tell(
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	r->fatal = r->fatal || fatal;
-	r->to->say(r->to->ctx, key, fatal, text);
+	r->to->say(r->to->ctx, r->tls, key, fatal, text);
 }
 
 // --- files ---------------------------------------------------------------------------------------
@@ -251,10 +251,10 @@ static void check_ciphers(struct review *r)
 static void tell_rest(struct review *r, const char *error)
 {
 	for (unsigned int i = 0; i <= STREAM_TLS_CIPHERS; i++) {
-		const size_t len = strlen(stream_review_key_name(i));
+		char name[STREAM_REVIEW_NAME_LEN];
+		const size_t len = strlen(stream_review_key_name(r->tls, i, name));
 
-		if (strncmp(error, stream_review_key_name(i), len) == 0 &&
-			strncmp(error + len, ": ", 2) == 0) {
+		if (strncmp(error, name, len) == 0 && strncmp(error + len, ": ", 2) == 0) {
 			tell(r, i, true, "%s", error + len + 2);
 			return;
 		}
@@ -262,14 +262,19 @@ static void tell_rest(struct review *r, const char *error)
 	tell(r, STREAM_TLS_CERTIFICATE, true, "%s", error);
 }
 
-const char *stream_review_key_name(enum stream_tls_key key)
+// Ciphers and chain are all listeners' and stand in one place.
+const char *stream_review_key_name(
+	const struct stream_tls *tls, enum stream_tls_key key, char buf[STREAM_REVIEW_NAME_LEN])
 {
-	static const char *const names[] = {[STREAM_TLS_CERTIFICATE] = "tls.certificate",
-		[STREAM_TLS_KEY] = "tls.key",
-		[STREAM_TLS_CHAIN] = "tls.chain",
-		[STREAM_TLS_CIPHERS] = "tls.ciphers"};
+	static const char *const names[] = {[STREAM_TLS_CERTIFICATE] = "certificate",
+		[STREAM_TLS_KEY] = "key",
+		[STREAM_TLS_CHAIN] = "chain",
+		[STREAM_TLS_CIPHERS] = "ciphers"};
+	const bool own = key == STREAM_TLS_CERTIFICATE || key == STREAM_TLS_KEY;
 
-	return names[key];
+	snprintf(buf, STREAM_REVIEW_NAME_LEN, "%s.%s",
+		own && tls->section[0] != '\0' ? tls->section : "tls", names[key]);
+	return buf;
 }
 
 void stream_review_tls(const struct stream_tls *tls, const struct stream_review *to)
@@ -291,4 +296,44 @@ void stream_review_tls(const struct stream_tls *tls, const struct stream_review 
 		tell_rest(&r, error);
 	X509_free(x);
 	EVP_PKEY_free(key);
+}
+
+static bool same_files(const struct stream_tls *a, const struct stream_tls *b)
+{
+	return strcmp(a->certificate, b->certificate) == 0 && strcmp(a->key, b->key) == 0;
+}
+
+// Whom reasons go to, and whether one of them was about the ciphers.
+struct hearing {
+	const struct stream_review *to;
+	bool ciphers;
+};
+
+static void hear(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
+	const char *reason)
+{
+	struct hearing *h = ctx;
+
+	h->ciphers |= key == STREAM_TLS_CIPHERS;
+	h->to->say(h->to->ctx, tls, key, fatal, reason);
+}
+
+void stream_review_all(const struct stream_identities *all, const struct stream_review *to)
+{
+	struct hearing h = {.to = to};
+	const struct stream_review of = {.now = to->now, .say = hear, .ctx = &h};
+
+	for (unsigned int i = 0; i < all->nb; i++) {
+		struct stream_tls tls = all->list[i];
+		bool told = false;
+
+		for (unsigned int k = 0; k < i; k++)
+			told = told || same_files(&all->list[k], &tls);
+		for (unsigned int k = i + 1; k < all->nb; k++)
+			tls.for_dtls |= same_files(&all->list[k], &tls) && all->list[k].for_dtls;
+		if (h.ciphers)
+			tls.ciphers = NULL; // all have the same
+		if (!told)
+			stream_review_tls(&tls, &of);
+	}
 }

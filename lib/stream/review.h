@@ -15,14 +15,22 @@ enum stream_tls_key {
 
 struct stream_review {
 	time_t now;
-	// Gets each reason, which begins with the file's path. fatal: TLS does not start.
-	void (*say)(void *ctx, enum stream_tls_key key, bool fatal, const char *reason);
+	// Gets each reason, which begins with the file's path; tls is the one whose it is. fatal:
+	// TLS does not start.
+	void (*say)(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
+		const char *reason);
 	void *ctx;
 };
+
+#define STREAM_REVIEW_NAME_LEN 40 // bytes of the name of a key, with its NUL
 
 // Tells all that is wrong with the files in tls, which must have certificate and key. Reasons for
 // which stream_tls_check fails are fatal. Reasons that clients or strangers will find (dates,
 // modes) are not.
 void stream_review_tls(const struct stream_tls *tls, const struct stream_review *to);
-// The name of a key in the configuration: "tls.certificate" and so on.
-const char *stream_review_key_name(enum stream_tls_key key);
+// The same for all identities, once for files that several have.
+void stream_review_all(const struct stream_identities *all, const struct stream_review *to);
+// Writes the name of a key of tls in the configuration to buf, which it returns: "tls.certificate",
+// "listeners[1].tls.key".
+const char *stream_review_key_name(
+	const struct stream_tls *tls, enum stream_tls_key key, char buf[STREAM_REVIEW_NAME_LEN]);

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "identity/identities.h"
 #include "thread.h"
-#include "tls_paths.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
 #define SOURCES 8192 // entries in the table of handshake rates
@@ -40,7 +40,9 @@ static int prepare(struct streams *s, char *error, size_t len)
 
 	if (c->nb_listeners > 0 && files_ask(c->connections, error, len) != 0)
 		return -1;
-	if (tls_load_all(c, &s->tls, error, len) != 0)
+	s->identities = identities_load(c->identities, &c->dtls, error, len);
+	c->identities = NULL; // the caller's
+	if (s->identities == NULL)
 		return -1;
 	for (unsigned int i = 0; i < c->threads; i++) {
 		s->thread[i] = thread_create(s, i);
@@ -90,9 +92,7 @@ static struct streams *create(const struct stream_config *c)
 		s->conf.nap_us = NAP_US;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
 	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
-	if (!tls_paths_own(&s->conf.tls) || s->netns == NULL || s->listener == NULL ||
-		rates_make(s) != 0 || caps_make(s) != 0) {
-		tls_paths_free(&s->conf.tls);
+	if (s->netns == NULL || s->listener == NULL || rates_make(s) != 0 || caps_make(s) != 0) {
 		free(s->rates.due_ns);
 		free(s->netns);
 		free(s->listener);
@@ -139,13 +139,11 @@ void stream_stop(struct streams *s)
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		thread_free(s->thread[i]);
-	SSL_CTX_free(s->tls.tls);
-	SSL_CTX_free(s->tls.dtls);
+	identities_free(s->identities);
 	conn_limits_fini(&s->caps);
 	conn_limits_fini(&s->sessions);
 	pthread_mutex_destroy(&s->rates_lock);
 	pthread_mutex_destroy(&s->tls_lock);
-	tls_paths_free(&s->conf.tls);
 	free(s->rates.due_ns);
 	free(s->netns);
 	free(s->listener);

@@ -34,14 +34,27 @@ struct stream_listener {
 	uint8_t tos; // DSCP as it stands in TOS, without ECN
 };
 
-// Paths of PEM files. They are read at the start, and again by stream_tls_reload.
+// What clients of TLS and DTLS meet: an identity, by paths of PEM files, and what is spoken. The
+// files are read at the start, and again by stream_tls_reload.
 struct stream_tls {
-	const char *certificate; // with or without those between it and the root; NULL: no TLS
+	const char *certificate; // with or without those between it and the root
 	const char *key;
 	const char *chain; // NULL, or a file with more certificates of the chain
 	const char *ciphers; // for TLS 1.2, in OpenSSL's words; NULL: ECDHE with an AEAD
+	const char *const *alpn; // nb_alpn names, of 1 to 255 bytes; the first that a client has
+	unsigned int nb_alpn; // 0: what clients offer is not looked at
 	bool only_13; // no version before TLS 1.3
-	bool for_dtls; // some listeners use DTLS
+	bool for_tls, for_dtls; // some listeners use TLS, or DTLS
+	char section[24]; // that certificate and key stand in: "listeners[1].tls"; "" is "tls"
+};
+
+#define STREAM_LISTENERS_MAX 255
+
+// The identities of all listeners.
+struct stream_identities {
+	struct stream_tls list[STREAM_LISTENERS_MAX];
+	unsigned int nb;
+	uint8_t of[STREAM_LISTENERS_MAX]; // its place in list, by the workers' number of a listener
 };
 
 // Limits of DTLS clients. sessions 0: there is no DTLS.
@@ -151,6 +164,7 @@ struct stream_message {
 	// On an answer to the client: seconds that its allocation still lives, 0 = it has none.
 	uint32_t lease_s;
 	struct addr source; // HELLO, GONE: the client's address
+	uint8_t listener; // HELLO: the workers' number of the one that it came by
 	struct dtls_session *session; // GONE only
 };
 
@@ -209,7 +223,7 @@ struct stream_config {
 	uint32_t nap_us; // microseconds a message may wait where there are many; NAP_US at least
 	uint32_t queue; // bytes that may wait for a client that does not read
 	uint16_t room; // bytes of the longest message
-	struct stream_tls tls;
+	const struct stream_identities *identities; // NULL: there is neither TLS nor DTLS
 	struct stream_dtls dtls;
 	const struct stream_ops *ops;
 	void *ctx;

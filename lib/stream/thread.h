@@ -20,6 +20,7 @@
 #define STREAM_WORKERS_MAX 64
 
 struct conn;
+struct identities;
 
 struct thread {
 	// Written by any worker, and by the thread itself.
@@ -66,8 +67,8 @@ struct streams {
 	struct conn_limits sessions; // counts DTLS sessions
 	pthread_mutex_t rates_lock; // guards rates
 	struct rates rates; // of TLS handshakes
-	pthread_mutex_t tls_lock; // guards tls
-	struct tls_contexts tls;
+	pthread_mutex_t tls_lock; // guards identities
+	struct identities *identities;
 	bool stop; // written by stream_stop, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;

@@ -8,6 +8,9 @@
 #include "tls.h"
 #include "conn.h"
 #include "dtls/dtls.h"
+#include "identity/alpn.h"
+#include "identity/identities.h"
+#include "review.h"
 #include "tickets.h"
 
 // RFC 9325 4.2: a fresh key exchange and an AEAD. The other ciphers of TLS 1.2 are for clients
@@ -17,30 +20,15 @@
 
 // --- the context ---------------------------------------------------------------------------------
 
-static void fail(char *error, size_t len, const char *key, const char *path)
+static void fail(char *error, size_t len, const char *name, const char *path)
 {
 	const unsigned long e = ERR_peek_error(); // the first: those that follow tell less
 	const char *reason = ERR_reason_error_string(e);
 
-	snprintf(error, len, "tls.%s: %s: %s", key, path,
+	snprintf(error, len, "%s: %s: %s", name, path,
 		ERR_SYSTEM_ERROR(e)      ? strerror((int)ERR_GET_REASON(e))
 			: reason != NULL ? reason
 					 : "cannot be used");
-}
-
-// Chooses among the protocols that a client names (RFC 7443). A client that names protocols, but
-// neither of ours, has come to the wrong server (RFC 7301 3.2).
-static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
-	const unsigned char *in, unsigned int in_len, void *ctx)
-{
-	static const unsigned char ours[] = "\x09stun.turn\x12stun.nat-discovery";
-	unsigned char *chosen;
-
-	if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in, in_len) !=
-		OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_ALERT_FATAL;
-	*out = chosen;
-	return SSL_TLSEXT_ERR_OK;
 }
 
 // Adds every certificate of a file.
@@ -65,8 +53,6 @@ static bool add_chain(SSL_CTX *c, const char *path)
 
 static void settle(SSL_CTX *c)
 {
-	static const unsigned char id[] = "turn";
-
 	// messages tell their length, so an end without close_notify cuts no message short
 	// unnoticed
 	SSL_CTX_set_options(
@@ -78,28 +64,44 @@ static void settle(SSL_CTX *c)
 			SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	// clients keep the tickets by which sessions are resumed; we keep no sessions
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_session_id_context(c, id, sizeof(id) - 1);
 	SSL_CTX_set_num_tickets(c, 1);
-	SSL_CTX_set_alpn_select_cb(c, choose_alpn, NULL);
 }
 
-// Loads the files. Returns the key of the first that fails, with its path in *path, or NULL.
-static const char *load(SSL_CTX *c, const struct stream_tls *tls, const char **path)
+// Names the sessions of a context by what its clients have checked: the certificate and ALPN.
+static bool name_sessions(SSL_CTX *c, const struct stream_tls *tls)
+{
+	unsigned char id[EVP_MAX_MD_SIZE];
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	unsigned int len = 0;
+	bool good = md != NULL && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 &&
+		X509_digest(SSL_CTX_get0_certificate(c), EVP_sha256(), id, &len) == 1 &&
+		EVP_DigestUpdate(md, id, len) == 1;
+
+	for (unsigned int i = 0; good && i < tls->nb_alpn; i++)
+		good = EVP_DigestUpdate(md, tls->alpn[i], strlen(tls->alpn[i]) + 1) == 1;
+	good = good && EVP_DigestFinal_ex(md, id, &len) == 1 &&
+		SSL_CTX_set_session_id_context(c, id, len) == 1;
+	EVP_MD_CTX_free(md);
+	return good;
+}
+
+// Loads the files. Returns the first that fails, with its path in *path, or -1.
+static int load(SSL_CTX *c, const struct stream_tls *tls, const char **path)
 {
 	*path = tls->ciphers != NULL ? tls->ciphers : CIPHERS;
 	if (SSL_CTX_set_cipher_list(c, *path) != 1)
-		return "ciphers";
+		return STREAM_TLS_CIPHERS;
 	*path = tls->certificate;
 	if (SSL_CTX_use_certificate_chain_file(c, tls->certificate) != 1)
-		return "certificate";
+		return STREAM_TLS_CERTIFICATE;
 	*path = tls->chain;
 	if (tls->chain != NULL && !add_chain(c, tls->chain))
-		return "chain";
+		return STREAM_TLS_CHAIN;
 	*path = tls->key;
 	if (SSL_CTX_use_PrivateKey_file(c, tls->key, SSL_FILETYPE_PEM) != 1 ||
 		SSL_CTX_check_private_key(c) != 1)
-		return "key";
-	return NULL;
+		return STREAM_TLS_KEY;
+	return -1;
 }
 
 // Refuses to ask for a key's pass phrase: nobody is there to type it.
@@ -110,7 +112,9 @@ static int no_phrase(char *buf, int size, int writing, void *ctx)
 
 bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 {
-	const char *key, *path;
+	char name[STREAM_REVIEW_NAME_LEN];
+	const char *path;
+	int key;
 
 	ERR_clear_error();
 	SSL_CTX_set_default_passwd_cb(c, no_phrase);
@@ -120,9 +124,12 @@ bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 		return false;
 	}
 	key = load(c, tls, &path);
-	if (key == NULL)
+	if (key < 0 && alpn_use(c, tls) && name_sessions(c, tls))
 		return true;
-	fail(error, len, key, path);
+	if (key < 0)
+		snprintf(error, len, "tls: out of memory");
+	else
+		fail(error, len, stream_review_key_name(tls, (enum stream_tls_key)key, name), path);
 	ERR_clear_error();
 	return false;
 }
@@ -153,44 +160,17 @@ int stream_tls_check(const struct stream_tls *tls, char *error, size_t len)
 	return 0;
 }
 
-static bool wants_tls(const struct stream_config *c)
-{
-	for (unsigned int i = 0; i < c->nb_listeners; i++)
-		if (c->listeners[i].mode != STREAM_PLAIN)
-			return true;
-	return false;
-}
-
-int tls_load_all(const struct stream_config *c, struct tls_contexts *out, char *error, size_t len)
-{
-	*out = (struct tls_contexts){NULL, NULL};
-	if (wants_tls(c)) {
-		out->tls = tls_load(&c->tls, error, len);
-		if (out->tls == NULL)
-			return -1;
-	}
-	if (c->dtls.sessions > 0) {
-		out->dtls = dtls_load(&c->tls, &c->dtls, error, len);
-		if (out->dtls == NULL) {
-			SSL_CTX_free(out->tls);
-			return -1;
-		}
-	}
-	return 0;
-}
-
 int stream_tls_reload(struct streams *s, char *error, size_t len)
 {
-	struct tls_contexts fresh, old;
+	struct identities *old = s->identities;
+	struct identities *fresh = identities_load(identities_from(old), &s->conf.dtls, error, len);
 
-	if (tls_load_all(&s->conf, &fresh, error, len) != 0)
+	if (fresh == NULL)
 		return -1;
 	pthread_mutex_lock(&s->tls_lock);
-	old = s->tls;
-	s->tls = fresh;
+	s->identities = fresh;
 	pthread_mutex_unlock(&s->tls_lock);
-	SSL_CTX_free(old.tls); // connections made with it still hold it
-	SSL_CTX_free(old.dtls);
+	identities_free(old); // connections made with it still hold its contexts
 	return 0;
 }
 
@@ -296,7 +276,7 @@ SSL *tls_open(struct streams *s, struct conn *c)
 	if (b == NULL)
 		return NULL;
 	pthread_mutex_lock(&s->tls_lock);
-	ssl = SSL_new(s->tls.tls);
+	ssl = SSL_new(identities_tls(s->identities, s->listener[c->listener].index));
 	pthread_mutex_unlock(&s->tls_lock);
 	if (ssl == NULL) {
 		BIO_free(b);

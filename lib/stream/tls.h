@@ -17,18 +17,11 @@ struct conn;
 struct thread;
 struct streams;
 
-struct tls_contexts {
-	SSL_CTX *tls, *dtls; // NULL: no listener needs it
-};
-
 // Sets what all versions of TLS and DTLS have in common: files, ciphers, ALPN, options. False with
 // a reason in error (len bytes).
 bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len);
 // Makes a TLS context from the files. NULL with a reason in error.
 SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len);
-// Makes the contexts that the configuration has a use for. 0, or -1 with a reason in error and
-// nothing made.
-int tls_load_all(const struct stream_config *c, struct tls_contexts *out, char *error, size_t len);
 // True when a source may begin another handshake now; the handshake is then counted.
 bool tls_allowed(struct thread *t, const struct addr *source);
 // Makes the server's end of a TLS connection. NULL without memory.

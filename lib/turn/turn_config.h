@@ -35,11 +35,21 @@ enum turn_listen_on {
 	TURN_LISTEN_ALL_IPV6
 };
 
+// What clients of TLS or DTLS meet on one listener, in the place of what all others have. It is in
+// the file beside what lib/turn reads, and lib/turn does not look at it.
+struct turn_listener_tls {
+	char *certificate, *key; // paths; both, or both NULL
+	char **alpn; // NULL = the file has no list
+	uint32_t nb_alpn;
+};
+
 struct turn_listener {
 	struct endpoint at;
 	uint8_t transport; // enum turn_transport
 	uint8_t on; // enum turn_listen_on
 	uint8_t dscp; // of its clients' traffic: TURN_DSCP_COPY, or the value and 1
+	uint8_t entry; // number of the entry in the file
+	struct turn_listener_tls tls;
 };
 
 #define TURN_DSCP_COPY 0 // as it came

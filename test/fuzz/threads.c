@@ -8,6 +8,7 @@
 #include "framing.h"
 #include "fuzz.h"
 #include "rewrite.h"
+#include "identity/identities.h"
 #include "thread.h"
 
 #include <openssl/err.h>
@@ -31,12 +32,13 @@ void fuzz_threads_open(void)
 		.room = 1600,
 		.ops = &streams_ops,
 		.ctx = fuzz.world.dp,
-		.tls = dtls_files(),
 		.dtls = sessions_config(&fuzz.world.conf)};
 	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
 	assert_int_equal(conn_limits_init(&streams.sessions, streams.conf.dtls.sessions, 0, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
-	assert_int_equal(tls_load_all(&streams.conf, &streams.tls, error, 256), 0);
+	streams.identities =
+		identities_load(dtls_identities(NULL), &streams.conf.dtls, error, sizeof(error));
+	assert_non_null(streams.identities);
 	thread = thread_create(&streams, 0);
 	assert_non_null(thread);
 }
@@ -51,7 +53,7 @@ void fuzz_threads_close(void)
 {
 	if (thread == NULL)
 		return;
-	SSL_CTX_free(streams.tls.dtls);
+	identities_free(streams.identities);
 	conn_limits_fini(&streams.caps);
 	conn_limits_fini(&streams.sessions);
 }

@@ -67,6 +67,13 @@ static void take_values(struct conf *to, const struct conf *from)
 
 // --- what stands in arrays: entries may have another order in the other file ---------------------
 
+static void take_listener(struct turn_listener *to, const struct turn_listener *from)
+{
+	to->dscp = from->dscp;
+	to->entry = from->entry;
+	to->tls = from->tls;
+}
+
 static void take_listeners(struct turn_config *to, const struct turn_config *from)
 {
 	for (uint32_t i = 0; i < to->nb_listeners; i++) {
@@ -77,7 +84,7 @@ static void take_listeners(struct turn_config *to, const struct turn_config *fro
 
 			if (other->transport == l->transport && other->at.port == l->at.port &&
 				addr_eq(&other->at.addr, &l->at.addr))
-				l->dscp = other->dscp;
+				take_listener(l, other);
 		}
 	}
 }

@@ -80,6 +80,11 @@ static void tell(struct telling *t, const struct said *from, const struct said *
 		c.to = to != NULL ? lacking(to->text, from != NULL ? from->text : "", after) : NULL;
 		if (from != NULL && to != NULL && c.from == NULL && c.to == NULL)
 			c.to = "(the same, in another order)";
+		// a list without elements is not the same as none
+		if (to == NULL && c.from == NULL)
+			c.from = "[]";
+		if (from == NULL && c.to == NULL)
+			c.to = "[]";
 	} else if (!c.secret) {
 		c.from = cut(from != NULL ? from->text : NULL, before);
 		c.to = cut(to != NULL ? to->text : NULL, after);

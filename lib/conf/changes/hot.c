@@ -41,6 +41,7 @@ static const char *const hot[] = {
 	"limits.stale-nonce",
 	"limits.unauthenticated",
 	"listeners[].dscp",
+	"listeners[].tls",
 	"log",
 	"peers",
 	"ports[].addresses[].external",

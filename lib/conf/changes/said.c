@@ -106,6 +106,22 @@ static bool join(char **list, char *text)
 	return both != NULL;
 }
 
+// The list that a key has where the file says nothing; the caller frees it.
+static char *spell_default(const struct conf_key *k)
+{
+	char *rest = strdup(k->def), *save, *list = NULL;
+	const char *item = rest != NULL ? strtok_r(rest, CONF_VALUE_COMMAS, &save) : NULL;
+	bool good = item != NULL;
+
+	for (; item != NULL && good; item = strtok_r(NULL, CONF_VALUE_COMMAS, &save))
+		good = join(&list, spell(k, item));
+	free(rest);
+	if (good)
+		return list;
+	free(list);
+	return NULL;
+}
+
 // --- notes ---------------------------------------------------------------------------------------
 
 // Takes text.
@@ -146,7 +162,10 @@ static void note_value(
 
 	if (n == NULL && k->def == NULL)
 		return;
-	if (n == NULL || n->kind == CONF_SCALAR) {
+	if (n == NULL && conf_value_kind(k->type) == CONF_LIST) {
+		text = spell_default(k);
+		s->failed |= text == NULL;
+	} else if (n == NULL || n->kind == CONF_SCALAR) {
 		const char *said = n != NULL ? n->text : strcmp(k->def, "\"\"") == 0 ? "" : k->def;
 
 		text = secret ? hashed(s, said) : spell(k, said);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/identities.h"
 #include "checks/ports.h"
 #include "checks/routers.h"
 #include "conf.h"
@@ -101,23 +102,6 @@ static int check_on_port(struct conf_ctx *x, const struct owned *own, const stru
 		text);
 }
 
-static int check_tls(struct conf_ctx *x, const struct turn_listener *l)
-{
-	const struct conf_tls *tls = &x->conf->tls;
-	const struct conf_node *n = conf_node_of(x->root, &l->transport, 0);
-
-	if (l->transport == TURN_OVER_UDP || l->transport == TURN_OVER_TCP)
-		return 0;
-	if (tls->certificate == NULL || tls->key == NULL)
-		return conf_fail(x, n, "there is no tls.%s: name the PEM file",
-			tls->certificate == NULL ? "certificate" : "key");
-	if (l->transport == TURN_OVER_DTLS && tls->min_version == CONF_TLS_1_3)
-		return conf_fail(x, n,
-			"DTLS is 1.2 here, and tls.min-version is 1.3: lower that, or remove the "
-			"listener");
-	return 0;
-}
-
 // The entry of the file that a listener comes from.
 static const struct conf_node *entry_of(const struct conf_ctx *x, const struct turn_listener *l)
 {
@@ -172,8 +156,8 @@ static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t 
 	const struct turn_listener *l = &t->listeners[i];
 	int rc = check_wildcard(x, l);
 
-	if (rc == 0 && entry_of(x, l)->first == i) // once for an entry
-		rc = check_tls(x, l);
+	if (rc == 0)
+		rc = conf_identities_check_listener(x, i);
 	// over TCP the kernel will say whether it has the address
 	if (rc == 0 && over_udp(l))
 		rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));

@@ -11,6 +11,8 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
+#include "reading/read.h"
+#include "schema.h"
 
 // turn_view.listener is a byte, and lib/dp keeps its last value for itself.
 #define LISTENERS_MAX 255
@@ -43,15 +45,46 @@ static bool is_wanted(
 	return l->on == TURN_LISTEN_ALL || (l->on == TURN_LISTEN_ALL_IPV4) == is_v4;
 }
 
-static uint32_t put_all(
-	const struct conf *c, const struct turn_listener *l, struct turn_listener *out)
+static bool copy_text(char **text)
 {
+	if (*text != NULL)
+		*text = strdup(*text);
+	return *text != NULL;
+}
+
+// Gives an entry strings of its own. Without memory some are missing, and false.
+static bool own_tls(struct turn_listener_tls *t)
+{
+	char **const names = t->alpn;
+	bool good = (t->certificate == NULL || copy_text(&t->certificate)) &
+		(t->key == NULL || copy_text(&t->key));
+
+	if (names == NULL)
+		return good;
+	t->alpn = calloc((size_t)t->nb_alpn + 1, sizeof(*t->alpn));
+	if (t->alpn == NULL) {
+		t->nb_alpn = 0;
+		return false;
+	}
+	for (uint32_t i = 0; i < t->nb_alpn; i++) {
+		t->alpn[i] = names[i];
+		good &= copy_text(&t->alpn[i]);
+	}
+	return good;
+}
+
+static uint32_t put_all(
+	struct conf_ctx *x, const struct turn_listener *l, struct turn_listener *out)
+{
+	const struct conf *c = x->conf;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->turn.nb_local; i++) {
 		if (!is_wanted(c, l, &c->turn.local[i]))
 			continue;
 		out[n] = *l;
+		if (n > 0 && !own_tls(&out[n].tls)) // the first has those of the entry
+			conf_fail_memory(x);
 		out[n].at.addr = c->turn.local[i].addr;
 		out[n++].on = TURN_LISTEN_ONE;
 	}
@@ -77,7 +110,6 @@ static void move_places(struct conf_node *n, const struct turn_config *t, const 
 
 static int expand(struct conf_ctx *x, struct expansion *e)
 {
-	const struct conf *c = x->conf;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < e->nb_old; i++) {
@@ -88,14 +120,16 @@ static int expand(struct conf_ctx *x, struct expansion *e)
 		if (l->on == TURN_LISTEN_ONE)
 			e->new[e->nb_new] = *l;
 		else
-			n = put_all(c, l, &e->new[e->nb_new]);
+			n = put_all(x, l, &e->new[e->nb_new]);
 		e->nb_new += n;
-		if (n == 0)
-			rc = conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
-				turn_listener_is_stream(l)
-					? "no port has 'exception' and such an address: TCP needs "
-					  "both (conf/transports.yaml)"
-					: "no port has an address of this family");
+		if (n > 0)
+			continue;
+		conf_read_free(x->keys, conf_schema_child(x->keys, NULL, "listeners"), &e->old[i]);
+		rc = conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
+			turn_listener_is_stream(l)
+				? "no port has 'exception' and such an address: TCP needs "
+				  "both (conf/transports.yaml)"
+				: "no port has an address of this family");
 	}
 	e->first[e->nb_old] = e->nb_new;
 	return rc;

@@ -199,11 +199,7 @@ static int read_absent(
 		n.kind = CONF_MAP;
 		return conf_read_map(x, k, &n, base);
 	}
-	if (k->def == NULL)
-		return 0;
-	n.plain = k->def[0] != '"';
-	n.text = (char *)(n.plain ? k->def : "");
-	return conf_value_read(x, k, &n, base);
+	return k->def != NULL ? conf_value_read_default(x, k, &n, base) : 0;
 }
 
 // True when a key is in the file, even under a name that has been reported as wrong.

@@ -423,6 +423,30 @@ static int read_list(
 	}
 	if (rc == 0 && *count < k->min)
 		return conf_fail(x, list, "must not be empty");
+	// NULL is a list that the file does not have
+	if (rc == 0 && *count == 0 && k->type == CONF_TEXTS)
+		return conf_value_grow(x, k, list, base, 0) != NULL ? 0 : -EINVAL;
+	return rc;
+}
+
+int conf_value_read_default(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	char *list, *save;
+	int rc = 0;
+
+	if (conf_value_kind(k->type) != CONF_LIST) {
+		n->plain = k->def[0] != '"';
+		n->text = (char *)(n->plain ? k->def : "");
+		return conf_value_read(x, k, n, base);
+	}
+	list = strdup(k->def);
+	if (list == NULL)
+		return conf_fail_memory(x);
+	for (n->text = strtok_r(list, CONF_VALUE_COMMAS, &save); n->text != NULL && rc == 0;
+		n->text = strtok_r(NULL, CONF_VALUE_COMMAS, &save))
+		rc = types[k->type].read(x, k, n, base);
+	free(list);
 	return rc;
 }
 

@@ -13,6 +13,10 @@
 
 // Reads one value (of any type except CONF_SECTION and CONF_ITEMS) into base. 0 or -EINVAL.
 int conf_value_read(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+// The same for the default of a key that the file leaves out; n stands for what is missing.
+int conf_value_read_default(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
+#define CONF_VALUE_COMMAS ", " // between the elements of a list that is a default
 // What the file must have in place of a value of this type, in words for errors and the manual.
 const char *conf_value_form(enum conf_type type);
 // The kind of node that a value of this type is written as.

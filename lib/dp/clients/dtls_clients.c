@@ -128,6 +128,7 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 	p->dtls.session = NULL;
 	p->dtls.source = c->client;
 	p->dtls.kind = (uint8_t)kind;
+	p->dtls.listener = c->listener;
 	if (!streams_give(w, sessions_thread(w, c), m)) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return false;

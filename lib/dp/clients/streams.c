@@ -179,6 +179,7 @@ static unsigned int ops_receive(
 		m[i].kind = p->dtls.kind;
 		m[i].conn = p->dtls.conn;
 		m[i].source = p->dtls.source;
+		m[i].listener = p->dtls.listener;
 		m[i].session = p->dtls.session;
 	}
 	return n;
@@ -549,11 +550,13 @@ int streams_create(struct dp *d, int socket)
 	return 0;
 }
 
-void streams_config(struct dp *d, const struct conf *c, struct stream_listener *listeners,
-	struct stream_config *out)
+void streams_config(
+	struct dp *d, const struct conf *c, struct streams_listeners *of, struct stream_config *out)
 {
-	*out = (struct stream_config){.listeners = listeners,
-		.nb_listeners = listeners_of(c, listeners),
+	dp_identities(c, &of->identities);
+	*out = (struct stream_config){.listeners = of->list,
+		.nb_listeners = listeners_of(c, of->list),
+		.identities = &of->identities,
 		.threads = c->streams.threads,
 		.workers = d->nb_workers,
 		.netns = c->streams.netns,
@@ -568,7 +571,6 @@ void streams_config(struct dp *d, const struct conf *c, struct stream_listener *
 		.queue = c->streams.queue,
 		.room = (uint16_t)RTE_MIN(
 			dp_data_room(c) - (uint32_t)MESSAGE_AT, (uint32_t)STREAM_ROOM_MAX),
-		.tls = dp_tls(c),
 		.dtls = sessions_config(c),
 		.ops = &streams_ops,
 		.ctx = d};
@@ -576,13 +578,13 @@ void streams_config(struct dp *d, const struct conf *c, struct stream_listener *
 
 int streams_start(struct dp *d, char *error, size_t len)
 {
-	struct stream_listener listeners[UINT8_MAX];
+	struct streams_listeners listeners;
 	struct stream_config sc;
 	struct streams *s;
 
 	if (!streams_wanted(d->conf))
 		return 0;
-	streams_config(d, d->conf, listeners, &sc);
+	streams_config(d, d->conf, &listeners, &sc);
 	s = stream_start(&sc, error, len);
 	__atomic_store_n(&d->streams, s, __ATOMIC_RELEASE);
 	return s != NULL ? 0 : -1;
@@ -654,16 +656,6 @@ size_t streams_size(const struct conf *c)
 }
 
 // --- for the management lcore --------------------------------------------------------------------
-
-struct stream_tls dp_tls(const struct conf *c)
-{
-	return (struct stream_tls){.certificate = c->tls.certificate,
-		.key = c->tls.key,
-		.chain = c->tls.chain,
-		.ciphers = c->tls.ciphers,
-		.only_13 = c->tls.min_version == CONF_TLS_1_3,
-		.for_dtls = sessions_config(c).sessions > 0};
-}
 
 bool dp_streams(const struct dp *d, struct stream_stats *out)
 {

@@ -6,21 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stream.h"
+
 struct conf;
 struct dp;
 struct net_frame;
 struct rewrite;
 struct rte_mbuf;
-struct stream_config;
-struct stream_listener;
-struct stream_ops;
 struct turn_view;
 struct worker;
 
 // Makes rings and tables, once there are workers, if there are such listeners. 0 or -ENOMEM.
 int streams_create(struct dp *d, int socket);
-// Writes what c says of them to out, which points into c and to listeners (UINT8_MAX of them).
-void streams_config(struct dp *d, const struct conf *c, struct stream_listener *listeners,
+// What a struct stream_config points to.
+struct streams_listeners {
+	struct stream_listener list[STREAM_LISTENERS_MAX];
+	struct stream_identities identities;
+};
+
+// Writes what c says of them to out, which points into c and to what is written to of.
+void streams_config(struct dp *d, const struct conf *c, struct streams_listeners *of,
 	struct stream_config *out);
 // Opens the listeners and runs the threads. 0, or -1 with the reason in error.
 int streams_start(struct dp *d, char *error, size_t len);

@@ -30,7 +30,7 @@ enum state { TO_ASK, ASKED, ANSWERED };
 struct reload {
 	struct turn_policy *policy; // NULL once all workers have it, as hot
 	struct hot *hot;
-	struct stream_listener listeners[UINT8_MAX]; // of streams
+	struct streams_listeners listeners; // of streams
 	struct stream_config streams;
 	struct stream_renewal *certificates; // NULL: those in use stay
 	struct turn_judge *judge, *lower; // lower: NULL, quotas end nobody
@@ -60,7 +60,7 @@ static struct reload *make(struct dp *d, const struct conf *c, struct stun_crypt
 		return NULL;
 	r->policy = turn_policy_create(&c->turn, crypto, d->boot_key);
 	r->hot = hot_create(c, d->map);
-	streams_config(d, c, r->listeners, &r->streams);
+	streams_config(d, c, &r->listeners, &r->streams);
 	if (r->policy != NULL && r->hot != NULL)
 		r->judge = turn_judge_create(d->policy, r->policy, d->quota, false);
 	if (r->judge != NULL && c->lower_ends)

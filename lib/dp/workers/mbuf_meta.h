@@ -57,6 +57,7 @@ struct mbuf_meta {
 			struct dtls_session *session;
 			struct addr source;
 			uint8_t kind; // enum stream_kind
+			uint8_t listener;
 		} dtls; // DTLS, DTLS_NOTE: as in struct stream_message
 		struct {
 			struct addr client;

@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "identity/identities.h"
 #include "listen.h"
 #include "thread.h"
-#include "tls.h"
-#include "tls_paths.h"
 
 struct stream_renewal {
-	struct stream_tls tls;
-	struct tls_contexts contexts;
+	struct identities *identities;
 };
 
 static void set(uint32_t *number, uint32_t to)
@@ -53,12 +51,10 @@ struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *
 		snprintf(error, len, "tls: out of memory");
 		return NULL;
 	}
-	r->tls = c->tls;
-	if (!tls_paths_own(&r->tls))
-		snprintf(error, len, "tls: out of memory");
-	else if (tls_load_all(c, &r->contexts, error, len) == 0)
+	r->identities = identities_load(c->identities, &c->dtls, error, len);
+	if (r->identities != NULL)
 		return r;
-	stream_renewal_free(r);
+	free(r);
 	return NULL;
 }
 
@@ -66,23 +62,18 @@ void stream_renewal_free(struct stream_renewal *r)
 {
 	if (r == NULL)
 		return;
-	SSL_CTX_free(r->contexts.tls);
-	SSL_CTX_free(r->contexts.dtls);
-	tls_paths_free(&r->tls);
+	identities_free(r->identities);
 	free(r);
 }
 
 void stream_renew(struct streams *s, struct stream_renewal *r)
 {
-	const struct stream_tls tls = s->conf.tls;
-	struct tls_contexts old;
+	struct identities *old;
 
 	pthread_mutex_lock(&s->tls_lock);
-	old = s->tls;
-	s->tls = r->contexts;
+	old = s->identities;
+	s->identities = r->identities;
 	pthread_mutex_unlock(&s->tls_lock);
-	s->conf.tls = r->tls;
-	r->tls = tls;
-	r->contexts = old; // connections made with them still hold them
+	r->identities = old; // connections made with its contexts still hold them
 	stream_renewal_free(r);
 }

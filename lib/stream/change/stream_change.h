@@ -13,10 +13,10 @@ struct streams;
 // that they have; all else holds for them, too. One thread at a time, which may be any.
 void stream_change(struct streams *s, const struct stream_config *c);
 
-// Reads the TLS files that c names, if its listeners need any. NULL with a reason in error (len
-// bytes). Any thread.
+// Reads the TLS files that c names for its listeners, which are those of stream_start. NULL with a
+// reason in error (len bytes). Any thread.
 struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *error, size_t len);
 void stream_renewal_free(struct stream_renewal *r); // NULL is fine
-// Uses them for connections and sessions from now on; takes r. The paths in c have to live on, for
-// stream_tls_reload. It cannot fail. One thread at a time.
+// Uses them for connections and sessions from now on; takes r. It cannot fail. One thread at a
+// time.
 void stream_renew(struct streams *s, struct stream_renewal *r);

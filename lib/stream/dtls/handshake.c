@@ -3,6 +3,7 @@
 // the news of their outcome for the workers.
 #include <stdlib.h>
 
+#include "identity/identities.h"
 #include "thread.h"
 
 #define TICK_MS 100 // milliseconds that a flight is sent again too late, at most
@@ -28,6 +29,7 @@ struct handshake {
 	struct addr source;
 	uint64_t until_ms;
 	uint8_t worker;
+	uint8_t listener; // that its client came by
 	uint8_t sealed; // datagrams with records not in the clear
 	bool counted; // the limits count it
 	bool ended;
@@ -220,7 +222,8 @@ static void open_with(struct thread *t, struct handshake **at, struct later *hel
 		.in = hello->data, .in_len = hello->len, .out = send_out, .ctx = &way};
 
 	pthread_mutex_lock(&t->s->tls_lock);
-	(*at)->handshake = dtls_open(t->s->tls.dtls, &t->s->conf.dtls, &w);
+	(*at)->handshake =
+		dtls_open(identities_dtls(t->s->identities, (*at)->listener), &t->s->conf.dtls, &w);
 	pthread_mutex_unlock(&t->s->tls_lock);
 	if ((*at)->handshake != NULL) {
 		feed(t, at, NULL, 0);
@@ -265,7 +268,8 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 		.conn = m->conn,
 		.source = m->source,
 		.until_ms = t->now_ms + changing(&conf->dtls.handshake_s) * UINT64_C(1000),
-		.worker = (uint8_t)w};
+		.worker = (uint8_t)w,
+		.listener = m->listener};
 	*at = s;
 	if (admit(t, s))
 		keep(t, s, m);

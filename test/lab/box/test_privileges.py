@@ -205,6 +205,10 @@ def check_says(lab, folder, user):
     """--check, asked by root, names each file that this user cannot read."""
     options, secret = config(lab, folder, user=USER), os.path.join(folder, "secret")
     options["auth"] = {"secret-files": [secret]}
+    own = {kind: f"{folder}/own.{end}" for kind, end in (("certificate", "pem"), ("key", "key"))}
+    options["listeners"].append({**options["listeners"][1], "port": 5350, "tls": own})
+    for kind, path in own.items():
+        shutil.copy2(options["tls"][kind], path)
     options["crash"] = {"directory": folder}
     with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         file.write("one-that-is-long-enough")
@@ -215,11 +219,12 @@ def check_says(lab, folder, user):
         [server.BINARY, "--check", "-c", s.path], capture_output=True, text=True, check=False
     ).stderr
     out = check()
-    files = s.path, os.path.join(folder, "tls.key"), secret
+    files = s.path, *(os.path.join(folder, f"{name}.key") for name in ("tls", "own")), secret
     for path in files:
         assert f"user {USER} cannot read {path}" in out, out
     assert f"records.file: user {USER} cannot make files in {folder}/" in out, out
     assert f"crash.directory: user {USER} cannot list {folder} " in out, out
+    assert f"listeners[2].tls.key: user {USER} cannot read {folder}/own.key" in out, out
     assert f"{USER} cannot read {folder}/tls.pem" not in out, out
     for path in (*files, folder):
         os.chown(path, user.pw_uid, user.pw_gid)

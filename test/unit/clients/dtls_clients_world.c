@@ -4,6 +4,7 @@
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dtls_clients_world.h"
+#include "identity/identities.h"
 #include "thread.h"
 #include "worker.h"
 
@@ -32,12 +33,13 @@ void clients_world_open(const struct world_setup *s)
 		.room = 1600,
 		.ops = &streams_ops,
 		.ctx = world.dp,
-		.tls = dtls_files(),
 		.dtls = sessions_config(&world.conf)};
 	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
 	assert_int_equal(conn_limits_init(&streams.sessions, 1000, 0, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
-	assert_int_equal(tls_load_all(&streams.conf, &streams.tls, error, 256), 0);
+	streams.identities =
+		identities_load(dtls_identities(NULL), &streams.conf.dtls, error, sizeof(error));
+	assert_non_null(streams.identities);
 	thread = thread_create(&streams, 0);
 	assert_non_null(thread);
 	nb_clients = 0;
@@ -49,7 +51,7 @@ void clients_world_close(void)
 		dtls_client_close(&end[i]);
 	thread_free(thread);
 	world_close(&world);
-	SSL_CTX_free(streams.tls.dtls);
+	identities_free(streams.identities);
 	conn_limits_fini(&streams.caps);
 	conn_limits_fini(&streams.sessions);
 }

@@ -169,6 +169,36 @@ static void secrets_are_not_told(void **state)
 	assert_told(1, "auth.users[ivan].password", "-", "-", true);
 }
 
+#define LISTENER "listeners: [{address: 10.0.0.1}]"
+#define SECURE "listeners: [{address: 10.0.0.1}, {transport: tls, address: 192.0.2.7, tls: {"
+#define FILES "certificate: /c, key: /k"
+
+// Certificates and ALPN of one listener, and of all. What is written out is no change.
+static void identities_are_hot(void **state)
+{
+	char *one = conf_text_edit(base, LISTENER, SECURE FILES "}}]");
+	char *two = conf_text_edit(base, LISTENER, SECURE "certificate: /c2, key: /k, alpn: []}}]");
+	struct conf *before = load(one), *after = load(two);
+
+	nb_told = 0;
+	assert_int_equal(conf_changes(before, after, hear, NULL), 2);
+	assert_told(0, "listeners[tls 192.0.2.7 3478].tls.alpn", "-", "[]", true);
+	assert_told(1, "listeners[tls 192.0.2.7 3478].tls.certificate", "/c", "/c2", true);
+	nb_told = 0;
+	assert_int_equal(conf_changes(after, before, hear, NULL), 2);
+	assert_told(0, "listeners[tls 192.0.2.7 3478].tls.alpn", "[]", "-", true);
+	conf_free(before);
+	conf_free(after);
+	free(one);
+	free(two);
+	change(LISTENER, "tls: {alpn: [stun.turn, stun.nat-discovery]}\n" LISTENER);
+	assert_int_equal(nb_told, 0);
+	change(LISTENER, "tls: {alpn: [stun.turn, h2]}\n" LISTENER);
+	assert_one("tls.alpn", "stun.nat-discovery", "h2", true);
+	change(LISTENER, "tls: {alpn: []}\n" LISTENER);
+	assert_one("tls.alpn", "stun.turn, stun.nat-discovery", "-", true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +208,7 @@ int main(void)
 		cmocka_unit_test(entries_come_and_go_as_a_whole),
 		cmocka_unit_test(inside_an_entry_the_key_is_told),
 		cmocka_unit_test(secrets_are_not_told),
+		cmocka_unit_test(identities_are_hot),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

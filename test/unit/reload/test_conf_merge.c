@@ -50,19 +50,21 @@ static struct conf *load(const char *text)
 }
 
 static unsigned int nb_cold;
+static const char *running_text = base;
 
 static void count_cold(void *ctx, const struct conf_change *c)
 {
 	nb_cold += !c->hot;
 }
 
-// Loads base as the running configuration, and has it take text. Returns how many keys differed.
+// Loads running_text as the running configuration, and has it take text. Returns how many keys
+// differed.
 static unsigned int adopt(struct conf **running, const char *text)
 {
 	struct conf *fresh, *merged;
 	unsigned int changes;
 
-	*running = load(base);
+	*running = load(running_text);
 	fresh = load(text);
 	nb_cold = 0;
 	changes = conf_changes(*running, fresh, count_cold, NULL);
@@ -152,6 +154,41 @@ static void the_order_of_entries_means_nothing(void **state)
 	conf_free(r);
 }
 
+#define TLS "  - {transport: tls, address: 192.0.2.7, port: 443"
+#define DTLS "  - {transport: dtls, address: all, port: 5349"
+
+// Each listener has what its entry says in the new file, wherever that stands there, and each file
+// frees its own.
+static void identities_go_with_their_listeners(void **state)
+{
+	static const char other[] =
+		"ports:\n" WAN LAN "tls: {certificate: /c2, key: /k, alpn: [h2]}\n"
+		"listeners:\n" DTLS ", tls: {certificate: /d2, key: /e2, alpn: [a, b]}}\n" FIRST TLS
+		", tls: {alpn: []}}\n" REST;
+	const struct turn_listener *l;
+	struct conf *r;
+
+	running_text = "ports:\n" WAN LAN "tls: {certificate: /c, key: /k}\nlisteners:\n" FIRST TLS
+		       ", tls: {certificate: /d, key: /e}}\n" DTLS "}\n" REST;
+	adopt(&r, other);
+	running_text = base;
+	l = r->turn.listeners;
+	assert_string_equal(r->tls.certificate, "/c2");
+	assert_int_equal(r->tls.nb_alpn, 1);
+	assert_int_equal(r->turn.nb_listeners, 2 + 3);
+	assert_int_equal(l[1].transport, TURN_OVER_TLS);
+	assert_null(l[1].tls.certificate);
+	assert_non_null(l[1].tls.alpn);
+	assert_int_equal(l[1].tls.nb_alpn, 0);
+	assert_int_equal(l[1].entry, 2);
+	for (unsigned int i = 2; i < 5; i++) {
+		assert_string_equal(l[i].tls.certificate, "/d2");
+		assert_string_equal(l[i].tls.alpn[1], "b");
+		assert_int_equal(l[i].entry, 0);
+	}
+	conf_free(r);
+}
+
 // What the network has given stays, also where the file names no gateway any more.
 static void addresses_of_the_network_stay(void **state)
 {
@@ -189,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_taken),
 		cmocka_unit_test(the_order_of_entries_means_nothing),
+		cmocka_unit_test(identities_go_with_their_listeners),
 		cmocka_unit_test(addresses_of_the_network_stay),
 	};
 

@@ -342,6 +342,24 @@ static void test_tls(void **state)
 	conf_free(c);
 }
 
+// Those of one listener are told of at their own keys, once for all addresses of its entry.
+static void test_tls_of_one(void **state)
+{
+	struct conf *c = load("listeners:",
+		"tls: {certificate: /nonexistent/c.pem, key: /nonexistent/k.pem}\n"
+		"listeners:\n  - {transport: dtls, address: all, port: 5349,\n"
+		"     tls: {certificate: /nonexistent/d.pem, key: /nonexistent/e.pem}}");
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+
+	check_tls(c, &r);
+	assert_heard(&h, 2, 0,
+		"18:25: listeners[0].tls.certificate: /nonexistent/d.pem: No such file or "
+		"directory\n"
+		"18:50: listeners[0].tls.key: /nonexistent/e.pem: No such file or directory\n");
+	conf_free(c);
+}
+
 // What the start would find is said before.
 static void test_records(void **state)
 {
@@ -402,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_tls_of_one),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_state),
 	};

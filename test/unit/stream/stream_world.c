@@ -209,6 +209,7 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 	const struct stream_listener listener = {
 		.at = {addr_from_v4("\x7f\0\0\1"), ntohs(at->sin_port)}, .mode = STREAM_DETECT};
 	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start
+	static struct stream_identities all;
 	char error[256] = "";
 	struct streams *s;
 
@@ -217,7 +218,10 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 	c.threads = STREAM_WORLD_THREADS;
 	c.workers = STREAM_WORLD_WORKERS;
 	c.room = STREAM_WORLD_ROOM;
-	c.tls = (struct stream_tls){.certificate = paths[0], .key = paths[1]};
+	all.list[0] =
+		(struct stream_tls){.certificate = paths[0], .key = paths[1], .for_tls = true};
+	all.nb = 1;
+	c.identities = &all;
 	c.ops = &ops;
 	s = stream_start(&c, error, sizeof(error));
 	if (s == NULL)

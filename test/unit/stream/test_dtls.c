@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dtls_world.h"
+#include "identity/identities.h"
 #include "thread.h"
 #include "test_rand.h"
 
@@ -187,19 +188,19 @@ static void open_world(const char *ciphers)
 		.threads = 1,
 		.room = DATAGRAM_MAX,
 		.ops = &ops,
-		.tls = dtls_files(),
 		.dtls = {.sessions = SOURCE_MAX,
 			.per_source = SOURCE_MAX - 1,
 			.handshake_s = 10,
 			.mtu = 1232,
 			.message = 1459}};
-	c->tls.ciphers = ciphers != NULL ? "ALL:@SECLEVEL=0" : NULL;
 	snprintf(list, sizeof(list), "%s:@SECLEVEL=0", ciphers != NULL ? ciphers : "");
 	left = wire_of(NULL);
 	assert_int_equal(conn_limits_init(&streams.caps, 1, 0, 0), 0);
 	assert_int_equal(conn_limits_init(&streams.sessions, SOURCE_MAX, SOURCE_MAX - 1, 0), 0);
 	pthread_mutex_init(&streams.tls_lock, NULL);
-	assert_int_equal(tls_load_all(&streams.conf, &streams.tls, error, 256), 0);
+	streams.identities = identities_load(
+		dtls_identities(ciphers != NULL ? "ALL:@SECLEVEL=0" : NULL), &c->dtls, error, 256);
+	assert_non_null(streams.identities);
 	thread = thread_create(&streams, 0);
 	assert_non_null(thread);
 	cookies = dtls_cookies_create(key);
@@ -227,7 +228,7 @@ static void close_world(void)
 	assert_int_equal(streams.sessions.total, 0);
 	assert_int_equal(thread->stats.dtls_sessions, 0);
 	thread_free(thread);
-	SSL_CTX_free(streams.tls.dtls);
+	identities_free(streams.identities);
 	conn_limits_fini(&streams.caps);
 	conn_limits_fini(&streams.sessions);
 	dtls_cookies_free(cookies);

@@ -29,14 +29,16 @@ struct heard {
 	char text[4096];
 };
 
-static void hear(void *ctx, enum stream_tls_key which, bool fatal, const char *reason)
+static void hear(void *ctx, const struct stream_tls *tls, enum stream_tls_key which, bool fatal,
+	const char *reason)
 {
 	struct heard *h = ctx;
+	char name[STREAM_REVIEW_NAME_LEN];
 
 	h->nb++;
 	h->fatal += fatal;
 	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s: %s\n",
-		stream_review_key_name(which), reason);
+		stream_review_key_name(tls, which, name), reason);
 }
 
 static struct heard review(const struct stream_tls *tls)

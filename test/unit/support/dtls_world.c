@@ -80,6 +80,16 @@ struct stream_tls dtls_files(void)
 	return tls;
 }
 
+const struct stream_identities *dtls_identities(const char *ciphers)
+{
+	static struct stream_identities all = {.nb = 1};
+
+	all.list[0] = dtls_files();
+	all.list[0].ciphers = ciphers;
+	all.list[0].for_tls = all.list[0].for_dtls = true;
+	return &all;
+}
+
 // --- the client ----------------------------------------------------------------------------------
 
 static int bio_read(BIO *b, char *buf, int len)

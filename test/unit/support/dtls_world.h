@@ -47,6 +47,8 @@ struct dtls_client {
 // set before the first call: one of RSA-2048, not of P-256.
 extern bool dtls_with_rsa;
 struct stream_tls dtls_files(void);
+// The same, as the identity of all listeners, for TLS and DTLS. ciphers: NULL, or other ones.
+const struct stream_identities *dtls_identities(const char *ciphers);
 // Time of the wall clock after which a client first sends again what is not answered; doubled each
 // time. 20 ms, for tests that lose datagrams. A test that loses none sets a second (RFC 6347
 // 4.2.4.1), or its clients send again whenever the machine is busy.

@@ -8,6 +8,6 @@
 struct stream_tls;
 
 // Puts copies in the place of all strings. False without memory, and there are none then.
-bool tls_paths_own(struct stream_tls *tls);
-// Frees copies that tls_paths_own has made.
-void tls_paths_free(struct stream_tls *tls);
+bool tls_copy_own(struct stream_tls *tls);
+// Frees copies that tls_copy_own has made.
+void tls_copy_free(struct stream_tls *tls);

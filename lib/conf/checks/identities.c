@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks that each listener of TLS or DTLS has a certificate with its key, and names of ALPN that a
+// client can send.
+#include "checks/identities.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+
+#define ALPN_MAX 255 // bytes of a name (RFC 7301 3.1)
+
+static int check_alpn(struct conf_ctx *x, char *const *const *list, uint32_t nb)
+{
+	char *const *names = *list;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct conf_node *n = conf_node_of(x->root, list, i);
+
+		if (strlen(names[i]) > ALPN_MAX)
+			return conf_fail(x, n, "%zu bytes are too long, at most %u are allowed",
+				strlen(names[i]), ALPN_MAX);
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(names[i], names[k]) == 0)
+				return conf_fail(x, n, "is given twice: remove one");
+	}
+	return 0;
+}
+
+static bool has_tls(const struct turn_listener *l)
+{
+	return l->transport != TURN_OVER_UDP && l->transport != TURN_OVER_TCP;
+}
+
+// What an entry says for itself.
+static int check_own(
+	struct conf_ctx *x, const struct turn_listener *l, const struct conf_node *entry)
+{
+	const struct turn_listener_tls *own = &l->tls;
+	const bool any = own->certificate != NULL || own->key != NULL || own->alpn != NULL;
+
+	if (any && !has_tls(l))
+		return conf_fail(x, conf_node_child(entry, "tls"),
+			"is for transport: tls, auto or dtls: remove it");
+	if (own->certificate != NULL && own->key == NULL)
+		return conf_fail(x, conf_node_of(x->root, &own->certificate, 0),
+			"its key is not named here: name that, too");
+	if (own->certificate == NULL && own->key != NULL)
+		return conf_fail(x, conf_node_of(x->root, &own->key, 0),
+			"its certificate is not named here: name that, too");
+	return check_alpn(x, (char *const *const *)&own->alpn, own->nb_alpn);
+}
+
+// What it has from all.
+static int check_shared(struct conf_ctx *x, const struct turn_listener *l)
+{
+	const struct conf_tls *tls = &x->conf->tls;
+	const struct conf_node *n = conf_node_of(x->root, &l->transport, 0);
+
+	if (!has_tls(l))
+		return 0;
+	if (l->tls.certificate == NULL && (tls->certificate == NULL || tls->key == NULL))
+		return conf_fail(x, n, "there is no tls.%s: name the PEM file",
+			tls->certificate == NULL ? "certificate" : "key");
+	if (l->transport == TURN_OVER_DTLS && tls->min_version == CONF_TLS_1_3)
+		return conf_fail(x, n,
+			"DTLS is 1.2 here, and tls.min-version is 1.3: lower that, or remove the "
+			"listener");
+	return 0;
+}
+
+int conf_identities_check(struct conf_ctx *x)
+{
+	return check_alpn(x, (char *const *const *)&x->conf->tls.alpn, x->conf->tls.nb_alpn);
+}
+
+int conf_identities_check_listener(struct conf_ctx *x, uint32_t i)
+{
+	struct turn_config *t = &x->conf->turn;
+	const struct conf_node *entry = conf_node_of(x->root, &t->listeners, i);
+	int rc;
+
+	t->listeners[i].entry = (uint8_t)entry->index;
+	if (entry->first != i)
+		return 0;
+	rc = check_own(x, &t->listeners[i], entry);
+	return rc == 0 ? check_shared(x, &t->listeners[i]) : rc;
+}
