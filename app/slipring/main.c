@@ -174,7 +174,7 @@ static void put_pools(const struct conf *c)
 	put_pool("permissions", p->sure_permissions, p->permissions,
 		(p->sure_permissions * n + p->permissions) * TURN_RECORD_BYTES);
 	put_pool("channels", p->sure_channels, p->channels,
-		(p->sure_channels * n + p->channels) * turn_channel_bytes(&c->turn));
+		(p->sure_channels * n + p->channels) * TURN_CHANNEL_BYTES);
 	if (c->turn.shared)
 		put_pool("peers", p->sure_permissions, p->endpoints,
 			(p->sure_permissions * n + p->endpoints) * TURN_PEER_BYTES);

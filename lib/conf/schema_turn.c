@@ -228,14 +228,13 @@ static const struct conf_key rows[] = {
 {"limits.sure.permissions", CONF_NUMBER, ONE(conf, turn.pools.sure_permissions), RANGE(1, 16),
 	.def = "2", .help = "Permissions, and peers on shared relay ports. 32 bytes each."},
 {"limits.sure.channels", CONF_NUMBER, ONE(conf, turn.pools.sure_channels), RANGE(1, 16),
-	.def = "1", .help = "Channels. 32 bytes each, 33 where there are external addresses or "
-	"pools."},
+	.def = "1", .help = "Channels. 33 bytes each."},
 {"limits.pool", CONF_SECTION, .help = "What there is for all allocations beyond that, divided by "
 	"the number of workers. Past it, or past `per-user`, 508."},
 {"limits.pool.permissions", CONF_NUMBER, ONE(conf, turn.pools.permissions), RANGE(1, 268435456),
 	.help = "Permissions, 32 bytes each. Without it: one for each allocation that can exist."},
 {"limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456),
-	.help = "Channels, 32 or 33 bytes each. Without it: one for each allocation that can "
+	.help = "Channels, 33 bytes each. Without it: one for each allocation that can "
 	"exist."},
 {"limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456),
 	.help = "Peers on shared relay ports, 78 bytes each. Without it: two for each allocation "

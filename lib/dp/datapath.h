@@ -70,7 +70,6 @@ struct dp {
 	struct hot *hot; // that all workers have; mgmt lcore only
 	struct turn_relay_map *map;
 	struct turn_policy *policy;
-	unsigned int channel_bytes; // that shards have for each channel
 	struct reload *reload; // under way, or NULL; management lcore
 	struct drain drain;
 	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes

@@ -115,7 +115,6 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		return -1;
 	}
 	d->policy = turn_policy_create(t, d->crypto, d->boot_key);
-	d->channel_bytes = turn_channel_bytes(t);
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);

@@ -175,19 +175,18 @@ struct place {
 static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
 	const struct peers_channel *want, const struct place *at)
 {
-	bool is_new = at->channel == TURN_NONE;
+	const bool is_new = at->channel == TURN_NONE;
 	const uint32_t i = is_new
 		? channel_new(s, slot, want->number, want->peer.port, at->permission)
 		: at->channel;
+	bool renamed;
 
 	if (i == TURN_NONE)
 		return TURN_REFUSED_CHANNELS;
-	if (s->channel_form != NULL) {
-		is_new |= s->channel_form[i] != want->form;
-		s->channel_form[i] = want->form;
-	}
+	renamed = s->channel_form[i] != want->form;
+	s->channel_form[i] = want->form;
 	s->channel[i].until = (uint32_t)(s->now_ms + at->left_ms);
-	state_channel(s, i, at->left_ms, is_new);
+	state_channel(s, i, at->left_ms, is_new || renamed);
 	alloc_timer(s, slot, s->now_ms + at->left_ms);
 	line_copy_channel(s, slot);
 	return TURN_GRANTED;

@@ -113,8 +113,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 		l.usage = arena_take(&a, sizeof(*l.usage) * l.nb_slots);
 	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
-	if (external_needed(p->config))
-		l.channel_form = arena_take(&a, l.nb_channels);
+	l.channel_form = arena_take(&a, l.nb_channels);
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
@@ -132,11 +131,6 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.listener = arena_take(&a, sizeof(*l.listener) * p->config->nb_listeners);
 	l.size = a.used;
 	return l;
-}
-
-unsigned int turn_channel_bytes(const struct turn_config *c)
-{
-	return TURN_RECORD_BYTES + external_needed(c);
 }
 
 size_t turn_shard_size(const struct turn_shard_params *p)

@@ -31,8 +31,8 @@ struct turn_shard {
 	struct usage *usage; // nb_slots
 	struct turn_permission *permission;
 	struct turn_channel *channel;
-	// By channel: the form in which the client has named the peer (external_form). NULL where
-	// no address has several.
+	// By channel: the form in which the client has named the peer (external_form). Also where
+	// no address has several: a reload may bring the first that has.
 	uint8_t *channel_form;
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect

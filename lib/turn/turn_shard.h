@@ -57,12 +57,12 @@ struct turn_stats {
 };
 
 // turn_shard_pools: the sizes that the pools of a worker will have. TURN_RECORD_BYTES is what a
-// permission takes, turn_channel_bytes what a channel does: one more where own addresses have
-// several forms (ports[].addresses[].external, relay.pools). TURN_PEER_BYTES is what a peer on a
-// shared address takes, with its places in tables.
+// permission takes, TURN_CHANNEL_BYTES a channel: one more, for the form in which its client names
+// the peer (ports[].addresses[].external, relay.pools). TURN_PEER_BYTES is what a peer on a shared
+// address takes, with its places in tables.
 #define TURN_RECORD_BYTES 32
+#define TURN_CHANNEL_BYTES (TURN_RECORD_BYTES + 1)
 #define TURN_PEER_BYTES 78
-unsigned int turn_channel_bytes(const struct turn_config *c);
 struct turn_pools turn_shard_pools(const struct turn_shard_params *p);
 // Bytes of memory (64-byte aligned, zeroed) that a shard takes; turn_shard_create makes the shard
 // in them. The memory stays the caller's and outlives the shard.

@@ -78,9 +78,9 @@ static void parts_add(
 	const size_t own[PART_REST] = {sizeof(struct turn_line) * slots,
 		sizeof(struct turn_cold) * slots, sizeof(struct usage) * slots,
 		sizeof(struct wheel_node) * slots, sizeof(struct turn_permission) * 2 * slots,
-		sizeof(struct turn_channel) * slots,
-		(pools.permissions + pools.channels + 2 * SHARE_SLACK) * TURN_RECORD_BYTES +
-			2 * share_size(slots),
+		TURN_CHANNEL_BYTES * (size_t)slots,
+		(pools.permissions + SHARE_SLACK) * TURN_RECORD_BYTES +
+			(pools.channels + SHARE_SLACK) * TURN_CHANNEL_BYTES + 2 * share_size(slots),
 		table_size(slots), relay_ports_size(map, worker),
 		4 * limiter_size(TURN_LIMITER_BUCKETS)};
 

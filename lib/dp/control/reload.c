@@ -87,8 +87,6 @@ static bool read_certificates(struct dp *d, char *error, size_t len)
 // What was made at the start and has no room for the file. NULL: nothing.
 static const char *too_small(const struct dp *d, const struct turn_config *c)
 {
-	if (turn_channel_bytes(c) > d->channel_bytes)
-		return "ports: the first external address takes a restart";
 	if (c->shared && turn_relay_map_shared_slots(c) > turn_relay_map_slots(d->map, 0))
 		return "limits.allocations: more than at the start takes a restart, as shared "
 		       "relay ports have places for so many";

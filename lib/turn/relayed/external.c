@@ -33,15 +33,6 @@ static size_t most_pairs(const struct turn_config *c)
 
 static const struct addr none;
 
-bool external_needed(const struct turn_config *c)
-{
-	bool any = c->nb_relay_pools > 0;
-
-	for (uint32_t i = 0; i < c->nb_local; i++)
-		any = any || !addr_eq(&c->local[i].external, &none);
-	return any;
-}
-
 // Adds what clients mean by an own address and by its public form: itself, or the relay address
 // that it stands for in a pool. A relay address has two forms, and two more in each pool.
 static void add_meant(struct external *e, const struct turn_config *c, const struct turn_local *l)

@@ -25,8 +25,6 @@ struct external {
 // Collects the external addresses of c->local, and what addresses of pools stand for. False
 // without memory. external_free frees what was made in either case.
 bool external_make(struct external *e, const struct turn_config *c);
-// Whether clients can mean one address by several, with this configuration.
-bool external_needed(const struct turn_config *c);
 void external_free(struct external *e);
 // What a client is told in place of an address: its public form when it is an own address that has
 // one, else the address itself.

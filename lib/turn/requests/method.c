@@ -475,8 +475,7 @@ static enum turn_refusal binding_clash(
 
 	if (by_number == by_peer)
 		return TURN_GRANTED;
-	if (by_number != TURN_NONE || s->channel_form == NULL ||
-		s->channel_form[by_peer] == want->form)
+	if (by_number != TURN_NONE || s->channel_form[by_peer] == want->form)
 		return TURN_REFUSED_CHANNEL_CLASH;
 	return TURN_REFUSED_CHANNEL_FORM;
 }

@@ -167,7 +167,7 @@ void state_channel(struct turn_shard *s, uint32_t channel, uint32_t left_ms, boo
 		.permission = c->permission,
 		.number = c->number,
 		.port = c->port,
-		.form = s->channel_form != NULL ? s->channel_form[channel] : 0};
+		.form = s->channel_form[channel]};
 	digest = state_digest_channel(&s->state.key, &body);
 	if (is_new) {
 		put_word(&r->word, STATE_WRITING);

@@ -10,7 +10,7 @@ import signal
 import control
 import lab as labs
 import turnlib
-from lab import PEER4, until
+from lab import PEER4, SERVER4, until
 from server import merge
 from turnlib import SUCCESS
 
@@ -100,6 +100,39 @@ def quotas(lab, server):
         client.close()
 
 
+def externals(lab, server, ivan, echo):
+    """The first external address of the box comes and its last one goes: channels of before and after
+    relay, and who makes an allocation is told what holds then."""
+    port, public = server.config["ports"][0], "203.0.113.1"
+    assert f"{SERVER4}/24" in port["addresses"]
+    translated = [
+        {"address": address, "external": public} if address == f"{SERVER4}/24" else address
+        for address in port["addresses"]
+    ]
+    before, late = lab.client(), lab.echo(PEER4)
+    assert before.allocate().cls == SUCCESS and before.relayed[0] == SERVER4
+    assert before.bind(0x4000, echo.address).cls == SUCCESS
+    line = reload(server, {"ports": [{**port, "addresses": translated}]})
+    assert "1 change is in use; 0 allocations ended" in line, line
+    after = lab.client()
+    assert after.allocate().cls == SUCCESS and after.relayed[0] == public
+    assert after.bind(0x4000, echo.address).cls == SUCCESS
+    for client in (ivan, before, after):
+        assert relays(client) and client.refresh().cls == SUCCESS
+        assert client.bind(0x4001, late.address).cls == SUCCESS
+    assert "1 change is in use; 0 allocations ended" in reload(server, {})
+    for client in (ivan, before, after):
+        for channel in (0x4000, 0x4001):
+            client.send_channel(channel, b"still")
+            assert client.wait("channel", timeout=2) == ("channel", channel, b"still")
+        assert client.refresh().cls == SUCCESS
+    with lab.client() as last:
+        assert last.allocate().cls == SUCCESS and last.relayed[0] == SERVER4
+    for client in (before, after):
+        client.close()
+    late.close()
+
+
 def refused(lab, server, ivan):
     """What cannot be taken: nothing is, not even what could be."""
     before = reload(server)
@@ -180,6 +213,7 @@ def main(lab):
     ivan = users(lab, server, echo)
     peers(lab, server, ivan, echo)
     quotas(lab, server)
+    externals(lab, server, ivan, echo)
     program(server, path)
     slow_file(lab, server, path)
     refused(lab, server, ivan)

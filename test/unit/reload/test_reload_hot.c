@@ -40,6 +40,11 @@ static const struct world_setup setups[] = {
 		.change = lead},
 };
 
+static const struct world_setup plain[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true},
+};
+
 static void begin(const struct conf *c)
 {
 	char error[256];
@@ -201,22 +206,100 @@ static void another_external_address_is_told(void **state)
 	world_close(&world);
 }
 
-// Shards have no memory for the names of peers where the file named no external address.
-static void the_first_external_address_takes_a_restart(void **state)
-{
-	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
-	struct turn_local locals[3 + 2 * WORLD_RELAYS];
-	struct conf c;
-	char error[256] = "";
+// --- the first external address and the last -----------------------------------------------------
 
-	world_open(&world, &s);
-	c = world.conf;
+// A configuration whose first address is known to others by this one; NULL: by itself.
+static void reload_translated(const char *external)
+{
+	struct conf_address addresses[2 + 2 * WORLD_RELAYS];
+	struct turn_local locals[3 + 2 * WORLD_RELAYS];
+	struct conf_port ports[2];
+	struct conf c = world.conf;
+
+	memcpy(ports, world.conf.ports, sizeof(ports));
+	memcpy(addresses, world.addresses, sizeof(addresses));
 	memcpy(locals, world.locals, sizeof(locals));
-	locals[0].external = world_endpoint("203.0.113.9", 0).addr;
+	ports[0].addresses = addresses;
+	addresses[0].external = locals[0].external =
+		external != NULL ? world_endpoint(external, 0).addr : (struct addr){.d = {0}};
+	c.ports = ports;
 	c.turn.local = locals;
-	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
-	assert_non_null(strstr(error, "external"));
-	assert_null(world.dp->reload);
+	reload(&c);
+}
+
+// By a channel of one client, to a peer and back.
+static void both_ways(struct world_client *of, uint16_t number, const struct endpoint *peer)
+{
+	struct world_datagram got;
+	struct endpoint relay;
+
+	client_channel_data(&world, of, number, "ping", 4);
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	relay = got.src; // the own address, whatever the client was told
+	assert_true(addr_eq(&relay.addr, &world.addresses[0].addr));
+	world_send_bytes(&world, peer, &relay, "pong", 4);
+	world_run(&world);
+	assert_true(world_take(&world, &of->at, &got));
+	assert_memory_equal(got.data + CHANNEL_HEADER_LEN, "pong", 4);
+}
+
+// By a channel of one client to the relayed address of another, in whatever form it has named that.
+static void across(struct world_client *of, uint16_t number, const struct world_client *to)
+{
+	struct world_datagram got;
+
+	client_channel_data(&world, of, number, "over", 4);
+	world_run(&world);
+	assert_true(world_take(&world, &to->at, &got));
+}
+
+// Channels from before and from after relay all the time, and of a peer that has two forms for the
+// time being each client is held to the one that it has named.
+static void external_addresses_come_and_go(void **state)
+{
+	const struct endpoint peer = world_endpoint("10.99.0.200", 7000),
+			      late = world_endpoint("10.99.0.200", 7001),
+			      last = world_endpoint("10.99.0.200", 7002);
+	const struct addr public = world_endpoint("203.0.113.1", 0).addr;
+	struct world_client c[3];
+	struct endpoint own;
+
+	world_open(&world, *state);
+	for (unsigned int i = 0; i < 3; i++)
+		world_client(&world, &c[i], "10.99.0.20", (uint16_t)(41000 + i));
+	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
+	assert_int_equal(client_allocate(&world, &c[1], 4), 0);
+	own = c[1].relay;
+	assert_int_equal(client_bind(&world, &c[0], CHANNEL, &peer), 0);
+	assert_int_equal(client_bind(&world, &c[1], CHANNEL, &c[0].relay), 0);
+	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &own), 0);
+
+	reload_translated("203.0.113.1");
+	both_ways(&c[0], CHANNEL, &peer);
+	across(&c[1], CHANNEL, &c[0]);
+	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 2, &late), 0);
+	both_ways(&c[0], CHANNEL + 2, &late);
+	assert_int_equal(client_allocate(&world, &c[2], 4), 0);
+	assert_true(addr_eq(&c[2].relay.addr, &public));
+	assert_int_equal(client_bind(&world, &c[2], CHANNEL, &late), 0);
+	both_ways(&c[2], CHANNEL, &late);
+	// by the name of before it goes on, by the other it is one too many
+	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &own), 0);
+	assert_int_equal(
+		client_bind(&world, &c[0], CHANNEL + 3, &(struct endpoint){public, own.port}), 508);
+	assert_int_equal(client_bind(&world, &c[1], CHANNEL + 1, &c[2].relay), 0);
+	assert_int_equal(client_permit(&world, &c[2], &(struct endpoint){public, own.port}), 0);
+	across(&c[1], CHANNEL + 1, &c[2]);
+
+	reload_translated(NULL);
+	both_ways(&c[0], CHANNEL, &peer);
+	both_ways(&c[0], CHANNEL + 2, &late);
+	both_ways(&c[2], CHANNEL, &late);
+	across(&c[1], CHANNEL, &c[0]);
+	across(&c[1], CHANNEL + 1, &c[2]);
+	assert_int_equal(client_bind(&world, &c[2], CHANNEL + 1, &last), 0);
+	both_ways(&c[2], CHANNEL + 1, &last);
 	world_close(&world);
 }
 
@@ -302,7 +385,8 @@ int main(void)
 		WORLD_CASE(without_a_route_there_is_no_way, setups, 1),
 		WORLD_CASE(another_external_address_is_told, setups, 0),
 		WORLD_CASE(another_external_address_is_told, setups, 1),
-		cmocka_unit_test(the_first_external_address_takes_a_restart),
+		WORLD_CASE(external_addresses_come_and_go, plain, 0),
+		WORLD_CASE(external_addresses_come_and_go, plain, 1),
 		WORLD_CASE(marks_change_between_two_datagrams, setups, 0),
 		WORLD_CASE(marks_change_between_two_datagrams, setups, 1),
 		WORLD_CASE(numbers_reach_the_workers, setups, 0),
