@@ -341,6 +341,7 @@ struct conf_driver {
 	enum conf_steering steering;
 	uint16_t rx_ring, tx_ring; // descriptors; 0 = the profile does not say
 	char *devargs; // NULL, or "key=value,..." for devices that are hot-plugged by name
+	bool interrupts; // its receive interrupts wake workers
 	struct conf_node *root; // for lib/conf alone: where each value stands in the file
 };
 

@@ -37,6 +37,8 @@ static const struct conf_key keys[] = {
 	.help = "Transmit descriptors of a queue."},
 {"devargs", CONF_TEXT, FIELD(devargs), .min = 0, .max = 255,
 	.help = "Arguments for devices that are named, not found on a bus: key=value,..."},
+{"interrupts", CONF_BOOL, FIELD(interrupts), .def = "false",
+	.help = "Its receive interrupts wake workers that have nothing to do."},
 };
 // clang-format on
 
@@ -304,6 +306,8 @@ void conf_driver_show(
 	show_ring(out, d, &v->tx_ring, c, "tx-ring");
 	put_text(out, "devargs", v->devargs != NULL ? v->devargs : "");
 	end_line(out, d, &v->devargs, "default");
+	fprintf(out, "interrupts: %s", v->interrupts ? "true" : "false");
+	end_line(out, d, &v->interrupts, "default");
 	put_text(out, "tested", d != NULL ? v->tested : "no profile");
 	end_line(out, d, &v->tested, "no profile");
 }

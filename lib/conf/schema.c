@@ -48,9 +48,10 @@ static const struct conf_key rows[] = {
 	"us, as in virtual machines, it sleeps for ten times as long at least, within "
 	"`idle-sleep`, and the 20 us shrink in proportion. `saving` sleeps for `idle-sleep` "
 	"whenever there is nothing: the least CPU, for boxes that share it, as with TCP and TLS "
-	"clients. Where all ports of a worker can wake it (a vtap, `net_af_packet`) it is woken by "
-	"what comes in place of sleeping, except where so many datagrams come in one sleep that "
-	"this is cheaper: 16 and more with `adaptive`, two with `saving`."},
+	"clients. Where all ports of a worker can wake it (a vtap, `net_af_packet`, what a driver "
+	"profile says) it is woken by what comes in place of sleeping, except where so many "
+	"datagrams come in one sleep that this is cheaper: 16 and more with `adaptive`, two with "
+	"`saving`."},
 {"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000),
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
 	"`saving` one and of busy stream threads beside it (200 there at least): what a datagram "

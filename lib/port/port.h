@@ -28,6 +28,7 @@ enum port_uso {
 // Values that a driver profile decides. The driver is known once the device is open.
 struct port_profile {
 	uint16_t rx_ring, tx_ring; // descriptors of a queue
+	bool interrupts; // those of its receive queues may wake workers
 };
 
 enum port_bond_mode { PORT_BOND_LACP, PORT_BOND_ACTIVE_BACKUP, PORT_BOND_BALANCE };

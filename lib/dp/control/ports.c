@@ -62,6 +62,7 @@ static void decide_by_driver(void *ctx, const char *driver, struct port_profile 
 	const uint64_t queues = devices(c) * d->nb_workers;
 	const uint32_t rx = p != NULL ? p->rx_ring : 0, tx = p != NULL ? p->tx_ring : 0;
 
+	out->interrupts = p != NULL && p->interrupts;
 	out->rx_ring = (uint16_t)c->rx_ring;
 	out->tx_ring = (uint16_t)c->tx_ring;
 	if (rx != 0 && queues * (rx + out->tx_ring) <= c->mbufs)

@@ -172,6 +172,7 @@ static const struct port_ops ethdev_ops = {
 	.flow_create = port_flow_create,
 	.flow_destroy = port_flow_destroy,
 	.wake_fd = port_wake_fd,
+	.wake_arm = port_wake_arm,
 	.host = port_kernel_host_start,
 	.reroute = port_kernel_host_reroute,
 };
@@ -248,6 +249,7 @@ static int device_configure(struct ethdev *e, uint16_t mtu, uint64_t tx_offloads
 	struct rte_eth_conf conf = {
 		.rxmode = {.mtu = mtu, .offloads = e->info.rx_offload_capa & RX_CHECKSUMS},
 		.txmode = {.offloads = tx_offloads},
+		.intr_conf = {.rxq = e->interrupts},
 	};
 	int rc;
 
@@ -272,7 +274,12 @@ static int device_configure(struct ethdev *e, uint16_t mtu, uint64_t tx_offloads
 static int configure(const struct port_request *r, struct ethdev *e)
 {
 	const uint64_t tx_offloads = port_uso_plan(e, r);
+	struct port_profile by_driver = {0};
 	int rc;
+
+	if (r->c->by_driver != NULL && e->bond == NULL)
+		r->c->by_driver(r->c->ctx, e->port.driver, &by_driver);
+	e->interrupts = by_driver.interrupts;
 
 	plan_queues(e, r->c->queues);
 	if (e->port.nb_rxq == 0 || e->port.nb_txq == 0) {
@@ -286,6 +293,12 @@ static int configure(const struct port_request *r, struct ethdev *e)
 		// RSS only saves hand-overs, so a port whose driver refuses it works without.
 		PORT_LOG(WARNING, "port %s: RSS refused: %s", r->c->name, rte_strerror(-rc));
 		e->rss_hf = 0;
+		rc = device_configure(e, r->c->mtu, tx_offloads);
+	}
+	if (rc != 0 && e->interrupts) { // they only save sleeps
+		PORT_LOG(WARNING, "port %s: receive interrupts refused: %s", r->c->name,
+			rte_strerror(-rc));
+		e->interrupts = false;
 		rc = device_configure(e, r->c->mtu, tx_offloads);
 	}
 	if (rc != 0) {

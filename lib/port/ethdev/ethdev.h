@@ -19,6 +19,7 @@ struct ethdev {
 	uint64_t received_before; // frames received before this port (af_packet); any thread
 	uint64_t cut_lost; // datagrams of cut super-frames that found no room; written by workers
 	int *wake; // of a bond, by queue (wake.h); -1 = none; NULL = nobody has asked
+	bool interrupts; // configured with receive interrupts
 	bool started;
 	bool cuts; // configured to take super-frames
 };

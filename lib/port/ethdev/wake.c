@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the sockets of af_packet. No function of DPDK tells them. The driver's receive queue, to
-// which the table of fast calls of a port leads, begins with its socket (22.11 to 24.11). That is
-// not taken on trust: a number found there counts only if the kernel says that it is a packet
-// socket of this process, bound to the port's interface. Where it is anything else the port cannot
-// wake.
+// Finds the descriptors of receive queues: of interrupts, and the sockets of af_packet. No function
+// of DPDK tells the latter. The driver's receive queue, to which the table of fast calls of a port
+// leads, begins with its socket (22.11 to 24.11). That is not taken on trust: a number found there
+// counts only if the kernel says that it is a packet socket of this process, bound to the port's
+// interface. Where it is anything else the port cannot wake.
 #include "ethdev/wake.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -41,7 +42,34 @@ static int socket_of(uint16_t id, uint16_t queue)
 
 int port_wake_fd(struct port *p, uint16_t queue)
 {
-	return socket_of(p->dpdk_id, queue);
+	const struct ethdev *e = p->priv;
+
+	if (queue >= p->nb_rxq)
+		return -1;
+	return e->interrupts ? rte_eth_dev_rx_intr_ctl_q_get_fd(p->dpdk_id, queue)
+			     : socket_of(p->dpdk_id, queue);
+}
+
+// Most interrupts are counted by an eventfd, which stays readable until it is read. That of net_tap
+// is the TAP, readable while a frame waits: reading it would take the frame. It has nothing to
+// enable.
+int port_wake_arm(struct port *p, uint16_t queue, bool on)
+{
+	const struct ethdev *e = p->priv;
+	int rc;
+
+	if (!e->interrupts || strcmp(e->info.driver_name, "net_tap") == 0)
+		return 0;
+	if (on) {
+		const int fd = rte_eth_dev_rx_intr_ctl_q_get_fd(p->dpdk_id, queue);
+		uint64_t times;
+
+		if (read(fd, &times, sizeof(times)) < 0 && errno != EAGAIN)
+			return -errno;
+	}
+	rc = on ? rte_eth_dev_rx_intr_enable(p->dpdk_id, queue)
+		: rte_eth_dev_rx_intr_disable(p->dpdk_id, queue);
+	return rc;
 }
 
 static bool add_members(const struct bond *b, int epoll, uint16_t queue)

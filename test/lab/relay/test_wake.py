@@ -18,9 +18,11 @@ import time
 
 import lab as labs
 from lab import CLIENT4, PEER4
+from server import CONFIG
 from turnlib import SUCCESS
 
 LATE = 0.02 * labs.SLOW  # seconds
+QUIET = 0.001  # within which a datagram comes back without the server, where there are CPUs for all
 ROUNDS = 60 if labs.LONG else 12
 CLIENTS = 3
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -97,9 +99,10 @@ def text(times):
             f"{sum(t > LATE for t in times)} late")  # fmt: skip
 
 
-def check(lab, name, config):
+def check(lab, name, config, ready=lambda: None):
     rng = random.Random(7)
     server, echo = lab.server(config), lab.echo(PEER4)
+    ready()
     # of several clients, some are another worker's than the one that their datagrams come in on
     clients = [connected(lab, echo) for _ in range(CLIENTS)]
     pinned = [PinnedEcho(lab.peer.udp(PEER4), cpus) for cpus in cpus_of_workers(server)]
@@ -113,8 +116,9 @@ def check(lab, name, config):
     nb = len(times)
     print(f"{name}: {nb} relayed: {text(times)}; without the server: {text(without)}; {after}")
     # each comes in twice; on a busy machine a worker may be woken by time just then
-    assert after["woken_by_port"] >= nb // 2, after
-    if sum(t > LATE for t in without) <= len(without) // 20:
+    assert after["woken_by_port"] >= nb, after
+    few = sum(t > LATE for t in without) <= len(without) // 20
+    if few and statistics.median(without) < QUIET:
         assert statistics.median(times) < LATE / 2, sorted(times)
         assert sum(t > LATE for t in times) <= nb // 6, sorted(times)
     else:
@@ -137,12 +141,34 @@ def idle_box(server):
     assert made < 200, made
 
 
+def net_tap(lab):
+    """A TAP of DPDK's own driver, bridged to the interface of af_packet."""
+    tap = {**CONFIG["ports"][0], "device": "net_tap0,iface=t0"}
+
+    def bridge():
+        # a bridge would keep for itself what comes for the MAC of one of its members
+        lab.dut.ip("link", "set", "t0", "address", labs.MAC.format(0x77))
+        lab.dut.ip(*"link add b0 type bridge mcast_snooping 0 stp_state 0".split())
+        for name in ("t0", "d0"):
+            lab.dut.ip("link", "set", name, "master", "b0", "up")
+        lab.dut.ip("link", "set", "b0", "up")
+        for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
+            ns.ip("neigh", "flush", "dev", name)  # the server before had another MAC
+
+    lab.dut.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+    server = check(lab, "net_tap", {"ports": [tap], "workers": {"count": 1}}, bridge)
+    idle_box(server)
+    server.finish()
+
+
 def main(lab):
     labs.need_own_server()
     for idle in ("adaptive", "saving"):
         server = check(lab, idle, {"workers": {"count": 2, "idle": idle}})
         idle_box(server)
         server.finish()
+    if not lab.vtap:
+        net_tap(lab)
 
 
 if __name__ == "__main__":

@@ -68,12 +68,13 @@ static void test_shipped(void **state)
 		{"net_virtio_user", CONF_STEERING_T4},
 		{"net_af_packet", CONF_STEERING_T4},
 		{"net_af_xdp", CONF_STEERING_T4},
+		{"net_tap", CONF_STEERING_AUTO},
 		{"vtap", CONF_STEERING_AUTO},
 	};
 	struct conf_drivers *d = load(SOURCE_ROOT "/drivers-config");
 	unsigned int names = 0;
 
-	assert_int_equal(d->nb, 11);
+	assert_int_equal(d->nb, 12);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct conf_driver *v = conf_driver_find(d, rows[i].name);
 
@@ -82,8 +83,10 @@ static void test_shipped(void **state)
 		assert_int_equal(v->steering, rows[i].steering);
 		assert_non_null(v->tested);
 		// nothing has been on hardware yet: whoever runs one there says so here too
-		if (strcmp(rows[i].name, "net_af_packet") != 0 && strcmp(rows[i].name, "vtap") != 0)
+		if (strcmp(rows[i].name, "net_af_packet") != 0 &&
+			strcmp(rows[i].name, "net_tap") != 0 && strcmp(rows[i].name, "vtap") != 0)
 			assert_int_equal(strncmp(v->tested, "not run", 7), 0);
+		assert_int_equal(v->interrupts, strcmp(rows[i].name, "net_tap") == 0);
 	}
 	for (uint32_t i = 0; i < d->nb; i++)
 		names += d->list[i].nb_names;
@@ -115,6 +118,7 @@ static void test_values(void **state)
 	assert_int_equal(v->steering, CONF_STEERING_AUTO);
 	assert_int_equal(v->rx_ring, 64);
 	assert_int_equal(v->tx_ring, 32768);
+	assert_false(v->interrupts);
 	assert_string_equal(v->devargs, "a=1,b_c-D=x:y/z");
 	assert_string_equal(v->tested, "a \"box\"");
 	v = conf_driver_find(d, "net_ice");
@@ -209,7 +213,8 @@ static void test_refusals(void **state)
 		// keys of the configuration are none here
 		{GOOD "ports: []\n",
 			"3:1: ports: unknown key, known here: drivers tested steering "
-			"rx-ring tx-ring devargs"},
+			"rx-ring tx-ring devargs interrupts"},
+		{GOOD "interrupts: 1\n", "3:13: interrupts: must be true or false"},
 		{GOOD "rx-ring: 63\n", "3:10: rx-ring: 63 is out of range"},
 		{GOOD "tx-ring: 32769\n", "3:10: tx-ring: 32769 is out of range"},
 		{GOOD "tx-ring: many\n", "3:10: tx-ring: must be a decimal number"},
@@ -303,7 +308,7 @@ static void test_show(void **state)
 
 	put("ice.yaml",
 		"# first\ndrivers: [net_ice, net_ice_dcf]\ntested: 'a \"box\" \\'\nrx-ring: 2048\n"
-		"devargs: a=1\nsteering: t1\n");
+		"devargs: a=1\nsteering: t1\ninterrupts: true\n");
 	d = load(dir);
 	snprintf(want, sizeof(want),
 		"drivers: [net_ice, net_ice_dcf] # %s/ice.yaml:2\n"
@@ -311,8 +316,9 @@ static void test_show(void **state)
 		"rx-ring: 2048 # %s/ice.yaml:4\n"
 		"tx-ring: 1024 # default of buffers.tx-ring\n"
 		"devargs: \"a=1\" # %s/ice.yaml:5\n"
+		"interrupts: true # %s/ice.yaml:7\n"
 		"tested: \"a \\\"box\\\" \\\\\" # %s/ice.yaml:3\n",
-		dir, dir, dir, dir, dir);
+		dir, dir, dir, dir, dir, dir);
 	// by driver, by device, by file
 	assert_shown(d, NULL, "net_ice_dcf", want);
 	assert_shown(d, NULL, "net_ice0,a=b", want);
@@ -321,8 +327,9 @@ static void test_show(void **state)
 	snprintf(want + strlen(want), sizeof(want) - strlen(want),
 		"256 # main.yaml: buffers.tx-ring, or its default\n"
 		"devargs: \"a=1\" # %s/ice.yaml:5\n"
+		"interrupts: true # %s/ice.yaml:7\n"
 		"tested: \"a \\\"box\\\" \\\\\" # %s/ice.yaml:3\n",
-		dir, dir);
+		dir, dir, dir);
 	assert_shown(d, &c, "ice", want);
 	snprintf(want, sizeof(want),
 		"# net_foo: no profile: its ports run on what they report. Profiles in %s:\n"
@@ -332,6 +339,7 @@ static void test_show(void **state)
 		"rx-ring: 1024 # default of buffers.rx-ring\n"
 		"tx-ring: 1024 # default of buffers.tx-ring\n"
 		"devargs: \"\" # default\n"
+		"interrupts: false # default\n"
 		"tested: \"no profile\" # no profile\n",
 		dir);
 	assert_shown(d, NULL, "net_foo", want);

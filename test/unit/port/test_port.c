@@ -153,6 +153,7 @@ static void test_open_start_close(void **state)
 		assert_int_equal(port_tx(p, 0, m, 8), 8);
 		p->ops->counters(p, &k);
 		assert_int_equal(k.tx_errors, 0);
+		assert_int_equal(p->ops->wake_fd(p, 0), -1); // nothing tells of its frames
 		p->ops->stop(p);
 		p->ops->close(p);
 		assert_int_equal(rte_eth_dev_count_avail(), 0);
