@@ -482,6 +482,11 @@ unsigned int dp_workers(const struct dp *d)
 	return d->nb_workers;
 }
 
+unsigned int dp_waiters(const struct dp *d)
+{
+	return (unsigned int)__builtin_popcountll(d->waiters);
+}
+
 unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker)
 {
 	return d->worker[worker]->lcore;

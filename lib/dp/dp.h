@@ -97,6 +97,8 @@ struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
 void dp_stop(struct dp *d);
 
 unsigned int dp_workers(const struct dp *d);
+// How many workers are woken by their ports when there is nothing to do (workers/waiter.h).
+unsigned int dp_waiters(const struct dp *d);
 unsigned int dp_worker_lcore(const struct dp *d, unsigned int worker);
 unsigned int dp_ports(const struct dp *d);
 struct port *dp_port(const struct dp *d, unsigned int index);

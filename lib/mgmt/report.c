@@ -118,8 +118,9 @@ static void report_workers(const struct dp *d, const struct conf *c)
 	for (unsigned int w = 0; w < dp_workers(d) && at + 8 < sizeof(lcores); w++)
 		at += (size_t)snprintf(
 			lcores + at, sizeof(lcores) - at, " %u", dp_worker_lcore(d, w));
-	LOG(START, INFO, "workers: %u, idle %s, on lcores%s", dp_workers(d),
-		conf_idle_name(c->idle), lcores);
+	LOG(START, INFO, "workers: %u, idle %s, on lcores%s; %u woken by their ports",
+		dp_workers(d), conf_idle_name(c->idle), lcores,
+		c->idle != CONF_IDLE_BUSY ? dp_waiters(d) : 0);
 }
 
 static void report_listeners(const struct turn_config *t)

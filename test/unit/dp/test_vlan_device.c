@@ -85,6 +85,30 @@ static void a_vlan_spreads_as_its_device_does(void **state)
 	world_close(&world);
 }
 
+// What wakes a worker for the device does for its VLANs, and is armed there.
+static void a_vlan_wakes_as_its_device_does(void **state)
+{
+	for (enum softport_wake wake = SOFTPORT_SILENT; wake <= SOFTPORT_INTERRUPT; wake++) {
+		const struct port_ops *on, *vlan;
+
+		softport_wake = wake;
+		world_open(&world, &setups[0]);
+		softport_wake = SOFTPORT_SILENT;
+		on = device()->ops;
+		vlan = world.dp->port[SIDE].port->ops;
+		assert_int_equal(vlan->wake_fd != NULL, on->wake_fd != NULL);
+		assert_int_equal(vlan->wake_arm != NULL, on->wake_arm != NULL);
+		for (uint16_t q = 0; on->wake_fd != NULL && q < 3; q++)
+			assert_int_equal(vlan->wake_fd(world.dp->port[SIDE].port, q),
+				on->wake_fd(device(), q));
+		if (on->wake_arm != NULL)
+			assert_int_equal(vlan->wake_arm(world.dp->port[SIDE].port, 2, true), 0);
+		for (unsigned int w = 0; w < 3; w++)
+			assert_int_equal(world.dp->worker[w]->waiter.can, wake != SOFTPORT_SILENT);
+		world_close(&world);
+	}
+}
+
 // All relay addresses are on VLAN 100.
 static void relay_on_side(struct dp_world *w)
 {
@@ -134,6 +158,7 @@ int main(void)
 		WORLD_CASE(a_vlan_shares_its_device, setups, 0),
 		WORLD_CASE(a_vlan_shares_its_device, setups, 1),
 		WORLD_CASE(a_vlan_spreads_as_its_device_does, setups, 1),
+		cmocka_unit_test(a_vlan_wakes_as_its_device_does),
 		WORLD_CASE(rules_name_the_vlan, setups, 1),
 	};
 
