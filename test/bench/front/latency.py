@@ -2,8 +2,9 @@
 """latency: how long a server holds a datagram at 10 %, 50 % and 90 % of what it can take.
 
 What a server can take is its partial drop rate: the highest rate with at most 0.5 % loss, which
-slipring-loadgen searches for once. The shares are shares of each server's own rate. The time is
-from the generator to the server and on to the far end, with kernel or driver and veths.
+slipring-loadgen searches for once. The shares are shares of each server's own rate. Beside them
+all servers run at the same rates, which are shares of the lowest of these. The time is from the
+generator to the server and on to the far end, with kernel or driver and veths.
 """
 
 import generator
@@ -17,6 +18,7 @@ CLIENTS = 8
 SIZE = 120
 LOSS = "0.5%"
 SHARES = (0.1, 0.5, 0.9)
+SAME = (0.1, 0.5)
 WAYS = ("up", "down")
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 SEARCH_S = 180
@@ -27,6 +29,16 @@ def options(*more):
         "--mode", "channel", "--direction", "both", "--clients", str(CLIENTS), "--size", str(SIZE),
         "--drain", "0.3", *more,
     ]  # fmt: skip
+
+
+def planned(pdrs):
+    """By server, the rate of each load: shares of its own, and then of the lowest of all."""
+    lowest = min(pdrs.values())
+    return {
+        name: {share: pdr * share for share in SHARES}
+        | {f"{share} of the lowest": lowest * share for share in SAME if len(pdrs) > 1}
+        for name, pdr in pdrs.items()
+    }
 
 
 def find_pdr(bench, road, make):
@@ -48,13 +60,13 @@ def case(bench, road, make, rates):
     def one():
         figures = {}
         with make().started():
-            for share, rate in rates.items():
+            for load, rate in rates.items():
                 more = ["--pps", f"{rate:.0f}", "--duration", str(duration), "--warmup", "0.5"]
                 run = generator.on_road(bench, road, *options(*more))
                 result = generator.plain(bench, run, duration)
                 for way in WAYS:
                     found = result["ways"][way]["latency_us"]
-                    figures.update({(share, way, q): found[q] for q in QUANTILES})
+                    figures.update({(load, way, q): found[q] for q in QUANTILES})
         median = "p50_us at half"
         return {median: figures[SHARES[1], "up", "p50"], **figures}
 
@@ -63,13 +75,13 @@ def case(bench, road, make, rates):
 
 def report(bench, named, rates, series):
     for name, server in named.items():
-        for share in SHARES:
+        for load, rate in rates[name].items():
             for way in WAYS:
                 for key, quantile in QUANTILES.items():
-                    values = series.values(name, (share, way, key))
+                    values = series.values(name, (load, way, key))
                     bench.results.add(
-                        NAME, "latency_us", values, "us", quantile=quantile, load=share,
-                        pps=round(rates[name][share]), direction=way, mode="channel", size=SIZE,
+                        NAME, "latency_us", values, "us", quantile=quantile, load=load,
+                        pps=round(rate), direction=way, mode="channel", size=SIZE,
                         clients=CLIENTS, **server,
                     )  # fmt: skip
 
@@ -78,7 +90,7 @@ def main(bench):
     with Road(bench.rest_cpu, bench.work_cpu) as road:
         makers = servers.able(bench, servers.all_servers(bench, road))
         named = {name: make().parameters() for name, make in makers.items()}
-        rates, cases = {}, {}
+        pdrs = {}
         for name, make in makers.items():
             bench.say(f"searching the rate of {name} with at most {LOSS} loss")
             pdr, spread = find_pdr(bench, road, make)
@@ -87,7 +99,8 @@ def main(bench):
                 size=SIZE, clients=CLIENTS, loss=LOSS, **named[name],
             )  # fmt: skip
             bench.say(f"{name}: {line['value']:,} pps")
-            rates[name] = {share: pdr * share for share in SHARES}
-            cases[name] = case(bench, road, make, rates[name])
-        found = Alternation({"latency": cases}, bench.gate, bench.plan(400), bench.say).run()
+            pdrs[name] = pdr
+        rates = planned(pdrs)
+        cases = {name: case(bench, road, make, rates[name]) for name, make in makers.items()}
+        found = Alternation({"latency": cases}, bench.gate, bench.plan(600), bench.say).run()
         report(bench, named, rates, found["latency"])

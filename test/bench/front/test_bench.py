@@ -19,6 +19,7 @@ import bench
 import coturn
 import dtlscore
 import generator
+import latency
 import noise
 import relaycore
 import relaywire
@@ -40,6 +41,16 @@ class List(unittest.TestCase):
         lines = [line.split(maxsplit=1) for line in out.getvalue().splitlines()]
         self.assertEqual([line[0] for line in lines], list(bench.BENCHES))
         self.assertEqual([line[1] for line in lines], [text for _, text in bench.BENCHES.values()])
+
+
+class Latency(unittest.TestCase):
+    def test_all_servers_run_at_the_rates_of_the_slowest_too(self):
+        loads = latency.planned({"fast": 1000.0, "slow": 100.0})
+        self.assertEqual([loads["fast"][share] for share in latency.SHARES], [100, 500, 900])
+        for share in latency.SAME:
+            for server in loads.values():
+                self.assertEqual(server[f"{share} of the lowest"], share * 100)
+        self.assertEqual(list(latency.planned({"alone": 10.0})["alone"]), list(latency.SHARES))
 
 
 class Statistics(unittest.TestCase):
