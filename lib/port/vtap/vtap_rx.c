@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#include "vtap/vtap_hdr.h"
+#include "vnet_hdr.h"
 #include "vtap/vtap_rx.h"
 
-_Static_assert(VTAP_HDR_LEN <= RTE_PKTMBUF_HEADROOM, "the header is read into the headroom");
+_Static_assert(VNET_HDR_LEN <= RTE_PKTMBUF_HEADROOM, "the header is read into the headroom");
 
 static void count(uint64_t *counter)
 {
@@ -52,8 +52,8 @@ static bool refill(struct vtap_rx *q)
 		q->iov[i].iov_base = rte_pktmbuf_mtod(q->buf[i], void *);
 		q->iov[i].iov_len = rte_pktmbuf_tailroom(q->buf[i]);
 	}
-	q->iov[0].iov_base = (char *)q->iov[0].iov_base - VTAP_HDR_LEN;
-	q->iov[0].iov_len += VTAP_HDR_LEN;
+	q->iov[0].iov_base = (char *)q->iov[0].iov_base - VNET_HDR_LEN;
+	q->iov[0].iov_len += VNET_HDR_LEN;
 	q->empty = 0;
 	return true;
 }
@@ -91,13 +91,13 @@ uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n)
 		len = readv(q->fd, q->iov, q->nb_bufs);
 		if (len < 0 && (errno == EAGAIN || errno == EBADFD)) // nothing there; removed
 			break;
-		if (len <= (ssize_t)VTAP_HDR_LEN) {
+		if (len <= (ssize_t)VNET_HDR_LEN) {
 			count(&q->errors);
 			continue;
 		}
 		memcpy(&h, q->iov[0].iov_base, sizeof(h));
-		m[got] = take(q, (uint32_t)len - VTAP_HDR_LEN);
-		if (unlikely(vtap_hdr_received(&h, m[got]) != 0)) {
+		m[got] = take(q, (uint32_t)len - VNET_HDR_LEN);
+		if (unlikely(vnet_hdr_received(&h, m[got]) != 0)) {
 			count(&q->errors);
 			rte_pktmbuf_free(m[got]);
 			continue;

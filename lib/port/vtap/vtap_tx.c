@@ -8,7 +8,7 @@
 #include "port.h"
 #include "port_log.h"
 #include "super.h"
-#include "vtap/vtap_hdr.h"
+#include "vnet_hdr.h"
 #include "vtap/vtap_tx.h"
 
 static void count(uint64_t *counter)
@@ -37,7 +37,7 @@ static enum written frame_write(
 	struct iovec iov[VTAP_SUPER_BUFS + 1];
 	int n = 0;
 
-	iov[n++] = (struct iovec){(void *)(uintptr_t)h, VTAP_HDR_LEN};
+	iov[n++] = (struct iovec){(void *)(uintptr_t)h, VNET_HDR_LEN};
 	for (; m != NULL; m = m->next) {
 		if (n == RTE_DIM(iov))
 			return REFUSED;
@@ -120,7 +120,7 @@ static bool super_send(struct vtap_tx *q, struct rte_mbuf *m)
 	struct virtio_net_hdr h;
 
 	if (__atomic_load_n(&super->segments, __ATOMIC_RELAXED) != 0 &&
-		m->nb_segs <= VTAP_SUPER_BUFS && vtap_hdr_super(&h, m) == 0) {
+		m->nb_segs <= VTAP_SUPER_BUFS && vnet_hdr_super(&h, m) == 0) {
 		const enum written w = frame_write(q, &h, m);
 
 		if (w == WRITTEN)

@@ -15,7 +15,7 @@
 
 #include "port.h"
 #include "slow_sum.h"
-#include "vtap/vtap_hdr.h"
+#include "vnet_hdr.h"
 #include "vtap/vtap_rx.h"
 #include "vtap/vtap_tx.h"
 #include "vtap_world.h"

@@ -11,7 +11,7 @@
 
 #include "bytes.h"
 #include "slow_sum.h"
-#include "vtap/vtap_hdr.h"
+#include "vnet_hdr.h"
 #include "vtap_world.h"
 
 #define L4_GOOD(m) (((m)->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
@@ -57,7 +57,7 @@ static void test_plain(void **state)
 			struct rte_mbuf *m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
 
 			if ((flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) == 0) {
-				assert_int_equal(vtap_hdr_received(&h, m), 0);
+				assert_int_equal(vnet_hdr_received(&h, m), 0);
 				assert_frame(m, bytes, shape_len(&s));
 				assert_true((flags & VIRTIO_NET_HDR_F_DATA_VALID) != 0
 						? L4_GOOD(m)
@@ -83,7 +83,7 @@ static void test_partial(void **state)
 			frame_make(&s, bytes, true);
 			frame_make(&s, whole, false);
 			m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
-			assert_int_equal(vtap_hdr_received(&h, m), 0);
+			assert_int_equal(vnet_hdr_received(&h, m), 0);
 			assert_frame(m, whole, shape_len(&s));
 			assert_true(L4_GOOD(m));
 			assert_false(LRO(m));
@@ -104,7 +104,7 @@ static void test_partial_options(void **state)
 	bytes[14] = 0x47;
 	h.csum_start = 34 + 8;
 	m = chain_make(bytes, shape_len(&s) + 8, VTAP_WORLD_ROOM);
-	assert_int_equal(vtap_hdr_received(&h, m), 0);
+	assert_int_equal(vnet_hdr_received(&h, m), 0);
 	assert_true(L4_GOOD(m));
 	rte_pktmbuf_free(m);
 }
@@ -124,7 +124,7 @@ static void test_partial_zero(void **state)
 		store_be16(bytes + shape_len(&s) - 2,
 			(uint16_t)~slow_sum(0, bytes + shape_l4(&s), shape_len(&s) - shape_l4(&s)));
 		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
-		assert_int_equal(vtap_hdr_received(&h, m), 0);
+		assert_int_equal(vnet_hdr_received(&h, m), 0);
 		store_be16(bytes + field, s.tcp ? 0 : 0xffff);
 		assert_frame(m, bytes, shape_len(&s));
 		rte_pktmbuf_free(m);
@@ -145,7 +145,7 @@ static void test_partial_inner(void **state)
 	frame_make(&inner, whole + shape_headers(&outer), false);
 	h.csum_start = (uint16_t)(h.csum_start + shape_headers(&outer));
 	m = chain_make(bytes, shape_len(&outer), VTAP_WORLD_ROOM);
-	assert_int_equal(vtap_hdr_received(&h, m), 0);
+	assert_int_equal(vnet_hdr_received(&h, m), 0);
 	assert_frame(m, whole, shape_len(&outer));
 	assert_true(L4_UNKNOWN(m));
 	rte_pktmbuf_free(m);
@@ -179,7 +179,7 @@ static void test_partial_hostile(void **state)
 
 		frame_make(&s, bytes, true);
 		m = chain_make(bytes, len, VTAP_WORLD_ROOM);
-		assert_int_equal(vtap_hdr_received(&h, m), places[i].fits ? 0 : -EINVAL);
+		assert_int_equal(vnet_hdr_received(&h, m), places[i].fits ? 0 : -EINVAL);
 		assert_true(L4_UNKNOWN(m));
 		rte_pktmbuf_free(m);
 	}
@@ -188,13 +188,13 @@ static void test_partial_hostile(void **state)
 		const struct virtio_net_hdr h = partial_header(&s);
 
 		m = chain_make(bytes, cut, VTAP_WORLD_ROOM);
-		assert_int_equal(vtap_hdr_received(&h, m), cut < 34 + 8 ? -EINVAL : 0);
+		assert_int_equal(vnet_hdr_received(&h, m), cut < 34 + 8 ? -EINVAL : 0);
 		rte_pktmbuf_free(m);
 	}
 	// a plain frame in two buffers is longer than any that was asked for
 	m = chain_make(bytes, len, 50);
 	assert_int_equal(
-		vtap_hdr_received(
+		vnet_hdr_received(
 			&(struct virtio_net_hdr){.flags = 1, .csum_start = 34, .csum_offset = 6},
 			m),
 		-EINVAL);
@@ -215,7 +215,7 @@ static void test_super_received(void **state)
 				h.gso_size = 1200;
 				frame_make(&s, bytes, true);
 				m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
-				assert_int_equal(vtap_hdr_received(&h, m), 0);
+				assert_int_equal(vnet_hdr_received(&h, m), 0);
 				assert_true(LRO(m));
 				assert_int_equal(m->tso_segsz, 1200);
 				// left undone by this host, or verified: right either way
@@ -252,7 +252,7 @@ static void test_super_hostile(void **state)
 	frame_make(&s, bytes, true);
 	for (unsigned int i = 0; i <= RTE_DIM(bad); i++) {
 		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
-		assert_int_equal(vtap_hdr_received(i < RTE_DIM(bad) ? &bad[i] : &good, m),
+		assert_int_equal(vnet_hdr_received(i < RTE_DIM(bad) ? &bad[i] : &good, m),
 			i < RTE_DIM(bad) ? -EINVAL : 0);
 		rte_pktmbuf_free(m);
 	}
@@ -261,13 +261,13 @@ static void test_super_hostile(void **state)
 		frame_make(&s, bytes, true);
 		bytes[i == 0 ? 12 : 23] = 0x55;
 		m = chain_make(bytes, shape_len(&s), VTAP_WORLD_ROOM);
-		assert_int_equal(vtap_hdr_received(&good, m), -EINVAL);
+		assert_int_equal(vnet_hdr_received(&good, m), -EINVAL);
 		rte_pktmbuf_free(m);
 	}
 	// every length of frame up to its headers
 	for (uint32_t cut = 1; cut < 60; cut++) {
 		m = chain_make(bytes, cut, VTAP_WORLD_ROOM);
-		vtap_hdr_received(&good, m);
+		vnet_hdr_received(&good, m);
 		rte_pktmbuf_free(m);
 	}
 }
@@ -282,7 +282,7 @@ static void test_super_sent(void **state)
 		memset(&h, 0xa5, sizeof(h));
 		frame_make(&s, bytes, true);
 		m = super_make(&s, bytes, 1200, VTAP_WORLD_ROOM);
-		assert_int_equal(vtap_hdr_super(&h, m), 0);
+		assert_int_equal(vnet_hdr_super(&h, m), 0);
 		assert_int_equal(h.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
 		assert_int_equal(h.gso_type, gso_type(&s));
 		assert_int_equal(h.gso_size, 1200);
@@ -291,7 +291,7 @@ static void test_super_sent(void **state)
 		assert_int_equal(h.csum_offset, s.tcp ? 16 : 6);
 		if (s.tcp) { // CWR needs the kernel's attention
 			rte_pktmbuf_mtod(m, uint8_t *)[shape_l4(&s) + 13] |= 0x80;
-			assert_int_equal(vtap_hdr_super(&h, m), 0);
+			assert_int_equal(vnet_hdr_super(&h, m), 0);
 			assert_int_equal(h.gso_type, gso_type(&s) | VIRTIO_NET_HDR_GSO_ECN);
 		}
 		rte_pktmbuf_free(m);
@@ -316,7 +316,7 @@ static void test_super_sent_wrong(void **state)
 			m->l2_len = 0;
 		if (i == 3)
 			m->l4_len = 255, m->data_len = 200;
-		assert_int_equal(vtap_hdr_super(&h, m), -EINVAL);
+		assert_int_equal(vnet_hdr_super(&h, m), -EINVAL);
 		rte_pktmbuf_free(m);
 	}
 }

@@ -5,7 +5,7 @@
 
 #include "bytes.h"
 #include "net.h"
-#include "vtap/vtap_hdr.h"
+#include "vnet_hdr.h"
 
 // True when the checksum in a virtio-net header belongs to the frame's own UDP or TCP header,
 // behind at most one VLAN tag and without IPv6 extension headers. (It may belong to a packet inside
@@ -74,7 +74,7 @@ static int super_received(const struct virtio_net_hdr *h, struct rte_mbuf *m, ui
 	return 0;
 }
 
-int vtap_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m)
+int vnet_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 {
 	switch (h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
 	case VIRTIO_NET_HDR_GSO_NONE:
@@ -93,7 +93,7 @@ int vtap_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 	}
 }
 
-int vtap_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m)
+int vnet_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m)
 {
 	const bool tcp = (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
 	const uint32_t l4 = (uint32_t)m->l2_len + m->l3_len;
