@@ -15,6 +15,7 @@
 #include <rte_version.h>
 
 #include "check.h"
+#include "check_packet.h"
 #include "check_user.h"
 #include "dp.h"
 #include "dp_state.h"
@@ -24,8 +25,8 @@
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 
-const struct check_paths check_system = {
-	"/sys/devices/system/cpu", "/sys/bus/pci/devices", "/run/netns"};
+const struct check_paths check_system = {"/sys/devices/system/cpu", "/sys/bus/pci/devices",
+	"/run/netns", "/proc/sys/net/ipv4", "/proc/net"};
 
 // --- driver profiles -----------------------------------------------------------------------------
 
@@ -383,6 +384,7 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	check_devices(c, check_system.pci, r);
 	check_namespaces(c, check_system.netns, r);
 	check_listeners(c, r);
+	check_packets(c, check_system.sysctl, check_system.net, r);
 	check_records(c, r);
 	check_state(c, r);
 	check_drain(c, r);

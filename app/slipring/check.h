@@ -9,6 +9,8 @@ struct check_paths {
 	const char *cpus; // /sys/devices/system/cpu
 	const char *pci; // /sys/bus/pci/devices
 	const char *netns; // /run/netns
+	const char *sysctl; // /proc/sys/net/ipv4
+	const char *net; // /proc/net
 };
 
 extern const struct check_paths check_system;

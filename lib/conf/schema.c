@@ -60,14 +60,18 @@ static const struct conf_key rows[] = {
 	"`saving` one whose ports can wake it."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
-	.help = "Network ports taken over from the kernel, with the addresses they answer for. The "
-	"longest prefix among the subnets, routes and gateways of all says by which a packet "
-	"leaves. What comes in on another port than its source is reached by is dropped."},
+	.help = "Network ports taken over from the kernel or shared with it, with the addresses "
+	"they answer for. The longest prefix among the subnets, routes and gateways of all says by "
+	"which a packet leaves. What comes in on another port than its source is reached by is "
+	"dropped."},
 {"ports[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_REQUIRED | CONF_WORD, RANGE(1, 32),
 	.help = "What logs and telemetry call it; unique."},
 {"ports[].device", CONF_TEXT, ONE(conf_port, device), RANGE(1, 255),
 	.help = "Required where there is no `bond`. A PCI address (`0000:3b:00.0`), a DPDK vdev "
-	"string (`net_af_packet0,iface=eth1,qpairs=2`), or `vtap:NAME`: a virtual NIC of which the "
+	"string (`net_af_packet0,iface=eth1,qpairs=2`), `packet:NAME` or `vtap:NAME`. "
+	"`packet:eth0` shares the interface eth0 with the kernel, which keeps its addresses, TCP "
+	"and all UDP but that to listeners and relay ports; `,queues=N` is at most so many "
+	"(default: one per worker). `vtap:NAME` is a virtual NIC of which the "
 	"kernel is the other end, as the interface NAME, there while slipring runs. More of a "
 	"vtap, behind commas: `queues=N` at most (default: one per worker); `netns=NS`, the "
 	"network namespace of the interface (default: that of the process); `role=lab` (default; "

@@ -17,9 +17,9 @@ static const struct conf_key rows[] = {
 	.count = offsetof(struct turn_listener, on),
 	.help = "A `udp` or `dtls` listener has an address of a port. TCP is the kernel's: a "
 	"`tcp`, `tls` or `auto` listener has any address that the kernel has, or will have (DHCP "
-	"may bring it later): one of a port with `exception`, where it needs no `allow`, or of "
-	"another interface. `all`, `all-ipv4` and `all-ipv6` stand for all addresses of the ports, "
-	"for TCP of those with `exception`."},
+	"may bring it later): one of a port with `exception`, where it needs no `allow`, one of a "
+	"`packet:` port, or of another interface. `all`, `all-ipv4` and `all-ipv6` stand for all "
+	"addresses of the ports, for TCP of those that are the kernel's, too."},
 {"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
 	"out of the relay range of the same address."},

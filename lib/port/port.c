@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ethdev/ethdev.h"
+#include "packet/packet.h"
 #include "port.h"
 #include "port_log.h"
 #include "replay.h"
@@ -21,6 +22,8 @@ static struct port *open_kind(const struct port_request *r)
 {
 	if (vtap_spec_is(r->c->device))
 		return port_vtap_open(r);
+	if (packet_spec_is(r->c->device))
+		return port_packet_open(r);
 	if (strncmp(r->c->device, "replay:", 7) == 0)
 		return port_replay_open(r);
 	return port_ethdev_open(r);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A port is where packets come in and go out: an ethdev (any DPDK driver), a virtual NIC on a Linux
-// TAP (vtap.h), a replay port (replay.h) for benchmarks, a VLAN on one of these (tagged.h), or a
-// software port in tests. All of them stand behind one table of functions (struct port_ops).
-// lib/port knows no TURN.
+// TAP (vtap.h), an interface that stays the kernel's (packet/packet.h), a replay port (replay.h)
+// for benchmarks, a VLAN on one of these (tagged.h), or a software port in tests. All of them stand
+// behind one table of functions (struct port_ops). lib/port knows no TURN.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -50,6 +50,13 @@ struct port_member {
 	bool used; // it carries packets: the active one, or one that LACP has accepted
 };
 
+// UDP that is ours on an interface that a port shares with the kernel: to an address, and to one of
+// a run of ports (host byte order).
+struct port_own {
+	struct addr addr;
+	uint16_t lo, hi;
+};
+
 // What a port is asked for, and the mempool that its receive queues take mbufs from.
 struct port_config {
 	const char *name, *device;
@@ -61,6 +68,9 @@ struct port_config {
 	uint16_t rx_ring, tx_ring; // descriptors; the driver may adjust them; 0 = by_driver decides
 	// PORT_RSS_KEY_MAX bytes of a key that the NIC spreads by; NULL: one is drawn. Copied.
 	const uint8_t *rss_key;
+	// What a port that shares an interface with the kernel takes from it; in any order. Copied.
+	const struct port_own *own;
+	uint32_t nb_own;
 	const char *devargs; // NULL, or "key=value,..." to add when the device is hot-plugged
 	// Fills out with values for a driver, where this struct leaves them open. May be NULL when
 	// it leaves none open.
@@ -109,7 +119,7 @@ struct port_host {
 };
 
 struct port_ops {
-	const char *kind; // "ethdev", "bond", "vlan", "vtap", "replay"
+	const char *kind; // "ethdev", "bond", "vlan", "vtap", "packet", "replay"
 	// On the worker lcore that alone uses the queue. rx returns the frames received, which the
 	// caller then owns. tx returns the frames taken, which the port then owns; the rest stays
 	// the caller's.
@@ -185,6 +195,9 @@ struct port {
 	// Workers read segments before each burst.
 	struct port_super uso, tso;
 	bool rx_super; // the port may receive super-frames
+	// The kernel is the host at the addresses of the port: it answers ARP, neighbour
+	// solicitations and pings, and reports groups. The port's own frames have its MAC.
+	bool kernel_is_host;
 	bool shared; // there are VLANs on its device (tagged.h): it receives their frames, too
 	struct port *on; // it is such a VLAN: the port that has the device; else NULL
 	struct kernel_host *kernel_host; // of ops->host, once that was called; else NULL
@@ -213,8 +226,8 @@ static inline uint16_t port_tx(struct port *p, uint16_t queue, struct rte_mbuf *
 }
 
 // Opens and configures the device that a config names: a PCI address or vdev string (hot-plugged
-// into EAL), "vtap:..." or "replay:...". The port is not started yet; ops->close frees it. NULL
-// with a reason in error (len bytes). Management lcore.
+// into EAL), "vtap:...", "packet:..." or "replay:...". The port is not started yet; ops->close
+// frees it. NULL with a reason in error (len bytes). Management lcore.
 struct port *port_open(const struct port_config *c, char *error, size_t len);
 
 // Writes to buf (len bytes) which work the port takes off the processor now, for logs: "uso

@@ -8,6 +8,7 @@
 
 #include "checks/device_check.h"
 #include "conf.h"
+#include "devices/packet_spec.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -40,7 +41,7 @@ static int check_member(struct conf_ctx *x, uint32_t i, uint32_t k)
 	const char *device = p->bond.members[k];
 	char reason[400];
 
-	if (vtap_spec_is(device) || strncmp(device, "replay:", 7) == 0)
+	if (vtap_spec_is(device) || packet_spec_is(device) || strncmp(device, "replay:", 7) == 0)
 		return conf_fail(x, n,
 			"'%.*s' can be no member of a bond: name PCI addresses or DPDK vdevs",
 			(int)strcspn(device, ","), device);

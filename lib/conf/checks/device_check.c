@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "devices/packet_spec.h"
 #include "vtap_spec.h"
 
 // A part of a PCI address: the hexadecimal digits that it may have, and the largest number.
@@ -82,7 +83,7 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 	snprintf(reason, len,
 		"'%.*s' is no device of DPDK, nor vtap:NAME. Of an interface of the kernel write "
 		"its PCI address (`dpdk-devbind.py --status-dev net` has both) and bind it to "
-		"vfio-pci; or \"net_af_packet0,iface=%.*s\", which shares it with the kernel",
+		"vfio-pci; or \"packet:%.*s\", which shares it with the kernel",
 		(int)end, device, (int)end, device);
 	return false;
 }
@@ -112,22 +113,31 @@ static bool same_arg(const char *a, const char *b, const char *key)
 
 static bool is_ours(const char *device)
 {
-	return vtap_spec_is(device) || strncmp(device, "replay:", 7) == 0;
+	return vtap_spec_is(device) || packet_spec_is(device) || strncmp(device, "replay:", 7) == 0;
+}
+
+// The interface of the kernel that a device shares; NULL where it is none of those.
+static const char *interface_of(const char *device)
+{
+	if (packet_spec_is(device))
+		return strchr(device, ':') + 1;
+	return strncmp(device, "net_af_packet", 13) == 0 ? arg_of(device, "iface") : NULL;
 }
 
 bool conf_device_same(const char *a, const char *b)
 {
-	static const char packet[] = "net_af_packet";
+	const char *shared = interface_of(a), *other = interface_of(b);
 	const size_t len = strcspn(a, ",");
 	unsigned long l[4], r[4];
 
+	if (shared != NULL && other != NULL && strcspn(shared, ",") == strcspn(other, ",") &&
+		strncasecmp(shared, other, strcspn(other, ",")) == 0 &&
+		packet_spec_is(a) + packet_spec_is(b) < 2)
+		return true;
 	if (is_ours(a) || is_ours(b))
 		return strcmp(a, b) == 0;
 	if (parse_pci(a, l) && parse_pci(b, r))
 		return memcmp(l, r, sizeof(l)) == 0 && same_arg(a, b, "port") &&
 			same_arg(a, b, "mac") && same_arg(a, b, "representor");
-	if (strncmp(a, packet, strlen(packet)) == 0 && strncmp(b, packet, strlen(packet)) == 0 &&
-		arg_of(a, "iface") != NULL && same_arg(a, b, "iface"))
-		return true;
 	return len == strcspn(b, ",") && strncasecmp(a, b, len) == 0;
 }

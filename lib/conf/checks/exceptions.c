@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "devices/packet_spec.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -85,7 +86,8 @@ static const struct conf_port *port_of(const struct conf *c, const struct addr *
 	return NULL;
 }
 
-// TCP is the kernel's. The kernel has the address of a port only through an exception port.
+// TCP is the kernel's. The kernel has the address of a port only through an exception port, or on
+// an interface that the port shares with it.
 static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct conf_port *p = port_of(x->conf, &l->at.addr);
@@ -93,6 +95,13 @@ static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
 
 	if (!turn_listener_is_stream(l) || p == NULL)
 		return 0;
+	if (!p->shares && packet_spec_is(conf_port_device(p, 0)))
+		return x->conf->streams.netns == NULL
+			? 0
+			: conf_fail(x, n,
+				  "port '%s' leaves the kernel this address in the namespace of "
+				  "the process: remove streams.netns",
+				  p->name);
 	if (p->exception.name == NULL)
 		return conf_fail(x, n,
 			"TCP is the kernel's, and port '%s' has no exception port that gives it "

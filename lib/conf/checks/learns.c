@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "devices/packet_spec.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -51,6 +52,11 @@ int conf_learns_check(struct conf_ctx *x, uint32_t port)
 		if (seen[learn])
 			return conf_fail(x, n, "a second '%s': a port has one", words[learn]);
 		seen[learn] = true;
+		if (!p->shares && packet_spec_is(conf_port_device(p, 0)))
+			return conf_fail(x, n,
+				"'%s' is for a port with an exception port: write the address that "
+				"the kernel's interface has",
+				words[learn]);
 		if (p->exception.name == NULL)
 			return conf_fail(x, n,
 				"'%s' is for an address that the kernel's interface of the port "

@@ -12,6 +12,7 @@
 #include "checks/own_addrs.h"
 #include "checks/routers.h"
 #include "conf.h"
+#include "devices/packet_spec.h"
 #include "expanding/listeners.h"
 #include "expanding/relay_all.h"
 #include "reading/addrs.h"
@@ -42,8 +43,8 @@ static bool is_device(const struct conf_port *p)
 	return !p->shares && p->bond.nb_members == 0;
 }
 
-// Checks the device strings that are ours, those of vtaps. DPDK checks all others when it opens
-// them.
+// Checks the device strings of vtaps (packets.c has those of packet ports). DPDK checks all others
+// when it opens them.
 static int check_device(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *ports = x->conf->ports;
@@ -51,7 +52,7 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 	struct vtap_spec this, other;
 	char reason[400];
 
-	if (!is_device(&ports[port]))
+	if (!is_device(&ports[port]) || packet_spec_is(ports[port].device))
 		return 0;
 	if (!vtap_spec_is(ports[port].device))
 		return conf_device_check(ports[port].device, reason, sizeof(reason))

@@ -9,6 +9,7 @@
 #include "checks/drains.h"
 #include "checks/exceptions.h"
 #include "checks/identities.h"
+#include "checks/packets.h"
 #include "checks/pools.h"
 #include "checks/ports.h"
 #include "conf.h"
@@ -295,10 +296,10 @@ static int check_crash(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		conf_ports_gather, check_shared, conf_ports_check, conf_identities_check,
-		conf_pools_check, conf_exceptions_check, check_auth, check_lifetime,
-		check_neighbours, check_fragments, check_records, check_control, check_state,
-		check_watch, check_crash, conf_drains_check};
+		conf_ports_gather, check_shared, conf_ports_check, conf_packets_check,
+		conf_identities_check, conf_pools_check, conf_exceptions_check, check_auth,
+		check_lifetime, check_neighbours, check_fragments, check_records, check_control,
+		check_state, check_watch, check_crash, conf_drains_check};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

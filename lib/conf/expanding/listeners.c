@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "devices/packet_spec.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -24,23 +25,25 @@ struct expansion {
 	uint32_t *first; // nb_old + 1
 };
 
-// Whether the kernel has the addresses of the exception port's port, in the namespace where it
-// listens.
-static bool is_of_kernel(const struct conf *c, const struct conf_exception *e)
+// Whether the kernel has the addresses of a port, in the namespace where it listens.
+static bool is_of_kernel(const struct conf *c, const struct conf_port *p)
 {
-	const char *there = e->netns != NULL ? e->netns : "";
+	const char *there = p->exception.netns != NULL ? p->exception.netns : "";
 	const char *here = c->streams.netns != NULL ? c->streams.netns : "";
 
-	return e->name != NULL && strcmp(there, here) == 0;
+	if (!p->shares && p->device != NULL && packet_spec_is(p->device))
+		return here[0] == '\0';
+	return p->exception.name != NULL && strcmp(there, here) == 0;
 }
 
-// TCP is the kernel's: it has the addresses of ports with an exception port.
+// TCP is the kernel's: it has the addresses of ports with an exception port, and of those that
+// share its interface.
 static bool is_wanted(
 	const struct conf *c, const struct turn_listener *l, const struct turn_local *a)
 {
 	const bool is_v4 = addr_is_v4(&a->addr);
 
-	if (turn_listener_is_stream(l) && !is_of_kernel(c, &c->ports[a->port].exception))
+	if (turn_listener_is_stream(l) && !is_of_kernel(c, &c->ports[a->port]))
 		return false;
 	return l->on == TURN_LISTEN_ALL || (l->on == TURN_LISTEN_ALL_IPV4) == is_v4;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens, watches and closes the ports of a data path: plain ones, bonds, VLANs on another port's
 // device, and what workers are told of each (struct dp_port).
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -9,6 +10,7 @@
 #include "control/ports.h"
 #include "conf.h"
 #include "exception/exception.h"
+#include "link/own_ports.h"
 #include "link/vlans.h"
 #include "net.h"
 #include "port.h"
@@ -125,12 +127,15 @@ static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
 struct wanted {
 	struct port_bond bond;
 	uint8_t rss_key[PORT_RSS_KEY_MAX];
+	struct port_own *own; // to be freed; NULL: there was no memory
+	uint32_t nb_own;
 };
 
 static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w)
 {
 	const struct conf_port *p = &d->conf->ports[i];
 	const int socket = port_device_socket(conf_port_device(p, 0));
+	w->own = own_ports_list(d->conf, i, &w->nb_own);
 	// who keeps no calls has no use for the same homes
 	const bool keep_key = d->carry != NULL && rss_secret_key(d->boot_key, p->name, w->rss_key);
 
@@ -145,6 +150,8 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
 		.rss_key = keep_key ? w->rss_key : NULL,
+		.own = w->own,
+		.nb_own = w->nb_own,
 		.devargs = devargs_of(d, p->device),
 		.by_driver = decide_by_driver,
 		.ctx = d,
@@ -159,13 +166,19 @@ static struct port *port_make(
 	struct wanted w;
 	const struct port_config pc = port_wanted(d, i, &w);
 	const struct conf_port *c = &d->conf->ports[i];
-	struct port *port;
+	struct port *port = NULL;
 
-	if (!c->shares)
-		return open(&pc, error, len);
-	port = port_tagged_open(d->port[c->on].port, &pc, error, len);
+	if (w.own == NULL)
+		snprintf(error, len, "port %s: out of memory", c->name);
+	else if (!c->shares)
+		port = open(&pc, error, len);
+	else
+		port = port_tagged_open(d->port[c->on].port, &pc, error, len);
+	free(w.own);
+	if (port == NULL || !c->shares)
+		return port;
 	d->port[i].conf = c;
-	if (port == NULL || vlans_learn(d, i) == 0)
+	if (vlans_learn(d, i) == 0)
 		return port;
 	snprintf(error, len, "port %s: out of memory", c->name);
 	port->ops->close(port);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Being a host on the link, which the kernel no longer is for these addresses: ARP, neighbour
 // discovery, echo, announcements. ICMP errors and MLD go on from here to icmp_errors.c and mld.c.
+// Where the kernel still is the host (struct port, kernel_is_host) we ask for neighbours and learn,
+// and are silent otherwise.
 #include "link/host.h"
 #include "addr.h"
 #include "control/hot.h"
@@ -128,9 +130,12 @@ static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
 	// An answer may be to another worker's question; each replica judges it by its own state.
 	if (changed || !from_ask)
 		messages_neighbour(w, port, msg, from_ask);
-	if (from_ask && ours_on(w, port, &msg->target))
-		answer(w, port, m, msg);
-	else if (!from_ask && (changed || msg->solicited))
+	if (from_ask && ours_on(w, port, &msg->target)) {
+		if (w->dp->port[port].port->kernel_is_host)
+			consume(w, m); // the kernel answers
+		else
+			answer(w, port, m, msg);
+	} else if (!from_ask && (changed || msg->solicited))
 		consume(w, m);
 	else
 		worker_drop(w, m, reason);
@@ -162,6 +167,10 @@ static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struc
 	const uint16_t len = f->payload_off + f->payload_len;
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 
+	if (w->dp->port[port].port->kernel_is_host) { // it has had the same packet
+		worker_drop(w, m, DP_DROP_ICMP);
+		return;
+	}
 	// told apart before a token is spent
 	if (icmp[0] != (f->kind == NET_ICMP ? 8 : 128)) {
 		worker_drop(w, m, net_icmp_error_is(f, icmp) ? DP_DROP_ICMP_QUOTE : DP_DROP_ICMP);
@@ -242,7 +251,8 @@ static void announce_port(struct worker *w, uint8_t port)
 void host_announce_tick(struct worker *w)
 {
 	for (unsigned int i = 0; i < w->dp->nb_ports; i++)
-		announce_port(w, (uint8_t)i);
+		if (!w->dp->port[i].port->kernel_is_host)
+			announce_port(w, (uint8_t)i);
 }
 
 uint64_t host_announce_next_ms(const struct worker *w)

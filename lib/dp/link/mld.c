@@ -47,8 +47,11 @@ static bool listens(const struct dp_port *p, const struct addr *wanted)
 	return false;
 }
 
-static bool has_ipv6(const struct dp_port *p)
+// Whether it is us who report groups of a port, and there are any.
+static bool reports(const struct dp_port *p)
 {
+	if (p->port->kernel_is_host)
+		return false;
 	for (uint32_t i = 0; i < p->conf->nb_addresses; i++)
 		if (!addr_is_v4(&p->conf->addresses[i].addr))
 			return true;
@@ -69,7 +72,7 @@ bool mld_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct 
 	w->live.consumed++;
 	rte_pktmbuf_free(m);
 	all = (q.group.d[0] | q.group.d[1]) == 0;
-	if (!has_ipv6(p) || (!all && !listens(p, &q.group)))
+	if (!reports(p) || (!all && !listens(p, &q.group)))
 		return true;
 	if (q.v1)
 		r->v1_ms = w->now_ms + V1_MS;
@@ -138,7 +141,7 @@ static void port_tick(struct worker *w, uint8_t port)
 
 		if (wanted != r->seen)
 			*r = (struct mld){.seen = wanted,
-				.left = has_ipv6(p) ? ROBUSTNESS : 0,
+				.left = reports(p) ? ROBUSTNESS : 0,
 				.change = true,
 				.at_ms = w->now_ms,
 				.v1_ms = r->v1_ms};

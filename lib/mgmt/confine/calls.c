@@ -48,6 +48,8 @@ static const int of_workers[] = {
 
 static const int of_vtaps[] = {SYS_readv, SYS_writev};
 
+static const int of_packets[] = {SYS_sendmmsg, SYS_recvmsg};
+
 static const int of_sockets[] = {
 	SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg,
 #ifdef SYS_poll
@@ -156,6 +158,8 @@ void calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool 
 	}
 	if (role == CALLS_WORKER && (kinds & (CALLS_VTAP | CALLS_TAP)) != 0)
 		PUT_LIST(c, of_vtaps, SECCOMP_RET_ALLOW);
+	if (role == CALLS_WORKER && (kinds & CALLS_PACKET) != 0)
+		PUT_LIST(c, of_packets, SECCOMP_RET_ALLOW);
 	if (role == CALLS_WORKER && (kinds & CALLS_SOCKET) != 0)
 		PUT_LIST(c, of_sockets, SECCOMP_RET_ALLOW);
 	PUT_LIST(c, of_workers, SECCOMP_RET_ALLOW);

@@ -14,6 +14,7 @@ enum calls_role { CALLS_WORKER, CALLS_STREAM, CALLS_OTHER };
 #define CALLS_VTAP 1u
 #define CALLS_SOCKET 2u // af_packet, af_xdp
 #define CALLS_TAP 4u
+#define CALLS_PACKET 16u
 #define CALLS_DRIVER 8u // of whose calls nothing is known: workers have the list of all others
 
 #define CALLS_CODE_MAX 512

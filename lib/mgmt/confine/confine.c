@@ -18,6 +18,7 @@
 #include "confine/broadcast.h"
 #include "confine/calls.h"
 #include "confine/give.h"
+#include "devices/packet_spec.h"
 #include "log.h"
 #include "port.h"
 #include "vtap_spec.h"
@@ -153,6 +154,8 @@ static unsigned int kind_of(const char *device)
 
 	if (vtap_spec_is(device))
 		return CALLS_VTAP;
+	if (packet_spec_is(device))
+		return CALLS_PACKET;
 	if (begins(device, "net_af_packet") || begins(device, "net_af_xdp"))
 		return CALLS_SOCKET;
 	if (begins(device, "net_tap"))
@@ -176,7 +179,8 @@ static unsigned int kinds_of(const struct conf *c)
 }
 
 // Interfaces of the kernel are brought down, and have their MAC changed by bonds; drivers that
-// share a device with the kernel make queues and rules in it.
+// share a device with the kernel make queues and rules in it. Packet ports have all they need in
+// descriptors.
 static uint64_t needs(unsigned int kinds)
 {
 	const bool shares = (kinds & (CALLS_SOCKET | CALLS_TAP | CALLS_DRIVER)) != 0;
@@ -184,7 +188,8 @@ static uint64_t needs(unsigned int kinds)
 #ifdef __SANITIZE_ADDRESS__ // it looks for leaks by tracing
 	return BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_SYS_PTRACE);
 #endif
-	return (kinds != 0 ? BIT(CAP_NET_ADMIN) : 0) | (shares ? BIT(CAP_NET_RAW) : 0);
+	return ((kinds & ~CALLS_PACKET) != 0 ? BIT(CAP_NET_ADMIN) : 0) |
+		(shares ? BIT(CAP_NET_RAW) : 0);
 }
 
 static int find_user(struct confining *x, const char *name, char *error, size_t len)

@@ -22,6 +22,7 @@ CONF = os.path.join(labs.TOP, "conf")
 UNIT = os.path.join(CONF, "slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
+PACKET = "packet"  # programs of the kernel beside packet sockets
 METRICS = "metrics"  # what it does is for test_exporter
 USER = "own-user"
 EXPOSED_MOST = 3.0
@@ -41,8 +42,9 @@ NEEDS = {  # drop-ins of each file, which are all that there are
     "streams.yaml": (PORTS,),
     "transports.yaml": (PORTS,),
     "lab.yaml": (QUEUES,),
+    "packet.yaml": (PACKET,),
 }
-NAMES = {PORTS: "CAP_NET_BIND_SERVICE", QUEUES: "CAP_BPF", NAMESPACES: "CAP_SYS_ADMIN"}
+NAMES = {PORTS: "CAP_NET_BIND_SERVICE", QUEUES: "CAP_BPF", NAMESPACES: "CAP_SYS_ADMIN", PACKET: "CAP_BPF"}
 # To the place, and to the size of a machine of the lab
 CHANGES = (
     ("0000:3b:00.0", "vtap:s0,queues=1"),
@@ -51,6 +53,7 @@ CHANGES = (
     ("{address: dhcp, external: 203.0.113.5}, slaac", "10.0.0.5/24"),  # nobody gives them here
     ("f8615163-0001-1000-2000-000d3a123456", "vtap:s0,queues=1"),  # a device on VMBus
     ("vtap:d0", "vtap:s0"),
+    ("packet:eth0", "packet:s9"),
     ("count: 8, idle: busy", "count: 2"),
     ("allocations: 1000000", "allocations: 1000"),
     ("mbufs: 131072, rx-ring: 2048, tx-ring: 2048", "mbufs: 16384"),
@@ -192,6 +195,16 @@ def check_exposure():
     assert each[USER] < alone < each[NAMESPACES], each  # the tool has seen them
 
 
+def share(lab):
+    """The interface that packet.yaml finds, with its addresses, and the ports it asks for."""
+    lab.dut.ip(*"link add s9 type veth peer name s8".split())
+    for interface in ("s8", "s9"):
+        lab.dut.ip("link", "set", interface, "up")
+    lab.dut.ip("addr", "add", "192.0.2.1/24", "dev", "s9")
+    lab.dut.ip("-6", "addr", "add", "2001:db8::1/64", "dev", "s9", "nodad")
+    lab.dut.run("sysctl", "-qw", "net.ipv4.ip_local_reserved_ports=49152-65535")
+
+
 def main(lab):
     labs.need_own_server()
     check_exposure()
@@ -201,6 +214,7 @@ def main(lab):
     assert set(glob.glob(CONF + "/slipring.service.d/*")) == {*map(drop_in, (*NAMES, METRICS, USER))}
     check_confine(lab)
     lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own, of streams.yaml
+    share(lab)
     for name, drop_ins in NEEDS.items():
         for missing in drop_ins:
             check = warned if missing == QUEUES else refused

@@ -10,14 +10,15 @@ Nothing is made in the root namespace. Names carry the pid of the test, so runs 
 what a killed run left behind is removed by the next one.
 
 The port d0 is a vtap, whose kernel end is plugged into the bridge, or (LAB_PORT=af_packet, and for
-other servers) one end of a veth in dut.
+other servers) one end of a veth in dut. With LAB_PORT=packet that end is the kernel's, too: it has
+the addresses.
 
 scripts/test runs three tests at a time, except one that has a line "# alone: why": that is for what
 fails when it has to share the CPUs, not for what is slow. One that has a line "# long: what" does the
 more of it that LAB_LONG asks for in scripts/test --all, and only there runs in the ASan build too: for
 campaigns of many rounds, of which a few show the rule.
 
-Environment: LAB_BUILD (build directory), LAB_LONG (whole campaigns), LAB_PORT=vtap|af_packet, LAB_OFFLOAD=uso|tso|csum|none (of
+Environment: LAB_BUILD (build directory), LAB_LONG (whole campaigns), LAB_PORT=vtap|af_packet|packet, LAB_OFFLOAD=uso|tso|csum|none (of
 the vtap), LAB_SERVER=coturn (another server, to test the tests), LAB_KEEP=1 (keep the work
 directory).
 """
@@ -154,6 +155,7 @@ class Lab:
         self.cleanup = contextlib.ExitStack()
         self.gateway = gateway
         self.vtap = port == "vtap" and not os.environ.get("LAB_SERVER")
+        self.packet = port == "packet" and not os.environ.get("LAB_SERVER")
         self.servers = []
         self.prefix = f"lab{os.getpid()}"
 
@@ -186,6 +188,8 @@ class Lab:
         self.dut = self.namespace(stack, "dut")
         if self.vtap:
             self.quiet(self.sw, "default")  # what is plugged in later
+        elif self.packet:
+            self.share(self.dut, "d0")
         else:
             self.attach(self.dut, "d0", 1)
             self.quiet(self.dut, "d0")
@@ -228,11 +232,24 @@ class Lab:
         self.sw.ip("link", "set", interface, "master", "br0", "up")
         self.wire_checksums(ns, interface)
 
+    def share(self, ns, interface):
+        """The server's interface as the kernel's own, whose sockets stay out of the relay ports."""
+        self.attach(ns, interface, 1)
+        conf = f"net.ipv6.conf.{interface}."
+        ns.run("sysctl", "-qw", conf + "accept_dad=0", conf + "accept_ra=0")
+        ns.run("sysctl", "-qw", conf + "router_solicitations=0")
+        ns.run("sysctl", "-qw", "net.ipv4.ip_local_port_range=20000 39999")
+        for address in (SERVER4, SERVER6):
+            self.add_address(ns, interface, address)
+        ns.ip("link", "set", interface, "up")
+
     def device(self, text):
         """A configuration, with the kind of port in use where it names the device d0."""
         device = "net_af_packet0,iface=d0,qpairs="
         if self.vtap:
             device = f"vtap:d0,netns={self.sw.name},mac={DUT_MAC},offload={OFFLOAD},queues="
+        if self.packet:
+            device = "packet:d0,queues="
         return re.sub("net_af_packet0,iface=d0,qpairs=|vtap:d0,queues=", device, text)
 
     def plugged(self):

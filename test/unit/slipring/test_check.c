@@ -17,6 +17,7 @@
 #include <rte_version.h>
 
 #include "check.h"
+#include "check_packet.h"
 #include "conf_file.h"
 
 static char dir[] = "/tmp/check.XXXXXX";
@@ -89,6 +90,15 @@ static void make_pci(const char *bdf, const char *driver)
 	snprintf(target, sizeof(target), "../../bus/pci/drivers/%s", driver != NULL ? driver : "");
 	if (driver != NULL)
 		assert_int_equal(symlink(target, path("%s/driver", bdf)), 0);
+}
+
+static void put_file(const char *name, const char *text)
+{
+	FILE *f = fopen(path("%s", name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
 }
 
 static int begin(void **state)
@@ -320,6 +330,97 @@ static void test_listeners(void **state)
 	}
 }
 
+// --- packet ports --------------------------------------------------------------------------------
+
+// What is told of a port on an interface, with a range and reserved ports of the kernel's, and a
+// line of its list of sockets.
+static struct heard packets(
+	const char *device, const char *range, const char *reserved, const char *socket)
+{
+	struct heard h = {{0}};
+	struct conf_report r = {.say = hear, .ctx = &h};
+	struct conf *c = load("net_a", device);
+
+	put_file("ip_local_port_range", range);
+	put_file("ip_local_reserved_ports", reserved);
+	put_file("udp", socket);
+	check_packets(c, dir, dir, &r);
+	conf_free(c);
+	return h;
+}
+
+#define NO_SUCH "'packet:slipring-none'"
+#define MISSING "there is no interface slipring-none (yet): see `ip link`\n"
+
+static void test_packet_ranges(void **state)
+{
+	static const struct {
+		const char *range, *reserved;
+		unsigned int errors;
+	} rows[] = {
+		{"32768\t60999\n", "\n", 1},
+		{"32768\t49151\n", "\n", 0},
+		{"32768\t49152\n", "\n", 1},
+		{"32768\t60999\n", "49152-65535\n", 0},
+		{"32768\t60999\n", "49152-60999\n", 0},
+		{"32768\t60999\n", "49152-60998\n", 1},
+		{"32768\t60999\n", "49153-65535\n", 1},
+		{"32768\t60999\n", "80,8000-9000,49152-65535\n", 0},
+		{"32768\t60999\n", "49152-50000,50002-65535\n", 1},
+		{"32768\t60999\n", "49152-50000,50001,50002-65535\n", 0},
+		{"50000\t50000\n", "50000\n", 0},
+		{"", "", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct heard h = packets(NO_SUCH, rows[i].range, rows[i].reserved, "");
+
+		if (h.nb[CONF_ERROR] != rows[i].errors || h.nb[CONF_WARNING] != 1 ||
+			strstr(h.text, MISSING) == NULL)
+			fail_msg("row %zu: %s", i, h.text);
+	}
+	// nobody else's concern
+	struct heard h = packets("net_a", "32768\t60999\n", "\n", "");
+	assert_heard(&h, 0, 0, "");
+	h = packets(NO_SUCH, "32768\t60999\n", "8000\n", "");
+	assert_non_null(strstr(h.text, "relay.ports: the kernel gives ports 32768 to 60999"));
+	assert_non_null(strstr(h.text, "ip_local_reserved_ports=8000,49152-65535`"));
+}
+
+static void test_packet_sockets(void **state)
+{
+	static const struct {
+		const char *line, *says;
+	} rows[] = {
+		{" 12: 00000000:CA6C 00000000:0000 07 00000000:00000000\n", "has udp port 51820"},
+		{" 12: 0100000A:0D96 00000000:0000 07 00000000:00000000\n", "has udp port 3478"},
+		{" 12: 0100007F:CA6C 00000000:0000 07 00000000:00000000\n", NULL},
+		{" 12: 00000000000000000000000001000000:CA6C 0:0000 07\n", NULL},
+		{" 12: 00000000000000000000000000000000:CA6C 0:0000 07\n", "has udp port 51820"},
+		{" 12: 00000000:0035 00000000:0000 07 00000000:00000000\n", NULL},
+		{"  sl  local_address rem_address   st tx_queue\n", NULL},
+		{" 12: :\n", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct heard h = packets(NO_SUCH, "1000 2000\n", "", rows[i].line);
+
+		if (h.nb[CONF_ERROR] != 0 || h.nb[CONF_WARNING] != 1 + (rows[i].says != NULL) ||
+			(rows[i].says != NULL && strstr(h.text, rows[i].says) == NULL))
+			fail_msg("row %zu: %s", i, h.text);
+	}
+}
+
+static void test_packet_addresses(void **state)
+{
+	struct heard h = packets("'packet:lo'", "1000 2000\n", "", "");
+
+	assert_int_equal(h.nb[CONF_ERROR], 0);
+	assert_non_null(strstr(h.text, "10.0.0.1 is not on interface lo (yet)"));
+	if (strstr(h.text, "`ip addr add 10.0.0.1/24 dev lo`") == NULL)
+		fail_msg("%s", h.text);
+}
+
 // Both files are told of, each at its key.
 static void test_tls(void **state)
 {
@@ -419,6 +520,9 @@ int main(void)
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_listeners),
+		cmocka_unit_test(test_packet_ranges),
+		cmocka_unit_test(test_packet_sockets),
+		cmocka_unit_test(test_packet_addresses),
 		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_tls_of_one),
 		cmocka_unit_test(test_records),

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An interface that both have: its addresses are the kernel's, and each has UDP ports of its own.
+#include "check_packet.h"
+
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "devices/packet_spec.h"
+
+#define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
+#define RESERVED_LEN 65536 // of the kernel's list as text, at most
+
+// --- addresses -----------------------------------------------------------------------------------
+
+static bool has(const struct ifaddrs *list, const char *name, const struct addr *a)
+{
+	for (; list != NULL; list = list->ifa_next) {
+		const struct sockaddr *s = list->ifa_addr;
+		struct addr is;
+
+		if (s == NULL || strcmp(list->ifa_name, name) != 0 ||
+			(s->sa_family != AF_INET && s->sa_family != AF_INET6))
+			continue;
+		is = s->sa_family == AF_INET
+			? addr_from_v4(&((const struct sockaddr_in *)(const void *)s)->sin_addr)
+			: addr_from_v6(&((const struct sockaddr_in6 *)(const void *)s)->sin6_addr);
+		if (addr_eq(&is, a))
+			return true;
+	}
+	return false;
+}
+
+static void check_addresses(
+	const struct conf *c, uint32_t port, const char *name, struct conf_report *r)
+{
+	const struct conf_port *p = &c->ports[port];
+	char text[ADDR_TEXT_LEN];
+	struct ifaddrs *list;
+
+	if (getifaddrs(&list) != 0)
+		return;
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (!has(list, name, &p->addresses[i].addr))
+			conf_tell(r, CONF_WARNING, AT(c, ports[port].addresses, "ports"),
+				"%s is not on interface %s (yet), and nobody answers for it: add "
+				"it there (`ip addr add %s/%u dev %s`)",
+				addr_format(&p->addresses[i].addr, text, sizeof(text)), name, text,
+				p->addresses[i].prefix_len -
+					(addr_is_v4(&p->addresses[i].addr) ? 96 : 0),
+				name);
+	freeifaddrs(list);
+}
+
+// --- ports that the kernel chooses ---------------------------------------------------------------
+
+// Whether a list of the kernel's, "1000,2000-2999", has all of [lo, hi].
+static bool covers(const char *list, unsigned int lo, unsigned int hi)
+{
+	unsigned int from, to;
+	int n;
+
+	// the kernel writes it in order, and joins what touches
+	while (lo <= hi && sscanf(list, "%u%n", &from, &n) == 1) {
+		list += n;
+		to = from;
+		if (*list == '-' && sscanf(list, "-%u%n", &to, &n) == 1)
+			list += n;
+		list += *list == ',';
+		if (from > lo)
+			return false;
+		if (to >= lo)
+			lo = to + 1;
+	}
+	return lo > hi;
+}
+
+static bool read_line(const char *dir, const char *name, char *buf, int len)
+{
+	char path[PATH_MAX];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "re");
+	buf[0] = '\0';
+	if (f != NULL) {
+		found = fgets(buf, len, f) != NULL;
+		fclose(f);
+	}
+	return found;
+}
+
+// Its own sockets as a client (DNS, NTP) get ports out of a range. What comes back to one of ours
+// would be lost to them.
+static void check_range(const struct conf *c, const char *sysctl, struct conf_report *r)
+{
+	static char reserved[RESERVED_LEN]; // too long for a stack; management lcore only
+	const struct turn_config *t = &c->turn;
+	unsigned int lo, hi, from, to;
+	char range[64];
+
+	if (!read_line(sysctl, "ip_local_port_range", range, sizeof(range)) ||
+		sscanf(range, "%u %u", &lo, &hi) != 2 || t->nb_relay == 0)
+		return;
+	from = lo > t->port_lo ? lo : t->port_lo;
+	to = hi < t->port_hi ? hi : t->port_hi;
+	read_line(sysctl, "ip_local_reserved_ports", reserved, sizeof(reserved));
+	reserved[strcspn(reserved, "\n")] = '\0';
+	if (from > to || covers(reserved, from, to))
+		return;
+	conf_tell(r, CONF_ERROR, AT(c, turn.port_lo, "relay.ports"),
+		"the kernel gives ports %u to %u to its own sockets, DNS clients for instance, and "
+		"would lose what comes to relay ports: `sysctl -w "
+		"net.ipv4.ip_local_reserved_ports=%s%s%u-%u`, and the same in /etc/sysctl.d",
+		lo, hi, reserved, reserved[0] != '\0' ? "," : "", t->port_lo, t->port_hi);
+}
+
+// --- ports that programs have --------------------------------------------------------------------
+
+static bool is_relay_port(const struct turn_config *t, unsigned int port)
+{
+	return t->nb_relay > 0 && port >= t->port_lo && port <= t->port_hi;
+}
+
+static bool is_listener_port(const struct turn_config *t, unsigned int port)
+{
+	for (uint32_t i = 0; i < t->nb_listeners; i++)
+		if (!turn_listener_is_stream(&t->listeners[i]) && t->listeners[i].at.port == port)
+			return true;
+	return false;
+}
+
+// A line of /proc/net/udp: "123: 00000000:0035 00000000:0000 07 ...". Sockets of the loopback have
+// nothing to lose.
+static bool read_socket(const char *line, unsigned int *port, bool *loopback)
+{
+	char address[33];
+
+	if (sscanf(line, " %*u: %32[0-9A-Fa-f]:%4x", address, port) != 2)
+		return false;
+	*loopback = (strlen(address) == 8 && strcmp(address + 6, "7F") == 0) ||
+		strcmp(address, "00000000000000000000000001000000") == 0;
+	return true;
+}
+
+static void check_sockets(
+	const struct conf *c, const char *net, const char *name, struct conf_report *r)
+{
+	char path[PATH_MAX], line[512];
+	unsigned int port;
+	bool loopback;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", net, name);
+	f = fopen(path, "re");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (!read_socket(line, &port, &loopback) || loopback)
+			continue;
+		if (is_relay_port(&c->turn, port))
+			conf_tell(r, CONF_WARNING, AT(c, turn.port_lo, "relay.ports"),
+				"a program or tunnel of this machine has udp port %u, and will get "
+				"nothing there: see `ss -ulnp`, and choose other relay ports",
+				port);
+		else if (is_listener_port(&c->turn, port))
+			conf_tell(r, CONF_WARNING, AT(c, turn.listeners, "listeners"),
+				"a program of this machine has udp port %u, and will get nothing "
+				"there: see `ss -ulnp`",
+				port);
+	}
+	if (f != NULL)
+		fclose(f);
+}
+
+// --- all -----------------------------------------------------------------------------------------
+
+void check_packets(const struct conf *c, const char *sysctl, const char *net, struct conf_report *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+		struct packet_spec spec;
+		char reason[160];
+
+		if (p->shares || p->bond.nb_members > 0 || !packet_spec_is(p->device) ||
+			!packet_spec_parse(p->device, &spec, reason, sizeof(reason)))
+			continue;
+		any = true;
+		if (if_nametoindex(spec.name) == 0)
+			conf_tell(r, CONF_WARNING, AT(c, ports[i].device, "ports"),
+				"there is no interface %s (yet): see `ip link`", spec.name);
+		else
+			check_addresses(c, i, spec.name, r);
+	}
+	if (!any)
+		return;
+	check_range(c, sysctl, r);
+	check_sockets(c, net, "udp", r);
+	check_sockets(c, net, "udp6", r);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// own_ports.c: the UDP that is ours on a port.
+#pragma once
+
+#include <stdint.h>
+
+struct conf;
+struct port_own;
+
+// Lists, for the addresses of a port, the UDP ports of listeners and the relay ports. The caller
+// frees the list, of *nb rows; none is 0 rows. NULL: no memory.
+struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *nb);

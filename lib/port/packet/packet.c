@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The port that shares an interface with the kernel.
+#include "packet/packet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+
+#include <rte_ether.h>
+#include <rte_malloc.h>
+
+#include "packet/packet_bpf.h"
+#include "packet/packet_filter.h"
+#include "packet/packet_iface.h"
+#include "packet/packet_rx.h"
+#include "packet/packet_tx.h"
+#include "port_log.h"
+#include "request.h"
+
+#ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
+#define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000 // Linux 5.11
+#endif
+
+#define SEND_BUFFER (4 << 20) // bytes on their way out of one queue
+
+#define CAPABILITIES                                                                   \
+	" (run as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; of the unit: " \
+	"conf/slipring.service.d/packet.conf)"
+
+struct packet {
+	struct port port;
+	struct packet_spec spec;
+	struct packet_iface iface;
+	struct packet_rx rx[PACKET_QUEUES_MAX];
+	struct packet_tx tx[PACKET_QUEUES_MAX];
+	int program[2]; // by enum packet_filter_for; -1 = none
+	int link; // of the program at the ingress; -1 = it is not attached
+};
+
+static struct packet *of(struct port *p)
+{
+	return p->priv;
+}
+
+// --- packets -------------------------------------------------------------------------------------
+
+static uint16_t packet_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return packet_rx_burst(&of(p)->rx[queue], m, n);
+}
+
+static uint16_t packet_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
+{
+	return packet_tx_burst(&of(p)->tx[queue], m, n);
+}
+
+// --- starting ------------------------------------------------------------------------------------
+
+static int bind_to(int fd, int index, uint16_t protocol)
+{
+	const struct sockaddr_ll at = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index};
+
+	return bind(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) == 0 ? 0 : -errno;
+}
+
+// Several queues share what comes in by the kernel's keyed hash of each flow. Fragments are told
+// apart by addresses alone, so that those of a datagram come to one queue.
+static int join(const struct packet *k)
+{
+	uint32_t group = PACKET_FANOUT_HASH << 16;
+	socklen_t len = sizeof(group);
+
+	group |= (uint32_t)(PACKET_FANOUT_FLAG_UNIQUEID | PACKET_FANOUT_FLAG_IGNORE_OUTGOING) << 16;
+	for (unsigned int i = 0; i < k->port.nb_rxq && k->port.nb_rxq > 1; i++) {
+		if (setsockopt(k->rx[i].fd, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)) != 0)
+			return -errno;
+		if (i == 0) {
+			if (getsockopt(k->rx[i].fd, SOL_PACKET, PACKET_FANOUT, &group, &len) != 0)
+				return -errno;
+			// the id that the kernel has chosen; the others join it
+			group &= ~((uint32_t)PACKET_FANOUT_FLAG_UNIQUEID << 16);
+		}
+	}
+	return 0;
+}
+
+// ETH_P_ALL: only such a socket has its copy before the program drops the frame for the kernel.
+static int packet_start(struct port *p)
+{
+	struct packet *k = of(p);
+	int rc = 0;
+
+	for (unsigned int i = 0; i < p->nb_rxq && rc == 0; i++)
+		rc = bind_to(k->rx[i].fd, k->iface.index, ETH_P_ALL);
+	if (rc == 0)
+		rc = join(k);
+	if (rc != 0)
+		return rc;
+	k->link = packet_bpf_attach(k->iface.index, k->program[PACKET_FILTER_KERNEL]);
+	if (k->link >= 0)
+		return 0;
+	PORT_LOG(ERR, "port %s: interface %s: no program at its ingress: %s%s", p->name,
+		k->spec.name, strerror(-k->link),
+		k->link == -EINVAL ? " (this takes Linux 6.6 or later, with CONFIG_NET_XGRESS)"
+			: k->link == -EPERM ? CAPABILITIES
+					    : "");
+	return k->link;
+}
+
+static void packet_stop(struct port *p)
+{
+	struct packet *k = of(p);
+
+	if (k->link >= 0)
+		close(k->link);
+	k->link = -1;
+}
+
+static void packet_close(struct port *p)
+{
+	struct packet *k = of(p);
+
+	packet_stop(p);
+	for (unsigned int i = 0; i < p->nb_rxq; i++) {
+		packet_rx_free(&k->rx[i]);
+		if (k->rx[i].fd >= 0)
+			close(k->rx[i].fd);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(k->program); i++)
+		if (k->program[i] >= 0)
+			close(k->program[i]);
+	packet_iface_close(&k->iface);
+	free((char *)(uintptr_t)p->name);
+	rte_free(k);
+}
+
+// --- what it tells -------------------------------------------------------------------------------
+
+static bool packet_link(struct port *p)
+{
+	const struct packet *k = of(p);
+	socklen_t len = sizeof(int);
+	int error;
+
+	// An interface that was down has left an error, which would wake the worker for ever
+	for (unsigned int i = 0; i < p->nb_rxq; i++)
+		getsockopt(k->rx[i].fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	return packet_iface_running(&k->iface);
+}
+
+static uint64_t counter(const uint64_t *c)
+{
+	return __atomic_load_n(c, __ATOMIC_RELAXED);
+}
+
+static void packet_counters(struct port *p, struct port_counters *out)
+{
+	struct packet *k = of(p);
+
+	*out = (struct port_counters){0};
+	for (unsigned int i = 0; i < p->nb_rxq; i++) {
+		out->rx_missed += packet_rx_missed(&k->rx[i]);
+		out->rx_errors += counter(&k->rx[i].errors);
+		out->rx_nombuf += counter(&k->rx[i].nombuf);
+		out->tx_errors += counter(&k->tx[i].errors);
+		out->tx_cut += counter(&k->tx[i].cut);
+	}
+}
+
+// The socket is readable while a slot of its ring is filled.
+static int packet_wake_fd(struct port *p, uint16_t queue)
+{
+	return queue < p->nb_rxq ? of(p)->rx[queue].fd : -1;
+}
+
+static const struct port_ops packet_ops = {
+	.kind = "packet",
+	.rx = packet_rx,
+	.tx = packet_tx,
+	.start = packet_start,
+	.stop = packet_stop,
+	.close = packet_close,
+	.link = packet_link,
+	.counters = packet_counters,
+	.wake_fd = packet_wake_fd,
+};
+
+// --- opening -------------------------------------------------------------------------------------
+
+// Loads the programs of what is ours.
+static int load_programs(struct packet *k, const struct port_request *r)
+{
+	static const enum packet_bpf_as as[] = {[PACKET_FILTER_SOCKET] = PACKET_BPF_SOCKET,
+		[PACKET_FILTER_KERNEL] = PACKET_BPF_INGRESS};
+	struct port_own *own = calloc(r->c->nb_own + 1, sizeof(*own));
+	int rc = own != NULL ? 0 : -ENOMEM;
+
+	if (rc == 0 && r->c->nb_own > 0)
+		memcpy(own, r->c->own, r->c->nb_own * sizeof(*own));
+	if (rc == 0)
+		packet_filter_sort(own, r->c->nb_own);
+	for (unsigned int i = 0; i < RTE_DIM(as) && rc == 0; i++) {
+		uint32_t nb;
+		struct bpf_insn *code = packet_filter_make(i, own, r->c->nb_own, &nb);
+
+		k->program[i] = code != NULL ? packet_bpf_load(as[i], code, nb) : -errno;
+		rc = k->program[i] < 0 ? k->program[i] : 0;
+		free(code);
+	}
+	free(own);
+	if (rc == -E2BIG)
+		port_request_fail(r,
+			"it has too many addresses and ports for a program of the "
+			"kernel: use ranges, or a port of its own");
+	else if (rc != 0)
+		port_request_fail(r, "program of what is ours: %s%s", strerror(-rc),
+			rc == -EPERM ? CAPABILITIES : "");
+	return rc != 0 ? -1 : 0;
+}
+
+// Makes a queue's socket, which hears nothing before it is bound.
+static int open_queue(struct packet *k, unsigned int i, const struct port_request *r)
+{
+	const int on = 1, bytes = SEND_BUFFER;
+	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	int rc = fd < 0 ? -errno : packet_bpf_filter(fd, k->program[PACKET_FILTER_SOCKET]);
+
+	k->rx[i].fd = fd;
+	k->port.nb_rxq = k->port.nb_txq = (uint16_t)(i + 1);
+	if (rc == 0)
+		rc = packet_rx_init(&k->rx[i], fd, k->port.rx_ring, k->port.mtu, r->c->pool);
+	if (rc == 0 && setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		port_request_fail(r, "packet socket with a ring of %u frames: %s%s",
+			k->port.rx_ring, strerror(-rc), rc == -EPERM ? CAPABILITIES : "");
+		return -1;
+	}
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) != 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	k->tx[i] = (struct packet_tx){.fd = fd, .port = &k->port, .pool = r->c->pool};
+	return 0;
+}
+
+// Takes the smaller MTU of the configuration's and the interface's.
+static int choose_mtu(struct packet *k, const struct port_request *r)
+{
+	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
+	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
+
+	if (frame > room) {
+		port_request_fail(r,
+			"mtu %u: frames of %u bytes do not fit the packet buffers (%u)", r->c->mtu,
+			frame, room);
+		return -1;
+	}
+	k->port.mtu = RTE_MIN(r->c->mtu, k->iface.mtu);
+	if (k->iface.mtu < r->c->mtu)
+		PORT_LOG(NOTICE, "port %s: mtu %u, that of interface %s", k->port.name,
+			k->iface.mtu, k->spec.name);
+	else if (k->iface.mtu > r->c->mtu)
+		PORT_LOG(NOTICE,
+			"port %s: interface %s has an MTU of %u: what is longer than %u is dropped "
+			"(mtu: %u takes it)",
+			k->port.name, k->spec.name, k->iface.mtu, r->c->mtu, k->iface.mtu);
+	return 0;
+}
+
+static int setup(struct packet *k, const struct port_request *r, uint16_t queues)
+{
+	port_request_rings(r, &k->port);
+	k->port.tx_ring = 0; // the kernel takes a frame at once or not at all
+	if (packet_iface_open(&k->iface, r, k->spec.name) != 0 || choose_mtu(k, r) != 0 ||
+		load_programs(k, r) != 0)
+		return -1;
+	memcpy(k->port.mac, k->iface.mac, sizeof(k->port.mac));
+	for (unsigned int i = 0; i < queues; i++)
+		if (open_queue(k, i, r) != 0)
+			return -1;
+	return 0;
+}
+
+struct port *port_packet_open(const struct port_request *r)
+{
+	struct packet_spec spec;
+	char reason[160];
+	struct packet *k;
+
+	if (!packet_spec_parse(r->c->device, &spec, reason, sizeof(reason))) {
+		port_request_fail(r, "%s", reason);
+		return NULL;
+	}
+	k = rte_zmalloc_socket("packet", sizeof(*k), RTE_CACHE_LINE_SIZE, r->c->socket);
+	if (k == NULL) {
+		port_request_fail(r, "out of memory");
+		return NULL;
+	}
+	k->spec = spec;
+	k->iface.control = k->link = k->program[0] = k->program[1] = -1;
+	k->port = (struct port){
+		.ops = &packet_ops,
+		.priv = k,
+		.name = strdup(r->c->name),
+		.driver = "packet",
+		.kernel_is_host = true,
+		.l4_checksum_good = true,
+		.rx_super = true,
+		.uso = {PACKET_USO_SEGMENTS, PACKET_SUPER_BUFS, PACKET_SUPER_BYTES},
+		.dpdk_id = RTE_MAX_ETHPORTS,
+	};
+	if (k->port.name == NULL ||
+		setup(k, r,
+			RTE_MIN(r->c->queues,
+				spec.queues != 0 ? spec.queues : (uint16_t)PACKET_QUEUES_MAX)) !=
+			0) {
+		packet_close(&k->port);
+		return NULL;
+	}
+	return &k->port;
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the programs as eBPF instructions. One text serves both who ask; they differ in what is
+// beside datagrams, and in the values returned. Addresses are found by a binary search over the
+// last word of each, written as jumps.
+//
+// Registers: r6 the frame, where loads expect it; r7 last word of the destination; r8 destination
+// port; r9 offset of the header that is looked at. Loads change r0 to r5. A load beyond the frame
+// ends the program with 0: the socket does not take such a frame, and the kernel gets it.
+#include "packet/packet_filter.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <linux/bpf.h>
+
+#include "bytes.h"
+#include "net.h"
+#include "port.h"
+
+#ifndef BPF_JMP32 // Linux 5.1
+#define BPF_JMP32 0x06
+#endif
+
+#define TCX_NEXT (-1)
+#define TCX_DROP 2
+#define TAKE_ALL (-1) // bytes of the frame that the socket is to have
+
+#define L3 NET_ETH_LEN
+#define EXTENSIONS 4 // headers of IPv6 in front of UDP that are looked behind
+#define VLAN_ID 0x0fff
+#define IP4_OFFSET 0x1fff // fragment offset
+#define IP6_OFFSET 0xfff8
+
+enum label {
+	OURS,
+	THEIRS,
+	IP4,
+	IP6,
+	UDP4,
+	UDP6,
+	FIND4,
+	FIND6,
+	LATER,
+	ICMP4,
+	ICMP6,
+	BEHIND,
+	LABELS
+};
+
+struct writer {
+	enum packet_filter_for whom;
+	struct bpf_insn *at;
+	uint8_t *to; // by instruction: the label that it jumps to and 1, else 0
+	uint32_t nb, room;
+	uint32_t label[LABELS];
+	bool failed;
+};
+
+// --- instructions --------------------------------------------------------------------------------
+
+static void put(struct writer *w, struct bpf_insn i)
+{
+	if (w->nb == w->room)
+		w->failed = true;
+	else
+		w->at[w->nb++] = i;
+}
+
+static void set_label(struct writer *w, enum label l)
+{
+	w->label[l] = w->nb;
+}
+
+// Jumps to a label where r0, or another register, compares so with a value.
+static void jump_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value, enum label l)
+{
+	if (w->nb < w->room)
+		w->to[w->nb] = (uint8_t)(l + 1);
+	put(w,
+		(struct bpf_insn){.code = (uint8_t)(BPF_JMP32 | BPF_K | how),
+			.dst_reg = reg,
+			.imm = (int32_t)value});
+}
+
+static void jump(struct writer *w, enum label l)
+{
+	if (w->nb < w->room)
+		w->to[w->nb] = (uint8_t)(l + 1);
+	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
+}
+
+// The same to an instruction that is not there yet: land() says where.
+static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value)
+{
+	put(w,
+		(struct bpf_insn){.code = (uint8_t)(BPF_JMP32 | BPF_K | how),
+			.dst_reg = reg,
+			.imm = (int32_t)value});
+	return w->nb - 1;
+}
+
+static void land(struct writer *w, uint32_t from)
+{
+	const uint32_t far = w->nb - from - 1;
+
+	if (far > INT16_MAX)
+		w->failed = true;
+	else if (!w->failed)
+		w->at[from].off = (int16_t)far;
+}
+
+// r0 = bytes of the frame at an offset, in host byte order; at r9 and the offset (indirect).
+static void load(struct writer *w, uint8_t size, int32_t at)
+{
+	put(w, (struct bpf_insn){.code = (uint8_t)(BPF_LD | BPF_ABS | size), .imm = at});
+}
+
+static void load_behind(struct writer *w, uint8_t size, int32_t at)
+{
+	put(w,
+		(struct bpf_insn){
+			.code = (uint8_t)(BPF_LD | BPF_IND | size), .src_reg = 9, .imm = at});
+}
+
+static void alu(struct writer *w, uint8_t how, uint8_t reg, int32_t value)
+{
+	put(w,
+		(struct bpf_insn){
+			.code = (uint8_t)(BPF_ALU64 | BPF_K | how), .dst_reg = reg, .imm = value});
+}
+
+static void move(struct writer *w, uint8_t to, uint8_t from)
+{
+	put(w,
+		(struct bpf_insn){
+			.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from});
+}
+
+static void field(struct writer *w, size_t offset) // r0 = a field of the frame's description
+{
+	put(w,
+		(struct bpf_insn){
+			.code = BPF_LDX | BPF_MEM | BPF_W, .src_reg = 6, .off = (int16_t)offset});
+}
+
+static void end_with(struct writer *w, int32_t value)
+{
+	alu(w, BPF_MOV, 0, value);
+	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_EXIT});
+}
+
+// --- addresses and ports -------------------------------------------------------------------------
+
+static uint32_t word(const struct port_own *o, unsigned int i)
+{
+	return load_be32(o->addr.b + 4 * i);
+}
+
+// Looks at the one address of own[0, nb), and the ports there.
+static void put_address(struct writer *w, const struct port_own *own, uint32_t nb)
+{
+	uint32_t other[4], nb_other = 0;
+
+	other[nb_other++] = skip_if(w, BPF_JNE, 7, word(own, 3));
+	for (unsigned int i = 0; i < 3 && !addr_is_v4(&own->addr); i++) {
+		load(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 16 + 4 * (int32_t)i);
+		other[nb_other++] = skip_if(w, BPF_JNE, 0, word(own, i));
+	}
+	for (uint32_t i = 0; i < nb; i++) {
+		const uint32_t below = skip_if(w, BPF_JLT, 8, own[i].lo);
+
+		jump_if(w, BPF_JLE, 8, own[i].hi, OURS);
+		land(w, below);
+	}
+	jump(w, THEIRS);
+	for (uint32_t i = 0; i < nb_other; i++)
+		land(w, other[i]);
+}
+
+// The rows that have the address of the first.
+static uint32_t same_address(const struct port_own *own, uint32_t nb)
+{
+	uint32_t n = 1;
+
+	while (n < nb && addr_eq(&own[n].addr, &own[0].addr))
+		n++;
+	return n;
+}
+
+// Where the upper half of own[0, nb) begins; rows of one last word stay together. 0: nowhere.
+static uint32_t half(const struct port_own *own, uint32_t nb)
+{
+	uint32_t at = nb / 2;
+
+	while (at > 0 && word(&own[at - 1], 3) == word(&own[at], 3))
+		at--;
+	return at;
+}
+
+// Addresses of one family: no deeper than there are rows, as each part is shorter than the whole.
+static void put_search(struct writer *w, const struct port_own *own, uint32_t nb)
+{
+	const uint32_t at = nb > 1 ? half(own, nb) : 0;
+	uint32_t upper, n;
+
+	if (w->failed)
+		return;
+	if (at > 0) {
+		upper = skip_if(w, BPF_JGE, 7, word(&own[at], 3));
+		put_search(w, own, at);
+		land(w, upper);
+		put_search(w, own + at, nb - at);
+		return;
+	}
+	for (; nb > 0; own += n, nb -= n) {
+		n = same_address(own, nb);
+		put_address(w, own, n);
+	}
+	jump(w, THEIRS);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct port_own *l = a, *r = b;
+	const bool l4 = addr_is_v4(&l->addr), r4 = addr_is_v4(&r->addr);
+
+	if (l4 != r4)
+		return l4 ? -1 : 1;
+	for (unsigned int i = 4; i-- > 0;)
+		if (word(l, i) != word(r, i))
+			return word(l, i) < word(r, i) ? -1 : 1;
+	return l->lo != r->lo ? (l->lo < r->lo ? -1 : 1) : (l->hi > r->hi) - (l->hi < r->hi);
+}
+
+void packet_filter_sort(struct port_own *own, uint32_t nb)
+{
+	qsort(own, nb, sizeof(*own), compare);
+}
+
+// --- headers -------------------------------------------------------------------------------------
+
+static bool for_socket(const struct writer *w)
+{
+	return w->whom == PACKET_FILTER_SOCKET;
+}
+
+static void put_ethernet(struct writer *w)
+{
+	uint32_t untagged;
+
+	move(w, 6, 1);
+	field(w, offsetof(struct __sk_buff, vlan_present));
+	untagged = skip_if(w, BPF_JEQ, 0, 0);
+	// what has a tag is another interface's; id 0 is a priority alone
+	field(w, offsetof(struct __sk_buff, vlan_tci));
+	alu(w, BPF_AND, 0, VLAN_ID);
+	jump_if(w, BPF_JNE, 0, 0, THEIRS);
+	land(w, untagged);
+	field(w, offsetof(struct __sk_buff, len));
+	jump_if(w, BPF_JLT, 0, L3 + NET_IP4_LEN + NET_UDP_LEN, THEIRS); // ARP: 28 bytes, too
+	load(w, BPF_H, NET_ETH_TYPE_AT);
+	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP4, IP4);
+	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP6, IP6);
+	if (for_socket(w))
+		jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_ARP, OURS);
+	jump(w, THEIRS);
+}
+
+static void put_ip4(struct writer *w)
+{
+	set_label(w, IP4);
+	load(w, BPF_B, L3);
+	alu(w, BPF_AND, 0, 0xf);
+	alu(w, BPF_LSH, 0, 2);
+	alu(w, BPF_ADD, 0, L3);
+	move(w, 9, 0);
+	load(w, BPF_W, L3 + NET_IP4_ADDRS_AT + 4);
+	move(w, 7, 0);
+	load(w, BPF_B, L3 + NET_IP4_PROTO_AT);
+	jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, UDP4);
+	if (for_socket(w))
+		jump_if(w, BPF_JEQ, 0, NET_PROTO_ICMP, ICMP4);
+	jump(w, THEIRS);
+
+	set_label(w, UDP4);
+	load(w, BPF_H, L3 + NET_IP4_FRAGMENT_AT);
+	alu(w, BPF_AND, 0, IP4_OFFSET);
+	jump_if(w, BPF_JNE, 0, 0, LATER);
+	load_behind(w, BPF_H, 2);
+	move(w, 8, 0);
+	jump(w, FIND4);
+}
+
+// Steps over an extension header, if it is one: r8 is what comes next, and r9 where.
+static void put_extension(struct writer *w)
+{
+	const uint32_t is[] = {skip_if(w, BPF_JEQ, 8, NET_PROTO_HOP_BY_HOP),
+		skip_if(w, BPF_JEQ, 8, NET_PROTO_ROUTING),
+		skip_if(w, BPF_JEQ, 8, NET_PROTO_DESTINATION)};
+
+	jump(w, BEHIND);
+	for (unsigned int i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+		land(w, is[i]);
+	load_behind(w, BPF_B, 0);
+	move(w, 8, 0);
+	load_behind(w, BPF_B, 1);
+	alu(w, BPF_ADD, 0, 1);
+	alu(w, BPF_LSH, 0, 3);
+	put(w, (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = 9});
+}
+
+static void put_ip6(struct writer *w)
+{
+	uint32_t whole;
+
+	set_label(w, IP6);
+	load(w, BPF_B, L3 + NET_IP6_NEXT_AT);
+	move(w, 8, 0);
+	alu(w, BPF_MOV, 9, L3 + NET_IP6_LEN);
+	for (unsigned int i = 0; i < EXTENSIONS; i++)
+		put_extension(w);
+	set_label(w, BEHIND);
+	whole = skip_if(w, BPF_JNE, 8, NET_PROTO_FRAGMENT);
+	load_behind(w, BPF_B, 0);
+	move(w, 8, 0);
+	jump_if(w, BPF_JNE, 8, NET_PROTO_UDP, THEIRS);
+	load_behind(w, BPF_H, 2);
+	alu(w, BPF_AND, 0, IP6_OFFSET);
+	jump_if(w, BPF_JNE, 0, 0, LATER);
+	alu(w, BPF_ADD, 9, 8);
+	land(w, whole);
+	jump_if(w, BPF_JEQ, 8, NET_PROTO_UDP, UDP6);
+	if (for_socket(w))
+		jump_if(w, BPF_JEQ, 8, NET_PROTO_ICMP6, ICMP6);
+	jump(w, THEIRS);
+
+	set_label(w, UDP6);
+	load_behind(w, BPF_H, 2);
+	move(w, 8, 0);
+	load(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 28);
+	move(w, 7, 0);
+	jump(w, FIND6);
+}
+
+// What the socket alone asks about: errors about UDP, and neighbours.
+static void put_icmp(struct writer *w)
+{
+	if (!for_socket(w))
+		return;
+	set_label(w, ICMP4);
+	load_behind(w, BPF_B, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		static const uint8_t errors[] = {3, 11, 12};
+		const uint32_t no = skip_if(w, BPF_JNE, 0, errors[i]);
+
+		load_behind(w, BPF_B, 8 + NET_IP4_PROTO_AT);
+		jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, OURS);
+		jump(w, THEIRS);
+		land(w, no);
+	}
+	jump(w, THEIRS);
+
+	set_label(w, ICMP6);
+	load_behind(w, BPF_B, 0);
+	jump_if(w, BPF_JEQ, 0, 135, OURS);
+	jump_if(w, BPF_JEQ, 0, 136, OURS);
+	jump_if(w, BPF_JGT, 0, 4, THEIRS);
+	load_behind(w, BPF_B, 8 + NET_IP6_NEXT_AT);
+	jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, OURS);
+	jump_if(w, BPF_JEQ, 0, NET_PROTO_FRAGMENT, OURS);
+	jump(w, THEIRS);
+}
+
+static void put_ends(struct writer *w)
+{
+	set_label(w, LATER);
+	jump(w, for_socket(w) ? OURS : THEIRS);
+	set_label(w, OURS);
+	end_with(w, for_socket(w) ? TAKE_ALL : TCX_DROP);
+	set_label(w, THEIRS);
+	end_with(w, for_socket(w) ? 0 : TCX_NEXT);
+}
+
+// --- the whole -----------------------------------------------------------------------------------
+
+static void put_all(struct writer *w, const struct port_own *own, uint32_t nb)
+{
+	uint32_t v4 = 0;
+
+	if (nb == 0 && !for_socket(w)) { // the kernel takes no program with a part never reached
+		end_with(w, TCX_NEXT);
+		return;
+	}
+	while (v4 < nb && addr_is_v4(&own[v4].addr))
+		v4++;
+	put_ethernet(w);
+	put_ip4(w);
+	put_ip6(w);
+	put_icmp(w);
+	set_label(w, FIND4);
+	put_search(w, own, v4);
+	set_label(w, FIND6);
+	put_search(w, own + v4, nb - v4);
+	put_ends(w);
+	for (uint32_t i = 0; i < w->nb && !w->failed; i++) {
+		if (w->to[i] != 0 && w->label[w->to[i] - 1] - i - 1 > INT16_MAX)
+			w->failed = true;
+		else if (w->to[i] != 0)
+			w->at[i].off = (int16_t)(w->label[w->to[i] - 1] - i - 1);
+	}
+}
+
+struct bpf_insn *packet_filter_make(
+	enum packet_filter_for whom, const struct port_own *own, uint32_t nb_own, uint32_t *nb)
+{
+	struct writer w = {.whom = whom, .room = PACKET_FILTER_CODE_MAX};
+
+	w.at = calloc(w.room, sizeof(*w.at));
+	w.to = calloc(w.room, sizeof(*w.to));
+	if (w.at != NULL && w.to != NULL)
+		put_all(&w, own, nb_own);
+	else
+		errno = ENOMEM;
+	if (w.failed)
+		errno = E2BIG;
+	if (w.failed || w.to == NULL) {
+		free(w.at);
+		w.at = NULL;
+	}
+	free(w.to);
+	*nb = w.nb;
+	return w.at;
+}

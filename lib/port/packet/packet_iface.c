@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asks for an interface by ioctl, and by sysfs which other one it is a part of.
+#include "packet/packet_iface.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if.h>
+#include <linux/if_arp.h>
+
+#include "request.h"
+
+static int ask(const struct packet_iface *f, const char *name, unsigned long what, struct ifreq *q)
+{
+	*q = (struct ifreq){0};
+	snprintf(q->ifr_name, sizeof(q->ifr_name), "%s", name);
+	return ioctl(f->control, what, q) == 0 ? 0 : -errno;
+}
+
+// Frames of a part of a bridge or bond are the whole's, and so are its addresses. True with the
+// name of the whole.
+static bool is_part(const char *name, char whole[PATH_MAX])
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/master", name);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	snprintf(whole, PATH_MAX, "%s",
+		strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target);
+	return true;
+}
+
+static int check_flags(const struct port_request *r, const char *name, short flags)
+{
+	char whole[PATH_MAX];
+
+	if ((flags & IFF_LOOPBACK) != 0)
+		port_request_fail(r, "%s is the loopback: name an interface with a network", name);
+	else if (is_part(name, whole))
+		port_request_fail(r, "%s is a part of %s, which has its addresses: write packet:%s",
+			name, whole, whole);
+	else if ((flags & IFF_UP) == 0)
+		port_request_fail(
+			r, "interface %s is down: bring it up (`ip link set %s up`)", name, name);
+	else
+		return 0;
+	return -1;
+}
+
+int packet_iface_open(struct packet_iface *f, const struct port_request *r, const char *name)
+{
+	struct ifreq q;
+	int rc;
+
+	*f = (struct packet_iface){.control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+	rc = f->control < 0 ? -errno : ask(f, name, SIOCGIFINDEX, &q);
+	if (rc != 0) {
+		port_request_fail(r, "interface %s: %s (see `ip link`)", name, strerror(-rc));
+		return -1;
+	}
+	f->index = q.ifr_ifindex;
+	if (ask(f, name, SIOCGIFFLAGS, &q) == 0 && check_flags(r, name, q.ifr_flags) != 0)
+		return -1;
+	rc = ask(f, name, SIOCGIFMTU, &q);
+	if (rc == 0) {
+		f->mtu = (uint16_t)(q.ifr_mtu < UINT16_MAX ? q.ifr_mtu : UINT16_MAX);
+		rc = ask(f, name, SIOCGIFHWADDR, &q);
+	}
+	if (rc == 0 && q.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
+		port_request_fail(r,
+			"interface %s is no Ethernet (type %d of `ip link`): its frames have no "
+			"MACs",
+			name, q.ifr_hwaddr.sa_family);
+		return -1;
+	}
+	memcpy(f->mac, q.ifr_hwaddr.sa_data, sizeof(f->mac));
+	if (rc != 0)
+		port_request_fail(r, "interface %s: %s", name, strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+void packet_iface_close(struct packet_iface *f)
+{
+	if (f->control >= 0)
+		close(f->control);
+	f->control = -1;
+}
+
+bool packet_iface_running(const struct packet_iface *f)
+{
+	const int wanted = IFF_UP | IFF_RUNNING;
+	struct ifreq q = {.ifr_ifindex = f->index};
+
+	return ioctl(f->control, SIOCGIFNAME, &q) == 0 &&
+		ioctl(f->control, SIOCGIFFLAGS, &q) == 0 && (q.ifr_flags & wanted) == wanted;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receives by TPACKET_V2: the kernel writes each frame into a slot of the ring, where it is seen at
+// once, and a burst is copied out of it without a system call. (Of TPACKET_V3 frames are seen a
+// block at a time, milliseconds later when there are few.) A slot has room for an ordinary frame.
+// A super-frame does not fit; the kernel also queues it at the socket, and it is read from there.
+#include "packet/packet_rx.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <linux/if_packet.h>
+
+#include "net.h"
+#include "vnet_hdr.h"
+
+#define BLOCK 65536u // bytes that the kernel allocates at a time, at least
+#define SLOT_MIN 2048u
+#define FRAME_MAX (65535u + NET_ETH_LEN)
+#define BUFS_MAX 64
+
+// What stands in front of a frame in its slot, at most: the kernel's headers, the virtio-net
+// header, and what aligns them.
+#define BEFORE (TPACKET2_HDRLEN + TPACKET_ALIGNMENT + sizeof(struct virtio_net_hdr) + NET_ETH_LEN)
+
+static void count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static uint32_t slot_len(uint16_t mtu)
+{
+	uint32_t len = SLOT_MIN;
+
+	while (len < BEFORE + NET_ETH_LEN + NET_VLAN_LEN + mtu)
+		len *= 2;
+	return len;
+}
+
+int packet_rx_init(
+	struct packet_rx *q, int fd, uint32_t frames, uint16_t mtu, struct rte_mempool *pool)
+{
+	const int version = TPACKET_V2, on = 1;
+	const uint32_t len = slot_len(mtu), block = RTE_MAX(BLOCK, len);
+	const struct tpacket_req req = {.tp_block_size = block,
+		.tp_block_nr = (frames + block / len - 1) / (block / len),
+		.tp_frame_size = len,
+		.tp_frame_nr = (frames + block / len - 1) / (block / len) * (block / len)};
+	const int super = 32 * (int)FRAME_MAX; // that may wait beside the ring
+
+	*q = (struct packet_rx){.fd = fd, .pool = pool, .slots = req.tp_frame_nr, .slot_len = len};
+	if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) != 0 ||
+		setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) != 0 ||
+		setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &on, sizeof(on)) != 0 ||
+		setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &req, sizeof(req)) != 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &super, sizeof(super)) != 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &super, sizeof(super));
+	q->ring = mmap(NULL, (size_t)q->slots * len, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (q->ring != MAP_FAILED)
+		return 0;
+	q->ring = NULL;
+	return -errno;
+}
+
+void packet_rx_free(struct packet_rx *q)
+{
+	if (q->ring != NULL)
+		munmap(q->ring, (size_t)q->slots * q->slot_len);
+	q->ring = NULL;
+}
+
+// --- one frame -----------------------------------------------------------------------------------
+
+// Buffers for the longest frame there can be. 0: there are too few.
+static unsigned int chain_make(struct packet_rx *q, struct rte_mbuf *buf[BUFS_MAX])
+{
+	const uint32_t room = rte_pktmbuf_data_room_size(q->pool) - RTE_PKTMBUF_HEADROOM;
+	const unsigned int nb = RTE_MIN((FRAME_MAX + room - 1) / room, (uint32_t)BUFS_MAX);
+
+	return rte_pktmbuf_alloc_bulk(q->pool, buf, nb) == 0 ? nb : 0;
+}
+
+// Links the buffers that len bytes are in; the others are freed.
+static struct rte_mbuf *chain_link(struct rte_mbuf *buf[BUFS_MAX], unsigned int nb, uint32_t len)
+{
+	struct rte_mbuf *first = buf[0];
+	unsigned int used = 0;
+
+	first->pkt_len = len;
+	for (; used < nb && (len > 0 || used == 0); used++) {
+		buf[used]->data_len =
+			(uint16_t)RTE_MIN(len, (uint32_t)rte_pktmbuf_tailroom(buf[used]));
+		len -= buf[used]->data_len;
+		if (used > 0)
+			buf[used - 1]->next = buf[used];
+	}
+	first->nb_segs = (uint16_t)used;
+	if (used < nb)
+		rte_pktmbuf_free_bulk(buf + used, nb - used);
+	return first;
+}
+
+// Reads a frame that is longer than a slot from the socket.
+static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h)
+{
+	struct rte_mbuf *buf[BUFS_MAX];
+	struct iovec iov[BUFS_MAX + 1] = {{h, sizeof(*h)}};
+	const unsigned int nb = chain_make(q, buf);
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = nb + 1};
+	ssize_t len;
+
+	for (unsigned int i = 0; i < nb; i++)
+		iov[i + 1] = (struct iovec){
+			rte_pktmbuf_mtod(buf[i], void *), rte_pktmbuf_tailroom(buf[i])};
+	// without buffers the frame is taken off the queue all the same
+	len = recvmsg(q->fd, &msg, MSG_DONTWAIT);
+	if (nb == 0)
+		count(&q->nombuf);
+	else if (len > (ssize_t)sizeof(*h) && (msg.msg_flags & MSG_TRUNC) == 0)
+		return chain_link(buf, nb, (uint32_t)(len - (ssize_t)sizeof(*h)));
+	else
+		count(&q->errors);
+	if (nb > 0)
+		rte_pktmbuf_free_bulk(buf, nb);
+	return NULL;
+}
+
+// Copies a frame out of its slot. NULL: it is given up.
+static struct rte_mbuf *take(
+	struct packet_rx *q, const struct tpacket2_hdr *slot, uint32_t status, struct rte_mbuf *m)
+{
+	const uint8_t *frame = (const uint8_t *)slot + slot->tp_mac;
+	struct rte_mbuf *got = m;
+	struct virtio_net_hdr h;
+
+	if (unlikely(slot->tp_snaplen < slot->tp_len || slot->tp_len > rte_pktmbuf_tailroom(m))) {
+		rte_pktmbuf_free(m);
+		got = NULL;
+		if ((status & TP_STATUS_COPY) != 0)
+			got = long_frame(q, &h);
+		else
+			count(&q->errors);
+		if (got == NULL)
+			return NULL;
+	} else {
+		memcpy(&h, frame - sizeof(h), sizeof(h));
+		rte_memcpy(rte_pktmbuf_mtod(m, void *), frame, slot->tp_len);
+		m->data_len = (uint16_t)slot->tp_len;
+		m->pkt_len = slot->tp_len;
+	}
+	if (likely(vnet_hdr_received(&h, got) == 0))
+		return got;
+	count(&q->errors);
+	rte_pktmbuf_free(got);
+	return NULL;
+}
+
+uint16_t packet_rx_burst(struct packet_rx *q, struct rte_mbuf **m, uint16_t n)
+{
+	uint16_t got = 0;
+
+	for (uint16_t tries = 0; tries < n; tries++) {
+		struct tpacket2_hdr *slot = (void *)(q->ring + (size_t)q->at * q->slot_len);
+		const uint32_t status = __atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE);
+		struct rte_mbuf *into;
+
+		if ((status & TP_STATUS_USER) == 0)
+			break;
+		into = rte_pktmbuf_alloc(q->pool);
+		if (unlikely(into == NULL)) { // the frame waits
+			count(&q->nombuf);
+			break;
+		}
+		m[got] = take(q, slot, status, into);
+		got += m[got] != NULL;
+		__atomic_store_n(&slot->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+		q->at = q->at + 1 < q->slots ? q->at + 1 : 0;
+	}
+	return got;
+}
+
+uint64_t packet_rx_missed(struct packet_rx *q)
+{
+	struct tpacket_stats s;
+	socklen_t len = sizeof(s);
+
+	// the kernel's count begins anew when it has been told
+	if (getsockopt(q->fd, SOL_PACKET, PACKET_STATISTICS, &s, &len) != 0)
+		s.tp_drops = 0;
+	return __atomic_add_fetch(&q->missed, s.tp_drops, __ATOMIC_RELAXED);
+}
