@@ -186,7 +186,8 @@ def report_ratios(bench, series, other, more):
 
 def main(bench):
     with Road(bench.rest_cpu, bench.work_cpu) as road:
-        makers = servers.able(bench, servers.all_servers(bench, road))
+        beside = {"slipring-packet": lambda: servers.SlipringBeside(bench, road)}
+        makers = servers.able(bench, {**servers.all_servers(bench, road), **beside})
         named = {name: make().parameters() for name, make in makers.items()}
         for workload in WORKLOADS[1:] if bench.quick else WORKLOADS:
             cases = {}

@@ -63,6 +63,7 @@ class Slipring(Server):
     """One worker, which sleeps when it has nothing to do, and the management lcore: on one CPU."""
 
     kind = name = "slipring"
+    device = "net_af_packet{0},iface=s{0}"
 
     def __init__(self, bench, road, *, binary=None, relays=1, quarantine=120, allocations=100000):
         super().__init__(bench, road)
@@ -76,13 +77,12 @@ class Slipring(Server):
         if self.relays > 1:
             relay += f"-{PEER_NET}.{self.relays}"
             assert self.relays < 100, "peers begin at .100"
-        device = "net_af_packet{0},iface=s{0}"
         return {
             "eal": {"file-prefix": self.prefix, "lcores": f"0@{cpu},1@{cpu}"},
             "workers": {"count": 1, "idle": "adaptive"},
             "ports": [
-                {"name": "clients", "device": device.format(0), "addresses": [SERVER + "/24"]},
-                {"name": "peers", "device": device.format(1), "addresses": [relay + "/24"]},
+                {"name": "clients", "device": self.device.format(0), "addresses": [SERVER + "/24"]},
+                {"name": "peers", "device": self.device.format(1), "addresses": [relay + "/24"]},
             ],
             "listeners": [{"address": SERVER}],
             "relay": {"addresses": [relay], "quarantine": self.quarantine},
@@ -125,6 +125,20 @@ class Slipring(Server):
             return info and info["ready"]
         telemetry.close()
         return False
+
+
+class SlipringBeside(Slipring):
+    """The same on interfaces that stay the kernel's, with the addresses on them."""
+
+    kind = name = "slipring-packet"
+    device = "packet:s{0}"
+
+    def prepare(self):
+        self.road.to_kernel()
+        self.road.srv.run("sysctl", "-qw", "net.ipv4.ip_local_reserved_ports=49152-65535")
+
+    def settled(self):
+        """The kernel loses at once what is not its own."""
 
 
 class Coturn(Server):
