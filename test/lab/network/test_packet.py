@@ -205,18 +205,21 @@ def fragments(lab, server):
 
 def supers(lab, server):
     """Super-frames, as from a virtual machine's interface that leaves cutting to the NIC."""
-    lab.cli.run("ethtool", "-K", "c0", "tx", "on", "tx-udp-segmentation", "on")
-    lab.sw.run("ethtool", "-K", "c0", "tx", "on", "rx", "on", "tx-udp-segmentation", "on")
-    lab.sw.run("ethtool", "-K", "d0", "tx", "on", "tx-udp-segmentation", "on")
+    lab.cli.run("ethtool", "-K", "c0", "gso", "on", "tx", "on", "tx-udp-segmentation", "on")
+    lab.sw.run("ethtool", "-K", "c0", "gso", "on", "tx", "on", "rx", "on", "tx-udp-segmentation", "on")
+    lab.sw.run("ethtool", "-K", "d0", "gso", "on", "tx", "on", "tx-udp-segmentation", "on")
     lab.sw.run("ethtool", "-K", "br0", "tx-udp-segmentation", "on", check=False)
     echo, client = lab.echo(), lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4001, echo.address).cls == SUCCESS
     before = server.stats()["rx"]
     client.sock.setsockopt(socket.IPPROTO_UDP, 103, 204)  # UDP_SEGMENT
     pieces = [b"\x40\x01\x00\xc8" + bytes([i]) * 200 for i in range(40)]
-    client.sock.sendto(b"".join(pieces), client.server)
-    client.sock.setsockopt(socket.IPPROTO_UDP, 103, 0)
-    got = [client.wait("channel")[2] for _ in pieces]
+    with Capture(lab, lab.dut, "d0") as capture:
+        client.sock.sendto(b"".join(pieces), client.server)
+        client.sock.setsockopt(socket.IPPROTO_UDP, 103, 0)
+        got = [client.wait("channel")[2] for _ in pieces]
+    lengths = [f.data[16:18] for f in capture.frames if f.data[12:14] == b"\x08\x00"]
+    assert (28 + 40 * 204).to_bytes(2, "big") in lengths, "it came whole"
     assert got == [p[4:] for p in pieces]
     assert server.stats()["rx"] >= before + 80
     client.refresh(0)
