@@ -225,7 +225,7 @@ static void pick_offloads(void)
 	p->rx_super = chance(50);
 	if (fuzz.mbufs < 8000) // a port that cuts super-frames needs buffers, or gives up
 		return;
-	if (chance(50)) {
+	if (chance(p->rx_super ? 70 : 30)) {
 		softport_uso(p, &limits, PICK(0, 0, 20));
 		if (p->shared) // a VLAN takes over what its device can when it is opened
 			fuzz_port(1)->uso = limits;

@@ -34,11 +34,23 @@ static struct rte_mbuf *chain(struct rte_mempool *pool, size_t len, size_t first
 	return head;
 }
 
+// Who sends the super-frames of a call: a line has to vouch for them to leave whole.
+static struct {
+	const struct fuzz_client *client;
+	bool up;
+} flow;
+
+static void pick_flow(void)
+{
+	flow.client = &fuzz.client[below(fuzz.nb_clients)];
+	flow.up = flow.client->via == VIA_UDP && chance(50);
+}
+
 // Writes datagrams of a peer to a client's relayed transport address, or of a client to its server.
 static size_t udp_super(uint16_t size, unsigned int n)
 {
-	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
-	const bool up = c->via == VIA_UDP && chance(50);
+	const struct fuzz_client *c = flow.client;
+	const bool up = flow.up;
 	const struct endpoint *src = up ? &c->c.at : &c->peer[0];
 	const struct endpoint *dst = up ? &c->c.server : &c->c.relay;
 	const uint16_t len = (uint16_t)(n * size - below(size));
@@ -92,7 +104,7 @@ static uint16_t segment_size(uint16_t size)
 	return chance(90) ? size : fuzz_edge();
 }
 
-void fuzz_any_super(void)
+static void any_super(void)
 {
 	const bool kernel = fuzz_exception() != NULL && chance(30);
 	const bool tcp = kernel || chance(40);
@@ -124,4 +136,17 @@ void fuzz_any_super(void)
 			m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 	}
 	fuzz_put_mbuf(kernel ? "kernel super" : "super", to, m);
+}
+
+void fuzz_any_super(void)
+{
+	const struct port *p = fuzz_port(0);
+	// those that may leave whole take a port that takes them, and much else besides
+	const unsigned int n = p->rx_super && p->uso.segments > 1 ? 16 : 1;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (i == 0 || chance(10))
+			pick_flow();
+		any_super();
+	}
 }
