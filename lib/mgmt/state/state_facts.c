@@ -11,6 +11,7 @@
 
 #include "dp.h"
 #include "dp_state.h"
+#include "dpdk_compat.h"
 #include "log.h"
 #include "rows.h"
 #include "socket/shown.h"

@@ -43,6 +43,18 @@ class Refusals(unittest.TestCase):
             self.assertIn(3, self.found("".join(self.GOOD).replace(was, now)))
 
 
+class Compat(unittest.TestCase):
+    HEADER = "#pragma once\n#define old_name new_name\n"
+
+    def found(self, text):
+        return [line for line, _ in style.check_compat("a.c", text, self.HEADER)]
+
+    def test_a_name_that_has_changed_takes_the_header(self):
+        self.assertEqual(self.found('#include "a.h"\n\told_name(1);\n'), [2])
+        self.assertEqual(self.found('#include "dpdk_compat.h"\n\told_name(1);\n'), [])
+        self.assertEqual(self.found("\tolder_name(1); new_name(2);\n"), [])
+
+
 class Layers(unittest.TestCase):
     def test_a_cycle_is_told_with_its_way(self):
         graph = {"a.h": ["b.h"], "b.h": ["c.h"], "c.h": ["b.h"], "d.h": ["a.h"]}
