@@ -79,8 +79,11 @@ def check_agreement(lab, gen):
     due = ours["total_recv"] + ours["generator"]["missed"]
     assert abs(due / ours["seconds"] * seconds / theirs.received - 1) < 0.02, ours
     delays = re.search(r"Average round trip delay ([\d.]+) ms; min = ([\d.]+) ms", theirs.output)
-    slowest = (float(delays[1]) + 5 * labs.SLOW) * 1000
-    assert ours["ways"]["echo"]["latency_us"]["p50"] < slowest, (ours, delays[0])
+    # one after the other, they do not see the same machine: the quickest of ours is no slower than
+    # the average of theirs, or somebody's times are not what they say
+    slowest, quickest = (float(delays[1]) + 5 * labs.SLOW) * 1000, float(delays[2]) * 1000
+    latency = ours["ways"]["echo"]["latency_us"]
+    assert latency["min"] < slowest and latency["max"] > quickest, (ours, delays[0])
     print(f"ok     uclient {theirs.received}, slipring-loadgen {ours['total_recv']} echoes")
 
 
