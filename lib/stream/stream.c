@@ -103,6 +103,7 @@ static struct streams *create(const struct stream_config *c)
 	s->conf.listeners = s->listener;
 	s->conf.netns = s->netns;
 	pthread_mutex_init(&s->rates_lock, NULL);
+	pthread_mutex_init(&s->swap_lock, NULL);
 	pthread_mutex_init(&s->tls_lock, NULL);
 	return s;
 }
@@ -143,6 +144,7 @@ void stream_stop(struct streams *s)
 	conn_limits_fini(&s->caps);
 	conn_limits_fini(&s->sessions);
 	pthread_mutex_destroy(&s->rates_lock);
+	pthread_mutex_destroy(&s->swap_lock);
 	pthread_mutex_destroy(&s->tls_lock);
 	free(s->rates.due_ns);
 	free(s->netns);

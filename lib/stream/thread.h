@@ -67,6 +67,7 @@ struct streams {
 	struct conn_limits sessions; // counts DTLS sessions
 	pthread_mutex_t rates_lock; // guards rates
 	struct rates rates; // of TLS handshakes
+	pthread_mutex_t swap_lock; // held by who replaces identities, while he reads files, too
 	pthread_mutex_t tls_lock; // guards identities
 	struct identities *identities;
 	bool stop; // written by stream_stop, read by the threads

@@ -160,18 +160,22 @@ int stream_tls_check(const struct stream_tls *tls, char *error, size_t len)
 	return 0;
 }
 
+// By a signal and by a reload at once: one of them at a time has the old identities.
 int stream_tls_reload(struct streams *s, char *error, size_t len)
 {
-	struct identities *old = s->identities;
-	struct identities *fresh = identities_load(identities_from(old), &s->conf.dtls, error, len);
+	struct identities *old, *fresh;
 
-	if (fresh == NULL)
-		return -1;
-	pthread_mutex_lock(&s->tls_lock);
-	s->identities = fresh;
-	pthread_mutex_unlock(&s->tls_lock);
-	identities_free(old); // connections made with it still hold its contexts
-	return 0;
+	pthread_mutex_lock(&s->swap_lock);
+	old = s->identities;
+	fresh = identities_load(identities_from(old), &s->conf.dtls, error, len);
+	if (fresh != NULL) {
+		pthread_mutex_lock(&s->tls_lock);
+		s->identities = fresh;
+		pthread_mutex_unlock(&s->tls_lock);
+		identities_free(old); // connections made with it still hold its contexts
+	}
+	pthread_mutex_unlock(&s->swap_lock);
+	return fresh != NULL ? 0 : -1;
 }
 
 // --- a BIO that is a socket, read a chunk at a time ----------------------------------------------

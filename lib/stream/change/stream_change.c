@@ -70,10 +70,12 @@ void stream_renew(struct streams *s, struct stream_renewal *r)
 {
 	struct identities *old;
 
+	pthread_mutex_lock(&s->swap_lock);
 	pthread_mutex_lock(&s->tls_lock);
 	old = s->identities;
 	s->identities = r->identities;
 	pthread_mutex_unlock(&s->tls_lock);
+	pthread_mutex_unlock(&s->swap_lock);
 	r->identities = old; // connections made with its contexts still hold them
 	stream_renewal_free(r);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -311,15 +312,33 @@ static bool round_of_all(void)
 	return more;
 }
 
+static bool renewing;
+
+// Reads the certificate again at the same time as the other thread that does.
+static void *renew(void *arg)
+{
+	char error[256];
+
+	while (__atomic_load_n(&renewing, __ATOMIC_RELAXED))
+		if (stream_tls_reload(streams, error, sizeof(error)) != 0)
+			abort();
+	return NULL;
+}
+
 // Also the content and the order of messages, and the news of the end: see work() and read_some().
 static void test_whatever_arrives_and_ends_is_counted(void **state)
 {
 	const unsigned int files = stream_world_open_files();
 	struct stream_stats s;
+	pthread_t renewer;
 
 	start();
+	renewing = true;
+	assert_int_equal(pthread_create(&renewer, NULL, renew, NULL), 0);
 	while (round_of_all())
 		;
+	__atomic_store_n(&renewing, false, __ATOMIC_RELAXED);
+	pthread_join(renewer, NULL);
 	stream_stats(streams, &s);
 	assert_int_equal(connections, CLIENTS * LIVES);
 	assert_int_equal(s.accepted, connections);
