@@ -104,8 +104,23 @@ static struct rte_mbuf *chain_link(struct rte_mbuf *buf[BUFS_MAX], unsigned int 
 	return first;
 }
 
+// Reads a frame of so many bytes from the socket's queue. It may tell of an error first (the
+// interface was down), or have one whose slot is gone: those are passed over.
+static ssize_t read_one(int fd, struct msghdr *msg, uint32_t bytes)
+{
+	for (unsigned int tries = 0; tries < 4; tries++) {
+		const ssize_t len = recvmsg(fd, msg, MSG_DONTWAIT | MSG_TRUNC);
+
+		if (len >= 0 && len - (ssize_t)sizeof(struct virtio_net_hdr) == (ssize_t)bytes)
+			return len;
+		if (len < 0 && errno == EAGAIN)
+			break;
+	}
+	return -1;
+}
+
 // Reads a frame that is longer than a slot from the socket.
-static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h)
+static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h, uint32_t bytes)
 {
 	struct rte_mbuf *buf[BUFS_MAX];
 	struct iovec iov[BUFS_MAX + 1] = {{h, sizeof(*h)}};
@@ -117,7 +132,7 @@ static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h
 		iov[i + 1] = (struct iovec){
 			rte_pktmbuf_mtod(buf[i], void *), rte_pktmbuf_tailroom(buf[i])};
 	// without buffers the frame is taken off the queue all the same
-	len = recvmsg(q->fd, &msg, MSG_DONTWAIT);
+	len = read_one(q->fd, &msg, bytes);
 	if (nb == 0)
 		count(&q->nombuf);
 	else if (len > (ssize_t)sizeof(*h) && (msg.msg_flags & MSG_TRUNC) == 0)
@@ -141,7 +156,7 @@ static struct rte_mbuf *take(
 		rte_pktmbuf_free(m);
 		got = NULL;
 		if ((status & TP_STATUS_COPY) != 0)
-			got = long_frame(q, &h);
+			got = long_frame(q, &h, slot->tp_len);
 		else
 			count(&q->errors);
 		if (got == NULL)

@@ -77,7 +77,6 @@ static bool is_later(int error)
 {
 	switch (error) {
 	case EAGAIN: // the socket's buffer is full
-	case ENOBUFS: // the queue of the interface is
 	case ENOMEM:
 	case EINTR:
 	case ENETDOWN:
@@ -126,6 +125,8 @@ static void refused(struct packet_tx *q, struct rte_mbuf *m, int error)
 	rte_pktmbuf_free(m);
 }
 
+// ENOBUFS says that the kernel has taken a frame and dropped it: a queue is full, or a rule of
+// egress refuses it. Those behind it may be others'.
 uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 {
 	uint16_t sent = 0;
@@ -136,6 +137,11 @@ uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 		if (more > 0) {
 			rte_pktmbuf_free_bulk(m + sent, (unsigned int)more);
 			sent = (uint16_t)(sent + more);
+			continue;
+		}
+		if (more == -ENOBUFS) {
+			count(&q->errors);
+			rte_pktmbuf_free(m[sent++]);
 			continue;
 		}
 		if (is_later(-more))
