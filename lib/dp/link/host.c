@@ -262,6 +262,8 @@ uint64_t host_announce_next_ms(const struct worker *w)
 	for (unsigned int i = 0; i < w->dp->nb_ports; i++) {
 		const struct announcement *n = &w->announce[i];
 
+		if (w->dp->port[i].port->kernel_is_host)
+			continue;
 		if (__atomic_load_n(&w->dp->port[i].announce, __ATOMIC_ACQUIRE) != n->seen)
 			return w->now_ms;
 		if (n->left > 0)

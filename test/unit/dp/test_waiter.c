@@ -250,6 +250,21 @@ static void due_by_time(void **state)
 	world_close(&world);
 }
 
+// Where the kernel is the host it announces, and nothing is due for us.
+static void nothing_to_announce(void **state)
+{
+	struct worker *w;
+
+	begin(SOFTPORT_LEVEL, &one_queue);
+	w = worker(0);
+	world_wait(&world, 4000);
+	world.dp->port[0].port->kernel_is_host = true;
+	world.dp->port[0].announce++;
+	world_wait(&world, 20);
+	assert_true(due_next_ms(w) > w->ticked_ms + 1);
+	world_close(&world);
+}
+
 static int start(void **state)
 {
 	world_eal();
@@ -269,6 +284,7 @@ int main(void)
 		cmocka_unit_test(busy_is_busy),
 		cmocka_unit_test(in_vain),
 		cmocka_unit_test(due_by_time),
+		cmocka_unit_test(nothing_to_announce),
 	};
 
 	return cmocka_run_group_tests_name("waiter", tests, start, NULL);
