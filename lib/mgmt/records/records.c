@@ -17,10 +17,9 @@
 #include "fatal.h"
 #include "log.h"
 
-// Records that may wait: one for each allocation, as an order or a reload can end them all at once;
-// at least 4 MB and at most 64. Memory that has not been needed is not there.
-#define QUEUE_MIN 16384
-#define QUEUE_MAX 262144
+// Records that may wait: an order or a reload can end very many allocations at once. 64 MB, of
+// which what has not been needed is not there.
+#define QUEUE 262144
 #define BATCH 32
 #define LINE 4096 // bytes of a record as text; it has about 600
 #define TICK_MS 1000
@@ -199,13 +198,6 @@ static void records_free(struct records *r)
 	free(r);
 }
 
-static uint32_t queue_for(const struct turn_config *t)
-{
-	const uint32_t n = t->limits.allocations > 0 ? t->limits.allocations : QUEUE_MAX;
-
-	return n < QUEUE_MIN ? QUEUE_MIN : n > QUEUE_MAX ? QUEUE_MAX : n;
-}
-
 static struct records *records_make(const struct turn_config *t, const struct records_hooks *h)
 {
 	struct records *r = calloc(1, sizeof(*r));
@@ -213,7 +205,7 @@ static struct records *records_make(const struct turn_config *t, const struct re
 	if (r == NULL)
 		return NULL;
 	r->turn = t;
-	r->size = h->queue > 0 ? h->queue : queue_for(t);
+	r->size = h->queue > 0 ? h->queue : QUEUE;
 	r->queue = calloc(r->size, sizeof(*r->queue));
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->more, NULL);
