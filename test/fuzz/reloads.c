@@ -51,7 +51,7 @@ static void pick_answers(struct conf *c)
 	static struct turn_listener listeners[RTE_DIM(fuzz.world.listeners)];
 
 	memcpy(listeners, fuzz.world.listeners, sizeof(listeners));
-	for (unsigned int i = 0; i < c->turn.nb_listeners; i++)
+	for (unsigned int i = 0; i < c->turn.nb_listeners && i < RTE_DIM(listeners); i++)
 		listeners[i].dscp = (uint8_t)reloads_below(65);
 	c->turn.listeners = listeners;
 	c->requests = 1 + reloads_below(32);
