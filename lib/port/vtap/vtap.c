@@ -182,7 +182,8 @@ static void steer(struct vtap *v, const struct port_request *r)
 	if (rc != 0)
 		PORT_LOG(WARNING,
 			"port %s: datagrams may arrive out of order where the kernel moves a flow "
-			"to another queue: %s (root or CAP_BPF keeps it from that, or queues=1)",
+			"to another queue: %s (root, CAP_BPF with CAP_PERFMON, or queues=1 keeps "
+			"it from that)",
 			r->c->name, strerror(-rc));
 }
 

@@ -119,7 +119,8 @@ int vtap_steer_rule(
 	int rc;
 
 	if (s->table == NULL) {
-		snprintf(why, len, "one queue, or the kernel chooses it: CAP_BPF is missing");
+		snprintf(why, len,
+			"one queue, or the kernel chooses it: CAP_BPF and CAP_PERFMON are missing");
 		return -ENOTSUP;
 	}
 	kept = malloc(sizeof(*kept));

@@ -16,7 +16,7 @@ struct vtap_steer {
 
 // Fixes the queue of every flow on an interface of several, and fills p->rss and what belongs to
 // it. queue is the descriptor of one of the queues, key as in port_config.rss_key. 0 or -errno
-// (-EPERM without CAP_BPF); s is then all zero.
+// (-EPERM without CAP_BPF, -E2BIG without CAP_PERFMON); s is then all zero.
 int vtap_steer_open(struct vtap_steer *s, int queue, struct port *p, const uint8_t *key);
 void vtap_steer_close(struct vtap_steer *s);
 // port_ops.flow_create and flow_destroy, with the port's s. Management lcore.
