@@ -46,7 +46,7 @@ def main(lab):
     result = run.result()
     loadgen.check_clean(result, "up")
     print(f"ok     adaptive: {share:.0%} of a CPU at 5,000 datagrams a second, {sleeps:.0f} sleeps")
-    assert sleeps > 1000, sleeps
+    assert sleeps > 100, sleeps  # the packet wakes it, and several may have come by then
     assert share < 0.7 or labs.SANITIZED, share
     server.check()
     server.stop()
