@@ -23,6 +23,7 @@
 #define BATCH 32
 #define LINE 4096 // bytes of a record as text; it has about 600
 #define TICK_MS 1000
+#define PATIENCES 10 // that the end may take in all
 
 struct records {
 	const struct turn_config *turn;
@@ -264,20 +265,37 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 	return -1;
 }
 
+// Whether the thread has come to its end.
+static bool joined(struct records *r, uint64_t patience_ms)
+{
+	const uint64_t end = now_ms() + PATIENCES * patience_ms;
+	uint32_t before, waiting = records_counters(r).waiting;
+
+	do {
+		const uint64_t next = now_ms() + patience_ms;
+		const struct timespec until = at_ms(next < end ? next : end);
+
+		if (pthread_clockjoin_np(r->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
+			return true;
+		before = waiting;
+		waiting = records_counters(r).waiting;
+	} while (waiting < before && now_ms() < end);
+	return false;
+}
+
 void records_close(struct records *r, uint64_t patience_ms)
 {
-	const uint64_t now = now_ms();
-	const struct timespec until = at_ms(now + patience_ms);
 	struct records_counters c;
 
 	if (r == NULL)
 		return;
 	pthread_mutex_lock(&r->lock);
 	r->stop = true;
-	r->patient_until_ms = now + patience_ms / 2; // the other half is for what then still waits
+	r->patient_until_ms =
+		now_ms() + patience_ms / 2; // the other half is for what then still waits
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
-	if (pthread_clockjoin_np(r->thread, NULL, CLOCK_MONOTONIC, &until) == 0) {
+	if (joined(r, patience_ms)) {
 		c = records_counters(r);
 		if (c.lost + c.unsent > 0)
 			LOG(SESSIONS, WARNING,

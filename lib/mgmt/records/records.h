@@ -40,6 +40,7 @@ void records_change(struct records *r, struct records_sinks *sinks);
 const char *records_path(struct records *r, char *buf, size_t len);
 // Any thread; all zero for NULL.
 struct records_counters records_counters(struct records *r);
-// Writes what waits, for patience_ms at most, ends the thread and frees r. A thread that a disk
-// does not let go is left behind, and the records that it leaves are told. NULL is fine.
+// Writes what waits, ends the thread and frees r. It waits as long as records are written: for
+// patience_ms without one, and ten times that in all. A thread that a disk does not let go is left
+// behind, and the records that it leaves are told. NULL is fine.
 void records_close(struct records *r, uint64_t patience_ms);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many records wait for a file: an order or a reload can end very many allocations at once.
+// How many records wait for a file, and for how long at the end: an order or a reload can end very
+// many allocations at once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "addr_text.h"
@@ -24,44 +26,86 @@ static ssize_t stuck_write(int fd, const void *data, size_t len)
 	return (ssize_t)len;
 }
 
-static void room_for(unsigned int least, unsigned int most)
+static char file[32];
+
+static struct records *open_records(const struct records_hooks *hooks)
 {
-	char file[] = "/tmp/records-queue.XXXXXX";
-	const int fd = mkstemp(file);
-	struct turn_listener listener = {.transport = TURN_OVER_UDP};
-	const struct conf conf = {.turn = {.listeners = &listener, .nb_listeners = 1},
+	static struct turn_listener listener = {.transport = TURN_OVER_UDP};
+	static struct conf conf = {.turn = {.listeners = &listener, .nb_listeners = 1},
 		.records = {.file = file, .keep = 1}};
-	const struct records_hooks hooks = {.write = stuck_write};
-	const struct record r = {
-		.event = {.kind = TURN_EVENT_ENDED, .client = {addr_text("192.0.2.7"), 5000}}};
 	struct records *records;
 	char error[CONF_ERROR_LEN];
 
-	assert_true(fd >= 0);
-	close(fd);
-	sem_init(&go_on, 0, 0);
-	if (records_open(&conf, &hooks, &records, error, sizeof(error)) != 0)
+	if (records_open(&conf, hooks, &records, error, sizeof(error)) != 0)
 		fail_msg("%s", error);
-	for (unsigned int i = 0; i < least; i++)
+	return records;
+}
+
+static void put_many(struct records *records, unsigned int n)
+{
+	const struct record r = {
+		.event = {.kind = TURN_EVENT_ENDED, .client = {addr_text("192.0.2.7"), 5000}}};
+
+	for (unsigned int i = 0; i < n; i++)
 		records_put(records, &r);
-	assert_int_equal(records_counters(records).lost, 0);
-	// the thread holds a few more
-	for (unsigned int i = least; i < most; i++)
-		records_put(records, &r);
-	assert_int_not_equal(records_counters(records).lost, 0);
-	sem_post(&go_on);
-	records_close(records, 20000);
-	unlink(file);
 }
 
 static void test_room(void **state)
 {
-	room_for(262144, 264000);
+	const struct records_hooks hooks = {.write = stuck_write};
+	struct records *records;
+
+	sem_init(&go_on, 0, 0);
+	records = open_records(&hooks);
+	put_many(records, 262144);
+	assert_int_equal(records_counters(records).lost, 0);
+	put_many(records, 2000); // the thread holds a few more
+	assert_int_not_equal(records_counters(records).lost, 0);
+	sem_post(&go_on);
+	records_close(records, 20000);
+}
+
+static unsigned int written; // by the thread, until it has been joined
+
+static ssize_t steady_write(int fd, const void *data, size_t len)
+{
+	usleep(250000);
+	for (size_t i = 0; i < len; i++)
+		written += ((const char *)data)[i] == '\n';
+	return (ssize_t)len;
+}
+
+// A disk that takes its time gets it, as long as it goes on.
+static void test_slow_at_end(void **state)
+{
+	const struct records_hooks hooks = {.write = steady_write};
+	struct records *records = open_records(&hooks);
+
+	put_many(records, 3000); // written in pieces of 64 KB
+	records_close(records, 2000);
+	assert_int_equal(written, 3000);
+}
+
+static int make_file(void **state)
+{
+	int fd;
+
+	strcpy(file, "/tmp/records-queue.XXXXXX");
+	fd = mkstemp(file);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+	return unlink(file);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_room)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_room, make_file, remove_file),
+		cmocka_unit_test_setup_teardown(test_slow_at_end, make_file, remove_file),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
