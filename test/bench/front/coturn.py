@@ -11,6 +11,7 @@ The cost of a relayed datagram has two denominators: the time that the server's 
 threads. The one less favourable for slipring is marked as the one to quote.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import generator
@@ -27,7 +28,9 @@ RATE_FIRST, RATE_LAST, RATE_STEP = 20_000, 3_000_000, 1.5
 FOLLOWS = 0.9  # of what is offered; less is beyond the knee
 BELOW, CLIMB, CLIMBS = 0.85, 1.2, 8  # rounds begin below the knee and climb past it
 KNEE_TRIES = 3
+SAVING = servers.SlipringSaving.kind
 DENOMINATORS = ("cpu0", "machine")
+QUANTILES = {"p50": 0.5, "p99": 0.99}  # of the slower way
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ def trial(bench, road, server, workload, rate, duration):
         # of what was delivered: came in super-frames
         "whole": result["super_received"]["datagrams"] / max(result["total_recv"], 1),
         "bound": float(result["generator"]["bound"]),
+        **{q: max(way["latency_us"][q] for way in result["ways"].values()) for q in QUANTILES},
     }
 
 
@@ -165,18 +169,24 @@ def report(bench, workload, named, series):
         for what in DENOMINATORS:
             values = series.values(name, what)
             add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
-    for name in named:
-        if name != "slipring":
-            report_ratios(bench, series, name, {**named[name], **common})
+        for key, quantile in QUANTILES.items() if workload.fixed else ():
+            add(NAME, "latency_us", series.values(name, key), "us", quantile=quantile, **more)
+    ours = [name for name in named if named[name]["server"] != "coturn"]
+    for one, other in itertools.product(ours, [name for name in named if name not in ours]):
+        more = {**named[other], **common, "server": one, "against": named[other]["server"]}
+        report_ratios(bench, workload, (one, other), series, more)
 
 
-def report_ratios(bench, series, other, more):
-    more = {**more, "server": "slipring", "against": more["server"]}
-    found = {what: series.ratios("slipring", other, what) for what in DENOMINATORS}
+def report_ratios(bench, workload, pair, series, more):
+    found = {what: series.ratios(*pair, what) for what in DENOMINATORS}
     worst = min(DENOMINATORS, key=lambda what: stats.median(found[what]))
     add = bench.results.add
-    if not more["load"].endswith("calls"):
-        rates = series.ratios("slipring", other, "relay_pps")
+    if workload.fixed:
+        for key, quantile in QUANTILES.items():
+            add(NAME, "ratio_coturn", series.ratios(*pair, key), "ratio", of="latency_us",
+                quantile=quantile, **more)  # fmt: skip
+    else:
+        rates = series.ratios(*pair, "relay_pps")
         add(NAME, "ratio_coturn", rates, "ratio", of="relay_pps", **more)
     for what in DENOMINATORS:
         mark = {"quoted": True} if what == worst else {}
@@ -186,14 +196,19 @@ def report_ratios(bench, series, other, more):
 
 def main(bench):
     with Road(bench.rest_cpu, bench.work_cpu) as road:
-        beside = {"slipring-packet": lambda: servers.SlipringBeside(bench, road)}
+        beside = {
+            "slipring-packet": lambda: servers.SlipringBeside(bench, road),
+            SAVING: lambda: servers.SlipringSaving(bench, road),
+        }
         makers = servers.able(bench, {**servers.all_servers(bench, road), **beside})
         named = {name: make().parameters() for name, make in makers.items()}
         for workload in WORKLOADS[1:] if bench.quick else WORKLOADS:
             cases = {}
             for name, make in makers.items():
+                if name == SAVING and not workload.fixed:
+                    continue  # a load that never pauses leaves it nothing to save
                 knee = 0 if workload.fixed else find_knee(bench, road, make, workload)
                 cases[name] = case(bench, road, make, workload, knee)
-            plan = bench.plan(seconds=400)
+            plan = bench.plan(seconds=150 * len(cases))
             found = Alternation({workload.name: cases}, bench.gate, plan, bench.say).run()
-            report(bench, workload, named, found[workload.name])
+            report(bench, workload, {name: named[name] for name in cases}, found[workload.name])

@@ -65,6 +65,8 @@ class Slipring(Server):
     kind = name = "slipring"
     device = "net_af_packet{0},iface=s{0}"
 
+    idle = "adaptive"
+
     def __init__(self, bench, road, *, binary=None, relays=1, quarantine=120, allocations=100000):
         super().__init__(bench, road)
         self.binary = binary or bench.machine.binary("app/slipring/slipring")
@@ -79,7 +81,7 @@ class Slipring(Server):
             assert self.relays < 100, "peers begin at .100"
         return {
             "eal": {"file-prefix": self.prefix, "lcores": f"0@{cpu},1@{cpu}"},
-            "workers": {"count": 1, "idle": "adaptive"},
+            "workers": {"count": 1, "idle": self.idle},
             "ports": [
                 {"name": "clients", "device": self.device.format(0), "addresses": [SERVER + "/24"]},
                 {"name": "peers", "device": self.device.format(1), "addresses": [relay + "/24"]},
@@ -125,6 +127,13 @@ class Slipring(Server):
             return info and info["ready"]
         telemetry.close()
         return False
+
+
+class SlipringSaving(Slipring):
+    """The same, told to save CPU time at the price of latency."""
+
+    kind = name = "slipring-saving"
+    idle = "saving"
 
 
 class SlipringBeside(Slipring):

@@ -410,15 +410,15 @@ class SuperFrames(unittest.TestCase):
         self.assertEqual(servers.missing_flags(text + " --multiplex-peer\n"), [])
         self.assertEqual(servers.missing_flags(""), list(servers.BEST_FLAGS))
 
-    def report(self, missing):
+    def report(self, missing, packet=False):
         figures = {"send_pps": 9e5, "cpu0": 1.0, "machine": 1.0, "bound": 0.0, "whole": 1.0}
-        rates = {"auto": 6e5, "off": 2e5, "coturn": 3e5}
+        rates = {"auto": 6e5, "off": 2e5, "coturn": 3e5, "packet": 9e5}
         series = rounds.Series()
-        series.rounds = [
-            {name: {**figures, "relay_pps": rate} for name, rate in rates.items()}
-        ] * 5
+        round = {name: {**figures, "relay_pps": rate} for name, rate in rates.items()}
+        series.rounds = [round] * 5
         named = {name: {"server": "slipring", "uso": name} for name in ("auto", "off")}
         named["coturn"] = {"server": "coturn", "version": "4.6.1", **missing}
+        named |= {"packet": {"server": "slipring-packet"}} if packet else {}
         results = Results(io.StringIO(), io.StringIO())
         uso.report(type("B", (), {"results": results}), uso.downlink(160, 32), named, series)
         return results.lines
@@ -435,7 +435,9 @@ class SuperFrames(unittest.TestCase):
         self.assertEqual(against["missing"], "--udp-gso")
         self.assertEqual(found["relay_pps", None, None]["missing"], "--udp-gso")
         self.assertEqual(len([line for line in lines if line["metric"] == "relay_pps"]), 3)
-        self.assertFalse(any("missing" in line for line in self.report({})))
+        lines = self.report({}, packet=True)
+        self.assertFalse(any("missing" in line for line in lines))
+        self.assertIn(("slipring-packet", 3), [(r["server"], r["value"]) for r in lines])
 
 
 class FakeServer:

@@ -16,11 +16,16 @@ import coturn
 import stats
 from machine import wait_until
 from rounds import Alternation
-from servers import READY_S, Coturn, Slipring, able, version_of
+from servers import READY_S, Coturn, Slipring, SlipringBeside, able, version_of
 from taps import INGRESS, LEGS, MAC, TapRoad
 
 NAME = "uso"
 CLIENTS = 4
+RATIOS = (
+    ("auto", "off", "ratio_off"),
+    ("auto", "coturn", "ratio_coturn"),
+    ("packet", "coturn", "ratio_coturn"),
+)
 SECONDS = 300  # for the rounds of one load
 
 
@@ -89,6 +94,16 @@ class TapSlipring(Slipring):
         return {"server": self.kind, "uso": self.uso}
 
 
+class TapBeside(SlipringBeside):
+    """slipring on the bridges, as interfaces that stay the kernel's."""
+
+    def config(self):
+        config = super().config()
+        for port, (_, _, bridge, _) in zip(config["ports"], LEGS):
+            port["device"] = f"packet:{bridge}"
+        return config
+
+
 def all_servers(bench, road):
     """{name: function that makes one}. COTURN names a turnserver in place of the system's."""
     binary = os.environ.get("COTURN") or "turnserver"
@@ -96,6 +111,7 @@ def all_servers(bench, road):
     return {
         "auto": lambda: TapSlipring(bench, road, "auto"),
         "off": lambda: TapSlipring(bench, road, "off"),
+        "packet": lambda: TapBeside(bench, road),
         "coturn": lambda: Coturn(bench, road, binary, best=True),
     }
 
@@ -114,11 +130,13 @@ def report(bench, workload, named, series):
             values = series.values(name, what)
             add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
         add(NAME, "whole_share", series.values(name, "whole"), "share", **more)
-    for other, metric in (("off", "ratio_off"), ("coturn", "ratio_coturn")):
-        more = {**named[other], **named["auto"], "against": named[other]["server"], **common}
+    for one, other, metric in RATIOS:
+        if one not in named:  # it could not be had
+            continue
+        more = {**named[other], **named[one], "against": named[other]["server"], **common}
         for of in ("relay_pps", *coturn.DENOMINATORS):
             what = {"of": of} if of == "relay_pps" else {"of": "relay_pps_per_cpu_s", "cpu": of}
-            add(NAME, metric, series.ratios("auto", other, of), "ratio", **what, **more)
+            add(NAME, metric, series.ratios(one, other, of), "ratio", **what, **more)
 
 
 def main(bench):
