@@ -7,25 +7,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
 #include <linux/bpf.h>
-#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
 #include "packet/packet_bpf.h"
+#include "packet/packet_fanout.h"
 #include "packet/packet_filter.h"
 #include "packet/packet_iface.h"
 #include "packet/packet_rx.h"
 #include "packet/packet_tx.h"
 #include "port_log.h"
 #include "request.h"
-
-#ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
-#define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000 // Linux 5.11
-#endif
+#include "steer/port_steer.h"
 
 #define SEND_BUFFER (4 << 20) // bytes on their way out of one queue
 
@@ -40,6 +36,8 @@ struct packet {
 	struct packet_rx rx[PACKET_QUEUES_MAX];
 	struct packet_tx tx[PACKET_QUEUES_MAX];
 	int program[2]; // by enum packet_filter_for; -1 = none
+	struct port_steer steer;
+	int chooses; // the program of several queues; -1 = the kernel chooses
 	int link; // of the program at the ingress; -1 = it is not attached
 };
 
@@ -62,45 +60,27 @@ static uint16_t packet_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 // --- starting ------------------------------------------------------------------------------------
 
-static int bind_to(int fd, int index, uint16_t protocol)
+// Joins the sockets, which then have what is ours.
+static int listen_to(struct packet *k)
 {
-	const struct sockaddr_ll at = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index};
+	const struct packet_fanout f = {.index = k->iface.index,
+		.filter = k->program[PACKET_FILTER_SOCKET],
+		.chooses = k->chooses};
+	int fd[PACKET_QUEUES_MAX], rc;
 
-	return bind(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) == 0 ? 0 : -errno;
+	for (unsigned int i = 0; i < k->port.nb_rxq; i++)
+		fd[i] = k->rx[i].fd;
+	rc = packet_fanout_start(&f, fd, k->port.nb_rxq);
+	if (rc == 0 && k->chooses >= 0)
+		port_steer_tell(&k->steer, &k->port);
+	return rc;
 }
 
-// Several queues share what comes in by the kernel's keyed hash of each flow. Fragments are told
-// apart by addresses alone, so that those of a datagram come to one queue.
-static int join(const struct packet *k)
-{
-	uint32_t group = PACKET_FANOUT_HASH << 16;
-	socklen_t len = sizeof(group);
-
-	group |= (uint32_t)(PACKET_FANOUT_FLAG_UNIQUEID | PACKET_FANOUT_FLAG_IGNORE_OUTGOING) << 16;
-	for (unsigned int i = 0; i < k->port.nb_rxq && k->port.nb_rxq > 1; i++) {
-		if (setsockopt(k->rx[i].fd, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)) != 0)
-			return -errno;
-		if (i == 0) {
-			if (getsockopt(k->rx[i].fd, SOL_PACKET, PACKET_FANOUT, &group, &len) != 0)
-				return -errno;
-			// the id that the kernel has chosen; the others join it
-			group &= ~((uint32_t)PACKET_FANOUT_FLAG_UNIQUEID << 16);
-		}
-	}
-	return 0;
-}
-
-// ETH_P_ALL: only such a socket has its copy before the program drops the frame for the kernel.
 static int packet_start(struct port *p)
 {
 	struct packet *k = of(p);
-	int rc = 0;
+	const int rc = listen_to(k);
 
-	for (unsigned int i = 0; i < p->nb_rxq && rc == 0; i++)
-		rc = bind_to(k->rx[i].fd, k->iface.index, ETH_P_ALL);
-	if (rc == 0)
-		rc = join(k);
 	if (rc != 0)
 		return rc;
 	k->link = packet_bpf_attach(k->iface.index, k->program[PACKET_FILTER_KERNEL]);
@@ -136,6 +116,9 @@ static void packet_close(struct port *p)
 	for (unsigned int i = 0; i < RTE_DIM(k->program); i++)
 		if (k->program[i] >= 0)
 			close(k->program[i]);
+	if (k->chooses >= 0)
+		close(k->chooses);
+	port_steer_close(&k->steer);
 	packet_iface_close(&k->iface);
 	free((char *)(uintptr_t)p->name);
 	rte_free(k);
@@ -180,6 +163,17 @@ static int packet_wake_fd(struct port *p, uint16_t queue)
 	return queue < p->nb_rxq ? of(p)->rx[queue].fd : -1;
 }
 
+static int packet_flow_create(
+	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+{
+	return port_steer_rule(&of(p)->steer, r, flow, why, len);
+}
+
+static void packet_flow_destroy(struct port *p, void *flow)
+{
+	port_steer_unrule(&of(p)->steer, flow);
+}
+
 static const struct port_ops packet_ops = {
 	.kind = "packet",
 	.rx = packet_rx,
@@ -189,6 +183,8 @@ static const struct port_ops packet_ops = {
 	.close = packet_close,
 	.link = packet_link,
 	.counters = packet_counters,
+	.flow_create = packet_flow_create,
+	.flow_destroy = packet_flow_destroy,
 	.wake_fd = packet_wake_fd,
 };
 
@@ -230,7 +226,7 @@ static int open_queue(struct packet *k, unsigned int i, const struct port_reques
 {
 	const int on = 1, bytes = SEND_BUFFER;
 	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	int rc = fd < 0 ? -errno : packet_bpf_filter(fd, k->program[PACKET_FILTER_SOCKET]);
+	int rc = fd < 0 ? -errno : 0;
 
 	k->rx[i].fd = fd;
 	k->port.nb_rxq = k->port.nb_txq = (uint16_t)(i + 1);
@@ -273,6 +269,22 @@ static int choose_mtu(struct packet *k, const struct port_request *r)
 	return 0;
 }
 
+// Loads the program by which each queue has what is its worker's.
+static void steer(struct packet *k, const struct port_request *r)
+{
+	if (k->port.nb_rxq == 1)
+		return;
+	k->chooses = port_steer_open(&k->steer, &k->port, r->c->rss_key, STEER_AT_IP);
+	if (k->chooses >= 0)
+		return;
+	PORT_LOG(WARNING,
+		"port %s: most datagrams are handed over between workers, as the kernel chooses "
+		"queues by a hash of its own: %s (root, or CAP_BPF with CAP_PERFMON, keeps them "
+		"from that; of the unit: conf/slipring.service.d/packet.conf)",
+		k->port.name, strerror(-k->chooses));
+	k->chooses = -1;
+}
+
 static int setup(struct packet *k, const struct port_request *r, uint16_t queues)
 {
 	port_request_rings(r, &k->port);
@@ -284,6 +296,7 @@ static int setup(struct packet *k, const struct port_request *r, uint16_t queues
 	for (unsigned int i = 0; i < queues; i++)
 		if (open_queue(k, i, r) != 0)
 			return -1;
+	steer(k, r);
 	return 0;
 }
 
@@ -303,7 +316,7 @@ struct port *port_packet_open(const struct port_request *r)
 		return NULL;
 	}
 	k->spec = spec;
-	k->iface.control = k->link = k->program[0] = k->program[1] = -1;
+	k->iface.control = k->link = k->program[0] = k->program[1] = k->chooses = -1;
 	k->port = (struct port){
 		.ops = &packet_ops,
 		.priv = k,

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bpf(2) by itself: two commands are no reason for a library.
+// Where the programs of a packet port are put.
 #include "packet/packet_bpf.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/bpf.h>
+#include "bpf/bpf_sys.h"
 
 #define TCX_INGRESS 46 // enum bpf_attach_type; Debian 12's headers lack it (Linux 6.6)
 
@@ -23,18 +21,9 @@ struct link_create {
 
 int packet_bpf_load(enum packet_bpf_as as, const struct bpf_insn *code, uint32_t nb)
 {
-	union bpf_attr load;
-	int fd;
-
-	memset(&load, 0, sizeof(load)); // the kernel wants holes to be zero, too
-	load.prog_type =
-		as == PACKET_BPF_SOCKET ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SCHED_CLS;
-	load.insns = (uintptr_t)code;
-	load.insn_cnt = nb;
-	load.license = (uintptr_t) "BSD";
-	snprintf(load.prog_name, sizeof(load.prog_name), "slipring_packet");
-	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load));
-	return fd >= 0 ? fd : -errno;
+	return bpf_sys_load(
+		as == PACKET_BPF_SOCKET ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SCHED_CLS,
+		"slipring_packet", code, nb);
 }
 
 int packet_bpf_filter(int socket, int program)

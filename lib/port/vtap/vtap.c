@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <rte_ether.h>
 #include <rte_malloc.h>
@@ -10,17 +11,17 @@
 #include "host/kernel_host.h"
 #include "port_log.h"
 #include "request.h"
+#include "steer/port_steer.h"
 #include "vtap.h"
 #include "vtap/vtap_iface.h"
 #include "vtap/vtap_rx.h"
-#include "vtap/vtap_steer.h"
 #include "vtap/vtap_tx.h"
 
 struct vtap {
 	struct port port;
 	struct vtap_spec spec;
 	struct vtap_iface iface;
-	struct vtap_steer steer;
+	struct port_steer steer;
 	struct vtap_rx rx[VTAP_QUEUES_MAX];
 	struct vtap_tx tx[VTAP_QUEUES_MAX];
 };
@@ -63,7 +64,7 @@ static void vtap_close(struct port *p)
 	}
 	port_kernel_host_close(p);
 	vtap_iface_close(&v->iface);
-	vtap_steer_close(&v->steer);
+	port_steer_close(&v->steer);
 	free((char *)(uintptr_t)p->name);
 	rte_free(v);
 }
@@ -95,12 +96,12 @@ static void vtap_counters(struct port *p, struct port_counters *out)
 static int vtap_flow_create(
 	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
 {
-	return vtap_steer_rule(&of(p)->steer, r, flow, why, len);
+	return port_steer_rule(&of(p)->steer, r, flow, why, len);
 }
 
 static void vtap_flow_destroy(struct port *p, void *flow)
 {
-	vtap_steer_unrule(&of(p)->steer, flow);
+	port_steer_unrule(&of(p)->steer, flow);
 }
 
 // A TAP is readable while a frame waits in it.
@@ -174,17 +175,24 @@ static int learn_mac(struct vtap *v, const struct port_request *r)
 
 static void steer(struct vtap *v, const struct port_request *r)
 {
-	int rc;
+	int rc, program;
 
 	if (v->port.nb_rxq == 1)
 		return;
-	rc = vtap_steer_open(&v->steer, v->iface.queue[0], &v->port, r->c->rss_key);
-	if (rc != 0)
+	program = port_steer_open(&v->steer, &v->port, r->c->rss_key, STEER_AT_ETHERNET);
+	rc = program < 0 ? program : vtap_iface_steer(&v->iface, program);
+	if (program >= 0)
+		close(program);
+	if (rc == 0) {
+		port_steer_tell(&v->steer, &v->port);
+	} else {
+		port_steer_close(&v->steer);
 		PORT_LOG(WARNING,
 			"port %s: datagrams may arrive out of order where the kernel moves a flow "
 			"to another queue: %s (root, CAP_BPF with CAP_PERFMON, or queues=1 keeps "
 			"it from that)",
 			r->c->name, strerror(-rc));
+	}
 }
 
 static int setup(struct vtap *v, const struct port_request *r)

@@ -258,6 +258,11 @@ bool vtap_iface_running(const struct vtap_iface *v)
 	return iface_ioctl(v, SIOCGIFFLAGS, &q) == 0 && (q.ifr_flags & wanted) == wanted;
 }
 
+int vtap_iface_steer(const struct vtap_iface *v, int program)
+{
+	return ioctl(v->queue[0], TUNSETSTEERINGEBPF, &program) == 0 ? 0 : -errno;
+}
+
 int vtap_iface_mac(const struct vtap_iface *v, uint8_t mac[6])
 {
 	struct ifreq q = {0};

@@ -72,6 +72,8 @@ def text(lab, name, device=None):
         out = file.read()
     for old, new in CHANGES:
         out = out.replace(old, new)
+    if name == "packet.yaml":  # a program more than of one worker
+        out = out.replace("workers: {", "workers: {count: 2, ")
     if device:
         out = out.replace("vtap:s0", device)
     certificate, key = streams.certificate(lab, "turn.example", "service")

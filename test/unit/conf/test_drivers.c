@@ -70,7 +70,7 @@ static void test_shipped(void **state)
 		{"net_af_xdp", CONF_STEERING_T4},
 		{"net_tap", CONF_STEERING_AUTO},
 		{"vtap", CONF_STEERING_AUTO},
-		{"packet", CONF_STEERING_T4},
+		{"packet", CONF_STEERING_AUTO},
 	};
 	struct conf_drivers *d = load(SOURCE_ROOT "/drivers-config");
 	unsigned int names = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a TAP's program (steer_program.h) reads: a hash key made into sums, the queue for each
-// result, and rules. It lies in memory that the kernel and we share. Private to lib/port.
+// What a program that chooses queues (steer_program.h) reads: a hash key made into sums, the queue
+// for each result, and rules. It lies in memory that the kernel and we share. Private to lib/port.
 #pragma once
 
 #include <stdint.h>

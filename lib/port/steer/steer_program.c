@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the program instruction by instruction. It has no loops, and branches that are taken the
 // same way for nearly all frames.
-#include "vtap/steer_program.h"
+#include "steer/steer_program.h"
 
 #include <stddef.h>
 
-#include <linux/bpf.h>
+#include <arpa/inet.h>
 #include <rte_debug.h>
 
 #include "net.h"
-#include "vtap/steer_table.h"
+#include "steer/steer_table.h"
 
 // r0 is what was loaded last, r1 and r2 are for the moment.
 enum {
-	FRAME = 6, // where loads expect it
+	FRAME = 6, // its description, where loads expect it
 	HASH = 7,
 	TABLE = 8,
 	PORTS = 9,
 };
 
 #define TABLE_AT(field) ((int32_t)offsetof(struct steer_table, field))
-#define DST4 (NET_ETH_LEN + NET_IP4_ADDRS_AT + 4)
-#define DST6 (NET_ETH_LEN + NET_IP6_ADDRS_AT + 16)
+#define DST4 (NET_IP4_ADDRS_AT + 4)
+#define DST6 (NET_IP6_ADDRS_AT + 16)
 #define JUMPS_MAX 64
 
 struct writer {
 	struct bpf_insn *out;
 	unsigned int n;
+	int32_t l3; // where the IP header begins
 };
 
 // Jumps to a place that is not there yet.
@@ -55,10 +56,16 @@ static void land(struct writer *w, const struct jumps *j)
 		w->out[j->at[i]].off = (int16_t)(w->n - j->at[i] - 1);
 }
 
-// r0 = a field of the frame, in host byte order. Beyond its end the program ends with 0.
+// r0 = a field of the packet, in host byte order. Beyond its end the program ends with 0.
 static void load(struct writer *w, uint8_t size, int32_t at)
 {
-	put(w, (uint8_t)(BPF_LD | BPF_ABS | size), 0, 0, at);
+	put(w, (uint8_t)(BPF_LD | BPF_ABS | size), 0, 0, w->l3 + at);
+}
+
+// The same behind a header whose length is in PORTS.
+static void load_behind(struct writer *w, uint8_t size)
+{
+	put(w, (uint8_t)(BPF_LD | BPF_IND | size), 0, PORTS, w->l3);
 }
 
 // r = what the table has at a place.
@@ -133,24 +140,28 @@ static void rules4(struct writer *w)
 
 		unless_equal(w, &other, TABLE_AT(addr4[i]));
 		rule(w, true, i);
-		land(w, &other);
 		if (i < STEER_ADDRS - 1)
-			load(w, BPF_W, DST4); // a rule has changed r0
+			load(w, BPF_W, DST4); // the look-up of a rule has changed r0
+		land(w, &other);
 	}
 }
 
 static void rules6(struct writer *w)
 {
+	load(w, BPF_W, DST6 + 12); // addresses of one network differ at their ends
 	for (unsigned int i = 0; i < STEER_ADDRS; i++) {
-		struct jumps other = {0};
+		struct jumps end = {0}, other = {0};
 
-		for (unsigned int k = 4;
-			k-- > 0;) { // addresses of one network differ at their ends
+		unless_equal(w, &end, TABLE_AT(addr6[i][3]));
+		for (unsigned int k = 0; k < 3; k++) {
 			load(w, BPF_W, DST6 + (int32_t)(4 * k));
 			unless_equal(w, &other, TABLE_AT(addr6[i][k]));
 		}
 		rule(w, false, i);
 		land(w, &other);
+		if (i < STEER_ADDRS - 1)
+			load(w, BPF_W, DST6 + 12);
+		land(w, &end);
 	}
 }
 
@@ -167,31 +178,36 @@ static void ports(struct writer *w, bool is_v4, const struct jumps *is_tcp)
 	move(w, BPF_MOV, 0, PORTS);
 	jump(w, &end, BPF_JA, 0);
 	land(w, is_tcp);
-	load(w, BPF_W, is_v4 ? 0 : NET_ETH_LEN + NET_IP6_LEN);
-	if (is_v4) { // behind a header whose length is in PORTS
-		w->out[w->n - 1].code = BPF_LD | BPF_IND | BPF_W;
-		w->out[w->n - 1].src_reg = PORTS;
-		w->out[w->n - 1].imm = NET_ETH_LEN;
-	}
+	if (is_v4)
+		load_behind(w, BPF_W);
+	else
+		load(w, BPF_W, NET_IP6_LEN);
 	land(w, &end);
 	hash_word(w, is_v4 ? 2 : 8);
+}
+
+// Has what never reaches a packet port, and may be most of what comes in, end at once.
+static void skip_tcp(struct writer *w, int32_t proto_at, struct jumps *other)
+{
+	load(w, BPF_B, proto_at);
+	jump(w, other, BPF_JEQ, NET_PROTO_TCP);
 }
 
 static void ip4(struct writer *w, struct jumps *hashed)
 {
 	struct jumps tcp = {0};
 
-	hash_words(w, 0, 2, NET_ETH_LEN + NET_IP4_ADDRS_AT);
-	load(w, BPF_H, NET_ETH_LEN + NET_IP4_FRAGMENT_AT);
+	hash_words(w, 0, 2, NET_IP4_ADDRS_AT);
+	load(w, BPF_H, NET_IP4_FRAGMENT_AT);
 	jump(w, hashed, BPF_JSET, NET_IP4_FRAGMENTED);
-	load(w, BPF_B, NET_ETH_LEN);
+	load(w, BPF_B, 0);
 	move(w, BPF_MOV, PORTS, 0);
 	set(w, BPF_AND, PORTS, 15);
 	set(w, BPF_LSH, PORTS, 2);
-	load(w, BPF_B, NET_ETH_LEN + NET_IP4_PROTO_AT);
+	load(w, BPF_B, NET_IP4_PROTO_AT);
 	jump(w, &tcp, BPF_JEQ, NET_PROTO_TCP);
 	jump(w, hashed, BPF_JNE, NET_PROTO_UDP);
-	put(w, BPF_LD | BPF_IND | BPF_W, 0, PORTS, NET_ETH_LEN);
+	load_behind(w, BPF_W);
 	ports(w, true, &tcp);
 }
 
@@ -199,29 +215,44 @@ static void ip6(struct writer *w, struct jumps *hashed)
 {
 	struct jumps tcp = {0};
 
-	hash_words(w, 0, 8, NET_ETH_LEN + NET_IP6_ADDRS_AT);
-	load(w, BPF_B, NET_ETH_LEN + NET_IP6_NEXT_AT);
+	hash_words(w, 0, 8, NET_IP6_ADDRS_AT);
+	load(w, BPF_B, NET_IP6_NEXT_AT);
 	jump(w, &tcp, BPF_JEQ, NET_PROTO_TCP);
 	jump(w, hashed, BPF_JNE, NET_PROTO_UDP);
-	load(w, BPF_W, NET_ETH_LEN + NET_IP6_LEN);
+	load(w, BPF_W, NET_IP6_LEN);
 	ports(w, false, &tcp);
 }
 
-unsigned int steer_program_make(struct bpf_insn out[STEER_INSNS_MAX], int table)
+// Jumps where the kernel says that the packet is, or is not, of a protocol.
+static void if_type(struct writer *w, struct jumps *j, uint8_t condition, uint16_t type)
+{
+	// a description has it in network byte order
+	jump(w, j, condition, w->l3 == 0 ? htons(type) : type);
+}
+
+unsigned int steer_program_make(
+	struct bpf_insn out[STEER_INSNS_MAX], int table, enum steer_begins begins)
 {
 	struct jumps is_v4 = {0}, other = {0}, hashed = {0};
-	struct writer w = {.out = out};
+	struct writer w = {.out = out, .l3 = begins == STEER_AT_IP ? 0 : NET_ETH_LEN};
 
 	move(&w, BPF_MOV, FRAME, 1);
 	put(&w, BPF_LD | BPF_IMM | BPF_DW, TABLE, BPF_PSEUDO_MAP_VALUE, table);
 	put(&w, 0, 0, 0, 0); // its upper half: an offset
 	set(&w, BPF_MOV, HASH, 0);
-	load(&w, BPF_H, NET_ETH_TYPE_AT);
-	jump(&w, &is_v4, BPF_JEQ, NET_ETHERTYPE_IP4);
-	jump(&w, &other, BPF_JNE, NET_ETHERTYPE_IP6);
+	if (begins == STEER_AT_IP)
+		look(&w, BPF_W, 0, FRAME, offsetof(struct __sk_buff, protocol));
+	else
+		load(&w, BPF_H, NET_ETH_TYPE_AT - NET_ETH_LEN);
+	if_type(&w, &is_v4, BPF_JEQ, NET_ETHERTYPE_IP4);
+	if_type(&w, &other, BPF_JNE, NET_ETHERTYPE_IP6);
+	if (begins == STEER_AT_IP)
+		skip_tcp(&w, NET_IP6_NEXT_AT, &other);
 	ip6(&w, &hashed);
 	jump(&w, &hashed, BPF_JA, 0);
 	land(&w, &is_v4);
+	if (begins == STEER_AT_IP)
+		skip_tcp(&w, NET_IP4_PROTO_AT, &other);
 	ip4(&w, &hashed);
 	land(&w, &hashed);
 	set(&w, BPF_AND, HASH, STEER_RETA - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program that chooses the queue of a TAP, run by the kernel on frames of ours. What it should
-// say is from Microsoft's verification vectors of RSS, and from the Toeplitz hash of DPDK.
+// The program that chooses the queue of a frame, for a TAP and for a group of packet sockets, run
+// by the kernel on frames of ours. What it should say is from Microsoft's verification vectors of
+// RSS, and from the Toeplitz hash of DPDK.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,17 +22,19 @@
 #include "net.h"
 #include "port.h"
 #include "test_rand.h"
-#include "vtap/steer_program.h"
-#include "vtap/steer_table.h"
+#include "bpf/bpf_sys.h"
+#include "steer/steer_program.h"
+#include "steer/steer_table.h"
 
-#define BEFORE 14 // the kernel takes a header off what it is given
+#define BEFORE 14 // the kernel takes an Ethernet header off what it is given
 
 static const uint8_t key[STEER_KEY] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
 	0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77,
 	0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
 
 static struct steer_table *table;
-static int program = -1;
+static int programs[] = {[STEER_AT_ETHERNET] = -1, [STEER_AT_IP] = -1}; // they share the table
+static enum steer_begins begins; // the one that is tried
 static uint8_t given[BEFORE + 256], *const frame = given + BEFORE;
 static struct test_rand rand_;
 
@@ -40,50 +43,55 @@ static int bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-static int group_open(void **state)
+// Loads a program; what the kernel has against it is printed.
+static int load(enum steer_begins at, int map)
 {
-	union bpf_attr map = {.map_type = BPF_MAP_TYPE_ARRAY,
-		.key_size = 4,
-		.value_size = sizeof(*table),
-		.max_entries = 1,
-		.map_flags = BPF_F_MMAPABLE};
-	const int fd = bpf(BPF_MAP_CREATE, &map);
 	struct bpf_insn insns[STEER_INSNS_MAX];
 	static char log[1 << 20];
 	union bpf_attr load = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
 		.insns = (uintptr_t)insns,
+		.insn_cnt = steer_program_make(insns, map, at),
 		.license = (uintptr_t) "BSD",
 		.log_buf = (uintptr_t)log,
 		.log_size = sizeof(log),
 		.log_level = 1};
 
-	rand_ = test_rand_start("vtap_steer");
-	if (fd < 0)
-		return 0; // not root, or qemu-user: the tests skip themselves
-	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (table == MAP_FAILED)
-		return -1;
-	load.insn_cnt = steer_program_make(insns, fd);
-	program = bpf(BPF_PROG_LOAD, &load);
-	close(fd);
-	if (program < 0)
+	programs[at] = bpf(BPF_PROG_LOAD, &load);
+	if (programs[at] < 0)
 		print_error("%s\n", log);
-	return program < 0;
+	return programs[at] < 0;
+}
+
+static int group_open(void **state)
+{
+	void *memory;
+	const int map = bpf_sys_share(sizeof(*table), &memory);
+	int rc;
+
+	rand_ = test_rand_start("port_steer");
+	if (map < 0)
+		return 0; // not root, or qemu-user: the tests skip themselves
+	table = memory;
+	rc = load(STEER_AT_ETHERNET, map) | load(STEER_AT_IP, map);
+	close(map);
+	return rc;
 }
 
 static int group_close(void **state)
 {
-	if (program >= 0) {
+	if (table != NULL)
 		munmap(table, sizeof(*table));
-		close(program);
-	}
+	for (unsigned int i = 0; i < 2; i++)
+		if (programs[i] >= 0)
+			close(programs[i]);
 	return 0;
 }
 
 // The lowest bits of the hash are the queue.
-static int open_table(void **state)
+static int open_table(enum steer_begins at)
 {
-	if (program < 0)
+	begins = at;
+	if (table == NULL)
 		return 0;
 	steer_table_init(table, key, 1);
 	for (unsigned int i = 0; i < STEER_RETA; i++)
@@ -91,18 +99,29 @@ static int open_table(void **state)
 	return 0;
 }
 
+static int at_ethernet(void **state)
+{
+	return open_table(STEER_AT_ETHERNET);
+}
+
+static int at_ip(void **state)
+{
+	return open_table(STEER_AT_IP);
+}
+
 static void need_program(void)
 {
-	if (program < 0)
+	if (table == NULL)
 		skip();
 }
 
 // What the program says of so many bytes of the frame.
 static uint32_t queue_of(uint32_t len)
 {
-	union bpf_attr run = {.test = {.prog_fd = (uint32_t)program,
-				      .data_in = (uintptr_t)given,
-				      .data_size_in = BEFORE + len}};
+	const uint32_t off = begins == STEER_AT_IP ? BEFORE : 0;
+	union bpf_attr run = {.test = {.prog_fd = (uint32_t)programs[begins],
+				      .data_in = (uintptr_t)(given + off),
+				      .data_size_in = BEFORE + len - off}};
 
 	store_be16(given + 12, 0x88b5); // so that the kernel does not look
 	assert_int_equal(bpf(BPF_PROG_TEST_RUN, &run), 0);
@@ -193,7 +212,8 @@ static void test_random(void **state)
 
 		assert_int_equal(queue_of(len), softrss(&src, &dst) % STEER_RETA);
 		frame[i % 2 ? 23 : 20] = 6; // the ports of TCP are where those of UDP are
-		assert_int_equal(queue_of(len + 20), softrss(&src, &dst) % STEER_RETA);
+		assert_int_equal(queue_of(len + 20),
+			begins == STEER_AT_IP ? 0 : softrss(&src, &dst) % STEER_RETA);
 	}
 }
 
@@ -216,7 +236,8 @@ static void test_others(void **state)
 	const uint32_t len = make(&src, &dst);
 
 	need_program();
-	for (uint32_t cut = 14; cut < 38; cut++)
+	// the kernel wants an IPv4 header whole, or at least a byte
+	for (uint32_t cut = begins == STEER_AT_IP ? 34 : 15; cut < 38; cut++)
 		assert_int_equal(queue_of(cut), 0);
 	store_be16(frame + 12, NET_ETHERTYPE_ARP);
 	assert_int_equal(queue_of(len), 0);
@@ -300,16 +321,22 @@ static void test_queues(void **state)
 	}
 }
 
+#define BOTH(test)                                                                    \
+	cmocka_unit_test_setup(test, at_ethernet),                                    \
+	{                                                                             \
+		.name = #test " of packets", .test_func = (test), .setup_func = at_ip \
+	}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_vectors, open_table),
-		cmocka_unit_test_setup(test_random, open_table),
-		cmocka_unit_test_setup(test_options, open_table),
-		cmocka_unit_test_setup(test_others, open_table),
-		cmocka_unit_test_setup(test_rules, open_table),
-		cmocka_unit_test_setup(test_addresses, open_table),
-		cmocka_unit_test_setup(test_queues, open_table),
+		BOTH(test_vectors),
+		BOTH(test_random),
+		BOTH(test_options),
+		BOTH(test_others),
+		BOTH(test_rules),
+		BOTH(test_addresses),
+		BOTH(test_queues),
 	};
 
 	return cmocka_run_group_tests(tests, group_open, group_close);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills the table of a TAP's program. The kernel may read it meanwhile: an entry is one byte, and
-// an address that gets a place has its ports' entries first.
-#include "vtap/steer_table.h"
+// Fills the table of a program that chooses queues. The kernel may read it meanwhile: an entry is
+// one byte, and an address that gets a place has its ports' entries first.
+#include "steer/steer_table.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RSS and flow rules, as a NIC has them, for ports whose queues the kernel fills: it asks a program
+// of ours (steer_program.h) for the queue of each frame. Private to lib/port.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port.h"
+#include "steer/steer_program.h"
+
+struct steer_table;
+
+struct port_steer {
+	struct steer_table *table; // shared with the kernel; NULL: it chooses as it likes
+};
+
+// Takes a key, as in port_config.rss_key, and loads a program for the p->nb_rxq queues of a port.
+// Its descriptor, which the caller gives to the kernel and closes, or -errno (-EPERM without
+// CAP_BPF, -E2BIG without CAP_PERFMON); s is then all zero.
+int port_steer_open(
+	struct port_steer *s, struct port *p, const uint8_t *key, enum steer_begins begins);
+// Fills p->rss and what belongs to it, once the kernel has the program.
+void port_steer_tell(const struct port_steer *s, struct port *p);
+// Unmaps the table; the program has a hold of its own on it. No rule may be left.
+void port_steer_close(struct port_steer *s);
+// port_ops.flow_create and flow_destroy, with the port's s. Management lcore.
+int port_steer_rule(
+	struct port_steer *s, const struct port_rule *r, void **flow, char *why, size_t len);
+void port_steer_unrule(struct port_steer *s, void *flow);
