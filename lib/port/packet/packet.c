@@ -110,6 +110,7 @@ static void packet_close(struct port *p)
 	packet_stop(p);
 	for (unsigned int i = 0; i < p->nb_rxq; i++) {
 		packet_rx_free(&k->rx[i]);
+		packet_tx_free(&k->tx[i]);
 		if (k->rx[i].fd >= 0)
 			close(k->rx[i].fd);
 	}

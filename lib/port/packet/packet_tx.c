@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends frames through a packet socket, a burst with one system call. Each has a virtio-net header,
 // so that runs of datagrams go as super-frames (super.h): the kernel passes a super-frame down
-// whole and cuts it where the NIC does not.
+// whole and cuts it where the NIC does not. One that it does not take is cut here, and what does
+// not go at once is kept.
 #include "packet/packet_tx.h"
 
 #include <errno.h>
@@ -34,8 +35,9 @@ static bool is_super(const struct rte_mbuf *m)
 	return (m->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0;
 }
 
-// Adds a frame as message i. False: there is no room left, or it is none that can be sent.
-static bool add(struct sending *s, unsigned int i, const struct rte_mbuf *m)
+// Adds a frame as message i. False: there is no room left, or it is none that is sent whole.
+static bool add(
+	const struct packet_tx *q, struct sending *s, unsigned int i, const struct rte_mbuf *m)
 {
 	static const struct virtio_net_hdr nothing; // says that the checksum is whole
 	const struct virtio_net_hdr *h = &nothing;
@@ -44,7 +46,8 @@ static bool add(struct sending *s, unsigned int i, const struct rte_mbuf *m)
 	if (s->pieces + m->nb_segs + 1u > PIECES)
 		return false;
 	if (is_super(m)) {
-		if (vnet_hdr_super(&s->super[i], m) != 0)
+		if (__atomic_load_n(&q->port->uso.segments, __ATOMIC_RELAXED) == 0 ||
+			vnet_hdr_super(&s->super[i], m) != 0)
 			return false;
 		h = &s->super[i];
 	}
@@ -56,8 +59,8 @@ static bool add(struct sending *s, unsigned int i, const struct rte_mbuf *m)
 	return true;
 }
 
-// Offers frames in one call, super-frames whole. Returns how many the kernel took; 0 or -errno when
-// it did not take the first.
+// Offers frames in one call. Returns how many the kernel took. Otherwise it is -errno, by which the
+// kernel did not take the first; or 0, as the first is none that is sent whole.
 static int offer(const struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 {
 	struct sending s;
@@ -65,10 +68,10 @@ static int offer(const struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 	int sent;
 
 	s.pieces = 0;
-	while (nb < n && nb < BURST && add(&s, nb, m[nb]))
+	while (nb < n && nb < BURST && add(q, &s, nb, m[nb]))
 		nb++;
 	if (nb == 0)
-		return -EINVAL;
+		return 0;
 	sent = sendmmsg(q->fd, s.msg, nb, MSG_DONTWAIT);
 	return sent >= 0 ? sent : -errno;
 }
@@ -88,65 +91,109 @@ static bool is_later(int error)
 	}
 }
 
-// Sends a super-frame in pieces. Pieces that do not go now are lost, and counted.
-static void cut_send(struct packet_tx *q, struct rte_mbuf *m)
+// The kernel does not take a super-frame.
+static void super_refused(const struct packet_tx *q, int error)
 {
-	struct rte_mbuf *piece[PACKET_USO_SEGMENTS];
-	const unsigned int n = port_super_cut(m, q->pool, piece, PACKET_USO_SEGMENTS);
-	unsigned int sent = 0;
-
-	while (sent < n) {
-		const int more = offer(q, piece + sent, (uint16_t)(n - sent));
-
-		if (more <= 0)
-			break;
-		sent += (unsigned int)more;
-	}
-	count(sent > 0 ? &q->cut : &q->errors);
-	if (n > 0)
-		rte_pktmbuf_free_bulk(piece, n);
-	__atomic_store_n(&q->errors, q->errors + (n - sent), __ATOMIC_RELAXED);
+	// several workers may find out at once; only one says so
+	if (__atomic_exchange_n(&q->port->uso.segments, 0, __ATOMIC_RELAXED) != 0)
+		PORT_LOG(WARNING,
+			"port %s: the kernel refuses UDP super-frames (%s): from now on they are "
+			"cut before they are sent, which is slower",
+			q->port->name, strerror(error));
 }
 
-// Deals with a frame that the kernel refuses; it is taken in any case.
-static void refused(struct packet_tx *q, struct rte_mbuf *m, int error)
-{
-	if (!is_super(m)) {
-		count(&q->errors);
-	} else {
-		// several workers may find out at once; only one says so
-		if (__atomic_exchange_n(&q->port->uso.segments, 0, __ATOMIC_RELAXED) != 0)
-			PORT_LOG(WARNING,
-				"port %s: the kernel refuses UDP super-frames (%s): from now on "
-				"they are cut before they are sent, which is slower",
-				q->port->name, strerror(error));
-		cut_send(q, m);
-	}
-	rte_pktmbuf_free(m);
-}
-
+// Sends frames, and returns how many are taken: sent, or given up as the kernel will never take
+// them. It ends where the kernel takes no more now, or, with *cut, before a super-frame that has to
+// be cut.
+//
 // ENOBUFS says that the kernel has taken a frame and dropped it: a queue is full, or a rule of
 // egress refuses it. Those behind it may be others'.
-uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
+static uint16_t frames_send(struct packet_tx *q, struct rte_mbuf **m, uint16_t n, bool *cut)
 {
 	uint16_t sent = 0;
 
-	while (sent < n) {
+	*cut = false;
+	while (sent < n && !*cut) {
 		const int more = offer(q, m + sent, (uint16_t)(n - sent));
 
-		if (more > 0) {
+		if (likely(more > 0)) {
 			rte_pktmbuf_free_bulk(m + sent, (unsigned int)more);
 			sent = (uint16_t)(sent + more);
-			continue;
-		}
-		if (more == -ENOBUFS) {
+		} else if (is_later(-more)) {
+			break;
+		} else if (is_super(m[sent]) && more != -ENOBUFS) {
+			*cut = true;
+			if (more < 0)
+				super_refused(q, -more);
+		} else {
 			count(&q->errors);
 			rte_pktmbuf_free(m[sent++]);
-			continue;
 		}
-		if (is_later(-more))
-			break;
-		refused(q, m[sent++], -more);
 	}
 	return sent;
+}
+
+// Sends the kept frames first, so that the order within a flow stays.
+static bool kept_send(struct packet_tx *q)
+{
+	bool cut; // none of them is a super-frame
+	const uint16_t sent = frames_send(q, q->keep + q->kept_at, q->kept, &cut);
+
+	q->kept_at = (uint16_t)(q->kept_at + sent);
+	q->kept = (uint16_t)(q->kept - sent);
+	return q->kept == 0;
+}
+
+// Sends a super-frame in pieces; no pieces of an earlier one are kept any more. Once the first
+// piece has gone the others have to follow, so those that cannot go now are kept. False: m is not
+// taken.
+static bool cut_send(struct packet_tx *q, struct rte_mbuf *m)
+{
+	const unsigned int n = port_super_cut(m, q->pool, q->keep, PACKET_USO_SEGMENTS);
+
+	if (n == 0) {
+		const bool wrong =
+			port_super_frames(m) == 1 || port_super_frames(m) > PACKET_USO_SEGMENTS;
+
+		if (wrong) { // headers contradict it, or it is longer than we take
+			count(&q->errors);
+			rte_pktmbuf_free(m);
+		}
+		return wrong;
+	}
+	q->kept_at = 0;
+	q->kept = (uint16_t)n;
+	if (!kept_send(q) && q->kept == n) {
+		rte_pktmbuf_free_bulk(q->keep, n);
+		q->kept = 0;
+		return false;
+	}
+	count(&q->cut);
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
+{
+	uint16_t sent = 0;
+	bool cut = true;
+
+	// frames behind a cut super-frame wait until all of it has gone
+	while (sent < n && cut && (likely(q->kept == 0) || kept_send(q))) {
+		sent = (uint16_t)(sent + frames_send(q, m + sent, (uint16_t)(n - sent), &cut));
+		if (unlikely(cut)) {
+			if (!cut_send(q, m[sent]))
+				break;
+			sent++;
+		}
+	}
+	return sent;
+}
+
+void packet_tx_free(struct packet_tx *q)
+{
+	for (; q->kept > 0; q->kept--) {
+		rte_pktmbuf_free(q->keep[q->kept_at++]);
+		count(&q->errors);
+	}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queues of a packet port over calls that the test answers: frames that the kernel drops on their
-// way out cost no others, and what is left in a socket's queue is never taken for another frame.
+// way out cost no others, super-frames that it refuses go in pieces of which none is lost, and what
+// is left in a socket's queue is never taken for another frame.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "packet/packet_rx.h"
 #include "packet/packet_tx.h"
 #include "port.h"
+#include "slow_sum.h"
 #include "vtap_world.h"
 
 #define HEADER sizeof(struct virtio_net_hdr)
@@ -24,44 +26,241 @@
 
 // --- sending -------------------------------------------------------------------------------------
 
-static uint8_t sent[64]; // first bytes of the frames that went out
-static unsigned int nb_sent;
+static uint8_t sent[256]; // a byte of each frame that went out, behind its headers
+static unsigned int nb_sent, nb_supers; // refusals of super-frames that the caller was told
+static unsigned int room; // frames that the kernel takes before it is full
+static uint8_t whole[64][2048]; // the frames
+static uint32_t lens[64];
+
+static void keep_frame(const struct msghdr *h)
+{
+	uint32_t len = 0;
+
+	for (unsigned int i = 1; i < h->msg_iovlen && nb_sent < RTE_DIM(whole); i++) {
+		assert_true(len + h->msg_iov[i].iov_len <= sizeof(whole[0]));
+		memcpy(whole[nb_sent] + len, h->msg_iov[i].iov_base, h->msg_iov[i].iov_len);
+		len += (uint32_t)h->msg_iov[i].iov_len;
+	}
+	lens[nb_sent % RTE_DIM(lens)] = len;
+}
+
+// What the kernel says of a message; 0: it takes it.
+static int judge(const struct msghdr *h)
+{
+	const struct virtio_net_hdr *super = h->msg_iov[0].iov_base;
+
+	if (super->gso_type != VIRTIO_NET_HDR_GSO_NONE)
+		return EINVAL;
+	if (room == 0)
+		return EAGAIN;
+	return *(const uint8_t *)h->msg_iov[1].iov_base == 'x' ? ENOBUFS : 0;
+}
 
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags);
 // Frames that begin with 'x' are dropped, ENOBUFS; the call ends there.
 int __wrap_sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		const uint8_t first = *(const uint8_t *)msg[i].msg_hdr.msg_iov[1].iov_base;
+		const int error = judge(&msg[i].msg_hdr);
 
-		if (first == 'x' && i == 0) {
-			errno = ENOBUFS;
-			return -1;
+		if (error != 0) {
+			nb_supers += i == 0 && error == EINVAL;
+			errno = error;
+			return i > 0 ? (int)i : -1;
 		}
-		if (first == 'x')
-			return (int)i;
-		sent[nb_sent++] = first;
+		room--;
+		keep_frame(&msg[i].msg_hdr);
+		sent[nb_sent++ % sizeof(sent)] =
+			*(const uint8_t *)msg[i].msg_hdr.msg_iov[1].iov_base;
 	}
 	return (int)n;
+}
+
+static struct packet_tx tx;
+static struct port port;
+static uint8_t bytes[70000];
+
+static int tx_open(void **state)
+{
+	port = (struct port){.name = "wan", .uso = {64, 64, 65535}};
+	tx = (struct packet_tx){.port = &port, .pool = vtap_world_pool};
+	nb_sent = nb_supers = 0;
+	room = 1000;
+	return 0;
+}
+
+static int tx_close(void **state)
+{
+	packet_tx_free(&tx);
+	return vtap_world_whole(state);
+}
+
+static struct rte_mbuf *plain(char first)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(vtap_world_pool);
+
+	memset(rte_pktmbuf_append(m, 60), first, 60);
+	return m;
 }
 
 static void test_dropped(void **state)
 {
 	static const char frames[] = "xxabxcxxxdex";
 	const uint16_t n = sizeof(frames) - 1;
-	struct port port = {.name = "wan", .uso = {64, 64, 65535}};
-	struct packet_tx q = {.port = &port, .pool = vtap_world_pool};
 	struct rte_mbuf *m[32];
 
-	for (unsigned int i = 0; i < n; i++) {
-		m[i] = rte_pktmbuf_alloc(vtap_world_pool);
-		memset(rte_pktmbuf_append(m[i], 60), frames[i], 60);
-	}
-	assert_int_equal(packet_tx_burst(&q, m, n), n);
+	for (unsigned int i = 0; i < n; i++)
+		m[i] = plain(frames[i]);
+	assert_int_equal(packet_tx_burst(&tx, m, n), n);
 	assert_int_equal(nb_sent, 5);
 	assert_memory_equal(sent, "abcde", 5);
-	assert_int_equal(q.errors, 7);
+	assert_int_equal(tx.errors, 7);
 	assert_int_equal(port.uso.segments, 64);
+}
+
+#define SIZE 1000
+#define PIECES 20
+
+static struct rte_mbuf *super(const struct shape *s)
+{
+	frame_make(s, bytes, true);
+	return super_make(s, bytes, SIZE, VTAP_WORLD_ROOM);
+}
+
+// Frames [from, from + nb) that went out are datagrams [first, ...) of a super-frame.
+static void assert_pieces(
+	const struct shape *s, unsigned int from, unsigned int nb, unsigned int first)
+{
+	const uint32_t headers = shape_headers(s), l4 = shape_l4(s);
+
+	for (unsigned int i = 0; i < nb; i++) {
+		const uint32_t at = (first + i) * SIZE;
+		const uint8_t *f = whole[from + i];
+		const struct shape piece = {.v6 = s->v6, .payload = SIZE};
+
+		assert_int_equal(lens[from + i], headers + SIZE);
+		for (uint32_t k = 0; k < SIZE; k++)
+			assert_int_equal(f[headers + k],
+				(uint8_t)((at + k) * 31 + ((at + k) >> 8) + s->seed));
+		// what a receiver checks
+		assert_int_equal(
+			slow_sum(vtap_world_pseudo_sum(&piece, f), f + l4, lens[from + i] - l4),
+			0xffff);
+	}
+}
+
+// A refused one switches super-frames off for good, and leaves in pieces; so do all later ones,
+// which are not offered whole. Frames stay in order.
+static void test_cut(void **state)
+{
+	for (unsigned int v6 = 0; v6 < 2; v6++) {
+		const struct shape s = {.v6 = v6, .payload = PIECES * SIZE, .seed = 3};
+		struct rte_mbuf *m[4];
+
+		tx_open(state);
+		m[0] = plain('a');
+		m[1] = super(&s);
+		m[2] = super(&s);
+		m[3] = plain('b');
+		assert_int_equal(packet_tx_burst(&tx, m, 4), 4);
+		assert_int_equal(nb_sent, 2 * PIECES + 2);
+		assert_int_equal(sent[0], 'a');
+		assert_pieces(&s, 1, PIECES, 0);
+		assert_pieces(&s, 1 + PIECES, PIECES, 0);
+		assert_int_equal(sent[2 * PIECES + 1], 'b');
+		assert_int_equal(nb_supers, 1);
+		assert_int_equal(port.uso.segments, 0);
+		assert_int_equal(tx.cut, 2);
+		assert_int_equal(tx.errors, 0);
+	}
+}
+
+// The kernel is full in the midst of the pieces: those left go before anything else.
+static void test_cut_full(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *m[2] = {super(&s), plain('b')};
+
+	room = 5;
+	assert_int_equal(packet_tx_burst(&tx, m, 2), 1);
+	assert_int_equal(nb_sent, 5);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(packet_tx_burst(&tx, &m[1], 1), 0);
+	room = 3;
+	assert_int_equal(packet_tx_burst(&tx, &m[1], 1), 0);
+	assert_int_equal(nb_sent, 8);
+	room = 100;
+	assert_int_equal(packet_tx_burst(&tx, &m[1], 1), 1);
+	assert_int_equal(nb_sent, PIECES + 1);
+	assert_pieces(&s, 0, PIECES, 0);
+	assert_int_equal(sent[PIECES], 'b');
+	assert_int_equal(tx.cut, 1);
+	assert_int_equal(tx.errors, 0);
+}
+
+// The kernel takes nothing: it stays the caller's.
+static void test_cut_later(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *m = super(&s);
+	const unsigned int in_use = rte_mempool_in_use_count(vtap_world_pool);
+
+	room = 0;
+	assert_int_equal(packet_tx_burst(&tx, &m, 1), 0);
+	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), in_use);
+	assert_int_equal(tx.cut, 0);
+	room = 100;
+	assert_int_equal(packet_tx_burst(&tx, &m, 1), 1);
+	assert_pieces(&s, 0, PIECES, 0);
+	assert_int_equal(tx.errors, 0);
+}
+
+// So it does while there are no buffers for the pieces.
+static void test_cut_no_buffers(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *held[VTAP_WORLD_POOL], *m = super(&s);
+	unsigned int n = 0;
+
+	while (n < VTAP_WORLD_POOL && (held[n] = rte_pktmbuf_alloc(vtap_world_pool)) != NULL)
+		n++;
+	assert_int_equal(packet_tx_burst(&tx, &m, 1), 0);
+	rte_pktmbuf_free_bulk(held, n);
+	assert_int_equal(packet_tx_burst(&tx, &m, 1), 1);
+	assert_pieces(&s, 0, PIECES, 0);
+	assert_int_equal(tx.errors, 0);
+}
+
+// What nobody can cut is freed and counted; it says nothing of others.
+static void test_cut_wrong(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *m[3] = {super(&s), super(&s), plain('b')};
+
+	m[0]->tso_segsz = 0;
+	m[1]->l4_len = 0;
+	assert_int_equal(packet_tx_burst(&tx, m, 3), 3);
+	assert_int_equal(nb_sent, 1);
+	assert_int_equal(tx.errors, 2);
+	assert_int_equal(tx.cut, 0);
+	assert_int_equal(port.uso.segments, 64);
+	m[0] = super(&s);
+	m[0]->tso_segsz = 200; // more pieces than a port takes
+	assert_int_equal(packet_tx_burst(&tx, m, 1), 1);
+	assert_int_equal(tx.errors, 3);
+}
+
+// Closing gives back what was half sent, and counts it.
+static void test_cut_close(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *m = super(&s);
+
+	room = 5;
+	assert_int_equal(packet_tx_burst(&tx, &m, 1), 1);
+	packet_tx_free(&tx);
+	assert_int_equal(tx.errors, PIECES - 5);
+	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), 0);
 }
 
 // --- receiving -----------------------------------------------------------------------------------
@@ -126,10 +325,18 @@ static int group_open(void **state)
 	return vtap_world_start("--file-prefix=packet_queue");
 }
 
+#define SENDING(name) cmocka_unit_test_setup_teardown(name, tx_open, tx_close)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_dropped, vtap_world_whole),
+		SENDING(test_dropped),
+		SENDING(test_cut),
+		SENDING(test_cut_full),
+		SENDING(test_cut_later),
+		SENDING(test_cut_no_buffers),
+		SENDING(test_cut_wrong),
+		SENDING(test_cut_close),
 		cmocka_unit_test_teardown(test_left_over, vtap_world_whole),
 	};
 
