@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who may ask: realm, users, secrets, nonces."""
+
+import re
+import socket
+
+from coturn.document import Item
+
+NAME_MAX, TEXT_MAX, REALM_MAX, SECRETS_MAX = 508, 1023, 763, 16
+KEY = re.compile(r"[0-9a-fA-F]{32}")
+DAY = 86400
+
+
+def put_realm(settings, document):
+    """coturn without a realm has the NIS domain's name, or none, which slipring cannot have."""
+    realm, line = settings.get("realm", ""), settings.line("realm")
+    if len(realm.encode()) > REALM_MAX:
+        settings.tell(line, f"a realm has {REALM_MAX} bytes at most")
+        realm = ""
+    if realm:
+        document.put("auth.realm", realm, settings.where("realm"))
+        return
+    keyed = next((line for line, value in settings.all("user") if ":0x" in value), None)
+    if keyed:
+        settings.tell(keyed, "there is no realm, and keys are made for one: write that realm")
+    document.put("auth.realm", socket.gethostname() or "turn", "the file has none: this machine's name")
+
+
+def put_secrets(settings, document):
+    """True when there are secrets, and users of the file therefore count for nothing with coturn."""
+    pairs = [(line, value) for line, value in settings.all("static-auth-secret") if value]
+    for line, _ in pairs[SECRETS_MAX:]:
+        settings.tell(line, f"there can be {SECRETS_MAX} secrets at most")
+    for line, value in settings.all("static-auth-secret"):
+        if not value:
+            settings.tell(line, "it is empty")
+    for line, value in pairs[:SECRETS_MAX]:
+        document.add("auth.secrets", value, f"static-auth-secret in line {line.number}")
+    use = settings.line("use-auth-secret")
+    if use and not pairs:
+        settings.tell(use, "the secrets are in a database, which is not read: write them as `secrets`")
+    return bool(pairs or use)
+
+
+def parted(value):
+    """(name, password) of "name:password"; None where coturn does not take it."""
+    name, colon, password = value.partition(":")
+    password = password.lstrip(" \t\n")
+    return (name, password) if colon and name and password else None
+
+
+def one_user(value):
+    """The mapping of one user, or a text that says what is wrong with it."""
+    pair = parted(value)
+    if pair is None:
+        return "coturn wants NAME:PASSWORD or NAME:0xKEY"
+    name, password = pair
+    if len(name.encode()) > NAME_MAX or len(password.encode()) > TEXT_MAX:
+        return f"a name has {NAME_MAX} bytes at most, a password {TEXT_MAX}"
+    if not password.startswith("0x"):
+        return {"name": name, "password": password}
+    key = KEY.match(password[2:])
+    return {"name": name, "key": key[0].lower()} if key else "a key has 32 hexadecimal digits behind 0x"
+
+
+def put_users(settings, document, with_secrets):
+    users = {}
+    for line, value in settings.all("user"):
+        made = one_user(value)
+        if with_secrets:
+            settings.tell(line, "coturn takes no users beside secrets: left out", lost=False)
+        elif isinstance(made, str):
+            settings.tell(line, made)
+        else:
+            if made["name"] in users:
+                settings.tell(users[made["name"]][1], f"line {line.number} has the name again, and that"
+                    " one counts", lost=False)  # fmt: skip
+            users[made["name"]] = (made, line)
+    for made, line in users.values():
+        document.add("auth.users", made, f"line {line.number}")
+    return bool(users)
+
+
+def put_nonce(settings, document):
+    lifetime, line = settings.get("stale-nonce"), settings.line("stale-nonce")
+    if lifetime is None:
+        return
+    if not 1 <= lifetime <= DAY:
+        settings.tell(line, f"a nonce lasts {DAY} s at most here: that is written", lost=lifetime != 0)
+        lifetime = DAY
+    document.put("auth.nonce.lifetime", lifetime, settings.where("stale-nonce"))
+
+
+def put(settings, document):
+    """The section `auth`. False when nobody may ask: then the result cannot be started yet."""
+    put_realm(settings, document)
+    with_secrets = put_secrets(settings, document)
+    with_users = put_users(settings, document, with_secrets)
+    put_nonce(settings, document)
+    if with_users or document.has("auth.secrets"):
+        return True
+    document.put("auth.users", [], "required: a user, or a secret in `secrets`")
+    return False

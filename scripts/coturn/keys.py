@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All keys of coturn 4.17, one row each, and those of earlier releases that are gone.
+
+Where something is built in slipring that a row calls NOT, the row becomes HERE, with the key as `to`
+and `take=` what turns the value into it. doc/coturn.md is made of this table by scripts/manual.
+"""
+
+from coturn.key import ALWAYS, HERE, NOT, Key, text, within
+from coturn.syntax import address, endpoint, number, port, span
+
+NO_DATABASE = "users and secrets are read from files alone (`include`), which a reload reads again"
+NO_ADMIN = "there is no administration over HTTPS"
+NO_5780 = "NAT behaviour discovery is not built"
+NO_SOCKETS = "there are no UDP sockets and no such calls: bursts come from the port's driver"
+CONTROL = "`slipringctl` asks over a Unix socket: no port and no password"
+EXPORTER = "metrics are those of a program beside it, `slipring-exporter`"
+STDERR = "lines go to standard error, and from there to systemd's journal"
+SEPARATE = "each of `drain.alternates` has a port and a `tls-port`, used while the box drains alone"
+RSA_DH = "key exchange is by ECDHE (X25519, P-256, P-384) alone"
+
+LISTENERS = (
+    Key("listening-ip", HERE, "one entry for each address; `all` where there is none, and `all-ipv4` or "
+        "`all-ipv6` for an unspecified one", address, "listeners[].address", many=True),
+    Key("listening-port", HERE, "for UDP and TCP. A listener of TCP is `auto` where there is a "
+        "certificate: coturn takes TLS there, too", port, "listeners[].port"),
+    Key("tls-listening-port", HERE, "a second port, `auto` and with `dtls` also of DTLS", port,
+        "listeners[].port"),
+    Key("aux-server", HERE, "one more listener for UDP and one for TCP", lambda v: endpoint(v, 0),
+        "listeners", many=True),
+    Key("no-udp", HERE, "no listener with `transport: udp`", to="listeners[].transport"),
+    Key("no-tcp", HERE, "no listener with `transport: tcp`, and none for TLS on `listening-port`",
+        to="listeners[].transport"),
+    Key("no-tls", HERE, "no listener for TLS", to="listeners[].transport"),
+    Key("dtls", HERE, "listeners with `transport: dtls` on both ports. Before 4.17 coturn had them "
+        "wherever there was a certificate", to="listeners[].transport"),
+    Key("no-dtls", HERE, "no such listeners", to="listeners[].transport"),
+    Key("listening-device", HERE, "`packet:NAME` shares an interface with the kernel", str,
+        "ports[].device"),
+    Key("relay-device", HERE, "the same", str, "ports[].device"),
+    Key("alt-listening-port", NOT, NO_5780, port, same=0),
+    Key("alt-tls-listening-port", NOT, NO_5780, port, same=0),
+    Key("tcp-proxy-port", NOT, "the PROXY protocol is not read: clients are judged by the address "
+        "that they come from", port),
+    Key("udp-self-balance", ALWAYS, "workers share the clients of every listener"),
+    Key("acme-redirect", NOT, "listeners speak no HTTP: let the web server answer for the "
+        "certificate", str, same=""),
+    Key("respond-http-unsupported", NOT, "listeners speak no HTTP"),
+    Key("sock-buf-size", ALWAYS, "rings of the port take the place of socket buffers "
+        "(`ports[].rx-ring`)", number),
+)  # fmt: skip
+RELAY = (
+    Key("relay-ip", HERE, "`all` where there is neither this nor `listening-ip`", address,
+        "relay.addresses", many=True),
+    Key("external-ip", HERE, "of each address that is translated; one without `/PRIVATE` is that of "
+        "the only relay address of its family", str, "ports[].addresses[].external", many=True),
+    Key("min-port", HERE, "from 1024 on", port, "relay.ports"),
+    Key("max-port", HERE, "", port, "relay.ports"),
+    Key("multiplex-peer", HERE, "`shared`, on as many ports as coturn has for its relay threads",
+        to="relay.mode", set=True),
+    Key("multiplex-peer-port", HERE, "with `relay.mode: shared`", number, "relay.ports"),
+    Key("multiplex-peer-max-peers", HERE, "", number, "relay.peers-per-allocation",
+        within(1, 65535)),
+    Key("relay-threads", HERE, "0 is one worker", number, "workers.count"),
+    Key("cpus", HERE, "where there is no `relay-threads`", number, "workers.count"),
+    Key("no-udp-relay", NOT, "relaying over UDP is what it is for"),
+    Key("no-tcp-relay", ALWAYS, "RFC 6062 is not built",
+        off="RFC 6062 is not built"),
+    Key("keep-address-family", NOT, "a client that names no family gets IPv4 (RFC 8656 7.2)"),
+    Key("allocation-default-address-family", NOT, "a client that names no family gets IPv4 (RFC 8656 "
+        "7.2)", str, same="ipv4"),
+    Key("server-relay", NOT, "a peer needs a permission"),
+    Key("mobility", NOT, "RFC 8016 is not built"),
+)  # fmt: skip
+USERS = (
+    Key("realm", HERE, "", str, "auth.realm"),
+    Key("user", HERE, "`name:password`, or `name:0xKEY` as `key`. Beside secrets coturn ignores them",
+        str, "auth.users", many=True),
+    Key("static-auth-secret", HERE, "up to 16", str, "auth.secrets", many=True),
+    Key("use-auth-secret", ALWAYS, "secrets count where there are some (`auth.secrets`)", set=True),
+    Key("lt-cred-mech", ALWAYS, "credentials are always demanded",
+        off="credentials are always demanded"),
+    Key("no-auth", NOT, "credentials are always demanded"),
+    Key("rest-api-separator", NOT, "the time of a REST name ends at a colon", str, same=":"),
+    Key("stale-nonce", HERE, "up to 86400; 0 is no limit with coturn, and becomes a day",
+        lambda v: number(v) if v else 600, "auth.nonce.lifetime"),
+    Key("stateless-nonce", ALWAYS, "nonces hold no state",
+        off="nonces hold no state"),
+    Key("stateless-nonce-secret", HERE, "coturn takes no nonces of slipring, nor the other way round",
+        str, "auth.nonce.secret", text(1023)),
+    Key("secure-stun", NOT, "a Binding request needs no credentials; `limits.binding` bounds the "
+        "answers"),
+    Key("no-auth-pings", ALWAYS, "there is no database to be asked", set=True),
+    Key("no-dynamic-ip-list", ALWAYS, "there is no database to be asked", set=True),
+    Key("no-dynamic-realms", ALWAYS, "there is no database to be asked", set=True),
+    Key("check-origin-consistency", NOT, "ORIGIN is not looked at: there is one realm"),
+    Key("oauth", NOT, "RFC 7635 is not built"),
+    Key("server-name", NOT, "it is for OAuth, which is not built", str),
+    Key("userdb", NOT, NO_DATABASE, str),
+    Key("db", NOT, NO_DATABASE, str),
+    Key("psql-userdb", NOT, NO_DATABASE, str),
+    Key("sql-userdb", NOT, NO_DATABASE, str),
+    Key("mysql-userdb", NOT, NO_DATABASE, str),
+    Key("mongo-userdb", NOT, NO_DATABASE, str),
+    Key("redis-userdb", NOT, NO_DATABASE, str),
+    Key("secret-key-file", NOT, "it is for the password of a database", str),
+)  # fmt: skip
+LIMITS = (
+    Key("user-quota", HERE, "", number, "limits.per-user", within(0, 16777216)),
+    Key("total-quota", HERE, "0: as many as there is memory for; without the key 100000", number,
+        "limits.allocations", within(0, 16777216)),
+    Key("max-bps", NOT, "bit rates are not limited", number, same=0),
+    Key("bps-capacity", NOT, "bit rates are not limited", number, same=0),
+    Key("max-allocate-lifetime", HERE, "",
+        lambda v: number(v) if v else 3600, "limits.lifetime.max", within(1, 86400)),
+    Key("channel-lifetime", NOT, "a channel lasts 600 s (RFC 8656 12)",
+        lambda v: number(v) if v else 600, same=600),
+    Key("permission-lifetime", NOT, "a permission lasts 300 s (RFC 8656 9)",
+        lambda v: number(v) if v else 300, same=300),
+    Key("max-allocate-timeout", ALWAYS, "a client without an allocation costs nothing that would have "
+        "to end", number),
+    Key("unauthorized-ratelimit", HERE, "the rate of `unauthorized-ratelimit-rps`; without it 500 a "
+        "second, where coturn has no limit", to="limits.unauthenticated"),
+    Key("unauthorized-ratelimit-rps", HERE, "", lambda v: number(v) if v else 10,
+        "limits.unauthenticated.rate"),
+    Key("alternate-server", NOT, SEPARATE, str, many=True),
+    Key("tls-alternate-server", NOT, SEPARATE, str, many=True),
+    Key("tcp-alternate-server", NOT, SEPARATE, str, many=True),
+    Key("udp-alternate-server", NOT, SEPARATE, str, many=True),
+    Key("drain-min-allocations", HERE, "", number, "drain.below", within(0, 16777216)),
+)  # fmt: skip
+PEERS = (
+    Key("allowed-peer-ip", HERE, "it wins over any `denied-peer-ip`, with coturn: what is allowed is "
+        "cut out of what is denied", span, "peers.allow", many=True),
+    Key("denied-peer-ip", HERE, "", span, "peers.deny", many=True),
+    Key("no-multicast-peers", ALWAYS, "no peer is a multicast address",
+        off="no peer is a multicast address"),
+    Key("allow-loopback-peers", NOT, "no peer is a loopback address"),
+    Key("rfc5766-channel-numbers", HERE, "here true without it: clients of RFC 8489 are held to 0x4FFF "
+        "anyway", to="peers.rfc5766-channels", take=lambda value: value),
+)  # fmt: skip
+MESSAGES = (
+    Key("fingerprint", ALWAYS, "where the request has one"),
+    Key("software-attribute", ALWAYS, "SOFTWARE, without a version, is in answers to Allocate and "
+        "Refresh that are authenticated"),
+    Key("no-software-attribute", ALWAYS, "SOFTWARE, without a version, is in answers to Allocate and "
+        "Refresh that are authenticated"),
+    Key("include-reason-string", NOT, "reason phrases are the usual ones; `slipringctl explain` tells "
+        "why"),
+    Key("stun-only", NOT, "there is no server of Binding requests alone"),
+    Key("no-stun", NOT, "Binding requests are answered; `limits.binding` bounds the answers"),
+    Key("rfc5780", NOT, NO_5780, set=True),
+    Key("no-rfc5780", ALWAYS, NO_5780, set=True),
+    Key("response-origin-only-with-rfc5780", ALWAYS, "no answer has RESPONSE-ORIGIN", set=True),
+    Key("stun-backward-compatibility", NOT, "no answer has MAPPED-ADDRESS"),
+    Key("rfc3489-compatibility", NOT, "a request without the magic cookie is dropped"),
+    Key("drop-invalid-packets", ALWAYS, "what is malformed is dropped, and counted by its reason"),
+    Key("drop-invalid-packets-log", ALWAYS, "it is counted (`slipringctl drops`), not logged"),
+)  # fmt: skip
+TLS = (
+    Key("cert", HERE, "relative names are looked for beside the file, like coturn's", str,
+        "tls.certificate"),
+    Key("pkey", HERE, "the same", str, "tls.key"),
+    Key("pkey-pwd", NOT, "the key has no pass phrase: `openssl pkey -in KEY -out NEW` takes it off",
+        str),
+    Key("cipher-list", HERE, "of TLS 1.2 and DTLS; `DEFAULT` is what coturn has without it", str,
+        "tls.ciphers", text(1023)),
+    Key("CA-file", NOT, "clients are asked for no certificates", str),
+    Key("raw-public-keys", NOT, "RFC 7250 is not built"),
+    Key("dh-file", NOT, RSA_DH, str),
+    Key("dh566", NOT, RSA_DH),
+    Key("dh1066", NOT, RSA_DH),
+    Key("ec-curve-name", ALWAYS, "X25519, P-256 and P-384 are offered, whatever is named here", str),
+    Key("tlsv1", NOT, "TLS 1.2 and 1.3 are spoken"),
+    Key("tlsv1_1", NOT, "TLS 1.2 and 1.3 are spoken"),
+    Key("no-tlsv1_2", HERE, "1.3, and no DTLS", to="tls.min-version"),
+)  # fmt: skip
+PROCESS = (
+    Key("proc-user", HERE, "", str, "process.user", text(32)),
+    Key("proc-group", NOT, "the groups are those of `process.user`", str),
+    Key("daemon", NOT, "systemd keeps it in the background (conf/slipring.service)"),
+    Key("pidfile", NOT, "systemd knows the process", str),
+    Key("verbose", HERE, "`debug`", to="log.level"),
+    Key("Verbose", HERE, "`debug`", to="log.level"),
+    Key("log-min-level", HERE, "", str, "log.level"),
+    Key("syslog", HERE, "`syslog`", to="log.to"),
+    Key("syslog-facility", NOT, "the facility is daemon", str),
+    Key("log-file", HERE, "`syslog` and `stdout` (`stderr` here); a file of its own is "
+        "`StandardError=append:FILE` of the unit", str, "log.to"),
+    Key("no-stdout-log", ALWAYS, STDERR),
+    Key("simple-log", ALWAYS, STDERR),
+    Key("new-log-timestamp", ALWAYS, "the time of day in UTC, with milliseconds",
+        off="the time of day in UTC, with milliseconds"),
+    Key("new-log-timestamp-format", NOT, "the time of day in UTC, with milliseconds (RFC 3339)", str),
+    Key("log-binding", NOT, "Binding requests are not logged"),
+    Key("version", NOT, "coturn ends at it"),
+)  # fmt: skip
+WATCHING = (
+    Key("prometheus", NOT, EXPORTER, set=True),
+    Key("prometheus-port", NOT, EXPORTER + " (`--listen`)", port),
+    Key("prometheus-address", NOT, EXPORTER + " (`--listen`)", str),
+    Key("prometheus-path", NOT, EXPORTER + ", at /metrics", str, same="/metrics"),
+    Key("prometheus-username-labels", NOT, "no metric has a label of users", set=True),
+    Key("prometheus-tls", NOT, EXPORTER + ", which speaks plain HTTP"),
+    Key("prometheus-cert", NOT, EXPORTER + ", which speaks plain HTTP", str),
+    Key("prometheus-key", NOT, EXPORTER + ", which speaks plain HTTP", str),
+    Key("redis-statsdb", NOT, "see `records` and `slipring-exporter`", str),
+    Key("cli", ALWAYS, CONTROL),
+    Key("no-cli", ALWAYS, CONTROL, set=True),
+    Key("cli-ip", NOT, CONTROL, str),
+    Key("cli-port", NOT, CONTROL, port),
+    Key("cli-password", NOT, CONTROL, str),
+    Key("cli-max-output-sessions", NOT, "lists of `slipringctl` have pages", number),
+    Key("web-admin", NOT, NO_ADMIN),
+    Key("web-admin-ip", NOT, NO_ADMIN, str),
+    Key("web-admin-port", NOT, NO_ADMIN, port),
+    Key("web-admin-listen-on-workers", NOT, NO_ADMIN),
+)  # fmt: skip
+SYSTEM_CALLS = (
+    Key("udp-recvmmsg", ALWAYS, NO_SOCKETS),
+    Key("udp-recvmmsg-log", ALWAYS, NO_SOCKETS + "; `log.bursts` tells how full they are"),
+    Key("udp-sendmmsg-log", ALWAYS, NO_SOCKETS + "; `log.bursts` tells how full they are"),
+    Key("udp-gso", ALWAYS, "where it costs nothing (`ports[].uso`)"),
+)
+GROUPS = (
+    ("Listeners", LISTENERS),
+    ("Relaying", RELAY),
+    ("Users", USERS),
+    ("Limits, and other servers", LIMITS),
+    ("Peers", PEERS),
+    ("Messages", MESSAGES),
+    ("TLS and DTLS", TLS),
+    ("Process and log", PROCESS),
+    ("Watching and steering", WATCHING),
+    ("System calls", SYSTEM_CALLS),
+)
+KEYS = {key.name: key for _, keys in GROUPS for key in keys}
+
+# What 4.17 does not know and ignores: it warns of "Bad configuration format".
+GONE = {
+    "dh2066": RSA_DH,
+    "ne": "coturn has ignored it for long",
+    "no-http": "listeners speak no HTTP",
+    "no-loopback-peers": "no peer is a loopback address",
+    "no-sslv2": "TLS 1.2 and 1.3 are spoken",
+    "no-sslv3": "TLS 1.2 and 1.3 are spoken",
+    "no-stun-backward-compatibility": "no answer has MAPPED-ADDRESS",
+    "no-tlsv1": "TLS 1.2 and 1.3 are spoken",
+    "no-tlsv1_1": "TLS 1.2 and 1.3 are spoken",
+    "prod": "SOFTWARE has no version",
+    "secret-ts-exp-time": "a REST name ends at its own time",
+}

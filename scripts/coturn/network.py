@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ports, listeners and relay addresses: which addresses a file means, and what is served on them."""
+
+from coturn import box as boxes
+from coturn.document import Item, Word
+from coturn.syntax import Refused, address
+
+PLAIN_PORT, TLS_PORT = 3478, 5349
+LOW, HIGH = 49152, 65535
+RELAY_LOWEST = 1024
+THREADS_MAX = 128
+RESERVED = "ip_local_reserved_ports"
+
+
+class Network:
+    """Takes settings, a box and the options of the command line; fills a document."""
+
+    def __init__(self, settings, box, options, document):
+        self.settings, self.options, self.document = settings, options, document
+        self.listening = self.usable("listening-ip")
+        self.relaying = self.usable("relay-ip")
+        self.aux = [(line, end) for line, end in settings.all("aux-server") if self.served(line, end)]
+        self.external = self.translations()
+        devices = [settings.get(name) for name in ("listening-device", "relay-device")]
+        self.ports = boxes.ports(box, self.needed(), devices, options)
+        self.left_out = [] if options.port or self.needed() else box.beside(self.ports)
+        self.at_hand = {address: port for port in self.ports for address in port.addresses}
+        self.secure = self.has_certificate()
+        self.dtls = self.secure and self.wants_dtls()
+        for name in ("listening-device", "relay-device"):
+            self.check_device(name)
+
+    # -- addresses
+
+    def usable(self, name):
+        """{address: line} of a key, without what no port can have. Unspecified ones stay."""
+        found = {}
+        for line, value in self.settings.all(name):
+            if value.is_loopback:
+                self.settings.tell(line, f"not here: {value} is no address of a port, and a program of"
+                    " this machine is no client")  # fmt: skip
+            elif value in found:
+                self.settings.tell(line, f"line {found[value].number} has {value} already", lost=False)
+            else:
+                found[value] = line
+        return found
+
+    def served(self, line, end):
+        if end[1] == 0 or end[0].is_unspecified or end[0].is_loopback:
+            self.settings.tell(line, "an address of this machine and a port are wanted")
+            return False
+        return True
+
+    def needed(self):
+        """All addresses that the file names as this machine's own, each once."""
+        named = [*self.listening, *self.relaying, *(end[0] for _, end in self.aux)]
+        named += [private for private, _ in self.external if private is not None]
+        return list(dict.fromkeys(a for a in named if not a.is_unspecified))
+
+    def check_device(self, name):
+        """Both keys name one interface; the ports may be on others."""
+        line, device = self.settings.line(name), self.settings.get(name)
+        if device and device not in [port.interface for port in self.ports]:
+            has = " and ".join(port.device for port in self.ports)
+            self.settings.tell(line, f"the addresses are on {has}, not on {device}")
+
+    def translations(self):
+        """[(private or None, (public, line))] of external-ip."""
+        found = []
+        for line, value in self.settings.all("external-ip"):
+            public, slash, private = value.partition("/")
+            try:
+                found.append((address(private) if slash else None, (address(public), line)))
+            except Refused as why:
+                self.settings.tell(line, str(why))
+        return found
+
+    def external_of(self):
+        """{private: (public, line)}. A public address alone is that of the only one of its family."""
+        out = {private: pair for private, pair in self.external if private is not None}
+        bare = [pair for private, pair in self.external if private is None]
+        for public, line in bare[1:]:
+            self.settings.tell(line, f"coturn takes one address without /PRIVATE, in line"
+                f" {bare[0][1].number}")  # fmt: skip
+        for public, line in bare[:1]:
+            named = [a for a in self.relaying or self.listening if not a.is_unspecified]
+            own = [a for a in named or self.at_hand if a.version == public.version]
+            if len(own) == 1:
+                out.setdefault(own[0], (public, line))
+                continue
+            many = ", ".join(map(str, own)) or "none"
+            self.settings.tell(line, f"not here: which address is {public} outside? Write"
+                f" external-ip={public}/PRIVATE (relay addresses of its family: {many})")  # fmt: skip
+        return out
+
+    # -- ports
+
+    def put_ports(self, streams):
+        external = self.external_of()
+        for number, port in enumerate(self.ports):
+            name = "wan" if number == 0 else f"wan{number + 1}"
+            entry = {"name": Item(name), "device": Item(port.device, port.why)}
+            rows = []
+            for own, length in port.addresses.items():
+                public, line = external.get(own, (None, None))
+                if public in (None, own):
+                    rows.append(Item(f"{own}/{length}"))
+                else:
+                    value = {"address": f"{own}/{length}", "external": str(public)}
+                    rows.append(Item(value, f"external-ip in line {line.number}"))
+            entry["addresses"] = Item(rows)
+            if port.gateways:
+                entry["gateway"] = Item([Item(str(gateway)) for gateway in port.gateways])
+            if port.routes:
+                entry["routes"] = Item([Item({"to": to, "via": via}) for to, via in port.routes])
+            if streams and not port.is_kernels:
+                entry["exception"] = Item({"name": f"sr{number}"},
+                    "TCP is the kernel's: its end of this port")  # fmt: skip
+            self.document.add("ports", entry)
+
+    # -- listeners
+
+    def has_certificate(self):
+        """Whether there is TLS: coturn's is off where the file names no certificate or no key."""
+        have = [name for name in ("cert", "pkey") if self.settings.get(name)]
+        if len(have) == 1:
+            lacks = "pkey" if have == ["cert"] else "cert"
+            self.settings.tell(self.settings.line(have[0]), f"there is no {lacks}: no TLS")
+        return len(have) == 2
+
+    def wants_dtls(self):
+        """One key is the other one's opposite, and the last line counts."""
+        pairs = [(line.number, value) for line, value in self.settings.all("dtls")]
+        pairs += [(line.number, not value) for line, value in self.settings.all("no-dtls")]
+        return max(pairs)[1] if pairs else False
+
+    def transports(self):
+        """{(transport, port)} of an address, in the order of the page, and whether some are plain."""
+        get = self.settings.get
+        plain = get("listening-port") or PLAIN_PORT
+        second = get("tls-listening-port") or TLS_PORT
+        tls = self.secure and not get("no-tls", False)
+        udp, tcp = not get("no-udp", False), not get("no-tcp", False)
+        out = {}
+        if udp:
+            out["udp", plain] = ""
+        if self.dtls:
+            if udp:
+                out["dtls", plain] = ""
+                out["udp", second] = ""
+            out["dtls", second] = ""
+        if tcp and not self.proxied():
+            out["auto" if tls else "tcp", plain] = ""
+        if tls and not self.proxied() and (not tcp or plain != second):
+            out["auto" if tcp else "tls", second] = ""
+        return list(out)
+
+    def proxied(self):
+        """With tcp-proxy-port coturn listens to TCP there alone."""
+        return self.settings.line("tcp-proxy-port") is not None
+
+    def words(self, found):
+        """What stands for addresses in `listeners`: words for the unspecified ones."""
+        versions = {a.version for a in found if a.is_unspecified}
+        if not found or versions == {4, 6}:
+            return ["all"]
+        words = [f"all-ipv{version}" for version in sorted(versions)]
+        return words + [str(a) for a in found if a.version not in versions]
+
+    def put_listeners(self):
+        """True when there are some over TCP."""
+        rows = [(word, pair) for word in self.words(self.listening) for pair in self.transports()]
+        both = [("udp", "no-udp"), ("auto" if self.secure else "tcp", "no-tcp")]
+        for line, (own, at) in self.aux:
+            kinds = [kind for kind, no in both if not self.settings.get(no, False)]
+            rows += [(str(own), (kind, at)) for kind in kinds]
+        off = self.settings.line("no-udp") or self.settings.line("no-tcp")
+        if not rows and off:
+            self.settings.tell(off, "no listener is left: slipring takes one at least")
+        where = self.settings.where("listening-ip", "aux-server")
+        self.document.put("listeners", [], where)
+        for word, (transport, at) in dict.fromkeys(rows):
+            self.document.add("listeners", {"transport": transport, "address": word, "port": at})
+        return any(transport in ("tcp", "tls", "auto") for _, (transport, _) in rows)
+
+    # -- relay
+
+    def put_relay(self):
+        found = self.relaying or self.listening
+        where = self.settings.where("relay-ip" if self.relaying else "listening-ip")
+        versions = {a.version for a in found if a.is_unspecified}
+        own = [str(a) for a in found if not a.is_unspecified]
+        if not found or versions == {4, 6}:
+            self.document.put("relay.addresses", "all", where)
+        elif len(versions) == 1 and not [a for a in found if a.version not in versions]:
+            self.document.put("relay.addresses", f"all-ipv{versions.pop()}", where)
+        else:
+            own += [str(a) for a in self.at_hand if a.version in versions]
+            self.document.put("relay.addresses", list(dict.fromkeys(own)), where)
+        if self.settings.get("multiplex-peer"):
+            self.put_shared()
+        else:
+            self.put_range()
+
+    def put_range(self):
+        get, line = self.settings.get, self.settings.line
+        low, high = get("min-port") or LOW, get("max-port") or HIGH
+        if low > high:
+            self.settings.tell(line("min-port") or line("max-port"),
+                f"{low} is above the highest port, {high}: coturn finds none. {LOW}-{HIGH} is written")
+            low, high = LOW, HIGH
+        if low < RELAY_LOWEST:
+            self.settings.tell(line("min-port"), f"relay ports begin at {RELAY_LOWEST} here")
+            low = RELAY_LOWEST
+        self.document.put("relay.ports", Word(f"{low}-{max(low, high)}"),
+            self.settings.where("min-port", "max-port"))  # fmt: skip
+
+    def put_shared(self):
+        """Two ports, one of each family, for each of coturn's relay threads."""
+        base = self.settings.get("multiplex-peer-port") or 3480
+        number = max(1, min(self.settings.get("relay-threads") or self.settings.get("cpus") or 4,
+            THREADS_MAX))  # fmt: skip
+        self.document.put("relay.mode", "shared", self.settings.where("multiplex-peer"))
+        self.document.put("relay.ports", Word(f"{base}-{base + 2 * number - 1}"),
+            self.settings.where("multiplex-peer-port", "relay-threads"))  # fmt: skip
+
+    def reminders(self):
+        """What the machine needs beside the file."""
+        out = []
+        kernels = [port.interface for port in self.ports if port.is_kernels]
+        if kernels:
+            at = self.document.sections["relay"]["ports"].value
+            out.append(f"packet:{kernels[0]} takes Linux 6.6, and relay ports that the kernel gives to"
+                f" no socket of its own: `sysctl -w net.ipv4.{RESERVED}={at}`, and the same in"
+                " /etc/sysctl.d.")  # fmt: skip
+        low = sorted({pair[1] for pair in self.transports() if pair[1] < 1024})
+        if low:
+            out.append(f"Port {low[0]} is below 1024: see conf/slipring.service.d for the unit.")
+        if self.left_out:
+            out.append(f"coturn also listens at the addresses of {' and '.join(self.left_out)}, which are"
+                " not taken over: name those that are meant, with listening-ip.")  # fmt: skip
+        for port in self.ports:
+            if not port.gateways:
+                out.append(f"{port.device} has no gateway: peers beyond its subnets are not reached.")
+        return out

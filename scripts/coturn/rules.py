@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which peers may be reached. With coturn what is allowed wins over what is denied, however wide
+each is; with slipring the longest prefix wins. So what is allowed is cut out of what is denied,
+where its prefixes are not the longer ones anyway.
+"""
+
+import ipaddress
+
+MAPPED = ipaddress.ip_network("::ffff:0:0/96")
+TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+NEVER = [ipaddress.ip_network(text) for text in ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16",
+         "224.0.0.0/3", "::/127", "fe80::/10", "fec0::/10", "ff00::/8", "2001::/32", "2002::/16")]
+PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
+           "100.64.0.0/10")]  # fmt: skip
+PREFIXES_MAX = 4  # above that a range is shorter
+
+
+def bounds(network):
+    return int(network[0]), int(network[-1])
+
+
+def minus(spans, taken):
+    """Pairs of whole numbers without those of other pairs."""
+    for low, high in taken:
+        left = []
+        for first, last in spans:
+            left += [(first, min(last, low - 1))] if first < low else []
+            left += [(max(first, high + 1), last)] if last > high else []
+        spans = [(first, last) for first, last in left if first <= last]
+    return spans
+
+
+def texts(spans, version):
+    """Spans as slipring writes them: prefixes where they are few, else FIRST-LAST."""
+    kind = ipaddress.IPv4Address if version == 4 else ipaddress.IPv6Address
+    for low, high in spans:
+        first, last = kind(low), kind(high)
+        networks = list(ipaddress.summarize_address_range(first, last))
+        if len(networks) > PREFIXES_MAX:
+            yield f"{first}-{last}"
+            continue
+        for network in networks:
+            yield str(network[0]) if network.num_addresses == 1 else str(network)
+
+
+def prefixes(spans, version):
+    kind = ipaddress.IPv4Address if version == 4 else ipaddress.IPv6Address
+    split = ipaddress.summarize_address_range
+    return [net for low, high in spans for net in split(kind(low), kind(high))]
+
+
+def yields(denied, allowed, version):
+    """Whether prefixes that are denied give way to all that is allowed in them, being shorter."""
+    inner = prefixes(allowed, version)
+    return all(net.prefixlen < a.prefixlen
+               for net in prefixes(denied, version) for a in inner if net.overlaps(a))  # fmt: skip
+
+
+def other_form(first, last):
+    """The network of another form of IPv4 addresses that holds a whole span, or None."""
+    nets = (MAPPED, TRANSLATED) if first.version == 6 else ()
+    return next((net for net in nets if first in net and last in net), None)
+
+
+def never(first, last):
+    return any(first.version == net.version and first in net and last in net for net in NEVER)
+
+
+class Rules:
+    """The spans of one key, by family, with their lines."""
+
+    def __init__(self, settings, name):
+        self.spans = []  # (first, last, line)
+        for line, (first, last) in settings.all(name):
+            if other_form(first, last):
+                settings.tell(line, "an address in this form is judged as the IPv4 address in it:"
+                    " nothing to be written", lost=False)  # fmt: skip
+            elif name == "allowed-peer-ip" and never(first, last):
+                settings.tell(line, "not here: no such address is a peer")
+            else:
+                self.spans.append((first, last, line))
+
+    def of(self, version):
+        return [(int(f), int(l)) for f, l, _ in self.spans if f.version == version]
+
+
+def put(settings, document, private_peers):
+    """`peers.allow` and `peers.deny`, each span with its line."""
+    allowed, denied = Rules(settings, "allowed-peer-ip"), Rules(settings, "denied-peer-ip")
+    for first, last, line in allowed.spans:
+        for text in texts([(int(first), int(last))], first.version):
+            document.add("peers.allow", text, f"line {line.number}")
+    if private_peers:
+        for net in PRIVATE:
+            for text in texts(minus([bounds(net)], denied.of(4)), 4):
+                document.add("peers.allow", text, "--private-peers")
+    for first, last, line in denied.spans:
+        whole = [(int(first), int(last))]
+        spans = minus(whole, allowed.of(first.version))
+        if spans and yields(whole, allowed.of(first.version), first.version):
+            spans = whole
+        cut = spans != whole
+        for text in texts(spans, first.version):
+            document.add("peers.deny", text, f"line {line.number}{', without what is allowed' * cut}")
+        if not spans:
+            settings.tell(line, "all of it is allowed, which wins", lost=False)

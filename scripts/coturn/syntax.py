@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lines of a turnserver.conf and their values, read as coturn 4.17 reads them.
+
+A line is a name, then blanks, tabs and equals signs, then a value; all of it after the name but one
+pair of double quotes and blanks at the end. There are no comments behind values, no dashes before
+names and no lines that go on. A line of more than 1023 bytes is read in pieces.
+"""
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+
+PIECE = 1023  # bytes that coturn reads at a time
+BLANKS = b" \t\n"
+TRUE, FALSE = ("on", "ON", "On"), ("off", "OFF", "Off")
+
+
+class Refused(Exception):
+    """A value that coturn does not take, or that cannot be taken over; the text says why."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One setting."""
+
+    number: int
+    name: str
+    value: str  # "" where there is none
+    cut: bool = False  # the line is longer than coturn reads at a time, or what is left of such a one
+
+
+def pieces(raw):
+    """(number, bytes, cut) of what coturn takes for lines."""
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        for at in range(0, len(line) or 1, PIECE):
+            yield number, line[at : at + PIECE].split(b"\0")[0], len(line) > PIECE
+
+
+def setting(piece):
+    """(name, value) of a line without blanks around it."""
+    name, value = re.fullmatch(rb"([^ \t=]*)[ \t=]*(.*)", piece, re.S).groups()
+    if value.startswith(b'"'):
+        value = value[1:].rstrip(b" \t\r\n")
+        value = value[:-1] if value.endswith(b'"') else value
+    return name, value
+
+
+def read(raw):
+    """The settings of a file's bytes. What is not UTF-8 has surrogates in it."""
+    found = []
+    for number, piece, cut in pieces(raw):
+        piece = piece.lstrip(BLANKS)
+        if piece.startswith(b"#") or not piece.rstrip(b" \t\r\n\v\f"):
+            continue
+        name, value = setting(piece.rstrip(b" \t\r\n\v\f"))
+        decode = lambda part: part.decode(errors="surrogateescape")
+        found.append(Line(number, decode(name), decode(value), cut))
+    return found
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def flag(text):
+    """A boolean. A letter is enough for coturn, and nothing is true."""
+    if text == "" or text in TRUE or text[0] in "yYtT123456789":
+        return True
+    if text in FALSE or text[0] in "0nNfF":
+        return False
+    raise Refused(f"coturn ends at the value '{text}': it takes yes, no, true, false, on, off, 1, 0")
+
+
+def number(text):
+    """A whole number. What coturn would read as another one, or as 0, is refused."""
+    if not re.fullmatch(r"\s*[+-]?\d+", text):
+        sign, digits = re.match(r"\s*([+-]?)(\d*)", text).groups()
+        raise Refused(f"'{text}' is no number, coturn reads it as {int(sign + (digits or '0'))}")
+    return int(text)
+
+
+def port(text):
+    """A port; 0 is none."""
+    value = int(text) if re.fullmatch(r"\s*\+?\d+", text) else 0 if text == "" else -1
+    if not 0 <= value <= 65535:
+        raise Refused(f"coturn ends at '{text}': a port is 0 to 65535")
+    return value
+
+
+def resolved(name):
+    """The first address of a host's name, IPv4 before IPv6, as coturn chooses it."""
+    try:
+        found = [info[4][0] for info in socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)]
+    except (OSError, UnicodeError):
+        raise Refused(f"'{name}' is no address, and no name that can be resolved here") from None
+    return sorted(found, key=lambda text: ":" in text)[0]
+
+
+def address(text):
+    """An address, or a name that has one; nothing is 0.0.0.0."""
+    text = text.strip(" ")
+    if text == "":
+        return ipaddress.ip_address("0.0.0.0")
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return ipaddress.ip_address(resolved(text).partition("%")[0])
+
+
+def span(text):
+    """(first, last) of "a" or "a-b". There are no prefixes."""
+    if "/" in text:
+        raise Refused(f"coturn ends at '{text}': it takes an address or FIRST-LAST, and no prefixes")
+    low, dash, high = text.partition("-")
+    first = address(low)
+    last = address(high) if dash else first
+    if first.version != last.version or first > last:
+        raise Refused(f"'{text}' holds nothing: the ends are of two families, or the wrong way round")
+    return first, last
+
+
+def endpoint(text, default):
+    """(address, port) of "a", "a:port" or "[a]:port"."""
+    found = re.fullmatch(r" *(?:\[([^]]*)\]|([^:]*))(?: *:(.*))?", text)
+    if not found or (found[2] == "" and not found[1]):
+        raise Refused(f"'{text}' is no address: IPv6 ones stand in brackets")
+    return address(found[1] or found[2]), port(found[3] or "") or default

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of all keys in doc/coturn.md, made of keys.py."""
+
+from coturn.key import HERE
+from coturn.keys import GONE, GROUPS
+
+BEGIN = "<!-- All keys: made of scripts/coturn/keys.py by scripts/manual; do not edit. -->"
+END = "<!-- All keys: the end. -->"
+
+
+def row(key):
+    here = ", ".join(f"`{path}`" for path in key.paths)
+    what = here if key.verdict == HERE else key.verdict
+    off = f"; not here: `{key.name}=no`" if key.off else ""
+    return f"| `{key.name}` | {what} | {key.text}{off} |"
+
+
+def lines():
+    """The part of the document between its two marks, these included."""
+    out = [BEGIN]
+    for name, keys in GROUPS:
+        out += ["", f"### {name}", "", "| turnserver.conf | slipring.yaml | |", "|---|---|---|"]
+        out += [row(key) for key in keys]
+    out += ["", "### Keys of earlier releases", "",
+        "coturn 4.17 ignores them with a warning, slipring is always so.", "",
+        "| turnserver.conf | |", "|---|---|"]  # fmt: skip
+    out += [f"| `{name}` | {text} |" for name, text in GONE.items()]
+    return [*out, "", END]
+
+
+def replaced(document):
+    """A document with the table as it should be; ValueError where it has no marks."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError("the document has no marks of the table")
+    return before + "\n".join(lines()) + after
