@@ -196,7 +196,7 @@ class Client(turnlib.Client):
         if len(self.bytes) < padded:
             return None
         message, self.bytes = self.bytes[:padded], self.bytes[padded:]
-        if any(message[size:]):
+        if self.STRICT and any(message[size:]):
             raise StunError("padding is not zero")
         return message[:size]
 

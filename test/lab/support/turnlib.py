@@ -296,7 +296,7 @@ class Client:
     """
 
     RTO = (0.25, 0.5, 1.0, 2.0)  # waits between retransmissions (RFC 8489 6.2.1, shortened)
-    STRICT = True  # False: for coturn, which leaves 437 and 441 unsigned
+    STRICT = True  # False: for coturn, which leaves 437 and 441 unsigned, and padding as it is
 
     def __init__(self, sock, server, auth=None, with_fingerprint=False):
         self.sock, self.server, self.auth = sock, server, auth
