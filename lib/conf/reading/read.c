@@ -261,7 +261,8 @@ struct conf_node *conf_read_tree(struct conf_ctx *x)
 	if (line > 0)
 		conf_fail_yaml(x, line, 1,
 			"keys take a ':' and a blank behind them, not '='; is this a "
-			"turnserver.conf? see doc/coturn.md");
+			"turnserver.conf? scripts/import-turnserver-conf takes it over "
+			"(doc/coturn.md)");
 	if (root == NULL || root->kind == CONF_MAP)
 		return root;
 	conf_fail_yaml(x, root->line, root->col, "the file must be a mapping of keys: '%s: ...'",

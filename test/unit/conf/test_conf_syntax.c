@@ -131,7 +131,8 @@ static void test_turnserver(void **state)
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		conf_file_refused(list[i], strlen(list[i]),
 			"3:1: yaml: keys take a ':' and a blank behind them, not '='; is this a "
-			"turnserver.conf? see doc/coturn.md");
+			"turnserver.conf? scripts/import-turnserver-conf takes it over "
+			"(doc/coturn.md)");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		char error[CONF_ERROR_LEN];
 
