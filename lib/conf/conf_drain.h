@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "turn_drain.h"
+#include "turn_alternates.h"
 
 struct conf_drain {
 	struct turn_alternate *alternates;

@@ -10,7 +10,7 @@
 #include <rte_common.h>
 
 #include "conf.h"
-#include "control/drain.h"
+#include "control/alternates.h"
 #include "hash.h"
 #include "net.h"
 #include "port.h"
@@ -71,7 +71,7 @@ struct dp {
 	struct turn_relay_map *map;
 	struct turn_policy *policy;
 	struct reload *reload; // under way, or NULL; management lcore
-	struct drain drain;
+	struct alternates alternates;
 	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes
 	struct turn_quota *quota; // atomic inside; written by all workers
 	struct stun_crypto *crypto; // mgmt lcore only

@@ -18,7 +18,7 @@
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "conf.h"
-#include "control/drain.h"
+#include "control/alternates.h"
 #include "control/events.h"
 #include "control/hot.h"
 #include "control/mailbox.h"
@@ -432,7 +432,7 @@ void dp_destroy(struct dp *d)
 {
 	capture_free(d);
 	reload_free(d);
-	drain_free(d);
+	alternates_free(d);
 	learn_free(d);
 	exception_free_all(d);
 	handover_free(d);

@@ -247,7 +247,7 @@ enum dp_ask {
 	DP_ASK_NEIGHBOURS, // walk.slot counts entries; no filter
 	DP_ASK_CAPTURE, // to begin, change or end its part in a capture
 	DP_ASK_POLICY, // takes the question's policy and hot in the place of its own
-	DP_ASK_DRAIN, // takes the question's drain in the place of its own
+	DP_ASK_ALTERNATES, // takes the question's alternates in the place of its own
 	DP_ASK_JUDGE, // ends what the question's judge says, as far as KILL
 	DP_ASK_FAULT, // has a fault, under debug.faults
 };
@@ -266,7 +266,7 @@ struct dp_question {
 	const struct hot *hot;
 	const struct turn_judge *judge; // of JUDGE
 	struct dp_fault_order fault; // of FAULT
-	const struct turn_drain *drain; // of DRAIN
+	const struct turn_alternates *alternates; // of ALTERNATES
 };
 
 // Where datagrams to somebody go: by which port, through whom.

@@ -259,9 +259,9 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 	s->policy = p;
 }
 
-void turn_shard_set_drain(struct turn_shard *s, const struct turn_drain *d)
+void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a)
 {
-	s->drain = d;
+	s->alternates = a;
 }
 
 // Called when an allocation's timer fires: the allocation has expired, or one of its permissions or

@@ -71,7 +71,7 @@ struct turn_shard {
 	void (*line_made)(void *ctx, uint32_t slot);
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
-	const struct turn_drain *drain; // NULL = the box does not drain
+	const struct turn_alternates *alternates; // NULL = the box does not drain
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];

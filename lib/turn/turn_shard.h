@@ -13,7 +13,7 @@
 struct csprng;
 struct stun_crypto;
 struct turn_line;
-struct turn_drain;
+struct turn_alternates;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
@@ -91,9 +91,9 @@ bool turn_shard_expire(struct turn_shard *s);
 uint64_t turn_shard_next_ms(const struct turn_shard *s);
 // Makes the shard use another policy, which must stay alive until it is replaced in turn.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
-// Makes the shard refuse new allocations with what d tells; NULL, as at first: it makes them. d
+// Makes the shard refuse new allocations with what a tells; NULL, as at first: it makes them. a
 // must stay alive until it is replaced.
-void turn_shard_set_drain(struct turn_shard *s, const struct turn_drain *d);
+void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a);
 
 // Tells of a connection or session that the worker has refused, one that has no allocation: an
 // event TURN_EVENT_CONNECTION, folded by source and reason as refused requests are. why is below

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "model.h"
-#include "turn_drain.h"
+#include "turn_alternates.h"
 
 #define NAIVE_HOLDS 128
 #define NAIVE_RECORDS 64

@@ -19,7 +19,7 @@ struct run {
 	struct naive n;
 	struct fixture_told told; // of servers that are gone
 	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, drains
-	struct turn_drain *drain;
+	struct turn_alternates *drain;
 	uint64_t ops, early, restarts, taken_up;
 	uint64_t reloads, ended; // by reloads
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
@@ -72,7 +72,7 @@ static void step_clock(struct run *r)
 // The end of a drain; a shard that goes on has been told.
 static void no_drain(struct run *r)
 {
-	turn_drain_free(r->drain);
+	turn_alternates_free(r->drain);
 	r->drain = NULL;
 	r->n.draining = false;
 }
@@ -82,7 +82,7 @@ static void step_drain(struct run *r)
 {
 	static const char *const alternates[2] = {"203.0.113.9", "2001:db8:9::9"};
 	struct naive *n = &r->n;
-	struct turn_drain *old = r->drain;
+	struct turn_alternates *old = r->drain;
 
 	if (test_rand_below(&r->rand, n->draining ? 100 : 1000) != 0)
 		return;
@@ -95,11 +95,11 @@ static void step_drain(struct run *r)
 		for (unsigned int i = 0; i < 2; i++)
 			if ((which & 1u << i) != 0)
 				addr_parse(alternates[i], &n->alternate[n->nb_alternates++].addr);
-		r->drain = turn_drain_create(n->alternate, n->nb_alternates);
+		r->drain = turn_alternates_create(n->alternate, n->nb_alternates);
 		assert_non_null(r->drain);
 	}
-	turn_shard_set_drain(f_of(r)->shard, r->drain);
-	turn_drain_free(old);
+	turn_shard_set_alternates(f_of(r)->shard, r->drain);
+	turn_alternates_free(old);
 }
 
 static void route(struct run *r, const struct op *op)

@@ -45,7 +45,7 @@ static struct mailbox_slot *slot_of(struct mailbox *b, unsigned int kind)
 	switch (kind) {
 	case DP_ASK_POLICY:
 	case DP_ASK_JUDGE:
-	case DP_ASK_DRAIN:
+	case DP_ASK_ALTERNATES:
 		return &b->slot[MAILBOX_CHANGES];
 	case DP_ASK_KILL:
 	case DP_ASK_CAPTURE:
@@ -161,8 +161,8 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		hot_take(w, q->hot);
 		a->walk.end = true;
 		break;
-	case DP_ASK_DRAIN:
-		turn_shard_set_drain(w->shard, q->drain);
+	case DP_ASK_ALTERNATES:
+		turn_shard_set_alternates(w->shard, q->alternates);
 		a->walk.end = true;
 		break;
 	case DP_ASK_JUDGE:

@@ -15,7 +15,7 @@ struct worker;
 // Who asks a worker does not hold off others: each of these has a requester of its own. Changes are
 // answered before orders, and these before questions and pages, which take turns.
 enum mailbox_slots {
-	MAILBOX_CHANGES, // of management: POLICY, JUDGE, DRAIN
+	MAILBOX_CHANGES, // of management: POLICY, JUDGE, ALTERNATES
 	MAILBOX_ORDERS, // of people: KILL, CAPTURE, FAULT
 	MAILBOX_QUESTIONS, // of people, all others
 	MAILBOX_PAGES, // dp_list: whoever may read metrics asks as often as he likes

@@ -10,7 +10,7 @@
 
 #include "conf.h"
 #include "dp.h"
-#include "dp_drain.h"
+#include "dp_alternates.h"
 #include "drain/hook.h"
 #include "log.h"
 #include "reload.h"
@@ -167,7 +167,7 @@ static bool give(struct mgmt_drain *m, bool draining)
 {
 	const struct conf_drain *c = &m->conf->drain;
 	struct mgmt_reload_state r;
-	struct turn_drain *d = NULL;
+	struct turn_alternates *d = NULL;
 	bool changed;
 
 	mgmt_reload_state(m->reload, &r);
@@ -179,11 +179,11 @@ static bool give(struct mgmt_drain *m, bool draining)
 		return true;
 	}
 	if (draining)
-		d = turn_drain_create(c->alternates, c->nb_alternates);
+		d = turn_alternates_create(c->alternates, c->nb_alternates);
 	if (draining && d == NULL)
 		return false;
-	if (dp_drain_set(m->dp, d) != 0) { // cannot be: the last one was taken
-		turn_drain_free(d);
+	if (dp_alternates_set(m->dp, d) != 0) { // cannot be: the last one was taken
+		turn_alternates_free(d);
 		return false;
 	}
 	m->given = draining;
@@ -244,11 +244,11 @@ enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms)
 		m->tell_ms = now_ms;
 		mgmt_hook_tell(draining);
 	}
-	if (!dp_drain_step(m->dp))
+	if (!dp_alternates_step(m->dp))
 		return MGMT_DRAIN_SOON;
 	if (!give(m, draining))
 		return MGMT_DRAIN_WAITS;
-	if (!dp_drain_step(m->dp))
+	if (!dp_alternates_step(m->dp))
 		return MGMT_DRAIN_SOON;
 	if (!draining)
 		return MGMT_DRAIN_WAITS;

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
-#include "requests/drain.h"
+#include "requests/alternates.h"
 #include "requests/method.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
@@ -264,7 +264,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		return allocate_again(r);
 	why = allocate_wanted(r, &w);
 	if (why == TURN_GRANTED)
-		why = drain_refusal(r);
+		why = alternates_refusal(r);
 	if (why != TURN_GRANTED)
 		return why;
 	// nobody can have a shared port for themselves, still less its neighbour

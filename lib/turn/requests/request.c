@@ -5,7 +5,7 @@
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
-#include "requests/drain.h"
+#include "requests/alternates.h"
 #include "requests/method.h"
 #include "route.h"
 #include "shard.h"
@@ -100,7 +100,7 @@ static void begin_error(struct turn_request *r, enum turn_refusal why, bool sign
 	if (why == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
 	if (why == TURN_REFUSED_ALTERNATE)
-		drain_put(r);
+		alternates_put(r);
 }
 
 // Appends integrity and fingerprint, and makes the plan. Returns why, or that there is no answer.

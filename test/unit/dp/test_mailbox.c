@@ -206,7 +206,7 @@ static void scans_and_pages_take_turns(void **state)
 static void orders_wait_for_no_list(void **state)
 {
 	const struct dp_question list = {.kind = DP_ASK_KEYS, .max = 8},
-				 kill = {.kind = DP_ASK_KILL}, drain = {.kind = DP_ASK_DRAIN};
+				 kill = {.kind = DP_ASK_KILL}, drain = {.kind = DP_ASK_ALTERNATES};
 	int result = -1;
 	pthread_t thread;
 

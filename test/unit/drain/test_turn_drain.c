@@ -5,7 +5,7 @@
 
 #include "addr_text.h"
 #include "stun.h"
-#include "turn_drain.h"
+#include "turn_alternates.h"
 #include "turn_fixture.h"
 
 #define OTHER4 "203.0.113.9"
@@ -13,7 +13,7 @@
 #define NB_LISTENERS 6
 
 static struct fixture f;
-static struct turn_drain *drain;
+static struct turn_alternates *drain;
 
 static const uint8_t transports[NB_LISTENERS] = {
 	TURN_OVER_UDP, TURN_OVER_UDP, TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_DTLS, TURN_OVER_AUTO};
@@ -37,7 +37,7 @@ static int teardown(void **state)
 {
 	const int rc = fixture_teardown(state);
 
-	turn_drain_free(drain);
+	turn_alternates_free(drain);
 	drain = NULL;
 	return rc;
 }
@@ -45,12 +45,12 @@ static int teardown(void **state)
 // Has the shard drain, towards nb alternates.
 static void begin(const struct turn_alternate *list, uint32_t nb)
 {
-	struct turn_drain *old = drain;
+	struct turn_alternates *old = drain;
 
-	drain = turn_drain_create(list, nb);
+	drain = turn_alternates_create(list, nb);
 	assert_non_null(drain);
-	turn_shard_set_drain(f.shard, drain);
-	turn_drain_free(old);
+	turn_shard_set_alternates(f.shard, drain);
+	turn_alternates_free(old);
 }
 
 static struct turn_alternate at(const char *addr)
@@ -168,7 +168,7 @@ static void the_end_of_a_drain_takes_allocations(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 300);
 	begin(NULL, 0); // another drain in its place
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 508);
-	turn_shard_set_drain(f.shard, NULL);
+	turn_shard_set_alternates(f.shard, NULL);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_ALTERNATE], 1);
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_DRAINING], 1);

@@ -5,7 +5,7 @@
 
 #include "addr_text.h"
 #include "stun.h"
-#include "turn_drain.h"
+#include "turn_alternates.h"
 #include "turn_fixture.h"
 
 static struct fixture f;
@@ -236,12 +236,12 @@ static void transport(void)
 static void drain_to(const char *addr)
 {
 	const struct turn_alternate other = {.addr = addr_text(addr)};
-	static struct turn_drain *drain;
+	static struct turn_alternates *drain;
 
 	open();
-	turn_drain_free(drain);
-	drain = turn_drain_create(&other, 1);
-	turn_shard_set_drain(f.shard, drain);
+	turn_alternates_free(drain);
+	drain = turn_alternates_create(&other, 1);
+	turn_shard_set_alternates(f.shard, drain);
 	fixture_allocate(&f, &ivan, 4);
 }
 

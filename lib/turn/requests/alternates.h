@@ -6,6 +6,6 @@
 
 // Why a new allocation is refused because the box drains; TURN_GRANTED when it does not. The
 // requester has proved who they are.
-enum turn_refusal drain_refusal(const struct turn_request *r);
+enum turn_refusal alternates_refusal(const struct turn_request *r);
 // Appends to the answer of TURN_REFUSED_ALTERNATE the servers that it tells of (RFC 8489 10).
-void drain_put(struct turn_request *r);
+void alternates_put(struct turn_request *r);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A drain, and whom it sends where: to alternates of the family by which the client came, dealt by
 // a hash of its transport address, so that a request that comes again gets the same answer.
-#include "requests/drain.h"
+#include "requests/alternates.h"
 
 #include <stdlib.h>
 
 #include "shard.h"
-#include "turn_drain.h"
+#include "turn_alternates.h"
 
-struct turn_drain {
+struct turn_alternates {
 	uint32_t nb;
 	struct turn_alternate alternate[];
 };
 
-struct turn_drain *turn_drain_create(const struct turn_alternate *list, uint32_t nb)
+struct turn_alternates *turn_alternates_create(const struct turn_alternate *list, uint32_t nb)
 {
-	struct turn_drain *d = calloc(1, sizeof(*d) + nb * sizeof(d->alternate[0]));
+	struct turn_alternates *d = calloc(1, sizeof(*d) + nb * sizeof(d->alternate[0]));
 
 	for (; d != NULL && d->nb < nb; d->nb++) {
 		struct turn_alternate *a = &d->alternate[d->nb];
@@ -25,14 +25,14 @@ struct turn_drain *turn_drain_create(const struct turn_alternate *list, uint32_t
 			continue;
 		a->name = strdup(a->name);
 		if (a->name == NULL) {
-			turn_drain_free(d);
+			turn_alternates_free(d);
 			return NULL;
 		}
 	}
 	return d;
 }
 
-void turn_drain_free(struct turn_drain *d)
+void turn_alternates_free(struct turn_alternates *d)
 {
 	if (d == NULL)
 		return;
@@ -75,7 +75,7 @@ static bool fits(const struct turn_alternate *a, const struct sought *x)
 // The alternate for the client of a request, of those that fit; NULL when there is none.
 static const struct turn_alternate *deal(const struct turn_request *r, const struct sought *x)
 {
-	const struct turn_drain *d = r->s->drain;
+	const struct turn_alternates *d = r->s->alternates;
 	uint32_t nb = 0, nth;
 
 	for (uint32_t i = 0; i < d->nb; i++)
@@ -88,11 +88,11 @@ static const struct turn_alternate *deal(const struct turn_request *r, const str
 			return &d->alternate[i];
 }
 
-enum turn_refusal drain_refusal(const struct turn_request *r)
+enum turn_refusal alternates_refusal(const struct turn_request *r)
 {
 	const struct sought same = {.is_v4 = addr_is_v4(&r->v->src)};
 
-	if (r->s->drain == NULL)
+	if (r->s->alternates == NULL)
 		return TURN_GRANTED;
 	return deal(r, &same) != NULL ? TURN_REFUSED_ALTERNATE : TURN_REFUSED_DRAINING;
 }
@@ -113,7 +113,7 @@ static void put_server(struct turn_request *r, const struct turn_alternate *a)
 	stun_put_addr(&r->w, STUN_ALTERNATE_SERVER, &e);
 }
 
-void drain_put(struct turn_request *r)
+void alternates_put(struct turn_request *r)
 {
 	struct sought x = {.is_v4 = addr_is_v4(&r->v->src)};
 	const struct turn_alternate *first = deal(r, &x), *other;

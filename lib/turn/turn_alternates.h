@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What clients are told while a box drains: that it makes no new allocations, and which servers do.
 // A drain is immutable, as a policy is: the management lcore makes it, workers read it, and it is
-// replaced as a whole (turn_shard_set_drain).
+// replaced as a whole (turn_shard_set_alternates).
 #pragma once
 
 #include "addr.h"
@@ -15,9 +15,9 @@ struct turn_alternate {
 	uint16_t port, tls_port;
 };
 
-struct turn_drain;
+struct turn_alternates;
 
 // Makes a drain with copies of nb alternates, which may be none. NULL without memory.
-struct turn_drain *turn_drain_create(const struct turn_alternate *list, uint32_t nb);
+struct turn_alternates *turn_alternates_create(const struct turn_alternate *list, uint32_t nb);
 // NULL is fine. No shard may have it any more.
-void turn_drain_free(struct turn_drain *d);
+void turn_alternates_free(struct turn_alternates *d);

@@ -5,9 +5,9 @@
 
 #include "addr_text.h"
 #include "datapath.h"
-#include "dp_drain.h"
+#include "dp_alternates.h"
 #include "dp_world.h"
-#include "turn_drain.h"
+#include "turn_alternates.h"
 #include "turn_refusal.h"
 #include "worker.h"
 
@@ -20,10 +20,10 @@ static const struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 };
 
-static struct turn_drain *to(const char *addr)
+static struct turn_alternates *to(const char *addr)
 {
 	const struct turn_alternate other = {.addr = addr_text(addr)};
-	struct turn_drain *d = turn_drain_create(&other, 1);
+	struct turn_alternates *d = turn_alternates_create(&other, 1);
 
 	assert_non_null(d);
 	return d;
@@ -31,7 +31,7 @@ static struct turn_drain *to(const char *addr)
 
 static void finish(void)
 {
-	for (unsigned int i = 0; !dp_drain_step(world.dp); i++) {
+	for (unsigned int i = 0; !dp_alternates_step(world.dp); i++) {
 		assert_true(i < 100);
 		world_round(&world);
 	}
@@ -55,10 +55,11 @@ static void nothing_is_lost(void **state)
 		assert_int_equal(client_bind(&world, &c[i], 0x4000, &peer), 0);
 	}
 	for (unsigned int n = 0; n < ROUNDS; n++) {
-		assert_int_equal(dp_drain_set(world.dp, n % 3 == 2 ? NULL : to("203.0.113.9")), 0);
+		assert_int_equal(
+			dp_alternates_set(world.dp, n % 3 == 2 ? NULL : to("203.0.113.9")), 0);
 		for (unsigned int i = 0; i < 4; i++) {
 			client_assert_relays(&world, &c[i], 0x4000, &peer);
-			dp_drain_step(world.dp);
+			dp_alternates_step(world.dp);
 		}
 		finish();
 	}
@@ -76,17 +77,17 @@ static void every_worker_refuses(void **state)
 	world_open(&world, *state);
 	for (unsigned int i = 0; i < 32; i++)
 		client(&c[i], (uint16_t)(20000 + i));
-	assert_int_equal(dp_drain_set(world.dp, to("203.0.113.9")), 0);
+	assert_int_equal(dp_alternates_set(world.dp, to("203.0.113.9")), 0);
 	finish();
 	for (unsigned int i = 0; i < 32; i++)
 		assert_int_equal(client_allocate(&world, &c[i], 4), 300);
-	assert_int_equal(dp_drain_set(world.dp, to("2001:db8::9")), 0);
+	assert_int_equal(dp_alternates_set(world.dp, to("2001:db8::9")), 0);
 	finish();
 	for (unsigned int i = 0; i < 32; i++)
 		assert_int_equal(client_allocate(&world, &c[i], 4), 508);
 	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE], 32);
 	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_DRAINING], 32);
-	assert_int_equal(dp_drain_set(world.dp, NULL), 0);
+	assert_int_equal(dp_alternates_set(world.dp, NULL), 0);
 	finish();
 	for (unsigned int i = 0; i < 32; i++)
 		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
@@ -96,17 +97,17 @@ static void every_worker_refuses(void **state)
 // One at a time; and a process that ends half way leaves nothing behind, whoever has what by then.
 static void half_way(void **state)
 {
-	struct turn_drain *second;
+	struct turn_alternates *second;
 
 	world_open(&world, *state);
-	assert_true(dp_drain_step(world.dp)); // nothing to be done
-	assert_int_equal(dp_drain_set(world.dp, to("203.0.113.9")), 0);
+	assert_true(dp_alternates_step(world.dp)); // nothing to be done
+	assert_int_equal(dp_alternates_set(world.dp, to("203.0.113.9")), 0);
 	finish();
-	assert_int_equal(dp_drain_set(world.dp, to("203.0.113.8")), 0);
+	assert_int_equal(dp_alternates_set(world.dp, to("203.0.113.8")), 0);
 	second = to("203.0.113.7");
-	assert_int_equal(dp_drain_set(world.dp, second), -EBUSY);
-	turn_drain_free(second);
-	assert_false(dp_drain_step(world.dp));
+	assert_int_equal(dp_alternates_set(world.dp, second), -EBUSY);
+	turn_alternates_free(second);
+	assert_false(dp_alternates_step(world.dp));
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	world_close(&world);
 }
