@@ -330,6 +330,14 @@ since       -
 allocations -
 refused     -
 """)
+ALTERNATE = table("""
+servers          g servers                    Other servers that clients may be sent to.
+sends            g active                     1 while new clients are sent to other servers, and the box does not drain.
+sent             -
+allocations_from g from_allocations           Allocations from which new clients are sent to other servers.
+datagrams_from   g from_datagrams_per_second  Datagrams relayed in a second from which they are.
+datagrams        g datagrams_per_second       Datagrams relayed in the last second.
+""")
 # The commands whose answer is one object of numbers: (table, prefix of the metrics)
 PLAIN = {
     "/slipring/stats": (STATS, ""),
@@ -339,6 +347,7 @@ PLAIN = {
     "/slipring/records": (RECORDS, "records_"),
     "/slipring/state": (STATE, ""),
     "/slipring/watchdog": (WATCHDOG, "watchdog_"),
+    "/slipring/alternate": (ALTERNATE, "alternate_"),
     "/slipring/drain": (DRAIN, "drain_"),
 }
 # Commands that are told otherwise, and why not at all

@@ -9,6 +9,20 @@
 		.help = "Of " what "."},
 
 // clang-format off
+// What is said of a server that clients are sent to.
+#define SERVER(list)                                                                               \
+	{list "[].address", CONF_ADDR, ONE(turn_alternate, addr), REQUIRED,                        \
+		.help = "Where clients reach it: an external address, if the network translates."},\
+	{list "[].port", CONF_NUMBER, ONE(turn_alternate, port), RANGE(1, 65535),                  \
+		.help = "Its port for UDP and TCP. Without it: that of the listener by which the " \
+		"client has come."},                                                               \
+	{list "[].tls-port", CONF_NUMBER, ONE(turn_alternate, tls_port), RANGE(1, 65535),          \
+		.help = "Its port for TLS and DTLS. Without it: that of the listener. Clients of " \
+		"a listener with `transport: auto` are always told the listener's."},              \
+	{list "[].name", CONF_TEXT, ONE(turn_alternate, name), RANGE(1, 253),                      \
+		.help = "The DNS name in its certificate, which clients of TLS and DTLS are told " \
+		"(ALTERNATE-DOMAIN). Without it: its certificate has a name of this server's."},
+
 static const struct conf_key rows[] = {
 {"log", CONF_SECTION, .help = "Logging. Each line has a level and an area: what it is about."},
 {"log.to", CONF_CHOICE, ONE(conf, log.to), .choices = conf_log_to_choices, .def = "stderr",
@@ -104,6 +118,26 @@ CONF_AREAS(AREA)
 {"crash.keep", CONF_NUMBER, ONE(conf, crash.keep), RANGE(1, 1000), .def = "10",
 	.help = "How many are kept; the oldest goes."},
 
+{"alternate", CONF_SECTION, .help = "Other servers, to which clients are sent that ask for an "
+	"allocation ([operations.md](operations.md)): they are told by a 300 (Try Alternate), "
+	"after they have authenticated. Who has an allocation keeps it."},
+{"alternate.servers", CONF_ITEMS, MANY(conf, alternate.servers, alternate.nb_servers),
+	.flags = CONF_SHORT, RANGE(0, 64), .help = "The servers: a client is told one of the "
+	"family by which it comes (and one of the other), dealt by a hash of the client. Where "
+	"there is none of its family, it is served here. An entry may be its `address` alone. "
+	"The users must be known there, too. Without `alternate.when` all clients are sent there."},
+SERVER("alternate.servers")
+{"alternate.when", CONF_SECTION, .help = "From which load on clients are sent there. Either is "
+	"enough. Where servers send to each other, a client that finds both full gives up: leave "
+	"one server without."},
+{"alternate.when.allocations", CONF_NUMBER, ONE(conf, alternate.allocations), RANGE(0, 16777216),
+	.def = "0", .help = "While the box has so many allocations or more, as "
+	"`limits.allocations` counts; 0 = however many."},
+{"alternate.when.datagrams-per-second", CONF_NUMBER, ONE(conf, alternate.datagrams),
+	RANGE(0, 1000000000), .def = "0", .help = "Once the box has relayed so many datagrams or "
+	"more in a second, both ways together, and until it relays an eighth less; 0 = however "
+	"many. What is dropped does not count, so strangers turn nobody away."},
+
 {"drain", CONF_SECTION, .help = "A drain empties the box (`slipringctl drain`, SIGUSR1): new "
 	"allocations are refused, live ones go on, and at the end the process exits "
 	"([operations.md](operations.md))."},
@@ -111,18 +145,8 @@ CONF_AREAS(AREA)
 	.flags = CONF_SHORT, RANGE(0, 64), .help = "Servers that take the clients: they are told "
 	"one in a 300, of the family by which they come (and one of the other), dealt by a hash of "
 	"the client. Where there is none of its family, a client gets 508. An entry may be its "
-	"`address` alone. The users must be known there, too."},
-{"drain.alternates[].address", CONF_ADDR, ONE(turn_alternate, addr), REQUIRED,
-	.help = "Where clients reach it: an external address, if the network translates."},
-{"drain.alternates[].port", CONF_NUMBER, ONE(turn_alternate, port), RANGE(1, 65535),
-	.help = "Its port for UDP and TCP. Without it: that of the listener by which the client "
-	"has come."},
-{"drain.alternates[].tls-port", CONF_NUMBER, ONE(turn_alternate, tls_port), RANGE(1, 65535),
-	.help = "Its port for TLS and DTLS. Without it: that of the listener. Clients of a "
-	"listener with `transport: auto` are always told the listener's."},
-{"drain.alternates[].name", CONF_TEXT, ONE(turn_alternate, name), RANGE(1, 253),
-	.help = "The DNS name in its certificate, which clients of TLS and DTLS are told "
-	"(ALTERNATE-DOMAIN). Without it: its certificate has a name of this server's."},
+	"`address` alone. The users must be known there, too. Without any: `alternate.servers`."},
+SERVER("drain.alternates")
 {"drain.deadline", CONF_TIME, ONE(conf, drain.deadline_s), RANGE(0, 2592000), .def = "1h",
 	.help = "How long a drain lasts at most, unless it is ordered with another one. Then the "
 	"process exits, and what allocations are left end, also where there is a `state.file` "

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dpdk_compat.h"
+#include "drain/alternates.h"
 #include "drain/drain.h"
 #include "events.h"
 #include "log.h"
@@ -122,6 +123,27 @@ static int handle_drain(const char *params, struct rte_tel_data *out)
 	rte_tel_data_add_dict_u64(out, "below", s.below);
 	rte_tel_data_add_dict_u64(out, "allocations", s.allocations);
 	rte_tel_data_add_dict_u64(out, "refused", s.refused);
+	return 0;
+}
+
+// Without servers that alone.
+static int handle_alternate(const char *params, struct rte_tel_data *out)
+{
+	struct mgmt_alternates_state s;
+
+	mgmt_alternates_state(mgmt_drain_alternates(state.drain), &s);
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "servers", s.servers);
+	if (s.servers == 0)
+		return 0;
+	rte_tel_data_add_dict_u64(out, "sends", s.sends);
+	rte_tel_data_add_dict_u64(out, "sent", s.sent);
+	if (s.allocations_from > 0)
+		rte_tel_data_add_dict_u64(out, "allocations_from", s.allocations_from);
+	if (s.datagrams_from == 0)
+		return 0;
+	rte_tel_data_add_dict_u64(out, "datagrams_from", s.datagrams_from);
+	rte_tel_data_add_dict_u64(out, "datagrams", s.datagrams);
 	return 0;
 }
 
@@ -443,6 +465,7 @@ static const struct command {
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/state", handle_state, "The state area, and what was taken up at the start."},
 	{"/slipring/drain", handle_drain, "Whether the box drains, and how far it is."},
+	{"/slipring/alternate", handle_alternate, "Whether new clients are sent to other servers."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"What counters mean. Parameter: drops, refusals, streams or dtls."},

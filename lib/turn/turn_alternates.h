@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients are told while a box drains: that it makes no new allocations, and which servers do.
-// A drain is immutable, as a policy is: the management lcore makes it, workers read it, and it is
-// replaced as a whole (turn_shard_set_alternates).
+// Other servers, and when a new allocation is refused so that its client goes to one of them (300,
+// RFC 8489 10): while the box drains, always, or from some load on. Alternates are immutable, as a
+// policy is: the management lcore makes them, workers read them, and they are replaced as a whole
+// (turn_shard_set_alternates).
 #pragma once
 
 #include "addr.h"
 
-// A server that takes the clients of one that drains.
+// A server that takes clients of this one.
 struct turn_alternate {
 	struct addr addr;
 	char *name; // in its certificate, for TLS and DTLS; NULL = this server's
@@ -15,9 +16,25 @@ struct turn_alternate {
 	uint16_t port, tls_port;
 };
 
+// Which new allocations are refused.
+enum turn_alternates_when {
+	TURN_ALTERNATES_DRAIN, // all, also where no alternate has the client's family: then by 508
+	// All whose client has an alternate of its family. Others are made here, and so is one that
+	// brings the token of a reservation that this server has made.
+	TURN_ALTERNATES_ALWAYS,
+	TURN_ALTERNATES_DATAGRAMS, // the same: the box relays as much as it may
+	TURN_ALTERNATES_ALLOCATIONS, // the same, while there are `from` allocations or more
+};
+
+struct turn_alternates_rule {
+	enum turn_alternates_when when;
+	uint32_t from; // of TURN_ALTERNATES_ALLOCATIONS
+};
+
 struct turn_alternates;
 
-// Makes a drain with copies of nb alternates, which may be none. NULL without memory.
-struct turn_alternates *turn_alternates_create(const struct turn_alternate *list, uint32_t nb);
-// NULL is fine. No shard may have it any more.
-void turn_alternates_free(struct turn_alternates *d);
+// Makes alternates with copies of nb servers, which may be none. NULL without memory.
+struct turn_alternates *turn_alternates_create(
+	const struct turn_alternates_rule *rule, const struct turn_alternate *list, uint32_t nb);
+// NULL is fine. No shard may have them any more.
+void turn_alternates_free(struct turn_alternates *a);

@@ -71,12 +71,22 @@
 		"peer, or asked family, is not of the allocation's family",                        \
 		"usual with clients that try all candidates")                                      \
 	X(TURN_REFUSED_ALTERNATE, 300, "alternate", "",                                            \
-		"this box drains, and the client was sent to one of drain.alternates",             \
+		"this box drains, and the client was sent to one of its alternates",               \
 		"a client that does not come through there: see that server, and whether the "     \
 		"client follows a 300")                                                            \
+	X(TURN_REFUSED_ALTERNATE_ALWAYS, 300, "alternate-always", "",                              \
+		"the client was sent to one of alternate.servers, as all new ones are",            \
+		"a client that does not come through there: see that server, and whether the "     \
+		"client follows a 300")                                                            \
+	X(TURN_REFUSED_ALTERNATE_ALLOCATIONS, 300, "alternate-allocations", "",                    \
+		"as many allocations as alternate.when.allocations: sent to another server",       \
+		"raise that, or see whether the client follows a 300 and comes through there")     \
+	X(TURN_REFUSED_ALTERNATE_DATAGRAMS, 300, "alternate-datagrams", "",                        \
+		"more relayed than alternate.when.datagrams-per-second: sent to another server",   \
+		"raise that, or see whether the client follows a 300 and comes through there")     \
 	X(TURN_REFUSED_DRAINING, 508, "draining", "Draining",                                      \
-		"this box drains, and drain.alternates has none of the client's family",           \
-		"name one there, or end the drain: slipringctl undrain")                           \
+		"this box drains, and no alternate is of the client's family",                     \
+		"name one in drain.alternates, or end the drain: slipringctl undrain")             \
 	X(TURN_REFUSED_QUOTA_USER, 486, "quota-user", "",                                          \
 		"the user has as many allocations as limits.per-user allows",                      \
 		"raise the limit, or look for clients that leave allocations behind")              \

@@ -98,6 +98,27 @@ static const char *judge_alternates(
 	return NULL;
 }
 
+// Whether an Allocate that is right so far is to be made elsewhere: 1 = surely, 0 = surely not,
+// -1 = unsure.
+static int is_sent(const struct naive *n, const struct op *op)
+{
+	uint32_t least = 0, most = 0;
+
+	if (!n->sends || op->family > 2)
+		return 0;
+	if (n->rule.when == TURN_ALTERNATES_DRAIN)
+		return 1;
+	if (op->has_token || alternate_of(n, op) == NULL)
+		return 0;
+	if (n->rule.when != TURN_ALTERNATES_ALLOCATIONS)
+		return 1;
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
+		most += n->hold[i].used;
+		least += n->hold[i].used && naive_live(n, &n->hold[i]);
+	}
+	return least >= n->rule.from ? 1 : most >= n->rule.from ? -1 : 0;
+}
+
 // Error codes of Allocate in the order of RFC 8656 7.2. A malformed attribute may be found at any
 // step.
 static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *may)
@@ -117,8 +138,10 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 		return naive_may(may, 442);
 	if (op->has_token && (op->even >= 0 || op->family != 0))
 		return naive_may(may, 400);
-	if (n->draining && op->family <= 2)
-		return naive_may(may, alternate_of(n, op) != NULL ? 300 : 508);
+	if (is_sent(n, op) != 0)
+		naive_may(may, alternate_of(n, op) != NULL ? 300 : 508);
+	if (is_sent(n, op) == 1)
+		return;
 	if (op->has_token) {
 		r = reservation(n, op->token);
 		if (r == NULL)

@@ -53,8 +53,10 @@ struct naive {
 	uint64_t now_ms, wall_s;
 	struct naive_hold hold[NAIVE_HOLDS];
 	struct naive_port port[2][MODEL_PORTS]; // by family (IPv4 first) and number
-	// Whether the server drains, and where to: to nobody, by one family, by both.
-	bool draining;
+	// Whether the server sends clients elsewhere, when, and where to: to nobody, by one family,
+	// by both.
+	bool sends;
+	struct turn_alternates_rule rule;
 	struct turn_alternate alternate[2];
 	unsigned int nb_alternates;
 	int early; // last Allocate reused a port early: 1 = surely, 0 = surely not, -1 = unsure

@@ -18,8 +18,8 @@ struct run {
 	struct restart s;
 	struct naive n;
 	struct fixture_told told; // of servers that are gone
-	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, drains
-	struct turn_alternates *drain;
+	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, alternates
+	struct turn_alternates *alternates;
 	uint64_t ops, early, restarts, taken_up;
 	uint64_t reloads, ended; // by reloads
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
@@ -69,36 +69,39 @@ static void step_clock(struct run *r)
 		naive_swept(&r->n);
 }
 
-// The end of a drain; a shard that goes on has been told.
-static void no_drain(struct run *r)
+// Clients are sent elsewhere no more; a shard that goes on has been told.
+static void no_alternates(struct run *r)
 {
-	turn_alternates_free(r->drain);
-	r->drain = NULL;
-	r->n.draining = false;
+	turn_alternates_free(r->alternates);
+	r->alternates = NULL;
+	r->n.sends = false;
 }
 
-// Now and then the server drains for a while, with the alternates that it has then.
-static void step_drain(struct run *r)
+// Now and then the server drains for a while, or sends clients elsewhere for another reason, with
+// the alternates that it has then.
+static void step_alternates(struct run *r)
 {
 	static const char *const alternates[2] = {"203.0.113.9", "2001:db8:9::9"};
 	struct naive *n = &r->n;
-	struct turn_alternates *old = r->drain;
+	struct turn_alternates *old = r->alternates;
 
-	if (test_rand_below(&r->rand, n->draining ? 100 : 1000) != 0)
+	if (test_rand_below(&r->rand, n->sends ? 100 : 1000) != 0)
 		return;
-	n->draining = !n->draining;
+	n->sends = !n->sends;
 	n->nb_alternates = 0;
-	r->drain = NULL;
-	if (n->draining) {
+	r->alternates = NULL;
+	if (n->sends) {
 		const uint32_t which = test_rand_below(&r->rand, 4);
 
+		n->rule.when = (enum turn_alternates_when)test_rand_below(&r->rand, 4);
+		n->rule.from = 1 + test_rand_below(&r->rand, 6);
 		for (unsigned int i = 0; i < 2; i++)
 			if ((which & 1u << i) != 0)
 				addr_parse(alternates[i], &n->alternate[n->nb_alternates++].addr);
-		r->drain = turn_alternates_create(n->alternate, n->nb_alternates);
-		assert_non_null(r->drain);
+		r->alternates = turn_alternates_create(&n->rule, n->alternate, n->nb_alternates);
+		assert_non_null(r->alternates);
 	}
-	turn_shard_set_alternates(f_of(r)->shard, r->drain);
+	turn_shard_set_alternates(f_of(r)->shard, r->alternates);
 	turn_alternates_free(old);
 }
 
@@ -214,7 +217,7 @@ static void step_restart(struct run *r)
 			complain(r, NULL, turn_state_loss_text(i));
 	naive_restarted(&r->n, r->s.boot_ms, r->s.wall_s,
 		a->allocations + a->lost[TURN_STATE_LOST_EXPIRED]);
-	no_drain(r); // it is of a process
+	no_alternates(r); // it is of a process
 }
 
 static void run_world(struct run *r, uint64_t ops)
@@ -229,12 +232,12 @@ static void run_world(struct run *r, uint64_t ops)
 	while (r->ops < end) {
 		step_clock(r);
 		step_restart(r);
-		step_drain(r);
+		step_alternates(r);
 		if (test_rand_below(&r->rand, RELOAD_EVERY) == 0)
 			reload(r);
 		step(r);
 	}
-	no_drain(r);
+	no_alternates(r);
 	restart_close(&r->s); // finds what is left in the quota
 	told_add(r);
 	wrong = naive_judge_end(&r->n, &r->told);

@@ -44,6 +44,17 @@ def told(drain):
     )
 
 
+def elsewhere(alternate):
+    """Whether new clients are sent to other servers, in a line."""
+    why = {
+        "always": "always",
+        "allocations": f"there are {alternate.get('allocations_from')} allocations",
+        "datagrams": f"{alternate.get('datagrams')} datagrams/s are relayed",
+    }.get(alternate["sends"])
+    goes = f"new clients are sent to them: {why}" if why else "new clients are served here"
+    return f"{alternate['servers']} servers, {goes}; {alternate['sent']} sent"
+
+
 def view(answer, style):
     drain = answer["drain"]
     return ["drains " + told(drain)] if drain["draining"] else ["new allocations are made"]

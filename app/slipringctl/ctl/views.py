@@ -45,6 +45,8 @@ def status(answer, style):
     ]
     if answer.get("drain", {}).get("draining"):
         rows.insert(1, ("drains", style("yellow", drains.told(answer["drain"]))))
+    if answer.get("alternate", {}).get("servers"):
+        rows.append(("alternate", drains.elsewhere(answer["alternate"])))
     out = pairs(rows)
     for warning in answer["warnings"]:
         lines = wrapped("! " + warning, 0)

@@ -57,6 +57,7 @@ static void take_values(struct conf *to, const struct conf *from)
 	to->tls = from->tls;
 	to->log = from->log;
 	to->records = from->records;
+	to->alternate = from->alternate;
 	// the command stays as it was: the process that runs it was told at the start
 	to->drain.alternates = from->drain.alternates;
 	to->drain.nb_alternates = from->drain.nb_alternates;

@@ -8,6 +8,7 @@
 // Each with all keys below it. What else there is decides over memory, devices, threads and
 // sockets, which are made at the start.
 static const char *const hot[] = {
+	"alternate",
 	"auth.nonce",
 	"auth.secret-files",
 	"auth.secrets",

@@ -25,6 +25,7 @@ static const struct {
 	{"listeners", {"transport", "address", "port"}},
 	{"relay.pools", {"name"}},
 	{"auth.users", {"name"}},
+	{"alternate.servers", {"address"}},
 	{"drain.alternates", {"address"}},
 };
 

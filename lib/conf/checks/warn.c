@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "checks/drains.h"
+#include "checks/alternates.h"
 #include "checks/reach.h"
 #include "checks/warn_files.h"
 #include "conf.h"
@@ -251,7 +251,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 {
 	warn_log(c, r);
 	warn_debug(c, r);
-	conf_drains_warn(c, r);
+	conf_alternates_warn(c, r);
 	warn_workers(c, r);
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives all workers other alternates, as control/reload.c gives them another policy: each is asked by
-// its mailbox and takes it between two rounds, and the old one is freed once nobody can read it.
+// Gives all workers other alternates, as control/reload.c gives them another policy: each is asked
+// by its mailbox and takes them between two rounds, and the old ones are freed once nobody can read
+// them.
 #include "control/alternates.h"
 
 #include <errno.h>

@@ -11,6 +11,7 @@
 #include "conf.h"
 #include "dp.h"
 #include "dp_alternates.h"
+#include "drain/alternates.h"
 #include "drain/hook.h"
 #include "log.h"
 #include "reload.h"
@@ -32,8 +33,9 @@ struct mgmt_drain {
 	uint32_t deadline_s, below_first; // the configuration's
 
 	// Management lcore
-	bool given, told; // what workers, and the program, were told last
-	uint64_t reloads; // that have ended, of those whose alternates are in use
+	struct mgmt_alternates *alternates;
+	bool told; // what the program was told last
+	uint64_t reloads; // that have ended, of those that are taken up
 	uint64_t few_ms; // since when there are few enough; 0 = there are not
 	uint64_t tell_ms; // when to tell next how far it is
 };
@@ -70,6 +72,11 @@ struct mgmt_drain *mgmt_drain_open(struct dp *d, const struct conf *c, struct mg
 	m->dp = d;
 	m->conf = c;
 	m->reload = r;
+	m->alternates = mgmt_alternates_open(d, c);
+	if (m->alternates == NULL) {
+		mgmt_drain_close(m);
+		return NULL;
+	}
 	take_defaults(m);
 	mgmt_hook_tell(false);
 	return m;
@@ -79,6 +86,7 @@ void mgmt_drain_close(struct mgmt_drain *m)
 {
 	if (m == NULL)
 		return;
+	mgmt_alternates_close(m->alternates);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -159,36 +167,24 @@ void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
 	pthread_mutex_unlock(&m->lock);
 }
 
+struct mgmt_alternates *mgmt_drain_alternates(const struct mgmt_drain *m)
+{
+	return m->alternates;
+}
+
 // --- the management lcore ------------------------------------------------------------------------
 
-// Gives the workers what they should have, where that is something else than what they have. False
-// without memory: the next tick tries again.
-static bool give(struct mgmt_drain *m, bool draining)
+// Takes up what a reload has brought.
+static void follow_file(struct mgmt_drain *m)
 {
-	const struct conf_drain *c = &m->conf->drain;
 	struct mgmt_reload_state r;
-	struct turn_alternates *d = NULL;
-	bool changed;
 
 	mgmt_reload_state(m->reload, &r);
-	changed = r.ended != m->reloads;
-	if (changed)
-		take_defaults(m);
-	if (draining == m->given && !(changed && draining)) {
-		m->reloads = r.ended;
-		return true;
-	}
-	if (draining)
-		d = turn_alternates_create(c->alternates, c->nb_alternates);
-	if (draining && d == NULL)
-		return false;
-	if (dp_alternates_set(m->dp, d) != 0) { // cannot be: the last one was taken
-		turn_alternates_free(d);
-		return false;
-	}
-	m->given = draining;
+	if (r.ended == m->reloads)
+		return;
 	m->reloads = r.ended;
-	return true;
+	take_defaults(m);
+	mgmt_alternates_reload(m->alternates);
 }
 
 static void tell_progress(struct mgmt_drain *m, uint64_t now_ms)
@@ -246,7 +242,8 @@ enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms)
 	}
 	if (!dp_alternates_step(m->dp))
 		return MGMT_DRAIN_SOON;
-	if (!give(m, draining))
+	follow_file(m);
+	if (!mgmt_alternates_give(m->alternates, draining, now_ms))
 		return MGMT_DRAIN_WAITS;
 	if (!dp_alternates_step(m->dp))
 		return MGMT_DRAIN_SOON;

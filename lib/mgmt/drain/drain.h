@@ -8,6 +8,7 @@
 
 struct conf;
 struct dp;
+struct mgmt_alternates;
 struct mgmt_drain;
 struct mgmt_reload;
 
@@ -45,7 +46,10 @@ void mgmt_drain_close(struct mgmt_drain *m);
 void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drain_order *order);
 // Takes it back. Without a drain it does nothing. Any thread.
 void mgmt_drain_undo(struct mgmt_drain *m, const char *by);
-// Goes on with what was ordered. now_ms: monotonic. Management lcore.
+// Goes on with what was ordered, and with what the load asks for (drain/alternates.h). now_ms:
+// monotonic. Management lcore.
 enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms);
 // Any thread.
 void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out);
+// What workers are told of other servers; it is the drain's. Any thread.
+struct mgmt_alternates *mgmt_drain_alternates(const struct mgmt_drain *m);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "conf.h"
+#include "drain/alternates.h"
 #include "drain/drain.h"
 #include "log.h"
 #include "socket/fields.h"
@@ -44,6 +45,31 @@ bool drains_told(struct mgmt_drain *m, char *buf, size_t len)
 			"%" PRIu64,
 			s.allocations, s.refused);
 	return s.draining;
+}
+
+json_t *drains_alternate(struct mgmt_drain *m)
+{
+	static const char *const why[] = {
+		[TURN_ALTERNATES_ALWAYS] = "always",
+		[TURN_ALTERNATES_DATAGRAMS] = "datagrams",
+		[TURN_ALTERNATES_ALLOCATIONS] = "allocations",
+	};
+	struct mgmt_alternates_state s;
+	json_t *o = json_object();
+
+	mgmt_alternates_state(mgmt_drain_alternates(m), &s);
+	json_object_set_new(o, "servers", shown_number(s.servers));
+	if (s.servers == 0)
+		return o;
+	json_object_set_new(o, "sends", s.sends ? json_string(why[s.why]) : json_null());
+	json_object_set_new(o, "sent", shown_number(s.sent));
+	if (s.allocations_from > 0)
+		json_object_set_new(o, "allocations_from", shown_number(s.allocations_from));
+	if (s.datagrams_from > 0) {
+		json_object_set_new(o, "datagrams_from", shown_number(s.datagrams_from));
+		json_object_set_new(o, "datagrams", shown_number(s.datagrams));
+	}
+	return o;
 }
 
 static enum command_end answer(struct command *c)

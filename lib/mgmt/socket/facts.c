@@ -347,6 +347,7 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "links", links(k));
 	json_object_set_new(o, "control", own_clients(k));
 	json_object_set_new(o, "state", state_facts_shown(k->dp));
+	json_object_set_new(o, "alternate", drains_alternate(k->drain));
 	json_object_set_new(o, "drain", drains_shown(k->drain));
 	json_object_set_new(o, "warnings", warnings(k, total.turn.allocations, most));
 	return COMMAND_DONE;

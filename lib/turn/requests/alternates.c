@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A drain, and whom it sends where: to alternates of the family by which the client came, dealt by
-// a hash of its transport address, so that a request that comes again gets the same answer.
+// Whom alternates send where: to a server of the family by which the client came, dealt by a hash
+// of its transport address, so that a request that comes again gets the same answer.
 #include "requests/alternates.h"
 
 #include <stdlib.h>
 
 #include "shard.h"
 #include "turn_alternates.h"
+#include "turn_quota.h"
 
 struct turn_alternates {
+	struct turn_alternates_rule rule;
 	uint32_t nb;
 	struct turn_alternate alternate[];
 };
 
-struct turn_alternates *turn_alternates_create(const struct turn_alternate *list, uint32_t nb)
+struct turn_alternates *turn_alternates_create(
+	const struct turn_alternates_rule *rule, const struct turn_alternate *list, uint32_t nb)
 {
 	struct turn_alternates *d = calloc(1, sizeof(*d) + nb * sizeof(d->alternate[0]));
 
+	if (d != NULL)
+		d->rule = *rule;
 	for (; d != NULL && d->nb < nb; d->nb++) {
 		struct turn_alternate *a = &d->alternate[d->nb];
 
@@ -88,13 +93,36 @@ static const struct turn_alternate *deal(const struct turn_request *r, const str
 			return &d->alternate[i];
 }
 
-enum turn_refusal alternates_refusal(const struct turn_request *r)
+// Whether a rule concerns a request.
+static bool applies(
+	const struct turn_alternates_rule *rule, const struct turn_request *r, bool reserved)
 {
-	const struct sought same = {.is_v4 = addr_is_v4(&r->v->src)};
+	switch (rule->when) {
+	case TURN_ALTERNATES_DRAIN:
+		return true;
+	case TURN_ALTERNATES_ALLOCATIONS:
+		return !reserved && turn_quota_total(r->s->quota) >= rule->from;
+	default:
+		return !reserved;
+	}
+}
 
-	if (r->s->alternates == NULL)
+enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved)
+{
+	static const enum turn_refusal why[] = {
+		[TURN_ALTERNATES_DRAIN] = TURN_REFUSED_ALTERNATE,
+		[TURN_ALTERNATES_ALWAYS] = TURN_REFUSED_ALTERNATE_ALWAYS,
+		[TURN_ALTERNATES_DATAGRAMS] = TURN_REFUSED_ALTERNATE_DATAGRAMS,
+		[TURN_ALTERNATES_ALLOCATIONS] = TURN_REFUSED_ALTERNATE_ALLOCATIONS,
+	};
+	const struct sought same = {.is_v4 = addr_is_v4(&r->v->src)};
+	const struct turn_alternates *a = r->s->alternates;
+
+	if (a == NULL || !applies(&a->rule, r, reserved))
 		return TURN_GRANTED;
-	return deal(r, &same) != NULL ? TURN_REFUSED_ALTERNATE : TURN_REFUSED_DRAINING;
+	if (deal(r, &same) != NULL)
+		return why[a->rule.when];
+	return a->rule.when == TURN_ALTERNATES_DRAIN ? TURN_REFUSED_DRAINING : TURN_GRANTED;
 }
 
 // Appends ALTERNATE-SERVER. The client keeps its transport (RFC 8489 10). On a listener with both

@@ -264,7 +264,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		return allocate_again(r);
 	why = allocate_wanted(r, &w);
 	if (why == TURN_GRANTED)
-		why = alternates_refusal(r);
+		why = alternates_refusal(r, w.token != NULL);
 	if (why != TURN_GRANTED)
 		return why;
 	// nobody can have a shared port for themselves, still less its neighbour

@@ -99,7 +99,7 @@ static void begin_error(struct turn_request *r, enum turn_refusal why, bool sign
 	stun_put_error(&r->w, info->code, signed_ ? phrase_of(info) : "");
 	if (why == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
-	if (why == TURN_REFUSED_ALTERNATE)
+	if (info->code == 300)
 		alternates_put(r);
 }
 

@@ -8,9 +8,9 @@ import contextlib
 import os
 import shutil
 import signal
-import struct
 import time
 
+import alternate
 import control
 import dtls
 import exporter as exporters
@@ -27,31 +27,6 @@ from turnlib import SUCCESS
 HOOK = """#!/bin/sh
 echo "$1 $SLIPRING_STATE $#" >>{}
 """
-
-
-def coturn(lab):
-    """Another server that knows the user, in the namespace of the peers."""
-    with open(os.path.join(lab.dir, "coturn-alternate.log"), "wb") as log:
-        lab.popen(
-            lab.peer, "turnserver", "-n", "--lt-cred-mech", "--user=ivan:pw", "--realm=turn.test",
-            "--no-tls", "--no-dtls", "--no-tcp", "--no-cli", f"--listening-ip={PEER4}",
-            f"--relay-ip={PEER4}", "--log-file=stdout", "--simple-log",
-            f"--pidfile={lab.dir}/alternate.pid", f"--userdb={lab.dir}/alternate.db",
-            stdout=log, stderr=log,
-        )  # fmt: skip
-    listens = lambda: lab.peer.run("ss", "-lnuH", f"src {PEER4} and sport = 3478")
-    until(listens, 15, "coturn listens")
-
-
-def alternates(answer):
-    """The servers that a 300 tells of: MAPPED-ADDRESS's form (RFC 8489 14.1)."""
-    found = []
-    for kind, value, _ in answer.attrs:
-        if kind == turnlib.ALTERNATE_SERVER:
-            zero, family, port, packed = *struct.unpack("!BBH", value[:4]), value[4:]
-            assert zero == 0 and family == (1 if len(packed) == 4 else 2), value
-            found.append((".".join(map(str, packed)) if family == 1 else packed.hex(), port))
-    return found
 
 
 def relays(client, number):
@@ -94,7 +69,7 @@ def refused(lab, server, path):
     """New allocations, by family; an unmodified client goes where it is sent, and is under way then."""
     client = lab.client()
     answer = client.allocate()
-    assert answer.code == 300 and alternates(answer) == [(PEER4, 3478)], (answer, alternates(answer))
+    assert answer.code == 300 and alternate.named(answer) == [(PEER4, 3478)], (answer, alternate.named(answer))
     assert client.binding().cls == SUCCESS
     assert lab.client(ip=CLIENT6).allocate().code == 508, "there is no alternate for IPv6"
     run = uclient.start(lab, "sent elsewhere", SERVER4, PEER4, "-c", messages=10)
@@ -231,7 +206,7 @@ def ends_what_is_left(lab):
 def refused_over(client, port):
     """The answer to a client of TLS or DTLS has the name of the other certificate."""
     answer = client.allocate()
-    assert answer.code == 300 and alternates(answer) == [(PEER4, port)], (answer, alternates(answer))
+    assert answer.code == 300 and alternate.named(answer) == [(PEER4, port)], (answer, alternate.named(answer))
     assert answer.get(turnlib.ALTERNATE_DOMAIN) == (None if port == 3478 else b"turn2.example.org")
     client.close()
 
@@ -262,7 +237,7 @@ def main(lab):
     for program in ("turnserver", "turnutils_uclient", "turnutils_peer"):
         if not shutil.which(program):
             raise labs.Skip(f"{program} is not installed")
-    coturn(lab)
+    alternate.coturn(lab)
     empties(lab)
     ends_at_the_deadline(lab)
     ends_what_is_left(lab)

@@ -11,26 +11,8 @@ import control
 import lab as labs
 import turnlib
 from lab import PEER4, SERVER4, until
-from server import merge
+from rereads import reload, write
 from turnlib import SUCCESS
-
-
-def write(server, change):
-    """The file with these changes, as an editor does it: a new one in the place of the old."""
-    with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        text = change if isinstance(change, str) else json.dumps(merge(server.config, change))
-        file.write(server.lab.device(text))
-    os.rename(server.path + ".new", server.path)
-
-
-def reload(server, change=None):
-    """What the log says of a reload of the file with these changes."""
-    told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
-    before = len(told())
-    if change is not None:
-        write(server, change)
-    server.process.send_signal(signal.SIGHUP)
-    return until(lambda: told()[before:], 10, "the reload ends")[0]
 
 
 def client_of(lab, name, password, echo):

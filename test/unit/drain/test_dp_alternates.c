@@ -22,8 +22,9 @@ static const struct world_setup setups[] = {
 
 static struct turn_alternates *to(const char *addr)
 {
+	const struct turn_alternates_rule rule = {.when = TURN_ALTERNATES_DRAIN};
 	const struct turn_alternate other = {.addr = addr_text(addr)};
-	struct turn_alternates *d = turn_alternates_create(&other, 1);
+	struct turn_alternates *d = turn_alternates_create(&rule, &other, 1);
 
 	assert_non_null(d);
 	return d;

@@ -45,9 +45,10 @@ static int teardown(void **state)
 // Has the shard drain, towards nb alternates.
 static void begin(const struct turn_alternate *list, uint32_t nb)
 {
+	const struct turn_alternates_rule rule = {.when = TURN_ALTERNATES_DRAIN};
 	struct turn_alternates *old = drain;
 
-	drain = turn_alternates_create(list, nb);
+	drain = turn_alternates_create(&rule, list, nb);
 	assert_non_null(drain);
 	turn_shard_set_alternates(f.shard, drain);
 	turn_alternates_free(old);

@@ -233,27 +233,43 @@ static void transport(void)
 	fixture_ask(&f, &ivan);
 }
 
-static void drain_to(const char *addr)
+static void sent_to(const char *addr, enum turn_alternates_when when)
 {
+	const struct turn_alternates_rule rule = {when, 0};
 	const struct turn_alternate other = {.addr = addr_text(addr)};
-	static struct turn_alternates *drain;
+	static struct turn_alternates *alternates;
 
 	open();
-	turn_alternates_free(drain);
-	drain = turn_alternates_create(&other, 1);
-	turn_shard_set_alternates(f.shard, drain);
+	turn_alternates_free(alternates);
+	alternates = turn_alternates_create(&rule, &other, 1);
+	turn_shard_set_alternates(f.shard, alternates);
 	fixture_allocate(&f, &ivan, 4);
 }
 
 static void alternate(void)
 {
-	drain_to("203.0.113.9");
+	sent_to("203.0.113.9", TURN_ALTERNATES_DRAIN);
+}
+
+static void alternate_always(void)
+{
+	sent_to("203.0.113.9", TURN_ALTERNATES_ALWAYS);
+}
+
+static void alternate_allocations(void)
+{
+	sent_to("203.0.113.9", TURN_ALTERNATES_ALLOCATIONS);
+}
+
+static void alternate_datagrams(void)
+{
+	sent_to("203.0.113.9", TURN_ALTERNATES_DATAGRAMS);
 }
 
 // None of the client's family
 static void draining(void)
 {
-	drain_to("2001:db8::9");
+	sent_to("2001:db8::9", TURN_ALTERNATES_DRAIN);
 }
 
 static void second(struct fixture_client *of)
@@ -494,6 +510,9 @@ static const struct refusal {
 	{TURN_REFUSED_TRANSPORT, transport, STUN_ALLOCATE, 442, IVAN, true},
 	{TURN_REFUSED_PEER_FAMILY, peer_family, STUN_CREATE_PERMISSION, 443, IVAN, true, "fd99::9"},
 	{TURN_REFUSED_ALTERNATE, alternate, STUN_ALLOCATE, 300, IVAN, true},
+	{TURN_REFUSED_ALTERNATE_ALWAYS, alternate_always, STUN_ALLOCATE, 300, IVAN, true},
+	{TURN_REFUSED_ALTERNATE_ALLOCATIONS, alternate_allocations, STUN_ALLOCATE, 300, IVAN, true},
+	{TURN_REFUSED_ALTERNATE_DATAGRAMS, alternate_datagrams, STUN_ALLOCATE, 300, IVAN, true},
 	{TURN_REFUSED_DRAINING, draining, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_QUOTA_USER, quota_user, STUN_ALLOCATE, 486, IVAN, true},
 	{TURN_REFUSED_QUOTA_SOURCE, quota_source, STUN_ALLOCATE, 486, "eve", true},

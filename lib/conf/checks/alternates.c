@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks where clients are sent, and who is told of a drain.
+#include "checks/alternates.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "conf.h"
+#include "reading/addrs.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+
+static bool is_own(const struct turn_config *t, const struct addr *a)
+{
+	for (uint32_t i = 0; i < t->nb_local; i++)
+		if (addr_eq(&t->local[i].addr, a) || addr_eq(&t->local[i].external, a))
+			return true;
+	for (uint32_t i = 0; i < t->nb_listeners; i++)
+		if (addr_eq(&t->listeners[i].at.addr, a))
+			return true;
+	return false;
+}
+
+// Servers that a section of the file names.
+struct servers {
+	const struct turn_alternate *list;
+	uint32_t nb;
+};
+
+static int check_address(struct conf_ctx *x, const struct servers *s, uint32_t i)
+{
+	const struct addr *a = &s->list[i].addr;
+	const struct conf_node *n = conf_node_of(x->root, a, 0);
+	const char *class = conf_addrs_class(a);
+	char text[ADDR_TEXT_LEN];
+
+	addr_format(a, text, sizeof(text));
+	if (class != NULL)
+		return conf_fail(
+			x, n, "%s is %s: name an address that clients can reach", text, class);
+	if (is_own(&x->conf->turn, a))
+		return conf_fail(
+			x, n, "%s is an address of this server: name another server's", text);
+	for (uint32_t k = 0; k < i; k++)
+		if (addr_eq(&s->list[k].addr, a))
+			return conf_fail(x, n, "%s is there already: remove one", text);
+	return 0;
+}
+
+// RFC 8489 14.16: a DNS name as RFC 1123 has it.
+static bool is_dns_name(const char *name)
+{
+	const size_t all = strlen(name);
+
+	for (size_t at = 0; at <= all;) {
+		const size_t len = strcspn(name + at, ".");
+
+		if (len == 0 || len > 63 || name[at] == '-' || name[at + len - 1] == '-')
+			return false;
+		for (size_t i = 0; i < len; i++)
+			if (!isalnum((unsigned char)name[at + i]) && name[at + i] != '-')
+				return false;
+		at += len + 1;
+	}
+	return true;
+}
+
+static int check_name(struct conf_ctx *x, char *const *name)
+{
+	if (*name == NULL || is_dns_name(*name))
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, name, 0),
+		"must be the DNS name in its certificate, such as turn2.example.org");
+}
+
+static int check_servers(struct conf_ctx *x, const struct servers *s)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < s->nb && !conf_fail_enough(x); i++)
+		if (check_address(x, s, i) != 0 || check_name(x, &s->list[i].name) != 0)
+			rc = -EINVAL;
+	return rc;
+}
+
+static int check_when(struct conf_ctx *x)
+{
+	const struct conf_alternate *a = &x->conf->alternate;
+	const void *key = a->allocations > 0 ? &a->allocations : &a->datagrams;
+
+	if (a->nb_servers > 0 || (a->allocations == 0 && a->datagrams == 0))
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, key, 0),
+		"there are no servers to send clients to: name some in alternate.servers, or "
+		"leave it out");
+}
+
+static int check_command(struct conf_ctx *x)
+{
+	const struct conf_drain *d = &x->conf->drain;
+
+	if (d->nb_on_change == 0 || d->on_change[0][0] == '/')
+		return 0;
+	return conf_fail(x, conf_node_of(x->root, &d->on_change, 0),
+		"must begin with the whole path of a program, such as /etc/slipring/on-change");
+}
+
+int conf_alternates_check(struct conf_ctx *x)
+{
+	const struct conf_alternate *a = &x->conf->alternate;
+	const struct conf_drain *d = &x->conf->drain;
+	const struct servers lists[] = {
+		{a->servers, a->nb_servers}, {d->alternates, d->nb_alternates}};
+	int rc = check_when(x);
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (check_servers(x, &lists[i]) != 0)
+			rc = -EINVAL;
+	return check_command(x) != 0 ? -EINVAL : rc;
+}
+
+// --- doubts --------------------------------------------------------------------------------------
+
+static bool has_family(const struct servers *s, bool is_v4)
+{
+	for (uint32_t i = 0; i < s->nb; i++)
+		if (addr_is_v4(&s->list[i].addr) == is_v4)
+			return true;
+	return false;
+}
+
+// Warns of each family of a listener that none of the servers has. fate: what becomes of clients.
+static void warn_families(
+	struct conf_report *r, struct conf_at at, const struct servers *s, const char *fate)
+{
+	const struct turn_config *t = &at.conf->turn;
+	bool lacks[2] = {false, false};
+
+	for (uint32_t i = 0; i < t->nb_listeners && s->nb > 0; i++) {
+		const bool is_v4 = addr_is_v4(&t->listeners[i].at.addr);
+
+		lacks[is_v4] = !has_family(s, is_v4);
+	}
+	for (int is_v4 = 1; is_v4 >= 0; is_v4--)
+		if (lacks[is_v4])
+			conf_tell(r, CONF_WARNING, at,
+				"none is of IPv%c: clients of the IPv%c listeners %s",
+				is_v4 ? '4' : '6', is_v4 ? '4' : '6', fate);
+}
+
+void conf_alternates_warn(const struct conf *c, struct conf_report *r)
+{
+	const struct conf_alternate *a = &c->alternate;
+	const struct conf_drain *d = &c->drain;
+	const struct conf_at servers = {c, &a->servers, 0, "alternate.servers"};
+	const struct conf_at alternates = {c, &d->alternates, 0, "drain.alternates"};
+	const struct conf_at allocations = {c, &a->allocations, 0, "alternate.when.allocations"};
+	const uint32_t most = c->turn.limits.allocations;
+
+	warn_families(r, servers, &(struct servers){a->servers, a->nb_servers},
+		d->nb_alternates > 0 ? "are served here, whatever the load"
+				     : "are served here, whatever the load, and get 508 while this "
+				       "server drains");
+	warn_families(r, alternates, &(struct servers){d->alternates, d->nb_alternates},
+		"get 508 while this server drains");
+	if (most > 0 && a->allocations > most)
+		conf_tell(r, CONF_WARNING, allocations,
+			"%u are more than limits.allocations (%u): clients get 486 before any is "
+			"sent elsewhere",
+			a->allocations, most);
+}

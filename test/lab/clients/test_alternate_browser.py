@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# alone: the video of calls takes both CPUs
+# long: what the browser does not follow
+"""A web browser that is sent to another server by a 300: over which transports it follows, and what the
+other server has to know for it. Chromium takes its nonce along, and gives up at the 438 of a server
+that does not know it. With one auth.nonce.secret for both it follows over UDP. Over TCP and TLS it
+comes from another port, and a nonce is of its port."""
+
+import json
+import os
+
+import browser
+import lab as labs
+import streams
+from lab import SERVER4
+from rereads import reload
+from test_chromium import LATE, PATIENCE
+
+# The other server, and its kernel for TCP and TLS
+OTHER4, OTHER_V4 = "10.99.0.12", "10.99.0.6"
+NONCE = {"secret": "a secret of the whole fleet"}
+UDP = f"turn:{SERVER4}:3478?transport=udp"
+STREAMS = (f"turn:{streams.V4}:3478?transport=tcp", f"turns:{streams.V4}:5349?transport=tcp")
+SHORT = 2 * labs.SLOW  # for calls that are not made
+
+
+def call(url, seconds):
+    args = (url, "ivan", "pw", seconds * 1000, 0)
+    return f"call({', '.join(map(json.dumps, args))})"
+
+
+def other(lab, tls, nonce):
+    """A second slipring on the segment, with a port of its own."""
+    lab.add_address(lab.dut, "k0", OTHER_V4)
+    device = f"vtap:e0,netns={lab.sw.name},mac=02:99:00:00:00:0c,queues=1"
+    listeners = [{"transport": "udp", "address": OTHER4, "port": 3478}]
+    listeners += [{"transport": t, "address": OTHER_V4, "port": streams.PORTS[t]} for t in ("tcp", "tls")]
+    made = lab.server({
+        "workers": {"count": 1},
+        "ports": [{"name": "wan", "device": device, "addresses": [f"{OTHER4}/24"]}],
+        "listeners": listeners, "tls": tls, "auth": {"nonce": nonce},
+        "relay": {"addresses": [OTHER4]},
+    }, allow=LATE)  # fmt: skip
+    lab.sw.ip("link", "set", "e0", "master", "br0")
+    return made
+
+
+def follows(page, second):
+    """Over UDP: both ends are at the other server."""
+    answer = page.run(call(UDP, PATIENCE), timeout=3 * PATIENCE)
+    print(f"{UDP}: {answer.get('seen') or answer}")
+    assert answer["ok"] and answer["inOrder"], answer
+    for side in (answer["near"], answer["seen"]):
+        assert side["type"] == side["remote"] == "relay", side
+        assert side["address"].startswith(OTHER4 + ":"), side
+    assert second.stats()["allocations_total"] >= 2
+
+
+def gives_up(page, server, second):
+    """Over TCP and TLS, and at a server that has another secret, over UDP too."""
+    before = second.stats()["allocations_total"]
+    line = reload(server, {"alternate": {"servers": [OTHER_V4]}})
+    assert "in use" in line, line
+    calls = ", ".join(call(url, SHORT) for url in STREAMS)
+    for url, answer in zip(STREAMS, page.run(f"Promise.all([{calls}])", timeout=PATIENCE)):
+        print(f"{url}: {answer}")
+        assert not answer["ok"] and "438" in str(answer["errors"]), (url, answer)
+    assert "in use" in reload(second, {"auth": {"nonce": {"secret": "a secret of that box alone"}}})
+    assert "in use" in reload(server, {})
+    answer = page.run(call(UDP, SHORT), timeout=PATIENCE)
+    assert not answer["ok"] and "438" in str(answer["errors"]), answer
+    assert second.stats()["allocations_total"] == before
+    assert second.refusals()["nonce-foreign"] >= 6, second.refusals()
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    config = streams.config(lab, ("tcp", "tls"))
+    names = ",".join(f"IP:{address}" for address in (SERVER4, streams.V4, OTHER_V4))
+    home = os.path.join(lab.dir, "home")
+    browser.trust(home, streams.signed_certificate(lab, names, "cert"))
+    config["auth"] = {"nonce": NONCE}
+    server = lab.server({**config, "alternate": {"servers": [OTHER4]}}, allow=LATE)
+    second = other(lab, config["tls"], NONCE)
+    page = browser.start(lab, lab.cli, home=home)
+    page.open("file://" + browser.CALLS)
+    follows(page, second)
+    if labs.LONG:
+        gives_up(page, server, second)
+    assert server.refusals()["alternate-always"] >= 2, server.refusals()
+    assert server.stats()["allocations_total"] == 0, server.stats()
+    page.run("hangUp()")
+
+
+if __name__ == "__main__":
+    labs.run(main)

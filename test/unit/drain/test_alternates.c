@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients that are sent to other servers by the section alternate: always, from some load on, what
+// a reload changes, and that a drain goes before it.
+#include "addr_text.h"
+#include "datapath.h"
+#include "dp_world.h"
+#include "drain/alternates.h"
+#include "drain/drain.h"
+#include "reload.h"
+#include "turn_refusal.h"
+#include "worker.h"
+
+#define SECOND UINT64_C(1000)
+
+static struct dp_world world;
+static struct mgmt_drain *drain;
+static struct mgmt_reload *reload;
+static struct turn_alternate other, drains_to;
+static uint64_t now_ms;
+static struct mgmt_reload_state reloaded;
+static unsigned int clients;
+
+static const struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+};
+
+// A reload that has ended whenever the test says so.
+void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out);
+void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *out)
+{
+	*out = reloaded;
+}
+
+// Ticks and rounds until all workers have what they should, and a little longer.
+static void settle(void)
+{
+	for (unsigned int i = 0; i < 20; i++) {
+		assert_int_not_equal(mgmt_drain_tick(drain, now_ms), MGMT_DRAIN_ENDED);
+		now_ms += 5;
+		world_round(&world);
+		world_run(&world);
+	}
+}
+
+static void open_with(const struct world_setup *setup, const struct conf_alternate *c)
+{
+	world_open(&world, setup);
+	other = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
+	world.conf.alternate = *c;
+	world.conf.alternate.servers = &other;
+	world.conf.drain = (struct conf_drain){.deadline_s = 3600};
+	reloaded = (struct mgmt_reload_state){0};
+	clients = 0;
+	drain = mgmt_drain_open(world.dp, &world.conf, reload);
+	assert_non_null(drain);
+	now_ms = SECOND;
+	settle();
+}
+
+static void close_all(void)
+{
+	mgmt_drain_close(drain);
+	world_close(&world);
+}
+
+// What another client is answered; *c goes on with its allocation.
+static int allocate(struct world_client *c)
+{
+	world_client(&world, c, "10.99.0.20", (uint16_t)(20000 + clients++));
+	return client_allocate(&world, c, 4);
+}
+
+static struct mgmt_alternates_state state_now(void)
+{
+	struct mgmt_alternates_state s;
+
+	mgmt_alternates_state(mgmt_drain_alternates(drain), &s);
+	return s;
+}
+
+static void nothing_is_said_without_servers(void **state)
+{
+	const struct conf_alternate none = {0};
+	struct world_client c;
+
+	open_with(*state, &none);
+	assert_int_equal(allocate(&c), 0);
+	assert_int_equal(state_now().servers, 0);
+	assert_false(state_now().sends);
+	close_all();
+}
+
+static void always(void **state)
+{
+	const struct conf_alternate all = {.nb_servers = 1};
+	struct world_client c;
+
+	open_with(*state, &all);
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(allocate(&c), 300);
+	world_round(&world);
+	assert_true(state_now().sends);
+	assert_int_equal(state_now().why, TURN_ALTERNATES_ALWAYS);
+	assert_int_equal(state_now().sent, 8);
+	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE_ALWAYS], 8);
+	close_all();
+}
+
+// All workers together make so many, and not one more.
+static void from_so_many_allocations(void **state)
+{
+	const struct conf_alternate few = {.nb_servers = 1, .allocations = 5};
+	struct world_client c[8];
+
+	open_with(*state, &few);
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(state_now().sends, i >= 5);
+		assert_int_equal(allocate(&c[i]), i < 5 ? 0 : 300);
+		settle();
+	}
+	client_begin(&world, &c[0], STUN_REFRESH);
+	stun_put_u32(&c[0].w, STUN_LIFETIME, 0);
+	assert_int_equal(client_ask(&world, &c[0]), 0);
+	settle();
+	assert_false(state_now().sends);
+	assert_int_equal(allocate(&c[0]), 0);
+	close_all();
+}
+
+// Relays n datagrams in a second. They are counted where a line spills, 64 at a time.
+static void second(struct world_client *c, const struct endpoint *peer, unsigned int n)
+{
+	const uint64_t end = now_ms + SECOND;
+
+	for (unsigned int i = 0; i < n; i++)
+		client_assert_relays(&world, c, 0x4000, peer); // one each way
+	while (now_ms < end)
+		settle();
+}
+
+// From a second with as many on, until one with an eighth less.
+static void from_so_many_datagrams(void **state)
+{
+	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client c, next;
+
+	open_with(*state, &fast);
+	assert_int_equal(allocate(&c), 0);
+	assert_int_equal(client_bind(&world, &c, 0x4000, &peer), 0);
+	second(&c, &peer, 64 * 6);
+	second(&c, &peer, 64 * 6); // 768 both ways
+	assert_in_range(state_now().datagrams, 600, 900);
+	assert_int_equal(allocate(&next), 0);
+	second(&c, &peer, 64 * 9);
+	second(&c, &peer, 64 * 9); // 1152
+	assert_in_range(state_now().datagrams, 1000, 1200);
+	assert_true(state_now().sends);
+	assert_int_equal(state_now().why, TURN_ALTERNATES_DATAGRAMS);
+	assert_int_equal(allocate(&next), 300);
+	second(&c, &peer, 64 * 15 / 2);
+	second(&c, &peer, 64 * 15 / 2); // 960: not enough less
+	assert_int_equal(allocate(&next), 300);
+	second(&c, &peer, 64 * 6);
+	second(&c, &peer, 64 * 6);
+	assert_false(state_now().sends);
+	assert_int_equal(allocate(&next), 0);
+	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE_DATAGRAMS], 2);
+	close_all();
+}
+
+// Datagrams that are dropped turn nobody away: strangers can send as many as they like.
+static void dropped_datagrams_do_not_count(void **state)
+{
+	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 100};
+	struct world_client c, stranger;
+
+	open_with(*state, &fast);
+	world_client(&world, &stranger, "10.99.0.21", 30000);
+	for (unsigned int n = 0; n < 3; n++) {
+		const uint64_t end = now_ms + SECOND;
+
+		for (unsigned int i = 0; i < 500; i++) {
+			client_channel_data(&world, &stranger, 0x4000, "x", 1);
+			world_round(&world);
+		}
+		while (now_ms < end)
+			settle();
+	}
+	assert_true(world_drops(&world) >= 1500);
+	assert_int_equal(state_now().datagrams, 0);
+	assert_int_equal(allocate(&c), 0);
+	close_all();
+}
+
+// Whoever is refused from then on hears what the new file says.
+static void a_reload(void **state)
+{
+	const struct conf_alternate few = {.nb_servers = 1, .allocations = 1};
+	struct world_client c;
+
+	open_with(*state, &few);
+	assert_int_equal(allocate(&c), 0);
+	assert_int_equal(allocate(&c), 300);
+	world.conf.alternate.allocations = 2;
+	reloaded.ended++;
+	settle();
+	assert_int_equal(allocate(&c), 0);
+	assert_int_equal(allocate(&c), 300);
+	other.addr = addr_text("2001:db8::9");
+	reloaded.ended++;
+	settle();
+	assert_int_equal(allocate(&c), 0); // none of its family
+	world.conf.alternate.nb_servers = 0;
+	reloaded.ended++;
+	settle();
+	assert_int_equal(allocate(&c), 0);
+	assert_int_equal(state_now().servers, 0);
+	close_all();
+}
+
+// A drain has its own list, or else this one; afterwards it is as before.
+static void a_drain_goes_first(void **state)
+{
+	const struct conf_alternate few = {.nb_servers = 1, .allocations = 100};
+	struct world_client c;
+
+	open_with(*state, &few);
+	assert_int_equal(allocate(&c), 0);
+	mgmt_drain_ask(drain, "the test", &(struct mgmt_drain_order){0});
+	settle();
+	assert_int_equal(allocate(&c), 300);
+	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE], 1);
+	assert_false(state_now().sends);
+	drains_to = (struct turn_alternate){.addr = addr_text("2001:db8::8")};
+	world.conf.drain.alternates = &drains_to;
+	world.conf.drain.nb_alternates = 1;
+	reloaded.ended++;
+	settle();
+	assert_int_equal(allocate(&c), 508);
+	mgmt_drain_undo(drain, "the test");
+	settle();
+	assert_int_equal(allocate(&c), 0);
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_CASE(nothing_is_said_without_servers, setups, 0),
+		WORLD_CASE(always, setups, 0),
+		WORLD_CASE(always, setups, 1),
+		WORLD_CASE(from_so_many_allocations, setups, 0),
+		WORLD_CASE(from_so_many_allocations, setups, 1),
+		WORLD_CASE(from_so_many_datagrams, setups, 1),
+		WORLD_CASE(dropped_datagrams_do_not_count, setups, 1),
+		WORLD_CASE(a_reload, setups, 1),
+		WORLD_CASE(a_drain_goes_first, setups, 1),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
