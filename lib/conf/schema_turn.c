@@ -304,6 +304,17 @@ static const struct conf_key rows[] = {
 	"queues again, a few microseconds each; the others wait. While a queue gives full bursts "
 	"nearly all of them wait."},
 
+{"nat-discovery", CONF_SECTION, .help = "NAT behaviour discovery (RFC 5780): Binding requests over "
+	"UDP may ask to be answered from the other address, the other port, or to another port of "
+	"theirs. Each answer counts in `limits.binding`. Without addresses such requests get 420."},
+{"nat-discovery.addresses", CONF_ADDRS, MANY(conf, turn.discovery, turn.nb_discovery), RANGE(0, 4),
+	.help = "Two own addresses of a family, or two of each. Each needs a listener of UDP on "
+	"both ports. Clients are told external addresses, where there are any."},
+{"nat-discovery.port", CONF_NUMBER, ONE(conf, turn.discovery_ports[0]), RANGE(1, 65535),
+	.def = "3478", .help = "The port that clients begin with."},
+{"nat-discovery.other-port", CONF_NUMBER, ONE(conf, turn.discovery_ports[1]), RANGE(1, 65535),
+	.def = "3479", .help = "The other one."},
+
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "
 	"addresses are denied unless allowed here; loopback, link-local, multicast, reserved and "

@@ -322,6 +322,10 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		relay_any(w, m, v, plan, side);
 		break;
 	case TURN_REPLY:
+		if (unlikely((plan->flags & TURN_PLAN_ASIDE) != 0)) {
+			v->listener = (uint8_t)plan->flow;
+			v->src_port = plan->channel;
+		}
 		client_reply(w, m, v, side->front, plan->front_len);
 		break;
 	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again

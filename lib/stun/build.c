@@ -4,6 +4,7 @@
 #include "hmac.h"
 #include "stun_int.h"
 
+#define PADDING 0x0026
 #define REASON_MAX 509 // RFC 8489 14.8: fewer than 128 characters, as long as 509 bytes encoded
 
 // RFC 8489 5, figure 3: the class bits sit at 4 and 8 between the method bits.
@@ -39,7 +40,7 @@ static size_t addr_write(uint8_t *value, const struct endpoint *e, const uint8_t
 
 // Appends an attribute's header and padding. Returns where its len bytes of value go (the caller
 // sets them all). Returns NULL when the attribute does not fit; from then on nothing is written.
-static uint8_t *attr_append(struct stun_writer *w, enum stun_attr a, size_t len)
+static uint8_t *type_append(struct stun_writer *w, uint16_t type, size_t len)
 {
 	uint8_t *const p = w->buf + w->len;
 
@@ -48,13 +49,18 @@ static uint8_t *attr_append(struct stun_writer *w, enum stun_attr a, size_t len)
 		w->overflow = true;
 		return NULL;
 	}
-	store_be16(p, wire_type[a]);
+	store_be16(p, type);
 	store_be16(p + 2, (uint16_t)len);
 	// RFC 8489 14: padding is zero on sending, never what was there before (CVE-2020-4067).
 	memset(p + ATTR_HEADER_LEN + len, 0, padded(len) - len);
 	w->len += (uint16_t)(ATTR_HEADER_LEN + padded(len));
 	store_be16(w->buf + 2, w->len - STUN_HEADER_LEN);
 	return p + ATTR_HEADER_LEN;
+}
+
+static uint8_t *attr_append(struct stun_writer *w, enum stun_attr a, size_t len)
+{
+	return type_append(w, wire_type[a], len);
 }
 
 void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cls, uint16_t method,
@@ -77,6 +83,14 @@ void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t
 
 	if (p != NULL && len > 0)
 		memcpy(p, value, len);
+}
+
+void stun_put_padding(struct stun_writer *w, size_t len)
+{
+	uint8_t *const p = type_append(w, PADDING, len);
+
+	if (p != NULL)
+		memset(p, 0, len);
 }
 
 void stun_put_u32(struct stun_writer *w, enum stun_attr a, uint32_t value)

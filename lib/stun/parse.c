@@ -201,18 +201,17 @@ static size_t body_end(const struct stun_msg *m)
 	return end;
 }
 
-bool stun_next(
-	const struct stun_msg *m, enum stun_attr a, uint16_t *pos, uint16_t *off, uint16_t *alen)
+static bool next_of(
+	const struct stun_msg *m, uint16_t type, uint16_t *pos, uint16_t *off, uint16_t *alen)
 {
 	const size_t end = body_end(m);
 	size_t p = *pos != 0 ? *pos : STUN_HEADER_LEN;
 
 	while (p < end) {
-		const uint16_t type = load_be16(m->data + p);
 		const uint16_t n = load_be16(m->data + p + 2);
 		const size_t next = attr_next(p, n);
 
-		if (type == wire_type[a]) {
+		if (load_be16(m->data + p) == type) {
 			*off = (uint16_t)(p + ATTR_HEADER_LEN);
 			*alen = n;
 			*pos = (uint16_t)next;
@@ -222,6 +221,19 @@ bool stun_next(
 	}
 	*pos = (uint16_t)p;
 	return false;
+}
+
+bool stun_next(
+	const struct stun_msg *m, enum stun_attr a, uint16_t *pos, uint16_t *off, uint16_t *alen)
+{
+	return next_of(m, wire_type[a], pos, off, alen);
+}
+
+bool stun_find(const struct stun_msg *m, uint16_t type, uint16_t *off, uint16_t *alen)
+{
+	uint16_t pos = 0;
+
+	return next_of(m, type, &pos, off, alen);
 }
 
 bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type)

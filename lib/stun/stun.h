@@ -58,7 +58,9 @@ enum stun_method {
 	X(STUN_ICMP, 0x8004)                     \
 	X(STUN_SOFTWARE, 0x8022)                 \
 	X(STUN_ALTERNATE_SERVER, 0x8023)         \
-	X(STUN_FINGERPRINT, 0x8028)
+	X(STUN_FINGERPRINT, 0x8028)              \
+	X(STUN_RESPONSE_ORIGIN, 0x802B)          \
+	X(STUN_OTHER_ADDRESS, 0x802C)
 
 enum stun_attr {
 #define X(id, type) id,
@@ -113,6 +115,9 @@ bool stun_next(
 	const struct stun_msg *m, enum stun_attr a, uint16_t *pos, uint16_t *off, uint16_t *alen);
 // The same for unknown comprehension-required attributes: finds their wire types.
 bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type);
+// Finds the first occurrence before the integrity of an attribute by its wire type: of those that
+// STUN_ATTRIBUTES does not have. False when there is none.
+bool stun_find(const struct stun_msg *m, uint16_t type, uint16_t *off, uint16_t *alen);
 
 // Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
 // then DATA, and nothing else. Returns where the data begins, 36 (IPv4) or 48 (IPv6), and its
@@ -196,6 +201,8 @@ void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cl
 	const uint8_t tid[STUN_TID_LEN]);
 // Appends an attribute with len bytes of value.
 void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t len);
+// Appends PADDING (RFC 5780 7.6) with len bytes of value. The parser does not know it.
+void stun_put_padding(struct stun_writer *w, size_t len);
 // Appends an attribute with a 4-byte value, given in host order.
 void stun_put_u32(struct stun_writer *w, enum stun_attr a, uint32_t value);
 // Appends an XOR-*-ADDRESS (RFC 8489 14.2); the address decides about the family.

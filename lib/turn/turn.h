@@ -71,6 +71,9 @@ enum turn_verdict {
 };
 
 #define TURN_PLAN_DF 1 // set DF where the outgoing packet is IPv4, whatever it was before
+// REPLY over UDP: from the listener `flow` and to port `channel` of the client, and not as the
+// request came (RFC 5780).
+#define TURN_PLAN_ASIDE 2
 
 // What to do with one datagram: 16 bytes.
 struct turn_plan {
@@ -83,7 +86,7 @@ struct turn_plan {
 };
 _Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
 
-#define TURN_SIDE_LEN 1280
+#define TURN_SIDE_LEN 1664 // longest is an answer with PADDING (RFC 5780)
 
 // What does not fit a plan: an answer, the front of a Data indication, the addresses of TURN_SEND.
 struct turn_side {

@@ -129,10 +129,13 @@ struct turn_config {
 	struct turn_local *local; // all own addresses
 	struct addr *gateways; // and the routers of routes
 	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
+	struct addr *discovery; // own addresses that take part in NAT behaviour discovery
 	struct prefix *allow, *deny;
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix
 	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
 		nb_deny, nb_nat64;
+	uint32_t nb_discovery; // two of a family; 0 = the usage is off
+	uint16_t discovery_ports[2];
 	uint16_t port_lo, port_hi; // relay ports
 	// Whether allocations share relay ports; else each has a relayed transport address of its
 	// own.

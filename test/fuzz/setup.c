@@ -79,6 +79,20 @@ static void pick_externals(struct dp_world *w)
 	}
 }
 
+// The first listener and that of the second port answer for each other (RFC 5780), by one port.
+static void pick_discovery(struct dp_world *w)
+{
+	static struct addr addresses[2];
+
+	if (!fuzz.setup.two_ports || chance(50))
+		return;
+	addresses[0] = w->listeners[0].at.addr;
+	addresses[1] = w->side.addr;
+	w->conf.turn.discovery = addresses;
+	w->conf.turn.nb_discovery = 2;
+	w->conf.turn.discovery_ports[0] = w->conf.turn.discovery_ports[1] = 3478;
+}
+
 // The second port leads somewhere, and its address may stand for the first relay addresses.
 static void pick_routes(struct dp_world *w)
 {
@@ -182,6 +196,7 @@ static void change(struct dp_world *w)
 		pick_routes(w);
 	if (chance(40))
 		pick_dscp(w);
+	pick_discovery(w);
 	w->conf.turn.rfc5766_channels = chance(30);
 	pick_rates(w);
 	pick_icmp(w);

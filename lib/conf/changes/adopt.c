@@ -25,6 +25,10 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->nb_deny = from->nb_deny;
 	to->nat64 = from->nat64;
 	to->nb_nat64 = from->nb_nat64;
+	to->discovery = from->discovery;
+	to->nb_discovery = from->nb_discovery;
+	to->discovery_ports[0] = from->discovery_ports[0];
+	to->discovery_ports[1] = from->discovery_ports[1];
 	to->hairpin = from->hairpin;
 	to->rfc5766_channels = from->rfc5766_channels;
 	to->icmp_tell = from->icmp_tell;

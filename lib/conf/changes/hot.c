@@ -44,6 +44,7 @@ static const char *const hot[] = {
 	"listeners[].dscp",
 	"listeners[].tls",
 	"log",
+	"nat-discovery",
 	"peers",
 	"ports[].addresses[].external",
 	"ports[].gateway",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checks/alternates.h"
+#include "checks/discovery.h"
 #include "checks/exceptions.h"
 #include "checks/identities.h"
 #include "checks/packets.h"
@@ -299,7 +300,7 @@ int conf_validate(struct conf_ctx *x)
 		conf_ports_gather, check_shared, conf_ports_check, conf_packets_check,
 		conf_identities_check, conf_pools_check, conf_exceptions_check, check_auth,
 		check_lifetime, check_neighbours, check_fragments, check_records, check_control,
-		check_state, check_watch, check_crash, conf_alternates_check};
+		check_state, check_watch, check_crash, conf_alternates_check, conf_discovery_check};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

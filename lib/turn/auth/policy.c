@@ -345,7 +345,8 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	p->local = calloc((size_t)c->nb_local + c->nb_listeners + 1, sizeof(*p->local));
 	p->broadcasts = calloc(2 * (size_t)c->nb_local + 1, sizeof(*p->broadcasts));
 	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL ||
-		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c))
+		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c) ||
+		!discovery_make(&p->discovery, c))
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[p->nb_relay++] = c->relay[i];
@@ -537,6 +538,7 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->local);
 	external_free(&p->external);
 	relay_pools_free(&p->relay_pools);
+	discovery_free(&p->discovery);
 	free(p->broadcasts);
 	free(p->rules);
 	free(p->nat64);

@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"
+#include "requests/discovery.h"
 #include "stun.h"
 #include "table.h"
 #include "turn_config.h"
@@ -48,6 +49,7 @@ struct turn_policy {
 	struct addr *relay, *local; // sorted by addr_cmp
 	struct external external;
 	struct relay_pools relay_pools;
+	struct discovery discovery;
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
 	struct turn_local *own; // own addresses with their ports, sorted by address
 	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached

@@ -6,6 +6,7 @@
 #include "events/tell.h"
 #include "limits/stranger.h"
 #include "requests/alternates.h"
+#include "requests/discovery.h"
 #include "requests/method.h"
 #include "route.h"
 #include "shard.h"
@@ -68,6 +69,8 @@ static void put_unknown(struct turn_request *r)
 	size_t len = 0;
 
 	while (len + 2 <= sizeof(list) && stun_next_unknown(&r->m, &pos, &type)) {
+		if (discovery_knows(r, type))
+			continue;
 		store_be16(list + len, type);
 		len += 2;
 	}
@@ -258,19 +261,22 @@ static enum turn_refusal handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
 	struct turn_shard *s = r->s;
-	enum turn_refusal why = TURN_REFUSED_ATTRIBUTE;
+	enum turn_refusal why;
 
 	if (r->proof != PROOF_ADDRESS &&
 		!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
 			limiter_source(s->binding, &r->v->src), s->now_ms))
 		return TURN_REFUSED_BINDING_RATE;
-	if (r->m.nb_unknown > 0) {
+	why = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
+	if (why != TURN_GRANTED) {
 		begin_error(r, why, false);
-	} else {
-		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
-		why = method->handle(r);
+		return finish(r, why, false, plan);
 	}
-	return finish(r, why, false, plan);
+	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
+	why = finish(r, method->handle(r), false, plan);
+	if (why == TURN_GRANTED)
+		discovery_plan(r, plan);
+	return why;
 }
 
 static enum turn_refusal handle(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "auth/cred.h"
+#include "requests/discovery.h"
 #include "stun.h"
 #include "turn.h"
 #include "turn_refusal.h"
@@ -16,6 +17,7 @@ struct turn_request {
 	struct turn_cred cred; // whoever signed it; key.len 0 = nobody
 	struct stun_writer w; // the success response, begun before the handler runs
 	uint8_t proof; // enum proof
+	struct discovery_ask ask; // of Binding
 	struct endpoint peer; // that a refused request has named, for the event; :: = none
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;

@@ -287,6 +287,8 @@ static void test_known_types(void **state)
 		{STUN_ICMP, 0x8004},
 		{STUN_SOFTWARE, 0x8022},
 		{STUN_ALTERNATE_SERVER, 0x8023},
+		{STUN_RESPONSE_ORIGIN, 0x802B},
+		{STUN_OTHER_ADDRESS, 0x802C},
 		// integrity and fingerprint last, in their order
 		{STUN_MESSAGE_INTEGRITY, 0x0008},
 		{STUN_MESSAGE_INTEGRITY_SHA256, 0x001C},

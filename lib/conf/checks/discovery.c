@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks that NAT behaviour discovery has what RFC 5780 6 wants: two addresses of a family, and the
+// same two ports on each.
+#include "checks/discovery.h"
+
+#include <errno.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+
+static bool listens(const struct turn_config *t, const struct addr *a, uint16_t port)
+{
+	for (uint32_t i = 0; i < t->nb_listeners; i++)
+		if (t->listeners[i].transport == TURN_OVER_UDP && t->listeners[i].at.port == port &&
+			addr_eq(&t->listeners[i].at.addr, a))
+			return true;
+	return false;
+}
+
+static int check_address(struct conf_ctx *x, uint32_t i)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const struct addr *a = &t->discovery[i];
+	const struct conf_node *n = conf_node_of(x->root, &t->discovery, i);
+	uint32_t family = 0;
+	char text[ADDR_TEXT_LEN];
+
+	addr_format(a, text, sizeof(text));
+	for (uint32_t k = 0; k < t->nb_discovery; k++) {
+		family += addr_is_v4(&t->discovery[k]) == addr_is_v4(a);
+		if (k < i && addr_eq(&t->discovery[k], a))
+			return conf_fail(x, n, "%s is there already: name two addresses", text);
+	}
+	if (family != 2)
+		return conf_fail(x, n, "%u of IPv%c: the usage takes two addresses of a family",
+			family, addr_is_v4(a) ? '4' : '6');
+	for (unsigned int k = 0; k < 2; k++)
+		if (!listens(t, a, t->discovery_ports[k]))
+			return conf_fail(x, n,
+				"%s has no listener of UDP on port %u: add it to listeners", text,
+				t->discovery_ports[k]);
+	return 0;
+}
+
+int conf_discovery_check(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	int rc = 0;
+
+	if (t->nb_discovery > 0 && t->discovery_ports[0] == t->discovery_ports[1])
+		rc = conf_fail(x, conf_node_of(x->root, &t->discovery_ports[1], 0),
+			"%u is nat-discovery.port, too: the usage takes two ports",
+			t->discovery_ports[1]);
+	for (uint32_t i = 0; i < t->nb_discovery && rc == 0; i++)
+		rc = check_address(x, i);
+	return rc == 0 ? 0 : -EINVAL;
+}

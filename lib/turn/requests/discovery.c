@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The answers of NAT behaviour discovery. The parser does not know its attributes: anywhere else
+// they are unknown, as they were before.
+#include "requests/discovery.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "requests/request.h"
+#include "shard.h"
+
+#define CHANGE_REQUEST 0x0003
+#define PADDING 0x0026
+#define RESPONSE_PORT 0x0027
+#define PADDING_MAX 1500 // bytes; an answer has no more than its request
+
+static bool is_one(const struct turn_config *c, const struct endpoint *at)
+{
+	if (at->port != c->discovery_ports[0] && at->port != c->discovery_ports[1])
+		return false;
+	for (uint32_t i = 0; i < c->nb_discovery; i++)
+		if (addr_eq(&c->discovery[i], &at->addr))
+			return true;
+	return false;
+}
+
+// The listener of UDP at an endpoint, or DISCOVERY_NONE.
+static uint8_t listener_at(const struct turn_config *c, const struct endpoint *at)
+{
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		if (c->listeners[i].transport == TURN_OVER_UDP &&
+			endpoint_eq(&c->listeners[i].at, at))
+			return (uint8_t)i;
+	return DISCOVERY_NONE;
+}
+
+// The address of the usage that has the family of another one; that one itself where there is none.
+static struct addr other_address(const struct turn_config *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->nb_discovery; i++)
+		if (addr_is_v4(&c->discovery[i]) == addr_is_v4(a) && !addr_eq(&c->discovery[i], a))
+			return c->discovery[i];
+	return *a;
+}
+
+// One that would have to answer from where nobody listens takes no part.
+static void fill(
+	uint8_t from[DISCOVERY_FORMS], const struct turn_config *c, const struct endpoint *at)
+{
+	const uint16_t *ports = c->discovery_ports;
+	bool whole = true;
+
+	for (unsigned int flags = 0; flags < DISCOVERY_FORMS; flags++) {
+		struct endpoint e = *at;
+
+		if ((flags & DISCOVERY_PORT) != 0)
+			e.port = at->port == ports[0] ? ports[1] : ports[0];
+		if ((flags & DISCOVERY_IP) != 0)
+			e.addr = other_address(c, &at->addr);
+		from[flags] = listener_at(c, &e);
+		whole = whole && from[flags] != DISCOVERY_NONE;
+	}
+	if (!whole)
+		from[0] = DISCOVERY_NONE;
+}
+
+bool discovery_make(struct discovery *d, const struct turn_config *c)
+{
+	if (c->nb_discovery == 0)
+		return true;
+	d->nb = c->nb_listeners;
+	d->from = malloc(d->nb * sizeof(*d->from));
+	if (d->from == NULL)
+		return false;
+	memset(d->from, DISCOVERY_NONE, c->nb_listeners * sizeof(*d->from));
+	for (uint32_t i = 0; i < c->nb_listeners; i++)
+		if (c->listeners[i].transport == TURN_OVER_UDP && is_one(c, &c->listeners[i].at))
+			fill(d->from[i], c, &c->listeners[i].at);
+	return true;
+}
+
+void discovery_free(struct discovery *d)
+{
+	free(d->from);
+	d->from = NULL;
+}
+
+// From which listeners answers to a request come; NULL where the usage is off.
+static const uint8_t *from_of(const struct turn_request *r)
+{
+	const struct discovery *d = &r->s->policy->discovery;
+
+	if (d->from == NULL || r->v->listener >= d->nb ||
+		d->from[r->v->listener][0] == DISCOVERY_NONE)
+		return NULL;
+	return d->from[r->v->listener];
+}
+
+bool discovery_knows(const struct turn_request *r, uint16_t type)
+{
+	return r->m.method == STUN_BINDING && from_of(r) != NULL &&
+		(type == CHANGE_REQUEST || type == PADDING || type == RESPONSE_PORT);
+}
+
+// --- what is asked -------------------------------------------------------------------------------
+
+static bool read_change(struct turn_request *r)
+{
+	uint16_t off, alen;
+
+	if (!stun_find(&r->m, CHANGE_REQUEST, &off, &alen))
+		return true;
+	if (alen != 4)
+		return false;
+	r->ask.flags = r->m.data[off + 3] >> 1 & (DISCOVERY_PORT | DISCOVERY_IP);
+	return true;
+}
+
+// RFC 5780 7.5: 16 bits and two bytes of padding, which may be the attribute's own (RFC 8489 14).
+static bool read_port(struct turn_request *r)
+{
+	uint16_t off, alen;
+
+	if (!stun_find(&r->m, RESPONSE_PORT, &off, &alen))
+		return true;
+	if (alen != 2 && alen != 4)
+		return false;
+	r->ask.port = load_be16(r->m.data + off);
+	return r->ask.port != 0 && !r->ask.has_padding;
+}
+
+enum turn_refusal discovery_read(struct turn_request *r)
+{
+	uint16_t pos = 0, type, off;
+
+	while (stun_next_unknown(&r->m, &pos, &type))
+		if (!discovery_knows(r, type))
+			return TURN_REFUSED_ATTRIBUTE;
+	r->ask.has_padding = stun_find(&r->m, PADDING, &off, &r->ask.padding);
+	return read_change(r) && read_port(r) ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
+}
+
+// --- what is answered ----------------------------------------------------------------------------
+
+static void put_listener(struct turn_request *r, enum stun_attr a, uint8_t listener)
+{
+	struct endpoint e = r->s->listener[listener].at;
+
+	e.addr = external_told(&r->s->policy->external, &e.addr);
+	stun_put_addr(&r->w, a, &e);
+}
+
+void discovery_put(struct turn_request *r)
+{
+	const struct endpoint client = {r->v->src, r->v->src_port};
+	const uint8_t *from = from_of(r);
+
+	if (from == NULL)
+		return;
+	stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
+	put_listener(r, STUN_RESPONSE_ORIGIN, from[r->ask.flags]);
+	put_listener(r, STUN_OTHER_ADDRESS, from[DISCOVERY_IP | DISCOVERY_PORT]);
+	if (r->ask.has_padding)
+		stun_put_padding(
+			&r->w, r->ask.padding < PADDING_MAX ? r->ask.padding : PADDING_MAX);
+}
+
+void discovery_plan(const struct turn_request *r, struct turn_plan *plan)
+{
+	if (r->ask.flags == 0 && r->ask.port == 0)
+		return;
+	plan->flags = TURN_PLAN_ASIDE;
+	plan->flow = from_of(r)[r->ask.flags];
+	plan->channel = r->ask.port != 0 ? r->ask.port : r->v->src_port;
+}
