@@ -55,6 +55,8 @@ redirects             g redirects            Notes that a client's allocation li
 auth_failures         c auth_failures        Requests whose credentials were wrong.
 port_reused_early     c ports_reused_early   Relay ports given out again before relay.quarantine has passed.
 pool_refused          c pool_refusals        Permissions, channels and peers refused: no room in pool or share.
+half_family           c half_family          Allocates for both families given one: no address of the other.
+half_capacity         c half_capacity        Allocates for both families given one: no room for the other.
 unreachable           c unreachable_refusals Requests refused because no route leads to their peer.
 relay_lost            c relay_lost_refusals  Allocations refused because the network has taken the relay addresses.
 icmp_errors_sent      c icmp_errors_sent     ICMP errors sent.

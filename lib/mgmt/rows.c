@@ -69,6 +69,8 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"redirects", s->turn.redirects},
 		{"port_reused_early", s->turn.port_reused_early},
 		{"pool_refused", s->turn.pool_refused},
+		{"half_family", s->turn.half_family},
+		{"half_capacity", s->turn.half_capacity},
 		{"unreachable", s->turn.refused[TURN_REFUSED_PEER_UNREACHABLE]},
 		{"relay_lost", s->turn.refused[TURN_REFUSED_RELAY_LOST]},
 	};

@@ -118,7 +118,9 @@ void stun_put_addr(struct stun_writer *w, enum stun_attr a, const struct endpoin
 		addr_write(p, e, zeros);
 }
 
-void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason)
+// Appends a code with its reason; both attributes that have one have another first byte.
+static void put_code(struct stun_writer *w, enum stun_attr a, uint8_t first, unsigned int code,
+	const char *reason)
 {
 	const size_t reason_len = strlen(reason);
 	uint8_t *p;
@@ -127,11 +129,22 @@ void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason
 		w->overflow = true;
 		return;
 	}
-	p = attr_append(w, STUN_ERROR_CODE, 4 + reason_len);
+	p = attr_append(w, a, 4 + reason_len);
 	if (p == NULL)
 		return;
-	store_be32(p, code / 100 << 8 | code % 100);
+	store_be32(p, (uint32_t)first << 24 | code / 100 << 8 | code % 100);
 	memcpy(p + 4, reason, reason_len);
+}
+
+void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason)
+{
+	put_code(w, STUN_ERROR_CODE, 0, code, reason);
+}
+
+void stun_put_address_error(
+	struct stun_writer *w, uint8_t family, unsigned int code, const char *reason)
+{
+	put_code(w, STUN_ADDRESS_ERROR_CODE, family, code, reason);
 }
 
 void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_algorithm alg,

@@ -6,6 +6,9 @@
 
 #define COMPREHENSION_OPTIONAL 0x8000
 #define SEND_INDICATION 0x0016u // the whole message type
+// What ADDITIONAL-ADDRESS-FAMILY was before RFC 8656, and is in coturn's client of Debian 12.
+// Nothing else has that number.
+#define ADDITIONAL_BEFORE_RFC8656 0x8032
 
 // Attribute of a wire type; STUN_NB_ATTRS when we do not know it. It compiles to a jump table: the
 // cost of a hostile message does not grow with the number of attributes we know.
@@ -17,6 +20,8 @@ static enum stun_attr attr_of(uint16_t type)
 		return id;
 		STUN_ATTRIBUTES(X)
 #undef X
+	case ADDITIONAL_BEFORE_RFC8656:
+		return STUN_ADDITIONAL_ADDRESS_FAMILY;
 	default:
 		return STUN_NB_ATTRS;
 	}

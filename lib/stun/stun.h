@@ -31,35 +31,37 @@ enum stun_method {
 };
 
 // Attributes we know: X(index enum, wire type). Those below 0x8000 are comprehension-required.
-#define STUN_ATTRIBUTES(X)                       \
-	X(STUN_MAPPED_ADDRESS, 0x0001)           \
-	X(STUN_USERNAME, 0x0006)                 \
-	X(STUN_MESSAGE_INTEGRITY, 0x0008)        \
-	X(STUN_ERROR_CODE, 0x0009)               \
-	X(STUN_UNKNOWN_ATTRIBUTES, 0x000A)       \
-	X(STUN_CHANNEL_NUMBER, 0x000C)           \
-	X(STUN_LIFETIME, 0x000D)                 \
-	X(STUN_XOR_PEER_ADDRESS, 0x0012)         \
-	X(STUN_DATA_ATTR, 0x0013)                \
-	X(STUN_REALM, 0x0014)                    \
-	X(STUN_NONCE, 0x0015)                    \
-	X(STUN_XOR_RELAYED_ADDRESS, 0x0016)      \
-	X(STUN_REQUESTED_ADDRESS_FAMILY, 0x0017) \
-	X(STUN_EVEN_PORT, 0x0018)                \
-	X(STUN_REQUESTED_TRANSPORT, 0x0019)      \
-	X(STUN_DONT_FRAGMENT, 0x001A)            \
-	X(STUN_MESSAGE_INTEGRITY_SHA256, 0x001C) \
-	X(STUN_PASSWORD_ALGORITHM, 0x001D)       \
-	X(STUN_USERHASH, 0x001E)                 \
-	X(STUN_XOR_MAPPED_ADDRESS, 0x0020)       \
-	X(STUN_RESERVATION_TOKEN, 0x0022)        \
-	X(STUN_PASSWORD_ALGORITHMS, 0x8002)      \
-	X(STUN_ALTERNATE_DOMAIN, 0x8003)         \
-	X(STUN_ICMP, 0x8004)                     \
-	X(STUN_SOFTWARE, 0x8022)                 \
-	X(STUN_ALTERNATE_SERVER, 0x8023)         \
-	X(STUN_FINGERPRINT, 0x8028)              \
-	X(STUN_RESPONSE_ORIGIN, 0x802B)          \
+#define STUN_ATTRIBUTES(X)                        \
+	X(STUN_MAPPED_ADDRESS, 0x0001)            \
+	X(STUN_USERNAME, 0x0006)                  \
+	X(STUN_MESSAGE_INTEGRITY, 0x0008)         \
+	X(STUN_ERROR_CODE, 0x0009)                \
+	X(STUN_UNKNOWN_ATTRIBUTES, 0x000A)        \
+	X(STUN_CHANNEL_NUMBER, 0x000C)            \
+	X(STUN_LIFETIME, 0x000D)                  \
+	X(STUN_XOR_PEER_ADDRESS, 0x0012)          \
+	X(STUN_DATA_ATTR, 0x0013)                 \
+	X(STUN_REALM, 0x0014)                     \
+	X(STUN_NONCE, 0x0015)                     \
+	X(STUN_XOR_RELAYED_ADDRESS, 0x0016)       \
+	X(STUN_REQUESTED_ADDRESS_FAMILY, 0x0017)  \
+	X(STUN_EVEN_PORT, 0x0018)                 \
+	X(STUN_REQUESTED_TRANSPORT, 0x0019)       \
+	X(STUN_DONT_FRAGMENT, 0x001A)             \
+	X(STUN_MESSAGE_INTEGRITY_SHA256, 0x001C)  \
+	X(STUN_PASSWORD_ALGORITHM, 0x001D)        \
+	X(STUN_USERHASH, 0x001E)                  \
+	X(STUN_XOR_MAPPED_ADDRESS, 0x0020)        \
+	X(STUN_RESERVATION_TOKEN, 0x0022)         \
+	X(STUN_ADDITIONAL_ADDRESS_FAMILY, 0x8000) \
+	X(STUN_ADDRESS_ERROR_CODE, 0x8001)        \
+	X(STUN_PASSWORD_ALGORITHMS, 0x8002)       \
+	X(STUN_ALTERNATE_DOMAIN, 0x8003)          \
+	X(STUN_ICMP, 0x8004)                      \
+	X(STUN_SOFTWARE, 0x8022)                  \
+	X(STUN_ALTERNATE_SERVER, 0x8023)          \
+	X(STUN_FINGERPRINT, 0x8028)               \
+	X(STUN_RESPONSE_ORIGIN, 0x802B)           \
 	X(STUN_OTHER_ADDRESS, 0x802C)
 
 enum stun_attr {
@@ -211,6 +213,10 @@ void stun_put_xor_addr(struct stun_writer *w, enum stun_attr a, const struct end
 void stun_put_addr(struct stun_writer *w, enum stun_attr a, const struct endpoint *e);
 // Appends an ERROR-CODE. code is 300..699, anything else counts as overflow; reason may be "".
 void stun_put_error(struct stun_writer *w, unsigned int code, const char *reason);
+// Appends an ADDRESS-ERROR-CODE (RFC 8656 18.12): why there is no address of a family, 1 for IPv4
+// or 2 for IPv6. code and reason as for stun_put_error.
+void stun_put_address_error(
+	struct stun_writer *w, uint8_t family, unsigned int code, const char *reason);
 // Appends MESSAGE-INTEGRITY (alg MD5) or MESSAGE-INTEGRITY-SHA256 (alg SHA256) over everything so
 // far. If it cannot be signed, that counts as overflow.
 void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_algorithm alg,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making, refreshing and ending allocations; the client table.
+// Making, refreshing, pairing and ending allocations; the client table.
 #include "alloc.h"
 #include "events/tell.h"
 #include "relayed/relayed.h"
@@ -27,13 +27,18 @@ void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms)
 	wheel_set_sooner(&s->wheel, slot, at_ms);
 }
 
+static void line_begin(struct turn_shard *s, const struct turn_view *v, uint32_t index)
+{
+	*alloc_at(s, index) = (struct turn_line){.end[TURN_FROM_CLIENT] = v->src,
+		.mark[TURN_FROM_CLIENT] = turn_mark_client(v->src_port, v->listener)};
+}
+
 bool alloc_client_insert(struct turn_shard *s, const struct turn_view *v, uint32_t index)
 {
 	if (!table_insert(&s->clients, v->hash, index))
 		return false;
 	s->epoch++;
-	*alloc_at(s, index) = (struct turn_line){.end[TURN_FROM_CLIENT] = v->src,
-		.mark[TURN_FROM_CLIENT] = turn_mark_client(v->src_port, v->listener)};
+	line_begin(s, v, index);
 	return true;
 }
 
@@ -105,12 +110,11 @@ static void line_make(struct turn_shard *s, uint32_t slot)
 	l->relay_port = __builtin_bswap16(port);
 }
 
-bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
+// Makes all of an allocation but its place in the table of clients, where its line has begun.
+static void make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
 {
 	const uint64_t expires_ms = s->now_ms + n->lifetime_ms;
 
-	if (!alloc_client_insert(s, v, n->slot))
-		return false;
 	line_make(s, n->slot);
 	cold_make(s, v, n);
 	state_made(s, n, expires_ms);
@@ -120,7 +124,14 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 	if (s->line_made != NULL)
 		s->line_made(s->ctx, n->slot);
 	wheel_set(&s->wheel, n->slot, expires_ms);
-	redirect_note(s, v->via, v, expires_ms);
+}
+
+bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
+{
+	if (!alloc_client_insert(s, v, n->slot))
+		return false;
+	make(s, v, n);
+	redirect_note(s, v->via, v, s->now_ms + n->lifetime_ms);
 	return true;
 }
 
@@ -136,18 +147,102 @@ struct turn_view alloc_client_view(const struct turn_shard *s, uint32_t index)
 		.hash = shard_client_hash(s, client, port, line_listener(l))};
 }
 
+// Tells the worker that holds a redirect to a client's allocations how long the last of them lives.
+static void note_expiry(struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_view v = alloc_client_view(s, slot);
+	const uint32_t other = alloc_sibling(s, slot);
+	uint32_t left_ms = alloc_left(s, slot);
+
+	if (other != TURN_NONE && alloc_left(s, other) > left_ms)
+		left_ms = alloc_left(s, other);
+	redirect_note(s, cold_at(s, slot)->via, &v, s->now_ms + left_ms);
+}
+
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 {
-	struct turn_cold *c = cold_at(s, slot);
-	const struct turn_view v = alloc_client_view(s, slot);
 	const uint64_t expires_ms = s->now_ms + lifetime_s * UINT64_C(1000);
 
-	c->expires = (uint32_t)expires_ms;
+	cold_at(s, slot)->expires = (uint32_t)expires_ms;
 	state_refreshed(s, slot, expires_ms);
 	alloc_timer(s, slot, expires_ms);
 	line_copy_channel(s, slot);
-	redirect_note(s, c->via, &v, expires_ms);
+	note_expiry(s, slot);
 }
+
+// --- dual allocations ----------------------------------------------------------------------------
+
+void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n)
+{
+	struct turn_cold *a = cold_at(s, first), *b = cold_at(s, n->slot);
+	struct turn_view v = alloc_client_view(s, first);
+
+	v.via = a->via;
+	line_begin(s, &v, n->slot);
+	make(s, &v, n);
+	b->who = a->tid;
+	b->is_second = true;
+	a->sibling = n->slot;
+	b->sibling = first;
+	a->is_dual = b->is_dual = true;
+	state_joined(s, first);
+	state_joined(s, n->slot);
+	note_expiry(s, first);
+}
+
+void alloc_put_first(struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_view v = alloc_client_view(s, slot);
+	struct turn_cold *c = cold_at(s, slot), *other;
+	const uint32_t tid = c->who;
+
+	if (!c->is_second)
+		return;
+	table_remove(&s->clients, v.hash, c->sibling);
+	table_insert(&s->clients, v.hash, slot); // where there is room now
+	s->epoch++;
+	other = cold_at(s, c->sibling);
+	c->who = other->who;
+	other->who = tid;
+	c->is_second = false;
+	other->is_second = true;
+}
+
+// Makes the sibling of an allocation that ends the client's only one.
+static void leave(struct turn_shard *s, uint32_t slot)
+{
+	struct turn_cold *c = cold_at(s, slot), *other = cold_at(s, c->sibling);
+
+	alloc_put_first(s, c->sibling);
+	other->tid = c->who;
+	other->is_dual = c->is_dual = c->is_second = false;
+}
+
+void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end why)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	alloc_end(s, slot, why);
+	if (other != TURN_NONE)
+		alloc_end(s, other, why);
+}
+
+uint32_t alloc_sweep(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	if (other != TURN_NONE && alloc_left(s, other) == 0)
+		alloc_end(s, other, TURN_END_EXPIRED);
+	if (alloc_left(s, slot) == 0) {
+		alloc_end(s, slot, TURN_END_EXPIRED);
+		return other != TURN_NONE && line_state(alloc_at(s, other)) == ALLOC_LIVE
+			? other
+			: TURN_NONE;
+	}
+	return cold_at(s, slot)->is_second ? other : slot;
+}
+
+// -------------------------------------------------------------------------------------------------
 
 void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {
@@ -155,13 +250,19 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = alloc_client_view(s, slot);
 	const struct quota_ref quota = {c->quota_user, quota_source(s->quota, &v.src)};
+	const uint32_t other = alloc_sibling(s, slot);
 
 	state_ended(s, slot);
 	tell_ended(s, slot, why);
 	peers_end(s, slot);
-	table_remove(&s->clients, v.hash, slot);
 	wheel_cancel(&s->wheel, slot);
-	redirect_note(s, c->via, &v, 0);
+	if (other != TURN_NONE) {
+		leave(s, slot);
+		note_expiry(s, other);
+	} else {
+		table_remove(&s->clients, v.hash, slot);
+		redirect_note(s, c->via, &v, 0);
+	}
 	quota_give(s->quota, &quota);
 	bitset_put(&s->live, slot, false);
 	s->stats.allocations--;

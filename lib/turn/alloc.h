@@ -17,7 +17,9 @@
 struct turn_cold {
 	uint32_t made; // number of its last allocation: see alloc_number()
 	uint8_t via; // worker that holds a redirect to this allocation, or TURN_NO_WORKER
-	uint8_t name_len : 7;
+	uint8_t name_len : 5;
+	bool is_dual : 1; // one of the two of a dual allocation: see alloc_sibling()
+	bool is_second : 1; // of those the one that the table of clients does not have
 	bool rfc8489 : 1; // the Allocate had PASSWORD-ALGORITHMS
 	uint8_t stale_s; // second (low 8 bits) in which stale_answers were counted
 	uint8_t stale_answers : 4; // 438s sent for a stale nonce, see stranger.c
@@ -28,7 +30,13 @@ struct turn_cold {
 		struct {
 			uint64_t quota_user; // of its quota_ref; the client tells the source half
 			uint32_t expires;
-			uint32_t tid, who; // keyed hashes of a tid and an ident: see alloc_tid()
+			union {
+				uint32_t tid; // keyed hash of a tid: see alloc_tid()
+				uint32_t sibling; // is_dual: slot of the other one
+			};
+			// Keyed hash of an ident: see alloc_tid(). is_second: that of the tid of
+			// both; the first has the user's.
+			uint32_t who;
 			uint32_t permissions, channels; // roots of trees
 			uint16_t nb_permissions, nb_channels;
 			uint8_t mac[STUN_REST_MAC_LEN];
@@ -45,6 +53,7 @@ struct turn_cold {
 	};
 };
 _Static_assert(sizeof(struct turn_cold) == 80, "what an allocation costs beside its line");
+_Static_assert(TURN_NAME_LEN < 1 << 5, "name_len has five bits");
 
 // Milliseconds until a time of which only the low half is kept; 0 when it has passed. Every record
 // with such a time is looked at within minutes of it, long before the 24 days after which the time
@@ -78,8 +87,26 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 // redirect to it.
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s);
 // Ends an allocation with its permissions and channels, and tells why; gives back its quota and its
-// relay port.
+// relay port. Of a dual allocation the other one goes on, and is the client's only one.
 void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
+
+// A dual allocation (RFC 8656 5, 7.2 (9)) is two allocations of one 5-tuple with relayed transport
+// addresses of both families. Each has a slot with all that belongs to an allocation. The table of
+// clients has the first, and each names the other (alloc_sibling). What both would know is kept
+// once, in the place that the other has free for it: so an allocation that is not dual has no byte
+// more (doc/decisions/0038-dual-allocations.md).
+
+// Makes a second allocation for the client of `first`, which is live and has no sibling; n->slot is
+// of the other family. n->tid and n->cred are those of the first.
+void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n);
+// Ends an allocation, and its sibling with it.
+void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end why);
+// Ends what has expired of a client's allocations. Returns the one that the table of clients has
+// then, or TURN_NONE.
+uint32_t alloc_sweep(struct turn_shard *s, uint32_t slot);
+// Makes this one of a dual allocation the one that the table of clients has: what the client sends
+// finds its line.
+void alloc_put_first(struct turn_shard *s, uint32_t slot);
 
 // Sees to it that the timer of a slot fires no later than at_ms.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);

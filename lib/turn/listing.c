@@ -119,8 +119,10 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 {
 	const struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
+	const uint32_t other = alloc_sibling(s, slot);
 
 	*out = (struct turn_info){.id = alloc_id(s, slot),
+		.sibling = other != TURN_NONE ? alloc_id(s, other) : 0,
 		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
 		.relay = alloc_relay(s, slot),
 		.expires_s = (alloc_left(s, slot) + 999) / 1000,
@@ -181,6 +183,14 @@ unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_fil
 	return n;
 }
 
+// What the end of an allocation counts for in a budget.
+static unsigned int end_cost(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	return COSTLY * (1u + c->nb_permissions + c->nb_channels);
+}
+
 unsigned int turn_listing_kill(
 	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w, unsigned int max)
 {
@@ -188,12 +198,17 @@ unsigned int turn_listing_kill(
 	uint32_t slot;
 
 	while (budget >= COSTLY && n < max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
-		const struct turn_cold *c = cold_at(s, slot);
+		const uint32_t other = alloc_sibling(s, slot);
 
-		cost = COSTLY * (1u + c->nb_permissions + c->nb_channels);
-		alloc_end(s, slot, TURN_END_KILLED);
+		if (other != TURN_NONE && n + 2 > max) { // both, or none yet
+			w->slot = slot;
+			w->end = false;
+			break;
+		}
+		cost = end_cost(s, slot) + (other != TURN_NONE ? end_cost(s, other) : 0);
+		n += other != TURN_NONE ? 2 : 1;
+		alloc_end_client(s, slot, TURN_END_KILLED);
 		budget -= budget < cost ? budget : cost;
-		n++;
 	}
 	return n;
 }

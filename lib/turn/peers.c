@@ -105,6 +105,21 @@ bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb)
 		share_allows(s, &s->permission_share, slot, has, nb);
 }
 
+bool peers_permissions_fit_both(struct turn_shard *s, uint32_t slot, const uint32_t nb[2])
+{
+	const struct share *h = &s->permission_share;
+	const uint32_t other = alloc_sibling(s, slot), most = s->policy->limits.permissions;
+	uint32_t has[2] = {cold_at(s, slot)->nb_permissions};
+
+	if (other == TURN_NONE || nb[1] == 0)
+		return peers_permissions_fit(s, slot, nb[0]);
+	has[1] = cold_at(s, other)->nb_permissions;
+	// what both have beyond what they are sure of is one user's
+	return has[0] + nb[0] <= most && has[1] + nb[1] <= most &&
+		share_allows(s, h, slot, h->sure,
+			share_more(h, has[0], nb[0]) + share_more(h, has[1], nb[1]));
+}
+
 static bool channel_fits(struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t has = cold_at(s, slot)->nb_channels;

@@ -50,6 +50,9 @@ bool peers_channel_live(const struct turn_shard *s, uint32_t channel);
 // Whether nb more permissions fit the allocation's limit and the share of the pool that its user
 // may have. A refusal for want of share is counted in the statistics.
 bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
+// The same for an allocation and its sibling at once: nb[0] more for the one, nb[1] for the other,
+// which is 0 where there is none.
+bool peers_permissions_fit_both(struct turn_shard *s, uint32_t slot, const uint32_t nb[2]);
 // Installs or refreshes a permission; the caller has asked peers_permissions_fit. Returns its
 // index, or TURN_NONE when the pool is empty.
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);

@@ -115,16 +115,24 @@ static bool line_is(const struct turn_line *l, const struct turn_view *v)
 		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0;
 }
 
+// The IPv4 one of a dual allocation, whichever was found: what is lost before it is clear which one
+// it is for counts there.
+static uint32_t settled(const struct turn_shard *s, uint32_t slot)
+{
+	return slot < s->nb_slots && cold_at(s, slot)->is_dual ? alloc_of_family(s, slot, true)
+							       : slot;
+}
+
 // Index of the allocation or redirect of a view that turn_route_begin has looked up. What was found
 // then may have ended since, and what was missing may have been made since: the burst has the same
 // outcome as its datagrams one by one.
 static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *v, uint32_t epoch)
 {
 	if (v->slot != TURN_NONE && line_is(alloc_at(s, v->slot), v))
-		return v->slot;
+		return settled(s, v->slot);
 	if (v->slot == TURN_NONE && epoch == s->epoch)
 		return TURN_NONE;
-	return alloc_lookup(s, v);
+	return settled(s, alloc_lookup(s, v));
 }
 
 bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v)
@@ -155,9 +163,31 @@ static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct e
 		line_copy_peer(s, slot, peer);
 }
 
+// The line of the other one of the client's dual allocation was found: from now and then on, that
+// of this one is.
+static void slot_passed_over(struct turn_shard *s, uint32_t slot)
+{
+	if (cold_at(s, slot)->is_second && ++s->passed_over % TAKE_OVER == 0)
+		alloc_put_first(s, slot);
+}
+
+// Which of a client's allocations has a channel; *channel gets it. Where none has, one that is live
+// if there is one.
+static uint32_t slot_of_channel(
+	const struct turn_shard *s, uint32_t slot, uint16_t number, uint32_t *channel)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	*channel = peers_channel_by_number(s, slot, number);
+	if (other == TURN_NONE || !slot_live(s, other) ||
+		(*channel != TURN_NONE && slot_live(s, slot)))
+		return slot;
+	*channel = peers_channel_by_number(s, other, number);
+	return *channel != TURN_NONE || !slot_live(s, slot) ? other : slot;
+}
+
 // ChannelData from a client (RFC 8656 12.6).
-static void relay_channel_data(
-	struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan)
+static void relay_channel_data(struct turn_shard *s, struct turn_view *v, struct turn_plan *plan)
 {
 	uint16_t number, len;
 	uint32_t channel;
@@ -168,14 +198,15 @@ static void relay_channel_data(
 	len = load_be16(v->data + 2);
 	if (len > v->len - CHANNEL_HEADER_LEN)
 		return route_drop(plan, TURN_DROP_CHANNEL_LENGTH);
+	v->slot = slot_of_channel(s, v->slot, number, &channel);
 	if (!slot_live(s, v->slot))
 		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
-	channel = peers_channel_by_number(s, v->slot, number);
 	if (channel == TURN_NONE || !peers_channel_bound(s, channel))
 		return route_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
 	if (!peers_channel_live(s, channel))
 		return route_drop(plan, TURN_DROP_NO_PERMISSION);
 	passed_over(s, v->slot, channel);
+	slot_passed_over(s, v->slot);
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
@@ -210,16 +241,17 @@ static enum turn_drop send_from_shared(
 static void relay_send(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	const uint32_t slot = v->slot;
+	uint32_t slot;
 	struct endpoint peer;
 
 	if (m->nb_unknown > 0)
 		return route_drop(plan, TURN_DROP_UNKNOWN_ATTRIBUTE);
 	if (!stun_has(m, STUN_XOR_PEER_ADDRESS) || !stun_has(m, STUN_DATA_ATTR))
 		return route_drop(plan, TURN_DROP_INDICATION);
-	if (slot == TURN_NONE || !slot_live(s, slot))
+	slot = v->slot != TURN_NONE ? alloc_living(s, v->slot) : TURN_NONE;
+	if (slot == TURN_NONE)
 		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
-	switch (method_peer_decode(s, slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
+	switch (method_peer_decode(s, &slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
 	case TURN_GRANTED:
 		break;
 	case TURN_REFUSED_MALFORMED:
@@ -227,8 +259,9 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	default:
 		return route_drop(plan, TURN_DROP_PEER_DENIED);
 	}
-	if (peer.port == 0)
+	if (peer.port == 0 || alloc_left(s, slot) == 0)
 		return route_drop(plan, TURN_DROP_PEER_DENIED);
+	v->slot = slot;
 	if (!line_has(s, slot, &peer)) {
 		if (!peers_permission_live(s, slot, &peer.addr))
 			return route_drop(plan, TURN_DROP_NO_PERMISSION);
@@ -241,6 +274,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 		if (peers_channel_by_peer(s, slot, &peer) == TURN_NONE)
 			peer_passed_over(s, slot, &peer);
 	}
+	slot_passed_over(s, slot);
 	plan_relay(plan, slot | FLOW_PEER, m->off[STUN_DATA_ATTR], m->alen[STUN_DATA_ATTR]);
 	if (!line_has(s, slot, &peer)) {
 		plan->verdict = TURN_SEND;

@@ -330,17 +330,28 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)
 {
 	struct turn_view of = *v;
-	uint32_t slot;
+	uint32_t slot, other;
 
 	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
 	slot = alloc_lookup(s, &of);
 	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE)
 		return TURN_NONE;
+	slot = alloc_living(s, slot);
+	if (slot == TURN_NONE)
+		return TURN_NONE;
+	other = alloc_sibling(s, slot);
 	*left_ms = alloc_left(s, slot);
-	return *left_ms > 0 ? slot : TURN_NONE;
+	if (other != TURN_NONE && alloc_left(s, other) > *left_ms)
+		*left_ms = alloc_left(s, other);
+	return slot;
+}
+
+uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot)
+{
+	return alloc_sibling(s, slot);
 }
 
 void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {
-	alloc_end(s, slot, why);
+	alloc_end_client(s, slot, why);
 }

@@ -150,6 +150,32 @@ static inline bool shard_handshakes(const struct turn_shard *s, uint8_t listener
 	return listener < s->nb_listeners && s->listener[listener].transport != TURN_OVER_UDP;
 }
 
+// Slot of the other one of a dual allocation; TURN_NONE when the allocation is none.
+static inline uint32_t alloc_sibling(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	return c->is_dual ? c->sibling : TURN_NONE;
+}
+
+// Which of a client's allocations is of a family, whether or not its time has passed; TURN_NONE
+// when none is.
+static inline uint32_t alloc_of_family(const struct turn_shard *s, uint32_t slot, bool is_v4)
+{
+	return alloc_is_v4(s, slot) == is_v4 ? slot : alloc_sibling(s, slot);
+}
+
+// Which of a client's allocations, this one or its sibling, has not expired; TURN_NONE when none
+// has not.
+static inline uint32_t alloc_living(const struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	if (alloc_left(s, slot) > 0)
+		return slot;
+	return other != TURN_NONE && alloc_left(s, other) > 0 ? other : TURN_NONE;
+}
+
 // Hash of a client's 5-tuple (the listener stands for server address and protocol).
 static inline uint64_t shard_client_hash(
 	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)

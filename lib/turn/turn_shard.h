@@ -51,6 +51,9 @@ struct turn_stats {
 	// Attempts whose credentials were wrong. A request that comes again, on the same 5-tuple
 	// with the same transaction id, is the same attempt.
 	uint64_t auth_failures;
+	// Allocates that have asked for both families and were given one: there is no relay address
+	// of the other, or no room for it.
+	uint64_t half_family, half_capacity;
 	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
 	uint64_t refused[TURN_REFUSAL_END]; // requests, repeated ones too; by enum turn_refusal
 	struct turn_sums sums;
@@ -69,10 +72,13 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p);
 size_t turn_shard_size(const struct turn_shard_params *p);
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms);
 // Looks up a view's client anew: the slot of its live allocation, with the milliseconds that it has
-// left in *left_ms; else TURN_NONE.
+// left in *left_ms; else TURN_NONE. Of a dual allocation one that is live, and the time that the
+// one has which lives longer.
 uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
-// Ends the allocation of a slot. Call turn_redirect_notes afterwards.
+// Slot of the other one of a dual allocation; TURN_NONE when the live allocation of a slot is none.
+uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot);
+// Ends the allocation of a slot; of a dual allocation both. Call turn_redirect_notes afterwards.
 void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
 // Ends every allocation and reservation, and gives their quota back. All of it is told by events.
 // The memory is the caller's to free.
@@ -108,6 +114,7 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 // One row of a listing.
 struct turn_info {
 	uint64_t id; // unique in the life of the process
+	uint64_t sibling; // id of the other one of a dual allocation; 0 = it is none
 	struct endpoint client, relay;
 	struct endpoint told; // relay as the client was told it: with the external address
 	char user[TURN_NAME_LEN + 1];

@@ -124,6 +124,8 @@ void turn_state_about(const void *mem, struct turn_state_about *out);
 	X(TURN_STATE_LOST_PEER, "peer", "one of its peers is denied now")                          \
 	X(TURN_STATE_LOST_QUOTA, "quota", "past a limit")                                          \
 	X(TURN_STATE_LOST_ROOM, "room", "no room in a table or a pool")                            \
+	X(TURN_STATE_LOST_SIBLING, "sibling",                                                      \
+		"the other address of its dual allocation is another worker's now")                \
 	X(TURN_STATE_LOST_RESERVATION, "reservation", "a reserved port without a place")           \
 	X(TURN_STATE_LOST_PERMISSION, "permission", "a permission past a limit, or unreachable")   \
 	X(TURN_STATE_LOST_CHANNEL, "channel", "a channel that has no place")                       \

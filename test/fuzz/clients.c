@@ -133,16 +133,22 @@ static struct addr inside_of(const struct addr *told)
 
 static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 {
-	struct endpoint relay;
+	struct endpoint relay[2] = {0};
+	uint16_t pos = 0, off, alen;
+	unsigned int nb = 0;
 	int family;
 
 	fuzz.seen.answer[0]++;
 	if (m->method != STUN_ALLOCATE || !stun_has(m, STUN_XOR_RELAYED_ADDRESS))
 		return;
-	assert_true(stun_decode_xor_addr(m, m->off[STUN_XOR_RELAYED_ADDRESS],
-		m->alen[STUN_XOR_RELAYED_ADDRESS], &relay, &family));
-	relay.addr = inside_of(&relay.addr);
-	c->c.relay = relay;
+	for (; stun_next(m, STUN_XOR_RELAYED_ADDRESS, &pos, &off, &alen); nb++) {
+		assert_in_range(nb, 0, 1);
+		assert_true(stun_decode_xor_addr(m, off, alen, &relay[nb], &family));
+		relay[nb].addr = inside_of(&relay[nb].addr);
+	}
+	c->c.relay = relay[0];
+	c->second = relay[1];
+	fuzz.seen.duals += nb == 2;
 	c->allocated = true;
 	memset(c->peer, 0, sizeof(c->peer));
 	keep(fuzz.token[below(FUZZ_TOKENS)], 8, NULL, m, STUN_RESERVATION_TOKEN);
@@ -247,6 +253,11 @@ void fuzz_client_acts(void)
 	}
 }
 
+const struct endpoint *fuzz_relay_of(const struct fuzz_client *c)
+{
+	return c->second.port != 0 && chance(50) ? &c->second : &c->c.relay;
+}
+
 void fuzz_peer_acts(void)
 {
 	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
@@ -256,7 +267,7 @@ void fuzz_peer_acts(void)
 		: chance(50)         ? below(mtu)
 				     : mtu - below(100);
 	struct endpoint src = c->peer[below(FUZZ_PEERS)];
-	struct endpoint to = c->c.relay, *dst = &to;
+	struct endpoint to = *fuzz_relay_of(c), *dst = &to;
 	struct addr via;
 	uint8_t port = 0;
 

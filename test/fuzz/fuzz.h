@@ -33,6 +33,7 @@ struct fuzz_client {
 	enum stun_algorithm alg;
 	uint8_t listener;
 	bool allocated, shaken;
+	struct endpoint second; // of a dual allocation: the relayed address beside c.relay; port 0
 	struct endpoint peer[FUZZ_PEERS]; // channel 0x4000 + i is peer i's
 	struct dtls_client *end; // VIA_DTLS
 };
@@ -56,6 +57,7 @@ struct fuzz_seen {
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
 	uint64_t echoes, neighbours, fragments, reloads;
+	uint64_t duals; // dual allocations made, or answered again
 };
 
 struct fuzz {
@@ -202,6 +204,8 @@ void fuzz_clients_close(void);
 // A client, or one of its peers, does something.
 void fuzz_client_acts(void);
 void fuzz_peer_acts(void);
+// A relayed transport address that a client has or had: one of both, of a dual allocation.
+const struct endpoint *fuzz_relay_of(const struct fuzz_client *c);
 struct endpoint fuzz_peer(void);
 // Takes and judges a datagram that a host has received.
 void fuzz_datagram(

@@ -237,6 +237,7 @@ static void table(void)
 	row("host", "ARP and ND sent", s->neighbours, true);
 	row("handed", "from worker to worker", s->stats.handed_in, true);
 	row("turn", "allocations", s->stats.turn.allocations_total, true);
+	row("turn", "dual allocations", s->duals, true);
 	row("turn", "redirects at the end", s->stats.turn.redirects, false);
 	row("turn", "ends on shared addresses", s->stats.turn.endpoints, true);
 	row("fragments", "kept", s->stats.fragments_in, true);

@@ -26,7 +26,8 @@ struct endpoint fuzz_peer(void)
 	const struct fuzz_client *other = &fuzz.client[below(fuzz.nb_clients)];
 
 	if (chance(15) && other->allocated)
-		return either_form(other->c.relay); // relayed inside the process, without a wire
+		// relayed inside the process, without a wire
+		return either_form(*fuzz_relay_of(other));
 	if (chance(4))
 		return either_form(other->c.server);
 	return (struct endpoint){fuzz_host(chance(60)), (uint16_t)(7000 + below(4))};
@@ -35,9 +36,10 @@ struct endpoint fuzz_peer(void)
 // Picks a peer, mostly of the family of the client's relayed transport address.
 static struct endpoint peer_for(const struct fuzz_client *c)
 {
+	const bool is_v4 = addr_is_v4(&fuzz_relay_of(c)->addr);
 	struct endpoint p = fuzz_peer();
 
-	for (unsigned int i = 0; i < 6 && addr_is_v4(&p.addr) != addr_is_v4(&c->c.relay.addr); i++)
+	for (unsigned int i = 0; i < 6 && addr_is_v4(&p.addr) != is_v4; i++)
 		p = fuzz_peer();
 	return p;
 }
@@ -74,7 +76,9 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 	const uint8_t even = chance(70) ? 0x80 : 0;
 
 	stun_put_u32(w, STUN_REQUESTED_TRANSPORT, (chance(95) ? 17u : 6u) << 24);
-	if (chance(60))
+	if (chance(30))
+		stun_put_u32(w, STUN_ADDITIONAL_ADDRESS_FAMILY, (chance(95) ? 2u : 1u) << 24);
+	else if (chance(60))
 		stun_put_u32(w, STUN_REQUESTED_ADDRESS_FAMILY,
 			(chance(50)                  ? 1u
 					: chance(95) ? 2u
@@ -113,7 +117,7 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 				chance(85)           ? 300
 					: chance(60) ? 0
 						     : fuzz_edge());
-		if (chance(10))
+		if (chance(c->second.port != 0 ? 50 : 10))
 			stun_put_u32(w, STUN_REQUESTED_ADDRESS_FAMILY, (1u + below(2)) << 24);
 		break;
 	case STUN_CREATE_PERMISSION:

@@ -54,7 +54,15 @@ enum op_style {
 };
 
 // An otherwise proper request may have one attribute of an impossible length.
-enum op_malformed { WELL_FORMED, BAD_TRANSPORT, BAD_FAMILY, BAD_EVEN_PORT, BAD_TOKEN, BAD_KINDS };
+enum op_malformed {
+	WELL_FORMED,
+	BAD_TRANSPORT,
+	BAD_FAMILY,
+	BAD_EVEN_PORT,
+	BAD_TOKEN,
+	BAD_ADDITIONAL,
+	BAD_KINDS
+};
 
 // Datagrams that no TURN server can use.
 enum op_garbage {
@@ -86,13 +94,14 @@ struct op {
 	enum op_style style;
 	struct op_nonce nonce;
 	bool unknown; // has an unknown comprehension-required attribute
-	bool optional; // has unknown optional ones: ADDITIONAL-ADDRESS-FAMILY, MOBILITY-TICKET
+	bool optional; // has an unknown optional one: MOBILITY-TICKET
 	bool fingerprint;
 	bool padding_dirty; // its padding is not zero
 	enum op_malformed malformed;
 
 	int transport; // Allocate: protocol number, or -1 = not sent
 	int family; // Allocate, Refresh: 0 = not sent, 1, 2, or a family that does not exist
+	int additional; // ADDITIONAL-ADDRESS-FAMILY: as family
 	int even; // EVEN-PORT: -1 = not sent, 0, or 1 = reserve the next port too
 	bool has_lifetime, has_token;
 	uint32_t lifetime_s;
@@ -132,7 +141,7 @@ struct model_client {
 	unsigned int user; // whose name it usually gives
 	struct op_nonce nonce, old_nonce;
 	bool has_nonce, has_relay;
-	struct endpoint relay; // from its last Allocate
+	struct endpoint relay[2]; // from its last Allocate; twice the same where that gave one
 	struct op last; // its last request
 	bool has_last;
 };
@@ -158,7 +167,10 @@ struct outcome {
 	enum turn_verdict verdict;
 	enum turn_drop reason;
 	unsigned int code; // of a reply: error code, 0 = success
-	struct endpoint relayed;
+	// relayed2 is the second of two, of IPv6, and relayed then of IPv4. It has port 0 where
+	// there is one.
+	struct endpoint relayed, relayed2;
+	unsigned int address_error, error_family; // of ADDRESS-ERROR-CODE; 0 = there is none
 	uint8_t token[8];
 	bool has_token;
 	uint32_t lifetime_s;

@@ -48,6 +48,15 @@ struct naive_hold *naive_allocation(struct naive *n, unsigned int client)
 	return NULL;
 }
 
+struct naive_hold *naive_of_family(struct naive *n, unsigned int client, bool is_v4)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (naive_live(n, &n->hold[i]) && !n->hold[i].reservation &&
+			n->hold[i].client == client && addr_is_v4(&n->hold[i].relay.addr) == is_v4)
+			return &n->hold[i];
+	return NULL;
+}
+
 static struct naive_hold *reservation(struct naive *n, const uint8_t token[8])
 {
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
@@ -119,6 +128,44 @@ static int is_sent(const struct naive *n, const struct op *op)
 	return least >= n->rule.from ? 1 : most >= n->rule.from ? -1 : 0;
 }
 
+// What may become of one address of the two that an Allocate asks for (7.2 (9)), where so many are
+// counted already for the other one.
+struct half {
+	bool may_have, may_miss;
+	struct naive_set codes; // why it is missing
+};
+
+static struct op op_for(const struct op *op, bool is_v4)
+{
+	struct op one = *op;
+
+	one.family = is_v4 ? 1 : 2;
+	return one;
+}
+
+static struct half half_of(struct naive *n, const struct op *op, bool is_v4, unsigned int beside)
+{
+	const struct op one = op_for(op, is_v4);
+	struct half h = {.may_have = true};
+
+	naive_port_codes(n, &one, &h.codes, &h.may_have);
+	naive_quota_codes(n, &one, &(struct naive_count){NULL, beside}, &h.codes, &h.may_have);
+	h.may_miss = h.codes.n > 0;
+	return h;
+}
+
+// Success with one address is a success.
+static void both_codes(struct naive *n, const struct op *op, struct naive_set *may)
+{
+	const struct half v4 = half_of(n, op, true, 0), v6 = half_of(n, op, false, 0);
+
+	if (v4.may_miss && v6.may_miss)
+		for (unsigned int i = 0; i < v4.codes.n; i++)
+			naive_may(may, v4.codes.member[i]);
+	if ((v4.may_have || v6.may_have) && op->malformed == WELL_FORMED)
+		naive_may(may, 0);
+}
+
 // Error codes of Allocate in the order of RFC 8656 7.2. A malformed attribute may be found at any
 // step.
 static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *may)
@@ -136,7 +183,9 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 		return naive_may(may, 400);
 	if (op->transport != IPPROTO_UDP && op->malformed != BAD_TRANSPORT)
 		return naive_may(may, 442);
-	if (op->has_token && (op->even >= 0 || op->family != 0))
+	if (op->has_token && (op->even >= 0 || op->family != 0 || op->additional != 0))
+		return naive_may(may, 400);
+	if (op->additional != 0 && (op->additional != 2 || op->family != 0 || op->even == 1))
 		return naive_may(may, 400);
 	if (is_sent(n, op) != 0)
 		naive_may(may, alternate_of(n, op) != NULL ? 300 : 508);
@@ -149,9 +198,11 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 	}
 	if (op->family > 2)
 		return naive_may(may, 440);
+	if (op->additional == 2)
+		return both_codes(n, op, may);
 	if (r == NULL)
 		naive_port_codes(n, op, may, &success);
-	naive_quota_codes(n, op, r, may, &success);
+	naive_quota_codes(n, op, &(struct naive_count){r, 0}, may, &success);
 	if (success && op->malformed == WELL_FORMED)
 		naive_may(may, 0);
 }
@@ -174,20 +225,99 @@ static struct naive_hold *hold_new(
 	return h;
 }
 
-// Judges the repeated Allocate of a live allocation.
-static const char *judge_again(
-	const struct naive *n, const struct naive_hold *h, const struct outcome *o)
+// Which relayed transport address of a family an answer has; NULL = none.
+static const struct endpoint *told(const struct outcome *o, bool is_v4)
 {
-	const uint64_t left_ms = h->expires_ms - n->now_ms,
-		       said_ms = o->lifetime_s * UINT64_C(1000);
+	if (o->relayed2.port != 0 && !is_v4)
+		return &o->relayed2;
+	return addr_is_v4(&o->relayed.addr) == is_v4 ? &o->relayed : NULL;
+}
 
-	if (!endpoint_eq(&o->relayed, &h->relay))
-		return "retransmission got another relayed transport address";
+// RFC 8656 7.2 (9): both families are there, so one that is missing is 508.
+static const char *judge_missing(const struct outcome *o)
+{
+	const bool missing_v4 = told(o, true) == NULL;
+
+	if (o->address_error != 0 &&
+		(o->address_error != 508 || o->error_family != (missing_v4 ? 1 : 2)))
+		return "wrong ADDRESS-ERROR-CODE";
+	return NULL;
+}
+
+// Judges the repeated Allocate of a client with an allocation.
+static const char *judge_again(
+	struct naive *n, const struct op *op, const struct naive_hold *h, const struct outcome *o)
+{
+	uint64_t left_ms = UINT64_MAX;
+	const uint64_t said_ms = o->lifetime_s * UINT64_C(1000);
+
+	for (int v4 = 0; v4 < 2; v4++) {
+		const struct naive_hold *mine = naive_of_family(n, op->client, v4);
+		const struct endpoint *e = told(o, v4);
+
+		if ((mine != NULL) != (e != NULL) || (e != NULL && !endpoint_eq(e, &mine->relay)))
+			return "retransmission got another relayed transport address";
+		if (mine != NULL && mine->expires_ms - n->now_ms < left_ms) {
+			left_ms = mine->expires_ms - n->now_ms;
+			h = mine;
+		}
+	}
 	if (o->has_token != h->has_token || memcmp(o->token, h->token, 8) != 0)
 		return "retransmission got another RESERVATION-TOKEN";
 	if (said_ms + 1000 <= left_ms ||
 		(said_ms >= left_ms + 1000 && o->lifetime_s != h->granted_s))
 		return "retransmission got another LIFETIME";
+	return judge_missing(o);
+}
+
+// The allocations that a client had before have expired, and the server must know that by now.
+static void release_old(struct naive *n, unsigned int client)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (n->hold[i].used && !n->hold[i].reservation && n->hold[i].client == client)
+			naive_release(n, &n->hold[i]);
+}
+
+static struct naive_hold *hold_granted(
+	struct naive *n, const struct op *op, const struct endpoint *relay, const struct outcome *o)
+{
+	struct naive_hold *h = hold_new(n, op, relay);
+
+	h->granted_s = o->lifetime_s;
+	h->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
+	return h;
+}
+
+// Judges and makes what an Allocate for both families was given.
+static const char *apply_both(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	const bool has_both = o->relayed2.port != 0;
+	const char *wrong = judge_missing(o);
+	int early = 0;
+
+	for (int v4 = 1; v4 >= 0 && wrong == NULL; v4--) {
+		const struct endpoint *e = told(o, v4);
+		const struct op one = op_for(op, v4);
+		const struct half h = half_of(n, op, v4, !v4 && told(o, true) != NULL ? 1 : 0);
+
+		if (e == NULL && !h.may_miss)
+			return "a relayed transport address is missing without a reason";
+		if (e == NULL)
+			continue;
+		if (!h.may_have)
+			return "a relayed transport address past a limit";
+		wrong = naive_judge_port(n, &one, e);
+		if (n->early == 1 || early == 0)
+			early = n->early;
+	}
+	n->early = early;
+	if (wrong != NULL)
+		return wrong;
+	n->duals += has_both;
+	release_old(n, op->client);
+	for (int v4 = 0; v4 < 2; v4++)
+		if (told(o, v4) != NULL)
+			hold_granted(n, op, told(o, v4), o)->dual = has_both;
 	return NULL;
 }
 
@@ -199,11 +329,13 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 	const char *wrong = NULL;
 
 	if (h != NULL)
-		return judge_again(n, h, o);
+		return judge_again(n, op, h, o);
 	if (o->lifetime_s != lifetime(n, op))
 		return "wrong LIFETIME";
 	if (o->has_token != (op->even == 1))
 		return "RESERVATION-TOKEN missing or unasked for";
+	if (op->additional == 2)
+		return apply_both(n, op, o);
 	if (r == NULL)
 		wrong = naive_judge_port(n, op, &o->relayed);
 	else if (!endpoint_eq(&o->relayed, &r->relay))
@@ -212,13 +344,8 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 		return wrong;
 	if (r != NULL)
 		r->used = false;
-	// The allocation it had before has expired, and the server must know that by now.
-	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
-		if (n->hold[i].used && !n->hold[i].reservation && n->hold[i].client == op->client)
-			naive_release(n, &n->hold[i]);
-	h = hold_new(n, op, &o->relayed);
-	h->granted_s = o->lifetime_s;
-	h->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
+	release_old(n, op->client);
+	h = hold_granted(n, op, &o->relayed, o);
 	h->has_token = o->has_token;
 	memcpy(h->token, o->token, 8);
 	if (op->even != 1)
@@ -230,23 +357,30 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 	return NULL;
 }
 
-static void refresh_codes(const struct naive_hold *h, const struct op *op, struct naive_set *may)
+// RFC 8656 8.1, 8.2: a family that the client has; without one it is about all that it has.
+static void refresh_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
-	const int mine = addr_is_v4(&h->relay.addr) ? 1 : 2;
+	const bool mine = op->family == 0 ||
+		(op->family <= 2 && naive_of_family(n, op->client, op->family == 1) != NULL);
 
-	naive_may(may, op->family != 0 && op->family != mine ? 443 : 0);
+	naive_may(may, mine ? 0 : 443);
 }
 
-static const char *apply_refresh(
-	struct naive *n, struct naive_hold *h, const struct op *op, const struct outcome *o)
+static const char *apply_refresh(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	const bool end = op->has_lifetime && op->lifetime_s == 0;
 
 	if (o->lifetime_s != (end ? 0 : lifetime(n, op)))
 		return "wrong LIFETIME";
-	if (end) {
-		naive_release(n, h);
-	} else {
+	for (int v4 = 0; v4 < 2; v4++) {
+		struct naive_hold *h = naive_of_family(n, op->client, v4);
+
+		if (h == NULL || (op->family != 0 && op->family != (v4 ? 1 : 2)))
+			continue;
+		if (end) {
+			naive_release(n, h);
+			continue;
+		}
 		h->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
 		h->granted_s = o->lifetime_s;
 	}
@@ -308,11 +442,11 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 	else if (h->user != op->user)
 		naive_may(may, 441);
 	else if (op->kind == OP_REFRESH)
-		refresh_codes(h, op, may);
+		refresh_codes(n, op, may);
 	else if (op->kind == OP_PERMIT)
-		naive_permit_codes(n, h, op, may);
+		naive_permit_codes(n, op, may);
 	else
-		naive_bind_codes(n, h, op, may);
+		naive_bind_codes(n, op, may);
 	// The REST user expires in this very second: both answers are allowed.
 	if (u->expires_s == n->wall_s && op->kind != OP_BINDING)
 		naive_may(may, 401);
@@ -321,7 +455,6 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 static const char *judge_request(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	static char text[120];
-	struct naive_hold *h = naive_allocation(n, op->client);
 	struct naive_set may = {0};
 	size_t at;
 
@@ -343,11 +476,11 @@ static const char *judge_request(struct naive *n, const struct op *op, const str
 	if (op->kind == OP_ALLOCATE)
 		return apply_allocate(n, op, o);
 	if (op->kind == OP_REFRESH)
-		return apply_refresh(n, h, op, o);
+		return apply_refresh(n, op, o);
 	if (op->kind == OP_PERMIT)
-		naive_permit(n, h, op);
+		naive_permit(n, op);
 	else
-		naive_bind(n, h, op);
+		naive_bind(n, op);
 	return NULL;
 }
 
@@ -472,7 +605,7 @@ static const char *judge_row(
 			row->usage.leg[leg].bytes != h->usage.leg[leg].bytes)
 			return "listing: other counts of datagrams or bytes";
 	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
-		if (row->usage.lost[i] != h->usage.lost[i])
+		if (row->usage.lost[i] != h->usage.lost[i] && !h->dual)
 			return "listing: other losses";
 	if (naive_live(n, h) &&
 		(row->permissions < permissions || row->permissions > h->nb_permissions ||

@@ -40,6 +40,9 @@ struct naive_hold {
 	struct naive_permission permission[NAIVE_RECORDS];
 	struct naive_channel channel[NAIVE_RECORDS];
 	struct turn_usage usage;
+	// It is or was one of a dual allocation: which of the two has lost what found neither is
+	// not said.
+	bool dual;
 };
 
 // When a port became free: at some time from lo to hi.
@@ -66,6 +69,7 @@ struct naive {
 	uint64_t refused[TURN_REFUSAL_END], fresh[TURN_REFUSAL_END];
 	uint32_t last_tid;
 	uint64_t adopted; // by naive_restarted
+	uint64_t duals, halves; // Allocates for both families that were given both, or one
 };
 
 // A set of answers or drops that are allowed.
@@ -114,24 +118,27 @@ void naive_rest_anew(struct naive *n);
 // Adds the error codes that a lack of ports or of quota allows. Clears *success where an Allocate
 // cannot succeed.
 void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success);
-void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_hold *taken_up,
+struct naive_count {
+	const struct naive_hold *taken_up; // a reservation, or NULL
+	unsigned int beside; // so many are counted that are no holds yet
+};
+void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_count *c,
 	struct naive_set *may, bool *success);
 // Judges whether the port that the server gave was allowed. Returns NULL, or what is wrong.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e);
 // Adds a member to a set.
 void naive_may(struct naive_set *s, unsigned int member);
 bool naive_has(const struct naive_set *s, unsigned int member);
-// Returns the live allocation of a client; NULL = none.
+// Returns a live allocation of a client, and that of a family; NULL = none.
 struct naive_hold *naive_allocation(struct naive *n, unsigned int client);
+struct naive_hold *naive_of_family(struct naive *n, unsigned int client, bool is_v4);
 bool naive_permitted(const struct naive *n, const struct naive_hold *h, const struct addr *peer);
-// The codes add what CreatePermission and ChannelBind may answer on an allocation (0 = success).
-// naive_permit and naive_bind do what their success does.
-void naive_permit_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
-	struct naive_set *may);
-void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
-	struct naive_set *may);
-void naive_permit(struct naive *n, struct naive_hold *h, const struct op *op);
-void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op);
+// The codes add what CreatePermission and ChannelBind of a client with an allocation may answer
+// (0 = success). naive_permit and naive_bind do what their success does.
+void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *may);
+void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *may);
+void naive_permit(struct naive *n, const struct op *op);
+void naive_bind(struct naive *n, const struct op *op);
 // Forgets permissions and channels that the server has surely swept.
 void naive_purge(const struct naive *n, struct naive_hold *h);
 void naive_lost(struct naive_hold *h, unsigned int reason);

@@ -47,9 +47,10 @@ static const struct naive_channel *channel_numbered(
 	return NULL;
 }
 
-static bool family_differs(const struct naive_hold *h, const struct addr *a)
+// The client's allocation with a relayed transport address of a peer's family; NULL = none.
+static struct naive_hold *hold_for(struct naive *n, const struct op *op, const struct addr *a)
 {
-	return addr_is_v4(a) != addr_is_v4(&h->relay.addr);
+	return naive_of_family(n, op->client, addr_is_v4(a));
 }
 
 static bool out_of_reach(const struct naive *n, const struct model_peer *p)
@@ -59,8 +60,7 @@ static bool out_of_reach(const struct naive *n, const struct model_peer *p)
 
 // Adds the codes that refuse peer i of a request, for any method. An IPv4 address written as an
 // IPv6 address may be taken for what it means or refused for what it looks like.
-static void peer_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
-	unsigned int i, struct naive_set *may)
+static void peer_codes(struct naive *n, const struct op *op, unsigned int i, struct naive_set *may)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[i]];
 
@@ -68,21 +68,21 @@ static void peer_codes(const struct naive *n, const struct naive_hold *h, const 
 		naive_may(may, 400);
 		return;
 	}
-	if (family_differs(h, &p->canonical) || p->encoded)
+	if (hold_for(n, op, &p->canonical) == NULL || p->encoded)
 		naive_may(may, 443);
 	if (p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin) ||
 		out_of_reach(n, p))
 		naive_may(may, 403);
 }
 
-static bool encoded_only(const struct naive *n, const struct naive_hold *h, const struct op *op)
+static bool encoded_only(struct naive *n, const struct op *op)
 {
 	bool any = false;
 
 	for (unsigned int i = 0; i < op->nb_peers; i++) {
 		const struct model_peer *p = &n->w->peer[op->peer[i]];
 
-		if (op->peer_malformed[i] || family_differs(h, &p->canonical) ||
+		if (op->peer_malformed[i] || hold_for(n, op, &p->canonical) == NULL ||
 			p->class == PEER_FORBIDDEN ||
 			(p->class == PEER_OWN && !n->config->hairpin) || out_of_reach(n, p))
 			return false;
@@ -106,7 +106,7 @@ static struct room permissions_after(
 		r.sure += live(n, h->permission[i].until_ms);
 	for (unsigned int i = 0; i < op->nb_peers; i++) {
 		const struct addr *a = &n->w->peer[op->peer[i]].canonical;
-		bool again = false, kept = false;
+		bool again = addr_is_v4(a) != addr_is_v4(&h->relay.addr), kept = false;
 
 		for (unsigned int k = 0; k < i; k++)
 			again = again || addr_eq(a, &n->w->peer[op->peer[k]].canonical);
@@ -127,25 +127,32 @@ static bool pool_may_refuse(const struct naive *n, struct room r, unsigned int s
 	return n->config->pools.permissions != MODEL_POOL_AMPLE && r.most > sure;
 }
 
-static void permission_codes(const struct naive *n, struct room r, struct naive_set *may)
+// All or none: both halves of a dual allocation have to have room.
+static void permission_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
 	const unsigned int limit = n->config->limits.permissions;
+	bool fits = true;
 
-	if (r.most > limit || pool_may_refuse(n, r, n->config->pools.sure_permissions))
-		naive_may(may, 508);
-	if (r.sure <= limit)
+	for (int v4 = 0; v4 < 2; v4++) {
+		const struct naive_hold *h = naive_of_family(n, op->client, v4);
+		const struct room r = h != NULL ? permissions_after(n, h, op) : (struct room){0, 0};
+
+		if (r.most > limit || pool_may_refuse(n, r, n->config->pools.sure_permissions))
+			naive_may(may, 508);
+		fits = fits && r.sure <= limit;
+	}
+	if (fits)
 		naive_may(may, 0);
 }
 
-void naive_permit_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
-	struct naive_set *may)
+void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
 	if (op->nb_peers == 0)
 		naive_may(may, 400); // 10.2: "at least one"
 	for (unsigned int i = 0; i < op->nb_peers; i++)
-		peer_codes(n, h, op, i, may);
-	if (may->n == 0 || encoded_only(n, h, op))
-		permission_codes(n, permissions_after(n, h, op), may);
+		peer_codes(n, op, i, may);
+	if (may->n == 0 || encoded_only(n, op))
+		permission_codes(n, op, may);
 }
 
 // RFC 8656 12: channels are 0x4000 to 0x4FFF. If the configuration says so, clients of RFC 5766,
@@ -160,13 +167,20 @@ static bool number_valid(const struct naive *n, const struct op *op)
 // RFC 8656 12.2: the number is not bound to another peer, nor the peer to another number. Whoever
 // has bound the peer by its other address has not asked for that, and gets "some capacity limit or
 // similar".
-static void clash_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
-	const struct endpoint *peer, struct naive_set *may)
+static void clash_codes(
+	struct naive *n, const struct op *op, const struct endpoint *peer, struct naive_set *may)
 {
-	const struct naive_channel *by_number = channel_numbered(n, h, op->channel);
-	const struct naive_channel *by_peer = channel_to(n, h, peer);
+	const struct naive_hold *h = hold_for(n, op, &peer->addr);
+	const struct naive_hold *other = naive_of_family(n, op->client, !addr_is_v4(&peer->addr));
+	const struct naive_channel *by_number, *by_peer;
 
-	if (op->peer_malformed[0] || by_number == by_peer)
+	if (op->peer_malformed[0] || h == NULL)
+		return;
+	if (other != NULL && channel_numbered(n, other, op->channel) != NULL)
+		return naive_may(may, 400);
+	by_number = channel_numbered(n, h, op->channel);
+	by_peer = channel_to(n, h, peer);
+	if (by_number == by_peer)
 		return;
 	if (by_number == NULL && by_peer->public != model_peer_public(n->w, op, 0))
 		naive_may(may, 508);
@@ -174,34 +188,33 @@ static void clash_codes(const struct naive *n, const struct naive_hold *h, const
 		naive_may(may, 400);
 }
 
-void naive_bind_codes(const struct naive *n, const struct naive_hold *h, const struct op *op,
-	struct naive_set *may)
+void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
 	const struct endpoint peer = {p->canonical, p->at.port};
-	const struct naive_channel *by_number = channel_numbered(n, h, op->channel);
-	struct room channels = {1, h->nb_channels + 1};
+	const struct naive_hold *h = hold_for(n, op, &peer.addr);
+	struct room channels = {1, h != NULL ? h->nb_channels + 1 : 1};
 
 	if (op->nb_peers == 0 || !number_valid(n, op))
 		naive_may(may, 400);
 	if (op->nb_peers == 0)
 		return;
-	peer_codes(n, h, op, 0, may);
+	peer_codes(n, op, 0, may);
 	if (p->at.port == 0)
 		naive_may(may, 403);
-	clash_codes(n, h, op, &peer, may);
+	clash_codes(n, op, &peer, may);
 	// Good, except that it looks like an IPv6 address: may be refused for that.
-	if (may->n != 0 && !(may->n == 1 && naive_has(may, 443) && encoded_only(n, h, op)))
+	if (may->n != 0 && !(may->n == 1 && naive_has(may, 443) && encoded_only(n, op)))
 		return;
 	for (unsigned int i = 0; i < h->nb_channels; i++)
 		channels.sure += live(n, h->channel[i].until_ms);
-	if (by_number != NULL)
+	if (channel_numbered(n, h, op->channel) != NULL)
 		channels = (struct room){0, 0};
 	if (channels.most > n->config->limits.channels ||
 		pool_may_refuse(n, channels, n->config->pools.sure_channels))
 		naive_may(may, 508);
 	if (channels.sure <= n->config->limits.channels)
-		permission_codes(n, permissions_after(n, h, op), may);
+		permission_codes(n, op, may);
 }
 
 static void permit(struct naive *n, struct naive_hold *h, const struct addr *peer)
@@ -216,16 +229,20 @@ static void permit(struct naive *n, struct naive_hold *h, const struct addr *pee
 	p->until_ms = n->now_ms + PERMISSION_MS;
 }
 
-void naive_permit(struct naive *n, struct naive_hold *h, const struct op *op)
+void naive_permit(struct naive *n, const struct op *op)
 {
-	for (unsigned int i = 0; i < op->nb_peers; i++)
-		permit(n, h, &n->w->peer[op->peer[i]].canonical);
+	for (unsigned int i = 0; i < op->nb_peers; i++) {
+		const struct addr *a = &n->w->peer[op->peer[i]].canonical;
+
+		permit(n, hold_for(n, op, a), a);
+	}
 }
 
-void naive_bind(struct naive *n, struct naive_hold *h, const struct op *op)
+void naive_bind(struct naive *n, const struct op *op)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
 	const struct endpoint peer = {p->canonical, p->at.port};
+	struct naive_hold *h = hold_for(n, op, &peer.addr);
 	unsigned int kept = 0;
 
 	// It replaces itself, and expired channels with its number or to its peer.
@@ -341,43 +358,53 @@ static const char *judge_drop(
 
 static const char *judge_send(struct naive *n, const struct op *op, const struct outcome *o)
 {
-	struct naive_hold *h = naive_allocation(n, op->client);
+	struct naive_hold *any = naive_allocation(n, op->client);
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
 	const struct endpoint peer = {p->canonical, p->at.port};
+	struct naive_hold *h = hold_for(n, op, &peer.addr);
 	const bool complete = op->nb_peers > 0 && op->has_data && !op->peer_malformed[0];
 	struct naive_set may = {0};
 
 	if (op->unknown)
 		naive_may(&may, TURN_DROP_UNKNOWN_ATTRIBUTE);
-	if (h == NULL)
+	if (any == NULL)
 		naive_may(&may, TURN_DROP_NO_ALLOCATION);
 	if (!complete)
 		naive_may(&may, TURN_DROP_INDICATION);
-	if (complete && h != NULL) {
-		if (!naive_permitted(n, h, &peer.addr))
+	if (complete && any != NULL) {
+		if (h != NULL && !naive_permitted(n, h, &peer.addr))
 			naive_may(&may, TURN_DROP_NO_PERMISSION);
 		if (p->class == PEER_FORBIDDEN || p->at.port == 0 ||
 			(p->class == PEER_OWN && !n->config->hairpin))
 			naive_may(&may, TURN_DROP_PEER_DENIED);
-		if (family_differs(h, &peer.addr) || (p->encoded && may.n > 0)) {
+		if (h == NULL || (p->encoded && may.n > 0)) {
 			naive_may(&may, TURN_DROP_INDICATION);
 			naive_may(&may, TURN_DROP_PEER_DENIED);
 		}
-		// Good, except that it looks like an IPv6 address: may be refused for that.
+		// Good, except that it looks like an IPv6 address: may be refused for that. Where
+		// the client has an IPv6 one, nobody is permitted there by an IPv4 address.
 		if (p->encoded && may.n == 0 && o->verdict == TURN_DROP)
 			naive_may(&may, TURN_DROP_PEER_DENIED);
+		if (p->encoded && may.n > 0)
+			naive_may(&may, TURN_DROP_NO_PERMISSION);
 	}
 	if (may.n > 0)
-		return judge_drop(n, h, &may, o);
+		return judge_drop(n, h != NULL ? h : any, &may, o);
 	return judge_to_peer(n, h, op, o, &peer);
 }
 
 static const char *judge_channel_data(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	struct naive_hold *h = naive_allocation(n, op->client);
-	const struct naive_channel *c = h != NULL ? channel_numbered(n, h, op->channel) : NULL;
+	const struct naive_channel *c = NULL;
 	struct naive_set may = {0};
 
+	for (int v4 = 0; v4 < 2 && c == NULL; v4++) {
+		struct naive_hold *half = naive_of_family(n, op->client, v4);
+
+		c = half != NULL ? channel_numbered(n, half, op->channel) : NULL;
+		h = c != NULL ? half : h;
+	}
 	if (c == NULL && op->channel > 0x4fff) { // 12.6: reserved; RFC 7983: not even TURN
 		naive_may(&may, TURN_DROP_NOT_TURN);
 		naive_may(&may, TURN_DROP_CHANNEL_UNBOUND);

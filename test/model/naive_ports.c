@@ -181,19 +181,19 @@ static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int
 
 // Counts the allocations of a quota together with the one asked for, as least and most. A
 // reservation counts for its maker until it is taken up.
-void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_hold *taken_up,
+void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_count *c,
 	struct naive_set *may, bool *success)
 {
 	const struct addr *source = &n->w->client[op->client].at.addr;
-	const unsigned int add = op->even == 1 ? 2 : 1;
-	unsigned int total[2] = {add, add}, user[2] = {add, add}, from[2] = {add, add};
+	const unsigned int add = op->even == 1 ? 2 : 1, all = add + c->beside;
+	unsigned int total[2] = {all, all}, user[2] = {all, all}, from[2] = {all, all};
 
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
 		const struct naive_hold *h = &n->hold[i];
 
 		if (!h->used)
 			continue;
-		for (int most = naive_live(n, h) && h != taken_up ? 0 : 1; most < 2; most++) {
+		for (int most = naive_live(n, h) && h != c->taken_up ? 0 : 1; most < 2; most++) {
 			total[most]++;
 			user[most] += h->user == op->user;
 			from[most] += same_source(&h->source, source);

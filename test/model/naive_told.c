@@ -78,11 +78,17 @@ static const char *judge_refusal(struct naive *n, const struct op *op, const str
 	const enum turn_refusal why = counted(before, after);
 	const uint64_t failures = after->auth_failures - before->auth_failures;
 	const bool refused = o->verdict == TURN_REPLY && o->code != 0;
+	const bool half = o->verdict == TURN_REPLY && o->address_error != 0;
 	static char text[80];
 	// a bit that is changed after signing may be one of the transaction id, which then is an
 	// old one
 	const bool fresh = op->tid > n->last_tid && op->sign != SIGN_TAMPERED;
 
+	if (after->half_family != 0 ||
+		after->half_capacity - before->half_capacity !=
+			(half && after->allocations_total != before->allocations_total))
+		return "half an Allocate counted wrongly";
+	n->halves += after->half_capacity - before->half_capacity;
 	if (!refused)
 		return why == TURN_GRANTED && failures == 0 ? NULL : "a refusal that there is not";
 	if (why == TURN_GRANTED || why == TURN_REFUSAL_END)

@@ -121,6 +121,11 @@ unsigned int naive_reload(struct naive *n)
 			continue;
 		naive_release(n, h);
 		ended++;
+		h = naive_allocation(n, h->client); // the other one of a dual allocation
+		if (h == NULL)
+			continue;
+		naive_release(n, h);
+		ended++;
 	}
 	return ended;
 }

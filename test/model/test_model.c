@@ -22,6 +22,7 @@ struct run {
 	struct turn_alternates *alternates;
 	uint64_t ops, early, restarts, taken_up;
 	uint64_t reloads, ended; // by reloads
+	uint64_t duals, halves;
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
 	uint64_t refused[TURN_REFUSAL_END];
 };
@@ -185,6 +186,8 @@ static void sum_up(struct run *r)
 		r->drops[i] += r->n.drops[i];
 	for (int i = 0; i < TURN_REFUSAL_END; i++)
 		r->refused[i] += r->n.refused[i];
+	r->duals += r->n.duals;
+	r->halves += r->n.halves;
 	r->relayed += r->n.relayed;
 	r->indications += r->n.indications;
 }
@@ -297,6 +300,8 @@ static void check_coverage(const struct run *r)
 		(unsigned long long)r->indications, (unsigned long long)r->early);
 	printf("  %llu restarts, %llu allocations taken up\n", (unsigned long long)r->restarts,
 		(unsigned long long)r->taken_up);
+	printf("  %llu dual allocations, %llu halves\n", (unsigned long long)r->duals,
+		(unsigned long long)r->halves);
 	printf("  %llu reloads have ended %llu\n", (unsigned long long)r->reloads,
 		(unsigned long long)r->ended);
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -318,6 +323,7 @@ static void check_coverage(const struct run *r)
 	assert_true(r->relayed > r->ops / 50);
 	assert_true(r->indications > 0 && r->indications < r->relayed);
 	assert_true(r->early > 0);
+	assert_true(r->duals > r->ops / 1000 && r->halves > 0);
 	assert_true(r->taken_up > r->restarts);
 	assert_true(r->reloads > r->ops / RELOAD_EVERY / 2 && r->ended > r->reloads / 10);
 }

@@ -5,7 +5,6 @@
 
 #include <netinet/in.h>
 
-#define TYPE_ADDITIONAL_ADDRESS_FAMILY 0x8000
 #define TYPE_MOBILITY_TICKET 0x8030
 #define TYPE_UNKNOWN 0x7f01 // comprehension-required, not assigned
 
@@ -88,6 +87,7 @@ static void put_family(struct stun_writer *w, const struct op *op)
 static void put_allocate(struct stun_writer *w, const struct op *op)
 {
 	const uint8_t transport[4] = {(uint8_t)op->transport, 0xee, 0xee, 0xee}; // RFFU: ignored
+	const uint8_t additional[4] = {(uint8_t)op->additional, 0xee, 0xee, 0xee};
 	const uint8_t even = op->even == 1 ? 0x80 : 0;
 
 	if (op->malformed == BAD_TRANSPORT)
@@ -102,6 +102,10 @@ static void put_allocate(struct stun_writer *w, const struct op *op)
 		stun_put(w, STUN_RESERVATION_TOKEN, op->token, 7);
 	else if (op->has_token)
 		stun_put(w, STUN_RESERVATION_TOKEN, op->token, 8);
+	if (op->malformed == BAD_ADDITIONAL)
+		stun_put(w, STUN_ADDITIONAL_ADDRESS_FAMILY, additional, 3);
+	else if (op->additional != 0)
+		stun_put(w, STUN_ADDITIONAL_ADDRESS_FAMILY, additional, 4);
 	if (op->df_attribute)
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
 }
@@ -137,10 +141,8 @@ static void put_body(struct model_world *m, struct stun_writer *w, const struct 
 		fill(data, op, op->len);
 		stun_put(w, STUN_DATA_ATTR, data, op->len);
 	}
-	if (op->optional) {
-		put_raw(w, TYPE_ADDITIONAL_ADDRESS_FAMILY, "\2\0\0", 4);
+	if (op->optional)
 		put_raw(w, TYPE_MOBILITY_TICKET, NULL, 0);
-	}
 	if (op->padding_dirty) {
 		stun_put(w, STUN_SOFTWARE, "x", 1);
 		w->buf[w->len - 1] = 0xee; // RFC 8489 14: ignored
@@ -387,6 +389,41 @@ static bool get_addr(const struct stun_msg *m, enum stun_attr a, struct endpoint
 		family == (addr_is_v4(&e->addr) ? 4 : 6);
 }
 
+// Reads the relayed transport addresses of an Allocate response: one, or of both families where the
+// client has asked for both; then IPv4 is the first. If one is missing, the answer says why (RFC
+// 8656 18.12).
+static const char *read_relayed(
+	struct model_world *w, const struct stun_msg *m, const struct op *op, struct outcome *o)
+{
+	const uint8_t *value = m->data + m->off[STUN_ADDRESS_ERROR_CODE];
+	struct endpoint *to = &o->relayed;
+	uint16_t pos = 0, off, alen;
+	unsigned int nb = 0;
+	int family;
+
+	o->relayed2 = (struct endpoint){0};
+	for (; stun_next(m, STUN_XOR_RELAYED_ADDRESS, &pos, &off, &alen); to = &o->relayed2) {
+		if (++nb > 2 || !stun_decode_xor_addr(m, off, alen, to, &family) ||
+			family != (addr_is_v4(&to->addr) ? 4 : 6))
+			return "XOR-RELAYED-ADDRESS malformed, or more than two";
+		if (!inside_of(w, &to->addr))
+			return "XOR-RELAYED-ADDRESS is not the external address";
+	}
+	if (nb == 2 &&
+		(op->additional != 2 || !addr_is_v4(&o->relayed.addr) ||
+			addr_is_v4(&o->relayed2.addr)))
+		return "two relayed transport addresses, unasked for or not of both families";
+	if (stun_has(m, STUN_ADDRESS_ERROR_CODE) != (op->additional == 2 && nb == 1))
+		return "ADDRESS-ERROR-CODE missing or out of place";
+	if (!stun_has(m, STUN_ADDRESS_ERROR_CODE))
+		return NULL;
+	if (m->alen[STUN_ADDRESS_ERROR_CODE] < 4 || value[1] != 0)
+		return "ADDRESS-ERROR-CODE malformed";
+	o->error_family = value[0];
+	o->address_error = value[2] * 100u + value[3];
+	return NULL;
+}
+
 // Reads a success response: it has the attributes that the method demands and no others.
 static const char *read_success(
 	struct model_world *w, const struct stun_msg *m, const struct op *op, struct outcome *o)
@@ -408,10 +445,8 @@ static const char *read_success(
 		return "LIFETIME malformed";
 	if (stun_has(m, STUN_XOR_RELAYED_ADDRESS) != allocate)
 		return "XOR-RELAYED-ADDRESS missing or out of place";
-	if (allocate && !get_addr(m, STUN_XOR_RELAYED_ADDRESS, &o->relayed))
-		return "XOR-RELAYED-ADDRESS malformed";
-	if (allocate && !inside_of(w, &o->relayed.addr))
-		return "XOR-RELAYED-ADDRESS is not the external address";
+	if (allocate && read_relayed(w, m, op, o) != NULL)
+		return read_relayed(w, m, op, o);
 	o->has_token = stun_has(m, STUN_RESERVATION_TOKEN);
 	if (o->has_token && (!allocate || m->alen[STUN_RESERVATION_TOKEN] != 8))
 		return "RESERVATION-TOKEN out of place or malformed";

@@ -201,6 +201,10 @@ static void pick_allocate(struct model_world *w, struct op *op)
 {
 	op->transport = percent(w, 96) ? IPPROTO_UDP : (int)ONE_OF(w, 6, 0, UINT32_MAX);
 	op->family = pick_family(w);
+	if (percent(w, 25))
+		op->additional = percent(w, 95) ? 2 : (int)ONE_OF(w, 1, 3, 255);
+	if (op->additional != 0 && percent(w, 95))
+		op->family = 0;
 	op->even = percent(w, 75) ? -1 : (int)below(w, 2);
 	op->has_token = percent(w, w->has_token ? 10 : 1);
 	memcpy(op->token, w->token, sizeof(op->token));
@@ -209,7 +213,10 @@ static void pick_allocate(struct model_world *w, struct op *op)
 	if (op->has_token && percent(w, 90)) {
 		op->family = 0;
 		op->even = -1;
+		op->additional = percent(w, 95) ? 0 : op->additional;
 	}
+	if (op->additional != 0 && op->even == 1 && percent(w, 80))
+		op->even = 0;
 	pick_lifetime(w, op);
 	if (percent(w, 2))
 		op->malformed = 1 + below(w, BAD_KINDS - 1);
@@ -219,7 +226,7 @@ static void pick_allocate(struct model_world *w, struct op *op)
 static unsigned int pick_peer(struct model_world *w, const struct op *op, bool on_wire)
 {
 	const struct model_client *c = &w->client[op->client];
-	const struct endpoint *relay = on_wire ? &op->relay : &c->relay;
+	const struct endpoint *relay = on_wire ? &op->relay : &c->relay[below(w, 2)];
 	unsigned int i;
 
 	do {
@@ -254,7 +261,7 @@ static struct endpoint pick_relay(struct model_world *w)
 	struct endpoint e;
 
 	if (c->has_relay && percent(w, 95))
-		return c->relay;
+		return c->relay[below(w, 2)];
 	do {
 		e.addr = w->config.relay[below(w, 2)];
 		e.port = (uint16_t)(w->config.port_lo +
@@ -368,7 +375,9 @@ void model_learn(struct model_world *w, const struct op *op, const struct outcom
 
 	if (o->verdict != TURN_REPLY || op->kind != OP_ALLOCATE || o->code != 0)
 		return;
-	c->relay = o->relayed;
+	c->relay[0] = c->relay[1] = o->relayed;
+	if (o->relayed2.port != 0)
+		c->relay[1] = o->relayed2;
 	c->has_relay = true;
 	if (o->has_token) {
 		memcpy(w->token, o->token, sizeof(w->token));
@@ -402,9 +411,9 @@ void model_print(const struct model_world *w, const struct op *op)
 		kinds[op->kind], op->client, addr_format_endpoint(&c->at, text, sizeof(text)),
 		c->listener, op->tid, w->user[op->user].name, op->sign, op->style,
 		(unsigned long long)op->nonce.wall_s, op->nonce.junk ? " (junk)" : "");
-	printf("    transport %d, family %d, even %d, lifetime %u%s, token %d, malformed %d, "
-	       "unknown %d, garbage %d\n",
-		op->transport, op->family, op->even, op->lifetime_s,
+	printf("    transport %d, family %d, additional %d, even %d, lifetime %u%s, token %d, "
+	       "malformed %d, unknown %d, garbage %d\n",
+		op->transport, op->family, op->additional, op->even, op->lifetime_s,
 		op->has_lifetime ? "" : " (not said)", op->has_token, op->malformed, op->unknown,
 		op->garbage);
 	printf("    channel 0x%x, length %u, slack %d, DONT-FRAGMENT %d, relay %s\n", op->channel,

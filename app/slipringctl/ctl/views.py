@@ -100,6 +100,7 @@ def show(answer, style):
         ("client", f"{a['client']} over {a['transport']}"),
         ("way", f"port {way['port']} via {way['via']}" if way["port"] else "no route"),
         ("relay", a["relay"] + (f", told {a['told']}" if a["told"] != a["relay"] else "")),
+        *([("dual with", a["sibling"])] if "sibling" in a else []),
         ("worker", str(a["worker"])),
         ("age", f"{seconds(a['age'])}, {a['expires']} s left"),
         ("from client", relayed(a, "rx")),

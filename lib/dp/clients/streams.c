@@ -375,12 +375,15 @@ bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 
 uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 {
-	uint32_t left_ms;
+	uint32_t left_ms, sibling;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
 
 	if (slot == TURN_NONE)
 		return 0;
 	w->stream_at[slot] = v->stream;
+	sibling = turn_shard_sibling(w->shard, slot);
+	if (sibling != TURN_NONE)
+		w->stream_at[sibling] = v->stream;
 	if (alive)
 		return (left_ms + 999) / 1000;
 	turn_shard_end(w->shard, slot, TURN_END_CONNECTION);

@@ -68,6 +68,8 @@ json_t *shown_allocation(const struct turn_info *i)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "id", shown_id(i->id));
+	if (i->sibling != 0)
+		json_object_set_new(o, "sibling", shown_id(i->sibling));
 	json_object_set_new(o, "user", shown_text(i->user));
 	json_object_set_new(o, "worker", shown_number(turn_listing_worker(i->id)));
 	json_object_set_new(o, "transport", json_string(fields_transports[i->transport]));

@@ -203,8 +203,16 @@ unsigned int turn_judge_walk(
 		why = verdict(s, j, slot);
 		cost = cost_of(j, cold_at(s, slot), why);
 		if (why != TURN_END_END) {
-			alloc_end(s, slot, why);
-			n++;
+			const uint32_t other = alloc_sibling(s, slot);
+
+			if (other != TURN_NONE && n + 2 > max) { // both, or none yet
+				w->slot = slot;
+				break;
+			}
+			if (other != TURN_NONE)
+				cost += cost_of(j, cold_at(s, other), why);
+			n += other != TURN_NONE ? 2 : 1;
+			alloc_end_client(s, slot, why);
 		}
 		budget -= budget < cost ? budget : cost;
 	}

@@ -51,9 +51,14 @@ static uint32_t not_back(const struct share *s)
 	return s->given > SHARE_SLACK / 2 ? s->given - SHARE_SLACK / 2 : 0;
 }
 
+uint32_t share_more(const struct share *s, uint32_t has, uint32_t nb)
+{
+	return beyond(s, has + nb) - beyond(s, has);
+}
+
 bool share_fits(const struct share *s, uint64_t user, uint32_t has, uint32_t nb)
 {
-	const uint32_t more = beyond(s, has + nb) - beyond(s, has);
+	const uint32_t more = share_more(s, has, nb);
 
 	return more == 0 ||
 		(more + s->held + not_back(s) <= s->size && *count_of(s, user) + more <= s->most);

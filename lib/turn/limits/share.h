@@ -39,6 +39,8 @@ void share_init(struct share *s, void *of_user, uint32_t allocations);
 // Opens a round: everything that was given back in the last one can be taken again.
 void share_round(struct share *s);
 
+// How many records of the rest an allocation with `has` records needs for nb more.
+uint32_t share_more(const struct share *s, uint32_t has, uint32_t nb);
 // Whether an allocation of a user may have nb more records. user is a keyed hash. has is how many
 // records the allocation has; has and nb are at most UINT32_MAX / 2.
 bool share_fits(const struct share *s, uint64_t user, uint32_t has, uint32_t nb);

@@ -5,14 +5,13 @@
 
 #include "events/tell.h"
 #include "requests/alternates.h"
+#include "requests/dual.h"
 #include "requests/method.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "shard.h"
 
-#define FAMILY_IPV4 1
-#define FAMILY_IPV6 2
 #define NAMED_MAX ((UINT16_MAX + 1) / 8)
 
 enum turn_refusal method_binding(struct turn_request *r)
@@ -42,19 +41,15 @@ static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool
 	return true;
 }
 
-// Appends the attributes of a success response, for a new allocation and for a retransmitted
-// request alike.
-static void put_allocation(struct turn_request *r, uint32_t slot)
+void method_put_allocation(struct turn_request *r, uint32_t slot)
 {
 	const struct turn_shard *s = r->s;
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct endpoint client = {r->v->src, r->v->src_port};
-	struct endpoint relay = alloc_relay(s, slot);
 	uint8_t token[TURN_TOKEN_LEN];
 
-	relay.addr = external_told(&s->policy->external, &relay.addr);
-	stun_put_xor_addr(&r->w, STUN_XOR_RELAYED_ADDRESS, &relay);
-	stun_put_u32(&r->w, STUN_LIFETIME, (alloc_left(s, slot) + 999) / 1000);
+	dual_put_relayed(r, slot);
+	stun_put_u32(&r->w, STUN_LIFETIME, (dual_left(s, slot) + 999) / 1000);
 	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
 	if (c->has_token && reservation_token(s, slot, c->made, token))
 		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
@@ -65,17 +60,18 @@ static void put_allocation(struct turn_request *r, uint32_t slot)
 static enum turn_refusal allocate_again(struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
+	const uint32_t tid = c->is_dual ? cold_at(r->s, c->sibling)->who : c->tid;
 
-	if (c->tid != alloc_tid(r->s, stun_tid(&r->m)) || c->who != alloc_who(r->s, r->cred.ident))
+	if (tid != alloc_tid(r->s, stun_tid(&r->m)) || c->who != alloc_who(r->s, r->cred.ident))
 		return TURN_REFUSED_ALLOCATED;
-	put_allocation(r, r->slot);
+	method_put_allocation(r, r->slot);
 	return TURN_GRANTED;
 }
 
 // What an Allocate asks for, checked.
 struct wanted {
 	uint32_t lifetime_s;
-	bool is_v4;
+	bool is_v4, is_dual; // is_dual: both families
 	enum relay_ports_kind kind;
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
@@ -86,6 +82,10 @@ static enum turn_refusal family_wanted(const struct turn_request *r, struct want
 	const uint8_t *value = m->data + m->off[STUN_REQUESTED_ADDRESS_FAMILY];
 
 	w->is_v4 = true;
+	if (stun_has(m, STUN_ADDITIONAL_ADDRESS_FAMILY)) {
+		w->is_dual = true;
+		return dual_wanted(r, w->kind);
+	}
 	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
 		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
 			return TURN_REFUSED_MALFORMED;
@@ -113,6 +113,7 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 		return TURN_REFUSED_MALFORMED;
 	if (stun_has(m, STUN_RESERVATION_TOKEN)) {
 		if (stun_has(m, STUN_EVEN_PORT) || stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY) ||
+			stun_has(m, STUN_ADDITIONAL_ADDRESS_FAMILY) ||
 			m->alen[STUN_RESERVATION_TOKEN] != TURN_TOKEN_LEN)
 			return TURN_REFUSED_MALFORMED;
 		w->token = m->data + m->off[STUN_RESERVATION_TOKEN];
@@ -127,8 +128,7 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 	return family_wanted(r, w);
 }
 
-// Counts one allocation of the requester, or says which quota is reached.
-static enum turn_refusal count_one(const struct turn_request *r, struct quota_ref *ref)
+enum turn_refusal method_count_one(const struct turn_request *r, struct quota_ref *ref)
 {
 	const struct turn_shard *s = r->s;
 	uint8_t ident[TURN_IDENT_LEN];
@@ -148,14 +148,12 @@ static bool is_counted(const struct turn_request *r, const struct quota_ref *ref
 		quota_is(s->quota, ident, &r->v->src, ref);
 }
 
-// Makes the allocation on a slot that is taken and counted in the quota. If it fails, both are
-// given back.
-static enum turn_refusal allocate_on(struct turn_request *r, uint32_t slot, const struct wanted *w,
+enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint32_t lifetime_s,
 	const struct quota_ref *quota, bool has_token)
 {
 	struct turn_shard *s = r->s;
 	const struct alloc_new n = {.slot = slot,
-		.lifetime_ms = w->lifetime_s * 1000,
+		.lifetime_ms = lifetime_s * 1000,
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
 		.quota = *quota,
@@ -167,7 +165,7 @@ static enum turn_refusal allocate_on(struct turn_request *r, uint32_t slot, cons
 		return TURN_REFUSED_NO_MEMORY;
 	}
 	r->slot = slot;
-	put_allocation(r, slot);
+	method_put_allocation(r, slot);
 	tell_made(r);
 	return TURN_GRANTED;
 }
@@ -199,12 +197,12 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 		quota = cold_at(s, slot)->reserved.quota;
 		reservation_take(s, slot);
 	} else {
-		why = count_one(r, &quota);
+		why = method_count_one(r, &quota);
 		if (why != TURN_GRANTED)
 			return why;
 		reservation_end(s, slot);
 	}
-	return allocate_on(r, slot, w, &quota, false);
+	return method_allocate_on(r, slot, w->lifetime_s, &quota, false);
 }
 
 // Allocates an even port and holds its odd neighbour back for a later Allocate. Both count in the
@@ -222,7 +220,7 @@ static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
 		}
 		return TURN_REFUSED_INTERNAL;
 	}
-	why = allocate_on(r, slot, w, &quota[0], true);
+	why = method_allocate_on(r, slot, w->lifetime_s, &quota[0], true);
 	if (why != TURN_GRANTED)
 		reservation_lapse(s, slot + 1);
 	return why;
@@ -242,7 +240,7 @@ static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wan
 	unsigned int counted = 0;
 	uint32_t slot = TURN_NONE;
 
-	while (counted < nb && (why = count_one(r, &quota[counted])) == TURN_GRANTED)
+	while (counted < nb && (why = method_count_one(r, &quota[counted])) == TURN_GRANTED)
 		counted++;
 	if (counted == 1 && why != TURN_GRANTED)
 		why = TURN_REFUSED_QUOTA_PAIR;
@@ -250,7 +248,7 @@ static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wan
 		why = relayed_take(s, w->is_v4, w->kind, &slot);
 	if (why == TURN_GRANTED)
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
-			       : allocate_on(r, slot, w, &quota[0], false);
+			       : method_allocate_on(r, slot, w->lifetime_s, &quota[0], false);
 	while (counted > 0)
 		quota_give(s->quota, &quota[--counted]);
 	return why;
@@ -271,6 +269,8 @@ enum turn_refusal method_allocate(struct turn_request *r)
 	// nobody can have a shared port for themselves, still less its neighbour
 	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
 		return TURN_REFUSED_SHARED_PORT;
+	if (w.is_dual)
+		return dual_allocate(r, w.kind, w.lifetime_s);
 	return w.token != NULL ? allocate_reserved(r, &w) : allocate_fresh(r, &w);
 }
 
@@ -279,48 +279,49 @@ enum turn_refusal method_allocate(struct turn_request *r)
 enum turn_refusal method_refresh(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
+	enum turn_refusal why;
+	uint8_t family = 0;
 	uint32_t lifetime_s;
 	bool zero;
 
 	if (!lifetime_of(r, &lifetime_s, &zero))
 		return TURN_REFUSED_MALFORMED;
 	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY)) {
-		const uint8_t family = alloc_is_v4(r->s, r->slot) ? FAMILY_IPV4 : FAMILY_IPV6;
-
 		if (m->alen[STUN_REQUESTED_ADDRESS_FAMILY] != 4)
 			return TURN_REFUSED_MALFORMED;
-		if (m->data[m->off[STUN_REQUESTED_ADDRESS_FAMILY]] != family)
+		family = m->data[m->off[STUN_REQUESTED_ADDRESS_FAMILY]];
+		if (family != FAMILY_IPV4 && family != FAMILY_IPV6)
 			return TURN_REFUSED_PEER_FAMILY;
 	}
-	if (zero) {
-		alloc_end(r->s, r->slot, TURN_END_CLIENT);
+	if (zero)
 		lifetime_s = 0;
-	} else {
-		alloc_refresh(r->s, r->slot, lifetime_s);
-		tell_interim(r);
-	}
-	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
-	return TURN_GRANTED;
+	why = dual_refresh(r, family, lifetime_s);
+	if (why == TURN_GRANTED)
+		stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
+	return why;
 }
 
 // --- CreatePermission and ChannelBind ------------------------------------------------------------
 
-// Decodes a peer in the form in which the client names it.
-static enum turn_refusal peer_named(const struct turn_shard *s, uint32_t slot,
+// Decodes a peer in the form in which the client names it; *slot as in method_peer_decode.
+static enum turn_refusal peer_named(const struct turn_shard *s, uint32_t *slot,
 	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
 {
 	const uint16_t alen = load_be16(m->data + off - 2);
+	uint32_t of_family;
 	int family;
 
 	if (!stun_decode_xor_addr(m, off, alen, peer, &family))
 		return TURN_REFUSED_MALFORMED;
-	if ((family == 4) != alloc_is_v4(s, slot))
+	of_family = alloc_of_family(s, *slot, family == 4);
+	if (of_family == TURN_NONE)
 		return TURN_REFUSED_PEER_FAMILY;
+	*slot = of_family;
 	peer->addr = addr_canonical(peer->addr);
 	return TURN_GRANTED;
 }
 
-enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t slot,
+enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t *slot,
 	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
 {
 	const enum turn_refusal why = peer_named(s, slot, m, off, peer);
@@ -330,11 +331,11 @@ enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t slot,
 	return why;
 }
 
-// Decodes a peer that a request asks for, in the form in which the client names it. If the request
-// is refused, the event will have it.
+// Decodes a peer that a request asks for, in the form in which the client names it. r->slot becomes
+// the client's allocation of its family. If the request is refused, the event will have both.
 static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct endpoint *peer)
 {
-	const enum turn_refusal why = peer_named(r->s, r->slot, &r->m, off, peer);
+	const enum turn_refusal why = peer_named(r->s, &r->slot, &r->m, off, peer);
 
 	r->peer = why != TURN_REFUSED_MALFORMED ? *peer : (struct endpoint){0};
 	return why;
@@ -361,6 +362,16 @@ enum turn_refusal method_peer_admit(
 	if (policy_reaches(s->policy, alloc_relay_index(s, slot), &peer->addr))
 		return TURN_GRANTED;
 	return TURN_REFUSED_PEER_UNREACHABLE;
+}
+
+// Forgets what has expired of all allocations of a client.
+static void settle(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	peers_settle(s, slot);
+	if (other != TURN_NONE)
+		peers_settle(s, other);
 }
 
 // Decodes and judges all peers of a CreatePermission.
@@ -409,6 +420,7 @@ static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 {
 	const struct turn_request *r = n->r;
 	uint64_t i = hash_addr(&r->s->key, a, r->slot);
+	uint32_t slot = r->slot;
 	struct endpoint other;
 
 	for (;; i++) {
@@ -418,28 +430,28 @@ static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 			*entry = off;
 			return true;
 		}
-		method_peer_decode(r->s, r->slot, &r->m, *entry, &other);
+		method_peer_decode(r->s, &slot, &r->m, *entry, &other);
 		if (addr_eq(&other.addr, a))
 			return false;
 	}
 }
 
-// How many addresses a request names that have no permission, each counted once. peers_wanted has
-// found nothing wrong with them.
-static uint32_t peers_new(const struct turn_request *r)
+// How many addresses a request names that have no permission, each counted once: nb[0] for the
+// allocation of r->slot, nb[1] for its sibling. peers_wanted has found nothing wrong with them.
+static void peers_new(const struct turn_request *r, uint32_t nb[2])
 {
 	uint16_t pos = 0, off, alen;
 	struct endpoint peer;
 	struct named n;
-	uint32_t nb = 0;
 
 	named_begin(&n, r);
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
-		method_peer_decode(r->s, r->slot, &r->m, off, &peer);
-		if (peers_permission_find(r->s, r->slot, &peer.addr) == TURN_NONE)
-			nb += named_add(&n, off, &peer.addr);
+		uint32_t slot = r->slot;
+
+		method_peer_decode(r->s, &slot, &r->m, off, &peer);
+		if (peers_permission_find(r->s, slot, &peer.addr) == TURN_NONE)
+			nb[slot != r->slot] += named_add(&n, off, &peer.addr);
 	}
-	return nb;
 }
 
 enum turn_refusal method_create_permission(struct turn_request *r)
@@ -447,19 +459,25 @@ enum turn_refusal method_create_permission(struct turn_request *r)
 	struct turn_shard *s = r->s;
 	uint16_t pos = 0, off, alen;
 	struct endpoint peer;
+	uint32_t nb[2] = {0}, slot;
 	const enum turn_refusal why = peers_wanted(r);
 
 	if (why != TURN_GRANTED)
 		return why;
-	peers_settle(s, r->slot);
-	if (!peers_permissions_fit(s, r->slot, peers_new(r)))
+	settle(s, r->slot);
+	peers_new(r, nb);
+	if (!peers_permissions_fit_both(s, r->slot, nb))
 		return TURN_REFUSED_PERMISSIONS;
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
-		method_peer_decode(s, r->slot, &r->m, off, &peer);
-		if (peers_permission_set(s, r->slot, &peer.addr) == TURN_NONE)
+		slot = r->slot;
+		method_peer_decode(s, &slot, &r->m, off, &peer);
+		if (peers_permission_set(s, slot, &peer.addr) == TURN_NONE)
 			return TURN_REFUSED_PERMISSIONS;
 	}
 	line_copy_channel(s, r->slot);
+	slot = alloc_sibling(s, r->slot);
+	if (slot != TURN_NONE)
+		line_copy_channel(s, slot);
 	return TURN_GRANTED;
 }
 
@@ -473,7 +491,11 @@ static enum turn_refusal binding_clash(
 	const struct turn_shard *s = r->s;
 	const uint32_t by_number = peers_channel_by_number(s, r->slot, want->number);
 	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, &want->peer);
+	const uint32_t other = alloc_sibling(s, r->slot);
 
+	// numbers are the client's, whichever allocation the peer is of
+	if (other != TURN_NONE && peers_channel_by_number(s, other, want->number) != TURN_NONE)
+		return TURN_REFUSED_CHANNEL_CLASH;
 	if (by_number == by_peer)
 		return TURN_GRANTED;
 	if (by_number != TURN_NONE || s->channel_form[by_peer] == want->form)
@@ -546,7 +568,7 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 	why = method_peer_admit(r->s, r->slot, &want.peer, want.peer.port);
 	if (why != TURN_GRANTED)
 		return why;
-	peers_settle(r->s, r->slot);
+	settle(r->s, r->slot);
 	why = binding_clash(r, &want);
 	return why == TURN_GRANTED ? bind_channel(r, &want) : why;
 }

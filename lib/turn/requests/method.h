@@ -2,6 +2,7 @@
 // The handlers of requests by method.
 #pragma once
 
+#include "limits/quota.h"
 #include "requests/request.h"
 
 // Each returns why it refuses, or TURN_GRANTED after it has appended the attributes of the success
@@ -12,10 +13,19 @@ enum turn_refusal method_refresh(struct turn_request *r);
 enum turn_refusal method_create_permission(struct turn_request *r);
 enum turn_refusal method_channel_bind(struct turn_request *r);
 
+// Parts of Allocate that dual.c needs, too. The first appends the attributes of a success response,
+// for a new allocation and for a retransmitted request alike. The second counts one allocation of
+// the requester, or says which quota is reached. The third makes the allocation on a slot that is
+// taken and counted in the quota; if it fails, both are given back.
+void method_put_allocation(struct turn_request *r, uint32_t slot);
+enum turn_refusal method_count_one(const struct turn_request *r, struct quota_ref *ref);
+enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint32_t lifetime_s,
+	const struct quota_ref *quota, bool has_token);
+
 // Decodes the XOR-PEER-ADDRESS whose value is at offset off of m into *peer, in canonical form.
-// TURN_REFUSED_MALFORMED; TURN_REFUSED_PEER_FAMILY when it is not of the family of the allocation's
-// relayed transport address.
-enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t slot,
+// *slot is an allocation of the client; it becomes the one whose relayed transport address is of
+// the peer's family. TURN_REFUSED_MALFORMED; TURN_REFUSED_PEER_FAMILY when the client has none.
+enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t *slot,
 	const struct stun_msg *m, uint16_t off, struct endpoint *peer);
 // Judges a peer that an allocation asks for: its address in canonical form, and a port for the
 // policy.

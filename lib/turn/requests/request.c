@@ -287,10 +287,8 @@ static enum turn_refusal handle(
 	if (!method->authenticated)
 		return handle_binding(r, method, plan);
 	// An allocation past its time that has not been swept yet counts as gone.
-	if (r->slot != TURN_NONE && alloc_left(r->s, r->slot) == 0) {
-		alloc_end(r->s, r->slot, TURN_END_EXPIRED);
-		r->slot = TURN_NONE;
-	}
+	if (r->slot != TURN_NONE)
+		r->slot = alloc_sweep(r->s, r->slot);
 	why = authenticate(r);
 	if (why != TURN_GRANTED)
 		return answer_stranger(r, why, plan);

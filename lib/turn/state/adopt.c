@@ -91,7 +91,7 @@ void adopt_notes(struct adopt *d, struct turn_shard *s)
 		turn_redirect_apply(d->a->shards[note[i].to], &note[i]);
 }
 
-void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
+static void end_one(struct adopt *d, struct adopt_place *p, enum turn_end why)
 {
 	struct turn_shard *s = d->a->shards[p->worker];
 
@@ -99,6 +99,20 @@ void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
 	adopt_notes(d, s);
 	d->out->allocations--;
 	p->is_taken_up = false;
+}
+
+void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
+{
+	const uint32_t other = alloc_sibling(d->a->shards[p->worker], p->slot);
+	struct adopt_place *q = d->place;
+
+	end_one(d, p, why);
+	if (other == TURN_NONE)
+		return;
+	// rare enough to be searched: both are of the old worker whose records are gone through
+	while (!q->is_taken_up || q->worker != p->worker || q->slot != other)
+		q++;
+	end_one(d, q, why);
 }
 
 // --- allocations --------------------------------------------------------------------------------
@@ -160,6 +174,48 @@ static bool redirect(struct adopt *d, const struct turn_view *v, const struct tu
 		(alloc_lookup(home, v) == TURN_NONE && redirect_make(home, v, s->worker));
 }
 
+// The allocation on s that was one dual allocation with that of a record, and was taken up before
+// it; TURN_NONE when there is none.
+static uint32_t sibling_of(const struct adopt *d, const struct state_alloc *r,
+	const struct turn_view *v, const struct turn_shard *s)
+{
+	const uint32_t slot = r->relay2_port != 0 ? alloc_lookup(s, v) : TURN_NONE;
+	struct endpoint told, at;
+
+	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE ||
+		r->relay2 >= d->h->nb_relay || alloc_sibling(s, slot) != TURN_NONE ||
+		cold_at(s, slot)->who != alloc_who(s, r->ident))
+		return TURN_NONE;
+	told = (struct endpoint){*state_relay(d->h, r->relay2), r->relay2_port};
+	at = alloc_relay(s, slot);
+	return endpoint_eq(&told, &at) &&
+			addr_is_v4(state_relay(d->h, r->relay)) != alloc_is_v4(s, slot)
+		? slot
+		: TURN_NONE;
+}
+
+// Makes the allocation and, if it is the first of its client, the redirect that leads to it. False
+// when there is no room; then nothing is left.
+static bool place_make(struct adopt *d, const struct state_alloc *r, const struct alloc_new *n,
+	struct turn_shard *s)
+{
+	const struct turn_view v = view_of(d, r, s);
+	const uint32_t first = sibling_of(d, r, &v, s);
+
+	if (first != TURN_NONE) {
+		alloc_join(s, first, n);
+		return true;
+	}
+	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s))
+		return false;
+	if (!alloc_make(s, &v, n)) {
+		redirect_note(s, v.via, &v, 0);
+		return false;
+	}
+	d->out->redirects += v.via != TURN_NO_WORKER;
+	return true;
+}
+
 // What the slot has counted before goes on.
 static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t slot, uint32_t old)
 {
@@ -172,25 +228,20 @@ static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t 
 }
 
 // Makes the allocation on a slot that is taken and counted in the quota. False when there is no
-// room; then only the redirect may be left.
+// room; then nothing is left.
 static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
 	struct alloc_new *n, struct turn_shard *s)
 {
-	const struct turn_view v = view_of(d, r, s);
 	const bool stays = s->worker == d->worker && n->slot == old;
+	bool made;
 
-	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s))
-		return false;
 	n->number = stays ? r->made : 0; // it keeps its id
-	if (!alloc_make(s, &v, n)) {
-		redirect_note(s, v.via, &v, 0);
-		adopt_notes(d, s);
-		return false;
-	}
+	made = place_make(d, r, n, s);
 	adopt_notes(d, s);
+	if (!made)
+		return false;
 	usage_take_up(d, s, n->slot, old);
 	s->stats.allocations_total--; // counts those that requests have made
-	d->out->redirects += v.via != TURN_NO_WORKER;
 	if (!stays)
 		tell_moved(s, n->slot, id_of(d, r, old));
 	return true;
@@ -220,7 +271,7 @@ static enum turn_state_loss alloc_place(
 	if (!alloc_take_up(d, r, old, &n, s)) {
 		relayed_give(s, n.slot);
 		quota_give(s->quota, &n.quota);
-		return TURN_STATE_LOST_ROOM;
+		return r->relay2_port != 0 ? TURN_STATE_LOST_SIBLING : TURN_STATE_LOST_ROOM;
 	}
 	d->place[old] = (struct adopt_place){r->made, n.slot, s->worker, true};
 	d->out->allocations++;

@@ -51,8 +51,10 @@ struct state_alloc {
 	uint8_t tid[STUN_TID_LEN]; // of the Allocate
 	uint8_t mac[STUN_REST_MAC_LEN];
 	char name[TURN_NAME_LEN];
-	// Room for what comes: a second relayed transport address, a realm, a ticket. All 0.
-	uint16_t relay2, relay2_port, realm, spare2;
+	// The relayed transport address of the sibling, of a dual allocation; port 0 = there was
+	// none. It stays when the sibling ends: its own record tells that.
+	uint16_t relay2, relay2_port;
+	uint16_t realm, spare2; // room for what comes, as the following. All 0.
 	uint8_t ticket[16];
 	uint8_t spare3[4];
 };

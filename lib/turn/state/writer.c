@@ -66,6 +66,19 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 	alloc_put(s, n->slot, &body, boot_ms(s, expires_ms));
 }
 
+void state_joined(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+	struct state_alloc body;
+
+	if (s->state.alloc == NULL)
+		return;
+	body = s->state.alloc[slot];
+	body.relay2 = (uint16_t)alloc_relay_index(s, other);
+	body.relay2_port = __builtin_bswap16(alloc_at(s, other)->relay_port);
+	alloc_put(s, slot, &body, state_time(body.word));
+}
+
 // What a slot without an allocation has for a record: a port.
 static struct state_alloc port_body(const struct turn_shard *s, uint32_t slot)
 {

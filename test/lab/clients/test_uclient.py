@@ -18,13 +18,15 @@ RUNS = (
     ("IPv6 relay, indications", SERVER6, PEER6, ("-c", "-x", "-s"), 2, 100),
     ("IPv4 client, IPv6 relay", SERVER4, PEER6, ("-c", "-x"), 2, 100),
     ("IPv6 client, IPv4 relay", SERVER6, PEER4, ("-c", "-X"), 2, 100),
+    ("both families", SERVER4, PEER4, ("-c", "-Z"), 2, 100),
+    ("both families, indications", SERVER6, PEER6, ("-c", "-Z", "-s"), 2, 100),
     ("DONT-FRAGMENT", SERVER4, PEER4, ("-c", "-g"), 2, 100),
     ("extra requests", SERVER4, PEER4, ("-c", "-G"), 2, 100),
     ("padded ChannelData", SERVER4, PEER4, ("-c", "-D"), 2, 100),
     ("client to client (hairpin)", SERVER4, PEER4, ("-c", "-y"), 4, 50),
     ("many clients", SERVER4, PEER4, ("-c",), 20, 40),
 )
-AT_ONCE = 4
+AT_ONCE = 5
 
 
 # Says more than a pipe takes, as a client of ten minutes does.

@@ -12,7 +12,7 @@ import ipaddress
 import lab as labs
 from capture import Capture, from_server
 from lab import CLIENT4, CLIENT6, GATEWAY4, PEER4, PEER6, SERVER4, SERVER6
-from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
+from turnlib import ADDITIONAL_ADDRESS_FAMILY, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 OTHER4, OTHER6 = "10.99.0.5", "fd99::5"  # own, with a listener, but no relay address
 
@@ -52,6 +52,12 @@ def allocation(lab, client_ip, relay_is_v6):
     return client
 
 
+def dual(lab, client_ip):
+    client = lab.client(ip=client_ip)
+    assert client.allocate([(ADDITIONAL_ADDRESS_FAMILY, bytes([2, 0, 0, 0]))]).cls == SUCCESS
+    return client
+
+
 class Matrix:
     def __init__(self, lab, server):
         self.lab, self.server, self.count, self.wrong = lab, server, 0, []
@@ -80,14 +86,18 @@ def run_matrix(lab, server, denied):
     for client_ip in (CLIENT4, CLIENT6):
         v4 = allocation(lab, client_ip, relay_is_v6=False)
         v6 = allocation(lab, client_ip, relay_is_v6=True)
+        both = dual(lab, client_ip)
         for ip in NEVER4 + (DENIED4 if denied else ()):
             matrix.refuse(v4, ip, (403,))
+            matrix.refuse(both, ip, (403,))
             for other in embeddings(ip):
                 # Another family than the relay address has: 443 is as good a refusal.
                 matrix.refuse(v6, other, (403, 443))
                 matrix.refuse(v4, other, (403, 443))
+            matrix.refuse(both, next(embeddings(ip)), (403, 443))
         for ip in NEVER6 + (DENIED6 if denied else ()):
             matrix.refuse(v6, ip, (403,))
+            matrix.refuse(both, ip, (403,))
         matrix.refuse(v4, PEER4, (403,), port=0)
         matrix.refuse(v6, PEER6, (403,), port=0)
         for ip in OWN4:

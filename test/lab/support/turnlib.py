@@ -46,6 +46,7 @@ USERHASH = 0x001E
 XOR_MAPPED_ADDRESS = 0x0020
 RESERVATION_TOKEN = 0x0022
 ADDITIONAL_ADDRESS_FAMILY = 0x8000
+ADDRESS_ERROR_CODE = 0x8001
 PASSWORD_ALGORITHMS = 0x8002
 ALTERNATE_DOMAIN = 0x8003
 SOFTWARE = 0x8022
@@ -171,8 +172,13 @@ class Message:
     def address(self, kind):
         """An XOR-*-ADDRESS as (ip text, port), or None."""
         value = self.get(kind)
-        if value is None:
-            return None
+        return None if value is None else self.decode_address(value)
+
+    def addresses(self, kind):
+        """All of a kind, in their order."""
+        return [self.decode_address(a[1]) for a in self.attrs if a[0] == kind]
+
+    def decode_address(self, value):
         size = {IPV4: 4, IPV6: 16}.get(value[1])
         if size is None or len(value) != 4 + size or value[0] != 0:
             raise StunError("bad address " + value.hex())

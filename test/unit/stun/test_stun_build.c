@@ -138,6 +138,14 @@ static void test_error_code(void **state)
 		'l', 'e', ' ', 'N', 'o', 'n', 'c', 'e', 0);
 }
 
+// RFC 8656 18.12
+static void test_address_error_code(void **state)
+{
+	ASSERT_ATTR(stun_put_address_error(&w, 1, 440, ""), 0x80, 1, 0, 4, 1, 0, 4, 40);
+	ASSERT_ATTR(
+		stun_put_address_error(&w, 2, 508, "x"), 0x80, 1, 0, 5, 2, 0, 5, 8, 'x', 0, 0, 0);
+}
+
 static void test_error_code_refused(void **state)
 {
 	static const unsigned int bad[] = {0, 1, 99, 299, 700, 1401, UINT32_MAX};
@@ -497,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_types_round_trip),
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_error_code),
+		cmocka_unit_test(test_address_error_code),
 		cmocka_unit_test(test_error_code_refused),
 		cmocka_unit_test(test_addr),
 		cmocka_unit_test(test_xor_addr_published),

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Allocate and Refresh do with two allocations of one client (RFC 8656 7.2, 8.1, 8.2).
+#include "requests/dual.h"
+#include "events/tell.h"
+#include "relayed/external.h"
+#include "relayed/relayed.h"
+#include "requests/method.h"
+#include "shard.h"
+
+enum turn_refusal dual_wanted(const struct turn_request *r, enum relay_ports_kind kind)
+{
+	const struct stun_msg *m = &r->m;
+
+	if (stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY) || kind == RELAY_PORTS_PAIR ||
+		m->alen[STUN_ADDITIONAL_ADDRESS_FAMILY] != 4 ||
+		m->data[m->off[STUN_ADDITIONAL_ADDRESS_FAMILY]] != FAMILY_IPV6)
+		return TURN_REFUSED_MALFORMED;
+	return TURN_GRANTED;
+}
+
+// --- Allocate ------------------------------------------------------------------------------------
+
+// A relayed transport address that is taken and counted.
+struct taken {
+	uint32_t slot;
+	struct quota_ref quota;
+};
+
+static enum turn_refusal take(
+	const struct turn_request *r, bool is_v4, enum relay_ports_kind kind, struct taken *t)
+{
+	struct turn_shard *s = r->s;
+	enum turn_refusal why;
+
+	if (!relayed_has_family(s, is_v4))
+		return TURN_REFUSED_FAMILY;
+	why = method_count_one(r, &t->quota);
+	if (why != TURN_GRANTED)
+		return why;
+	why = relayed_take(s, is_v4, kind, &t->slot);
+	if (why != TURN_GRANTED)
+		quota_give(s->quota, &t->quota);
+	return why;
+}
+
+static void give(const struct turn_request *r, const struct taken *t)
+{
+	quota_give(r->s->quota, &t->quota);
+	relayed_give(r->s, t->slot);
+}
+
+// Makes both allocations. If that fails, what was taken is given back.
+static enum turn_refusal make(
+	struct turn_request *r, const struct taken *first, const struct taken *second, uint32_t ms)
+{
+	struct turn_shard *s = r->s;
+	struct alloc_new n = {.slot = first->slot,
+		.lifetime_ms = ms,
+		.tid = stun_tid(&r->m),
+		.cred = &r->cred,
+		.quota = first->quota};
+
+	if (!alloc_make(s, r->v, &n)) {
+		give(r, first);
+		give(r, second);
+		return TURN_REFUSED_NO_MEMORY;
+	}
+	n.slot = second->slot;
+	n.quota = second->quota;
+	alloc_join(s, first->slot, &n);
+	r->slot = second->slot;
+	tell_made(r);
+	r->slot = first->slot;
+	tell_made(r);
+	method_put_allocation(r, r->slot);
+	return TURN_GRANTED;
+}
+
+// Counts an Allocate that was given one address of two.
+static void count_half(struct turn_shard *s, bool has_family)
+{
+	if (has_family)
+		s->stats.half_capacity++;
+	else
+		s->stats.half_family++;
+}
+
+enum turn_refusal dual_allocate(
+	struct turn_request *r, enum relay_ports_kind kind, uint32_t lifetime_s)
+{
+	struct turn_shard *s = r->s;
+	struct taken v4, v6;
+	const enum turn_refusal why_v4 = take(r, true, kind, &v4);
+	const enum turn_refusal why_v6 = take(r, false, kind, &v6);
+	const bool has_v4 = why_v4 == TURN_GRANTED, has_v6 = why_v6 == TURN_GRANTED;
+	const struct taken *one = has_v4 ? &v4 : &v6;
+	enum turn_refusal why;
+
+	if (!has_v4 && !has_v6) // a family that the box does not have is no reason to wait
+		return why_v4 != TURN_REFUSED_FAMILY ? why_v4 : why_v6;
+	if (has_v4 && has_v6)
+		return make(r, &v4, &v6, lifetime_s * 1000);
+	why = method_allocate_on(r, one->slot, lifetime_s, &one->quota, false);
+	if (why == TURN_GRANTED)
+		count_half(s, relayed_has_family(s, !has_v4));
+	return why;
+}
+
+static void put_one(struct turn_request *r, uint32_t slot)
+{
+	struct endpoint relay = alloc_relay(r->s, slot);
+
+	relay.addr = external_told(&r->s->policy->external, &relay.addr);
+	stun_put_xor_addr(&r->w, STUN_XOR_RELAYED_ADDRESS, &relay);
+}
+
+// Appends why there is no address of a family that the request has asked for. A box neither gains
+// nor loses a family while it runs, so a retransmission is told the same.
+static void put_missing(struct turn_request *r, bool is_v4)
+{
+	const uint8_t family = is_v4 ? FAMILY_IPV4 : FAMILY_IPV6;
+
+	if (relayed_has_family(r->s, is_v4))
+		stun_put_address_error(&r->w, family, 508, "Insufficient Capacity");
+	else
+		stun_put_address_error(&r->w, family, 440, "Address Family not Supported");
+}
+
+void dual_put_relayed(struct turn_request *r, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(r->s, slot);
+	const bool is_v4 = alloc_is_v4(r->s, slot);
+
+	if (other != TURN_NONE) {
+		put_one(r, is_v4 ? slot : other);
+		put_one(r, is_v4 ? other : slot);
+		return;
+	}
+	put_one(r, slot);
+	if (stun_has(&r->m, STUN_ADDITIONAL_ADDRESS_FAMILY))
+		put_missing(r, !is_v4);
+}
+
+uint32_t dual_left(const struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot), left_ms = alloc_left(s, slot);
+
+	return other != TURN_NONE && alloc_left(s, other) < left_ms ? alloc_left(s, other)
+								    : left_ms;
+}
+
+// --- Refresh -------------------------------------------------------------------------------------
+
+static void refresh(struct turn_request *r, uint32_t slot, uint32_t lifetime_s)
+{
+	if (lifetime_s == 0)
+		return alloc_end(r->s, slot, TURN_END_CLIENT);
+	alloc_refresh(r->s, slot, lifetime_s);
+	r->slot = slot;
+	tell_interim(r);
+}
+
+enum turn_refusal dual_refresh(struct turn_request *r, uint8_t family, uint32_t lifetime_s)
+{
+	const uint32_t slot =
+		family != 0 ? alloc_of_family(r->s, r->slot, family == FAMILY_IPV4) : r->slot;
+	const uint32_t other = family == 0 ? alloc_sibling(r->s, slot) : TURN_NONE;
+
+	if (slot == TURN_NONE)
+		return TURN_REFUSED_PEER_FAMILY;
+	refresh(r, slot, lifetime_s);
+	if (other != TURN_NONE)
+		refresh(r, other, lifetime_s);
+	return TURN_GRANTED;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dual allocations outlive the process (lib/turn/state): as two that belong together, also where
+// the next process has other workers, or has lost the place of one of them.
+#include "dual_world.h"
+#include "restart_world.h"
+
+#define CLIENTS 24
+
+static struct restart r;
+static struct turn_config config;
+static struct dual_client {
+	struct fixture_client c;
+	struct endpoint v4, v6;
+} client[CLIENTS];
+
+static int setup(void **state)
+{
+	config = fixture_config();
+	config.nonce_lifetime_s = 36000;
+	restart_open(&r, &config, 5);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	restart_close(&r);
+	return 0;
+}
+
+// Has a client of the restart world do what dual_world.h has.
+static unsigned int request(struct dual_client *d, enum stun_method method, int family, uint32_t s)
+{
+	static struct dual_world w; // reads the addresses
+	struct fixture *f = restart_at(&r, &d->c);
+	unsigned int code;
+
+	fixture_begin(f, STUN_REQUEST, method);
+	if (method == STUN_ALLOCATE) {
+		stun_put_u32(&f->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+		stun_put_u32(&f->w, STUN_ADDITIONAL_ADDRESS_FAMILY, 2u << 24);
+	} else {
+		stun_put_u32(&f->w, STUN_LIFETIME, s);
+		if (family != 0)
+			stun_put_u32(&f->w, STUN_REQUESTED_ADDRESS_FAMILY,
+				(family == 4 ? 1u : 2u) << 24);
+	}
+	code = fixture_ask(f, &d->c);
+	if (code == 0 && method == STUN_ALLOCATE) {
+		w.f.answer = f->answer;
+		dual_world_read(&w);
+		d->v4 = w.v4;
+		d->v6 = w.v6;
+		assert_true(d->v4.port != 0 && d->v6.port != 0);
+	}
+	restart_notes(&r);
+	return code;
+}
+
+static void populate(void)
+{
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		struct dual_client *d = &client[i];
+		struct fixture *f;
+
+		d->c = fixture_client("198.51.100.1", (uint16_t)(5000 + i));
+		assert_int_equal(request(d, STUN_ALLOCATE, 0, 0), 0);
+		f = restart_at(&r, &d->c);
+		assert_int_equal(fixture_bind(f, &d->c, 0x4004, "10.98.0.1", 7000), 0);
+		assert_int_equal(fixture_bind(f, &d->c, 0x4006, "fd99::10", 7000), 0);
+	}
+}
+
+static void check_relays(struct dual_client *d, int family)
+{
+	const uint16_t number = (uint16_t)(0x4000 + family);
+	const struct endpoint *relay = family == 4 ? &d->v4 : &d->v6;
+	const struct endpoint peer = fixture_endpoint(family == 4 ? "10.98.0.1" : "fd99::10", 7000);
+	struct fixture *f = restart_owner(&r, relay);
+	struct turn_path path;
+
+	assert_ptr_equal(restart_at(&r, &d->c), f);
+	assert_int_equal(fixture_channel_data(f, &d->c, number, "hello", 5)->verdict, TURN_RELAY);
+	turn_route_path(f->shard, f->burst.plan.flow, &path);
+	assert_true(endpoint_eq(&path.src, relay) && endpoint_eq(&path.dst, &peer));
+	assert_int_equal(fixture_from_peer(f, relay, &peer, "hello", 5)->channel, number);
+	turn_route_path(f->shard, f->burst.plan.flow, &path);
+	assert_true(endpoint_eq(&path.dst, &d->c.at));
+}
+
+static void both_are_taken_up_as_one(void **state)
+{
+	populate();
+	for (int round = 0; round < 2; round++) {
+		restart_again(&r, &config, 1000);
+		assert_int_equal(r.adopted.allocations, 2 * CLIENTS);
+		assert_int_equal(r.adopted.channels, 2 * CLIENTS);
+		assert_int_equal(turn_quota_total(r.worker[0].quota), 2 * CLIENTS);
+		for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
+			assert_int_equal(r.adopted.lost[i], 0);
+		for (unsigned int i = 0; i < CLIENTS; i++) {
+			check_relays(&client[i], 4);
+			check_relays(&client[i], 6);
+			assert_int_equal(request(&client[i], STUN_REFRESH, 4, 700), 0);
+			assert_int_equal(request(&client[i], STUN_REFRESH, 0, 600), 0);
+		}
+	}
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		assert_int_equal(request(&client[i], STUN_REFRESH, i % 2 != 0 ? 4 : 6, 0), 0);
+		assert_int_equal(request(&client[i], STUN_REFRESH, i % 2 != 0 ? 4 : 6, 600), 443);
+		check_relays(&client[i], i % 2 != 0 ? 6 : 4);
+	}
+	// what is left of each is an allocation like any other
+	restart_again(&r, &config, 1000);
+	assert_int_equal(r.adopted.allocations, CLIENTS);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		check_relays(&client[i], i % 2 != 0 ? 6 : 4);
+		assert_int_equal(request(&client[i], STUN_REFRESH, i % 2 != 0 ? 4 : 6, 600), 443);
+		assert_int_equal(request(&client[i], STUN_REFRESH, 0, 0), 0);
+	}
+	assert_int_equal(turn_quota_total(r.worker[0].quota), 0);
+}
+
+static void lifetimes_go_on(void **state)
+{
+	populate();
+	assert_int_equal(request(&client[0], STUN_REFRESH, 6, 900), 0);
+	restart_again(&r, &config, 650000);
+	assert_int_equal(r.adopted.allocations, 1);
+	assert_int_equal(r.adopted.lost[TURN_STATE_LOST_EXPIRED], 2 * CLIENTS - 1);
+	assert_int_equal(request(&client[0], STUN_REFRESH, 4, 600), 443);
+	assert_int_equal(request(&client[0], STUN_REFRESH, 6, 600), 0);
+}
+
+// Halves that belong to two workers now cannot go on together: one does, and the end of the other
+// is told.
+static void other_workers(void **state)
+{
+	uint64_t lost, kept = 0;
+
+	populate();
+	config.workers = 3;
+	restart_again(&r, &config, 1000);
+	lost = r.adopted.lost[TURN_STATE_LOST_SIBLING];
+	assert_in_range(lost, 1, CLIENTS - 1);
+	assert_int_equal(r.adopted.allocations, 2 * CLIENTS - lost);
+	assert_int_equal(turn_quota_total(r.worker[0].quota), 2 * CLIENTS - lost);
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		const unsigned int v6 = request(&client[i], STUN_REFRESH, 6, 600);
+		const unsigned int v4 = request(&client[i], STUN_REFRESH, 4, 600);
+
+		assert_true((v4 == 0 && (v6 == 0 || v6 == 443)) || (v4 == 443 && v6 == 0));
+		kept += (v4 == 0) + (v6 == 0);
+		if (v4 == 0)
+			check_relays(&client[i], 4);
+		if (v6 == 0)
+			check_relays(&client[i], 6);
+	}
+	assert_int_equal(kept, r.adopted.allocations);
+}
+
+static void a_relay_address_less(void **state)
+{
+	for (int family = 4; family <= 6; family += 2) {
+		struct turn_config less = config;
+
+		populate();
+		less.nb_relay = 1;
+		less.relay = config.relay + (family == 4);
+		restart_again(&r, &less, 1000);
+		assert_int_equal(r.adopted.allocations, CLIENTS);
+		assert_int_equal(r.adopted.lost[TURN_STATE_LOST_RELAY], CLIENTS);
+		for (unsigned int i = 0; i < CLIENTS; i++) {
+			assert_int_equal(request(&client[i], STUN_REFRESH, family, 600), 443);
+			check_relays(&client[i], 10 - family);
+			assert_int_equal(request(&client[i], STUN_REFRESH, 0, 0), 0);
+		}
+		restart_again(&r, &config, 1000);
+		assert_int_equal(r.adopted.allocations, 0);
+	}
+}
+
+// A peer that is denied now ends both (adopt_end), whichever it was of.
+static void a_denied_peer(void **state)
+{
+	static struct prefix deny;
+
+	populate();
+	assert_int_equal(addr_prefix_parse("fd99::10", &deny), 0);
+	assert_int_equal(request(&client[3], STUN_REFRESH, 6, 0), 0);
+	config.deny = &deny;
+	config.nb_deny = 1;
+	restart_again(&r, &config, 1000);
+	assert_int_equal(r.adopted.allocations, 1); // client 3 has no such peer any more
+	check_relays(&client[3], 4);
+	assert_int_equal(turn_quota_total(r.worker[0].quota), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(both_are_taken_up_as_one),
+		TEST(lifetimes_go_on),
+		TEST(other_workers),
+		TEST(a_relay_address_less),
+		TEST(a_denied_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
