@@ -94,6 +94,7 @@ extern const struct conf_choice conf_bond_choices[];
 extern const struct conf_choice conf_tls_choices[];
 extern const struct conf_choice conf_relay_choices[];
 extern const struct conf_choice conf_lower_choices[];
+extern const struct conf_choice conf_family_choices[];
 extern const struct conf_choice conf_icmp_tell_choices[];
 extern const struct conf_choice conf_log_to_choices[];
 extern const struct conf_choice conf_log_format_choices[];

@@ -157,6 +157,13 @@ static const struct conf_key rows[] = {
 	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. "
 	"Shared ones are 3480-3487 by default, and at most 4096 with all addresses; each belongs "
 	"to one worker, and there must be one of each family for every worker."},
+{"relay.default-family", CONF_CHOICE, ONE(conf, turn.default_family),
+	.choices = conf_family_choices, .def = "ipv4",
+	.help = "Family of the relayed transport address where an Allocate has neither "
+	"REQUESTED-ADDRESS-FAMILY nor ADDITIONAL-ADDRESS-FAMILY: `ipv4`, as RFC 8656 wants it, "
+	"`ipv6`, or `client`: that of the client's own address, or the other one where no relay "
+	"address is of it. Clients that ask for a family get that one, and those that ask for both "
+	"get both."},
 {"relay.peers-per-allocation", CONF_NUMBER, ONE(conf, turn.limits.endpoints), RANGE(1, 65535),
 	.def = "256",
 	.help = "On shared ports: addresses and ports of peers that an allocation can have "

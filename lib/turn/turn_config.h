@@ -84,6 +84,13 @@ enum turn_icmp_tell {
 	TURN_ICMP_TELL_NONE
 };
 
+// The family of the relayed transport address where an Allocate names none.
+enum turn_family {
+	TURN_FAMILY_IPV4, // RFC 8656 7.2 (7)
+	TURN_FAMILY_IPV6,
+	TURN_FAMILY_CLIENT // that by which the client came
+};
+
 struct turn_limits {
 	uint32_t allocations, per_user, per_source; // 0 = only memory limits
 	uint32_t permissions, channels; // per allocation, hard caps
@@ -141,6 +148,7 @@ struct turn_config {
 	// own.
 	bool shared;
 	uint32_t quarantine_s;
+	uint8_t default_family; // enum turn_family
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell

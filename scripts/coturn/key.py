@@ -66,6 +66,13 @@ def within(low, high):
     return take
 
 
+def family(value):
+    """take: the family of who names none."""
+    if value not in ("ipv4", "ipv6", "keep"):
+        raise syntax.Refused(f"'{value}' is none of ipv4, ipv6, keep")
+    return "client" if value == "keep" else value
+
+
 def text(longest):
     """take: a text of 1 to so many bytes."""
 

@@ -5,7 +5,7 @@ Where something is built in slipring that a row calls NOT, the row becomes HERE,
 and `take=` what turns the value into it. doc/coturn.md is made of this table by scripts/manual.
 """
 
-from coturn.key import ALWAYS, HERE, NOT, Key, text, within
+from coturn.key import ALWAYS, HERE, NOT, Key, family, text, within
 from coturn.syntax import address, endpoint, number, port, span
 
 NO_DATABASE = "users and secrets are read from files alone (`include`), which a reload reads again"
@@ -65,9 +65,10 @@ RELAY = (
     Key("no-udp-relay", NOT, "relaying over UDP is what it is for"),
     Key("no-tcp-relay", ALWAYS, "RFC 6062 is not built",
         off="RFC 6062 is not built"),
-    Key("keep-address-family", NOT, "a client that names no family gets IPv4 (RFC 8656 7.2)"),
-    Key("allocation-default-address-family", NOT, "a client that names no family gets IPv4 (RFC 8656 "
-        "7.2)", str, same="ipv4"),
+    Key("keep-address-family", HERE, "`client`", to="relay.default-family",
+        take=lambda value: "client" if value else None),
+    Key("allocation-default-address-family", HERE, "`client` for `keep`", str,
+        "relay.default-family", family),
     Key("server-relay", NOT, "a peer needs a permission"),
     Key("mobility", NOT, "RFC 8016 is not built"),
 )  # fmt: skip

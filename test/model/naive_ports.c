@@ -108,9 +108,19 @@ void naive_rest_anew(struct naive *n)
 		}
 }
 
+// Which family an Allocate for one gets (7.2 (7), relay.default-family).
+static bool is_v6(const struct naive *n, const struct op *op)
+{
+	if (op->family != 0)
+		return op->family == 2;
+	if (n->config->default_family == TURN_FAMILY_CLIENT)
+		return !addr_is_v4(&n->w->client[op->client].at.addr);
+	return n->config->default_family == TURN_FAMILY_IPV6;
+}
+
 void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success)
 {
-	struct endpoint e = {.addr = n->config->relay[op->family == 2 ? 1 : 0]};
+	struct endpoint e = {.addr = n->config->relay[is_v6(n, op) ? 1 : 0]};
 	struct naive_port freed;
 	bool perhaps = false, surely = false;
 
@@ -132,7 +142,7 @@ const char *naive_judge_port(struct naive *n, const struct op *op, const struct 
 	struct endpoint other = {.addr = e->addr};
 	struct naive_port mine, freed;
 
-	if (!addr_eq(&e->addr, &n->config->relay[op->family == 2 ? 1 : 0]))
+	if (!addr_eq(&e->addr, &n->config->relay[is_v6(n, op) ? 1 : 0]))
 		return "relayed transport address of the wrong family or not ours";
 	if (!port_exists(n, e))
 		return "relayed port out of range or a listener's";

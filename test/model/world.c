@@ -85,6 +85,8 @@ static void config_init(struct model_world *w)
 	routes_init(w);
 	c->port_lo = (uint16_t)(50000 + below(w, 3));
 	c->port_hi = (uint16_t)(c->port_lo + ONE_OF(w, 8, 15, 16, MODEL_PORTS - 1));
+	c->default_family = (uint8_t)ONE_OF(
+		w, TURN_FAMILY_IPV4, TURN_FAMILY_IPV4, TURN_FAMILY_IPV6, TURN_FAMILY_CLIENT);
 	c->quarantine_s = ONE_OF(w, 0, 2, 30, 300);
 	c->hairpin = percent(w, 75);
 	c->rfc5766_channels = percent(w, 50);

@@ -32,6 +32,7 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->hairpin = from->hairpin;
 	to->rfc5766_channels = from->rfc5766_channels;
 	to->icmp_tell = from->icmp_tell;
+	to->default_family = from->default_family;
 	to->interim_s = from->interim_s;
 	to->limits = from->limits;
 }

@@ -53,6 +53,7 @@ static const char *const hot[] = {
 	"ports[].vlans[].gateway",
 	"ports[].vlans[].routes",
 	"records",
+	"relay.default-family",
 	"relay.peer-share",
 	"relay.peers-per-allocation",
 	"streams.handshake",

@@ -201,6 +201,19 @@ static int check_shared(struct conf_ctx *x)
 	return 0;
 }
 
+static int check_family(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+
+	if (t->default_family != TURN_FAMILY_IPV6)
+		return 0;
+	for (uint32_t i = 0; i < t->nb_relay; i++)
+		if (!addr_is_v4(&t->relay[i]))
+			return 0;
+	return conf_fail(x, conf_node_of(x->root, &t->default_family, 0),
+		"no relay address is IPv6: add one to relay.addresses, or most clients get none");
+}
+
 static int check_neighbours(struct conf_ctx *x)
 {
 	const struct conf *c = x->conf;
@@ -297,7 +310,7 @@ static int check_crash(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		conf_ports_gather, check_shared, conf_ports_check, conf_packets_check,
+		conf_ports_gather, check_shared, check_family, conf_ports_check, conf_packets_check,
 		conf_identities_check, conf_pools_check, conf_exceptions_check, check_auth,
 		check_lifetime, check_neighbours, check_fragments, check_records, check_control,
 		check_state, check_watch, check_crash, conf_alternates_check, conf_discovery_check};

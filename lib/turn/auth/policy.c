@@ -483,6 +483,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	p->hairpin = c->hairpin;
 	p->rfc5766_channels = c->rfc5766_channels;
 	p->icmp_tell = c->icmp_tell;
+	p->default_family = c->default_family;
 	p->quarantine_s = c->quarantine_s;
 	p->interim_s = c->interim_s;
 	p->realm = strdup(c->realm != NULL ? c->realm : "");

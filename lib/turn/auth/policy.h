@@ -41,6 +41,7 @@ struct turn_policy {
 	struct turn_limits limits;
 	bool hairpin, rfc5766_channels;
 	uint8_t icmp_tell; // enum turn_icmp_tell
+	uint8_t default_family; // enum turn_family
 	uint32_t quarantine_s, interim_s;
 	// One rule for each prefix, sorted by length and then address. Those of length len are at
 	// [rule_from[len], rule_from[len + 1]).

@@ -76,12 +76,30 @@ struct wanted {
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
 
+// The family for an Allocate that names none. A client that comes by a family of which the box has
+// no relay address gets the other one, where that is what is configured.
+static uint8_t family_default(const struct turn_request *r)
+{
+	const bool is_v4 = addr_is_v4(&r->v->src);
+
+	switch (r->s->policy->default_family) {
+	case TURN_FAMILY_IPV6:
+		return FAMILY_IPV6;
+	case TURN_FAMILY_CLIENT:
+		if (!relayed_has_family(r->s, is_v4))
+			return is_v4 ? FAMILY_IPV6 : FAMILY_IPV4;
+		return is_v4 ? FAMILY_IPV4 : FAMILY_IPV6;
+	default:
+		return FAMILY_IPV4;
+	}
+}
+
 static enum turn_refusal family_wanted(const struct turn_request *r, struct wanted *w)
 {
 	const struct stun_msg *m = &r->m;
 	const uint8_t *value = m->data + m->off[STUN_REQUESTED_ADDRESS_FAMILY];
 
-	w->is_v4 = true;
+	w->is_v4 = family_default(r) == FAMILY_IPV4;
 	if (stun_has(m, STUN_ADDITIONAL_ADDRESS_FAMILY)) {
 		w->is_dual = true;
 		return dual_wanted(r, w->kind);

@@ -3,9 +3,10 @@
 """Dual allocations (RFC 8656 7.2 (9), 8.1): peers of both families on one 5-tuple, over UDP and TCP.
 
 One family ends and the other goes on; an operator's kill and a connection's end are of both. A box
-of one family gives one address and says why.
+of one family gives one address and says why. relay.default-family is taken up by a reload.
 """
 
+import json
 import os
 import re
 
@@ -13,6 +14,7 @@ import lab as labs
 import streams
 from control import Control, ctl
 from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6
+from server import merge
 from turnlib import (
     ADDITIONAL_ADDRESS_FAMILY,
     ADDRESS_ERROR_CODE,
@@ -127,6 +129,25 @@ def connection(lab, path):
         labs.until(lambda: not control.all("allocations"), 10, "both end with the connection")
 
 
+def given(lab, client_ip):
+    """The family of what a client gets that asks for none."""
+    client = lab.client(ip=client_ip)
+    assert client.allocate().cls == SUCCESS
+    assert client.refresh(0).cls == SUCCESS
+    return IPV6 if ":" in client.relayed[0] else IPV4
+
+
+def defaults(lab, server, path):
+    assert [given(lab, ip) for ip in (CLIENT4, CLIENT6)] == [IPV4, IPV4]
+    for value, want in (("client", [IPV4, IPV6]), ("ipv6", [IPV6, IPV6])):
+        text = json.dumps(merge(server.config, {"relay": {"default-family": value}}))
+        with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write(lab.device(text))
+        os.rename(server.path + ".new", server.path)
+        ctl(path, "config", "reload")
+        assert [given(lab, ip) for ip in (CLIENT4, CLIENT6)] == want, value
+
+
 def one_family(lab):
     """Where the box has one family, a client gets that, and 440 for the other."""
     for relay, missing in ((SERVER4, IPV6), (SERVER6, IPV4)):
@@ -149,6 +170,7 @@ def main(lab):
     refused(lab)
     killed(lab, path)
     connection(lab, path)
+    defaults(lab, server, path)
     server.stop()
     one_family(lab)
 

@@ -206,6 +206,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->neigh_ask_rate, d->neigh_ask_rate);
 	assert_int_equal(c->icmp_rate, d->icmp_rate);
 	assert_int_equal(c->turn.icmp_tell, d->turn.icmp_tell);
+	assert_int_equal(c->turn.default_family, d->turn.default_family);
 	assert_null(c->streams.netns);
 	assert_null(d->streams.netns);
 	assert_memory_equal(&c->streams, &d->streams, sizeof(c->streams));
@@ -262,6 +263,7 @@ static void test_defaults(void **state)
 	assert_int_equal(d->neigh_ask_rate, 1000);
 	assert_int_equal(d->icmp_rate, 1000);
 	assert_int_equal(d->turn.icmp_tell, TURN_ICMP_TELL_RFC8489);
+	assert_int_equal(d->turn.default_family, TURN_FAMILY_IPV4);
 	assert_int_equal(d->mbufs, 16384);
 	conf_free(d);
 }

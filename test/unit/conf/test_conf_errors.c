@@ -123,6 +123,8 @@ static void test_types(void **state)
 		{"idle: adaptive", "idle: lazy",
 			"4:27: workers.idle: 'lazy' is not one of: adaptive, "
 			"busy, saving"},
+		{"  quarantine", "  default-family: ipv5\n  quarantine",
+			"21:19: relay.default-family: 'ipv5' is not one of: ipv4, ipv6, client"},
 		{"log:", "icmp: {tell: some}\nlog:",
 			"37:14: icmp.tell: 'some' is not one of: rfc8489, all, none"},
 		{"log:", "control: {socket: control.sock}\nlog:",
@@ -212,6 +214,9 @@ static void test_shared(void **state)
 			"worker needs one"},
 		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 50000-50001\n",
 			"21:10: relay.ports: too few shared ports of IPv6 for 2 workers (1)"},
+		{"  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n",
+			"  addresses: [10.0.0.1]\n  default-family: ipv6\n",
+			"20:19: relay.default-family: no relay address is IPv6: add one"},
 		{"  ports: 49152-65535\n", "  mode: shared\n  ports: 4000-4999\n",
 			"21:10: relay.ports: 5 addresses with 1000 ports each are too many to be "
 			"shared: at most 4096"},

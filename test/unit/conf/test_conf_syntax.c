@@ -105,6 +105,8 @@ static void test_coturn_keys(void **state)
 		{"log: {", "lt-cred-mech:\nlog: {", "37:1: lt-cred-mech: is coturn's: credentials"},
 		{"log: {", "user: 'a:hunter'\nlog: {", "37:1: user: is coturn's: write auth: {us"},
 		{"log: {", "realm: x\nlog: {", "37:1: realm: is coturn's: write auth: {realm: .."},
+		{"log: {", "keep-address-family:\nlog: {",
+			"37:1: keep-address-family: is coturn's: write relay: {"},
 		{"log: {", "cert: x\nlog: {", "37:1: cert: is coturn's: write tls: {certificate"},
 		{"log: {", "listening-port: 1\nlog: {", "37:1: listening-port: is coturn's: writ"},
 		{"  ports: 49152", "  min-port: 49152\n  ports: 49152",

@@ -72,6 +72,41 @@ static void families(void **state)
 	assert_true(addr_eq(&eve.relay.addr, &f.config.relay[0]));
 }
 
+static bool gets_v4(const char *addr)
+{
+	struct fixture_client c = fixture_client(addr, 1);
+
+	assert_int_equal(fixture_allocate(&f, &c, 0), 0);
+	return addr_is_v4(&c.relay.addr);
+}
+
+static void reopen(const struct turn_config *c)
+{
+	fixture_close(&f);
+	fixture_open(&f, c, 1);
+}
+
+// relay.default-family
+static void who_names_no_family_gets_the_default(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	assert_true(gets_v4("198.51.100.1") && gets_v4("2001:db8::1"));
+	c.default_family = TURN_FAMILY_IPV6;
+	reopen(&c);
+	assert_false(gets_v4("198.51.100.1") || gets_v4("2001:db8::1"));
+	c.default_family = TURN_FAMILY_CLIENT;
+	reopen(&c);
+	assert_true(gets_v4("198.51.100.1"));
+	assert_false(gets_v4("2001:db8::1"));
+	ivan = fixture_client("2001:db8::2", 1);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0); // as it asks
+	assert_true(addr_is_v4(&ivan.relay.addr));
+	c.nb_relay = 1; // IPv4 alone
+	reopen(&c);
+	assert_true(gets_v4("198.51.100.1") && gets_v4("2001:db8::1"));
+}
+
 static void retransmission_gets_the_same_answer(void **state)
 {
 	uint8_t first[TURN_SIDE_LEN];
@@ -457,6 +492,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(success_has_what_section_7_2_lists),
 		T(families),
+		T(who_names_no_family_gets_the_default),
 		T(retransmission_gets_the_same_answer),
 		T(tuple_in_use_is_437),
 		T(refusals),
