@@ -21,6 +21,9 @@ const struct conf_choice conf_family_choices[] = {{"ipv4", TURN_FAMILY_IPV4},
 	{"ipv6", TURN_FAMILY_IPV6}, {"client", TURN_FAMILY_CLIENT}, {NULL, 0}};
 const struct conf_choice conf_icmp_tell_choices[] = {{"rfc8489", TURN_ICMP_TELL_RFC8489},
 	{"all", TURN_ICMP_TELL_ALL}, {"none", TURN_ICMP_TELL_NONE}, {NULL, 0}};
+const struct conf_choice conf_rest_expiry_choices[] = {{"ignored", TURN_REST_IGNORED},
+	{"refresh-refused", TURN_REST_REFRESH_REFUSED}, {"ends-session", TURN_REST_ENDS},
+	{NULL, 0}};
 const struct conf_choice conf_log_to_choices[] = {{"stderr", CONF_LOG_STDERR},
 	{"syslog", CONF_LOG_SYSLOG}, {"journal", CONF_LOG_JOURNAL}, {NULL, 0}};
 const struct conf_choice conf_log_format_choices[] = {

@@ -204,6 +204,13 @@ static const struct conf_key rows[] = {
 	"name is looked for in `$CREDENTIALS_DIRECTORY` where that is set (systemd's "
 	"`LoadCredential=`), else beside the configuration file that names it. The file is one "
 	"line; a line feed at its end is no part of the secret. A reload reads it again."},
+{"auth.rest-expiry", CONF_CHOICE, ONE(conf, turn.rest_expiry),
+	.choices = conf_rest_expiry_choices, .def = "refresh-refused",
+	.help = "What the time in the name of a time-limited user means to an allocation that was "
+	"made before: `refresh-refused`: requests get 401 from then on, so that it ends with the "
+	"lifetime that it has; `ignored`: as coturn, it is refreshed for ever, and no more "
+	"allocations are made with that name; `ends-session`: it is granted no lifetime beyond. A "
+	"reload holds for the next request of each client."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
 	"them."},
 {"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
@@ -249,11 +256,21 @@ static const struct conf_key rows[] = {
 {"limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100),
 	.help = "Percent of each pool that one user's allocations may hold, on each worker. "
 	"Without it: 25, but 100 where there is one configured user and no secret."},
-{"limits.lifetime", CONF_SECTION, .help = "Lifetime of allocations, in seconds."},
+{"limits.lifetime", CONF_SECTION, .help = "Lifetimes of allocations, permissions and channels, "
+	"in seconds."},
 {"limits.lifetime.default", CONF_NUMBER, ONE(conf, turn.limits.lifetime_default_s),
 	RANGE(1, 86400), .def = "600", .help = "For clients that ask for none, or for less."},
 {"limits.lifetime.max", CONF_NUMBER, ONE(conf, turn.limits.lifetime_max_s), RANGE(1, 86400),
 	.def = "3600", .help = "The longest a client is granted."},
+{"limits.lifetime.permission", CONF_NUMBER, ONE(conf, turn.limits.permission_s), RANGE(1, 86400),
+	.def = "300", .help = "Of a permission, from its last CreatePermission or ChannelBind on. "
+	"Clients are not told it: they know the 300 of RFC 8656, section 9, and most refresh a "
+	"minute sooner. With less their media stops between two refreshes. With more a peer that "
+	"a client has done with can send for longer."},
+{"limits.lifetime.channel", CONF_NUMBER, ONE(conf, turn.limits.channel_s), RANGE(1, 86400),
+	.def = "600", .help = "Of a channel, from its last ChannelBind on. Clients know the 600 of "
+	"RFC 8656, section 12. A client that believes a channel to be gone may bind its number or its "
+	"peer anew after 5 minutes more, and with a longer life is refused (400)."},
 {"limits.unauthenticated", CONF_SECTION, .help = "Answers over UDP to requests that prove "
 	"nothing, not even that their source address is their own, per source (IPv4 address, IPv6 "
 	"/64): what is reflected to an address that somebody spoofs. Past it there is silence and "

@@ -58,7 +58,7 @@ void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 
 	l->channel = 0;
 	l->until = 0;
-	if (channel == TURN_NONE)
+	if (channel == TURN_NONE || peers_left(s, channel) == 0)
 		return;
 	peer = (struct endpoint){
 		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};

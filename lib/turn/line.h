@@ -68,7 +68,8 @@ static inline bool line_copies(const struct turn_line *l, uint32_t tick)
 // Renews the copy of a channel in the line, after any change to what the copy depends on. It copies
 // the same channel again if that is still there, else the newest channel.
 void line_copy_channel(struct turn_shard *s, uint32_t slot);
-// Makes the line hold a copy of this channel, or of none (TURN_NONE).
+// Makes the line hold a copy of this channel, or of none (TURN_NONE, or its time or that of its
+// permission has passed).
 void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
 // Makes the line hold a copy of a peer that has a live permission and no channel.
 void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);

@@ -89,8 +89,8 @@ bool peers_channel_bound(const struct turn_shard *s, uint32_t channel)
 
 bool peers_channel_live(const struct turn_shard *s, uint32_t channel)
 {
-	// A channel outlives its permission; data then stops until the permission is renewed (RFC
-	// 8656 12: the binding lasts 600 s; section 9: the permission lasts 300 s).
+	// A channel may outlive its permission; data then stops until the permission is renewed
+	// (RFC 8656 12: the binding lasts 600 s; section 9: the permission lasts 300 s).
 	return peers_channel_bound(s, channel) &&
 		permission_left(s, s->channel[channel].permission) > 0;
 }
@@ -161,7 +161,7 @@ uint32_t peers_permission_put(
 
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
-	return peers_permission_put(s, slot, peer, TURN_PERMISSION_MS);
+	return peers_permission_put(s, slot, peer, s->policy->limits.permission_s * 1000);
 }
 
 // Makes a channel of an allocation that has room for it. TURN_NONE when the pool is empty.
@@ -223,7 +223,7 @@ enum turn_refusal peers_channel_set(
 {
 	const bool known = peers_permission_find(s, slot, &want->peer.addr) != TURN_NONE;
 	struct place at = {.channel = peers_channel_by_number(s, slot, want->number),
-		.left_ms = TURN_CHANNEL_MS};
+		.left_ms = s->policy->limits.channel_s * 1000};
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
 		return TURN_REFUSED_PERMISSIONS;

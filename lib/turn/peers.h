@@ -6,8 +6,8 @@
 #include "turn.h"
 #include "turn_refusal.h"
 
-#define TURN_PERMISSION_MS (300 * 1000) // RFC 8656 9: exactly 300 seconds
-#define TURN_CHANNEL_MS (600 * 1000) // RFC 8656 12
+#define TURN_PERMISSION_S 300 // RFC 8656 9: exactly 300 seconds; limits.lifetime.permission
+#define TURN_CHANNEL_S 600 // RFC 8656 12; limits.lifetime.channel
 
 // A permission: a peer's address, whatever the port (RFC 8656 9). The record stays beyond its time
 // while channels name it.

@@ -91,12 +91,20 @@ enum turn_family {
 	TURN_FAMILY_CLIENT // that by which the client came
 };
 
+// What becomes of an allocation when the time in the REST name that made it has passed.
+enum turn_rest_expiry {
+	TURN_REST_REFRESH_REFUSED, // it is refreshed no more
+	TURN_REST_IGNORED, // nothing: the name only has to be good for the Allocate
+	TURN_REST_ENDS // it ends
+};
+
 struct turn_limits {
 	uint32_t allocations, per_user, per_source; // 0 = only memory limits
 	uint32_t permissions, channels; // per allocation, hard caps
 	uint32_t endpoints; // peers on a shared relay port, per allocation; at most UINT16_MAX
 	uint32_t peer_share; // on so many percent of the shared addresses a user may have one peer
 	uint32_t lifetime_default_s, lifetime_max_s;
+	uint32_t permission_s, channel_s; // how long each lives; 0 = as RFC 8656 has it
 	struct turn_rate unauthenticated, binding;
 	struct turn_rate stale_nonce; // per 5-tuple
 	struct turn_rate guesses; // wrong passwords, per source
@@ -128,6 +136,7 @@ struct turn_config {
 	struct turn_user *users;
 	char **secrets; // REST secrets
 	uint32_t nb_users, nb_secrets;
+	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	char *nonce_secret; // "" = a random one for the life of the process
 	struct turn_listener *listeners;

@@ -131,6 +131,8 @@ static void pick_rates(struct dp_world *w)
 
 	l->permissions = l->channels = PICK(3, 16);
 	l->lifetime_default_s = PICK(30, 600);
+	l->permission_s = PICK(0, 0, 20);
+	l->channel_s = PICK(0, 0, 10, 40);
 	if (chance(25))
 		l->unauthenticated = (struct turn_rate){PICK(1, 20), 10};
 	if (chance(25))

@@ -75,7 +75,14 @@ static uint32_t lifetime(const struct naive *n, const struct op *op)
 		: op->lifetime_s < l->lifetime_max_s ? op->lifetime_s
 						     : l->lifetime_max_s;
 
-	return asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
+	const uint32_t granted = asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
+	const uint64_t expires_s = n->w->user[op->user].expires_s;
+
+	// an allocation that lasts no longer than the time in its user's name
+	if (n->config->rest_expiry != TURN_REST_ENDS || expires_s == 0 ||
+		expires_s - n->wall_s >= granted)
+		return granted;
+	return expires_s > n->wall_s ? (uint32_t)(expires_s - n->wall_s) : 1;
 }
 
 // The alternate of the family by which a client comes; NULL when there is none.

@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-#define PERMISSION_MS 300000 // 9: "MUST be 300 seconds (= 5 minutes)"
-#define CHANNEL_MS 600000 // 12: "10 minutes"
-
 static bool live(const struct naive *n, uint64_t until_ms)
 {
 	return n->now_ms < until_ms;
@@ -226,7 +223,7 @@ static void permit(struct naive *n, struct naive_hold *h, const struct addr *pee
 		p = &h->permission[h->nb_permissions++];
 		p->peer = *peer;
 	}
-	p->until_ms = n->now_ms + PERMISSION_MS;
+	p->until_ms = n->now_ms + n->config->limits.permission_s * UINT64_C(1000);
 }
 
 void naive_permit(struct naive *n, const struct op *op)
@@ -250,8 +247,9 @@ void naive_bind(struct naive *n, const struct op *op)
 		if (h->channel[i].number != op->channel && !endpoint_eq(&h->channel[i].peer, &peer))
 			h->channel[kept++] = h->channel[i];
 	assert_true(kept < NAIVE_RECORDS);
-	h->channel[kept++] = (struct naive_channel){
-		op->channel, peer, n->now_ms + CHANNEL_MS, model_peer_public(n->w, op, 0)};
+	h->channel[kept++] = (struct naive_channel){op->channel, peer,
+		n->now_ms + n->config->limits.channel_s * UINT64_C(1000),
+		model_peer_public(n->w, op, 0)};
 	h->nb_channels = kept;
 	permit(n, h, &peer.addr);
 }

@@ -104,6 +104,9 @@ static void config_init(struct model_world *w)
 		c->pools.per_user = 100;
 	c->limits.lifetime_default_s = ONE_OF(w, 30, 600, 600);
 	c->limits.lifetime_max_s = ONE_OF(w, 900, 3600);
+	c->rest_expiry = (uint8_t)ONE_OF(w, TURN_REST_REFRESH_REFUSED, TURN_REST_ENDS);
+	c->limits.permission_s = ONE_OF(w, 300, 300, 120);
+	c->limits.channel_s = ONE_OF(w, 600, 600, 200);
 	c->nonce_lifetime_s = ONE_OF(w, 300, 600, 3600);
 	c->nonce_secret = (char *)"the same for all policies"; // that a world gets
 }

@@ -17,6 +17,7 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->nb_users = from->nb_users;
 	to->secrets = from->secrets;
 	to->nb_secrets = from->nb_secrets;
+	to->rest_expiry = from->rest_expiry;
 	to->nonce_secret = from->nonce_secret;
 	to->nonce_lifetime_s = from->nonce_lifetime_s;
 	to->allow = from->allow;

@@ -10,6 +10,7 @@
 static const char *const hot[] = {
 	"alternate",
 	"auth.nonce",
+	"auth.rest-expiry",
 	"auth.secret-files",
 	"auth.secrets",
 	"auth.users",

@@ -17,6 +17,8 @@
 // whole IP packets.
 #define REALM_SHORT 16
 #define SECRET_SHORT 16
+#define RFC_PERMISSION_S 300u // RFC 8656 9
+#define RFC_CHANNEL_S 600u // RFC 8656 12
 #define SEEN_TWICE "net_af_packet"
 
 // A place in the configuration, as conf_tell takes it.
@@ -231,6 +233,25 @@ static void warn_relay(const struct conf *c, struct conf_report *r)
 	}
 }
 
+// Warns of what clients do not expect.
+static void warn_limits(const struct conf *c, struct conf_report *r)
+{
+	const struct turn_limits *l = &c->turn.limits;
+
+	if (l->permission_s < RFC_PERMISSION_S)
+		conf_tell(r, CONF_WARNING,
+			AT(c, turn.limits.permission_s, 0, "limits.lifetime.permission"),
+			"clients know the %u s of RFC 8656 and refresh shortly before: with %u s "
+			"their media stops in between",
+			RFC_PERMISSION_S, l->permission_s);
+	if (l->channel_s < RFC_CHANNEL_S)
+		conf_tell(r, CONF_WARNING,
+			AT(c, turn.limits.channel_s, 0, "limits.lifetime.channel"),
+			"clients know the %u s of RFC 8656 and refresh shortly before: with %u s "
+			"their media stops in between",
+			RFC_CHANNEL_S, l->channel_s);
+}
+
 static void warn_log(const struct conf *c, struct conf_report *r)
 {
 	if (c->log.to == CONF_LOG_JOURNAL && c->log.format == CONF_LOG_JSON)
@@ -256,6 +277,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);
 	warn_relay(c, r);
+	warn_limits(c, r);
 	conf_warn_files(c, r);
 	warn_auth(c, r);
 	if (!conf_pending(c)) // conf_resolve does it

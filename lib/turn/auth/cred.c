@@ -86,11 +86,14 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 	uint64_t expiry_s;
 
 	// The expiry is checked before anything that costs, and also when the password is known:
-	// the credentials of an allocation end, and with them its refreshes.
+	// the credentials of an allocation end, and with them its refreshes. Where the policy
+	// ignores the expiry, that of the user who has the allocation is no matter; known tells of
+	// an allocation whose user has the same name, as far as a hash of it says.
 	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s))
 		return TURN_REFUSED_USER_UNKNOWN;
+	out->expiry_s = expiry_s;
 	out->guess = expiry_s >= wall_s;
-	if (!out->guess)
+	if (!out->guess && (known == NULL || k->p->rest_expiry != TURN_REST_IGNORED))
 		return TURN_REFUSED_REST_EXPIRED;
 	if (!stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
 		return TURN_REFUSED_INTERNAL;
@@ -102,6 +105,8 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 		memcpy(out->mac, known->mac, sizeof(out->mac));
 		return TURN_GRANTED;
 	}
+	if (!out->guess) // the allocation is of somebody else, or signed by another algorithm
+		return TURN_REFUSED_REST_EXPIRED;
 	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
 		if (stun_rest_mac(k->c, k->p->secrets[i], k->name, k->name_len, out->mac) &&
 			rest_signed(k, out->mac, &out->key))

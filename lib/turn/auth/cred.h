@@ -18,6 +18,7 @@ struct turn_cred {
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t name_len;
 	char name[TURN_NAME_LEN]; // for display, truncated; the configured name behind a USERHASH
+	uint64_t expiry_s; // rest: the time of day that the name has
 	uint8_t mac[STUN_REST_MAC_LEN]; // rest: the password is its base64 text
 };
 

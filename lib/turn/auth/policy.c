@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "peers.h"
 #include "secret.h"
 
 #define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
@@ -480,6 +481,11 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	p->nonce_lifetime_s = c->nonce_lifetime_s;
 	p->limits = c->limits;
 	p->limits.peer_share = policy_percent(c, c->limits.peer_share, 50);
+	if (p->limits.permission_s == 0)
+		p->limits.permission_s = TURN_PERMISSION_S;
+	if (p->limits.channel_s == 0)
+		p->limits.channel_s = TURN_CHANNEL_S;
+	p->rest_expiry = c->rest_expiry;
 	p->hairpin = c->hairpin;
 	p->rfc5766_channels = c->rfc5766_channels;
 	p->icmp_tell = c->icmp_tell;

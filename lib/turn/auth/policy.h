@@ -37,6 +37,7 @@ struct turn_policy {
 	char **secrets;
 	uint32_t nb_secrets;
 	uint8_t nonce_key[32];
+	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	struct turn_limits limits;
 	bool hairpin, rfc5766_channels;

@@ -25,8 +25,19 @@ enum turn_refusal method_binding(struct turn_request *r)
 
 // --- Allocate ------------------------------------------------------------------------------------
 
+// A lifetime that ends with the time in a REST name, which has not passed.
+static uint32_t rest_lifetime(const struct turn_request *r, uint32_t lifetime_s)
+{
+	const uint64_t left_s = r->cred.expiry_s - r->s->wall_s;
+
+	if (left_s >= lifetime_s)
+		return lifetime_s;
+	return left_s > 0 ? (uint32_t)left_s : 1;
+}
+
 // Applies the LIFETIME rules of RFC 8656 7.2 and 8.2: the result is at most max and at least
-// default. *zero: the request asks for 0. False when the attribute is malformed.
+// default, unless the user's own time ends before. *zero: the request asks for 0. False when the
+// attribute is malformed.
 static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool *zero)
 {
 	const struct turn_limits *l = &r->s->policy->limits;
@@ -38,6 +49,8 @@ static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool
 	if (asked > l->lifetime_max_s)
 		asked = l->lifetime_max_s;
 	*lifetime_s = asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
+	if (r->s->policy->rest_expiry == TURN_REST_ENDS && r->cred.rest)
+		*lifetime_s = rest_lifetime(r, *lifetime_s);
 	return true;
 }
 

@@ -51,7 +51,8 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	if (why != TURN_GRANTED || peers_permission_find(s, p->slot, &r.peer) != TURN_NONE ||
 		!peers_permissions_fit(s, p->slot, 1) ||
 		peers_permission_put(s, p->slot, &r.peer,
-			adopt_left(d, r.word, TURN_PERMISSION_MS)) == TURN_NONE)
+			adopt_left(d, r.word, s->policy->limits.permission_s * UINT64_C(1000))) ==
+			TURN_NONE)
 		return adopt_lost(d, TURN_STATE_LOST_PERMISSION);
 	d->out->permissions++;
 }
@@ -115,7 +116,8 @@ static void channel_take_up(struct adopt *d, uint32_t i)
 {
 	const struct state_channel r = *channel_at(d, i);
 	const uint64_t digest = state_digest_channel(&d->h->record_key, &r);
-	const uint32_t left_ms = adopt_left(d, r.word, TURN_CHANNEL_MS);
+	const uint32_t left_ms =
+		adopt_left(d, r.word, d->a->shards[0]->policy->limits.channel_s * UINT64_C(1000));
 	struct peers_channel want = {.peer.port = r.port, .number = r.number, .form = r.form};
 	struct adopt_place *p;
 

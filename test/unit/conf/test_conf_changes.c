@@ -117,6 +117,8 @@ static void values_are_told_as_the_files_have_them(void **state)
 	assert_one("workers.count", "1", "2", false);
 	change("    device: net_a\n", "    device: net_b\n");
 	assert_one("ports[wan].device", "net_a", "net_b", false);
+	change("realm: turn.test", "realm: turn.test\n  rest-expiry: ignored");
+	assert_one("auth.rest-expiry", "refresh-refused", "ignored", true);
 	change("rotate: 64M", "rotate: 1M, journal: true");
 	assert_int_equal(nb_told, 2);
 	assert_told(0, "records.journal", "false", "true", true);

@@ -247,6 +247,10 @@ static void test_auth(void **state)
 			"26:19: auth.nonce.secret: shorter than 16"},
 		{"hunter3hunter3hunter3", "0123456789abcde",
 			"25:13: auth.secrets[0]: shorter than 16 characters: it may be guessed"},
+		{"buffers:", "limits: {lifetime: {permission: 60}}\nbuffers:",
+			"30:33: limits.lifetime.permission: clients know the 300 s of RFC 8656"},
+		{"buffers:", "limits: {lifetime: {channel: 60}}\nbuffers:",
+			"30:30: limits.lifetime.channel: clients know the 600 s of RFC 8656"},
 		{"buffers:", "limits: {guesses: {rate: 0}}\nbuffers:",
 			"30:26: limits.guesses.rate: 0 is no limit: passwords can be guessed as"},
 	};

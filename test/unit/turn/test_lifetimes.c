@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long permissions and channels live where the configuration says so, and what the time in a
+// REST name means to the allocation that was made by it.
+#include <stdio.h>
+#include <string.h>
+
+#include "turn_fixture.h"
+
+#define CHANNEL 0x4000
+#define PEER "10.99.0.9"
+#define PEER_PORT 7000
+#define EXPIRES_S 500 // of the name, from the start on
+
+static struct fixture f;
+
+// --- permissions and channels --------------------------------------------------------------------
+
+static unsigned int to_peer(const struct fixture_client *c)
+{
+	return fixture_drop(fixture_channel_data(&f, c, CHANNEL, "x", 1));
+}
+
+// Advances in steps, refreshing the allocation, and sweeps.
+static void wait_s(struct fixture_client *c, unsigned int s)
+{
+	for (unsigned int at = 0; at < s; at++) {
+		fixture_advance(&f, 1000);
+		fixture_expire(&f);
+		if (at % 200 == 0) {
+			c->nonce_len = 0;
+			assert_int_equal(fixture_refresh(&f, c, 3600), 0);
+		}
+	}
+}
+
+static void assert_lives(uint32_t permission_s, uint32_t channel_s)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	const uint32_t lives_s = permission_s < channel_s ? permission_s : channel_s;
+
+	c.limits.permission_s = permission_s;
+	c.limits.channel_s = channel_s;
+	fixture_open(&f, &c, 1);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, PEER, PEER_PORT), 0);
+	wait_s(&ivan, lives_s - 1);
+	assert_int_equal(to_peer(&ivan), TURN_OK);
+	wait_s(&ivan, 2);
+	assert_int_equal(to_peer(&ivan),
+		channel_s <= permission_s ? TURN_DROP_CHANNEL_UNBOUND : TURN_DROP_NO_PERMISSION);
+	// a channel that is bound again, and a permission that is installed again, live as long
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, PEER, PEER_PORT), 0);
+	wait_s(&ivan, lives_s - 1);
+	assert_int_equal(to_peer(&ivan), TURN_OK);
+	fixture_close(&f);
+}
+
+static void lives_as_long_as_configured(void **state)
+{
+	(void)state;
+	assert_lives(300, 600);
+	assert_lives(20, 600);
+	assert_lives(600, 20);
+	assert_lives(60, 60);
+	// longer than a line can say (turn_line.h)
+	assert_lives(5000, 4000);
+	assert_lives(7000, 7000);
+}
+
+// A channel that outlives its permission by hours: its data stays where it is for all that time. A
+// line's times go round after 70 minutes.
+static void no_copy_comes_round(void **state)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
+	const struct endpoint peer = fixture_endpoint(PEER, PEER_PORT);
+
+	(void)state;
+	c.limits.permission_s = 20;
+	c.limits.channel_s = 86400;
+	fixture_open(&f, &c, 1);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, PEER, PEER_PORT), 0);
+	assert_int_equal(to_peer(&ivan), TURN_OK);
+	wait_s(&ivan, 21);
+	for (unsigned int i = 0; i < 1000; i++) {
+		wait_s(&ivan, 10);
+		assert_int_equal(to_peer(&ivan), TURN_DROP_NO_PERMISSION);
+		assert_int_equal(fixture_drop(fixture_from_peer(&f, &ivan.relay, &peer, "x", 1)),
+			TURN_DROP_PEER_NO_PERMISSION);
+	}
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_permit(&f, &ivan, PEER), 0);
+	assert_int_equal(to_peer(&ivan), TURN_OK);
+	fixture_close(&f);
+}
+
+// Without a word of the configuration they are those of RFC 8656, 9 and 12.
+static void lives_as_the_rfc_says(void **state)
+{
+	struct fixture_client ivan = fixture_open_ivan(&f);
+
+	(void)state;
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, PEER, PEER_PORT), 0);
+	wait_s(&ivan, 299);
+	assert_int_equal(to_peer(&ivan), TURN_OK);
+	wait_s(&ivan, 2);
+	assert_int_equal(to_peer(&ivan), TURN_DROP_NO_PERMISSION);
+	ivan.nonce_len = 0;
+	assert_int_equal(fixture_permit(&f, &ivan, PEER), 0);
+	wait_s(&ivan, 290);
+	assert_int_equal(to_peer(&ivan), TURN_OK);
+	wait_s(&ivan, 10);
+	assert_int_equal(to_peer(&ivan), TURN_DROP_CHANNEL_UNBOUND);
+	fixture_close(&f);
+}
+
+// --- the time in a REST name ---------------------------------------------------------------------
+
+static char name[40], password[STUN_REST_PASSWORD_SIZE];
+
+static struct fixture_client open_rest(enum turn_rest_expiry expiry)
+{
+	struct turn_config c = fixture_config();
+	struct fixture_client n = fixture_client("198.51.100.30", 1);
+
+	c.rest_expiry = (uint8_t)expiry;
+	fixture_open(&f, &c, 1);
+	snprintf(name, sizeof(name), "%u:ann", FIXTURE_WALL_S + EXPIRES_S);
+	assert_true(stun_rest_password(f.crypto, "s3cret", name, strlen(name), password));
+	n.user = name;
+	n.password = password;
+	return n;
+}
+
+static void pass(struct fixture_client *c, unsigned int s)
+{
+	fixture_advance(&f, s * UINT64_C(1000));
+	fixture_expire(&f);
+	c->nonce_len = 0;
+}
+
+static void refresh_is_refused(void **state)
+{
+	struct fixture_client n = open_rest(TURN_REST_REFRESH_REFUSED);
+
+	(void)state;
+	assert_int_equal(fixture_allocate(&f, &n, 4), 0);
+	assert_int_equal(n.lifetime_s, 600);
+	pass(&n, EXPIRES_S - 1);
+	assert_int_equal(fixture_refresh(&f, &n, 3600), 0); // one more, beyond the time
+	assert_int_equal(n.lifetime_s, 3600);
+	pass(&n, 2);
+	assert_int_equal(fixture_refresh(&f, &n, 600), 401);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+	pass(&n, 3599);
+	assert_int_equal(fixture_stats(&f).allocations, 0);
+	fixture_close(&f);
+}
+
+// The allocation goes on as long as it is refreshed, with all that it can ask for. No other is made
+// with the name, neither here nor by another client, and nobody else's password serves it.
+static void expiry_is_ignored(void **state)
+{
+	struct fixture_client n = open_rest(TURN_REST_IGNORED), other, wrong;
+
+	(void)state;
+	assert_int_equal(fixture_allocate(&f, &n, 4), 0);
+	for (unsigned int i = 0; i < 20; i++) {
+		pass(&n, 500);
+		assert_int_equal(fixture_refresh(&f, &n, 600), 0);
+		assert_int_equal(n.lifetime_s, 600);
+		assert_int_equal(fixture_permit(&f, &n, PEER), 0);
+	}
+	wrong = n;
+	wrong.password = "guessed";
+	wrong.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &wrong, 600), 401);
+	other = fixture_client("198.51.100.31", 1);
+	other.user = n.user;
+	other.password = n.password;
+	assert_int_equal(fixture_allocate(&f, &other, 4), 401);
+	// another name that has expired, on the same 5-tuple
+	wrong = n;
+	wrong.nonce_len = 0;
+	wrong.user = "1700000001:ann";
+	assert_int_equal(fixture_refresh(&f, &wrong, 600), 401);
+	n.nonce_len = 0;
+	assert_int_equal(fixture_refresh(&f, &n, 0), 0);
+	n.nonce_len = 0;
+	assert_int_equal(fixture_allocate(&f, &n, 4), 401);
+	fixture_close(&f);
+}
+
+// No lifetime goes beyond the time, and the client is told so.
+static void session_ends(void **state)
+{
+	struct fixture_client n = open_rest(TURN_REST_ENDS), ivan;
+
+	(void)state;
+	assert_int_equal(fixture_allocate(&f, &n, 4), 0);
+	assert_int_equal(n.lifetime_s, EXPIRES_S);
+	pass(&n, 100);
+	assert_int_equal(fixture_refresh(&f, &n, 3600), 0);
+	assert_int_equal(n.lifetime_s, EXPIRES_S - 100);
+	pass(&n, EXPIRES_S - 101);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+	assert_int_equal(fixture_refresh(&f, &n, 3600), 0);
+	assert_int_equal(n.lifetime_s, 1);
+	// a configured user's has no such end
+	ivan = fixture_client("198.51.100.7", 5000);
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	assert_int_equal(ivan.lifetime_s, 600);
+	pass(&n, 2);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+	assert_int_equal(f.told.ended[TURN_END_EXPIRED], 1);
+	assert_int_equal(fixture_refresh(&f, &n, 600), 401);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lives_as_long_as_configured),
+		cmocka_unit_test(no_copy_comes_round),
+		cmocka_unit_test(lives_as_the_rfc_says),
+		cmocka_unit_test(refresh_is_refused),
+		cmocka_unit_test(expiry_is_ignored),
+		cmocka_unit_test(session_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
