@@ -267,6 +267,9 @@ lost_size         c realm_lost_datagrams{class=size}       .
 lost_way          c realm_lost_datagrams{class=way}        .
 lost_limit        c realm_lost_datagrams{class=limit}      .
 lost_other        c realm_lost_datagrams{class=other}      .
+lost_allocation_rate c realm_lost_datagrams{class=allocation_rate} .
+lost_user_rate       c realm_lost_datagrams{class=user_rate}       .
+lost_realm_rate      c realm_lost_datagrams{class=realm_rate}      .
 """)
 # Histograms: (their fields begin with this, unit in these names, metric, its scale, of each worker)
 HISTOGRAMS = (

@@ -18,6 +18,9 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_SIZE:
 		fprintf(out, "bytes, %u to %u, or with `K`, `M`, `G`", k->min, k->max);
 		break;
+	case CONF_BITS:
+		fputs("bits a second, or with `k`, `M`, `G`", out);
+		break;
 	case CONF_TIME:
 		fprintf(out, "seconds, %u to %u, or with `s`, `m`, `h`, `d`", k->min, k->max);
 		break;

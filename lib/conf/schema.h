@@ -15,6 +15,7 @@ enum conf_type {
 	CONF_TEXTS,
 	CONF_NUMBER,
 	CONF_SIZE, // bytes: a number, with K, M or G behind it
+	CONF_BITS, // bits a second: a number, with k, M or G behind it; the field has kilobits
 	CONF_TIME, // seconds: a number, with s, m, h or d behind it
 	CONF_BOOL,
 	CONF_CHOICE,

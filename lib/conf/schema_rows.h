@@ -24,4 +24,5 @@
 	}
 
 extern const struct conf_table conf_schema_turn; // schema_turn.c: what lib/turn serves, and whom
+extern const struct conf_table conf_schema_rates; // schema_rates.c: limits.rates
 extern const struct conf_table conf_schema_box; // schema_box.c: the log, records, memory

@@ -362,4 +362,4 @@ static const struct conf_key rows[] = {
 };
 // clang-format on
 
-const struct conf_table conf_schema_turn = TABLE(rows, &conf_schema_box);
+const struct conf_table conf_schema_turn = TABLE(rows, &conf_schema_rates);

@@ -30,7 +30,9 @@ struct rte_ring;
 struct stream_way;
 struct streams;
 struct stun_crypto;
+struct turn_accounts;
 struct turn_event;
+struct turn_meters;
 struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
@@ -74,6 +76,9 @@ struct dp {
 	struct alternates alternates;
 	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes
 	struct turn_quota *quota; // atomic inside; written by all workers
+	// Made once a rate is limited (workers/metering.h), by the mgmt lcore. NULL until then.
+	struct turn_accounts *accounts; // atomic and locks inside; written by all workers
+	struct turn_meters *meters[TURN_WORKERS_MAX]; // each its worker's
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
 	struct rte_mempool *datagrams; // of long buffers; NULL: fragments.flows is 0

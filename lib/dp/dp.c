@@ -52,6 +52,7 @@
 #include "worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
+#include "workers/metering.h"
 
 #define POOL_CACHE_MAX 256
 
@@ -203,6 +204,9 @@ static int worker_shard(struct worker *w, int socket)
 	if (w->shard == NULL)
 		return -ENOMEM;
 	w->lines = turn_shard_lines(w->shard);
+	if (metering_create(w->dp, w->dp->conf) != 0)
+		return -ENOMEM;
+	metering_take(w);
 	return 0;
 }
 
@@ -440,6 +444,7 @@ void dp_destroy(struct dp *d)
 	events_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
+	metering_free(d);
 	carry_free(d);
 	vlans_free(d);
 	hot_free(d->hot);

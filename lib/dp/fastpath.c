@@ -27,10 +27,12 @@
 #include "turn_config.h"
 #include "turn_line.h"
 #include "turn_mark.h"
+#include "turn_meter.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "udp.h"
 #include "worker.h"
+#include "workers/metering.h"
 
 // --- what headers are made of -------------------------------------------------------------------
 
@@ -157,10 +159,28 @@ void fastpath_line_made(void *worker, uint32_t slot)
 
 // --- one datagram -------------------------------------------------------------------------------
 
-// Relays a datagram if the line that was found for it vouches. False: it does not, or something
-// about the datagram or its way is unusual, and nothing has been touched.
+// How a burst is relayed. metered is a constant wherever it is inlined, so that a datagram costs
+// nothing more where no rate is limited.
+struct relaying {
+	uint32_t tick;
+	bool metered;
+};
+
+// Takes what a datagram costs of the rates that hold for it. False: it is past one, and dropped.
+static __rte_always_inline bool meter(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, unsigned int leg)
+{
+	const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
+
+	return likely(turn_meter_take(w->meters, v->slot, leg, cost)) ||
+		metering_asks(w, m, v, cost);
+}
+
+// Relays a datagram if the line that was found for it vouches, or drops it if it is past a rate.
+// False: the line does not vouch, or something about the datagram or its way is unusual, and
+// nothing has been touched.
 static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
-	const struct turn_view *v, unsigned int leg, uint32_t tick)
+	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
 	const uint32_t to = leg ^ 1;
 	const uint32_t off = leg - 1, on = ~off; // all ones if a header is taken off; if put on
@@ -173,10 +193,12 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	struct fast_headers p;
 
 	// in this order: src may lie outside its array if the line is no allocation's
-	if (unlikely(!turn_line_vouches(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
+	if (unlikely(!turn_line_vouches(l, v, leg, r.tick) || hop->serial != l->hop[to] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))
 		return false;
+	if (r.metered && unlikely(!meter(w, m, v, leg)))
+		return true;
 	turn_line_add(l, leg, turn_view_data(v, leg));
 	front = turn_line_front(l, v, leg);
 	sums = l->sums ^ on;
@@ -242,7 +264,8 @@ static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view
 
 // Relays the datagrams of a leg up to the first one that takes a plan. Returns how many. The other
 // leg has other flows, so the order within a flow remains.
-static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int leg, uint32_t tick)
+static __rte_always_inline unsigned int relay_leg(
+	struct worker *w, unsigned int leg, struct relaying r)
 {
 	const struct turn_burst *b = &w->burst.turn;
 	const unsigned int n = b->nb[leg];
@@ -253,7 +276,7 @@ static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int
 		const struct turn_view *v = &b->view[at];
 
 		if (unlikely(v->slot == TURN_NONE) ||
-			unlikely(!relay_line(w, w->burst.m[at], v, leg, tick)))
+			unlikely(!relay_line(w, w->burst.m[at], v, leg, r)))
 			break;
 	}
 	return i;
@@ -261,17 +284,27 @@ static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int
 
 static __rte_noinline unsigned int relay_clients(struct worker *w, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_CLIENT, tick);
+	return relay_leg(w, TURN_FROM_CLIENT, (struct relaying){tick, false});
 }
 
 static __rte_noinline unsigned int relay_peers(struct worker *w, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_PEER, tick);
+	return relay_leg(w, TURN_FROM_PEER, (struct relaying){tick, false});
+}
+
+static __rte_noinline unsigned int relay_clients_metered(struct worker *w, uint32_t tick)
+{
+	return relay_leg(w, TURN_FROM_CLIENT, (struct relaying){tick, true});
+}
+
+static __rte_noinline unsigned int relay_peers_metered(struct worker *w, uint32_t tick)
+{
+	return relay_leg(w, TURN_FROM_PEER, (struct relaying){tick, true});
 }
 
 // Relays the datagrams that relay_leg has left, in the order in which they came.
-static unsigned int relay_rest(
-	struct worker *w, const unsigned int done[2], uint32_t tick, bool may_wait)
+static __rte_always_inline unsigned int relay_rest(
+	struct worker *w, const unsigned int done[2], struct relaying r, bool may_wait)
 {
 	const struct turn_burst *b = &w->burst.turn;
 	const uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
@@ -295,8 +328,9 @@ static unsigned int relay_rest(
 		if (waiting && follows(w, m, v))
 			continue;
 		if (v->slot != TURN_NONE &&
-			(w->lines[v->slot].channel != 0 ? relay_line(w, m, v, leg, tick)
-							: indication_relay(w, m, v, tick))) {
+			(w->lines[v->slot].channel != 0 ? relay_line(w, m, v, leg, r)
+					: r.metered     ? indication_relay_metered(w, m, v, r.tick)
+							: indication_relay(w, m, v, r.tick))) {
 			relayed++;
 		} else {
 			relayed += relay_planned(w, i, may_wait);
@@ -306,7 +340,19 @@ static unsigned int relay_rest(
 	return relayed;
 }
 
-unsigned int fastpath_burst(struct worker *w, bool may_wait)
+static __rte_noinline unsigned int rest_plain(
+	struct worker *w, const unsigned int done[2], uint32_t tick, bool may_wait)
+{
+	return relay_rest(w, done, (struct relaying){tick, false}, may_wait);
+}
+
+static __rte_noinline unsigned int rest_metered(
+	struct worker *w, const unsigned int done[2], uint32_t tick, bool may_wait)
+{
+	return relay_rest(w, done, (struct relaying){tick, true}, may_wait);
+}
+
+static __rte_always_inline unsigned int relay_burst(struct worker *w, bool may_wait, bool metered)
 {
 	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
 	const struct turn_burst *b = &w->burst.turn;
@@ -314,10 +360,22 @@ unsigned int fastpath_burst(struct worker *w, bool may_wait)
 
 	// when a request waits, its client's datagrams wait behind it
 	if (likely(!may_wait || w->backlog.n == 0))
-		done[TURN_FROM_CLIENT] = relay_clients(w, tick);
-	done[TURN_FROM_PEER] = relay_peers(w, tick);
+		done[TURN_FROM_CLIENT] =
+			metered ? relay_clients_metered(w, tick) : relay_clients(w, tick);
+	done[TURN_FROM_PEER] = metered ? relay_peers_metered(w, tick) : relay_peers(w, tick);
 	relayed = done[TURN_FROM_CLIENT] + done[TURN_FROM_PEER];
 	if (unlikely(relayed < b->nb[TURN_FROM_CLIENT] + b->nb[TURN_FROM_PEER]))
-		relayed += relay_rest(w, done, tick, may_wait);
+		relayed += metered ? rest_metered(w, done, tick, may_wait)
+				   : rest_plain(w, done, tick, may_wait);
 	return relayed;
+}
+
+unsigned int fastpath_burst(struct worker *w, bool may_wait)
+{
+	return relay_burst(w, may_wait, false);
+}
+
+unsigned int fastpath_burst_metered(struct worker *w, bool may_wait)
+{
+	return relay_burst(w, may_wait, true);
 }

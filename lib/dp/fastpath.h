@@ -40,3 +40,5 @@ bool fastpath_vouches(const struct worker *w, uint8_t *port);
 // Relays what is in the burst, after turn_route_begin, and answers requests, which go to the
 // backlog if they may. Returns how many datagrams were relayed.
 unsigned int fastpath_burst(struct worker *w, bool may_wait);
+// The same where the worker has meters. What is past a rate is dropped, and counts as relayed.
+unsigned int fastpath_burst_metered(struct worker *w, bool may_wait);

@@ -10,8 +10,10 @@
 #include "turn.h"
 #include "turn_line.h"
 #include "turn_mark.h"
+#include "turn_meter.h"
 #include "udp.h"
 #include "worker.h"
+#include "workers/metering.h"
 
 // Notes by how many bytes the payload becomes shorter (from the client) or longer (from the peer).
 static void change_len(struct fast_headers *p, const struct turn_view *v, unsigned int by)
@@ -47,8 +49,17 @@ static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct tu
 	fast_headers_send(w, hop, m, ip, is_v4);
 }
 
-static bool relay_send(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct fast_headers *p)
+// False: the datagram is past a rate, and dropped.
+static inline bool meter(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint16_t len)
+{
+	const uint64_t cost = turn_meter_cost(1, len);
+
+	return turn_meter_take(w->meters, v->slot, v->leg, cost) || metering_asks(w, m, v, cost);
+}
+
+static __rte_always_inline bool relay_send(struct worker *w, struct rte_mbuf *m,
+	const struct turn_view *v, struct fast_headers *p, bool metered)
 {
 	struct turn_line *l = &w->lines[v->slot];
 	uint16_t len = 0;
@@ -56,6 +67,8 @@ static bool relay_send(
 
 	if (unlikely(front == 0))
 		return false;
+	if (metered && !meter(w, m, v, len))
+		return true;
 	turn_line_add(l, TURN_FROM_CLIENT, len);
 	p->moved = front;
 	p->udp += fast_headers_sum(v->data, front, false) +
@@ -66,8 +79,8 @@ static bool relay_send(
 	return true;
 }
 
-static bool relay_data(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct fast_headers *p)
+static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
+	const struct turn_view *v, struct fast_headers *p, bool metered)
 {
 	const unsigned int pad = -v->len & 3; // RFC 8489 14
 	struct turn_line *l = &w->lines[v->slot];
@@ -81,6 +94,8 @@ static bool relay_data(
 	front_len = turn_line_data(w->shard, v, front);
 	if (unlikely(front_len == 0))
 		return false;
+	if (metered && !meter(w, m, v, v->len))
+		return true;
 	turn_line_add(l, TURN_FROM_PEER, v->len);
 	p->moved = -front_len;
 	p->udp += (uint16_t)~fast_headers_sum(front, front_len, false);
@@ -91,8 +106,8 @@ static bool relay_data(
 	return true;
 }
 
-bool indication_relay(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
+static __rte_always_inline bool relay(struct worker *w, struct rte_mbuf *m,
+	const struct turn_view *v, uint32_t tick, bool metered)
 {
 	const struct turn_line *l = &w->lines[v->slot];
 	const unsigned int leg = v->leg, to = leg ^ 1;
@@ -109,5 +124,18 @@ bool indication_relay(
 	p = fast_headers_from_line(l, src, payload, leg);
 	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
 	p.ip = sums >> 16;
-	return leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p) : relay_data(w, m, v, &p);
+	return leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p, metered)
+				       : relay_data(w, m, v, &p, metered);
+}
+
+bool indication_relay(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
+{
+	return relay(w, m, v, tick, false);
+}
+
+bool indication_relay_metered(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
+{
+	return relay(w, m, v, tick, true);
 }

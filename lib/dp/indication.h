@@ -14,3 +14,6 @@ struct worker;
 // does not, or something about the datagram or its way is unusual, and nothing has been touched.
 bool indication_relay(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);
+// The same where the worker has meters. True also when it was past a rate, and was dropped.
+bool indication_relay_metered(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);

@@ -70,6 +70,24 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 	rte_pktmbuf_free(m);
 }
 
+static inline unsigned int relay_plain(struct worker *w, bool may_wait)
+{
+	if (unlikely(w->pieces.whole.m != NULL))
+		gso_whole_look(w);
+	return fastpath_burst(w, may_wait);
+}
+
+// What some configurations do to all bursts, and others do without.
+static __rte_noinline unsigned int relay_special(struct worker *w, bool may_wait)
+{
+	dscp_burst(w);
+	if (w->meters == NULL)
+		return relay_plain(w, may_wait);
+	if (unlikely(w->pieces.whole.m != NULL))
+		gso_whole_look(w);
+	return fastpath_burst_metered(w, may_wait);
+}
+
 // Routes and relays what is in the burst. of: how many packets were received for it; 0: it comes
 // from the backlog, and nothing goes back there. homes: how many workers' clients can be among it;
 // 0: only ours.
@@ -85,10 +103,10 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	turn_route_begin(w->shard, &b->turn);
 	if (unlikely(b->turn.nb_elsewhere > 0))
 		handover_clients(w);
-	dscp_burst(w);
-	if (unlikely(w->pieces.whole.m != NULL))
-		gso_whole_look(w);
-	relayed = fastpath_burst(w, of > 0);
+	if (unlikely(w->special))
+		relayed = relay_special(w, of > 0);
+	else
+		relayed = relay_plain(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);
 	messages_notes(w);

@@ -86,6 +86,8 @@ struct worker {
 	// there is a port that no frame may take the fast path to.
 	uint16_t plain_max;
 	bool marks; // some listener has a DSCP for its clients' traffic (ip/dscp.h)
+	bool special; // marks, or there are meters: bursts then go the longer way
+	struct turn_meters *meters; // NULL: no rate is limited (turn_meter.h)
 	struct capture *capture; // NULL: nobody captures (capture/capture.h)
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;

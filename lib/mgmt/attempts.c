@@ -196,6 +196,40 @@ static bool is_refusal(const struct turn_event *e)
 	return e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION;
 }
 
+// The rates that have held back datagrams of an allocation, as bits.
+static uint8_t held_of(const struct turn_event *e)
+{
+	uint8_t held = 0;
+
+	if (e->kind != TURN_EVENT_ENDED && e->kind != TURN_EVENT_INTERIM)
+		return 0;
+	for (unsigned int i = TURN_LOSS_KEPT; i < TURN_LOSS_END; i++)
+		held |= (uint8_t)((e->usage.lost[i] > 0) << (i - TURN_LOSS_KEPT));
+	return held;
+}
+
+// Adds to the making of an allocation, where it is kept, what has held it back since.
+static void hold_entry(struct entry *e, const struct attempt *what)
+{
+	for (unsigned int i = 0; e != NULL && i < ATTEMPTS_EACH; i++)
+		if (e->attempt[i].kind == TURN_EVENT_MADE && e->attempt[i].id == what->id)
+			e->attempt[i].held |= what->held;
+}
+
+static void hold(struct attempts *a, const struct attempt *what)
+{
+	const uint64_t source = source_key(a, &what->client.addr);
+	const uint64_t network = network_key(a, &what->client.addr);
+	size_t len = what->name_len;
+	const char *name = attempts_user(what->name, &len);
+	const uint64_t user = name_key(a, name, len);
+
+	if (what->held == 0)
+		return;
+	hold_entry(find(set_of(a, PART_SOURCES, network), source), what);
+	hold_entry(find(set_of(a, PART_USERS, user), user), what);
+}
+
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms)
 {
 	struct attempt what = {.wall_ms = wall_ms,
@@ -217,9 +251,14 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	const char *name;
 	uint64_t key;
 
-	if (e->kind == TURN_EVENT_INTERIM || e->kind == TURN_EVENT_MOVED)
+	if (e->kind == TURN_EVENT_MOVED)
 		return;
 	memcpy(what.name, e->name, what.name_len);
+	what.held = held_of(e);
+	if (e->kind == TURN_EVENT_INTERIM) {
+		hold(a, &what);
+		return;
+	}
 	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);
 	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
 	// ended there may be more than the event has.

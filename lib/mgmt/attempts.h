@@ -19,6 +19,7 @@
 
 #include "hash.h"
 #include "turn_event.h"
+#include "turn_usage.h"
 
 #define ATTEMPTS_EACH 8 // that are kept of a key
 
@@ -30,6 +31,7 @@ struct attempt {
 	bool proved;
 	uint16_t method, why;
 	uint32_t more; // 0 = once; else so many times since the attempt before
+	uint8_t held; // rates that have held back datagrams of the allocation: attempts_held
 	bool others; // not all of them in that name
 	uint8_t name_len;
 	char name[TURN_EVENT_NAME_LEN];
@@ -46,7 +48,15 @@ const char *attempts_user(const char *name, size_t *len);
 // secret. NULL without memory.
 struct attempts *attempts_create(const struct hash_key *key);
 void attempts_free(struct attempts *a); // NULL is fine
-// Notes an event, except TURN_EVENT_INTERIM and TURN_EVENT_MOVED.
+// Whether a rate (TURN_LOSS_KEPT to TURN_LOSS_END - 1) has held back datagrams of what an attempt
+// has made or ended, as far as its last event tells.
+static inline bool attempts_held(const struct attempt *a, unsigned int loss)
+{
+	return (a->held >> (loss - TURN_LOSS_KEPT) & 1) != 0;
+}
+
+// Notes an event. TURN_EVENT_INTERIM only adds to what is known of the allocation's making, and
+// TURN_EVENT_MOVED is not kept.
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms);
 // Writes up to max attempts of a user to out, the newest first, and returns how many. The name is
 // as the client sends it. With time and colon in front (REST) or without, all attempts of the user

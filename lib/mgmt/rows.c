@@ -305,7 +305,10 @@ static void add_usage(struct rte_tel_data *t, const struct turn_usage *u)
 		[TURN_LOSS_SIZE] = "lost_size",
 		[TURN_LOSS_WAY] = "lost_way",
 		[TURN_LOSS_LIMIT] = "lost_limit",
-		[TURN_LOSS_OTHER] = "lost_other"};
+		[TURN_LOSS_OTHER] = "lost_other",
+		[TURN_LOSS_ALLOCATION] = "lost_allocation_rate",
+		[TURN_LOSS_USER] = "lost_user_rate",
+		[TURN_LOSS_REALM] = "lost_realm_rate"};
 	_Static_assert(RTE_DIM(lost) == TURN_LOSS_END, "every class of losses");
 
 	rte_tel_data_add_dict_u64(t, "rx", u->leg[TURN_FROM_CLIENT].datagrams);

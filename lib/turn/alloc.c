@@ -2,6 +2,7 @@
 // Making, refreshing, pairing and ending allocations; the client table.
 #include "alloc.h"
 #include "events/tell.h"
+#include "limits/meters.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -265,6 +266,8 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	}
 	quota_give(s->quota, &quota);
 	bitset_put(&s->live, slot, false);
+	if (s->meters != NULL)
+		meters_end(s, slot);
 	s->stats.allocations--;
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;

@@ -3,6 +3,7 @@
 // one lcore owns all of it.
 #include "shard.h"
 #include "turn_state.h"
+#include "limits/meters.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
@@ -257,6 +258,7 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 {
 	s->policy = p;
+	meters_policy(s);
 }
 
 void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a)

@@ -72,6 +72,7 @@ struct turn_shard {
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
 	const struct turn_alternates *alternates; // NULL = the box does not drain
+	struct turn_meters *meters; // NULL = no rate has been limited yet
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];

@@ -91,6 +91,20 @@ enum turn_family {
 	TURN_FAMILY_CLIENT // that by which the client came
 };
 
+// Whose datagrams a rate is of.
+enum turn_rate_of { TURN_RATE_ALLOCATION, TURN_RATE_USER, TURN_RATE_REALM, TURN_RATE_OF_END };
+
+// What may be relayed in a second; 0 = no limit. Bits are those of the data, as usage counts it.
+struct turn_flow_rate {
+	uint32_t kbits, datagrams;
+};
+
+struct turn_rates {
+	struct turn_flow_rate of[TURN_RATE_OF_END][2]; // by enum turn_leg
+	uint32_t burst_ms; // so much of a rate may come at once; at most 10 s, 0 = TURN_BURST_MS
+};
+#define TURN_BURST_MS 100
+
 // What becomes of an allocation when the time in the REST name that made it has passed.
 enum turn_rest_expiry {
 	TURN_REST_REFRESH_REFUSED, // it is refreshed no more
@@ -109,6 +123,7 @@ struct turn_limits {
 	struct turn_rate stale_nonce; // per 5-tuple
 	struct turn_rate guesses; // wrong passwords, per source
 	struct turn_rate icmp; // ICMP errors that a client is told of, per allocation
+	struct turn_rates rates;
 };
 
 // How many permissions, channels and peers on shared addresses there is memory for: so many for

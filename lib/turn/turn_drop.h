@@ -54,6 +54,9 @@
 		"leaves out")                                                                      \
 	X(TURN_DROP_ICMP_RATE, "icmp-error-rate",                                                  \
 		"ICMP error about an allocation's datagram, past limits.icmp")                     \
+	X(TURN_DROP_ALLOCATION_RATE, "allocation-rate", "datagram past limits.rates.allocation")   \
+	X(TURN_DROP_USER_RATE, "user-rate", "datagram past limits.rates.user")                     \
+	X(TURN_DROP_REALM_RATE, "realm-rate", "datagram past limits.rates.realm")                  \
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
 

@@ -2,6 +2,7 @@
 // What allocations have relayed and lost: the records behind their lines, and the classes of
 // losses.
 #include "turn_usage.h"
+#include "limits/meters.h"
 #include "shard.h"
 #include "turn_drop.h"
 #include "usage.h"
@@ -44,6 +45,9 @@ static const uint8_t loss_of[TURN_DROP_END] = {
 	[TURN_DROP_SHARED_SHARE] = TURN_LOSS_LIMIT + 1,
 	[TURN_DROP_PEER_OVERSIZE] = TURN_LOSS_SIZE + 1,
 	[TURN_DROP_HAIRPIN_NO_ALLOCATION] = TURN_LOSS_WAY + 1, // of the sender's allocation
+	[TURN_DROP_ALLOCATION_RATE] = TURN_LOSS_ALLOCATION + 1,
+	[TURN_DROP_USER_RATE] = TURN_LOSS_USER + 1,
+	[TURN_DROP_REALM_RATE] = TURN_LOSS_REALM + 1,
 };
 
 unsigned int turn_loss_of(unsigned int drop)
@@ -77,16 +81,22 @@ void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 			u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS + c.datagrams;
 		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes;
 	}
-	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+	for (unsigned int i = 0; i < TURN_LOSS_KEPT; i++)
 		out->lost[i] = u->lost[i];
+	meters_usage(s, slot, out);
 }
 
 static void lose(struct turn_shard *s, uint32_t slot, unsigned int loss)
 {
-	uint16_t *lost = &usage_at(s, slot)->lost[loss];
+	uint16_t *lost;
 
-	*lost = (uint16_t)(*lost + (*lost != UINT16_MAX));
 	s->stats.sums.lost[loss]++;
+	if (loss >= TURN_LOSS_KEPT) {
+		meters_lost(s, slot, loss);
+		return;
+	}
+	lost = &usage_at(s, slot)->lost[loss];
+	*lost = (uint16_t)(*lost + (*lost != UINT16_MAX));
 }
 
 void usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)
@@ -96,6 +106,11 @@ void usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)
 	if (loss != TURN_LOSS_END && slot < s->nb_slots &&
 		line_state(alloc_at(s, slot)) == ALLOC_LIVE && alloc_left(s, slot) > 0)
 		lose(s, slot, loss);
+}
+
+void turn_usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)
+{
+	usage_refused(s, slot, drop);
 }
 
 uint32_t turn_usage_number(const struct turn_shard *s, uint32_t slot)

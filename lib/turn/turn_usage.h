@@ -13,7 +13,10 @@ struct turn_view;
 	X(TURN_LOSS_SIZE, "size", "too long for the way")                                        \
 	X(TURN_LOSS_WAY, "way", "no route, or the neighbour does not answer")                    \
 	X(TURN_LOSS_LIMIT, "limit", "past a limit")                                              \
-	X(TURN_LOSS_OTHER, "other", "malformed, or no memory")
+	X(TURN_LOSS_OTHER, "other", "malformed, or no memory")                                   \
+	X(TURN_LOSS_ALLOCATION, "allocation_rate", "past limits.rates.allocation")               \
+	X(TURN_LOSS_USER, "user_rate", "past limits.rates.user")                                 \
+	X(TURN_LOSS_REALM, "realm_rate", "past limits.rates.realm")
 
 enum turn_loss {
 #define X(id, name, text) id,
@@ -21,6 +24,9 @@ enum turn_loss {
 #undef X
 		TURN_LOSS_END
 };
+// Classes from here on are counted beside the usage record, where rates are configured, and from
+// anew after a restart.
+#define TURN_LOSS_KEPT TURN_LOSS_ALLOCATION
 
 // Name and meaning of a class: static text; NULL for a number that is none. Any thread.
 const char *turn_loss_name(unsigned int loss);
@@ -71,5 +77,8 @@ void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum tu
 // Counts a loss that was no plan's: of a client's datagram, if the line that turn_route_begin found
 // is its client's.
 void turn_usage_unplanned(struct turn_shard *s, const struct turn_view *v, enum turn_loss loss);
+// Counts a datagram of a live allocation that was dropped before it was relayed, for a reason of
+// enum turn_drop.
+void turn_usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop);
 // Which allocation of a slot that has had one there is: it tells later whether it still is.
 uint32_t turn_usage_number(const struct turn_shard *s, uint32_t slot);

@@ -13,7 +13,7 @@
 struct usage {
 	// By leg, what has spilled from the line, in TURN_SPILL_BYTES and TURN_SPILL_DATAGRAMS.
 	uint32_t bytes[2], datagrams[2];
-	uint16_t lost[TURN_LOSS_END]; // each stops at UINT16_MAX
+	uint16_t lost[TURN_LOSS_KEPT]; // each stops at UINT16_MAX
 	uint16_t told_s; // low half of the clock's seconds when it was last told (tell.h)
 	uint32_t made_s; // the clock's seconds when it was made
 };

@@ -145,6 +145,20 @@ static void pick_rates(struct dp_world *w)
 		w->conf.neigh_ask_rate = PICK(16, 100);
 }
 
+// Rates of relayed datagrams, some so low that most are dropped.
+static void pick_relayed(struct dp_world *w)
+{
+	struct turn_rates *r = &w->conf.turn.limits.rates;
+
+	if (!chance(25))
+		return;
+	r->burst_ms = PICK(10, 100, 1000);
+	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++)
+		for (unsigned int leg = 0; leg < 2; leg++)
+			r->of[of][leg] =
+				(struct turn_flow_rate){PICK(0, 0, 64, 8000), PICK(0, 0, 20, 1000)};
+}
+
 static void pick_icmp(struct dp_world *w)
 {
 	w->conf.path_mtus = PICK(0, 4, 64);
@@ -186,6 +200,7 @@ static void change(struct dp_world *w)
 		.buffers = PICK(8, 16),
 		.timeout_ms = PICK(10, 100, 1000),
 		.rate = PICK(0, 100, 10000)};
+	pick_relayed(w);
 	w->conf.dtls.sessions = PICK(4, 8, 1000);
 	w->conf.dtls.half_open = PICK(2, 4, 300);
 	w->conf.dtls.idle_s = PICK(5, 120);

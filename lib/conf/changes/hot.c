@@ -39,6 +39,7 @@ static const char *const hot[] = {
 	"limits.per-source",
 	"limits.per-user",
 	"limits.permissions",
+	"limits.rates",
 	"limits.requests",
 	"limits.stale-nonce",
 	"limits.unauthenticated",

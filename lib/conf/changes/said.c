@@ -2,6 +2,7 @@
 // Walks the tree of a file along the schema, as reading it does, and notes what it says.
 #include "changes/said.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,13 @@ static bool spell_time(const char *text, char *buf, size_t len)
 		len;
 }
 
+static bool spell_bits(const char *text, char *buf, size_t len)
+{
+	uint64_t bits;
+
+	return conf_value_bits(text, &bits) && (size_t)snprintf(buf, len, "%" PRIu64, bits) < len;
+}
+
 // A copy of text as it compares; the caller frees it.
 static char *spell(const struct conf_key *k, const char *text)
 {
@@ -83,6 +91,8 @@ static char *spell(const struct conf_key *k, const char *text)
 
 	if (k->type == CONF_SIZE)
 		spelled = spell_size(text, buf, sizeof(buf));
+	else if (k->type == CONF_BITS)
+		spelled = spell_bits(text, buf, sizeof(buf));
 	else if (k->type == CONF_TIME)
 		spelled = spell_time(text, buf, sizeof(buf));
 	else if (k->type != CONF_TEXT && k->type != CONF_TEXTS && k->type != CONF_COMMAND &&

@@ -233,7 +233,7 @@ static void warn_relay(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Warns of what clients do not expect.
+// Warns of what clients do not expect, and of a limit that one user can use up for all.
 static void warn_limits(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_limits *l = &c->turn.limits;
@@ -250,6 +250,18 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 			"clients know the %u s of RFC 8656 and refresh shortly before: with %u s "
 			"their media stops in between",
 			RFC_CHANNEL_S, l->channel_s);
+	for (unsigned int leg = 0; leg < 2; leg++) {
+		const struct turn_flow_rate *realm = &l->rates.of[TURN_RATE_REALM][leg];
+		const struct turn_flow_rate *user = &l->rates.of[TURN_RATE_USER][leg];
+
+		if ((realm->kbits == 0 && realm->datagrams == 0) || user->kbits != 0 ||
+			user->datagrams != 0 || conf_warned(r))
+			continue;
+		conf_tell(r, CONF_WARNING,
+			AT(c, turn.limits.rates.of[TURN_RATE_REALM][leg], 0, "limits.rates.realm"),
+			"one user alone can use it up for all others: limit limits.rates.user, "
+			"too");
+	}
 }
 
 static void warn_log(const struct conf *c, struct conf_report *r)

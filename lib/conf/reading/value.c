@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,44 @@ static int read_size(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 		return conf_fail(x, n, "%s is out of range, it must be from %u to %u bytes",
 			conf_value_shown(n, shown), k->min, k->max);
 	store_number(k, base, value << shift);
+	return 0;
+}
+
+bool conf_value_bits(const char *text, uint64_t *bits)
+{
+	static const char units[] = "kMG";
+	const size_t len = strlen(text);
+	const char *unit = len > 1 ? strchr(units, text[len - 1]) : NULL;
+	uint32_t value;
+
+	if (!conf_value_decimal(text, len - (unit != NULL), &value))
+		return false;
+	*bits = value;
+	for (ptrdiff_t i = unit != NULL ? unit - units : -1; i >= 0; i--)
+		*bits *= 1000;
+	return true;
+}
+
+// Bits a second, kept in kilobits.
+static int read_bits(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	const size_t len = strlen(n->text);
+	char shown[CONF_SHOWN_LEN];
+	uint64_t bits;
+
+	// with a unit it is a text to YAML, whose quotes change nothing
+	if ((!n->plain && isdigit((unsigned char)n->text[len > 0 ? len - 1 : 0])) ||
+		!conf_value_bits(n->text, &bits))
+		return conf_fail(x, n,
+			"must be a number of bits a second like 64000, 64k, 2M or 10G, not '%s'",
+			conf_value_shown(n, shown));
+	if (bits % 1000 != 0)
+		return conf_fail(x, n, "%s is no whole number of kilobits: write %" PRIu64 "k",
+			conf_value_shown(n, shown), bits / 1000 + 1);
+	if (bits / 1000 < k->min || bits / 1000 > k->max)
+		return conf_fail(x, n, "%s is out of range, it must be from %u to %u kilobits",
+			conf_value_shown(n, shown), k->min, k->max);
+	store_number(k, base, (uint32_t)(bits / 1000));
 	return 0;
 }
 
@@ -362,6 +401,7 @@ static const struct value_type {
 	[CONF_TEXTS] = {CONF_LIST, "a list of texts", read_texts},
 	[CONF_NUMBER] = {CONF_SCALAR, "a number", read_number},
 	[CONF_SIZE] = {CONF_SCALAR, "a number of bytes", read_size},
+	[CONF_BITS] = {CONF_SCALAR, "a number of bits a second", read_bits},
 	[CONF_TIME] = {CONF_SCALAR, "a time in seconds", read_time},
 	[CONF_BOOL] = {CONF_SCALAR, "true or false", read_bool},
 	[CONF_CHOICE] = {CONF_SCALAR, "one of the known words", read_choice},

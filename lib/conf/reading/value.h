@@ -36,5 +36,8 @@ int conf_value_set_text(struct conf_ctx *x, const struct conf_node *n, char **fi
 const char *conf_value_shown(const struct conf_node *n, char buf[CONF_SHOWN_LEN]);
 // The seconds of a unit of time: s, m, h or d; 0 for what is none.
 uint32_t conf_value_unit(char unit);
+// Reads bits a second, a number or one with k, M or G of 1000 behind it, as bits. False when text
+// is none.
+bool conf_value_bits(const char *text, uint64_t *bits);
 // Reads a number of decimal digits only: YAML's octal, hexadecimal and base 60 numbers surprise.
 bool conf_value_decimal(const char *text, size_t len, uint32_t *value);

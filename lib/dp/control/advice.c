@@ -70,6 +70,15 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_ICMP_NO_PERMISSION) = "",
 	TURN(TURN_DROP_ICMP_UNTOLD) = "",
 	TURN(TURN_DROP_ICMP_RATE) = "",
+	TURN(TURN_DROP_ALLOCATION_RATE) =
+		"a client or its peer sends more than limits.rates.allocation: slipringctl "
+		"allocations tells which",
+	TURN(TURN_DROP_USER_RATE) =
+		"a user's clients or their peers send more than limits.rates.user: slipringctl "
+		"allocations tells whose",
+	TURN(TURN_DROP_REALM_RATE) =
+		"all clients together send more than limits.rates.realm, or one of them does: set "
+		"limits.rates.user, or raise it",
 	TURN(TURN_DROP_KEEPALIVE) = "",
 	TURN(TURN_DROP_INTERNAL) = "report it, with the log",
 

@@ -114,6 +114,7 @@ void hot_take(struct worker *w, const struct hot *h)
 	w->source[0] = h->source[0];
 	w->source[1] = h->source[1];
 	w->marks = h->marks;
+	w->special = w->marks || w->meters != NULL;
 	w->backlog.budget = h->requests;
 	rates_set(&w->errors_each, h->errors_each, h->errors_each);
 	if (w->sessions != NULL)

@@ -18,6 +18,7 @@
 #include "turn_mark.h"
 #include "turn_shard.h"
 #include "worker.h"
+#include "workers/metering.h"
 
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)
@@ -159,6 +160,7 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 	case DP_ASK_POLICY:
 		turn_shard_set_policy(w->shard, q->policy);
 		hot_take(w, q->hot);
+		metering_take(w);
 		a->walk.end = true;
 		break;
 	case DP_ASK_ALTERNATES:

@@ -18,6 +18,7 @@
 #include "worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
+#include "workers/metering.h"
 
 #define MB (1024 * 1024)
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
@@ -164,6 +165,7 @@ size_t dp_memory_mb(const struct conf *c)
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) +
 			(streams_size(c) > 0 ? turn_relay_map_slots(map, w) * sizeof(uint64_t) : 0);
+	size += metering_size(c, map);
 	turn_relay_map_free(map);
 	return size / MB + size / MB / 8 + EAL_MB;
 }

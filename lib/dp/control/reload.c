@@ -21,6 +21,7 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "worker.h"
+#include "workers/metering.h"
 
 // LOWER is for one worker after the other: two that see at once that a user has one too many would
 // end two.
@@ -100,6 +101,13 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 
 	if (d->reload != NULL || small != NULL) {
 		snprintf(error, len, "%s", small != NULL ? small : "the last reload has not ended");
+		return -1;
+	}
+	if (metering_create(d, c) != 0) {
+		snprintf(error, len,
+			"limits.rates: no memory left for meters (%zu MB in all): a restart takes "
+			"as much as it needs",
+			metering_size(c, d->map) >> 20);
 		return -1;
 	}
 	crypto = stun_crypto_create();
@@ -202,6 +210,7 @@ void reload_free(struct dp *d)
 		if (r->policy != NULL && d->worker[i]->shard != NULL) { // it may have taken it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);
 			hot_take(d->worker[i], d->hot);
+			metering_take(d->worker[i]);
 		}
 	}
 	made_free(r);

@@ -11,7 +11,9 @@
 #include "port.h"
 #include "stun.h"
 #include "super.h"
+#include "turn_drop.h"
 #include "turn_line.h"
+#include "turn_meter.h"
 #include "worker.h"
 
 static struct port_super limits_of(const struct worker *w, uint8_t port)
@@ -68,6 +70,22 @@ static void edit_of(const struct worker *w, struct whole *x)
 	memcpy(x->edit.front[1], &shorter, sizeof(shorter));
 }
 
+// Takes what all but the first cost of the rates that hold for them; the first takes its own.
+// False, and nothing is taken: there is not so much. Each is then judged by itself.
+static bool meter_rest(struct worker *w, struct whole *x, uint16_t len)
+{
+	const uint32_t rest = x->frames - 1;
+	const uint64_t cost = turn_meter_cost(rest, x->len - len - rest * x->edit.taken);
+
+	if (w->meters == NULL)
+		return true;
+	if (!turn_meter_take(w->meters, x->slot, x->leg, cost) &&
+		turn_meter_ask(w->shard, x->slot, x->leg, cost) != TURN_OK)
+		return false;
+	x->cost = cost;
+	return true;
+}
+
 void gso_whole_look(struct worker *w)
 {
 	const struct turn_view *v = &w->burst.turn.view[0];
@@ -79,7 +97,8 @@ void gso_whole_look(struct worker *w)
 	x->slot = v->slot;
 	x->leg = v->leg;
 	edit_of(w, x);
-	x->vouched = x->leg == TURN_FROM_PEER || port_super_alike(x->m, &x->edit);
+	x->vouched = (x->leg == TURN_FROM_PEER || port_super_alike(x->m, &x->edit)) &&
+		meter_rest(w, x, v->len);
 	if (x->vouched && w->tx[x->out].n >= DP_BURST - 1)
 		tx_flush(w); // it has to stay in its outbox
 }
@@ -104,19 +123,30 @@ static void count(struct worker *w, const struct whole *x, const struct rte_mbuf
 	w->live.whole_frames++;
 }
 
+// Lets all but the first follow it. False: they have to be cut.
+static bool follow(struct worker *w, struct whole *x, struct rte_mbuf *m)
+{
+	const struct outbox *o = &w->tx[x->out];
+	const struct port_super limits = limits_of(w, x->out);
+
+	if (!x->vouched || o->n == 0 || o->m[o->n - 1] != x->first)
+		return false;
+	return port_super_follow(o->m[o->n - 1], m, &x->edit, &limits, w->dp->pool);
+}
+
 bool gso_whole_end(struct worker *w, uint8_t port)
 {
 	struct whole *x = &w->pieces.whole;
 	const struct outbox *o = &w->tx[x->out];
-	const struct port_super limits = limits_of(w, x->out);
 	struct rte_mbuf *m = x->m, *first;
 
 	x->m = NULL;
-	if (!x->vouched || o->n == 0 || o->m[o->n - 1] != x->first)
+	if (!follow(w, x, m)) {
+		if (x->cost != 0)
+			turn_meter_give(w->shard, x->slot, x->leg, x->cost);
 		return false;
+	}
 	first = o->m[o->n - 1];
-	if (!port_super_follow(first, m, &x->edit, &limits, w->dp->pool))
-		return false;
 	count(w, x, first);
 	if (x->leg == TURN_FROM_PEER && w->dp->nb_workers > 1)
 		steer_count(w->steer[port].came, (first->ol_flags & RTE_MBUF_F_TX_IPV4) != 0,

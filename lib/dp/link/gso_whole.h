@@ -17,6 +17,7 @@ struct whole {
 	const struct rte_mbuf *first;
 	uint32_t slot, frames, len; // of its allocation; datagrams and bytes of payload in all
 	uint32_t rest_bytes; // of the frames that the others stand for
+	uint64_t cost; // taken of the meters for all but the first
 	uint8_t leg, out; // out: the port that it leaves by
 	bool vouched; // a line vouches for all of it, and the first datagram leaves at once
 	struct port_super_edit edit;

@@ -41,7 +41,7 @@ static enum weight weight_of(const struct attempt *a)
 		return WEIGHT_GOOD;
 	case TURN_EVENT_ENDED:
 		if (a->why == TURN_END_CLIENT)
-			return WEIGHT_GOOD;
+			return a->held != 0 ? WEIGHT_ENDED : WEIGHT_GOOD;
 		return a->why == TURN_END_KILLED ? WEIGHT_REFUSED : WEIGHT_ENDED;
 	case TURN_EVENT_REFUSED:
 	case TURN_EVENT_CONNECTION:
@@ -80,10 +80,28 @@ static bool is_overcome(const struct attempt *a, unsigned int i)
 	return false;
 }
 
+// By whose rate, what to do about media that was held back.
+static const char *const held_advice[] = {
+	[TURN_LOSS_ALLOCATION - TURN_LOSS_KEPT] =
+		"it sent or was sent more than limits.rates.allocation, and the rest was dropped: "
+		"raise that, or have the application send less; slipringctl show ID and the "
+		"records tell how much",
+	[TURN_LOSS_USER - TURN_LOSS_KEPT] =
+		"all of the user's allocations together had more than limits.rates.user, and the "
+		"rest was dropped: slipringctl allocations --user NAME tells which has how much",
+	[TURN_LOSS_REALM - TURN_LOSS_KEPT] =
+		"all users together had more than limits.rates.realm, and the rest was dropped: "
+		"slipringctl users tells who has how much; limits.rates.user keeps one from "
+		"using it up",
+};
+
 const char *cause_advice(const struct attempt *a)
 {
 	const struct turn_event e = attempts_event(a);
 
+	for (unsigned int i = TURN_LOSS_KEPT; i < TURN_LOSS_END; i++)
+		if (attempts_held(a, i))
+			return held_advice[i - TURN_LOSS_KEPT];
 	if (a->kind == TURN_EVENT_MADE)
 		return "nothing is wrong so far; if no media comes, slipringctl show ID tells its "
 		       "peers and what is lost";

@@ -485,6 +485,8 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 		p->limits.permission_s = TURN_PERMISSION_S;
 	if (p->limits.channel_s == 0)
 		p->limits.channel_s = TURN_CHANNEL_S;
+	if (p->limits.rates.burst_ms == 0)
+		p->limits.rates.burst_ms = TURN_BURST_MS;
 	p->rest_expiry = c->rest_expiry;
 	p->hairpin = c->hairpin;
 	p->rfc5766_channels = c->rfc5766_channels;

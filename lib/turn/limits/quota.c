@@ -7,6 +7,7 @@
 // Everything is counted whatever the limits say, so that a limit set by a reload is exact at once.
 #include "limits/quota.h"
 #include "hash.h"
+#include "limits/spin.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -100,35 +101,19 @@ static uint64_t tag_of(uint64_t entry)
 	return entry >> COUNT_BITS;
 }
 
-static void lock(struct stripe *s)
-{
-	while (atomic_exchange_explicit(&s->locked, 1, memory_order_acquire) != 0) {
-		while (atomic_load_explicit(&s->locked, memory_order_relaxed) != 0) {
-#ifdef __x86_64__
-			__builtin_ia32_pause();
-#endif
-		}
-	}
-}
-
-static void unlock(struct stripe *s)
-{
-	atomic_store_explicit(&s->locked, 0, memory_order_release);
-}
-
 // Locks the lower address first, so that two workers cannot wait for each other.
 static void lock_both(struct stripe *a, struct stripe *b)
 {
-	lock(a < b ? a : b);
+	spin_lock(a < b ? &a->locked : &b->locked);
 	if (a != b)
-		lock(a < b ? b : a);
+		spin_lock(a < b ? &b->locked : &a->locked);
 }
 
 static void unlock_both(struct stripe *a, struct stripe *b)
 {
-	unlock(a);
+	spin_unlock(&a->locked);
 	if (a != b)
-		unlock(b);
+		spin_unlock(&b->locked);
 }
 
 // The place of a key, or the free place where it belongs. One place always stays free, so that

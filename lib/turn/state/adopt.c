@@ -38,7 +38,7 @@ static void usage_read(const struct adopt *d, uint32_t slot, struct turn_usage *
 		out->leg[leg].datagrams = u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS;
 		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES;
 	}
-	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
+	for (unsigned int i = 0; i < TURN_LOSS_KEPT; i++)
 		out->lost[i] = u->lost[i];
 }
 

@@ -133,8 +133,23 @@ static void test_kinds(void **state)
 	attempts_note(store, &e, 1);
 	e.kind = TURN_EVENT_INTERIM;
 	attempts_note(store, &e, 2);
+	assert_int_equal(of_user("ivan"), 1);
+	assert_int_equal(out[0].held, 0);
+	e.usage.lost[TURN_LOSS_LIMIT] = 9; // no rate's
+	e.usage.lost[TURN_LOSS_USER] = 1;
+	attempts_note(store, &e, 2);
+	assert_int_equal(of_user("ivan"), 1);
+	assert_true(attempts_held(&out[0], TURN_LOSS_USER));
+	assert_false(attempts_held(&out[0], TURN_LOSS_ALLOCATION));
+	assert_int_equal(of_source("2001:db8::1"), 1);
+	assert_true(attempts_held(&out[0], TURN_LOSS_USER));
 	e.kind = TURN_EVENT_ENDED;
+	e.usage.lost[TURN_LOSS_USER] = 0;
+	e.usage.lost[TURN_LOSS_REALM] = 2;
 	attempts_note(store, &e, 3);
+	assert_int_equal(of_user("ivan"), 2);
+	assert_true(attempts_held(&out[0], TURN_LOSS_REALM));
+	assert_false(attempts_held(&out[0], TURN_LOSS_USER));
 	assert_int_equal(of_user("ivan"), 2);
 	assert_int_equal(out[0].kind, TURN_EVENT_ENDED);
 	assert_int_equal(out[1].id, 7);

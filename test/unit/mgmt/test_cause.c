@@ -98,6 +98,22 @@ static void test_peers(void **state)
 	assert_int_equal(CAUSE(MADE("ivan"), denied).of, 1);
 }
 
+// What a rate has held back is told where nothing else is wrong, and by whose limit.
+static void test_held(void **state)
+{
+	struct attempt made = MADE("ivan"), ended = ENDED("ivan", CLIENT);
+
+	made.held = 1 << (TURN_LOSS_USER - TURN_LOSS_KEPT);
+	assert_non_null(strstr(CAUSE(made).advice, "limits.rates.user,"));
+	assert_int_equal(CAUSE(REFUSED("ivan", PASSWORD), made).of, 0);
+	ended.held = 1 << (TURN_LOSS_ALLOCATION - TURN_LOSS_KEPT);
+	assert_non_null(strstr(CAUSE(ended, MADE("ivan")).advice, "limits.rates.allocation:"));
+	ended.held = 1 << (TURN_LOSS_REALM - TURN_LOSS_KEPT);
+	assert_non_null(strstr(CAUSE(ended, MADE("ivan")).advice, "limits.rates.realm,"));
+	ended.held = 0;
+	assert_string_equal(CAUSE(ended).advice, "");
+}
+
 // What follows from something else gives way to it.
 static void test_follows(void **state)
 {
@@ -135,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_challenge),
 		cmocka_unit_test(test_overcome),
 		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_follows),
 		cmocka_unit_test(test_ended),
 	};

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The meters of workers: their memory, and what a worker does when a datagram is past a rate.
+#include "workers/metering.h"
+
+#include <errno.h>
+
+#include <rte_common.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "csprng.h"
+#include "datapath.h"
+#include "drop_of.h"
+#include "turn_relay_map.h"
+#include "turn_shard.h"
+#include "turn_usage.h"
+#include "worker.h"
+
+size_t metering_size(const struct conf *c, const struct turn_relay_map *map)
+{
+	size_t size = 0;
+
+	if (map == NULL || !turn_rates_any(&c->turn.limits.rates))
+		return 0;
+	for (unsigned int i = 0; i < c->workers; i++)
+		size += turn_meters_size(turn_relay_map_slots(map, i));
+	return size;
+}
+
+static int accounts_make(struct dp *d)
+{
+	uint32_t slots = 0;
+
+	for (unsigned int i = 0; i < d->nb_workers; i++)
+		slots += turn_relay_map_slots(d->map, i);
+	// quota names users by hashes under this key, which nobody outside sees either
+	d->accounts = turn_accounts_create(slots, &d->quota_key);
+	return d->accounts != NULL ? 0 : -ENOMEM;
+}
+
+int metering_create(struct dp *d, const struct conf *c)
+{
+	if (!turn_rates_any(&c->turn.limits.rates))
+		return 0;
+	if (d->accounts == NULL && accounts_make(d) != 0)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < d->nb_made; i++) {
+		const uint32_t slots = turn_relay_map_slots(d->map, i);
+		void *mem;
+
+		if (d->meters[i] != NULL)
+			continue;
+		mem = rte_zmalloc_socket("meters", turn_meters_size(slots), RTE_CACHE_LINE_SIZE,
+			(int)rte_lcore_to_socket_id(d->worker[i]->lcore));
+		if (mem == NULL)
+			return -ENOMEM;
+		d->meters[i] = turn_meters_create(mem, slots, d->accounts);
+	}
+	return 0;
+}
+
+void metering_free(struct dp *d)
+{
+	for (unsigned int i = 0; i < TURN_WORKERS_MAX; i++)
+		rte_free(d->meters[i]);
+	turn_accounts_free(d->accounts);
+}
+
+void metering_take(struct worker *w)
+{
+	struct turn_meters *t = w->dp->meters[w->id];
+
+	if (t != NULL)
+		turn_shard_set_meters(w->shard, t);
+	w->meters = turn_shard_meters(w->shard);
+	w->special = w->marks || w->meters != NULL;
+}
+
+bool metering_asks(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t cost)
+{
+	const unsigned int reason = turn_meter_ask(w->shard, v->slot, v->leg, cost);
+
+	if (reason == TURN_OK)
+		return true;
+	turn_usage_refused(w->shard, v->slot, reason);
+	worker_drop(w, m, drop_of_turn(reason));
+	return false;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds accounts by user or realm. The table is cut into stripes, each with a short lock of its
+// own, because allocations begin and end on all workers at once. What is due is not under the lock.
+#include "limits/accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "limits/spin.h"
+
+#define STRIPE_ENTRIES 4096u
+#define STRIPE_MEAN 3700u // entries of a stripe that a full table uses on average, as in quota.c
+#define STRIPE_CHAINS 4096u
+#define NONE UINT32_MAX
+#define OVERFLOW 0u // entry of a stripe that all share who find no other
+
+struct account {
+	_Atomic uint64_t due[2][ACCOUNT_KINDS]; // by leg; any worker
+	uint64_t who; // these under the stripe's lock
+	uint32_t open; // how often it is open
+	uint32_t next; // in its chain
+	uint32_t older, newer; // of those that nobody has open, by when they were closed
+} __attribute__((aligned(64)));
+
+struct stripe {
+	_Atomic uint32_t locked;
+	uint32_t fresh; // entries from here on have never been used
+	uint32_t oldest, newest; // that nobody has open
+	uint32_t chain[STRIPE_CHAINS];
+	struct account entry[STRIPE_ENTRIES];
+} __attribute__((aligned(64)));
+
+struct turn_accounts {
+	// Constant after create.
+	uint32_t nb_stripes;
+	struct hash_key key;
+	struct stripe *stripes;
+};
+
+static uint32_t stripes_for(uint32_t capacity)
+{
+	return (uint32_t)(((uint64_t)capacity + ACCOUNTS_REALMS) / STRIPE_MEAN) + 1;
+}
+
+size_t turn_accounts_size(uint32_t capacity)
+{
+	return sizeof(struct turn_accounts) + (size_t)stripes_for(capacity) * sizeof(struct stripe);
+}
+
+struct turn_accounts *turn_accounts_create(uint32_t capacity, const struct hash_key *key)
+{
+	const uint32_t nb = stripes_for(capacity);
+	struct turn_accounts *a = calloc(1, sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	a->key = *key;
+	a->nb_stripes = nb;
+	a->stripes = aligned_alloc(_Alignof(struct stripe), nb * sizeof(struct stripe));
+	if (a->stripes == NULL) {
+		free(a);
+		return NULL;
+	}
+	memset(a->stripes, 0, nb * sizeof(struct stripe));
+	for (uint32_t i = 0; i < nb; i++) {
+		struct stripe *s = &a->stripes[i];
+
+		memset(s->chain, 0xff, sizeof(s->chain)); // NONE
+		s->oldest = s->newest = NONE;
+		s->fresh = OVERFLOW + 1;
+	}
+	return a;
+}
+
+void turn_accounts_free(struct turn_accounts *a)
+{
+	if (a == NULL)
+		return;
+	free(a->stripes);
+	free(a);
+}
+
+uint64_t accounts_realm(const struct turn_accounts *a, const char *realm)
+{
+	return hash_bytes(&a->key, realm, strlen(realm));
+}
+
+// The high bits of a hash choose the stripe, its low bits the chain.
+static uint32_t stripe_of(const struct turn_accounts *a, uint64_t who)
+{
+	return (uint32_t)(((who >> 32) * a->nb_stripes) >> 32);
+}
+
+static uint32_t *chain_of(struct stripe *s, uint64_t who)
+{
+	return &s->chain[who % STRIPE_CHAINS];
+}
+
+// --- those that nobody has open ------------------------------------------------------------------
+
+static void closed_put(struct stripe *s, uint32_t i)
+{
+	s->entry[i].older = s->newest;
+	s->entry[i].newer = NONE;
+	if (s->newest != NONE)
+		s->entry[s->newest].newer = i;
+	else
+		s->oldest = i;
+	s->newest = i;
+}
+
+static void closed_remove(struct stripe *s, uint32_t i)
+{
+	const struct account *e = &s->entry[i];
+
+	if (e->older != NONE)
+		s->entry[e->older].newer = e->newer;
+	else
+		s->oldest = e->newer;
+	if (e->newer != NONE)
+		s->entry[e->newer].older = e->older;
+	else
+		s->newest = e->older;
+}
+
+// --- opening and closing -------------------------------------------------------------------------
+
+static void chain_remove(struct stripe *s, uint32_t i)
+{
+	uint32_t *link = chain_of(s, s->entry[i].who);
+
+	while (*link != i)
+		link = &s->entry[*link].next;
+	*link = s->entry[i].next;
+}
+
+// An entry for somebody who has none; OVERFLOW when all are open.
+static uint32_t entry_make(struct stripe *s, uint64_t who)
+{
+	uint32_t i = s->fresh, *head = chain_of(s, who);
+
+	if (i < STRIPE_ENTRIES) {
+		s->fresh++;
+	} else {
+		i = s->oldest;
+		if (i == NONE)
+			return OVERFLOW;
+		closed_remove(s, i);
+		chain_remove(s, i);
+	}
+	memset(&s->entry[i], 0, sizeof(s->entry[i]));
+	s->entry[i].who = who;
+	s->entry[i].next = *head;
+	*head = i;
+	return i;
+}
+
+uint32_t accounts_open(struct turn_accounts *a, uint64_t who)
+{
+	const uint32_t stripe = stripe_of(a, who);
+	struct stripe *s = &a->stripes[stripe];
+	uint32_t i;
+
+	spin_lock(&s->locked);
+	i = *chain_of(s, who);
+	while (i != NONE && s->entry[i].who != who)
+		i = s->entry[i].next;
+	if (i == NONE)
+		i = entry_make(s, who);
+	else if (s->entry[i].open == 0)
+		closed_remove(s, i);
+	s->entry[i].open++;
+	spin_unlock(&s->locked);
+	return stripe * STRIPE_ENTRIES + i;
+}
+
+void accounts_close(struct turn_accounts *a, uint32_t account)
+{
+	struct stripe *s = &a->stripes[account / STRIPE_ENTRIES];
+	const uint32_t i = account % STRIPE_ENTRIES;
+
+	spin_lock(&s->locked);
+	if (--s->entry[i].open == 0 && i != OVERFLOW)
+		closed_put(s, i);
+	spin_unlock(&s->locked);
+}
+
+_Atomic uint64_t (*accounts_due(struct turn_accounts *a, uint32_t account))[ACCOUNT_KINDS]
+{
+	return a->stripes[account / STRIPE_ENTRIES].entry[account % STRIPE_ENTRIES].due;
+}

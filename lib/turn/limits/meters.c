@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets meters up, fills their credit, and says whose rate a datagram is past.
+#include "limits/meters.h"
+#include "limits/accounts.h"
+#include "shard.h"
+#include "table.h"
+#include "turn_drop.h"
+
+// Parties that need no account: one that never has anything, so that a meter that names it is
+// looked at, and one that always has.
+#define PARTY_NONE 0u
+#define PARTY_FREE 1u
+#define PARTY_FIRST 2u
+
+#define BYTES_MOST (UINT64_C(1) << 38)
+#define DATAGRAMS_MOST (UINT64_C(1) << 22)
+#define BYTES_MASK ((UINT64_C(1) << TURN_METER_DATAGRAMS) - 1)
+
+// What an allocation draws at once is half a burst, which nobody else waits for. What all workers
+// have drawn of a shared account is a quarter of a burst together.
+#define OWN_PART 2
+#define SHARED_PART 4
+
+struct meters {
+	struct turn_meters public;
+	struct table by_who;
+};
+
+static struct meters *meters_of(struct turn_meters *t)
+{
+	return (struct meters *)t;
+}
+
+bool turn_rates_any(const struct turn_rates *r)
+{
+	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++)
+		for (unsigned int leg = 0; leg < 2; leg++)
+			if (r->of[of][leg].kbits != 0 || r->of[of][leg].datagrams != 0)
+				return true;
+	return false;
+}
+
+static bool is_limited(const struct turn_rates *r, enum turn_rate_of of)
+{
+	struct turn_rates alone = {0};
+
+	memcpy(alone.of[of], r->of[of], sizeof(alone.of[of]));
+	return turn_rates_any(&alone);
+}
+
+// --- making --------------------------------------------------------------------------------------
+
+// Users of as many allocations as there can be, and realms.
+static uint32_t parties_for(uint32_t slots)
+{
+	return PARTY_FIRST + slots + ACCOUNTS_REALMS;
+}
+
+static size_t up(size_t size)
+{
+	return (size + 63) & ~(size_t)63;
+}
+
+size_t turn_meters_size(uint32_t slots)
+{
+	return up(sizeof(struct meters)) + slots * sizeof(struct turn_meter) +
+		parties_for(slots) * sizeof(struct turn_party) + table_size(parties_for(slots));
+}
+
+struct turn_meters *turn_meters_create(void *mem, uint32_t slots, struct turn_accounts *a)
+{
+	struct meters *t = mem;
+	uint8_t *at = (uint8_t *)mem + up(sizeof(*t));
+
+	t->public = (struct turn_meters){.meter = (struct turn_meter *)at,
+		.accounts = a,
+		.serial = 1,
+		.nb_parties = parties_for(slots),
+		.head = PARTY_NONE,
+		.fresh = PARTY_FIRST};
+	at += slots * sizeof(*t->public.meter);
+	t->public.party = (struct turn_party *)at;
+	at += t->public.nb_parties * sizeof(*t->public.party);
+	table_init(&t->by_who, at, t->public.nb_parties);
+	return &t->public;
+}
+
+void meters_policy(struct turn_shard *s)
+{
+	const struct turn_rates *r = &s->policy->limits.rates;
+	struct turn_meters *t = s->meters;
+
+	if (t == NULL)
+		return;
+	t->on = turn_rates_any(r);
+	t->wide = is_limited(r, TURN_RATE_USER) || is_limited(r, TURN_RATE_REALM);
+	t->serial = t->serial == UINT16_MAX ? 1 : t->serial + 1;
+}
+
+void turn_shard_set_meters(struct turn_shard *s, struct turn_meters *t)
+{
+	s->meters = t;
+	meters_policy(s);
+}
+
+struct turn_meters *turn_shard_meters(const struct turn_shard *s)
+{
+	return s->meters != NULL && s->meters->on ? s->meters : NULL;
+}
+
+// --- parties -------------------------------------------------------------------------------------
+
+static uint32_t party_find(struct turn_meters *t, uint64_t who)
+{
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&meters_of(t)->by_who, who, &it, &i))
+		if (t->party[i].who == who)
+			return i;
+	return PARTY_NONE;
+}
+
+static uint32_t party_make(struct turn_meters *t, enum turn_rate_of of, uint64_t who)
+{
+	const uint32_t i = t->head != PARTY_NONE ? t->head : t->fresh;
+
+	if (i == t->nb_parties || !table_insert(&meters_of(t)->by_who, who, i))
+		return PARTY_NONE;
+	if (i == t->fresh)
+		t->fresh++;
+	else
+		t->head = t->party[i].next;
+	t->party[i] = (struct turn_party){
+		.who = who, .account = accounts_open(t->accounts, who), .of = (uint8_t)of};
+	return i;
+}
+
+// The party of a user or realm for one more meter. PARTY_NONE: there is no room, which lets nothing
+// pass. That takes a table whose buckets are full at 62 % load.
+static uint32_t party_take(struct turn_meters *t, enum turn_rate_of of, uint64_t who)
+{
+	uint32_t i = party_find(t, who);
+
+	if (i == PARTY_NONE)
+		i = party_make(t, of, who);
+	if (i != PARTY_NONE)
+		t->party[i].meters++;
+	return i;
+}
+
+// Gives back what a party has drawn by the rates that hold now and has not used.
+static void credit_give(struct turn_shard *s, const struct turn_party *p)
+{
+	struct turn_meters *t = s->meters;
+
+	for (unsigned int leg = 0; leg < 2 && p->serial == t->serial; leg++) {
+		const struct turn_flow_rate *r = &s->policy->limits.rates.of[p->of][leg];
+		_Atomic uint64_t *due = accounts_due(t->accounts, p->account)[leg];
+
+		if (r->kbits != 0)
+			account_give(&due[ACCOUNT_BYTES], ACCOUNT_BYTES, r->kbits,
+				p->left[leg] & BYTES_MASK);
+		if (r->datagrams != 0)
+			account_give(&due[ACCOUNT_DATAGRAMS], ACCOUNT_DATAGRAMS, r->datagrams,
+				p->left[leg] >> TURN_METER_DATAGRAMS);
+	}
+}
+
+static void party_give(struct turn_shard *s, uint32_t i)
+{
+	struct turn_meters *t = s->meters;
+	struct turn_party *p = &t->party[i];
+
+	if (i < PARTY_FIRST || --p->meters > 0)
+		return;
+	credit_give(s, p);
+	table_remove(&meters_of(t)->by_who, p->who, i);
+	accounts_close(t->accounts, p->account);
+	*p = (struct turn_party){.next = t->head};
+	t->head = i;
+}
+
+// --- meters --------------------------------------------------------------------------------------
+
+// Sets a meter up for the allocation that its slot has, and for the rates that hold now.
+static void meter_begin(struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_rates *r = &s->policy->limits.rates;
+	struct turn_meters *t = s->meters;
+	struct turn_meter *m = &t->meter[slot];
+	const uint32_t user = m->user, realm = m->realm;
+
+	m->user = m->realm = PARTY_FREE;
+	if (is_limited(r, TURN_RATE_USER))
+		m->user = party_take(t, TURN_RATE_USER, cold_at(s, slot)->quota_user);
+	if (is_limited(r, TURN_RATE_REALM))
+		m->realm = party_take(
+			t, TURN_RATE_REALM, accounts_realm(t->accounts, s->policy->realm));
+	party_give(s, user); // behind: who is the same keeps his account open
+	party_give(s, realm);
+	m->left[0] = m->left[1] = 0;
+	m->serial = t->serial;
+}
+
+void meters_end(struct turn_shard *s, uint32_t slot)
+{
+	struct turn_meter *m = &s->meters->meter[slot];
+
+	party_give(s, m->user);
+	party_give(s, m->realm);
+	memset(m, 0, sizeof(*m));
+}
+
+void meters_lost(struct turn_shard *s, uint32_t slot, unsigned int loss)
+{
+	uint16_t *lost;
+
+	if (s->meters == NULL)
+		return;
+	lost = &s->meters->meter[slot].lost[loss - TURN_LOSS_KEPT];
+	*lost = (uint16_t)(*lost + (*lost != UINT16_MAX));
+}
+
+void meters_usage(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
+{
+	for (unsigned int i = TURN_LOSS_KEPT; i < TURN_LOSS_END; i++)
+		out->lost[i] =
+			s->meters != NULL ? s->meters->meter[slot].lost[i - TURN_LOSS_KEPT] : 0;
+}
+
+// --- credit --------------------------------------------------------------------------------------
+
+// Where credit comes from.
+struct credit_source {
+	_Atomic uint64_t *due; // by kind; NULL = there is no limit
+	const struct turn_flow_rate *rate;
+	struct account_terms terms;
+};
+
+// Draws of one kind until there are `want`. Returns how many there are then.
+static uint64_t credit_kind(
+	const struct credit_source *from, enum account_kind kind, uint64_t left, uint64_t want)
+{
+	const uint32_t rate = kind == ACCOUNT_BYTES ? from->rate->kbits : from->rate->datagrams;
+	const uint64_t most = kind == ACCOUNT_BYTES ? BYTES_MOST : DATAGRAMS_MOST;
+
+	if (left >= want)
+		return left;
+	if (from->due == NULL || rate == 0)
+		return most;
+	return left +
+		account_take(&from->due[kind], kind, rate, &from->terms,
+			(const uint64_t[2]){want - left, most});
+}
+
+// Whether a credit is, or becomes, as much as what something costs.
+static bool credit_fill(uint64_t *left, const struct credit_source *from, uint64_t cost)
+{
+	const uint64_t bytes =
+		credit_kind(from, ACCOUNT_BYTES, *left & BYTES_MASK, cost & BYTES_MASK);
+	const uint64_t datagrams = credit_kind(from, ACCOUNT_DATAGRAMS,
+		*left >> TURN_METER_DATAGRAMS, cost >> TURN_METER_DATAGRAMS);
+
+	*left = datagrams << TURN_METER_DATAGRAMS | bytes;
+	return ((*left - cost) & TURN_METER_BELOW_0) == 0;
+}
+
+// The rates of a leg, and how much is drawn at once: a part of the burst.
+static struct credit_source source_begin(
+	const struct turn_shard *s, enum turn_rate_of of, unsigned int leg, uint64_t cost)
+{
+	const struct turn_rates *r = &s->policy->limits.rates;
+	const unsigned int workers = s->workers > 0 ? s->workers : 1;
+	const uint64_t burst = (uint64_t)r->burst_ms << ACCOUNT_MS;
+
+	return (struct credit_source){.rate = &r->of[of][leg],
+		.terms = {.now = s->now_ms << ACCOUNT_MS,
+			.single = cost >> TURN_METER_DATAGRAMS == 1,
+			.burst = burst,
+			.piece = of == TURN_RATE_ALLOCATION ? burst / OWN_PART
+							    : burst / (SHARED_PART * workers)}};
+}
+
+static bool party_fill(
+	struct turn_shard *s, uint32_t i, enum turn_rate_of of, unsigned int leg, uint64_t cost)
+{
+	struct turn_meters *t = s->meters;
+	struct credit_source from = source_begin(s, of, leg, cost);
+	struct turn_party *p = &t->party[i];
+
+	if (i == PARTY_NONE)
+		return false;
+	if (p->serial != t->serial) {
+		p->left[0] = p->left[1] = 0;
+		p->serial = t->serial;
+	}
+	if (i >= PARTY_FIRST)
+		from.due = accounts_due(t->accounts, p->account)[leg];
+	return credit_fill(&p->left[leg], &from, cost);
+}
+
+unsigned int turn_meter_ask(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t cost)
+{
+	struct credit_source own = source_begin(s, TURN_RATE_ALLOCATION, leg, cost);
+	struct turn_meters *t = s->meters;
+	struct turn_meter *m = &t->meter[slot];
+
+	if (m->serial != t->serial)
+		meter_begin(s, slot);
+	own.due = (_Atomic uint64_t *)m->due[leg];
+	if (!credit_fill(&m->left[leg], &own, cost))
+		return TURN_DROP_ALLOCATION_RATE;
+	if (t->wide && !party_fill(s, m->user, TURN_RATE_USER, leg, cost))
+		return TURN_DROP_USER_RATE;
+	if (t->wide && !party_fill(s, m->realm, TURN_RATE_REALM, leg, cost))
+		return TURN_DROP_REALM_RATE;
+	m->left[leg] -= cost;
+	if (t->wide) {
+		t->party[m->user].left[leg] -= cost;
+		t->party[m->realm].left[leg] -= cost;
+	}
+	return TURN_OK;
+}
+
+void turn_meter_give(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t cost)
+{
+	struct turn_meters *t = s->meters;
+	struct turn_meter *m = &t->meter[slot];
+
+	m->left[leg] += cost;
+	if (t->wide) {
+		t->party[m->user].left[leg] += cost;
+		t->party[m->realm].left[leg] += cost;
+	}
+}
