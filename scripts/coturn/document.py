@@ -9,7 +9,7 @@ WIDTH = 100
 PLAIN = re.compile(r"(?:packet:)?[A-Za-z_/][\w./@%+-]*|\d+(?:\.\d+){3}(?:/\d+)?")
 WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 ORDER = ("version", "workers", "ports", "listeners", "tls", "relay", "auth", "limits", "peers", "log",
-         "drain", "process")  # fmt: skip
+         "alternate", "drain", "process")  # fmt: skip
 
 
 class Word(str):

@@ -10,12 +10,14 @@ from coturn.syntax import address, endpoint, number, port, span
 
 NO_DATABASE = "users and secrets are read from files alone (`include`), which a reload reads again"
 NO_ADMIN = "there is no administration over HTTPS"
-NO_5780 = "NAT behaviour discovery is not built"
+NO_5780 = "`nat-discovery` wants two addresses named, with a listener of UDP on both ports of each"
+OFF_5780 = "it is off unless `nat-discovery` names addresses"
 NO_SOCKETS = "there are no UDP sockets and no such calls: bursts come from the port's driver"
 CONTROL = "`slipringctl` asks over a Unix socket: no port and no password"
 EXPORTER = "metrics are those of a program beside it, `slipring-exporter`"
 STDERR = "lines go to standard error, and from there to systemd's journal"
-SEPARATE = "each of `drain.alternates` has a port and a `tls-port`, used while the box drains alone"
+SERVERS = ("alternate.servers[].address", "alternate.servers[].port")
+TLS_SERVERS = ("alternate.servers[].address", "alternate.servers[].tls-port")
 RSA_DH = "key exchange is by ECDHE (X25519, P-256, P-384) alone"
 
 LISTENERS = (
@@ -123,10 +125,12 @@ LIMITS = (
         "second, where coturn has no limit", to="limits.unauthenticated"),
     Key("unauthorized-ratelimit-rps", HERE, "", lambda v: number(v) if v else 10,
         "limits.unauthenticated.rate"),
-    Key("alternate-server", NOT, SEPARATE, str, many=True),
-    Key("tls-alternate-server", NOT, SEPARATE, str, many=True),
-    Key("tcp-alternate-server", NOT, SEPARATE, str, many=True),
-    Key("udp-alternate-server", NOT, SEPARATE, str, many=True),
+    Key("alternate-server", HERE, "one list is for all transports; clients are dealt by their address, "
+        "not in turn", lambda v: endpoint(v, 3478), SERVERS, many=True),
+    Key("tls-alternate-server", HERE, "the same list: a server has a port for TLS beside the other",
+        lambda v: endpoint(v, 5349), TLS_SERVERS, many=True),
+    Key("tcp-alternate-server", HERE, "the same list", lambda v: endpoint(v, 3478), SERVERS, many=True),
+    Key("udp-alternate-server", HERE, "the same list", lambda v: endpoint(v, 3478), SERVERS, many=True),
     Key("drain-min-allocations", HERE, "", number, "drain.below", within(0, 16777216)),
 )  # fmt: skip
 PEERS = (
@@ -150,8 +154,8 @@ MESSAGES = (
     Key("stun-only", NOT, "there is no server of Binding requests alone"),
     Key("no-stun", NOT, "Binding requests are answered; `limits.binding` bounds the answers"),
     Key("rfc5780", NOT, NO_5780, set=True),
-    Key("no-rfc5780", ALWAYS, NO_5780, set=True),
-    Key("response-origin-only-with-rfc5780", ALWAYS, "no answer has RESPONSE-ORIGIN", set=True),
+    Key("no-rfc5780", ALWAYS, OFF_5780, set=True),
+    Key("response-origin-only-with-rfc5780", ALWAYS, OFF_5780, set=True),
     Key("stun-backward-compatibility", NOT, "no answer has MAPPED-ADDRESS"),
     Key("rfc3489-compatibility", NOT, "a request without the magic cookie is dropped"),
     Key("drop-invalid-packets", ALWAYS, "what is malformed is dropped, and counted by its reason"),

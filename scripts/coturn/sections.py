@@ -3,7 +3,7 @@
 
 import os
 
-from coturn import accounts, rules
+from coturn import accounts, alternates, rules
 from coturn.document import Document, Word, wrapped
 from coturn.keys import KEYS
 from coturn.network import Network
@@ -135,6 +135,7 @@ class Import:
         self.network.put_relay()
         self.complete = accounts.put(settings, self.document)
         rules.put(settings, self.document, options.private_peers)
+        alternates.put(settings, self.document, self.network.secure)
         for put in (put_taken, put_whole, put_lifetime, put_answers, put_workers, put_log):
             put(settings, self.document)
         self.told = sorted(settings.told, key=lambda told: told.line.number)

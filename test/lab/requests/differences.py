@@ -74,7 +74,7 @@ DIFFERENCES = (
     Difference(("binding with PRIORITY of ICE",), "error 420", ("success",), "8489 6.3.1",
         "PRIORITY has to be understood, and is of ICE's usage alone"),
     Difference(("binding with CHANGE-REQUEST 0", "binding with RESPONSE-PORT", "binding with PADDING"),
-        "error 420", ("success", "error 400"), "8489 6.3.1", "RFC 5780 is not built"),
+        "error 420", ("success", "error 400"), "8489 6.3.1", "NAT behaviour discovery is off"),
     Difference(("binding with LIFETIME", "binding with XOR-PEER-ADDRESS", "binding with DATA",
         "binding with MAPPED-ADDRESS", "allocate with a peer", "allocate with a channel",
         "refresh with a transport", "refresh with EVEN-PORT", "refresh with a peer",

@@ -422,6 +422,25 @@ class Table(unittest.TestCase):
         self.assertEqual(len(keys.KEYS), sum(len(rows) for _, rows in keys.GROUPS))
         self.assertFalse(set(keys.GONE) & set(keys.KEYS))
 
+    def test_alternates(self):
+        out = made(BASE + "alternate-server=203.0.113.9\ntls-alternate-server=203.0.113.9:443\n"
+            "udp-alternate-server=[2001:db8::9]:3479\n")  # fmt: skip
+        self.assertIn("alternate:\n  servers:\n"
+            "    - {address: 203.0.113.9, port: 3478, tls-port: 443}\n"
+            '    - {address: "2001:db8::9", port: 3479}\n', out)  # fmt: skip
+
+    def test_alternates_that_are_told_of(self):
+        for lines, want in (
+            ("alternate-server=203.0.113.9\nalternate-server=203.0.113.9:99\n", "an address has one port"),
+            ("alternate-server=203.0.113.9\ncert=/c\npkey=/k\n", "clients of TLS and DTLS are sent there"),
+            ("tls-alternate-server=203.0.113.9\n", "clients of UDP and TCP are sent there"),
+            ("alternate-server=2001:db8::9\n", "coturn ends at"),
+        ):
+            self.assertTrue(any(want in line for line in told(BASE + lines)), told(BASE + lines))
+        own = BASE + "listening-ip=192.0.2.5\nalternate-server=192.0.2.5\nalternate-server=203.0.113.9\n"
+        self.assertTrue(any("this server itself" in line for line in told(own)), told(own))
+        self.assertNotIn("alternate:", made(own))
+
     def test_keys_of_slipring_are_there(self):
         with open(os.path.join(TOP, "doc/configuration.md"), encoding="utf-8") as file:
             known = set(re.findall(r"^\| `([^`]+)` \|", file.read(), re.M))
