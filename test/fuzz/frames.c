@@ -224,9 +224,11 @@ static void icmp_error(unsigned int port)
 	icmp[1] = (uint8_t)below(6);
 	if (chance(40))
 		store_be32(icmp + 4, chance(30) ? fuzz_edge() : 500 + below(1000));
-	fuzz_send("icmp error", port, frame,
-		packet(port, chance(70) || port == FUZZ_KERNEL ? &e.src : &router, &e.dst,
-			is_v4 ? 1 : 58, icmp, len));
+	// a few of them are more than a client is told of
+	for (unsigned int n = chance(15) ? 12 : 1; n > 0; n--)
+		fuzz_send("icmp error", port, frame,
+			packet(port, chance(70) || port == FUZZ_KERNEL ? &e.src : &router, &e.dst,
+				is_v4 ? 1 : 58, icmp, len));
 }
 
 static void tcp(unsigned int port)

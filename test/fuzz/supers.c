@@ -42,7 +42,11 @@ static struct {
 
 static void pick_flow(void)
 {
-	flow.client = &fuzz.client[below(fuzz.nb_clients)];
+	for (unsigned int tries = 4; tries > 0; tries--) { // most clients have nothing
+		flow.client = &fuzz.client[below(fuzz.nb_clients)];
+		if (flow.client->allocated)
+			break;
+	}
 	flow.up = flow.client->via == VIA_UDP && chance(50);
 }
 
@@ -142,7 +146,7 @@ void fuzz_any_super(void)
 {
 	const struct port *p = fuzz_port(0);
 	// those that may leave whole take a port that takes them, and much else besides
-	const unsigned int n = p->rx_super && p->uso.segments > 1 ? 16 : 1;
+	const unsigned int n = p->rx_super && p->uso.segments > 1 ? 24 : 1;
 
 	for (unsigned int i = 0; i < n; i++) {
 		if (i == 0 || chance(10))
