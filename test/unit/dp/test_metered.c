@@ -160,7 +160,8 @@ static void by_hairpin(void **state)
 	assert_int_equal(client_bind(&world, &b, GSO_CHANNEL, &a.relay), 0);
 	for (unsigned int i = 0; i < OFFERED; i++) {
 		client_channel_data(&world, &a, GSO_CHANNEL, "x", 1);
-		world_run(&world);
+		if (i % 20 == 19) // little time passes
+			world_run(&world);
 		n += arrived(&b.at);
 	}
 	assert_in_range(n, RATE, RATE + RATE / 2);

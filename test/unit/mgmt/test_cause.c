@@ -107,7 +107,7 @@ static void test_held(void **state)
 	assert_non_null(strstr(CAUSE(made).advice, "limits.rates.user,"));
 	assert_int_equal(CAUSE(REFUSED("ivan", PASSWORD), made).of, 0);
 	ended.held = 1 << (TURN_LOSS_ALLOCATION - TURN_LOSS_KEPT);
-	assert_non_null(strstr(CAUSE(ended, MADE("ivan")).advice, "limits.rates.allocation:"));
+	assert_non_null(strstr(CAUSE(ended, MADE("ivan")).advice, "limits.rates.allocation,"));
 	ended.held = 1 << (TURN_LOSS_REALM - TURN_LOSS_KEPT);
 	assert_non_null(strstr(CAUSE(ended, MADE("ivan")).advice, "limits.rates.realm,"));
 	ended.held = 0;
