@@ -45,6 +45,9 @@ void box_die(const char *fmt, ...)
 	_exit(1);
 }
 
+// More than is offered by a clock of rounds.
+#define RATE_HIGH ((struct turn_flow_rate){.kbits = 400000000, .datagrams = 400000000})
+
 // --- configuration ------------------------------------------------------------------------------
 
 // Writes the configuration: as few relay addresses as hold all allocations, and limits so high that
@@ -98,6 +101,9 @@ static struct conf *conf_make(const struct options *o)
 	if (c == NULL)
 		box_die("configuration: %s", error);
 	c->turn.workers = c->workers;
+	for (unsigned int of = 0; of < (o->rates == 2 ? TURN_RATE_OF_END : o->rates); of++)
+		for (unsigned int leg = 0; leg < 2; leg++)
+			c->turn.limits.rates.of[of][leg] = RATE_HIGH;
 	return c;
 }
 

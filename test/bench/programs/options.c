@@ -12,6 +12,7 @@ const char *const options_directions[] = {"up", "down", "mixed", NULL};
 const char *const options_runs[] = {"", "relay", "forward", NULL};
 static const char *const modes[] = {"channel", "indication", NULL};
 static const char *const families[] = {"4", "6", NULL};
+static const char *const rates[] = {"none", "own", "all", NULL};
 static const char *const clocks[] = {"tsc", "fixed", NULL};
 
 enum {
@@ -31,6 +32,7 @@ enum {
 	OPT_HANDOVER,
 	OPT_VERIFIED,
 	OPT_STATE,
+	OPT_RATES,
 	OPT_HELP,
 };
 
@@ -51,6 +53,7 @@ static const struct option long_options[] = {
 	{"handover", no_argument, NULL, OPT_HANDOVER},
 	{"verified", no_argument, NULL, OPT_VERIFIED},
 	{"state", required_argument, NULL, OPT_STATE},
+	{"rates", required_argument, NULL, OPT_RATES},
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
 };
@@ -76,6 +79,8 @@ void options_help(void)
 	       "                     over; all workers' rounds are run by one lcore in turn\n"
 	       "  --verified         the port has verified the checksums, as NICs do\n"
 	       "  --state FILE       a state area is written, too\n"
+	       "  --rates R          none; own: the allocation's are limited, higher than is\n"
+	       "                     offered; all: those of user and realm, too [none]\n"
 	       "  --memory           print what memory this takes and exit\n"
 	       "  --run KIND         one run: relay, or forward (receive and send alone); with\n"
 	       "  --packets N        a multiple of %u, or\n"
@@ -196,6 +201,10 @@ static bool take(struct options *o, int option, const char *text)
 	case OPT_HANDOVER:
 		o->handover = true;
 		return true;
+	case OPT_RATES:
+		i = choice(text, rates);
+		o->rates = (uint8_t)i;
+		return i >= 0;
 	case OPT_STATE:
 		o->state = text;
 		return true;

@@ -28,6 +28,7 @@ struct options {
 	bool memory_only;
 	uint8_t workers;
 	bool verified; // the port verifies checksums
+	uint8_t rates; // that are limited: 1 = of allocations, 2 = of users and realms, too
 	const char *state; // the file of a state area, or NULL
 	bool handover; // every packet comes in on another worker's queue; one thread runs all
 	uint64_t packets; // of the run; 0 = the run is timed
