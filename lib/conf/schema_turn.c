@@ -269,8 +269,8 @@ static const struct conf_key rows[] = {
 	"a client has done with can send for longer."},
 {"limits.lifetime.channel", CONF_NUMBER, ONE(conf, turn.limits.channel_s), RANGE(1, 86400),
 	.def = "600", .help = "Of a channel, from its last ChannelBind on. Clients know the 600 of "
-	"RFC 8656, section 12. A client that believes a channel to be gone may bind its number or its "
-	"peer anew after 5 minutes more, and with a longer life is refused (400)."},
+	"RFC 8656, section 12. A client that believes a channel to be gone may bind its number or "
+	"its peer anew after 5 minutes more, and with a longer life is refused (400)."},
 {"limits.unauthenticated", CONF_SECTION, .help = "Answers over UDP to requests that prove "
 	"nothing, not even that their source address is their own, per source (IPv4 address, IPv6 "
 	"/64): what is reflected to an address that somebody spoofs. Past it there is silence and "

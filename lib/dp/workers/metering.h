@@ -18,9 +18,9 @@ struct worker;
 
 // Bytes of EAL's memory that metering_create takes for a configuration; 0 where it limits no rate.
 size_t metering_size(const struct conf *c, const struct turn_relay_map *map);
-// Makes the meters of all workers that are made, where the configuration limits a rate and there are none yet.
-// They stay until metering_free. 0, or -ENOMEM. Management lcore, before workers are asked to take
-// the policy.
+// Makes the meters of all workers that are made, where the configuration limits a rate and there
+// are none yet. They stay until metering_free. 0, or -ENOMEM. Management lcore, before workers are
+// asked to take the policy.
 int metering_create(struct dp *d, const struct conf *c);
 void metering_free(struct dp *d);
 // Makes the worker use its meters, if there are any, as the policy of its shard says. The worker,

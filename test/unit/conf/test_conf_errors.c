@@ -177,14 +177,16 @@ static void test_records(void **state)
 			"33:35: limits.rates.user.to-peers.bits: must be a number of bits a second "
 			"like 64000, 64k, 2M or 10G, not '2MB'"},
 		{"burst: 2000}", "burst: 2000}\n  rates: {user: {to-peers: {bits: '2000'}}}",
-			"33:35: limits.rates.user.to-peers.bits: must be a number of bits a second"},
+			"33:35: limits.rates.user.to-peers.bits: must be a number of bits "
+			"a second"},
 		{"burst: 2000}", "burst: 2000}\n  rates: {user: {to-peers: {bits: 1500}}}",
 			"33:35: limits.rates.user.to-peers.bits: 1500 is no whole number of "
 			"kilobits: write 2k"},
 		{"burst: 2000}", "burst: 2000}\n  rates: {user: {to-peers: {bits: 4295000G}}}",
 			"33:35: limits.rates.user.to-peers.bits: 4295000G is out of range"},
 		{"burst: 2000}", "burst: 2000}\n  rates: {burst: 1}",
-			"33:18: limits.rates.burst: 1 is out of range, it must be from 10 to 10000"},
+			"33:18: limits.rates.burst: 1 is out of range, it must be from 10 "
+			"to 10000"},
 		{"burst: 2000}", "burst: 2000}\n  rates: {realm: {to-peers: {datagrams: -1}}}",
 			"33:41: limits.rates.realm.to-peers.datagrams: must be a decimal number"},
 		{"log: {", "records: {keep: 0}\nlog: {",

@@ -252,7 +252,8 @@ static void test_auth(void **state)
 		{"buffers:", "limits: {lifetime: {channel: 60}}\nbuffers:",
 			"30:30: limits.lifetime.channel: clients know the 600 s of RFC 8656"},
 		{"buffers:", "limits: {rates: {realm: {from-peers: {bits: 1G}}}}\nbuffers:",
-			"30:45: limits.rates.realm.from-peers.bits: one user alone can use it up for all others"},
+			"30:45: limits.rates.realm.from-peers.bits: one user alone can use it up "
+			"for all others"},
 		{"buffers:", "limits: {guesses: {rate: 0}}\nbuffers:",
 			"30:26: limits.guesses.rate: 0 is no limit: passwords can be guessed as"},
 	};
