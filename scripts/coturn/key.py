@@ -66,6 +66,11 @@ def within(low, high):
     return take
 
 
+def bits(value):
+    """take: bytes a second as bits, in whole kilobits and no fewer."""
+    return -(-8 * within(0, 1 << 36)(value) // 1000) * 1000
+
+
 def family(value):
     """take: the family of who names none."""
     if value not in ("ipv4", "ipv6", "keep"):

@@ -5,7 +5,7 @@ Where something is built in slipring that a row calls NOT, the row becomes HERE,
 and `take=` what turns the value into it. doc/coturn.md is made of this table by scripts/manual.
 """
 
-from coturn.key import ALWAYS, HERE, NOT, Key, family, text, within
+from coturn.key import ALWAYS, HERE, NOT, Key, bits, family, text, within
 from coturn.syntax import address, endpoint, number, port, span
 
 NO_DATABASE = "users and secrets are read from files alone (`include`), which a reload reads again"
@@ -18,6 +18,9 @@ EXPORTER = "metrics are those of a program beside it, `slipring-exporter`"
 STDERR = "lines go to standard error, and from there to systemd's journal"
 SERVERS = ("alternate.servers[].address", "alternate.servers[].port")
 TLS_SERVERS = ("alternate.servers[].address", "alternate.servers[].tls-port")
+BITS = "bytes a second with coturn, whole kilobits here: of the data, without headers"
+EACH = ("limits.rates.allocation.to-peers.bits", "limits.rates.allocation.from-peers.bits")
+ALL = ("limits.rates.realm.to-peers.bits", "limits.rates.realm.from-peers.bits")
 RSA_DH = "key exchange is by ECDHE (X25519, P-256, P-384) alone"
 
 LISTENERS = (
@@ -111,14 +114,15 @@ LIMITS = (
     Key("user-quota", HERE, "", number, "limits.per-user", within(0, 16777216)),
     Key("total-quota", HERE, "0: as many as there is memory for; without the key 100000", number,
         "limits.allocations", within(0, 16777216)),
-    Key("max-bps", NOT, "bit rates are not limited", number, same=0),
-    Key("bps-capacity", NOT, "bit rates are not limited", number, same=0),
+    Key("max-bps", HERE, BITS, number, EACH, bits),
+    Key("bps-capacity", HERE, BITS + "; past it all lose, where coturn refuses new sessions", number,
+        ALL, bits),
     Key("max-allocate-lifetime", HERE, "",
         lambda v: number(v) if v else 3600, "limits.lifetime.max", within(1, 86400)),
-    Key("channel-lifetime", NOT, "a channel lasts 600 s (RFC 8656 12)",
-        lambda v: number(v) if v else 600, same=600),
-    Key("permission-lifetime", NOT, "a permission lasts 300 s (RFC 8656 9)",
-        lambda v: number(v) if v else 300, same=300),
+    Key("channel-lifetime", HERE, "", lambda v: number(v) if v else 600, "limits.lifetime.channel",
+        within(1, 86400)),
+    Key("permission-lifetime", HERE, "", lambda v: number(v) if v else 300,
+        "limits.lifetime.permission", within(1, 86400)),
     Key("max-allocate-timeout", ALWAYS, "a client without an allocation costs nothing that would have "
         "to end", number),
     Key("unauthorized-ratelimit", HERE, "the rate of `unauthorized-ratelimit-rps`; without it 500 a "
