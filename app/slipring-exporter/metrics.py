@@ -12,6 +12,7 @@ from telemetry import Bad, Dead, Telemetry
 
 TYPES = {"c": "counter", "g": "gauge", "u": "unknown", "h": "histogram"}
 MOST = 512  # rows of one answer that are taken: workers, ports, reasons, statistics of a device
+REALMS = 16  # rows of a page of /slipring/realms
 WAYS = (("rx", "rx"), ("tx", "tx"), ("hand", "handed_in"))  # histogram, the sum of its bursts
 
 
@@ -176,7 +177,13 @@ class Fetch:
             self.on_bad("/slipring/histograms")
 
     def add_realms(self):
-        found = self.answers["realms"] = self.objects("/slipring/realms")
+        found = self.objects("/slipring/realms")
+        while found and len(found) % REALMS == 0 and len(found) < MOST:
+            more = self.objects(f"/slipring/realms,{len(found) // REALMS}")
+            if not more:
+                break
+            found += more
+        self.answers["realms"] = found
         for row in found:
             realm = row.get("realm", "")
             self.add_table(row, rows.REALM, "", "/slipring/realms", realm=realm)

@@ -238,7 +238,8 @@ routes               g routes                Routes of all ports.
 relay_port_low       g relay_port_low        First relay port.
 relay_port_high      g relay_port_high       Last relay port.
 quarantine           g quarantine_seconds    How long a relay port rests (relay.quarantine).
-users                g users                 Users.
+realms               g realms                Realms.
+users                g users                 Users of auth.realm.
 secrets              g secrets               Secrets of REST names; how many, nothing else.
 nonce_lifetime       g nonce_lifetime_seconds How long a nonce is taken.
 hairpin              g hairpin               1 when peers may be own relay addresses.

@@ -84,17 +84,27 @@ static void wipe_text(char *text)
 		explicit_bzero(text, strlen(text));
 }
 
+static void forget_users(struct turn_user *users, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++) {
+		wipe_text(users[i].password);
+		explicit_bzero(&users[i].md5, sizeof(users[i].md5));
+		explicit_bzero(&users[i].sha256, sizeof(users[i].sha256));
+	}
+}
+
 void conf_forget(struct conf *c)
 {
-	for (uint32_t i = 0; i < c->turn.nb_users; i++) {
-		struct turn_user *u = &c->turn.users[i];
-
-		wipe_text(u->password);
-		explicit_bzero(&u->md5, sizeof(u->md5));
-		explicit_bzero(&u->sha256, sizeof(u->sha256));
-	}
+	forget_users(c->turn.users, c->turn.nb_users);
 	for (uint32_t i = 0; i < c->turn.nb_secrets; i++)
 		wipe_text(c->turn.secrets[i]);
+	for (uint32_t i = 0; i < c->turn.nb_realms; i++) {
+		struct turn_realm *r = &c->turn.realms[i];
+
+		forget_users(r->users, r->nb_users);
+		for (uint32_t k = 0; k < r->nb_secrets; k++)
+			wipe_text(r->secrets[k]);
+	}
 	wipe_text(c->turn.nonce_secret);
 }
 

@@ -8,7 +8,7 @@
 // clang-format off
 static const struct conf_key rows[] = {
 {"limits.rates", CONF_SECTION, .help = "What may be relayed in a second, for each way, by an "
-	"allocation, a user and the realm; 0 = no limit. Bits are those of the data that clients "
+	"allocation, a user and a realm; 0 = no limit. Bits are those of the data that clients "
 	"and peers send each other, without the headers of TURN, UDP and IP. What is more is "
 	"dropped at once and counted by whose limit it was: as drop, in the usage of its "
 	"allocation (`slipringctl show`) and in its records. A reload changes the rates of live "
@@ -53,8 +53,9 @@ static const struct conf_key rows[] = {
 {"limits.rates.user.from-peers.datagrams", CONF_NUMBER,
 	RATE(USER, TURN_FROM_PEER, datagrams), RANGE(0, 1000000000), .def = "0",
 	.help = "Datagrams a second."},
-{"limits.rates.realm", CONF_SECTION, .help = "Of all users of the realm together. One user alone "
-	"may use it up where `user` limits none. Past it: `realm-rate`."},
+{"limits.rates.realm", CONF_SECTION, .help = "Of all users of one realm together; where there "
+	"are several (`realms`), each has as much for itself. One user alone may use it up where "
+	"`user` limits none. Past it: `realm-rate`."},
 {"limits.rates.realm.to-peers", CONF_SECTION, .help = "What clients send to peers."},
 {"limits.rates.realm.to-peers.bits", CONF_BITS,
 	RATE(REALM, TURN_FROM_CLIENT, kbits), RANGE(0, UINT32_MAX), .def = "0",

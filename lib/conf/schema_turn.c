@@ -29,6 +29,11 @@ static const struct conf_key rows[] = {
 	"0. A number, 46 (EF) or 34 (AF41) for media: all has this one, answers and handshakes "
 	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
 	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
+{"listeners[].realms", CONF_TEXTS, MANY(turn_listener, realms, nb_realms),
+	RANGE(1, TURN_REALMS_MAX + 1),
+	.help = "Names of the realms that are served here: `auth.realm`, and those of `realms`. "
+	"Credentials of the first are asked for where a request names no realm and its ORIGIN "
+	"chooses none. Without it: all, and `auth.realm` is the first."},
 {"listeners[].tls", CONF_SECTION, .help = "For one listener with `transport: tls`, `auto` or "
 	"`dtls`; what is not said here is as in `tls`. A session that began on a listener with "
 	"another certificate or ALPN is not resumed here."},
@@ -180,7 +185,8 @@ static const struct conf_key rows[] = {
 	"rested longest (1 s at least) is taken and counted. Shared ports never rest."},
 
 {"auth", CONF_SECTION, REQUIRED,
-	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret."},
+	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret, "
+	"unless there are `realms`."},
 {"auth.realm", CONF_TEXT, ONE(conf, turn.realm), REQUIRED, RANGE(1, 763),
 	.help = "The realm. Up to 16 bytes keep unauthenticated answers within 3 times their "
 	"request (amplification)."},
@@ -211,6 +217,10 @@ static const struct conf_key rows[] = {
 	"lifetime that it has; `ignored`: as coturn, it is refreshed for ever, and no more "
 	"allocations are made with that name; `ends-session`: it is granted no lifetime beyond. A "
 	"reload holds for the next request of each client."},
+{"auth.origins", CONF_TEXTS, MANY(conf, turn.origins, turn.nb_origins), RANGE(0, 16),
+	.help = "As `realms[].origins`, for `auth.realm`."},
+{"auth.relay-pools", CONF_TEXTS, MANY(conf, turn.relay_pool_names, turn.nb_relay_pool_names),
+	RANGE(0, 15), .help = "As `realms[].relay-pools`, for `auth.realm`."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
 	"them."},
 {"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
@@ -221,10 +231,55 @@ static const struct conf_key rows[] = {
 {"auth.nonce.secret-file", CONF_SECRET_FILE, ONE(conf, turn.nonce_secret), RANGE(1, 1023),
 	.help = "Instead of `secret`: a file that has it, as `auth.secret-files`."},
 
+{"realms", CONF_ITEMS, MANY(conf, turn.realms, turn.nb_realms), RANGE(0, TURN_REALMS_MAX),
+	.help = "Realms beside `auth.realm`, as of tenants: each has users, secrets and quotas of "
+	"its own, so users of one name in two realms have nothing in common. What stands in "
+	"`limits` and `peers` is for all. An allocation stays in the realm that it was made in. A "
+	"reload brings and takes realms; the allocations of one that is gone end with "
+	"`user-gone`."},
+{"realms[].name", CONF_TEXT, ONE(turn_realm, name), REQUIRED, RANGE(1, 763),
+	.help = "The realm; unique. As with `auth.realm`, up to 16 bytes do not amplify."},
+{"realms[].origins", CONF_TEXTS, MANY(turn_realm, origins, nb_origins), RANGE(0, 16),
+	.help = "Web origins, such as `https://app.example.org`: a request without credentials "
+	"whose ORIGIN is one of them is asked for those of this realm, if its listener serves "
+	"it. Letter case does not count, nor the usual port of http and https."},
+{"realms[].users", CONF_ITEMS, MANY(turn_realm, users, nb_users), RANGE(0, 65536),
+	.help = "Configured users, as `auth.users`. A realm has at least one user or one secret."},
+{"realms[].users[].name", CONF_TEXT, ONE(turn_user, name), REQUIRED, RANGE(1, 508),
+	.help = "User name; unique in its realm."},
+{"realms[].users[].password", CONF_TEXT, ONE(turn_user, password), RANGE(1, 1023),
+	.help = "Password."},
+{"realms[].users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), RANGE(1, 1023),
+	.help = "Instead of a password: a file that has it."},
+{"realms[].users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
+	.help = "Instead of a password: MD5 of `name:realm:password`."},
+{"realms[].users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
+	.help = "Instead of a password: SHA-256 of `name:realm:password`."},
+{"realms[].secrets", CONF_TEXTS, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
+	.help = "Secrets of the realm's web service, as `auth.secrets`."},
+{"realms[].secret-files", CONF_SECRET_FILES, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
+	.help = "Files with one more such secret each, as `auth.secret-files`."},
+{"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, beside those of all."},
+{"realms[].limits.allocations", CONF_NUMBER, ONE(turn_realm, allocations), RANGE(1, 16777216),
+	.help = "Allocations of the realm in all. Without it: as many as `limits.allocations` "
+	"leaves."},
+{"realms[].limits.per-user", CONF_NUMBER, ONE(turn_realm, per_user), RANGE(1, 16777216),
+	.help = "Allocations of one user of the realm. Without it: `limits.per-user`."},
+{"realms[].peers", CONF_SECTION, .help = "Rules of the realm beside `peers`. The longest prefix "
+	"of both decides; at equal length deny wins."},
+{"realms[].peers.allow", CONF_PREFIXES, MANY(turn_realm, allow, nb_allow), RANGE(0, 65536),
+	.help = "As `peers.allow`."},
+{"realms[].peers.deny", CONF_PREFIXES, MANY(turn_realm, deny, nb_deny), RANGE(0, 65536),
+	.help = "As `peers.deny`."},
+{"realms[].relay-pools", CONF_TEXTS, MANY(turn_realm, relay_pool_names, nb_relay_pool_names),
+	RANGE(0, 15), .help = "Names of those `relay.pools` that the realm's peers can be in. "
+	"Without it: all; `[]`: none. Two pools that no realm has together may be for the same "
+	"peers. A restart changes it, as peers know allocations by these addresses."},
+
 {"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
 {"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
-	.def = "100000", .help = "Allocations in all; 0 = no limit but the memory, which shared "
-	"relay ports do not allow."},
+	.def = "100000", .help = "Allocations in all, of all realms; 0 = no limit but the memory, "
+	"which shared relay ports do not allow."},
 {"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216), .def = "0",
 	.help = "Allocations of one user; 0 = no limit."},
 {"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),

@@ -79,6 +79,7 @@ struct dp {
 	// Made once a rate is limited (workers/metering.h), by the mgmt lcore. NULL until then.
 	struct turn_accounts *accounts; // atomic and locks inside; written by all workers
 	struct turn_meters *meters[TURN_WORKERS_MAX]; // each its worker's
+	struct turn_tallies *tallies; // of realms beside the first; each worker writes its own
 	struct stun_crypto *crypto; // mgmt lcore only
 	struct rte_mempool *pool;
 	struct rte_mempool *datagrams; // of long buffers; NULL: fragments.flows is 0

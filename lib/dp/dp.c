@@ -23,6 +23,7 @@
 #include "control/hot.h"
 #include "control/mailbox.h"
 #include "control/ports.h"
+#include "control/realms.h"
 #include "control/reload.h"
 #include "control/stats.h"
 #include "csprng.h"
@@ -49,6 +50,7 @@
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "turn_state.h"
+#include "turn_tallies.h"
 #include "worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
@@ -115,11 +117,13 @@ static int maps_create(struct dp *d, char *error, size_t len)
 			d->nb_workers, strerror(errno));
 		return -1;
 	}
-	d->policy = turn_policy_create(t, d->crypto, d->boot_key);
 	// room for all there can be: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);
 	d->quota = turn_quota_create(slots, &d->quota_key);
+	d->tallies = turn_tallies_create(d->nb_workers);
+	if (d->quota != NULL && d->tallies != NULL && realms_number(d, d->conf, NULL) == 0)
+		d->policy = turn_policy_create(t, d->crypto, d->boot_key);
 	d->local = local_addrs_create(d->conf, d->map);
 	if (d->policy != NULL && d->quota != NULL && d->local != NULL) {
 		d->hot = hot_create(d->conf, d->map);
@@ -129,9 +133,9 @@ static int maps_create(struct dp *d, char *error, size_t len)
 		return -1;
 	}
 	snprintf(error, len, "%s: %s",
-		d->policy == NULL          ? "auth and peers: policy cannot be made"
-			: d->quota == NULL ? "limits: quota table cannot be made"
-					   : "listeners: more than 255, or one on no port",
+		d->quota == NULL            ? "limits: quota table cannot be made"
+			: d->policy == NULL ? "auth and peers: policy cannot be made"
+					    : "listeners: more than 255, or one on no port",
 		strerror(errno));
 	return -1;
 }
@@ -185,6 +189,7 @@ static int worker_shard(struct worker *w, int socket)
 		.config = &d->conf->turn,
 		.map = d->map,
 		.quota = d->quota,
+		.tallies = d->tallies,
 		.crypto = w->crypto,
 		.rng = &w->rng,
 		.worker = w->id,
@@ -450,6 +455,7 @@ void dp_destroy(struct dp *d)
 	hot_free(d->hot);
 	local_addrs_free(d->local);
 	turn_quota_free(d->quota);
+	turn_tallies_free(d->tallies);
 	turn_policy_free(d->policy);
 	turn_relay_map_free(d->map);
 	stun_crypto_free(d->crypto);

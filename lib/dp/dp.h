@@ -311,9 +311,31 @@ void dp_answer_done(struct dp *d, unsigned int worker, enum dp_ask kind);
 // rounds. Returns the number of rows, -EBUSY when the worker did not answer within 100 ms, -ERANGE.
 // Any thread.
 int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_info out[32]);
-// turn_listing_user for this data path. crypto is the calling thread's.
+// Makes a filter look for a user of the realm with the number f->realm (turn_listing_user). crypto
+// is the calling thread's.
 bool dp_filter_user(
 	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f);
+
+// --- control/realms.c ----------------------------------------------------------------------------
+
+// The name of the realm with a number, which is the first one's with 0; "" = there has been none.
+// One that is gone goes on having its name until another gets its number. The text lives as long as
+// the data path. Any thread.
+const char *dp_realm_name(const struct dp *d, unsigned int number);
+// The number of the realm of this name, which may be gone. False when there has been none.
+bool dp_realm_find(const struct dp *d, const char *name, uint8_t *number);
+
+struct dp_realm {
+	struct turn_sums sums; // of all its allocations
+	uint64_t allocations; // live
+};
+
+// What a realm has: *total is of dp_total_stats. Any thread.
+void dp_realm_stats(const struct dp *d, const struct dp_stats *total, unsigned int number,
+	struct dp_realm *out);
+// The sums over all realms, of a worker whose counters *total has, or, with -1, of all.
+void dp_realm_sums(
+	const struct dp *d, const struct dp_stats *total, int worker, struct turn_sums *out);
 
 // --- control/reload.c ----------------------------------------------------------------------------
 

@@ -75,6 +75,7 @@ struct turn_event attempts_event(const struct attempt *a)
 		.peer = a->peer,
 		.kind = a->kind,
 		.worker = a->worker,
+		.realm = a->realm,
 		.listener = a->listener,
 		.proved = a->proved,
 		.method = a->method,
@@ -101,9 +102,10 @@ const char *attempts_user(const char *name, size_t *len)
 	return name + at + 1;
 }
 
-static uint64_t name_key(const struct attempts *a, const char *name, size_t len)
+static uint64_t name_key(const struct attempts *a, const struct attempts_who *who)
 {
-	const uint64_t h = hash_bytes(&a->key, name, len);
+	const struct addr both = {.d = {hash_bytes(&a->key, who->name, who->len), 0}};
+	const uint64_t h = hash_addr(&a->key, &both, 3u + who->realm);
 
 	return h != 0 ? h : 1;
 }
@@ -220,12 +222,13 @@ static void hold(struct attempts *a, const struct attempt *what)
 {
 	const uint64_t source = source_key(a, &what->client.addr);
 	const uint64_t network = network_key(a, &what->client.addr);
-	size_t len = what->name_len;
-	const char *name = attempts_user(what->name, &len);
-	const uint64_t user = name_key(a, name, len);
+	struct attempts_who who = {what->name, what->name_len, what->realm};
+	uint64_t user;
 
 	if (what->held == 0)
 		return;
+	who.name = attempts_user(what->name, &who.len);
+	user = name_key(a, &who);
 	hold_entry(find(set_of(a, PART_SOURCES, network), source), what);
 	hold_entry(find(set_of(a, PART_USERS, user), user), what);
 }
@@ -239,6 +242,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		.kind = e->kind,
 		.listener = e->listener,
 		.worker = e->worker,
+		.realm = e->realm,
 		.proved = e->proved || !is_refusal(e),
 		.method = e->method,
 		.why = e->why,
@@ -247,8 +251,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		.name_len = e->name_len < TURN_EVENT_NAME_LEN ? e->name_len : TURN_EVENT_NAME_LEN};
 	const uint64_t network = network_key(a, &e->client.addr);
 	const enum part source = what.proved ? PART_SOURCES : PART_OTHERS;
-	size_t len = what.name_len;
-	const char *name;
+	struct attempts_who who = {what.name, what.name_len, e->realm};
 	uint64_t key;
 
 	if (e->kind == TURN_EVENT_MOVED)
@@ -262,11 +265,11 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);
 	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
 	// ended there may be more than the event has.
-	if (len == 0 || (e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) ||
-		!what.proved || (e->kind == TURN_EVENT_ENDED && len >= TURN_NAME_LEN))
+	if (who.len == 0 || (e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) ||
+		!what.proved || (e->kind == TURN_EVENT_ENDED && who.len >= TURN_NAME_LEN))
 		return;
-	name = attempts_user(what.name, &len);
-	key = name_key(a, name, len);
+	who.name = attempts_user(what.name, &who.len);
+	key = name_key(a, &who);
 	if (is_user(e))
 		put(a, set_of(a, PART_USERS, key), key, &what);
 	else
@@ -302,17 +305,18 @@ static void gather(struct found *f, const struct entry *e)
 		insert(f, &e->attempt[(e->nb - i) % ATTEMPTS_EACH]);
 }
 
-unsigned int attempts_of_user(const struct attempts *a, const char *name, size_t len,
+unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *who,
 	struct attempt *out, unsigned int max)
 {
 	struct found f = {.out = out, .max = max};
+	struct attempts_who user = *who;
 	const struct entry *e;
 	uint64_t key;
 
-	if (len > TURN_EVENT_NAME_LEN) // events have no more of it
-		len = TURN_EVENT_NAME_LEN;
-	name = attempts_user(name, &len);
-	key = name_key(a, name, len);
+	if (user.len > TURN_EVENT_NAME_LEN) // events have no more of it
+		user.len = TURN_EVENT_NAME_LEN;
+	user.name = attempts_user(user.name, &user.len);
+	key = name_key(a, &user);
 	e = find(set_of(a, PART_USERS, key), key);
 	if (e != NULL)
 		gather(&f, e);

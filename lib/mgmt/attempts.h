@@ -27,7 +27,7 @@
 struct attempt {
 	uint64_t wall_ms, id;
 	struct endpoint client, peer;
-	uint8_t kind, listener, worker; // as turn_event's
+	uint8_t kind, listener, worker, realm; // as turn_event's
 	bool proved;
 	uint16_t method, why;
 	uint32_t more; // 0 = once; else so many times since the attempt before
@@ -58,10 +58,16 @@ static inline bool attempts_held(const struct attempt *a, unsigned int loss)
 // Notes an event. TURN_EVENT_INTERIM only adds to what is known of the allocation's making, and
 // TURN_EVENT_MOVED is not kept.
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms);
-// Writes up to max attempts of a user to out, the newest first, and returns how many. The name is
-// as the client sends it. With time and colon in front (REST) or without, all attempts of the user
-// behind them are found.
-unsigned int attempts_of_user(const struct attempts *a, const char *name, size_t len,
+// A user: the name, as the client sends it, and the number of the realm.
+struct attempts_who {
+	const char *name;
+	size_t len;
+	uint8_t realm;
+};
+
+// Writes up to max attempts of a user to out, the newest first, and returns how many. With time and
+// colon in front (REST) or without, all attempts of the user behind them are found.
+unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *who,
 	struct attempt *out, unsigned int max);
 // The same for a client's address; of IPv6 the attempts of its /64.
 unsigned int attempts_of_source(

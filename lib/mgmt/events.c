@@ -197,10 +197,11 @@ static void put_last(struct mgmt_events *m, const struct record *r)
 
 static void take(struct mgmt_events *m, const struct turn_event *e)
 {
-	const struct record r = {.event = *e,
+	struct record r = {.event = *e,
 		.wall_ms = event_time_wall(
 			&m->time, e->at_ms, dp_clock_ms(m->dp), clock_ms(CLOCK_REALTIME))};
 
+	records_line_realm(&r, dp_realm_name(m->dp, e->realm));
 	log_event(m, e);
 	pthread_mutex_lock(&m->lock);
 	attempts_note(m->attempts, e, r.wall_ms);
@@ -331,13 +332,13 @@ void mgmt_events_change_free(struct mgmt_events_change *change)
 
 // --- for others ----------------------------------------------------------------------------------
 
-unsigned int mgmt_events_of_user(
-	struct mgmt_events *m, const char *name, size_t len, struct attempt *out, unsigned int max)
+unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *who,
+	struct attempt *out, unsigned int max)
 {
 	unsigned int n;
 
 	pthread_mutex_lock(&m->lock);
-	n = attempts_of_user(m->attempts, name, len, out, max);
+	n = attempts_of_user(m->attempts, who, out, max);
 	pthread_mutex_unlock(&m->lock);
 	return n;
 }

@@ -36,7 +36,7 @@ void mgmt_events_change(struct mgmt_events *m, struct mgmt_events_change *change
 void mgmt_events_change_free(struct mgmt_events_change *change); // NULL is fine
 // What the store of attempts knows, as attempts_of_user and attempts_of_source have it. Any thread
 // but workers. The management lcore waits meanwhile: a look-up reads no more than 1,040 entries.
-unsigned int mgmt_events_of_user(
-	struct mgmt_events *m, const char *name, size_t len, struct attempt *out, unsigned int max);
+unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *who,
+	struct attempt *out, unsigned int max);
 unsigned int mgmt_events_of_source(
 	struct mgmt_events *m, const struct addr *source, struct attempt *out, unsigned int max);

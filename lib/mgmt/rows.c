@@ -10,6 +10,7 @@
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)
 #define ENDPOINT_LEN (ADDR_TEXT_LEN + 8)
+#define REALM_LEN 32 // of a listing
 
 static uint64_t drops_sum(const struct dp_stats *s)
 {
@@ -319,7 +320,7 @@ static void add_usage(struct rte_tel_data *t, const struct turn_usage *u)
 		rte_tel_data_add_dict_u64(t, lost[i], u->lost[i]);
 }
 
-void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
+void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i, const char *realm)
 {
 	char text[ENDPOINT_LEN], user[TEXT_LEN];
 
@@ -330,6 +331,9 @@ void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i)
 		t, "relay", addr_format_endpoint(&i->relay, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "told", addr_format_endpoint(&i->told, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "user", mgmt_rows_text(i->user, user, sizeof(user)));
+	// the first realm's name is in /slipring/config: a page has room for no more
+	if (i->realm != 0)
+		rte_tel_data_add_dict_string(t, "realm", mgmt_rows_text(realm, user, REALM_LEN));
 	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
 	add_usage(t, &i->usage);
 	rte_tel_data_add_dict_u64(t, "peers", i->permissions);
@@ -387,6 +391,7 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
 	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);
 	rte_tel_data_add_dict_u64(t, "quarantine", c->turn.quarantine_s);
+	rte_tel_data_add_dict_u64(t, "realms", c->turn.nb_realms + 1u);
 	rte_tel_data_add_dict_u64(t, "users", c->turn.nb_users);
 	rte_tel_data_add_dict_u64(t, "secrets", c->turn.nb_secrets);
 	rte_tel_data_add_dict_u64(t, "nonce_lifetime", c->turn.nonce_lifetime_s);

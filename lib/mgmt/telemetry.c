@@ -220,6 +220,7 @@ static int handle_bursts(const char *params, struct rte_tel_data *out)
 
 static int handle_histograms(const char *params, struct rte_tel_data *out)
 {
+	struct turn_sums sums;
 	struct dp_stats s;
 	unsigned int w;
 	const int n = numbers(params, &w, 1);
@@ -231,22 +232,42 @@ static int handle_histograms(const char *params, struct rte_tel_data *out)
 		dp_total_stats(state.dp, &s);
 	else if (!dp_worker_stats(state.dp, w, &s))
 		return answer_error(out, "no such worker");
+	dp_realm_sums(state.dp, &s, n == 0 ? -1 : (int)w, &sums);
 	rte_tel_data_start_dict(out);
-	mgmt_sums_add_histograms(out, &s);
+	mgmt_sums_add_histograms(out, &s, &sums);
 	return 0;
+}
+
+// A reply of DPDK has 16 KB: more realms do not fit, whatever their names are.
+#define REALMS_PAGE 16
+
+// Adds the realm with an index in the configuration: 0 is auth.realm. False when there is none.
+static bool add_realm(struct rte_tel_data *out, const struct dp_stats *s, unsigned int index)
+{
+	const struct turn_config *t = &state.conf->turn;
+	struct rte_tel_data *o = index <= t->nb_realms ? array_object(out) : NULL;
+	struct dp_realm r;
+
+	if (o == NULL)
+		return false;
+	dp_realm_stats(state.dp, s, index > 0 ? t->realms[index - 1].number : 0, &r);
+	mgmt_sums_add_realm(o, index > 0 ? t->realms[index - 1].name : t->realm, &r);
+	return true;
 }
 
 static int handle_realms(const char *params, struct rte_tel_data *out)
 {
-	struct rte_tel_data *o;
+	unsigned int page = 0, i = 0;
 	struct dp_stats s;
 
+	if (numbers(params, &page, 1) < 0 || page > TURN_REALMS_MAX)
+		return answer_error(out, "usage: /slipring/realms or /slipring/realms,PAGE");
 	dp_total_stats(state.dp, &s);
 	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
-	o = array_object(out);
-	if (o == NULL)
-		return -ENOMEM;
-	mgmt_sums_add_realm(o, state.conf, &s);
+	in_use_read();
+	while (i < REALMS_PAGE && add_realm(out, &s, page * REALMS_PAGE + i))
+		i++;
+	in_use_done();
 	return 0;
 }
 
@@ -326,7 +347,7 @@ static int handle_allocations(const char *params, struct rte_tel_data *out)
 
 		if (o == NULL)
 			return -ENOMEM;
-		mgmt_rows_add_allocation(o, &rows[i]);
+		mgmt_rows_add_allocation(o, &rows[i], dp_realm_name(state.dp, rows[i].realm));
 	}
 	return 0;
 }
@@ -450,7 +471,8 @@ static const struct command {
 		"Batching: how full bursts were. Parameter: worker; all without it."},
 	{"/slipring/histograms", handle_histograms,
 		"Times in a worker; lifetimes and bytes of allocations. Parameter: worker."},
-	{"/slipring/realms", handle_realms, "What each realm has relayed and lost."},
+	{"/slipring/realms", handle_realms,
+		"What each realm has relayed and lost, 16 a page. Parameter: page."},
 	{"/slipring/ports", handle_ports, "Ports and their counters."},
 	{"/slipring/steering", handle_steering,
 		"How packets from peers come home, by port and family."},

@@ -62,7 +62,8 @@ enum stun_method {
 	X(STUN_ALTERNATE_SERVER, 0x8023)          \
 	X(STUN_FINGERPRINT, 0x8028)               \
 	X(STUN_RESPONSE_ORIGIN, 0x802B)           \
-	X(STUN_OTHER_ADDRESS, 0x802C)
+	X(STUN_OTHER_ADDRESS, 0x802C)             \
+	X(STUN_ORIGIN, 0x802F)
 
 enum stun_attr {
 #define X(id, type) id,

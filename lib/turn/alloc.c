@@ -122,6 +122,7 @@ static void make(struct turn_shard *s, const struct turn_view *v, const struct a
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
 	s->stats.allocations_total++;
+	sums_made(s, n->slot);
 	if (s->line_made != NULL)
 		s->line_made(s->ctx, n->slot);
 	wheel_set(&s->wheel, n->slot, expires_ms);

@@ -21,18 +21,18 @@ bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *
 // of our own addresses, whose datagrams come in process only, never from a port.
 static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
+	const struct turn_policy *p = alloc_policy(s, slot);
 	struct turn_line *l = alloc_at(s, slot);
 
 	l->channel = 0;
 	l->until = 0;
 	if (copy_is_of(l, peer))
 		return true;
-	if (turn_policy_peer(s->policy, &peer->addr, peer->port) != TURN_PEER_ALLOW)
+	if (turn_policy_peer(p, &peer->addr, peer->port) != TURN_PEER_ALLOW)
 		return false;
 	l->end[TURN_FROM_PEER] = peer->addr;
 	l->mark[TURN_FROM_PEER] = peer->port |
-		relay_pools_source(&s->policy->relay_pools, alloc_relay_index(s, slot), &peer->addr)
-			<< 16;
+		relay_pools_source(&p->relay_pools, alloc_relay_index(s, slot), &peer->addr) << 16;
 	l->hop[TURN_FROM_PEER] = 0;
 	return true;
 }
@@ -92,12 +92,12 @@ void turn_line_spill(struct turn_shard *s, uint32_t slot, unsigned int leg)
 	if (c.bytes >= TURN_SPILL_BYTES) {
 		u->bytes[leg]++;
 		c.bytes -= TURN_SPILL_BYTES;
-		sums_bytes(s, leg, TURN_SPILL_BYTES);
+		sums_bytes(s, slot, leg, TURN_SPILL_BYTES);
 	}
 	if (c.datagrams >= TURN_SPILL_DATAGRAMS) {
 		u->datagrams[leg]++;
 		c.datagrams -= TURN_SPILL_DATAGRAMS;
-		sums_datagrams(s, leg, TURN_SPILL_DATAGRAMS);
+		sums_datagrams(s, slot, leg, TURN_SPILL_DATAGRAMS);
 	}
 	line_set_count(alloc_at(s, slot), leg, c);
 }

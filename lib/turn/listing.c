@@ -19,26 +19,28 @@ static const char *rest_id(const char *name)
 									     : NULL;
 }
 
-static bool user_of(const struct turn_quota *q, struct stun_crypto *c, const char *realm,
-	const char *name, uint64_t *out)
+static bool user_of(const struct turn_quota *q, struct stun_crypto *c,
+	const struct turn_listing_name *who, uint64_t *out)
 {
 	uint8_t userhash[32];
 
-	if (!stun_userhash(c, name, strlen(name), realm, userhash))
+	if (!stun_userhash(c, who->user, strlen(who->user), who->realm, userhash))
 		return false;
-	*out = quota_user(q, userhash);
+	*out = quota_user(q, who->number, userhash);
 	return true;
 }
 
 bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
-	const char *realm, const char *name)
+	const struct turn_listing_name *who)
 {
-	const char *id = rest_id(name);
+	const char *id = rest_id(who->user);
+	struct turn_listing_name short_name = *who;
 
+	if (id != NULL)
+		short_name.user = id;
 	f->wants |= TURN_FILTER_USER;
 	// a configured user may be called so: then the whole name is his
-	return user_of(q, c, realm, name, &f->user[0]) &&
-		user_of(q, c, realm, id != NULL ? id : name, &f->user[1]);
+	return user_of(q, c, who, &f->user[0]) && user_of(q, c, &short_name, &f->user[1]);
 }
 
 static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
@@ -60,6 +62,8 @@ static bool matches(const struct turn_shard *s, const struct turn_filter *f, uin
 	const uint64_t user = cold_at(s, slot)->quota_user;
 
 	if ((f->wants & TURN_FILTER_ID) != 0 && alloc_id(s, slot) != f->id)
+		return false;
+	if ((f->wants & TURN_FILTER_REALM) != 0 && quota_realm(user) != f->realm)
 		return false;
 	if ((f->wants & TURN_FILTER_USER) != 0 && user != f->user[0] && user != f->user[1])
 		return false;
@@ -132,7 +136,8 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 		.age_s = (uint32_t)(s->now_ms / 1000) - s->usage[slot].made_s,
 		.listener = line_listener(l),
 		.transport = transport_of(s, slot),
-		.rest = c->rest};
+		.rest = c->rest,
+		.realm = alloc_realm(s, slot)};
 	usage_of(s, slot, &out->usage);
 	out->told = out->relay;
 	out->told.addr = external_told(&s->policy->external, &out->relay.addr);

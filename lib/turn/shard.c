@@ -203,6 +203,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
 	s->policy = p->policy;
 	s->quota = p->quota;
+	s->tallies = p->tallies;
 	s->crypto = p->crypto;
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "alloc.h"
-#include "auth/policy.h"
+#include "auth/realms.h"
 #include "bitset.h"
 #include "events/sums.h"
+#include "events/tallies.h"
 #include "limits/fold.h"
 #include "limits/limiter.h"
 #include "limits/pool.h"
@@ -46,9 +47,10 @@ struct turn_shard {
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
 	uint32_t passed_over; // datagrams of peers that their line has no copy of
-	const struct turn_policy *policy;
+	const struct turn_policy *policy; // the first realm's
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
+	struct turn_tallies *tallies;
 	struct stun_crypto *crypto;
 	struct csprng *rng;
 	struct relay_ports *ports;
@@ -86,6 +88,20 @@ static inline struct turn_line *alloc_at(const struct turn_shard *s, uint32_t sl
 static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slot)
 {
 	return &s->cold[slot];
+}
+
+// The number of the realm that an allocation, or a reservation, is of.
+static inline uint8_t alloc_realm(const struct turn_shard *s, uint32_t slot)
+{
+	return quota_realm(cold_at(s, slot)->quota_user);
+}
+
+// The policy of that realm. Until the allocations of a realm that a reload has removed are ended,
+// it is the first realm's.
+static inline const struct turn_policy *alloc_policy(const struct turn_shard *s, uint32_t slot)
+{
+	return s->policy->realms == NULL ? s->policy
+					 : realms_policy(s->policy, alloc_realm(s, slot));
 }
 
 // Whether an allocation that has `has` records of a share may have nb more. A refusal is counted.
@@ -132,8 +148,10 @@ static inline struct endpoint alloc_source(
 	const struct relay_pools *p = &s->policy->relay_pools;
 	struct endpoint e = alloc_relay(s, slot);
 
-	if (p->nb_pools > 0)
+	if (p->nb_pools > 0) {
+		p = &alloc_policy(s, slot)->relay_pools;
 		e.addr = p->addr[relay_pools_source(p, alloc_relay_index(s, slot), peer)];
+	}
 	return e;
 }
 

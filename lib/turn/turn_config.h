@@ -49,6 +49,8 @@ struct turn_listener {
 	uint8_t on; // enum turn_listen_on
 	uint8_t dscp; // of its clients' traffic: TURN_DSCP_COPY, or the value and 1
 	uint8_t entry; // number of the entry in the file
+	char **realms; // names of those that are served, the first of them by default
+	uint32_t nb_realms; // 0 = all, the first of the file by default
 	struct turn_listener_tls tls;
 };
 
@@ -114,6 +116,8 @@ enum turn_rest_expiry {
 
 struct turn_limits {
 	uint32_t allocations, per_user, per_source; // 0 = only memory limits
+	uint32_t of_realm; // allocations of one realm; 0 = no limit. The first realm has none
+	uint8_t realm; // number of the realm that per_user and of_realm are of
 	uint32_t permissions, channels; // per allocation, hard caps
 	uint32_t endpoints; // peers on a shared relay port, per allocation; at most UINT16_MAX
 	uint32_t peer_share; // on so many percent of the shared addresses a user may have one peer
@@ -144,13 +148,32 @@ struct turn_relay_pool {
 	uint32_t nb_addresses, nb_peers;
 };
 
+// A realm beside the first, and what it has of its own.
+#define TURN_REALMS_MAX 128
+#define TURN_REALM_NUMBERS 256 // 0 is the first realm's
+struct turn_realm {
+	char *name;
+	char **origins; // ORIGINs whose clients are asked for credentials of this realm
+	struct turn_user *users;
+	char **secrets;
+	struct prefix *allow, *deny; // beside those of turn_config
+	char **relay_pool_names; // of those that its peers may be in; NULL = all
+	uint32_t nb_origins, nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
+	uint32_t allocations; // in all; 0 = no limit but that of all realms together
+	uint32_t per_user; // 0 = as in the first realm
+	// 1 to 255. Allocations keep it, so a realm has the same one as long as the process lives.
+	uint8_t number;
+};
+
 #define TURN_SOURCES_MAX 65536 // relay addresses, and as many again for each pool
 
 struct turn_config {
-	char *realm;
+	char *realm; // the first
 	struct turn_user *users;
 	char **secrets; // REST secrets
-	uint32_t nb_users, nb_secrets;
+	char **origins, **relay_pool_names; // of the first realm, as in struct turn_realm
+	struct turn_realm *realms; // the others
+	uint32_t nb_users, nb_secrets, nb_origins, nb_relay_pool_names, nb_realms;
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	char *nonce_secret; // "" = a random one for the life of the process

@@ -66,6 +66,7 @@ struct turn_event {
 		struct turn_usage usage; // INTERIM, ENDED
 		uint64_t was; // MOVED: the id that it had
 	};
+	uint8_t realm; // number of the allocation's, or of that in which the request was judged
 	bool others; // REFUSED: not all that more counts were in this name
 	uint8_t name_len;
 	// USERNAME as the client sent it, any bytes, truncated; behind a USERHASH the configured

@@ -15,10 +15,11 @@ struct turn_walk;
 // allocations with three permissions each are judged, and ended, within a second.
 #define TURN_JUDGE_BUDGET 2048
 
-// Compares two policies: by users and by peers, each only if who was let in before might not be any
-// more. lower: not by these but by quotas: allocations past limits.allocations, per-user or
-// per-source of after are ended until there are no more than that. Both policies are only read
-// here. NULL without memory.
+// Compares two policies, realm by realm: by users, by peers and by the realms that listeners serve,
+// each only if who was let in before might not be any more. lower: not by these but by quotas:
+// allocations past limits.allocations, per-user or per-source of after, or past those of their
+// realm, are ended until there are no more than that. Both policies are only read here. NULL
+// without memory.
 struct turn_judge *turn_judge_create(const struct turn_policy *before,
 	const struct turn_policy *after, const struct turn_quota *quota, bool lower);
 // Whether there is anything to be judged: by quotas only if one is lower in after than in before.

@@ -14,6 +14,7 @@ struct turn_quota;
 #define TURN_FILTER_CLIENT 4u
 #define TURN_FILTER_PEER 8u
 #define TURN_FILTER_TRANSPORT 16u
+#define TURN_FILTER_REALM 32u
 
 struct turn_filter {
 	unsigned int wants; // TURN_FILTER_*; 0 = all allocations
@@ -22,12 +23,19 @@ struct turn_filter {
 	struct prefix client;
 	struct endpoint peer; // has a permission, with a port a channel; live or not yet removed
 	uint8_t transport; // enum turn_transport
+	uint8_t realm; // its number
+};
+
+// A user by name, of the realm with this name and number.
+struct turn_listing_name {
+	const char *realm, *user;
+	uint8_t number;
 };
 
 // Makes a filter look for a user by name: a configured one, or who has REST credentials. Of a REST
 // name with its expiry the id behind it counts, as for limits. False when libcrypto fails.
 bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
-	const char *realm, const char *name);
+	const struct turn_listing_name *who);
 
 // Where a walk over the live allocations of a shard stands; all zero at its beginning. It meets
 // every allocation once that lives from its beginning to its end.

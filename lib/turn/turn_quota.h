@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the allocations of each user and each source: one table for all workers, any thread.
+// Counts the allocations of each user, each source and each realm: one table for all workers, any
+// thread.
 #pragma once
 
 #include <stddef.h>
@@ -16,3 +17,5 @@ void turn_quota_free(struct turn_quota *q);
 size_t turn_quota_size(uint32_t capacity);
 // How many allocations are counted now.
 uint32_t turn_quota_total(const struct turn_quota *q);
+// How many of them, reservations included, are of the realm with this number; 0 for the first.
+uint32_t turn_quota_realm(const struct turn_quota *q, uint8_t realm);

@@ -25,8 +25,9 @@
 		"somebody on the way has changed the answer, or the client is broken")             \
 	X(TURN_REFUSED_NAME_LONG, 400, "name-long", "", "USERNAME longer than a name may be",      \
 		"the client is broken: a name has 508 bytes at most")                              \
-	X(TURN_REFUSED_REALM, 401, "realm-wrong", "", "REALM is not this server's",                \
-		"the client was set up for another server's realm: compare with auth.realm")       \
+	X(TURN_REFUSED_REALM, 401, "realm-wrong", "",                                              \
+		"REALM is none that is served where the request came",                             \
+		"compare the client's realm with auth.realm, realms and listeners[].realms")       \
 	X(TURN_REFUSED_USER_UNKNOWN, 401, "user-unknown", "",                                      \
 		"no user has that name, and it is no REST name, or there are no auth.secrets",     \
 		"add the user under auth.users, or correct the name in the client")                \
@@ -93,6 +94,9 @@
 	X(TURN_REFUSED_QUOTA_SOURCE, 486, "quota-source", "",                                      \
 		"the address has as many allocations as limits.per-source allows",                 \
 		"raise the limit where many clients share an address")                             \
+	X(TURN_REFUSED_QUOTA_REALM, 486, "quota-realm", "",                                        \
+		"the realm has as many allocations as realms[].limits.allocations allows",         \
+		"raise the limit, or see what holds the realm's allocations")                      \
 	X(TURN_REFUSED_QUOTA_TOTAL, 486, "quota-total", "",                                        \
 		"the box has as many allocations as limits.allocations allows",                    \
 		"raise the limit, or add a box")                                                   \

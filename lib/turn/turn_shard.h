@@ -18,6 +18,7 @@ struct turn_policy;
 struct turn_quota;
 struct turn_relay_map;
 struct turn_state;
+struct turn_tallies;
 
 // --- shard.c -------------------------------------------------------------------------------------
 
@@ -26,6 +27,7 @@ struct turn_shard_params {
 	const struct turn_config *config; // sizes and listeners; only turn_shard_create reads it
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
+	struct turn_tallies *tallies; // NULL: there is one realm, and no reload brings another
 	struct stun_crypto *crypto; // of this worker
 	struct csprng *rng; // of this worker
 	uint8_t worker;
@@ -56,7 +58,7 @@ struct turn_stats {
 	uint64_t half_family, half_capacity;
 	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
 	uint64_t refused[TURN_REFUSAL_END]; // requests, repeated ones too; by enum turn_refusal
-	struct turn_sums sums;
+	struct turn_sums sums; // of the first realm; those of others are in turn_tallies.h
 };
 
 // turn_shard_pools: the sizes that the pools of a worker will have. TURN_RECORD_BYTES is what a
@@ -125,6 +127,7 @@ struct turn_info {
 	uint32_t age_s; // since it was made
 	uint8_t listener, transport; // that its client came to; enum turn_transport
 	bool rest; // user is a REST name
+	uint8_t realm; // number of the realm that user is of
 };
 
 // Writes up to max live allocations to out, beginning with number cursor in the order of slots;

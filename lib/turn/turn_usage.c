@@ -90,7 +90,7 @@ static void lose(struct turn_shard *s, uint32_t slot, unsigned int loss)
 {
 	uint16_t *lost;
 
-	s->stats.sums.lost[loss]++;
+	sums_of(s, slot)->lost[loss]++;
 	if (loss >= TURN_LOSS_KEPT) {
 		meters_lost(s, slot, loss);
 		return;
@@ -127,12 +127,12 @@ void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum tu
 	if (c.bytes < r->bytes) {
 		u->bytes[r->leg]--;
 		c.bytes += TURN_SPILL_BYTES;
-		s->ahead.bytes[r->leg] += TURN_SPILL_BYTES;
+		sums_ahead_of(s, r->slot)->bytes[r->leg] += TURN_SPILL_BYTES;
 	}
 	if (c.datagrams == 0) {
 		u->datagrams[r->leg]--;
 		c.datagrams = TURN_SPILL_DATAGRAMS;
-		s->ahead.datagrams[r->leg] += TURN_SPILL_DATAGRAMS;
+		sums_ahead_of(s, r->slot)->datagrams[r->leg] += TURN_SPILL_DATAGRAMS;
 	}
 	c.bytes -= r->bytes;
 	c.datagrams--;

@@ -43,10 +43,10 @@ struct turn_usage {
 	uint32_t lost[TURN_LOSS_END]; // datagrams dropped, by class; stops at 65,535
 };
 
-// What all allocations of a shard have relayed and lost, ended ones included, and how allocations
-// that have ended were. What a live allocation has not spilled yet is missing in the first two
-// counters: up to 63 datagrams and 64 KiB of each leg (turn_line.h). No counter falls: what is
-// taken back once it was added is left out of what comes next.
+// What the allocations of a shard that are of one realm have relayed and lost, ended ones included,
+// and how those that have ended were. What a live allocation has not spilled yet is missing in the
+// first two counters: up to 63 datagrams and 64 KiB of each leg (turn_line.h). No counter falls:
+// what is taken back once it was added is left out of what comes next.
 #define TURN_LIFETIME_CLASSES 19 // up to 1 s, 2 s, 4 s ... 2^17 s, and more
 #define TURN_SIZE_CLASSES 17 // up to 1 KiB, 4 KiB, 16 KiB ... 1 TiB, and more
 struct turn_sums {
@@ -56,6 +56,7 @@ struct turn_sums {
 	uint64_t lifetime_s; // of all of them together
 	uint64_t sizes[TURN_SIZE_CLASSES]; // ended allocations by their bytes, of both legs
 	uint64_t ended_bytes; // of all of them together
+	uint64_t made; // allocations that requests have made
 };
 
 // The most that belongs to a class, in seconds and in bytes; UINT64_MAX for the last one. Any

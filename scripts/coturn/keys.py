@@ -98,7 +98,8 @@ USERS = (
     Key("no-auth-pings", ALWAYS, "there is no database to be asked", set=True),
     Key("no-dynamic-ip-list", ALWAYS, "there is no database to be asked", set=True),
     Key("no-dynamic-realms", ALWAYS, "there is no database to be asked", set=True),
-    Key("check-origin-consistency", NOT, "ORIGIN is not looked at: there is one realm"),
+    Key("check-origin-consistency", NOT, "a file has one realm, and no ORIGIN moves an "
+        "allocation to another"),
     Key("oauth", NOT, "RFC 7635 is not built"),
     Key("server-name", NOT, "it is for OAuth, which is not built", str),
     Key("userdb", NOT, NO_DATABASE, str),

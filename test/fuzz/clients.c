@@ -31,19 +31,20 @@ void fuzz_client_renew(struct fuzz_client *c)
 	const enum fuzz_via via = c->via;
 	struct dtls_client *end = c->end;
 	const struct endpoint *server;
-	const char *secret = chance(98) ? "pw" : "wrong";
+	const bool second = fuzz.world.conf.turn.nb_realms > 0 && chance(50);
+	const char *secret = chance(2) ? "wrong" : second ? "of-b" : "pw";
 
 	*c = (struct fuzz_client){.via = via, .end = end, .listener = pick_listener(via)};
+	c->realm = second ? FUZZ_REALM : WORLD_REALM;
 	c->alg = chance(30) ? STUN_ALG_SHA256 : STUN_ALG_MD5;
 	server = &fuzz.world.listeners[c->listener].at;
 	c->c.server = *server;
 	c->c.at = (struct endpoint){fuzz_host(addr_is_v4(&server->addr)), fuzz.next_port};
 	fuzz.next_port = (uint16_t)(fuzz.next_port < 60000 ? fuzz.next_port + 1 : 20000);
 	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
-		&(struct stun_credential){"ivan", 4, "turn.test", secret, strlen(secret)},
-		&c->c.key));
+		&(struct stun_credential){"ivan", 4, c->realm, secret, strlen(secret)}, &c->c.key));
 	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
-		&(struct stun_credential){"eve", 3, "turn.test", "evil", 4}, &c->eve));
+		&(struct stun_credential){"eve", 3, c->realm, "evil", 4}, &c->eve));
 	if (via == VIA_STREAM) {
 		static uint64_t generation = 1;
 

@@ -31,6 +31,7 @@ struct fuzz_client {
 	struct stun_key eve;
 	enum fuzz_via via;
 	enum stun_algorithm alg;
+	const char *realm; // of its credentials
 	uint8_t listener;
 	bool allocated, shaken;
 	struct endpoint second; // of a dual allocation: the relayed address beside c.relay; port 0
@@ -47,6 +48,9 @@ struct fuzz_frame {
 	uint16_t len;
 	uint8_t data[FUZZ_FRAME];
 };
+
+#define FUZZ_REALM "b.test"
+#define FUZZ_ORIGIN "https://app.b.test"
 
 // What the run has reached, summed over all configurations.
 struct fuzz_seen {
@@ -76,6 +80,8 @@ struct fuzz {
 	bool is_open;
 	bool rerouted; // routes have changed
 	struct turn_user users[2]; // ivan, and eve, who has no right to his allocations
+	struct turn_user others[1]; // another ivan, of the realm below
+	struct turn_realm realms[1]; // in some configurations
 	struct fuzz_frame recent[FUZZ_RECENT]; // the last frames of this configuration
 	struct fuzz_seen seen;
 };

@@ -3,8 +3,6 @@
 // sometimes changed before they are signed; indications and ChannelData.
 #include "fuzz.h"
 
-#define REALM "turn.test"
-
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
 
 // An address of the box as it is inside, or as clients are told it.
@@ -144,11 +142,11 @@ static void sign(struct fuzz_client *c, struct stun_writer *w)
 	uint8_t hash[32];
 
 	if (!eve && sha256 && chance(30) &&
-		stun_userhash(fuzz.world.crypto, "ivan", 4, REALM, hash))
+		stun_userhash(fuzz.world.crypto, "ivan", 4, c->realm, hash))
 		stun_put(w, STUN_USERHASH, hash, sizeof(hash));
 	else
 		stun_put(w, STUN_USERNAME, eve ? "eve" : "ivan", eve ? 3 : 4);
-	stun_put(w, STUN_REALM, REALM, strlen(REALM));
+	stun_put(w, STUN_REALM, c->realm, strlen(c->realm));
 	stun_put(w, STUN_NONCE, c->c.nonce, c->c.nonce_len);
 	if (sha256) {
 		stun_put(w, STUN_PASSWORD_ALGORITHMS, algorithms, sizeof(algorithms));
@@ -191,6 +189,8 @@ static size_t request(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	test_rand_fill(&fuzz.rand, tid, sizeof(tid));
 	stun_begin(&w, buf, cap, class, method, tid);
 	put_body(c, &w, method);
+	if (chance(5))
+		stun_put(&w, STUN_ORIGIN, FUZZ_ORIGIN, strlen(FUZZ_ORIGIN));
 	if (c->c.nonce_len > 0 && method != STUN_BINDING)
 		sign(c, &w);
 	return finish(&w);

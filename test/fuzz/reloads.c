@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In every second configuration somebody reloads another one at random moments: users, quotas,
-// peers, limits of answers, DSCP, routes. Its random numbers are its own, so that frames are the
-// same without.
+// In every second configuration somebody reloads another one at random moments: users, realms,
+// quotas, peers, limits of answers, DSCP, routes. Its random numbers are its own, so that frames
+// are the same without.
 #include "datapath.h"
 #include "fuzz.h"
 
@@ -38,6 +38,8 @@ static void pick_policy(struct conf *c)
 	}
 	if (reloads_below(4) == 0)
 		c->turn.nb_users = 1;
+	if (reloads_below(3) == 0)
+		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;
 	c->lower_ends = reloads_below(2) == 0;
 	if (reloads_below(4) == 0)
 		l->per_user = 1 + reloads_below(20);

@@ -186,6 +186,22 @@ static void pick_pools(struct dp_world *w)
 		l->endpoints = PICK(2, 16);
 }
 
+// A second realm, with a user of the same name.
+static void pick_realms(struct dp_world *w)
+{
+	static char *origins[] = {(char *)FUZZ_ORIGIN};
+
+	fuzz.others[0] = (struct turn_user){.name = "ivan", .password = "of-b"};
+	fuzz.realms[0] = (struct turn_realm){.name = FUZZ_REALM,
+		.origins = origins,
+		.nb_origins = 1,
+		.users = fuzz.others,
+		.nb_users = 1,
+		.allocations = PICK(0, 10, 100)};
+	w->conf.turn.realms = fuzz.realms;
+	w->conf.turn.nb_realms = 1;
+}
+
 static void change(struct dp_world *w)
 {
 	w->conf.mbufs = fuzz.mbufs;
@@ -218,6 +234,8 @@ static void change(struct dp_world *w)
 	pick_rates(w);
 	pick_icmp(w);
 	pick_pools(w);
+	if (chance(40))
+		pick_realms(w);
 }
 
 // --- bounds of buffers ---------------------------------------------------------------------------

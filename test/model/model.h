@@ -8,7 +8,9 @@
 
 #define MODEL_CLIENTS 24
 #define MODEL_PEERS 18
-#define MODEL_USERS 5
+#define MODEL_USERS 6
+#define MODEL_REALM "b.test" // beside the fixture's; its one user is also called ivan
+#define MODEL_OTHER 5 // that user
 #define MODEL_NONCE_LEN 32
 #define MODEL_OP_PEERS 4 // most peers in one CreatePermission
 #define MODEL_DATAGRAM 512 // longest datagram, bytes
@@ -131,6 +133,7 @@ struct model_peer {
 
 struct model_user {
 	char name[48], password[32];
+	const char *realm;
 	bool known;
 	uint64_t expires_s; // 0 = never
 };

@@ -603,6 +603,8 @@ static const char *judge_row(
 		channels += n->now_ms < h->channel[i].until_ms;
 	if (!endpoint_eq(&row->client, &c->at))
 		return "listing: another client";
+	if (row->realm != (h->user == MODEL_OTHER))
+		return "listing: another realm";
 	if (strncmp(row->user, n->w->user[h->user].name, TURN_NAME_LEN) != 0)
 		return "listing: another user";
 	if (row->expires_s != (left_ms + 999) / 1000 && row->expires_s != left_ms / 1000)

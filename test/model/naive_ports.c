@@ -212,4 +212,6 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 	limit_code(n->config->limits.allocations, total, add, may, success);
 	limit_code(n->config->limits.per_user, user, add, may, success);
 	limit_code(n->config->limits.per_source, from, add, may, success);
+	if (op->user == MODEL_OTHER) // the one user of his realm
+		limit_code(n->config->realms[0].allocations, user, add, may, success);
 }

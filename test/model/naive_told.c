@@ -30,6 +30,8 @@ static enum turn_refusal stranger_reason(const struct naive *n, const struct op 
 	if (op->sign == SIGN_LIST_ONLY || op->sign == SIGN_CHOICE_ONLY ||
 		op->sign == SIGN_LIST_OTHER)
 		return TURN_REFUSED_ALGORITHMS;
+	if (!u->known && op->user == MODEL_OTHER) // and his realm is not, either
+		return TURN_REFUSED_REALM;
 	if (!u->known || (u->expires_s != 0 && op->style == STYLE_USERHASH))
 		return TURN_REFUSED_USER_UNKNOWN;
 	if (u->expires_s != 0 && u->expires_s < n->wall_s)

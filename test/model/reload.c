@@ -39,6 +39,12 @@ static void toggle_user(struct model_world *w)
 	w->config.nb_users = w->user[1].known ? 2 : 1;
 }
 
+static void toggle_realm(struct model_world *w)
+{
+	w->user[MODEL_OTHER].known = !w->user[MODEL_OTHER].known;
+	w->config.nb_realms = w->user[MODEL_OTHER].known;
+}
+
 unsigned int model_reload(struct model_world *w, struct fixture *f)
 {
 	static const uint8_t key[32];
@@ -49,8 +55,10 @@ unsigned int model_reload(struct model_world *w, struct fixture *f)
 
 	if (test_rand_below(&w->rand, 100) < 60)
 		toggle_peer(w);
-	else
+	else if (test_rand_below(&w->rand, 100) < 70)
 		toggle_user(w);
+	else
+		toggle_realm(w);
 	fresh = turn_policy_create(&w->config, f->crypto, key);
 	assert_non_null(fresh);
 	j = turn_judge_create(f->policy, fresh, f->quota, false);

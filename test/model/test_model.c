@@ -255,7 +255,6 @@ static bool is_not_here(enum turn_refusal why)
 	switch (why) {
 	case TURN_GRANTED:
 	case TURN_REFUSED_NAME_LONG:
-	case TURN_REFUSED_REALM:
 	case TURN_REFUSED_GUESSES:
 	case TURN_REFUSED_UNANSWERED:
 	case TURN_REFUSED_BINDING_RATE:

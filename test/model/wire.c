@@ -167,7 +167,7 @@ static void op_key(
 	const struct model_user *u = &m->user[op->user];
 	const char *password = op->sign == SIGN_PASSWORD ? "wrong" : u->password;
 	const struct stun_credential own = {
-		u->name, strlen(u->name), FIXTURE_REALM, password, strlen(password)};
+		u->name, strlen(u->name), u->realm, password, strlen(password)};
 
 	assert_true(stun_key_make(f->crypto, style_key(op), &own, key));
 }
@@ -184,7 +184,7 @@ static void put_user(
 		stun_put(w, STUN_USERNAME, u->name, strlen(u->name));
 		return;
 	}
-	assert_true(stun_userhash(f->crypto, u->name, strlen(u->name), FIXTURE_REALM, hash));
+	assert_true(stun_userhash(f->crypto, u->name, strlen(u->name), u->realm, hash));
 	stun_put(w, STUN_USERHASH, hash, sizeof(hash));
 }
 
@@ -213,7 +213,7 @@ static void put_auth(
 		return;
 	put_user(m, f, w, op);
 	if (op->sign != SIGN_NO_REALM)
-		stun_put(w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+		stun_put(w, STUN_REALM, m->user[op->user].realm, strlen(m->user[op->user].realm));
 	if (op->sign != SIGN_NO_NONCE)
 		stun_put(w, STUN_NONCE, op->nonce.text, MODEL_NONCE_LEN);
 	put_algorithms(w, op);
@@ -330,15 +330,27 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 
 // --- from the wire
 
+static bool is_realm(const struct stun_msg *m, const char *realm)
+{
+	return m->alen[STUN_REALM] == strlen(realm) &&
+		memcmp(m->data + m->off[STUN_REALM], realm, strlen(realm)) == 0;
+}
+
 // Checks what a 401 or 438 has to carry (RFC 8489 9.2.4) and what it must not tell a stranger.
 static const char *check_challenge(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
 	const uint8_t *nonce = m->data + m->off[STUN_NONCE];
+	const bool other = is_realm(m, MODEL_REALM);
+	const bool named = op->sign != SIGN_NONE && op->user == MODEL_OTHER;
 
-	if (m->alen[STUN_REALM] != strlen(FIXTURE_REALM) ||
-		memcmp(m->data + m->off[STUN_REALM], FIXTURE_REALM, m->alen[STUN_REALM]) != 0)
-		return "challenge without our REALM";
+	if (!other && !is_realm(m, FIXTURE_REALM))
+		return "challenge without a REALM of ours";
+	if (other && w->config.nb_realms == 0)
+		return "challenge with a REALM that is no longer";
+	// without credentials it may be that of the allocation
+	if (op->sign != SIGN_NONE && other != (named && w->config.nb_realms > 0))
+		return "challenge with another REALM than the request's";
 	if (!stun_has(m, STUN_NONCE) || m->alen[STUN_NONCE] != MODEL_NONCE_LEN ||
 		memcmp(nonce, "obMatJos2", 9) != 0)
 		return "challenge without NONCE, or one without the cookie";

@@ -60,6 +60,24 @@ static void routes_init(struct model_world *w)
 	w->config.nb_routes = w->config.routes != NULL ? 2 : 0;
 }
 
+// The secret is the same, so that nonces of one realm are good in the other.
+static void realms_init(struct turn_config *c, uint32_t allocations)
+{
+	static struct turn_user users[1];
+	static struct turn_realm realms[1];
+
+	users[0] = (struct turn_user){.name = (char *)"ivan", .password = (char *)"pw-b"};
+	realms[0] = (struct turn_realm){.name = (char *)MODEL_REALM,
+		.users = users,
+		.nb_users = 1,
+		.secrets = c->secrets,
+		.nb_secrets = c->nb_secrets,
+		.number = 1};
+	realms[0].allocations = allocations;
+	c->realms = realms;
+	c->nb_realms = 1;
+}
+
 static void config_init(struct model_world *w)
 {
 	struct turn_config *c = &w->config;
@@ -83,6 +101,7 @@ static void config_init(struct model_world *w)
 	c->local = w->local;
 	c->nb_local = 2;
 	routes_init(w);
+	realms_init(c, ONE_OF(w, 0, 2, 3));
 	c->port_lo = (uint16_t)(50000 + below(w, 3));
 	c->port_hi = (uint16_t)(c->port_lo + ONE_OF(w, 8, 15, 16, MODEL_PORTS - 1));
 	c->default_family = (uint8_t)ONE_OF(
@@ -129,6 +148,10 @@ static void users_init(struct model_world *w)
 	rest_user(&w->user[2], FIXTURE_WALL_S + 5400, "bob");
 	rest_user(&w->user[3], FIXTURE_WALL_S + 100000000, "ann");
 	w->user[4] = (struct model_user){.name = "mallory", .password = "pw"};
+	w->user[MODEL_OTHER] =
+		(struct model_user){.name = "ivan", .password = "pw-b", .known = true};
+	for (unsigned int i = 0; i < MODEL_USERS; i++)
+		w->user[i].realm = i == MODEL_OTHER ? MODEL_REALM : FIXTURE_REALM;
 }
 
 // Few sources with several ports each, on every listener. IPv4 clients 2n and 2n + 1 differ in the
@@ -148,6 +171,8 @@ static void clients_init(struct model_world *w)
 		if (!is_v4)
 			c->at.port = (uint16_t)(5000 + i);
 		c->user = below(w, 20) == 0 ? 4 : i % 4;
+		if (below(w, 6) == 0)
+			c->user = MODEL_OTHER;
 	}
 }
 

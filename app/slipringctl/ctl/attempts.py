@@ -8,6 +8,8 @@ TIME = 10  # columns before what happened
 
 def who(row):
     user = row.get("user", "") + (" and others" if row.get("others") else "")
+    if user and row.get("several"):
+        user += f" of {row['realm']}"
     place = row.get("client", "many addresses")
     over = f" over {row['transport']}" if row.get("transport") else ""
     return f"{user} at {place}{over}" if user else f"{place}{over}"
@@ -46,6 +48,7 @@ def attempt(row, told, style):
 def explain(answer, style):
     told, out = set(), []
     for row in answer["rows"]:
+        row["several"] = answer.get("realms", 1) > 1 and "realm" in row
         out += attempt(row, told, style)
     if not out:
         return wrapped(answer["cause"], 0) + wrapped("-> " + answer["advice"], 0)

@@ -48,6 +48,7 @@ def add(command):
         help="all from and to there, and the peers' side of allocations whose client is there",
     )
     what.add_argument("--drop", metavar="REASON", help="what is dropped for this reason")
+    capture.add_argument("--realm", metavar="REALM", help="of the user, where there are several")
     capture.add_argument("-w", "--write", metavar="FILE", help="- is standard output, the default")
     capture.add_argument("--payload", action="store_true", default=None, help="whole frames")
     capture.add_argument(
@@ -227,7 +228,7 @@ def write(answers, fields, file):
 
 def run(server, args):
     """Captures until it ends; the exit code."""
-    names = "id user client drop payload decrypted seconds datagrams bytes snap".split()
+    names = "id user realm client drop payload decrypted seconds datagrams bytes snap".split()
     fields = {name: getattr(args, name) for name in names}
     path = args.write or "-"
     if path == "-" and not args.json and sys.stdout.isatty():

@@ -67,6 +67,10 @@ def users(path):
     return [row["user"] for row in rows]
 
 
+def realms(path):
+    return [row["realm"] for row in asked(path, "status")["realms"]]
+
+
 def clients(path):
     rows = asked(path, "allocations", rows=ROWS)["rows"]
     return [row["client"].rpartition(":")[0].strip("[]") for row in rows]
@@ -83,6 +87,7 @@ def reasons(path):
 BY_METAVAR = {
     "ID": ids,
     "NAME": users,
+    "REALM": realms,
     "USER": users,
     "USER|ADDRESS": lambda path: users(path) + clients(path),
     "ADDRESS": clients,

@@ -7,10 +7,11 @@ from ctl.stop import state
 from ctl.tables import count, pairs, seconds, table, wrapped
 
 
-def of_realm(realm):
+def of_realm(realm, named):
     """In all, of its allocations."""
     client, peers, lost = realm["from_client"], realm["from_peers"], sum(realm["lost"].values())
-    return (
+    several = f"{realm['realm']}: {realm['allocations']} allocations, " if named else ""
+    return several + (
         f"{count(client['datagrams'])} from clients ({count(client['bytes'])}B), "
         f"{count(peers['datagrams'])} from peers ({count(peers['bytes'])}B), {count(lost)} lost"
     )
@@ -39,7 +40,7 @@ def status(answer, style):
         ("received", f"{count(rates['rx'])}/s, {count(8 * rates['rx_bytes'])}bit/s"),
         ("sent", f"{count(rates['tx'])}/s, {count(8 * rates['tx_bytes'])}bit/s"),
         ("dropped", f"{count(rates['drops'])}/s, {count(answer['drops'])} in all"),
-        *(("relayed", of_realm(realm)) for realm in answer["realms"]),
+        *(("relayed", of_realm(r, len(answer["realms"]) > 1)) for r in answer["realms"]),
         ("refused", f"{count(rates['auth_failures'])} wrong passwords/s"),
         *state(answer),
     ]
@@ -61,6 +62,11 @@ def paged(answer, lines, style):
     return lines
 
 
+def of_several(answer):
+    """Whether there are several realms, so that a row does not go without its own."""
+    return answer.get("realms", 1) > 1
+
+
 def allocations(answer, style):
     rows = answer["rows"]
     if not rows:
@@ -79,7 +85,13 @@ def allocations(answer, style):
             head.append(title)
             for cell, r in zip(cells, rows):
                 cell.append(count(r[name]))
-    return paged(answer, table(head, cells, style, (1, 2), range(4, len(head))), style)
+    right, soft = range(4, len(head)), (1, 2)
+    if of_several(answer):
+        soft = (*soft, len(head))
+        head.append("REALM")
+        for cell, r in zip(cells, rows):
+            cell.append(r["realm"])
+    return paged(answer, table(head, cells, style, soft, right), style)
 
 
 def relayed(a, leg):
@@ -97,6 +109,7 @@ def show(answer, style):
     rows = [
         ("id", a["id"]),
         ("user", a["user"] + (" (REST)" if a["rest"] else "")),
+        ("realm", a["realm"]),
         ("client", f"{a['client']} over {a['transport']}"),
         ("way", f"port {way['port']} via {way['via']}" if way["port"] else "no route"),
         ("relay", a["relay"] + (f", told {a['told']}" if a["told"] != a["relay"] else "")),
@@ -133,7 +146,11 @@ def users(answer, style):
     titles = {"bytes": "BYTES", "datagrams": "DATAGRAMS", "rate": "/S", "bitrate": "BIT/S"}
     value = next(name for name in titles if name in answer["rows"][0])
     cells = [[r["user"], r["allocations"], count(r[value])] for r in answer["rows"]]
-    lines = table(["USER", "ALLOCATIONS", titles[value]], cells, style, (0,), (1, 2))
+    head = ["USER", "ALLOCATIONS", titles[value]]
+    if of_several(answer):
+        head.append("REALM")
+        cells = [[*cell, r["realm"]] for cell, r in zip(cells, answer["rows"])]
+    lines = table(head, cells, style, (0, 3)[: len(head) - 2], (1, 2))
     return paged(answer, [*lines, style("dim", f"{answer['users']} users in all")], style)
 
 

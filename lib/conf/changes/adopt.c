@@ -18,6 +18,10 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->secrets = from->secrets;
 	to->nb_secrets = from->nb_secrets;
 	to->rest_expiry = from->rest_expiry;
+	to->origins = from->origins;
+	to->nb_origins = from->nb_origins;
+	to->realms = from->realms;
+	to->nb_realms = from->nb_realms;
 	to->nonce_secret = from->nonce_secret;
 	to->nonce_lifetime_s = from->nonce_lifetime_s;
 	to->allow = from->allow;
@@ -78,6 +82,8 @@ static void take_listener(struct turn_listener *to, const struct turn_listener *
 {
 	to->dscp = from->dscp;
 	to->entry = from->entry;
+	to->realms = from->realms;
+	to->nb_realms = from->nb_realms;
 	to->tls = from->tls;
 }
 

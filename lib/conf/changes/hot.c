@@ -10,6 +10,7 @@
 static const char *const hot[] = {
 	"alternate",
 	"auth.nonce",
+	"auth.origins",
 	"auth.rest-expiry",
 	"auth.secret-files",
 	"auth.secrets",
@@ -44,6 +45,7 @@ static const char *const hot[] = {
 	"limits.stale-nonce",
 	"limits.unauthenticated",
 	"listeners[].dscp",
+	"listeners[].realms",
 	"listeners[].tls",
 	"log",
 	"nat-discovery",
@@ -54,6 +56,7 @@ static const char *const hot[] = {
 	"ports[].vlans[].addresses[].external",
 	"ports[].vlans[].gateway",
 	"ports[].vlans[].routes",
+	"realms",
 	"records",
 	"relay.default-family",
 	"relay.peer-share",
@@ -68,7 +71,12 @@ static const char *const hot[] = {
 	"workers.idle-sleep",
 };
 
-static const char *const secrets[] = {"auth.users[].password", "auth.users[].password-file",
+// What is not, below those: peers know allocations by the addresses that these keys have chosen.
+static const char *const cold[] = {"realms[].relay-pools"};
+
+static const char *const secrets[] = {"realms[].users[].password", "realms[].users[].password-file",
+	"realms[].users[].key", "realms[].users[].key-sha256", "realms[].secrets",
+	"realms[].secret-files", "auth.users[].password", "auth.users[].password-file",
 	"auth.users[].key", "auth.users[].key-sha256", "auth.secrets", "auth.secret-files",
 	"auth.nonce.secret", "auth.nonce.secret-file"};
 
@@ -83,6 +91,9 @@ static bool is_in(const char *path, const char *key)
 
 bool hot_is_hot(const char *path)
 {
+	for (size_t i = 0; i < sizeof(cold) / sizeof(cold[0]); i++)
+		if (is_in(path, cold[i]))
+			return false;
 	for (size_t i = 0; i < sizeof(hot) / sizeof(hot[0]); i++)
 		if (is_in(path, hot[i]))
 			return true;

@@ -26,6 +26,8 @@ static const struct {
 	{"listeners", {"transport", "address", "port"}},
 	{"relay.pools", {"name"}},
 	{"auth.users", {"name"}},
+	{"realms", {"name"}},
+	{"realms[].users", {"name"}},
 	{"alternate.servers", {"address"}},
 	{"drain.alternates", {"address"}},
 };

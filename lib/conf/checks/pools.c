@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "checks/ports.h"
+#include "checks/realms.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -96,7 +97,8 @@ static int check_peers(struct conf_ctx *x, uint32_t pool)
 			for (uint32_t j = 0; j < t->relay_pools[k].nb_peers; j++)
 				if (t->relay_pools[k].peers[j].len == p->peers[i].len &&
 					addr_eq(&t->relay_pools[k].peers[j].addr,
-						&p->peers[i].addr))
+						&p->peers[i].addr) &&
+					conf_realms_share(t, t->relay_pools[k].name, p->name))
 					return conf_fail(x, n, "%s/%u is in pool '%s' already",
 						text, len, t->relay_pools[k].name);
 	}

@@ -13,6 +13,7 @@
 #include "checks/packets.h"
 #include "checks/pools.h"
 #include "checks/ports.h"
+#include "checks/realms.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -71,66 +72,6 @@ static int check_eal_args(struct conf_ctx *x)
 		}
 	}
 	return 0;
-}
-
-struct named {
-	const char *name;
-	uint32_t index;
-};
-
-static int named_cmp(const void *a, const void *b)
-{
-	const struct named *l = a, *r = b;
-	const int diff = strcmp(l->name, r->name);
-
-	return diff != 0 ? diff : (l->index > r->index) - (l->index < r->index);
-}
-
-// Fails on the first user in the file whose name an earlier user has.
-static int check_user_names(struct conf_ctx *x)
-{
-	const struct turn_config *t = &x->conf->turn;
-	struct named *names = calloc((size_t)t->nb_users + 1, sizeof(*names));
-	const struct named *twin = NULL;
-	int rc = 0;
-
-	if (names == NULL)
-		return conf_fail_memory(x);
-	for (uint32_t i = 0; i < t->nb_users; i++)
-		names[i] = (struct named){t->users[i].name, i};
-	qsort(names, t->nb_users, sizeof(*names), named_cmp);
-	for (uint32_t i = 1; i < t->nb_users; i++) {
-		if (strcmp(names[i].name, names[i - 1].name) == 0 &&
-			(twin == NULL || names[i].index < twin->index))
-			twin = &names[i];
-	}
-	if (twin != NULL)
-		rc = conf_fail(x, conf_node_of(x->root, &t->users[twin->index].name, 0),
-			"auth.users[%u] has this name already: remove one", twin[-1].index);
-	free(names);
-	return rc;
-}
-
-static int check_auth(struct conf_ctx *x)
-{
-	const struct turn_config *t = &x->conf->turn;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < t->nb_users && !conf_fail_enough(x); i++) {
-		const struct turn_user *u = &t->users[i];
-		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
-
-		if (u->password == NULL && !keys)
-			rc = conf_fail(x, conf_node_of(x->root, &t->users, i),
-				"this user has neither password nor key: give it one");
-		if (u->password != NULL && keys)
-			rc = conf_fail(x, conf_node_of(x->root, &t->users, i),
-				"this user has both a password and a key: keep one of them");
-	}
-	if (t->nb_users == 0 && t->nb_secrets == 0)
-		rc = conf_fail(x, conf_node_of(x->root, &t->realm, 0)->parent,
-			"nobody could log in: give auth.users or auth.secrets at least one entry");
-	return check_user_names(x) != 0 ? -EINVAL : rc;
 }
 
 static int check_lifetime(struct conf_ctx *x)
@@ -311,7 +252,7 @@ int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, check_family, conf_ports_check, conf_packets_check,
-		conf_identities_check, conf_pools_check, conf_exceptions_check, check_auth,
+		conf_identities_check, conf_pools_check, conf_exceptions_check, conf_realms_check,
 		check_lifetime, check_neighbours, check_fragments, check_records, check_control,
 		check_state, check_watch, check_crash, conf_alternates_check, conf_discovery_check};
 	int rc = 0;

@@ -65,32 +65,70 @@ static void warn_secret(struct conf_report *r, struct conf_at at, const char *te
 			SECRET_SHORT);
 }
 
-static void warn_users(const struct conf *c, struct conf_report *r)
+// Users of one realm; field is what points to them, and key names the place.
+static void warn_users(const struct conf *c, struct conf_report *r, struct turn_user *const *field,
+	uint32_t nb, const char *key)
 {
-	for (uint32_t i = 0; i < c->turn.nb_users && !conf_warned(r); i++) {
-		const struct turn_user *u = &c->turn.users[i];
+	for (uint32_t i = 0; i < nb && !conf_warned(r); i++) {
+		const struct turn_user *u = &(*field)[i];
 
-		warn_placeholder(r, AT(c, turn.users[i].password, 0, "auth.users"), u->password);
+		warn_placeholder(r, (struct conf_at){c, &u->password, 0, key}, u->password);
 		if (is_ascii(u->name) && (u->password == NULL || is_ascii(u->password)))
 			continue;
-		conf_tell(r, CONF_WARNING, AT(c, turn.users, i, "auth.users"),
+		conf_tell(r, CONF_WARNING, (struct conf_at){c, field, i, key},
 			"has a name or password beyond ASCII: bytes are taken as they are, without "
 			"the normalisation of RFC 8265 that clients may apply");
+	}
+}
+
+static void warn_realm(struct conf_report *r, struct conf_at at, const char *realm)
+{
+	if (strlen(realm) > REALM_SHORT)
+		conf_tell(r, CONF_WARNING, at,
+			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
+			"their request, longer ones amplify",
+			strlen(realm), REALM_SHORT);
+	warn_placeholder(r, at, realm);
+}
+
+static bool serves(const struct conf *c, const char *realm)
+{
+	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
+		const struct turn_listener *l = &c->turn.listeners[i];
+
+		for (uint32_t k = 0; k < l->nb_realms; k++)
+			if (strcmp(l->realms[k], realm) == 0)
+				return true;
+		if (l->nb_realms == 0)
+			return true;
+	}
+	return false;
+}
+
+static void warn_realms(const struct conf *c, struct conf_report *r)
+{
+	for (uint32_t i = 0; i < c->turn.nb_realms && !conf_warned(r); i++) {
+		const struct turn_realm *m = &c->turn.realms[i];
+		const struct conf_at at = {c, &m->name, 0, "realms"};
+
+		warn_realm(r, at, m->name);
+		warn_users(c, r, &m->users, m->nb_users, "realms");
+		for (uint32_t k = 0; k < m->nb_secrets && !conf_warned(r); k++)
+			warn_secret(
+				r, (struct conf_at){c, &m->secrets, k, "realms"}, m->secrets[k]);
+		if (!serves(c, m->name))
+			conf_tell(r, CONF_WARNING, at,
+				"no listener serves it: name it in listeners[].realms");
 	}
 }
 
 static void warn_auth(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
-	const size_t realm = strlen(t->realm);
 
-	if (realm > REALM_SHORT)
-		conf_tell(r, CONF_WARNING, AT(c, turn.realm, 0, "auth.realm"),
-			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
-			"their request, longer ones amplify",
-			realm, REALM_SHORT);
-	warn_placeholder(r, AT(c, turn.realm, 0, "auth.realm"), t->realm);
-	warn_users(c, r);
+	warn_realm(r, AT(c, turn.realm, 0, "auth.realm"), t->realm);
+	warn_users(c, r, &t->users, t->nb_users, "auth.users");
+	warn_realms(c, r);
 	for (uint32_t i = 0; i < t->nb_secrets && !conf_warned(r); i++)
 		warn_secret(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);
 	if (t->nonce_secret[0] != '\0')

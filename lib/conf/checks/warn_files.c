@@ -38,6 +38,20 @@ static const struct conf_node *secret_in(const struct conf_node *n, const char *
 	return NULL;
 }
 
+// The same where passwords are written: auth and realms.
+static const struct conf_node *secret_of(const struct conf *c, const char *file)
+{
+	static const char *const sections[] = {"auth", "realms"};
+	const struct conf_node *found = NULL;
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && found == NULL; i++) {
+		const struct conf_node *n = conf_node_child(c->root, sections[i]);
+
+		found = n != NULL ? secret_in(n->child, file) : NULL;
+	}
+	return found;
+}
+
 static bool is_open(const char *path)
 {
 	struct stat st;
@@ -66,10 +80,10 @@ void conf_warn_files(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_node *auth = conf_node_child(c->root, "auth");
 
-	if (is_open(c->path) && (auth == NULL || secret_in(auth->child, NULL) != NULL))
+	if (is_open(c->path) && (auth == NULL || secret_of(c, NULL) != NULL))
 		conf_tell(r, CONF_WARNING, (struct conf_at){.conf = c, .key = "auth"}, CHMOD);
 	for (uint32_t i = 0; i < c->nb_included && auth != NULL && !conf_warned(r); i++) {
-		const struct conf_node *n = secret_in(auth->child, c->included[i]);
+		const struct conf_node *n = secret_of(c, c->included[i]);
 
 		if (n != NULL && is_open(c->included[i]))
 			conf_tell_node(r, CONF_WARNING, c, n, CHMOD);

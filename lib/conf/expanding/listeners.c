@@ -55,25 +55,33 @@ static bool copy_text(char **text)
 	return *text != NULL;
 }
 
-// Gives an entry strings of its own. Without memory some are missing, and false.
-static bool own_tls(struct turn_listener_tls *t)
+static bool copy_texts(char ***list, uint32_t *nb)
 {
-	char **const names = t->alpn;
-	bool good = (t->certificate == NULL || copy_text(&t->certificate)) &
-		(t->key == NULL || copy_text(&t->key));
+	char **const texts = *list;
+	bool good = true;
 
-	if (names == NULL)
-		return good;
-	t->alpn = calloc((size_t)t->nb_alpn + 1, sizeof(*t->alpn));
-	if (t->alpn == NULL) {
-		t->nb_alpn = 0;
+	if (texts == NULL)
+		return true;
+	*list = calloc((size_t)*nb + 1, sizeof(**list));
+	if (*list == NULL) {
+		*nb = 0;
 		return false;
 	}
-	for (uint32_t i = 0; i < t->nb_alpn; i++) {
-		t->alpn[i] = names[i];
-		good &= copy_text(&t->alpn[i]);
+	for (uint32_t i = 0; i < *nb; i++) {
+		(*list)[i] = texts[i];
+		good &= copy_text(&(*list)[i]);
 	}
 	return good;
+}
+
+// Gives an entry strings of its own. Without memory some are missing, and false.
+static bool own_texts(struct turn_listener *l)
+{
+	struct turn_listener_tls *t = &l->tls;
+
+	return (t->certificate == NULL || copy_text(&t->certificate)) &
+		(t->key == NULL || copy_text(&t->key)) & copy_texts(&t->alpn, &t->nb_alpn) &
+		copy_texts(&l->realms, &l->nb_realms);
 }
 
 static uint32_t put_all(
@@ -86,7 +94,7 @@ static uint32_t put_all(
 		if (!is_wanted(c, l, &c->turn.local[i]))
 			continue;
 		out[n] = *l;
-		if (n > 0 && !own_tls(&out[n].tls)) // the first has those of the entry
+		if (n > 0 && !own_texts(&out[n])) // the first has those of the entry
 			conf_fail_memory(x);
 		out[n].at.addr = c->turn.local[i].addr;
 		out[n++].on = TURN_LISTEN_ONE;

@@ -21,6 +21,7 @@ static const struct {
 	{"no-auth", CREDENTIALS},
 	{"user", "write auth: {users: [{name: ..., password: ...}]}"},
 	{"realm", "write auth: {realm: ...}"},
+	{"check-origin-consistency", "no ORIGIN moves an allocation to another realm: remove it"},
 	{"listening-ip", "write one entry of listeners per address"},
 	{"listening-port", "write the port of each entry of listeners"},
 	{"tls-listening-port", "write an entry of listeners with transport: tls"},

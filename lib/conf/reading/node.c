@@ -75,5 +75,5 @@ bool conf_node_in_auth(const struct conf_node *n)
 	char path[CONF_PATH_LEN] = "";
 
 	conf_node_path(n->parent, path, sizeof(path));
-	return strncmp(path, "auth", 4) == 0;
+	return strncmp(path, "auth", 4) == 0 || strncmp(path, "realms", 6) == 0;
 }

@@ -48,5 +48,5 @@ const struct conf_node *conf_node_of(
 // Writes the path of a node to buf, such as "ports[0].name". Returns its length, even where it does
 // not fit. Only names in the schema ever get here.
 size_t conf_node_path(const struct conf_node *n, char *buf, size_t len);
-// True when the node lies where passwords are written (auth).
+// True when the node lies where passwords are written (auth, realms).
 bool conf_node_in_auth(const struct conf_node *n);

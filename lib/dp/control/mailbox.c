@@ -310,5 +310,7 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 bool dp_filter_user(
 	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f)
 {
-	return turn_listing_user(f, d->quota, crypto, d->conf->turn.realm, name);
+	const struct turn_listing_name who = {dp_realm_name(d, f->realm), name, f->realm};
+
+	return turn_listing_user(f, d->quota, crypto, &who);
 }

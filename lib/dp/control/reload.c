@@ -11,6 +11,7 @@
 #include "clients/streams.h"
 #include "conf.h"
 #include "control/hot.h"
+#include "control/realms.h"
 #include "datapath.h"
 #include "dp.h"
 #include "exception/exception_host.h"
@@ -101,6 +102,12 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 
 	if (d->reload != NULL || small != NULL) {
 		snprintf(error, len, "%s", small != NULL ? small : "the last reload has not ended");
+		return -1;
+	}
+	if (realms_number(d, c, d->conf) == EAGAIN) {
+		snprintf(error, len,
+			"realms: too many have come and gone: try again when allocations of those "
+			"that are gone have ended");
 		return -1;
 	}
 	if (metering_create(d, c) != 0) {

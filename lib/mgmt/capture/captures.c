@@ -62,7 +62,7 @@ static bool add(struct control *k, const struct turn_info *i)
 
 	if (!dp_capture_add(k->dp, i))
 		return false;
-	json_array_append_new(s->made, shown_allocation(i));
+	json_array_append_new(s->made, shown_allocation(k->dp, i));
 	return true;
 }
 
@@ -354,7 +354,7 @@ static bool is_allowed(const struct command *c, const struct dp_capture_wanted *
 
 static enum command_end check(struct command *c, const struct dp_capture_wanted *w)
 {
-	const unsigned int wants = w->follow.wants;
+	const unsigned int wants = w->follow.wants & ~TURN_FILTER_REALM; // that tells whose user
 	const unsigned int named =
 		(unsigned int)__builtin_popcount(wants) + (w->drop < DP_DROP_END);
 

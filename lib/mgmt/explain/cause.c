@@ -60,6 +60,8 @@ static bool is_same(const struct attempt *made, const struct attempt *a)
 
 	if (a->kind == TURN_EVENT_CONNECTION) // nobody has told his name yet
 		return addr_eq(&made->client.addr, &a->client.addr);
+	if (made->realm != a->realm)
+		return false;
 	if (a->kind == TURN_EVENT_ENDED && of_made > of_a)
 		of_made = of_a;
 	return addr_eq(&made->client.addr, &a->client.addr) && of_made == of_a &&
@@ -90,9 +92,9 @@ static const char *const held_advice[] = {
 		"all of the user's allocations together had more than limits.rates.user, and the "
 		"rest was dropped: slipringctl allocations --user NAME tells which has how much",
 	[TURN_LOSS_REALM - TURN_LOSS_KEPT] =
-		"all users together had more than limits.rates.realm, and the rest was dropped: "
-		"slipringctl users tells who has how much; limits.rates.user keeps one from "
-		"using it up",
+		"all users of the realm together had more than limits.rates.realm, and the rest "
+		"was dropped: slipringctl users tells who has how much; limits.rates.user keeps "
+		"one from using it up",
 };
 
 const char *cause_advice(const struct attempt *a)

@@ -28,9 +28,11 @@ static json_t *row_of(const struct control *k, const struct attempt *a, uint64_t
 {
 	static const char *const unknown[] = {
 		"lifetime", "seconds", "from_client", "from_peers", "lost"};
-	const struct record r = {.event = attempts_event(a), .wall_ms = a->wall_ms};
-	json_t *o = records_line_object(&r, &k->conf->turn);
+	struct record r = {.event = attempts_event(a), .wall_ms = a->wall_ms};
+	json_t *o;
 
+	records_line_realm(&r, dp_realm_name(k->dp, a->realm));
+	o = records_line_object(&r, &k->conf->turn);
 	if (o == NULL)
 		return NULL;
 	for (unsigned int i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
@@ -52,6 +54,7 @@ static enum command_end answer(struct command *c, const struct attempt *a, unsig
 	for (unsigned int i = 0; i < n; i++)
 		json_array_append_new(rows, row_of(c->control, &a[i], now));
 	json_object_set_new(c->out, "rows", rows);
+	json_object_set_new(c->out, "realms", shown_number(fields_realms(c->control) + 1));
 	json_object_set_new(c->out, "cause", json_string(why.text));
 	json_object_set_new(c->out, "advice", json_string(why.advice));
 	if (why.of >= 0)
@@ -77,17 +80,22 @@ enum command_end explain(struct command *c)
 	char name[FIELDS_NAME_LEN];
 	uint64_t max = ROWS;
 	struct addr source;
-	bool named, placed;
+	bool named, placed, in_realm;
+	uint8_t realm;
 	unsigned int n;
 
-	if (!fields_name(c, &named, name) || !field_source(c, &placed, &source) ||
+	if (!fields_name(c, &named, name) || !fields_realm(c, &in_realm, &realm) ||
+		!field_source(c, &placed, &source) ||
 		!fields_number(c, "rows", &(struct fields_range){1, ROWS_MAX}, &max))
 		return COMMAND_REFUSED;
 	if (named == placed)
 		return commands_refuse(c, "say whom: by user or by source, one of them");
+	if (named && !fields_whose(c, in_realm))
+		return COMMAND_REFUSED;
 	if (named)
-		n = mgmt_events_of_user(
-			c->control->events, name, strlen(name), found, (unsigned int)max);
+		n = mgmt_events_of_user(c->control->events,
+			&(struct attempts_who){name, strlen(name), realm}, found,
+			(unsigned int)max);
 	else
 		n = mgmt_events_of_source(c->control->events, &source, found, (unsigned int)max);
 	return answer(c, found, n);

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "escape.h"
 #include "event_text.h"
 
 static void put_text(json_t *o, const char *name, const char *text)
@@ -86,10 +87,16 @@ static void put_why(json_t *o, const struct turn_event *e)
 		put_number(o, "times", e->more);
 }
 
+void records_line_realm(struct record *r, const char *name)
+{
+	if (r->event.kind != TURN_EVENT_CONNECTION) // nobody has named one yet
+		snprintf(r->realm, sizeof(r->realm), "%s", name);
+}
+
 struct json_t *records_line_object(const struct record *r, const struct turn_config *c)
 {
 	const struct turn_event *e = &r->event;
-	char user[EVENT_TEXT_USER_LEN];
+	char user[EVENT_TEXT_USER_LEN], realm[3 * RECORD_REALM_LEN];
 	json_t *o = json_object();
 
 	if (o == NULL)
@@ -102,6 +109,8 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	put_text(o, "user", event_text_user(e, user));
 	if (e->others)
 		json_object_set_new_nocheck(o, "others", json_true());
+	mgmt_escape(r->realm, strlen(r->realm), realm, sizeof(realm));
+	put_text(o, "realm", realm);
 	put_endpoint(o, "client", &e->client);
 	put_text(o, "transport", event_text_transport(c, e));
 	if (e->kind != TURN_EVENT_CONNECTION)

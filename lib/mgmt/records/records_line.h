@@ -10,10 +10,18 @@
 
 struct json_t;
 
+#define RECORD_REALM_LEN 64 // bytes of a realm's name that a record has, with its NUL
+
 struct record {
 	struct turn_event event;
 	uint64_t wall_ms; // time of day
+	// Its name: by the time that the record is written the number may be another's. "" = of
+	// no realm.
+	char realm[RECORD_REALM_LEN];
 };
+
+// Gives a record the name of its realm, as far as it has one.
+void records_line_realm(struct record *r, const char *name);
 
 // The object of a record, the caller's; NULL without memory. Any thread.
 struct json_t *records_line_object(const struct record *r, const struct turn_config *c);

@@ -8,6 +8,7 @@
 
 #include "crash/crash_files.h"
 #include "drain/drains.h"
+#include "reload/in_use.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
 #include "socket/shown.h"
@@ -269,15 +270,16 @@ static void add_counters(json_t *o, const struct dp_stats *s)
 		json_object_set_new(o, rows[i].name, shown_number(rows[i].value));
 }
 
-// What each realm has relayed and lost, in the words of records.
-static json_t *realms(const struct control *k, const struct dp_stats *s)
+// What a realm has relayed and lost, in the words of records.
+static json_t *realm_of(const char *name, const struct dp_realm *r)
 {
 	static const char *const legs[] = {
 		[TURN_FROM_CLIENT] = "from_client", [TURN_FROM_PEER] = "from_peers"};
-	const struct turn_sums *u = &s->turn.sums;
-	json_t *list = json_array(), *o = json_object(), *lost = json_object();
+	const struct turn_sums *u = &r->sums;
+	json_t *o = json_object(), *lost = json_object();
 
-	json_object_set_new(o, "realm", shown_text(k->conf->turn.realm));
+	json_object_set_new(o, "realm", shown_text(name));
+	json_object_set_new(o, "allocations", shown_number(r->allocations));
 	for (unsigned int leg = 0; leg < 2; leg++)
 		json_object_set_new(o, legs[leg],
 			json_pack("{s:o, s:o}", "datagrams", shown_number(u->datagrams[leg]),
@@ -285,7 +287,23 @@ static json_t *realms(const struct control *k, const struct dp_stats *s)
 	for (unsigned int i = 0; i < TURN_LOSS_END; i++)
 		json_object_set_new(lost, turn_loss_name(i), shown_number(u->lost[i]));
 	json_object_set_new(o, "lost", lost);
-	json_array_append_new(list, o);
+	return o;
+}
+
+static json_t *realms(const struct control *k, const struct dp_stats *s)
+{
+	const struct turn_config *t = &k->conf->turn;
+	json_t *list = json_array();
+	struct dp_realm r;
+
+	in_use_read();
+	dp_realm_stats(k->dp, s, 0, &r);
+	json_array_append_new(list, realm_of(t->realm, &r));
+	for (uint32_t i = 0; i < t->nb_realms; i++) {
+		dp_realm_stats(k->dp, s, t->realms[i].number, &r);
+		json_array_append_new(list, realm_of(t->realms[i].name, &r));
+	}
+	in_use_done();
 	return list;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reload/in_use.h"
 #include "socket/fields.h"
 
 const char *const fields_transports[] = {[TURN_OVER_UDP] = "udp",
@@ -63,7 +64,7 @@ static int hex(char c)
 }
 
 // Reads a name as answers write it: %XX stands for a byte.
-static bool name_read(const char *text, char out[FIELDS_NAME_LEN])
+static bool name_read(const char *text, char *out, size_t len)
 {
 	size_t n = 0;
 
@@ -76,7 +77,7 @@ static bool name_read(const char *text, char out[FIELDS_NAME_LEN])
 			byte = lo < 0 ? 0 : hi << 4 | lo;
 			text += 2;
 		}
-		if (byte == 0 || n + 1 == FIELDS_NAME_LEN)
+		if (byte == 0 || n + 1 == len)
 			return false;
 		out[n++] = (char)byte;
 	}
@@ -90,7 +91,7 @@ bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN])
 	const char *text = json_string_value(v);
 
 	*has = v != NULL;
-	if (v == NULL || (text != NULL && name_read(text, out)))
+	if (v == NULL || (text != NULL && name_read(text, out, FIELDS_NAME_LEN)))
 		return true;
 	commands_refuse(c,
 		"user: a name is wanted, as allocations shows it: %%XX stands for "
@@ -98,15 +99,58 @@ bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN])
 	return false;
 }
 
+bool fields_realm(struct command *c, bool *has, uint8_t *number)
+{
+	const json_t *v = json_object_get(c->in, "realm");
+	const char *text = json_string_value(v);
+	char name[FIELDS_REALM_LEN];
+
+	*has = v != NULL;
+	*number = 0;
+	if (v == NULL ||
+		(text != NULL && name_read(text, name, sizeof(name)) &&
+			dp_realm_find(c->control->dp, name, number)))
+		return true;
+	commands_refuse(c, "realm: there is none of that name: status shows their names");
+	return false;
+}
+
+uint32_t fields_realms(const struct control *k)
+{
+	uint32_t nb;
+
+	in_use_read();
+	nb = k->conf->turn.nb_realms;
+	in_use_done();
+	return nb;
+}
+
+// Users of one name in two realms have nothing in common.
+bool fields_whose(struct command *c, bool in_realm)
+{
+	const uint32_t others = fields_realms(c->control);
+
+	if (in_realm || others == 0)
+		return true;
+	commands_refuse(c,
+		"realm: say of which realm the user is: there are %u, and status shows their names",
+		others + 1);
+	return false;
+}
+
 static bool field_user(struct command *c, struct turn_filter *f)
 {
 	char name[FIELDS_NAME_LEN];
-	bool has;
+	bool has, in_realm;
 
-	if (!fields_name(c, &has, name))
+	if (!fields_name(c, &has, name) || !fields_realm(c, &in_realm, &f->realm))
 		return false;
+	if (in_realm)
+		f->wants |= TURN_FILTER_REALM;
 	if (!has)
 		return true;
+	if (!fields_whose(c, in_realm))
+		return false;
 	if (dp_filter_user(c->control->dp, c->control->crypto, name, f))
 		return true;
 	commands_refuse(c, "user: libcrypto failed");

@@ -21,7 +21,15 @@ bool fields_id(struct command *c, bool *has, uint64_t *id);
 // whether there is one.
 #define FIELDS_NAME_LEN 513 // STUN's longest USERNAME, and more
 bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN]);
-// id, user, client or source, peer and transport, as far as the request has them.
+// realm: the name of a realm as answers write it. *has: whether there is one; if not, the number is
+// that of the first.
+#define FIELDS_REALM_LEN 764 // STUN's longest REALM, and a NUL
+bool fields_realm(struct command *c, bool *has, uint8_t *number);
+// Whether it is said whose user is meant: where there are several realms, a user needs one.
+bool fields_whose(struct command *c, bool in_realm);
+// How many realms there are beside the first.
+uint32_t fields_realms(const struct control *k);
+// id, user, realm, client or source, peer and transport, as far as the request has them.
 bool fields_filter(struct command *c, struct turn_filter *f);
 // One of the words of a list that ends with NULL: its number in *out, which stays as it is when the
 // request has none.

@@ -53,6 +53,12 @@ static void add_next(struct scan *s)
 
 // --- rows in the order of slots ------------------------------------------------------------------
 
+// The number of realms with a listing: where there are several, people are shown whose each row is.
+static void add_realms(struct scan *s)
+{
+	json_object_set_new(s->out, "realms", shown_number(fields_realms(s->control) + 1));
+}
+
 static bool rows_take(struct scan *s, const struct dp_answer *a)
 {
 	for (unsigned int i = 0; i < a->nb; i++) {
@@ -61,7 +67,7 @@ static bool rows_take(struct scan *s, const struct dp_answer *a)
 			s->enough = true;
 			return true;
 		}
-		json_array_append_new(s->list, shown_allocation(&a->rows[i]));
+		json_array_append_new(s->list, shown_allocation(s->control->dp, &a->rows[i]));
 		s->got++;
 	}
 	s->question.max = s->rows + 1 - s->got;
@@ -165,7 +171,7 @@ static bool sorted_take(struct scan *s, const struct dp_answer *a)
 	if (s->phase != PHASE_FETCH)
 		return keys_take(s, a);
 	if (a->nb > 0) { // else it has ended since
-		row = shown_allocation(&a->rows[0]);
+		row = shown_allocation(s->control->dp, &a->rows[0]);
 		if (by_rate(s->sort))
 			json_object_set_new(row, sorts[s->sort], shown_number(fetched(s)->value));
 		json_array_append_new(s->list, row);
@@ -245,6 +251,7 @@ enum command_end listings_allocations(struct command *c)
 	s->rows = rows;
 	s->sort = sort;
 	s->phase = sort == SORT_NONE ? PHASE_ROWS : by_rate(sort) ? PHASE_SAMPLES : PHASE_KEYS;
+	add_realms(s);
 	return begin(c, s);
 }
 
@@ -264,6 +271,8 @@ static bool user_take(struct scan *s, const struct dp_answer *a)
 	}
 	row = json_object();
 	json_object_set_new(row, "user", shown_user(&a->rows[0]));
+	json_object_set_new(
+		row, "realm", shown_text(dp_realm_name(s->control->dp, a->rows[0].realm)));
 	json_object_set_new(row, "allocations", shown_number(t->count));
 	json_object_set_new(row,
 		s->sort == SORT_ALLOCATIONS ? user_sorts[SORT_DATAGRAMS] : user_sorts[s->sort],
@@ -324,6 +333,7 @@ enum command_end listings_users(struct command *c)
 	s->sort = sort != SORT_NONE ? sort : SORT_ALLOCATIONS;
 	s->by_user = true;
 	s->phase = by_rate(sort) ? PHASE_SAMPLES : PHASE_KEYS;
+	add_realms(s);
 	return begin(c, s);
 }
 
@@ -412,7 +422,8 @@ enum command_end listings_kill(struct command *c)
 	if (!fields_filter(c, &q.filter))
 		return COMMAND_REFUSED;
 	if (q.filter.wants == 0)
-		return commands_refuse(c, "say which allocations: by id, user, source or peer");
+		return commands_refuse(
+			c, "say which allocations: by id, user, realm, source or peer");
 	if ((q.filter.wants & TURN_FILTER_ID) != 0)
 		worker = (int)turn_listing_worker(q.filter.id);
 	if (worker >= (int)dp_workers(c->control->dp))

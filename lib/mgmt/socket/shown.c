@@ -63,7 +63,7 @@ static void shown_usage(json_t *o, const struct turn_usage *u)
 	json_object_set_new(o, "lost", lost);
 }
 
-json_t *shown_allocation(const struct turn_info *i)
+json_t *shown_allocation(const struct dp *d, const struct turn_info *i)
 {
 	json_t *o = json_object();
 
@@ -71,6 +71,7 @@ json_t *shown_allocation(const struct turn_info *i)
 	if (i->sibling != 0)
 		json_object_set_new(o, "sibling", shown_id(i->sibling));
 	json_object_set_new(o, "user", shown_text(i->user));
+	json_object_set_new(o, "realm", shown_text(dp_realm_name(d, i->realm)));
 	json_object_set_new(o, "worker", shown_number(turn_listing_worker(i->id)));
 	json_object_set_new(o, "transport", json_string(fields_transports[i->transport]));
 	json_object_set_new(o, "client", shown_endpoint(&i->client));
@@ -133,7 +134,7 @@ static void add_more(json_t *o, const struct turn_detail *t, unsigned int page)
 
 json_t *shown_detail(const struct dp *d, const struct dp_detail *t, unsigned int page)
 {
-	json_t *o = json_object(), *row = shown_allocation(&t->turn.info);
+	json_t *o = json_object(), *row = shown_allocation(d, &t->turn.info);
 	json_t *way = json_object();
 	static const char *const algorithms[] = {"md5", "sha256"};
 

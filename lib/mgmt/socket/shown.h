@@ -14,6 +14,6 @@ json_t *shown_endpoint(const struct endpoint *e);
 json_t *shown_id(uint64_t id); // text: many a reader of JSON keeps 53 bits of a number
 // The name by which a user counts: of a REST name the id behind its expiry.
 json_t *shown_user(const struct turn_info *i);
-json_t *shown_allocation(const struct turn_info *i);
+json_t *shown_allocation(const struct dp *d, const struct turn_info *i);
 json_t *shown_detail(const struct dp *d, const struct dp_detail *t, unsigned int page);
 json_t *shown_neighbour(const struct dp *d, const struct neigh_info *n);

@@ -26,9 +26,9 @@ static void add(struct rte_tel_data *t, const struct histogram *h)
 	rte_tel_data_add_dict_u64(t, h->sum, h->total);
 }
 
-void mgmt_sums_add_histograms(struct rte_tel_data *t, const struct dp_stats *s)
+void mgmt_sums_add_histograms(
+	struct rte_tel_data *t, const struct dp_stats *s, const struct turn_sums *u)
 {
-	const struct turn_sums *u = &s->turn.sums;
 	const struct histogram all[] = {
 		{"time_bounds_ns", "time_hist", "time_sum_ns", s->time_hist, DP_TIME_CLASSES,
 			dp_time_bound, s->time_ns},
@@ -42,14 +42,14 @@ void mgmt_sums_add_histograms(struct rte_tel_data *t, const struct dp_stats *s)
 		add(t, &all[i]);
 }
 
-void mgmt_sums_add_realm(struct rte_tel_data *t, const struct conf *c, const struct dp_stats *s)
+void mgmt_sums_add_realm(struct rte_tel_data *t, const char *realm, const struct dp_realm *r)
 {
-	const struct turn_sums *u = &s->turn.sums;
+	const struct turn_sums *u = &r->sums;
 	char text[128], name[64];
 
-	rte_tel_data_add_dict_string(t, "realm", mgmt_rows_text(c->turn.realm, text, sizeof(text)));
-	rte_tel_data_add_dict_u64(t, "allocations", s->turn.allocations);
-	rte_tel_data_add_dict_u64(t, "allocations_total", s->turn.allocations_total);
+	rte_tel_data_add_dict_string(t, "realm", mgmt_rows_text(realm, text, sizeof(text)));
+	rte_tel_data_add_dict_u64(t, "allocations", r->allocations);
+	rte_tel_data_add_dict_u64(t, "allocations_total", u->made);
 	rte_tel_data_add_dict_u64(t, "rx", u->datagrams[TURN_FROM_CLIENT]);
 	rte_tel_data_add_dict_u64(t, "tx", u->datagrams[TURN_FROM_PEER]);
 	rte_tel_data_add_dict_u64(t, "rx_bytes", u->bytes[TURN_FROM_CLIENT]);

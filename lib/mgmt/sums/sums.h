@@ -8,6 +8,8 @@
 struct rte_tel_data;
 
 // Each adds fields to the dictionary t.
-void mgmt_sums_add_histograms(struct rte_tel_data *t, const struct dp_stats *s);
-// There is one realm, so all that is relayed is its.
-void mgmt_sums_add_realm(struct rte_tel_data *t, const struct conf *c, const struct dp_stats *s);
+// u: the sums of all realms, of the worker or workers that *s is of.
+void mgmt_sums_add_histograms(
+	struct rte_tel_data *t, const struct dp_stats *s, const struct turn_sums *u);
+// What a realm has relayed.
+void mgmt_sums_add_realm(struct rte_tel_data *t, const char *name, const struct dp_realm *r);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auth/policy.h"
+#include "auth/realms.h"
 #include "limits/quota.h"
 #include "shard.h"
 #include "turn_listing.h"
@@ -16,11 +16,19 @@
 #define PEER_COST 2 // a look at a peer
 #define QUOTA_COST 2
 
+// What has changed for the users of one realm.
+struct realm_change {
+	bool all_gone; // the realm is gone
+	bool rest_gone; // REST credentials were taken, and are no longer
+	bool peers; // what peers are judged by is another
+};
+
 struct turn_judge {
 	uint64_t *gone; // configured users of before, as quota counts them; sorted
 	uint32_t nb_gone;
-	bool rest_gone; // REST credentials were taken, and are no longer
-	bool peers; // what peers are judged by is another
+	struct realm_change realm[TURN_REALM_NUMBERS]; // by number
+	bool any; // of realm
+	bool listeners; // one serves fewer realms
 	bool by_quotas, lower; // lower: one is
 };
 
@@ -78,7 +86,58 @@ static bool any_lower(const struct turn_limits *after, const struct turn_limits 
 {
 	return is_lower(after->per_user, before->per_user) ||
 		is_lower(after->per_source, before->per_source) ||
+		is_lower(after->of_realm, before->of_realm) ||
 		is_lower(after->allocations, before->allocations);
+}
+
+// --- realms --------------------------------------------------------------------------------------
+
+static uint32_t nb_realms(const struct turn_policy *p)
+{
+	return p->realms != NULL ? p->realms->nb + 1 : 1;
+}
+
+// The first realm's policy, then those of the others.
+static const struct turn_policy *nth_realm(const struct turn_policy *p, uint32_t i)
+{
+	return i == 0 ? p : p->realms->list[i - 1];
+}
+
+// The same realm in another policy, NULL when it is gone. Numbers tell: a realm keeps its own.
+static const struct turn_policy *same_realm(
+	const struct turn_policy *after, const struct turn_policy *realm)
+{
+	const struct turn_policy *p = realms_policy(after, realm->number);
+
+	return p->number == realm->number ? p : NULL;
+}
+
+static bool any_lower_realm(const struct turn_policy *before, const struct turn_policy *after)
+{
+	for (uint32_t i = 0; i < nb_realms(before); i++) {
+		const struct turn_policy *was = nth_realm(before, i), *is = same_realm(after, was);
+
+		if (is != NULL && any_lower(&is->limits, &was->limits))
+			return true;
+	}
+	return false;
+}
+
+static bool serves_fewer(const struct turn_policy *before, const struct turn_policy *after)
+{
+	const uint32_t nb = before->realms != NULL ? before->realms->nb_listeners : 0;
+
+	for (uint32_t i = 0; i < nb; i++)
+		for (unsigned int k = 0; k < TURN_REALM_NUMBERS; k++)
+			if (realms_serves(before, (uint8_t)i, (uint8_t)k) &&
+				!realms_serves(after, (uint8_t)i, (uint8_t)k))
+				return true;
+	// where there was one realm, every listener has served it
+	for (uint32_t i = 0; nb == 0 && after->realms != NULL && i < after->realms->nb_listeners;
+		i++)
+		if (!realms_serves(after, (uint8_t)i, 0))
+			return true;
+	return false;
 }
 
 // --- a judge -------------------------------------------------------------------------------------
@@ -90,14 +149,41 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void find_gone(struct turn_judge *j, const struct turn_policy *before,
+// Compares a realm with what it is after; NULL: gone.
+static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
+	const struct turn_policy *is, const struct turn_quota *quota)
+{
+	struct realm_change *c = &j->realm[was->number];
+
+	c->all_gone = is == NULL;
+	for (uint32_t i = 0; is != NULL && i < was->nb_users; i++)
+		if (policy_user_by_hash(is, was->users[i].userhash) == NULL)
+			j->gone[j->nb_gone++] =
+				quota_user(quota, was->number, was->users[i].userhash);
+	c->rest_gone = is != NULL && was->nb_secrets > 0 && is->nb_secrets == 0;
+	c->peers = is != NULL && !same_peers(was, is);
+	j->any |= c->all_gone || c->rest_gone || c->peers;
+}
+
+static void judge_realms(struct turn_judge *j, const struct turn_policy *before,
 	const struct turn_policy *after, const struct turn_quota *quota)
 {
-	for (uint32_t i = 0; i < before->nb_users; i++)
-		if (policy_user_by_hash(after, before->users[i].userhash) == NULL)
-			j->gone[j->nb_gone++] = quota_user(quota, before->users[i].userhash);
+	for (uint32_t i = 0; i < nb_realms(before); i++) {
+		const struct turn_policy *was = nth_realm(before, i);
+
+		judge_realm(j, was, same_realm(after, was), quota);
+	}
 	qsort(j->gone, j->nb_gone, sizeof(*j->gone), by_value);
-	j->rest_gone = before->nb_secrets > 0 && after->nb_secrets == 0;
+	j->listeners = serves_fewer(before, after);
+}
+
+static size_t nb_users(const struct turn_policy *p)
+{
+	size_t nb = 0;
+
+	for (uint32_t i = 0; i < nb_realms(p); i++)
+		nb += nth_realm(p, i)->nb_users;
+	return nb;
 }
 
 struct turn_judge *turn_judge_create(const struct turn_policy *before,
@@ -106,24 +192,23 @@ struct turn_judge *turn_judge_create(const struct turn_policy *before,
 	struct turn_judge *j = calloc(1, sizeof(*j));
 
 	if (j != NULL)
-		j->gone = calloc(before->nb_users + 1, sizeof(*j->gone));
+		j->gone = calloc(nb_users(before) + 1, sizeof(*j->gone));
 	if (j == NULL || j->gone == NULL) {
 		free(j);
 		return NULL;
 	}
 	j->by_quotas = lower;
 	if (lower) {
-		j->lower = any_lower(&after->limits, &before->limits);
+		j->lower = any_lower_realm(before, after);
 		return j;
 	}
-	find_gone(j, before, after, quota);
-	j->peers = !same_peers(before, after);
+	judge_realms(j, before, after, quota);
 	return j;
 }
 
 bool turn_judge_needed(const struct turn_judge *j)
 {
-	return j->nb_gone > 0 || j->rest_gone || j->peers || j->lower;
+	return j->nb_gone > 0 || j->any || j->listeners || j->lower;
 }
 
 void turn_judge_free(struct turn_judge *j)
@@ -134,24 +219,37 @@ void turn_judge_free(struct turn_judge *j)
 	free(j);
 }
 
-static bool is_gone(const struct turn_judge *j, const struct turn_cold *c)
+static const struct realm_change *change_of(const struct turn_judge *j, const struct turn_cold *c)
 {
+	return &j->realm[quota_realm(c->quota_user)];
+}
+
+// Whether the user of an allocation is no longer one where its client came in.
+static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	if (change_of(j, c)->all_gone ||
+		(j->listeners &&
+			!realms_serves(
+				s->policy, line_listener(alloc_at(s, slot)), alloc_realm(s, slot))))
+		return true;
 	if (c->rest)
-		return j->rest_gone;
+		return change_of(j, c)->rest_gone;
 	return bsearch(&c->quota_user, j->gone, j->nb_gone, sizeof(*j->gone), by_value) != NULL;
 }
 
 // Whether a peer in the tree of permissions at i is denied.
-static bool is_denied(const struct turn_shard *s, uint32_t i)
+static bool is_denied(const struct turn_shard *s, const struct turn_policy *policy, uint32_t i)
 {
 	const struct turn_permission *p = i != TURN_NONE ? &s->permission[i] : NULL;
 	enum turn_peer_class class;
 
 	if (p == NULL)
 		return false;
-	class = turn_policy_peer(s->policy, &p->peer, 1);
+	class = turn_policy_peer(policy, &p->peer, 1);
 	return class == TURN_PEER_NEVER || class == TURN_PEER_DENY ||
-		is_denied(s, p->links.child[0]) || is_denied(s, p->links.child[1]);
+		is_denied(s, policy, p->links.child[0]) || is_denied(s, policy, p->links.child[1]);
 }
 
 // Why an allocation has to end; TURN_END_END when it may stay.
@@ -162,12 +260,14 @@ static enum turn_end verdict(const struct turn_shard *s, const struct turn_judge
 		c->quota_user, quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
 
 	if (j->by_quotas)
-		return quota_over(s->quota, &s->policy->limits, &ref) != TURN_GRANTED
+		return quota_over(s->quota, &alloc_policy(s, slot)->limits, &ref) != TURN_GRANTED
 			? TURN_END_QUOTA
 			: TURN_END_END;
-	if (is_gone(j, c))
+	if (is_gone(s, j, slot))
 		return TURN_END_USER;
-	return j->peers && is_denied(s, c->permissions) ? TURN_END_PEER : TURN_END_END;
+	return change_of(j, c)->peers && is_denied(s, alloc_policy(s, slot), c->permissions)
+		? TURN_END_PEER
+		: TURN_END_END;
 }
 
 // What the look at an allocation has cost, and its end if why says so.
@@ -178,7 +278,7 @@ static unsigned int cost_of(
 
 	if (j->by_quotas)
 		cost += QUOTA_COST;
-	if (j->peers)
+	if (change_of(j, c)->peers)
 		cost += PEER_COST * c->nb_permissions;
 	if (why != TURN_END_END)
 		cost += END_COST * (1u + c->nb_channels) + PERMISSION_COST * c->nb_permissions;

@@ -16,10 +16,11 @@ static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 // RFC 8489 18.1: bit 0 (password algorithms) is the most significant of 24, bit 1 is username
 // anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), from which a REST name cannot be told:
-// with REST secrets we do not set it. USERHASH is understood all the same.
+// with REST secrets, of whichever realm, we do not set it. So a nonce is good in all realms.
+// USERHASH is understood all the same.
 static const char *cookie_of(const struct turn_policy *p)
 {
-	return p->nb_secrets == 0 ? "obMatJos2wAAA" : "obMatJos2gAAA";
+	return p->has_rest ? "obMatJos2gAAA" : "obMatJos2wAAA";
 }
 
 // Unpadded base64 (RFC 4648); the bits left over in the last character are zero.

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "auth/realms.h"
 #include "peers.h"
 #include "secret.h"
 
@@ -305,6 +306,16 @@ static int copy_secrets(struct turn_policy *p, const struct turn_config *c)
 	return 0;
 }
 
+int policy_make_users(
+	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto)
+{
+	int err = copy_users(p, c, crypto);
+
+	if (err == 0)
+		err = index_users(p);
+	return err == 0 ? copy_secrets(p, c) : err;
+}
+
 // The nonce key depends only on the fleet's secret, so that all servers of the fleet share it.
 static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	struct stun_crypto *crypto, const uint8_t boot_key[32])
@@ -409,7 +420,7 @@ static void settle_rules(struct turn_policy *p)
 		p->rule_from[len] = nb;
 }
 
-static int make_rules(struct turn_policy *p, const struct turn_config *c)
+int policy_make_rules(struct turn_policy *p, const struct turn_config *c)
 {
 	p->rules = calloc((size_t)c->nb_deny + c->nb_allow + c->nb_gateways + NB_DENIED_BY_DEFAULT,
 		sizeof(*p->rules));
@@ -439,7 +450,7 @@ uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t se
 {
 	if (given != 0)
 		return given;
-	return c->nb_users == 1 && c->nb_secrets == 0 ? 100 : several;
+	return c->nb_users == 1 && c->nb_secrets == 0 && c->nb_realms == 0 ? 100 : several;
 }
 
 static int copy_routes(struct turn_policy *p, const struct turn_config *c)
@@ -473,6 +484,15 @@ static int copy_nat64(struct turn_policy *p, const struct turn_config *c)
 
 // --- making: the whole --------------------------------------------------------------------------
 
+static bool has_rest(const struct turn_config *c)
+{
+	bool has = c->nb_secrets > 0;
+
+	for (uint32_t i = 0; i < c->nb_realms; i++)
+		has |= c->realms[i].nb_secrets > 0;
+	return has;
+}
+
 static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
 	const uint8_t boot_key[32])
 {
@@ -494,23 +514,20 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	p->default_family = c->default_family;
 	p->quarantine_s = c->quarantine_s;
 	p->interim_s = c->interim_s;
+	p->has_rest = has_rest(c);
 	p->realm = strdup(c->realm != NULL ? c->realm : "");
 	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);
 	if (err == 0)
-		err = copy_users(p, c, crypto);
-	if (err == 0)
-		err = index_users(p);
-	if (err == 0)
-		err = copy_secrets(p, c);
+		err = policy_make_users(p, c, crypto);
 	if (err == 0)
 		err = copy_own(p, c);
 	if (err == 0)
-		err = make_rules(p, c);
+		err = policy_make_rules(p, c);
 	if (err == 0)
 		err = copy_nat64(p, c);
 	if (err == 0)
 		err = copy_routes(p, c);
-	return err;
+	return err == 0 && c->nb_realms > 0 ? realms_make(p, c, crypto) : err;
 }
 
 struct turn_policy *turn_policy_create(
@@ -530,6 +547,22 @@ struct turn_policy *turn_policy_create(
 	return p;
 }
 
+// What the first realm owns and others share.
+static void free_shared(struct turn_policy *p)
+{
+	realms_free(p->realms);
+	free(p->relay);
+	free(p->local);
+	external_free(&p->external);
+	relay_pools_free(&p->relay_pools);
+	discovery_free(&p->discovery);
+	free(p->broadcasts);
+	free(p->rules);
+	free(p->nat64);
+	free(p->own);
+	free(p->routes);
+}
+
 // Keys and secrets are wiped: a reload must not leave withdrawn ones in memory.
 void turn_policy_free(struct turn_policy *p)
 {
@@ -543,15 +576,12 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->secrets);
 	free(p->realm);
 	free(p->table_mem);
-	free(p->relay);
-	free(p->local);
-	external_free(&p->external);
-	relay_pools_free(&p->relay_pools);
-	discovery_free(&p->discovery);
-	free(p->broadcasts);
-	free(p->rules);
-	free(p->nat64);
-	free(p->own);
-	free(p->routes);
+	if (p->first == NULL) {
+		free_shared(p);
+	} else {
+		free(p->relay_pools.rule);
+		if (p->rules != p->first->rules)
+			free(p->rules);
+	}
 	secret_free(p);
 }

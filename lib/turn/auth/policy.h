@@ -26,8 +26,17 @@ struct policy_rule {
 	uint8_t origin; // enum policy_origin
 };
 
+struct realms;
+
+// The policy of a realm. That of the first realm stands for all: a shard has it, and finds the
+// others by it (realms.h).
 struct turn_policy {
 	char *realm;
+	uint8_t number; // of the realm: 0 is the first
+	struct realms *realms; // of the first realm's; NULL = there are no others
+	// The first realm's, where this is another one's. That one owns all but users, secrets, the
+	// rules of peers, if these are others, and relay_pools.rule.
+	const struct turn_policy *first;
 	struct policy_user *users; // nb_users
 	uint32_t nb_users;
 	// Hash indices into users: by name, and by userhash (its first 16 bytes are hashed).
@@ -36,6 +45,7 @@ struct turn_policy {
 	struct hash_key key; // of both tables
 	char **secrets;
 	uint32_t nb_secrets;
+	bool has_rest; // some realm has secrets
 	uint8_t nonce_key[32];
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
@@ -65,6 +75,12 @@ const struct policy_user *policy_user_by_name(
 const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const uint8_t hash[32]);
 // Whether there is a user with this ident.
 bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
+
+// Make the users and secrets of *c, of the realm p->realm, and the rules of peers of *c. 0 or an
+// errno value; turn_policy_free frees what was made in either case.
+int policy_make_users(
+	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto);
+int policy_make_rules(struct turn_policy *p, const struct turn_config *c);
 
 // Whether there is a route to a peer for what a relay address (its index) sends to it.
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);

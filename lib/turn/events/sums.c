@@ -51,27 +51,73 @@ static void add(uint64_t *sum, uint64_t *ahead, uint32_t n)
 	*sum += n - known;
 }
 
-void sums_bytes(struct turn_shard *s, unsigned int leg, uint32_t n)
+// What the worker counts of the realm of an allocation; NULL: of the first.
+static struct tally *tally_of(const struct turn_shard *s, uint32_t slot)
 {
-	add(&s->stats.sums.bytes[leg], &s->ahead.bytes[leg], n);
+	struct tally *of;
+	uint8_t number;
+
+	if (s->tallies == NULL || !__atomic_load_n(&s->tallies->any, __ATOMIC_RELAXED))
+		return NULL;
+	number = alloc_realm(s, slot);
+	of = number != 0 ? s->tallies->of[number] : NULL;
+	return of != NULL ? &of[s->worker] : NULL;
 }
 
-void sums_datagrams(struct turn_shard *s, unsigned int leg, uint32_t n)
+struct turn_sums *sums_of(struct turn_shard *s, uint32_t slot)
 {
-	add(&s->stats.sums.datagrams[leg], &s->ahead.datagrams[leg], n);
+	struct tally *t = tally_of(s, slot);
+
+	return t != NULL ? &t->shown.sums : &s->stats.sums;
+}
+
+struct sums_ahead *sums_ahead_of(struct turn_shard *s, uint32_t slot)
+{
+	struct tally *t = tally_of(s, slot);
+
+	return t != NULL ? &t->ahead : &s->ahead;
+}
+
+void sums_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint32_t n)
+{
+	struct tally *t = tally_of(s, slot);
+
+	if (__builtin_expect(t == NULL, 1))
+		add(&s->stats.sums.bytes[leg], &s->ahead.bytes[leg], n);
+	else
+		add(&t->shown.sums.bytes[leg], &t->ahead.bytes[leg], n);
+}
+
+void sums_datagrams(struct turn_shard *s, uint32_t slot, unsigned int leg, uint32_t n)
+{
+	struct tally *t = tally_of(s, slot);
+
+	if (__builtin_expect(t == NULL, 1))
+		add(&s->stats.sums.datagrams[leg], &s->ahead.datagrams[leg], n);
+	else
+		add(&t->shown.sums.datagrams[leg], &t->ahead.datagrams[leg], n);
+}
+
+void sums_made(struct turn_shard *s, uint32_t slot)
+{
+	struct tally *t = tally_of(s, slot);
+
+	if (t != NULL)
+		t->shown.allocations++;
 }
 
 void sums_ended(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 {
-	struct turn_sums *sums = &s->stats.sums;
+	struct turn_sums *sums = sums_of(s, slot);
+	struct tally *t = tally_of(s, slot);
 	struct turn_usage u;
 	uint64_t bytes;
 
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		const struct line_count c = line_count(alloc_at(s, slot), leg);
 
-		sums_bytes(s, leg, c.bytes);
-		sums_datagrams(s, leg, c.datagrams);
+		sums_bytes(s, slot, leg, c.bytes);
+		sums_datagrams(s, slot, leg, c.datagrams);
 	}
 	usage_of(s, slot, &u);
 	bytes = u.leg[TURN_FROM_CLIENT].bytes + u.leg[TURN_FROM_PEER].bytes;
@@ -79,4 +125,6 @@ void sums_ended(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
 	sums->lifetime_s += lifetime_s;
 	sums->sizes[size_class(bytes)]++;
 	sums->ended_bytes += bytes;
+	if (t != NULL)
+		t->shown.allocations--;
 }

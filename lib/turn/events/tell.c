@@ -33,7 +33,7 @@ static void name_of_request(struct turn_event *e, const struct turn_request *r)
 	if (stun_has(m, STUN_USERNAME))
 		return name_set(e, m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME]);
 	if (m->alen[STUN_USERHASH] == sizeof(user->userhash))
-		user = policy_user_by_hash(r->s->policy, m->data + m->off[STUN_USERHASH]);
+		user = policy_user_by_hash(r->policy, m->data + m->off[STUN_USERHASH]);
 	if (user != NULL)
 		name_set(e, user->name, strlen(user->name));
 }
@@ -47,6 +47,7 @@ static void event_allocation(struct turn_event *e, const struct turn_shard *s, u
 	e->id = alloc_id(s, slot);
 	e->client = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
 	e->listener = line_listener(l);
+	e->realm = alloc_realm(s, slot);
 	e->relay = alloc_relay(s, slot);
 	e->relay.addr = external_told(&s->policy->external, &e->relay.addr);
 	e->proved = true;
@@ -71,6 +72,7 @@ static void tell_live(struct turn_request *r, enum turn_event_kind kind)
 
 void tell_made(struct turn_request *r)
 {
+	sums_of(r->s, r->slot)->made++;
 	tell_live(r, TURN_EVENT_MADE);
 }
 
@@ -155,6 +157,7 @@ void tell_refused(struct turn_request *r, enum turn_refusal why)
 		event_allocation(&e, s, r->slot);
 	e.client = (struct endpoint){r->v->src, r->v->src_port};
 	e.listener = r->v->listener;
+	e.realm = r->policy->number;
 	e.proved = proved;
 	e.method = r->m.method;
 	e.why = (uint16_t)why;

@@ -13,7 +13,7 @@
 #include "limits/account.h"
 #include "turn_meter.h"
 
-#define ACCOUNTS_REALMS 64 // places beside those for users
+#define ACCOUNTS_REALMS 256 // places beside those for users
 
 // Opens the account of a user or realm, a keyed hash. It takes a short lock, as quota_take does.
 uint32_t accounts_open(struct turn_accounts *a, uint64_t who);

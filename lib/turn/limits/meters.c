@@ -195,8 +195,8 @@ static void meter_begin(struct turn_shard *s, uint32_t slot)
 	if (is_limited(r, TURN_RATE_USER))
 		m->user = party_take(t, TURN_RATE_USER, cold_at(s, slot)->quota_user);
 	if (is_limited(r, TURN_RATE_REALM))
-		m->realm = party_take(
-			t, TURN_RATE_REALM, accounts_realm(t->accounts, s->policy->realm));
+		m->realm = party_take(t, TURN_RATE_REALM,
+			accounts_realm(t->accounts, alloc_policy(s, slot)->realm));
 	party_give(s, user); // behind: who is the same keeps his account open
 	party_give(s, realm);
 	m->left[0] = m->left[1] = 0;

@@ -34,6 +34,8 @@ struct stripe {
 
 struct turn_quota {
 	_Atomic uint32_t total; // written by all workers, read by all
+	// The same by number of the realm. Nobody counts the first: that costs one realm nothing.
+	_Atomic uint32_t of_realm[TURN_REALM_NUMBERS];
 	// Constant after create.
 	uint32_t nb_stripes;
 	struct hash_key key;
@@ -82,13 +84,22 @@ uint32_t turn_quota_total(const struct turn_quota *q)
 	return atomic_load_explicit(&q->total, memory_order_relaxed);
 }
 
+uint32_t turn_quota_realm(const struct turn_quota *q, uint8_t realm)
+{
+	return atomic_load_explicit(&q->of_realm[realm], memory_order_acquire);
+}
+
 // --- stripes ------------------------------------------------------------------------------------
 
 // The high bits of a hash choose the stripe, its low bits are the tag. The lowest bits of the tag
-// choose the place in the stripe.
+// choose the place in the stripe. Where a user has the number of his realm, low bits are mixed in:
+// else the stripes of a large table would not be filled evenly.
 static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 {
-	return &q->stripes[((hash >> 32) * q->nb_stripes) >> 32];
+	const uint32_t high =
+		(uint32_t)(hash >> 32) ^ (uint32_t)(hash & 0xff) << (QUOTA_REALM_SHIFT - 32);
+
+	return &q->stripes[((uint64_t)high * q->nb_stripes) >> 32];
 }
 
 static uint32_t count_of(uint64_t entry)
@@ -179,18 +190,30 @@ static void count_down(struct stripe *s, uint64_t hash)
 
 // --- an allocation ------------------------------------------------------------------------------
 
-// Counts one more in total. It is no fetch-and-add that is taken back when too high: that would
+// Counts one more of all. It is no fetch-and-add that is taken back when too high: that would
 // refuse others in the meantime.
-static bool total_up(struct turn_quota *q, uint32_t limit)
+static bool sum_up(_Atomic uint32_t *sum, uint32_t limit)
 {
-	uint32_t n = atomic_load_explicit(&q->total, memory_order_relaxed);
+	uint32_t n = atomic_load_explicit(sum, memory_order_relaxed);
 
 	do {
 		if (limit != 0 && n >= limit)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&q->total, &n, n + 1, memory_order_relaxed, memory_order_relaxed));
+		sum, &n, n + 1, memory_order_relaxed, memory_order_relaxed));
 	return true;
+}
+
+// Counts one more of a realm, and in total. TURN_GRANTED, or which limit is reached.
+static enum turn_refusal sums_up(struct turn_quota *q, const struct turn_limits *l, uint8_t realm)
+{
+	if (realm != 0 && !sum_up(&q->of_realm[realm], l->of_realm))
+		return TURN_REFUSED_QUOTA_REALM;
+	if (sum_up(&q->total, l->allocations))
+		return TURN_GRANTED;
+	if (realm != 0)
+		atomic_fetch_sub_explicit(&q->of_realm[realm], 1, memory_order_relaxed);
+	return TURN_REFUSED_QUOTA_TOTAL;
 }
 
 uint64_t quota_source(const struct turn_quota *q, const struct addr *source)
@@ -203,20 +226,11 @@ uint64_t quota_source(const struct turn_quota *q, const struct addr *source)
 	return hash_addr(&q->key, &a, 2);
 }
 
-uint64_t quota_user(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN])
+uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ident[TURN_IDENT_LEN])
 {
 	const struct addr user = addr_from_v6(ident);
 
-	return hash_addr(&q->key, &user, 1);
-}
-
-static struct quota_ref ref_of(
-	const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN], const struct addr *source)
-{
-	return (struct quota_ref){
-		.user = quota_user(q, ident),
-		.source = quota_source(q, source),
-	};
+	return quota_renumber(hash_addr(&q->key, &user, 1), realm);
 }
 
 enum turn_refusal quota_take_ref(
@@ -233,10 +247,12 @@ enum turn_refusal quota_take_ref(
 	} else if (!count_up(from, r.source, l->per_source)) {
 		count_down(user, r.user);
 		why = TURN_REFUSED_QUOTA_SOURCE;
-	} else if (!total_up(q, l->allocations)) {
-		count_down(from, r.source);
-		count_down(user, r.user);
-		why = TURN_REFUSED_QUOTA_TOTAL;
+	} else {
+		why = sums_up(q, l, quota_realm(r.user));
+		if (why != TURN_GRANTED) {
+			count_down(from, r.source);
+			count_down(user, r.user);
+		}
 	}
 	unlock_both(user, from);
 	return why;
@@ -245,7 +261,7 @@ enum turn_refusal quota_take_ref(
 enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref)
 {
-	const struct quota_ref r = ref_of(q, ident, source);
+	const struct quota_ref r = {quota_user(q, l->realm, ident), quota_source(q, source)};
 	const enum turn_refusal why = quota_take_ref(q, l, &r);
 
 	if (why == TURN_GRANTED)
@@ -256,20 +272,22 @@ enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref)
 {
-	const struct quota_ref r = ref_of(q, ident, source);
-
-	return r.user == ref->user && r.source == ref->source;
+	return quota_user(q, quota_realm(ref->user), ident) == ref->user &&
+		quota_source(q, source) == ref->source;
 }
 
 void quota_give(struct turn_quota *q, const struct quota_ref *ref)
 {
 	struct stripe *const user = stripe_of(q, ref->user);
 	struct stripe *const from = stripe_of(q, ref->source);
+	const uint8_t realm = quota_realm(ref->user);
 
 	lock_both(user, from);
 	count_down(user, ref->user);
 	count_down(from, ref->source);
 	atomic_fetch_sub_explicit(&q->total, 1, memory_order_relaxed);
+	if (realm != 0) // release: whoever sees none left sees all that they have counted
+		atomic_fetch_sub_explicit(&q->of_realm[realm], 1, memory_order_release);
 	unlock_both(user, from);
 }
 
@@ -288,6 +306,8 @@ enum turn_refusal quota_over(
 		return TURN_REFUSED_QUOTA_USER;
 	if (l->per_source != 0 && of_source > l->per_source)
 		return TURN_REFUSED_QUOTA_SOURCE;
+	if (l->of_realm != 0 && turn_quota_realm(q, quota_realm(ref->user)) > l->of_realm)
+		return TURN_REFUSED_QUOTA_REALM;
 	if (l->allocations != 0 && turn_quota_total(q) > l->allocations)
 		return TURN_REFUSED_QUOTA_TOTAL;
 	return TURN_GRANTED;

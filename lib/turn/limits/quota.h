@@ -7,28 +7,46 @@
 #include "turn_refusal.h"
 
 struct quota_ref {
-	uint64_t user, source; // opaque
+	uint64_t user, source; // opaque, except that user tells the realm: quota_realm
 };
 
-// Counts one allocation of a user from a source address (for IPv6 from its /64) and writes to *ref
-// what quota_give needs. When a limit of l is reached, nothing is counted, and the result says
-// which: that of the user, of the source or of all, in this order. (A full table counts as a
-// limit, too: see quota.c.) Exact with any number of workers at once; any thread.
+// The number of the realm stands in 8 bits of the user half: not among those that tell users of a
+// stripe apart, so users of two realms are other users whatever their names are.
+#define QUOTA_REALM_SHIFT 40
+
+static inline uint8_t quota_realm(uint64_t user)
+{
+	return (uint8_t)(user >> QUOTA_REALM_SHIFT);
+}
+
+// The same user half with another number, as a realm has another one after a restart.
+static inline uint64_t quota_renumber(uint64_t user, uint8_t realm)
+{
+	return (user & ~(UINT64_C(0xff) << QUOTA_REALM_SHIFT)) |
+		(uint64_t)realm << QUOTA_REALM_SHIFT;
+}
+
+// Counts one allocation of a user of l->realm from a source address (for IPv6 from its /64) and
+// writes to *ref what quota_give needs. When a limit of l is reached, nothing is counted, and the
+// result says which: that of the user, of the source, of the realm or of all, in this order. (A
+// full table counts as a limit, too: see quota.c.) Exact with any number of workers at once; any
+// thread.
 enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref);
 // The same for one that was counted as *ref by a table with the same key.
 enum turn_refusal quota_take_ref(
 	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref);
-// Whether quota_take would count a user and a source as ref.
+// Whether quota_take would count a user of the realm of ref and a source as ref.
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref);
 // Takes back one count of quota_take.
 void quota_give(struct turn_quota *q, const struct quota_ref *ref);
-// Whether more is counted than l allows: of the user, of the source, or of all, in this order.
+// Whether more is counted than l allows: of the user, of the source, of the realm, or of all, in
+// this order.
 // TURN_GRANTED when none is.
 enum turn_refusal quota_over(
 	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref);
-// The user half of a ref.
-uint64_t quota_user(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN]);
+// The user half of a ref of a realm's user.
+uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ident[TURN_IDENT_LEN]);
 // The source half of a ref; the address alone tells it, so it need not be kept.
 uint64_t quota_source(const struct turn_quota *q, const struct addr *source);

@@ -50,7 +50,7 @@ static bool is_owner(const struct turn_request *r)
 		return false;
 	if (stun_has(m, STUN_USERNAME)) {
 		if (!stun_userhash(r->s->crypto, m->data + m->off[STUN_USERNAME],
-			    m->alen[STUN_USERNAME], r->s->policy->realm, userhash))
+			    m->alen[STUN_USERNAME], r->policy->realm, userhash))
 			return false;
 	} else {
 		if (m->alen[STUN_USERHASH] != sizeof(userhash))

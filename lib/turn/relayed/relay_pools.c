@@ -4,6 +4,7 @@
 #include "relayed/relay_pools.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "turn_relay_map.h"
 
@@ -63,18 +64,46 @@ static int by_addr(const void *a, const void *b)
 	return addr_cmp(a, b);
 }
 
-bool relay_pools_make(struct relay_pools *p, const struct turn_config *c)
+static bool is_among(const char *name, char *const *names, uint32_t nb)
 {
-	uint32_t nb = 0;
+	for (uint32_t i = 0; i < nb; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool relay_pools_rules(
+	struct relay_pools *p, const struct turn_config *c, char *const *names, uint32_t nb)
+{
+	size_t most = 0;
 
 	for (uint32_t i = 0; i < c->nb_relay_pools; i++)
-		nb += c->relay_pools[i].nb_peers;
-	*p = (struct relay_pools){.rule = calloc((size_t)nb + 1, sizeof(*p->rule)),
+		most += c->relay_pools[i].nb_peers;
+	p->nb_rules = 0;
+	p->rule = calloc(most + 1, sizeof(*p->rule));
+	if (p->rule == NULL)
+		return false;
+	for (uint32_t i = 0; i < c->nb_relay_pools; i++) {
+		const struct turn_relay_pool *pool = &c->relay_pools[i];
+
+		if (names != NULL && !is_among(pool->name, names, nb))
+			continue;
+		for (uint32_t k = 0; k < pool->nb_peers; k++)
+			p->rule[p->nb_rules++] = (struct relay_pool_rule){pool->peers[k], i + 1};
+	}
+	qsort(p->rule, p->nb_rules, sizeof(*p->rule), longer_first);
+	return true;
+}
+
+bool relay_pools_make(struct relay_pools *p, const struct turn_config *c)
+{
+	*p = (struct relay_pools){
 		.addr = calloc((c->nb_relay_pools + 1) * (size_t)c->nb_relay + 1, sizeof(*p->addr)),
 		.relay = calloc((size_t)c->nb_relay + 1, sizeof(*p->relay)),
 		.nb_relay = c->nb_relay,
 		.nb_pools = c->nb_relay_pools};
-	if (p->rule == NULL || p->addr == NULL || p->relay == NULL)
+	if (p->addr == NULL || p->relay == NULL ||
+		!relay_pools_rules(p, c, c->relay_pool_names, c->nb_relay_pool_names))
 		return false;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[i] = c->relay[i];
@@ -82,11 +111,6 @@ bool relay_pools_make(struct relay_pools *p, const struct turn_config *c)
 	for (uint32_t pool = 0; pool <= c->nb_relay_pools; pool++)
 		for (uint32_t i = 0; i < c->nb_relay; i++)
 			p->addr[pool * c->nb_relay + i] = turn_relay_pool_addr(c, pool, i);
-	for (uint32_t i = 0; i < c->nb_relay_pools; i++)
-		for (uint32_t k = 0; k < c->relay_pools[i].nb_peers; k++)
-			p->rule[p->nb_rules++] =
-				(struct relay_pool_rule){c->relay_pools[i].peers[k], i + 1};
-	qsort(p->rule, p->nb_rules, sizeof(*p->rule), longer_first);
 	return true;
 }
 

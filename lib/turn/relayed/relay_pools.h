@@ -24,8 +24,13 @@ struct relay_pools {
 	uint32_t nb_rules, nb_relay, nb_pools;
 };
 
-// False without memory; relay_pools_free frees what was made in either case.
+// Makes the pools, with the rules of those that are the first realm's. False without memory;
+// relay_pools_free frees what was made in either case.
 bool relay_pools_make(struct relay_pools *p, const struct turn_config *c);
+// Gives p rules of its own, of the pools with these names alone; NULL: of all. False without
+// memory. The caller frees p->rule in either case.
+bool relay_pools_rules(
+	struct relay_pools *p, const struct turn_config *c, char *const *names, uint32_t nb);
 void relay_pools_free(struct relay_pools *p);
 // The source by which a peer sees the relay address with this index: an index into p->addr. It is
 // the index itself when the peer is of no pool.

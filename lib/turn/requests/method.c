@@ -164,9 +164,9 @@ enum turn_refusal method_count_one(const struct turn_request *r, struct quota_re
 	const struct turn_shard *s = r->s;
 	uint8_t ident[TURN_IDENT_LEN];
 
-	if (!cred_quota_ident(s->policy, s->crypto, &r->m, &r->cred, ident))
+	if (!cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident))
 		return TURN_REFUSED_INTERNAL;
-	return quota_take(s->quota, &s->policy->limits, ident, &r->v->src, ref);
+	return quota_take(s->quota, &r->policy->limits, ident, &r->v->src, ref);
 }
 
 // Whether ref is what one allocation of the requester would count as.
@@ -175,7 +175,7 @@ static bool is_counted(const struct turn_request *r, const struct quota_ref *ref
 	const struct turn_shard *s = r->s;
 	uint8_t ident[TURN_IDENT_LEN];
 
-	return cred_quota_ident(s->policy, s->crypto, &r->m, &r->cred, ident) &&
+	return cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident) &&
 		quota_is(s->quota, ident, &r->v->src, ref);
 }
 
@@ -378,8 +378,9 @@ enum turn_refusal method_peer_admit(
 	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer, uint16_t port)
 {
 	const bool is_same = addr_is_v4(&peer->addr) == alloc_is_v4(s, slot);
+	const struct turn_policy *p = alloc_policy(s, slot);
 
-	switch (turn_policy_peer(s->policy, &peer->addr, port)) {
+	switch (turn_policy_peer(p, &peer->addr, port)) {
 	case TURN_PEER_NEVER:
 	case TURN_PEER_DENY:
 		return TURN_REFUSED_PEER_DENIED;
@@ -390,7 +391,7 @@ enum turn_refusal method_peer_admit(
 	}
 	if (!is_same)
 		return TURN_REFUSED_PEER_FAMILY;
-	if (policy_reaches(s->policy, alloc_relay_index(s, slot), &peer->addr))
+	if (policy_reaches(p, alloc_relay_index(s, slot), &peer->addr))
 		return TURN_GRANTED;
 	return TURN_REFUSED_PEER_UNREACHABLE;
 }

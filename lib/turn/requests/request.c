@@ -81,7 +81,7 @@ static void put_unknown(struct turn_request *r)
 // no SOFTWARE and no reason phrase: what strangers can ask for stays small.
 static bool put_challenge(struct turn_request *r)
 {
-	const struct turn_policy *p = r->s->policy;
+	const struct turn_policy *p = r->policy;
 	const struct endpoint client = {r->v->src, r->v->src_port};
 	uint8_t nonce[NONCE_LEN];
 
@@ -159,10 +159,10 @@ static enum turn_refusal verify(struct turn_request *r)
 	bool has_known;
 
 	has_known = r->slot != TURN_NONE && cold_at(s, r->slot)->rest && len <= STUN_TEXT_MAX &&
-		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, s->policy->realm,
+		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm,
 			userhash) &&
 		alloc_cred(s, r->slot, userhash, &known);
-	why = cred_verify(s->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
+	why = cred_verify(r->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
 	if (has_known)
 		explicit_bzero(&known, sizeof(known));
 	return why;
@@ -178,7 +178,7 @@ static enum nonce_state prove(struct turn_request *r)
 	if (m->alen[STUN_NONCE] != NONCE_LEN)
 		return NONCE_FOREIGN;
 	state = nonce_check(
-		r->s->policy, r->s->crypto, &client, r->s->wall_s, m->data + m->off[STUN_NONCE]);
+		r->policy, r->s->crypto, &client, r->s->wall_s, m->data + m->off[STUN_NONCE]);
 	if (state == NONCE_VALID)
 		r->proof = PROOF_ADDRESS;
 	else if (state == NONCE_STALE && r->proof == PROOF_NONE)
@@ -279,6 +279,24 @@ static enum turn_refusal handle_binding(
 	return why;
 }
 
+// The realm of a request where there are several. A request that names none, or one that is not
+// served here, is asked for credentials of the realm of its allocation, if it has one; else of that
+// of its ORIGIN. No message changes the realm of anything: it is told anew each time.
+static const struct turn_policy *realm_of(const struct turn_request *r)
+{
+	const struct turn_shard *s = r->s;
+	const struct stun_msg *m = &r->m;
+	const struct turn_policy *p = NULL;
+	const uint8_t listener = r->v->listener;
+
+	if (stun_has(m, STUN_REALM))
+		p = realms_named(
+			s->policy, listener, m->data + m->off[STUN_REALM], m->alen[STUN_REALM]);
+	if (p == NULL && r->slot != TURN_NONE)
+		p = alloc_policy(s, r->slot);
+	return p != NULL ? p : realms_asked(s->policy, listener, m);
+}
+
 static enum turn_refusal handle(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
@@ -289,6 +307,8 @@ static enum turn_refusal handle(
 	// An allocation past its time that has not been swept yet counts as gone.
 	if (r->slot != TURN_NONE)
 		r->slot = alloc_sweep(r->s, r->slot);
+	if (r->s->policy->realms != NULL)
+		r->policy = realm_of(r);
 	why = authenticate(r);
 	if (why != TURN_GRANTED)
 		return answer_stranger(r, why, plan);
@@ -313,7 +333,7 @@ static enum turn_drop drop_of(enum turn_refusal why)
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	struct turn_request r = {.s = s, .v = v, .m = *m, .slot = v->slot};
+	struct turn_request r = {.s = s, .v = v, .m = *m, .policy = s->policy, .slot = v->slot};
 	const struct method *method = method_find(m->method);
 	enum turn_refusal why;
 

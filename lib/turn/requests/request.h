@@ -13,6 +13,9 @@ struct turn_request {
 	struct turn_shard *s;
 	struct turn_view *v;
 	struct stun_msg m;
+	// The realm that the request is judged in: that which it names, if its listener serves it,
+	// else that whose credentials it is asked for.
+	const struct turn_policy *policy;
 	uint32_t slot; // live allocation of the 5-tuple, or TURN_NONE
 	struct turn_cred cred; // whoever signed it; key.len 0 = nobody
 	struct stun_writer w; // the success response, begun before the handler runs

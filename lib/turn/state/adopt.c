@@ -60,6 +60,7 @@ static void gone(
 {
 	struct turn_shard *s = d->a->shards[0];
 	const int listener = d->listener[r->listener];
+	const struct turn_policy *p = adopt_policy(d, r);
 	struct turn_event e;
 
 	adopt_lost(d, why);
@@ -70,6 +71,7 @@ static void gone(
 		.id = id_of(d, r, slot),
 		.client = {r->client, r->client_port},
 		.relay = {*state_relay(d->h, r->relay), r->relay_port},
+		.realm = p != NULL ? p->number : 0,
 		.kind = TURN_EVENT_ENDED,
 		.listener = listener >= 0 ? (uint8_t)listener : UINT8_MAX,
 		.proved = true,
@@ -122,7 +124,7 @@ void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
 static enum turn_state_loss refused(
 	const struct adopt *d, const struct state_alloc *r, struct adopt_home *home)
 {
-	const struct turn_policy *p = d->a->shards[0]->policy;
+	const struct turn_policy *p = adopt_policy(d, r);
 
 	if (adopt_left(d, r->word, UINT32_MAX) == 0)
 		return TURN_STATE_LOST_EXPIRED;
@@ -132,7 +134,11 @@ static enum turn_state_loss refused(
 		return TURN_STATE_LOST_LISTENER;
 	if (!adopt_home(d, r, home))
 		return TURN_STATE_LOST_RELAY;
-	if ((r->flags & STATE_REST) != 0 ? p->nb_secrets == 0 : !policy_has_ident(p, r->ident))
+	if (p == NULL ||
+		!realms_serves(
+			d->a->shards[0]->policy, (uint8_t)d->listener[r->listener], p->number) ||
+		((r->flags & STATE_REST) != 0 ? p->nb_secrets == 0
+					      : !policy_has_ident(p, r->ident)))
 		return TURN_STATE_LOST_USER;
 	return TURN_STATE_LOST_END;
 }
@@ -253,14 +259,14 @@ static enum turn_state_loss alloc_place(
 	struct adopt *d, const struct state_alloc *r, uint32_t old, const struct adopt_home *home)
 {
 	struct turn_shard *s = d->a->shards[home->worker];
-	const struct turn_limits *l = &s->policy->limits;
+	const struct turn_limits *l = &adopt_policy(d, r)->limits;
 	const struct turn_cred cred = cred_of(r);
 	struct alloc_new n = {
 		.lifetime_ms = adopt_left(d, r->word, l->lifetime_max_s * UINT64_C(1000)),
 		.age_s = age_s(d, r),
 		.tid = r->tid,
 		.cred = &cred,
-		.quota = {r->user, quota_source(s->quota, &r->client)}};
+		.quota = {quota_renumber(r->user, l->realm), quota_source(s->quota, &r->client)}};
 
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;
@@ -285,11 +291,13 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 	const struct adopt_home *home, uint32_t left_ms)
 {
 	struct turn_shard *s = d->a->shards[home->worker];
-	const struct reservation made = {r->token, {r->user, r->source}, left_ms};
+	const struct turn_policy *p = adopt_policy(d, r);
+	const struct reservation made = {
+		r->token, {quota_renumber(r->user, p != NULL ? p->number : 0), r->source}, left_ms};
 	uint32_t slot;
 
-	if (r->token[0] != s->worker || s->shared.nb > 0 ||
-		quota_take_ref(s->quota, &s->policy->limits, &made.quota) != TURN_GRANTED)
+	if (p == NULL || r->token[0] != s->worker || s->shared.nb > 0 ||
+		quota_take_ref(s->quota, &p->limits, &made.quota) != TURN_GRANTED)
 		return false;
 	if (relayed_take_at(s, home->at, &slot) != TURN_GRANTED) {
 		quota_give(s->quota, &made.quota);
@@ -383,6 +391,7 @@ int turn_state_adopt(const struct turn_state_adoption *a, struct turn_state_adop
 		adopt_close(&d);
 		return ENOMEM;
 	}
+	adopt_realms(&d);
 	turn_state_about(a->area, &about);
 	for (unsigned int w = 0; w < a->config->workers; w++)
 		turn_shard_round(a->shards[w], a->clock_ms, a->wall_s);

@@ -21,6 +21,7 @@ struct adopt {
 	const struct state_header *h; // of the old area
 	const struct state_part *part; // of the old worker whose records are gone through
 	unsigned int worker; // that one
+	uint32_t tag[TURN_REALMS_MAX]; // of the realms beside the first, in the area's key
 	int *listener, *relay; // by index in the old area: index in the new configuration, or -1
 	struct adopt_place *place; // by slot of the old worker
 };
@@ -44,12 +45,16 @@ struct adopt_home {
 // too.
 bool adopt_open(struct adopt *d);
 void adopt_close(struct adopt *d);
+// Gets to know the realms of the shards; they have their policy.
+void adopt_realms(struct adopt *d);
 // Turns to the records of an old worker.
 void adopt_worker(struct adopt *d, unsigned int worker);
 // The record of a slot of the old worker, as what adopt_word says; *r gets a copy.
 enum adopt_word adopt_read(struct adopt *d, uint32_t slot, struct state_alloc *r);
 // Where the relayed transport address of a record belongs. False when it is configured no longer.
 bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt_home *out);
+// The policy of the realm of a record; NULL when that is configured no longer.
+const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r);
 
 // Takes an allocation that was taken up back, and tells of its end.
 void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why);

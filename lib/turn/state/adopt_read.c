@@ -90,6 +90,19 @@ bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt
 			d->a->map, (unsigned int)relay, r->relay_port, &out->worker, &out->at);
 }
 
+const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r)
+{
+	const struct turn_policy *first = d->a->shards[0]->policy;
+	const uint32_t nb = first->realms != NULL ? first->realms->nb : 0;
+
+	if (r->realm_tag == 0)
+		return first;
+	for (uint32_t i = 0; i < nb; i++)
+		if (d->tag[i] == r->realm_tag)
+			return first->realms->list[i];
+	return NULL;
+}
+
 // --- tables -------------------------------------------------------------------------------------
 
 static int listener_find(const struct turn_config *c, const struct state_listener *l)
@@ -120,6 +133,15 @@ bool adopt_open(struct adopt *d)
 	for (uint32_t i = 0; i < d->h->nb_relay; i++)
 		d->relay[i] = turn_relay_map_find(d->a->map, state_relay(d->h, i));
 	return true;
+}
+
+void adopt_realms(struct adopt *d)
+{
+	const struct realms *r = d->a->shards[0]->policy->realms;
+
+	for (uint32_t i = 0; r != NULL && i < r->nb; i++)
+		d->tag[i] =
+			state_realm_tag(&d->h->record_key, r->list[i]->number, r->list[i]->realm);
 }
 
 void adopt_close(struct adopt *d)

@@ -54,7 +54,12 @@ struct state_alloc {
 	// The relayed transport address of the sibling, of a dual allocation; port 0 = there was
 	// none. It stays when the sibling ends: its own record tells that.
 	uint16_t relay2, relay2_port;
-	uint16_t realm, spare2; // room for what comes, as the following. All 0.
+	union {
+		struct {
+			uint16_t realm, spare2;
+		};
+		uint32_t realm_tag; // state_realm_tag of its realm
+	};
 	uint8_t ticket[16];
 	uint8_t spare3[4];
 };
@@ -138,6 +143,17 @@ struct state_writer {
 #define STATE_LIFE_BITS 12
 #define STATE_LIFE_MASK ((UINT32_C(1) << STATE_LIFE_BITS) - 1)
 #define STATE_LIFE_SHIFT (32 - STATE_LIFE_BITS)
+
+// What a record keeps of the name of its realm: 0 for the first realm, which may get another name
+// by a restart. Two of so few names have one tag once in many millions of areas.
+static inline uint32_t state_realm_tag(const struct hash_key *key, uint8_t number, const char *name)
+{
+	const uint32_t tag = (uint32_t)hash_bytes(key, name, strlen(name));
+
+	if (number == 0)
+		return 0;
+	return tag != 0 ? tag : 1;
+}
 
 // --- words -------------------------------------------------------------------------------------
 

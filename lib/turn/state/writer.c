@@ -39,6 +39,13 @@ static void alloc_put(struct turn_shard *s, uint32_t slot, struct state_alloc *b
 	put_word(&r->word, state_word(key, body->digest, STATE_PLACE_ALLOC | slot, time));
 }
 
+static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
+{
+	const struct turn_policy *p = realms_policy(s->policy, quota_realm(user));
+
+	return state_realm_tag(&s->state.key, p->number, p->realm);
+}
+
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms)
 {
 	const struct turn_cold *c = cold_at(s, n->slot);
@@ -58,7 +65,8 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 		.kind = STATE_ALLOCATION,
 		.flags = (c->rest ? STATE_REST : 0) | (c->rfc8489 ? STATE_RFC8489 : 0),
 		.alg = c->alg,
-		.name_len = c->name_len};
+		.name_len = c->name_len,
+		.realm_tag = realm_tag(s, c->quota_user)};
 	memcpy(body.ident, n->cred->ident, sizeof(body.ident));
 	memcpy(body.tid, n->tid, sizeof(body.tid));
 	memcpy(body.mac, c->mac, sizeof(body.mac));
@@ -100,6 +108,7 @@ void state_reserved(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 	body = port_body(s, slot);
 	body.user = c->reserved.quota.user;
 	body.source = c->reserved.quota.source;
+	body.realm_tag = realm_tag(s, body.user);
 	memcpy(body.token, c->reserved.token, sizeof(body.token));
 	alloc_put(s, slot, &body, boot_ms(s, s->now_ms + left_ms));
 }

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "alternate": "an operator has to ask for it (test_drain)",
     "challenge": "how every client begins: counted only (test_exporter)",
     "nonce-stale": "how long sessions go on: counted only (test_limits)",
+    "quota-realm": "there have to be several realms (test_realms)",
     "relay-lost": "the network has to take an address back (test_addresses)",
     "no-memory": "a table that is full before limits are (unit test refusals)",
     "internal": "libcrypto has to fail (unit test refusals)",

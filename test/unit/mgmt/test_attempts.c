@@ -53,7 +53,7 @@ static void note(const char *client, const char *name, enum turn_refusal why, ui
 
 static unsigned int of_user(const char *name)
 {
-	return attempts_of_user(store, name, strlen(name), out, MAX);
+	return attempts_of_user(store, &(struct attempts_who){name, strlen(name), 0}, out, MAX);
 }
 
 static unsigned int of_source(const char *text)
@@ -85,9 +85,9 @@ static void test_found(void **state)
 	assert_int_equal(of_user("iva"), 0);
 	assert_int_equal(of_source("192.0.2.8"), 0);
 	// no more than there is room for
-	assert_int_equal(attempts_of_user(store, "ivan", 4, out, 3), 3);
+	assert_int_equal(attempts_of_user(store, &(struct attempts_who){"ivan", 4, 0}, out, 3), 3);
 	assert_int_equal(out[2].wall_ms, 1000 + 29 - 2);
-	assert_int_equal(attempts_of_user(store, "ivan", 4, out, 0), 0);
+	assert_int_equal(attempts_of_user(store, &(struct attempts_who){"ivan", 4, 0}, out, 0), 0);
 }
 
 // The application hands out "time:user": each name is another, the user is one.
@@ -115,12 +115,16 @@ static void test_names(void **state)
 	memset(e.name, 'x', sizeof(e.name));
 	e.name[1] = '\0';
 	attempts_note(store, &e, 1);
-	assert_int_equal(attempts_of_user(store, e.name, TURN_EVENT_NAME_LEN, out, MAX), 1);
+	assert_int_equal(attempts_of_user(store,
+				 &(struct attempts_who){e.name, TURN_EVENT_NAME_LEN, 0}, out, MAX),
+		1);
 	assert_int_equal(out[0].name_len, TURN_EVENT_NAME_LEN);
 	assert_int_equal(of_user("x"), 0);
 	e.name_len = 255; // more than there is
 	attempts_note(store, &e, 2);
-	assert_int_equal(attempts_of_user(store, e.name, TURN_EVENT_NAME_LEN, out, MAX), 2);
+	assert_int_equal(attempts_of_user(store,
+				 &(struct attempts_who){e.name, TURN_EVENT_NAME_LEN, 0}, out, MAX),
+		2);
 }
 
 // What succeeds is an attempt too; a refresh that is recorded from time to time is none.

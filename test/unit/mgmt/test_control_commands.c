@@ -73,7 +73,8 @@ static void reasons_are_told(void **state)
 	assert_refused("{\"cmd\":\"delete\"}", "cmd: delete: no such command; see help");
 	assert_refused("{\"cmd\":\"status\",\"user\":\"ivan\"}",
 		"user: status has no such field; see help");
-	assert_refused("{\"cmd\":\"kill\"}", "say which allocations: by id, user, source or peer");
+	assert_refused(
+		"{\"cmd\":\"kill\"}", "say which allocations: by id, user, realm, source or peer");
 }
 
 // %XX stands for a byte that is not printable ASCII, as in all answers.

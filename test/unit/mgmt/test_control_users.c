@@ -51,7 +51,8 @@ static void open_all(void)
 	}
 	sort_clients();
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	control = (struct control){.dp = world.dp, .clients = {.epoll = -1, .listener = -1}};
+	control = (struct control){
+		.dp = world.dp, .conf = &world.conf, .clients = {.epoll = -1, .listener = -1}};
 	asker = (struct client){.fd = ends[0]};
 	other = ends[1];
 }

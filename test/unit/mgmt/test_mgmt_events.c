@@ -116,7 +116,8 @@ static void test_sinks(void **state)
 	put(0, made, "ivan");
 	put(1, refused, "ev\nil%");
 	mgmt_events_tick(events);
-	assert_int_equal(mgmt_events_of_user(events, "ivan", 4, found, 8), 1);
+	assert_int_equal(
+		mgmt_events_of_user(events, &(struct attempts_who){"ivan", 4, 0}, found, 8), 1);
 	assert_int_equal(found[0].id, 7);
 	assert_in_range(found[0].wall_ms / 1000, before, before + 60);
 	assert_int_equal(mgmt_events_of_source(events, &client, found, 8), 2);

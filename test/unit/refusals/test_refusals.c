@@ -293,6 +293,20 @@ static void quota_source(void)
 	second(&eve);
 }
 
+static void quota_realm(void)
+{
+	static struct turn_user users[] = {{.name = (char *)"ivan", .password = (char *)"pw"},
+		{.name = (char *)"eve", .password = (char *)"evil"}};
+	static struct turn_realm realms[1];
+
+	realms[0] = (struct turn_realm){
+		.name = (char *)"a.test", .users = users, .nb_users = 2, .allocations = 1};
+	c.realms = realms;
+	c.nb_realms = 1;
+	ivan.realm = eve.realm = "a.test";
+	second(&eve);
+}
+
 static void quota_total(void)
 {
 	c.limits.allocations = 1;
@@ -516,6 +530,7 @@ static const struct refusal {
 	{TURN_REFUSED_DRAINING, draining, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_QUOTA_USER, quota_user, STUN_ALLOCATE, 486, IVAN, true},
 	{TURN_REFUSED_QUOTA_SOURCE, quota_source, STUN_ALLOCATE, 486, "eve", true},
+	{TURN_REFUSED_QUOTA_REALM, quota_realm, STUN_ALLOCATE, 486, "eve", true},
 	{TURN_REFUSED_QUOTA_TOTAL, quota_total, STUN_ALLOCATE, 486, "eve", true},
 	{TURN_REFUSED_QUOTA_PAIR, quota_pair, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_NO_PORT, no_port, STUN_ALLOCATE, 508, "eve", true},

@@ -30,7 +30,8 @@ RATES = dict.fromkeys(("rx", "tx", "rx_bytes", "tx_bytes", "allocations", "auth_
 
 def status(**more):
     leg = {"datagrams": 9, "bytes": 900}
-    realms = [{"realm": "turn.test", "from_client": leg, "from_peers": leg, "lost": {"size": 1}}]
+    realm = {"realm": "turn.test", "allocations": 9}
+    realms = [{**realm, "from_client": leg, "from_peers": leg, "lost": {"size": 1}}]
     counters = dict.fromkeys(("allocations", "permissions", "channels", "drops", "streams", "dtls"), 3)
     return {
         "version": "0.1.0", "pid": 1, "configuration": "/etc/slipring.yaml", "realm": "turn.test",
@@ -49,14 +50,18 @@ def drop(name="no-route", rate=1, count=2, meaning="a text that is long enough t
 
 def allocation(number, user="ivan", rate=1):
     return {
-        "id": str(2**60 + number), "user": user, "client": "192.0.2.1:5000", "transport": "udp",
+        "id": str(2**60 + number), "user": user, "realm": "turn.test", "transport": "udp",
+        "client": "192.0.2.1:5000",
         "age": 5, "expires": 600, "rx": 1, "tx": 2, "rx_bytes": 3, "tx_bytes": 4, "rate": rate,
         "bitrate": rate * 800,
     }  # fmt: skip
 
 
 def user(name="ivan", rate=1):
-    return {"user": name, "allocations": 2, "rate": rate, "bitrate": 800 * rate, "datagrams": 9, "bytes": 99}
+    return {
+        "user": name, "realm": "turn.test", "allocations": 2, "rate": rate, "bitrate": 800 * rate,
+        "datagrams": 9, "bytes": 99,
+    }  # fmt: skip
 
 
 class Box:

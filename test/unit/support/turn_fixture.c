@@ -121,6 +121,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	f->params.config = &f->config;
 	f->params.map = f->map;
 	f->params.quota = f->quota;
+	f->params.tallies = f->tallies;
 	f->params.crypto = f->crypto;
 	f->params.rng = &f->rng;
 	f->params.worker = worker;
@@ -160,17 +161,22 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	test_rand_fill(&f->rand, keys.boot, sizeof(keys.boot));
 	if (sizes->state != NULL)
 		turn_state_keys_of(sizes->state, &keys);
-	f->crypto = stun_crypto_create();
-	assert_non_null(f->crypto);
-	f->policy = turn_policy_create(&f->config, f->crypto, keys.boot);
-	stun_crypto_free(f->crypto);
 	f->map = turn_relay_map_create(&f->config);
-	assert_non_null(f->policy);
 	assert_non_null(f->map);
 	for (uint32_t w = 0; w < config->workers; w++)
 		slots += turn_relay_map_slots(f->map, w);
 	f->quota = turn_quota_create(slots, &keys.quota);
 	assert_non_null(f->quota);
+	if (config->nb_realms > 0) {
+		f->tallies = turn_tallies_create(config->workers);
+		assert_non_null(f->tallies);
+		assert_int_equal(turn_tallies_number(f->tallies, &f->config, NULL, f->quota), 0);
+	}
+	f->crypto = stun_crypto_create();
+	assert_non_null(f->crypto);
+	f->policy = turn_policy_create(&f->config, f->crypto, keys.boot);
+	stun_crypto_free(f->crypto);
+	assert_non_null(f->policy);
 	shard_open(f, 0);
 }
 
@@ -180,6 +186,7 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 		.policy = first->policy,
 		.map = first->map,
 		.quota = first->quota,
+		.tallies = first->tallies,
 		.params = {.redirects = first->params.redirects,
 			.client_key = first->params.client_key,
 			.state = first->params.state},
@@ -210,6 +217,7 @@ void fixture_forget(struct fixture *f)
 	turn_policy_free(f->policy);
 	turn_relay_map_free(f->map);
 	turn_quota_free(f->quota);
+	turn_tallies_free(f->tallies);
 }
 
 int fixture_teardown(void **state)
@@ -388,10 +396,15 @@ struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a)
 	return e;
 }
 
+static const char *realm_of(const struct fixture_client *c)
+{
+	return c->realm != NULL ? c->realm : FIXTURE_REALM;
+}
+
 static void client_key(struct fixture *f, const struct fixture_client *c, struct stun_key *key)
 {
 	const struct stun_credential own = {
-		c->user, strlen(c->user), FIXTURE_REALM, c->password, strlen(c->password)};
+		c->user, strlen(c->user), realm_of(c), c->password, strlen(c->password)};
 
 	assert_true(stun_key_make(f->crypto, c->alg, &own, key));
 }
@@ -426,6 +439,8 @@ static void ask_nonce(struct fixture *f, struct fixture_client *c)
 
 	memcpy(message, f->message, w.len);
 	fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
+	if (c->origin != NULL)
+		stun_put(&f->w, STUN_ORIGIN, c->origin, strlen(c->origin));
 	fixture_send(f, c);
 	assert_int_equal(fixture_code(f), 401);
 	take_nonce(f, c);
@@ -443,13 +458,12 @@ void fixture_sign(struct fixture *f, struct fixture_client *c)
 		ask_nonce(f, c);
 	client_key(f, c, &key);
 	if (c->userhash) {
-		assert_true(
-			stun_userhash(f->crypto, c->user, strlen(c->user), FIXTURE_REALM, hash));
+		assert_true(stun_userhash(f->crypto, c->user, strlen(c->user), realm_of(c), hash));
 		stun_put(&f->w, STUN_USERHASH, hash, sizeof(hash));
 	} else {
 		stun_put(&f->w, STUN_USERNAME, c->user, strlen(c->user));
 	}
-	stun_put(&f->w, STUN_REALM, FIXTURE_REALM, strlen(FIXTURE_REALM));
+	stun_put(&f->w, STUN_REALM, realm_of(c), strlen(realm_of(c)));
 	stun_put(&f->w, STUN_NONCE, c->nonce, c->nonce_len);
 	if (c->alg == STUN_ALG_SHA256) {
 		stun_put(&f->w, STUN_PASSWORD_ALGORITHMS, algorithms, sizeof(algorithms));
@@ -532,10 +546,15 @@ struct fixture_client fixture_open_ivan(struct fixture *f)
 
 void fixture_assert_challenge(const struct fixture *f)
 {
+	fixture_assert_challenge_of(f, FIXTURE_REALM);
+}
+
+void fixture_assert_challenge_of(const struct fixture *f, const char *realm)
+{
 	const struct stun_msg *m = &f->answer;
 
-	assert_int_equal(m->alen[STUN_REALM], strlen(FIXTURE_REALM));
-	assert_memory_equal(m->data + m->off[STUN_REALM], FIXTURE_REALM, strlen(FIXTURE_REALM));
+	assert_int_equal(m->alen[STUN_REALM], strlen(realm));
+	assert_memory_equal(m->data + m->off[STUN_REALM], realm, strlen(realm));
 	assert_in_range(m->alen[STUN_NONCE], 13, 32);
 	assert_memory_equal(m->data + m->off[STUN_NONCE], "obMatJos2", 9);
 	assert_true(stun_has(m, STUN_PASSWORD_ALGORITHMS));

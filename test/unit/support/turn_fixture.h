@@ -31,6 +31,7 @@
 #include "turn_refusal.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
+#include "turn_tallies.h"
 
 #define FIXTURE_REALM "turn.test"
 // Monotonic clock, and time of day, at the start
@@ -53,6 +54,7 @@ struct fixture {
 	struct turn_policy *policy;
 	struct turn_relay_map *map;
 	struct turn_quota *quota;
+	struct turn_tallies *tallies; // NULL without realms beside the first
 	struct stun_crypto *crypto;
 	struct test_rand rand; // source of rng
 	struct csprng rng;
@@ -77,6 +79,8 @@ struct fixture_client {
 	struct endpoint at; // its address as the server sees it
 	uint8_t listener;
 	const char *user, *password;
+	const char *realm; // of its credentials; NULL = FIXTURE_REALM
+	const char *origin; // that it sends where it asks for a nonce; NULL = none
 	enum stun_algorithm alg; // SHA256: sends PASSWORD-ALGORITHM(S) and MESSAGE-INTEGRITY-SHA256
 	bool userhash; // sends USERHASH in place of USERNAME
 	uint8_t nonce[STUN_TEXT_MAX];
@@ -152,9 +156,10 @@ unsigned int fixture_code(struct fixture *f);
 bool fixture_signed(struct fixture *f, const struct fixture_client *c);
 // Returns an address attribute of f->answer; asserts that it is there.
 struct endpoint fixture_answer_addr(struct fixture *f, enum stun_attr a);
-// Asserts that the last answer is a challenge with the fields it needs, and with nothing more that
-// would make it longer or tell a stranger something.
+// Asserts that the last answer is a challenge of the first realm, or of another, with the fields it
+// needs, and with nothing more that would make it longer or tell a stranger something.
 void fixture_assert_challenge(const struct fixture *f);
+void fixture_assert_challenge_of(const struct fixture *f, const char *realm);
 // Returns the last event but n; asserts that there are so many.
 const struct turn_event *fixture_event(const struct fixture *f, uint32_t n);
 // Returns the shard's counters.

@@ -61,7 +61,8 @@ static struct turn_filter by_user(const char *name)
 {
 	struct turn_filter filter = {0};
 
-	assert_true(turn_listing_user(&filter, f.quota, f.crypto, FIXTURE_REALM, name));
+	assert_true(turn_listing_user(
+		&filter, f.quota, f.crypto, &(struct turn_listing_name){FIXTURE_REALM, name, 0}));
 	return filter;
 }
 

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Realms: whoever can log in to each, and what names them. Names of tenants are long lists, so they
+// are sorted to find those that are there twice.
+#include "checks/realms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "turn_origin.h"
+
+// --- names that have to differ -------------------------------------------------------------------
+
+struct named {
+	const char *name;
+	uint32_t index;
+};
+
+static int named_cmp(const void *a, const void *b)
+{
+	const struct named *l = a, *r = b;
+	const int diff = strcmp(l->name, r->name);
+
+	return diff != 0 ? diff : (l->index > r->index) - (l->index < r->index);
+}
+
+// The first in the file whose name an earlier one has, with the one before it in list; NULL when
+// all differ. Sorts the list.
+static const struct named *twin_of(struct named *list, size_t nb)
+{
+	const struct named *twin = NULL;
+
+	qsort(list, nb, sizeof(*list), named_cmp);
+	for (size_t i = 1; i < nb; i++)
+		if (strcmp(list[i].name, list[i - 1].name) == 0 &&
+			(twin == NULL || list[i].index < twin->index))
+			twin = &list[i];
+	return twin;
+}
+
+// --- credentials ---------------------------------------------------------------------------------
+
+// Users and secrets of one realm.
+struct login {
+	const char *key; // where users and secrets stand, such as "auth"
+	struct turn_user *const *users; // the field of the array
+	uint32_t nb_users, nb_secrets;
+	const struct conf_node *place; // of all of it
+};
+
+static int check_names(struct conf_ctx *x, const struct login *l)
+{
+	struct named *names = calloc((size_t)l->nb_users + 1, sizeof(*names));
+	const struct named *twin;
+	int rc = 0;
+
+	if (names == NULL)
+		return conf_fail_memory(x);
+	for (uint32_t i = 0; i < l->nb_users; i++)
+		names[i] = (struct named){(*l->users)[i].name, i};
+	twin = twin_of(names, l->nb_users);
+	if (twin != NULL)
+		rc = conf_fail(x, conf_node_of(x->root, &(*l->users)[twin->index].name, 0),
+			"%s.users[%u] has this name already: remove one", l->key, twin[-1].index);
+	free(names);
+	return rc;
+}
+
+static int check_login(struct conf_ctx *x, const struct login *l)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < l->nb_users && !conf_fail_enough(x); i++) {
+		const struct turn_user *u = &(*l->users)[i];
+		const bool keys = u->md5.len > 0 || u->sha256.len > 0;
+
+		if (u->password == NULL && !keys)
+			rc = conf_fail(x, conf_node_of(x->root, l->users, i),
+				"this user has neither password nor key: give it one");
+		if (u->password != NULL && keys)
+			rc = conf_fail(x, conf_node_of(x->root, l->users, i),
+				"this user has both a password and a key: keep one of them");
+	}
+	if (l->nb_users == 0 && l->nb_secrets == 0)
+		rc = conf_fail(x, l->place,
+			"nobody could log in: give %s.users or %s.secrets at least one entry",
+			l->key, l->key);
+	return check_names(x, l) != 0 ? -EINVAL : rc;
+}
+
+// Where there are other realms, the first may be nobody's.
+static int check_first(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets,
+		conf_node_of(x->root, &t->realm, 0)->parent};
+
+	if (t->nb_users + t->nb_secrets == 0 && t->nb_realms > 0)
+		return 0;
+	return check_login(x, &l);
+}
+
+static int check_others(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++) {
+		const struct turn_realm *r = &t->realms[i];
+		char key[32];
+		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets,
+			conf_node_of(x->root, &t->realms, i)};
+
+		snprintf(key, sizeof(key), "realms[%u]", i);
+		if (check_login(x, &l) != 0)
+			rc = -EINVAL;
+	}
+	return rc;
+}
+
+// --- names of realms -----------------------------------------------------------------------------
+
+static int check_realm_names(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	struct named *names = calloc((size_t)t->nb_realms + 1, sizeof(*names));
+	const struct named *twin;
+	int rc = 0;
+
+	if (names == NULL)
+		return conf_fail_memory(x);
+	for (uint32_t i = 0; i < t->nb_realms; i++) {
+		names[i] = (struct named){t->realms[i].name, i};
+		if (strcmp(t->realms[i].name, t->realm) == 0)
+			rc = conf_fail(x, conf_node_of(x->root, &t->realms[i].name, 0),
+				"is auth.realm: what it has stands in auth, limits and peers");
+	}
+	twin = twin_of(names, t->nb_realms);
+	if (twin != NULL)
+		rc = conf_fail(x, conf_node_of(x->root, &t->realms[twin->index].name, 0),
+			"realms[%u] has this name already: remove one, or join the two",
+			twin[-1].index);
+	free(names);
+	return rc;
+}
+
+static bool is_realm(const struct turn_config *t, const char *name)
+{
+	bool is = strcmp(t->realm, name) == 0;
+
+	for (uint32_t i = 0; i < t->nb_realms && !is; i++)
+		is = strcmp(t->realms[i].name, name) == 0;
+	return is;
+}
+
+// The index of the first entry that is there before; nb when all differ. Lists are short.
+static uint32_t again(char *const *list, uint32_t nb)
+{
+	for (uint32_t i = 1; i < nb; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(list[i], list[k]) == 0)
+				return i;
+	return nb;
+}
+
+static int check_listener(struct conf_ctx *x, uint32_t listener)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const struct turn_listener *l = &t->listeners[listener];
+	const uint32_t twice = again(l->realms, l->nb_realms);
+
+	for (uint32_t i = 0; i < l->nb_realms; i++)
+		if (!is_realm(t, l->realms[i]))
+			return conf_fail(x, conf_node_of(x->root, &l->realms, i),
+				"there is no such realm: name auth.realm, or a name of realms");
+	if (twice < l->nb_realms)
+		return conf_fail(x, conf_node_of(x->root, &l->realms, twice),
+			"is in the list already: remove one");
+	return 0;
+}
+
+// Listeners of one entry that stands for many addresses have one list: it is told once.
+static int check_listeners(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->nb_listeners && !conf_fail_enough(x); i++)
+		if ((i == 0 || t->listeners[i].entry != t->listeners[i - 1].entry) &&
+			check_listener(x, i) != 0)
+			rc = -EINVAL;
+	return rc;
+}
+
+// --- origins -------------------------------------------------------------------------------------
+
+// All origins of the file, in the form in which they compare.
+struct origins {
+	struct named *list;
+	char (*text)[TURN_ORIGIN_MAX + 1];
+	const struct conf_node **place; // by index
+	uint32_t nb;
+};
+
+static int add_origins(
+	struct conf_ctx *x, struct origins *o, char *const *const *field, uint32_t nb)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		const char *text = (*field)[i];
+		const struct conf_node *n = conf_node_of(x->root, field, i);
+
+		if (!turn_origin_canonical(text, strlen(text), o->text[o->nb])) {
+			rc = conf_fail(x, n,
+				"must be an origin like https://app.example.org or "
+				"https://app.example.org:8443, of up to %u bytes",
+				TURN_ORIGIN_MAX);
+			continue;
+		}
+		o->place[o->nb] = n;
+		o->list[o->nb] = (struct named){o->text[o->nb], o->nb};
+		o->nb++;
+	}
+	return rc;
+}
+
+static int fill_origins(struct conf_ctx *x, struct origins *o)
+{
+	const struct turn_config *t = &x->conf->turn;
+	int rc = add_origins(x, o, (char *const *const *)&t->origins, t->nb_origins);
+	const struct named *twin;
+
+	for (uint32_t i = 0; i < t->nb_realms; i++)
+		if (add_origins(x, o, (char *const *const *)&t->realms[i].origins,
+			    t->realms[i].nb_origins) != 0)
+			rc = -EINVAL;
+	twin = twin_of(o->list, o->nb);
+	if (twin != NULL)
+		return conf_fail(x, o->place[twin->index],
+			"is there already, at line %u: an origin has one realm, remove one",
+			o->place[twin[-1].index]->line);
+	return rc;
+}
+
+static int check_origins(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	size_t nb = t->nb_origins + 1u;
+	struct origins o = {0};
+	int rc;
+
+	for (uint32_t i = 0; i < t->nb_realms; i++)
+		nb += t->realms[i].nb_origins;
+	o.list = calloc(nb, sizeof(*o.list));
+	o.text = calloc(nb, sizeof(*o.text));
+	o.place = calloc(nb, sizeof(*o.place));
+	rc = o.list != NULL && o.text != NULL && o.place != NULL ? fill_origins(x, &o)
+								 : conf_fail_memory(x);
+	free(o.list);
+	free(o.text);
+	free(o.place);
+	return rc;
+}
+
+// --- relay pools ---------------------------------------------------------------------------------
+
+static bool has(char *const *names, uint32_t nb, const char *name)
+{
+	for (uint32_t i = 0; names != NULL && i < nb; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return names == NULL;
+}
+
+bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other)
+{
+	bool share = has(t->relay_pool_names, t->nb_relay_pool_names, pool) &&
+		has(t->relay_pool_names, t->nb_relay_pool_names, other);
+
+	for (uint32_t i = 0; i < t->nb_realms && !share; i++) {
+		const struct turn_realm *r = &t->realms[i];
+
+		share = has(r->relay_pool_names, r->nb_relay_pool_names, pool) &&
+			has(r->relay_pool_names, r->nb_relay_pool_names, other);
+	}
+	return share;
+}
+
+static int check_pool_names(struct conf_ctx *x, char *const *const *field, uint32_t nb)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const uint32_t twice = again(*field, nb);
+
+	for (uint32_t i = 0; i < nb; i++) {
+		uint32_t k = 0;
+
+		while (k < t->nb_relay_pools && strcmp(t->relay_pools[k].name, (*field)[i]) != 0)
+			k++;
+		if (k == t->nb_relay_pools)
+			return conf_fail(x, conf_node_of(x->root, field, i),
+				"there is no such pool: give a name of relay.pools");
+	}
+	if (twice < nb)
+		return conf_fail(x, conf_node_of(x->root, field, twice),
+			"is in the list already: remove one");
+	return 0;
+}
+
+static int check_pools(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	int rc = check_pool_names(
+		x, (char *const *const *)&t->relay_pool_names, t->nb_relay_pool_names);
+
+	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++)
+		if (check_pool_names(x, (char *const *const *)&t->realms[i].relay_pool_names,
+			    t->realms[i].nb_relay_pool_names) != 0)
+			rc = -EINVAL;
+	return rc;
+}
+
+// --- all -----------------------------------------------------------------------------------------
+
+int conf_realms_check(struct conf_ctx *x)
+{
+	static int (*const checks[])(struct conf_ctx *) = {check_first, check_others,
+		check_realm_names, check_listeners, check_origins, check_pools};
+	struct turn_config *t = &x->conf->turn;
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)
+		if (checks[i](x) != 0)
+			rc = -EINVAL;
+	// in the order of the file, until a process gives them numbers that last
+	for (uint32_t i = 0; i < t->nb_realms; i++)
+		t->realms[i].number = (uint8_t)(i + 1);
+	return rc;
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the realms beside the first, and finds the realm of a request. Whatever is looked up before
+// a client has authenticated takes one hash of bounded length, and leaves no trace.
+#include "auth/realms.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "secret.h"
+#include "turn_origin.h"
+
+#define ORIGINS_LOOKED_AT 4 // of a message: coturn's client sends three
+
+// --- looking up ----------------------------------------------------------------------------------
+
+static bool is_served(const struct realms_listener *l, uint8_t number)
+{
+	return (l->serves[number / 64] >> number % 64 & 1) != 0;
+}
+
+bool realms_serves(const struct turn_policy *p, uint8_t listener, uint8_t number)
+{
+	const struct realms *r = p->realms;
+
+	if (r == NULL || listener >= r->nb_listeners)
+		return number == 0;
+	return is_served(&r->listeners[listener], number);
+}
+
+static const struct turn_policy *named(const struct turn_policy *p, const void *name, size_t len)
+{
+	const struct realms *r = p->realms;
+	struct table_iter it = {0};
+	uint64_t hash;
+	uint32_t number;
+
+	if (len > r->name_max)
+		return NULL;
+	hash = hash_bytes(&p->key, name, len);
+	while (table_next(&r->by_name, hash, &it, &number)) {
+		const struct turn_policy *of = r->of[number];
+
+		if (strlen(of->realm) == len && memcmp(of->realm, name, len) == 0)
+			return of;
+	}
+	return NULL;
+}
+
+const struct turn_policy *realms_named(
+	const struct turn_policy *p, uint8_t listener, const void *name, size_t len)
+{
+	const struct turn_policy *of = named(p, name, len);
+
+	return of != NULL && realms_serves(p, listener, of->number) ? of : NULL;
+}
+
+static const struct realms_origin *origin_find(const struct turn_policy *p, const char *text)
+{
+	const struct realms *r = p->realms;
+	const size_t len = strlen(text);
+	const uint64_t hash = hash_bytes(&p->key, text, len);
+	struct table_iter it = {0};
+	uint32_t i;
+
+	while (table_next(&r->by_origin, hash, &it, &i))
+		if (strcmp(r->origins[i].text, text) == 0)
+			return &r->origins[i];
+	return NULL;
+}
+
+// The first ORIGIN of a message that is a realm's, of so many as are looked at; NULL when none is.
+static const struct realms_origin *origin_of(const struct turn_policy *p, const struct stun_msg *m)
+{
+	const struct realms_origin *o = NULL;
+	uint16_t pos = 0, off, alen;
+	char text[TURN_ORIGIN_MAX + 1];
+
+	for (unsigned int i = 0; i < ORIGINS_LOOKED_AT && o == NULL; i++) {
+		if (!stun_next(m, STUN_ORIGIN, &pos, &off, &alen))
+			break;
+		if (turn_origin_canonical(m->data + off, alen, text))
+			o = origin_find(p, text);
+	}
+	return o;
+}
+
+const struct turn_policy *realms_asked(
+	const struct turn_policy *p, uint8_t listener, const struct stun_msg *m)
+{
+	const struct realms *r = p->realms;
+	const uint8_t first = listener < r->nb_listeners ? r->listeners[listener].first : 0;
+	const struct realms_origin *o = NULL;
+
+	if (r->nb_origins > 0 && stun_has(m, STUN_ORIGIN))
+		o = origin_of(p, m);
+	return r->of[o != NULL && realms_serves(p, listener, o->number) ? o->number : first];
+}
+
+// --- making: one realm ---------------------------------------------------------------------------
+
+// Both lists of rules together. The caller frees *out.
+static bool both(struct prefix **out, uint32_t *nb, const struct prefix *more, uint32_t nb_more)
+{
+	struct prefix *all = calloc((size_t)*nb + nb_more + 1, sizeof(*all));
+
+	if (all == NULL)
+		return false;
+	for (uint32_t i = 0; i < *nb; i++)
+		all[i] = (*out)[i];
+	for (uint32_t i = 0; i < nb_more; i++)
+		all[*nb + i] = more[i];
+	*out = all;
+	*nb += nb_more;
+	return true;
+}
+
+// What the realm adds to the rules of all. Without any it shares the first realm's.
+static int add_rules(
+	struct turn_policy *p, const struct turn_config *all, const struct turn_realm *from)
+{
+	struct turn_config c = *all;
+	int err = ENOMEM;
+
+	if (from->nb_allow + from->nb_deny == 0)
+		return 0;
+	p->rules = NULL;
+	p->nb_rules = 0;
+	if (!both(&c.allow, &c.nb_allow, from->allow, from->nb_allow))
+		return ENOMEM;
+	if (both(&c.deny, &c.nb_deny, from->deny, from->nb_deny)) {
+		err = policy_make_rules(p, &c);
+		free(c.deny);
+	}
+	free(c.allow);
+	return err;
+}
+
+// Makes *p, a copy of the first realm's policy, the one of a realm.
+static int make(struct turn_policy *p, const struct turn_config *all, const struct turn_realm *from,
+	struct stun_crypto *crypto)
+{
+	struct turn_config c = *all;
+	int err;
+
+	c.users = from->users;
+	c.nb_users = from->nb_users;
+	c.secrets = from->secrets;
+	c.nb_secrets = from->nb_secrets;
+	p->realm = strdup(from->name);
+	err = p->realm != NULL ? policy_make_users(p, &c, crypto) : ENOMEM;
+	p->number = p->limits.realm = from->number;
+	p->limits.of_realm = from->allocations;
+	if (from->per_user != 0)
+		p->limits.per_user = from->per_user;
+	if (err == 0)
+		err = add_rules(p, all, from);
+	if (err == 0 &&
+		!relay_pools_rules(
+			&p->relay_pools, all, from->relay_pool_names, from->nb_relay_pool_names))
+		err = ENOMEM;
+	return err;
+}
+
+static int make_one(struct realms *r, const struct turn_policy *first,
+	const struct turn_config *all, const struct turn_realm *from, struct stun_crypto *crypto)
+{
+	struct turn_policy *p;
+
+	if (from->number == 0 || r->of[from->number] != first)
+		return EINVAL;
+	p = secret_alloc(sizeof(*p));
+	if (p == NULL)
+		return ENOMEM;
+	*p = *first;
+	p->first = first;
+	p->realms = NULL;
+	p->realm = NULL;
+	p->users = NULL;
+	p->secrets = NULL;
+	p->table_mem = NULL;
+	p->nb_users = p->nb_secrets = 0;
+	p->relay_pools.rule = NULL;
+	r->list[r->nb++] = p;
+	r->of[from->number] = p;
+	return make(p, all, from, crypto);
+}
+
+// --- making: all ---------------------------------------------------------------------------------
+
+static int add_origins(struct realms *r, char **origins, uint32_t nb, uint8_t number)
+{
+	char text[TURN_ORIGIN_MAX + 1];
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (!turn_origin_canonical(origins[i], strlen(origins[i]), text))
+			return EINVAL;
+		r->origins[r->nb_origins].text = strdup(text);
+		if (r->origins[r->nb_origins].text == NULL)
+			return ENOMEM;
+		r->origins[r->nb_origins++].number = number;
+	}
+	return 0;
+}
+
+static int make_origins(struct realms *r, const struct turn_config *c)
+{
+	size_t nb = c->nb_origins;
+	int err;
+
+	for (uint32_t i = 0; i < c->nb_realms; i++)
+		nb += c->realms[i].nb_origins;
+	r->origins = calloc(nb + 1, sizeof(*r->origins));
+	if (r->origins == NULL)
+		return ENOMEM;
+	err = add_origins(r, c->origins, c->nb_origins, 0);
+	for (uint32_t i = 0; i < c->nb_realms && err == 0; i++)
+		err = add_origins(
+			r, c->realms[i].origins, c->realms[i].nb_origins, c->realms[i].number);
+	return err;
+}
+
+static int index_names(struct realms *r, const struct turn_policy *first)
+{
+	for (uint32_t i = 0; i <= r->nb; i++) {
+		const struct turn_policy *p = i < r->nb ? r->list[i] : first;
+		const size_t len = strlen(p->realm);
+
+		r->name_max = len > r->name_max ? len : r->name_max;
+		if (named(first, p->realm, len) != NULL)
+			return EEXIST;
+		if (!table_insert(&r->by_name, hash_bytes(&first->key, p->realm, len), p->number))
+			return ENOMEM;
+	}
+	return 0;
+}
+
+static int make_index(struct realms *r, const struct turn_policy *first)
+{
+	const size_t names = table_size(r->nb + 1), origins = table_size(r->nb_origins);
+
+	r->table_mem = aligned_alloc(64, names + origins);
+	if (r->table_mem == NULL)
+		return ENOMEM;
+	memset(r->table_mem, 0, names + origins);
+	table_init(&r->by_name, r->table_mem, r->nb + 1);
+	table_init(&r->by_origin, (char *)r->table_mem + names, r->nb_origins);
+	for (uint32_t i = 0; i < r->nb_origins; i++) {
+		const char *text = r->origins[i].text;
+
+		if (origin_find(first, text) != NULL)
+			return EEXIST;
+		if (!table_insert(&r->by_origin, hash_bytes(&first->key, text, strlen(text)), i))
+			return ENOMEM;
+	}
+	return index_names(r, first);
+}
+
+static void serve(struct realms_listener *l, uint8_t number)
+{
+	l->serves[number / 64] |= UINT64_C(1) << number % 64;
+}
+
+static int make_listeners(
+	struct realms *r, const struct turn_policy *first, const struct turn_config *c)
+{
+	r->listeners = calloc((size_t)c->nb_listeners + 1, sizeof(*r->listeners));
+	if (r->listeners == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_listeners; i++) {
+		const struct turn_listener *from = &c->listeners[i];
+		struct realms_listener *l = &r->listeners[r->nb_listeners++];
+
+		for (uint32_t k = 0; k < r->nb && from->nb_realms == 0; k++)
+			serve(l, r->list[k]->number);
+		if (from->nb_realms == 0)
+			serve(l, 0);
+		for (uint32_t k = 0; k < from->nb_realms; k++) {
+			const struct turn_policy *p =
+				named(first, from->realms[k], strlen(from->realms[k]));
+
+			if (p == NULL)
+				return EINVAL;
+			serve(l, p->number);
+			if (k == 0)
+				l->first = p->number;
+		}
+	}
+	return 0;
+}
+
+int realms_make(struct turn_policy *first, const struct turn_config *c, struct stun_crypto *crypto)
+{
+	struct realms *r = calloc(1, sizeof(*r));
+	int err = 0;
+
+	first->realms = r;
+	if (r == NULL)
+		return ENOMEM;
+	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
+		r->of[i] = first;
+	r->list = calloc((size_t)c->nb_realms + 1, sizeof(struct turn_policy *));
+	if (r->list == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < c->nb_realms && err == 0; i++)
+		err = make_one(r, first, c, &c->realms[i], crypto);
+	if (err == 0)
+		err = make_origins(r, c);
+	if (err == 0)
+		err = make_index(r, first);
+	return err == 0 ? make_listeners(r, first, c) : err;
+}
+
+void realms_free(struct realms *r)
+{
+	if (r == NULL)
+		return;
+	for (uint32_t i = 0; i < r->nb; i++)
+		turn_policy_free(r->list[i]);
+	for (uint32_t i = 0; i < r->nb_origins; i++)
+		free(r->origins[i].text);
+	free(r->list);
+	free(r->origins);
+	free(r->listeners);
+	free(r->table_mem);
+	free(r);
+}

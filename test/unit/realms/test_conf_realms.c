@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// realms in the file: what it may say, and mistakes at their places.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_changes.h"
+#include "conf_file.h"
+#include "hash.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+// In the place of line 29
+#define WRONG(text, error)                                       \
+	{                                                        \
+		"limits:\n", "realms:\n" text "limits:\n", error \
+	}
+
+static struct conf *with(const char *realms)
+{
+	char by[2048];
+
+	snprintf(by, sizeof(by), "realms:\n%slimits:\n", realms);
+	return conf_file_changed("limits:\n", by);
+}
+
+static void a_file_without_realms_has_one(void **state)
+{
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(conf_good, strlen(conf_good), error);
+
+	assert_non_null(c);
+	assert_int_equal(c->turn.nb_realms, 0);
+	assert_int_equal(c->turn.listeners[0].nb_realms, 0);
+	assert_null(c->turn.relay_pool_names);
+	conf_free(c);
+}
+
+static void realms_are_read(void **state)
+{
+	struct conf *c = with("  - name: a.example\n"
+			      "    origins: ['https://app.a.example', 'https://b.a.example:8443']\n"
+			      "    users: [{name: ivan, password: hunter5}]\n"
+			      "    secrets: [hunter6hunter6hunter6]\n"
+			      "    limits: {allocations: 7, per-user: 2}\n"
+			      "    peers: {allow: [10.9.0.0/16], deny: [10.9.1.0/24, 9.9.9.9]}\n"
+			      "    relay-pools: []\n"
+			      "  - {name: b.example, secrets: [hunter7]}\n");
+	const struct turn_realm *a = &c->turn.realms[0], *b = &c->turn.realms[1];
+
+	assert_int_equal(c->turn.nb_realms, 2);
+	assert_string_equal(a->name, "a.example");
+	assert_int_equal(a->nb_origins, 2);
+	assert_int_equal(a->nb_users, 1);
+	assert_string_equal(a->users[0].password, "hunter5");
+	assert_int_equal(a->nb_secrets, 1);
+	assert_int_equal(a->allocations, 7);
+	assert_int_equal(a->per_user, 2);
+	assert_int_equal(a->nb_allow, 1);
+	assert_int_equal(a->nb_deny, 2);
+	assert_non_null(a->relay_pool_names); // none, which is not all
+	assert_int_equal(a->nb_relay_pool_names, 0);
+	assert_null(b->relay_pool_names);
+	assert_int_equal(b->allocations, 0);
+	assert_int_equal(a->number, 1);
+	assert_int_equal(b->number, 2);
+	conf_forget(c);
+	assert_string_equal(a->users[0].password, "");
+	assert_string_equal(b->secrets[0], "");
+	conf_free(c);
+}
+
+// Where there are others, auth.realm may be nobody's.
+static void the_first_realm_may_be_empty(void **state)
+{
+	char *text =
+		conf_file_edit("limits:\n", "realms: [{name: a, secrets: [hunter6]}]\nlimits:\n");
+	char *empty = conf_text_edit(text,
+		"  users:\n"
+		"    - {name: ivan, password: hunter2}\n"
+		"    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"
+		"  secrets: [hunter3]\n",
+		"");
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(empty, strlen(empty), error);
+
+	free(text);
+	free(empty);
+	if (c == NULL)
+		fail_msg("%s", error);
+	conf_free(c);
+}
+
+static void listeners_name_realms(void **state)
+{
+	char *text =
+		conf_file_edit("limits:\n", "realms: [{name: a, secrets: [hunter6]}]\nlimits:\n");
+	char *named = conf_text_edit(text, "{transport: udp, address: 10.0.0.1, port: 3478}",
+		"{transport: udp, address: all, port: 3478, realms: [a, turn.test]}");
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(named, strlen(named), error);
+
+	free(text);
+	free(named);
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_true(c->turn.nb_listeners > 2);
+	for (uint32_t i = 0; i + 1 < c->turn.nb_listeners; i++) { // each has texts of its own
+		assert_int_equal(c->turn.listeners[i].nb_realms, 2);
+		assert_string_equal(c->turn.listeners[i].realms[0], "a");
+	}
+	conf_free(c);
+}
+
+static void mistakes_are_told_at_their_places(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		WRONG("  - {secrets: [hunter6]}\n", "30:5: realms[0].name: missing, give it text"),
+		WRONG("  - {name: '', secrets: [hunter6]}\n",
+			"30:12: realms[0].name: must not be empty"),
+		WRONG("  - {name: a}\n",
+			"30:5: realms[0]: nobody could log in: give realms[0].users or "
+			"realms[0].secrets at least one entry"),
+		WRONG("  - {name: turn.test, secrets: [hunter6]}\n",
+			"30:12: realms[0].name: is auth.realm"),
+		WRONG("  - {name: a, secrets: [hunter6]}\n  - {name: a, secrets: [hunter7]}\n",
+			"31:12: realms[1].name: realms[0] has this name already"),
+		WRONG("  - name: a\n    users: [{name: u}]\n",
+			"31:13: realms[0].users[0]: this user has neither password nor key"),
+		WRONG("  - name: a\n    users: [{name: u, password: hunter5}, "
+		      "{name: u, password: hunter6}]\n",
+			"31:50: realms[0].users[1].name: realms[0].users[0] has this name already"),
+		WRONG("  - {name: a, secrets: [hunter6], origins: [a.example]}\n",
+			"30:45: realms[0].origins[0]: must be an origin like https://"),
+		WRONG("  - {name: a, secrets: [hunter6], origins: ['https://x']}\n"
+		      "  - {name: b, secrets: [hunter6], origins: ['HTTPS://X:443']}\n",
+			"31:45: realms[1].origins[0]: is there already, at line 30"),
+		WRONG("  - {name: a, secrets: [hunter6], relay-pools: [lan]}\n",
+			"30:49: realms[0].relay-pools[0]: there is no such pool"),
+		WRONG("  - {name: a, secrets: [hunter6], limits: {allocations: 0}}\n",
+			"30:57: realms[0].limits.allocations: 0 is out of range"),
+		WRONG("  - {name: a, secrets: [hunter6], pears: {}}\n",
+			"30:35: realms[0].pears: unknown key, did you mean 'peers'?"),
+		WRONG("  - {name: a, secrets: [hunter6], hunter2: {}}\n",
+			"30:35: realms[0].?: unknown key"),
+		{"port: 3478}", "port: 3478, realms: [a]}",
+			"16:62: listeners[0].realms[0]: there is no such realm"},
+		{"port: 3478}", "port: 3478, realms: []}",
+			"16:61: listeners[0].realms: must not be empty"},
+		{"port: 3478}", "port: 3478, realms: [turn.test, turn.test]}",
+			"16:73: listeners[0].realms[1]: is in the list already"},
+		{"  realm: turn.test\n", "  realm: turn.test\n  origins: ['x']\n",
+			"24:13: auth.origins[0]: must be an origin"},
+		{"  realm: turn.test\n", "  realm: turn.test\n  relay-pools: [x]\n",
+			"24:17: auth.relay-pools[0]: there is no such pool"},
+	};
+
+	CHECK(list);
+}
+
+static void realms_are_so_many_at_most(void **state)
+{
+	char *by = malloc(64 * (TURN_REALMS_MAX + 2)), *text;
+	size_t at = (size_t)sprintf(by, "realms:\n");
+
+	for (int i = 0; i <= TURN_REALMS_MAX; i++)
+		at += (size_t)sprintf(by + at, "  - {name: r%d, secrets: [hunter6]}\n", i);
+	sprintf(by + at, "limits:\n");
+	text = conf_file_edit("limits:\n", by);
+	conf_file_refused(
+		text, strlen(text), "30:3: realms: has 129 entries, it must have from 0 to 128");
+	free(text);
+	free(by);
+}
+
+// --- pools ---------------------------------------------------------------------------------------
+
+// Two pools may be for the same peers where no realm has both.
+static void pools_of_two_realms_may_overlap(void **state)
+{
+	static const char relay[] = "  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n";
+	static const char pools[] =
+		"  addresses: [10.0.0.1, 'fd00::1']\n"
+		"  pools: [{name: x, addresses: [10.1.0.5], for: [10.5.0.0/16]},\n"
+		"          {name: y, addresses: [10.1.0.6], for: [10.5.0.0/16]}]\n";
+	static const char realms[] = "realms: [{name: a, secrets: [hunter6], relay-pools: [x]}, "
+				     "{name: b, secrets: [hunter6], relay-pools: [y]}]\nlimits:\n";
+	char *one = conf_file_edit(relay, pools), *two = conf_text_edit(one, "limits:\n", realms);
+	char *three = conf_text_edit(
+		two, "  realm: turn.test\n", "  realm: turn.test\n  relay-pools: []\n");
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c;
+
+	conf_file_refused(one, strlen(one), "21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in pool");
+	conf_file_refused(two, strlen(two), "21:50: relay.pools[1].for[0]: 10.5.0.0/16 is in pool");
+	c = conf_file_load(three, strlen(three), error);
+	if (c == NULL)
+		fail_msg("%s", error);
+	conf_free(c);
+	free(one);
+	free(two);
+	free(three);
+}
+
+// --- warnings ------------------------------------------------------------------------------------
+
+static void keep(void *ctx, enum conf_weight weight, const char *line)
+{
+	char *all = ctx;
+
+	assert_int_equal(weight, CONF_WARNING);
+	snprintf(all + strlen(all), 8192 - strlen(all), "%s\n", line);
+}
+
+static void what_is_dubious_is_told(void **state)
+{
+	static char all[8192];
+	struct conf_report report = {.say = keep, .ctx = all};
+	struct conf *c = with("  - {name: a-realm-that-amplifies, secrets: [short]}\n"
+			      "  - {name: '${REALM}', secrets: [changeme-changeme]}\n");
+
+	conf_warnings(c, &report);
+	assert_non_null(strstr(all, "30:12: realms[0].name: 22 bytes: up to 16"));
+	assert_non_null(strstr(all, "30:46: realms[0].secrets[0]: shorter than 16"));
+	assert_non_null(strstr(all, "31:12: realms[1].name: is taken as it is"));
+	assert_non_null(strstr(all, "31:34: realms[1].secrets[0]: is the one of the examples"));
+	conf_free(c);
+}
+
+static void a_realm_that_nobody_serves_is_told(void **state)
+{
+	static char all[8192];
+	struct conf_report report = {.say = keep, .ctx = all};
+	char *text = conf_file_edit(
+		"limits:\n", "realms: [{name: a, secrets: [hunter6hunter6hunter6]}]\nlimits:\n");
+	char *first = conf_text_edit(text, "port: 3478}", "port: 3478, realms: [turn.test]}");
+	char *named = conf_text_edit(first, "port: 50000}", "port: 50000, realms: [turn.test]}");
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(named, strlen(named), error);
+
+	assert_non_null(c);
+	conf_warnings(c, &report);
+	assert_non_null(strstr(all, "realms[0].name: no listener serves it"));
+	conf_free(c);
+	free(text);
+	free(first);
+	free(named);
+}
+
+// --- changes -------------------------------------------------------------------------------------
+
+struct told {
+	unsigned int nb, cold;
+	char key[16][128];
+	bool secret[16];
+};
+
+static void tell(void *ctx, const struct conf_change *c)
+{
+	struct told *t = ctx;
+
+	assert_true(t->nb < 16);
+	snprintf(t->key[t->nb], sizeof(t->key[0]), "%s", c->key);
+	t->secret[t->nb++] = c->secret;
+	t->cold += !c->hot;
+	assert_true(!c->secret || (c->from == NULL && c->to == NULL));
+}
+
+static struct told changes(const char *before, const char *after)
+{
+	static const struct hash_key key = {{1, 2, 3, 4}};
+	struct told t = {0};
+	struct conf *c[2];
+
+	for (int i = 0; i < 2; i++) {
+		char by[1024], *text;
+
+		snprintf(by, sizeof(by), "realms:\n%slimits:\n", i == 0 ? before : after);
+		text = conf_file_edit("limits:\n", by);
+		conf_file_write(text, strlen(text));
+		c[i] = conf_load_said(conf_path, NULL, &key);
+		assert_non_null(c[i]);
+		free(text);
+	}
+	conf_changes(c[0], c[1], tell, &t);
+	conf_free(c[0]);
+	conf_free(c[1]);
+	return t;
+}
+
+#define A "  - {name: a, secrets: [hunter6], users: [{name: u, password: hunter5}]}\n"
+
+static void realms_take_no_restart(void **state)
+{
+	struct told t = changes(A, A "  - {name: b, secrets: [hunter7], relay-pools: []}\n");
+
+	assert_int_equal(t.nb, 1);
+	assert_string_equal(t.key[0], "realms[b]");
+	assert_int_equal(t.cold, 0);
+	t = changes(
+		A, "  - {name: a, secrets: [hunter7], users: [{name: u, password: hunter8}]}\n");
+	assert_int_equal(t.nb, 2);
+	assert_string_equal(t.key[0], "realms[a].secrets");
+	assert_string_equal(t.key[1], "realms[a].users[u].password");
+	assert_true(t.secret[0] && t.secret[1]);
+	assert_int_equal(t.cold, 0);
+	t = changes(A,
+		"  - {name: a, secrets: [hunter6], users: [{name: u, password: hunter5}], "
+		"limits: {per-user: 2}, peers: {deny: [9.9.9.9]}, origins: ['https://x']}\n");
+	assert_int_equal(t.nb, 3);
+	assert_int_equal(t.cold, 0);
+}
+
+// Peers know allocations by the addresses of their pool.
+static void pools_of_a_realm_take_one(void **state)
+{
+	struct told t = changes(A,
+		"  - {name: a, secrets: [hunter6], users: [{name: u, password: hunter5}], "
+		"relay-pools: []}\n");
+
+	assert_int_equal(t.nb, 1);
+	assert_string_equal(t.key[0], "realms[a].relay-pools");
+	assert_int_equal(t.cold, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_without_realms_has_one),
+		cmocka_unit_test(realms_are_read),
+		cmocka_unit_test(the_first_realm_may_be_empty),
+		cmocka_unit_test(listeners_name_realms),
+		cmocka_unit_test(mistakes_are_told_at_their_places),
+		cmocka_unit_test(realms_are_so_many_at_most),
+		cmocka_unit_test(pools_of_two_realms_may_overlap),
+		cmocka_unit_test(what_is_dubious_is_told),
+		cmocka_unit_test(a_realm_that_nobody_serves_is_told),
+		cmocka_unit_test(realms_take_no_restart),
+		cmocka_unit_test(pools_of_a_realm_take_one),
+	};
+
+	return cmocka_run_group_tests_name("conf realms", tests, conf_file_open, conf_file_close);
+}
