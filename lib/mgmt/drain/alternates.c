@@ -93,6 +93,7 @@ static void measure(struct mgmt_alternates *a, uint64_t now_ms)
 	const uint64_t ms = now_ms - a->measured_ms, before = a->relayed;
 	const bool first = a->measured_ms == 0;
 	struct dp_stats s;
+	struct turn_sums sums; // of all realms
 	uint64_t rate = 0;
 	bool past;
 
@@ -102,9 +103,10 @@ static void measure(struct mgmt_alternates *a, uint64_t now_ms)
 		if (!first && ms < SECOND_MS)
 			return;
 		dp_total_stats(a->dp, &s);
-		a->relayed = s.turn.sums.datagrams[0] + s.turn.sums.datagrams[1];
+		dp_realm_sums(a->dp, &s, -1, &sums);
+		a->relayed = sums.datagrams[0] + sums.datagrams[1];
 		a->measured_ms = now_ms;
-		if (!first)
+		if (!first && a->relayed > before)
 			rate = (a->relayed - before) * SECOND_MS / ms;
 	}
 	past = c->datagrams > 0 &&
