@@ -220,7 +220,8 @@ static enum turn_refusal admit(struct turn_request *r, const struct method *meth
 		return TURN_GRANTED;
 	if (r->slot == TURN_NONE)
 		return TURN_REFUSED_NO_ALLOCATION;
-	if (cold_at(r->s, r->slot)->who != alloc_who(r->s, r->cred.ident))
+	if (cold_at(r->s, r->slot)->who != alloc_who(r->s, r->cred.ident) ||
+		alloc_realm(r->s, r->slot) != r->policy->number)
 		return TURN_REFUSED_OTHER_USER;
 	return TURN_GRANTED;
 }
