@@ -530,15 +530,27 @@ const char *naive_judge(struct naive *n, const struct op *op, const struct outco
 
 // --- time, and the whole
 
-void naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted)
+// A reserved port of a realm that is served no longer: nobody can ask for it.
+static bool is_of_gone_realm(const struct naive *n, const struct naive_hold *h)
 {
+	return h->reservation && h->user == MODEL_OTHER && n->config->nb_realms == 0;
+}
+
+unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted)
+{
+	unsigned int lost = 0;
+
 	naive_clock(n, now_ms, wall_s);
 	n->adopted = adopted;
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
 		struct naive_hold *h = &n->hold[i];
 
-		if (h->used && !naive_live(n, h))
+		if (h->used && naive_live(n, h) && is_of_gone_realm(n, h)) {
 			naive_release(n, h);
+			lost++;
+		} else if (h->used && !naive_live(n, h)) {
+			naive_release(n, h);
+		}
 		if (!h->used || h->reservation)
 			continue;
 		// An Allocate that comes again is answered without its token. Of what was relayed,
@@ -551,6 +563,7 @@ void naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t
 		}
 	}
 	naive_rest_anew(n);
+	return lost;
 }
 
 void naive_swept(struct naive *n)

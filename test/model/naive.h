@@ -82,8 +82,9 @@ void naive_init(struct naive *n, const struct model_world *w, uint64_t now_ms, u
 // Moves the clocks.
 void naive_clock(struct naive *n, uint64_t now_ms, uint64_t wall_s);
 // Tells that the process has died and another one has taken up what it left, at this time. adopted:
-// how many allocations it has taken up, or told to have ended.
-void naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted);
+// how many allocations it has taken up, or told to have ended. Returns how many reserved ports it
+// cannot take up.
+unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted);
 // Tells that the server has swept all that was due.
 void naive_swept(struct naive *n);
 // Judges the outcome of an op. Returns NULL when the RFC allows it, else what is wrong.

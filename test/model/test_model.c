@@ -207,6 +207,7 @@ static void told_add(struct run *r)
 static void step_restart(struct run *r)
 {
 	const struct turn_state_adopted *a = &r->s.adopted;
+	uint64_t lost[TURN_STATE_LOST_END] = {0};
 
 	if (test_rand_below(&r->rand, RESTART_EVERY) != 0)
 		return;
@@ -215,11 +216,12 @@ static void step_restart(struct run *r)
 	restart_again(&r->s, &r->w.config, pick_jump(r));
 	r->restarts++;
 	r->taken_up += a->allocations;
-	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
-		if (i != TURN_STATE_LOST_EXPIRED && a->lost[i] != 0)
-			complain(r, NULL, turn_state_loss_text(i));
-	naive_restarted(&r->n, r->s.boot_ms, r->s.wall_s,
+	lost[TURN_STATE_LOST_EXPIRED] = a->lost[TURN_STATE_LOST_EXPIRED];
+	lost[TURN_STATE_LOST_RESERVATION] = naive_restarted(&r->n, r->s.boot_ms, r->s.wall_s,
 		a->allocations + a->lost[TURN_STATE_LOST_EXPIRED]);
+	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
+		if (a->lost[i] != lost[i])
+			complain(r, NULL, turn_state_loss_text(i));
 	no_alternates(r); // it is of a process
 }
 

@@ -37,6 +37,9 @@ from turnlib import (
 ELSEWHERE = {
     "draining": "an operator has to ask for it (test_drain)",
     "alternate": "an operator has to ask for it (test_drain)",
+    "alternate-always": "there have to be other servers (test_alternate)",
+    "alternate-allocations": "there have to be other servers (test_alternate)",
+    "alternate-datagrams": "there have to be other servers (test_alternate)",
     "challenge": "how every client begins: counted only (test_exporter)",
     "nonce-stale": "how long sessions go on: counted only (test_limits)",
     "quota-realm": "there have to be several realms (test_realms)",

@@ -276,13 +276,15 @@ static void test_once_hashed(void **state)
 static unsigned int told(const struct port *p, bool v4, uint16_t sport, uint16_t dport)
 {
 	uint32_t tuple[9] = {0}, n = v4 ? 2 : 8;
+	_Alignas(uint32_t) uint8_t key[PORT_RSS_KEY_MAX];
 
+	memcpy(key, p->rss_key, sizeof(key));
 	if (v4)
 		tuple[0] = tuple[1] = INADDR_LOOPBACK;
 	else
 		tuple[3] = tuple[7] = 1;
 	tuple[n++] = (uint32_t)sport << 16 | dport;
-	return p->reta[rte_softrss(tuple, n, p->rss_key) % p->reta_size];
+	return p->reta[rte_softrss(tuple, n, key) % p->reta_size];
 }
 
 static void assert_told(const struct port *p, unsigned int flows)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <rte_mempool.h>
+#include <rte_spinlock.h>
 
 #include "cutter.h"
 #include "super.h"
@@ -30,6 +31,7 @@ struct softport {
 	struct port port;
 	struct rte_mempool *pool;
 	struct fifo in[PORT_QUEUES_MAX], out;
+	rte_spinlock_t out_lock; // workers of a test with threads may send at the same time
 	uint64_t sent[PORT_QUEUES_MAX];
 	uint32_t limit;
 	struct port_super uso; // as offered to the data path
@@ -192,6 +194,7 @@ static uint16_t soft_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 		fprintf(stderr, "softport: sent on queue %u of %u\n", queue, p->nb_txq);
 		abort();
 	}
+	rte_spinlock_lock(&s->out_lock);
 	for (i = 0; i < n && s->limit > 0; i++, s->limit--) {
 		check_lengths(m[i]);
 		if ((m[i]->ol_flags & RECEIVED) != 0) {
@@ -204,6 +207,7 @@ static uint16_t soft_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 			fifo_put(&s->out, m[i]);
 	}
 	s->sent[queue] += i;
+	rte_spinlock_unlock(&s->out_lock);
 	return i;
 }
 
@@ -413,8 +417,7 @@ uint32_t softport_waiting(const struct port *p, uint16_t queue)
 
 size_t softport_take(struct port *p, void *buf, size_t cap)
 {
-	struct softport *s = p->priv;
-	struct rte_mbuf *m = fifo_take(&s->out);
+	struct rte_mbuf *m = softport_take_mbuf(p);
 	size_t len;
 
 	if (m == NULL)
@@ -431,7 +434,13 @@ size_t softport_take(struct port *p, void *buf, size_t cap)
 
 struct rte_mbuf *softport_take_mbuf(struct port *p)
 {
-	return fifo_take(&((struct softport *)p->priv)->out);
+	struct softport *s = p->priv;
+	struct rte_mbuf *m;
+
+	rte_spinlock_lock(&s->out_lock);
+	m = fifo_take(&s->out);
+	rte_spinlock_unlock(&s->out_lock);
+	return m;
 }
 
 void softport_limit(struct port *p, uint32_t frames)
