@@ -10,7 +10,7 @@ from coturn.syntax import address, endpoint, number, port, span
 
 NO_DATABASE = "users and secrets are read from files alone (`include`), which a reload reads again"
 NO_ADMIN = "there is no administration over HTTPS"
-NO_5780 = "`nat-discovery` wants two addresses named, with a listener of UDP on both ports of each"
+NO_5780 = "add it by hand: `nat-discovery`, and a listener of UDP on both ports of both addresses"
 OFF_5780 = "it is off unless `nat-discovery` names addresses"
 NO_SOCKETS = "there are no UDP sockets and no such calls: bursts come from the port's driver"
 CONTROL = "`slipringctl` asks over a Unix socket: no port and no password"
@@ -43,7 +43,7 @@ LISTENERS = (
         "ports[].device"),
     Key("relay-device", HERE, "the same", str, "ports[].device"),
     Key("alt-listening-port", NOT, NO_5780, port, same=0),
-    Key("alt-tls-listening-port", NOT, NO_5780, port, same=0),
+    Key("alt-tls-listening-port", NOT, "`nat-discovery` is over UDP alone", port, same=0),
     Key("tcp-proxy-port", NOT, "the PROXY protocol is not read: clients are judged by the address "
         "that they come from", port),
     Key("udp-self-balance", ALWAYS, "workers share the clients of every listener"),
@@ -98,8 +98,7 @@ USERS = (
     Key("no-auth-pings", ALWAYS, "there is no database to be asked", set=True),
     Key("no-dynamic-ip-list", ALWAYS, "there is no database to be asked", set=True),
     Key("no-dynamic-realms", ALWAYS, "there is no database to be asked", set=True),
-    Key("check-origin-consistency", NOT, "a file has one realm, and no ORIGIN moves an "
-        "allocation to another"),
+    Key("check-origin-consistency", NOT, "no ORIGIN moves an allocation to another realm"),
     Key("oauth", NOT, "RFC 7635 is not built"),
     Key("server-name", NOT, "it is for OAuth, which is not built", str),
     Key("userdb", NOT, NO_DATABASE, str),
@@ -161,7 +160,8 @@ MESSAGES = (
     Key("rfc5780", NOT, NO_5780, set=True),
     Key("no-rfc5780", ALWAYS, OFF_5780, set=True),
     Key("response-origin-only-with-rfc5780", ALWAYS, OFF_5780, set=True),
-    Key("stun-backward-compatibility", NOT, "no answer has MAPPED-ADDRESS"),
+    Key("stun-backward-compatibility", NOT, "MAPPED-ADDRESS is only in answers of listeners that "
+        "take part in `nat-discovery`"),
     Key("rfc3489-compatibility", NOT, "a request without the magic cookie is dropped"),
     Key("drop-invalid-packets", ALWAYS, "what is malformed is dropped, and counted by its reason"),
     Key("drop-invalid-packets-log", ALWAYS, "it is counted (`slipringctl drops`), not logged"),
@@ -253,7 +253,8 @@ GONE = {
     "no-loopback-peers": "no peer is a loopback address",
     "no-sslv2": "TLS 1.2 and 1.3 are spoken",
     "no-sslv3": "TLS 1.2 and 1.3 are spoken",
-    "no-stun-backward-compatibility": "no answer has MAPPED-ADDRESS",
+    "no-stun-backward-compatibility": "MAPPED-ADDRESS is only in answers of listeners that take part "
+        "in `nat-discovery`",
     "no-tlsv1": "TLS 1.2 and 1.3 are spoken",
     "no-tlsv1_1": "TLS 1.2 and 1.3 are spoken",
     "prod": "SOFTWARE has no version",
