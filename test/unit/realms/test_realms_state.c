@@ -81,6 +81,31 @@ static void a_rest_user_comes_back_into_his_realm(void **state)
 	assert_int_equal(turn_quota_realm(r.worker[0].quota, config.realms[1].number), 2);
 }
 
+// The first realm gets another name, and another realm its old one: whose allocation that is, its
+// number says, and not his key alone.
+static void a_rest_user_stays_with_his_allocation(void **state)
+{
+	static char *secrets[] = {(char *)"first-secret"};
+	struct fixture_client olaf = realms_ivan(FIXTURE_REALM, "198.51.100.10");
+	char password[STUN_REST_PASSWORD_SIZE];
+	const struct turn_realm before = config.realms[0];
+
+	config.secrets = secrets;
+	config.nb_secrets = 1;
+	restart_again(&r, &config, 1000);
+	assert_true(stun_rest_password(
+		f(&olaf)->crypto, "first-secret", "1900000000:olaf", 15, password));
+	olaf.user = "1900000000:olaf";
+	olaf.password = password;
+	assert_int_equal(fixture_allocate(f(&olaf), &olaf, 4), 0);
+	config.realm = (char *)"box.test";
+	config.realms[0].name = (char *)FIXTURE_REALM;
+	config.realms[0].secrets = secrets;
+	restart_again(&r, &config, 1000);
+	assert_int_equal(fixture_refresh(f(&olaf), &olaf, 600), 441);
+	config.realms[0] = before;
+}
+
 static void a_realm_that_is_gone_loses_its_own(void **state)
 {
 	config.nb_realms = 1;
@@ -134,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(realms_stay_what_they_are),
 		T(a_rest_user_comes_back_into_his_realm),
+		T(a_rest_user_stays_with_his_allocation),
 		T(a_realm_that_is_gone_loses_its_own),
 		T(quotas_and_listeners_of_a_realm_hold),
 		T(a_reservation_counts_for_its_realm),
