@@ -15,6 +15,7 @@
 #include "conf.h"
 #include "cores.h"
 #include "dp.h"
+#include "dp_memory.h"
 #include "dp_state.h"
 #include "drain/hook.h"
 #include "eal.h"

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "dp.h"
+#include "dp_memory.h"
 #include "addr.h"
 #include "backlog.h"
 #include "capture/capture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data path as the management side sees it: start, stop, read counters. It is the only
-// public header of lib/dp. The functions are grouped by the file that has them.
+// The data path as the management side sees it: start, stop, read counters. What else is public has
+// a name that begins with dp_. The functions are grouped by the file that has them.
 #pragma once
 
 #include "conf.h"
@@ -219,22 +219,6 @@ void dp_stats_since(
 // The longest time of a class (dp_stats.time_hist), in nanoseconds; UINT64_MAX for the last one.
 uint64_t dp_time_bound(unsigned int class);
 
-// --- control/memory.c ----------------------------------------------------------------------------
-
-// Megabytes of memory dp_start will ask EAL for, with room to spare: for -m without hugepages.
-// Computed from the configuration alone, before EAL is up.
-size_t dp_memory_mb(const struct conf *c);
-
-// What there is for allocations over all workers.
-struct dp_pools {
-	uint32_t allocations; // that can exist
-	struct turn_pools pools;
-	size_t bytes; // what allocations take of dp_memory_mb
-};
-
-// What there is by a configuration whose number of workers is known.
-void dp_pools(const struct conf *c, struct dp_pools *out);
-
 // --- control/mailbox.c ---------------------------------------------------------------------------
 
 // What a worker can be asked about what only it may look at. It answers between its rounds, a
@@ -315,27 +299,6 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 // is the calling thread's.
 bool dp_filter_user(
 	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f);
-
-// --- control/realms.c ----------------------------------------------------------------------------
-
-// The name of the realm with a number, which is the first one's with 0; "" = there has been none.
-// One that is gone goes on having its name until another gets its number. The text lives as long as
-// the data path. Any thread.
-const char *dp_realm_name(const struct dp *d, unsigned int number);
-// The number of the realm of this name, which may be gone. False when there has been none.
-bool dp_realm_find(const struct dp *d, const char *name, uint8_t *number);
-
-struct dp_realm {
-	struct turn_sums sums; // of all its allocations
-	uint64_t allocations; // live
-};
-
-// What a realm has: *total is of dp_total_stats. Any thread.
-void dp_realm_stats(const struct dp *d, const struct dp_stats *total, unsigned int number,
-	struct dp_realm *out);
-// The sums over all realms, of a worker whose counters *total has, or, with -1, of all.
-void dp_realm_sums(
-	const struct dp *d, const struct dp_stats *total, int worker, struct turn_sums *out);
 
 // --- control/reload.c ----------------------------------------------------------------------------
 

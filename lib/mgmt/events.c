@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "dp.h"
+#include "dp_realms.h"
 #include "event_text.h"
 #include "log.h"
 #include "records/event_time.h"

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dp_realms.h"
 #include "dpdk_compat.h"
 #include "drain/alternates.h"
 #include "drain/drain.h"

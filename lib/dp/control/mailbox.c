@@ -12,6 +12,7 @@
 #include "control/mailbox.h"
 #include "datapath.h"
 #include "dp.h"
+#include "dp_realms.h"
 #include "link/nexthop.h"
 #include "turn_judge.h"
 #include "turn_listing.h"

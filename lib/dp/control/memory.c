@@ -7,6 +7,7 @@
 #include "control/events.h"
 #include "datapath.h"
 #include "dp.h"
+#include "dp_memory.h"
 #include "exception/exception.h"
 #include "ip/fragments.h"
 #include "ip/path_mtu.h"

@@ -7,6 +7,7 @@
 #include "conf.h"
 #include "datapath.h"
 #include "dp.h"
+#include "dp_realms.h"
 #include "turn_tallies.h"
 
 int realms_number(struct dp *d, const struct conf *c, const struct conf *before)

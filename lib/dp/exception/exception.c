@@ -12,6 +12,7 @@
 #include "conf.h"
 #include "datapath.h"
 #include "dp.h"
+#include "dp_memory.h"
 #include "dp_burst.h"
 #include "drop_of.h"
 #include "link/local_addrs.h"

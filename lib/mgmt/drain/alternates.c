@@ -9,6 +9,7 @@
 
 #include "conf.h"
 #include "dp.h"
+#include "dp_realms.h"
 #include "dp_alternates.h"
 #include "log.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "dp_realms.h"
 #include "event_text.h"
 #include "events.h"
 #include "records/records_line.h"

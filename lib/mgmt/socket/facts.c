@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "crash/crash_files.h"
+#include "dp_memory.h"
+#include "dp_realms.h"
 #include "drain/drains.h"
 #include "reload/in_use.h"
 #include "socket/commands.h"

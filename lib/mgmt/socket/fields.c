@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dp_realms.h"
 #include "reload/in_use.h"
 #include "socket/fields.h"
 

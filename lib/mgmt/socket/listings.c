@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dp_realms.h"
 #include "log.h"
 #include "socket/fields.h"
 #include "socket/listings.h"

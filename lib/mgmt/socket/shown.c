@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dp_realms.h"
 #include "rows.h"
 #include "socket/fields.h"
 #include "socket/shown.h"

@@ -4,6 +4,7 @@
 
 #include "conf.h"
 #include "dp.h"
+#include "dp_realms.h"
 
 struct rte_tel_data;
 

@@ -2,6 +2,7 @@
 // The data path of a benchmark: its configuration, its workers and their rounds.
 #include "box.h"
 #include "datapath.h"
+#include "dp_memory.h"
 #include "net.h"
 #include "replay.h"
 #include "control/stats.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What driver profiles do to the ports of a data path: rings, devargs, and who wins.
 #include "datapath.h"
+#include "dp_memory.h"
 #include "dp_world.h"
 
 static struct dp_world world;
