@@ -77,6 +77,14 @@ def filled(query):
     return re.sub(r"\[(\d+)m\]", "[5s]", query)
 
 
+def refusal(text):
+    """What an answer that is none says. One that is not ready yet says so in words, not in JSON."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {"status": "error", "error": text}
+
+
 class Prometheus:
     """Debian's, in the namespace of the server, without its service."""
 
@@ -104,7 +112,7 @@ class Prometheus:
             with self.lab.dut.enter(), urllib.request.urlopen(url, timeout=20) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            return json.load(error)
+            return refusal(error.read().decode(errors="replace"))
         except OSError as error:  # it is starting
             return {"status": "error", "error": str(error)}
 
