@@ -25,7 +25,7 @@ from turnlib import SUCCESS
 WIRE = os.path.join(labs.BUILD, "test/unit/vtap_wire")
 LATE = 0.02 * labs.SLOW  # seconds
 QUIET = 0.001  # within which a datagram comes back without the server, where there are CPUs for all
-ROUNDS = 60 if labs.LONG else 12
+ROUNDS = 60 if labs.LONG else 8
 CLIENTS = 3
 TICKS = os.sysconf("SC_CLK_TCK")
 
