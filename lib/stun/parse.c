@@ -10,18 +10,21 @@
 // Nothing else has that number.
 #define ADDITIONAL_BEFORE_RFC8656 0x8032
 
+static inline uint16_t type_now(uint16_t type)
+{
+	return type == ADDITIONAL_BEFORE_RFC8656 ? wire_type[STUN_ADDITIONAL_ADDRESS_FAMILY] : type;
+}
+
 // Attribute of a wire type; STUN_NB_ATTRS when we do not know it. It compiles to a jump table: the
 // cost of a hostile message does not grow with the number of attributes we know.
 static enum stun_attr attr_of(uint16_t type)
 {
-	switch (type) {
+	switch (type_now(type)) {
 #define X(id, wire) \
 	case wire:  \
 		return id;
 		STUN_ATTRIBUTES(X)
 #undef X
-	case ADDITIONAL_BEFORE_RFC8656:
-		return STUN_ADDITIONAL_ADDRESS_FAMILY;
 	default:
 		return STUN_NB_ATTRS;
 	}
@@ -216,7 +219,7 @@ static bool next_of(
 		const uint16_t n = load_be16(m->data + p + 2);
 		const size_t next = attr_next(p, n);
 
-		if (load_be16(m->data + p) == type) {
+		if (type_now(load_be16(m->data + p)) == type) {
 			*off = (uint16_t)(p + ATTR_HEADER_LEN);
 			*alen = n;
 			*pos = (uint16_t)next;

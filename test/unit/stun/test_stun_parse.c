@@ -309,6 +309,27 @@ static void test_known_types(void **state)
 		assert_value(&m, t[i].a, &i, 1);
 }
 
+// coturn's client before RFC 8656 has another type for ADDITIONAL-ADDRESS-FAMILY: one attribute,
+// whichever of the two it comes by, and as often as it comes.
+static void test_former_type(void **state)
+{
+	static const uint16_t types[] = {0x8032, 0x8000};
+	uint16_t pos = 0, off, alen;
+	struct stun_msg m;
+
+	raw_begin(&r, 0x0003);
+	for (uint8_t i = 0; i < 2; i++)
+		raw_attr(&r, types[i], &i, 1);
+	assert_int_equal(parse(&r, &m), 0);
+	assert_value(&m, STUN_ADDITIONAL_ADDRESS_FAMILY, "\0", 1);
+	for (uint8_t i = 0; i < 2; i++) {
+		assert_true(stun_next(&m, STUN_ADDITIONAL_ADDRESS_FAMILY, &pos, &off, &alen));
+		assert_int_equal(alen, 1);
+		assert_int_equal(m.data[off], i);
+	}
+	assert_false(stun_next(&m, STUN_ADDITIONAL_ADDRESS_FAMILY, &pos, &off, &alen));
+}
+
 static void test_after_integrity(void **state)
 {
 	static const uint8_t mac[32] = {0xab};
@@ -654,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_empty_at_end),
 		cmocka_unit_test(test_duplicates),
 		cmocka_unit_test(test_known_types),
+		cmocka_unit_test(test_former_type),
 		cmocka_unit_test(test_after_integrity),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_next),
