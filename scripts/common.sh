@@ -5,7 +5,7 @@
 # What a fresh Debian 12 or 13 needs to build the appliance and its tests, and to test and show it.
 build_packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
 libmnl-dev libjansson-dev libcmocka-dev python3"
-packages="$build_packages dpdk coturn iproute2 iputils-ping ethtool tcpdump procps python3-venv
+packages="$build_packages dpdk coturn haproxy iproute2 iputils-ping ethtool tcpdump procps python3-venv
 ca-certificates openssl dnsmasq-base udhcpc"
 
 # Debian's release: 12, 13; nothing on other systems.

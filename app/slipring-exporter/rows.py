@@ -167,7 +167,7 @@ from_kernel_answered c from_kernel_answered Answers of the kernel to ARP and ND 
 from_kernel_cut      c from_kernel_cut      Super-frames of the kernel that had to be cut by us.
 from_kernel_missed   c from_kernel_missed   Datagrams that the kernel could not queue, since nobody read them in time.
 """)
-REFUSED, CLOSED = "refused", "closed"
+REFUSED, CLOSED, PROXY = "refused", "closed", "proxy_refused"
 STREAMS = table(f"""
 connections      g connections           Connections that are open.
 tls              g tls_connections       Connections that are open, with TLS.
@@ -177,6 +177,15 @@ refused_source   c {REFUSED}{{limit=source}}  .
 refused_network  c {REFUSED}{{limit=network}} .
 refused_rate     c {REFUSED}{{limit=rate}}    .
 refused_files    c {REFUSED}{{limit=files}}   .
+refused_proxy    c {PROXY}{{reason=source}}   Connections to listeners for balancers that came to nothing, and why.
+proxy_none       c {PROXY}{{reason=none}}     .
+proxy_bad        c {PROXY}{{reason=bad}}      .
+proxy_long       c {PROXY}{{reason=long}}     .
+proxy_slow       c {PROXY}{{reason=slow}}     .
+proxy_gave_way   c {PROXY}{{reason=gave_way}} .
+proxy_taken      c {PROXY}{{reason=taken}}    .
+proxy_closed     c {PROXY}{{reason=closed}}   .
+proxy_own        c proxy_own             Connections that balancers have made for themselves.
 handshakes       c handshakes            .
 handshake_failed c {CLOSED}{{reason=handshake_failed}} Connections closed, and why.
 slow             c {CLOSED}{{reason=slow}}     .

@@ -130,6 +130,7 @@ static inline const char *conf_port_device(const struct conf_port *p, uint32_t i
 struct conf_streams {
 	uint32_t threads, connections, per_source, per_network;
 	uint32_t idle_s, handshake_s;
+	uint32_t headers; // connections of a thread that may wait for their PROXY header
 	uint32_t queue; // bytes that may wait to be sent to one client
 	uint32_t ring; // messages in the ring between a stream thread and a worker
 	char *netns; // NULL = that of the process

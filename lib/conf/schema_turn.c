@@ -44,6 +44,17 @@ static const struct conf_key rows[] = {
 	.help = "PEM file with its private key. Both, or none of the two."},
 {"listeners[].tls.alpn", CONF_TEXTS, MANY(turn_listener, tls.alpn, tls.nb_alpn), RANGE(0, 16),
 	.help = "As `tls.alpn`, which it replaces."},
+{"listeners[].proxy", CONF_SECTION, .help = "For one listener with `transport: tcp`, `tls` or "
+	"`auto`: clients come by balancers, which write a header of the PROXY protocol, version 2, "
+	"in front of each connection. The address and port in it are the client's for all that "
+	"the server does and tells. Nobody else may connect. Connections that are open stay as "
+	"they are when a reload changes it."},
+{"listeners[].proxy.from", CONF_PREFIXES, MANY(turn_listener, proxy.from, proxy.nb_from),
+	RANGE(0, 4096), .help = "Addresses that balancers connect from: single ones, `a-b` and "
+	"prefixes, 64 prefixes at most. Whoever connects from there can say whose address he has."},
+{"listeners[].proxy.size", CONF_NUMBER, ONE(turn_listener, proxy.size), RANGE(52, 4096),
+	.def = "536", .help = "Bytes of the longest header that is taken. The default is what the "
+	"specification has every sender keep to; more only where a balancer adds long TLVs."},
 
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "
 	"SIGHUP and `slipringctl config reload` read the files again, for connections and "
@@ -94,6 +105,10 @@ static const struct conf_key rows[] = {
 {"streams.handshake", CONF_NUMBER, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
 	"message that has begun."},
+{"streams.headers", CONF_NUMBER, ONE(conf, streams.headers), RANGE(1, 65536), .def = "1024",
+	.help = "Connections of `listeners[].proxy` that may wait for the rest of their header, in "
+	"each thread, beside `connections`. For one more the oldest gives way. A header has "
+	"`handshake` seconds, and what follows it has them again."},
 {"streams.idle", CONF_NUMBER, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120",
 	.help = "Seconds without a message after which a connection without an allocation is "
 	"closed; one with an allocation stays until that has expired."},

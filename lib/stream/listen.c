@@ -14,6 +14,7 @@
 
 #include "listen.h"
 #include "conn.h"
+#include "proxy/proxy.h"
 #include "tos.h"
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts this to somaxconn
@@ -162,8 +163,7 @@ void listen_close(struct thread *t)
 
 // --- accepting -----------------------------------------------------------------------------------
 
-// Resets a connection: the client learns of it at once, and the kernel keeps nothing of it.
-static void refuse(int fd, struct thread *t, const struct stream_from *from, uint64_t *reason)
+void listen_refuse(struct thread *t, int fd, const struct stream_from *from, uint64_t *reason)
 {
 	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
@@ -188,7 +188,7 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 	fd = accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0) {
 		from.client = endpoint_of(&a);
-		refuse(fd, t, &from, &t->stats.refused_files);
+		listen_refuse(t, fd, &from, &t->stats.refused_files);
 	} else {
 		t->stalled = true;
 	}
@@ -206,7 +206,7 @@ static void settle(const struct thread *t, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
 }
 
-static void admit(struct thread *t, int fd, unsigned int listener, const struct endpoint *client)
+bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpoint *client)
 {
 	const struct stream_from from = {
 		.client = *client, .listener = t->s->listener[listener].index};
@@ -216,29 +216,30 @@ static void admit(struct thread *t, int fd, unsigned int listener, const struct 
 		answer = conn_limits_take(&t->s->caps, &client->addr);
 	switch (answer) {
 	case CONN_LIMITS_TOTAL:
-		refuse(fd, t, &from, &t->stats.refused_total);
-		return;
+		listen_refuse(t, fd, &from, &t->stats.refused_total);
+		return false;
 	case CONN_LIMITS_SOURCE:
-		refuse(fd, t, &from, &t->stats.refused_source);
-		return;
+		listen_refuse(t, fd, &from, &t->stats.refused_source);
+		return false;
 	case CONN_LIMITS_NETWORK:
-		refuse(fd, t, &from, &t->stats.refused_network);
-		return;
+		listen_refuse(t, fd, &from, &t->stats.refused_network);
+		return false;
 	case CONN_LIMITS_OK:
 		break;
 	}
 	if (t->s->listener[listener].mode == STREAM_TLS && !tls_allowed(t, &client->addr)) {
 		conn_limits_give(&t->s->caps, &client->addr);
-		refuse(fd, t, &from, &t->stats.refused_rate);
-		return;
+		listen_refuse(t, fd, &from, &t->stats.refused_rate);
+		return false;
 	}
 	settle(t, fd);
-	if (conn_open(t, fd, (uint8_t)listener, client)) {
+	if (conn_open(t, fd, listener, client)) {
 		count(&t->stats.accepted, 1);
-		return;
+		return true;
 	}
 	conn_limits_give(&t->s->caps, &client->addr);
-	refuse(fd, t, &from, &t->stats.refused_files);
+	listen_refuse(t, fd, &from, &t->stats.refused_files);
+	return false;
 }
 
 void listen_accept(struct thread *t, unsigned int listener)
@@ -252,7 +253,8 @@ void listen_accept(struct thread *t, unsigned int listener)
 
 		if (fd >= 0) {
 			client = endpoint_of(&a);
-			admit(t, fd, listener, &client);
+			if (!proxy_accept(t, fd, (uint8_t)listener, &client))
+				listen_admit(t, fd, (uint8_t)listener, &client);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)

@@ -2,8 +2,12 @@
 // The listeners of a thread. Private to lib/stream.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct endpoint;
+struct stream_from;
 struct thread;
 
 // Opens a thread's listeners in the network namespace of the configuration. The calling thread
@@ -14,3 +18,9 @@ void listen_mark(const struct thread *t);
 void listen_close(struct thread *t);
 // Accepts from a listener on which epoll has reported connections.
 void listen_accept(struct thread *t, unsigned int listener);
+// Makes a connection of a client, within the limits of clients. False: it was refused. The thread's
+// youngest is the new one until something else happens on the thread.
+bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
+// Resets a connection: the client learns of it at once, and the kernel keeps nothing of it. reason
+// is the counter to raise.
+void listen_refuse(struct thread *t, int fd, const struct stream_from *from, uint64_t *reason);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "identity/identities.h"
+#include "proxy/proxy.h"
 #include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
@@ -33,17 +34,30 @@ static int files_ask(uint32_t connections, char *error, size_t len)
 	return -1;
 }
 
+// Connections that may wait for their headers beside all others.
+static uint32_t headers_of(const struct stream_config *c)
+{
+	for (unsigned int i = 0; i < c->nb_listeners; i++)
+		if (c->listeners[i].nb_proxy > 0)
+			return c->threads * c->headers;
+	return 0;
+}
+
 // Makes everything that can fail, except the threads.
 static int prepare(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
 
-	if (c->nb_listeners > 0 && files_ask(c->connections, error, len) != 0)
+	if (c->nb_listeners > 0 && files_ask(c->connections + headers_of(c), error, len) != 0)
 		return -1;
 	s->identities = identities_load(c->identities, &c->dtls, error, len);
 	c->identities = NULL; // the caller's
 	if (s->identities == NULL)
 		return -1;
+	if (!proxies_make(s)) {
+		snprintf(error, len, "streams: out of memory");
+		return -1;
+	}
 	for (unsigned int i = 0; i < c->threads; i++) {
 		s->thread[i] = thread_create(s, i);
 		if (s->thread[i] == NULL) {
@@ -141,6 +155,7 @@ void stream_stop(struct streams *s)
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		thread_free(s->thread[i]);
 	identities_free(s->identities);
+	proxies_free(s);
 	conn_limits_fini(&s->caps);
 	conn_limits_fini(&s->sessions);
 	pthread_mutex_destroy(&s->rates_lock);

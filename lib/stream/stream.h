@@ -19,6 +19,7 @@
 #define STREAM_CONNECTIONS_MAX (1u << 20)
 #define STREAM_BURST 32
 #define STREAM_ROOM_MAX 16384 // limit of stream_config.room, in bytes
+#define STREAM_PROXIES_MAX 64 // prefixes of balancers of a listener
 
 enum stream_mode {
 	STREAM_PLAIN,
@@ -32,6 +33,10 @@ struct stream_listener {
 	uint8_t mode; // enum stream_mode
 	bool marked; // its connections have tos; else what their clients' SYNs have
 	uint8_t tos; // DSCP as it stands in TOS, without ECN
+	// Balancers: only these may connect, and send a PROXY header in front of each connection.
+	const struct prefix *proxy; // nb_proxy of them
+	uint8_t nb_proxy; // up to STREAM_PROXIES_MAX; 0: no headers, anybody may connect
+	uint16_t proxy_room; // bytes of the longest header, PROXY_HEADER_LEAST at least
 };
 
 // What clients of TLS and DTLS meet: an identity, by paths of PEM files, and what is spoken. The
@@ -95,6 +100,7 @@ enum stream_kind {
 		"a flood of connections, or too few: streams.connections")                        \
 	X(STREAM_REFUSED_GARBAGE, "garbage", "neither STUN nor ChannelData",                      \
 		"it is no TURN client, or speaks TLS to a port without")                          \
+	STREAM_PROXY_REFUSALS(X)                                                                  \
 	X(STREAM_REFUSED_DTLS_TOTAL, "dtls-total", "as many DTLS sessions as there may be",       \
 		"raise dtls.sessions, or add a box")                                              \
 	X(STREAM_REFUSED_DTLS_SOURCE, "dtls-source", "as many sessions as the address may have",  \
@@ -105,6 +111,31 @@ enum stream_kind {
 		"the DTLS handshake has failed, or was not complete in time",                     \
 		"as of handshake-failed, or datagrams of it are lost on the way")                 \
 	STREAM_DTLS_REFUSALS(X)
+
+// Those of listeners[].proxy. The client is the balancer, but that of the last one the header's.
+#define STREAM_PROXY_REFUSALS(X)                                                                   \
+	X(STREAM_REFUSED_PROXY_SOURCE, "proxy-source", "from no balancer of the listener",         \
+		"a client that goes past the balancer, or a balancer that is missing in "          \
+		"listeners[].proxy.from")                                                          \
+	X(STREAM_REFUSED_PROXY_NONE, "proxy-none", "no PROXY header of version 2 in front",        \
+		"have the balancer send version 2 (haproxy: send-proxy-v2); one that sends "       \
+		"version 1 alone cannot be used")                                                  \
+	X(STREAM_REFUSED_PROXY_BAD, "proxy-bad",                                                   \
+		"a PROXY header against the specification, or with an address that no client "     \
+		"can have",                                                                        \
+		"a fault of the balancer: capture what it sends")                                  \
+	X(STREAM_REFUSED_PROXY_LONG, "proxy-long", "a PROXY header longer than is taken",          \
+		"raise listeners[].proxy.size, or have the balancer send fewer TLVs")              \
+	X(STREAM_REFUSED_PROXY_SLOW, "proxy-slow", "no whole PROXY header in time",                \
+		"a client that says nothing, where the balancer waits for its first bytes (NLB), " \
+		"or health checks without a header: streams.handshake")                            \
+	X(STREAM_REFUSED_PROXY_GAVE_WAY, "proxy-gave-way",                                         \
+		"the oldest without a whole PROXY header gave way to others",                      \
+		"a flood by way of the balancer, or too few: streams.headers")                     \
+	X(STREAM_REFUSED_PROXY_TAKEN, "proxy-taken",                                               \
+		"a connection with the same address and port of a client is open",                 \
+		"the client comes by two addresses of balancers to one listener: give each a "     \
+		"listener of its own")
 
 // Those that workers find, before a stream thread has the handshake. Of the last three the sender
 // has not shown that its address is its own.
@@ -221,6 +252,7 @@ struct stream_config {
 	uint32_t rate,
 		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
 	uint32_t nap_us; // microseconds a message may wait where there are many; NAP_US at least
+	uint32_t headers; // connections of a thread that wait for their PROXY header; 0 = 1
 	uint32_t queue; // bytes that may wait for a client that does not read
 	uint16_t room; // bytes of the longest message
 	const struct stream_identities *identities; // NULL: there is neither TLS nor DTLS
@@ -239,6 +271,15 @@ struct stream_config {
 	X(refused_network, "refused: streams.per-network")                                  \
 	X(refused_rate, "refused: limits.handshakes")                                       \
 	X(refused_files, "refused: no file descriptor, or no memory of the kernel's, left") \
+	X(refused_proxy, "refused: from none of listeners[].proxy.from")                    \
+	X(proxy_own, "by balancers for themselves: LOCAL, or addresses of another kind")    \
+	X(proxy_none, "refused: no PROXY header of version 2")                              \
+	X(proxy_bad, "refused: PROXY header against the specification")                     \
+	X(proxy_long, "refused: listeners[].proxy.size")                                    \
+	X(proxy_slow, "closed: no whole PROXY header in streams.handshake seconds")         \
+	X(proxy_gave_way, "closed, the oldest without a PROXY header: streams.headers")     \
+	X(proxy_taken, "refused: the PROXY header names a client that is connected")        \
+	X(proxy_closed, "closed by the balancer before its PROXY header was whole")         \
 	X(handshakes, "TLS handshakes completed")                                           \
 	X(handshake_failed, "closed: TLS handshake failed")                                 \
 	X(slow, "closed: no whole message in streams.handshake seconds")                    \

@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "fatal.h"
 #include "listen.h"
+#include "proxy/proxy.h"
 
 #define EVENTS 64
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
@@ -109,6 +110,8 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 		t->shaking = true; // once all else has been done
 	} else if ((e->data.u64 & WATCH_LISTENER) != 0) {
 		listen_accept(t, (uint8_t)e->data.u64);
+	} else if ((e->data.u64 & WATCH_PROXY) != 0) {
+		proxy_event(t, e->data.u64);
 	} else {
 		struct conn *c = &t->conn[(uint32_t)e->data.u64];
 
@@ -181,6 +184,7 @@ static void round_of(struct thread *t)
 	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));
 	scan(t);
 	handshake_tick(t);
+	proxy_tick(t);
 	refused_tick(t);
 }
 
@@ -280,7 +284,8 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 	if (t->listen != NULL && t->conn != NULL && t->live != NULL && t->cipher != NULL &&
 		t->epoll >= 0 && t->event >= 0 &&
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0 && t->fresh >= 0 &&
-		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->fresh, &fresh) == 0)
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->fresh, &fresh) == 0 &&
+		(s->conf.nb_listeners == 0 || proxy_open(t)))
 		return t;
 	thread_free(t);
 	return NULL;
@@ -292,6 +297,7 @@ void thread_free(struct thread *t)
 		if (t->conn[i].state != CONN_FREE && t->conn[i].state != CONN_ENDED)
 			conn_close(t, &t->conn[i], &t->stats.closed);
 	handshake_close(t);
+	proxy_close(t);
 	if (t->listen != NULL)
 		listen_close(t);
 	if (t->epoll >= 0)

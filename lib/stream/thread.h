@@ -21,6 +21,8 @@
 
 struct conn;
 struct identities;
+struct proxies;
+struct proxy;
 
 struct thread {
 	// Written by any worker, and by the thread itself.
@@ -48,6 +50,7 @@ struct thread {
 	bool untold; // workers have no room for the news of an end: nothing new is read till then
 	bool stalled; // some work of this round has to wait a little
 	struct handshakes shakes;
+	struct proxy *proxy; // connections of balancers; NULL: there is no listener
 	bool hungry; // this round left something undone: no nap
 	bool shaking; // handshakes have to go on
 	struct nap nap;
@@ -70,6 +73,7 @@ struct streams {
 	pthread_mutex_t swap_lock; // held by who replaces identities, while he reads files, too
 	pthread_mutex_t tls_lock; // guards identities
 	struct identities *identities;
+	struct proxies *proxies; // which balancers there are
 	bool stop; // written by stream_stop, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;
@@ -91,6 +95,7 @@ static inline uint32_t changing(const uint32_t *number)
 #define WATCH_EVENT (UINT64_C(1) << 32)
 #define WATCH_LISTENER (UINT64_C(2) << 32)
 #define WATCH_FRESH (UINT64_C(4) << 32)
+#define WATCH_PROXY (UINT64_C(8) << 32)
 
 // Makes a thread that does not run yet. NULL with errno set.
 struct thread *thread_create(struct streams *s, unsigned int index);

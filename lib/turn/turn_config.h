@@ -43,6 +43,14 @@ struct turn_listener_tls {
 	uint32_t nb_alpn;
 };
 
+// Balancers of a listener, which name the client in front of each connection. lib/turn does not
+// look at it either.
+struct turn_listener_proxy {
+	struct prefix *from; // where they connect from
+	uint32_t nb_from; // 0 = none: clients connect themselves
+	uint32_t size; // bytes of the longest header
+};
+
 struct turn_listener {
 	struct endpoint at;
 	uint8_t transport; // enum turn_transport
@@ -52,6 +60,7 @@ struct turn_listener {
 	char **realms; // names of those that are served, the first of them by default
 	uint32_t nb_realms; // 0 = all, the first of the file by default
 	struct turn_listener_tls tls;
+	struct turn_listener_proxy proxy;
 };
 
 #define TURN_DSCP_COPY 0 // as it came

@@ -6,6 +6,7 @@ from coturn.document import Item, Word
 from coturn.syntax import Refused, address
 
 PLAIN_PORT, TLS_PORT = 3478, 5349
+BALANCERS = ["127.0.0.1", "::1"]  # of tcp-proxy-port: coturn does not name them
 LOW, HIGH = 49152, 65535
 RELAY_LOWEST = 1024
 THREADS_MAX = 128
@@ -149,7 +150,9 @@ class Network:
                 out["dtls", plain] = ""
                 out["udp", second] = ""
             out["dtls", second] = ""
-        if tcp and not self.proxied():
+        if tcp and self.proxied():
+            out["tcp", get("tcp-proxy-port")] = ""
+        elif tcp:
             out["auto" if tls else "tcp", plain] = ""
         if tls and not self.proxied() and (not tcp or plain != second):
             out["auto" if tcp else "tls", second] = ""
@@ -173,14 +176,22 @@ class Network:
         both = [("udp", "no-udp"), ("auto" if self.secure else "tcp", "no-tcp")]
         for line, (own, at) in self.aux:
             kinds = [kind for kind, no in both if not self.settings.get(no, False)]
+            kinds = [kind for kind in kinds if kind == "udp" or not self.proxied()]
             rows += [(str(own), (kind, at)) for kind in kinds]
+        if self.proxied() and any(kind == "tcp" for _, (kind, _) in rows):
+            self.settings.tell(self.settings.line("tcp-proxy-port"),
+                "write the addresses of the balancers into listeners[].proxy.from: coturn believes"
+                " whoever connects. They have to send version 2")  # fmt: skip
         off = self.settings.line("no-udp") or self.settings.line("no-tcp")
         if not rows and off:
             self.settings.tell(off, "no listener is left: slipring takes one at least")
         where = self.settings.where("listening-ip", "aux-server")
         self.document.put("listeners", [], where)
         for word, (transport, at) in dict.fromkeys(rows):
-            self.document.add("listeners", {"transport": transport, "address": word, "port": at})
+            row = {"transport": transport, "address": word, "port": at}
+            if transport == "tcp" and self.proxied():
+                row["proxy"] = {"from": BALANCERS}
+            self.document.add("listeners", row)
         return any(transport in ("tcp", "tls", "auto") for _, (transport, _) in rows)
 
     # -- relay

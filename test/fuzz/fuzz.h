@@ -165,6 +165,11 @@ void fuzz_reloads_round(void);
 void fuzz_frame_alone(const uint8_t *frame, size_t len, unsigned int port);
 void fuzz_message_alone(const uint8_t *data, size_t len);
 
+// --- proxies.c: headers of balancers -------------------------------------------------------------
+
+// Reads headers of the PROXY protocol, good and mutated, piece by piece.
+void fuzz_proxies(void);
+
 // --- frames.c: frames of hosts that are no clients -----------------------------------------------
 
 // Writes a whole UDP datagram: from a host to a port or, with FUZZ_KERNEL, from our kernel to a

@@ -318,6 +318,7 @@ void fuzz_round(void)
 	fuzz_threads_round();
 	kernel_round();
 	fuzz_captures_round();
+	fuzz_proxies();
 	fuzz_reloads_round();
 	count_buffers();
 }

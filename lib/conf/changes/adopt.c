@@ -85,6 +85,7 @@ static void take_listener(struct turn_listener *to, const struct turn_listener *
 	to->realms = from->realms;
 	to->nb_realms = from->nb_realms;
 	to->tls = from->tls;
+	to->proxy = from->proxy;
 }
 
 static void take_listeners(struct turn_config *to, const struct turn_config *from)

@@ -45,6 +45,7 @@ static const char *const hot[] = {
 	"limits.stale-nonce",
 	"limits.unauthenticated",
 	"listeners[].dscp",
+	"listeners[].proxy",
 	"listeners[].realms",
 	"listeners[].tls",
 	"log",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checks/identities.h"
+#include "checks/proxies.h"
 #include "checks/ports.h"
 #include "checks/routers.h"
 #include "conf.h"
@@ -158,6 +159,8 @@ static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t 
 
 	if (rc == 0)
 		rc = conf_identities_check_listener(x, i);
+	if (rc == 0)
+		rc = conf_proxies_check_listener(x, i);
 	// over TCP the kernel will say whether it has the address
 	if (rc == 0 && over_udp(l))
 		rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "checks/alternates.h"
+#include "checks/proxies.h"
 #include "checks/reach.h"
 #include "checks/warn_files.h"
 #include "conf.h"
@@ -328,6 +329,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_seen_twice(c, r);
 	warn_relay(c, r);
 	warn_limits(c, r);
+	conf_proxies_warn(c, r);
 	conf_warn_files(c, r);
 	warn_auth(c, r);
 	if (!conf_pending(c)) // conf_resolve does it

@@ -74,14 +74,30 @@ static bool copy_texts(char ***list, uint32_t *nb)
 	return good;
 }
 
-// Gives an entry strings of its own. Without memory some are missing, and false.
-static bool own_texts(struct turn_listener *l)
+static bool copy_prefixes(struct prefix **list, uint32_t *nb)
+{
+	const struct prefix *old = *list;
+
+	if (old == NULL)
+		return true;
+	*list = calloc((size_t)*nb + 1, sizeof(**list));
+	if (*list == NULL) {
+		*nb = 0;
+		return false;
+	}
+	memcpy(*list, old, *nb * sizeof(**list));
+	return true;
+}
+
+// Gives an entry strings and lists of its own. Without memory some are missing, and false.
+static bool own_lists(struct turn_listener *l)
 {
 	struct turn_listener_tls *t = &l->tls;
 
 	return (t->certificate == NULL || copy_text(&t->certificate)) &
 		(t->key == NULL || copy_text(&t->key)) & copy_texts(&t->alpn, &t->nb_alpn) &
-		copy_texts(&l->realms, &l->nb_realms);
+		copy_texts(&l->realms, &l->nb_realms) &
+		copy_prefixes(&l->proxy.from, &l->proxy.nb_from);
 }
 
 static uint32_t put_all(
@@ -94,7 +110,7 @@ static uint32_t put_all(
 		if (!is_wanted(c, l, &c->turn.local[i]))
 			continue;
 		out[n] = *l;
-		if (n > 0 && !own_texts(&out[n])) // the first has those of the entry
+		if (n > 0 && !own_lists(&out[n])) // the first has those of the entry
 			conf_fail_memory(x);
 		out[n].at.addr = c->turn.local[i].addr;
 		out[n++].on = TURN_LISTEN_ONE;

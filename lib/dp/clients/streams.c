@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
+#include "clients/stream_listeners.h"
 #include "conf.h"
 #include "control/events.h"
 #include "control/stats.h"
@@ -470,32 +471,9 @@ void streams_wake(struct worker *w)
 
 // --- start and end -------------------------------------------------------------------------------
 
-static unsigned int listeners_of(const struct conf *c, struct stream_listener *out)
-{
-	static const uint8_t modes[] = {[TURN_OVER_TCP] = STREAM_PLAIN,
-		[TURN_OVER_TLS] = STREAM_TLS,
-		[TURN_OVER_AUTO] = STREAM_DETECT};
-	unsigned int n = 0;
-
-	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
-		const struct turn_listener *l = &c->turn.listeners[i];
-
-		if (!turn_listener_is_stream(l))
-			continue;
-		if (out != NULL)
-			out[n] = (struct stream_listener){.at = l->at,
-				.index = (uint8_t)i,
-				.mode = modes[l->transport],
-				.marked = l->dscp != TURN_DSCP_COPY,
-				.tos = turn_listener_tos(l)};
-		n++;
-	}
-	return n;
-}
-
 static bool streams_wanted(const struct conf *c)
 {
-	return listeners_of(c, NULL) > 0 || sessions_config(c).sessions > 0;
+	return stream_listeners(c, NULL) > 0 || sessions_config(c).sessions > 0;
 }
 
 static struct rte_ring *ring(uint32_t count, int socket)
@@ -558,7 +536,7 @@ void streams_config(
 {
 	dp_identities(c, &of->identities);
 	*out = (struct stream_config){.listeners = of->list,
-		.nb_listeners = listeners_of(c, of->list),
+		.nb_listeners = stream_listeners(c, of->list),
 		.identities = &of->identities,
 		.threads = c->streams.threads,
 		.workers = d->nb_workers,
@@ -566,6 +544,7 @@ void streams_config(
 		.connections = c->streams.connections,
 		.per_source = c->streams.per_source,
 		.per_network = c->streams.per_network,
+		.headers = c->streams.headers,
 		.idle_s = c->streams.idle_s,
 		.handshake_s = c->streams.handshake_s,
 		.rate = c->handshakes.rate,

@@ -8,6 +8,7 @@
 
 #include "identity/identities.h"
 #include "listen.h"
+#include "proxy/proxy.h"
 #include "thread.h"
 
 struct stream_renewal {
@@ -39,6 +40,7 @@ void stream_change(struct streams *s, const struct stream_config *c)
 		__atomic_store_n(&s->listener[i].tos, c->listeners[i].tos, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->listener[i].marked, c->listeners[i].marked, __ATOMIC_RELAXED);
 	}
+	proxies_change(s, c);
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		listen_mark(s->thread[i]);
 }

@@ -287,10 +287,17 @@ class Network(unittest.TestCase):
             (tls + "dtls\nno-udp\nno-tls\nno-tcp\n", [("dtls", "5349")]),
             (tls + "no-dtls=no\nno-udp\nno-tls\nno-tcp\n", [("dtls", "5349")]),
             (tls + "dtls\nno-dtls\nno-tls\nno-tcp\n", [("udp", "3478")]),
-            (tls + "tcp-proxy-port=99\n", [("udp", "3478")]),
+            (tls + "tcp-proxy-port=99\naux-server=192.0.2.5:9\nlistening-ip=192.0.2.5\n",
+                [("udp", "3478"), ("tcp", "99"), ("udp", "9")]),
+            ("no-tcp\ntcp-proxy-port=99\n", plain[:1]),
             ("aux-server=192.0.2.5:99\nlistening-ip=192.0.2.5\n", [*plain, ("udp", "99"), ("tcp", "99")]),
         ):  # fmt: skip
             self.assertEqual(self.listeners(text), expected, text)
+
+    def test_balancers(self):
+        text = "listening-ip=192.0.2.5\ntcp-proxy-port=99\n" + BASE
+        self.assertIn('port: 99, proxy: {from: [127.0.0.1, "::1"]}}', made(text))
+        self.assertIn("t.conf:2: tcp-proxy-port: write the addresses of the balancers", "\n".join(told(text)))
 
     def test_no_listener(self):
         said = "\n".join(told("no-udp\nno-tcp\n" + BASE))

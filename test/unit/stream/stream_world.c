@@ -206,13 +206,15 @@ unsigned int stream_world_open_files(void)
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at)
 {
 	const int held = hold_port(at);
-	const struct stream_listener listener = {
-		.at = {addr_from_v4("\x7f\0\0\1"), ntohs(at->sin_port)}, .mode = STREAM_DETECT};
+	struct stream_listener listener =
+		c.listeners != NULL ? *c.listeners : (struct stream_listener){0};
 	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start
 	static struct stream_identities all;
 	char error[256] = "";
 	struct streams *s;
 
+	listener.at = (struct endpoint){addr_from_v4("\x7f\0\0\1"), ntohs(at->sin_port)};
+	listener.mode = STREAM_DETECT;
 	c.listeners = &listener;
 	c.nb_listeners = 1;
 	c.threads = STREAM_WORLD_THREADS;

@@ -34,8 +34,8 @@ extern SSL_CTX *stream_world_tls; // for clients
 int stream_world_open(void **state);
 // Removes them: teardown of the group. Returns 0 or -1.
 int stream_world_close(void **state);
-// Threads with a listener for plain clients and TLS; of c what is not 0 here is asked for. Fills in
-// where it listens.
+// Threads with a listener for plain clients and TLS; of c what is not 0 here is asked for. Of its
+// listeners, NULL or one, the balancers are. Fills in where it listens.
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at);
 // The oldest message for any worker, to be answered or freed; NULL: none.
 struct stream_world_message *stream_world_take(void);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks listeners[].proxy: where a header can stand, and who may send one.
+#include "checks/proxies.h"
+
+#include "checks/warn.h"
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "tell.h"
+
+#define PROXIES_MAX 64 // as many as lib/stream takes
+#define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
+
+int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const struct turn_listener *l = &t->listeners[i];
+	const struct conf_node *entry = conf_node_of(x->root, &t->listeners, i);
+	const struct conf_node *section = conf_node_child(entry, "proxy");
+	const struct conf_node *from = conf_node_child(section, "from");
+
+	if (section == NULL || entry->first != i)
+		return 0;
+	if (!turn_listener_is_stream(l))
+		return conf_fail(x, section,
+			"is for transport: tcp, tls or auto: over UDP a client is whom a datagram "
+			"comes from. Let the balancer keep the addresses of clients, and remove "
+			"this");
+	if (l->proxy.nb_from == 0)
+		return conf_fail(x, from != NULL ? from : section,
+			"names no balancer: write the addresses that they connect from under from");
+	if (l->proxy.nb_from > PROXIES_MAX)
+		return conf_fail(x, from,
+			"comes to %u prefixes, at most %u are possible: write larger ones",
+			l->proxy.nb_from, PROXIES_MAX);
+	return 0;
+}
+
+void conf_proxies_warn(const struct conf *c, struct conf_report *r)
+{
+	const struct turn_config *t = &c->turn;
+
+	for (uint32_t i = 0; i < t->nb_listeners; i++) {
+		const struct turn_listener *l = &t->listeners[i];
+
+		for (uint32_t k = 0; k < l->proxy.nb_from && !conf_warned(r); k++) {
+			const struct prefix *p = &l->proxy.from[k];
+
+			if (p->len == 0 || (p->len == V4_BITS && addr_is_v4(&p->addr)))
+				conf_tell(r, CONF_WARNING,
+					(struct conf_at){c, &l->proxy.from, k, "listeners"},
+					"is everybody: who can connect can say whose address he "
+					"has, and no limit by source holds. Write the addresses of "
+					"the balancers");
+		}
+	}
+}

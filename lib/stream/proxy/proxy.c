@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the header in front of each connection of a balancer, and not a byte more, then hands the
+// connection to the thread that its client belongs to.
+#include "proxy/proxy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn.h"
+#include "hash.h"
+#include "listen.h"
+#include "proxy/proxy_header.h"
+#include "thread.h"
+
+#define WATCH_HANDED (WATCH_PROXY | UINT32_MAX) // the pipe of connections from other threads
+#define CHAINS_LEAST 64
+#define CHAIN_LOAD 4 // connections to a chain, when there are as many as there may be
+
+// --- who may send headers ------------------------------------------------------------------------
+
+struct rule {
+	struct prefix from[STREAM_PROXIES_MAX];
+	unsigned int nb_from; // 0: no headers here
+	uint16_t room;
+};
+
+struct proxies {
+	pthread_mutex_t lock; // guards rule
+	struct rule rule[]; // by the listener's place in our configuration
+};
+
+static void rule_set(struct rule *r, const struct stream_listener *l)
+{
+	r->nb_from = l->nb_proxy < STREAM_PROXIES_MAX ? l->nb_proxy : STREAM_PROXIES_MAX;
+	if (r->nb_from > 0)
+		memcpy(r->from, l->proxy, r->nb_from * sizeof(*r->from));
+	r->room = l->proxy_room;
+}
+
+bool proxies_make(struct streams *s)
+{
+	const unsigned int nb = s->conf.nb_listeners;
+	struct proxies *p = calloc(1, sizeof(*p) + nb * sizeof(p->rule[0]));
+
+	if (p == NULL)
+		return false;
+	pthread_mutex_init(&p->lock, NULL);
+	for (unsigned int i = 0; i < nb; i++) {
+		rule_set(&p->rule[i], &s->listener[i]);
+		s->listener[i].proxy = NULL; // the caller's
+	}
+	s->proxies = p;
+	return true;
+}
+
+void proxies_change(struct streams *s, const struct stream_config *c)
+{
+	pthread_mutex_lock(&s->proxies->lock);
+	for (unsigned int i = 0; i < s->conf.nb_listeners; i++)
+		rule_set(&s->proxies->rule[i], &c->listeners[i]);
+	pthread_mutex_unlock(&s->proxies->lock);
+}
+
+void proxies_free(struct streams *s)
+{
+	if (s->proxies == NULL)
+		return;
+	pthread_mutex_destroy(&s->proxies->lock);
+	free(s->proxies);
+}
+
+enum verdict { DIRECT, BALANCER, STRANGER };
+
+static enum verdict judge(
+	struct streams *s, uint8_t listener, const struct addr *from, uint16_t *room)
+{
+	struct proxies *p = s->proxies;
+	const struct rule *r = &p->rule[listener];
+	enum verdict v = STRANGER;
+
+	pthread_mutex_lock(&p->lock);
+	*room = r->room;
+	if (r->nb_from == 0)
+		v = DIRECT;
+	for (unsigned int i = 0; i < r->nb_from && v == STRANGER; i++)
+		if (addr_prefix_contains(&r->from[i], from))
+			v = BALANCER;
+	pthread_mutex_unlock(&p->lock);
+	return v;
+}
+
+// --- a thread's part -----------------------------------------------------------------------------
+
+// A connection whose header is not whole yet.
+struct waiting {
+	struct endpoint peer; // the balancer
+	int fd; // -1: free
+	uint32_t older, younger; // in the list by age; younger also in the list of free ones
+	uint8_t listener;
+	uint16_t have, room; // bytes that have come; those that may
+	uint64_t since_ms;
+	uint8_t *header;
+};
+
+// What one thread hands another.
+struct handed {
+	struct endpoint client;
+	int fd;
+	uint8_t listener;
+};
+_Static_assert(sizeof(struct handed) <= 512, "POSIX: so much is written to a pipe at once or not");
+
+struct proxy {
+	struct waiting *waiting; // max of them
+	uint32_t max, free, oldest, youngest;
+	int in, out; // a pipe: others write to out
+	// Connections by client, in chains. Of one that has ended its entry stays until another has
+	// its place, or somebody looks for its client.
+	uint32_t *first,
+		*next; // index of the connection and 1; first: by hash; next: by connection
+	uint64_t *hash; // by connection
+	uint32_t mask; // of hashes
+};
+
+static uint64_t client_hash(const struct thread *t, const struct endpoint *c, uint8_t listener)
+{
+	// the key of the rates serves here too: no hash leaves the process
+	return hash_addr(
+		&t->s->rates.key, &c->addr, UINT64_C(1) << 32 | (uint64_t)listener << 16 | c->port);
+}
+
+static uint32_t chains(uint32_t connections)
+{
+	uint32_t n = CHAINS_LEAST;
+
+	while (n < connections / CHAIN_LOAD)
+		n *= 2;
+	return n;
+}
+
+static void places_make(struct proxy *p)
+{
+	p->oldest = p->youngest = p->free = CONN_NONE;
+	p->waiting = calloc(p->max, sizeof(*p->waiting));
+	for (uint32_t i = p->max; p->waiting != NULL && i-- > 0; p->free = i)
+		p->waiting[i] = (struct waiting){.fd = -1, .younger = p->free};
+}
+
+bool proxy_open(struct thread *t)
+{
+	struct proxy *p = calloc(1, sizeof(*p));
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_HANDED};
+	int ends[2] = {-1, -1};
+
+	if (p == NULL)
+		return false;
+	t->proxy = p;
+	p->max = t->s->conf.headers > 0 ? t->s->conf.headers : 1;
+	p->mask = chains(t->max) - 1;
+	places_make(p);
+	p->first = calloc((size_t)p->mask + 1, sizeof(*p->first));
+	p->next = calloc(t->max, sizeof(*p->next));
+	p->hash = calloc(t->max, sizeof(*p->hash));
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+		ends[0] = ends[1] = -1;
+	p->in = ends[0];
+	p->out = ends[1];
+	return p->waiting != NULL && p->first != NULL && p->next != NULL && p->hash != NULL &&
+		p->in >= 0 && epoll_ctl(t->fresh, EPOLL_CTL_ADD, p->in, &e) == 0;
+}
+
+static void give_back(struct proxy *p, struct waiting *w)
+{
+	const uint32_t i = (uint32_t)(w - p->waiting);
+
+	*(w->older != CONN_NONE ? &p->waiting[w->older].younger : &p->oldest) = w->younger;
+	*(w->younger != CONN_NONE ? &p->waiting[w->younger].older : &p->youngest) = w->older;
+	free(w->header);
+	*w = (struct waiting){.fd = -1, .younger = p->free};
+	p->free = i;
+}
+
+// Ends a connection whose header has not become whole.
+static void end(struct thread *t, struct waiting *w, uint64_t *reason)
+{
+	const struct stream_from from = {
+		.client = w->peer, .listener = t->s->listener[w->listener].index};
+
+	listen_refuse(t, w->fd, &from, reason);
+	give_back(t->proxy, w);
+}
+
+void proxy_close(struct thread *t)
+{
+	struct proxy *p = t->proxy;
+	struct handed h;
+
+	if (p == NULL)
+		return;
+	while (p->waiting != NULL && p->oldest != CONN_NONE)
+		end(t, &p->waiting[p->oldest], &t->stats.proxy_closed);
+	while (p->in >= 0 && read(p->in, &h, sizeof(h)) == sizeof(h))
+		close(h.fd);
+	if (p->in >= 0) {
+		close(p->in);
+		close(p->out);
+	}
+	free(p->waiting);
+	free(p->first);
+	free(p->next);
+	free(p->hash);
+	free(p);
+	t->proxy = NULL;
+}
+
+// --- clients -------------------------------------------------------------------------------------
+
+static void chain_remove(struct proxy *p, uint32_t i)
+{
+	uint32_t *at = &p->first[p->hash[i] & p->mask];
+
+	while (*at != 0 && *at != i + 1)
+		at = &p->next[*at - 1];
+	if (*at != 0)
+		*at = p->next[i];
+	p->next[i] = 0;
+}
+
+static bool is_open(const struct conn *c)
+{
+	return c->state != CONN_FREE && c->state != CONN_ENDED;
+}
+
+// Whether a client has a connection on a listener. Entries of connections that have ended go.
+static bool is_here(
+	struct thread *t, uint64_t hash, const struct endpoint *client, uint8_t listener)
+{
+	struct proxy *p = t->proxy;
+
+	for (uint32_t *at = &p->first[hash & p->mask]; *at != 0;) {
+		const uint32_t i = *at - 1;
+		const struct conn *c = &t->conn[i];
+
+		if (!is_open(c)) {
+			*at = p->next[i];
+			p->next[i] = 0;
+			continue;
+		}
+		if (c->listener == listener && endpoint_eq(&c->client, client))
+			return true;
+		at = &p->next[i];
+	}
+	return false;
+}
+
+static void note(struct thread *t, uint64_t hash)
+{
+	struct proxy *p = t->proxy;
+	const uint32_t i = t->youngest; // conn_open has just made it
+
+	chain_remove(p, i); // of whoever had its place before
+	p->hash[i] = hash;
+	p->next[i] = p->first[hash & p->mask];
+	p->first[hash & p->mask] = i + 1;
+}
+
+// Makes a client's connection of one that belongs to this thread.
+static void admit(struct thread *t, const struct handed *h)
+{
+	const uint64_t hash = client_hash(t, &h->client, h->listener);
+	const struct stream_from from = {
+		.client = h->client, .listener = t->s->listener[h->listener].index};
+
+	if (is_here(t, hash, &h->client, h->listener)) {
+		listen_refuse(t, h->fd, &from, &t->stats.proxy_taken);
+		return;
+	}
+	if (listen_admit(t, h->fd, h->listener, &h->client))
+		note(t, hash);
+}
+
+// Gives a connection whose header is whole to the thread of its client.
+static void hand(struct thread *t, struct waiting *w, const struct endpoint *client)
+{
+	const struct handed h = {.client = *client, .fd = w->fd, .listener = w->listener};
+	const uint64_t hash = client_hash(t, client, w->listener);
+	struct thread *to = t->s->thread[(hash >> 32) % t->s->nb_threads];
+
+	epoll_ctl(t->fresh, EPOLL_CTL_DEL, w->fd, NULL); // conn_open watches it, maybe elsewhere
+	if (to != t && write(to->proxy->out, &h, sizeof(h)) != sizeof(h)) {
+		end(t, w, &t->stats.proxy_gave_way);
+		return;
+	}
+	give_back(t->proxy, w);
+	if (to == t)
+		admit(t, &h);
+}
+
+static void take_handed(struct thread *t)
+{
+	struct handed h;
+
+	if (read(t->proxy->in, &h, sizeof(h)) == sizeof(h))
+		admit(t, &h);
+}
+
+// --- headers -------------------------------------------------------------------------------------
+
+static void await(
+	struct thread *t, int fd, uint8_t listener, const struct endpoint *peer, uint16_t room)
+{
+	struct proxy *p = t->proxy;
+	const struct stream_from from = {
+		.client = *peer, .listener = t->s->listener[listener].index};
+	struct epoll_event e = {.events = EPOLLIN};
+	struct waiting *w;
+	uint32_t i;
+
+	if (p->free == CONN_NONE)
+		end(t, &p->waiting[p->oldest], &t->stats.proxy_gave_way);
+	i = p->free;
+	w = &p->waiting[i];
+	e.data.u64 = WATCH_PROXY | i;
+	w->header = malloc(room);
+	if (w->header == NULL || epoll_ctl(t->fresh, EPOLL_CTL_ADD, fd, &e) != 0) {
+		free(w->header);
+		w->header = NULL;
+		listen_refuse(t, fd, &from, &t->stats.refused_files);
+		return;
+	}
+	p->free = w->younger;
+	*w = (struct waiting){.peer = *peer,
+		.fd = fd,
+		.older = p->youngest,
+		.younger = CONN_NONE,
+		.listener = listener,
+		.room = room,
+		.since_ms = t->now_ms,
+		.header = w->header};
+	*(w->older != CONN_NONE ? &p->waiting[w->older].younger : &p->oldest) = i;
+	p->youngest = i;
+}
+
+bool proxy_accept(struct thread *t, int fd, uint8_t listener, const struct endpoint *peer)
+{
+	const struct stream_from from = {
+		.client = *peer, .listener = t->s->listener[listener].index};
+	uint16_t room;
+
+	switch (judge(t->s, listener, &peer->addr, &room)) {
+	case DIRECT:
+		return false;
+	case STRANGER:
+		listen_refuse(t, fd, &from, &t->stats.refused_proxy);
+		return true;
+	case BALANCER:
+		await(t, fd, listener, peer, room);
+		return true;
+	}
+	return false;
+}
+
+// What becomes of a connection whose header is judged.
+static void settle(struct thread *t, struct waiting *w, enum proxy_header_answer answer,
+	const struct proxy_header *h)
+{
+	switch (answer) {
+	case PROXY_HEADER_CLIENT:
+		hand(t, w, &h->client);
+		break;
+	case PROXY_HEADER_OWN:
+		count(&t->stats.proxy_own, 1);
+		hand(t, w, &w->peer);
+		break;
+	case PROXY_HEADER_NONE:
+		end(t, w, &t->stats.proxy_none);
+		break;
+	case PROXY_HEADER_LONG:
+		end(t, w, &t->stats.proxy_long);
+		break;
+	default:
+		end(t, w, &t->stats.proxy_bad);
+		break;
+	}
+}
+
+// Reads what there is of a header, and nothing behind it: that is the client's.
+static void read_header(struct thread *t, struct waiting *w)
+{
+	struct proxy_header h = {.len = PROXY_HEADER_FIRST};
+
+	for (;;) {
+		enum proxy_header_answer answer;
+		ssize_t n;
+
+		if (w->have >= PROXY_HEADER_FIRST)
+			proxy_header_read(w->header, w->have, w->room, &h);
+		n = recv(w->fd, w->header + w->have, h.len - w->have, 0);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			end(t, w, &t->stats.proxy_closed);
+			return;
+		}
+		w->have = (uint16_t)(w->have + n);
+		answer = proxy_header_read(w->header, w->have, w->room, &h);
+		if (answer == PROXY_HEADER_SHORT)
+			continue;
+		settle(t, w, answer, &h);
+		return;
+	}
+}
+
+void proxy_event(struct thread *t, uint64_t data)
+{
+	struct waiting *w = &t->proxy->waiting[(uint32_t)data];
+
+	if (data == WATCH_HANDED)
+		take_handed(t);
+	else if (w->fd >= 0)
+		read_header(t, w);
+}
+
+void proxy_tick(struct thread *t)
+{
+	const struct proxy *p = t->proxy;
+	const uint64_t patience = changing(&t->s->conf.handshake_s) * UINT64_C(1000);
+
+	while (p != NULL && p->oldest != CONN_NONE &&
+		t->now_ms > p->waiting[p->oldest].since_ms + patience)
+		end(t, &p->waiting[p->oldest], &t->stats.proxy_slow);
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clients behind balancers that speak the PROXY protocol, version 2: they are told, counted, limited
+and listed by their own addresses, and who is no balancer is nobody."""
+
+import shutil
+import socket
+import time
+
+import lab as labs
+import proxy
+import reasons
+import rereads
+import streams
+import uclient
+from control import Control
+from lab import CLIENT4, CLIENT6, PEER4, PEER6, until
+from proxy import LOCAL, PROXY, Balancer, header
+from reasons import Cases
+from turnlib import BINDING, REQUEST, SUCCESS, XOR_MAPPED_ADDRESS, build
+
+HANDSHAKE, HEADERS, SIZE, PER_SOURCE = 1, 4, 100, 4
+PLAIN, TLS = 3478, 5349
+BALANCERS = ["10.99.0.0-10.99.250.255", "fd99::3"]
+ELSEWHERE = {}
+
+faults = Cases()
+
+
+# --- what balancers do wrong, or who is none ------------------------------------------------------
+
+
+def connection(me, ip=None, data=b""):
+    """A host whose address is a balancer's connects."""
+    sock = streams.connect(me.lab, ip=ip or me.ip)
+    sock.sendall(data)
+    return sock
+
+
+def is_refused(me, data=b"", ip=None):
+    try:
+        assert streams.is_closed(connection(me, ip, data))
+    except ConnectionError:
+        pass
+
+
+@faults.case(named=False)
+def proxy_source(me):
+    """A client that goes past the balancer, and says that it is one."""
+    me.ip = "10.99.251.2"
+    me.lab.add_address(me.lab.cli, "c0", me.ip)
+    is_refused(me, header(("203.0.113.1", 1), ("203.0.113.2", 2)))
+    me.lab.cli.ip("addr", "del", me.ip + "/24", "dev", "c0")
+
+
+@faults.case(named=False)
+def proxy_none(me):
+    is_refused(me, b"PROXY TCP4 203.0.113.1 203.0.113.2 1 3478\r\n")
+    is_refused(me, build(REQUEST, BINDING))
+
+
+@faults.case(named=False)
+def proxy_bad(me):
+    is_refused(me, header(("203.0.113.1", 1), ("203.0.113.2", 2), tlvs=b"\x04\0\x09"))
+
+
+@faults.case(named=False)
+def proxy_long(me):
+    """Refused by its length: nothing of what it announces is waited for."""
+    is_refused(me, header(("203.0.113.1", 1), ("203.0.113.2", 2))[:14] + b"\xff\xff")
+
+
+@faults.case(named=False)
+def proxy_slow(me):
+    """Half a header, on the way for ever."""
+    begin, sock = time.monotonic(), connection(me, data=header((me.ip, 1), (me.ip, 2))[:20])
+    assert streams.is_closed(sock)
+    assert time.monotonic() - begin >= HANDSHAKE
+
+
+@faults.case(named=False)
+def proxy_gave_way(me):
+    """The first of as many as may wait in its thread, of two. Nobody waits for these."""
+    first = connection(me)
+    others = [connection(me) for _ in range(10 * HEADERS)]
+    assert streams.is_closed(first)
+    good = connection(me, data=header(("203.0.113.1", 1), ("203.0.113.2", 2)))
+    assert streams.Client(good).binding().cls == SUCCESS
+    for sock in (good, *others):
+        sock.close()
+
+
+@faults.case(named=False)
+def proxy_taken(me):
+    """One address and port, by two balancers: the first of them has it."""
+    text = header((me.ip, 4711), ("203.0.113.2", 2))
+    first = streams.Client(connection(me, data=text))
+    assert first.allocate().cls == SUCCESS
+    is_refused(me, text + build(REQUEST, BINDING))
+    assert first.refresh().cls == SUCCESS
+    first.close()
+
+
+# --- what they do right ---------------------------------------------------------------------------
+
+
+def by(lab, balancer, ip, tls=False):
+    """A TURN client that has connected to a balancer."""
+    family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+    with lab.cli.enter():
+        sock = socket.socket(family)
+    lab.cleanup.callback(sock.close)
+    sock.settimeout(5 * labs.SLOW)
+    sock.bind((ip, 0))
+    sock.connect(balancer.address)
+    return streams.Client(streams.over_tls(sock) if tls else sock)
+
+
+def mapped(client):
+    return client.binding().address(XOR_MAPPED_ADDRESS)
+
+
+def is_served(lab, server, ask, balancer, ip, tls=False):
+    """What it is told of itself is what it sees; media goes both ways; and it is listed so."""
+    client, echo = by(lab, balancer, ip, tls), lab.echo(PEER4)
+    assert client.allocate().cls == SUCCESS
+    own = client.sock.getsockname()[:2]
+    assert client.mapped == own, (client.mapped, own)
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    for number in range(20):
+        client.send_channel(0x4000, b"%d" % number)
+        assert client.wait("channel")[2] == b"%d" % number
+    text = f"[{own[0]}]:{own[1]}" if ":" in ip else f"{own[0]}:{own[1]}"
+    rows = ask.ask("allocations")["rows"]
+    assert [row["client"] for row in rows] == [text], rows
+    client.close()
+    until(lambda: server.stats()["allocations"] == 0, 3, "the allocation ends with its connection")
+    echo.close()
+
+
+def served(lab, server, ask):
+    """Every family of the client by every family of the balancer, plain and with TLS behind the
+    header."""
+    for at, to in ((PEER4, streams.V4), (PEER6, streams.V6), (PEER6, streams.V4)):
+        for tls in (False, True):
+            balancer = Balancer(lab, lab.peer, (at, 0), (to, TLS if tls else PLAIN))
+            is_served(lab, server, ask, balancer, CLIENT6 if ":" in at else CLIENT4, tls)
+
+
+def pieces(lab):
+    """A header in as many segments as it has bytes, and one with all that may be in it."""
+    full = header((CLIENT4, 99), (PEER4, 3478), tlvs=b"\x04\0" + bytes([SIZE - 31]) + bytes(SIZE - 31))
+    assert len(full) == SIZE
+    for text in (header((CLIENT6, 99), (PEER6, 3478)), full):
+        sock = streams.connect(lab, ip="10.99.250.2")
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in text:
+            sock.sendall(bytes([byte]))
+            time.sleep(0.001)
+        client = streams.Client(sock)
+        assert mapped(client)[1] == 99
+        client.close()
+
+
+def limits(lab, server):
+    """A client has no more than it may have, whichever balancer it comes by; a balancer has as many
+    as it has clients."""
+    until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
+    mine = [Balancer(lab, lab.peer, (PEER4, 0), (streams.V4, PLAIN)) for _ in range(2)]
+    some = [by(lab, mine[number % 2], CLIENT4) for number in range(PER_SOURCE)]
+    assert all(client.binding().cls == SUCCESS for client in some)
+    before = streams.counters(server)["refused_source"]
+    assert streams.is_closed(by(lab, mine[0], CLIENT4).sock)
+    until(lambda: streams.counters(server)["refused_source"] == before + 1, 3, "it is counted")
+    lab.add_address(lab.cli, "c0", "10.99.0.4")
+    others = [by(lab, mine[0], "10.99.0.4") for _ in range(PER_SOURCE)]
+    assert all(client.binding().cls == SUCCESS for client in others)
+    for client in some + others:
+        client.close()
+
+
+def own(lab, server):
+    """LOCAL: the balancer asks for itself, by a request of its own, and is answered."""
+    before = streams.counters(server)["proxy_own"]
+    for command, family in ((LOCAL, 0), (LOCAL, 0x11), (PROXY, 0)):
+        text = header(("203.0.113.1", 1), ("203.0.113.2", 2), command, family)
+        client = streams.Client(streams.connect(lab, ip="10.99.250.2"))
+        client.sock.sendall(text)
+        assert mapped(client) == client.sock.getsockname()[:2]
+        client.close()
+    until(lambda: streams.counters(server)["proxy_own"] == before + 3, 3, "they are counted")
+
+
+def real_clients(lab):
+    """coturn's client, which knows of no balancer."""
+    balancer = Balancer(lab, lab.peer, (PEER4, 0), (streams.V4, PLAIN))
+    options = ("-t", "-c", "-p", str(balancer.address[1]))
+    uclient.check(lab, [("TCP, by a balancer", PEER4, PEER4, options, 2, 30)])
+
+
+def real_balancer(lab, server, ask):
+    """haproxy, with a checksum and TLVs, which looks all the time whether the server is there."""
+    if not shutil.which("haproxy"):
+        print("no haproxy: left out")
+        return
+    before = streams.counters(server)["proxy_own"]
+    address = (PEER4, 13478)
+    proxy.haproxy(lab, lab.peer, address, (streams.V4, PLAIN))
+    until(lambda: streams.counters(server)["proxy_own"] > before + 2, 5, "it is checked")
+
+    class At:
+        pass
+
+    at = At()
+    at.address = address
+    is_served(lab, server, ask, at, CLIENT4)
+
+
+def changed(lab, server):
+    """Another balancer, by a reload: connections that there are stay, and direct listeners are
+    nobody's business."""
+    client = streams.Client(streams.connect(lab, ip="10.99.250.2"))
+    client.sock.sendall(header((CLIENT4, 4712), (PEER4, 3478)))
+    assert client.allocate().cls == SUCCESS
+    listeners = [dict(row) for row in server.config["listeners"]]
+    for row in listeners:
+        if "proxy" in row:
+            row["proxy"] = {**row["proxy"], "from": ["10.99.252.2"]}
+    said = rereads.reload(server, {"listeners": listeners})
+    assert "4 changes are in use; 0 allocations ended" in said, said
+    before = streams.counters(server)["refused_proxy"]
+    assert streams.refused(lab, "10.99.250.2")
+    until(lambda: streams.counters(server)["refused_proxy"] == before + 1, 3, "it is no balancer now")
+    assert client.refresh().cls == SUCCESS
+    client.close()
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    lab.dut.ip("route", "add", "10.99.0.0" + reasons.NETWORK, "dev", "k0")
+    lab.add_address(lab.cli, "c0", "10.99.250.2")
+    config = streams.config(lab, ("tcp", "tls"), handshake=HANDSHAKE, headers=HEADERS)
+    config["streams"] |= {"threads": 2, "per-source": PER_SOURCE}
+    for row in config["listeners"]:
+        if row["transport"] != "udp":
+            row["proxy"] = {"from": BALANCERS, "size": SIZE}
+    server = lab.server(reasons.config(lab, "proxy", **config), allow=("no-allocation",))
+    with Control(server.config["control"]["socket"]) as ask:
+        served(lab, server, ask)
+        pieces(lab)
+        limits(lab, server)
+        own(lab, server)
+        real_clients(lab)
+        real_balancer(lab, server, ask)
+    reasons.check(lab, server, faults, "connection-refused")
+    reasons.complete("lib/stream/stream.h", "STREAM_PROXY_REFUSALS", (faults,), ELSEWHERE)
+    changed(lab, server)
+    assert server.ready()
+
+
+if __name__ == "__main__":
+    labs.run(main)

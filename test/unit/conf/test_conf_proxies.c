@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Balancers of listeners: what the keys become, where they are refused, what is warned of.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addr_text.h"
+#include "conf_file.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+#define BEFORE "listeners:\n"
+#define LINE(proxy) "listeners:\n  - {transport: tcp, address: 192.0.2.9, proxy: " proxy "}\n"
+
+static void assert_prefix(const struct prefix *p, const char *addr, uint8_t len)
+{
+	const struct addr a = addr_text(addr);
+
+	assert_true(addr_eq(&p->addr, &a));
+	assert_int_equal(p->len, len);
+}
+
+static void keys_become_prefixes(void **state)
+{
+	struct conf *c = conf_file_changed(
+		BEFORE, LINE("{from: [192.0.2.1, 10.0.0.0-10.0.0.9, '2001:db8::/32']}"));
+	const struct turn_listener_proxy *p = &c->turn.listeners[0].proxy;
+
+	assert_int_equal(p->nb_from, 4);
+	assert_prefix(&p->from[0], "192.0.2.1", 128);
+	assert_prefix(&p->from[1], "10.0.0.0", 125);
+	assert_prefix(&p->from[2], "10.0.0.8", 127);
+	assert_prefix(&p->from[3], "2001:db8::", 32);
+	assert_int_equal(p->size, 536);
+	assert_int_equal(c->turn.listeners[1].proxy.nb_from, 0);
+	conf_free(c);
+	c = conf_file_changed(BEFORE, LINE("{from: [192.0.2.1], size: 52}"));
+	assert_int_equal(c->turn.listeners[0].proxy.size, 52);
+	conf_free(c);
+}
+
+// Each listener of `all` has a list of its own.
+static void all_listeners_have_them(void **state)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit("    mtu: 1500\n", "    exception: {name: sr0}\n");
+	char *all = conf_text_edit(text, BEFORE,
+		"listeners:\n  - {transport: tcp, address: all, proxy: {from: ['::1']}}\n");
+	struct conf *c = conf_file_load(all, strlen(all), error);
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_prefix(&c->turn.listeners[0].proxy.from[0], "::1", 128);
+	assert_prefix(&c->turn.listeners[1].proxy.from[0], "::1", 128);
+	assert_ptr_not_equal(c->turn.listeners[0].proxy.from, c->turn.listeners[1].proxy.from);
+	conf_free(c);
+	free(all);
+	free(text);
+}
+
+static void they_are_refused(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{"port: 3478}", "port: 3478, proxy: {from: [192.0.2.1]}}",
+			"16:60: listeners[0].proxy: is for transport: tcp, tls or auto: over UDP a "
+			"client is whom a datagram comes from. Let the balancer keep the"},
+		{BEFORE, LINE("{}"), "16:49: listeners[0].proxy: names no balancer: write the"},
+		{BEFORE, LINE("{size: 99}"), "16:49: listeners[0].proxy: names no balancer"},
+		{BEFORE, LINE("{from: []}"), "16:56: listeners[0].proxy.from: names no balancer"},
+		{BEFORE, LINE("{from: [192.0.2.1], size: 51}"),
+			"16:75: listeners[0].proxy.size: 51 is out of range, it must be from 52"},
+		{BEFORE, LINE("{from: [lb.example]}"),
+			"16:57: listeners[0].proxy.from[0]: 'lb.example' is not"},
+		{BEFORE, LINE("{from: [10.0.0.1-10.255.255.254, 11.0.0.1-11.255.255.254]}"),
+			"16:56: listeners[0].proxy.from: comes to 92 prefixes, at most 64"},
+		{"log: {", "streams: {headers: 0}\nlog: {", "37:20: streams.headers: 0 is out of"},
+	};
+
+	CHECK(list);
+}
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	if (strstr(line, ".proxy.from[") != NULL)
+		strcpy(ctx, line + strlen(conf_path));
+}
+
+static void everybody_is_warned_of(void **state)
+{
+	static const char *const all[] = {"[192.0.2.1, 0.0.0.0/0]", "[192.0.2.1, '::/0']"};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		char heard[CONF_ERROR_LEN] = "", by[128];
+		struct conf_report r = {.say = hear, .ctx = heard};
+		struct conf *c;
+		char *text;
+
+		snprintf(by, sizeof(by), LINE("{from: %s}"), i < 2 ? all[i] : "[0.0.0.0/1]");
+		text = conf_file_edit(BEFORE, by);
+		conf_file_write(text, strlen(text));
+		c = conf_load_all(conf_path, &r);
+		assert_non_null(c);
+		conf_warnings(c, &r);
+		if (i < 2)
+			assert_non_null(strstr(heard, "listeners[0].proxy.from[1]: is everybody"));
+		else
+			assert_string_equal(heard, "");
+		conf_free(c);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(keys_become_prefixes),
+		cmocka_unit_test(all_listeners_have_them), cmocka_unit_test(they_are_refused),
+		cmocka_unit_test(everybody_is_warned_of)};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
