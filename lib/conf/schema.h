@@ -45,6 +45,7 @@ struct conf_choice {
 
 #define CONF_REQUIRED 1 // no default
 #define CONF_WORD 2 // text that holds letters, digits and ._- only
+#define CONF_OPAQUE 8 // text that is prepared by the OpaqueString profile (reading/opaque.h)
 #define CONF_SHORT 4 // an entry of CONF_ITEMS may be the value of its first key alone
 
 struct conf_key {

@@ -15,6 +15,8 @@
 	.offset = offsetof(struct s, f), .size = sizeof(*((struct s *)NULL)->f), \
 	.count = offsetof(struct s, n)
 #define REQUIRED .flags = CONF_REQUIRED
+#define OPAQUE .flags = CONF_OPAQUE
+#define OPAQUE_REQUIRED .flags = CONF_REQUIRED | CONF_OPAQUE
 #define RANGE(lo, hi) .min = lo, .max = hi
 
 // The rows of an array as a table, with those of others behind them.

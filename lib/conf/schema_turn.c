@@ -30,7 +30,7 @@ static const struct conf_key rows[] = {
 	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
 	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
 {"listeners[].realms", CONF_TEXTS, MANY(turn_listener, realms, nb_realms),
-	RANGE(1, TURN_REALMS_MAX + 1),
+	OPAQUE, RANGE(1, TURN_REALMS_MAX + 1),
 	.help = "Names of the realms that are served here: `auth.realm`, and those of `realms`. "
 	"Credentials of the first are asked for where a request names no realm and its ORIGIN "
 	"chooses none. Without it: all, and `auth.realm` is the first."},
@@ -202,16 +202,19 @@ static const struct conf_key rows[] = {
 {"auth", CONF_SECTION, REQUIRED,
 	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret, "
 	"unless there are `realms`."},
-{"auth.realm", CONF_TEXT, ONE(conf, turn.realm), REQUIRED, RANGE(1, 763),
+{"auth.realm", CONF_TEXT, ONE(conf, turn.realm), OPAQUE_REQUIRED, RANGE(1, 763),
 	.help = "The realm. Up to 16 bytes keep unauthenticated answers within 3 times their "
 	"request (amplification)."},
 {"auth.users", CONF_ITEMS, MANY(conf, turn.users, turn.nb_users), RANGE(0, 65536),
 	.help = "Configured users: each has a password, or keys made of it for this realm."},
-{"auth.users[].name", CONF_TEXT, ONE(turn_user, name), REQUIRED, RANGE(1, 508),
-	.help = "User name, taken byte by byte; unique."},
-{"auth.users[].password", CONF_TEXT, ONE(turn_user, password), RANGE(1, 1023),
-	.help = "Password, taken byte by byte."},
-{"auth.users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), RANGE(1, 1023),
+{"auth.users[].name", CONF_TEXT, ONE(turn_user, name), OPAQUE_REQUIRED, RANGE(1, 508),
+	.help = "User name; unique. Names, passwords and realms are prepared as OpaqueString (RFC "
+	"8265): characters are composed (NFC), and every space is U+0020, as RFC 8489 has clients "
+	"do it. A character that can be in none is an error."},
+{"auth.users[].password", CONF_TEXT, ONE(turn_user, password), OPAQUE, RANGE(1, 1023),
+	.help = "Password."},
+{"auth.users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), OPAQUE,
+	RANGE(1, 1023),
 	.help = "Instead of a password: a file that has it, as `auth.secret-files`."},
 {"auth.users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
 	.help = "Instead of a password: MD5 of `name:realm:password`. Serves MESSAGE-INTEGRITY."},
@@ -252,7 +255,7 @@ static const struct conf_key rows[] = {
 	"`limits` and `peers` is for all. An allocation stays in the realm that it was made in. A "
 	"reload brings and takes realms; the allocations of one that is gone end with "
 	"`user-gone`."},
-{"realms[].name", CONF_TEXT, ONE(turn_realm, name), REQUIRED, RANGE(1, 763),
+{"realms[].name", CONF_TEXT, ONE(turn_realm, name), OPAQUE_REQUIRED, RANGE(1, 763),
 	.help = "The realm; unique. As with `auth.realm`, up to 16 bytes do not amplify."},
 {"realms[].origins", CONF_TEXTS, MANY(turn_realm, origins, nb_origins), RANGE(0, 16),
 	.help = "Web origins, such as `https://app.example.org`: a request without credentials "
@@ -260,11 +263,12 @@ static const struct conf_key rows[] = {
 	"it. Letter case does not count, nor the usual port of http and https."},
 {"realms[].users", CONF_ITEMS, MANY(turn_realm, users, nb_users), RANGE(0, 65536),
 	.help = "Configured users, as `auth.users`. A realm has at least one user or one secret."},
-{"realms[].users[].name", CONF_TEXT, ONE(turn_user, name), REQUIRED, RANGE(1, 508),
+{"realms[].users[].name", CONF_TEXT, ONE(turn_user, name), OPAQUE_REQUIRED, RANGE(1, 508),
 	.help = "User name; unique in its realm."},
-{"realms[].users[].password", CONF_TEXT, ONE(turn_user, password), RANGE(1, 1023),
+{"realms[].users[].password", CONF_TEXT, ONE(turn_user, password), OPAQUE, RANGE(1, 1023),
 	.help = "Password."},
-{"realms[].users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), RANGE(1, 1023),
+{"realms[].users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), OPAQUE,
+	RANGE(1, 1023),
 	.help = "Instead of a password: a file that has it."},
 {"realms[].users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
 	.help = "Instead of a password: MD5 of `name:realm:password`."},

@@ -25,13 +25,6 @@
 // A place in the configuration, as conf_tell takes it.
 #define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
 
-static bool is_ascii(const char *s)
-{
-	while (*s != '\0' && (unsigned char)*s < 0x80)
-		s++;
-	return *s == '\0';
-}
-
 // Why the operator cannot have meant a text as it is, or NULL.
 static const char *placeholder(const char *text)
 {
@@ -74,11 +67,6 @@ static void warn_users(const struct conf *c, struct conf_report *r, struct turn_
 		const struct turn_user *u = &(*field)[i];
 
 		warn_placeholder(r, (struct conf_at){c, &u->password, 0, key}, u->password);
-		if (is_ascii(u->name) && (u->password == NULL || is_ascii(u->password)))
-			continue;
-		conf_tell(r, CONF_WARNING, (struct conf_at){c, field, i, key},
-			"has a name or password beyond ASCII: bytes are taken as they are, without "
-			"the normalisation of RFC 8265 that clients may apply");
 	}
 }
 

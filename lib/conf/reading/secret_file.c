@@ -15,6 +15,7 @@
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
+#include "reading/opaque.h"
 #include "reading/value.h"
 #include "schema.h"
 #include "secret.h"
@@ -161,6 +162,8 @@ int conf_secret_file_read(
 	char **field = (char **)((char *)base + k->offset);
 
 	if (check_name(x, n) != 0 || load(x, n) != 0)
+		return -EINVAL;
+	if ((k->flags & CONF_OPAQUE) != 0 && conf_opaque_read(x, k, n) != 0)
 		return -EINVAL;
 	n->meant = other_key(x, k);
 	return conf_value_set_text(x, n, field);

@@ -11,6 +11,7 @@
 
 #include "reading/addrs.h"
 #include "reading/fail.h"
+#include "reading/opaque.h"
 #include "reading/port_addrs.h"
 #include "reading/secret_file.h"
 #include "reading/services.h"
@@ -282,6 +283,8 @@ static int read_text(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 {
 	int rc = check_text(x, k, n);
 
+	if (rc == 0 && (k->flags & CONF_OPAQUE) != 0)
+		rc = conf_opaque_read(x, k, n);
 	return rc == 0 ? conf_value_set_text(x, n, (char **)((char *)base + k->offset)) : rc;
 }
 
@@ -295,6 +298,8 @@ static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_
 		return rc;
 	if (n->text[0] == '\0')
 		return conf_fail(x, n, "must not be empty");
+	if ((k->flags & CONF_OPAQUE) != 0 && conf_opaque_read(x, k, n) != 0)
+		return -EINVAL;
 	item = conf_value_grow(x, k, n, base, 1);
 	return item != NULL ? conf_value_set_text(x, n, item) : -EINVAL;
 }

@@ -241,8 +241,6 @@ static void test_auth(void **state)
 {
 	static const struct dubious list[] = {
 		{"realm: turn.test", "realm: 12345678901234567", "22:10: auth.realm: 17 bytes: up"},
-		{"ivan", "iv\xc3\xa4n", "24:7: auth.users[0]: has a name or password beyond"},
-		{"hunter2", "h\xc3\xbcnter2", "24:7: auth.users[0]: has a name or password bey"},
 		{"secret: hunter4hunter4hunter4", "secret: hunter4",
 			"26:19: auth.nonce.secret: shorter than 16"},
 		{"hunter3hunter3hunter3", "0123456789abcde",

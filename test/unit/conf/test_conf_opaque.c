@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names, passwords and realms of a file are prepared as OpaqueString; secrets are bytes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_file.h"
+
+#define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
+#define NFD "Zoe\u0308"
+#define NFC "Zo\u00eb"
+#define OTHER_SPACE "\u3000"
+
+static void what_the_file_has_is_composed(void **state)
+{
+	struct conf *c = conf_file_changed("  realm: turn.test\n"
+					   "  users:\n"
+					   "    - {name: ivan, password: hunter2}\n",
+		"  realm: " NFD "\n"
+		"  users:\n"
+		"    - {name: a" OTHER_SPACE NFD ", password: " NFD OTHER_SPACE "2}\n");
+
+	assert_string_equal(c->turn.realm, NFC);
+	assert_string_equal(c->turn.users[0].name, "a " NFC);
+	assert_string_equal(c->turn.users[0].password, NFC " 2");
+	conf_free(c);
+}
+
+static void realms_are_found_by_what_they_become(void **state)
+{
+	char error[CONF_ERROR_LEN] = "";
+	char *text = conf_file_edit("log: {",
+		"realms:\n"
+		"  - name: " NFD "\n"
+		"    users: [{name: " NFD ", password: " NFD "}]\n"
+		"    secrets: [" NFD NFD NFD NFD "]\n"
+		"log: {");
+	char *served = conf_text_edit(text, "port: 3478}", "port: 3478, realms: [" NFC "]}");
+	struct conf *c = conf_file_load(served, strlen(served), error);
+
+	if (c == NULL)
+		fail_msg("%s", error);
+	assert_string_equal(c->turn.realms[0].name, NFC);
+	assert_string_equal(c->turn.listeners[0].realms[0], NFC);
+	assert_string_equal(c->turn.realms[0].users[0].name, NFC);
+	assert_string_equal(c->turn.realms[0].users[0].password, NFC);
+	assert_string_equal(c->turn.realms[0].secrets[0], NFD NFD NFD NFD);
+	conf_free(c);
+	free(served);
+	free(text);
+}
+
+static void what_can_be_in_none_is_an_error(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{"name: ivan", "name: iv\u00adan",
+			"25:14: auth.users[0].name: U+00AD, character 3, can be in no name"},
+		{"password: hunter2", "password: xy\u200bz",
+			"25:30: auth.users[0].password: U+200B, character 3, can be in no name"},
+		{"turn.test", "turn\u200d.test",
+			"23:10: auth.realm: U+200D, character 5, cannot stand there"},
+		{"log: {", "realms: [{name: \"a\u0640b\", secrets: [xxxxxxxxxxxxxxxx]}]\nlog: {",
+			"37:17: realms[0].name: U+0640, character 2, can be in no name"},
+		{"port: 3478}", "port: 3478, realms: [\"a\u0378\"]}",
+			"16:62: listeners[0].realms[0]: U+0378, character 2, can be in no name"},
+	};
+
+	CHECK(list);
+}
+
+static void one_user_is_not_two(void **state)
+{
+	static const struct conf_file_mistake list[] = {
+		{"{name: ivan, password: hunter2}",
+			"{name: " NFC ", password: hunter2}\n"
+			"    - {name: " NFD ", password: hunter2}",
+			"26:14: auth.users[1].name: auth.users[0] has this name already"},
+	};
+
+	CHECK(list);
+}
+
+// What it becomes may be longer.
+static void lengths_are_of_what_it_becomes(void **state)
+{
+	char name[600] = "name: ", error[CONF_ERROR_LEN] = "";
+	struct conf *c;
+	char *text;
+
+	for (unsigned int i = 0; i < 84; i++)
+		strcat(name, "\u0958"); // 3 bytes become 6
+	c = conf_file_changed("name: ivan", name);
+	assert_int_equal(strlen(c->turn.users[0].name), 504);
+	conf_free(c);
+	strcat(name, "\u0958");
+	text = conf_file_edit("name: ivan", name);
+	assert_null(conf_file_load(text, strlen(text), error));
+	assert_non_null(strstr(error, "auth.users[0].name: 510 bytes once composed are too long"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_the_file_has_is_composed),
+		cmocka_unit_test(realms_are_found_by_what_they_become),
+		cmocka_unit_test(what_can_be_in_none_is_an_error),
+		cmocka_unit_test(one_user_is_not_two),
+		cmocka_unit_test(lengths_are_of_what_it_becomes)};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
