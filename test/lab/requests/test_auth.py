@@ -364,6 +364,25 @@ def rest_cases(lab):
     assert lab.client(anonymous).allocate().code == 401, "USERHASH is for configured users"
 
 
+# --- OpaqueString ---------------------------------------------------------------------------------
+
+
+def prepared(lab):
+    """8489 9.2.2, 14.3, 14.4: a file written with marks of their own and another space, and clients
+    that send what OpaqueString makes of the same. A client that does not prepare is another one."""
+    name, password, realm = "Zoe\u0308", "pa\u0308ss\u3000word", "re\u0301alm.test"
+    user = {"name": name, "password": password}
+    lab.server({"auth": {"realm": realm, "users": [user], "secrets": []}})
+    composed = "Zo\u00eb", "p\u00e4ss word"
+    for how in ({}, {"sha256": True}, {"sha256": True, "anonymous": True}):
+        client = lab.client(Auth(*composed, **how))
+        assert client.challenge().get(REALM).decode() == "r\u00e9alm.test"
+        assert client.allocate().cls == SUCCESS, how
+        client.close()
+    for other in ((name, composed[1]), (composed[0], password)):
+        assert lab.client(Auth(*other)).allocate().code == 401
+
+
 def main(lab):
     lab.server()
     run_all(lab)
@@ -372,6 +391,10 @@ def main(lab):
         lab.server(args=("rest",))
     rest_cases(lab)
     print("ok     REST secrets")
+    if not ON_COTURN:
+        lab.servers[0].finish()
+        prepared(lab)
+        print("ok     OpaqueString")
 
 
 if __name__ == "__main__":
