@@ -138,8 +138,9 @@ static void report_listeners(const struct turn_config *t)
 
 		if (l->dscp != TURN_DSCP_COPY)
 			snprintf(dscp, sizeof(dscp), ", dscp %u", turn_listener_tos(l) >> 2);
-		LOG(START, INFO, "listener: %s %s%s", transports[l->transport],
-			addr_format_endpoint(&l->at, text, sizeof(text)), dscp);
+		LOG(START, INFO, "listener: %s %s%s%s", transports[l->transport],
+			addr_format_endpoint(&l->at, text, sizeof(text)), dscp,
+			l->proxy.nb_from > 0 ? ", by balancers" : "");
 	}
 	if (t->nb_listeners > LISTENERS_TOLD)
 		LOG(START, INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);

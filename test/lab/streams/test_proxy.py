@@ -246,6 +246,7 @@ def main(lab):
         if row["transport"] != "udp":
             row["proxy"] = {"from": BALANCERS, "size": SIZE}
     server = lab.server(reasons.config(lab, "proxy", **config), allow=("no-allocation",))
+    assert f"listener: tcp {streams.V4}:{PLAIN}, by balancers\n" in server.log()
     with Control(server.config["control"]["socket"]) as ask:
         served(lab, server, ask)
         pieces(lab)
