@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS, as workers see them: messages without headers, from and to the rings of
-// stream threads. Between each thread and each worker there are three rings, single producer,
-// single consumer: up (messages of clients, news of connections that have ended, buffers done
-// with), down (messages to clients), fill (empty buffers, so that threads that can be preempted
-// never touch the pool that workers must not wait for).
+// stream threads (stream_way.h). streams_ops.c is the threads' side.
 #include <rte_malloc.h>
 
 #include "clients/streams.h"
+#include "clients/stream_way.h"
 #include "backlog.h"
 #include "capture/capture.h"
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/stream_listeners.h"
 #include "conf.h"
-#include "control/events.h"
 #include "control/stats.h"
 #include "datapath.h"
 #include "dp.h"
 #include "dp_burst.h"
-#include "dp_view.h"
 #include "dtls/dtls.h"
 #include "rewrite.h"
-#include "steering/steer.h"
 #include "stream.h"
 #include "turn.h"
 #include "turn_config.h"
@@ -34,224 +29,10 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define SPARE 64 // buffers that a thread keeps for what comes next
 #define FILL 480 // empty buffers that wait for a thread, at most
 #define FILL_BULK 32
 #define FILL_PART 8 // those of all threads are no more than one part in so many of the pool
-// Where a message begins: in front of it there is room for the headers of a datagram.
-#define MESSAGE_AT REWRITE_ANSWER_AT
 #define REPLY_TTL 64
-
-struct stream_way {
-	struct rte_ring *up, *down, *fill;
-	uint32_t asks_max, rest_max; // requests that wait; on the way down what is no answer to one
-	uint32_t fill_max; // empty buffers that wait
-	// Requests that have come out of the worker's backlog; written by the worker.
-	uint32_t done __rte_cache_aligned;
-	// For the thread alone.
-	uint32_t asked; // requests given
-	struct rte_mbuf *spare[SPARE] __rte_cache_aligned;
-	unsigned int nb_spare;
-} __rte_cache_aligned;
-
-static struct stream_way *way_of(const struct dp *d, unsigned int t, unsigned int w)
-{
-	return &d->stream_way[t * d->nb_workers + w];
-}
-
-// --- the thread's side ---------------------------------------------------------------------------
-
-static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t listener)
-{
-	return steer_keyed_home(ctx, &client->addr, client->port, listener);
-}
-
-// Wakes a worker, which has been given something or is to give something.
-static void kick(const struct dp *d, unsigned int w)
-{
-	waiter_kick(&d->worker[w]->waiter);
-}
-
-static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
-{
-	struct stream_way *y = way_of(ctx, t, w);
-	void *b;
-
-	if (rte_ring_free_count(y->up) == 0) {
-		kick(ctx, w);
-		return false;
-	}
-	if (y->nb_spare > 0) {
-		b = y->spare[--y->nb_spare];
-	} else if (rte_ring_sc_dequeue(y->fill, &b) != 0) {
-		kick(ctx, w); // its rounds fill the ring
-		return false;
-	}
-	m->buf = b;
-	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + MESSAGE_AT;
-	return true;
-}
-
-// How many requests of a thread may wait on a worker. All threads together have half of the room in
-// its backlog; the rest is for what their clients send behind the requests.
-static uint32_t asks_max(const struct conf *c)
-{
-	const uint32_t most = RTE_MIN(c->backlog / c->streams.threads, c->streams.ring) / 2;
-
-	return RTE_MAX(most, 1u);
-}
-
-// Every request that waits finds room for its answer on the way down, beside the answers to a burst
-// of requests that no longer wait and have not been answered yet.
-static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
-{
-	const struct dp *d = ctx;
-	const struct stream_way *y = way_of(d, t, w);
-	const uint32_t waiting = y->asked - __atomic_load_n(&y->done, __ATOMIC_ACQUIRE);
-
-	return waiting < y->asks_max && waiting + DP_BURST < rte_ring_free_count(y->down);
-}
-
-static void put_up(struct stream_way *y, const struct stream_message *m,
-	const struct stream_from *from, enum mbuf_meta_kind kind)
-{
-	struct rte_mbuf *b = m->buf;
-	struct mbuf_meta *p = mbuf_meta_of(b);
-
-	p->kind = (uint8_t)kind;
-	p->datagram = (struct turn_view){.src = from->client.addr,
-		.src_port = from->client.port,
-		.listener = from->listener,
-		.len = m->len,
-		.leg = TURN_FROM_CLIENT,
-		.data = m->data,
-		.flags = DP_STREAM,
-		.tos = from->tos,
-		.via = TURN_NO_WORKER,
-		.stream = from->conn};
-	rewrite_set_frame(b, m->data, m->len);
-	y->asked += dp_view_is_request(&p->datagram);
-	rte_ring_sp_enqueue(y->up, b); // ops_take has seen that there is room
-}
-
-static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_from *from)
-{
-	put_up(way_of(ctx, t, w), m, from, MBUF_META_STREAM);
-	kick(ctx, w);
-}
-
-static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
-{
-	struct stream_message m;
-
-	if (!ops_take(ctx, t, w, &m))
-		return false;
-	m.len = 0;
-	put_up(way_of(ctx, t, w), &m, from, MBUF_META_STREAM_ENDED);
-	kick(ctx, w);
-	return true;
-}
-
-// Takes no more than can be given back, even if none can be kept here.
-static unsigned int ops_receive(
-	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
-{
-	struct stream_way *y = way_of(ctx, t, w);
-	const unsigned int room = rte_ring_free_count(y->up);
-	struct rte_mbuf *b[STREAM_BURST];
-
-	if (unlikely(room == 0))
-		kick(ctx, w);
-	n = rte_ring_sc_dequeue_burst(
-		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
-	for (unsigned int i = 0; i < n; i++) {
-		const struct mbuf_meta *p = mbuf_meta_of(b[i]);
-
-		m[i] = (struct stream_message){.buf = b[i],
-			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
-			.len = b[i]->data_len};
-		if (p->kind == MBUF_META_STREAM) {
-			m[i].media = p->to_stream.media;
-			m[i].conn = p->to_stream.conn;
-			m[i].lease_s = p->to_stream.lease_s;
-			continue;
-		}
-		m[i].kind = p->dtls.kind;
-		m[i].conn = p->dtls.conn;
-		m[i].source = p->dtls.source;
-		m[i].listener = p->dtls.listener;
-		m[i].session = p->dtls.session;
-	}
-	return n;
-}
-
-static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	enum mbuf_meta_kind kind)
-{
-	struct rte_mbuf *b = m->buf;
-	struct mbuf_meta *p = mbuf_meta_of(b);
-
-	p->kind = (uint8_t)kind;
-	p->dtls.conn = m->conn;
-	p->dtls.session = m->session;
-	p->dtls.kind = m->kind;
-	rewrite_set_frame(b, m->data, m->len);
-	rte_ring_sp_enqueue(way_of(ctx, t, w)->up, b);
-	kick(ctx, w);
-}
-
-static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m)
-{
-	put_dtls(ctx, t, w, m, MBUF_META_DTLS);
-}
-
-static bool ops_shaken(
-	void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s)
-{
-	struct stream_message m;
-
-	if (!ops_take(ctx, t, w, &m))
-		return false;
-	m.conn = conn;
-	m.session = s;
-	m.len = 0;
-	m.kind = STREAM_SHAKE;
-	put_dtls(ctx, t, w, &m, MBUF_META_DTLS_NOTE);
-	return true;
-}
-
-static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
-{
-	const struct dp *d = ctx;
-	struct stream_way *y = way_of(d, t, w);
-	struct rte_mbuf *b = buf;
-
-	// the long buffers of reassembled datagrams are few
-	if (y->nb_spare < SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
-		rte_mbuf_refcnt_read(b) == 1) {
-		y->spare[y->nb_spare++] = b;
-		return;
-	}
-	mbuf_meta_of(b)->kind = MBUF_META_BUFFER;
-	rte_ring_sp_enqueue(y->up, b);
-}
-
-static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)
-{
-	return events_put_refused(ctx, t, r);
-}
-
-const struct stream_ops streams_ops = {.home = ops_home,
-	.may_ask = ops_may_ask,
-	.take = ops_take,
-	.send = ops_send,
-	.ended = ops_ended,
-	.receive = ops_receive,
-	.release = ops_release,
-	.datagram = ops_datagram,
-	.shaken = ops_shaken,
-	.refused = ops_refused};
 
 // --- the worker's side ---------------------------------------------------------------------------
 
@@ -285,7 +66,7 @@ void streams_end(struct worker *w, const struct turn_view *v)
 unsigned int streams_take(
 	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken)
 {
-	const struct stream_way *y = way_of(w->dp, thread, w->id);
+	const struct stream_way *y = stream_way_of(w->dp, thread, w->id);
 	unsigned int n = 0, kept = 0;
 
 	fill(w, y);
@@ -319,7 +100,7 @@ unsigned int streams_take(
 
 void streams_asked(struct worker *w, const struct turn_view *v)
 {
-	struct stream_way *y = way_of(w->dp, stream_thread_of(v->stream), w->id);
+	struct stream_way *y = stream_way_of(w->dp, stream_thread_of(v->stream), w->id);
 
 	__atomic_store_n(&y->done, y->done + 1, __ATOMIC_RELEASE);
 }
@@ -346,7 +127,7 @@ static void put_down(
 	struct worker *w, struct rte_mbuf *m, uint64_t conn, bool media, uint32_t lease_s)
 {
 	const unsigned int t = stream_thread_of(conn);
-	const struct stream_way *y = way_of(w->dp, t, w->id);
+	const struct stream_way *y = stream_way_of(w->dp, t, w->id);
 	struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint32_t len = m->pkt_len;
 
@@ -366,7 +147,7 @@ static void put_down(
 
 bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 {
-	const struct stream_way *y = way_of(w->dp, thread, w->id);
+	const struct stream_way *y = stream_way_of(w->dp, thread, w->id);
 
 	if (rte_ring_count(y->down) >= y->rest_max || rte_ring_sp_enqueue(y->down, m) != 0)
 		return false;
@@ -476,6 +257,15 @@ static bool streams_wanted(const struct conf *c)
 	return stream_listeners(c, NULL) > 0 || sessions_config(c).sessions > 0;
 }
 
+// How many requests of a thread may wait on a worker. All threads together have half of the room in
+// its backlog; the rest is for what their clients send behind the requests.
+static uint32_t asks_max(const struct conf *c)
+{
+	const uint32_t most = RTE_MIN(c->backlog / c->streams.threads, c->streams.ring) / 2;
+
+	return RTE_MAX(most, 1u);
+}
+
 static struct rte_ring *ring(uint32_t count, int socket)
 {
 	return handover_ring(rte_align32pow2(count + 1), socket);
@@ -551,8 +341,8 @@ void streams_config(
 		.burst = c->handshakes.burst,
 		.nap_us = c->idle == CONF_IDLE_SAVING ? c->idle_sleep_us : 0,
 		.queue = c->streams.queue,
-		.room = (uint16_t)RTE_MIN(
-			dp_data_room(c) - (uint32_t)MESSAGE_AT, (uint32_t)STREAM_ROOM_MAX),
+		.room = (uint16_t)RTE_MIN(dp_data_room(c) - (uint32_t)STREAM_WAY_MESSAGE_AT,
+			(uint32_t)STREAM_ROOM_MAX),
 		.dtls = sessions_config(c),
 		.ops = &streams_ops,
 		.ctx = d};

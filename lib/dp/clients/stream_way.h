@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rings between one stream thread and one worker, single producer, single consumer: up
+// (messages of clients, news of connections that have ended, buffers done with), down (messages to
+// clients), fill (empty buffers, so that threads that can be preempted never touch the pool that
+// workers must not wait for). For the files of streams alone.
+#pragma once
+
+#include <rte_ring.h>
+
+#include "datapath.h"
+#include "rewrite.h"
+#include "worker.h"
+
+#define STREAM_WAY_SPARE 64 // buffers that a thread keeps for what comes next
+// Where a message begins: in front of it there is room for the headers of a datagram.
+#define STREAM_WAY_MESSAGE_AT REWRITE_ANSWER_AT
+
+struct stream_way {
+	struct rte_ring *up, *down, *fill;
+	uint32_t asks_max, rest_max; // requests that wait; on the way down what is no answer to one
+	uint32_t fill_max; // empty buffers that wait
+	// Requests that have come out of the worker's backlog; written by the worker.
+	uint32_t done __rte_cache_aligned;
+	// For the thread alone.
+	uint32_t asked; // requests given
+	struct rte_mbuf *spare[STREAM_WAY_SPARE] __rte_cache_aligned;
+	unsigned int nb_spare;
+} __rte_cache_aligned;
+
+static inline struct stream_way *stream_way_of(const struct dp *d, unsigned int t, unsigned int w)
+{
+	return &d->stream_way[t * d->nb_workers + w];
+}
+
+// Wakes a worker, which has been given something or is to give something.
+static inline void stream_way_kick(const struct dp *d, unsigned int w)
+{
+	waiter_kick(&d->worker[w]->waiter);
+}

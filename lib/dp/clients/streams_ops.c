@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients over TCP and TLS, as their threads see the workers: what lib/stream asks of its caller
+// (struct stream_ops), by the rings of stream_way.h.
+#include "clients/stream_way.h"
+#include "clients/streams.h"
+#include "control/events.h"
+#include "dp_burst.h"
+#include "dp_view.h"
+#include "steering/steer.h"
+#include "stream.h"
+#include "workers/mbuf_meta.h"
+
+static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t listener)
+{
+	return steer_keyed_home(ctx, &client->addr, client->port, listener);
+}
+
+static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
+{
+	struct stream_way *y = stream_way_of(ctx, t, w);
+	void *b;
+
+	if (rte_ring_free_count(y->up) == 0) {
+		stream_way_kick(ctx, w);
+		return false;
+	}
+	if (y->nb_spare > 0) {
+		b = y->spare[--y->nb_spare];
+	} else if (rte_ring_sc_dequeue(y->fill, &b) != 0) {
+		stream_way_kick(ctx, w); // its rounds fill the ring
+		return false;
+	}
+	m->buf = b;
+	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + STREAM_WAY_MESSAGE_AT;
+	return true;
+}
+
+// Every request that waits finds room for its answer on the way down, beside the answers to a burst
+// of requests that no longer wait and have not been answered yet.
+static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
+{
+	const struct dp *d = ctx;
+	const struct stream_way *y = stream_way_of(d, t, w);
+	const uint32_t waiting = y->asked - __atomic_load_n(&y->done, __ATOMIC_ACQUIRE);
+
+	return waiting < y->asks_max && waiting + DP_BURST < rte_ring_free_count(y->down);
+}
+
+static void put_up(struct stream_way *y, const struct stream_message *m,
+	const struct stream_from *from, enum mbuf_meta_kind kind)
+{
+	struct rte_mbuf *b = m->buf;
+	struct mbuf_meta *p = mbuf_meta_of(b);
+
+	p->kind = (uint8_t)kind;
+	p->datagram = (struct turn_view){.src = from->client.addr,
+		.src_port = from->client.port,
+		.listener = from->listener,
+		.len = m->len,
+		.leg = TURN_FROM_CLIENT,
+		.data = m->data,
+		.flags = DP_STREAM,
+		.tos = from->tos,
+		.via = TURN_NO_WORKER,
+		.stream = from->conn};
+	rewrite_set_frame(b, m->data, m->len);
+	y->asked += dp_view_is_request(&p->datagram);
+	rte_ring_sp_enqueue(y->up, b); // ops_take has seen that there is room
+}
+
+static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_from *from)
+{
+	put_up(stream_way_of(ctx, t, w), m, from, MBUF_META_STREAM);
+	stream_way_kick(ctx, w);
+}
+
+static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
+{
+	struct stream_message m;
+
+	if (!ops_take(ctx, t, w, &m))
+		return false;
+	m.len = 0;
+	put_up(stream_way_of(ctx, t, w), &m, from, MBUF_META_STREAM_ENDED);
+	stream_way_kick(ctx, w);
+	return true;
+}
+
+// Takes no more than can be given back, even if none can be kept here.
+static unsigned int ops_receive(
+	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
+{
+	struct stream_way *y = stream_way_of(ctx, t, w);
+	const unsigned int room = rte_ring_free_count(y->up);
+	struct rte_mbuf *b[STREAM_BURST];
+
+	if (unlikely(room == 0))
+		stream_way_kick(ctx, w);
+	n = rte_ring_sc_dequeue_burst(
+		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct mbuf_meta *p = mbuf_meta_of(b[i]);
+
+		m[i] = (struct stream_message){.buf = b[i],
+			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
+			.len = b[i]->data_len};
+		if (p->kind == MBUF_META_STREAM) {
+			m[i].media = p->to_stream.media;
+			m[i].conn = p->to_stream.conn;
+			m[i].lease_s = p->to_stream.lease_s;
+			continue;
+		}
+		m[i].kind = p->dtls.kind;
+		m[i].conn = p->dtls.conn;
+		m[i].source = p->dtls.source;
+		m[i].listener = p->dtls.listener;
+		m[i].session = p->dtls.session;
+	}
+	return n;
+}
+
+static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	enum mbuf_meta_kind kind)
+{
+	struct rte_mbuf *b = m->buf;
+	struct mbuf_meta *p = mbuf_meta_of(b);
+
+	p->kind = (uint8_t)kind;
+	p->dtls.conn = m->conn;
+	p->dtls.session = m->session;
+	p->dtls.kind = m->kind;
+	rewrite_set_frame(b, m->data, m->len);
+	rte_ring_sp_enqueue(stream_way_of(ctx, t, w)->up, b);
+	stream_way_kick(ctx, w);
+}
+
+static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m)
+{
+	put_dtls(ctx, t, w, m, MBUF_META_DTLS);
+}
+
+static bool ops_shaken(
+	void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s)
+{
+	struct stream_message m;
+
+	if (!ops_take(ctx, t, w, &m))
+		return false;
+	m.conn = conn;
+	m.session = s;
+	m.len = 0;
+	m.kind = STREAM_SHAKE;
+	put_dtls(ctx, t, w, &m, MBUF_META_DTLS_NOTE);
+	return true;
+}
+
+static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
+{
+	const struct dp *d = ctx;
+	struct stream_way *y = stream_way_of(d, t, w);
+	struct rte_mbuf *b = buf;
+
+	// the long buffers of reassembled datagrams are few
+	if (y->nb_spare < STREAM_WAY_SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
+		rte_mbuf_refcnt_read(b) == 1) {
+		y->spare[y->nb_spare++] = b;
+		return;
+	}
+	mbuf_meta_of(b)->kind = MBUF_META_BUFFER;
+	rte_ring_sp_enqueue(y->up, b);
+}
+
+static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)
+{
+	return events_put_refused(ctx, t, r);
+}
+
+const struct stream_ops streams_ops = {.home = ops_home,
+	.may_ask = ops_may_ask,
+	.take = ops_take,
+	.send = ops_send,
+	.ended = ops_ended,
+	.receive = ops_receive,
+	.release = ops_release,
+	.datagram = ops_datagram,
+	.shaken = ops_shaken,
+	.refused = ops_refused};
