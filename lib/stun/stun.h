@@ -28,6 +28,9 @@ enum stun_method {
 	STUN_DATA = 0x007,
 	STUN_CREATE_PERMISSION = 0x008,
 	STUN_CHANNEL_BIND = 0x009,
+	STUN_CONNECT = 0x00a, // RFC 6062 6.1
+	STUN_CONNECTION_BIND = 0x00b,
+	STUN_CONNECTION_ATTEMPT = 0x00c,
 };
 
 // Attributes we know: X(index enum, wire type). Those below 0x8000 are comprehension-required.
@@ -53,6 +56,7 @@ enum stun_method {
 	X(STUN_USERHASH, 0x001E)                  \
 	X(STUN_XOR_MAPPED_ADDRESS, 0x0020)        \
 	X(STUN_RESERVATION_TOKEN, 0x0022)         \
+	X(STUN_CONNECTION_ID, 0x002A)             \
 	X(STUN_ADDITIONAL_ADDRESS_FAMILY, 0x8000) \
 	X(STUN_ADDRESS_ERROR_CODE, 0x8001)        \
 	X(STUN_PASSWORD_ALGORITHMS, 0x8002)       \

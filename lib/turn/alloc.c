@@ -116,14 +116,19 @@ static void make(struct turn_shard *s, const struct turn_view *v, const struct a
 {
 	const uint64_t expires_ms = s->now_ms + n->lifetime_ms;
 
-	line_make(s, n->slot);
+	if (n->is_tcp)
+		tcp_table_begin(s, n->slot, n->tcp_place);
+	else
+		line_make(s, n->slot);
 	cold_make(s, v, n);
 	state_made(s, n, expires_ms);
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
 	s->stats.allocations_total++;
 	sums_made(s, n->slot);
-	if (s->line_made != NULL)
+	if (n->is_tcp)
+		tcp_table_made(s, n->slot);
+	else if (s->line_made != NULL)
 		s->line_made(s->ctx, n->slot);
 	wheel_set(&s->wheel, n->slot, expires_ms);
 }
@@ -270,6 +275,8 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	if (s->meters != NULL)
 		meters_end(s, slot);
 	s->stats.allocations--;
+	if (alloc_is_tcp(s, slot))
+		tcp_table_end(s, slot);
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;

@@ -78,6 +78,8 @@ struct alloc_new {
 	const struct turn_cred *cred;
 	struct quota_ref quota;
 	bool has_token; // a RESERVATION-TOKEN was given with it
+	bool is_tcp; // of TCP (RFC 6062), with the relay port of tcp_place
+	uint32_t tcp_place;
 };
 
 // Makes the allocation of v's client. False when the client table has no room; then nothing is

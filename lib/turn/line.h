@@ -5,7 +5,8 @@
 
 #include "turn_line.h"
 
-enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT };
+// What is not datagrams comes last: the data path's way asks for that in one step.
+enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT, ALLOC_TCP };
 _Static_assert(ALLOC_LIVE == TURN_MARK_STATE_LIVE, "the data path knows this state");
 
 static inline uint16_t line_port(const struct turn_line *l, enum turn_leg end)

@@ -9,6 +9,7 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define TAKE_OVER 16
+#define SEND_INDICATION 0x0016 // the whole message type
 
 void route_drop(struct turn_plan *plan, enum turn_drop reason)
 {
@@ -304,13 +305,24 @@ static void route_stun(
 	route_drop(plan, TURN_DROP_METHOD);
 }
 
+// On the connection of a TCP allocation there are requests, and no data (RFC 6062 3).
+static void route_tcp(
+	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
+{
+	if (v->len < 2 || v->data[0] > 3 || load_be16(v->data) == SEND_INDICATION)
+		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
+	route_stun(s, v, plan, side);
+}
+
 static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epoch,
 	struct turn_plan *plan, struct turn_side *side)
 {
 	v->slot = client_slot(s, v, epoch);
-	if (v->slot != TURN_NONE && line_state(alloc_at(s, v->slot)) == ALLOC_REDIRECT) {
+	if (v->slot != TURN_NONE && line_state(alloc_at(s, v->slot)) >= ALLOC_REDIRECT) {
 		struct turn_line *l = alloc_at(s, v->slot);
 
+		if (alloc_is_tcp(s, v->slot))
+			return route_tcp(s, v, plan, side);
 		if (v->via == TURN_NO_WORKER && *redirect_until(l) > s->now_ms) {
 			*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = l->channel};
 			return;

@@ -37,7 +37,7 @@ struct layout {
 	struct wheel_node *node;
 	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp,
 		*fold;
-	void *permission_users, *channel_users;
+	void *permission_users, *channel_users, *tcp;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
 	struct turn_listener *listener;
@@ -130,6 +130,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
 	l.listener = arena_take(&a, sizeof(*l.listener) * p->config->nb_listeners);
+	l.tcp = arena_take(&a, tcp_table_size(p->config, p->worker));
 	l.size = a.used;
 	return l;
 }
@@ -207,6 +208,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->crypto = p->crypto;
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;
+	tcp_table_init(s, l.tcp, p->config);
 	s->line_made = p->line_made;
 	s->event = p->event;
 	s->ctx = p->ctx;
@@ -290,6 +292,7 @@ static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 {
 	switch (line_state(alloc_at(s, index))) {
 	case ALLOC_LIVE:
+	case ALLOC_TCP:
 		return alloc_due(s, index);
 	case ALLOC_RESERVED:
 		reservation_lapse(s, index);
@@ -337,7 +340,8 @@ uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v
 
 	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
 	slot = alloc_lookup(s, &of);
-	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE)
+	if (slot == TURN_NONE ||
+		(line_state(alloc_at(s, slot)) != ALLOC_LIVE && !alloc_is_tcp(s, slot)))
 		return TURN_NONE;
 	slot = alloc_living(s, slot);
 	if (slot == TURN_NONE)

@@ -16,6 +16,7 @@
 #include "redirect.h"
 #include "relayed/shared.h"
 #include "state/record.h"
+#include "tcp/tcp_table.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "usage.h"
@@ -75,6 +76,7 @@ struct turn_shard {
 	void *ctx;
 	const struct turn_alternates *alternates; // NULL = the box does not drain
 	struct turn_meters *meters; // NULL = no rate has been limited yet
+	struct tcp_table tcp;
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];
@@ -193,6 +195,12 @@ static inline uint32_t alloc_living(const struct turn_shard *s, uint32_t slot)
 	if (alloc_left(s, slot) > 0)
 		return slot;
 	return other != TURN_NONE && alloc_left(s, other) > 0 ? other : TURN_NONE;
+}
+
+// Whether an allocation is one of TCP (RFC 6062).
+static inline bool alloc_is_tcp(const struct turn_shard *s, uint32_t slot)
+{
+	return line_state(alloc_at(s, slot)) == ALLOC_TCP;
 }
 
 // Hash of a client's 5-tuple (the listener stands for server address and protocol).

@@ -7,6 +7,7 @@
 #include "addr.h"
 #include "hash.h"
 #include "turn_mark.h"
+#include "turn_order.h"
 
 #define TURN_BURST 32
 #define TURN_NONE UINT32_MAX
@@ -74,6 +75,9 @@ enum turn_verdict {
 // REPLY over UDP: from the listener `flow` and to port `channel` of the client, and not as the
 // request came (RFC 5780).
 #define TURN_PLAN_ASIDE 2
+// REPLY over a stream: side->order says what is to be done first, and by what comes of it which of
+// the answers in side->front is sent (RFC 6062).
+#define TURN_PLAN_ORDER 4
 
 // What to do with one datagram: 16 bytes.
 struct turn_plan {
@@ -88,10 +92,12 @@ _Static_assert(sizeof(struct turn_plan) == 16, "the plan is 16 bytes");
 
 #define TURN_SIDE_LEN 1664 // longest is an answer with PADDING (RFC 5780)
 
-// What does not fit a plan: an answer, the front of a Data indication, the addresses of TURN_SEND.
+// What does not fit a plan: an answer, the front of a Data indication, the addresses of TURN_SEND,
+// an order.
 struct turn_side {
 	struct endpoint src, dst;
 	uint8_t front[TURN_SIDE_LEN];
+	struct turn_order order;
 };
 
 struct turn_burst {

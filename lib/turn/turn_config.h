@@ -176,6 +176,15 @@ struct turn_realm {
 
 #define TURN_SOURCES_MAX 65536 // relay addresses, and as many again for each pool
 
+// TCP allocations (RFC 6062).
+struct turn_tcp {
+	bool enabled;
+	uint16_t ports_lo, ports_hi; // of relayed transport addresses
+	uint32_t connections, per_user, per_allocation; // of peers, at a time
+	uint32_t timeout_s; // for a Connect, and for a connection that nobody binds
+	uint32_t buffer; // bytes that wait on the way, each way of each connection
+};
+
 struct turn_config {
 	char *realm; // the first
 	struct turn_user *users;
@@ -205,6 +214,7 @@ struct turn_config {
 	bool shared;
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family
+	struct turn_tcp tcp;
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell

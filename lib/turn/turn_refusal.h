@@ -66,8 +66,17 @@
 	X(TURN_REFUSED_FAMILY, 440, "family", "",                                                  \
 		"no relay address of the family that is asked for",                                \
 		"add an address of that family to relay.addresses")                                \
-	X(TURN_REFUSED_TRANSPORT, 442, "transport", "", "REQUESTED-TRANSPORT is not UDP",          \
-		"relaying over TCP (RFC 6062) is not built")                                       \
+	X(TURN_REFUSED_TRANSPORT, 442, "transport", "",                                            \
+		"REQUESTED-TRANSPORT is not UDP, nor TCP where that is relayed",                   \
+		"relaying over TCP (RFC 6062) takes relay.tcp")                                    \
+	X(TURN_REFUSED_TCP_CLIENT, 400, "tcp-client", "",                                          \
+		"request of RFC 6062 by another transport than TCP or TLS",                        \
+		"the client is broken (RFC 6062 5.1, 5.4)")                                        \
+	X(TURN_REFUSED_TCP_METHOD, 403, "tcp-method", "",                                          \
+		"ChannelBind for an allocation of TCP, or Connect for one of UDP",                 \
+		"the client is broken: the allocation has the other transport")                    \
+	X(TURN_REFUSED_TCP_OWN, 403, "tcp-own", "", "Connect to an address of this box",           \
+		"nobody gets to its own services by it")                                           \
 	X(TURN_REFUSED_PEER_FAMILY, 443, "peer-family", "",                                        \
 		"peer, or asked family, is not of the allocation's family",                        \
 		"usual with clients that try all candidates")                                      \

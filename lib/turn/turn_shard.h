@@ -127,6 +127,8 @@ struct turn_info {
 	uint32_t age_s; // since it was made
 	uint8_t listener, transport; // that its client came to; enum turn_transport
 	bool rest; // user is a REST name
+	bool is_tcp; // peers are reached by TCP (RFC 6062)
+	uint32_t connections; // with peers, where they are
 	uint8_t realm; // number of the realm that user is of
 };
 

@@ -7,6 +7,7 @@
 #include "requests/alternates.h"
 #include "requests/dual.h"
 #include "requests/method.h"
+#include "requests/tcp.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
@@ -85,6 +86,7 @@ static enum turn_refusal allocate_again(struct turn_request *r)
 struct wanted {
 	uint32_t lifetime_s;
 	bool is_v4, is_dual; // is_dual: both families
+	bool is_tcp;
 	enum relay_ports_kind kind;
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
@@ -138,9 +140,14 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
 		return TURN_REFUSED_MALFORMED;
-	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP)
+	w->is_tcp = r->s->tcp.on && m->data[m->off[STUN_REQUESTED_TRANSPORT]] == IPPROTO_TCP;
+	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP && !w->is_tcp)
 		return TURN_REFUSED_TRANSPORT;
 	if (!lifetime_of(r, &w->lifetime_s, &zero))
+		return TURN_REFUSED_MALFORMED;
+	if (w->is_tcp && !tcp_is_client(r))
+		return TURN_REFUSED_TCP_CLIENT;
+	if (w->is_tcp && !tcp_may_ask(r))
 		return TURN_REFUSED_MALFORMED;
 	if (stun_has(m, STUN_RESERVATION_TOKEN)) {
 		if (stun_has(m, STUN_EVEN_PORT) || stun_has(m, STUN_REQUESTED_ADDRESS_FAMILY) ||
@@ -297,6 +304,8 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		why = alternates_refusal(r, w.token != NULL);
 	if (why != TURN_GRANTED)
 		return why;
+	if (w.is_tcp)
+		return tcp_allocate(r, w.is_v4, w.lifetime_s);
 	// nobody can have a shared port for themselves, still less its neighbour
 	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
 		return TURN_REFUSED_SHARED_PORT;
@@ -589,6 +598,8 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 
 	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
 		return TURN_REFUSED_MALFORMED;
+	if (alloc_is_tcp(r->s, r->slot))
+		return TURN_REFUSED_TCP_METHOD;
 	want.number = (uint16_t)(value >> 16);
 	if (!number_valid(r, want.number))
 		return TURN_REFUSED_CHANNEL_NUMBER;

@@ -12,6 +12,9 @@ enum turn_refusal method_allocate(struct turn_request *r);
 enum turn_refusal method_refresh(struct turn_request *r);
 enum turn_refusal method_create_permission(struct turn_request *r);
 enum turn_refusal method_channel_bind(struct turn_request *r);
+// RFC 6062 (tcp.c). The request has got an order then.
+enum turn_refusal method_connect(struct turn_request *r);
+enum turn_refusal method_connection_bind(struct turn_request *r);
 
 // Parts of Allocate that dual.c needs, too. The first appends the attributes of a success response,
 // for a new allocation and for a retransmitted request alike. The second counts one allocation of

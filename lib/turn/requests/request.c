@@ -8,6 +8,7 @@
 #include "requests/alternates.h"
 #include "requests/discovery.h"
 #include "requests/method.h"
+#include "requests/tcp.h"
 #include "route.h"
 #include "shard.h"
 
@@ -17,13 +18,16 @@ static const struct method {
 	uint16_t method;
 	bool authenticated; // demands long-term credentials
 	bool allocation; // demands an allocation
+	bool tcp; // of RFC 6062: there is no such method where that is off
 	enum turn_refusal (*handle)(struct turn_request *r);
 } methods[] = {
-	{STUN_BINDING, false, false, method_binding},
-	{STUN_ALLOCATE, true, false, method_allocate},
-	{STUN_REFRESH, true, true, method_refresh},
-	{STUN_CREATE_PERMISSION, true, true, method_create_permission},
-	{STUN_CHANNEL_BIND, true, true, method_channel_bind},
+	{STUN_BINDING, false, false, false, method_binding},
+	{STUN_ALLOCATE, true, false, false, method_allocate},
+	{STUN_REFRESH, true, true, false, method_refresh},
+	{STUN_CREATE_PERMISSION, true, true, false, method_create_permission},
+	{STUN_CHANNEL_BIND, true, true, false, method_channel_bind},
+	{STUN_CONNECT, true, true, true, method_connect},
+	{STUN_CONNECTION_BIND, true, false, true, method_connection_bind},
 };
 
 // The usual phrases (RFC 8489 14.8, RFC 8656 19).
@@ -40,24 +44,29 @@ static const struct reason {
 	{441, "Wrong Credentials"},
 	{442, "Unsupported Transport Protocol"},
 	{443, "Peer Address Family Mismatch"},
+	{446, "Connection Already Exists"},
+	{447, "Connection Timeout or Failure"},
 	{486, "Allocation Quota Reached"},
 	{508, "Insufficient Capacity"},
 };
 
-static const char *phrase_of(const struct turn_refusal_info *info)
+static const char *usual_phrase(unsigned int code)
 {
-	if (info->phrase[0] != '\0')
-		return info->phrase;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (reasons[i].code == info->code)
+		if (reasons[i].code == code)
 			return reasons[i].text;
 	return "";
 }
 
-static const struct method *method_find(uint16_t method)
+static const char *phrase_of(const struct turn_refusal_info *info)
+{
+	return info->phrase[0] != '\0' ? info->phrase : usual_phrase(info->code);
+}
+
+static const struct method *method_find(const struct turn_shard *s, uint16_t method)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (methods[i].method == method)
+		if (methods[i].method == method && (!methods[i].tcp || s->tcp.on))
 			return &methods[i];
 	return NULL;
 }
@@ -106,12 +115,9 @@ static void begin_error(struct turn_request *r, enum turn_refusal why, bool sign
 		alternates_put(r);
 }
 
-// Appends integrity and fingerprint, and makes the plan. Returns why, or that there is no answer.
-static enum turn_refusal finish(
-	struct turn_request *r, enum turn_refusal why, bool signed_, struct turn_plan *plan)
+// Appends integrity and fingerprint. Returns the length of the answer; 0: there is none.
+static uint16_t sign(struct turn_request *r, bool signed_)
 {
-	uint16_t len;
-
 	if (signed_) {
 		// Signs with the same kind that the request had: clients that answer
 		// PASSWORD-ALGORITHMS and sign with SHA-1 look for no other kind (doc/protocol.md,
@@ -123,11 +129,52 @@ static enum turn_refusal finish(
 	}
 	if (stun_has(&r->m, STUN_FINGERPRINT))
 		stun_put_fingerprint(&r->w);
-	len = stun_end(&r->w);
+	return stun_end(&r->w);
+}
+
+// Signs the answer and makes the plan. Returns why, or that there is no answer.
+static enum turn_refusal finish(
+	struct turn_request *r, enum turn_refusal why, bool signed_, struct turn_plan *plan)
+{
+	const uint16_t len = sign(r, signed_);
+
 	if (len == 0)
 		return TURN_REFUSED_INTERNAL;
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
 	return why;
+}
+
+// Signs the success response, and behind it the answers for the other outcomes of the order.
+static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *plan)
+{
+	static const uint16_t codes[] = {
+#define X(id, code) [id] = code,
+		TURN_ORDER_ANSWERS(X)
+#undef X
+	};
+	uint16_t total = 0;
+
+	for (unsigned int i = 0; i < TURN_ANSWER_END; i++) {
+		uint16_t len;
+
+		if (!tcp_may_end(r->order, i))
+			continue;
+		if (codes[i] != 0) {
+			stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method,
+				stun_tid(&r->m));
+			stun_put_error(&r->w, codes[i], usual_phrase(codes[i]));
+		}
+		len = sign(r, true);
+		if (len == 0)
+			return TURN_REFUSED_INTERNAL;
+		r->order->len[i] = len;
+		r->w.buf += len;
+		r->w.cap = (uint16_t)(r->w.cap - len);
+		total = (uint16_t)(total + len);
+	}
+	*plan = (struct turn_plan){
+		.verdict = TURN_REPLY, .flags = TURN_PLAN_ORDER, .front_len = total};
+	return TURN_GRANTED;
 }
 
 // Answers a request whose sender has not proved who they are, as far as the budgets allow; else
@@ -254,6 +301,8 @@ static enum turn_refusal handle_signed(
 	} else if (method->method == STUN_ALLOCATE || method->method == STUN_REFRESH) {
 		stun_put(&r->w, STUN_SOFTWARE, SOFTWARE, strlen(SOFTWARE));
 	}
+	if (why == TURN_GRANTED && r->order->kind != TURN_ORDER_NONE)
+		return finish_order(r, plan);
 	return finish(r, why, true, plan);
 }
 
@@ -334,12 +383,18 @@ static enum turn_drop drop_of(enum turn_refusal why)
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
 {
-	struct turn_request r = {.s = s, .v = v, .m = *m, .policy = s->policy, .slot = v->slot};
-	const struct method *method = method_find(m->method);
+	struct turn_request r = {.s = s,
+		.v = v,
+		.m = *m,
+		.policy = s->policy,
+		.slot = v->slot,
+		.order = &side->order};
+	const struct method *method = method_find(s, m->method);
 	enum turn_refusal why;
 
 	if (method == NULL)
 		return route_drop(plan, TURN_DROP_METHOD);
+	side->order.kind = TURN_ORDER_NONE;
 	r.w.buf = side->front;
 	r.w.cap = sizeof(side->front);
 	if (shard_handshakes(s, v->listener))

@@ -22,6 +22,8 @@ struct turn_request {
 	uint8_t proof; // enum proof
 	struct discovery_ask ask; // of Binding
 	struct endpoint peer; // that a refused request has named, for the event; :: = none
+	// Set by a handler: the answer waits for it, and may become another one.
+	struct turn_order *order;
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;
 };

@@ -44,6 +44,9 @@ ELSEWHERE = {
     "nonce-stale": "how long sessions go on: counted only (test_limits)",
     "quota-realm": "there have to be several realms (test_realms)",
     "relay-lost": "the network has to take an address back (test_addresses)",
+    "tcp-client": "relay.tcp has to be on (test_tcp_relay)",
+    "tcp-method": "relay.tcp has to be on (test_tcp_relay)",
+    "tcp-own": "relay.tcp has to be on (test_tcp_relay)",
     "no-memory": "a table that is full before limits are (unit test refusals)",
     "internal": "libcrypto has to fail (unit test refusals)",
 }

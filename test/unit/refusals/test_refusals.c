@@ -233,6 +233,51 @@ static void transport(void)
 	fixture_ask(&f, &ivan);
 }
 
+// RFC 6062: relay.tcp, and a listener of TCP.
+static void open_tcp(void)
+{
+	static struct turn_listener listeners[2];
+
+	listeners[0] = c.listeners[0];
+	listeners[1] = (struct turn_listener){c.listeners[0].at, TURN_OVER_TCP};
+	c.listeners = listeners;
+	c.tcp = (struct turn_tcp){.enabled = true, .ports_lo = 61000, .ports_hi = 61001};
+	open();
+}
+
+static void tcp_client(void)
+{
+	open_tcp();
+	begin_allocate(IPPROTO_TCP);
+	fixture_ask(&f, &ivan);
+}
+
+static void ask_connect(void)
+{
+	const struct endpoint peer = fixture_endpoint("10.99.0.1", 22);
+
+	fixture_begin(&f, STUN_REQUEST, STUN_CONNECT);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
+	fixture_ask(&f, &ivan);
+}
+
+static void tcp_method(void)
+{
+	open_tcp();
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	ask_connect();
+}
+
+static void tcp_own(void)
+{
+	open_tcp();
+	ivan.listener = 1;
+	begin_allocate(IPPROTO_TCP);
+	fixture_sign(&f, &ivan);
+	fixture_send(&f, &ivan);
+	ask_connect();
+}
+
 static void sent_to(const char *addr, enum turn_alternates_when when)
 {
 	const struct turn_alternates_rule rule = {when, 0};
@@ -522,6 +567,9 @@ static const struct refusal {
 	{TURN_REFUSED_OTHER_USER, other_user, STUN_REFRESH, 441, "eve", true},
 	{TURN_REFUSED_FAMILY, family, STUN_ALLOCATE, 440, IVAN, true},
 	{TURN_REFUSED_TRANSPORT, transport, STUN_ALLOCATE, 442, IVAN, true},
+	{TURN_REFUSED_TCP_CLIENT, tcp_client, STUN_ALLOCATE, 400, IVAN, true},
+	{TURN_REFUSED_TCP_METHOD, tcp_method, STUN_CONNECT, 403, IVAN, true},
+	{TURN_REFUSED_TCP_OWN, tcp_own, STUN_CONNECT, 403, IVAN, true, "10.99.0.1", 22},
 	{TURN_REFUSED_PEER_FAMILY, peer_family, STUN_CREATE_PERMISSION, 443, IVAN, true, "fd99::9"},
 	{TURN_REFUSED_ALTERNATE, alternate, STUN_ALLOCATE, 300, IVAN, true},
 	{TURN_REFUSED_ALTERNATE_ALWAYS, alternate_always, STUN_ALLOCATE, 300, IVAN, true},

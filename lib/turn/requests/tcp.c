@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP allocations: what RFC 6062 asks of Allocate, Connect, ConnectionBind and ConnectionAttempt.
+// Requests are judged here; what is good becomes an order for the thread with the sockets.
+#include "turn_tcp.h"
+#include "events/tell.h"
+#include "relayed/external.h"
+#include "relayed/relayed.h"
+#include "requests/method.h"
+#include "requests/tcp.h"
+#include "route.h"
+#include "shard.h"
+
+bool tcp_is_client(const struct turn_request *r)
+{
+	const struct turn_shard *s = r->s;
+
+	return r->v->listener < s->nb_listeners &&
+		turn_listener_is_stream(&s->listener[r->v->listener]);
+}
+
+bool tcp_may_ask(const struct turn_request *r)
+{
+	return !stun_has(&r->m, STUN_DONT_FRAGMENT) && !stun_has(&r->m, STUN_EVEN_PORT) &&
+		!stun_has(&r->m, STUN_RESERVATION_TOKEN);
+}
+
+bool tcp_may_end(const struct turn_order *o, unsigned int answer)
+{
+	static const uint8_t outcomes[] = {
+		[TURN_ORDER_LISTEN] = 1 << TURN_ANSWER_DONE | 1 << TURN_ANSWER_NO_PORT,
+		[TURN_ORDER_CONNECT] = 1 << TURN_ANSWER_DONE | 1 << TURN_ANSWER_EXISTS |
+			1 << TURN_ANSWER_FAILED | 1 << TURN_ANSWER_QUOTA | 1 << TURN_ANSWER_DENIED,
+		[TURN_ORDER_BIND] = 1 << TURN_ANSWER_DONE | 1 << TURN_ANSWER_UNKNOWN,
+	};
+
+	return (outcomes[o->kind] >> answer & 1) != 0;
+}
+
+// Begins the order of a request.
+static struct turn_order *order_begin(struct turn_request *r, enum turn_order_kind kind)
+{
+	struct turn_order *o = r->order;
+
+	*o = (struct turn_order){
+		.kind = (uint8_t)kind, .realm = r->policy->number, .listener = r->v->listener};
+	memcpy(o->ident, r->cred.ident, sizeof(o->ident));
+	return o;
+}
+
+// The order of a request about the allocation of r->slot.
+static struct turn_order *order_of(struct turn_request *r, enum turn_order_kind kind)
+{
+	struct turn_order *o = order_begin(r, kind);
+
+	o->allocation = alloc_id(r->s, r->slot);
+	o->place = tcp_table_place(r->s, r->slot);
+	return o;
+}
+
+// --- Allocate ------------------------------------------------------------------------------------
+
+// Makes the allocation on a slot and a port that are taken.
+static enum turn_refusal make(struct turn_request *r, const struct alloc_new *n)
+{
+	struct turn_shard *s = r->s;
+
+	if (!alloc_make(s, r->v, n)) {
+		tcp_table_give(s, n->tcp_place);
+		return TURN_REFUSED_NO_MEMORY;
+	}
+	r->slot = n->slot;
+	method_put_allocation(r, n->slot);
+	tell_made(r);
+	order_of(r, TURN_ORDER_LISTEN)->at = alloc_relay(s, n->slot);
+	return TURN_GRANTED;
+}
+
+// The slot is one of a relay address like any other; its port for UDP is nobody's meanwhile.
+enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t lifetime_s)
+{
+	struct turn_shard *s = r->s;
+	struct alloc_new n = {.lifetime_ms = lifetime_s * 1000,
+		.tid = stun_tid(&r->m),
+		.cred = &r->cred,
+		.is_tcp = true};
+	enum turn_refusal why = method_count_one(r, &n.quota);
+
+	if (why != TURN_GRANTED)
+		return why;
+	n.tcp_place = tcp_table_take(s);
+	if (n.tcp_place == TURN_NONE) {
+		quota_give(s->quota, &n.quota);
+		return TURN_REFUSED_NO_PORT;
+	}
+	why = relayed_take(s, is_v4, RELAY_PORTS_ANY, &n.slot);
+	if (why != TURN_GRANTED) {
+		tcp_table_give(s, n.tcp_place);
+		quota_give(s->quota, &n.quota);
+		return why;
+	}
+	why = make(r, &n);
+	if (why != TURN_GRANTED) {
+		quota_give(s->quota, &n.quota);
+		relayed_give(s, n.slot);
+	}
+	return why;
+}
+
+// --- Connect and ConnectionBind ------------------------------------------------------------------
+
+// Judges the peer of a Connect. Of the addresses of this box only relayed transport addresses of
+// TCP are peers: *to is the place of one. Nobody has a way to what else listens here.
+static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *peer, uint32_t *to)
+{
+	const struct turn_shard *s = r->s;
+	const uint16_t off = r->m.off[STUN_XOR_PEER_ADDRESS];
+	const enum turn_refusal why = method_peer_decode(s, &r->slot, &r->m, off, peer);
+
+	*to = TURN_NONE;
+	if (why != TURN_GRANTED)
+		return why;
+	r->peer = *peer;
+	if (turn_policy_peer(alloc_policy(s, r->slot), &peer->addr, peer->port) == TURN_PEER_OWN) {
+		*to = tcp_table_at(s, peer->port);
+		if (*to == TURN_NONE)
+			return TURN_REFUSED_TCP_OWN;
+	}
+	return method_peer_admit(s, r->slot, peer, peer->port);
+}
+
+enum turn_refusal method_connect(struct turn_request *r)
+{
+	struct endpoint peer;
+	enum turn_refusal why;
+	struct turn_order *o;
+	uint32_t to;
+
+	if (!alloc_is_tcp(r->s, r->slot))
+		return TURN_REFUSED_TCP_METHOD;
+	if (!stun_has(&r->m, STUN_XOR_PEER_ADDRESS))
+		return TURN_REFUSED_MALFORMED;
+	why = peer_admit(r, &peer, &to);
+	if (why != TURN_GRANTED)
+		return why;
+	o = order_of(r, TURN_ORDER_CONNECT);
+	o->at = peer;
+	o->to = to;
+	o->id = tcp_table_number(r->s);
+	stun_put_u32(&r->w, STUN_CONNECTION_ID, o->id);
+	return TURN_GRANTED;
+}
+
+// The connection that is to be bound may be of any worker, and so is known to the threads alone.
+enum turn_refusal method_connection_bind(struct turn_request *r)
+{
+	uint32_t id;
+
+	if (!tcp_is_client(r))
+		return TURN_REFUSED_TCP_CLIENT;
+	if (!stun_get_u32(&r->m, STUN_CONNECTION_ID, &id))
+		return TURN_REFUSED_MALFORMED;
+	if (r->slot != TURN_NONE) // a control connection cannot be one for data, too
+		return TURN_REFUSED_TCP_METHOD;
+	order_begin(r, TURN_ORDER_BIND)->id = id;
+	return TURN_GRANTED;
+}
+
+// --- ConnectionAttempt ---------------------------------------------------------------------------
+
+// Slot of the allocation that the peer has connected to, if it may.
+static uint32_t admitted(
+	struct turn_shard *s, uint32_t place, uint64_t allocation, const struct addr *peer)
+{
+	const uint32_t slot = tcp_table_slot(s, place, allocation);
+	enum turn_peer_class class;
+
+	if (slot == TURN_NONE || alloc_left(s, slot) == 0 || !peers_permission_live(s, slot, peer))
+		return TURN_NONE;
+	class = turn_policy_peer(alloc_policy(s, slot), peer, 1);
+	// from an own address only another allocation connects: the kernel's sockets are bound to
+	// an interface, and what is local comes by another
+	return class == TURN_PEER_ALLOW || class == TURN_PEER_OWN ? slot : TURN_NONE;
+}
+
+void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,
+	const struct endpoint *peer, struct turn_side *side)
+{
+	const struct endpoint told = {external_told(&s->policy->external, &peer->addr), peer->port};
+	struct turn_order *o = &side->order;
+	struct stun_writer w;
+	uint8_t tid[16];
+
+	*o = (struct turn_order){
+		.allocation = allocation, .place = place, .at = *peer, .kind = TURN_ORDER_ADMIT};
+	if (admitted(s, place, allocation, &peer->addr) == TURN_NONE)
+		return;
+	o->id = tcp_table_number(s);
+	route_indication_tid(s, tid);
+	stun_begin(&w, side->front, sizeof(side->front), STUN_INDICATION, STUN_CONNECTION_ATTEMPT,
+		tid);
+	stun_put_u32(&w, STUN_CONNECTION_ID, o->id);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &told);
+	o->len[TURN_ANSWER_DONE] = stun_end(&w);
+}
+
+void turn_tcp_ended(struct turn_shard *s, uint32_t place, uint64_t allocation)
+{
+	const uint32_t slot = tcp_table_slot(s, place, allocation);
+
+	if (slot != TURN_NONE)
+		alloc_end(s, slot, TURN_END_PORT);
+}

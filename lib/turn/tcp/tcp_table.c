@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Relay ports for TCP, and the numbers of connections.
+#include "tcp/tcp_table.h"
+#include "csprng.h"
+#include "relayed/relayed.h"
+#include "shard.h"
+
+#define ROUNDS 4
+#define WORKER_BITS 6
+#define HALF_BITS 13
+#define HALF ((UINT32_C(1) << HALF_BITS) - 1)
+_Static_assert(TURN_WORKERS_MAX <= 1 << WORKER_BITS, "a number names its worker");
+
+// How many of n ports a worker has.
+static uint32_t part_of(const struct turn_config *c, unsigned int worker)
+{
+	const uint32_t n =
+		c->tcp.ports_hi != 0 ? (uint32_t)c->tcp.ports_hi - c->tcp.ports_lo + 1 : 0;
+
+	if (!c->tcp.enabled || n <= worker)
+		return 0;
+	return (n - worker - 1) / c->workers + 1;
+}
+
+size_t tcp_table_size(const struct turn_config *c, unsigned int worker)
+{
+	return part_of(c, worker) * (sizeof(struct tcp_place) + sizeof(uint32_t));
+}
+
+void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c)
+{
+	struct tcp_table *t = &s->tcp;
+
+	t->nb = t->free = part_of(c, s->worker);
+	t->place = mem;
+	t->rest = (uint32_t *)(t->place + t->nb);
+	t->port_lo = c->tcp.ports_lo;
+	t->port_hi = c->tcp.ports_hi;
+	t->on = c->tcp.enabled;
+	for (uint32_t i = 0; i < t->nb; i++)
+		t->rest[i] = i;
+	if (t->on)
+		csprng_bytes(s->rng, &t->key, sizeof(t->key));
+}
+
+// Places are numbered over all workers.
+static uint32_t place_of(const struct turn_shard *s, uint32_t i)
+{
+	return i * s->workers + s->worker;
+}
+
+static struct tcp_place *at(const struct turn_shard *s, uint32_t place)
+{
+	return &s->tcp.place[place / s->workers];
+}
+
+uint32_t tcp_table_take(struct turn_shard *s)
+{
+	struct tcp_table *t = &s->tcp;
+	uint32_t i;
+
+	if (t->free == 0)
+		return TURN_NONE;
+	i = t->rest[t->first];
+	t->first = (t->first + 1) % t->nb;
+	t->free--;
+	return place_of(s, i);
+}
+
+void tcp_table_give(struct turn_shard *s, uint32_t place)
+{
+	struct tcp_table *t = &s->tcp;
+
+	t->rest[(t->first + t->free++) % t->nb] = place / s->workers;
+}
+
+// A TCP allocation has no copy of a peer, so the peer's place in its line is free.
+void tcp_table_begin(struct turn_shard *s, uint32_t slot, uint32_t place)
+{
+	struct turn_line *l = alloc_at(s, slot);
+	uint16_t port;
+
+	line_set_state(l, ALLOC_TCP);
+	l->mark[TURN_FROM_PEER] = relayed_locate(s, slot, &port) << 16;
+	l->relay_port = __builtin_bswap16((uint16_t)(s->tcp.port_lo + place));
+	l->end[TURN_FROM_PEER].d[0] = place;
+}
+
+uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot)
+{
+	return (uint32_t)alloc_at(s, slot)->end[TURN_FROM_PEER].d[0];
+}
+
+void tcp_table_made(struct turn_shard *s, uint32_t slot)
+{
+	struct tcp_place *p = at(s, tcp_table_place(s, slot));
+
+	p->slot = slot;
+	__atomic_store_n(&p->connections, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->allocation, alloc_id(s, slot), __ATOMIC_RELEASE);
+}
+
+void tcp_table_end(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t place = tcp_table_place(s, slot);
+
+	__atomic_store_n(&at(s, place)->allocation, 0, __ATOMIC_RELEASE);
+	tcp_table_give(s, place);
+}
+
+uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port)
+{
+	return port >= s->tcp.port_lo && port <= s->tcp.port_hi ? (uint32_t)port - s->tcp.port_lo
+								: TURN_NONE;
+}
+
+uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot)
+{
+	return __atomic_load_n(&at(s, tcp_table_place(s, slot))->connections, __ATOMIC_RELAXED);
+}
+
+uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation)
+{
+	return turn_tcp_table_lives(s, place, allocation) ? at(s, place)->slot : TURN_NONE;
+}
+
+bool turn_tcp_table_lives(const struct turn_shard *s, uint32_t place, uint64_t allocation)
+{
+	return allocation != 0 && place / s->workers < s->tcp.nb &&
+		__atomic_load_n(&at(s, place)->allocation, __ATOMIC_ACQUIRE) == allocation;
+}
+
+void turn_tcp_table_counted(
+	struct turn_shard *s, uint32_t place, uint64_t allocation, uint32_t connections)
+{
+	if (turn_tcp_table_lives(s, place, allocation))
+		__atomic_store_n(&at(s, place)->connections, connections, __ATOMIC_RELAXED);
+}
+
+// A counter of 26 bits in a permutation of these by a keyed hash (Luby and Rackoff), and the
+// worker.
+uint32_t tcp_table_number(struct turn_shard *s)
+{
+	const uint32_t n = s->tcp.ids++;
+	uint32_t left = n >> HALF_BITS & HALF, right = n & HALF, id;
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		const struct addr in = {.d = {i, right}};
+		const uint32_t next = left ^ ((uint32_t)hash_addr(&s->tcp.key, &in, i) & HALF);
+
+		left = right;
+		right = next;
+	}
+	id = (left << HALF_BITS | right) << WORKER_BITS | s->worker;
+	return id != 0 ? id : tcp_table_number(s); // 0 is no connection
+}

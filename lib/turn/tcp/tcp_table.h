@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a shard has beside its TCP allocations (RFC 6062): relay ports, which of them each has, and
+// the numbers of connections. One entry for each port of relay.tcp.ports that the worker owns; none
+// where the key is off.
+#pragma once
+
+#include <stddef.h>
+
+#include "hash.h"
+#include "line.h"
+#include "turn_config.h"
+#include "turn_tcp.h"
+
+// One relay port. Ports are dealt over the workers one by one: the first worker has the lowest.
+struct tcp_place {
+	uint64_t allocation; // its id; 0 = none. The worker writes it, stream threads read it
+	uint32_t slot; // of that allocation
+	uint32_t connections; // of it; a stream thread writes it, the worker reads it
+};
+
+struct tcp_table {
+	struct tcp_place *place; // nb
+	uint32_t *rest; // ring of places that are free: the one that has rested longest comes first
+	uint32_t nb, first, free;
+	uint16_t port_lo, port_hi;
+	bool on; // the box has such ports, whether or not this worker has one
+	uint32_t ids; // connections numbered so far
+	struct hash_key key; // for their numbers alone: these leave the process
+};
+
+// Bytes of tcp_table_init's memory for a worker of so many, with ports from lo to hi.
+size_t tcp_table_size(const struct turn_config *c, unsigned int worker);
+void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c);
+
+// Takes a port. Its place among all of the box, or TURN_NONE.
+uint32_t tcp_table_take(struct turn_shard *s);
+// Gives a port back that no allocation has got.
+void tcp_table_give(struct turn_shard *s, uint32_t place);
+// Begins the line of a TCP allocation, on a slot of a relay address. Nothing of the data path takes
+// it for one: its state is ALLOC_TCP.
+void tcp_table_begin(struct turn_shard *s, uint32_t slot, uint32_t place);
+// Says that the allocation is made: alloc_id is good.
+void tcp_table_made(struct turn_shard *s, uint32_t slot);
+// The allocation of a slot ends: its sockets are closed soon.
+void tcp_table_end(struct turn_shard *s, uint32_t slot);
+// The place of the allocation of a slot, which is one of TCP.
+uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot);
+// The place of a port, whichever worker has it; TURN_NONE: it is no relay port for TCP.
+uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port);
+// How many connections with peers the allocation of a slot has, which is one of TCP.
+uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot);
+// Slot of the allocation that has a place, if it still has that id; else TURN_NONE.
+uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation);
+// A new CONNECTION-ID: a shard gives none twice within 2^26, and no two shards of a box the same.
+// Nobody can tell the next one from those before.
+uint32_t tcp_table_number(struct turn_shard *s);
