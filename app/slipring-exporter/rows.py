@@ -210,6 +210,20 @@ dtls_refused_total   -
 dtls_refused_source  -
 dtls_refused_network -
 dtls_overrun     -
+relay_ports       g relay_ports           Ports of TCP allocations that are open.
+relay_connections g relay_connections     Connections with peers that are open.
+relay_connected   c relay_connections_made{{by=client}} Connections with peers that were made, and by whom.
+relay_accepted    c relay_connections_made{{by=peer}}   .
+relay_bound       c relay_bound           Connections with peers that a client has bound.
+relay_failed      c relay_refused{{reason=failed}}    Connects and connections of peers that came to nothing, and why.
+relay_refused     c relay_refused{{reason=limit}}     .
+relay_strangers   c relay_refused{{reason=permission}} .
+relay_full        c relay_refused{{reason=full}}      .
+relay_unbound     c relay_refused{{reason=unbound}}   .
+relay_unknown     c relay_refused{{reason=unknown}}   .
+relay_unopened    c relay_refused{{reason=port}}      .
+relay_to_peers    c relay_bytes{{to=peer}}    Bytes relayed over TCP.
+relay_to_clients  c relay_bytes{{to=client}}  .
 """)
 DTLS = table(f"""
 open              g sessions              Sessions whose handshake is complete.

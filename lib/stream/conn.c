@@ -7,10 +7,12 @@
 
 #include "conn.h"
 #include "framing.h"
+#include "relay/splice.h"
 #include "stun.h"
 #include "tos.h"
 
 #define TLS_HANDSHAKE 0x16 // first byte from a TLS client: the content type of its record
+#define CONNECTION_BIND 0x0b // second byte of a ConnectionBind request; the first is 0
 #define ASK_BURST 8 // requests of one connection before another one has its turn
 
 static struct stream_from from_of(const struct thread *t, const struct conn *c)
@@ -147,10 +149,12 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	refused_by_counter(t, &c->client, t->s->listener[c->listener].index, reason);
 	// before the workers are told: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
+	if (c->state == CONN_SPLICED)
+		splice_closed(t, c);
 	if (c->ssl != NULL) {
 		// libssl forbids SSL_shutdown after an error, and without a handshake there is
 		// nothing to end
-		if (c->state == CONN_OPEN && reason != &t->stats.failed)
+		if (c->state >= CONN_OPEN && reason != &t->stats.failed)
 			SSL_shutdown(c->ssl);
 		SSL_free(c->ssl);
 		c->ssl = NULL;
@@ -211,10 +215,10 @@ void conn_judge(struct thread *t, struct conn *c)
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
 	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
 	// the client is not late when a worker makes its bytes wait, or when we do not read
-	const bool reading =
-		t->blocked[c->home] == CONN_NONE && !c->held && (c->events & EPOLLIN) != 0;
+	const bool reading = t->blocked[c->home] == CONN_NONE && !c->held && !c->waits &&
+		(c->events & EPOLLIN) != 0;
 
-	if (c->state == CONN_FREE || c->state == CONN_ENDED)
+	if (c->state == CONN_FREE || c->state == CONN_ENDED || c->state == CONN_SPLICED)
 		return;
 	if (owing && reading && t->now_ms > since + patience)
 		conn_close(t, c, &t->stats.slow);
@@ -228,11 +232,12 @@ static void conn_watch(struct thread *t, struct conn *c)
 {
 	const bool writing =
 		c->out.first != NULL || (c->state == CONN_HANDSHAKE && SSL_want_write(c->ssl));
-	const bool reading = c->out.kept <= t->s->conf.queue / 2 && !c->held;
+	const bool reading = c->out.kept <= t->s->conf.queue / 2 && !c->held && !c->waits;
 	struct epoll_event e = {.events = (reading ? EPOLLIN : 0u) | (writing ? EPOLLOUT : 0u),
 		.data.u64 = (uint64_t)(c - t->conn)};
 
-	if (c->state == CONN_ENDED || c->state == CONN_FREE || e.events == c->events)
+	if (c->state == CONN_ENDED || c->state == CONN_FREE || c->state == CONN_SPLICED ||
+		e.events == c->events)
 		return;
 	if (reading && (c->events & EPOLLIN) == 0)
 		c->rest_ms = t->now_ms; // a message that had begun could not go on meanwhile
@@ -273,6 +278,12 @@ static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t le
 	return true;
 }
 
+// A ConnectionBind request, behind which there may be bytes for a peer (RFC 6062 4.5).
+static bool is_bind(const struct thread *t, const uint8_t *message)
+{
+	return t->s->hub != NULL && message[0] == 0 && message[1] == CONNECTION_BIND;
+}
+
 // Gives the worker every whole message in n bytes. Returns how many bytes are done with. The
 // connection may be closed by then.
 static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, size_t n)
@@ -309,6 +320,7 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 			hold(t, c);
 			break;
 		} else if (give(t, c, p + at, (uint16_t)f.len)) {
+			c->waits = is_bind(t, p + at);
 			at += f.size;
 		} else {
 			t->blocked[c->home] = (uint32_t)(c - t->conn);
@@ -320,6 +332,8 @@ static size_t take_frames(struct thread *t, struct conn *c, const uint8_t *p, si
 		young_drop(t, c);
 		c->heard = true;
 		c->heard_ms = c->rest_ms = t->now_ms;
+		if (c->waits)
+			break;
 	}
 	return at;
 }
@@ -364,12 +378,14 @@ static bool read_one(struct thread *t, struct conn *c)
 	n += (size_t)got;
 	used = take_frames(t, c, t->scratch, n);
 	keep_rest(t, c, t->scratch + used, n - used);
-	return c->state == CONN_OPEN && t->blocked[c->home] == CONN_NONE && !c->held;
+	return c->state == CONN_OPEN && t->blocked[c->home] == CONN_NONE && !c->held && !c->waits;
 }
 
 // Reads one chunk from the socket, and takes every whole message in it.
 static void read_some(struct thread *t, struct conn *c)
 {
+	if (c->waits)
+		return;
 	if (t->blocked[c->home] != CONN_NONE || t->untold || c->held) {
 		t->stalled = true;
 		return;
@@ -418,7 +434,7 @@ void conn_resume_held(struct thread *t, unsigned int worker)
 
 // --- out -----------------------------------------------------------------------------------------
 
-static void flush(struct thread *t, struct conn *c)
+bool conn_flush(struct thread *t, struct conn *c)
 {
 	const uint8_t *data;
 	uint16_t len;
@@ -428,16 +444,17 @@ static void flush(struct thread *t, struct conn *c)
 
 		if (n < 0) {
 			conn_close(t, c, &t->stats.failed);
-			return;
+			return false;
 		}
 		if (n == IO_LATER) {
 			c->out.begun |= c->ssl != NULL; // libssl wants the same bytes again
-			return;
+			return false;
 		}
 		count(&t->stats.tx_bytes, n);
 		if (queue_wrote(&c->out, (uint16_t)n))
 			count(&t->stats.tx, 1);
 	}
+	return true;
 }
 
 static void send_now(struct thread *t, struct conn *c, const struct stream_message *m)
@@ -467,18 +484,57 @@ static void send_now(struct thread *t, struct conn *c, const struct stream_messa
 		conn_watch(t, c);
 }
 
-void conn_send(struct thread *t, const struct stream_message *m)
+struct conn *conn_of(struct thread *t, uint64_t handle)
 {
-	const uint32_t i = (uint32_t)m->conn & 0xffffff;
+	const uint32_t i = (uint32_t)handle & 0xffffff;
 	struct conn *c = &t->conn[i];
 
-	if (i >= t->used || c->state != CONN_OPEN || c->generation != m->conn >> 32) {
+	return i < t->used && c->state == CONN_OPEN && c->generation == handle >> 32 ? c : NULL;
+}
+
+// What a client has sent behind its ConnectionBind is read on in turn.
+static void answered(struct thread *t, struct conn *c)
+{
+	if (!c->waits)
+		return;
+	c->waits = false;
+	hold(t, c);
+}
+
+void conn_send(struct thread *t, const struct stream_message *m)
+{
+	struct conn *c = conn_of(t, m->conn);
+
+	if (c == NULL) {
 		count(&t->stats.late, 1);
 		return;
 	}
-	if (!m->media)
+	if (!m->media) {
 		c->lease_ms = t->now_ms + m->lease_s * UINT64_C(1000);
+		answered(t, c);
+	}
 	send_now(t, c, m);
+}
+
+void conn_answer(struct thread *t, uint64_t handle, const uint8_t *data, uint16_t len)
+{
+	const struct stream_message m = {.data = (uint8_t *)(uintptr_t)data, .len = len};
+	struct conn *c = conn_of(t, handle);
+
+	if (c == NULL) {
+		count(&t->stats.late, 1);
+		return;
+	}
+	answered(t, c);
+	send_now(t, c, &m);
+}
+
+void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s)
+{
+	struct conn *c = conn_of(t, handle);
+
+	if (c != NULL)
+		c->lease_ms = t->now_ms + lease_s * UINT64_C(1000);
 }
 
 // --- events --------------------------------------------------------------------------------------
@@ -516,12 +572,16 @@ static void shake(struct thread *t, struct conn *c)
 
 void conn_event(struct thread *t, struct conn *c, uint32_t events)
 {
+	if (c->state == CONN_SPLICED)
+		return splice_work(t, c);
 	if (c->state == CONN_DETECT)
 		detect(t, c);
 	if (c->state == CONN_HANDSHAKE)
 		shake(t, c);
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
-		flush(t, c);
+		conn_flush(t, c);
+	if (c->state == CONN_OPEN && c->waits && (events & (EPOLLHUP | EPOLLERR)) != 0)
+		conn_close(t, c, &t->stats.failed);
 	if (c->state == CONN_OPEN &&
 		((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 || tls_io_pending(c)))
 		read_some(t, c);

@@ -16,8 +16,11 @@ enum conn_state {
 	CONN_DETECT, // no byte has come yet
 	CONN_HANDSHAKE,
 	CONN_OPEN,
+	CONN_SPLICED, // bound to a peer: bytes, and no more messages (RFC 6062)
 	CONN_ENDED, // closed, but workers have still to be told
 };
+
+struct splice;
 
 struct conn {
 	SSL *ssl; // NULL: plain TCP
@@ -38,11 +41,13 @@ struct conn {
 	bool more; // the last read filled its buffer, so there may be more
 	bool ended; // the last read found the end of the stream
 	bool held; // its next message is a request, and its worker takes no more now
+	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
 	bool fresh; // epoll has it among the connections that are not open yet
 	uint32_t skip; // bytes of an oversize message that are still to come
 	uint32_t rest_len;
 	uint8_t *rest; // bytes received that are no whole message yet
 	struct queue out;
+	struct splice *splice; // CONN_SPLICED
 	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: since when there is a rest
 };
 
@@ -67,6 +72,14 @@ void conn_resume(struct thread *t, struct conn *c);
 void conn_resume_held(struct thread *t, unsigned int worker);
 // Sends a worker's message to the client.
 void conn_send(struct thread *t, const struct stream_message *m);
+// The connection of a number, if it is open and not bound to a peer; else NULL.
+struct conn *conn_of(struct thread *t, uint64_t handle);
+// Sends the client a message that is not media. It answers a ConnectionBind, if one waits for that.
+void conn_answer(struct thread *t, uint64_t handle, const uint8_t *data, uint16_t len);
+// Notes how long the allocation of a connection lives.
+void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s);
+// Writes what waits for the client. True: nothing does any more. The connection may be closed.
+bool conn_flush(struct thread *t, struct conn *c);
 // Closes the connection if one of its deadlines has passed.
 void conn_judge(struct thread *t, struct conn *c);
 // Tells the workers that the connection has ended. True once all know; its slot is then free.

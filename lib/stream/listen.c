@@ -4,7 +4,6 @@
 // handshake.
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <stdio.h>
@@ -15,42 +14,15 @@
 #include "listen.h"
 #include "conn.h"
 #include "proxy/proxy.h"
+#include "relay/sockaddr.h"
 #include "tos.h"
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts this to somaxconn
 #define ACCEPT_BURST 16
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
 // --- opening -------------------------------------------------------------------------------------
 
-static socklen_t address_of(const struct endpoint *e, union address *a)
-{
-	*a = (union address){0};
-	if (addr_is_v4(&e->addr)) {
-		a->v4.sin_family = AF_INET;
-		a->v4.sin_port = htons(e->port);
-		memcpy(&a->v4.sin_addr, &e->addr.b[12], 4);
-		return sizeof(a->v4);
-	}
-	a->v6.sin6_family = AF_INET6;
-	a->v6.sin6_port = htons(e->port);
-	memcpy(&a->v6.sin6_addr, e->addr.b, 16);
-	return sizeof(a->v6);
-}
-
-static struct endpoint endpoint_of(const union address *a)
-{
-	if (a->any.sa_family == AF_INET)
-		return (struct endpoint){addr_from_v4(&a->v4.sin_addr), ntohs(a->v4.sin_port)};
-	return (struct endpoint){addr_from_v6(&a->v6.sin6_addr), ntohs(a->v6.sin6_port)};
-}
-
-static int enter_netns(const char *name, char *error, size_t len)
+int listen_enter(const char *name, char *error, size_t len)
 {
 	char path[128];
 	int fd, rc;
@@ -92,8 +64,8 @@ static void fail(const struct endpoint *at, char *error, size_t len)
 static int listen_on(const struct thread *t, const struct stream_listener *l)
 {
 	static const int on = 1;
-	union address a;
-	const socklen_t len = address_of(&l->at, &a);
+	union sockaddr_any a;
+	const socklen_t len = sockaddr_of(&l->at, &a);
 	const int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -131,7 +103,7 @@ int listen_open(struct thread *t, char *error, size_t len)
 {
 	const struct stream_config *conf = &t->s->conf;
 
-	if (enter_netns(conf->netns, error, len) != 0)
+	if (listen_enter(conf->netns, error, len) != 0)
 		return -1;
 	for (unsigned int i = 0; i < conf->nb_listeners; i++) {
 		struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_LISTENER | i};
@@ -179,7 +151,7 @@ void listen_refuse(struct thread *t, int fd, const struct stream_from *from, uin
 static void refuse_waiting(struct thread *t, unsigned int listener)
 {
 	struct stream_from from = {.listener = t->s->listener[listener].index};
-	union address a;
+	union sockaddr_any a;
 	socklen_t len = sizeof(a);
 	int fd;
 
@@ -187,7 +159,7 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 		close(t->reserve);
 	fd = accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0) {
-		from.client = endpoint_of(&a);
+		from.client = sockaddr_endpoint(&a);
 		listen_refuse(t, fd, &from, &t->stats.refused_files);
 	} else {
 		t->stalled = true;
@@ -245,14 +217,14 @@ bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpo
 void listen_accept(struct thread *t, unsigned int listener)
 {
 	for (unsigned int i = 0; i < ACCEPT_BURST; i++) {
-		union address a;
+		union sockaddr_any a;
 		socklen_t len = sizeof(a);
 		struct endpoint client;
 		const int fd =
 			accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			client = endpoint_of(&a);
+			client = sockaddr_endpoint(&a);
 			if (!proxy_accept(t, fd, (uint8_t)listener, &client))
 				listen_admit(t, fd, (uint8_t)listener, &client);
 			continue;

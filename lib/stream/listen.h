@@ -15,6 +15,9 @@ struct thread;
 int listen_open(struct thread *t, char *error, size_t len);
 // Gives the open listeners the DSCP that they have now. Any thread.
 void listen_mark(const struct thread *t);
+// Moves the calling thread to the network namespace of a name; NULL and "" are the one it is in. 0,
+// or -1 with the reason in error.
+int listen_enter(const char *name, char *error, size_t len);
 void listen_close(struct thread *t);
 // Accepts from a listener on which epoll has reported connections.
 void listen_accept(struct thread *t, unsigned int listener);

@@ -9,6 +9,7 @@
 
 #include "identity/identities.h"
 #include "proxy/proxy.h"
+#include "relay/hub.h"
 #include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
@@ -48,8 +49,15 @@ static int prepare(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
 
-	if (c->nb_listeners > 0 && files_ask(c->connections + headers_of(c), error, len) != 0)
+	if (c->nb_listeners > 0 &&
+		files_ask(c->connections + headers_of(c) + c->relay.connections + c->relay.ports,
+			error, len) != 0)
 		return -1;
+	s->hub = c->relay.ports > 0 ? hub_create(&c->relay) : NULL;
+	if (c->relay.ports > 0 && s->hub == NULL) {
+		snprintf(error, len, "relay.tcp: out of memory");
+		return -1;
+	}
 	s->identities = identities_load(c->identities, &c->dtls, error, len);
 	c->identities = NULL; // the caller's
 	if (s->identities == NULL)
@@ -154,6 +162,7 @@ void stream_stop(struct streams *s)
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		thread_free(s->thread[i]);
+	hub_free(s->hub);
 	identities_free(s->identities);
 	proxies_free(s);
 	conn_limits_fini(&s->caps);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "addr.h"
+#include "relay/stream_relay.h"
 
 #define STREAM_THREADS_MAX 16
 #define STREAM_CONNECTIONS_MAX (1u << 20)
@@ -77,6 +78,7 @@ enum stream_kind {
 	STREAM_HELLO, // DTLS: ClientHello of a new session, with a good cookie; conn is new, too
 	STREAM_SHAKE, // another datagram of that session, without the packet's headers
 	STREAM_GONE, // session is to be freed; NULL: its handshake is given up
+	STREAM_ORDER, // data begins with a struct stream_order; conn is the client's connection
 };
 
 // Why a connection, or the handshake of a session, came to nothing: X(enum, name, meaning, advice).
@@ -237,6 +239,20 @@ struct stream_ops {
 	// worker owns s from now on; or s is NULL. False: not now.
 	bool (*shaken)(
 		void *ctx, unsigned int t, unsigned int w, uint64_t conn, struct dtls_session *s);
+	// Gives the buffer just taken to the worker: a peer has connected to a relay port (RFC 6062
+	// 5.3), and the answer is an order to admit it. Never fails.
+	void (*attempt)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+		const struct stream_attempt *a);
+	// Gives the buffer just taken to the worker: the port of an allocation was not opened.
+	// Never fails.
+	void (*unopened)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+		const struct stream_place *p);
+	// Writes the name of the kernel's interface that has a relay address; "" = whichever.
+	void (*device)(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
+	// Whether an allocation of TCP still lives. Any thread.
+	bool (*lives)(void *ctx, unsigned int w, const struct stream_place *p);
+	// Notes how many connections of peers it has now.
+	void (*counted)(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
 	// Tells of refusals; NULL: nobody wants to know. False: there is no room for it.
 	bool (*refused)(void *ctx, unsigned int t, const struct stream_refused *r);
 };
@@ -257,6 +273,7 @@ struct stream_config {
 	uint16_t room; // bytes of the longest message
 	const struct stream_identities *identities; // NULL: there is neither TLS nor DTLS
 	struct stream_dtls dtls;
+	struct stream_relay relay; // ports 0: no TCP is relayed, and ops has no need of its part
 	const struct stream_ops *ops;
 	void *ctx;
 };
@@ -303,7 +320,21 @@ struct stream_config {
 	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")                  \
 	X(dtls_refused_network, "DTLS handshakes refused: dtls.per-network")                \
 	X(dtls_overrun, "datagrams of DTLS handshakes dropped: too many waited")            \
-	X(untold, "refusals, of any kind, of which no event tells")
+	X(untold, "refusals, of any kind, of which no event tells")                         \
+	X(relay_ports, "ports of TCP allocations, open")                                    \
+	X(relay_connections, "connections of peers to and from them, open")                 \
+	X(relay_connected, "connections made to peers")                                     \
+	X(relay_accepted, "connections of peers with a permission, taken")                  \
+	X(relay_bound, "of both, joined with one of a client")                              \
+	X(relay_failed, "Connects answered with 447")                                       \
+	X(relay_refused, "Connects refused by relay.tcp or an address of this box")         \
+	X(relay_strangers, "connections of peers without a permission, closed")             \
+	X(relay_full, "connections of peers past relay.tcp, closed")                        \
+	X(relay_unbound, "connections of peers closed: bound by no client in time")         \
+	X(relay_unknown, "ConnectionBinds of no connection that waits for the user")        \
+	X(relay_unopened, "ports of TCP allocations that the kernel did not open")          \
+	X(relay_to_peers, "bytes written to peers")                                         \
+	X(relay_to_clients, "bytes of peers written to clients")
 
 struct stream_stats {
 #define X(field, text) uint64_t field;

@@ -12,6 +12,8 @@
 #include "fatal.h"
 #include "listen.h"
 #include "proxy/proxy.h"
+#include "relay/hub.h"
+#include "relay/orders.h"
 
 #define EVENTS 64
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
@@ -48,6 +50,8 @@ static unsigned int receive(struct thread *t)
 			for (unsigned int i = 0; i < n; i++) {
 				if (m[i].kind == STREAM_BYTES)
 					conn_send(t, &m[i]);
+				else if (m[i].kind == STREAM_ORDER)
+					orders_take(t, &m[i]);
 				else
 					handshake_take(t, w, &m[i]);
 				conf->ops->release(conf->ctx, t->index, w, m[i].buf);
@@ -92,6 +96,8 @@ static void scan(struct thread *t)
 	if (t->now_ms < t->scanned_ms + TICK_MS)
 		return;
 	t->scanned_ms = t->now_ms;
+	if (t->s->hub != NULL)
+		orders_tick(t);
 	for (; n > 0; n--) {
 		if (t->scan >= t->used)
 			t->scan = 0;
@@ -112,6 +118,10 @@ static void dispatch(struct thread *t, const struct epoll_event *e)
 		listen_accept(t, (uint8_t)e->data.u64);
 	} else if ((e->data.u64 & WATCH_PROXY) != 0) {
 		proxy_event(t, e->data.u64);
+	} else if ((e->data.u64 & WATCH_PORT) != 0) {
+		orders_port(t, (uint32_t)e->data.u64);
+	} else if ((e->data.u64 & WATCH_PEER) != 0) {
+		orders_peer(t, (uint32_t)e->data.u64, e->events);
 	} else {
 		struct conn *c = &t->conn[(uint32_t)e->data.u64];
 
@@ -161,6 +171,8 @@ static void round_of(struct thread *t)
 	tell_ended(t);
 	t->stalled |= !handshake_tell(t);
 	resume(t);
+	if (t->relay_untold > 0)
+		orders_ask(t);
 	busy = receive(t);
 	if (busy == 0 && !t->nap.on) {
 		// From here on workers wake this thread. What they left before is found by looking
@@ -171,7 +183,7 @@ static void round_of(struct thread *t)
 	}
 	if (t->stalled)
 		nanosleep(&pause, NULL);
-	at_once = busy > 0 || t->stalled || t->shaking || t->nap.on;
+	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on;
 	n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : TICK_MS);
 	t->stalled = false;
 	t->hungry = n == EVENTS;
@@ -208,8 +220,12 @@ static void *open_listeners(void *arg)
 static void *run(void *arg)
 {
 	struct thread *t = arg;
+	char error[256];
 
 	pthread_getcpuclockid(pthread_self(), &t->progress.clock);
+	// sockets towards peers are made there, when privileges are gone
+	if (t->s->hub != NULL && listen_enter(t->s->conf.netns, error, sizeof(error)) != 0)
+		t->relay_off = true; // never in another namespace
 	__atomic_store_n(&t->progress.tid, gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
 		round_of(t);
@@ -249,6 +265,8 @@ int thread_start(struct thread *t, char *error, size_t len)
 		return -1;
 	}
 	t->started = true;
+	while (__atomic_load_n(&t->progress.tid, __ATOMIC_ACQUIRE) == 0)
+		nanosleep(&(struct timespec){.tv_nsec = STALL_NS}, NULL); // it is where it belongs
 	snprintf(name, sizeof(name), "stream-%u", t->index);
 	pthread_setname_np(t->id, name);
 	return 0;

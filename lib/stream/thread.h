@@ -20,6 +20,7 @@
 #define STREAM_WORKERS_MAX 64
 
 struct conn;
+struct hub;
 struct identities;
 struct proxies;
 struct proxy;
@@ -57,6 +58,9 @@ struct thread {
 	struct refused_place refused[REFUSED_PLACES]; // what was refused of late
 	uint64_t refused_ms; // when those that were left out were told last
 	uint64_t now_ms, scanned_ms;
+	bool relay_off; // the thread opens no sockets towards peers
+	uint32_t relay_untold; // connections in process of which workers are still to be asked
+	unsigned int relay_part; // ticks of what is relayed over TCP
 	uint32_t scan; // the next connection whose deadline to look at
 	struct stream_stats stats; // written by the thread, read by any thread
 	uint8_t scratch[STREAM_ROOM_MAX + 4 + STREAM_CHUNK]; // part of a message, and a chunk
@@ -74,6 +78,7 @@ struct streams {
 	pthread_mutex_t tls_lock; // guards identities
 	struct identities *identities;
 	struct proxies *proxies; // which balancers there are
+	struct hub *hub; // of what is relayed over TCP; NULL: nothing is
 	bool stop; // written by stream_stop, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;
@@ -96,6 +101,8 @@ static inline uint32_t changing(const uint32_t *number)
 #define WATCH_LISTENER (UINT64_C(2) << 32)
 #define WATCH_FRESH (UINT64_C(4) << 32)
 #define WATCH_PROXY (UINT64_C(8) << 32)
+#define WATCH_PORT (UINT64_C(16) << 32) // the port of a TCP allocation, by its place
+#define WATCH_PEER (UINT64_C(32) << 32) // a peer's connection, by its index
 
 // Makes a thread that does not run yet. NULL with errno set.
 struct thread *thread_create(struct streams *s, unsigned int index);

@@ -301,6 +301,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 		}
 		break;
 	case STREAM_BYTES:
+	case STREAM_ORDER:
 		break;
 	}
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all stream threads share of relaying over TCP (RFC 6062): allocations with their ports, the
+// connections of peers, and how many each user has. A connection that a client asks for on one
+// thread may be bound on another, so there is one table under one lock. Nothing that carries bytes
+// takes the lock. Private to lib/stream.
+#pragma once
+
+#include <pthread.h>
+
+#include "hash.h"
+#include "relay/stream_relay.h"
+
+#define HUB_NONE UINT32_MAX
+#define HUB_UNJUDGED 8 // connections to a port that wait for a worker's word, at most
+
+// An allocation. Its place is its index.
+struct hub_alloc {
+	struct stream_place of; // allocation 0: there is none
+	uint64_t control; // the client's connection
+	struct endpoint at;
+	char device[STREAM_DEVICE_LEN]; // the kernel's interface; "" = whichever
+	uint32_t user; // index
+	uint32_t nb; // connections, those that wait to be judged included
+	uint32_t unjudged;
+	int fd; // that listens; -1 = none
+	uint8_t thread; // that has fd
+	uint8_t worker, listener;
+	bool paused; // epoll does not look at fd
+	bool failed; // the port was not opened, and the worker is still to be told
+};
+
+enum hub_state {
+	HUB_FREE,
+	HUB_CONNECTING, // to the peer
+	HUB_ACCEPTED, // and to be judged by the worker
+	HUB_PENDING, // the client is to bind it
+	HUB_BOUND, // its thread carries bytes
+};
+
+struct splice;
+
+// A connection of a peer.
+struct hub_conn {
+	struct stream_place of; // allocation
+	struct endpoint peer;
+	uint64_t control; // the client's connection that asked for it
+	uint64_t since_ms; // that it is in its state
+	uint8_t *answers; // CONNECTING: those to the Connect, len[DONE] and len[FAILED] bytes
+	struct splice *splice; // BOUND
+	uint16_t len[2];
+	uint32_t id; // CONNECTION-ID; 0 = none yet
+	uint32_t serial; // grows with each connection in this place
+	uint32_t user;
+	uint32_t client; // BOUND: index of the client's connection on the thread
+	uint32_t next_id, next_peer; // chains; next_id also of what is free
+	int fd;
+	bool untold; // HUB_ACCEPTED: the worker is still to be asked
+	uint8_t state; // enum hub_state
+	uint8_t thread; // whose epoll has fd
+	uint8_t worker, listener;
+};
+
+// A user of some realm who has allocations or connections.
+struct hub_user {
+	uint8_t ident[STREAM_IDENT_LEN];
+	uint8_t realm;
+	uint32_t allocations, connections;
+	uint32_t next;
+};
+
+struct hub {
+	pthread_mutex_t lock; // guards all; recursive
+	struct stream_relay conf;
+	struct hash_key key;
+	struct hub_alloc *alloc; // conf.ports
+	struct hub_conn *conn; // conf.connections
+	struct hub_user *user; // as many as both together
+	uint32_t *by_id, *by_peer, *by_user; // heads of chains
+	uint32_t mask; // of these
+	uint32_t used, free, nb; // of connections: were used at some time, head of free, number
+	uint32_t free_user, used_users;
+};
+
+// NULL without memory.
+struct hub *hub_create(const struct stream_relay *conf);
+// Closes all that is open. No thread runs any more.
+void hub_free(struct hub *h);
+
+// All below want the lock.
+
+// Forgets what had the place, and begins an allocation there; fd is -1. NULL: its place is none.
+struct hub_alloc *hub_alloc_begin(struct hub *h, const struct stream_order *o);
+// The allocation of a place; NULL: it is not there any more.
+struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_place *p);
+// Closes its port and forgets it. Its connections end when their threads see that it is gone.
+void hub_alloc_end(struct hub *h, struct hub_alloc *a);
+
+// Whether an allocation has a connection to or from a peer.
+bool hub_has_peer(const struct hub *h, const struct stream_place *p, const struct endpoint *peer);
+// Whether an allocation may have one more.
+bool hub_may(const struct hub *h, const struct hub_alloc *a);
+// Begins a connection of an allocation that may have it, in state with fd.
+struct hub_conn *hub_conn_begin(
+	struct hub *h, struct hub_alloc *a, const struct endpoint *peer, int fd);
+// Gives it the number that the client knows. False: another one has that.
+bool hub_conn_name(struct hub *h, struct hub_conn *c, uint32_t id);
+struct hub_conn *hub_conn_find(struct hub *h, uint32_t id);
+// Closes a connection and forgets it.
+void hub_conn_end(struct hub *h, struct hub_conn *c);
+// Whether the user of an order is the one of a connection.
+bool hub_is_user(const struct hub *h, const struct hub_conn *c, const struct stream_order *o);
+
+static inline uint32_t hub_index(const struct hub *h, const struct hub_conn *c)
+{
+	return (uint32_t)(c - h->conn);
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What orders ask for is done at once, except for a Connect: its answers wait with the connection.
+// All of this is rare beside the bytes, and is done with the hub's lock.
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn.h"
+#include "relay/hub.h"
+#include "relay/orders.h"
+#include "relay/sockets.h"
+#include "relay/splice.h"
+
+#define ACCEPT_BURST 8
+#define SCAN_PARTS 5 // each tick looks at one part of all
+
+// An order with its answers.
+struct ordered {
+	struct stream_order o;
+	const uint8_t *answers;
+	uint64_t conn; // the client's
+};
+
+static struct hub *hub_of(const struct thread *t)
+{
+	return t->s->hub;
+}
+
+static uint64_t timeout_ms(const struct thread *t)
+{
+	return hub_of(t)->conf.timeout_s * UINT64_C(1000);
+}
+
+static const uint8_t *answer_at(const struct ordered *d, enum stream_answer which)
+{
+	const uint8_t *p = d->answers;
+
+	for (unsigned int i = 0; i < which; i++)
+		p += d->o.len[i];
+	return p;
+}
+
+static void answer(struct thread *t, const struct ordered *d, enum stream_answer which)
+{
+	conn_answer(t, d->conn, answer_at(d, which), d->o.len[which]);
+}
+
+// Tells the worker how many connections an allocation has.
+static void publish(const struct thread *t, const struct hub_alloc *a)
+{
+	const struct stream_config *c = &t->s->conf;
+
+	if (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
+		c->ops->counted(c->ctx, a->worker, &a->of, a->nb);
+}
+
+static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
+{
+	struct epoll_event e = {
+		.events = paused ? 0 : EPOLLIN, .data.u64 = WATCH_PORT | a->of.place};
+
+	if (a->paused != paused)
+		epoll_ctl(t->s->thread[a->thread]->fresh, EPOLL_CTL_MOD, a->fd, &e);
+	a->paused = paused;
+}
+
+void orders_end(struct thread *t, struct hub_conn *c)
+{
+	struct hub_alloc *a = hub_alloc_of(hub_of(t), &c->of);
+
+	hub_conn_end(hub_of(t), c);
+	count(&t->stats.relay_connections, -1);
+	if (a == NULL)
+		return;
+	publish(t, a);
+	if (a->paused && a->unjudged < HUB_UNJUDGED)
+		watch_port(t, a, false);
+}
+
+static struct hub_conn *begin(
+	struct thread *t, struct hub_alloc *a, const struct endpoint *peer, int fd)
+{
+	struct hub_conn *c = hub_conn_begin(hub_of(t), a, peer, fd);
+
+	c->since_ms = t->now_ms;
+	c->thread = (uint8_t)t->index;
+	count(&t->stats.relay_connections, 1);
+	publish(t, a);
+	return c;
+}
+
+static void alloc_end(struct thread *t, struct hub_alloc *a)
+{
+	count(&t->stats.relay_ports, a->fd >= 0 ? -1 : 0);
+	hub_alloc_end(hub_of(t), a);
+}
+
+// --- orders --------------------------------------------------------------------------------------
+
+static void order_listen(struct thread *t, const struct ordered *d)
+{
+	struct hub *h = hub_of(t);
+	struct hub_alloc *a = d->o.of.place < h->conf.ports ? &h->alloc[d->o.of.place] : NULL;
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_PORT | d->o.of.place};
+
+	if (a != NULL && a->of.allocation != 0)
+		alloc_end(t, a); // the place has another allocation already
+	a = hub_alloc_begin(h, &d->o);
+	if (a == NULL)
+		return answer(t, d, STREAM_ANSWER_NO_PORT);
+	a->control = d->conn;
+	t->s->conf.ops->device(t->s->conf.ctx, &a->at.addr, a->device);
+	a->thread = (uint8_t)t->index;
+	a->fd = t->relay_off ? -1 : sockets_listen(&a->at, a->device);
+	if (a->fd >= 0 && epoll_ctl(t->fresh, EPOLL_CTL_ADD, a->fd, &e) != 0) {
+		close(a->fd);
+		a->fd = -1;
+	}
+	if (a->fd < 0) {
+		a->failed = true;
+		count(&t->stats.relay_unopened, 1);
+		return answer(t, d, STREAM_ANSWER_NO_PORT);
+	}
+	count(&t->stats.relay_ports, 1);
+	answer(t, d, STREAM_ANSWER_DONE);
+}
+
+// What is in the way of a connection to a peer; STREAM_ANSWER_DONE: nothing.
+static enum stream_answer connect_judge(
+	struct thread *t, const struct hub_alloc *a, const struct ordered *d)
+{
+	const struct hub *h = hub_of(t);
+
+	if (a == NULL || a->fd < 0)
+		return STREAM_ANSWER_FAILED;
+	if (hub_has_peer(h, &d->o.of, &d->o.at))
+		return STREAM_ANSWER_EXISTS;
+	if (!hub_may(h, a))
+		return STREAM_ANSWER_QUOTA;
+	if (d->o.to != UINT32_MAX)
+		return STREAM_ANSWER_DONE;
+	return sockets_is_own(&d->o.at.addr) ? STREAM_ANSWER_DENIED : STREAM_ANSWER_DONE;
+}
+
+// Keeps the two answers that are still possible. False without memory.
+static bool keep_answers(struct hub_conn *c, const struct ordered *d)
+{
+	const uint16_t done = d->o.len[STREAM_ANSWER_DONE], failed = d->o.len[STREAM_ANSWER_FAILED];
+
+	c->answers = malloc((size_t)done + failed + 1);
+	if (c->answers == NULL)
+		return false;
+	memcpy(c->answers, answer_at(d, STREAM_ANSWER_DONE), done);
+	memcpy(c->answers + done, answer_at(d, STREAM_ANSWER_FAILED), failed);
+	c->len[0] = done;
+	c->len[1] = failed;
+	return true;
+}
+
+// Begins a connection; its end will be told by epoll. False: it has failed already.
+static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct ordered *d)
+{
+	const int fd = sockets_connect(&a->at, a->device, &d->o.at);
+	struct epoll_event e = {.events = EPOLLOUT};
+	struct hub_conn *c;
+
+	if (fd < 0)
+		return false;
+	c = begin(t, a, &d->o.at, fd);
+	c->state = HUB_CONNECTING;
+	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
+	if (hub_conn_name(hub_of(t), c, d->o.id) && keep_answers(c, d) &&
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e) == 0)
+		return true;
+	orders_end(t, c);
+	return false;
+}
+
+// The allocation whose relayed transport address is the peer, if it has room for a connection.
+static struct hub_alloc *peer_alloc(
+	struct hub *h, const struct hub_alloc *a, const struct ordered *d)
+{
+	struct hub_alloc *b = d->o.to < h->conf.ports ? &h->alloc[d->o.to] : NULL;
+
+	return b != NULL && b != a && b->fd >= 0 && endpoint_eq(&b->at, &d->o.at) &&
+			b->unjudged < HUB_UNJUDGED && hub_may(h, b) &&
+			h->nb + 2 <= h->conf.connections
+		? b
+		: NULL;
+}
+
+// Connects two allocations of this box in process, as their datagrams are relayed: the kernel has
+// no way between sockets that are bound to an interface. The other one is asked as for any peer.
+static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct ordered *d)
+{
+	struct hub_alloc *b = peer_alloc(hub_of(t), a, d);
+	struct hub_conn *c, *p;
+	int fd[2];
+
+	if (b == NULL ||
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd) != 0)
+		return false;
+	c = begin(t, a, &d->o.at, fd[0]);
+	c->state = HUB_PENDING;
+	p = begin(t, b, &a->at, fd[1]);
+	p->state = HUB_ACCEPTED;
+	b->unjudged++;
+	if (!hub_conn_name(hub_of(t), c, d->o.id)) {
+		orders_end(t, c);
+		orders_end(t, p);
+		return false;
+	}
+	p->untold = true;
+	t->relay_untold++;
+	count(&t->stats.relay_connected, 1);
+	answer(t, d, STREAM_ANSWER_DONE);
+	return true;
+}
+
+static void order_connect(struct thread *t, const struct ordered *d)
+{
+	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.of);
+	enum stream_answer why = connect_judge(t, a, d);
+
+	if (why == STREAM_ANSWER_DONE) {
+		if (d->o.to != UINT32_MAX ? connect_inside(t, a, d) : connect_begin(t, a, d))
+			return;
+		why = STREAM_ANSWER_FAILED;
+	}
+	count(why == STREAM_ANSWER_FAILED ? &t->stats.relay_failed : &t->stats.relay_refused, 1);
+	answer(t, d, why);
+}
+
+// The connection that a ConnectionBind names, if it waits for this user where he has come.
+static struct hub_conn *to_bind(struct thread *t, const struct ordered *d)
+{
+	struct hub *h = hub_of(t);
+	struct hub_conn *p = hub_conn_find(h, d->o.id);
+
+	return p != NULL && p->state == HUB_PENDING && p->listener == d->o.listener &&
+			hub_is_user(h, p, &d->o) && hub_alloc_of(h, &p->of) != NULL
+		? p
+		: NULL;
+}
+
+static void order_bind(struct thread *t, const struct ordered *d)
+{
+	struct conn *c = conn_of(t, d->conn);
+	struct hub_conn *p = to_bind(t, d);
+
+	if (c == NULL)
+		return;
+	if (p == NULL) {
+		count(&t->stats.relay_unknown, 1);
+		return answer(t, d, STREAM_ANSWER_UNKNOWN);
+	}
+	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_DEL, p->fd, NULL);
+	p->thread = (uint8_t)t->index;
+	c->waits = false; // what it has sent since is for the peer
+	answer(t, d, STREAM_ANSWER_DONE);
+	if (conn_of(t, d->conn) != c || !splice_begin(t, c, p)) {
+		if (conn_of(t, d->conn) == c)
+			conn_close(t, c, &t->stats.failed);
+		return orders_end(t, p);
+	}
+	p->state = HUB_BOUND;
+	c->heard_ms = t->now_ms;
+	count(&t->stats.relay_bound, 1);
+	splice_work(t, c);
+}
+
+static void order_admit(struct thread *t, const struct ordered *d)
+{
+	struct hub *h = hub_of(t);
+	const uint32_t i = (uint32_t)d->o.peer;
+	struct hub_conn *c = i < h->used ? &h->conn[i] : NULL;
+	struct hub_alloc *a;
+
+	if (c == NULL || c->serial != d->o.peer >> 32 || c->state != HUB_ACCEPTED)
+		return;
+	a = hub_alloc_of(h, &c->of);
+	if (a == NULL || d->o.id == 0 || !hub_conn_name(h, c, d->o.id)) {
+		count(&t->stats.relay_strangers, 1);
+		sockets_reset(c->fd);
+		return orders_end(t, c);
+	}
+	c->state = HUB_PENDING;
+	c->since_ms = t->now_ms;
+	count(&t->stats.relay_accepted, 1);
+	if (--a->unjudged < HUB_UNJUDGED)
+		watch_port(t, a, false);
+	conn_answer(t, c->control, d->answers, d->o.len[STREAM_ANSWER_DONE]);
+}
+
+void orders_take(struct thread *t, const struct stream_message *m)
+{
+	struct ordered d = {.conn = m->conn, .answers = m->data + sizeof(d.o)};
+	struct hub *h = hub_of(t);
+
+	if (h == NULL || m->len < sizeof(d.o))
+		return;
+	memcpy(&d.o, m->data, sizeof(d.o));
+	if (d.o.kind != STREAM_ORDER_ADMIT)
+		conn_lease(t, m->conn, m->lease_s);
+	pthread_mutex_lock(&h->lock);
+	switch (d.o.kind) {
+	case STREAM_ORDER_LISTEN:
+		order_listen(t, &d);
+		break;
+	case STREAM_ORDER_CONNECT:
+		order_connect(t, &d);
+		break;
+	case STREAM_ORDER_BIND:
+		order_bind(t, &d);
+		break;
+	case STREAM_ORDER_ADMIT:
+		order_admit(t, &d);
+		break;
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+// --- peers ---------------------------------------------------------------------------------------
+
+// Asks the worker about a connection, with a buffer that is taken.
+static void ask(struct thread *t, const struct hub_conn *c, const struct stream_message *m)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_attempt a = {.of = c->of,
+		.peer = c->peer,
+		.number = (uint64_t)c->serial << 32 | hub_index(hub_of(t), c),
+		.conn = c->control};
+
+	conf->ops->attempt(conf->ctx, t->index, c->worker, m, &a);
+}
+
+void orders_ask(struct thread *t)
+{
+	const struct stream_config *conf = &t->s->conf;
+	struct hub *h = hub_of(t);
+	struct stream_message m;
+
+	pthread_mutex_lock(&h->lock);
+	t->relay_untold = 0;
+	for (uint32_t i = 0; i < h->used; i++) {
+		struct hub_conn *c = &h->conn[i];
+
+		if (!c->untold || c->thread != t->index)
+			continue;
+		if (conf->ops->take(conf->ctx, t->index, c->worker, &m)) {
+			c->untold = false;
+			ask(t, c, &m);
+		} else {
+			t->relay_untold++; // once more, in the next round
+			t->stalled = true;
+		}
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+// Accepts one connection and asks the worker about it. False: there is none, or not now.
+static bool accept_one(struct thread *t, struct hub_alloc *a)
+{
+	const struct stream_config *conf = &t->s->conf;
+	struct stream_message m;
+	struct endpoint peer;
+	struct hub_conn *c;
+	int fd;
+
+	if (!conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
+		t->stalled = true;
+		return false;
+	}
+	fd = sockets_accept(a->fd, &peer);
+	if (fd < 0 || !hub_may(hub_of(t), a)) {
+		conf->ops->release(conf->ctx, t->index, a->worker, m.buf);
+		if (fd < 0)
+			return false;
+		count(&t->stats.relay_full, 1);
+		sockets_reset(fd);
+		close(fd);
+		return true;
+	}
+	c = begin(t, a, &peer, fd);
+	c->state = HUB_ACCEPTED;
+	a->unjudged++;
+	ask(t, c, &m);
+	return true;
+}
+
+void orders_port(struct thread *t, uint32_t place)
+{
+	struct hub *h = hub_of(t);
+	struct hub_alloc *a = &h->alloc[place];
+
+	pthread_mutex_lock(&h->lock);
+	if (a->fd >= 0 && a->thread == t->index) {
+		for (unsigned int i = 0; i < ACCEPT_BURST && a->unjudged < HUB_UNJUDGED; i++)
+			if (!accept_one(t, a))
+				break;
+		if (a->unjudged >= HUB_UNJUDGED)
+			watch_port(t, a, true);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void connected(struct thread *t, struct hub_conn *c, bool good)
+{
+	const uint8_t *with = good ? c->answers : c->answers + c->len[0];
+	struct epoll_event e = {.data.u64 = WATCH_PEER | hub_index(hub_of(t), c)};
+
+	count(good ? &t->stats.relay_connected : &t->stats.relay_failed, 1);
+	conn_answer(t, c->control, with, c->len[!good]);
+	free(c->answers);
+	c->answers = NULL;
+	if (!good)
+		return orders_end(t, c);
+	c->state = HUB_PENDING;
+	c->since_ms = t->now_ms;
+	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e); // what comes waits in the kernel
+}
+
+void orders_peer(struct thread *t, uint32_t index, uint32_t events)
+{
+	struct hub *h = hub_of(t);
+	struct hub_conn *c = &h->conn[index];
+	bool bound;
+	int rc;
+
+	pthread_mutex_lock(&h->lock);
+	bound = c->state == HUB_BOUND && c->thread == t->index;
+	if (c->thread == t->index && c->state == HUB_CONNECTING) {
+		rc = sockets_connected(c->fd);
+		if (rc != 0)
+			connected(t, c, rc > 0);
+	} else if (c->thread == t->index && c->state == HUB_PENDING &&
+		(events & (EPOLLERR | EPOLLHUP)) != 0) {
+		orders_end(t, c); // reset: there is nothing to be bound
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (bound) // no other thread ends it
+		splice_work(t, &t->conn[c->client]);
+}
+
+// --- time ----------------------------------------------------------------------------------------
+
+static bool lives(const struct thread *t, uint8_t worker, const struct stream_place *p)
+{
+	const struct stream_config *c = &t->s->conf;
+
+	return c->ops->lives(c->ctx, worker, p);
+}
+
+static void judge_conn(struct thread *t, struct hub_conn *c)
+{
+	const bool late = t->now_ms > c->since_ms + timeout_ms(t);
+
+	if (c->state == HUB_FREE || c->thread != t->index)
+		return;
+	if (c->state == HUB_BOUND) {
+		struct conn *client = &t->conn[c->client];
+
+		if (!lives(t, c->worker, &c->of) ||
+			(splice_is_ending(c->splice) &&
+				t->now_ms > client->heard_ms + timeout_ms(t)))
+			conn_close(t, client, &t->stats.closed);
+		return;
+	}
+	if (!late && lives(t, c->worker, &c->of))
+		return;
+	if (c->state == HUB_CONNECTING)
+		return connected(t, c, false);
+	count(&t->stats.relay_unbound, 1);
+	orders_end(t, c);
+}
+
+static void judge_alloc(struct thread *t, struct hub_alloc *a)
+{
+	const struct stream_config *conf = &t->s->conf;
+	struct stream_message m;
+
+	if (a->of.allocation == 0 || a->thread != t->index)
+		return;
+	if (!lives(t, a->worker, &a->of))
+		return alloc_end(t, a);
+	if (a->failed && conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
+		conf->ops->unopened(conf->ctx, t->index, a->worker, &m, &a->of);
+		a->failed = false;
+	}
+}
+
+void orders_tick(struct thread *t)
+{
+	struct hub *h = hub_of(t);
+	const unsigned int part = t->relay_part++ % SCAN_PARTS;
+
+	pthread_mutex_lock(&h->lock);
+	for (uint32_t i = part; i < h->used; i += SCAN_PARTS)
+		judge_conn(t, &h->conn[i]);
+	for (uint32_t i = part; i < h->conf.ports; i += SCAN_PARTS)
+		judge_alloc(t, &h->alloc[i]);
+	pthread_mutex_unlock(&h->lock);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Orders of workers (RFC 6062), and what comes of them: ports that listen, connections that are
+// made, accepted, judged and bound, and those that nobody has bound in time. Private to lib/stream.
+#pragma once
+
+#include <stdint.h>
+
+struct hub_conn;
+struct stream_message;
+struct thread;
+
+// Carries out a message of kind STREAM_ORDER.
+void orders_take(struct thread *t, const struct stream_message *m);
+// Accepts from the port of the allocation at a place, on which epoll has reported connections.
+void orders_port(struct thread *t, uint32_t place);
+// Handles events of a peer's connection.
+void orders_peer(struct thread *t, uint32_t index, uint32_t events);
+// Asks workers about connections between allocations. Not between ops.receive and ops.release.
+void orders_ask(struct thread *t);
+// Ends what has waited too long, and what is of allocations that are gone.
+void orders_tick(struct thread *t);
+// Ends a connection that is not bound any more, and counts it. With the hub's lock.
+void orders_end(struct thread *t, struct hub_conn *c);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sockets towards peers. All of one allocation have its relayed transport address at our end, so
+// they share a port with the one that listens (SO_REUSEPORT).
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "relay/sockaddr.h"
+#include "relay/sockets.h"
+
+#define BACKLOG 16 // connections that wait to be accepted at one port
+#define ALIVE_S 60 // without a word until the kernel asks whether the peer is there
+#define ALIVE_EACH_S 15
+#define ALIVE_TIMES 4
+
+static int set(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+// A peer that is gone without a word is found out.
+static void settle(int fd)
+{
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, ALIVE_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, ALIVE_EACH_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, ALIVE_TIMES);
+}
+
+static int fail(int fd)
+{
+	const int why = errno;
+
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+// A socket at a relayed transport address.
+static int open_at(const struct endpoint *at, const char *device)
+{
+	union sockaddr_any a;
+	const socklen_t len = sockaddr_of(at, &a);
+	const bool is_v6 = a.any.sa_family == AF_INET6;
+	const int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	if (is_v6)
+		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	if (set(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0 ||
+		set(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0 ||
+		(device[0] != '\0' &&
+			setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device,
+				(socklen_t)strlen(device)) != 0) ||
+		bind(fd, &a.any, len) != 0)
+		return fail(fd);
+	return fd;
+}
+
+int sockets_listen(const struct endpoint *at, const char *device)
+{
+	const int fd = open_at(at, device);
+
+	if (fd < 0)
+		return -1;
+	return listen(fd, BACKLOG) == 0 ? fd : fail(fd);
+}
+
+int sockets_connect(const struct endpoint *from, const char *device, const struct endpoint *peer)
+{
+	union sockaddr_any a;
+	const socklen_t len = sockaddr_of(peer, &a);
+	const int fd = open_at(from, device);
+
+	if (fd < 0)
+		return -1;
+	settle(fd);
+	if (connect(fd, &a.any, len) != 0 && errno != EINPROGRESS)
+		return fail(fd);
+	return fd;
+}
+
+int sockets_connected(int fd)
+{
+	union sockaddr_any a;
+	socklen_t len = sizeof(a);
+	int why = 0;
+	socklen_t why_len = sizeof(why);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &why_len) != 0 || why != 0)
+		return -1;
+	return getpeername(fd, &a.any, &len) == 0 ? 1 : 0;
+}
+
+int sockets_accept(int fd, struct endpoint *peer)
+{
+	union sockaddr_any a;
+	socklen_t len = sizeof(a);
+	const int got = accept4(fd, &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (got < 0)
+		return -1;
+	settle(got);
+	*peer = sockaddr_endpoint(&a);
+	return got;
+}
+
+// The kernel lets nobody have an address that is not its own.
+bool sockets_is_own(const struct addr *a)
+{
+	const struct endpoint e = {.addr = *a};
+	union sockaddr_any s;
+	const socklen_t len = sockaddr_of(&e, &s);
+	const int fd = socket(s.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool own;
+
+	if (fd < 0)
+		return true;
+	own = bind(fd, &s.any, len) == 0 || errno != EADDRNOTAVAIL;
+	close(fd);
+	return own;
+}
+
+void sockets_reset(int fd)
+{
+	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sockets towards peers (RFC 6062): made in the namespace that the calling thread is in, bound to
+// one interface. None of these blocks. Private to lib/stream.
+#pragma once
+
+#include <stdbool.h>
+
+#include "addr.h"
+
+// Listens on a relayed transport address, on an interface ("" = whichever). -1 with errno.
+int sockets_listen(const struct endpoint *at, const char *device);
+// Begins a connection from a relayed transport address to a peer. -1 with errno.
+int sockets_connect(const struct endpoint *from, const char *device, const struct endpoint *peer);
+// How a connection that was begun stands: 1 = it is there, 0 = not yet, -1 = it has failed.
+int sockets_connected(int fd);
+// Accepts a connection; *peer gets who made it. -1 with errno.
+int sockets_accept(int fd, struct endpoint *peer);
+// Whether an address is one of this namespace, whatever interface has it. Also where that cannot be
+// told (ip_nonlocal_bind).
+bool sockets_is_own(const struct addr *a);
+// Makes the close that follows a reset: the peer learns of it at once, the kernel keeps nothing.
+void sockets_reset(int fd);

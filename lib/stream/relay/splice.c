@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries bytes between a client and a peer, over TLS or not. An end of stream is passed on behind
+// what came before it; when both ways have ended, or one side has failed, both are closed.
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn.h"
+#include "relay/hub.h"
+#include "relay/orders.h"
+#include "relay/splice.h"
+
+#define EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+#define TURNS 4 // buffers of one connection before another one has its turn
+
+// One way.
+struct way {
+	uint8_t *buf; // size bytes
+	uint32_t size, at, len; // [at, at + len) waits to be written
+	bool ended; // no more comes
+	bool shut; // and the other side knows
+};
+
+struct splice {
+	struct hub_conn *peer; // its fields are this thread's, except for chains
+	struct way to_peer, to_client;
+};
+
+static bool way_make(struct way *w, uint32_t size)
+{
+	w->size = size;
+	w->buf = malloc(size);
+	return w->buf != NULL;
+}
+
+static void splice_free(struct splice *s)
+{
+	if (s == NULL)
+		return;
+	free(s->to_peer.buf);
+	free(s->to_client.buf);
+	free(s);
+}
+
+bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p)
+{
+	const uint32_t size = t->s->hub->conf.buffer;
+	struct splice *s = calloc(1, sizeof(*s));
+	struct epoll_event e = {.data.u64 = WATCH_PEER | hub_index(t->s->hub, p)};
+
+	if (s == NULL || !way_make(&s->to_peer, c->rest_len > size ? c->rest_len : size) ||
+		!way_make(&s->to_client, size) ||
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, p->fd, &e) != 0) {
+		splice_free(s);
+		return false;
+	}
+	s->to_peer.len = c->rest_len;
+	if (c->rest_len > 0)
+		memcpy(s->to_peer.buf, c->rest, c->rest_len);
+	free(c->rest);
+	c->rest = NULL;
+	c->rest_len = 0;
+	s->peer = p;
+	p->splice = s;
+	p->client = (uint32_t)(c - t->conn);
+	c->splice = s;
+	c->state = CONN_SPLICED;
+	return true;
+}
+
+// --- the four ends -------------------------------------------------------------------------------
+
+static bool later(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+static int peer_read(int fd, uint8_t *buf, uint32_t len)
+{
+	const ssize_t n = recv(fd, buf, len, 0);
+
+	if (n == 0)
+		return IO_CLOSED;
+	return n > 0 ? (int)n : later() ? IO_LATER : IO_FAILED;
+}
+
+static int peer_write(int fd, const uint8_t *buf, uint32_t len)
+{
+	const ssize_t n = send(fd, buf, len, MSG_NOSIGNAL);
+
+	return n >= 0 ? (int)n : later() ? IO_LATER : IO_FAILED;
+}
+
+// What was answered before comes first.
+static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, uint32_t len)
+{
+	int n;
+
+	if (!conn_flush(t, c))
+		return c->state == CONN_SPLICED ? IO_LATER : IO_FAILED;
+	n = tls_io_write(c, buf, len);
+	return n == IO_CLOSED ? IO_FAILED : n;
+}
+
+static void client_shut(struct conn *c)
+{
+	if (c->ssl != NULL)
+		SSL_shutdown(c->ssl);
+	else
+		shutdown(c->fd, SHUT_WR);
+}
+
+// --- both ways -----------------------------------------------------------------------------------
+
+// What a read or a write has come to: *moved is set, or the way has ended. False: it has failed.
+static bool read_done(struct way *w, int n, bool *moved)
+{
+	if (n > 0) {
+		w->at = 0;
+		w->len = (uint32_t)n;
+		*moved = true;
+	} else if (n == IO_CLOSED) {
+		w->ended = *moved = true;
+	}
+	return n != IO_FAILED;
+}
+
+static bool wrote_done(struct way *w, int n, uint64_t *counter, bool *moved)
+{
+	if (n < 0)
+		return false;
+	w->at += (uint32_t)n;
+	w->len -= (uint32_t)n;
+	*moved |= n > 0;
+	count(counter, n);
+	return true;
+}
+
+static bool to_peer(struct thread *t, struct conn *c, struct splice *s, bool *moved)
+{
+	struct way *w = &s->to_peer;
+	const int fd = s->peer->fd;
+
+	if (w->len == 0 && !w->ended) {
+		c->chunk = true;
+		if (!read_done(w, tls_io_read(c, w->buf, w->size), moved))
+			return false;
+	}
+	if (w->len > 0 &&
+		!wrote_done(
+			w, peer_write(fd, w->buf + w->at, w->len), &t->stats.relay_to_peers, moved))
+		return false;
+	if (w->ended && w->len == 0 && !w->shut) {
+		shutdown(fd, SHUT_WR);
+		w->shut = true;
+	}
+	return true;
+}
+
+static bool to_client(struct thread *t, struct conn *c, struct splice *s, bool *moved)
+{
+	struct way *w = &s->to_client;
+
+	if (w->len == 0 && !w->ended &&
+		!read_done(w, peer_read(s->peer->fd, w->buf, w->size), moved))
+		return false;
+	if (w->len > 0 &&
+		!wrote_done(w, client_write(t, c, w->buf + w->at, w->len),
+			&t->stats.relay_to_clients, moved))
+		return false;
+	if (w->ended && w->len == 0 && !w->shut && conn_flush(t, c)) {
+		client_shut(c);
+		w->shut = true;
+	}
+	return true;
+}
+
+// Asks epoll for every change of both, once each: whatever was left is tried again at any of them.
+// A side that is not read from, because the other one does not take it, is then not told of again.
+static void rearm(struct thread *t, struct conn *c, struct splice *s)
+{
+	struct epoll_event e = {.events = EVENTS, .data.u64 = (uint64_t)(c - t->conn)};
+
+	c->events = e.events;
+	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e);
+	e.data.u64 = WATCH_PEER | hub_index(t->s->hub, s->peer);
+	epoll_ctl(t->epoll, EPOLL_CTL_MOD, s->peer->fd, &e);
+}
+
+void splice_work(struct thread *t, struct conn *c)
+{
+	struct splice *s = c->splice;
+	bool moved = true;
+
+	// libssl may have bytes that epoll does not report
+	for (unsigned int i = 0; moved && (i < TURNS || (s->to_peer.len == 0 && tls_io_pending(c)));
+		i++) {
+		moved = false;
+		if (!to_peer(t, c, s, &moved) || !to_client(t, c, s, &moved)) {
+			if (c->state == CONN_SPLICED)
+				conn_close(t, c, &t->stats.failed);
+			return;
+		}
+		if (s->to_peer.shut && s->to_client.shut)
+			return conn_close(t, c, &t->stats.closed);
+		if (moved)
+			c->heard_ms = t->now_ms;
+	}
+	if (moved || c->events != EVENTS)
+		rearm(t, c, s);
+}
+
+bool splice_is_ending(const struct splice *s)
+{
+	return s->to_peer.ended || s->to_client.ended;
+}
+
+void splice_closed(struct thread *t, struct conn *c)
+{
+	struct hub *h = t->s->hub;
+	struct splice *s = c->splice;
+
+	c->splice = NULL;
+	pthread_mutex_lock(&h->lock);
+	orders_end(t, s->peer);
+	pthread_mutex_unlock(&h->lock);
+	splice_free(s);
+}
