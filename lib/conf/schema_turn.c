@@ -177,6 +177,33 @@ static const struct conf_key rows[] = {
 	.def = "49152-65535", .help = "Port numbers to relay from, on every relay address. "
 	"Shared ones are 3480-3487 by default, and at most 4096 with all addresses; each belongs "
 	"to one worker, and there must be one of each family for every worker."},
+{"relay.tcp", CONF_SECTION, .help = "TCP between the relay addresses and peers (RFC 6062), for "
+	"clients over TCP and TLS that ask for it. The sockets are the kernel's: every relay "
+	"address is on a port with `exception` in the namespace `streams.netns`, or on a `packet:` "
+	"port. Of the addresses of this box only those that "
+	"it relays TCP from are peers. Nothing of it outlives a restart."},
+{"relay.tcp.enabled", CONF_BOOL, ONE(conf, turn.tcp.enabled), .def = "false",
+	.help = "Whether REQUESTED-TRANSPORT may be TCP."},
+{"relay.tcp.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.tcp.ports_lo),
+	.count = offsetof(struct conf, turn.tcp.ports_hi), .size = 2, RANGE(1024, 65535),
+	.def = "61000-61999", .help = "TCP ports to relay from, so many allocations at a time; "
+	"keep them out of `net.ipv4.ip_local_port_range`. Exception ports let them through, "
+	"without an entry in `allow`."},
+{"relay.tcp.connections", CONF_NUMBER, ONE(conf, turn.tcp.connections), RANGE(1, 65536),
+	.def = "1024", .help = "Connections with peers at a time. Each takes an open file, and its "
+	"client's connection another one (`streams.connections`)."},
+{"relay.tcp.per-user", CONF_NUMBER, ONE(conf, turn.tcp.per_user), RANGE(1, 65536),
+	.def = "128", .help = "Of these, of one user in all allocations."},
+{"relay.tcp.per-allocation", CONF_NUMBER, ONE(conf, turn.tcp.per_allocation), RANGE(1, 65536),
+	.def = "32", .help = "Of these, of one allocation. For one more a Connect gets 486, and a "
+	"peer is refused by a reset."},
+{"relay.tcp.timeout", CONF_NUMBER, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600), .def = "30",
+	.help = "Seconds in which a peer has to answer a Connect, and a client to bind a "
+	"connection; and that a connection lives on when one side has ended it and the other one "
+	"is silent. RFC 6062 wants 30."},
+{"relay.tcp.buffer", CONF_NUMBER, ONE(conf, turn.tcp.buffer), RANGE(16384, 1048576),
+	.def = "32768", .help = "Bytes that may wait in each direction of each connection. Who "
+	"does not read keeps the other side from sending."},
 {"relay.default-family", CONF_CHOICE, ONE(conf, turn.default_family),
 	.choices = conf_family_choices, .def = "ipv4",
 	.help = "Family of the relayed transport address where an Allocate has neither "

@@ -6,6 +6,7 @@
 #include "addr.h"
 #include "bytes.h"
 #include "clients/client.h"
+#include "clients/relay_tcp.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "dp_view.h"
@@ -322,6 +323,10 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		relay_any(w, m, v, plan, side);
 		break;
 	case TURN_REPLY:
+		if (unlikely((plan->flags & TURN_PLAN_ORDER) != 0)) {
+			relay_tcp_order(w, m, v, side);
+			break;
+		}
 		if (unlikely((plan->flags & TURN_PLAN_ASIDE) != 0)) {
 			v->listener = (uint8_t)plan->flow;
 			v->src_port = plan->channel;

@@ -235,6 +235,8 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 		case MBUF_META_BUFFER:
 		case MBUF_META_DTLS:
 		case MBUF_META_DTLS_NOTE:
+		case MBUF_META_ATTEMPT:
+		case MBUF_META_UNOPENED:
 			break;
 		}
 	}

@@ -338,6 +338,10 @@ void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i,
 	add_usage(t, &i->usage);
 	rte_tel_data_add_dict_u64(t, "peers", i->permissions);
 	rte_tel_data_add_dict_u64(t, "channels", i->channels);
+	if (i->is_tcp) {
+		rte_tel_data_add_dict_string(t, "protocol", "tcp");
+		rte_tel_data_add_dict_u64(t, "connections", i->connections);
+	}
 }
 
 static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)

@@ -238,6 +238,10 @@ static void table(void)
 	row("handed", "from worker to worker", s->stats.handed_in, true);
 	row("turn", "allocations", s->stats.turn.allocations_total, true);
 	row("turn", "dual allocations", s->duals, true);
+	row("orders", "to listen", s->orders[STREAM_ORDER_LISTEN], true);
+	row("orders", "to connect", s->orders[STREAM_ORDER_CONNECT], true);
+	row("orders", "to bind", s->orders[STREAM_ORDER_BIND], true);
+	row("orders", "to admit", s->orders[STREAM_ORDER_ADMIT], true);
 	row("turn", "redirects at the end", s->stats.turn.redirects, false);
 	row("turn", "ends on shared addresses", s->stats.turn.endpoints, true);
 	row("fragments", "kept", s->stats.fragments_in, true);

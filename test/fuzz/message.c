@@ -73,6 +73,10 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 {
 	const uint8_t even = chance(70) ? 0x80 : 0;
 
+	if (fuzz.world.conf.turn.tcp.enabled && c->via == VIA_STREAM && chance(40)) {
+		stun_put_u32(w, STUN_REQUESTED_TRANSPORT, 6u << 24);
+		return;
+	}
 	stun_put_u32(w, STUN_REQUESTED_TRANSPORT, (chance(95) ? 17u : 6u) << 24);
 	if (chance(30))
 		stun_put_u32(w, STUN_ADDITIONAL_ADDRESS_FAMILY, (chance(95) ? 2u : 1u) << 24);
@@ -124,6 +128,12 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 	case STUN_CHANNEL_BIND:
 		put_bind(c, w);
 		break;
+	case STUN_CONNECT:
+		put_peers(c, w, chance(95) ? 1 : 0);
+		break;
+	case STUN_CONNECTION_BIND:
+		stun_put_u32(w, STUN_CONNECTION_ID, fuzz_edge());
+		break;
 	default:
 		break;
 	}
@@ -174,6 +184,8 @@ static enum stun_method pick_method(const struct fuzz_client *c)
 
 	if (!c->allocated || chance(3))
 		return STUN_ALLOCATE;
+	if (fuzz.world.conf.turn.tcp.enabled && c->via == VIA_STREAM && chance(15))
+		return chance(70) ? STUN_CONNECT : STUN_CONNECTION_BIND;
 	if (chance(2))
 		return (enum stun_method)below(16);
 	return methods[below(RTE_DIM(methods))];

@@ -202,6 +202,14 @@ static void pick_realms(struct dp_world *w)
 	w->conf.turn.nb_realms = 1;
 }
 
+// Few ports for TCP, so that they are used up.
+static void pick_tcp(struct dp_world *w)
+{
+	w->conf.turn.tcp = (struct turn_tcp){.enabled = chance(50),
+		.ports_lo = 61000,
+		.ports_hi = (uint16_t)PICK(61000, 61005, 61050)};
+}
+
 static void change(struct dp_world *w)
 {
 	w->conf.mbufs = fuzz.mbufs;
@@ -236,6 +244,7 @@ static void change(struct dp_world *w)
 	pick_pools(w);
 	if (chance(40))
 		pick_realms(w);
+	pick_tcp(w);
 }
 
 // --- bounds of buffers ---------------------------------------------------------------------------

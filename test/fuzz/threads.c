@@ -17,6 +17,11 @@
 static struct streams streams;
 static struct thread *thread;
 static unsigned int asleep; // for so many rounds
+// The last order about an allocation of TCP.
+static struct {
+	struct stream_order o;
+	uint64_t conn;
+} about;
 
 void fuzz_threads_open(void)
 {
@@ -24,6 +29,7 @@ void fuzz_threads_open(void)
 
 	thread = NULL;
 	asleep = 0;
+	about.conn = 0;
 	if (!fuzz.setup.dtls)
 		return;
 	streams.conf = (struct stream_config){.connections = 1,
@@ -72,6 +78,55 @@ static void to_connection(const struct stream_message *m)
 		fuzz_message(c, m->data, m->len);
 }
 
+// A peer connects, or the port could not be opened.
+static void news(void)
+{
+	struct stream_attempt a = {.of = about.o.of, .number = below(1000), .conn = about.conn};
+	struct fuzz_client *c = &fuzz.client[(uint32_t)about.conn % FUZZ_CLIENTS];
+	struct stream_message m;
+
+	if (about.conn == 0 || !chance(30) ||
+		!streams_ops.take(fuzz.world.dp, 0, about.o.worker, &m))
+		return;
+	a.peer = c->peer[below(FUZZ_PEERS)];
+	if (chance(10))
+		streams_ops.unopened(fuzz.world.dp, 0, about.o.worker, &m, &a.of);
+	else
+		streams_ops.attempt(fuzz.world.dp, 0, about.o.worker, &m, &a);
+	about.conn = 0;
+}
+
+// Takes an order, and one of its answers at random; the others are whole as well.
+static void to_order(const struct stream_message *m)
+{
+	struct fuzz_client *c = &fuzz.client[(uint32_t)m->conn % FUZZ_CLIENTS];
+	const uint8_t *at = m->data + sizeof(struct stream_order);
+	struct stream_order o;
+	struct stun_msg answer;
+	unsigned int nb = 0, which;
+
+	assert_true(m->len >= sizeof(o));
+	memcpy(&o, m->data, sizeof(o));
+	assert_in_range(o.kind, STREAM_ORDER_LISTEN, STREAM_ORDER_ADMIT);
+	for (unsigned int i = 0; i < STREAM_ANSWER_END; i++)
+		nb += o.len[i] > 0;
+	assert_true(nb > 0 || (o.kind == STREAM_ORDER_ADMIT && o.id == 0));
+	which = below(nb + 1);
+	for (unsigned int i = 0; i < STREAM_ANSWER_END; at += o.len[i++]) {
+		if (o.len[i] == 0)
+			continue;
+		assert_int_equal(stun_parse(at, o.len[i], &answer), 0);
+		if (c->c.conn == m->conn && o.kind != STREAM_ORDER_ADMIT && which-- == 0)
+			fuzz_message(c, at, o.len[i]);
+	}
+	assert_ptr_equal(at, m->data + m->len);
+	fuzz.seen.orders[o.kind]++;
+	if (o.kind != STREAM_ORDER_BIND) {
+		about.o = o;
+		about.conn = m->conn;
+	}
+}
+
 void fuzz_threads_round(void)
 {
 	struct dp *d = fuzz.world.dp;
@@ -87,11 +142,14 @@ void fuzz_threads_round(void)
 		for (unsigned int i = 0; i < n; i++) {
 			if (m[i].kind == STREAM_BYTES)
 				to_connection(&m[i]);
+			else if (m[i].kind == STREAM_ORDER)
+				to_order(&m[i]);
 			else
 				handshake_take(thread, w, &m[i]);
 			streams_ops.release(d, 0, w, m[i].buf);
 		}
 	}
+	news();
 	if (thread == NULL)
 		return;
 	while (handshake_work(thread))

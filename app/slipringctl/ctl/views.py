@@ -67,6 +67,11 @@ def of_several(answer):
     return answer.get("realms", 1) > 1
 
 
+def over(row):
+    """How the client came, and by what peers are reached where that is not UDP."""
+    return row["transport"] + (f", {row['protocol']}" if "protocol" in row else "")
+
+
 def allocations(answer, style):
     rows = answer["rows"]
     if not rows:
@@ -76,7 +81,7 @@ def allocations(answer, style):
     ways = ["RX-B", "TX-B"] if by_bytes else ["RX", "TX"]
     head = ["ID", "USER", "CLIENT", "OVER", "AGE", "LEFT", *ways]
     cells = [
-        [r["id"], r["user"], r["client"], r["transport"], seconds(r["age"]),
+        [r["id"], r["user"], r["client"], over(r), seconds(r["age"]),
          seconds(r["expires"]), count(r[rx]), count(r[tx])]
         for r in rows
     ]  # fmt: skip
@@ -114,6 +119,7 @@ def show(answer, style):
         ("way", f"port {way['port']} via {way['via']}" if way["port"] else "no route"),
         ("relay", a["relay"] + (f", told {a['told']}" if a["told"] != a["relay"] else "")),
         *([("dual with", a["sibling"])] if "sibling" in a else []),
+        *([("over", f"{a['protocol']}, {a['connections']} connections")] if "protocol" in a else []),
         ("worker", str(a["worker"])),
         ("age", f"{seconds(a['age'])}, {a['expires']} s left"),
         ("from client", relayed(a, "rx")),

@@ -88,12 +88,11 @@ static const struct conf_port *port_of(const struct conf *c, const struct addr *
 
 // TCP is the kernel's. The kernel has the address of a port only through an exception port, or on
 // an interface that the port shares with it.
-static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
+static int check_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n)
 {
-	const struct conf_port *p = port_of(x->conf, &l->at.addr);
-	const struct conf_node *n = conf_node_of(x->root, &l->at.addr, 0);
+	const struct conf_port *p = port_of(x->conf, a);
 
-	if (!turn_listener_is_stream(l) || p == NULL)
+	if (p == NULL)
 		return 0;
 	if (!p->shares && packet_spec_is(conf_port_device(p, 0)))
 		return x->conf->streams.netns == NULL
@@ -116,6 +115,47 @@ static int check_stream(struct conf_ctx *x, const struct turn_listener *l)
 	return 0;
 }
 
+// Fails when a listener has a port of the range on a relay address.
+static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
+{
+	const struct turn_config *t = &x->conf->turn;
+
+	if (!turn_listener_is_stream(l) || l->at.port < t->tcp.ports_lo ||
+		l->at.port > t->tcp.ports_hi)
+		return 0;
+	for (uint32_t i = 0; i < t->nb_relay; i++)
+		if (addr_eq(&t->relay[i], &l->at.addr))
+			return conf_fail(x, conf_node_of(x->root, &t->tcp.ports_lo, 0),
+				"the listener at port %u of a relay address is within: "
+				"choose other ports",
+				l->at.port);
+	return 0;
+}
+
+// TCP with peers is the kernel's, too.
+static int check_relay(struct conf_ctx *x)
+{
+	const struct turn_config *t = &x->conf->turn;
+	const struct conf_node *n = conf_node_of(x->root, &t->tcp.enabled, 0);
+	uint32_t nb = 0;
+
+	if (!t->tcp.enabled)
+		return 0;
+	for (uint32_t i = 0; i < t->nb_listeners; i++) {
+		nb += turn_listener_is_stream(&t->listeners[i]);
+		if (check_apart(x, &t->listeners[i]) != 0)
+			return -EINVAL;
+	}
+	if (nb == 0)
+		return conf_fail(x, n,
+			"clients ask for it over TCP or TLS: add a listener with transport "
+			"tcp, tls or auto");
+	for (uint32_t i = 0; i < t->nb_relay; i++)
+		if (check_stream(x, &t->relay[i], n) != 0)
+			return -EINVAL;
+	return 0;
+}
+
 int conf_exceptions_check(struct conf_ctx *x)
 {
 	int rc = 0;
@@ -123,8 +163,12 @@ int conf_exceptions_check(struct conf_ctx *x)
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
 		if (check_one(x, i) != 0)
 			rc = -EINVAL;
-	for (uint32_t i = 0; i < x->conf->turn.nb_listeners; i++)
-		if (check_stream(x, &x->conf->turn.listeners[i]) != 0)
+	for (uint32_t i = 0; i < x->conf->turn.nb_listeners; i++) {
+		const struct turn_listener *l = &x->conf->turn.listeners[i];
+
+		if (turn_listener_is_stream(l) &&
+			check_stream(x, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0)) != 0)
 			rc = -EINVAL;
-	return rc;
+	}
+	return check_relay(x) != 0 ? -EINVAL : rc;
 }

@@ -8,6 +8,7 @@
 #include "backlog.h"
 #include "capture/capture.h"
 #include "clients/dtls_clients.h"
+#include "clients/relay_tcp.h"
 #include "clients/sessions.h"
 #include "clients/stream_listeners.h"
 #include "conf.h"
@@ -86,6 +87,10 @@ unsigned int streams_take(
 			dtls_clients_from_thread(w, m[i]);
 			continue;
 		}
+		if (p->kind == MBUF_META_ATTEMPT || p->kind == MBUF_META_UNOPENED) {
+			relay_tcp_from_thread(w, m[i]);
+			continue;
+		}
 		if (p->kind == MBUF_META_STREAM_ENDED)
 			w->ended[w->nb_ended++] = p->datagram;
 		rte_pktmbuf_free(m[i]);
@@ -123,8 +128,8 @@ static void capture(struct worker *w, const struct rte_mbuf *m, const struct tur
 	capture_message(w, DP_CAPTURE_STREAM_OUT, &v);
 }
 
-static void put_down(
-	struct worker *w, struct rte_mbuf *m, uint64_t conn, bool media, uint32_t lease_s)
+static void put_down(struct worker *w, struct rte_mbuf *m, uint64_t conn, enum mbuf_meta_down what,
+	uint32_t lease_s)
 {
 	const unsigned int t = stream_thread_of(conn);
 	const struct stream_way *y = stream_way_of(w->dp, t, w->id);
@@ -133,9 +138,9 @@ static void put_down(
 
 	p->kind = MBUF_META_STREAM;
 	p->to_stream.conn = conn;
-	p->to_stream.media = media;
+	p->to_stream.what = (uint8_t)what;
 	p->to_stream.lease_s = lease_s;
-	if ((media && rte_ring_count(y->down) >= y->rest_max) ||
+	if ((what == MBUF_META_MEDIA && rte_ring_count(y->down) >= y->rest_max) ||
 		rte_ring_sp_enqueue(y->down, m) != 0) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return;
@@ -195,7 +200,12 @@ void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	rewrite_set_frame(m, at, len);
 	if (unlikely(w->capture != NULL))
 		capture(w, m, v);
-	put_down(w, m, v->stream, false, lease_s);
+	put_down(w, m, v->stream, MBUF_META_ANSWER, lease_s);
+}
+
+void streams_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	put_down(w, m, v->stream, MBUF_META_ORDER, lease_of(w, v));
 }
 
 void streams_forward(
@@ -218,7 +228,7 @@ void streams_forward(
 		capture(w, m,
 			&(struct turn_view){.src = l->end[TURN_FROM_CLIENT],
 				.mark = l->mark[TURN_FROM_CLIENT] & TURN_MARK_CLIENT});
-	put_down(w, m, w->stream_at[v->slot], true, 0);
+	put_down(w, m, w->stream_at[v->slot], MBUF_META_MEDIA, 0);
 }
 
 void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f)
@@ -344,6 +354,7 @@ void streams_config(
 		.room = (uint16_t)RTE_MIN(dp_data_room(c) - (uint32_t)STREAM_WAY_MESSAGE_AT,
 			(uint32_t)STREAM_ROOM_MAX),
 		.dtls = sessions_config(c),
+		.relay = relay_tcp_config(c),
 		.ops = &streams_ops,
 		.ctx = d};
 }

@@ -49,6 +49,9 @@ void streams_asked(struct worker *w, const struct turn_view *v);
 // Sends an answer to the client of v, whose request m was. Takes the packet.
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
+// Gives the order that m holds to the thread of the client of v, whose request m was. Takes the
+// packet.
+void streams_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
 // Sends what a peer has sent to slot v->slot; front, off and len of r are used. Takes the packet.
 void streams_forward(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS, as their threads see the workers: what lib/stream asks of its caller
 // (struct stream_ops), by the rings of stream_way.h.
+#include "clients/relay_tcp.h"
 #include "clients/stream_way.h"
 #include "clients/streams.h"
 #include "control/events.h"
@@ -106,7 +107,9 @@ static unsigned int ops_receive(
 			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
 			.len = b[i]->data_len};
 		if (p->kind == MBUF_META_STREAM) {
-			m[i].media = p->to_stream.media;
+			m[i].media = p->to_stream.what == MBUF_META_MEDIA;
+			m[i].kind =
+				p->to_stream.what == MBUF_META_ORDER ? STREAM_ORDER : STREAM_BYTES;
 			m[i].conn = p->to_stream.conn;
 			m[i].lease_s = p->to_stream.lease_s;
 			continue;
@@ -185,4 +188,9 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.release = ops_release,
 	.datagram = ops_datagram,
 	.shaken = ops_shaken,
+	.attempt = relay_tcp_attempt,
+	.unopened = relay_tcp_unopened,
+	.device = relay_tcp_device,
+	.lives = relay_tcp_lives,
+	.counted = relay_tcp_counted,
 	.refused = ops_refused};

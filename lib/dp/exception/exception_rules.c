@@ -53,6 +53,18 @@ static bool on_port(const struct conf_port *p, const struct addr *a)
 	return false;
 }
 
+// TCP with peers (RFC 6062) comes to the relay addresses of a port.
+static void serve_relay(struct exception_rules *r, const struct conf *c, const struct conf_port *p)
+{
+	const struct turn_config *t = &c->turn;
+	bool has = false;
+
+	for (uint32_t i = 0; t->tcp.enabled && i < t->nb_relay; i++)
+		has = has || on_port(p, &t->relay[i]);
+	for (uint32_t i = t->tcp.ports_lo; has && i <= t->tcp.ports_hi; i++)
+		put(r->served[1], (uint16_t)i);
+}
+
 int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port)
 {
 	const struct conf_exception *e = &c->ports[port].exception;
@@ -78,6 +90,7 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 		if (turn_listener_is_stream(&c->turn.listeners[i]) &&
 			on_port(&c->ports[port], &c->turn.listeners[i].at.addr))
 			rc = exception_rules_serve(r, &c->turn.listeners[i].at);
+	serve_relay(r, c, &c->ports[port]);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "exception/exception_note.h"
 #include "ip/icmp_errors.h"
 #include "net.h"
+#include "relay/stream_relay.h"
 #include "turn.h"
 #include "turn_shard.h"
 
@@ -26,7 +27,12 @@ enum mbuf_meta_kind {
 	MBUF_META_BUFFER, // an empty buffer comes back
 	MBUF_META_DTLS, // a datagram of a DTLS client whose handshake is the thread's
 	MBUF_META_DTLS_NOTE, // message: news of such a handshake or session
+	MBUF_META_ATTEMPT, // message: a peer has connected to a TCP allocation
+	MBUF_META_UNOPENED, // message: the port of one was not opened
 };
+
+// What a message is that goes down to a stream thread.
+enum mbuf_meta_down { MBUF_META_ANSWER, MBUF_META_MEDIA, MBUF_META_ORDER };
 
 // Packets on the rings between workers, which counters count; those that follow are messages.
 static inline bool mbuf_meta_is_packet(uint8_t kind)
@@ -50,8 +56,10 @@ struct mbuf_meta {
 		struct {
 			uint64_t conn;
 			uint32_t lease_s;
-			bool media;
+			uint8_t what; // enum mbuf_meta_down
 		} to_stream; // STREAM on its way down: as in struct stream_message
+		struct stream_attempt attempt;
+		struct stream_place unopened;
 		struct {
 			uint64_t conn;
 			struct dtls_session *session;

@@ -60,8 +60,8 @@ static const int of_sockets[] = {
 static const int of_streams[] = {
 	SYS_readv, SYS_writev, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_accept,
 	SYS_accept4, SYS_shutdown, SYS_getsockopt, SYS_setsockopt, SYS_getsockname,
-	SYS_getpeername, SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_ioctl, SYS_fcntl,
-	SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_create1, SYS_eventfd2, SYS_sysinfo,
+	SYS_getpeername, SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_ioctl,
+	SYS_fcntl, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_create1, SYS_eventfd2, SYS_sysinfo,
 	SYS_sched_getaffinity, SYS_membarrier, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
 #ifdef SYS_poll
 	SYS_poll, SYS_epoll_wait,

@@ -83,6 +83,10 @@ json_t *shown_allocation(const struct dp *d, const struct turn_info *i)
 	shown_usage(o, &i->usage);
 	json_object_set_new(o, "peers", shown_number(i->permissions));
 	json_object_set_new(o, "channels", shown_number(i->channels));
+	if (i->is_tcp) {
+		json_object_set_new(o, "protocol", json_string("tcp"));
+		json_object_set_new(o, "connections", shown_number(i->connections));
+	}
 	return o;
 }
 

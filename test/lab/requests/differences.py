@@ -99,7 +99,7 @@ DIFFERENCES = (
     Difference(("allocate with transport *",), "error 442", ("error 400",), "8656 7.2 (3)",
         "another transport is not supported, not malformed"),
     Difference(("allocate with transport 6",), "error 442", ("success",), "8656 7.2 (3)",
-        "RFC 6062 is not built", over="tcp"),
+        "relay.tcp is off here", over="tcp"),
     Difference(("allocate with EVEN-PORT *",), "error 400", ("success",), "8656 18.7",
         "the attribute has one byte"),
     Difference(("allocate with a token of 8 bytes", "allocate with token and DONT-FRAGMENT"), "error 508",

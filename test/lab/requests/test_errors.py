@@ -97,7 +97,7 @@ def allocate_other_transport(lab):
     return lab.client().allocate(transport=b"\x63\0\0\0")
 
 
-@case(442, "8656 7.2 (3): no RFC 6062 here", coturn=400)
+@case(442, "8656 7.2 (3): RFC 6062 is off here", coturn=400)
 def allocate_tcp(lab):
     return lab.client().allocate(transport=b"\x06\0\0\0")
 

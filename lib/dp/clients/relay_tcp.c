@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Orders of shards to stream threads, and what these tell of peers.
+#include "clients/relay_tcp.h"
+#include "clients/stream_way.h"
+#include "clients/streams.h"
+#include "conf.h"
+#include "devices/packet_spec.h"
+#include "turn.h"
+#include "turn_shard.h"
+#include "turn_tcp.h"
+#include "workers/mbuf_meta.h"
+
+#define SAME(a, b) _Static_assert((int)(a) == (int)(b), "one order of both")
+SAME(TURN_ORDER_LISTEN, STREAM_ORDER_LISTEN);
+SAME(TURN_ORDER_CONNECT, STREAM_ORDER_CONNECT);
+SAME(TURN_ORDER_BIND, STREAM_ORDER_BIND);
+SAME(TURN_ORDER_ADMIT, STREAM_ORDER_ADMIT);
+SAME(TURN_ANSWER_DONE, STREAM_ANSWER_DONE);
+SAME(TURN_ANSWER_NO_PORT, STREAM_ANSWER_NO_PORT);
+SAME(TURN_ANSWER_EXISTS, STREAM_ANSWER_EXISTS);
+SAME(TURN_ANSWER_FAILED, STREAM_ANSWER_FAILED);
+SAME(TURN_ANSWER_QUOTA, STREAM_ANSWER_QUOTA);
+SAME(TURN_ANSWER_DENIED, STREAM_ANSWER_DENIED);
+SAME(TURN_ANSWER_UNKNOWN, STREAM_ANSWER_UNKNOWN);
+SAME(TURN_ANSWER_END, STREAM_ANSWER_END);
+SAME(TURN_ORDER_IDENT_LEN, TURN_IDENT_LEN);
+SAME(TURN_ORDER_IDENT_LEN, STREAM_IDENT_LEN);
+
+// --- the worker's side ---------------------------------------------------------------------------
+
+// Writes an order and its answers to a buffer, over what is there. False: there is no room.
+static bool order_put(
+	struct rte_mbuf *m, const struct worker *w, const struct turn_side *side, uint64_t peer)
+{
+	const struct turn_order *o = &side->order;
+	uint8_t *at = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+	struct stream_order out = {.of = {o->allocation, o->place},
+		.at = o->at,
+		.peer = peer,
+		.to = o->to,
+		.id = o->id,
+		.kind = o->kind,
+		.realm = o->realm,
+		.worker = w->id,
+		.listener = o->listener};
+	uint32_t len = 0;
+
+	memcpy(out.ident, o->ident, sizeof(out.ident));
+	for (unsigned int i = 0; i < STREAM_ANSWER_END; i++) {
+		out.len[i] = o->len[i];
+		len += o->len[i];
+	}
+	if (RTE_PKTMBUF_HEADROOM + sizeof(out) + len > m->buf_len)
+		return false;
+	memcpy(at, &out, sizeof(out));
+	memcpy(at + sizeof(out), side->front, len);
+	rewrite_set_frame(m, at, (uint32_t)sizeof(out) + len);
+	return true;
+}
+
+void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct turn_side *side)
+{
+	if (order_put(m, w, side, 0))
+		streams_order(w, m, v);
+	else
+		worker_drop(w, m, DP_DROP_HEADROOM);
+}
+
+// The answer to an attempt is no datagram of a client: it is not counted, as the question is not.
+static void attempted(struct worker *w, struct rte_mbuf *m, const struct stream_attempt *a)
+{
+	struct mbuf_meta *p = mbuf_meta_of(m);
+	struct turn_side side;
+
+	turn_tcp_attempt(w->shard, a->of.place, a->of.allocation, &a->peer, &side);
+	p->kind = MBUF_META_STREAM;
+	p->to_stream.conn = a->conn;
+	p->to_stream.lease_s = 0;
+	p->to_stream.what = MBUF_META_ORDER;
+	// without room the thread waits in vain, and closes the connection when its time is over
+	if (!order_put(m, w, &side, a->number) || !streams_give(w, stream_thread_of(a->conn), m))
+		rte_pktmbuf_free(m);
+}
+
+void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m)
+{
+	const struct mbuf_meta *p = mbuf_meta_of(m);
+	const struct stream_attempt a = p->attempt;
+
+	if (p->kind == MBUF_META_ATTEMPT)
+		return attempted(w, m, &a);
+	turn_tcp_ended(w->shard, p->unopened.place, p->unopened.allocation);
+	rte_pktmbuf_free(m);
+}
+
+// --- the thread's side ---------------------------------------------------------------------------
+
+static void put_up(void *ctx, unsigned int t, unsigned int w, struct rte_mbuf *m)
+{
+	rte_ring_sp_enqueue(
+		stream_way_of(ctx, t, w)->up, m); // ops.take has seen that there is room
+	stream_way_kick(ctx, w);
+}
+
+void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_attempt *a)
+{
+	struct mbuf_meta *p = mbuf_meta_of(m->buf);
+
+	p->kind = MBUF_META_ATTEMPT;
+	p->attempt = *a;
+	put_up(ctx, t, w, m->buf);
+}
+
+void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_place *of)
+{
+	struct mbuf_meta *p = mbuf_meta_of(m->buf);
+
+	p->kind = MBUF_META_UNOPENED;
+	p->unopened = *of;
+	put_up(ctx, t, w, m->buf);
+}
+
+// The interface of the exception port, or the port's own where it is a packet port.
+static void device_of(const struct conf_port *p, char name[STREAM_DEVICE_LEN])
+{
+	struct packet_spec spec;
+	char reason[160];
+
+	if (p->exception.name != NULL)
+		snprintf(name, STREAM_DEVICE_LEN, "%s", p->exception.name);
+	else if (!p->shares && packet_spec_is(conf_port_device(p, 0)) &&
+		packet_spec_parse(conf_port_device(p, 0), &spec, reason, sizeof(reason)))
+		snprintf(name, STREAM_DEVICE_LEN, "%s", spec.name);
+}
+
+void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN])
+{
+	const struct conf *c = ((const struct dp *)ctx)->conf;
+
+	name[0] = '\0';
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++)
+			if (addr_eq(&c->ports[i].addresses[j].addr, a))
+				device_of(&c->ports[i], name);
+}
+
+bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
+{
+	const struct dp *d = ctx;
+
+	return turn_tcp_table_lives(d->worker[w]->shard, p->place, p->allocation);
+}
+
+void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
+{
+	const struct dp *d = ctx;
+
+	turn_tcp_table_counted(d->worker[w]->shard, p->place, p->allocation, n);
+}
+
+// --- configuration -------------------------------------------------------------------------------
+
+struct stream_relay relay_tcp_config(const struct conf *c)
+{
+	const struct turn_tcp *t = &c->turn.tcp;
+
+	if (!t->enabled)
+		return (struct stream_relay){0};
+	return (struct stream_relay){.ports = (uint32_t)t->ports_hi - t->ports_lo + 1,
+		.connections = t->connections,
+		.per_user = t->per_user,
+		.per_allocation = t->per_allocation,
+		.timeout_s = t->timeout_s,
+		.buffer = t->buffer};
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP allocations (RFC 6062) between the shards, which judge, and the stream threads, which have
+// the sockets: orders down, news of peers up.
+#pragma once
+
+#include "stream.h"
+
+struct conf;
+struct rte_mbuf;
+struct turn_side;
+struct turn_view;
+struct worker;
+
+// Gives the order of a request, and its answers, to the thread of the client of v, whose request m
+// was. Takes the packet.
+void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	const struct turn_side *side);
+// Does what a thread has sent: MBUF_META_ATTEMPT or MBUF_META_UNOPENED. Takes the packet.
+void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m);
+
+// What lib/stream is told.
+struct stream_relay relay_tcp_config(const struct conf *c);
+
+// For struct stream_ops.
+void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_attempt *a);
+void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
+	const struct stream_place *p);
+void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
+bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p);
+void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
