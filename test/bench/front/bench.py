@@ -17,6 +17,7 @@ import dtlscore
 import latency
 import relaycore
 import relaywire
+import scale
 import streams
 import uso
 import workers
@@ -28,6 +29,7 @@ from rounds import Noisy, Plan
 BENCHES = {
     relaycore.NAME: (relaycore.main, "one core, beside testpmd and beside forwarding alone"),
     workers.NAME: (workers.main, "two workers on two CPUs, beside two processes"),
+    scale.NAME: (scale.main, "1, 2, 4 ... workers on as many CPUs, with and without hand-over"),
     relaywire.NAME: (relaywire.main, "end to end over shared memory, beside testpmd"),
     coturn.NAME: (coturn.main, "what one CPU relays over veths, beside coturn"),
     uso.NAME: (uso.main, "super-frames to clients, with and without, beside coturn"),

@@ -23,11 +23,13 @@ from rounds import Alternation
 NAME = "relay-core"
 BINARY = "test/bench/relay_core"
 MBUFS = 16384
+MBUFS_EACH = 2048  # for each worker, where there are more than eight
 COUNTS = (1, 1_000, 100_000, 1_000_000)
 IR_COUNTS = (1, 1_000)  # valgrind is slow: set-up of many would take longer than all the rest
 IR_PACKETS = (32_000, 96_000)
+FIGURES = ("mpps", "ns_per_packet", "held")  # an older program knows no hand-over that holds
 IR_RESOLUTION = 1  # instructions per packet
-SETUP_S = 180
+SETUP_S, SETUPS_PER_S = 120, 16_000
 
 
 @dataclass(frozen=True)
@@ -40,17 +42,21 @@ class Load:
     mode: str = "channel"
     family: int = 4
     workers: int = 1
-    handover: bool = False  # every packet comes in on another worker's queue; one thread runs all
+    handover: bool = False  # every packet comes in on another worker's queue
+    one_lcore: bool = False  # it runs the rounds of all workers in turn
+    relay: str = "own"  # relay ports, or "shared"
     verified: bool = False  # the port has verified the checksums, as every NIC does
 
     def options(self):
         return [
             *("--allocations", str(self.allocations), "--size", str(self.size)),
             *("--direction", self.direction, "--mode", self.mode, "--family", str(self.family)),
-            *("--mbufs", str(MBUFS)),
+            *("--mbufs", str(max(MBUFS, MBUFS_EACH * self.workers))),
             # a program of an older revision knows nothing of these
             *(["--workers", str(self.workers)] if self.workers > 1 else []),
             *(["--handover"] if self.handover else []),
+            *(["--one-lcore"] if self.one_lcore else []),
+            *(["--relay", self.relay] if self.relay != "own" else []),
             *(["--verified"] if self.verified else []),
         ]
 
@@ -93,7 +99,10 @@ def matrix():
     groups.append([Load(count) for count in COUNTS[2:]])
     # both workers' sides on one core: what step T4 of the steering ladder costs
     groups.append(
-        [Load(max(count, 2), workers=2, handover=True, verified=True) for count in COUNTS]
+        [
+            Load(max(count, 2), workers=2, handover=True, one_lcore=True, verified=True)
+            for count in COUNTS
+        ]
     )
     return groups
 
@@ -118,10 +127,10 @@ def memory_mb(binary, load):
 class Driver:
     """A relay_core that has its allocations and sleeps until it is asked to run."""
 
-    def __init__(self, process, binary):
+    def __init__(self, process, binary, load):
         self.binary = binary
         self.dialogue = Dialogue(process, binary)
-        self.ready = self.answer(SETUP_S)
+        self.ready = self.answer(SETUP_S + load.allocations / SETUPS_PER_S)
 
     def answer(self, timeout):
         return parse_answer(self.dialogue.until(b"\n", timeout), self.binary)
@@ -134,7 +143,7 @@ class Driver:
         answer = self.answer(seconds + 30)
         if answer["drops"] != 0:
             raise BenchError(f"{self.binary} dropped {answer['drops']} packets")
-        return {"mpps": answer["mpps"], "ns_per_packet": answer["ns_per_packet"]}
+        return {name: answer[name] for name in FIGURES if name in answer}
 
     def run(self, what, seconds):
         self.start(what, seconds)
@@ -153,7 +162,7 @@ def driver(machine, binary, load, *cpus):
     with open(log, "wb") as err:
         with machine.process(argv, stdin=pipe, stdout=pipe, stderr=err, bufsize=0) as process:
             try:
-                yield Driver(process, binary)
+                yield Driver(process, binary, load)
             except BenchError as error:
                 with open(log, errors="replace") as file:
                     raise BenchError(f"{error}\n{file.read()[-1000:]}".strip()) from None

@@ -7,6 +7,7 @@
 #include "replay.h"
 #include "control/stats.h"
 #include "steering/steer.h"
+#include "turn_relay_map.h"
 #include "visits.h"
 #include "worker.h"
 
@@ -18,10 +19,12 @@
 #include <unistd.h>
 
 #include <rte_lcore.h>
+#include <rte_malloc.h>
 #include <rte_mempool.h>
 
 #define RELAY_PORTS 16384 // per address, by default
-#define RELAY_FIRST 2 // last byte of the first relay address
+#define RELAY_FIRST 2 // number of the first relay address; the server's is 1
+#define SHARED_PORTS 8 // for each worker, of one relay address
 #define FIXED_START_MS 1000000 // later than the end of any start
 #define SETTLE_ROUNDS 1000000
 #define DRAIN_ROUNDS 4
@@ -51,32 +54,62 @@ void box_die(const char *fmt, ...)
 
 // --- configuration ------------------------------------------------------------------------------
 
-// Writes the configuration: as few relay addresses as hold all allocations, and limits so high that
-// no benchmark meets them, since one user makes every allocation and every client asks for its
-// nonce within seconds.
-static void conf_write(FILE *out, const struct options *o)
+// Writes our address with that number.
+static const char *address(const struct options *o, unsigned int number, char text[32])
+{
+	if (o->is_v4)
+		snprintf(text, 32, "198.51.%u.%u", 100 + (number >> 8), number & 0xff);
+	else
+		snprintf(text, 32, "2001:db8::%x", number);
+	return text;
+}
+
+// As few relay addresses as hold all allocations; the same number for each worker, so that each has
+// room for its share. One where its ports are shared.
+static unsigned int relay_addresses(const struct options *o)
 {
 	const unsigned int addresses = (o->allocations - 1) / RELAY_PORTS + 1;
-	// the same number for each worker, so that each has room for its share
-	const unsigned int last = RELAY_FIRST - 1 + RTE_ALIGN_MUL_CEIL(addresses, o->workers);
-	const char *net = o->is_v4 ? "198.51.100." : "2001:db8::";
-	char end[8];
 
-	snprintf(end, sizeof(end), o->is_v4 ? "%u" : "%x", last);
+	return o->shared ? 1 : RTE_ALIGN_MUL_CEIL(addresses, o->workers);
+}
+
+static void conf_write_relay(
+	FILE *out, const struct options *o, const char *first, const char *last)
+{
+	if (o->shared)
+		fprintf(out,
+			"relay: {addresses: [\"%s\"], mode: shared, ports: %u-%u}\n"
+			"limits: {allocations: %u, unauthenticated: {rate: 0}}\n",
+			first, 65536 - SHARED_PORTS * o->workers, 65535, o->allocations);
+	else
+		fprintf(out,
+			"relay: {addresses: [\"%s-%s\"]}\n"
+			"limits: {allocations: 0, unauthenticated: {rate: 0}}\n",
+			first, last);
+}
+
+// Writes the configuration, with limits so high that no benchmark meets them, since one user makes
+// every allocation and every client asks for its nonce within seconds.
+static void conf_write(FILE *out, const struct options *o)
+{
+	char server[32], first[32], last[32];
+
+	address(o, RELAY_FIRST - 1, server);
+	address(o, RELAY_FIRST, first);
+	address(o, RELAY_FIRST - 1 + relay_addresses(o), last);
 	fprintf(out,
 		"workers: {count: %u, idle: busy}\n"
 		"ports:\n"
 		"  - {name: bench, device: \"replay:bench,queues=%u%s\",\n"
-		"     addresses: [\"%s1-%s%s/%d\"], gateway: [\"%s%s\"]}\n"
-		"listeners: [{address: \"%s1\", port: %u}]\n"
-		"relay: {addresses: [\"%s%u-%s%s\"]}\n"
+		"     addresses: [\"%s-%s/%d\"], gateway: [\"%s\"]}\n"
+		"listeners: [{address: \"%s\", port: %u}]\n"
 		"auth: {realm: bench, users: [{name: bench, password: bench}]}\n"
-		"limits: {allocations: 0, unauthenticated: {rate: 0}}\n"
 		"peers: {allow: [\"%s\"]}\n"
 		"buffers: {mbufs: %u}\n",
-		o->workers, o->workers, o->verified ? ",checksums=verified" : "", net, net, end,
-		o->is_v4 ? 24 : 64, net, o->is_v4 ? "254" : "fe", net, FLOWS_SERVER_PORT, net,
-		RELAY_FIRST, net, end, o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
+		o->workers, o->workers, o->verified ? ",checksums=verified" : "", server, last,
+		o->is_v4 ? 16 : 64, o->is_v4 ? "198.51.99.254" : "2001:db8::ffff", server,
+		FLOWS_SERVER_PORT, o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);
+	conf_write_relay(out, o, first, last);
 	if (o->state != NULL)
 		fprintf(out, "state: {file: \"%s\"}\n", o->state);
 }
@@ -134,6 +167,15 @@ static unsigned int home_of(void *ctx, const struct endpoint *client)
 	return steer_client_home(b->dp, &b->dp->port[0], &m, &f, 0);
 }
 
+unsigned int box_lcore(const struct options *o, unsigned int worker)
+{
+	unsigned int lcore = rte_lcore_id();
+
+	for (unsigned int w = 0; w < worker && !o->one_lcore; w++)
+		lcore = rte_get_next_lcore(lcore, 1, 1);
+	return lcore;
+}
+
 void box_open(struct box *b, const struct options *o, struct flows *f)
 {
 	unsigned int lcores[OPTIONS_WORKERS_MAX];
@@ -145,7 +187,7 @@ void box_open(struct box *b, const struct options *o, struct flows *f)
 		.fixed_clock = o->fixed_clock};
 	b->rounds = (uint64_t)FIXED_START_MS * BOX_ROUNDS_PER_MS;
 	for (unsigned int w = 0; w < b->workers; w++)
-		lcores[w] = rte_lcore_id();
+		lcores[w] = box_lcore(o, w);
 	b->dp = dp_create(b->conf, lcores, port_open, error, sizeof(error));
 	if (b->dp == NULL)
 		box_die("%s", error);
@@ -228,6 +270,22 @@ void box_drain(struct box *b)
 	// a worker takes a waiting answer and tells the other workers, which take it too
 	for (unsigned int i = 0; i < (b->workers > 1 ? DRAIN_ROUNDS : 1); i++)
 		box_round(b);
+}
+
+struct box_memory box_memory(const struct box *b)
+{
+	const struct rte_mempool *pool = b->dp->pool;
+	struct box_memory m = {.pool = (uint64_t)pool->populated_size *
+			(pool->header_size + pool->elt_size + pool->trailer_size)};
+	struct rte_malloc_socket_stats s;
+
+	for (unsigned int i = 0; i < rte_socket_count(); i++)
+		if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &s) == 0)
+			m.bytes += s.heap_allocsz_bytes;
+	m.bytes -= RTE_MIN(m.bytes, (uint64_t)b->flows->nb * PORT_REPLAY_PATCH_LEN);
+	for (unsigned int w = 0; w < b->workers; w++)
+		m.slots += turn_relay_map_slots(b->dp->map, w);
+	return m;
 }
 
 void box_limit(struct box *b, uint64_t frames)

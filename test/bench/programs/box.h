@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server under measurement: the data path on a replay port, with one worker, configured as an
 // operator would. The benchmark runs its rounds. With several workers each has a queue, and flow i
-// lives on worker i modulo their number. One lcore runs all of them in turn, unless measure.c gives
-// each an lcore of its own.
+// lives on worker i modulo their number. One lcore runs all of them in turn, except in the timed
+// runs of lcores.c, where each has an lcore of its own.
 #pragma once
 
 #include <rte_cycles.h>
@@ -33,6 +33,9 @@ struct box {
 // Prints the reason as {"error":...} on stdout and as text on stderr, and exits with status 1.
 __attribute__((noreturn, format(printf, 1, 2))) void box_die(const char *fmt, ...);
 
+// Returns the lcore of a worker. With options.one_lcore it is always the caller's, as it is for
+// worker 0.
+unsigned int box_lcore(const struct options *o, unsigned int worker);
 // Returns the megabytes of EAL memory that the box will take. Call it before EAL starts. Like every
 // function here it ends the process on failure.
 uint32_t box_memory_mb(const struct options *o);
@@ -73,9 +76,17 @@ void box_answer(struct box *b); // the same for all workers
 void box_settle(struct box *b);
 // Runs rounds without traffic until nothing is left between workers.
 void box_drain(struct box *b);
-// From now on the queues receive this many frames together, then none.
 // Lets the queues receive this many more frames in all, then none.
 void box_limit(struct box *b, uint64_t frames);
+
+// What an open box has taken from EAL, and for how many allocations.
+struct box_memory {
+	uint64_t bytes; // of EAL's heaps, the packet pool included, the frames of the port not
+	uint64_t pool; // of the packet pool
+	uint64_t slots; // allocations that can exist
+};
+
+struct box_memory box_memory(const struct box *b);
 
 // Returns the counters. Ends the process when a packet was dropped, is held or is missing, when the
 // counters do not balance, or when an allocation, permission or channel has gone.

@@ -24,7 +24,7 @@ int flows_init(struct flows *f, bool is_v4, uint32_t nb)
 	*f = (struct flows){.is_v4 = is_v4,
 		.nb = nb,
 		.server = addr_of(is_v4 ? "198.51.100.1" : "2001:db8::1"),
-		.gateway = addr_of(is_v4 ? "198.51.100.254" : "2001:db8::fe"),
+		.gateway = addr_of(is_v4 ? "198.51.99.254" : "2001:db8::ffff"),
 		.relay = addr_of(is_v4 ? "198.51.0.0" : "2001:db8::"),
 		.client = addr_of(is_v4 ? "198.18.0.0" : "2001:db8:1::"),
 		.peer = addr_of(is_v4 ? "198.19.0.0" : "2001:db8:2::"),

@@ -3,18 +3,17 @@
 #include "clients.h"
 #include "datapath.h"
 #include "dp_burst.h"
+#include "lcores.h"
 #include "measure.h"
 #include "replay.h"
 #include "worker.h"
 
 #include <stdlib.h>
 
-#include <rte_launch.h>
-#include <rte_lcore.h>
-#include <rte_pause.h>
+#include <rte_cycles.h>
 
 #define CHUNK 64 // rounds between looks at the clock and the gateway
-#define PACKET_CHUNK 16384 // the same for runs that count packets
+#define PACKET_CHUNK 16384 // the same for runs that count packets, of all workers together
 #define WARM_UP_S 0.1
 #define PARTS_MAX (1u << 20)
 // Exactly one function of this name: valgrind counts in it. Clang clones no external function.
@@ -96,62 +95,9 @@ static double median_ns(struct parts *parts)
 	return parts->nb > 0 ? parts->cycles[parts->nb / 2] / per_packet : 0;
 }
 
-// --- workers on lcores of their own -------------------------------------------------------------
-
-// A worker's lcore. All begin when the last one is ready.
-struct runner {
-	struct box *b;
-	unsigned int worker;
-	double seconds;
-	unsigned int *waiting; // shared by all runners
-	uint64_t cycles; // TSC cycles that it ran
-};
-
-static int runner_main(void *arg)
-{
-	struct runner *r = arg;
-	struct worker *w = r->b->dp->worker[r->worker];
-	const uint64_t length = (uint64_t)(r->seconds * (double)rte_get_tsc_hz());
-	uint64_t start;
-
-	__atomic_sub_fetch(r->waiting, 1, __ATOMIC_RELAXED);
-	while (__atomic_load_n(r->waiting, __ATOMIC_RELAXED) > 0)
-		rte_pause();
-	start = rte_rdtsc();
-	while (rte_rdtsc() - start < length) {
-		for (unsigned int i = 0; i < CHUNK; i++)
-			worker_round(w, rte_rdtsc() - r->b->tsc_lost);
-		box_answer_worker(r->b, r->worker);
-	}
-	r->cycles = rte_rdtsc() - start;
-	return 0;
-}
-
-// The first worker runs on this lcore. Returns the cycles of the worker that took longest.
-static uint64_t run_lcores(struct box *b, double seconds)
-{
-	struct runner r[OPTIONS_WORKERS_MAX];
-	unsigned int waiting = b->workers, lcore = rte_lcore_id();
-	uint64_t cycles = 0;
-
-	for (unsigned int w = 0; w < b->workers; w++) {
-		r[w] = (struct runner){b, w, seconds, &waiting, 0};
-		if (w == 0)
-			continue;
-		lcore = rte_get_next_lcore(lcore, 1, 1);
-		if (rte_eal_remote_launch(runner_main, &r[w], lcore) != 0)
-			box_die("lcore %u is busy", lcore);
-	}
-	runner_main(&r[0]);
-	rte_eal_mp_wait_lcore();
-	for (unsigned int w = 0; w < b->workers; w++)
-		cycles = RTE_MAX(cycles, r[w].cycles);
-	return cycles;
-}
-
 bool measure_possible(const struct options *o, bool forward, bool by_packets)
 {
-	return o->workers == 1 || o->handover || (!forward && !by_packets);
+	return o->workers == 1 || o->one_lcore || (!forward && !by_packets);
 }
 
 // --- a run --------------------------------------------------------------------------------------
@@ -171,12 +117,12 @@ static uint64_t through(struct box *b, const struct options *o, bool forward)
 // Runs exactly so many packets, in full bursts. Returns the cycles it took.
 static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 {
-	const uint64_t rounds = packets / DP_BURST / b->workers;
+	const uint64_t rounds = packets / DP_BURST / b->workers, chunk = PACKET_CHUNK / b->workers;
 	uint64_t left = rounds, start = rte_rdtsc();
 
 	box_limit(b, packets);
 	while (left > 0) {
-		const uint64_t n = RTE_MIN(left, (uint64_t)PACKET_CHUNK);
+		const uint64_t n = RTE_MIN(left, chunk);
 
 		measure_rounds(b, forward, n);
 		box_answer(b);
@@ -184,7 +130,7 @@ static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 	}
 	start = rte_rdtsc() - start;
 	// a round that received the gateway's answer has received no burst: make up for it
-	for (unsigned int i = 0; !forward && i <= rounds / PACKET_CHUNK; i++)
+	for (unsigned int i = 0; !forward && i <= rounds / chunk; i++)
 		box_round(b);
 	return start;
 }
@@ -195,7 +141,7 @@ static uint64_t run_seconds(
 {
 	struct parts parts = {
 		.cycles = malloc(PARTS_MAX * sizeof(*parts.cycles)), .per_round = b->workers};
-	const bool alone = b->workers == 1 || o->handover;
+	const bool alone = b->workers == 1 || o->one_lcore;
 	uint64_t before, cycles;
 
 	if (parts.cycles == NULL)
@@ -205,7 +151,7 @@ static uint64_t run_seconds(
 	before = through(b, o, forward);
 	box_limit(b, PORT_REPLAY_FOREVER);
 	parts.nb = 0;
-	cycles = alone ? run_for(b, forward, seconds, &parts) : run_lcores(b, seconds);
+	cycles = alone ? run_for(b, forward, seconds, &parts) : lcores_run(b, o, seconds, &m->held);
 	m->packets = through(b, o, forward) - before;
 	m->rounds = (uint64_t)parts.nb * CHUNK;
 	m->ns_median = median_ns(&parts);

@@ -12,6 +12,9 @@ struct measurement {
 	// per packet of the median part, which other programs' work on the core does not move. 0
 	// with several lcores.
 	double ns_median;
+	// The share of time in which a worker has received nothing because another one, which it
+	// would have handed packets to, had not kept up. 0 without hand-over, and with one lcore.
+	double held;
 };
 
 // Whether such a run is possible: workers on lcores of their own neither count packets nor forward.

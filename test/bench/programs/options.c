@@ -12,6 +12,7 @@ const char *const options_directions[] = {"up", "down", "mixed", NULL};
 const char *const options_runs[] = {"", "relay", "forward", NULL};
 static const char *const modes[] = {"channel", "indication", NULL};
 static const char *const families[] = {"4", "6", NULL};
+static const char *const relays[] = {"own", "shared", NULL};
 static const char *const rates[] = {"none", "own", "all", NULL};
 static const char *const clocks[] = {"tsc", "fixed", NULL};
 
@@ -30,6 +31,8 @@ enum {
 	OPT_SECONDS,
 	OPT_WORKERS,
 	OPT_HANDOVER,
+	OPT_ONE_LCORE,
+	OPT_RELAY,
 	OPT_VERIFIED,
 	OPT_STATE,
 	OPT_RATES,
@@ -51,6 +54,8 @@ static const struct option long_options[] = {
 	{"seconds", required_argument, NULL, OPT_SECONDS},
 	{"workers", required_argument, NULL, OPT_WORKERS},
 	{"handover", no_argument, NULL, OPT_HANDOVER},
+	{"one-lcore", no_argument, NULL, OPT_ONE_LCORE},
+	{"relay", required_argument, NULL, OPT_RELAY},
 	{"verified", no_argument, NULL, OPT_VERIFIED},
 	{"state", required_argument, NULL, OPT_STATE},
 	{"rates", required_argument, NULL, OPT_RATES},
@@ -76,7 +81,10 @@ void options_help(void)
 	       "  --workers N        1 to %u, each on an lcore of its own with a queue of its own\n"
 	       "                     and an equal share of the allocations [1]\n"
 	       "  --handover         each packet comes in on another worker's queue and is handed\n"
-	       "                     over; all workers' rounds are run by one lcore in turn\n"
+	       "                     over; every queue gives to all other workers alike\n"
+	       "  --one-lcore        it runs the rounds of all workers in turn\n"
+	       "  --relay R          own: a relay port for each allocation; shared: eight for\n"
+	       "                     those of a worker [own]\n"
 	       "  --verified         the port has verified the checksums, as NICs do\n"
 	       "  --state FILE       a state area is written, too\n"
 	       "  --rates R          none; own: the allocation's are limited, higher than is\n"
@@ -201,6 +209,13 @@ static bool take(struct options *o, int option, const char *text)
 	case OPT_HANDOVER:
 		o->handover = true;
 		return true;
+	case OPT_ONE_LCORE:
+		o->one_lcore = true;
+		return true;
+	case OPT_RELAY:
+		i = choice(text, relays);
+		o->shared = i == 1;
+		return i >= 0;
 	case OPT_RATES:
 		i = choice(text, rates);
 		o->rates = (uint8_t)i;
@@ -237,7 +252,7 @@ static int check_workers(const struct options *o, char *error, size_t len)
 			o->workers);
 		return -1;
 	}
-	if (o->workers > 1 && !o->handover && (o->fixed_clock || o->run == RUN_FORWARD)) {
+	if (o->workers > 1 && !o->one_lcore && (o->fixed_clock || o->run == RUN_FORWARD)) {
 		snprintf(error, len,
 			"workers on lcores of their own take neither --clock fixed nor forward");
 		return -1;

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPTIONS_ALLOCATIONS_MAX 4000000
+#define OPTIONS_ALLOCATIONS_MAX 8000000
 #define OPTIONS_SIZE_MIN 16
 #define OPTIONS_SIZE_MAX 1400 // its Data indication fits an MTU of 1500 over IPv6
 #define OPTIONS_SECONDS_MAX 60
 #define OPTIONS_BURST 32 // a run has a multiple of so many packets for each worker
-#define OPTIONS_WORKERS_MAX 8
+#define OPTIONS_WORKERS_MAX 64 // as many as slipring has (TURN_WORKERS_MAX)
 
 enum options_direction { DIRECTION_UP, DIRECTION_DOWN, DIRECTION_MIXED };
 enum options_run { RUN_COMMANDS, RUN_RELAY, RUN_FORWARD };
@@ -30,7 +30,9 @@ struct options {
 	bool verified; // the port verifies checksums
 	uint8_t rates; // that are limited: 1 = of allocations, 2 = of users and realms, too
 	const char *state; // the file of a state area, or NULL
-	bool handover; // every packet comes in on another worker's queue; one thread runs all
+	bool handover; // every packet comes in on another worker's queue
+	bool one_lcore; // it runs the rounds of all workers in turn
+	bool shared; // relay ports are shared
 	uint64_t packets; // of the run; 0 = the run is timed
 	double seconds; // of the run
 };

@@ -27,19 +27,22 @@ struct bench {
 static void print_ready(const struct bench *n, double seconds)
 {
 	const struct options *o = &n->o;
+	const struct box_memory m = box_memory(&n->box);
 	const unsigned int up = n->visits[0].up.len, down = n->visits[0].down.len;
 	const unsigned int mean = o->direction == DIRECTION_UP ? up
 		: o->direction == DIRECTION_DOWN               ? down
 							       : (up + down) / 2;
 
 	printf("{\"ready\":true,\"allocations\":%u,\"size\":%u,\"direction\":\"%s\","
-	       "\"mode\":\"%s\",\"family\":%d,\"workers\":%u,\"handover\":%s,"
+	       "\"mode\":\"%s\",\"family\":%d,\"workers\":%u,\"handover\":%s,\"relay\":\"%s\","
 	       "\"mbufs\":%u,\"frame_up\":%u,\"frame_down\":%u,"
-	       "\"frame\":%u,\"memory_mb\":%u,\"setup_s\":%.3f,\"verified\":%u}\n",
+	       "\"frame\":%u,\"memory_mb\":%u,\"memory_bytes\":%llu,\"pool_bytes\":%llu,"
+	       "\"slots\":%llu,\"setup_s\":%.3f,\"verified\":%u}\n",
 		o->allocations, o->size, options_directions[o->direction],
 		o->indication ? "indication" : "channel", o->is_v4 ? 4 : 6, o->workers,
-		o->handover ? "true" : "false", o->mbufs, up, down, mean, box_memory_mb(o), seconds,
-		o->verify);
+		o->handover ? "true" : "false", o->shared ? "shared" : "own", o->mbufs, up, down,
+		mean, box_memory_mb(o), (unsigned long long)m.bytes, (unsigned long long)m.pool,
+		(unsigned long long)m.slots, seconds, o->verify);
 	fflush(stdout);
 }
 
@@ -48,10 +51,10 @@ static void run(struct bench *n, bool forward, double seconds, uint64_t packets)
 	const struct measurement m = measure_run(&n->box, &n->o, forward, seconds, packets);
 
 	printf("{\"run\":\"%s\",\"packets\":%llu,\"seconds\":%.6f,\"ns_per_packet\":%.3f,"
-	       "\"mpps\":%.3f,\"ns_median\":%.3f,\"drops\":0,\"rounds\":%llu}\n",
+	       "\"mpps\":%.3f,\"ns_median\":%.3f,\"held\":%.4f,\"drops\":0,\"rounds\":%llu}\n",
 		forward ? "forward" : "relay", (unsigned long long)m.packets, m.seconds,
 		m.seconds * 1e9 / (double)m.packets, (double)m.packets / m.seconds / 1e6,
-		m.ns_median, (unsigned long long)m.rounds);
+		m.ns_median, m.held, (unsigned long long)m.rounds);
 	fflush(stdout);
 }
 
@@ -115,15 +118,12 @@ static bool command(struct bench *n, const char *line)
 
 // --- from start to end --------------------------------------------------------------------------
 
-// Makes the frames. With hand-over, each queue receives those of the next worker.
+// Makes the frames of every queue, near the lcore that polls it.
 static void frames_make(struct bench *n)
 {
-	const uint32_t workers = n->o.workers;
-
-	for (uint32_t q = 0; q < workers; q++) {
-		const uint32_t home = (q + n->o.handover) % workers;
-		int rc = visits_make(
-			&n->visits[q], &n->flows, &n->o, n->box.port->mac, home, workers);
+	for (uint32_t q = 0; q < n->o.workers; q++) {
+		const int socket = (int)rte_lcore_to_socket_id(box_lcore(&n->o, q));
+		int rc = visits_make(&n->visits[q], &n->flows, &n->o, n->box.port->mac, q, socket);
 
 		if (rc == 0)
 			rc = visits_replay(&n->visits[q], &n->o, n->box.port, (uint16_t)q);
@@ -183,8 +183,9 @@ int main(int argc, char **argv)
 	}
 	if (rte_eal_init(eal_argc, argv) < 0)
 		box_die("EAL does not start");
-	if (!n.o.handover && rte_lcore_count() < n.o.workers)
-		box_die("%u lcores for %u workers (see --lcores)", rte_lcore_count(), n.o.workers);
+	if (!n.o.one_lcore && rte_lcore_count() < n.o.workers)
+		box_die("%u lcores for %u workers (see --lcores, --one-lcore)", rte_lcore_count(),
+			n.o.workers);
 	bench_open(&n);
 	if (n.o.run != RUN_COMMANDS)
 		run(&n, n.o.run == RUN_FORWARD, n.o.seconds, n.o.packets);

@@ -3,6 +3,7 @@
 #include "visits.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include <rte_malloc.h>
 
@@ -209,20 +210,37 @@ uint32_t visits_order(uint32_t *state, uint32_t nb)
 	return x;
 }
 
-int visits_make(struct visits *v, const struct flows *f, const struct options *o,
-	const uint8_t port_mac[6], uint32_t first, uint32_t step)
+// The queue that a flow comes in on. Worker i modulo their number is its home.
+static uint32_t queue_of(const struct options *o, uint32_t flow)
 {
-	uint32_t state = 0;
+	const uint32_t home = flow % o->workers, turn = flow / o->workers;
+
+	if (!o->handover)
+		return home;
+	return (home + 1 + turn % (o->workers - 1u)) % o->workers;
+}
+
+int visits_make(struct visits *v, const struct flows *f, const struct options *o,
+	const uint8_t port_mac[6], uint32_t queue, int socket)
+{
+	uint32_t *flow = malloc(f->nb * sizeof(*flow)), state = 0;
 
 	memset(v, 0, sizeof(*v));
-	v->nb = (f->nb - first + step - 1) / step;
-	v->patch = rte_malloc("visits", v->nb * sizeof(v->patch[0]), RTE_CACHE_LINE_SIZE);
-	if (v->patch == NULL)
+	for (uint32_t i = 0; flow != NULL && i < f->nb; i++)
+		if (queue_of(o, i) == queue)
+			flow[v->nb++] = i;
+	if (flow != NULL)
+		v->patch = rte_malloc_socket(
+			"visits", v->nb * sizeof(v->patch[0]), RTE_CACHE_LINE_SIZE, socket);
+	if (v->patch == NULL) {
+		free(flow);
 		return -ENOMEM;
+	}
 	up_make(&v->up, f, o, port_mac);
 	down_make(&v->down, f, o, port_mac);
 	for (uint32_t i = 0; i < v->nb; i++)
-		patch_make(v, f, first + step * visits_order(&state, v->nb), v->patch[i]);
+		patch_make(v, f, flow[visits_order(&state, v->nb)], v->patch[i]);
+	free(flow);
 	return 0;
 }
 

@@ -14,11 +14,13 @@ struct visits {
 	uint32_t nb;
 };
 
-// Makes templates and patches for the flows first, first + step, ..., whose relays are known. The
-// frames are addressed to port_mac. Returns 0 or -ENOMEM. Takes memory from EAL (hugepages if it
-// has them).
+// Makes templates and patches for the flows that a queue receives, whose relays are known: those of
+// worker `queue`, which are the flows queue, queue + o->workers, ... With o->handover it receives
+// an equal share of the flows of every other worker instead. Each flow comes in on one queue. The
+// frames are addressed to port_mac. Returns 0 or -ENOMEM. Takes memory of the socket from EAL
+// (hugepages if it has them).
 int visits_make(struct visits *v, const struct flows *f, const struct options *o,
-	const uint8_t port_mac[6], uint32_t first, uint32_t step);
+	const uint8_t port_mac[6], uint32_t queue, int socket);
 void visits_free(struct visits *v);
 // Gives the visits to a queue of a replay port, for the direction asked for. Returns 0 or -errno.
 int visits_replay(

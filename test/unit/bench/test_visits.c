@@ -49,6 +49,7 @@ struct visit_check {
 	struct options o;
 	uint8_t *seen;
 	bool up;
+	uint32_t queue; // that is received from
 };
 
 static void assert_sums(const uint8_t *frame, size_t len, bool is_v4)
@@ -114,6 +115,7 @@ static void assert_visit(struct visit_check *c, const struct port *p, const stru
 	want = c->up ? flows_server(f) : flows_relay(f, flow);
 	assert_true(endpoint_eq(&dst, &want));
 	assert_int_equal(c->seen[flow]++, 0);
+	assert_true((flow % c->o.workers == c->queue) == !c->o.handover);
 	data = frame + n.payload_off;
 	if (c->up) {
 		assert_client_payload(c, flow, data, n.payload_len);
@@ -124,13 +126,27 @@ static void assert_visit(struct visit_check *c, const struct port *p, const stru
 	assert_memory_equal(data, media, c->o.size);
 }
 
-// One period of one direction: each flow once, every frame right.
-static void check_visits(struct visit_check *c)
+// One period of a queue.
+static void check_queue(struct visit_check *c, struct port *p)
 {
-	struct port *p = replay_world_open("replay:a");
-	struct test_rand r = {9};
 	struct visits v;
 	struct rte_mbuf *m;
+
+	assert_int_equal(visits_make(&v, &c->f, &c->o, p->mac, c->queue, SOCKET_ID_ANY), 0);
+	assert_int_equal(visits_replay(&v, &c->o, p, (uint16_t)c->queue), 0);
+	port_replay_limit(p, (uint16_t)c->queue, v.nb);
+	while (port_rx(p, (uint16_t)c->queue, &m, 1) == 1) {
+		assert_visit(c, p, m);
+		rte_pktmbuf_free(m);
+	}
+	visits_free(&v);
+}
+
+// One period of one direction: each flow once, on the queue where it has to be, every frame right.
+static void check_visits(struct visit_check *c)
+{
+	struct port *p = replay_world_open("replay:a,queues=5");
+	struct test_rand r = {9};
 
 	assert_int_equal(flows_init(&c->f, c->o.is_v4, c->o.allocations), 0);
 	for (uint32_t i = 0; i < c->f.nb; i++) {
@@ -141,18 +157,12 @@ static void check_visits(struct visit_check *c)
 		assert_true(flows_set_relay(&c->f, i, &relay));
 	}
 	c->seen = calloc(c->f.nb, 1);
-	assert_int_equal(visits_make(&v, &c->f, &c->o, p->mac, 0, 1), 0);
-	assert_int_equal(visits_replay(&v, &c->o, p, 0), 0);
-	port_replay_limit(p, 0, c->f.nb);
-	while (port_rx(p, 0, &m, 1) == 1) {
-		assert_visit(c, p, m);
-		rte_pktmbuf_free(m);
-	}
+	for (c->queue = 0; c->queue < c->o.workers; c->queue++)
+		check_queue(c, p);
 	for (uint32_t i = 0; i < c->f.nb; i++)
 		assert_int_equal(c->seen[i], 1);
 	free(c->seen);
 	replay_world_close(p);
-	visits_free(&v);
 	flows_fini(&c->f);
 }
 
@@ -163,6 +173,7 @@ static void test_visits(void **state)
 	for (unsigned int i = 0; i < 32; i++) {
 		struct visit_check c = {.up = (i & 1) != 0,
 			.o = {.allocations = 300,
+				.workers = 1,
 				.size = sizes[i >> 3],
 				.direction = (i & 1) != 0 ? DIRECTION_UP : DIRECTION_DOWN,
 				.is_v4 = (i & 2) != 0,
@@ -175,10 +186,30 @@ static void test_visits(void **state)
 // More flows than there are host addresses: ports go on.
 static void test_visits_many(void **state)
 {
-	struct visit_check c = {.up = true, .o = {.allocations = 70000, .size = 16, .is_v4 = true}};
+	struct visit_check c = {
+		.up = true, .o = {.allocations = 70000, .workers = 1, .size = 16, .is_v4 = true}};
 
 	c.o.direction = DIRECTION_UP;
 	check_visits(&c);
+}
+
+// With hand-over no flow comes in at its home, and every queue has some, however few there are.
+static void test_visits_of_workers(void **state)
+{
+	static const uint32_t allocations[] = {5, 6, 19, 300};
+
+	for (unsigned int i = 0; i < 2 * RTE_DIM(allocations); i++)
+		for (uint8_t workers = 2; workers <= 5; workers++) {
+			struct visit_check c = {.up = true,
+				.o = {.allocations = allocations[i / 2],
+					.workers = workers,
+					.handover = (i & 1) != 0,
+					.size = 120,
+					.direction = DIRECTION_UP,
+					.is_v4 = true}};
+
+			check_visits(&c);
+		}
 }
 
 static int start_world(void **state)
@@ -192,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_order_is_permutation),
 		cmocka_unit_test(test_visits),
 		cmocka_unit_test(test_visits_many),
+		cmocka_unit_test(test_visits_of_workers),
 	};
 
 	return cmocka_run_group_tests(tests, start_world, replay_world_stop);
