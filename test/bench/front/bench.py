@@ -26,6 +26,11 @@ from noise import Gate
 from results import Results
 from rounds import Noisy, Plan
 
+sys.path.append(os.path.join(TOP, "test/bench/reports"))
+
+import facts  # noqa: E402
+import report  # noqa: E402
+
 BENCHES = {
     relaycore.NAME: (relaycore.main, "one core, beside testpmd and beside forwarding alone"),
     workers.NAME: (workers.main, "two workers on two CPUs, beside two processes"),
@@ -100,6 +105,9 @@ def parse(argv):
     add("--against", metavar="REV", help="compare the working tree with a revision")
     add("--accept-noise", action="store_true",
         help='go on when the machine is never quiet (lines say "noisy")')  # fmt: skip
+    add("--report", metavar="DIR",
+        help="keep results.jsonl, report.md and pictures there; where DIR has some of the same\n"
+        "machine, commit and options, what is missing is done")  # fmt: skip
     add("--no-build", action="store_true", help="use the programs as they are, install nothing")
     args = parser.parse_args(argv)
     for name in args.names:
@@ -107,30 +115,64 @@ def parse(argv):
             parser.error(f"no benchmark {name}: {', '.join(BENCHES)}")
     if args.rounds is not None and not args.quick and args.rounds < 5:
         parser.error("--rounds: 5 at least")
+    if args.report and args.against:
+        parser.error("--report: not with --against")
     if args.window is not None and not 0.05 <= args.window <= 60:
         parser.error("--window: 0.05 to 60 seconds")
     return args
 
 
+OPTIONS = ("quick", "full", "rounds", "window", "accept_noise")  # that a report depends on
+
+
+def open_report(args, results, build):
+    """The Report that is asked for, or None. Lines go there from now on."""
+    if not args.report:
+        return None
+    options = {name: getattr(args, name) for name in OPTIONS}
+    kept = report.Report(args.report, report.header(facts.gather(build), options), results.say)
+    results.keepers.append(kept.keep)
+    return kept
+
+
+def work_of(args, bench, done):
+    """{name: function} of what is to be run."""
+    if args.against:
+        names = args.names or list(against.SUPPORTED)
+        return {"against": lambda: against.main(bench, args.against, names)}
+    names = [name for name in args.names or BENCHES if name not in done]
+    return {name: lambda name=name: BENCHES[name][0](bench) for name in names}
+
+
+def attempt(name, function, results):
+    """Runs one benchmark; why it could not be done, or None."""
+    results.say(f"--- {name}")
+    try:
+        function()
+    except (BenchError, Noisy, RuntimeError) as error:
+        results.say(f"{name} FAILED: {error}")
+        return error
+    return None
+
+
 def perform(args, results):
     """Runs what was asked for; False when a benchmark could not be done."""
-    build = os.environ.get("BENCH_BUILD", os.path.join(TOP, "build"))
-    with Machine(os.path.abspath(build)) as machine:
-        bench = Bench(machine, results, args)
-        if args.against:
-            names = args.names or list(against.SUPPORTED)
-            work = {"against": lambda: against.main(bench, args.against, names)}
-        else:
-            work = {n: lambda n=n: BENCHES[n][0](bench) for n in args.names or BENCHES}
-        good = True
-        for name, function in work.items():
-            results.say(f"--- {name}")
-            try:
-                function()
-            except (BenchError, Noisy, RuntimeError) as error:
-                results.say(f"{name} FAILED: {error}")
-                good = False
-        results.tables()
+    build = os.path.abspath(os.environ.get("BENCH_BUILD", os.path.join(TOP, "build")))
+    kept = open_report(args, results, build)
+    good = True
+    try:
+        with Machine(build) as machine:
+            bench = Bench(machine, results, args)
+            for name, function in work_of(args, bench, kept.done if kept else ()).items():
+                failed = attempt(name, function, results)
+                good = good and failed is None
+                if kept:
+                    kept.end(name, report.noise_of(bench.gate.log), failed)
+                bench.gate.log.clear()
+            results.tables()
+    finally:
+        if kept:
+            kept.close()
     return good
 
 

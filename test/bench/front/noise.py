@@ -159,6 +159,7 @@ class Watch:
         self.reason = judge(
             self.gate.limits, foreign=foreign, top=top, stolen=stolen, probes=self.probes
         )
+        self.gate.log.append((foreign, stolen, max(self.probes), self.reason))
 
 
 class Gate:
@@ -171,6 +172,7 @@ class Gate:
         self.limits = limits
         self.argv = probe and [probe, *(str(cpu) for cpu in cpus)]
         self.seen = []  # round trips of the probe so far, ns
+        self.log = []  # of each watch: (foreign, stolen, worst round trip, reason)
 
     def watch(self):
         return Watch(self)

@@ -18,6 +18,7 @@ class Results:
         self.out, self.err = out, err
         self.common = common or {}  # members that every line carries
         self.lines = []
+        self.keepers = []  # functions that get each line, too
         self.begin = time.monotonic()
 
     def say(self, text):
@@ -43,6 +44,8 @@ class Results:
         line = {**line, **self.common}
         self.lines.append(line)
         print(json.dumps(line), file=self.out, flush=True)
+        for keep in self.keepers:
+            keep(line)
         return line
 
     def tables(self):
@@ -51,19 +54,8 @@ class Results:
 
     def table(self, bench):
         """Everything a bench has found, aligned; what all lines have in common stands on top."""
-        lines = [line for line in self.lines if line["bench"] == bench]
-        details = [{k: v for k, v in line.items() if k not in FIXED} for line in lines]
-        common = {
-            k: v for k, v in details[0].items() if all(d.get(k) == v for d in details)
-        }  # fmt: skip
-        rows = [("metric", "median", "min", "max", "unit", "n", "of")]
-        for line, detail in zip(lines, details):
-            rest = {k: v for k, v in detail.items() if k not in common}
-            numbers = [f"{line[key]:,.5g}" for key in ("value", "min", "max")]
-            rows.append(
-                (line["metric"], *numbers, line["unit"], str(line["rounds"]), members(rest))
-            )
-        print(f"\n{bench} ({members(common)})" if common else f"\n{bench}", file=self.err)
+        common, rows = rows_of([line for line in self.lines if line["bench"] == bench])
+        print(f"\n{bench} ({common})" if common else f"\n{bench}", file=self.err)
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         for row in rows:
             cells = [
@@ -72,6 +64,20 @@ class Results:
             ]
             print("  " + "  ".join(cells).rstrip(), file=self.err)
         print(file=self.err, flush=True)
+
+
+def rows_of(lines):
+    """(what all lines have in common, rows of cells with their head)."""
+    details = [{k: v for k, v in line.items() if k not in FIXED} for line in lines]
+    common = {
+        k: v for k, v in details[0].items() if all(d.get(k) == v for d in details)
+    }  # fmt: skip
+    rows = [("metric", "median", "min", "max", "unit", "n", "of")]
+    for line, detail in zip(lines, details):
+        rest = {k: v for k, v in detail.items() if k not in common}
+        numbers = [f"{line[key]:,.5g}" for key in ("value", "min", "max")]
+        rows.append((line["metric"], *numbers, line["unit"], str(line["rounds"]), members(rest)))
+    return members(common), rows
 
 
 def members(found):

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--report DIR: the results of a run, with all that one has to know to believe them.
+
+DIR/results.jsonl has a JSON object a line, written as they come: first the facts, then the result
+lines, and behind those of each benchmark how it ended and what noise there was. DIR/report.md and
+the pictures are made of it. So an interrupted run keeps what it has, and the same command goes on
+where it was. It does so only for the same machine, programs and options.
+"""
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+
+import pictures
+import stats
+from machine import TOP, BenchError
+from results import rows_of
+
+RESULTS, PAGE = "results.jsonl", "report.md"
+PYTHON = "/usr/bin/python3"
+PLOT = os.path.join(TOP, "scripts/plot")
+VERSION = 1
+REASONS_TOLD = 3
+
+
+def is_result(line):
+    return "bench" in line and "metric" in line
+
+
+def noise_of(seen):
+    """What a gate has seen beside a benchmark: [(foreign, stolen, probe ns, reason)]."""
+    found = {"measurements": len(seen)}
+    if not seen:
+        return found
+    found["disturbed"] = sum(reason is not None for *_, reason in seen)
+    for at, name in enumerate(("foreign_cpus", "stolen_cpus", "probe_ns")):
+        values = [one[at] for one in seen]
+        found[name] = [stats.round_to(f(values), 3) for f in (stats.median, max)]
+    reasons = list(dict.fromkeys(reason for *_, reason in seen if reason))
+    return {**found, "reasons": reasons[:REASONS_TOLD]} if reasons else found
+
+
+# --- the lines ----------------------------------------------------------------------------------
+
+
+def load(path):
+    """Objects of a file. A last line that was cut off is not there."""
+    found = []
+    with open(path, encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            try:
+                line = json.loads(text)
+            except json.JSONDecodeError:
+                if not text.endswith("\n"):
+                    break
+                raise BenchError(f"{path}:{number}: no JSON") from None
+            if not isinstance(line, dict):
+                raise BenchError(f"{path}:{number}: no JSON object")
+            found.append(line)
+    if not found or found[0].get("report") != VERSION:
+        raise BenchError(f"{path}: no report of this scripts/bench: take another directory")
+    return found
+
+
+def finished(lines):
+    """Benchmarks that came to their end."""
+    return [line["end"] for line in lines if line.get("end") and not line.get("failed")]
+
+
+def differences(old, new):
+    """What two headers do not have in common, in words."""
+    found = []
+    for part in ("machine", "options"):
+        a, b = old.get(part, {}), new[part]
+        for name in dict.fromkeys([*a, *b]):
+            if a.get(name) != b.get(name):
+                found.append(f"{name}: {a.get(name)} there, {b.get(name)} now")
+    return found
+
+
+def kept(lines):
+    """The header, and the lines of benchmarks that came to their end: the rest is run anew."""
+    done = set(finished(lines))
+    return [
+        line for line in lines
+        if "report" in line or line.get("end", line.get("bench")) in done
+    ]  # fmt: skip
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def cell(text):
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def table(rows):
+    """Lines of a table of Markdown; the first row is its head."""
+    head, *rest = rows
+    yield "| " + " | ".join(map(cell, head)) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rest:
+        yield "| " + " | ".join(map(cell, row)) + " |"
+
+
+def noise_text(noise):
+    if not noise or not noise.get("measurements"):
+        return "nothing was measured in rounds"
+    foreign, stolen, probe = (noise[k] for k in ("foreign_cpus", "stolen_cpus", "probe_ns"))
+    text = (
+        f"{noise['disturbed']} of {noise['measurements']} rounds were disturbed; other processes "
+        f"took {foreign[0]:.2f} CPUs (median; at most {foreign[1]:.2f}), the hypervisor "
+        f"{stolen[0]:.2f} (at most {stolen[1]:.2f}); a cache line's way to the other CPU and back "
+        f"{probe[0]:.0f} ns (at most {probe[1]:.0f})"
+    )
+    reasons = "; ".join(noise.get("reasons", []))
+    return f"{text}. Reasons: {reasons}" if reasons else text
+
+
+def chapter(name, lines, end, picture):
+    """The part of one benchmark."""
+    yield from ("", f"## {name}", "")
+    if end is None:
+        yield from ("**Not finished.** The same command runs it anew.", "")
+    elif end.get("failed"):
+        yield from (f"**Failed:** {end['failed']}", "")
+    if picture:
+        yield from (f"![{name}]({picture})", "")
+    found = [line for line in lines if is_result(line) and line["bench"] == name]
+    if found:
+        common, rows = rows_of(found)
+        if common:
+            yield from (f"All lines: {common}.", "")
+        yield from table(rows)
+        yield ""
+    if end is not None:
+        yield f"Noise: {noise_text(end.get('noise'))}."
+
+
+def page(lines, shown=()):
+    """report.md. shown: names of pictures that there are."""
+    head = lines[0]
+    names = dict.fromkeys(line.get("end", line.get("bench")) for line in lines[1:])
+    ends = {line["end"]: line for line in lines if "end" in line}
+    yield from ("# Measurements of slipring", "")
+    yield f"By `scripts/bench` of {head['begun']}; doc/performance.md has the method."
+    if any(line.get("noisy") for line in lines):
+        yield "Lines that say `noisy` have rounds in which something else disturbed the machine."
+    if head["options"].get("quick"):
+        yield "**A quick run: it tries the way, not the machine.**"
+    yield ""
+    yield from table([("", ""), *head["machine"].items(),
+        ("options", " ".join(f"{k}={v}" for k, v in head["options"].items() if v) or "none")])  # fmt: skip
+    for name in filter(None, names):
+        picture = f"{name}.svg"
+        yield from chapter(name, lines, ends.get(name), picture if picture in shown else None)
+
+
+# --- the directory ------------------------------------------------------------------------------
+
+
+def replace(path, texts):
+    """Writes a file anew, whole or not at all."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.writelines(text + "\n" for text in texts)
+    os.replace(path + ".new", path)
+
+
+class Report:
+    """The directory of a run that is under way."""
+
+    def __init__(self, folder, header, say):
+        self.folder, self.say = folder, say
+        self.path = os.path.join(folder, RESULTS)
+        self.lines = [header]
+        self.done = []  # benchmarks that an earlier run has finished
+        try:
+            self.open(header)
+            self.file = open(self.path, "a", encoding="utf-8")
+        except OSError as error:
+            raise BenchError(f"--report: {error.filename}: {error.strerror}") from None
+
+    def open(self, header):
+        os.makedirs(self.folder, exist_ok=True)
+        if os.path.exists(self.path):
+            old = load(self.path)
+            other = differences(old[0], header)
+            if other:
+                raise BenchError(
+                    f"--report: {self.folder} is of something else: take another directory\n  "
+                    + "\n  ".join(other)
+                )
+            self.lines, self.done = kept(old), finished(old)
+            self.say(f"{self.folder}: goes on; it has {', '.join(self.done) or 'nothing'}")
+        elif os.listdir(self.folder):
+            raise BenchError(
+                f"--report: {self.folder} has files and no {RESULTS}: take another directory"
+            )
+        replace(self.path, map(json.dumps, self.lines))
+
+    def keep(self, line):
+        """Takes a line; it is on disk when this returns."""
+        self.lines.append(line)
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def end(self, name, noise, failed=None):
+        """A benchmark is over."""
+        self.keep({"end": name, "noise": noise, **({"failed": str(failed)} if failed else {})})
+        self.write()
+
+    def write(self):
+        """report.md of what there is."""
+        shown = [name for name in os.listdir(self.folder) if name.endswith(".svg")]
+        replace(os.path.join(self.folder, PAGE), page(self.lines, shown))
+
+    def close(self):
+        """Pictures and page."""
+        self.file.close()
+        results = [line for line in self.lines if is_result(line)]
+        for name in dict.fromkeys(line["bench"] for line in results):
+            if pictures.has_picture(name, results):
+                self.draw(name)
+        self.write()
+        self.say(f"{self.folder}/{PAGE} is written")
+
+    def draw(self, name):
+        out = os.path.join(self.folder, f"{name}.svg")
+        done = None
+        # Debian's matplotlib is of Debian's Python, which another one may stand before
+        for python in dict.fromkeys((sys.executable, PYTHON)):
+            argv = [python, PLOT, "--bench", name, out, self.path]
+            done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+            if done.returncode == 0:
+                return
+        self.say(f"no picture of {name}: {done.stderr.strip()[-500:]}")
+
+
+def header(machine, options):
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {
+        "report": VERSION,
+        "begun": now.strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": machine,
+        "options": options,
+    }
